@@ -1,0 +1,169 @@
+package provider
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	tfaddr "github.com/hashicorp/terraform-registry-address"
+	svchost "github.com/hashicorp/terraform-svchost"
+)
+
+// Addr is a provider source address in full. The zero value is no address.
+//
+// Host is in its comparison form: lower case, internationalised labels in
+// punycode, the default port dropped. Addresses are comparable with ==.
+type Addr struct {
+	Host      svchost.Hostname
+	Namespace string
+	Type      string
+}
+
+// Hosts and namespaces that the tools treat specially.
+const (
+	builtinHost     = svchost.Hostname("terraform.io")
+	builtinSpace    = "builtin"
+	legacySpace     = "-"
+	officialSpace   = "hashicorp"
+	terraformHost   = svchost.Hostname("registry.terraform.io")
+	opentofuHost    = svchost.Hostname("registry.opentofu.org")
+	builtinTypeName = "terraform"
+)
+
+// ParseAddr reads a provider source address as written in the source argument
+// of required_providers: [HOST/][NAMESPACE/]TYPE. A missing host is the default
+// registry of the tool, a missing namespace is "hashicorp".
+//
+// The parts are normalised as Terraform does it (IDNA lookup mapping). A
+// namespace with an underscore is refused, as by every release of the tools
+// that we know; terraform-registry-address itself has become more lenient. The
+// namespace "-" is read only on the default registry of either tool.
+func ParseAddr(source string, tool ToolName) (Addr, error) {
+	if !utf8.ValidString(source) {
+		return Addr{}, fmt.Errorf("invalid provider source address %q: it must be UTF-8", source)
+	}
+	known, legacy := source, false
+	if typ, ok := strings.CutPrefix(source, string(opentofuHost)+"/"+legacySpace+"/"); ok {
+		// The library knows only Terraform's registry.
+		known, legacy = legacySpace+"/"+typ, true
+	}
+	p, err := tfaddr.ParseProviderSource(known)
+	if err != nil {
+		return Addr{}, addrError(known, err)
+	}
+	if strings.Contains(p.Namespace, "_") {
+		return Addr{}, fmt.Errorf("invalid provider source address %q: the namespace must contain only letters, digits, and dashes", source)
+	}
+	addr := Addr{Host: p.Hostname, Namespace: p.Namespace, Type: p.Type}
+	if !p.HasKnownNamespace() {
+		addr.Namespace = officialSpace
+	}
+	switch {
+	case legacy:
+		addr.Host = opentofuHost
+	case strings.Count(source, "/") < 2:
+		addr.Host = tool.DefaultHost()
+	}
+	return addr, nil
+}
+
+// addrError says of which address, and keeps of the library's words those that
+// do not repeat it.
+func addrError(source string, err error) error {
+	var pe *tfaddr.ParserError
+	if !errors.As(err, &pe) {
+		return fmt.Errorf("invalid provider source address %q: %w", source, err)
+	}
+	detail := strings.TrimSuffix(strings.ReplaceAll(pe.Detail, "\n\n", " "), ".")
+	if _, reason, ok := strings.Cut(detail, fmt.Sprintf(" in source %q: ", source)); ok {
+		// The library leaves a stray quote behind a reason.
+		detail = pe.Summary + ": " + strings.TrimSuffix(reason, `"`)
+	}
+	return fmt.Errorf("invalid provider source address %q: %s", source, strings.ToLower(detail[:1])+detail[1:])
+}
+
+// ParseFullAddr reads an address of exactly three parts, as written in the
+// label of a lock file's provider block. It accepts every spelling that
+// ParseAddr does; a caller that needs the canonical one compares with String.
+func ParseFullAddr(s string) (Addr, error) {
+	if strings.Count(s, "/") != 2 {
+		return Addr{}, fmt.Errorf("invalid provider source address %q: it must have the form HOST/NAMESPACE/TYPE", s)
+	}
+	return ParseAddr(s, Terraform)
+}
+
+// ImpliedAddr is the address that a local name without an entry in
+// required_providers stands for: the built-in provider for "terraform", else
+// the provider of that type in the namespace "hashicorp" of the tool's default
+// registry. It fails if the name cannot be a provider type.
+func ImpliedAddr(localName string, tool ToolName) (Addr, error) {
+	typ, err := tfaddr.ParseProviderPart(localName)
+	if err != nil {
+		return Addr{}, fmt.Errorf("invalid provider name %q: %w", localName, err)
+	}
+	if typ == builtinTypeName {
+		return Addr{Host: builtinHost, Namespace: builtinSpace, Type: typ}, nil
+	}
+	return Addr{Host: tool.DefaultHost(), Namespace: officialSpace, Type: typ}, nil
+}
+
+// NormalisedName reports whether a local name is written the way the tools
+// demand of the keys of required_providers and of provider block labels.
+func NormalisedName(localName string) bool {
+	typ, err := tfaddr.ParseProviderPart(localName)
+	return err == nil && typ == localName
+}
+
+// String returns HOST/NAMESPACE/TYPE with the host as people write it
+// (internationalised labels in Unicode), the form of lock file labels.
+func (a Addr) String() string {
+	if a == (Addr{}) {
+		return ""
+	}
+	return a.Host.ForDisplay() + "/" + a.Namespace + "/" + a.Type
+}
+
+// Short returns the address without the host of a public default registry:
+// "hashicorp/aws". It is for people; two addresses may share it.
+func (a Addr) Short() string {
+	if a.Host == terraformHost || a.Host == opentofuHost {
+		return a.Namespace + "/" + a.Type
+	}
+	return a.String()
+}
+
+// Compare orders addresses as the tools order the blocks of a lock file: by
+// the punycode form of the host, then namespace, then type, bytewise.
+func (a Addr) Compare(b Addr) int {
+	return cmp.Or(
+		strings.Compare(string(a.Host), string(b.Host)),
+		strings.Compare(a.Namespace, b.Namespace),
+		strings.Compare(a.Type, b.Type),
+	)
+}
+
+// Builtin reports whether the provider is part of the tool itself and so is
+// never installed or locked.
+func (a Addr) Builtin() bool { return a.Host == builtinHost && a.Namespace == builtinSpace }
+
+// Legacy reports whether the address is a Terraform 0.12 name that no registry
+// serves under its own name (namespace "-").
+func (a Addr) Legacy() bool { return a.Namespace == legacySpace }
+
+// Lockable reports whether the address may stand in a lock file.
+func (a Addr) Lockable() bool { return a != (Addr{}) && !a.Builtin() && !a.Legacy() }
+
+// MarshalText implements encoding.TextMarshaler with String's form.
+func (a Addr) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler with ParseFullAddr.
+func (a *Addr) UnmarshalText(text []byte) error {
+	parsed, err := ParseFullAddr(string(text))
+	if err != nil {
+		return err
+	}
+	*a = parsed
+	return nil
+}

@@ -1,0 +1,184 @@
+package provider
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Constraints is a set of version constraint terms, all of which must hold.
+// It is canonical from construction: no duplicates, sorted as the tools sort
+// the constraints argument of a lock file. The zero value allows any release.
+//
+// The type stands beside go-version because that library alone would select
+// other versions than the tools do: "~> 1" has an upper bound here, prereleases
+// are admitted by an exact term only, and exact terms compare build metadata.
+// That is Terraform's behaviour for providers, which it gets from go-versions.
+// Terraform itself uses go-version for the versions of modules.
+type Constraints struct{ terms []Term }
+
+// Term is one comparison of a version with a bound. Terms are comparable with
+// ==; two spellings of one term (">= 1", ">=1.0") are equal.
+type Term struct {
+	Op    Op
+	Bound Version
+}
+
+// Op is the operator of a term. Pessimistic terms have two operators, since
+// the number of parts that were written decides what they allow.
+type Op int
+
+// The operators, in the order in which the tools sort terms of one bound.
+const (
+	Greater     Op = iota + 1 // >
+	AtLeast                   // >=
+	Exactly                   // = or nothing
+	WithinMinor               // ~> X.Y.Z: below X.(Y+1).0
+	WithinMajor               // ~> X.Y or ~> X: below (X+1).0.0
+	AtMost                    // <=
+	Less                      // <
+	Not                       // !=
+)
+
+var opText = map[Op]string{
+	Greater: "> ", AtLeast: ">= ", Exactly: "", WithinMinor: "~> ", WithinMajor: "~> ",
+	AtMost: "<= ", Less: "< ", Not: "!= ",
+}
+
+// termForm splits a term into operator and version. At most one space may
+// stand between them, and only after an operator.
+var termForm = regexp.MustCompile(`^(?:(=|!=|>|>=|<|<=|~>) ?)?([0-9].*)$`)
+
+// ParseConstraints reads a version constraint string as the tools read it for
+// providers: terms separated by commas, with white space around each. An empty
+// string and an empty term are errors.
+func ParseConstraints(s string) (Constraints, error) {
+	var terms []Term
+	for piece := range strings.SplitSeq(s, ",") {
+		t, err := parseTerm(strings.Trim(piece, " \t\r\n\v\f"))
+		if err != nil {
+			return Constraints{}, fmt.Errorf("invalid version constraints %q: %w", s, err)
+		}
+		terms = append(terms, t)
+	}
+	return NewConstraints(terms...), nil
+}
+
+func parseTerm(s string) (Term, error) {
+	if s == "" {
+		return Term{}, fmt.Errorf("a constraint is empty")
+	}
+	m := termForm.FindStringSubmatch(s)
+	if m == nil {
+		return Term{}, fmt.Errorf("%q is not an operator (=, !=, >, >=, <, <= or ~>) and a version", s)
+	}
+	bound, numbers, err := parseVersion(m[2])
+	if err != nil {
+		return Term{}, err
+	}
+	return Term{Op: parseOp(m[1], numbers), Bound: bound}, nil
+}
+
+func parseOp(op string, numbers int) Op {
+	switch op {
+	case ">":
+		return Greater
+	case ">=":
+		return AtLeast
+	case "<=":
+		return AtMost
+	case "<":
+		return Less
+	case "!=":
+		return Not
+	case "~>":
+		if numbers == 3 {
+			return WithinMinor
+		}
+		return WithinMajor
+	}
+	return Exactly
+}
+
+// NewConstraints builds the canonical set of the given terms.
+func NewConstraints(terms ...Term) Constraints {
+	sorted := slices.Clone(terms)
+	slices.SortFunc(sorted, Term.compare)
+	return Constraints{terms: slices.Compact(sorted)}
+}
+
+// Terms returns the terms in canonical order. The caller must not change them.
+func (c Constraints) Terms() []Term { return c.terms }
+
+// Empty reports whether there is no term, so that any release is allowed.
+func (c Constraints) Empty() bool { return len(c.terms) == 0 }
+
+// Equal reports whether both sets have the same terms.
+func (c Constraints) Equal(d Constraints) bool { return slices.Equal(c.terms, d.terms) }
+
+// String returns the canonical form that lock files record; "" for no terms.
+func (c Constraints) String() string {
+	texts := make([]string, len(c.terms))
+	for i, t := range c.terms {
+		texts[i] = t.String()
+	}
+	return strings.Join(texts, ", ")
+}
+
+// MarshalText implements encoding.TextMarshaler with String's form.
+func (c Constraints) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// Allows reports whether a version may be selected: it meets every term and,
+// if it is a prerelease, is named by an exact term. 0.0.0 is never allowed.
+func (c Constraints) Allows(v Version) bool {
+	if v.IsZero() {
+		return false
+	}
+	named := v.Prerelease == ""
+	for _, t := range c.terms {
+		if !t.Meets(v) {
+			return false
+		}
+		named = named || t.Op == Exactly
+	}
+	return named
+}
+
+// Meets reports whether the version satisfies the comparison alone, without
+// the rule for prereleases, which needs the whole set.
+func (t Term) Meets(v Version) bool {
+	order := v.Precedence(t.Bound)
+	switch t.Op {
+	case Greater:
+		return order > 0
+	case AtLeast:
+		return order >= 0
+	case AtMost:
+		return order <= 0
+	case Less:
+		return order < 0
+	case Not:
+		return v != t.Bound
+	case WithinMinor:
+		return order >= 0 && v.Precedence(Version{Major: t.Bound.Major, Minor: t.Bound.Minor + 1}) < 0
+	case WithinMajor:
+		return order >= 0 && v.Precedence(Version{Major: t.Bound.Major + 1}) < 0
+	}
+	return v == t.Bound
+}
+
+// String returns the term's canonical form.
+func (t Term) String() string {
+	text := t.Bound.String()
+	if t.Op == WithinMajor {
+		core := t.Bound.Core().String()
+		text = strings.TrimSuffix(core, ".0") + strings.TrimPrefix(text, core)
+	}
+	return opText[t.Op] + text
+}
+
+func (t Term) compare(u Term) int {
+	return cmp.Or(t.Bound.Compare(u.Bound), cmp.Compare(t.Op, u.Op))
+}

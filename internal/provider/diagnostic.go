@@ -1,0 +1,139 @@
+package provider
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+)
+
+// Code names a kind of problem, the same in every output format. Codes are
+// part of the JSON contract: they may be added, never renamed.
+type Code string
+
+// The codes of problems with files.
+const (
+	CodeSyntax          Code = "syntax"           // a file is not valid HCL or JSON
+	CodeInvalidConfig   Code = "invalid-config"   // a file says something that the tool refuses
+	CodeInvalidLock     Code = "invalid-lock"     // a lock file that the tool refuses
+	CodeUnreadModule    Code = "unread-module"    // a module call that could not be followed
+	CodeNotRootModule   Code = "not-root-module"  // a directory that is no root module
+	CodeOrphanLock      Code = "orphan-lock"      // a lock file without configuration beside it
+	CodeUnreadable      Code = "unreadable"       // a file that could not be read
+	CodeUnwritable      Code = "unwritable"       // a file that could not be written
+	CodeCLIConfig       Code = "cli-config"       // the tool's CLI configuration
+	CodeSettings        Code = "settings"         // relock's own settings: its file, a flag, an Action input
+	CodeRegistryWarning Code = "registry-warning" // what a registry tells users of a provider
+)
+
+// The codes of problems with providers and registries.
+const (
+	CodeUnknownProvider Code = "unknown-provider" // the registry has no such provider
+	CodeNoService       Code = "no-service"       // the host offers no registry of the wanted kind
+	CodeNoVersion       Code = "no-version"       // no release meets the constraints
+	CodeLockedVersion   Code = "locked-version"   // the locked version is not allowed or no longer offered
+	CodeNoPackage       Code = "no-package"       // the release has no package for a platform
+	CodeProtocol        Code = "protocol"         // the release speaks a protocol that the tool does not
+	CodeUnauthorized    Code = "unauthorized"     // credentials are missing or refused
+	CodeUnreachable     Code = "unreachable"      // no answer, or a server error
+	CodeBadAnswer       Code = "bad-answer"       // an answer that breaks the protocol
+	CodeBadChecksum     Code = "bad-checksum"     // bytes that are not those of the checksum list
+	CodeBadSignature    Code = "bad-signature"    // a checksum list that no announced key signed
+	CodeBadPackage      Code = "bad-package"      // a zip that the tools could not unpack
+	CodeReReleased      Code = "re-released"      // a package that matches none of the recorded hashes
+	CodeGitHub          Code = "github"           // GitHub refused or failed
+	CodeCancelled       Code = "cancelled"        // the run was interrupted
+	CodeInternal        Code = "internal"         // none of the above
+)
+
+// Severity says whether a diagnostic is a failure.
+type Severity int
+
+// The severities. The zero value is the failure.
+const (
+	SeverityError Severity = iota
+	SeverityWarning
+)
+
+// Diagnostic is one problem as a person reads it: what is wrong, where, and
+// what to do next. It is an error, so that it can travel as one.
+type Diagnostic struct {
+	Severity Severity
+	Code     Code
+	Message  string // one sentence without a full stop, no untrusted markup
+	File     string // slash-separated, relative to the scanned file tree
+	Line     int    // counted from 1; 0 if unknown
+	Addr     Addr
+	Host     svchost.Hostname
+	Hint     string // what to do next; may be empty
+}
+
+// Error returns the place and the message, without the hint.
+func (d Diagnostic) Error() string {
+	if d.File == "" {
+		return d.Message
+	}
+	return d.Place() + ": " + d.Message
+}
+
+// Place returns FILE:LINE, FILE, or nothing.
+func (d Diagnostic) Place() string {
+	if d.Line == 0 {
+		return d.File
+	}
+	return fmt.Sprintf("%s:%d", d.File, d.Line)
+}
+
+// Compare orders diagnostics by place, then by provider and text.
+func (d Diagnostic) Compare(e Diagnostic) int {
+	return cmp.Or(
+		strings.Compare(d.File, e.File), cmp.Compare(d.Line, e.Line),
+		d.Addr.Compare(e.Addr), strings.Compare(d.Message, e.Message),
+	)
+}
+
+// Error is a problem of the world: a registry, a host, a package. Message says
+// what went wrong in one sentence; the other fields say with what, as far as
+// it is known.
+type Error struct {
+	Code     Code
+	Host     svchost.Hostname
+	Addr     Addr
+	Version  Version
+	Platform Platform
+	Message  string
+	Hint     string
+	Err      error // the cause, already redacted; its text is part of Error's
+}
+
+// Error returns the message and the cause.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Message
+	}
+	return e.Message + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Coded reports whether err is or wraps an Error with the code.
+func Coded(err error, code Code) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == code
+}
+
+// Diagnose turns any error into what a person reads.
+func Diagnose(err error) Diagnostic {
+	var d Diagnostic
+	if errors.As(err, &d) {
+		return d
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return Diagnostic{Code: e.Code, Message: err.Error(), Addr: e.Addr, Host: e.Host, Hint: e.Hint}
+	}
+	return Diagnostic{Code: CodeInternal, Message: err.Error()}
+}

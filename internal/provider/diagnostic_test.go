@@ -1,0 +1,83 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDiagnosticNamesItsPlace(t *testing.T) {
+	t.Parallel()
+	for want, d := range map[string]Diagnostic{
+		"no such module":               {Message: "no such module"},
+		"env/main.tf: no such module":  {Message: "no such module", File: "env/main.tf", Hint: "create it"},
+		"env/main.tf:7: no such thing": {Message: "no such thing", File: "env/main.tf", Line: 7},
+	} {
+		if got := d.Error(); got != want {
+			t.Errorf("Error() = %q, want %q", got, want)
+		}
+	}
+}
+
+func TestDiagnosticOrder(t *testing.T) {
+	t.Parallel()
+	aws, tls := addr(t, "registry.terraform.io/hashicorp/aws"), addr(t, "registry.terraform.io/hashicorp/tls")
+	want := []Diagnostic{
+		{Message: "z"},
+		{File: "a.tf", Message: "z"},
+		{File: "a.tf", Line: 2, Message: "z"},
+		{File: "a.tf", Line: 10, Addr: aws, Message: "b"},
+		{File: "a.tf", Line: 10, Addr: tls, Message: "a"},
+		{File: "a.tf", Line: 10, Addr: tls, Message: "b"},
+		{File: "b.tf", Line: 1, Message: "a"},
+	}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, Diagnostic.Compare)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("sorted diagnostics (-want +got):\n%s", diff)
+	}
+}
+
+func TestErrorTellsItsCause(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("connection refused")
+	err := fmt.Errorf("planning: %w", &Error{Code: CodeUnreachable, Message: "reading versions", Err: cause})
+	if got, want := err.Error(), "planning: reading versions: connection refused"; got != want {
+		t.Errorf("Error() = %q, want %q", got, want)
+	}
+	if !errors.Is(err, cause) {
+		t.Error("the cause is not to be found")
+	}
+	if !Coded(err, CodeUnreachable) || Coded(err, CodeUnauthorized) || Coded(cause, CodeUnreachable) {
+		t.Error("Coded does not go by the code of the Error in the chain")
+	}
+	if got, want := (&Error{Message: "no releases"}).Error(), "no releases"; got != want {
+		t.Errorf("Error() without a cause = %q, want %q", got, want)
+	}
+}
+
+func TestDiagnose(t *testing.T) {
+	t.Parallel()
+	aws := addr(t, "registry.terraform.io/hashicorp/aws")
+	file := Diagnostic{Severity: SeverityWarning, Code: CodeSyntax, Message: "m", File: "f", Line: 1}
+	world := &Error{Code: CodeUnauthorized, Host: aws.Host, Addr: aws, Message: "no", Hint: "log in"}
+	for name, tt := range map[string]struct {
+		err  error
+		want Diagnostic
+	}{
+		"a diagnostic stays itself": {fmt.Errorf("reading: %w", file), file},
+		"an error keeps what it knows": {
+			fmt.Errorf("asking: %w", world),
+			Diagnostic{Code: CodeUnauthorized, Message: "asking: no", Host: aws.Host, Addr: aws, Hint: "log in"},
+		},
+		"anything else is internal": {errors.New("odd"), Diagnostic{Code: CodeInternal, Message: "odd"}},
+	} {
+		if diff := cmp.Diff(tt.want, Diagnose(tt.err)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

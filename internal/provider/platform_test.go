@@ -1,0 +1,48 @@
+package provider
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestParsePlatform(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]Platform{
+		"linux_amd64": {"linux", "amd64"},
+		"made_up":     {"made", "up"},
+		"Linux_X64":   {"Linux", "X64"},
+	} {
+		got, err := ParsePlatform(s)
+		if err != nil || got != want || got.String() != s {
+			t.Errorf("ParsePlatform(%q) = %+v, %v; want %+v", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"", "linux", "_", "linux_", "_amd64", "linux_amd64_v2", "linux amd64", "linux_ amd64", "linux/amd64", "../x_y"} {
+		if got, err := ParsePlatform(s); err == nil {
+			t.Errorf("ParsePlatform(%q) = %+v, want an error", s, got)
+		}
+	}
+}
+
+func TestPlatformText(t *testing.T) {
+	t.Parallel()
+	want := Platform{"darwin", "arm64"}
+	text, err := want.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Platform
+	if err := got.UnmarshalText(text); err != nil || got != want {
+		t.Errorf("UnmarshalText(%q) = %v, %v; want %v", text, got, err, want)
+	}
+	if err := got.UnmarshalText([]byte("darwin")); err == nil || got != want {
+		t.Errorf("UnmarshalText of half a platform: %v, error %v; want an error and the value unchanged", got, err)
+	}
+}
+
+func TestDefaultPlatformsAreSorted(t *testing.T) {
+	t.Parallel()
+	if len(DefaultPlatforms) != 5 || !slices.IsSortedFunc(DefaultPlatforms, Platform.Compare) {
+		t.Errorf("DefaultPlatforms = %v, want five in order", DefaultPlatforms)
+	}
+}

@@ -1,0 +1,161 @@
+package provider
+
+import (
+	"fmt"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+)
+
+// ToolName says whose rules apply: Terraform's or OpenTofu's.
+type ToolName string
+
+// The two tools.
+const (
+	Terraform ToolName = "terraform"
+	OpenTofu  ToolName = "opentofu"
+)
+
+// ParseToolName reads "terraform" or "opentofu".
+func ParseToolName(s string) (ToolName, error) {
+	switch n := ToolName(s); n {
+	case Terraform, OpenTofu:
+		return n, nil
+	}
+	return "", fmt.Errorf("invalid tool %q: it must be terraform or opentofu", s)
+}
+
+// DefaultHost is the registry host of an address that names none.
+func (n ToolName) DefaultHost() svchost.Hostname {
+	if n == OpenTofu {
+		return opentofuHost
+	}
+	return terraformHost
+}
+
+// Command is the program's name, as lock file headers give it.
+func (n ToolName) Command() string {
+	if n == OpenTofu {
+		return "tofu"
+	}
+	return "terraform"
+}
+
+// Title is the product's name as people write it.
+func (n ToolName) Title() string {
+	if n == OpenTofu {
+		return "OpenTofu"
+	}
+	return "Terraform"
+}
+
+// Tool is one release of a tool. Rules change by release: ask Has.
+type Tool struct {
+	Name    ToolName
+	Version Version
+}
+
+// newest is the last release of each tool whose rules the feature table knows.
+var newest = map[ToolName]Version{
+	Terraform: {Major: 1, Minor: 15, Patch: 9},
+	OpenTofu:  {Major: 1, Minor: 12, Patch: 6},
+}
+
+// Newest returns the newest release of the tool whose rules are known.
+func Newest(name ToolName) Tool { return Tool{Name: name, Version: newest[name]} }
+
+// String returns "Terraform 1.11.4".
+func (t Tool) String() string { return t.Name.Title() + " " + t.Version.String() }
+
+// Feature is a rule that not every release of both tools has.
+type Feature int
+
+// The features, each named for what a release that has it does.
+const (
+	// TestFiles loads test files of the root module at init.
+	TestFiles Feature = iota
+	// TestProviders counts the provider blocks of test files.
+	TestProviders
+	// TestFilesInLock loads test files in providers lock too.
+	TestFilesInLock
+	// HiddenTestFiles no longer skips hidden names in the tests directory.
+	HiddenTestFiles
+	// ImportBlocks has import blocks, which imply a provider.
+	ImportBlocks
+	// ImportAlways lets every import block imply a provider, resolved with the
+	// names of the module that holds it, whatever its target.
+	ImportAlways
+	// Ephemeral has ephemeral resources.
+	Ephemeral
+	// Actions has action blocks.
+	Actions
+	// TofuFiles reads .tofu files, which shadow .tf files of the same name.
+	TofuFiles
+	// EarlyEvaluation evaluates variables and locals in module sources.
+	EarlyEvaluation
+	// ConstEvaluation does so for variables declared const only.
+	ConstEvaluation
+	// LenientVersions skips version strings of a registry that do not parse,
+	// where other releases fail the provider.
+	LenientVersions
+	// RegistryHashes records the hashes of all platforms that the registry
+	// reports in the packages property.
+	RegistryHashes
+	// PredecessorLocks carries hashicorp entries of registry.terraform.io over.
+	PredecessorLocks
+	// ProviderInstances lets a reference to a provider configuration end in an
+	// instance key, and provider blocks repeat with for_each.
+	ProviderInstances
+	// LanguageBlocks has language blocks, and obeys required_version in .tofu
+	// files only.
+	LanguageBlocks
+)
+
+// span is a half-open range of releases; a zero until has no end.
+type span struct{ since, until Version }
+
+// features is the one table of which release has which rule. A tool without
+// an entry has the rule in no release. Sources: the changelogs of both tools
+// and the source of the releases on both sides of each boundary.
+var features = map[Feature]map[ToolName]span{
+	TestFiles:         {Terraform: {since: release(1, 6)}, OpenTofu: {since: release(1, 6)}},
+	TestProviders:     {Terraform: {since: release(1, 6), until: release(1, 9)}, OpenTofu: {since: release(1, 6)}},
+	TestFilesInLock:   {Terraform: {since: release(1, 14)}},
+	HiddenTestFiles:   {Terraform: {since: release(1, 13)}},
+	ImportBlocks:      {Terraform: {since: release(1, 5)}, OpenTofu: {since: release(1, 6)}},
+	ImportAlways:      {OpenTofu: {since: release(1, 7)}},
+	Ephemeral:         {Terraform: {since: release(1, 10)}, OpenTofu: {since: release(1, 11)}},
+	Actions:           {Terraform: {since: release(1, 14)}},
+	TofuFiles:         {OpenTofu: {since: release(1, 8)}},
+	EarlyEvaluation:   {OpenTofu: {since: release(1, 8)}},
+	ConstEvaluation:   {Terraform: {since: release(1, 15)}},
+	LenientVersions:   {Terraform: {since: release(1, 13)}},
+	RegistryHashes:    {OpenTofu: {since: release(1, 12)}},
+	PredecessorLocks:  {OpenTofu: {since: release(1, 10)}},
+	ProviderInstances: {OpenTofu: {since: release(1, 9)}},
+	LanguageBlocks:    {OpenTofu: {since: release(1, 12)}},
+}
+
+func release(major, minor int64) Version { return Version{Major: major, Minor: minor} }
+
+// Has reports whether this release of the tool has the rule.
+func (t Tool) Has(f Feature) bool {
+	s, ok := features[f][t.Name]
+	if !ok || t.Version.Core().Compare(s.since) < 0 {
+		return false
+	}
+	return s.until == (Version{}) || t.Version.Core().Compare(s.until) < 0
+}
+
+// Rules returns the oldest release of the tool that has the same rules, so that
+// two releases with equal Rules need not be told apart.
+func (t Tool) Rules() Tool {
+	var oldest Version
+	for _, spans := range features {
+		for _, edge := range []Version{spans[t.Name].since, spans[t.Name].until} {
+			if edge.Compare(t.Version.Core()) <= 0 && edge.Compare(oldest) > 0 {
+				oldest = edge
+			}
+		}
+	}
+	return Tool{Name: t.Name, Version: oldest}
+}

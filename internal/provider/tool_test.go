@@ -1,0 +1,103 @@
+package provider
+
+import (
+	"fmt"
+	"testing"
+)
+
+func tool(t testing.TB, name ToolName, v string) Tool {
+	t.Helper()
+	return Tool{Name: name, Version: version(t, v)}
+}
+
+func TestToolNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[ToolName]string{
+		Terraform: "terraform Terraform registry.terraform.io",
+		OpenTofu:  "tofu OpenTofu registry.opentofu.org",
+		"":        "terraform Terraform registry.terraform.io",
+	} {
+		if got := fmt.Sprint(name.Command(), " ", name.Title(), " ", name.DefaultHost()); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+	if got := tool(t, OpenTofu, "1.12.6").String(); got != "OpenTofu 1.12.6" {
+		t.Errorf("String() = %q, want OpenTofu 1.12.6", got)
+	}
+}
+
+func TestParseToolName(t *testing.T) {
+	t.Parallel()
+	for _, name := range []ToolName{Terraform, OpenTofu} {
+		if got, err := ParseToolName(string(name)); err != nil || got != name {
+			t.Errorf("ParseToolName(%q) = %q, %v", name, got, err)
+		}
+	}
+	for _, s := range []string{"", "auto", "tofu", "Terraform"} {
+		if got, err := ParseToolName(s); err == nil {
+			t.Errorf("ParseToolName(%q) = %q, want an error", s, got)
+		}
+	}
+}
+
+// TestHas names for each rule the last release without it, the first with it
+// and, where it was dropped, the last with it and the first without it again.
+func TestHas(t *testing.T) {
+	t.Parallel()
+	never := map[string]bool{"0.12.0": false, "1.0.0": false, "2.0.0": false}
+	for _, tt := range []struct {
+		name                string
+		feature             Feature
+		terraform, opentofu map[string]bool
+	}{
+		{"TestFiles", TestFiles, map[string]bool{"1.5.7": false, "1.6.0": true}, map[string]bool{"1.6.0": true}},
+		{"TestProviders", TestProviders, map[string]bool{"1.5.7": false, "1.6.0": true, "1.8.5": true, "1.9.0": false}, map[string]bool{"1.6.0": true, "1.12.6": true}},
+		{"TestFilesInLock", TestFilesInLock, map[string]bool{"1.13.5": false, "1.14.0": true}, never},
+		{"HiddenTestFiles", HiddenTestFiles, map[string]bool{"1.12.2": false, "1.13.0": true}, never},
+		{"ImportBlocks", ImportBlocks, map[string]bool{"1.4.7": false, "1.5.0": true}, map[string]bool{"1.6.0": true}},
+		{"ImportAlways", ImportAlways, never, map[string]bool{"1.6.3": false, "1.7.0": true}},
+		{"Ephemeral", Ephemeral, map[string]bool{"1.9.8": false, "1.10.0": true}, map[string]bool{"1.10.9": false, "1.11.0": true}},
+		{"Actions", Actions, map[string]bool{"1.13.5": false, "1.14.0": true}, never},
+		{"TofuFiles", TofuFiles, never, map[string]bool{"1.7.9": false, "1.8.0": true}},
+		{"EarlyEvaluation", EarlyEvaluation, never, map[string]bool{"1.7.9": false, "1.8.0": true}},
+		{"ConstEvaluation", ConstEvaluation, map[string]bool{"1.14.9": false, "1.15.0": true}, never},
+		{"LenientVersions", LenientVersions, map[string]bool{"1.12.2": false, "1.13.0": true}, never},
+		{"RegistryHashes", RegistryHashes, never, map[string]bool{"1.11.9": false, "1.12.0": true}},
+		{"PredecessorLocks", PredecessorLocks, never, map[string]bool{"1.9.9": false, "1.10.0": true}},
+		{"ProviderInstances", ProviderInstances, never, map[string]bool{"1.8.9": false, "1.9.0": true}},
+		{"LanguageBlocks", LanguageBlocks, never, map[string]bool{"1.11.9": false, "1.12.0": true}},
+	} {
+		for name, releases := range map[ToolName]map[string]bool{Terraform: tt.terraform, OpenTofu: tt.opentofu} {
+			for v, want := range releases {
+				if got := tool(t, name, v).Has(tt.feature); got != want {
+					t.Errorf("%s %s has %s: %v, want %v", name.Title(), v, tt.name, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestHasCountsPrereleasesAsTheirRelease(t *testing.T) {
+	t.Parallel()
+	if !tool(t, OpenTofu, "1.12.0-beta1").Has(RegistryHashes) {
+		t.Error("OpenTofu 1.12.0-beta1 does not have RegistryHashes")
+	}
+	if tool(t, Terraform, "1.9.0-rc1").Has(TestProviders) {
+		t.Error("Terraform 1.9.0-rc1 has TestProviders")
+	}
+}
+
+func TestNewestKnowsEveryRule(t *testing.T) {
+	t.Parallel()
+	for _, name := range []ToolName{Terraform, OpenTofu} {
+		newest := Newest(name)
+		if newest.Name != name || newest.Version.IsZero() {
+			t.Errorf("Newest(%q) = %v", name, newest)
+		}
+		for f, tools := range features {
+			if s, ok := tools[name]; ok && newest.Version.Compare(s.since) < 0 {
+				t.Errorf("feature %d begins with %s, after %s", f, s.since, newest)
+			}
+		}
+	}
+}
