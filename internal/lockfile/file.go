@@ -1,0 +1,50 @@
+// Package lockfile reads dependency lock files (.terraform.lock.hcl) and
+// prints them as Terraform and OpenTofu do, byte for byte.
+//
+// A lock file is a set of locks, one for each provider. Parse accepts and
+// refuses what the tools accept and refuse, and says where. Print has one form,
+// the canonical one: what it prints, Parse reads as the same locks, and Print
+// then gives the same bytes again. The exception is an entry marked Kept, which
+// prints as it stood in its file.
+//
+// The package knows no requirements and no registry: which version and which
+// hashes belong into a lock is decided elsewhere.
+package lockfile
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// File is a lock file as it was read.
+type File struct {
+	// Path is the path that was given to Parse.
+	Path string
+	// Source is the content as read. It must not be changed.
+	Source []byte
+	// Tool is the tool that the header comment names; empty if there is none.
+	Tool provider.ToolName
+	// Locks are the entries, sorted by address.
+	Locks []Lock
+	// Warnings are the problems for which the tools do not refuse the file.
+	Warnings []provider.Diagnostic
+}
+
+// Lock returns the entry of a provider, and whether there is one.
+func (f *File) Lock(addr provider.Addr) (Lock, bool) {
+	i, ok := slices.BinarySearchFunc(f.Locks, addr, func(l Lock, a provider.Addr) int {
+		return l.Addr.Compare(a)
+	})
+	if !ok {
+		return Lock{}, false
+	}
+	return f.Locks[i], true
+}
+
+// Canonical reports whether the tool that the header names would write the
+// same bytes for the same locks. A file without a header is not canonical.
+func (f *File) Canonical() bool {
+	return bytes.Equal(Print(f.Tool, f.Locks), f.Source)
+}

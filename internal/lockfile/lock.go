@@ -1,0 +1,59 @@
+package lockfile
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Name is the file name of a dependency lock file.
+const Name = ".terraform.lock.hcl"
+
+// Lock is one entry: the selection of a provider and the hashes of its
+// packages. Hashes are sorted and without duplicates, as New makes them.
+type Lock struct {
+	Addr        provider.Addr
+	Version     provider.Version
+	Constraints provider.Constraints
+	Hashes      []provider.Hash
+
+	// source is the block as it stands in the file; Print repeats it if kept.
+	source []byte
+	kept   bool
+	line   int
+	// places is where each hash stands, of duplicates the first.
+	places map[provider.Hash]hcl.Range
+}
+
+// New makes an entry of hashes in any order. The slice remains the caller's.
+func New(addr provider.Addr, version provider.Version, constraints provider.Constraints, hashes []provider.Hash) Lock {
+	return Lock{Addr: addr, Version: version, Constraints: constraints, Hashes: provider.Sorted(hashes)}
+}
+
+// Kept returns the entry marked to be printed as the bytes of its block in the
+// file that it was read from, comments and order included. It has no effect on
+// an entry that was not read from a file, and fields that are changed
+// afterwards are not printed.
+func (l Lock) Kept() Lock {
+	l.kept = true
+	return l
+}
+
+// Line is where the entry's block begins in its file, counted from 1; 0 if it
+// was not read from a file.
+func (l Lock) Line() int { return l.line }
+
+// HashLine is the line of a hash of the entry in its file, counted from 1; 0
+// if it does not stand there.
+func (l Lock) HashLine(h provider.Hash) int { return l.places[h].Start.Line }
+
+// Equal reports whether both entries record the same facts: address, version,
+// constraints and set of hashes. How they are written plays no part.
+func (l Lock) Equal(m Lock) bool {
+	return l.Addr == m.Addr && l.Version == m.Version &&
+		l.Constraints.Equal(m.Constraints) && slices.Equal(l.Hashes, m.Hashes)
+}
+
+func (l Lock) compare(m Lock) int { return l.Addr.Compare(m.Addr) }

@@ -1,0 +1,307 @@
+package lockfile
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+var fileSchema = &hcl.BodySchema{
+	Blocks: []hcl.BlockHeaderSchema{
+		{Type: "provider", LabelNames: []string{"source_addr"}},
+		{Type: "module", LabelNames: []string{"path"}},
+	},
+}
+
+var lockSchema = &hcl.BodySchema{
+	Attributes: []hcl.AttributeSchema{
+		{Name: "version", Required: true},
+		{Name: "constraints"},
+		{Name: "hashes"},
+	},
+}
+
+// Parse reads the content of a lock file; an empty one has no locks. The path
+// is only for messages.
+//
+// The file is nil if there is any error; all errors are then returned, in the
+// order of their lines: CodeSyntax for what is not HCL, CodeInvalidLock for
+// what the tools refuse. Their messages repeat nothing of the file but
+// identifiers and what has a canonical form.
+//
+// Expressions are evaluated as the tools do it, without variables and
+// functions, so that "h1:${1+1}" is h1:2. Two things are refused that the tools
+// would try: for expressions and nesting without measure, since the file may
+// come from anyone and neither ends in useful time or memory.
+func Parse(src []byte, path string) (*File, []provider.Diagnostic) {
+	p := &parser{src: src, path: path, tool: headerTool(src), lines: map[provider.Addr]int{}}
+	p.file()
+	slices.SortStableFunc(p.errors, provider.Diagnostic.Compare)
+	if len(p.errors) > 0 {
+		return nil, p.errors
+	}
+	slices.SortFunc(p.locks, Lock.compare)
+	return &File{
+		Path: path, Source: src, Tool: p.tool,
+		Locks: p.locks, Warnings: p.warnings,
+	}, nil
+}
+
+// headerTool looks for a header line in the comments before the first block.
+func headerTool(src []byte) provider.ToolName {
+	src = bytes.TrimPrefix(src, []byte("\ufeff"))
+	for line := range bytes.Lines(src) {
+		text := string(bytes.TrimSpace(line))
+		switch {
+		case text == maintainedBy(provider.Terraform):
+			return provider.Terraform
+		case text == maintainedBy(provider.OpenTofu):
+			return provider.OpenTofu
+		case text != "" && !strings.HasPrefix(text, "#") && !strings.HasPrefix(text, "//"):
+			return ""
+		}
+	}
+	return ""
+}
+
+// parser collects what one file holds.
+type parser struct {
+	src  []byte
+	path string
+	tool provider.ToolName
+
+	locks    []Lock
+	lines    map[provider.Addr]int // of the first block of each provider
+	errors   []provider.Diagnostic
+	warnings []provider.Diagnostic
+}
+
+func (p *parser) file() {
+	if line := tooDeep(p.src); line > 0 {
+		p.errors = append(p.errors, provider.Diagnostic{
+			Code: provider.CodeSyntax, Message: "the file is nested too deeply", File: p.path, Line: line,
+		})
+		return
+	}
+	f, diags := hclsyntax.ParseConfig(p.src, p.path, hcl.InitialPos)
+	if diags.HasErrors() {
+		// What could be read of such a file would only lead to further
+		// messages about the same mistake.
+		p.hcl(provider.CodeSyntax, provider.Addr{}, diags)
+		return
+	}
+	body := f.Body.(*hclsyntax.Body)
+	_, diags = body.Content(fileSchema)
+	p.hcl(provider.CodeInvalidLock, provider.Addr{}, diags)
+	for _, block := range body.Blocks {
+		switch {
+		case len(block.Labels) != 1: // reported by Content, like unknown types
+		case block.Type == "provider":
+			p.provider(block)
+		case block.Type == "module":
+			p.module(block)
+		}
+	}
+}
+
+// module warns once, as the tools do: the block is reserved for releases to
+// come, and what it holds is ignored.
+func (p *parser) module(block *hclsyntax.Block) {
+	if len(p.warnings) > 0 {
+		return
+	}
+	p.warnings = append(p.warnings, provider.Diagnostic{
+		Severity: provider.SeverityWarning,
+		Code:     provider.CodeInvalidLock,
+		Message:  "dependency locks for modules are not supported: module blocks are ignored and lost when the file is written",
+		File:     p.path,
+		Line:     block.TypeRange.Start.Line,
+	})
+}
+
+func (p *parser) provider(block *hclsyntax.Block) {
+	addr, ok := p.addr(block)
+	if !ok {
+		return
+	}
+	content, diags := block.Body.Content(lockSchema)
+	p.hcl(provider.CodeInvalidLock, addr, diags)
+	version := p.version(addr, content.Attributes["version"])
+	constraints := p.constraints(addr, content.Attributes["constraints"])
+	places := p.hashes(addr, content.Attributes["hashes"])
+
+	line := block.TypeRange.Start.Line
+	if first, ok := p.lines[addr]; ok {
+		p.invalid(block.TypeRange, addr, "duplicate provider lock: %s already has a block in line %d", addr, first)
+		return
+	}
+	p.lines[addr] = line
+
+	lock := New(addr, version, constraints, keys(places))
+	lock.source = p.src[block.TypeRange.Start.Byte:block.CloseBraceRange.End.Byte]
+	lock.line = line
+	lock.places = places
+	p.locks = append(p.locks, lock)
+}
+
+// addr reads the block's label, which must be an address in full, in canonical
+// form, and of a provider that can be locked at all. A block whose label is
+// wrong is not looked into. A short label is refused too; it is read only so that
+// the message can name the full one.
+func (p *parser) addr(block *hclsyntax.Block) (provider.Addr, bool) {
+	rng, label := block.LabelRanges[0], block.Labels[0]
+	addr, err := provider.ParseAddr(label, p.tool)
+	switch {
+	case err != nil:
+		p.invalid(rng, provider.Addr{}, "invalid provider source address: the label must have the form HOST/NAMESPACE/TYPE")
+	case addr.Builtin():
+		p.invalid(rng, addr, "invalid provider source address: %s is built into the tool and cannot be locked", addr)
+	case addr.Legacy():
+		p.invalid(rng, addr, "invalid provider source address: %s is a name of Terraform 0.12 and earlier and cannot be locked", addr)
+	case addr.String() != label:
+		p.invalid(rng, addr, "non-normalized provider source address: the label must be written as %q", addr)
+	default:
+		return addr, true
+	}
+	return provider.Addr{}, false
+}
+
+func (p *parser) version(addr provider.Addr, attr *hcl.Attribute) provider.Version {
+	text, ok := p.text(addr, attr)
+	if !ok {
+		return provider.Version{}
+	}
+	v, err := provider.ParseVersion(text)
+	switch {
+	case err != nil:
+		p.invalid(attr.Expr.Range(), addr, "invalid provider version number: the version of %s must be like 1.2.3 or 1.2.3-beta.1", addr)
+	case v.String() != text:
+		p.invalid(attr.Expr.Range(), addr, "invalid provider version number: the version of %s must be written as %q", addr, v)
+	}
+	return v
+}
+
+// constraints reads the constraints that were recorded last. An empty string
+// stands for none: no tool writes it, both read it.
+func (p *parser) constraints(addr provider.Addr, attr *hcl.Attribute) provider.Constraints {
+	text, ok := p.text(addr, attr)
+	if !ok || text == "" {
+		return provider.Constraints{}
+	}
+	c, err := provider.ParseConstraints(text)
+	switch {
+	case err != nil:
+		p.invalid(attr.Expr.Range(), addr, "invalid provider version constraints: those of %s must be like \">= 1.2.3, < 2.0.0\"", addr)
+	case c.String() != text:
+		p.invalid(attr.Expr.Range(), addr, "invalid provider version constraints: those of %s must be written as %q", addr, c)
+	}
+	return c
+}
+
+// hashes reads a list of hashes and where each stands. The list must be
+// written as one: that lets each element be reported by itself. Without the
+// argument the entry has no hash; the next installation will add some.
+func (p *parser) hashes(addr provider.Addr, attr *hcl.Attribute) map[provider.Hash]hcl.Range {
+	if attr == nil {
+		return nil
+	}
+	exprs, diags := hcl.ExprList(attr.Expr)
+	p.hcl(provider.CodeInvalidLock, addr, diags)
+	if len(exprs) == 0 && !diags.HasErrors() {
+		p.invalid(attr.Expr.Range(), addr, "invalid provider hash set: the hashes of %s must be left out or hold at least one", addr)
+	}
+	places := make(map[provider.Hash]hcl.Range, len(exprs))
+	for _, expr := range exprs {
+		h, ok := p.hash(addr, expr)
+		if _, known := places[h]; ok && !known {
+			places[h] = expr.Range()
+		}
+	}
+	return places
+}
+
+func (p *parser) hash(addr provider.Addr, expr hcl.Expression) (provider.Hash, bool) {
+	text, ok := p.evaluate(addr, expr)
+	if !ok {
+		return "", false
+	}
+	h, err := provider.ParseHash(text)
+	if err != nil {
+		p.invalid(expr.Range(), addr, "invalid provider hash string: a hash of %s must begin with a scheme and a colon, like h1: or zh:", addr)
+		return "", false
+	}
+	return h, true
+}
+
+// text reads an argument that must be a string or convert to one. That a
+// required one is missing has been reported by then.
+func (p *parser) text(addr provider.Addr, attr *hcl.Attribute) (string, bool) {
+	if attr == nil {
+		return "", false
+	}
+	return p.evaluate(addr, attr.Expr)
+}
+
+func (p *parser) evaluate(addr provider.Addr, expr hcl.Expression) (string, bool) {
+	if loops(expr) {
+		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not be computed by a for expression", addr)
+		return "", false
+	}
+	value, diags := expr.Value(nil)
+	p.hcl(provider.CodeInvalidLock, addr, diags)
+	if diags.HasErrors() {
+		return "", false
+	}
+	value, err := convert.Convert(value, cty.String)
+	if err != nil || value.IsNull() || !value.IsKnown() {
+		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must be a string", addr)
+		return "", false
+	}
+	return value.AsString(), true
+}
+
+// invalid adds an error about what stands at a place.
+func (p *parser) invalid(rng hcl.Range, addr provider.Addr, format string, args ...any) {
+	p.errors = append(p.errors, provider.Diagnostic{
+		Code:    provider.CodeInvalidLock,
+		Message: fmt.Sprintf(format, args...),
+		File:    p.path,
+		Line:    rng.Start.Line,
+		Addr:    addr,
+	})
+}
+
+// hcl adds HCL's own diagnostics.
+func (p *parser) hcl(code provider.Code, addr provider.Addr, diags hcl.Diagnostics) {
+	for _, d := range diags {
+		diag := provider.Diagnostic{Code: code, Message: sentence(d), File: p.path, Addr: addr}
+		if d.Subject != nil {
+			diag.Line = d.Subject.Start.Line
+		}
+		if code == provider.CodeSyntax && conflicted(p.src) {
+			diag.Hint = "resolve the merge conflict that is marked in the file"
+		}
+		p.errors = append(p.errors, diag)
+	}
+}
+
+// sentence joins the two parts of an HCL diagnostic.
+func sentence(d *hcl.Diagnostic) string {
+	return strings.ToLower(d.Summary[:1]) + d.Summary[1:] + ": " + strings.TrimSuffix(d.Detail, ".")
+}
+
+// conflicted reports whether git left the markers of a merge conflict.
+func conflicted(src []byte) bool { return bytes.Contains(src, []byte("\n<<<<<<< ")) }
+
+func keys(places map[provider.Hash]hcl.Range) []provider.Hash {
+	return slices.Collect(maps.Keys(places))
+}
