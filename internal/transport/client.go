@@ -1,0 +1,235 @@
+package transport
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// The defaults of Options and Request.
+const (
+	// DefaultRetries is how often a failed request is sent again. A registry
+	// that is down stays down for longer than a run should wait.
+	DefaultRetries = 2
+	// DefaultTimeout bounds one try of Do with its body. The tools allow 10
+	// seconds by default, which users of large registries keep raising.
+	DefaultTimeout = 30 * time.Second
+	// DefaultLimit bounds a body, like the tools bound discovery documents.
+	DefaultLimit = 1 << 20
+	// DefaultRedirects is the limit of net/http.
+	DefaultRedirects = 10
+
+	// retryWait is the wait before the first retry; later ones double it, up to
+	// maxRetryWait.
+	retryWait    = time.Second
+	maxRetryWait = 30 * time.Second
+	// stallTimeout is how long the body of a stream may stand still. A package
+	// may be large and a line slow, so its whole time cannot be bounded.
+	stallTimeout = time.Minute
+)
+
+// Options are the settings of a Client. The zero value of each is its default.
+type Options struct {
+	UserAgent string        // of requests that set none; "relock" by default
+	Log       *slog.Logger  // debug lines of what was asked and answered
+	Retries   int           // DefaultRetries if 0, none if negative
+	RetryWait time.Duration // before the first retry
+	Timeout   time.Duration // of one try of Do with its body, and of HTTP
+}
+
+// Client sends the requests of one run. It is safe for concurrent use.
+type Client struct {
+	opts  Options
+	guard *guard
+	stall time.Duration
+}
+
+// New makes a client. It honours the proxy variables and, through crypto/x509,
+// SSL_CERT_FILE and SSL_CERT_DIR of the environment.
+func New(opts Options) *Client {
+	opts.UserAgent = cmp.Or(opts.UserAgent, "relock")
+	opts.Timeout = cmp.Or(opts.Timeout, DefaultTimeout)
+	opts.RetryWait = cmp.Or(opts.RetryWait, retryWait)
+	opts.Retries = max(cmp.Or(opts.Retries, DefaultRetries), 0)
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Client{opts: opts, guard: newGuard(opts), stall: stallTimeout}
+}
+
+// Admit allows requests to this host and port even where the host is this
+// machine, because the operator named them: in a host block of the CLI
+// configuration, a mirror's URL, or a variable such as GITHUB_API_URL. HostPort
+// makes the argument of a URL.
+func (c *Client) Admit(hostport string) { c.guard.admit(hostport) }
+
+// Stats says what a client has done so far.
+type Stats struct {
+	Requests int64 // sent, with retries and redirects
+	Bytes    int64 // of bodies, as read
+}
+
+// Stats returns the counters.
+func (c *Client) Stats() Stats {
+	return Stats{Requests: c.guard.requests.Load(), Bytes: c.guard.bytes.Load()}
+}
+
+// HTTP returns a client for libraries that want one. It keeps the rules of this
+// package but for bounds on bodies, and does not retry.
+func (c *Client) HTTP() *http.Client {
+	return &http.Client{
+		Transport:     c.guard,
+		CheckRedirect: limitRedirects(DefaultRedirects),
+		Timeout:       c.opts.Timeout,
+	}
+}
+
+// Request is what to ask. All fields but URL are optional.
+type Request struct {
+	Method string // GET by default
+	URL    *url.URL
+	// Referrer is the URL whose answer named URL; nil if the operator's
+	// configuration or relock itself did. It is not sent.
+	Referrer *url.URL
+	Header   http.Header
+	// Token is sent as bearer token to the host and port of URL, and dropped by
+	// the first redirect that leads elsewhere.
+	Token        string
+	Limit        int64         // of the body in bytes; DefaultLimit if 0
+	MaxRedirects int           // DefaultRedirects if 0, none if negative
+	Timeout      time.Duration // of one try; Options.Timeout if 0, for Stream none
+	NoRetry      bool
+}
+
+// Response is an answer, whatever its status.
+type Response struct {
+	Status int
+	Header http.Header
+	URL    *url.URL // what was answered, after redirects
+	Body   []byte   // nil from Stream
+}
+
+// Do sends the request and reads the whole answer. Connection errors and the
+// statuses 429 and 5xx (but 501) are tried again; a status is never an error.
+//
+// Errors are *provider.Error: CodeUnreachable if there was no whole answer,
+// CodeBadAnswer if it exceeds the limit, CodeCancelled if ctx has ended.
+func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
+	r.Timeout = cmp.Or(r.Timeout, c.opts.Timeout)
+	resp, body, err := c.open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var buf bytes.Buffer
+	if _, err := buf.ReadFrom(body); err != nil {
+		return nil, err
+	}
+	resp.Body = buf.Bytes()
+	return resp, nil
+}
+
+// Stream sends the request as Do does and returns the body unread; the caller
+// closes it. The reader fails where Do would, with the same errors, and when no
+// byte arrives for a minute.
+func (c *Client) Stream(ctx context.Context, r Request) (*Response, io.ReadCloser, error) {
+	// The cause travels with the request's own context, so that the reader can
+	// tell a stall from the end of the caller's.
+	streaming, cancel := context.WithCancelCause(ctx)
+	resp, body, err := c.open(streaming, r)
+	if err != nil {
+		cancel(nil)
+		return nil, nil, err
+	}
+	stalled := fmt.Errorf("no data for %s", c.stall)
+	body.timer = time.AfterFunc(c.stall, func() { cancel(stalled) })
+	body.stall, body.stalled, body.cancel = c.stall, stalled, cancel
+	return resp, body, nil
+}
+
+func (c *Client) open(ctx context.Context, r Request) (*Response, *bounded, error) {
+	req, err := c.request(ctx, r)
+	if err != nil {
+		return nil, nil, failure(ctx, r.URL, err)
+	}
+	resp, err := c.retrying(r).Do(req)
+	if err != nil {
+		if resp != nil {
+			resp.Body.Close()
+		}
+		return nil, nil, failure(ctx, r.URL, err)
+	}
+	limit := cmp.Or(r.Limit, DefaultLimit)
+	if resp.ContentLength > limit {
+		resp.Body.Close()
+		return nil, nil, tooLong(r.URL, limit)
+	}
+	body := &bounded{ctx: ctx, url: r.URL, body: resp.Body, limit: limit, left: limit}
+	return &Response{Status: resp.StatusCode, Header: resp.Header, URL: resp.Request.URL}, body, nil
+}
+
+func (c *Client) request(ctx context.Context, r Request) (*retryablehttp.Request, error) {
+	ctx = withReferrer(ctx, r.Referrer)
+	req, err := retryablehttp.NewRequestWithContext(ctx, cmp.Or(r.Method, http.MethodGet), r.URL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	for key, values := range r.Header {
+		req.Header[key] = values
+	}
+	if r.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.Token)
+	}
+	return req, nil
+}
+
+// retrying returns a client for one request, whose limits are its own; the
+// connections are those of the guard.
+func (c *Client) retrying(r Request) *retryablehttp.Client {
+	redirects := max(cmp.Or(r.MaxRedirects, DefaultRedirects), 0)
+	retries := c.opts.Retries
+	if r.NoRetry {
+		retries = 0
+	}
+	return &retryablehttp.Client{
+		HTTPClient: &http.Client{
+			Transport:     c.guard,
+			CheckRedirect: limitRedirects(redirects),
+			Timeout:       r.Timeout,
+		},
+		RetryMax:     retries,
+		RetryWaitMin: c.opts.RetryWait,
+		RetryWaitMax: max(maxRetryWait, c.opts.RetryWait),
+		CheckRetry:   shouldRetry,
+		Backoff:      retryablehttp.DefaultBackoff,
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
+	}
+}
+
+func limitRedirects(limit int) func(*http.Request, []*http.Request) error {
+	return func(_ *http.Request, via []*http.Request) error {
+		if len(via) > limit {
+			return &refusal{reason: fmt.Sprintf("more than %d redirects", limit)}
+		}
+		return nil
+	}
+}
+
+// tooLong is an error of the server, not of the line: trying again is no help.
+func tooLong(u *url.URL, limit int64) *provider.Error {
+	return &provider.Error{
+		Code:    provider.CodeBadAnswer,
+		Host:    hostname(u),
+		Message: fmt.Sprintf("the answer of %s is longer than %d bytes", Redact(u), limit),
+	}
+}

@@ -1,0 +1,14 @@
+// Package transport makes every HTTP request of relock; no other package makes
+// an http.Client or an http.RoundTripper.
+//
+// It holds the rules that must not depend on a caller's care. Each answer is
+// bounded, and one that is longer or shorter than announced is an error.
+// Credentials stay with the host and port that they were given for. A redirect
+// never leads from https to http. Link-local addresses are never dialed, and
+// addresses of this machine only where the operator named the host and port,
+// or where a server on this machine that the operator named refers to one.
+// Errors and logs name a URL without its query and user information. Every
+// request and every byte received is counted.
+//
+// What a status or a body means is left to the callers.
+package transport

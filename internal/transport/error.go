@@ -1,0 +1,95 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// maxRetryAfter is the longest wait that a server may ask for. A run that is
+// told to come back later than this reports the answer instead of waiting.
+const maxRetryAfter = time.Minute
+
+// refusal is a request that this package declines to send or to follow.
+type refusal struct{ reason, hint string }
+
+func (r *refusal) Error() string { return "refused: " + r.reason }
+
+// shouldRetry is the policy of go-retryablehttp, except that refusals, unknown
+// host names and long waits are final.
+func shouldRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
+	if _, refused := errors.AsType[*refusal](err); refused {
+		return false, ctx.Err()
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+		return false, ctx.Err()
+	}
+	if resp != nil && retryAfter(resp.Header.Get("Retry-After")) > maxRetryAfter {
+		return false, ctx.Err()
+	}
+	return retryablehttp.DefaultRetryPolicy(ctx, resp, err)
+}
+
+func retryAfter(header string) time.Duration {
+	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if when, err := http.ParseTime(header); err == nil {
+		return time.Until(when)
+	}
+	return 0
+}
+
+// failure is the error of a request that got no whole answer.
+func failure(ctx context.Context, u *url.URL, err error) *provider.Error {
+	e := &provider.Error{
+		Code:    provider.CodeUnreachable,
+		Host:    hostname(u),
+		Message: "requesting " + Redact(u),
+		Err:     cause(err),
+	}
+	if r, ok := errors.AsType[*refusal](err); ok {
+		e.Hint = r.hint
+	}
+	if ended := ctx.Err(); ended != nil {
+		e.Code, e.Err = provider.CodeCancelled, ended
+	}
+	return e
+}
+
+// cause returns what is below the errors of net/http, which quote whole URLs.
+func cause(err error) error {
+	for {
+		u, ok := errors.AsType[*url.Error](err)
+		if !ok {
+			return err
+		}
+		err = u.Err
+	}
+}
+
+// Redact returns scheme, host and path of a URL. Queries and user information
+// hold signatures, tokens and passwords; they never reach a message or a log.
+func Redact(u *url.URL) string {
+	plain := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
+	return plain.String()
+}
+
+// hostname returns the host as provider errors carry it; empty if it is no
+// name of a registry host, which svchost demands of what it displays.
+func hostname(u *url.URL) svchost.Hostname {
+	h, err := svchost.ForComparison(svchost.ForDisplay(u.Host))
+	if err != nil {
+		return ""
+	}
+	return h
+}

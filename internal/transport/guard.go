@@ -1,0 +1,319 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/idna"
+)
+
+// The limits of connections. A server that is this slow to begin is down.
+const (
+	dialTimeout   = 10 * time.Second
+	tlsTimeout    = 10 * time.Second
+	headerTimeout = 30 * time.Second
+	idleTimeout   = 90 * time.Second
+	// maxIdlePerHost is above what a run asks of one host at once.
+	maxIdlePerHost = 16
+)
+
+// guard is the RoundTripper under every client. Since net/http calls it for
+// each hop of a redirect, the rules for hops hold for any client above it.
+type guard struct {
+	userAgent string
+	log       *slog.Logger
+	proxy     func(*http.Request) (*url.URL, error)
+
+	// Connections are pooled by permission: with one pool, a request that may
+	// not reach this machine could use a connection that another one opened.
+	local, remote *http.Transport
+
+	mu       sync.Mutex
+	admitted map[string]bool // host:port that the operator named
+	here     map[string]bool // host:port that a connection found on this machine
+
+	requests, bytes atomic.Int64
+}
+
+func newGuard(opts Options) *guard {
+	g := &guard{
+		userAgent: opts.UserAgent,
+		log:       opts.Log,
+		proxy:     http.ProxyFromEnvironment,
+		admitted:  map[string]bool{},
+		here:      map[string]bool{},
+	}
+	g.local, g.remote = g.pool(true), g.pool(false)
+	return g
+}
+
+func (g *guard) pool(local bool) *http.Transport {
+	return &http.Transport{
+		Proxy:                 g.proxyFor,
+		DialContext:           g.dialer(local),
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   maxIdlePerHost,
+		IdleConnTimeout:       idleTimeout,
+		TLSHandshakeTimeout:   tlsTimeout,
+		ResponseHeaderTimeout: headerTimeout,
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := g.roundTrip(req)
+	if err != nil {
+		g.log.DebugContext(req.Context(), "no answer", "method", req.Method, "url", Redact(req.URL), "reason", err)
+		if before(req) != nil {
+			err = fmt.Errorf("redirected to %s: %w", Redact(req.URL), err)
+		}
+		return nil, err
+	}
+	g.log.DebugContext(req.Context(), "answer", "method", req.Method, "url", Redact(req.URL), "status", resp.StatusCode)
+	return resp, nil
+}
+
+func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
+	local := g.mayStay(req)
+	if err := g.check(req, local); err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
+	}
+	pool := g.remote
+	if local {
+		pool = g.local
+	}
+	g.requests.Add(1)
+	resp, err := pool.RoundTrip(g.outgoing(req))
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return nil, r // without the words of the dialer around it
+	}
+	if err != nil {
+		return nil, err
+	}
+	// The next hop finds this one through its request.
+	resp.Request = req
+	resp.Body = counted{resp.Body, &g.bytes}
+	if err := checkLocation(resp); err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+// outgoing is the request as it is sent. net/http drops credentials only where
+// a redirect leaves the domain: it keeps them for subdomains and other ports.
+// It also tells each server the query of the URL that it was sent from.
+func (g *guard) outgoing(req *http.Request) *http.Request {
+	out := req.Clone(req.Context())
+	if out.Header.Get("User-Agent") == "" {
+		out.Header.Set("User-Agent", g.userAgent)
+	}
+	if req.Response != nil {
+		out.Header.Del("Referer")
+	}
+	if crossed(req) {
+		out.Header.Del("Authorization")
+		out.Header.Del("Cookie")
+	}
+	return out
+}
+
+// crossed reports whether any redirect on the way led to another host and
+// port. Once is enough: net/http copies the headers of the first request to
+// every hop, so a way back must not bring the credentials back.
+func crossed(req *http.Request) bool {
+	for previous := before(req); previous != nil; req, previous = previous, before(previous) {
+		if HostPort(req.URL) != HostPort(previous.URL) {
+			return true
+		}
+	}
+	return false
+}
+
+// before returns the request whose answer redirected to this one.
+func before(req *http.Request) *http.Request {
+	if req.Response == nil {
+		return nil
+	}
+	return req.Response.Request
+}
+
+// check refuses what can be refused without a connection. Literal addresses
+// are looked at here because behind a proxy there is no other place.
+func (g *guard) check(req *http.Request, local bool) error {
+	if s := req.URL.Scheme; s != "https" && s != "http" {
+		return &refusal{reason: "only http and https are spoken"}
+	}
+	if p := before(req); p != nil && p.URL.Scheme == "https" && req.URL.Scheme == "http" && !g.admittedHere(req.URL) {
+		return &refusal{reason: "a redirect from https to http"}
+	}
+	name := req.URL.Hostname()
+	if ip, err := netip.ParseAddr(name); err == nil {
+		return g.checkAddr(ip, HostPort(req.URL), local)
+	}
+	if numeric(name) {
+		return &refusal{reason: "an address in an unusual notation"}
+	}
+	return nil
+}
+
+// numeric reports whether a host name that is no address in the usual notation
+// would be read as one by some resolvers: 127.1, 0x7f000001, 2130706433. By the
+// URL standard such names end in a number.
+func numeric(host string) bool {
+	host = strings.TrimSuffix(host, ".")
+	last := strings.ToLower(host[strings.LastIndex(host, ".")+1:])
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return last != "" && strings.Trim(last, "0123456789") == ""
+}
+
+// checkLocation refuses a redirect to what is no URL here, because the error
+// of net/http would quote it whole.
+func checkLocation(resp *http.Response) error {
+	if resp.StatusCode < 300 || resp.StatusCode > 399 {
+		return nil
+	}
+	if _, err := resp.Request.URL.Parse(resp.Header.Get("Location")); err != nil {
+		return &refusal{reason: "a redirect to something that is no URL"}
+	}
+	return nil
+}
+
+// dialer connects, with the rules for addresses applied to what a name
+// resolved to.
+func (g *guard) dialer(local bool) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, hostport string) (net.Conn, error) {
+		d := net.Dialer{
+			Timeout: dialTimeout,
+			Control: func(_, resolved string, _ syscall.RawConn) error {
+				ap, err := netip.ParseAddrPort(resolved)
+				if err != nil {
+					return err
+				}
+				return g.checkAddr(ap.Addr(), hostport, local)
+			},
+		}
+		return d.DialContext(ctx, network, hostport)
+	}
+}
+
+// checkAddr decides about one address that host and port stand for. Link-local
+// ones serve machine metadata with credentials; the unspecified address reaches
+// this machine as loopback does.
+func (g *guard) checkAddr(ip netip.Addr, hostport string, local bool) error {
+	ip = ip.Unmap()
+	switch {
+	case ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast():
+		return &refusal{reason: "a link-local address"}
+	case !ip.IsLoopback() && !ip.IsUnspecified():
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	hostport = strings.ToLower(hostport)
+	if !local && !g.admitted[hostport] {
+		return &refusal{
+			reason: "an address of this machine that no setting names",
+			hint:   "to use a server on this machine, name its host and port in a host block of the CLI configuration",
+		}
+	}
+	g.here[hostport] = true
+	return nil
+}
+
+// mayStay reports whether the request may reach this machine: the operator
+// named its host and port, or a server on this machine that the operator named
+// refers to it. What any other server says admits nothing.
+func (g *guard) mayStay(req *http.Request) bool {
+	if g.isAdmitted(req.URL) {
+		return true
+	}
+	from := referrer(req)
+	return from != nil && g.admittedHere(from)
+}
+
+func (g *guard) isAdmitted(u *url.URL) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.admitted[HostPort(u)]
+}
+
+// admittedHere reports whether the operator named this server and a connection
+// found it on this machine.
+func (g *guard) admittedHere(u *url.URL) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	hostport := HostPort(u)
+	return g.admitted[hostport] && g.here[hostport]
+}
+
+func (g *guard) admit(hostport string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.admitted[strings.ToLower(hostport)] = true
+}
+
+// proxyFor also admits the proxy: a variable that names it is the operator's
+// word. The library's error would quote the variable, which may hold a
+// password.
+func (g *guard) proxyFor(req *http.Request) (*url.URL, error) {
+	u, err := g.proxy(req)
+	if err != nil {
+		return nil, errors.New("the proxy variables of the environment hold no valid URL")
+	}
+	if u != nil {
+		g.admit(HostPort(u))
+	}
+	return u, nil
+}
+
+type referrerKey struct{}
+
+func withReferrer(ctx context.Context, u *url.URL) context.Context {
+	if u == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, referrerKey{}, u)
+}
+
+// referrer returns the URL whose answer named the request's: that of the
+// redirecting request, else what the caller said.
+func referrer(req *http.Request) *url.URL {
+	if p := before(req); p != nil {
+		return p.URL
+	}
+	u, _ := req.Context().Value(referrerKey{}).(*url.URL)
+	return u
+}
+
+// defaultPort holds the ports that net/http assumes.
+var defaultPort = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}
+
+// HostPort returns the host and port of a URL in the form that Admit takes:
+// lower case, punycode, with the scheme's default port.
+func HostPort(u *url.URL) string {
+	host, port := u.Hostname(), u.Port()
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+		host = ascii
+	}
+	if port == "" {
+		port = defaultPort[u.Scheme]
+	}
+	return strings.ToLower(net.JoinHostPort(host, port))
+}
