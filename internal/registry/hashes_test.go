@@ -1,0 +1,666 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+	"github.com/google/go-cmp/cmp"
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// withMirror returns a client like c of a user who keeps hashicorp/alpha in the
+// plugin directory.
+func withMirror(t *testing.T, f *fixture, c *Client) *Client {
+	t.Helper()
+	home := t.TempDir()
+	dir := filepath.Join(home, ".terraform.d", "plugins", "registry.terraform.io", "hashicorp", "alpha", "1.0.0", "linux_amd64")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	config := fmt.Sprintf("host %q {\n  services = {\n    \"providers.v1\" = \"%s/x/v1/providers/\"\n  }\n}\n", privateHost, f.server.URL)
+	if err := os.WriteFile(filepath.Join(home, ".terraformrc"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := cliconfig.Env{Home: home, GOOS: "linux", Getenv: func(string) string { return "" }}
+	configs := map[provider.ToolName]*cliconfig.Config{}
+	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
+		configs[tool], _ = cliconfig.Load(env, tool)
+	}
+	return New(c.transport, configs, Options{})
+}
+
+func TestHashes(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.list += strings.Repeat("A", 64) + "  terraform-provider-alpha_1.1.0_manifest.json\n"
+	c := f.client(t, Options{}, "")
+	listed := []provider.Hash{provider.ZH(strings.Repeat("a", 64))}
+	for _, p := range []provider.Platform{linux, darwin, windows} {
+		listed = append(listed, provider.ZH(digest(f.zips[p])))
+	}
+	for tool, label := range map[provider.Tool]string{terraform: "self-signed", opentofu: "signed"} {
+		got, err := c.Hashes(t.Context(), tool, want(privateHost, linux))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := f.sum(t, linux)
+		want := provider.Hashes{
+			Package: provider.Package{Platform: linux, Filename: filename(linux), ZH: sum.ZH, Size: sum.Size},
+			H1:      sum.H1,
+			H1Zip:   sum.H1Zip,
+			Listed:  provider.Sorted(listed),
+			Signer:  provider.Signer{KeyID: validKey.PrimaryKey.KeyIdString(), Label: label},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("Hashes for %s (-want +got):\n%s", tool, diff)
+		}
+	}
+	if c.Packages() != 1 {
+		t.Errorf("Packages() = %d after two tools asked for one, want 1", c.Packages())
+	}
+}
+
+func TestHashesFailures(t *testing.T) {
+	t.Parallel()
+	set := func(key string, value any) func(*fixture) {
+		return func(f *fixture) { f.edit = func(_ provider.Platform, answer map[string]any) { answer[key] = value } }
+	}
+	status := func(suffix string, status int) func(*fixture) {
+		return func(f *fixture) { f.status[suffix] = status }
+	}
+	tests := []struct {
+		name  string
+		spoil func(*fixture)
+		code  provider.Code
+		want  string
+	}{
+		{"not_found", status("/linux/amd64", 404), provider.CodeNoPackage, "provider registry.example.com/hashicorp/alpha 1.1.0 is not available for linux_amd64"},
+		{"unauthorized", status("/linux/amd64", 401), provider.CodeUnauthorized, "requires authentication credentials"},
+		{"forbidden", status("/linux/amd64", 403), provider.CodeUnauthorized, "requires authentication credentials"},
+		{"server_error", status("/linux/amd64", 500), provider.CodeUnreachable, "500 Internal Server Error"},
+		{"not_json", func(f *fixture) {
+			f.hook = func(w http.ResponseWriter, _ *http.Request) bool { fmt.Fprint(w, "<html>"); return true }
+		}, provider.CodeBadAnswer, "is not valid"},
+		{"other_os", set("os", "darwin"), provider.CodeBadAnswer, "incorrect target darwin_amd64"},
+		{"other_arch", set("arch", "arm64"), provider.CodeBadAnswer, "incorrect target linux_arm64"},
+		{"no_filename", set("filename", ""), provider.CodeBadAnswer, "invalid file name"},
+		{"filename_with_directory", set("filename", "../x.zip"), provider.CodeBadAnswer, "invalid file name"},
+		{"filename_of_other_platform", set("filename", filename(darwin)), provider.CodeBadAnswer, "names the file of another package"},
+		{"filename_of_other_version", set("filename", "terraform-provider-alpha_1.0.0_linux_amd64.zip"), provider.CodeBadAnswer, "names the file of another package"},
+		{"shasum_not_hex", set("shasum", strings.Repeat("z", 64)), provider.CodeBadAnswer, "invalid SHA256 hash"},
+		{"shasum_too_short", set("shasum", "abcd"), provider.CodeBadAnswer, "invalid SHA256 hash"},
+		{"no_download_url", set("download_url", ""), provider.CodeBadAnswer, "invalid download URL"},
+		{"download_url_of_other_scheme", set("download_url", "file:///etc/passwd"), provider.CodeBadAnswer, "must use http or https"},
+		{"list_url_of_other_scheme", set("shasums_url", "ftp://x/"), provider.CodeBadAnswer, "invalid SHASUMS URL: must use http or https"},
+		{"signature_url_is_none", set("shasums_signature_url", "http://[?s3cret"), provider.CodeBadAnswer, "invalid SHASUMS signature URL"},
+		{"link_local_download", set("download_url", "http://169.254.169.254/x"), provider.CodeUnreachable, "link-local"},
+		{"old_protocol", set("protocols", []string{"4.0"}), provider.CodeProtocol, "speaks plugin protocol 4.0, and Terraform 1.11.4 speaks 5 and 6"},
+		{"new_protocol", set("protocols", []string{"7.0", "8.1"}), provider.CodeProtocol, "speaks plugin protocol 7.0, 8.1"},
+		{"invalid_protocol", set("protocols", []string{"five"}), provider.CodeBadAnswer, "invalid version string"},
+		{"list_not_found", status("/SHA256SUMS", 404), provider.CodeBadAnswer, "404 Not Found"},
+		{"list_unavailable", status("/SHA256SUMS", 502), provider.CodeUnreachable, "502 Bad Gateway"},
+		{"signature_not_found", status("/SHA256SUMS.sig", 404), provider.CodeBadAnswer, "404 Not Found"},
+		{"archive_not_found", status("/files/linux_amd64", 404), provider.CodeBadAnswer, "404 Not Found"},
+		{"archive_unavailable", status("/files/linux_amd64", 503), provider.CodeUnreachable, "503 Service Unavailable"},
+		{"not_in_list", func(f *fixture) { f.list = strings.ReplaceAll(f.list, "linux", "*linux") }, provider.CodeBadChecksum, "checksum list has no SHA-256 hash for"},
+		{"other_hash_in_list", set("shasum", strings.Repeat("0", 64)), provider.CodeBadChecksum, "checksum list has unexpected SHA-256 hash"},
+		{"other_bytes_served", set("download_url", "/files/darwin_arm64"), provider.CodeBadChecksum, "archive has incorrect checksum zh:"},
+		{"html_served", set("download_url", "/x/v1/providers/hashicorp/alpha/versions"), provider.CodeBadChecksum, "archive has incorrect checksum zh:"},
+		{"no_program", replaceZip(map[string]string{"README": "x"}), provider.CodeBadPackage, "provider binary not found"},
+		{"program_of_other_provider", replaceZip(map[string]string{"terraform-provider-beta": "x"}), provider.CodeBadPackage, "provider binary not found"},
+		{"cannot_be_unpacked", replaceZip(map[string]string{"../terraform-provider-alpha": "x"}), provider.CodeBadPackage, "entry contains '..'"},
+		{"truncated_archive", func(f *fixture) {
+			f.hook = func(w http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Path != "/files/linux_amd64" {
+					return false
+				}
+				w.Header().Set("Content-Length", "1000000")
+				w.Write([]byte("PK"))
+				return true
+			}
+		}, provider.CodeUnreachable, "unexpected EOF"},
+		{"bad_signature", func(f *fixture) { f.signature = sign(validKey, "another list") }, provider.CodeBadSignature, "not signed as the registry announces"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			tt.spoil(f)
+			c := f.client(t, Options{}, "")
+			got, err := c.Hashes(t.Context(), terraform, want(privateHost, linux))
+			e := wantError(t, err, tt.code, tt.want)
+			if e.Addr != alpha(privateHost) || e.Version != v110 || e.Platform != linux || e.Host != privateHost {
+				t.Errorf("error = %+v, want it about %v", e, want(privateHost, linux))
+			}
+			if diff := cmp.Diff(provider.Hashes{}, got); diff != "" {
+				t.Errorf("hashes beside an error (-want +got):\n%s", diff)
+			}
+			if strings.Contains(e.Error(), "s3cret") {
+				t.Errorf("error holds a URL's query: %v", e)
+			}
+		})
+	}
+}
+
+// replaceZip makes the Linux package another one, properly listed.
+func replaceZip(files map[string]string) func(*fixture) {
+	return func(f *fixture) {
+		data := pack(files)
+		f.list = strings.Replace(f.list, digest(f.zips[linux]), digest(data), 1)
+		f.zips[linux] = data
+	}
+}
+
+func TestLenientMetadata(t *testing.T) {
+	t.Parallel()
+	for name, edit := range map[string]func(provider.Platform, map[string]any){
+		"no_protocols":   func(_ provider.Platform, a map[string]any) { delete(a, "protocols") },
+		"some_protocols": func(_ provider.Platform, a map[string]any) { a["protocols"] = []string{"4.0", "6.1"} },
+		"upper_case_shasum": func(_ provider.Platform, a map[string]any) {
+			a["shasum"] = strings.ToUpper(a["shasum"].(string))
+		},
+		"relative_urls": func(_ provider.Platform, a map[string]any) {
+			a["download_url"] = "../../../../../../../../files/linux_amd64"
+			a["shasums_url"] = "/files/SHA256SUMS"
+		},
+		"packages_are_not_for_terraform": func(_ provider.Platform, a map[string]any) { a["packages"] = []int{1} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.edit = edit
+			if _, err := f.client(t, Options{}, "").Hashes(t.Context(), terraform, want(privateHost, linux)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestFilenames(t *testing.T) {
+	t.Parallel()
+	arm := provider.Want{Addr: alpha(privateHost), Version: provider.Version{Major: 1, Minor: 1, Metadata: "x"}, Platform: provider.Platform{OS: "linux", Arch: "arm"}}
+	for name, ok := range map[string]bool{
+		"terraform-provider-alpha_1.1.0+x_linux_arm.zip":    true,
+		"terraform-provider-alpha_v1.1.0+x_linux_armv6.zip": true,
+		"terraform-provider-alpha_1.1.0_linux_arm.zip":      false,
+		"terraform-provider-alpha_1.1.0+x_linux_arm64.zip":  false,
+		"terraform-provider-alpha_1.1.0+x_darwin_arm.zip":   false,
+		"alpha.zip": true,
+	} {
+		if err := checkFilename(name, arm); (err == nil) != ok {
+			t.Errorf("checkFilename(%q) = %v, want allowed %v", name, err, ok)
+		}
+	}
+}
+
+func TestProtocolErrorSuggestsRelease(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.versions = `{"versions": [{"version": "0.9.0", "protocols": ["5.0"]}, {"version": "0.10.0", "protocols": ["5.1"]}, {"version": "1.1.0", "protocols": ["7.0"]}]}`
+	f.edit = func(_ provider.Platform, a map[string]any) { a["protocols"] = []string{"7.0"} }
+	_, err := f.client(t, Options{}, "").Hashes(t.Context(), opentofu, want(privateHost, linux))
+	e := wantError(t, err, provider.CodeProtocol, "OpenTofu 1.12.6 speaks 5 and 6")
+	if !strings.Contains(e.Hint, "the newest release that OpenTofu 1.12.6 can run is 0.10.0") {
+		t.Errorf("hint = %q, want it to name 0.10.0", e.Hint)
+	}
+}
+
+func TestChecksumList(t *testing.T) {
+	t.Parallel()
+	a, b := strings.Repeat("a", 64), strings.Repeat("B", 64)
+	both := []provider.Hash{provider.ZH(a), provider.ZH(b)}
+	for name, tt := range map[string]struct {
+		list string
+		want []provider.Hash
+	}{
+		"plain":            {a + "  x.zip\n" + b + "  y.zip\n", both},
+		"sorted_once":      {b + "  y.zip\n" + a + "  x.zip\n" + a + "  x2.zip", both},
+		"windows_lines":    {a + "  x.zip\r\n" + b + "  y.zip\r\n", both},
+		"three_fields":     {a + "  x.zip extra\n" + b + " *y.zip", both},
+		"blank_at_the_end": {a + "  x.zip\n" + b + "  y.zip\n\n \n", both},
+		"blank_between":    {a + "  x.zip\n\n" + b + "  y.zip\n", nil},
+		"one_field":        {a + "  x.zip\n" + b + "\n", nil},
+		"short_hash":       {a + "  x.zip\nabcd  y.zip\n", nil},
+		"no_hash":          {a + "  x.zip\nh1:" + a[3:] + "  y.zip\n", nil},
+		"empty":            {"", nil},
+	} {
+		if diff := cmp.Diff(tt.want, list(tt.list).hashes()); diff != "" {
+			t.Errorf("%s: hashes (-want +got):\n%s", name, diff)
+		}
+	}
+	l := list(b + "  x.zip\n" + a + "  x.zip\n" + a + " *y.zip\nshort  z.zip\n")
+	for name, ok := range map[string]bool{"x.zip": true, "y.zip": false, "z.zip": false, "unknown.zip": false} {
+		if err := l.check(name, provider.ZH(b)); (err == nil) != ok {
+			t.Errorf("check(%s) = %v, want fine: %v", name, err, ok)
+		}
+	}
+}
+
+func TestOffendingLineLeavesTheOwnZipAlone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.list += "# signed by us\n"
+	got, err := f.client(t, Options{}, "").Hashes(t.Context(), terraform, want(terraformHost, linux))
+	if err != nil || len(got.Listed) != 0 || got.Package.ZH != provider.ZH(digest(f.zips[linux])) {
+		t.Errorf("Hashes = %+v, %v; want nothing listed and the zh of the package", got, err)
+	}
+}
+
+func TestSignatures(t *testing.T) {
+	t.Parallel()
+	broken := func(f *fixture) {
+		f.edit = func(_ provider.Platform, a map[string]any) {
+			a["signing_keys"] = map[string]any{"gpg_public_keys": []any{map[string]any{"ascii_armor": "no key"}}}
+		}
+	}
+	keys := func(list ...*openpgp.Entity) func(*fixture) { return func(f *fixture) { f.keys = list } }
+	signedBy := func(key *openpgp.Entity, announced ...*openpgp.Entity) func(*fixture) {
+		return func(f *fixture) { f.keys, f.signature = announced, sign(key, f.list) }
+	}
+	expiredSignature := func(f *fixture) {
+		f.signature = signWith(validKeyOf2019, f.list, &packet.Config{Time: at(2019, 6), SigLifetimeSecs: 3600})
+		f.keys = []*openpgp.Entity{validKeyOf2019}
+	}
+	twice := func(f *fixture) {
+		f.keys = []*openpgp.Entity{expiredKey, otherExpiredKey}
+		f.signature = slices.Concat(sign(expiredKey, f.list), sign(otherExpiredKey, f.list))
+	}
+	const unknown, fine = "unknown issuer", ""
+	tests := []struct {
+		name  string
+		setup func(*fixture)
+		// What each asks and gets: the signer, or the words of the error.
+		terraform, private, own string
+		opts                    Options
+		signer                  *openpgp.Entity // nil: nobody
+	}{
+		{name: "one_key", setup: keys(validKey), signer: validKey},
+		{name: "second_key", setup: signedBy(secondKey, validKey, secondKey), signer: secondKey},
+		{name: "other_key", setup: signedBy(secondKey, validKey), terraform: unknown, private: unknown, own: unknown},
+		{name: "no_keys", setup: signedBy(validKey), terraform: unknown, private: unknown, own: fine},
+		{name: "no_keys_enforced", setup: signedBy(validKey), opts: Options{EnforceValidation: true}, terraform: unknown, private: unknown, own: unknown},
+		{name: "undecodable_key", setup: broken, terraform: "decoding", private: "decoding", own: "decoding"},
+		{name: "no_signature", setup: func(f *fixture) { f.signature = []byte{} }, terraform: unknown, private: unknown, own: unknown},
+		{name: "garbage_signature", setup: func(f *fixture) { f.signature = []byte("garbage") }, terraform: "not signed", private: "not signed", own: "not signed"},
+		{name: "expired_key", setup: keys(expiredKey), signer: expiredKey},
+		{name: "expired_key_enforced", setup: keys(expiredKey), opts: Options{EnforceExpiration: true}, signer: expiredKey, private: "has expired", own: "has expired"},
+		{name: "first_of_expired_keys", setup: twice, signer: expiredKey},
+		{name: "expired_signature", setup: expiredSignature, signer: validKeyOf2019, terraform: "expired"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			tt.setup(f)
+			c := f.client(t, tt.opts, "")
+			for _, ask := range []struct {
+				tool    provider.Tool
+				host    svchost.Hostname
+				failure string
+				label   string
+			}{
+				{terraform, terraformHost, tt.terraform, "self-signed"},
+				{terraform, opentofuHost, tt.terraform, "self-signed"},
+				{opentofu, privateHost, tt.private, "signed"},
+				{opentofu, opentofuHost, tt.own, "signed"},
+			} {
+				got, err := c.Hashes(t.Context(), ask.tool, want(ask.host, linux))
+				if ask.failure != "" {
+					wantError(t, err, provider.CodeBadSignature, ask.failure)
+					continue
+				}
+				if err != nil {
+					t.Errorf("%s at %s: %v", ask.tool, ask.host, err)
+					continue
+				}
+				signer := provider.Signer{Label: "unsigned"}
+				if tt.signer != nil {
+					signer = provider.Signer{KeyID: tt.signer.PrimaryKey.KeyIdString(), Label: ask.label}
+				}
+				if got.Signer != signer || len(got.Listed) != 3 {
+					t.Errorf("%s at %s: signer %+v, %d listed; want %+v, 3", ask.tool, ask.host, got.Signer, len(got.Listed), signer)
+				}
+			}
+		})
+	}
+}
+
+// validKeyOf2019 has not expired, but what it signs may have.
+var validKeyOf2019 = newKey("old", packet.Config{Time: at(2019, 1)})
+
+func TestExpiredKeyIsWarnedAboutOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.keys = []*openpgp.Entity{expiredKey}
+	var log bytes.Buffer
+	c := f.client(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, "")
+	for _, p := range []provider.Platform{linux, darwin} {
+		if _, err := c.Hashes(t.Context(), opentofu, want(privateHost, p)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(log.String(), "has expired"); n != 1 {
+		t.Errorf("%d warnings, want 1:\n%s", n, log.String())
+	}
+}
+
+func TestTerraformLabels(t *testing.T) {
+	t.Parallel()
+	voucher := func(key, of *openpgp.Entity) string {
+		var plain bytes.Buffer
+		if err := of.Serialize(&plain); err != nil {
+			t.Fatal(err)
+		}
+		return armored(openpgp.SignatureType, func(w io.Writer) error {
+			_, err := w.Write(sign(key, plain.String()))
+			return err
+		})
+	}
+	tests := []struct {
+		name           string
+		hashicorp      *openpgp.Entity
+		voucher        string
+		label, failure string
+	}{
+		{name: "self_signed", hashicorp: secondKey, label: "self-signed"},
+		{name: "hashicorp", hashicorp: validKey, label: "HashiCorp"},
+		{name: "hashicorp_before_partner", hashicorp: validKey, voucher: "no signature", label: "HashiCorp"},
+		{name: "partner", hashicorp: secondKey, voucher: voucher(expiredKey, validKey), label: "partner"},
+		{name: "voucher_of_another", hashicorp: secondKey, voucher: voucher(secondKey, validKey), failure: "the trust signature"},
+		{name: "voucher_for_another", hashicorp: secondKey, voucher: voucher(expiredKey, secondKey), failure: "the trust signature"},
+		{name: "undecodable_voucher", hashicorp: secondKey, voucher: "no signature", failure: "decoding the trust signature"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.edit = func(_ provider.Platform, a map[string]any) {
+				a["signing_keys"] = map[string]any{"gpg_public_keys": []any{
+					map[string]any{"ascii_armor": public(validKey), "trust_signature": tt.voucher},
+				}}
+			}
+			c := f.client(t, Options{}, "")
+			// HashiCorp's private keys are not ours to sign with.
+			c.trust = func() trust {
+				return trust{hashicorp: openpgp.EntityList{tt.hashicorp}, partners: openpgp.EntityList{expiredKey}}
+			}
+			got, err := c.Hashes(t.Context(), terraform, want(terraformHost, linux))
+			if tt.failure != "" {
+				wantError(t, err, provider.CodeBadSignature, tt.failure)
+				return
+			}
+			if err != nil || got.Signer.Label != tt.label {
+				t.Errorf("label = %q, %v; want %q", got.Signer.Label, err, tt.label)
+			}
+		})
+	}
+}
+
+func TestBuiltInKeys(t *testing.T) {
+	t.Parallel()
+	keys := hashicorpTrust()
+	for name, got := range map[string]openpgp.EntityList{
+		"C874011F0AB405110D02105534365D9472D7468F": keys.hashicorp,
+		"51890657C5ACDB4B823086567D72D4268E4660FC": keys.partners,
+	} {
+		if len(got) != 1 || fmt.Sprintf("%X", got[0].PrimaryKey.Fingerprint) != name {
+			t.Errorf("built-in keys = %v, want the one with fingerprint %s", got, name)
+		}
+	}
+}
+
+func TestReportedHashes(t *testing.T) {
+	t.Parallel()
+	older := provider.Tool{Name: provider.OpenTofu, Version: provider.Version{Major: 1, Minor: 11}}
+	zero := "zh:" + strings.Repeat("0", 64)
+	type m = map[string]any
+	tests := []struct {
+		name     string
+		tool     provider.Tool
+		host     svchost.Hostname
+		opts     Options
+		edit     func(packages m)
+		reported bool
+		code     provider.Code
+		want     string
+	}{
+		{name: "recorded", reported: true},
+		{name: "not_at_other_hosts", host: privateHost},
+		{name: "not_when_enforced", opts: Options{EnforceValidation: true}},
+		{name: "not_before_1_12", tool: older},
+		{name: "not_for_terraform", tool: terraform},
+		{name: "no_packages", edit: func(p m) { clear(p) }},
+		{name: "platform_missing", edit: func(p m) { delete(p, "linux_amd64") }, code: provider.CodeBadAnswer, want: `missing package with platform "linux_amd64"`},
+		{name: "platform_missing_at_other_host", host: privateHost, edit: func(p m) { delete(p, "linux_amd64") }, code: provider.CodeBadAnswer, want: "missing package"},
+		{name: "invalid_platform", edit: func(p m) { p["linux"] = m{} }, code: provider.CodeBadAnswer, want: "invalid package platform"},
+		{name: "invalid_hash", edit: func(p m) { p["darwin_arm64"].(m)["hashes"] = []string{"nothing"} }, code: provider.CodeBadAnswer, want: "invalid package hash"},
+		{name: "wrong_form", edit: func(p m) { p["darwin_arm64"] = "x" }, code: provider.CodeBadAnswer, want: "invalid packages"},
+		{name: "no_size", edit: func(p m) { p["linux_amd64"].(m)["package_size"] = 0 }, code: provider.CodeBadAnswer, want: "invalid package size 0"},
+		{name: "other_size", edit: func(p m) { p["linux_amd64"].(m)["package_size"] = 1 }, code: provider.CodeBadChecksum, want: "package of size 1 for linux_amd64"},
+		{name: "other_size_at_other_host", host: privateHost, edit: func(p m) { p["linux_amd64"].(m)["package_size"] = 1 }, code: provider.CodeBadChecksum, want: "package of size 1"},
+		{name: "no_zip_hash", edit: func(p m) { p["linux_amd64"].(m)["hashes"] = []string{"h1:x"} }, code: provider.CodeBadAnswer, want: "no zip hash"},
+		{name: "other_zip_hash", edit: func(p m) { p["linux_amd64"].(m)["hashes"] = []string{zero} }, code: provider.CodeBadChecksum, want: "in one place"},
+		{name: "other_h1", edit: func(p m) {
+			own := p["linux_amd64"].(m)
+			own["hashes"] = append(own["hashes"].([]string), "h1:false")
+		}, code: provider.CodeBadChecksum, want: "registry reports h1:false for linux_amd64"},
+		{name: "unlisted_zip", edit: func(p m) { p["darwin_arm64"].(m)["hashes"] = []string{zero, "h1:x"} }, code: provider.CodeBadChecksum, want: "darwin_arm64 of a zip that the checksum list does not name"},
+		{name: "h1_without_zip", edit: func(p m) { p["darwin_arm64"].(m)["hashes"] = []string{"h1:x", "h2:new"} }, code: provider.CodeBadChecksum, want: "darwin_arm64 without that of a zip"},
+		{name: "unlisted_zip_at_other_host", host: privateHost, edit: func(p m) { p["darwin_arm64"].(m)["hashes"] = []string{zero, "h1:x"} }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			packages := f.report(t)
+			packages["plan9_386"] = m{"hashes": []string{"h9:of another time"}}
+			if tt.edit != nil {
+				tt.edit(packages)
+			}
+			f.edit = func(_ provider.Platform, answer map[string]any) { answer["packages"] = packages }
+			if tt.tool.Name == "" {
+				tt.tool = opentofu
+			}
+			if tt.host == "" {
+				tt.host = opentofuHost
+			}
+			got, err := f.client(t, tt.opts, "").Hashes(t.Context(), tt.tool, want(tt.host, linux))
+			if tt.code != "" {
+				wantError(t, err, tt.code, tt.want)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var expected map[provider.Platform][]provider.Hash
+			if tt.reported {
+				expected = map[provider.Platform][]provider.Hash{}
+				for p := range f.zips {
+					s := f.sum(t, p)
+					expected[p] = provider.Sorted([]provider.Hash{s.ZH, s.H1})
+				}
+			}
+			if diff := cmp.Diff(expected, got.Reported); diff != "" {
+				t.Errorf("Reported (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestReportedHashOfTheArchive accepts what a registry computes without
+// unpacking.
+func TestReportedHashOfTheArchive(t *testing.T) {
+	t.Parallel()
+	r := reports{linux: {Hashes: []string{"zh:" + strings.Repeat("a", 64), "h1:zip"}, Size: 1}}
+	l := list(strings.Repeat("a", 64) + "  x.zip\n")
+	if _, err := r.recorded(l, linux, hash.Sum{H1: "h1:dir", H1Zip: "h1:zip"}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTokenGoesToTheRegistryAlone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c := f.client(t, Options{}, "", "TF_TOKEN_registry_example_com=t0ken", "TF_TOKEN_127_0_0_1=other")
+	if _, err := c.Versions(t.Context(), terraform, alpha(privateHost)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Hashes(t.Context(), terraform, want(privateHost, linux)); err != nil {
+		t.Fatal(err)
+	}
+	expected := []string{
+		"/files/SHA256SUMS",
+		"/files/SHA256SUMS.sig",
+		"/files/linux_amd64",
+		"/registry.example.com/v1/providers/hashicorp/alpha/1.1.0/download/linux/amd64 Bearer t0ken",
+		"/registry.example.com/v1/providers/hashicorp/alpha/versions Bearer t0ken",
+	}
+	if diff := cmp.Diff(expected, f.requests()); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// TestFilesOfARegistryOnThisMachine has a registry on this machine, which the
+// operator named, refer to another server there, which nobody named.
+func TestFilesOfARegistryOnThisMachine(t *testing.T) {
+	t.Parallel()
+	f, files := newFixture(t), newFixture(t)
+	f.edit = func(p provider.Platform, a map[string]any) {
+		a["download_url"] = files.server.URL + "/files/" + p.String()
+		a["shasums_url"] = files.server.URL + "/files/SHA256SUMS"
+		a["shasums_signature_url"] = files.server.URL + "/files/SHA256SUMS.sig"
+	}
+	if _, err := f.client(t, Options{}, "").Hashes(t.Context(), terraform, want(privateHost, linux)); err != nil {
+		t.Error(err)
+	}
+	if n := len(files.requests()); n != 3 {
+		t.Errorf("the other server was asked %d times, want 3", n)
+	}
+}
+
+func TestEachQuestionIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.zips[windows] = nil // 404
+	c := f.client(t, Options{}, "")
+	var group sync.WaitGroup
+	for _, tool := range []provider.Tool{terraform, opentofu, terraform} {
+		group.Go(func() {
+			if _, err := c.Versions(t.Context(), tool, alpha(privateHost)); err != nil {
+				t.Error(err)
+			}
+		})
+		for _, p := range []provider.Platform{linux, darwin} {
+			group.Go(func() {
+				if _, err := c.Hashes(t.Context(), tool, want(privateHost, p)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Go(func() {
+			_, err := c.Hashes(t.Context(), tool, want(privateHost, windows))
+			if !provider.Coded(err, provider.CodeNoPackage) {
+				t.Errorf("Hashes for Windows: %v, want no-package", err)
+			}
+		})
+	}
+	group.Wait()
+	expected := []string{
+		"/files/SHA256SUMS",
+		"/files/SHA256SUMS.sig",
+		"/files/darwin_arm64",
+		"/files/linux_amd64",
+		"/registry.example.com/v1/providers/hashicorp/alpha/1.1.0/download/darwin/arm64",
+		"/registry.example.com/v1/providers/hashicorp/alpha/1.1.0/download/linux/amd64",
+		"/registry.example.com/v1/providers/hashicorp/alpha/1.1.0/download/windows/amd64",
+		"/registry.example.com/v1/providers/hashicorp/alpha/versions",
+	}
+	if diff := cmp.Diff(expected, f.requests()); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if c.Packages() != 2 {
+		t.Errorf("Packages() = %d, want 2", c.Packages())
+	}
+}
+
+// TestSameArchiveIsDownloadedOnce asks two registries that offer the same
+// archive, which its zh proves.
+func TestSameArchiveIsDownloadedOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.status["/files/elsewhere"] = http.StatusNotFound
+	broken := true
+	f.edit = func(_ provider.Platform, a map[string]any) {
+		if broken {
+			a["download_url"] = "/files/elsewhere"
+		}
+	}
+	c := f.client(t, Options{}, "")
+	_, err := c.Hashes(t.Context(), terraform, want(privateHost, linux))
+	wantError(t, err, provider.CodeBadAnswer, "404 Not Found")
+	broken = false
+	for _, host := range []svchost.Hostname{terraformHost, opentofuHost} {
+		if _, err := c.Hashes(t.Context(), terraform, want(host, linux)); err != nil {
+			t.Errorf("the archive at another place, %s: %v", host, err)
+		}
+	}
+	if c.Packages() != 1 {
+		t.Errorf("Packages() = %d, want 1", c.Packages())
+	}
+}
+
+func TestInterruptedQuestionIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	release := make(chan struct{})
+	f.hook = func(_ http.ResponseWriter, r *http.Request) bool {
+		select {
+		case <-release:
+			return false
+		case <-r.Context().Done():
+			return true
+		}
+	}
+	c := f.client(t, Options{}, "")
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	_, err := c.Versions(ctx, terraform, alpha(privateHost))
+	wantError(t, err, provider.CodeCancelled, "")
+	close(release)
+	if _, err := c.Versions(t.Context(), terraform, alpha(privateHost)); err != nil {
+		t.Errorf("Versions afterwards: %v", err)
+	}
+}
+
+func TestMemoWaitsNoLongerThanItsContext(t *testing.T) {
+	t.Parallel()
+	var m memo[int, int]
+	asking, release := make(chan struct{}), make(chan struct{})
+	go m.do(context.Background(), 1, func() (int, error) { close(asking); <-release; return 1, nil })
+	<-asking
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := m.do(ctx, 1, func() (int, error) { return 2, nil })
+	wantError(t, err, provider.CodeCancelled, "")
+	close(release)
+	if got, err := m.do(t.Context(), 1, func() (int, error) { return 3, nil }); got != 1 || err != nil {
+		t.Errorf("do = %d, %v; want the first answer", got, err)
+	}
+}

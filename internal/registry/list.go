@@ -1,0 +1,66 @@
+package registry
+
+import (
+	"bytes"
+	"encoding/hex"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// list is a checksum list: lines of a SHA-256 and a file name.
+type list []byte
+
+// check returns an error unless the list gives the file this hash. As with the
+// tools, the first line whose second field is the name decides, and a name with
+// the asterisk of binary mode is another name.
+func (l list) check(filename string, zh provider.Hash) error {
+	for line := range bytes.Lines(l) {
+		fields := bytes.Fields(line)
+		if len(fields) < 2 || string(fields[1]) != filename {
+			continue
+		}
+		if got, ok := lineHash(fields); !ok || got != zh {
+			return badChecksum("checksum list has unexpected SHA-256 hash %q for %q (expected %s)", fields[0], filename, zh.Value())
+		}
+		return nil
+	}
+	return badChecksum("checksum list has no SHA-256 hash for %q", filename)
+}
+
+// hashes returns the zh of every line, whatever the file: the tools record the
+// one of a manifest too. One line that is no checksum makes the tools take
+// nothing, since the document may be something else. They crash on an empty
+// line; here one is no checksum, but at the end it is nothing.
+func (l list) hashes() []provider.Hash {
+	var all []provider.Hash
+	for line := range bytes.Lines(bytes.TrimRight(l, " \t\r\n")) {
+		zh, ok := lineHash(bytes.Fields(line))
+		if !ok {
+			return nil
+		}
+		all = append(all, zh)
+	}
+	return provider.Sorted(all)
+}
+
+// names reports whether any line gives the hash.
+func (l list) names(zh provider.Hash) bool {
+	for line := range bytes.Lines(l) {
+		if got, ok := lineHash(bytes.Fields(line)); ok && got == zh {
+			return true
+		}
+	}
+	return false
+}
+
+// lineHash reads a line of two or more fields that begins with a SHA-256.
+func lineHash(fields [][]byte) (provider.Hash, bool) {
+	if len(fields) < 2 {
+		return "", false
+	}
+	digest, err := hex.DecodeString(string(fields[0]))
+	if err != nil || len(digest) != 32 {
+		return "", false
+	}
+	return provider.ZH(string(fields[0])), true
+}

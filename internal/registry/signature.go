@@ -1,0 +1,163 @@
+package registry
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	pgperrors "github.com/ProtonMail/go-crypto/openpgp/errors"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// The labels of signers. Terraform tells three apart, OpenTofu one.
+const (
+	labelHashiCorp  = "HashiCorp"
+	labelPartner    = "partner"
+	labelSelfSigned = "self-signed"
+	labelSigned     = "signed"
+	labelUnsigned   = "unsigned"
+)
+
+// keyFiles are HashiCorp's public keys as Terraform has them built in: the one
+// of its releases (fingerprint C874 011F 0AB4 0511 0D02 1055 3436 5D94 72D7
+// 468F, also at hashicorp.com/security), and the one with which it vouches for
+// the keys of partners. Their expiry does not matter, see signedBy.
+//
+//go:embed keys
+var keyFiles embed.FS
+
+// trust decides which label Terraform gives a signature. It has no influence
+// on what is locked.
+type trust struct{ hashicorp, partners openpgp.EntityList }
+
+// hashicorpTrust reads the built-in keys when they are first needed.
+var hashicorpTrust = sync.OnceValue(func() trust {
+	read := func(name string) openpgp.EntityList {
+		file, err := keyFiles.Open("keys/" + name)
+		if err != nil {
+			panic(err) // embedded
+		}
+		defer file.Close()
+		keys, err := openpgp.ReadArmoredKeyRing(file)
+		if err != nil {
+			panic(fmt.Sprintf("keys/%s: %v", name, err)) // tested
+		}
+		return keys
+	}
+	return trust{hashicorp: read("hashicorp.asc"), partners: read("partners.asc")}
+})
+
+// signed is a checksum list with its signature and the keys that the registry
+// announces for it, in the registry's order.
+type signed struct {
+	list      list
+	signature []byte
+	keys      []signingKey
+}
+
+// byTerraform verifies as Terraform does: the first key that the signature is
+// of decides, and any trouble but that it is of another key is final.
+func (s signed) byTerraform(t trust) (provider.Signer, error) {
+	for _, key := range s.keys {
+		id, err := s.verify(key)
+		if errors.Is(err, pgperrors.ErrUnknownIssuer) {
+			continue
+		}
+		if err != nil && !errors.Is(err, pgperrors.ErrKeyExpired) {
+			return provider.Signer{}, badSignature(err)
+		}
+		label, err := t.label(s, key)
+		return provider.Signer{KeyID: id, Label: label}, err
+	}
+	return provider.Signer{}, badSignature(errUnknownIssuer)
+}
+
+// byOpenTofu verifies as OpenTofu does: keys and signatures that have expired
+// count only if no other key fits, and not at all if enforced.
+func (s signed) byOpenTofu(enforce bool) (signer provider.Signer, expired bool, err error) {
+	for _, key := range s.keys {
+		id, err := s.verify(key)
+		switch {
+		case err == nil:
+			return provider.Signer{KeyID: id, Label: labelSigned}, false, nil
+		case errors.Is(err, pgperrors.ErrUnknownIssuer):
+		case errors.Is(err, pgperrors.ErrKeyExpired) || errors.Is(err, pgperrors.ErrSignatureExpired):
+			if !expired {
+				signer, expired = provider.Signer{KeyID: id, Label: labelSigned}, true
+			}
+		default:
+			return provider.Signer{}, false, badSignature(err)
+		}
+	}
+	if !expired {
+		return provider.Signer{}, false, badSignature(errUnknownIssuer)
+	}
+	if enforce {
+		return provider.Signer{}, true, badSignature(errors.New("the signing key has expired, and OPENTOFU_ENFORCE_GPG_EXPIRATION is set"))
+	}
+	return signer, true, nil
+}
+
+// verify checks the signature with one announced key and returns the ID of the
+// key that made it, also beside the errors about expiry: the library looks at
+// that last.
+func (s signed) verify(key signingKey) (id string, err error) {
+	ring, err := openpgp.ReadArmoredKeyRing(strings.NewReader(key.ASCIIArmor))
+	if err != nil {
+		return "", fmt.Errorf("decoding an announced key: %w", err)
+	}
+	entity, err := openpgp.CheckDetachedSignature(ring, bytes.NewReader(s.list), bytes.NewReader(s.signature), nil)
+	if entity != nil && entity.PrimaryKey != nil {
+		id = entity.PrimaryKey.KeyIdString()
+	}
+	return id, err
+}
+
+// label tells who stands behind a key that has been found to have signed.
+func (t trust) label(s signed, key signingKey) (string, error) {
+	if signedBy(t.hashicorp, bytes.NewReader(s.list), bytes.NewReader(s.signature)) == nil {
+		return labelHashiCorp, nil
+	}
+	if key.TrustSignature == "" {
+		return labelSelfSigned, nil
+	}
+	// HashiCorp's signature is over the key in binary form.
+	announced, err := armor.Decode(strings.NewReader(key.ASCIIArmor))
+	if err != nil {
+		return "", badSignature(fmt.Errorf("decoding an announced key: %w", err))
+	}
+	voucher, err := armor.Decode(strings.NewReader(key.TrustSignature))
+	if err != nil {
+		return "", badSignature(fmt.Errorf("decoding the trust signature: %w", err))
+	}
+	if err := signedBy(t.partners, announced.Body, voucher.Body); err != nil {
+		return "", badSignature(fmt.Errorf("the trust signature of the key: %w", err))
+	}
+	return labelPartner, nil
+}
+
+// signedBy verifies with keys that Terraform has built in. That a key has
+// expired since does not matter to it: old releases are not signed again.
+func signedBy(keys openpgp.EntityList, document, signature io.Reader) error {
+	_, err := openpgp.CheckDetachedSignature(keys, document, signature, nil)
+	if errors.Is(err, pgperrors.ErrKeyExpired) {
+		return nil
+	}
+	return err
+}
+
+var errUnknownIssuer = errors.New("authentication signature from unknown issuer")
+
+func badSignature(err error) error {
+	return &provider.Error{
+		Code: provider.CodeBadSignature, Message: "the checksum list is not signed as the registry announces", Err: err,
+		Hint: "report this to the provider's author or the registry's operator",
+	}
+}

@@ -1,0 +1,119 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// versionList is the answer to "which versions are there".
+type versionList struct {
+	Versions []struct {
+		Version   string   `json:"version"`
+		Protocols []string `json:"protocols"`
+		// The tools do not read the platforms, so nothing that stands there may
+		// make an answer unusable.
+		Platforms json.RawMessage `json:"platforms"`
+	} `json:"versions"`
+	Warnings []string `json:"warnings"`
+}
+
+// Versions returns the releases that the provider's registry lists, sorted by
+// version. Errors are *provider.Error: CodeUnknownProvider, CodeNoService,
+// CodeUnauthorized, CodeUnreachable, CodeBadAnswer, CodeCLIConfig or
+// CodeCancelled.
+func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
+	releases, err := c.releases(ctx, tool, addr)
+	return releases, about(err, provider.Want{Addr: addr})
+}
+
+func (c *Client) releases(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
+	q, err := c.question(ctx, tool, provider.Want{Addr: addr})
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.versions.do(ctx, q, func() (versionList, error) { return c.askVersions(ctx, tool, q) })
+	if err != nil {
+		return nil, err
+	}
+	return list.releases(tool.Has(provider.LenientVersions))
+}
+
+func (c *Client) askVersions(ctx context.Context, tool provider.Tool, q question) (versionList, error) {
+	addr := q.want.Addr
+	attempt := "could not query provider registry for " + addr.String()
+	resp, err := c.get(ctx, tool, q, maxVersions, addr.Namespace, addr.Type, "versions")
+	if err != nil {
+		return versionList{}, failed(attempt, err)
+	}
+	switch resp.Status {
+	case http.StatusOK:
+	case http.StatusNotFound:
+		return versionList{}, &provider.Error{
+			Code:    provider.CodeUnknownProvider,
+			Message: fmt.Sprintf("provider registry %s does not have a provider named %s", addr.Host.ForDisplay(), addr),
+			Hint:    "check the source in required_providers; a provider without one is taken to be in the namespace hashicorp",
+		}
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return versionList{}, cliconfig.Unauthorized(addr.Host, q.token != "")
+	default:
+		return versionList{}, statusError(attempt, resp.Status)
+	}
+	var list versionList
+	if err := decode(resp.Body, &list); err != nil {
+		return versionList{}, badAnswer("for the versions of %s is not valid: %v", addr, err)
+	}
+	return list, nil
+}
+
+// decode reads the first JSON value, as the tools do: what follows is ignored.
+func decode(body []byte, into any) error {
+	return json.NewDecoder(bytes.NewReader(body)).Decode(into)
+}
+
+// releases reads the version strings. Where two are the same version, the last
+// wins.
+func (l versionList) releases(lenient bool) ([]provider.Release, error) {
+	known := map[provider.Version]provider.Release{}
+	for _, v := range l.Versions {
+		version, err := provider.ParseVersion(v.Version)
+		if err != nil && lenient {
+			continue
+		}
+		if err != nil {
+			return nil, badAnswer("includes invalid version string %q", v.Version)
+		}
+		known[version] = provider.Release{
+			Version: version, Protocols: slices.Clone(v.Protocols),
+			Platforms: platforms(v.Platforms), Warnings: slices.Clone(l.Warnings),
+		}
+	}
+	releases := make([]provider.Release, 0, len(known))
+	for _, r := range known {
+		releases = append(releases, r)
+	}
+	slices.SortFunc(releases, func(a, b provider.Release) int { return a.Version.Compare(b.Version) })
+	return releases, nil
+}
+
+// platforms reads what it can of a release's platforms, sorted.
+func platforms(raw json.RawMessage) []provider.Platform {
+	var list []struct{ OS, Arch string }
+	if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	var known []provider.Platform
+	for _, p := range list {
+		if platform, err := provider.ParsePlatform(p.OS + "_" + p.Arch); err == nil {
+			known = append(known, platform)
+		}
+	}
+	slices.SortFunc(known, provider.Platform.Compare)
+	return slices.Compact(known)
+}
