@@ -1,0 +1,52 @@
+package sandbox
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io/fs"
+)
+
+// entry is one entry of a zip archive. Names may repeat and need cleaning:
+// some real packages are like that.
+type entry struct {
+	Name    string
+	Content string
+	Mode    string // "" an executable file, "dir", or "symlink" with the target as content
+}
+
+var entryModes = map[string]fs.FileMode{
+	"":        0o755,
+	"dir":     fs.ModeDir | 0o755,
+	"symlink": fs.ModeSymlink | 0o777,
+}
+
+// pack builds a zip archive whose bytes follow from the entries alone: it
+// records no times and compresses nothing, since the compressor's output may
+// change with the release of Go.
+func pack(entries []entry) ([]byte, error) {
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	for _, e := range entries {
+		mode, ok := entryModes[e.Mode]
+		if !ok {
+			return nil, fmt.Errorf("unknown mode %q of %s: it must be dir or symlink", e.Mode, e.Name)
+		}
+		header := &zip.FileHeader{Name: e.Name, Method: zip.Store}
+		header.SetMode(mode)
+		content, err := w.CreateHeader(header)
+		if err != nil {
+			return nil, fmt.Errorf("packing %s: %w", e.Name, err)
+		}
+		if mode.IsDir() {
+			continue // the writer refuses even empty content
+		}
+		if _, err := content.Write([]byte(e.Content)); err != nil {
+			return nil, fmt.Errorf("packing %s: %w", e.Name, err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("packing: %w", err)
+	}
+	return archive.Bytes(), nil
+}

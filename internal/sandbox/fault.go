@@ -1,0 +1,214 @@
+package sandbox
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Fault spoils the answers to the requests that it matches. Of several faults
+// that match, the one injected last counts.
+type Fault struct {
+	// Method is an HTTP method, or "*" for all of them.
+	Method string
+	// Path is a pattern of path.Match, in which a final "..." stands for any
+	// rest. Paths begin with the host of the registry in its ASCII form.
+	Path string
+	// Times is how many requests are spoilt; 0 is all of them.
+	Times int
+
+	// Status is answered in place of the real answer, with Header.
+	Status int
+	Header http.Header
+	// Delay passes before the answer begins, unless the client gives up.
+	Delay time.Duration
+	// Truncate cuts the connection after so many bytes of the body.
+	Truncate int64
+	// Corrupt alters the first byte of the body.
+	Corrupt bool
+	// Drop closes the connection without an answer.
+	Drop bool
+}
+
+// fault is a Fault in use: Times counts down.
+type fault struct{ Fault }
+
+// ParseFault reads a line of a world's faults: a method, a path pattern, and
+// what goes wrong, each in its own word:
+//
+//	503  header=NAME:VALUE  delay=50ms  truncate=100  corrupt  drop  times=2
+func ParseFault(line string) (Fault, error) {
+	words := strings.Fields(line)
+	if len(words) < 3 {
+		return Fault{}, fmt.Errorf("a fault must be a method, a path and what goes wrong, as in GET /registry.terraform.io/... 503")
+	}
+	f := Fault{Method: words[0], Path: words[1]}
+	if _, err := path.Match(f.Path, ""); err != nil || !strings.HasPrefix(f.Path, "/") {
+		return Fault{}, fmt.Errorf("invalid path pattern %q: it must begin with a slash", f.Path)
+	}
+	for _, word := range words[2:] {
+		if err := f.set(word); err != nil {
+			return Fault{}, err
+		}
+	}
+	return f, nil
+}
+
+func (f *Fault) set(word string) (err error) {
+	name, value, _ := strings.Cut(word, "=")
+	switch name {
+	case "times":
+		f.Times, err = positive(value)
+	case "truncate":
+		var n int
+		n, err = positive(value)
+		f.Truncate = int64(n)
+	case "delay":
+		f.Delay, err = time.ParseDuration(value)
+	case "header":
+		key, text, _ := strings.Cut(value, ":")
+		if f.Header == nil {
+			f.Header = http.Header{}
+		}
+		f.Header.Add(key, text)
+	case "corrupt":
+		f.Corrupt = true
+	case "drop":
+		f.Drop = true
+	default:
+		f.Status, err = strconv.Atoi(word)
+		if err != nil || f.Status < 200 || f.Status > 599 {
+			return fmt.Errorf("unknown fault %q: it must be a status, header=, delay=, truncate=, times=, corrupt or drop", word)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("invalid fault %q: %w", word, err)
+	}
+	return nil
+}
+
+func positive(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%q is not a positive number", s)
+	}
+	return n, nil
+}
+
+func (f Fault) matches(r *http.Request) bool {
+	if f.Method != "*" && f.Method != r.Method {
+		return false
+	}
+	if prefix, ok := strings.CutSuffix(f.Path, "..."); ok {
+		return strings.HasPrefix(r.URL.Path, prefix)
+	}
+	ok, _ := path.Match(f.Path, r.URL.Path) // a bad pattern matches nothing
+	return ok
+}
+
+// Inject adds a fault to those of the world text.
+func (s *Sandbox) Inject(f Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, &fault{f})
+}
+
+// Mend removes all faults, those of the world text too.
+func (s *Sandbox) Mend() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = nil
+}
+
+// spoils finds the fault for a request and counts the use.
+func (s *Sandbox) spoils(r *http.Request) (Fault, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, f := range slices.Backward(s.faults) {
+		if !f.matches(r) {
+			continue
+		}
+		if f.Times == 1 {
+			s.faults = slices.Delete(s.faults, i, i+1)
+		} else if f.Times > 1 {
+			f.Times--
+		}
+		return f.Fault, true
+	}
+	return Fault{}, false
+}
+
+// spoil puts the faults between the clients and the servers.
+func (s *Sandbox) spoil(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f, ok := s.spoils(r)
+		if !ok {
+			next.ServeHTTP(w, r)
+			return
+		}
+		f.serve(w, r, next)
+	})
+}
+
+func (f Fault) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	select {
+	case <-time.After(f.Delay):
+	case <-r.Context().Done():
+		return
+	}
+	if f.Drop {
+		panic(http.ErrAbortHandler)
+	}
+	if f.Status != 0 {
+		next = f.answer()
+	}
+	spoilt := &spoiltWriter{ResponseWriter: w, fault: f}
+	next.ServeHTTP(spoilt, r)
+	if spoilt.cut {
+		// What was written must reach the client before the connection ends.
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func (f Fault) answer() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for key, values := range f.Header {
+			w.Header()[key] = values
+		}
+		w.WriteHeader(f.Status)
+		_, _ = io.WriteString(w, `{"errors":["a fault of the sandbox"]}`)
+	})
+}
+
+// spoiltWriter alters a body on its way out. The length that the header
+// announces stays that of the whole body.
+type spoiltWriter struct {
+	http.ResponseWriter
+	fault Fault
+	sent  int64
+	cut   bool
+}
+
+func (w *spoiltWriter) Write(p []byte) (int, error) {
+	out := p
+	if w.fault.Corrupt && w.sent == 0 && len(out) > 0 {
+		out = slices.Clone(out)
+		out[0] ^= 0xff
+	}
+	if left := w.fault.Truncate - w.sent; w.fault.Truncate > 0 && int64(len(out)) > left {
+		w.cut = true
+		out = out[:left]
+	}
+	n, err := w.ResponseWriter.Write(out)
+	w.sent += int64(n)
+	if err != nil {
+		return n, err
+	}
+	return len(p), nil // the handler is not to notice
+}

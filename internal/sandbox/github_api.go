@@ -1,0 +1,416 @@
+package sandbox
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// restPath is where the REST API begins, as on GitHub Enterprise Server.
+const restPath = "/github/api/v3"
+
+// maxRequest bounds the body of a request in bytes, well above a commit of lock
+// files.
+const maxRequest = 16 << 20
+
+// doc is a JSON object of the API.
+type doc = map[string]any
+
+// apiCall is one request, authenticated and routed, under the lock of GitHub.
+type apiCall struct {
+	*http.Request
+	hub    *GitHub
+	who    Identity // zero if anonymous
+	repo   *gitRepository
+	body   []byte
+	header http.Header // of the answer
+}
+
+// endpoint answers a call with what becomes JSON, or with a rawAnswer.
+type endpoint func(*apiCall) (any, error)
+
+// rawAnswer is an answer that is not JSON.
+type rawAnswer struct {
+	status      int
+	contentType string
+	body        []byte
+}
+
+// apiError is a refusal in GitHub's shape. Endpoints return no other errors
+// but by our own mistake, which is a 500.
+type apiError struct {
+	status  int
+	message string
+	details []doc
+}
+
+func (e *apiError) Error() string { return e.message }
+
+func refusal(status int, message string) *apiError {
+	return &apiError{status: status, message: message}
+}
+
+// unprocessable is a 422 with a message alone.
+func unprocessable(format string, args ...any) *apiError {
+	return refusal(http.StatusUnprocessableEntity, fmt.Sprintf(format, args...))
+}
+
+// invalid is a 422 with an errors array, as the endpoints of issues and pull
+// requests give it.
+func invalid(resource, field, code, message string) *apiError {
+	d := doc{"resource": resource, "code": code}
+	if field != "" {
+		d["field"] = field
+	}
+	if message != "" {
+		d["message"] = message
+	}
+	return &apiError{http.StatusUnprocessableEntity, "Validation Failed", []doc{d}}
+}
+
+var errNotFound = refusal(http.StatusNotFound, "Not Found")
+
+// route is one line of the API's table. Only methods other than GET change
+// anything, and only they need a token that may write.
+type route struct {
+	method, path string
+	status       int // of success
+	call         endpoint
+}
+
+// routes returns the whole API.
+func (g *GitHub) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, rt := range slices.Concat(repositoryRoutes, dataRoutes, pullRoutes, issueRoutes) {
+		mux.HandleFunc(rt.method+" "+restPath+rt.path, g.serve(rt))
+	}
+	nowhere := route{call: func(*apiCall) (any, error) { return nil, errNotFound }}
+	mux.HandleFunc("/", g.serve(nowhere))
+	mux.HandleFunc("POST /github/api/graphql", g.serve(route{graphQL, "", http.StatusOK, (*apiCall).graphql}))
+	mux.HandleFunc("GET "+codeloadPath+"/{owner}/{repo}/{format}/{ref...}", g.serve(route{"GET", "", http.StatusOK, (*apiCall).codeload}))
+	return mux
+}
+
+func (g *GitHub) serve(rt route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+		if err != nil {
+			http.Error(w, "reading the request: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+		c := &apiCall{Request: r, hub: g, body: body, header: http.Header{}}
+		a := c.answer(rt)
+		for name, values := range c.header {
+			w.Header()[name] = values
+		}
+		w.Header().Set("Content-Type", a.contentType)
+		w.WriteHeader(a.status)
+		_, _ = w.Write(a.body) // a client that has gone needs no answer
+	}
+}
+
+// answer does the whole of a call under the lock.
+func (c *apiCall) answer(rt route) rawAnswer {
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	c.header.Set("X-GitHub-Media-Type", "github.v3; format=json")
+	c.hub.asked++
+	c.header.Set("X-GitHub-Request-Id", fmt.Sprintf("SAND:%04X", c.hub.asked))
+
+	token := bearer(c.Header.Get("Authorization"))
+	rate := c.hub.rate(token, rt.method)
+	free := rt.path == "/rate_limit" || strings.HasPrefix(c.URL.Path, codeloadPath) // no part of the rate
+	err := c.admit(rt, token, free || rate.left > 0)
+	var v any
+	if err == nil {
+		v, err = rt.call(c)
+	}
+	if err != nil {
+		v, rt.status = failure(err)
+	}
+	a := encode(v, rt.status)
+	if rt.method == http.MethodGet && a.status == http.StatusOK && c.unchanged(a.body) {
+		a = rawAnswer{http.StatusNotModified, a.contentType, nil}
+	}
+	rate.charge(c.header, free || a.status == http.StatusNotModified)
+	return a
+}
+
+// admit finds out who calls and about what, and refuses as GitHub does.
+func (c *apiCall) admit(rt route, token string, withinRate bool) error {
+	who, known := c.hub.tokens[token]
+	switch {
+	case token != "" && !known:
+		return refusal(http.StatusUnauthorized, "Bad credentials")
+	case !withinRate && rt.method == graphQL:
+		return &gqlError{kind: "RATE_LIMITED", message: "API rate limit exceeded for " + spender(who)}
+	case !withinRate:
+		return refusal(http.StatusForbidden, "API rate limit exceeded for "+spender(who))
+	}
+	c.who = who
+	if c.PathValue("owner") != "" {
+		c.repo = c.hub.repos[repoKey(c.PathValue("owner"), c.PathValue("repo"))]
+		if c.repo == nil {
+			return errNotFound
+		}
+	}
+	switch {
+	case rt.method == http.MethodGet || rt.method == "" || who.Write:
+		return nil
+	case token == "" && rt.method == graphQL:
+		return refusal(http.StatusUnauthorized, "This endpoint requires you to be authenticated.")
+	case token == "":
+		return refusal(http.StatusUnauthorized, "Requires authentication")
+	case rt.method == graphQL:
+		return nil // queries are allowed: the mutations ask
+	case who.Bot:
+		return refusal(http.StatusForbidden, "Resource not accessible by integration")
+	}
+	return errNotFound // GitHub does not tell people of what they may not do
+}
+
+// graphQL stands for the method in the route of GraphQL.
+const graphQL = "GRAPHQL"
+
+// spender is whose rate it is, as GitHub words it.
+func spender(who Identity) string {
+	if who.Login == "" {
+		return "127.0.0.1."
+	}
+	return "user " + who.Login + "."
+}
+
+// bearer returns the token of an Authorization header.
+func bearer(header string) string {
+	scheme, token, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "bearer") && !strings.EqualFold(scheme, "token") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// failure turns an error into GitHub's body and status. GraphQL's are no
+// failures of HTTP.
+func failure(err error) (doc, int) {
+	var g *gqlError
+	if errors.As(err, &g) {
+		return doc{"errors": []doc{g.doc()}}, http.StatusOK
+	}
+	var e *apiError
+	if !errors.As(err, &e) {
+		e = refusal(http.StatusInternalServerError, err.Error())
+	}
+	d := doc{
+		"message":           e.message,
+		"documentation_url": "https://docs.github.com/rest",
+		"status":            strconv.Itoa(e.status),
+	}
+	if len(e.details) > 0 {
+		d["errors"] = e.details
+	}
+	return d, e.status
+}
+
+func encode(v any, status int) rawAnswer {
+	if raw, ok := v.(rawAnswer); ok {
+		return raw
+	}
+	a := rawAnswer{status: status, contentType: "application/json; charset=utf-8"}
+	if v == nil {
+		return a // 204
+	}
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("encoding an answer: " + err.Error())
+	}
+	a.body = buf.Bytes()
+	return a
+}
+
+// unchanged sets the answer's ETag and reports whether the client has it.
+func (c *apiCall) unchanged(body []byte) bool {
+	tag := c.header.Get("ETag")
+	if tag == "" {
+		tag = fmt.Sprintf(`W/"%x"`, sha256.Sum256(body))
+		c.header.Set("ETag", tag)
+	}
+	for want := range strings.SplitSeq(c.Header.Get("If-None-Match"), ",") {
+		want = strings.TrimSpace(want)
+		if want == "*" || strings.TrimPrefix(want, "W/") == strings.TrimPrefix(tag, "W/") {
+			return true
+		}
+	}
+	return false
+}
+
+// rate is what a token has left of one kind of requests.
+type rate struct {
+	resource    string
+	limit, left int
+	reset       time.Time
+}
+
+// rate returns the caller's rate, which begins full.
+func (g *GitHub) rate(token, method string) *rate {
+	resource := "core"
+	if method == graphQL {
+		resource = "graphql"
+	}
+	key := resource + " " + token
+	if g.rates[key] == nil {
+		limit := 5000
+		if token == "" {
+			limit = 60
+		}
+		g.rates[key] = &rate{resource, limit, limit, time.Now().Add(time.Hour)}
+	}
+	return g.rates[key]
+}
+
+// charge takes one request off, unless it is free as what has not changed is,
+// and states the rest.
+func (r *rate) charge(header http.Header, free bool) {
+	if r.left > 0 && !free {
+		r.left--
+	}
+	header.Set("X-RateLimit-Limit", strconv.Itoa(r.limit))
+	header.Set("X-RateLimit-Remaining", strconv.Itoa(r.left))
+	header.Set("X-RateLimit-Used", strconv.Itoa(r.limit-r.left))
+	header.Set("X-RateLimit-Reset", strconv.FormatInt(r.reset.Unix(), 10))
+	header.Set("X-RateLimit-Resource", r.resource)
+}
+
+// LimitRate leaves the token that many requests of REST, and as many of
+// GraphQL, for the coming hour.
+func (g *GitHub) LimitRate(token string, requests int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.rate(token, http.MethodGet).left = requests
+	g.rate(token, graphQL).left = requests
+}
+
+// decode reads the JSON object of a request.
+func (c *apiCall) decode(v any) error {
+	err := json.Unmarshal(c.body, v)
+	var mistyped *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &mistyped) && mistyped.Field != "":
+		return unprocessable("Invalid request.\n\nFor '%s', %s is not of the expected type.", mistyped.Field, mistyped.Value)
+	case errors.As(err, &mistyped):
+		return refusal(http.StatusBadRequest, "Body should be a JSON object")
+	case err != nil:
+		return refusal(http.StatusBadRequest, "Problems parsing JSON")
+	}
+	return nil
+}
+
+// page cuts the page out that the client asks for and links to the others.
+// GitHub gives 30 to a page unless asked, and 100 at most.
+func page[T any](c *apiCall, all []T) []T {
+	query := c.URL.Query()
+	size := min(number(query.Get("per_page"), 30), 100)
+	this := number(query.Get("page"), 1)
+	last := max(1, (len(all)+size-1)/size)
+	var links []string
+	link := func(rel string, n int) {
+		query.Set("page", strconv.Itoa(n))
+		links = append(links, fmt.Sprintf(`<%s%s?%s>; rel="%s"`, c.origin(), c.URL.EscapedPath(), query.Encode(), rel))
+	}
+	if this > 1 {
+		link("prev", this-1)
+	}
+	if this < last {
+		link("next", this+1)
+		link("last", last)
+	}
+	if this > 1 {
+		link("first", 1)
+	}
+	if len(links) > 0 {
+		c.header.Set("Link", strings.Join(links, ", "))
+	}
+	from := min((this-1)*size, len(all))
+	return all[from:min(from+size, len(all))]
+}
+
+// number reads a positive number, else gives the default.
+func number(s string, otherwise int) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > 1_000_000 {
+		return otherwise
+	}
+	return n
+}
+
+// each renders all elements. The array of none is empty, never null.
+func each[T any](all []T, render func(T) doc) []doc {
+	docs := make([]doc, 0, len(all))
+	for _, v := range all {
+		docs = append(docs, render(v))
+	}
+	return docs
+}
+
+// origin is the server as the client addresses it.
+func (c *apiCall) origin() string {
+	scheme := "http"
+	if c.TLS != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + c.Host
+}
+
+// api returns the address of a resource below the repository.
+func (c *apiCall) api(r *gitRepository, format string, args ...any) string {
+	return c.origin() + restPath + "/repos/" + r.fullName() + fmt.Sprintf(format, args...)
+}
+
+// web returns the address of a page below the repository.
+func (c *apiCall) web(r *gitRepository, format string, args ...any) string {
+	return c.origin() + "/github/" + r.fullName() + fmt.Sprintf(format, args...)
+}
+
+// accepts reports whether the client asks for a media type that is not JSON.
+func (c *apiCall) accepts(kind string) bool {
+	for part := range strings.SplitSeq(c.Header.Get("Accept"), ",") {
+		name, _, _ := strings.Cut(strings.TrimSpace(part), ";")
+		if name == "application/vnd.github."+kind || name == "application/vnd.github.v3."+kind {
+			return true
+		}
+	}
+	return false
+}
+
+func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// maybeTime is a timestamp, or null for none.
+func maybeTime(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamp(t)
+}
+
+func (c *apiCall) userDoc(login string) doc {
+	kind := "User"
+	if strings.HasSuffix(login, "[bot]") {
+		kind = "Bot"
+	}
+	return doc{
+		"login": login, "id": userID(login), "node_id": fmt.Sprintf("U_%d", userID(login)), "type": kind,
+		"site_admin": false,
+		"url":        c.origin() + restPath + "/users/" + url.PathEscape(login),
+		"html_url":   c.origin() + "/github/" + url.PathEscape(login),
+	}
+}

@@ -1,0 +1,360 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// gqlSchema is types and their fields.
+type gqlSchema map[string]map[string]gqlDefinition
+
+// gqlDefinition is a field of a type. A scalar has no type here; arguments are
+// all required.
+type gqlDefinition struct {
+	typ  string
+	args []string
+}
+
+// newGQLSchema is the part of GitHub's schema that the sandbox serves.
+func newGQLSchema() gqlSchema {
+	return gqlSchema{
+		"Query": {
+			"repository": {typ: "Repository", args: []string{"owner", "name"}},
+			"viewer":     {typ: "User"},
+		},
+		"Mutation":          {"updateRefs": {typ: "UpdateRefsPayload", args: []string{"input"}}},
+		"UpdateRefsPayload": {"clientMutationId": {}},
+		"User":              {"login": {}},
+		"Repository": {
+			"id": {}, "name": {}, "nameWithOwner": {},
+			"defaultBranchRef": {typ: "Ref"},
+			"ref":              {typ: "Ref", args: []string{"qualifiedName"}},
+		},
+		"Ref":       {"id": {}, "name": {}, "target": {typ: "GitObject"}},
+		"GitObject": {"id": {}, "oid": {}},
+	}
+}
+
+// WithoutUpdateRefs takes the mutation updateRefs away, which old GitHub
+// Enterprise Servers lack.
+func (g *GitHub) WithoutUpdateRefs() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.schema["Mutation"], "updateRefs")
+}
+
+// gqlObject is a value of a type: how to find each of its fields.
+type gqlObject map[string]func(args map[string]any) (any, error)
+
+// gqlError is one element of an answer's errors.
+type gqlError struct {
+	kind    string // GitHub's type, of errors at execution
+	message string
+	field   gqlField
+	path    []string
+}
+
+func (e *gqlError) Error() string { return e.message }
+
+func (e *gqlError) doc() doc {
+	d := doc{"message": e.message, "locations": []doc{{"line": e.field.line, "column": e.field.column}}}
+	if e.kind != "" {
+		d["type"] = e.kind
+	}
+	if len(e.path) > 0 {
+		d["path"] = e.path
+	}
+	return d
+}
+
+// graphql answers a POST. What is wrong with a document or refused by a
+// resolver is an answer of status 200 with errors in it; nothing is executed
+// unless all of the document is valid.
+func (c *apiCall) graphql() (any, error) {
+	var in struct {
+		Query     string
+		Variables map[string]any
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	if in.Query == "" {
+		return nil, refusal(http.StatusBadRequest, "A query attribute must be specified and must be a string.")
+	}
+	op, bad := parseGraphQL(in.Query)
+	if bad == nil {
+		bad = op.check(c.hub.schema, in.Variables)
+	}
+	if bad != nil {
+		return nil, bad
+	}
+	root := c.gqlQuery()
+	if op.kind == "mutation" {
+		root = c.gqlMutation()
+	}
+	data, errs := execute(root, op.fields, nil)
+	answer := doc{"data": data}
+	if len(errs) > 0 {
+		answer["errors"] = each(errs, (*gqlError).doc)
+	}
+	return answer, nil
+}
+
+// gqlChecker validates selections against a schema and puts the values of
+// variables in.
+type gqlChecker struct {
+	schema    gqlSchema
+	variables map[string]any
+}
+
+func (op *gqlOperation) check(schema gqlSchema, given map[string]any) *gqlError {
+	values := map[string]any{}
+	for _, v := range op.variables {
+		value, ok := given[v.name]
+		if !ok {
+			value = v.otherwise
+		}
+		if value == nil && v.required {
+			return &gqlError{message: fmt.Sprintf("Variable $%s of type %s was provided invalid value", v.name, v.typ)}
+		}
+		values[v.name] = value
+	}
+	root := "Query"
+	if op.kind == "mutation" {
+		root = "Mutation"
+	}
+	return gqlChecker{schema, values}.fields(op.fields, root)
+}
+
+func (k gqlChecker) fields(fields []gqlField, typ string) *gqlError {
+	for i, f := range fields {
+		def, ok := k.schema[typ][f.name]
+		switch {
+		case !ok:
+			return &gqlError{message: fmt.Sprintf("Field '%s' doesn't exist on type '%s'", f.name, typ), field: f}
+		case def.typ == "" && len(f.fields) > 0:
+			return &gqlError{message: fmt.Sprintf("Selections can't be made on scalars (field '%s')", f.name), field: f}
+		case def.typ != "" && len(f.fields) == 0:
+			return &gqlError{message: fmt.Sprintf("Field must have selections (field '%s' returns %s but has no selections)", f.name, def.typ), field: f}
+		}
+		if err := k.arguments(&fields[i], def); err != nil {
+			return err
+		}
+		if err := k.fields(f.fields, def.typ); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k gqlChecker) arguments(f *gqlField, def gqlDefinition) *gqlError {
+	for _, name := range slices.Sorted(maps.Keys(f.args)) {
+		if !slices.Contains(def.args, name) {
+			return &gqlError{message: fmt.Sprintf("Field '%s' doesn't accept argument '%s'", f.name, name), field: *f}
+		}
+		value, err := k.value(f.args[name])
+		if err != nil {
+			err.field = *f
+			return err
+		}
+		f.args[name] = value
+	}
+	for _, name := range def.args {
+		if f.args[name] == nil {
+			return &gqlError{message: fmt.Sprintf("Field '%s' is missing required arguments: %s", f.name, name), field: *f}
+		}
+	}
+	return nil
+}
+
+// value replaces the variables within a value.
+func (k gqlChecker) value(value any) (any, *gqlError) {
+	var err *gqlError
+	switch v := value.(type) {
+	case gqlVariableRef:
+		known, ok := k.variables[string(v)]
+		if !ok {
+			return nil, &gqlError{message: fmt.Sprintf("Variable $%s is used but not declared", string(v))}
+		}
+		return known, nil
+	case map[string]any:
+		for name := range v {
+			if v[name], err = k.value(v[name]); err != nil {
+				return nil, err
+			}
+		}
+	case []any:
+		for i := range v {
+			if v[i], err = k.value(v[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return value, nil
+}
+
+// execute selects fields of an object in their order. A field that fails is
+// null beside an error.
+func execute(object gqlObject, fields []gqlField, path []string) (doc, []*gqlError) {
+	data := doc{}
+	var errs []*gqlError
+	for _, f := range fields {
+		here := append(slices.Clone(path), f.alias)
+		value, err := object[f.name](f.args)
+		if err != nil {
+			errs = append(errs, gqlFailure(err, f, here))
+			data[f.alias] = nil
+			continue
+		}
+		if child, ok := value.(gqlObject); ok && child != nil {
+			var below []*gqlError
+			value, below = execute(child, f.fields, here)
+			errs = append(errs, below...)
+		} else if ok {
+			value = nil
+		}
+		data[f.alias] = value
+	}
+	return data, errs
+}
+
+func gqlFailure(err error, f gqlField, path []string) *gqlError {
+	var e *gqlError
+	if !errors.As(err, &e) {
+		e = &gqlError{kind: "UNPROCESSABLE", message: err.Error()}
+	}
+	e.field, e.path = f, path
+	return e
+}
+
+// scalar is a field without arguments.
+func scalar(v any) func(map[string]any) (any, error) {
+	return func(map[string]any) (any, error) { return v, nil }
+}
+
+func (c *apiCall) gqlQuery() gqlObject {
+	return gqlObject{
+		"viewer":     scalar(gqlObject{"login": scalar(c.who.Login)}),
+		"repository": c.gqlRepository,
+	}
+}
+
+func (c *apiCall) gqlRepository(args map[string]any) (any, error) {
+	name := fmt.Sprintf("%v/%v", args["owner"], args["name"])
+	r, err := c.hub.repository(name)
+	if err != nil {
+		return nil, &gqlError{kind: "NOT_FOUND", message: fmt.Sprintf("Could not resolve to a Repository with the name '%s'.", name)}
+	}
+	return gqlObject{
+		"id": scalar(r.nodeID()), "name": scalar(r.name), "nameWithOwner": scalar(r.fullName()),
+		"defaultBranchRef": scalar(gqlRef(r, "refs/heads/"+r.defaultBranch)),
+		"ref": func(args map[string]any) (any, error) {
+			return gqlRef(r, fmt.Sprint(args["qualifiedName"])), nil
+		},
+	}, nil
+}
+
+// gqlRef is a ref by its full name, or a branch or tag by its short one; nil
+// if there is none.
+func gqlRef(r *gitRepository, name string) gqlObject {
+	for _, prefix := range []string{"", "refs/heads/", "refs/tags/"} {
+		full := plumbing.ReferenceName(prefix + name)
+		hash := r.ref(full)
+		if hash.IsZero() {
+			continue
+		}
+		return gqlObject{
+			"id": scalar(refID(r, full)), "name": scalar(full.Short()),
+			"target": scalar(gqlObject{"id": scalar("O_" + hash.String()), "oid": scalar(hash.String())}),
+		}
+	}
+	return nil
+}
+
+func (c *apiCall) gqlMutation() gqlObject {
+	return gqlObject{"updateRefs": func(args map[string]any) (any, error) { return c.gqlUpdateRefs(args["input"]) }}
+}
+
+// refUpdatesInput is GitHub's UpdateRefsInput.
+type refUpdatesInput struct {
+	ClientMutationID any    `json:"clientMutationId"`
+	RepositoryID     string `json:"repositoryId"`
+	RefUpdates       []struct {
+		Name      string  `json:"name"`
+		AfterOID  string  `json:"afterOid"`
+		BeforeOID *string `json:"beforeOid"`
+		Force     bool    `json:"force"`
+	} `json:"refUpdates"`
+}
+
+// gqlUpdateRefs makes all of the changes or none. A zero afterOid deletes, a
+// zero beforeOid demands that the ref does not exist, another one that it
+// stands there; without one nothing is compared.
+func (c *apiCall) gqlUpdateRefs(input any) (any, error) {
+	var in refUpdatesInput
+	if err := strictly(input, &in); err != nil {
+		return nil, &gqlError{message: "Argument 'input' has an invalid value: " + err.Error()}
+	}
+	r := c.hub.byNodeID(in.RepositoryID)
+	if r == nil {
+		return nil, &gqlError{kind: "NOT_FOUND", message: fmt.Sprintf("Could not resolve to a node with the global id of '%s'", in.RepositoryID)}
+	}
+	if !c.who.Write {
+		return nil, &gqlError{kind: "FORBIDDEN", message: "Resource not accessible by integration"}
+	}
+	var updates []refUpdate
+	for _, u := range in.RefUpdates {
+		after, err := parseOID(u.AfterOID)
+		if err != nil {
+			return nil, err
+		}
+		update := refUpdate{name: plumbing.ReferenceName(u.Name), after: after, force: u.Force}
+		if u.BeforeOID != nil {
+			before, err := parseOID(*u.BeforeOID)
+			if err != nil {
+				return nil, err
+			}
+			update.before = &before
+		}
+		updates = append(updates, update)
+	}
+	if err := c.hub.updateRefs(r, c.who.Login, updates...); err != nil {
+		return nil, err
+	}
+	return gqlObject{"clientMutationId": scalar(in.ClientMutationID)}, nil
+}
+
+// strictly decodes a value into a struct that must know all its fields.
+func strictly(value, into any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
+func parseOID(s string) (plumbing.Hash, error) {
+	if !fullSHA.MatchString(s) {
+		return plumbing.ZeroHash, &gqlError{message: fmt.Sprintf("%q is not a valid GitObjectID", strings.ToValidUTF8(s, "?"))}
+	}
+	return plumbing.NewHash(s), nil
+}
+
+func (g *GitHub) byNodeID(id string) *gitRepository {
+	for _, r := range g.repos {
+		if r.nodeID() == id {
+			return r
+		}
+	}
+	return nil
+}

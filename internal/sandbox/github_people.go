@@ -1,0 +1,468 @@
+package sandbox
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// Push is what a person commits and pushes.
+type Push struct {
+	// Branch is created from the default branch if it does not exist.
+	Branch string
+	// Files are written, by slash-separated path; Remove are taken away.
+	Files  map[string]File
+	Remove []string
+	// Message is "Change files" if empty, Author the login of monalisa.
+	Message string
+	Author  string
+	// Amend replaces the branch's last commit, as push --force does.
+	Amend bool
+}
+
+// PullRequest is a pull request as people see it. It is the caller's to keep.
+type PullRequest struct {
+	Number       int
+	Title, Body  string
+	State        string // open or closed
+	Merged       bool
+	Author       string // logins
+	ClosedBy     string
+	Head, Base   string // branches
+	HeadOwner    string // differs from the repository's for a fork
+	HeadSHA      string
+	Labels       []string
+	Assignees    []string
+	Comments     []Comment
+	ChangedFiles []string // paths that differ from where the head left the base
+}
+
+// Comment is a comment of a pull request.
+type Comment struct {
+	ID     int64
+	Author string
+	Body   string
+}
+
+// Commit is a commit of a branch.
+type Commit struct {
+	SHA      string
+	Message  string
+	Author   string // the name in the commit
+	Parents  []string
+	Verified bool // GitHub signed it
+}
+
+// Refs returns the full names of a repository's refs and where they stand.
+func (g *GitHub) Refs(repo string) (map[string]string, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, err := g.repository(repo)
+	if err != nil {
+		return nil, err
+	}
+	refs := map[string]string{}
+	for name, ref := range r.git.ReferenceStorage {
+		refs[name.String()] = ref.Hash().String()
+	}
+	return refs, nil
+}
+
+// Files returns the files at a branch, tag or full SHA by their paths.
+func (g *GitHub) Files(repo, ref string) (map[string]File, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, err := g.repository(repo)
+	if err != nil {
+		return nil, err
+	}
+	commit, ok := r.commitAt(ref)
+	if !ok {
+		return nil, fmt.Errorf("no commit %s in %s", ref, repo)
+	}
+	list, err := r.readTree(commit.TreeHash)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]File{}
+	for name, e := range list {
+		content := []byte(e.hash.String())
+		if e.mode != filemode.Submodule {
+			if content, err = r.readBlob(e.hash); err != nil {
+				return nil, err
+			}
+		}
+		files[name] = File{Mode: modeText(e.mode), Content: content}
+	}
+	return files, nil
+}
+
+// Commits returns the commits of a branch, tag or full SHA, newest first.
+func (g *GitHub) Commits(repo, ref string) ([]Commit, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, err := g.repository(repo)
+	if err != nil {
+		return nil, err
+	}
+	from, ok := r.commitAt(ref)
+	if !ok {
+		return nil, fmt.Errorf("no commit %s in %s", ref, repo)
+	}
+	log, err := r.log(from, nil)
+	if err != nil {
+		return nil, err
+	}
+	var commits []Commit
+	for _, c := range log {
+		one := Commit{SHA: c.Hash.String(), Message: c.Message, Author: c.Author.Name, Verified: r.signed[c.Hash]}
+		for _, p := range c.ParentHashes {
+			one.Parents = append(one.Parents, p.String())
+		}
+		commits = append(commits, one)
+	}
+	return commits, nil
+}
+
+// Pulls returns the pull requests of a repository by number.
+func (g *GitHub) Pulls(repo string) ([]PullRequest, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, err := g.repository(repo)
+	if err != nil {
+		return nil, err
+	}
+	var pulls []PullRequest
+	for _, p := range r.pulls {
+		view, err := r.view(p)
+		if err != nil {
+			return nil, err
+		}
+		pulls = append(pulls, view)
+	}
+	return pulls, nil
+}
+
+// view is a copy of a pull request for people.
+func (r *gitRepository) view(p *pullRequest) (PullRequest, error) {
+	v := PullRequest{
+		Number: p.number, Title: p.title, Body: p.body, State: p.state(), Merged: p.merged(),
+		Author: p.author, ClosedBy: p.closedBy,
+		Head: p.head, HeadOwner: p.headRepo.owner, HeadSHA: p.headSHA.String(), Base: p.base,
+		Labels: slices.Clone(p.labels), Assignees: slices.Clone(p.assignees),
+	}
+	for _, m := range p.comments {
+		v.Comments = append(v.Comments, Comment{m.id, m.author, m.body})
+	}
+	_, fork, err := r.proposed(p)
+	if err != nil {
+		return v, err
+	}
+	old, err := r.readTree(fork.TreeHash)
+	if err != nil {
+		return v, err
+	}
+	head, err := r.commit(p.headSHA)
+	if err != nil {
+		return v, err
+	}
+	now, err := r.readTree(head.TreeHash)
+	if err != nil {
+		return v, err
+	}
+	v.ChangedFiles = old.differing(now)
+	return v, nil
+}
+
+// differing returns the paths at which two trees differ, sorted.
+func (l listing) differing(m listing) []string {
+	paths := map[string]bool{}
+	for name, e := range l {
+		if m[name] != e {
+			paths[name] = true
+		}
+	}
+	for name, e := range m {
+		if l[name] != e {
+			paths[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(paths))
+}
+
+// Push commits and pushes as a person does, and returns the commit's SHA.
+func (g *GitHub) Push(repo string, p Push) (string, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, err := g.repository(repo)
+	if err != nil {
+		return "", err
+	}
+	if p.Message == "" {
+		p.Message = "Change files"
+	}
+	if p.Author == "" {
+		p.Author = firstUser
+	}
+	at := r.branch(p.Branch)
+	if at.IsZero() {
+		at = r.branch(r.defaultBranch)
+	}
+	tip, err := r.commit(at)
+	if err != nil {
+		return "", err
+	}
+	list, err := r.readTree(tip.TreeHash)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range p.Remove {
+		if !list.remove(name) {
+			return "", fmt.Errorf("no file %s on %s", name, p.Branch)
+		}
+	}
+	for name, f := range p.Files {
+		if err := r.put(list, name, f); err != nil {
+			return "", err
+		}
+	}
+	parents := []plumbing.Hash{at}
+	if p.Amend {
+		parents = tip.ParentHashes
+	}
+	who := g.signature(p.Author)
+	hash := r.writeCommit(object.Commit{
+		Author: who, Committer: who, Message: p.Message, TreeHash: r.writeTree(list), ParentHashes: parents,
+	})
+	name := plumbing.NewBranchReferenceName(p.Branch)
+	return hash.String(), g.updateRefs(r, p.Author, refUpdate{name: name, after: hash, force: p.Amend})
+}
+
+// DeleteBranch deletes a branch.
+func (g *GitHub) DeleteBranch(repo, branch string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, err := g.repository(repo)
+	if err != nil {
+		return err
+	}
+	return g.updateRefs(r, firstUser, refUpdate{name: plumbing.NewBranchReferenceName(branch)})
+}
+
+// Fork gives the owner a copy of a repository. Objects are shared, as on
+// GitHub.
+func (g *GitHub) Fork(repo, owner string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, err := g.repository(repo)
+	if err != nil {
+		return err
+	}
+	key := repoKey(owner, r.name)
+	if g.repos[key] != nil {
+		return fmt.Errorf("%s/%s exists", owner, r.name)
+	}
+	fork := newGitRepository(g.nextID(), owner, r.name, r.defaultBranch)
+	fork.parent, fork.signed = r, r.signed
+	fork.git.ObjectStorage = r.git.ObjectStorage
+	for name, ref := range r.git.ReferenceStorage {
+		if name.IsBranch() || name.IsTag() {
+			fork.git.ReferenceStorage[name] = ref
+		}
+	}
+	g.repos[key] = fork
+	return nil
+}
+
+// Open opens a pull request and returns its number. The head is a branch, or
+// OWNER:BRANCH of a fork.
+func (g *GitHub) Open(repo, head, base, title, by string) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, err := g.repository(repo)
+	if err != nil {
+		return 0, err
+	}
+	p, err := g.openPull(r, newPull{Title: title, Head: head, Base: base}, by)
+	if err != nil {
+		return 0, err
+	}
+	return p.number, nil
+}
+
+// find returns a pull request and its repository.
+func (g *GitHub) find(repo string, number int) (*gitRepository, *pullRequest, error) {
+	r, err := g.repository(repo)
+	if err != nil {
+		return nil, nil, err
+	}
+	if number < 1 || number > len(r.pulls) {
+		return nil, nil, fmt.Errorf("no pull request %d in %s", number, repo)
+	}
+	return r, r.pulls[number-1], nil
+}
+
+// Close closes an open pull request; its branch stays.
+func (g *GitHub) Close(repo string, number int, by string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, p, err := g.find(repo, number)
+	if err != nil {
+		return err
+	}
+	if !p.open {
+		return fmt.Errorf("pull request %d is not open", number)
+	}
+	g.close(p, by)
+	return nil
+}
+
+// Comment writes a comment and returns its ID.
+func (g *GitHub) Comment(repo string, number int, by, body string) (int64, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, p, err := g.find(repo, number)
+	if err != nil {
+		return 0, err
+	}
+	return g.addComment(p, by, body).id, nil
+}
+
+// Edit replaces a pull request's title and body, as its author does; an empty
+// one stays.
+func (g *GitHub) Edit(repo string, number int, title, body string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, p, err := g.find(repo, number)
+	if err != nil {
+		return err
+	}
+	if title != "" {
+		p.title = title
+	}
+	if body != "" {
+		p.body = body
+	}
+	p.updated = g.now()
+	return nil
+}
+
+// Merge merges an open pull request with a merge commit, whose SHA it
+// returns; its branch stays. Files that both sides changed are a conflict.
+func (g *GitHub) Merge(repo string, number int, by string) (string, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, p, err := g.find(repo, number)
+	if err != nil {
+		return "", err
+	}
+	if !p.open {
+		return "", fmt.Errorf("pull request %d is not open", number)
+	}
+	base := r.branch(p.base)
+	tree, err := r.mergeTrees(base, p.headSHA)
+	if err != nil {
+		return "", fmt.Errorf("merging pull request %d: %w", number, err)
+	}
+	who := g.signature(by)
+	hash := r.writeCommit(object.Commit{
+		Author: who, Committer: object.Signature{Name: "GitHub", Email: "noreply@github.com", When: who.When},
+		Message:  fmt.Sprintf("Merge pull request #%d from %s\n\n%s", p.number, strings.Replace(p.label(), ":", "/", 1), p.title),
+		TreeHash: tree, ParentHashes: []plumbing.Hash{base, p.headSHA},
+	})
+	r.signed[hash] = true
+	return hash.String(), g.updateRefs(r, by, refUpdate{name: plumbing.NewBranchReferenceName(p.base), after: hash})
+}
+
+// mergeTrees merges two commits file by file and returns the tree.
+func (r *gitRepository) mergeTrees(ours, theirs plumbing.Hash) (plumbing.Hash, error) {
+	a, err := r.commit(ours)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	b, err := r.commit(theirs)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	fork, ok := r.mergeBase(a, b)
+	if !ok {
+		return plumbing.ZeroHash, fmt.Errorf("no common ancestor")
+	}
+	var lists [3]listing
+	for i, c := range []*object.Commit{fork, a, b} {
+		if lists[i], err = r.readTree(c.TreeHash); err != nil {
+			return plumbing.ZeroHash, err
+		}
+	}
+	old, merged, other := lists[0], lists[1], lists[2]
+	for _, name := range old.differing(other) {
+		if merged[name] != old[name] && merged[name] != other[name] {
+			return plumbing.ZeroHash, fmt.Errorf("conflict in %s", name)
+		}
+		merged.remove(name)
+		if e, ok := other[name]; ok {
+			merged.set(name, e)
+		}
+	}
+	return r.writeTree(merged), nil
+}
+
+// Clone makes a working tree of a branch in the directory, which it creates,
+// with the branch's history. Its HEAD is the commit on GitHub, whose SHA it
+// returns.
+func (g *GitHub) Clone(repo, branch, dir string) (string, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, err := g.repository(repo)
+	if err != nil {
+		return "", err
+	}
+	head := r.branch(branch)
+	if head.IsZero() {
+		return "", fmt.Errorf("no branch %s in %s", branch, repo)
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", err
+	}
+	clone, err := git.PlainInitWithOptions(filepath.Clean(dir), &git.PlainInitOptions{
+		InitOptions: git.InitOptions{DefaultBranch: plumbing.NewBranchReferenceName(branch)},
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, o := range r.git.Objects {
+		if _, err := clone.Storer.SetEncodedObject(o); err != nil {
+			return "", err
+		}
+	}
+	return head.String(), checkOut(clone, r, branch, head)
+}
+
+// checkOut sets up refs, the remote and the working tree of a new clone.
+func checkOut(clone *git.Repository, r *gitRepository, branch string, head plumbing.Hash) error {
+	for _, name := range []plumbing.ReferenceName{
+		plumbing.NewBranchReferenceName(branch), plumbing.NewRemoteReferenceName("origin", branch),
+	} {
+		if err := clone.Storer.SetReference(plumbing.NewHashReference(name, head)); err != nil {
+			return err
+		}
+	}
+	origin := "https://github.com/" + r.fullName() + ".git"
+	if _, err := clone.CreateRemote(&config.RemoteConfig{Name: "origin", URLs: []string{origin}}); err != nil {
+		return err
+	}
+	tree, err := clone.Worktree()
+	if err != nil {
+		return err
+	}
+	return tree.Reset(&git.ResetOptions{Commit: head, Mode: git.HardReset})
+}

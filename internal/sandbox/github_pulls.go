@@ -1,0 +1,479 @@
+package sandbox
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// pullRoutes are those of pull requests.
+var pullRoutes = []route{
+	{"GET", "/repos/{owner}/{repo}/pulls", http.StatusOK, (*apiCall).listPulls},
+	{"POST", "/repos/{owner}/{repo}/pulls", http.StatusCreated, (*apiCall).createPull},
+	{"GET", "/repos/{owner}/{repo}/pulls/{number}", http.StatusOK, (*apiCall).getPull},
+	{"PATCH", "/repos/{owner}/{repo}/pulls/{number}", http.StatusOK, (*apiCall).editPull},
+	{"GET", "/repos/{owner}/{repo}/pulls/{number}/commits", http.StatusOK, (*apiCall).pullCommits},
+	{"GET", "/repos/{owner}/{repo}/pulls/{number}/files", http.StatusOK, (*apiCall).pullFiles},
+}
+
+// Limits of a pull request's texts, in characters.
+const (
+	maxTitle = 256
+	maxBody  = 65_536
+)
+
+// pullRequest is one, with the issue that GitHub keeps under the same number.
+type pullRequest struct {
+	id          int64
+	number      int
+	title, body string
+	author      string
+	draft       bool
+	modifiable  bool // by the maintainers, if from a fork
+
+	headRepo   *gitRepository
+	head, base string // branches
+	headSHA    plumbing.Hash
+	// baseSHA is where the base stood when the head last moved: GitHub does
+	// not move it along with the base.
+	baseSHA plumbing.Hash
+
+	open                     bool
+	mergeSHA                 plumbing.Hash // not zero if merged
+	closedBy                 string
+	created, updated, closed time.Time
+
+	labels, assignees []string
+	comments          []*issueComment
+}
+
+func (p *pullRequest) state() string {
+	if p.open {
+		return "open"
+	}
+	return "closed"
+}
+
+func (p *pullRequest) merged() bool { return !p.mergeSHA.IsZero() }
+
+// label is how people see the head: owner:branch.
+func (p *pullRequest) label() string { return p.headRepo.owner + ":" + p.head }
+
+// open returns the open pull requests.
+func (r *gitRepository) open() []*pullRequest {
+	return slices.DeleteFunc(slices.Clone(r.pulls), func(p *pullRequest) bool { return !p.open })
+}
+
+// inNetwork finds the owner's repository among this one and its forks.
+func (g *GitHub) inNetwork(r *gitRepository, owner string) *gitRepository {
+	for _, other := range g.sorted() {
+		if strings.EqualFold(other.owner, owner) && (other == r || other.parent == r || r.parent == other) {
+			return other
+		}
+	}
+	return nil
+}
+
+// updateRefs moves refs and lets pull requests follow.
+func (g *GitHub) updateRefs(r *gitRepository, by string, updates ...refUpdate) error {
+	if err := r.update(updates...); err != nil {
+		return err
+	}
+	for _, u := range updates {
+		for _, repo := range g.sorted() {
+			for _, p := range repo.open() {
+				g.follow(repo, p, refMove{u, r, by})
+			}
+		}
+	}
+	return nil
+}
+
+// refMove is an update of a ref that has happened.
+type refMove struct {
+	refUpdate
+	at *gitRepository
+	by string
+}
+
+// follow applies a moved ref to a pull request of a repository: its head
+// follows its branch; a deleted head or base closes it, and so does a head
+// that has nothing left to merge; a base that contains the head has merged it.
+func (g *GitHub) follow(r *gitRepository, p *pullRequest, m refMove) {
+	isHead := m.at == p.headRepo && m.name == plumbing.NewBranchReferenceName(p.head)
+	isBase := m.at == r && m.name == plumbing.NewBranchReferenceName(p.base)
+	switch {
+	case !isHead && !isBase:
+		return
+	case m.after.IsZero():
+		g.close(p, m.by)
+	case isHead:
+		p.headSHA, p.baseSHA, p.updated = m.after, r.branch(p.base), g.now()
+		r.setPullRef(p)
+		if r.contains(p.baseSHA, p.headSHA) {
+			g.close(p, m.by)
+		}
+	case r.contains(m.after, p.headSHA):
+		g.close(p, m.by)
+		p.mergeSHA = m.after
+	}
+}
+
+// setPullRef keeps refs/pull/N/head, under which GitHub shows heads of forks.
+func (r *gitRepository) setPullRef(p *pullRequest) {
+	name := plumbing.ReferenceName(fmt.Sprintf("refs/pull/%d/head", p.number))
+	r.git.ReferenceStorage[name] = plumbing.NewHashReference(name, p.headSHA)
+}
+
+func (g *GitHub) close(p *pullRequest, by string) {
+	p.open, p.closedBy, p.closed = false, by, g.now()
+	p.updated = p.closed
+}
+
+func (c *apiCall) listPulls() (any, error) {
+	query := c.URL.Query()
+	state := cmp.Or(query.Get("state"), "open")
+	pulls := slices.DeleteFunc(slices.Clone(c.repo.pulls), func(p *pullRequest) bool {
+		return state != "all" && p.state() != state ||
+			!matchesHead(p, query.Get("head")) ||
+			query.Get("base") != "" && p.base != query.Get("base")
+	})
+	sortPulls(pulls, query.Get("sort"), query.Get("direction"))
+	return each(page(c, pulls), c.pullDoc), nil
+}
+
+// matchesHead filters by owner:branch. GitHub ignores a filter that names no
+// owner and then answers all pull requests.
+func matchesHead(p *pullRequest, filter string) bool {
+	owner, branch, ok := strings.Cut(filter, ":")
+	return !ok || strings.EqualFold(owner, p.headRepo.owner) && branch == p.head
+}
+
+// sortPulls sorts as asked: newest first unless by another order, which
+// begins with the least.
+func sortPulls(pulls []*pullRequest, by, direction string) {
+	compare := func(a, b *pullRequest) int { return a.created.Compare(b.created) }
+	switch by {
+	case "updated":
+		compare = func(a, b *pullRequest) int { return a.updated.Compare(b.updated) }
+	case "popularity":
+		compare = func(a, b *pullRequest) int { return cmp.Compare(len(a.comments), len(b.comments)) }
+	case "long-running":
+		compare = func(a, b *pullRequest) int { return b.created.Compare(a.created) }
+	}
+	slices.SortStableFunc(pulls, compare)
+	if direction == "desc" || direction == "" && (by == "" || by == "created") {
+		slices.Reverse(pulls)
+	}
+}
+
+// newPull is what a person or program says to open a pull request.
+type newPull struct {
+	Title, Body, Head, Base string
+	Draft                   bool
+	MaintainerCanModify     bool `json:"maintainer_can_modify"`
+}
+
+func (c *apiCall) createPull() (any, error) {
+	var in newPull
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	p, err := c.hub.openPull(c.repo, in, c.who.Login)
+	if err != nil {
+		return nil, err
+	}
+	return c.fullPullDoc(p)
+}
+
+func (g *GitHub) openPull(r *gitRepository, in newPull, by string) (*pullRequest, error) {
+	if err := checkTexts("PullRequest", &in.Title, &in.Body); err != nil {
+		return nil, err
+	}
+	headRepo, head := r, in.Head
+	if owner, branch, ok := strings.Cut(in.Head, ":"); ok {
+		headRepo, head = g.inNetwork(r, owner), branch
+	}
+	if headRepo == nil || headRepo.branch(head).IsZero() {
+		return nil, invalid("PullRequest", "head", "invalid", "")
+	}
+	if r.branch(in.Base).IsZero() {
+		return nil, invalid("PullRequest", "base", "invalid", "")
+	}
+	p := &pullRequest{
+		number: len(r.pulls) + 1, title: in.Title, body: in.Body, author: by,
+		draft: in.Draft, modifiable: in.MaintainerCanModify && headRepo != r,
+		headRepo: headRepo, head: head, base: in.Base,
+		headSHA: headRepo.branch(head), baseSHA: r.branch(in.Base), open: true,
+	}
+	if err := r.mayOpen(p); err != nil {
+		return nil, err
+	}
+	p.id, p.created = g.nextID(), g.now()
+	p.updated = p.created
+	r.pulls = append(r.pulls, p)
+	r.setPullRef(p)
+	return p, nil
+}
+
+// mayOpen refuses a second open pull request of the same branches and one
+// that would merge nothing.
+func (r *gitRepository) mayOpen(p *pullRequest) error {
+	for _, other := range r.open() {
+		if other != p && other.headRepo == p.headRepo && other.head == p.head && other.base == p.base {
+			return invalid("PullRequest", "", "custom", "A pull request already exists for "+p.label()+".")
+		}
+	}
+	head, err := r.commit(p.headSHA)
+	if err != nil {
+		return err
+	}
+	base, err := r.commit(r.branch(p.base))
+	if err != nil {
+		return err
+	}
+	if _, ok := r.mergeBase(head, base); !ok {
+		return invalid("PullRequest", "", "custom", fmt.Sprintf("The %s branch has no history in common with %s", p.head, p.base))
+	}
+	if r.contains(base.Hash, head.Hash) {
+		return invalid("PullRequest", "", "custom", fmt.Sprintf("No commits between %s and %s", p.base, p.head))
+	}
+	return nil
+}
+
+// checkTexts refuses what GitHub finds missing or too long. Nil is not given.
+func checkTexts(resource string, title, body *string) error {
+	switch {
+	case title != nil && strings.TrimSpace(*title) == "":
+		return invalid(resource, "title", "missing_field", "")
+	case title != nil && utf8.RuneCountInString(*title) > maxTitle:
+		return invalid(resource, "title", "custom", fmt.Sprintf("title is too long (maximum is %d characters)", maxTitle))
+	case body != nil && utf8.RuneCountInString(*body) > maxBody:
+		return invalid(resource, "body", "custom", fmt.Sprintf("body is too long (maximum is %d characters)", maxBody))
+	}
+	return nil
+}
+
+// pull returns the pull request that the path names.
+func (c *apiCall) pull() (*pullRequest, error) {
+	n, err := strconv.Atoi(c.PathValue("number"))
+	if err != nil || n < 1 || n > len(c.repo.pulls) {
+		return nil, errNotFound
+	}
+	return c.repo.pulls[n-1], nil
+}
+
+func (c *apiCall) getPull() (any, error) {
+	p, err := c.pull()
+	if err != nil {
+		return nil, err
+	}
+	return c.fullPullDoc(p)
+}
+
+func (c *apiCall) editPull() (any, error) {
+	p, err := c.pull()
+	if err != nil {
+		return nil, err
+	}
+	var in struct {
+		Title, Body, State, Base *string
+		MaintainerCanModify      *bool `json:"maintainer_can_modify"`
+	}
+	if err := c.decode(&in); err != nil {
+		return nil, err
+	}
+	if err := checkTexts("PullRequest", in.Title, in.Body); err != nil {
+		return nil, err
+	}
+	if err := c.rebase(p, in.Base); err != nil {
+		return nil, err
+	}
+	if err := c.setState(p, in.State); err != nil {
+		return nil, err
+	}
+	p.title, p.body = deref(in.Title, p.title), deref(in.Body, p.body)
+	p.modifiable = deref(in.MaintainerCanModify, p.modifiable)
+	p.updated = c.hub.now()
+	return c.fullPullDoc(p)
+}
+
+func deref[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}
+
+// rebase changes the base branch of an open pull request.
+func (c *apiCall) rebase(p *pullRequest, base *string) error {
+	if base == nil || *base == p.base {
+		return nil
+	}
+	if !p.open {
+		return invalid("PullRequest", "base", "invalid", "Cannot change base branch of closed pull request")
+	}
+	if c.repo.branch(*base).IsZero() {
+		return invalid("PullRequest", "base", "invalid", fmt.Sprintf("Proposed base branch '%s' was not found", *base))
+	}
+	moved := *p
+	moved.base = *base
+	if err := c.repo.mayOpen(&moved); err != nil {
+		return err
+	}
+	p.base, p.baseSHA = *base, c.repo.branch(*base)
+	return nil
+}
+
+// setState closes or reopens. What was merged, or whose branch is gone or was
+// rewritten since it closed, stays closed.
+func (c *apiCall) setState(p *pullRequest, state *string) error {
+	if state == nil || *state == p.state() {
+		return nil
+	}
+	head := p.headRepo.branch(p.head)
+	switch {
+	case *state == "closed":
+		c.hub.close(p, c.who.Login)
+		return nil
+	case *state != "open":
+		return invalid("PullRequest", "state", "invalid", "")
+	case p.merged():
+		return invalid("PullRequest", "state", "invalid", "state cannot be changed. The pull request cannot be reopened.")
+	case head.IsZero():
+		return invalid("PullRequest", "state", "invalid", fmt.Sprintf("state cannot be changed. The %s branch has been deleted.", p.head))
+	case !c.repo.contains(head, p.headSHA):
+		return invalid("PullRequest", "state", "invalid", fmt.Sprintf("state cannot be changed. The %s branch was force-pushed or recreated.", p.head))
+	}
+	again := *p
+	again.headSHA = head
+	if err := c.repo.mayOpen(&again); err != nil {
+		return err
+	}
+	p.open, p.closedBy, p.closed = true, "", time.Time{}
+	p.headSHA, p.baseSHA = head, c.repo.branch(p.base)
+	c.repo.setPullRef(p)
+	return nil
+}
+
+// proposed returns the commits of a pull request, oldest first, and the one
+// at which they leave the base.
+func (r *gitRepository) proposed(p *pullRequest) ([]*object.Commit, *object.Commit, error) {
+	head, err := r.commit(p.headSHA)
+	if err != nil {
+		return nil, nil, err
+	}
+	base, err := r.commit(p.baseSHA)
+	if err != nil {
+		return nil, nil, err
+	}
+	commits, err := r.log(head, base)
+	if err != nil {
+		return nil, nil, err
+	}
+	slices.Reverse(commits)
+	fork, ok := r.mergeBase(base, head)
+	if !ok {
+		fork = base
+	}
+	return commits, fork, nil
+}
+
+func (c *apiCall) pullCommits() (any, error) {
+	p, err := c.pull()
+	if err != nil {
+		return nil, err
+	}
+	commits, _, err := c.repo.proposed(p)
+	if err != nil {
+		return nil, err
+	}
+	return each(page(c, commits[:min(len(commits), maxCompareCommits)]), c.repositoryCommitDoc), nil
+}
+
+func (c *apiCall) pullFiles() (any, error) {
+	p, err := c.pull()
+	if err != nil {
+		return nil, err
+	}
+	_, fork, err := c.repo.proposed(p)
+	if err != nil {
+		return nil, err
+	}
+	files, err := c.fileDocs(fork.Hash, p.headSHA)
+	if err != nil {
+		return nil, err
+	}
+	return page(c, files), nil
+}
+
+// pullDoc is a pull request as lists show it.
+func (c *apiCall) pullDoc(p *pullRequest) doc {
+	d := doc{
+		"id": p.id, "node_id": fmt.Sprintf("PR_%d", p.id), "number": p.number,
+		"state": p.state(), "locked": false, "draft": p.draft,
+		"title": p.title, "body": emptyIsNull(p.body), "user": c.userDoc(p.author),
+		"labels": each(p.labels, c.labelDoc), "assignees": each(p.assignees, c.userDoc),
+		"requested_reviewers": []doc{}, "requested_teams": []doc{}, "milestone": nil, "auto_merge": nil,
+		"created_at": timestamp(p.created), "updated_at": timestamp(p.updated),
+		"closed_at": maybeTime(p.closed), "merged_at": nil, "merge_commit_sha": nil,
+		"author_association": "NONE",
+		"head":               c.branchDoc(p.headRepo, p.head, p.headSHA),
+		"base":               c.branchDoc(c.repo, p.base, p.baseSHA),
+		"url":                c.api(c.repo, "/pulls/%d", p.number),
+		"html_url":           c.web(c.repo, "/pull/%d", p.number),
+		"issue_url":          c.api(c.repo, "/issues/%d", p.number),
+		"comments_url":       c.api(c.repo, "/issues/%d/comments", p.number),
+	}
+	if p.merged() {
+		d["merged_at"], d["merge_commit_sha"] = maybeTime(p.closed), p.mergeSHA.String()
+	}
+	return d
+}
+
+// fullPullDoc is a pull request by itself. Mergeable is null: GitHub computes
+// it when it likes, so nobody may count on it.
+func (c *apiCall) fullPullDoc(p *pullRequest) (doc, error) {
+	commits, fork, err := c.repo.proposed(p)
+	if err != nil {
+		return nil, err
+	}
+	files, err := c.fileDocs(fork.Hash, p.headSHA)
+	if err != nil {
+		return nil, err
+	}
+	d := c.pullDoc(p)
+	stats := statsDoc(files)
+	d["merged"], d["merged_by"] = p.merged(), nil
+	if p.merged() {
+		d["merged_by"] = c.userDoc(p.closedBy)
+	}
+	d["mergeable"], d["mergeable_state"] = nil, "unknown"
+	d["maintainer_can_modify"] = p.modifiable
+	d["comments"], d["review_comments"] = len(p.comments), 0
+	d["commits"], d["changed_files"] = len(commits), len(files)
+	d["additions"], d["deletions"] = stats["additions"], stats["deletions"]
+	return d, nil
+}
+
+func (c *apiCall) branchDoc(r *gitRepository, branch string, sha plumbing.Hash) doc {
+	return doc{
+		"label": r.owner + ":" + branch, "ref": branch, "sha": sha.String(),
+		"user": c.userDoc(r.owner), "repo": c.repositoryDoc(r),
+	}
+}
+
+func emptyIsNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

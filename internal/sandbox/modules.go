@@ -1,0 +1,136 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+	"golang.org/x/tools/txtar"
+)
+
+// moduleAddr is the address of a module in a registry.
+type moduleAddr struct {
+	host                    svchost.Hostname
+	namespace, name, system string
+}
+
+// moduleOffer is a module as it is served. Its versions are text: registries
+// list what they are given.
+type moduleOffer struct {
+	versions []string // in the order of the text
+	files    map[string][]entry
+	archives map[string][]byte
+}
+
+func (w *World) addModuleFile(f txtar.File, name string) error {
+	parts := strings.SplitN(name, "/", 6)
+	if len(parts) < 6 || !fs.ValidPath(parts[5]) {
+		return fmt.Errorf("%s: it must be like modules/HOST/NAMESPACE/NAME/SYSTEM/VERSION/PATH", f.Name)
+	}
+	host, err := svchost.ForComparison(parts[0])
+	if err != nil {
+		return fmt.Errorf("%s: invalid host %q: %w", f.Name, parts[0], err)
+	}
+	addr, version := moduleAddr{host, parts[1], parts[2], parts[3]}, parts[4]
+	o := w.modules[addr]
+	if o == nil {
+		o = &moduleOffer{files: map[string][]entry{}, archives: map[string][]byte{}}
+		w.modules[addr] = o
+	}
+	if !slices.Contains(o.versions, version) {
+		o.versions = append(o.versions, version)
+	}
+	o.files[version] = append(o.files[version], entry{Name: parts[5], Content: string(f.Data)})
+	return nil
+}
+
+// packModules makes the archives once all files are known.
+func (w *World) packModules() error {
+	var errs []error
+	for _, o := range w.modules {
+		for version, files := range o.files {
+			archive, err := pack(files)
+			errs = append(errs, err)
+			o.archives[version] = archive
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// modules serves the modules of a world by the module registry protocol, each
+// version as a zip archive.
+type modules struct{ *World }
+
+func (m modules) routes(mux *http.ServeMux) {
+	const registry = "GET /{host}/v1/modules/{namespace}/{name}/{system}/"
+	mux.HandleFunc(registry+"versions", m.restricted(m.versions))
+	mux.HandleFunc(registry+"{version}/download", m.restricted(m.download))
+	mux.HandleFunc("GET /{host}/archives/{namespace}/{name}/{system}/{file}", m.archive)
+}
+
+func (m modules) offered(r *http.Request) (*moduleOffer, bool) {
+	o, ok := m.modules[moduleAddr{
+		svchost.Hostname(r.PathValue("host")),
+		r.PathValue("namespace"), r.PathValue("name"), r.PathValue("system"),
+	}]
+	return o, ok
+}
+
+type modulesAnswer struct {
+	Modules []moduleAnswer `json:"modules"`
+}
+
+type moduleAnswer struct {
+	Source   string                `json:"source"`
+	Versions []moduleVersionAnswer `json:"versions"`
+}
+
+type moduleVersionAnswer struct {
+	Version string `json:"version"`
+}
+
+func (m modules) versions(w http.ResponseWriter, r *http.Request) {
+	o, ok := m.offered(r)
+	if !ok {
+		refuse(w, http.StatusNotFound)
+		return
+	}
+	answer := moduleAnswer{Source: modulePath(r)}
+	for _, version := range o.versions {
+		answer.Versions = append(answer.Versions, moduleVersionAnswer{version})
+	}
+	writeJSON(w, modulesAnswer{[]moduleAnswer{answer}})
+}
+
+func modulePath(r *http.Request) string {
+	return r.PathValue("namespace") + "/" + r.PathValue("name") + "/" + r.PathValue("system")
+}
+
+// download answers 204 and a header, as the public registry does. The archive
+// is a source address of its own, which go-getter knows by its extension.
+func (m modules) download(w http.ResponseWriter, r *http.Request) {
+	o, ok := m.offered(r)
+	version := r.PathValue("version")
+	if !ok || o.archives[version] == nil {
+		refuse(w, http.StatusNotFound)
+		return
+	}
+	w.Header().Set("X-Terraform-Get", origin(r)+"/"+r.PathValue("host")+"/archives/"+modulePath(r)+"/"+version+".zip")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (m modules) archive(w http.ResponseWriter, r *http.Request) {
+	o, ok := m.offered(r)
+	version, isZip := strings.CutSuffix(r.PathValue("file"), ".zip")
+	if !ok || !isZip || o.archives[version] == nil {
+		refuse(w, http.StatusNotFound)
+		return
+	}
+	http.ServeContent(w, r, "module.zip", time.Time{}, bytes.NewReader(o.archives[version]))
+}

@@ -1,0 +1,129 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRecordedCases serves each recorded case and compares what a client gets
+// with what was recorded. RELOCK_CORPUS may name a folder of more cases.
+func TestRecordedCases(t *testing.T) {
+	t.Parallel()
+	corpora := []string{"../../testdata/lock"}
+	if more := os.Getenv("RELOCK_CORPUS"); more != "" {
+		corpora = append(corpora, more)
+	}
+	for _, corpus := range corpora {
+		cases, err := filepath.Glob(filepath.Join(corpus, "*", "registry.json"))
+		if err != nil || len(cases) == 0 {
+			t.Fatalf("no cases in %s: %v", corpus, err)
+		}
+		for _, c := range cases {
+			dir := filepath.Dir(c)
+			t.Run(filepath.Base(dir), func(t *testing.T) {
+				t.Parallel()
+				recordedCase(t, dir)
+			})
+		}
+	}
+}
+
+func recordedCase(t *testing.T, dir string) {
+	text, err := os.ReadFile(filepath.Join(dir, "registry.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := ParseRecorded(text, os.DirFS(filepath.Join(dir, "packages")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, w)
+	hashes := recordedHashes(t, dir)
+	for addr := range w.providers {
+		path := fmt.Sprintf("%s/%s/v1/providers/%s/%s/", s.URL(), addr.Host, addr.Namespace, addr.Type)
+		o := w.providers[addr]
+		listed := 0
+		for _, r := range o.releases {
+			if r.listed {
+				listed++
+			}
+			checkRecorded(t, s, path, addr.Host.ForDisplay()+"/"+addr.Namespace+"/"+addr.Type, r, hashes)
+		}
+		versions := getJSON[versionsAnswer](t, path+"versions")
+		if got, want := len(versions.Versions), listed+len(o.extra); got != want {
+			t.Errorf("%s lists %d versions, want %d", addr, got, want)
+		}
+	}
+}
+
+// checkRecorded compares each package of a release with its recorded hashes.
+// Those of registry.opentofu.org are those of registry.terraform.io.
+func checkRecorded(t *testing.T, s *Sandbox, path, addr string, r *release, hashes map[string]recordedHash) {
+	t.Helper()
+	recorded := strings.Replace(addr, "registry.opentofu.org/", "registry.terraform.io/", 1)
+	for _, p := range r.packages {
+		url := fmt.Sprintf("%s%s/download/%s/%s", path, r.version, p.platform.OS, p.platform.Arch)
+		if !r.described {
+			if a := get(t, url); a.status != 404 {
+				t.Errorf("GET %s = %d, want 404", url, a.status)
+			}
+			continue
+		}
+		m := getJSON[metadataAnswer](t, url)
+		want, ok := hashes[fmt.Sprintf("%s@%s/%s", recorded, r.version, p.platform)]
+		if !ok {
+			t.Fatalf("nothing is recorded of %s %s %s", recorded, r.version, p.platform)
+		}
+		if "zh:"+m.Shasum != want.ZH {
+			t.Errorf("%s %s: shasum %s, want %s", addr, p.platform, m.Shasum, want.ZH)
+		}
+		if list := string(fetch(t, m.ShasumsURL)); !strings.Contains(list, m.Shasum+"  "+m.Filename) {
+			t.Errorf("%s %s: not in the list\n%s", addr, p.platform, list)
+		}
+		fetch(t, m.DownloadURL)
+		fetch(t, m.SignatureURL)
+		if stated, ok := m.Packages[p.platform.String()]; ok && stated.PackageSize == want.Size && stated.Hashes[1] != want.H1 {
+			t.Errorf("%s %s: states %v, want %s", addr, p.platform, stated.Hashes, want.H1)
+		}
+	}
+}
+
+type recordedHash struct {
+	H1   string `json:"h1_dir"`
+	ZH   string `json:"zh"`
+	Size int64  `json:"size"`
+}
+
+func recordedHashes(t *testing.T, dir string) map[string]recordedHash {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "hashes.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hashes map[string]recordedHash
+	if err := json.Unmarshal(text, &hashes); err != nil {
+		t.Fatal(err)
+	}
+	return hashes
+}
+
+func TestParseRecordedRefuses(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, text, want string }{
+		{"unknown_key", "{\"providers\": {\n\"example.com/a/b\": {\"version\": []}}}", "registry.json:2: unknown field"},
+		{"short_address", `{"providers": {"a/b": {}}}`, "registry.json: invalid provider source address"},
+		{"missing_zip", "{\"providers\": {\"example.com/a/b\": {\n\"versions\": {\n\"1.0.0\": {}}}}}", "registry.json:3: reading a recorded package"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := ParseRecorded([]byte(test.text), os.DirFS(t.TempDir()))
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("ParseRecorded = %v, want %q", err, test.want)
+			}
+		})
+	}
+}

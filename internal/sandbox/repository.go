@@ -1,0 +1,54 @@
+package sandbox
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Repository is a repository of the sandbox's GitHub as the world text
+// describes it: the start from which the server's commits grow.
+type Repository struct {
+	Owner string
+	Name  string
+	// DefaultBranch is one of Branches.
+	DefaultBranch string
+	// Branches maps a branch's name to its files by slash-separated path.
+	Branches map[string]map[string]File
+}
+
+// File is one entry of a git tree.
+type File struct {
+	// Mode is git's: one of ModeFile, ModeExecutable and ModeLink.
+	Mode string
+	// Content is that of a file, or the target of a link.
+	Content []byte
+}
+
+// The modes of git tree entries that a world can have.
+const (
+	ModeFile       = "100644"
+	ModeExecutable = "100755"
+	ModeLink       = "120000"
+)
+
+func (r *Repository) add(branch, name string, file File) {
+	if r.Branches == nil {
+		r.Branches = map[string]map[string]File{}
+		r.DefaultBranch = branch
+	}
+	if r.Branches[branch] == nil {
+		r.Branches[branch] = map[string]File{}
+	}
+	r.Branches[branch][name] = file
+}
+
+// repositoryFile reads the marks behind a path.
+func repositoryFile(marked string, data []byte) (name string, file File) {
+	if name, target, ok := strings.Cut(marked, "@ -> "); ok {
+		return name, File{Mode: ModeLink, Content: []byte(target)}
+	}
+	if name, ok := strings.CutSuffix(marked, "*"); ok {
+		return name, File{Mode: ModeExecutable, Content: bytes.Clone(data)}
+	}
+	return marked, File{Mode: ModeFile, Content: bytes.Clone(data)}
+}

@@ -1,0 +1,153 @@
+// Package sandbox is a small world on loopback: provider registries with
+// signed checksum lists and real packages, a network mirror, module registries
+// and a GitHub API. `relock demo` runs in one, and so do the tests. Nothing in
+// it is a stub of our own code: whatever speaks these protocols can use it, the
+// real terraform and tofu included.
+//
+// A World is read from a text archive (see ParseWorld for its sections) and
+// served by Start. Everything a world serves follows from its text alone: keys
+// are derived from their names, packages hold no times, so that hashes,
+// signatures and key IDs are the same on every machine.
+//
+// Faults, from the text or from Inject, spoil answers on purpose; hooks run
+// before and after each request; Requests tells what was asked.
+//
+// The GitHub keeps real git objects in go-git's memory storage, so that every
+// SHA is git's own and a clone of one is a repository like any other.
+package sandbox
+
+import (
+	"encoding/pem"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Sandbox is a running world. Its methods are safe for concurrent use.
+type Sandbox struct {
+	world  *World
+	github *GitHub
+	plain  *httptest.Server
+	secure *httptest.Server
+
+	mu     sync.Mutex // guards what follows
+	log    []*Request
+	before []func(*http.Request)
+	after  []func(*http.Request)
+	faults []*fault
+}
+
+// Start serves the world on two loopback ports, one of them with TLS, because
+// the tools insist on https for network mirrors. The caller ends it with Close.
+func Start(w *World) (*Sandbox, error) {
+	github, err := newGitHub(w.repositories())
+	if err != nil {
+		return nil, fmt.Errorf("starting the sandbox: %w", err)
+	}
+	s := &Sandbox{world: w, github: github}
+	for _, f := range w.faults {
+		s.Inject(f)
+	}
+	handler := s.observe(s.spoil(s.routes()))
+	if s.plain, err = listen(handler); err != nil {
+		return nil, err
+	}
+	if s.secure, err = listen(handler); err != nil {
+		s.plain.Listener.Close()
+		return nil, err
+	}
+	s.plain.Start()
+	s.secure.StartTLS()
+	return s, nil
+}
+
+// listen prepares a server without starting it. The servers are httptest's for
+// its certificate and its Close, which waits for requests under way; the
+// listener is ours because httptest's constructor panics without loopback.
+func listen(h http.Handler) (*httptest.Server, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("starting the sandbox: %w", err)
+	}
+	return &httptest.Server{Listener: l, Config: &http.Server{Handler: h}}, nil
+}
+
+func (s *Sandbox) routes() http.Handler {
+	mux := http.NewServeMux()
+	registry{s.world}.routes(mux)
+	modules{s.world}.routes(mux)
+	mux.Handle("/github/api/", s.github)
+	mux.Handle(codeloadPath+"/", s.github)
+	return mux
+}
+
+// Close ends both servers and their connections.
+func (s *Sandbox) Close() {
+	for _, server := range []*httptest.Server{s.plain, s.secure} {
+		server.CloseClientConnections()
+		server.Close()
+	}
+}
+
+// URL is the address of the server without TLS, with no trailing slash.
+func (s *Sandbox) URL() string { return s.plain.URL }
+
+// GitHub is the sandbox's GitHub, for what people do there without the API.
+func (s *Sandbox) GitHub() *GitHub { return s.github }
+
+// GitHubAPI is the base URL of GitHub's REST API, with a trailing slash.
+func (s *Sandbox) GitHubAPI() string { return s.URL() + "/github/api/v3/" }
+
+// GraphQL is the URL of GitHub's GraphQL API.
+func (s *Sandbox) GraphQL() string { return s.URL() + "/github/api/graphql" }
+
+// Mirror is the base URL of a provider network mirror of every registry of the
+// world. It is https; Certificate is what its clients must trust.
+func (s *Sandbox) Mirror() string { return s.secure.URL + "/mirror/" }
+
+// Certificate is the certificate of the server with TLS in PEM, as SSL_CERT_FILE
+// takes it.
+func (s *Sandbox) Certificate() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.secure.Certificate().Raw})
+}
+
+// CLIConfig is the text of a CLI configuration file that points every host of
+// the world at the sandbox. The default registries of both tools are always
+// among them, so that a forgotten provider is a 404 and not a request to the
+// real registry.
+func (s *Sandbox) CLIConfig() string {
+	var b strings.Builder
+	for _, host := range s.world.hosts() {
+		fmt.Fprintf(&b, `host %q {
+  services = {
+    "providers.v1" = "%[2]s/%[3]s/v1/providers/"
+    "modules.v1"   = "%[2]s/%[3]s/v1/modules/"
+  }
+}
+`, host.ForDisplay(), s.URL(), host)
+	}
+	return b.String()
+}
+
+func (w *World) hosts() []svchost.Hostname {
+	hosts := []svchost.Hostname{provider.Terraform.DefaultHost(), provider.OpenTofu.DefaultHost()}
+	for addr := range w.providers {
+		hosts = append(hosts, addr.Host)
+	}
+	for addr := range w.modules {
+		hosts = append(hosts, addr.host)
+	}
+	for host := range w.tokens {
+		hosts = append(hosts, host)
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}

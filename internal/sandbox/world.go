@@ -1,0 +1,266 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	svchost "github.com/hashicorp/terraform-svchost"
+	"golang.org/x/tools/txtar"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// World is what a sandbox serves. It does not change once it is read.
+type World struct {
+	// Repositories of the GitHub API, by OWNER/NAME.
+	Repositories map[string]*Repository
+
+	providers map[provider.Addr]*offer
+	modules   map[moduleAddr]*moduleOffer
+	tokens    map[svchost.Hostname]string
+	faults    []Fault
+}
+
+// ParseWorld reads a world from a text archive. The name of each file says
+// what it describes:
+//
+//	registry/HOST/NAMESPACE/TYPE        a provider, in YAML
+//	modules/HOST/NAMESPACE/NAME/SYSTEM/VERSION/PATH   a file of a module's release
+//	github/OWNER/REPOSITORY/BRANCH/PATH  a file of a repository
+//	keys      in YAML: NAME: {owner, created, expires, signs}
+//	hosts     in YAML: HOST: {token}; requests to its registries without it are refused
+//	faults    one in a line, as ParseFault reads them; # begins a comment
+//
+// A provider needs only its versions, as a list, or as a map if some of them
+// are special. Beside them stand what holds for all:
+//
+//	platforms: [linux_amd64]       default: provider.DefaultPlatforms
+//	protocols: ["5.0"]             default: ["5.0"]
+//	sign: k1                       the key that signs; k1, k2 and the expired kexp always exist
+//	keys: [k1]                     those announced; default: the one that signs
+//	packages: true                 state the hashes of all platforms, as OpenTofu's registry does
+//	warnings: [moved to acme/new]
+//	also: [registry.opentofu.org]  further hosts that offer the very same
+//	extra_versions: [v1.3]         listed in these words, without a package
+//
+// A version may override the first five, and has of its own:
+//
+//	published: 2024-05-01
+//	files: {"*": [{name, content, mode}]}   of each platform's zip, instead of its own
+//	no_keys: true                  announce no key
+//	list_only: true                list it, but know no package
+//	unlisted: true                 have packages, but do not list it
+//	shasums_extra: [LINE]          more lines of the checksum list
+//	shasums_raw: TEXT              all of it; {{linux_amd64}} is the SHA-256 of that package
+//	serve_other: {linux_amd64: darwin_arm64}   the bytes of another package
+//	packages_edit: {linux_amd64: {hashes, package_size}}
+//	mirror_hashes: {linux_amd64: [HASH]}       what the network mirror states; default: nothing
+//
+// In paths of repositories a final * marks an executable, and "@ -> TARGET" a
+// link, as ls -F does. The first branch of a repository is its default branch.
+//
+// All errors in the text are returned together, each with its file and, where
+// one is to blame, its line in that file.
+func ParseWorld(ar *txtar.Archive) (*World, error) {
+	keys, err := parseKeys(ar)
+	if err != nil {
+		return nil, err
+	}
+	p := worldParser{world: newWorld(), keys: keys}
+	errs := make([]error, 0, len(ar.Files))
+	seen := map[string]bool{}
+	for _, f := range ar.Files {
+		if seen[f.Name] {
+			errs = append(errs, fmt.Errorf("%s: this file is here twice", f.Name))
+			continue
+		}
+		seen[f.Name] = true
+		errs = append(errs, p.add(f))
+	}
+	errs = append(errs, p.world.packModules())
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return p.world, nil
+}
+
+func newWorld() *World {
+	return &World{
+		Repositories: map[string]*Repository{},
+		providers:    map[provider.Addr]*offer{},
+		modules:      map[moduleAddr]*moduleOffer{},
+		tokens:       map[svchost.Hostname]string{},
+	}
+}
+
+const keysFile = "keys"
+
+// parseKeys makes the keys before all else, since any provider may name them.
+func parseKeys(ar *txtar.Archive) (keyring, error) {
+	var declared map[string]keyText
+	for _, f := range ar.Files {
+		if f.Name == keysFile {
+			if err := decode(f, &declared); err != nil {
+				return nil, err
+			}
+		}
+	}
+	keys, err := newKeyring(declared)
+	return keys, inFile(keysFile, err)
+}
+
+type worldParser struct {
+	world *World
+	keys  keyring
+}
+
+// add reads one file of the text.
+func (p *worldParser) add(f txtar.File) error {
+	kind, rest, _ := strings.Cut(f.Name, "/")
+	switch kind {
+	case keysFile:
+		return nil // parseKeys has read it
+	case "hosts":
+		return p.world.addHosts(f)
+	case "faults":
+		return p.world.addFaults(f)
+	case "registry":
+		return p.addProvider(f, rest)
+	case "modules":
+		return p.world.addModuleFile(f, rest)
+	case "github":
+		return p.world.addRepositoryFile(f, rest)
+	}
+	return fmt.Errorf("%s: unknown kind of file: it must be registry/…, modules/…, github/…, keys, hosts or faults", f.Name)
+}
+
+func (w *World) addHosts(f txtar.File) error {
+	var hosts map[string]struct{ Token string }
+	if err := decode(f, &hosts); err != nil {
+		return err
+	}
+	for name, host := range hosts {
+		h, err := svchost.ForComparison(name)
+		if err != nil {
+			return fmt.Errorf("%s: invalid host %q: %w", f.Name, name, err)
+		}
+		w.tokens[h] = host.Token
+	}
+	return nil
+}
+
+func (w *World) addFaults(f txtar.File) error {
+	for i, line := range strings.Split(string(f.Data), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		fault, err := ParseFault(line)
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", f.Name, i+1, err)
+		}
+		w.faults = append(w.faults, fault)
+	}
+	return nil
+}
+
+func (p *worldParser) addProvider(f txtar.File, name string) error {
+	addr, err := provider.ParseFullAddr(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Name, err)
+	}
+	var text providerText
+	if err := decode(f, &text); err != nil {
+		return err
+	}
+	offer, err := text.offer(addr, p.keys, packFiles(addr))
+	if err != nil {
+		return inFile(f.Name, err)
+	}
+	return inFile(f.Name, p.world.offer(addr, text.Also, offer))
+}
+
+// offer lets a provider be had at its address, and under other hosts.
+func (w *World) offer(addr provider.Addr, also []string, o *offer) error {
+	hosts := []svchost.Hostname{addr.Host}
+	for _, name := range also {
+		host, err := svchost.ForComparison(name)
+		if err != nil {
+			return fmt.Errorf("invalid host %q: %w", name, err)
+		}
+		hosts = append(hosts, host)
+	}
+	for _, addr.Host = range hosts {
+		if w.providers[addr] != nil {
+			return fmt.Errorf("%s is described twice", addr)
+		}
+		w.providers[addr] = o
+	}
+	return nil
+}
+
+func (w *World) addRepositoryFile(f txtar.File, name string) error {
+	parts := strings.SplitN(name, "/", 4)
+	if len(parts) < 4 {
+		return fmt.Errorf("%s: it must be like github/OWNER/REPOSITORY/BRANCH/PATH", f.Name)
+	}
+	name, file := repositoryFile(parts[3], f.Data)
+	if !fs.ValidPath(name) {
+		return fmt.Errorf("%s: invalid path %q", f.Name, name)
+	}
+	w.repository(parts[0], parts[1]).add(parts[2], name, file)
+	return nil
+}
+
+func (w *World) repository(owner, name string) *Repository {
+	full := owner + "/" + name
+	if w.Repositories[full] == nil {
+		w.Repositories[full] = &Repository{Owner: owner, Name: name}
+	}
+	return w.Repositories[full]
+}
+
+// repositories returns the repositories sorted by name.
+func (w *World) repositories() []Repository {
+	names := slices.Sorted(maps.Keys(w.Repositories))
+	sorted := make([]Repository, len(names))
+	for i, name := range names {
+		sorted[i] = *w.Repositories[name]
+	}
+	return sorted
+}
+
+// decode reads a YAML file of a world, in which every key must be known.
+func decode(f txtar.File, v any) error {
+	return inFile(f.Name, yaml.UnmarshalWithOptions(f.Data, v, yaml.DisallowUnknownField()))
+}
+
+// lineError is an error at a line of a file whose name the caller knows.
+type lineError struct {
+	line int
+	err  error
+}
+
+func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
+func (e *lineError) Unwrap() error { return e.err }
+
+// inFile puts the file, and the line if it is known, before an error. It drops
+// the excerpt that the YAML library adds to its own errors.
+func inFile(name string, err error) error {
+	var at *lineError
+	var bad yaml.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &bad) && bad.GetToken() != nil:
+		return fmt.Errorf("%s:%d: %s", name, bad.GetToken().Position.Line, bad.GetMessage())
+	case errors.As(err, &at):
+		return fmt.Errorf("%s:%d: %w", name, at.line, at.err)
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
