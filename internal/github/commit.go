@@ -1,0 +1,109 @@
+package github
+
+import (
+	"context"
+
+	"github.com/google/go-github/v60/github"
+)
+
+// Commit is a commit as relock reads it.
+type Commit struct {
+	SHA     string
+	Tree    string
+	Message string
+	Parents []string // the first one is where the branch was
+}
+
+// Commit returns one commit.
+func (r *Repository) Commit(ctx context.Context, sha string) (Commit, error) {
+	c, _, err := r.client.rest.Git.GetCommit(ctx, r.owner, r.name, sha)
+	if err != nil {
+		return Commit{}, r.explain(ctx, "reading commit "+sha, readContents, err)
+	}
+	return commit(c.GetSHA(), c, c.Parents), nil
+}
+
+func commit(sha string, c *github.Commit, parents []*github.Commit) Commit {
+	out := Commit{SHA: sha, Tree: c.GetTree().GetSHA(), Message: c.GetMessage()}
+	for _, p := range parents {
+		out.Parents = append(out.Parents, p.GetSHA())
+	}
+	return out
+}
+
+// Comparison is what one line of commits has that another has not.
+type Comparison struct {
+	Base  Commit // the head of the base
+	Fork  Commit // the newest commit of the base that the head contains
+	Own   []Commit
+	Total int // of own commits; Own may hold fewer
+}
+
+// mostOwnPages bounds the own commits that Compare reads, a hundred a page.
+const mostOwnPages = 10
+
+// Compare returns the commits that head contains and base does not, oldest
+// first: one request for every hundred of them. base is a branch and head a
+// commit. It returns an ErrNotFound also if they have no commit in common.
+func (r *Repository) Compare(ctx context.Context, base, head string) (Comparison, error) {
+	var out Comparison
+	opts := &github.ListOptions{Page: 1, PerPage: 100}
+	for opts.Page != 0 && opts.Page <= mostOwnPages {
+		c, resp, err := r.client.rest.Repositories.CompareCommits(ctx, r.owner, r.name, base, head, opts)
+		if err != nil {
+			return Comparison{}, r.explain(ctx, "comparing "+head+" with branch "+base, readContents, err)
+		}
+		out.Base = repositoryCommit(c.GetBaseCommit())
+		out.Fork = repositoryCommit(c.GetMergeBaseCommit())
+		out.Total = c.GetTotalCommits()
+		for _, own := range c.Commits {
+			out.Own = append(out.Own, repositoryCommit(own))
+		}
+		opts.Page = resp.NextPage
+	}
+	return out, nil
+}
+
+func repositoryCommit(c *github.RepositoryCommit) Commit {
+	return commit(c.GetSHA(), c.GetCommit(), c.Parents)
+}
+
+// File is a file of a new tree.
+type File struct {
+	Path    string // slash-separated, relative to the top of the repository
+	Mode    string // of git: 100644 or 100755
+	Content []byte // must be UTF-8, as lock files are
+}
+
+// CreateTree stores the base tree with the files put into it, and returns the
+// new tree. The contents travel in the one request.
+func (r *Repository) CreateTree(ctx context.Context, base string, files []File) (string, error) {
+	entries := make([]*github.TreeEntry, len(files))
+	for i, f := range files {
+		entries[i] = &github.TreeEntry{
+			Path: github.String(f.Path), Mode: github.String(f.Mode), Type: github.String("blob"),
+			Content: github.String(string(f.Content)),
+		}
+	}
+	tree, _, err := r.client.rest.Git.CreateTree(ctx, r.owner, r.name, base, entries)
+	if err != nil {
+		return "", r.explain(ctx, "storing the new lock files", writeContents, err)
+	}
+	return tree.GetSHA(), nil
+}
+
+// CreateCommit stores a commit and returns it. No author is given, so that it
+// is the token's, and GitHub signs what a bot or an App makes.
+func (r *Repository) CreateCommit(ctx context.Context, c Commit) (string, error) {
+	parents := make([]*github.Commit, len(c.Parents))
+	for i, p := range c.Parents {
+		parents[i] = &github.Commit{SHA: github.String(p)}
+	}
+	made, _, err := r.client.rest.Git.CreateCommit(ctx, r.owner, r.name, &github.Commit{
+		Message: github.String(c.Message), Tree: &github.Tree{SHA: github.String(c.Tree)}, Parents: parents,
+	}, nil)
+	if err != nil {
+		return "", r.explain(ctx, "storing the commit", writeContents, err)
+	}
+	return made.GetSHA(), nil
+}

@@ -1,0 +1,266 @@
+package github
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The bounds of waiting and reading.
+const (
+	// longestPause is how long one wait for a limit may take. GitHub asks for
+	// about a minute at a secondary limit and for up to an hour at the primary
+	// one; beyond a quarter of an hour it is better to end the run than to pay
+	// for a runner that sleeps.
+	longestPause = 15 * time.Minute
+	// unannouncedPause is GitHub's advice for a secondary limit that names no
+	// time: at least a minute, longer each time.
+	unannouncedPause = time.Minute
+	// mostTries bounds how often a request that meets limits is sent, and
+	// mostQuestions one that gets no answer.
+	mostTries     = 5
+	mostQuestions = 3
+	// sendingTime bounds one request, from the connection to the last byte of its
+	// answer. GitHub itself gives up after ten seconds.
+	sendingTime = 2 * time.Minute
+	// largestAnswer bounds an answer. A page of 100 pull requests with bodies of
+	// 65,536 characters is the largest that is asked for.
+	largestAnswer = 64 << 20
+	// largestRefusal bounds how much of a refusal is looked at.
+	largestRefusal = 64 << 10
+)
+
+// Clock is the time as a Client sees it. The zero value is the real clock.
+type Clock struct {
+	Now   func() time.Time
+	Sleep func(ctx context.Context, d time.Duration) error
+}
+
+func (c Clock) orReal() Clock {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Sleep == nil {
+		c.Sleep = sleep
+	}
+	return c
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// limits waits for GitHub's rate limits and repeats the requests that met one,
+// and questions that got no answer.
+//
+// It stands below go-github, because that library, once it has seen a limit,
+// refuses further calls by itself until the limit is over, on its own clock,
+// and repeats nothing. It is shown a limit only when we give up.
+type limits struct {
+	next  http.RoundTripper
+	clock Clock
+	log   *slog.Logger
+
+	mu    sync.Mutex
+	until map[string]time.Time // by the name of the limit ("core", "graphql")
+}
+
+func (l *limits) RoundTrip(req *http.Request) (*http.Response, error) {
+	for tries := 1; ; tries++ {
+		if err := l.await(req); err != nil {
+			return nil, err
+		}
+		resp, err := l.send(req)
+		pause, again := l.again(req, resp, err, tries)
+		if !again {
+			return resp, err
+		}
+		if resp != nil {
+			resp.Body.Close()
+		}
+		if err := l.clock.Sleep(req.Context(), pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// again decides whether a request is repeated, and after what pause: one that a
+// limit refused, which GitHub has not carried out, and a question that got no
+// answer. Whether a write that got none was carried out is for the caller to
+// find out.
+func (l *limits) again(req *http.Request, resp *http.Response, err error, tries int) (time.Duration, bool) {
+	if err != nil || resp.StatusCode >= http.StatusInternalServerError {
+		again := req.Method == http.MethodGet && tries < mostQuestions && req.Context().Err() == nil
+		return time.Second << (tries - 1), again
+	}
+	pause, met := l.met(req, resp, tries)
+	if !met {
+		forget(resp.Header)
+		return 0, false
+	}
+	if pause > longestPause || tries == mostTries {
+		return 0, false
+	}
+	l.log.Warn("waiting for a rate limit of GitHub", "seconds", int(pause.Seconds()))
+	return pause, true
+}
+
+// send passes a copy of the request on, with its body from the start and a
+// bound on its time. The time of http.Client would count the waiting too.
+func (l *limits) send(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(req.Context(), sendingTime)
+	req = req.Clone(ctx)
+	if req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		req.Body = body
+	}
+	resp, err := l.next.RoundTrip(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	resp.Body = &boundedBody{body: resp.Body, left: largestAnswer, done: cancel}
+	return resp, nil
+}
+
+// await waits for a limit that an earlier answer announced as used up.
+func (l *limits) await(req *http.Request) error {
+	l.mu.Lock()
+	pause := l.until[limitOf(req)].Sub(l.clock.Now())
+	l.mu.Unlock()
+	// A longer wait is not begun: the request is sent, and its refusal says why.
+	if pause <= 0 || pause > longestPause {
+		return nil
+	}
+	l.log.Warn("waiting for a rate limit of GitHub", "seconds", int(pause.Seconds()))
+	return l.clock.Sleep(req.Context(), pause)
+}
+
+// met reports whether the answer is a refusal by a limit, and how long GitHub
+// asks to wait: Retry-After first, then the reset of a limit that is used up,
+// else a minute and more [docs.github.com, "Best practices for using the REST
+// API", "Handle rate limit errors appropriately"].
+func (l *limits) met(req *http.Request, resp *http.Response, tries int) (time.Duration, bool) {
+	reset, usedUp := l.reset(resp.Header)
+	l.mu.Lock()
+	if l.until == nil {
+		l.until = make(map[string]time.Time)
+	}
+	l.until[limitOf(req)] = reset
+	l.mu.Unlock()
+
+	if !refusedByLimit(req, resp, usedUp) {
+		return 0, false
+	}
+	if after, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && after >= 0 {
+		return time.Duration(after) * time.Second, true
+	}
+	if usedUp {
+		// The clocks may differ by a second.
+		return max(reset.Sub(l.clock.Now()), 0) + time.Second, true
+	}
+	return unannouncedPause << (tries - 1), true
+}
+
+// reset returns when a limit that is used up is renewed.
+func (l *limits) reset(h http.Header) (time.Time, bool) {
+	if h.Get("X-RateLimit-Remaining") != "0" {
+		return time.Time{}, false
+	}
+	seconds, err := strconv.ParseInt(h.Get("X-RateLimit-Reset"), 10, 64)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return time.Unix(seconds, 0), true
+}
+
+// refusedByLimit tells a limit from the other reasons for a 403. REST answers
+// 403 or 429; GraphQL answers 200 with an error of type RATE_LIMITED.
+func refusedByLimit(req *http.Request, resp *http.Response, usedUp bool) bool {
+	switch resp.StatusCode {
+	case http.StatusTooManyRequests:
+		return true
+	case http.StatusForbidden:
+		return usedUp || resp.Header.Get("Retry-After") != "" ||
+			strings.Contains(strings.ToLower(peek(resp)), "secondary rate limit")
+	case http.StatusOK:
+		return usedUp && limitOf(req) == "graphql" && strings.Contains(peek(resp), `"RATE_LIMITED"`)
+	}
+	return false
+}
+
+// peek returns the beginning of the body and leaves the body whole.
+func peek(resp *http.Response) string {
+	start, err := io.ReadAll(io.LimitReader(resp.Body, largestRefusal))
+	rest := io.Reader(resp.Body)
+	if err != nil {
+		rest = failing{err}
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(start), rest), resp.Body}
+	return string(start)
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// limitOf names the limit that a request counts against.
+func limitOf(req *http.Request) string {
+	if req.Method == http.MethodPost && strings.HasSuffix(req.URL.Path, "/graphql") {
+		return "graphql"
+	}
+	return "core"
+}
+
+// forget hides the state of a limit from go-github, which would act on it.
+func forget(h http.Header) {
+	h.Del("X-RateLimit-Remaining")
+	h.Del("X-RateLimit-Reset")
+}
+
+// boundedBody fails once more than the bound has been read.
+type boundedBody struct {
+	body io.ReadCloser
+	left int64
+	done func() // after closing
+}
+
+var errTooLarge = errors.New("the answer is too large")
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return 0, fmt.Errorf("%w: more than %d bytes", errTooLarge, int64(largestAnswer))
+	}
+	n, err := b.body.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fmt.Errorf("%w: more than %d bytes", errTooLarge, int64(largestAnswer))
+	}
+	return n, err
+}
+
+func (b *boundedBody) Close() error {
+	defer b.done()
+	return b.body.Close()
+}

@@ -1,0 +1,75 @@
+package github
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/google/go-github/v60/github"
+)
+
+// Repository is one repository as a token sees it.
+type Repository struct {
+	client      *Client
+	owner, name string
+
+	mu sync.Mutex
+	id string // GraphQL's node id, learnt from any answer that has it
+}
+
+// Repository returns the repository OWNER/NAME. Nothing is asked yet.
+func (c *Client) Repository(owner, name string) *Repository {
+	return &Repository{client: c, owner: owner, name: name}
+}
+
+// String returns OWNER/NAME.
+func (r *Repository) String() string { return r.owner + "/" + r.name }
+
+// Pause waits, on the client's clock. Whoever lost a race waits before reading
+// again.
+func (r *Repository) Pause(ctx context.Context, d time.Duration) error {
+	return r.client.clock.Sleep(ctx, d)
+}
+
+// DefaultBranch returns the name of the default branch.
+func (r *Repository) DefaultBranch(ctx context.Context) (string, error) {
+	repo, err := r.read(ctx)
+	if err != nil {
+		return "", err
+	}
+	return repo.GetDefaultBranch(), nil
+}
+
+func (r *Repository) read(ctx context.Context) (*github.Repository, error) {
+	repo, _, err := r.client.rest.Repositories.Get(ctx, r.owner, r.name)
+	if err != nil {
+		return nil, r.explain(ctx, "reading the repository", readContents, err)
+	}
+	r.learn(repo)
+	return repo, nil
+}
+
+// learn keeps the node id of this repository.
+func (r *Repository) learn(repo *github.Repository) {
+	if id := repo.GetNodeID(); id != "" {
+		r.mu.Lock()
+		r.id = id
+		r.mu.Unlock()
+	}
+}
+
+// nodeID returns the name of the repository in GraphQL. It costs a request if
+// no pull request has been read yet.
+func (r *Repository) nodeID(ctx context.Context) (string, error) {
+	r.mu.Lock()
+	id := r.id
+	r.mu.Unlock()
+	if id != "" {
+		return id, nil
+	}
+	repo, err := r.read(ctx)
+	if err != nil {
+		return "", err
+	}
+	return repo.GetNodeID(), nil
+}
