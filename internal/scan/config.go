@@ -1,0 +1,352 @@
+package scan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// config is the configuration of one module without the modules that it calls:
+// its files merged by the rules of a tool. It does not change once it is
+// loaded, and every module tree that the directory is part of shares it.
+type config struct {
+	at    location
+	tool  provider.Tool // the oldest release with the same rules
+	files moduleFiles
+
+	required map[string]requiredProvider // by local name
+	needs    []need
+	calls    []call // sorted by name
+	imports  []importBlock
+	versions []versionText // of the tool itself
+	rootOnly bool          // it says something that only a root module has reason to say
+	diags    []provider.Diagnostic
+}
+
+// need is a term of a requirement, or a place that needs a provider without
+// constraining it, as far as a module alone can tell.
+type need struct {
+	place
+	addr provider.Addr
+	term provider.Term
+}
+
+// configs loads configurations, each once for a directory and the rules of a
+// tool, and so the test files beside them.
+type configs struct {
+	loaded memo[configKey, *config]
+	tested memo[configKey, *tests]
+}
+
+type configKey struct {
+	location
+	rules provider.Tool
+}
+
+func (l *configs) load(at location, tool provider.Tool) *config {
+	key := configKey{at, tool.Rules()}
+	return l.loaded.get(key, func() *config { return loadConfig(at, key.rules) })
+}
+
+func (l *configs) tests(c *config) *tests {
+	return l.tested.get(configKey{c.at, c.tool}, func() *tests { return loadTests(c) })
+}
+
+func loadConfig(at location, tool provider.Tool) *config {
+	m := &merger{
+		c:         &config{at: at, tool: tool, required: map[string]requiredProvider{}},
+		providers: map[providerRef]providerBlock{},
+		resources: map[resourceKey]resource{},
+		calls:     map[string]call{},
+	}
+	entries, err := at.tree.list(at.dir)
+	if err != nil {
+		m.unreadable("directory", at.dir, err)
+	}
+	m.c.files = files(entries, tool)
+	m.merge(m.decode(m.c.files.primary, false), m.decode(m.c.files.override, true))
+	m.c.diags = m.diags
+	return m.c
+}
+
+// merger makes one configuration of many files.
+type merger struct {
+	problems
+	c         *config
+	providers map[providerRef]providerBlock
+	resources map[resourceKey]resource
+	calls     map[string]call
+}
+
+func (m *merger) decode(names []string, override bool) []file {
+	decoded := make([]file, 0, len(names))
+	for _, name := range names {
+		d := &decoder{tool: m.c.tool, name: m.c.at.path(name), override: override}
+		src, err := m.c.at.tree.read(d.name)
+		if err != nil {
+			m.unreadable("file", d.name, err)
+			continue
+		}
+		decoded = append(decoded, decodeFile(src, d))
+		m.diags = append(m.diags, d.diags...)
+	}
+	return decoded
+}
+
+// merge joins the primary files and lets the override files replace parts of
+// them, in the order of their names. What required_providers says is complete
+// before any provider is looked up.
+func (m *merger) merge(primary, override []file) {
+	m.require(primary, override)
+	for _, f := range primary {
+		m.declare(f)
+	}
+	for _, f := range override {
+		m.override(f)
+	}
+	m.locateCalls()
+	m.resolve()
+}
+
+// require merges required_providers: one block in all primary files, and any
+// number in override files, whose entries replace those of the same local name
+// as a whole.
+func (m *merger) require(primary, override []file) {
+	var first *requiredBlock
+	for _, f := range primary {
+		for i, block := range f.required {
+			if first != nil {
+				m.add(block.place, "duplicate required_providers block: the module has one at %s", first.place)
+				continue
+			}
+			first = &f.required[i]
+			m.requireAll(block)
+		}
+	}
+	for _, f := range override {
+		for _, block := range f.required {
+			m.requireAll(block)
+		}
+	}
+}
+
+func (m *merger) requireAll(block requiredBlock) {
+	for _, entry := range block.entries {
+		m.c.required[entry.name] = entry
+	}
+}
+
+// declare adds what a primary file declares, each thing only once.
+func (m *merger) declare(f file) {
+	for _, p := range f.providers {
+		if old, ok := m.providers[p.ref]; ok {
+			m.add(p.place, "duplicate provider configuration: %s is configured at %s", p.ref, old.place)
+			continue
+		}
+		m.providers[p.ref] = p
+	}
+	for _, r := range f.resources {
+		if old, ok := m.resources[r.resourceKey]; ok {
+			m.add(r.place, "duplicate %s configuration: %s is declared at %s", r.kind, r.resourceKey, old.place)
+			continue
+		}
+		m.resources[r.resourceKey] = r
+	}
+	for _, c := range f.calls {
+		if old, ok := m.calls[c.name]; ok {
+			m.add(c.place, "duplicate module call: module.%s is called at %s", c.name, old.place)
+			continue
+		}
+		m.calls[c.name] = c
+	}
+	m.c.imports = append(m.c.imports, f.imports...)
+	m.c.versions = append(m.c.versions, f.versions...)
+	m.c.rootOnly = m.c.rootOnly || f.rootOnly
+}
+
+// override applies an override file. What it is about must be declared in a
+// primary file; only the default configuration of a provider need not be.
+func (m *merger) override(f file) {
+	for _, p := range f.providers {
+		m.overrideProvider(p)
+	}
+	for _, r := range f.resources {
+		m.overrideResource(r)
+	}
+	for _, c := range f.calls {
+		base, ok := m.calls[c.name]
+		if !ok {
+			m.add(c.place, "missing module call to override: no primary file calls module.%s", c.name)
+			continue
+		}
+		base.override(c)
+		m.calls[c.name] = base
+	}
+	switch {
+	case m.c.tool.Has(provider.LanguageBlocks): // every file stands for itself
+		m.c.versions = append(m.c.versions, f.versions...)
+	case len(f.versions) > 0:
+		m.c.versions = f.versions
+	}
+	m.c.rootOnly = m.c.rootOnly || f.rootOnly
+}
+
+func (m *merger) overrideProvider(p providerBlock) {
+	base, ok := m.providers[p.ref]
+	switch {
+	case !ok && p.ref.alias != "":
+		m.add(p.place, "missing provider configuration to override: no primary file configures %s", p.ref)
+		return
+	case !ok:
+		base = p
+	case p.version != nil:
+		base.version = p.version
+	}
+	m.providers[p.ref] = base
+}
+
+func (m *merger) overrideResource(r resource) {
+	// Terraform ignores ephemeral blocks of override files.
+	if r.kind == ephemeralResource && m.c.tool.Name == provider.Terraform {
+		return
+	}
+	base, ok := m.resources[r.resourceKey]
+	if !ok {
+		m.add(r.place, "missing %s to override: no primary file declares %s", r.kind, r.resourceKey)
+		return
+	}
+	if r.provider != (providerRef{}) {
+		base.provider = r.provider
+	}
+	m.resources[r.resourceKey] = base
+}
+
+// locateCalls reads where called modules are, now that sources and versions
+// are what override files have made of them.
+func (m *merger) locateCalls() {
+	early := m.c.tool.Has(provider.EarlyEvaluation) || m.c.tool.Has(provider.ConstEvaluation)
+	for _, name := range slices.Sorted(maps.Keys(m.calls)) {
+		c := m.calls[name]
+		d := &decoder{tool: m.c.tool, name: c.file}
+		c.module = d.moduleSource(c, early)
+		m.diags = append(m.diags, d.diags...)
+		c.source, c.version = nil, nil // nothing else keeps the parsed files
+		m.c.calls = append(m.c.calls, c)
+	}
+}
+
+// resolve says which providers the module needs. A provider that is named in
+// required_providers or constrained in a provider block is needed there; any
+// other one at the first place that implies it.
+func (m *merger) resolve() {
+	named := map[provider.Addr]bool{}
+	for _, name := range slices.Sorted(maps.Keys(m.c.required)) {
+		entry := m.c.required[name]
+		named[entry.addr] = true
+		m.need(entry.addr, entry.version, entry.place)
+	}
+	var implied []need
+	for _, p := range slices.SortedFunc(maps.Values(m.providers), providerBlock.compare) {
+		addr, ok := m.provider(p.ref.name, p.place)
+		switch {
+		case ok && p.version != nil:
+			named[addr] = true
+			m.need(addr, p.version, p.place)
+		case ok:
+			implied = append(implied, need{addr: addr, place: p.place})
+		}
+	}
+	for _, r := range m.resources {
+		if addr, ok := m.resourceProvider(r); ok {
+			implied = append(implied, need{addr: addr, place: r.place})
+		}
+	}
+	for _, i := range m.c.imports {
+		if addr, ok := m.importProvider(i); ok {
+			implied = append(implied, need{addr: addr, place: i.place})
+		}
+	}
+	slices.SortFunc(implied, func(a, b need) int { return a.place.compare(b.place) })
+	for _, n := range implied {
+		if !named[n.addr] {
+			named[n.addr] = true
+			m.c.needs = append(m.c.needs, n)
+		}
+	}
+}
+
+// need adds a provider with its constraints, or none, as needed at a place.
+func (m *merger) need(addr provider.Addr, version *versionText, at place) {
+	needs, err := needsOf(addr, version, at)
+	if err != nil {
+		m.add(version.place, badVersionTerm)
+		return
+	}
+	m.c.needs = append(m.c.needs, needs...)
+}
+
+// needsOf parses a constraint string into one need for each of its terms.
+func needsOf(addr provider.Addr, version *versionText, at place) ([]need, error) {
+	if version == nil {
+		return []need{{addr: addr, place: at}}, nil
+	}
+	constraints, err := provider.ParseConstraints(version.text)
+	if err != nil {
+		return nil, err
+	}
+	var needs []need
+	for _, t := range constraints.Terms() {
+		needs = append(needs, need{addr: addr, term: t, place: version.place})
+	}
+	return needs, nil
+}
+
+// provider returns the provider of a local name in this module, or reports an
+// error at the place. Nothing is inherited from a calling module.
+func (m *merger) provider(name string, at place) (provider.Addr, bool) {
+	addr, err := m.c.provider(name)
+	if err != nil {
+		m.add(at, badName)
+	}
+	return addr, err == nil
+}
+
+func (c *config) provider(name string) (provider.Addr, error) {
+	if entry, ok := c.required[name]; ok {
+		return entry.addr, nil
+	}
+	implied, err := provider.ImpliedAddr(name, c.tool.Name)
+	if err != nil {
+		return provider.Addr{}, err
+	}
+	// The prefix of a resource type is folded before it is looked up.
+	if entry, ok := c.required[implied.Type]; ok {
+		return entry.addr, nil
+	}
+	return implied, nil
+}
+
+func (m *merger) resourceProvider(r resource) (provider.Addr, bool) {
+	return m.provider(cmp.Or(r.provider.name, impliedName(r.typ)), r.place)
+}
+
+// importProvider returns the provider that an import block needs. For most
+// releases that is none if the resource is declared, since then the resource
+// says it, or if it is another module's.
+func (m *merger) importProvider(i importBlock) (provider.Addr, bool) {
+	declared := false
+	if !i.to.inModule {
+		var r resource
+		r, declared = m.resources[resourceKey{kind: managedResource, typ: i.to.typ, name: i.to.name}]
+		if declared && i.provider != (providerRef{}) && i.provider != r.provider {
+			m.add(i.place, "invalid import block: its provider must be the one that the resource at %s names", r.place)
+			return provider.Addr{}, false
+		}
+	}
+	if (declared || i.to.inModule) && !m.c.tool.Has(provider.ImportAlways) {
+		return provider.Addr{}, false
+	}
+	return m.provider(cmp.Or(i.provider.name, impliedName(i.to.typ)), i.place)
+}

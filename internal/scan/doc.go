@@ -1,0 +1,19 @@
+// Package scan finds the root modules in a repository's file tree and says what
+// each of them requires of which provider, term by term, with the place of
+// every term.
+//
+// A root module is a directory in which a tool is run. Its requirements are
+// those of its module tree: of the root module, of each module that it calls,
+// of those that they call, and of the modules that its tests run. The rules
+// are the tools' own, by release, and where both differ by tool. Scanning runs
+// nothing, asks no network and follows no link out of the file tree. A module
+// call that cannot be followed within these bounds is Unread: the requirements
+// of that root module are then incomplete, and what to make of that is
+// somebody else's decision.
+//
+// The package reads of a file what bears on providers and module calls, and
+// leaves every other body unread, so that newer syntax there is no obstacle. At
+// the top of a file and in terraform blocks, where requirements come from,
+// unknown syntax is an error, as it is for the tools: ignoring it might drop a
+// requirement.
+package scan

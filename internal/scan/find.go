@@ -1,0 +1,243 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// everything is the last element of a DIR that is to be searched.
+const everything = "..."
+
+// find adds the root modules that a DIR stands for.
+func (s *scanner) find(ctx context.Context, dir string) error {
+	name := path.Clean(dir)
+	search := path.Base(name) == everything
+	if search {
+		name = path.Dir(name)
+	}
+	at, err := s.tree.directory(name)
+	if err != nil || path.IsAbs(name) {
+		s.missing(name, err)
+		return nil
+	}
+	if !search {
+		r := s.identify(at)
+		if entries, _ := s.tree.list(at.dir); files(entries, r.tool).configured() {
+			s.roots[at.dir] = r
+			return nil
+		}
+	}
+	return s.search(ctx, at)
+}
+
+// missing reports a DIR that cannot be searched.
+func (s *scanner) missing(name string, err error) {
+	message := "there is no directory " + name
+	switch {
+	case path.IsAbs(name) || errors.Is(err, errOutside):
+		message = name + " leads out of the repository"
+	case !errors.Is(err, fs.ErrNotExist):
+		message = fmt.Sprintf("%s could not be read: %v", name, reason(err))
+	}
+	s.diags = append(s.diags, provider.Diagnostic{Code: provider.CodeNotRootModule, Message: message, File: name})
+}
+
+// search adds the locked root modules in a directory and below it, and with
+// Create those that should be locked.
+func (s *scanner) search(ctx context.Context, base location) error {
+	dirs, err := s.walk(ctx, base)
+	if err != nil {
+		return err
+	}
+	var locked, unlocked []location
+	for _, at := range dirs {
+		switch {
+		case !s.selected(at.dir):
+		case s.locked(at):
+			locked = append(locked, at)
+		default:
+			unlocked = append(unlocked, at)
+		}
+	}
+	if err := s.addLocked(ctx, locked); err != nil {
+		return err
+	}
+	created := 0
+	if s.opts.Create {
+		if created, err = s.addUnlocked(ctx, unlocked); err != nil {
+			return err
+		}
+	}
+	if len(locked)+created == 0 {
+		s.warn(provider.CodeNotRootModule, base.dir, "no root module was found in "+base.dir, s.createHint(unlocked))
+	}
+	return nil
+}
+
+func (s *scanner) createHint(unlocked []location) string {
+	if s.opts.Create || !slices.ContainsFunc(unlocked, s.configured) {
+		return ""
+	}
+	return "no configuration there has a lock file yet: name its directory, or set --create"
+}
+
+// warn reports something about the tree that stops nothing.
+func (s *scanner) warn(code provider.Code, file, message, hint string) {
+	s.diags = append(s.diags, provider.Diagnostic{
+		Severity: provider.SeverityWarning, Code: code, Message: message, File: file, Hint: hint,
+	})
+}
+
+// walk lists the directories at and below one, without what a search skips. It
+// does not follow links, which would lead to the same directories again.
+func (s *scanner) walk(ctx context.Context, base location) ([]location, error) {
+	dirs := []location{base}
+	for i := 0; i < len(dirs); i++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		entries, err := s.tree.list(dirs[i].dir)
+		if err != nil {
+			s.unreadable("directory", dirs[i].dir, err)
+			continue
+		}
+		for _, e := range entries {
+			name := dirs[i].path(e.Name())
+			if e.IsDir() && !skipped(e.Name()) && !s.ignored(name) {
+				dirs = append(dirs, location{tree: s.tree, dir: name})
+			}
+		}
+	}
+	return dirs, nil
+}
+
+func (s *scanner) ignored(name string) bool { return s.opts.Ignored != nil && s.opts.Ignored(name) }
+
+// selected applies Include and Exclude.
+func (s *scanner) selected(dir string) bool {
+	for above := dir; ; above = path.Dir(above) {
+		if matchesAny(s.opts.Exclude, above) {
+			return false
+		}
+		if above == "." {
+			break
+		}
+	}
+	return len(s.opts.Include) == 0 || s.included(dir)
+}
+
+func (s *scanner) included(dir string) bool { return matchesAny(s.opts.Include, dir) }
+
+func (s *scanner) locked(at location) bool {
+	return at.has(lockfile.Name) && !s.ignored(at.path(lockfile.Name))
+}
+
+// addLocked adds the locked root modules among directories with a lock file.
+func (s *scanner) addLocked(ctx context.Context, dirs []location) error {
+	found := make([]*root, len(dirs))
+	if err := each(ctx, dirs, func(i int, at location) { found[i] = s.identify(at) }); err != nil {
+		return err
+	}
+	for _, r := range found {
+		entries, _ := s.tree.list(r.at.dir)
+		if files(entries, r.tool).configured() {
+			s.roots[r.at.dir] = r
+			continue
+		}
+		s.orphan(r.at, entries)
+	}
+	return nil
+}
+
+// orphan reports a lock file without configuration beside it. The tools leave
+// such a file as it is, and so does an upgrade.
+func (s *scanner) orphan(at location, entries []fs.DirEntry) {
+	message := "the lock file has no configuration beside it"
+	switch {
+	case at.has(terragruntFile) || at.has(terragruntFile+".json"):
+		message = "the lock file belongs to a Terragrunt unit, whose configuration is generated"
+	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return stackFile(e.Name()) }):
+		message = "the lock file belongs to a stack, whose configuration has a language of its own"
+	}
+	s.warn(provider.CodeOrphanLock, at.path(lockfile.Name), message, "")
+}
+
+// addUnlocked adds, of directories without a lock file, those that hold a root
+// module by every sign: no module or test calls them, they say something that
+// only a root module has reason to say or are included by a glob, they are not
+// where called modules and examples usually are, and a lock file there would
+// not be ignored. It returns how many these are.
+func (s *scanner) addUnlocked(ctx context.Context, dirs []location) (int, error) {
+	called, err := s.called(ctx)
+	if err != nil {
+		return 0, err
+	}
+	added := 0
+	for _, at := range dirs {
+		switch {
+		case called[at], s.ignored(at.path(lockfile.Name)), !s.configured(at):
+		case s.included(at.dir), !inModules(at.dir) && s.rootOnly(at):
+			s.roots[at.dir] = s.identify(at)
+			added++
+		}
+	}
+	return added, nil
+}
+
+// configured reports whether a directory holds configuration.
+func (s *scanner) configured(at location) bool {
+	entries, _ := s.tree.list(at.dir)
+	return files(entries, s.likelyTool(at)).configured()
+}
+
+// likelyTool is the tool of a directory whose lock file, if there is one, has
+// not been read for itself.
+func (s *scanner) likelyTool(at location) provider.Tool {
+	if r, ok := s.roots[at.dir]; ok {
+		return r.tool
+	}
+	tool, _ := s.toolOf(at, nil)
+	return tool
+}
+
+// rootOnly reports whether a directory holds what only root modules have reason
+// to hold: values of variables, a backend, imports, configured providers.
+func (s *scanner) rootOnly(at location) bool {
+	entries, _ := s.tree.list(at.dir)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return variableFile(e.Name()) }) ||
+		s.configs.load(at, s.likelyTool(at)).rootOnly
+}
+
+// called returns the directories that any module of the tree calls, or any
+// test runs. The whole tree is read for it.
+func (s *scanner) called(ctx context.Context) (map[location]bool, error) {
+	dirs, err := s.walk(ctx, location{tree: s.tree, dir: "."})
+	if err != nil {
+		return nil, err
+	}
+	dirs = slices.DeleteFunc(dirs, func(at location) bool { return !s.configured(at) })
+	targets := make([][]location, len(dirs))
+	err = each(ctx, dirs, func(i int, at location) {
+		c := s.configs.load(at, s.likelyTool(at))
+		for _, call := range slices.Concat(c.calls, s.configs.tests(c).runs) {
+			if call.module.kind != localSource {
+				continue
+			}
+			if to, err := s.tree.directory(at.path(call.module.path)); err == nil {
+				targets[i] = append(targets[i], to)
+			}
+		}
+	})
+	called := map[location]bool{}
+	for _, to := range slices.Concat(targets...) {
+		called[to] = true
+	}
+	return called, err
+}

@@ -1,0 +1,68 @@
+package scan
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// validGlob reports whether a pattern can be matched.
+func validGlob(pattern string) error {
+	for part := range strings.SplitSeq(pattern, "/") {
+		if _, err := path.Match(part, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// matchesAny reports whether a directory matches one of the patterns.
+func matchesAny(patterns []string, dir string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matchGlob(p, dir) })
+}
+
+// matchGlob matches a directory with a pattern, part by part: ** stands for any
+// number of parts, none included. The pattern must be valid.
+func matchGlob(pattern, dir string) bool {
+	return matchParts(globParts(pattern), globParts(dir))
+}
+
+func globParts(s string) []string {
+	if s = path.Clean(s); s == "." {
+		return nil
+	}
+	return strings.Split(s, "/")
+}
+
+// matchParts keeps the set of positions in the pattern that the parts read so
+// far can lead to, so that no pattern takes more than len(pattern)*len(parts).
+func matchParts(pattern, parts []string) bool {
+	reached := make([]bool, len(pattern)+1)
+	reached[0] = true
+	skipStars(pattern, reached)
+	for _, part := range parts {
+		next := make([]bool, len(pattern)+1)
+		for i, p := range pattern {
+			if !reached[i] {
+				continue
+			}
+			if p == "**" {
+				next[i] = true
+			} else if ok, _ := path.Match(p, part); ok {
+				next[i+1] = true
+			}
+		}
+		reached = next
+		skipStars(pattern, reached)
+	}
+	return reached[len(pattern)]
+}
+
+// skipStars lets each ** that has been reached stand for nothing.
+func skipStars(pattern []string, reached []bool) {
+	for i, p := range pattern {
+		if reached[i] && p == "**" {
+			reached[i+1] = true
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package scan
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+var update = flag.Bool("update", false, "rewrite what the archives in testdata expect")
+
+// TestModules runs each archive in testdata: files, links (NAME -> TARGET), and
+// sections named "want FLAGS" with what Modules returns under these flags.
+func TestModules(t *testing.T) {
+	t.Parallel()
+	archives, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(archives) == 0 {
+		t.Fatalf("no archives: %v", err)
+	}
+	for _, name := range archives {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			ar, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tree := archiveTree(ar)
+			for i, f := range ar.Files {
+				flags, ok := strings.CutPrefix(f.Name, "want")
+				if !ok {
+					continue
+				}
+				opts := optionsOf(t, strings.Fields(flags))
+				modules, diags, err := Modules(t.Context(), tree, opts)
+				var out bytes.Buffer
+				printModules(&out, modules, diags, err)
+				if *update {
+					ar.Files[i].Data = out.Bytes()
+				} else if diff := cmp.Diff(string(f.Data), out.String()); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", f.Name, diff)
+				}
+			}
+			if *update {
+				if err := os.WriteFile(name, txtar.Format(ar), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func archiveTree(ar *txtar.Archive) fstest.MapFS {
+	files, links := map[string]string{}, map[string]string{}
+	for _, f := range ar.Files {
+		name, target, isLink := strings.Cut(f.Name, " -> ")
+		switch {
+		case strings.HasPrefix(f.Name, "want"):
+		case isLink:
+			links[name] = target
+		default:
+			files[name] = string(f.Data)
+		}
+	}
+	return fileTree(files, links)
+}
+
+func optionsOf(t *testing.T, args []string) Options {
+	t.Helper()
+	var opts Options
+	flags := flag.NewFlagSet("want", flag.ContinueOnError)
+	flags.Func("tool", "", func(s string) (err error) {
+		name, version, _ := strings.Cut(s, "@")
+		if opts.Tool, err = provider.ParseToolName(name); err != nil || version == "" {
+			return err
+		}
+		opts.ToolVersion, err = provider.ParseVersion(version)
+		return err
+	})
+	flags.BoolVar(&opts.Create, "create", false, "")
+	list := func(name string, to *[]string) {
+		flags.Func(name, "", func(s string) error { *to = append(*to, s); return nil })
+	}
+	list("include", &opts.Include)
+	list("exclude", &opts.Exclude)
+	var ignored []string
+	list("ignored", &ignored)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	opts.Dirs = flags.Args()
+	opts.Ignored = func(path string) bool { return matchesAny(ignored, path) }
+	return opts
+}
+
+func printModules(w io.Writer, modules []Module, diags []provider.Diagnostic, err error) {
+	for _, m := range modules {
+		fmt.Fprintf(w, "%s: %s%s\n", m.Dir, m.Tool, map[bool]string{true: ", locked"}[m.Lock != nil])
+		for _, r := range m.Requirements {
+			fmt.Fprintf(w, "  %s %q\n", r.Addr, r.Constraints())
+			for _, term := range r.Terms {
+				printTerm(w, term)
+			}
+		}
+		for _, u := range m.Unread {
+			fmt.Fprintf(w, "  unread%s %s:%d: module.%s %q: %s\n", map[bool]string{true: " in tests"}[u.Test], u.File, u.Line, u.Module, u.Source, u.Reason)
+		}
+		printDiagnostics(w, "  ", m.Diagnostics)
+	}
+	printDiagnostics(w, "", diags)
+	if err != nil {
+		fmt.Fprintf(w, "failed: %v\n", err)
+	}
+}
+
+func printTerm(w io.Writer, t Term) {
+	text := "any version"
+	if t.Constraint != (provider.Term{}) {
+		text = t.Constraint.String()
+	}
+	fmt.Fprintf(w, "    %s:%d", t.File, t.Line)
+	if t.Module != "" {
+		fmt.Fprintf(w, " module.%s", t.Module)
+	}
+	if t.Test {
+		fmt.Fprint(w, " (test)")
+	}
+	fmt.Fprintf(w, ": %s\n", text)
+}
+
+func printDiagnostics(w io.Writer, indent string, diags []provider.Diagnostic) {
+	for _, d := range diags {
+		severity := map[provider.Severity]string{provider.SeverityError: "error", provider.SeverityWarning: "warning"}[d.Severity]
+		fmt.Fprintf(w, "%s%s [%s] %s\n", indent, severity, d.Code, d.Error())
+		if d.Hint != "" {
+			fmt.Fprintf(w, "%s  hint: %s\n", indent, d.Hint)
+		}
+	}
+}

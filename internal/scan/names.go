@@ -1,0 +1,134 @@
+package scan
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Names that mean something to the tools or to those around them.
+const (
+	testDir        = "tests" // of test files, besides the root module itself
+	terragruntFile = "terragrunt.hcl"
+)
+
+// moduleFiles are the files of a module, each list in the order in which the
+// tools read it.
+type moduleFiles struct{ primary, override, tests []string }
+
+// files sorts the names of a directory by what the tool makes of them: nothing
+// below it counts, nor does a directory, whatever it is called.
+func files(entries []fs.DirEntry, tool provider.Tool) moduleFiles {
+	var found moduleFiles
+	for _, e := range entries {
+		stem, ext := splitName(e.Name(), tool)
+		switch {
+		case ext == "" || e.IsDir() || editorFile(e.Name()):
+		case testExtension(ext):
+			found.tests = append(found.tests, e.Name())
+		case stem == "override" || strings.HasSuffix(stem, "_override"):
+			found.override = append(found.override, e.Name())
+		default:
+			found.primary = append(found.primary, e.Name())
+		}
+	}
+	if tool.Has(provider.TofuFiles) {
+		found.primary = unshadowed(found.primary)
+		found.override = unshadowed(found.override)
+		found.tests = unshadowed(found.tests)
+	}
+	if !tool.Has(provider.TestFiles) {
+		found.tests = nil
+	}
+	return found
+}
+
+// configured reports whether there is any configuration.
+func (f moduleFiles) configured() bool { return len(f.primary)+len(f.override) > 0 }
+
+// The extensions, .tf before .tofu: a .tofu file shadows its .tf twin.
+var (
+	tfExtensions   = []string{".tf", ".tf.json", ".tftest.hcl", ".tftest.json"}
+	tofuExtensions = []string{".tofu", ".tofu.json", ".tofutest.hcl", ".tofutest.json"}
+)
+
+// splitName separates a name from the extension that makes it a file of the
+// tool; ext is empty if none does. Letter case counts.
+func splitName(name string, tool provider.Tool) (stem, ext string) {
+	for _, ext := range tfExtensions {
+		if stem, ok := strings.CutSuffix(name, ext); ok {
+			return stem, ext
+		}
+	}
+	if !tool.Has(provider.TofuFiles) {
+		return name, ""
+	}
+	for _, ext := range tofuExtensions {
+		if stem, ok := strings.CutSuffix(name, ext); ok {
+			return stem, ext
+		}
+	}
+	return name, ""
+}
+
+func testExtension(ext string) bool {
+	return strings.HasPrefix(ext, ".tftest") || strings.HasPrefix(ext, ".tofutest")
+}
+
+// forOpenTofu reports whether a file is for OpenTofu alone.
+func forOpenTofu(name string) bool {
+	return slices.ContainsFunc(tofuExtensions, func(ext string) bool { return strings.HasSuffix(name, ext) })
+}
+
+// editorFile reports whether a file is one that the tools ignore: hidden, or
+// an editor's backup.
+func editorFile(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") ||
+		strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
+}
+
+// unshadowed drops each .tf file of which there is a .tofu twin in the same
+// list. JSON shadows JSON only.
+func unshadowed(names []string) []string {
+	present := make(map[string]bool, len(names))
+	for _, name := range names {
+		present[name] = true
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		for i, ext := range tfExtensions {
+			if stem, ok := strings.CutSuffix(name, ext); ok {
+				return present[stem+tofuExtensions[i]]
+			}
+		}
+		return false
+	})
+}
+
+// skipped reports whether a search leaves a directory out by its name: what
+// tools keep for themselves, and everything hidden.
+func skipped(name string) bool {
+	return strings.HasPrefix(name, ".") || name == "node_modules"
+}
+
+// variableFile reports whether a file sets variables of a root module.
+func variableFile(name string) bool {
+	name = strings.TrimSuffix(name, ".json")
+	return name == "terraform.tfvars" || strings.HasSuffix(name, ".auto.tfvars")
+}
+
+// stackFile reports whether a file belongs to a stack, which has a language
+// and locks of its own.
+func stackFile(name string) bool {
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".json"), ".hcl")
+	return strings.HasSuffix(name, ".tfcomponent") || strings.HasSuffix(name, ".tfstack") || strings.HasSuffix(name, ".tfdeploy")
+}
+
+// inModules reports whether a directory is, by its path, more likely to be
+// called or run by something else than to be a root module by itself.
+func inModules(dir string) bool {
+	return slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
+		return part == "modules" || part == "examples" || strings.HasPrefix(part, "test")
+	})
+}

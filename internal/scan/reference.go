@@ -1,0 +1,160 @@
+package scan
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/json"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// providerRef names a provider configuration within a module: NAME or
+// NAME.ALIAS. The zero value is no reference.
+type providerRef struct{ name, alias string }
+
+func (r providerRef) String() string {
+	if r.alias == "" {
+		return r.name
+	}
+	return r.name + "." + r.alias
+}
+
+// refOf reads a reference of one or two parts.
+func refOf(traversal hcl.Traversal) (providerRef, bool) {
+	if len(traversal) == 0 || len(traversal) > 2 || traversal.IsRelative() {
+		return providerRef{}, false
+	}
+	ref := providerRef{name: traversal.RootName()}
+	if len(traversal) == 1 {
+		return ref, true
+	}
+	alias, ok := traversal[1].(hcl.TraverseAttr)
+	ref.alias = alias.Name
+	return ref, ok
+}
+
+// providerRef reads the reference of a provider meta-argument or of one side
+// of a module's providers map: NAME, NAME.ALIAS, either in quotes (in JSON
+// always), and with some releases an instance key after the alias.
+func (d *decoder) providerRef(expr hcl.Expression) (providerRef, bool) {
+	traversal, ok := d.referenceTraversal(expr)
+	if n := len(traversal); n == 3 && d.tool.Has(provider.ProviderInstances) {
+		if _, isKey := traversal[n-1].(hcl.TraverseIndex); isKey {
+			traversal = traversal[:n-1]
+		}
+	}
+	ref, isRef := refOf(traversal)
+	switch {
+	case !ok || !isRef:
+		d.errorf(expr.Range(), "invalid provider configuration reference: it must be a provider's local name, or a local name, a dot and an alias")
+		return providerRef{}, false
+	case !provider.NormalisedName(ref.name):
+		d.errorf(expr.Range(), badName)
+		return providerRef{}, false
+	}
+	return ref, true
+}
+
+func (d *decoder) referenceTraversal(expr hcl.Expression) (hcl.Traversal, bool) {
+	if key, ok := expr.(*hclsyntax.ObjectConsKeyExpr); ok {
+		expr = key.Wrapped
+	}
+	if unbounded(expr) != nil {
+		return nil, false
+	}
+	if d.tool.Has(provider.ProviderInstances) {
+		expr, _ = unquoted(expr)
+		if index, ok := expr.(*hclsyntax.IndexExpr); ok {
+			expr = index.Collection
+		}
+	}
+	if quoted, ok := expr.(*hclsyntax.TemplateExpr); ok && quoted.IsStringLiteral() {
+		v, _ := quoted.Value(nil)
+		traversal, diags := hclsyntax.ParseTraversalAbs([]byte(v.AsString()), d.name, expr.Range().Start)
+		return traversal, !diags.HasErrors()
+	}
+	traversal, diags := hcl.AbsTraversalForExpr(expr)
+	return traversal, !diags.HasErrors()
+}
+
+// unquoted parses what a JSON string holds as an expression, which is how JSON
+// writes references. Any other expression is returned as it is.
+func unquoted(expr hcl.Expression) (hcl.Expression, hcl.Diagnostics) {
+	if !json.IsJSONExpression(expr) {
+		return expr, nil
+	}
+	v, diags := expr.Value(nil)
+	if diags.HasErrors() || v.Type() != cty.String || v.IsNull() {
+		return expr, diags
+	}
+	rng := expr.Range()
+	native, diags := hclsyntax.ParseExpression([]byte(v.AsString()), rng.Filename, rng.Start)
+	if diags.HasErrors() {
+		return expr, diags
+	}
+	return native, nil
+}
+
+// target is the resource that an import block is about.
+type target struct {
+	inModule  bool // of a module below, not of the module with the block
+	typ, name string
+}
+
+// importTarget reads the to argument of an import block: a resource, perhaps
+// of a module, with any instance keys, which do not matter here.
+func (d *decoder) importTarget(expr hcl.Expression) (target, bool) {
+	t, ok := target{}, unbounded(expr) == nil
+	var steps []string
+	if ok {
+		native, _ := unquoted(expr)
+		steps, ok = attrSteps(native)
+	}
+	for len(steps) >= 2 && steps[0] == "module" {
+		t.inModule = true
+		steps = steps[2:]
+	}
+	if !ok || len(steps) != 2 || steps[0] == "data" || steps[0] == "ephemeral" {
+		d.errorf(expr.Range(), "invalid import address: it must be a resource, like aws_instance.web or module.net.aws_vpc.main")
+		return target{}, false
+	}
+	t.typ, t.name = steps[0], steps[1]
+	return t, true
+}
+
+// attrSteps returns the names that a reference goes through, without keys.
+func attrSteps(expr hcl.Expression) ([]string, bool) {
+	switch e := expr.(type) {
+	case *hclsyntax.IndexExpr:
+		return attrSteps(e.Collection)
+	case *hclsyntax.RelativeTraversalExpr:
+		steps, ok := attrSteps(e.Source)
+		return append(steps, names(e.Traversal)...), ok
+	case *hclsyntax.ScopeTraversalExpr:
+		return names(e.Traversal), true
+	}
+	return nil, false
+}
+
+func names(traversal hcl.Traversal) []string {
+	var names []string
+	for _, step := range traversal {
+		switch s := step.(type) {
+		case hcl.TraverseRoot:
+			names = append(names, s.Name)
+		case hcl.TraverseAttr:
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// impliedName is the local name of the provider that a resource type implies:
+// its part before the first underscore.
+func impliedName(typ string) string {
+	name, _, _ := strings.Cut(typ, "_")
+	return name
+}

@@ -1,0 +1,155 @@
+package scan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// requiredBlock is a required_providers block.
+type requiredBlock struct {
+	place
+	entries []requiredProvider
+}
+
+// requiredProvider is an entry of a required_providers block.
+type requiredProvider struct {
+	place
+	name    string // local name
+	addr    provider.Addr
+	version *versionText
+}
+
+// requiredProviders reads a required_providers block. Entries are in the order
+// in which they are written.
+func (d *decoder) requiredProviders(block *hcl.Block) requiredBlock {
+	found := requiredBlock{place: placeOf(block.DefRange)}
+	attrs, diags := block.Body.JustAttributes()
+	if d.hcl(provider.CodeInvalidConfig, diags) {
+		return found
+	}
+	for _, attr := range inOrder(attrs) {
+		if entry, ok := d.requiredProvider(attr); ok {
+			found.entries = append(found.entries, entry)
+		}
+	}
+	return found
+}
+
+func inOrder(attrs hcl.Attributes) []*hcl.Attribute {
+	return slices.SortedFunc(maps.Values(attrs), func(a, b *hcl.Attribute) int {
+		return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte)
+	})
+}
+
+// requiredProvider reads an entry in one of its two forms: an object, or the
+// legacy form, which is a version constraint alone.
+func (d *decoder) requiredProvider(attr *hcl.Attribute) (requiredProvider, bool) {
+	entry := requiredProvider{place: placeOf(attr.NameRange), name: attr.Name}
+	if pairs, diags := hcl.ExprMap(attr.Expr); !diags.HasErrors() {
+		return entry, d.requiredObject(&entry, attr, pairs)
+	}
+	// The null keyword has no type and is refused; a null string, which only an
+	// operator can make, is an entry without a constraint.
+	v, diags := constant(attr.Expr)
+	if diags.HasErrors() || !v.Type().IsPrimitiveType() {
+		d.errorf(attr.Expr.Range(), "invalid required_providers entry: it must be a string or an object")
+		return entry, false
+	}
+	entry.version = d.constraint(attr.Expr)
+	// This form alone folds the case of the local name.
+	return entry, d.implied(&entry)
+}
+
+// requiredObject reads the object form. Of a key that is given twice the last
+// one counts. An unknown key ends the reading, as it does for the tools.
+func (d *decoder) requiredObject(entry *requiredProvider, attr *hcl.Attribute, pairs []hcl.KeyValuePair) bool {
+	if !provider.NormalisedName(attr.Name) {
+		d.errorf(attr.NameRange, badName)
+		return false
+	}
+	before := len(d.diags)
+	for _, pair := range pairs {
+		switch d.key(pair.Key) {
+		case "version":
+			if d.isString(pair.Value, "version") {
+				entry.version = d.constraint(pair.Value)
+			}
+		case "source":
+			d.source(entry, pair.Value)
+		case "configuration_aliases":
+			d.aliases(attr.Name, pair.Value)
+		default:
+			d.errorf(pair.Key.Range(), "invalid required_providers entry: only source, version and configuration_aliases may be set")
+			return false
+		}
+	}
+	if len(d.diags) > before {
+		return false
+	}
+	return entry.addr != provider.Addr{} || d.implied(entry)
+}
+
+// key evaluates the key of an object; what is not a string is no known key.
+func (d *decoder) key(expr hcl.Expression) string {
+	v, diags := constant(expr)
+	if diags.HasErrors() || v.Type() != cty.String || v.IsNull() {
+		return ""
+	}
+	return v.AsString()
+}
+
+// isString reports whether an expression is a string without conversion, and
+// an error if not.
+func (d *decoder) isString(expr hcl.Expression, what string) bool {
+	v, diags := constant(expr)
+	if diags.HasErrors() || v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
+		d.errorf(expr.Range(), "invalid %s: it must be a string, without variables and functions", what)
+		return false
+	}
+	return true
+}
+
+func (d *decoder) source(entry *requiredProvider, expr hcl.Expression) {
+	if !d.isString(expr, "source") {
+		return
+	}
+	text, _ := d.text(expr)
+	addr, err := provider.ParseAddr(text.text, d.tool.Name)
+	if err != nil {
+		d.errorf(expr.Range(), badAddr)
+		return
+	}
+	entry.addr = addr
+}
+
+// aliases checks configuration_aliases, which require nothing by themselves.
+func (d *decoder) aliases(name string, expr hcl.Expression) {
+	exprs, diags := hcl.ExprList(expr)
+	d.hcl(provider.CodeInvalidConfig, diags)
+	for _, e := range exprs {
+		traversal, diags := hcl.AbsTraversalForExpr(e)
+		if d.hcl(provider.CodeInvalidConfig, diags) {
+			continue
+		}
+		if ref, ok := refOf(traversal); !ok || ref.name != name {
+			d.errorf(e.Range(), "invalid configuration_aliases: each must be like %s.ALIAS", name)
+		}
+	}
+}
+
+// implied gives an entry without a source the provider that its name implies.
+func (d *decoder) implied(entry *requiredProvider) bool {
+	addr, err := provider.ImpliedAddr(entry.name, d.tool.Name)
+	if err != nil {
+		d.add(entry.place, badName)
+		return false
+	}
+	entry.addr = addr
+	return true
+}

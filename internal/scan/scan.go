@@ -1,0 +1,157 @@
+package scan
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Options says which root modules to find and by whose rules to read them. The
+// zero value finds every locked root module and tells the tool from its files.
+type Options struct {
+	// Dirs are slash-separated and relative to the top of the file tree. DIR is
+	// a root module if it holds configuration, locked or not, and is searched
+	// if not; DIR/... is always searched. Empty stands for "./...".
+	Dirs []string
+	// Create lets a search also take root modules without a lock file: those
+	// that are unlikely to be anything else.
+	Create bool
+	// Tool is the tool of every root module; if it is empty, lock files, other
+	// files and version files tell.
+	Tool provider.ToolName
+	// ToolVersion is the release whose rules apply; if it is zero, exact version
+	// files tell, and else the newest one whose rules are known is assumed.
+	ToolVersion provider.Version
+	// Include and Exclude are globs of directories, in which ** stands for any
+	// number of path elements. If there is an Include, a search takes only root
+	// modules that match one. It takes none that match an Exclude or are below
+	// a directory that does. A DIR that is named is taken in any case.
+	Include, Exclude []string
+	// Ignored reports whether git ignores a path; nil ignores none. A search
+	// asks it about directories, which it skips if they are ignored, and about
+	// lock files, which it then takes for missing.
+	Ignored func(path string) bool
+}
+
+// Modules finds root modules in a file tree, which should be the whole
+// repository since modules call each other across it, and reads what they
+// require. The modules are sorted by Dir. Each module says in its Diagnostics
+// what is wrong with its files; the diagnostics returned here are about none
+// in particular: a DIR that is no directory of the tree, lock files without
+// configuration, searches in vain.
+//
+// For links to be read, fsys must be an fs.ReadLinkFS. The error is not nil if
+// ctx is done or a glob is malformed.
+func Modules(ctx context.Context, fsys fs.FS, opts Options) ([]Module, []provider.Diagnostic, error) {
+	for _, pattern := range slices.Concat(opts.Include, opts.Exclude) {
+		if err := validGlob(pattern); err != nil {
+			return nil, nil, fmt.Errorf("reading the glob %q: %w", pattern, err)
+		}
+	}
+	if len(opts.Dirs) == 0 {
+		opts.Dirs = []string{everything}
+	}
+	s := &scanner{tree: newTree(fsys), opts: opts, configs: &configs{}, roots: map[string]*root{}}
+	for _, dir := range opts.Dirs {
+		if err := s.find(ctx, dir); err != nil {
+			return nil, nil, err
+		}
+	}
+	modules, err := s.load(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	slices.SortFunc(s.diags, provider.Diagnostic.Compare)
+	return modules, slices.Compact(s.diags), nil
+}
+
+// scanner is one run of Modules.
+type scanner struct {
+	problems
+	tree    *tree
+	opts    Options
+	configs *configs
+	pinned  memo[string, pins]
+	roots   map[string]*root
+}
+
+// root is a root module that was found.
+type root struct {
+	at     location
+	tool   provider.Tool
+	pinned bool // the tool's release is known, not assumed
+	lock   *lockfile.File
+	diags  []provider.Diagnostic // of the lock file
+}
+
+// identify reads what must be known of a root module before its configuration.
+func (s *scanner) identify(at location) *root {
+	r := &root{at: at}
+	if at.has(lockfile.Name) {
+		r.readLock()
+	}
+	r.tool, r.pinned = s.toolOf(at, r.lock)
+	return r
+}
+
+func (r *root) readLock() {
+	name := r.at.path(lockfile.Name)
+	src, err := r.at.tree.read(name)
+	if err != nil {
+		var p problems
+		p.unreadable("file", name, err)
+		r.diags = p.diags
+		return
+	}
+	r.lock, r.diags = lockfile.Parse(src, name)
+	if r.lock != nil {
+		r.diags = append(r.diags, r.lock.Warnings...)
+	}
+}
+
+// module reads the module tree of a root module.
+func (r *root) module(configs *configs) Module {
+	w := &walker{configs: configs, tool: r.tool, pinned: r.pinned}
+	w.root(configs.load(r.at, r.tool))
+	m := Module{Dir: r.at.dir, Tool: r.tool, Requirements: w.requirements(), Lock: r.lock, Unread: w.unread}
+	m.Diagnostics = append(r.diags, w.diags...)
+	slices.SortFunc(m.Diagnostics, provider.Diagnostic.Compare)
+	m.Diagnostics = slices.Compact(m.Diagnostics)
+	return m
+}
+
+// load reads the module trees of all root modules that were found.
+func (s *scanner) load(ctx context.Context) ([]Module, error) {
+	found := make([]*root, 0, len(s.roots))
+	for _, r := range s.roots {
+		found = append(found, r)
+	}
+	slices.SortFunc(found, func(a, b *root) int { return strings.Compare(a.at.dir, b.at.dir) })
+	modules := make([]Module, len(found))
+	err := each(ctx, found, func(i int, r *root) { modules[i] = r.module(s.configs) })
+	return modules, err
+}
+
+// each calls do for every element, on all processors, until ctx is done.
+func each[T any](ctx context.Context, elements []T, do func(i int, element T)) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, element := range elements {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			do(i, element)
+			return nil
+		})
+	}
+	return group.Wait()
+}

@@ -1,0 +1,192 @@
+package scan
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// tests is what the test files of a root module add to its requirements. No
+// other module's test files count.
+type tests struct {
+	problems
+	runs      []call // of runs that test another module, sorted by path
+	providers []providerBlock
+}
+
+var (
+	testFileSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+		{Type: "run", LabelNames: []string{"name"}},
+		{Type: "provider", LabelNames: []string{"name"}},
+		{Type: "mock_provider", LabelNames: []string{"name"}},
+	}}
+	runSchema       = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "module"}}}
+	runModuleSchema = &hcl.BodySchema{Attributes: attributes("source", "version")}
+	mockSchema      = &hcl.BodySchema{Attributes: attributes("alias", "source")}
+)
+
+// loadTests reads the test files in a root module's directory and in the
+// directory "tests" below it. The test directory can be set on the tools'
+// command line; that setting is in no file.
+func loadTests(c *config) *tests {
+	t := &tests{}
+	if !c.tool.Has(provider.TestFiles) {
+		return t
+	}
+	names := append(t.directory(c), c.files.tests...)
+	slices.Sort(names)
+	for _, name := range names {
+		d := &decoder{tool: c.tool, name: c.at.path(name)}
+		src, err := c.at.tree.read(d.name)
+		if err != nil {
+			t.unreadable("file", d.name, err)
+			continue
+		}
+		t.file(c, d, src, name)
+		t.diags = append(t.diags, d.diags...)
+	}
+	return t
+}
+
+// directory returns the test files below, by their path in the root module.
+func (t *tests) directory(c *config) []string {
+	if !c.at.has(testDir) {
+		return nil
+	}
+	at, err := c.at.tree.directory(c.at.path(testDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a file of this name, or a link to nothing
+	}
+	var entries []fs.DirEntry
+	if err == nil {
+		entries, err = c.at.tree.list(at.dir)
+	}
+	if err != nil {
+		t.unreadable("directory", c.at.path(testDir), err)
+		return nil
+	}
+	var names []string
+	for _, name := range testNames(entries, c.tool) {
+		names = append(names, path.Join(testDir, name))
+	}
+	return names
+}
+
+func testNames(entries []fs.DirEntry, tool provider.Tool) []string {
+	if !tool.Has(provider.HiddenTestFiles) {
+		return files(entries, tool).tests
+	}
+	var names []string
+	for _, e := range entries {
+		if _, ext := splitName(e.Name(), tool); testExtension(ext) && !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// file reads a test file. Blocks that have no bearing on providers and modules
+// are left unread: their syntax grows with every release.
+func (t *tests) file(c *config, d *decoder, src []byte, name string) {
+	body, ok := d.body(src)
+	if !ok {
+		return
+	}
+	for _, block := range d.content(body, testFileSchema).Blocks {
+		switch block.Type {
+		case "run":
+			t.run(d, block, name)
+		case "provider":
+			t.provider(d, block)
+		case "mock_provider":
+			t.mock(c, d, block)
+		}
+	}
+}
+
+// run reads which module a run tests, if it is not the root module itself. Its
+// source is never evaluated early, and is relative to the root module also for
+// a file in the tests directory.
+func (t *tests) run(d *decoder, block *hcl.Block, name string) {
+	if !d.identifier(block, 0) {
+		return
+	}
+	for _, inner := range d.content(block.Body, runSchema).Blocks {
+		attrs := d.content(inner.Body, runModuleSchema).Attributes
+		run := call{
+			place: placeOf(inner.DefRange), name: runPath(name, block.Labels[0]),
+			source: attrs["source"], version: attrs["version"],
+		}
+		if run.source == nil {
+			d.errorf(inner.DefRange, "missing required argument: the module has no source")
+			continue
+		}
+		run.module = d.moduleSource(run, false)
+		if run.module.kind == otherSource && !run.module.registry && d.tool.Name == provider.Terraform {
+			d.errorf(run.source.Expr.Range(), "invalid module source address: a run can test only local modules and those of a module registry")
+			continue
+		}
+		t.runs = append(t.runs, run)
+	}
+}
+
+// runPath is how the tools name the module of a run: test, the path of the
+// file, the run.
+func runPath(file, run string) string {
+	for _, ext := range slices.Concat(tfExtensions, tofuExtensions) {
+		file = strings.TrimSuffix(file, ext)
+	}
+	return "test." + strings.ReplaceAll(file, "/", ".") + "." + run
+}
+
+// provider reads a provider block. With releases that count them, the blocks
+// of test files require what those of configuration files do; the later ones of
+// Terraform refuse a version there.
+func (t *tests) provider(d *decoder, block *hcl.Block) {
+	p, ok := d.provider(block)
+	switch {
+	case !ok:
+	case d.tool.Has(provider.TestProviders):
+		t.providers = append(t.providers, p)
+	case p.version != nil:
+		d.add(p.version.place, "version constraints are not allowed in test files")
+	}
+}
+
+// mock reads a mock_provider block, which Terraform counted as a provider block
+// for as long as it counted those.
+func (t *tests) mock(c *config, d *decoder, block *hcl.Block) {
+	attrs := d.content(block.Body, mockSchema).Attributes
+	ref := providerRef{name: block.Labels[0]}
+	if !provider.NormalisedName(ref.name) {
+		d.errorf(block.LabelRanges[0], badName)
+		return
+	}
+	if source, ok := attrs["source"]; ok {
+		t.mockSource(c, d, source)
+	}
+	if d.tool.Name == provider.Terraform && d.tool.Has(provider.TestProviders) {
+		t.providers = append(t.providers, providerBlock{place: placeOf(block.DefRange), ref: ref})
+	}
+}
+
+// mockSource checks that there is a directory with the data of a mock.
+func (t *tests) mockSource(c *config, d *decoder, attr *hcl.Attribute) {
+	if d.tool.Name == provider.OpenTofu {
+		d.errorf(attr.NameRange, "unsupported argument: source is not expected in a mock_provider block")
+		return
+	}
+	dir, ok := d.text(attr.Expr)
+	if !ok || path.IsAbs(dir.text) {
+		return
+	}
+	if _, err := c.at.tree.directory(c.at.path(dir.text)); errors.Is(err, fs.ErrNotExist) {
+		d.errorf(attr.Expr.Range(), "unreadable mock data directory: it does not exist")
+	}
+}

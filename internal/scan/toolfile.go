@@ -1,0 +1,136 @@
+package scan
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// pins are what the version files of a directory and those above it say. Of
+// each tool the nearest file that names it counts, even if it names no exact
+// release.
+type pins struct {
+	nearest  provider.ToolName // the tool that the nearest version file is for
+	versions map[provider.ToolName]string
+}
+
+// versionFiles are the files in which version managers find the release of a
+// tool, and .tool-versions, which names many.
+var versionFiles = []struct {
+	name string
+	tool provider.ToolName
+}{
+	{".opentofu-version", provider.OpenTofu},
+	{".terraform-version", provider.Terraform},
+}
+
+const toolVersionsFile = ".tool-versions"
+
+// pins reads the version files of a directory and of those above it.
+func (s *scanner) pins(dir string) pins {
+	return s.pinned.get(dir, func() pins {
+		above := pins{}
+		if dir != "." {
+			above = s.pins(path.Dir(dir))
+		}
+		own := s.ownPins(dir)
+		if own.nearest == "" {
+			own.nearest = above.nearest
+		}
+		for tool, v := range above.versions {
+			if _, ok := own.versions[tool]; !ok {
+				own.versions[tool] = v
+			}
+		}
+		return own
+	})
+}
+
+func (s *scanner) ownPins(dir string) pins {
+	own := pins{versions: map[provider.ToolName]string{}}
+	say := func(tool provider.ToolName, version string) {
+		if own.nearest == "" {
+			own.nearest = tool
+		}
+		own.versions[tool] = version
+	}
+	for _, f := range versionFiles {
+		src, err := s.tree.read(path.Join(dir, f.name))
+		if err != nil {
+			continue
+		}
+		for line := range significantLines(src) {
+			say(f.tool, line[0])
+			break
+		}
+	}
+	src, err := s.tree.read(path.Join(dir, toolVersionsFile))
+	if err != nil {
+		return own
+	}
+	for line := range significantLines(src) {
+		tool, err := provider.ParseToolName(line[0])
+		if _, known := own.versions[tool]; err == nil && !known && len(line) > 1 {
+			say(tool, line[1])
+		}
+	}
+	return own
+}
+
+// significantLines yields the words of each line that is not empty, without
+// comments.
+func significantLines(src []byte) func(yield func([]string) bool) {
+	return func(yield func([]string) bool) {
+		for line := range strings.Lines(string(src)) {
+			line, _, _ = strings.Cut(line, "#")
+			if words := strings.Fields(line); len(words) > 0 && !yield(words) {
+				return
+			}
+		}
+	}
+}
+
+// toolName tells which tool is run in a directory: by the lock file if that is
+// OpenTofu's, by files that only OpenTofu reads, by the nearest version file.
+// A lock file of Terraform proves little, since OpenTofu takes those over.
+func (s *scanner) toolName(at location, lock *lockfile.File) provider.ToolName {
+	entries, _ := at.tree.list(at.dir)
+	switch nearest := s.pins(at.dir).nearest; {
+	case s.opts.Tool != "":
+		return s.opts.Tool
+	case lock != nil && writtenByOpenTofu(lock):
+		return provider.OpenTofu
+	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return !e.IsDir() && !editorFile(e.Name()) && forOpenTofu(e.Name())
+	}):
+		return provider.OpenTofu
+	case nearest != "":
+		return nearest
+	}
+	return provider.Terraform
+}
+
+func writtenByOpenTofu(lock *lockfile.File) bool {
+	return lock.Tool == provider.OpenTofu || slices.ContainsFunc(lock.Locks, func(l lockfile.Lock) bool {
+		return l.Addr.Host == provider.OpenTofu.DefaultHost()
+	})
+}
+
+// toolOf returns the tool that is run in a directory, and whether its release is
+// known: it is set, or an exact version file names it. Else the newest release
+// whose rules are known is assumed.
+func (s *scanner) toolOf(at location, lock *lockfile.File) (tool provider.Tool, pinned bool) {
+	name := s.toolName(at, lock)
+	if !s.opts.ToolVersion.IsZero() {
+		return provider.Tool{Name: name, Version: s.opts.ToolVersion}, true
+	}
+	text := strings.TrimPrefix(s.pins(at.dir).versions[name], "v")
+	if v, err := provider.ParseVersion(text); err == nil && strings.Count(text, ".") >= 2 {
+		return provider.Tool{Name: name, Version: v}, true
+	}
+	return provider.Newest(name), false
+}

@@ -1,0 +1,193 @@
+package scan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Why a path of a file tree could not be followed, besides fs.ErrNotExist.
+var (
+	errOutside   = errors.New("it leads out of the repository")
+	errLinkLoop  = errors.New("its links go round in circles")
+	errIrregular = errors.New("it is not a regular file")
+	errLarge     = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+)
+
+// maxLinks is how many links one path may go through, as in filepath.EvalSymlinks.
+const maxLinks = 255
+
+// tree is a file tree that modules are read from. It resolves links itself and
+// never leaves the tree, whatever the file system below it would do: what is
+// beside a repository is none of its files.
+type tree struct {
+	fsys  fs.FS
+	lists memo[string, listing]
+	infos memo[string, fileInfo]
+	// submodules are the directories of Git submodules; see submodule.
+	submodules func() []string
+}
+
+func newTree(fsys fs.FS) *tree {
+	t := &tree{fsys: fsys}
+	t.submodules = sync.OnceValue(t.readSubmodules)
+	return t
+}
+
+type listing struct {
+	entries []fs.DirEntry
+	err     error
+}
+
+type fileInfo struct {
+	fs.FileInfo
+	err error
+}
+
+// location is a directory in a file tree, where a module is. Its dir has no
+// links in it, so that equal locations are the same directory.
+type location struct {
+	tree *tree
+	dir  string
+}
+
+// list returns the entries of a directory without links in its path, sorted by
+// name. Each directory is read once.
+func (t *tree) list(dir string) ([]fs.DirEntry, error) {
+	l := t.lists.get(dir, func() listing {
+		entries, err := fs.ReadDir(t.fsys, dir)
+		return listing{entries, err}
+	})
+	return l.entries, l.err
+}
+
+// lstat describes a file without links in its directory's path.
+func (t *tree) lstat(name string) (fs.FileInfo, error) {
+	info := t.infos.get(name, func() fileInfo {
+		info, err := fs.Lstat(t.fsys, name)
+		return fileInfo{info, err}
+	})
+	return info.FileInfo, info.err
+}
+
+// resolve returns the path without links. It fails with errOutside,
+// errLinkLoop, or an error of the file system. Beyond a link, ".." leads to the
+// parent of the link's target, as it does for an operating system.
+func (t *tree) resolve(name string) (string, error) {
+	done, links := ".", 0
+	for rest := strings.Split(path.Clean(name), "/"); len(rest) > 0; {
+		part := rest[0]
+		rest = rest[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			if done == "." {
+				return "", errOutside
+			}
+			done = path.Dir(done)
+			continue
+		}
+		next := path.Join(done, part)
+		info, err := t.lstat(next)
+		if err != nil {
+			return "", err
+		}
+		if info.Mode().Type() != fs.ModeSymlink {
+			done = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", errLinkLoop
+		}
+		target, err := fs.ReadLink(t.fsys, next)
+		if err != nil {
+			return "", err
+		}
+		if filepath.IsAbs(target) {
+			return "", errOutside
+		}
+		rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
+	}
+	return done, nil
+}
+
+// directory resolves a path that must be a directory.
+func (t *tree) directory(name string) (location, error) {
+	dir, err := t.resolve(name)
+	if err != nil {
+		return location{}, err
+	}
+	if info, err := t.lstat(dir); err != nil || !info.IsDir() {
+		return location{}, cmp.Or(err, fs.ErrNotExist)
+	}
+	return location{tree: t, dir: dir}, nil
+}
+
+// read returns the content of a file, through links.
+func (t *tree) read(name string) ([]byte, error) {
+	real, err := t.resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := t.lstat(real)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular(): // a named pipe would keep the run waiting for ever
+		return nil, errIrregular
+	case info.Size() > maxFile:
+		return nil, errLarge
+	}
+	return fs.ReadFile(t.fsys, real)
+}
+
+// path returns the path in the tree of a file in the directory.
+func (l location) path(name string) string { return path.Join(l.dir, name) }
+
+// has reports whether the directory has an entry of this name.
+func (l location) has(name string) bool {
+	entries, _ := l.tree.list(l.dir)
+	_, found := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int {
+		return strings.Compare(e.Name(), name)
+	})
+	return found
+}
+
+// reason strips the path from a file system error; the caller names the file.
+func reason(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}
+
+// submodule reports whether a path is in a Git submodule, by what .gitmodules at
+// the top of the tree says.
+func (t *tree) submodule(name string) bool {
+	return slices.ContainsFunc(t.submodules(), func(dir string) bool {
+		return name == dir || strings.HasPrefix(name, dir+"/")
+	})
+}
+
+func (t *tree) readSubmodules() []string {
+	src, err := t.read(".gitmodules")
+	if err != nil {
+		return nil
+	}
+	var dirs []string
+	for line := range strings.Lines(string(src)) {
+		key, value, _ := strings.Cut(line, "=")
+		if strings.EqualFold(strings.TrimSpace(key), "path") {
+			dirs = append(dirs, path.Clean(strings.Trim(strings.TrimSpace(value), `"`)))
+		}
+	}
+	return dirs
+}
