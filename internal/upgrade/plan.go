@@ -1,0 +1,228 @@
+package upgrade
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"golang.org/x/sync/errgroup"
+)
+
+// Mode says whether versions may move.
+type Mode int
+
+const (
+	// Upgrade selects the newest version that the module tree allows and drops
+	// entries that nothing requires, as init -upgrade does.
+	Upgrade Mode = iota
+	// Complete keeps locked versions and unreferenced entries, as providers
+	// lock does. A required provider without an entry gets its newest version.
+	Complete
+)
+
+// Options are the choices of one run. The zero value upgrades everything on
+// the platforms that each lock file covers now.
+type Options struct {
+	Mode Mode
+	// Exact reproduces the bytes of the tools: the first platform is the one
+	// that init runs on, a failure leaves the root module untouched, and the
+	// file is written whenever a byte would change.
+	Exact bool
+	// Strict turns what would be skipped with a notice into a failure.
+	Strict bool
+	// Prune drops hashes that no package of the wanted platforms and no
+	// verified checksum list accounts for. It applies to Complete.
+	Prune     bool
+	Platforms Platforms
+	// Only restricts the run to these providers; every other entry keeps its
+	// bytes. Empty means all.
+	Only []provider.Pattern
+	// Keep names providers whose entries stay though nothing requires them.
+	Keep []provider.Pattern
+	// Jobs bounds the questions that are open at once; 0 means a default.
+	Jobs int
+}
+
+// Platforms says which platforms' packages the entries must cover. The zero
+// value is "auto": the set that the lock file covers now if it has two or more
+// platforms, else the default list and what the lock file covers.
+type Platforms struct {
+	// All stands for every platform that a release serves.
+	All bool
+	// List is an explicit set, in order; under Exact the first one is the
+	// platform whose package is verified against the old entry.
+	List []provider.Platform
+}
+
+// Plan decides about every root module. Results are in the order of modules;
+// a module that could not be planned says so in its diagnostics and has no
+// File. Plan never writes. After ctx is done, no result has a File.
+func Plan(ctx context.Context, src Source, modules []scan.Module, opts Options) []Result {
+	p := &planner{ctx: ctx, src: src, opts: opts, jobs: cmp.Or(opts.Jobs, 4*runtime.GOMAXPROCS(0))}
+	drafts := make([]*draft, len(modules))
+	for i, m := range modules {
+		drafts[i] = newDraft(m, opts)
+	}
+	releases := p.versions(drafts)
+	for _, d := range drafts {
+		d.selectVersions(releases, opts)
+	}
+	p.platforms(drafts)
+	hashes := p.hashes(drafts)
+	results := make([]Result, len(drafts))
+	for i, d := range drafts {
+		d.cancelled = ctx.Err()
+		results[i] = d.finish(hashes, opts)
+	}
+	return results
+}
+
+// planner asks the questions of one run.
+type planner struct {
+	ctx  context.Context
+	src  Source
+	opts Options
+	jobs int
+}
+
+// question is about one provider under the rules of one tool.
+type question struct {
+	tool provider.Tool
+	addr provider.Addr
+}
+
+// listing is the answer to a question.
+type listing struct {
+	releases []provider.Release
+	err      error
+}
+
+// packageKey names one package under the rules of one tool.
+type packageKey struct {
+	tool provider.Tool
+	want provider.Want
+}
+
+// evidence is what is known of one package.
+type evidence struct {
+	hashes provider.Hashes
+	err    error
+}
+
+// versions asks for the releases of every provider that a draft is about.
+func (p *planner) versions(drafts []*draft) map[question]listing {
+	var asked []question
+	for _, d := range drafts {
+		for _, c := range d.choices {
+			asked = append(asked, question{d.module.Tool, c.Requirement.Addr})
+		}
+	}
+	return ask(p.jobs, asked, func(q question) listing {
+		releases, err := p.src.Versions(p.ctx, q.tool, q.addr)
+		return listing{releases, err}
+	})
+}
+
+// hashes asks for every package that a draft wants.
+func (p *planner) hashes(drafts []*draft) map[packageKey]evidence {
+	var asked []packageKey
+	for _, d := range drafts {
+		for _, c := range d.choices {
+			asked = append(asked, d.packages(c, p.opts)...)
+		}
+	}
+	return p.packages(asked)
+}
+
+func (p *planner) packages(asked []packageKey) map[packageKey]evidence {
+	return ask(p.jobs, asked, func(k packageKey) evidence {
+		h, err := p.src.Hashes(p.ctx, k.tool, k.want)
+		return evidence{h, err}
+	})
+}
+
+// ask answers each distinct question once, several at a time.
+func ask[Q comparable, A any](jobs int, asked []Q, answer func(Q) A) map[Q]A {
+	seen := map[Q]bool{}
+	distinct := slices.DeleteFunc(asked, func(q Q) bool {
+		again := seen[q]
+		seen[q] = true
+		return again
+	})
+	answers := make([]A, len(distinct))
+	var g errgroup.Group
+	g.SetLimit(jobs)
+	for i, q := range distinct {
+		g.Go(func() error {
+			answers[i] = answer(q)
+			return nil
+		})
+	}
+	_ = g.Wait() // failures are part of the answers
+	byQuestion := make(map[Q]A, len(distinct))
+	for i, q := range distinct {
+		byQuestion[q] = answers[i]
+	}
+	return byQuestion
+}
+
+// draft is the plan for one root module in the making.
+type draft struct {
+	module    scan.Module
+	choices   []*choice
+	old       []lockfile.Lock
+	platforms Platforms // resolved: All or a List
+	cancelled error
+}
+
+// choice is the decision about one required provider in the making.
+type choice struct {
+	Selection
+	locked  lockfile.Lock
+	isLock  bool // the old lock file has an entry
+	release provider.Release
+	listed  []provider.Release
+}
+
+// newDraft collects what must be decided. A root module with an error or with
+// unread module calls has nothing to decide: its requirements are not known.
+func newDraft(m scan.Module, opts Options) *draft {
+	d := &draft{module: m}
+	if m.Lock != nil {
+		d.old = m.Lock.Locks
+	}
+	if failed(m.Diagnostics) || len(m.Unread) > 0 {
+		return d
+	}
+	for _, r := range m.Requirements {
+		if !selected(opts.Only, r.Addr) {
+			continue
+		}
+		c := &choice{Selection: Selection{Requirement: r}}
+		if m.Lock != nil {
+			c.locked, c.isLock = m.Lock.Lock(r.Addr)
+			c.From = c.locked.Version
+		}
+		d.choices = append(d.choices, c)
+	}
+	return d
+}
+
+func failed(diagnostics []provider.Diagnostic) bool {
+	return slices.ContainsFunc(diagnostics, func(d provider.Diagnostic) bool {
+		return d.Severity == provider.SeverityError
+	})
+}
+
+// selected reports whether the patterns, if there are any, name the provider.
+func selected(only []provider.Pattern, addr provider.Addr) bool {
+	return len(only) == 0 || matches(only, addr)
+}
+
+func matches(patterns []provider.Pattern, addr provider.Addr) bool {
+	return slices.ContainsFunc(patterns, func(p provider.Pattern) bool { return p.Match(addr) })
+}

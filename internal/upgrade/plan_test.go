@@ -1,0 +1,503 @@
+package upgrade
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// offer is a Source over a table: provider -> version -> platforms. The hashes
+// of a package are made of its name, so that a test can state them.
+type offer struct {
+	releases map[string]map[string][]string
+	edit     func(provider.Want, *provider.Hashes) error
+	mu       sync.Mutex
+	asked    []string
+}
+
+func (o *offer) note(format string, args ...any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.asked = append(o.asked, fmt.Sprintf(format, args...))
+}
+
+func (o *offer) Versions(ctx context.Context, _ provider.Tool, addr provider.Addr) ([]provider.Release, error) {
+	o.note("%s", addr.Type)
+	versions, ok := o.releases[addr.Type]
+	if !ok {
+		return nil, &provider.Error{Code: provider.CodeUnknownProvider, Addr: addr, Message: "no such provider"}
+	}
+	var releases []provider.Release
+	for v, platforms := range versions {
+		r := provider.Release{Version: version(v)}
+		for _, p := range platforms {
+			r.Platforms = append(r.Platforms, platform(p))
+		}
+		releases = append(releases, r)
+	}
+	return releases, ctx.Err()
+}
+
+func (o *offer) Hashes(ctx context.Context, _ provider.Tool, want provider.Want) (provider.Hashes, error) {
+	o.note("%s %s %s", want.Addr.Type, want.Version, want.Platform)
+	platforms := o.releases[want.Addr.Type][want.Version.String()]
+	if !slices.Contains(platforms, want.Platform.String()) {
+		return provider.Hashes{}, &provider.Error{Code: provider.CodeNoPackage, Addr: want.Addr, Message: "no package for " + want.Platform.String()}
+	}
+	name := want.Addr.Type + "-" + want.Version.String() + "-"
+	h := provider.Hashes{
+		Package: provider.Package{Platform: want.Platform, ZH: provider.Hash("zh:" + name + want.Platform.String())},
+		H1:      provider.Hash("h1:" + name + want.Platform.String()),
+		H1Zip:   provider.Hash("h1:" + name + want.Platform.String()),
+		Signer:  provider.Signer{KeyID: "0123456789ABCDEF"},
+	}
+	for _, p := range platforms {
+		h.Listed = append(h.Listed, provider.Hash("zh:"+name+p))
+	}
+	if o.edit != nil {
+		if err := o.edit(want, &h); err != nil {
+			return provider.Hashes{}, err
+		}
+	}
+	return h, ctx.Err()
+}
+
+func version(s string) provider.Version {
+	v, err := provider.ParseVersion(s)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func platform(s string) provider.Platform {
+	p, err := provider.ParsePlatform(s)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func addr(typ string) provider.Addr {
+	return provider.Addr{Host: provider.Terraform.DefaultHost(), Namespace: "hashicorp", Type: typ}
+}
+
+// module is a root module that requires each "TYPE CONSTRAINTS" and whose lock
+// file holds each "TYPE VERSION CONSTRAINTS; HASH HASH…".
+func module(t *testing.T, requirements, locks []string) scan.Module {
+	t.Helper()
+	m := scan.Module{Dir: "root", Tool: provider.Newest(provider.Terraform)}
+	for i, r := range requirements {
+		typ, text, _ := strings.Cut(r, " ")
+		req := scan.Requirement{Addr: addr(typ)}
+		if text == "" {
+			req.Terms = []scan.Term{{File: "main.tf", Line: i + 1}}
+		} else {
+			for _, c := range constraints(t, text).Terms() {
+				req.Terms = append(req.Terms, scan.Term{Constraint: c, File: "main.tf", Line: i + 1})
+			}
+		}
+		m.Requirements = append(m.Requirements, req)
+	}
+	if locks == nil {
+		return m
+	}
+	source := lockfile.Print(provider.Terraform, entries(t, locks))
+	file, diagnostics := lockfile.Parse(source, "root/.terraform.lock.hcl")
+	if len(diagnostics) > 0 {
+		t.Fatalf("Parse: %v", diagnostics)
+	}
+	m.Lock = file
+	return m
+}
+
+func constraints(t *testing.T, s string) provider.Constraints {
+	t.Helper()
+	if s == "" {
+		return provider.Constraints{}
+	}
+	c, err := provider.ParseConstraints(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func entries(t *testing.T, locks []string) []lockfile.Lock {
+	t.Helper()
+	var list []lockfile.Lock
+	for _, l := range locks {
+		head, hashes, _ := strings.Cut(l, ";")
+		fields := strings.SplitN(strings.TrimSpace(head), " ", 3)
+		var hs []provider.Hash
+		for h := range strings.FieldsSeq(hashes) {
+			hs = append(hs, provider.Hash(h))
+		}
+		text := ""
+		if len(fields) == 3 {
+			text = fields[2]
+		}
+		list = append(list, lockfile.New(addr(fields[0]), version(fields[1]), constraints(t, text), hs))
+	}
+	return list
+}
+
+// summary says what a plan's new lock file holds, one line an entry.
+func summary(r Result) []string {
+	if r.File == nil {
+		return nil
+	}
+	lines := []string{}
+	for _, l := range r.New {
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", l.Addr.Type, l.Version, l.Constraints))+"; "+join(l.Hashes))
+	}
+	return lines
+}
+
+func join(hashes []provider.Hash) string {
+	texts := make([]string, len(hashes))
+	for i, h := range hashes {
+		texts[i] = string(h)
+	}
+	return strings.Join(texts, " ")
+}
+
+var (
+	linux  = Platforms{List: []provider.Platform{{OS: "linux", Arch: "amd64"}}}
+	two    = []string{"linux_amd64", "darwin_arm64"}
+	twoZH  = "zh:a-1.1.0-darwin_arm64 zh:a-1.1.0-linux_amd64"
+	simple = map[string]map[string][]string{"a": {"1.0.0": two, "1.1.0": two, "2.0.0": two, "2.1.0-beta1": two}}
+)
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name         string
+		releases     map[string]map[string][]string
+		requirements []string
+		locks        []string
+		opts         Options
+		want         []string // nil: nothing is written
+		missing      []string // platforms
+		problems     []provider.Code
+	}{
+		{
+			name: "a fresh entry has the h1 of the platforms and every listed zh", requirements: []string{"a ~> 1.0"},
+			opts: Options{Platforms: linux},
+			want: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH},
+		},
+		{
+			name: "no constraint selects the newest release, never a prerelease", requirements: []string{"a"},
+			opts: Options{Platforms: linux},
+			want: []string{"a 2.0.0; h1:a-2.0.0-linux_amd64 zh:a-2.0.0-darwin_arm64 zh:a-2.0.0-linux_amd64"},
+		},
+		{
+			name: "an exact constraint selects a prerelease", requirements: []string{"a 2.1.0-beta1"},
+			opts: Options{Platforms: linux},
+			want: []string{"a 2.1.0-beta1 2.1.0-beta1; h1:a-2.1.0-beta1-linux_amd64 zh:a-2.1.0-beta1-darwin_arm64 zh:a-2.1.0-beta1-linux_amd64"},
+		},
+		{
+			name: "another version drops every old hash", requirements: []string{"a ~> 1.0"},
+			locks: []string{"a 1.0.0 ~> 1.0; h1:old zh:old h2:old"}, opts: Options{Platforms: linux},
+			want: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH},
+		},
+		{
+			name: "the same version keeps old hashes, of unknown schemes too", requirements: []string{"a ~> 1.0"},
+			locks: []string{"a 1.1.0 ~> 1.0; h1:other h2:x zh:a-1.1.0-linux_amd64"}, opts: Options{Platforms: linux},
+			want: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 h1:other h2:x " + twoZH},
+		},
+		{
+			name: "exact drops hashes of unknown schemes as init does", requirements: []string{"a ~> 1.0"},
+			locks: []string{"a 1.1.0 ~> 1.0; h2:x zh:a-1.1.0-linux_amd64"}, opts: Options{Platforms: linux, Exact: true},
+			want: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH},
+		},
+		{
+			name: "changed constraints alone are written", requirements: []string{"a >= 1.0, < 2.0"},
+			locks: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH}, opts: Options{Platforms: linux},
+			want: []string{"a 1.1.0 >= 1.0.0, < 2.0.0; h1:a-1.1.0-linux_amd64 " + twoZH},
+		},
+		{
+			name: "nothing new writes nothing", requirements: []string{"a ~> 1.0"},
+			locks: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH}, opts: Options{Platforms: linux},
+		},
+		{
+			name: "an entry that nothing requires is dropped", requirements: []string{"a ~> 1.0"},
+			locks: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH, "b 1.0.0; h1:b"}, opts: Options{Platforms: linux},
+			want: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH},
+		},
+		{
+			name: "an entry that is named to be kept stays", requirements: []string{"a ~> 1.0"},
+			locks: []string{"a 1.0.0 ~> 1.0; h1:old", "b 1.0.0; h1:b"}, opts: Options{Platforms: linux, Keep: patterns("hashicorp/b")},
+			want: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH, "b 1.0.0; h1:b"},
+		},
+		{
+			name: "a provider that fails keeps its entry and its siblings go on", requirements: []string{"a ~> 1.0", "gone ~> 1.0"},
+			locks: []string{"a 1.0.0 ~> 1.0; h1:old", "gone 1.0.0; h1:gone"}, opts: Options{Platforms: linux},
+			want:     []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH, "gone 1.0.0; h1:gone"},
+			problems: []provider.Code{provider.CodeUnknownProvider},
+		},
+		{
+			name: "a provider that fails without an entry leaves the file alone", requirements: []string{"a ~> 1.0", "gone ~> 1.0"},
+			locks: []string{"a 1.0.0 ~> 1.0; h1:old"}, opts: Options{Platforms: linux},
+			problems: []provider.Code{provider.CodeUnknownProvider},
+		},
+		{
+			name: "under exact a failure leaves the file alone", requirements: []string{"a ~> 1.0", "gone ~> 1.0"},
+			locks: []string{"a 1.0.0 ~> 1.0; h1:old", "gone 1.0.0; h1:gone"}, opts: Options{Platforms: linux, Exact: true},
+			problems: []provider.Code{provider.CodeUnknownProvider},
+		},
+		{
+			name: "constraints that nothing meets", requirements: []string{"a ~> 9.0"},
+			locks: []string{"a 1.0.0 ~> 1.0; h1:old"}, opts: Options{Platforms: linux},
+			problems: []provider.Code{provider.CodeNoVersion},
+		},
+		{
+			name: "a platform that is not published is left out with a notice", requirements: []string{"a ~> 1.0"},
+			opts:    Options{Platforms: Platforms{List: []provider.Platform{{OS: "linux", Arch: "amd64"}, {OS: "plan9", Arch: "386"}}}},
+			want:    []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH},
+			missing: []string{"plan9_386"},
+		},
+		{
+			name: "and fails the root module under strict", requirements: []string{"a ~> 1.0"},
+			opts:     Options{Strict: true, Platforms: Platforms{List: []provider.Platform{{OS: "linux", Arch: "amd64"}, {OS: "plan9", Arch: "386"}}}},
+			problems: []provider.Code{provider.CodeNoPackage},
+		},
+		{
+			name: "a re-released version is refused", requirements: []string{"a ~> 1.0"},
+			locks: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64-old zh:a-1.1.0-linux_amd64-old"}, opts: Options{Platforms: linux},
+			problems: []provider.Code{provider.CodeReReleased},
+		},
+		{
+			name: "a release that grew by a platform is not re-released", requirements: []string{"a ~> 1.0"},
+			locks: []string{"a 1.1.0 ~> 1.0; zh:a-1.1.0-darwin_arm64"}, opts: Options{Platforms: linux},
+			want: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH},
+		},
+		{
+			name: "complete keeps the version and adds hashes", requirements: []string{"a ~> 1.0"},
+			locks: []string{"a 1.0.0 ~> 1.0; h1:a-1.0.0-darwin_arm64 zh:a-1.0.0-linux_amd64", "b 1.0.0; h1:b"},
+			opts:  Options{Mode: Complete, Platforms: linux},
+			want:  []string{"a 1.0.0 ~> 1.0; h1:a-1.0.0-darwin_arm64 h1:a-1.0.0-linux_amd64 zh:a-1.0.0-darwin_arm64 zh:a-1.0.0-linux_amd64", "b 1.0.0; h1:b"},
+		},
+		{
+			name: "complete refuses a locked version that is not allowed", requirements: []string{"a ~> 2.0"},
+			locks: []string{"a 1.0.0 ~> 1.0; h1:old"}, opts: Options{Mode: Complete, Platforms: linux},
+			problems: []provider.Code{provider.CodeLockedVersion},
+		},
+		{
+			name: "complete refuses a locked version that is not offered", requirements: []string{"a ~> 1.0"},
+			locks: []string{"a 1.0.5 ~> 1.0; h1:old"}, opts: Options{Mode: Complete, Platforms: linux},
+			problems: []provider.Code{provider.CodeLockedVersion},
+		},
+		{
+			name: "prune drops surplus hashes", requirements: []string{"a ~> 1.0"},
+			locks: []string{"a 1.1.0 ~> 1.0; h1:surplus " + twoZH}, opts: Options{Mode: Complete, Prune: true, Platforms: linux},
+			want: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH},
+		},
+		{
+			name: "auto keeps a set of two platforms", releases: map[string]map[string][]string{"a": {
+				"1.0.0": {"linux_amd64", "darwin_arm64", "freebsd_386", "windows_amd64"}, "1.1.0": {"linux_amd64", "darwin_arm64", "freebsd_386", "windows_amd64"},
+			}},
+			requirements: []string{"a ~> 1.0"},
+			locks:        []string{"a 1.0.0 ~> 1.0; h1:a-1.0.0-freebsd_386 h1:a-1.0.0-linux_amd64"},
+			want:         []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-freebsd_386 h1:a-1.1.0-linux_amd64 zh:a-1.1.0-darwin_arm64 zh:a-1.1.0-freebsd_386 zh:a-1.1.0-linux_amd64 zh:a-1.1.0-windows_amd64"},
+		},
+		{
+			name: "auto takes one platform for whoever ran init last", releases: map[string]map[string][]string{"a": {
+				"1.1.0": {"darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64", "freebsd_386"},
+			}},
+			requirements: []string{"a ~> 1.0"},
+			locks:        []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-freebsd_386"},
+			want: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-darwin_amd64 h1:a-1.1.0-darwin_arm64 h1:a-1.1.0-freebsd_386 h1:a-1.1.0-linux_amd64 h1:a-1.1.0-linux_arm64 h1:a-1.1.0-windows_amd64 " +
+				"zh:a-1.1.0-darwin_amd64 zh:a-1.1.0-darwin_arm64 zh:a-1.1.0-freebsd_386 zh:a-1.1.0-linux_amd64 zh:a-1.1.0-linux_arm64 zh:a-1.1.0-windows_amd64"},
+		},
+		{
+			name: "auto keeps all where all are covered", releases: map[string]map[string][]string{"a": {
+				"1.0.0": two, "1.1.0": {"linux_amd64", "darwin_arm64", "freebsd_386"},
+			}},
+			requirements: []string{"a ~> 1.0"},
+			locks:        []string{"a 1.0.0 ~> 1.0; h1:a-1.0.0-darwin_arm64 h1:a-1.0.0-linux_amd64"},
+			want:         []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-darwin_arm64 h1:a-1.1.0-freebsd_386 h1:a-1.1.0-linux_amd64 zh:a-1.1.0-darwin_arm64 zh:a-1.1.0-freebsd_386 zh:a-1.1.0-linux_amd64"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			src := &offer{releases: tt.releases}
+			if src.releases == nil {
+				src.releases = simple
+			}
+			r := Plan(t.Context(), src, []scan.Module{module(t, tt.requirements, tt.locks)}, tt.opts)[0]
+			if diff := cmp.Diff(tt.want, summary(r)); diff != "" {
+				t.Errorf("new lock file (-want +got):\n%s\ndiagnostics: %v", diff, r.Diagnostics)
+			}
+			var missing []string
+			for _, s := range r.Selections {
+				for _, p := range s.Missing {
+					missing = append(missing, p.String())
+				}
+			}
+			if diff := cmp.Diff(tt.missing, missing); diff != "" && r.File != nil {
+				t.Errorf("missing platforms (-want +got):\n%s", diff)
+			}
+			var codes []provider.Code
+			for _, d := range r.Diagnostics {
+				codes = append(codes, d.Code)
+			}
+			if diff := cmp.Diff(tt.problems, codes); diff != "" {
+				t.Errorf("codes of diagnostics (-want +got):\n%s%v", diff, r.Diagnostics)
+			}
+		})
+	}
+}
+
+func patterns(texts ...string) []provider.Pattern {
+	var list []provider.Pattern
+	for _, s := range texts {
+		p, err := provider.ParsePattern(s)
+		if err != nil {
+			panic(err)
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+func TestPlanNarrowedToAProviderKeepsOtherBytes(t *testing.T) {
+	t.Parallel()
+	m := module(t, []string{"a ~> 1.0", "b"}, []string{"a 1.0.0 ~> 1.0; h1:old", "b 1.0.0; h1:b"})
+	odd := strings.Replace(string(m.Lock.Source), `version = "1.0.0"`, `version =    "1.0.0" # by hand`, 1)
+	file, diagnostics := lockfile.Parse([]byte(odd), "root/.terraform.lock.hcl")
+	if len(diagnostics) > 0 {
+		t.Fatal(diagnostics)
+	}
+	m.Lock = file
+	src := &offer{releases: simple}
+	r := Plan(t.Context(), src, []scan.Module{m}, Options{Platforms: linux, Only: patterns("hashicorp/a")})[0]
+	if !strings.Contains(string(r.File), `version =    "1.0.0" # by hand`) {
+		t.Errorf("the entry of b changed:\n%s", r.File)
+	}
+	if !strings.Contains(string(r.File), `"1.1.0"`) {
+		t.Errorf("the entry of a did not:\n%s", r.File)
+	}
+	if slices.ContainsFunc(src.asked, func(q string) bool { return strings.HasPrefix(q, "b") }) {
+		t.Errorf("asked %v, want nothing about b", src.asked)
+	}
+}
+
+func TestPlanAsksEachQuestionOnce(t *testing.T) {
+	t.Parallel()
+	var modules []scan.Module
+	for range 20 {
+		modules = append(modules, module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64"}))
+	}
+	src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": append(two, "freebsd_386"), "1.1.0": append(two, "freebsd_386")}}}
+	Plan(t.Context(), src, modules, Options{})
+	asked := slices.Clone(src.asked)
+	slices.Sort(asked)
+	if once := slices.Compact(slices.Clone(asked)); len(once) != len(asked) {
+		t.Errorf("questions were repeated: %v", asked)
+	}
+}
+
+func TestPlanNamesWhatHoldsAProvider(t *testing.T) {
+	t.Parallel()
+	m := module(t, []string{"a >= 1.0"}, nil)
+	m.Requirements[0].Terms = append(m.Requirements[0].Terms, scan.Term{
+		Constraint: constraints(t, "~> 1.0").Terms()[0], Module: "vpc", File: "modules/vpc/main.tf", Line: 4,
+	})
+	r := Plan(t.Context(), &offer{releases: simple}, []scan.Module{m}, Options{Platforms: linux})[0]
+	want := []Held{{Version: version("2.0.0"), Reason: HeldByConstraint, Term: m.Requirements[0].Terms[1]}}
+	if diff := cmp.Diff(want, r.Selections[0].Held); diff != "" {
+		t.Errorf("Held (-want +got):\n%s", diff)
+	}
+}
+
+func TestPlanLeavesWhatItCannotKnow(t *testing.T) {
+	t.Parallel()
+	unread := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0; h1:old"})
+	unread.Unread = []scan.Unread{{Module: "vpc", Reason: "it is not on disk", File: "main.tf", Line: 9}}
+	broken := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0; h1:old"})
+	broken.Diagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax, File: "main.tf", Line: 1}}
+	for i, r := range Plan(t.Context(), &offer{releases: simple}, []scan.Module{unread, broken}, Options{Platforms: linux}) {
+		if r.File != nil || !failed(r.Diagnostics) {
+			t.Errorf("module %d: File = %q, Diagnostics = %v, want no file and an error", i, r.File, r.Diagnostics)
+		}
+	}
+}
+
+func TestPlanWritesNothingOnceInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	src := &offer{releases: simple, edit: func(provider.Want, *provider.Hashes) error { cancel(); return nil }}
+	r := Plan(ctx, src, []scan.Module{module(t, []string{"a ~> 1.0"}, nil)}, Options{Platforms: linux})[0]
+	if r.File != nil || !failed(r.Diagnostics) {
+		t.Errorf("File = %q, Diagnostics = %v, want no file and an error", r.File, r.Diagnostics)
+	}
+}
+
+func TestPlanRecordsWhatOpenTofuRecords(t *testing.T) {
+	t.Parallel()
+	report := func(_ provider.Want, h *provider.Hashes) error {
+		h.Reported = map[provider.Platform][]provider.Hash{
+			platform("darwin_arm64"): {"h1:a-1.1.0-darwin_arm64", "zh:a-1.1.0-darwin_arm64"},
+			platform("linux_amd64"):  {"h1:a-1.1.0-linux_amd64", "zh:a-1.1.0-linux_amd64"},
+		}
+		return nil
+	}
+	m := module(t, []string{"a ~> 1.0"}, nil)
+	m.Tool = provider.Newest(provider.OpenTofu)
+	for _, tt := range []struct {
+		strict bool
+		want   string
+	}{
+		{false, "a 1.1.0 ~> 1.0; h1:a-1.1.0-darwin_arm64 h1:a-1.1.0-linux_amd64 " + twoZH},
+		{true, "a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH},
+	} {
+		r := Plan(t.Context(), &offer{releases: simple, edit: report}, []scan.Module{m}, Options{Platforms: linux, Strict: tt.strict})[0]
+		if diff := cmp.Diff([]string{tt.want}, summary(r)); diff != "" {
+			t.Errorf("strict %v (-want +got):\n%s", tt.strict, diff)
+		}
+	}
+}
+
+func TestPlanRefusesUnsignedListsUnderStrict(t *testing.T) {
+	t.Parallel()
+	unsign := func(_ provider.Want, h *provider.Hashes) error { h.Signer = provider.Signer{}; return nil }
+	m := module(t, []string{"a ~> 1.0"}, nil)
+	for _, strict := range []bool{false, true} {
+		r := Plan(t.Context(), &offer{releases: simple, edit: unsign}, []scan.Module{m}, Options{Platforms: linux, Strict: strict})[0]
+		if got := r.File == nil; got != strict {
+			t.Errorf("strict %v: refused = %v, want %v", strict, got, strict)
+		}
+	}
+}
+
+func TestNewestAmongBuildMetadata(t *testing.T) {
+	t.Parallel()
+	offered := []provider.Release{{Version: version("1.0.0+b")}, {Version: version("1.0.0")}, {Version: version("1.0.0+c")}}
+	tests := []struct {
+		name, locked string
+		releases     []provider.Release
+		want         string
+	}{
+		{"the locked one", "1.0.0+b", offered, "1.0.0+b"},
+		{"else one without metadata", "0.9.0", offered, "1.0.0"},
+		{"else the bytewise greatest", "0.9.0", []provider.Release{offered[0], offered[2]}, "1.0.0+c"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := newest(scan.Requirement{Addr: addr("a")}, provider.Constraints{}, tt.releases, version(tt.locked))
+			if err != nil || got.Version != version(tt.want) {
+				t.Errorf("newest(locked %s) = %v, %v, want %s", tt.locked, got.Version, err, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,69 @@
+package upgrade
+
+import (
+	"context"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// Source answers the questions about providers. Implementations must be safe
+// for concurrent use; they may answer a repeated question from memory.
+type Source interface {
+	// Versions returns the releases that the tool's installation methods offer
+	// for the provider, in any order. Errors are *provider.Error.
+	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
+	// Hashes downloads and verifies one package. It returns a *provider.Error
+	// with CodeNoPackage if the release has none for the platform.
+	Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error)
+}
+
+// Result is the plan for one root module.
+type Result struct {
+	Module scan.Module
+	// Selections has one element for each required provider and for each entry
+	// that the new lock file drops, sorted by address.
+	Selections []Selection
+	// Old and New are the entries before and after, sorted by address.
+	Old, New []lockfile.Lock
+	// File is the new content of the lock file; nil if nothing is to be written.
+	File []byte
+	// Diagnostics are the problems met, those of the scan included. An error
+	// among them makes the run exit with status 1.
+	Diagnostics []provider.Diagnostic
+}
+
+// Selection is the decision about one provider of one root module. A provider
+// that failed is a value here: its siblings go on.
+type Selection struct {
+	Requirement scan.Requirement
+	From        provider.Version // zero if the lock had no entry
+	To          provider.Version // zero if the entry goes or nothing was selected
+	// Held explains why a newer release was not taken, newest first.
+	Held []Held
+	// Platforms are those whose h1 the new entry holds, sorted.
+	Platforms []provider.Platform
+	// Missing are wanted platforms that the release does not serve, sorted.
+	Missing []provider.Platform
+	// Hashes says which platform each h1 of the new entry belongs to.
+	Hashes map[provider.Hash]provider.Platform
+	Signer provider.Signer
+	// Warnings are the registry's words about the provider, untrusted.
+	Warnings []string
+	Err      error
+}
+
+// Held is a release that was not selected though it is newer.
+type Held struct {
+	Version provider.Version
+	Reason  Reason
+	// Term is the term that excludes the version, if Reason is HeldByConstraint.
+	Term scan.Term
+}
+
+// Reason says what kept a newer release from being selected.
+type Reason string
+
+// HeldByConstraint: a version constraint of the module tree excludes it.
+const HeldByConstraint Reason = "constraint"
