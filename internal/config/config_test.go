@@ -1,0 +1,164 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// environment is a getenv over a map.
+func environment(vars map[string]string) func(string) string {
+	return func(name string) string { return vars[name] }
+}
+
+func file(t *testing.T, src string) config.Values {
+	t.Helper()
+	f, problems := config.ParseFile([]byte(src), "relock.yml")
+	if len(problems) > 0 {
+		t.Fatalf("ParseFile(%q) reports %v", src, problems)
+	}
+	return f.Values
+}
+
+func resolve(t *testing.T, strongestFirst ...config.Values) config.Config {
+	t.Helper()
+	c, problems := config.Resolve(config.Merge(strongestFirst...))
+	if len(problems) > 0 {
+		t.Fatalf("Resolve reports %v", problems)
+	}
+	return c
+}
+
+func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
+	want := config.Config{
+		Include: []string{"**"}, Command: "auto", Format: "text",
+		Providers: []provider.Pattern{}, Keep: []provider.Pattern{}, Why: []provider.Pattern{},
+		PullRequest: config.PullRequest{BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}},
+	}
+	got := resolve(t)
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(provider.Pattern{})); diff != "" {
+		t.Errorf("defaults (-want +got):\n%s", diff)
+	}
+}
+
+func TestSourcesOutrankEachOther(t *testing.T) {
+	flags := config.Flags(map[string][]string{"tool": {"terraform"}})
+	inputs := config.Inputs(environment(map[string]string{"INPUT_TOOL": "opentofu", "INPUT_STRICT": "true"}))
+	fromFile := file(t, "version: 1\ntool: auto\nstrict: false\ncreate: true\n")
+	tests := []struct {
+		name                       string
+		layers                     []config.Values
+		tool                       provider.ToolName
+		strict, create             bool
+		toolFrom, strictFrom, cFrm string
+	}{
+		{"flags over inputs over file", []config.Values{flags, inputs, fromFile}, provider.Terraform, true, true, "flag --tool", "input strict", "relock.yml:4"},
+		{"inputs over file", []config.Values{nil, inputs, fromFile}, provider.OpenTofu, true, true, "input tool", "input strict", "relock.yml:4"},
+		{"file over defaults", []config.Values{nil, nil, fromFile}, "", false, true, "relock.yml:2", "relock.yml:3", "relock.yml:4"},
+		{"defaults", nil, "", false, false, "default", "default", "default"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := resolve(t, tt.layers...)
+			if c.Tool != tt.tool || c.Strict != tt.strict || c.Create != tt.create {
+				t.Errorf("tool %q, strict %t, create %t, want %q, %t, %t", c.Tool, c.Strict, c.Create, tt.tool, tt.strict, tt.create)
+			}
+			v := config.Merge(tt.layers...)
+			if got := []string{v["tool"].Source, v["strict"].Source, v["create"].Source}; !cmp.Equal(got, []string{tt.toolFrom, tt.strictFrom, tt.cFrm}) {
+				t.Errorf("sources %q, want %q", got, []string{tt.toolFrom, tt.strictFrom, tt.cFrm})
+			}
+		})
+	}
+}
+
+func TestEmptyInputIsNotSet(t *testing.T) {
+	inputs := config.Inputs(environment(map[string]string{"INPUT_TOOL": "", "INPUT_PLATFORMS": " \n", "INPUT_DRY-RUN": ""}))
+	if len(inputs) > 0 {
+		t.Errorf("Inputs = %v, want none", inputs)
+	}
+	if c := resolve(t, inputs, file(t, "version: 1\ntool: opentofu\n")); c.Tool != provider.OpenTofu {
+		t.Errorf("tool = %q, want the file's", c.Tool)
+	}
+}
+
+func TestListsSplitByCommaAndNewline(t *testing.T) {
+	want := []provider.Platform{{OS: "linux", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"}, {OS: "linux", Arch: "arm64"}}
+	for name, values := range map[string]config.Values{
+		"input": config.Inputs(environment(map[string]string{"INPUT_PLATFORMS": "linux_amd64, darwin_arm64\nlinux_arm64\r\n,linux_amd64"})),
+		"flag":  config.Flags(map[string][]string{"platform": {"linux_amd64,darwin_arm64", "linux_arm64", "linux_amd64"}}),
+		"file":  file(t, "version: 1\nplatforms: [linux_amd64, darwin_arm64, linux_arm64, linux_amd64]\n"),
+	} {
+		if diff := cmp.Diff(config.PlatformSet{List: want}, resolve(t, values).Platforms); diff != "" {
+			t.Errorf("platforms by %s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestPlatformWords(t *testing.T) {
+	for word, want := range map[string]config.PlatformSet{"auto": {}, "all": {All: true}} {
+		if got := resolve(t, config.Flags(map[string][]string{"platform": {word}})).Platforms; !cmp.Equal(got, want) {
+			t.Errorf("--platform %s gives %v, want %v", word, got, want)
+		}
+	}
+}
+
+func TestBadValuesNameTheirSource(t *testing.T) {
+	tests := []struct {
+		name   string
+		values config.Values
+		want   string
+	}{
+		{"flag", config.Flags(map[string][]string{"tool": {"tf"}}), `flag --tool: "tf" is not one of auto, terraform, opentofu`},
+		{"flag given twice", config.Flags(map[string][]string{"tool": {"auto", "auto"}}), "flag --tool: 2 values are given, it must be one"},
+		{"input", config.Inputs(environment(map[string]string{"INPUT_STRICT": "yes"})), `input strict: "yes" is neither true nor false`},
+		{"command", config.Inputs(environment(map[string]string{"INPUT_COMMAND": "deploy"})), `input command: "deploy" is not one of auto, pr, check, upgrade, lock, scan`},
+		{"platform", config.Flags(map[string][]string{"platform": {"linux"}}), `flag --platform: invalid platform "linux": it must be like linux_amd64`},
+		{"no platform", config.Flags(map[string][]string{"platform": {","}}), "flag --platform: no platform is given; it must be auto, all or a list like linux_amd64, darwin_arm64"},
+		{"mixed platforms", config.Flags(map[string][]string{"platform": {"all", "linux_amd64"}}), "flag --platform: auto and all cannot be combined with other platforms"},
+		{"pattern", config.Flags(map[string][]string{"provider": {"a//b"}}), `flag --provider: invalid provider pattern "a//b": it must be like hashicorp/aws or */aws`},
+		{"jobs", config.Flags(map[string][]string{"jobs": {"-1"}}), `flag --jobs: "-1" is not a number from 0 up`},
+		{"tool version", config.Flags(map[string][]string{"tool-version": {"v1"}}), `flag --tool-version: invalid version "v1": it must be like 1.2.3 or 1.2.3-beta.1`},
+		{"control character", config.Flags(map[string][]string{"config": {"a\x1b[2Jb"}}), `flag --config: "a\x1b[2Jb" holds a control character`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, problems := config.Resolve(config.Merge(tt.values))
+			if len(problems) != 1 || problems[0].Error() != tt.want || problems[0].Code != provider.CodeSettings {
+				t.Errorf("Resolve reports %v, want %q", problems, tt.want)
+			}
+		})
+	}
+}
+
+func TestTokenComesFromInputBeforeEnvironment(t *testing.T) {
+	vars := environment(map[string]string{"INPUT_TOKEN": "of-input", "GITHUB_TOKEN": "of-environment"})
+	if got := resolve(t, nil, config.Inputs(vars), nil, config.Environment(vars)).Token; got != "of-input" {
+		t.Errorf("token = %q, want the input's", got)
+	}
+	if got := resolve(t, nil, nil, nil, config.Environment(vars)).Token; got != "of-environment" {
+		t.Errorf("token = %q, want the environment's", got)
+	}
+}
+
+func TestShowSaysWhereValuesComeFromAndHidesSecrets(t *testing.T) {
+	vars := environment(map[string]string{"GITHUB_TOKEN": "ghs_secret"})
+	got := config.Show(config.Merge(
+		config.Flags(map[string][]string{"platform": {"linux_amd64"}}), file(t, "version: 1\nexclude: [\"examples/**\"]\n"), config.Environment(vars)))
+	for _, want := range []string{
+		"platforms: [\"linux_amd64\"]  # flag --platform\n",
+		"exclude: [\"examples/**\"]  # relock.yml:2\n",
+		"tool: auto  # default\n",
+		"token: (set)  # environment variable GITHUB_TOKEN\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("Show lacks %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "ghs_secret") {
+		t.Errorf("Show prints the token:\n%s", got)
+	}
+}

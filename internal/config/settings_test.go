@@ -1,0 +1,106 @@
+package config_test
+
+import (
+	"flag"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/config"
+)
+
+var update = flag.Bool("update", false, "write the table of settings into the README instead of comparing")
+
+func TestReadmeHasTheTable(t *testing.T) {
+	const name = "../../README.md"
+	src, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, begins := strings.Cut(string(src), config.MarkdownBegin+"\n")
+	_, after, ends := strings.Cut(rest, config.MarkdownEnd+"\n")
+	if !begins || !ends {
+		t.Fatalf("the README has no markers %s and %s", config.MarkdownBegin, config.MarkdownEnd)
+	}
+	want := before + config.Markdown() + after
+	switch {
+	case want == string(src):
+	case *update && os.Getenv("CI") == "":
+		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("the README's table of settings is not that of the code; write it with go test ./internal/config -update")
+	}
+}
+
+func TestEverySettingIsNamedOnceInEachSource(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range config.Settings {
+		for source, name := range map[string]string{"key": s.Key, "flag": s.Flag, "input": s.Input, "name": s.Name()} {
+			if id := source + " " + name; name != "" && seen[id] {
+				t.Errorf("%s stands twice in the table", id)
+			} else {
+				seen[id] = true
+			}
+		}
+	}
+}
+
+func TestEverySettingIsDescribed(t *testing.T) {
+	name := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
+	for _, s := range config.Settings {
+		if !strings.HasSuffix(s.Doc, ".") || strings.ContainsAny(s.Doc, "`\n") {
+			t.Errorf("%s: description %q is not plain sentences", s.Name(), s.Doc)
+		}
+		for _, n := range append(strings.Split(s.Key, "."), s.Flag, s.Input) {
+			if n != "" && !name.MatchString(n) {
+				t.Errorf("%s: %q is not in kebab-case", s.Name(), n)
+			}
+		}
+		if (s.Flag == "") != (len(s.Verbs) == 0) {
+			t.Errorf("%s: flag %q and verbs %q do not fit together", s.Name(), s.Flag, s.Verbs)
+		}
+		if s.Kind == config.Choice && s.Default != "" && !slices.Contains(s.Values, s.Default) {
+			t.Errorf("%s: default %q is not among %q", s.Name(), s.Default, s.Values)
+		}
+	}
+}
+
+func TestDefaultsAreAccepted(t *testing.T) {
+	if _, problems := config.Resolve(config.Defaults()); len(problems) > 0 {
+		t.Errorf("Resolve(Defaults()) reports %v", problems)
+	}
+}
+
+func TestSecretsHaveNoFlagAndNoKey(t *testing.T) {
+	for _, s := range config.Settings {
+		if s.Secret && (s.Flag != "" || s.Key != "" || s.Env == "") {
+			t.Errorf("%s: a secret comes from the environment only", s.Name())
+		}
+	}
+}
+
+func TestMarkdownListsEverySetting(t *testing.T) {
+	table := config.Markdown()
+	if !strings.HasPrefix(table, config.MarkdownBegin+"\n") || !strings.HasSuffix(table, config.MarkdownEnd+"\n") {
+		t.Errorf("the table is not between its markers:\n%s", table)
+	}
+	for _, s := range config.Settings {
+		for _, cell := range []string{s.Key, s.Input} {
+			if cell != "" && !strings.Contains(table, "| `"+cell+"` |") {
+				t.Errorf("the table lacks %s", cell)
+			}
+		}
+		if s.Flag != "" && !strings.Contains(table, "| `--"+s.Flag+"` |") {
+			t.Errorf("the table lacks --%s", s.Flag)
+		}
+	}
+	for row := range strings.Lines(table) {
+		if columns := strings.Count(row, "|") - strings.Count(row, `\|`); columns != 6 && !strings.HasPrefix(row, "<!--") {
+			t.Errorf("a row has %d bars, want 6: %s", columns, row)
+		}
+	}
+}
