@@ -1,0 +1,72 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// part is a section of a Markdown report: a head alone, or a head and items. A
+// section of items is left out if it has none.
+type part struct {
+	head  string
+	items []string // each whole in itself, ending in a newline
+	what  string   // the noun for an item; empty for a head alone
+	rank  int      // of importance: a lower one gets room first
+}
+
+// assemble joins the parts in their order. If they exceed the limit in bytes,
+// items are left out from the end of the least important part; a line says how
+// many, and the hint where they are. A limit of 0 is none.
+func assemble(parts []part, limit int, hint string) string {
+	parts = slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return p.what != "" && len(p.items) == 0 })
+	kept := fit(parts, limit, hint)
+	var texts []string
+	for i, p := range parts {
+		texts = append(texts, p.head+strings.Join(p.items[:kept[i]], "")+p.cut(kept[i], hint))
+	}
+	for i, t := range texts {
+		texts[i] = strings.TrimRight(t, "\n") + "\n"
+	}
+	return strings.Join(texts, "\n")
+}
+
+// fit returns how many items of each part there is room for.
+func fit(parts []part, limit int, hint string) []int {
+	kept := make([]int, len(parts))
+	room := limit
+	order := make([]int, len(parts))
+	for i, p := range parts {
+		order[i] = i
+		// The line about a cut is set aside for each part that may need one.
+		room -= len(p.head) + len(p.cut(0, hint)) + len("\n")
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(parts[a].rank, parts[b].rank) })
+	for _, i := range order {
+		for _, item := range parts[i].items {
+			if limit > 0 && len(item) > room {
+				break
+			}
+			room -= len(item)
+			kept[i]++
+		}
+	}
+	return kept
+}
+
+// cut is the line about items that were left out; empty if there are none.
+func (p part) cut(kept int, hint string) string {
+	left := len(p.items) - kept
+	if left == 0 {
+		return ""
+	}
+	verb := "are"
+	if left == 1 {
+		verb = "is"
+	}
+	text := "\n" + count(left, "more "+p.what, "more "+p.what+"s") + " " + verb + " not shown, to stay within GitHub's limit."
+	if hint != "" {
+		text += " " + hint
+	}
+	return text + "\n"
+}

@@ -1,0 +1,109 @@
+package report_test
+
+import (
+	"bytes"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *update && os.Getenv("CI") != "" {
+		os.Stderr.WriteString("golden files are not written in CI: they are reviewed like code\n")
+		os.Exit(2)
+	}
+	os.Exit(m.Run())
+}
+
+// golden compares with a file in testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+func text(t *testing.T, r report.Report, o report.TextOptions) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.Text(&b, r, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func jsonText(t *testing.T, r report.Report) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.JSON(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestFormats(t *testing.T) {
+	reports := fixtures(t)
+	for _, name := range slices.Sorted(maps.Keys(reports)) {
+		r := reports[name]
+		t.Run(name, func(t *testing.T) {
+			golden(t, name+".txt", text(t, r, report.TextOptions{}))
+			golden(t, name+".json", jsonText(t, r))
+			if r.Verb != report.VerbScan {
+				golden(t, name+".md", report.Markdown(r))
+			}
+		})
+	}
+}
+
+func TestPullRequestBodyAndSummary(t *testing.T) {
+	for name, r := range map[string]report.Report{"monorepo": monorepo(), "pr": pullRequests(), "failures": failures()} {
+		golden(t, name+".body.md", report.Body(r))
+		golden(t, name+".summary.md", report.Summary(r))
+	}
+}
+
+func TestTextOptions(t *testing.T) {
+	aws, err := provider.ParsePattern("hashicorp/aws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reports := fixtures(t)
+	for name, tt := range map[string]struct {
+		report string
+		o      report.TextOptions
+	}{
+		"kinds.color":        {"kinds", report.TextOptions{Color: true, Width: 100}},
+		"kinds.narrow":       {"kinds", report.TextOptions{Width: 44}},
+		"kinds.wide":         {"kinds", report.TextOptions{Width: 110}},
+		"failures.narrow":    {"failures", report.TextOptions{Width: 44}},
+		"scan.narrow":        {"scan", report.TextOptions{Width: 50}},
+		"scan.why":           {"scan", report.TextOptions{Why: []provider.Pattern{aws}}},
+		"scan.why.narrow":    {"scan", report.TextOptions{Why: []provider.Pattern{aws}, Width: 30}},
+		"up-to-date.verbose": {"up-to-date", report.TextOptions{Verbose: true}},
+		"monorepo.stats":     {"monorepo", report.TextOptions{Stats: true}},
+	} {
+		golden(t, name+".txt", text(t, reports[tt.report], tt.o))
+	}
+}

@@ -1,0 +1,207 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// rank orders kinds by how much they need a reviewer's eye.
+var rank = map[diff.Kind]int{
+	diff.ReReleased: 0, diff.Signer: 1, diff.Downgraded: 2, diff.Upgraded: 3, diff.Moved: 4,
+	diff.Removed: 5, diff.Added: 6, diff.Completed: 7, diff.Constrained: 8, diff.Normalised: 9,
+}
+
+// group is one change that several root modules have in common.
+type group struct {
+	change Change
+	dirs   []string
+}
+
+// groupKey is what makes changes equal.
+type groupKey struct {
+	addr, addrFrom provider.Addr
+	kind           diff.Kind
+	from, to       provider.Version
+	signer         provider.Signer
+}
+
+// groups joins equal changes over root modules, sorted by address, kind and
+// versions. Root modules keep the report's order.
+func (r Report) groups() []group {
+	var groups []group
+	index := map[groupKey]int{}
+	for _, m := range r.Modules {
+		for _, c := range m.Changes {
+			k := groupKey{c.Addr, c.AddrFrom, c.Kind, c.From, c.To, c.Signer}
+			i, known := index[k]
+			if !known {
+				i = len(groups)
+				index[k] = i
+				groups = append(groups, group{change: c})
+			}
+			groups[i].dirs = append(groups[i].dirs, r.title(m))
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b group) int {
+		return cmp.Or(
+			a.change.Addr.Compare(b.change.Addr),
+			cmp.Compare(rank[a.change.Kind], rank[b.change.Kind]),
+			a.change.From.Compare(b.change.From),
+			a.change.To.Compare(b.change.To),
+		)
+	})
+	return groups
+}
+
+// concern is why an alert wants a reviewer's eye, as its first words.
+type concern string
+
+// The concerns, in the order in which they are listed.
+const (
+	concernFailed     concern = "Failed"
+	concernReReleased concern = "Re-released"
+	concernSigner     concern = "Signer"
+	concernDowngrade  concern = "Downgrade"
+	concernMajor      concern = "Major upgrade"
+	concernMoved      concern = "Other registry"
+	concernRemoved    concern = "Removed"
+	concernRegistry   concern = "Registry warning"
+	concernPlatform   concern = "Missing platform"
+	concernUnread     concern = "Not read"
+	concernWarning    concern = "Warning"
+)
+
+var concerns = []concern{
+	concernFailed, concernReReleased, concernSigner, concernDowngrade, concernMajor, concernMoved,
+	concernRemoved, concernRegistry, concernPlatform, concernUnread, concernWarning,
+}
+
+// alert is one thing that needs a reviewer's eye, with the root modules that it
+// concerns; none if it concerns the run.
+type alert struct {
+	concern concern
+	text    string
+	dirs    []string
+}
+
+// alerts collects what needs a reviewer's eye, equal ones of several root
+// modules once.
+func (r Report) alerts(d dialect) []alert {
+	var all alerts
+	for _, p := range r.Diagnostics {
+		all.diagnostic(d, p)
+	}
+	for _, m := range r.Modules {
+		dir := r.title(m)
+		for _, p := range m.Diagnostics {
+			all.diagnostic(d, p, dir)
+		}
+		for _, u := range m.missingUnread() {
+			all.add(concernUnread, d.unread(u), dir)
+		}
+		for _, c := range m.Changes {
+			all.change(d, c, dir)
+		}
+		for _, k := range m.facts() {
+			all.facts(d, k, dir)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b alert) int {
+		return cmp.Compare(slices.Index(concerns, a.concern), slices.Index(concerns, b.concern))
+	})
+	return all
+}
+
+type alerts []alert
+
+func (all *alerts) add(c concern, text string, dirs ...string) {
+	for i, a := range *all {
+		if a.concern == c && a.text == text {
+			(*all)[i].dirs = append(a.dirs, dirs...)
+			return
+		}
+	}
+	*all = append(*all, alert{c, text, dirs})
+}
+
+func (all *alerts) diagnostic(d dialect, p provider.Diagnostic, dirs ...string) {
+	c := concernFailed
+	if p.Severity == provider.SeverityWarning {
+		c = concernWarning
+	}
+	text := d.diagnostic(p)
+	if p.Hint != "" {
+		text += ". Next: " + d.text(p.Hint)
+	}
+	all.add(c, text, dirs...)
+}
+
+func (all *alerts) change(d dialect, c Change, dir string) {
+	what := d.name(c.Addr) + " " + d.move(c)
+	switch {
+	case c.Kind == diff.ReReleased:
+		all.add(concernReReleased, what+": no package is as it was when the lock file was written", dir)
+	case c.Kind == diff.Signer && c.Signer.Label == unsigned:
+		all.add(concernSigner, what+" is no longer signed", dir)
+	case c.Kind == diff.Signer:
+		all.add(concernSigner, what+" is now "+cmp.Or(d.signer(c.Signer), "signed by another key"), dir)
+	case c.Signer.Label == unsigned && c.Kind != diff.Removed:
+		all.add(concernSigner, what+" has a checksum list that nobody signed", dir)
+	}
+	switch {
+	case c.Kind == diff.Downgraded, c.Kind == diff.Moved && c.To.Compare(c.From) < 0:
+		all.add(concernDowngrade, what, dir)
+	case c.Bump == provider.BumpMajor && c.To.Compare(c.From) > 0:
+		all.add(concernMajor, what, dir)
+	}
+	switch c.Kind {
+	case diff.Removed:
+		all.add(concernRemoved, what+": no configuration requires it any more", dir)
+	case diff.Moved:
+		all.add(concernMoved, what+" was "+d.code(c.AddrFrom.String()), dir)
+	}
+}
+
+func (all *alerts) facts(d dialect, k Kept, dir string) {
+	for _, w := range k.Warnings {
+		all.add(concernRegistry, d.name(k.Addr)+": "+d.text(w), dir)
+	}
+	if len(k.Missing) > 0 {
+		all.add(concernPlatform, d.missing(k), dir)
+	}
+}
+
+// heldBack joins what holds providers back over root modules.
+func (r Report) heldBack(d dialect) []alert {
+	var all alerts
+	for _, m := range r.Modules {
+		for _, h := range m.held() {
+			if text := d.held(h.Addr, h.Version, h.Held); text != "" {
+				all.add("", text, r.title(m))
+			}
+		}
+	}
+	return all
+}
+
+// held are the providers of the module that go no further, sorted by address.
+func (m Module) held() []Kept {
+	return slices.DeleteFunc(m.facts(), func(k Kept) bool { return len(k.Held) == 0 })
+}
+
+// facts are the providers of the module that have an entry after the run,
+// changed or not, as far as there is something to say of them; sorted by
+// address.
+func (m Module) facts() []Kept {
+	all := slices.Clone(m.Kept)
+	for _, c := range m.Changes {
+		if c.Kind != diff.Removed {
+			all = append(all, Kept{Addr: c.Addr, Version: c.To, Facts: c.Facts})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Kept) int { return a.Addr.Compare(b.Addr) })
+	return all
+}

@@ -1,0 +1,170 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxOutside bounds one piece of outside text, in characters. What is longer is
+// cut; the JSON report has it whole.
+const maxOutside = 400
+
+// The marks that this file leaves in text.
+const (
+	replacement = "\uFFFD" // for what must not be printed, so that it is seen
+	// gap is a zero-width space. Outside text holds none once it is Plain, so
+	// each that Inert finds afterwards is one of its own.
+	gap = "\u200B"
+)
+
+// terminalSequence matches the escape sequences of terminals: control
+// sequences, operating system commands and two-character escapes (ECMA-48).
+var terminalSequence = regexp.MustCompile(
+	"(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" + "|" +
+		"(?:\x1b\\]|\u009d)[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)" + "|" +
+		"\x1b[ -/]*[0-~]")
+
+// Plain makes outside text harmless on a terminal: one line of bounded length
+// without escape sequences. White space becomes single spaces. A control
+// character, or an invisible one such as those that change the direction of
+// writing, becomes U+FFFD.
+func Plain(s string) string {
+	// The text may be of any length; what lies far beyond the cut is not
+	// looked at.
+	end := 2 * maxOutside * utf8.UTFMax
+	cut := len(s) > end
+	s = s[:min(len(s), end)]
+	s = strings.ToValidUTF8(s, replacement)
+	if strings.ContainsAny(s, "\x1b\u009b\u009d") {
+		s = terminalSequence.ReplaceAllString(s, "")
+	}
+	s = strings.Map(visible, strings.Join(strings.Fields(s), " "))
+	if cut || utf8.RuneCountInString(s) > maxOutside {
+		s = strings.TrimRight(firstRunes(s, maxOutside-1), " ") + "…"
+	}
+	return s
+}
+
+func firstRunes(s string, n int) string {
+	runes := []rune(s)
+	return string(runes[:min(len(runes), n)])
+}
+
+// visible keeps what a reader can see. Unicode's category Cf holds the
+// bidirectional controls, zero-width characters and tags; Co is private use.
+func visible(r rune) rune {
+	if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) {
+		return utf8.RuneError
+	}
+	return r
+}
+
+// address matches what GitHub turns into a link by itself, up to white space or
+// a quotation mark.
+var address = regexp.MustCompile(`(?i)\b(?:[a-z][a-z0-9+.-]*://|www\.)[^\s<>"'` + "`" + `]+`)
+
+// Inert makes outside text harmless in Markdown as GitHub renders it and in
+// HTML: it stays the text it is, on one line, and becomes neither markup nor a
+// mention, a reference, a closing keyword or a link. An address is shown as
+// code, since a link to an issue leaves a trace there and a link from a
+// stranger invites a click.
+//
+// The result may stand in a paragraph, a list item or a table cell, but not in
+// an HTML attribute.
+func Inert(s string) string {
+	s = unlisted(unclosing(Plain(s)))
+	var b strings.Builder
+	written := 0
+	for _, at := range address.FindAllStringIndex(s, -1) {
+		end := at[0] + len(strings.TrimRight(s[at[0]:at[1]], ".,;:!?)"))
+		b.WriteString(entities(unlinked(s[written:at[0]])))
+		b.WriteString(Code(s[at[0]:end]))
+		written = end
+	}
+	b.WriteString(entities(unlinked(s[written:])))
+	return b.String()
+}
+
+// Code returns outside text as inline code in Markdown, where GitHub looks for
+// neither mentions nor references. It is empty for an empty text. It may stand
+// where Inert may; where Markdown is not parsed, codeElement serves.
+func Code(s string) string {
+	s = Plain(s)
+	if s == "" || notSpan.MatchString(s) {
+		return codeElement(s)
+	}
+	return "`" + s + "`"
+}
+
+// notSpan matches what cannot stand between two backticks: a backtick, a bar,
+// which would end a table cell, and what looks like a tag or a comment to a
+// program that searches the source, as we do for our own marker.
+var notSpan = regexp.MustCompile("[`|]|<[!/?a-zA-Z]")
+
+// codeElement returns outside text as a code element of HTML. Its content is
+// Inert too, since Markdown is parsed within it.
+func codeElement(s string) string {
+	s = Plain(s)
+	if s == "" {
+		return ""
+	}
+	return "<code>" + entities(unlinked(unclosing(s))) + "</code>"
+}
+
+// safeURL matches an address that can stand in a link of Markdown as it is.
+var safeURL = regexp.MustCompile(`^https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._/-]*)?$`)
+
+// link returns a link to an address that GitHub itself gave us, else the text
+// and the address as code. The text is ours.
+func link(text, url string) string {
+	if safeURL.MatchString(url) {
+		return "[" + text + "](" + url + ")"
+	}
+	return strings.TrimSpace(text + " " + Code(url))
+}
+
+// closing matches a word with which GitHub closes an issue, before what may be
+// a reference to one.
+var closing = regexp.MustCompile(`(?i)\b(close[sd]?|fix|fixe[sd]|resolve[sd]?)(:?\s+)(\S*#|GH-|\S*://|www\.)`)
+
+// unclosing breaks closing keywords.
+func unclosing(s string) string {
+	return closing.ReplaceAllStringFunc(s, func(match string) string {
+		return match[:1] + gap + match[1:]
+	})
+}
+
+// reference matches the beginnings of mentions (@name, @org/team), of
+// references to issues (#1, owner/repo#1, GH-1) and to commits (name@hash), and
+// of addresses.
+var reference = regexp.MustCompile(`(?i)@|#|\bGH-|://|\bwww\.`)
+
+// unlinked keeps GitHub from turning a part of the text into a link.
+func unlinked(s string) string { return reference.ReplaceAllString(s, "${0}"+gap) }
+
+// listed matches what may begin a list item, a rule or the underline of a
+// heading.
+var listed = regexp.MustCompile(`^(?:[-+=]|\d+[.)](?: |$))`)
+
+// unlisted keeps text at the beginning of a list item or a line from being
+// another block.
+func unlisted(s string) string {
+	if listed.MatchString(s) {
+		return gap + s
+	}
+	return s
+}
+
+// entities writes every character that Markdown or HTML gives a meaning as a
+// character reference. A reference is never markup, and unlike an escape by
+// backslash it is the same in a table cell and inside an HTML element.
+var entities = func() func(string) string {
+	pairs := []string{gap, "&#8203;", "&", "&amp;", "<", "&lt;", ">", "&gt;"}
+	for _, c := range "\\`*_[]|~$\"'" {
+		pairs = append(pairs, string(c), fmt.Sprintf("&#%d;", c))
+	}
+	return strings.NewReplacer(pairs...).Replace
+}()

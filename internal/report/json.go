@@ -1,0 +1,398 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// formatVersion is that of the JSON output. Keys may be added under it; what is
+// there keeps its name and meaning.
+const formatVersion = 1
+
+// JSON writes the report for programs. Arrays are never null; what is not
+// there is null or, for a text, empty. Outside text is as it was, but
+// characters that a terminal would act on are escaped. The error is the
+// writer's.
+func JSON(w io.Writer, r Report) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(document(r)); err != nil {
+		panic("report: a report cannot be encoded: " + err.Error())
+	}
+	_, err := io.WriteString(w, escaped(b.String()))
+	return err
+}
+
+// escaped writes invisible characters as JSON escapes. encoding/json does so
+// below U+0020 only. Outside strings its output has none but newlines.
+func escaped(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r > unicode.MaxASCII && visible(r) != r && r > 0xFFFF:
+			high, low := 0xD800+(r-0x10000)>>10, 0xDC00+(r-0x10000)&0x3FF
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		case r >= 0x7F && visible(r) != r:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func document(r Report) any {
+	errors, warnings := problemsJSON(r.Diagnostics)
+	if r.Verb == VerbDiff {
+		return diffDocument(r, errors, warnings)
+	}
+	doc := runJSON{FormatVersion: formatVersion, Modules: []any{}, Errors: errors, Warnings: warnings, Stats: statsJSON(r.Stats)}
+	for _, m := range r.Modules {
+		if m.Scan != nil {
+			doc.Modules = append(doc.Modules, scanModule(m))
+		} else {
+			doc.Modules = append(doc.Modules, planModule(m))
+		}
+	}
+	if r.Verb == VerbPR {
+		pulls := list(r.PullRequests, pullJSON)
+		doc.PullRequests = &pulls
+	}
+	return doc
+}
+
+type runJSON struct {
+	FormatVersion int                `json:"format_version"`
+	Modules       []any              `json:"modules"`
+	PullRequests  *[]pullRequestJSON `json:"pull_requests,omitempty"`
+	Errors        []problemJSON      `json:"errors"`
+	Warnings      []problemJSON      `json:"warnings"`
+	Stats         stats              `json:"stats"`
+}
+
+type diffJSON struct {
+	FormatVersion int           `json:"format_version"`
+	Changes       []changeJSON  `json:"changes"`
+	Errors        []problemJSON `json:"errors"`
+	Warnings      []problemJSON `json:"warnings"`
+}
+
+func diffDocument(r Report, errors, warnings []problemJSON) diffJSON {
+	doc := diffJSON{FormatVersion: formatVersion, Changes: []changeJSON{}, Errors: errors, Warnings: warnings}
+	for _, m := range r.Modules {
+		doc.Changes = append(doc.Changes, list(m.Changes, changeOf)...)
+		errors, warnings := problemsJSON(m.Diagnostics)
+		doc.Errors, doc.Warnings = append(doc.Errors, errors...), append(doc.Warnings, warnings...)
+	}
+	return doc
+}
+
+type stats struct {
+	Requests  int64 `json:"requests"`
+	Bytes     int64 `json:"bytes"`
+	Packages  int64 `json:"packages"`
+	Cached    int64 `json:"cached"`
+	PeakBytes int64 `json:"peak_bytes"`
+}
+
+func statsJSON(s Stats) stats { return stats(s) }
+
+type problemJSON struct {
+	Code     provider.Code `json:"code"`
+	Message  string        `json:"message"`
+	File     string        `json:"file,omitempty"`
+	Line     int           `json:"line,omitempty"`
+	Provider string        `json:"provider,omitempty"`
+	Host     string        `json:"host,omitempty"`
+	Hint     string        `json:"hint,omitempty"`
+}
+
+// problemsJSON splits diagnostics into failures and warnings.
+func problemsJSON(diagnostics []provider.Diagnostic) (errors, warnings []problemJSON) {
+	errors, warnings = []problemJSON{}, []problemJSON{}
+	for _, d := range diagnostics {
+		p := problemJSON{
+			Code: d.Code, Message: d.Message, File: d.File, Line: d.Line,
+			Provider: d.Addr.String(), Host: hostText(d), Hint: d.Hint,
+		}
+		if d.Severity == provider.SeverityWarning {
+			warnings = append(warnings, p)
+			continue
+		}
+		errors = append(errors, p)
+	}
+	return errors, warnings
+}
+
+func hostText(d provider.Diagnostic) string {
+	if d.Host == "" {
+		return ""
+	}
+	return d.Host.ForDisplay()
+}
+
+type scanJSON struct {
+	Dir          string            `json:"dir"`
+	Tool         provider.ToolName `json:"tool"`
+	ToolVersion  string            `json:"tool_version"`
+	Lock         *lockJSON         `json:"lock"`
+	Requirements []requirementJSON `json:"requirements"`
+	Unread       []unreadJSON      `json:"unread"`
+	Errors       []problemJSON     `json:"errors"`
+	Warnings     []problemJSON     `json:"warnings"`
+}
+
+type lockJSON struct {
+	Path      string      `json:"path"`
+	Providers []entryJSON `json:"providers"`
+}
+
+type entryJSON struct {
+	Provider    string          `json:"provider"`
+	Version     string          `json:"version"`
+	Constraints string          `json:"constraints"`
+	Hashes      []provider.Hash `json:"hashes"`
+}
+
+type requirementJSON struct {
+	Provider    string     `json:"provider"`
+	Constraints string     `json:"constraints"`
+	Terms       []termJSON `json:"terms"`
+}
+
+type termJSON struct {
+	Text   string `json:"text"`
+	Module string `json:"module"`
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+}
+
+type unreadJSON struct {
+	Module string `json:"module"`
+	Source string `json:"source"`
+	Reason string `json:"reason"`
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+}
+
+func scanModule(m Module) scanJSON {
+	errors, warnings := problemsJSON(m.Diagnostics)
+	return scanJSON{
+		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(), Lock: lockOf(m),
+		Requirements: list(m.Scan.Requirements, requirementOf), Unread: list(m.Unread, unreadOf),
+		Errors: errors, Warnings: warnings,
+	}
+}
+
+func lockOf(m Module) *lockJSON {
+	if m.Scan.Lock == nil {
+		return nil
+	}
+	return &lockJSON{Path: m.LockPath, Providers: list(m.Scan.Lock.Locks, entryOf)}
+}
+
+func entryOf(l lockfile.Lock) entryJSON {
+	return entryJSON{
+		Provider: l.Addr.String(), Version: l.Version.String(), Constraints: l.Constraints.String(),
+		Hashes: append([]provider.Hash{}, l.Hashes...),
+	}
+}
+
+func requirementOf(q scan.Requirement) requirementJSON {
+	return requirementJSON{
+		Provider: q.Addr.String(), Constraints: q.Constraints().String(), Terms: list(q.Terms, termOf),
+	}
+}
+
+func termOf(t scan.Term) termJSON {
+	return termJSON{Text: termText(t), Module: t.Module, File: t.File, Line: t.Line}
+}
+
+// termText is empty for a place that needs a provider in any version.
+func termText(t scan.Term) string {
+	if t.Constraint.Op == 0 {
+		return ""
+	}
+	return t.Constraint.String()
+}
+
+func unreadOf(u scan.Unread) unreadJSON {
+	return unreadJSON{Module: u.Module, Source: u.Source, Reason: u.Reason, File: u.File, Line: u.Line}
+}
+
+type planJSON struct {
+	Dir         string            `json:"dir"`
+	Tool        provider.ToolName `json:"tool"`
+	ToolVersion string            `json:"tool_version"`
+	Pending     bool              `json:"pending"`
+	Written     bool              `json:"written"`
+	Changes     []changeJSON      `json:"changes"`
+	Held        []moduleHeldJSON  `json:"held"`
+	Missing     []missingJSON     `json:"missing_platforms"`
+	Unread      []unreadJSON      `json:"unread"`
+	Errors      []problemJSON     `json:"errors"`
+	Warnings    []problemJSON     `json:"warnings"`
+}
+
+type changeJSON struct {
+	Provider       string              `json:"provider"`
+	ProviderFrom   string              `json:"provider_from,omitempty"`
+	Kind           string              `json:"kind"`
+	Bump           provider.Bump       `json:"bump"`
+	From           *string             `json:"from"`
+	To             *string             `json:"to"`
+	Constraints    string              `json:"constraints"`
+	ConstraintFrom string              `json:"constraints_from"`
+	Platforms      []provider.Platform `json:"platforms"`
+	Completed      []provider.Platform `json:"completed_platforms"`
+	HashesAdded    []provider.Hash     `json:"hashes_added"`
+	HashesRemoved  []provider.Hash     `json:"hashes_removed"`
+	Signer         *signerJSON         `json:"signer"`
+	Held           []heldJSON          `json:"held"`
+}
+
+type signerJSON struct {
+	KeyID string `json:"key_id"`
+	Label string `json:"label"`
+}
+
+type heldJSON struct {
+	Version    string         `json:"version"`
+	Reason     upgrade.Reason `json:"reason"`
+	Constraint string         `json:"constraint"`
+	Module     string         `json:"module"`
+	File       string         `json:"file"`
+	Line       int            `json:"line"`
+}
+
+// moduleHeldJSON names the provider and the version at which it is held, since
+// it stands outside a change.
+type moduleHeldJSON struct {
+	Provider string `json:"provider"`
+	At       string `json:"at"`
+	heldJSON
+}
+
+type missingJSON struct {
+	Provider  string              `json:"provider"`
+	Version   string              `json:"version"`
+	Platforms []provider.Platform `json:"platforms"`
+}
+
+func planModule(m Module) planJSON {
+	errors, warnings := problemsJSON(m.Diagnostics)
+	return planJSON{
+		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(),
+		Pending: m.Pending, Written: m.Written,
+		Changes: list(m.Changes, changeOf), Held: heldOf(m), Missing: missingOf(m), Unread: list(m.Unread, unreadOf),
+		Errors: errors, Warnings: append(warnings, registryWarnings(m)...),
+	}
+}
+
+func changeOf(c Change) changeJSON {
+	return changeJSON{
+		Provider: c.Addr.String(), ProviderFrom: c.AddrFrom.String(), Kind: string(c.Kind), Bump: c.Bump,
+		From: versionOf(c.From), To: versionOf(c.To),
+		Constraints: c.ConstraintsTo.String(), ConstraintFrom: c.ConstraintsFrom.String(),
+		Platforms: append([]provider.Platform{}, c.Coverage...), Completed: append([]provider.Platform{}, c.Platforms...),
+		HashesAdded: append([]provider.Hash{}, c.HashesAdded...), HashesRemoved: append([]provider.Hash{}, c.HashesRemoved...),
+		Signer: signerOf(c.Signer), Held: list(c.Held, heldBackOf),
+	}
+}
+
+// versionOf is nil for no version.
+func versionOf(v provider.Version) *string {
+	if v.IsZero() {
+		return nil
+	}
+	text := v.String()
+	return &text
+}
+
+func signerOf(s provider.Signer) *signerJSON {
+	if s == (provider.Signer{}) {
+		return nil
+	}
+	return &signerJSON{KeyID: s.KeyID, Label: s.Label}
+}
+
+func heldBackOf(h upgrade.Held) heldJSON {
+	return heldJSON{
+		Version: h.Version.String(), Reason: h.Reason, Constraint: termText(h.Term),
+		Module: h.Term.Module, File: h.Term.File, Line: h.Term.Line,
+	}
+}
+
+// heldOf lists every provider of the module that is held back, changed or not.
+func heldOf(m Module) []moduleHeldJSON {
+	held := []moduleHeldJSON{}
+	for _, k := range m.held() {
+		for _, h := range k.Held {
+			held = append(held, moduleHeldJSON{k.Addr.String(), k.Version.String(), heldBackOf(h)})
+		}
+	}
+	return held
+}
+
+func missingOf(m Module) []missingJSON {
+	missing := []missingJSON{}
+	for _, k := range m.facts() {
+		if len(k.Missing) > 0 {
+			missing = append(missing, missingJSON{k.Addr.String(), k.Version.String(), k.Missing})
+		}
+	}
+	return missing
+}
+
+// registryWarnings are what registries tell the users of the module's providers.
+func registryWarnings(m Module) []problemJSON {
+	var warnings []problemJSON
+	for _, k := range m.facts() {
+		for _, text := range k.Warnings {
+			warnings = append(warnings, problemJSON{
+				Code: provider.CodeRegistryWarning, Message: text,
+				Provider: k.Addr.String(), Host: k.Addr.Host.ForDisplay(),
+			})
+		}
+	}
+	return warnings
+}
+
+type pullRequestJSON struct {
+	Operation   string   `json:"operation"`
+	Number      int      `json:"number"`
+	URL         string   `json:"url"`
+	Title       string   `json:"title"`
+	Branch      string   `json:"branch"`
+	Base        string   `json:"base"`
+	HeadSHA     string   `json:"head_sha"`
+	Directories []string `json:"directories"`
+	Reason      string   `json:"reason"`
+}
+
+func pullJSON(p PullRequest) pullRequestJSON {
+	return pullRequestJSON{
+		Operation: p.Operation, Number: p.Number, URL: p.URL, Title: p.Title, Branch: p.Branch, Base: p.Base,
+		HeadSHA: p.HeadSHA, Directories: append([]string{}, p.Directories...), Reason: p.Reason,
+	}
+}
+
+// list applies f to each element; the result is never nil.
+func list[T, U any](in []T, f func(T) U) []U {
+	out := make([]U, len(in))
+	for i, e := range in {
+		out[i] = f(e)
+	}
+	return out
+}

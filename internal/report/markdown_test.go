@@ -1,0 +1,194 @@
+package report_test
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// hostile has a text in every field that holds outside text.
+func hostile(text string) report.Report {
+	term := term("~> 5.0", text, text, 4)
+	held := []upgrade.Held{{Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: term}, {Version: version("6.0.0"), Reason: upgrade.Reason(text)}}
+	facts := report.Facts{
+		Coverage: []provider.Platform{{OS: text, Arch: text}}, Missing: []provider.Platform{{OS: text, Arch: "x"}},
+		Signer: provider.Signer{KeyID: text, Label: text}, Held: held, Warnings: []string{text},
+	}
+	problem := provider.Diagnostic{Code: provider.CodeBadAnswer, Message: text, File: text, Line: 1, Hint: text}
+	m := module(text, upgraded("hashicorp/aws", "5.31.0", "6.0.0-GH-1", provider.Signer{}))
+	m.Changes[0].Facts = facts
+	m.Kept = []report.Kept{{Addr: addr("hashicorp/kept"), Version: version("1.0.0"), Facts: facts}}
+	m.Unread = []scan.Unread{{Module: text, Source: text, Reason: text, File: text, Line: 1}}
+	m.Diagnostics = []provider.Diagnostic{problem}
+	return report.Report{
+		Verb: report.VerbPR, Modules: []report.Module{m}, Diagnostics: []provider.Diagnostic{problem},
+		PullRequests: []report.PullRequest{{Operation: text, Number: 1, URL: text, Title: text, Branch: text, Base: text, Reason: text}},
+		Stats:        report.Stats{Requests: 1},
+	}
+}
+
+// checkPage checks that Markdown has the structure that is meant.
+func checkPage(t *testing.T, markdown string) {
+	t.Helper()
+	page := rendered(t, markdown)
+	if open, closed := strings.Count(page, "<details>"), strings.Count(page, "</details>"); open != closed {
+		t.Errorf("%d details open and %d close:\n%s", open, closed, markdown)
+	}
+	head := strings.Count(page, "<th>")
+	rows := strings.Split(page, "<tr>")[1:]
+	for i, row := range rows {
+		row, _, _ = strings.Cut(row, "</tr>")
+		if n := strings.Count(row, "<th>") + strings.Count(row, "<td>"); n != head {
+			t.Errorf("row %d has %d cells, the head has %d: %s", i, n, head, row)
+		}
+	}
+	if source := regexp.MustCompile(`(?m)^\| `).FindAllString(markdown, -1); len(source) > 0 && len(source) != len(rows)+1 {
+		t.Errorf("%d lines of the source are table rows, %d on the page:\n%s", len(source)-1, len(rows), page)
+	}
+}
+
+func TestMarkdownHasTheStructureMeant(t *testing.T) {
+	for name, r := range fixtures(t) {
+		if r.Verb == report.VerbScan {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			for _, markdown := range []string{report.Markdown(r), report.Body(r), report.Summary(r)} {
+				checkPage(t, markdown)
+				// Within a collapsed block Markdown is parsed, not shown.
+				if page := rendered(t, markdown); strings.Contains(page, "- `") || strings.Contains(prose(page), "**") {
+					t.Errorf("Markdown is shown as text:\n%s", page)
+				}
+			}
+		})
+	}
+}
+
+func TestReportsAreInert(t *testing.T) {
+	for _, tt := range threats {
+		t.Run(tt.name, func(t *testing.T) {
+			r := hostile(tt.text)
+			for name, markdown := range map[string]string{"Markdown": report.Markdown(r), "Body": report.Body(r), "Summary": report.Summary(r)} {
+				page := rendered(t, markdown)
+				checkPage(t, markdown)
+				checkProse(t, page)
+				checkSource(t, markdown)
+				// What is ours is taken away; nothing else may be markup.
+				rest := regexp.MustCompile(`<a href="https://github.com/relock-dev/relock">|</?(strong|h2|h3|hr|table|details|summary)>`).ReplaceAllString(page, "")
+				if got := foreign.FindString(rest); got != "" {
+					t.Errorf("%s becomes %s:\n%s", name, got, page)
+				}
+			}
+			shown := text(t, r, report.TextOptions{Width: 80, Verbose: true})
+			checkSource(t, strings.ReplaceAll(shown, "<", ""))
+			checkSource(t, strings.ReplaceAll(jsonText(t, r), "<", ""))
+		})
+	}
+}
+
+func TestBodyNamesOddDirectoriesNotInACommand(t *testing.T) {
+	for _, dir := range []string{"a b", "$(reboot)", "-rf", "a;b", "`id`", "a'b", "a\nb"} {
+		body := report.Body(report.Report{Verb: report.VerbPR, Modules: []report.Module{module(dir, change(diff.Added, "hashicorp/aws", "", "5.0.0"))}})
+		if !strings.Contains(body, "```sh\nrelock upgrade\n```") {
+			t.Errorf("with a directory %q the command is\n%s", dir, body[strings.LastIndex(body, "```sh"):])
+		}
+	}
+}
+
+// large is a monorepo in which no two root modules are alike.
+func large(modules, providers int) report.Report {
+	r := report.Report{Verb: report.VerbPR}
+	pool := hashes("x", modules)
+	for i := range modules {
+		m := module(fmt.Sprintf("teams/team-%03d/environments/production", i))
+		for j := range providers {
+			c := change(diff.Upgraded, fmt.Sprintf("hashicorp/provider%d", j), "5.31.0", fmt.Sprintf("5.%d.0", 32+j))
+			c.Coverage, c.Signer = []provider.Platform{mac, linux}, hashicorp
+			c.HashesAdded = pool[:i+1]
+			m.Changes = append(m.Changes, c)
+		}
+		m.Pending = true
+		r.Modules = append(r.Modules, m)
+	}
+	return r
+}
+
+func TestBodyOfAMonorepoKeepsWhatMatters(t *testing.T) {
+	r := large(60, 25)
+	r.Modules[59].Changes[24] = upgraded("hashicorp/provider24", "5.31.0", "6.0.0", nobody)
+	r.Modules[59].Changes[24].Held = []upgrade.Held{heldByVPC}
+	body := report.Body(r)
+	if len(body) > 60_000 {
+		t.Errorf("the body has %d bytes", len(body))
+	}
+	checkPage(t, body)
+	if rows := strings.Count(body, "\n| `"); rows != 26 {
+		t.Errorf("the table has %d rows, want all 26", rows)
+	}
+	for _, want := range []string{
+		"- **Major upgrade** in `teams/team-059/environments/production`: `hashicorp/provider24` 5.31.0 → 6.0.0\n",
+		"- **Signer** in `teams/team-059/environments/production`",
+		"### Held back\n\n- `hashicorp/provider24` at 6.0.0 by `~> 5.0`",
+		"more root modules are not shown, to stay within GitHub's limit. The step summary of the run lists them.\n",
+		"```sh\nrelock upgrade\n```",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the body lacks %q", want)
+		}
+	}
+	if strings.Contains(report.Summary(r), "not shown") {
+		t.Error("the step summary is cut, though it has room")
+	}
+}
+
+func TestCutsAreWholeAndCounted(t *testing.T) {
+	more := regexp.MustCompile(`(?m)^(\d+) more (change|item|root module)s? (?:is|are) not shown`)
+	for _, size := range [][2]int{{3, 2000}, {400, 3}, {1, 1000}} {
+		r := large(size[0], size[1])
+		for i := range 500 {
+			r.Diagnostics = append(r.Diagnostics, provider.Diagnostic{Message: fmt.Sprintf("problem %03d %s", i, strings.Repeat("x", 200))})
+		}
+		body := report.Body(r)
+		if len(body) > 60_000 {
+			t.Errorf("%v: the body has %d bytes", size, len(body))
+		}
+		checkPage(t, body)
+		cut := map[string]int{}
+		for _, m := range more.FindAllStringSubmatch(body, -1) {
+			cut[m[2]], _ = strconv.Atoi(m[1])
+		}
+		shown := map[string]int{
+			"item": strings.Count(body, "\n- **Failed**"), "change": strings.Count(body, "\n| `"),
+			"root module": strings.Count(body, "<details>"),
+		}
+		want := map[string]int{"item": 500, "change": size[1], "root module": size[0]}
+		for what, n := range want {
+			if shown[what]+cut[what] != n {
+				t.Errorf("%v: %d of %s shown and %d said to be cut, want %d together", size, shown[what], what, cut[what], n)
+			}
+		}
+		if cut["item"] == 0 || shown["item"] < 100 {
+			t.Errorf("%v: %d items are shown, want most of the room for them", size, shown["item"])
+		}
+		if !strings.HasSuffix(body, "```\n") {
+			t.Errorf("%v: the end of the body is cut", size)
+		}
+	}
+}
+
+func TestSummaryStaysWithinItsLimit(t *testing.T) {
+	r := large(200, 50)
+	summary := report.Summary(r)
+	if whole := report.Markdown(r); len(summary) > 1<<20 || len(whole) < 1<<20 {
+		t.Errorf("the step summary has %d of %d bytes, want it cut below 1 MiB", len(summary), len(whole))
+	}
+	checkPage(t, summary)
+}

@@ -1,0 +1,278 @@
+// Package report holds the result of a run as one value and renders it for
+// people and programs: Text for a terminal, Body, Summary and Markdown for
+// GitHub, JSON for what comes next in a pipeline.
+//
+// A report is built from what the other packages return (FromScan, FromPlan)
+// and knows nothing of where it will be shown. It is also the one place that
+// makes outside text harmless: names of directories, module sources, version
+// constraints, messages of registries and errors are written by strangers, and
+// every renderer passes them through Plain, Inert or Code. Rendering is
+// deterministic: the same report gives the same bytes.
+package report
+
+import (
+	"slices"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// The verbs whose reports differ in more than their numbers.
+const (
+	VerbScan    = "scan"
+	VerbUpgrade = "upgrade"
+	VerbLock    = "lock"
+	VerbCheck   = "check"
+	VerbDiff    = "diff"
+	VerbPR      = "pr"
+)
+
+// Report is the result of one run.
+type Report struct {
+	// Verb is the verb that ran, as on the command line.
+	Verb string
+	// Modules are the root modules of the run, or the compared lock files of a
+	// diff, in the order in which they are to be shown.
+	Modules []Module
+	// Diagnostics are the problems that belong to no module.
+	Diagnostics []provider.Diagnostic
+	// PullRequests is what happened to pull requests, for the verb pr.
+	PullRequests []PullRequest
+	// DryRun is true if the run wrote nothing because it was told so.
+	DryRun bool
+	Stats  Stats
+}
+
+// Module is the result for one root module.
+type Module struct {
+	// Dir and LockPath are slash-separated and as people are to see them.
+	Dir      string
+	LockPath string
+	Tool     provider.Tool
+	// Scan is what the root module requires; only the verb scan fills it.
+	Scan *scan.Module
+	// Changes are those of the lock file's entries, sorted by address.
+	Changes []Change
+	// Kept are providers whose entry does not change but of which there is
+	// something to say, sorted by address.
+	Kept []Kept
+	// Pending is true if the lock file differs from what it should be, and
+	// Written if it has been replaced by that.
+	Pending, Written bool
+	// Unread are module calls that could not be followed.
+	Unread []scan.Unread
+	// Diagnostics are the problems of this root module.
+	Diagnostics []provider.Diagnostic
+}
+
+// Facts is what a run learned of a provider besides the change of its entry.
+type Facts struct {
+	// Coverage are the platforms that the entry covers, as far as known.
+	Coverage []provider.Platform
+	// Missing are platforms that were wanted but that the release does not serve.
+	Missing []provider.Platform
+	Signer  provider.Signer
+	// Held says why a newer release was not taken, newest first.
+	Held []upgrade.Held
+	// Warnings are the registry's words about the provider.
+	Warnings []string
+}
+
+// Change is the change of one provider's entry and what else is known of it.
+type Change struct {
+	diff.Change
+	Facts
+}
+
+// Kept is a provider that stays as it is.
+type Kept struct {
+	Addr    provider.Addr
+	Version provider.Version
+	Facts
+}
+
+// PullRequest is what happened to one pull request.
+type PullRequest struct {
+	// Operation is created, updated, closed or none.
+	Operation   string
+	Number      int // 0 if there is none, as in a dry run
+	URL         string
+	Title       string
+	Branch      string
+	Base        string
+	HeadSHA     string
+	Directories []string // of the root modules that it changes
+	Reason      string   // one sentence: why it was closed or nothing was done
+}
+
+// Stats is what a run cost.
+type Stats struct {
+	Requests  int64 // over the network
+	Bytes     int64 // received
+	Packages  int64 // distinct provider packages downloaded
+	Cached    int64 // packages whose hashes were known without a download
+	PeakBytes int64 // memory obtained from the system
+}
+
+// FromScan makes the report of a root module as it was found.
+func FromScan(m scan.Module) Module {
+	return Module{
+		Dir: m.Dir, LockPath: lockPath(m), Tool: m.Tool, Scan: &m,
+		Unread: m.Unread, Diagnostics: m.Diagnostics,
+	}
+}
+
+func lockPath(m scan.Module) string {
+	if m.Lock == nil {
+		return ""
+	}
+	return m.Lock.Path
+}
+
+// FromPlan makes the report of a root module's plan. The changes are those from
+// r.Old to r.New. A plan without a file changes nothing, whatever they say.
+func FromPlan(r upgrade.Result, changes []diff.Change) Module {
+	m := Module{
+		Dir: r.Module.Dir, LockPath: lockPath(r.Module), Tool: r.Module.Tool,
+		Pending: r.File != nil, Unread: r.Module.Unread,
+		Diagnostics: withFailures(r.Diagnostics, r.Selections),
+	}
+	facts := map[provider.Addr]Facts{}
+	for _, s := range r.Selections {
+		facts[s.Requirement.Addr] = factsOf(s)
+	}
+	if m.Pending {
+		for _, c := range changes {
+			m.Changes = append(m.Changes, Change{Change: c, Facts: facts[c.Addr]})
+			delete(facts, c.Addr)
+		}
+	}
+	for _, s := range r.Selections {
+		f, unchanged := facts[s.Requirement.Addr]
+		if unchanged && s.Err == nil && len(f.Held)+len(f.Missing)+len(f.Warnings) > 0 {
+			m.Kept = append(m.Kept, Kept{Addr: s.Requirement.Addr, Version: s.To, Facts: f})
+		}
+	}
+	return m
+}
+
+func factsOf(s upgrade.Selection) Facts {
+	return Facts{Coverage: s.Platforms, Missing: s.Missing, Signer: s.Signer, Held: s.Held, Warnings: s.Warnings}
+}
+
+// withFailures adds the failures of selections that the diagnostics lack.
+func withFailures(diagnostics []provider.Diagnostic, selections []upgrade.Selection) []provider.Diagnostic {
+	all := slices.Clone(diagnostics)
+	for _, s := range selections {
+		if s.Err == nil {
+			continue
+		}
+		d := provider.Diagnose(s.Err)
+		if d.Addr == (provider.Addr{}) {
+			d.Addr = s.Requirement.Addr
+		}
+		known := slices.ContainsFunc(all, func(e provider.Diagnostic) bool {
+			return e.Code == d.Code && e.Addr == d.Addr && e.Message == d.Message
+		})
+		if !known {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// Shown returns a copy of the module in which every path of the scanned file
+// tree is replaced by what show makes of it, such as the path relative to the
+// working directory.
+func (m Module) Shown(show func(path string) string) Module {
+	m.Dir = show(m.Dir)
+	if m.LockPath != "" {
+		m.LockPath = show(m.LockPath)
+	}
+	if m.Scan != nil {
+		m.Scan = shownScan(*m.Scan, show)
+	}
+	m.Changes = mapped(m.Changes, func(c Change) Change {
+		c.Held = shownHeld(c.Held, show)
+		return c
+	})
+	m.Kept = mapped(m.Kept, func(k Kept) Kept {
+		k.Held = shownHeld(k.Held, show)
+		return k
+	})
+	m.Unread = shownUnread(m.Unread, show)
+	m.Diagnostics = Shown(m.Diagnostics, show)
+	return m
+}
+
+// Shown returns a copy of diagnostics with every path replaced likewise.
+func Shown(diagnostics []provider.Diagnostic, show func(path string) string) []provider.Diagnostic {
+	return mapped(diagnostics, func(d provider.Diagnostic) provider.Diagnostic {
+		if d.File != "" {
+			d.File = show(d.File)
+		}
+		return d
+	})
+}
+
+func shownScan(m scan.Module, show func(string) string) *scan.Module {
+	m.Dir = show(m.Dir)
+	m.Requirements = mapped(m.Requirements, func(r scan.Requirement) scan.Requirement {
+		r.Terms = mapped(r.Terms, func(t scan.Term) scan.Term {
+			t.File = show(t.File)
+			return t
+		})
+		return r
+	})
+	m.Unread = shownUnread(m.Unread, show)
+	m.Diagnostics = Shown(m.Diagnostics, show)
+	return &m
+}
+
+func shownHeld(held []upgrade.Held, show func(string) string) []upgrade.Held {
+	return mapped(held, func(h upgrade.Held) upgrade.Held {
+		if h.Term.File != "" {
+			h.Term.File = show(h.Term.File)
+		}
+		return h
+	})
+}
+
+func shownUnread(unread []scan.Unread, show func(string) string) []scan.Unread {
+	return mapped(unread, func(u scan.Unread) scan.Unread {
+		if u.File != "" {
+			u.File = show(u.File)
+		}
+		return u
+	})
+}
+
+// mapped applies f to each element of a copy.
+func mapped[T any](list []T, f func(T) T) []T {
+	out := slices.Clone(list)
+	for i, e := range out {
+		out[i] = f(e)
+	}
+	return out
+}
+
+// Failed reports whether any part of the run failed.
+func (r Report) Failed() bool {
+	return failed(r.Diagnostics) || slices.ContainsFunc(r.Modules, Module.Failed)
+}
+
+// Pending reports whether any lock file differs from what it should be.
+func (r Report) Pending() bool {
+	return slices.ContainsFunc(r.Modules, func(m Module) bool { return m.Pending })
+}
+
+// Failed reports whether the root module failed, wholly or in part.
+func (m Module) Failed() bool { return failed(m.Diagnostics) }
+
+func failed(diagnostics []provider.Diagnostic) bool {
+	return slices.ContainsFunc(diagnostics, func(d provider.Diagnostic) bool {
+		return d.Severity == provider.SeverityError
+	})
+}

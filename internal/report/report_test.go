@@ -1,0 +1,293 @@
+package report_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// plan has a provider that changes, one that is held, one that needs no word
+// and one that failed.
+func plan() upgrade.Result {
+	selection := func(name, to string) upgrade.Selection {
+		return upgrade.Selection{Requirement: scan.Requirement{Addr: addr(name)}, To: version(to)}
+	}
+	changed, heldBack, quiet, broken := selection("hashicorp/aws", "5.34.0"), selection("hashicorp/held", "1.0.0"), selection("hashicorp/quiet", "1.0.0"), selection("hashicorp/broken", "")
+	changed.Platforms, changed.Signer = []provider.Platform{linux}, hashicorp
+	heldBack.Held = []upgrade.Held{heldByVPC}
+	broken.Err = &provider.Error{Code: provider.CodeUnreachable, Host: "example.com", Message: "no answer", Hint: "try again"}
+	return upgrade.Result{
+		Module:     scan.Module{Dir: "envs/prod", Tool: terraform},
+		Selections: []upgrade.Selection{changed, broken, heldBack, quiet},
+		File:       []byte("new"),
+	}
+}
+
+func TestFromPlanJoinsChangesAndFacts(t *testing.T) {
+	c := diff.Change{Addr: addr("hashicorp/aws"), Kind: diff.Upgraded, From: version("5.31.0"), To: version("5.34.0")}
+	got := report.FromPlan(plan(), []diff.Change{c})
+	want := report.Module{
+		Dir: "envs/prod", Tool: terraform, Pending: true,
+		Changes:     []report.Change{{Change: c, Facts: report.Facts{Coverage: []provider.Platform{linux}, Signer: hashicorp}}},
+		Kept:        []report.Kept{{Addr: addr("hashicorp/held"), Version: version("1.0.0"), Facts: report.Facts{Held: []upgrade.Held{heldByVPC}}}},
+		Diagnostics: []provider.Diagnostic{{Code: provider.CodeUnreachable, Host: "example.com", Addr: addr("hashicorp/broken"), Message: "no answer", Hint: "try again"}},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(provider.Constraints{})); diff != "" {
+		t.Errorf("FromPlan (-want +got):\n%s", diff)
+	}
+}
+
+func TestFromPlanSaysAFailureOnce(t *testing.T) {
+	r := plan()
+	d := provider.Diagnose(r.Selections[1].Err)
+	d.Addr = addr("hashicorp/broken")
+	r.Diagnostics = []provider.Diagnostic{d}
+	if got := report.FromPlan(r, nil).Diagnostics; len(got) != 1 {
+		t.Errorf("diagnostics = %v, want one", got)
+	}
+}
+
+func TestFromPlanWithoutAFileChangesNothing(t *testing.T) {
+	r := plan()
+	r.File = nil
+	got := report.FromPlan(r, []diff.Change{{Addr: addr("hashicorp/aws"), Kind: diff.Upgraded}})
+	if got.Pending || len(got.Changes) > 0 {
+		t.Errorf("pending %t with changes %v, want none", got.Pending, got.Changes)
+	}
+}
+
+func TestShownReplacesEveryPathInACopy(t *testing.T) {
+	show := func(path string) string { return "repo/" + path }
+	m := hostile("path").Modules[0]
+	m.Scan = &scan.Module{
+		Dir: "path", Requirements: []scan.Requirement{{Addr: addr("hashicorp/aws"), Terms: []scan.Term{{File: "path"}}}},
+		Unread: []scan.Unread{{File: "path"}}, Diagnostics: []provider.Diagnostic{{File: "path"}, {}},
+	}
+	shown := m.Shown(show)
+	paths := func(m report.Module) []string {
+		return []string{
+			m.Dir, m.Scan.Dir, m.Scan.Requirements[0].Terms[0].File, m.Scan.Unread[0].File, m.Scan.Diagnostics[0].File,
+			m.Changes[0].Held[0].Term.File, m.Kept[0].Held[0].Term.File, m.Unread[0].File, m.Diagnostics[0].File,
+		}
+	}
+	for i, path := range paths(shown) {
+		if path != "repo/path" {
+			t.Errorf("path %d is shown as %q", i, path)
+		}
+	}
+	if shown.LockPath != "repo/path/.terraform.lock.hcl" || shown.Scan.Diagnostics[1].File != "" {
+		t.Errorf("lock file %q, a diagnostic without a file %q", shown.LockPath, shown.Scan.Diagnostics[1].File)
+	}
+	for i, path := range paths(m) {
+		if path != "path" {
+			t.Errorf("path %d of the original became %q", i, path)
+		}
+	}
+}
+
+func TestFailedAndPending(t *testing.T) {
+	warning := provider.Diagnostic{Severity: provider.SeverityWarning}
+	tests := []struct {
+		name            string
+		r               report.Report
+		failed, pending bool
+	}{
+		{"nothing", report.Report{}, false, false},
+		{"warnings", report.Report{Diagnostics: []provider.Diagnostic{warning}, Modules: []report.Module{{Diagnostics: []provider.Diagnostic{warning}}}}, false, false},
+		{"error of the run", report.Report{Diagnostics: []provider.Diagnostic{warning, {}}}, true, false},
+		{"error of a module", report.Report{Modules: []report.Module{{}, {Diagnostics: []provider.Diagnostic{{}}}}}, true, false},
+		{"pending", report.Report{Modules: []report.Module{{}, {Pending: true}}}, false, true},
+	}
+	for _, tt := range tests {
+		if failed, pending := tt.r.Failed(), tt.r.Pending(); failed != tt.failed || pending != tt.pending {
+			t.Errorf("%s: failed %t, pending %t, want %t, %t", tt.name, failed, pending, tt.failed, tt.pending)
+		}
+	}
+}
+
+// broken is a writer that fails.
+type broken struct{}
+
+var errBroken = errors.New("broken pipe")
+
+func (broken) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestWriterErrorsAreReturned(t *testing.T) {
+	r := monorepo()
+	for name, err := range map[string]error{
+		"Text": report.Text(broken{}, r, report.TextOptions{}),
+		"JSON": report.JSON(broken{}, r),
+	} {
+		if !errors.Is(err, errBroken) {
+			t.Errorf("%s returns %v, want the writer's error", name, err)
+		}
+	}
+}
+
+func TestTextFitsItsWidth(t *testing.T) {
+	for name, r := range fixtures(t) {
+		for _, width := range []int{20, 40, 60, 80, 100, 132} {
+			for line := range strings.Lines(text(t, r, report.TextOptions{Width: width, Verbose: true, Stats: true})) {
+				line = strings.TrimRight(line, "\n")
+				if strings.HasSuffix(line, ")") && !strings.HasPrefix(line, " ") {
+					continue // the title: a directory and a tool
+				}
+				// A word is never broken, so that it can be copied: one that is
+				// long, or stands behind a mere "registry:", may stick out.
+				cut := strings.LastIndex(line, " ") + 1
+				before, word := strings.TrimRight(line[:cut], " "), line[cut:]
+				if utf8.RuneCountInString(line) > width && len(before) > len("  registry:") && len(word) <= 24 {
+					t.Errorf("%s at width %d has a line of %d: %q", name, width, utf8.RuneCountInString(line), line)
+				}
+			}
+		}
+	}
+}
+
+func TestWideCharactersTakeTwoColumns(t *testing.T) {
+	r := report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{module("a")}}
+	r.Modules[0].Diagnostics = []provider.Diagnostic{{Message: "日本語 日本語 日本語 日本語"}}
+	want := "  error: 日本語\n    日本語 日本語\n    日本語\n"
+	if got := text(t, r, report.TextOptions{Width: 20}); !strings.Contains(got, want) {
+		t.Errorf("text = %q, want in it %q", got, want)
+	}
+}
+
+func TestScanNamesTheDecidingTerm(t *testing.T) {
+	tests := []struct {
+		name, want string
+		terms      []string
+	}{
+		{"an upper bound before a lower one", "~> 5.0", []string{">= 5.31.0", "~> 5.0"}},
+		{"the least upper bound", "~> 5.31.0", []string{"~> 5.0", "< 6.0.0", "~> 5.31.0"}},
+		{"an exact version", "5.31.0", []string{"~> 5.0", "= 5.31.0", ">= 1.0.0"}},
+		{"the greatest lower bound", ">= 5.2.0", []string{">= 4.0.0", ">= 5.2.0", "> 5.1.0"}},
+		{"a bound before an exception", ">= 4.0.0", []string{"!= 5.0.0", ">= 4.0.0"}},
+		{"the first of equals", "<= 6.0.0", []string{"<= 6.0.0", "< 6.0.0"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			q := scan.Requirement{Addr: addr("hashicorp/aws")}
+			for i, text := range tt.terms {
+				q.Terms = append(q.Terms, term(text, "", "main.tf", i+1))
+			}
+			r := report.Report{Verb: report.VerbScan, Modules: []report.Module{report.FromScan(scan.Module{Dir: "a", Requirements: []scan.Requirement{q}})}}
+			if got := text(t, r, report.TextOptions{}); !strings.Contains(got, "  "+tt.want+" at main.tf:") {
+				t.Errorf("scan says\n%swant %q at its place", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestHashesInShort(t *testing.T) {
+	tests := []struct {
+		added, removed int
+		want           string
+	}{
+		{4, 0, "4 hashes added"},
+		{1, 0, "1 hash added"},
+		{16, 12, "4 hashes added, 12 replaced"},
+		{3, 3, "3 hashes replaced"},
+		{1, 3, "1 hash replaced, 2 removed"},
+		{0, 2, "2 hashes removed"},
+	}
+	for _, tt := range tests {
+		c := change(diff.Completed, "hashicorp/aws", "5.31.0", "5.31.0")
+		c.HashesAdded, c.HashesRemoved = hashes("a", tt.added), hashes("b", tt.removed)
+		got := text(t, report.Report{Verb: report.VerbLock, Modules: []report.Module{module("a", c)}}, report.TextOptions{})
+		if !strings.Contains(got, "completed  "+tt.want+"\n") {
+			t.Errorf("%d added and %d removed reads\n%swant %q", tt.added, tt.removed, got, tt.want)
+		}
+	}
+}
+
+func TestSignersInTheWordsOfTheTools(t *testing.T) {
+	const key = "34365D9472D7468F"
+	for label, want := range map[string]string{
+		"HashiCorp":   "signed by HashiCorp, key " + key,
+		"partner":     "signed by a HashiCorp partner, key " + key,
+		"self-signed": "self-signed, key " + key,
+		"signed":      "signed, key " + key,
+		"":            "signed, key " + key,
+		"Acme Ltd":    "signed by Acme Ltd, key " + key,
+	} {
+		c := upgraded("hashicorp/aws", "5.31.0", "5.34.0", provider.Signer{KeyID: key, Label: label})
+		got := text(t, report.Report{Verb: report.VerbLock, Modules: []report.Module{module("a", c)}}, report.TextOptions{})
+		if !strings.Contains(got, "; "+want+"\n") {
+			t.Errorf("a signer labelled %q reads\n%swant %q", label, got, want)
+		}
+	}
+}
+
+func TestJSONArraysAreNeverNull(t *testing.T) {
+	reports := fixtures(t)
+	reports["bare"] = report.Report{Verb: report.VerbPR, Modules: []report.Module{{Changes: []report.Change{{}}}}, PullRequests: []report.PullRequest{{}}}
+	reports["bare scan"] = report.Report{Verb: report.VerbScan, Modules: []report.Module{report.FromScan(scan.Module{Requirements: []scan.Requirement{{}}})}}
+	// These are objects or texts that may be absent.
+	nullable := map[string]bool{"lock": true, "signer": true, "from": true, "to": true}
+	for name, r := range reports {
+		var doc any
+		if err := json.NewDecoder(strings.NewReader(jsonText(t, r))).Decode(&doc); err != nil {
+			t.Fatal(err)
+		}
+		eachNull(doc, "", func(key string) {
+			if !nullable[key] {
+				t.Errorf("%s: %s is null", name, key)
+			}
+		})
+		if version := doc.(map[string]any)["format_version"]; version != 1.0 {
+			t.Errorf("%s: format_version = %v, want 1", name, version)
+		}
+	}
+}
+
+func eachNull(v any, key string, found func(key string)) {
+	switch v := v.(type) {
+	case nil:
+		found(key)
+	case []any:
+		for _, e := range v {
+			eachNull(e, key, found)
+		}
+	case map[string]any:
+		for k, e := range v {
+			eachNull(e, k, found)
+		}
+	}
+}
+
+func TestJSONKeepsOutsideTextWhole(t *testing.T) {
+	want := "\x1b[31m \u009b2J \u202E \U000E0041 <b> & é\x7f"
+	var doc struct{ Errors []struct{ Message string } }
+	out := jsonText(t, report.Report{Diagnostics: []provider.Diagnostic{{Message: want}}})
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.Errors[0].Message != want {
+		t.Errorf("message = %q, want %q", doc.Errors[0].Message, want)
+	}
+	checkSource(t, out)
+}
+
+func TestRenderingIsDeterministic(t *testing.T) {
+	all := func() string {
+		r := monorepo()
+		return report.Body(r) + report.Summary(r) + jsonText(t, r) + text(t, r, report.TextOptions{Verbose: true})
+	}
+	want := all()
+	for range 20 {
+		if got := all(); got != want {
+			t.Fatalf("the same report gives other bytes:\n%s", cmp.Diff(want, got))
+		}
+	}
+}

@@ -1,0 +1,366 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// dialect is how the sentences that Text and Markdown share are written: what
+// comes from outside passes text or code, the rest is ours.
+type dialect struct {
+	text, code func(string) string
+	link       func(text, url string) string
+	arrow      string
+	// full are the short names that stand for several providers in this report.
+	full map[string]bool
+}
+
+func terminal(r Report) dialect {
+	return dialect{
+		text:  Plain,
+		code:  func(s string) string { return operator.ReplaceAllString(Plain(s), "$1"+unbroken) },
+		link:  func(text, _ string) string { return text },
+		arrow: "->", full: ambiguous(r),
+	}
+}
+
+func markdown(r Report) dialect {
+	return dialect{text: Inert, code: Code, link: link, arrow: "→", full: ambiguous(r)}
+}
+
+// operator matches the operator of a version constraint and the space behind
+// it, at which no line should end.
+var operator = regexp.MustCompile(`([<>=!~]) `)
+
+// ambiguous returns the short names that two providers of the report share, as
+// do those of the public registries of both tools.
+func ambiguous(r Report) map[string]bool {
+	seen := map[string]provider.Addr{}
+	full := map[string]bool{}
+	note := func(a provider.Addr) {
+		if first, ok := seen[a.Short()]; ok && first != a {
+			full[a.Short()] = true
+		}
+		seen[a.Short()] = a
+	}
+	for _, m := range r.Modules {
+		for _, c := range m.Changes {
+			note(c.Addr)
+		}
+		for _, k := range m.Kept {
+			note(k.Addr)
+		}
+		if m.Scan == nil {
+			continue
+		}
+		for _, q := range m.Scan.Requirements {
+			note(q.Addr)
+		}
+	}
+	return full
+}
+
+// name is the provider's short name where that is clear, else its address.
+func (d dialect) name(a provider.Addr) string {
+	if d.full[a.Short()] {
+		return d.code(a.String())
+	}
+	return d.code(a.Short())
+}
+
+// version is empty for no version.
+func (d dialect) version(v provider.Version) string {
+	if v.IsZero() {
+		return ""
+	}
+	return d.text(v.String())
+}
+
+// label says what kind of change it is, in a word or two.
+func (c Change) label() string {
+	switch {
+	case c.Kind == diff.Upgraded && c.Bump != provider.BumpNone:
+		return string(c.Bump)
+	case c.Kind == diff.Signer && c.Signer.Label == unsigned:
+		return unsigned
+	case c.Kind == diff.Signer:
+		return "new signer"
+	}
+	return string(c.Kind)
+}
+
+// move says which versions a change is about.
+func (d dialect) move(c Change) string {
+	from, to := d.version(c.From), d.version(c.To)
+	if from == "" || to == "" || from == to {
+		return cmp.Or(to, from)
+	}
+	return from + " " + d.arrow + " " + to
+}
+
+// details says what else a change does.
+func (d dialect) details(c Change) []string {
+	var parts []string
+	if c.Kind == diff.Moved {
+		parts = append(parts, "was "+d.code(c.AddrFrom.String()))
+	}
+	if c.Kind == diff.ReReleased {
+		parts = append(parts, "the packages of this version were replaced")
+	}
+	if text := hashes(c.Change); text != "" && c.Kind != diff.Added && c.Kind != diff.Removed {
+		parts = append(parts, text)
+	}
+	if c.Kind == diff.Completed && len(c.Platforms) > 0 {
+		parts = append(parts, "completes "+d.platforms(c.Platforms))
+	}
+	switch {
+	case len(c.Coverage) == 0:
+	case c.Kind == diff.Completed && len(c.Platforms) > 0:
+		parts = append(parts, "covers "+count(len(c.Coverage), "platform", "platforms")+" now")
+	default:
+		parts = append(parts, "covers "+d.platforms(c.Coverage))
+	}
+	if !c.ConstraintsFrom.Equal(c.ConstraintsTo) && c.Kind != diff.Added && c.Kind != diff.Removed {
+		parts = append(parts, fmt.Sprintf("constraints %s %s %s", d.constraints(c.ConstraintsFrom), d.arrow, d.constraints(c.ConstraintsTo)))
+	}
+	if text := d.signer(c.Signer); text != "" && c.label() != unsigned {
+		parts = append(parts, text)
+	}
+	return parts
+}
+
+func (d dialect) constraints(c provider.Constraints) string {
+	if c.Empty() {
+		return "none"
+	}
+	return d.code(c.String())
+}
+
+// hashes is the change of a set of hashes in short. A hash that goes while
+// another comes counts as replaced.
+func hashes(c diff.Change) string {
+	added, removed := len(c.HashesAdded), len(c.HashesRemoved)
+	replaced := min(added, removed)
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{added - replaced, "added"}, {replaced, "replaced"}, {removed - replaced, "removed"}} {
+		switch {
+		case p.n > 0 && len(parts) == 0:
+			parts = append(parts, count(p.n, "hash", "hashes")+" "+p.what)
+		case p.n > 0:
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// manyPlatforms is the number from which platforms are counted, not listed.
+const manyPlatforms = 7
+
+func (d dialect) platforms(platforms []provider.Platform) string {
+	if len(platforms) >= manyPlatforms {
+		return fmt.Sprintf("%d platforms", len(platforms))
+	}
+	names := make([]string, len(platforms))
+	for i, p := range platforms {
+		names[i] = d.code(p.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// The labels of signers that are not names.
+const (
+	labelPartner    = "partner"
+	labelSelfSigned = "self-signed"
+	labelSigned     = "signed" // by a key of which no more is known
+	unsigned        = "unsigned"
+)
+
+// signer says who signed a checksum list, in the words of the tools; empty if
+// that is not known.
+func (d dialect) signer(s provider.Signer) string {
+	text := "signed by " + d.text(s.Label)
+	switch s.Label {
+	case unsigned:
+		return "not signed"
+	case labelPartner:
+		text = "signed by a HashiCorp partner"
+	case labelSelfSigned, labelSigned:
+		text = s.Label
+	case "":
+		text = "signed"
+	}
+	switch {
+	case s.KeyID != "":
+		return text + ", key " + d.code(s.KeyID)
+	case s.Label == "":
+		return ""
+	}
+	return text
+}
+
+// signerCell is the same for a table's column of signers.
+func (d dialect) signerCell(s provider.Signer) string {
+	label := d.text(s.Label)
+	switch s.Label {
+	case unsigned:
+		return "not signed"
+	case labelSigned:
+		label = ""
+	}
+	return strings.TrimSpace(label + " " + d.code(s.KeyID))
+}
+
+// place is where a term stands: the line, and the module path if it is not in
+// the root module.
+func (d dialect) place(t scan.Term) string {
+	if t.Module == "" {
+		return d.at(t.File, t.Line)
+	}
+	return d.at(t.File, t.Line) + " (" + d.code(modulePath(t.Module)) + ")"
+}
+
+func (d dialect) at(file string, line int) string {
+	return d.code(provider.Diagnostic{File: file, Line: line}.Place())
+}
+
+// modulePath writes the names of module calls as the tools write the address
+// of a module.
+func modulePath(calls string) string {
+	return "module." + strings.ReplaceAll(calls, ".", ".module.")
+}
+
+// held says why a provider goes no further; empty if that needs no saying. Of
+// several newer releases the newest decides.
+func (d dialect) held(a provider.Addr, at provider.Version, held []upgrade.Held) string {
+	if len(held) == 0 {
+		return ""
+	}
+	h := held[0]
+	text := d.name(a) + " at " + d.version(at)
+	if h.Reason == upgrade.HeldByConstraint {
+		text += fmt.Sprintf(" by %s at %s", d.code(h.Term.Constraint.String()), d.place(h.Term))
+	} else {
+		text += " by " + d.text(string(h.Reason))
+	}
+	return text + "; newest is " + d.version(h.Version)
+}
+
+// missing says which wanted platforms a release does not serve.
+func (d dialect) missing(k Kept) string {
+	return fmt.Sprintf("%s %s is not released for %s", d.name(k.Addr), d.version(k.Version), d.platforms(k.Missing))
+}
+
+// unread says which module call could not be followed and why.
+func (d dialect) unread(u scan.Unread) string {
+	text := d.code(modulePath(u.Module))
+	if u.File != "" {
+		text += " at " + d.at(u.File, u.Line)
+	}
+	if u.Source != "" {
+		text += ", source " + d.code(u.Source)
+	}
+	return text + ": " + d.text(u.Reason)
+}
+
+// diagnostic returns a problem's place and message.
+func (d dialect) diagnostic(p provider.Diagnostic) string {
+	if p.File == "" {
+		return d.text(p.Message)
+	}
+	return d.code(p.Place()) + ": " + d.text(p.Message)
+}
+
+// missingUnread are the unread modules of which no diagnostic tells.
+func (m Module) missingUnread() []scan.Unread {
+	return slices.DeleteFunc(slices.Clone(m.Unread), func(u scan.Unread) bool {
+		return slices.ContainsFunc(m.Diagnostics, func(d provider.Diagnostic) bool {
+			return d.Code == provider.CodeUnreadModule && d.File == u.File && d.Line == u.Line
+		})
+	})
+}
+
+// deciding is the term that bounds the version most: an exact one, else the one
+// with the least upper bound, else the one with the greatest lower bound. Of
+// equals the first wins. ok is false if no term says anything.
+func deciding(terms []scan.Term) (best scan.Term, ok bool) {
+	for _, t := range terms {
+		if t.Constraint.Op != 0 && (!ok || tighter(t.Constraint, best.Constraint)) {
+			best, ok = t, true
+		}
+	}
+	return best, ok
+}
+
+func tighter(a, b provider.Term) bool {
+	aBound, aUpper := upper(a)
+	bBound, bUpper := upper(b)
+	switch {
+	case aUpper != bUpper:
+		return aUpper
+	case aUpper:
+		return aBound.Compare(bBound) < 0
+	case a.Op == provider.Not || b.Op == provider.Not:
+		return b.Op == provider.Not && a.Op != provider.Not
+	}
+	return a.Bound.Compare(b.Bound) > 0
+}
+
+// upper returns the least version above what a term allows, or the version
+// itself for a term that allows it; ok is false if it sets no upper bound.
+func upper(t provider.Term) (v provider.Version, ok bool) {
+	b := t.Bound
+	switch t.Op {
+	case provider.Exactly, provider.AtMost, provider.Less:
+		return b, true
+	case provider.WithinMinor:
+		return provider.Version{Major: b.Major, Minor: b.Minor + 1}, true
+	case provider.WithinMajor:
+		return provider.Version{Major: b.Major + 1}, true
+	}
+	return provider.Version{}, false
+}
+
+// count is a number and its noun.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// dirs names root modules, few by name and many by number.
+func (d dialect) dirs(dirs []string, most int) string {
+	if len(dirs) > most {
+		return count(len(dirs), "root module", "root modules")
+	}
+	return d.list(dirs)
+}
+
+// list names root modules: all of them.
+func (d dialect) list(dirs []string) string {
+	names := make([]string, len(dirs))
+	for i, dir := range dirs {
+		names[i] = d.code(dir)
+	}
+	return strings.Join(names, ", ")
+}
+
+// title is what a module is called: its directory, or for a diff its lock file.
+func (r Report) title(m Module) string {
+	if r.Verb == VerbDiff {
+		return cmp.Or(m.LockPath, m.Dir, lockfile.Name)
+	}
+	return m.Dir
+}
