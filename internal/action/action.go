@@ -1,0 +1,114 @@
+// Package action is the GitHub Actions runtime as relock uses it: what a
+// runner tells a step (the event, where the repository is) and what a
+// step tells the runner (outputs, the step summary, annotations, masks).
+// Inputs are settings: package config reads them.
+//
+// A runner reads commands out of everything a step prints: a line that begins
+// with "::" is one. Text from outside (provider names, release notes, error
+// messages of servers) must never become one, so all that crosses is escaped
+// here, and Stdout and Inert make plain output harmless.
+//
+// Commands are written by sethvargo/go-githubactions, which escapes them as
+// GitHub's own toolkit does. Outputs and the summary are not: that library
+// ends an output's value with a fixed delimiter, so that a value that holds it
+// sets further outputs, and it panics where a file cannot be written.
+package action
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+)
+
+// Runtime is one step of a workflow. Its methods are safe for concurrent use.
+type Runtime struct {
+	getenv func(string) string
+
+	out   *inert
+	files sync.Mutex // held while a file of the runner grows
+}
+
+// New returns the runtime that the environment describes. Commands and what
+// is written to Stdout go to stdout.
+func New(getenv func(string) string, stdout io.Writer) *Runtime {
+	return &Runtime{
+		getenv: getenv,
+		out:    newInert(stdout),
+	}
+}
+
+// Enabled reports whether this is a step of a workflow.
+func (r *Runtime) Enabled() bool { return r.getenv("GITHUB_ACTIONS") == "true" }
+
+// Event returns the name of the event that started the workflow.
+func (r *Runtime) Event() string { return r.getenv("GITHUB_EVENT_NAME") }
+
+// Repository returns OWNER/NAME of the workflow's repository.
+func (r *Runtime) Repository() string { return r.getenv("GITHUB_REPOSITORY") }
+
+// Workspace returns the directory of the checkout.
+func (r *Runtime) Workspace() string { return r.getenv("GITHUB_WORKSPACE") }
+
+// SHA returns the commit that started the workflow.
+func (r *Runtime) SHA() string { return r.getenv("GITHUB_SHA") }
+
+// APIURL returns the root of the REST API, that of github.com if unset.
+func (r *Runtime) APIURL() string { return r.orDefault("GITHUB_API_URL", "https://api.github.com") }
+
+// GraphQLURL returns the address of the GraphQL API, that of github.com if
+// unset.
+func (r *Runtime) GraphQLURL() string {
+	return r.orDefault("GITHUB_GRAPHQL_URL", "https://api.github.com/graphql")
+}
+
+// maxEvent bounds the event's payload; GitHub's own are at most 25 MB.
+const maxEvent = 32 << 20
+
+// DefaultBranch returns the default branch as the event's payload names it, or
+// nothing if the payload cannot be read or names none.
+func (r *Runtime) DefaultBranch() string {
+	f, err := os.Open(r.getenv("GITHUB_EVENT_PATH"))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	var payload struct {
+		Repository struct {
+			DefaultBranch string `json:"default_branch"`
+		} `json:"repository"`
+	}
+	if err := json.NewDecoder(io.LimitReader(f, maxEvent)).Decode(&payload); err != nil {
+		return ""
+	}
+	return payload.Repository.DefaultBranch
+}
+
+func (r *Runtime) orDefault(name, otherwise string) string {
+	if v := r.getenv(name); v != "" {
+		return strings.TrimSuffix(v, "/")
+	}
+	return otherwise
+}
+
+// Verb returns the verb that answers an event. Its errors are for people who
+// write workflows: all of them are usage errors.
+func Verb(event string) (string, error) {
+	switch event {
+	case "schedule", "workflow_dispatch", "repository_dispatch":
+		return "pr", nil
+	case "pull_request", "merge_group", "push":
+		return "check", nil
+	case "issue_comment":
+		return "", fmt.Errorf("the event issue_comment is not answered: comment commands are not part of this version")
+	case "pull_request_target":
+		return "", fmt.Errorf("the event pull_request_target is refused: it hands this repository's secrets to code from outside; use pull_request")
+	case "workflow_run":
+		return "", fmt.Errorf("the event workflow_run is refused: it hands this repository's secrets to what a workflow without them made; use pull_request or schedule")
+	case "":
+		return "", fmt.Errorf("GITHUB_EVENT_NAME is not set: this command runs in GitHub Actions")
+	}
+	return "", fmt.Errorf("the event %q is none that relock answers; use schedule, workflow_dispatch, repository_dispatch, pull_request, merge_group or push", event)
+}
