@@ -1,0 +1,135 @@
+package pr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// run is one call of Propose.
+type run struct {
+	repo *github.Repository
+	opts Options
+	// tree is that of the base, once it is known that the base is at opts.SHA.
+	tree string
+	// noSwap says that the server cannot replace or delete a branch safely.
+	noSwap bool
+}
+
+// task is the work on one branch, in as many attempts as it takes.
+type task struct {
+	*run
+	Outcome
+	// written is what an earlier attempt has done, or may have done.
+	written Operation
+	// said reports that the comment of this task was sent.
+	said bool
+	// refused is the head at which the server would not replace or delete the
+	// branch, as a rule of the repository may have it.
+	refused string
+	// known reports that the branch is one of ours for the base.
+	known bool
+}
+
+func (r *run) newTask(group, branch string) *task {
+	return &task{run: r, Outcome: Outcome{Group: group, Operation: None, Branch: branch}, written: None}
+}
+
+// propose brings one proposal to GitHub.
+func (r *run) propose(ctx context.Context, p Proposal, head string) Outcome {
+	t := r.newTask(p.Group, p.Branch)
+	if p.Base != r.opts.Base {
+		t.Err = &provider.Error{
+			Code:    provider.CodeInternal,
+			Message: fmt.Sprintf("a proposal for branch %s in a run over branch %s", p.Base, r.opts.Base),
+		}
+		return t.Outcome
+	}
+	t.converge(ctx, head, func(head string) error { return t.proposeOnce(ctx, p, head) })
+	return t.Outcome
+}
+
+// retire ends one of our branches that no proposal stands for. It has nothing
+// to report of branches that are not ours or for another base.
+func (r *run) retire(ctx context.Context, branch, head string) (Outcome, bool) {
+	t := r.newTask("", branch)
+	t.converge(ctx, head, func(head string) error { return t.retireOnce(ctx, head) })
+	return t.Outcome, t.known || t.Err != nil
+}
+
+// The bounds of converging. Who loses so many races in a row should say so.
+const (
+	mostAttempts = 4
+	firstPause   = time.Second // before the third attempt; then twice as long
+)
+
+// converge makes attempts until one is not refused for something that moved
+// meanwhile. Each begins by reading where the branch is now: a ref that exists,
+// a head that moved, a duplicate pull request are ordinary answers, and after a
+// server error nobody knows what was written.
+func (t *task) converge(ctx context.Context, head string, attempt func(head string) error) {
+	for n := 1; ; n++ {
+		err := attempt(head)
+		if err == nil {
+			return
+		}
+		if t.Err = err; n == mostAttempts || !movable(err) {
+			return
+		}
+		if n > 1 {
+			if t.repo.Pause(ctx, firstPause<<(n-2)) != nil {
+				return
+			}
+		}
+		head, err = t.repo.Head(ctx, t.Branch)
+		if err != nil && !errors.Is(err, github.ErrNotFound) {
+			return
+		}
+		t.Err = nil
+	}
+}
+
+func movable(err error) bool {
+	return errors.Is(err, github.ErrConflict) || errors.Is(err, github.ErrUncertain)
+}
+
+// see notes what a reader of the outcome can look at.
+func (t *task) see(s state) {
+	t.HeadSHA = s.head
+	if s.open() {
+		t.Number, t.URL = s.pull.Number, s.pull.URL
+	}
+}
+
+// checkBase makes sure that the proposals are of the base's present head. Where
+// the head is not known yet it is asked for only if something will be written.
+func (r *run) checkBase(ctx context.Context, base github.Commit, writes bool) error {
+	if base.SHA == "" {
+		if !writes || r.tree != "" {
+			return nil
+		}
+		head, err := r.repo.Head(ctx, r.opts.Base)
+		if err != nil {
+			return err
+		}
+		if base, err = r.repo.Commit(ctx, head); err != nil {
+			return err
+		}
+	}
+	if base.SHA != r.opts.SHA {
+		return &provider.Error{
+			Code: provider.CodeGitHub,
+			Message: fmt.Sprintf("the checkout is not the head of %s: it is at %s, and the branch at %s",
+				r.opts.Base, short(r.opts.SHA), short(base.SHA)),
+			Hint: "run again on the present head; nothing is proposed from another commit",
+		}
+	}
+	r.tree = base.Tree
+	return nil
+}
+
+func short(sha string) string { return sha[:min(len(sha), 7)] }

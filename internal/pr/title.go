@@ -1,0 +1,239 @@
+package pr
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Changed is what changes in one root module.
+type Changed struct {
+	Dir     string
+	Changes []diff.Change
+}
+
+// loud are the kinds that a title names, with their verbs, the most telling
+// first. A provider counts for the first of its kinds.
+var loud = []struct {
+	kind diff.Kind
+	verb string
+}{
+	{diff.Upgraded, "bump"},
+	{diff.Downgraded, "downgrade"},
+	{diff.Added, "add"},
+	{diff.Removed, "remove"},
+	{diff.Moved, "move"},
+	{diff.ReReleased, "replace the hashes of re-released"},
+}
+
+// quiet are the kinds that a title tells of only if there is no loud one.
+var quiet = []struct {
+	kind diff.Kind
+	text string
+}{
+	{diff.Completed, "Complete lock file hashes"},
+	{diff.Signer, "Update lock file hashes"},
+	{diff.Constrained, "Update lock file constraints"},
+	{diff.Normalised, "Normalise lock files"},
+}
+
+// Title says in a few words what changes: "Bump hashicorp/aws from 5.31.0 to
+// 5.34.0 in 3 directories".
+func Title(changed []Changed) string {
+	headline, dirs := headlineOf(changed)
+	return headline + place(dirs)
+}
+
+// MaxSubject is the length of a commit's subject, in characters, beyond which
+// tools cut it.
+const MaxSubject = 72
+
+// Subject is Title within the length of a commit's subject.
+func Subject(changed []Changed) string {
+	headline, dirs := headlineOf(changed)
+	for _, s := range []string{headline + place(dirs), headline, fmt.Sprintf("Update lock files in %s", directories(len(dirs)))} {
+		if utf8.RuneCountInString(s) <= MaxSubject {
+			return s
+		}
+	}
+	return "Update lock files"
+}
+
+// headlineOf returns the title without the place, and the places.
+func headlineOf(changed []Changed) (string, []string) {
+	clauses, dirs := clausesOf(changed)
+	if len(clauses) == 1 && len(clauses[0].names) == 1 {
+		return sentence(clauses[0].verb + " " + clauses[0].names[0] + clauses[0].versions()), dirs
+	}
+	if len(clauses) > 0 {
+		var parts []string
+		for _, c := range clauses {
+			parts = append(parts, c.verb+" "+c.providers())
+		}
+		return sentence(enumerate(parts)), dirs
+	}
+	for _, q := range quiet {
+		if dirs := dirsWith(changed, q.kind); len(dirs) > 0 {
+			return q.text, dirs
+		}
+	}
+	return "Update lock files", nil
+}
+
+// clause is what a title says of all providers with one kind of change.
+type clause struct {
+	verb     string
+	kind     diff.Kind
+	names    []string // of the providers, as people write them
+	from, to []string // versions, distinct
+}
+
+// clausesOf sorts the providers with a loud change by kind.
+func clausesOf(changed []Changed) (clauses []clause, dirs []string) {
+	taken := make(map[string]bool)
+	for _, l := range loud {
+		c := clause{verb: l.verb, kind: l.kind}
+		for _, m := range changed {
+			for _, change := range m.Changes {
+				name := change.Addr.Short()
+				if change.Kind != l.kind || taken[name] {
+					continue
+				}
+				c.names = append(c.names, name)
+				c.from = append(c.from, change.From.String())
+				c.to = append(c.to, change.To.String())
+			}
+		}
+		c.names, c.from, c.to = distinct(c.names), distinct(c.from), distinct(c.to)
+		for _, name := range c.names {
+			taken[name] = true
+		}
+		if len(c.names) > 0 {
+			clauses = append(clauses, c)
+		}
+		dirs = append(dirs, dirsWith(changed, l.kind)...)
+	}
+	return clauses, distinct(dirs)
+}
+
+func distinct(s []string) []string {
+	slices.Sort(s)
+	return slices.Compact(s)
+}
+
+func dirsWith(changed []Changed, kind diff.Kind) []string {
+	var dirs []string
+	for _, m := range changed {
+		if slices.ContainsFunc(m.Changes, func(c diff.Change) bool { return c.Kind == kind }) {
+			dirs = append(dirs, m.Dir)
+		}
+	}
+	return distinct(dirs)
+}
+
+// providers names one provider, and counts several.
+func (c clause) providers() string {
+	if len(c.names) == 1 {
+		return c.names[0]
+	}
+	return fmt.Sprintf("%d providers", len(c.names))
+}
+
+// versions are those of the only provider, as far as they are the same
+// everywhere.
+func (c clause) versions() string {
+	switch {
+	case c.kind == diff.Removed || c.kind == diff.Moved || len(c.to) > 1:
+		return ""
+	case c.kind == diff.Added || c.kind == diff.ReReleased:
+		return " " + c.to[0]
+	case len(c.from) > 1:
+		return " to " + c.to[0]
+	}
+	return " from " + c.from[0] + " to " + c.to[0]
+}
+
+// enumerate joins parts as a sentence does.
+func enumerate(parts []string) string {
+	last := len(parts) - 1
+	if last == 0 {
+		return parts[0]
+	}
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
+
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// plainDir is a directory that can stand in a title as it is.
+var plainDir = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]{0,47}$`)
+
+// place says where: the name of a single directory, the number of several, and
+// nothing for the top of the repository.
+func place(dirs []string) string {
+	switch {
+	case len(dirs) == 0 || len(dirs) == 1 && dirs[0] == ".":
+		return ""
+	case len(dirs) == 1 && plainDir.MatchString(dirs[0]):
+		return " in " + dirs[0]
+	}
+	return " in " + directories(len(dirs))
+}
+
+func directories(n int) string {
+	if n == 1 {
+		return "1 directory"
+	}
+	return fmt.Sprintf("%d directories", n)
+}
+
+// mostLines bounds the table of a commit message.
+const mostLines = 50
+
+// Summary is the table below the subject of a commit: what changes of each
+// provider, and in how many directories.
+func Summary(changed []Changed) string {
+	type row struct{ provider, text string }
+	dirs := make(map[row][]string)
+	var rows []row
+	for _, m := range changed {
+		for _, c := range m.Changes {
+			r := row{c.Addr.Short(), what(c)}
+			if dirs[r] == nil {
+				rows = append(rows, r)
+			}
+			dirs[r] = append(dirs[r], m.Dir)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b row) int {
+		return cmp.Or(strings.Compare(a.provider, b.provider), strings.Compare(a.text, b.text))
+	})
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, r := range rows[:min(len(rows), mostLines)] {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.provider, r.text, directories(len(distinct(dirs[r]))))
+	}
+	w.Flush() // a strings.Builder takes everything
+	if more := len(rows) - mostLines; more > 0 {
+		fmt.Fprintf(&b, "and %d more\n", more)
+	}
+	return b.String()
+}
+
+// what says in a word or two what changes of a provider.
+func what(c diff.Change) string {
+	version := cmp.Or(c.To, c.From).String()
+	if c.From != c.To && c.From != (provider.Version{}) && c.To != (provider.Version{}) {
+		return c.From.String() + " -> " + c.To.String()
+	}
+	if c.Kind == diff.Completed {
+		return version + " hashes completed"
+	}
+	return version + " " + string(c.Kind)
+}

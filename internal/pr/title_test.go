@@ -1,0 +1,148 @@
+package pr_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// change reads "KIND PROVIDER [FROM] [TO]".
+func change(t *testing.T, text string) diff.Change {
+	t.Helper()
+	words := strings.Fields(text)
+	addr, err := provider.ParseAddr(words[1], provider.Terraform)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := diff.Change{Kind: diff.Kind(words[0]), Addr: addr}
+	versions := words[2:]
+	parse := func(s string) provider.Version {
+		v, err := provider.ParseVersion(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	switch {
+	case len(versions) == 2:
+		c.From, c.To = parse(versions[0]), parse(versions[1])
+	case c.Kind == diff.Added:
+		c.To = parse(versions[0])
+	case c.Kind == diff.Removed:
+		c.From = parse(versions[0])
+	default:
+		c.From, c.To = parse(versions[0]), parse(versions[0])
+	}
+	return c
+}
+
+// changed reads one root module in a line: "DIR: CHANGE, CHANGE".
+func changed(t *testing.T, lines ...string) []pr.Changed {
+	t.Helper()
+	var all []pr.Changed
+	for _, line := range lines {
+		dir, changes, _ := strings.Cut(line, ": ")
+		m := pr.Changed{Dir: dir}
+		for text := range strings.SplitSeq(changes, ", ") {
+			m.Changes = append(m.Changes, change(t, text))
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func TestTitle(t *testing.T) {
+	const aws = "upgraded hashicorp/aws 5.31.0 5.34.0"
+	seven := "upgraded hashicorp/p1 1.0.0 1.1.0"
+	for i := range 6 {
+		seven += fmt.Sprintf(", upgraded hashicorp/p%d 1.0.0 1.1.0", i+2)
+	}
+	tests := map[string]struct {
+		changed []string
+		want    string
+	}{
+		"one_provider": {[]string{"a: " + aws, "b: " + aws, "c: " + aws},
+			"Bump hashicorp/aws from 5.31.0 to 5.34.0 in 3 directories"},
+		"one_directory_is_named": {[]string{"prod/vpc: " + aws}, "Bump hashicorp/aws from 5.31.0 to 5.34.0 in prod/vpc"},
+		"the_top_is_not":         {[]string{".: " + aws}, "Bump hashicorp/aws from 5.31.0 to 5.34.0"},
+		"nor_an_odd_one":         {[]string{"pr`od: " + aws}, "Bump hashicorp/aws from 5.31.0 to 5.34.0 in 1 directory"},
+		"from_two_versions": {[]string{"a: " + aws, "b: upgraded hashicorp/aws 5.30.0 5.34.0"},
+			"Bump hashicorp/aws to 5.34.0 in 2 directories"},
+		"to_two_versions": {[]string{"a: " + aws, "b: upgraded hashicorp/aws 4.0.0 4.1.0"},
+			"Bump hashicorp/aws in 2 directories"},
+		"several_providers": {[]string{"a: " + seven, "b: " + aws}, "Bump 8 providers in 2 directories"},
+		"completed": {[]string{"a: completed hashicorp/aws 5.31.0", "b: completed hashicorp/aws 5.31.0, completed hashicorp/null 3.2.1"},
+			"Complete lock file hashes in 2 directories"},
+		"a_bump_is_louder_than_hashes": {[]string{"a: " + aws, "b: completed hashicorp/null 3.2.1"},
+			"Bump hashicorp/aws from 5.31.0 to 5.34.0 in a"},
+		"added":       {[]string{"a: added hashicorp/random 3.6.0", "b: added hashicorp/random 3.6.0"}, "Add hashicorp/random 3.6.0 in 2 directories"},
+		"removed":     {[]string{"a: removed hashicorp/null 3.2.1"}, "Remove hashicorp/null in a"},
+		"constraints": {[]string{"a: constrained hashicorp/null 3.2.1"}, "Update lock file constraints in a"},
+		"normalised":  {[]string{"a: normalised hashicorp/null 3.2.1"}, "Normalise lock files in a"},
+		"downgraded":  {[]string{"a: downgraded hashicorp/aws 5.34.0 5.31.0"}, "Downgrade hashicorp/aws from 5.34.0 to 5.31.0 in a"},
+		"re_released": {[]string{"a: re-released hashicorp/aws 5.34.0"}, "Replace the hashes of re-released hashicorp/aws 5.34.0 in a"},
+		"several_kinds": {[]string{"a: " + aws + ", added hashicorp/random 3.6.0", "b: removed hashicorp/null 3.2.1, removed hashicorp/http 1.0.0"},
+			"Bump hashicorp/aws, add hashicorp/random and remove 2 providers in 2 directories"},
+		"bumped_here_and_added_there": {[]string{"a: " + aws, "b: added hashicorp/aws 5.34.0"},
+			"Bump hashicorp/aws from 5.31.0 to 5.34.0 in 2 directories"},
+		"the_same_provider_of_both_registries": {[]string{"a: " + aws, "b: upgraded registry.opentofu.org/hashicorp/aws 5.31.0 5.34.0"},
+			"Bump hashicorp/aws from 5.31.0 to 5.34.0 in 2 directories"},
+		"other_registry": {[]string{"a: upgraded example.com/acme/x 1.0.0 1.1.0"}, "Bump example.com/acme/x from 1.0.0 to 1.1.0 in a"},
+		"nothing":        {nil, "Update lock files"},
+	}
+	for name, test := range tests {
+		if got := pr.Title(changed(t, test.changed...)); got != test.want {
+			t.Errorf("%s: Title(%q) = %q, want %q", name, test.changed, got, test.want)
+		}
+	}
+}
+
+func TestSubjectFitsItsLine(t *testing.T) {
+	long := strings.Repeat("x", 40)
+	tests := map[string]struct {
+		changed []string
+		want    string
+	}{
+		"short":             {[]string{"a: upgraded hashicorp/aws 1.0.0 1.1.0"}, "Bump hashicorp/aws from 1.0.0 to 1.1.0 in a"},
+		"without_the_place": {[]string{long + ": upgraded hashicorp/google-beta 1.0.0 1.1.0"}, "Bump hashicorp/google-beta from 1.0.0 to 1.1.0"},
+		"without_the_name":  {[]string{"a: upgraded " + long + "/" + long + " 1.0.0 1.1.0"}, "Update lock files in 1 directory"},
+	}
+	for name, test := range tests {
+		got := pr.Subject(changed(t, test.changed...))
+		if got != test.want || utf8.RuneCountInString(got) > pr.MaxSubject {
+			t.Errorf("%s: Subject = %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestSummary(t *testing.T) {
+	got := pr.Summary(changed(t,
+		"a: upgraded hashicorp/aws 5.31.0 5.34.0, completed hashicorp/null 3.2.1",
+		"b: upgraded hashicorp/aws 5.31.0 5.34.0, removed hashicorp/http 3.0.0",
+		"c: added hashicorp/random 3.6.0",
+	))
+	want := `hashicorp/aws     5.31.0 -> 5.34.0        2 directories
+hashicorp/http    3.0.0 removed           1 directory
+hashicorp/null    3.2.1 hashes completed  1 directory
+hashicorp/random  3.6.0 added             1 directory
+`
+	if got != want {
+		t.Errorf("Summary =\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestSummaryIsBounded(t *testing.T) {
+	m := "a: added hashicorp/p0 1.0.0"
+	for i := range 59 {
+		m += fmt.Sprintf(", added hashicorp/p%d 1.0.0", i+1)
+	}
+	got := pr.Summary(changed(t, m))
+	if lines := strings.Count(got, "\n"); lines != 51 || !strings.HasSuffix(got, "and 10 more\n") {
+		t.Errorf("Summary has %d lines and ends in %q, want 50 and the rest counted", lines, got[len(got)-20:])
+	}
+}
