@@ -1,0 +1,170 @@
+package run
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/google/go-cmp/cmp"
+)
+
+// lay makes empty files below a new directory and returns that, links resolved.
+func lay(t *testing.T, names ...string) string {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		path := filepath.Join(top, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return top
+}
+
+func TestTrees(t *testing.T) {
+	t.Parallel()
+	top := lay(t, "one/.git/HEAD", "one/live/a/main.tf", "one/live/b/main.tf", "two/.git", "two/main.tf")
+	tests := []struct {
+		name string
+		work string
+		dirs []string
+		want map[string][]string // by the name of the tree's root
+	}{
+		{"nothing searches the working directory", "one/live", nil, map[string][]string{"one": {"live/..."}}},
+		{"directories of one repository share a tree", "one/live", []string{"a", "./b/..."}, map[string][]string{"one": {"live/a", "live/b/..."}}},
+		{"the top is a dot", "one", []string{"."}, map[string][]string{"one": {"."}}},
+		{"a file .git marks a worktree or submodule", "one", []string{"../two"}, map[string][]string{"two": {"."}}},
+		{"repositories are apart", "", []string{"one/live", "two"}, map[string][]string{"one": {"live"}, "two": {"."}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			found, err := trees(filepath.Join(top, tt.work), tt.dirs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string][]string{}
+			for _, f := range found {
+				got[filepath.Base(f.root)] = f.dirs
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("trees(%q) (-want +got):\n%s", tt.dirs, diff)
+			}
+		})
+	}
+}
+
+func TestTreesRefuseWhatIsNoDirectory(t *testing.T) {
+	t.Parallel()
+	top := lay(t, "main.tf")
+	for dir, want := range map[string]string{"nowhere": "nowhere: no such file", "main.tf": "main.tf is not a directory"} {
+		if _, err := trees(top, []string{dir}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("trees(%q) = %v, want %q in it", dir, err, want)
+		}
+	}
+}
+
+func TestShown(t *testing.T) {
+	t.Parallel()
+	at := tree{root: "/repo"}
+	for _, tt := range []struct{ work, name, want string }{
+		{"/repo", "live/main.tf", "live/main.tf"},
+		{"/repo/live", "live", "."},
+		{"/repo/live", "live/main.tf", "main.tf"},
+		{"/repo/live", "modules/vpc", "/repo/modules/vpc"},
+		{"/repo/live", "live..old", "/repo/live..old"},
+		{"/elsewhere", "live", "/repo/live"},
+	} {
+		if got := at.shown(tt.work, tt.name); got != tt.want {
+			t.Errorf("shown(%q, %q) = %q, want %q", tt.work, tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	t.Run("a new file is readable by all", func(t *testing.T) {
+		name := filepath.Join(t.TempDir(), "new")
+		if err := write(name, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		check(t, name, "x", 0o644)
+	})
+	t.Run("an existing file keeps its mode", func(t *testing.T) {
+		name := filepath.Join(t.TempDir(), "old")
+		if err := os.WriteFile(name, []byte("long old content"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(name, []byte("y")); err != nil {
+			t.Fatal(err)
+		}
+		check(t, name, "y", 0o600)
+	})
+	t.Run("a failure leaves nothing behind", func(t *testing.T) {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "taken") // a directory that is not empty cannot be replaced
+		if err := os.MkdirAll(filepath.Join(name, "inner"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(name, []byte("z")); err == nil {
+			t.Error("write succeeded, want an error")
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != 1 {
+			t.Errorf("left behind: %v, %v", entries, err)
+		}
+	})
+}
+
+func check(t *testing.T, name, content string, mode os.FileMode) {
+	t.Helper()
+	got, err := os.ReadFile(name)
+	if err != nil || string(got) != content {
+		t.Errorf("content = %q, %v, want %q", got, err, content)
+	}
+	if info, err := os.Stat(name); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != mode {
+		t.Errorf("mode = %v, %v, want %v", info.Mode(), err, mode)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(name)); err != nil || len(entries) != 1 {
+		t.Errorf("files beside it: %v, %v", entries, err)
+	}
+}
+
+func TestHeadOf(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if got, err := headOf(dir, "given"); err != nil || got != "given" {
+		t.Errorf("without .git: %q, %v, want the commit that was given", got, err)
+	}
+	if _, err := headOf(dir, ""); err == nil {
+		t.Error("without .git and commit: no error")
+	}
+	repo, err := git.PlainInit(dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := headOf(dir, "given"); err == nil {
+		t.Error("without a commit: no error")
+	}
+	w, err := repo.Worktree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit, err := w.Commit("first", &git.CommitOptions{AllowEmptyCommits: true, Author: &object.Signature{Name: "a", Email: "a@example.com"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := headOf(dir, "given"); err != nil || got != commit.String() {
+		t.Errorf("headOf = %q, %v, want %s", got, err, commit)
+	}
+}
