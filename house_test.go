@@ -1,0 +1,235 @@
+package main_test
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/relock-dev/relock"
+
+// levels is the house: a package imports only packages of a lower level.
+var levels = map[string]int{
+	"provider": 0,
+	"lockfile": 1, "hash": 1, "transport": 1, "config": 1,
+	"cliconfig": 2, "scan": 2, "diff": 2, "github": 2,
+	"registry": 3, "upgrade": 3,
+	"report": 4, "action": 4,
+	"pr":      5,
+	"run":     6,
+	"command": 7,
+}
+
+// outside holds packages that stand beside the levels: what they may import of
+// ours, and who may import them besides tests.
+var outside = map[string]struct{ imports, importers []string }{
+	"sandbox": {imports: []string{"provider", "lockfile", "hash", "transport", "config"}, importers: []string{"command"}},
+}
+
+// rule forbids an import (a path, or a prefix of paths that ends in /) to every
+// package but those named.
+type rule struct {
+	forbidden string
+	except    []string // packages below internal/; "main" is the program
+	reason    string
+}
+
+// direct rules hold for the imports that a package writes itself.
+var direct = []rule{
+	{"github.com/google/go-github/", []string{"github"}, "its major version is in the path; keep it in one place"},
+	{"github.com/sethvargo/go-githubactions", []string{"action"}, "it escapes nothing; action does"},
+	{"github.com/hashicorp/hcl/v2", []string{"lockfile", "scan"}, "HCL is for files of the tools"},
+	{"github.com/hashicorp/hcl", []string{"cliconfig"}, "HCL 1 is for the CLI configuration alone"},
+	{"github.com/go-git/go-git/", []string{"run", "sandbox"}, "run knows where files come from; the sandbox keeps repositories in it"},
+	{"github.com/ProtonMail/go-crypto/", []string{"registry", "sandbox"}, "signatures are verified in one place"},
+	{"github.com/spf13/cobra", []string{"command"}, "the command line is one package"},
+	{"github.com/goccy/go-yaml", []string{"config", "sandbox"}, "our only YAML is the configuration file"},
+	{"os/exec", nil, "relock runs no program"},
+	{"net/http", []string{"transport", "cliconfig", "registry", "github", "sandbox"}, "the network is behind transport"},
+	{"log/slog", []string{"transport", "cliconfig", "registry", "github", "pr", "run", "command", "action"}, "provider, lockfile, scan, diff and upgrade return what they know"},
+}
+
+// pure packages must not reach the network through any of our packages.
+var pure = []string{"provider", "lockfile", "hash", "config", "scan", "diff", "upgrade", "report"}
+
+type pkg struct {
+	ImportPath string
+	Dir        string
+	GoFiles    []string
+	Imports    []string
+}
+
+func (p pkg) name() string {
+	if p.ImportPath == module {
+		return "main"
+	}
+	return strings.TrimPrefix(p.ImportPath, module+"/internal/")
+}
+
+// ours are the names of the packages of this module that p imports.
+func (p pkg) ours() []string {
+	var names []string
+	for _, path := range p.Imports {
+		if name, ok := strings.CutPrefix(path, module+"/internal/"); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports", "./...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var list []pkg
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		switch err := dec.Decode(&p); {
+		case errors.Is(err, io.EOF):
+			return list
+		case err != nil:
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+}
+
+func TestHouseImportsOnlyDownwards(t *testing.T) {
+	for _, p := range packages(t) {
+		if p.name() == "main" {
+			if !slices.Equal(p.ours(), []string{"command"}) {
+				t.Errorf("main imports %v, want command alone", p.ours())
+			}
+			continue
+		}
+		room, beside := outside[p.name()]
+		level, known := levels[p.name()]
+		if !beside && !known {
+			t.Errorf("%s has no place in the house: add it to the table", p.ImportPath)
+		}
+		for _, name := range p.ours() {
+			to, isOutside := outside[name]
+			switch {
+			case isOutside && !slices.Contains(to.importers, p.name()):
+				t.Errorf("%s imports %s, which is for %v and tests", p.name(), name, to.importers)
+			case beside && !slices.Contains(room.imports, name):
+				t.Errorf("%s imports %s, want only %v", p.name(), name, room.imports)
+			case !beside && !isOutside && levels[name] >= level:
+				t.Errorf("%s (level %d) imports %s (level %d)", p.name(), level, name, levels[name])
+			}
+		}
+	}
+}
+
+func TestHouseKeepsLibrariesInTheirRooms(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, path := range p.Imports {
+			for _, r := range direct {
+				if !slices.Contains(r.except, p.name()) && forbids(r.forbidden, path) {
+					t.Errorf("%s imports %s: %s", p.name(), path, r.reason)
+				}
+			}
+		}
+	}
+}
+
+// forbids reports whether the pattern covers the import path. Of the two major
+// versions of HCL, which share a prefix, each has a row of its own.
+func forbids(pattern, path string) bool {
+	if pattern == "github.com/hashicorp/hcl" {
+		return path == pattern || strings.HasPrefix(path, pattern+"/") && !strings.HasPrefix(path, pattern+"/v2")
+	}
+	return path == pattern || strings.HasPrefix(path, strings.TrimSuffix(pattern, "/")+"/")
+}
+
+func TestHouseReachesNoNetworkFromPureRooms(t *testing.T) {
+	imports := map[string][]string{}
+	networked := map[string]bool{}
+	for _, p := range packages(t) {
+		imports[p.name()] = p.ours()
+		networked[p.name()] = slices.Contains(p.Imports, "net/http") || slices.Contains(p.Imports, "net")
+	}
+	var reaches func(name string) string
+	reaches = func(name string) string {
+		if networked[name] {
+			return name
+		}
+		for _, next := range imports[name] {
+			if via := reaches(next); via != "" {
+				return name + " -> " + via
+			}
+		}
+		return ""
+	}
+	for _, name := range pure {
+		if via := reaches(name); via != "" {
+			t.Errorf("%s reaches the network: %s", name, via)
+		}
+	}
+}
+
+// TestHouseAsksTheWorldInOnePlace holds what imports alone cannot: only main
+// reads the process's environment, and only transport makes HTTP clients.
+func TestHouseAsksTheWorldInOnePlace(t *testing.T) {
+	forbidden := []struct {
+		selector string
+		except   []string
+	}{
+		{"os.Getenv", []string{"main"}}, {"os.LookupEnv", []string{"main"}}, {"os.Environ", []string{"main"}},
+		{"http.Client", []string{"transport"}}, {"http.DefaultClient", nil}, {"http.DefaultTransport", []string{"transport"}},
+		{"http.Get", nil}, {"http.Post", nil}, {"os.Exit", []string{"main"}}, {"time.Sleep", nil},
+	}
+	for _, p := range packages(t) {
+		for _, sel := range selectors(t, p) {
+			for _, f := range forbidden {
+				if sel.name == f.selector && !slices.Contains(f.except, p.name()) && !sel.pointer {
+					t.Errorf("%s uses %s", sel.place, f.selector)
+				}
+			}
+		}
+	}
+}
+
+type selector struct {
+	name, place string
+	// pointer marks *http.Client and the like: a type that is passed, not made.
+	pointer bool
+}
+
+func selectors(t *testing.T, p pkg) []selector {
+	t.Helper()
+	var found []selector
+	for _, name := range p.GoFiles {
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pointers := map[ast.Expr]bool{}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.StarExpr:
+				pointers[n.X] = true
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); ok {
+					place := p.name() + "/" + name + ":" + strconv.Itoa(fset.Position(n.Pos()).Line)
+					found = append(found, selector{x.Name + "." + n.Sel.Name, place, pointers[n]})
+				}
+			}
+			return true
+		})
+	}
+	return found
+}

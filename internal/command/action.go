@@ -1,0 +1,198 @@
+package command
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/relock-dev/relock/internal/action"
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/run"
+)
+
+// reportFile is where the Action leaves its JSON report. It lies in the
+// workspace because that is the one directory that later steps see under a path
+// that this container knows too.
+const reportFile = "relock-report.json"
+
+func (c *cli) action() *cobra.Command {
+	return &cobra.Command{
+		Use:   "action",
+		Short: "Run as a step of a GitHub workflow",
+		Long: `action is what action.yml runs: it picks the verb from the event, reads the
+inputs, and sets outputs, the step summary and annotations.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.runAction(cmd.Context()) },
+	}
+}
+
+func (c *cli) runAction(ctx context.Context) error {
+	rt := action.New(c.env.Getenv, c.env.Stdout)
+	if !rt.Enabled() {
+		return errors.New("action runs as a step of a GitHub workflow; here, use one of the other verbs")
+	}
+	// Whatever is printed from here on may hold text from outside, in which a
+	// runner would find commands.
+	c.env.Stdout, c.env.Stderr = rt.Stdout(), action.Inert(c.env.Stderr)
+	if dir := rt.Workspace(); dir != "" {
+		c.env.WorkDir = dir
+	}
+	cfg, _, err := c.settings(config.Inputs(c.env.Getenv))
+	if err != nil {
+		return errors.Join(err, annotateError(rt, err))
+	}
+	if err := rt.Mask(cfg.Token); err != nil {
+		return err
+	}
+	verb, err := verbOf(cfg.Command, rt)
+	if err != nil {
+		return errors.Join(err, annotateError(rt, err))
+	}
+	r, err := run.Do(ctx, c.runEnv(cfg.Verbose), c.withRepository(request(verb, cfg.Directories, cfg)))
+	if err != nil {
+		return errors.Join(err, annotateError(rt, err))
+	}
+	if err := errors.Join(c.print(r, cfg), tell(rt, r, c.env.WorkDir)); err != nil {
+		return err
+	}
+	return status(r)
+}
+
+// verbOf is the verb that a workflow asks for, or else the event.
+func verbOf(command string, rt *action.Runtime) (run.Verb, error) {
+	if command != "auto" {
+		return run.Verb(command), nil
+	}
+	verb, err := action.Verb(rt.Event())
+	return run.Verb(verb), err
+}
+
+// withRepository adds what the runner knows of the repository on GitHub.
+func (c *cli) withRepository(req run.Request) run.Request {
+	rt := action.New(c.env.Getenv, c.env.Stdout)
+	req.Pull.Repository = rt.Repository()
+	req.Pull.API, req.Pull.GraphQL = rt.APIURL(), rt.GraphQLURL()
+	req.Pull.Head = rt.SHA()
+	req.Pull.Base = cmp.Or(req.Pull.Base, rt.DefaultBranch())
+	return req
+}
+
+// tell hands the report to the runner.
+func tell(rt *action.Runtime, r report.Report, workspace string) error {
+	var doc bytes.Buffer
+	if err := report.JSON(&doc, r); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(workspace, reportFile), doc.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("writing the report %s: %w", reportFile, cause(err))
+	}
+	var errs []error
+	values := outputs(r, doc.Bytes())
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		errs = append(errs, rt.SetOutput(name, values[name]))
+	}
+	errs = append(errs, rt.AddSummary(report.Summary(r)))
+	for _, d := range diagnosticsOf(r) {
+		errs = append(errs, rt.Annotate(annotation(d)))
+	}
+	return errors.Join(errs...)
+}
+
+// outputs are the values that action.yml promises. The first pull request is
+// the one of the outputs that are about one.
+func outputs(r report.Report, doc []byte) map[string]string {
+	var parts struct {
+		PullRequests json.RawMessage `json:"pull_requests"`
+	}
+	if err := json.Unmarshal(doc, &parts); err != nil {
+		panic("command: the report is not the JSON that was just written: " + err.Error())
+	}
+	pull := report.PullRequest{Operation: "none"}
+	if len(r.PullRequests) > 0 {
+		pull = r.PullRequests[0]
+	}
+	number := ""
+	if pull.Number > 0 {
+		number = strconv.Itoa(pull.Number)
+	}
+	return map[string]string{
+		"changed":                strconv.FormatBool(r.Pending()),
+		"pull-request-number":    number,
+		"pull-request-url":       pull.URL,
+		"pull-request-operation": pull.Operation,
+		"pull-request-branch":    pull.Branch,
+		"pull-request-head-sha":  pull.HeadSHA,
+		"pull-requests":          compact(parts.PullRequests),
+		"directories":            directoriesOf(r),
+		"report":                 reportFile,
+	}
+}
+
+// compact puts a JSON array on one line, as outputs want it.
+func compact(array json.RawMessage) string {
+	var b bytes.Buffer
+	if len(array) == 0 || json.Compact(&b, array) != nil {
+		return "[]"
+	}
+	return b.String()
+}
+
+// directoriesOf lists the root modules with changes as a JSON array.
+func directoriesOf(r report.Report) string {
+	dirs := []string{}
+	for _, m := range r.Modules {
+		if m.Pending {
+			dirs = append(dirs, m.Dir)
+		}
+	}
+	text, err := json.Marshal(dirs)
+	if err != nil {
+		panic("command: a list of strings cannot be encoded: " + err.Error())
+	}
+	return string(text)
+}
+
+// diagnosticsOf lists all problems, failures first: runners show only ten.
+func diagnosticsOf(r report.Report) []provider.Diagnostic {
+	all := r.Diagnostics
+	for _, m := range r.Modules {
+		all = append(all[:len(all):len(all)], m.Diagnostics...)
+	}
+	var failures, warnings []provider.Diagnostic
+	for _, d := range all {
+		if d.Severity == provider.SeverityError {
+			failures = append(failures, d)
+		} else {
+			warnings = append(warnings, d)
+		}
+	}
+	return append(failures, warnings...)
+}
+
+func annotation(d provider.Diagnostic) action.Annotation {
+	a := action.Annotation{Level: action.Error, Title: string(d.Code), Message: report.Plain(d.Message), File: d.File, Line: d.Line}
+	if d.Severity == provider.SeverityWarning {
+		a.Level = action.Warning
+	}
+	if d.Hint != "" {
+		a.Message += "\n" + report.Plain(d.Hint)
+	}
+	return a
+}
+
+// annotateError shows a problem that ends the step before it has a report.
+func annotateError(rt *action.Runtime, err error) error {
+	return rt.Annotate(annotation(provider.Diagnose(err)))
+}

@@ -1,0 +1,145 @@
+// Package command is the command line: it turns words, settings and events into
+// a run.Request, prints the report, and sets the exit status. What a verb does
+// is in package run; what a report looks like is in package report.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/run"
+)
+
+// The exit statuses. They are a contract; where several apply, the first of
+// usage, failed and changes does.
+const (
+	ExitOK      = 0
+	ExitFailed  = 1 // something failed, wholly or in part
+	ExitUsage   = 2 // the command line, the configuration, or what they name
+	ExitChanges = 3 // check found changes
+)
+
+// Env is the world around the program. Nothing below main reads the process's
+// own.
+type Env struct {
+	Args           []string // without the program's name
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	Environ        []string // NAME=VALUE
+	WorkDir        string   // absolute
+	Home           string
+	GOOS           string
+	Version        string
+	// Color and Width are those of the terminal on Stdout; zero if it is none.
+	Color bool
+	Width int
+}
+
+// Main runs the program and returns its exit status.
+func Main(ctx context.Context, env Env) int {
+	c := &cli{env: env}
+	err := c.root().ExecuteContext(ctx)
+	var status exit
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.As(err, &status):
+		return int(status)
+	}
+	c.complain(err)
+	return ExitUsage
+}
+
+// exit is a status that a verb ends with after it has said everything itself.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// cli is one call of the program.
+type cli struct{ env Env }
+
+func (c *cli) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "relock",
+		Short: "Keep .terraform.lock.hcl files fresh and complete",
+		Long: `relock keeps dependency lock files of Terraform and OpenTofu fresh and complete.
+It never runs terraform, tofu, a provider, or code of the repository it reads.`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetArgs(c.env.Args)
+	root.SetOut(c.env.Stdout)
+	root.SetErr(c.env.Stderr)
+	root.AddCommand(
+		c.scan(), c.upgrade(), c.lock(), c.check(), c.diff(), c.pr(),
+		c.demo(), c.config(), c.action(), c.version(),
+	)
+	return root
+}
+
+func (c *cli) version() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(c.env.Stdout, "relock", c.env.Version)
+			return err
+		},
+	}
+}
+
+// complain says what is wrong with the request, where, and what to do next.
+func (c *cli) complain(err error) {
+	var problems problems
+	if !errors.As(err, &problems) {
+		problems = []provider.Diagnostic{provider.Diagnose(err)}
+	}
+	for _, d := range problems {
+		fmt.Fprintln(c.env.Stderr, "relock:", report.Plain(d.Error()))
+		if d.Hint != "" {
+			fmt.Fprintln(c.env.Stderr, "  next:", report.Plain(d.Hint))
+		}
+	}
+}
+
+// problems are several diagnostics that together make a request impossible.
+type problems []provider.Diagnostic
+
+func (p problems) Error() string {
+	texts := make([]string, len(p))
+	for i, d := range p {
+		texts[i] = d.Error()
+	}
+	return strings.Join(texts, "\n")
+}
+
+// runEnv is the world as package run sees it.
+func (c *cli) runEnv(verbose bool) run.Env {
+	level := slog.LevelWarn
+	if verbose {
+		level = slog.LevelDebug
+	}
+	return run.Env{
+		WorkDir: c.env.WorkDir, Getenv: c.env.Getenv, Environ: c.env.Environ,
+		Home: c.env.Home, GOOS: c.env.GOOS,
+		UserAgent: "relock/" + c.env.Version,
+		Log:       slog.New(slog.NewTextHandler(c.env.Stderr, &slog.HandlerOptions{Level: level, ReplaceAttr: withoutTime})),
+	}
+}
+
+// withoutTime keeps logs comparable between runs; a terminal's reader and a
+// workflow's log have times of their own.
+func withoutTime(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}

@@ -1,0 +1,217 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/relock-dev/relock/internal/sandbox"
+)
+
+func (c *cli) demo() *cobra.Command {
+	var keep string
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Show the main job on a small monorepo, all on this machine",
+		Long: `demo makes a monorepo, provider registries and GitHub's API on loopback, runs the
+Action on it, and prints the pull request as a reviewer would see it. It reaches
+no other machine.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDemo(cmd.Context(), keep) },
+	}
+	cmd.Flags().StringVar(&keep, "keep", "", "leave the repository, the report and the pull request's text in this directory")
+	return cmd
+}
+
+// demonstration is the Action in a world of its own.
+type demonstration struct {
+	cli      *cli
+	sandbox  *sandbox.Sandbox
+	dir      string // everything that is left behind
+	checkout string
+	vars     map[string]string
+}
+
+func (c *cli) runDemo(ctx context.Context, keep string) error {
+	dir, err := demoDir(c.env.WorkDir, keep)
+	if err != nil {
+		return err
+	}
+	if keep == "" {
+		defer os.RemoveAll(dir) // a temporary directory; the system's clean-up is the fallback
+	}
+	world, err := sandbox.Demo()
+	if err != nil {
+		return fmt.Errorf("reading the demonstration's world: %w", err)
+	}
+	s, err := sandbox.Start(world)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	d := &demonstration{cli: c, sandbox: s, dir: dir, checkout: filepath.Join(dir, "infrastructure")}
+	err = d.prepare()
+	if err == nil {
+		err = d.play(ctx)
+	}
+	if err != nil {
+		c.complain(fmt.Errorf("the demonstration: %w", err))
+		return exit(ExitFailed)
+	}
+	if keep != "" {
+		d.say("\nLeft in %s: the repository, both logs, the outputs, the step summary and the pull request's text.", keep)
+	}
+	return nil
+}
+
+// demoDir makes the directory of the demonstration. One that somebody names
+// must be new or empty, since the demonstration writes into it.
+func demoDir(workDir, keep string) (string, error) {
+	if keep == "" {
+		return os.MkdirTemp("", "relock-demo-")
+	}
+	dir := keep
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(workDir, dir)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("making %s: %w", keep, cause(err))
+	}
+	if entries, err := os.ReadDir(dir); err != nil {
+		return "", fmt.Errorf("reading %s: %w", keep, cause(err))
+	} else if len(entries) > 0 {
+		return "", fmt.Errorf("%s is not empty; name a new directory", keep)
+	}
+	return dir, nil
+}
+
+// prepare checks the repository out and sets the environment of a runner.
+func (d *demonstration) prepare() error {
+	if _, err := d.sandbox.GitHub().Clone(sandbox.DemoRepository, "main", d.checkout); err != nil {
+		return fmt.Errorf("checking out the demonstration's repository: %w", err)
+	}
+	rc := filepath.Join(d.dir, "terraformrc")
+	if err := os.WriteFile(rc, []byte(d.sandbox.CLIConfig()), 0o644); err != nil {
+		return fmt.Errorf("writing the CLI configuration: %w", err)
+	}
+	d.vars = map[string]string{
+		"TF_CLI_CONFIG_FILE":  rc,
+		"GITHUB_ACTIONS":      "true",
+		"GITHUB_API_URL":      strings.TrimSuffix(d.sandbox.GitHubAPI(), "/"),
+		"GITHUB_GRAPHQL_URL":  d.sandbox.GraphQL(),
+		"GITHUB_SERVER_URL":   d.sandbox.URL(),
+		"GITHUB_EVENT_NAME":   "schedule",
+		"GITHUB_REPOSITORY":   sandbox.DemoRepository,
+		"GITHUB_WORKSPACE":    d.checkout,
+		"GITHUB_OUTPUT":       filepath.Join(d.dir, "outputs"),
+		"GITHUB_STEP_SUMMARY": filepath.Join(d.dir, "summary.md"),
+		"INPUT_TOKEN":         sandbox.ActionsToken,
+	}
+	return nil
+}
+
+// act runs the Action. Its log repeats the difference that check has shown, so
+// that only what became of the pull request is printed here.
+func (d *demonstration) act(ctx context.Context, logName string) error {
+	var log bytes.Buffer
+	code := d.run(ctx, &log, "action")
+	if err := os.WriteFile(filepath.Join(d.dir, logName), log.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("writing the Action's log: %w", err)
+	}
+	if code != ExitOK {
+		return fmt.Errorf("the Action ended with status %d:\n%s", code, &log)
+	}
+	_, end, found := strings.Cut(log.String(), "All changes\n")
+	if !found {
+		return fmt.Errorf("the Action changed nothing:\n%s", &log)
+	}
+	_, end, _ = strings.Cut(end, "\n\n")
+	d.say("%s", strings.TrimSpace(end))
+	return nil
+}
+
+// run calls the program as a person or a runner would.
+func (d *demonstration) run(ctx context.Context, stdout io.Writer, args ...string) int {
+	env := d.cli.env
+	fmt.Fprintf(env.Stdout, "$ relock %s\n", strings.Join(args, " "))
+	env.Stdout = stdout
+	env.Args = args
+	env.WorkDir = d.checkout
+	env.Home = d.dir
+	env.Getenv = func(name string) string { return d.vars[name] }
+	env.Environ = nil
+	return Main(ctx, env)
+}
+
+func (d *demonstration) say(format string, args ...any) {
+	fmt.Fprintf(d.cli.env.Stdout, format+"\n", args...)
+}
+
+func (d *demonstration) play(ctx context.Context) error {
+	d.say("# 1. What is there: four root modules, two tools, shared modules\n")
+	if code := d.run(ctx, d.cli.env.Stdout, "scan"); code != ExitOK {
+		return fmt.Errorf("scan ended with status %d", code)
+	}
+	d.say("\n# 2. What an upgrade would change; status 3 says that it would\n")
+	if code := d.run(ctx, d.cli.env.Stdout, "check"); code != ExitChanges {
+		return fmt.Errorf("check ended with status %d, not %d", code, ExitChanges)
+	}
+	d.say("\n# 3. The Action on a schedule proposes it\n")
+	if err := d.act(ctx, "action-1.log"); err != nil {
+		return err
+	}
+	if err := d.show(); err != nil {
+		return err
+	}
+	d.say("\n# 4. The next night: the same proposal, so nothing is written\n")
+	d.sandbox.ResetRequests()
+	if err := d.act(ctx, "action-2.log"); err != nil {
+		return err
+	}
+	return d.count()
+}
+
+// show prints the pull request as its reviewer sees it.
+func (d *demonstration) show() error {
+	pulls, err := d.sandbox.GitHub().Pulls(sandbox.DemoRepository)
+	if err != nil {
+		return err
+	}
+	if len(pulls) != 1 {
+		return fmt.Errorf("the Action left %d pull requests, not 1", len(pulls))
+	}
+	p := pulls[0]
+	rule := strings.Repeat("─", 80)
+	d.say("\n%s\n#%d %s\n%s wants to merge into %s from %s   labels: %s\n%s\n", rule, p.Number, p.Title, p.Author, p.Base, p.Head, strings.Join(p.Labels, ", "), rule)
+	d.say("%s\n%s\nFiles changed:", strings.TrimSpace(p.Body), rule)
+	for _, f := range p.ChangedFiles {
+		d.say("  %s", f)
+	}
+	body := filepath.Join(d.dir, "pull-request.md")
+	if err := os.WriteFile(body, []byte(p.Body), 0o644); err != nil {
+		return fmt.Errorf("writing the pull request's text: %w", err)
+	}
+	return nil
+}
+
+// count says what the second run asked of GitHub, and fails if it wrote.
+func (d *demonstration) count() error {
+	var asked []sandbox.Request
+	for _, r := range d.sandbox.Requests() {
+		if strings.HasPrefix(r.Path, "/github/") {
+			asked = append(asked, r)
+		}
+	}
+	if i := slices.IndexFunc(asked, func(r sandbox.Request) bool { return r.Method != "GET" }); i >= 0 {
+		return fmt.Errorf("the second run wrote to GitHub: %s", asked[i])
+	}
+	d.say("\nThe second run read from GitHub %d times and wrote nothing.", len(asked))
+	return nil
+}

@@ -1,0 +1,104 @@
+package command
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/run"
+)
+
+func (c *cli) scan() *cobra.Command {
+	return c.verb(run.Scan, "Show root modules, what they require, and where each constraint comes from",
+		`scan finds root modules and follows their local modules. For each provider it
+shows the merged constraints and the place that decides them; with --why every
+place.`)
+}
+
+func (c *cli) upgrade() *cobra.Command {
+	return c.verb(run.Upgrade, "Write the newest allowed versions and complete hashes",
+		`upgrade selects for each provider the newest version that the whole module tree
+allows, as "terraform init -upgrade" does, and records the hashes of all wanted
+platforms, as "terraform providers lock" does.`)
+}
+
+func (c *cli) lock() *cobra.Command {
+	return c.verb(run.Lock, "Complete hashes, versions kept",
+		`lock keeps the versions that are locked and completes the hashes for all wanted
+platforms, as "terraform providers lock" does.`)
+}
+
+func (c *cli) check() *cobra.Command {
+	return c.verb(run.Check, "Say whether upgrade would change something; write nothing",
+		`check writes nothing. It ends with status 3 if upgrade (with --lock: lock) would
+change a lock file.`)
+}
+
+func (c *cli) pr() *cobra.Command {
+	return c.verb(run.PR, "Propose upgrades as a pull request",
+		`pr upgrades the lock files of a checkout and proposes them as one pull request,
+or updates the one that is open. The repository is GITHUB_REPOSITORY, and
+GITHUB_TOKEN must be allowed to write contents and pull requests.`)
+}
+
+// directories explains the arguments of every verb that takes root modules.
+const directories = `
+
+A DIR that holds configuration is that root module, locked or not. Any other DIR
+is searched for root modules with a lock file, and so is DIR/... always. Without
+a DIR the working directory is searched.`
+
+// verb makes the command of a verb that takes root modules.
+func (c *cli) verb(verb run.Verb, short, long string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   string(verb) + " [DIR…]",
+		Short: short,
+		Long:  long + directories,
+		RunE: func(cmd *cobra.Command, dirs []string) error {
+			cfg, _, err := c.settings(given(cmd.Flags()))
+			if err != nil {
+				return err
+			}
+			if verb == run.Scan && cfg.Format == "markdown" {
+				return fmt.Errorf("scan has no markdown format; it must be text or json")
+			}
+			r, err := run.Do(cmd.Context(), c.runEnv(cfg.Verbose), c.withRepository(request(verb, dirs, cfg)))
+			if err != nil {
+				return err
+			}
+			if err := c.print(r, cfg); err != nil {
+				return err
+			}
+			return status(r)
+		},
+	}
+	addFlags(cmd, string(verb))
+	return cmd
+}
+
+// print writes the report to standard output.
+func (c *cli) print(r report.Report, cfg config.Config) error {
+	switch cfg.Format {
+	case "json":
+		return report.JSON(c.env.Stdout, r)
+	case "markdown":
+		_, err := fmt.Fprint(c.env.Stdout, report.Markdown(r))
+		return err
+	}
+	return report.Text(c.env.Stdout, r, report.TextOptions{
+		Color: c.env.Color, Width: c.env.Width, Verbose: cfg.Verbose, Stats: cfg.Stats, Why: cfg.Why,
+	})
+}
+
+// status is the exit status that a report stands for.
+func status(r report.Report) error {
+	switch {
+	case r.Failed():
+		return exit(ExitFailed)
+	case r.Verb == report.VerbCheck && r.Pending():
+		return exit(ExitChanges)
+	}
+	return nil
+}
