@@ -1,75 +1,121 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/run"
 )
 
 func (c *cli) diff() *cobra.Command {
+	var revision string
+	var textconv, external bool
 	cmd := &cobra.Command{
-		Use:   "diff OLD NEW",
-		Short: "Show the difference of two lock files for people",
+		Use:   "diff OLD NEW | --git REV [DIR…] | --textconv FILE | --git-external PATH OLD OLDHEX OLDMODE NEW NEWHEX NEWMODE",
+		Short: "Show the difference of lock files for people",
 		Long: `diff compares two lock files and says what it means: which providers moved, which
 hashes were completed, which constraints changed. An empty file is a lock file
-without entries, so /dev/null stands for one that was not there.`,
-		Args: cobra.ExactArgs(2),
+without entries, so /dev/null stands for one that was not there.
+
+With --git it compares the lock files in the directories with those of a
+revision. With --textconv and --git-external it serves git diff: the README says
+how to set that up.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, _, err := c.settings(given(cmd.Flags()))
 			if err != nil {
 				return err
 			}
-			r, err := c.compare(args[0], args[1])
+			var r report.Report
+			switch {
+			case textconv:
+				return c.textconv(args)
+			case external:
+				r, err = c.external(args)
+			case revision != "":
+				r, err = run.History(c.runEnv(cfg.Verbose), revision, args)
+			default:
+				r, err = c.compare(args)
+			}
 			if err != nil {
 				return err
 			}
-			if err := c.print(r, cfg); err != nil {
-				return err
+			if err := c.print(r, cfg); err != nil || external {
+				return err // git takes any status for a failure of the driver
 			}
 			return status(r)
 		},
 	}
 	addFlags(cmd, report.VerbDiff)
+	cmd.Flags().StringVar(&revision, "git", "", "compare with this revision of the repository")
+	cmd.Flags().BoolVar(&textconv, "textconv", false, "print one lock file as text that git can compare")
+	cmd.Flags().BoolVar(&external, "git-external", false, "be git's external diff driver")
+	cmd.MarkFlagsMutuallyExclusive("git", "textconv", "git-external")
 	return cmd
 }
 
 // compare reports the difference of two files.
-func (c *cli) compare(oldName, newName string) (report.Report, error) {
+func (c *cli) compare(args []string) (report.Report, error) {
+	if len(args) != 2 {
+		return report.Report{}, fmt.Errorf("diff compares two files, OLD and NEW; %d are given", len(args))
+	}
+	return c.compareFiles(args[1], args[0], args[1])
+}
+
+// external is called by git with seven arguments, and with two more for a
+// renamed file: see GIT_EXTERNAL_DIFF in the git manual.
+func (c *cli) external(args []string) (report.Report, error) {
+	if len(args) != 7 && len(args) != 9 {
+		return report.Report{}, errors.New("--git-external is for git, which gives PATH OLD OLDHEX OLDMODE NEW NEWHEX NEWMODE")
+	}
+	return c.compareFiles(args[0], args[1], args[4])
+}
+
+func (c *cli) compareFiles(name, oldName, newName string) (report.Report, error) {
 	r := report.Report{Verb: report.VerbDiff}
-	m := report.Module{Dir: filepath.ToSlash(filepath.Dir(newName)), LockPath: filepath.ToSlash(newName)}
-	var files [2]*lockfile.File
-	for i, name := range []string{oldName, newName} {
-		file, problems, err := c.readLock(name)
-		if err != nil {
-			return r, err
-		}
-		files[i] = file
-		m.Diagnostics = append(m.Diagnostics, problems...)
+	before, err := c.read(oldName)
+	if err != nil {
+		return r, err
 	}
-	if len(m.Diagnostics) == 0 {
-		for _, change := range diff.Locks(files[0].Locks, files[1].Locks, nil) {
-			m.Changes = append(m.Changes, report.Change{Change: change})
-		}
+	after, err := c.read(newName)
+	if err != nil {
+		return r, err
 	}
-	r.Modules = []report.Module{m}
+	r.Modules = []report.Module{run.Compare(filepath.ToSlash(name), before, after)}
 	return r, nil
 }
 
-func (c *cli) readLock(name string) (*lockfile.File, problems, error) {
+// textconv prints a lock file for git's own diff. What is no lock file is
+// printed as it is, so that git shows at least that.
+func (c *cli) textconv(args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("--textconv takes one file; %d are given", len(args))
+	}
+	src, err := c.read(args[0])
+	if err != nil {
+		return err
+	}
+	file, problems := lockfile.Parse(src, args[0])
+	if len(problems) > 0 {
+		_, err := c.env.Stdout.Write(src)
+		return err
+	}
+	return report.Listing(c.env.Stdout, file.Locks)
+}
+
+func (c *cli) read(name string) ([]byte, error) {
 	path := name
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(c.env.WorkDir, path)
 	}
 	src, err := os.ReadFile(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading %s: %w", name, cause(err))
+		return nil, fmt.Errorf("reading %s: %w", name, cause(err))
 	}
-	file, diagnostics := lockfile.Parse(src, filepath.ToSlash(name))
-	return file, diagnostics, nil
+	return src, nil
 }

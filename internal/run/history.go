@@ -1,0 +1,174 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+)
+
+// History compares the lock files in directories with those of a revision of
+// their repository, without a checkout of that. Directories are as in a
+// Request; below each, every lock file that is there now or was there counts.
+func History(env Env, revision string, dirs []string) (report.Report, error) {
+	r := report.Report{Verb: report.VerbDiff}
+	found, err := trees(env.WorkDir, dirs)
+	if err != nil {
+		return r, err
+	}
+	for _, t := range found {
+		before, err := t.locksAt(revision)
+		if err != nil {
+			return r, err
+		}
+		after, err := t.locks()
+		if err != nil {
+			return r, err
+		}
+		for _, name := range union(before, after) {
+			m := Compare(name, before[name], after[name]).Shown(func(p string) string { return t.shown(env.WorkDir, p) })
+			if len(m.Changes)+len(m.Diagnostics) > 0 {
+				r.Modules = append(r.Modules, m)
+			}
+		}
+	}
+	return r, nil
+}
+
+// Compare reports the difference of the contents of one lock file. No content
+// is a lock file without entries.
+func Compare(name string, before, after []byte) report.Module {
+	m := report.Module{Dir: path.Dir(name), LockPath: name}
+	old, problems := lockfile.Parse(before, name)
+	m.Diagnostics = problems
+	now, problems := lockfile.Parse(after, name)
+	m.Diagnostics = append(m.Diagnostics, problems...)
+	if old == nil || now == nil {
+		return m
+	}
+	for _, change := range diff.Locks(old.Locks, now.Locks, nil) {
+		m.Changes = append(m.Changes, report.Change{Change: change})
+	}
+	return m
+}
+
+func union(before, after map[string][]byte) []string {
+	names := maps.Clone(before)
+	maps.Copy(names, after)
+	return slices.Sorted(maps.Keys(names))
+}
+
+// maxLock bounds a lock file; that of hundreds of providers is far smaller.
+const maxLock = 8 << 20
+
+// locksAt returns the lock files of a revision, by path in the tree.
+func (t tree) locksAt(revision string) (map[string][]byte, error) {
+	commit, err := t.commit(revision)
+	if err != nil {
+		return nil, err
+	}
+	files, err := commit.Files()
+	if err != nil {
+		return nil, fmt.Errorf("reading revision %s: %w", revision, err)
+	}
+	locks := map[string][]byte{}
+	err = files.ForEach(func(f *object.File) error {
+		if path.Base(f.Name) != lockfile.Name || !t.covers(path.Dir(f.Name)) {
+			return nil
+		}
+		content, err := f.Reader()
+		if err != nil {
+			return err
+		}
+		defer content.Close()
+		locks[f.Name], err = readBounded(content)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading revision %s: %w", revision, err)
+	}
+	return locks, nil
+}
+
+func (t tree) commit(revision string) (*object.Commit, error) {
+	repo, err := git.PlainOpenWithOptions(t.root, &git.PlainOpenOptions{EnableDotGitCommonDir: true})
+	if err != nil {
+		return nil, fmt.Errorf("opening the git repository at %s: %w", t.root, err)
+	}
+	hash, err := repo.ResolveRevision(plumbing.Revision(revision))
+	if err != nil {
+		return nil, provider.Diagnostic{
+			Code: provider.CodeUnreadable, Message: fmt.Sprintf("the repository has no revision %q: %v", revision, err),
+			Hint: "name a branch, a tag or a commit; a shallow clone may have to be deepened",
+		}
+	}
+	commit, err := repo.CommitObject(*hash)
+	if err != nil {
+		return nil, fmt.Errorf("reading revision %s: %w", revision, err)
+	}
+	return commit, nil
+}
+
+// locks returns the lock files that are there now, by path in the tree.
+func (t tree) locks() (map[string][]byte, error) {
+	locks := map[string][]byte{}
+	for _, dir := range t.dirs {
+		start := t.path(strings.TrimSuffix(dir, "/..."))
+		err := filepath.WalkDir(start, func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && name != start && strings.HasPrefix(d.Name(), "."):
+				return fs.SkipDir
+			case d.Name() != lockfile.Name || d.IsDir():
+				return nil
+			}
+			f, err := os.Open(name)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			rel, err := filepath.Rel(t.root, name)
+			if err != nil {
+				return err
+			}
+			locks[filepath.ToSlash(rel)], err = readBounded(f)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("searching %s: %w", dir, err)
+		}
+	}
+	return locks, nil
+}
+
+// covers reports whether a directory is one of the tree's or below one.
+func (t tree) covers(dir string) bool {
+	return slices.ContainsFunc(t.dirs, func(d string) bool {
+		d = strings.TrimSuffix(strings.TrimSuffix(d, "/..."), "/")
+		return d == "." || dir == d || strings.HasPrefix(dir, d+"/")
+	})
+}
+
+func readBounded(r io.Reader) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(r, maxLock+1))
+	if err == nil && len(content) > maxLock {
+		err = errors.New("the lock file is larger than 8 MiB")
+	}
+	return content, err
+}
