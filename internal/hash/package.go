@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"os"
 	"slices"
@@ -61,8 +62,8 @@ func (s Sum) Runs(providerType string) bool {
 // other bytes than expected from a bad package; any other error is one of
 // reading or of the temporary directory.
 //
-// The archive is kept in a temporary file while it is read, since the table
-// that says what an archive holds stands at its end.
+// A copy is kept in a temporary file meanwhile, for archives that cannot be
+// hashed in one pass. Stream does without, where the bytes can be had again.
 func Package(r io.Reader) (Sum, error) {
 	file, err := os.CreateTemp("", "relock-package-*")
 	if err != nil {
@@ -71,16 +72,61 @@ func Package(r io.Reader) (Sum, error) {
 	defer os.Remove(file.Name())
 	defer file.Close()
 
-	digest := sha256.New()
-	size, err := io.Copy(io.MultiWriter(file, digest), io.LimitReader(r, MaxSize+1))
+	r = io.LimitReader(r, MaxSize+1)
+	sum, err := onePass(io.TeeReader(r, file))
+	if !isOdd(err) {
+		return sum, err
+	}
+	if _, err := io.Copy(file, r); err != nil {
+		return Sum{}, err
+	}
+	size, err := file.Seek(0, io.SeekCurrent)
 	if err != nil {
+		return Sum{}, err
+	}
+	return byTable(file, size)
+}
+
+// Stream is Package where the bytes can be had again: nothing lies on disk, and
+// the memory that it takes does not grow with the package. Its errors are those
+// of Package, and those of open, which it does not wrap.
+//
+// It calls open once for nearly all packages. An archive may be such that its
+// table, which stands at its end, decides what it holds: then it calls open
+// again. Such archives are rare, and few of them can be told before they end;
+// to keep a copy of every package on their account is the dearer way.
+func Stream(open func() (io.ReadCloser, error)) (Sum, error) {
+	sum, err := hashOpened(open, onePass)
+	if isOdd(err) {
+		return hashOpened(open, Package)
+	}
+	return sum, err
+}
+
+func hashOpened(open func() (io.ReadCloser, error), hash func(io.Reader) (Sum, error)) (Sum, error) {
+	r, err := open()
+	if err != nil {
+		return Sum{}, err
+	}
+	defer r.Close()
+	return hash(r)
+}
+
+// byTable hashes an archive as the library reads it, which begins with the
+// table at its end.
+func byTable(r io.ReaderAt, size int64) (Sum, error) {
+	// Where a table points outside of the archive, a section says no more than
+	// that it ends; a file would name itself.
+	archive := io.NewSectionReader(r, 0, size)
+	digest := sha256.New()
+	if _, err := io.Copy(digest, archive); err != nil {
 		return Sum{}, err
 	}
 	sum := Sum{ZH: provider.ZH(hex.EncodeToString(digest.Sum(nil))), Size: size}
 	if size > MaxSize {
 		return sum, fmt.Errorf("%w: it is larger than %d bytes", ErrUnpack, int64(MaxSize))
 	}
-	if err := sum.addContent(file); err != nil {
+	if err := sum.addContent(archive); err != nil {
 		return sum, fmt.Errorf("%w: %w", ErrUnpack, err)
 	}
 	return sum, nil
@@ -91,58 +137,72 @@ func (s *Sum) addContent(archive io.ReaderAt) error {
 	if err != nil {
 		return err
 	}
-	files, err := unpack(z.File)
+	headers := make([]*zip.FileHeader, len(z.File))
+	for i, f := range z.File {
+		headers[i] = &f.FileHeader
+	}
+	return s.addHashes(headers, func(names []string, entries map[string]int) (provider.Hash, error) {
+		return hashEntries(z.File, names, entries)
+	})
+}
+
+// addHashes adds what follows from an archive's entries. h1 computes the hash
+// of files by their names, whose content is that of the entries with the
+// indices.
+func (s *Sum) addHashes(headers []*zip.FileHeader, h1 func(names []string, entries map[string]int) (provider.Hash, error)) error {
+	files, err := unpack(headers)
 	if err != nil {
 		return err
 	}
-	h1, err := hashFiles(slices.Collect(maps.Keys(files)), files)
+	dir, err := h1(slices.Collect(maps.Keys(files)), files)
 	if err != nil {
 		return err
 	}
-	h1zip := h1
-	if !asNamed(z.File, files) {
-		if h1zip, err = hashEntries(z.File); err != nil {
+	packed := dir
+	if !asNamed(headers, files) {
+		// Each entry has its line, and entries of one name have the content of the
+		// last.
+		var names []string
+		last := map[string]int{}
+		for i, f := range headers {
+			names = append(names, f.Name)
+			last[f.Name] = i
+		}
+		if packed, err = h1(names, last); err != nil {
 			return err
 		}
 	}
-	s.H1, s.H1Zip, s.Programs = h1, h1zip, programs(files)
+	s.H1, s.H1Zip, s.Programs = dir, packed, programs(maps.Keys(files))
 	return nil
 }
 
-// hashEntries hashes what stands in the archive: each entry has its line, and
-// entries of one name have the content of the last.
-func hashEntries(entries []*zip.File) (provider.Hash, error) {
-	var names []string
-	last := map[string]*zip.File{}
-	for _, f := range entries {
-		names = append(names, f.Name)
-		last[f.Name] = f
-	}
-	return hashFiles(names, last)
-}
-
-// hashFiles bounds what it reads by what the entries announce: archive/zip
+// hashEntries bounds what it reads by what the entries announce: archive/zip
 // fails on an entry that is longer.
-func hashFiles(names []string, files map[string]*zip.File) (provider.Hash, error) {
+func hashEntries(entries []*zip.File, names []string, indices map[string]int) (provider.Hash, error) {
 	left := uint64(maxUnpacked)
 	for _, name := range names {
-		size := files[name].UncompressedSize64
+		size := entries[indices[name]].UncompressedSize64
 		if size > left {
 			return "", fmt.Errorf("its content is larger than %d bytes", int64(maxUnpacked))
 		}
 		left -= size
 	}
-	h, err := dirhash.Hash1(names, func(name string) (io.ReadCloser, error) { return files[name].Open() })
+	h, err := dirhash.Hash1(names, func(name string) (io.ReadCloser, error) { return entries[indices[name]].Open() })
 	return provider.Hash(h), err
 }
 
 // asNamed reports whether the unpacked files are exactly the entries, so that
 // both h1 are the same.
-func asNamed(entries []*zip.File, files map[string]*zip.File) bool {
-	return !slices.ContainsFunc(entries, func(f *zip.File) bool { return files[f.Name] != f })
+func asNamed(entries []*zip.FileHeader, files map[string]int) bool {
+	for i, f := range entries {
+		if at, ok := files[f.Name]; !ok || at != i {
+			return false
+		}
+	}
+	return true
 }
 
-func programs(files map[string]*zip.File) []string {
+func programs(files iter.Seq[string]) []string {
 	var names []string
 	for name := range files {
 		if strings.HasPrefix(name, programPrefix) && !strings.Contains(name, "/") {

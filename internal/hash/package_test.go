@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -57,12 +58,11 @@ func TestPackageAsTheToolsRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f, err := os.Open(filepath.Join("testdata", name+".zip"))
+			data, err := os.ReadFile(filepath.Join("testdata", name+".zip"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer f.Close()
-			got, err := Package(f)
+			got, err := sumOf(t, data)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,6 +71,30 @@ func TestPackageAsTheToolsRecord(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sumOf hashes the archive in all ways, which must agree.
+func sumOf(t testing.TB, data []byte) (Sum, error) {
+	t.Helper()
+	want, wantErr := byTable(bytes.NewReader(data), int64(len(data)))
+	same := func(how string, got Sum, err error) {
+		t.Helper()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-byTable +got):\n%s", how, diff)
+		}
+		if fmt.Sprint(err) != fmt.Sprint(wantErr) || errors.Is(err, ErrUnpack) != errors.Is(wantErr, ErrUnpack) {
+			t.Errorf("%s = %v, want %v", how, err, wantErr)
+		}
+	}
+	got, err := Package(bytes.NewReader(data))
+	same("Package", got, err)
+	got, err = Stream(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil })
+	same("Stream", got, err)
+	got, err = onePass(iotest.OneByteReader(bytes.NewReader(data)))
+	if !isOdd(err) {
+		same("onePass of one byte at a time", got, err)
+	}
+	return want, wantErr
 }
 
 // entry is one entry of an archive; a mode of 0 leaves it unset.
@@ -142,7 +166,7 @@ func TestUnpackedNames(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := Package(bytes.NewReader(archive(t, tt.entries...)))
+			got, err := sumOf(t, archive(t, tt.entries...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,7 +214,7 @@ func TestPackageThatCannotBeUnpacked(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := Package(bytes.NewReader(tt.zip))
+			got, err := sumOf(t, tt.zip)
 			if !errors.Is(err, ErrUnpack) || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("Package = %v, want that it cannot be unpacked: %q", err, tt.want)
 			}
@@ -220,7 +244,7 @@ func TestUnpackedSizeIsBounded(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Package(&buf); !errors.Is(err, ErrUnpack) || !strings.Contains(err.Error(), "larger than") {
+	if _, err := sumOf(t, buf.Bytes()); !errors.Is(err, ErrUnpack) || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("Package = %v, want that the content is too large", err)
 	}
 }
@@ -228,9 +252,16 @@ func TestUnpackedSizeIsBounded(t *testing.T) {
 func TestReadErrorIsNotAboutThePackage(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("connection reset")
-	_, err := Package(io.MultiReader(strings.NewReader("PK"), iotest.ErrReader(broken)))
-	if !errors.Is(err, broken) || errors.Is(err, ErrUnpack) {
-		t.Errorf("Package = %v, want the reader's error alone", err)
+	good := archive(t, entry{"a", strings.Repeat("content", 100), 0o644}, entry{"b", "", 0o644})
+	for n := range good {
+		r := func() io.Reader { return io.MultiReader(bytes.NewReader(good[:n]), iotest.ErrReader(broken)) }
+		if _, err := Package(r()); err != broken {
+			t.Errorf("Package, broken after %d bytes: %v, want the reader's error alone", n, err)
+		}
+		_, err := Stream(func() (io.ReadCloser, error) { return io.NopCloser(r()), nil })
+		if err != broken {
+			t.Errorf("Stream, broken after %d bytes: %v, want the reader's error alone", n, err)
+		}
 	}
 }
 
@@ -247,7 +278,7 @@ func TestRuns(t *testing.T) {
 		"terraform-provider-alpha_v1/inner": false,
 		"README.md":                         false,
 	} {
-		got, err := Package(bytes.NewReader(archive(t, entry{name, "bin", 0o644})))
+		got, err := sumOf(t, archive(t, entry{name, "bin", 0o644}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,8 +319,9 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
-// FuzzPackage holds that no archive makes Package panic, and that H1Zip is what
-// the tools compute with dirhash.HashZip.
+// FuzzPackage holds that no archive makes Package panic, that one pass agrees
+// with the library wherever it does not give up, and that H1Zip is what the
+// tools compute with dirhash.HashZip.
 func FuzzPackage(f *testing.F) {
 	seeds, err := filepath.Glob("testdata/*.zip")
 	if err != nil || len(seeds) == 0 {
@@ -303,8 +335,11 @@ func FuzzPackage(f *testing.F) {
 		f.Add(data)
 	}
 	f.Add(archive(f, entry{"a", "1", 0}, entry{"a", "2", 0}, entry{"./a", "3", 0}, entry{"d/", "", 0}))
+	for _, tt := range odds(f) {
+		f.Add(tt.zip)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		sum, err := Package(bytes.NewReader(data))
+		sum, err := sumOf(t, data)
 		if err != nil {
 			return
 		}

@@ -16,20 +16,20 @@ const (
 )
 
 // unpack returns the files that the tools would find in a directory where they
-// unpacked the entries, by slash-separated path. Where two entries have one
-// path, the last wins. It follows go-getter, which the tools unpack with, on
+// unpacked the entries: which entry each is, by slash-separated path. Where two
+// entries have one path, the last wins. It follows go-getter, which the tools unpack with, on
 // Linux: a backslash is a letter like any other, and a symbolic link becomes a
 // plain file that holds its target.
-func unpack(entries []*zip.File) (map[string]*zip.File, error) {
+func unpack(entries []*zip.FileHeader) (map[string]int, error) {
 	if len(entries) == 0 {
 		return nil, errors.New("empty archive")
 	}
 	if len(entries) > maxEntries {
 		return nil, fmt.Errorf("more than %d entries", maxEntries)
 	}
-	files := map[string]*zip.File{}
+	files := map[string]int{}
 	dirs := map[string]bool{".": true}
-	for _, f := range entries {
+	for i, f := range entries {
 		name, err := cleanName(f.Name)
 		if err != nil {
 			return nil, err
@@ -43,7 +43,7 @@ func unpack(entries []*zip.File) (map[string]*zip.File, error) {
 			return nil, fmt.Errorf("entry %q has no read permission", f.Name)
 		}
 		addDir(dirs, path.Dir(name))
-		files[name] = f
+		files[name] = i
 	}
 	for name := range files {
 		if dirs[name] {

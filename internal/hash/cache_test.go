@@ -1,0 +1,528 @@
+package hash
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// known returns an entry for the package of that number.
+func known(n int, origin Origin) Entry {
+	digest := func(kind byte) []byte {
+		b := make([]byte, 32)
+		copy(b, fmt.Sprint(n))
+		b[31] = kind
+		return b
+	}
+	e := Entry{Sum{ZH: provider.ZH(hex.EncodeToString(digest('z'))), H1: newH1(digest('d')), Size: int64(n) + 1}, origin}
+	if origin == FromPackage {
+		e.H1Zip, e.Programs = newH1(digest('p')), []string{"terraform-provider-x_v1.0.0"}
+	}
+	return e
+}
+
+// other returns an entry that says something else of the package.
+func other(n int, origin Origin) Entry {
+	e := known(n, origin)
+	e.H1 = known(n+1000, origin).H1
+	return e
+}
+
+func cachePath(t testing.TB) string { return filepath.Join(t.TempDir(), "cache", "hashes") }
+
+func open(t testing.TB, path string) *Cache {
+	t.Helper()
+	c, err := OpenCache(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func add(t testing.TB, c *Cache, entries ...Entry) {
+	t.Helper()
+	for _, e := range entries {
+		if err := c.Add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func read(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// finds holds that the cache knows the entries as they are.
+func finds(t testing.TB, c *Cache, entries ...Entry) {
+	t.Helper()
+	for _, want := range entries {
+		got, ok := c.Lookup(want.ZH)
+		if diff := cmp.Diff(want, got); !ok || diff != "" {
+			t.Errorf("Lookup(%s) = %v (-want +got):\n%s", want.ZH, ok, diff)
+		}
+	}
+}
+
+func misses(t testing.TB, c *Cache, entries ...Entry) {
+	t.Helper()
+	for _, e := range entries {
+		if got, ok := c.Lookup(e.ZH); ok {
+			t.Errorf("Lookup(%s) = %v, want nothing", e.ZH, got)
+		}
+	}
+}
+
+func TestCacheRemembers(t *testing.T) {
+	t.Parallel()
+	path := cachePath(t)
+	several := known(3, FromPackage)
+	several.Programs = []string{"terraform-provider-a b,c%", "terraform-provider-ä\n", "terraform-provider-\xff"}
+	none := known(4, FromPackage)
+	none.Programs = nil
+	entries := []Entry{known(1, FromPackage), known(2, FromRegistry), several, none}
+
+	c := open(t, path)
+	misses(t, c, entries...)
+	add(t, c, entries...)
+	finds(t, c, entries...)
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, path)
+	c = open(t, path)
+	finds(t, c, entries...)
+	misses(t, c, known(5, FromPackage))
+	add(t, c, entries...)
+	if got := read(t, path); got != text {
+		t.Errorf("adding what is known changed the file:\n%s\nwant\n%s", got, text)
+	}
+}
+
+// TestCacheFormat holds the format: files outlive releases.
+func TestCacheFormat(t *testing.T) {
+	t.Parallel()
+	const want = "relock hash cache 1." +
+		"\npackage zh:310000000000000000000000000000000000000000000000000000000000007a h1:MQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAGQ= h1:MQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAHA= 2 terraform-provider-x_v1.0.0 3408ec21b80d903b" +
+		"\nregistry zh:320000000000000000000000000000000000000000000000000000000000007a h1:MgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAGQ= - 3 - 13a18ee6a2be5061"
+	path := cachePath(t)
+	add(t, open(t, path), known(1, FromPackage), known(2, FromRegistry))
+	if diff := cmp.Diff(want, read(t, path)); diff != "" {
+		t.Errorf("file (-want +got):\n%s", diff)
+	}
+	write(t, path, want)
+	finds(t, open(t, path), known(1, FromPackage), known(2, FromRegistry))
+}
+
+// TestCacheBelieves holds what is known after entries for one package, in
+// whatever order they come.
+func TestCacheBelieves(t *testing.T) {
+	t.Parallel()
+	pkg, reg := known(1, FromPackage), known(1, FromRegistry)
+	pkg2, reg2 := other(1, FromPackage), other(1, FromRegistry)
+	size, programs := pkg, pkg
+	size.Size++
+	programs.Programs = nil
+	for name, tt := range map[string]struct {
+		entries []Entry
+		want    []Entry
+	}{
+		"package_over_registry":                 {[]Entry{reg, pkg}, []Entry{pkg}},
+		"package_over_another_registry":         {[]Entry{reg2, pkg}, []Entry{pkg}},
+		"package_over_registries_that_disagree": {[]Entry{reg, reg2, pkg}, []Entry{pkg}},
+		"same_twice":                            {[]Entry{pkg, pkg}, []Entry{pkg}},
+		"packages_that_disagree":                {[]Entry{pkg, pkg2}, nil},
+		"packages_that_disagree_again":          {[]Entry{pkg, pkg2, pkg}, nil},
+		"packages_that_disagree_and_a_registry": {[]Entry{pkg, pkg2, reg}, nil},
+		"packages_that_disagree_on_size":        {[]Entry{pkg, size}, nil},
+		"packages_that_disagree_on_programs":    {[]Entry{pkg, programs}, nil},
+		"registries_that_disagree":              {[]Entry{reg, reg2}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range len(tt.entries) {
+				tt.entries = append(tt.entries[1:], tt.entries[0])
+				for _, entries := range [][]Entry{tt.entries, reversed(tt.entries)} {
+					path := cachePath(t)
+					c := open(t, path)
+					add(t, c, entries...)
+					for _, c := range []*Cache{c, open(t, path)} {
+						finds(t, c, tt.want...)
+						if tt.want == nil {
+							misses(t, c, pkg)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+func reversed(entries []Entry) []Entry {
+	entries = slices.Clone(entries)
+	slices.Reverse(entries)
+	return entries
+}
+
+func TestCacheRefusesEntriesThatAreNotWhole(t *testing.T) {
+	t.Parallel()
+	c := open(t, cachePath(t))
+	for name, change := range map[string]func(*Entry){
+		"origin":           func(e *Entry) { e.Origin = "" },
+		"zh":               func(e *Entry) { e.ZH = "" },
+		"zh_scheme":        func(e *Entry) { e.ZH = "h1:" + e.ZH[3:] },
+		"zh_upper_case":    func(e *Entry) { e.ZH = provider.Hash(strings.ToUpper(string(e.ZH))) },
+		"zh_short":         func(e *Entry) { e.ZH = e.ZH[:60] },
+		"h1":               func(e *Entry) { e.H1 = "" },
+		"h1_scheme":        func(e *Entry) { e.H1 = "h2:" + e.H1[3:] },
+		"h1_loose_base64":  func(e *Entry) { e.H1 = e.H1[:len(e.H1)-2] + "R=" },
+		"h1zip":            func(e *Entry) { e.H1Zip = "" },
+		"size":             func(e *Entry) { e.Size = 0 },
+		"negative_size":    func(e *Entry) { e.Origin, e.Size, e.Programs = FromRegistry, -1, nil },
+		"other_program":    func(e *Entry) { e.Programs = []string{"-"} },
+		"reported_program": func(e *Entry) { e.Origin = FromRegistry },
+		"long":             func(e *Entry) { e.Programs = []string{programPrefix + strings.Repeat("x", maxRecord)} },
+	} {
+		e := known(1, FromPackage)
+		change(&e)
+		if err := c.Add(e); err == nil {
+			t.Errorf("%s: Add(%v) succeeded", name, e)
+		}
+	}
+	misses(t, c, known(1, FromPackage))
+}
+
+// TestCacheSurvivesDamage holds that whatever is cut off or changed costs that
+// record alone, and never makes another.
+func TestCacheSurvivesDamage(t *testing.T) {
+	t.Parallel()
+	path := cachePath(t)
+	entries := []Entry{known(1, FromPackage), known(2, FromRegistry), known(3, FromPackage)}
+	add(t, open(t, path), entries...)
+	text := read(t, path)
+	lines := strings.Count(text, "\n")
+	damaged := filepath.Join(t.TempDir(), "hashes")
+
+	for n := range len(text) {
+		write(t, damaged, text[:n])
+		c := open(t, damaged)
+		whole := strings.Count(text[:n], "\n")
+		if whole > 0 && text[n] != '\n' {
+			whole-- // the last is cut
+		}
+		finds(t, c, entries[:whole]...)
+		misses(t, c, entries[whole:]...)
+		add(t, c, known(4, FromPackage))
+		again := open(t, damaged)
+		finds(t, again, append(slices.Clone(entries[:whole]), known(4, FromPackage))...)
+		c.Close()
+		again.Close()
+	}
+	for n := range len(text) {
+		for bit := range 8 {
+			flipped := []byte(text)
+			flipped[n] ^= 1 << bit
+			found := 0
+			if _, err := scanRecords(bytes.NewReader(flipped), func(e Entry) {
+				if !slices.ContainsFunc(entries, e.equal) {
+					t.Errorf("bit %d of byte %d flipped made %v", bit, n, e)
+				}
+				found++
+			}); err != nil || found < lines-2 || found < lines && n < len(cacheHeader) {
+				t.Errorf("bit %d of byte %d flipped left %d entries, %v", bit, n, found, err)
+			}
+		}
+	}
+}
+
+func TestCachePassesOverGarbage(t *testing.T) {
+	t.Parallel()
+	path := cachePath(t)
+	first, _ := known(1, FromPackage).record()
+	second, _ := known(2, FromPackage).record()
+	for name, text := range map[string]string{
+		"header_twice":   cacheHeader + cacheHeader + first + second,
+		"without_header": first[1:] + second,
+		"concatenated":   cacheHeader + first + "\n" + cacheHeader + second,
+		"nul_bytes":      cacheHeader + first + strings.Repeat("\x00", 500) + second + second,
+		"long_lines":     cacheHeader + "\n" + strings.Repeat("x", 3*maxRecord) + first + "\n" + strings.Repeat("package ", maxRecord) + second,
+		"half_a_record":  cacheHeader + first + second[:100] + second,
+		"no_newline":     cacheHeader + first + second + cacheHeader + second,
+	} {
+		t.Run(name, func(t *testing.T) {
+			write(t, path, text)
+			finds(t, open(t, path), known(2, FromPackage))
+			if _, ok := open(t, path).Lookup(known(1, FromPackage).ZH); ok != (name != "nul_bytes") {
+				t.Errorf("Lookup of the record before the garbage = %v", ok)
+			}
+		})
+	}
+}
+
+// TestCacheLeavesOtherFilesAlone holds that a path given by mistake costs no
+// file.
+func TestCacheLeavesOtherFilesAlone(t *testing.T) {
+	t.Parallel()
+	path := cachePath(t)
+	for name, text := range map[string]string{
+		"text":             "# README\n\nrelock keeps lock files fresh.\n",
+		"blank_line":       "\ntext",
+		"newlines":         "\n\n\n",
+		"later_version":    "relock hash cache 2.\nsomething else",
+		"version_ten":      "relock hash cache 10.",
+		"one_long_line":    strings.Repeat("x", 2*maxRecord),
+		"part_of_a_header": "relock hash\nand more",
+	} {
+		write(t, path, text)
+		for how, f := range map[string]func(string) error{
+			"OpenCache":         func(path string) error { _, err := OpenCache(path); return err },
+			"OpenReadOnlyCache": func(path string) error { _, err := OpenReadOnlyCache(path); return err },
+			"PruneCache":        func(path string) error { return PruneCache(path, nil) },
+		} {
+			if err := f(path); !errors.Is(err, ErrNoCache) {
+				t.Errorf("%s of a file with %s = %v, want %v", how, name, err, ErrNoCache)
+			}
+		}
+		if got := read(t, path); got != text {
+			t.Errorf("file with %s became %q", name, got)
+		}
+	}
+	if _, err := OpenCache(filepath.Dir(path)); !errors.Is(err, ErrNoCache) {
+		t.Errorf("OpenCache of a directory = %v, want %v", err, ErrNoCache)
+	}
+}
+
+func TestReadOnlyCacheIsNotWritten(t *testing.T) {
+	t.Parallel()
+	path := cachePath(t)
+	c, err := OpenReadOnlyCache(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, c, known(1, FromPackage))
+	finds(t, c, known(1, FromPackage))
+	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("OpenReadOnlyCache created a directory: %v", err)
+	}
+	add(t, open(t, path), known(2, FromPackage))
+	text := read(t, path)
+	if c, err = OpenReadOnlyCache(path); err != nil {
+		t.Fatal(err)
+	}
+	add(t, c, known(3, FromPackage))
+	finds(t, c, known(2, FromPackage), known(3, FromPackage))
+	if got := read(t, path); got != text {
+		t.Errorf("the file became %q, want %q", got, text)
+	}
+}
+
+func TestNilCacheRemembersNothing(t *testing.T) {
+	t.Parallel()
+	var c *Cache
+	add(t, c, known(1, FromPackage))
+	misses(t, c, known(1, FromPackage))
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCacheEntriesAreTheCallers(t *testing.T) {
+	t.Parallel()
+	c := open(t, cachePath(t))
+	e := known(1, FromPackage)
+	add(t, c, e)
+	e.Programs[0] = "changed"
+	got, _ := c.Lookup(e.ZH)
+	finds(t, c, known(1, FromPackage))
+	got.Programs[0] = "changed"
+	finds(t, c, known(1, FromPackage))
+}
+
+func TestMergeCaches(t *testing.T) {
+	t.Parallel()
+	into, one, two := cachePath(t), cachePath(t), cachePath(t)
+	add(t, open(t, into), known(1, FromRegistry), known(2, FromPackage), known(3, FromPackage))
+	add(t, open(t, one), known(1, FromPackage), known(2, FromRegistry))
+	add(t, open(t, two), known(4, FromPackage), other(3, FromPackage))
+
+	c := open(t, into)
+	if err := c.Merge(one, two); err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, into)
+	for _, c := range []*Cache{c, open(t, into)} {
+		finds(t, c, known(1, FromPackage), known(2, FromPackage), known(4, FromPackage))
+		misses(t, c, known(3, FromPackage))
+	}
+	if err := c.Merge(one, two, into); err != nil || read(t, into) != text {
+		t.Errorf("merging once more: %v, file %q, want %q", err, read(t, into), text)
+	}
+	write(t, one, "something else")
+	if err := c.Merge(one, two+".missing"); !errors.Is(err, ErrNoCache) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Merge = %v, want an error for each file", err)
+	}
+}
+
+func TestPruneCache(t *testing.T) {
+	t.Parallel()
+	path := cachePath(t)
+	c := open(t, path)
+	add(t, c, known(1, FromRegistry), known(2, FromPackage), known(3, FromPackage), known(1, FromPackage), other(3, FromPackage), known(4, FromPackage))
+	write(t, path, read(t, path)+"\ngarbage")
+	if err := PruneCache(path, func(e Entry) bool { return e.Size != 5 }); err != nil {
+		t.Fatal(err)
+	}
+	want := cachePath(t)
+	add(t, open(t, want), known(1, FromPackage), known(2, FromPackage))
+	if diff := cmp.Diff(read(t, want), read(t, path)); diff != "" {
+		t.Errorf("file (-want +got):\n%s", diff)
+	}
+	c = open(t, path)
+	finds(t, c, known(1, FromPackage), known(2, FromPackage))
+	misses(t, c, known(3, FromPackage), known(4, FromPackage))
+	// What was disputed can be learnt again.
+	add(t, c, known(3, FromPackage))
+	finds(t, open(t, path), known(3, FromPackage))
+	if left, err := filepath.Glob(path + ".*"); err != nil || left != nil {
+		t.Errorf("PruneCache left %v, %v", left, err)
+	}
+}
+
+// TestCacheIsBounded holds that of a long file the end is read.
+func TestCacheIsBounded(t *testing.T) {
+	t.Parallel()
+	path := cachePath(t)
+	first, _ := known(1, FromPackage).record()
+	last, _ := known(2, FromPackage).record()
+	write(t, path, cacheHeader+first+strings.Repeat("\n"+strings.Repeat("x", 1023), maxCache/1024)+last)
+	c := open(t, path)
+	finds(t, c, known(2, FromPackage))
+	misses(t, c, known(1, FromPackage))
+}
+
+// TestRunsAppendAtTheSameTime holds that nothing is lost where several
+// processes, and several parts of each, add to one file.
+func TestRunsAppendAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	const processes, each = 3, 200
+	if path := os.Getenv("RELOCK_TEST_CACHE"); path != "" {
+		var first int
+		fmt.Sscan(os.Getenv("RELOCK_TEST_FIRST"), &first)
+		appendAtOnce(t, path, first, each)
+		return
+	}
+	path := cachePath(t)
+	var wg sync.WaitGroup
+	for i := range processes {
+		wg.Go(func() {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestRunsAppendAtTheSameTime$")
+			cmd.Env = append(os.Environ(), "RELOCK_TEST_CACHE="+path, fmt.Sprintf("RELOCK_TEST_FIRST=%d", (i+1)*each))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+	appendAtOnce(t, path, 0, each)
+	wg.Wait()
+	c := open(t, path)
+	for i := range (processes + 1) * each {
+		finds(t, c, known(i, FromPackage))
+	}
+}
+
+// appendAtOnce adds entries through two caches, each used by two goroutines.
+func appendAtOnce(t *testing.T, path string, first, n int) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for range 2 {
+		c := open(t, path)
+		for range 2 {
+			wg.Go(func() {
+				for _, i := range rand.Perm(n) {
+					if err := c.Add(known(first+i, FromPackage)); err != nil {
+						t.Error(err)
+					}
+					if _, ok := c.Lookup(known(first+i, FromPackage).ZH); !ok {
+						t.Errorf("entry %d is unknown after Add", first+i)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// FuzzCache holds that no file makes reading panic, and that what is read from
+// it is whole, and the same once it is written again.
+func FuzzCache(f *testing.F) {
+	first, _ := known(1, FromPackage).record()
+	second, _ := known(2, FromRegistry).record()
+	f.Add([]byte(cacheHeader + first + second))
+	f.Add([]byte(first[:50] + second))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var text string
+		var entries []Entry
+		if _, err := scanRecords(bytes.NewReader(data), func(e Entry) {
+			record, err := e.record()
+			if err != nil {
+				t.Errorf("read %v: %v", e, err)
+			}
+			entries, text = append(entries, e), text+record
+		}); err != nil {
+			t.Error(err)
+		}
+		var again []Entry
+		if _, err := scanRecords(strings.NewReader(text), func(e Entry) { again = append(again, e) }); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(entries, again); diff != "" {
+			t.Errorf("written and read again (-want +got):\n%s", diff)
+		}
+		path := cachePath(t)
+		write(t, path, string(data))
+		c, err := OpenCache(path)
+		if err != nil {
+			if !errors.Is(err, ErrNoCache) {
+				t.Error(err)
+			}
+			return
+		}
+		defer c.Close()
+		e := known(3, FromPackage)
+		add(t, c, e)
+		finds(t, c, e)
+		if read(t, path) != string(data) {
+			finds(t, open(t, path), e)
+		}
+	})
+}

@@ -1,0 +1,192 @@
+package hash
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// A cache's file is text that is only ever appended to, a record a line:
+//
+//	relock hash cache 1.
+//	package zh:… h1:… h1:… 12345 terraform-provider-x_v1.0.0 0123456789abcdef
+//
+// A record is written at once, begins with its newline, and ends with a
+// checksum. So runs may append at the same time, and a record that is cut off
+// or damaged spoils no other. A line that is no record is passed over.
+const (
+	// cacheHeader ends with the version and a full stop, so that none begins
+	// another. It stands twice where two runs create the file at once.
+	cacheHeader = "relock hash cache 1."
+	// maxCache bounds what is read of a file: some 70,000 packages. Of a longer
+	// one it is the end, where the newest are.
+	maxCache = 16 << 20
+	// maxRecord bounds a record; most have about 250 bytes.
+	maxRecord = 4 << 10
+	// none stands for a field without value.
+	none = "-"
+)
+
+// record returns the entry as it is appended to a file.
+func (e Entry) record() (string, error) {
+	if err := e.check(); err != nil {
+		return "", fmt.Errorf("entry of the hash cache for %q: %w", e.ZH, err)
+	}
+	h1zip, names := string(e.H1Zip), none
+	if h1zip == "" {
+		h1zip = none
+	}
+	if len(e.Programs) > 0 {
+		names = joinNames(e.Programs)
+	}
+	record := fmt.Sprintf("\n%s %s %s %s %d %s ", e.Origin, e.ZH, e.H1, h1zip, e.Size, names)
+	record += checksum(record)
+	if len(record) > maxRecord {
+		return "", fmt.Errorf("entry of the hash cache for %q: it is longer than %d bytes", e.ZH, maxRecord)
+	}
+	return record, nil
+}
+
+func checksum(record string) string {
+	digest := sha256.Sum256([]byte(record))
+	return hex.EncodeToString(digest[:8])
+}
+
+// check returns an error unless the entry is whole.
+func (e Entry) check() error {
+	fromPackage := e.Origin == FromPackage
+	switch {
+	case !fromPackage && e.Origin != FromRegistry:
+		return fmt.Errorf("origin %q", e.Origin)
+	case !isZH(e.ZH):
+		return fmt.Errorf("zh %q", e.ZH)
+	case !isH1(e.H1):
+		return fmt.Errorf("h1 %q", e.H1)
+	case !isH1(e.H1Zip) && (fromPackage || e.H1Zip != ""):
+		return fmt.Errorf("h1 of the zip %q", e.H1Zip)
+	case e.Size < 0 || fromPackage && e.Size == 0:
+		return fmt.Errorf("size %d", e.Size)
+	case !fromPackage && len(e.Programs) > 0:
+		return fmt.Errorf("programs %q that no registry reports", e.Programs)
+	}
+	for _, name := range e.Programs {
+		if !strings.HasPrefix(name, programPrefix) {
+			return fmt.Errorf("program %q", name)
+		}
+	}
+	return nil
+}
+
+func isZH(h provider.Hash) bool {
+	b, err := hex.DecodeString(h.Value())
+	return err == nil && len(b) == sha256.Size && h == provider.ZH(hex.EncodeToString(b))
+}
+
+func isH1(h provider.Hash) bool {
+	b, err := base64.StdEncoding.Strict().DecodeString(h.Value())
+	return err == nil && len(b) == sha256.Size && h == newH1(b)
+}
+
+// joinNames writes names of files, which may hold any byte, in one field.
+func joinNames(names []string) string {
+	escaped := make([]string, len(names))
+	for i, name := range names {
+		escaped[i] = url.QueryEscape(name)
+	}
+	return strings.Join(escaped, ",")
+}
+
+func splitNames(field string) []string {
+	if field == none {
+		return nil
+	}
+	names := strings.Split(field, ",")
+	for i, name := range names {
+		names[i], _ = url.QueryUnescape(name) // parseRecord compares
+	}
+	return names
+}
+
+// parseRecord reads a line. It takes nothing that record does not write, so
+// that the fields and the checksum need no checks of their own.
+func parseRecord(line string) (Entry, bool) {
+	f := strings.Split(line, " ")
+	if len(f) != 7 {
+		return Entry{}, false
+	}
+	e := Entry{
+		Origin: Origin(f[0]),
+		Sum:    Sum{ZH: provider.Hash(f[1]), H1: provider.Hash(f[2]), H1Zip: provider.Hash(f[3]), Programs: splitNames(f[5])},
+	}
+	if f[3] == none {
+		e.H1Zip = ""
+	}
+	e.Size, _ = strconv.ParseInt(f[4], 10, 64)
+	record, err := e.record()
+	return e, err == nil && record == "\n"+line
+}
+
+// readEntries calls add with the entries of a cache's file in their order.
+func readEntries(path string, add func(Entry)) error {
+	info, err := os.Stat(path) // before opening, which waits for a writer of a pipe
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: %w", path, ErrNoCache)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Seek(max(0, info.Size()-maxCache), io.SeekStart); err != nil {
+		return err
+	}
+	ours, err := scanRecords(io.LimitReader(f, maxCache), add)
+	if err == nil && !ours {
+		err = fmt.Errorf("%s: %w", path, ErrNoCache)
+	}
+	return err
+}
+
+// scanRecords calls add with the entries in a text, and reports whether that is
+// a cache's: it is empty or the beginning of a header, or has a header or a
+// record in it.
+func scanRecords(text io.Reader, add func(Entry)) (ours bool, err error) {
+	r := bufio.NewReaderSize(text, maxRecord)
+	for n := 0; err == nil; n++ {
+		var line string
+		line, err = readLine(r)
+		e, ok := parseRecord(line)
+		if ok {
+			add(e)
+		}
+		cut := n == 0 && err == io.EOF && strings.HasPrefix(cacheHeader, line)
+		ours = ours || ok || cut || strings.HasPrefix(line, cacheHeader)
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return ours, err
+}
+
+// readLine returns the next line without its newline; of one that is longer
+// than any record, a part that is no record. The last line comes with io.EOF.
+func readLine(r *bufio.Reader) (string, error) {
+	line, err := r.ReadSlice('\n')
+	for err == bufio.ErrBufferFull {
+		_, err = r.ReadSlice('\n')
+	}
+	return string(bytes.TrimSuffix(line, []byte("\n"))), err
+}

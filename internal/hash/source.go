@@ -1,0 +1,128 @@
+package hash
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	stdhash "hash"
+	"io"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// odd says why an archive is left to the library. It is no claim that the
+// archive is bad.
+type odd string
+
+func (o odd) Error() string { return "odd archive: " + string(o) }
+
+func isOdd(err error) bool {
+	_, ok := errors.AsType[odd](err)
+	return ok
+}
+
+// A source is an archive while it arrives: a buffer whose every byte is hashed
+// as it comes in.
+type source struct {
+	r         io.Reader
+	err       error // of r; nothing follows it
+	digest    stdhash.Hash
+	size      int64 // bytes read from r
+	buf       [64 << 10]byte
+	next, end int // buf[next:end] is not yet taken
+}
+
+func newSource(r io.Reader) *source { return &source{r: r, digest: sha256.New()} }
+
+// left is how many bytes can be taken without reading.
+func (s *source) left() int { return s.end - s.next }
+
+// offset is where in the archive the next byte to take stands.
+func (s *source) offset() int64 { return s.size - int64(s.left()) }
+
+// ensure reads until n bytes can be taken, at most the size of the buffer. An
+// archive that ends before is odd.
+func (s *source) ensure(n int) error {
+	if s.left() >= n {
+		return nil
+	}
+	s.end = copy(s.buf[:], s.buf[s.next:s.end])
+	s.next = 0
+	for s.end < n {
+		if s.err == io.EOF {
+			return odd("it ends too early")
+		}
+		if s.err != nil {
+			return s.err
+		}
+		s.read()
+	}
+	return nil
+}
+
+func (s *source) read() {
+	var n int
+	n, s.err = s.r.Read(s.buf[s.end:])
+	s.digest.Write(s.buf[s.end : s.end+n])
+	s.end += n
+	s.size += int64(n)
+}
+
+// take returns the next n bytes, which stay valid until something else is done
+// with the source.
+func (s *source) take(n int) ([]byte, error) {
+	if err := s.ensure(n); err != nil {
+		return nil, err
+	}
+	s.next += n
+	return s.buf[s.next-n : s.next], nil
+}
+
+// some is take of at least one byte and at most n.
+func (s *source) some(n int) ([]byte, error) {
+	if err := s.ensure(1); err != nil {
+		return nil, err
+	}
+	return s.take(min(n, s.left()))
+}
+
+// begins reports whether the bytes that ensure has provided begin with prefix.
+func (s *source) begins(prefix string) bool {
+	return bytes.HasPrefix(s.buf[s.next:s.end], []byte(prefix))
+}
+
+// copyTo writes the next n bytes to w.
+func (s *source) copyTo(w io.Writer, n int64) error {
+	for n > 0 {
+		part, err := s.some(int(min(n, int64(len(s.buf)))))
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+		n -= int64(len(part))
+	}
+	return nil
+}
+
+// skip takes n bytes and drops them.
+func (s *source) skip(n int) error { return s.copyTo(io.Discard, int64(n)) }
+
+// finish expects that the archive has no more bytes.
+func (s *source) finish() error {
+	switch err := s.ensure(1); {
+	case err == nil:
+		return odd("bytes behind its end")
+	case s.err == io.EOF:
+		return nil
+	default:
+		return err
+	}
+}
+
+// sum is what the bytes alone say, once they have all been read.
+func (s *source) sum() Sum {
+	return Sum{ZH: provider.ZH(hex.EncodeToString(s.digest.Sum(nil))), Size: s.size}
+}
