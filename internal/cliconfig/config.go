@@ -1,71 +1,73 @@
 package cliconfig
 
 import (
+	"context"
 	"maps"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
-	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// Env is the part of the environment that decides where the configuration is.
+// Env is the part of the environment that decides where the configuration is
+// and what it is.
 type Env struct {
 	Getenv  func(string) string
-	Environ []string // KEY=VALUE, for TF_TOKEN_ variables
+	Environ []string // KEY=VALUE, for TF_TOKEN_ variables and credentials helpers
 	Home    string
 	GOOS    string
 }
 
 // Config is the merged configuration of one tool. The zero value is that of an
-// operator who configured nothing.
+// operator who configured nothing and has no plugin directories.
 type Config struct {
 	services map[svchost.Hostname]map[string]any
-	tokens   map[svchost.Hostname]string // of credentials blocks
+	tokens   map[svchost.Hostname]string // of credentials blocks; "" of one without a token
 	environ  map[svchost.Hostname]string // of TF_TOKEN_ variables
-	// mirrors are the directories that the tool takes packages from without
-	// being told; nil where an installation method is configured.
-	mirrors []string
+	helper   *tokenHelper
+	limits   Limits
+	oci      ociPolicy
+
+	methods []Method // of the provider_installation block, if there is one
+	// implied are the directories that the tool looks into where there is no
+	// such block.
+	explicit bool
+	implied  []string
 }
 
-// Load reads the configuration that the tool would read. The result is never
-// nil; with an error among the diagnostics it must not be used to write locks.
-func Load(env Env, tool provider.ToolName) (*Config, []provider.Diagnostic) {
-	m := merged{config: &Config{
-		services: map[svchost.Hostname]map[string]any{},
-		tokens:   map[svchost.Hostname]string{},
-		environ:  tokenVariables(env.Environ),
-	}}
-	if path := env.override(); path != "" {
-		m.readNamed(path)
-	} else {
-		m.readOptional(env.file(tool))
-		// The tools skip the directory where a variable names the file, and so
-		// the credentials that "terraform login" keeps there.
-		m.readDir(env.dir(tool))
-	}
-	if !m.installation {
-		m.config.mirrors = env.mirrors(tool)
-	}
-	return m.config, m.diags
-}
-
-// Token returns what the operator set for the host, "" if nothing. A variable
-// wins over a block even if it is empty, as with the tools.
-func (c *Config) Token(host svchost.Hostname) string {
+// Token returns what the operator set for the host, "" if nothing. As with the
+// tools, a variable wins over a block even if it is empty, a block over the
+// credentials helper even if it has no token, and the helper is asked once for
+// each host.
+//
+// Errors are *provider.Error: CodeUnauthorized if the helper fails, or
+// CodeCancelled.
+func (c *Config) Token(ctx context.Context, host svchost.Hostname) (string, error) {
 	if token, ok := c.environ[host]; ok {
-		return token
+		return token, nil
 	}
-	return c.tokens[host]
+	if token, ok := c.tokens[host]; ok || c.helper == nil {
+		return token, nil
+	}
+	return c.helper.token(ctx, host)
 }
 
-// Endpoints returns the host and port of each service URL of each host block,
-// sorted, as transport.Client.Admit takes them: the operator named them.
+// Hosts returns the hosts that the configuration names in host and credentials
+// blocks and in TF_TOKEN_ variables, sorted.
+func (c *Config) Hosts() []svchost.Hostname {
+	named := slices.Collect(maps.Keys(c.services))
+	named = slices.AppendSeq(named, maps.Keys(c.tokens))
+	named = slices.AppendSeq(named, maps.Keys(c.environ))
+	slices.Sort(named)
+	return slices.Compact(named)
+}
+
+// Endpoints returns the host and port of everything that the operator named:
+// the service URLs of host blocks, network mirrors and OCI registries. It is
+// sorted, and as transport.Client.Admit takes it.
 func (c *Config) Endpoints() []string {
 	found := map[string]bool{}
 	for host, services := range c.services {
@@ -75,26 +77,12 @@ func (c *Config) Endpoints() []string {
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
-}
-
-// Mirror returns the directory from which the tool would take the provider
-// instead of asking its registry: where no installation method is configured,
-// a provider that lies in the plugin directories of the user or the system is
-// excluded from its registry, whatever versions lie there.
-func (c *Config) Mirror(addr provider.Addr) (dir string, ok bool) {
-	for _, base := range c.mirrors {
-		dir := filepath.Join(base, addr.Host.ForDisplay(), addr.Namespace, addr.Type)
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			continue
-		}
-		// VERSION/OS_ARCH directories, or zip files.
-		if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.IsDir() || strings.HasSuffix(e.Name(), ".zip") }) {
-			return dir, true
+	for _, m := range c.methods {
+		if u := m.endpoint(); u != nil {
+			found[transport.HostPort(u)] = true
 		}
 	}
-	return "", false
+	return slices.Sorted(maps.Keys(found))
 }
 
 // tokenPrefix begins the variables that hold the token of one host each.

@@ -47,6 +47,15 @@ func home(t *testing.T, files map[string]string, variables ...string) Env {
 	}
 }
 
+func token(t *testing.T, c *Config, host svchost.Hostname) string {
+	t.Helper()
+	token, err := c.Token(t.Context(), host)
+	if err != nil {
+		t.Errorf("Token(%s): %v", host, err)
+	}
+	return token
+}
+
 func credentials(host, token string) string {
 	return fmt.Sprintf("credentials %q {\n  token = %q\n}\n", host, token)
 }
@@ -117,7 +126,7 @@ func TestLoadChoosesFiles(t *testing.T) {
 				if len(diags) > 0 {
 					t.Errorf("Load(%s): %v", tool, diags)
 				}
-				if got := c.Token("h.example"); got != want {
+				if got := token(t, c, "h.example"); got != want {
 					t.Errorf("Load(%s): token %q, want %q", tool, got, want)
 				}
 			}
@@ -135,8 +144,8 @@ func TestLoadOnWindows(t *testing.T) {
 	env.GOOS = "windows"
 	for tool, want := range map[provider.ToolName]string{provider.Terraform: "rc", provider.OpenTofu: "tofu"} {
 		c, diags := Load(env, tool)
-		if got := c.Token("h.example"); got != want || c.Token("other.example") != "dir" || len(diags) > 0 {
-			t.Errorf("Load(%s): tokens %q, %q, %v; want %q, dir", tool, got, c.Token("other.example"), diags, want)
+		if got := token(t, c, "h.example"); got != want || token(t, c, "other.example") != "dir" || len(diags) > 0 {
+			t.Errorf("Load(%s): tokens %q, %q, %v; want %q, dir", tool, got, token(t, c, "other.example"), diags, want)
 		}
 	}
 }
@@ -173,7 +182,7 @@ func TestToken(t *testing.T) {
 		"xn--9ca.test":             "unicode",
 		"unknown.example":          "",
 	} {
-		if got := c.Token(host); got != want {
+		if got := token(t, c, host); got != want {
 			t.Errorf("Token(%s) = %q, want %q", host, got, want)
 		}
 	}
@@ -193,7 +202,7 @@ func TestCredentialsHintNamesWhatIsRead(t *testing.T) {
 		}
 		if name, _, ok := strings.Cut(strings.TrimPrefix(hint, "set "), ","); ok {
 			c, _ := Load(home(t, nil, name+"=x"), provider.Terraform)
-			if c.Token(host) != "x" {
+			if token(t, c, host) != "x" {
 				t.Errorf("setting %s gives %s no token", name, host)
 			}
 		}
@@ -250,7 +259,7 @@ func TestLoadReports(t *testing.T) {
 		},
 		{
 			name: "host_of_another_form", text: "\nhost = 3\n",
-			want: []string{"2: a host or credentials block of the CLI configuration has an unexpected form"},
+			want: []string{"2: a host, credentials or credentials_helper block of the CLI configuration has an unexpected form"},
 		},
 		{
 			name: "host_name", text: "\nhost \"a..example\" {\n}\n",
@@ -259,33 +268,6 @@ func TestLoadReports(t *testing.T) {
 		{
 			name: "credentials_name", text: "\n\ncredentials \"https://a\" {\n}\n",
 			want: []string{`3: the credentials block "https://a" has no valid host name`},
-		},
-		{
-			name: "credentials_helper", text: "\ncredentials_helper \"vault\" {\n  args = []\n}\n",
-			want: []string{"2: relock does not run credentials helpers yet"},
-		},
-		{
-			name: "mirror", text: "provider_installation {\n  network_mirror {\n    url = \"https://m.example/\"\n  }\n}\n",
-			want: []string{`2: relock does not honour "network_mirror" in provider_installation yet`},
-		},
-		{
-			name: "mirror_after_direct", text: "provider_installation {\n  direct {}\n  filesystem_mirror {\n    path = \"/m\"\n  }\n}\n",
-			want: []string{`3: relock does not honour "filesystem_mirror" in provider_installation yet`},
-		},
-		{
-			name: "direct_for_some", text: "provider_installation {\n  direct {\n    exclude = [\"a/*\"]\n  }\n}\n",
-			want: []string{`2: relock does not honour "direct" in provider_installation yet`},
-		},
-		{
-			name: "dev_overrides", text: "provider_installation {\n  dev_overrides {\n    \"a/b\" = \"/x\"\n  }\n  direct {}\n}\n",
-			want: []string{
-				`2: relock does not honour "dev_overrides" in provider_installation yet`,
-				`5: relock does not honour "direct" in provider_installation yet`,
-			},
-		},
-		{
-			name: "mirror_json", file: ".terraform.d/a.tfrc.json", text: "{\n\"provider_installation\": {\"network_mirror\": {\"url\": \"https://m.example/\"}}}",
-			want: []string{`2: relock does not honour "network_mirror" in provider_installation yet`},
 		},
 		{
 			name: "no_method", text: "provider_installation {\n}\n",
@@ -346,50 +328,69 @@ func TestUnreadableFileIsAnError(t *testing.T) {
 	}
 }
 
-func TestMirror(t *testing.T) {
+func TestImpliedDirectories(t *testing.T) {
 	t.Parallel()
-	alpha := provider.Addr{Host: "registry.terraform.io", Namespace: "hashicorp", Type: "alpha"}
-	const zip = "/registry.terraform.io/hashicorp/alpha/terraform-provider-alpha_1.0.0_linux_amd64.zip"
 	tests := []struct {
 		name                string
-		files               map[string]string
+		files               []string
 		variables           []string
 		goos                string
-		terraform, opentofu bool
+		terraform, opentofu []string
 	}{
 		{name: "none"},
-		{name: "packed", files: map[string]string{".terraform.d/plugins" + zip: ""}, terraform: true, opentofu: true},
 		{
-			name:      "unpacked",
-			files:     map[string]string{".terraform.d/plugins/registry.terraform.io/hashicorp/alpha/1.0.0/linux_amd64/x": ""},
-			terraform: true, opentofu: true,
+			name: "home", files: []string{".terraform.d/plugins/x"},
+			terraform: []string{".terraform.d/plugins"}, opentofu: []string{".terraform.d/plugins"},
 		},
-		{name: "another_provider", files: map[string]string{".terraform.d/plugins/registry.terraform.io/hashicorp/beta/1.0.0/linux_amd64/x": ""}},
-		{name: "nothing_in_it", files: map[string]string{".terraform.d/plugins/registry.terraform.io/hashicorp/alpha/README": ""}},
-		{name: "home_data", files: map[string]string{".local/share/terraform/plugins" + zip: ""}, terraform: true, opentofu: true},
-		{name: "shared_data", files: map[string]string{"usr/share/terraform/plugins" + zip: ""}, terraform: true, opentofu: true},
-		{name: "tofu_data", files: map[string]string{"data/opentofu/plugins" + zip: ""}, variables: []string{"XDG_DATA_HOME=$HOME/data"}, opentofu: true},
-		{name: "mac", goos: "darwin", files: map[string]string{"Library/Application Support/io.terraform/plugins" + zip: ""}, terraform: true, opentofu: true},
-		{name: "windows", goos: "windows", variables: []string{"APPDATA=$HOME/R"}, files: map[string]string{"R/HashiCorp/Terraform/plugins" + zip: ""}, terraform: true, opentofu: true},
+		{name: "file_of_that_name", files: []string{".terraform.d/plugins"}},
 		{
-			name:  "not_with_a_configured_method",
-			files: map[string]string{".terraform.d/plugins" + zip: "", ".terraformrc": "provider_installation {\n  direct {}\n}\n"},
+			name: "data_of_user_then_of_system", files: []string{"usr/share/terraform/plugins/x", ".local/share/terraform/plugins/x"},
+			terraform: []string{".local/share/terraform/plugins", "usr/share/terraform/plugins"},
+			opentofu:  []string{".local/share/terraform/plugins", "usr/share/terraform/plugins"},
+		},
+		{
+			name: "data_of_tofu", files: []string{"data/opentofu/plugins/x", ".terraform.d/plugins/x"}, variables: []string{"XDG_DATA_HOME=$HOME/data"},
+			terraform: []string{".terraform.d/plugins"}, opentofu: []string{".terraform.d/plugins", "data/opentofu/plugins"},
+		},
+		{
+			name: "mac", goos: "darwin", files: []string{"Library/Application Support/io.terraform/plugins/x"},
+			terraform: []string{"Library/Application Support/io.terraform/plugins"}, opentofu: []string{"Library/Application Support/io.terraform/plugins"},
+		},
+		{
+			name: "windows", goos: "windows", variables: []string{"APPDATA=$HOME/R"}, files: []string{"R/HashiCorp/Terraform/plugins/x"},
+			terraform: []string{"R/HashiCorp/Terraform/plugins"}, opentofu: []string{"R/HashiCorp/Terraform/plugins"},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			env := home(t, tt.files, tt.variables...)
+			files := map[string]string{}
+			for _, name := range tt.files {
+				files[name] = ""
+			}
+			env := home(t, files, tt.variables...)
 			if tt.goos != "" {
 				env.GOOS = tt.goos
 			}
-			for tool, want := range map[provider.ToolName]bool{provider.Terraform: tt.terraform, provider.OpenTofu: tt.opentofu} {
+			for tool, want := range map[provider.ToolName][]string{provider.Terraform: tt.terraform, provider.OpenTofu: tt.opentofu} {
 				c, diags := Load(env, tool)
-				dir, ok := c.Mirror(alpha)
-				if ok != want || len(diags) > 0 {
-					t.Errorf("Mirror(%s) for %s = %q, %v, diagnostics %v; want %v", alpha, tool, dir, ok, diags, want)
+				methods, implied := c.Methods()
+				var got []string
+				for _, m := range methods[:len(methods)-1] {
+					got = append(got, strings.TrimPrefix(filepath.ToSlash(m.Path), filepath.ToSlash(env.Home)+"/"))
+				}
+				if diff := cmp.Diff(want, got); diff != "" || methods[len(methods)-1].Kind != Direct || !implied || len(diags) > 0 {
+					t.Errorf("methods of %s: implied %v, diagnostics %v, and at the end %v; directories (-want +got):\n%s", tool, implied, diags, methods[len(methods)-1], diff)
 				}
 			}
 		})
+	}
+}
+
+func TestUnconfiguredToolAsksRegistries(t *testing.T) {
+	t.Parallel()
+	methods, implied := new(Config).Methods()
+	if len(methods) != 1 || methods[0].Kind != Direct || !implied {
+		t.Errorf("Methods() = %v, %v; want direct alone, implied", methods, implied)
 	}
 }

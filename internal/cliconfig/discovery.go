@@ -91,11 +91,18 @@ func (d *Discovery) ask(ctx context.Context, name svchost.Hostname) (*url.URL, m
 	if services, ok := d.config.services[name]; ok {
 		return at, services, nil
 	}
+	token, err := d.config.Token(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	limits := d.config.Limits()
 	resp, err := d.transport.Do(ctx, transport.Request{
 		URL:          at,
 		Header:       http.Header{"Accept": {"application/json"}},
-		Token:        d.config.Token(name),
+		Token:        token,
 		MaxRedirects: maxDiscoveryRedirects,
+		Retries:      limits.Retries,
+		Timeout:      limits.Timeout,
 	})
 	if err != nil {
 		return nil, nil, withHost(err, name)
@@ -103,7 +110,7 @@ func (d *Discovery) ask(ctx context.Context, name svchost.Hostname) (*url.URL, m
 	if resp.Status == http.StatusNotFound {
 		return resp.URL, nil, nil
 	}
-	if err := checkStatus(name, resp.Status, d.config.Token(name) != ""); err != nil {
+	if err := checkStatus(name, resp.Status, token != ""); err != nil {
 		return nil, nil, err
 	}
 	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))

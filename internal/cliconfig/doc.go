@@ -1,10 +1,15 @@
 // Package cliconfig reads the CLI configuration of Terraform and OpenTofu: the
-// .terraformrc and .tofurc files, their directory, and the TF_TOKEN_ variables.
-// It says which services a registry host offers, by the operator's word or by
-// the host's own (service discovery), and which token a host gets.
+// .terraformrc and .tofurc files, their directory, and the variables that stand
+// beside them. It says where the tool looks for providers (installation
+// methods), which services a registry host offers, by the operator's word or by
+// the host's own (service discovery), which credentials a host or an OCI
+// registry gets, and how patient the operator wants us to be.
 //
-// Settings that would change what is locked and that relock does not honour
-// are errors, never ignored: provider_installation with anything but one plain
-// direct method, and credentials helpers. Settings that only change how the
-// tools run, such as plugin_cache_dir, are left alone.
+// It only says so: what a mirror holds is for package registry to find out. It
+// runs programs, as no package above it does: the credentials helpers that the
+// configuration names.
+//
+// Settings that only change how the tools run are left alone. plugin_cache_dir
+// is one of them: an unpacked package cannot be held against a checksum list,
+// which is about zips, so there is nothing that such a directory could prove.
 package cliconfig

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -67,6 +68,35 @@ func (e Env) mirrors(tool provider.ToolName) []string {
 	shared := filepath.SplitList(cmp.Or(e.Getenv("XDG_DATA_DIRS"), "/usr/local/share:/usr/share"))
 	for _, base := range append([]string{cmp.Or(xdg, filepath.Join(e.Home, ".local", "share"))}, shared...) {
 		dirs = append(dirs, filepath.Join(base, "terraform", "plugins"))
+	}
+	return dirs
+}
+
+// plugins returns the directories of credentials helpers, which have one for
+// this kind of machine in them.
+func (e Env) plugins(tool provider.ToolName) []string {
+	bases := []string{e.dir(tool)}
+	if tool == provider.OpenTofu && !e.windows() {
+		bases = []string{filepath.Join(e.Home, ".terraform.d")}
+		if xdg := e.Getenv("XDG_DATA_HOME"); xdg != "" {
+			bases = append(bases, filepath.Join(xdg, "opentofu"))
+		}
+	}
+	var dirs []string
+	for _, base := range bases {
+		dir := filepath.Join(base, "plugins")
+		dirs = append(dirs, dir, filepath.Join(dir, e.GOOS+"_"+runtime.GOARCH))
+	}
+	return dirs
+}
+
+// existing returns those of the paths that are directories.
+func existing(paths []string) []string {
+	var dirs []string
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			dirs = append(dirs, path)
+		}
 	}
 	return dirs
 }

@@ -23,9 +23,36 @@ import (
 // merged collects the files of one tool. A later file wins over an earlier
 // one, host by host.
 type merged struct {
-	config       *Config
-	installation bool // an installation method was configured
-	diags        []provider.Diagnostic
+	config *Config
+	env    Env
+	tool   provider.ToolName
+	limits Limits // of registry_protocols blocks
+	diags  []provider.Diagnostic
+}
+
+// Load reads the configuration that the tool would read. The result is never
+// nil; with an error among the diagnostics it must not be used to write locks.
+func Load(env Env, tool provider.ToolName) (*Config, []provider.Diagnostic) {
+	m := merged{env: env, tool: tool, config: &Config{
+		services: map[svchost.Hostname]map[string]any{},
+		tokens:   map[svchost.Hostname]string{},
+		environ:  tokenVariables(env.Environ),
+		limits:   env.limits(tool),
+		oci:      ociPolicy{env: env},
+	}}
+	if path := env.override(); path != "" {
+		m.readNamed(path)
+	} else {
+		m.readOptional(env.file(tool))
+		// The tools skip the directory where a variable names the file, and so
+		// the credentials that "terraform login" keeps there.
+		m.readDir(env.dir(tool))
+	}
+	m.config.limits = m.config.limits.over(m.limits)
+	if !m.config.explicit {
+		m.config.implied = existing(env.mirrors(tool))
+	}
+	return m.config, m.diags
 }
 
 // readNamed reads the file that a variable names. That it is missing is a
@@ -33,13 +60,7 @@ type merged struct {
 func (m *merged) readNamed(path string) {
 	src, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		m.diags = append(m.diags, provider.Diagnostic{
-			Severity: provider.SeverityWarning,
-			Code:     provider.CodeCLIConfig,
-			Message:  "the CLI configuration file does not exist",
-			File:     filepath.ToSlash(path),
-			Hint:     "check the variable TF_CLI_CONFIG_FILE",
-		})
+		m.warn(path, 0, "the CLI configuration file does not exist", "check the variable TF_CLI_CONFIG_FILE")
 		return
 	}
 	m.parse(path, src, err)
@@ -71,6 +92,9 @@ type content struct {
 		Services map[string]any `hcl:"services"`
 	} `hcl:"host"`
 	Credentials map[string]map[string]any `hcl:"credentials"`
+	Helpers     map[string]*struct {
+		Args []string `hcl:"args"`
+	} `hcl:"credentials_helper"`
 }
 
 // parse adds one file. The words of the parser are not passed on: they quote
@@ -87,7 +111,7 @@ func (m *merged) parse(path string, src []byte, err error) {
 	}
 	var c content
 	if err := hcl.DecodeObject(&c, file); err != nil {
-		m.report(path, errorLine(src, err), "a host or credentials block of the CLI configuration has an unexpected form", "")
+		m.report(path, errorLine(src, err), "a host, credentials or credentials_helper block of the CLI configuration has an unexpected form", "")
 		return
 	}
 	root, ok := file.Node.(*ast.ObjectList)
@@ -96,14 +120,25 @@ func (m *merged) parse(path string, src []byte, err error) {
 	}
 	m.addHosts(path, root, c)
 	m.addCredentials(path, root, c)
+	m.addHelper(path, root, c)
 	for _, item := range root.Items {
-		switch key(item, 0) {
-		case "credentials_helper":
-			m.report(path, line(item), "relock does not run credentials helpers yet",
-				"give the tokens as TF_TOKEN_ variables or credentials blocks")
-		case "provider_installation":
-			m.addInstallation(path, item)
-		}
+		m.addBlock(path, item)
+	}
+}
+
+// addBlock adds what HCL 1 cannot decode by itself, because the order of blocks
+// or whether there is one counts. Terraform ignores OpenTofu's blocks.
+func (m *merged) addBlock(path string, item *ast.ObjectItem) {
+	switch name := key(item, 0); {
+	case name == "provider_installation":
+		m.addInstallation(path, item)
+	case m.tool != provider.OpenTofu:
+	case name == "registry_protocols":
+		m.addProtocols(path, item)
+	case name == "oci_credentials":
+		m.addOCICredentials(path, item)
+	case name == "oci_default_credentials":
+		m.addOCIDefaults(path, item)
 	}
 }
 
@@ -134,42 +169,47 @@ func (m *merged) addCredentials(path string, root *ast.ObjectList, c content) {
 	}
 }
 
-// addInstallation accepts what says the same as no block at all, but for the
-// plugin directories: one direct method for all providers.
-func (m *merged) addInstallation(path string, block *ast.ObjectItem) {
-	if m.installation {
-		m.report(path, line(block), "there is more than one provider_installation block", "")
-		return
-	}
-	m.installation = true
-	// HCL 1 folds nested JSON objects into one item with several keys.
-	methods := []*ast.ObjectItem{{Keys: block.Keys[1:], Val: block.Val, Assign: block.Assign}}
-	if body, ok := block.Val.(*ast.ObjectType); ok && len(block.Keys) == 1 {
-		methods = body.List.Items
-	}
-	if len(methods) == 0 {
-		m.report(path, line(block), "the provider_installation block has no method, so that no provider could be installed", "")
-	}
-	seen := false
-	for _, method := range methods {
-		if !plainDirect(method) || seen {
-			m.report(path, line(method), fmt.Sprintf("relock does not honour %q in provider_installation yet", key(method, 0)),
-				"name another file in TF_CLI_CONFIG_FILE for relock, in which provider_installation holds direct {} alone")
+// addHelper reads the credentials_helper block, of which there may be one name
+// in all files together. A helper that is not installed is a warning: the tools
+// go on without it.
+func (m *merged) addHelper(path string, root *ast.ObjectList, c content) {
+	for _, name := range slices.Sorted(maps.Keys(c.Helpers)) {
+		at := labelLine(root, "credentials_helper", name)
+		if h := m.config.helper; h != nil && h.name != name {
+			m.report(path, at, "there is more than one credentials_helper block", "")
+			continue
 		}
-		seen = true
+		dirs := m.env.plugins(m.tool)
+		program, ok := findHelper(dirs, name)
+		if !ok {
+			m.warn(path, at, fmt.Sprintf("the credentials helper %q is not installed", name),
+				fmt.Sprintf("put the program %s%s into %s", helperPrefix, name, filepath.ToSlash(dirs[0])))
+			continue
+		}
+		m.config.helper = &tokenHelper{name: name, path: program, environ: m.env.Environ}
+		if block := c.Helpers[name]; block != nil {
+			m.config.helper.args = block.Args
+		}
 	}
 }
 
-// plainDirect reports whether the method is direct for every provider. How
-// often OpenTofu retries downloads is no matter here.
-func plainDirect(method *ast.ObjectItem) bool {
-	body, ok := method.Val.(*ast.ObjectType)
-	if !ok || key(method, 0) != "direct" || len(method.Keys) != 1 {
-		return false
+// addProtocols reads OpenTofu's registry_protocols block.
+func (m *merged) addProtocols(path string, item *ast.ObjectItem) {
+	var b struct {
+		Retries *int `hcl:"retry_count"`
+		Timeout int  `hcl:"request_timeout_seconds"`
 	}
-	return !slices.ContainsFunc(body.List.Items, func(item *ast.ObjectItem) bool {
-		return key(item, 0) != "download_retry_count"
-	})
+	body, ok := item.Val.(*ast.ObjectType)
+	if !ok || hcl.DecodeObject(&b, body) != nil {
+		m.report(path, line(item), "the registry_protocols block has an unexpected form", "")
+		return
+	}
+	m.limits = Limits{Retries: retries(b.Retries), Timeout: seconds(b.Timeout)}.over(m.limits)
+}
+
+func (m *merged) warn(path string, line int, message, hint string) {
+	m.report(path, line, message, hint)
+	m.diags[len(m.diags)-1].Severity = provider.SeverityWarning
 }
 
 func (m *merged) report(path string, line int, message, hint string) {

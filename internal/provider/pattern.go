@@ -37,3 +37,28 @@ func match(pattern, s string) bool {
 
 // String returns the pattern with all its parts.
 func (p Pattern) String() string { return p.host + "/" + p.namespace + "/" + p.typ }
+
+// ReleasePattern selects one version of the providers that a pattern selects.
+type ReleasePattern struct {
+	Provider Pattern
+	Version  Version
+}
+
+// ParseReleasePattern reads PATTERN@VERSION, like hashicorp/aws@5.31.0.
+func ParseReleasePattern(s string) (ReleasePattern, error) {
+	name, text, ok := strings.Cut(s, "@")
+	if !ok {
+		return ReleasePattern{}, fmt.Errorf("invalid release %q: it must be like hashicorp/aws@5.31.0", s)
+	}
+	p, err := ParsePattern(name)
+	if err != nil {
+		return ReleasePattern{}, err
+	}
+	v, err := ParseVersion(text)
+	return ReleasePattern{p, v}, err
+}
+
+// Match reports whether the pattern selects the release. Build metadata counts.
+func (r ReleasePattern) Match(a Addr, v Version) bool {
+	return r.Version == v && r.Provider.Match(a)
+}

@@ -49,3 +49,39 @@ func TestParsePatternRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestReleasePattern(t *testing.T) {
+	t.Parallel()
+	aws, err := ParseFullAddr("registry.terraform.io/hashicorp/aws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		pattern, version string
+		want             bool
+	}{
+		{"hashicorp/aws@5.31.0", "5.31.0", true},
+		{"*/aws@5.31", "5.31.0", true},
+		{"hashicorp/aws@5.31.0", "5.31.1", false},
+		{"hashicorp/aws@5.31.0", "5.31.0+a", false},
+		{"hashicorp/null@5.31.0", "5.31.0", false},
+	}
+	for _, tt := range tests {
+		r, err := ParseReleasePattern(tt.pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := ParseVersion(tt.version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Match(aws, v); got != tt.want {
+			t.Errorf("%s matches %s: %v, want %v", tt.pattern, tt.version, got, tt.want)
+		}
+	}
+	for _, s := range []string{"hashicorp/aws", "hashicorp/aws@latest", "@1.0.0", "a/b/c/d@1.0.0"} {
+		if r, err := ParseReleasePattern(s); err == nil {
+			t.Errorf("ParseReleasePattern(%q) = %v, want an error", s, r)
+		}
+	}
+}

@@ -34,6 +34,9 @@ type Want struct {
 	Addr     Addr
 	Version  Version
 	Platform Platform
+	// Origin means the package of the provider's own registry, wherever the
+	// tool's installation methods would take it from: providers lock asks there.
+	Origin bool
 }
 
 // Hashes is everything that a package's source proves or reports about the
@@ -47,11 +50,49 @@ type Hashes struct {
 	H1Zip Hash
 	// Listed holds the zh of every line of the verified checksum list.
 	Listed []Hash
-	// Reported holds the hashes of each platform that the registry states
-	// without proof (OpenTofu's packages property).
+	// Verified holds the hashes that the source named for the package and that
+	// it was found to have, where the tool records them.
+	Verified []Hash
+	// Reported holds the hashes of each platform that the source states without
+	// proof, where the tool records them (the packages property of OpenTofu's
+	// registry, a network mirror that it trusts).
 	Reported map[Platform][]Hash
 	Signer   Signer
+	// Mirror says which mirror the package is from; empty if it is from the
+	// provider's own registry. A mirror has no checksum list and no signer.
+	Mirror string
 }
+
+// Mark names a ground for recording hashes that is weaker than a checksum list
+// with a signature.
+type Mark string
+
+// The marks.
+const (
+	MarkMirror   Mark = "mirror"   // the package of a mirror
+	MarkReported Mark = "reported" // hashes that a source states without proof
+	MarkUnsigned Mark = "unsigned" // a checksum list that no announced key signed
+)
+
+// Marks returns what a reader should know about the hashes, in a fixed order;
+// none for those of a signed list.
+func (h Hashes) Marks() []Mark {
+	var marks []Mark
+	if h.Mirror != "" {
+		marks = append(marks, MarkMirror)
+	}
+	if len(h.Reported) > 0 {
+		marks = append(marks, MarkReported)
+	}
+	if h.Mirror == "" && h.Signer.KeyID == "" {
+		marks = append(marks, MarkUnsigned)
+	}
+	return marks
+}
+
+// Unpacked reports whether the package is a directory, which has no zip and so
+// no zh: recorded zh hashes say nothing about it.
+func (h Hashes) Unpacked() bool { return h.Package.ZH == "" }
 
 // Matches reports whether a lock entry with these hashes would accept the
 // package: one known hash among them must be the package's own.

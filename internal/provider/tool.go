@@ -100,6 +100,11 @@ const (
 	// RegistryHashes records the hashes of all platforms that the registry
 	// reports in the packages property.
 	RegistryHashes
+	// VerifiedHashes records the hashes that a source names and a package is
+	// found to have.
+	VerifiedHashes
+	// TrustedMirrors obeys trust_all_hashes of a network mirror.
+	TrustedMirrors
 	// PredecessorLocks carries hashicorp entries of registry.terraform.io over.
 	PredecessorLocks
 	// ProviderInstances lets a reference to a provider configuration end in an
@@ -108,6 +113,17 @@ const (
 	// LanguageBlocks has language blocks, and obeys required_version in .tofu
 	// files only.
 	LanguageBlocks
+	// ModuleLocations reads where a registry module is from the body of the
+	// registry's answer, too.
+	ModuleLocations
+	// PrefixedPrereleases finds a prerelease of a module by a constraint that
+	// begins with a v.
+	PrefixedPrereleases
+	// OCIModules has module packages in OCI repositories.
+	OCIModules
+	// RegistryPackages downloads module packages from the registry itself, with
+	// its credentials, where its answer says so.
+	RegistryPackages
 )
 
 // span is a half-open range of releases; a zero until has no end.
@@ -117,22 +133,28 @@ type span struct{ since, until Version }
 // an entry has the rule in no release. Sources: the changelogs of both tools
 // and the source of the releases on both sides of each boundary.
 var features = map[Feature]map[ToolName]span{
-	TestFiles:         {Terraform: {since: release(1, 6)}, OpenTofu: {since: release(1, 6)}},
-	TestProviders:     {Terraform: {since: release(1, 6), until: release(1, 9)}, OpenTofu: {since: release(1, 6)}},
-	TestFilesInLock:   {Terraform: {since: release(1, 14)}},
-	HiddenTestFiles:   {Terraform: {since: release(1, 13)}},
-	ImportBlocks:      {Terraform: {since: release(1, 5)}, OpenTofu: {since: release(1, 6)}},
-	ImportAlways:      {OpenTofu: {since: release(1, 7)}},
-	Ephemeral:         {Terraform: {since: release(1, 10)}, OpenTofu: {since: release(1, 11)}},
-	Actions:           {Terraform: {since: release(1, 14)}},
-	TofuFiles:         {OpenTofu: {since: release(1, 8)}},
-	EarlyEvaluation:   {OpenTofu: {since: release(1, 8)}},
-	ConstEvaluation:   {Terraform: {since: release(1, 15)}},
-	LenientVersions:   {Terraform: {since: release(1, 13)}},
-	RegistryHashes:    {OpenTofu: {since: release(1, 12)}},
-	PredecessorLocks:  {OpenTofu: {since: release(1, 10)}},
-	ProviderInstances: {OpenTofu: {since: release(1, 9)}},
-	LanguageBlocks:    {OpenTofu: {since: release(1, 12)}},
+	TestFiles:           {Terraform: {since: release(1, 6)}, OpenTofu: {since: release(1, 6)}},
+	TestProviders:       {Terraform: {since: release(1, 6), until: release(1, 9)}, OpenTofu: {since: release(1, 6)}},
+	TestFilesInLock:     {Terraform: {since: release(1, 14)}},
+	HiddenTestFiles:     {Terraform: {since: release(1, 13)}},
+	ImportBlocks:        {Terraform: {since: release(1, 5)}, OpenTofu: {since: release(1, 6)}},
+	ImportAlways:        {OpenTofu: {since: release(1, 7)}},
+	Ephemeral:           {Terraform: {since: release(1, 10)}, OpenTofu: {since: release(1, 11)}},
+	Actions:             {Terraform: {since: release(1, 14)}},
+	TofuFiles:           {OpenTofu: {since: release(1, 8)}},
+	EarlyEvaluation:     {OpenTofu: {since: release(1, 8)}},
+	ConstEvaluation:     {Terraform: {since: release(1, 15)}},
+	LenientVersions:     {Terraform: {since: release(1, 13)}},
+	RegistryHashes:      {OpenTofu: {since: release(1, 12)}},
+	VerifiedHashes:      {OpenTofu: {since: release(1, 10)}},
+	TrustedMirrors:      {OpenTofu: {since: release(1, 12)}},
+	PredecessorLocks:    {OpenTofu: {since: release(1, 10)}},
+	ProviderInstances:   {OpenTofu: {since: release(1, 9)}},
+	LanguageBlocks:      {OpenTofu: {since: release(1, 12)}},
+	ModuleLocations:     {OpenTofu: {since: release(1, 6)}},
+	PrefixedPrereleases: {OpenTofu: {since: release(1, 9)}},
+	OCIModules:          {OpenTofu: {since: release(1, 10)}},
+	RegistryPackages:    {OpenTofu: {since: release(1, 12)}},
 }
 
 func release(major, minor int64) Version { return Version{Major: major, Minor: minor} }

@@ -66,6 +66,10 @@ func TestHas(t *testing.T) {
 		{"PredecessorLocks", PredecessorLocks, never, map[string]bool{"1.9.9": false, "1.10.0": true}},
 		{"ProviderInstances", ProviderInstances, never, map[string]bool{"1.8.9": false, "1.9.0": true}},
 		{"LanguageBlocks", LanguageBlocks, never, map[string]bool{"1.11.9": false, "1.12.0": true}},
+		{"ModuleLocations", ModuleLocations, never, map[string]bool{"1.6.0": true}},
+		{"PrefixedPrereleases", PrefixedPrereleases, never, map[string]bool{"1.8.9": false, "1.9.0": true}},
+		{"OCIModules", OCIModules, never, map[string]bool{"1.9.9": false, "1.10.0": true}},
+		{"RegistryPackages", RegistryPackages, never, map[string]bool{"1.11.9": false, "1.12.0": true}},
 	} {
 		for name, releases := range map[ToolName]map[string]bool{Terraform: tt.terraform, OpenTofu: tt.opentofu} {
 			for v, want := range releases {

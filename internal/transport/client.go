@@ -73,6 +73,20 @@ func New(opts Options) *Client {
 // makes the argument of a URL.
 func (c *Client) Admit(hostport string) { c.guard.admit(hostport) }
 
+// CheckHost refuses a URL whose host this package would not connect to. It is
+// for those who are about to let another program or library connect: git, hg,
+// and the clients of object stores. The referrer is that of Request. What the
+// name resolves to may have changed by the time of the connection; nothing but
+// the own dialer of this package can hold it.
+//
+// Errors are *provider.Error: CodeUnreachable, or CodeCancelled if ctx has ended.
+func (c *Client) CheckHost(ctx context.Context, u, referrer *url.URL) error {
+	if err := cmp.Or(ctx.Err(), c.guard.checkHost(ctx, u, referrer)); err != nil {
+		return failure(ctx, u, err)
+	}
+	return nil
+}
+
 // Stats says what a client has done so far.
 type Stats struct {
 	Requests int64 // sent, with retries and redirects
@@ -94,6 +108,34 @@ func (c *Client) HTTP() *http.Client {
 	}
 }
 
+// Streaming returns a client for libraries that read long bodies. Like Stream it
+// tries again where there is no answer, and bounds how long a body may stand
+// still instead of the time of the whole request.
+func (c *Client) Streaming() *http.Client {
+	retrying := c.retrying(Request{})
+	retrying.HTTPClient.Transport = streaming{c}
+	return retrying.StandardClient()
+}
+
+// streaming is the RoundTripper that watches bodies.
+type streaming struct{ client *Client }
+
+// RoundTrip implements http.RoundTripper.
+func (s streaming) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	resp, err := s.client.guard.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	body := &bounded{ctx: ctx, url: req.URL, body: resp.Body, limit: unbounded, left: unbounded}
+	resp.Body = s.client.watch(body, cancel)
+	return resp, nil
+}
+
+// unbounded is a limit that no body reaches.
+const unbounded = 1 << 60
+
 // Request is what to ask. All fields but URL are optional.
 type Request struct {
 	Method string // GET by default
@@ -108,7 +150,9 @@ type Request struct {
 	Limit        int64         // of the body in bytes; DefaultLimit if 0
 	MaxRedirects int           // DefaultRedirects if 0, none if negative
 	Timeout      time.Duration // of one try; Options.Timeout if 0, for Stream none
-	NoRetry      bool
+	// Retries is how often to try again; Options.Retries if 0, none if negative.
+	Retries int
+	NoRetry bool
 }
 
 // Response is an answer, whatever its status.
@@ -151,10 +195,16 @@ func (c *Client) Stream(ctx context.Context, r Request) (*Response, io.ReadClose
 		cancel(nil)
 		return nil, nil, err
 	}
+	return resp, c.watch(body, cancel), nil
+}
+
+// watch makes a body end with an error where it stands still. The function
+// cancels the context of its request.
+func (c *Client) watch(body *bounded, cancel context.CancelCauseFunc) io.ReadCloser {
 	stalled := fmt.Errorf("no data for %s", c.stall)
 	body.timer = time.AfterFunc(c.stall, func() { cancel(stalled) })
 	body.stall, body.stalled, body.cancel = c.stall, stalled, cancel
-	return resp, body, nil
+	return body
 }
 
 func (c *Client) open(ctx context.Context, r Request) (*Response, *bounded, error) {
@@ -197,7 +247,7 @@ func (c *Client) request(ctx context.Context, r Request) (*retryablehttp.Request
 // connections are those of the guard.
 func (c *Client) retrying(r Request) *retryablehttp.Client {
 	redirects := max(cmp.Or(r.MaxRedirects, DefaultRedirects), 0)
-	retries := c.opts.Retries
+	retries := max(cmp.Or(r.Retries, c.opts.Retries), 0)
 	if r.NoRetry {
 		retries = 0
 	}

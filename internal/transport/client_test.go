@@ -130,6 +130,7 @@ func TestRetries(t *testing.T) {
 		header   string
 		opts     Options
 		noRetry  bool
+		retries  int
 		want     int
 		requests int64
 	}{
@@ -140,6 +141,8 @@ func TestRetries(t *testing.T) {
 		{name: "not_when_not_implemented", statuses: []int{501, 200}, want: 501, requests: 1},
 		{name: "not_when_told_so", statuses: []int{503, 200}, noRetry: true, want: 503, requests: 1},
 		{name: "not_with_negative_retries", statuses: []int{503, 200}, opts: Options{Retries: -1}, want: 503, requests: 1},
+		{name: "as_often_as_the_request_says", statuses: []int{503, 503, 503, 200}, retries: 3, want: 200, requests: 4},
+		{name: "not_with_negative_retries_of_the_request", statuses: []int{503, 200}, retries: -1, want: 503, requests: 1},
 		// The first wait would be longer than any test.
 		{name: "when_the_server_says", statuses: []int{503, 200}, header: "0", opts: Options{RetryWait: time.Hour}, want: 200, requests: 2},
 		{name: "not_when_the_server_asks_for_hours", statuses: []int{503, 200}, header: "7200", want: 503, requests: 1},
@@ -160,7 +163,7 @@ func TestRetries(t *testing.T) {
 			}
 			c := New(tt.opts)
 			c.Admit(s.Listener.Addr().String())
-			got, err := c.Do(t.Context(), Request{URL: parse(t, s.URL), NoRetry: tt.noRetry})
+			got, err := c.Do(t.Context(), Request{URL: parse(t, s.URL), NoRetry: tt.noRetry, Retries: tt.retries})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -237,15 +237,48 @@ func (g *guard) checkAddr(ip netip.Addr, hostport string, local bool) error {
 	return nil
 }
 
-// mayStay reports whether the request may reach this machine: the operator
-// named its host and port, or a server on this machine that the operator named
-// refers to it. What any other server says admits nothing.
+// mayStay reports whether the request may reach this machine.
 func (g *guard) mayStay(req *http.Request) bool {
-	if g.isAdmitted(req.URL) {
-		return true
+	return g.mayBeHere(req.URL, referrer(req))
+}
+
+// mayBeHere reports whether a URL may lead to this machine: the operator named
+// its host and port, or a server on this machine that the operator named refers
+// to it. What any other server says admits nothing.
+func (g *guard) mayBeHere(u, referrer *url.URL) bool {
+	return g.isAdmitted(u) || referrer != nil && g.admittedHere(referrer)
+}
+
+// checkHost applies the rules to what the host of a URL is now. Behind a proxy
+// a name means what it means to the proxy, and a name that does not resolve is
+// for the program to fail on: it may know it by another way, such as the aliases
+// of ssh.
+func (g *guard) checkHost(ctx context.Context, u, referrer *url.URL) error {
+	name, hostport, local := u.Hostname(), HostPort(u), g.mayBeHere(u, referrer)
+	if name == "" {
+		return &refusal{reason: "a URL without a host"}
 	}
-	from := referrer(req)
-	return from != nil && g.admittedHere(from)
+	if ip, err := netip.ParseAddr(name); err == nil {
+		return g.checkAddr(ip, hostport, local)
+	}
+	if numeric(name) {
+		return &refusal{reason: "an address in an unusual notation"}
+	}
+	if proxy, err := g.proxyFor(&http.Request{URL: u}); err != nil || proxy != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+	if err != nil {
+		return nil
+	}
+	for _, ip := range addrs {
+		if err := g.checkAddr(ip, hostport, local); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (g *guard) isAdmitted(u *url.URL) bool {
@@ -302,8 +335,8 @@ func referrer(req *http.Request) *url.URL {
 	return u
 }
 
-// defaultPort holds the ports that net/http assumes.
-var defaultPort = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}
+// defaultPort holds the ports that net/http and git assume.
+var defaultPort = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080", "ssh": "22", "git": "9418"}
 
 // HostPort returns the host and port of a URL in the form that Admit takes:
 // lower case, punycode, with the scheme's default port.

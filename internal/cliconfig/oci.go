@@ -1,0 +1,250 @@
+package cliconfig
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl"
+	"github.com/hashicorp/hcl/hcl/ast"
+	"oras.land/oras-go/v2/registry"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// OCICredential is what an OCI registry is given: a user and a password, or
+// tokens. The zero value is nothing at all.
+type OCICredential struct {
+	Username, Password        string
+	AccessToken, RefreshToken string
+}
+
+// ociPolicy is what OpenTofu's configuration says about credentials for OCI
+// registries.
+type ociPolicy struct {
+	blocks []ociEntry // of oci_credentials
+	preset *ociPreset // of oci_default_credentials
+	env    Env
+}
+
+// ociPreset is an oci_default_credentials block.
+type ociPreset struct {
+	Ambient *bool     `hcl:"discover_ambient_credentials"`
+	Files   *[]string `hcl:"docker_style_config_files"`
+	Helper  *string   `hcl:"docker_credentials_helper"`
+}
+
+// ociEntry is a credential, or the helper that knows it, for the repositories
+// that a prefix of their addresses names; an empty one names all.
+type ociEntry struct {
+	prefix     Repository
+	credential OCICredential
+	helper     string
+}
+
+// reach says how specific the entry is to a repository: 0 if it is not for it
+// at all, more the longer the prefix.
+func (e ociEntry) reach(r Repository) int {
+	switch {
+	case e.prefix == Repository{}:
+		return 1
+	case e.prefix.Registry != r.Registry:
+		return 0
+	case e.prefix.Name == "":
+		return 2
+	case r.Name == e.prefix.Name || strings.HasPrefix(r.Name, e.prefix.Name+"/"):
+		return 3 + strings.Count(e.prefix.Name, "/")
+	}
+	return 0
+}
+
+// OCICredential returns the credential for a repository: that of the most
+// specific entry among oci_credentials blocks, the helper of
+// oci_default_credentials, and the files that container tools keep; among
+// equals the first one in this order. It is asked for anew each time, since
+// helpers may hand out credentials that do not last.
+//
+// Errors are *provider.Error: CodeUnauthorized if a helper fails, CodeCLIConfig
+// if a file that the configuration names cannot be read, or CodeCancelled.
+func (c *Config) OCICredential(ctx context.Context, r Repository) (OCICredential, error) {
+	entries, err := c.oci.entries()
+	if err != nil {
+		return OCICredential{}, &provider.Error{
+			Code: provider.CodeCLIConfig, Message: "finding the credentials for " + r.Registry, Err: err,
+			Hint: "check docker_style_config_files in the CLI configuration",
+		}
+	}
+	var best ociEntry
+	reach := 0
+	for _, e := range entries {
+		if n := e.reach(r); n > reach {
+			best, reach = e, n
+		}
+	}
+	if best.helper == "" {
+		return best.credential, nil
+	}
+	credential, err := askDockerHelper(ctx, c.oci.env, best.helper, r.Registry)
+	if err != nil {
+		return OCICredential{}, helperFailed(ctx, best.helper, r, err)
+	}
+	return credential, nil
+}
+
+func helperFailed(ctx context.Context, helper string, r Repository, err error) error {
+	e := &provider.Error{
+		Code: provider.CodeUnauthorized, Message: fmt.Sprintf("the credentials helper %q gave no answer for %s", helper, r.Registry), Err: err,
+		Hint: fmt.Sprintf("echo https://%s | %s%s get says why", r.Registry, dockerHelperPrefix, helper),
+	}
+	if ctx.Err() != nil {
+		e.Code, e.Err = provider.CodeCancelled, ctx.Err()
+	}
+	return e
+}
+
+// OCICredentialsHint says how to give OpenTofu a credential for the registry.
+func OCICredentialsHint(registry string) string {
+	return fmt.Sprintf("set an oci_credentials %q block in the CLI configuration, or log in to it with docker or podman", registry)
+}
+
+const dockerHelperPrefix = "docker-credential-"
+
+// askDockerHelper asks as Docker does: the registry's URL goes to standard
+// input, and an answer on standard output says that there is nothing.
+func askDockerHelper(ctx context.Context, env Env, name, registryHost string) (OCICredential, error) {
+	out, err := program{
+		path: dockerHelperPrefix + name, args: []string{"get"},
+		stdin: "https://" + registryHost, environ: env.Environ,
+	}.output(ctx)
+	if err != nil {
+		if strings.TrimSpace(string(out)) == "credentials not found in native keychain" {
+			return OCICredential{}, nil
+		}
+		return OCICredential{}, err
+	}
+	var answer struct{ Username, Secret string }
+	if err := json.Unmarshal(out, &answer); err != nil {
+		return OCICredential{}, errors.New("its answer is not a JSON object") // which may hold the secret
+	}
+	if answer.Username == "<token>" {
+		return OCICredential{}, errors.New("it answers with an identity token, which OpenTofu does not take")
+	}
+	return OCICredential{Username: answer.Username, Password: answer.Secret}, nil
+}
+
+// ociBody has the arguments of an oci_credentials block.
+type ociBody struct {
+	Username     *string `hcl:"username"`
+	Password     *string `hcl:"password"`
+	AccessToken  *string `hcl:"access_token"`
+	RefreshToken *string `hcl:"refresh_token"`
+	Helper       *string `hcl:"docker_credentials_helper"`
+}
+
+// entry reads the arguments, which must be those of one way to authenticate.
+func (b ociBody) entry(prefix Repository) (ociEntry, error) {
+	e := ociEntry{prefix: prefix}
+	given := 0
+	for _, argument := range []struct{ value, into *string }{
+		{b.Username, &e.credential.Username}, {b.Password, &e.credential.Password},
+		{b.AccessToken, &e.credential.AccessToken}, {b.RefreshToken, &e.credential.RefreshToken},
+		{b.Helper, &e.helper},
+	} {
+		if argument.value != nil {
+			*argument.into = *argument.value
+			given++
+		}
+	}
+	basic, tokens := b.Username != nil && b.Password != nil, b.AccessToken != nil && b.RefreshToken != nil
+	switch {
+	case b.Helper != nil && given == 1:
+		if prefix.Name != "" || !isHelperName(e.helper) {
+			return e, errors.New("a docker_credentials_helper must be a name, and knows whole registries only")
+		}
+	case given != 2 || !basic && !tokens:
+		return e, errors.New("it must set username and password, access_token and refresh_token, or docker_credentials_helper")
+	}
+	return e, nil
+}
+
+// addOCICredentials reads an oci_credentials block.
+func (m *merged) addOCICredentials(path string, item *ast.ObjectItem) {
+	body, ok := item.Val.(*ast.ObjectType)
+	if !ok || len(item.Keys) != 2 {
+		m.report(path, line(item), "an oci_credentials block must have one label, the address of a registry or repository", "")
+		return
+	}
+	label := key(item, 1)
+	e, err := readOCICredentials(label, body)
+	if err == nil && slices.ContainsFunc(m.config.oci.blocks, func(other ociEntry) bool { return other.prefix == e.prefix }) {
+		err = errors.New("there is more than one for this address")
+	}
+	if err != nil {
+		m.report(path, line(item), fmt.Sprintf("oci_credentials %q: %v", label, err), "")
+		return
+	}
+	m.config.oci.blocks = append(m.config.oci.blocks, e)
+}
+
+func readOCICredentials(label string, body *ast.ObjectType) (ociEntry, error) {
+	prefix, err := parsePrefix(label)
+	if err != nil {
+		return ociEntry{}, errors.New("the label is no address of a registry or repository")
+	}
+	var b ociBody
+	if err := hcl.DecodeObject(&b, body); err != nil {
+		return ociEntry{}, errors.New("an argument has an unexpected form") // and may be a secret
+	}
+	return b.entry(prefix)
+}
+
+// addOCIDefaults reads the oci_default_credentials block, of which there may be
+// one in all files together.
+func (m *merged) addOCIDefaults(path string, item *ast.ObjectItem) {
+	body, ok := item.Val.(*ast.ObjectType)
+	var b ociPreset
+	switch {
+	case !ok || len(item.Keys) != 1 || hcl.DecodeObject(&b, body) != nil:
+		m.report(path, line(item), "the oci_default_credentials block has an unexpected form", "")
+		return
+	case m.config.oci.preset != nil:
+		m.report(path, line(item), "there is more than one oci_default_credentials block", "")
+		return
+	case b.Helper != nil && !isHelperName(*b.Helper):
+		m.report(path, line(item), "the docker_credentials_helper of oci_default_credentials must be a name", "")
+		return
+	case b.Ambient != nil && !*b.Ambient && b.Files != nil:
+		m.report(path, line(item), "oci_default_credentials turns ambient credentials off and names files to find them in", "")
+		return
+	}
+	if b.Files != nil {
+		// Relative paths begin where the configuration file is.
+		files := make([]string, len(*b.Files))
+		for i, name := range *b.Files {
+			files[i] = name
+			if !filepath.IsAbs(name) {
+				files[i] = filepath.Join(filepath.Dir(path), name)
+			}
+		}
+		b.Files = &files
+	}
+	m.config.oci.preset = &b
+}
+
+func isHelperName(name string) bool { return name != "" && !strings.ContainsAny(name, `/\`) }
+
+// parsePrefix reads REGISTRY or REGISTRY/PATH.
+func parsePrefix(s string) (Repository, error) {
+	if !strings.Contains(s, "/") {
+		return Repository{Registry: s}, registry.Reference{Registry: s}.ValidateRegistry()
+	}
+	ref, err := registry.ParseReference(s)
+	if err == nil && ref.Reference != "" {
+		err = errors.New("it names one artifact")
+	}
+	return Repository{Registry: ref.Registry, Name: ref.Repository}, err
+}
