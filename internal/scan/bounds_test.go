@@ -57,6 +57,95 @@ func TestModules_hostile_files(t *testing.T) {
 	}
 }
 
+// TestModules_hostile_expressions evaluates expressions that would take for ever
+// or fill the memory, by the rules of a tool that evaluates them early.
+func TestModules_hostile_expressions(t *testing.T) {
+	t.Parallel()
+	chain := func(n int, first, next string) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, "locals {\n  l0 = %s\n", first)
+		for i := range n {
+			fmt.Fprintf(&b, "  l%d = %s\n", i+1, strings.ReplaceAll(next, "PREV", fmt.Sprintf("local.l%d", i)))
+		}
+		fmt.Fprintf(&b, "}\nmodule \"a\" {\n  source = local.l%d\n}\n", n)
+		return b.String()
+	}
+	source := func(expr string) string { return "module \"a\" {\n  source = " + expr + "\n}\n" }
+	nested := func(n int, open, inner, close string) string {
+		return strings.Repeat(open, n) + inner + strings.Repeat(close, n)
+	}
+	loops := `"x"`
+	for i := range 60 {
+		loops = fmt.Sprintf(`[for v%d in [%s] : "${v%d}${v%d}"][0]`, i, loops, i, i)
+	}
+	long := `"` + strings.Repeat("a", 8000) + `"`
+	tests := map[string]string{
+		"doubling":          chain(60, `"./a"`, `"${PREV}${PREV}"`),
+		"doubling_tuples":   chain(60, `["./a"]`, `[PREV, PREV]`),
+		"doubling_objects":  chain(60, `{ a = "./a" }`, `{ a = PREV, b = PREV }`),
+		"replacing":         chain(60, long, `replace(PREV, "a", PREV)`),
+		"joining":           chain(60, long, `join(PREV, split("", PREV))`),
+		"products":          chain(60, `range(1000)`, `setproduct(PREV, PREV, PREV)`),
+		"a_long_chain":      chain(5_000, `"./a"`, `PREV`),
+		"squares":           chain(40, `9e1200`, `PREV * PREV`),
+		"nested_loops":      source(loops),
+		"loops":             source(`[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : "${a}${b}${c}"]]][0][0][0]`),
+		"tries":             source(nested(60, "try(", `"./a${[][0]}"`, `)`)),
+		"cans":              source(`can(` + nested(60, "can(", `true`, `)`) + `) ? "./b${1e9999}" : ""`),
+		"padding":           source(`format("%999999999d", 1)`),
+		"indenting":         source(`indent(999999999, "a\nb")`),
+		"a_huge_number":     source(`"./${tonumber("1e600000000")}"`),
+		"a_huge_JSON":       source(`"./${jsondecode("1e600000000")}"`),
+		"deep_JSON":         source(`jsondecode("` + strings.Repeat("[", 60_000) + `")`),
+		"a_long_expression": source(`"./` + strings.Repeat("a", 2*maxEarly) + `${1}"`),
+		"splats":            source(`[range(1000)][*][*][*][*][0]`),
+		"a_long_default":    "variable \"a\" {\n  default = \"./" + strings.Repeat("a", 2*maxEarly) + "\"\n}\n" + source("var.a"),
+		"a_large_default":   "variable \"a\" {\n  default = [" + strings.Repeat("0,", 31_000) + "[]]\n}\n" + source("join(\"\", var.a[*])"),
+		"a_loop_in_a_type":  "variable \"a\" {\n  type = object({ a = optional(string, " + loops + ") })\n  default = { b = 1 }\n}\n" + source("var.a.a"),
+		"many_arguments":    source(`format("` + strings.Repeat("%[1]s", 1500) + `", ` + long + `)`),
+	}
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tree := fileTree(map[string]string{"main.tf": text, "a/main.tf": ""}, nil)
+			modules, diags, err := Modules(t.Context(), tree, Options{Dirs: []string{"."}, Tool: provider.OpenTofu})
+			if err != nil || len(diags) > 0 || len(modules) != 1 {
+				t.Fatalf("Modules = %v, %v, %v, want one module", modules, diags, err)
+			}
+			if m := modules[0]; len(m.Unread) == 0 && !hasErrors(m.Diagnostics) {
+				t.Error("the call was followed")
+			}
+		})
+	}
+}
+
+// endlessSource makes a package for every call, which calls others.
+type endlessSource struct{ calls int }
+
+func (s endlessSource) Fetch(_ context.Context, _ provider.Tool, call Call) (Package, error) {
+	var b strings.Builder
+	for i := range s.calls {
+		fmt.Fprintf(&b, "module \"m%d\" {\n  source = \"%s%d\"\n}\n", i, call.Source, i)
+	}
+	return Package{FS: fileTree(map[string]string{"main.tf": b.String()}, nil), Dir: ".", ID: call.Source}, nil
+}
+
+// Packages that call ever more packages have an end too.
+func TestModules_endless_packages(t *testing.T) {
+	t.Parallel()
+	for _, calls := range []int{1, 3} {
+		tree := fileTree(map[string]string{"main.tf": "module \"m\" {\n  source = \"https://example.com/x.zip?\"\n}\n"}, nil)
+		modules, _, err := Modules(t.Context(), tree, Options{Dirs: []string{"."}, Source: endlessSource{calls}})
+		if err != nil || len(modules) != 1 {
+			t.Fatalf("Modules = %v, %v, want one module", modules, err)
+		}
+		m := modules[0]
+		if calls == 1 && !hasErrors(m.Diagnostics) || calls > 1 && len(m.Unread) == 0 {
+			t.Errorf("%d calls in each package: no end was reported", calls)
+		}
+	}
+}
+
 // Large files are as usual as they are harmless.
 func TestModules_large_file(t *testing.T) {
 	t.Parallel()

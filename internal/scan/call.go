@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"strings"
@@ -20,7 +21,8 @@ type call struct {
 	name            string
 	source, version *hcl.Attribute
 	passed          []passedProvider
-	module          moduleSource // of source and version, once files are merged
+	args            map[string]*hcl.Attribute // only for early evaluation
+	module          moduleSource              // of source and version, once files are merged
 }
 
 // passedProvider is an entry of a module's providers map.
@@ -36,18 +38,25 @@ const (
 	badSource     sourceKind = iota // an error that has been reported
 	localSource                     // a path relative to the calling module
 	otherSource                     // in a registry, or in a package that is fetched
-	unknownSource                   // has variables or functions
+	earlySource                     // has a value in a scope only
+	unknownSource                   // is not statically known
 )
 
 // moduleSource says where the module of a call is.
 type moduleSource struct {
-	kind sourceKind
-	text string // as written, if it is known
-	path string // of a local source, clean
-	why  string // it is not read, if it is neither bad nor local
+	kind    sourceKind
+	text    string   // if it is known
+	version argument // of one that is not local
+	path    string   // of a local source, clean
+	why     failure  // it is not read, if it is neither bad nor local
 	// registry says that a module registry knows where the module is.
 	registry bool
 	place
+}
+
+// remote is what a Source is asked for.
+func (m moduleSource) remote() Call {
+	return Call{Source: m.text, Version: m.version.text, Versioned: m.version.set}
 }
 
 var callSchema = &hcl.BodySchema{Attributes: attributes("source", "version", "providers")}
@@ -57,8 +66,13 @@ func (d *decoder) call(block *hcl.Block) (call, bool) {
 	if !d.identifier(block, 0) {
 		return c, false
 	}
-	attrs := d.content(block.Body, callSchema).Attributes
+	content, rest, diags := block.Body.PartialContent(callSchema)
+	d.hcl(provider.CodeInvalidConfig, diags)
+	attrs := content.Attributes
 	c.source, c.version = attrs["source"], attrs["version"]
+	if evaluatesEarly(d.tool) {
+		c.args, _ = rest.JustAttributes()
+	}
 	if c.source == nil && !d.override {
 		d.errorf(block.DefRange, "missing required argument: module %q has no source", c.name)
 	}
@@ -93,36 +107,95 @@ func (c *call) override(o call) {
 	if len(o.passed) > 0 {
 		c.passed = o.passed
 	}
+	if len(o.args) > 0 {
+		args := maps.Clone(c.args)
+		maps.Copy(args, o.args)
+		c.args = args
+	}
 }
 
 // moduleSource reads what a call says about where its module is. Early
-// evaluation admits references to what is known before a plan.
+// evaluation admits references to what is known before a plan: then what is no
+// constant is left to evaluated.
 func (d *decoder) moduleSource(c call, early bool) moduleSource {
+	if c.source == nil {
+		return moduleSource{}
+	}
 	version, ok := d.argument(c.version, early)
 	if !ok || version.set && !d.versionSyntax(c.version.Expr, version.text) {
 		return moduleSource{}
 	}
 	source, ok := d.argument(c.source, early)
-	if !ok || c.source == nil {
-		return moduleSource{}
-	}
-	at := placeOf(c.source.Expr.Range())
 	switch {
-	case !source.known:
-		return moduleSource{kind: unknownSource, why: "its source is not statically known", place: at}
-	case !source.set:
-		d.add(at, "invalid module source address: it must not be null")
+	case !ok:
 		return moduleSource{}
-	case !version.known:
-		return moduleSource{kind: unknownSource, text: source.text, why: "its version is not statically known", place: at}
+	case !source.known || !version.known:
+		return moduleSource{kind: earlySource, place: placeOf(c.source.Expr.Range())}
 	}
 	// Only early evaluation takes a null for no version at all.
-	versioned := version.set || c.version != nil && !early
-	return d.parseSource(source.text, versioned, at)
+	version.set = version.set || c.version != nil && !early
+	return d.locate(c, source, version)
 }
 
-// argument evaluates an argument of a call, which may be missing. It returns
-// false after reporting an error.
+// evaluated is moduleSource in a scope.
+func (d *decoder) evaluated(c call, s *scope) moduleSource {
+	unknown := moduleSource{kind: unknownSource, place: placeOf(c.source.Expr.Range())}
+	source, ok := d.inScope(c.source, s, "source", &unknown.why)
+	if !ok {
+		return moduleSource{}
+	}
+	unknown.text = source.text
+	var version argument
+	if c.version != nil {
+		if version, ok = d.inScope(c.version, s, "version", &unknown.why); !ok {
+			return moduleSource{}
+		}
+		if version.set && !d.versionSyntax(c.version.Expr, version.text) {
+			return moduleSource{}
+		}
+	}
+	if unknown.why.why != "" {
+		return unknown
+	}
+	return d.locate(c, source, version)
+}
+
+// inScope evaluates an argument of a call. If it is not known it says why; it
+// returns false after reporting an error.
+func (d *decoder) inScope(attr *hcl.Attribute, s *scope, what string, unknown *failure) (argument, bool) {
+	expr, diags := template(attr.Expr)
+	if d.hcl(provider.CodeInvalidConfig, diags) {
+		return argument{}, false
+	}
+	value, why := s.text(expr)
+	switch {
+	case why == nil:
+		return value, true
+	case why.wrong:
+		at := placeOf(attr.Expr.Range())
+		d.diags = append(d.diags, provider.Diagnostic{
+			Code: provider.CodeInvalidConfig, File: at.file, Line: at.line,
+			Message: "invalid module " + what + ": " + why.why, Hint: why.hint,
+		})
+		return argument{}, false
+	}
+	*unknown = failure{why: "its " + what + " is not statically known: " + why.why, hint: why.hint}
+	return argument{}, true
+}
+
+// locate says where a module is, now that the arguments of its call are known.
+func (d *decoder) locate(c call, source, version argument) moduleSource {
+	at := placeOf(c.source.Expr.Range())
+	if !source.set {
+		d.add(at, "invalid module source address: it must not be null")
+		return moduleSource{}
+	}
+	return d.parseSource(source.text, version, at)
+}
+
+// argument evaluates an argument of a call, which may be missing. With early
+// evaluation, what is no constant is not known yet. It returns false after
+// reporting an error.
 func (d *decoder) argument(attr *hcl.Attribute, early bool) (argument, bool) {
 	switch {
 	case attr == nil:
@@ -179,18 +252,18 @@ func (d *decoder) knownEarly(expr hcl.Expression) bool {
 // parseSource says what kind of source an address is. An address with a version
 // must be one of a module registry; one without is tried in this order: local,
 // registry, anything that go-getter fetches.
-func (d *decoder) parseSource(text string, versioned bool, at place) moduleSource {
-	m := moduleSource{text: text, place: at}
+func (d *decoder) parseSource(text string, version argument, at place) moduleSource {
+	m := moduleSource{text: text, version: version, place: at}
 	_, registryErr := tfaddr.ParseModuleSource(text)
 	switch local := isLocal(text); {
-	case versioned && (local || registryErr != nil):
+	case version.set && (local || registryErr != nil):
 		d.add(at, "invalid registry module source address: a module with a version must come from a module registry")
 		return m
 	case local:
 		m.kind, m.path = localSource, path.Clean(strings.ReplaceAll(text, `\`, "/"))
 		return m
 	case registryErr == nil:
-		m.kind, m.registry, m.why = otherSource, true, "it comes from a module registry"
+		m.kind, m.registry, m.why.why = otherSource, true, "it comes from a module registry"
 		return m
 	case !isRemote(text):
 		d.diags = append(d.diags, provider.Diagnostic{
@@ -200,7 +273,7 @@ func (d *decoder) parseSource(text string, versioned bool, at place) moduleSourc
 		})
 		return m
 	}
-	m.kind, m.why = otherSource, "it comes from outside of the repository"
+	m.kind, m.why.why = otherSource, "it comes from outside of the repository"
 	return m
 }
 

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -19,10 +21,13 @@ type config struct {
 	required map[string]requiredProvider // by local name
 	needs    []need
 	calls    []call // sorted by name
-	imports  []importBlock
-	versions []versionText // of the tool itself
-	rootOnly bool          // it says something that only a root module has reason to say
-	diags    []provider.Diagnostic
+	// variables and locals are kept for early evaluation only.
+	variables map[string]variable
+	locals    map[string]*hcl.Attribute
+	imports   []importBlock
+	versions  []versionText // of the tool itself
+	rootOnly  bool          // it says something that only a root module has reason to say
+	diags     []provider.Diagnostic
 }
 
 // need is a term of a requirement, or a place that needs a provider without
@@ -56,14 +61,17 @@ func (l *configs) tests(c *config) *tests {
 
 func loadConfig(at location, tool provider.Tool) *config {
 	m := &merger{
-		c:         &config{at: at, tool: tool, required: map[string]requiredProvider{}},
+		c: &config{
+			at: at, tool: tool, required: map[string]requiredProvider{},
+			variables: map[string]variable{}, locals: map[string]*hcl.Attribute{},
+		},
 		providers: map[providerRef]providerBlock{},
 		resources: map[resourceKey]resource{},
 		calls:     map[string]call{},
 	}
 	entries, err := at.tree.list(at.dir)
 	if err != nil {
-		m.unreadable("directory", at.dir, err)
+		m.unreadable("directory", at.String(), err)
 	}
 	m.c.files = files(entries, tool)
 	m.merge(m.decode(m.c.files.primary, false), m.decode(m.c.files.override, true))
@@ -83,8 +91,8 @@ type merger struct {
 func (m *merger) decode(names []string, override bool) []file {
 	decoded := make([]file, 0, len(names))
 	for _, name := range names {
-		d := &decoder{tool: m.c.tool, name: m.c.at.path(name), override: override}
-		src, err := m.c.at.tree.read(d.name)
+		d := &decoder{tool: m.c.tool, name: m.c.at.name(name), override: override}
+		src, err := m.c.at.tree.read(m.c.at.path(name))
 		if err != nil {
 			m.unreadable("file", d.name, err)
 			continue
@@ -161,6 +169,10 @@ func (m *merger) declare(f file) {
 		}
 		m.calls[c.name] = c
 	}
+	for _, v := range f.variables {
+		m.c.variables[v.name] = v
+	}
+	maps.Copy(m.c.locals, f.locals)
 	m.c.imports = append(m.c.imports, f.imports...)
 	m.c.versions = append(m.c.versions, f.versions...)
 	m.c.rootOnly = m.c.rootOnly || f.rootOnly
@@ -184,6 +196,10 @@ func (m *merger) override(f file) {
 		base.override(c)
 		m.calls[c.name] = base
 	}
+	for _, v := range f.variables {
+		m.c.variables[v.name] = m.c.variables[v.name].override(v)
+	}
+	maps.Copy(m.c.locals, f.locals)
 	switch {
 	case m.c.tool.Has(provider.LanguageBlocks): // every file stands for itself
 		m.c.versions = append(m.c.versions, f.versions...)
@@ -226,13 +242,14 @@ func (m *merger) overrideResource(r resource) {
 // locateCalls reads where called modules are, now that sources and versions
 // are what override files have made of them.
 func (m *merger) locateCalls() {
-	early := m.c.tool.Has(provider.EarlyEvaluation) || m.c.tool.Has(provider.ConstEvaluation)
 	for _, name := range slices.Sorted(maps.Keys(m.calls)) {
 		c := m.calls[name]
 		d := &decoder{tool: m.c.tool, name: c.file}
-		c.module = d.moduleSource(c, early)
+		c.module = d.moduleSource(c, evaluatesEarly(m.c.tool))
 		m.diags = append(m.diags, d.diags...)
-		c.source, c.version = nil, nil // nothing else keeps the parsed files
+		if c.module.kind != earlySource {
+			c.source, c.version = nil, nil // nothing else keeps the parsed files
+		}
 		m.c.calls = append(m.c.calls, c)
 	}
 }

@@ -18,7 +18,9 @@ type file struct {
 	resources []resource
 	imports   []importBlock
 	calls     []call
-	versions  []versionText // of the tool itself
+	variables []variable                // only for early evaluation
+	locals    map[string]*hcl.Attribute // likewise
+	versions  []versionText             // of the tool itself
 	rootOnly  bool
 }
 
@@ -174,6 +176,14 @@ func (d *decoder) block(f *file, block *hcl.Block) {
 	case "module":
 		if c, ok := d.call(block); ok {
 			f.calls = append(f.calls, c)
+		}
+	case "variable":
+		if evaluatesEarly(d.tool) {
+			f.variables = append(f.variables, d.variable(block))
+		}
+	case "locals":
+		if evaluatesEarly(d.tool) {
+			f.locals = withLocals(f.locals, block)
 		}
 	case "resource", "data", "ephemeral", "action":
 		if r, ok := d.resource(block); ok {

@@ -28,8 +28,7 @@ func (s *scanner) find(ctx context.Context, dir string) error {
 		return nil
 	}
 	if !search {
-		r := s.identify(at)
-		if entries, _ := s.tree.list(at.dir); files(entries, r.tool).configured() {
+		if r := s.identify(at); !r.standalone {
 			s.roots[at.dir] = r
 			return nil
 		}
@@ -146,27 +145,13 @@ func (s *scanner) addLocked(ctx context.Context, dirs []location) error {
 		return err
 	}
 	for _, r := range found {
-		entries, _ := s.tree.list(r.at.dir)
-		if files(entries, r.tool).configured() {
-			s.roots[r.at.dir] = r
+		if r.standalone && !s.opts.Orphans {
+			s.diags = append(s.diags, r.kind.warning(r.at.path(lockfile.Name)))
 			continue
 		}
-		s.orphan(r.at, entries)
+		s.roots[r.at.dir] = r
 	}
 	return nil
-}
-
-// orphan reports a lock file without configuration beside it. The tools leave
-// such a file as it is, and so does an upgrade.
-func (s *scanner) orphan(at location, entries []fs.DirEntry) {
-	message := "the lock file has no configuration beside it"
-	switch {
-	case at.has(terragruntFile) || at.has(terragruntFile+".json"):
-		message = "the lock file belongs to a Terragrunt unit, whose configuration is generated"
-	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return stackFile(e.Name()) }):
-		message = "the lock file belongs to a stack, whose configuration has a language of its own"
-	}
-	s.warn(provider.CodeOrphanLock, at.path(lockfile.Name), message, "")
 }
 
 // addUnlocked adds, of directories without a lock file, those that hold a root
@@ -226,11 +211,16 @@ func (s *scanner) called(ctx context.Context) (map[location]bool, error) {
 	targets := make([][]location, len(dirs))
 	err = each(ctx, dirs, func(i int, at location) {
 		c := s.configs.load(at, s.likelyTool(at))
+		scope := newEvaluation(c, &s.opts).scope()
 		for _, call := range slices.Concat(c.calls, s.configs.tests(c).runs) {
-			if call.module.kind != localSource {
+			source := call.module
+			if source.kind == earlySource {
+				source = (&decoder{tool: c.tool}).evaluated(call, scope)
+			}
+			if source.kind != localSource {
 				continue
 			}
-			if to, err := s.tree.directory(at.path(call.module.path)); err == nil {
+			if to, err := s.tree.directory(at.path(source.path)); err == nil {
 				targets[i] = append(targets[i], to)
 			}
 		}

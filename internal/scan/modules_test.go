@@ -41,9 +41,16 @@ func TestModules(t *testing.T) {
 					continue
 				}
 				opts := optionsOf(t, strings.Fields(flags))
+				source := archiveSource(t, ar)
+				if source != nil {
+					opts.Source = source
+				}
 				modules, diags, err := Modules(t.Context(), tree, opts)
 				var out bytes.Buffer
 				printModules(&out, modules, diags, err)
+				if source != nil {
+					source.checkOnce(t)
+				}
 				if *update {
 					ar.Files[i].Data = out.Bytes()
 				} else if diff := cmp.Diff(string(f.Data), out.String()); diff != "" {
@@ -64,7 +71,7 @@ func archiveTree(ar *txtar.Archive) fstest.MapFS {
 	for _, f := range ar.Files {
 		name, target, isLink := strings.Cut(f.Name, " -> ")
 		switch {
-		case strings.HasPrefix(f.Name, "want"):
+		case strings.HasPrefix(f.Name, "want"), f.Name == "packages", strings.Contains(f.Name, "::"):
 		case isLink:
 			links[name] = target
 		default:
@@ -87,6 +94,21 @@ func optionsOf(t *testing.T, args []string) Options {
 		return err
 	})
 	flags.BoolVar(&opts.Create, "create", false, "")
+	flags.BoolVar(&opts.Orphans, "orphans", false, "")
+	flags.StringVar(&opts.Workspace, "workspace", "", "")
+	flags.StringVar(&opts.Path, "path", "", "")
+	values := func(name string, to *map[string]string) {
+		flags.Func(name, "", func(s string) error {
+			if *to == nil {
+				*to = map[string]string{}
+			}
+			key, value, _ := strings.Cut(s, "=")
+			(*to)[key] = value
+			return nil
+		})
+	}
+	values("var", &opts.Variables)
+	values("env", &opts.Environment)
 	list := func(name string, to *[]string) {
 		flags.Func(name, "", func(s string) error { *to = append(*to, s); return nil })
 	}
@@ -104,7 +126,7 @@ func optionsOf(t *testing.T, args []string) Options {
 
 func printModules(w io.Writer, modules []Module, diags []provider.Diagnostic, err error) {
 	for _, m := range modules {
-		fmt.Fprintf(w, "%s: %s%s\n", m.Dir, m.Tool, map[bool]string{true: ", locked"}[m.Lock != nil])
+		fmt.Fprintf(w, "%s: %s%s%s\n", m.Dir, m.Tool, map[bool]string{true: ", locked"}[m.Lock != nil], kindText(m))
 		for _, r := range m.Requirements {
 			fmt.Fprintf(w, "  %s %q\n", r.Addr, r.Constraints())
 			for _, term := range r.Terms {
@@ -113,6 +135,12 @@ func printModules(w io.Writer, modules []Module, diags []provider.Diagnostic, er
 		}
 		for _, u := range m.Unread {
 			fmt.Fprintf(w, "  unread%s %s:%d: module.%s %q: %s\n", map[bool]string{true: " in tests"}[u.Test], u.File, u.Line, u.Module, u.Source, u.Reason)
+			if u.Hint != "" {
+				fmt.Fprintf(w, "    hint: %s\n", u.Hint)
+			}
+		}
+		for _, f := range m.Fetched {
+			fmt.Fprintf(w, "  fetched%s module.%s %q %s%s\n", map[bool]string{true: " in tests"}[f.Test], f.Module, f.Source, f.Version, map[bool]string{true: " (stored)"}[f.Stored])
 		}
 		printDiagnostics(w, "  ", m.Diagnostics)
 	}
@@ -120,6 +148,17 @@ func printModules(w io.Writer, modules []Module, diags []provider.Diagnostic, er
 	if err != nil {
 		fmt.Fprintf(w, "failed: %v\n", err)
 	}
+}
+
+func kindText(m Module) string {
+	text := ""
+	if m.Kind != RootModule {
+		text += ", " + string(m.Kind)
+	}
+	if m.Standalone {
+		text += ", standalone"
+	}
+	return text
 }
 
 func printTerm(w io.Writer, t Term) {

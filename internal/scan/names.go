@@ -12,6 +12,8 @@ import (
 const (
 	testDir        = "tests" // of test files, besides the root module itself
 	terragruntFile = "terragrunt.hcl"
+	cdkFile        = "cdk.tf.json" // what CDK for Terraform makes of a program
+	cdkProject     = "cdktf.json"  // and beside the program
 )
 
 // moduleFiles are the files of a module, each list in the order in which the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -39,6 +40,25 @@ type Options struct {
 	// asks it about directories, which it skips if they are ignored, and about
 	// lock files, which it then takes for missing.
 	Ignored func(path string) bool
+	// Orphans lets a search also take lock files without configuration beside
+	// them, as modules that are Standalone.
+	Orphans bool
+
+	// Source fetches the modules that are not in the file tree. Without one they
+	// are Unread, unless the tool has left them below the root module.
+	Source Source
+	// Jobs bounds how many modules are fetched at once; 0 means a default.
+	Jobs int
+	// Variables are values of root modules' variables, as on the tools' command
+	// line, and Environment those of the variables TF_VAR_NAME, by NAME. They
+	// are for tools that evaluate the sources of modules early.
+	Variables, Environment map[string]string
+	// Workspace is the selected workspace; if it is empty, the one that the tool
+	// has noted below the root module, else "default".
+	Workspace string
+	// Path is where the file tree is on this machine, absolute and
+	// slash-separated; empty if it is nowhere. The value of path.cwd depends on it.
+	Path string
 }
 
 // Modules finds root modules in a file tree, which should be the whole
@@ -59,7 +79,7 @@ func Modules(ctx context.Context, fsys fs.FS, opts Options) ([]Module, []provide
 	if len(opts.Dirs) == 0 {
 		opts.Dirs = []string{everything}
 	}
-	s := &scanner{tree: newTree(fsys), opts: opts, configs: &configs{}, roots: map[string]*root{}}
+	s := &scanner{tree: newTree(fsys), opts: opts, configs: &configs{}, packages: newPackages(&opts), roots: map[string]*root{}}
 	for _, dir := range opts.Dirs {
 		if err := s.find(ctx, dir); err != nil {
 			return nil, nil, err
@@ -76,29 +96,38 @@ func Modules(ctx context.Context, fsys fs.FS, opts Options) ([]Module, []provide
 // scanner is one run of Modules.
 type scanner struct {
 	problems
-	tree    *tree
-	opts    Options
-	configs *configs
-	pinned  memo[string, pins]
-	roots   map[string]*root
+	tree     *tree
+	opts     Options
+	configs  *configs
+	packages *packages
+	pinned   memo[string, pins]
+	roots    map[string]*root
 }
 
 // root is a root module that was found.
 type root struct {
-	at     location
-	tool   provider.Tool
-	pinned bool // the tool's release is known, not assumed
-	lock   *lockfile.File
-	diags  []provider.Diagnostic // of the lock file
+	at         location
+	kind       Kind
+	standalone bool // there is no configuration
+	tool       provider.Tool
+	pinned     bool // the tool's release is known, not assumed
+	lock       *lockfile.File
+	diags      []provider.Diagnostic // of the lock file
+	// asked are the calls in its module tree that must be fetched, as far as
+	// they have been met.
+	asked map[remoteCall]bool
 }
 
 // identify reads what must be known of a root module before its configuration.
 func (s *scanner) identify(at location) *root {
-	r := &root{at: at}
+	r := &root{at: at, asked: map[remoteCall]bool{}}
 	if at.has(lockfile.Name) {
 		r.readLock()
 	}
 	r.tool, r.pinned = s.toolOf(at, r.lock)
+	entries, _ := at.tree.list(at.dir)
+	configured := files(entries, r.tool).configured()
+	r.kind, r.standalone = kindOf(at, configured), !configured
 	return r
 }
 
@@ -117,27 +146,51 @@ func (r *root) readLock() {
 	}
 }
 
-// module reads the module tree of a root module.
-func (r *root) module(configs *configs) Module {
-	w := &walker{configs: configs, tool: r.tool, pinned: r.pinned}
-	w.root(configs.load(r.at, r.tool))
-	m := Module{Dir: r.at.dir, Tool: r.tool, Requirements: w.requirements(), Lock: r.lock, Unread: w.unread}
-	m.Diagnostics = append(r.diags, w.diags...)
-	slices.SortFunc(m.Diagnostics, provider.Diagnostic.Compare)
-	m.Diagnostics = slices.Compact(m.Diagnostics)
-	return m
+// module reads the module tree of a root module. It also returns the calls of
+// modules that must be fetched first for the tree to be whole.
+func (s *scanner) module(r *root) (Module, []remoteCall) {
+	m := Module{Kind: r.kind, Standalone: r.standalone, Dir: r.at.dir, Tool: r.tool, Lock: r.lock}
+	if r.standalone {
+		m.Requirements, m.Diagnostics = Recorded(r.lock), sorted(r.diags)
+		return m, nil
+	}
+	w := &walker{configs: s.configs, packages: s.packages, tool: r.tool, pinned: r.pinned, asked: r.asked}
+	w.root(s.configs.load(r.at, r.tool), &s.opts)
+	m.Requirements, m.Unread, m.Fetched = w.requirements(), w.unread, w.fetched
+	m.Diagnostics, m.TestDiagnostics = sorted(slices.Concat(r.diags, w.diags)), sorted(w.ofTests)
+	return m, w.wanted
 }
 
-// load reads the module trees of all root modules that were found.
+func sorted(diags []provider.Diagnostic) []provider.Diagnostic {
+	slices.SortFunc(diags, provider.Diagnostic.Compare)
+	return slices.Compact(diags)
+}
+
+// load reads the module trees of all root modules that were found. What a tree
+// misses is fetched, for all of them together, and then the tree is read again:
+// what was fetched may call further modules.
 func (s *scanner) load(ctx context.Context) ([]Module, error) {
-	found := make([]*root, 0, len(s.roots))
-	for _, r := range s.roots {
-		found = append(found, r)
+	found := slices.SortedFunc(maps.Values(s.roots), func(a, b *root) int { return strings.Compare(a.at.dir, b.at.dir) })
+	modules, wanted := make([]Module, len(found)), make([][]remoteCall, len(found))
+	unfinished := make([]int, len(found))
+	for i := range found {
+		unfinished[i] = i
 	}
-	slices.SortFunc(found, func(a, b *root) int { return strings.Compare(a.at.dir, b.at.dir) })
-	modules := make([]Module, len(found))
-	err := each(ctx, found, func(i int, r *root) { modules[i] = r.module(s.configs) })
-	return modules, err
+	for len(unfinished) > 0 {
+		err := each(ctx, unfinished, func(_, i int) { modules[i], wanted[i] = s.module(found[i]) })
+		if err != nil {
+			return nil, err
+		}
+		unfinished = slices.DeleteFunc(unfinished, func(i int) bool { return len(wanted[i]) == 0 })
+		var calls []remoteCall
+		for _, i := range unfinished {
+			calls = append(calls, wanted[i]...)
+		}
+		if err := s.packages.fetch(ctx, calls); err != nil {
+			return nil, err
+		}
+	}
+	return modules, nil
 }
 
 // each calls do for every element, on all processors, until ctx is done.

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -129,6 +130,7 @@ func FuzzScan(f *testing.F) {
 	names := []string{
 		"main.tf", "main.tf.json", "override.tf", "main.tofu", "x.tftest.hcl", "tests/x.tftest.json",
 		".terraform.lock.hcl", ".terraform-version", ".tool-versions", ".gitmodules", "terraform.tfvars",
+		"x.auto.tfvars.json", ".terraform/modules/modules.json", "terragrunt.hcl",
 	}
 	for _, c := range recordedCases(f) {
 		for name, text := range c.Files {
@@ -140,17 +142,58 @@ func FuzzScan(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, kind int, text string) {
-		files := map[string]string{"x.tf": "module \"a\" {\n  source = \"./empty\"\n}\n", "a/main.tf": "", "empty/x": ""}
+		files := map[string]string{
+			"x.tf":      "variable \"v\" {}\nmodule \"a\" {\n  source = \"./empty\"\n  v = var.v\n}\nmodule \"v\" {\n  source = var.v\n}\nmodule \"r\" {\n  source = \"a/b/c\"\n}\n",
+			"a/main.tf": "", "empty/x": "",
+		}
 		files[names[uint(kind)%uint(len(names))]] = text
 		tree := fileTree(files, nil)
 		for _, tool := range []provider.ToolName{"", provider.Terraform, provider.OpenTofu} {
-			modules, _, err := Modules(t.Context(), tree, Options{Dirs: []string{".", "./..."}, Tool: tool, Create: true})
+			modules, _, err := Modules(t.Context(), tree, Options{
+				Dirs: []string{".", "./..."}, Tool: tool, Create: true, Orphans: true, Source: fuzzSource{tree},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, m := range modules {
 				checkModule(t, m)
 			}
+		}
+	})
+}
+
+// fuzzSource answers some calls with the whole tree as a package.
+type fuzzSource struct{ fs.FS }
+
+func (s fuzzSource) Fetch(_ context.Context, _ provider.Tool, call Call) (Package, error) {
+	if len(call.Source)%2 == 0 {
+		return Package{}, &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}
+	}
+	return Package{FS: s.FS, Dir: ".", ID: "1"}, nil
+}
+
+// FuzzEvaluate evaluates an expression early. Whatever it is, evaluation ends, with a
+// reason if the module is not read.
+func FuzzEvaluate(f *testing.F) {
+	f.Add("var.a")
+	f.Add("local.a[0].b")
+	f.Add(`[for a, b in var.o : "${a}${b}" if can(regex("a", b))]...`)
+	f.Add(`join("", [format("%05d", 1), replace("a", "/a/", "b"), lookup({ a = 1 }, "a", 2), one(["./a"])])`)
+	f.Add(`try(jsondecode(file("main.tf")), coalesce("", "./a"), sensitive(path.module))`)
+	for name := range functions {
+		f.Add(name + `("./a", var.o, [1, null, true], -1)`)
+	}
+	f.Fuzz(func(t *testing.T, expr string) {
+		tree := fileTree(map[string]string{
+			"main.tf":   "variable \"a\" {\n  default = \"./a\"\n}\nvariable \"o\" {\n  default = { a = \"./a\" }\n}\nvariable \"u\" {}\nlocals {\n  a = [{ b = var.u }, var.a]\n}\nmodule \"m\" {\n  source = " + expr + "\n}\n",
+			"a/main.tf": "",
+		}, nil)
+		modules, _, err := Modules(t.Context(), tree, Options{Dirs: []string{"."}, Tool: provider.OpenTofu})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range modules {
+			checkModule(t, m)
 		}
 	})
 }
@@ -179,27 +222,30 @@ func checkModule(t *testing.T, m Module) {
 	}
 }
 
-// BenchmarkScan scans 1,000 root modules that share their children. The metric
-// files/op is the number of files read: nearly all are the roots' own.
+// BenchmarkScan scans thousands of root modules that share their children, by
+// the rules of a tool that evaluates nothing early and of one that does. The
+// metric files/op is the number of files read: nearly all are the roots' own.
 func BenchmarkScan(b *testing.B) {
-	for _, roots := range []int{100, 1000} {
-		b.Run(fmt.Sprintf("roots=%d", roots), func(b *testing.B) {
-			dir := b.TempDir()
-			if err := os.CopyFS(dir, monorepo(roots)); err != nil {
-				b.Fatal(err)
-			}
-			tree := newCounted(os.DirFS(dir))
-			for b.Loop() {
-				modules, diags, err := Modules(b.Context(), tree, Options{})
-				if err != nil || len(diags) > 0 || len(modules) != roots {
-					b.Fatalf("Modules = %d modules, %v, %v, want %d modules", len(modules), diags, err, roots)
+	for _, roots := range []int{1000, 5000} {
+		dir := b.TempDir()
+		if err := os.CopyFS(dir, monorepo(roots)); err != nil {
+			b.Fatal(err)
+		}
+		for _, tool := range []provider.Tool{terraform1_11, provider.Newest(provider.OpenTofu)} {
+			b.Run(fmt.Sprintf("roots=%d/%s", roots, tool.Name), func(b *testing.B) {
+				tree := newCounted(os.DirFS(dir))
+				for b.Loop() {
+					modules, diags, err := Modules(b.Context(), tree, Options{Tool: tool.Name, ToolVersion: tool.Version})
+					if err != nil || len(diags) > 0 || len(modules) != roots {
+						b.Fatalf("Modules = %d modules, %v, %v, want %d modules", len(modules), diags, err, roots)
+					}
 				}
-			}
-			read := 0
-			for _, n := range tree.opened {
-				read += n
-			}
-			b.ReportMetric(float64(read)/float64(b.N), "files/op")
-		})
+				read := 0
+				for _, n := range tree.opened {
+					read += n
+				}
+				b.ReportMetric(float64(read)/float64(b.N), "files/op")
+			})
+		}
 	}
 }

@@ -26,7 +26,7 @@ var (
 		{Type: "provider", LabelNames: []string{"name"}},
 		{Type: "mock_provider", LabelNames: []string{"name"}},
 	}}
-	runSchema       = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "module"}}}
+	runSchema       = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "module"}, {Type: "variables"}}}
 	runModuleSchema = &hcl.BodySchema{Attributes: attributes("source", "version")}
 	mockSchema      = &hcl.BodySchema{Attributes: attributes("alias", "source")}
 )
@@ -42,8 +42,8 @@ func loadTests(c *config) *tests {
 	names := append(t.directory(c), c.files.tests...)
 	slices.Sort(names)
 	for _, name := range names {
-		d := &decoder{tool: c.tool, name: c.at.path(name)}
-		src, err := c.at.tree.read(d.name)
+		d := &decoder{tool: c.tool, name: c.at.name(name)}
+		src, err := c.at.tree.read(c.at.path(name))
 		if err != nil {
 			t.unreadable("file", d.name, err)
 			continue
@@ -68,7 +68,7 @@ func (t *tests) directory(c *config) []string {
 		entries, err = c.at.tree.list(at.dir)
 	}
 	if err != nil {
-		t.unreadable("directory", c.at.path(testDir), err)
+		t.unreadable("directory", c.at.name(testDir), err)
 		return nil
 	}
 	var names []string
@@ -117,11 +117,17 @@ func (t *tests) run(d *decoder, block *hcl.Block, name string) {
 	if !d.identifier(block, 0) {
 		return
 	}
-	for _, inner := range d.content(block.Body, runSchema).Blocks {
+	blocks := d.content(block.Body, runSchema).Blocks
+	for _, inner := range blocks.OfType("module") {
 		attrs := d.content(inner.Body, runModuleSchema).Attributes
 		run := call{
 			place: placeOf(inner.DefRange), name: runPath(name, block.Labels[0]),
 			source: attrs["source"], version: attrs["version"],
+		}
+		if evaluatesEarly(d.tool) {
+			for _, variables := range blocks.OfType("variables") {
+				run.args, _ = variables.Body.JustAttributes()
+			}
 		}
 		if run.source == nil {
 			d.errorf(inner.DefRange, "missing required argument: the module has no source")

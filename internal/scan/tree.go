@@ -15,6 +15,7 @@ import (
 // Why a path of a file tree could not be followed, besides fs.ErrNotExist.
 var (
 	errOutside   = errors.New("it leads out of the repository")
+	errPackage   = errors.New("it leads out of the module package")
 	errLinkLoop  = errors.New("its links go round in circles")
 	errIrregular = errors.New("it is not a regular file")
 	errLarge     = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
@@ -27,18 +28,32 @@ const maxLinks = 255
 // never leaves the tree, whatever the file system below it would do: what is
 // beside a repository is none of its files.
 type tree struct {
-	fsys  fs.FS
-	lists memo[string, listing]
-	infos memo[string, fileInfo]
+	fsys fs.FS
+	// prefix turns a path of the tree into the name that people know the file
+	// by. It is empty for the scanned file tree.
+	prefix string
+	// outside is the error of a path that leads out of the tree.
+	outside error
+	lists   memo[string, listing]
+	infos   memo[string, fileInfo]
 	// submodules are the directories of Git submodules; see submodule.
 	submodules func() []string
 }
 
 func newTree(fsys fs.FS) *tree {
-	t := &tree{fsys: fsys}
+	t := &tree{fsys: fsys, outside: errOutside}
 	t.submodules = sync.OnceValue(t.readSubmodules)
 	return t
 }
+
+// newPackageTree is the file tree of a module package. What the package has of
+// Git submodules is part of it already.
+func newPackageTree(fsys fs.FS, prefix string) *tree {
+	return &tree{fsys: fsys, prefix: prefix, outside: errPackage, submodules: func() []string { return nil }}
+}
+
+// isPackage reports whether the tree is a module package of its own.
+func (t *tree) isPackage() bool { return t.outside == errPackage }
 
 type listing struct {
 	entries []fs.DirEntry
@@ -76,7 +91,7 @@ func (t *tree) lstat(name string) (fs.FileInfo, error) {
 	return info.FileInfo, info.err
 }
 
-// resolve returns the path without links. It fails with errOutside,
+// resolve returns the path without links. It fails with t.outside,
 // errLinkLoop, or an error of the file system. Beyond a link, ".." leads to the
 // parent of the link's target, as it does for an operating system.
 func (t *tree) resolve(name string) (string, error) {
@@ -89,7 +104,7 @@ func (t *tree) resolve(name string) (string, error) {
 			continue
 		case "..":
 			if done == "." {
-				return "", errOutside
+				return "", t.outside
 			}
 			done = path.Dir(done)
 			continue
@@ -111,7 +126,7 @@ func (t *tree) resolve(name string) (string, error) {
 			return "", err
 		}
 		if filepath.IsAbs(target) {
-			return "", errOutside
+			return "", t.outside
 		}
 		rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
 	}
@@ -150,6 +165,17 @@ func (t *tree) read(name string) ([]byte, error) {
 
 // path returns the path in the tree of a file in the directory.
 func (l location) path(name string) string { return path.Join(l.dir, name) }
+
+// name returns the name that people know a file in the directory by.
+func (l location) name(file string) string { return l.tree.prefix + l.path(file) }
+
+// String is the name that people know the directory by.
+func (l location) String() string {
+	if l.dir == "." && l.tree.prefix != "" {
+		return strings.TrimRight(l.tree.prefix, "/")
+	}
+	return l.tree.prefix + l.dir
+}
 
 // has reports whether the directory has an entry of this name.
 func (l location) has(name string) bool {

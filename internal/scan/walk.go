@@ -3,74 +3,107 @@ package scan
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	goversion "github.com/hashicorp/go-version"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// maxModules bounds the module tree of one root module. Modules that call two
-// others each double at every step; the tools would read them all.
-const maxModules = 10_000
+// The bounds of the module tree of one root module. Modules that call two others
+// each double at every step, and a module can call itself in another version;
+// the tools would go on until their paths are too long.
+const (
+	maxModules  = 10_000 // calls
+	maxNested   = 100    // modules within each other
+	maxPackages = 1000   // distinct calls of modules that are fetched
+)
 
 // walker walks the module tree of one root module and collects what its
 // modules need. The tools read a module once for every call of it, and so does
 // the walker: the places of its terms differ by the path of calls.
 type walker struct {
 	problems
-	configs *configs
-	tool    provider.Tool
-	pinned  bool // the tool's release is known, not assumed
+	configs  *configs
+	packages *packages
+	tool     provider.Tool
+	pinned   bool // the tool's release is known, not assumed
+	early    *evaluation
 
-	terms   map[provider.Addr][]Term
-	unread  []Unread
-	seen    map[location]bool // modules whose diagnostics have been taken over
-	modules int
+	terms    map[provider.Addr][]Term
+	unread   []Unread
+	fetched  []Fetched
+	seen     map[location]bool // modules whose diagnostics have been taken over
+	modules  int
+	asked    map[remoteCall]bool // of the root module, in this walk and before
+	wanted   []remoteCall        // calls of which it is not known yet what they lead to
+	ofTests  []provider.Diagnostic
+	manifest func() manifest
 }
 
-// step is a module in the tree: how it was called, and the modules above it.
-type step struct {
-	path  string // of calls, joined by dots
+// visit is a module in the tree: its configuration, how it was called, and the
+// modules above it.
+type visit struct {
+	config *config
+	scope  *scope
+	// base is the directory in its file tree that the tools join the local
+	// sources of the module to. It differs from where the module is if that is
+	// a fetched one behind links.
+	base string
+	path string // of calls, joined by dots
+	// above are the modules that lead here by calls that always do: one of
+	// them once more has no end.
 	above []location
+	depth int
 	test  bool // only a test file leads here
 }
 
 // root reads the whole tree below a root module.
-func (w *walker) root(c *config) {
+func (w *walker) root(c *config, opts *Options) {
 	w.terms, w.seen = map[provider.Addr][]Term{}, map[location]bool{}
-	w.module(c, step{})
-	t := w.configs.tests(c)
+	w.manifest = sync.OnceValue(func() manifest { return readManifest(c.at) })
+	w.early = newEvaluation(c, opts)
+	root := &visit{config: c, scope: w.early.scope(), base: c.at.dir}
+	w.module(root)
+	before := len(w.diags)
+	w.runs(root)
+	w.ofTests = slices.Clone(w.diags[before:])
+}
+
+// runs reads what test files add.
+func (w *walker) runs(root *visit) {
+	t := w.configs.tests(root.config)
 	w.diags = append(w.diags, t.diags...)
 	for _, p := range t.providers {
-		w.testProvider(c, p)
+		w.testProvider(root.config, p)
 	}
 	for _, run := range t.runs {
-		w.call(c, run, step{path: run.name, test: true})
+		w.call(root, run, &visit{path: run.name, test: true})
 	}
 }
 
-func (w *walker) module(c *config, at step) {
-	if !w.seen[c.at] {
+func (w *walker) module(at *visit) {
+	if c := at.config; !w.seen[c.at] {
 		w.seen[c.at] = true
 		w.diags = append(w.diags, c.diags...)
 		w.checkVersions(c)
 	}
-	for _, n := range c.needs {
+	for _, n := range at.config.needs {
 		w.need(n, at)
 	}
-	below := step{above: append(slices.Clip(at.above), c.at), test: at.test}
-	for _, call := range c.calls {
-		below.path = strings.TrimPrefix(at.path+"."+call.name, ".")
-		w.call(c, call, below)
+	above := append(slices.Clip(at.above), at.config.at)
+	for _, call := range at.config.calls {
+		w.call(at, call, &visit{path: strings.TrimPrefix(at.path+"."+call.name, "."), above: above, test: at.test})
 	}
 }
 
-func (w *walker) need(n need, at step) {
+func (w *walker) need(n need, at *visit) {
 	w.terms[n.addr] = append(w.terms[n.addr], Term{
 		Constraint: n.term, Module: at.path, File: n.file, Line: n.line, Test: at.test,
 	})
@@ -90,60 +123,170 @@ func (w *walker) testProvider(root *config, p providerBlock) {
 		return
 	}
 	for _, n := range needs {
-		w.need(n, step{test: true})
+		w.need(n, &visit{test: true})
 	}
 }
 
-// call follows a module call of c. The step is that of the called module.
-func (w *walker) call(c *config, call call, at step) {
-	source := call.module
-	switch source.kind {
-	case badSource:
-		return
-	case otherSource, unknownSource:
-		w.notRead(call, at, source.why)
-		return
+// call follows a module call. What is known of the called module is in to.
+func (w *walker) call(from *visit, c call, to *visit) {
+	to.depth = from.depth + 1
+	if c.module.kind == earlySource {
+		d := &decoder{tool: w.tool, name: c.file}
+		c.module = d.evaluated(c, from.scope)
+		w.diags = append(w.diags, d.diags...)
+		to.above = nil // another time it may lead elsewhere
 	}
-	name := path.Join(c.at.dir, source.path)
-	child, err := c.at.tree.directory(name)
+	switch c.module.kind {
+	case unknownSource:
+		w.notRead(c, to, c.module.why)
+	case otherSource:
+		w.remote(from, c, to)
+	case localSource:
+		w.local(from, c, to)
+	}
+}
+
+// local follows a call of a module in the same file tree.
+func (w *walker) local(from *visit, c call, to *visit) {
+	tree, source := from.config.at.tree, c.module
+	name := path.Join(from.base, source.path)
+	child, err := tree.directory(name)
 	switch {
-	case errors.Is(err, errOutside):
-		w.notRead(call, at, err.Error())
-	case c.at.tree.submodule(name) && (err != nil || child.empty()):
-		w.notRead(call, at, "it is in a Git submodule that is not checked out")
+	case tree.isPackage() && (name == ".." || strings.HasPrefix(name, "../")):
+		w.add(source.place, "unreadable module directory: it is outside of the module package that calls it")
+	case errors.Is(err, tree.outside):
+		w.notRead(c, to, failure{why: err.Error()})
+	case tree.submodule(name) && (err != nil || child.empty()):
+		w.notRead(c, to, failure{why: "it is in a Git submodule that is not checked out"})
 	case errors.Is(err, fs.ErrNotExist):
 		w.add(source.place, "unreadable module directory: it does not exist")
+	case err != nil && tree.isPackage():
+		w.notFetched(c, to, reason(err))
 	case err != nil:
 		w.add(source.place, "unreadable module directory: %v", reason(err))
-	case slices.Contains(at.above, child):
-		w.add(source.place, "endless module tree: %s is called from within itself", child.dir)
-	case w.modules >= maxModules:
-		if w.modules == maxModules {
-			w.add(source.place, "endless module tree: there are more than %d module calls", maxModules)
-		}
-		w.modules++
 	default:
-		w.modules++
-		w.enter(c, call, w.configs.load(child, w.tool), at)
+		to.base = child.dir
+		w.enter(from, c, child, to)
 	}
 }
 
-func (w *walker) notRead(call call, at step, why string) {
-	w.unread = append(w.unread, Unread{
-		Module: at.path, Source: redacted(call.module.text), Reason: why,
-		File: call.module.file, Line: call.module.line, Test: at.test,
+// remote follows a call of a module that is not in the file tree of its caller.
+func (w *walker) remote(from *visit, c call, to *visit) {
+	key := remoteCall{tool: w.tool.Rules(), Call: c.module.remote()}
+	switch {
+	case w.packages.source == nil:
+		if !w.stored(from, c, to) {
+			w.notRead(c, to, c.module.why)
+		}
+		return
+	case !w.asked[key] && len(w.asked) >= maxPackages:
+		w.notRead(c, to, failure{why: fmt.Sprintf("the module tree has more than %d modules that must be fetched", maxPackages)})
+		return
+	}
+	w.asked[key] = true
+	got, ok := w.packages.known[key]
+	switch {
+	case !ok:
+		w.wanted = append(w.wanted, key)
+	case provider.Coded(got.err, provider.CodeInvalidConfig):
+		w.add(c.module.place, "invalid module source address: no module package has such an address")
+	case got.err != nil && !provider.Coded(got.err, provider.CodeNoVersion) && w.stored(from, c, to):
+		w.insteadOf(c, to, got.err)
+	case got.err != nil:
+		w.notFetched(c, to, got.err)
+	default:
+		w.fetched = append(w.fetched, Fetched{
+			Module: to.path, Source: redacted(c.module.text), Version: got.version, ID: got.id, Test: to.test,
+		})
+		to.base = got.base
+		w.enter(from, c, got.at, to)
+	}
+}
+
+// stored follows a call of a module that the tool has left in its directory
+// when it last initialised the root module. It returns false if the tool has
+// not, or not this one.
+func (w *walker) stored(from *visit, c call, to *visit) bool {
+	record, ok := w.manifest()[to.path]
+	if !ok || !record.serves(c.module, w.tool.Name) {
+		return false
+	}
+	at, base, err := w.packages.stored(w.early.root.at, record)
+	if err != nil {
+		return false
+	}
+	w.fetched = append(w.fetched, Fetched{
+		Module: to.path, Source: redacted(c.module.text), Version: record.Version, Stored: true, Test: to.test,
+	})
+	to.base = base
+	w.enter(from, c, at, to)
+	return true
+}
+
+// insteadOf warns that what is stored stands in for what could not be fetched.
+func (w *walker) insteadOf(c call, to *visit, err error) {
+	why := provider.Diagnose(err)
+	w.diags = append(w.diags, provider.Diagnostic{
+		Severity: provider.SeverityWarning, Code: why.Code, Hint: why.Hint, File: c.module.file, Line: c.module.line,
+		Message: fmt.Sprintf("module.%s is read from %s, since it could not be fetched: %s", to.path, modulesDir, why.Message),
 	})
 }
 
-// enter reads a called module, after what only its caller can check.
-func (w *walker) enter(caller *config, call call, c *config, at step) {
-	if len(c.imports) > 0 {
-		w.add(c.imports[0].place, "import blocks can only be in the root module")
+func (w *walker) notRead(c call, to *visit, why failure) {
+	w.unread = append(w.unread, Unread{
+		Module: to.path, Source: redacted(c.module.text),
+		Code: provider.CodeUnreadModule, Reason: why.why, Hint: why.hint,
+		File: c.module.file, Line: c.module.line, Test: to.test,
+	})
+}
+
+// notFetched reports a module that could not be had.
+func (w *walker) notFetched(c call, to *visit, err error) {
+	why := provider.Diagnose(err)
+	w.notRead(c, to, failure{why: why.Message, hint: why.Hint})
+	if why.Code != provider.CodeInternal {
+		w.unread[len(w.unread)-1].Code = why.Code
 	}
-	for _, p := range call.passed {
-		w.checkPassed(caller, c, p)
+}
+
+// enter reads a called module, unless the tree would have no end.
+func (w *walker) enter(from *visit, c call, child location, to *visit) {
+	if child.tree.isPackage() {
+		// A package knows of directories that could not be fetched.
+		if _, err := child.tree.list(child.dir); err != nil {
+			w.notFetched(c, to, reason(err))
+			return
+		}
 	}
-	w.module(c, at)
+	switch {
+	case slices.Contains(to.above, child):
+		w.add(c.module.place, "endless module tree: %s is called from within itself", child)
+		return
+	case to.depth > maxNested:
+		w.add(c.module.place, "endless module tree: there are more than %d modules within each other", maxNested)
+		return
+	case w.modules >= maxModules:
+		if w.modules == maxModules {
+			w.add(c.module.place, "endless module tree: there are more than %d module calls", maxModules)
+		}
+		w.modules++
+		return
+	}
+	w.modules++
+	to.config = w.configs.load(child, w.tool)
+	to.scope = from.scope.below(c, to)
+	w.checkCall(from.config, c, to.config)
+	w.module(to)
+}
+
+// checkCall checks what can be checked only where a module is called.
+func (w *walker) checkCall(caller *config, c call, called *config) {
+	if len(called.imports) > 0 {
+		w.add(called.imports[0].place, "import blocks can only be in the root module")
+	}
+	for _, p := range c.passed {
+		w.checkPassed(caller, called, p)
+	}
 }
 
 // checkPassed reports a provider configuration that is passed to a module under
@@ -194,6 +337,7 @@ func (w *walker) requirements() []Requirement {
 			return cmp.Or(strings.Compare(a.Module, b.Module), strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 		})
 		terms = slices.Compact(terms)
+		before := len(w.diags)
 		switch {
 		case addr.Builtin():
 			w.checkBuiltin(addr, terms)
@@ -201,6 +345,9 @@ func (w *walker) requirements() []Requirement {
 			w.add(terms[0].place(), "invalid legacy provider address: %s is a name of Terraform 0.12 and earlier", addr)
 		default:
 			merged = append(merged, Requirement{Addr: addr, Terms: terms})
+		}
+		if !slices.ContainsFunc(terms, func(t Term) bool { return !t.Test }) {
+			w.ofTests = append(w.ofTests, w.diags[before:]...)
 		}
 	}
 	return merged

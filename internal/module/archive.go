@@ -1,0 +1,231 @@
+package module
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/bzip2"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The limits on archives, as those on packages.
+const (
+	maxArchive  = 1 << 30  // bytes of an archive, which takes this much of the temporary directory
+	maxUnpacked = 8 << 30  // bytes of what a tar archive unpacks to, which has to be read
+	maxTable    = 32 << 20 // bytes of the table of a zip archive, which is kept in memory
+)
+
+var errUnpacked = fmt.Errorf("it unpacks to more than %d bytes", int64(maxUnpacked))
+
+// format unpacks one kind of archive into a tree.
+type format func(t *tree, archive *io.SectionReader) error
+
+// formats are the archives that are unpacked, by the extensions that announce
+// them and that the query argument archive may name. Compressed single files
+// are no module packages.
+var formats = map[string]format{
+	"zip":      unpackZip,
+	"tar":      tarFormat(func(r io.Reader) (io.Reader, error) { return r, nil }),
+	"tar.gz":   tarFormat(gunzip),
+	"tgz":      tarFormat(gunzip),
+	"tar.bz2":  tarFormat(bunzip2),
+	"tar.tbz2": tarFormat(bunzip2),
+	"tbz2":     tarFormat(bunzip2),
+	"tar.xz":   tarFormat(unxz),
+	"txz":      tarFormat(unxz),
+}
+
+func gunzip(r io.Reader) (io.Reader, error)  { return gzip.NewReader(r) }
+func bunzip2(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }
+
+// unxz refuses: an xz archive may ask for a dictionary of 4 GiB in each of its
+// blocks, and the libraries that read it offer no bound.
+func unxz(io.Reader) (io.Reader, error) { return nil, errors.New("xz compression is not supported") }
+
+// archiveFormat says whether an address is that of an archive, and of which
+// kind: by the query argument archive, which may also be false, or by the end of
+// the path. The argument is for go-getter; it is not part of the URL that is
+// requested.
+func archiveFormat(a address) (address, string) {
+	query := a.url.Query()
+	kind := query.Get("archive")
+	if kind != "" {
+		query.Del("archive")
+		u := *a.url
+		u.RawQuery = query.Encode()
+		a.url = &u
+		if yes, err := strconv.ParseBool(kind); err == nil && !yes {
+			return a, ""
+		}
+		if formats[kind] == nil {
+			kind = ""
+		}
+		return a, kind
+	}
+	for extension := range formats {
+		if strings.HasSuffix(a.url.Path, "."+extension) && len(extension) > len(kind) {
+			kind = extension
+		}
+	}
+	return a, kind
+}
+
+// unpack reads an archive of one of the formats. Archives are read as the tools
+// unpack them, which make no links: in a tar archive, the entry of a link stands
+// for an empty file, and in a zip archive for one that holds its target.
+func unpack(archive *io.SectionReader, kind string) (*tree, error) {
+	t := newTree()
+	if err := formats[kind](t, archive); err != nil {
+		return nil, unread("the archive cannot be unpacked: %v", err)
+	}
+	if t.entries == 0 {
+		return nil, unread("the archive is empty")
+	}
+	return t, nil
+}
+
+// unpackFile unpacks an archive on the disk.
+func unpackFile(file *os.File, kind string) (*tree, error) {
+	stat, err := file.Stat()
+	if err != nil {
+		return nil, unread("reading an archive: %v", pathless(err))
+	}
+	return unpack(io.NewSectionReader(file, 0, stat.Size()), kind)
+}
+
+// entryPath is where in the package an archive's entry is. The tools refuse
+// archives that say "..", and put absolute paths below the package.
+func entryPath(name string) (string, error) {
+	if slices.Contains(strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' }), "..") {
+		return "", errors.New("it has an entry that leads out")
+	}
+	return strings.TrimPrefix(path.Clean("/"+name), "/"), nil
+}
+
+// entry adds an entry of an archive. What is not kept is not even opened.
+func (t *tree) entry(name string, isDir bool, open func() (io.ReadCloser, error)) error {
+	if err := t.count(); err != nil {
+		return err
+	}
+	place, err := entryPath(name)
+	switch {
+	case err != nil:
+		return err
+	case place == "":
+		return nil
+	case isDir:
+		_, err := t.dir(place)
+		return err
+	case !kept(place):
+		_, err := t.dir(path.Dir(place))
+		return err
+	}
+	r, err := open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return t.file(place, r)
+}
+
+func unpackZip(t *tree, archive *io.SectionReader) error {
+	table := &budget{ReaderAt: archive, left: maxTable}
+	z, err := zip.NewReader(table, archive.Size())
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // entryPath decides
+		return err
+	}
+	table.left = -1
+	for _, f := range z.File {
+		if err := t.entry(f.Name, f.FileInfo().IsDir(), f.Open); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// budget bounds how much may be read, while left is not negative.
+type budget struct {
+	io.ReaderAt
+	left int64
+}
+
+func (b *budget) ReadAt(p []byte, off int64) (int, error) {
+	if b.left < 0 {
+		return b.ReaderAt.ReadAt(p, off)
+	}
+	if b.left < int64(len(p)) {
+		return 0, fmt.Errorf("its table is larger than %d MiB", maxTable>>20)
+	}
+	b.left -= int64(len(p))
+	return b.ReaderAt.ReadAt(p, off)
+}
+
+func tarFormat(decompress func(io.Reader) (io.Reader, error)) format {
+	return func(t *tree, archive *io.SectionReader) error {
+		r, err := decompress(archive)
+		if err != nil {
+			return err
+		}
+		return unpackTar(t, tar.NewReader(&capped{r, maxUnpacked, errUnpacked}))
+	}
+}
+
+func unpackTar(t *tree, r *tar.Reader) error {
+	for {
+		header, err := r.Next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
+			return err
+		case header.Typeflag == tar.TypeXGlobalHeader:
+			continue
+		}
+		open := func() (io.ReadCloser, error) { return io.NopCloser(r), nil }
+		if err := t.entry(header.Name, header.FileInfo().IsDir(), open); err != nil {
+			return err
+		}
+	}
+}
+
+// capped fails once more than left bytes have been read.
+type capped struct {
+	io.Reader
+	left   int64
+	excess error
+}
+
+func (c *capped) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	if c.left -= int64(n); c.left < 0 {
+		return 0, c.excess
+	}
+	return n, err
+}
+
+// sniff tells the format of an archive from how it begins. OpenTofu does so
+// for archives that come from a registry itself.
+func sniff(archive io.ReaderAt) (string, error) {
+	start := make([]byte, 6)
+	if n, err := archive.ReadAt(start, 0); err != nil && err != io.EOF {
+		return "", err
+	} else if n < len(start) {
+		return "", unread("the archive is too short to be one")
+	}
+	for _, magic := range []struct{ prefix, kind string }{
+		{"PK", "zip"}, {"\x1f\x8b", "tar.gz"}, {"\xfd7zXZ\x00", "tar.xz"}, {"BZ", "tar.bz2"},
+	} {
+		if bytes.HasPrefix(start, []byte(magic.prefix)) {
+			return magic.kind, nil
+		}
+	}
+	return "", unread("the archive is neither a zip nor a compressed tar archive")
+}

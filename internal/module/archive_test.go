@@ -1,0 +1,270 @@
+package module
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// member is an entry of an archive that a test makes.
+type member struct {
+	name, data string
+	link       string // target; then no data
+	dir        bool
+}
+
+func zipOf(t *testing.T, members ...member) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, m := range members {
+		header := &zip.FileHeader{Name: m.name, Method: zip.Deflate}
+		header.SetMode(0o644)
+		switch {
+		case m.dir:
+			header.Name += "/"
+			header.SetMode(fs.ModeDir | 0o755)
+		case m.link != "":
+			header.SetMode(fs.ModeSymlink | 0o777)
+			m.data = m.link
+		}
+		f, err := w.CreateHeader(header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(f, m.data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func tarOf(t *testing.T, members ...member) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, m := range members {
+		header := &tar.Header{Name: m.name, Mode: 0o644, Size: int64(len(m.data)), Typeflag: tar.TypeReg}
+		switch {
+		case m.dir:
+			header.Typeflag = tar.TypeDir
+		case m.link != "":
+			header.Typeflag, header.Linkname = tar.TypeSymlink, m.link
+		}
+		if err := w.WriteHeader(header); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, m.data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func gzipOf(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func unpackBytes(kind string, data []byte) (*tree, error) {
+	return unpack(io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), kind)
+}
+
+func TestUnpack(t *testing.T) {
+	t.Parallel()
+	members := []member{
+		{name: "main.tf", data: "# old"}, {name: "./main.tf", data: "# new"}, {name: "docs/README.md", data: "text"},
+		{name: "empty", dir: true}, {name: "/rooted/a.tf", data: "# rooted"}, {name: "a\\b.tf", data: "# one name"},
+		{name: "link.tf", link: "main.tf"}, {name: "out.tf", link: "/etc/passwd"}, {name: "dir", link: "docs"},
+	}
+	want := []string{"a\\b.tf", "docs/", "empty/", "link.tf", "main.tf", "out.tf", "rooted/", "rooted/a.tf"}
+	for _, tt := range []struct {
+		kind string
+		data []byte
+		link string // what the file of a link holds
+	}{
+		{"zip", zipOf(t, members...), "main.tf"},
+		{"tar", tarOf(t, members...), ""},
+		{"tar.gz", gzipOf(t, tarOf(t, members...)), ""},
+		{"tgz", gzipOf(t, tarOf(t, members...)), ""},
+	} {
+		made, err := unpackBytes(tt.kind, tt.data)
+		if err != nil {
+			t.Errorf("unpack %s: %v", tt.kind, err)
+			continue
+		}
+		if diff := cmp.Diff(want, names(t, made)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.kind, diff)
+		}
+		for name, text := range map[string]string{"main.tf": "# new", "rooted/a.tf": "# rooted", "link.tf": tt.link} {
+			if got, err := fs.ReadFile(made, name); err != nil || string(got) != text {
+				t.Errorf("%s: %s = %q, %v; want %q", tt.kind, name, got, err, text)
+			}
+		}
+	}
+}
+
+func TestUnpackBzip2(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/module.tar.bz2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"tar.bz2", "tbz2"} {
+		made, err := unpackBytes(kind, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"main.tf", "sub/", "sub/main.tf"}, names(t, made)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+	}
+}
+
+func TestUnpackRefusesHostileArchives(t *testing.T) {
+	t.Parallel()
+	many := func(n int) []member {
+		members := make([]member, n)
+		for i := range members {
+			members[i] = member{name: fmt.Sprint(i)}
+		}
+		return members
+	}
+	bomb := member{name: "bomb.bin", data: strings.Repeat("\x00", 8<<20)}
+	tests := []struct {
+		name, kind string
+		data       []byte
+		reason     string
+	}{
+		{"climbing_zip", "zip", zipOf(t, member{name: "../evil.tf", data: "x"}), "leads out"},
+		{"climbing_tar", "tar", tarOf(t, member{name: "a/../../evil.tf", data: "x"}), "leads out"},
+		{"climbing_with_backslash", "zip", zipOf(t, member{name: `a\..\evil.tf`, data: "x"}), "leads out"},
+		{"empty_zip", "zip", zipOf(t), "empty"},
+		{"empty_tar", "tar", tarOf(t), "empty"},
+		{"many_in_zip", "zip", zipOf(t, many(maxEntries+1)...), "more than"},
+		{"many_in_tar", "tar.gz", gzipOf(t, tarOf(t, many(maxEntries+1)...)), "more than"},
+		{"file_as_directory", "tar", tarOf(t, member{name: "a.tf", data: "x"}, member{name: "a.tf/b.tf", data: "x"}), "same name"},
+		{"no_zip", "zip", []byte("text"), "not a valid zip"},
+		{"no_tar", "tar.gz", []byte("text"), "cannot be unpacked"},
+		{"cut_tar", "tar.gz", gzipOf(t, tarOf(t, member{name: "a.tf", data: "x"}))[:60], "EOF"},
+		{"xz", "tar.xz", []byte("\xfd7zXZ\x00"), "not supported"},
+		{"name_with_zero", "zip", zipOf(t, member{name: "a\x00.tf", data: "x"}), "no path"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if made, err := unpackBytes(tt.kind, tt.data); err == nil || !strings.Contains(err.Error(), tt.reason) {
+				t.Errorf("unpack = %v, %v; want an error that says %q", made, err, tt.reason)
+			}
+		})
+	}
+	t.Run("bomb_that_is_not_kept", func(t *testing.T) {
+		t.Parallel()
+		made, err := unpackBytes("zip", zipOf(t, bomb))
+		if err != nil || made.kept != 0 {
+			t.Errorf("unpack = %v, %v; want nothing to be unpacked", made, err)
+		}
+	})
+	t.Run("bomb_in_a_kept_file", func(t *testing.T) {
+		t.Parallel()
+		bomb := member{name: "bomb.tf", data: strings.Repeat("\x00", maxFile+1)}
+		made, err := unpackBytes("zip", zipOf(t, bomb))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := made.Open("bomb.tf"); err == nil || !strings.Contains(err.Error(), "larger than") || made.kept != 0 {
+			t.Errorf("Open = %v with %d bytes kept, want an error and none", err, made.kept)
+		}
+	})
+}
+
+func TestUnpackBoundsWhatIsRead(t *testing.T) {
+	t.Parallel()
+	r := &capped{strings.NewReader("abcdef"), 5, errUnpacked}
+	if _, err := io.ReadAll(r); err != errUnpacked {
+		t.Errorf("reading beyond the limit: %v", err)
+	}
+	if got, err := io.ReadAll(&capped{strings.NewReader("abcde"), 5, errUnpacked}); err != nil || string(got) != "abcde" {
+		t.Errorf("reading up to the limit: %q, %v", got, err)
+	}
+	table := &budget{ReaderAt: strings.NewReader("abcdef"), left: 5}
+	buf := make([]byte, 3)
+	if _, err := table.ReadAt(buf, 0); err != nil {
+		t.Errorf("reading up to the limit: %v", err)
+	}
+	if _, err := table.ReadAt(buf, 3); err == nil {
+		t.Error("reading beyond the limit of a table succeeded")
+	}
+}
+
+func FuzzUnpack(f *testing.F) {
+	t := new(testing.T)
+	members := []member{{name: "a/main.tf", data: "#"}, {name: "b", dir: true}, {name: "c.tf", link: "/x"}}
+	f.Add(zipOf(t, members...))
+	f.Add(tarOf(t, members...))
+	f.Add(gzipOf(t, tarOf(t, members...)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for kind := range formats {
+			made, err := unpackBytes(kind, data)
+			if err != nil {
+				continue
+			}
+			for name, n := range made.nodes {
+				if !fs.ValidPath(name) || n.mode.Type() == fs.ModeSymlink {
+					t.Errorf("%s unpacks %q, %v", kind, name, n.mode)
+				}
+			}
+		}
+	})
+}
+
+func TestArchiveFormat(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		"https://example.com/a.zip":                  "zip",
+		"https://example.com/a.tar.gz?x=1":           "tar.gz",
+		"https://example.com/a.tgz":                  "tgz",
+		"https://example.com/a.tar.bz2":              "tar.bz2",
+		"https://example.com/a.gz":                   "",
+		"https://example.com/zip":                    "",
+		"https://example.com/a":                      "",
+		"https://example.com/a?archive=zip":          "zip",
+		"https://example.com/a.zip?archive=tar.gz":   "tar.gz",
+		"https://example.com/a.zip?archive=false":    "",
+		"https://example.com/a.zip?archive=0":        "",
+		"https://example.com/a.zip?archive=nonsense": "",
+	} {
+		u, err := url.Parse(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, got := archiveFormat(address{getter: "https", url: u})
+		if got != want || a.url.Query().Has("archive") {
+			t.Errorf("archiveFormat(%q) = %q of %v, want %q", source, got, a.url, want)
+		}
+	}
+}

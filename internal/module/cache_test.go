@@ -1,0 +1,131 @@
+package module
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/module/moduletest"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+func TestCacheKeepsCommits(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ids := moduletest.Repository(t, filepath.Join(dir, "r.git"), moduletest.Commit{
+		Tag:   "v1",
+		Files: map[string]string{"main.tf": "# one", "docs/README.md": "x", "ü/ö.tf": "# two"},
+		Links: map[string]string{"link.tf": "ü/ö.tf", "out": "../../x"},
+	})
+	git := moduletest.Handler(t, dir)
+	var asked atomic.Int64
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		git.ServeHTTP(w, r)
+	})
+	cache := filepath.Join(t.TempDir(), "modules")
+	source := "git::" + s.URL + "/r.git"
+
+	first := newClient(t, Options{Cache: cache}, s)
+	fresh := fetch(t, first, source+"?ref=v1")
+	asked.Store(0)
+	second := newClient(t, Options{Cache: cache}, s)
+	kept := fetch(t, second, source+"?ref="+ids[0])
+	if asked.Load() != 0 || second.Packages() != 0 || first.Packages() != 1 {
+		t.Errorf("a known commit took %d requests; %d and %d packages were fetched", asked.Load(), first.Packages(), second.Packages())
+	}
+	if kept.ID != fresh.ID || mainOf(t, kept) != "# one" {
+		t.Errorf("ID = %q, main.tf = %q", kept.ID, mainOf(t, kept))
+	}
+	if diff := cmp.Diff(names(t, fresh.FS), names(t, kept.FS)); diff != "" {
+		t.Errorf("kept package (-fresh +kept):\n%s", diff)
+	}
+	// A tag may have moved, so the server is asked for its commit.
+	third := newClient(t, Options{Cache: cache}, s)
+	fetch(t, third, source+"?ref=v1")
+	if asked.Load() == 0 || third.Packages() != 0 {
+		t.Errorf("a tag took %d requests and %d packages", asked.Load(), third.Packages())
+	}
+	entries, err := os.ReadDir(cache)
+	if err != nil || len(entries) != 1 || !strings.HasSuffix(entries[0].Name(), ".tar.gz") {
+		t.Errorf("cache holds %v, %v; want one file", entries, err)
+	}
+}
+
+func TestCacheKeepsArchivesOfKnownChecksum(t *testing.T) {
+	t.Parallel()
+	body := zipOf(t, member{name: "main.tf", data: "# sum"})
+	sum := sha256.Sum256(body)
+	var asked atomic.Int64
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		w.Write(body)
+	})
+	cache := t.TempDir()
+	for _, query := range []string{"?checksum=sha256:" + hex.EncodeToString(sum[:]), ""} {
+		asked.Store(0)
+		for range 2 {
+			if got := mainOf(t, fetch(t, newClient(t, Options{Cache: cache}, s), s.URL+"/a.zip"+query)); got != "# sum" {
+				t.Errorf("main.tf = %q", got)
+			}
+		}
+		if want := map[bool]int64{true: 1, false: 2}[query != ""]; asked.Load() != want {
+			t.Errorf("with %q the server was asked %d times, want %d", query, asked.Load(), want)
+		}
+	}
+}
+
+func TestCacheIsNoObstacle(t *testing.T) {
+	t.Parallel()
+	dir := moduletest.Repositories(t)
+	commit := moduletest.Git(t, dir+"/modrepo.git", nil, "rev-parse", "v1.0.0")
+	source := "git::file://" + dir + "/modrepo.git?ref=" + commit
+	notDir := filepath.Join(t.TempDir(), "file")
+	writeFile(t, notDir, "", 0o600)
+	fetch(t, newClient(t, Options{AllowLocal: true, Cache: notDir}), source)
+
+	good := t.TempDir()
+	fetch(t, newClient(t, Options{AllowLocal: true, Cache: good}), source)
+	entries, err := os.ReadDir(good)
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("cache holds %v, %v", entries, err)
+	}
+	name := filepath.Join(good, entries[0].Name())
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	altered := append([]byte{}, data...)
+	altered[len(altered)/2] ^= 1
+	for _, bad := range [][]byte{nil, []byte("text"), data[:len(data)/2], data[:len(data)-4], altered} {
+		writeFile(t, name, string(bad), 0o600)
+		c := newClient(t, Options{AllowLocal: true, Cache: good})
+		if p := fetch(t, c, source); c.Packages() != 1 || !strings.Contains(mainOf(t, p), "0.0.1") {
+			t.Errorf("a damaged file of %d bytes was used", len(bad))
+		}
+	}
+}
+
+func TestCacheKeepsNoHalfPackages(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ids := moduletest.Repository(t, filepath.Join(dir, "r.git"), moduletest.Commit{
+		Files:   map[string]string{"main.tf": "# one", ".gitmodules": gitmodules("m", "../gone.git")},
+		Modules: map[string]string{"m": strings.Repeat("1", 40)},
+	})
+	cache := t.TempDir()
+	c := newClient(t, Options{AllowLocal: true, Cache: cache})
+	source := "git::file://" + dir + "/r.git?ref=" + ids[0]
+	fetch(t, c, source)
+	failing(t, c, source[:strings.Index(source, "?")]+"//m?ref="+ids[0], provider.CodeUnreadModule)
+	if entries, err := os.ReadDir(cache); err != nil || len(entries) != 0 {
+		t.Errorf("cache holds %v, %v; want nothing", entries, err)
+	}
+}

@@ -1,0 +1,300 @@
+package module
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"slices"
+	"sync/atomic"
+
+	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/transport"
+)
+
+// DefaultJobs is how many packages are fetched at once. What takes the time is
+// waiting for servers.
+const DefaultJobs = 8
+
+// Options are the settings of a Client. The zero value of each is its default,
+// which suits a person who runs relock on a checkout of their own, but for
+// AllowLocal.
+type Options struct {
+	Log *slog.Logger
+	// Env is the environment that git and the netrc file are taken from.
+	Env cliconfig.Env
+	// AllowLocal admits packages on this machine's disk: absolute paths and
+	// file URLs, also as git repositories.
+	AllowLocal bool
+	// Tokens are the operator's credentials for git hosts, by host name. A host
+	// that has one is asked over https with it, also where a source says ssh.
+	Tokens map[string]string
+	// Contact reports whether a host that a source or a fetched package names may
+	// be contacted; nil admits all. It is not asked about hosts that a registry
+	// says packages are at, nor about those that HTTP redirects lead to.
+	Contact func(host string) bool
+	// Ambient reports whether credentials that lie about may be used for a host
+	// (or, of object stores, for the host with the bucket, HOST/BUCKET): those of
+	// git's own configuration and of ssh, the netrc file, the clouds' and
+	// Docker's. Nil admits all. For a pull request's head, only hosts that the
+	// operator lists may be admitted.
+	Ambient func(place string) bool
+	// Cache is a directory where packages of an immutable reference are kept
+	// from one run to the next; none if empty.
+	Cache string
+	Jobs  int // DefaultJobs if 0
+}
+
+// Client fetches module packages. It is a scan.Source; one serves a whole run.
+type Client struct {
+	transport *transport.Client
+	opts      Options
+	tools     map[provider.ToolName]toolConfig
+	cache     cache
+	netrc     func() (*netrcFile, error)
+	slots     chan struct{} // one element for each package being fetched
+
+	versions  memo[registryQuestion, []string]
+	downloads memo[registryQuestion, *transport.Response]
+	locations memo[origin, location]
+	packages  memo[origin, contents]
+	parts     memo[string, contents] // of packages, by ID
+	fetched   atomic.Int64
+}
+
+type toolConfig struct {
+	config    *cliconfig.Config
+	discovery *cliconfig.Discovery
+}
+
+var _ scan.Source = (*Client)(nil)
+
+// New returns a client that asks each tool's registries with the hosts and
+// credentials of that tool's CLI configuration; a tool without an entry has an
+// empty one.
+func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, opts Options) *Client {
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.Env.Getenv == nil {
+		opts.Env.Getenv = func(string) string { return "" }
+	}
+	c := &Client{
+		transport: t,
+		opts:      opts,
+		tools:     map[provider.ToolName]toolConfig{},
+		cache:     cache{dir: opts.Cache, log: opts.Log},
+		slots:     make(chan struct{}, cmp.Or(opts.Jobs, DefaultJobs)),
+	}
+	c.netrc = readNetrc(opts.Env)
+	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
+		config := cmp.Or(configs[tool], &cliconfig.Config{})
+		c.tools[tool] = toolConfig{config, cliconfig.NewDiscovery(config, t)}
+	}
+	return c
+}
+
+// Packages returns how many distinct packages were fetched, without those that
+// the cache had.
+func (c *Client) Packages() int { return int(c.fetched.Load()) }
+
+// contents is a package as it was fetched.
+type contents struct {
+	fs fs.FS
+	id string
+}
+
+// Fetch implements scan.Source. Errors are *provider.Error: CodeUnreadModule,
+// CodeInvalidConfig for what the tools refuse as an address, CodeNoVersion,
+// CodeNoService, CodeUnauthorized, CodeUnreachable, CodeBadAnswer,
+// CodeBadChecksum or CodeCancelled.
+func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Package, error) {
+	if r, err := parseRegistry(call.Source, tool.Name); err == nil || call.Versioned {
+		if err != nil {
+			return scan.Package{}, invalid("a module with a version must come from a module registry: %v", err)
+		}
+		return c.fromRegistry(ctx, tool, r, call)
+	}
+	a, err := parseRemote(call.Source)
+	if err != nil {
+		return scan.Package{}, invalid("invalid module source address: %v", err)
+	}
+	if err := c.mayContact(a.url.Hostname()); err != nil {
+		return scan.Package{}, err
+	}
+	p, err := c.fromRemote(ctx, tool, a, nil)
+	if err != nil {
+		return scan.Package{}, during("fetching the module package "+a.String(), err)
+	}
+	return p, nil
+}
+
+func invalid(format string, args ...any) error {
+	return &provider.Error{Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...)}
+}
+
+func (c *Client) mayContact(host string) error {
+	if host == "" || c.opts.Contact == nil || c.opts.Contact(host) {
+		return nil
+	}
+	return refused("hosts that the base branch does not use are not contacted for a pull request from a fork",
+		"the host %s is not one that modules are fetched from here", host)
+}
+
+// ambient reports whether credentials that lie about may be used for a place.
+func (c *Client) ambient(place string) bool { return c.opts.Ambient == nil || c.opts.Ambient(place) }
+
+// origin is a package address and the server that referred to it, which may
+// decide whether it can be on this machine.
+type origin struct{ address, referrer string }
+
+func originOf(a address, from *url.URL) origin {
+	o := origin{address: a.key()}
+	if from != nil {
+		o.referrer = transport.HostPort(from)
+	}
+	return o
+}
+
+// maxHops is how often a server may refer to another address, as for the tools.
+const maxHops = 10
+
+// fromRemote fetches the package of a remote address and finds the module in
+// it. The address is what a server at from said, or nil for a configuration's.
+func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, a address, from *url.URL) (scan.Package, error) {
+	asked := a
+	var within []string // what servers referred to, outermost last
+	for hops := 0; c.refers(a); hops++ {
+		if hops == maxHops {
+			return scan.Package{}, unread("more than %d servers refer to another one", maxHops)
+		}
+		next, err := c.locations.do(ctx, originOf(a, from), func() (location, error) { return c.ask(ctx, a, from) })
+		if err != nil {
+			return scan.Package{}, err
+		}
+		a, from = next.address, next.from
+		if err := c.mayContact(a.url.Hostname()); err != nil {
+			return scan.Package{}, err
+		}
+		within = append(within, a.subdir)
+	}
+	p, err := c.packages.do(ctx, originOf(a, from), func() (contents, error) { return c.get(ctx, tool, a, from) })
+	if err != nil {
+		return scan.Package{}, err
+	}
+	for _, dir := range slices.Backward(within) {
+		if p, err = c.part(ctx, p, dir); err != nil {
+			return scan.Package{}, err
+		}
+	}
+	dir, err := findDir(p.fs, asked.subdir)
+	return scan.Package{FS: p.fs, Dir: dir, ID: p.id}, err
+}
+
+// part is the directory of a package that a server referred to, which is then
+// all of the package.
+func (c *Client) part(ctx context.Context, p contents, dir string) (contents, error) {
+	dir, err := findDir(p.fs, dir)
+	if err != nil || dir == "." {
+		return p, err
+	}
+	id := p.id + "//" + dir
+	return c.parts.do(ctx, id, func() (contents, error) {
+		if t, ok := p.fs.(*tree); ok {
+			sub, err := t.sub(dir)
+			return contents{sub, id}, err
+		}
+		sub, err := fs.Sub(p.fs, dir)
+		return contents{sub, id}, err
+	})
+}
+
+// get fetches a package that is no reference to another.
+func (c *Client) get(ctx context.Context, tool provider.Tool, a address, from *url.URL) (contents, error) {
+	if a.local() && !c.opts.AllowLocal {
+		return contents{}, refused("relock reads modules outside of the repository only where it is run by hand",
+			"the module is on the disk of this machine")
+	}
+	release, err := c.slot(ctx)
+	if err != nil {
+		return contents{}, err
+	}
+	defer release()
+	c.opts.Log.DebugContext(ctx, "fetching a module package", "getter", a.getter, "url", a.String())
+	switch a.getter {
+	case "git":
+		return c.fromGit(ctx, a, from)
+	case "http", "https":
+		return c.fromArchive(ctx, a, from)
+	case "file":
+		return fromDisk(a)
+	case "hg", "s3", "gcs":
+		return c.fromStore(ctx, a, from)
+	case "oci":
+		if tool.Has(provider.OCIModules) {
+			return c.fromOCI(ctx, tool, a)
+		}
+	}
+	return contents{}, invalid("invalid module source address: %s fetches nothing of the kind %q", tool, a.getter)
+}
+
+// slot waits until one more package may be fetched.
+func (c *Client) slot(ctx context.Context) (release func(), err error) {
+	select {
+	case c.slots <- struct{}{}:
+		return func() { <-c.slots }, nil
+	case <-ctx.Done():
+		return nil, ended(ctx)
+	}
+}
+
+// findDir finds a directory in a package by its path, or else by a glob that
+// matches one path.
+func findDir(fsys fs.FS, subdir string) (string, error) {
+	if subdir == "" {
+		return ".", nil
+	}
+	info, err := fs.Stat(fsys, subdir)
+	if err == nil && info.IsDir() {
+		return subdir, readable(fsys, subdir)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrInvalid) {
+		return "", unread("reading the subdirectory %q of the module package: %v", subdir, pathless(err))
+	}
+	found, err := fs.Glob(fsys, subdir)
+	switch {
+	case err != nil || len(found) == 0:
+		return "", unread("the module package has no subdirectory %q", subdir)
+	case len(found) > 1:
+		return "", unread("the subdirectory %q matches %d paths in the module package", subdir, len(found))
+	}
+	if info, err := fs.Stat(fsys, found[0]); err != nil || !info.IsDir() {
+		return "", unread("%q in the module package is no directory", found[0])
+	}
+	return found[0], readable(fsys, found[0])
+}
+
+// readable reports why a directory of a package is not here.
+func readable(fsys fs.FS, dir string) error {
+	t, ok := fsys.(*tree)
+	if !ok {
+		return nil
+	}
+	if _, n, err := t.follow(dir); err == nil && n.err != nil {
+		return during(fmt.Sprintf("reading the subdirectory %q of the module package", dir), n.err)
+	}
+	return nil
+}
+
+// pathless strips the path from a file system error; the message names it.
+func pathless(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err
+	}
+	return err
+}

@@ -1,0 +1,53 @@
+package module
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// fromDisk reads a directory or an archive on this machine.
+func fromDisk(a address) (contents, error) {
+	a, kind := archiveFormat(a)
+	name := fileURLPath(a.url)
+	stat, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return contents{}, unread("reading %s: %v", name, pathless(err))
+	case kind == "" && stat.IsDir():
+		return contents{os.DirFS(name), "file://" + filepath.ToSlash(name)}, nil
+	case kind == "":
+		return contents{}, unread("%s is no directory", name)
+	case !stat.Mode().IsRegular(): // a named pipe would keep the run waiting for ever
+		return contents{}, unread("%s is no archive", name)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return contents{}, unread("opening the archive %s: %v", name, pathless(err))
+	}
+	defer file.Close()
+	t, err := unpackFile(file, kind)
+	if err != nil {
+		return contents{}, err
+	}
+	digest := sha256.New()
+	if _, err := io.Copy(digest, io.NewSectionReader(file, 0, 1<<62)); err != nil {
+		return contents{}, unread("reading the archive %s: %v", name, pathless(err))
+	}
+	return contents{t, archiveID(kind, hex.EncodeToString(digest.Sum(nil)))}, nil
+}
+
+// fileURLPath is the path of a file URL on this machine.
+func fileURLPath(u *url.URL) string {
+	name := cmp.Or(u.RawPath, u.Path)
+	if filepath.Separator == '\\' {
+		name = strings.TrimPrefix(name, "/") // /C:/modules
+	}
+	return filepath.FromSlash(path.Clean(name))
+}

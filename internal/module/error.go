@@ -1,0 +1,90 @@
+package module
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
+)
+
+// redact is a URL for people. What is no URL of a host has no parts to drop.
+func redact(u *url.URL) string { return transport.Redact(u) }
+
+// unread is the error of a package or module that is not as it should be.
+func unread(format string, args ...any) *provider.Error {
+	return &provider.Error{Code: provider.CodeUnreadModule, Message: fmt.Sprintf(format, args...)}
+}
+
+// refused is the error of a source that Options do not allow.
+func refused(hint, format string, args ...any) *provider.Error {
+	e := unread(format, args...)
+	e.Hint = hint
+	return e
+}
+
+// unauthorized is the error of a server that wants credentials, or others.
+func unauthorized(u *url.URL, hint, format string, args ...any) *provider.Error {
+	return &provider.Error{
+		Code: provider.CodeUnauthorized, Host: hostname(u),
+		Message: fmt.Sprintf(format, args...), Hint: hint,
+	}
+}
+
+// unreachable is the error of a server that did not answer.
+func unreachable(u *url.URL, format string, args ...any) *provider.Error {
+	return &provider.Error{
+		Code: provider.CodeUnreachable, Host: hostname(u),
+		Message: fmt.Sprintf(format, args...), Hint: "try again later",
+	}
+}
+
+// badAnswer is the error of a registry or server that breaks its protocol.
+func badAnswer(format string, args ...any) *provider.Error {
+	return &provider.Error{Code: provider.CodeBadAnswer, Message: fmt.Sprintf(format, args...)}
+}
+
+// hostname is the host as errors carry it; empty if it is no registry's.
+func hostname(u *url.URL) svchost.Hostname {
+	h, err := svchost.ForComparison(svchost.ForDisplay(u.Host))
+	if err != nil {
+		return ""
+	}
+	return h
+}
+
+// during puts what was attempted before an error, and keeps what is known of
+// it. It returns a new error, since errors are shared by all who asked the same.
+func during(attempt string, err error) error {
+	e := provider.Error{Code: provider.CodeUnreadModule}
+	if cause, ok := errors.AsType[*provider.Error](err); ok {
+		e = *cause
+	}
+	e.Message, e.Err = attempt, err
+	return &e
+}
+
+// ended is the error of a run that was interrupted; nil if ctx goes on.
+func ended(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return &provider.Error{Code: provider.CodeCancelled, Message: "interrupted", Err: err}
+	}
+	return nil
+}
+
+// statusError is the error of an answer whose status is no success.
+func statusError(u *url.URL, status int, hint string) error {
+	said := fmt.Sprintf("%d %s", status, http.StatusText(status))
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return unauthorized(u, hint, "requesting %s: %s", redact(u), said)
+	case status == http.StatusTooManyRequests || status >= 500:
+		return unreachable(u, "requesting %s: %s", redact(u), said)
+	}
+	return unread("requesting %s: %s", redact(u), said)
+}

@@ -1,0 +1,168 @@
+package module
+
+import (
+	"context"
+	"encoding/base64"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// gitSchemes are the transports of git that are used; every other one, such as
+// ext, which runs a command, is refused by us and by git.
+var gitSchemes = map[string]bool{"https": true, "http": true, "ssh": true, "git": true, "file": true}
+
+const gitHint = "only https, http, ssh, git and file URLs are read as git repositories"
+
+// remote is a git repository as a source names it.
+type remote struct {
+	url   *url.URL // for git: without the arguments that are for go-getter
+	key   []byte   // of ssh; nil: whatever ssh finds
+	token string   // the operator's, for url's host over https
+	from  *url.URL // the server that referred to it
+}
+
+// reference says which commit of a repository a source means.
+type reference struct {
+	name    string // a branch, a tag, a commit or anything that git reads; "" is the default branch
+	shallow bool   // depth was given: only a branch or tag will do
+}
+
+// fromGit reads the files of a commit. Nothing is checked out: no hook, filter
+// or attribute of a repository has any effect.
+func (c *Client) fromGit(ctx context.Context, a address, from *url.URL) (contents, error) {
+	r, ref, err := c.gitSource(a.url, from)
+	if err != nil {
+		return contents{}, err
+	}
+	if fullCommit.MatchString(ref.name) && !ref.shallow {
+		if p, ok := c.cache.load(gitID(r.url, ref.name)); ok {
+			return p, nil
+		}
+	}
+	repository, err := c.open(ctx, r)
+	if err != nil {
+		return contents{}, err
+	}
+	defer repository.close()
+	commit, err := repository.resolve(ctx, ref)
+	if err != nil {
+		return contents{}, err
+	}
+	return c.commit(ctx, repository, commit, 0)
+}
+
+// commit reads one commit, from the cache if it is there.
+func (c *Client) commit(ctx context.Context, r *repository, commit string, depth int) (contents, error) {
+	id := gitID(r.remote.url, commit)
+	if p, ok := c.cache.load(id); ok {
+		return p, nil
+	}
+	if err := r.fetch(ctx, commit); err != nil {
+		return contents{}, err
+	}
+	t, links, err := r.read(ctx, commit)
+	if err != nil {
+		return contents{}, err
+	}
+	if len(links) > 0 {
+		if err := c.submodules(ctx, r, t, commit, links, depth); err != nil {
+			return contents{}, err
+		}
+	}
+	c.fetched.Add(1)
+	p := contents{t, id}
+	c.cache.save(p)
+	return p, nil
+}
+
+// gitID names a commit of a repository. Credentials are no part of it.
+func gitID(u *url.URL, commit string) string {
+	plain := *u
+	plain.User = nil
+	return "git+" + plain.String() + "@" + commit
+}
+
+// gitSource reads the arguments that go-getter takes out of a git URL.
+func (c *Client) gitSource(u *url.URL, from *url.URL) (remote, reference, error) {
+	query := u.Query()
+	ref := reference{name: query.Get("ref")}
+	if depth, err := strconv.Atoi(query.Get("depth")); err == nil && depth > 0 {
+		ref.shallow = true
+	}
+	r := remote{from: from}
+	if encoded := query.Get("sshkey"); encoded != "" {
+		key, err := base64.StdEncoding.DecodeString(encoded)
+		if err != nil {
+			return remote{}, reference{}, invalid("invalid module source address: its sshkey is not in base64")
+		}
+		r.key = key
+	}
+	for _, argument := range []string{"ref", "depth", "sshkey", "archive", "checksum"} {
+		query.Del(argument)
+	}
+	plain := *u
+	plain.RawQuery = query.Encode()
+	r.url = &plain
+	if err := checkRef(ref.name); err != nil {
+		return remote{}, reference{}, err
+	}
+	r, err := c.admitted(r)
+	return r, ref, err
+}
+
+// checkRef refuses references that git might take for something else.
+func checkRef(name string) error {
+	if strings.HasPrefix(name, "-") || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return invalid("invalid module source address: its ref is no name of a commit")
+	}
+	return nil
+}
+
+// admitted checks that a repository may be asked, and gives it the operator's
+// token for its host, over https.
+func (c *Client) admitted(r remote) (remote, error) {
+	u := r.url
+	host := u.Hostname()
+	switch {
+	case !gitSchemes[u.Scheme]:
+		return remote{}, refused(gitHint, "a git repository at a URL with the scheme %q is not read", u.Scheme)
+	case strings.HasPrefix(host, "-") || strings.HasPrefix(u.User.Username(), "-") || strings.ContainsFunc(u.String(), func(r rune) bool { return r < ' ' }):
+		return remote{}, invalid("invalid module source address: it is no URL of a git repository")
+	case u.Scheme == "file":
+		if !c.opts.AllowLocal {
+			return remote{}, refused("relock reads modules outside of the repository only where it is run by hand",
+				"the git repository is on the disk of this machine")
+		}
+		return r, nil
+	case host == "":
+		return remote{}, invalid("invalid module source address: it is no URL of a git repository")
+	}
+	if token := c.opts.Tokens[strings.ToLower(host)]; token != "" && r.key == nil {
+		return withToken(r, token), nil
+	}
+	if u.Scheme == "ssh" && r.key == nil && !c.ambient(host) {
+		return remote{}, unauthorized(u, "list a token for the host in the setting for module tokens",
+			"the git repository is asked for over ssh, and the keys of this machine are not used for %s here", host)
+	}
+	return r, nil
+}
+
+// withToken asks over https what may have been meant for ssh. A port of ssh
+// says nothing about https.
+func withToken(r remote, token string) remote {
+	u := *r.url
+	switch u.Scheme {
+	case "ssh":
+		u.Scheme, u.Host, u.User = "https", u.Hostname(), nil
+	case "https":
+	default:
+		return r // a token never travels in the clear
+	}
+	if _, hasPassword := u.User.Password(); hasPassword {
+		return r // the source brings its own
+	}
+	u.User = nil
+	r.url, r.token = &u, token
+	return r
+}

@@ -1,0 +1,462 @@
+package module
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/module/moduletest"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// text makes a commit whose main.tf says what it is.
+func text(says string) map[string]string { return map[string]string{"main.tf": "# " + says} }
+
+func TestGitReferences(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ids := moduletest.Repository(t, filepath.Join(dir, "r.git"),
+		moduletest.Commit{Tag: "v1.0.0", Files: text("one")},
+		moduletest.Commit{Annotated: "v2.0.0", Files: text("two")},
+		moduletest.Commit{Tag: "both", Files: text("tag")},
+		moduletest.Commit{Files: text("head")},
+		moduletest.Commit{Branch: "both", Files: text("branch")},
+		moduletest.Commit{Branch: "release/1.x", Files: text("release")},
+		moduletest.Commit{Branch: "v1", Files: text("short branch")},
+		moduletest.Commit{Branch: "deadbee", Files: text("hex branch")},
+	)
+	// A tag with the name of the default branch loses to it.
+	moduletest.Git(t, filepath.Join(dir, "r.git"), nil, "tag", "main", ids[0])
+	tests := []struct{ query, want string }{
+		{"", "head"},
+		{"?depth=1", "head"},
+		{"?ref=v1.0.0", "one"},
+		{"?ref=v2.0.0", "two"},
+		{"?ref=v2.0.0&depth=1", "two"},
+		{"?ref=main", "head"},
+		{"?ref=both", "tag"},
+		{"?ref=both&depth=1", "branch"},
+		{"?ref=release/1.x", "release"},
+		{"?ref=v1", "short branch"},
+		{"?ref=deadbee", "hex branch"},
+		{"?ref=" + ids[1], "two"},
+		{"?ref=" + ids[1][:9], "two"},
+		{"?ref=" + strings.ToUpper(ids[1]), "two"},
+		{"?ref=HEAD", "head"},
+		{"?ref=main~1", "tag"},
+		{"?ref=v2.0.0^{}", "two"},
+		{"?ref=origin/release/1.x", "release"},
+		{"?ref=refs/tags/v1.0.0", "one"},
+		{"?ref=tags/v1.0.0", "one"},
+		{"?ref=origin/main~1", "tag"},
+		{"?ref=v1.0.0&depth=none", "one"},
+	}
+	c := newClient(t, Options{AllowLocal: true})
+	for _, tt := range tests {
+		source := "git::file://" + dir + "/r.git" + strings.ReplaceAll(tt.query, "^", "%5E")
+		p := fetch(t, c, source)
+		if got := mainOf(t, p); got != "# "+tt.want {
+			t.Errorf("main.tf of %s = %q, want %q", tt.query, got, tt.want)
+		}
+	}
+	for _, query := range []string{
+		"?ref=nope", "?ref=" + strings.Repeat("0", 40), "?ref=0000000", "?ref=" + ids[1] + "&depth=1", "?ref=" + ids[1][:9] + "&depth=1",
+		"?ref=v1.0.0:main.tf", "?ref=@{upstream}", "?ref=*",
+	} {
+		e := failing(t, c, "git::file://"+dir+"/r.git"+query, provider.CodeUnreadModule)
+		if !strings.HasPrefix(e.Error(), "fetching the module package file://"+dir+"/r.git: ") {
+			t.Errorf("error of %s = %v", query, e)
+		}
+	}
+}
+
+func TestGitPackage(t *testing.T) {
+	t.Parallel()
+	dir := moduletest.Repositories(t)
+	c := newClient(t, Options{AllowLocal: true})
+	base := "git::file://" + dir
+
+	p := fetch(t, c, base+"/modrepo.git//modules/sub?ref=v1.1.0")
+	if p.Dir != "modules/sub" || !strings.Contains(mainOf(t, p), `"!= 0.0.2"`) {
+		t.Errorf("package in %q says %q", p.Dir, mainOf(t, p))
+	}
+	commit := moduletest.Git(t, dir+"/modrepo.git", nil, "rev-parse", "v1.1.0")
+	if want := "git+file://" + dir + "/modrepo.git@" + commit; p.ID != want {
+		t.Errorf("ID = %q, want %q", p.ID, want)
+	}
+	if diff := cmp.Diff([]string{"main.tf", "modules/", "modules/sub/", "modules/sub/main.tf"}, names(t, p.FS)); diff != "" {
+		t.Errorf("package (-want +got):\n%s", diff)
+	}
+	if again := fetch(t, c, base+"/modrepo.git?ref=v1.1.0"); again.FS != p.FS || again.Dir != "." || c.Packages() != 1 {
+		t.Errorf("a second call fetched again: %d packages", c.Packages())
+	}
+	if other := fetch(t, c, base+"/modrepo.git//modul*/s*b?ref=v2.0.0"); other.Dir != "modules/sub" || !strings.Contains(mainOf(t, other), `"!= 0.0.5"`) {
+		t.Errorf("glob found %q", other.Dir)
+	}
+	failing(t, c, base+"/modrepo.git//modules/none", provider.CodeUnreadModule)
+	failing(t, c, base+"/modrepo2.git//modules/*", provider.CodeUnreadModule)
+	failing(t, c, base+"/modrepo2.git//modules/x/main.tf", provider.CodeUnreadModule)
+}
+
+func TestGitKeepsWhatConfigurationNeeds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ids := moduletest.Repository(t, filepath.Join(dir, "r.git"), moduletest.Commit{
+		Files: map[string]string{
+			"a.tf": "a", "b.tofu": "b", "c.tf.json": "{}", "d.tofu.json": "{}", "tests/e.tftest.hcl": "e", "f.auto.tfvars": "f",
+			"g.tfvars.json": "{}", "README.md": "text", "docs/only.md": "text", ".gitattributes": "*.tf filter=evil export-ignore\n",
+			"dir with space/ü.tf": "x", "big.tf": strings.Repeat("#\n", maxFile/2+1), "blob.bin": strings.Repeat("x", 2<<20),
+		},
+		Links: map[string]string{"h.tf": "modules/h.tf", "out.tf": "../../etc/passwd", "abs.tf": "/etc/passwd", "linked": "docs", "other.txt": "x"},
+	})
+	c := newClient(t, Options{AllowLocal: true})
+	p := fetch(t, c, "git::file://"+dir+"/r.git?ref="+ids[0])
+	want := []string{
+		"a.tf", "abs.tf -> /etc/passwd", "b.tofu", "big.tf", "c.tf.json", "d.tofu.json", "dir with space/", "dir with space/ü.tf",
+		"docs/", "f.auto.tfvars", "g.tfvars.json", "h.tf -> modules/h.tf", "linked -> docs", "other.txt -> x", "out.tf -> ../../etc/passwd",
+		"tests/", "tests/e.tftest.hcl",
+	}
+	if diff := cmp.Diff(want, names(t, p.FS)); diff != "" {
+		t.Errorf("package (-want +got):\n%s", diff)
+	}
+	for name, reason := range map[string]string{"abs.tf": "not exist", "out.tf": "not exist", "big.tf": "larger than 16 MiB"} {
+		if _, err := p.FS.Open(name); err == nil || !strings.Contains(err.Error(), reason) {
+			t.Errorf("Open(%q) = %v, want %q", name, err, reason)
+		}
+	}
+}
+
+func TestGitOverHTTP(t *testing.T) {
+	t.Parallel()
+	dir := moduletest.Repositories(t)
+	ids := moduletest.Git(t, dir+"/modrepo.git", nil, "rev-parse", "v1.0.0", "v1.1.0~1")
+	first, _, _ := strings.Cut(ids, "\n")
+	for name, server := range map[string]func(http.Handler) http.Handler{
+		"protocol_2": func(h http.Handler) http.Handler { return h },
+		// An old server does not give a commit that no branch or tag points at.
+		"protocol_0": func(h http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				r.Header.Del("Git-Protocol")
+				h.ServeHTTP(w, r)
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, server(moduletest.Handler(t, dir, "uploadpack.allowFilter=true")).ServeHTTP)
+			c := newClient(t, Options{}, s)
+			for ref, want := range map[string]string{"": "10", "?ref=v2.0.0": "5", "?ref=" + first: "1", "?ref=" + first[:8]: "1"} {
+				p := fetch(t, c, "git::"+s.URL+"/modrepo.git//modules/sub"+ref)
+				if got := mainOf(t, p); !strings.Contains(got, `"!= 0.0.`+want+`"`) {
+					t.Errorf("main.tf of %q = %q, want number %s", ref, got, want)
+				}
+			}
+		})
+	}
+}
+
+// A server that can leave out large files is asked for those that are kept.
+func TestGitFetchesLargeFilesThatAreKept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	large := strings.Repeat("# x\n", 1<<19)
+	moduletest.Repository(t, filepath.Join(dir, "r.git"), moduletest.Commit{Files: map[string]string{
+		"main.tf": large, "other.bin": strings.Repeat("y", 3<<20),
+	}})
+	s := moduletest.Serve(t, dir, "uploadpack.allowFilter=true")
+	if got := mainOf(t, fetch(t, newClient(t, Options{}, s), "git::"+s.URL+"/r.git")); got != large {
+		t.Errorf("main.tf has %d bytes, want %d", len(got), len(large))
+	}
+}
+
+func TestGitFetchesUnadvertisedCommits(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ids := moduletest.Repository(t, filepath.Join(dir, "r.git"),
+		moduletest.Commit{Files: text("one")}, moduletest.Commit{Files: text("two")})
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Del("Git-Protocol")
+		moduletest.Handler(t, dir).ServeHTTP(w, r)
+	})
+	c := newClient(t, Options{}, s)
+	if got := mainOf(t, fetch(t, c, "git::"+s.URL+"/r.git?ref="+ids[0])); got != "# one" {
+		t.Errorf("main.tf = %q, want that of a commit without a branch", got)
+	}
+}
+
+func TestGitToken(t *testing.T) {
+	t.Parallel()
+	dir := moduletest.Repositories(t)
+	git := moduletest.Handler(t, dir)
+	var seen []string
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r.Header.Get("Authorization"))
+		if r.Header.Get("Authorization") != "Basic "+base64.StdEncoding.EncodeToString([]byte("x-access-token:t0ken")) {
+			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		git.ServeHTTP(w, r)
+	}
+	s := serveTLS(t, handler)
+	source := "git::" + s.URL + "/modrepo.git?ref=v1.0.0"
+
+	with := newClient(t, Options{Tokens: map[string]string{"127.0.0.1": "t0ken"}}, s)
+	if got := mainOf(t, fetch(t, with, source)); !strings.Contains(got, "0.0.1") {
+		t.Errorf("main.tf = %q", got)
+	}
+	seen = nil
+	without := newClient(t, Options{}, s)
+	e := failing(t, without, source, provider.CodeUnauthorized)
+	if e.Hint == "" || strings.Contains(e.Error(), "t0ken") {
+		t.Errorf("error = %v, hint %q", e, e.Hint)
+	}
+	for _, header := range seen {
+		if header != "" {
+			t.Errorf("without a token the server was sent %q", header)
+		}
+	}
+}
+
+func TestGitTokenIsForItsHostOverHTTPS(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, Options{Tokens: map[string]string{"github.com": "t0ken"}})
+	tests := []struct{ source, url, token string }{
+		{"ssh://git@github.com/o/r.git", "https://github.com/o/r.git", "t0ken"},
+		{"ssh://git@GitHub.com:22/o/r.git", "https://GitHub.com/o/r.git", "t0ken"},
+		{"https://github.com/o/r.git", "https://github.com/o/r.git", "t0ken"},
+		{"https://git@github.com/o/r.git", "https://github.com/o/r.git", "t0ken"},
+		{"https://me:own@github.com/o/r.git", "https://me:own@github.com/o/r.git", ""},
+		{"http://github.com/o/r.git", "http://github.com/o/r.git", ""},
+		{"git://github.com/o/r.git", "git://github.com/o/r.git", ""},
+		{"ssh://git@example.com/o/r.git", "ssh://git@example.com/o/r.git", ""},
+		{"https://github.com.example.com/o/r.git", "https://github.com.example.com/o/r.git", ""},
+		{"ssh://git@github.com/o/r.git?sshkey=a2V5", "ssh://git@github.com/o/r.git", ""}, // the source brings its own
+	}
+	for _, tt := range tests {
+		u, err := url.Parse(tt.source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, _, err := c.gitSource(u, nil)
+		if err != nil || r.url.String() != tt.url || r.token != tt.token {
+			t.Errorf("gitSource(%q) = %v, token %q, %v; want %q, token %q", tt.source, r.url, r.token, err, tt.url, tt.token)
+		}
+	}
+}
+
+func TestGitRefusesHostileSources(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, Options{})
+	canary := filepath.Join(t.TempDir(), "canary")
+	for _, source := range []string{
+		"git::ext::sh -c 'touch " + canary + "'",
+		"git::ext::touch%20" + canary,
+		"git::fd::17",
+		"git::transport::x://example.com/r",
+		"git::ftp://example.com/r.git",
+		"git::file:///srv/r.git",
+		"git::/srv/r.git",
+		"git::https://example.com/r.git?ref=--upload-pack=touch%20" + canary,
+		"git::https://example.com/r.git?ref=-u",
+		"git::https://example.com/r.git?ref=a%0Ab",
+		"git::ssh://-oProxyCommand=touch%20" + canary + "/r.git",
+		"git::ssh://-x@example.com/r.git",
+		"git::--upload-pack=touch://example.com",
+		"git::https:///r.git",
+		"git::ssh://git@example.com/r.git?sshkey=!",
+	} {
+		p, err := c.Fetch(t.Context(), terraform, call(source))
+		if err == nil {
+			t.Errorf("Fetch(%q) = %v, want an error", source, p)
+		}
+	}
+	if _, err := os.Stat(canary); err == nil {
+		t.Error("a source ran a command")
+	}
+	if c.Packages() != 0 {
+		t.Errorf("%d packages were fetched", c.Packages())
+	}
+}
+
+func TestGitRefusesThisMachine(t *testing.T) {
+	t.Parallel()
+	dir := moduletest.Repositories(t)
+	s := moduletest.Serve(t, dir)
+	c := newClient(t, Options{}) // does not admit the server
+	for _, source := range []string{
+		"git::" + s.URL + "/modrepo.git",
+		"git::" + strings.Replace(s.URL, "127.0.0.1", "localhost", 1) + "/modrepo.git",
+		"git::ssh://git@127.0.0.1/r.git",
+		"git::ssh://git@2130706433/r.git",
+		"git::git://[::1]/r.git",
+		"git::http://169.254.169.254/r.git",
+		"git@169.254.169.254:o/r.git",
+	} {
+		if e := failing(t, c, source, provider.CodeUnreachable); !strings.Contains(e.Error(), "refused: ") {
+			t.Errorf("error of %s = %v, want a refusal", source, e)
+		}
+	}
+}
+
+func TestGitFollowsNoRedirectItself(t *testing.T) {
+	t.Parallel()
+	dir := moduletest.Repositories(t)
+	git := moduletest.Handler(t, dir)
+	var asked atomic.Int64
+	hidden := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		git.ServeHTTP(w, r)
+	})
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.UserAgent(), "git/") { // whoever else asks is not told
+			http.Redirect(w, r, hidden.URL+r.URL.String(), http.StatusFound)
+		}
+	})
+	failing(t, newClient(t, Options{}, s), "git::"+s.URL+"/modrepo.git", provider.CodeUnreachable)
+	if asked.Load() != 0 {
+		t.Errorf("a server that nobody named was asked %d times", asked.Load())
+	}
+}
+
+func TestGitFollowsNoRedirectToMetadata(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://169.254.169.254"+r.URL.String(), http.StatusFound)
+	})
+	e := failing(t, newClient(t, Options{}, s), "git::"+s.URL+"/modrepo.git", provider.CodeUnreachable)
+	if !strings.Contains(e.Error(), "link-local") {
+		t.Errorf("error = %v, want the refusal", e)
+	}
+}
+
+func TestGitFollowsRedirects(t *testing.T) {
+	t.Parallel()
+	dir := moduletest.Repositories(t)
+	git := moduletest.Handler(t, dir)
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if rest, ok := strings.CutPrefix(r.URL.Path, "/old"); ok {
+			http.Redirect(w, r, "/modrepo.git"+rest+"?"+r.URL.RawQuery, http.StatusMovedPermanently)
+			return
+		}
+		git.ServeHTTP(w, r)
+	})
+	c := newClient(t, Options{}, s)
+	if got := mainOf(t, fetch(t, c, "git::"+s.URL+"/old?ref=v1.0.0")); !strings.Contains(got, "0.0.1") {
+		t.Errorf("main.tf = %q", got)
+	}
+}
+
+// TestGitSSH runs a program in place of ssh that writes down how it was called.
+func TestGitSSH(t *testing.T) {
+	t.Parallel()
+	dir := moduletest.Repositories(t)
+	bin := t.TempDir()
+	log := filepath.Join(bin, "log")
+	ssh := filepath.Join(bin, "ssh")
+	writeFile(t, ssh, `#!/bin/sh
+echo "$@" >>`+log+`
+for a; do case $prev in -i) cat "$a" >>`+log+`; ls -l "$a" | cut -c1-10 >>`+log+`;; esac; prev=$a; done
+for command; do :; done
+eval "`+dir+`/run $command"
+`, 0o755)
+	writeFile(t, filepath.Join(dir, "run"), "#!/bin/sh\nexec git upload-pack \""+dir+"$2\"\n", 0o755)
+	env := testEnv(t, Options{}.Env)
+	env.Environ = append(env.Environ, "GIT_SSH_COMMAND="+ssh+" -4", "GIT_DIR=/nowhere", "GIT_TRACE=1")
+	env.Getenv = nil
+	opts := Options{Env: env}
+	c := newClient(t, opts)
+	key := base64.StdEncoding.EncodeToString([]byte("-----secret key-----\n"))
+	p := fetch(t, c, "git@git.example.com:modrepo.git?ref=v1.0.0&sshkey="+url.QueryEscape(key))
+	if !strings.Contains(mainOf(t, p), "0.0.1") {
+		t.Errorf("main.tf = %q", mainOf(t, p))
+	}
+	if strings.Contains(p.ID, "secret") || strings.Contains(p.ID, key) {
+		t.Errorf("ID = %q has the key", p.ID)
+	}
+	called, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"-4 -o BatchMode=yes -o ConnectTimeout=20 -i ", "-----secret key-----\n-rw-------\n", "git@git.example.com git-upload-pack"} {
+		if !strings.Contains(string(called), want) {
+			t.Errorf("ssh was called with\n%swant %q", called, want)
+		}
+	}
+	e := failing(t, c, "git@git.example.com:none.git?sshkey="+url.QueryEscape(key), provider.CodeUnauthorized)
+	if strings.Contains(e.Error(), key) || strings.Contains(e.Error(), "sshkey") {
+		t.Errorf("error = %v names the key", e)
+	}
+}
+
+func TestGitErrorsHideSecrets(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		w.WriteHeader(http.StatusForbidden)
+		w.Write([]byte("s3cret words of a server \x1b[31m"))
+	})
+	c := newClient(t, Options{}, s)
+	u := strings.Replace(s.URL, "http://", "http://user:s3cret@", 1)
+	e := failing(t, c, "git::"+u+"/r.git?ref=v1&token=s3cret", provider.CodeUnauthorized)
+	if strings.Contains(e.Error(), "s3cret") || strings.Contains(e.Error(), "user") || strings.Contains(e.Error(), "\x1b") {
+		t.Errorf("error = %v", e)
+	}
+}
+
+func TestGitEnvironment(t *testing.T) {
+	t.Parallel()
+	env := testEnv(t, Options{}.Env)
+	env.Environ = []string{
+		"PATH=/bin", "HOME=/home/me", "SSH_AUTH_SOCK=/agent", "GIT_ASKPASS=/ask", "GIT_DIR=/else", "GIT_INDEX_FILE=/else/index",
+		"GIT_TRACE_CURL=1", "GIT_CONFIG_PARAMETERS='x'", "HTTPS_PROXY=http://proxy",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.https://a/.insteadOf", "GIT_CONFIG_VALUE_0=https://b/",
+	}
+	u, _ := url.Parse("https://git.example.com/r.git")
+	for _, ambient := range []bool{true, false} {
+		c := New(newTransport(), nil, Options{Env: env, Ambient: func(host string) bool { return ambient || host != "git.example.com" }})
+		got := map[string]string{}
+		var settings []string
+		for _, v := range c.environ(remote{url: u, token: "t0ken"}, "/tmp/repo") {
+			name, value, _ := strings.Cut(v, "=")
+			got[name] = value
+			if strings.HasPrefix(name, "GIT_CONFIG_KEY_") {
+				settings = append(settings, value)
+			}
+		}
+		want := map[string]string{
+			"HOME": "/home/me", "SSH_AUTH_SOCK": "/agent", "GIT_ASKPASS": "/ask", "GIT_DIR": "/tmp/repo", "GIT_CONFIG_NOSYSTEM": "1",
+			"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "https:http:ssh:git", "HTTPS_PROXY": "http://proxy", "LC_ALL": "C",
+			"GIT_TRACE_CURL": "", "GIT_INDEX_FILE": "", "GIT_CONFIG_PARAMETERS": "", "GIT_CONFIG_GLOBAL": "",
+		}
+		first := "url.https://a/.insteadOf"
+		if !ambient {
+			want["HOME"], want["SSH_AUTH_SOCK"], want["GIT_ASKPASS"], want["GIT_CONFIG_GLOBAL"] = "/tmp/repo", "", "", os.DevNull
+			first = "remote.origin.url"
+		}
+		for name, value := range want {
+			if got[name] != value {
+				t.Errorf("with ambient credentials %v: %s = %q, want %q", ambient, name, got[name], value)
+			}
+		}
+		if settings[0] != first || settings[len(settings)-1] != "http.https://git.example.com/.extraHeader" {
+			t.Errorf("with ambient credentials %v: settings %q", ambient, settings)
+		}
+	}
+}
+
+func TestGitUsesNoAmbientKeysWhereNotAdmitted(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, Options{Ambient: func(string) bool { return false }})
+	e := failing(t, c, "git@github.com:o/r.git", provider.CodeUnauthorized)
+	if e.Hint == "" {
+		t.Errorf("error %v has no hint", e)
+	}
+}

@@ -1,0 +1,259 @@
+package module
+
+import (
+	"bufio"
+	"context"
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"encoding/xml"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
+)
+
+// maxPage bounds a page that is searched for a reference.
+const maxPage = 4 << 20
+
+const credentialsHint = "put a login for the host into the netrc file"
+
+// location is where a server says that a package is.
+type location struct {
+	address address
+	from    *url.URL // what was answered
+}
+
+// refers reports whether a server is asked where the package is: one that an
+// address names without naming an archive.
+func (c *Client) refers(a address) bool {
+	if a.getter != "http" && a.getter != "https" || a.local() {
+		return false
+	}
+	_, kind := archiveFormat(a)
+	return kind == ""
+}
+
+// ask asks a server where the package is, by go-getter's protocol: the query
+// argument terraform-get, answered by a header or by a meta element.
+func (c *Client) ask(ctx context.Context, a address, from *url.URL) (location, error) {
+	a, _ = archiveFormat(a)
+	query := a.url.Query()
+	if query.Has("checksum") {
+		return location{}, invalid("invalid module source address: only an archive has a checksum")
+	}
+	query.Add("terraform-get", "1")
+	u := *a.url
+	u.RawQuery = query.Encode()
+	with, err := c.withNetrc(&u)
+	if err != nil {
+		return location{}, err
+	}
+	resp, body, err := c.transport.Stream(ctx, transport.Request{URL: with, Referrer: from, Limit: maxPage})
+	if err != nil {
+		return location{}, err
+	}
+	defer body.Close()
+	if resp.Status < 200 || resp.Status > 299 {
+		return location{}, statusError(&u, resp.Status, credentialsHint)
+	}
+	source := resp.Header.Get(getHeader)
+	if source == "" {
+		source = metaSource(body)
+	}
+	if source == "" {
+		return location{}, unread("%s is neither an archive nor does it say where the package is", redact(&u))
+	}
+	next, err := parseFull(source)
+	if err != nil {
+		return location{}, badAnswer("%s refers to no module package: %v", redact(&u), err)
+	}
+	return location{next, resp.URL}, nil
+}
+
+// getHeader is how registries and servers say where a package is.
+const getHeader = "X-Terraform-Get"
+
+// parseFull reads a remote address that must be a URL, with or without a forced
+// getter: a server has no current directory, and short forms are for people.
+func parseFull(source string) (address, error) {
+	pkg, _ := splitSubdir(source)
+	_, src := cutForced(pkg)
+	if u, err := url.Parse(src); err != nil || u.Scheme == "" {
+		return address{}, errNoURL
+	}
+	return parseRemote(source)
+}
+
+// metaSource returns the content of the first meta element with the name
+// terraform-get in the head of a page, "" if there is none.
+func metaSource(page io.Reader) string {
+	d := xml.NewDecoder(bufio.NewReader(page))
+	d.Strict = false
+	d.CharsetReader = func(charset string, r io.Reader) (io.Reader, error) {
+		if strings.EqualFold(charset, "ascii") {
+			return r, nil
+		}
+		return nil, fmt.Errorf("unknown charset %q", charset)
+	}
+	for {
+		token, err := d.RawToken()
+		if err != nil {
+			return ""
+		}
+		switch e := token.(type) {
+		case xml.EndElement:
+			if strings.EqualFold(e.Name.Local, "head") {
+				return ""
+			}
+		case xml.StartElement:
+			if strings.EqualFold(e.Name.Local, "body") {
+				return ""
+			}
+			content := attribute(e, "content")
+			if strings.EqualFold(e.Name.Local, "meta") && attribute(e, "name") == "terraform-get" && content != "" {
+				return content
+			}
+		}
+	}
+}
+
+func attribute(e xml.StartElement, name string) string {
+	for _, a := range e.Attr {
+		if strings.EqualFold(a.Name.Local, name) {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// fromArchive downloads and unpacks an archive.
+func (c *Client) fromArchive(ctx context.Context, a address, from *url.URL) (contents, error) {
+	a, kind := archiveFormat(a)
+	u, sum, err := withoutChecksum(a.url)
+	if err != nil {
+		return contents{}, err
+	}
+	if sum.kind == "sha256" {
+		if p, ok := c.cache.load(archiveID(kind, sum.want)); ok {
+			return p, nil
+		}
+	}
+	with, err := c.withNetrc(u)
+	if err != nil {
+		return contents{}, err
+	}
+	return c.download(ctx, transport.Request{URL: with, Referrer: from}, kind, sum)
+}
+
+func archiveID(kind, sha256 string) string { return kind + "+sha256:" + sha256 }
+
+// download fetches an archive into a temporary file and unpacks it. Without a
+// kind, its first bytes tell.
+func (c *Client) download(ctx context.Context, r transport.Request, kind string, sum checksum) (contents, error) {
+	file, err := os.CreateTemp("", "relock-module-*")
+	if err != nil {
+		return contents{}, unread("making a temporary file: %v", err)
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+
+	r.Limit = maxArchive
+	digest, err := c.save(ctx, r, file, sum)
+	if err != nil {
+		return contents{}, err
+	}
+	if kind == "" {
+		if kind, err = sniff(file); err != nil {
+			return contents{}, err
+		}
+	}
+	t, err := unpackFile(file, kind)
+	if err != nil {
+		return contents{}, err
+	}
+	c.fetched.Add(1)
+	p := contents{t, archiveID(kind, digest)}
+	if sum.kind == "sha256" {
+		c.cache.save(p)
+	}
+	return p, nil
+}
+
+// save writes the body of an answer to a file, and returns its SHA-256.
+func (c *Client) save(ctx context.Context, r transport.Request, file *os.File, sum checksum) (string, error) {
+	resp, body, err := c.transport.Stream(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	defer body.Close()
+	if resp.Status != http.StatusOK {
+		return "", statusError(r.URL, resp.Status, credentialsHint)
+	}
+	digest := sha256.New()
+	into := []io.Writer{file, digest}
+	if sum.hash != nil {
+		into = append(into, sum.hash)
+	}
+	if _, err := io.Copy(io.MultiWriter(into...), body); err != nil {
+		return "", during("downloading "+redact(r.URL), err)
+	}
+	return hex.EncodeToString(digest.Sum(nil)), sum.check()
+}
+
+// checksum is what a source demands of an archive; the zero value nothing.
+type checksum struct {
+	kind, want string // want in lower-case hexadecimal digits
+	hash       hash.Hash
+}
+
+func (s checksum) check() error {
+	if s.hash == nil || hex.EncodeToString(s.hash.Sum(nil)) == s.want {
+		return nil
+	}
+	return &provider.Error{
+		Code:    provider.CodeBadChecksum,
+		Message: "the archive is not the one that the checksum in the source address was made of",
+	}
+}
+
+// checksums are those that a source may demand, with their length in
+// hexadecimal digits, which tells the kind where none is named.
+var checksums = []struct {
+	kind   string
+	digits int
+	new    func() hash.Hash
+}{
+	{"md5", 32, md5.New}, {"sha1", 40, sha1.New}, {"sha256", 64, sha256.New}, {"sha512", 128, sha512.New},
+}
+
+// withoutChecksum cuts the query argument checksum, [KIND:]DIGITS, which is for
+// go-getter. The rest of the query is sorted, as it is by go-getter.
+func withoutChecksum(u *url.URL) (*url.URL, checksum, error) {
+	query := u.Query()
+	value := query.Get("checksum")
+	query.Del("checksum")
+	plain := *u
+	plain.RawQuery = query.Encode()
+	if value == "" {
+		return &plain, checksum{}, nil
+	}
+	kind, digits, named := strings.Cut(value, ":")
+	if !named {
+		kind, digits = "", value
+	}
+	for _, known := range checksums {
+		if (kind == known.kind || !named) && len(digits) == known.digits {
+			return &plain, checksum{known.kind, strings.ToLower(digits), known.new()}, nil
+		}
+	}
+	return nil, checksum{}, invalid("invalid module source address: its checksum is not md5, sha1, sha256 or sha512 in hexadecimal digits")
+}

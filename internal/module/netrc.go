@@ -1,0 +1,58 @@
+package module
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/bgentry/go-netrc/netrc"
+
+	"github.com/relock-dev/relock/internal/cliconfig"
+)
+
+// netrcFile is the operator's netrc file; nil has no machines.
+type netrcFile struct{ *netrc.Netrc }
+
+// readNetrc reads the file once, when it is first needed.
+func readNetrc(env cliconfig.Env) func() (*netrcFile, error) {
+	return sync.OnceValues(func() (*netrcFile, error) {
+		name := env.Getenv("NETRC")
+		if name == "" && env.Home == "" {
+			return nil, nil
+		}
+		if name == "" {
+			name = filepath.Join(env.Home, ".netrc")
+			if env.GOOS == "windows" {
+				name = filepath.Join(env.Home, "_netrc")
+			}
+		}
+		if stat, err := os.Stat(name); err != nil || stat.IsDir() {
+			return nil, nil
+		}
+		parsed, err := netrc.ParseFile(name)
+		if err != nil {
+			return nil, unread("the netrc file is not valid") // the cause would quote it
+		}
+		return &netrcFile{parsed}, nil
+	})
+}
+
+// withNetrc adds the login for the host of a URL that has none of its own, as
+// the tools do for requests by http and https.
+func (c *Client) withNetrc(u *url.URL) (*url.URL, error) {
+	if u.User.Username() != "" || !c.ambient(u.Hostname()) {
+		return u, nil
+	}
+	file, err := c.netrc()
+	if err != nil || file == nil {
+		return u, err
+	}
+	machine := file.FindMachine(u.Host)
+	if machine == nil {
+		return u, nil
+	}
+	with := *u
+	with.User = url.UserPassword(machine.Login, machine.Password)
+	return &with, nil
+}

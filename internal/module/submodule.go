@@ -1,0 +1,143 @@
+package module
+
+import (
+	"context"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// The limits on submodules, far above what any module package has.
+const (
+	maxSubmodules     = 100 // of one repository
+	maxSubmoduleDepth = 5   // of repositories in each other
+)
+
+// submodules adds the files of submodules where they belong. The tools fetch
+// all of them and give up where one fails; here a failure is found by whoever
+// reads the directory, since most submodules have nothing to do with modules.
+func (c *Client) submodules(ctx context.Context, r *repository, t *tree, commit string, links []gitlink, depth int) error {
+	config, err := r.gitmodules(ctx, commit)
+	if err != nil {
+		return err
+	}
+	for i, link := range links {
+		settings, ok := config[link.dir]
+		switch {
+		case settings.update == "none": // the tools leave the directory empty, too
+			continue
+		case !ok:
+			err = unread(".gitmodules has no URL for it")
+		case i >= maxSubmodules || depth >= maxSubmoduleDepth:
+			err = unread("the git repository has too many submodules")
+		default:
+			err = c.submodule(ctx, r, t, link, settings.url, depth)
+		}
+		if over := ended(ctx); over != nil {
+			return over
+		}
+		if err != nil {
+			if err := t.missing(link.dir, during("fetching the git submodule "+link.dir, err)); err != nil {
+				return unread("the git repository cannot be read: %v", err)
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Client) submodule(ctx context.Context, parent *repository, t *tree, link gitlink, text string, depth int) error {
+	u, err := submoduleURL(parent.remote.url, text)
+	if err != nil {
+		return err
+	}
+	if err := c.mayContact(u.Hostname()); err != nil {
+		return err
+	}
+	r, err := c.admitted(remote{url: u, key: parent.remote.key, from: parent.remote.from})
+	if err != nil {
+		return err
+	}
+	child, err := c.open(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer child.close()
+	p, err := c.commit(ctx, child, link.commit, depth+1)
+	if err != nil {
+		return err
+	}
+	if err := t.graft(link.dir, p.fs.(*tree)); err != nil {
+		return unread("the git submodule %s cannot be read: %v", link.dir, err)
+	}
+	return nil
+}
+
+// submoduleURL reads the URL of a submodule, which may be relative to that of
+// the repository that has it.
+func submoduleURL(parent *url.URL, text string) (*url.URL, error) {
+	if strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../") {
+		u := *parent
+		u.Path, u.RawPath = path.Join("/", parent.Path, text), ""
+		return &u, nil
+	}
+	if path.IsAbs(text) {
+		return &url.URL{Scheme: "file", Path: text}, nil
+	}
+	if forced.MatchString(text) {
+		return nil, refused(gitHint, "its URL names a program that git should run")
+	}
+	if m := scpForm.FindStringSubmatch(text); m != nil && !strings.Contains(text, "://") {
+		u := &url.URL{Scheme: "ssh", Host: m[2], Path: "/" + m[3]}
+		if m[1] != "" {
+			u.User = url.User(m[1])
+		}
+		return u, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, unread("its URL is not valid")
+	}
+	return u, nil
+}
+
+// submoduleConfig is what .gitmodules says of a submodule.
+type submoduleConfig struct{ url, update string }
+
+// gitmodules reads .gitmodules, by the directories of the submodules.
+func (r *repository) gitmodules(ctx context.Context, commit string) (map[string]submoduleConfig, error) {
+	out, err := r.run(ctx, nil, "config", "--null", "--blob", commit+":.gitmodules", "--get-regexp", `^submodule\..*\.(path|url|update)$`)
+	if over := ended(ctx); over != nil {
+		return nil, over
+	}
+	if err != nil {
+		return nil, nil // there is none, or it is not valid: no submodule has a URL
+	}
+	type section struct{ dir, url, update string }
+	sections := map[string]*section{}
+	for record := range strings.SplitSeq(string(out), "\x00") {
+		key, value, _ := strings.Cut(record, "\n")
+		dot := strings.LastIndex(key, ".")
+		if dot < 0 {
+			continue
+		}
+		name := key[:dot]
+		if sections[name] == nil {
+			sections[name] = &section{}
+		}
+		switch key[dot+1:] {
+		case "path":
+			sections[name].dir = path.Clean(value)
+		case "url":
+			sections[name].url = value
+		case "update":
+			sections[name].update = value
+		}
+	}
+	config := map[string]submoduleConfig{}
+	for _, s := range sections {
+		if s.url != "" {
+			config[s.dir] = submoduleConfig{s.url, s.update}
+		}
+	}
+	return config, nil
+}

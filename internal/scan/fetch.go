@@ -1,0 +1,152 @@
+package scan
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// defaultFetches is how many packages are fetched at once: enough to wait for
+// several servers, few enough for each of them.
+const defaultFetches = 8
+
+// remoteCall is a call of a module that must be fetched, by the rules of a tool.
+type remoteCall struct {
+	tool provider.Tool
+	Call
+}
+
+func (c remoteCall) compare(d remoteCall) int {
+	return cmp.Or(
+		strings.Compare(string(c.tool.Name), string(d.tool.Name)), c.tool.Version.Compare(d.tool.Version),
+		strings.Compare(c.Source, d.Source), strings.Compare(c.Version, d.Version), compareBools(c.Versioned, d.Versioned),
+	)
+}
+
+// compareBools orders false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// packages are the module packages of one run. Walkers read them; between their
+// walks, what they miss is fetched.
+type packages struct {
+	source Source // nil if there is none
+	jobs   int
+	known  map[remoteCall]fetched
+	// trees are shared by all calls that people know by one name and that lead
+	// to the same content, so that each file is read once. Contents alone would
+	// not do: the names of places must not depend on who came first.
+	trees map[treeKey]*tree
+	inits memo[location, *tree]
+}
+
+type treeKey struct{ prefix, id string }
+
+// fetched is what a call leads to.
+type fetched struct {
+	at          location
+	base        string // of the module's local sources
+	version, id string
+	err         error
+}
+
+func newPackages(opts *Options) *packages {
+	return &packages{
+		source: opts.Source, jobs: cmp.Or(opts.Jobs, defaultFetches),
+		known: map[remoteCall]fetched{}, trees: map[treeKey]*tree{},
+	}
+}
+
+// fetch asks for what calls lead to, each once and several at a time. It fails
+// only if ctx is done.
+func (p *packages) fetch(ctx context.Context, calls []remoteCall) error {
+	slices.SortFunc(calls, remoteCall.compare)
+	calls = slices.Compact(calls)
+	type answer struct {
+		Package
+		err error
+	}
+	answers := make([]answer, len(calls))
+	var group errgroup.Group
+	group.SetLimit(p.jobs)
+	for i, c := range calls {
+		group.Go(func() error {
+			answers[i].Package, answers[i].err = p.source.Fetch(ctx, c.tool, c.Call)
+			return nil
+		})
+	}
+	_ = group.Wait() // failures are answers
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for i, c := range calls {
+		p.known[c] = p.accept(c, answers[i].Package, answers[i].err)
+	}
+	return nil
+}
+
+// accept finds the called module in a package.
+func (p *packages) accept(c remoteCall, pkg Package, err error) fetched {
+	if err != nil {
+		return fetched{err: err}
+	}
+	key := treeKey{packageName(c.Source) + "//", pkg.ID}
+	t, ok := p.trees[key]
+	if !ok || pkg.ID == "" {
+		t = newPackageTree(pkg.FS, key.prefix)
+		p.trees[key] = t
+	}
+	at, err := t.directory(pkg.Dir)
+	if _, told := errors.AsType[*provider.Error](err); err != nil && !told {
+		err = &provider.Error{Code: provider.CodeUnreadModule, Message: "the module's directory in its package could not be read", Err: reason(err)}
+	}
+	return fetched{at: at, base: path.Clean(pkg.Dir), version: pkg.Version, id: pkg.ID, err: err}
+}
+
+// packageName is how people know the package of a source: as the source is
+// written, without the directory in it and without credentials and query.
+func packageName(source string) string {
+	name := redacted(source)
+	start := 0
+	if i := strings.Index(name, "://"); i >= 0 {
+		start = i + len("://")
+	}
+	if i := strings.Index(name[start:], "//"); i >= 0 {
+		name = name[:start+i]
+	}
+	return strings.TrimRight(name, "/")
+}
+
+// stored is where a module is that the tool has left in its directory below a
+// root module.
+func (p *packages) stored(root location, record manifestRecord) (at location, base string, err error) {
+	top, err := root.tree.directory(root.path(record.top()))
+	if err != nil {
+		return location{}, "", err
+	}
+	t := p.inits.get(top, func() *tree {
+		sub, err := fs.Sub(root.tree.fsys, top.dir)
+		if err != nil {
+			panic("scan: a directory of the tree is no path: " + err.Error())
+		}
+		return newPackageTree(sub, top.String()+"/")
+	})
+	base = cmp.Or(strings.TrimPrefix(strings.TrimPrefix(record.Dir, record.top()), "/"), ".")
+	at, err = t.directory(base)
+	return at, base, err
+}

@@ -1,0 +1,63 @@
+package scan
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Kind says where the configuration comes from that a lock file belongs to.
+type Kind string
+
+// The kinds.
+const (
+	RootModule     Kind = ""           // from the files beside the lock file
+	TerragruntUnit Kind = "terragrunt" // from Terragrunt, which may add to those
+	Stack          Kind = "stack"      // from stack files, which have a language of their own
+	CDK            Kind = "cdk"        // from CDK for Terraform, which makes those
+	Orphan         Kind = "orphan"     // from nowhere: the lock file stands alone
+)
+
+// kindOf tells the kind of a directory by its files.
+func kindOf(at location, configured bool) Kind {
+	entries, _ := at.tree.list(at.dir)
+	switch {
+	case at.has(cdkFile), !configured && at.has(cdkProject):
+		return CDK
+	case at.has(terragruntFile), at.has(terragruntFile + ".json"):
+		return TerragruntUnit
+	case configured:
+		return RootModule
+	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return stackFile(e.Name()) }):
+		return Stack
+	}
+	return Orphan
+}
+
+// Left reports whether only a completion of the lock file is up to anybody but
+// the program that makes the configuration, and if so returns a warning.
+func (m Module) Left() (provider.Diagnostic, bool) {
+	if !m.Standalone && m.Kind != CDK {
+		return provider.Diagnostic{}, false
+	}
+	return m.Kind.warning(path.Join(m.Dir, lockfile.Name)), true
+}
+
+// warning says that a lock file is not a root module's own.
+func (k Kind) warning(lock string) provider.Diagnostic {
+	d := provider.Diagnostic{Severity: provider.SeverityWarning, File: lock, Hint: "relock lock completes its hashes"}
+	switch k {
+	case TerragruntUnit:
+		d.Code, d.Message = provider.CodeTerragruntUnit, "the lock file belongs to a Terragrunt unit, whose configuration is generated"
+	case Stack:
+		d.Code, d.Message = provider.CodeStack, "the lock file belongs to a stack, whose configuration has a language of its own"
+	case CDK:
+		d.Code, d.Message = provider.CodeCDK, "the lock file belongs to CDK for Terraform, which generates the configuration"
+	default:
+		d.Code, d.Message = provider.CodeOrphanLock, "the lock file has no configuration beside it"
+	}
+	return d
+}

@@ -1,0 +1,204 @@
+package scan
+
+import (
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/json"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// variable is what early evaluation reads of a variable block. Its arguments
+// are read when something refers to it.
+type variable struct {
+	place
+	name string
+	args map[string]*hcl.Attribute
+}
+
+var variableSchema = &hcl.BodySchema{Attributes: attributes("type", "default", "sensitive", "ephemeral", "nullable", "const")}
+
+func (d *decoder) variable(block *hcl.Block) variable {
+	content, _, _ := block.Body.PartialContent(variableSchema)
+	return variable{place: placeOf(block.DefRange), name: block.Labels[0], args: content.Attributes}
+}
+
+// override returns the variable with the arguments that an override file sets.
+func (v variable) override(o variable) variable {
+	if v.name == "" {
+		return o
+	}
+	args := maps.Clone(v.args)
+	maps.Copy(args, o.args)
+	v.args = args
+	return v
+}
+
+// withLocals adds the local values of a block.
+func withLocals(locals map[string]*hcl.Attribute, block *hcl.Block) map[string]*hcl.Attribute {
+	attrs, _ := block.Body.JustAttributes()
+	if locals == nil {
+		locals = map[string]*hcl.Attribute{}
+	}
+	maps.Copy(locals, attrs)
+	return locals
+}
+
+// claim is an argument that must be true or false. It is unset where the
+// variable does not have it, or has something that is neither.
+func (v variable) claim(name string) (claim, set bool) {
+	attr, ok := v.args[name]
+	if !ok {
+		return false, false
+	}
+	value, err := convert.Convert(literal(attr.Expr), cty.Bool)
+	if err != nil || value.IsNull() || !value.IsKnown() {
+		return false, false
+	}
+	return value.True(), true
+}
+
+// is reports whether an argument is true.
+func (v variable) is(name string) bool {
+	claim, _ := v.claim(name)
+	return claim
+}
+
+// nullable reports whether a null stays one instead of standing for the default.
+func (v variable) nullable() bool {
+	claim, set := v.claim("nullable")
+	return claim || !set
+}
+
+// fallback is the default; ok is false if there is none.
+func (v variable) fallback() (value cty.Value, ok bool) {
+	attr, ok := v.args["default"]
+	if !ok {
+		return cty.DynamicVal, false
+	}
+	return literal(attr.Expr), true
+}
+
+// constraint is the type that values are converted to. What is no type
+// constraint here may be one in a newer release: then any value will do.
+func (v variable) constraint() (cty.Type, *typeexpr.Defaults) {
+	attr, ok := v.args["type"]
+	if !ok || unbounded(attr.Expr) != nil {
+		return cty.DynamicPseudoType, nil
+	}
+	expr, _ := unquoted(attr.Expr)
+	if s := surveyOf(expr); s.huge || s.loops > 0 {
+		return cty.DynamicPseudoType, nil
+	}
+	typ, defaults, diags := typeexpr.TypeConstraintWithDefaults(expr)
+	if diags.HasErrors() {
+		return cty.DynamicPseudoType, nil
+	}
+	return typ, defaults
+}
+
+// parse reads a value from the command line or the environment: as it stands
+// for a variable of a primitive type or without type, as an expression for any
+// other. It returns false for what is no expression.
+func (v variable) parse(text string) (cty.Value, bool) {
+	typ, _ := v.constraint()
+	if _, typed := v.args["type"]; !typed || typ.IsPrimitiveType() {
+		return cty.StringVal(text), len(text) <= maxValue
+	}
+	if len(text) > maxExpression {
+		return cty.DynamicVal, false
+	}
+	expr, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
+	if diags.HasErrors() {
+		return cty.DynamicVal, false
+	}
+	value := literal(expr)
+	return value, value.IsWhollyKnown()
+}
+
+// literal is the value of an expression without references and functions,
+// unknown if it is none or is too large.
+func literal(expr hcl.Expression) cty.Value {
+	if tooLong(expr) || !json.IsJSONExpression(expr) && !surveyOf(expr).simple() {
+		return cty.DynamicVal
+	}
+	value, diags := expr.Value(nil)
+	if diags.HasErrors() || sizeOf(value) > maxValue {
+		return cty.DynamicVal
+	}
+	return value
+}
+
+// variableValues are the values that the variable files of a root module set.
+type variableValues struct {
+	exprs map[string]hcl.Expression
+	// bad is the name of a file that could not be read, if there is any: what
+	// it sets is not known.
+	bad string
+}
+
+// readVariables reads the variable files of a root module in the tools' order,
+// in which a later one wins: terraform.tfvars, terraform.tfvars.json, and the
+// *.auto.tfvars and *.auto.tfvars.json in the order of their names.
+func readVariables(at location) variableValues {
+	found := variableValues{exprs: map[string]hcl.Expression{}}
+	entries, _ := at.tree.list(at.dir)
+	for _, name := range variableFiles(entries) {
+		attrs, ok := readVariableFile(at, name)
+		if !ok {
+			found.bad = at.name(name)
+			return found
+		}
+		for _, attr := range attrs {
+			found.exprs[attr.Name] = attr.Expr
+		}
+	}
+	return found
+}
+
+func variableFiles(entries []fs.DirEntry) []string {
+	const defaults = "terraform.tfvars"
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() && variableFile(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	// Of the names that count, only these two do not end in .auto.tfvars[.json].
+	isDefault := func(name string) bool { return strings.TrimSuffix(name, ".json") == defaults }
+	slices.SortStableFunc(names, func(a, b string) int {
+		switch {
+		case isDefault(a) == isDefault(b):
+			return strings.Compare(a, b)
+		case isDefault(a):
+			return -1
+		}
+		return 1
+	})
+	return names
+}
+
+func readVariableFile(at location, name string) (hcl.Attributes, bool) {
+	src, err := at.tree.read(at.path(name))
+	isJSON := path.Ext(name) == ".json"
+	if err != nil || tooDeep(src, isJSON) > 0 {
+		return nil, false
+	}
+	parse := hclsyntax.ParseConfig
+	if isJSON {
+		parse = func(src []byte, name string, _ hcl.Pos) (*hcl.File, hcl.Diagnostics) { return json.Parse(src, name) }
+	}
+	f, diags := parse(src, at.name(name), hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil, false
+	}
+	attrs, diags := f.Body.JustAttributes()
+	return attrs, !diags.HasErrors()
+}
