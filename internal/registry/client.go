@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"path"
 	"sync"
 	"sync/atomic"
 
@@ -16,9 +17,6 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
-
-// service is the name of the provider registry protocol in service discovery.
-const service = "providers.v1"
 
 // The limits on answers. The tools have none; each is far above the largest
 // known one, a list of versions of about a megabyte.
@@ -32,6 +30,15 @@ const (
 // Options are the settings of a Client. The zero value of each is its default.
 type Options struct {
 	Log *slog.Logger
+	// Origin asks the provider's own registry for everything, wherever the
+	// installation methods of the CLI configuration would: that is how providers
+	// lock works. Want.Origin says so of one package.
+	Origin bool
+	// Cache remembers what packages hash to from one run to the next; nil
+	// remembers nothing. It is asked only for packages whose zh stands in a
+	// verified checksum list, and believed only where relock itself has hashed
+	// the bytes.
+	Cache *hash.Cache
 	// EnforceValidation is OPENTOFU_ENFORCE_GPG_VALIDATION=true: OpenTofu makes
 	// no exception for registry.opentofu.org.
 	EnforceValidation bool
@@ -40,92 +47,118 @@ type Options struct {
 	EnforceExpiration bool
 }
 
-// Client asks provider registries. It is safe for concurrent use; how much is
-// asked at once is its callers' business.
+// Client asks provider registries and mirrors. It is safe for concurrent use;
+// how much is asked at once is its callers' business.
 type Client struct {
+	*core
+	plugins *plugins // of the root module that the client is for, if it has any
+}
+
+// core is what the clients of one run share.
+type core struct {
 	transport *transport.Client
 	opts      Options
-	tools     map[provider.ToolName]toolConfig
+	tools     map[provider.ToolName]installation
 	trust     func() trust
 
 	versions memo[question, versionList]
 	metadata memo[question, *metadata]
+	indexes  memo[question, []provider.Version]
+	mirrored memo[question, *mirrorRelease]
+	details  memo[question, provider.Repository]
 	files    memo[location, []byte]
 	archives memo[archive, hash.Sum]
 	// sums holds what archives hash to by their zh, which identifies an archive
 	// whatever its URL.
 	sums       memo[provider.Hash, hash.Sum]
 	downloaded atomic.Int64
+	cached     atomic.Int64
 	warned     sync.Map // of the releases that a warning was logged about
 }
 
-type toolConfig struct {
-	config    *cliconfig.Config
-	discovery *cliconfig.Discovery
+// installation is what one tool's CLI configuration amounts to.
+type installation struct {
+	origin  direct
+	methods []method
+	// implied: there is no provider_installation block. The methods are the
+	// plugin directories, and the origin for what none of them holds.
+	implied bool
 }
 
-// New returns a client that asks each tool's questions with the hosts and
-// credentials of that tool's CLI configuration; a tool without an entry has an
-// empty one.
+// method is an installation method.
+type method struct {
+	source
+	serves func(provider.Addr) bool
+}
+
+// plugins is the plugin directory of a root module.
+type plugins struct {
+	*directory
+	usable bool
+}
+
+// New returns a client that asks each tool's questions as that tool's CLI
+// configuration has it; a tool without an entry has an empty one.
 func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, opts Options) *Client {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	c := &Client{transport: t, opts: opts, tools: map[provider.ToolName]toolConfig{}, trust: hashicorpTrust}
+	c := &core{transport: t, opts: opts, tools: map[provider.ToolName]installation{}, trust: hashicorpTrust}
 	c.sums.forgetErrors = true
-	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
-		config := cmp.Or(configs[tool], &cliconfig.Config{})
-		c.tools[tool] = toolConfig{config, cliconfig.NewDiscovery(config, t)}
+	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
+		c.tools[name] = c.installation(cmp.Or(configs[name], &cliconfig.Config{}))
 	}
-	return c
+	return &Client{core: c}
+}
+
+func (c *core) installation(config *cliconfig.Config) installation {
+	discovery := cliconfig.NewDiscovery(config, c.transport)
+	in := installation{origin: direct{c, config, discovery, config.Limits().Downloads}}
+	var configured []cliconfig.Method
+	configured, in.implied = config.Methods()
+	for _, m := range configured {
+		in.methods = append(in.methods, method{c.source(config, discovery, m), m.Serves})
+	}
+	return in
+}
+
+func (c *core) source(config *cliconfig.Config, discovery *cliconfig.Discovery, m cliconfig.Method) source {
+	switch m.Kind {
+	case cliconfig.Filesystem:
+		return openDirectory(m.Path)
+	case cliconfig.Network:
+		return newNetwork(c, config, m)
+	case cliconfig.OCI:
+		return newOCI(c, config, m)
+	}
+	return direct{c, config, discovery, m.Downloads}
+}
+
+// In returns a client for a root module that keeps providers in a directory of
+// its own, terraform.d/plugins, which the tools look into first. It shares all
+// answers with c. The directory is the root of the file tree, and name is what
+// messages call it.
+//
+// A repository must not choose the packages that its lock file is made of where
+// others decide what is in it. If the directory is not usable, the providers in
+// it fail; there is no other place from which the tools would take them.
+func (c *Client) In(fsys fs.FS, name string, usable bool) *Client {
+	return &Client{core: c.core, plugins: &plugins{newDirectory(fsys, name), usable}}
 }
 
 // Packages returns how many distinct packages were downloaded.
 func (c *Client) Packages() int { return int(c.downloaded.Load()) }
 
-// question is one that the registry of a provider is asked. Tools that would
-// ask the same of the same registry with the same credentials share the answer.
+// Cached returns how many distinct packages the cache knew.
+func (c *Client) Cached() int { return int(c.cached.Load()) }
+
+// question is one that the registry of a provider, or a mirror, is asked. Tools
+// that would ask the same in the same place with the same credentials share the
+// answer.
 type question struct {
-	service string // the registry's URL
+	service string // the URL of the registry or mirror
 	token   string
 	want    provider.Want // version and platform as far as they matter
-}
-
-// question finds the registry of the provider, or says why the tool would not
-// ask it.
-func (c *Client) question(ctx context.Context, tool provider.Tool, want provider.Want) (question, error) {
-	t, ok := c.tools[tool.Name]
-	if !ok {
-		return question{}, fmt.Errorf("tool %q has no registries", tool.Name)
-	}
-	if dir, ok := t.config.Mirror(want.Addr); ok {
-		return question{}, &provider.Error{
-			Code:    provider.CodeCLIConfig,
-			Message: fmt.Sprintf("%s would take %s from the directory %s instead of its registry, and relock does not read such directories yet", tool.Name.Title(), want.Addr, dir),
-			Hint:    "remove the provider from there, or write provider_installation with direct {} alone into the CLI configuration",
-		}
-	}
-	base, err := t.discovery.Service(ctx, want.Addr.Host, service)
-	if err != nil {
-		return question{}, err
-	}
-	return question{base.String(), t.config.Token(want.Addr.Host), want}, nil
-}
-
-// get asks with the headers that the tools send. The path is relative to the
-// service as RFC 3986 has it: without a slash at the end of the service's URL,
-// its last segment is replaced.
-func (c *Client) get(ctx context.Context, tool provider.Tool, q question, limit int64, segments ...string) (*transport.Response, error) {
-	base, err := url.Parse(q.service)
-	if err != nil {
-		return nil, err
-	}
-	return c.transport.Do(ctx, transport.Request{
-		URL:    base.ResolveReference(&url.URL{Path: path.Join(segments...)}),
-		Header: http.Header{"X-Terraform-Version": {tool.Version.String()}},
-		Token:  q.token,
-		Limit:  limit,
-	})
 }
 
 // location is a file that a registry refers to. The referring server is part of
@@ -134,9 +167,11 @@ type location struct{ url, referrer string }
 
 // file fetches a checksum list or a signature, without the token: it may be
 // anywhere.
-func (c *Client) file(ctx context.Context, u, referrer *url.URL, limit int64) ([]byte, error) {
+func (c *core) file(ctx context.Context, u, referrer *url.URL, limit int64, limits cliconfig.Limits) ([]byte, error) {
 	return c.files.do(ctx, location{u.String(), transport.HostPort(referrer)}, func() ([]byte, error) {
-		resp, err := c.transport.Do(ctx, transport.Request{URL: u, Referrer: referrer, Limit: limit})
+		resp, err := c.transport.Do(ctx, transport.Request{
+			URL: u, Referrer: referrer, Limit: limit, Retries: limits.Retries, Timeout: limits.Timeout,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -147,43 +182,87 @@ func (c *Client) file(ctx context.Context, u, referrer *url.URL, limit int64) ([
 	})
 }
 
-// archive is a zip that a registry offers.
+// archive is a zip that a registry or mirror offers.
 type archive struct {
 	location
-	zh provider.Hash
+	zh provider.Hash // empty if it is not known before
 }
 
-// sum downloads and hashes the archive, without the token, unless an archive
-// of that zh has been: the zh is of the checksum list, and the error says so
-// where the bytes are others.
-func (c *Client) sum(ctx context.Context, m *metadata) (hash.Sum, error) {
-	key := archive{location{m.zip.String(), transport.HostPort(m.from)}, m.zh}
+// link says where an archive is and how to get it.
+type link struct {
+	url, from *url.URL
+	name      string        // of the file
+	zh        provider.Hash // that it must have; empty if it is not known before
+	retries   int           // as in cliconfig.Limits
+}
+
+// sum downloads and hashes an archive, without the token, unless an archive of
+// that zh has been: the zh is of the checksum list, and the error says so where
+// the bytes are others.
+func (c *core) sum(ctx context.Context, l link) (hash.Sum, error) {
+	key := archive{location{l.url.String(), transport.HostPort(l.from)}, l.zh}
 	return c.archives.do(ctx, key, func() (hash.Sum, error) {
-		return c.sums.do(ctx, m.zh, func() (hash.Sum, error) { return c.download(ctx, m) })
+		if l.zh != "" {
+			return c.sums.do(ctx, l.zh, func() (hash.Sum, error) { return c.remembered(ctx, l) })
+		}
+		sum, err := c.download(ctx, l)
+		if err != nil {
+			return sum, err
+		}
+		// From here on nobody needs to download an archive of that zh.
+		return c.sums.do(ctx, sum.ZH, func() (hash.Sum, error) { return sum, nil })
 	})
 }
 
-func (c *Client) download(ctx context.Context, m *metadata) (hash.Sum, error) {
-	resp, body, err := c.transport.Stream(ctx, transport.Request{URL: m.zip, Referrer: m.from, Limit: hash.MaxSize})
-	if err != nil {
-		return hash.Sum{}, err
+// remembered asks the cache before it downloads.
+func (c *core) remembered(ctx context.Context, l link) (hash.Sum, error) {
+	if e, ok := c.opts.Cache.Lookup(l.zh); ok && e.Origin == hash.FromPackage {
+		c.cached.Add(1)
+		return e.Sum, nil
 	}
-	defer body.Close()
-	if resp.Status != http.StatusOK {
-		return hash.Sum{}, statusError("downloading "+transport.Redact(m.zip), resp.Status)
-	}
-	sum, err := hash.Package(body)
+	return c.download(ctx, l)
+}
+
+func (c *core) download(ctx context.Context, l link) (hash.Sum, error) {
+	sum, err := hash.Stream(func() (io.ReadCloser, error) { return c.open(ctx, l) })
 	switch {
-	case sum.ZH != "" && sum.ZH != m.zh:
-		return hash.Sum{}, &provider.Error{
-			Code:    provider.CodeBadChecksum,
-			Message: fmt.Sprintf("archive has incorrect checksum %s (expected %s)", sum.ZH, m.zh),
-		}
+	case sum.ZH != "" && l.zh != "" && sum.ZH != l.zh:
+		return hash.Sum{}, badChecksum("archive has incorrect checksum %s (expected %s)", sum.ZH, l.zh)
 	case sum.ZH != "" && err != nil:
-		return hash.Sum{}, &provider.Error{Code: provider.CodeBadPackage, Message: "archive " + m.filename, Err: err}
+		return hash.Sum{}, &provider.Error{Code: provider.CodeBadPackage, Message: "archive " + l.name, Err: err}
 	case err != nil:
 		return hash.Sum{}, err
 	}
 	c.downloaded.Add(1)
+	if err := c.opts.Cache.Add(hash.Entry{Sum: sum, Origin: hash.FromPackage}); err != nil {
+		c.opts.Log.Warn("the hashes of a package could not be remembered", "package", l.name, "error", err)
+	}
 	return sum, nil
+}
+
+// open begins the download of an archive.
+func (c *core) open(ctx context.Context, l link) (io.ReadCloser, error) {
+	resp, body, err := c.transport.Stream(ctx, transport.Request{
+		URL: l.url, Referrer: l.from, Limit: hash.MaxSize, Retries: l.retries,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if resp.Status != http.StatusOK {
+		body.Close() // nothing of it has been read that an error could concern
+		return nil, statusError("downloading "+transport.Redact(l.url), resp.Status)
+	}
+	return body, nil
+}
+
+// checkProgram refuses a package that lacks the program of the provider: the
+// tools install none such, and so lock none.
+func checkProgram(sum hash.Sum, want provider.Want) error {
+	if sum.Runs(want.Addr.Type) {
+		return nil
+	}
+	return &provider.Error{
+		Code:    provider.CodeBadPackage,
+		Message: fmt.Sprintf("%s: provider binary not found: no file whose name starts with terraform-provider-%s", subject(want), want.Addr.Type),
+	}
 }

@@ -1,11 +1,15 @@
-// Package registry speaks the provider registry protocol for both tools: which
-// releases a provider has, and what the package of a release hashes to.
+// Package registry finds out which releases a provider has, and what the package
+// of a release hashes to, from every place that the tools get providers from:
+// the registry of the provider's own host, filesystem and network mirrors, and
+// OpenTofu's OCI mirrors. The tool's installation methods say which of them are
+// asked for a provider, in which order.
 //
-// Nothing is returned as proven that is not: the checksum list is verified by
-// the keys that the registry announces, the archive by the list, and the h1 is
-// computed from the archive. What OpenTofu believes beyond that - the hashes
-// that registry.opentofu.org reports, and lists without a key there - is marked
-// as reported and unsigned.
+// Of a registry nothing is returned as proven that is not: the checksum list is
+// verified by the keys that the registry announces, the archive by the list, and
+// the h1 is computed from the archive. What the tools believe beyond that is
+// marked: the hashes that registry.opentofu.org reports and lists without a key
+// there, and all that comes from a mirror, which the operator has chosen to
+// trust. A mirror's package must match what the mirror itself says of it.
 //
 // Each question is asked once in a run, for both tools where they would ask the
 // same, and each archive is downloaded once.

@@ -5,26 +5,61 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
+
+	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// about completes an error with what was asked for. It returns a new one, since
-// errors are shared by all who asked the same.
-func about(err error, want provider.Want) error {
-	if err == nil {
-		return nil
-	}
+// about completes an error with what was asked for: the fields, the text as far
+// as it is silent about them, and what to do. It returns a new one, since errors
+// are shared by all who asked the same. The host is the registry's or mirror's
+// own, wherever its service and files are.
+func about(err error, want provider.Want, host svchost.Hostname) error {
 	e := provider.Error{Code: provider.CodeInternal, Message: "asking about " + want.Addr.String(), Err: err}
 	if known, ok := errors.AsType[*provider.Error](err); ok {
 		e = *known
 	}
-	// Tools name the registry by its host, wherever its service and files are.
-	e.Host = want.Addr.Host
+	e.Host = cmp.Or(host, e.Host, want.Addr.Host)
 	e.Addr = want.Addr
 	e.Version = cmp.Or(e.Version, want.Version)
 	e.Platform = cmp.Or(e.Platform, want.Platform)
+	if !says(e.Error(), want) {
+		e.Message = subject(want) + ": " + e.Message
+	}
+	e.Hint = cmp.Or(e.Hint, hints[e.Code])
 	return &e
+}
+
+// says reports whether a text names what was asked for.
+func says(text string, want provider.Want) bool {
+	return strings.Contains(text, want.Addr.String()) &&
+		(want.Version.IsZero() || strings.Contains(text, want.Version.String())) &&
+		(want.Platform == provider.Platform{} || strings.Contains(text, want.Platform.String()))
+}
+
+// subject names what was asked for.
+func subject(want provider.Want) string {
+	switch {
+	case want.Version.IsZero():
+		return "provider " + want.Addr.String()
+	case want.Platform == provider.Platform{}:
+		return fmt.Sprintf("provider %s %s", want.Addr, want.Version)
+	}
+	return fmt.Sprintf("package of %s %s for %s", want.Addr, want.Version, want.Platform)
+}
+
+// hints say what to do about errors that know nothing better.
+var hints = map[provider.Code]string{
+	provider.CodeUnknownProvider: unknownHint,
+	provider.CodeNoPackage:       "leave the platform out, or select a version that is published for it",
+	provider.CodeUnreachable:     "check that the host can be reached from here, and try again",
+	provider.CodeBadAnswer:       "report this to the operator of the registry or mirror",
+	provider.CodeBadChecksum:     "do not use the package; report this to the operator of the registry or mirror",
+	provider.CodeBadSignature:    "do not use the package; report this to the provider's author or the registry's operator",
+	provider.CodeBadPackage:      "report this to the provider's author, and select another version until then",
+	provider.CodeUnreadable:      "check the permissions of the file",
 }
 
 // failed puts what was attempted before an error, and keeps its code and hint.

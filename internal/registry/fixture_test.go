@@ -83,7 +83,7 @@ func newFixture(t *testing.T) *fixture {
 	}
 	for _, p := range []provider.Platform{darwin, linux, windows} {
 		f.zips[p] = pack(map[string]string{"terraform-provider-alpha_v1.1.0": "binary for " + p.String()})
-		f.list += fmt.Sprintf("%s  %s\n", digest(f.zips[p]), filename(p))
+		f.list += fmt.Sprintf("%s  %s\n", sha256Hex(f.zips[p]), filename(p))
 	}
 	f.server = httptest.NewServer(f)
 	t.Cleanup(f.server.Close)
@@ -94,7 +94,7 @@ func filename(p provider.Platform) string {
 	return "terraform-provider-alpha_1.1.0_" + p.String() + ".zip"
 }
 
-func digest(data []byte) string {
+func sha256Hex(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
@@ -182,7 +182,7 @@ func (f *fixture) servePackage(w http.ResponseWriter, p provider.Platform) {
 	}
 	answer := map[string]any{
 		"protocols": []string{"5.0"}, "os": p.OS, "arch": p.Arch, "filename": filename(p),
-		"download_url": f.server.URL + "/files/" + p.String(), "shasum": digest(f.zips[p]),
+		"download_url": f.server.URL + "/files/" + p.String(), "shasum": sha256Hex(f.zips[p]),
 		"shasums_url":           f.server.URL + "/files/SHA256SUMS",
 		"shasums_signature_url": f.server.URL + "/files/SHA256SUMS.sig",
 		"signing_keys":          map[string]any{"gpg_public_keys": keys},
@@ -211,20 +211,35 @@ func (f *fixture) requests() []string {
 // service of all three hosts, followed by more of the configuration.
 func (f *fixture) client(t *testing.T, opts Options, more string, environ ...string) *Client {
 	t.Helper()
+	return f.clientIn(t, t.TempDir(), opts, more, environ...)
+}
+
+func (f *fixture) clientIn(t *testing.T, home string, opts Options, more string, environ ...string) *Client {
+	t.Helper()
 	config := more
 	for _, host := range []svchost.Hostname{terraformHost, opentofuHost, privateHost} {
 		config += fmt.Sprintf("host %q {\n  services = {\n    \"providers.v1\" = \"%s/%s/v1/providers/\"\n  }\n}\n", host, f.server.URL, host)
 	}
-	return clientOf(t, opts, config, environ...)
+	return clientIn(t, home, opts, config, environ...)
 }
 
 func clientOf(t *testing.T, opts Options, config string, environ ...string) *Client {
 	t.Helper()
-	home := t.TempDir()
+	return clientIn(t, t.TempDir(), opts, config, environ...)
+}
+
+// clientIn makes the client of a user who lives in the directory.
+func clientIn(t *testing.T, home string, opts Options, config string, environ ...string) *Client {
+	t.Helper()
 	if err := os.WriteFile(filepath.Join(home, ".terraformrc"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := cliconfig.Env{Home: home, GOOS: "linux", Environ: environ, Getenv: func(string) string { return "" }}
+	env := cliconfig.Env{Home: home, GOOS: "linux", Environ: environ, Getenv: func(name string) string {
+		if name == "XDG_DATA_DIRS" {
+			return filepath.Join(home, "none") // the machine's own must not matter
+		}
+		return ""
+	}}
 	conn := transport.New(transport.Options{Retries: -1})
 	configs := map[provider.ToolName]*cliconfig.Config{}
 	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {

@@ -8,30 +8,16 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Hashes finds, verifies and downloads one package. The checksum list and its
-// signature are verified before the download.
-//
-// Errors are *provider.Error: those of Versions, but CodeNoPackage instead of
-// CodeUnknownProvider, further CodeProtocol, CodeBadSignature, CodeBadChecksum
-// and CodeBadPackage.
-func (c *Client) Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
-	h, err := c.hashes(ctx, tool, want)
-	if err != nil {
-		return provider.Hashes{}, about(err, want)
-	}
-	return h, nil
-}
-
-func (c *Client) hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
-	m, reported, err := c.describe(ctx, tool, want)
+func (d direct) hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
+	m, reported, err := d.describe(ctx, tool, want)
 	if err != nil {
 		return provider.Hashes{}, err
 	}
-	list, signer, err := c.checksums(ctx, tool, want, m)
+	list, signer, err := d.checksums(ctx, tool, want, m)
 	if err != nil {
 		return provider.Hashes{}, err
 	}
-	sum, err := c.contents(ctx, want, m)
+	sum, err := d.contents(ctx, want, m)
 	if err != nil {
 		return provider.Hashes{}, err
 	}
@@ -42,13 +28,16 @@ func (c *Client) hashes(ctx context.Context, tool provider.Tool, want provider.W
 		Listed:  list.hashes(),
 		Signer:  signer,
 	}
+	if tool.Has(provider.VerifiedHashes) {
+		h.Verified = []provider.Hash{m.zh}
+	}
 	if len(reported) == 0 {
 		return h, nil
 	}
 	if err := reported.checkSize(want.Platform, sum.Size); err != nil {
 		return provider.Hashes{}, err
 	}
-	if c.lax(tool, want.Addr) {
+	if d.lax(tool, want.Addr) {
 		h.Reported, err = reported.recorded(list, want.Platform, sum)
 	}
 	return h, err
@@ -56,17 +45,17 @@ func (c *Client) hashes(ctx context.Context, tool provider.Tool, want provider.W
 
 // describe asks the registry about the package, and checks what can be checked
 // before anything else is fetched.
-func (c *Client) describe(ctx context.Context, tool provider.Tool, want provider.Want) (*metadata, reports, error) {
-	q, err := c.question(ctx, tool, want)
+func (d direct) describe(ctx context.Context, tool provider.Tool, want provider.Want) (*metadata, reports, error) {
+	q, err := d.question(ctx, want)
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := c.metadata.do(ctx, q, func() (*metadata, error) { return c.askMetadata(ctx, tool, q) })
+	m, err := d.metadata.do(ctx, q, func() (*metadata, error) { return d.askMetadata(ctx, tool, q) })
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := m.checkProtocol(tool, want); err != nil {
-		return nil, nil, c.suggest(ctx, tool, want.Addr, err)
+		return nil, nil, d.suggest(ctx, tool, want.Addr, err)
 	}
 	if !tool.Has(provider.RegistryHashes) {
 		return m, nil, nil
@@ -80,8 +69,8 @@ func (c *Client) describe(ctx context.Context, tool provider.Tool, want provider
 
 // suggest adds to an error about protocols the newest release that the tool
 // could run, as the tools do. They do not fall back to it, and neither do we.
-func (c *Client) suggest(ctx context.Context, tool provider.Tool, addr provider.Addr, err error) error {
-	releases, listErr := c.releases(ctx, tool, addr)
+func (d direct) suggest(ctx context.Context, tool provider.Tool, addr provider.Addr, err error) error {
+	releases, listErr := d.releases(ctx, tool, addr)
 	e, ok := err.(*provider.Error)
 	if listErr != nil || !ok {
 		return err
@@ -96,12 +85,13 @@ func (c *Client) suggest(ctx context.Context, tool provider.Tool, addr provider.
 
 // checksums fetches the checksum list, and verifies that it names the package
 // and that it is signed.
-func (c *Client) checksums(ctx context.Context, tool provider.Tool, want provider.Want, m *metadata) (list, provider.Signer, error) {
-	document, err := c.file(ctx, m.list, m.from, maxList)
+func (d direct) checksums(ctx context.Context, tool provider.Tool, want provider.Want, m *metadata) (list, provider.Signer, error) {
+	limits := d.config.Limits()
+	document, err := d.file(ctx, m.list, m.from, maxList, limits)
 	if err != nil {
 		return nil, provider.Signer{}, failed(fmt.Sprintf("checksum list of %s %s", want.Addr, want.Version), err)
 	}
-	signature, err := c.file(ctx, m.signature, m.from, maxSignature)
+	signature, err := d.file(ctx, m.signature, m.from, maxSignature, limits)
 	if err != nil {
 		return nil, provider.Signer{}, failed(fmt.Sprintf("signature of %s %s", want.Addr, want.Version), err)
 	}
@@ -109,22 +99,22 @@ func (c *Client) checksums(ctx context.Context, tool provider.Tool, want provide
 	if err := l.check(m.filename, m.zh); err != nil {
 		return nil, provider.Signer{}, err
 	}
-	signer, err := c.signer(tool, want, signed{list: l, signature: signature, keys: m.keys})
+	signer, err := d.signer(tool, want, signed{list: l, signature: signature, keys: m.keys})
 	return l, signer, err
 }
 
-func (c *Client) signer(tool provider.Tool, want provider.Want, s signed) (provider.Signer, error) {
+func (d direct) signer(tool provider.Tool, want provider.Want, s signed) (provider.Signer, error) {
 	if tool.Name == provider.Terraform {
-		return s.byTerraform(c.trust())
+		return s.byTerraform(d.trust())
 	}
-	if len(s.keys) == 0 && c.lax(tool, want.Addr) {
+	if len(s.keys) == 0 && d.lax(tool, want.Addr) {
 		return provider.Signer{Label: labelUnsigned}, nil
 	}
-	signer, expired, err := s.byOpenTofu(c.opts.EnforceExpiration)
+	signer, expired, err := s.byOpenTofu(d.opts.EnforceExpiration)
 	if err == nil && expired {
 		release := provider.Want{Addr: want.Addr, Version: want.Version}
-		if _, said := c.warned.LoadOrStore(release, true); !said {
-			c.opts.Log.Warn("the signing key has expired, which a future version of OpenTofu will refuse",
+		if _, said := d.warned.LoadOrStore(release, true); !said {
+			d.opts.Log.Warn("the signing key has expired, which a future version of OpenTofu will refuse",
 				"provider", want.Addr, "version", want.Version, "key", signer.KeyID)
 		}
 	}
@@ -134,23 +124,15 @@ func (c *Client) signer(tool provider.Tool, want provider.Want, s signed) (provi
 // lax reports whether OpenTofu believes the registry without a signature. It
 // does so of its own registry alone, since that serves providers whose keys it
 // does not know.
-func (c *Client) lax(tool provider.Tool, addr provider.Addr) bool {
+func (c *core) lax(tool provider.Tool, addr provider.Addr) bool {
 	return tool.Name == provider.OpenTofu && addr.Host == provider.OpenTofu.DefaultHost() && !c.opts.EnforceValidation
 }
 
-// contents downloads and hashes the package. The tools install none, and so
-// lock none, that lacks the program of the provider.
-func (c *Client) contents(ctx context.Context, want provider.Want, m *metadata) (hash.Sum, error) {
-	subject := fmt.Sprintf("package of %s %s for %s", want.Addr, want.Version, want.Platform)
-	sum, err := c.sum(ctx, m)
+// contents downloads and hashes the package.
+func (d direct) contents(ctx context.Context, want provider.Want, m *metadata) (hash.Sum, error) {
+	sum, err := d.sum(ctx, link{url: m.zip, from: m.from, name: m.filename, zh: m.zh, retries: d.downloads})
 	if err != nil {
-		return hash.Sum{}, failed(subject, err)
+		return hash.Sum{}, failed(subject(want), err)
 	}
-	if !sum.Runs(want.Addr.Type) {
-		return hash.Sum{}, &provider.Error{
-			Code:    provider.CodeBadPackage,
-			Message: fmt.Sprintf("%s: provider binary not found: no file whose name starts with terraform-provider-%s", subject, want.Addr.Type),
-		}
-	}
-	return sum, nil
+	return sum, checkProgram(sum, want)
 }

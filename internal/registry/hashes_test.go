@@ -7,8 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,31 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	svchost "github.com/hashicorp/terraform-svchost"
 
-	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/provider"
 )
-
-// withMirror returns a client like c of a user who keeps hashicorp/alpha in the
-// plugin directory.
-func withMirror(t *testing.T, f *fixture, c *Client) *Client {
-	t.Helper()
-	home := t.TempDir()
-	dir := filepath.Join(home, ".terraform.d", "plugins", "registry.terraform.io", "hashicorp", "alpha", "1.0.0", "linux_amd64")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	config := fmt.Sprintf("host %q {\n  services = {\n    \"providers.v1\" = \"%s/x/v1/providers/\"\n  }\n}\n", privateHost, f.server.URL)
-	if err := os.WriteFile(filepath.Join(home, ".terraformrc"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	env := cliconfig.Env{Home: home, GOOS: "linux", Getenv: func(string) string { return "" }}
-	configs := map[provider.ToolName]*cliconfig.Config{}
-	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
-		configs[tool], _ = cliconfig.Load(env, tool)
-	}
-	return New(c.transport, configs, Options{})
-}
 
 func TestHashes(t *testing.T) {
 	t.Parallel()
@@ -53,7 +29,7 @@ func TestHashes(t *testing.T) {
 	c := f.client(t, Options{}, "")
 	listed := []provider.Hash{provider.ZH(strings.Repeat("a", 64))}
 	for _, p := range []provider.Platform{linux, darwin, windows} {
-		listed = append(listed, provider.ZH(digest(f.zips[p])))
+		listed = append(listed, provider.ZH(sha256Hex(f.zips[p])))
 	}
 	for tool, label := range map[provider.Tool]string{terraform: "self-signed", opentofu: "signed"} {
 		got, err := c.Hashes(t.Context(), tool, want(privateHost, linux))
@@ -67,6 +43,9 @@ func TestHashes(t *testing.T) {
 			H1Zip:   sum.H1Zip,
 			Listed:  provider.Sorted(listed),
 			Signer:  provider.Signer{KeyID: validKey.PrimaryKey.KeyIdString(), Label: label},
+		}
+		if tool == opentofu {
+			want.Verified = []provider.Hash{sum.ZH}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("Hashes for %s (-want +got):\n%s", tool, diff)
@@ -163,7 +142,7 @@ func TestHashesFailures(t *testing.T) {
 func replaceZip(files map[string]string) func(*fixture) {
 	return func(f *fixture) {
 		data := pack(files)
-		f.list = strings.Replace(f.list, digest(f.zips[linux]), digest(data), 1)
+		f.list = strings.Replace(f.list, sha256Hex(f.zips[linux]), sha256Hex(data), 1)
 		f.zips[linux] = data
 	}
 }
@@ -258,7 +237,7 @@ func TestOffendingLineLeavesTheOwnZipAlone(t *testing.T) {
 	f := newFixture(t)
 	f.list += "# signed by us\n"
 	got, err := f.client(t, Options{}, "").Hashes(t.Context(), terraform, want(terraformHost, linux))
-	if err != nil || len(got.Listed) != 0 || got.Package.ZH != provider.ZH(digest(f.zips[linux])) {
+	if err != nil || len(got.Listed) != 0 || got.Package.ZH != provider.ZH(sha256Hex(f.zips[linux])) {
 		t.Errorf("Hashes = %+v, %v; want nothing listed and the zh of the package", got, err)
 	}
 }

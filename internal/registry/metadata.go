@@ -51,10 +51,10 @@ type packageAnswer struct {
 	Packages json.RawMessage `json:"packages"`
 }
 
-func (c *Client) askMetadata(ctx context.Context, tool provider.Tool, q question) (*metadata, error) {
+func (d direct) askMetadata(ctx context.Context, tool provider.Tool, q question) (*metadata, error) {
 	want := q.want
 	addr, attempt := want.Addr, "could not query provider registry for "+want.Addr.String()
-	resp, err := c.get(ctx, tool, q, maxMetadata,
+	resp, err := d.get(ctx, tool, q, maxMetadata,
 		addr.Namespace, addr.Type, want.Version.String(), "download", want.Platform.OS, want.Platform.Arch)
 	if err != nil {
 		return nil, failed(attempt, err)
@@ -62,10 +62,7 @@ func (c *Client) askMetadata(ctx context.Context, tool provider.Tool, q question
 	switch resp.Status {
 	case http.StatusOK:
 	case http.StatusNotFound:
-		return nil, &provider.Error{
-			Code:    provider.CodeNoPackage,
-			Message: fmt.Sprintf("provider %s %s is not available for %s", addr, want.Version, want.Platform),
-		}
+		return nil, noPackage(want)
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, cliconfig.Unauthorized(addr.Host, q.token != "")
 	default:

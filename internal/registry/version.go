@@ -24,31 +24,22 @@ type versionList struct {
 	Warnings []string `json:"warnings"`
 }
 
-// Versions returns the releases that the provider's registry lists, sorted by
-// version. Errors are *provider.Error: CodeUnknownProvider, CodeNoService,
-// CodeUnauthorized, CodeUnreachable, CodeBadAnswer, CodeCLIConfig or
-// CodeCancelled.
-func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
-	releases, err := c.releases(ctx, tool, addr)
-	return releases, about(err, provider.Want{Addr: addr})
-}
-
-func (c *Client) releases(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
-	q, err := c.question(ctx, tool, provider.Want{Addr: addr})
+func (d direct) releases(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
+	q, err := d.question(ctx, provider.Want{Addr: addr})
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.versions.do(ctx, q, func() (versionList, error) { return c.askVersions(ctx, tool, q) })
+	list, err := d.versions.do(ctx, q, func() (versionList, error) { return d.askVersions(ctx, tool, q) })
 	if err != nil {
 		return nil, err
 	}
 	return list.releases(tool.Has(provider.LenientVersions))
 }
 
-func (c *Client) askVersions(ctx context.Context, tool provider.Tool, q question) (versionList, error) {
+func (d direct) askVersions(ctx context.Context, tool provider.Tool, q question) (versionList, error) {
 	addr := q.want.Addr
 	attempt := "could not query provider registry for " + addr.String()
-	resp, err := c.get(ctx, tool, q, maxVersions, addr.Namespace, addr.Type, "versions")
+	resp, err := d.get(ctx, tool, q, maxVersions, addr.Namespace, addr.Type, "versions")
 	if err != nil {
 		return versionList{}, failed(attempt, err)
 	}
@@ -58,7 +49,7 @@ func (c *Client) askVersions(ctx context.Context, tool provider.Tool, q question
 		return versionList{}, &provider.Error{
 			Code:    provider.CodeUnknownProvider,
 			Message: fmt.Sprintf("provider registry %s does not have a provider named %s", addr.Host.ForDisplay(), addr),
-			Hint:    "check the source in required_providers; a provider without one is taken to be in the namespace hashicorp",
+			Hint:    unknownHint,
 		}
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return versionList{}, cliconfig.Unauthorized(addr.Host, q.token != "")
@@ -114,6 +105,5 @@ func platforms(raw json.RawMessage) []provider.Platform {
 			known = append(known, platform)
 		}
 	}
-	slices.SortFunc(known, provider.Platform.Compare)
-	return slices.Compact(known)
+	return sortedPlatforms(known)
 }

@@ -173,18 +173,3 @@ func TestServiceURLWithoutSlashLosesItsLastSegment(t *testing.T) {
 		t.Errorf("asked for %q, want %q", asked, want)
 	}
 }
-
-func TestProviderInPluginDirectoryIsNotLookedUp(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	c := f.client(t, Options{}, "")
-	// The same home directory with a mirror in it.
-	c = withMirror(t, f, c)
-	_, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
-	wantError(t, err, provider.CodeCLIConfig, "Terraform would take registry.terraform.io/hashicorp/alpha from the directory")
-	_, err = c.Hashes(t.Context(), opentofu, want(terraformHost, linux))
-	wantError(t, err, provider.CodeCLIConfig, "OpenTofu would take")
-	if _, err := c.Versions(t.Context(), terraform, alpha(privateHost)); err != nil {
-		t.Errorf("a provider that does not lie there: %v", err)
-	}
-}

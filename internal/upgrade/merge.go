@@ -2,12 +2,14 @@ package upgrade
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
 )
 
 // key names a package in the answers.
@@ -15,7 +17,8 @@ func (d *draft) key(c *choice, v provider.Version, platform provider.Platform) p
 	return packageKey{d.module.Tool, provider.Want{Addr: c.Requirement.Addr, Version: v, Platform: platform}}
 }
 
-// packages lists the packages that the new entry of a choice must cover.
+// packages lists the packages that the new entry of a choice must cover: under
+// Exact that of the platform of init comes first.
 func (d *draft) packages(c *choice, opts Options) []packageKey {
 	if c.Err != nil {
 		return nil
@@ -23,20 +26,53 @@ func (d *draft) packages(c *choice, opts Options) []packageKey {
 	wanted := d.platforms.List
 	if d.platforms.All {
 		wanted = c.release.Platforms
+		if len(wanted) == 0 { // a mirror may not say
+			wanted = provider.DefaultPlatforms
+		}
 	}
-	keys := make([]packageKey, len(wanted))
+	alone := d.initAlone(c, opts)
+	if alone {
+		wanted = wanted[:min(1, len(wanted))]
+	}
+	var keys []packageKey
 	for i, platform := range wanted {
-		keys[i] = d.key(c, c.To, platform)
+		methods, origin := opts.ask(i == 0)
+		origin = origin && !alone
+		k := d.key(c, c.To, platform)
+		if methods {
+			keys = append(keys, k)
+		}
+		if origin {
+			k.want.Origin = true
+			keys = append(keys, k)
+		}
 	}
 	return keys
+}
+
+// ask says from where a package is asked for: as the installation methods have
+// it, from the provider's own registry, or both. init follows the methods on its
+// one platform, and providers lock asks the registries.
+func (o Options) ask(first bool) (methods, origin bool) {
+	switch {
+	case o.Exact && o.Mode == Complete:
+		return false, true
+	case o.Exact:
+		return first, true
+	}
+	return o.HashesFrom != FromOrigin, o.HashesFrom == FromOrigin || o.HashesFrom == FromBoth
 }
 
 // finish turns the draft into a result: it merges the hashes, builds the new
 // entries and decides whether there is anything to write.
 func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
-	r := Result{Module: d.module, Old: d.old, New: d.old, Diagnostics: slices.Clone(d.module.Diagnostics)}
+	r := Result{Module: d.module, Partial: d.partial, Old: d.old, New: d.old, Diagnostics: slices.Clone(d.module.Diagnostics)}
 	if d.cancelled != nil {
 		r.Diagnostics = append(r.Diagnostics, provider.Diagnostic{Code: provider.CodeCancelled, Message: "the run was interrupted", File: d.module.Dir})
+		return r
+	}
+	if warning, ok := opts.left(d.module); ok {
+		r.Diagnostics = append(r.Diagnostics, warning)
 		return r
 	}
 	r.Diagnostics = append(r.Diagnostics, d.unread()...)
@@ -72,20 +108,6 @@ func (d *draft) settle(c *choice, entries map[provider.Addr]lockfile.Lock, answe
 	entries[c.Requirement.Addr] = l
 }
 
-// unread explains why a root module with unread module calls is left alone:
-// nothing is known of what the missing modules require.
-func (d *draft) unread() []provider.Diagnostic {
-	var diagnostics []provider.Diagnostic
-	for _, u := range d.module.Unread {
-		diagnostics = append(diagnostics, provider.Diagnostic{
-			Code: provider.CodeUnreadModule, File: u.File, Line: u.Line,
-			Message: fmt.Sprintf("module.%s could not be read: %s", u.Module, u.Reason),
-			Hint:    "the lock file stays as it is, because what this module requires is not known",
-		})
-	}
-	return diagnostics
-}
-
 // untouchable reports whether a failed provider keeps the whole root module as
 // it is: always when it has no old entry to fall back to, since a lock file
 // that lacks a required provider would be worse than the old one; and under
@@ -96,14 +118,21 @@ func untouchable(selections []Selection, opts Options) bool {
 	})
 }
 
-// explain turns a failure into a diagnostic at the place that requires the
-// provider. What is no failure (missing platforms, the registry's warnings) stays
+// explain turns a failure, or else a notice, into a diagnostic at the place that
+// requires the provider. What is no failure (missing platforms, the registry's warnings) stays
 // a fact of the selection.
 func (c *choice) explain() []provider.Diagnostic {
-	if c.Err == nil {
+	err := c.Err
+	if err == nil {
+		err = c.notice
+	}
+	if err == nil {
 		return nil
 	}
-	d := provider.Diagnose(c.Err)
+	d := provider.Diagnose(err)
+	if c.Err == nil {
+		d.Severity = provider.SeverityWarning
+	}
 	d.Addr = c.Requirement.Addr
 	if d.File == "" && len(c.Requirement.Terms) > 0 {
 		d.File, d.Line = c.Requirement.Terms[0].File, c.Requirement.Terms[0].Line
@@ -119,18 +148,58 @@ func (d *draft) entry(c *choice, answers map[packageKey]evidence, opts Options) 
 		return lockfile.Lock{}, err
 	}
 	if err := c.verify(prior, found, opts); err != nil {
-		return lockfile.Lock{}, err
+		if !accepted(opts.AcceptReReleased, c.Requirement.Addr, c.To) {
+			return lockfile.Lock{}, err
+		}
+		prior = nil
+	}
+	if err := altered(c.Requirement.Addr, c.To, found); err != nil {
+		if !opts.Exact {
+			return lockfile.Lock{}, err
+		}
+		c.notice = err
 	}
 	merged := prior
 	if opts.Mode == Complete && opts.Prune {
 		merged = nil
 	}
 	for _, h := range found {
-		merged = append(merged, recorded(d.module.Tool, h, opts.Strict)...)
-		c.Signer = h.Signer
+		merged = append(merged, recorded(h, opts.Strict)...)
+		if h.Mirror == "" {
+			c.Signer = h.Signer
+		}
+		c.Marks = append(c.Marks, h.Marks()...)
 	}
+	slices.Sort(c.Marks)
+	c.Marks = slices.Compact(c.Marks)
 	c.attribute(found, merged)
-	return lockfile.New(c.Requirement.Addr, c.To, c.Requirement.Constraints(), merged), nil
+	return lockfile.New(c.Requirement.Addr, c.To, d.constraints(c, opts), merged), nil
+}
+
+// altered compares the packages of mirrors with those of the registry where both
+// were asked. The tools record the hashes of both, whatever they are; here a
+// mirror that has other content is refused, unless the bytes must be theirs.
+func altered(addr provider.Addr, v provider.Version, found []provider.Hashes) error {
+	origin := map[provider.Platform]provider.Hash{}
+	for _, h := range found {
+		if h.Mirror == "" {
+			origin[h.Package.Platform] = h.H1
+		}
+	}
+	for _, h := range found {
+		if own := origin[h.Package.Platform]; h.Mirror != "" && own != "" && own != h.H1 {
+			return &provider.Error{
+				Code: provider.CodeBadChecksum, Host: addr.Host, Addr: addr, Version: v, Platform: h.Package.Platform,
+				Message: fmt.Sprintf("the package of %s %s for %s in the %s (%s) is not that of its registry (%s)", addr, v, h.Package.Platform, h.Mirror, h.H1, own),
+				Hint:    "ask the mirror's operator why before you trust it",
+			}
+		}
+	}
+	return nil
+}
+
+func accepted(releases []provider.ReleasePattern, addr provider.Addr, v provider.Version) bool {
+	return slices.ContainsFunc(releases, func(r provider.ReleasePattern) bool { return r.Match(addr, v) })
 }
 
 // prior are the old hashes that a same-version entry keeps. init throws hashes
@@ -151,20 +220,26 @@ func (c *choice) prior(opts Options) []provider.Hash {
 // provider under Exact and Strict, as it does in the tools.
 func (d *draft) collect(c *choice, answers map[packageKey]evidence, opts Options) ([]provider.Hashes, error) {
 	var found []provider.Hashes
+	missing := map[provider.Platform]bool{}
 	for _, k := range d.packages(c, opts) {
 		e := answers[k]
 		switch {
 		case provider.Coded(e.err, provider.CodeNoPackage) && !opts.Exact && !opts.Strict:
-			c.Missing = append(c.Missing, k.want.Platform)
+			missing[k.want.Platform] = true
 		case e.err != nil:
 			return nil, e.err
+		case opts.Strict && e.hashes.Mirror != "":
+			return nil, mirrored(k.want, e.hashes.Mirror)
 		case opts.Strict && e.hashes.Signer.KeyID == "":
 			return nil, unsigned(k.want)
 		default:
 			found = append(found, e.hashes)
 		}
 	}
-	slices.SortFunc(c.Missing, provider.Platform.Compare)
+	for _, h := range found {
+		delete(missing, h.Package.Platform) // one source of two has it
+	}
+	c.Missing = slices.SortedFunc(maps.Keys(missing), provider.Platform.Compare)
 	if len(found) == 0 {
 		return nil, &provider.Error{
 			Code: provider.CodeNoPackage, Host: c.Requirement.Addr.Host, Addr: c.Requirement.Addr, Version: c.To,
@@ -183,6 +258,14 @@ func unsigned(want provider.Want) error {
 	}
 }
 
+func mirrored(want provider.Want, mirror string) error {
+	return &provider.Error{
+		Code: provider.CodeBadSignature, Host: want.Addr.Host, Addr: want.Addr, Version: want.Version, Platform: want.Platform,
+		Message: fmt.Sprintf("the package of %s %s for %s is from the %s, which no signature covers", want.Addr, want.Version, want.Platform, mirror),
+		Hint:    "take hashes from the provider's own registry, or leave --strict out",
+	}
+}
+
 // verify refuses a release whose bytes changed under the same version. init
 // -upgrade demands that the package of its own platform matches one old hash,
 // and providers lock demands nothing. Here every package must match, if the
@@ -193,22 +276,61 @@ func (c *choice) verify(prior []provider.Hash, found []provider.Hashes, opts Opt
 	zips := slices.DeleteFunc(slices.Clone(prior), func(h provider.Hash) bool { return h.Scheme() != provider.SchemeZH })
 	switch {
 	case opts.Exact && opts.Mode == Complete:
+		c.noteReReleased(zips, found)
 		return nil
 	case opts.Exact:
-		known := slices.ContainsFunc(prior, provider.Hash.Known)
+		known := len(applicable(found[0], prior)) > 0
 		if known && !found[0].Matches(prior) {
 			return c.reReleased(found[0])
 		}
 		return nil
-	case len(zips) == 0 || stillListed(zips, found):
+	}
+	if h, ok := replaced(prior, zips, found); ok {
+		return c.reReleased(h)
+	}
+	return c.verifyUnpacked(prior, found)
+}
+
+// replaced finds a package that took the place of a recorded one: some recorded
+// zip is in no checksum list any more, and the package matches nothing.
+func replaced(prior, zips []provider.Hash, found []provider.Hashes) (provider.Hashes, bool) {
+	if len(zips) == 0 || stillListed(zips, found) {
+		return provider.Hashes{}, false
+	}
+	i := slices.IndexFunc(found, func(h provider.Hashes) bool { return !h.Unpacked() && !h.Matches(prior) })
+	if i < 0 {
+		return provider.Hashes{}, false
+	}
+	return found[i], true
+}
+
+// noteReReleased remembers that new hashes stand beside old ones that belong to
+// other bytes: providers lock adds them without a word, which exact bytes must
+// repeat, but people should know.
+func (c *choice) noteReReleased(zips []provider.Hash, found []provider.Hashes) {
+	if h, ok := replaced(c.locked.Hashes, zips, found); ok {
+		c.notice = c.reReleased(h)
+	}
+}
+
+// verifyUnpacked holds packages that were never zips here, those of a mirror,
+// against what the entry says of content. Nobody knows which platform an h1
+// belongs to, so that one of them must match, unless the entry has none.
+func (c *choice) verifyUnpacked(prior []provider.Hash, found []provider.Hashes) error {
+	packed := slices.ContainsFunc(found, func(h provider.Hashes) bool { return !h.Unpacked() })
+	matching := slices.ContainsFunc(found, func(h provider.Hashes) bool { return h.Matches(prior) })
+	if packed || matching || len(h1(prior)) == 0 {
 		return nil
 	}
-	for _, h := range found {
-		if !h.Matches(prior) {
-			return c.reReleased(h)
-		}
-	}
-	return nil
+	return c.reReleased(found[0])
+}
+
+// applicable are the recorded hashes that a package can be held against: zh
+// hashes say nothing about an unpacked one.
+func applicable(h provider.Hashes, prior []provider.Hash) []provider.Hash {
+	return slices.DeleteFunc(slices.Clone(prior), func(p provider.Hash) bool {
+		return !p.Known() || h.Unpacked() && p.Scheme() == provider.SchemeZH
+	})
 }
 
 func stillListed(zips []provider.Hash, found []provider.Hashes) bool {
@@ -225,22 +347,18 @@ func (c *choice) reReleased(h provider.Hashes) error {
 	addr := c.Requirement.Addr
 	return &provider.Error{
 		Code: provider.CodeReReleased, Host: addr.Host, Addr: addr, Version: c.To, Platform: h.Package.Platform,
-		Message: fmt.Sprintf("the package of %s %s for %s (%s) matches none of the recorded hashes", addr, c.To, h.Package.Platform, h.Package.ZH),
-		Hint:    "the release was replaced after it was locked: ask its publisher why before you trust it",
+		Message: fmt.Sprintf("the package of %s %s for %s (%s) matches none of the recorded hashes", addr, c.To, h.Package.Platform, cmp.Or(h.Package.ZH, h.H1)),
+		Hint: fmt.Sprintf("the release was replaced after it was locked: ask its publisher why; if you trust it, use --accept-re-released %s/%s@%s",
+			addr.Namespace, addr.Type, c.To),
 	}
 }
 
-// recorded are the hashes of one package that the tool writes. Terraform
-// records the h1 and every line of the signed list. OpenTofu also records the
-// verified zh itself and, on its own registry, what that reports of all
-// platforms (the source leaves Reported empty where the tool would not use it).
-// Under Strict nothing is recorded on a registry's word alone.
-func recorded(tool provider.Tool, h provider.Hashes, strict bool) []provider.Hash {
-	hashes := append([]provider.Hash{h.H1}, h.Listed...)
-	if tool.Name == provider.Terraform {
-		return hashes
-	}
-	hashes = append(hashes, h.Package.ZH)
+// recorded are the hashes of one package that the tool writes: the h1, every
+// line of the signed list, and what the source finds verified or reported, which
+// it leaves empty where the tool does not record it. Under Strict nothing is
+// recorded on a source's word alone.
+func recorded(h provider.Hashes, strict bool) []provider.Hash {
+	hashes := slices.Concat([]provider.Hash{h.H1}, h.Listed, h.Verified)
 	if strict {
 		return hashes
 	}
@@ -285,13 +403,19 @@ func (d *draft) merge(entries map[provider.Addr]lockfile.Lock, opts Options) []l
 		if _, renewed := entries[old.Addr]; renewed {
 			continue
 		}
-		if required[old.Addr] || opts.Mode == Complete || matches(opts.Keep, old.Addr) || !selected(opts.Only, old.Addr) {
+		if required[old.Addr] || opts.Mode == Complete || d.keeps(opts) || matches(opts.Keep, old.Addr) || !selected(opts.Only, old.Addr) {
 			locks = append(locks, old.Kept())
 		}
 	}
 	locks = slices.AppendSeq(locks, maps.Values(entries))
 	slices.SortFunc(locks, func(a, b lockfile.Lock) int { return a.Addr.Compare(b.Addr) })
 	return locks
+}
+
+// keeps reports whether no entry may go though nothing requires it. Terragrunt
+// can add files to a configuration, and what only they require is not known.
+func (d *draft) keeps(opts Options) bool {
+	return opts.KeepUnreferenced || d.module.Kind == scan.TerragruntUnit && !opts.Exact
 }
 
 // dropped lists the old entries that the new lock file lacks.

@@ -38,14 +38,36 @@ type Options struct {
 	// verified checksum list accounts for. It applies to Complete.
 	Prune     bool
 	Platforms Platforms
+	// HashesFrom says whose packages are hashed. Exact decides it by itself.
+	HashesFrom HashesFrom
 	// Only restricts the run to these providers; every other entry keeps its
 	// bytes. Empty means all.
 	Only []provider.Pattern
-	// Keep names providers whose entries stay though nothing requires them.
-	Keep []provider.Pattern
+	// Keep names providers whose entries stay though nothing requires them;
+	// KeepUnreferenced is for all providers.
+	Keep             []provider.Pattern
+	KeepUnreferenced bool
+	// Preserve lets the constraints that a lock file records stand in for module
+	// calls that could not be followed. The result is Partial. Without it such a
+	// root module fails, as it does without a lock file and under Exact.
+	Preserve bool
+	// AcceptReReleased names releases whose packages may differ from what was
+	// locked: the recorded hashes of these are replaced.
+	AcceptReReleased []provider.ReleasePattern
 	// Jobs bounds the questions that are open at once; 0 means a default.
 	Jobs int
 }
+
+// HashesFrom names the sources of packages. Versions always come from the
+// installation methods.
+type HashesFrom string
+
+// The sources. The zero value is FromMethods.
+const (
+	FromMethods HashesFrom = "methods" // the installation methods of the CLI configuration, as init has it
+	FromOrigin  HashesFrom = "origin"  // each provider's own registry, as providers lock has it
+	FromBoth    HashesFrom = "both"
+)
 
 // Platforms says which platforms' packages the entries must cover. The zero
 // value is "auto": the set that the lock file covers now if it has two or more
@@ -173,6 +195,7 @@ func ask[Q comparable, A any](jobs int, asked []Q, answer func(Q) A) map[Q]A {
 // draft is the plan for one root module in the making.
 type draft struct {
 	module    scan.Module
+	partial   bool // recorded constraints stand in for unread modules
 	choices   []*choice
 	old       []lockfile.Lock
 	platforms Platforms // resolved: All or a List
@@ -186,19 +209,26 @@ type choice struct {
 	isLock  bool // the old lock file has an entry
 	release provider.Release
 	listed  []provider.Release
+	carried provider.Version // of the predecessor's entry; zero: none
+	notice  error            // what is no failure but must be said
 }
 
-// newDraft collects what must be decided. A root module with an error or with
-// unread module calls has nothing to decide: its requirements are not known.
+// newDraft collects what must be decided. A root module with an error, or with
+// unread module calls that nothing stands in for, has nothing to decide: its
+// requirements are not known.
 func newDraft(m scan.Module, opts Options) *draft {
-	d := &draft{module: m}
+	m = opts.seen(m)
+	d := &draft{module: m, partial: opts.preserves(m)}
 	if m.Lock != nil {
 		d.old = m.Lock.Locks
 	}
-	if failed(m.Diagnostics) || len(m.Unread) > 0 {
+	if d.partial {
+		d.module.Requirements = preserved(m)
+	}
+	if _, left := opts.left(m); left || failed(m.Diagnostics) || len(m.Unread) > 0 && !d.partial {
 		return d
 	}
-	for _, r := range m.Requirements {
+	for _, r := range d.module.Requirements {
 		if !selected(opts.Only, r.Addr) {
 			continue
 		}
@@ -206,10 +236,28 @@ func newDraft(m scan.Module, opts Options) *draft {
 		if m.Lock != nil {
 			c.locked, c.isLock = m.Lock.Lock(r.Addr)
 			c.From = c.locked.Version
+			c.carried = carried(m, r.Addr, opts)
 		}
 		d.choices = append(d.choices, c)
 	}
 	return d
+}
+
+// carried is the version at which the entry of a provider of OpenTofu's registry
+// begins: that of its twin on Terraform's registry, which the configuration
+// required before it moved. OpenTofu does this for the namespace hashicorp from
+// 1.10 on; here it holds for every namespace, unless the bytes must be the
+// tool's.
+func carried(m scan.Module, addr provider.Addr, opts Options) provider.Version {
+	if m.Tool.Name != provider.OpenTofu || addr.Host != provider.OpenTofu.DefaultHost() {
+		return provider.Version{}
+	}
+	if opts.Exact && (addr.Namespace != "hashicorp" || !m.Tool.Has(provider.PredecessorLocks)) {
+		return provider.Version{}
+	}
+	addr.Host = provider.Terraform.DefaultHost()
+	twin, _ := m.Lock.Lock(addr)
+	return twin.Version
 }
 
 func failed(diagnostics []provider.Diagnostic) bool {

@@ -276,6 +276,30 @@ func TestPlan(t *testing.T) {
 			problems: []provider.Code{provider.CodeReReleased},
 		},
 		{
+			name: "unless it is accepted: then its hashes are replaced", requirements: []string{"a ~> 1.0"},
+			locks: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64-old zh:a-1.1.0-linux_amd64-old"},
+			opts:  Options{Platforms: linux, AcceptReReleased: releases("hashicorp/a@1.1.0")},
+			want:  []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH},
+		},
+		{
+			name: "another version's acceptance is none", requirements: []string{"a ~> 1.0"},
+			locks:    []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64-old zh:a-1.1.0-linux_amd64-old"},
+			opts:     Options{Platforms: linux, AcceptReReleased: releases("hashicorp/a@1.0.0")},
+			problems: []provider.Code{provider.CodeReReleased},
+		},
+		{
+			name: "providers lock keeps the hashes of both, which exact bytes repeat with a warning", requirements: []string{"a ~> 1.0"},
+			locks:    []string{"a 1.1.0 ~> 1.0; zh:a-1.1.0-linux_amd64-old"},
+			opts:     Options{Mode: Complete, Exact: true, Platforms: linux},
+			want:     []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 zh:a-1.1.0-darwin_arm64 zh:a-1.1.0-linux_amd64 zh:a-1.1.0-linux_amd64-old"},
+			problems: []provider.Code{provider.CodeReReleased},
+		},
+		{
+			name: "every unreferenced entry stays on request", requirements: []string{"a ~> 1.0"},
+			locks: []string{"a 1.0.0 ~> 1.0; h1:old", "b 1.0.0; h1:b"}, opts: Options{Platforms: linux, KeepUnreferenced: true},
+			want: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH, "b 1.0.0; h1:b"},
+		},
+		{
 			name: "a release that grew by a platform is not re-released", requirements: []string{"a ~> 1.0"},
 			locks: []string{"a 1.1.0 ~> 1.0; zh:a-1.1.0-darwin_arm64"}, opts: Options{Platforms: linux},
 			want: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH},
@@ -356,6 +380,18 @@ func TestPlan(t *testing.T) {
 			}
 		})
 	}
+}
+
+func releases(texts ...string) []provider.ReleasePattern {
+	var list []provider.ReleasePattern
+	for _, s := range texts {
+		r, err := provider.ParseReleasePattern(s)
+		if err != nil {
+			panic(err)
+		}
+		list = append(list, r)
+	}
+	return list
 }
 
 func patterns(texts ...string) []provider.Pattern {
@@ -497,6 +533,48 @@ func TestNewestAmongBuildMetadata(t *testing.T) {
 			got, err := newest(scan.Requirement{Addr: addr("a")}, provider.Constraints{}, tt.releases, version(tt.locked))
 			if err != nil || got.Version != version(tt.want) {
 				t.Errorf("newest(locked %s) = %v, %v, want %s", tt.locked, got.Version, err, tt.want)
+			}
+		})
+	}
+}
+
+// A module that moved from Terraform to OpenTofu has entries of the other
+// registry, which say what versions it runs.
+func TestPlanCarriesVersionsFromTheOtherRegistry(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, namespace, constraints string
+		opts                         Options
+		want                         string // the version; empty: nothing is written
+	}{
+		{"lock keeps the version", "hashicorp", "~> 1.0", Options{Mode: Complete}, "1.0.0"},
+		{"of every namespace", "acme", "~> 1.0", Options{Mode: Complete}, "1.0.0"},
+		{"upgrade does not", "hashicorp", "~> 1.0", Options{}, "1.1.0"},
+		{"exact bytes keep it for hashicorp", "hashicorp", "~> 1.0", Options{Mode: Complete, Exact: true}, "1.0.0"},
+		{"and for nobody else", "acme", "~> 1.0", Options{Mode: Complete, Exact: true}, "1.1.0"},
+		{"a version that is not allowed is selected anew", "hashicorp", "~> 2.0", Options{Mode: Complete}, "2.0.0"},
+		{"which OpenTofu refuses", "hashicorp", "~> 2.0", Options{Mode: Complete, Exact: true}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := module(t, []string{"a " + tt.constraints}, []string{"a 1.0.0 ~> 1.0; h1:old"})
+			m.Tool = provider.Newest(provider.OpenTofu)
+			twin := addr("a")
+			twin.Namespace = tt.namespace
+			m.Lock.Locks = []lockfile.Lock{lockfile.New(twin, version("1.0.0"), provider.Constraints{}, []provider.Hash{"h1:old"})}
+			required := &m.Requirements[0].Addr
+			required.Host, required.Namespace = provider.OpenTofu.DefaultHost(), tt.namespace
+			tt.opts.Platforms = linux
+			r := Plan(t.Context(), &offer{releases: simple}, []scan.Module{m}, tt.opts)[0]
+			got := ""
+			for _, l := range r.New {
+				if l.Addr == *required && r.File != nil {
+					got = l.Version.String()
+				}
+			}
+			if got != tt.want {
+				t.Errorf("version = %q, want %q; %v", got, tt.want, r.Diagnostics)
 			}
 		})
 	}

@@ -24,19 +24,33 @@ func (d *draft) selectVersions(answers map[question]listing, opts Options) {
 func (c *choice) choose(releases []provider.Release, opts Options) {
 	c.listed = releases
 	constraints := c.Requirement.Constraints()
-	if opts.Mode == Complete && c.isLock {
+	switch {
+	case opts.Mode == Complete && c.isLock:
 		c.release, c.Err = stay(c.Requirement.Addr, c.locked.Version, constraints, releases)
-	} else {
+	case opts.Mode == Complete && !c.carried.IsZero():
+		c.release, c.Err = c.carry(constraints, releases, opts)
+	default:
 		c.release, c.Err = newest(c.Requirement, constraints, releases, c.From)
 	}
 	if c.Err != nil {
 		return
 	}
 	c.To = c.release.Version
+	c.Published = c.release.Published
 	c.Warnings = c.release.Warnings
 	if opts.Mode == Upgrade {
 		c.Held = held(c.Requirement, releases, c.To)
 	}
+}
+
+// carry takes the version over that the provider had on the other registry. If
+// it cannot be had here, OpenTofu fails, and we select anew.
+func (c *choice) carry(constraints provider.Constraints, releases []provider.Release, opts Options) (provider.Release, error) {
+	release, err := stay(c.Requirement.Addr, c.carried, constraints, releases)
+	if err != nil && !opts.Exact {
+		return newest(c.Requirement, constraints, releases, provider.Version{})
+	}
+	return release, err
 }
 
 // stay keeps a locked version, which must be allowed and still be offered:
@@ -134,20 +148,21 @@ func excluding(r scan.Requirement, v provider.Version) (scan.Term, bool) {
 // term is the one that excludes the oldest release above the selected one: to
 // get any further, that one has to change first.
 func held(r scan.Requirement, releases []provider.Release, to provider.Version) []Held {
-	var newer []provider.Version
+	var newer []provider.Release
 	for _, rel := range releases {
 		if rel.Version.Prerelease == "" && rel.Version.Precedence(to) > 0 {
-			newer = append(newer, rel.Version)
+			newer = append(newer, rel)
 		}
 	}
 	if len(newer) == 0 {
 		return nil
 	}
-	next := slices.MinFunc(newer, provider.Version.Compare)
-	top := slices.MaxFunc(newer, provider.Version.Compare)
-	t, ok := excluding(r, next)
+	byVersion := func(a, b provider.Release) int { return a.Version.Compare(b.Version) }
+	next := slices.MinFunc(newer, byVersion)
+	top := slices.MaxFunc(newer, byVersion)
+	t, ok := excluding(r, next.Version)
 	if !ok { // only 0.0.0 or build metadata can be the reason
 		return nil
 	}
-	return []Held{{Version: top, Reason: HeldByConstraint, Term: t}}
+	return []Held{{Version: top.Version, Reason: HeldByConstraint, Published: top.Published, Term: t}}
 }

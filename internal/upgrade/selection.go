@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"context"
+	"time"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
@@ -22,6 +23,10 @@ type Source interface {
 // Result is the plan for one root module.
 type Result struct {
 	Module scan.Module
+	// Partial says that the module tree could not be read in whole, and that
+	// the constraints of the old lock file stand in for the rest: Requirements
+	// of Module are what is known and those.
+	Partial bool
 	// Selections has one element for each required provider and for each entry
 	// that the new lock file drops, sorted by address.
 	Selections []Selection
@@ -49,6 +54,13 @@ type Selection struct {
 	// Hashes says which platform each h1 of the new entry belongs to.
 	Hashes map[provider.Hash]provider.Platform
 	Signer provider.Signer
+	// SignerFrom is who signed the list of the release From; FormerSigners
+	// fills it where another release was selected. Zero if it is not known.
+	SignerFrom provider.Signer
+	// Published is when the selected release was; zero if it is not known.
+	Published time.Time
+	// Marks are the weaker grounds that some of the hashes rest on, sorted.
+	Marks []provider.Mark
 	// Warnings are the registry's words about the provider, untrusted.
 	Warnings []string
 	Err      error
@@ -58,6 +70,8 @@ type Selection struct {
 type Held struct {
 	Version provider.Version
 	Reason  Reason
+	// Published is when the version was; zero if it is not known.
+	Published time.Time
 	// Term is the term that excludes the version, if Reason is HeldByConstraint.
 	Term scan.Term
 }

@@ -1,0 +1,291 @@
+package registry
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// lay writes files below a new directory.
+func lay(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// program is the content of a package of hashicorp/alpha.
+func program(text string) map[string]string {
+	return map[string]string{"terraform-provider-alpha_v1.1.0": text}
+}
+
+// mirrored is a client whose only installation method is a filesystem mirror.
+func mirrored(t *testing.T, dir string) *Client {
+	t.Helper()
+	return clientOf(t, Options{}, "provider_installation {\n  filesystem_mirror {\n    path = \""+dir+"\"\n  }\n}\n")
+}
+
+const alphaDir = "registry.terraform.io/hashicorp/alpha/"
+
+func TestDirectoryListsBothLayouts(t *testing.T) {
+	t.Parallel()
+	dir := lay(t, map[string]string{
+		alphaDir + "terraform-provider-alpha_1.0.0_linux_amd64.zip":             "",
+		alphaDir + "Terraform-Provider-ALPHA_1.1.0_linux_amd64.ZIP":             "",
+		alphaDir + "terraform-provider-alpha_1.1.0-beta1_darwin_arm64_x.zip":    "",
+		alphaDir + "1.1.0/darwin_arm64/terraform-provider-alpha":                "",
+		alphaDir + "01.2/windows_amd64/terraform-provider-alpha":                "",
+		alphaDir + "terraform-provider-beta_3.0.0_linux_amd64.zip":              "",
+		alphaDir + "terraform-provider-alpha_v3.0.0_linux_amd64.zip":            "",
+		alphaDir + "terraform-provider-alpha_3.0.0_linux.zip":                   "",
+		alphaDir + "terraform-provider-alpha_3.0.0_linux_amd64.tar":             "",
+		alphaDir + "latest/linux_amd64/terraform-provider-alpha":                "",
+		alphaDir + "3.0.0/linux/terraform-provider-alpha":                       "",
+		alphaDir + "3.0.0/linux_amd64":                                          "a file",
+		alphaDir + "terraform-provider-alpha_3.1.0_linux_amd64.zip/x":           "a directory",
+		"bücher.example:8443/acme/x/terraform-provider-x_1.0.0_linux_amd64.zip": "",
+		"registry.terraform.io/bad_space/alpha/3.0.0/linux_amd64/x":             "",
+		"registry.terraform.io/-/alpha/3.0.0/linux_amd64/x":                     "",
+		"README": "",
+	})
+	c := mirrored(t, dir)
+	got, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []provider.Release{
+		{Version: provider.Version{Major: 1}, Platforms: []provider.Platform{linux}},
+		{Version: provider.Version{Major: 1, Minor: 1, Prerelease: "beta1"}, Platforms: []provider.Platform{darwin}},
+		{Version: provider.Version{Major: 1, Minor: 1}, Platforms: []provider.Platform{darwin, linux}},
+		{Version: provider.Version{Major: 1, Minor: 2}, Platforms: []provider.Platform{windows}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Versions (-want +got):\n%s", diff)
+	}
+	addr, err := provider.ParseAddr("bücher.example:8443/acme/x", provider.Terraform)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Versions(t.Context(), opentofu, addr); err != nil || len(got) != 1 {
+		t.Errorf("Versions of an international host with a port = %v, %v; want one", got, err)
+	}
+}
+
+func TestDirectoryFollowsNoLinksButAtBothEnds(t *testing.T) {
+	t.Parallel()
+	elsewhere := lay(t, map[string]string{
+		"registry.terraform.io/hashicorp/alpha/1.0.0/linux_amd64/terraform-provider-alpha": "x",
+		"package/terraform-provider-alpha":                                                 "x",
+		"package.zip":                                                                      string(pack(program("x"))),
+	})
+	dir := lay(t, map[string]string{alphaDir + "1.1.0/windows_amd64/terraform-provider-alpha": "x"})
+	link := func(target, name string) {
+		if err := os.Symlink(filepath.Join(elsewhere, target), filepath.Join(dir, name)); err != nil {
+			t.Skipf("no links here: %v", err)
+		}
+	}
+	link("package", alphaDir+"1.1.0/linux_amd64")
+	link("package.zip", alphaDir+"terraform-provider-alpha_1.1.0_darwin_arm64.zip")
+	link("registry.terraform.io/hashicorp/alpha/1.0.0", alphaDir+"1.0.0")
+	link("registry.terraform.io", "example.com")
+	base := filepath.Join(t.TempDir(), "mirror")
+	if err := os.Symlink(dir, base); err != nil {
+		t.Fatal(err)
+	}
+	c := mirrored(t, base)
+	got, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
+	if err != nil || len(got) != 1 || len(got[0].Platforms) != 3 {
+		t.Errorf("Versions = %v, %v; want 1.1.0 alone, for three platforms", got, err)
+	}
+	for _, p := range []provider.Platform{linux, darwin} {
+		if _, err := c.Hashes(t.Context(), terraform, want(terraformHost, p)); err != nil {
+			t.Errorf("Hashes for %s behind a link: %v", p, err)
+		}
+	}
+}
+
+func TestDirectoryHashes(t *testing.T) {
+	t.Parallel()
+	zip := string(pack(map[string]string{"terraform-provider-alpha_v1.1.0": "x", "docs/": "", "docs/a": "b"}))
+	dir := lay(t, map[string]string{
+		alphaDir + "terraform-provider-alpha_1.1.0_linux_amd64.zip":     zip,
+		alphaDir + "1.1.0/linux_amd64/terraform-provider-alpha":         "another copy",
+		alphaDir + "1.1.0/darwin_arm64/terraform-provider-alpha_v1.1.0": "x",
+		alphaDir + "1.1.0/darwin_arm64/docs/a":                          "b",
+	})
+	sum, err := hash.Package(strings.NewReader(zip))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := mirrored(t, dir)
+	wants := map[provider.Platform]provider.Hashes{
+		// A zip goes before a directory; neither tool records its zh.
+		linux: {
+			Package: provider.Package{Platform: linux, Filename: "terraform-provider-alpha_1.1.0_linux_amd64.zip", ZH: sum.ZH, Size: sum.Size},
+			H1:      sum.H1, H1Zip: sum.H1Zip, Mirror: "filesystem mirror " + filepath.ToSlash(dir),
+		},
+		darwin: {Package: provider.Package{Platform: darwin}, H1: sum.H1, H1Zip: sum.H1, Mirror: "filesystem mirror " + filepath.ToSlash(dir)},
+	}
+	if sum.H1 == sum.H1Zip {
+		t.Fatal("the package does not tell both h1 apart")
+	}
+	for p, w := range wants {
+		for _, tool := range []provider.Tool{terraform, opentofu} {
+			got, err := c.Hashes(t.Context(), tool, want(terraformHost, p))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(w, got); diff != "" {
+				t.Errorf("Hashes of %s for %s (-want +got):\n%s", p, tool, diff)
+			}
+			if diff := cmp.Diff([]provider.Mark{provider.MarkMirror}, got.Marks()); diff != "" {
+				t.Errorf("marks of %s (-want +got):\n%s", p, diff)
+			}
+		}
+	}
+	if c.Packages() != 0 {
+		t.Errorf("%d packages were downloaded from a directory", c.Packages())
+	}
+}
+
+func TestDirectoryFailures(t *testing.T) {
+	t.Parallel()
+	file := alphaDir + "terraform-provider-alpha_1.1.0_linux_amd64.zip"
+	tests := []struct {
+		name  string
+		files map[string]string
+		code  provider.Code
+		want  string
+	}{
+		{"unknown_provider", map[string]string{"x": ""}, provider.CodeNoPackage, "provider registry.terraform.io/hashicorp/alpha 1.1.0 is not available for linux_amd64"},
+		{"unknown_platform", map[string]string{strings.ReplaceAll(file, "linux", "plan9"): ""}, provider.CodeNoPackage, "is not available for linux_amd64"},
+		{"no_zip", map[string]string{file: "<html>"}, provider.CodeBadPackage, "hashing " + file},
+		{"no_program", map[string]string{file: string(pack(map[string]string{"README": ""}))}, provider.CodeBadPackage, "provider binary not found"},
+		{"no_program_unpacked", map[string]string{alphaDir + "1.1.0/linux_amd64/sub/terraform-provider-alpha": ""}, provider.CodeBadPackage, "provider binary not found"},
+		{"name_that_cannot_be_hashed", map[string]string{alphaDir + "1.1.0/linux_amd64/a\nb": ""}, provider.CodeBadPackage, "cannot be unpacked"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := mirrored(t, lay(t, tt.files)).Hashes(t.Context(), terraform, want(terraformHost, linux))
+			e := wantError(t, err, tt.code, tt.want)
+			if e.Hint == "" || e.Addr != alpha(terraformHost) || e.Version != v110 || e.Platform != linux {
+				t.Errorf("error = %+v, want it about the package, with a hint", e)
+			}
+		})
+	}
+	c := mirrored(t, filepath.Join(t.TempDir(), "missing"))
+	_, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
+	if e := wantError(t, err, provider.CodeCLIConfig, "/missing cannot be searched: "); !strings.Contains(e.Hint, "path") {
+		t.Errorf("hint = %q, want what to check", e.Hint)
+	}
+	c = mirrored(t, lay(t, map[string]string{"x": ""}))
+	_, err = c.Versions(t.Context(), terraform, alpha(terraformHost))
+	wantError(t, err, provider.CodeUnknownProvider, "provider registry.terraform.io/hashicorp/alpha was not found in the filesystem mirror")
+}
+
+func TestUnreadableDirectoryIsUnusable(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() == 0 {
+		t.Skip("nothing is unreadable to the superuser")
+	}
+	dir := lay(t, map[string]string{alphaDir + "1.1.0/linux_amd64/terraform-provider-alpha": "x", "other.example/x": ""})
+	if err := os.Chmod(filepath.Join(dir, "other.example"), 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err := mirrored(t, dir).Versions(t.Context(), terraform, alpha(terraformHost))
+	wantError(t, err, provider.CodeCLIConfig, "cannot be searched")
+}
+
+// implied is a client without a provider_installation block, whose user has the
+// files in the plugin directory. The registry is the fixture's.
+func (f *fixture) implied(t *testing.T, files map[string]string) *Client {
+	t.Helper()
+	home := map[string]string{}
+	for name, text := range files {
+		home[".terraform.d/plugins/"+name] = text
+	}
+	return f.clientIn(t, lay(t, home), Options{}, "")
+}
+
+func TestProviderInAPluginDirectoryHasNoRegistry(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	c := f.implied(t, map[string]string{alphaDir + "1.0.0/darwin_arm64/terraform-provider-alpha": "x"})
+	got, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
+	if err != nil || len(got) != 1 || got[0].Version != (provider.Version{Major: 1}) {
+		t.Errorf("Versions = %v, %v; want what lies in the directory alone", got, err)
+	}
+	// Neither another version nor another platform brings the registry back.
+	_, err = c.Hashes(t.Context(), terraform, want(terraformHost, linux))
+	wantError(t, err, provider.CodeNoPackage, "is not available for linux_amd64")
+	if asked := f.requests(); len(asked) > 0 {
+		t.Errorf("the registry was asked: %v", asked)
+	}
+	if _, err := c.Versions(t.Context(), terraform, alpha(privateHost)); err != nil {
+		t.Errorf("a provider that does not lie there: %v", err)
+	}
+	origin := want(terraformHost, linux)
+	origin.Origin = true
+	if h, err := c.Hashes(t.Context(), terraform, origin); err != nil || h.Mirror != "" {
+		t.Errorf("the package of the origin = %+v, %v; want the registry's", h, err)
+	}
+}
+
+func TestPluginDirectoryOfARootModule(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	home := map[string]string{alphaDir + "1.0.0/linux_amd64/terraform-provider-alpha": "home"}
+	tree := fstest.MapFS{}
+	for name, text := range program("vendored") {
+		tree[alphaDir+"1.1.0/linux_amd64/"+name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	shared := f.implied(t, home)
+
+	c := shared.In(tree, "envs/prod/terraform.d/plugins", true)
+	got, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
+	if err != nil || len(got) != 2 {
+		t.Errorf("Versions = %v, %v; want those of both directories", got, err)
+	}
+	h, err := c.Hashes(t.Context(), terraform, want(terraformHost, linux))
+	if err != nil || h.Mirror != "filesystem mirror envs/prod/terraform.d/plugins" {
+		t.Errorf("Hashes = %+v, %v; want the root module's own package", h, err)
+	}
+	if got, err := shared.Versions(t.Context(), terraform, alpha(terraformHost)); err != nil || len(got) != 1 {
+		t.Errorf("Versions of another root module = %v, %v; want those of the home directory", got, err)
+	}
+
+	c = shared.In(tree, "envs/prod/terraform.d/plugins", false)
+	_, err = c.Versions(t.Context(), opentofu, alpha(terraformHost))
+	e := wantError(t, err, provider.CodeCLIConfig,
+		"OpenTofu would take registry.terraform.io/hashicorp/alpha from envs/prod/terraform.d/plugins, and what a repository keeps there is not used on GitHub")
+	if !strings.Contains(e.Hint, "filesystem_mirror") || e.Addr != alpha(terraformHost) {
+		t.Errorf("error = %+v, want it about the provider, with what to do", e)
+	}
+	_, err = c.Hashes(t.Context(), terraform, want(terraformHost, linux))
+	wantError(t, err, provider.CodeCLIConfig, "is not used on GitHub")
+	if _, err := c.Versions(t.Context(), terraform, alpha(privateHost)); err != nil {
+		t.Errorf("a provider that the root module does not keep: %v", err)
+	}
+
+	// A configured method turns all implied directories off.
+	c = f.client(t, Options{}, "provider_installation {\n  direct {}\n}\n").In(tree, "terraform.d/plugins", false)
+	if h, err := c.Hashes(t.Context(), terraform, want(terraformHost, linux)); err != nil || h.Mirror != "" {
+		t.Errorf("Hashes with direct alone = %+v, %v; want the registry's", h, err)
+	}
+}

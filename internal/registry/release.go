@@ -1,0 +1,115 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// maxDetail bounds what a registry says of a version. It lists the provider's
+// documentation, which for the largest one takes a megabyte.
+const maxDetail = 8 << 20
+
+// Signer returns who signed the checksum list that names the package, verified
+// as in Hashes, without the package. It is zero for a provider that has no
+// registry to ask under the tool's installation methods, such as one of a
+// mirror: there is no list. Errors are those of Hashes.
+func (c *Client) Signer(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Signer, error) {
+	d, ok, err := c.registry(tool, want)
+	if err != nil {
+		return provider.Signer{}, about(err, want, "")
+	}
+	if !ok {
+		return provider.Signer{}, nil
+	}
+	m, _, err := d.describe(ctx, tool, want)
+	if err != nil {
+		return provider.Signer{}, about(err, want, d.host(want.Addr))
+	}
+	_, signer, err := d.checksums(ctx, tool, want, m)
+	if err != nil {
+		return provider.Signer{}, about(err, want, d.host(want.Addr))
+	}
+	return signer, nil
+}
+
+// Repository returns where the source of a release is and when it was
+// published: what the registry says of the version, which not every registry
+// does, and else the address of the package where that is a GitHub release. It
+// is empty where neither tells, or where there is no registry to ask.
+//
+// Errors are *provider.Error: those of Versions.
+func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Repository, error) {
+	d, ok, err := c.registry(tool, want)
+	if err != nil {
+		return provider.Repository{}, about(err, want, "")
+	}
+	if !ok {
+		return provider.Repository{}, nil
+	}
+	version := want
+	version.Platform = provider.Platform{}
+	q, err := d.question(ctx, version)
+	if err != nil {
+		return provider.Repository{}, about(err, want, d.host(want.Addr))
+	}
+	said, err := d.details.do(ctx, q, func() (provider.Repository, error) { return d.askDetail(ctx, tool, q) })
+	if err != nil {
+		return provider.Repository{}, about(err, want, d.host(want.Addr))
+	}
+	if said.Known() || want.Platform == (provider.Platform{}) {
+		return said, nil
+	}
+	if m, _, err := d.describe(ctx, tool, want); err == nil {
+		found, _ := provider.ParseDownload(m.zip.String())
+		found.Published = said.Published
+		return found, nil
+	}
+	return said, nil
+}
+
+// registry is the provider's own registry, if the tool's installation methods
+// allow to ask it.
+func (c *Client) registry(tool provider.Tool, want provider.Want) (direct, bool, error) {
+	sources, err := c.sources(tool, want)
+	for _, s := range sources {
+		if d, ok := s.(direct); ok {
+			return d, true, nil
+		}
+	}
+	return direct{}, false, err
+}
+
+// detailAnswer is what the public Terraform registry says of a version beyond
+// the protocol.
+type detailAnswer struct {
+	Source      string          `json:"source"`
+	Tag         string          `json:"tag"`
+	PublishedAt json.RawMessage `json:"published_at"`
+}
+
+// askDetail asks what is no part of the protocol, so any answer but the known
+// one means that nothing is said.
+func (d direct) askDetail(ctx context.Context, tool provider.Tool, q question) (provider.Repository, error) {
+	addr := q.want.Addr
+	resp, err := d.get(ctx, tool, q, maxDetail, addr.Namespace, addr.Type, q.want.Version.String())
+	if err != nil {
+		return provider.Repository{}, err
+	}
+	var answer detailAnswer
+	if resp.Status != http.StatusOK || decode(resp.Body, &answer) != nil {
+		return provider.Repository{}, nil
+	}
+	r, ok := provider.ParseRepository(answer.Source)
+	if ok {
+		r.Tag = answer.Tag
+	}
+	var published time.Time
+	if json.Unmarshal(answer.PublishedAt, &published) == nil {
+		r.Published = published
+	}
+	return r, nil
+}

@@ -1,0 +1,246 @@
+package upgrade
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// everything offers each provider of these tests in three releases.
+func everything() *offer {
+	releases := map[string]map[string][]string{}
+	for _, typ := range []string{"a", "b", "c"} {
+		releases[typ] = simple["a"]
+	}
+	return &offer{releases: releases}
+}
+
+// versions says what a plan's new lock file selects, without hashes.
+func versions(r Result) []string {
+	var lines []string
+	for _, line := range summary(r) {
+		line, _, _ = strings.Cut(line, ";")
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func codes(diagnostics []provider.Diagnostic) []string {
+	var found []string
+	for _, d := range diagnostics {
+		severity := map[provider.Severity]string{provider.SeverityWarning: "warning "}[d.Severity]
+		found = append(found, severity+string(d.Code))
+	}
+	return found
+}
+
+func TestPlan_unread_modules(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name         string
+		requirements []string
+		locks        []string
+		opts         Options
+		want         []string
+		partial      bool
+		problems     []string
+	}{
+		{
+			name: "fail the root module", requirements: []string{"a ~> 1.0"}, locks: []string{"a 1.0.0 ~> 1.0; h1:a"},
+			problems: []string{"unread-module"},
+		},
+		{
+			name: "recorded constraints stand in for them", requirements: []string{"a >= 1.0"},
+			locks:   []string{"a 1.0.0 >= 1.0.0, < 2.0.0; h1:a", "b 1.0.0 ~> 1.0; h1:b", "c 1.0.0; h1:c"},
+			opts:    Options{Preserve: true},
+			want:    []string{"a 1.1.0 >= 1.0.0, < 2.0.0", "b 1.1.0 ~> 1.0", "c 2.0.0"},
+			partial: true, problems: []string{"warning unread-module"},
+		},
+		{
+			name: "new constraints join the recorded ones", requirements: []string{"a ~> 1.0, != 1.1.0"},
+			locks: []string{"a 1.1.0 ~> 1.0; h1:a"}, opts: Options{Preserve: true},
+			want:    []string{"a 1.0.0 ~> 1.0, != 1.1.0"},
+			partial: true, problems: []string{"warning unread-module"},
+		},
+		{
+			name: "new constraints that contradict the recorded ones fail", requirements: []string{"a ~> 2.0"},
+			locks: []string{"a 1.0.0 ~> 1.0; h1:a"}, opts: Options{Preserve: true},
+			partial: true, problems: []string{"warning unread-module", "no-version"},
+		},
+		{
+			name: "completion keeps the versions", requirements: []string{"a"},
+			locks: []string{"a 1.0.0; h1:a", "b 1.0.0 ~> 1.0; h1:b"}, opts: Options{Preserve: true, Mode: Complete},
+			want:    []string{"a 1.0.0", "b 1.0.0 ~> 1.0"},
+			partial: true, problems: []string{"warning unread-module"},
+		},
+		{
+			name: "without a lock file nothing is recorded", requirements: []string{"a"}, opts: Options{Preserve: true},
+			problems: []string{"unread-module"},
+		},
+		{
+			name: "exact bytes are not known", requirements: []string{"a"}, locks: []string{"a 1.0.0; h1:a"},
+			opts: Options{Preserve: true, Exact: true}, problems: []string{"unread-module"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := module(t, tt.requirements, tt.locks)
+			m.Unread = []scan.Unread{{Module: "x", Reason: "it is not there", File: "main.tf", Line: 9}}
+			tt.opts.Platforms = linux
+			r := Plan(t.Context(), everything(), []scan.Module{m}, tt.opts)[0]
+			if diff := cmp.Diff(tt.want, versions(r)); diff != "" {
+				t.Errorf("the new lock file (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.problems, codes(r.Diagnostics)); diff != "" {
+				t.Errorf("diagnostics (-want +got):\n%s", diff)
+			}
+			if r.Partial != tt.partial {
+				t.Errorf("Partial = %v, want %v", r.Partial, tt.partial)
+			}
+		})
+	}
+}
+
+// A recorded term is explained at its entry, one that the configuration states
+// as well where it states it.
+func TestPlan_recorded_terms_have_places(t *testing.T) {
+	t.Parallel()
+	m := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0, < 1.1.0; h1:a"})
+	m.Unread = []scan.Unread{{Module: "x", Reason: "it is not there", File: "main.tf", Line: 9}}
+	r := Plan(t.Context(), everything(), []scan.Module{m}, Options{Platforms: linux, Preserve: true})[0]
+	want := []scan.Term{
+		{Constraint: constraints(t, "~> 1.0").Terms()[0], File: "main.tf", Line: 1},
+		{Constraint: constraints(t, "< 1.1.0").Terms()[0], File: "root/.terraform.lock.hcl", Line: 4},
+	}
+	if diff := cmp.Diff(want, r.Selections[0].Requirement.Terms); diff != "" {
+		t.Errorf("terms (-want +got):\n%s", diff)
+	}
+}
+
+func TestPlan_kinds(t *testing.T) {
+	t.Parallel()
+	locks := []string{"a 1.0.0 ~> 1.0; h1:a", "b 1.0.0 ~> 1.0; h1:b"}
+	tests := []struct {
+		name       string
+		kind       scan.Kind
+		standalone bool
+		opts       Options
+		want       []string
+		problems   []string
+	}{
+		{name: "an upgrade leaves an orphan", kind: scan.Orphan, standalone: true, problems: []string{"warning orphan-lock"}},
+		{name: "and a Terragrunt unit", kind: scan.TerragruntUnit, standalone: true, problems: []string{"warning terragrunt-unit"}},
+		{name: "and a stack", kind: scan.Stack, standalone: true, problems: []string{"warning stack"}},
+		{name: "and what CDK for Terraform made", kind: scan.CDK, problems: []string{"warning cdk"}},
+		{name: "completion completes them", kind: scan.Orphan, standalone: true, opts: Options{Mode: Complete}, want: []string{"a 1.0.0 ~> 1.0", "b 1.0.0 ~> 1.0"}},
+		{name: "and CDK's", kind: scan.CDK, opts: Options{Mode: Complete}, want: []string{"a 1.0.0 ~> 1.0", "b 1.0.0 ~> 1.0"}},
+		{name: "nothing is dropped where Terragrunt adds files", kind: scan.TerragruntUnit, want: []string{"a 1.1.0 ~> 1.0", "b 1.0.0 ~> 1.0"}},
+		{name: "unless the bytes must be the tool's", kind: scan.TerragruntUnit, opts: Options{Exact: true}, want: []string{"a 1.1.0 ~> 1.0"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := module(t, []string{"a ~> 1.0"}, locks)
+			m.Kind, m.Standalone = tt.kind, tt.standalone
+			if m.Standalone {
+				m.Requirements = scan.Recorded(m.Lock)
+			}
+			tt.opts.Platforms = linux
+			r := Plan(t.Context(), everything(), []scan.Module{m}, tt.opts)[0]
+			if diff := cmp.Diff(tt.want, versions(r)); diff != "" {
+				t.Errorf("the new lock file (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.problems, codes(r.Diagnostics)); diff != "" {
+				t.Errorf("diagnostics (-want +got):\n%s", diff)
+			}
+			if tt.want == nil && len(r.New) != len(locks) {
+				t.Errorf("New = %v, want the old entries", r.New)
+			}
+		})
+	}
+}
+
+// Test files count for init, and for providers lock in releases that read them.
+func TestPlan_test_files(t *testing.T) {
+	t.Parallel()
+	old, young := version("1.13.0"), version("1.14.0")
+	both := Platforms{List: []provider.Platform{platform("linux_amd64"), platform("darwin_arm64")}}
+	entry := func(head string, platforms ...string) string {
+		typ, rest, _ := strings.Cut(head, " ")
+		v, _, _ := strings.Cut(rest, " ")
+		var hashes []string
+		for _, p := range platforms {
+			hashes = append(hashes, "h1:"+typ+"-"+v+"-"+p)
+		}
+		return head + "; " + strings.Join(hashes, " ") + " zh:" + typ + "-" + v + "-darwin_arm64 zh:" + typ + "-" + v + "-linux_amd64"
+	}
+	tests := []struct {
+		name  string
+		tool  provider.Version
+		locks []string
+		opts  Options
+		want  []string
+		fails bool
+	}{
+		{
+			name: "an upgrade follows init", tool: old, opts: Options{Platforms: both},
+			want: []string{entry("a 1.0.0 ~> 1.0, != 1.1.0", "darwin_arm64", "linux_amd64"), entry("b 1.1.0 ~> 1.0", "darwin_arm64", "linux_amd64")},
+		},
+		{
+			name: "exact bytes are those of both commands", tool: old, opts: Options{Platforms: both, Exact: true},
+			want: []string{entry("a 1.0.0 ~> 1.0", "darwin_arm64", "linux_amd64"), entry("b 1.1.0 ~> 1.0", "linux_amd64")},
+		},
+		{
+			name: "of which both read test files later", tool: young, opts: Options{Platforms: both, Exact: true},
+			want: []string{entry("a 1.0.0 ~> 1.0, != 1.1.0", "darwin_arm64", "linux_amd64"), entry("b 1.1.0 ~> 1.0", "darwin_arm64", "linux_amd64")},
+		},
+		{
+			name: "a completion does not know of them", tool: old, opts: Options{Platforms: linux, Mode: Complete},
+			locks: []string{"a 1.0.0 ~> 1.0; h1:x", "b 1.0.0 ~> 1.0; h1:b"},
+			want:  []string{"a 1.0.0 ~> 1.0; h1:a-1.0.0-linux_amd64 h1:x zh:a-1.0.0-darwin_arm64 zh:a-1.0.0-linux_amd64", "b 1.0.0 ~> 1.0; h1:b"},
+		},
+		{
+			name: "until it does", tool: young, opts: Options{Platforms: linux, Mode: Complete},
+			locks: []string{"a 1.0.0 ~> 1.0; h1:a-1.0.0-linux_amd64"},
+			want:  []string{entry("a 1.0.0 ~> 1.0, != 1.1.0", "linux_amd64"), entry("b 1.1.0 ~> 1.0", "linux_amd64")},
+		},
+		{
+			name: "an error in them fails an upgrade", tool: old, opts: Options{Platforms: linux}, fails: true,
+		},
+		{
+			name: "but no completion", tool: old, opts: Options{Platforms: linux, Mode: Complete}, fails: true,
+			locks: []string{"a 1.0.0; h1:a-1.0.0-linux_amd64"},
+			want:  []string{entry("a 1.0.0 ~> 1.0", "linux_amd64")},
+		},
+		{
+			name: "until it does read them", tool: young, opts: Options{Platforms: linux, Mode: Complete}, fails: true,
+			locks: []string{"a 1.0.0; h1:a-1.0.0-linux_amd64"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := module(t, []string{"a ~> 1.0, != 1.1.0", "b ~> 1.0"}, tt.locks)
+			m.Tool.Version = tt.tool
+			for _, r := range m.Requirements {
+				for i, term := range r.Terms {
+					r.Terms[i].Test = r.Addr.Type == "b" || term.Constraint.Op == provider.Not
+				}
+			}
+			if tt.fails {
+				m.TestDiagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax, Message: "bad", File: "x.tftest.hcl"}}
+				m.Diagnostics = slices.Clone(m.TestDiagnostics)
+			}
+			r := Plan(t.Context(), everything(), []scan.Module{m}, tt.opts)[0]
+			if diff := cmp.Diff(tt.want, summary(r)); diff != "" {
+				t.Errorf("the new lock file (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
