@@ -106,7 +106,10 @@ func (u *uncertain) Is(target error) bool { return target == ErrUncertain }
 // refusalOf keeps what GitHub said and drops the rest, above all the URL.
 func refusalOf(answer *github.ErrorResponse) *refusal {
 	status := answer.Response.StatusCode
-	said := []string{answer.Message}
+	var said []string
+	if answer.Message != "" {
+		said = append(said, answer.Message)
+	}
 	for _, detail := range answer.Errors {
 		if detail.Message != "" {
 			said = append(said, detail.Message)

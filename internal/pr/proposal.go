@@ -50,7 +50,10 @@ type Proposal struct {
 	Subject string // of the commit, at most MaxSubject characters
 	Summary string // of the commit, below the subject; may be empty
 	Body    string // of the pull request, in Markdown, harmless
-	Labels  []string
+	// Write makes the body when it is needed, for one that is dear; nil if Body
+	// is it.
+	Write  func() string
+	Labels []string
 }
 
 // DefaultPrefix begins the names of our branches.

@@ -114,7 +114,13 @@ func (t *task) commit(ctx context.Context, c github.Commit, point func(sha strin
 }
 
 // body is the text of the pull request with what relock must remember.
-func body(p Proposal) string { return withMarker(p.Body, marker{Digest: p.Digest}) }
+func body(p Proposal) string {
+	text := p.Body
+	if p.Write != nil {
+		text = p.Write()
+	}
+	return withMarker(text, marker{Digest: p.Digest})
+}
 
 func (t *task) open(ctx context.Context, p Proposal) error {
 	made, err := t.repo.OpenPullRequest(ctx, github.NewPullRequest{

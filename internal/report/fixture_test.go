@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
@@ -93,6 +95,15 @@ func upgraded(name, from, to string, s provider.Signer) report.Change {
 
 var heldByVPC = upgrade.Held{
 	Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: term("~> 5.0", "vpc", "modules/vpc/main.tf", 4),
+	Published: day("2026-11-06"),
+}
+
+func day(s string) time.Time {
+	d, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		panic(err)
+	}
+	return d
 }
 
 // everyKind has one change of each kind.
@@ -105,6 +116,7 @@ func everyKind() []report.Change {
 	completed.Platforms = []provider.Platform{mac, windows}
 	completed.Coverage = []provider.Platform{mac, linux, windows}
 	completed.Signer = hashicorp
+	completed.Marks = []provider.Mark{provider.MarkMirror, provider.MarkReported}
 
 	constrained := change(diff.Constrained, "hashicorp/tls", "4.0.5", "4.0.5")
 	constrained.ConstraintsFrom, constrained.ConstraintsTo = constraints("~> 4.0"), constraints(">= 4.0, < 5.0")
@@ -129,6 +141,11 @@ func everyKind() []report.Change {
 	major := upgraded("hashicorp/google", "5.44.2", "6.9.0", hashicorp)
 	major.Warnings = []string{"This provider is archived. See https://example.com/why."}
 
+	major.SignerFrom, major.Published = partner, day("2026-10-01")
+
+	lost := upgraded("acme/lost", "1.0.0", "1.1.0", nobody)
+	lost.SignerFrom = partner
+
 	return []report.Change{
 		rereleased, resigned, vanished, aws, major, completed, constrained,
 		added,
@@ -137,6 +154,7 @@ func everyKind() []report.Change {
 		change(diff.Normalised, "hashicorp/local", "2.4.1", "2.4.1"),
 		upgraded("acme/patch", "1.0.0", "1.0.1", nobody),
 		moved,
+		lost,
 	}
 }
 
@@ -159,6 +177,7 @@ func fixtures(t *testing.T) map[string]report.Report {
 		"failures":   failures(),
 		"monorepo":   monorepo(),
 		"pr":         pullRequests(),
+		"notes":      noted(),
 		"diff": {Verb: report.VerbDiff, Modules: []report.Module{
 			{LockPath: "new/.terraform.lock.hcl", Changes: everyKind()[:4]},
 		}},
@@ -215,13 +234,50 @@ func monorepo() report.Report {
 		if i == 5 {
 			m.Changes = append(m.Changes, change(diff.Completed, "hashicorp/random", "3.6.0", "3.6.0"))
 		}
+		m.InUse = []report.Use{{Addr: addr("hashicorp/aws"), Version: version("5.34.0")}, {Addr: addr("hashicorp/random"), Version: version("3.6.0")}}
 		r.Modules = append(r.Modules, m)
 	}
+	old := module("envs/old")
+	old.InUse = []report.Use{{Addr: addr("hashicorp/aws"), Version: version("4.67.0")}, {Addr: addr("hashicorp/random"), Version: version("3.6.0")}}
+	older := module("envs/older")
+	older.InUse = []report.Use{{Addr: addr("hashicorp/aws"), Version: version("3.76.1")}}
+	r.Modules = append(r.Modules, old, older)
 	kept := module("envs/kept")
 	kept.Kept = []report.Kept{{Addr: addr("hashicorp/aws"), Version: version("5.34.0"), Facts: report.Facts{Held: []upgrade.Held{heldByVPC}}}}
 	other := module("envs/tofu", upgraded("registry.opentofu.org/hashicorp/aws", "5.31.0", "5.34.0", hashicorp))
 	other.Tool = opentofu
 	r.Modules = append(r.Modules, kept, other)
+	return r
+}
+
+// noted has the release notes of a major upgrade, and some that are missing.
+func noted() report.Report {
+	google := everyKind()[4]
+	google.SignerFrom = provider.Signer{}
+	r := report.Report{Verb: report.VerbPR, Modules: []report.Module{
+		module("envs/prod", google, everyKind()[3]), module("envs/dev", google),
+	}}
+	repository := provider.Repository{Host: "github.com", Owner: "hashicorp", Name: "terraform-provider-google", Tag: "v6.9.0"}
+	r.Notes = []notes.Notes{
+		{Addr: addr("hashicorp/aws"), From: version("5.31.0"), To: version("5.34.0"), Problem: "the registry does not say where the source is"},
+		{
+			Addr: addr("hashicorp/google"), From: version("5.44.2"), To: version("6.9.0"), Repository: repository, More: 12,
+			Releases: []notes.Release{
+				{
+					Version: version("6.9.0"), URL: repository.URL("releases", "tag", "v6.9.0"), Published: day("2026-10-01"),
+					Sections: []notes.Section{{Kind: notes.Other, Title: "BUG FIXES", Text: "* compute: fixed a crash ([#20000](https://github.com/hashicorp/terraform-provider-google/pull/20000))"}},
+				},
+				{Version: version("6.8.0")},
+				{
+					Version: version("6.0.0"), URL: repository.URL("releases", "tag", "v6.0.0"), Published: day("2026-08-26"),
+					Sections: []notes.Section{
+						{Kind: notes.Breaking, Title: "BREAKING CHANGES", Text: "* compute: removed `google_x`\n* container: `y` is required\n* sql: changed the default of `z`\n* storage: removed `w`"},
+						{Kind: notes.Note, Title: "NOTES", Text: "* provider: see the upgrade guide, thanks @octocat"},
+					},
+				},
+			},
+		},
+	}
 	return r
 }
 

@@ -78,7 +78,7 @@ func TestFormats(t *testing.T) {
 }
 
 func TestPullRequestBodyAndSummary(t *testing.T) {
-	for name, r := range map[string]report.Report{"monorepo": monorepo(), "pr": pullRequests(), "failures": failures()} {
+	for name, r := range map[string]report.Report{"monorepo": monorepo(), "pr": pullRequests(), "failures": failures(), "notes": noted()} {
 		golden(t, name+".body.md", report.Body(r))
 		golden(t, name+".summary.md", report.Summary(r))
 	}
@@ -103,6 +103,7 @@ func TestTextOptions(t *testing.T) {
 		"scan.why.narrow":    {"scan", report.TextOptions{Why: []provider.Pattern{aws}, Width: 30}},
 		"up-to-date.verbose": {"up-to-date", report.TextOptions{Verbose: true}},
 		"monorepo.stats":     {"monorepo", report.TextOptions{Stats: true}},
+		"monorepo.narrow":    {"monorepo", report.TextOptions{Width: 44}},
 	} {
 		golden(t, name+".txt", text(t, reports[tt.report], tt.o))
 	}

@@ -25,7 +25,7 @@ type groupKey struct {
 	addr, addrFrom provider.Addr
 	kind           diff.Kind
 	from, to       provider.Version
-	signer         provider.Signer
+	signer, former provider.Signer
 }
 
 // groups joins equal changes over root modules, sorted by address, kind and
@@ -35,7 +35,7 @@ func (r Report) groups() []group {
 	index := map[groupKey]int{}
 	for _, m := range r.Modules {
 		for _, c := range m.Changes {
-			k := groupKey{c.Addr, c.AddrFrom, c.Kind, c.From, c.To, c.Signer}
+			k := groupKey{c.Addr, c.AddrFrom, c.Kind, c.From, c.To, c.Signer, c.SignerFrom}
 			i, known := index[k]
 			if !known {
 				i = len(groups)
@@ -66,6 +66,7 @@ const (
 	concernSigner     concern = "Signer"
 	concernDowngrade  concern = "Downgrade"
 	concernMajor      concern = "Major upgrade"
+	concernBreaking   concern = "Breaking changes"
 	concernMoved      concern = "Other registry"
 	concernRemoved    concern = "Removed"
 	concernRegistry   concern = "Registry warning"
@@ -75,7 +76,7 @@ const (
 )
 
 var concerns = []concern{
-	concernFailed, concernReReleased, concernSigner, concernDowngrade, concernMajor, concernMoved,
+	concernFailed, concernReReleased, concernSigner, concernDowngrade, concernMajor, concernBreaking, concernMoved,
 	concernRemoved, concernRegistry, concernPlatform, concernUnread, concernWarning,
 }
 
@@ -109,6 +110,7 @@ func (r Report) alerts(d dialect) []alert {
 			all.facts(d, k, dir)
 		}
 	}
+	r.breakingNotes(&all, d)
 	slices.SortStableFunc(all, func(a, b alert) int {
 		return cmp.Compare(slices.Index(concerns, a.concern), slices.Index(concerns, b.concern))
 	})
@@ -148,6 +150,8 @@ func (all *alerts) change(d dialect, c Change, dir string) {
 		all.add(concernSigner, what+" is no longer signed", dir)
 	case c.Kind == diff.Signer:
 		all.add(concernSigner, what+" is now "+cmp.Or(d.signer(c.Signer), "signed by another key"), dir)
+	case c.resigned():
+		all.add(concernSigner, what+" is "+d.signer(c.Signer)+" now; before it was "+d.signer(c.SignerFrom), dir)
 	case c.Signer.Label == unsigned && c.Kind != diff.Removed:
 		all.add(concernSigner, what+" has a checksum list that nobody signed", dir)
 	}

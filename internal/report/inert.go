@@ -74,8 +74,11 @@ var address = regexp.MustCompile(`(?i)\b(?:[a-z][a-z0-9+.-]*://|www\.)[^\s<>"'` 
 //
 // The result may stand in a paragraph, a list item or a table cell, but not in
 // an HTML attribute.
-func Inert(s string) string {
-	s = unlisted(unclosing(Plain(s)))
+func Inert(s string) string { return inert(unlisted(Plain(s))) }
+
+// inert does so for a text that is Plain, of any length.
+func inert(s string) string {
+	s = unclosing(s)
 	var b strings.Builder
 	written := 0
 	for _, at := range address.FindAllStringIndex(s, -1) {

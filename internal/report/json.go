@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -57,7 +58,7 @@ func document(r Report) any {
 	if r.Verb == VerbDiff {
 		return diffDocument(r, errors, warnings)
 	}
-	doc := runJSON{FormatVersion: formatVersion, Modules: []any{}, Errors: errors, Warnings: warnings, Stats: statsJSON(r.Stats)}
+	doc := runJSON{FormatVersion: formatVersion, Modules: []any{}, Consistency: list(r.spreads(), spreadOf), Errors: errors, Warnings: warnings, Stats: statsJSON(r.Stats)}
 	for _, m := range r.Modules {
 		if m.Scan != nil {
 			doc.Modules = append(doc.Modules, scanModule(m))
@@ -66,6 +67,8 @@ func document(r Report) any {
 		}
 	}
 	if r.Verb == VerbPR {
+		said := list(r.sortedNotes(), notesOf)
+		doc.Notes = &said
 		pulls := list(r.PullRequests, pullJSON)
 		doc.PullRequests = &pulls
 	}
@@ -75,6 +78,8 @@ func document(r Report) any {
 type runJSON struct {
 	FormatVersion int                `json:"format_version"`
 	Modules       []any              `json:"modules"`
+	Consistency   []spreadJSON       `json:"consistency"`
+	Notes         *[]notesJSON       `json:"release_notes,omitempty"`
 	PullRequests  *[]pullRequestJSON `json:"pull_requests,omitempty"`
 	Errors        []problemJSON      `json:"errors"`
 	Warnings      []problemJSON      `json:"warnings"`
@@ -237,6 +242,7 @@ type planJSON struct {
 	ToolVersion string            `json:"tool_version"`
 	Pending     bool              `json:"pending"`
 	Written     bool              `json:"written"`
+	Partial     bool              `json:"partial"`
 	Changes     []changeJSON      `json:"changes"`
 	Held        []moduleHeldJSON  `json:"held"`
 	Missing     []missingJSON     `json:"missing_platforms"`
@@ -258,7 +264,10 @@ type changeJSON struct {
 	Completed      []provider.Platform `json:"completed_platforms"`
 	HashesAdded    []provider.Hash     `json:"hashes_added"`
 	HashesRemoved  []provider.Hash     `json:"hashes_removed"`
+	Released       *string             `json:"released"`
 	Signer         *signerJSON         `json:"signer"`
+	SignerFrom     *signerJSON         `json:"signer_from"`
+	Marks          []provider.Mark     `json:"marks"`
 	Held           []heldJSON          `json:"held"`
 }
 
@@ -269,6 +278,7 @@ type signerJSON struct {
 
 type heldJSON struct {
 	Version    string         `json:"version"`
+	Released   *string        `json:"released"`
 	Reason     upgrade.Reason `json:"reason"`
 	Constraint string         `json:"constraint"`
 	Module     string         `json:"module"`
@@ -294,7 +304,7 @@ func planModule(m Module) planJSON {
 	errors, warnings := problemsJSON(m.Diagnostics)
 	return planJSON{
 		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(),
-		Pending: m.Pending, Written: m.Written,
+		Pending: m.Pending, Written: m.Written, Partial: m.Partial,
 		Changes: list(m.Changes, changeOf), Held: heldOf(m), Missing: missingOf(m), Unread: list(m.Unread, unreadOf),
 		Errors: errors, Warnings: append(warnings, registryWarnings(m)...),
 	}
@@ -307,7 +317,8 @@ func changeOf(c Change) changeJSON {
 		Constraints: c.ConstraintsTo.String(), ConstraintFrom: c.ConstraintsFrom.String(),
 		Platforms: append([]provider.Platform{}, c.Coverage...), Completed: append([]provider.Platform{}, c.Platforms...),
 		HashesAdded: append([]provider.Hash{}, c.HashesAdded...), HashesRemoved: append([]provider.Hash{}, c.HashesRemoved...),
-		Signer: signerOf(c.Signer), Held: list(c.Held, heldBackOf),
+		Released: releasedOf(c.Published), Signer: signerOf(c.Signer), SignerFrom: signerOf(c.SignerFrom),
+		Marks: append([]provider.Mark{}, c.Marks...), Held: list(c.Held, heldBackOf),
 	}
 }
 
@@ -320,6 +331,15 @@ func versionOf(v provider.Version) *string {
 	return &text
 }
 
+// releasedOf is the day of a release, nil if it is not known.
+func releasedOf(at time.Time) *string {
+	if at.IsZero() {
+		return nil
+	}
+	day := released(at)
+	return &day
+}
+
 func signerOf(s provider.Signer) *signerJSON {
 	if s == (provider.Signer{}) {
 		return nil
@@ -329,7 +349,7 @@ func signerOf(s provider.Signer) *signerJSON {
 
 func heldBackOf(h upgrade.Held) heldJSON {
 	return heldJSON{
-		Version: h.Version.String(), Reason: h.Reason, Constraint: termText(h.Term),
+		Version: h.Version.String(), Released: releasedOf(h.Published), Reason: h.Reason, Constraint: termText(h.Term),
 		Module: h.Term.Module, File: h.Term.File, Line: h.Term.Line,
 	}
 }

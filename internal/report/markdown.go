@@ -51,6 +51,8 @@ func (r Report) parts(d dialect) []part {
 		r.needsEye(d),
 		r.perModule(d),
 		r.holds(d),
+		r.consistency(d),
+		r.releaseNotes(d),
 	}
 }
 
@@ -109,27 +111,44 @@ func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 // fewDirs is the number of root modules up to which they are named in a line.
 const fewDirs = 3
 
-// table has a row for each change that root modules have in common. The column
-// of signers is there if any is known.
+// table has a row for each change that root modules have in common. The columns
+// of dates and signers are there if any is known.
 func (r Report) table(d dialect) part {
-	groups := r.groups()
-	signed := slices.ContainsFunc(groups, func(g group) bool { return g.change.Signer != provider.Signer{} })
-	p := part{rank: 2, what: "change", head: tableRow(signed, "Provider", "From", "To", "Kind", r.noun(), "Signer")}
-	p.head += tableRow(signed, "---", "---", "---", "---", "---", "---")
-	for _, g := range groups {
-		c := g.change
-		p.items = append(p.items, tableRow(signed, d.name(c.Addr), d.version(c.From), d.version(c.To),
-			c.label(), d.dirs(g.dirs, fewDirs), d.signerCell(c.Signer)))
+	columns := []string{"Provider", "From", "To", "Kind", r.noun(), "Released", "Signer"}
+	const released, signer = 5, 6
+	used := []bool{true, true, true, true, true, false, false}
+	var rows [][]string
+	for _, g := range r.groups() {
+		cells := r.tableCells(d, g)
+		used[released] = used[released] || cells[released] != ""
+		used[signer] = used[signer] || cells[signer] != ""
+		rows = append(rows, cells)
+	}
+	rule := slices.Repeat([]string{"---"}, len(columns))
+	p := part{rank: 2, what: "change", head: tableRow(used, columns) + tableRow(used, rule)}
+	for _, cells := range rows {
+		p.items = append(p.items, tableRow(used, cells))
 	}
 	return p
 }
 
-// tableRow joins cells, the last of which may be left out.
-func tableRow(last bool, cells ...string) string {
-	if !last {
-		cells = cells[:len(cells)-1]
+func (r Report) tableCells(d dialect, g group) []string {
+	c := g.change
+	return []string{
+		d.name(c.Addr), d.version(c.From), d.version(c.To), c.label(),
+		d.dirs(g.dirs, fewDirs), released(c.Published), d.signers(c.Facts),
 	}
-	return "| " + strings.Join(cells, " | ") + " |\n"
+}
+
+// tableRow joins the cells of the columns in use.
+func tableRow(used []bool, cells []string) string {
+	row := "|"
+	for i, c := range cells {
+		if used[i] {
+			row += " " + c + " |"
+		}
+	}
+	return row + "\n"
 }
 
 // noun is what the report's modules are called.
@@ -162,7 +181,7 @@ func (r Report) holds(d dialect) part {
 
 // perModule shows each root module collapsed, those with the same changes once.
 func (r Report) perModule(d dialect) part {
-	p := part{rank: 4, head: "### " + r.noun() + "\n\n", what: "root module"}
+	p := part{rank: 5, head: "### " + r.noun() + "\n\n", what: "root module"}
 	var all alerts
 	changes := map[string]int{}
 	for _, m := range r.Modules {
@@ -180,8 +199,11 @@ func (r Report) perModule(d dialect) part {
 }
 
 func toolText(m Module) string {
-	if m.Tool.Name == "" {
+	switch {
+	case m.Tool.Name == "":
 		return ""
+	case m.Partial:
+		return " (" + m.Tool.String() + ", partial)"
 	}
 	return " (" + m.Tool.String() + ")"
 }

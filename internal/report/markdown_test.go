@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
@@ -28,8 +29,17 @@ func hostile(text string) report.Report {
 	m.Kept = []report.Kept{{Addr: addr("hashicorp/kept"), Version: version("1.0.0"), Facts: facts}}
 	m.Unread = []scan.Unread{{Module: text, Source: text, Reason: text, File: text, Line: 1}}
 	m.Diagnostics = []provider.Diagnostic{problem}
+	told := notes.Notes{
+		Addr: addr("hashicorp/aws"), From: version("5.31.0"), To: version("6.0.0-GH-1"),
+		Repository: provider.Repository{Host: "github.com", Owner: "a", Name: "b", Tag: text + "6.0.0-GH-1"},
+		Releases: []notes.Release{
+			{Version: version("6.0.0-GH-1"), URL: text, Sections: []notes.Section{{Kind: notes.Breaking, Title: text, Text: text}, {Kind: notes.Other, Text: "- " + text}}},
+		},
+		More: 1,
+	}
 	return report.Report{
 		Verb: report.VerbPR, Modules: []report.Module{m}, Diagnostics: []provider.Diagnostic{problem},
+		Notes:        []notes.Notes{told, {Addr: addr("hashicorp/other"), From: version("1.0.0"), To: version("1.1.0"), Problem: text}},
 		PullRequests: []report.PullRequest{{Operation: text, Number: 1, URL: text, Title: text, Branch: text, Base: text, Reason: text}},
 		Stats:        report.Stats{Requests: 1},
 	}
@@ -82,7 +92,7 @@ func TestReportsAreInert(t *testing.T) {
 				checkProse(t, page)
 				checkSource(t, markdown)
 				// What is ours is taken away; nothing else may be markup.
-				rest := regexp.MustCompile(`<a href="https://github.com/relock-dev/relock">|</?(strong|h2|h3|hr|table|details|summary)>`).ReplaceAllString(page, "")
+				rest := regexp.MustCompile(`<a href="https://(github.com/relock-dev/relock|redirect.github.com[^"]*)">|</?(strong|h2|h3|h4|h5|hr|table|details|summary|blockquote)>`).ReplaceAllString(page, "")
 				if got := foreign.FindString(rest); got != "" {
 					t.Errorf("%s becomes %s:\n%s", name, got, page)
 				}
@@ -125,7 +135,15 @@ func TestBodyOfAMonorepoKeepsWhatMatters(t *testing.T) {
 	r := large(60, 25)
 	r.Modules[59].Changes[24] = upgraded("hashicorp/provider24", "5.31.0", "6.0.0", nobody)
 	r.Modules[59].Changes[24].Held = []upgrade.Held{heldByVPC}
+	for i := range r.Modules {
+		v := version("5.100.0")
+		if i%20 == 0 {
+			v = version("5.31.0")
+		}
+		r.Modules[i].InUse = []report.Use{{Addr: addr("hashicorp/provider3"), Version: v}}
+	}
 	body := report.Body(r)
+	golden(t, "sixty.body.md", body)
 	if len(body) > 60_000 {
 		t.Errorf("the body has %d bytes", len(body))
 	}
@@ -137,6 +155,7 @@ func TestBodyOfAMonorepoKeepsWhatMatters(t *testing.T) {
 		"- **Major upgrade** in `teams/team-059/environments/production`: `hashicorp/provider24` 5.31.0 → 6.0.0\n",
 		"- **Signer** in `teams/team-059/environments/production`",
 		"### Held back\n\n- `hashicorp/provider24` at 6.0.0 by `~> 5.0`",
+		"### Versions in use\n\n- `hashicorp/provider3`\n  - 5.100.0 in 57 root modules\n  - 5.31.0 in `teams/team-000/environments/production`, ",
 		"more root modules are not shown, to stay within GitHub's limit. The step summary of the run lists them.\n",
 		"```sh\nrelock upgrade\n```",
 	} {
@@ -146,6 +165,39 @@ func TestBodyOfAMonorepoKeepsWhatMatters(t *testing.T) {
 	}
 	if strings.Contains(report.Summary(r), "not shown") {
 		t.Error("the step summary is cut, though it has room")
+	}
+}
+
+func TestBodyCutsReleaseNotesFirst(t *testing.T) {
+	r := large(8, 25)
+	for j := range 25 {
+		n := notes.Notes{
+			Addr: addr(fmt.Sprintf("hashicorp/provider%d", j)), From: version("5.31.0"), To: version(fmt.Sprintf("5.%d.0", 32+j)),
+			Releases: []notes.Release{{Version: version("5.32.0"), Sections: []notes.Section{
+				{Kind: notes.Other, Title: "FEATURES", Text: strings.Repeat("* resource/aws_thing: a change of some length\n", 2000)},
+			}}},
+		}
+		if j == 24 {
+			n.Releases[0].Sections = append([]notes.Section{{Kind: notes.Breaking, Title: "BREAKING CHANGES", Text: "* everything\n"}}, n.Releases[0].Sections...)
+		}
+		r.Notes = append(r.Notes, n)
+	}
+	body := report.Body(r)
+	if len(body) > 60_000 {
+		t.Errorf("the body has %d bytes", len(body))
+	}
+	checkPage(t, body)
+	for _, want := range []string{
+		"- **Breaking changes** in 8 root modules: `hashicorp/provider24` 5.31.0 → 5.56.0: everything\n",
+		"### Release notes\n\n<details><summary><code>hashicorp/provider24</code>", "##### BREAKING CHANGES\n\n- everything\n",
+		"The notes are longer than shown.", "more release notes are not shown, to stay within GitHub's limit.",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the body lacks %q", want)
+		}
+	}
+	if blocks := strings.Count(body, "(Terraform 1.11.4)"); blocks != 8 {
+		t.Errorf("%d root modules are shown, want all 8 before any release note is", blocks)
 	}
 }
 

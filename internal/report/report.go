@@ -12,8 +12,11 @@ package report
 
 import (
 	"slices"
+	"time"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -38,6 +41,8 @@ type Report struct {
 	Modules []Module
 	// Diagnostics are the problems that belong to no module.
 	Diagnostics []provider.Diagnostic
+	// Notes are the release notes of the upgrades, where they were asked for.
+	Notes []notes.Notes
 	// PullRequests is what happened to pull requests, for the verb pr.
 	PullRequests []PullRequest
 	// DryRun is true if the run wrote nothing because it was told so.
@@ -55,12 +60,18 @@ type Module struct {
 	Scan *scan.Module
 	// Changes are those of the lock file's entries, sorted by address.
 	Changes []Change
+	// InUse are all entries of the lock file as they are after the run, or
+	// would be; sorted by address.
+	InUse []Use
 	// Kept are providers whose entry does not change but of which there is
 	// something to say, sorted by address.
 	Kept []Kept
 	// Pending is true if the lock file differs from what it should be, and
 	// Written if it has been replaced by that.
 	Pending, Written bool
+	// Partial is true if recorded constraints stand in for modules that could
+	// not be read.
+	Partial bool
 	// Unread are module calls that could not be followed.
 	Unread []scan.Unread
 	// Diagnostics are the problems of this root module.
@@ -74,16 +85,36 @@ type Facts struct {
 	// Missing are platforms that were wanted but that the release does not serve.
 	Missing []provider.Platform
 	Signer  provider.Signer
+	// SignerFrom is who signed the release that the entry leaves, if known.
+	SignerFrom provider.Signer
+	// Published is when the release was; zero if it is not known.
+	Published time.Time
 	// Held says why a newer release was not taken, newest first.
 	Held []upgrade.Held
 	// Warnings are the registry's words about the provider.
 	Warnings []string
+	// Marks are the grounds, weaker than a signed list, that some hashes rest on.
+	Marks []provider.Mark
 }
 
 // Change is the change of one provider's entry and what else is known of it.
 type Change struct {
 	diff.Change
 	Facts
+}
+
+// Use is the version of a provider that a lock file holds.
+type Use struct {
+	Addr    provider.Addr
+	Version provider.Version
+}
+
+func uses(locks []lockfile.Lock) []Use {
+	var list []Use
+	for _, l := range locks {
+		list = append(list, Use{l.Addr, l.Version})
+	}
+	return list
 }
 
 // Kept is a provider that stays as it is.
@@ -118,10 +149,14 @@ type Stats struct {
 
 // FromScan makes the report of a root module as it was found.
 func FromScan(m scan.Module) Module {
-	return Module{
+	found := Module{
 		Dir: m.Dir, LockPath: lockPath(m), Tool: m.Tool, Scan: &m,
 		Unread: m.Unread, Diagnostics: m.Diagnostics,
 	}
+	if m.Lock != nil {
+		found.InUse = uses(m.Lock.Locks)
+	}
+	return found
 }
 
 func lockPath(m scan.Module) string {
@@ -136,7 +171,7 @@ func lockPath(m scan.Module) string {
 func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 	m := Module{
 		Dir: r.Module.Dir, LockPath: lockPath(r.Module), Tool: r.Module.Tool,
-		Pending: r.File != nil, Unread: r.Module.Unread,
+		Pending: r.File != nil, Partial: r.Partial, Unread: r.Module.Unread, InUse: uses(r.New),
 		Diagnostics: withFailures(r.Diagnostics, r.Selections),
 	}
 	facts := map[provider.Addr]Facts{}
@@ -159,7 +194,10 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 }
 
 func factsOf(s upgrade.Selection) Facts {
-	return Facts{Coverage: s.Platforms, Missing: s.Missing, Signer: s.Signer, Held: s.Held, Warnings: s.Warnings}
+	return Facts{
+		Coverage: s.Platforms, Missing: s.Missing, Signer: s.Signer, SignerFrom: s.SignerFrom,
+		Marks: s.Marks, Published: s.Published, Held: s.Held, Warnings: s.Warnings,
+	}
 }
 
 // withFailures adds the failures of selections that the diagnostics lack.

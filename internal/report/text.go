@@ -35,6 +35,7 @@ func Text(w io.Writer, r Report, o TextOptions) error {
 	if r.Verb != VerbScan && r.Verb != VerbDiff {
 		t.together()
 	}
+	t.section(t.consistency)
 	t.section(func() { t.problems(0, r.Diagnostics) })
 	t.section(t.pullRequests)
 	if o.Stats {
@@ -105,10 +106,7 @@ func (t *text) about(m Module) {
 
 func (t *text) header(m Module) string {
 	title := t.paint(bold, Plain(t.r.title(m)))
-	if m.Tool.Name != "" {
-		title += t.paint(dim, " ("+m.Tool.String()+")")
-	}
-	return title + "\n"
+	return title + t.paint(dim, toolText(m)) + "\n"
 }
 
 // changes writes the difference of a lock file.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -58,6 +59,9 @@ func ambiguous(r Report) map[string]bool {
 		}
 		for _, k := range m.Kept {
 			note(k.Addr)
+		}
+		for _, u := range m.InUse {
+			note(u.Addr)
 		}
 		if m.Scan == nil {
 			continue
@@ -133,9 +137,45 @@ func (d dialect) details(c Change) []string {
 		parts = append(parts, fmt.Sprintf("constraints %s %s %s", d.constraints(c.ConstraintsFrom), d.arrow, d.constraints(c.ConstraintsTo)))
 	}
 	if text := d.signer(c.Signer); text != "" && c.label() != unsigned {
+		if c.resigned() {
+			text += " (" + formerly(d.signer(c.SignerFrom)) + ")"
+		}
 		parts = append(parts, text)
 	}
+	for _, m := range c.Marks {
+		if text := markTexts[m]; text != "" {
+			parts = append(parts, text)
+		}
+	}
+	if text := released(c.Published); text != "" {
+		parts = append(parts, "released "+text)
+	}
 	return parts
+}
+
+// markTexts say what hashes rest on, where that is less than a signed list. A
+// list that nobody signed is said with the signer.
+var markTexts = map[provider.Mark]string{
+	provider.MarkMirror:   "from a mirror",
+	provider.MarkReported: "hashes of other platforms as the registry reports them",
+}
+
+// resigned reports whether another key signed than before, or none. Nothing is
+// said where either is unknown, or where a signature is new.
+func (f Facts) resigned() bool {
+	return f.SignerFrom.KeyID != "" && f.SignerFrom.KeyID != f.Signer.KeyID && f.Signer != (provider.Signer{})
+}
+
+// formerly turns "signed by …" into what was before.
+func formerly(signer string) string { return "before: " + signer }
+
+// released is the day of a release; empty if it is not known. It is the day in
+// UTC, so that the same run says the same everywhere.
+func released(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(time.DateOnly)
 }
 
 func (d dialect) constraints(c provider.Constraints) string {
@@ -222,6 +262,14 @@ func (d dialect) signerCell(s provider.Signer) string {
 	return strings.TrimSpace(label + " " + d.code(s.KeyID))
 }
 
+// signers is that cell for a change.
+func (d dialect) signers(f Facts) string {
+	if f.resigned() {
+		return d.signerCell(f.Signer) + ", was " + d.signerCell(f.SignerFrom)
+	}
+	return d.signerCell(f.Signer)
+}
+
 // place is where a term stands: the line, and the module path if it is not in
 // the root module.
 func (d dialect) place(t scan.Term) string {
@@ -254,7 +302,11 @@ func (d dialect) held(a provider.Addr, at provider.Version, held []upgrade.Held)
 	} else {
 		text += " by " + d.text(string(h.Reason))
 	}
-	return text + "; newest is " + d.version(h.Version)
+	text += "; newest is " + d.version(h.Version)
+	if day := released(h.Published); day != "" {
+		text += ", released " + day
+	}
+	return text
 }
 
 // missing says which wanted platforms a release does not serve.

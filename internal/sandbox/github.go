@@ -114,6 +114,7 @@ func (g *GitHub) create(from Repository) error {
 			return err
 		}
 	}
+	r.releases = from.Releases
 	g.repos[key] = r
 	return nil
 }

@@ -24,6 +24,7 @@ type gitRepository struct {
 	git           *memory.Storage
 	signed        map[plumbing.Hash]bool // commits that GitHub signed
 	pulls         []*pullRequest         // by number, from 1
+	releases      map[string]Release     // by tag
 	labels        map[string]string      // names by lower-case name
 }
 

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,9 +38,13 @@ func newGQLSchema() gqlSchema {
 			"id": {}, "name": {}, "nameWithOwner": {},
 			"defaultBranchRef": {typ: "Ref"},
 			"ref":              {typ: "Ref", args: []string{"qualifiedName"}},
+			"release":          {typ: "Release", args: []string{"tagName"}},
+			"object":           {typ: "GitObject", args: []string{"expression"}},
 		},
 		"Ref":       {"id": {}, "name": {}, "target": {typ: "GitObject"}},
 		"GitObject": {"id": {}, "oid": {}},
+		"Blob":      {"byteSize": {}, "isTruncated": {}, "text": {}},
+		"Release":   {"tagName": {}, "url": {}, "description": {}, "publishedAt": {}},
 	}
 }
 
@@ -136,10 +141,11 @@ func (op *gqlOperation) check(schema gqlSchema, given map[string]any) *gqlError 
 
 func (k gqlChecker) fields(fields []gqlField, typ string) *gqlError {
 	for i, f := range fields {
-		def, ok := k.schema[typ][f.name]
+		on := cmp.Or(f.on, typ)
+		def, ok := k.schema[on][f.name]
 		switch {
 		case !ok:
-			return &gqlError{message: fmt.Sprintf("Field '%s' doesn't exist on type '%s'", f.name, typ), field: f}
+			return &gqlError{message: fmt.Sprintf("Field '%s' doesn't exist on type '%s'", f.name, on), field: f}
 		case def.typ == "" && len(f.fields) > 0:
 			return &gqlError{message: fmt.Sprintf("Selections can't be made on scalars (field '%s')", f.name), field: f}
 		case def.typ != "" && len(f.fields) == 0:
@@ -207,6 +213,9 @@ func execute(object gqlObject, fields []gqlField, path []string) (doc, []*gqlErr
 	data := doc{}
 	var errs []*gqlError
 	for _, f := range fields {
+		if object[f.name] == nil && f.on != "" {
+			continue // the object is of another type than the fragment
+		}
 		here := append(slices.Clone(path), f.alias)
 		value, err := object[f.name](f.args)
 		if err != nil {
@@ -259,7 +268,43 @@ func (c *apiCall) gqlRepository(args map[string]any) (any, error) {
 		"ref": func(args map[string]any) (any, error) {
 			return gqlRef(r, fmt.Sprint(args["qualifiedName"])), nil
 		},
+		"release": func(args map[string]any) (any, error) {
+			return c.gqlRelease(r, fmt.Sprint(args["tagName"])), nil
+		},
+		"object": func(args map[string]any) (any, error) {
+			return gqlFile(r, fmt.Sprint(args["expression"])), nil
+		},
 	}, nil
+}
+
+// gqlRelease is a release by its tag; nil if there is none.
+func (c *apiCall) gqlRelease(r *gitRepository, tag string) gqlObject {
+	rel, ok := r.releases[tag]
+	if !ok {
+		return nil
+	}
+	return gqlObject{
+		"tagName": scalar(tag), "description": scalar(rel.Text), "publishedAt": scalar(rel.Published),
+		"url": scalar(fmt.Sprintf("https://github.com/%s/releases/tag/%s", r.fullName(), tag)),
+	}
+}
+
+// gqlFile is the file that HEAD:PATH names; nil if there is none.
+func gqlFile(r *gitRepository, expression string) gqlObject {
+	name, ok := strings.CutPrefix(expression, "HEAD:")
+	if !ok {
+		return nil
+	}
+	commit := r.branch(r.defaultBranch)
+	hash := r.entryAt(commit, name)
+	content, err := r.readBlob(hash)
+	if hash.IsZero() || err != nil {
+		return nil
+	}
+	return gqlObject{
+		"id": scalar("B_" + hash.String()), "oid": scalar(hash.String()),
+		"byteSize": scalar(len(content)), "isTruncated": scalar(false), "text": scalar(string(content)),
+	}
 }
 
 // gqlRef is a ref by its full name, or a branch or tag by its short one; nil

@@ -8,8 +8,8 @@ import (
 	"text/scanner"
 )
 
-// gqlOperation is a GraphQL document of one operation. Fragments, directives
-// and block strings are not read: they are syntax errors here.
+// gqlOperation is a GraphQL document of one operation. Fragments other
+// than those written in place, directives and block strings are not read: they are syntax errors here.
 type gqlOperation struct {
 	kind      string // query or mutation
 	variables []gqlVariable
@@ -31,6 +31,7 @@ type gqlField struct {
 	alias, name  string // the alias is the name where none is given
 	args         map[string]any
 	fields       []gqlField
+	on           string // the type of the fragment that the field stands in
 	line, column int
 }
 
@@ -149,13 +150,33 @@ func (p *gqlParser) typ() string {
 func (p *gqlParser) selections() []gqlField {
 	var fields []gqlField
 	p.expect('{')
-	for p.tok == scanner.Ident {
+	for p.tok == scanner.Ident || p.tok == '.' {
+		if p.tok == '.' {
+			fields = append(fields, p.fragment()...)
+			continue
+		}
 		fields = append(fields, p.field())
 	}
 	if len(fields) == 0 {
 		p.unexpected()
 	}
 	p.expect('}')
+	return fields
+}
+
+// fragment reads "... on Type {…}".
+func (p *gqlParser) fragment() []gqlField {
+	for range "..." {
+		p.expect('.')
+	}
+	if word := p.ident(); word != "on" {
+		p.fail("unexpected " + strconv.Quote(word))
+	}
+	typ := p.ident()
+	fields := p.selections()
+	for i := range fields {
+		fields[i].on = typ
+	}
 	return fields
 }
 

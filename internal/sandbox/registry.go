@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -124,11 +125,13 @@ type releaseAnswer struct {
 	Namespace   string     `json:"namespace"`
 	Name        string     `json:"name"`
 	Version     string     `json:"version"`
+	Source      string     `json:"source,omitempty"`
+	Tag         string     `json:"tag,omitempty"`
 	PublishedAt *time.Time `json:"published_at,omitempty"`
 }
 
 // release answers what the public Terraform registry adds to the protocol: when
-// a version was published.
+// a version was published and from which source.
 func (g registry) release(w http.ResponseWriter, r *http.Request) {
 	release, ok := g.released(r, r.PathValue("version"))
 	if !ok {
@@ -137,6 +140,9 @@ func (g registry) release(w http.ResponseWriter, r *http.Request) {
 	}
 	namespace, name, version := r.PathValue("namespace"), r.PathValue("type"), release.version.String()
 	answer := releaseAnswer{ID: namespace + "/" + name + "/" + version, Namespace: namespace, Name: name, Version: version}
+	if answer.Source = release.source; answer.Source != "" {
+		answer.Tag = cmp.Or(release.tag, "v"+version)
+	}
 	if !release.published.IsZero() {
 		answer.PublishedAt = &release.published
 	}

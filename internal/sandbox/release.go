@@ -20,6 +20,7 @@ import (
 type providerText struct {
 	Common        commonText `yaml:",inline"`
 	Also          []string
+	Source        string
 	Warnings      []string
 	ExtraVersions []string `yaml:"extra_versions"`
 	Versions      versionTexts
@@ -38,6 +39,7 @@ type commonText struct {
 type releaseText struct {
 	Common       commonText `yaml:",inline"`
 	Published    time.Time
+	Tag          string
 	Files        map[string][]entry
 	NoKeys       bool                    `yaml:"no_keys"`
 	ListOnly     bool                    `yaml:"list_only"`
@@ -120,6 +122,7 @@ type release struct {
 	typ          string // of the provider, for the names of files
 	version      provider.Version
 	published    time.Time
+	source, tag  string // as the public registry tells
 	protocols    []string
 	listed       bool // among the versions
 	described    bool // by metadata of its packages
@@ -158,6 +161,7 @@ func (t *providerText) offer(addr provider.Addr, keys keyring, pack packer) (*of
 		if err != nil {
 			return nil, &lineError{v.line, err}
 		}
+		r.source = t.Source
 		o.releases = append(o.releases, r)
 	}
 	return o, nil
@@ -169,7 +173,7 @@ func newRelease(typ, version string, text releaseText, keys keyring, pack packer
 		return nil, err
 	}
 	r := &release{
-		typ: typ, version: v, published: text.Published, protocols: text.Common.Protocols,
+		typ: typ, version: v, published: text.Published, tag: text.Tag, protocols: text.Common.Protocols,
 		listed: !text.Unlisted, described: !text.ListOnly,
 		mirrorHashes: text.MirrorHashes, files: map[string][]byte{},
 	}

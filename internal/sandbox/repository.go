@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"strings"
+	"time"
 )
 
 // Repository is a repository of the sandbox's GitHub as the world text
@@ -14,6 +15,33 @@ type Repository struct {
 	DefaultBranch string
 	// Branches maps a branch's name to its files by slash-separated path.
 	Branches map[string]map[string]File
+	// Releases are by tag.
+	Releases map[string]Release
+}
+
+// Release is a release of a repository, as GitHub shows it on a page.
+type Release struct {
+	Published time.Time
+	Text      string // in Markdown
+}
+
+// addRelease reads the text of a release, before which a line
+// "published: DATE" may stand.
+func (r *Repository) addRelease(tag string, data []byte) error {
+	if r.Releases == nil {
+		r.Releases = map[string]Release{}
+	}
+	rel := Release{Published: time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC), Text: string(data)}
+	first, rest, _ := strings.Cut(rel.Text, "\n")
+	if text, ok := strings.CutPrefix(first, "published: "); ok {
+		published, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			return err
+		}
+		rel.Published, rel.Text = published, rest
+	}
+	r.Releases[tag] = rel
+	return nil
 }
 
 // File is one entry of a git tree.

@@ -32,6 +32,7 @@ type World struct {
 //	registry/HOST/NAMESPACE/TYPE        a provider, in YAML
 //	modules/HOST/NAMESPACE/NAME/SYSTEM/VERSION/PATH   a file of a module's release
 //	github/OWNER/REPOSITORY/BRANCH/PATH  a file of a repository
+//	releases/OWNER/REPOSITORY/TAG.md     a release of a repository; its first line may be published: DATE
 //	keys      in YAML: NAME: {owner, created, expires, signs}
 //	hosts     in YAML: HOST: {token}; requests to its registries without it are refused
 //	faults    one in a line, as ParseFault reads them; # begins a comment
@@ -45,12 +46,14 @@ type World struct {
 //	keys: [k1]                     those announced; default: the one that signs
 //	packages: true                 state the hashes of all platforms, as OpenTofu's registry does
 //	warnings: [moved to acme/new]
+//	source: https://github.com/acme/terraform-provider-tool   where the public registry says it is made
 //	also: [registry.opentofu.org]  further hosts that offer the very same
 //	extra_versions: [v1.3]         listed in these words, without a package
 //
 // A version may override the first five, and has of its own:
 //
 //	published: 2024-05-01
+//	tag: v1.2.0                    default: v and the version, where there is a source
 //	files: {"*": [{name, content, mode}]}   of each platform's zip, instead of its own
 //	no_keys: true                  announce no key
 //	list_only: true                list it, but know no package
@@ -82,6 +85,7 @@ func ParseWorld(ar *txtar.Archive) (*World, error) {
 		seen[f.Name] = true
 		errs = append(errs, p.add(f))
 	}
+	p.world.beginRepositories()
 	errs = append(errs, p.world.packModules())
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -135,8 +139,10 @@ func (p *worldParser) add(f txtar.File) error {
 		return p.world.addModuleFile(f, rest)
 	case "github":
 		return p.world.addRepositoryFile(f, rest)
+	case "releases":
+		return p.world.addRelease(f, rest)
 	}
-	return fmt.Errorf("%s: unknown kind of file: it must be registry/…, modules/…, github/…, keys, hosts or faults", f.Name)
+	return fmt.Errorf("%s: unknown kind of file: it must be registry/…, modules/…, github/…, releases/…, keys, hosts or faults", f.Name)
 }
 
 func (w *World) addHosts(f txtar.File) error {
@@ -215,6 +221,25 @@ func (w *World) addRepositoryFile(f txtar.File, name string) error {
 	}
 	w.repository(parts[0], parts[1]).add(parts[2], name, file)
 	return nil
+}
+
+func (w *World) addRelease(f txtar.File, name string) error {
+	parts := strings.SplitN(name, "/", 3)
+	if len(parts) < 3 || !strings.HasSuffix(parts[2], ".md") {
+		return fmt.Errorf("%s: it must be like releases/OWNER/REPOSITORY/TAG.md", f.Name)
+	}
+	tag := strings.TrimSuffix(parts[2], ".md")
+	return inFile(f.Name, w.repository(parts[0], parts[1]).addRelease(tag, f.Data))
+}
+
+// beginRepositories gives those of which only releases are described a branch,
+// as every repository with a tag has one.
+func (w *World) beginRepositories() {
+	for _, r := range w.Repositories {
+		if r.Branches == nil {
+			r.add("main", "README.md", File{Mode: ModeFile, Content: []byte("# " + r.Name + "\n")})
+		}
+	}
 }
 
 func (w *World) repository(owner, name string) *Repository {

@@ -1,0 +1,153 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// mostAliases bounds the objects that one query asks for: GitHub gives up on a
+// query after ten seconds.
+const mostAliases = 100
+
+// largestFile bounds a file that is read as a whole, like CHANGELOG.md.
+const largestFile = 1 << 20
+
+// Releases returns the releases of those tags that exist, by the index of what
+// was asked for, in the order of the tags. Repositories that do not exist or
+// are hidden have none. It is one request for up to a hundred tags.
+func (c *Client) Releases(ctx context.Context, asked []provider.Tagged) ([][]provider.Announcement, error) {
+	found := make([][]provider.Announcement, len(asked))
+	for from, to := range batches(asked) {
+		var q query
+		for i := from; i < to; i++ {
+			q.repository(i, asked[i])
+			for j, tag := range asked[i].Tags {
+				q.add(" t%d: release(tagName: %s) { tagName url description publishedAt }", j, q.text(tag))
+			}
+			q.add(" }")
+		}
+		var data map[string]map[string]*struct {
+			TagName, URL, Description string
+			PublishedAt               time.Time
+		}
+		if err := c.ask(ctx, "reading release notes", q, &data); err != nil {
+			return found, err
+		}
+		for i := from; i < to; i++ {
+			for j := range asked[i].Tags {
+				if r := data[fmt.Sprint("r", i)][fmt.Sprint("t", j)]; r != nil {
+					found[i] = append(found[i], provider.Announcement{Tag: r.TagName, URL: r.URL, Text: r.Description, Published: r.PublishedAt})
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+// batches yields the ranges of a list for each of which one query can ask.
+func batches(asked []provider.Tagged) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		from, size := 0, 0
+		for i, a := range asked {
+			if i > from && size+len(a.Tags) > mostAliases {
+				if !yield(from, i) {
+					return
+				}
+				from, size = i, 0
+			}
+			size += len(a.Tags)
+		}
+		if from < len(asked) {
+			yield(from, len(asked))
+		}
+	}
+}
+
+// Files returns the text of a file at the head of the default branch of each
+// repository; empty where there is none, or none below a megabyte that is text.
+// It is one request.
+func (c *Client) Files(ctx context.Context, asked []provider.Tagged, path string) ([]string, error) {
+	texts := make([]string, len(asked))
+	var q query
+	for i, a := range asked {
+		q.repository(i, a)
+		q.add(" file: object(expression: %s) { ... on Blob { byteSize isTruncated text } } }", q.text("HEAD:"+path))
+	}
+	var data map[string]map[string]*struct {
+		ByteSize    int
+		IsTruncated bool
+		Text        string
+	}
+	if err := c.ask(ctx, "reading "+path, q, &data); err != nil {
+		return texts, err
+	}
+	for i := range asked {
+		if f := data[fmt.Sprint("r", i)]["file"]; f != nil && !f.IsTruncated && f.ByteSize <= largestFile {
+			texts[i] = f.Text
+		}
+	}
+	return texts, nil
+}
+
+// query is a GraphQL query in the making. Texts from outside are variables, so
+// that they cannot end a string of ours.
+type query struct {
+	fields    strings.Builder
+	declared  []string
+	variables map[string]any
+}
+
+func (q *query) add(format string, args ...any) { fmt.Fprintf(&q.fields, format, args...) }
+
+func (q *query) text(value string) string {
+	name := fmt.Sprint("v", len(q.declared))
+	q.declared = append(q.declared, "$"+name+": String!")
+	if q.variables == nil {
+		q.variables = map[string]any{}
+	}
+	q.variables[name] = value
+	return "$" + name
+}
+
+func (q *query) repository(i int, a provider.Tagged) {
+	q.add(" r%d: repository(owner: %s, name: %s) {", i, q.text(a.Owner), q.text(a.Name))
+}
+
+// ask sends a query. What was not found is null in the answer, beside errors
+// that say so; those are no failure as long as there is an answer.
+func (c *Client) ask(ctx context.Context, doing string, q query, data any) error {
+	if len(q.declared) == 0 {
+		return nil
+	}
+	text := "query(" + strings.Join(q.declared, ", ") + ") {" + q.fields.String() + " }"
+	req, err := c.rest.NewRequest(http.MethodPost, c.graphql.String(), map[string]any{"query": text, "variables": q.variables})
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		Data   any            `json:"data"`
+		Errors []graphqlError `json:"errors"`
+	}{Data: data}
+	_, err = c.rest.Do(ctx, req, &answer)
+	for _, e := range answer.Errors {
+		if err == nil && e.Type != "NOT_FOUND" {
+			err = refusalOfGraphQL(e)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	explained := (&Repository{client: c}).explain(ctx, doing, readContents, err)
+	var e *provider.Error
+	if errors.As(explained, &e) {
+		e.Message, e.Hint = doing, "" // it is about no repository, and nobody has to act
+	}
+	return explained
+}

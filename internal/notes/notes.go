@@ -1,0 +1,283 @@
+// Package notes finds what the publishers of providers say about the releases
+// that an upgrade brings in: the text of GitHub releases, or the part of
+// CHANGELOG.md about a version where a release has none.
+//
+// A provider's repository is what its registry names. All releases of a run are
+// one question to GitHub, by their tags; nothing is listed or searched. Of a
+// long way from one version to another only the releases that matter most are
+// read: the last one, the first of each major version, where breaking changes
+// are told, and the newest of the others.
+//
+// Notes are a service. Whatever goes wrong with them is one line in their
+// place, and never a reason not to propose an upgrade. The texts are untrusted
+// and as they were; package report makes them harmless.
+package notes
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Source says where providers come from. Implementations must be safe for
+// concurrent use.
+type Source interface {
+	// Versions returns all releases of a provider, in any order.
+	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
+	// Repository returns where the source of a release is; empty if that is not
+	// known.
+	Repository(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Repository, error)
+}
+
+// Hub is the server on which the repositories are.
+type Hub interface {
+	// Releases returns the existing ones, by the index of what was asked for.
+	Releases(ctx context.Context, asked []provider.Tagged) ([][]provider.Announcement, error)
+	// Files returns a file of each repository, empty where there is none.
+	Files(ctx context.Context, asked []provider.Tagged, path string) ([]string, error)
+}
+
+// Upgrade is a provider that leaves a release for a newer one.
+type Upgrade struct {
+	Tool     provider.Tool
+	Addr     provider.Addr
+	From, To provider.Version
+	// Platform is one that the newer release serves.
+	Platform provider.Platform
+}
+
+// Notes is what is said of the releases of one upgrade.
+type Notes struct {
+	Addr       provider.Addr
+	From, To   provider.Version
+	Repository provider.Repository
+	Releases   []Release // newest first
+	// More is how many releases on the way are not among them.
+	More int
+	// Problem says in a line why notes are missing; empty if none are.
+	Problem string
+}
+
+// Release is what is said of one release.
+type Release struct {
+	Version   provider.Version
+	URL       string // of its page; empty if there is none
+	Published time.Time
+	Sections  []Section // the most important first
+}
+
+const (
+	// mostReleases bounds the releases of an upgrade that are read.
+	mostReleases = 5
+	// jobs bounds the questions to registries that are open at once.
+	jobs = 8
+)
+
+// Read returns the notes of each upgrade, by index. host is the one whose
+// repositories the hub has: those elsewhere are named and not read.
+func Read(ctx context.Context, src Source, hub Hub, host string, upgrades []Upgrade) []Notes {
+	all := make([]Notes, len(upgrades))
+	var g errgroup.Group
+	g.SetLimit(jobs)
+	for i, u := range upgrades {
+		g.Go(func() error {
+			all[i] = begin(ctx, src, host, u)
+			return nil
+		})
+	}
+	_ = g.Wait() // failures are part of the notes
+	r := reader{hub: hub}
+	r.releases(ctx, all)
+	r.changelogs(ctx, all)
+	for i := range all {
+		if n := &all[i]; n.Problem == "" && !slices.ContainsFunc(n.Releases, Release.told) {
+			n.Problem = "nothing is said about these releases"
+		}
+	}
+	return all
+}
+
+// begin finds the repository and the releases to read of.
+func begin(ctx context.Context, src Source, host string, u Upgrade) Notes {
+	n := Notes{Addr: u.Addr, From: u.From, To: u.To}
+	var err error
+	n.Repository, err = src.Repository(ctx, u.Tool, provider.Want{Addr: u.Addr, Version: u.To, Platform: u.Platform})
+	switch {
+	case err != nil:
+		n.Problem = err.Error()
+		return n
+	case !n.Repository.Known():
+		n.Problem = "the registry does not say where the source is"
+		return n
+	case n.Repository.Host != host:
+		n.Problem = fmt.Sprintf("the source is on %s, and this run reads %s", n.Repository.Host, cmp.Or(host, "no server"))
+		return n
+	}
+	listed, err := src.Versions(ctx, u.Tool, u.Addr)
+	if err != nil {
+		listed = nil // the newest is known without
+	}
+	n.Releases, n.More = pick(listed, u.From, u.To)
+	return n
+}
+
+// pick chooses the releases to read of on the way from one version to another.
+func pick(listed []provider.Release, from, to provider.Version) (picked []Release, more int) {
+	onTheWay := []provider.Version{to}
+	for _, r := range listed {
+		if r.Version.Prerelease == "" && r.Version.Compare(from) > 0 && r.Version.Compare(to) < 0 {
+			onTheWay = append(onTheWay, r.Version)
+		}
+	}
+	slices.SortFunc(onTheWay, func(a, b provider.Version) int {
+		return cmp.Or(cmp.Compare(weight(a, from, to), weight(b, from, to)), b.Compare(a))
+	})
+	more = max(0, len(onTheWay)-mostReleases)
+	onTheWay = onTheWay[:len(onTheWay)-more]
+	slices.SortFunc(onTheWay, func(a, b provider.Version) int { return b.Compare(a) })
+	for _, v := range onTheWay {
+		picked = append(picked, Release{Version: v})
+	}
+	return picked, more
+}
+
+// weight is less for a release that matters more.
+func weight(v, from, to provider.Version) int {
+	switch {
+	case v == to:
+		return 0
+	case v.Major > from.Major && v.Minor == 0 && v.Patch == 0:
+		return 1
+	}
+	return 2
+}
+
+// tags are the names that the tag of a version may have: that of the newest
+// release shows how the others are named.
+func (n Notes) tags(v provider.Version) []string {
+	if prefix, ok := strings.CutSuffix(n.Repository.Tag, n.To.String()); ok {
+		return []string{prefix + v.String()}
+	}
+	if v == n.To && n.Repository.Tag != "" {
+		return []string{n.Repository.Tag}
+	}
+	return []string{"v" + v.String(), v.String()}
+}
+
+// reader asks the hub.
+type reader struct{ hub Hub }
+
+// asking collects what to ask for, each repository once.
+type asking struct {
+	index map[string]int // by OWNER/NAME
+	list  []provider.Tagged
+}
+
+func (a *asking) add(r provider.Repository, tags ...string) int {
+	if a.index == nil {
+		a.index = map[string]int{}
+	}
+	i, known := a.index[r.String()]
+	if !known {
+		i = len(a.list)
+		a.index[r.String()] = i
+		a.list = append(a.list, provider.Tagged{Owner: r.Owner, Name: r.Name})
+	}
+	for _, tag := range tags {
+		if !slices.Contains(a.list[i].Tags, tag) {
+			a.list[i].Tags = append(a.list[i].Tags, tag)
+		}
+	}
+	return i
+}
+
+// releases reads the texts of releases.
+func (r reader) releases(ctx context.Context, all []Notes) {
+	var ask asking
+	for _, n := range all {
+		for _, rel := range n.Releases {
+			ask.add(n.Repository, n.tags(rel.Version)...)
+		}
+	}
+	if len(ask.list) == 0 {
+		return
+	}
+	found, err := r.hub.Releases(ctx, ask.list)
+	for i := range all {
+		n := &all[i]
+		if len(n.Releases) == 0 {
+			continue
+		}
+		if err != nil {
+			n.Problem = err.Error()
+		}
+		for j := range n.Releases {
+			n.Releases[j].take(found[ask.add(n.Repository)], n.tags(n.Releases[j].Version))
+		}
+	}
+}
+
+// take keeps what a release of one of the tags says.
+func (rel *Release) take(found []provider.Announcement, tags []string) {
+	for _, f := range found {
+		if slices.Contains(tags, f.Tag) {
+			rel.URL, rel.Published = f.URL, f.Published
+			if !elsewhere(f.Text) {
+				rel.Sections = sections(f.Text)
+			}
+			return
+		}
+	}
+}
+
+func (rel Release) told() bool { return len(rel.Sections) > 0 }
+
+// changelogs reads CHANGELOG.md for the releases that say nothing.
+func (r reader) changelogs(ctx context.Context, all []Notes) {
+	var ask asking
+	silent := func(n Notes) bool {
+		return n.Problem == "" && len(n.Releases) > 0 && slices.ContainsFunc(n.Releases, func(rel Release) bool { return !rel.told() })
+	}
+	for _, n := range all {
+		if silent(n) {
+			ask.add(n.Repository)
+		}
+	}
+	if len(ask.list) == 0 {
+		return
+	}
+	found, err := r.hub.Files(ctx, ask.list, "CHANGELOG.md")
+	for i := range all {
+		n := &all[i]
+		if !silent(*n) {
+			continue
+		}
+		if err != nil {
+			n.Problem = err.Error()
+			continue
+		}
+		text := found[ask.add(n.Repository)]
+		for j := range n.Releases {
+			if rel := &n.Releases[j]; !rel.told() {
+				rel.Sections = sections(chapter(text, rel.Version))
+			}
+		}
+	}
+}
+
+// Compare returns the address of all changes between the two releases; empty if
+// it is not known how their tags are named.
+func (n Notes) Compare() string {
+	from, to := n.tags(n.From), n.tags(n.To)
+	if !n.Repository.Known() || len(from) != 1 || len(to) != 1 {
+		return ""
+	}
+	return n.Repository.URL("compare", from[0]+"..."+to[0])
+}

@@ -1,0 +1,150 @@
+package notes
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Kind says how much a section matters to whoever upgrades.
+type Kind int
+
+// The kinds, the most important first.
+const (
+	Breaking Kind = iota
+	Note
+	Deprecation
+	Other
+)
+
+// Section is a part of a release's notes under one heading.
+type Section struct {
+	Kind  Kind
+	Title string // empty for what stands before the first heading
+	Text  string // in Markdown, without the heading
+}
+
+// The titles of sections, as HashiCorp's providers, release-please and
+// goreleaser write them.
+var (
+	breakingTitle    = regexp.MustCompile(`(?i)\bbreaking\b|\bincompatib`)
+	noteTitle        = regexp.MustCompile(`(?i)^\W*(important\s+|upgrade\s+)?(notes?|upgrading|upgrade guide|migration guide)\W*$`)
+	deprecationTitle = regexp.MustCompile(`(?i)^\W*deprecat`)
+)
+
+func kindOf(title string) Kind {
+	switch {
+	case breakingTitle.MatchString(title):
+		return Breaking
+	case noteTitle.MatchString(title):
+		return Note
+	case deprecationTitle.MatchString(title):
+		return Deprecation
+	}
+	return Other
+}
+
+// maxText bounds the text that is looked at: the notes of one release.
+const maxText = 256 << 10
+
+// sections splits notes at their headings, the most important first, else in
+// their order. Headings within a section that matters stay in it.
+func sections(text string) []Section {
+	var all []Section
+	current, level := Section{Kind: Other}, 0
+	keep := func() {
+		if current.Text = strings.Trim(current.Text, "\n"); strings.TrimSpace(current.Text) != "" {
+			all = append(all, current)
+		}
+	}
+	for l := range lines(text[:min(len(text), maxText)]) {
+		if l.level == 0 || current.Kind != Other && l.level > level {
+			current.Text += l.text + "\n"
+			continue
+		}
+		keep()
+		current, level = Section{Kind: kindOf(l.title), Title: l.title}, l.level
+	}
+	keep()
+	slices.SortStableFunc(all, func(a, b Section) int { return cmp.Compare(a.Kind, b.Kind) })
+	return all
+}
+
+// line is a line of Markdown, and the heading that it is.
+type line struct {
+	text, title string
+	level       int // 0: no heading
+}
+
+var (
+	hashHeading = regexp.MustCompile(`^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*$`)
+	// capsHeading is how HashiCorp's changelogs head a list: "BREAKING CHANGES:".
+	capsHeading = regexp.MustCompile(`^\**([A-Z][A-Z /&-]{3,}):?\**:?$`)
+	fence       = regexp.MustCompile("^ {0,3}(```+|~~~+)")
+)
+
+// capsLevel is below the levels of other headings.
+const capsLevel = 7
+
+// lines yields the lines of a text. In a block of code there are no headings.
+func lines(text string) func(yield func(line) bool) {
+	return func(yield func(line) bool) {
+		open := ""
+		for raw := range strings.Lines(text) {
+			l := line{text: strings.TrimRight(raw, "\r\n")}
+			mark := fence.FindStringSubmatch(l.text)
+			switch {
+			case open != "":
+				if mark != nil && strings.HasPrefix(mark[1], open) {
+					open = ""
+				}
+			case mark != nil:
+				open = mark[1]
+			default:
+				l.title, l.level = heading(l.text)
+			}
+			if !yield(l) {
+				return
+			}
+		}
+	}
+}
+
+func heading(text string) (title string, level int) {
+	if m := hashHeading.FindStringSubmatch(text); m != nil {
+		return strings.TrimRight(m[2], ":"), len(m[1])
+	}
+	if m := capsHeading.FindStringSubmatch(strings.TrimSpace(text)); m != nil {
+		return m[1], capsLevel
+	}
+	return "", 0
+}
+
+// elsewhere reports whether notes say no more than where the notes are.
+func elsewhere(text string) bool {
+	text = strings.TrimSpace(text)
+	pointer := strings.Contains(text, "://") || strings.Contains(strings.ToUpper(text), "CHANGELOG")
+	return text == "" || len(text) < 300 && !strings.Contains(text, "\n") && pointer
+}
+
+// chapter is the part of a changelog about a version: from the heading that
+// names it to the next one of its level or above. It is empty if there is none.
+func chapter(changelog string, v provider.Version) string {
+	named := regexp.MustCompile(`(?:^|[^0-9A-Za-z.-])v?` + regexp.QuoteMeta(v.String()) + `(?:$|[^0-9A-Za-z.+-])`)
+	var b strings.Builder
+	level := 0
+	for l := range lines(changelog) {
+		switch {
+		case level == 0 && l.level > 0 && l.level < capsLevel && named.MatchString(l.title):
+			level = l.level
+		case level > 0 && l.level > 0 && l.level <= level:
+			return b.String()
+		case level > 0:
+			b.WriteString(l.text + "\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,235 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+const (
+	// notesLimit bounds the release notes of one provider, in bytes, and
+	// releaseLimit those of one release among several.
+	notesLimit   = 6000
+	releaseLimit = 3000
+	// fewLeads is the number of breaking changes that are named before the
+	// release notes themselves.
+	fewLeads = 3
+)
+
+// releaseNotes is the section of notes: a collapsed block for each upgrade,
+// then a line for those of which nothing is known.
+func (r Report) releaseNotes(d dialect) part {
+	p := part{rank: 6, head: "### Release notes\n\n", what: "release note"}
+	var missing alerts
+	for _, n := range r.sortedNotes() {
+		if block := notesBlock(d, n); block != "" {
+			p.items = append(p.items, block)
+			continue
+		}
+		missing.add("", d.text(n.Problem), d.upgrade(n))
+	}
+	for _, m := range missing {
+		p.items = append(p.items, fmt.Sprintf("- None for %s: %s\n", strings.Join(m.dirs, ", "), m.text))
+	}
+	return p
+}
+
+// sortedNotes are the notes with those first that a reviewer must read.
+func (r Report) sortedNotes() []notes.Notes {
+	sorted := slices.Clone(r.Notes)
+	slices.SortStableFunc(sorted, func(a, b notes.Notes) int {
+		return cmp.Or(
+			cmp.Compare(urgency(b), urgency(a)),
+			a.Addr.Compare(b.Addr), a.From.Compare(b.From),
+		)
+	})
+	return sorted
+}
+
+// urgency is how much notes need to be read.
+func urgency(n notes.Notes) int {
+	urgency := 0
+	if provider.BumpBetween(n.From, n.To) == provider.BumpMajor {
+		urgency += 2
+	}
+	if len(breaking(n)) > 0 {
+		urgency++
+	}
+	return urgency
+}
+
+// upgrade names a provider and its versions.
+func (d dialect) upgrade(n notes.Notes) string {
+	return fmt.Sprintf("%s %s %s %s", d.name(n.Addr), d.version(n.From), d.arrow, d.version(n.To))
+}
+
+// notesBlock is the collapsed notes of one upgrade; empty if there are none.
+// Releases that break something come first, then the newest.
+func notesBlock(d dialect, n notes.Notes) string {
+	var body strings.Builder
+	room, whole := notesLimit, true
+	told := slices.DeleteFunc(slices.Clone(n.Releases), func(rel notes.Release) bool { return len(rel.Sections) == 0 })
+	// Sections are in order of importance, so the first tells of the release.
+	slices.SortStableFunc(told, func(a, b notes.Release) int {
+		return cmp.Compare(min(a.Sections[0].Kind, notes.Note), min(b.Sections[0].Kind, notes.Note))
+	})
+	for _, rel := range told {
+		limit := min(room, releaseLimit)
+		if len(told) == 1 {
+			limit = room
+		}
+		text, all := releaseText(d, rel, limit)
+		room -= len(text)
+		whole = whole && all
+		body.WriteString(text)
+	}
+	if body.Len() == 0 {
+		return ""
+	}
+	title := strings.TrimSpace(codeElement(n.Addr.Short()) + " " + d.version(n.From) + " " + d.arrow + " " + d.version(n.To))
+	return fmt.Sprintf("<details><summary>%s</summary>\n\n%s%s\n</details>\n\n", title, body.String(), rest(n, whole))
+}
+
+// releaseText is what is said of one release, within a limit in bytes; whole is
+// false if it is not all of it. The heading is not counted.
+func releaseText(d dialect, rel notes.Release, limit int) (text string, whole bool) {
+	title := d.version(rel.Version)
+	if url := redirected(rel.URL); url != "" {
+		title = d.link(title, url)
+	}
+	if day := released(rel.Published); day != "" {
+		title += ", " + day
+	}
+	whole = true
+	var body strings.Builder
+	for _, s := range rel.Sections {
+		heading := "\n"
+		if s.Title != "" {
+			heading = "\n##### " + d.text(s.Title) + "\n\n"
+		}
+		quoted, all := Quoted(s.Text, max(0, limit-body.Len()-len(heading)))
+		if quoted != "" {
+			body.WriteString(heading + quoted)
+		}
+		whole = whole && all
+	}
+	if body.Len() == 0 {
+		return "", false
+	}
+	return "#### " + title + "\n\n" + strings.TrimPrefix(body.String(), "\n") + "\n", whole
+}
+
+// rest says what the notes do not show, and where it is.
+func rest(n notes.Notes, whole bool) string {
+	var parts []string
+	if !whole {
+		parts = append(parts, "The notes are longer than shown.")
+	}
+	if n.More > 0 {
+		verb := "are"
+		if n.More == 1 {
+			verb = "is"
+		}
+		parts = append(parts, fmt.Sprintf("%s on the way %s not shown.", count(n.More, "more release", "more releases"), verb))
+	}
+	if url := redirected(n.Compare()); url != "" {
+		parts = append(parts, link("All changes", url)+".")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, " ") + "\n"
+}
+
+// breaking are the breaking changes of an upgrade, those of its newest release
+// first.
+func breaking(n notes.Notes) []notes.Section {
+	var all []notes.Section
+	for _, rel := range n.Releases {
+		for _, s := range rel.Sections {
+			if s.Kind == notes.Breaking {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// breakingNotes adds what publishers say that breaks, in the root modules that
+// take such an upgrade.
+func (r Report) breakingNotes(all *alerts, d dialect) {
+	for _, n := range r.sortedNotes() {
+		var text strings.Builder
+		for _, s := range breaking(n) {
+			text.WriteString(s.Text + "\n\n")
+		}
+		lines, more := leads(text.String(), fewLeads)
+		if len(lines) == 0 {
+			continue
+		}
+		if more > 0 {
+			lines = append(lines, fmt.Sprintf("%d more in the release notes", more))
+		}
+		all.add(concernBreaking, d.upgrade(n)+": "+strings.Join(lines, "; "), r.taking(n)...)
+	}
+}
+
+// taking are the root modules that take an upgrade.
+func (r Report) taking(n notes.Notes) []string {
+	var dirs []string
+	for _, m := range r.Modules {
+		for _, c := range m.Changes {
+			if c.Addr == n.Addr && c.From == n.From && c.To == n.To {
+				dirs = append(dirs, r.title(m))
+			}
+		}
+	}
+	return dirs
+}
+
+type notesJSON struct {
+	Provider   string        `json:"provider"`
+	From       string        `json:"from"`
+	To         string        `json:"to"`
+	Repository string        `json:"repository"`
+	Releases   []releaseJSON `json:"releases"`
+	More       int           `json:"more"`
+	Problem    string        `json:"problem"`
+}
+
+type releaseJSON struct {
+	Version  string        `json:"version"`
+	URL      string        `json:"url"`
+	Released *string       `json:"released"`
+	Sections []sectionJSON `json:"sections"`
+}
+
+type sectionJSON struct {
+	Kind  string `json:"kind"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
+}
+
+var noteKinds = map[notes.Kind]string{
+	notes.Breaking: "breaking", notes.Note: "note", notes.Deprecation: "deprecation", notes.Other: "other",
+}
+
+func notesOf(n notes.Notes) notesJSON {
+	repository := ""
+	if n.Repository.Known() {
+		repository = n.Repository.URL()
+	}
+	return notesJSON{
+		Provider: n.Addr.String(), From: n.From.String(), To: n.To.String(), Repository: repository,
+		Releases: list(n.Releases, func(rel notes.Release) releaseJSON {
+			return releaseJSON{rel.Version.String(), rel.URL, releasedOf(rel.Published), list(rel.Sections, func(s notes.Section) sectionJSON {
+				return sectionJSON{noteKinds[s.Kind], s.Title, s.Text}
+			})}
+		}),
+		More: n.More, Problem: n.Problem,
+	}
+}
