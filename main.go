@@ -31,16 +31,19 @@ func run(ctx context.Context) int {
 		fmt.Fprintln(os.Stderr, "relock: finding the working directory:", err)
 		return command.ExitUsage
 	}
-	home, _ := os.UserHomeDir() // without one there is no configuration in it
+	// Without these directories there is no configuration and no cache in them.
+	home, _ := os.UserHomeDir()
+	cache, _ := os.UserCacheDir()
 	return command.Main(ctx, command.Env{
-		Args:    os.Args[1:],
-		Stdout:  os.Stdout,
-		Stderr:  os.Stderr,
-		Getenv:  os.Getenv,
-		Environ: os.Environ(),
-		WorkDir: workDir,
-		Home:    home,
-		GOOS:    runtime.GOOS,
-		Version: version,
+		Args:     os.Args[1:],
+		Stdout:   os.Stdout,
+		Stderr:   os.Stderr,
+		Getenv:   os.Getenv,
+		Environ:  os.Environ(),
+		WorkDir:  workDir,
+		Home:     home,
+		CacheDir: cache,
+		GOOS:     runtime.GOOS,
+		Version:  version,
 	})
 }

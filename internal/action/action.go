@@ -67,23 +67,54 @@ func (r *Runtime) GraphQLURL() string {
 // maxEvent bounds the event's payload; GitHub's own are at most 25 MB.
 const maxEvent = 32 << 20
 
-// DefaultBranch returns the default branch as the event's payload names it, or
-// nothing if the payload cannot be read or names none.
-func (r *Runtime) DefaultBranch() string {
+// payload is the part of an event that is read here.
+type payload struct {
+	Repository struct {
+		DefaultBranch string `json:"default_branch"`
+	} `json:"repository"`
+	PullRequest struct {
+		Head, Base struct {
+			Repo struct {
+				FullName string `json:"full_name"`
+			} `json:"repo"`
+		}
+	} `json:"pull_request"`
+}
+
+// payload returns the event's payload, or nothing if it cannot be read.
+func (r *Runtime) payload() payload {
+	var p payload
 	f, err := os.Open(r.getenv("GITHUB_EVENT_PATH"))
 	if err != nil {
-		return ""
+		return payload{}
 	}
 	defer f.Close()
-	var payload struct {
-		Repository struct {
-			DefaultBranch string `json:"default_branch"`
-		} `json:"repository"`
+	if err := json.NewDecoder(io.LimitReader(f, maxEvent)).Decode(&p); err != nil {
+		return payload{}
 	}
-	if err := json.NewDecoder(io.LimitReader(f, maxEvent)).Decode(&payload); err != nil {
-		return ""
+	return p
+}
+
+// DefaultBranch returns the default branch as the event's payload names it, or
+// nothing if the payload cannot be read or names none.
+func (r *Runtime) DefaultBranch() string { return r.payload().Repository.DefaultBranch }
+
+// ServerURL returns the address of the GitHub server, that of github.com if
+// unset.
+func (r *Runtime) ServerURL() string { return r.orDefault("GITHUB_SERVER_URL", "https://github.com") }
+
+// Head reports whether the checkout is the head of a pull request, as it is for
+// some events, and whether that comes from a fork. A payload that does not say
+// counts as a fork's.
+func (r *Runtime) Head() (head, fork bool) {
+	switch r.Event() {
+	case "pull_request":
+		p := r.payload().PullRequest
+		return true, p.Head.Repo.FullName == "" || p.Head.Repo.FullName != p.Base.Repo.FullName
+	case "merge_group":
+		return true, false // GitHub made it of branches that may be merged
 	}
-	return payload.Repository.DefaultBranch
+	return false, false
 }
 
 func (r *Runtime) orDefault(name, otherwise string) string {

@@ -81,6 +81,32 @@ func TestDefaultBranch(t *testing.T) {
 	}
 }
 
+func TestHead(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		event, payload string
+		head, fork     bool
+	}{
+		{"schedule", `{"repository": {"default_branch": "main"}}`, false, false},
+		{"push", `{}`, false, false},
+		{"merge_group", `{}`, true, false},
+		{"pull_request", `{"pull_request": {"head": {"repo": {"full_name": "a/b"}}, "base": {"repo": {"full_name": "a/b"}}}}`, true, false},
+		{"pull_request", `{"pull_request": {"head": {"repo": {"full_name": "c/b"}}, "base": {"repo": {"full_name": "a/b"}}}}`, true, true},
+		{"pull_request", `{"pull_request": {"head": {"repo": null}, "base": {"repo": {"full_name": "a/b"}}}}`, true, true},
+		{"pull_request", ``, true, true},
+	}
+	for _, tt := range tests {
+		name := filepath.Join(t.TempDir(), "event.json")
+		if err := os.WriteFile(name, []byte(tt.payload), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r := New(env{"GITHUB_EVENT_NAME": tt.event, "GITHUB_EVENT_PATH": name}.get, &strings.Builder{})
+		if head, fork := r.Head(); head != tt.head || fork != tt.fork {
+			t.Errorf("Head of %s %s = %v, %v, want %v, %v", tt.event, tt.payload, head, fork, tt.head, tt.fork)
+		}
+	}
+}
+
 func TestVerb(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ event, want, refusal string }{

@@ -60,7 +60,7 @@ func (c *cli) runAction(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, annotateError(rt, err))
 	}
-	r, err := run.Do(ctx, c.runEnv(cfg.Verbose), c.withRepository(request(verb, cfg.Directories, cfg)))
+	r, err := run.Do(ctx, c.runEnv(cfg.Verbose), c.withRepository(c.request(verb, cfg.Directories, cfg)))
 	if err != nil {
 		return errors.Join(err, annotateError(rt, err))
 	}
@@ -86,6 +86,12 @@ func (c *cli) withRepository(req run.Request) run.Request {
 	req.Pull.API, req.Pull.GraphQL = rt.APIURL(), rt.GraphQLURL()
 	req.Pull.Head = rt.SHA()
 	req.Pull.Base = cmp.Or(req.Pull.Base, rt.DefaultBranch())
+	switch head, fork := rt.Head(); {
+	case fork:
+		req.Head = run.ForkHead
+	case head:
+		req.Head = run.OwnHead
+	}
 	return req
 }
 

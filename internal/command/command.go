@@ -9,10 +9,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -36,6 +39,7 @@ type Env struct {
 	Environ        []string // NAME=VALUE
 	WorkDir        string   // absolute
 	Home           string
+	CacheDir       string // of the user; empty if there is none
 	GOOS           string
 	Version        string
 	// Color and Width are those of the terminal on Stdout; zero if it is none.
@@ -131,7 +135,9 @@ func (c *cli) runEnv(verbose bool) run.Env {
 		WorkDir: c.env.WorkDir, Getenv: c.env.Getenv, Environ: c.env.Environ,
 		Home: c.env.Home, GOOS: c.env.GOOS,
 		UserAgent: "relock/" + c.env.Version,
-		Log:       slog.New(slog.NewTextHandler(c.env.Stderr, &slog.HandlerOptions{Level: level, ReplaceAttr: withoutTime})),
+		OnGitHub:  c.env.Getenv("GITHUB_ACTIONS") == "true",
+		Server:    c.server(), ModuleCache: c.cached("modules"), HashCache: c.cached("hashes"),
+		Log: slog.New(slog.NewTextHandler(c.env.Stderr, &slog.HandlerOptions{Level: level, ReplaceAttr: withoutTime})),
 	}
 }
 
@@ -142,4 +148,22 @@ func withoutTime(groups []string, a slog.Attr) slog.Attr {
 		return slog.Attr{}
 	}
 	return a
+}
+
+// server is the host name of the GitHub server that the runner belongs to.
+func (c *cli) server() string {
+	u, err := url.Parse(action.New(c.env.Getenv, io.Discard).ServerURL())
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// cached is the path of what is kept under a name from one run to the next;
+// empty if the user has no cache directory.
+func (c *cli) cached(name string) string {
+	if c.env.CacheDir == "" {
+		return ""
+	}
+	return filepath.Join(c.env.CacheDir, "relock", name)
 }

@@ -144,7 +144,7 @@ func (d *demonstration) run(ctx context.Context, stdout io.Writer, args ...strin
 	env.Stdout = stdout
 	env.Args = args
 	env.WorkDir = d.checkout
-	env.Home = d.dir
+	env.Home, env.CacheDir = d.dir, filepath.Join(d.dir, "cache")
 	env.Getenv = func(name string) string { return d.vars[name] }
 	env.Environ = nil
 	return Main(ctx, env)

@@ -111,26 +111,36 @@ func cause(err error) error {
 }
 
 // request turns settings into what the corridor is asked for.
-func request(verb run.Verb, dirs []string, cfg config.Config) run.Request {
+func (c *cli) request(verb run.Verb, dirs []string, cfg config.Config) run.Request {
 	mode := upgrade.Upgrade
 	if verb == run.Lock || verb == run.Check && cfg.Lock {
 		mode = upgrade.Complete
 	}
+	tokens := map[string]string{}
+	if cfg.ModuleToken != "" {
+		tokens[c.server()] = cfg.ModuleToken
+	}
 	return run.Request{
 		Verb: verb,
 		Dirs: dirs,
+
+		ModuleTokens: tokens,
+		Cache:        cfg.Cache,
 		Scan: scan.Options{
 			Create: cfg.Create, Tool: cfg.Tool, ToolVersion: cfg.ToolVersion,
-			Include: cfg.Include, Exclude: cfg.Exclude,
+			Include: cfg.Include, Exclude: cfg.Exclude, Variables: cfg.ModuleVars,
 		},
 		Plan: upgrade.Options{
 			Mode: mode, Exact: cfg.Exact, Strict: cfg.Strict, Prune: cfg.Prune,
 			Platforms: upgrade.Platforms(cfg.Platforms),
-			Only:      cfg.Providers, Keep: cfg.Keep, Jobs: cfg.Jobs,
+			Only:      cfg.Providers, Keep: cfg.Keep, KeepUnreferenced: cfg.KeepUnreferenced,
+			HashesFrom: upgrade.HashesFrom(cfg.HashesFrom), AcceptReReleased: cfg.AcceptReReleased,
+			Preserve: cfg.UnreadableModules == "preserve", Jobs: cfg.Jobs,
 		},
 		Pull: run.Pull{
 			Base: cfg.PullRequest.Base, BranchPrefix: cfg.PullRequest.BranchPrefix,
 			Labels: cfg.PullRequest.Labels, DryRun: cfg.DryRun, Token: cfg.Token,
+			ReleaseNotes: cfg.PullRequest.ReleaseNotes,
 		},
 	}
 }

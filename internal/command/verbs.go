@@ -64,7 +64,7 @@ func (c *cli) verb(verb run.Verb, short, long string) *cobra.Command {
 			if verb == run.Scan && cfg.Format == "markdown" {
 				return fmt.Errorf("scan has no markdown format; it must be text or json")
 			}
-			r, err := run.Do(cmd.Context(), c.runEnv(cfg.Verbose), c.withRepository(request(verb, dirs, cfg)))
+			r, err := run.Do(cmd.Context(), c.runEnv(cfg.Verbose), c.withRepository(c.request(verb, dirs, cfg)))
 			if err != nil {
 				return err
 			}

@@ -20,13 +20,21 @@ type Config struct {
 	Platforms        PlatformSet
 	Providers        []provider.Pattern // empty: all
 	Keep             []provider.Pattern
-	Why              []provider.Pattern
-	PullRequest      PullRequest
-	Command          string // of the Action
-	Token            string // secret
-	File             string // of the configuration; empty: searched
-	Format           string
-	Jobs             int // 0: a default
+	AcceptReReleased []provider.ReleasePattern
+	HashesFrom       string // "methods", "origin" or "both"
+	KeepUnreferenced bool
+	// UnreadableModules is "fail" or "preserve".
+	UnreadableModules string
+	ModuleVars        map[string]string // values as texts, by variable
+	ModuleToken       string            // secret
+	Why               []provider.Pattern
+	PullRequest       PullRequest
+	Command           string // of the Action
+	Token             string // secret
+	File              string // of the configuration; empty: searched
+	Cache             string // path of the hash cache; empty: the default
+	Format            string
+	Jobs              int // 0: a default
 
 	Create, Strict, Exact, Prune, Lock, DryRun, Stats, Verbose bool
 }
@@ -43,6 +51,7 @@ type PullRequest struct {
 	BranchPrefix string
 	Base         string // empty: the default branch
 	Labels       []string
+	ReleaseNotes bool
 }
 
 // Values are settings as some source gives them, by Setting.Name.
@@ -248,6 +257,13 @@ func (s Setting) shown(items []string) string {
 		return "(set)"
 	case s.Secret:
 		return "(not set)"
+	case s.Kind == Map:
+		entries := make([]string, len(items))
+		for i, item := range items {
+			name, text, _ := strings.Cut(item, "=")
+			entries[i] = name + ": " + quote(text)
+		}
+		return "{" + strings.Join(entries, ", ") + "}"
 	case s.Repeats() && !keyword(items):
 		quoted := make([]string, len(items))
 		for i, item := range items {

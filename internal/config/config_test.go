@@ -37,7 +37,9 @@ func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
 	want := config.Config{
 		Include: []string{"**"}, Command: "auto", Format: "text",
 		Providers: []provider.Pattern{}, Keep: []provider.Pattern{}, Why: []provider.Pattern{},
-		PullRequest: config.PullRequest{BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}},
+		AcceptReReleased: []provider.ReleasePattern{}, HashesFrom: "methods",
+		UnreadableModules: "fail", ModuleVars: map[string]string{},
+		PullRequest: config.PullRequest{BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}, ReleaseNotes: true},
 	}
 	got := resolve(t)
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(provider.Pattern{})); diff != "" {
@@ -160,5 +162,14 @@ func TestShowSaysWhereValuesComeFromAndHidesSecrets(t *testing.T) {
 	}
 	if strings.Contains(got, "ghs_secret") {
 		t.Errorf("Show prints the token:\n%s", got)
+	}
+}
+
+func TestMapsKeepTextsAsWritten(t *testing.T) {
+	t.Parallel()
+	values := file(t, "version: 1\nmodule-vars:\n  environment: prod\n  size: 3\n  ratio: 1.50\n  public: true\n  equation: a=b\n")
+	want := map[string]string{"environment": "prod", "size": "3", "ratio": "1.50", "public": "true", "equation": "a=b"}
+	if diff := cmp.Diff(want, resolve(t, values).ModuleVars); diff != "" {
+		t.Errorf("ModuleVars (-want +got):\n%s", diff)
 	}
 }

@@ -246,6 +246,9 @@ func (r *reader) setting(s Setting, at int, value ast.Node) {
 // texts returns the items of a value and their lines; ok is false if the value
 // is not of the kind. Anchors, aliases and tags are of no kind.
 func texts(kind Kind, value ast.Node) (items []string, lines []int, ok bool) {
+	if kind == Map {
+		return pairs(value)
+	}
 	list, isList := value.(*ast.SequenceNode)
 	switch {
 	case kind == List && !isList, kind != List && kind != Platforms && isList:
@@ -262,6 +265,31 @@ func texts(kind Kind, value ast.Node) (items []string, lines []int, ok bool) {
 	}
 	text, ok := scalar(kind, value)
 	return []string{text}, []int{line(value)}, ok && (kind != Platforms || text == "auto" || text == "all")
+}
+
+// pairs returns the entries of a map as NAME=TEXT. A number and a boolean count
+// as the text that they are written as.
+func pairs(value ast.Node) (items []string, lines []int, ok bool) {
+	m, ok := value.(ast.MapNode)
+	if !ok {
+		return nil, nil, false
+	}
+	for entries := m.MapRange(); entries.Next(); {
+		name, ok := entries.Key().(*ast.StringNode)
+		if !ok {
+			return nil, nil, false
+		}
+		switch text := entries.Value().(type) {
+		case *ast.StringNode:
+			items = append(items, name.Value+"="+text.Value)
+		case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+			items = append(items, name.Value+"="+text.GetToken().Value)
+		default:
+			return nil, nil, false
+		}
+		lines = append(lines, line(name))
+	}
+	return items, lines, true
 }
 
 func scalar(kind Kind, value ast.Node) (string, bool) {
@@ -288,6 +316,8 @@ func expected(s Setting) string {
 		return "a list of texts, like [a, b]"
 	case Platforms:
 		return "auto, all or a list like [linux_amd64, darwin_arm64]"
+	case Map:
+		return "names and texts, like {environment: prod}"
 	}
 	return "one line of text"
 }

@@ -31,6 +31,7 @@ pull-request:
   branch-prefix: deps/relock-
   base: release/1.x
   labels: []
+  release-notes: false
 `
 	c := resolve(t, file(t, src))
 	want := config.Config{
@@ -59,11 +60,14 @@ var refusedFiles = []struct {
 	{"unknown key near another", "version: 1\nplatfroms: all\n", `relock.yml:2: unknown key "platfroms"`, `did you mean "platforms"?`, true},
 	{"key of a section at the top", "version: 1\nlabels: [a]\n", `relock.yml:2: unknown key "labels"`, `did you mean "pull-request.labels"?`, true},
 	{"unknown key in a section", "version: 1\npull-request:\n  lables: [a]\n", `relock.yml:3: unknown key "pull-request.lables"`, `did you mean "pull-request.labels"?`, true},
-	{"unknown key like no other", "version: 1\npull-request: {colour: red}\n", `relock.yml:2: unknown key "pull-request.colour"`, "known keys here are branch-prefix, base, labels", true},
+	{"unknown key like no other", "version: 1\npull-request: {colour: red}\n", `relock.yml:2: unknown key "pull-request.colour"`, "known keys here are branch-prefix, base, labels, release-notes", true},
 	{"input in the file", "version: 1\ndirectories: [a]\n", `relock.yml:2: unknown key "directories"`, "directories is an input of the Action, not a key of the file", true},
 	{"flag in the file", "version: 1\nformat: json\n", `relock.yml:2: unknown key "format"`, "--format is a flag of the command line, not a key of the file", true},
 	{"secret in the file", "version: 1\ntoken: abc\n", `relock.yml:2: unknown key "token"`, "token is an input of the Action, not a key of the file", true},
 	{"dotted key", "version: 1\npull-request.base: main\n", `relock.yml:2: unknown key "pull-request.base"`, "write base as a key under pull-request", true},
+	{"map that is a list", "version: 1\nmodule-vars: [a]\n", "relock.yml:2: module-vars must be names and texts, like {environment: prod}", "", true},
+	{"map of lists", "version: 1\nmodule-vars: {a: [b]}\n", "relock.yml:2: module-vars must be names and texts, like {environment: prod}", "", true},
+	{"name that is no variable", "version: 1\nmodule-vars:\n  a: b\n  a.b: c\n", `relock.yml:4: module-vars: "a.b" is not the name of a variable`, "", false},
 	{"key that is a number", "version: 1\n2: a\n", "relock.yml:2: a key is not a plain name", "", false},
 	{"missing version", "tool: auto\n", "relock.yml:1: the key version is missing", "begin the file with: version: 1", true},
 	{"other version", "version: 2\n", "relock.yml:1: version: 2 is not a known version; it must be 1", "", true},
@@ -216,7 +220,8 @@ func conforms(t *testing.T, schema map[string]any, value any, at string) error {
 		switch keyword {
 		case "$schema", "title", "description", "default", "properties", "required":
 		case "type":
-			ok = jsonType(value) == arg
+			types, several := arg.([]any)
+			ok = several && contains(types, jsonType(value)) || jsonType(value) == arg
 		case "const":
 			ok = cmp.Equal(value, arg)
 		case "enum":
@@ -239,6 +244,14 @@ func conforms(t *testing.T, schema map[string]any, value any, at string) error {
 			}
 		case "additionalProperties":
 			m, _ := value.(map[string]any)
+			if each, ok := arg.(map[string]any); ok {
+				for name, v := range m {
+					if err := conforms(t, each, v, at+"."+name); err != nil {
+						return err
+					}
+				}
+				continue
+			}
 			properties := schema["properties"].(map[string]any)
 			for name, v := range m {
 				property, known := properties[name].(map[string]any)
@@ -276,6 +289,8 @@ func jsonType(value any) any {
 		return "string"
 	case bool:
 		return "boolean"
+	case float64:
+		return "number"
 	}
 	return ""
 }

@@ -36,6 +36,7 @@ func Schema() []byte {
 // sections describes the keys that hold other keys.
 var sections = map[string]string{
 	"pull-request": "How pull requests are made.",
+	"verify":       "What is believed.",
 }
 
 func object(title, description string) map[string]any {
@@ -70,6 +71,9 @@ func (s Setting) schema() map[string]any {
 		texts["minItems"] = 1
 		texts["items"] = map[string]any{"type": "string", "pattern": "^[^_]+_[^_]+$"}
 		m = map[string]any{"anyOf": []any{map[string]any{"enum": []string{"auto", "all"}}, texts}, "default": s.Default}
+	case Map:
+		values := map[string]any{"type": []string{"string", "number", "boolean"}}
+		m = map[string]any{"type": "object", "additionalProperties": values, "default": map[string]any{}}
 	default:
 		m = map[string]any{"type": "string", "default": s.Default}
 	}

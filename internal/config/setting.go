@@ -26,6 +26,7 @@ const (
 	Choice                // one of Setting.Values
 	List                  // texts
 	Platforms             // auto, all, or a list of platforms
+	Map                   // texts by name; an item is NAME=TEXT
 )
 
 // Setting is one row of the table. A setting that some source cannot give has
@@ -66,7 +67,7 @@ func (s Setting) Name() string { return cmp.Or(s.Key, s.Flag, s.Input) }
 
 // Repeats reports whether the setting holds several values, so that its flag
 // may be repeated and its input holds a list.
-func (s Setting) Repeats() bool { return s.Kind == List || s.Kind == Platforms }
+func (s Setting) Repeats() bool { return s.Kind == List || s.Kind == Platforms || s.Kind == Map }
 
 // Description is Doc and the default, as action.yml and help texts give it.
 func (s Setting) Description() string {

@@ -87,6 +87,40 @@ var Settings = []Setting{
 		set:   func(c *Config, v []string) { c.Keep = patterns(v) },
 	},
 	{
+		Flag: "keep-unreferenced", Kind: Bool, Default: "false", Verbs: []string{"upgrade", "check", "pr"},
+		Doc: "Keep every entry that no configuration requires.",
+		set: func(c *Config, v []string) { c.KeepUnreferenced = v[0] == "true" },
+	},
+	{
+		Key: "hashes-from", Flag: "hashes-from", Kind: Choice, Default: "methods", Verbs: planning,
+		Values: []string{"methods", "origin", "both"},
+		Doc:    "Where hashes come from: the installation methods of the CLI configuration, the provider's own registry, or both.",
+		set:    func(c *Config, v []string) { c.HashesFrom = v[0] },
+	},
+	{
+		Key: "verify.accept-re-released", Flag: "accept-re-released", Kind: List, Verbs: planning,
+		Doc:   "Releases like hashicorp/aws@5.31.0 whose packages may differ from what was locked: their hashes are replaced. Others are refused.",
+		check: isRelease,
+		set:   func(c *Config, v []string) { c.AcceptReReleased = releases(v) },
+	},
+	{
+		Key: "unreadable-modules", Flag: "unreadable-modules", Kind: Choice, Default: "fail", Verbs: planning,
+		Values: []string{"fail", "preserve"},
+		Doc:    "What becomes of a root module of which a child module cannot be read. fail leaves it alone and says so; preserve lets the constraints that its lock file records stand in for what is not known, drops nothing, and marks the result as partial.",
+		set:    func(c *Config, v []string) { c.UnreadableModules = v[0] },
+	},
+	{
+		Key: "module-vars", Kind: Map,
+		Doc:   "Values for variables in the source and version of module calls, where the tool evaluates them. They outrank those of .tfvars files.",
+		check: isVariable,
+		set:   func(c *Config, v []string) { c.ModuleVars = variables(v) },
+	},
+	{
+		Input: "module-token", Env: "RELOCK_MODULE_TOKEN", Kind: Text, Secret: true,
+		Doc: "Token with which modules are fetched from this GitHub server by git, where the workflow's own token may not read them. ssh sources there are fetched by https with it.",
+		set: func(c *Config, v []string) { c.ModuleToken = v[0] },
+	},
+	{
 		Key: "strict", Flag: "strict", Input: "strict", Kind: Bool, Default: "false", Verbs: planning,
 		Doc: "Leave a root module untouched if any of its providers fails or any hash would be recorded that no verified checksum list or package proves.",
 		set: func(c *Config, v []string) { c.Strict = v[0] == "true" },
@@ -131,6 +165,11 @@ var Settings = []Setting{
 		set:   func(c *Config, v []string) { c.PullRequest.Labels = v },
 	},
 	{
+		Key: "pull-request.release-notes", Kind: Bool, Default: "true",
+		Doc: "Show the release notes of upgrades in the pull request. They are read from the GitHub server that the run speaks to.",
+		set: func(c *Config, v []string) { c.PullRequest.ReleaseNotes = v[0] == "true" },
+	},
+	{
 		Input: "command", Kind: Choice, Default: "auto",
 		Values: []string{"auto", "pr", "check", "upgrade", "lock", "scan"},
 		Doc:    "What to run. auto picks it from the event: pr on a schedule or by hand, check on pushes and pull requests.",
@@ -156,6 +195,11 @@ var Settings = []Setting{
 		Values: []string{"text", "json", "markdown"},
 		Doc:    "Format of the result on standard output; scan has no markdown.",
 		set:    func(c *Config, v []string) { c.Format = v[0] },
+	},
+	{
+		Flag: "cache", Input: "cache", Kind: Text, Verbs: planning,
+		Doc: "File that remembers what packages hash to, so that none is downloaded twice. Whoever can write to it decides what lock files say. Empty: relock/hashes in the user's cache directory.",
+		set: func(c *Config, v []string) { c.Cache = v[0] },
 	},
 	{
 		Flag: "jobs", Kind: Number, Default: "0", Verbs: planning,
@@ -202,6 +246,37 @@ func patterns(items []string) []provider.Pattern {
 		list[i] = must(provider.ParsePattern(item))
 	}
 	return list
+}
+
+func variables(items []string) map[string]string {
+	values := make(map[string]string, len(items))
+	for _, item := range items {
+		name, text, _ := strings.Cut(item, "=")
+		values[name] = text
+	}
+	return values
+}
+
+// isVariable accepts what HCL calls an identifier, as far as ASCII goes.
+func isVariable(item string) error {
+	name, _, _ := strings.Cut(item, "=")
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || name == "" || strings.ContainsAny(name[:1], "0123456789-") {
+		return fmt.Errorf("%q is not the name of a variable", name)
+	}
+	return nil
+}
+
+func releases(items []string) []provider.ReleasePattern {
+	list := make([]provider.ReleasePattern, len(items))
+	for i, item := range items {
+		list[i] = must(provider.ParseReleasePattern(item))
+	}
+	return list
+}
+
+func isRelease(s string) error {
+	_, err := provider.ParseReleasePattern(s)
+	return err
 }
 
 func isVersion1(s string) error {

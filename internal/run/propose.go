@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/go-git/go-git/v5"
 
@@ -34,6 +35,8 @@ type Pull struct {
 	Base         string
 	BranchPrefix string
 	Labels       []string
+	// ReleaseNotes puts those of upgrades into the text.
+	ReleaseNotes bool
 	DryRun       bool
 }
 
@@ -59,7 +62,12 @@ func (c *corridor) propose(ctx context.Context) error {
 			return err
 		}
 	}
-	proposals := c.proposals(base)
+	proposals := c.proposals(ctx, base)
+	if c.req.Pull.DryRun {
+		for _, p := range proposals {
+			p.Write() // nobody else asks for the text
+		}
+	}
 	outcomes := pr.Propose(ctx, repo, proposals, pr.Options{
 		Base: base, SHA: head, Prefix: c.req.Pull.BranchPrefix,
 		Partial: c.partial(), DryRun: c.req.Pull.DryRun, Log: c.env.Log,
@@ -96,6 +104,7 @@ func (c *corridor) repository() (*github.Repository, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.hub = client
 	return client.Repository(owner, name), nil
 }
 
@@ -117,7 +126,7 @@ func headOf(root, otherwise string) (string, error) {
 }
 
 // proposals are the changed lock files as one group; none if nothing changed.
-func (c *corridor) proposals(base string) []pr.Proposal {
+func (c *corridor) proposals(ctx context.Context, base string) []pr.Proposal {
 	var files []pr.File
 	var changed []pr.Changed
 	for i, f := range c.found {
@@ -133,7 +142,10 @@ func (c *corridor) proposals(base string) []pr.Proposal {
 	p := pr.New(group, base, c.req.Pull.BranchPrefix, files)
 	p.Title = pr.Title(changed)
 	p.Subject, p.Summary = pr.Subject(changed), pr.Summary(changed)
-	p.Body = report.Body(c.report)
+	p.Write = sync.OnceValue(func() string {
+		c.enrich(ctx, c.hub)
+		return report.Body(c.report)
+	})
 	p.Labels = c.req.Pull.Labels
 	return []pr.Proposal{p}
 }

@@ -3,13 +3,19 @@ package run
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"path"
 	"runtime/metrics"
-	"slices"
+	"strings"
 
-	"github.com/relock-dev/relock/internal/cliconfig"
+	svchost "github.com/hashicorp/terraform-svchost"
+
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/module"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
@@ -39,6 +45,13 @@ type Request struct {
 	// Scan and Plan say how; Scan.Dirs is the corridor's own.
 	Scan scan.Options
 	Plan upgrade.Options
+	// Cache is the path of the hash cache, relative to the working directory or
+	// absolute; empty: Env.HashCache, which does without where it cannot be used.
+	Cache string
+	// Head says whether the tree is the head of a pull request.
+	Head Head
+	// ModuleTokens are tokens for git hosts that modules come from, by host.
+	ModuleTokens map[string]string
 	// Pull is for the verb PR.
 	Pull Pull
 }
@@ -52,7 +65,17 @@ type Env struct {
 	Home      string
 	GOOS      string
 	UserAgent string
-	Log       *slog.Logger
+	// Server is the host name of the GitHub server, which serves modules, too.
+	Server string
+	// HashCache is the path of the user's own hash cache; none if empty.
+	HashCache string
+	// ModuleCache is the directory in which fetched modules are kept from one
+	// run to the next; none if empty.
+	ModuleCache string
+	// OnGitHub says that the run is on a runner of GitHub, where others decide
+	// what is in the repository.
+	OnGitHub bool
+	Log      *slog.Logger
 }
 
 // Do carries out a request. Whatever goes wrong with one root module, provider
@@ -60,6 +83,11 @@ type Env struct {
 // cannot be carried out: it is for the person who made it.
 func Do(ctx context.Context, env Env, req Request) (report.Report, error) {
 	c := &corridor{env: env, req: req, report: report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}}
+	if err := c.openCache(); err != nil {
+		return c.report, err
+	}
+	defer c.closeCache()
+	c.connect()
 	if err := c.scan(ctx); err != nil {
 		return c.report, err
 	}
@@ -67,6 +95,7 @@ func Do(ctx context.Context, env Env, req Request) (report.Report, error) {
 		for _, f := range c.found {
 			c.report.Modules = append(c.report.Modules, report.FromScan(f.module).Shown(c.show(f.tree)))
 		}
+		c.report.Stats = c.stats()
 		return c.report, nil
 	}
 	if err := c.plan(ctx); err != nil {
@@ -86,13 +115,18 @@ func Do(ctx context.Context, env Env, req Request) (report.Report, error) {
 
 // corridor is one run on its way.
 type corridor struct {
-	env    Env
-	req    Request
-	trees  []tree
-	found  []found
-	client *transport.Client
-	source *registry.Client
-	report report.Report
+	env     Env
+	req     Request
+	trees   []tree
+	found   []found
+	client  *transport.Client
+	source  *registry.Client
+	hashes  *hash.Cache
+	modules *module.Client
+	hub     *github.Client     // for the verb PR
+	named   []svchost.Hostname // by the operator, in the CLI configuration
+	broken  []broken
+	report  report.Report
 }
 
 // found is a root module, the tree that it is in, and its plan.
@@ -110,17 +144,33 @@ func (c *corridor) scan(ctx context.Context) error {
 	}
 	for _, t := range c.trees {
 		opts := c.req.Scan
-		opts.Dirs = t.dirs
+		opts.Dirs, opts.Source, opts.Jobs = t.dirs, c.modules, c.req.Plan.Jobs
+		opts.Orphans = c.req.Plan.Mode == upgrade.Complete
+		opts.Workspace, opts.Environment = c.env.Getenv("TF_WORKSPACE"), variables(c.env.Environ)
 		modules, diagnostics, err := scan.Modules(ctx, t.FS(), opts)
 		if err != nil {
 			return fmt.Errorf("scanning %s: %w", t.root, err)
 		}
 		for _, m := range modules {
-			c.found = append(c.found, found{tree: t, module: m})
+			f := found{tree: t, module: m}
+			c.refuse(&f)
+			c.found = append(c.found, f)
 		}
 		c.report.Diagnostics = append(c.report.Diagnostics, report.Shown(diagnostics, c.show(t))...)
 	}
-	return nil
+	return c.usable()
+}
+
+// variables are the values that TF_VAR_NAME gives to variables, by NAME.
+func variables(environ []string) map[string]string {
+	values := map[string]string{}
+	for _, entry := range environ {
+		if rest, ok := strings.CutPrefix(entry, "TF_VAR_"); ok {
+			name, value, _ := strings.Cut(rest, "=")
+			values[name] = value
+		}
+	}
+	return values
 }
 
 // show returns how output names the files of a tree. In a pull request nobody
@@ -134,14 +184,8 @@ func (c *corridor) show(t tree) func(string) string {
 
 // plan asks the registries and adds each root module to the report.
 func (c *corridor) plan(ctx context.Context) error {
-	if err := c.connect(); err != nil {
-		return err
-	}
-	modules := make([]scan.Module, len(c.found))
-	for i, f := range c.found {
-		modules[i] = f.module
-	}
-	results := upgrade.Plan(ctx, c.source, modules, c.req.Plan)
+	results := c.results(ctx)
+	upgrade.FormerSigners(ctx, c.source, results, c.req.Plan.Jobs)
 	for i, r := range results {
 		c.found[i].result = r
 		changes := diff.Locks(r.Old, r.New, platformsOf(r))
@@ -151,6 +195,34 @@ func (c *corridor) plan(ctx context.Context) error {
 		c.report.Modules = append(c.report.Modules, report.FromPlan(r, changes).Shown(c.show(c.found[i].tree)))
 	}
 	return nil
+}
+
+// pluginDir is where both tools look for providers first: below the directory
+// that they run in.
+const pluginDir = "terraform.d/plugins"
+
+// results plans all root modules at once, so that nothing is asked twice, but
+// for those that keep providers of their own: what these would get nobody else
+// does. In a pull request and on GitHub such providers are not used.
+func (c *corridor) results(ctx context.Context) []upgrade.Result {
+	results := make([]upgrade.Result, len(c.found))
+	usable := c.req.Verb != PR && !c.env.OnGitHub
+	var indexes []int
+	var modules []scan.Module
+	for i, f := range c.found {
+		dir := path.Join(f.module.Dir, pluginDir)
+		plugins, err := fs.Sub(f.tree.FS(), dir)
+		if info, statErr := fs.Stat(f.tree.FS(), dir); err != nil || statErr != nil || !info.IsDir() {
+			indexes, modules = append(indexes, i), append(modules, f.module)
+			continue
+		}
+		source := c.source.In(plugins, c.show(f.tree)(dir), usable)
+		results[i] = upgrade.Plan(ctx, source, []scan.Module{f.module}, c.req.Plan)[0]
+	}
+	for i, r := range upgrade.Plan(ctx, c.source, modules, c.req.Plan) {
+		results[indexes[i]] = r
+	}
+	return results
 }
 
 // platformsOf joins what the selections know of the platform of each hash.
@@ -163,38 +235,6 @@ func platformsOf(r upgrade.Result) map[provider.Hash]provider.Platform {
 	}
 	return known
 }
-
-// connect makes the one HTTP client of the run and the registry client on it,
-// by the CLI configuration of each tool that a root module uses.
-func (c *corridor) connect() error {
-	c.client = transport.New(transport.Options{UserAgent: c.env.UserAgent, Log: c.env.Log})
-	configs := map[provider.ToolName]*cliconfig.Config{}
-	for _, f := range c.found {
-		name := f.module.Tool.Name
-		if configs[name] != nil {
-			continue
-		}
-		cfg, diagnostics := cliconfig.Load(cliconfig.Env{
-			Getenv: c.env.Getenv, Environ: c.env.Environ, Home: c.env.Home, GOOS: c.env.GOOS,
-		}, name)
-		if i := slices.IndexFunc(diagnostics, isError); i >= 0 {
-			return diagnostics[i]
-		}
-		c.report.Diagnostics = append(c.report.Diagnostics, diagnostics...)
-		for _, endpoint := range cfg.Endpoints() {
-			c.client.Admit(endpoint)
-		}
-		configs[name] = cfg
-	}
-	c.source = registry.New(c.client, configs, registry.Options{
-		Log:               c.env.Log,
-		EnforceValidation: c.env.Getenv("OPENTOFU_ENFORCE_GPG_VALIDATION") == "true",
-		EnforceExpiration: c.env.Getenv("OPENTOFU_ENFORCE_GPG_EXPIRATION") == "true",
-	})
-	return nil
-}
-
-func isError(d provider.Diagnostic) bool { return d.Severity == provider.SeverityError }
 
 // write puts every new lock file on disk. One that cannot be written is a
 // problem of its root module alone.
@@ -222,7 +262,8 @@ func (c *corridor) stats() report.Stats {
 	peak := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(peak)
 	return report.Stats{
-		Requests: s.Requests, Bytes: s.Bytes, Packages: int64(c.source.Packages()),
+		Requests: s.Requests, Bytes: s.Bytes,
+		Packages: int64(c.source.Packages()), Cached: int64(c.source.Cached()),
 		PeakBytes: int64(peak[0].Value.Uint64()),
 	}
 }

@@ -1,0 +1,128 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+)
+
+// notesTime bounds what is asked for the text of a pull request alone. An
+// upgrade does not wait longer for its release notes.
+const notesTime = time.Minute
+
+// enrich adds to the report what a reviewer reads and no lock file needs: when
+// releases were published, and what is said about them. It is asked only when a
+// text is to be written, so that a run with nothing to do does not ask.
+func (c *corridor) enrich(ctx context.Context, hub *github.Client) {
+	ctx, cancel := context.WithTimeout(ctx, notesTime)
+	defer cancel()
+	c.dates(ctx)
+	if c.req.Pull.ReleaseNotes {
+		c.report.Notes = notes.Read(ctx, c.source, hub, webHost(c.req.Pull.API), c.upgrades())
+	}
+}
+
+// upgrades lists the distinct ways from one release to a newer one.
+func (c *corridor) upgrades() []notes.Upgrade {
+	var all []notes.Upgrade
+	for _, f := range c.found {
+		for _, s := range f.result.Selections {
+			if f.result.File == nil || s.Err != nil || s.From.IsZero() || s.To.Compare(s.From) <= 0 {
+				continue
+			}
+			u := notes.Upgrade{Tool: f.module.Tool, Addr: s.Requirement.Addr, From: s.From, To: s.To}
+			if len(s.Platforms) > 0 {
+				u.Platform = s.Platforms[0]
+			}
+			known := slices.ContainsFunc(all, func(k notes.Upgrade) bool { return k.Addr == u.Addr && k.From == u.From && k.To == u.To })
+			if !known {
+				all = append(all, u)
+			}
+		}
+	}
+	return all
+}
+
+// dates fills in when the releases of the report were published, as far as
+// registries tell.
+func (c *corridor) dates(ctx context.Context) {
+	tools := map[provider.Want]provider.Tool{}
+	for i, m := range c.report.Modules {
+		eachDate(m, func(want provider.Want, published *time.Time) {
+			if published.IsZero() {
+				tools[want] = c.found[i].module.Tool
+			}
+		})
+	}
+	answers := make([]time.Time, len(tools))
+	var wants []provider.Want
+	for want := range tools {
+		wants = append(wants, want)
+	}
+	var g errgroup.Group
+	g.SetLimit(cmp.Or(c.req.Plan.Jobs, 8))
+	for i, want := range wants {
+		g.Go(func() error {
+			if r, err := c.source.Repository(ctx, tools[want], want); err == nil {
+				answers[i] = r.Published
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // a date that cannot be had stays unknown
+	for _, m := range c.report.Modules {
+		eachDate(m, func(want provider.Want, published *time.Time) {
+			if i := slices.Index(wants, want); i >= 0 && published.IsZero() {
+				*published = answers[i]
+			}
+		})
+	}
+}
+
+// eachDate visits the dates of releases in a module's report.
+func eachDate(m report.Module, visit func(want provider.Want, published *time.Time)) {
+	facts := func(addr provider.Addr, f *report.Facts) {
+		for i := range f.Held {
+			visit(provider.Want{Addr: addr, Version: f.Held[i].Version}, &f.Held[i].Published)
+		}
+	}
+	for i := range m.Changes {
+		change := &m.Changes[i]
+		if !change.To.IsZero() {
+			visit(provider.Want{Addr: change.Addr, Version: change.To}, &change.Published)
+		}
+		facts(change.Addr, &change.Facts)
+	}
+	for i := range m.Kept {
+		facts(m.Kept[i].Addr, &m.Kept[i].Facts)
+	}
+}
+
+// webHost is the host of the repositories that an API serves. A server on this
+// machine, as in the demonstration, stands for github.com.
+func webHost(api string) string {
+	u, err := url.Parse(cmp.Or(api, github.PublicAPI))
+	if err != nil {
+		return ""
+	}
+	host := strings.ToLower(u.Hostname())
+	tenant, isAPI := strings.CutPrefix(host, "api.")
+	switch {
+	case host == "localhost", net.ParseIP(host) != nil && net.ParseIP(host).IsLoopback():
+		return "github.com"
+	case isAPI && (tenant == "github.com" || strings.HasSuffix(tenant, ".ghe.com")):
+		return tenant
+	}
+	return host
+}
