@@ -20,6 +20,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/scan"
 )
 
 // reportFile is where the Action leaves its JSON report. It lies in the
@@ -191,6 +192,9 @@ func annotation(d provider.Diagnostic) action.Annotation {
 	a := action.Annotation{Level: action.Error, Title: string(d.Code), Message: report.Plain(d.Message), File: d.File, Line: d.Line}
 	if d.Severity == provider.SeverityWarning {
 		a.Level = action.Warning
+	}
+	if scan.Remote(d.File) { // a place in a fetched module is no file of the workspace
+		a.File, a.Line, a.Message = "", 0, report.Plain(d.Error())
 	}
 	if d.Hint != "" {
 		a.Message += "\n" + report.Plain(d.Hint)

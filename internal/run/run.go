@@ -146,6 +146,9 @@ func (c *corridor) scan(ctx context.Context) error {
 		opts := c.req.Scan
 		opts.Dirs, opts.Source, opts.Jobs = t.dirs, c.modules, c.req.Plan.Jobs
 		opts.Orphans = c.req.Plan.Mode == upgrade.Complete
+		if !c.env.OnGitHub {
+			opts.Path = t.root
+		}
 		opts.Workspace, opts.Environment = c.env.Getenv("TF_WORKSPACE"), variables(c.env.Environ)
 		modules, diagnostics, err := scan.Modules(ctx, t.FS(), opts)
 		if err != nil {
@@ -176,10 +179,13 @@ func variables(environ []string) map[string]string {
 // show returns how output names the files of a tree. In a pull request nobody
 // knows the directory that relock ran in: there the repository is the base.
 func (c *corridor) show(t tree) func(string) string {
-	if c.req.Verb == PR {
-		return func(name string) string { return name }
+	return func(name string) string {
+		// A file of a fetched module is in no tree here.
+		if c.req.Verb == PR || scan.Remote(name) {
+			return name
+		}
+		return t.shown(c.env.WorkDir, name)
 	}
-	return func(name string) string { return t.shown(c.env.WorkDir, name) }
 }
 
 // plan asks the registries and adds each root module to the report.
