@@ -134,7 +134,7 @@ func (s *scope) value(expr hcl.Expression) (cty.Value, *failure) {
 	value, diags := looked.expr.Value(ctx)
 	switch {
 	case diags.HasErrors():
-		return cty.DynamicVal, cmp.Or(why, refusal(diags))
+		return cty.DynamicVal, cmp.Or(why, s.noted, refusal(diags))
 	case sizeOf(value) > maxValue:
 		return cty.DynamicVal, &failure{why: complexity}
 	case value.IsWhollyKnown():

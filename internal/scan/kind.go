@@ -37,8 +37,9 @@ func kindOf(at location, configured bool) Kind {
 	return Orphan
 }
 
-// Left reports whether only a completion of the lock file is up to anybody but
-// the program that makes the configuration, and if so returns a warning.
+// Left returns a warning, and true, if an upgrade leaves the lock file as it is:
+// only the program that makes the configuration knows what that requires. The
+// hashes can be completed all the same.
 func (m Module) Left() (provider.Diagnostic, bool) {
 	if !m.Standalone && m.Kind != CDK {
 		return provider.Diagnostic{}, false

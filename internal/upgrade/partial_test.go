@@ -187,17 +187,18 @@ func TestPlan_test_files(t *testing.T) {
 		opts  Options
 		want  []string
 		fails bool
+		asks  int // for the package of b for linux_amd64
 	}{
 		{
-			name: "an upgrade follows init", tool: old, opts: Options{Platforms: both},
+			name: "an upgrade follows init", tool: old, opts: Options{Platforms: both}, asks: 1,
 			want: []string{entry("a 1.0.0 ~> 1.0, != 1.1.0", "darwin_arm64", "linux_amd64"), entry("b 1.1.0 ~> 1.0", "darwin_arm64", "linux_amd64")},
 		},
 		{
-			name: "exact bytes are those of both commands", tool: old, opts: Options{Platforms: both, Exact: true},
+			name: "exact bytes are those of both commands", tool: old, opts: Options{Platforms: both, Exact: true}, asks: 1,
 			want: []string{entry("a 1.0.0 ~> 1.0", "darwin_arm64", "linux_amd64"), entry("b 1.1.0 ~> 1.0", "linux_amd64")},
 		},
 		{
-			name: "of which both read test files later", tool: young, opts: Options{Platforms: both, Exact: true},
+			name: "of which both read test files later", tool: young, opts: Options{Platforms: both, Exact: true}, asks: 2,
 			want: []string{entry("a 1.0.0 ~> 1.0, != 1.1.0", "darwin_arm64", "linux_amd64"), entry("b 1.1.0 ~> 1.0", "darwin_arm64", "linux_amd64")},
 		},
 		{
@@ -206,7 +207,7 @@ func TestPlan_test_files(t *testing.T) {
 			want:  []string{"a 1.0.0 ~> 1.0; h1:a-1.0.0-linux_amd64 h1:x zh:a-1.0.0-darwin_arm64 zh:a-1.0.0-linux_amd64", "b 1.0.0 ~> 1.0; h1:b"},
 		},
 		{
-			name: "until it does", tool: young, opts: Options{Platforms: linux, Mode: Complete},
+			name: "until it does", tool: young, opts: Options{Platforms: linux, Mode: Complete}, asks: 1,
 			locks: []string{"a 1.0.0 ~> 1.0; h1:a-1.0.0-linux_amd64"},
 			want:  []string{entry("a 1.0.0 ~> 1.0, != 1.1.0", "linux_amd64"), entry("b 1.1.0 ~> 1.0", "linux_amd64")},
 		},
@@ -237,9 +238,20 @@ func TestPlan_test_files(t *testing.T) {
 				m.TestDiagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax, Message: "bad", File: "x.tftest.hcl"}}
 				m.Diagnostics = slices.Clone(m.TestDiagnostics)
 			}
-			r := Plan(t.Context(), everything(), []scan.Module{m}, tt.opts)[0]
+			src := everything()
+			r := Plan(t.Context(), src, []scan.Module{m}, tt.opts)[0]
 			if diff := cmp.Diff(tt.want, summary(r)); diff != "" {
 				t.Errorf("the new lock file (-want +got):\n%s", diff)
+			}
+			// providers lock asks the registry once more, for what it knows of.
+			asked := 0
+			for _, q := range src.asked {
+				if q == "b 1.1.0 linux_amd64" {
+					asked++
+				}
+			}
+			if asked != tt.asks {
+				t.Errorf("the package of b was asked for %d times, want %d", asked, tt.asks)
 			}
 		})
 	}
