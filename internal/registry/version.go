@@ -49,7 +49,7 @@ func (d direct) askVersions(ctx context.Context, tool provider.Tool, q question)
 		return versionList{}, &provider.Error{
 			Code:    provider.CodeUnknownProvider,
 			Message: fmt.Sprintf("provider registry %s does not have a provider named %s", addr.Host.ForDisplay(), addr),
-			Hint:    unknownHint,
+			Hint:    d.advise(ctx, tool, q),
 		}
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return versionList{}, cliconfig.Unauthorized(addr.Host, q.token != "")
