@@ -119,7 +119,7 @@ func (t *tree) entry(name string, isDir bool, open func() (io.ReadCloser, error)
 	switch {
 	case err != nil:
 		return err
-	case place == "":
+	case place == "" || nameless(place):
 		return nil
 	case isDir:
 		_, err := t.dir(place)

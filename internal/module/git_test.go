@@ -1,6 +1,7 @@
 package module
 
 import (
+	"context"
 	"encoding/base64"
 	"net/http"
 	"net/url"
@@ -131,6 +132,28 @@ func TestGitKeepsWhatConfigurationNeeds(t *testing.T) {
 			t.Errorf("Open(%q) = %v, want %q", name, err, reason)
 		}
 	}
+}
+
+func TestGitPassesOverNamesOfOtherEncodings(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	moduletest.Repository(t, filepath.Join(dir, "r.git"), moduletest.Commit{
+		Files: map[string]string{"main.tf": "# main", "caf\xe9.md": "x", "caf\xe9/a.tf": "x"},
+		Links: map[string]string{"\xe9": "x"},
+	})
+	p := fetch(t, newClient(t, Options{AllowLocal: true}), "git::file://"+dir+"/r.git")
+	if diff := cmp.Diff([]string{"main.tf"}, names(t, p.FS)); diff != "" {
+		t.Errorf("package (-want +got):\n%s", diff)
+	}
+}
+
+func TestGitInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := newClient(t, Options{AllowLocal: true})
+	_, err := c.Fetch(ctx, terraform, call("git::file:///none"))
+	wantCode(t, "an interrupted run", err, provider.CodeCancelled)
 }
 
 func TestGitOverHTTP(t *testing.T) {

@@ -173,7 +173,10 @@ func (r *repository) stream(ctx context.Context, stdin io.Reader, read func(io.R
 		return unread("running git: %v", err)
 	}
 	if err := cmd.Start(); err != nil {
-		if errors.Is(err, exec.ErrNotFound) {
+		switch over := ended(ctx); {
+		case over != nil:
+			return over
+		case errors.Is(err, exec.ErrNotFound):
 			return refused("install git", "the git program is not on the PATH")
 		}
 		return unread("running git: %v", err)

@@ -1,6 +1,7 @@
 package module
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -291,8 +293,8 @@ func (r *repository) fetch(ctx context.Context, commit string) error {
 	if err == nil {
 		return nil
 	}
-	if over := ended(ctx); over != nil {
-		return over
+	if over := ended(ctx); over != nil || provider.Coded(err, provider.CodeUnauthorized) {
+		return cmp.Or(over, err)
 	}
 	if again := r.clone(ctx); again != nil {
 		return again
@@ -341,6 +343,7 @@ func (r *repository) read(ctx context.Context, commit string) (*tree, []gitlink,
 		}
 		mode, id := fields[0], fields[2]
 		switch {
+		case nameless(name):
 		case mode == "040000":
 			_, err = t.dir(name)
 		case mode == "160000":

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // The limits on packages, against those made to exhaust the machine. They are
@@ -31,6 +32,13 @@ var keptSuffixes = []string{
 // kept reports whether a file of this name is kept of a package.
 func kept(name string) bool {
 	return slices.ContainsFunc(keptSuffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
+}
+
+// nameless reports whether nothing can lead to a path of a package, and nothing
+// is lost without it: source addresses are UTF-8. A configuration file in a
+// directory that does have a name is not such a path, whatever its own name is.
+func nameless(name string) bool {
+	return !utf8.ValidString(name) && !(kept(name) && utf8.ValidString(path.Dir(name)))
 }
 
 // tree is what is kept of a package, in memory: a read-only fs.FS once it is

@@ -91,15 +91,15 @@ func stream(commits []Commit) string {
 		data("commit")
 		b.WriteString("deleteall\n")
 		for _, name := range slices.Sorted(maps.Keys(c.Files)) {
-			fmt.Fprintf(&b, "M 100644 inline %q\n", name)
+			fmt.Fprintf(&b, "M 100644 inline %s\n", name)
 			data(c.Files[name])
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Links)) {
-			fmt.Fprintf(&b, "M 120000 inline %q\n", name)
+			fmt.Fprintf(&b, "M 120000 inline %s\n", name)
 			data(c.Links[name])
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Modules)) {
-			fmt.Fprintf(&b, "M 160000 %s %q\n", c.Modules[name], name)
+			fmt.Fprintf(&b, "M 160000 %s %s\n", c.Modules[name], name)
 		}
 		if c.Tag != "" {
 			fmt.Fprintf(&b, "reset refs/tags/%s\nfrom :%d\n\n", c.Tag, i+1)
