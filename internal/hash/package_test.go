@@ -203,6 +203,7 @@ func TestPackageThatCannotBeUnpacked(t *testing.T) {
 		{"parent_by_backslash", archive(t, entry{`a\..\b`, "", 0o644}), "'..'"},
 		{"file_then_directory", archive(t, entry{"a", "", 0o644}, entry{"a/b", "", 0o644}), "both a file and a directory"},
 		{"directory_then_file", archive(t, entry{"a/", "", 0}, entry{"a", "", 0o644}), "both a file and a directory"},
+		{"files_and_directories", archive(t, entry{"a", "", 0}, entry{"b", "", 0}, entry{"a/c", "", 0}, entry{"b/c", "", 0}), `"a" is both`},
 		{"file_at_the_top", archive(t, entry{".", "", 0o644}), "both a file and a directory"},
 		{"nul", archive(t, entry{"a\x00b", "", 0o644}), "NUL"},
 		{"newline", archive(t, entry{"a\nb", "", 0o644}), "newlines"},

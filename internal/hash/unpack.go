@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -45,7 +46,7 @@ func unpack(entries []*zip.FileHeader) (map[string]int, error) {
 		addDir(dirs, path.Dir(name))
 		files[name] = i
 	}
-	for name := range files {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if dirs[name] {
 			return nil, fmt.Errorf("entry %q is both a file and a directory", name)
 		}
