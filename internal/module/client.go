@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/transport"
@@ -59,11 +60,11 @@ type Client struct {
 	netrc     func() (*netrcFile, error)
 	slots     chan struct{} // one element for each package being fetched
 
-	versions  memo[registryQuestion, []string]
-	downloads memo[registryQuestion, *transport.Response]
-	locations memo[origin, location]
-	packages  memo[origin, contents]
-	parts     memo[string, contents] // of packages, by ID
+	versions  memo.Memo[registryQuestion, []string]
+	downloads memo.Memo[registryQuestion, *transport.Response]
+	locations memo.Memo[origin, location]
+	packages  memo.Memo[origin, contents]
+	parts     memo.Memo[string, contents] // of packages, by ID
 	fetched   atomic.Int64
 }
 
@@ -173,7 +174,7 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, a address, 
 		if hops == maxHops {
 			return scan.Package{}, unread("more than %d servers refer to another one", maxHops)
 		}
-		next, err := c.locations.do(ctx, originOf(a, from), func() (location, error) { return c.ask(ctx, a, from) })
+		next, err := c.locations.Do(ctx, originOf(a, from), func() (location, error) { return c.ask(ctx, a, from) })
 		if err != nil {
 			return scan.Package{}, err
 		}
@@ -183,7 +184,7 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, a address, 
 		}
 		within = append(within, a.subdir)
 	}
-	p, err := c.packages.do(ctx, originOf(a, from), func() (contents, error) { return c.get(ctx, tool, a, from) })
+	p, err := c.packages.Do(ctx, originOf(a, from), func() (contents, error) { return c.get(ctx, tool, a, from) })
 	if err != nil {
 		return scan.Package{}, err
 	}
@@ -204,7 +205,7 @@ func (c *Client) part(ctx context.Context, p contents, dir string) (contents, er
 		return p, err
 	}
 	id := p.id + "//" + dir
-	return c.parts.do(ctx, id, func() (contents, error) {
+	return c.parts.Do(ctx, id, func() (contents, error) {
 		if t, ok := p.fs.(*tree); ok {
 			sub, err := t.sub(dir)
 			return contents{sub, id}, err

@@ -133,7 +133,7 @@ func (c *Client) askRegistry(ctx context.Context, r registry, u *url.URL, limit 
 // listed returns the versions that the registry lists, in its order.
 func (c *Client) listed(ctx context.Context, r registry) ([]string, error) {
 	u := r.endpoint("versions")
-	return c.versions.do(ctx, registryQuestion{u.String(), r.token}, func() ([]string, error) {
+	return c.versions.Do(ctx, registryQuestion{u.String(), r.token}, func() ([]string, error) {
 		resp, err := c.askRegistry(ctx, r, u, maxVersions)
 		switch {
 		case err != nil:
@@ -164,7 +164,7 @@ func (c *Client) listed(ctx context.Context, r registry) ([]string, error) {
 // released fetches a version of the module from where the registry says it is.
 func (c *Client) released(ctx context.Context, r registry, version string) (scan.Package, error) {
 	u := r.endpoint(version, "download")
-	resp, err := c.downloads.do(ctx, registryQuestion{u.String(), r.token}, func() (*transport.Response, error) {
+	resp, err := c.downloads.Do(ctx, registryQuestion{u.String(), r.token}, func() (*transport.Response, error) {
 		return c.askRegistry(ctx, r, u, 0)
 	})
 	switch {
@@ -269,7 +269,7 @@ func (c *Client) direct(ctx context.Context, r registry, from *url.URL, source s
 		request.Token = r.token
 	}
 	key := origin{"registry::" + u.String() + " " + request.Token, transport.HostPort(from)}
-	p, err := c.packages.do(ctx, key, func() (contents, error) {
+	p, err := c.packages.Do(ctx, key, func() (contents, error) {
 		release, err := c.slot(ctx)
 		if err != nil {
 			return contents{}, err

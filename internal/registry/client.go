@@ -14,6 +14,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -61,16 +62,16 @@ type core struct {
 	tools     map[provider.ToolName]installation
 	trust     func() trust
 
-	versions memo[question, versionList]
-	metadata memo[question, *metadata]
-	indexes  memo[question, []provider.Version]
-	mirrored memo[question, *mirrorRelease]
-	details  memo[question, provider.Repository]
-	files    memo[location, []byte]
-	archives memo[archive, hash.Sum]
+	versions memo.Memo[question, versionList]
+	metadata memo.Memo[question, *metadata]
+	indexes  memo.Memo[question, []provider.Version]
+	mirrored memo.Memo[question, *mirrorRelease]
+	details  memo.Memo[question, provider.Repository]
+	files    memo.Memo[location, []byte]
+	archives memo.Memo[archive, hash.Sum]
 	// sums holds what archives hash to by their zh, which identifies an archive
 	// whatever its URL.
-	sums       memo[provider.Hash, hash.Sum]
+	sums       memo.Memo[provider.Hash, hash.Sum]
 	downloaded atomic.Int64
 	cached     atomic.Int64
 	warned     sync.Map // of the releases that a warning was logged about
@@ -104,7 +105,7 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &core{transport: t, opts: opts, tools: map[provider.ToolName]installation{}, trust: hashicorpTrust}
-	c.sums.forgetErrors = true
+	c.sums.ForgetErrors = true
 	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		c.tools[name] = c.installation(cmp.Or(configs[name], &cliconfig.Config{}))
 	}
@@ -168,7 +169,7 @@ type location struct{ url, referrer string }
 // file fetches a checksum list or a signature, without the token: it may be
 // anywhere.
 func (c *core) file(ctx context.Context, u, referrer *url.URL, limit int64, limits cliconfig.Limits) ([]byte, error) {
-	return c.files.do(ctx, location{u.String(), transport.HostPort(referrer)}, func() ([]byte, error) {
+	return c.files.Do(ctx, location{u.String(), transport.HostPort(referrer)}, func() ([]byte, error) {
 		resp, err := c.transport.Do(ctx, transport.Request{
 			URL: u, Referrer: referrer, Limit: limit, Retries: limits.Retries, Timeout: limits.Timeout,
 		})
@@ -201,16 +202,16 @@ type link struct {
 // the bytes are others.
 func (c *core) sum(ctx context.Context, l link) (hash.Sum, error) {
 	key := archive{location{l.url.String(), transport.HostPort(l.from)}, l.zh}
-	return c.archives.do(ctx, key, func() (hash.Sum, error) {
+	return c.archives.Do(ctx, key, func() (hash.Sum, error) {
 		if l.zh != "" {
-			return c.sums.do(ctx, l.zh, func() (hash.Sum, error) { return c.remembered(ctx, l) })
+			return c.sums.Do(ctx, l.zh, func() (hash.Sum, error) { return c.remembered(ctx, l) })
 		}
 		sum, err := c.download(ctx, l)
 		if err != nil {
 			return sum, err
 		}
 		// From here on nobody needs to download an archive of that zh.
-		return c.sums.do(ctx, sum.ZH, func() (hash.Sum, error) { return sum, nil })
+		return c.sums.Do(ctx, sum.ZH, func() (hash.Sum, error) { return sum, nil })
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -25,7 +26,7 @@ type directory struct {
 	shown string // the directory's name, for people
 	fsys  fs.FS
 	stock func() (stock, error)
-	sums  memo[string, hash.Sum]
+	sums  memo.Memo[string, hash.Sum]
 }
 
 // stock is what a directory holds of each provider, in order of the names of
@@ -94,7 +95,7 @@ func (d *directory) hashes(ctx context.Context, _ provider.Tool, want provider.W
 	if !ok {
 		return provider.Hashes{}, noPackage(want)
 	}
-	sum, err := d.sums.do(ctx, h.path, func() (hash.Sum, error) { return d.sum(h) })
+	sum, err := d.sums.Do(ctx, h.path, func() (hash.Sum, error) { return d.sum(h) })
 	if err == nil {
 		err = checkProgram(sum, want)
 	}

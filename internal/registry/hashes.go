@@ -50,7 +50,7 @@ func (d direct) describe(ctx context.Context, tool provider.Tool, want provider.
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := d.metadata.do(ctx, q, func() (*metadata, error) { return d.askMetadata(ctx, tool, q) })
+	m, err := d.metadata.Do(ctx, q, func() (*metadata, error) { return d.askMetadata(ctx, tool, q) })
 	if err != nil {
 		return nil, nil, err
 	}

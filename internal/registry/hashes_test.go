@@ -627,19 +627,3 @@ func TestInterruptedQuestionIsAskedAgain(t *testing.T) {
 		t.Errorf("Versions afterwards: %v", err)
 	}
 }
-
-func TestMemoWaitsNoLongerThanItsContext(t *testing.T) {
-	t.Parallel()
-	var m memo[int, int]
-	asking, release := make(chan struct{}), make(chan struct{})
-	go m.do(context.Background(), 1, func() (int, error) { close(asking); <-release; return 1, nil })
-	<-asking
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := m.do(ctx, 1, func() (int, error) { return 2, nil })
-	wantError(t, err, provider.CodeCancelled, "")
-	close(release)
-	if got, err := m.do(t.Context(), 1, func() (int, error) { return 3, nil }); got != 1 || err != nil {
-		t.Errorf("do = %d, %v; want the first answer", got, err)
-	}
-}

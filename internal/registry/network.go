@@ -100,7 +100,7 @@ func (n network) releases(ctx context.Context, tool provider.Tool, addr provider
 	if err != nil {
 		return nil, err
 	}
-	versions, err := n.indexes.do(ctx, q, func() ([]provider.Version, error) { return n.askVersions(ctx, tool, q) })
+	versions, err := n.indexes.Do(ctx, q, func() ([]provider.Version, error) { return n.askVersions(ctx, tool, q) })
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	if err != nil {
 		return provider.Hashes{}, err
 	}
-	r, err := n.mirrored.do(ctx, q, func() (*mirrorRelease, error) { return n.askRelease(ctx, tool, q) })
+	r, err := n.mirrored.Do(ctx, q, func() (*mirrorRelease, error) { return n.askRelease(ctx, tool, q) })
 	if err != nil {
 		return provider.Hashes{}, err
 	}

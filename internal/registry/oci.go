@@ -23,6 +23,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -51,9 +52,9 @@ type ociMirror struct {
 	config       *cliconfig.Config
 	repositoryOf func(provider.Addr) (cliconfig.Repository, error)
 
-	repositories memo[cliconfig.Repository, *remote.Repository]
-	tags         memo[cliconfig.Repository, []provider.Version]
-	releasesOf   memo[ociRelease, *ocispec.Index]
+	repositories memo.Memo[cliconfig.Repository, *remote.Repository]
+	tags         memo.Memo[cliconfig.Repository, []provider.Version]
+	releasesOf   memo.Memo[ociRelease, *ocispec.Index]
 }
 
 type ociRelease struct {
@@ -94,7 +95,7 @@ func (o *ociMirror) open(ctx context.Context, addr provider.Addr) (cliconfig.Rep
 			Hint: "check the repository_template of oci_mirror, or exclude the provider from it",
 		}
 	}
-	opened, err := o.repositories.do(ctx, r, func() (*remote.Repository, error) { return o.connect(r) })
+	opened, err := o.repositories.Do(ctx, r, func() (*remote.Repository, error) { return o.connect(r) })
 	return r, opened, err
 }
 
@@ -138,7 +139,7 @@ func (o *ociMirror) releases(ctx context.Context, _ provider.Tool, addr provider
 	if err != nil {
 		return nil, err
 	}
-	versions, err := o.tags.do(ctx, r, func() ([]provider.Version, error) { return o.askTags(ctx, r, repository) })
+	versions, err := o.tags.Do(ctx, r, func() ([]provider.Version, error) { return o.askTags(ctx, r, repository) })
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +179,7 @@ func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.W
 		return provider.Hashes{}, err
 	}
 	zh := provider.ZH(zip.Digest.Encoded())
-	sum, err := o.sums.do(ctx, zh, func() (hash.Sum, error) { return o.fetch(ctx, r, repository, zip) })
+	sum, err := o.sums.Do(ctx, zh, func() (hash.Sum, error) { return o.fetch(ctx, r, repository, zip) })
 	if err == nil {
 		err = checkProgram(sum, want)
 	}
@@ -196,7 +197,7 @@ func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.W
 
 // find goes from the tag of the version to the zip for the platform.
 func (o *ociMirror) find(ctx context.Context, r cliconfig.Repository, repository *remote.Repository, want provider.Want) (ocispec.Descriptor, error) {
-	index, err := o.releasesOf.do(ctx, ociRelease{r, want.Version}, func() (*ocispec.Index, error) {
+	index, err := o.releasesOf.Do(ctx, ociRelease{r, want.Version}, func() (*ocispec.Index, error) {
 		return o.askIndex(ctx, r, repository, want.Version)
 	})
 	if err != nil {

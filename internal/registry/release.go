@@ -56,7 +56,7 @@ func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provid
 	if err != nil {
 		return provider.Repository{}, about(err, want, d.host(want.Addr))
 	}
-	said, err := d.details.do(ctx, q, func() (provider.Repository, error) { return d.askDetail(ctx, tool, q) })
+	said, err := d.details.Do(ctx, q, func() (provider.Repository, error) { return d.askDetail(ctx, tool, q) })
 	if err != nil {
 		return provider.Repository{}, about(err, want, d.host(want.Addr))
 	}

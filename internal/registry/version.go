@@ -29,7 +29,7 @@ func (d direct) releases(ctx context.Context, tool provider.Tool, addr provider.
 	if err != nil {
 		return nil, err
 	}
-	list, err := d.versions.do(ctx, q, func() (versionList, error) { return d.askVersions(ctx, tool, q) })
+	list, err := d.versions.Do(ctx, q, func() (versionList, error) { return d.askVersions(ctx, tool, q) })
 	if err != nil {
 		return nil, err
 	}
