@@ -23,7 +23,7 @@ func TestBranch(t *testing.T) {
 	for _, test := range tests {
 		got := pr.Branch(test.group, "main", "")
 		if !form.MatchString(got) || got[:len(got)-9] != "relock/"+test.slug {
-			t.Errorf("Branch(%q) = %q, want relock/%s-XXXXXXXX", test.group, got, test.slug)
+			t.Errorf("Branch(%q) = %q, want relock/%s-<8 hex>", test.group, got, test.slug)
 		}
 		if pr.Branch(test.group, "release", "") == got {
 			t.Errorf("Branch(%q) = %q for two bases", test.group, got)
