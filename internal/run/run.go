@@ -9,18 +9,13 @@ import (
 	"runtime/metrics"
 	"strings"
 
-	svchost "github.com/hashicorp/terraform-svchost"
-
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/module"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
-	"github.com/relock-dev/relock/internal/transport"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
@@ -78,54 +73,48 @@ type Env struct {
 	Log      *slog.Logger
 }
 
-// Do carries out a request. Whatever goes wrong with one root module, provider
-// or pull request is in the report. An error means that the request itself
-// cannot be carried out: it is for the person who made it.
+// Do carries out one request, in a session of its own.
 func Do(ctx context.Context, env Env, req Request) (report.Report, error) {
-	c := &corridor{env: env, req: req, report: report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}}
-	if err := c.openCache(); err != nil {
-		return c.report, err
+	s, err := Open(env, req)
+	if err != nil {
+		return report.Report{Verb: string(req.Verb)}, err
 	}
-	defer c.closeCache()
-	c.connect()
+	defer s.Close()
+	return s.Do(ctx, req)
+}
+
+// walk goes through the rooms in order.
+func (c *corridor) walk(ctx context.Context) error {
+	defer func() { c.report.Stats = c.stats() }()
 	if err := c.scan(ctx); err != nil {
-		return c.report, err
+		return err
 	}
-	if req.Verb == Scan {
+	if c.req.Verb == Scan {
 		for _, f := range c.found {
 			c.report.Modules = append(c.report.Modules, report.FromScan(f.module).Shown(c.show(f.tree)))
 		}
-		c.report.Stats = c.stats()
-		return c.report, nil
+		return nil
 	}
 	if err := c.plan(ctx); err != nil {
-		return c.report, err
+		return err
 	}
-	switch req.Verb {
+	switch c.req.Verb {
 	case Upgrade, Lock:
 		c.write()
 	case PR:
-		if err := c.propose(ctx); err != nil {
-			return c.report, err
-		}
+		return c.propose(ctx)
 	}
-	c.report.Stats = c.stats()
-	return c.report, nil
+	return nil
 }
 
 // corridor is one run on its way.
 type corridor struct {
-	env     Env
+	*Session
 	req     Request
 	trees   []tree
 	found   []found
-	client  *transport.Client
-	source  *registry.Client
-	hashes  *hash.Cache
 	modules *module.Client
-	hub     *github.Client     // for the verb PR
-	named   []svchost.Hostname // by the operator, in the CLI configuration
-	broken  []broken
+	hub     *github.Client // for the verb PR
 	report  report.Report
 }
 
