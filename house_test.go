@@ -22,7 +22,7 @@ var levels = map[string]int{
 	"provider": 0,
 	"lockfile": 1, "hash": 1, "memo": 1, "transport": 1, "config": 1,
 	"cliconfig": 2, "scan": 2, "diff": 2, "github": 2,
-	"module": 3, "registry": 3, "upgrade": 3, "notes": 3,
+	"module": 3, "registry": 3, "upgrade": 3, "notes": 3, "comment": 3,
 	"report": 4, "action": 4,
 	"pr":      5,
 	"run":     6,
@@ -62,7 +62,7 @@ var direct = []rule{
 }
 
 // pure packages must not reach the network through any of our packages.
-var pure = []string{"provider", "lockfile", "hash", "config", "scan", "diff", "upgrade", "report"}
+var pure = []string{"provider", "lockfile", "hash", "config", "scan", "diff", "upgrade", "comment", "report"}
 
 type pkg struct {
 	ImportPath string

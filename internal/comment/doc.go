@@ -1,0 +1,12 @@
+// Package comment is the language in which people steer relock under a pull
+// request, and the decision who may.
+//
+// A command is the first line of a comment that begins with /relock. Verbs is
+// the one table of what may follow: Parse reads by it, Help and the README are
+// written from it. Decide says whether a command is carried out, from facts that
+// the caller has asked GitHub for.
+//
+// A comment is written by strangers. Everything here is bounded, nothing of a
+// comment is repeated in a message, and words are only ever words: there is no
+// shell, no expansion and no escape.
+package comment

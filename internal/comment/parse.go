@@ -1,0 +1,285 @@
+package comment
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agext/levenshtein"
+	"github.com/spf13/pflag"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// prefix begins a command. It is no mention: @relock would notify a stranger.
+const prefix = "/relock"
+
+// The bounds of a command; a comment may have 64 KiB.
+const (
+	maxLine  = 4 << 10 // bytes
+	maxWords = 100
+)
+
+// Command is what somebody asks for.
+type Command struct {
+	Verb Verb
+	// Dirs are directories as on the command line, relative to the top of the
+	// repository; DIR/... for a search. None leads out of it.
+	Dirs      []string
+	Providers []provider.Pattern
+	Platforms []provider.Platform
+	// SHA is what the commit that the command is about begins with; empty: any.
+	SHA string
+	// Ignored is what Ignore and Unignore are about.
+	Ignored Ignored
+}
+
+// Ignored is what a person wants to be left alone.
+type Ignored struct {
+	// Provider is a pattern as it was written.
+	Provider string
+	// Update is major, minor or patch; empty: any.
+	Update string
+	// Versions are constraints in their canonical form; empty: all versions.
+	Versions string
+	// Until is the day on which it ends; zero: never.
+	Until time.Time
+}
+
+// Addressed reports whether a comment is a command, good or bad. What only
+// quotes one, in a reply or a code block, is none.
+func Addressed(text string) bool {
+	rest, ok := strings.CutPrefix(text, prefix)
+	if !ok {
+		return false
+	}
+	r, size := utf8.DecodeRuneInString(rest)
+	return size == 0 || r == ' ' || r == '\t' || r == '\r' || r == '\n'
+}
+
+// Parse reads the command of a comment for which Addressed holds. Its errors
+// are for the person who wrote it, in words of ours alone.
+func Parse(text string) (Command, error) {
+	line, _, _ := strings.Cut(text, "\n")
+	line = strings.TrimSuffix(line, "\r")
+	if len(line) > maxLine || !utf8.ValidString(line) || strings.ContainsFunc(line, unprintable) {
+		return Command{}, errors.New("the command is too long, or holds characters that cannot be seen")
+	}
+	words, err := split(strings.TrimPrefix(line, prefix))
+	if err != nil {
+		return Command{}, err
+	}
+	if len(words) == 0 {
+		return Command{Verb: Help}, nil
+	}
+	u, ok := usageOf(Verb(words[0]))
+	if !ok {
+		return Command{}, unknown(words[0])
+	}
+	c, err := u.read(words[1:])
+	if err != nil {
+		return Command{}, fmt.Errorf("%w; it is `%s`", err, u)
+	}
+	return c, nil
+}
+
+// unprintable holds for control characters and those that change how a line is
+// seen, such as the direction of writing. Tabs separate words.
+func unprintable(r rune) bool {
+	return r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r))
+}
+
+// unknown suggests the verb that was probably meant.
+func unknown(word string) error {
+	for _, u := range Verbs {
+		if levenshtein.Distance(word, string(u.Verb), nil) <= 2 {
+			return fmt.Errorf("there is no such command; did you mean `%s %s`?", prefix, u.Verb)
+		}
+	}
+	return errors.New("there is no such command")
+}
+
+// split cuts a line into words at white space. Quotation marks of either kind
+// hold a word together, as for a directory with a space in its name; nothing
+// else has a meaning.
+func split(line string) ([]string, error) {
+	var words []string
+	for rest := strings.TrimLeft(line, " \t"); rest != ""; rest = strings.TrimLeft(rest, " \t") {
+		var word string
+		var err error
+		if word, rest, err = next(rest); err != nil {
+			return nil, err
+		}
+		if words = append(words, word); len(words) > maxWords {
+			return nil, fmt.Errorf("the command has more than %d words", maxWords)
+		}
+	}
+	return words, nil
+}
+
+// next takes the first word off a line that does not begin with white space.
+func next(line string) (word, rest string, err error) {
+	var b strings.Builder
+	for line != "" {
+		switch c := line[0]; c {
+		case ' ', '\t':
+			return b.String(), line, nil
+		case '"', '\'':
+			quoted, after, closed := strings.Cut(line[1:], string(c))
+			if !closed {
+				return "", "", errors.New("a quotation mark is not closed")
+			}
+			b.WriteString(quoted)
+			line = after
+		default:
+			b.WriteByte(c)
+			line = line[1:]
+		}
+	}
+	return b.String(), "", nil
+}
+
+// read turns the words behind a verb into a command.
+func (u Usage) read(words []string) (Command, error) {
+	c := Command{Verb: u.Verb}
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	var providers, platforms []string
+	if u.providers == byFlag {
+		flags.StringArrayVar(&providers, "provider", nil, "")
+	}
+	if u.platforms {
+		flags.StringArrayVar(&platforms, "platform", nil, "")
+	}
+	if u.Pushes || u.dirs {
+		flags.StringVar(&c.SHA, "sha", "", "")
+	}
+	if err := flags.Parse(words); err != nil {
+		return c, errors.New("a flag is unknown, or lacks its value")
+	}
+	args := flags.Args()
+	if u.providers == asFirstWord {
+		if len(args) == 0 {
+			return c, errors.New("the provider is missing")
+		}
+		providers, args = args[:1], args[1:]
+	}
+	var err error
+	if c.Providers, err = patterns(providers); err != nil {
+		return c, err
+	}
+	if c.Platforms, err = platformsOf(platforms); err != nil {
+		return c, err
+	}
+	if c.SHA != "" && !shaForm.MatchString(c.SHA) {
+		return c, errors.New("what follows --sha is not the beginning of a commit's id")
+	}
+	switch {
+	case u.Verb == Ignore:
+		c.Ignored, err = ignored(providers[0], args)
+	case u.Verb == Unignore:
+		c.Ignored.Provider = providers[0]
+		err = none(args)
+	case u.dirs:
+		c.Dirs, err = directories(args)
+	default:
+		err = none(args)
+	}
+	return c, err
+}
+
+// shaForm is a prefix of a commit's id that is long enough to mean one.
+var shaForm = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+
+func none(args []string) error {
+	if len(args) > 0 {
+		return errors.New("there are words too many")
+	}
+	return nil
+}
+
+func patterns(words []string) ([]provider.Pattern, error) {
+	var list []provider.Pattern
+	for _, w := range words {
+		p, err := provider.ParsePattern(w)
+		if err != nil || !patternForm.MatchString(w) {
+			return nil, errors.New("a provider must be named like hashicorp/aws or */aws")
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// patternForm is narrower than ParsePattern: what is kept of a command is shown
+// again, in a pull request.
+var patternForm = regexp.MustCompile(`^[\pL\pN*?._:/-]{1,200}$`)
+
+func platformsOf(words []string) ([]provider.Platform, error) {
+	var list []provider.Platform
+	for w := range strings.SplitSeq(strings.Join(words, ","), ",") {
+		if w == "" {
+			continue
+		}
+		p, err := provider.ParsePlatform(w)
+		if err != nil {
+			return nil, errors.New("a platform must be named like linux_amd64")
+		}
+		if !slices.Contains(list, p) {
+			list = append(list, p)
+		}
+	}
+	return list, nil
+}
+
+// directories checks that no word leads out of the repository. That a link in
+// it does not either is seen when the directory is read.
+func directories(words []string) ([]string, error) {
+	var dirs []string
+	for _, w := range words {
+		name, search := strings.CutSuffix(w, "...")
+		clean := path.Clean(name)
+		if name == "" || path.IsAbs(name) || clean == ".." || strings.HasPrefix(clean, "../") ||
+			strings.ContainsAny(name, `\:`) || search && !strings.HasSuffix(name, "/") {
+			return nil, errors.New("a directory must be relative to the top of the repository, and in it")
+		}
+		if search {
+			clean += "/..."
+		}
+		if !slices.Contains(dirs, clean) {
+			dirs = append(dirs, clean)
+		}
+	}
+	return dirs, nil
+}
+
+// ignored reads "[major|minor|patch|CONSTRAINT] [until YYYY-MM-DD]". A
+// constraint may have several words.
+func ignored(name string, words []string) (Ignored, error) {
+	i := Ignored{Provider: name}
+	if n := len(words); n >= 2 && words[n-2] == "until" {
+		day, err := time.Parse(time.DateOnly, words[n-1])
+		if err != nil {
+			return i, errors.New("the date is not one like 2027-01-31")
+		}
+		i.Until, words = day, words[:n-2]
+	}
+	switch what := strings.Join(words, " "); what {
+	case "":
+	case "major", "minor", "patch":
+		i.Update = what
+	default:
+		constraints, err := provider.ParseConstraints(what)
+		if err != nil {
+			return i, errors.New("what follows the provider is neither major, minor, patch nor a version constraint like >= 6.0, < 6.1")
+		}
+		i.Versions = constraints.String()
+	}
+	return i, nil
+}

@@ -1,0 +1,172 @@
+package comment_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/comment"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+func TestAddressed(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"/relock":                           true,
+		"/relock upgrade":                   true,
+		"/relock\tupgrade":                  true,
+		"/relock upgrade\r\nThank you":      true,
+		"/relock\n":                         true,
+		"/relocker upgrade":                 false,
+		"/RELOCK upgrade":                   false,
+		" /relock upgrade":                  false,
+		"\n/relock upgrade":                 false,
+		"> /relock upgrade":                 false,
+		"```\n/relock upgrade\n```":         false,
+		"    /relock upgrade":               false,
+		"Please run /relock upgrade":        false,
+		"@relock upgrade":                   false,
+		"/rеlock upgrade":                   false, // a Cyrillic letter
+		"/relock\u200bupgrade":              false,
+		"\ufeff/relock upgrade":             false,
+		"":                                  false,
+		strings.Repeat("x", 64<<10):         false,
+		"/relock " + strings.Repeat("x", 9): true,
+	} {
+		if got := comment.Addressed(text); got != want {
+			t.Errorf("Addressed(%.40q) = %t, want %t", text, got, want)
+		}
+	}
+}
+
+func pattern(t *testing.T, s string) provider.Pattern {
+	t.Helper()
+	p, err := provider.ParsePattern(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	aws, anyAWS := pattern(t, "hashicorp/aws"), pattern(t, "*/aws")
+	linux, darwin := provider.Platform{OS: "linux", Arch: "amd64"}, provider.Platform{OS: "darwin", Arch: "arm64"}
+	for text, want := range map[string]comment.Command{
+		"/relock":                       {Verb: comment.Help},
+		"/relock help":                  {Verb: comment.Help},
+		"/relock upgrade":               {Verb: comment.Upgrade},
+		"/relock upgrade\r\nrm -rf /":   {Verb: comment.Upgrade},
+		"/relock  upgrade\tprod  stage": {Verb: comment.Upgrade, Dirs: []string{"prod", "stage"}},
+		"/relock upgrade ./prod/ prod":  {Verb: comment.Upgrade, Dirs: []string{"prod"}},
+		"/relock upgrade prod/... ./...": {
+			Verb: comment.Upgrade, Dirs: []string{"prod/...", "./..."},
+		},
+		`/relock lock "team a/prod" 'b'`: {Verb: comment.Lock, Dirs: []string{"team a/prod", "b"}},
+		"/relock upgrade $(id) `id` ;ls": {Verb: comment.Upgrade, Dirs: []string{"$(id)", "`id`", ";ls"}},
+		"/relock upgrade prod --provider hashicorp/aws --provider=*/aws --platform linux_amd64,darwin_arm64": {
+			Verb: comment.Upgrade, Dirs: []string{"prod"},
+			Providers: []provider.Pattern{aws, anyAWS}, Platforms: []provider.Platform{linux, darwin},
+		},
+		"/relock rebase --sha 0123abc":   {Verb: comment.Rebase, SHA: "0123abc"},
+		"/relock upgrade -- --provider":  {Verb: comment.Upgrade, Dirs: []string{"--provider"}},
+		"/relock why hashicorp/aws prod": {Verb: comment.Why, Providers: []provider.Pattern{aws}, Dirs: []string{"prod"}},
+		"/relock unignore hashicorp/aws": {Verb: comment.Unignore, Providers: []provider.Pattern{aws}, Ignored: comment.Ignored{Provider: "hashicorp/aws"}},
+		"/relock ignore hashicorp/aws":   {Verb: comment.Ignore, Providers: []provider.Pattern{aws}, Ignored: comment.Ignored{Provider: "hashicorp/aws"}},
+		"/relock ignore */aws major":     {Verb: comment.Ignore, Providers: []provider.Pattern{anyAWS}, Ignored: comment.Ignored{Provider: "*/aws", Update: "major"}},
+		"/relock ignore */aws >=6.0, < 6.1 until 2027-01-31": {
+			Verb: comment.Ignore, Providers: []provider.Pattern{anyAWS},
+			Ignored: comment.Ignored{Provider: "*/aws", Versions: ">= 6.0.0, < 6.1.0", Until: time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)},
+		},
+		"/relock ignore */aws until 2027-01-31": {
+			Verb: comment.Ignore, Providers: []provider.Pattern{anyAWS},
+			Ignored: comment.Ignored{Provider: "*/aws", Until: time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)},
+		},
+	} {
+		got, err := comment.Parse(text)
+		if err != nil {
+			t.Errorf("Parse(%q) fails: %v", text, err)
+			continue
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(provider.Pattern{})); diff != "" {
+			t.Errorf("Parse(%q) (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"/relock upgrad":                               "there is no such command; did you mean `/relock upgrade`?",
+		"/relock merge":                                "there is no such command",
+		"/relock Upgrade":                              "there is no such command; did you mean `/relock upgrade`?",
+		"/relock upgrade ../other":                     "a directory must be relative",
+		"/relock upgrade a/../../etc":                  "a directory must be relative",
+		"/relock upgrade /etc":                         "a directory must be relative",
+		`/relock upgrade C:\terraform`:                 "a directory must be relative",
+		"/relock upgrade prod...":                      "a directory must be relative",
+		`/relock upgrade ""`:                           "a directory must be relative",
+		"/relock upgrade \"prod":                       "a quotation mark is not closed",
+		"/relock upgrade --force":                      "a flag is unknown",
+		"/relock upgrade --help":                       "a flag is unknown",
+		"/relock upgrade --provider":                   "a flag is unknown, or lacks its value",
+		"/relock upgrade --provider a//b":              "a provider must be named like",
+		"/relock ignore <!--/aws":                      "a provider must be named like",
+		"/relock upgrade --platform linux":             "a platform must be named like",
+		"/relock rebase prod":                          "there are words too many",
+		"/relock rebase --sha main":                    "not the beginning of a commit's id",
+		"/relock ignore":                               "the provider is missing",
+		"/relock why":                                  "the provider is missing",
+		"/relock ignore */aws soon":                    "neither major, minor, patch nor a version constraint",
+		"/relock ignore */aws until tomorrow":          "the date is not one like",
+		"/relock unignore */aws major":                 "there are words too many",
+		"/relock upgrade \u202eprod":                   "characters that cannot be seen",
+		"/relock upgrade \x1b[2J":                      "characters that cannot be seen",
+		"/relock upgrade \xff":                         "characters that cannot be seen",
+		"/relock upgrade " + strings.Repeat("a", 5000): "the command is too long",
+		"/relock upgrade" + strings.Repeat(" a", 200):  "more than 100 words",
+	} {
+		_, err := comment.Parse(text)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Parse(%.60q) = %v, want an error with %q", text, err, want)
+		}
+	}
+}
+
+func TestRefusalsShowTheUsage(t *testing.T) {
+	t.Parallel()
+	_, err := comment.Parse("/relock unignore")
+	if want := "the provider is missing; it is `/relock unignore PROVIDER`"; err == nil || err.Error() != want {
+		t.Errorf("Parse = %v, want %q", err, want)
+	}
+}
+
+// FuzzParse holds that no comment makes a command that leads out of the
+// repository, and that no refusal repeats what a stranger wrote.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"/relock", "/relock upgrade a b/... --provider */aws", "/relock ignore */aws >= 6 until 2027-01-31",
+		`/relock lock "a b" ../x`, "/relock diff\n> quote", "/relock why hashicorp/aws",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if !comment.Addressed(text) {
+			return
+		}
+		c, err := comment.Parse(text)
+		if err != nil {
+			if len(err.Error()) > 400 {
+				t.Errorf("Parse(%q) fails with a long message: %v", text, err)
+			}
+			return
+		}
+		for _, dir := range c.Dirs {
+			if strings.HasPrefix(dir, "/") || strings.HasPrefix(dir+"/", "../") || strings.ContainsAny(dir, "\x00\n\\") {
+				t.Errorf("Parse(%q) names the directory %q", text, dir)
+			}
+		}
+	})
+}
