@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
@@ -84,6 +85,10 @@ func (d *Discovery) host(name svchost.Hostname) *host {
 	return d.hosts[name]
 }
 
+// keepDiscovery is how long a discovery document that says nothing of it is good
+// for: as long as a list of versions.
+const keepDiscovery = 5 * time.Minute
+
 // ask returns the services of the host block, which replaces discovery wholly,
 // or of the discovery document. A host without the document has no services.
 func (d *Discovery) ask(ctx context.Context, name svchost.Hostname) (*url.URL, map[string]any, error) {
@@ -101,6 +106,7 @@ func (d *Discovery) ask(ctx context.Context, name svchost.Hostname) (*url.URL, m
 		Header:       http.Header{"Accept": {"application/json"}},
 		Token:        token,
 		MaxRedirects: maxDiscoveryRedirects,
+		Keep:         keepDiscovery,
 		Retries:      limits.Retries,
 		Timeout:      limits.Timeout,
 	})

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -45,6 +46,12 @@ type Options struct {
 	Retries   int           // DefaultRetries if 0, none if negative
 	RetryWait time.Duration // before the first retry
 	Timeout   time.Duration // of one try of Do with its body, and of HTTP
+	// Answers has the answers of earlier runs to requests that say how long to
+	// keep them; nil keeps none.
+	Answers *Answers
+	// Confirm asks the servers about every kept answer whether it still holds,
+	// however young it is.
+	Confirm bool
 }
 
 // Client sends the requests of one run. It is safe for concurrent use.
@@ -52,6 +59,8 @@ type Client struct {
 	opts  Options
 	guard *guard
 	stall time.Duration
+
+	recalled atomic.Int64
 }
 
 // New makes a client. It honours the proxy variables and, through crypto/x509,
@@ -91,11 +100,12 @@ func (c *Client) CheckHost(ctx context.Context, u, referrer *url.URL) error {
 type Stats struct {
 	Requests int64 // sent, with retries and redirects
 	Bytes    int64 // of bodies, as read
+	Recalled int64 // answers of earlier runs that were taken without asking
 }
 
 // Stats returns the counters.
 func (c *Client) Stats() Stats {
-	return Stats{Requests: c.guard.requests.Load(), Bytes: c.guard.bytes.Load()}
+	return Stats{Requests: c.guard.requests.Load(), Bytes: c.guard.bytes.Load(), Recalled: c.recalled.Load()}
 }
 
 // HTTP returns a client for libraries that want one. It keeps the rules of this
@@ -153,6 +163,13 @@ type Request struct {
 	// Retries is how often to try again; Options.Retries if 0, none if negative.
 	Retries int
 	NoRetry bool
+	// Keep is how long Do may answer the same question with the same answer, in
+	// this run and others, where the server does not say; 0 keeps nothing.
+	// It is for answers of GET whose status is 200, to requests that are told
+	// apart by URL and Token.
+	Keep time.Duration
+	// Fresh takes no kept answer, and keeps the new one in its place.
+	Fresh bool
 }
 
 // Response is an answer, whatever its status.
@@ -160,7 +177,9 @@ type Response struct {
 	Status int
 	Header http.Header
 	URL    *url.URL // what was answered, after redirects
+	Size   int64    // of the body as announced; negative if it is not
 	Body   []byte   // nil from Stream
+	Kept   bool     // Body is of an earlier question
 }
 
 // Do sends the request and reads the whole answer. Connection errors and the
@@ -169,6 +188,13 @@ type Response struct {
 // Errors are *provider.Error: CodeUnreachable if there was no whole answer,
 // CodeBadAnswer if it exceeds the limit, CodeCancelled if ctx has ended.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
+	if c.opts.Answers != nil && r.Keep > 0 && cmp.Or(r.Method, http.MethodGet) == http.MethodGet {
+		return c.recall(ctx, r)
+	}
+	return c.ask(ctx, r)
+}
+
+func (c *Client) ask(ctx context.Context, r Request) (*Response, error) {
 	r.Timeout = cmp.Or(r.Timeout, c.opts.Timeout)
 	resp, body, err := c.open(ctx, r)
 	if err != nil {
@@ -184,9 +210,22 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 }
 
 // Stream sends the request as Do does and returns the body unread; the caller
-// closes it. The reader fails where Do would, with the same errors, and when no
-// byte arrives for a minute.
+// closes it. Where a transfer breaks, the reader goes on if the server gives the
+// rest of the very same body. Else it fails where Do would, with the same errors,
+// and when no byte arrives for a minute.
 func (c *Client) Stream(ctx context.Context, r Request) (*Response, io.ReadCloser, error) {
+	resp, body, err := c.begin(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if state, ok := resumable(r, resp); ok && c.retries(r) > 0 {
+		return resp, &resuming{client: c, ctx: ctx, request: r, state: state, body: body, left: maxResumes}, nil
+	}
+	return resp, body, nil
+}
+
+// begin is Stream up to where the transfer breaks.
+func (c *Client) begin(ctx context.Context, r Request) (*Response, io.ReadCloser, error) {
 	// The cause travels with the request's own context, so that the reader can
 	// tell a stall from the end of the caller's.
 	streaming, cancel := context.WithCancelCause(ctx)
@@ -225,7 +264,8 @@ func (c *Client) open(ctx context.Context, r Request) (*Response, *bounded, erro
 		return nil, nil, tooLong(r.URL, limit)
 	}
 	body := &bounded{ctx: ctx, url: r.URL, body: resp.Body, limit: limit, left: limit}
-	return &Response{Status: resp.StatusCode, Header: resp.Header, URL: resp.Request.URL}, body, nil
+	answer := &Response{Status: resp.StatusCode, Header: resp.Header, URL: resp.Request.URL, Size: resp.ContentLength}
+	return answer, body, nil
 }
 
 func (c *Client) request(ctx context.Context, r Request) (*retryablehttp.Request, error) {
@@ -247,23 +287,26 @@ func (c *Client) request(ctx context.Context, r Request) (*retryablehttp.Request
 // connections are those of the guard.
 func (c *Client) retrying(r Request) *retryablehttp.Client {
 	redirects := max(cmp.Or(r.MaxRedirects, DefaultRedirects), 0)
-	retries := max(cmp.Or(r.Retries, c.opts.Retries), 0)
-	if r.NoRetry {
-		retries = 0
-	}
 	return &retryablehttp.Client{
 		HTTPClient: &http.Client{
 			Transport:     c.guard,
 			CheckRedirect: limitRedirects(redirects),
 			Timeout:       r.Timeout,
 		},
-		RetryMax:     retries,
+		RetryMax:     c.retries(r),
 		RetryWaitMin: c.opts.RetryWait,
 		RetryWaitMax: max(maxRetryWait, c.opts.RetryWait),
 		CheckRetry:   shouldRetry,
 		Backoff:      retryablehttp.DefaultBackoff,
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
+}
+
+func (c *Client) retries(r Request) int {
+	if r.NoRetry {
+		return 0
+	}
+	return max(cmp.Or(r.Retries, c.opts.Retries), 0)
 }
 
 func limitRedirects(limit int) func(*http.Request, []*http.Request) error {

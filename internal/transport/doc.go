@@ -10,5 +10,8 @@
 // Errors and logs name a URL without its query and user information. Every
 // request and every byte received is counted.
 //
+// It also spares servers work: an answer may be kept for the runs that follow,
+// and a long transfer that breaks goes on where it broke.
+//
 // What a status or a body means is left to the callers.
 package transport
