@@ -41,9 +41,12 @@ type Entry struct {
 // The methods of a nil Cache remember nothing. Those of others are safe for
 // concurrent use.
 type Cache struct {
-	mu      sync.RWMutex
-	file    *os.File // nil: entries are remembered, and not written
-	entries map[provider.Hash]Entry
+	mu       sync.RWMutex
+	path     string // empty: entries are remembered, and not written
+	readOnly error  // why they cannot be written, though they should
+	lost     bool   // whether one was added and not written
+	records  int    // how many the file has, as far as this run knows
+	entries  map[provider.Hash]Entry
 	// disputed has zh of which the entries of the best origin disagree, with
 	// that origin.
 	disputed map[provider.Hash]Origin
@@ -54,48 +57,46 @@ type Cache struct {
 var ErrNoCache = errors.New("this is no hash cache, or that of another version of relock")
 
 // OpenCache reads the cache at path, to which Add then appends. The file, and
-// the directory that it lies in, are created if they are missing.
+// the directory that it lies in, are created if they are missing. A file that
+// can be read but not written is used like that of OpenReadOnlyCache, and Close
+// says whether that mattered.
 func OpenCache(path string) (*Cache, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	c, err := OpenReadOnlyCache(path)
-	if err != nil {
+	c := newCache()
+	err := c.read(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !missing {
 		return nil, err
 	}
-	if c.file, err = appendable(path); err != nil {
+	switch err := appendTo(path, ""); {
+	case err == nil:
+		c.path = path
+	case missing:
 		return nil, err
+	default:
+		c.readOnly = err
 	}
 	return c, nil
 }
 
 // OpenReadOnlyCache is OpenCache for runs that may use the cache but not add to
-// it, and for files that cannot be written: entries that are added are
-// remembered in memory alone. A file that is missing is an empty cache.
+// it: entries that are added are remembered in memory alone. A file that is
+// missing is an empty cache.
 func OpenReadOnlyCache(path string) (*Cache, error) {
 	c := newCache()
-	err := readEntries(path, func(e Entry) { c.keep(e) })
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := c.read(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	return c, nil
 }
 
-// appendable opens a file for appending, and writes the header if it is empty.
-func appendable(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && info.Size() == 0 {
-		_, err = f.WriteString(cacheHeader)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+func (c *Cache) read(path string) error {
+	return readEntries(path, func(e Entry) {
+		c.keep(e)
+		c.records++
+	})
 }
 
 func newCache() *Cache {
@@ -114,6 +115,16 @@ func (c *Cache) Lookup(zh provider.Hash) (Entry, bool) {
 	return e, ok
 }
 
+// Len returns of how many packages something is known.
+func (c *Cache) Len() int {
+	if c == nil {
+		return 0
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.entries)
+}
+
 // Add adds an entry, unless it says nothing new. It is an error if the entry is
 // not whole, or cannot be written; what is known in memory is right all the
 // same.
@@ -127,11 +138,15 @@ func (c *Cache) Add(e Entry) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.keep(e) || c.file == nil {
+	if !c.keep(e) {
 		return nil
 	}
-	_, err = c.file.WriteString(record)
-	return err
+	if c.path == "" {
+		c.lost = true
+		return nil
+	}
+	c.records++
+	return appendTo(c.path, record)
 }
 
 // Merge adds the entries of other caches' files, which must be as trusted as
@@ -145,12 +160,21 @@ func (c *Cache) Merge(paths ...string) error {
 	return errors.Join(failed...)
 }
 
-// Close closes the file.
+// Close prunes the file if much of it is of no use any more. It is an error if
+// entries were added to a file that cannot be written.
 func (c *Cache) Close() error {
-	if c == nil || c.file == nil {
+	if c == nil {
 		return nil
 	}
-	return c.file.Close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.lost:
+		return c.readOnly
+	case c.path == "":
+		return nil
+	}
+	return c.care()
 }
 
 // keep remembers an entry, and reports whether it changed what is known.
@@ -177,48 +201,4 @@ func (c *Cache) keep(e Entry) bool {
 
 func (e Entry) equal(o Entry) bool {
 	return e.Origin == o.Origin && e.ZH == o.ZH && e.H1 == o.H1 && e.H1Zip == o.H1Zip && e.Size == o.Size && slices.Equal(e.Programs, o.Programs)
-}
-
-// PruneCache rewrites the cache at path with one record for each entry that Lookup
-// would find and that keep wants; a nil keep wants all. What other runs add
-// meanwhile may be lost, which costs a download.
-func PruneCache(path string, keep func(Entry) bool) error {
-	c := newCache()
-	var order []provider.Hash // as they were added, so that the newest stay at the end
-	err := readEntries(path, func(e Entry) {
-		if c.keep(e) {
-			order = append(order, e.ZH)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	text := []byte(cacheHeader)
-	for _, zh := range order {
-		e, ok := c.entries[zh]
-		delete(c.entries, zh) // it may have been added twice
-		if !ok || keep != nil && !keep(e) {
-			continue
-		}
-		record, err := e.record()
-		if err != nil {
-			return err
-		}
-		text = append(text, record...)
-	}
-	return replace(path, text)
-}
-
-// replace writes a file that is there whole or not at all.
-func replace(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

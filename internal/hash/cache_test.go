@@ -306,7 +306,7 @@ func TestCacheLeavesOtherFilesAlone(t *testing.T) {
 		for how, f := range map[string]func(string) error{
 			"OpenCache":         func(path string) error { _, err := OpenCache(path); return err },
 			"OpenReadOnlyCache": func(path string) error { _, err := OpenReadOnlyCache(path); return err },
-			"PruneCache":        func(path string) error { return PruneCache(path, nil) },
+			"Merge":             func(path string) error { return newCache().Merge(path) },
 		} {
 			if err := f(path); !errors.Is(err, ErrNoCache) {
 				t.Errorf("%s of a file with %s = %v, want %v", how, name, err, ErrNoCache)
@@ -345,11 +345,71 @@ func TestReadOnlyCacheIsNotWritten(t *testing.T) {
 	}
 }
 
+// TestUnwritableCacheIsRead holds that a file that cannot be written is used all
+// the same, and that it is said only if something had to be written.
+func TestUnwritableCacheIsRead(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() == 0 {
+		t.Skip("root may write to every file")
+	}
+	path := cachePath(t)
+	add(t, open(t, path), known(1, FromPackage))
+	text := read(t, path)
+	for _, name := range []string{path, filepath.Dir(path)} { // no temporary file either
+		if err := os.Chmod(name, 0o500); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { os.Chmod(filepath.Dir(path), 0o700) })
+	c := open(t, path)
+	add(t, c, known(1, FromPackage))
+	finds(t, c, known(1, FromPackage))
+	if err := c.Close(); err != nil {
+		t.Errorf("Close = %v after nothing new was added", err)
+	}
+	c = open(t, path)
+	add(t, c, known(2, FromPackage))
+	finds(t, c, known(1, FromPackage), known(2, FromPackage))
+	if err := c.Close(); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("Close = %v, want %v", err, fs.ErrPermission)
+	}
+	if got := read(t, path); got != text {
+		t.Errorf("the file became %q, want %q", got, text)
+	}
+	if _, err := OpenCache(filepath.Join(filepath.Dir(path), "missing")); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("OpenCache of a file that cannot be created = %v, want %v", err, fs.ErrPermission)
+	}
+}
+
+// TestAddSurvivesAReplacedFile holds that what one run adds stands in the file
+// that another has put in the place of the one that the first has opened.
+func TestAddSurvivesAReplacedFile(t *testing.T) {
+	t.Parallel()
+	path := cachePath(t)
+	c := open(t, path)
+	add(t, c, known(1, FromPackage))
+	fresh := cachePath(t)
+	add(t, open(t, fresh), known(2, FromPackage))
+	if err := os.Rename(fresh, path); err != nil {
+		t.Fatal(err)
+	}
+	add(t, c, known(3, FromPackage))
+	finds(t, open(t, path), known(2, FromPackage), known(3, FromPackage))
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	add(t, c, known(4, FromPackage))
+	finds(t, open(t, path), known(4, FromPackage))
+}
+
 func TestNilCacheRemembersNothing(t *testing.T) {
 	t.Parallel()
 	var c *Cache
 	add(t, c, known(1, FromPackage))
 	misses(t, c, known(1, FromPackage))
+	if n := c.Len(); n != 0 {
+		t.Errorf("Len() = %d, want 0", n)
+	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
@@ -382,6 +442,9 @@ func TestMergeCaches(t *testing.T) {
 	for _, c := range []*Cache{c, open(t, into)} {
 		finds(t, c, known(1, FromPackage), known(2, FromPackage), known(4, FromPackage))
 		misses(t, c, known(3, FromPackage))
+		if n := c.Len(); n != 3 {
+			t.Errorf("Len() = %d, want 3", n)
+		}
 	}
 	if err := c.Merge(one, two, into); err != nil || read(t, into) != text {
 		t.Errorf("merging once more: %v, file %q, want %q", err, read(t, into), text)
@@ -389,31 +452,6 @@ func TestMergeCaches(t *testing.T) {
 	write(t, one, "something else")
 	if err := c.Merge(one, two+".missing"); !errors.Is(err, ErrNoCache) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Merge = %v, want an error for each file", err)
-	}
-}
-
-func TestPruneCache(t *testing.T) {
-	t.Parallel()
-	path := cachePath(t)
-	c := open(t, path)
-	add(t, c, known(1, FromRegistry), known(2, FromPackage), known(3, FromPackage), known(1, FromPackage), other(3, FromPackage), known(4, FromPackage))
-	write(t, path, read(t, path)+"\ngarbage")
-	if err := PruneCache(path, func(e Entry) bool { return e.Size != 5 }); err != nil {
-		t.Fatal(err)
-	}
-	want := cachePath(t)
-	add(t, open(t, want), known(1, FromPackage), known(2, FromPackage))
-	if diff := cmp.Diff(read(t, want), read(t, path)); diff != "" {
-		t.Errorf("file (-want +got):\n%s", diff)
-	}
-	c = open(t, path)
-	finds(t, c, known(1, FromPackage), known(2, FromPackage))
-	misses(t, c, known(3, FromPackage), known(4, FromPackage))
-	// What was disputed can be learnt again.
-	add(t, c, known(3, FromPackage))
-	finds(t, open(t, path), known(3, FromPackage))
-	if left, err := filepath.Glob(path + ".*"); err != nil || left != nil {
-		t.Errorf("PruneCache left %v, %v", left, err)
 	}
 }
 

@@ -34,6 +34,8 @@ const (
 // unpack, or that are larger than any real package.
 var ErrUnpack = errors.New("the package cannot be unpacked")
 
+var errLarge = fmt.Errorf("%w: it is larger than %d bytes", ErrUnpack, int64(MaxSize))
+
 // Sum is what is computed of one package.
 type Sum struct {
 	ZH    provider.Hash // of the zip
@@ -112,6 +114,26 @@ func hashOpened(open func() (io.ReadCloser, error), hash func(io.Reader) (Sum, e
 	return hash(r)
 }
 
+// ZH computes the zh of a zip archive and nothing else: a small part of the work,
+// which is enough where a Cache may know what the archive hashes to. Its errors
+// are those of Package, and those of open, which it does not wrap.
+func ZH(open func() (io.ReadCloser, error)) (provider.Hash, error) {
+	r, err := open()
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	digest := sha256.New()
+	size, err := io.Copy(digest, io.LimitReader(r, MaxSize+1))
+	if err == nil && size > MaxSize {
+		err = errLarge
+	}
+	if err != nil {
+		return "", err
+	}
+	return provider.ZH(hex.EncodeToString(digest.Sum(nil))), nil
+}
+
 // byTable hashes an archive as the library reads it, which begins with the
 // table at its end.
 func byTable(r io.ReaderAt, size int64) (Sum, error) {
@@ -124,7 +146,7 @@ func byTable(r io.ReaderAt, size int64) (Sum, error) {
 	}
 	sum := Sum{ZH: provider.ZH(hex.EncodeToString(digest.Sum(nil))), Size: size}
 	if size > MaxSize {
-		return sum, fmt.Errorf("%w: it is larger than %d bytes", ErrUnpack, int64(MaxSize))
+		return sum, errLarge
 	}
 	if err := sum.addContent(archive); err != nil {
 		return sum, fmt.Errorf("%w: %w", ErrUnpack, err)

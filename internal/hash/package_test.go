@@ -90,6 +90,9 @@ func sumOf(t testing.TB, data []byte) (Sum, error) {
 	same("Package", got, err)
 	got, err = Stream(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil })
 	same("Stream", got, err)
+	if zh, err := ZH(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }); zh != want.ZH || err != nil {
+		t.Errorf("ZH = %s, %v, want %s", zh, err, want.ZH)
+	}
 	got, err = onePass(iotest.OneByteReader(bytes.NewReader(data)))
 	if !isOdd(err) {
 		same("onePass of one byte at a time", got, err)
@@ -259,9 +262,12 @@ func TestReadErrorIsNotAboutThePackage(t *testing.T) {
 		if _, err := Package(r()); err != broken {
 			t.Errorf("Package, broken after %d bytes: %v, want the reader's error alone", n, err)
 		}
-		_, err := Stream(func() (io.ReadCloser, error) { return io.NopCloser(r()), nil })
-		if err != broken {
+		open := func() (io.ReadCloser, error) { return io.NopCloser(r()), nil }
+		if _, err := Stream(open); err != broken {
 			t.Errorf("Stream, broken after %d bytes: %v, want the reader's error alone", n, err)
+		}
+		if zh, err := ZH(open); zh != "" || err != broken {
+			t.Errorf("ZH, broken after %d bytes: %q, %v, want the reader's error alone", n, zh, err)
 		}
 	}
 }

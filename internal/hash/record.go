@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -16,7 +17,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// A cache's file is text that is only ever appended to, a record a line:
+// A cache's file is text that runs append to, and that prune replaces as a whole,
+// a record a line:
 //
 //	relock hash cache 1.
 //	package zh:… h1:… h1:… 12345 terraform-provider-x_v1.0.0 0123456789abcdef
@@ -39,7 +41,7 @@ const (
 
 // record returns the entry as it is appended to a file.
 func (e Entry) record() (string, error) {
-	if err := e.check(); err != nil {
+	if err := e.Check(); err != nil {
 		return "", fmt.Errorf("entry of the hash cache for %q: %w", e.ZH, err)
 	}
 	h1zip, names := string(e.H1Zip), none
@@ -62,8 +64,8 @@ func checksum(record string) string {
 	return hex.EncodeToString(digest[:8])
 }
 
-// check returns an error unless the entry is whole.
-func (e Entry) check() error {
+// Check returns an error unless the entry is whole, as Add demands it.
+func (e Entry) Check() error {
 	fromPackage := e.Origin == FromPackage
 	switch {
 	case !fromPackage && e.Origin != FromRegistry:
@@ -134,6 +136,24 @@ func parseRecord(line string) (Entry, bool) {
 	e.Size, _ = strconv.ParseInt(f[4], 10, 64)
 	record, err := e.record()
 	return e, err == nil && record == "\n"+line
+}
+
+// appendTo appends a record to a cache's file, which is opened for that record
+// alone: another run may have replaced it by a shorter one. A file that is
+// missing or empty gets the header.
+func appendTo(path, record string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() == 0 {
+		_, err = f.WriteString(cacheHeader)
+	}
+	if err == nil {
+		_, err = f.WriteString(record)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // readEntries calls add with the entries of a cache's file in their order.

@@ -33,7 +33,16 @@ type source struct {
 	next, end int // buf[next:end] is not yet taken
 }
 
-func newSource(r io.Reader) *source { return &source{r: r, digest: sha256.New()} }
+func newSource(r io.Reader) *source {
+	s := new(source)
+	s.reset(r)
+	return s
+}
+
+// reset begins anew, with another archive.
+func (s *source) reset(r io.Reader) {
+	s.r, s.err, s.digest, s.size, s.next, s.end = r, nil, sha256.New(), 0, 0, 0
+}
 
 // left is how many bytes can be taken without reading.
 func (s *source) left() int { return s.end - s.next }

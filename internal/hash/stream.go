@@ -11,6 +11,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -29,7 +30,13 @@ import (
 //   - only deflate, or stored data whose size is known before; no encryption,
 //     no zip64, no other disks.
 func onePass(r io.Reader) (Sum, error) {
-	p := pass{src: newSource(io.LimitReader(r, MaxSize+1)), inflater: new(inflater), left: maxUnpacked, leftNames: maxNames}
+	w := workspaces.Get().(*workspace)
+	w.src.reset(io.LimitReader(r, MaxSize+1))
+	defer func() {
+		w.src.reset(nil) // r is nobody's any more
+		workspaces.Put(w)
+	}()
+	p := pass{src: &w.src, inflater: &w.inflater, left: maxUnpacked, leftNames: maxNames}
 	if err := p.readMembers(); err != nil {
 		return Sum{}, err
 	}
@@ -45,6 +52,16 @@ func onePass(r io.Reader) (Sum, error) {
 	}
 	return sum, nil
 }
+
+// A workspace is the memory that a pass needs whatever the archive is, some
+// 200 kB. Passes use each other's, so that many of them, one after another or at
+// once, take no more than those that run.
+type workspace struct {
+	src      source
+	inflater inflater
+}
+
+var workspaces = sync.Pool{New: func() any { return new(workspace) }}
 
 // The signatures and sizes of a zip archive's parts.
 const (
