@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/hash"
@@ -28,6 +29,18 @@ const (
 	maxSignature = 1 << 20
 )
 
+// How long an answer is good for the runs that follow, where the server does not
+// say.
+const (
+	// keepAnswers is for what registries and mirrors answer. It serves whoever
+	// runs once more after a correction, or once for each directory, and a release
+	// that is published meanwhile waits no longer than this to be found.
+	keepAnswers = 5 * time.Minute
+	// keepLists is for checksum lists and signatures. They belong to one release,
+	// hardly ever change, and are verified whenever they are used.
+	keepLists = time.Hour
+)
+
 // Options are the settings of a Client. The zero value of each is its default.
 type Options struct {
 	Log *slog.Logger
@@ -36,20 +49,33 @@ type Options struct {
 	// lock works. Want.Origin says so of one package.
 	Origin bool
 	// Cache remembers what packages hash to from one run to the next; nil
-	// remembers nothing. It is asked only for packages whose zh stands in a
-	// verified checksum list, and believed only where relock itself has hashed
-	// the bytes.
+	// remembers nothing. It is asked only for packages whose zh is sure: it
+	// stands in a verified checksum list, names the package in an OCI registry,
+	// or was computed. It is believed only where relock itself has hashed the
+	// bytes, or where HashSource admits what a registry states.
 	Cache *hash.Cache
+	// HashSource names a registry whose word is taken for h1. With "opentofu", a
+	// package that a signed checksum list names is not downloaded if OpenTofu's
+	// registry has the same archive among its packages. Empty: none.
+	HashSource string
 	// EnforceValidation is OPENTOFU_ENFORCE_GPG_VALIDATION=true: OpenTofu makes
 	// no exception for registry.opentofu.org.
 	EnforceValidation bool
 	// EnforceExpiration is OPENTOFU_ENFORCE_GPG_EXPIRATION=true: OpenTofu takes
 	// no signature of an expired key.
 	EnforceExpiration bool
+	// Downloads bounds the packages that are downloaded at once; those of one host
+	// are bounded besides. 0: no further bound.
+	Downloads int
+	// Watch is told of each download of a package when it begins, with the name
+	// of the file and its size, which is not known if it is not above zero. The
+	// rare package whose bytes are needed twice is downloaded twice. Downloads
+	// run at the same time; nil watches none.
+	Watch func(name string, size int64) Download
 }
 
 // Client asks provider registries and mirrors. It is safe for concurrent use;
-// how much is asked at once is its callers' business.
+// how much is asked at once is its callers' business, but for downloads.
 type Client struct {
 	*core
 	plugins *plugins // of the root module that the client is for, if it has any
@@ -61,13 +87,15 @@ type core struct {
 	opts      Options
 	tools     map[provider.ToolName]installation
 	trust     func() trust
+	queue     *queue
 
 	versions memo.Memo[question, versionList]
 	metadata memo.Memo[question, *metadata]
 	indexes  memo.Memo[question, []provider.Version]
 	mirrored memo.Memo[question, *mirrorRelease]
 	details  memo.Memo[question, provider.Repository]
-	files    memo.Memo[location, []byte]
+	files    memo.Memo[location, document]
+	proofs   memo.Memo[release, proof]
 	archives memo.Memo[archive, hash.Sum]
 	// sums holds what archives hash to by their zh, which identifies an archive
 	// whatever its URL.
@@ -104,7 +132,7 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	c := &core{transport: t, opts: opts, tools: map[provider.ToolName]installation{}, trust: hashicorpTrust}
+	c := &core{transport: t, opts: opts, tools: map[provider.ToolName]installation{}, trust: hashicorpTrust, queue: newQueue(opts.Downloads)}
 	c.sums.ForgetErrors = true
 	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		c.tools[name] = c.installation(cmp.Or(configs[name], &cliconfig.Config{}))
@@ -114,7 +142,7 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 
 func (c *core) installation(config *cliconfig.Config) installation {
 	discovery := cliconfig.NewDiscovery(config, c.transport)
-	in := installation{origin: direct{c, config, discovery, config.Limits().Downloads}}
+	in := installation{origin: newDirect(c, config, discovery, config.Limits().Downloads)}
 	var configured []cliconfig.Method
 	configured, in.implied = config.Methods()
 	for _, m := range configured {
@@ -126,13 +154,13 @@ func (c *core) installation(config *cliconfig.Config) installation {
 func (c *core) source(config *cliconfig.Config, discovery *cliconfig.Discovery, m cliconfig.Method) source {
 	switch m.Kind {
 	case cliconfig.Filesystem:
-		return openDirectory(m.Path)
+		return openDirectory(c, m.Path)
 	case cliconfig.Network:
 		return newNetwork(c, config, m)
 	case cliconfig.OCI:
 		return newOCI(c, config, m)
 	}
-	return direct{c, config, discovery, m.Downloads}
+	return newDirect(c, config, discovery, m.Downloads)
 }
 
 // In returns a client for a root module that keeps providers in a directory of
@@ -144,7 +172,7 @@ func (c *core) source(config *cliconfig.Config, discovery *cliconfig.Discovery, 
 // others decide what is in it. If the directory is not usable, the providers in
 // it fail; there is no other place from which the tools would take them.
 func (c *Client) In(fsys fs.FS, name string, usable bool) *Client {
-	return &Client{core: c.core, plugins: &plugins{newDirectory(fsys, name), usable}}
+	return &Client{core: c.core, plugins: &plugins{newDirectory(c.core, fsys, name), usable}}
 }
 
 // Packages returns how many distinct packages were downloaded.
@@ -160,26 +188,38 @@ type question struct {
 	service string // the URL of the registry or mirror
 	token   string
 	want    provider.Want // version and platform as far as they matter
+	fresh   bool          // as in direct
 }
 
 // location is a file that a registry refers to. The referring server is part of
 // it because it decides whether the file may be on this machine.
-type location struct{ url, referrer string }
+type location struct {
+	url, referrer string
+	fresh         bool // as in direct
+}
+
+// document is the content of a file.
+type document struct {
+	body []byte
+	kept bool // by an earlier run
+}
 
 // file fetches a checksum list or a signature, without the token: it may be
 // anywhere.
-func (c *core) file(ctx context.Context, u, referrer *url.URL, limit int64, limits cliconfig.Limits) ([]byte, error) {
-	return c.files.Do(ctx, location{u.String(), transport.HostPort(referrer)}, func() ([]byte, error) {
-		resp, err := c.transport.Do(ctx, transport.Request{
+func (d direct) file(ctx context.Context, u, referrer *url.URL, limit int64) (document, error) {
+	return d.files.Do(ctx, location{u.String(), transport.HostPort(referrer), d.fresh}, func() (document, error) {
+		limits := d.config.Limits()
+		resp, err := d.transport.Do(ctx, transport.Request{
 			URL: u, Referrer: referrer, Limit: limit, Retries: limits.Retries, Timeout: limits.Timeout,
+			Keep: keepLists, Fresh: d.fresh,
 		})
 		if err != nil {
-			return nil, err
+			return document{}, err
 		}
 		if resp.Status != http.StatusOK {
-			return nil, statusError("requesting "+transport.Redact(u), resp.Status)
+			return document{}, statusError("requesting "+transport.Redact(u), resp.Status)
 		}
-		return resp.Body, nil
+		return document{resp.Body, resp.Kept}, nil
 	})
 }
 
@@ -195,13 +235,14 @@ type link struct {
 	name      string        // of the file
 	zh        provider.Hash // that it must have; empty if it is not known before
 	retries   int           // as in cliconfig.Limits
+	size      int64         // as the registry says; not above zero if it does not
 }
 
 // sum downloads and hashes an archive, without the token, unless an archive of
 // that zh has been: the zh is of the checksum list, and the error says so where
 // the bytes are others.
 func (c *core) sum(ctx context.Context, l link) (hash.Sum, error) {
-	key := archive{location{l.url.String(), transport.HostPort(l.from)}, l.zh}
+	key := archive{location{url: l.url.String(), referrer: transport.HostPort(l.from)}, l.zh}
 	return c.archives.Do(ctx, key, func() (hash.Sum, error) {
 		if l.zh != "" {
 			return c.sums.Do(ctx, l.zh, func() (hash.Sum, error) { return c.remembered(ctx, l) })
@@ -217,14 +258,18 @@ func (c *core) sum(ctx context.Context, l link) (hash.Sum, error) {
 
 // remembered asks the cache before it downloads.
 func (c *core) remembered(ctx context.Context, l link) (hash.Sum, error) {
-	if e, ok := c.opts.Cache.Lookup(l.zh); ok && e.Origin == hash.FromPackage {
-		c.cached.Add(1)
-		return e.Sum, nil
+	if sum, ok := c.known(l.zh); ok {
+		return sum, nil
 	}
 	return c.download(ctx, l)
 }
 
 func (c *core) download(ctx context.Context, l link) (hash.Sum, error) {
+	leave, err := c.queue.enter(ctx, l.url.Host, l.size)
+	if err != nil {
+		return hash.Sum{}, err
+	}
+	defer leave()
 	sum, err := hash.Stream(func() (io.ReadCloser, error) { return c.open(ctx, l) })
 	switch {
 	case sum.ZH != "" && l.zh != "" && sum.ZH != l.zh:
@@ -235,9 +280,7 @@ func (c *core) download(ctx context.Context, l link) (hash.Sum, error) {
 		return hash.Sum{}, err
 	}
 	c.downloaded.Add(1)
-	if err := c.opts.Cache.Add(hash.Entry{Sum: sum, Origin: hash.FromPackage}); err != nil {
-		c.opts.Log.Warn("the hashes of a package could not be remembered", "package", l.name, "error", err)
-	}
+	c.remember(l.name, hash.Entry{Sum: sum, Origin: hash.FromPackage})
 	return sum, nil
 }
 
@@ -253,7 +296,7 @@ func (c *core) open(ctx context.Context, l link) (io.ReadCloser, error) {
 		body.Close() // nothing of it has been read that an error could concern
 		return nil, statusError("downloading "+transport.Redact(l.url), resp.Status)
 	}
-	return body, nil
+	return c.watch(l.name, max(resp.Size, l.size), body), nil
 }
 
 // checkProgram refuses a package that lacks the program of the provider: the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -23,10 +24,11 @@ import (
 // unpacked. It has neither checksum lists nor signatures; the tools record of it
 // what they compute.
 type directory struct {
-	shown string // the directory's name, for people
-	fsys  fs.FS
-	stock func() (stock, error)
-	sums  memo.Memo[string, hash.Sum]
+	*core
+	shown  string // the directory's name, for people
+	fsys   fs.FS
+	stock  func() (stock, error)
+	hashed memo.Memo[string, hash.Sum] // by the path
 }
 
 // stock is what a directory holds of each provider, in order of the names of
@@ -43,16 +45,16 @@ type held struct {
 
 // openDirectory makes a directory of a path. The path itself may be a link, but
 // no directory below it may: only then is it sure that a search ends.
-func openDirectory(dir string) *directory {
+func openDirectory(c *core, dir string) *directory {
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		resolved = dir // and the search says what is wrong
 	}
-	return newDirectory(os.DirFS(resolved), filepath.ToSlash(dir))
+	return newDirectory(c, os.DirFS(resolved), filepath.ToSlash(dir))
 }
 
-func newDirectory(fsys fs.FS, shown string) *directory {
-	d := &directory{shown: shown, fsys: fsys}
+func newDirectory(c *core, fsys fs.FS, shown string) *directory {
+	d := &directory{core: c, shown: shown, fsys: fsys}
 	d.stock = sync.OnceValues(d.search)
 	return d
 }
@@ -95,7 +97,7 @@ func (d *directory) hashes(ctx context.Context, _ provider.Tool, want provider.W
 	if !ok {
 		return provider.Hashes{}, noPackage(want)
 	}
-	sum, err := d.sums.Do(ctx, h.path, func() (hash.Sum, error) { return d.sum(h) })
+	sum, err := d.hashed.Do(ctx, h.path, func() (hash.Sum, error) { return d.sum(ctx, h) })
 	if err == nil {
 		err = checkProgram(sum, want)
 	}
@@ -127,10 +129,10 @@ func choose(packages []held, want provider.Want) (held, bool) {
 	return held{}, false
 }
 
-func (d *directory) sum(h held) (hash.Sum, error) {
-	sum, err := d.read(h)
-	if err == nil {
-		return sum, nil
+func (d *directory) sum(ctx context.Context, h held) (hash.Sum, error) {
+	sum, err := d.read(ctx, h)
+	if err == nil || provider.Coded(err, provider.CodeCancelled) {
+		return sum, err
 	}
 	e := &provider.Error{
 		Code:    provider.CodeUnreadable,
@@ -142,21 +144,40 @@ func (d *directory) sum(h held) (hash.Sum, error) {
 	return hash.Sum{}, e
 }
 
-func (d *directory) read(h held) (hash.Sum, error) {
-	if !h.packed {
-		// A link in place of the directory is followed.
-		unpacked, err := fs.Sub(d.fsys, h.path)
-		if err != nil {
-			return hash.Sum{}, err
-		}
-		return hash.Dir(unpacked)
+func (d *directory) read(ctx context.Context, h held) (hash.Sum, error) {
+	if h.packed {
+		return d.readPacked(ctx, h.path)
 	}
-	file, err := d.fsys.Open(h.path)
+	// A link in place of the directory is followed.
+	unpacked, err := fs.Sub(d.fsys, h.path)
 	if err != nil {
 		return hash.Sum{}, err
 	}
-	defer file.Close()
-	return hash.Package(file)
+	return hash.Dir(unpacked)
+}
+
+// readPacked computes the zh of a zip first, which takes a small part of the
+// time that its content does: that may be known.
+func (d *directory) readPacked(ctx context.Context, name string) (hash.Sum, error) {
+	open := func() (io.ReadCloser, error) { return d.fsys.Open(name) }
+	zh, err := hash.ZH(open)
+	if err != nil {
+		return hash.Sum{}, err
+	}
+	return d.sums.Do(ctx, zh, func() (hash.Sum, error) {
+		if sum, ok := d.known(zh); ok {
+			return sum, nil
+		}
+		sum, err := hash.Stream(open)
+		if err == nil && sum.ZH != zh {
+			err = errors.New("it changed while it was read")
+		}
+		if err != nil {
+			return hash.Sum{}, err
+		}
+		d.remember(path.Base(name), hash.Entry{Sum: sum, Origin: hash.FromPackage})
+		return sum, nil
+	})
 }
 
 // search lists all packages. What does not follow the layout is passed over;

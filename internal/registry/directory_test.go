@@ -37,7 +37,12 @@ func program(text string) map[string]string {
 // mirrored is a client whose only installation method is a filesystem mirror.
 func mirrored(t *testing.T, dir string) *Client {
 	t.Helper()
-	return clientOf(t, Options{}, "provider_installation {\n  filesystem_mirror {\n    path = \""+dir+"\"\n  }\n}\n")
+	return mirroredWith(t, Options{}, dir)
+}
+
+func mirroredWith(t *testing.T, opts Options, dir string) *Client {
+	t.Helper()
+	return clientOf(t, opts, "provider_installation {\n  filesystem_mirror {\n    path = \""+dir+"\"\n  }\n}\n")
 }
 
 const alphaDir = "registry.terraform.io/hashicorp/alpha/"
@@ -197,6 +202,44 @@ func TestDirectoryFailures(t *testing.T) {
 	c = mirrored(t, lay(t, map[string]string{"x": ""}))
 	_, err = c.Versions(t.Context(), terraform, alpha(terraformHost))
 	wantError(t, err, provider.CodeUnknownProvider, "provider registry.terraform.io/hashicorp/alpha was not found in the filesystem mirror")
+}
+
+// TestPackedPackageIsUnpackedOnceEver holds that the cache knows a zip by the zh
+// of its bytes, if relock itself has hashed it.
+func TestPackedPackageIsUnpackedOnceEver(t *testing.T) {
+	t.Parallel()
+	zip := pack(program("packed"))
+	dir := lay(t, map[string]string{alphaDir + filename(linux): string(zip)})
+	path := filepath.Join(t.TempDir(), "hashes")
+	sum, err := hash.Package(strings.NewReader(string(zip)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run, cached := range []int{0, 1} {
+		c := mirroredWith(t, Options{Cache: openCache(t, path)}, dir)
+		got, err := c.Hashes(t.Context(), terraform, want(terraformHost, linux))
+		if err != nil || got.H1 != sum.H1 || got.Package.ZH != sum.ZH || c.Cached() != cached || c.Packages() != 0 {
+			t.Errorf("run %d: Hashes = %+v, %v, with %d cached; want %+v with %d", run, got, err, c.Cached(), sum, cached)
+		}
+	}
+
+	// It does know, and does not unpack: not even where that has another result.
+	for _, origin := range []hash.Origin{hash.FromPackage, hash.FromRegistry} {
+		other := hash.Entry{Sum: sum, Origin: origin}
+		other.H1 = provider.Hash("h1:" + strings.Repeat("A", 43) + "=")
+		wanted := other.H1
+		if origin == hash.FromRegistry {
+			other.Programs, wanted = nil, sum.H1
+		}
+		cache := openCache(t, filepath.Join(t.TempDir(), "hashes"))
+		if err := cache.Add(other); err != nil {
+			t.Fatal(err)
+		}
+		got, err := mirroredWith(t, Options{Cache: cache}, dir).Hashes(t.Context(), terraform, want(terraformHost, linux))
+		if err != nil || got.H1 != wanted {
+			t.Errorf("Hashes with an entry of origin %q = %+v, %v; want %s", origin, got, err, wanted)
+		}
+	}
 }
 
 func TestUnreadableDirectoryIsUnusable(t *testing.T) {

@@ -9,8 +9,11 @@
 // the h1 is computed from the archive. What the tools believe beyond that is
 // marked: the hashes that registry.opentofu.org reports and lists without a key
 // there, and all that comes from a mirror, which the operator has chosen to
-// trust. A mirror's package must match what the mirror itself says of it.
+// trust. Where the operator says so, what that registry reports is taken for
+// packages of other registries as well, and marked too. A mirror's package must match what the mirror itself says of it.
 //
 // Each question is asked once in a run, for both tools where they would ask the
-// same, and each archive is downloaded once.
+// same, and each archive is downloaded once. Answers of earlier runs are taken
+// for a short time, and verified like any other; where something fails with one,
+// the question is asked again before that counts.
 package registry

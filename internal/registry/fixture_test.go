@@ -216,11 +216,15 @@ func (f *fixture) client(t *testing.T, opts Options, more string, environ ...str
 
 func (f *fixture) clientIn(t *testing.T, home string, opts Options, more string, environ ...string) *Client {
 	t.Helper()
-	config := more
+	return clientIn(t, home, opts, f.config(more), environ...)
+}
+
+// config is the CLI configuration of client.
+func (f *fixture) config(more string) string {
 	for _, host := range []svchost.Hostname{terraformHost, opentofuHost, privateHost} {
-		config += fmt.Sprintf("host %q {\n  services = {\n    \"providers.v1\" = \"%s/%s/v1/providers/\"\n  }\n}\n", host, f.server.URL, host)
+		more += fmt.Sprintf("host %q {\n  services = {\n    \"providers.v1\" = \"%s/%s/v1/providers/\"\n  }\n}\n", host, f.server.URL, host)
 	}
-	return clientIn(t, home, opts, config, environ...)
+	return more
 }
 
 func clientOf(t *testing.T, opts Options, config string, environ ...string) *Client {
@@ -231,6 +235,11 @@ func clientOf(t *testing.T, opts Options, config string, environ ...string) *Cli
 // clientIn makes the client of a user who lives in the directory.
 func clientIn(t *testing.T, home string, opts Options, config string, environ ...string) *Client {
 	t.Helper()
+	return clientOver(t, transport.New(transport.Options{Retries: -1}), home, opts, config, environ...)
+}
+
+func clientOver(t *testing.T, conn *transport.Client, home string, opts Options, config string, environ ...string) *Client {
+	t.Helper()
 	if err := os.WriteFile(filepath.Join(home, ".terraformrc"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +249,6 @@ func clientIn(t *testing.T, home string, opts Options, config string, environ ..
 		}
 		return ""
 	}}
-	conn := transport.New(transport.Options{Retries: -1})
 	configs := map[provider.ToolName]*cliconfig.Config{}
 	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		c, diags := cliconfig.Load(env, tool)

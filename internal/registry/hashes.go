@@ -9,36 +9,52 @@ import (
 )
 
 func (d direct) hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
-	m, reported, err := d.describe(ctx, tool, want)
+	p, err := d.prove(ctx, tool, want)
 	if err != nil {
 		return provider.Hashes{}, err
 	}
-	list, signer, err := d.checksums(ctx, tool, want, m)
-	if err != nil {
+	h, err := d.provenHashes(ctx, tool, want, p)
+	if err == nil || !p.kept {
+		return h, err
+	}
+	// The package may have moved since, or its address may have expired.
+	if p, err = d.anew().prove(ctx, tool, want); err != nil {
 		return provider.Hashes{}, err
 	}
-	sum, err := d.contents(ctx, want, m)
+	return d.provenHashes(ctx, tool, want, p)
+}
+
+// provenHashes hashes a package of which everything else is proven.
+func (d direct) provenHashes(ctx context.Context, tool provider.Tool, want provider.Want, p proof) (provider.Hashes, error) {
+	sum, stated := d.stated(ctx, want, p.zh, p.signer)
+	var err error
+	if !stated {
+		sum, err = d.contents(ctx, want, p)
+	}
 	if err != nil {
 		return provider.Hashes{}, err
 	}
 	h := provider.Hashes{
-		Package: provider.Package{Platform: want.Platform, Filename: m.filename, ZH: m.zh, Size: sum.Size},
+		Package: provider.Package{Platform: want.Platform, Filename: p.filename, ZH: p.zh, Size: sum.Size},
 		H1:      sum.H1,
 		H1Zip:   sum.H1Zip,
-		Listed:  list.hashes(),
-		Signer:  signer,
+		Listed:  p.list.hashes(),
+		Signer:  p.signer,
 	}
 	if tool.Has(provider.VerifiedHashes) {
-		h.Verified = []provider.Hash{m.zh}
+		h.Verified = []provider.Hash{p.zh}
 	}
-	if len(reported) == 0 {
+	if stated {
+		h.Reported = map[provider.Platform][]provider.Hash{want.Platform: {sum.H1}}
+	}
+	if len(p.reported) == 0 {
 		return h, nil
 	}
-	if err := reported.checkSize(want.Platform, sum.Size); err != nil {
+	if err := p.reported.checkSize(want.Platform, sum.Size); err != nil && !stated {
 		return provider.Hashes{}, err
 	}
 	if d.lax(tool, want.Addr) {
-		h.Reported, err = reported.recorded(list, want.Platform, sum)
+		h.Reported, err = p.reported.recorded(p.list, want.Platform, sum)
 	}
 	return h, err
 }
@@ -83,26 +99,6 @@ func (d direct) suggest(ctx context.Context, tool provider.Tool, addr provider.A
 	return e
 }
 
-// checksums fetches the checksum list, and verifies that it names the package
-// and that it is signed.
-func (d direct) checksums(ctx context.Context, tool provider.Tool, want provider.Want, m *metadata) (list, provider.Signer, error) {
-	limits := d.config.Limits()
-	document, err := d.file(ctx, m.list, m.from, maxList, limits)
-	if err != nil {
-		return nil, provider.Signer{}, failed(fmt.Sprintf("checksum list of %s %s", want.Addr, want.Version), err)
-	}
-	signature, err := d.file(ctx, m.signature, m.from, maxSignature, limits)
-	if err != nil {
-		return nil, provider.Signer{}, failed(fmt.Sprintf("signature of %s %s", want.Addr, want.Version), err)
-	}
-	l := list(document)
-	if err := l.check(m.filename, m.zh); err != nil {
-		return nil, provider.Signer{}, err
-	}
-	signer, err := d.signer(tool, want, signed{list: l, signature: signature, keys: m.keys})
-	return l, signer, err
-}
-
 func (d direct) signer(tool provider.Tool, want provider.Want, s signed) (provider.Signer, error) {
 	if tool.Name == provider.Terraform {
 		return s.byTerraform(d.trust())
@@ -128,9 +124,19 @@ func (c *core) lax(tool provider.Tool, addr provider.Addr) bool {
 	return tool.Name == provider.OpenTofu && addr.Host == provider.OpenTofu.DefaultHost() && !c.opts.EnforceValidation
 }
 
-// contents downloads and hashes the package.
-func (d direct) contents(ctx context.Context, want provider.Want, m *metadata) (hash.Sum, error) {
-	sum, err := d.sum(ctx, link{url: m.zip, from: m.from, name: m.filename, zh: m.zh, retries: d.downloads})
+// contents downloads and hashes the package, unless its hashes are known.
+func (d direct) contents(ctx context.Context, want provider.Want, p proof) (hash.Sum, error) {
+	var sum hash.Sum
+	var err error
+	if p.sum.ZH != "" {
+		sum, err = d.sums.Do(ctx, p.zh, func() (hash.Sum, error) {
+			d.cached.Add(1)
+			return p.sum, nil
+		})
+	} else {
+		size := p.reported[want.Platform].Size
+		sum, err = d.sum(ctx, link{url: p.zip, from: p.from, name: p.filename, zh: p.zh, retries: d.downloads, size: size})
+	}
 	if err != nil {
 		return hash.Sum{}, failed(subject(want), err)
 	}

@@ -14,17 +14,25 @@ type list []byte
 // tools, the first line whose second field is the name decides, and a name with
 // the asterisk of binary mode is another name.
 func (l list) check(filename string, zh provider.Hash) error {
-	for line := range bytes.Lines(l) {
-		fields := bytes.Fields(line)
-		if len(fields) < 2 || string(fields[1]) != filename {
-			continue
-		}
-		if got, ok := lineHash(fields); !ok || got != zh {
-			return badChecksum("checksum list has unexpected SHA-256 hash %q for %q (expected %s)", fields[0], filename, zh.Value())
-		}
-		return nil
+	fields := l.line(filename)
+	if fields == nil {
+		return badChecksum("checksum list has no SHA-256 hash for %q", filename)
 	}
-	return badChecksum("checksum list has no SHA-256 hash for %q", filename)
+	if got, ok := lineHash(fields); !ok || got != zh {
+		return badChecksum("checksum list has unexpected SHA-256 hash %q for %q (expected %s)", fields[0], filename, zh.Value())
+	}
+	return nil
+}
+
+// line returns the fields of the line that decides about a file; nil if there is
+// none.
+func (l list) line(filename string) [][]byte {
+	for line := range bytes.Lines(l) {
+		if fields := bytes.Fields(line); len(fields) >= 2 && string(fields[1]) == filename {
+			return fields
+		}
+	}
+	return nil
 }
 
 // hashes returns the zh of every line, whatever the file: the tools record the

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -179,7 +180,13 @@ func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.W
 		return provider.Hashes{}, err
 	}
 	zh := provider.ZH(zip.Digest.Encoded())
-	sum, err := o.sums.Do(ctx, zh, func() (hash.Sum, error) { return o.fetch(ctx, r, repository, zip) })
+	// The zh is the name of the package, so that it is as sure as the mirror is.
+	sum, err := o.sums.Do(ctx, zh, func() (hash.Sum, error) {
+		if sum, ok := o.known(zh); ok {
+			return sum, nil
+		}
+		return o.fetch(ctx, r, repository, zip)
+	})
 	if err == nil {
 		err = checkProgram(sum, want)
 	}
@@ -305,23 +312,29 @@ func chooseZip(r cliconfig.Repository, layers []ocispec.Descriptor, platform pro
 
 // fetch downloads and hashes the package.
 func (o *ociMirror) fetch(ctx context.Context, r cliconfig.Repository, repository *remote.Repository, zip ocispec.Descriptor) (hash.Sum, error) {
-	attempt := "downloading " + r.String() + "@" + zip.Digest.String()
-	body, err := repository.Blobs().Fetch(ctx, zip)
+	leave, err := o.queue.enter(ctx, r.Registry, zip.Size)
 	if err != nil {
-		return hash.Sum{}, ociFailed(ctx, r, attempt, err)
+		return hash.Sum{}, err
 	}
-	defer body.Close()
-	sum, err := hash.Package(io.LimitReader(body, zip.Size+1))
-	zh := provider.ZH(zip.Digest.Encoded())
+	defer leave()
+	name, zh := path.Base(r.String())+"@"+zip.Digest.Encoded()[:12], provider.ZH(zip.Digest.Encoded())
+	sum, err := hash.Stream(func() (io.ReadCloser, error) {
+		body, err := repository.Blobs().Fetch(ctx, zip)
+		if err != nil {
+			return nil, err
+		}
+		return o.watch(name, zip.Size, body), nil
+	})
 	switch {
 	case sum.ZH != "" && sum.ZH != zh:
 		return hash.Sum{}, badChecksum("archive has incorrect checksum %s (expected %s)", sum.ZH, zh)
 	case errors.Is(err, hash.ErrUnpack):
 		return hash.Sum{}, &provider.Error{Code: provider.CodeBadPackage, Message: "archive " + zip.Digest.String(), Err: err}
 	case err != nil:
-		return hash.Sum{}, ociFailed(ctx, r, attempt, err)
+		return hash.Sum{}, ociFailed(ctx, r, "downloading "+r.String()+"@"+zip.Digest.String(), err)
 	}
 	o.downloaded.Add(1)
+	o.remember(name, hash.Entry{Sum: sum, Origin: hash.FromPackage})
 	return sum, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -172,9 +173,14 @@ func (o *ociRegistry) requests() []string {
 // for hashicorp/alpha alone.
 func (o *ociRegistry) client(t *testing.T, more string, methods ...string) *Client {
 	t.Helper()
+	return o.clientWith(t, Options{}, more, methods...)
+}
+
+func (o *ociRegistry) clientWith(t *testing.T, opts Options, more string, methods ...string) *Client {
+	t.Helper()
 	config := "provider_installation {\n oci_mirror {\n  repository_template = \"" + o.host() + "/providers/${type}\"\n" +
 		"  include = [\"registry.opentofu.org/hashicorp/*\"]\n }\n" + strings.Join(methods, "\n") + "}\n" + more
-	return clientIn(t, lay(t, map[string]string{".tofurc": config}), Options{}, "")
+	return clientIn(t, lay(t, map[string]string{".tofurc": config}), opts, "")
 }
 
 func ociWant(p provider.Platform) provider.Want { return want(opentofuHost, p) }
@@ -222,6 +228,60 @@ func TestOCIMirror(t *testing.T) {
 	}
 	if c.Packages() != 1 {
 		t.Errorf("%d packages were downloaded, want 1", c.Packages())
+	}
+}
+
+// TestOCIPackageIsDownloadedOnceEver holds that the cache knows a package by its
+// digest, and that no other run needs it.
+func TestOCIPackageIsDownloadedOnceEver(t *testing.T) {
+	t.Parallel()
+	o := newOCIRegistry(t)
+	zip := pack(program("in an OCI registry"))
+	o.tag("1.1.0", o.target(linux, zip))
+	path := filepath.Join(t.TempDir(), "hashes")
+	var first provider.Hashes
+	for run := range 2 {
+		c := o.clientWith(t, Options{Cache: openCache(t, path)}, "")
+		got, err := c.Hashes(t.Context(), opentofu, ociWant(linux))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Packages() != 1-run || c.Cached() != run {
+			t.Errorf("run %d downloaded %d packages and knew %d, want %d and %d", run, c.Packages(), c.Cached(), 1-run, run)
+		}
+		if run == 0 {
+			first = got
+			delete(o.blobs, digest.FromBytes(zip))
+		}
+		if diff := cmp.Diff(first, got); diff != "" {
+			t.Errorf("Hashes of a known package (-want +got):\n%s", diff)
+		}
+	}
+	// The word of a registry is not enough.
+	cache := openCache(t, filepath.Join(t.TempDir(), "hashes"))
+	if err := cache.Add(hash.Entry{Sum: hash.Sum{ZH: first.Package.ZH, H1: first.H1}, Origin: hash.FromRegistry}); err != nil {
+		t.Fatal(err)
+	}
+	c := o.clientWith(t, Options{Cache: cache, HashSource: HashSourceOpenTofu}, "")
+	_, err := c.Hashes(t.Context(), opentofu, ociWant(linux))
+	wantError(t, err, provider.CodeBadAnswer, "not found")
+}
+
+// TestOCIPackageThatNeedsTwoPasses holds that an archive whose table decides is
+// fetched again.
+func TestOCIPackageThatNeedsTwoPasses(t *testing.T) {
+	t.Parallel()
+	o := newOCIRegistry(t)
+	zip := append([]byte("#!"), pack(program("behind something else"))...)
+	o.tag("1.1.0", o.target(linux, zip))
+	c := o.client(t, "")
+	sum, err := hash.Package(strings.NewReader(string(zip)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Hashes(t.Context(), opentofu, ociWant(linux))
+	if err != nil || got.H1 != sum.H1 || c.Packages() != 1 {
+		t.Errorf("Hashes = %+v, %v, from %d packages; want %s from one", got, err, c.Packages(), sum.H1)
 	}
 }
 

@@ -25,15 +25,11 @@ func (c *Client) Signer(ctx context.Context, tool provider.Tool, want provider.W
 	if !ok {
 		return provider.Signer{}, nil
 	}
-	m, _, err := d.describe(ctx, tool, want)
+	p, err := d.prove(ctx, tool, want)
 	if err != nil {
 		return provider.Signer{}, about(err, want, d.host(want.Addr))
 	}
-	_, signer, err := d.checksums(ctx, tool, want, m)
-	if err != nil {
-		return provider.Signer{}, about(err, want, d.host(want.Addr))
-	}
-	return signer, nil
+	return p.signer, nil
 }
 
 // Repository returns where the source of a release is and when it was
@@ -63,8 +59,8 @@ func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provid
 	if said.Known() || want.Platform == (provider.Platform{}) {
 		return said, nil
 	}
-	if m, _, err := d.describe(ctx, tool, want); err == nil {
-		found, _ := provider.ParseDownload(m.zip.String())
+	if p, err := d.first(ctx, tool, want); err == nil {
+		found, _ := provider.ParseDownload(p.zip.String())
 		found.Published = said.Published
 		return found, nil
 	}

@@ -25,15 +25,31 @@ type versionList struct {
 }
 
 func (d direct) releases(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
-	q, err := d.question(ctx, provider.Want{Addr: addr})
-	if err != nil {
-		return nil, err
-	}
-	list, err := d.versions.Do(ctx, q, func() (versionList, error) { return d.askVersions(ctx, tool, q) })
+	list, err := d.versionList(ctx, tool, addr)
 	if err != nil {
 		return nil, err
 	}
 	return list.releases(tool.Has(provider.LenientVersions))
+}
+
+func (d direct) versionList(ctx context.Context, tool provider.Tool, addr provider.Addr) (versionList, error) {
+	q, err := d.question(ctx, provider.Want{Addr: addr})
+	if err != nil {
+		return versionList{}, err
+	}
+	return d.versions.Do(ctx, q, func() (versionList, error) { return d.askVersions(ctx, tool, q) })
+}
+
+// serves reports whether the version is listed, in its canonical form, for the
+// platform.
+func (l versionList) serves(version provider.Version, platform provider.Platform) bool {
+	text, serves := version.String(), false
+	for _, v := range l.Versions {
+		if v.Version == text {
+			serves = slices.Contains(platforms(v.Platforms), platform) // the last wins
+		}
+	}
+	return serves
 }
 
 func (d direct) askVersions(ctx context.Context, tool provider.Tool, q question) (versionList, error) {
