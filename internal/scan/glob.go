@@ -16,6 +16,12 @@ func validGlob(pattern string) error {
 	return nil
 }
 
+// InAny reports whether a directory matches one of the globs, in which ** stands
+// for any number of path elements. A glob that is malformed matches nothing.
+func InAny(globs []string, dir string) bool {
+	return slices.ContainsFunc(globs, func(p string) bool { return validGlob(p) == nil && matchGlob(p, dir) })
+}
+
 // matchesAny reports whether a directory matches one of the patterns.
 func matchesAny(patterns []string, dir string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matchGlob(p, dir) })

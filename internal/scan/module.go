@@ -27,6 +27,9 @@ type Module struct {
 	// Unread lists the module calls that could not be followed. If there is
 	// any, Requirements is incomplete.
 	Unread []Unread
+	// Dirs are the directories of the file tree that the modules of the whole
+	// module tree are in, sorted: a file in another changes nothing here.
+	Dirs []string
 	// Fetched lists the module calls that were followed out of the scanned file
 	// tree, in the order in which they were met.
 	Fetched []Fetched

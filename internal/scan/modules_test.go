@@ -185,3 +185,34 @@ func printDiagnostics(w io.Writer, indent string, diags []provider.Diagnostic) {
 		}
 	}
 }
+
+func TestModulesSayWhichDirectoriesTheyAreMadeOf(t *testing.T) {
+	t.Parallel()
+	tree := fileTree(map[string]string{
+		"live/main.tf":               `module "net" { source = "../modules/net" }`,
+		"live/.terraform.lock.hcl":   "",
+		"modules/net/main.tf":        `module "names" { source = "./names" }`,
+		"modules/net/names/main.tf":  "",
+		"modules/unused/main.tf":     "",
+		"other/main.tf":              "",
+		"other/.terraform.lock.hcl":  "",
+		"linked/.terraform.lock.hcl": "",
+		"linked/main.tf":             `module "net" { source = "./net" }`,
+	}, map[string]string{"linked/net": "../modules/net/names"})
+	modules, _, err := Modules(t.Context(), tree, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, m := range modules {
+		got[m.Dir] = m.Dirs
+	}
+	want := map[string][]string{
+		"live":   {"live", "modules/net", "modules/net/names"},
+		"linked": {"linked", "modules/net/names"},
+		"other":  {"other"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Dirs (-want +got):\n%s", diff)
+	}
+}

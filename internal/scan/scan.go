@@ -156,7 +156,7 @@ func (s *scanner) module(r *root) (Module, []remoteCall) {
 	}
 	w := &walker{configs: s.configs, packages: s.packages, tool: r.tool, pinned: r.pinned, asked: r.asked}
 	w.root(s.configs.load(r.at, r.tool), &s.opts)
-	m.Requirements, m.Unread, m.Fetched = w.requirements(), w.unread, w.fetched
+	m.Requirements, m.Unread, m.Fetched, m.Dirs = w.requirements(), w.unread, w.fetched, w.dirs()
 	m.Diagnostics, m.TestDiagnostics = sorted(slices.Concat(r.diags, w.diags)), sorted(w.ofTests)
 	return m, w.wanted
 }

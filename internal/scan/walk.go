@@ -76,6 +76,18 @@ func (w *walker) root(c *config, opts *Options) {
 	w.ofTests = slices.Clone(w.diags[before:])
 }
 
+// dirs are the directories of the scanned file tree that were visited.
+func (w *walker) dirs() []string {
+	var dirs []string
+	for at := range w.seen {
+		if !at.tree.isPackage() {
+			dirs = append(dirs, at.dir)
+		}
+	}
+	slices.Sort(dirs)
+	return dirs
+}
+
 // runs reads what test files add.
 func (w *walker) runs(root *visit) {
 	t := w.configs.tests(root.config)

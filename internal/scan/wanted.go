@@ -1,0 +1,32 @@
+package scan
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+)
+
+// Reads reports whether Modules may read the content of a file with this path.
+// Of every other file it wants no more than to see that it is there, so that
+// whoever brings a file tree from afar can leave the rest behind.
+func Reads(name string) bool {
+	base := path.Base(name)
+	switch {
+	case base == lockfile.Name, base == toolVersionsFile, base == terragruntFile, base == cdkProject, base == ".gitmodules":
+		return true
+	case strings.HasSuffix(base, ".tfvars"), strings.HasSuffix(base, ".tfvars.json"), stackFile(base):
+		return true
+	case strings.HasSuffix(name, dataDir+"/environment"), strings.HasSuffix(name, modulesDir+"/modules.json"):
+		return true
+	}
+	for _, f := range versionFiles {
+		if base == f.name {
+			return true
+		}
+	}
+	return slices.ContainsFunc(slices.Concat(tfExtensions, tofuExtensions), func(ext string) bool {
+		return strings.HasSuffix(base, ext)
+	})
+}
