@@ -6,7 +6,8 @@
 // one question to GitHub, by their tags; nothing is listed or searched. Of a
 // long way from one version to another only the releases that matter most are
 // read: the last one, the first of each major version, where breaking changes
-// are told, and the newest of the others.
+// are told, and the newest of the others. A Cache keeps what was read from one
+// run to the next.
 //
 // Notes are a service. Whatever goes wrong with them is one line in their
 // place, and never a reason not to propose an upgrade. The texts are untrusted

@@ -1,0 +1,198 @@
+package notes
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+const (
+	// maxCache bounds the file of a Cache: some hundred releases.
+	maxCache = 4 << 20
+	// cacheVersion is that of the file's format.
+	cacheVersion = 1
+)
+
+// ErrNoCache is wrapped by errors about files that hold something else than a
+// cache of this version. They are left as they are.
+var ErrNoCache = errors.New("this is no cache of release notes, or that of another version of relock")
+
+// A Cache remembers what publishers said of releases, so that each is asked for
+// once. A text may be changed after its release; then the first one stays. What
+// was not there is asked for again, since many publish a tag before its text.
+//
+// What it holds is as untrusted as it was. The methods of a nil Cache remember
+// nothing; those of others are safe for concurrent use.
+type Cache struct {
+	mu      sync.Mutex
+	path    string
+	entries []remembered // the last used at the end
+	changed bool
+}
+
+// remembered is one release of a repository on a server.
+type remembered struct {
+	Server, Owner, Name string
+	provider.Announcement
+}
+
+// cacheFile is the file of a Cache.
+type cacheFile struct {
+	Version  int          `json:"relock_notes"`
+	Releases []remembered `json:"releases"`
+}
+
+// OpenCache reads the cache at path. A file that is missing is an empty one.
+func OpenCache(path string) (*Cache, error) {
+	c := &Cache{path: path}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxCache+1))
+	if err != nil {
+		return nil, err
+	}
+	var file cacheFile
+	if len(text) > maxCache || json.Unmarshal(text, &file) != nil || file.Version != cacheVersion {
+		return nil, fmt.Errorf("%s: %w", path, ErrNoCache)
+	}
+	c.entries = file.Releases
+	return c, nil
+}
+
+// Save writes the cache to its file if it changed, without what was not used for
+// longest if it is too much. What another run saved meanwhile is lost, which
+// costs a question.
+func (c *Cache) Save() error {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.changed {
+		return nil
+	}
+	text := c.text()
+	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(c.path), filepath.Base(c.path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	c.changed = false
+	return os.Rename(f.Name(), c.path)
+}
+
+// text is the content of the file, of as many releases as there is room for.
+func (c *Cache) text() []byte {
+	var b bytes.Buffer
+	encode := func(v any) []byte {
+		b.Reset()
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(v); err != nil {
+			panic("notes: a release cannot be encoded: " + err.Error())
+		}
+		return b.Bytes()
+	}
+	room := maxCache - len(encode(cacheFile{Version: cacheVersion}))
+	first := len(c.entries)
+	for ; first > 0; first-- {
+		if room -= len(encode(c.entries[first-1])); room < 0 {
+			break
+		}
+	}
+	return encode(cacheFile{cacheVersion, c.entries[first:]})
+}
+
+func (c *Cache) find(server string, repository provider.Tagged, tag string) (provider.Announcement, bool) {
+	if c == nil {
+		return provider.Announcement{}, false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.entries, func(r remembered) bool {
+		return r.Server == server && r.Owner == repository.Owner && r.Name == repository.Name && r.Tag == tag
+	})
+	if i < 0 {
+		return provider.Announcement{}, false
+	}
+	used := c.entries[i]
+	c.entries = append(slices.Delete(c.entries, i, i+1), used)
+	return used.Announcement, true
+}
+
+func (c *Cache) add(server string, repository provider.Tagged, said provider.Announcement) {
+	if c == nil || said.Text == "" || len(said.Text) > maxText {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.entries = append(c.entries, remembered{server, repository.Owner, repository.Name, said})
+	c.changed = true
+}
+
+// Cached returns a hub that asks the other one, which is that of a server, only
+// for the releases that the cache lacks, and adds these to it.
+func Cached(hub Hub, server string, cache *Cache) Hub {
+	return cachedHub{hub, server, cache}
+}
+
+type cachedHub struct {
+	Hub
+	server string
+	cache  *Cache
+}
+
+// Releases implements Hub. If the hub fails, what the cache has is returned with
+// the error.
+func (h cachedHub) Releases(ctx context.Context, asked []provider.Tagged) ([][]provider.Announcement, error) {
+	found := make([][]provider.Announcement, len(asked))
+	var unknown []provider.Tagged
+	var indexes []int
+	for i, a := range asked {
+		left := provider.Tagged{Owner: a.Owner, Name: a.Name}
+		for _, tag := range a.Tags {
+			if said, ok := h.cache.find(h.server, a, tag); ok {
+				found[i] = append(found[i], said)
+				continue
+			}
+			left.Tags = append(left.Tags, tag)
+		}
+		if len(left.Tags) > 0 {
+			unknown, indexes = append(unknown, left), append(indexes, i)
+		}
+	}
+	if len(unknown) == 0 {
+		return found, nil
+	}
+	answers, err := h.Hub.Releases(ctx, unknown)
+	for j, answer := range answers {
+		for _, said := range answer {
+			h.cache.add(h.server, unknown[j], said)
+			found[indexes[j]] = append(found[indexes[j]], said)
+		}
+	}
+	return found, err
+}
