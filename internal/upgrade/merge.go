@@ -66,7 +66,7 @@ func (o Options) ask(first bool) (methods, origin bool) {
 // finish turns the draft into a result: it merges the hashes, builds the new
 // entries and decides whether there is anything to write.
 func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
-	r := Result{Module: d.module, Partial: d.partial, Old: d.old, New: d.old, Diagnostics: slices.Clone(d.module.Diagnostics)}
+	r := Result{Module: d.module, Partial: d.partial, Old: d.old, New: d.old, Diagnostics: slices.Clone(d.module.Diagnostics), exact: opts.Exact}
 	if d.cancelled != nil {
 		r.Diagnostics = append(r.Diagnostics, provider.Diagnostic{Code: provider.CodeCancelled, Message: "the run was interrupted", File: d.module.Dir})
 		return r
@@ -91,7 +91,7 @@ func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
 	r.New = d.merge(entries, opts)
 	r.Selections = append(r.Selections, dropped(d.old, r.New)...)
 	slices.SortFunc(r.Selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })
-	r.File = d.print(r.New, opts)
+	r.File = r.print()
 	return r
 }
 
@@ -118,26 +118,27 @@ func untouchable(selections []Selection, opts Options) bool {
 	})
 }
 
-// explain turns a failure, or else a notice, into a diagnostic at the place that
-// requires the provider. What is no failure (missing platforms, the registry's warnings) stays
-// a fact of the selection.
+// explain turns a failure, or else the notices, into diagnostics at the place
+// that requires the provider. What is no failure (missing platforms, the
+// registry's warnings) stays a fact of the selection.
 func (c *choice) explain() []provider.Diagnostic {
-	err := c.Err
-	if err == nil {
-		err = c.notice
+	if c.Err != nil {
+		return []provider.Diagnostic{c.diagnose(c.Err, provider.SeverityError)}
 	}
-	if err == nil {
-		return nil
+	var diagnostics []provider.Diagnostic
+	for _, notice := range c.notices {
+		diagnostics = append(diagnostics, c.diagnose(notice, provider.SeverityWarning))
 	}
+	return diagnostics
+}
+
+func (c *choice) diagnose(err error, severity provider.Severity) provider.Diagnostic {
 	d := provider.Diagnose(err)
-	if c.Err == nil {
-		d.Severity = provider.SeverityWarning
-	}
-	d.Addr = c.Requirement.Addr
+	d.Severity, d.Addr = severity, c.Requirement.Addr
 	if d.File == "" && len(c.Requirement.Terms) > 0 {
 		d.File, d.Line = c.Requirement.Terms[0].File, c.Requirement.Terms[0].Line
 	}
-	return []provider.Diagnostic{d}
+	return d
 }
 
 // entry merges what the packages prove with what the old entry holds.
@@ -157,7 +158,7 @@ func (d *draft) entry(c *choice, answers map[packageKey]evidence, opts Options) 
 		if !opts.Exact {
 			return lockfile.Lock{}, err
 		}
-		c.notice = err
+		c.notices = append(c.notices, err)
 	}
 	merged := prior
 	if opts.Mode == Complete && opts.Prune {
@@ -232,6 +233,8 @@ func (d *draft) collect(c *choice, answers map[packageKey]evidence, opts Options
 			return nil, mirrored(k.want, e.hashes.Mirror)
 		case opts.Strict && e.hashes.Signer.KeyID == "":
 			return nil, unsigned(k.want)
+		case !opts.maySign(k.want.Addr, e.hashes.Signer):
+			return nil, unpinned(k.want, e.hashes)
 		default:
 			found = append(found, e.hashes)
 		}
@@ -309,7 +312,7 @@ func replaced(prior, zips []provider.Hash, found []provider.Hashes) (provider.Ha
 // repeat, but people should know.
 func (c *choice) noteReReleased(zips []provider.Hash, found []provider.Hashes) {
 	if h, ok := replaced(c.locked.Hashes, zips, found); ok {
-		c.notice = c.reReleased(h)
+		c.notices = append(c.notices, c.reReleased(h))
 	}
 }
 
@@ -434,15 +437,12 @@ func dropped(old, locks []lockfile.Lock) []Selection {
 // print returns the new bytes of the lock file, or nil if it is to stay as it
 // is. Without Exact only facts count: a file in another order or with comments
 // is left alone, and an empty one is not created.
-func (d *draft) print(locks []lockfile.Lock, opts Options) []byte {
-	if !opts.Exact {
-		if slices.EqualFunc(d.old, locks, lockfile.Lock.Equal) {
-			return nil
-		}
-		return lockfile.Print(d.module.Tool.Name, locks)
+func (r Result) print() []byte {
+	if !r.exact && slices.EqualFunc(r.Old, r.New, lockfile.Lock.Equal) {
+		return nil
 	}
-	printed := lockfile.Print(d.module.Tool.Name, locks)
-	if d.module.Lock != nil && bytes.Equal(printed, d.module.Lock.Source) {
+	printed := lockfile.Print(r.Module.Tool.Name, r.New)
+	if r.exact && r.Module.Lock != nil && bytes.Equal(printed, r.Module.Lock.Source) {
 		return nil
 	}
 	return printed

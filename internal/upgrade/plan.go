@@ -5,6 +5,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
@@ -51,6 +52,16 @@ type Options struct {
 	// calls that could not be followed. The result is Partial. Without it such a
 	// root module fails, as it does without a lock file and under Exact.
 	Preserve bool
+	// Rules are the policy that newly selected versions follow. Now is the time
+	// that its dates and ages are held against: without it every release is too
+	// young. Dates may be nil: then only what Versions tells is known.
+	Rules []Rule
+	Now   time.Time
+	Dates DateSource
+	// Signers pins who may sign the releases of a provider: the keys that stand
+	// here with any pattern that names it, as 16 hexadecimal digits or as a whole
+	// fingerprint. A provider that no pattern names may have any signer.
+	Signers map[provider.Pattern][]string
 	// AcceptReReleased names releases whose packages may differ from what was
 	// locked: the recorded hashes of these are replaced.
 	AcceptReReleased []provider.ReleasePattern
@@ -89,10 +100,7 @@ func Plan(ctx context.Context, src Source, modules []scan.Module, opts Options) 
 	for i, m := range modules {
 		drafts[i] = newDraft(m, opts)
 	}
-	releases := p.versions(drafts)
-	for _, d := range drafts {
-		d.selectVersions(releases, opts)
-	}
+	p.selectVersions(drafts, p.versions(drafts))
 	p.platforms(drafts)
 	hashes := p.hashes(drafts)
 	results := make([]Result, len(drafts))
@@ -121,6 +129,10 @@ type question struct {
 type listing struct {
 	releases []provider.Release
 	err      error
+	// dated are the versions whose date was asked for, and undated how many of
+	// them have none.
+	dated   map[provider.Version]bool
+	undated int
 }
 
 // packageKey names one package under the rules of one tool.
@@ -136,16 +148,16 @@ type evidence struct {
 }
 
 // versions asks for the releases of every provider that a draft is about.
-func (p *planner) versions(drafts []*draft) map[question]listing {
+func (p *planner) versions(drafts []*draft) map[question]*listing {
 	var asked []question
 	for _, d := range drafts {
 		for _, c := range d.choices {
 			asked = append(asked, question{d.module.Tool, c.Requirement.Addr})
 		}
 	}
-	return ask(p.jobs, asked, func(q question) listing {
+	return ask(p.jobs, asked, func(q question) *listing {
 		releases, err := p.src.Versions(p.ctx, q.tool, q.addr)
-		return listing{releases, err}
+		return &listing{releases: slices.Clone(releases), err: err}
 	})
 }
 
@@ -160,8 +172,13 @@ func (p *planner) hashes(drafts []*draft) map[packageKey]evidence {
 	return p.packages(asked)
 }
 
+// ahead is how many packages are asked for at once for each job. Most questions
+// are answered without a download, and the source bounds those that are not: it
+// can only begin with the largest of the packages that it has been asked for.
+const ahead = 4
+
 func (p *planner) packages(asked []packageKey) map[packageKey]evidence {
-	return ask(p.jobs, asked, func(k packageKey) evidence {
+	return ask(ahead*p.jobs, asked, func(k packageKey) evidence {
 		h, err := p.src.Hashes(p.ctx, k.tool, k.want)
 		return evidence{h, err}
 	})
@@ -210,7 +227,10 @@ type choice struct {
 	release provider.Release
 	listed  []provider.Release
 	carried provider.Version // of the predecessor's entry; zero: none
-	notice  error            // what is no failure but must be said
+	policy  policy
+	undated provider.Version // the release whose date decides; zero: none
+	decided bool
+	notices []error // what is no failure but must be said
 }
 
 // newDraft collects what must be decided. A root module with an error, or with
@@ -232,7 +252,7 @@ func newDraft(m scan.Module, opts Options) *draft {
 		if !selected(opts.Only, r.Addr) {
 			continue
 		}
-		c := &choice{Selection: Selection{Requirement: r}}
+		c := &choice{Selection: Selection{Requirement: r}, policy: policy{rules: opts.rules(m.Dir, r.Addr), now: opts.Now}}
 		if m.Lock != nil {
 			c.locked, c.isLock = m.Lock.Lock(r.Addr)
 			c.From = c.locked.Version

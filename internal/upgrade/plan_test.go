@@ -530,7 +530,8 @@ func TestNewestAmongBuildMetadata(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := newest(scan.Requirement{Addr: addr("a")}, provider.Constraints{}, tt.releases, version(tt.locked))
+			c := &choice{Selection: Selection{Requirement: scan.Requirement{Addr: addr("a")}, From: version(tt.locked)}}
+			got, err := c.newest(provider.Constraints{}, &listing{releases: tt.releases}, Options{})
 			if err != nil || got.Version != version(tt.want) {
 				t.Errorf("newest(locked %s) = %v, %v, want %s", tt.locked, got.Version, err, tt.want)
 			}

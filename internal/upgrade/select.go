@@ -4,33 +4,88 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// selectVersions decides the version of every choice.
-func (d *draft) selectVersions(answers map[question]listing, opts Options) {
-	for _, c := range d.choices {
-		answer := answers[question{d.module.Tool, c.Requirement.Addr}]
-		if answer.err != nil {
-			c.Err = answer.err
-			continue
+// selectVersions decides the version of every choice. Where a rule asks for the
+// age of a release that nobody has told yet, its date is asked for and the choice
+// is made anew: so only those are asked of that decide.
+func (p *planner) selectVersions(drafts []*draft, answers map[question]*listing) {
+	for again := true; again; {
+		var asked []datedRelease
+		for _, d := range drafts {
+			asked = append(asked, d.selectVersions(answers, p.opts)...)
 		}
-		c.choose(answer.releases, opts)
+		dates := ask(p.jobs, asked, func(r datedRelease) time.Time {
+			at, err := p.opts.Dates.Published(p.ctx, r.tool, provider.Want{Addr: r.addr, Version: r.version})
+			if err != nil {
+				return time.Time{}
+			}
+			return at
+		})
+		for r, at := range dates {
+			answers[r.question].learn(r.version, at)
+		}
+		again = len(dates) > 0
 	}
 }
 
-func (c *choice) choose(releases []provider.Release, opts Options) {
-	c.listed = releases
+// datedRelease is one release whose date is asked for.
+type datedRelease struct {
+	question
+	version provider.Version
+}
+
+// learn remembers when a release was published.
+func (l *listing) learn(v provider.Version, at time.Time) {
+	if l.dated == nil {
+		l.dated = map[provider.Version]bool{}
+	}
+	l.dated[v] = true
+	if at.IsZero() {
+		l.undated++
+	}
+	for i := range l.releases {
+		if l.releases[i].Version == v {
+			l.releases[i].Published = at
+		}
+	}
+}
+
+// selectVersions makes the choices that are not made yet, and returns the
+// releases whose dates the others wait for.
+func (d *draft) selectVersions(answers map[question]*listing, opts Options) []datedRelease {
+	var waiting []datedRelease
+	for _, c := range d.choices {
+		if c.decided {
+			continue
+		}
+		q := question{d.module.Tool, c.Requirement.Addr}
+		c.choose(answers[q], opts)
+		c.decided = c.undated.IsZero()
+		if !c.decided {
+			waiting = append(waiting, datedRelease{q, c.undated})
+		}
+	}
+	return waiting
+}
+
+func (c *choice) choose(l *listing, opts Options) {
+	c.listed, c.undated, c.notices = l.releases, provider.Version{}, nil
+	if c.Err = l.err; c.Err != nil {
+		return
+	}
 	constraints := c.Requirement.Constraints()
 	switch {
 	case opts.Mode == Complete && c.isLock:
-		c.release, c.Err = stay(c.Requirement.Addr, c.locked.Version, constraints, releases)
+		c.release, c.Err = stay(c.Requirement.Addr, c.locked.Version, constraints, l.releases)
 	case opts.Mode == Complete && !c.carried.IsZero():
-		c.release, c.Err = c.carry(constraints, releases, opts)
+		c.release, c.Err = c.carry(constraints, l, opts)
 	default:
-		c.release, c.Err = newest(c.Requirement, constraints, releases, c.From)
+		c.release, c.Err = c.newest(constraints, l, opts)
 	}
 	if c.Err != nil {
 		return
@@ -39,16 +94,16 @@ func (c *choice) choose(releases []provider.Release, opts Options) {
 	c.Published = c.release.Published
 	c.Warnings = c.release.Warnings
 	if opts.Mode == Upgrade {
-		c.Held = held(c.Requirement, releases, c.To)
+		c.Held = c.held(constraints)
 	}
 }
 
 // carry takes the version over that the provider had on the other registry. If
 // it cannot be had here, OpenTofu fails, and we select anew.
-func (c *choice) carry(constraints provider.Constraints, releases []provider.Release, opts Options) (provider.Release, error) {
-	release, err := stay(c.Requirement.Addr, c.carried, constraints, releases)
+func (c *choice) carry(constraints provider.Constraints, l *listing, opts Options) (provider.Release, error) {
+	release, err := stay(c.Requirement.Addr, c.carried, constraints, l.releases)
 	if err != nil && !opts.Exact {
-		return newest(c.Requirement, constraints, releases, provider.Version{})
+		return c.newest(constraints, l, opts)
 	}
 	return release, err
 }
@@ -74,32 +129,89 @@ func stay(addr provider.Addr, locked provider.Version, constraints provider.Cons
 	return releases[i], nil
 }
 
-// newest returns the newest allowed release. Platforms and protocols play no
-// part, as in the tools. Releases that differ in build metadata alone have one
-// precedence, and the tools pick one by chance; here the locked one wins, then
-// one without metadata, then the bytewise greatest.
-func newest(r scan.Requirement, constraints provider.Constraints, releases []provider.Release, locked provider.Version) (provider.Release, error) {
-	var best provider.Release
-	for _, candidate := range releases {
-		if constraints.Allows(candidate.Version) && (best.Version.IsZero() || preferred(candidate.Version, best.Version, locked)) {
-			best = candidate
+// newest returns the newest release that the constraints and the rules allow.
+// Platforms and protocols play no part, as in the tools.
+func (c *choice) newest(constraints provider.Constraints, l *listing, opts Options) (provider.Release, error) {
+	var allowed []provider.Release
+	for _, r := range l.releases {
+		if constraints.Allows(r.Version) {
+			allowed = append(allowed, r)
 		}
 	}
-	if best.Version.IsZero() {
-		return best, noVersion(r, constraints, releases)
+	if len(allowed) == 0 {
+		return provider.Release{}, noVersion(c.Requirement, constraints, l.releases)
 	}
-	return best, nil
+	locked := cmp.Or(c.From, c.carried)
+	preference := func(a, b provider.Release) int { return preferred(a.Version, b.Version, locked) }
+	if len(c.policy.rules) == 0 {
+		return slices.MaxFunc(allowed, preference), nil
+	}
+	slices.SortFunc(allowed, func(a, b provider.Release) int { return preference(b, a) })
+	return c.obedient(allowed, locked, l, opts), nil
 }
 
-func preferred(v, best, locked provider.Version) bool {
-	if c := v.Precedence(best); c != 0 {
-		return c > 0
+// obedient returns the first of the releases that no rule holds, and may find
+// that it has to know the date of one before. The releases are those that the
+// constraints allow, the newest first.
+//
+// A rule must not bring a version down: none below the locked one is looked at,
+// unless the constraints leave nothing else. If the rules leave no release at
+// all, as may happen where there is no locked version or it cannot stay, the
+// first one is selected all the same, since the tools refuse to work without an
+// entry that meets the constraints; people are told.
+func (c *choice) obedient(allowed []provider.Release, locked provider.Version, l *listing, opts Options) provider.Release {
+	c.policy.locked = provider.Version{}
+	if slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version == locked }) {
+		c.policy.locked = locked
 	}
+	picked := allowed[0]
+	for i, r := range allowed {
+		if i > 0 && r.Version.Precedence(locked) < 0 {
+			break
+		}
+		h := c.policy.judge(r)
+		if (h.Reason == "" || h.Reason == HeldByAge) && opts.Dates != nil && c.policy.needsDate(r, l) {
+			c.undated = r.Version
+			return r
+		}
+		if h.Reason == "" {
+			picked = r
+			break
+		}
+	}
+	c.noteDisobedience(picked, locked)
+	return picked
+}
+
+// noteDisobedience remembers that a release is selected against the rules.
+func (c *choice) noteDisobedience(r provider.Release, locked provider.Version) {
+	p := c.policy
+	p.locked = locked
+	h := p.judge(r)
+	if h.Reason == "" {
+		return
+	}
+	addr, rule := c.Requirement.Addr, "a rule"
+	if h.Rule != "" {
+		rule += " (" + h.Rule + ")"
+	}
+	c.notices = append(c.notices, &provider.Error{
+		Code: provider.CodePolicy, Host: addr.Host, Addr: addr, Version: r.Version,
+		Message: fmt.Sprintf("%s %s is selected though %s holds it: without it no version would meet the constraints", addr, r.Version, rule),
+	})
+}
+
+// preferred compares two versions by which is to be selected. Releases that
+// differ in build metadata alone have one precedence, and the tools pick one by
+// chance; here the locked one wins, then one without metadata, then the bytewise
+// greatest.
+func preferred(v, w, locked provider.Version) int {
 	return cmp.Or(
-		claim(v == locked, best == locked),
-		claim(v.Metadata == "", best.Metadata == ""),
-		cmp.Compare(v.Metadata, best.Metadata),
-	) > 0
+		v.Precedence(w),
+		claim(v == locked, w == locked),
+		claim(v.Metadata == "", w.Metadata == ""),
+		cmp.Compare(v.Metadata, w.Metadata),
+	)
 }
 
 // claim compares two claims: true is greater.
@@ -137,32 +249,62 @@ func place(t scan.Term) string { return fmt.Sprintf("%s:%d", t.File, t.Line) }
 // excluding returns the first term that the version does not meet.
 func excluding(r scan.Requirement, v provider.Version) (scan.Term, bool) {
 	for _, t := range r.Terms {
-		if t.Constraint.Op != 0 && !t.Constraint.Meets(v) {
+		if excludes(t, v) {
 			return t, true
 		}
 	}
 	return scan.Term{}, false
 }
 
-// held explains why the newest release of all was not selected. The deciding
-// term is the one that excludes the oldest release above the selected one: to
-// get any further, that one has to change first.
-func held(r scan.Requirement, releases []provider.Release, to provider.Version) []Held {
+func excludes(t scan.Term, v provider.Version) bool {
+	return t.Constraint.Op != 0 && !t.Constraint.Meets(v)
+}
+
+// held explains why no newer release was selected: for each reason the newest
+// release that it holds, the newest first. Where the constraints exclude a
+// release, what the rules say of it is not told.
+func (c *choice) held(constraints provider.Constraints) []Held {
 	var newer []provider.Release
-	for _, rel := range releases {
-		if rel.Version.Prerelease == "" && rel.Version.Precedence(to) > 0 {
-			newer = append(newer, rel)
+	for _, r := range c.listed {
+		if r.Version.Prerelease == "" && r.Version.Precedence(c.To) > 0 {
+			newer = append(newer, r)
 		}
 	}
-	if len(newer) == 0 {
-		return nil
+	slices.SortFunc(newer, func(a, b provider.Release) int { return b.Version.Compare(a.Version) })
+	var all []Held
+	told := map[Reason]bool{"": true}
+	for _, r := range newer {
+		h := Held{Reason: HeldByConstraint}
+		if constraints.Allows(r.Version) {
+			h = c.policy.judge(r)
+		}
+		if told[h.Reason] {
+			continue
+		}
+		told[h.Reason] = true
+		if h.Reason == HeldByConstraint {
+			h = c.heldByConstraint(r, newer)
+		}
+		all = append(all, h)
 	}
-	byVersion := func(a, b provider.Release) int { return a.Version.Compare(b.Version) }
-	next := slices.MinFunc(newer, byVersion)
-	top := slices.MaxFunc(newer, byVersion)
-	t, ok := excluding(r, next.Version)
-	if !ok { // only 0.0.0 or build metadata can be the reason
-		return nil
+	return all
+}
+
+// heldByConstraint names the terms that exclude the newest release that the
+// constraints do not allow. The one that decides is that which excludes the
+// oldest such release above the selected one. The releases are newest first.
+func (c *choice) heldByConstraint(top provider.Release, newer []provider.Release) Held {
+	h := Held{Version: top.Version, Reason: HeldByConstraint, Published: top.Published}
+	for _, r := range slices.Backward(newer) {
+		if t, ok := excluding(c.Requirement, r.Version); ok {
+			h.Term = t
+			break
+		}
 	}
-	return []Held{{Version: top.Version, Reason: HeldByConstraint, Published: top.Published, Term: t}}
+	for _, t := range c.Requirement.Terms {
+		if t != h.Term && excludes(t, top.Version) {
+			h.Others = append(h.Others, t)
+		}
+	}
+	return h
 }

@@ -37,6 +37,7 @@ type Result struct {
 	// Diagnostics are the problems met, those of the scan included. An error
 	// among them makes the run exit with status 1.
 	Diagnostics []provider.Diagnostic
+	exact       bool // File is what the tools write, byte for byte
 }
 
 // Selection is the decision about one provider of one root module. A provider
@@ -66,18 +67,33 @@ type Selection struct {
 	Err      error
 }
 
-// Held is a release that was not selected though it is newer.
+// Held is a release that was not selected though it is newer: the newest of
+// those that one reason holds.
 type Held struct {
 	Version provider.Version
 	Reason  Reason
 	// Published is when the version was; zero if it is not known.
 	Published time.Time
-	// Term is the term that excludes the version, if Reason is HeldByConstraint.
-	Term scan.Term
+	// Term is the term that decides, if Reason is HeldByConstraint: to get any
+	// further than the selected version, it has to change first. Others are the
+	// further terms that exclude the version.
+	Term   scan.Term
+	Others []scan.Term
+	// Rule is the place of the rule, for the other reasons; it may be empty.
+	Rule string
+	// Eligible is when the reason ends; zero if that is not known, or if it does
+	// not end by itself.
+	Eligible time.Time
 }
 
-// Reason says what kept a newer release from being selected.
+// Reason says what kept a newer release from being selected. Platforms and
+// protocols never do, as they never do in the tools.
 type Reason string
 
-// HeldByConstraint: a version constraint of the module tree excludes it.
-const HeldByConstraint Reason = "constraint"
+// The reasons.
+const (
+	HeldByConstraint Reason = "constraint" // a version constraint of the module tree excludes it
+	HeldByRule       Reason = "rule"       // a rule ignores it
+	HeldByHold       Reason = "hold"       // a rule keeps the provider where it is until a day
+	HeldByAge        Reason = "age"        // it has not been published for long enough
+)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -73,5 +74,54 @@ func TestFormerSignersAreAskedOnceForEachReleaseThatIsLeft(t *testing.T) {
 				t.Errorf("%s was signed by %+v, want %+v", s.Requirement.Addr, s.SignerFrom, want)
 			}
 		}
+	}
+}
+
+func TestSignersArePinned(t *testing.T) {
+	t.Parallel()
+	const key, fingerprint = "0123456789ABCDEF", "C874 011F 0AB4 0511 0D02  1055 0123 4567 89AB CDEF"
+	unsigned := func(_ provider.Want, h *provider.Hashes) error { h.Signer = provider.Signer{}; return nil }
+	mirrored := func(_ provider.Want, h *provider.Hashes) error {
+		h.Signer, h.Mirror = provider.Signer{}, "mirror at /m"
+		return nil
+	}
+	tests := []struct {
+		name    string
+		signers map[string][]string
+		edit    func(provider.Want, *provider.Hashes) error
+		want    string // in the message; empty: it is selected
+	}{
+		{name: "not at all"},
+		{name: "for another provider", signers: map[string][]string{"hashicorp/b": {"FFFFFFFFFFFFFFFF"}}},
+		{name: "to the key", signers: map[string][]string{"hashicorp/a": {"FFFFFFFFFFFFFFFF", key}}},
+		{name: "to its fingerprint", signers: map[string][]string{"hashicorp/a": {fingerprint}}},
+		{name: "in small letters", signers: map[string][]string{"hashicorp/a": {"0123456789abcdef"}}},
+		{name: "by either pattern", signers: map[string][]string{"hashicorp/*": {"FFFFFFFFFFFFFFFF"}, "hashicorp/a": {key}}},
+		{
+			name: "to another key", signers: map[string][]string{"hashicorp/*": {"FFFFFFFFFFFFFFFF"}},
+			want: "the checksum list of registry.terraform.io/hashicorp/a 2.0.0 is signed by the key 0123456789ABCDEF",
+		},
+		{name: "to no key", signers: map[string][]string{"hashicorp/a": nil}, want: "signed by the key 0123456789ABCDEF"},
+		{name: "to the end of a key", signers: map[string][]string{"hashicorp/a": {"89ABCDEF"}}, want: "signed by the key"},
+		{name: "and unsigned", signers: map[string][]string{"hashicorp/a": {key}}, edit: unsigned, want: "signed by no announced key"},
+		{name: "and of a mirror", signers: map[string][]string{"hashicorp/a": {key}}, edit: mirrored, want: "from the mirror at /m, which no signature covers"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			opts := Options{Platforms: linux, Signers: map[provider.Pattern][]string{}}
+			for text, keys := range tt.signers {
+				opts.Signers[patterns(text)[0]] = keys
+			}
+			m := module(t, []string{"a"}, []string{"a 1.0.0; h1:old"})
+			r := Plan(t.Context(), &offer{releases: simple, edit: tt.edit}, []scan.Module{m}, opts)[0]
+			err := r.Selections[0].Err
+			switch {
+			case tt.want == "" && err != nil:
+				t.Errorf("error: %v", err)
+			case tt.want != "" && (!provider.Coded(err, provider.CodeBadSignature) || !strings.Contains(err.Error(), tt.want) || r.File != nil):
+				t.Errorf("error: %v, want one that says %q; file %q", err, tt.want, r.File)
+			}
+		})
 	}
 }
