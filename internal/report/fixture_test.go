@@ -178,6 +178,7 @@ func fixtures(t *testing.T) map[string]report.Report {
 		"monorepo":   monorepo(),
 		"pr":         pullRequests(),
 		"notes":      noted(),
+		"held":       held(),
 		"diff": {Verb: report.VerbDiff, Modules: []report.Module{
 			{LockPath: "new/.terraform.lock.hcl", Changes: everyKind()[:4]},
 		}},
@@ -228,7 +229,10 @@ func failures() report.Report {
 
 // monorepo has equal changes in many root modules.
 func monorepo() report.Report {
-	r := report.Report{Verb: report.VerbPR, Stats: report.Stats{Requests: 41, Bytes: 3 << 20, Packages: 4, PeakBytes: 31 << 20}}
+	r := report.Report{Verb: report.VerbPR, Stats: report.Stats{
+		Requests: 41, Bytes: 3 << 20, Packages: 4, PeakBytes: 31 << 20,
+		Stages: []report.Stage{{Name: "scan", Took: 212345 * time.Microsecond}, {Name: "hashes", Took: 13 * time.Second}},
+	}}
 	for i := range 6 {
 		m := module(fmt.Sprintf("envs/e%d", i), upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp))
 		if i == 5 {
@@ -290,6 +294,28 @@ func pullRequests() report.Report {
 		{Operation: "none", Branch: "relock/x-0a1b2c3d", Reason: "somebody else pushed to the branch"},
 	}
 	return r
+}
+
+// held has each reason for which a release is not taken.
+func held() report.Report {
+	rule := upgrade.Held{Version: version("4.0.0"), Reason: upgrade.HeldByRule, Rule: ".github/relock.yml:12", Published: day("2026-11-02")}
+	hold := upgrade.Held{Version: version("3.9.0"), Reason: upgrade.HeldByHold, Rule: "a comment by @octocat", Eligible: day("2027-01-31")}
+	age := upgrade.Held{Version: version("5.36.0"), Reason: upgrade.HeldByAge, Rule: ".github/relock.yml:17", Published: day("2026-11-09"), Eligible: day("2026-11-12").Add(15 * time.Hour)}
+	unknown := upgrade.Held{Version: version("2.1.0"), Reason: upgrade.HeldByAge}
+	many := heldByVPC
+	for i := range 4 {
+		many.Others = append(many.Others, term("< 6.0.0", "", "main.tf", i+1))
+	}
+	facts := func(name, at string, held ...upgrade.Held) report.Kept {
+		return report.Kept{Addr: addr(name), Version: version(at), Facts: report.Facts{Held: held}}
+	}
+	aws := upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp)
+	aws.Held = []upgrade.Held{many, age}
+	m := module("envs/prod", aws)
+	m.Kept = []report.Kept{
+		facts("acme/age", "5.35.0", age), facts("acme/hold", "3.1.0", hold), facts("acme/rule", "3.2.0", rule, hold), facts("acme/unknown", "2.0.0", unknown),
+	}
+	return report.Report{Verb: report.VerbPR, Modules: []report.Module{m}}
 }
 
 // scanned is the report of a scan of three root modules.

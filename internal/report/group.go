@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/diff"
@@ -159,7 +160,7 @@ func (all *alerts) change(d dialect, c Change, dir string) {
 	case c.Kind == diff.Downgraded, c.Kind == diff.Moved && c.To.Compare(c.From) < 0:
 		all.add(concernDowngrade, what, dir)
 	case c.Bump == provider.BumpMajor && c.To.Compare(c.From) > 0:
-		all.add(concernMajor, what, dir)
+		all.add(concernMajor, what+d.documentation(c), dir)
 	}
 	switch c.Kind {
 	case diff.Removed:
@@ -167,6 +168,16 @@ func (all *alerts) change(d dialect, c Change, dir string) {
 	case diff.Moved:
 		all.add(concernMoved, what+" was "+d.code(c.AddrFrom.String()), dir)
 	}
+}
+
+// documentation links to what Terraform's public registry has on a release, the
+// publisher's guides among it; empty for other registries.
+func (d dialect) documentation(c Change) string {
+	if c.Addr.Host != provider.Terraform.DefaultHost() {
+		return ""
+	}
+	page := fmt.Sprintf("https://%s/providers/%s/%s/%s/docs", c.Addr.Host, c.Addr.Namespace, c.Addr.Type, c.To)
+	return " (" + d.link("documentation", page) + ")"
 }
 
 func (all *alerts) facts(d dialect, k Kept, dir string) {

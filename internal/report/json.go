@@ -104,14 +104,27 @@ func diffDocument(r Report, errors, warnings []problemJSON) diffJSON {
 }
 
 type stats struct {
-	Requests  int64 `json:"requests"`
-	Bytes     int64 `json:"bytes"`
-	Packages  int64 `json:"packages"`
-	Cached    int64 `json:"cached"`
-	PeakBytes int64 `json:"peak_bytes"`
+	Requests  int64       `json:"requests"`
+	Bytes     int64       `json:"bytes"`
+	Packages  int64       `json:"packages"`
+	Cached    int64       `json:"cached"`
+	PeakBytes int64       `json:"peak_bytes"`
+	Stages    []stageJSON `json:"stages"`
 }
 
-func statsJSON(s Stats) stats { return stats(s) }
+type stageJSON struct {
+	Stage   string  `json:"stage"`
+	Seconds float64 `json:"seconds"`
+}
+
+func statsJSON(s Stats) stats {
+	return stats{
+		Requests: s.Requests, Bytes: s.Bytes, Packages: s.Packages, Cached: s.Cached, PeakBytes: s.PeakBytes,
+		Stages: list(s.Stages, func(g Stage) stageJSON {
+			return stageJSON{g.Name, g.Took.Round(time.Millisecond).Seconds()}
+		}),
+	}
+}
 
 type problemJSON struct {
 	Code     provider.Code `json:"code"`
@@ -284,6 +297,9 @@ type heldJSON struct {
 	Module     string         `json:"module"`
 	File       string         `json:"file"`
 	Line       int            `json:"line"`
+	Also       []termJSON     `json:"also"`
+	Rule       string         `json:"rule"`
+	Eligible   *string        `json:"eligible"`
 }
 
 // moduleHeldJSON names the provider and the version at which it is held, since
@@ -317,7 +333,7 @@ func changeOf(c Change) changeJSON {
 		Constraints: c.ConstraintsTo.String(), ConstraintFrom: c.ConstraintsFrom.String(),
 		Platforms: append([]provider.Platform{}, c.Coverage...), Completed: append([]provider.Platform{}, c.Platforms...),
 		HashesAdded: append([]provider.Hash{}, c.HashesAdded...), HashesRemoved: append([]provider.Hash{}, c.HashesRemoved...),
-		Released: releasedOf(c.Published), Signer: signerOf(c.Signer), SignerFrom: signerOf(c.SignerFrom),
+		Released: dayOf(c.Published), Signer: signerOf(c.Signer), SignerFrom: signerOf(c.SignerFrom),
 		Marks: append([]provider.Mark{}, c.Marks...), Held: list(c.Held, heldBackOf),
 	}
 }
@@ -331,13 +347,13 @@ func versionOf(v provider.Version) *string {
 	return &text
 }
 
-// releasedOf is the day of a release, nil if it is not known.
-func releasedOf(at time.Time) *string {
+// dayOf is nil for a time that is not known.
+func dayOf(at time.Time) *string {
 	if at.IsZero() {
 		return nil
 	}
-	day := released(at)
-	return &day
+	text := day(at)
+	return &text
 }
 
 func signerOf(s provider.Signer) *signerJSON {
@@ -349,8 +365,9 @@ func signerOf(s provider.Signer) *signerJSON {
 
 func heldBackOf(h upgrade.Held) heldJSON {
 	return heldJSON{
-		Version: h.Version.String(), Released: releasedOf(h.Published), Reason: h.Reason, Constraint: termText(h.Term),
+		Version: h.Version.String(), Released: dayOf(h.Published), Reason: h.Reason, Constraint: termText(h.Term),
 		Module: h.Term.Module, File: h.Term.File, Line: h.Term.Line,
+		Also: list(h.Others, termOf), Rule: h.Rule, Eligible: dayOf(h.Eligible),
 	}
 }
 

@@ -19,11 +19,15 @@ const (
 )
 
 // Body returns the Markdown of a pull request that proposes the report's
-// changes. What does not fit is cut, the least important first and never in
-// the middle of a row, an item or a root module; the text says what was cut.
+// changes, and ends in its Footer. What does not fit is cut, the least important
+// first and never in the middle of a row, an item or a root module; the text says
+// what was cut.
 func Body(r Report) string {
 	d := markdown(r)
 	parts := append(r.parts(d), footer(r))
+	if r.Footer != "" {
+		parts = append(parts, part{head: r.Footer})
+	}
 	return assemble(parts, bodyLimit, "The step summary of the run lists them.")
 }
 
@@ -31,7 +35,7 @@ func Body(r Report) string {
 func Summary(r Report) string {
 	d := markdown(r)
 	parts := append([]part{{head: "## relock\n"}, pulls(d, r)}, r.parts(d)...)
-	if r.Stats != (Stats{}) {
+	if r.Stats.known() {
 		parts = append(parts, part{head: r.Stats.String() + "\n"})
 	}
 	return assemble(parts, summaryLimit, "The JSON report lists them.")
@@ -136,7 +140,7 @@ func (r Report) tableCells(d dialect, g group) []string {
 	c := g.change
 	return []string{
 		d.name(c.Addr), d.version(c.From), d.version(c.To), c.label(),
-		d.dirs(g.dirs, fewDirs), released(c.Published), d.signers(c.Facts),
+		d.dirs(g.dirs, fewDirs), day(c.Published), d.signers(c.Facts),
 	}
 }
 
@@ -253,7 +257,7 @@ func detailsBlock(d dialect, a alert, changes int) string {
 func pulls(d dialect, r Report) part {
 	p := part{rank: 0, what: "pull request"}
 	for _, pull := range r.PullRequests {
-		p.items = append(p.items, "- "+capital(pullRequest(d, pull, r.DryRun))+"\n")
+		p.items = append(p.items, "- "+capital(r.pullRequest(d, pull))+"\n")
 	}
 	return p
 }

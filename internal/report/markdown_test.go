@@ -18,7 +18,10 @@ import (
 // hostile has a text in every field that holds outside text.
 func hostile(text string) report.Report {
 	term := term("~> 5.0", text, text, 4)
-	held := []upgrade.Held{{Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: term}, {Version: version("6.0.0"), Reason: upgrade.Reason(text)}}
+	held := []upgrade.Held{
+		{Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: term, Others: []scan.Term{term}},
+		{Version: version("6.0.0"), Reason: upgrade.HeldByRule, Rule: text},
+	}
 	facts := report.Facts{
 		Coverage: []provider.Platform{{OS: text, Arch: text}}, Missing: []provider.Platform{{OS: text, Arch: "x"}},
 		Signer: provider.Signer{KeyID: text, Label: text}, Held: held, Warnings: []string{text},
@@ -92,7 +95,7 @@ func TestReportsAreInert(t *testing.T) {
 				checkProse(t, page)
 				checkSource(t, markdown)
 				// What is ours is taken away; nothing else may be markup.
-				rest := regexp.MustCompile(`<a href="https://(github.com/relock-dev/relock|redirect.github.com[^"]*)">|</?(strong|h2|h3|h4|h5|hr|table|details|summary|blockquote)>`).ReplaceAllString(page, "")
+				rest := regexp.MustCompile(`<a href="https://(github.com/relock-dev/relock|redirect.github.com[^"]*|registry.terraform.io/providers/[a-z/]*[0-9.]*-GH-1/docs)">|</?(strong|h2|h3|h4|h5|hr|table|details|summary|blockquote)>`).ReplaceAllString(page, "")
 				if got := foreign.FindString(rest); got != "" {
 					t.Errorf("%s becomes %s:\n%s", name, got, page)
 				}
@@ -152,7 +155,7 @@ func TestBodyOfAMonorepoKeepsWhatMatters(t *testing.T) {
 		t.Errorf("the table has %d rows, want all 26", rows)
 	}
 	for _, want := range []string{
-		"- **Major upgrade** in `teams/team-059/environments/production`: `hashicorp/provider24` 5.31.0 → 6.0.0\n",
+		"- **Major upgrade** in `teams/team-059/environments/production`: `hashicorp/provider24` 5.31.0 → 6.0.0 ([documentation](https://registry.terraform.io/providers/hashicorp/provider24/6.0.0/docs))\n",
 		"- **Signer** in `teams/team-059/environments/production`",
 		"### Held back\n\n- `hashicorp/provider24` at 6.0.0 by `~> 5.0`",
 		"### Versions in use\n\n- `hashicorp/provider3`\n  - 5.100.0 in 57 root modules\n  - 5.31.0 in `teams/team-000/environments/production`, ",

@@ -101,8 +101,8 @@ func releaseText(d dialect, rel notes.Release, limit int) (text string, whole bo
 	if url := redirected(rel.URL); url != "" {
 		title = d.link(title, url)
 	}
-	if day := released(rel.Published); day != "" {
-		title += ", " + day
+	if text := day(rel.Published); text != "" {
+		title += ", " + text
 	}
 	whole = true
 	var body strings.Builder
@@ -226,7 +226,7 @@ func notesOf(n notes.Notes) notesJSON {
 	return notesJSON{
 		Provider: n.Addr.String(), From: n.From.String(), To: n.To.String(), Repository: repository,
 		Releases: list(n.Releases, func(rel notes.Release) releaseJSON {
-			return releaseJSON{rel.Version.String(), rel.URL, releasedOf(rel.Published), list(rel.Sections, func(s notes.Section) sectionJSON {
+			return releaseJSON{rel.Version.String(), rel.URL, dayOf(rel.Published), list(rel.Sections, func(s notes.Section) sectionJSON {
 				return sectionJSON{noteKinds[s.Kind], s.Title, s.Text}
 			})}
 		}),

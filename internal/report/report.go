@@ -45,6 +45,12 @@ type Report struct {
 	Notes []notes.Notes
 	// PullRequests is what happened to pull requests, for the verb pr.
 	PullRequests []PullRequest
+	// Footer ends the body of a pull request, whatever else is cut: Markdown of
+	// our own, in which all that is from outside is harmless.
+	Footer string
+	// Pushed is the commit with the lock files that was pushed to the branch of a
+	// pull request; empty if none was.
+	Pushed string
 	// DryRun is true if the run wrote nothing because it was told so.
 	DryRun bool
 	Stats  Stats
@@ -145,6 +151,14 @@ type Stats struct {
 	Packages  int64 // distinct provider packages downloaded
 	Cached    int64 // packages whose hashes were known without a download
 	PeakBytes int64 // memory obtained from the system
+	// Stages are where the time went, in the order in which the run came to them.
+	Stages []Stage
+}
+
+// Stage is a part of a run and the time that it took.
+type Stage struct {
+	Name string
+	Took time.Duration
 }
 
 // FromScan makes the report of a root module as it was found.
@@ -157,6 +171,30 @@ func FromScan(m scan.Module) Module {
 		found.InUse = uses(m.Lock.Locks)
 	}
 	return found
+}
+
+// About returns the report of a part of the run, such as one pull request: of
+// these root modules, which may be in part themselves, with the release notes of
+// what they change and the use of the providers that they tell of. What belongs
+// to no root module is in every part.
+func (r Report) About(modules []Module) Report {
+	told := map[provider.Addr]bool{}
+	for _, m := range modules {
+		for _, c := range m.Changes {
+			told[c.Addr] = true
+		}
+		for _, k := range m.Kept {
+			told[k.Addr] = true
+		}
+	}
+	part := r
+	part.PullRequests = nil
+	part.Modules = mapped(modules, func(m Module) Module {
+		m.InUse = slices.DeleteFunc(slices.Clone(m.InUse), func(u Use) bool { return !told[u.Addr] })
+		return m
+	})
+	part.Notes = slices.DeleteFunc(slices.Clone(r.Notes), func(n notes.Notes) bool { return len(part.taking(n)) == 0 })
+	return part
 }
 
 func lockPath(m scan.Module) string {
@@ -274,6 +312,10 @@ func shownHeld(held []upgrade.Held, show func(string) string) []upgrade.Held {
 		if h.Term.File != "" {
 			h.Term.File = show(h.Term.File)
 		}
+		h.Others = mapped(h.Others, func(t scan.Term) scan.Term {
+			t.File = show(t.File)
+			return t
+		})
 		return h
 	})
 }
@@ -313,4 +355,29 @@ func failed(diagnostics []provider.Diagnostic) bool {
 	return slices.ContainsFunc(diagnostics, func(d provider.Diagnostic) bool {
 		return d.Severity == provider.SeverityError
 	})
+}
+
+// And returns the report of two runs as one. What they cost is counted together
+// in the later one.
+func (r Report) And(later Report) Report {
+	r.Modules = slices.Concat(r.Modules, later.Modules)
+	r.Diagnostics = distinctDiagnostics(slices.Concat(r.Diagnostics, later.Diagnostics))
+	r.Notes = slices.Concat(r.Notes, later.Notes)
+	r.PullRequests = slices.Concat(r.PullRequests, later.PullRequests)
+	if later.Stats.known() {
+		r.Stats = later.Stats
+	}
+	return r
+}
+
+// distinctDiagnostics drops what is said twice, such as a warning about the CLI
+// configuration.
+func distinctDiagnostics(all []provider.Diagnostic) []provider.Diagnostic {
+	var kept []provider.Diagnostic
+	for _, d := range all {
+		if !slices.Contains(kept, d) {
+			kept = append(kept, d)
+		}
+	}
+	return kept
 }

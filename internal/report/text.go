@@ -278,22 +278,27 @@ func (t *text) why(m scan.Module) {
 // pullRequests says what became of each pull request.
 func (t *text) pullRequests() {
 	for _, p := range t.r.PullRequests {
-		t.paragraph(0, cell{}, pullRequest(t.d, p, t.r.DryRun))
+		t.paragraph(0, cell{}, t.r.pullRequest(t.d, p))
 		if p.URL != "" {
 			t.paragraph(tableIndent, cell{}, Plain(p.URL))
 		}
 	}
 }
 
-// pullRequest is what became of a pull request, in one sentence.
-func pullRequest(d dialect, p PullRequest, dryRun bool) string {
+// pullRequest is what became of a pull request, in one sentence. The base is
+// named where the run had several.
+func (r Report) pullRequest(d dialect, p PullRequest) string {
 	name := "the pull request"
 	if p.Number > 0 {
 		name = fmt.Sprintf("pull request %d", p.Number)
 	}
-	text := outcome(p.Operation, dryRun) + " " + d.link(name, p.URL)
+	text := outcome(p.Operation, r.DryRun) + " " + d.link(name, p.URL)
 	if p.Branch != "" {
 		text += " from " + d.code(p.Branch)
+	}
+	others := func(q PullRequest) bool { return q.Base != "" && q.Base != p.Base }
+	if p.Base != "" && slices.ContainsFunc(r.PullRequests, others) {
+		text += " into " + d.code(p.Base)
 	}
 	if p.Title != "" {
 		text += ": " + d.text(p.Title)
@@ -321,9 +326,14 @@ func outcome(operation string, dryRun bool) string {
 	return did
 }
 
+// known reports whether anything was counted.
+func (s Stats) known() bool {
+	return s.Requests != 0 || s.Packages != 0 || s.Cached != 0 || s.PeakBytes != 0
+}
+
 // String returns what the run cost in one line.
 func (s Stats) String() string {
-	parts := []string{count(int(s.Requests), "request", "requests"), size(s.Bytes) + " received"}
+	parts := []string{count(int(s.Requests), "request", "requests"), Size(s.Bytes) + " received"}
 	if s.Packages > 0 {
 		parts = append(parts, count(int(s.Packages), "package", "packages")+" downloaded")
 	}
@@ -331,13 +341,16 @@ func (s Stats) String() string {
 		parts = append(parts, count(int(s.Cached), "package", "packages")+" known before")
 	}
 	if s.PeakBytes > 0 {
-		parts = append(parts, size(s.PeakBytes)+" of memory")
+		parts = append(parts, Size(s.PeakBytes)+" of memory")
+	}
+	for _, g := range s.Stages {
+		parts = append(parts, fmt.Sprintf("%s %.2f s", g.Name, g.Took.Seconds()))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// size writes a number of bytes for people.
-func size(n int64) string {
+// Size writes a number of bytes for people.
+func Size(n int64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	value, unit := float64(n), 0
 	for value >= 1024 && unit < len(units)-1 {

@@ -147,7 +147,7 @@ func (d dialect) details(c Change) []string {
 			parts = append(parts, text)
 		}
 	}
-	if text := released(c.Published); text != "" {
+	if text := day(c.Published); text != "" {
 		parts = append(parts, "released "+text)
 	}
 	return parts
@@ -169,9 +169,9 @@ func (f Facts) resigned() bool {
 // formerly turns "signed by …" into what was before.
 func formerly(signer string) string { return "before: " + signer }
 
-// released is the day of a release; empty if it is not known. It is the day in
+// day is a time as reports tell it; empty if it is not known. It is the day in
 // UTC, so that the same run says the same everywhere.
-func released(at time.Time) string {
+func day(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
@@ -289,24 +289,65 @@ func modulePath(calls string) string {
 	return "module." + strings.ReplaceAll(calls, ".", ".module.")
 }
 
-// held says why a provider goes no further; empty if that needs no saying. Of
-// several newer releases the newest decides.
+// held says why a provider goes no further; empty if that needs no saying. The
+// newest release of all comes first, then the newest that each further reason
+// holds.
 func (d dialect) held(a provider.Addr, at provider.Version, held []upgrade.Held) string {
 	if len(held) == 0 {
 		return ""
 	}
-	h := held[0]
-	text := d.name(a) + " at " + d.version(at)
-	if h.Reason == upgrade.HeldByConstraint {
-		text += fmt.Sprintf(" by %s at %s", d.code(h.Term.Constraint.String()), d.place(h.Term))
-	} else {
-		text += " by " + d.text(string(h.Reason))
-	}
-	text += "; newest is " + d.version(h.Version)
-	if day := released(h.Published); day != "" {
-		text += ", released " + day
+	text := fmt.Sprintf("%s at %s %s; newest is %s", d.name(a), d.version(at), d.because(held[0]), d.dated(held[0]))
+	for _, h := range held[1:] {
+		text += fmt.Sprintf("; then %s, held %s", d.dated(h), d.because(h))
 	}
 	return text
+}
+
+// dated is a held version and its day.
+func (d dialect) dated(h upgrade.Held) string {
+	if text := day(h.Published); text != "" {
+		return d.version(h.Version) + ", released " + text
+	}
+	return d.version(h.Version)
+}
+
+// because says what holds a release, and until when if that is known.
+func (d dialect) because(h upgrade.Held) string {
+	rule := "by a rule"
+	if h.Rule != "" {
+		rule += " (" + d.text(h.Rule) + ")"
+	}
+	switch {
+	case h.Reason == upgrade.HeldByConstraint:
+		return "by " + d.terms(h)
+	case h.Reason == upgrade.HeldByHold:
+		return rule + " until " + day(h.Eligible)
+	case h.Reason == upgrade.HeldByAge && h.Eligible.IsZero():
+		return rule + ", since its age is not known"
+	case h.Reason == upgrade.HeldByAge:
+		return rule + " for its age until " + day(h.Eligible)
+	}
+	return rule
+}
+
+// fewTerms is how many terms that exclude a release are named in a line, beside
+// the one that decides.
+const fewTerms = 2
+
+// terms are those that exclude a release, the deciding one first.
+func (d dialect) terms(h upgrade.Held) string {
+	text := d.term(h.Term)
+	for _, t := range h.Others[:min(len(h.Others), fewTerms)] {
+		text += " and " + d.term(t)
+	}
+	if rest := len(h.Others) - fewTerms; rest > 0 {
+		text += " and " + count(rest, "other term", "other terms")
+	}
+	return text
+}
+
+func (d dialect) term(t scan.Term) string {
+	return d.code(t.Constraint.String()) + " at " + d.place(t)
 }
 
 // missing says which wanted platforms a release does not serve.

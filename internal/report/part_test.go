@@ -1,0 +1,159 @@
+package report_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// planned is a plan for one root module: aws goes up, random stays behind, and
+// tls fails.
+func planned(t *testing.T) upgrade.Result {
+	t.Helper()
+	old := []lockfile.Lock{
+		lockfile.New(addr("hashicorp/aws"), version("5.31.0"), constraints("~> 5.0"), hashes("old", 2)),
+		lockfile.New(addr("hashicorp/random"), version("3.6.0"), constraints("~> 3.0"), hashes("random", 2)),
+		lockfile.New(addr("hashicorp/tls"), version("4.0.0"), constraints("~> 4.0"), hashes("tls", 2)),
+	}
+	file, problems := lockfile.Parse(lockfile.Print(provider.Terraform, old), "envs/prod/.terraform.lock.hcl")
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	m := scan.Module{Dir: "envs/prod", Tool: terraform, Lock: file}
+	renewed := lockfile.New(addr("hashicorp/aws"), version("5.34.0"), constraints("~> 5.0"), hashes("new", 2))
+	selections := []upgrade.Selection{
+		{From: version("5.31.0"), To: version("5.34.0"), Held: []upgrade.Held{heldByVPC}},
+		{From: version("3.6.0"), To: version("3.6.0"), Held: []upgrade.Held{{Version: version("4.0.0"), Reason: upgrade.HeldByRule}}},
+		{From: version("4.0.0"), Err: &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}},
+	}
+	for i := range selections {
+		selections[i].Requirement.Addr = old[i].Addr
+	}
+	r := upgrade.Result{
+		Module: m, Old: file.Locks, New: []lockfile.Lock{renewed, file.Locks[1].Kept(), file.Locks[2].Kept()}, Selections: selections,
+		Diagnostics: []provider.Diagnostic{{Code: provider.CodeUnreachable, Message: "no answer", Addr: addr("hashicorp/tls")}},
+	}
+	r.File = lockfile.Print(provider.Terraform, r.New)
+	return r
+}
+
+// part is the body of a pull request about one provider of that plan.
+func part(t *testing.T, name string) string {
+	t.Helper()
+	r := planned(t).Only(func(a provider.Addr) bool { return a == addr(name) })
+	whole := report.Report{Verb: report.VerbPR, Notes: []notes.Notes{
+		{Addr: addr("hashicorp/aws"), From: version("5.31.0"), To: version("5.34.0"), Problem: "no notes of aws"},
+		{Addr: addr("hashicorp/random"), From: version("3.5.0"), To: version("3.6.0"), Problem: "no notes of random"},
+	}}
+	other := module("envs/other")
+	other.InUse = []report.Use{{Addr: addr("hashicorp/aws"), Version: version("4.0.0")}, {Addr: addr("hashicorp/random"), Version: version("2.0.0")}}
+	return report.Body(whole.About([]report.Module{report.FromPlan(r, diff.Locks(r.Old, r.New, nil)), other}))
+}
+
+func TestABodyTellsOfItsGroupAlone(t *testing.T) {
+	t.Parallel()
+	aws := part(t, "hashicorp/aws")
+	checkPage(t, aws)
+	for text, want := range map[string]bool{
+		"| `hashicorp/aws` | 5.31.0 | 5.34.0 | minor | `envs/prod` |": true,
+		"- `hashicorp/aws` at 5.34.0 by `~> 5.0`":                     true,
+		"- `hashicorp/aws`\n  - 5.34.0 in `envs/prod`\n  - 4.0.0":     true,
+		"no notes of aws":    true,
+		"hashicorp/random":   false,
+		"no notes of random": false,
+		"no answer":          false, // of tls
+	} {
+		if strings.Contains(aws, text) != want {
+			t.Errorf("that the body about aws contains %q is %t:\n%s", text, !want, aws)
+		}
+	}
+	if random := part(t, "hashicorp/random"); !strings.HasPrefix(random, "Every lock file is up to date.") || !strings.Contains(random, "- `hashicorp/random` at 3.6.0 by a rule; newest is 4.0.0") {
+		t.Errorf("the body about random:\n%s", random)
+	}
+	if tls := part(t, "hashicorp/tls"); !strings.Contains(tls, "- **Failed** in `envs/prod`: no answer") {
+		t.Errorf("the body about tls:\n%s", tls)
+	}
+}
+
+func TestAboutLeavesTheWholeAsItIs(t *testing.T) {
+	t.Parallel()
+	r := noted()
+	r.PullRequests = pullRequests().PullRequests
+	before := report.Summary(r)
+	if part := r.About(r.Modules[1:]); len(part.Notes) != 1 || len(part.Modules) != 1 || len(part.PullRequests) != 0 {
+		t.Errorf("the part has %d notes, %d modules and %d pull requests, want 1, 1 and none", len(part.Notes), len(part.Modules), len(part.PullRequests))
+	}
+	if diff := cmp.Diff(before, report.Summary(r)); diff != "" {
+		t.Errorf("the whole changes with its part:\n%s", diff)
+	}
+}
+
+func TestBodyEndsInItsFooterWhateverIsCut(t *testing.T) {
+	t.Parallel()
+	for _, r := range []report.Report{monorepo(), large(60, 25)} {
+		r.Footer = "- [ ] rebase\n\n" + strings.Repeat("Ignored: `acme/x`\n", 100)
+		body := report.Body(r)
+		if !strings.HasSuffix(body, "\n```\n\n"+r.Footer) {
+			t.Errorf("the body ends in %q", body[len(body)-200:])
+		}
+		if len(body) > 60_000 {
+			t.Errorf("the body has %d bytes", len(body))
+		}
+		checkPage(t, body)
+		if strings.Contains(report.Summary(r), "rebase") {
+			t.Error("the footer is in the summary")
+		}
+	}
+}
+
+func TestNotesWithoutRoomAreInTheSummary(t *testing.T) {
+	t.Parallel()
+	r := large(60, 25)
+	for j := range 25 {
+		// Longer than what the last root module that has room may leave.
+		text := strings.Repeat("* everything is other now\n", 200)
+		r.Notes = append(r.Notes, notes.Notes{
+			Addr: addr(fmt.Sprintf("hashicorp/provider%d", j)), From: version("5.31.0"), To: version(fmt.Sprintf("5.%d.0", 32+j)),
+			Releases: []notes.Release{{Version: version("5.32.0"), Sections: []notes.Section{{Kind: notes.Breaking, Title: "BREAKING CHANGES", Text: text}}}},
+		})
+	}
+	body := report.Body(r)
+	for _, want := range []string{
+		"25 more release notes are not shown, to stay within GitHub's limit. The step summary of the run lists them.\n",
+		"- **Breaking changes** in 60 root modules: `hashicorp/provider7` 5.31.0 → 5.39.0: everything is other now; ",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the body lacks %q", want)
+		}
+	}
+	if summary := report.Summary(r); strings.Count(summary, "##### BREAKING CHANGES") != 25 || len(summary) > 1<<20 {
+		t.Errorf("of 25 release notes %d are in a summary of %d bytes", strings.Count(summary, "##### BREAKING CHANGES"), len(summary))
+	}
+}
+
+func TestPullRequestsOfSeveralBasesNameThem(t *testing.T) {
+	t.Parallel()
+	one := report.PullRequest{Operation: "created", Number: 1, URL: "https://github.com/acme/infra/pull/1", Title: "Bump aws", Branch: "relock/aws-0a1b2c3d", Base: "main"}
+	two := one
+	two.Number, two.URL, two.Base = 2, "https://github.com/acme/infra/pull/2", "release/1"
+	r := report.Report{Verb: report.VerbPR, PullRequests: []report.PullRequest{one, two}}
+	want := "- Created [pull request 1](https://github.com/acme/infra/pull/1) from `relock/aws-0a1b2c3d` into `main`: Bump aws\n" +
+		"- Created [pull request 2](https://github.com/acme/infra/pull/2) from `relock/aws-0a1b2c3d` into `release/1`: Bump aws\n"
+	if summary := report.Summary(r); !strings.Contains(summary, want) {
+		t.Errorf("the summary lacks\n%s:\n%s", want, summary)
+	}
+	r.PullRequests = r.PullRequests[:1]
+	if summary := report.Summary(r); strings.Contains(summary, "`main`") {
+		t.Errorf("the summary names the only base:\n%s", summary)
+	}
+}
