@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/relock-dev/relock/internal/sandbox"
+	"github.com/relock-dev/relock/internal/sandbox/described"
 )
 
 func TestMain(m *testing.M) {
@@ -25,28 +26,55 @@ func TestMain(m *testing.M) {
 //	sandbox            start the world that the files below world/ describe,
 //	                   and point relock at its registries and its GitHub
 //	fault LINE         spoil answers from here on; mend ends that
-//	requests FILE      write what was asked since the last time, a line each
-//	clone REPO DIR     check the default branch of a repository out
-//	push REPO BRANCH [PATH FILE]…
-//	                   commit files as a person does
+//	requests FILE      write what was asked since the last time, a line each:
+//	                   method and path; QUERY for what GraphQL only reads
+//	truncate-trees N   list no more than so many entries of a recursive tree
+//
+// What relock is on GitHub, which begins as a workflow that may write:
+//
+//	token LOGIN [NAME=LEVEL]…
+//	                   speak for a person, or for github-actions[bot] with
+//	                   those permissions alone
+//	app SLUG OWNER     set APP_ID, APP_KEY and APP_INSTALLATION to those of an
+//	                   App of the world and its installation at OWNER
+//
+// What is on GitHub:
+//
+//	clone REPO DIR [BRANCH]
+//	                   check a branch out, or the one named main
 //	pulls REPO FILE    write the pull requests of a repository, as people see them
-//	merge REPO NUMBER  merge one; close REPO NUMBER closes it
+//	commits REPO REF FILE
+//	                   write the commits of a branch, newest first
+//
+// What people do there is in acts, in script_people_test.go.
+//
+// Whatever relock asks GitHub and whatever the sandbox answers is compared with
+// GitHub's own description of its API; a script fails where they differ.
 func TestScript(t *testing.T) {
+	commands := map[string]func(*testscript.TestScript, bool, []string){
+		"sandbox":        startSandbox,
+		"fault":          inject,
+		"mend":           mend,
+		"requests":       writeRequests,
+		"truncate-trees": truncateTrees,
+		"token":          speakFor,
+		"app":            showApp,
+		"clone":          clone,
+		"pulls":          writePulls,
+		"commits":        writeCommits,
+		"as":             actAs,
+		"meanwhile":      meanwhile,
+	}
+	for name := range acts {
+		commands[name] = func(ts *testscript.TestScript, neg bool, args []string) {
+			perform(ts, neg, append([]string{name}, args...))
+		}
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "script"),
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"sandbox":  startSandbox,
-			"fault":    inject,
-			"mend":     mend,
-			"requests": writeRequests,
-			"clone":    clone,
-			"push":     push,
-			"pulls":    writePulls,
-			"merge":    merge,
-			"close":    closePull,
-		},
+		Dir:  filepath.Join("testdata", "script"),
+		Cmds: commands,
 		Setup: func(env *testscript.Env) error {
-			env.Values[sceneKey{}] = new(scene)
+			env.Values[sceneKey{}] = &scene{test: scripted{t, filepath.Base(env.WorkDir)}}
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			return nil
 		},
@@ -55,8 +83,22 @@ func TestScript(t *testing.T) {
 	})
 }
 
+// scripted is the test of all scripts that hears of one of them.
+type scripted struct {
+	*testing.T
+	script string
+}
+
+func (s scripted) Errorf(format string, args ...any) {
+	s.Helper()
+	s.T.Errorf("script %s: "+format, append([]any{s.script}, args...)...)
+}
+
 // scene is what a script has started.
-type scene struct{ sandbox *sandbox.Sandbox }
+type scene struct {
+	test    scripted // hears of what goes wrong beside the script
+	sandbox *sandbox.Sandbox
+}
 
 type sceneKey struct{}
 
@@ -91,6 +133,7 @@ func startSandbox(ts *testscript.TestScript, neg bool, args []string) {
 	s, err := sandbox.Start(w)
 	ts.Check(err)
 	ts.Defer(s.Close)
+	described.Check(sceneOf(ts).test, s.GitHub())
 	rc := ts.MkAbs("terraformrc")
 	ts.Check(os.WriteFile(rc, []byte(s.CLIConfig()), 0o644))
 	ts.Setenv("TF_CLI_CONFIG_FILE", rc)
@@ -117,25 +160,58 @@ func writeRequests(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 1, "requests FILE")
 	var b strings.Builder
 	for _, r := range world(ts).Requests() {
+		if r.Query {
+			r.Method = "QUERY"
+		}
 		fmt.Fprintln(&b, r)
 	}
 	world(ts).ResetRequests()
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
 }
 
-func clone(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg, len(args) == 2, "clone REPO DIR")
-	_, err := world(ts).GitHub().Clone(args[0], "main", ts.MkAbs(args[1]))
+func truncateTrees(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 1, "truncate-trees N")
+	n, err := strconv.Atoi(args[0])
 	ts.Check(err)
+	world(ts).GitHub().TruncateTrees(n)
 }
 
-func push(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg, len(args) >= 4 && len(args)%2 == 0, "push REPO BRANCH PATH FILE…")
-	p := sandbox.Push{Branch: args[1], Files: map[string]sandbox.File{}}
-	for i := 2; i < len(args); i += 2 {
-		p.Files[args[i]] = sandbox.File{Content: []byte(ts.ReadFile(args[i+1]))}
+func speakFor(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) > 0, "token LOGIN [NAME=LEVEL]…")
+	who := sandbox.Identity{Login: args[0], Bot: strings.HasSuffix(args[0], "[bot]")}
+	if who.Bot {
+		who.Permissions = map[string]string{"metadata": "read"}
 	}
-	_, err := world(ts).GitHub().Push(args[0], p)
+	for _, arg := range args[1:] {
+		name, level, ok := strings.Cut(arg, "=")
+		usage(ts, neg, ok && who.Bot, "token LOGIN [NAME=LEVEL]…; permissions are a bot's")
+		who.Permissions[name] = level
+	}
+	token := "ghs_script" + strings.Join(args, "")
+	world(ts).GitHub().Admit(token, who)
+	ts.Setenv("GITHUB_TOKEN", token)
+}
+
+func showApp(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 2, "app SLUG OWNER")
+	app, err := world(ts).GitHub().Credentials(args[0])
+	ts.Check(err)
+	installation, ok := app.Installations[args[1]]
+	if !ok {
+		ts.Fatalf("the App %s is not installed at %s", args[0], args[1])
+	}
+	ts.Setenv("APP_ID", strconv.FormatInt(app.ID, 10))
+	ts.Setenv("APP_KEY", string(app.Key))
+	ts.Setenv("APP_INSTALLATION", strconv.FormatInt(installation, 10))
+}
+
+func clone(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 2 || len(args) == 3, "clone REPO DIR [BRANCH]")
+	branch := "main"
+	if len(args) == 3 {
+		branch = args[2]
+	}
+	_, err := world(ts).GitHub().Clone(args[0], branch, ts.MkAbs(args[1]))
 	ts.Check(err)
 }
 
@@ -145,29 +221,60 @@ func writePulls(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	var b strings.Builder
 	for _, p := range pulls {
-		fmt.Fprintf(&b, "#%d %s: %s\n%s <- %s by %s\nlabels: %s\nfiles: %s\n", p.Number, p.State, p.Title,
-			p.Base, p.Head, p.Author, strings.Join(p.Labels, ", "), strings.Join(p.ChangedFiles, ", "))
-		for _, c := range p.Comments {
-			fmt.Fprintf(&b, "%s: %s\n", c.Author, c.Body)
-		}
-		fmt.Fprintf(&b, "\n%s\n", p.Body)
+		describePull(&b, args[0], p)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b.String()), 0o644))
 }
 
-func merge(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg, len(args) == 2, "merge REPO NUMBER")
-	number, err := strconv.Atoi(args[1])
-	ts.Check(err)
-	_, err = world(ts).GitHub().Merge(args[0], number, "monalisa")
-	ts.Check(err)
+// describePull writes what most pull requests have, then what some have.
+func describePull(b *strings.Builder, repo string, p sandbox.PullRequest) {
+	state, head := p.State, p.Head
+	if p.Merged {
+		state = "merged"
+	}
+	if owner, _, _ := strings.Cut(repo, "/"); owner != p.HeadOwner {
+		head = p.HeadOwner + ":" + p.Head
+	}
+	fmt.Fprintf(b, "#%d %s: %s\n%s <- %s by %s\nlabels: %s\nfiles: %s\n", p.Number, state, p.Title,
+		p.Base, head, p.Author, strings.Join(p.Labels, ", "), strings.Join(p.ChangedFiles, ", "))
+	for _, some := range []struct{ name, value string }{
+		{"reviewers", strings.Join(append(p.Reviewers, p.Teams...), ", ")},
+		{"assignees", strings.Join(p.Assignees, ", ")},
+		{"milestone", p.Milestone},
+		{"auto-merge", p.AutoMerge},
+	} {
+		if some.value != "" {
+			fmt.Fprintf(b, "%s: %s\n", some.name, some.value)
+		}
+	}
+	if p.Draft {
+		fmt.Fprintln(b, "draft")
+	}
+	if p.Locked {
+		fmt.Fprintln(b, "locked")
+	}
+	for _, c := range p.Comments {
+		fmt.Fprintf(b, "%s: %s\n", c.Author, c.Body)
+		for _, r := range c.Reactions {
+			fmt.Fprintf(b, "  %s\n", r)
+		}
+	}
+	fmt.Fprintf(b, "\n%s\n", p.Body)
 }
 
-func closePull(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, neg, len(args) == 2, "close REPO NUMBER")
-	number, err := strconv.Atoi(args[1])
+func writeCommits(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 3, "commits REPO REF FILE")
+	commits, err := world(ts).GitHub().Commits(args[0], args[1])
 	ts.Check(err)
-	ts.Check(world(ts).GitHub().Close(args[0], number, "monalisa"))
+	var b strings.Builder
+	for _, c := range commits {
+		signed := ""
+		if c.Verified {
+			signed = ", verified"
+		}
+		fmt.Fprintf(&b, "commit by %s%s\n%s\n\n", c.Author, signed, strings.TrimSpace(c.Message))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(b.String()), 0o644))
 }
 
 func usage(ts *testscript.TestScript, neg, ok bool, text string) {

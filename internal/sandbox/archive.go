@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 )
 
@@ -23,7 +24,8 @@ var entryModes = map[string]fs.FileMode{
 
 // pack builds a zip archive whose bytes follow from the entries alone: it
 // records no times and compresses nothing, since the compressor's output may
-// change with the release of Go.
+// change with the release of Go. Sizes stand in front of the contents, without
+// which what is not compressed cannot be read while it arrives.
 func pack(entries []entry) ([]byte, error) {
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
@@ -32,16 +34,20 @@ func pack(entries []entry) ([]byte, error) {
 		if !ok {
 			return nil, fmt.Errorf("unknown mode %q of %s: it must be dir or symlink", e.Mode, e.Name)
 		}
-		header := &zip.FileHeader{Name: e.Name, Method: zip.Store}
+		text := []byte(e.Content)
+		if mode.IsDir() {
+			text = nil
+		}
+		header := &zip.FileHeader{
+			Name: e.Name, Method: zip.Store, CRC32: crc32.ChecksumIEEE(text),
+			CompressedSize64: uint64(len(text)), UncompressedSize64: uint64(len(text)),
+		}
 		header.SetMode(mode)
-		content, err := w.CreateHeader(header)
+		content, err := w.CreateRaw(header)
 		if err != nil {
 			return nil, fmt.Errorf("packing %s: %w", e.Name, err)
 		}
-		if mode.IsDir() {
-			continue // the writer refuses even empty content
-		}
-		if _, err := content.Write([]byte(e.Content)); err != nil {
+		if _, err := content.Write(text); err != nil {
 			return nil, fmt.Errorf("packing %s: %w", e.Name, err)
 		}
 	}

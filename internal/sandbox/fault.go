@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,12 +21,15 @@ type Fault struct {
 	// Path is a pattern of path.Match, in which a final "..." stands for any
 	// rest. Paths begin with the host of the registry in its ASCII form.
 	Path string
+	// Asking is a text that must stand in the body of the request, if not empty.
+	Asking string
 	// Times is how many requests are spoilt; 0 is all of them.
 	Times int
 
-	// Status is answered in place of the real answer, with Header.
+	// Status is answered in place of the real answer, with Header and Body.
 	Status int
 	Header http.Header
+	Body   string
 	// Delay passes before the answer begins, unless the client gives up.
 	Delay time.Duration
 	// Truncate cuts the connection after so many bytes of the body.
@@ -42,6 +47,13 @@ type fault struct{ Fault }
 // what goes wrong, each in its own word:
 //
 //	503  header=NAME:VALUE  delay=50ms  truncate=100  corrupt  drop  times=2
+//
+// Of requests with a body, asking=TEXT chooses those that have the text in it.
+//
+// GitHub's two limits have words of their own. Who meets one is to come back in
+// a second, unless header=Retry-After:SECONDS stands before it:
+//
+//	primary  secondary
 func ParseFault(line string) (Fault, error) {
 	words := strings.Fields(line)
 	if len(words) < 3 {
@@ -76,20 +88,42 @@ func (f *Fault) set(word string) (err error) {
 			f.Header = http.Header{}
 		}
 		f.Header.Add(key, text)
+	case "asking":
+		f.Asking = value
 	case "corrupt":
 		f.Corrupt = true
 	case "drop":
 		f.Drop = true
+	case "primary":
+		f.limit("API rate limit exceeded for installation ID 1.", "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api")
+		f.Header.Set("X-RateLimit-Limit", "5000")
+		f.Header.Set("X-RateLimit-Remaining", "0")
+	case "secondary":
+		f.limit("You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
+			"https://docs.github.com/free-pro-team@latest/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits")
+		if f.Header.Get("Retry-After") == "" {
+			f.Header.Set("Retry-After", "1")
+		}
 	default:
 		f.Status, err = strconv.Atoi(word)
 		if err != nil || f.Status < 200 || f.Status > 599 {
-			return fmt.Errorf("unknown fault %q: it must be a status, header=, delay=, truncate=, times=, corrupt or drop", word)
+			return fmt.Errorf("unknown fault %q: it must be a status, header=, delay=, truncate=, times=, asking=, corrupt, drop, primary or secondary", word)
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("invalid fault %q: %w", word, err)
 	}
 	return nil
+}
+
+// limit makes the fault a refusal of GitHub for too many requests.
+func (f *Fault) limit(message, documentation string) {
+	f.Status = http.StatusForbidden
+	f.Body = fmt.Sprintf(`{"message": %q, "documentation_url": %q}`, message, documentation)
+	if f.Header == nil {
+		f.Header = http.Header{}
+	}
+	f.Header.Set("Content-Type", "application/json; charset=utf-8")
 }
 
 func positive(s string) (int, error) {
@@ -101,7 +135,7 @@ func positive(s string) (int, error) {
 }
 
 func (f Fault) matches(r *http.Request) bool {
-	if f.Method != "*" && f.Method != r.Method {
+	if f.Method != "*" && f.Method != r.Method || f.Asking != "" && !bytes.Contains(peek(r), []byte(f.Asking)) {
 		return false
 	}
 	if prefix, ok := strings.CutSuffix(f.Path, "..."); ok {
@@ -181,8 +215,11 @@ func (f Fault) answer() http.Handler {
 		for key, values := range f.Header {
 			w.Header()[key] = values
 		}
+		if f.Header.Get("X-RateLimit-Remaining") == "0" && f.Header.Get("X-RateLimit-Reset") == "" {
+			w.Header().Set("X-RateLimit-Reset", strconv.FormatInt(time.Now().Add(time.Second).Unix(), 10))
+		}
 		w.WriteHeader(f.Status)
-		_, _ = io.WriteString(w, `{"errors":["a fault of the sandbox"]}`)
+		_, _ = io.WriteString(w, cmp.Or(f.Body, `{"errors":["a fault of the sandbox"]}`))
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,17 @@ func TestFaults(t *testing.T) {
 		{"dropped_connection", "GET " + path + " drop", func(a answer) bool { return a.status == 0 && a.err != nil }},
 		{"any_method_and_prefix", "* /registry.terraform.io/v1/... 500", func(a answer) bool { return a.status == 500 }},
 		{"wildcard", "GET /*/v1/providers/*/plain/versions 500", func(a answer) bool { return a.status == 500 }},
+		{"primary_limit", "GET " + path + " primary", func(a answer) bool {
+			reset, err := strconv.ParseInt(a.header.Get("X-RateLimit-Reset"), 10, 64)
+			return a.status == 403 && a.header.Get("X-RateLimit-Remaining") == "0" && err == nil && reset > 0 &&
+				strings.Contains(string(a.body), "API rate limit exceeded")
+		}},
+		{"secondary_limit", "GET " + path + " secondary", func(a answer) bool {
+			return a.status == 403 && a.header.Get("Retry-After") == "1" && strings.Contains(string(a.body), "secondary rate limit")
+		}},
+		{"secondary_limit_for_longer", "GET " + path + " header=Retry-After:60 secondary", func(a answer) bool {
+			return a.header.Get("Retry-After") == "60"
+		}},
 		{"other_method", "POST " + path + " 500", func(a answer) bool { return string(a.body) == string(whole) }},
 		{"other_path", "GET " + path + "x 500", func(a answer) bool { return string(a.body) == string(whole) }},
 	}
@@ -64,6 +76,26 @@ func TestFaults(t *testing.T) {
 				t.Errorf("mended: %d, %v, %q", a.status, a.err, a.body)
 			}
 		})
+	}
+}
+
+func TestFaultOfWhatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	s := startWorld(t)
+	f, err := ParseFault("POST " + graphqlPath + " 502 asking=release")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Inject(f)
+	for body, want := range map[string]int{`{"query": "{ release }"}`: 502, `{"query": "{ viewer { login } }"}`: 401} {
+		resp, err := http.Post(s.GraphQL(), "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("answer to %s = %d, want %d", body, resp.StatusCode, want)
+		}
 	}
 }
 

@@ -31,10 +31,18 @@ const (
 type Identity struct {
 	Login string
 	// Bot says that the token is an App's or a workflow's: GitHub signs its
-	// commits and has no user to tell of.
+	// commits and has no user to tell of. What it may do follows from its
+	// permissions alone, what a person's may from the person's roles.
 	Bot bool
-	// Write says that the token may change repositories.
-	Write bool
+	// Permissions are the token's, by GitHub's names, as in "contents":
+	// "write". Nil leaves a person's token all that the person may do.
+	Permissions map[string]string
+	// Repositories are those that the token is for, OWNER/NAME; nil: all.
+	Repositories []string
+	// Expires is when the token ends, by the machine's clock; zero: never.
+	Expires time.Time
+
+	app *registeredApp // of a token that an App was given
 }
 
 // GitHub is GitHub's API over real git objects, as an http.Handler. REST is
@@ -48,18 +56,20 @@ type Identity struct {
 // Time in it is a counter, so that the same acts give the same commits. Only
 // the hour of the rate limits is the machine's.
 type GitHub struct {
-	mux *http.ServeMux
-
-	mu     sync.Mutex // held for the whole of a request or method
-	repos  map[string]*gitRepository
-	tokens map[string]Identity
-	rates  map[string]*rate
-	clock  time.Time
-	lastID int64 // of what was made
-	asked  int64 // requests
+	mu      sync.Mutex   // held for the whole of a request or method
+	handler http.Handler // the routes and what wraps them
+	repos   map[string]*gitRepository
+	tokens  map[string]Identity
+	apps    map[int64]*registeredApp
+	rates   map[string]*rate
+	clock   time.Time
+	lastID  int64 // of what was made
+	asked   int64 // requests
 	// treeLimit is how many entries of a recursive tree are listed.
 	treeLimit int
+	tokenLife time.Duration // of installations
 	schema    gqlSchema
+	host      string // under which events name it
 }
 
 // newGitHub returns a GitHub with the repositories. Each branch of one starts
@@ -67,14 +77,17 @@ type GitHub struct {
 func newGitHub(repos []Repository) (*GitHub, error) {
 	g := &GitHub{
 		repos:     map[string]*gitRepository{},
+		apps:      map[int64]*registeredApp{},
 		rates:     map[string]*rate{},
 		clock:     time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC),
 		treeLimit: maxTreeEntries,
+		tokenLife: installationLife,
 		schema:    newGQLSchema(),
+		host:      "github.test",
 		tokens: map[string]Identity{
-			ActionsToken:  {Login: actionsBot, Bot: true, Write: true},
-			ReadOnlyToken: {Login: actionsBot, Bot: true},
-			UserToken:     {Login: firstUser, Write: true},
+			ActionsToken:  {Login: actionsBot, Bot: true, Permissions: workflowPermissions("write")},
+			ReadOnlyToken: {Login: actionsBot, Bot: true, Permissions: workflowPermissions("read")},
+			UserToken:     {Login: firstUser},
 		},
 	}
 	for _, r := range repos {
@@ -82,8 +95,13 @@ func newGitHub(repos []Repository) (*GitHub, error) {
 			return nil, fmt.Errorf("creating repository %s/%s: %w", r.Owner, r.Name, err)
 		}
 	}
-	g.mux = g.routes()
+	g.handler = g.routes()
 	return g, nil
+}
+
+// workflowPermissions are those of a GITHUB_TOKEN that relock can use.
+func workflowPermissions(level string) map[string]string {
+	return map[string]string{"metadata": "read", "contents": level, "pull_requests": level, "issues": level}
 }
 
 const (
@@ -101,7 +119,7 @@ func (g *GitHub) create(from Repository) error {
 	if g.repos[key] != nil {
 		return fmt.Errorf("it exists")
 	}
-	r := newGitRepository(g.nextID(), from.Owner, from.Name, from.DefaultBranch)
+	r := g.newRepository(from.Owner, from.Name, from.DefaultBranch)
 	root, err := g.firstCommit(r, from.DefaultBranch, files)
 	if err != nil {
 		return err
@@ -115,6 +133,7 @@ func (g *GitHub) create(from Repository) error {
 		}
 	}
 	r.releases = from.Releases
+	r.settings = from.Settings
 	g.repos[key] = r
 	return nil
 }
@@ -139,7 +158,20 @@ func (g *GitHub) firstCommit(r *gitRepository, branch string, files map[string]F
 }
 
 // ServeHTTP answers requests whose path begins with /github/.
-func (g *GitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.mux.ServeHTTP(w, r) }
+func (g *GitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	handler := g.handler
+	g.mu.Unlock()
+	handler.ServeHTTP(w, r)
+}
+
+// Wrap puts a handler in front of GitHub's own, from the next request on. It
+// sees what clients ask and what GitHub answers, before a fault spoils it.
+func (g *GitHub) Wrap(around func(http.Handler) http.Handler) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.handler = around(g.handler)
+}
 
 // Admit makes a token valid, or changes whom it speaks for.
 func (g *GitHub) Admit(token string, who Identity) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,6 +18,9 @@ import (
 
 // restPath is where the REST API begins, as on GitHub Enterprise Server.
 const restPath = "/github/api/v3"
+
+// graphqlPath is where GraphQL is posted to.
+const graphqlPath = "/github/api/graphql"
 
 // maxRequest bounds the body of a request in bytes, well above a commit of lock
 // files.
@@ -29,7 +33,8 @@ type doc = map[string]any
 type apiCall struct {
 	*http.Request
 	hub    *GitHub
-	who    Identity // zero if anonymous
+	who    Identity       // zero if anonymous
+	app    *registeredApp // that calls as itself, not with a token of an installation
 	repo   *gitRepository
 	body   []byte
 	header http.Header // of the answer
@@ -79,39 +84,54 @@ func invalid(resource, field, code, message string) *apiError {
 
 var errNotFound = refusal(http.StatusNotFound, "Not Found")
 
-// route is one line of the API's table. Only methods other than GET change
-// anything, and only they need a token that may write.
+// route is one line of the API's table. An endpoint that demands more than the
+// right of its route looks itself.
 type route struct {
 	method, path string
 	status       int // of success
 	call         endpoint
+	need         right
 }
 
-// routes returns the whole API.
-func (g *GitHub) routes() *http.ServeMux {
+// routes returns the whole API. The comments of issues have a mux of their own:
+// to http.ServeMux their paths, as in issues/comments/1, would conflict with
+// those of one issue, as in issues/1/labels.
+func (g *GitHub) routes() http.Handler {
+	all := g.muxOf(slices.Concat(repositoryRoutes, dataRoutes, pullRoutes, reviewerRoutes, issueRoutes, conversationRoutes, appRoutes))
+	all.HandleFunc("POST "+graphqlPath, g.serve(route{graphQL, "", http.StatusOK, (*apiCall).graphql, right{}}))
+	all.HandleFunc("GET "+codeloadPath+"/{owner}/{repo}/{format}/{ref...}", g.serve(route{"GET", "", http.StatusOK, (*apiCall).codeload, readContents}))
+	comments := g.muxOf(commentRoutes)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/issues/comments/") {
+			comments.ServeHTTP(w, r)
+			return
+		}
+		all.ServeHTTP(w, r)
+	})
+}
+
+// muxOf serves some routes, and GitHub's 404 for all other paths.
+func (g *GitHub) muxOf(routes []route) *http.ServeMux {
 	mux := http.NewServeMux()
-	for _, rt := range slices.Concat(repositoryRoutes, dataRoutes, pullRoutes, issueRoutes) {
+	for _, rt := range routes {
 		mux.HandleFunc(rt.method+" "+restPath+rt.path, g.serve(rt))
 	}
-	nowhere := route{call: func(*apiCall) (any, error) { return nil, errNotFound }}
-	mux.HandleFunc("/", g.serve(nowhere))
-	mux.HandleFunc("POST /github/api/graphql", g.serve(route{graphQL, "", http.StatusOK, (*apiCall).graphql}))
-	mux.HandleFunc("GET "+codeloadPath+"/{owner}/{repo}/{format}/{ref...}", g.serve(route{"GET", "", http.StatusOK, (*apiCall).codeload}))
+	mux.HandleFunc("/", g.serve(route{call: func(*apiCall) (any, error) { return nil, errNotFound }}))
 	return mux
 }
 
 func (g *GitHub) serve(rt route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		c := &apiCall{Request: r, hub: g, header: http.Header{}}
+		var a rawAnswer
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 		if err != nil {
-			http.Error(w, "reading the request: "+err.Error(), http.StatusBadRequest)
-			return
+			a = encode(failure(refusal(http.StatusBadRequest, "reading the request: "+err.Error())))
+		} else {
+			c.body = body
+			a = c.answer(rt)
 		}
-		c := &apiCall{Request: r, hub: g, body: body, header: http.Header{}}
-		a := c.answer(rt)
-		for name, values := range c.header {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), c.header)
 		w.Header().Set("Content-Type", a.contentType)
 		w.WriteHeader(a.status)
 		_, _ = w.Write(a.body) // a client that has gone needs no answer
@@ -147,35 +167,52 @@ func (c *apiCall) answer(rt route) rawAnswer {
 
 // admit finds out who calls and about what, and refuses as GitHub does.
 func (c *apiCall) admit(rt route, token string, withinRate bool) error {
-	who, known := c.hub.tokens[token]
-	switch {
-	case token != "" && !known:
-		return refusal(http.StatusUnauthorized, "Bad credentials")
-	case !withinRate && rt.method == graphQL:
-		return &gqlError{kind: "RATE_LIMITED", message: "API rate limit exceeded for " + spender(who)}
-	case !withinRate:
-		return refusal(http.StatusForbidden, "API rate limit exceeded for "+spender(who))
+	if err := c.authenticate(token); err != nil {
+		return err
 	}
-	c.who = who
+	switch {
+	case !withinRate && rt.method == graphQL:
+		return &gqlError{kind: "RATE_LIMITED", message: "API rate limit exceeded for " + spender(c.who)}
+	case !withinRate:
+		return refusal(http.StatusForbidden, "API rate limit exceeded for "+spender(c.who))
+	}
 	if c.PathValue("owner") != "" {
 		c.repo = c.hub.repos[repoKey(c.PathValue("owner"), c.PathValue("repo"))]
-		if c.repo == nil {
+		if c.repo == nil || c.app == nil && !c.sees(c.repo) {
 			return errNotFound
 		}
 	}
-	switch {
-	case rt.method == http.MethodGet || rt.method == "" || who.Write:
-		return nil
-	case token == "" && rt.method == graphQL:
-		return refusal(http.StatusUnauthorized, "This endpoint requires you to be authenticated.")
-	case token == "":
-		return refusal(http.StatusUnauthorized, "Requires authentication")
-	case rt.method == graphQL:
-		return nil // queries are allowed: the mutations ask
-	case who.Bot:
-		return refusal(http.StatusForbidden, "Resource not accessible by integration")
+	return c.authorize(rt)
+}
+
+// authenticate finds out whom the token speaks for.
+func (c *apiCall) authenticate(token string) (err error) {
+	if isJWT(token) {
+		c.app, err = c.hub.appOf(token)
+		return err
 	}
-	return errNotFound // GitHub does not tell people of what they may not do
+	who, known := c.hub.tokens[token]
+	if token != "" && (!known || !who.Expires.IsZero() && !time.Now().Before(who.Expires)) {
+		return refusal(http.StatusUnauthorized, "Bad credentials")
+	}
+	c.who = who
+	return nil
+}
+
+// authorize compares the route's right with the caller's.
+func (c *apiCall) authorize(rt route) error {
+	if rt.need.permissions != "" {
+		c.header.Set("X-Accepted-GitHub-Permissions", rt.need.permissions)
+	}
+	switch {
+	case rt.method == graphQL && c.who.Login == "":
+		return refusal(http.StatusUnauthorized, "This endpoint requires you to be authenticated.")
+	case rt.need == right{}:
+		return nil // the endpoint knows; so do GraphQL's mutations
+	case rt.method != http.MethodGet && c.who.Login == "", !c.may(c.repo, rt.need):
+		return c.refuse()
+	}
+	return nil
 }
 
 // graphQL stands for the method in the route of GraphQL.
@@ -407,10 +444,15 @@ func (c *apiCall) userDoc(login string) doc {
 	if strings.HasSuffix(login, "[bot]") {
 		kind = "Bot"
 	}
+	api := c.origin() + restPath + "/users/" + url.PathEscape(login)
 	return doc{
 		"login": login, "id": userID(login), "node_id": fmt.Sprintf("U_%d", userID(login)), "type": kind,
-		"site_admin": false,
-		"url":        c.origin() + restPath + "/users/" + url.PathEscape(login),
-		"html_url":   c.origin() + "/github/" + url.PathEscape(login),
+		"site_admin": false, "user_view_type": "public", "gravatar_id": "",
+		"avatar_url": c.origin() + "/github/avatars/" + url.PathEscape(login),
+		"url":        api, "html_url": c.origin() + "/github/" + url.PathEscape(login),
+		"followers_url": api + "/followers", "following_url": api + "/following{/other_user}",
+		"gists_url": api + "/gists{/gist_id}", "starred_url": api + "/starred{/owner}{/repo}",
+		"subscriptions_url": api + "/subscriptions", "organizations_url": api + "/orgs", "repos_url": api + "/repos",
+		"events_url": api + "/events{/privacy}", "received_events_url": api + "/received_events",
 	}
 }

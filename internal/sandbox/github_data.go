@@ -18,17 +18,17 @@ import (
 
 // dataRoutes are the Git Data API: refs, blobs, trees and commits.
 var dataRoutes = []route{
-	{"GET", "/repos/{owner}/{repo}/git/ref/{ref...}", http.StatusOK, (*apiCall).getRef},
-	{"GET", "/repos/{owner}/{repo}/git/matching-refs/{ref...}", http.StatusOK, (*apiCall).matchingRefs},
-	{"POST", "/repos/{owner}/{repo}/git/refs", http.StatusCreated, (*apiCall).createRef},
-	{"PATCH", "/repos/{owner}/{repo}/git/refs/{ref...}", http.StatusOK, (*apiCall).moveRef},
-	{"DELETE", "/repos/{owner}/{repo}/git/refs/{ref...}", http.StatusNoContent, (*apiCall).deleteRef},
-	{"GET", "/repos/{owner}/{repo}/git/blobs/{sha}", http.StatusOK, (*apiCall).getBlob},
-	{"POST", "/repos/{owner}/{repo}/git/blobs", http.StatusCreated, (*apiCall).createBlob},
-	{"GET", "/repos/{owner}/{repo}/git/trees/{sha...}", http.StatusOK, (*apiCall).getTree},
-	{"POST", "/repos/{owner}/{repo}/git/trees", http.StatusCreated, (*apiCall).createTree},
-	{"GET", "/repos/{owner}/{repo}/git/commits/{sha}", http.StatusOK, (*apiCall).getCommit},
-	{"POST", "/repos/{owner}/{repo}/git/commits", http.StatusCreated, (*apiCall).createCommit},
+	{"GET", "/repos/{owner}/{repo}/git/ref/{ref...}", http.StatusOK, (*apiCall).getRef, readContents},
+	{"GET", "/repos/{owner}/{repo}/git/matching-refs/{ref...}", http.StatusOK, (*apiCall).matchingRefs, readContents},
+	{"POST", "/repos/{owner}/{repo}/git/refs", http.StatusCreated, (*apiCall).createRef, writeContents},
+	{"PATCH", "/repos/{owner}/{repo}/git/refs/{ref...}", http.StatusOK, (*apiCall).moveRef, writeContents},
+	{"DELETE", "/repos/{owner}/{repo}/git/refs/{ref...}", http.StatusNoContent, (*apiCall).deleteRef, writeContents},
+	{"GET", "/repos/{owner}/{repo}/git/blobs/{sha}", http.StatusOK, (*apiCall).getBlob, readContents},
+	{"POST", "/repos/{owner}/{repo}/git/blobs", http.StatusCreated, (*apiCall).createBlob, writeContents},
+	{"GET", "/repos/{owner}/{repo}/git/trees/{sha...}", http.StatusOK, (*apiCall).getTree, readContents},
+	{"POST", "/repos/{owner}/{repo}/git/trees", http.StatusCreated, (*apiCall).createTree, writeContents},
+	{"GET", "/repos/{owner}/{repo}/git/commits/{sha}", http.StatusOK, (*apiCall).getCommit, readContents},
+	{"POST", "/repos/{owner}/{repo}/git/commits", http.StatusCreated, (*apiCall).createCommit, writeContents},
 }
 
 func (c *apiCall) refName() plumbing.ReferenceName {
@@ -87,10 +87,14 @@ func (c *apiCall) moveRef() (any, error) {
 }
 
 func (c *apiCall) deleteRef() (any, error) {
-	return nil, c.hub.updateRefs(c.repo, c.who.Login, refUpdate{name: c.refName()})
+	_, err := c.updateRef(refUpdate{name: c.refName()})
+	return nil, err
 }
 
 func (c *apiCall) updateRef(u refUpdate) (any, error) {
+	if !c.mayMove(c.repo, u.name) {
+		return nil, c.refuse()
+	}
 	if err := c.hub.updateRefs(c.repo, c.who.Login, u); err != nil {
 		return nil, err
 	}
@@ -431,11 +435,11 @@ func (c *apiCall) parentDocs(commit *object.Commit, path string) []doc {
 func (c *apiCall) verificationDoc(commit *object.Commit) doc {
 	switch {
 	case c.repo.signed[commit.Hash]:
-		return doc{"verified": true, "reason": "valid", "signature": nil, "payload": nil}
+		return doc{"verified": true, "reason": "valid", "signature": nil, "payload": nil, "verified_at": timestamp(commit.Committer.When)}
 	case commit.PGPSignature != "":
-		return doc{"verified": false, "reason": "unknown_key", "signature": commit.PGPSignature, "payload": nil}
+		return doc{"verified": false, "reason": "unknown_key", "signature": commit.PGPSignature, "payload": nil, "verified_at": nil}
 	}
-	return doc{"verified": false, "reason": "unsigned", "signature": nil, "payload": nil}
+	return doc{"verified": false, "reason": "unsigned", "signature": nil, "payload": nil, "verified_at": nil}
 }
 
 func signatureDoc(s object.Signature) doc {

@@ -7,6 +7,7 @@ import (
 	"path"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -21,16 +22,18 @@ type gitRepository struct {
 	owner, name   string
 	defaultBranch string
 	parent        *gitRepository // of a fork
+	created       time.Time
 	git           *memory.Storage
 	signed        map[plumbing.Hash]bool // commits that GitHub signed
-	pulls         []*pullRequest         // by number, from 1
-	releases      map[string]Release     // by tag
-	labels        map[string]string      // names by lower-case name
+	settings      Settings
+	issues        []*pullRequest     // by number, from 1; some are no pull requests
+	releases      map[string]Release // by tag
+	labels        map[string]string  // names by lower-case name
 }
 
-func newGitRepository(id int64, owner, name, defaultBranch string) *gitRepository {
+func (g *GitHub) newRepository(owner, name, defaultBranch string) *gitRepository {
 	return &gitRepository{
-		id: id, owner: owner, name: name, defaultBranch: defaultBranch,
+		id: g.nextID(), created: g.clock, owner: owner, name: name, defaultBranch: defaultBranch,
 		git:    memory.NewStorage(),
 		signed: map[plumbing.Hash]bool{},
 		labels: map[string]string{},

@@ -17,8 +17,9 @@ import (
 // gqlSchema is types and their fields.
 type gqlSchema map[string]map[string]gqlDefinition
 
-// gqlDefinition is a field of a type. A scalar has no type here; arguments are
-// all required.
+// gqlDefinition is a field of a type. A scalar has no type here. An argument
+// that is required ends in an exclamation mark, and so does a type that is never
+// null.
 type gqlDefinition struct {
 	typ  string
 	args []string
@@ -26,25 +27,50 @@ type gqlDefinition struct {
 
 // newGQLSchema is the part of GitHub's schema that the sandbox serves.
 func newGQLSchema() gqlSchema {
+	input := []string{"input!"}
+	page := []string{"first", "last", "after"}
 	return gqlSchema{
 		"Query": {
-			"repository": {typ: "Repository", args: []string{"owner", "name"}},
+			"repository": {typ: "Repository", args: []string{"owner!", "name!"}},
 			"viewer":     {typ: "User"},
 		},
-		"Mutation":          {"updateRefs": {typ: "UpdateRefsPayload", args: []string{"input"}}},
-		"UpdateRefsPayload": {"clientMutationId": {}},
-		"User":              {"login": {}},
-		"Repository": {
-			"id": {}, "name": {}, "nameWithOwner": {},
-			"defaultBranchRef": {typ: "Ref"},
-			"ref":              {typ: "Ref", args: []string{"qualifiedName"}},
-			"release":          {typ: "Release", args: []string{"tagName"}},
-			"object":           {typ: "GitObject", args: []string{"expression"}},
+		"Mutation": {
+			"updateRefs":                 {typ: "UpdateRefsPayload", args: input},
+			"enablePullRequestAutoMerge": {typ: "EnablePullRequestAutoMergePayload", args: input},
 		},
-		"Ref":       {"id": {}, "name": {}, "target": {typ: "GitObject"}},
-		"GitObject": {"id": {}, "oid": {}},
-		"Blob":      {"byteSize": {}, "isTruncated": {}, "text": {}},
-		"Release":   {"tagName": {}, "url": {}, "description": {}, "publishedAt": {}},
+		"UpdateRefsPayload":                 {"clientMutationId": {}},
+		"EnablePullRequestAutoMergePayload": {"clientMutationId": {}, "actor": {typ: "Actor"}, "pullRequest": {typ: "PullRequest"}},
+		"User":                              {"login": {}},
+		"Actor":                             {"login": {}},
+		"Repository": {
+			"id": {}, "name": {}, "nameWithOwner": {}, "isFork": {}, "isPrivate": {}, "viewerPermission": {}, "autoMergeAllowed": {},
+			"defaultBranchRef": {typ: "Ref"},
+			"ref":              {typ: "Ref", args: []string{"qualifiedName!"}},
+			"release":          {typ: "Release", args: []string{"tagName!"}},
+			"object":           {typ: "GitObject", args: []string{"expression", "oid"}},
+			"pullRequest":      {typ: "PullRequest", args: []string{"number!"}},
+			"pullRequests": {typ: "PullRequestConnection!", args: append([]string{
+				"states", "labels", "headRefName", "baseRefName", "orderBy"}, page...)},
+			"milestones": {typ: "MilestoneConnection", args: append([]string{"states", "query", "orderBy"}, page...)},
+		},
+		"Ref":                   {"id": {}, "name": {}, "prefix": {}, "target": {typ: "GitObject"}},
+		"GitObject":             {"id": {}, "oid": {}},
+		"Blob":                  {"byteSize": {}, "isTruncated": {}, "text": {}},
+		"Release":               {"tagName": {}, "url": {}, "description": {}, "publishedAt": {}},
+		"PageInfo":              {"hasNextPage": {}, "endCursor": {}},
+		"PullRequestConnection": {"totalCount": {}, "nodes": {typ: "PullRequest"}, "pageInfo": {typ: "PageInfo"}},
+		"MilestoneConnection":   {"totalCount": {}, "nodes": {typ: "Milestone"}},
+		"Milestone":             {"id": {}, "number": {}, "title": {}, "state": {}},
+		"LabelConnection":       {"totalCount": {}, "nodes": {typ: "Label"}},
+		"Label":                 {"name": {}},
+		"AutoMergeRequest":      {"mergeMethod": {}, "enabledAt": {}, "enabledBy": {typ: "Actor"}},
+		"PullRequest": {
+			"id": {}, "number": {}, "title": {}, "body": {}, "url": {}, "state": {}, "closed": {}, "merged": {},
+			"isDraft": {}, "locked": {}, "createdAt": {}, "updatedAt": {}, "closedAt": {},
+			"baseRefName": {}, "baseRefOid": {}, "headRefName": {}, "headRefOid": {}, "isCrossRepository": {}, "maintainerCanModify": {},
+			"headRepository": {typ: "Repository"}, "author": {typ: "Actor"},
+			"labels": {typ: "LabelConnection", args: page}, "autoMergeRequest": {typ: "AutoMergeRequest"},
+		},
 	}
 }
 
@@ -64,7 +90,7 @@ type gqlError struct {
 	kind    string // GitHub's type, of errors at execution
 	message string
 	field   gqlField
-	path    []string
+	path    []any // of names and indexes
 }
 
 func (e *gqlError) Error() string { return e.message }
@@ -143,6 +169,7 @@ func (k gqlChecker) fields(fields []gqlField, typ string) *gqlError {
 	for i, f := range fields {
 		on := cmp.Or(f.on, typ)
 		def, ok := k.schema[on][f.name]
+		def.typ, fields[i].notNull = strings.CutSuffix(def.typ, "!")
 		switch {
 		case !ok:
 			return &gqlError{message: fmt.Sprintf("Field '%s' doesn't exist on type '%s'", f.name, on), field: f}
@@ -163,7 +190,7 @@ func (k gqlChecker) fields(fields []gqlField, typ string) *gqlError {
 
 func (k gqlChecker) arguments(f *gqlField, def gqlDefinition) *gqlError {
 	for _, name := range slices.Sorted(maps.Keys(f.args)) {
-		if !slices.Contains(def.args, name) {
+		if !slices.Contains(def.args, name) && !slices.Contains(def.args, name+"!") {
 			return &gqlError{message: fmt.Sprintf("Field '%s' doesn't accept argument '%s'", f.name, name), field: *f}
 		}
 		value, err := k.value(f.args[name])
@@ -173,8 +200,9 @@ func (k gqlChecker) arguments(f *gqlField, def gqlDefinition) *gqlError {
 		}
 		f.args[name] = value
 	}
-	for _, name := range def.args {
-		if f.args[name] == nil {
+	for _, arg := range def.args {
+		name, required := strings.CutSuffix(arg, "!")
+		if required && f.args[name] == nil {
 			return &gqlError{message: fmt.Sprintf("Field '%s' is missing required arguments: %s", f.name, name), field: *f}
 		}
 	}
@@ -208,8 +236,8 @@ func (k gqlChecker) value(value any) (any, *gqlError) {
 }
 
 // execute selects fields of an object in their order. A field that fails is
-// null beside an error.
-func execute(object gqlObject, fields []gqlField, path []string) (doc, []*gqlError) {
+// null beside an error; if it must not be null, the object is.
+func execute(object gqlObject, fields []gqlField, path []any) (doc, []*gqlError) {
 	data := doc{}
 	var errs []*gqlError
 	for _, f := range fields {
@@ -220,22 +248,41 @@ func execute(object gqlObject, fields []gqlField, path []string) (doc, []*gqlErr
 		value, err := object[f.name](f.args)
 		if err != nil {
 			errs = append(errs, gqlFailure(err, f, here))
+			if f.notNull {
+				return nil, errs
+			}
 			data[f.alias] = nil
 			continue
 		}
-		if child, ok := value.(gqlObject); ok && child != nil {
-			var below []*gqlError
-			value, below = execute(child, f.fields, here)
-			errs = append(errs, below...)
-		} else if ok {
-			value = nil
-		}
+		value, below := selected(value, f.fields, here)
+		errs = append(errs, below...)
 		data[f.alias] = value
 	}
 	return data, errs
 }
 
-func gqlFailure(err error, f gqlField, path []string) *gqlError {
+// selected is the value of a field with what was selected of its objects.
+func selected(value any, fields []gqlField, path []any) (any, []*gqlError) {
+	switch v := value.(type) {
+	case gqlObject:
+		if v == nil {
+			return nil, nil
+		}
+		return execute(v, fields, path)
+	case []gqlObject:
+		list := make([]doc, len(v))
+		var errs []*gqlError
+		for i, object := range v {
+			var below []*gqlError
+			list[i], below = execute(object, fields, append(slices.Clone(path), i))
+			errs = append(errs, below...)
+		}
+		return list, errs
+	}
+	return value, nil
+}
+
+func gqlFailure(err error, f gqlField, path []any) *gqlError {
 	var e *gqlError
 	if !errors.As(err, &e) {
 		e = &gqlError{kind: "UNPROCESSABLE", message: err.Error()}
@@ -259,11 +306,13 @@ func (c *apiCall) gqlQuery() gqlObject {
 func (c *apiCall) gqlRepository(args map[string]any) (any, error) {
 	name := fmt.Sprintf("%v/%v", args["owner"], args["name"])
 	r, err := c.hub.repository(name)
-	if err != nil {
+	if err != nil || !c.sees(r) {
 		return nil, &gqlError{kind: "NOT_FOUND", message: fmt.Sprintf("Could not resolve to a Repository with the name '%s'.", name)}
 	}
 	return gqlObject{
 		"id": scalar(r.nodeID()), "name": scalar(r.name), "nameWithOwner": scalar(r.fullName()),
+		"isFork": scalar(r.parent != nil), "isPrivate": scalar(r.settings.Private),
+		"viewerPermission": scalar(strings.ToUpper(string(c.roleOf(r)))), "autoMergeAllowed": scalar(r.settings.AutoMerge),
 		"defaultBranchRef": scalar(gqlRef(r, "refs/heads/"+r.defaultBranch)),
 		"ref": func(args map[string]any) (any, error) {
 			return gqlRef(r, fmt.Sprint(args["qualifiedName"])), nil
@@ -274,6 +323,16 @@ func (c *apiCall) gqlRepository(args map[string]any) (any, error) {
 		"object": func(args map[string]any) (any, error) {
 			return gqlFile(r, fmt.Sprint(args["expression"])), nil
 		},
+		"pullRequest": func(args map[string]any) (any, error) {
+			for _, p := range r.pulls() {
+				if fmt.Sprint(p.number) == fmt.Sprint(args["number"]) {
+					return c.gqlPull(r, p), nil
+				}
+			}
+			return nil, &gqlError{kind: "NOT_FOUND", message: fmt.Sprintf("Could not resolve to a PullRequest with the number of %v.", args["number"])}
+		},
+		"pullRequests": func(args map[string]any) (any, error) { return c.gqlPullRequests(r, args) },
+		"milestones":   func(args map[string]any) (any, error) { return gqlMilestones(r, args) },
 	}, nil
 }
 
@@ -317,7 +376,7 @@ func gqlRef(r *gitRepository, name string) gqlObject {
 			continue
 		}
 		return gqlObject{
-			"id": scalar(refID(r, full)), "name": scalar(full.Short()),
+			"id": scalar(refID(r, full)), "name": scalar(full.Short()), "prefix": scalar(strings.TrimSuffix(full.String(), full.Short())),
 			"target": scalar(gqlObject{"id": scalar("O_" + hash.String()), "oid": scalar(hash.String())}),
 		}
 	}
@@ -325,7 +384,10 @@ func gqlRef(r *gitRepository, name string) gqlObject {
 }
 
 func (c *apiCall) gqlMutation() gqlObject {
-	return gqlObject{"updateRefs": func(args map[string]any) (any, error) { return c.gqlUpdateRefs(args["input"]) }}
+	return gqlObject{
+		"updateRefs":                 func(args map[string]any) (any, error) { return c.gqlUpdateRefs(args["input"]) },
+		"enablePullRequestAutoMerge": func(args map[string]any) (any, error) { return c.gqlEnableAutoMerge(args["input"]) },
+	}
 }
 
 // refUpdatesInput is GitHub's UpdateRefsInput.
@@ -349,14 +411,17 @@ func (c *apiCall) gqlUpdateRefs(input any) (any, error) {
 		return nil, &gqlError{message: "Argument 'input' has an invalid value: " + err.Error()}
 	}
 	r := c.hub.byNodeID(in.RepositoryID)
-	if r == nil {
-		return nil, &gqlError{kind: "NOT_FOUND", message: fmt.Sprintf("Could not resolve to a node with the global id of '%s'", in.RepositoryID)}
+	if r == nil || !c.sees(r) {
+		return nil, unresolved(in.RepositoryID)
 	}
-	if !c.who.Write {
-		return nil, &gqlError{kind: "FORBIDDEN", message: "Resource not accessible by integration"}
+	if !c.may(r, writeContents) {
+		return nil, c.gqlRefusal()
 	}
 	var updates []refUpdate
 	for _, u := range in.RefUpdates {
+		if !c.mayMove(r, plumbing.ReferenceName(u.Name)) {
+			return nil, c.gqlRefusal()
+		}
 		after, err := parseOID(u.AfterOID)
 		if err != nil {
 			return nil, err

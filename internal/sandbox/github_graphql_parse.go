@@ -32,6 +32,7 @@ type gqlField struct {
 	args         map[string]any
 	fields       []gqlField
 	on           string // the type of the fragment that the field stands in
+	notNull      bool   // by the schema
 	line, column int
 }
 

@@ -3,145 +3,193 @@ package sandbox
 import (
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
-// issueRoutes are those that GitHub has for issues; every issue of the
-// sandbox is a pull request.
+// issueRoutes are those that GitHub has for issues, of which every pull
+// request is one.
 var issueRoutes = []route{
-	{"GET", "/repos/{owner}/{repo}/issues/{number}", http.StatusOK, (*apiCall).getIssue},
-	{"GET", "/repos/{owner}/{repo}/issues/{number}/comments", http.StatusOK, (*apiCall).listComments},
-	{"POST", "/repos/{owner}/{repo}/issues/{number}/comments", http.StatusCreated, (*apiCall).createComment},
-	{"PATCH", "/repos/{owner}/{repo}/issues/comments/{id}", http.StatusOK, (*apiCall).editComment},
-	{"GET", "/repos/{owner}/{repo}/issues/{number}/labels", http.StatusOK, (*apiCall).listLabels},
-	{"POST", "/repos/{owner}/{repo}/issues/{number}/labels", http.StatusOK, (*apiCall).addLabels},
-	{"POST", "/repos/{owner}/{repo}/issues/{number}/assignees", http.StatusCreated, (*apiCall).addAssignees},
+	{"GET", "/repos/{owner}/{repo}/issues/{number}", http.StatusOK, (*apiCall).getIssue, readIssues},
+	{"PATCH", "/repos/{owner}/{repo}/issues/{number}", http.StatusOK, (*apiCall).editIssue, triage},
+	{"GET", "/repos/{owner}/{repo}/issues/{number}/labels", http.StatusOK, (*apiCall).listLabels, readIssues},
+	{"POST", "/repos/{owner}/{repo}/issues/{number}/labels", http.StatusOK, (*apiCall).addLabels, triage},
+	{"POST", "/repos/{owner}/{repo}/issues/{number}/assignees", http.StatusCreated, (*apiCall).addAssignees, triage},
+	{"GET", "/repos/{owner}/{repo}/assignees/{login}", http.StatusNoContent, (*apiCall).checkAssignee, seeRepository},
+	{"GET", "/repos/{owner}/{repo}/milestones", http.StatusOK, (*apiCall).listMilestones, readIssues},
+	{"PUT", "/repos/{owner}/{repo}/issues/{number}/lock", http.StatusNoContent, (*apiCall).lockIssue, triage},
+	{"DELETE", "/repos/{owner}/{repo}/issues/{number}/lock", http.StatusNoContent, (*apiCall).unlockIssue, triage},
 }
 
 // maxAssignees is how many assignees GitHub lets an issue have.
 const maxAssignees = 10
 
-// issueComment is a comment in the conversation of a pull request.
-type issueComment struct {
-	id               int64
-	author, body     string
-	created, updated time.Time
-}
-
-func (g *GitHub) addComment(p *pullRequest, by, body string) *issueComment {
-	now := g.now()
-	m := &issueComment{id: g.nextID(), author: by, body: body, created: now, updated: now}
-	p.comments = append(p.comments, m)
-	p.updated = now
-	return m
+// issue returns the issue or pull request that the path names.
+func (c *apiCall) issue() (*pullRequest, error) {
+	n, err := strconv.Atoi(c.PathValue("number"))
+	if err != nil || n < 1 || n > len(c.repo.issues) {
+		return nil, errNotFound
+	}
+	return c.repo.issues[n-1], nil
 }
 
 func (c *apiCall) getIssue() (any, error) {
-	p, err := c.pull()
+	p, err := c.issue()
 	if err != nil {
 		return nil, err
 	}
 	return c.issueDoc(p), nil
 }
 
+// page is the word in the address of an issue's page.
+func (p *pullRequest) page() string {
+	if p.isPull() {
+		return "pull"
+	}
+	return "issues"
+}
+
 func (c *apiCall) issueDoc(p *pullRequest) doc {
-	return doc{
-		"id": p.id, "number": p.number, "state": p.state(), "title": p.title, "body": emptyIsNull(p.body),
-		"user": c.userDoc(p.author), "labels": each(p.labels, c.labelDoc), "assignees": each(p.assignees, c.userDoc),
+	d := doc{
+		"id": p.id, "node_id": fmt.Sprintf("I_%d", p.id), "number": p.number, "state": p.state(), "state_reason": nil,
+		"title": p.title, "body": emptyIsNull(p.body), "user": c.userDoc(p.author),
+		"labels": each(p.labels, c.labelDoc), "assignee": nil, "assignees": each(p.assignees, c.userDoc),
+		"milestone": c.milestoneDoc(p.milestone), "locked": p.locked, "active_lock_reason": nil,
+		"author_association": c.repo.association(p.author), "performed_via_github_app": nil,
 		"comments": len(p.comments), "created_at": timestamp(p.created), "updated_at": timestamp(p.updated),
-		"closed_at":    maybeTime(p.closed),
-		"url":          c.api(c.repo, "/issues/%d", p.number),
-		"html_url":     c.web(c.repo, "/pull/%d", p.number),
-		"pull_request": doc{"url": c.api(c.repo, "/pulls/%d", p.number), "html_url": c.web(c.repo, "/pull/%d", p.number)},
+		"closed_at":      maybeTime(p.closed),
+		"url":            c.api(c.repo, "/issues/%d", p.number),
+		"repository_url": c.api(c.repo, ""),
+		"labels_url":     c.api(c.repo, "/issues/%d/labels{/name}", p.number),
+		"comments_url":   c.api(c.repo, "/issues/%d/comments", p.number),
+		"events_url":     c.api(c.repo, "/issues/%d/events", p.number),
+		"timeline_url":   c.api(c.repo, "/issues/%d/timeline", p.number),
+		"html_url":       c.web(c.repo, "/%s/%d", p.page(), p.number),
 	}
-}
-
-func (c *apiCall) listComments() (any, error) {
-	p, err := c.pull()
-	if err != nil {
-		return nil, err
+	if len(p.assignees) > 0 {
+		d["assignee"] = c.userDoc(p.assignees[0])
 	}
-	return each(page(c, p.comments), func(m *issueComment) doc { return c.commentDoc(p, m) }), nil
-}
-
-func (c *apiCall) createComment() (any, error) {
-	p, err := c.pull()
-	if err != nil {
-		return nil, err
-	}
-	body, err := c.commentBody()
-	if err != nil {
-		return nil, err
-	}
-	return c.commentDoc(p, c.hub.addComment(p, c.who.Login, body)), nil
-}
-
-func (c *apiCall) commentBody() (string, error) {
-	var in struct{ Body string }
-	if err := c.decode(&in); err != nil {
-		return "", err
-	}
-	if strings.TrimSpace(in.Body) == "" {
-		return "", invalid("IssueComment", "body", "missing_field", "")
-	}
-	return in.Body, checkTexts("IssueComment", nil, &in.Body)
-}
-
-// comment returns the comment that the path names and where it stands.
-func (c *apiCall) comment() (*pullRequest, *issueComment, error) {
-	id, err := strconv.ParseInt(c.PathValue("id"), 10, 64)
-	if err != nil {
-		return nil, nil, errNotFound
-	}
-	for _, p := range c.repo.pulls {
-		for _, m := range p.comments {
-			if m.id == id {
-				return p, m, nil
-			}
+	if p.isPull() {
+		page := c.web(c.repo, "/pull/%d", p.number)
+		d["draft"] = p.draft
+		d["pull_request"] = doc{
+			"url": c.api(c.repo, "/pulls/%d", p.number), "html_url": page,
+			"diff_url": page + ".diff", "patch_url": page + ".patch", "merged_at": nil,
 		}
 	}
-	return nil, nil, errNotFound
+	return d
 }
 
-func (c *apiCall) editComment() (any, error) {
-	p, m, err := c.comment()
+// editIssue changes what an issue and a pull request have in common. A
+// milestone of null takes the present one away.
+func (c *apiCall) editIssue() (any, error) {
+	p, err := c.issue()
 	if err != nil {
 		return nil, err
 	}
-	body, err := c.commentBody()
-	if err != nil {
+	var in struct {
+		Title, Body, State *string
+		Labels, Assignees  *[]string
+		Milestone          json.RawMessage
+	}
+	if err := c.decode(&in); err != nil {
 		return nil, err
 	}
-	m.body, m.updated = body, c.hub.now()
-	return c.commentDoc(p, m), nil
+	if err := checkTexts("Issue", in.Title, in.Body); err != nil {
+		return nil, err
+	}
+	milestone := p.milestone
+	if in.Milestone != nil {
+		if milestone, err = c.repo.parseMilestone(in.Milestone); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.setState(p, in.State); err != nil {
+		return nil, err
+	}
+	p.title, p.body, p.milestone = deref(in.Title, p.title), deref(in.Body, p.body), milestone
+	if in.Labels != nil {
+		p.labels = nil
+		c.label(p, *in.Labels)
+	}
+	if in.Assignees != nil {
+		p.assignees = nil
+		c.assign(p, *in.Assignees)
+	}
+	p.updated = c.hub.now()
+	return c.issueDoc(p), nil
 }
 
-func (c *apiCall) commentDoc(p *pullRequest, m *issueComment) doc {
+func (r *gitRepository) parseMilestone(text json.RawMessage) (int, error) {
+	if string(text) == "null" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(strings.Trim(string(text), `"`))
+	if err != nil || n < 1 || n > len(r.settings.Milestones) {
+		return 0, invalid("Issue", "milestone", "invalid", "")
+	}
+	return n, nil
+}
+
+func (c *apiCall) listMilestones() (any, error) {
+	numbers := make([]int, len(c.repo.settings.Milestones))
+	for i := range numbers {
+		numbers[i] = i + 1
+	}
+	return each(page(c, numbers), c.openMilestoneDoc), nil
+}
+
+// milestoneDoc is a milestone by its number, or null for none.
+func (c *apiCall) milestoneDoc(number int) any {
+	if number == 0 || number > len(c.repo.settings.Milestones) {
+		return nil
+	}
+	return c.openMilestoneDoc(number)
+}
+
+func (c *apiCall) openMilestoneDoc(number int) doc {
+	id := c.repo.id<<16 + int64(number)
+	open := 0
+	for _, p := range c.repo.issues {
+		if p.open && p.milestone == number {
+			open++
+		}
+	}
 	return doc{
-		"id": m.id, "node_id": fmt.Sprintf("IC_%d", m.id), "body": m.body, "user": c.userDoc(m.author),
-		"created_at": timestamp(m.created), "updated_at": timestamp(m.updated), "author_association": "NONE",
-		"url":       c.api(c.repo, "/issues/comments/%d", m.id),
-		"html_url":  c.web(c.repo, "/pull/%d#issuecomment-%d", p.number, m.id),
-		"issue_url": c.api(c.repo, "/issues/%d", p.number),
+		"id": id, "node_id": fmt.Sprintf("MI_%d", id), "number": number, "title": c.repo.settings.Milestones[number-1],
+		"description": nil, "state": "open", "creator": c.userDoc(c.repo.owner), "open_issues": open, "closed_issues": 0,
+		"created_at": timestamp(c.hub.clock), "updated_at": timestamp(c.hub.clock), "closed_at": nil, "due_on": nil,
+		"url":        c.api(c.repo, "/milestones/%d", number),
+		"html_url":   c.web(c.repo, "/milestone/%d", number),
+		"labels_url": c.api(c.repo, "/milestones/%d/labels", number),
 	}
+}
+
+func (c *apiCall) lockIssue() (any, error)   { return nil, c.setLock(true) }
+func (c *apiCall) unlockIssue() (any, error) { return nil, c.setLock(false) }
+
+func (c *apiCall) setLock(locked bool) error {
+	p, err := c.issue()
+	if err == nil {
+		p.locked = locked
+	}
+	return err
 }
 
 func (c *apiCall) listLabels() (any, error) {
-	p, err := c.pull()
+	p, err := c.issue()
 	if err != nil {
 		return nil, err
 	}
 	return each(page(c, p.labels), c.labelDoc), nil
 }
 
-// addLabels takes {"labels": [...]} or the bare array that go-github sends,
-// and creates the labels that the repository has not.
+// addLabels takes {"labels": [...]} or the bare array that go-github sends.
 func (c *apiCall) addLabels() (any, error) {
-	p, err := c.pull()
+	p, err := c.issue()
 	if err != nil {
 		return nil, err
 	}
@@ -156,29 +204,40 @@ func (c *apiCall) addLabels() (any, error) {
 			return nil, invalid("Label", "name", "missing_field", "")
 		}
 	}
-	for _, name := range in.Labels {
-		known, ok := c.repo.labels[strings.ToLower(name)]
-		if !ok {
-			known = name
-			c.repo.labels[strings.ToLower(name)] = name
-		}
-		if !slices.Contains(p.labels, known) {
-			p.labels = append(p.labels, known)
-		}
-	}
+	c.label(p, in.Labels)
 	p.updated = c.hub.now()
 	return each(p.labels, c.labelDoc), nil
 }
 
-// labelDoc is a label in the grey that GitHub gives those made on the way.
-func (c *apiCall) labelDoc(name string) doc {
-	return doc{"name": name, "color": "ededed", "description": nil, "default": false, "url": c.api(c.repo, "/labels/%s", name)}
+func (c *apiCall) label(p *pullRequest, names []string) {
+	for _, name := range names {
+		c.repo.label(p, name)
+	}
 }
 
-// addAssignees assigns any login: the sandbox knows no members. GitHub leaves
-// out silently whom it cannot assign.
+// label adds a label, which the repository gets if it has none of that name.
+func (r *gitRepository) label(p *pullRequest, name string) {
+	known, ok := r.labels[strings.ToLower(name)]
+	if !ok {
+		known = name
+		r.labels[strings.ToLower(name)] = name
+	}
+	if !slices.Contains(p.labels, known) {
+		p.labels = append(p.labels, known)
+	}
+}
+
+// labelDoc is a label in the grey that GitHub gives those made on the way.
+func (c *apiCall) labelDoc(name string) doc {
+	id := int64(crc32.ChecksumIEEE([]byte(name)))
+	return doc{
+		"id": id, "node_id": fmt.Sprintf("LA_%d", id), "name": name, "color": "ededed", "description": nil, "default": false,
+		"url": c.api(c.repo, "/labels/%s", name),
+	}
+}
+
 func (c *apiCall) addAssignees() (any, error) {
-	p, err := c.pull()
+	p, err := c.issue()
 	if err != nil {
 		return nil, err
 	}
@@ -186,11 +245,28 @@ func (c *apiCall) addAssignees() (any, error) {
 	if err := c.decode(&in); err != nil {
 		return nil, err
 	}
-	for _, login := range in.Assignees {
-		if !slices.Contains(p.assignees, login) && len(p.assignees) < maxAssignees {
+	c.assign(p, in.Assignees)
+	p.updated = c.hub.now()
+	return c.issueDoc(p), nil
+}
+
+// assign leaves out silently whom GitHub would not assign.
+func (c *apiCall) assign(p *pullRequest, logins []string) {
+	for _, login := range logins {
+		if c.repo.assignable(login) && !slices.Contains(p.assignees, login) && len(p.assignees) < maxAssignees {
 			p.assignees = append(p.assignees, login)
 		}
 	}
-	p.updated = c.hub.now()
-	return c.issueDoc(p), nil
+}
+
+// assignable reports whether a person takes part in the repository.
+func (r *gitRepository) assignable(login string) bool {
+	return r.association(login) != "NONE"
+}
+
+func (c *apiCall) checkAssignee() (any, error) {
+	if !c.repo.assignable(c.PathValue("login")) {
+		return nil, errNotFound
+	}
+	return nil, nil
 }

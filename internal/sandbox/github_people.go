@@ -42,6 +42,13 @@ type PullRequest struct {
 	HeadSHA      string
 	Labels       []string
 	Assignees    []string
+	Reviewers    []string // logins of those who were asked
+	Teams        []string // slugs of those that were asked
+	Milestone    string
+	Draft        bool
+	Locked       bool
+	AutoMerge    string // squash, merge or rebase, if GitHub is to merge it
+	Modifiable   bool   // by maintainers, if it comes from a fork
 	Comments     []Comment
 	ChangedFiles []string // paths that differ from where the head left the base
 }
@@ -51,6 +58,8 @@ type Comment struct {
 	ID     int64
 	Author string
 	Body   string
+	// Reactions are "eyes by LOGIN", in the order in which they were made.
+	Reactions []string
 }
 
 // Commit is a commit of a branch.
@@ -142,7 +151,7 @@ func (g *GitHub) Pulls(repo string) ([]PullRequest, error) {
 		return nil, err
 	}
 	var pulls []PullRequest
-	for _, p := range r.pulls {
+	for _, p := range r.pulls() {
 		view, err := r.view(p)
 		if err != nil {
 			return nil, err
@@ -159,9 +168,21 @@ func (r *gitRepository) view(p *pullRequest) (PullRequest, error) {
 		Author: p.author, ClosedBy: p.closedBy,
 		Head: p.head, HeadOwner: p.headRepo.owner, HeadSHA: p.headSHA.String(), Base: p.base,
 		Labels: slices.Clone(p.labels), Assignees: slices.Clone(p.assignees),
+		Reviewers: slices.Clone(p.reviewers), Teams: slices.Clone(p.teamReviewers),
+		Draft: p.draft, Locked: p.locked, Modifiable: p.modifiable,
+	}
+	if p.milestone > 0 {
+		v.Milestone = r.settings.Milestones[p.milestone-1]
+	}
+	if p.autoMerge != nil {
+		v.AutoMerge = strings.ToLower(p.autoMerge.method)
 	}
 	for _, m := range p.comments {
-		v.Comments = append(v.Comments, Comment{m.id, m.author, m.body})
+		one := Comment{ID: m.id, Author: m.author, Body: m.body}
+		for _, made := range m.reactions {
+			one.Reactions = append(one.Reactions, made.content+" by "+made.login)
+		}
+		v.Comments = append(v.Comments, one)
 	}
 	_, fork, err := r.proposed(p)
 	if err != nil {
@@ -271,7 +292,7 @@ func (g *GitHub) Fork(repo, owner string) error {
 	if g.repos[key] != nil {
 		return fmt.Errorf("%s/%s exists", owner, r.name)
 	}
-	fork := newGitRepository(g.nextID(), owner, r.name, r.defaultBranch)
+	fork := g.newRepository(owner, r.name, r.defaultBranch)
 	fork.parent, fork.signed = r, r.signed
 	fork.git.ObjectStorage = r.git.ObjectStorage
 	for name, ref := range r.git.ReferenceStorage {
@@ -284,7 +305,7 @@ func (g *GitHub) Fork(repo, owner string) error {
 }
 
 // Open opens a pull request and returns its number. The head is a branch, or
-// OWNER:BRANCH of a fork.
+// OWNER:BRANCH of a fork, to which maintainers may push then.
 func (g *GitHub) Open(repo, head, base, title, by string) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -292,49 +313,23 @@ func (g *GitHub) Open(repo, head, base, title, by string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	p, err := g.openPull(r, newPull{Title: title, Head: head, Base: base}, by)
+	p, err := g.openPull(r, newPull{Title: title, Head: head, Base: base, MaintainerCanModify: true}, by)
 	if err != nil {
 		return 0, err
 	}
 	return p.number, nil
 }
 
-// find returns a pull request and its repository.
+// find returns an issue or pull request and its repository.
 func (g *GitHub) find(repo string, number int) (*gitRepository, *pullRequest, error) {
 	r, err := g.repository(repo)
 	if err != nil {
 		return nil, nil, err
 	}
-	if number < 1 || number > len(r.pulls) {
-		return nil, nil, fmt.Errorf("no pull request %d in %s", number, repo)
+	if number < 1 || number > len(r.issues) {
+		return nil, nil, fmt.Errorf("no issue or pull request %d in %s", number, repo)
 	}
-	return r, r.pulls[number-1], nil
-}
-
-// Close closes an open pull request; its branch stays.
-func (g *GitHub) Close(repo string, number int, by string) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	_, p, err := g.find(repo, number)
-	if err != nil {
-		return err
-	}
-	if !p.open {
-		return fmt.Errorf("pull request %d is not open", number)
-	}
-	g.close(p, by)
-	return nil
-}
-
-// Comment writes a comment and returns its ID.
-func (g *GitHub) Comment(repo string, number int, by, body string) (int64, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	_, p, err := g.find(repo, number)
-	if err != nil {
-		return 0, err
-	}
-	return g.addComment(p, by, body).id, nil
+	return r, r.issues[number-1], nil
 }
 
 // Edit replaces a pull request's title and body, as its author does; an empty
@@ -357,7 +352,8 @@ func (g *GitHub) Edit(repo string, number int, title, body string) error {
 }
 
 // Merge merges an open pull request with a merge commit, whose SHA it
-// returns; its branch stays. Files that both sides changed are a conflict.
+// returns; its branch stays unless the settings say otherwise. Files that both
+// sides changed are a conflict.
 func (g *GitHub) Merge(repo string, number int, by string) (string, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -365,8 +361,8 @@ func (g *GitHub) Merge(repo string, number int, by string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !p.open {
-		return "", fmt.Errorf("pull request %d is not open", number)
+	if !p.open || !p.isPull() {
+		return "", fmt.Errorf("%d is no open pull request", number)
 	}
 	base := r.branch(p.base)
 	tree, err := r.mergeTrees(base, p.headSHA)
@@ -380,7 +376,13 @@ func (g *GitHub) Merge(repo string, number int, by string) (string, error) {
 		TreeHash: tree, ParentHashes: []plumbing.Hash{base, p.headSHA},
 	})
 	r.signed[hash] = true
-	return hash.String(), g.updateRefs(r, by, refUpdate{name: plumbing.NewBranchReferenceName(p.base), after: hash})
+	if err := g.updateRefs(r, by, refUpdate{name: plumbing.NewBranchReferenceName(p.base), after: hash}); err != nil {
+		return "", err
+	}
+	if !r.settings.DeleteMerged || p.headRepo != r {
+		return hash.String(), nil
+	}
+	return hash.String(), g.updateRefs(r, by, refUpdate{name: plumbing.NewBranchReferenceName(p.head)})
 }
 
 // mergeTrees merges two commits file by file and returns the tree.

@@ -3,9 +3,9 @@ package sandbox
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -16,12 +16,12 @@ import (
 
 // pullRoutes are those of pull requests.
 var pullRoutes = []route{
-	{"GET", "/repos/{owner}/{repo}/pulls", http.StatusOK, (*apiCall).listPulls},
-	{"POST", "/repos/{owner}/{repo}/pulls", http.StatusCreated, (*apiCall).createPull},
-	{"GET", "/repos/{owner}/{repo}/pulls/{number}", http.StatusOK, (*apiCall).getPull},
-	{"PATCH", "/repos/{owner}/{repo}/pulls/{number}", http.StatusOK, (*apiCall).editPull},
-	{"GET", "/repos/{owner}/{repo}/pulls/{number}/commits", http.StatusOK, (*apiCall).pullCommits},
-	{"GET", "/repos/{owner}/{repo}/pulls/{number}/files", http.StatusOK, (*apiCall).pullFiles},
+	{"GET", "/repos/{owner}/{repo}/pulls", http.StatusOK, (*apiCall).listPulls, readPulls},
+	{"POST", "/repos/{owner}/{repo}/pulls", http.StatusCreated, (*apiCall).createPull, proposeChanges},
+	{"GET", "/repos/{owner}/{repo}/pulls/{number}", http.StatusOK, (*apiCall).getPull, readPulls},
+	{"PATCH", "/repos/{owner}/{repo}/pulls/{number}", http.StatusOK, (*apiCall).editPull, proposeChanges},
+	{"GET", "/repos/{owner}/{repo}/pulls/{number}/commits", http.StatusOK, (*apiCall).pullCommits, readPulls},
+	{"GET", "/repos/{owner}/{repo}/pulls/{number}/files", http.StatusOK, (*apiCall).pullFiles, readPulls},
 }
 
 // Limits of a pull request's texts, in characters.
@@ -30,7 +30,8 @@ const (
 	maxBody  = 65_536
 )
 
-// pullRequest is one, with the issue that GitHub keeps under the same number.
+// pullRequest is one, with the issue that GitHub keeps under the same number;
+// or an issue alone, which has no head.
 type pullRequest struct {
 	id          int64
 	number      int
@@ -51,9 +52,16 @@ type pullRequest struct {
 	closedBy                 string
 	created, updated, closed time.Time
 
-	labels, assignees []string
-	comments          []*issueComment
+	labels, assignees        []string
+	reviewers, teamReviewers []string // who were asked
+	milestone                int      // its number; 0 is none
+	locked                   bool
+	autoMerge                *autoMerge
+	comments                 []*issueComment
 }
+
+// isPull tells pull requests from issues.
+func (p *pullRequest) isPull() bool { return p.headRepo != nil }
 
 func (p *pullRequest) state() string {
 	if p.open {
@@ -67,9 +75,14 @@ func (p *pullRequest) merged() bool { return !p.mergeSHA.IsZero() }
 // label is how people see the head: owner:branch.
 func (p *pullRequest) label() string { return p.headRepo.owner + ":" + p.head }
 
+// pulls returns the pull requests by number.
+func (r *gitRepository) pulls() []*pullRequest {
+	return slices.DeleteFunc(slices.Clone(r.issues), func(p *pullRequest) bool { return !p.isPull() })
+}
+
 // open returns the open pull requests.
 func (r *gitRepository) open() []*pullRequest {
-	return slices.DeleteFunc(slices.Clone(r.pulls), func(p *pullRequest) bool { return !p.open })
+	return slices.DeleteFunc(r.pulls(), func(p *pullRequest) bool { return !p.open })
 }
 
 // inNetwork finds the owner's repository among this one and its forks.
@@ -135,13 +148,13 @@ func (r *gitRepository) setPullRef(p *pullRequest) {
 
 func (g *GitHub) close(p *pullRequest, by string) {
 	p.open, p.closedBy, p.closed = false, by, g.now()
-	p.updated = p.closed
+	p.updated, p.autoMerge = p.closed, nil
 }
 
 func (c *apiCall) listPulls() (any, error) {
 	query := c.URL.Query()
 	state := cmp.Or(query.Get("state"), "open")
-	pulls := slices.DeleteFunc(slices.Clone(c.repo.pulls), func(p *pullRequest) bool {
+	pulls := slices.DeleteFunc(c.repo.pulls(), func(p *pullRequest) bool {
 		return state != "all" && p.state() != state ||
 			!matchesHead(p, query.Get("head")) ||
 			query.Get("base") != "" && p.base != query.Get("base")
@@ -187,6 +200,9 @@ func (c *apiCall) createPull() (any, error) {
 	if err := c.decode(&in); err != nil {
 		return nil, err
 	}
+	if c.who.workflow() && c.repo.settings.ForbidActionsPulls {
+		return nil, refusal(http.StatusForbidden, "GitHub Actions is not permitted to create or approve pull requests.")
+	}
 	p, err := c.hub.openPull(c.repo, in, c.who.Login)
 	if err != nil {
 		return nil, err
@@ -209,7 +225,7 @@ func (g *GitHub) openPull(r *gitRepository, in newPull, by string) (*pullRequest
 		return nil, invalid("PullRequest", "base", "invalid", "")
 	}
 	p := &pullRequest{
-		number: len(r.pulls) + 1, title: in.Title, body: in.Body, author: by,
+		number: len(r.issues) + 1, title: in.Title, body: in.Body, author: by,
 		draft: in.Draft, modifiable: in.MaintainerCanModify && headRepo != r,
 		headRepo: headRepo, head: head, base: in.Base,
 		headSHA: headRepo.branch(head), baseSHA: r.branch(in.Base), open: true,
@@ -219,7 +235,7 @@ func (g *GitHub) openPull(r *gitRepository, in newPull, by string) (*pullRequest
 	}
 	p.id, p.created = g.nextID(), g.now()
 	p.updated = p.created
-	r.pulls = append(r.pulls, p)
+	r.issues = append(r.issues, p)
 	r.setPullRef(p)
 	return p, nil
 }
@@ -264,11 +280,11 @@ func checkTexts(resource string, title, body *string) error {
 
 // pull returns the pull request that the path names.
 func (c *apiCall) pull() (*pullRequest, error) {
-	n, err := strconv.Atoi(c.PathValue("number"))
-	if err != nil || n < 1 || n > len(c.repo.pulls) {
+	p, err := c.issue()
+	if err != nil || !p.isPull() {
 		return nil, errNotFound
 	}
-	return c.repo.pulls[n-1], nil
+	return p, nil
 }
 
 func (c *apiCall) getPull() (any, error) {
@@ -284,6 +300,9 @@ func (c *apiCall) editPull() (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.author != c.who.Login && !c.roleOf(c.repo).includes(RoleWrite) && !c.who.Bot {
+		return nil, c.refuse()
+	}
 	var in struct {
 		Title, Body, State, Base *string
 		MaintainerCanModify      *bool `json:"maintainer_can_modify"`
@@ -294,7 +313,7 @@ func (c *apiCall) editPull() (any, error) {
 	if err := checkTexts("PullRequest", in.Title, in.Body); err != nil {
 		return nil, err
 	}
-	if err := c.rebase(p, in.Base); err != nil {
+	if err := c.repo.retarget(p, deref(in.Base, p.base)); err != nil {
 		return nil, err
 	}
 	if err := c.setState(p, in.State); err != nil {
@@ -313,54 +332,65 @@ func deref[T any](p *T, otherwise T) T {
 	return *p
 }
 
-// rebase changes the base branch of an open pull request.
-func (c *apiCall) rebase(p *pullRequest, base *string) error {
-	if base == nil || *base == p.base {
+// retarget changes the base branch of an open pull request.
+func (r *gitRepository) retarget(p *pullRequest, base string) error {
+	if base == p.base {
 		return nil
 	}
 	if !p.open {
 		return invalid("PullRequest", "base", "invalid", "Cannot change base branch of closed pull request")
 	}
-	if c.repo.branch(*base).IsZero() {
-		return invalid("PullRequest", "base", "invalid", fmt.Sprintf("Proposed base branch '%s' was not found", *base))
+	if r.branch(base).IsZero() {
+		return invalid("PullRequest", "base", "invalid", fmt.Sprintf("Proposed base branch '%s' was not found", base))
 	}
 	moved := *p
-	moved.base = *base
-	if err := c.repo.mayOpen(&moved); err != nil {
+	moved.base = base
+	if err := r.mayOpen(&moved); err != nil {
 		return err
 	}
-	p.base, p.baseSHA = *base, c.repo.branch(*base)
+	p.base, p.baseSHA = base, r.branch(base)
 	return nil
 }
 
-// setState closes or reopens. What was merged, or whose branch is gone or was
-// rewritten since it closed, stays closed.
+// setState closes or reopens.
 func (c *apiCall) setState(p *pullRequest, state *string) error {
 	if state == nil || *state == p.state() {
 		return nil
 	}
-	head := p.headRepo.branch(p.head)
-	switch {
-	case *state == "closed":
+	switch *state {
+	case "closed":
 		c.hub.close(p, c.who.Login)
 		return nil
-	case *state != "open":
-		return invalid("PullRequest", "state", "invalid", "")
+	case "open":
+		return c.repo.reopen(p)
+	}
+	return invalid("PullRequest", "state", "invalid", "")
+}
+
+// reopen opens a closed issue or pull request again, unless that was merged or
+// its branch is gone or was rewritten since.
+func (r *gitRepository) reopen(p *pullRequest) error {
+	if !p.isPull() {
+		p.open, p.closedBy, p.closed = true, "", time.Time{}
+		return nil
+	}
+	head := p.headRepo.branch(p.head)
+	switch {
 	case p.merged():
 		return invalid("PullRequest", "state", "invalid", "state cannot be changed. The pull request cannot be reopened.")
 	case head.IsZero():
 		return invalid("PullRequest", "state", "invalid", fmt.Sprintf("state cannot be changed. The %s branch has been deleted.", p.head))
-	case !c.repo.contains(head, p.headSHA):
+	case !r.contains(head, p.headSHA):
 		return invalid("PullRequest", "state", "invalid", fmt.Sprintf("state cannot be changed. The %s branch was force-pushed or recreated.", p.head))
 	}
 	again := *p
 	again.headSHA = head
-	if err := c.repo.mayOpen(&again); err != nil {
+	if err := r.mayOpen(&again); err != nil {
 		return err
 	}
 	p.open, p.closedBy, p.closed = true, "", time.Time{}
-	p.headSHA, p.baseSHA = head, c.repo.branch(p.base)
-	c.repo.setPullRef(p)
+	p.headSHA, p.baseSHA = head, r.branch(p.base)
+	r.setPullRef(p)
 	return nil
 }
 
@@ -419,24 +449,42 @@ func (c *apiCall) pullFiles() (any, error) {
 func (c *apiCall) pullDoc(p *pullRequest) doc {
 	d := doc{
 		"id": p.id, "node_id": fmt.Sprintf("PR_%d", p.id), "number": p.number,
-		"state": p.state(), "locked": false, "draft": p.draft,
+		"state": p.state(), "locked": p.locked, "active_lock_reason": nil, "draft": p.draft,
 		"title": p.title, "body": emptyIsNull(p.body), "user": c.userDoc(p.author),
-		"labels": each(p.labels, c.labelDoc), "assignees": each(p.assignees, c.userDoc),
-		"requested_reviewers": []doc{}, "requested_teams": []doc{}, "milestone": nil, "auto_merge": nil,
+		"labels": each(p.labels, c.labelDoc), "assignee": nil, "assignees": each(p.assignees, c.userDoc),
+		"requested_reviewers": each(p.reviewers, c.userDoc), "requested_teams": each(p.teamReviewers, c.teamDoc),
+		"milestone": c.milestoneDoc(p.milestone), "auto_merge": c.autoMergeDoc(p),
 		"created_at": timestamp(p.created), "updated_at": timestamp(p.updated),
 		"closed_at": maybeTime(p.closed), "merged_at": nil, "merge_commit_sha": nil,
-		"author_association": "NONE",
+		"author_association": c.repo.association(p.author),
 		"head":               c.branchDoc(p.headRepo, p.head, p.headSHA),
 		"base":               c.branchDoc(c.repo, p.base, p.baseSHA),
-		"url":                c.api(c.repo, "/pulls/%d", p.number),
-		"html_url":           c.web(c.repo, "/pull/%d", p.number),
-		"issue_url":          c.api(c.repo, "/issues/%d", p.number),
-		"comments_url":       c.api(c.repo, "/issues/%d/comments", p.number),
 	}
+	if len(p.assignees) > 0 {
+		d["assignee"] = c.userDoc(p.assignees[0])
+	}
+	maps.Copy(d, c.pullAddresses(p))
 	if p.merged() {
 		d["merged_at"], d["merge_commit_sha"] = maybeTime(p.closed), p.mergeSHA.String()
 	}
 	return d
+}
+
+// pullAddresses are where everything about a pull request is.
+func (c *apiCall) pullAddresses(p *pullRequest) doc {
+	page, pull, issue := c.web(c.repo, "/pull/%d", p.number), c.api(c.repo, "/pulls/%d", p.number), c.api(c.repo, "/issues/%d", p.number)
+	comments, statuses := c.api(c.repo, "/pulls/comments{/number}"), c.api(c.repo, "/statuses/%s", p.headSHA)
+	link := func(url string) doc { return doc{"href": url} }
+	return doc{
+		"url": pull, "html_url": page, "diff_url": page + ".diff", "patch_url": page + ".patch", "issue_url": issue,
+		"commits_url": pull + "/commits", "review_comments_url": pull + "/comments", "review_comment_url": comments,
+		"comments_url": issue + "/comments", "statuses_url": statuses,
+		"_links": doc{
+			"self": link(pull), "html": link(page), "issue": link(issue), "comments": link(issue + "/comments"),
+			"review_comments": link(pull + "/comments"), "review_comment": link(comments),
+			"commits": link(pull + "/commits"), "statuses": link(statuses),
+		},
+	}
 }
 
 // fullPullDoc is a pull request by itself. Mergeable is null: GitHub computes
@@ -456,7 +504,7 @@ func (c *apiCall) fullPullDoc(p *pullRequest) (doc, error) {
 	if p.merged() {
 		d["merged_by"] = c.userDoc(p.closedBy)
 	}
-	d["mergeable"], d["mergeable_state"] = nil, "unknown"
+	d["mergeable"], d["rebaseable"], d["mergeable_state"] = nil, nil, "unknown"
 	d["maintainer_can_modify"] = p.modifiable
 	d["comments"], d["review_comments"] = len(p.comments), 0
 	d["commits"], d["changed_files"] = len(commits), len(files)

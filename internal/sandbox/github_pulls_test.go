@@ -406,7 +406,10 @@ func TestGitHubLabelsAndAssignees(t *testing.T) {
 		t.Errorf("listed labels = %v", names(listed))
 	}
 
-	issue := must[*github.Issue](t)(h.Issues.AddAssignees(ctx, "octo", "infra", 1, []string{"monalisa", "hubot", "monalisa"}))
+	if err := h.SetRole(octoInfra, "hubot", RoleRead); err != nil {
+		t.Fatal(err)
+	}
+	issue := must[*github.Issue](t)(h.Issues.AddAssignees(ctx, "octo", "infra", 1, []string{"monalisa", "stranger", "hubot", "monalisa"}))
 	if len(issue.Assignees) != 2 || !issue.IsPullRequest() {
 		t.Errorf("issue = %v", issue)
 	}

@@ -17,18 +17,19 @@ import (
 // repositoryRoutes are what GitHub tells of the caller, of a repository, its
 // commits and its files.
 var repositoryRoutes = []route{
-	{"GET", "/user", http.StatusOK, (*apiCall).getUser},
-	{"GET", "/rate_limit", http.StatusOK, (*apiCall).getRateLimit},
-	{"GET", "/repos/{owner}/{repo}", http.StatusOK, (*apiCall).getRepository},
-	{"GET", "/repos/{owner}/{repo}/commits", http.StatusOK, (*apiCall).listCommits},
-	{"GET", "/repos/{owner}/{repo}/commits/{ref...}", http.StatusOK, (*apiCall).getRepositoryCommit},
-	{"GET", "/repos/{owner}/{repo}/compare/{basehead...}", http.StatusOK, (*apiCall).compare},
-	{"GET", "/repos/{owner}/{repo}/contents", http.StatusOK, (*apiCall).getContents},
-	{"GET", "/repos/{owner}/{repo}/contents/{path...}", http.StatusOK, (*apiCall).getContents},
-	{"GET", "/repos/{owner}/{repo}/tarball", http.StatusOK, (*apiCall).tarball},
-	{"GET", "/repos/{owner}/{repo}/tarball/{ref...}", http.StatusOK, (*apiCall).tarball},
-	{"GET", "/repos/{owner}/{repo}/zipball", http.StatusOK, (*apiCall).zipball},
-	{"GET", "/repos/{owner}/{repo}/zipball/{ref...}", http.StatusOK, (*apiCall).zipball},
+	{"GET", "/user", http.StatusOK, (*apiCall).getUser, right{}},
+	{"GET", "/rate_limit", http.StatusOK, (*apiCall).getRateLimit, right{}},
+	{"GET", "/repos/{owner}/{repo}", http.StatusOK, (*apiCall).getRepository, seeRepository},
+	{"GET", "/repos/{owner}/{repo}/collaborators/{login}/permission", http.StatusOK, (*apiCall).getPermission, seeRepository},
+	{"GET", "/repos/{owner}/{repo}/commits", http.StatusOK, (*apiCall).listCommits, readContents},
+	{"GET", "/repos/{owner}/{repo}/commits/{ref...}", http.StatusOK, (*apiCall).getRepositoryCommit, readContents},
+	{"GET", "/repos/{owner}/{repo}/compare/{basehead...}", http.StatusOK, (*apiCall).compare, readContents},
+	{"GET", "/repos/{owner}/{repo}/contents", http.StatusOK, (*apiCall).getContents, readContents},
+	{"GET", "/repos/{owner}/{repo}/contents/{path...}", http.StatusOK, (*apiCall).getContents, readContents},
+	{"GET", "/repos/{owner}/{repo}/tarball", http.StatusOK, (*apiCall).tarball, readContents},
+	{"GET", "/repos/{owner}/{repo}/tarball/{ref...}", http.StatusOK, (*apiCall).tarball, readContents},
+	{"GET", "/repos/{owner}/{repo}/zipball", http.StatusOK, (*apiCall).zipball, readContents},
+	{"GET", "/repos/{owner}/{repo}/zipball/{ref...}", http.StatusOK, (*apiCall).zipball, readContents},
 }
 
 // Limits of GitHub's lists of commits and files.
@@ -46,7 +47,13 @@ func (c *apiCall) getUser() (any, error) {
 	case c.who.Bot:
 		return nil, refusal(http.StatusForbidden, "Resource not accessible by integration")
 	}
-	return c.userDoc(c.who.Login), nil
+	d := c.userDoc(c.who.Login)
+	for _, unsaid := range []string{"name", "company", "location", "email", "hireable", "bio"} {
+		d[unsaid] = nil
+	}
+	d["blog"], d["public_repos"], d["public_gists"], d["followers"], d["following"] = "", 0, 0, 0, 0
+	d["created_at"], d["updated_at"] = timestamp(c.hub.clock), timestamp(c.hub.clock)
+	return d, nil
 }
 
 func (c *apiCall) getRateLimit() (any, error) {
@@ -55,26 +62,73 @@ func (c *apiCall) getRateLimit() (any, error) {
 		return doc{"limit": r.limit, "remaining": r.left, "used": r.limit - r.left, "reset": r.reset.Unix(), "resource": r.resource}
 	}
 	core := render(c.hub.rate(token, http.MethodGet))
-	return doc{"resources": doc{"core": core, "graphql": render(c.hub.rate(token, graphQL))}, "rate": core}, nil
+	search := render(&rate{resource: "search", limit: 30, left: 30, reset: c.hub.rate(token, http.MethodGet).reset})
+	return doc{"resources": doc{"core": core, "graphql": render(c.hub.rate(token, graphQL)), "search": search}, "rate": core}, nil
 }
 
-func (c *apiCall) getRepository() (any, error) { return c.repositoryDoc(c.repo), nil }
+// getRepository is the one answer that has the parent of a fork.
+func (c *apiCall) getRepository() (any, error) {
+	d := c.repositoryDoc(c.repo)
+	d["network_count"], d["subscribers_count"] = 0, 0
+	if c.repo.parent != nil {
+		d["parent"] = c.repositoryDoc(c.repo.parent)
+		d["source"] = d["parent"]
+	}
+	return d, nil
+}
+
+// below are what the API has below a repository: the name of each address, and
+// the rest of it as a template.
+var below = map[string]string{
+	"archive_url": "/{archive_format}{/ref}", "assignees_url": "/assignees{/user}", "blobs_url": "/git/blobs{/sha}",
+	"branches_url": "/branches{/branch}", "collaborators_url": "/collaborators{/collaborator}", "comments_url": "/comments{/number}",
+	"commits_url": "/commits{/sha}", "compare_url": "/compare/{base}...{head}", "contents_url": "/contents/{+path}",
+	"contributors_url": "/contributors", "deployments_url": "/deployments", "downloads_url": "/downloads", "events_url": "/events",
+	"forks_url": "/forks", "git_commits_url": "/git/commits{/sha}", "git_refs_url": "/git/refs{/sha}", "git_tags_url": "/git/tags{/sha}",
+	"hooks_url": "/hooks", "issue_comment_url": "/issues/comments{/number}", "issue_events_url": "/issues/events{/number}",
+	"issues_url": "/issues{/number}", "keys_url": "/keys{/key_id}", "labels_url": "/labels{/name}", "languages_url": "/languages",
+	"merges_url": "/merges", "milestones_url": "/milestones{/number}", "notifications_url": "/notifications{?since,all,participating}",
+	"pulls_url": "/pulls{/number}", "releases_url": "/releases{/id}", "stargazers_url": "/stargazers", "statuses_url": "/statuses/{sha}",
+	"subscribers_url": "/subscribers", "subscription_url": "/subscription", "tags_url": "/tags", "teams_url": "/teams",
+	"trees_url": "/git/trees{/sha}",
+}
 
 func (c *apiCall) repositoryDoc(r *gitRepository) doc {
-	d := doc{
-		"id": r.id, "node_id": r.nodeID(), "name": r.name, "full_name": r.fullName(),
-		"owner": c.userDoc(r.owner), "private": false, "visibility": "public", "fork": r.parent != nil,
-		"default_branch": r.defaultBranch, "archived": false, "disabled": false,
-		"url": c.api(r, ""), "html_url": c.web(r, ""), "clone_url": c.web(r, ".git"),
-		"allow_merge_commit": true, "allow_squash_merge": true, "allow_rebase_merge": true,
-		"allow_auto_merge": false, "delete_branch_on_merge": false,
-		"has_issues": true, "open_issues_count": len(r.open()),
-		"permissions": doc{"admin": false, "maintain": false, "push": c.who.Write, "triage": c.who.Write, "pull": true},
+	visibility := "public"
+	if r.settings.Private {
+		visibility = "private"
 	}
-	if r.parent != nil {
-		d["parent"] = doc{"full_name": r.parent.fullName(), "id": r.parent.id, "url": c.api(r.parent, "")}
+	forks := c.hub.forks(r)
+	d := doc{
+		"id": r.id, "node_id": r.nodeID(), "name": r.name, "full_name": r.fullName(), "description": nil,
+		"owner": c.userDoc(r.owner), "private": r.settings.Private, "visibility": visibility, "fork": r.parent != nil,
+		"default_branch": r.defaultBranch, "archived": false, "disabled": false,
+		"url": c.api(r, ""), "html_url": c.web(r, ""), "clone_url": c.web(r, ".git"), "svn_url": c.web(r, ""),
+		"git_url": "git://" + c.Host + "/" + r.fullName() + ".git", "ssh_url": "git@" + c.Host + ":" + r.fullName() + ".git",
+		"mirror_url": nil, "homepage": nil, "language": nil, "license": nil, "topics": []string{}, "size": 0,
+		"allow_merge_commit": true, "allow_squash_merge": true, "allow_rebase_merge": true,
+		"allow_auto_merge": r.settings.AutoMerge, "delete_branch_on_merge": r.settings.DeleteMerged,
+		"has_issues": true, "has_projects": false, "has_wiki": false, "has_pages": false, "has_downloads": false, "has_discussions": false,
+		"open_issues": len(r.open()), "open_issues_count": len(r.open()), "forks": forks, "forks_count": forks,
+		"stargazers_count": 0, "watchers": 0, "watchers_count": 0,
+		"created_at": timestamp(r.created), "pushed_at": timestamp(r.created), "updated_at": timestamp(r.created),
+		"permissions": permissionsDoc(c.roleOf(r)),
+	}
+	for name, rest := range below {
+		d[name] = c.api(r, "") + rest
 	}
 	return d
+}
+
+// forks counts the forks of a repository.
+func (g *GitHub) forks(r *gitRepository) int {
+	count := 0
+	for _, other := range g.repos {
+		if other.parent == r {
+			count++
+		}
+	}
+	return count
 }
 
 // nodeID is the repository's name in GraphQL.
@@ -165,11 +219,12 @@ func (c *apiCall) repositoryCommitDoc(commit *object.Commit) doc {
 			"committer":    signatureDoc(commit.Committer),
 			"message":      commit.Message,
 			"tree":         doc{"sha": commit.TreeHash.String(), "url": c.api(c.repo, "/git/trees/%s", commit.TreeHash)},
-			"verification": c.verificationDoc(commit),
+			"verification": c.verificationDoc(commit), "comment_count": 0,
 		},
-		"author":    c.knownUser(commit.Author.Email),
-		"committer": c.knownUser(commit.Committer.Email),
-		"parents":   c.parentDocs(commit, "/commits/%s"),
+		"comments_url": c.api(c.repo, "/commits/%s/comments", commit.Hash),
+		"author":       c.knownUser(commit.Author.Email),
+		"committer":    c.knownUser(commit.Committer.Email),
+		"parents":      c.parentDocs(commit, "/commits/%s"),
 	}
 }
 
@@ -211,9 +266,10 @@ func (c *apiCall) compare() (any, error) {
 		return nil, err
 	}
 	slices.Reverse(ahead)
+	page := c.web(c.repo, "/compare/%s...%s", baseName, headName)
 	return doc{
-		"url":         c.api(c.repo, "/compare/%s...%s", baseName, headName),
-		"html_url":    c.web(c.repo, "/compare/%s...%s", baseName, headName),
+		"url":      c.api(c.repo, "/compare/%s...%s", baseName, headName),
+		"html_url": page, "permalink_url": page, "diff_url": page + ".diff", "patch_url": page + ".patch",
 		"base_commit": c.repositoryCommitDoc(base), "merge_base_commit": c.repositoryCommitDoc(fork),
 		"status": compareStatus(len(ahead), len(behind)), "ahead_by": len(ahead), "behind_by": len(behind),
 		"total_commits": len(ahead),
@@ -311,6 +367,7 @@ func (c *apiCall) fileDoc(change *object.Change, commit plumbing.Hash) (doc, err
 		"sha": entry.TreeEntry.Hash.String(), "filename": entry.Name, "status": status,
 		"additions": additions, "deletions": deletions, "changes": additions + deletions,
 		"blob_url":     c.web(c.repo, "/blob/%s/%s", commit, entry.Name),
+		"raw_url":      c.web(c.repo, "/raw/%s/%s", commit, entry.Name),
 		"contents_url": c.api(c.repo, "/contents/%s?ref=%s", entry.Name, commit),
 	}
 	var text bytes.Buffer
@@ -388,9 +445,11 @@ func (c *apiCall) contentDoc(name string, e gitEntry, ref string) doc {
 		"git_url":  c.api(c.repo, "/git/blobs/%s", e.hash),
 		"html_url": c.web(c.repo, "/blob/%s/%s", ref, name),
 	}
+	d["_links"] = doc{"self": d["url"], "git": d["git_url"], "html": d["html_url"]}
+	d["download_url"] = c.web(c.repo, "/raw/%s/%s", ref, name)
 	switch e.mode {
 	case filemode.Dir:
-		d["type"], d["git_url"] = "dir", c.api(c.repo, "/git/trees/%s", e.hash)
+		d["type"], d["download_url"], d["git_url"] = "dir", nil, c.api(c.repo, "/git/trees/%s", e.hash)
 	case filemode.Symlink:
 		d["type"] = "symlink"
 	case filemode.Submodule:

@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-github/v60/github"
+
+	"github.com/relock-dev/relock/internal/sandbox/described"
 )
 
 const octoInfra = "octo/infra"
@@ -46,6 +48,7 @@ func startHub(t *testing.T) *hub {
 	if err != nil {
 		t.Fatal(err)
 	}
+	described.CheckAnswers(t, g)
 	server := httptest.NewServer(g)
 	t.Cleanup(server.Close)
 	h := &hub{GitHub: g, url: server.URL}
@@ -182,7 +185,7 @@ func TestGitHubUser(t *testing.T) {
 	_, _, err = h.client(t, "").Users.Get(ctx, "")
 	wantRefusal(t, err, 401, "Requires authentication")
 
-	h.Admit("ghp_other", Identity{Login: "hubot", Write: true})
+	h.Admit("ghp_other", Identity{Login: "hubot"})
 	if user := must[*github.User](t)(h.client(t, "ghp_other").Users.Get(ctx, "")); user.GetLogin() != "hubot" {
 		t.Errorf("user of an admitted token = %s, want hubot", user.GetLogin())
 	}

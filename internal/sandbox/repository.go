@@ -17,6 +17,7 @@ type Repository struct {
 	Branches map[string]map[string]File
 	// Releases are by tag.
 	Releases map[string]Release
+	Settings Settings
 }
 
 // Release is a release of a repository, as GitHub shows it on a page.

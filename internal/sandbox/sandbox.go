@@ -52,6 +52,11 @@ func Start(w *World) (*Sandbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting the sandbox: %w", err)
 	}
+	for _, app := range w.apps {
+		if _, err := github.Register(app); err != nil {
+			return nil, fmt.Errorf("starting the sandbox: %w", err)
+		}
+	}
 	s := &Sandbox{world: w, github: github}
 	for _, f := range w.faults {
 		s.Inject(f)
@@ -64,6 +69,7 @@ func Start(w *World) (*Sandbox, error) {
 		s.plain.Listener.Close()
 		return nil, err
 	}
+	github.host = s.plain.Listener.Addr().String()
 	s.plain.Start()
 	s.secure.StartTLS()
 	return s, nil
@@ -107,7 +113,7 @@ func (s *Sandbox) GitHub() *GitHub { return s.github }
 func (s *Sandbox) GitHubAPI() string { return s.URL() + "/github/api/v3/" }
 
 // GraphQL is the URL of GitHub's GraphQL API.
-func (s *Sandbox) GraphQL() string { return s.URL() + "/github/api/graphql" }
+func (s *Sandbox) GraphQL() string { return s.URL() + graphqlPath }
 
 // Mirror is the base URL of a provider network mirror of every registry of the
 // world. It is https; Certificate is what its clients must trust.

@@ -1,6 +1,9 @@
 package sandbox
 
 import (
+	"bytes"
+	"encoding/json"
+	"io"
 	"net/http"
 	"path"
 	"strings"
@@ -11,12 +14,18 @@ type Request struct {
 	Method     string
 	Path       string // decoded, without the query
 	Authorized bool   // an Authorization header came with it
+	Query      bool   // of GraphQL, which is posted though it only reads
 	Status     int    // of the answer; 0 if there was none
 	Bytes      int64  // sent of the answer's body
 }
 
 // String returns the method and the path.
 func (r Request) String() string { return r.Method + " " + r.Path }
+
+// Writes reports whether the request could change something.
+func (r Request) Writes() bool {
+	return r.Method != http.MethodGet && r.Method != http.MethodHead && !r.Query
+}
 
 // Before adds a hook that runs before each request is answered, on the
 // goroutine that answers it. A hook may change the world the client sees: it is
@@ -73,8 +82,9 @@ func isPackage(p string) bool {
 // observe logs each request and runs the hooks around it.
 func (s *Sandbox) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query := isQuery(r)
 		s.mu.Lock()
-		entry := &Request{Method: r.Method, Path: r.URL.Path, Authorized: r.Header.Get("Authorization") != ""}
+		entry := &Request{Method: r.Method, Path: r.URL.Path, Authorized: r.Header.Get("Authorization") != "", Query: query}
 		s.log = append(s.log, entry)
 		before, after := s.before, s.after
 		s.mu.Unlock()
@@ -83,6 +93,29 @@ func (s *Sandbox) observe(next http.Handler) http.Handler {
 		defer run(after, r) // also when a fault aborts the answer
 		next.ServeHTTP(&observed{ResponseWriter: w, sandbox: s, entry: entry}, r)
 	})
+}
+
+// isQuery looks into what is posted to GraphQL.
+func isQuery(r *http.Request) bool {
+	if r.URL.Path != graphqlPath || r.Method != http.MethodPost {
+		return false
+	}
+	var posted struct{ Query string }
+	if json.Unmarshal(peek(r), &posted) != nil {
+		return false
+	}
+	op, bad := parseGraphQL(posted.Query)
+	return bad == nil && op.kind == "query"
+}
+
+// peek reads a body, up to GitHub's bound, and leaves it to be read again.
+func peek(r *http.Request) []byte {
+	head, _ := io.ReadAll(io.LimitReader(r.Body, maxRequest)) // who reads the rest meets the error again
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), r.Body), r.Body}
+	return head
 }
 
 func run(hooks []func(*http.Request), r *http.Request) {

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +29,37 @@ func TestRequestsTellWhatWasAsked(t *testing.T) {
 	s.ResetRequests()
 	if got := s.Requests(); len(got) != 0 {
 		t.Errorf("Requests after ResetRequests = %v", got)
+	}
+}
+
+func TestRequestsTellWhichOfThemWrite(t *testing.T) {
+	t.Parallel()
+	s := startWorld(t)
+	for _, r := range []struct{ method, path, body string }{
+		{"GET", "/nowhere", ""},
+		{"HEAD", "/nowhere", ""},
+		{"POST", graphqlPath, `{"query": "{ viewer { login } }"}`},
+		{"POST", graphqlPath, `{"query": "query($x: Int) { viewer { login } }"}`},
+		{"POST", graphqlPath, `{"query": "mutation { updateRefs(input: {}) { clientMutationId } }"}`},
+		{"POST", graphqlPath, `nonsense`},
+		{"PATCH", "/nowhere", `{"query": "{ viewer { login } }"}`},
+	} {
+		req, err := http.NewRequest(r.method, s.URL()+r.path, strings.NewReader(r.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	var writes []bool
+	for _, r := range s.Requests() {
+		writes = append(writes, r.Writes())
+	}
+	if diff := cmp.Diff([]bool{false, false, false, false, true, true, true}, writes); diff != "" {
+		t.Errorf("which write (-want +got):\n%s", diff)
 	}
 }
 

@@ -23,6 +23,7 @@ type World struct {
 	providers map[provider.Addr]*offer
 	modules   map[moduleAddr]*moduleOffer
 	tokens    map[svchost.Hostname]string
+	apps      []App
 	faults    []Fault
 }
 
@@ -33,6 +34,8 @@ type World struct {
 //	modules/HOST/NAMESPACE/NAME/SYSTEM/VERSION/PATH   a file of a module's release
 //	github/OWNER/REPOSITORY/BRANCH/PATH  a file of a repository
 //	releases/OWNER/REPOSITORY/TAG.md     a release of a repository; its first line may be published: DATE
+//	settings/OWNER/REPOSITORY            in YAML: what its administrators chose, and who they let in
+//	apps      in YAML: SLUG: {id, permissions: {NAME: LEVEL}, repositories: [OWNER/NAME]}
 //	keys      in YAML: NAME: {owner, created, expires, signs}
 //	hosts     in YAML: HOST: {token}; requests to its registries without it are refused
 //	faults    one in a line, as ParseFault reads them; # begins a comment
@@ -63,6 +66,17 @@ type World struct {
 //	serve_other: {linux_amd64: darwin_arm64}   the bytes of another package
 //	packages_edit: {linux_amd64: {hashes, package_size}}
 //	mirror_hashes: {linux_amd64: [HASH]}       what the network mirror states; default: nothing
+//
+// The settings of a repository are those of Settings:
+//
+//	private: true
+//	people: {hubot: read}          roles: none, read, triage, write, maintain, admin
+//	teams: [platform]              those that can be asked for a review
+//	milestones: [v1]               the first has number 1
+//	forbid_actions_pulls: true     a GITHUB_TOKEN may not open pull requests
+//	auto_merge: true               GitHub merges what it may, when asked to
+//	unprotected: true              but nothing would have to be waited for
+//	delete_merged: true            the branches of merged pull requests go
 //
 // In paths of repositories a final * marks an executable, and "@ -> TARGET" a
 // link, as ls -F does. The first branch of a repository is its default branch.
@@ -141,8 +155,12 @@ func (p *worldParser) add(f txtar.File) error {
 		return p.world.addRepositoryFile(f, rest)
 	case "releases":
 		return p.world.addRelease(f, rest)
+	case "settings":
+		return p.world.addSettings(f, rest)
+	case "apps":
+		return p.world.addApps(f)
 	}
-	return fmt.Errorf("%s: unknown kind of file: it must be registry/…, modules/…, github/…, releases/…, keys, hosts or faults", f.Name)
+	return fmt.Errorf("%s: unknown kind of file: it must be registry/…, modules/…, github/…, releases/…, settings/…, apps, keys, hosts or faults", f.Name)
 }
 
 func (w *World) addHosts(f txtar.File) error {
@@ -232,8 +250,36 @@ func (w *World) addRelease(f txtar.File, name string) error {
 	return inFile(f.Name, w.repository(parts[0], parts[1]).addRelease(tag, f.Data))
 }
 
-// beginRepositories gives those of which only releases are described a branch,
-// as every repository with a tag has one.
+func (w *World) addSettings(f txtar.File, name string) error {
+	owner, repo, ok := strings.Cut(name, "/")
+	if !ok || strings.Contains(repo, "/") {
+		return fmt.Errorf("%s: it must be like settings/OWNER/REPOSITORY", f.Name)
+	}
+	settings := &w.repository(owner, repo).Settings
+	if err := decode(f, settings); err != nil {
+		return err
+	}
+	return inFile(f.Name, settings.check())
+}
+
+func (w *World) addApps(f txtar.File) error {
+	var apps map[string]struct {
+		ID           int64
+		Permissions  map[string]string
+		Repositories []string
+	}
+	if err := decode(f, &apps); err != nil {
+		return err
+	}
+	for _, slug := range slices.Sorted(maps.Keys(apps)) {
+		a := apps[slug]
+		w.apps = append(w.apps, App{Slug: slug, ID: a.ID, Permissions: a.Permissions, Repositories: a.Repositories})
+	}
+	return nil
+}
+
+// beginRepositories gives those of which only releases or settings are
+// described a branch, as every repository with a tag has one.
 func (w *World) beginRepositories() {
 	for _, r := range w.Repositories {
 		if r.Branches == nil {

@@ -33,6 +33,10 @@ func TestParseWorldRefuses(t *testing.T) {
 		{"bad_fault", "-- faults --\n# fine\nGET /a 500\nGET /a\n", "faults:3: a fault must be"},
 		{"short_module", "-- modules/example.com/a/b/c/main.tf --\n", "modules/example.com/a/b/c/main.tf: it must be like"},
 		{"short_repository", "-- github/acme/infra/main --\n", "github/acme/infra/main: it must be like"},
+		{"short_settings", "-- settings/acme --\n", "settings/acme: it must be like settings/OWNER/REPOSITORY"},
+		{"unknown_setting", "-- settings/acme/infra --\npublic: true\n", "settings/acme/infra:1: unknown field \"public\""},
+		{"unknown_role", "-- settings/acme/infra --\npeople: {ada: owner}\n", "settings/acme/infra: ada has the unknown role \"owner\""},
+		{"unknown_key_of_app", "-- apps --\nrelock: {name: x}\n", "apps:1: unknown field \"name\""},
 		{"bad_path_in_repository", "-- github/acme/infra/main/../x --\n", "github/acme/infra/main/../x: invalid path"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -85,7 +89,7 @@ func TestWorldIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	s := startWorld(t)
 	m := metadata(t, s, "registry.terraform.io/hashicorp/plain", "1.0.0", "linux_amd64")
-	if got, want := m.Shasum, "23efc45788e41aeda64cea9039502b33db3fec63e8179ab7af0872a81b4a56d7"; got != want {
+	if got, want := m.Shasum, "eb8a2b4c315c2e369430fdc96c34e6c191b41f9e594b37c22ed3550a08b9f807"; got != want {
 		t.Errorf("shasum = %s, want %s", got, want)
 	}
 	if got, want := m.SigningKeys.GPGPublicKeys[0].ID, "28EDC318B350EE6A"; got != want {
@@ -127,5 +131,49 @@ host "bücher.example" {
 `, "URL", s.URL())
 	if diff := cmp.Diff(want, s.CLIConfig()); diff != "" {
 		t.Errorf("CLIConfig (-want +got):\n%s", diff)
+	}
+}
+
+func TestWorldDescribesPeopleAndApps(t *testing.T) {
+	t.Parallel()
+	w, err := ParseWorld(txtar.Parse([]byte(`
+-- settings/acme/infra --
+private: true
+people: {hubot: triage}
+teams: [platform]
+milestones: [v1]
+forbid_actions_pulls: true
+auto_merge: true
+unprotected: true
+delete_merged: true
+-- apps --
+relock: {id: 12, permissions: {contents: write}, repositories: [acme/infra]}
+`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Settings{
+		Private: true, People: map[string]Role{"hubot": RoleTriage}, Teams: []string{"platform"}, Milestones: []string{"v1"},
+		ForbidActionsPulls: true, AutoMerge: true, Unprotected: true, DeleteMerged: true,
+	}
+	if diff := cmp.Diff(want, w.Repositories["acme/infra"].Settings); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+	s, err := Start(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	app, err := s.GitHub().Credentials("relock")
+	if err != nil || app.ID != 12 || app.Installations["acme"] == 0 || len(app.Key) == 0 {
+		t.Errorf("credentials = %d, installations %v, %d bytes of key, %v", app.ID, app.Installations, len(app.Key), err)
+	}
+	if _, err := s.GitHub().Credentials("other"); err == nil {
+		t.Error("there are credentials of an App that does not exist")
+	}
+	w.apps[0].Repositories = []string{"acme/other"}
+	if s, err := Start(w); err == nil {
+		s.Close()
+		t.Error("an App was installed in a repository that does not exist")
 	}
 }

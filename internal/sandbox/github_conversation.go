@@ -1,0 +1,230 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// OpenIssue opens an issue that is no pull request and returns its number.
+func (g *GitHub) OpenIssue(repo, title, by string) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, err := g.repository(repo)
+	if err != nil {
+		return 0, err
+	}
+	now := g.now()
+	p := &pullRequest{id: g.nextID(), number: len(r.issues) + 1, title: title, author: by, open: true, created: now, updated: now}
+	r.issues = append(r.issues, p)
+	return p.number, nil
+}
+
+// Close closes an open issue or pull request; its branch stays.
+func (g *GitHub) Close(repo string, number int, by string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, p, err := g.find(repo, number)
+	if err != nil {
+		return err
+	}
+	if !p.open {
+		return fmt.Errorf("%d is not open", number)
+	}
+	g.close(p, by)
+	return nil
+}
+
+// Reopen opens a closed issue or pull request again, where GitHub would.
+func (g *GitHub) Reopen(repo string, number int) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, p, err := g.find(repo, number)
+	if err != nil {
+		return err
+	}
+	if p.open {
+		return fmt.Errorf("%d is open", number)
+	}
+	p.updated = g.now()
+	return r.reopen(p)
+}
+
+// Retarget changes the base branch of an open pull request.
+func (g *GitHub) Retarget(repo string, number int, base string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, p, err := g.find(repo, number)
+	if err != nil {
+		return err
+	}
+	if !p.isPull() {
+		return fmt.Errorf("%d is no pull request", number)
+	}
+	p.updated = g.now()
+	return r.retarget(p, base)
+}
+
+// Comment writes a comment and returns its ID.
+func (g *GitHub) Comment(repo string, number int, by, body string) (int64, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, p, err := g.find(repo, number)
+	if err != nil {
+		return 0, err
+	}
+	return g.addComment(p, by, body).id, nil
+}
+
+// EditComment replaces the text of a comment.
+func (g *GitHub) EditComment(repo string, id int64, body string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, m, err := g.findComment(repo, id)
+	if err != nil {
+		return err
+	}
+	g.editComment(m, body)
+	return nil
+}
+
+// DeleteComment removes a comment.
+func (g *GitHub) DeleteComment(repo string, id int64) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p, m, err := g.findComment(repo, id)
+	if err != nil {
+		return err
+	}
+	p.comments = slices.DeleteFunc(p.comments, func(other *issueComment) bool { return other == m })
+	return nil
+}
+
+// NewestComment returns the ID of the comment of an issue or pull request that
+// was written last.
+func (g *GitHub) NewestComment(repo string, number int) (int64, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, p, err := g.find(repo, number)
+	if err != nil {
+		return 0, err
+	}
+	if len(p.comments) == 0 {
+		return 0, fmt.Errorf("%d of %s has no comments", number, repo)
+	}
+	return p.comments[len(p.comments)-1].id, nil
+}
+
+func (g *GitHub) findComment(repo string, id int64) (*pullRequest, *issueComment, error) {
+	r, err := g.repository(repo)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, m, err := r.comment(id)
+	if err != nil {
+		return nil, nil, fmt.Errorf("no comment %d in %s", id, repo)
+	}
+	return p, m, nil
+}
+
+// Label adds a label to an issue or pull request.
+func (g *GitHub) Label(repo string, number int, name string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, p, err := g.find(repo, number)
+	if err != nil {
+		return err
+	}
+	r.label(p, name)
+	p.updated = g.now()
+	return nil
+}
+
+// Lock leaves a conversation to those who may write, or gives it back to all.
+func (g *GitHub) Lock(repo string, number int, locked bool) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, p, err := g.find(repo, number)
+	if err != nil {
+		return err
+	}
+	p.locked = locked
+	return nil
+}
+
+// AllowEdits lets the maintainers push to the branch of a pull request from a
+// fork, or forbids it, as its author does.
+func (g *GitHub) AllowEdits(repo string, number int, allowed bool) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, p, err := g.find(repo, number)
+	if err != nil {
+		return err
+	}
+	if !p.isPull() || p.headRepo == r {
+		return fmt.Errorf("%d is no pull request from a fork", number)
+	}
+	p.modifiable = allowed
+	return nil
+}
+
+// CommentEvent returns the payload of the event issue_comment for a comment as
+// it is now. The action is created, edited or deleted; of one that shall be
+// deleted the payload is made before. By is whose act it is, which need not be
+// the comment's author.
+func (g *GitHub) CommentEvent(repo string, id int64, action, by string) ([]byte, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p, m, err := g.findComment(repo, id)
+	if err != nil {
+		return nil, err
+	}
+	r, err := g.repository(repo)
+	if err != nil {
+		return nil, err
+	}
+	c := &apiCall{Request: &http.Request{Host: g.host}, hub: g, repo: r}
+	event := doc{
+		"action": action, "issue": c.issueDoc(p), "comment": c.commentDoc(p, m),
+		"repository": c.repositoryDoc(r), "sender": c.userDoc(by),
+	}
+	if action == "edited" {
+		event["changes"] = doc{"body": doc{"from": m.before}}
+	}
+	return eventText(event), nil
+}
+
+// eventText is a payload in the form in which a runner finds it.
+func eventText(event doc) []byte {
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(event); err != nil {
+		panic("encoding an event: " + err.Error())
+	}
+	return buf.Bytes()
+}
+
+// Tick checks the first box in the body of a pull request whose line contains
+// the text, as a person does with a click.
+func (g *GitHub) Tick(repo string, number int, text string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, p, err := g.find(repo, number)
+	if err != nil {
+		return err
+	}
+	lines := strings.SplitAfter(p.body, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(strings.TrimSpace(line), "- [ ]") && strings.Contains(line, text) {
+			lines[i] = strings.Replace(line, "[ ]", "[x]", 1)
+			p.body, p.updated = strings.Join(lines, ""), g.now()
+			return nil
+		}
+	}
+	return fmt.Errorf("no empty box in the body of %d says %q", number, text)
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/relock-dev/relock/internal/sandbox"
+)
+
+// act is what a person does on GitHub. Its arguments are read where it stands
+// in a script; what it returns then happens, now or later.
+type act struct {
+	usage   string
+	atLeast int // arguments
+	prepare func(p person, args []string) func() error
+}
+
+// person is who acts, and where.
+type person struct {
+	ts    *testscript.TestScript
+	hub   *sandbox.GitHub
+	login string
+}
+
+// acts are commands of scripts. They are monalisa's unless another is named,
+// and happen between relock's runs unless they are to come in between:
+//
+//	as LOGIN ACT…      act as somebody else, who need not have the right to
+//	meanwhile METHOD PATH ACT…
+//	                   act once, before relock's first request of that method
+//	                   whose path ends like that; the script fails if there is
+//	                   none
+//
+// An act that takes a text takes that of a file if it is given as @FILE. A
+// NUMBER is that of a pull request or an issue. The acts on comments, when they
+// do not come in between, leave the event that GitHub would make of them in
+// event.json, and point relock at it.
+var acts = map[string]act{
+	"push": {"push REPO BRANCH [PATH FILE]…: commit files; FILE - removes one", 2, func(p person, args []string) func() error {
+		return p.push(args, false)
+	}},
+	"amend": {"amend REPO BRANCH [PATH FILE]…: the same, in place of the last commit", 2, func(p person, args []string) func() error {
+		return p.push(args, true)
+	}},
+	"delete-branch": {"delete-branch REPO BRANCH", 2, func(p person, args []string) func() error {
+		return func() error { return p.hub.DeleteBranch(args[0], args[1]) }
+	}},
+	"fork": {"fork REPO: have a copy of it", 1, func(p person, args []string) func() error {
+		return func() error { return p.hub.Fork(args[0], p.login) }
+	}},
+	"open": {"open REPO HEAD BASE TITLE: open a pull request; HEAD may be OWNER:BRANCH of a fork", 4, func(p person, args []string) func() error {
+		return func() error {
+			_, err := p.hub.Open(args[0], args[1], args[2], args[3], p.login)
+			return err
+		}
+	}},
+	"issue": {"issue REPO TITLE: open an issue", 2, func(p person, args []string) func() error {
+		return func() error {
+			_, err := p.hub.OpenIssue(args[0], args[1], p.login)
+			return err
+		}
+	}},
+	"allow-edits": {"allow-edits REPO NUMBER true|false: whether maintainers may push to the branch in the fork", 3, func(p person, args []string) func() error {
+		n, allowed := p.number(args[1]), p.bool(args[2])
+		return func() error { return p.hub.AllowEdits(args[0], n, allowed) }
+	}},
+	"retarget": {"retarget REPO NUMBER BASE: change the base of a pull request", 3, func(p person, args []string) func() error {
+		n := p.number(args[1])
+		return func() error { return p.hub.Retarget(args[0], n, args[2]) }
+	}},
+	"merge": {"merge REPO NUMBER", 2, func(p person, args []string) func() error {
+		n := p.number(args[1])
+		return func() error {
+			_, err := p.hub.Merge(args[0], n, p.login)
+			return err
+		}
+	}},
+	"close": {"close REPO NUMBER", 2, func(p person, args []string) func() error {
+		n := p.number(args[1])
+		return func() error { return p.hub.Close(args[0], n, p.login) }
+	}},
+	"reopen": {"reopen REPO NUMBER", 2, func(p person, args []string) func() error {
+		n := p.number(args[1])
+		return func() error { return p.hub.Reopen(args[0], n) }
+	}},
+	"rewrite": {"rewrite REPO NUMBER TEXT: replace the body", 3, func(p person, args []string) func() error {
+		n, text := p.number(args[1]), p.text(args[2])
+		return func() error { return p.hub.Edit(args[0], n, "", text) }
+	}},
+	"tick": {"tick REPO NUMBER TEXT: check the box in the body whose line contains the text", 3, func(p person, args []string) func() error {
+		n := p.number(args[1])
+		return func() error { return p.hub.Tick(args[0], n, args[2]) }
+	}},
+	"label": {"label REPO NUMBER NAME", 3, func(p person, args []string) func() error {
+		n := p.number(args[1])
+		return func() error { return p.hub.Label(args[0], n, args[2]) }
+	}},
+	"lock": {"lock REPO NUMBER true|false: leave the conversation to those who may write", 3, func(p person, args []string) func() error {
+		n, locked := p.number(args[1]), p.bool(args[2])
+		return func() error { return p.hub.Lock(args[0], n, locked) }
+	}},
+	"role": {"role REPO LOGIN ROLE: give a person a role, or withdraw it with none", 3, func(p person, args []string) func() error {
+		return func() error { return p.hub.SetRole(args[0], args[1], sandbox.Role(args[2])) }
+	}},
+	"comment": {"comment REPO NUMBER TEXT", 3, func(p person, args []string) func() error {
+		n, text := p.number(args[1]), p.text(args[2])
+		return func() error {
+			_, err := p.hub.Comment(args[0], n, p.login, text)
+			return err
+		}
+	}},
+	"edit-comment": {"edit-comment REPO NUMBER TEXT: replace the text of the newest comment", 3, func(p person, args []string) func() error {
+		n, text := p.number(args[1]), p.text(args[2])
+		return func() error {
+			id, err := p.hub.NewestComment(args[0], n)
+			if err != nil {
+				return err
+			}
+			return p.hub.EditComment(args[0], id, text)
+		}
+	}},
+	"delete-comment": {"delete-comment REPO NUMBER: delete the newest comment", 2, func(p person, args []string) func() error {
+		n := p.number(args[1])
+		return func() error {
+			id, err := p.hub.NewestComment(args[0], n)
+			if err != nil {
+				return err
+			}
+			return p.hub.DeleteComment(args[0], id)
+		}
+	}},
+}
+
+// commentActs are those that make an event, by its action.
+var commentActs = map[string]string{"comment": "created", "edit-comment": "edited", "delete-comment": "deleted"}
+
+func (p person) push(args []string, amend bool) func() error {
+	usage(p.ts, false, len(args)%2 == 0, "[PATH FILE]…")
+	change := sandbox.Push{Branch: args[1], Author: p.login, Files: map[string]sandbox.File{}, Amend: amend}
+	for pair := range slices.Chunk(args[2:], 2) {
+		if pair[1] == "-" {
+			change.Remove = append(change.Remove, pair[0])
+			continue
+		}
+		change.Files[pair[0]] = sandbox.File{Content: []byte(p.ts.ReadFile(pair[1]))}
+	}
+	return func() error {
+		_, err := p.hub.Push(args[0], change)
+		return err
+	}
+}
+
+func (p person) number(s string) int {
+	n, err := strconv.Atoi(s)
+	p.ts.Check(err)
+	return n
+}
+
+func (p person) bool(s string) bool {
+	b, err := strconv.ParseBool(s)
+	p.ts.Check(err)
+	return b
+}
+
+func (p person) text(s string) string {
+	if name, ok := strings.CutPrefix(s, "@"); ok {
+		return p.ts.ReadFile(name)
+	}
+	return s
+}
+
+const firstPerson = "monalisa"
+
+// prepared reads an act with its arguments.
+func prepared(ts *testscript.TestScript, login string, args []string) func() error {
+	usage(ts, false, len(args) > 0, "ACT…")
+	if args[0] == "as" {
+		usage(ts, false, len(args) > 2, "as LOGIN ACT…")
+		return prepared(ts, args[1], args[2:])
+	}
+	a, ok := acts[args[0]]
+	if !ok {
+		ts.Fatalf("no act is named %s", args[0])
+	}
+	usage(ts, false, len(args) > a.atLeast, a.usage)
+	return a.prepare(person{ts, world(ts).GitHub(), login}, args[1:])
+}
+
+func perform(ts *testscript.TestScript, neg bool, args []string) {
+	performAs(ts, neg, firstPerson, args)
+}
+
+func actAs(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) > 1, "as LOGIN ACT…")
+	performAs(ts, neg, args[0], args[1:])
+}
+
+func performAs(ts *testscript.TestScript, neg bool, login string, args []string) {
+	usage(ts, neg, true, acts[args[0]].usage)
+	do := prepared(ts, login, args)
+	switch action := commentActs[args[0]]; action {
+	case "":
+		ts.Check(do())
+	case "deleted":
+		writeEvent(ts, login, action, args) // of the comment as it was
+		ts.Check(do())
+	default:
+		ts.Check(do())
+		writeEvent(ts, login, action, args)
+	}
+}
+
+// writeEvent leaves what a runner would have of an act on the newest comment.
+func writeEvent(ts *testscript.TestScript, login, action string, args []string) {
+	hub, number := world(ts).GitHub(), person{ts: ts}.number(args[2])
+	id, err := hub.NewestComment(args[1], number)
+	ts.Check(err)
+	payload, err := hub.CommentEvent(args[1], id, action, login)
+	ts.Check(err)
+	file := ts.MkAbs(ts.Getenv("WORK") + "/event.json")
+	ts.Check(os.WriteFile(file, payload, 0o644))
+	ts.Setenv("GITHUB_EVENT_NAME", "issue_comment")
+	ts.Setenv("GITHUB_EVENT_PATH", file)
+	ts.Setenv("GITHUB_REPOSITORY", args[1])
+}
+
+func meanwhile(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) > 2, "meanwhile METHOD PATH ACT…")
+	do := prepared(ts, firstPerson, args[2:])
+	var once sync.Once
+	happened := false
+	world(ts).Before(func(r *http.Request) {
+		if r.Method != args[0] || !strings.HasSuffix(r.URL.Path, args[1]) {
+			return
+		}
+		once.Do(func() {
+			happened = true
+			if err := do(); err != nil {
+				sceneOf(ts).test.Errorf("%s: %v", strings.Join(args, " "), err)
+			}
+		})
+	})
+	ts.Defer(func() {
+		once.Do(func() {})
+		if !happened {
+			sceneOf(ts).test.Errorf("%s: there was no such request", strings.Join(args, " "))
+		}
+	})
+}
