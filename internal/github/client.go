@@ -1,12 +1,14 @@
-// Package github is relock's view of GitHub's API: branches, commits made with
-// the Git Data API, and pull requests, on github.com and on GitHub Enterprise.
-// It is the only importer of go-github, whose major version is in its path.
+// Package github is relock's view of GitHub's API: the files of a commit,
+// branches, commits made with the Git Data API, pull requests and the comments
+// below them, on github.com and on GitHub Enterprise. It is the only importer of
+// go-github, whose major version is in its path.
 //
-// A [Client] belongs to one token. It waits for rate limits to pass, within
-// bounds, and repeats the request. A [Repository] offers the few operations
-// that the life of a pull request needs, each one request unless it says
-// otherwise. What a branch or a pull request means to relock is not decided
-// here but in package pr.
+// A [Client] belongs to one token or to one installation of an [App]. It waits
+// for rate limits to pass, within bounds, and repeats the request; it does not
+// pay twice for an answer that has not changed. A [Repository] offers the few
+// operations that the life of a pull request needs, each one request unless it
+// says otherwise. What a branch, a pull request or a comment means to relock is
+// not decided here.
 //
 // Errors are *provider.Error with a hint where a person can do something. Those
 // that a caller acts on differently match [ErrNotFound], [ErrConflict],
@@ -14,11 +16,14 @@
 package github
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/google/go-github/v60/github"
@@ -41,47 +46,84 @@ type Options struct {
 	GraphQL string
 	// Token is sent to the hosts of API and GraphQL and to no other.
 	Token string
+	// App, if given, takes the place of Token.
+	App *App
 	// Log hears of waiting; nothing is logged if it is nil.
 	Log *slog.Logger
 	// Clock measures the waiting; its zero value is the real one.
 	Clock Clock
 }
 
-// Client speaks to one GitHub server with one token. Use one Client for each
-// token, since limits are counted by token. It is safe for concurrent use.
+// Client speaks to one GitHub server with one token, or as one installation of
+// an App. Use one Client for each of them, since limits are counted by it. It is
+// safe for concurrent use.
 type Client struct {
 	rest    *github.Client
 	graphql *url.URL
 	host    svchost.Hostname
 	clock   Clock
+	tokens  *tokens
 }
 
-// New returns a Client. It fails if an address cannot be used; it sends nothing.
+// New returns a Client. It fails if an address or an App cannot be used; it
+// sends nothing.
 func New(o Options) (*Client, error) {
 	if o.HTTP == nil || o.HTTP.Transport == nil {
 		// The default transport would dial what transport's rules forbid.
 		return nil, errors.New("a GitHub client needs an HTTP client with a transport of its own")
 	}
-	if o.API == "" {
-		o.API = PublicAPI
-	}
-	if o.GraphQL == "" {
-		o.GraphQL = graphqlOf(o.API)
-	}
-	api, err := parseEndpoint(o.API)
+	s, err := serverOf(o)
 	if err != nil {
-		return nil, fmt.Errorf("the address of GitHub's REST API: %w", err)
-	}
-	graphql, err := parseEndpoint(o.GraphQL)
-	if err != nil {
-		return nil, fmt.Errorf("the address of GitHub's GraphQL API: %w", err)
+		return nil, err
 	}
 	o.Clock = o.Clock.orReal()
-	rest := github.NewClient(limited(o, api, graphql))
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	t := &tokens{given: o.Token}
+	if o.App != nil {
+		if t, err = ofApp(*o.App, o, s); err != nil {
+			return nil, err
+		}
+	}
+	c := newClient(o, s, t.token)
+	c.tokens = t
+	return c, nil
+}
+
+// newClient returns a Client that authenticates by what token returns.
+func newClient(o Options, s server, token func(context.Context) (string, error)) *Client {
+	rest := github.NewClient(careful(o, s, token))
 	// go-github resolves paths against the base, which must end in a slash.
-	rest.BaseURL = api.JoinPath("/")
+	rest.BaseURL = s.api.JoinPath("/")
 	rest.UserAgent = "relock"
-	return &Client{rest: rest, graphql: graphql, host: hostname(api), clock: o.Clock}, nil
+	return &Client{rest: rest, graphql: s.graphql, host: hostname(s.api), clock: o.Clock}
+}
+
+// Token returns the token that the Client would send now, for others who speak
+// to the same host, like git.
+func (c *Client) Token(ctx context.Context) (string, error) {
+	token, err := c.tokens.token(ctx)
+	if err != nil {
+		return "", c.explain(ctx, "authenticating", nil, err)
+	}
+	return token, nil
+}
+
+// server is where a GitHub has its APIs.
+type server struct{ api, graphql *url.URL }
+
+func serverOf(o Options) (server, error) {
+	rest := cmp.Or(o.API, PublicAPI)
+	api, err := parseEndpoint(rest)
+	if err != nil {
+		return server{}, fmt.Errorf("the address of GitHub's REST API: %w", err)
+	}
+	graphql, err := parseEndpoint(cmp.Or(o.GraphQL, graphqlOf(rest)))
+	if err != nil {
+		return server{}, fmt.Errorf("the address of GitHub's GraphQL API: %w", err)
+	}
+	return server{api, graphql}, nil
 }
 
 // hostname returns the host as errors carry it; empty if svchost could not
@@ -94,26 +136,20 @@ func hostname(u *url.URL) svchost.Hostname {
 	return h
 }
 
-// limited is the operator's HTTP client with the token, the bounds and the
+// careful is the operator's HTTP client with the token, the bounds and the
 // waiting that every request to GitHub needs.
-func limited(o Options, endpoints ...*url.URL) *http.Client {
-	hosts := make(map[string]bool)
-	for _, e := range endpoints {
-		hosts[e.Scheme+"://"+e.Host] = true
-	}
-	log := o.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+func careful(o Options, s server, token func(context.Context) (string, error)) *http.Client {
 	client := *o.HTTP
 	client.Timeout = 0 // it would count the waiting for limits; see send
-	client.Transport = &limits{
-		next:  &authorized{next: o.HTTP.Transport, token: o.Token, hosts: hosts},
+	client.Transport = &revalidating{next: &limits{
+		next:  &authorized{next: o.HTTP.Transport, token: token, origins: []string{origin(s.api), origin(s.graphql)}},
 		clock: o.Clock,
-		log:   log,
-	}
+		log:   o.Log,
+	}}
 	return &client
 }
+
+func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 func parseEndpoint(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
@@ -145,15 +181,22 @@ func graphqlOf(api string) string {
 // the redirects of http.Client and so decides for each hop, which go-github's
 // own WithAuthToken does not: that one hands the token to any redirect target.
 type authorized struct {
-	next  http.RoundTripper
-	token string
-	hosts map[string]bool // by scheme://host:port
+	next    http.RoundTripper
+	token   func(context.Context) (string, error)
+	origins []string
 }
 
 func (a *authorized) RoundTrip(req *http.Request) (*http.Response, error) {
-	if a.token != "" && a.hosts[req.URL.Scheme+"://"+req.URL.Host] {
+	if !slices.Contains(a.origins, origin(req.URL)) {
+		return a.next.RoundTrip(req)
+	}
+	token, err := a.token(req.Context())
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
 		req = req.Clone(req.Context())
-		req.Header.Set("Authorization", "Bearer "+a.token)
+		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	return a.next.RoundTrip(req)
 }

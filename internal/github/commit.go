@@ -2,6 +2,7 @@ package github
 
 import (
 	"context"
+	"strings"
 
 	"github.com/google/go-github/v60/github"
 )
@@ -29,6 +30,27 @@ func commit(sha string, c *github.Commit, parents []*github.Commit) Commit {
 		out.Parents = append(out.Parents, p.GetSHA())
 	}
 	return out
+}
+
+// mostSubjects is how many commits Subjects reads.
+const mostSubjects = 30
+
+// Subjects returns the first lines of the messages of a commit and of those
+// before it, newest first, without merges.
+func (r *Repository) Subjects(ctx context.Context, sha string) ([]string, error) {
+	commits, _, err := r.client.rest.Repositories.ListCommits(ctx, r.owner, r.name, &github.CommitsListOptions{
+		SHA: sha, ListOptions: github.ListOptions{PerPage: mostSubjects},
+	})
+	if err != nil {
+		return nil, r.explain(ctx, "listing the commits before "+sha, readContents, err)
+	}
+	var subjects []string
+	for _, c := range commits {
+		if subject, _, _ := strings.Cut(c.GetCommit().GetMessage(), "\n"); len(c.Parents) < 2 {
+			subjects = append(subjects, subject)
+		}
+	}
+	return subjects, nil
 }
 
 // Comparison is what one line of commits has that another has not.

@@ -28,22 +28,12 @@ var (
 	ErrUnsupported = errors.New("unsupported")
 )
 
-// permission is what a token must be granted, as a line of the permissions
-// key of a workflow.
-type permission string
-
-const (
-	readContents  permission = "contents: read"
-	writeContents permission = "contents: write"
-	readPulls     permission = "pull-requests: read"
-	writePulls    permission = "pull-requests: write"
-)
-
 // refusal is an answer of GitHub that is not the wished one.
 type refusal struct {
 	status  int // of HTTP; 0 for an error inside a GraphQL answer
 	message string
-	kind    error // one of the exported errors, or nil
+	kind    error          // one of the exported errors, or nil
+	accepts [][]permission // what GitHub says that the request needs, if it does
 }
 
 func (r *refusal) Error() string {
@@ -55,23 +45,41 @@ func (r *refusal) Error() string {
 
 func (r *refusal) Is(target error) bool { return r.kind != nil && target == r.kind }
 
+// finding is what is wrong with something that GitHub did answer.
+type finding struct {
+	message, hint string
+	kind          error // one of the exported errors, or nil
+}
+
+func (f *finding) Error() string { return f.message }
+
+func (f *finding) Is(target error) bool { return f.kind != nil && target == f.kind }
+
 // explain turns an error of go-github into what a person can act on. doing says
 // what was attempted, needs what the token must be granted for it.
 func (r *Repository) explain(ctx context.Context, doing string, needs permission, err error) error {
-	e := &provider.Error{
-		Code: provider.CodeGitHub, Host: r.client.host,
-		Message: doing + " in " + r.String(),
-	}
+	hint := func(said *refusal) string { return r.hint(said, needs) }
+	return r.client.explain(ctx, doing+" in "+r.String(), hint, err)
+}
+
+// explain is Repository's for what is about no repository. hint says what to do
+// about a refusal; nil where there is nothing to do.
+func (c *Client) explain(ctx context.Context, doing string, hint func(*refusal) string, err error) error {
+	e := &provider.Error{Code: provider.CodeGitHub, Host: c.host, Message: doing}
 	var known *provider.Error
+	var tokenless *noToken
 	var limit *github.RateLimitError
 	var secondary *github.AbuseRateLimitError
 	var answer *github.ErrorResponse
 	var otp *github.TwoFactorAuthError
 	var said *refusal
+	var found *finding
 	var lost *url.Error // its text has the URL with the query, its cause has not
 	switch {
 	case ctx.Err() != nil:
 		e.Code, e.Err = provider.CodeCancelled, ctx.Err()
+	case errors.As(err, &tokenless):
+		e.Code, e.Hint, e.Err = tokenless.why.Code, tokenless.why.Hint, tokenless
 	case errors.As(err, &known):
 		e.Code, e.Hint, e.Err = known.Code, known.Hint, &uncertain{known}
 	case errors.As(err, &limit):
@@ -85,13 +93,18 @@ func (r *Repository) explain(ctx context.Context, doing string, needs permission
 		e.Hint = "use a token instead of a password"
 	case errors.As(err, &answer):
 		said = refusalOf(answer)
-		e.Err, e.Hint = said, r.hint(said, needs)
+		e.Err = said
 	case errors.As(err, &said):
-		e.Err, e.Hint = said, r.hint(said, needs)
+		e.Err = said
+	case errors.As(err, &found):
+		e.Hint, e.Err = found.hint, found
 	case errors.As(err, &lost):
 		e.Code, e.Err = provider.CodeUnreachable, &uncertain{lost.Err}
 	default: // an answer that ends too early or is not JSON
 		e.Err = &uncertain{err}
+	}
+	if said != nil && hint != nil {
+		e.Hint = hint(said)
 	}
 	return e
 }
@@ -121,7 +134,7 @@ func refusalOf(answer *github.ErrorResponse) *refusal {
 	if message == "" {
 		message = http.StatusText(status)
 	}
-	return &refusal{status: status, message: message, kind: kindOf(status)}
+	return &refusal{status: status, message: message, kind: kindOf(status), accepts: accepted(answer.Response.Header)}
 }
 
 func kindOf(status int) error {
@@ -147,27 +160,3 @@ func oneLine(s string) string {
 	}
 	return s
 }
-
-// actionsMayNotPropose is how GitHub begins the refusal that a setting of the
-// repository or the organisation causes; no permission of the workflow helps.
-const actionsMayNotPropose = "GitHub Actions is not permitted to create or approve pull requests"
-
-// hint says what to do about a refusal.
-func (r *Repository) hint(said *refusal, needs permission) string {
-	switch {
-	case strings.Contains(said.message, actionsMayNotPropose):
-		return `tick "Allow GitHub Actions to create and approve pull requests" under Settings, Actions, General, ` +
-			"Workflow permissions of the repository or its organization, or use the token of a GitHub App"
-	case said.status == http.StatusUnauthorized:
-		return "the token is not valid here: check that it is complete, not expired, and meant for " + r.client.host.ForDisplay()
-	case strings.Contains(said.message, "SAML"):
-		return "authorize the token for the organization's single sign-on"
-	case said.status == http.StatusForbidden, said.status == http.StatusNotFound && needs.writes():
-		return fmt.Sprintf("grant the token access: in a workflow add %q to its permissions", needs)
-	case said.status == http.StatusNotFound:
-		return fmt.Sprintf("check the name, and that the token may read %s (in a workflow: %q under permissions)", r, needs)
-	}
-	return ""
-}
-
-func (p permission) writes() bool { return strings.HasSuffix(string(p), ": write") }

@@ -33,8 +33,10 @@ type fake struct {
 	*httptest.Server
 	replies []reply
 	asked   []string // method, path and body
-	waits   []time.Duration
-	now     time.Time
+	// authorization is the header of each request.
+	authorization []string
+	waits         []time.Duration
+	now           time.Time
 }
 
 // start serves the replies at api/v3 and returns the server with a repository.
@@ -48,22 +50,28 @@ func start(t *testing.T, replies ...reply) (*fake, *github.Repository) {
 
 func (f *fake) repository(t *testing.T, api string) *github.Repository {
 	t.Helper()
-	c, err := github.New(github.Options{HTTP: f.Client(), API: api, Token: token, Clock: github.Clock{
-		Now: func() time.Time { return f.now },
-		Sleep: func(_ context.Context, d time.Duration) error {
-			f.waits = append(f.waits, d)
-			f.now = f.now.Add(d)
-			return nil
-		},
-	}})
+	c, err := github.New(github.Options{HTTP: f.Client(), API: api, Token: token, Clock: f.clock()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c.Repository("octo", "infra")
 }
 
+// clock is the time of the server, in which waiting takes no time.
+func (f *fake) clock() github.Clock {
+	return github.Clock{
+		Now: func() time.Time { return f.now },
+		Sleep: func(_ context.Context, d time.Duration) error {
+			f.waits = append(f.waits, d)
+			f.now = f.now.Add(d)
+			return nil
+		},
+	}
+}
+
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
+	f.authorization = append(f.authorization, r.Header.Get("Authorization"))
 	f.asked = append(f.asked, strings.TrimSpace(r.Method+" "+r.URL.Path+" "+string(body)))
 	next := f.replies[0]
 	if len(f.replies) > 1 {
@@ -160,12 +168,12 @@ func TestGivesUpOnALimitThatStays(t *testing.T) {
 
 func TestDoesNotRepeatAWriteWithoutAnswer(t *testing.T) {
 	f, repo := start(t, reply{502, nil, "<html>bad gateway</html>"})
-	err := repo.Comment(context.Background(), 1, "Hello.")
+	_, err := repo.PostComment(context.Background(), 1, "Hello.")
 	if !errors.Is(err, github.ErrUncertain) || len(f.asked) != 1 {
 		t.Errorf("error = %v after %q, want an uncertain one after one request", err, f.asked)
 	}
 	f.Close()
-	if err := repo.Comment(context.Background(), 1, "Hello."); !errors.Is(err, github.ErrUncertain) {
+	if _, err := repo.PostComment(context.Background(), 1, "Hello."); !errors.Is(err, github.ErrUncertain) {
 		t.Errorf("error = %v, want an uncertain one", err)
 	}
 }
@@ -442,8 +450,8 @@ func TestPullRequestsLeavesOutOtherRepositories(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []github.PullRequest{
-		{Number: 3, URL: "u", Title: "T", Body: "B", Open: true, Base: "main", Head: "h"},
-		{Number: 1, Merged: true, Base: "main", Head: "g"},
+		{Number: 3, URL: "u", Title: "T", Body: "B", Open: true, Base: "main", Head: "h", HeadRepository: "octo/infra"},
+		{Number: 1, Merged: true, Base: "main", Head: "g", HeadRepository: "octo/infra"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pull requests (-want +got):\n%s", diff)

@@ -2,6 +2,7 @@ package github
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 )
@@ -27,12 +28,12 @@ func (r *Repository) updateRef(ctx context.Context, doing, branch, before, after
 	if err != nil {
 		return err
 	}
-	return r.mutate(ctx, doing, updateRefs, map[string]any{"input": map[string]any{
+	return r.mutate(ctx, doing, writeContents, updateRefs, map[string]any{
 		"repositoryId": id,
 		"refUpdates": []refUpdate{{
 			Name: branchRefs + branch, BeforeOID: before, AfterOID: after, Force: true,
 		}},
-	}})
+	})
 }
 
 type graphqlError struct {
@@ -43,26 +44,73 @@ type graphqlError struct {
 	} `json:"extensions"`
 }
 
-// mutate sends one GraphQL mutation that needs the right to write contents.
-func (r *Repository) mutate(ctx context.Context, doing, query string, variables map[string]any) error {
-	req, err := r.client.rest.NewRequest(http.MethodPost, r.client.graphql.String(),
-		map[string]any{"query": query, "variables": variables})
-	if err != nil {
-		return r.explain(ctx, doing, writeContents, err)
+// mutate sends one GraphQL mutation.
+func (r *Repository) mutate(ctx context.Context, doing string, needs permission, mutation string, input map[string]any) error {
+	ctx = behaving(ctx, behaviour{write: true})
+	errs, err := r.client.post(ctx, mutation, map[string]any{"input": input}, nil)
+	if err == nil && len(errs) > 0 {
+		err = refusalOfGraphQL(errs[0])
 	}
-	var answer struct {
-		Errors []graphqlError `json:"errors"`
-	}
-	resp, err := r.client.rest.Do(ctx, req, &answer)
-	switch {
-	case err == nil && len(answer.Errors) > 0:
-		err = refusalOfGraphQL(answer.Errors[0])
-	case err != nil && resp != nil && resp.StatusCode == http.StatusNotFound:
-		err = &refusal{status: http.StatusNotFound, message: "there is no GraphQL API", kind: ErrUnsupported}
-	case err == nil:
+	if err == nil {
 		return nil
 	}
-	return r.explain(ctx, doing, writeContents, err)
+	return r.explain(ctx, doing, needs, err)
+}
+
+// query sends a query. What was not found is null in the answer, beside errors
+// that say so; those are no failure as long as there is an answer.
+func (c *Client) query(ctx context.Context, q *query, data any) error {
+	errs, err := c.post(ctx, q.String(), q.variables, data)
+	for _, e := range errs {
+		if err == nil && e.Type != "NOT_FOUND" {
+			err = refusalOfGraphQL(e)
+		}
+	}
+	return err
+}
+
+// post sends one document to the GraphQL API. It returns the errors that are
+// part of an answer, and an error if there is none.
+func (c *Client) post(ctx context.Context, document string, variables map[string]any, data any) ([]graphqlError, error) {
+	req, err := c.rest.NewRequest(http.MethodPost, c.graphql.String(), map[string]any{"query": document, "variables": variables})
+	if err != nil {
+		return nil, err
+	}
+	answer := struct {
+		Data   any            `json:"data"`
+		Errors []graphqlError `json:"errors"`
+	}{Data: data}
+	resp, err := c.rest.Do(ctx, req, &answer)
+	if err != nil && resp != nil && resp.StatusCode == http.StatusNotFound {
+		err = &refusal{status: http.StatusNotFound, message: "there is no GraphQL API", kind: ErrUnsupported}
+	}
+	return answer.Errors, err
+}
+
+// query is a GraphQL query in the making. Texts from outside are variables, so
+// that they cannot end a string of ours.
+type query struct {
+	fields    strings.Builder
+	declared  []string
+	variables map[string]any
+}
+
+func (q *query) add(format string, args ...any) { fmt.Fprintf(&q.fields, format, args...) }
+
+// text returns the name of a variable with the value.
+func (q *query) text(value string) string {
+	name := fmt.Sprint("v", len(q.declared))
+	q.declared = append(q.declared, "$"+name+": String!")
+	if q.variables == nil {
+		q.variables = map[string]any{}
+	}
+	q.variables[name] = value
+	return "$" + name
+}
+
+// String returns the document.
+func (q *query) String() string {
+	return "query(" + strings.Join(q.declared, ", ") + ") {" + q.fields.String() + " }"
 }
 
 // refusalOfGraphQL sorts the errors that GitHub reports inside an answer. One

@@ -2,9 +2,9 @@ package github
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -32,11 +32,37 @@ const (
 	// answer. GitHub itself gives up after ten seconds.
 	sendingTime = 2 * time.Minute
 	// largestAnswer bounds an answer. A page of 100 pull requests with bodies of
-	// 65,536 characters is the largest that is asked for.
+	// 65,536 characters is the largest that is asked for, but for archives.
 	largestAnswer = 64 << 20
 	// largestRefusal bounds how much of a refusal is looked at.
 	largestRefusal = 64 << 10
+	// betweenWrites is GitHub's advice for many writes, and fewWrites how many are
+	// not many: no minute sees more than 80, from which on GitHub refuses them.
+	betweenWrites = time.Second
+	fewWrites     = 20
 )
+
+// behaviour is how a request differs from others. It travels in the context,
+// through go-github and redirects.
+type behaviour struct {
+	write   bool          // though it is a POST of GraphQL, which most often reads
+	largest int64         // of the answer, instead of largestAnswer
+	time    time.Duration // instead of sendingTime
+}
+
+type behaviourKey struct{}
+
+func behaving(ctx context.Context, b behaviour) context.Context {
+	return context.WithValue(ctx, behaviourKey{}, b)
+}
+
+func behaviourOf(req *http.Request) behaviour {
+	b, _ := req.Context().Value(behaviourKey{}).(behaviour)
+	b.largest = cmp.Or(b.largest, largestAnswer)
+	b.time = cmp.Or(b.time, sendingTime)
+	b.write = b.write || req.Method != http.MethodGet && limitOf(req) != "graphql"
+	return b
+}
 
 // Clock is the time as a Client sees it. The zero value is the real clock.
 type Clock struct {
@@ -78,11 +104,15 @@ type limits struct {
 
 	mu    sync.Mutex
 	until map[string]time.Time // by the name of the limit ("core", "graphql")
+	paid  time.Time            // until when the writes so far take, one after the other
 }
 
 func (l *limits) RoundTrip(req *http.Request) (*http.Response, error) {
 	for tries := 1; ; tries++ {
 		if err := l.await(req); err != nil {
+			return nil, err
+		}
+		if err := l.pace(req); err != nil {
 			return nil, err
 		}
 		resp, err := l.send(req)
@@ -104,6 +134,9 @@ func (l *limits) RoundTrip(req *http.Request) (*http.Response, error) {
 // answer. Whether a write that got none was carried out is for the caller to
 // find out.
 func (l *limits) again(req *http.Request, resp *http.Response, err error, tries int) (time.Duration, bool) {
+	if _, ok := errors.AsType[*noToken](err); ok {
+		return 0, false
+	}
 	if err != nil || resp.StatusCode >= http.StatusInternalServerError {
 		again := req.Method == http.MethodGet && tries < mostQuestions && req.Context().Err() == nil
 		return time.Second << (tries - 1), again
@@ -123,7 +156,8 @@ func (l *limits) again(req *http.Request, resp *http.Response, err error, tries 
 // send passes a copy of the request on, with its body from the start and a
 // bound on its time. The time of http.Client would count the waiting too.
 func (l *limits) send(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithTimeout(req.Context(), sendingTime)
+	b := behaviourOf(req)
+	ctx, cancel := context.WithTimeout(req.Context(), b.time)
 	req = req.Clone(ctx)
 	if req.GetBody != nil {
 		body, err := req.GetBody()
@@ -138,7 +172,7 @@ func (l *limits) send(req *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	resp.Body = &boundedBody{body: resp.Body, left: largestAnswer, done: cancel}
+	resp.Body = &boundedBody{body: resp.Body, left: b.largest, done: cancel}
 	return resp, nil
 }
 
@@ -155,18 +189,41 @@ func (l *limits) await(req *http.Request) error {
 	return l.clock.Sleep(req.Context(), pause)
 }
 
+// pace keeps many writes a second apart [docs.github.com, "Best practices for
+// using the REST API", "Pause between mutative requests"]. The first few go out
+// at once, so that one pull request is made without waiting.
+func (l *limits) pace(req *http.Request) error {
+	if !behaviourOf(req).write {
+		return nil
+	}
+	l.mu.Lock()
+	now := l.clock.Now()
+	if l.paid.Before(now) {
+		l.paid = now
+	}
+	pause := l.paid.Sub(now) - (fewWrites-1)*betweenWrites
+	l.paid = l.paid.Add(betweenWrites)
+	l.mu.Unlock()
+	if pause <= 0 {
+		return nil
+	}
+	return l.clock.Sleep(req.Context(), pause)
+}
+
 // met reports whether the answer is a refusal by a limit, and how long GitHub
 // asks to wait: Retry-After first, then the reset of a limit that is used up,
 // else a minute and more [docs.github.com, "Best practices for using the REST
 // API", "Handle rate limit errors appropriately"].
 func (l *limits) met(req *http.Request, resp *http.Response, tries int) (time.Duration, bool) {
 	reset, usedUp := l.reset(resp.Header)
-	l.mu.Lock()
-	if l.until == nil {
-		l.until = make(map[string]time.Time)
+	if resp.Header.Get("X-RateLimit-Remaining") != "" { // which archives have not
+		l.mu.Lock()
+		if l.until == nil {
+			l.until = make(map[string]time.Time)
+		}
+		l.until[limitOf(req)] = reset
+		l.mu.Unlock()
 	}
-	l.until[limitOf(req)] = reset
-	l.mu.Unlock()
 
 	if !refusedByLimit(req, resp, usedUp) {
 		return 0, false
@@ -251,11 +308,11 @@ var errTooLarge = errors.New("the answer is too large")
 
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left < 0 {
-		return 0, fmt.Errorf("%w: more than %d bytes", errTooLarge, int64(largestAnswer))
+		return 0, errTooLarge
 	}
 	n, err := b.body.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, fmt.Errorf("%w: more than %d bytes", errTooLarge, int64(largestAnswer))
+		return 0, errTooLarge
 	}
 	return n, err
 }

@@ -9,13 +9,38 @@ import (
 // PullRequest is a pull request as relock reads it.
 type PullRequest struct {
 	Number int
+	NodeID string // its name in GraphQL
 	URL    string // for people
+	Author string // a login; Latest does not tell it
 	Title  string
 	Body   string
 	Open   bool
 	Merged bool
-	Base   string // the name of the branch
-	Head   string // the commit; that of a closed pull request no longer moves
+	Draft  bool
+	Locked bool
+	Labels []string
+
+	Base    string // the name of the branch
+	BaseSHA string // where the branch was when GitHub looked last; not for lists
+
+	Head           string // the commit; that of a closed pull request no longer moves
+	HeadBranch     string
+	HeadRepository string // OWNER/NAME; empty if it has been deleted
+	// Fork says that the head is not in this repository.
+	Fork bool
+	// MaintainerCanModify says that whoever may push to this repository may push
+	// to the branch of the fork too. Lists do not tell.
+	MaintainerCanModify bool
+}
+
+// PullRequest returns one pull request.
+func (r *Repository) PullRequest(ctx context.Context, number int) (PullRequest, error) {
+	p, _, err := r.client.rest.PullRequests.Get(ctx, r.owner, r.name, number)
+	if err != nil {
+		return PullRequest{}, r.explain(ctx, "reading the pull request", readPulls, err)
+	}
+	r.learn(p.GetBase().GetRepo().GetNodeID())
+	return pullRequest(p), nil
 }
 
 // PullRequests returns the newest pull requests, open or not, from a branch of
@@ -30,27 +55,68 @@ func (r *Repository) PullRequests(ctx context.Context, branch string) ([]PullReq
 	}
 	var out []PullRequest
 	for _, p := range pulls {
-		r.learn(p.GetBase().GetRepo())
-		if p.GetHead().GetRepo().GetFullName() == p.GetBase().GetRepo().GetFullName() {
-			out = append(out, pullRequest(p))
+		r.learn(p.GetBase().GetRepo().GetNodeID())
+		if found := pullRequest(p); !found.Fork {
+			out = append(out, found)
 		}
 	}
 	return out, nil
 }
 
 func pullRequest(p *github.PullRequest) PullRequest {
-	return PullRequest{
-		Number: p.GetNumber(), URL: p.GetHTMLURL(), Title: p.GetTitle(), Body: p.GetBody(),
+	base, head := p.GetBase(), p.GetHead()
+	out := PullRequest{
+		Number: p.GetNumber(), NodeID: p.GetNodeID(), URL: p.GetHTMLURL(), Author: p.GetUser().GetLogin(),
+		Title: p.GetTitle(), Body: p.GetBody(),
 		Open:   p.GetState() == "open",
 		Merged: p.GetMerged() || p.MergedAt != nil, // lists have the time only
-		Base:   p.GetBase().GetRef(), Head: p.GetHead().GetSHA(),
+		Draft:  p.GetDraft(), Locked: p.GetLocked(),
+		Base: base.GetRef(), BaseSHA: base.GetSHA(),
+		Head: head.GetSHA(), HeadBranch: head.GetRef(), HeadRepository: head.GetRepo().GetFullName(),
+		Fork:                head.GetRepo().GetFullName() != base.GetRepo().GetFullName(),
+		MaintainerCanModify: p.GetMaintainerCanModify(),
+	}
+	for _, l := range p.Labels {
+		out.Labels = append(out.Labels, l.GetName())
+	}
+	return out
+}
+
+// ChangedFiles returns the paths that a pull request changes, both of a file
+// that it renames: one request for every hundred files. It reads no further
+// than a number of files; complete tells whether those were all. GitHub itself
+// lists no more than 3,000.
+func (r *Repository) ChangedFiles(ctx context.Context, number, most int) (paths []string, complete bool, err error) {
+	opts := &github.ListOptions{Page: 1, PerPage: 100}
+	for read := 0; ; {
+		files, resp, err := r.client.rest.PullRequests.ListFiles(ctx, r.owner, r.name, number, opts)
+		if err != nil {
+			return nil, false, r.explain(ctx, "listing the changed files of the pull request", readPulls, err)
+		}
+		for _, f := range files {
+			if read++; read > most {
+				return paths, false, nil
+			}
+			paths = append(paths, f.GetFilename())
+			if old := f.GetPreviousFilename(); old != "" {
+				paths = append(paths, old)
+			}
+		}
+		if resp.NextPage == 0 {
+			return paths, read < mostFiles, nil
+		}
+		opts.Page = resp.NextPage
 	}
 }
+
+// mostFiles is how many changed files GitHub lists of a pull request.
+const mostFiles = 3000
 
 // NewPullRequest is a pull request to be opened from a branch of this
 // repository.
 type NewPullRequest struct {
 	Branch, Base, Title, Body string
+	Draft                     bool
 }
 
 // OpenPullRequest opens a pull request. It returns an ErrConflict if there is
@@ -58,19 +124,19 @@ type NewPullRequest struct {
 func (r *Repository) OpenPullRequest(ctx context.Context, n NewPullRequest) (PullRequest, error) {
 	p, _, err := r.client.rest.PullRequests.Create(ctx, r.owner, r.name, &github.NewPullRequest{
 		Title: github.String(n.Title), Body: github.String(n.Body),
-		Head: github.String(n.Branch), Base: github.String(n.Base),
+		Head: github.String(n.Branch), Base: github.String(n.Base), Draft: github.Bool(n.Draft),
 	})
 	if err != nil {
 		return PullRequest{}, r.explain(ctx, "opening a pull request from "+n.Branch, writePulls, err)
 	}
-	r.learn(p.GetBase().GetRepo())
+	r.learn(p.GetBase().GetRepo().GetNodeID())
 	return pullRequest(p), nil
 }
 
 // PullRequestEdit is a change of a pull request; what is empty stays.
 type PullRequestEdit struct {
-	Title, Body string
-	Close       bool
+	Title, Body   string
+	Close, Reopen bool
 }
 
 // EditPullRequest changes a pull request and returns it as it is then.
@@ -85,26 +151,12 @@ func (r *Repository) EditPullRequest(ctx context.Context, number int, e PullRequ
 	if e.Close {
 		edit.State = github.String("closed")
 	}
+	if e.Reopen {
+		edit.State = github.String("open")
+	}
 	p, _, err := r.client.rest.PullRequests.Edit(ctx, r.owner, r.name, number, edit)
 	if err != nil {
 		return PullRequest{}, r.explain(ctx, "editing the pull request", writePulls, err)
 	}
 	return pullRequest(p), nil
-}
-
-// Comment adds a comment to a pull request.
-func (r *Repository) Comment(ctx context.Context, number int, body string) error {
-	_, _, err := r.client.rest.Issues.CreateComment(ctx, r.owner, r.name, number, &github.IssueComment{Body: &body})
-	if err != nil {
-		return r.explain(ctx, "commenting on the pull request", writePulls, err)
-	}
-	return nil
-}
-
-// Label adds labels to a pull request. GitHub makes those that do not exist.
-func (r *Repository) Label(ctx context.Context, number int, labels []string) error {
-	if _, _, err := r.client.rest.Issues.AddLabelsToIssue(ctx, r.owner, r.name, number, labels); err != nil {
-		return r.explain(ctx, "labelling the pull request", writePulls, err)
-	}
-	return nil
 }

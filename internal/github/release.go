@@ -2,11 +2,8 @@ package github
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-	"net/http"
-	"strings"
 	"time"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -37,7 +34,7 @@ func (c *Client) Releases(ctx context.Context, asked []provider.Tagged) ([][]pro
 			TagName, URL, Description string
 			PublishedAt               time.Time
 		}
-		if err := c.ask(ctx, "reading release notes", q, &data); err != nil {
+		if err := c.ask(ctx, "reading release notes", &q, &data); err != nil {
 			return found, err
 		}
 		for i := from; i < to; i++ {
@@ -85,7 +82,7 @@ func (c *Client) Files(ctx context.Context, asked []provider.Tagged, path string
 		IsTruncated bool
 		Text        string
 	}
-	if err := c.ask(ctx, "reading "+path, q, &data); err != nil {
+	if err := c.ask(ctx, "reading "+path, &q, &data); err != nil {
 		return texts, err
 	}
 	for i := range asked {
@@ -96,58 +93,18 @@ func (c *Client) Files(ctx context.Context, asked []provider.Tagged, path string
 	return texts, nil
 }
 
-// query is a GraphQL query in the making. Texts from outside are variables, so
-// that they cannot end a string of ours.
-type query struct {
-	fields    strings.Builder
-	declared  []string
-	variables map[string]any
-}
-
-func (q *query) add(format string, args ...any) { fmt.Fprintf(&q.fields, format, args...) }
-
-func (q *query) text(value string) string {
-	name := fmt.Sprint("v", len(q.declared))
-	q.declared = append(q.declared, "$"+name+": String!")
-	if q.variables == nil {
-		q.variables = map[string]any{}
-	}
-	q.variables[name] = value
-	return "$" + name
-}
-
 func (q *query) repository(i int, a provider.Tagged) {
 	q.add(" r%d: repository(owner: %s, name: %s) {", i, q.text(a.Owner), q.text(a.Name))
 }
 
-// ask sends a query. What was not found is null in the answer, beside errors
-// that say so; those are no failure as long as there is an answer.
-func (c *Client) ask(ctx context.Context, doing string, q query, data any) error {
+// ask sends a query that is about no repository of ours, and which nobody has to
+// act on if it fails.
+func (c *Client) ask(ctx context.Context, doing string, q *query, data any) error {
 	if len(q.declared) == 0 {
 		return nil
 	}
-	text := "query(" + strings.Join(q.declared, ", ") + ") {" + q.fields.String() + " }"
-	req, err := c.rest.NewRequest(http.MethodPost, c.graphql.String(), map[string]any{"query": text, "variables": q.variables})
-	if err != nil {
-		return err
+	if err := c.query(ctx, q, data); err != nil {
+		return c.explain(ctx, doing, nil, err)
 	}
-	answer := struct {
-		Data   any            `json:"data"`
-		Errors []graphqlError `json:"errors"`
-	}{Data: data}
-	_, err = c.rest.Do(ctx, req, &answer)
-	for _, e := range answer.Errors {
-		if err == nil && e.Type != "NOT_FOUND" {
-			err = refusalOfGraphQL(e)
-		}
-	}
-	if err == nil {
-		return nil
-	}
-	explained := (&Repository{client: c}).explain(ctx, doing, readContents, err)
-	var e *provider.Error
-	if errors.As(explained, &e) {
-		e.Message, e.Hint = doing, "" // it is about no repository, and nobody has to act
-	}
-	return explained
+	return nil
 }

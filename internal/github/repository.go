@@ -45,13 +45,13 @@ func (r *Repository) read(ctx context.Context) (*github.Repository, error) {
 	if err != nil {
 		return nil, r.explain(ctx, "reading the repository", readContents, err)
 	}
-	r.learn(repo)
+	r.learn(repo.GetNodeID())
 	return repo, nil
 }
 
 // learn keeps the node id of this repository.
-func (r *Repository) learn(repo *github.Repository) {
-	if id := repo.GetNodeID(); id != "" {
+func (r *Repository) learn(id string) {
+	if id != "" {
 		r.mu.Lock()
 		r.id = id
 		r.mu.Unlock()

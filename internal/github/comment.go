@@ -1,0 +1,90 @@
+package github
+
+import (
+	"context"
+
+	"github.com/google/go-github/v60/github"
+)
+
+// Comment is a comment below a pull request.
+type Comment struct {
+	ID     int64
+	Author string // a login
+	Body   string
+}
+
+func comment(c *github.IssueComment) Comment {
+	return Comment{ID: c.GetID(), Author: c.GetUser().GetLogin(), Body: c.GetBody()}
+}
+
+// mostCommentPages bounds the comments that are read, a hundred a page.
+const mostCommentPages = 30
+
+// Comments returns the comments below a pull request, oldest first: one request
+// for every hundred of them.
+func (r *Repository) Comments(ctx context.Context, number int) ([]Comment, error) {
+	const doing = "listing the comments of the pull request"
+	var out []Comment
+	opts := &github.IssueListCommentsOptions{ListOptions: github.ListOptions{Page: 1, PerPage: 100}}
+	for opts.Page <= mostCommentPages {
+		comments, resp, err := r.client.rest.Issues.ListComments(ctx, r.owner, r.name, number, opts)
+		if err != nil {
+			return nil, r.explain(ctx, doing, readPulls, err)
+		}
+		for _, c := range comments {
+			out = append(out, comment(c))
+		}
+		if resp.NextPage == 0 {
+			return out, nil
+		}
+		opts.Page = resp.NextPage
+	}
+	return nil, r.explain(ctx, doing, readPulls, &finding{message: "there are more than 3,000"})
+}
+
+// PostComment adds a comment to a pull request and returns it.
+func (r *Repository) PostComment(ctx context.Context, number int, body string) (Comment, error) {
+	made, _, err := r.client.rest.Issues.CreateComment(ctx, r.owner, r.name, number, &github.IssueComment{Body: &body})
+	if err != nil {
+		return Comment{}, r.explain(ctx, "commenting on the pull request", writePulls, err)
+	}
+	return comment(made), nil
+}
+
+// Comment adds a comment to a pull request.
+func (r *Repository) Comment(ctx context.Context, number int, body string) error {
+	_, err := r.PostComment(ctx, number, body)
+	return err
+}
+
+// EditComment replaces the text of a comment.
+func (r *Repository) EditComment(ctx context.Context, id int64, body string) error {
+	if _, _, err := r.client.rest.Issues.EditComment(ctx, r.owner, r.name, id, &github.IssueComment{Body: &body}); err != nil {
+		return r.explain(ctx, "editing a comment", writePulls, err)
+	}
+	return nil
+}
+
+// Reaction is an emoji below a comment.
+type Reaction string
+
+// The reactions with which relock answers.
+const (
+	Eyes     Reaction = "eyes"
+	Rocket   Reaction = "rocket"
+	Confused Reaction = "confused"
+)
+
+// React puts a reaction of the token's owner below a comment, and returns who
+// that is. One that is there already is no error.
+func (r *Repository) React(ctx context.Context, id int64, reaction Reaction) (login string, err error) {
+	made, _, err := r.client.rest.Reactions.CreateIssueCommentReaction(ctx, r.owner, r.name, id, string(reaction))
+	if err != nil {
+		return "", r.explain(ctx, "reacting to a comment", writePulls, err)
+	}
+	return made.GetUser().GetLogin(), nil
+}
+
+// WorkflowLogin is the login of whoever speaks with a workflow's own token, the
+// GITHUB_TOKEN. Its prefix does not tell: Apps have such tokens too.
+const WorkflowLogin = "github-actions[bot]"

@@ -1,0 +1,133 @@
+package github
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+)
+
+const (
+	// mostBranches bounds the branches of one query. The bodies of their pull
+	// requests are part of the answer, and GitHub gives up after ten seconds.
+	mostBranches = 50
+	// fewCandidates is how many pull requests are looked at for each branch: a
+	// fork may have a branch of the same name.
+	fewCandidates = 3
+)
+
+// pullFields are what GraphQL is asked for of a pull request. It names the authors
+// otherwise than REST: those that are bots without "[bot]".
+const pullFields = `number id url title body state isDraft locked baseRefName baseRefOid
+ headRefOid headRefName headRepository { nameWithOwner } isCrossRepository maintainerCanModify
+ labels(first: 50) { nodes { name } }`
+
+// pullNode is a pull request as GraphQL has it.
+type pullNode struct {
+	Number              int
+	ID, URL             string
+	Title, Body, State  string
+	IsDraft, Locked     bool
+	BaseRefName         string
+	BaseRefOid          string
+	HeadRefOid          string
+	HeadRefName         string
+	HeadRepository      struct{ NameWithOwner string }
+	IsCrossRepository   bool
+	MaintainerCanModify bool
+	Labels              struct{ Nodes []struct{ Name string } }
+}
+
+// fork reports whether the head is not in this repository. One that has been
+// deleted was another.
+func (n pullNode) fork() bool { return n.IsCrossRepository || n.HeadRepository.NameWithOwner == "" }
+
+func (n pullNode) pullRequest() PullRequest {
+	out := PullRequest{
+		Number: n.Number, NodeID: n.ID, URL: n.URL, Title: n.Title, Body: n.Body,
+		Open: n.State == "OPEN", Merged: n.State == "MERGED", Draft: n.IsDraft, Locked: n.Locked,
+		Base: n.BaseRefName, BaseSHA: n.BaseRefOid,
+		Head: n.HeadRefOid, HeadBranch: n.HeadRefName, HeadRepository: n.HeadRepository.NameWithOwner,
+		Fork: n.fork(), MaintainerCanModify: n.MaintainerCanModify,
+	}
+	for _, l := range n.Labels.Nodes {
+		out.Labels = append(out.Labels, l.Name)
+	}
+	return out
+}
+
+// Latest returns the newest pull request, open or not, from each of the branches
+// of this repository that has one, by branch. It is one request for every fifty
+// branches, and one more for a branch whose name several pull requests from
+// forks share.
+func (r *Repository) Latest(ctx context.Context, branches []string) (map[string]PullRequest, error) {
+	latest := make(map[string]PullRequest)
+	for part := range slices.Chunk(branches, mostBranches) {
+		found, err := r.candidates(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		for i, branch := range part {
+			p, ok, err := r.newest(ctx, branch, found[i])
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				latest[branch] = p
+			}
+		}
+	}
+	return latest, nil
+}
+
+// candidates returns the newest pull requests of each branch, forks included,
+// newest first.
+func (r *Repository) candidates(ctx context.Context, branches []string) ([][]pullNode, error) {
+	const doing = "listing the newest pull requests"
+	var q query
+	q.add(" repository(owner: %s, name: %s) { id", q.text(r.owner), q.text(r.name))
+	for i, branch := range branches {
+		q.add(" b%d: pullRequests(headRefName: %s, first: %d, orderBy: {field: CREATED_AT, direction: DESC}) { nodes { %s } }",
+			i, q.text(branch), fewCandidates, pullFields)
+	}
+	q.add(" }")
+	var data struct{ Repository map[string]json.RawMessage }
+	if err := r.client.query(ctx, &q, &data); err != nil {
+		return nil, r.explain(ctx, doing, readPulls, err)
+	}
+	if data.Repository == nil {
+		return nil, r.explain(ctx, doing, readPulls, &refusal{status: http.StatusNotFound, message: "Not Found", kind: ErrNotFound})
+	}
+	var id string
+	if err := json.Unmarshal(data.Repository["id"], &id); err == nil {
+		r.learn(id)
+	}
+	found := make([][]pullNode, len(branches))
+	for i := range branches {
+		var connection struct{ Nodes []pullNode }
+		if err := json.Unmarshal(data.Repository[fmt.Sprint("b", i)], &connection); err != nil {
+			return nil, r.explain(ctx, doing, readPulls, err)
+		}
+		found[i] = connection.Nodes
+	}
+	return found, nil
+}
+
+// newest returns the first of the candidates that is from this repository. Where
+// all of them are from forks there may be an older one.
+func (r *Repository) newest(ctx context.Context, branch string, candidates []pullNode) (PullRequest, bool, error) {
+	for _, n := range candidates {
+		if !n.fork() {
+			return n.pullRequest(), true, nil
+		}
+	}
+	if len(candidates) < fewCandidates {
+		return PullRequest{}, false, nil
+	}
+	own, err := r.PullRequests(ctx, branch)
+	if err != nil || len(own) == 0 {
+		return PullRequest{}, false, err
+	}
+	return own[0], true, nil
+}

@@ -1,0 +1,97 @@
+package github
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// permission is what a token must be granted, as a line of the permissions
+// key of a workflow.
+type permission string
+
+const (
+	readContents  permission = "contents: read"
+	writeContents permission = "contents: write"
+	readPulls     permission = "pull-requests: read"
+	writePulls    permission = "pull-requests: write"
+)
+
+func (p permission) writes() bool { return strings.HasSuffix(string(p), ": write") }
+
+var granted = regexp.MustCompile(`^([a-z_]+)=(read|write)$`)
+
+// accepted returns the permissions that GitHub names in a refusal
+// [docs.github.com, "Troubleshooting the REST API", "Insufficient permissions"]:
+// alternatives, separated by semicolons, of permissions separated by commas.
+func accepted(h http.Header) [][]permission {
+	var alternatives [][]permission
+	for alternative := range strings.SplitSeq(h.Get("X-Accepted-GitHub-Permissions"), ";") {
+		var all []permission
+		for part := range strings.SplitSeq(alternative, ",") {
+			m := granted.FindStringSubmatch(strings.TrimSpace(part))
+			if m != nil && m[1] != "metadata" { // which every token has
+				all = append(all, permission(strings.ReplaceAll(m[1], "_", "-")+": "+m[2]))
+			}
+		}
+		if len(all) > 0 {
+			alternatives = append(alternatives, all)
+		}
+	}
+	return alternatives
+}
+
+// advice says what to do about refusals whose message tells more than their
+// status.
+var advice = []struct{ said, hint string }{
+	// A setting of the repository or the organization: no permission of the
+	// workflow helps.
+	{"GitHub Actions is not permitted to create or approve pull requests",
+		`tick "Allow GitHub Actions to create and approve pull requests" under Settings, Actions, General, ` +
+			"Workflow permissions of the repository or its organization, or use the token of a GitHub App"},
+	{"SAML", "authorize the token for the organization's single sign-on"},
+	{"archived", "unarchive the repository, or take it out of the list"},
+	{"Auto merge is not allowed", `tick "Allow auto-merge" under Settings, General, Pull Requests of the repository`},
+	{"in clean status", "auto-merge waits for what the rules of the base branch demand: without such rules, leave the setting empty"},
+	{"Draft pull requests are not supported", "the repository's plan has no drafts: leave the setting pull-request.draft out"},
+}
+
+// hint says what to do about a refusal of what needs a permission.
+func (r *Repository) hint(said *refusal, needs permission) string {
+	for _, a := range advice {
+		if strings.Contains(said.message, a.said) {
+			return a.hint
+		}
+	}
+	switch {
+	case said.status == http.StatusUnauthorized:
+		return "the token is not valid here: check that it is complete, not expired, and meant for " + r.client.host.ForDisplay()
+	case said.status == http.StatusForbidden, said.status == http.StatusNotFound && needs.writes():
+		return r.grant(said, needs)
+	case said.status == http.StatusNotFound:
+		return fmt.Sprintf("check the name, and that the token may read %s (in a workflow: %q under permissions)", r, needs)
+	}
+	return ""
+}
+
+// grant says which permission is missing, and where it is given. Of alternatives
+// it names the one with the permission that the README asks for.
+func (r *Repository) grant(said *refusal, needs permission) string {
+	lines := []permission{needs}
+	if i := slices.IndexFunc(said.accepts, func(all []permission) bool { return slices.Contains(all, needs) }); i >= 0 {
+		lines = said.accepts[i]
+	} else if len(said.accepts) > 0 {
+		lines = said.accepts[0]
+	}
+	var quoted []string
+	for _, line := range lines {
+		quoted = append(quoted, fmt.Sprintf("%q", line))
+	}
+	what := strings.Join(quoted, " and ")
+	if r.client.tokens.isApp() {
+		return "grant the GitHub App " + what + ", and accept that in its installation"
+	}
+	return "grant the token access: in a workflow add " + what + " to its permissions"
+}

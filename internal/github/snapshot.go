@@ -1,0 +1,336 @@
+package github
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-github/v60/github"
+	"golang.org/x/sync/errgroup"
+)
+
+// The bounds of a Snapshot, against repositories made to exhaust a runner.
+const (
+	mostEntries  = 1_000_000
+	mostTrees    = 500       // requests for a tree that GitHub does not list at once
+	largestBlob  = 16 << 20  // bytes of a file; package scan reads no larger one
+	largestLink  = 4096      // bytes of a link's target, as on Linux
+	mostContents = 256 << 20 // bytes of all contents
+	// largestArchive bounds the archive, and the files in it. GitHub packs what is
+	// larger too slowly to wait for.
+	largestArchive = 1 << 30
+	archiveTime    = 15 * time.Minute
+	// mostBlobs bounds the contents that are read one by one, and blobsAtOnce how
+	// many of them at a time: a workflow's token has a thousand requests an hour.
+	mostBlobs   = 500
+	blobsAtOnce = 4
+)
+
+// Snapshot reads the files of a commit for which keep says so, by their paths:
+// one request for the tree, one for an archive and one for what that redirects
+// to. Contents count only by their blob ids, since an archive lacks what
+// .gitattributes marks export-ignore, and holds what it marks export-subst
+// changed: those are a request each. So is each part of a tree of more than
+// 100,000 entries.
+//
+// Links are kept whatever their names are, and so is the file that a link to be
+// kept leads to.
+func (r *Repository) Snapshot(ctx context.Context, sha string, keep func(name string) bool) (*Snapshot, error) {
+	s := newSnapshot()
+	l := lister{repo: r, into: s}
+	if err := l.list(ctx, sha, ""); err != nil {
+		return nil, r.explain(ctx, "reading the tree of commit "+sha, readContents, err)
+	}
+	s.sort()
+	wanted, err := s.wanted(keep)
+	if err != nil {
+		return nil, r.explain(ctx, "reading commit "+sha, readContents, err)
+	}
+	if err := r.download(ctx, sha, s, wanted); err != nil {
+		return nil, r.explain(ctx, "reading the archive of commit "+sha, readContents, err)
+	}
+	if err := r.fill(ctx, s, wanted); err != nil {
+		return nil, r.explain(ctx, "reading files of commit "+sha, readContents, err)
+	}
+	if err := r.fill(ctx, s, s.linked(keep)); err != nil {
+		return nil, r.explain(ctx, "reading the targets of links of commit "+sha, readContents, err)
+	}
+	return s, nil
+}
+
+// tooMuch refuses a repository that is beyond a bound.
+func tooMuch(format string, args ...any) error {
+	return &finding{message: fmt.Sprintf(format, args...), hint: "run on a checkout of the repository instead"}
+}
+
+// lister puts trees into a Snapshot.
+type lister struct {
+	repo *Repository
+	into *Snapshot
+	read int
+}
+
+// list adds what is below a directory, whose tree the id names. The directory is
+// empty or ends in a slash.
+func (l *lister) list(ctx context.Context, id, dir string) error {
+	t, err := l.tree(ctx, id, true)
+	if err != nil {
+		return err
+	}
+	if !t.GetTruncated() {
+		for _, e := range t.Entries {
+			l.into.put(dir+e.GetPath(), nodeOf(e))
+		}
+		return l.check()
+	}
+	// It is not said where the list ends: every part is listed by itself.
+	if t, err = l.tree(ctx, id, false); err != nil {
+		return err
+	}
+	if t.GetTruncated() {
+		return tooMuch("directory %s has more entries than GitHub lists", path.Clean(dir))
+	}
+	for _, e := range t.Entries {
+		l.into.put(dir+e.GetPath(), nodeOf(e))
+		if e.GetType() != "tree" {
+			continue
+		}
+		if err := l.list(ctx, e.GetSHA(), dir+e.GetPath()+"/"); err != nil {
+			return err
+		}
+	}
+	return l.check()
+}
+
+func (l *lister) tree(ctx context.Context, id string, recursive bool) (*github.Tree, error) {
+	if l.read++; l.read > mostTrees {
+		return nil, tooMuch("its tree takes more than %d requests", mostTrees)
+	}
+	t, _, err := l.repo.client.rest.Git.GetTree(ctx, l.repo.owner, l.repo.name, id, recursive)
+	return t, err
+}
+
+func (l *lister) check() error {
+	if len(l.into.nodes) > mostEntries {
+		return tooMuch("it has more than %d files", mostEntries)
+	}
+	return nil
+}
+
+func nodeOf(e *github.TreeEntry) node {
+	switch e.GetMode() {
+	case "040000":
+		return node{mode: fs.ModeDir | 0o755}
+	case "160000":
+		return node{mode: fs.ModeDir | 0o755, module: true}
+	}
+	n := node{mode: 0o644, size: int64(e.GetSize()), blob: e.GetSHA()}
+	switch e.GetMode() {
+	case "120000":
+		n.mode = fs.ModeSymlink | 0o777
+	case "100755":
+		n.mode = 0o755
+	}
+	return n
+}
+
+// wanted returns the sizes of the contents to be read, by their ids.
+func (s *Snapshot) wanted(keep func(string) bool) (map[string]int64, error) {
+	ids, total := map[string]int64{}, int64(0)
+	for name, n := range s.nodes {
+		link := n.mode.Type() == fs.ModeSymlink && n.size <= largestLink
+		file := n.mode.IsRegular() && n.size <= largestBlob && keep(name)
+		if _, known := ids[n.blob]; known || !link && !file {
+			continue
+		}
+		ids[n.blob] = n.size
+		total += n.size
+	}
+	if total > mostContents {
+		return nil, tooMuch("its configuration is larger than %d MiB", mostContents>>20)
+	}
+	return ids, nil
+}
+
+// linked returns what is to be read of files only because links lead to them.
+func (s *Snapshot) linked(keep func(string) bool) map[string]int64 {
+	ids := map[string]int64{}
+	for name, n := range s.nodes {
+		if n.mode.Type() != fs.ModeSymlink || !keep(name) {
+			continue
+		}
+		target, err := s.find(name, true)
+		if err == nil && target.mode.IsRegular() && target.size <= largestBlob {
+			ids[target.blob] = target.size
+		}
+	}
+	return ids
+}
+
+// missing returns the ids, sorted, whose contents are not here.
+func (s *Snapshot) missing(ids map[string]int64) []string {
+	var missing []string
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		if _, ok := s.blobs[id]; !ok {
+			missing = append(missing, id)
+		}
+	}
+	return missing
+}
+
+// download reads contents from the archive of a commit, again if it breaks off.
+func (r *Repository) download(ctx context.Context, sha string, s *Snapshot, wanted map[string]int64) error {
+	if len(wanted) == 0 || s.size > largestArchive {
+		return nil
+	}
+	for tries := 1; ; tries++ {
+		err := r.downloadOnce(ctx, sha, s, wanted)
+		var broken *brokenOff
+		if !errors.As(err, &broken) || tries == mostQuestions || ctx.Err() != nil {
+			return err
+		}
+		if err := r.client.clock.Sleep(ctx, time.Second<<(tries-1)); err != nil {
+			return err
+		}
+	}
+}
+
+// brokenOff is why an archive could not be read to its end.
+type brokenOff struct{ error }
+
+func (b *brokenOff) Unwrap() error { return b.error }
+
+// downloadOnce asks for an archive. The API redirects to another host, whose
+// address is good for some minutes, and which gets no token.
+func (r *Repository) downloadOnce(ctx context.Context, sha string, s *Snapshot, wanted map[string]int64) error {
+	ctx = behaving(ctx, behaviour{largest: largestArchive, time: archiveTime})
+	req, err := r.client.rest.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/tarball/%s", r.owner, r.name, sha), nil)
+	if err != nil {
+		return err
+	}
+	resp, err := r.client.rest.BareDo(ctx, req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if err := s.unpack(resp.Body, wanted); err != nil {
+		return &brokenOff{err}
+	}
+	return nil
+}
+
+// unpack takes the wanted contents out of an archive, and reads no further than
+// the last of them.
+func (s *Snapshot) unpack(archive io.Reader, wanted map[string]int64) error {
+	left := len(s.missing(wanted))
+	if left == 0 {
+		return nil
+	}
+	plain, err := gzip.NewReader(archive)
+	if err != nil {
+		return err
+	}
+	for entries := tar.NewReader(io.LimitReader(plain, 2*largestArchive)); left > 0; {
+		h, err := entries.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		_, name, _ := strings.Cut(h.Name, "/") // all is below one directory
+		n := s.nodes[name]
+		if n == nil {
+			continue
+		}
+		size, ok := wanted[n.blob]
+		if _, known := s.blobs[n.blob]; !ok || known || h.Size > 2*size {
+			continue
+		}
+		data, err := contentOf(entries, h)
+		if err != nil {
+			return err
+		}
+		if data, ok := matching(data, n.blob); ok {
+			s.blobs[n.blob] = data
+			left--
+		}
+	}
+	return nil
+}
+
+// contentOf returns what Git stores for an entry.
+func contentOf(r io.Reader, h *tar.Header) ([]byte, error) {
+	if h.Typeflag == tar.TypeSymlink {
+		return []byte(h.Linkname), nil
+	}
+	return io.ReadAll(r)
+}
+
+// matching returns the content that has the id: what the archive holds or, where
+// .gitattributes says eol=crlf, that with the line ends that Git stores.
+func matching(data []byte, id string) ([]byte, bool) {
+	if blobID(data) == id {
+		return data, true
+	}
+	if plain := bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")); blobID(plain) == id {
+		return plain, true
+	}
+	return nil, false
+}
+
+// blobID is the name of a content in Git.
+func blobID(data []byte) string {
+	h := sha1.New()
+	fmt.Fprintf(h, "blob %d\x00", len(data))
+	h.Write(data)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// fill reads the wanted contents that are not here one by one.
+func (r *Repository) fill(ctx context.Context, s *Snapshot, wanted map[string]int64) error {
+	ids := s.missing(wanted)
+	if len(ids) > mostBlobs {
+		return tooMuch("%d files are not as they are in its archive, and at most %d are read one by one", len(ids), mostBlobs)
+	}
+	contents := make([][]byte, len(ids))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(blobsAtOnce)
+	for i, id := range ids {
+		g.Go(func() (err error) {
+			contents[i], err = r.blob(ctx, id)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for i, id := range ids {
+		s.blobs[id] = contents[i]
+	}
+	return nil
+}
+
+func (r *Repository) blob(ctx context.Context, id string) ([]byte, error) {
+	data, _, err := r.client.rest.Git.GetBlobRaw(ctx, r.owner, r.name, id)
+	if err != nil {
+		return nil, err
+	}
+	if got := blobID(data); got != id {
+		return nil, &finding{message: fmt.Sprintf("the content of blob %s is that of %s", id, got)}
+	}
+	return data, nil
+}
