@@ -15,6 +15,9 @@ const maxDepth = 1000
 // token that is neither a bracket nor part of plain data counts as one level
 // that is never left, since operators nest without brackets.
 func tooDeep(src []byte) int {
+	if !dense(src) {
+		return 0
+	}
 	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos) // ParseConfig reports the errors
 	open, operators := 0, 0
 	for _, t := range tokens {
@@ -36,6 +39,27 @@ func tooDeep(src []byte) int {
 		}
 	}
 	return 0
+}
+
+// plain are the bytes that words, numbers and the space between them consist of.
+var plain = func() (set [256]bool) {
+	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_, \t\r\n") {
+		set[c] = true
+	}
+	return set
+}()
+
+// dense reports whether there are bytes enough besides the plain ones to nest
+// beyond maxDepth: every level takes at least one. Few real files have so many,
+// and the others need not be read into tokens twice.
+func dense(src []byte) bool {
+	n := 0
+	for _, c := range src {
+		if !plain[c] {
+			n++
+		}
+	}
+	return n > maxDepth
 }
 
 // loops reports whether an expression repeats another. Nested loops over
