@@ -51,12 +51,6 @@ func (r *Repository) PostComment(ctx context.Context, number int, body string) (
 	return comment(made), nil
 }
 
-// Comment adds a comment to a pull request.
-func (r *Repository) Comment(ctx context.Context, number int, body string) error {
-	_, err := r.PostComment(ctx, number, body)
-	return err
-}
-
 // EditComment replaces the text of a comment.
 func (r *Repository) EditComment(ctx context.Context, id int64, body string) error {
 	if _, _, err := r.client.rest.Issues.EditComment(ctx, r.owner, r.name, id, &github.IssueComment{Body: &body}); err != nil {

@@ -27,17 +27,21 @@ type plan struct {
 }
 
 // decide compares a proposal with what is there.
-func decide(p Proposal, s state) plan {
-	current := s.owner == ours && s.mark.Digest == p.Digest && s.mark.Ground == ground(p.Files)
+func decide(p Proposal, s state, opts Options) plan {
+	current := s.owner == ours && !s.contained && s.mark.Digest == p.Digest && s.mark.Ground == ground(p.Files)
 	switch {
+	case s.done():
+		// The branch still holds what was merged, and the base has changed since:
+		// what is wanted now comes on top of the base.
+		return plan{push: true, pull: openPull}
 	case s.head != "" && s.owner == foreign:
 		return plan{err: taken(s.branch)}
-	case s.head != "" && s.owner == touched:
+	case s.owner == touched && !opts.Recreate:
 		return leave(s)
 	case s.open() && s.pull.Base != p.Base:
 		return plan{reason: rebased(s)}
 	case s.open() && current:
-		return finish(p, s)
+		return finish(p, s, opts)
 	case s.open():
 		return plan{push: true, pull: editPull}
 	case s.rejected == p.Digest:
@@ -45,19 +49,29 @@ func decide(p Proposal, s state) plan {
 	case current && (s.pull == nil || !s.pull.Merged):
 		return plan{pull: openPull}
 	}
-	// After a merge the branch still holds the old commit, whose changes the
-	// base has undone since: they come back on top of the base only.
 	return plan{push: true, pull: openPull}
 }
 
-// finish is for a branch that holds what is wanted and has a pull request. Its
-// title and body lag behind only if a run ended between push and edit. A body
-// that somebody has rewritten, marker and all, is theirs.
-func finish(p Proposal, s state) plan {
-	if s.marked && s.marker.Digest != p.Digest {
-		return plan{pull: editPull}
+// finish is for a branch that holds what is wanted and has a pull request.
+func finish(p Proposal, s state, opts Options) plan {
+	box := asksForRebase(s.pull.Body)
+	todo := plan{push: (box || opts.Rebase || opts.Recreate) && s.fork != s.base.SHA}
+	switch {
+	// A body that somebody has rewritten, marker and all, is theirs.
+	case box, s.marked && !s.marker.describes(p):
+		todo.pull = editPull
+	case !todo.push:
+		todo.reason = "it is proposed already"
 	}
-	return plan{reason: "it is proposed already"}
+	return todo
+}
+
+// describes reports whether a pull request with the marker needs no edit: its
+// title and body are of the proposal, and nothing is remembered that no longer
+// holds. That happens where a run ended between two requests, where a person
+// reopened what relock had closed, or took their commits back.
+func (m Marker) describes(p Proposal) bool {
+	return m.Digest == p.Digest && m.Facts == p.Facts && m.Closed == "" && !m.Stopped && !m.Undressed
 }
 
 // leave is for a branch that somebody else has pushed to.
@@ -72,6 +86,8 @@ func leave(s state) plan {
 // unwanted decides about one of our branches for which there is no proposal.
 func unwanted(s state, base string) plan {
 	switch {
+	case s.done():
+		return plan{drop: true, reason: "it is merged"}
 	case s.owner == touched:
 		return leave(s)
 	case s.open() && s.pull.Base != base:
@@ -87,13 +103,16 @@ func (p plan) operation() Operation {
 	switch {
 	case p.pull == openPull:
 		return Created
-	case p.pull == editPull:
+	case p.pull == editPull || p.push:
 		return Updated
 	case p.pull == closePull:
 		return Closed
 	}
 	return None
 }
+
+// idle reports whether there is nothing to do, not even to refuse.
+func (p plan) idle() bool { return !p.push && !p.drop && p.pull == keepPull && p.err == nil }
 
 func rebased(s state) string {
 	return fmt.Sprintf("somebody changed the base of pull request #%d to %s", s.pull.Number, s.pull.Base)

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/relock-dev/relock/internal/github"
 )
 
@@ -88,32 +86,5 @@ func TestJudge(t *testing.T) {
 		if got != foreign && mark.Group != "all" {
 			t.Errorf("%s: trailers = %+v, want ours", name, mark)
 		}
-	}
-}
-
-func TestMarker(t *testing.T) {
-	m := marker{Digest: "d", Stopped: true, Closed: "done --> <!-- relock:{} -->"}
-	for name, text := range map[string]string{
-		"text":          "What changes.",
-		"empty":         "",
-		"forged":        `See <!-- relock:{"closed":"by nobody"} --> this.`,
-		"forged_open":   "See <!-- relock:{",
-		"windows_lines": "What\r\nchanges.\r\n",
-	} {
-		body := withMarker(text, m)
-		got, ok := markerOf(body)
-		if diff := cmp.Diff(m, got); !ok || diff != "" {
-			t.Errorf("%s: markerOf(%q) (-want +got):\n%s", name, body, diff)
-		}
-		again := withMarker(body, marker{Digest: "e"})
-		if got, _ := markerOf(again); got.Digest != "e" || got.Stopped {
-			t.Errorf("%s: marker = %+v, want the new one", name, got)
-		}
-	}
-	if body := withMarker(withMarker("Text.", m), m); body != withMarker("Text.", m) {
-		t.Errorf("marking twice = %q, want one marker", body)
-	}
-	if _, ok := markerOf("Text."); ok {
-		t.Error("a body without marker has one")
 	}
 }

@@ -9,8 +9,9 @@
 //
 // [Propose] reads, decides and writes in this order, and begins anew when
 // GitHub says that something moved meanwhile. It never forces a branch from a
-// commit that it has not read. What the changes are, and the text that a person
-// reads, is the caller's.
+// commit that it has not read. What it must remember from run to run, as the
+// ignores that people ask for in comments, is in a [Marker] hidden in the body.
+// What the changes are, and the text that a person reads, is the caller's.
 package pr
 
 import (
@@ -49,11 +50,33 @@ type Proposal struct {
 	Title   string // of the pull request
 	Subject string // of the commit, at most MaxSubject characters
 	Summary string // of the commit, below the subject; may be empty
-	Body    string // of the pull request, in Markdown, harmless
+	// Conventional begins the subject as the newest commits of the base begin
+	// theirs, where most of them follow Conventional Commits.
+	Conventional bool
+	Body         string // of the pull request, in Markdown, harmless
 	// Write makes the body when it is needed, for one that is dear; nil if Body
 	// is it.
-	Write  func() string
-	Labels []string
+	Write func() string
+	// Facts is a digest of what the text tells that is not in the files, as what
+	// was held back and why. The text is written anew when it changes.
+	Facts string
+
+	Manners
+}
+
+// Manners are how a pull request is presented to people. They are applied when
+// it is opened and never again: whoever takes a label off, or asks another
+// reviewer, meant it.
+type Manners struct {
+	Labels        []string
+	Reviewers     []string // logins
+	TeamReviewers []string // slugs of teams
+	Assignees     []string // logins
+	Milestone     string   // its title
+	Draft         bool
+	// AutoMerge lets GitHub merge it once everything passes: "merge", "squash" or
+	// "rebase"; empty: a person merges.
+	AutoMerge string
 }
 
 // DefaultPrefix begins the names of our branches.

@@ -1,7 +1,6 @@
 package pr
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -17,9 +16,24 @@ type Options struct {
 	// Base is the branch that the pull requests are for, and SHA the commit of
 	// it that the proposals were made from.
 	Base, SHA string
+	// Bases are all branches that there shall be pull requests for. Those of ours
+	// for another base are closed. Empty: the other bases are not known, and
+	// their pull requests are left alone.
+	Bases []string
+	// Survey is what Look has found for the base; its zero value is nothing.
+	Survey Survey
 	// Prefix begins the names of our branches, as it was given to New;
 	// DefaultPrefix if empty.
 	Prefix string
+	// Limit is the number of our open pull requests, whatever their base, beyond
+	// which none is opened: a group that has none waits. Those that are open are
+	// updated. 0: no limit.
+	Limit int
+	// Only is the branch that the run is about; empty: all of ours.
+	Only string
+	// Rebase rebuilds a branch that proposes the same already on the present
+	// base. Recreate does so over the commits that others have pushed to it.
+	Rebase, Recreate bool
 	// Partial says that the proposals need not be all that is wanted, because
 	// something was left out or failed: then no pull request is closed.
 	Partial bool
@@ -51,6 +65,9 @@ type Outcome struct {
 	HeadSHA   string // of the branch
 	Reason    string // why nothing was done, or why it was closed; untrusted
 	Err       error  // *provider.Error
+	// Warnings are what could not be done to a pull request that was opened all
+	// the same: each a *provider.Error.
+	Warnings []error
 }
 
 // Propose makes GitHub hold one branch and one pull request for each proposal,
@@ -60,29 +77,39 @@ type Outcome struct {
 // that fails does not stop the others.
 //
 // Where nothing is to be done it costs a request, and two more for each
-// proposal. The proposals must be of the base's present head: Propose writes
+// proposal or branch of ours. The proposals must be of the base's present head: Propose writes
 // nothing if the base has moved since.
 func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal, opts Options) []Outcome {
-	r := &run{repo: repo, opts: opts}
-	if r.opts.Log == nil {
-		r.opts.Log = slog.New(slog.DiscardHandler)
+	r := newRun(repo, opts)
+	if opts.Only != "" {
+		proposals = slices.DeleteFunc(slices.Clone(proposals), func(p Proposal) bool { return p.Branch != opts.Only })
 	}
-	r.opts.Prefix = cmp.Or(opts.Prefix, DefaultPrefix)
 	heads, err := repo.Branches(ctx, r.opts.Prefix)
 	if err != nil {
 		return failAll(proposals, err)
 	}
+	r.branches = slices.DeleteFunc(slices.Sorted(maps.Keys(heads)), func(b string) bool { return !r.named(b) })
+	// What is closed makes room for what waits.
+	ended := r.retireAll(ctx, proposals, heads)
 	var outcomes []Outcome
-	wanted := make(map[string]bool)
 	for _, p := range proposals {
-		wanted[p.Branch] = true
 		outcomes = append(outcomes, r.propose(ctx, p, heads[p.Branch]))
 	}
-	if opts.Partial {
-		return outcomes
+	return append(outcomes, ended...)
+}
+
+// retireAll ends our branches that no proposal stands for.
+func (r *run) retireAll(ctx context.Context, proposals []Proposal, heads map[string]string) []Outcome {
+	if r.opts.Partial {
+		return nil
 	}
-	for _, branch := range slices.Sorted(maps.Keys(heads)) {
-		if wanted[branch] || !branchForm.MatchString(strings.TrimPrefix(branch, r.opts.Prefix)) {
+	kept := make(map[string]bool)
+	for _, p := range proposals {
+		kept[p.Branch] = true
+	}
+	var outcomes []Outcome
+	for _, branch := range r.branches {
+		if kept[branch] || r.opts.Only != "" && branch != r.opts.Only || r.elsewhere(branch, proposals) {
 			continue
 		}
 		if o, ok := r.retire(ctx, branch, heads[branch]); ok {
@@ -90,6 +117,29 @@ func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal,
 		}
 	}
 	return outcomes
+}
+
+// elsewhere reports whether a branch is known by its name to be for another of
+// the bases. One that cannot be told by its name is looked at.
+func (r *run) elsewhere(branch string, proposals []Proposal) bool {
+	name := strings.TrimPrefix(branch, r.opts.Prefix)
+	groups := []string{name[:len(name)-len("-00000000")]} // a plain name is its own slug
+	for _, p := range proposals {
+		groups = append(groups, p.Group)
+	}
+	for _, base := range r.opts.Bases {
+		is := func(group string) bool { return branchName(group, base) == name }
+		if base != r.opts.Base && slices.ContainsFunc(groups, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// named reports whether a branch has a name that Branch makes.
+func (r *run) named(branch string) bool {
+	name, ok := strings.CutPrefix(branch, r.opts.Prefix)
+	return ok && branchForm.MatchString(name)
 }
 
 // branchForm is the form of names that Branch makes, behind the prefix.

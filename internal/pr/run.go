@@ -1,9 +1,12 @@
 package pr
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/relock-dev/relock/internal/github"
@@ -14,10 +17,53 @@ import (
 type run struct {
 	repo *github.Repository
 	opts Options
+	// branches are those with a name of ours, of any base.
+	branches []string
+	// open counts our open pull requests once it is known; before it is -1.
+	open int
 	// tree is that of the base, once it is known that the base is at opts.SHA.
 	tree string
 	// noSwap says that the server cannot replace or delete a branch safely.
 	noSwap bool
+}
+
+func newRun(repo *github.Repository, opts Options) *run {
+	opts.Prefix = cmp.Or(opts.Prefix, DefaultPrefix)
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	return &run{repo: repo, opts: opts, open: -1}
+}
+
+// full reports whether the limit of open pull requests is reached. They are
+// counted only if there are branches enough for so many: one more request.
+func (r *run) full(ctx context.Context) (bool, error) {
+	if r.opts.Limit <= 0 || r.open < 0 && len(r.branches) < r.opts.Limit {
+		return false, nil
+	}
+	if r.open < 0 {
+		latest, err := r.repo.Latest(ctx, r.branches)
+		if err != nil {
+			return false, err
+		}
+		r.open = 0
+		for _, p := range latest {
+			if p.Open {
+				r.open++
+			}
+		}
+	}
+	return r.open >= r.opts.Limit, nil
+}
+
+// opened counts a pull request that this run has opened.
+func (r *run) opened(branch string) {
+	if r.open >= 0 {
+		r.open++
+	}
+	if !slices.Contains(r.branches, branch) {
+		r.branches = append(r.branches, branch)
+	}
 }
 
 // task is the work on one branch, in as many attempts as it takes.
@@ -26,12 +72,11 @@ type task struct {
 	Outcome
 	// written is what an earlier attempt has done, or may have done.
 	written Operation
-	// said reports that the comment of this task was sent.
-	said bool
 	// refused is the head at which the server would not replace or delete the
 	// branch, as a rule of the repository may have it.
 	refused string
-	// known reports that the branch is one of ours for the base.
+	// known reports that the branch is one of ours for a base that this run
+	// is about.
 	known bool
 }
 
@@ -50,6 +95,9 @@ func (r *run) propose(ctx context.Context, p Proposal, head string) Outcome {
 		return t.Outcome
 	}
 	t.converge(ctx, head, func(head string) error { return t.proposeOnce(ctx, p, head) })
+	if t.Operation == Created {
+		r.opened(p.Branch)
+	}
 	return t.Outcome
 }
 

@@ -2,7 +2,6 @@ package pr_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -16,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/sandbox"
+	"github.com/relock-dev/relock/internal/sandbox/described"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -51,7 +51,13 @@ type scene struct {
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	t.Parallel()
-	world, err := sandbox.ParseWorld(txtar.Parse([]byte(startWorld)))
+	return sceneOf(t, startWorld)
+}
+
+// sceneOf is a scene of another world.
+func sceneOf(t *testing.T, text string) *scene {
+	t.Helper()
+	world, err := sandbox.ParseWorld(txtar.Parse([]byte(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,6 +66,7 @@ func newScene(t *testing.T) *scene {
 		t.Fatal(err)
 	}
 	t.Cleanup(sb.Close)
+	described.Check(t, sb.GitHub())
 	s := &scene{T: t, sandbox: sb, hub: sb.GitHub()}
 	s.repo = s.as(sandbox.ActionsToken, nil)
 	return s
@@ -205,6 +212,13 @@ func (s *scene) pushTo(branch, path, content string) string {
 	return s.push(sandbox.Push{Branch: branch, Files: map[string]sandbox.File{path: {Mode: sandbox.ModeFile, Content: []byte(content)}}})
 }
 
+// merge merges a pull request as a person does; its branch stays.
+func (s *scene) merge(number int) {
+	s.Helper()
+	_, err := s.hub.Merge(repoName, number, "monalisa")
+	s.must(err)
+}
+
 // amend is somebody's change of our commit under its message.
 func (s *scene) amend(branch string) string {
 	s.Helper()
@@ -261,21 +275,6 @@ func (s *scene) wantRequests(atMost int) {
 	s.Helper()
 	if asked := s.sandbox.Requests(); len(asked) > atMost {
 		s.Errorf("%d requests %v, want at most %d", len(asked), asked, atMost)
-	}
-}
-
-// rebase changes the base of a pull request as a person does with the API.
-func (s *scene) rebase(number int, base string) {
-	s.Helper()
-	req, err := http.NewRequest(http.MethodPatch, fmt.Sprintf("%srepos/%s/pulls/%d", s.sandbox.GitHubAPI(), repoName, number),
-		strings.NewReader(fmt.Sprintf(`{"base": %q}`, base)))
-	s.must(err)
-	req.Header.Set("Authorization", "Bearer "+sandbox.UserToken)
-	resp, err := http.DefaultClient.Do(req)
-	s.must(err)
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		s.Fatalf("changing the base: %s", resp.Status)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/provider"
@@ -11,14 +12,17 @@ import (
 
 // proposeOnce is one attempt to bring a proposal to GitHub.
 func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
-	s, err := t.read(ctx, t.Branch, head)
+	s, err := t.read(ctx, p, head)
 	if err != nil {
 		return err
 	}
 	t.see(s)
-	todo := decide(p, s)
+	todo := decide(p, s, t.opts)
 	if todo.err != nil {
 		return todo.err
+	}
+	if todo, err = t.limited(ctx, todo); err != nil {
+		return err
 	}
 	if err := t.checkBase(ctx, s.base, todo.push); err != nil {
 		return err
@@ -27,12 +31,24 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 		t.Operation, t.Reason = todo.operation(), todo.reason
 		return nil
 	}
-	if s.open() && todo.pull == keepPull && t.written != None {
+	if s.open() && todo.operation() == None && t.written != None {
 		t.Operation = t.written // the earlier attempt did it all
 		return nil
 	}
 	t.Reason = todo.reason
 	return t.carryOut(ctx, p, s, todo)
+}
+
+// limited lets a group wait that has no pull request while too many are open.
+func (t *task) limited(ctx context.Context, todo plan) (plan, error) {
+	if todo.pull != openPull {
+		return todo, nil
+	}
+	full, err := t.full(ctx)
+	if err != nil || !full {
+		return todo, err
+	}
+	return plan{reason: fmt.Sprintf("it waits, since %d pull requests are open and the limit is %d", t.run.open, t.opts.Limit)}, nil
 }
 
 // carryOut does what the plan says, in an order after which a run that ends in
@@ -42,22 +58,33 @@ func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) err
 		if err := t.push(ctx, p, s); err != nil {
 			return err
 		}
-		t.written = todo.operation()
+		t.did(todo.operation())
 		t.opts.Log.Info("pushed", "branch", p.Branch, "commit", t.HeadSHA)
 	}
 	var err error
 	switch todo.pull {
 	case openPull:
-		err = t.open(ctx, p)
+		err = t.openPull(ctx, p, s)
 	case editPull:
 		err = t.edit(ctx, p, s)
 	case warnPull:
-		t.warn(ctx, s)
+		err = t.warn(ctx, s)
+	case keepPull:
+		if todo.push {
+			t.Operation = t.written
+		}
 	}
 	if errors.Is(err, github.ErrUncertain) {
-		t.written = todo.operation()
+		t.did(todo.operation())
 	}
 	return err
+}
+
+// did notes what was done, or may have been, for the attempts that follow.
+func (t *task) did(op Operation) {
+	if t.written != Created {
+		t.written = op
+	}
 }
 
 // push makes the proposal's commit on the base and puts the branch there.
@@ -69,6 +96,9 @@ func (t *task) push(ctx context.Context, p Proposal, s state) error {
 	tree, err := t.repo.CreateTree(ctx, t.tree, files)
 	if err != nil {
 		return err
+	}
+	if p.Conventional {
+		p.Subject = t.conventional(ctx, p.Subject)
 	}
 	commit := github.Commit{Message: message(p, tree), Tree: tree, Parents: []string{t.opts.SHA}}
 	if s.head == "" {
@@ -113,32 +143,59 @@ func (t *task) commit(ctx context.Context, c github.Commit, point func(sha strin
 	return nil
 }
 
-// body is the text of the pull request with what relock must remember.
-func body(p Proposal) string {
-	text := p.Body
-	if p.Write != nil {
-		text = p.Write()
+// openPull opens the pull request. What people told relock to ignore for the
+// group stands in its newest pull request, so it moves on to this one.
+func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
+	ignores, err := t.ignores(ctx, s)
+	if err != nil {
+		return err
 	}
-	return withMarker(text, marker{Digest: p.Digest})
-}
-
-func (t *task) open(ctx context.Context, p Proposal) error {
+	m := Marker{Digest: p.Digest, Facts: p.Facts, Ignores: ignores, Undressed: p.Manners.later()}
+	body := compose(p.text(), m)
 	made, err := t.repo.OpenPullRequest(ctx, github.NewPullRequest{
-		Branch: p.Branch, Base: p.Base, Title: p.Title, Body: body(p),
+		Branch: p.Branch, Base: p.Base, Title: p.Title, Body: body, Draft: p.Draft,
 	})
 	if err != nil {
 		return err
 	}
+	t.did(Created)
 	t.Operation, t.Number, t.URL = Created, made.Number, made.URL
 	t.opts.Log.Info("opened a pull request", "number", made.Number, "branch", p.Branch)
-	if len(p.Labels) > 0 {
-		t.Err = t.repo.Label(ctx, made.Number, p.Labels)
+	if !m.Undressed || !t.dress(ctx, made, p.Manners) {
+		return nil
 	}
-	return nil
+	m.Undressed = false
+	_, err = t.repo.EditPullRequest(ctx, made.Number, github.PullRequestEdit{Body: remark(body, m)})
+	return err
 }
 
+// ignores are those of the pull request in the state, if it is ours.
+func (t *task) ignores(ctx context.Context, s state) ([]Ignore, error) {
+	if len(s.marker.Ignores) == 0 {
+		return nil, nil
+	}
+	ours, err := t.isOurs(ctx, s.branch, *s.pull)
+	if err != nil || !ours {
+		return nil, err
+	}
+	return s.marker.Ignores, nil
+}
+
+// edit writes title and body anew. The text may take its time; what people told
+// relock to ignore meanwhile must not be lost, so the body is read again.
 func (t *task) edit(ctx context.Context, p Proposal, s state) error {
-	now, err := t.repo.EditPullRequest(ctx, s.pull.Number, github.PullRequestEdit{Title: p.Title, Body: body(p)})
+	m := Marker{Digest: p.Digest, Facts: p.Facts}
+	if s.marker.Undressed {
+		m.Undressed = !t.dress(ctx, *s.pull, p.Manners)
+	}
+	text := p.text()
+	now, err := t.repo.PullRequest(ctx, s.pull.Number)
+	if err != nil {
+		return err
+	}
+	old, _ := ParseMarker(now.Body)
+	m.Ignores = old.Ignores
+	now, err = t.repo.EditPullRequest(ctx, now.Number, github.PullRequestEdit{Title: p.Title, Body: compose(text, m)})
 	if err != nil {
 		return err
 	}
@@ -149,103 +206,37 @@ func (t *task) edit(ctx context.Context, p Proposal, s state) error {
 			Err:     github.ErrConflict,
 		}
 	}
-	t.Operation = Updated
+	t.did(Updated)
+	t.Operation = t.written
 	t.opts.Log.Info("updated the pull request", "number", now.Number, "branch", p.Branch)
 	return nil
 }
 
-// warn says once that somebody else's commits are left alone. The marker
-// remembers it; both are tried once, since a comment cannot be taken back.
-func (t *task) warn(ctx context.Context, s state) {
-	t.Err = t.repo.Comment(ctx, s.pull.Number, fmt.Sprintf(
+// warn says once that somebody else's commits are left alone, and remembers it
+// in the marker.
+func (t *task) warn(ctx context.Context, s state) error {
+	err := t.say(ctx, s.pull.Number, fmt.Sprintf(
 		"Somebody else has pushed to `%s`, so relock leaves this pull request alone: it will neither update nor close it.\n\n"+
-			"To have the lock files proposed anew, delete the branch.", s.branch))
-	if t.Err != nil {
-		return
-	}
-	m := s.marker
-	m.Stopped = true
-	_, t.Err = t.repo.EditPullRequest(ctx, s.pull.Number, github.PullRequestEdit{Body: withMarker(s.pull.Body, m)})
-}
-
-// retireOnce is one attempt to end a branch that no proposal stands for.
-func (t *task) retireOnce(ctx context.Context, head string) error {
-	if head == "" {
-		return nil // somebody was faster
-	}
-	s := state{branch: t.Branch, head: head}
-	if err := t.readBranch(ctx, &s); err != nil {
-		return err
-	}
-	if s.owner == foreign || s.mark.Base != t.opts.Base {
-		return nil
-	}
-	t.Group, t.known = s.mark.Group, true
-	if err := t.readPulls(ctx, &s); err != nil {
-		return err
-	}
-	t.see(s)
-	if err := t.checkBase(ctx, s.base, true); err != nil {
-		return err
-	}
-	todo := unwanted(s, t.opts.Base)
-	if t.Operation == None {
-		t.Reason = todo.reason
-	}
-	if t.opts.DryRun {
-		t.Operation = todo.operation()
-		return nil
-	}
-	return t.end(ctx, s, todo)
-}
-
-// end does what the plan for an unwanted branch says.
-func (t *task) end(ctx context.Context, s state, todo plan) error {
-	switch todo.pull {
-	case warnPull:
-		t.warn(ctx, s)
-	case closePull:
-		if err := t.close(ctx, s); err != nil {
-			return err
-		}
-	}
-	if todo.drop {
-		return t.drop(ctx, s)
-	}
-	return nil
-}
-
-// close ends the pull request with a sentence. The marker tells later runs that
-// no person turned the proposal down.
-func (t *task) close(ctx context.Context, s state) error {
-	if !t.said {
-		t.said = true // a comment cannot be taken back, so it is tried once
-		err := t.repo.Comment(ctx, s.pull.Number, fmt.Sprintf(
-			"Nothing is left to do here: on `%s` the lock files need none of these changes any more.", t.opts.Base))
-		if err != nil {
-			return err
-		}
-	}
-	m := s.marker
-	m.Closed = closedDone
-	_, err := t.repo.EditPullRequest(ctx, s.pull.Number, github.PullRequestEdit{Body: withMarker(s.pull.Body, m), Close: true})
+			"To have the lock files proposed anew without these commits, comment `/relock recreate`, or delete the branch.", s.branch))
 	if err != nil {
 		return err
 	}
-	t.Operation = Closed
-	t.opts.Log.Info("closed the pull request", "number", s.pull.Number, "branch", s.branch)
-	return nil
+	m := s.marker
+	m.Stopped = true
+	_, err = t.repo.EditPullRequest(ctx, s.pull.Number, github.PullRequestEdit{Body: remark(s.pull.Body, m)})
+	return err
 }
 
-// drop deletes the branch. It stays if the server cannot compare before it
-// deletes, or will not delete.
-func (t *task) drop(ctx context.Context, s state) error {
-	if t.maySwap(s) {
-		err := t.repo.DeleteBranch(ctx, s.branch, s.head)
-		if !t.cannotSwap(s, err) {
-			return err
-		}
+// say comments on a pull request, unless the same is said there: a comment
+// cannot be taken back, and nobody knows what a run that ended has sent.
+func (t *task) say(ctx context.Context, number int, text string) error {
+	comments, err := t.repo.Comments(ctx, number)
+	if err != nil {
+		return err
 	}
-	t.Reason += "; its branch stays, since it cannot be deleted safely"
-	return nil
+	if slices.ContainsFunc(comments, func(c github.Comment) bool { return c.Body == text }) {
+		return nil
+	}
+	_, err = t.repo.PostComment(ctx, number, text)
+	return err
 }

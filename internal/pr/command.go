@@ -1,0 +1,138 @@
+package pr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Owned is a pull request of ours, as a command in its comments finds it. To
+// rebase or recreate it, call Propose with Only.
+type Owned struct {
+	Pull        github.PullRequest
+	Group, Base string // of the branch; a person may have changed Pull.Base
+	Marker      Marker
+	// Touched says that somebody else has pushed to it.
+	Touched bool
+}
+
+// Find tells whether a pull request is ours: from a branch of this repository
+// that is named like ours and holds our commits. It is one request, or none.
+func Find(ctx context.Context, repo *github.Repository, pull github.PullRequest, prefix string) (Owned, bool, error) {
+	r := newRun(repo, Options{Base: pull.Base, Prefix: prefix})
+	if pull.Fork || !r.named(pull.HeadBranch) {
+		return Owned{}, false, nil
+	}
+	s := state{branch: pull.HeadBranch, head: pull.Head}
+	if err := r.readBranch(ctx, &s, pull.Base); err != nil || s.owner == foreign {
+		return Owned{}, false, err
+	}
+	o := Owned{Pull: pull, Group: s.mark.Group, Base: s.mark.Base, Touched: s.owner == touched}
+	o.Marker, _ = ParseMarker(pull.Body)
+	return o, true, nil
+}
+
+// Close closes a pull request because a person says so: the same is not
+// proposed again. Its branch is deleted unless somebody else has pushed to it
+// or the server cannot do so safely.
+func Close(ctx context.Context, repo *github.Repository, o Owned) error {
+	m := o.Marker
+	m.Closed = ""
+	if _, err := repo.EditPullRequest(ctx, o.Pull.Number, github.PullRequestEdit{Body: remark(o.Pull.Body, m), Close: true}); err != nil {
+		return err
+	}
+	if o.Touched {
+		return nil
+	}
+	err := repo.DeleteBranch(ctx, o.Pull.HeadBranch, o.Pull.Head)
+	if errors.Is(err, github.ErrUnsupported) || errors.Is(err, github.ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+// Reopen opens a closed pull request again, with the commit that it had.
+func Reopen(ctx context.Context, repo *github.Repository, o Owned) error {
+	if o.Pull.Merged {
+		return cannotReopen(o, "it is merged", "")
+	}
+	head, err := repo.Head(ctx, o.Pull.HeadBranch)
+	if errors.Is(err, github.ErrNotFound) {
+		head = o.Pull.Head
+		err = repo.CreateBranch(ctx, o.Pull.HeadBranch, head)
+	}
+	if err != nil {
+		return err
+	}
+	if head != o.Pull.Head {
+		return cannotReopen(o, "its branch proposes something else by now", "look for the newer pull request of the same branch")
+	}
+	m := o.Marker
+	m.Closed = ""
+	_, err = repo.EditPullRequest(ctx, o.Pull.Number, github.PullRequestEdit{Body: remark(o.Pull.Body, m), Reopen: true})
+	return err
+}
+
+func cannotReopen(o Owned, why, hint string) error {
+	return &provider.Error{
+		Code:    provider.CodeGitHub,
+		Message: fmt.Sprintf("reopening pull request #%d: %s", o.Pull.Number, why),
+		Hint:    hint,
+	}
+}
+
+// SetIgnores changes what people told relock to ignore for the group of a pull
+// request from what o says to the given, and shows it in the body. What another
+// comment has changed since stays changed.
+func SetIgnores(ctx context.Context, repo *github.Repository, o Owned, ignores []Ignore) error {
+	for _, i := range ignores {
+		if err := i.Check(); err != nil {
+			return err
+		}
+	}
+	now, err := repo.PullRequest(ctx, o.Pull.Number)
+	if err != nil {
+		return err
+	}
+	m, _ := ParseMarker(now.Body)
+	m.Ignores = merge(m.Ignores, o.Marker.Ignores, ignores)
+	if len(m.String()) > largestMarker {
+		return &provider.Error{
+			Code:    provider.CodeSettings,
+			Message: fmt.Sprintf("pull request #%d cannot remember so much", now.Number),
+			Hint:    "move what it ignores to rules in .github/relock.yml",
+		}
+	}
+	_, err = repo.EditPullRequest(ctx, now.Number, github.PullRequestEdit{Body: remark(now.Body, m)})
+	return err
+}
+
+// merge applies to a list the difference of two others.
+func merge(list, from, to []Ignore) []Ignore {
+	list = slices.DeleteFunc(slices.Clone(list), func(i Ignore) bool { return slices.Contains(from, i) && !slices.Contains(to, i) })
+	for _, i := range to {
+		if !slices.Contains(from, i) && !slices.Contains(list, i) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// isOurs reports whether a pull request is one of ours. A merged one is so by
+// its marker: of its commits the base may have any.
+func (r *run) isOurs(ctx context.Context, branch string, pull github.PullRequest) (bool, error) {
+	if pull.Fork || pull.Merged {
+		return !pull.Fork, nil
+	}
+	s := state{branch: branch, head: pull.Head}
+	err := r.readBranch(ctx, &s, pull.Base)
+	if errors.Is(err, github.ErrNotFound) { // its base is gone
+		_, ours, err := r.readHead(ctx, branch, pull.Head)
+		return ours, err
+	}
+	return s.owner != foreign, err
+}

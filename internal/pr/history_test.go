@@ -1,0 +1,680 @@
+package pr_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/sandbox"
+)
+
+var (
+	historySteps = flag.Int("steps", 160, "how many steps the random histories of TestRandomHistories take together")
+	historySeed  = flag.Uint64("seed", 1, "the seed of the first random history; each further one has the next")
+)
+
+// stepsOfHistory is how long one history is, after which another world begins.
+const stepsOfHistory = 40
+
+// TestRandomHistories plays people, releases, changes of the configuration, runs
+// that end in the middle of their work and runs at the same time, and checks
+// after each step that one undisturbed run brings everything in order and that
+// the next one finds nothing to do.
+func TestRandomHistories(t *testing.T) {
+	for i := range uint64((*historySteps + stepsOfHistory - 1) / stepsOfHistory) {
+		seed := *historySeed + i
+		t.Run(fmt.Sprint("seed_", seed), func(t *testing.T) {
+			t.Parallel()
+			h := newHistory(t, seed)
+			for range stepsOfHistory {
+				h.step()
+				if t.Failed() {
+					t.Fatalf("run again with -seed %d -steps %d; what happened:\n%s", seed, stepsOfHistory, strings.Join(h.told, "\n"))
+				}
+			}
+		})
+	}
+}
+
+// historyWorld has two root modules on each of two branches.
+const historyWorld = `
+-- github/octo/infra/main/prod/.terraform.lock.hcl --
+# version 1
+-- github/octo/infra/main/stage/.terraform.lock.hcl* --
+# version 1
+-- github/octo/infra/release/prod/.terraform.lock.hcl --
+# version 1
+-- github/octo/infra/release/stage/.terraform.lock.hcl* --
+# version 1
+`
+
+// history is what happens to one repository.
+type history struct {
+	*scene
+	rng  *rand.Rand
+	told []string
+
+	newest int      // version
+	facts  int      // that the text tells
+	split  bool     // each directory is a group
+	bases  []string // that are configured
+
+	// theirs are the commits of people, which must not be lost.
+	theirs map[string]bool
+	// reworded are the pull requests whose body somebody has rewritten.
+	reworded map[int]bool
+	// twins says that two runs went on at once in this step: none of them can see
+	// the comment that the other is about to write.
+	twins bool
+	said  map[string]int
+	// ignored is what people said last that relock should ignore, by branch.
+	ignored map[string]string
+}
+
+func newHistory(t *testing.T, seed uint64) *history {
+	t.Helper()
+	h := &history{
+		scene: sceneOf(t, historyWorld), rng: rand.New(rand.NewPCG(seed, 0)),
+		newest: 2, bases: []string{"main"}, theirs: map[string]bool{}, reworded: map[int]bool{}, ignored: map[string]string{}, said: map[string]int{},
+	}
+	if h.rng.IntN(4) == 0 {
+		h.hub.WithoutUpdateRefs()
+		h.tell("the server has no updateRefs")
+	}
+	h.must(h.hub.Fork(repoName, "stranger"))
+	return h
+}
+
+func (h *history) tell(format string, args ...any) {
+	h.told = append(h.told, fmt.Sprintf(format, args...))
+}
+
+// act is one thing that may happen, as often as its weight says.
+type act struct {
+	weight int
+	name   string
+	do     func() error
+}
+
+// step lets something happen and checks that a run comes to terms with it.
+func (h *history) step() {
+	h.Helper()
+	h.twins = false
+	if h.rng.IntN(2) == 0 {
+		h.any(append(h.acts(), h.commands()...))
+	} else {
+		h.any(h.acts()) // so that there is something to be disturbed in
+		h.disturbed()
+	}
+	h.settle()
+}
+
+// any does one of the acts. What cannot be done now is refused, as it is to a
+// person.
+func (h *history) any(acts []act) {
+	sum := 0
+	for _, a := range acts {
+		sum += a.weight
+	}
+	n := h.rng.IntN(sum)
+	for _, a := range acts {
+		if n -= a.weight; n < 0 {
+			err := a.do()
+			h.tell("%s (%v)", a.name, err)
+			return
+		}
+	}
+}
+
+// acts are those of people and of the world, which may also happen between two
+// requests of a run.
+func (h *history) acts() []act {
+	pull, branch, base := h.somePull(), h.someBranch(), h.someBase()
+	n := pull.Number
+	lock := h.someDir() + "/.terraform.lock.hcl"
+	return []act{
+		{6, "a version is released", func() error { h.newest++; return nil }},
+		{2, "a fact changes", func() error { h.facts++; return nil }},
+		{2, "the groups change", func() error { h.split = !h.split; return nil }},
+		{2, "the bases change", func() error {
+			h.bases = [][]string{{"main"}, {"release"}, {"main", "release"}}[h.rng.IntN(3)]
+			return nil
+		}},
+		{2, "somebody pushes to " + base, func() error { return h.commit(base, "README.md", false) }},
+		{3, "somebody changes a lock on " + base, func() error {
+			return h.write(base, lock, fmt.Sprintf("# version %d\n", h.rng.IntN(h.newest+1)), false)
+		}},
+		{3, "somebody pushes to " + branch, func() error { return h.commit(branch, "main.tf", false) }},
+		{1, "somebody amends " + branch, func() error { return h.commit(branch, "main.tf", true) }},
+		{1, "somebody changes the lock on " + branch, func() error { return h.write(branch, lock, "# by hand\n", false) }},
+		{2, "somebody deletes " + branch, func() error { return h.lossy(func() error { return h.hub.DeleteBranch(repoName, branch) }) }},
+		{3, fmt.Sprintf("somebody closes #%d", n), func() error { return h.hub.Close(repoName, n, "monalisa") }},
+		{2, fmt.Sprintf("somebody reopens #%d", n), func() error { return h.hub.Reopen(repoName, n) }},
+		{4, fmt.Sprintf("somebody merges #%d", n), func() error {
+			_, err := h.hub.Merge(repoName, n, "monalisa")
+			return err
+		}},
+		{1, fmt.Sprintf("somebody changes the base of #%d to %s", n, base), func() error {
+			delete(h.ignored, pull.Head) // it was for the group and the base that it had
+			return h.hub.Retarget(repoName, n, base)
+		}},
+		{1, fmt.Sprintf("somebody rewrites #%d", n), func() error {
+			h.reworded[n] = true
+			delete(h.ignored, pull.Head)
+			return h.hub.Edit(repoName, n, "My title", "My words.")
+		}},
+		{1, fmt.Sprintf("somebody adds to #%d", n), func() error { return h.hub.Edit(repoName, n, "", pull.Body+"\r\nMy words.") }},
+		{1, fmt.Sprintf("somebody asks for a rebase of #%d", n), func() error { return h.hub.Tick(repoName, n, "rebuilt") }},
+		{1, "a stranger opens a pull request from " + branch, func() error {
+			_, err := h.hub.Push("stranger/infra", sandbox.Push{Branch: branch, Files: map[string]sandbox.File{
+				"x": {Mode: sandbox.ModeFile, Content: []byte(fmt.Sprint(h.rng.Uint64()))},
+			}})
+			if err == nil {
+				_, err = h.hub.Open(repoName, "stranger:"+branch, base, "Mine", "stranger")
+			}
+			return err
+		}},
+	}
+}
+
+// commands are what people ask relock for in comments; each is a run.
+func (h *history) commands() []act {
+	pull, base := h.somePull(), h.someBase()
+	found, err := h.repo.PullRequest(context.Background(), pull.Number)
+	if err != nil {
+		return nil
+	}
+	o, ok, err := pr.Find(context.Background(), h.repo, found, "")
+	if err != nil || !ok {
+		return nil
+	}
+	n := pull.Number
+	return []act{
+		{2, fmt.Sprintf("/relock ignore in #%d", n), func() error {
+			if last := h.newestOf(pull.Head, pull.Base); last.Number != n || h.reworded[n] || pull.Base != o.Base {
+				return errors.New("not the newest")
+			}
+			what := fmt.Sprintf("%d.0.0", h.rng.IntN(100))
+			h.ignored[pull.Head] = what
+			return pr.SetIgnores(context.Background(), h.repo, o, []pr.Ignore{
+				{Provider: "hashicorp/aws", What: what, By: "monalisa", When: "2026-01-05"},
+			})
+		}},
+		{1, fmt.Sprintf("/relock close in #%d", n), func() error { return pr.Close(context.Background(), h.repo, o) }},
+		{1, fmt.Sprintf("/relock reopen in #%d", n), func() error { return pr.Reopen(context.Background(), h.repo, o) }},
+		{1, fmt.Sprintf("/relock rebase of %s", pull.Head), func() error {
+			return failed(h.run(context.Background(), h.repo, base, pr.Options{Only: pull.Head, Rebase: true}))
+		}},
+		{2, fmt.Sprintf("/relock recreate of %s", pull.Head), func() error {
+			return h.lossy(func() error {
+				return failed(h.run(context.Background(), h.repo, base, pr.Options{Only: pull.Head, Recreate: true}))
+			})
+		}},
+	}
+}
+
+func failed(outcomes []pr.Outcome) error {
+	var errs []error
+	for _, o := range outcomes {
+		errs = append(errs, o.Err)
+	}
+	return errors.Join(errs...)
+}
+
+// The dimensions of the world.
+var (
+	historyGroups = []string{"all", "prod", "stage"}
+	historyBases  = []string{"main", "release"}
+)
+
+// branchesOf are all names that our branches can have, with their bases.
+func branchesOf() map[string]string {
+	names := map[string]string{}
+	for _, base := range historyBases {
+		for _, group := range historyGroups {
+			names[pr.Branch(group, base, "")] = base
+		}
+	}
+	return names
+}
+
+// somePull is a pull request from one of our branches, mostly a late one.
+func (h *history) somePull() sandbox.PullRequest {
+	pulls := h.fromOurs()
+	if len(pulls) == 0 {
+		return sandbox.PullRequest{}
+	}
+	return pulls[max(h.rng.IntN(len(pulls)), h.rng.IntN(len(pulls)))]
+}
+
+// fromOurs are the pull requests from branches with our names.
+func (h *history) fromOurs() []sandbox.PullRequest {
+	names := branchesOf()
+	return slices.DeleteFunc(h.pulls(), func(p sandbox.PullRequest) bool { return names[p.Head] == "" || p.HeadOwner != "octo" })
+}
+
+// newestOf is the newest pull request from a branch to a base.
+func (h *history) newestOf(branch, base string) sandbox.PullRequest {
+	var newest sandbox.PullRequest
+	for _, p := range h.fromOurs() {
+		if p.Head == branch && p.Base == base {
+			newest = p
+		}
+	}
+	return newest
+}
+
+func (h *history) someBranch() string {
+	if pull := h.somePull(); pull.Head != "" && h.rng.IntN(4) > 0 {
+		return pull.Head
+	}
+	names := slices.Sorted(maps.Keys(branchesOf()))
+	return names[h.rng.IntN(len(names))]
+}
+
+func (h *history) someBase() string { return historyBases[h.rng.IntN(len(historyBases))] }
+
+func (h *history) someDir() string { return []string{"prod", "stage"}[h.rng.IntN(2)] }
+
+// commit is a person's, of something that is no lock.
+func (h *history) commit(branch, path string, amend bool) error {
+	return h.write(branch, path, fmt.Sprint(h.rng.Uint64()), amend)
+}
+
+func (h *history) write(branch, path, content string, amend bool) error {
+	p := sandbox.Push{Branch: branch, Amend: amend, Files: map[string]sandbox.File{path: {Mode: sandbox.ModeFile, Content: []byte(content)}}}
+	return h.lossy(func() error {
+		if amend {
+			commits, err := h.hub.Commits(repoName, branch)
+			if err != nil {
+				return err
+			}
+			p.Message = commits[0].Message
+		}
+		sha, err := h.hub.Push(repoName, p)
+		if err == nil {
+			h.theirs[sha] = true
+		}
+		return err
+	})
+}
+
+// lossy is an act by which people may lose commits of people themselves.
+func (h *history) lossy(do func() error) error {
+	err := do()
+	kept := h.reachable()
+	maps.DeleteFunc(h.theirs, func(sha string, _ bool) bool { return !kept[sha] })
+	return err
+}
+
+// reachable are the commits that some ref holds, those of pull requests too.
+func (h *history) reachable() map[string]bool {
+	refs, err := h.hub.Refs(repoName)
+	h.must(err)
+	kept := map[string]bool{}
+	for _, sha := range refs {
+		if !kept[sha] {
+			for _, c := range h.commits(sha) {
+				kept[c.SHA] = true
+			}
+		}
+	}
+	return kept
+}
+
+// wanted are the proposals for a base as it is now.
+func (h *history) wanted(base string) []pr.Proposal {
+	content := fmt.Sprintf("# version %d\n", h.newest)
+	byGroup := map[string][]pr.File{}
+	for _, dir := range []string{"prod", "stage"} {
+		group := "all"
+		if h.split {
+			group = dir
+		}
+		name := dir + "/.terraform.lock.hcl"
+		now := h.file(base, name)
+		if string(now.Content) != content {
+			byGroup[group] = append(byGroup[group], pr.File{Path: name, Mode: now.Mode, Content: []byte(content), Old: now.Content})
+		}
+	}
+	var proposals []pr.Proposal
+	for _, group := range slices.Sorted(maps.Keys(byGroup)) {
+		p := pr.New(group, base, "", byGroup[group])
+		p.Title = fmt.Sprintf("Bump %s to %d", group, h.newest)
+		p.Subject, p.Facts = p.Title, fmt.Sprint(h.facts)
+		p.Body = fmt.Sprintf("%s\n\nFact %d.", p.Title, h.facts)
+		p.Labels = []string{"dependencies"}
+		proposals = append(proposals, p)
+	}
+	return proposals
+}
+
+// run is a run over one base.
+func (h *history) run(ctx context.Context, repo *github.Repository, base string, opts pr.Options) []pr.Outcome {
+	opts.Base, opts.SHA, opts.Bases = base, h.head(base), h.bases
+	return pr.Propose(ctx, repo, h.wanted(base), opts)
+}
+
+// settle runs undisturbed, checks what GitHub holds then, and runs again.
+func (h *history) settle() {
+	h.Helper()
+	before := h.fromOurs()
+	for _, base := range h.bases {
+		for _, o := range h.run(context.Background(), h.repo, base, pr.Options{}) {
+			h.tell("  %s: %s #%d %s %v", o.Branch, o.Operation, o.Number, o.Reason, o.Err)
+			if o.Err != nil && !strings.Contains(o.Err.Error(), "its commits are not relock's") {
+				h.Errorf("%s: %v", o.Branch, o.Err)
+			}
+		}
+	}
+	h.check(before)
+
+	h.sandbox.ResetRequests()
+	for _, base := range h.bases {
+		for _, o := range h.run(context.Background(), h.repo, base, pr.Options{}) {
+			if o.Operation != pr.None {
+				h.Errorf("%s: a second run has %s it", o.Branch, o.Operation)
+			}
+		}
+	}
+	for _, w := range h.wrote() {
+		// Asking a server to delete what it cannot delete changes nothing.
+		if !h.cannotDelete() || !strings.HasSuffix(w, "/graphql") {
+			h.Errorf("a second run sends %s", w)
+		}
+	}
+}
+
+// check holds what must be true after a run that nothing has disturbed. before
+// are the pull requests at its beginning.
+func (h *history) check(before []sandbox.PullRequest) {
+	h.Helper()
+	kept := h.reachable()
+	for sha := range h.theirs {
+		if !kept[sha] {
+			h.Errorf("commit %s of somebody is lost", sha)
+		}
+	}
+	wanted := map[string]pr.Proposal{}
+	for _, base := range h.bases {
+		for _, p := range h.wanted(base) {
+			wanted[p.Branch] = p
+		}
+	}
+	open := map[string]int{}
+	for _, pull := range h.fromOurs() {
+		h.checkComments(pull)
+		if pull.State == "open" {
+			if open[pull.Head+" "+pull.Base]++; open[pull.Head+" "+pull.Base] > 1 {
+				h.Errorf("#%d is a second pull request from %s to %s", pull.Number, pull.Head, pull.Base)
+			}
+			h.checkOpen(pull, wanted)
+		}
+		h.checkNotRefused(pull, before)
+	}
+	for branch, p := range wanted {
+		if open[branch+" "+p.Base] == 0 && !h.excused(p) {
+			h.Errorf("%s is wanted and not proposed", branch)
+		}
+	}
+	h.checkLeftovers(wanted)
+	for branch, what := range h.ignored {
+		last := h.newestOf(branch, branchesOf()[branch])
+		if m, _ := pr.ParseMarker(last.Body); last.Number > 0 && (len(m.Ignores) != 1 || m.Ignores[0].What != what) {
+			h.Errorf("#%d has forgotten to ignore %s: %+v", last.Number, what, m.Ignores)
+		}
+	}
+}
+
+func (h *history) checkComments(pull sandbox.PullRequest) {
+	h.Helper()
+	said := map[string]int{}
+	for _, c := range pull.Comments {
+		said[fmt.Sprintf("#%d is told %q", pull.Number, c.Body)]++
+	}
+	for what, times := range said {
+		if times > max(1, h.said[what]) && !h.twins {
+			h.Errorf("%s %d times", what, times)
+		}
+		h.said[what] = times
+	}
+}
+
+// checkOpen makes sure that an open pull request is either in a person's hands
+// or proposes what is wanted in the words for it.
+func (h *history) checkOpen(pull sandbox.PullRequest, wanted map[string]pr.Proposal) {
+	h.Helper()
+	if pull.Base != branchesOf()[pull.Head] || h.touched(pull.Head, pull.Base) {
+		return
+	}
+	p, ok := wanted[pull.Head]
+	if !ok {
+		h.Errorf("#%d is stale: nothing of %s is wanted", pull.Number, pull.Head)
+		return
+	}
+	if !h.holds(pull.HeadSHA, p) {
+		h.Errorf("#%d does not hold what %s proposes", pull.Number, p.Title)
+	}
+	m, ours := pr.ParseMarker(pull.Body)
+	if !ours {
+		return
+	}
+	if m.Closed != "" || m.Stopped {
+		h.Errorf("#%d remembers what no longer holds: %+v", pull.Number, m)
+	}
+	if pull.Title != p.Title && !h.reworded[pull.Number] || !strings.Contains(pull.Body, fmt.Sprintf("Fact %d.", h.facts)) {
+		h.Errorf("#%d says %q %q, want %q with fact %d", pull.Number, pull.Title, pull.Body, p.Title, h.facts)
+	}
+	if pull.Author != "monalisa" && len(pull.Labels) == 0 && !h.reworded[pull.Number] {
+		h.Errorf("#%d has no label", pull.Number)
+	}
+}
+
+// holds reports whether a commit has the files of the proposal.
+func (h *history) holds(sha string, p pr.Proposal) bool {
+	files, err := h.hub.Files(repoName, sha)
+	h.must(err)
+	return !slices.ContainsFunc(p.Files, func(f pr.File) bool { return string(files[f.Path].Content) != string(f.Content) })
+}
+
+// touched reports whether a branch has commits of people that its base has not.
+func (h *history) touched(branch, base string) bool {
+	inBase := map[string]bool{}
+	for _, c := range h.commits(base) {
+		inBase[c.SHA] = true
+	}
+	return slices.ContainsFunc(h.commits(branch), func(c sandbox.Commit) bool {
+		return !inBase[c.SHA] && c.Author != "github-actions[bot]"
+	})
+}
+
+// excused reports whether it is right that a proposal has no pull request.
+func (h *history) excused(p pr.Proposal) bool {
+	pulls := slices.DeleteFunc(h.fromOurs(), func(pull sandbox.PullRequest) bool { return pull.Head != p.Branch })
+	if slices.ContainsFunc(pulls, func(pull sandbox.PullRequest) bool { return pull.State == "open" }) {
+		return true // to another base
+	}
+	pulls = slices.DeleteFunc(pulls, func(pull sandbox.PullRequest) bool { return pull.Base != p.Base })
+	if len(pulls) > 0 {
+		last := pulls[len(pulls)-1]
+		if !last.Merged && h.holds(last.HeadSHA, p) {
+			return true // turned down
+		}
+		if last.Merged && h.reworded[last.Number] && last.HeadSHA == h.head(p.Branch) {
+			return true // nothing tells any more that the merged branch was ours
+		}
+	}
+	return h.head(p.Branch) != "" && h.touched(p.Branch, p.Base)
+}
+
+// checkNotRefused makes sure that a pull request that the run has opened does
+// not propose again what a person has just turned down.
+func (h *history) checkNotRefused(pull sandbox.PullRequest, before []sandbox.PullRequest) {
+	h.Helper()
+	known := func(p sandbox.PullRequest) bool { return p.Number == pull.Number }
+	if slices.ContainsFunc(before, known) {
+		return
+	}
+	for _, old := range slices.Backward(before) {
+		if old.Head != pull.Head || old.Base != pull.Base {
+			continue
+		}
+		m, _ := pr.ParseMarker(old.Body)
+		was, is := h.commits(old.HeadSHA)[0], h.commits(pull.HeadSHA)[0]
+		if old.State == "closed" && !old.Merged && m.Closed == "" && digestOf(was) == digestOf(is) && was.Author == is.Author {
+			h.Errorf("#%d proposes again what was turned down in #%d", pull.Number, old.Number)
+		}
+		return
+	}
+}
+
+func digestOf(c sandbox.Commit) string {
+	_, after, _ := strings.Cut(c.Message, "Relock-Digest: ")
+	digest, _, _ := strings.Cut(after, "\n")
+	return digest
+}
+
+// checkLeftovers makes sure that a branch of ours that nothing needs is gone.
+func (h *history) checkLeftovers(wanted map[string]pr.Proposal) {
+	h.Helper()
+	for branch, base := range branchesOf() {
+		_, needed := wanted[branch]
+		if needed || h.head(branch) == "" || h.touched(branch, base) || len(h.commits(branch)) == 0 {
+			continue
+		}
+		open := slices.ContainsFunc(h.fromOurs(), func(p sandbox.PullRequest) bool { return p.Head == branch && p.State == "open" })
+		if !open && digestOf(h.commits(branch)[0]) != "" && !h.cannotDelete() {
+			h.Errorf("branch %s is left over", branch)
+		}
+	}
+}
+
+func (h *history) cannotDelete() bool { return strings.Contains(h.told[0], "no updateRefs") }
+
+// disturbed lets one or two runs go on step by step, and between two requests
+// people act, answers are lost and runs end.
+func (h *history) disturbed() {
+	runs := make([]*runInSteps, 1+h.rng.IntN(2))
+	h.twins = len(runs) > 1
+	for i := range runs {
+		runs[i] = h.start(i + 1)
+	}
+	crashes := h.rng.IntN(2) == 0
+	for {
+		live := slices.DeleteFunc(slices.Clone(runs), func(r *runInSteps) bool { return r.ended })
+		if len(live) == 0 {
+			return
+		}
+		if h.rng.IntN(8) == 0 {
+			h.any(h.acts())
+		}
+		r := live[h.rng.IntN(len(live))]
+		fate := proceeds
+		oneIn := 40
+		if !strings.HasPrefix(r.asked, http.MethodGet) {
+			oneIn = 12 // where it matters most
+		}
+		if n := h.rng.IntN(oneIn); crashes && n < int(proceeds) {
+			fate = fateOf(n)
+		}
+		h.tell("  run %d: %s%s", r.number, r.asked, fate)
+		r.fates <- fate
+		r.wait()
+	}
+}
+
+// fateOf is what becomes of a request.
+type fateOf int
+
+const (
+	endsBefore fateOf = iota // the run ends before the request is sent
+	endsAfter                // the run ends before the answer comes
+	isLost                   // the server never gets it
+	answerLost               // the server does it, and the answer is lost
+	proceeds
+)
+
+func (f fateOf) String() string {
+	return []string{", and ends before", ", and ends after", " is lost", ", whose answer is lost", ""}[f]
+}
+
+// runInSteps is a run that waits for leave before each request.
+type runInSteps struct {
+	number int
+	asks   chan string // closed at the end
+	fates  chan fateOf
+	asked  string
+	ended  bool
+}
+
+// start begins a run over the configured bases, up to its first request.
+func (h *history) start(number int) *runInSteps {
+	r := &runInSteps{number: number, asks: make(chan string), fates: make(chan fateOf)}
+	ctx, cancel := context.WithCancel(context.Background())
+	repo := h.as(sandbox.ActionsToken, func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(req *http.Request) (*http.Response, error) { return r.send(req, next, cancel) })
+	})
+	type work struct {
+		proposals []pr.Proposal
+		opts      pr.Options
+	}
+	var todo []work
+	for _, base := range h.bases {
+		todo = append(todo, work{h.wanted(base), pr.Options{
+			Base: base, SHA: h.head(base), Bases: slices.Clone(h.bases), Rebase: h.rng.IntN(6) == 0,
+		}})
+	}
+	go func() {
+		defer close(r.asks)
+		defer cancel()
+		for _, w := range todo {
+			pr.Propose(ctx, repo, w.proposals, w.opts)
+		}
+	}()
+	r.wait()
+	return r
+}
+
+// wait lets the run go on to its next request, or to its end.
+func (r *runInSteps) wait() {
+	asked, more := <-r.asks
+	r.asked, r.ended = asked, !more
+}
+
+var errLost = errors.New("the connection is lost")
+
+func (r *runInSteps) send(req *http.Request, next http.RoundTripper, end func()) (*http.Response, error) {
+	if err := req.Context().Err(); err != nil {
+		return nil, err
+	}
+	r.asks <- req.Method + " " + req.URL.Path
+	fate := <-r.fates
+	switch fate {
+	case endsBefore:
+		end()
+		return nil, req.Context().Err()
+	case isLost:
+		return nil, errLost
+	}
+	resp, err := next.RoundTrip(req)
+	if err != nil || fate == proceeds {
+		return resp, err
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	if fate == endsAfter {
+		end()
+		err = req.Context().Err()
+	}
+	return nil, errors.Join(errLost, err)
+}

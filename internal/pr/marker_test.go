@@ -1,0 +1,143 @@
+package pr
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fullMarker is one with everything in it, hostile where it may be.
+func fullMarker() Marker {
+	return Marker{
+		Digest: "d", Facts: "f", Stopped: true, Undressed: true, Closed: `done --> --!> <!-- relock:{} --> "`,
+		Ignores: []Ignore{
+			{Provider: "hashicorp/aws", What: "major", By: "monalisa", When: "2026-01-05"},
+			{Provider: "*/null", What: ">= 6.0.0, < 6.0.3", Until: "2027-01-31", By: "hubot[bot]", When: "2026-01-06"},
+		},
+	}
+}
+
+func TestMarkerComesBackFromABody(t *testing.T) {
+	for name, text := range map[string]string{
+		"text":          "What changes.",
+		"empty":         "",
+		"forged":        `See <!-- relock:{"closed":"by nobody"} --> this.`,
+		"forged_line":   "Quoted:\n" + Marker{Closed: "by nobody"}.String() + "\nEnd.",
+		"forged_open":   "See <!-- relock:{",
+		"windows_lines": "What\r\nchanges.\r\n",
+	} {
+		for _, body := range []string{compose(text, fullMarker()), remark(text, fullMarker())} {
+			got, ok := ParseMarker(body)
+			if diff := cmp.Diff(fullMarker(), got); !ok || diff != "" {
+				t.Errorf("%s: ParseMarker(%q) (-want +got):\n%s", name, body, diff)
+			}
+			again := remark(body, Marker{Digest: "e"})
+			if got, _ := ParseMarker(again); got.Digest != "e" || got.Stopped {
+				t.Errorf("%s: marker = %+v, want the new one", name, got)
+			}
+			if twice := remark(again, Marker{Digest: "e"}); twice != again && strings.Contains(body, tailStart) {
+				t.Errorf("%s: marking twice = %q, want %q", name, twice, again)
+			}
+		}
+	}
+}
+
+func TestMarkerStaysHidden(t *testing.T) {
+	text := fullMarker().String()
+	inside := strings.TrimSuffix(strings.TrimPrefix(text, markerStart), markerEnd)
+	for _, bad := range []string{"--", "<", ">", "\n"} {
+		if strings.Contains(inside, bad) {
+			t.Errorf("marker %q holds %q, which may end the comment", inside, bad)
+		}
+	}
+}
+
+func TestParseMarkerRefuses(t *testing.T) {
+	for name, body := range map[string]string{
+		"nothing":          "Text.",
+		"within_a_line":    `Text <!-- relock:{"digest":"d"} -->`,
+		"quoted":           `> <!-- relock:{"digest":"d"} -->`,
+		"text_behind":      `<!-- relock:{"digest":"d"} --> x`,
+		"no_end":           `<!-- relock:{"digest":"d"}`,
+		"not_json":         `<!-- relock:{digest} -->`,
+		"two_values":       `<!-- relock:{} {} -->`,
+		"another_type":     `<!-- relock:{"digest":1} -->`,
+		"too_large":        Marker{Digest: strings.Repeat("d", largestMarker)}.String(),
+		"bad_below_a_good": Marker{Digest: "d"}.String() + "\n<!-- relock:[] -->",
+	} {
+		if m, ok := ParseMarker(body); ok {
+			t.Errorf("%s: ParseMarker(%q) = %+v, want none", name, body, m)
+		}
+	}
+}
+
+func TestParseMarkerKeepsOnlyIgnoresThatHold(t *testing.T) {
+	good := Ignore{Provider: "hashicorp/aws", By: "monalisa", When: "2026-01-05"}
+	bad := map[string]func(*Ignore){
+		"pattern":    func(i *Ignore) { i.Provider = "a/b/c/d" },
+		"markup":     func(i *Ignore) { i.Provider = "`</details>" },
+		"no_pattern": func(i *Ignore) { i.Provider = "" },
+		"kind":       func(i *Ignore) { i.What = "huge" },
+		"long":       func(i *Ignore) { i.What = strings.Repeat(">= 1.0.0, ", 25) + "< 2.0.0" },
+		"day":        func(i *Ignore) { i.Until = "soon" },
+		"login":      func(i *Ignore) { i.By = "a b" },
+		"nobody":     func(i *Ignore) { i.By = "" },
+		"never":      func(i *Ignore) { i.When = "" },
+	}
+	m := Marker{Ignores: []Ignore{good}}
+	for _, spoil := range bad {
+		i := good
+		spoil(&i)
+		m.Ignores = append(m.Ignores, i)
+	}
+	got, ok := ParseMarker(m.String())
+	if diff := cmp.Diff([]Ignore{good}, got.Ignores); !ok || diff != "" {
+		t.Errorf("ignores (-want +got):\n%s", diff)
+	}
+	for name, spoil := range bad {
+		i := good
+		spoil(&i)
+		if i.Check() == nil {
+			t.Errorf("%s: Check(%+v) = nil, want an error", name, i)
+		}
+	}
+}
+
+func TestBodyShowsWhatIsIgnored(t *testing.T) {
+	body := compose(Proposal{Body: "Text."}.text(), fullMarker())
+	want := "Text.\n\n" + tailStart + `
+
+Ignored here by comments. To have it so everywhere, copy it to ` + "`.github/relock.yml`:\n\n```yaml" + `
+rules:
+  - providers: ["hashicorp/aws"] # monalisa, 2026-01-05
+    update-types: [major]
+    ignore: true
+  - providers: ["*/null"] # hubot[bot], 2026-01-06
+    ignore-versions: ">= 6.0.0, < 6.0.3" # until 2027-01-31
+` + "```\n\n- [ ] "
+	if !strings.HasPrefix(body, want) {
+		t.Errorf("body = %q, want it to begin with %q", body, want)
+	}
+	if plain := compose("Text.", Marker{}); strings.Contains(plain, "Ignored") {
+		t.Errorf("body = %q, want no word of ignores", plain)
+	}
+}
+
+func TestRebaseBox(t *testing.T) {
+	body := compose("- [x] "+rebaseBox+" quoted", Marker{})
+	if asksForRebase(body) {
+		t.Errorf("asksForRebase(%q) = true, want only our own box to count", body)
+	}
+	for _, mark := range []string{"x", "X"} {
+		i := strings.LastIndex(body, "[ ]")
+		checked := body[:i] + fmt.Sprintf("[%s]", mark) + body[i+3:]
+		if !asksForRebase(strings.ReplaceAll(checked, "\n", "\r\n")) {
+			t.Errorf("asksForRebase(%q) = false, want true", checked)
+		}
+		if asksForRebase(remark(checked, Marker{})) {
+			t.Errorf("the box stays checked in %q", checked)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package pr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/github"
+)
+
+// closedDone is the reason of a pull request that has nothing left to do.
+const closedDone = "nothing left to do"
+
+// retireOnce is one attempt to end a branch that no proposal stands for.
+func (t *task) retireOnce(ctx context.Context, head string) error {
+	if head == "" {
+		return nil // somebody was faster
+	}
+	s := state{branch: t.Branch, head: head}
+	base, err := t.readUnwanted(ctx, &s)
+	if err != nil || base == "" {
+		return err
+	}
+	if s.owner != foreign {
+		t.Group, t.known = s.mark.Group, true
+	}
+	if err := t.readPulls(ctx, &s, base); err != nil {
+		return err
+	}
+	if s.owner == foreign && !s.done() {
+		return nil
+	}
+	t.see(s)
+	t.known = true
+	if base == t.opts.Base {
+		if err := t.checkBase(ctx, s.base, true); err != nil {
+			return err
+		}
+	}
+	todo := unwanted(s, base)
+	if t.Operation == None {
+		t.Reason = todo.reason
+	}
+	if t.opts.DryRun {
+		t.Operation = todo.operation()
+		return nil
+	}
+	return t.end(ctx, s, todo, base)
+}
+
+// readUnwanted finds out whose a branch is and returns the base that it is for:
+// that of the run, or one that there shall be no pull requests for any more. It
+// returns none for a branch that is not this run's to end.
+func (t *task) readUnwanted(ctx context.Context, s *state) (base string, err error) {
+	if err := t.readBranch(ctx, s, t.opts.Base); err != nil {
+		return "", err
+	}
+	base = s.mark.Base
+	switch {
+	case s.owner == foreign && s.contained, base == t.opts.Base:
+		return t.opts.Base, nil
+	case s.owner == foreign, len(t.opts.Bases) == 0, slices.Contains(t.opts.Bases, base):
+		return "", nil
+	}
+	// Compared with the wrong base, commits of the right one looked foreign.
+	err = t.readBranch(ctx, s, base)
+	if errors.Is(err, github.ErrNotFound) {
+		return base, t.readOrphan(ctx, s)
+	}
+	return base, err
+}
+
+// readOrphan is readBranch for a branch whose base is gone: there is nothing to
+// compare with, and its head speaks for all of it, since ours stand directly on
+// the base.
+func (t *task) readOrphan(ctx context.Context, s *state) error {
+	mark, intact, err := t.readHead(ctx, s.branch, s.head)
+	if err != nil {
+		return err
+	}
+	if s.owner = touched; intact {
+		s.owner, s.mark = ours, mark
+	}
+	return nil
+}
+
+// end does what the plan for an unwanted branch says.
+func (t *task) end(ctx context.Context, s state, todo plan, base string) error {
+	switch todo.pull {
+	case warnPull:
+		return t.warn(ctx, s)
+	case closePull:
+		if err := t.close(ctx, s, base); err != nil {
+			return err
+		}
+	}
+	if todo.drop {
+		return t.drop(ctx, s)
+	}
+	return nil
+}
+
+// close ends the pull request with a sentence. The marker tells later runs that
+// no person turned the proposal down; it is written with the closing.
+func (t *task) close(ctx context.Context, s state, base string) error {
+	text := fmt.Sprintf("Nothing is left to do here: the lock files on `%s` need none of these changes any more, "+
+		"or another pull request has them.", base)
+	if base != t.opts.Base {
+		text = fmt.Sprintf("relock is no longer configured to propose to `%s`.", base)
+	}
+	if err := t.say(ctx, s.pull.Number, text); err != nil {
+		return err
+	}
+	m := s.marker
+	m.Closed = closedDone
+	_, err := t.repo.EditPullRequest(ctx, s.pull.Number, github.PullRequestEdit{Body: remark(s.pull.Body, m), Close: true})
+	if err != nil {
+		return err
+	}
+	t.Operation = Closed
+	t.opts.Log.Info("closed the pull request", "number", s.pull.Number, "branch", s.branch)
+	return nil
+}
+
+// drop deletes the branch. It stays if the server cannot compare before it
+// deletes, or will not delete.
+func (t *task) drop(ctx context.Context, s state) error {
+	if t.maySwap(s) {
+		err := t.repo.DeleteBranch(ctx, s.branch, s.head)
+		if !t.cannotSwap(s, err) {
+			return err
+		}
+	}
+	t.Reason += "; its branch stays, since it cannot be deleted safely"
+	return nil
+}
