@@ -86,7 +86,7 @@ func (d *Discovery) host(name svchost.Hostname) *host {
 }
 
 // keepDiscovery is how long a discovery document that says nothing of it is good
-// for: as long as a list of versions.
+// for: what serves a host hardly ever moves.
 const keepDiscovery = 5 * time.Minute
 
 // ask returns the services of the host block, which replaces discovery wholly,
@@ -106,7 +106,8 @@ func (d *Discovery) ask(ctx context.Context, name svchost.Hostname) (*url.URL, m
 		Header:       http.Header{"Accept": {"application/json"}},
 		Token:        token,
 		MaxRedirects: maxDiscoveryRedirects,
-		Keep:         keepDiscovery,
+		Keep:         true,
+		Validity:     keepDiscovery,
 		Retries:      limits.Retries,
 		Timeout:      limits.Timeout,
 	})

@@ -29,17 +29,12 @@ const (
 	maxSignature = 1 << 20
 )
 
-// How long an answer is good for the runs that follow, where the server does not
-// say.
-const (
-	// keepAnswers is for what registries and mirrors answer. It serves whoever
-	// runs once more after a correction, or once for each directory, and a release
-	// that is published meanwhile waits no longer than this to be found.
-	keepAnswers = 5 * time.Minute
-	// keepLists is for checksum lists and signatures. They belong to one release,
-	// hardly ever change, and are verified whenever they are used.
-	keepLists = time.Hour
-)
+// validity is how long a checksum list or a signature need not be asked for again
+// where the server does not say. They belong to one release, hardly ever change,
+// and are verified whenever they are used. Everything else that a registry or
+// mirror answers is confirmed, unless it says itself how long it is good: what
+// was released since must be seen.
+const validity = 5 * time.Minute
 
 // Options are the settings of a Client. The zero value of each is its default.
 type Options struct {
@@ -211,7 +206,7 @@ func (d direct) file(ctx context.Context, u, referrer *url.URL, limit int64) (do
 		limits := d.config.Limits()
 		resp, err := d.transport.Do(ctx, transport.Request{
 			URL: u, Referrer: referrer, Limit: limit, Retries: limits.Retries, Timeout: limits.Timeout,
-			Keep: keepLists, Fresh: d.fresh,
+			Keep: true, Validity: validity, Fresh: d.fresh,
 		})
 		if err != nil {
 			return document{}, err

@@ -66,7 +66,7 @@ func (d direct) get(ctx context.Context, tool provider.Tool, q question, limit i
 		Limit:   limit,
 		Retries: limits.Retries,
 		Timeout: limits.Timeout,
-		Keep:    keepAnswers,
+		Keep:    true,
 		Fresh:   q.fresh,
 	})
 }

@@ -72,7 +72,7 @@ func (n network) get(ctx context.Context, tool provider.Tool, q question, docume
 		MaxRedirects: maxMirrorRedirects,
 		Retries:      limits.Retries,
 		Timeout:      limits.Timeout,
-		Keep:         keepAnswers,
+		Keep:         true,
 		Fresh:        q.fresh,
 	})
 	if err != nil {

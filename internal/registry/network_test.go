@@ -52,6 +52,7 @@ func newMirror(t *testing.T) *mirror {
 }
 
 func (m *mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "max-age=300")
 	m.mu.Lock()
 	m.asked = append(m.asked, strings.TrimSpace(r.URL.Path+" "+r.Header.Get("Authorization")))
 	m.mu.Unlock()

@@ -157,6 +157,27 @@ func (f *fixture) run(t *testing.T, dir string) (*Client, *transport.Client) {
 	return clientOver(t, conn, t.TempDir(), opts, f.config("credentials \"registry.example.com\" {\n token = \"t0ken\"\n}\n")), conn
 }
 
+// lasting is a registry that says how long its answers are good.
+func lasting(w http.ResponseWriter, _ *http.Request) bool {
+	w.Header().Set("Cache-Control", "max-age=300")
+	return false
+}
+
+// A registry that does not say how long its answers are good is asked each time:
+// nobody waits for a release that has been published.
+func TestReleaseIsSeenAtOnce(t *testing.T) {
+	t.Parallel()
+	f, dir := newFixture(t), t.TempDir()
+	for _, versions := range []string{`{"versions":[{"version":"1.0.0"}]}`, `{"versions":[{"version":"1.0.0"},{"version":"1.1.0"}]}`} {
+		f.versions = versions
+		c, _ := f.run(t, dir)
+		got, err := c.Versions(t.Context(), terraform, alpha(opentofuHost))
+		if want := strings.Count(versions, `"version"`); err != nil || len(got) != want {
+			t.Errorf("Versions = %v, %v; want the %d of %s", got, err, want, versions)
+		}
+	}
+}
+
 func TestSecondRunAsksNothing(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{string(opentofuHost), string(privateHost)} {
@@ -164,6 +185,7 @@ func TestSecondRunAsksNothing(t *testing.T) {
 			t.Parallel()
 			f, dir := newFixture(t), t.TempDir()
 			f.versions = served
+			f.hook = lasting
 			ask := func() (releases []provider.Release, hashes []provider.Hashes, conn *transport.Client) {
 				c, conn := f.run(t, dir)
 				addr := alpha(opentofuHost)
@@ -233,8 +255,9 @@ func TestKeptAnswersFailNothing(t *testing.T) {
 			f.hook = func(w http.ResponseWriter, r *http.Request) bool {
 				if strings.HasSuffix(r.URL.Path, tt.never) {
 					w.Header().Set("Cache-Control", "no-store")
+					return false
 				}
-				return false
+				return lasting(w, r)
 			}
 			c, _ := f.run(t, dir)
 			if _, err := c.Signer(t.Context(), terraform, want(terraformHost, linux)); err != nil {

@@ -146,7 +146,7 @@ func read(path string, limit int64) []byte {
 // keep writes an answer, if it may and need be kept. One that has neither
 // validity nor anything to confirm it by is of no use.
 func (a *Answers) keep(r Request, k *kept) error {
-	validity, keepable := k.validity(r.Keep)
+	validity, keepable := k.validity(r.Validity)
 	if a.readOnly || !keepable || validity <= 0 && k.conditions() == nil {
 		return nil
 	}

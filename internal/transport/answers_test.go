@@ -51,7 +51,7 @@ func newLibrary(t *testing.T) *library {
 
 func (l *library) request(t *testing.T) Request {
 	t.Helper()
-	return Request{URL: parse(t, l.URL+"/versions?sig=s3cret"), Keep: 5 * time.Minute}
+	return Request{URL: parse(t, l.URL+"/versions?sig=s3cret"), Keep: true, Validity: 5 * time.Minute}
 }
 
 // run is a client as a run has it that begins so long after the first one.
@@ -190,7 +190,7 @@ func TestOnlyAnswersOfStatus200AreKept(t *testing.T) {
 	post.Method, l.status = http.MethodPost, http.StatusOK
 	l.ask(t, l.run(t, dir, 0, Options{}), post, "the answer", 4)
 	silent := l.request(t)
-	silent.Keep = 0
+	silent.Keep = false
 	l.ask(t, l.run(t, dir, 0, Options{}), silent, "the answer", 5)
 	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
 		t.Errorf("files = %v, %v; want none", files, err)
@@ -375,7 +375,7 @@ func TestRunsShareAnswers(t *testing.T) {
 			path := fmt.Sprintf("/%d", i%10)
 			u := &url.URL{Scheme: "http", Host: s.Listener.Addr().String(), Path: path}
 			wg.Go(func() {
-				got, err := c.Do(t.Context(), Request{URL: u, Keep: time.Minute})
+				got, err := c.Do(t.Context(), Request{URL: u, Keep: true, Validity: time.Minute})
 				if err != nil || got.Status != http.StatusOK || string(got.Body) != strings.Repeat(path, 1000) {
 					t.Errorf("Do(%s) = %+v, %v; want its answer", path, got, err)
 				}
@@ -389,7 +389,7 @@ func TestRunsShareAnswers(t *testing.T) {
 	}
 	c, before := New(Options{Answers: last}), asked.Load()
 	for i := range 10 {
-		if _, err := c.Do(t.Context(), Request{URL: parse(t, fmt.Sprintf("%s/%d", s.URL, i)), Keep: time.Minute}); err != nil {
+		if _, err := c.Do(t.Context(), Request{URL: parse(t, fmt.Sprintf("%s/%d", s.URL, i)), Keep: true, Validity: time.Minute}); err != nil {
 			t.Errorf("Do = %v, want the kept answer", err)
 		}
 	}

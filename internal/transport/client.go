@@ -163,11 +163,13 @@ type Request struct {
 	// Retries is how often to try again; Options.Retries if 0, none if negative.
 	Retries int
 	NoRetry bool
-	// Keep is how long Do may answer the same question with the same answer, in
-	// this run and others, where the server does not say; 0 keeps nothing.
+	// Keep lets Do keep the answer for the same question, in this run and others.
 	// It is for answers of GET whose status is 200, to requests that are told
 	// apart by URL and Token.
-	Keep time.Duration
+	Keep bool
+	// Validity is how long a kept answer need not be confirmed where the server
+	// does not say; 0: it always is.
+	Validity time.Duration
 	// Fresh takes no kept answer, and keeps the new one in its place.
 	Fresh bool
 }
@@ -188,7 +190,7 @@ type Response struct {
 // Errors are *provider.Error: CodeUnreachable if there was no whole answer,
 // CodeBadAnswer if it exceeds the limit, CodeCancelled if ctx has ended.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
-	if c.opts.Answers != nil && r.Keep > 0 && cmp.Or(r.Method, http.MethodGet) == http.MethodGet {
+	if c.opts.Answers != nil && r.Keep && cmp.Or(r.Method, http.MethodGet) == http.MethodGet {
 		return c.recall(ctx, r)
 	}
 	return c.ask(ctx, r)

@@ -141,7 +141,7 @@ func (c *Client) recall(ctx context.Context, r Request) (*Response, error) {
 	if err != nil {
 		return c.askAndKeep(ctx, r)
 	}
-	if !c.opts.Confirm && known.valid(r.Keep, c.opts.Answers.now()) {
+	if !c.opts.Confirm && known.valid(r.Validity, c.opts.Answers.now()) {
 		c.guard.meet(ctx, resp.URL)
 		c.opts.Log.DebugContext(ctx, "kept answer", "url", Redact(r.URL))
 		c.recalled.Add(1)
