@@ -1,17 +1,38 @@
 package report
 
 import (
+	"fmt"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // Comment returns Markdown that answers a comment: what we have to say, and below
 // it the report, cut like Body.
 func Comment(lead string, r Report) string {
-	d := markdown(r)
-	parts := append([]part{{head: strings.TrimRight(lead, "\n") + "\n"}}, r.parts(d)...)
-	return assemble(parts, bodyLimit, "The step summary of the run lists them.")
+	parts := r.parts(markdown(r))
+	if lead != "" {
+		parts = append([]part{{head: strings.TrimRight(lead, "\n") + "\n"}}, parts...)
+	}
+	return assemble(parts, bodyLimit, "The report of the run lists them.")
+}
+
+// Problems returns problems as a list in Markdown, each with its place and what
+// to do next; nothing if there are none.
+func Problems(diagnostics []provider.Diagnostic) string {
+	var all alerts
+	d := markdown(Report{})
+	for _, p := range diagnostics {
+		all.diagnostic(d, p)
+	}
+	p := part{rank: 1, what: "problem"}
+	for _, a := range all {
+		p.items = append(p.items, fmt.Sprintf("- **%s**: %s\n", a.concern, a.text))
+	}
+	return assemble([]part{p}, bodyLimit, "The report of the run lists them.")
 }
 
 // Fenced returns text as a block of code in Markdown, in which nothing is markup
@@ -39,4 +60,22 @@ func Sentence(message string) string {
 		return message
 	}
 	return message + "."
+}
+
+// answer is what is shown of a report of the verb comment.
+func (r Report) answer() string {
+	if r.Answer == "" {
+		return "The comment is no command.\n"
+	}
+	return strings.TrimRight(r.Answer, "\n") + "\n"
+}
+
+// answerText writes the answer.
+func answerText(w io.Writer, r Report, o TextOptions) error {
+	text := r.answer()
+	if o.Stats {
+		text += "\n" + r.Stats.String() + "\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
@@ -137,7 +138,7 @@ func (all *alerts) diagnostic(d dialect, p provider.Diagnostic, dirs ...string) 
 	}
 	text := d.diagnostic(p)
 	if p.Hint != "" {
-		text += ". Next: " + d.text(p.Hint)
+		text = strings.TrimSuffix(text, ".") + ". Next: " + d.text(p.Hint)
 	}
 	all.add(c, text, dirs...)
 }

@@ -66,6 +66,7 @@ func document(r Report) any {
 			doc.Modules = append(doc.Modules, planModule(m))
 		}
 	}
+	doc.Answer = r.Answer
 	if r.Verb == VerbPR {
 		said := list(r.sortedNotes(), notesOf)
 		doc.Notes = &said
@@ -81,6 +82,7 @@ type runJSON struct {
 	Consistency   []spreadJSON       `json:"consistency"`
 	Notes         *[]notesJSON       `json:"release_notes,omitempty"`
 	PullRequests  *[]pullRequestJSON `json:"pull_requests,omitempty"`
+	Answer        string             `json:"answer,omitempty"`
 	Errors        []problemJSON      `json:"errors"`
 	Warnings      []problemJSON      `json:"warnings"`
 	Stats         stats              `json:"stats"`
@@ -121,7 +123,7 @@ func statsJSON(s Stats) stats {
 	return stats{
 		Requests: s.Requests, Bytes: s.Bytes, Packages: s.Packages, Cached: s.Cached, PeakBytes: s.PeakBytes,
 		Stages: list(s.Stages, func(g Stage) stageJSON {
-			return stageJSON{g.Name, g.Took.Round(time.Millisecond).Seconds()}
+			return stageJSON{g.Name, float64(g.Took.Milliseconds()) / 1000}
 		}),
 	}
 }

@@ -35,6 +35,9 @@ func Body(r Report) string {
 func Summary(r Report) string {
 	d := markdown(r)
 	parts := append([]part{{head: "## relock\n"}, pulls(d, r)}, r.parts(d)...)
+	if r.Verb == VerbComment {
+		parts = []part{{head: "## relock\n"}, {head: r.answer()}}
+	}
 	if r.Stats.known() {
 		parts = append(parts, part{head: r.Stats.String() + "\n"})
 	}
@@ -43,6 +46,9 @@ func Summary(r Report) string {
 
 // Markdown returns the report in Markdown, uncut.
 func Markdown(r Report) string {
+	if r.Verb == VerbComment {
+		return r.answer()
+	}
 	d := markdown(r)
 	return assemble(append([]part{pulls(d, r)}, r.parts(d)...), 0, "")
 }

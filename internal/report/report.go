@@ -30,6 +30,7 @@ const (
 	VerbCheck   = "check"
 	VerbDiff    = "diff"
 	VerbPR      = "pr"
+	VerbComment = "comment"
 )
 
 // Report is the result of one run.
@@ -48,6 +49,10 @@ type Report struct {
 	// Footer ends the body of a pull request, whatever else is cut: Markdown of
 	// our own, in which all that is from outside is harmless.
 	Footer string
+	// Answer is what was said under the comment that asked for the run, in
+	// Markdown, for the verb comment; empty if that is not for relock. It tells of
+	// all the rest.
+	Answer string
 	// Pushed is the commit with the lock files that was pushed to the branch of a
 	// pull request; empty if none was.
 	Pushed string

@@ -28,6 +28,9 @@ type TextOptions struct {
 
 // Text writes the report for people at a terminal. The error is the writer's.
 func Text(w io.Writer, r Report, o TextOptions) error {
+	if r.Verb == VerbComment {
+		return answerText(w, r, o)
+	}
 	t := &text{printer: printer{color: o.Color, width: o.Width}, r: r, o: o, d: terminal(r)}
 	for _, m := range r.Modules {
 		t.module(m)

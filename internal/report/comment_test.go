@@ -1,0 +1,106 @@
+package report_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+)
+
+func TestCommentStaysWithinItsLimit(t *testing.T) {
+	t.Parallel()
+	r := report.Report{Verb: report.VerbUpgrade}
+	for i := range 3000 {
+		r.Modules = append(r.Modules, module(fmt.Sprintf("envs/%04d-%s", i, strings.Repeat("x", 40)), upgraded("hashicorp/aws", "5.31.0", "5.34.0", provider.Signer{})))
+	}
+	got := report.Comment("Pushed commit 0123abc.", r)
+	if !strings.HasPrefix(got, "Pushed commit 0123abc.\n\n1 provider is upgraded") || len(got) > 60_000 {
+		t.Errorf("Comment has %d bytes and begins %.80q", len(got), got)
+	}
+	if got := report.Comment("", report.Report{Verb: report.VerbDiff}); got != "No differences.\n" {
+		t.Errorf("Comment without a lead = %q", got)
+	}
+}
+
+func TestProblemsAreHarmlessAndSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	got := report.Problems([]provider.Diagnostic{
+		{Code: provider.CodeSyntax, Message: "@octo closes #1 <img src=x>", File: "live/`main`.tf", Line: 3},
+		{Code: provider.CodeGitHub, Message: "GitHub answered 403.", Hint: "grant the token access"},
+		{Severity: provider.SeverityWarning, Code: provider.CodePolicy, Message: "a rule is over"},
+	})
+	for _, want := range []string{":3", "GitHub answered 403. Next: grant the token access\n", "**Failed**", "a rule is over"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("Problems lacks %q:\n%s", want, got)
+		}
+	}
+	for _, bad := range []string{"@octo", "#1", "<img"} {
+		if strings.Contains(got, bad) {
+			t.Errorf("Problems has %q:\n%s", bad, got)
+		}
+	}
+	if got := report.Problems(nil); got != "" {
+		t.Errorf("Problems of none = %q", got)
+	}
+}
+
+func TestFencedCannotBeLeft(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, text string
+		limit      int
+		want       string
+	}{
+		{"plain", "a\nb\n", 100, "```text\na\nb\n```\n"},
+		{"a fence in it", "a\n```\n@octo\n````\n", 100, "`````text\na\n```\n@octo\n````\n`````\n"},
+		{"cut at a line", "first\nsecond\n", 8, "```text\nfirst\n…\n```\n"},
+		{"one line that is too long", "first", 3, "```text\n…\n```\n"},
+	}
+	for _, tt := range tests {
+		if got := report.Fenced(tt.text, tt.limit); got != tt.want {
+			t.Errorf("%s: Fenced(%q, %d) = %q, want %q", tt.name, tt.text, tt.limit, got, tt.want)
+		}
+	}
+}
+
+func TestSentence(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"":                       "",
+		"the branch has moved":   "The branch has moved.",
+		"it ended.":              "It ended.",
+		"did you mean that?":     "Did you mean that?",
+		"ändern":                 "Ändern.",
+		"first\n\n| a table |\n": "First\n\n| a table |\n",
+		"`code` begins it":       "`code` begins it.",
+	} {
+		if got := report.Sentence(message); got != want {
+			t.Errorf("Sentence(%q) = %q, want %q", message, got, want)
+		}
+	}
+}
+
+// What was said under the comment is what every format shows.
+func TestAnswerIsTheReport(t *testing.T) {
+	t.Parallel()
+	r := report.Report{Verb: report.VerbComment, Answer: "Opened again.", Stats: report.Stats{Requests: 3}}
+	for name, got := range map[string]string{
+		"text":     text(t, r, report.TextOptions{}),
+		"markdown": report.Markdown(r),
+	} {
+		if got != "Opened again.\n" {
+			t.Errorf("%s = %q", name, got)
+		}
+	}
+	if got := text(t, r, report.TextOptions{Stats: true}); !strings.Contains(got, "Opened again.\n\n3 requests") {
+		t.Errorf("text with stats = %q", got)
+	}
+	if got := report.Summary(r); got != "## relock\n\nOpened again.\n\n3 requests, 0 B received\n" {
+		t.Errorf("Summary = %q", got)
+	}
+	if got := report.Markdown(report.Report{Verb: report.VerbComment}); got != "The comment is no command.\n" {
+		t.Errorf("Markdown of no command = %q", got)
+	}
+}
