@@ -2,7 +2,6 @@ package github
 
 import (
 	"context"
-	"strings"
 
 	"github.com/google/go-github/v60/github"
 )
@@ -32,25 +31,23 @@ func commit(sha string, c *github.Commit, parents []*github.Commit) Commit {
 	return out
 }
 
-// mostSubjects is how many commits Subjects reads.
-const mostSubjects = 30
+// mostHistory is how many commits History returns.
+const mostHistory = 30
 
-// Subjects returns the first lines of the messages of a commit and of those
-// before it, newest first, without merges.
-func (r *Repository) Subjects(ctx context.Context, sha string) ([]string, error) {
-	commits, _, err := r.client.rest.Repositories.ListCommits(ctx, r.owner, r.name, &github.CommitsListOptions{
-		SHA: sha, ListOptions: github.ListOptions{PerPage: mostSubjects},
+// History returns the newest commits of a branch, or those before a commit and
+// that itself, newest first: a page of them.
+func (r *Repository) History(ctx context.Context, from string) ([]Commit, error) {
+	listed, _, err := r.client.rest.Repositories.ListCommits(ctx, r.owner, r.name, &github.CommitsListOptions{
+		SHA: from, ListOptions: github.ListOptions{PerPage: mostHistory},
 	})
 	if err != nil {
-		return nil, r.explain(ctx, "listing the commits before "+sha, readContents, err)
+		return nil, r.explain(ctx, "listing the commits of "+from, readContents, err)
 	}
-	var subjects []string
-	for _, c := range commits {
-		if subject, _, _ := strings.Cut(c.GetCommit().GetMessage(), "\n"); len(c.Parents) < 2 {
-			subjects = append(subjects, subject)
-		}
+	commits := make([]Commit, len(listed))
+	for i, c := range listed {
+		commits[i] = repositoryCommit(c)
 	}
-	return subjects, nil
+	return commits, nil
 }
 
 // Comparison is what one line of commits has that another has not.

@@ -37,14 +37,17 @@ const (
 	// many of them at a time: a workflow's token has a thousand requests an hour.
 	mostBlobs   = 500
 	blobsAtOnce = 4
+	// fewBlobs are cheaper one by one than in an archive, which is two requests
+	// and all of the repository.
+	fewBlobs = 2
 )
 
 // Snapshot reads the files of a commit for which keep says so, by their paths:
 // one request for the tree, one for an archive and one for what that redirects
 // to. Contents count only by their blob ids, since an archive lacks what
 // .gitattributes marks export-ignore, and holds what it marks export-subst
-// changed: those are a request each. So is each part of a tree of more than
-// 100,000 entries.
+// changed: those are a request each, and so are contents if they are few. So is
+// each part of a tree of more than 100,000 entries.
 //
 // Links are kept whatever their names are, and so is the file that a link to be
 // kept leads to.
@@ -193,7 +196,7 @@ func (s *Snapshot) missing(ids map[string]int64) []string {
 
 // download reads contents from the archive of a commit, again if it breaks off.
 func (r *Repository) download(ctx context.Context, sha string, s *Snapshot, wanted map[string]int64) error {
-	if len(wanted) == 0 || s.size > largestArchive {
+	if len(wanted) <= fewBlobs || s.size > largestArchive {
 		return nil
 	}
 	for tries := 1; ; tries++ {

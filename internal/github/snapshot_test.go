@@ -327,8 +327,8 @@ func link(name, target string) treeEntry {
 	return e
 }
 
-// served is a GitHub with a tree, the archive of other contents at another host,
-// and no blobs.
+// served is a GitHub with a tree and the archive of other contents at another
+// host, of which alone it has blobs.
 func served(t *testing.T, tree []treeEntry, archive ...tar.Header) (*github.Repository, *[]string) {
 	t.Helper()
 	var asked []string
@@ -357,6 +357,16 @@ func served(t *testing.T, tree []treeEntry, archive ...tar.Header) (*github.Repo
 		asked = append(asked, "tarball "+r.Header.Get("Authorization"))
 		http.Redirect(w, r, other.URL+"/codeload?token=secret", http.StatusFound)
 	})
+	mux.HandleFunc("GET /repos/octo/infra/git/blobs/{id}", func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, "blob "+r.Header.Get("Authorization"))
+		for _, h := range archive {
+			if content := h.PAXRecords["RELOCK.content"]; blob(h.Name, content).SHA == r.PathValue("id") {
+				fmt.Fprint(w, content)
+				return
+			}
+		}
+		http.NotFound(w, r)
+	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	c, err := github.New(github.Options{HTTP: server.Client(), API: server.URL, Token: token, Clock: github.Clock{
@@ -373,13 +383,27 @@ func packed(name, content string) tar.Header {
 }
 
 func TestSnapshotSendsNoTokenToTheArchive(t *testing.T) {
-	repo, asked := served(t, []treeEntry{blob("a.tf", "a")}, packed("a.tf", "a"))
+	repo, asked := served(t, []treeEntry{blob("a.tf", "a"), blob("b.tf", "b"), blob("c.tf", "c")}, packed("a.tf", "a"), packed("b.tf", "b"), packed("c.tf", "c"))
 	if _, err := repo.Snapshot(t.Context(), "c0", always); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"tree Bearer " + token, "tarball Bearer " + token, "archive "}
 	if diff := cmp.Diff(want, *asked); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+func TestSnapshotReadsFewFilesWithoutTheArchive(t *testing.T) {
+	repo, asked := served(t, []treeEntry{blob("a.tf", "a"), blob("b.tf", "b")}, packed("a.tf", "a"), packed("b.tf", "b"))
+	s, err := repo.Snapshot(t.Context(), "c0", func(name string) bool { return name == "a.tf" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"tree Bearer " + token, "blob Bearer " + token}, *asked); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if got := contents(s, "a.tf")["a.tf"]; got != "a" {
+		t.Errorf("a.tf = %q", got)
 	}
 }
 

@@ -100,7 +100,7 @@ func parseMode(s string) (filemode.FileMode, error) {
 		return filemode.Executable, nil
 	case ModeLink:
 		return filemode.Symlink, nil
-	case "160000": // whose content is the SHA of a commit elsewhere
+	case ModeSubmodule:
 		return filemode.Submodule, nil
 	}
 	return 0, fmt.Errorf("%q is no mode of a file", s)

@@ -206,7 +206,7 @@ func (g registry) file(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound)
 		return
 	}
-	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+	http.ServeContent(w, r, name, release.modified, bytes.NewReader(content))
 }
 
 // mirror answers index.json, the versions of a provider, and VERSION.json, the

@@ -39,6 +39,7 @@ type commonText struct {
 type releaseText struct {
 	Common       commonText `yaml:",inline"`
 	Published    time.Time
+	Modified     time.Time
 	Tag          string
 	Files        map[string][]entry
 	NoKeys       bool                    `yaml:"no_keys"`
@@ -122,7 +123,8 @@ type release struct {
 	typ          string // of the provider, for the names of files
 	version      provider.Version
 	published    time.Time
-	source, tag  string // as the public registry tells
+	modified     time.Time // of its files, as their server says; zero: not said
+	source, tag  string    // as the public registry tells
 	protocols    []string
 	listed       bool // among the versions
 	described    bool // by metadata of its packages
@@ -173,7 +175,7 @@ func newRelease(typ, version string, text releaseText, keys keyring, pack packer
 		return nil, err
 	}
 	r := &release{
-		typ: typ, version: v, published: text.Published, tag: text.Tag, protocols: text.Common.Protocols,
+		typ: typ, version: v, published: text.Published, modified: text.Modified, tag: text.Tag, protocols: text.Common.Protocols,
 		listed: !text.Unlisted, described: !text.ListOnly,
 		mirrorHashes: text.MirrorHashes, files: map[string][]byte{},
 	}

@@ -47,9 +47,10 @@ func (r *Repository) addRelease(tag string, data []byte) error {
 
 // File is one entry of a git tree.
 type File struct {
-	// Mode is git's: one of ModeFile, ModeExecutable and ModeLink.
+	// Mode is git's: one of ModeFile, ModeExecutable, ModeLink and ModeSubmodule.
 	Mode string
-	// Content is that of a file, or the target of a link.
+	// Content is that of a file, the target of a link, or the SHA of the commit
+	// elsewhere that a submodule is.
 	Content []byte
 }
 
@@ -58,6 +59,7 @@ const (
 	ModeFile       = "100644"
 	ModeExecutable = "100755"
 	ModeLink       = "120000"
+	ModeSubmodule  = "160000"
 )
 
 func (r *Repository) add(branch, name string, file File) {
@@ -75,6 +77,9 @@ func (r *Repository) add(branch, name string, file File) {
 func repositoryFile(marked string, data []byte) (name string, file File) {
 	if name, target, ok := strings.Cut(marked, "@ -> "); ok {
 		return name, File{Mode: ModeLink, Content: []byte(target)}
+	}
+	if name, ok := strings.CutSuffix(marked, "@commit"); ok {
+		return name, File{Mode: ModeSubmodule, Content: bytes.TrimSpace(data)}
 	}
 	if name, ok := strings.CutSuffix(marked, "*"); ok {
 		return name, File{Mode: ModeExecutable, Content: bytes.Clone(data)}

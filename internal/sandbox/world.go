@@ -56,6 +56,7 @@ type World struct {
 // A version may override the first five, and has of its own:
 //
 //	published: 2024-05-01
+//	modified: 2024-05-01           what Last-Modified says of its files
 //	tag: v1.2.0                    default: v and the version, where there is a source
 //	files: {"*": [{name, content, mode}]}   of each platform's zip, instead of its own
 //	no_keys: true                  announce no key
@@ -79,7 +80,8 @@ type World struct {
 //	delete_merged: true            the branches of merged pull requests go
 //
 // In paths of repositories a final * marks an executable, and "@ -> TARGET" a
-// link, as ls -F does. The first branch of a repository is its default branch.
+// link, as ls -F does; @commit marks a submodule, of which the text is the SHA.
+// The first branch of a repository is its default branch.
 //
 // All errors in the text are returned together, each with its file and, where
 // one is to blame, its line in that file.
