@@ -21,6 +21,8 @@ type run struct {
 	branches []string
 	// open counts our open pull requests once it is known; before it is -1.
 	open int
+	// recent are the newest commits of the base, once they are known.
+	recent []github.Commit
 	// tree is that of the base, once it is known that the base is at opts.SHA.
 	tree string
 	// noSwap says that the server cannot replace or delete a branch safely.
@@ -153,6 +155,20 @@ func (t *task) see(s state) {
 	}
 }
 
+// history returns the newest commits of the base, of which there is at least one.
+// They are asked for once; from says how.
+func (r *run) history(ctx context.Context, from string) ([]github.Commit, error) {
+	if len(r.recent) > 0 {
+		return r.recent, nil
+	}
+	recent, err := r.repo.History(ctx, from)
+	if err == nil && len(recent) == 0 {
+		err = &provider.Error{Code: provider.CodeGitHub, Message: "GitHub lists no commit of " + from}
+	}
+	r.recent = recent
+	return recent, err
+}
+
 // checkBase makes sure that the proposals are of the base's present head. Where
 // the head is not known yet it is asked for only if something will be written.
 func (r *run) checkBase(ctx context.Context, base github.Commit, writes bool) error {
@@ -160,13 +176,11 @@ func (r *run) checkBase(ctx context.Context, base github.Commit, writes bool) er
 		if !writes || r.tree != "" {
 			return nil
 		}
-		head, err := r.repo.Head(ctx, r.opts.Base)
+		recent, err := r.history(ctx, r.opts.Base)
 		if err != nil {
 			return err
 		}
-		if base, err = r.repo.Commit(ctx, head); err != nil {
-			return err
-		}
+		base = recent[0]
 	}
 	if base.SHA != r.opts.SHA {
 		return &provider.Error{

@@ -111,7 +111,13 @@ func conventional(subjects []string) string {
 // conventional begins the subject as the newest commits do. A habit that cannot
 // be read is none.
 func (t *task) conventional(ctx context.Context, subject string) string {
-	subjects, err := t.repo.Subjects(ctx, t.opts.SHA)
+	recent, err := t.history(ctx, t.opts.SHA)
+	var subjects []string
+	for _, c := range recent {
+		if line, _, _ := strings.Cut(c.Message, "\n"); len(c.Parents) < 2 { // no merge
+			subjects = append(subjects, line)
+		}
+	}
 	prefix := conventional(subjects)
 	if err != nil || prefix == "" {
 		return subject
