@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/relock-dev/relock/internal/command"
 )
@@ -45,5 +46,6 @@ func run(ctx context.Context) int {
 		CacheDir: cache,
 		GOOS:     runtime.GOOS,
 		Version:  version,
+		Now:      time.Now(),
 	})
 }

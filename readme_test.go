@@ -9,8 +9,11 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/command"
+	"github.com/relock-dev/relock/internal/comment"
+	"github.com/relock-dev/relock/internal/config"
 )
 
 func readme(t *testing.T) string {
@@ -72,8 +75,10 @@ func TestReadmeCommands(t *testing.T) {
 func TestReadmeWorkflow(t *testing.T) {
 	t.Parallel()
 	var workflow struct {
+		On          map[string]any
 		Permissions map[string]string
 		Jobs        map[string]struct {
+			If    string
 			Steps []struct {
 				Uses string
 				With map[string]any
@@ -88,9 +93,17 @@ func TestReadmeWorkflow(t *testing.T) {
 			t.Errorf("permissions: %s: %q, want write", permission, workflow.Permissions[permission])
 		}
 	}
+	if diff := cmp.Diff(map[string]any{"types": []any{"created"}}, workflow.On["issue_comment"]); diff != "" {
+		t.Errorf("on: issue_comment (-want +got):\n%s", diff)
+	}
+	// Without a condition every comment on every issue starts a runner.
+	const condition = "github.event_name != 'issue_comment' || (github.event.issue.pull_request && startsWith(github.event.comment.body, '/relock'))"
 	inputs := actionFile(t).Inputs
 	used := false
 	for _, job := range workflow.Jobs {
+		if job.If != condition {
+			t.Errorf("if: %s, want %s", job.If, condition)
+		}
 		for _, step := range job.Steps {
 			if !strings.HasPrefix(step.Uses, "relock-dev/relock@") {
 				continue
@@ -105,6 +118,38 @@ func TestReadmeWorkflow(t *testing.T) {
 	}
 	if !used {
 		t.Error("the workflow does not use the action")
+	}
+}
+
+// TestReadmeConfigurationFile reads the example as relock would.
+func TestReadmeConfigurationFile(t *testing.T) {
+	t.Parallel()
+	for _, example := range examples(t, "yaml") {
+		name, ok := strings.CutPrefix(strings.SplitN(example, "\n", 2)[0], "# ")
+		if !ok || !slices.Contains(config.FileNames, name) {
+			continue
+		}
+		file, problems := config.ParseFile([]byte(example), name)
+		cfg, more := config.Resolve(config.Merge(file.Values))
+		if problems = append(problems, more...); len(problems) > 0 || len(cfg.Rules) == 0 || len(cfg.Groups) == 0 {
+			t.Errorf("the example has %d rules and %d groups, and the problems %v", len(cfg.Rules), len(cfg.Groups), problems)
+		}
+		return
+	}
+	t.Error("the README has no example of a configuration file")
+}
+
+// TestReadmeComments holds the table of commands to the language.
+func TestReadmeComments(t *testing.T) {
+	t.Parallel()
+	const begin, end = "<!-- commands:begin -->\n", "<!-- commands:end -->\n"
+	_, rest, begins := strings.Cut(readme(t), begin)
+	table, _, ends := strings.Cut(rest, end)
+	if !begins || !ends {
+		t.Fatalf("the README has no markers %s and %s", begin, end)
+	}
+	if diff := cmp.Diff(comment.Table(), table); diff != "" {
+		t.Errorf("table of commands (-code +README):\n%s", diff)
 	}
 }
 

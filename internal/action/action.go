@@ -15,7 +15,9 @@
 package action
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -58,46 +60,92 @@ func (r *Runtime) SHA() string { return r.getenv("GITHUB_SHA") }
 // APIURL returns the root of the REST API, that of github.com if unset.
 func (r *Runtime) APIURL() string { return r.orDefault("GITHUB_API_URL", "https://api.github.com") }
 
-// GraphQLURL returns the address of the GraphQL API, that of github.com if
-// unset.
-func (r *Runtime) GraphQLURL() string {
-	return r.orDefault("GITHUB_GRAPHQL_URL", "https://api.github.com/graphql")
-}
+// GraphQLURL returns the address of the GraphQL API; empty if unset, since it
+// follows from that of the REST API then.
+func (r *Runtime) GraphQLURL() string { return r.orDefault("GITHUB_GRAPHQL_URL", "") }
 
 // maxEvent bounds the event's payload; GitHub's own are at most 25 MB.
 const maxEvent = 32 << 20
 
 // payload is the part of an event that is read here.
 type payload struct {
+	Inputs     map[string]any `json:"inputs"` // of workflow_dispatch
 	Repository struct {
 		DefaultBranch string `json:"default_branch"`
 	} `json:"repository"`
 	PullRequest struct {
 		Head, Base struct {
+			SHA  string
 			Repo struct {
 				FullName string `json:"full_name"`
 			} `json:"repo"`
 		}
 	} `json:"pull_request"`
+	MergeGroup struct {
+		BaseSHA string `json:"base_sha"`
+	} `json:"merge_group"`
 }
 
 // payload returns the event's payload, or nothing if it cannot be read.
 func (r *Runtime) payload() payload {
 	var p payload
-	f, err := os.Open(r.getenv("GITHUB_EVENT_PATH"))
+	text, err := r.Payload()
 	if err != nil {
 		return payload{}
 	}
-	defer f.Close()
-	if err := json.NewDecoder(io.LimitReader(f, maxEvent)).Decode(&p); err != nil {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // an input that is a number keeps its digits
+	if err := d.Decode(&p); err != nil {
 		return payload{}
 	}
 	return p
 }
 
+// Payload returns the event's payload as the runner has it: JSON from outside.
+func (r *Runtime) Payload() ([]byte, error) {
+	f, err := os.Open(r.getenv("GITHUB_EVENT_PATH"))
+	if err != nil {
+		return nil, errors.New("the event's payload, which GITHUB_EVENT_PATH names, cannot be read")
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxEvent+1))
+	if err != nil || len(text) > maxEvent {
+		return nil, errors.New("the event's payload cannot be read, or is too large")
+	}
+	return text, nil
+}
+
+// Branch returns the branch that the workflow runs on; empty if it runs on
+// something else, such as a tag or a pull request's merge.
+func (r *Runtime) Branch() string {
+	if r.getenv("GITHUB_REF_TYPE") != "branch" || !strings.HasPrefix(r.getenv("GITHUB_REF"), "refs/heads/") {
+		return ""
+	}
+	return r.getenv("GITHUB_REF_NAME")
+}
+
 // DefaultBranch returns the default branch as the event's payload names it, or
 // nothing if the payload cannot be read or names none.
 func (r *Runtime) DefaultBranch() string { return r.payload().Repository.DefaultBranch }
+
+// Inputs returns the inputs that a person or a program gave with a
+// workflow_dispatch event, as texts; none for other events. They are not the
+// inputs of the step: a workflow may pass them on, or leave that to relock.
+func (r *Runtime) Inputs() map[string]string {
+	if r.Event() != "workflow_dispatch" {
+		return nil
+	}
+	texts := map[string]string{}
+	for name, value := range r.payload().Inputs {
+		switch v := value.(type) {
+		case string:
+			texts[name] = v
+		case bool, json.Number:
+			texts[name] = fmt.Sprint(v)
+		}
+	}
+	return texts
+}
 
 // ServerURL returns the address of the GitHub server, that of github.com if
 // unset.
@@ -117,6 +165,16 @@ func (r *Runtime) Head() (head, fork bool) {
 	return false, false
 }
 
+// Base returns the commit of the base branch for which a Head was made; empty if
+// the payload does not say.
+func (r *Runtime) Base() string {
+	p := r.payload()
+	if r.Event() == "merge_group" {
+		return p.MergeGroup.BaseSHA
+	}
+	return p.PullRequest.Base.SHA
+}
+
 func (r *Runtime) orDefault(name, otherwise string) string {
 	if v := r.getenv(name); v != "" {
 		return strings.TrimSuffix(v, "/")
@@ -133,7 +191,7 @@ func Verb(event string) (string, error) {
 	case "pull_request", "merge_group", "push":
 		return "check", nil
 	case "issue_comment":
-		return "", fmt.Errorf("the event issue_comment is not answered: comment commands are not part of this version")
+		return "comment", nil
 	case "pull_request_target":
 		return "", fmt.Errorf("the event pull_request_target is refused: it hands this repository's secrets to code from outside; use pull_request")
 	case "workflow_run":
@@ -141,5 +199,5 @@ func Verb(event string) (string, error) {
 	case "":
 		return "", fmt.Errorf("GITHUB_EVENT_NAME is not set: this command runs in GitHub Actions")
 	}
-	return "", fmt.Errorf("the event %q is none that relock answers; use schedule, workflow_dispatch, repository_dispatch, pull_request, merge_group or push", event)
+	return "", fmt.Errorf("the event %q is none that relock answers; use schedule, workflow_dispatch, repository_dispatch, issue_comment, pull_request, merge_group or push", event)
 }

@@ -42,11 +42,11 @@ func TestEnvironment(t *testing.T) {
 		},
 		{
 			"nothing_set", env{},
-			[]string{"false", "", "", "", "", "https://api.github.com", "https://api.github.com/graphql"},
+			[]string{"false", "", "", "", "", "https://api.github.com", ""},
 		},
 		{
 			"not_quite_true", env{"GITHUB_ACTIONS": "1"},
-			[]string{"false", "", "", "", "", "https://api.github.com", "https://api.github.com/graphql"},
+			[]string{"false", "", "", "", "", "https://api.github.com", ""},
 		},
 	}
 	for _, tt := range tests {
@@ -81,6 +81,31 @@ func TestDefaultBranch(t *testing.T) {
 	}
 }
 
+func TestInputsAreThoseOfAWorkflowDispatch(t *testing.T) {
+	t.Parallel()
+	const payload = `{"inputs": {"tool": "opentofu", "dry-run": true, "limit": 12345678, "x": null, "y": ["z"]}}`
+	tests := []struct {
+		event, payload string
+		want           map[string]string
+	}{
+		{"workflow_dispatch", payload, map[string]string{"tool": "opentofu", "dry-run": "true", "limit": "12345678"}},
+		{"workflow_dispatch", `{"inputs": null}`, map[string]string{}},
+		{"workflow_dispatch", ``, map[string]string{}},
+		{"repository_dispatch", payload, nil},
+		{"pull_request", payload, nil},
+	}
+	for _, tt := range tests {
+		name := filepath.Join(t.TempDir(), "event.json")
+		if err := os.WriteFile(name, []byte(tt.payload), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r := New(env{"GITHUB_EVENT_NAME": tt.event, "GITHUB_EVENT_PATH": name}.get, &strings.Builder{})
+		if diff := cmp.Diff(tt.want, r.Inputs()); diff != "" {
+			t.Errorf("Inputs of %s %s (-want +got):\n%s", tt.event, tt.payload, diff)
+		}
+	}
+}
+
 func TestHead(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -107,6 +132,26 @@ func TestHead(t *testing.T) {
 	}
 }
 
+func TestBase(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ event, payload, want string }{
+		{"pull_request", `{"pull_request": {"base": {"sha": "b0b"}}, "merge_group": {"base_sha": "e0e"}}`, "b0b"},
+		{"merge_group", `{"pull_request": {"base": {"sha": "b0b"}}, "merge_group": {"base_sha": "e0e"}}`, "e0e"},
+		{"pull_request", `{}`, ""},
+		{"pull_request", ``, ""},
+	}
+	for _, tt := range tests {
+		name := filepath.Join(t.TempDir(), "event.json")
+		if err := os.WriteFile(name, []byte(tt.payload), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r := New(env{"GITHUB_EVENT_NAME": tt.event, "GITHUB_EVENT_PATH": name}.get, &strings.Builder{})
+		if got := r.Base(); got != tt.want {
+			t.Errorf("Base of %s %s = %q, want %q", tt.event, tt.payload, got, tt.want)
+		}
+	}
+}
+
 func TestVerb(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ event, want, refusal string }{
@@ -116,7 +161,7 @@ func TestVerb(t *testing.T) {
 		{"pull_request", "check", ""},
 		{"merge_group", "check", ""},
 		{"push", "check", ""},
-		{"issue_comment", "", "not part of this version"},
+		{"issue_comment", "comment", ""},
 		{"pull_request_target", "", "secrets to code from outside"},
 		{"workflow_run", "", "secrets"},
 		{"", "", "GITHUB_EVENT_NAME is not set"},

@@ -50,18 +50,7 @@ func (c *cli) runAction(ctx context.Context) error {
 	if dir := rt.Workspace(); dir != "" {
 		c.env.WorkDir = dir
 	}
-	cfg, _, err := c.settings(config.Inputs(c.env.Getenv))
-	if err != nil {
-		return errors.Join(err, annotateError(rt, err))
-	}
-	if err := rt.Mask(cfg.Token); err != nil {
-		return err
-	}
-	verb, err := verbOf(cfg.Command, rt)
-	if err != nil {
-		return errors.Join(err, annotateError(rt, err))
-	}
-	r, err := run.Do(ctx, c.runEnv(cfg.Verbose), c.withRepository(c.request(verb, cfg.Directories, cfg)))
+	r, cfg, err := c.step(ctx, rt)
 	if err != nil {
 		return errors.Join(err, annotateError(rt, err))
 	}
@@ -69,6 +58,47 @@ func (c *cli) runAction(ctx context.Context) error {
 		return err
 	}
 	return status(r)
+}
+
+// step does what the event and the inputs ask for.
+func (c *cli) step(ctx context.Context, rt *action.Runtime) (report.Report, config.Config, error) {
+	inputs := []config.Values{config.Dispatch(rt.Inputs()), config.Inputs(c.env.Getenv)}
+	if commented(config.Merge(inputs...), rt) {
+		cfg, err := c.settingsOn(nil, inputs...)
+		if err == nil {
+			err = mask(rt, cfg)
+		}
+		if err != nil {
+			return report.Report{}, cfg, err
+		}
+		r, err := c.answer(ctx, rt, cfg, inputs...)
+		return r, cfg, err
+	}
+	cfg, err := c.runSettings(ctx, inputs...)
+	if err != nil {
+		return report.Report{}, cfg, err
+	}
+	if err := mask(rt, cfg); err != nil {
+		return report.Report{}, cfg, err
+	}
+	verb, err := verbOf(cfg.Command, rt)
+	if err != nil {
+		return report.Report{}, cfg, err
+	}
+	r, err := c.carryOut(ctx, verb, cfg, cfg.Directories, inputs...)
+	return r, cfg, err
+}
+
+// commented reports whether a comment is to be answered. It is asked first: what
+// is checked out then, if anything, decides nothing.
+func commented(inputs config.Values, rt *action.Runtime) bool {
+	command := inputs["command"].Items[0]
+	return command == report.VerbComment || command == "auto" && rt.Event() == "issue_comment"
+}
+
+// mask keeps the secrets of the settings out of the log.
+func mask(rt *action.Runtime, cfg config.Config) error {
+	return errors.Join(rt.Mask(cfg.Token), rt.Mask(cfg.ModuleToken), rt.Mask(cfg.App.Key))
 }
 
 // verbOf is the verb that a workflow asks for, or else the event.
@@ -84,9 +114,12 @@ func verbOf(command string, rt *action.Runtime) (run.Verb, error) {
 func (c *cli) withRepository(req run.Request) run.Request {
 	rt := action.New(c.env.Getenv, c.env.Stdout)
 	req.Pull.Repository = rt.Repository()
-	req.Pull.API, req.Pull.GraphQL = rt.APIURL(), rt.GraphQLURL()
+	req.Pull.Hub.API, req.Pull.Hub.GraphQL = rt.APIURL(), rt.GraphQLURL()
 	req.Pull.Head = rt.SHA()
 	req.Pull.Base = cmp.Or(req.Pull.Base, rt.DefaultBranch())
+	if app := req.Pull.Hub.App; app != nil && len(app.Repositories) == 0 {
+		app.Repositories = []string{rt.Repository()}
+	}
 	switch head, fork := rt.Head(); {
 	case fork:
 		req.Head = run.ForkHead

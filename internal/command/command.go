@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,6 +43,7 @@ type Env struct {
 	CacheDir       string // of the user; empty if there is none
 	GOOS           string
 	Version        string
+	Now            time.Time
 	// Color and Width are those of the terminal on Stdout; zero if it is none.
 	Color bool
 	Width int
@@ -68,7 +70,11 @@ type exit int
 func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 // cli is one call of the program.
-type cli struct{ env Env }
+type cli struct {
+	env Env
+	// notices are what was noticed while the settings were read, for the report.
+	notices []provider.Diagnostic
+}
 
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
@@ -84,8 +90,8 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 	root.SetOut(c.env.Stdout)
 	root.SetErr(c.env.Stderr)
 	root.AddCommand(
-		c.scan(), c.upgrade(), c.lock(), c.check(), c.diff(), c.pr(),
-		c.demo(), c.config(), c.action(), c.version(),
+		c.scan(), c.upgrade(), c.lock(), c.check(), c.diff(), c.pr(), c.comment(),
+		c.demo(), c.config(), c.cache(), c.action(), c.version(),
 	)
 	return root
 }
@@ -127,22 +133,27 @@ func (p problems) Error() string {
 
 // runEnv is the world as package run sees it.
 func (c *cli) runEnv(verbose bool) run.Env {
-	level := slog.LevelWarn
-	if verbose {
-		level = slog.LevelDebug
-	}
 	return run.Env{
 		WorkDir: c.env.WorkDir, Getenv: c.env.Getenv, Environ: c.env.Environ,
 		Home: c.env.Home, GOOS: c.env.GOOS,
 		UserAgent: "relock/" + c.env.Version,
 		OnGitHub:  c.env.Getenv("GITHUB_ACTIONS") == "true",
-		Server:    c.server(), ModuleCache: c.cached("modules"), HashCache: c.cached("hashes"),
-		Log: slog.New(slog.NewTextHandler(c.env.Stderr, &slog.HandlerOptions{Level: level, ReplaceAttr: withoutTime})),
+		Server:    c.server(), ModuleCache: c.cached("modules"), HashCache: c.cached("hashes"), NotesCache: c.cached("notes"),
+		Now: c.env.Now,
+		Log: logger(c.env.Stderr, verbose),
 	}
 }
 
-// withoutTime keeps logs comparable between runs; a terminal's reader and a
-// workflow's log have times of their own.
+// logger logs without times, which keeps logs comparable between runs; a
+// terminal's reader and a workflow's log have times of their own.
+func logger(w io.Writer, verbose bool) *slog.Logger {
+	level := slog.LevelWarn
+	if verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: withoutTime}))
+}
+
 func withoutTime(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && a.Key == slog.TimeKey {
 		return slog.Attr{}

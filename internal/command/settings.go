@@ -7,11 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -49,27 +52,90 @@ func given(flags *pflag.FlagSet) config.Values {
 }
 
 // settings lays flags and inputs over the configuration file and the
-// environment, and checks them all.
+// environment, and checks them all. What runs after it has the credentials that
+// the file speaks of.
 func (c *cli) settings(strongest ...config.Values) (config.Config, config.Values, error) {
 	file, err := c.configFile(config.Merge(strongest...))
 	if err != nil {
 		return config.Config{}, nil, err
 	}
-	layers := append(strongest, file.Values, config.Environment(c.env.Getenv))
+	return c.resolve(file, strongest)
+}
+
+// settingsOf are the settings for a repository that is not on disk, by the
+// configuration file that is in its file tree, unless the operator names one.
+func (c *cli) settingsOf(repository fs.FS, strongest ...config.Values) (config.Config, error) {
+	file, err := c.configFileIn(repository, config.Merge(strongest...))
+	if err != nil {
+		return config.Config{}, err
+	}
+	cfg, _, err := c.resolve(file, strongest)
+	return cfg, err
+}
+
+func (c *cli) configFileIn(repository fs.FS, values config.Values) (config.File, error) {
+	if values["config"].Items[0] != "" {
+		return c.configFile(values)
+	}
+	name, diagnostics := config.Locate(repository)
+	if len(diagnostics) > 0 {
+		return config.File{}, problems(diagnostics)
+	}
+	return repositoryFile(repository, name)
+}
+
+// repositoryFile reads a configuration file that is in a repository's file tree;
+// nothing, if it has no name.
+func repositoryFile(repository fs.FS, name string) (config.File, error) {
+	if name == "" {
+		return config.File{}, nil
+	}
+	src, err := fs.ReadFile(repository, name)
+	if err != nil {
+		return config.File{}, fmt.Errorf("reading the configuration file %s: %w", name, cause(err))
+	}
+	file, diagnostics := config.ParseFile(src, name)
+	if len(diagnostics) > 0 {
+		return config.File{}, problems(diagnostics)
+	}
+	return file, nil
+}
+
+// resolve lays the strongest layers over those of the file and the environment.
+func (c *cli) resolve(file config.File, strongest []config.Values) (config.Config, config.Values, error) {
+	layers := append(slices.Clip(strongest), file.Values, config.Environment(c.env.Getenv))
 	values := config.Merge(layers...)
 	cfg, diagnostics := config.Resolve(values)
-	if len(diagnostics) > 0 {
+	tokens, missing := c.tokens(cfg.Registries)
+	if diagnostics = append(diagnostics, missing...); len(diagnostics) > 0 {
 		return config.Config{}, nil, problems(diagnostics)
 	}
+	c.env.Environ = slices.Concat(c.env.Environ, tokens)
 	return cfg, values, nil
+}
+
+// tokens are the credentials for registries, as the TF_TOKEN_ variables in
+// which the CLI configuration takes them.
+func (c *cli) tokens(registries []config.Registry) (variables []string, missing []provider.Diagnostic) {
+	for _, r := range registries {
+		token := c.env.Getenv(r.TokenEnv)
+		if token == "" {
+			missing = append(missing, provider.Diagnostic{
+				Code: provider.CodeSettings, Host: r.Host, File: r.File, Line: r.Line,
+				Message: fmt.Sprintf("the environment variable %s, which holds the token for %s, is not set", r.TokenEnv, r.Host.ForDisplay()),
+			})
+		}
+		variables = append(variables, "TF_TOKEN_"+r.Host.String()+"="+token)
+	}
+	return variables, missing
 }
 
 // configFile reads the file that is named, else the repository's own, else
 // nothing.
 func (c *cli) configFile(values config.Values) (config.File, error) {
 	name := values["config"].Items[0]
-	dir := c.env.WorkDir
-	if name == "" {
+	named, dir := name != "", c.env.WorkDir
+	if !named {
 		dir = run.RepositoryRoot(c.env.WorkDir)
 		found, diagnostics := config.Locate(os.DirFS(dir))
 		if len(diagnostics) > 0 {
@@ -84,21 +150,89 @@ func (c *cli) configFile(values config.Values) (config.File, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	f, err := os.Open(path)
+	src, err := readFile(path)
 	if err != nil {
 		return config.File{}, fmt.Errorf("reading the configuration file %s: %w", name, cause(err))
 	}
-	defer f.Close()
-	// One byte more than ParseFile accepts, so that it sees the excess.
-	src, err := io.ReadAll(io.LimitReader(f, config.MaxFileSize+1))
-	if err != nil {
-		return config.File{}, fmt.Errorf("reading the configuration file %s: %w", name, cause(err))
+	parse := config.ParseFile
+	if named && c.outside(path, values) {
+		parse = config.ParseOperatorFile
 	}
-	file, diagnostics := config.ParseFile(src, name)
+	file, diagnostics := parse(src, name)
 	if len(diagnostics) > 0 {
 		return config.File{}, problems(diagnostics)
 	}
 	return file, nil
+}
+
+// readFile reads one byte more than a configuration file may have, so that the
+// excess is seen.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, config.MaxFileSize+1))
+}
+
+// outside reports whether a file lies outside of every repository that the run
+// reads from disk.
+func (c *cli) outside(path string, values config.Values) bool { return apart(path, c.scanned(values)) }
+
+// apart reports whether a file lies outside of directories, both by its name and
+// by what links make of it.
+func apart(path string, dirs []string) bool {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(dirs, func(dir string) bool { return below(path, dir) || below(target, dir) })
+}
+
+// scanned are the top directories of the repositories that the run reads from
+// disk; where there is no repository, the directory itself.
+func (c *cli) scanned(values config.Values) []string {
+	dirs := values["directories"].Items
+	if len(dirs) == 0 && len(values["repo"].Items) == 0 {
+		dirs = []string{"."}
+	}
+	var roots []string
+	for _, dir := range dirs {
+		dir = filepath.FromSlash(strings.TrimSuffix(dir, "/..."))
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(c.env.WorkDir, dir)
+		}
+		roots = append(roots, repositoryOf(dir))
+	}
+	return roots
+}
+
+// repositoryOf is the top directory of the repository that a directory is in, or
+// else the directory.
+func repositoryOf(dir string) string {
+	root := run.RepositoryRoot(dir)
+	if _, err := os.Lstat(filepath.Join(root, ".git")); err != nil {
+		return dir
+	}
+	return root
+}
+
+// below reports whether a path leads through a directory, by whatever name: a
+// file system may know several.
+func below(path, dir string) bool {
+	top, err := os.Stat(dir)
+	if err != nil {
+		return true // what cannot be told counts as the repository's
+	}
+	for d := filepath.Dir(path); ; d = filepath.Dir(d) {
+		if info, err := os.Stat(d); err == nil && os.SameFile(info, top) {
+			return true
+		}
+		if d == filepath.Dir(d) {
+			return false
+		}
+	}
 }
 
 // cause strips the path from a file system error, which the caller names.
@@ -126,6 +260,7 @@ func (c *cli) request(verb run.Verb, dirs []string, cfg config.Config) run.Reque
 
 		ModuleTokens: tokens,
 		Cache:        cfg.Cache,
+		HashSource:   cfg.HashSource,
 		Scan: scan.Options{
 			Create: cfg.Create, Tool: cfg.Tool, ToolVersion: cfg.ToolVersion,
 			Include: cfg.Include, Exclude: cfg.Exclude, Variables: cfg.ModuleVars,
@@ -135,12 +270,25 @@ func (c *cli) request(verb run.Verb, dirs []string, cfg config.Config) run.Reque
 			Platforms: upgrade.Platforms(cfg.Platforms),
 			Only:      cfg.Providers, Keep: cfg.Keep, KeepUnreferenced: cfg.KeepUnreferenced,
 			HashesFrom: upgrade.HashesFrom(cfg.HashesFrom), AcceptReReleased: cfg.AcceptReReleased,
+			Rules: rules(cfg.Rules), Signers: cfg.Signers,
 			Preserve: cfg.UnreadableModules == "preserve", Jobs: cfg.Jobs,
 		},
-		Pull: run.Pull{
-			Base: cfg.PullRequest.Base, BranchPrefix: cfg.PullRequest.BranchPrefix,
-			Labels: cfg.PullRequest.Labels, DryRun: cfg.DryRun, Token: cfg.Token,
-			ReleaseNotes: cfg.PullRequest.ReleaseNotes,
-		},
+		Pull: pull(cfg),
 	}
+}
+
+// rules are those of the configuration file as the planner takes them.
+func rules(given []config.Rule) []upgrade.Rule {
+	policy := make([]upgrade.Rule, len(given))
+	for i, r := range given {
+		policy[i] = upgrade.Rule{
+			Providers: r.Providers, Updates: r.Updates, Ignore: r.Ignore, HoldUntil: r.HoldUntil,
+			Allow: r.Allow, Except: r.Except, MinimumAge: r.MinimumAge,
+			UnknownAge: upgrade.UnknownAge(r.UnknownAge), Place: r.Place(),
+		}
+		if len(r.Directories) > 0 {
+			policy[i].Scope = func(dir string, _ provider.Addr) bool { return scan.InAny(r.Directories, dir) }
+		}
+	}
+	return policy
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -57,14 +58,15 @@ func (c *cli) verb(verb run.Verb, short, long string) *cobra.Command {
 		Short: short,
 		Long:  long + directories,
 		RunE: func(cmd *cobra.Command, dirs []string) error {
-			cfg, _, err := c.settings(given(cmd.Flags()))
+			flags, words := given(cmd.Flags()), config.Arguments(dirs)
+			cfg, err := c.runSettings(cmd.Context(), flags, words)
 			if err != nil {
 				return err
 			}
 			if verb == run.Scan && cfg.Format == "markdown" {
 				return fmt.Errorf("scan has no markdown format; it must be text or json")
 			}
-			r, err := run.Do(cmd.Context(), c.runEnv(cfg.Verbose), c.withRepository(c.request(verb, dirs, cfg)))
+			r, err := c.carryOut(cmd.Context(), verb, cfg, dirs, flags, words)
 			if err != nil {
 				return err
 			}
@@ -76,6 +78,19 @@ func (c *cli) verb(verb run.Verb, short, long string) *cobra.Command {
 	}
 	addFlags(cmd, string(verb))
 	return cmd
+}
+
+// carryOut runs a verb for directories.
+func (c *cli) carryOut(ctx context.Context, verb run.Verb, cfg config.Config, dirs []string, strongest ...config.Values) (report.Report, error) {
+	var r report.Report
+	var err error
+	if verb == run.PR {
+		r, err = c.propose(ctx, cfg, dirs, strongest...)
+	} else {
+		r, err = c.do(ctx, cfg, c.withRepository(c.request(verb, dirs, cfg)))
+	}
+	r.Diagnostics = append(r.Diagnostics, c.notices...)
+	return r, err
 }
 
 // print writes the report to standard output.

@@ -16,6 +16,8 @@ type Scene struct {
 	Merged     bool
 	// Ours says that relock opened the pull request.
 	Ours bool
+	// Touched says that somebody else has pushed to a branch of ours.
+	Touched bool
 	// Head is the commit that the branch is at.
 	Head string
 	// Writable says that relock's token may push to the branch. It may not push
@@ -42,7 +44,7 @@ func Decide(c Command, s Scene) (Decision, error) {
 	case !May(s.Permission):
 		return Decision{}, errors.New("commands are for people who may write to this repository")
 	case !ok:
-		return Decision{}, errors.New("there is no such command")
+		return Decision{}, ErrUnknown
 	case u.Own && !s.Ours:
 		return Decision{}, errors.New("this is for pull requests that relock opened")
 	case s.Merged && !u.Closed, s.Merged && c.Verb == Reopen:
@@ -51,6 +53,8 @@ func Decide(c Command, s Scene) (Decision, error) {
 		return Decision{}, errors.New("the pull request is closed")
 	case s.Open && c.Verb == Reopen:
 		return Decision{}, errors.New("the pull request is open")
+	case s.Ours && s.Touched && u.rebuilds:
+		return Decision{}, errors.New("somebody else has pushed to the branch; `/relock recreate` discards their commits")
 	case c.SHA != "" && !strings.HasPrefix(s.Head, c.SHA):
 		return Decision{}, errors.New("the branch is not at the commit that --sha names; look at what was pushed, then ask again")
 	}

@@ -18,6 +18,7 @@ func TestDecide(t *testing.T) {
 	ours := with(func(s *comment.Scene) { s.Ours = true })
 	closed := with(func(s *comment.Scene) { s.Ours, s.Open = true, false })
 	merged := with(func(s *comment.Scene) { s.Ours, s.Open, s.Merged = true, false, true })
+	touched := with(func(s *comment.Scene) { s.Ours, s.Touched = true, true })
 	fork := with(func(s *comment.Scene) { s.Writable = false })
 	tests := []struct {
 		name    string
@@ -39,6 +40,10 @@ func TestDecide(t *testing.T) {
 		{"ignore on a closed one of ours", "ignore */aws", closed, ""},
 		{"close on a closed one", "close", closed, "is closed"},
 		{"upgrade on a closed one", "upgrade", closed, "is closed"},
+		{"rebase over somebody's commits", "rebase", touched, "recreate"},
+		{"upgrade of ours over somebody's commits", "upgrade", touched, "recreate"},
+		{"recreate over somebody's commits", "recreate", touched, ""},
+		{"ignore on one with somebody's commits", "ignore */aws", touched, ""},
 		{"reopen on a closed one of ours", "reopen", closed, ""},
 		{"reopen on an open one", "reopen", ours, "is open"},
 		{"reopen on a merged one", "reopen", merged, "is merged"},

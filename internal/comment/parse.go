@@ -64,8 +64,9 @@ func Addressed(text string) bool {
 	return size == 0 || r == ' ' || r == '\t' || r == '\r' || r == '\n'
 }
 
-// Parse reads the command of a comment for which Addressed holds. Its errors
-// are for the person who wrote it, in words of ours alone.
+// Parse reads the command of a comment for which Addressed holds. Its errors, of
+// which some are ErrUnknown, are for the person who wrote it, in words of ours
+// alone.
 func Parse(text string) (Command, error) {
 	line, _, _ := strings.Cut(text, "\n")
 	line = strings.TrimSuffix(line, "\r")
@@ -96,14 +97,18 @@ func unprintable(r rune) bool {
 	return r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r))
 }
 
+// ErrUnknown is what Parse returns, perhaps with a suggestion, if there is no
+// such verb: whoever wrote that may want to see the table.
+var ErrUnknown = errors.New("there is no such command")
+
 // unknown suggests the verb that was probably meant.
 func unknown(word string) error {
 	for _, u := range Verbs {
 		if levenshtein.Distance(word, string(u.Verb), nil) <= 2 {
-			return fmt.Errorf("there is no such command; did you mean `%s %s`?", prefix, u.Verb)
+			return fmt.Errorf("%w; did you mean `%s %s`?", ErrUnknown, prefix, u.Verb)
 		}
 	}
-	return errors.New("there is no such command")
+	return ErrUnknown
 }
 
 // split cuts a line into words at white space. Quotation marks of either kind

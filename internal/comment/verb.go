@@ -39,6 +39,9 @@ type Usage struct {
 	// Pushes says that the verb writes to the branch of the pull request.
 	Pushes bool
 
+	// rebuilds says that the verb rebuilds a pull request of ours and spares what
+	// others have pushed to it.
+	rebuilds        bool
 	dirs, platforms bool
 	providers       arity
 }
@@ -58,11 +61,11 @@ const planArgs = "[DIR…] [--provider PATTERN] [--platform OS_ARCH] [--sha PREF
 // changed.
 var Verbs = []Usage{
 	{
-		Verb: Upgrade, Args: planArgs, Pushes: true, dirs: true, platforms: true, providers: byFlag,
+		Verb: Upgrade, Args: planArgs, Pushes: true, rebuilds: true, dirs: true, platforms: true, providers: byFlag,
 		Doc: "Upgrades the lock files of the root modules that this pull request touches, or of those named, and pushes to it. On a pull request of relock's it is `rebase`.",
 	},
 	{
-		Verb: Lock, Args: planArgs, Pushes: true, dirs: true, platforms: true, providers: byFlag,
+		Verb: Lock, Args: planArgs, Pushes: true, rebuilds: true, dirs: true, platforms: true, providers: byFlag,
 		Doc: "Completes and repairs lock files, also after a merge conflict. Versions stay.",
 	},
 	{
@@ -70,7 +73,7 @@ var Verbs = []Usage{
 		Doc: "Says what `upgrade` would change, and changes nothing.",
 	},
 	{Verb: Diff, Doc: "Shows what this pull request changes in lock files, in words."},
-	{Verb: Rebase, Own: true, Pushes: true, Args: "[--sha PREFIX]", Doc: "Builds the pull request anew on the base as it is now. Refuses over other people's commits."},
+	{Verb: Rebase, Own: true, Pushes: true, rebuilds: true, Args: "[--sha PREFIX]", Doc: "Builds the pull request anew on the base as it is now. Refuses over other people's commits."},
 	{Verb: Recreate, Own: true, Pushes: true, Args: "[--sha PREFIX]", Doc: "The same, and discards other people's commits."},
 	{
 		Verb: Ignore, Own: true, Closed: true, Args: "PROVIDER [major|minor|patch|CONSTRAINT] [until YYYY-MM-DD]", providers: asFirstWord,

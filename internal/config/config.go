@@ -1,10 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -21,7 +23,14 @@ type Config struct {
 	Providers        []provider.Pattern // empty: all
 	Keep             []provider.Pattern
 	AcceptReReleased []provider.ReleasePattern
-	HashesFrom       string // "methods", "origin" or "both"
+	Signers          Signers
+	Rules            []Rule // in the order of the file: later ones outrank earlier ones
+	Groups           []Group
+	GroupBy          string // "all", "provider", "directory" or "namespace"
+	Registries       []Registry
+	Repositories     []string // OWNER/NAME; empty: the one at hand
+	HashesFrom       string   // "methods", "origin" or "both"
+	HashSource       string   // "opentofu", or empty: none
 	KeepUnreferenced bool
 	// UnreadableModules is "fail" or "preserve".
 	UnreadableModules string
@@ -31,6 +40,7 @@ type Config struct {
 	PullRequest       PullRequest
 	Command           string // of the Action
 	Token             string // secret
+	App               App
 	File              string // of the configuration; empty: searched
 	Cache             string // path of the hash cache; empty: the default
 	Format            string
@@ -46,26 +56,44 @@ type PlatformSet struct {
 	List []provider.Platform // in the order given, without duplicates
 }
 
+// App is a GitHub App that acts in place of a token. The zero value is none.
+type App struct {
+	ID           string // number or client ID
+	Key          string // secret, in PEM form
+	Installation int64  // 0: the one of the repository
+}
+
 // PullRequest is the settings of pull requests.
 type PullRequest struct {
-	BranchPrefix string
-	Base         string // empty: the default branch
-	Labels       []string
-	ReleaseNotes bool
+	BranchPrefix  string
+	Base          []string // empty: the default branch
+	Title         Template
+	Labels        []string
+	Reviewers     []string
+	TeamReviewers []string
+	Assignees     []string
+	Milestone     string // by its title; empty: none
+	Draft         bool
+	AutoMerge     string // "squash", "merge", "rebase", or empty: none
+	Limit         int    // of open pull requests
+	CommitMessage Template
+	ReleaseNotes  bool
 }
 
 // Values are settings as some source gives them, by Setting.Name.
 type Values map[string]Value
 
-// Value is what a source gives for one setting. A scalar has one item.
+// Value is what a source gives for one setting. A scalar has one item; Records
+// and Named have none.
 type Value struct {
 	Items []string
+	// records are checked: only ParseFile makes them.
+	records []record
 	// Source says where the value comes from, in words for people: "flag
 	// --tool", "input tool", ".github/relock.yml:3", "default".
 	Source string
-	// File and Line are the place, if it is a file.
-	File string
-	Line int
+	// Position is the place, if it is in a file.
+	Position
 }
 
 // Flags are the values of the flags that were given. A list's item may hold
@@ -86,16 +114,43 @@ func Flags(given map[string][]string) Values {
 	return values
 }
 
+// Arguments are the directories that the command line names.
+func Arguments(dirs []string) Values {
+	if len(dirs) == 0 {
+		return nil
+	}
+	return Values{"directories": {Items: dirs, Source: "the command line"}}
+}
+
 // Inputs are the values of the Action's inputs, which the runner passes as
 // environment variables named INPUT_ and the input's name in capitals. An empty
 // one is not set: runners pass it for every input that the workflow leaves out.
 func Inputs(getenv func(string) string) Values {
+	return inputs("input ", func(s Setting) string { return getenv(InputEnv(s.Input)) })
+}
+
+// Dispatch are the values among the inputs of a workflow_dispatch event, by the
+// names of the Action's inputs. A workflow has inputs of its own, so that others
+// are ignored. A secret is never taken: who may start a workflow need not be
+// who may choose its credentials, and an event is kept in logs.
+func Dispatch(given map[string]string) Values {
+	return inputs("dispatch input ", func(s Setting) string {
+		if s.Secret {
+			return ""
+		}
+		return given[s.Input]
+	})
+}
+
+// inputs reads each setting that is an input from its text; an empty one is not
+// set.
+func inputs(source string, read func(Setting) string) Values {
 	values := Values{}
 	for _, s := range Settings {
 		if s.Input == "" {
 			continue
 		}
-		text := strings.TrimSpace(getenv(InputEnv(s.Input)))
+		text := strings.TrimSpace(read(s))
 		if text == "" {
 			continue
 		}
@@ -103,7 +158,7 @@ func Inputs(getenv func(string) string) Values {
 		if s.Repeats() {
 			items = splitList(text)
 		}
-		values[s.Name()] = Value{Items: items, Source: "input " + s.Input}
+		values[s.Name()] = Value{Items: items, Source: source + s.Input}
 	}
 	return values
 }
@@ -137,8 +192,8 @@ func Defaults() Values {
 }
 
 // Merge lays sources over each other, the strongest first, over the defaults.
-// The order is flags, inputs, file, environment. A value replaces another
-// whole: lists are not joined.
+// The order is flags, dispatch inputs, inputs, file, environment. A value
+// replaces another whole: lists are not joined.
 func Merge(strongestFirst ...Values) Values {
 	merged := Defaults()
 	for _, layer := range slices.Backward(strongestFirst) {
@@ -158,6 +213,12 @@ func Resolve(values Values) (Config, []provider.Diagnostic) {
 		if !ok {
 			v = Value{Items: s.defaults(), Source: "default"}
 		}
+		if s.structured() {
+			for _, r := range v.records {
+				s.build(&c, r)
+			}
+			continue
+		}
 		items, _, err := s.parse(v.Items)
 		if err != nil {
 			problems = append(problems, v.diagnose(err))
@@ -165,7 +226,27 @@ func Resolve(values Values) (Config, []provider.Diagnostic) {
 		}
 		s.set(&c, items)
 	}
+	if len(problems) == 0 {
+		problems = c.App.incomplete()
+	}
 	return c, problems
+}
+
+// incomplete reports what an App lacks to act.
+func (a App) incomplete() []provider.Diagnostic {
+	missing := ""
+	switch {
+	case a.ID == "" && (a.Key != "" || a.Installation != 0):
+		missing = "app-id"
+	case a.ID != "" && a.Key == "":
+		missing = "app-private-key"
+	default:
+		return nil
+	}
+	return []provider.Diagnostic{{
+		Code: provider.CodeSettings, Message: missing + " is missing: a GitHub App needs its ID and its private key",
+		Hint: "give app-id and app-private-key, or neither",
+	}}
 }
 
 // diagnose makes the diagnostic of a value that is not accepted.
@@ -185,16 +266,22 @@ func (s Setting) parse(items []string) (parsed []string, bad int, err error) {
 		return nil, -1, fmt.Errorf("%d values are given, it must be one", len(items))
 	}
 	for i, item := range items {
-		if strings.ContainsFunc(item, unicode.IsControl) {
-			return nil, i, fmt.Errorf("%q holds a control character", item)
+		if err := s.printable(item); err != nil {
+			return nil, i, err
 		}
 	}
 	switch s.Kind {
 	case Bool:
 		return parseBool(items[0])
-	case Choice:
-		if !slices.Contains(s.Values, items[0]) {
-			return nil, 0, fmt.Errorf("%q is not one of %s", items[0], strings.Join(s.Values, ", "))
+	case Number:
+		if n, err := strconv.Atoi(items[0]); err != nil || n < s.Min {
+			return nil, 0, fmt.Errorf("%q is not a number from %d up", items[0], s.Min)
+		}
+	case Choice, List:
+		for i, item := range items {
+			if len(s.Values) > 0 && !slices.Contains(s.Values, item) {
+				return nil, i, fmt.Errorf("%q is not one of %s", item, s.choices())
+			}
 		}
 	case Platforms:
 		if keyword(items) {
@@ -208,6 +295,27 @@ func (s Setting) parse(items []string) (parsed []string, bad int, err error) {
 		}
 	}
 	return s.checked(items)
+}
+
+// printable refuses control characters; only a Block may have several lines.
+func (s Setting) printable(item string) error {
+	refused := func(r rune) bool { return unicode.IsControl(r) && !(s.Block && (r == '\n' || r == '\r')) }
+	switch {
+	case !strings.ContainsFunc(item, refused):
+		return nil
+	case s.Secret:
+		return errors.New("the secret holds a control character")
+	}
+	return fmt.Errorf("%q holds a control character", item)
+}
+
+// choices are the values that may be given, as people write them.
+func (s Setting) choices() string {
+	words := make([]string, len(s.Values))
+	for i, v := range s.Values {
+		words[i] = cmp.Or(v, `""`)
+	}
+	return strings.Join(words, ", ")
 }
 
 // keyword reports whether the value of a Platforms setting is a word that
@@ -239,43 +347,3 @@ func parseBool(text string) (parsed []string, bad int, err error) {
 	}
 	return nil, 0, fmt.Errorf("%q is neither true nor false", text)
 }
-
-// Show lists every setting with its value and where that comes from. Secrets
-// are not shown.
-func Show(values Values) string {
-	var b strings.Builder
-	for _, s := range Settings {
-		v := values[s.Name()]
-		fmt.Fprintf(&b, "%s: %s  # %s\n", s.Name(), s.shown(v.Items), v.Source)
-	}
-	return b.String()
-}
-
-func (s Setting) shown(items []string) string {
-	switch {
-	case s.Secret && len(items) == 1 && items[0] != "":
-		return "(set)"
-	case s.Secret:
-		return "(not set)"
-	case s.Kind == Map:
-		entries := make([]string, len(items))
-		for i, item := range items {
-			name, text, _ := strings.Cut(item, "=")
-			entries[i] = name + ": " + quote(text)
-		}
-		return "{" + strings.Join(entries, ", ") + "}"
-	case s.Repeats() && !keyword(items):
-		quoted := make([]string, len(items))
-		for i, item := range items {
-			quoted[i] = quote(item)
-		}
-		return "[" + strings.Join(quoted, ", ") + "]"
-	case s.Kind == Text:
-		return quote(items[0])
-	}
-	return items[0]
-}
-
-// quote writes a text so that YAML reads it as that text: a JSON string is a
-// YAML string.
-func quote(text string) string { return fmt.Sprintf("%q", text) }

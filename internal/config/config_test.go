@@ -38,8 +38,10 @@ func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
 		Include: []string{"**"}, Command: "auto", Format: "text",
 		Providers: []provider.Pattern{}, Keep: []provider.Pattern{}, Why: []provider.Pattern{},
 		AcceptReReleased: []provider.ReleasePattern{}, HashesFrom: "methods",
-		UnreadableModules: "fail", ModuleVars: map[string]string{},
-		PullRequest: config.PullRequest{BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}, ReleaseNotes: true},
+		UnreadableModules: "fail", ModuleVars: map[string]string{}, Signers: config.Signers{}, GroupBy: "all",
+		PullRequest: config.PullRequest{
+			BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}, Limit: 10, ReleaseNotes: true,
+		},
 	}
 	got := resolve(t)
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(provider.Pattern{})); diff != "" {
@@ -87,6 +89,25 @@ func TestEmptyInputIsNotSet(t *testing.T) {
 	}
 }
 
+func TestDispatchOutranksInputs(t *testing.T) {
+	t.Parallel()
+	dispatch := config.Dispatch(map[string]string{
+		"tool": "opentofu", "platforms": "linux_amd64, darwin_arm64", "providers": " ", "environment": "prod",
+		"token": "stolen", "module-token": "stolen", "app-private-key": "stolen",
+	})
+	inputs := config.Inputs(environment(map[string]string{"INPUT_TOOL": "terraform", "INPUT_PROVIDERS": "aws", "INPUT_TOKEN": "own"}))
+	c := resolve(t, dispatch, inputs)
+	if c.Tool != provider.OpenTofu || len(c.Platforms.List) != 2 || len(c.Providers) != 1 {
+		t.Errorf("tool %q, platforms %v, providers %v, want the dispatch's, the dispatch's, the input's", c.Tool, c.Platforms, c.Providers)
+	}
+	if c.Token != "own" || c.ModuleToken != "" || c.App.Key != "" {
+		t.Errorf("secrets %q, %q, %q, want none of the dispatch", c.Token, c.ModuleToken, c.App.Key)
+	}
+	if got := dispatch["tool"].Source; got != "dispatch input tool" || len(dispatch) != 2 {
+		t.Errorf("Dispatch = %v, want tool and platforms", dispatch)
+	}
+}
+
 func TestListsSplitByCommaAndNewline(t *testing.T) {
 	want := []provider.Platform{{OS: "linux", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"}, {OS: "linux", Arch: "arm64"}}
 	for name, values := range map[string]config.Values{
@@ -117,13 +138,19 @@ func TestBadValuesNameTheirSource(t *testing.T) {
 		{"flag", config.Flags(map[string][]string{"tool": {"tf"}}), `flag --tool: "tf" is not one of auto, terraform, opentofu`},
 		{"flag given twice", config.Flags(map[string][]string{"tool": {"auto", "auto"}}), "flag --tool: 2 values are given, it must be one"},
 		{"input", config.Inputs(environment(map[string]string{"INPUT_STRICT": "yes"})), `input strict: "yes" is neither true nor false`},
-		{"command", config.Inputs(environment(map[string]string{"INPUT_COMMAND": "deploy"})), `input command: "deploy" is not one of auto, pr, check, upgrade, lock, scan`},
+		{"command", config.Inputs(environment(map[string]string{"INPUT_COMMAND": "deploy"})), `input command: "deploy" is not one of auto, pr, check, upgrade, lock, scan, comment`},
 		{"platform", config.Flags(map[string][]string{"platform": {"linux"}}), `flag --platform: invalid platform "linux": it must be like linux_amd64`},
 		{"no platform", config.Flags(map[string][]string{"platform": {","}}), "flag --platform: no platform is given; it must be auto, all or a list like linux_amd64, darwin_arm64"},
 		{"mixed platforms", config.Flags(map[string][]string{"platform": {"all", "linux_amd64"}}), "flag --platform: auto and all cannot be combined with other platforms"},
 		{"pattern", config.Flags(map[string][]string{"provider": {"a//b"}}), `flag --provider: invalid provider pattern "a//b": it must be like hashicorp/aws or */aws`},
 		{"jobs", config.Flags(map[string][]string{"jobs": {"-1"}}), `flag --jobs: "-1" is not a number from 0 up`},
 		{"tool version", config.Flags(map[string][]string{"tool-version": {"v1"}}), `flag --tool-version: invalid version "v1": it must be like 1.2.3 or 1.2.3-beta.1`},
+		{"group-by", config.Flags(map[string][]string{"group-by": {"x"}}), `flag --group-by: "x" is not one of all, provider, directory, namespace`},
+		{"dispatch", config.Dispatch(map[string]string{"group-by": "x"}), `dispatch input group-by: "x" is not one of all, provider, directory, namespace`},
+		{"repository", config.Flags(map[string][]string{"repo": {"octo/infra,octo"}}), `flag --repo: "octo" is not a repository; it must be OWNER/NAME`},
+		{"repository that leads upwards", config.Flags(map[string][]string{"repo": {"octo/.."}}), `flag --repo: "octo/.." is not a repository; it must be OWNER/NAME`},
+		{"installation", config.Inputs(environment(map[string]string{"INPUT_APP-ID": "1", "INPUT_APP-PRIVATE-KEY": pemKey, "INPUT_APP-INSTALLATION-ID": "x"})), `input app-installation-id: "x" is not a number from 0 up`},
+		{"App", config.Inputs(environment(map[string]string{"INPUT_APP-ID": "my app", "INPUT_APP-PRIVATE-KEY": pemKey})), `input app-id: "my app" is not the ID of a GitHub App; it must be like 123456 or Iv23liAbCd`},
 		{"control character", config.Flags(map[string][]string{"config": {"a\x1b[2Jb"}}), `flag --config: "a\x1b[2Jb" holds a control character`},
 	}
 	for _, tt := range tests {
@@ -133,6 +160,76 @@ func TestBadValuesNameTheirSource(t *testing.T) {
 				t.Errorf("Resolve reports %v, want %q", problems, tt.want)
 			}
 		})
+	}
+}
+
+// pemKey has the form of a key, which is all that is checked here.
+const pemKey = "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n"
+
+func TestApp(t *testing.T) {
+	t.Parallel()
+	inputs := config.Inputs(environment(map[string]string{"INPUT_APP-ID": "123456", "INPUT_APP-INSTALLATION-ID": "42"}))
+	env := config.Environment(environment(map[string]string{"RELOCK_APP_PRIVATE_KEY": pemKey, "RELOCK_APP_ID": "7"}))
+	want := config.App{ID: "123456", Key: pemKey, Installation: 42}
+	if diff := cmp.Diff(want, resolve(t, inputs, nil, env).App); diff != "" {
+		t.Errorf("App (-want +got):\n%s", diff)
+	}
+}
+
+func TestAppNeedsItsIDAndItsKey(t *testing.T) {
+	t.Parallel()
+	for want, vars := range map[string]map[string]string{
+		"app-private-key is missing: a GitHub App needs its ID and its private key": {"INPUT_APP-ID": "1"},
+		"app-id is missing: a GitHub App needs its ID and its private key":          {"INPUT_APP-PRIVATE-KEY": pemKey},
+	} {
+		_, problems := config.Resolve(config.Merge(config.Inputs(environment(vars))))
+		if len(problems) != 1 || problems[0].Error() != want || problems[0].Hint == "" {
+			t.Errorf("Resolve reports %v, want %q with a hint", problems, want)
+		}
+	}
+}
+
+func TestSecretsAreNotRepeatedWhenRefused(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"INPUT_APP-PRIVATE-KEY": "input app-private-key: the text is not a private key in PEM form, which begins with -----BEGIN",
+		"INPUT_TOKEN":           "input token: the secret holds a control character",
+	} {
+		_, problems := config.Resolve(config.Merge(config.Inputs(environment(map[string]string{name: "s3cr\net", "INPUT_APP-ID": "1"}))))
+		if len(problems) == 0 || problems[0].Error() != want {
+			t.Errorf("Resolve with a bad %s reports %v, want %q", name, problems, want)
+		}
+		for _, p := range problems {
+			if strings.Contains(p.Error(), "s3cr") {
+				t.Errorf("Resolve repeats the secret: %v", p)
+			}
+		}
+	}
+}
+
+func TestSignersAdmit(t *testing.T) {
+	t.Parallel()
+	signers := resolve(t, file(t, "version: 1\nverify:\n  signers:\n    hashicorp/*: [AAAAAAAAAAAAAAAA, bbbbbbbbbbbbbbbb]\n    aws: [BBBBBBBBBBBBBBBB]\n")).Signers
+	tests := []struct {
+		source, key string
+		want        bool
+	}{
+		{"hashicorp/null", "AAAAAAAAAAAAAAAA", true},
+		{"hashicorp/null", "CCCCCCCCCCCCCCCC", false},
+		{"hashicorp/null", "", false},
+		{"hashicorp/aws", "AAAAAAAAAAAAAAAA", false},
+		{"hashicorp/aws", "BBBBBBBBBBBBBBBB", true},
+		{"other/null", "CCCCCCCCCCCCCCCC", true},
+		{"other/null", "", true},
+	}
+	for _, tt := range tests {
+		addr, err := provider.ParseAddr(tt.source, provider.Terraform)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := signers.Admits(addr, tt.key); got != tt.want {
+			t.Errorf("Admits(%s, %q) = %t, want %t", tt.source, tt.key, got, tt.want)
+		}
 	}
 }
 

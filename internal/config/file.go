@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/agext/levenshtein"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
@@ -72,12 +71,24 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// ParseFile reads a configuration file. Problems carry the file and the line;
-// with any of them the values are not to be used.
+// ParseFile reads the configuration file of a repository. Problems carry the
+// file and the line; with any of them the values are not to be used.
 func ParseFile(src []byte, name string) (File, []provider.Diagnostic) {
-	r := &reader{file: File{Name: name, Values: Values{}}}
+	return parseFile(src, name, false)
+}
+
+// ParseOperatorFile reads a configuration file that the operator of the run
+// gives, which may say where credentials are. It must lie outside of every
+// repository that the run reads: whoever writes there must not choose to whom
+// credentials are sent.
+func ParseOperatorFile(src []byte, name string) (File, []provider.Diagnostic) {
+	return parseFile(src, name, true)
+}
+
+func parseFile(src []byte, name string, operator bool) (File, []provider.Diagnostic) {
+	r := &reader{file: File{Name: name, Values: Values{}}, operator: operator}
 	if root, ok := r.root(src); ok {
-		r.section(root, "")
+		r.section(root, scope{settings: Settings, values: r.file.Values})
 		if !r.versioned {
 			r.fail(1, provider.CodeSettings, "begin the file with: version: 1", "the key version is missing")
 		}
@@ -89,8 +100,32 @@ func ParseFile(src []byte, name string) (File, []provider.Diagnostic) {
 // reader collects the values and the problems of one file.
 type reader struct {
 	file      File
+	operator  bool // the file may hold what only the operator may say
 	versioned bool // the key version was met
 	problems  []provider.Diagnostic
+}
+
+// scope says which keys a map may hold and where their values go.
+type scope struct {
+	prefix   string // of the keys: empty, or it ends in a dot
+	settings []Setting
+	values   Values
+}
+
+// lookup finds the setting of a key of the map.
+func (s scope) lookup(path string) (Setting, bool) {
+	i := slices.IndexFunc(s.settings, func(t Setting) bool { return t.Key == path && path != "" })
+	if i < 0 {
+		return Setting{}, false
+	}
+	return s.settings[i], true
+}
+
+// section returns the scope of a map that a key of this one holds, if it is one
+// that only divides settings.
+func (s scope) section(path string) (scope, bool) {
+	ok := slices.ContainsFunc(s.settings, func(t Setting) bool { return strings.HasPrefix(t.Key, path+".") })
+	return scope{prefix: path + ".", settings: s.settings, values: s.values}, ok
 }
 
 func (r *reader) fail(line int, code provider.Code, hint, format string, args ...any) {
@@ -184,8 +219,8 @@ func (r *reader) document(file *ast.File) (ast.MapNode, bool) {
 
 func line(n ast.Node) int { return n.GetToken().Position.Line }
 
-// section reads the keys of one map; prefix is empty or ends in a dot.
-func (r *reader) section(m ast.MapNode, prefix string) {
+// section reads the keys of one map.
+func (r *reader) section(m ast.MapNode, sc scope) {
 	for entries := m.MapRange(); entries.Next(); {
 		name, ok := entries.Key().(*ast.StringNode)
 		if !ok {
@@ -193,39 +228,48 @@ func (r *reader) section(m ast.MapNode, prefix string) {
 			continue
 		}
 		if section, rest, dotted := strings.Cut(name.Value, "."); dotted {
-			r.fail(line(name), provider.CodeSettings, fmt.Sprintf("write %s as a key under %s", rest, section), "unknown key %q", prefix+name.Value)
+			r.fail(line(name), provider.CodeSettings, fmt.Sprintf("write %s as a key under %s", rest, section), "unknown key %q", sc.prefix+name.Value)
 			continue
 		}
-		r.entry(prefix+name.Value, line(name), entries.Value())
+		r.entry(sc.prefix+name.Value, line(name), entries.Value(), sc)
 	}
 }
 
-func (r *reader) entry(path string, at int, value ast.Node) {
-	if isSection(path) {
+func (r *reader) entry(path string, at int, value ast.Node, sc scope) {
+	if inner, ok := sc.section(path); ok {
 		m, ok := value.(ast.MapNode)
 		if !ok {
 			r.fail(at, provider.CodeSettings, "", "%s must hold keys and values", path)
 			return
 		}
-		r.section(m, path+".")
+		r.section(m, inner)
 		return
 	}
 	r.versioned = r.versioned || path == "version"
-	s, ok := lookup(key, path)
-	if !ok {
-		r.fail(at, provider.CodeSettings, suggestion(path), "unknown key %q", path)
-		return
+	s, ok := sc.lookup(path)
+	switch {
+	case !ok:
+		r.fail(at, provider.CodeSettings, suggestion(path, sc), "unknown key %q", path)
+	case s.Operator && !r.operator:
+		r.fail(at, provider.CodeSettings, "keep it in a file outside of the repository, and name that with --config",
+			"%s may not stand in a repository's own configuration file, since it chooses who gets credentials", path)
+	case s.structured():
+		r.structure(s, at, value, sc)
+	default:
+		r.setting(s, at, value, sc)
 	}
-	r.setting(s, at, value)
 }
 
-func isSection(path string) bool {
-	return slices.ContainsFunc(Settings, func(s Setting) bool { return strings.HasPrefix(s.Key, path+".") })
+// value adds to a value where it stands.
+func (r *reader) value(at int, v Value) Value {
+	v.Position = Position{r.file.Name, at}
+	v.Source = v.Place()
+	return v
 }
 
 // setting reads one value and checks it, so that every problem has its line.
-func (r *reader) setting(s Setting, at int, value ast.Node) {
-	items, lines, ok := texts(s.Kind, value)
+func (r *reader) setting(s Setting, at int, value ast.Node, sc scope) {
+	items, lines, ok := texts(s, value)
 	if !ok {
 		r.fail(at, provider.CodeSettings, quoteHint(s.Kind, value), "%s must be %s", s.Key, expected(s))
 		return
@@ -238,20 +282,23 @@ func (r *reader) setting(s Setting, at int, value ast.Node) {
 		r.fail(at, provider.CodeSettings, "", "%s: %s", s.Key, err)
 		return
 	}
-	r.file.Values[s.Name()] = Value{
-		Items: parsed, Source: fmt.Sprintf("%s:%d", r.file.Name, at), File: r.file.Name, Line: at,
-	}
+	sc.values[s.Name()] = r.value(at, Value{Items: parsed})
 }
 
 // texts returns the items of a value and their lines; ok is false if the value
-// is not of the kind. Anchors, aliases and tags are of no kind.
-func texts(kind Kind, value ast.Node) (items []string, lines []int, ok bool) {
-	if kind == Map {
-		return pairs(value)
-	}
+// is not of the setting's kind. Anchors, aliases and tags are of no kind.
+func texts(s Setting, value ast.Node) (items []string, lines []int, ok bool) {
 	list, isList := value.(*ast.SequenceNode)
 	switch {
-	case kind == List && !isList, kind != List && kind != Platforms && isList:
+	case s.Kind == Map || s.Kind == Lists:
+		return pairs(s.Kind, value)
+	case s.Kind == List && !isList && s.Single:
+		text, ok := scalar(Text, value)
+		if text == "" {
+			return nil, nil, ok
+		}
+		return []string{text}, []int{line(value)}, ok
+	case s.Kind == List && !isList, s.Kind != List && s.Kind != Platforms && isList:
 		return nil, nil, false
 	case isList:
 		for _, item := range list.Values {
@@ -263,13 +310,12 @@ func texts(kind Kind, value ast.Node) (items []string, lines []int, ok bool) {
 		}
 		return items, lines, true
 	}
-	text, ok := scalar(kind, value)
-	return []string{text}, []int{line(value)}, ok && (kind != Platforms || text == "auto" || text == "all")
+	text, ok := scalar(s.Kind, value)
+	return []string{text}, []int{line(value)}, ok && (s.Kind != Platforms || keyword([]string{text}))
 }
 
-// pairs returns the entries of a map as NAME=TEXT. A number and a boolean count
-// as the text that they are written as.
-func pairs(value ast.Node) (items []string, lines []int, ok bool) {
+// pairs returns the entries of a map as NAME=TEXT, one for each text of a list.
+func pairs(kind Kind, value ast.Node) (items []string, lines []int, ok bool) {
 	m, ok := value.(ast.MapNode)
 	if !ok {
 		return nil, nil, false
@@ -279,17 +325,35 @@ func pairs(value ast.Node) (items []string, lines []int, ok bool) {
 		if !ok {
 			return nil, nil, false
 		}
-		switch text := entries.Value().(type) {
-		case *ast.StringNode:
-			items = append(items, name.Value+"="+text.Value)
-		case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
-			items = append(items, name.Value+"="+text.GetToken().Value)
-		default:
-			return nil, nil, false
+		texts := []ast.Node{entries.Value()}
+		if kind == Lists {
+			list, ok := entries.Value().(*ast.SequenceNode)
+			if !ok || len(list.Values) == 0 {
+				return nil, nil, false
+			}
+			texts = list.Values
 		}
-		lines = append(lines, line(name))
+		for _, n := range texts {
+			text, ok := plain(n)
+			if !ok {
+				return nil, nil, false
+			}
+			items, lines = append(items, name.Value+"="+text), append(lines, line(n))
+		}
 	}
 	return items, lines, true
+}
+
+// plain is the text of a scalar. A number and a boolean count as the text that
+// they are written as.
+func plain(n ast.Node) (string, bool) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		return n.GetToken().Value, true
+	}
+	return "", false
 }
 
 func scalar(kind Kind, value ast.Node) (string, bool) {
@@ -303,78 +367,3 @@ func scalar(kind Kind, value ast.Node) (string, bool) {
 	}
 	return "", false
 }
-
-func expected(s Setting) string {
-	switch s.Kind {
-	case Bool:
-		return "true or false"
-	case Number:
-		return "a number"
-	case Choice:
-		return "one of " + strings.Join(s.Values, ", ")
-	case List:
-		return "a list of texts, like [a, b]"
-	case Platforms:
-		return "auto, all or a list like [linux_amd64, darwin_arm64]"
-	case Map:
-		return "names and texts, like {environment: prod}"
-	}
-	return "one line of text"
-}
-
-// quoteHint helps where YAML takes an unquoted text for a number or a boolean,
-// as in tool-version: 1.11.
-func quoteHint(kind Kind, value ast.Node) string {
-	switch value.(type) {
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
-		if kind == Text {
-			return fmt.Sprintf("write it in quotes: %q", value.GetToken().Value)
-		}
-	}
-	return ""
-}
-
-// suggestion is the hint for an unknown key: the nearest known one, or where
-// else the name belongs, or all keys of the section.
-func suggestion(path string) string {
-	if near, ok := nearest(path); ok {
-		return fmt.Sprintf("did you mean %q?", near)
-	}
-	if s, ok := lookup(input, path); ok && s.Key == "" {
-		return fmt.Sprintf("%s is an input of the Action, not a key of the file", path)
-	}
-	if s, ok := lookup(flag, path); ok && s.Key == "" {
-		return fmt.Sprintf("--%s is a flag of the command line, not a key of the file", path)
-	}
-	prefix := path[:strings.LastIndex(path, ".")+1]
-	var known []string
-	for _, s := range Settings {
-		rest, ok := strings.CutPrefix(s.Key, prefix)
-		first, _, _ := strings.Cut(rest, ".")
-		if ok && s.Key != "" && !slices.Contains(known, first) {
-			known = append(known, first)
-		}
-	}
-	return "known keys here are " + strings.Join(known, ", ")
-}
-
-// nearest returns the known key that differs least from an unknown one, if
-// that can be a slip of the pen. A key in the wrong section counts as near.
-func nearest(path string) (string, bool) {
-	best, least := "", 3
-	for _, s := range Settings {
-		if s.Key == "" {
-			continue
-		}
-		distance := min(
-			levenshtein.Distance(path, s.Key, nil),
-			levenshtein.Distance(last(path), last(s.Key), nil),
-		)
-		if distance < least && distance < len(last(path)) {
-			best, least = s.Key, distance
-		}
-	}
-	return best, best != ""
-}
-
-func last(path string) string { return path[strings.LastIndex(path, ".")+1:] }

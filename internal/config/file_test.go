@@ -3,20 +3,24 @@ package config_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-func TestParseFileReadsEveryKey(t *testing.T) {
-	src := `# comment
+// everyKey is a file that an operator gives, with every key at another value
+// than its default.
+const everyKey = `# comment
 version: 1
 include: ["envs/**", modules]
 exclude:
@@ -26,29 +30,204 @@ tool-version: 1.11.4
 platforms: all
 create: true
 keep: [hashicorp/null]
+hashes-from: both
+hash-source: opentofu
+verify:
+  accept-re-released: [hashicorp/aws@5.31.0]
+  signers:
+    hashicorp/*: [34365D9472D7468F, 0c0af313e5fd9f80]
+    example.com/corp/tool: [1234567890123456]
+registries:
+  Registry.Example.com: {token-env: RELOCK_TOKEN_EXAMPLE}
+  registry.example.net:8443:
+    token-env: RELOCK_TOKEN_NET
+unreadable-modules: preserve
+module-vars: {environment: prod}
 strict: true
+rules:
+  - providers: ["hashicorp/*"]
+    directories: [prod/**]
+    update-types: [major, minor, patch]
+    ignore: true
+  - {providers: [azurerm], allow-versions: "< 6.0.0"}
+
+  - update-types:
+      - major
+    ignore: false
+    ignore-versions: ">= 6.0.0, < 6.0.3"
+    hold-until: 2027-01-31
+    minimum-age: 2w
+    age-unknown: hold
+group-by: provider
+groups:
+  - name: aws
+    providers: [hashicorp/aws, hashicorp/awscc]
+    directories: ["prod/**"]
+  - name: sandbox-2
+    directories: [sandbox/**]
 pull-request:
   branch-prefix: deps/relock-
-  base: release/1.x
+  base: [main, release/1.x]
+  title: "chore: {{changes}}"
   labels: []
+  reviewers: [octocat]
+  team-reviewers: [platform-admins]
+  assignees: [hubot, mona_corp]
+  milestone: "2027 Q1"
+  draft: true
+  auto-merge: squash
+  limit: 3
+  commit-message: "build(deps): {{ provider }} {{to}}"
   release-notes: false
 `
-	c := resolve(t, file(t, src))
+
+func operatorFile(t *testing.T, src string) config.Values {
+	t.Helper()
+	f, problems := config.ParseOperatorFile([]byte(src), "relock.yml")
+	if len(problems) > 0 {
+		t.Fatalf("ParseOperatorFile(%q) reports %v", src, problems)
+	}
+	return f.Values
+}
+
+func parsed[T any](t *testing.T, parse func(string) (T, error), text string) T {
+	t.Helper()
+	v, err := parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestParseFileReadsEveryKey(t *testing.T) {
+	t.Parallel()
+	pattern := func(text string) provider.Pattern { return parsed(t, provider.ParsePattern, text) }
+	constraints := func(text string) *provider.Constraints {
+		c := parsed(t, provider.ParseConstraints, text)
+		return &c
+	}
+	yes, no, age := true, false, 14*24*time.Hour
 	want := config.Config{
 		Include: []string{"envs/**", "modules"}, Exclude: []string{"examples/**"}, Tool: provider.OpenTofu,
 		ToolVersion: provider.Version{Major: 1, Minor: 11, Patch: 4}, Platforms: config.PlatformSet{All: true},
-		Create: true, Strict: true,
-		PullRequest: config.PullRequest{BranchPrefix: "deps/relock-", Base: "release/1.x"},
+		Create: true, Keep: []provider.Pattern{pattern("hashicorp/null")}, HashesFrom: "both", HashSource: "opentofu",
+		AcceptReReleased: []provider.ReleasePattern{parsed(t, provider.ParseReleasePattern, "hashicorp/aws@5.31.0")},
+		Signers: config.Signers{
+			pattern("hashicorp/*"):           {"34365D9472D7468F", "0C0AF313E5FD9F80"},
+			pattern("example.com/corp/tool"): {"1234567890123456"},
+		},
+		Registries: []config.Registry{
+			{Host: "registry.example.com", TokenEnv: "RELOCK_TOKEN_EXAMPLE", Position: config.Position{File: "relock.yml", Line: 19}},
+			{Host: "registry.example.net:8443", TokenEnv: "RELOCK_TOKEN_NET", Position: config.Position{File: "relock.yml", Line: 20}},
+		},
+		UnreadableModules: "preserve", ModuleVars: map[string]string{"environment": "prod"}, Strict: true,
+		Rules: []config.Rule{
+			{
+				Providers: []provider.Pattern{pattern("hashicorp/*")}, Directories: []string{"prod/**"},
+				Updates: []provider.Bump{provider.BumpMajor, provider.BumpMinor, provider.BumpPatch}, Ignore: &yes,
+				Position: config.Position{File: "relock.yml", Line: 26},
+			},
+			{
+				Providers: []provider.Pattern{pattern("azurerm")}, Allow: constraints("< 6.0.0"),
+				Position: config.Position{File: "relock.yml", Line: 30},
+			},
+			{
+				Updates: []provider.Bump{provider.BumpMajor}, Ignore: &no, Except: constraints(">= 6.0.0, < 6.0.3"),
+				HoldUntil: time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC), MinimumAge: &age, UnknownAge: "hold",
+				Position: config.Position{File: "relock.yml", Line: 32},
+			},
+		},
+		GroupBy: "provider",
+		Groups: []config.Group{
+			{
+				Name: "aws", Providers: []provider.Pattern{pattern("hashicorp/aws"), pattern("hashicorp/awscc")},
+				Directories: []string{"prod/**"}, Position: config.Position{File: "relock.yml", Line: 41},
+			},
+			{Name: "sandbox-2", Directories: []string{"sandbox/**"}, Position: config.Position{File: "relock.yml", Line: 44}},
+		},
+		PullRequest: config.PullRequest{
+			BranchPrefix: "deps/relock-", Base: []string{"main", "release/1.x"}, Title: "chore: {{changes}}",
+			Reviewers: []string{"octocat"}, TeamReviewers: []string{"platform-admins"}, Assignees: []string{"hubot", "mona_corp"},
+			Milestone: "2027 Q1", Draft: true, AutoMerge: "squash", Limit: 3, CommitMessage: "build(deps): {{ provider }} {{to}}",
+		},
+		Command: "auto", Format: "text",
 	}
-	got := config.Config{
-		Include: c.Include, Exclude: c.Exclude, Tool: c.Tool, ToolVersion: c.ToolVersion, Platforms: c.Platforms,
-		Create: c.Create, Strict: c.Strict, PullRequest: c.PullRequest,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	got := resolve(t, operatorFile(t, everyKey))
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.AllowUnexported(provider.Pattern{})); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
-	if len(c.Keep) != 1 || !c.Keep[0].Match(provider.Addr{Host: "registry.terraform.io", Namespace: "hashicorp", Type: "null"}) {
-		t.Errorf("keep = %v", c.Keep)
+}
+
+func TestParseFileReadsEveryKeyOfTheTable(t *testing.T) {
+	t.Parallel()
+	shown := config.Show(config.Merge(operatorFile(t, everyKey)))
+	for _, s := range config.Settings {
+		if s.Key != "" && !strings.Contains(shown, "\n"+s.Key+": ") && !strings.HasPrefix(shown, s.Key+": ") {
+			t.Errorf("Show lacks %s", s.Key)
+		}
+		for line := range strings.Lines(shown) {
+			if s.Key != "" && strings.HasPrefix(line, s.Key+": ") && strings.HasSuffix(line, "# default\n") {
+				t.Errorf("the file with every key lacks %s", s.Key)
+			}
+		}
+		for _, f := range s.Fields {
+			if name := f.Key[strings.LastIndex(f.Key, ".")+1:]; !strings.Contains(shown, name+": ") {
+				t.Errorf("the file with every key lacks %s", f.Key)
+			}
+		}
+	}
+}
+
+func TestShowWritesStructuresAsTheFileWould(t *testing.T) {
+	t.Parallel()
+	shown := config.Show(config.Merge(operatorFile(t, everyKey)))
+	for _, want := range []string{
+		`verify.signers: {"hashicorp/*": ["34365D9472D7468F", "0c0af313e5fd9f80"], "example.com/corp/tool": ["1234567890123456"]}  # relock.yml:15` + "\n",
+		`registries: {"Registry.Example.com": {token-env: "RELOCK_TOKEN_EXAMPLE"}, "registry.example.net:8443": {token-env: "RELOCK_TOKEN_NET"}}  # relock.yml:18` + "\n",
+		`groups: [{name: "aws", providers: ["hashicorp/aws", "hashicorp/awscc"], directories: ["prod/**"]}, {name: "sandbox-2", directories: ["sandbox/**"]}]  # relock.yml:40` + "\n",
+		`pull-request.auto-merge: squash  # relock.yml:56` + "\n",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("Show lacks %s\n%s", want, shown)
+		}
+	}
+	if shown := config.Show(config.Defaults()); !strings.Contains(shown, "rules: []  # default\n") || !strings.Contains(shown, "pull-request.auto-merge: \"\"  # default\n") {
+		t.Errorf("Show of the defaults:\n%s", shown)
+	}
+}
+
+func TestOneBaseMayBeWrittenAsText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{"main": {"main"}, `""`: nil, "[]": nil, "[main]": {"main"}, "[a, b]": {"a", "b"}} {
+		got := resolve(t, file(t, "version: 1\npull-request: {base: "+text+"}\n")).PullRequest.Base
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("base: %s (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestMinimumAges(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{"0d": 0, "12h": 12 * time.Hour, "3d": 72 * time.Hour, "2w": 14 * 24 * time.Hour} {
+		rules := resolve(t, file(t, "version: 1\nrules: [{minimum-age: "+text+"}]\n")).Rules
+		if len(rules) != 1 || rules[0].MinimumAge == nil || *rules[0].MinimumAge != want {
+			t.Errorf("minimum-age: %s gives %+v, want %s", text, rules, want)
+		}
+	}
+}
+
+// TestOnlyAnOperatorNamesCredentials holds the rule that whoever writes to a
+// repository does not choose who gets the runner's secrets.
+func TestOnlyAnOperatorNamesCredentials(t *testing.T) {
+	t.Parallel()
+	src := []byte("version: 1\nregistries:\n  example.com: {token-env: RELOCK_TOKEN_X}\n")
+	if _, problems := config.ParseOperatorFile(src, "/etc/relock.yml"); len(problems) > 0 {
+		t.Errorf("ParseOperatorFile reports %v", problems)
+	}
+	_, problems := config.ParseFile(src, ".github/relock.yml")
+	const want = ".github/relock.yml:2: registries may not stand in a repository's own configuration file, since it chooses who gets credentials"
+	if len(problems) != 1 || problems[0].Error() != want || problems[0].Hint != "keep it in a file outside of the repository, and name that with --config" {
+		t.Errorf("ParseFile reports %+v, want %q", problems, want)
 	}
 }
 
@@ -60,7 +239,7 @@ var refusedFiles = []struct {
 	{"unknown key near another", "version: 1\nplatfroms: all\n", `relock.yml:2: unknown key "platfroms"`, `did you mean "platforms"?`, true},
 	{"key of a section at the top", "version: 1\nlabels: [a]\n", `relock.yml:2: unknown key "labels"`, `did you mean "pull-request.labels"?`, true},
 	{"unknown key in a section", "version: 1\npull-request:\n  lables: [a]\n", `relock.yml:3: unknown key "pull-request.lables"`, `did you mean "pull-request.labels"?`, true},
-	{"unknown key like no other", "version: 1\npull-request: {colour: red}\n", `relock.yml:2: unknown key "pull-request.colour"`, "known keys here are branch-prefix, base, labels, release-notes", true},
+	{"unknown key like no other", "version: 1\npull-request: {colour: red}\n", `relock.yml:2: unknown key "pull-request.colour"`, "known keys here are branch-prefix, base, title, labels, reviewers, team-reviewers, assignees, milestone, draft, auto-merge, limit, commit-message, release-notes", true},
 	{"input in the file", "version: 1\ndirectories: [a]\n", `relock.yml:2: unknown key "directories"`, "directories is an input of the Action, not a key of the file", true},
 	{"flag in the file", "version: 1\nformat: json\n", `relock.yml:2: unknown key "format"`, "--format is a flag of the command line, not a key of the file", true},
 	{"secret in the file", "version: 1\ntoken: abc\n", `relock.yml:2: unknown key "token"`, "token is an input of the Action, not a key of the file", true},
@@ -78,7 +257,8 @@ var refusedFiles = []struct {
 	{"text for a list", "version: 1\nexclude: examples\n", "relock.yml:2: exclude must be a list of texts, like [a, b]", "", true},
 	{"number in a list", "version: 1\nexclude: [1]\n", "relock.yml:2: exclude must be a list of texts, like [a, b]", "", true},
 	{"nothing for a list", "version: 1\nexclude:\n", "relock.yml:2: exclude must be a list of texts, like [a, b]", "", true},
-	{"list for a text", "version: 1\npull-request:\n  base: [main]\n", "relock.yml:3: pull-request.base must be one line of text", "", true},
+	{"list for a text", "version: 1\npull-request:\n  milestone: [main]\n", "relock.yml:3: pull-request.milestone must be one line of text", "", true},
+	{"number for a base", "version: 1\npull-request:\n  base: 1\n", "relock.yml:3: pull-request.base must be a text or a list of texts, like [a, b]", "", true},
 	{"text for a boolean", "version: 1\nstrict: yes\n", "relock.yml:2: strict must be true or false", "", true},
 	{"number for a text", "version: 1\ntool-version: 1.11\n", "relock.yml:2: tool-version must be one line of text", `write it in quotes: "1.11"`, true},
 	{"text for a section", "version: 1\npull-request: main\n", "relock.yml:2: pull-request must hold keys and values", "", true},
@@ -92,6 +272,54 @@ var refusedFiles = []struct {
 	{"branch that git refuses", "version: 1\npull-request: {base: \"a b\"}\n", `relock.yml:2: pull-request.base: "a b" is not a name that git accepts for a branch`, "", false},
 	{"branch prefix that git refuses", "version: 1\npull-request: {branch-prefix: \"x.lock/\"}\n", `relock.yml:2: pull-request.branch-prefix: "x.lock/" is not what git accepts at the beginning of a branch name`, "", false},
 	{"empty branch prefix", "version: 1\npull-request: {branch-prefix: \"\"}\n", `relock.yml:2: pull-request.branch-prefix: "" is not what git accepts at the beginning of a branch name`, "", false},
+	{"empty base in a list", "version: 1\npull-request: {base: [main, \"\"]}\n", `relock.yml:2: pull-request.base: "" is not a name that git accepts for a branch`, "", false},
+	{"unknown group-by", "version: 1\ngroup-by: team\n", `relock.yml:2: group-by: "team" is not one of all, provider, directory, namespace`, "", true},
+	{"unknown hash source", "version: 1\nhash-source: me\n", `relock.yml:2: hash-source: "me" is not one of "", opentofu`, "", true},
+	{"unknown merge method", "version: 1\npull-request: {auto-merge: true}\n", `relock.yml:2: pull-request.auto-merge must be one of "", squash, merge, rebase`, "", true},
+	{"unknown placeholder", "version: 1\npull-request:\n  title: \"Bump {{ name }}\"\n", `relock.yml:3: pull-request.title: "{{ name }}" is not a placeholder; known are {{changes}}, {{group}}, {{provider}}, {{from}}, {{to}}, {{directories}}, {{base}}`, "", false},
+	{"open placeholder", "version: 1\npull-request:\n  commit-message: \"x {{to\"\n", `relock.yml:3: pull-request.commit-message: "x {{to" holds braces that are no placeholder; known are {{changes}}, {{group}}, {{provider}}, {{from}}, {{to}}, {{directories}}, {{base}}`, "", false},
+	{"placeholder without quotes", "version: 1\npull-request:\n  title: {{to}}\n", "relock.yml:3: could not find flow map content", "", false},
+	{"long template", "version: 1\npull-request: {title: " + strings.Repeat("x", 257) + "}\n", "relock.yml:2: pull-request.title: the template is longer than 256 bytes", "", false},
+	{"reviewer with @", "version: 1\npull-request: {reviewers: [\"@octocat\"]}\n", `relock.yml:2: pull-request.reviewers: "@octocat" is not the name of a user; it must be like octocat, without @`, "", false},
+	{"assignee that is a path", "version: 1\npull-request: {assignees: [a/b]}\n", `relock.yml:2: pull-request.assignees: "a/b" is not the name of a user; it must be like octocat, without @`, "", false},
+	{"team with its organisation", "version: 1\npull-request: {team-reviewers: [corp/admins]}\n", `relock.yml:2: pull-request.team-reviewers: "corp/admins" is not a team; it must be like platform-admins, without the organisation`, "", false},
+	{"number for a milestone", "version: 1\npull-request: {milestone: 3}\n", "relock.yml:2: pull-request.milestone must be one line of text", `write it in quotes: "3"`, true},
+	{"text for draft", "version: 1\npull-request: {draft: \"true\"}\n", "relock.yml:2: pull-request.draft must be true or false", "", true},
+	{"no pull request at all", "version: 1\npull-request: {limit: 0}\n", `relock.yml:2: pull-request.limit: "0" is not a number from 1 up`, "", true},
+	{"half a pull request", "version: 1\npull-request: {limit: 1.5}\n", "relock.yml:2: pull-request.limit must be a number", "", true},
+	{"signers that are no map", "version: 1\nverify:\n  signers: [a]\n", "relock.yml:3: verify.signers must be names and lists of texts, like {a: [b, c]}", "", true},
+	{"signers without a list", "version: 1\nverify:\n  signers: {hashicorp/aws: 34365D9472D7468F}\n", "relock.yml:3: verify.signers must be names and lists of texts, like {a: [b, c]}", "", true},
+	{"no signer", "version: 1\nverify:\n  signers: {hashicorp/aws: []}\n", "relock.yml:3: verify.signers must be names and lists of texts, like {a: [b, c]}", "", true},
+	{"fingerprint for a signer", "version: 1\nverify:\n  signers:\n    hashicorp/aws:\n      - 34365D9472D7468F\n      - C874011F0AB405110D02105534365D9472D7468F\n", `relock.yml:6: verify.signers: "C874011F0AB405110D02105534365D9472D7468F" is not the ID of a key; it must be 16 hexadecimal digits, the last of the fingerprint`, "", false},
+	{"signers of no pattern", "version: 1\nverify:\n  signers: {a//b: [34365D9472D7468F]}\n", `relock.yml:3: verify.signers: invalid provider pattern "a//b": it must be like hashicorp/aws or */aws`, "", false},
+	{"rules that are a map", "version: 1\nrules: {ignore: true}\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},
+	{"rules of text", "version: 1\nrules: [aws]\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},
+	{"nothing for rules", "version: 1\nrules:\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},
+	{"rule that does nothing", "version: 1\nrules:\n  - ignore: true\n  - providers: [aws]\n    update-types: [major]\n", "relock.yml:4: rules: the rule does nothing; it must hold ignore, allow-versions, ignore-versions, hold-until, minimum-age or age-unknown", "", false},
+	{"unknown key of a rule", "version: 1\nrules:\n  - ignore: true\n    provider: [aws]\n", `relock.yml:4: unknown key "rules[].provider"`, `did you mean "rules[].providers"?`, true},
+	{"key of a rule like no other", "version: 1\nrules:\n  - colour: red\n", `relock.yml:3: unknown key "rules[].colour"`, "known keys here are providers, directories, update-types, ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown", true},
+	{"key of a rule at the top", "version: 1\nminimum-age: 3d\n", `relock.yml:2: unknown key "minimum-age"`, `did you mean "rules[].minimum-age"?`, true},
+	{"dotted key of a rule", "version: 1\nrules: [{a.b: 1}]\n", `relock.yml:2: unknown key "rules[].a.b"`, "write b as a key under a", true},
+	{"text for a rule's providers", "version: 1\nrules: [{ignore: true, providers: aws}]\n", "relock.yml:2: rules[].providers must be a list of texts, like [a, b]", "", true},
+	{"bad pattern in a rule", "version: 1\nrules:\n  - ignore: true\n    providers:\n      - aws\n      - a//b\n", `relock.yml:6: rules[].providers: invalid provider pattern "a//b": it must be like hashicorp/aws or */aws`, "", false},
+	{"bad glob in a rule", "version: 1\nrules: [{ignore: true, directories: [/prod]}]\n", `relock.yml:2: rules[].directories: "/prod" is not a glob of directories; it must be relative to the repository, like envs/** or */prod`, "", false},
+	{"unknown update type", "version: 1\nrules:\n  - ignore: true\n    update-types: [major, huge]\n", `relock.yml:4: rules[].update-types: "huge" is not one of major, minor, patch`, "", true},
+	{"text for ignore", "version: 1\nrules: [{ignore: all}]\n", "relock.yml:2: rules[].ignore must be true or false", "", true},
+	{"number for allow-versions", "version: 1\nrules: [{allow-versions: 6.0}]\n", "relock.yml:2: rules[].allow-versions must be one line of text", `write it in quotes: "6.0"`, true},
+	{"bad allow-versions", "version: 1\nrules: [{allow-versions: \"<6,\"}]\n", `relock.yml:2: rules[].allow-versions: invalid version constraints "<6,": a constraint is empty`, "", false},
+	{"empty ignore-versions", "version: 1\nrules: [{ignore-versions: \"\"}]\n", `relock.yml:2: rules[].ignore-versions: invalid version constraints "": a constraint is empty`, "", false},
+	{"date that is none", "version: 1\nrules: [{hold-until: 2027-02-30}]\n", `relock.yml:2: rules[].hold-until: "2027-02-30" is not a date like 2027-01-31`, "", false},
+	{"date with a time", "version: 1\nrules: [{hold-until: 2027-01-31T00:00:00Z}]\n", `relock.yml:2: rules[].hold-until: "2027-01-31T00:00:00Z" is not a date like 2027-01-31`, "", false},
+	{"age without a unit", "version: 1\nrules: [{minimum-age: 3}]\n", "relock.yml:2: rules[].minimum-age must be one line of text", `write it in quotes: "3"`, true},
+	{"age in months", "version: 1\nrules: [{minimum-age: 3m}]\n", `relock.yml:2: rules[].minimum-age: "3m" is not an age like 12h, 3d or 2w`, "", false},
+	{"age beyond all releases", "version: 1\nrules: [{minimum-age: 10000d}]\n", `relock.yml:2: rules[].minimum-age: "10000d" is not an age like 12h, 3d or 2w`, "", false},
+	{"unknown choice for unknown ages", "version: 1\nrules: [{age-unknown: skip}]\n", `relock.yml:2: rules[].age-unknown: "skip" is not one of allow, hold`, "", true},
+	{"groups that are a map", "version: 1\ngroups: {aws: [aws]}\n", "relock.yml:2: groups must be a list of entries with keys and values", "", true},
+	{"group without a name", "version: 1\ngroups:\n  - providers: [aws]\n", "relock.yml:3: groups[].name is missing", "", true},
+	{"group with an odd name", "version: 1\ngroups: [{name: \"a b\", providers: [aws]}]\n", `relock.yml:2: groups[].name: "a b" is not a name of up to 50 letters, digits, dots, dashes and underscores`, "", false},
+	{"group that takes everything", "version: 1\ngroups:\n  - name: a\n    providers: []\n", "relock.yml:3: groups: the group takes everything; it must name providers or directories", "", false},
+	{"two groups of one name", "version: 1\ngroups:\n  - name: a\n    providers: [aws]\n  - providers: [null]\n    name: a\n", "relock.yml:5: groups[].providers must be a list of texts, like [a, b]", "", true},
+	{"second group of a name", "version: 1\ngroups:\n  - name: a\n    providers: [aws]\n  - providers: [azurerm]\n    name: a\n", `relock.yml:5: groups: there is another group "a", relock.yml:3`, "", false},
 	{"long label", "version: 1\npull-request: {labels: [" + strings.Repeat("x", 51) + "]}\n", `relock.yml:2: pull-request.labels: "` + strings.Repeat("x", 51) + `" is not a label; GitHub accepts up to 50 characters`, "", false},
 	{"control character", "version: 1\npull-request: {labels: [\"a\\nb\"]}\n", `relock.yml:2: pull-request.labels: "a\nb" holds a control character`, "", false},
 	{"key given twice", "version: 1\nstrict: true\nstrict: false\n", `relock.yml:3: mapping key "strict" already defined at [2:1]`, "", false},
@@ -116,6 +344,24 @@ func TestParseFileRefuses(t *testing.T) {
 				t.Errorf("ParseFile(%.60q) reports %q with hint %q, want %q with %q", tt.src, got.Error(), got.Hint, tt.want, tt.hint)
 			}
 		})
+	}
+}
+
+func TestParseOperatorFileRefuses(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]string{
+		"registries: [a]":                                      "f.yml:2: registries must be names with keys and values each",
+		"registries: {example.com: RELOCK_TOKEN}":              "f.yml:2: registries must be names with keys and values each",
+		"registries: {example.com: {}}":                        "f.yml:2: registries.*.token-env is missing",
+		"registries: {example.com: {token: x}}":                `f.yml:2: unknown key "registries.*.token"`,
+		"registries: {a_b: {token-env: RELOCK_TOKEN_A}}":       `f.yml:2: registries: "a_b" is not the name of a host; it must be like registry.example.com`,
+		"registries: {example.com: {token-env: GITHUB_TOKEN}}": `f.yml:2: registries.*.token-env: "GITHUB_TOKEN" is not a variable like RELOCK_TOKEN_EXAMPLE; tokens come from variables with that beginning only`,
+		"registries:\n  example.com: {token-env: RELOCK_TOKEN_A}\n  EXAMPLE.com: {token-env: RELOCK_TOKEN_B}\n": "f.yml:4: registries: example.com is named twice, also in f.yml:3",
+	} {
+		_, problems := config.ParseOperatorFile([]byte("version: 1\n"+src+"\n"), "f.yml")
+		if len(problems) == 0 || problems[0].Error() != want {
+			t.Errorf("ParseOperatorFile(%q) reports %v, want %q", src, problems, want)
+		}
 	}
 }
 
@@ -167,7 +413,7 @@ func TestLocate(t *testing.T) {
 func TestInitGivesEveryKeyItsDefault(t *testing.T) {
 	values := file(t, string(config.Init()))
 	for _, s := range config.Settings {
-		if s.Key == "" {
+		if s.Key == "" || s.Operator {
 			continue
 		}
 		if got, ok := values[s.Name()]; !ok {
@@ -181,6 +427,44 @@ func TestInitGivesEveryKeyItsDefault(t *testing.T) {
 func TestSchemaAcceptsTheStartingFile(t *testing.T) {
 	if err := validate(t, config.Init()); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestSchemaAcceptsEveryKey(t *testing.T) {
+	if err := validate(t, []byte(everyKey)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSchemaDescribesEveryKey(t *testing.T) {
+	var schema map[string]any
+	if err := json.Unmarshal(config.Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	described := func(key string) bool {
+		at := schema
+		for name := range strings.SplitSeq(strings.ReplaceAll(key, "[]", ".[]"), ".") {
+			next := "properties"
+			switch name {
+			case "[]":
+				next = "items"
+			case "*":
+				next = "additionalProperties"
+			}
+			at, _ = at[next].(map[string]any)
+			if next == "properties" {
+				at, _ = at[name].(map[string]any)
+			}
+		}
+		text, _ := at["description"].(string)
+		return text != ""
+	}
+	for _, s := range config.Settings {
+		for _, row := range append([]config.Setting{s}, s.Fields...) {
+			if row.Key != "" && !described(row.Key) {
+				t.Errorf("the schema does not describe %s", row.Key)
+			}
+		}
 	}
 }
 
@@ -221,7 +505,10 @@ func conforms(t *testing.T, schema map[string]any, value any, at string) error {
 		case "$schema", "title", "description", "default", "properties", "required":
 		case "type":
 			types, several := arg.([]any)
-			ok = several && contains(types, jsonType(value)) || jsonType(value) == arg
+			ok = several && contains(types, jsonType(value)) || jsonType(value) == arg || arg == "integer" && isInteger(value)
+		case "minimum":
+			number, isNumber := value.(float64)
+			ok = !isNumber || number >= arg.(float64)
 		case "const":
 			ok = cmp.Equal(value, arg)
 		case "enum":
@@ -295,6 +582,11 @@ func jsonType(value any) any {
 	return ""
 }
 
+func isInteger(value any) bool {
+	number, ok := value.(float64)
+	return ok && number == math.Trunc(number)
+}
+
 func contains(list []any, value any) bool {
 	for _, v := range list {
 		if cmp.Equal(v, value) {
@@ -306,18 +598,21 @@ func contains(list []any, value any) bool {
 
 func FuzzParseFile(f *testing.F) {
 	f.Add(config.Init())
+	f.Add([]byte(everyKey))
 	for _, tt := range refusedFiles {
 		if len(tt.src) < 1000 {
 			f.Add([]byte(tt.src))
 		}
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		parsed, problems := config.ParseFile(src, "f.yml")
+		config.ParseFile(src, "f.yml")
+		parsed, problems := config.ParseOperatorFile(src, "f.yml")
 		if len(problems) > 0 {
 			return
 		}
 		if _, problems := config.Resolve(config.Merge(parsed.Values)); len(problems) > 0 {
-			t.Errorf("ParseFile accepts %q, Resolve reports %v", src, problems)
+			t.Errorf("ParseOperatorFile accepts %q, Resolve reports %v", src, problems)
 		}
+		config.Show(config.Merge(parsed.Values))
 	})
 }

@@ -52,43 +52,97 @@ func object(title, description string) map[string]any {
 	return o
 }
 
-// schema returns what a value of the setting must look like. Patterns, globs
-// and branch names are checked by ParseFile only.
+// schema returns what a value of the setting must look like. Patterns, globs,
+// names, dates and constraints are checked by ParseFile only.
 func (s Setting) schema() map[string]any {
-	texts := map[string]any{"type": "array", "items": map[string]any{"type": "string"}}
-	var m map[string]any
-	switch s.Kind {
-	case Bool:
-		m = map[string]any{"type": "boolean", "default": s.Default == "true"}
-	case Number: // version is the only one in the file
-		m = map[string]any{"const": 1}
-	case Choice:
-		m = map[string]any{"enum": s.Values, "default": s.Default}
-	case List:
-		m = texts
-		m["default"] = append([]string{}, s.defaults()...)
-	case Platforms:
-		texts["minItems"] = 1
-		texts["items"] = map[string]any{"type": "string", "pattern": "^[^_]+_[^_]+$"}
-		m = map[string]any{"anyOf": []any{map[string]any{"enum": []string{"auto", "all"}}, texts}, "default": s.Default}
-	case Map:
-		values := map[string]any{"type": []string{"string", "number", "boolean"}}
-		m = map[string]any{"type": "object", "additionalProperties": values, "default": map[string]any{}}
-	default:
-		m = map[string]any{"type": "string", "default": s.Default}
-	}
+	m := s.shape()
 	m["description"] = s.Doc
 	return m
 }
 
-// Init returns a starting configuration file: every setting at its default,
-// with a comment on each.
+// shape is the schema without the description.
+func (s Setting) shape() map[string]any {
+	switch s.Kind {
+	case Bool:
+		return s.withDefault(map[string]any{"type": "boolean"}, s.Default == "true")
+	case Number:
+		if s.Key == "version" {
+			return map[string]any{"const": 1}
+		}
+		return s.withDefault(map[string]any{"type": "integer", "minimum": s.Min}, json.Number(s.Default))
+	case Choice:
+		return s.withDefault(map[string]any{"enum": s.Values}, s.Default)
+	case List:
+		return s.withDefault(s.list(), append([]string{}, s.defaults()...))
+	case Platforms:
+		platforms := map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "pattern": "^[^_]+_[^_]+$"}}
+		return s.withDefault(map[string]any{"anyOf": []any{map[string]any{"enum": []string{"auto", "all"}}, platforms}}, s.Default)
+	case Map:
+		return s.withDefault(mapOf(map[string]any{"type": scalars}), map[string]any{})
+	case Lists:
+		items := map[string]any{"type": scalars}
+		return s.withDefault(mapOf(map[string]any{"type": "array", "minItems": 1, "items": items}), map[string]any{})
+	case Records:
+		return s.withDefault(map[string]any{"type": "array", "items": s.entry()}, []any{})
+	case Named:
+		return s.withDefault(mapOf(s.entry()), map[string]any{})
+	}
+	return s.withDefault(map[string]any{"type": "string"}, s.Default)
+}
+
+// scalars are the types that count as the text that they are written as.
+var scalars = []string{"string", "number", "boolean"}
+
+func mapOf(value map[string]any) map[string]any {
+	return map[string]any{"type": "object", "additionalProperties": value}
+}
+
+// withDefault adds the default, which a field has not.
+func (s Setting) withDefault(m map[string]any, value any) map[string]any {
+	if s.set != nil || s.build != nil {
+		m["default"] = value
+	}
+	return m
+}
+
+func (s Setting) list() map[string]any {
+	items := map[string]any{"type": "string"}
+	if len(s.Values) > 0 {
+		items["enum"] = s.Values
+	}
+	list := map[string]any{"type": "array", "items": items}
+	if s.Single {
+		return map[string]any{"anyOf": []any{map[string]any{"type": "string"}, list}}
+	}
+	return list
+}
+
+// entry is the schema of one record.
+func (s Setting) entry() map[string]any {
+	o := object("", "")
+	delete(o, "description")
+	var required []string
+	for _, f := range s.Fields {
+		name := last(f.Key)
+		o["properties"].(map[string]any)[name] = f.schema()
+		if f.Required {
+			required = append(required, name)
+		}
+	}
+	if len(required) > 0 {
+		o["required"] = required
+	}
+	return o
+}
+
+// Init returns a starting configuration file for a repository: every setting
+// that it may hold at its default, with a comment on each.
 func Init() []byte {
 	var b strings.Builder
 	b.WriteString("# Settings of relock. Every key but version may be left out;\n# the values below are the defaults.\n")
 	section := ""
 	for _, s := range Settings {
-		if s.Key == "" {
+		if s.Key == "" || s.Operator {
 			continue
 		}
 		name, indent := s.Key, ""
@@ -99,12 +153,23 @@ func Init() []byte {
 			section, name, indent = prefix, rest, "  "
 		}
 		b.WriteString("\n")
-		for _, line := range wrap(s.Doc, 76-len(indent)) {
-			fmt.Fprintf(&b, "%s# %s\n", indent, line)
+		comment(&b, indent, s.Doc, "")
+		if s.structured() {
+			comment(&b, indent, "Each entry may hold:", "")
 		}
-		fmt.Fprintf(&b, "%s%s: %s\n", indent, name, s.shown(s.defaults()))
+		for _, f := range s.Fields {
+			comment(&b, indent, last(f.Key)+": "+f.Doc, "  ")
+		}
+		fmt.Fprintf(&b, "%s%s: %s\n", indent, name, s.shown(Value{Items: s.defaults()}))
 	}
 	return []byte(b.String())
+}
+
+// comment writes a text, set in by margin within the comment.
+func comment(b *strings.Builder, indent, text, margin string) {
+	for _, line := range wrap(text, 76-len(indent)-len(margin)) {
+		fmt.Fprintf(b, "%s# %s%s\n", indent, margin, line)
+	}
 }
 
 // wrap breaks a text into lines of at most width bytes between words.
@@ -130,7 +195,7 @@ const (
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString(MarkdownBegin + "\n| In the file | Input | Flag | Default | Meaning |\n|---|---|---|---|---|\n")
-	for _, s := range Settings {
+	for s := range rows {
 		flag := s.Flag
 		if flag != "" {
 			flag = "--" + flag

@@ -6,7 +6,8 @@
 // A setting's value is text until Resolve turns all of them into a Config: the
 // sources (flags, inputs, file) are read into Values, Merge lays them over each
 // other, and each value remembers where it came from, for error messages and
-// for Show.
+// for Show. Rules, groups and registries have keys of their own: those are rows
+// of the table too, below their setting, and only a file gives them.
 package config
 
 import (
@@ -27,19 +28,23 @@ const (
 	List                  // texts
 	Platforms             // auto, all, or a list of platforms
 	Map                   // texts by name; an item is NAME=TEXT
+	Lists                 // lists of texts by name; an item is NAME=TEXT
+	Records               // maps of which each has the keys in Setting.Fields
+	Named                 // such maps by name
 )
 
 // Setting is one row of the table. A setting that some source cannot give has
 // no name there.
 type Setting struct {
-	// Key is the name in the configuration file; a dot separates sections.
+	// Key is the name in the configuration file; a dot separates sections. That
+	// of a field begins with the setting's and "[]." or, by name, ".*.".
 	Key string
 	// Flag is the name on the command line, without dashes.
 	Flag string
 	// Input is the name of the Action's input.
 	Input string
 	// Env is the environment variable that gives the value when no other
-	// source does. Only secrets have one.
+	// source does. Only secrets and what belongs to them have one.
 	Env  string
 	Kind Kind
 	// Default is the value that holds when no source gives one: a list is
@@ -51,15 +56,35 @@ type Setting struct {
 	InputDefault string
 	// Doc says what the setting does, in one or two sentences.
 	Doc string
-	// Values are those of a Choice.
+	// Values are those of a Choice, and those that the items of a List may have
+	// if there are any.
 	Values []string
+	// Min is the least value of a Number.
+	Min int
+	// Fields are the keys of Records and Named, each with a Key, a Kind and a
+	// Doc. A field that a record leaves out has no value.
+	Fields []Setting
+	// Required fields may not be left out.
+	Required bool
+	// Single says that the file may write one text for a List; an empty one is
+	// an empty list.
+	Single bool
+	// Operator says that only a file which the operator of the run gives may
+	// hold the setting, never one that lies in a repository.
+	Operator bool
 	// Verbs are those that have the flag.
 	Verbs []string
 	// Secret values are never shown.
 	Secret bool
+	// Block texts may have several lines.
+	Block bool
 
-	check func(string) error // of each item; nil accepts any text
+	check func(string) error // of each item, or name of Named; nil accepts any text
 	set   func(*Config, []string)
+	// sound checks a record beside those before it, and build adds a record, of
+	// Records and Named; sound may be nil.
+	sound func(before []record, r record) error
+	build func(*Config, record)
 }
 
 // Name identifies the setting in Values: its key, else its flag, else its input.
@@ -67,7 +92,24 @@ func (s Setting) Name() string { return cmp.Or(s.Key, s.Flag, s.Input) }
 
 // Repeats reports whether the setting holds several values, so that its flag
 // may be repeated and its input holds a list.
-func (s Setting) Repeats() bool { return s.Kind == List || s.Kind == Platforms || s.Kind == Map }
+func (s Setting) Repeats() bool {
+	switch s.Kind {
+	case List, Platforms, Map, Lists:
+		return true
+	}
+	return false
+}
+
+// structured reports whether the value is made of records.
+func (s Setting) structured() bool { return s.Kind == Records || s.Kind == Named }
+
+// prefix is what the keys of the fields begin with.
+func (s Setting) prefix() string {
+	if s.Kind == Named {
+		return s.Key + ".*."
+	}
+	return s.Key + "[]."
+}
 
 // Description is Doc and the default, as action.yml and help texts give it.
 func (s Setting) Description() string {
@@ -82,7 +124,10 @@ func (s Setting) HasVerb(verb string) bool { return s.Flag != "" && slices.Conta
 
 // defaults returns the items of the default value.
 func (s Setting) defaults() []string {
-	if s.Repeats() {
+	switch {
+	case s.structured():
+		return nil
+	case s.Repeats():
 		return splitList(s.Default)
 	}
 	return []string{s.Default}
@@ -99,15 +144,30 @@ func splitList(text string) []string {
 	return items
 }
 
-// lookup finds a setting by one of its names; ok is false if there is none.
-func lookup(of func(Setting) string, name string) (Setting, bool) {
-	i := slices.IndexFunc(Settings, func(s Setting) bool { return name != "" && of(s) == name })
-	if i < 0 {
-		return Setting{}, false
+// rows iterates over the table, each setting followed by its fields.
+func rows(yield func(Setting) bool) {
+	for _, s := range Settings {
+		if !yield(s) {
+			return
+		}
+		for _, f := range s.Fields {
+			if !yield(f) {
+				return
+			}
+		}
 	}
-	return Settings[i], true
 }
 
-func key(s Setting) string   { return s.Key }
+// lookup finds a setting or a field by one of its names; ok is false if there
+// is none.
+func lookup(of func(Setting) string, name string) (found Setting, ok bool) {
+	for s := range rows {
+		if name != "" && of(s) == name {
+			return s, true
+		}
+	}
+	return Setting{}, false
+}
+
 func flag(s Setting) string  { return s.Flag }
 func input(s Setting) string { return s.Input }

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,9 +10,10 @@ import (
 
 // The verbs that share flags.
 var (
-	everyVerb = []string{"scan", "upgrade", "lock", "check", "diff", "pr"}
+	everyVerb = []string{"scan", "upgrade", "lock", "check", "diff", "pr", "comment"}
 	scanning  = []string{"scan", "upgrade", "lock", "check", "pr"}
 	planning  = []string{"upgrade", "lock", "check", "pr"}
+	hashing   = append(slices.Clone(planning), "comment")
 )
 
 // Settings is the table, in the order in which people read it. It must not be
@@ -98,10 +97,36 @@ var Settings = []Setting{
 		set:    func(c *Config, v []string) { c.HashesFrom = v[0] },
 	},
 	{
+		Key: "hash-source", Flag: "hash-source", Kind: Choice, Verbs: hashing,
+		Values: []string{"", "opentofu"},
+		Doc:    "Whose word counts for the hash of a package that was not downloaded. opentofu: that of registry.opentofu.org where the package stands in a verified checksum list; such hashes are marked. Empty: it counts where OpenTofu's own rule says so.",
+		set:    func(c *Config, v []string) { c.HashSource = v[0] },
+	},
+	{
 		Key: "verify.accept-re-released", Flag: "accept-re-released", Kind: List, Verbs: planning,
 		Doc:   "Releases like hashicorp/aws@5.31.0 whose packages may differ from what was locked: their hashes are replaced. Others are refused.",
 		check: isRelease,
 		set:   func(c *Config, v []string) { c.AcceptReReleased = releases(v) },
+	},
+	{
+		Key: "verify.signers", Kind: Lists,
+		Doc:   "Patterns of providers, each with the IDs of the keys that may sign their checksum lists, like hashicorp/*: [34365D9472D7468F]. Releases that another key signed, or none, are refused. A provider that several patterns select must be signed by a key that all of them name.",
+		check: isSigner,
+		set:   func(c *Config, v []string) { c.Signers = signers(v) },
+	},
+	{
+		Key: "registries", Kind: Named, Operator: true,
+		Doc:   "Hosts of registries with the credentials for them. Only a file that --config or the input config names may hold them, and only outside of the repositories that are read.",
+		check: isHost,
+		sound: otherHost,
+		build: addRegistry,
+		Fields: []Setting{
+			{
+				Key: "registries.*.token-env", Kind: Text, Required: true,
+				Doc:   "Name of the environment variable that holds the token, like RELOCK_TOKEN_EXAMPLE. It begins with RELOCK_TOKEN_, so that no other secret of the runner can be sent.",
+				check: isTokenEnv,
+			},
+		},
 	},
 	{
 		Key: "unreadable-modules", Flag: "unreadable-modules", Kind: Choice, Default: "fail", Verbs: planning,
@@ -121,7 +146,7 @@ var Settings = []Setting{
 		set: func(c *Config, v []string) { c.ModuleToken = v[0] },
 	},
 	{
-		Key: "strict", Flag: "strict", Input: "strict", Kind: Bool, Default: "false", Verbs: planning,
+		Key: "strict", Flag: "strict", Input: "strict", Kind: Bool, Default: "false", Verbs: hashing,
 		Doc: "Leave a root module untouched if any of its providers fails or any hash would be recorded that no verified checksum list or package proves.",
 		set: func(c *Config, v []string) { c.Strict = v[0] == "true" },
 	},
@@ -147,16 +172,102 @@ var Settings = []Setting{
 		set:   func(c *Config, v []string) { c.Why = patterns(v) },
 	},
 	{
+		Key: "rules", Kind: Records,
+		Doc:   "Policies on which releases are taken. Every matching rule applies, and later ones outrank earlier ones in what both say. No rule moves a version down.",
+		sound: ruleActs,
+		build: addRule,
+		Fields: []Setting{
+			{
+				Key: "rules[].providers", Kind: List,
+				Doc:   "Patterns of the providers that the rule is for. Without it: every provider.",
+				check: isPattern,
+			},
+			{
+				Key: "rules[].directories", Kind: List,
+				Doc:   "Globs of the directories that the rule is for. Without it: everywhere.",
+				check: isGlob,
+			},
+			{
+				Key: "rules[].update-types", Kind: List,
+				Values: []string{string(provider.BumpMajor), string(provider.BumpMinor), string(provider.BumpPatch)},
+				Doc:    "The updates that the rule is for: major, minor, patch. Without it: all of them.",
+			},
+			{
+				Key: "rules[].ignore", Kind: Bool,
+				Doc: "Do not take these updates; false takes back what an earlier rule says.",
+			},
+			{
+				Key: "rules[].allow-versions", Kind: Text,
+				Doc:   "Version constraints that a release must meet, like < 6.0.0.",
+				check: isConstraints,
+			},
+			{
+				Key: "rules[].ignore-versions", Kind: Text,
+				Doc:   "Version constraints of the releases that are not taken, like >= 6.0.0, < 6.0.3.",
+				check: isConstraints,
+			},
+			{
+				Key: "rules[].hold-until", Kind: Text,
+				Doc:   "First day on which these updates are taken, in UTC, like 2027-01-31.",
+				check: isDate,
+			},
+			{
+				Key: "rules[].minimum-age", Kind: Text,
+				Doc:   "How old a release must be, like 12h, 3d or 2w; the newest one that is old enough is taken.",
+				check: isAge,
+			},
+			{
+				Key: "rules[].age-unknown", Kind: Choice, Values: []string{"allow", "hold"},
+				Doc: "What becomes of a release of which no date is known where a minimum age holds. Without it: allow.",
+			},
+		},
+	},
+	{
+		Key: "group-by", Flag: "group-by", Input: "group-by", Kind: Choice, Default: "all", Verbs: []string{"pr"},
+		Values: []string{"all", "provider", "directory", "namespace"},
+		Doc:    "What shares a pull request, of the changes that no named group takes.",
+		set:    func(c *Config, v []string) { c.GroupBy = v[0] },
+	},
+	{
+		Key: "groups", Kind: Records,
+		Doc:   "Named groups of changes, each with a pull request of its own. A change belongs to the first group that matches.",
+		sound: groupSelects,
+		build: addGroup,
+		Fields: []Setting{
+			{
+				Key: "groups[].name", Kind: Text, Required: true,
+				Doc:   "Name of the group, as branches and titles show it.",
+				check: isGroupName,
+			},
+			{
+				Key: "groups[].providers", Kind: List,
+				Doc:   "Patterns of the providers in the group. Without it: every provider.",
+				check: isPattern,
+			},
+			{
+				Key: "groups[].directories", Kind: List,
+				Doc:   "Globs of the directories in the group. Without it: everywhere.",
+				check: isGlob,
+			},
+		},
+	},
+	{
 		Key: "pull-request.branch-prefix", Kind: Text, Default: "relock/",
 		Doc:   "What the names of relock's branches begin with.",
 		check: isBranchPrefix,
 		set:   func(c *Config, v []string) { c.PullRequest.BranchPrefix = v[0] },
 	},
 	{
-		Key: "pull-request.base", Kind: Text,
-		Doc:   "Branch that pull requests are made against. Empty: the default branch.",
+		Key: "pull-request.base", Kind: List, Single: true,
+		Doc:   "Branches that pull requests are made against. Empty: the default branch.",
 		check: isBranch,
-		set:   func(c *Config, v []string) { c.PullRequest.Base = v[0] },
+		set:   func(c *Config, v []string) { c.PullRequest.Base = v },
+	},
+	{
+		Key: "pull-request.title", Kind: Text,
+		Doc:   "Template of titles, like \"chore(deps): {{changes}}\", in quotes. Placeholders are " + placeholderDocs() + ". Empty: relock's own words.",
+		check: isTemplate,
+		set:   func(c *Config, v []string) { c.PullRequest.Title = Template(v[0]) },
 	},
 	{
 		Key: "pull-request.labels", Kind: List, Default: "dependencies,terraform",
@@ -165,14 +276,58 @@ var Settings = []Setting{
 		set:   func(c *Config, v []string) { c.PullRequest.Labels = v },
 	},
 	{
+		Key: "pull-request.reviewers", Kind: List,
+		Doc:   "Users whose review is requested.",
+		check: isLogin,
+		set:   func(c *Config, v []string) { c.PullRequest.Reviewers = v },
+	},
+	{
+		Key: "pull-request.team-reviewers", Kind: List,
+		Doc:   "Teams of the organisation whose review is requested, each by the last part of its address. The workflow's own token may not do so; that of an App may.",
+		check: isTeam,
+		set:   func(c *Config, v []string) { c.PullRequest.TeamReviewers = v },
+	},
+	{
+		Key: "pull-request.assignees", Kind: List,
+		Doc:   "Users to whom pull requests are assigned.",
+		check: isLogin,
+		set:   func(c *Config, v []string) { c.PullRequest.Assignees = v },
+	},
+	{
+		Key: "pull-request.milestone", Kind: Text,
+		Doc: "Title of the milestone of pull requests. Empty: none.",
+		set: func(c *Config, v []string) { c.PullRequest.Milestone = v[0] },
+	},
+	{
+		Key: "pull-request.draft", Kind: Bool, Default: "false",
+		Doc: "Open pull requests as drafts.",
+		set: func(c *Config, v []string) { c.PullRequest.Draft = v[0] == "true" },
+	},
+	{
+		Key: "pull-request.auto-merge", Kind: Choice, Values: []string{"", "squash", "merge", "rebase"},
+		Doc: "How GitHub merges pull requests by itself once its requirements are met. The repository must allow auto-merge. Empty: not at all.",
+		set: func(c *Config, v []string) { c.PullRequest.AutoMerge = v[0] },
+	},
+	{
+		Key: "pull-request.limit", Kind: Number, Default: "10", Min: 1,
+		Doc: "How many pull requests of relock may be open at once in a repository; what is beyond waits for a later run.",
+		set: func(c *Config, v []string) { c.PullRequest.Limit = must(strconv.Atoi(v[0])) },
+	},
+	{
+		Key: "pull-request.commit-message", Kind: Text,
+		Doc:   "Template of the first line of commit messages, with the placeholders of the title. Empty: relock's own words, with a prefix if the repository's commits have one.",
+		check: isTemplate,
+		set:   func(c *Config, v []string) { c.PullRequest.CommitMessage = Template(v[0]) },
+	},
+	{
 		Key: "pull-request.release-notes", Kind: Bool, Default: "true",
 		Doc: "Show the release notes of upgrades in the pull request. They are read from the GitHub server that the run speaks to.",
 		set: func(c *Config, v []string) { c.PullRequest.ReleaseNotes = v[0] == "true" },
 	},
 	{
 		Input: "command", Kind: Choice, Default: "auto",
-		Values: []string{"auto", "pr", "check", "upgrade", "lock", "scan"},
-		Doc:    "What to run. auto picks it from the event: pr on a schedule or by hand, check on pushes and pull requests.",
+		Values: []string{"auto", "pr", "check", "upgrade", "lock", "scan", "comment"},
+		Doc:    "What to run. auto picks it from the event: pr on a schedule or by hand, check on pushes and pull requests, comment on comments.",
 		set:    func(c *Config, v []string) { c.Command = v[0] },
 	},
 	{
@@ -186,7 +341,30 @@ var Settings = []Setting{
 		set: func(c *Config, v []string) { c.Token = v[0] },
 	},
 	{
-		Flag: "config", Input: "config", Kind: Text, Verbs: append(slices.Clone(scanning), "config"),
+		Input: "app-id", Env: "RELOCK_APP_ID", Kind: Text,
+		Doc:   "ID of a GitHub App that acts in place of the token. Workflows run on the pull requests that it opens.",
+		check: isAppID,
+		set:   func(c *Config, v []string) { c.App.ID = v[0] },
+	},
+	{
+		Input: "app-private-key", Env: "RELOCK_APP_PRIVATE_KEY", Kind: Text, Secret: true, Block: true,
+		Doc:   "Private key of the GitHub App, in PEM form.",
+		check: isPrivateKey,
+		set:   func(c *Config, v []string) { c.App.Key = v[0] },
+	},
+	{
+		Input: "app-installation-id", Env: "RELOCK_APP_INSTALLATION_ID", Kind: Number, Default: "0",
+		Doc: "Installation of the GitHub App; 0 takes that of the repository.",
+		set: func(c *Config, v []string) { c.App.Installation = int64(must(strconv.Atoi(v[0]))) },
+	},
+	{
+		Flag: "repo", Input: "repositories", Kind: List, Verbs: []string{"pr"},
+		Doc:   "Repositories, as OWNER/NAME, that are read from GitHub instead of a checkout. Empty: the one at hand.",
+		check: isRepository,
+		set:   func(c *Config, v []string) { c.Repositories = v },
+	},
+	{
+		Flag: "config", Input: "config", Kind: Text, Verbs: append(slices.Clone(scanning), "comment", "config"),
 		Doc: "Path of the configuration file. Empty: " + strings.Join(FileNames[:len(FileNames)-1], ", ") + " or " + FileNames[len(FileNames)-1] + ".",
 		set: func(c *Config, v []string) { c.File = v[0] },
 	},
@@ -197,15 +375,14 @@ var Settings = []Setting{
 		set:    func(c *Config, v []string) { c.Format = v[0] },
 	},
 	{
-		Flag: "cache", Input: "cache", Kind: Text, Verbs: planning,
+		Flag: "cache", Input: "cache", Kind: Text, Verbs: hashing,
 		Doc: "File that remembers what packages hash to, so that none is downloaded twice. Whoever can write to it decides what lock files say. Empty: relock/hashes in the user's cache directory.",
 		set: func(c *Config, v []string) { c.Cache = v[0] },
 	},
 	{
-		Flag: "jobs", Kind: Number, Default: "0", Verbs: planning,
-		Doc:   "How many questions to registries may be open at once; 0 chooses by the number of processors.",
-		check: isCount,
-		set:   func(c *Config, v []string) { c.Jobs = must(strconv.Atoi(v[0])) },
+		Flag: "jobs", Kind: Number, Default: "0", Verbs: hashing,
+		Doc: "How many questions to registries may be open at once; 0 chooses by the number of processors.",
+		set: func(c *Config, v []string) { c.Jobs = must(strconv.Atoi(v[0])) },
 	},
 	{
 		Flag: "stats", Kind: Bool, Default: "false", Verbs: everyVerb,
@@ -217,145 +394,4 @@ var Settings = []Setting{
 		Doc: "Log what is asked and answered, and list what is up to date.",
 		set: func(c *Config, v []string) { c.Verbose = v[0] == "true" },
 	},
-}
-
-// must unwraps what the setting's check has accepted before.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic("config: a value passed its check and does not parse: " + err.Error())
-	}
-	return v
-}
-
-func platformSet(items []string) PlatformSet {
-	if keyword(items) {
-		return PlatformSet{All: items[0] == "all"}
-	}
-	var list []provider.Platform
-	for _, item := range items {
-		if p := must(provider.ParsePlatform(item)); !slices.Contains(list, p) {
-			list = append(list, p)
-		}
-	}
-	return PlatformSet{List: list}
-}
-
-func patterns(items []string) []provider.Pattern {
-	list := make([]provider.Pattern, len(items))
-	for i, item := range items {
-		list[i] = must(provider.ParsePattern(item))
-	}
-	return list
-}
-
-func variables(items []string) map[string]string {
-	values := make(map[string]string, len(items))
-	for _, item := range items {
-		name, text, _ := strings.Cut(item, "=")
-		values[name] = text
-	}
-	return values
-}
-
-// isVariable accepts what HCL calls an identifier, as far as ASCII goes.
-func isVariable(item string) error {
-	name, _, _ := strings.Cut(item, "=")
-	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || name == "" || strings.ContainsAny(name[:1], "0123456789-") {
-		return fmt.Errorf("%q is not the name of a variable", name)
-	}
-	return nil
-}
-
-func releases(items []string) []provider.ReleasePattern {
-	list := make([]provider.ReleasePattern, len(items))
-	for i, item := range items {
-		list[i] = must(provider.ParseReleasePattern(item))
-	}
-	return list
-}
-
-func isRelease(s string) error {
-	_, err := provider.ParseReleasePattern(s)
-	return err
-}
-
-func isVersion1(s string) error {
-	if s != "1" {
-		return fmt.Errorf("%s is not a known version; it must be 1", s)
-	}
-	return nil
-}
-
-func isCount(s string) error {
-	if n, err := strconv.Atoi(s); err != nil || n < 0 {
-		return fmt.Errorf("%q is not a number from 0 up", s)
-	}
-	return nil
-}
-
-func isPattern(s string) error {
-	_, err := provider.ParsePattern(s)
-	return err
-}
-
-func isPlatform(s string) error {
-	_, err := provider.ParsePlatform(s)
-	return err
-}
-
-func isToolVersion(s string) error {
-	if s == "" {
-		return nil
-	}
-	_, err := provider.ParseVersion(s)
-	return err
-}
-
-// isGlob accepts path.Match patterns for each path element, and ** for any
-// number of elements.
-func isGlob(s string) error {
-	for element := range strings.SplitSeq(s, "/") {
-		_, err := path.Match(element, "")
-		if err != nil || element == "" || element == ".." || strings.Contains(element, `\`) {
-			return fmt.Errorf("%q is not a glob of directories; it must be relative to the repository, like envs/** or */prod", s)
-		}
-	}
-	return nil
-}
-
-func isLabel(s string) error {
-	if strings.TrimSpace(s) == "" || len(s) > 50 {
-		return fmt.Errorf("%q is not a label; GitHub accepts up to 50 characters", s)
-	}
-	return nil
-}
-
-func isBranch(s string) error {
-	if s != "" && (!refName(s) || strings.HasSuffix(s, "/")) {
-		return fmt.Errorf("%q is not a name that git accepts for a branch", s)
-	}
-	return nil
-}
-
-func isBranchPrefix(s string) error {
-	if s == "" || !refName(strings.TrimSuffix(s, "/")) {
-		return fmt.Errorf("%q is not what git accepts at the beginning of a branch name", s)
-	}
-	return nil
-}
-
-// refName reports whether git takes the name for a branch, by the rules of
-// git-check-ref-format.
-func refName(s string) bool {
-	if s == "" || s == "@" || strings.HasPrefix(s, "-") || strings.HasSuffix(s, ".") ||
-		strings.Contains(s, "..") || strings.Contains(s, "@{") ||
-		strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`~^:?*[\`, r) }) {
-		return false
-	}
-	for element := range strings.SplitSeq(s, "/") {
-		if element == "" || strings.HasPrefix(element, ".") || strings.HasSuffix(element, ".lock") {
-			return false
-		}
-	}
-	return true
 }

@@ -69,6 +69,20 @@ func TestEverySettingIsDescribed(t *testing.T) {
 	}
 }
 
+func TestEveryFieldIsDescribed(t *testing.T) {
+	name := regexp.MustCompile(`^[a-z]+(-[a-z]+)*(\[\]|\.\*)\.[a-z]+(-[a-z]+)*$`)
+	for _, s := range config.Settings {
+		if structured := s.Kind == config.Records || s.Kind == config.Named; structured != (len(s.Fields) > 0) {
+			t.Errorf("%s has %d fields", s.Name(), len(s.Fields))
+		}
+		for _, f := range s.Fields {
+			if !strings.HasSuffix(f.Doc, ".") || strings.ContainsAny(f.Doc, "`\n") || !name.MatchString(f.Key) || !strings.HasPrefix(f.Key, s.Key) {
+				t.Errorf("%s: description %q is not plain sentences, or the key is not that of a field of %s", f.Key, f.Doc, s.Key)
+			}
+		}
+	}
+}
+
 func TestDefaultsAreAccepted(t *testing.T) {
 	if _, problems := config.Resolve(config.Defaults()); len(problems) > 0 {
 		t.Errorf("Resolve(Defaults()) reports %v", problems)
@@ -89,6 +103,11 @@ func TestMarkdownListsEverySetting(t *testing.T) {
 		t.Errorf("the table is not between its markers:\n%s", table)
 	}
 	for _, s := range config.Settings {
+		for _, f := range s.Fields {
+			if !strings.Contains(table, "| `"+f.Key+"` |") {
+				t.Errorf("the table lacks %s", f.Key)
+			}
+		}
 		for _, cell := range []string{s.Key, s.Input} {
 			if cell != "" && !strings.Contains(table, "| `"+cell+"` |") {
 				t.Errorf("the table lacks %s", cell)

@@ -32,9 +32,10 @@ type Options struct {
 	// AllowLocal admits packages on this machine's disk: absolute paths and
 	// file URLs, also as git repositories.
 	AllowLocal bool
-	// Tokens are the operator's credentials for git hosts, by host name. A host
-	// that has one is asked over https with it, also where a source says ssh.
-	Tokens map[string]string
+	// Token returns the operator's credential for a git host, given in lower case;
+	// empty if there is none, and nil is none at all. A host that has one is asked
+	// over https with it, also where a source says ssh. Errors are *provider.Error.
+	Token func(ctx context.Context, host string) (string, error)
 	// Contact reports whether a host that a source or a fetched package names may
 	// be contacted; nil admits all. It is not asked about hosts that a registry
 	// says packages are at, nor about those that HTTP redirects lead to.

@@ -31,7 +31,7 @@ type reference struct {
 // fromGit reads the files of a commit. Nothing is checked out: no hook, filter
 // or attribute of a repository has any effect.
 func (c *Client) fromGit(ctx context.Context, a address, from *url.URL) (contents, error) {
-	r, ref, err := c.gitSource(a.url, from)
+	r, ref, err := c.gitSource(ctx, a.url, from)
 	if err != nil {
 		return contents{}, err
 	}
@@ -84,7 +84,7 @@ func gitID(u *url.URL, commit string) string {
 }
 
 // gitSource reads the arguments that go-getter takes out of a git URL.
-func (c *Client) gitSource(u *url.URL, from *url.URL) (remote, reference, error) {
+func (c *Client) gitSource(ctx context.Context, u *url.URL, from *url.URL) (remote, reference, error) {
 	query := u.Query()
 	ref := reference{name: query.Get("ref")}
 	if depth, err := strconv.Atoi(query.Get("depth")); err == nil && depth > 0 {
@@ -107,7 +107,7 @@ func (c *Client) gitSource(u *url.URL, from *url.URL) (remote, reference, error)
 	if err := checkRef(ref.name); err != nil {
 		return remote{}, reference{}, err
 	}
-	r, err := c.admitted(r)
+	r, err := c.admitted(ctx, r)
 	return r, ref, err
 }
 
@@ -121,7 +121,7 @@ func checkRef(name string) error {
 
 // admitted checks that a repository may be asked, and gives it the operator's
 // token for its host, over https.
-func (c *Client) admitted(r remote) (remote, error) {
+func (c *Client) admitted(ctx context.Context, r remote) (remote, error) {
 	u := r.url
 	host := u.Hostname()
 	switch {
@@ -138,8 +138,8 @@ func (c *Client) admitted(r remote) (remote, error) {
 	case host == "":
 		return remote{}, invalid("invalid module source address: it is no URL of a git repository")
 	}
-	if token := c.opts.Tokens[strings.ToLower(host)]; token != "" && r.key == nil {
-		return withToken(r, token), nil
+	if token, err := c.token(ctx, r); err != nil || token != "" {
+		return withToken(r, token), err
 	}
 	if u.Scheme == "ssh" && r.key == nil && !c.ambient(host) {
 		return remote{}, unauthorized(u, "list a token for the host in the setting for module tokens",
@@ -148,19 +148,24 @@ func (c *Client) admitted(r remote) (remote, error) {
 	return r, nil
 }
 
+// token returns the operator's for a repository; empty if there is none, or the
+// repository must not get one: a token never travels in the clear, and a source
+// may bring its own credentials.
+func (c *Client) token(ctx context.Context, r remote) (string, error) {
+	_, hasPassword := r.url.User.Password()
+	own := r.key != nil || r.url.Scheme == "https" && hasPassword
+	if c.opts.Token == nil || own || r.url.Scheme != "https" && r.url.Scheme != "ssh" {
+		return "", nil
+	}
+	return c.opts.Token(ctx, strings.ToLower(r.url.Hostname()))
+}
+
 // withToken asks over https what may have been meant for ssh. A port of ssh
 // says nothing about https.
 func withToken(r remote, token string) remote {
 	u := *r.url
-	switch u.Scheme {
-	case "ssh":
-		u.Scheme, u.Host, u.User = "https", u.Hostname(), nil
-	case "https":
-	default:
-		return r // a token never travels in the clear
-	}
-	if _, hasPassword := u.User.Password(); hasPassword {
-		return r // the source brings its own
+	if u.Scheme == "ssh" {
+		u.Scheme, u.Host = "https", u.Hostname()
 	}
 	u.User = nil
 	r.url, r.token = &u, token

@@ -231,7 +231,7 @@ func TestGitToken(t *testing.T) {
 	s := serveTLS(t, handler)
 	source := "git::" + s.URL + "/modrepo.git?ref=v1.0.0"
 
-	with := newClient(t, Options{Tokens: map[string]string{"127.0.0.1": "t0ken"}}, s)
+	with := newClient(t, Options{Token: tokenFor("127.0.0.1")}, s)
 	if got := mainOf(t, fetch(t, with, source)); !strings.Contains(got, "0.0.1") {
 		t.Errorf("main.tf = %q", got)
 	}
@@ -248,9 +248,29 @@ func TestGitToken(t *testing.T) {
 	}
 }
 
+// tokenFor gives t0ken to one host, and to nobody else.
+func tokenFor(host string) func(context.Context, string) (string, error) {
+	return func(_ context.Context, asked string) (string, error) {
+		if asked != host {
+			return "", nil
+		}
+		return "t0ken", nil
+	}
+}
+
+func TestGitTokenThatCannotBeHadIsTold(t *testing.T) {
+	t.Parallel()
+	why := &provider.Error{Code: provider.CodeUnauthorized, Message: "asking for a token of the GitHub App"}
+	c := newClient(t, Options{Token: func(context.Context, string) (string, error) { return "", why }})
+	e := failing(t, c, "git::https://github.com/o/r.git", provider.CodeUnauthorized)
+	if !strings.Contains(e.Error(), why.Message) {
+		t.Errorf("error = %v, want it to tell that %s", e, why.Message)
+	}
+}
+
 func TestGitTokenIsForItsHostOverHTTPS(t *testing.T) {
 	t.Parallel()
-	c := newClient(t, Options{Tokens: map[string]string{"github.com": "t0ken"}})
+	c := newClient(t, Options{Token: tokenFor("github.com")})
 	tests := []struct{ source, url, token string }{
 		{"ssh://git@github.com/o/r.git", "https://github.com/o/r.git", "t0ken"},
 		{"ssh://git@GitHub.com:22/o/r.git", "https://GitHub.com/o/r.git", "t0ken"},
@@ -268,7 +288,7 @@ func TestGitTokenIsForItsHostOverHTTPS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, _, err := c.gitSource(u, nil)
+		r, _, err := c.gitSource(t.Context(), u, nil)
 		if err != nil || r.url.String() != tt.url || r.token != tt.token {
 			t.Errorf("gitSource(%q) = %v, token %q, %v; want %q, token %q", tt.source, r.url, r.token, err, tt.url, tt.token)
 		}

@@ -131,7 +131,7 @@ func (r *repository) settle(ctx context.Context, asked *url.URL) error {
 		final.User = asked.User
 	}
 	moved := remote{url: &final, key: r.remote.key, from: r.remote.from}
-	if moved, err = r.client.admitted(moved); err != nil {
+	if moved, err = r.client.admitted(ctx, moved); err != nil {
 		return err
 	}
 	r.env = r.client.environ(moved, r.dir)

@@ -53,7 +53,7 @@ func (c *Client) submodule(ctx context.Context, parent *repository, t *tree, lin
 	if err := c.mayContact(u.Hostname()); err != nil {
 		return err
 	}
-	r, err := c.admitted(remote{url: u, key: parent.remote.key, from: parent.remote.from})
+	r, err := c.admitted(ctx, remote{url: u, key: parent.remote.key, from: parent.remote.from})
 	if err != nil {
 		return err
 	}

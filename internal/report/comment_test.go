@@ -1,6 +1,8 @@
 package report_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -93,6 +95,18 @@ func TestAnswerIsTheReport(t *testing.T) {
 		if got != "Opened again.\n" {
 			t.Errorf("%s = %q", name, got)
 		}
+	}
+	r.PullRequests = []report.PullRequest{{Operation: "updated", Number: 7}}
+	var doc struct {
+		Answer string
+		Pulls  []struct{ Number int } `json:"pull_requests"`
+	}
+	var b bytes.Buffer
+	if err := report.JSON(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b.Bytes(), &doc); err != nil || doc.Answer != r.Answer || len(doc.Pulls) != 1 || doc.Pulls[0].Number != 7 {
+		t.Errorf("JSON has %+v, %v", doc, err)
 	}
 	if got := text(t, r, report.TextOptions{Stats: true}); !strings.Contains(got, "Opened again.\n\n3 requests") {
 		t.Errorf("text with stats = %q", got)

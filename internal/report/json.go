@@ -67,7 +67,7 @@ func document(r Report) any {
 		}
 	}
 	doc.Answer = r.Answer
-	if r.Verb == VerbPR {
+	if r.Verb == VerbPR || len(r.PullRequests) > 0 { // a command may have led to some
 		said := list(r.sortedNotes(), notesOf)
 		doc.Notes = &said
 		pulls := list(r.PullRequests, pullJSON)

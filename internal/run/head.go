@@ -1,11 +1,19 @@
 package run
 
 import (
+	"context"
+	"errors"
+	"io/fs"
 	"slices"
 
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
 	svchost "github.com/hashicorp/terraform-svchost"
+	"golang.org/x/tools/txtar"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
 )
 
 // Head says whether the file tree is the head of a pull request, and whose. A
@@ -21,14 +29,19 @@ const (
 // contact says which hosts may be contacted because a file names them; nil
 // admits all. Whoever proposes changes from a fork must not be able to make a
 // runner speak to hosts of their choice: only the public registries, GitHub's
-// own host and those that the operator's configuration names remain.
+// own host, those that the operator's configuration names and those that the
+// base branch is known to use remain. What a registry says or redirects to is
+// not asked about: whoever may change that is the registry.
 func (c *corridor) contact() func(host string) bool {
 	if c.req.Head != ForkHead {
 		return nil
 	}
 	return func(host string) bool {
 		public := host == string(provider.Terraform.DefaultHost()) || host == string(provider.OpenTofu.DefaultHost())
-		return public || host == c.env.Server || c.req.ModuleTokens[host] != "" || slices.Contains(c.named, svchost.Hostname(host))
+		if public || host == c.env.Server || c.req.ModuleTokens[host] != "" || slices.Contains(c.named, svchost.Hostname(host)) {
+			return true
+		}
+		return c.req.Hosts != nil && slices.Contains(c.req.Hosts(), svchost.Hostname(host))
 	}
 }
 
@@ -42,14 +55,18 @@ func (c *corridor) ambient() func(place string) bool {
 	return func(place string) bool { return c.req.ModuleTokens[place] != "" }
 }
 
-// refuse notes the providers of a root module whose registry may not be
+// screen notes the providers of a root module whose registry may not be
 // contacted.
-func (c *corridor) refuse(f *found) {
+func (c *corridor) screen(f *found) {
 	admitted := c.contact()
 	if admitted == nil {
 		return
 	}
-	for _, r := range f.module.Requirements {
+	wanted := f.module.Requirements
+	if c.req.Plan.Preserve {
+		wanted = slices.Concat(wanted, scan.Recorded(f.module.Lock)) // which may stand in
+	}
+	for _, r := range wanted {
 		host := r.Addr.Host
 		if admitted(string(host)) {
 			continue
@@ -60,4 +77,49 @@ func (c *corridor) refuse(f *found) {
 			Hint:    "name it in a host block of the runner's CLI configuration, if such pull requests may use it",
 		})
 	}
+}
+
+// Committed returns those of the named files that a commit has, if the git
+// repository at root has the commit. A shallow clone need not, and where one of
+// the files is a link the answer is elsewhere.
+func Committed(root, commit string, names []string) (fs.FS, bool) {
+	repo, err := git.PlainOpenWithOptions(root, &git.PlainOpenOptions{EnableDotGitCommonDir: true})
+	if err != nil {
+		return nil, false
+	}
+	at, err := repo.CommitObject(plumbing.NewHash(commit))
+	if err != nil {
+		return nil, false
+	}
+	var files txtar.Archive
+	for _, name := range names {
+		f, err := at.File(name)
+		if errors.Is(err, object.ErrFileNotFound) {
+			continue
+		}
+		if err != nil || !f.Mode.IsRegular() {
+			return nil, false
+		}
+		r, err := f.Reader()
+		if err != nil {
+			return nil, false
+		}
+		content, err := readBounded(r)
+		if err = errors.Join(err, r.Close()); err != nil {
+			return nil, false
+		}
+		files.Files = append(files.Files, txtar.File{Name: name, Data: content})
+	}
+	tree, err := txtar.FS(&files)
+	return tree, err == nil
+}
+
+// Committed returns those of the named files that a commit of a repository on
+// GitHub has.
+func (s *Session) Committed(ctx context.Context, h Hub, repository, commit string, names []string) (fs.FS, error) {
+	repo, err := s.reach(h, repository)
+	if err != nil {
+		return nil, err
+	}
+	return repo.Snapshot(ctx, commit, func(name string) bool { return slices.Contains(names, name) })
 }

@@ -24,13 +24,23 @@ const notesTime = time.Minute
 // enrich adds to the report what a reviewer reads and no lock file needs: when
 // releases were published, and what is said about them. It is asked only when a
 // text is to be written, so that a run with nothing to do does not ask.
-func (c *corridor) enrich(ctx context.Context, hub *github.Client) {
+func (c *corridor) enrich(ctx context.Context) {
+	c.dates(ctx, c.report.Modules)
+	if c.proposing.notes != nil {
+		c.report.Notes = c.proposing.notes()
+	}
+}
+
+// readNotes reads what is said about all upgrades of the run.
+func (c *corridor) readNotes(ctx context.Context) []notes.Notes {
 	ctx, cancel := context.WithTimeout(ctx, notesTime)
 	defer cancel()
-	c.dates(ctx)
-	if c.req.Pull.ReleaseNotes {
-		c.report.Notes = notes.Read(ctx, c.source, hub, webHost(c.req.Pull.API), c.upgrades())
+	host := webHost(c.req.Pull.Hub.API)
+	var server notes.Hub = c.hub
+	if c.notes != nil {
+		server = notes.Cached(c.hub, host, c.notes)
 	}
+	return notes.Read(ctx, c.source, server, host, c.upgrades())
 }
 
 // upgrades lists the distinct ways from one release to a newer one.
@@ -54,11 +64,13 @@ func (c *corridor) upgrades() []notes.Upgrade {
 	return all
 }
 
-// dates fills in when the releases of the report were published, as far as
-// registries tell.
-func (c *corridor) dates(ctx context.Context) {
+// dates fills in when the releases of a report were published, as far as
+// registries tell. The modules are those of the run, in part or whole.
+func (c *corridor) dates(ctx context.Context, modules []report.Module) {
+	ctx, cancel := context.WithTimeout(ctx, notesTime)
+	defer cancel()
 	tools := map[provider.Want]provider.Tool{}
-	for i, m := range c.report.Modules {
+	for i, m := range modules {
 		eachDate(m, func(want provider.Want, published *time.Time) {
 			if published.IsZero() {
 				tools[want] = c.found[i].module.Tool
@@ -81,7 +93,7 @@ func (c *corridor) dates(ctx context.Context) {
 		})
 	}
 	_ = g.Wait() // a date that cannot be had stays unknown
-	for _, m := range c.report.Modules {
+	for _, m := range modules {
 		eachDate(m, func(want provider.Want, published *time.Time) {
 			if i := slices.Index(wants, want); i >= 0 && published.IsZero() {
 				*published = answers[i]

@@ -2,160 +2,306 @@ package run
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"net/url"
-	"os"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/go-git/go-git/v5"
 
-	"github.com/relock-dev/relock/internal/diff"
-	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
-	"github.com/relock-dev/relock/internal/transport"
+	"github.com/relock-dev/relock/internal/upgrade"
 )
 
 // Pull says where and how changes are proposed.
 type Pull struct {
 	Repository string // OWNER/NAME
-	// API and GraphQL are the addresses of GitHub's APIs as the runner gives
-	// them; empty: those of github.com.
-	API, GraphQL string
-	Token        string // secret
+	Hub        Hub
 	// Head is the commit of the checkout, for one that has no .git.
 	Head string
-	// Base is the branch to propose against; empty: the default branch.
-	Base         string
+	// Base is the branch to propose against; empty: the default branch. Bases
+	// are all that the configuration names.
+	Base  string
+	Bases []string
+	// Grouping sorts the changes into pull requests.
+	Grouping     Grouping
 	BranchPrefix string
-	Labels       []string
+	// Title and Commit are templates of the pull request's title and the
+	// commit's subject; empty: relock's own words.
+	Title, Commit config.Template
+	Manners       pr.Manners
+	// Limit is the number of open pull requests beyond which none is opened; 0:
+	// no limit.
+	Limit int
 	// ReleaseNotes puts those of upgrades into the text.
 	ReleaseNotes bool
-	DryRun       bool
+	// Footer ends the text of each pull request.
+	Footer string
+	// Only, Rebase and Recreate are as in pr.Options.
+	Only             string
+	Rebase, Recreate bool
+	DryRun           bool
 }
 
-// group is the key of the one group that holds all changes.
-const group = "all"
+// proposing is what the verb PR knows before it plans.
+type proposing struct {
+	base, head string
+	// survey is what there is of pull requests, with what people ignore.
+	survey pr.Survey
+	// notes are read once for all pull requests, and only if one is written;
+	// nil if they are not wanted.
+	notes func() []notes.Notes
+}
 
-// propose brings the planned lock files to GitHub as one pull request.
-func (c *corridor) propose(ctx context.Context) error {
+// prepare asks GitHub for what the plan depends on: the base branch, and what
+// people have told relock to ignore.
+func (c *corridor) prepare(ctx context.Context) error {
 	if len(c.trees) != 1 {
 		return errors.New("the directories are in different repositories; a pull request is about one")
 	}
-	repo, err := c.repository()
+	hub, err := c.Hub(c.req.Pull.Hub, c.req.Pull.Repository)
 	if err != nil {
 		return err
 	}
-	head, err := headOf(c.trees[0].root, c.req.Pull.Head)
-	if err != nil {
+	c.hub = hub
+	if c.repo, err = hub.repository(c.req.Pull.Repository); err != nil {
 		return err
 	}
-	base := c.req.Pull.Base
-	if base == "" {
-		if base, err = repo.DefaultBranch(ctx); err != nil {
+	p := &c.proposing
+	if p.head, err = headOf(c.trees[0], c.req.Pull.Head); err != nil {
+		return err
+	}
+	if p.base = c.req.Pull.Base; p.base == "" {
+		if p.base, err = c.repo.DefaultBranch(ctx); err != nil {
 			return err
 		}
 	}
-	proposals := c.proposals(ctx, base)
-	if c.req.Pull.DryRun {
+	if c.req.Pull.ReleaseNotes {
+		p.notes = sync.OnceValue(func() []notes.Notes { return c.readNotes(ctx) })
+	}
+	groups := c.req.Pull.Grouping.groups(c.found)
+	p.survey, err = pr.Look(ctx, c.repo, p.base, c.req.Pull.BranchPrefix, groups...)
+	return err
+}
+
+// ignores are the rules that comments have set, each for the group under whose
+// pull request it was given.
+func (c *corridor) ignores() []upgrade.Rule {
+	var rules []upgrade.Rule
+	ignored := c.proposing.survey.Ignores
+	for _, group := range slices.Sorted(maps.Keys(ignored)) {
+		for _, i := range ignored[group] {
+			if rule, ok := c.ignoring(group, i); ok {
+				rules = append(rules, rule)
+			}
+		}
+	}
+	return rules
+}
+
+// ignoring turns what a person said in a comment into a rule.
+func (c *corridor) ignoring(group string, i pr.Ignore) (upgrade.Rule, bool) {
+	pattern, err := provider.ParsePattern(i.Provider)
+	if err != nil || i.Over(c.env.Now) {
+		return upgrade.Rule{}, false
+	}
+	yes := true
+	rule := upgrade.Rule{
+		Providers: []provider.Pattern{pattern},
+		Scope:     func(dir string, addr provider.Addr) bool { return c.req.Pull.Grouping.of(dir, addr) == group },
+		Place:     "a comment of " + i.By,
+	}
+	switch bump := provider.Bump(i.What); {
+	case i.What == "":
+		rule.Ignore = &yes
+	case slices.Contains([]provider.Bump{provider.BumpMajor, provider.BumpMinor, provider.BumpPatch}, bump):
+		rule.Updates, rule.Ignore = []provider.Bump{bump}, &yes
+	default:
+		versions, err := provider.ParseConstraints(i.What)
+		if err != nil {
+			return rule, false
+		}
+		rule.Versions, rule.Ignore = &versions, &yes
+	}
+	return rule, true
+}
+
+// propose brings the planned lock files to GitHub, a pull request for each
+// group of changes.
+func (c *corridor) propose(ctx context.Context) {
+	defer c.stage(stagePropose)()
+	pull, at := c.req.Pull, c.proposing
+	proposals := c.proposals(ctx)
+	if pull.DryRun {
 		for _, p := range proposals {
 			p.Write() // nobody else asks for the text
 		}
 	}
-	outcomes := pr.Propose(ctx, repo, proposals, pr.Options{
-		Base: base, SHA: head, Prefix: c.req.Pull.BranchPrefix,
-		Partial: c.partial(), DryRun: c.req.Pull.DryRun, Log: c.env.Log,
+	outcomes := pr.Propose(ctx, c.repo, proposals, pr.Options{
+		Base: at.base, Bases: pull.Bases, SHA: at.head, Survey: at.survey, Prefix: pull.BranchPrefix, Limit: pull.Limit,
+		Only: pull.Only, Rebase: pull.Rebase, Recreate: pull.Recreate,
+		Partial: c.partial(), DryRun: pull.DryRun, Log: c.env.Log,
 	})
 	for _, o := range outcomes {
-		c.record(o, base, proposals)
+		c.record(o, proposals)
 	}
-	return nil
 }
 
-func (c *corridor) repository() (*github.Repository, error) {
-	owner, name, ok := strings.Cut(c.req.Pull.Repository, "/")
-	if !ok || owner == "" || name == "" || strings.Contains(name, "/") {
-		return nil, provider.Diagnostic{
-			Code: provider.CodeSettings, Message: "the repository is not known",
-			Hint: "set GITHUB_REPOSITORY to OWNER/NAME",
-		}
+// headOf is the commit of the tree. The runner's own checkout has no .git where
+// git is not installed: then the commit that started the workflow is it.
+func headOf(t tree, otherwise string) (string, error) {
+	if t.remote != nil {
+		return t.remote.Commit, nil
 	}
-	if c.req.Pull.Token == "" {
-		return nil, provider.Diagnostic{
-			Code: provider.CodeSettings, Message: "there is no token for GitHub",
-			Hint: "set GITHUB_TOKEN to one that may write contents and pull requests",
-		}
-	}
-	for _, endpoint := range []string{c.req.Pull.API, c.req.Pull.GraphQL} {
-		if u, err := url.Parse(endpoint); err == nil {
-			c.client.Admit(transport.HostPort(u))
-		}
-	}
-	client, err := github.New(github.Options{
-		HTTP: c.client.HTTP(), API: c.req.Pull.API, GraphQL: c.req.Pull.GraphQL,
-		Token: c.req.Pull.Token, Log: c.env.Log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	c.hub = client
-	return client.Repository(owner, name), nil
-}
-
-// headOf is the commit of the checkout. The runner's own checkout has no .git
-// where git is not installed: then the commit that started the workflow is it.
-func headOf(root, otherwise string) (string, error) {
-	repo, err := git.PlainOpenWithOptions(root, &git.PlainOpenOptions{EnableDotGitCommonDir: true})
+	repo, err := git.PlainOpenWithOptions(t.root, &git.PlainOpenOptions{EnableDotGitCommonDir: true})
 	if err != nil && otherwise != "" {
 		return otherwise, nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("opening the git repository at %s: %w", root, err)
+		return "", fmt.Errorf("opening the git repository at %s: %w", t.root, err)
 	}
 	head, err := repo.Head()
 	if err != nil {
-		return "", fmt.Errorf("reading the HEAD of the git repository at %s: %w", root, err)
+		return "", fmt.Errorf("reading the HEAD of the git repository at %s: %w", t.root, err)
 	}
 	return head.Hash().String(), nil
 }
 
-// proposals are the changed lock files as one group; none if nothing changed.
-func (c *corridor) proposals(ctx context.Context, base string) []pr.Proposal {
-	var files []pr.File
-	var changed []pr.Changed
+// share is what one group has of the changes.
+type share struct {
+	files   []pr.File
+	changed []pr.Changed
+	// modules are indexes of root modules, parts what the group has of their
+	// plans.
+	modules []int
+	parts   []upgrade.Result
+}
+
+// proposals are the changed lock files, by group in the order of their keys. A
+// lock file of which several groups have a part is in the proposal of each,
+// with the changes of that group alone.
+func (c *corridor) proposals(ctx context.Context) []pr.Proposal {
+	shares := map[string]*share{}
 	for i, f := range c.found {
 		if f.result.File == nil {
 			continue
 		}
-		files = append(files, c.file(f))
-		changed = append(changed, pr.Changed{Dir: f.module.Dir, Changes: changesOf(c.report.Modules[i])})
+		for key, part := range c.parts(f) {
+			s := shares[key]
+			if s == nil {
+				s = &share{}
+				shares[key] = s
+			}
+			f.result = part
+			s.files = append(s.files, c.file(f))
+			s.changed = append(s.changed, pr.Changed{Dir: f.module.Dir, Changes: changesOf(part)})
+			s.modules, s.parts = append(s.modules, i), append(s.parts, part)
+		}
 	}
-	if len(files) == 0 {
-		return nil
+	var proposals []pr.Proposal
+	for _, key := range slices.Sorted(maps.Keys(shares)) {
+		proposals = append(proposals, c.proposal(ctx, key, shares[key]))
 	}
-	p := pr.New(group, base, c.req.Pull.BranchPrefix, files)
-	p.Title = pr.Title(changed)
-	p.Subject, p.Summary = pr.Subject(changed), pr.Summary(changed)
-	p.Write = sync.OnceValue(func() string {
-		c.enrich(ctx, c.hub)
-		return report.Body(c.report)
-	})
-	p.Labels = c.req.Pull.Labels
-	return []pr.Proposal{p}
+	return proposals
 }
 
-func changesOf(m report.Module) []diff.Change {
-	changes := make([]diff.Change, len(m.Changes))
-	for i, change := range m.Changes {
-		changes[i] = change.Change
+// parts splits the plan of a root module by group. Groups that have no change
+// in it are not there.
+func (c *corridor) parts(f found) map[string]upgrade.Result {
+	grouping := c.req.Pull.Grouping
+	keys := grouping.groups([]found{f})
+	parts := map[string]upgrade.Result{}
+	for _, key := range keys {
+		part := f.result
+		if len(keys) > 1 {
+			part = f.result.Only(func(addr provider.Addr) bool { return grouping.of(f.module.Dir, addr) == key })
+		}
+		if part.File != nil {
+			parts[key] = part
+		}
 	}
-	return changes
+	return parts
+}
+
+func (c *corridor) proposal(ctx context.Context, key string, s *share) pr.Proposal {
+	pull, base := c.req.Pull, c.proposing.base
+	about := c.about(key, s)
+	p := pr.New(key, base, pull.BranchPrefix, s.files)
+	p.Title, p.Subject, p.Summary = pr.Title(s.changed), pr.Subject(s.changed), pr.Summary(s.changed)
+	if values := placeholders(key, base, s.changed); pull.Title != "" {
+		p.Title = pull.Title.Execute(values)
+	} else if pull.Commit == "" {
+		p.Conventional = true
+	}
+	if pull.Commit != "" {
+		p.Subject = pr.Shortened(pull.Commit.Execute(placeholders(key, base, s.changed)))
+	}
+	p.Facts, p.Manners = facts(about), pull.Manners
+	p.Write = sync.OnceValue(func() string {
+		c.enrich(ctx)
+		full := c.report.About(about)
+		c.dates(ctx, full.Modules)
+		full.Footer = pull.Footer
+		return report.Body(full)
+	})
+	return p
+}
+
+// about is what one group has of each root module: its changes, and what is told
+// of its providers where nothing changes.
+func (c *corridor) about(key string, s *share) []report.Module {
+	var modules []report.Module
+	for i, f := range c.found {
+		if n := slices.Index(s.modules, i); n >= 0 {
+			f.result = s.parts[n]
+		} else {
+			f.result = f.result.Only(func(addr provider.Addr) bool { return c.req.Pull.Grouping.of(f.module.Dir, addr) == key })
+			f.result.File = nil
+		}
+		modules = append(modules, c.describe(f))
+	}
+	return modules
+}
+
+// facts identifies what the text of a pull request tells that is in no lock
+// file: what needs an eye, and what was held back. Dates are not among it, since
+// they are asked only for a text that is written.
+func facts(modules []report.Module) string {
+	h := sha256.New()
+	tell := func(addr provider.Addr, f report.Facts) {
+		for _, held := range f.Held {
+			fmt.Fprintf(h, "held %s %s %s %s %s\n", addr, held.Version, held.Reason, held.Rule, held.Term.Constraint)
+		}
+		fmt.Fprintf(h, "eye %s %v %v %v %v %v\n", addr, f.Missing, f.Warnings, f.Marks, f.Signer, f.SignerFrom)
+	}
+	for _, m := range modules {
+		io.WriteString(h, "module "+m.Dir+"\n")
+		for _, change := range m.Changes {
+			tell(change.Addr, change.Facts)
+		}
+		for _, kept := range m.Kept {
+			tell(kept.Addr, kept.Facts)
+		}
+		for _, u := range m.Unread {
+			fmt.Fprintf(h, "unread %s %s\n", u.Module, u.Code)
+		}
+		for _, d := range m.Diagnostics {
+			fmt.Fprintf(h, "diagnostic %s %s %d\n", d.Code, d.Addr, d.Severity)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // file is a lock file as it shall be committed.
@@ -165,7 +311,7 @@ func (c *corridor) file(f found) pr.File {
 	if f.module.Lock != nil {
 		file.Old = f.module.Lock.Source
 	}
-	if info, err := os.Lstat(f.tree.path(name)); err == nil && info.Mode().IsRegular() && executable(info.Mode()) {
+	if info, err := fs.Lstat(f.tree.FS(), name); err == nil && info.Mode().IsRegular() && executable(info.Mode()) {
 		file.Mode = "100755"
 	}
 	return file
@@ -176,17 +322,23 @@ func executable(mode fs.FileMode) bool { return mode&0o111 != 0 }
 // partial reports whether the run did not look at everything: then no pull
 // request may be closed because its changes were not seen.
 func (c *corridor) partial() bool {
-	return len(c.req.Dirs) > 0 || len(c.req.Plan.Only) > 0 || c.report.Failed()
+	whole := slices.Equal(c.trees[0].dirs, []string{everything})
+	return !whole || len(c.req.Plan.Only) > 0 || c.report.Failed()
 }
 
 // record puts what became of a proposal into the report.
-func (c *corridor) record(o pr.Outcome, base string, proposals []pr.Proposal) {
+func (c *corridor) record(o pr.Outcome, proposals []pr.Proposal) {
 	if o.Err != nil {
 		c.report.Diagnostics = append(c.report.Diagnostics, provider.Diagnose(o.Err))
 	}
+	for _, err := range o.Warnings {
+		d := provider.Diagnose(err)
+		d.Severity = provider.SeverityWarning
+		c.report.Diagnostics = append(c.report.Diagnostics, d)
+	}
 	pull := report.PullRequest{
 		Operation: string(o.Operation), Number: o.Number, URL: o.URL,
-		Branch: o.Branch, Base: base, HeadSHA: o.HeadSHA, Reason: o.Reason,
+		Branch: o.Branch, Base: c.proposing.base, HeadSHA: o.HeadSHA, Reason: o.Reason,
 	}
 	for _, p := range proposals {
 		if p.Branch != o.Branch {
@@ -198,4 +350,23 @@ func (c *corridor) record(o pr.Outcome, base string, proposals []pr.Proposal) {
 		}
 	}
 	c.report.PullRequests = append(c.report.PullRequests, pull)
+}
+
+// placeholders are the values of config.Placeholders.
+func placeholders(group, base string, changed []pr.Changed) map[string]string {
+	values := pr.Words(changed)
+	values["group"], values["base"] = group, base
+	return values
+}
+
+// split cuts OWNER/NAME.
+func split(repository string) (owner, name string, err error) {
+	owner, name, ok := strings.Cut(repository, "/")
+	if !ok || owner == "" || name == "" || strings.Contains(name, "/") {
+		return "", "", provider.Diagnostic{
+			Code: provider.CodeSettings, Message: "the repository is not known",
+			Hint: "set GITHUB_REPOSITORY to OWNER/NAME, or name it with --repo",
+		}
+	}
+	return owner, name, nil
 }

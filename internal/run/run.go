@@ -7,13 +7,20 @@ import (
 	"log/slog"
 	"path"
 	"runtime/metrics"
+	"slices"
 	"strings"
+	"time"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/module"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -37,14 +44,25 @@ type Request struct {
 	// Dirs are directories as given on the command line: relative to the
 	// working directory or absolute, DIR/... for a search.
 	Dirs []string
+	// Remote is the file tree that Dirs are in, if it is not on disk.
+	Remote *Remote
+	// Touched restricts the run to root modules for which it holds; nil: all.
+	Touched func(scan.Module) bool
+	// Push is where lock files go that come from a Remote.
+	Push *Push
 	// Scan and Plan say how; Scan.Dirs is the corridor's own.
 	Scan scan.Options
 	Plan upgrade.Options
 	// Cache is the path of the hash cache, relative to the working directory or
 	// absolute; empty: Env.HashCache, which does without where it cannot be used.
 	Cache string
+	// HashSource is as in registry.Options.
+	HashSource string
 	// Head says whether the tree is the head of a pull request.
 	Head Head
+	// Hosts returns the registries that a head from a fork may name, since its base
+	// does. It is asked if there is one to be judged; nil: none.
+	Hosts func() []svchost.Hostname
 	// ModuleTokens are tokens for git hosts that modules come from, by host.
 	ModuleTokens map[string]string
 	// Pull is for the verb PR.
@@ -62,8 +80,9 @@ type Env struct {
 	UserAgent string
 	// Server is the host name of the GitHub server, which serves modules, too.
 	Server string
-	// HashCache is the path of the user's own hash cache; none if empty.
-	HashCache string
+	// HashCache is the path of the user's own hash cache, and NotesCache that of
+	// what was said about releases; none if empty.
+	HashCache, NotesCache string
 	// ModuleCache is the directory in which fetched modules are kept from one
 	// run to the next; none if empty.
 	ModuleCache string
@@ -71,6 +90,10 @@ type Env struct {
 	// what is in the repository.
 	OnGitHub bool
 	Log      *slog.Logger
+	// Now is when the run is, for rules about dates.
+	Now time.Time
+	// Watch is told of the downloads of packages, as registry.Options.Watch is.
+	Watch func(name string, size int64) registry.Download
 }
 
 // Do carries out one request, in a session of its own.
@@ -95,14 +118,22 @@ func (c *corridor) walk(ctx context.Context) error {
 		}
 		return nil
 	}
+	if c.req.Verb == PR {
+		if err := c.prepare(ctx); err != nil {
+			return err
+		}
+	}
 	if err := c.plan(ctx); err != nil {
 		return err
 	}
 	switch c.req.Verb {
 	case Upgrade, Lock:
+		if c.req.Remote != nil {
+			return c.push(ctx)
+		}
 		c.write()
 	case PR:
-		return c.propose(ctx)
+		c.propose(ctx)
 	}
 	return nil
 }
@@ -113,9 +144,16 @@ type corridor struct {
 	req     Request
 	trees   []tree
 	found   []found
+	source  *registry.Client
 	modules *module.Client
-	hub     *github.Client // for the verb PR
 	report  report.Report
+	stages  []report.Stage // those that have ended
+	asked   asked
+
+	// For the verb PR.
+	hub       hub
+	repo      *github.Repository
+	proposing proposing
 }
 
 // found is a root module, the tree that it is in, and its plan.
@@ -127,30 +165,50 @@ type found struct {
 
 // scan finds the root modules of every tree.
 func (c *corridor) scan(ctx context.Context) error {
-	var err error
-	if c.trees, err = trees(c.env.WorkDir, c.req.Dirs); err != nil {
+	defer c.stage(stageScan)()
+	if err := c.open(); err != nil {
 		return err
 	}
 	for _, t := range c.trees {
 		opts := c.req.Scan
 		opts.Dirs, opts.Source, opts.Jobs = t.dirs, c.modules, c.req.Plan.Jobs
 		opts.Orphans = c.req.Plan.Mode == upgrade.Complete
-		if !c.env.OnGitHub {
+		if !c.env.OnGitHub && t.remote == nil {
 			opts.Path = t.root
 		}
-		opts.Workspace, opts.Environment = c.env.Getenv("TF_WORKSPACE"), variables(c.env.Environ)
+		opts.Workspace = c.env.Getenv("TF_WORKSPACE")
+		if c.req.Head == NoHead { // another could put their values into the address of a module
+			opts.Environment = variables(c.env.Environ)
+		}
 		modules, diagnostics, err := scan.Modules(ctx, t.FS(), opts)
 		if err != nil {
-			return fmt.Errorf("scanning %s: %w", t.root, err)
+			return fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
 		for _, m := range modules {
+			if c.req.Touched != nil && !c.req.Touched(m) {
+				continue
+			}
 			f := found{tree: t, module: m}
-			c.refuse(&f)
+			c.screen(&f)
 			c.found = append(c.found, f)
 		}
 		c.report.Diagnostics = append(c.report.Diagnostics, report.Shown(diagnostics, c.show(t))...)
 	}
 	return c.usable()
+}
+
+// open finds the file trees of the request.
+func (c *corridor) open() (err error) {
+	if c.req.Remote == nil {
+		c.trees, err = trees(c.env.WorkDir, c.req.Dirs)
+		if err == nil && c.req.Verb == PR {
+			c.trees[0] = c.trees[0].rooted(c.env.WorkDir)
+		}
+		return err
+	}
+	t, err := c.req.Remote.in(c.req.Dirs)
+	c.trees = []tree{t}
+	return err
 }
 
 // variables are the values that TF_VAR_NAME gives to variables, by NAME.
@@ -179,17 +237,31 @@ func (c *corridor) show(t tree) func(string) string {
 
 // plan asks the registries and adds each root module to the report.
 func (c *corridor) plan(ctx context.Context) error {
+	c.req.Plan.Rules = append(slices.Clip(c.req.Plan.Rules), c.ignores()...)
+	c.req.Plan.Now = c.env.Now
+	c.req.Plan.Dates = c.dateSource()
 	results := c.results(ctx)
-	upgrade.FormerSigners(ctx, c.source, results, c.req.Plan.Jobs)
+	c.formerSigners(ctx, results)
+	defer c.stage(stageDiff)()
 	for i, r := range results {
 		c.found[i].result = r
-		changes := diff.Locks(r.Old, r.New, platformsOf(r))
-		if r.File != nil && len(changes) == 0 {
-			changes = diff.Rewritten(r.New)
-		}
-		c.report.Modules = append(c.report.Modules, report.FromPlan(r, changes).Shown(c.show(c.found[i].tree)))
+		c.report.Modules = append(c.report.Modules, c.describe(c.found[i]))
 	}
 	return nil
+}
+
+// describe makes the report of a root module's plan.
+func (c *corridor) describe(f found) report.Module {
+	return report.FromPlan(f.result, changesOf(f.result)).Shown(c.show(f.tree))
+}
+
+// changesOf are the changes of a plan.
+func changesOf(r upgrade.Result) []diff.Change {
+	changes := diff.Locks(r.Old, r.New, platformsOf(r))
+	if r.File != nil && len(changes) == 0 {
+		changes = diff.Rewritten(r.New)
+	}
+	return changes
 }
 
 // pluginDir is where both tools look for providers first: below the directory
@@ -200,8 +272,9 @@ const pluginDir = "terraform.d/plugins"
 // for those that keep providers of their own: what these would get nobody else
 // does. In a pull request and on GitHub such providers are not used.
 func (c *corridor) results(ctx context.Context) []upgrade.Result {
+	defer c.stage(stagePlan)()
 	results := make([]upgrade.Result, len(c.found))
-	usable := c.req.Verb != PR && !c.env.OnGitHub
+	usable := c.req.Remote == nil && c.req.Verb != PR && !c.env.OnGitHub
 	var indexes []int
 	var modules []scan.Module
 	for i, f := range c.found {
@@ -211,13 +284,19 @@ func (c *corridor) results(ctx context.Context) []upgrade.Result {
 			indexes, modules = append(indexes, i), append(modules, f.module)
 			continue
 		}
-		source := c.source.In(plugins, c.show(f.tree)(dir), usable)
+		source := timed{c.source.In(plugins, c.show(f.tree)(dir), usable), &c.asked}
 		results[i] = upgrade.Plan(ctx, source, []scan.Module{f.module}, c.req.Plan)[0]
 	}
-	for i, r := range upgrade.Plan(ctx, c.source, modules, c.req.Plan) {
+	for i, r := range upgrade.Plan(ctx, timed{c.source, &c.asked}, modules, c.req.Plan) {
 		results[indexes[i]] = r
 	}
 	return results
+}
+
+// formerSigners learns who signed what the lock files hold now.
+func (c *corridor) formerSigners(ctx context.Context, results []upgrade.Result) {
+	defer c.stage(stageSigners)()
+	upgrade.FormerSigners(ctx, c.source, results, c.req.Plan.Jobs)
 }
 
 // platformsOf joins what the selections know of the platform of each hash.
@@ -231,24 +310,37 @@ func platformsOf(r upgrade.Result) map[provider.Hash]provider.Platform {
 	return known
 }
 
+// writers is how many lock files are written at once. Each waits for the disk,
+// which takes many at a time.
+const writers = 16
+
 // write puts every new lock file on disk. One that cannot be written is a
 // problem of its root module alone.
 func (c *corridor) write() {
+	defer c.stage(stageWrite)()
+	var g errgroup.Group
+	g.SetLimit(writers)
 	for i, f := range c.found {
-		if f.result.File == nil {
-			continue
-		}
-		m := &c.report.Modules[i]
-		name := f.tree.path(f.module.Dir + "/" + lockfile.Name)
-		if err := write(name, f.result.File); err != nil {
-			m.Diagnostics = append(m.Diagnostics, provider.Diagnostic{
-				Code: provider.CodeUnwritable, Message: fmt.Sprintf("the lock file could not be written: %v", cause(err)),
-				File: c.show(f.tree)(f.module.Dir + "/" + lockfile.Name), Hint: "nothing was changed; check the permissions of the directory",
+		if f.result.File != nil {
+			g.Go(func() error {
+				c.writeOne(f, &c.report.Modules[i])
+				return nil
 			})
-			continue
 		}
-		m.Written = true
 	}
+	_ = g.Wait() // failures are in the report
+}
+
+func (c *corridor) writeOne(f found, m *report.Module) {
+	name := f.module.Dir + "/" + lockfile.Name
+	if err := write(f.tree.path(name), f.result.File); err != nil {
+		m.Diagnostics = append(m.Diagnostics, provider.Diagnostic{
+			Code: provider.CodeUnwritable, Message: fmt.Sprintf("the lock file could not be written: %v", cause(err)),
+			File: c.show(f.tree)(name), Hint: "nothing was changed; check the permissions of the directory",
+		})
+		return
+	}
+	m.Written = true
 }
 
 // stats says what the run cost.
@@ -256,9 +348,13 @@ func (c *corridor) stats() report.Stats {
 	s := c.client.Stats()
 	peak := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(peak)
+	packages, cached := 0, 0
+	for _, source := range c.sources {
+		packages, cached = packages+source.Packages(), cached+source.Cached()
+	}
 	return report.Stats{
 		Requests: s.Requests, Bytes: s.Bytes,
-		Packages: int64(c.source.Packages()), Cached: int64(c.source.Cached()),
-		PeakBytes: int64(peak[0].Value.Uint64()),
+		Packages: int64(packages), Cached: int64(cached),
+		PeakBytes: int64(peak[0].Value.Uint64()), Stages: c.times(),
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/module"
+	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
@@ -26,8 +27,11 @@ type Session struct {
 	env     Env
 	client  *transport.Client
 	configs map[provider.ToolName]*cliconfig.Config
-	source  *registry.Client
+	asking  registry.Options
+	sources map[string]*registry.Client // by whose word is taken for hashes; see registries
 	hashes  *hash.Cache
+	notes   *notes.Cache       // nil remembers nothing
+	hubs    hubs               // see Hub
 	named   []svchost.Hostname // by the operator, in the CLI configuration
 	broken  []broken
 	// warnings are those of the CLI configuration.
@@ -37,22 +41,38 @@ type Session struct {
 // Open makes the session for a request, and for others that agree with it in
 // verb, cache and plan. It asks nobody anything. Close must be called.
 func Open(env Env, req Request) (*Session, error) {
-	s := &Session{env: env, configs: map[provider.ToolName]*cliconfig.Config{}}
+	s := &Session{env: env, configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[string]*registry.Client{}}
 	if err := s.openCache(req); err != nil {
 		return nil, err
 	}
-	s.client = transport.New(transport.Options{UserAgent: env.UserAgent, Log: env.Log})
+	s.openNotes(req)
+	s.client = transport.New(transport.Options{UserAgent: env.UserAgent, Log: env.Log, Answers: s.openAnswers(req)})
 	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		s.configs[name] = s.configOf(name)
 	}
-	s.source = registry.New(s.client, s.configs, registry.Options{
+	s.asking = registry.Options{
 		Log:               env.Log,
+		Downloads:         req.Plan.Jobs,
+		Watch:             env.Watch,
 		Cache:             s.hashes,
 		Origin:            req.Plan.Exact && req.Plan.Mode == upgrade.Complete,
 		EnforceValidation: env.Getenv("OPENTOFU_ENFORCE_GPG_VALIDATION") == "true",
 		EnforceExpiration: env.Getenv("OPENTOFU_ENFORCE_GPG_EXPIRATION") == "true",
-	})
+	}
 	return s, nil
+}
+
+// registries returns the source of releases for a request. Repositories may
+// differ in whose word they take for hashes: what is computed they share by the
+// hash cache.
+func (s *Session) registries(req Request) *registry.Client {
+	word := hashSource(req)
+	if s.sources[word] == nil {
+		asking := s.asking
+		asking.HashSource = word
+		s.sources[word] = registry.New(s.client, s.configs, asking)
+	}
+	return s.sources[word]
 }
 
 // Close writes what is remembered for the next session.
@@ -60,39 +80,54 @@ func (s *Session) Close() {
 	if err := s.hashes.Close(); err != nil {
 		s.env.Log.Warn("the hash cache could not be written in whole", "error", cause(err))
 	}
+	if s.notes == nil {
+		return
+	}
+	if err := s.notes.Save(); err != nil {
+		s.env.Log.Warn("the release notes could not be kept", "error", cause(err))
+	}
 }
 
 // Do carries out a request. Whatever goes wrong with one root module, provider
 // or pull request is in the report. An error means that the request itself
 // cannot be carried out: it is for the person who made it.
 func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
-	c := &corridor{Session: s, req: req, report: report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}}
+	c := &corridor{Session: s, req: req, source: s.registries(req), report: report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}}
 	c.report.Diagnostics = slices.Clone(s.warnings)
 	c.modules = module.New(s.client, s.configs, module.Options{
-		Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub,
-		Tokens: req.ModuleTokens, Contact: c.contact(), Ambient: c.ambient(),
+		Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub && req.Remote == nil,
+		Token: c.moduleToken, Contact: c.contact(), Ambient: c.ambient(),
 		Cache: s.env.ModuleCache, Jobs: req.Plan.Jobs,
 	})
 	err := c.walk(ctx)
 	return c.report, err
 }
 
-// openCache opens the hash cache. One that somebody names must be usable; the
-// user's own is done without if it is not. Whoever can write to the cache decides
-// what lock files say, so that on GitHub only runs of the base branch add to it.
-func (s *Session) openCache(req Request) error {
-	if req.Verb == Scan {
-		return nil
-	}
+// cachePath is where the hash cache is; empty if there is none.
+func (s *Session) cachePath(req Request) string {
 	name := cmp.Or(req.Cache, s.env.HashCache)
-	if name == "" {
-		return nil
+	if req.Verb == Scan || name == "" || filepath.IsAbs(name) {
+		return name
 	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(s.env.WorkDir, name)
+	return filepath.Join(s.env.WorkDir, name)
+}
+
+// learns reports whether the run may add to what is remembered. Whoever can
+// write to that decides what lock files say, so that on GitHub only runs of the
+// base branch do, and none about somebody's head.
+func (s *Session) learns(req Request) bool {
+	return req.Head == NoHead && (!s.env.OnGitHub || req.Verb == PR)
+}
+
+// openCache opens the hash cache. One that somebody names must be usable; the
+// user's own is done without if it is not.
+func (s *Session) openCache(req Request) error {
+	name := s.cachePath(req)
+	if name == "" || req.Verb == Scan {
+		return nil
 	}
 	open := hash.OpenCache
-	if s.env.OnGitHub && req.Verb != PR {
+	if !s.learns(req) {
 		open = hash.OpenReadOnlyCache
 	}
 	var err error
@@ -104,6 +139,36 @@ func (s *Session) openCache(req Request) error {
 	}
 	s.env.Log.Warn("the hash cache cannot be used", "path", name, "error", cause(err))
 	return nil
+}
+
+// openAnswers opens what registries answered lately, beside the hash cache and
+// as worthy of trust. A run does without where that cannot be used.
+func (s *Session) openAnswers(req Request) *transport.Answers {
+	name := s.cachePath(req)
+	if name == "" {
+		return nil
+	}
+	if !s.learns(req) {
+		return transport.OpenReadOnlyAnswers(name + ".answers")
+	}
+	answers, err := transport.OpenAnswers(name + ".answers")
+	if err != nil {
+		s.env.Log.Warn("what registries answer cannot be kept", "path", name+".answers", "error", cause(err))
+	}
+	return answers
+}
+
+// openNotes opens what is remembered of release notes, for a run that writes
+// any. They are shown and decide nothing, so that trouble with them is none.
+func (s *Session) openNotes(req Request) {
+	if req.Verb != PR || s.env.NotesCache == "" {
+		return
+	}
+	var err error
+	if s.notes, err = notes.OpenCache(s.env.NotesCache); err != nil {
+		s.notes = nil
+		s.env.Log.Debug("the release notes of earlier runs cannot be used", "error", cause(err))
+	}
 }
 
 func (s *Session) cliEnv() cliconfig.Env {
@@ -144,4 +209,13 @@ func (c *corridor) usable() error {
 		}
 	}
 	return nil
+}
+
+// hashSource is whose word is taken for hashes. A strict run takes nobody's and
+// downloads the packages.
+func hashSource(req Request) string {
+	if req.Plan.Strict {
+		return ""
+	}
+	return req.HashSource
 }

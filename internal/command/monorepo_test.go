@@ -1,0 +1,401 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/sandbox"
+)
+
+// BenchmarkMonorepo measures the whole program on a monorepo, against a registry
+// on loopback: 10 providers in 5 versions each for 4 platforms, which are 200
+// packages, and root modules that require 5 to 9 of the providers. There is no
+// lock file at first.
+//
+//	terraform  terraform init -upgrade and providers lock for one root module after another
+//	tfupdate   tfupdate lock for all root modules, with exact versions in them
+//	cold       relock upgrade --exact, which remembers nothing
+//	warm       the same with what a run before has remembered
+//	current    the same where the lock files are right, too
+//	line       cold on a line with 20 ms and 50 MB/s
+//
+// The first two run if the tools are on PATH. The times are those of programs
+// from start to end. x is how many times faster than terraform relock is,
+// x-tfupdate than tfupdate, and x-line how many times longer than the bytes
+// alone need on the line; cpu-s is what the programs used of the processors. The
+// other metrics are of relock's report.
+//
+// It fails if any package is downloaded less or more often than once, and if a
+// lock file differs from terraform's.
+//
+//	go test -run '^$' -bench Monorepo -benchtime 1x -timeout 1h ./internal/command
+func BenchmarkMonorepo(b *testing.B) {
+	m := newMonorepo(b)
+	var terraform, tfupdate time.Duration
+	var judged map[string]string // terraform's lock files
+	b.Run("terraform/50", func(b *testing.B) { terraform, judged = m.terraform(b, m.write(b, 50, "~> %d.0")) })
+	b.Run("tfupdate/50", func(b *testing.B) { tfupdate = m.tfupdate(b, m.write(b, 50, "%d.0.0")) })
+	for _, roots := range []int{50, 500, 5000} {
+		b.Run(fmt.Sprintf("cold/%d", roots), func(b *testing.B) {
+			dir := m.write(b, roots, "~> %d.0")
+			took := m.relock(b, dir, m.sandbox.CLIConfig(), m.forget)
+			m.checkDownloads(b, b.N)
+			if roots == 50 {
+				reportRatio(b, "x", terraform, took)
+				reportRatio(b, "x-tfupdate", tfupdate, took)
+				checkLocks(b, judged, lockFiles(b, dir))
+			}
+		})
+	}
+	for _, roots := range []int{50, 5000} {
+		dir := m.write(b, roots, "~> %d.0")
+		b.Run(fmt.Sprintf("warm/%d", roots), func(b *testing.B) {
+			m.fill(b, dir)
+			m.relock(b, dir, m.sandbox.CLIConfig(), unlock)
+			m.checkDownloads(b, 0)
+		})
+		b.Run(fmt.Sprintf("current/%d", roots), func(b *testing.B) {
+			m.fill(b, dir)
+			m.relock(b, dir, m.sandbox.CLIConfig(), func(*testing.B, string) {})
+			m.checkDownloads(b, 0)
+		})
+	}
+	b.Run("line/50", func(b *testing.B) {
+		dir := m.write(b, 50, "~> %d.0")
+		line := newSlowLine(b, m.sandbox.URL(), 20*time.Millisecond, 50e6)
+		took := m.relock(b, dir, strings.ReplaceAll(m.sandbox.CLIConfig(), m.sandbox.URL(), line.url), m.forget)
+		m.checkDownloads(b, b.N)
+		reportRatio(b, "x-line", took, line.alone(m.bytes))
+	})
+}
+
+// monorepo is the registry, relock as it is built, and the home of all programs.
+type monorepo struct {
+	sandbox  *sandbox.Sandbox
+	packages int
+	bytes    int64 // of all packages
+	program  string
+	home     string
+	cpu      time.Duration // that programs have used
+}
+
+var (
+	// monorepoPlatforms begins with the one that the programs run on.
+	monorepoPlatforms = []string{runtime.GOOS + "_" + runtime.GOARCH, "freebsd_amd64", "windows_386", "solaris_amd64"}
+	// monorepoSizes are those of the providers' zips in MB: a few large ones and
+	// many small ones, as on a public registry.
+	monorepoSizes = []float64{20, 12, 8, 6, 4, 3, 2.5, 2, 1.5, 1}
+	// monorepoVersions are those that root modules select; others are listed, too.
+	monorepoVersions = []string{"1.0.0", "2.0.0", "3.0.0", "4.0.0", "5.0.0"}
+)
+
+func newMonorepo(b *testing.B) *monorepo {
+	b.Helper()
+	m := &monorepo{home: b.TempDir(), program: filepath.Join(b.TempDir(), "relock")}
+	build := exec.CommandContext(b.Context(), "go", "build", "-o", m.program, "github.com/relock-dev/relock")
+	if out, err := build.CombinedOutput(); err != nil {
+		b.Fatalf("building relock: %v\n%s", err, out)
+	}
+	var listed []string
+	for minor := range 300 {
+		listed = append(listed, fmt.Sprintf("0.%d.0", minor+1))
+	}
+	var providers []sandbox.LargeProvider
+	for i, size := range monorepoSizes {
+		providers = append(providers, sandbox.LargeProvider{
+			Addr:     provider.Addr{Host: provider.Terraform.DefaultHost(), Namespace: "acme", Type: fmt.Sprintf("p%d", i)},
+			Versions: monorepoVersions, Listed: listed, Platforms: monorepoPlatforms, Size: int(size * 1e6),
+		})
+	}
+	world, err := sandbox.NewLarge(providers)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m.packages, m.bytes = world.Packages()
+	if m.sandbox, err = sandbox.Start(world); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(m.sandbox.Close)
+	return m
+}
+
+// write lays root modules out, and a module that each of them calls. The
+// constraint has the number of the major version to select.
+func (m *monorepo) write(b *testing.B, roots int, constraint string) string {
+	b.Helper()
+	dir := b.TempDir()
+	put := func(name, content string) {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	put(".git/HEAD", "ref: refs/heads/main\n")
+	put("modules/common/main.tf", "terraform {\n  required_providers {\n    p0 = {\n      source = \"acme/p0\"\n    }\n  }\n}\n")
+	for i := range roots {
+		put(fmt.Sprintf("live/%02d/%04d/main.tf", i%50, i), rootModule(i, constraint))
+	}
+	return dir
+}
+
+// rootModule requires 5 to 9 providers, the first one always. Any 45 in a row
+// require every provider in every version.
+func rootModule(i int, constraint string) string {
+	var required, resources strings.Builder
+	constraint = fmt.Sprintf(constraint, 1+i%len(monorepoVersions))
+	for k := range 5 + i%5 {
+		name := "p0"
+		if k > 0 {
+			name = fmt.Sprintf("p%d", 1+(i+k)%(len(monorepoSizes)-1))
+		}
+		fmt.Fprintf(&required, "    %s = {\n      source  = \"acme/%[1]s\"\n      version = %q\n    }\n", name, constraint)
+		fmt.Fprintf(&resources, "resource \"%s_thing\" \"main\" {\n  name = \"${local.name}-main\"\n  tags = local.tags\n}\n", name)
+	}
+	return fmt.Sprintf(`terraform {
+  required_providers {
+%s  }
+}
+
+locals {
+  name = "root-%d"
+  tags = { managed = "yes" }
+}
+
+module "common" {
+  source = "../../../modules/common"
+}
+
+%s`, &required, i, &resources)
+}
+
+// terraform returns how long terraform takes for all root modules, and their
+// lock files.
+func (m *monorepo) terraform(b *testing.B, dir string) (time.Duration, map[string]string) {
+	program := tool(b, "terraform")
+	lock := []string{"providers", "lock"}
+	for _, p := range monorepoPlatforms {
+		lock = append(lock, "-platform="+p)
+	}
+	roots := rootsIn(b, dir)
+	cli := m.sandbox.CLIConfig()
+	before := m.cpu
+	for b.Loop() {
+		for _, root := range roots {
+			m.exec(b, cli, root, program, "init", "-upgrade", "-input=false")
+			m.exec(b, cli, root, program, lock...)
+			b.StopTimer()
+			if err := os.RemoveAll(filepath.Join(root, ".terraform")); err != nil { // it is large
+				b.Fatal(err)
+			}
+			b.StartTimer()
+		}
+		b.StopTimer()
+		packages, bytes := m.sandbox.Downloads()
+		m.sandbox.ResetRequests()
+		b.ReportMetric(float64(packages), "packages")
+		b.ReportMetric(float64(bytes)/1e6, "MB")
+		b.StartTimer()
+	}
+	b.ReportMetric((m.cpu-before).Seconds()/float64(b.N), "cpu-s")
+	return b.Elapsed() / time.Duration(b.N), lockFiles(b, dir)
+}
+
+// tfupdate returns how long tfupdate takes for all root modules. What it writes
+// is not looked at: it knows neither constraints nor modules.
+func (m *monorepo) tfupdate(b *testing.B, dir string) time.Duration {
+	program := tool(b, "tfupdate")
+	args := []string{"lock", "-r"}
+	for _, p := range monorepoPlatforms {
+		args = append(args, "--platform="+p)
+	}
+	for b.Loop() {
+		b.StopTimer()
+		for _, root := range rootsIn(b, dir) { // it changes lock files and makes none
+			if err := os.WriteFile(filepath.Join(root, lockfile.Name), nil, 0o644); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.StartTimer()
+		m.exec(b, m.sandbox.CLIConfig(), dir, program, append(args, "live")...)
+	}
+	m.sandbox.ResetRequests()
+	return b.Elapsed() / time.Duration(b.N)
+}
+
+func tool(b *testing.B, name string) string {
+	b.Helper()
+	program, err := exec.LookPath(name)
+	if err != nil {
+		b.Skipf("%s is not on PATH", name)
+	}
+	return program
+}
+
+// relock returns how long relock takes for all root modules. Before each run the
+// scene is prepared.
+func (m *monorepo) relock(b *testing.B, dir, cli string, prepare func(*testing.B, string)) time.Duration {
+	b.Helper()
+	var out []byte
+	before := m.cpu
+	for b.Loop() {
+		b.StopTimer()
+		prepare(b, dir)
+		b.StartTimer()
+		out = m.upgrade(b, dir, cli)
+	}
+	b.ReportMetric((m.cpu-before).Seconds()/float64(b.N), "cpu-s")
+	reportStats(b, out)
+	return b.Elapsed() / time.Duration(b.N)
+}
+
+func (m *monorepo) upgrade(b *testing.B, dir, cli string) []byte {
+	b.Helper()
+	args := []string{"upgrade", "--exact", "--create", "--tool", "terraform", "--format", "json"}
+	for _, p := range monorepoPlatforms {
+		args = append(args, "--platform", p)
+	}
+	return m.exec(b, cli, dir, m.program, append(args, "live/...")...)
+}
+
+// fill lets a run remember everything, and write all lock files.
+func (m *monorepo) fill(b *testing.B, dir string) {
+	b.Helper()
+	m.forget(b, dir)
+	m.upgrade(b, dir, m.sandbox.CLIConfig())
+	m.sandbox.ResetRequests()
+}
+
+// forget removes lock files and what relock remembers.
+func (m *monorepo) forget(b *testing.B, dir string) {
+	b.Helper()
+	if err := os.RemoveAll(filepath.Join(m.home, "cache")); err != nil {
+		b.Fatal(err)
+	}
+	unlock(b, dir)
+}
+
+// unlock removes lock files.
+func unlock(b *testing.B, dir string) {
+	b.Helper()
+	for name := range lockFiles(b, dir) {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// exec runs a program to its end, and returns what it prints.
+func (m *monorepo) exec(b *testing.B, cli, dir, program string, args ...string) []byte {
+	b.Helper()
+	rc := filepath.Join(m.home, "terraformrc")
+	if err := os.WriteFile(rc, []byte(cli), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	var out, talk bytes.Buffer
+	cmd := exec.CommandContext(b.Context(), program, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &talk
+	cmd.Env = []string{
+		"HOME=" + m.home, "XDG_CACHE_HOME=" + filepath.Join(m.home, "cache"), "PATH=" + os.Getenv("PATH"),
+		"TF_CLI_CONFIG_FILE=" + rc, "CHECKPOINT_DISABLE=1",
+		"TFREGISTRY_BASE_URL=" + m.sandbox.URL() + "/registry.terraform.io/", // for tfupdate
+	}
+	if err := cmd.Run(); err != nil {
+		b.Fatalf("%s %s: %v\n%s%s", program, strings.Join(args, " "), err, &out, &talk)
+	}
+	m.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return out.Bytes()
+}
+
+// rootsIn returns the directories of the root modules.
+func rootsIn(b *testing.B, dir string) []string {
+	b.Helper()
+	roots, err := filepath.Glob(filepath.Join(dir, "live", "*", "*"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return roots
+}
+
+// lockFiles reads the lock files, by their paths in the directory.
+func lockFiles(b *testing.B, dir string) map[string]string {
+	b.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "live", "*", "*", lockfile.Name))
+	if err != nil {
+		b.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, name := range names {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		files[strings.TrimPrefix(name, dir)] = string(src)
+	}
+	return files
+}
+
+// checkLocks compares with terraform's lock files, if there are any.
+func checkLocks(b *testing.B, want, got map[string]string) {
+	b.Helper()
+	if diff := cmp.Diff(want, got); want != nil && diff != "" {
+		b.Errorf("lock files (-terraform +relock):\n%s", diff)
+	}
+}
+
+// checkDownloads holds that every package was downloaded whole that many times
+// since the last look.
+func (m *monorepo) checkDownloads(b *testing.B, times int) {
+	b.Helper()
+	packages, bytes := m.sandbox.Downloads()
+	m.sandbox.ResetRequests()
+	if packages != times*m.packages || bytes != int64(times)*m.bytes {
+		b.Errorf("%d packages with %d bytes were downloaded, want %d times %d with %d bytes", packages, bytes, times, m.packages, m.bytes)
+	}
+}
+
+// reportStats makes metrics of what relock's report says of the last run.
+func reportStats(b *testing.B, document []byte) {
+	b.Helper()
+	var report struct {
+		Stats struct {
+			Requests  float64
+			Bytes     float64
+			PeakBytes float64 `json:"peak_bytes"`
+			Stages    []struct {
+				Stage   string
+				Seconds float64
+			}
+		}
+	}
+	if err := json.Unmarshal(document, &report); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(report.Stats.Requests, "requests")
+	b.ReportMetric(report.Stats.Bytes/1e6, "MB")
+	b.ReportMetric(report.Stats.PeakBytes/(1<<20), "peak-MiB")
+	for _, s := range report.Stats.Stages {
+		b.ReportMetric(s.Seconds, s.Stage+"-s")
+	}
+}
+
+// reportRatio says how many times longer the first took, if both are known.
+func reportRatio(b *testing.B, unit string, long, short time.Duration) {
+	if long > 0 && short > 0 {
+		b.ReportMetric(long.Seconds()/short.Seconds(), unit)
+	}
+}

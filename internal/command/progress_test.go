@@ -1,0 +1,172 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"golang.org/x/tools/txtar"
+
+	"github.com/relock-dev/relock/internal/sandbox"
+)
+
+// frame is more than the time between two pictures of the bars.
+const frame = time.Second
+
+func TestBarsShowWhatIsUnderWayAndThenVanish(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // which also fails if a goroutine is left
+		var out bytes.Buffer
+		b := newBars(&out, mpb.WithAutoRefresh())
+		aws := b.watch("hashicorp/aws 5.34.0 linux_amd64", 4<<20)
+		evil := b.watch("acme/\x1b[2Jevil 1.0.0 linux_amd64", 0)
+		aws.Read(1 << 20)
+		evil.Read(2 << 20)
+		time.Sleep(frame)
+		synctest.Wait()
+		want := []string{"hashicorp/aws 5.34.0 linux_amd64 .* 1.0 MiB of 4.0 MiB", "acme/evil 1.0.0 linux_amd64 .* 2.0 MiB", "0 packages .* 3.0 MiB of 4.0 MiB"}
+		checkScreen(t, "under way", out.String(), want...)
+
+		evil.Done(nil)
+		aws.Read(1 << 20)
+		time.Sleep(frame)
+		synctest.Wait()
+		checkScreen(t, "one arrived", out.String(), "hashicorp/aws 5.34.0 linux_amd64 .* 2.0 MiB of 4.0 MiB", "1 package .* 4.0 MiB of 6.0 MiB")
+
+		if _, err := b.Write([]byte("level=WARN msg=careful\n")); err != nil {
+			t.Error(err)
+		}
+		aws.Done(errors.New("the line broke"))
+		b.end()
+		checkScreen(t, "at the end", out.String(), "^level=WARN msg=careful$")
+	})
+}
+
+// checkScreen compares what a terminal shows with a pattern for each line.
+func checkScreen(t *testing.T, when, out string, patterns ...string) {
+	t.Helper()
+	got := screen(out)
+	if len(got) != len(patterns) {
+		t.Fatalf("%s the screen has %q, want lines like %q", when, got, patterns)
+	}
+	for i, p := range patterns {
+		if !regexp.MustCompile(p).MatchString(got[i]) {
+			t.Errorf("%s line %d is %q, want it like %q", when, i+1, got[i], p)
+		}
+	}
+}
+
+// eraseAbove is what mpb writes before each picture: up n lines, erase from there.
+var eraseAbove = regexp.MustCompile(`\x1b\[(\d+)A\x1b\[J`)
+
+// screen is what is on a terminal after the text has been written to it.
+func screen(text string) []string {
+	var shown []string
+	for text != "" {
+		at := eraseAbove.FindStringSubmatchIndex(text)
+		if at != nil && at[0] == 0 {
+			n, _ := strconv.Atoi(text[at[2]:at[3]]) // digits alone
+			shown, text = shown[:len(shown)-n], text[at[1]:]
+			continue
+		}
+		line, rest, _ := strings.Cut(text, "\n")
+		shown, text = append(shown, line), rest
+	}
+	return shown
+}
+
+func TestBarsSurviveTheTerminal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBars(broken{}, mpb.WithAutoRefresh())
+		first := b.watch("acme/tool 1.0.0 linux_amd64", 10)
+		time.Sleep(frame)
+		second := b.watch("acme/tool 1.0.0 darwin_arm64", 10)
+		first.Read(10)
+		second.Read(10)
+		first.Done(nil)
+		second.Done(nil)
+		b.end()
+	})
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("no terminal any more") }
+
+func TestALogHasALineForEachPackage(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	l := newLines(&out)
+	aws, evil, lost := l.watch("hashicorp/aws 5.34.0 linux_amd64", 4<<20), l.watch("acme/evil\n1.0.0", 0), l.watch("acme/lost 1.0.0", 7)
+	aws.Read(1 << 20)
+	evil.Read(10)
+	aws.Read(3 << 20)
+	lost.Read(3)
+	aws.Done(nil)
+	lost.Done(errors.New("the line broke"))
+	evil.Done(nil)
+	if want := "hashicorp/aws 5.34.0 linux_amd64: 4.0 MiB\nacme/evil 1.0.0: 10 B\n"; out.String() != want {
+		t.Errorf("the log is %q, want %q", out.String(), want)
+	}
+}
+
+// TestProgressByFormat runs the program with a pipe for standard error.
+func TestProgressByFormat(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		format string
+		lines  int
+	}{{"text", 2}, {"markdown", 2}, {"json", 0}} {
+		t.Run(tt.format, func(t *testing.T) {
+			t.Parallel()
+			world, err := sandbox.ParseWorld(txtar.Parse([]byte("-- registry/registry.terraform.io/acme/tool --\nversions: [1.0.0]\n")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := sandbox.Start(world)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(s.Close)
+			dir := t.TempDir()
+			writeFile(t, filepath.Join(dir, "main.tf"), "terraform {\n  required_providers {\n    tool = { source = \"acme/tool\" }\n  }\n}\n")
+			status, stderr := runPiped(t, s, dir, "upgrade", "--format", tt.format, "--platform", "linux_amd64", "--platform", "darwin_arm64", ".")
+			if n := len(regexp.MustCompile(`(?m)^.*tool.*1\.0\.0.*: \d+ B$`).FindAllString(stderr, -1)); status != ExitOK || n != tt.lines || strings.Count(stderr, "\n") != tt.lines {
+				t.Errorf("status %d, standard error is %q, want %d lines about packages", status, stderr, tt.lines)
+			}
+		})
+	}
+}
+
+func runPiped(t *testing.T, s *sandbox.Sandbox, dir string, args ...string) (int, string) {
+	t.Helper()
+	rc := filepath.Join(t.TempDir(), "terraformrc")
+	writeFile(t, rc, s.CLIConfig())
+	env := map[string]string{"TF_CLI_CONFIG_FILE": rc, "XDG_DATA_DIRS": filepath.Join(dir, "none")}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var out, talk bytes.Buffer
+	status := Main(t.Context(), Env{
+		Args: args, Stdout: &out, Stderr: w, WorkDir: dir, Home: t.TempDir(), GOOS: "linux", Version: "test",
+		Getenv: func(name string) string { return env[name] },
+	})
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := talk.ReadFrom(r); err != nil { // it fits into the pipe
+		t.Fatal(err)
+	}
+	return status, talk.String()
+}

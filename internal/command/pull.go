@@ -1,0 +1,196 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/action"
+	"github.com/relock-dev/relock/internal/comment"
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/run"
+)
+
+// pull turns settings into how pull requests are made.
+func pull(cfg config.Config) run.Pull {
+	p := cfg.PullRequest
+	made := run.Pull{
+		Hub:          run.Hub{Token: cfg.Token},
+		Bases:        p.Base,
+		Grouping:     run.Grouping{By: run.GroupBy(cfg.GroupBy)},
+		BranchPrefix: p.BranchPrefix,
+		Title:        p.Title, Commit: p.CommitMessage,
+		Manners: pr.Manners{
+			Labels: p.Labels, Reviewers: p.Reviewers, TeamReviewers: p.TeamReviewers,
+			Assignees: p.Assignees, Milestone: p.Milestone, Draft: p.Draft, AutoMerge: p.AutoMerge,
+		},
+		Limit: p.Limit, ReleaseNotes: p.ReleaseNotes, DryRun: cfg.DryRun,
+		Footer: footer,
+	}
+	if len(p.Base) > 0 {
+		made.Base = p.Base[0]
+	}
+	for _, g := range cfg.Groups {
+		made.Grouping.Named = append(made.Grouping.Named, run.Group{Name: g.Name, Providers: g.Providers, Directories: g.Directories})
+	}
+	if cfg.App.ID != "" {
+		made.Hub.App = &github.App{
+			ID: cfg.App.ID, PrivateKey: cfg.App.Key, Installation: cfg.App.Installation,
+			Repositories: slices.Clone(cfg.Repositories), Teams: len(p.TeamReviewers) > 0,
+		}
+	}
+	return made
+}
+
+// footer tells under a pull request how to steer it.
+var footer = "<details><summary>Commands</summary>\n\n" +
+	"For people who may write to this repository, as the first line of a comment:\n\n" +
+	comment.Table() + "\n</details>\n"
+
+// propose carries out the verb pr: for each repository, and in it for each base
+// branch. The files of a branch that is not checked out are read from GitHub.
+func (c *cli) propose(ctx context.Context, cfg config.Config, dirs []string, strongest ...config.Values) (report.Report, error) {
+	req := c.withRepository(c.request(run.PR, dirs, cfg))
+	return c.during(cfg, req, func(s *run.Session) (report.Report, error) {
+		if len(cfg.Repositories) == 0 {
+			return c.proposeTo(ctx, s, req, c.branch(req))
+		}
+		all := report.Report{Verb: report.VerbPR, DryRun: cfg.DryRun}
+		for _, repository := range cfg.Repositories {
+			all = all.And(c.proposeRemotely(ctx, s, repository, req, strongest))
+		}
+		return all, nil
+	})
+}
+
+// branch is the branch that is checked out, as far as the runner says; else the
+// checkout is taken for the first base.
+func (c *cli) branch(req run.Request) string {
+	return cmp.Or(action.New(c.env.Getenv, c.env.Stdout).Branch(), req.Pull.Base)
+}
+
+// proposeTo proposes to each base branch of one repository. One that fails does
+// not stop the others; where there is but one, its error is returned.
+func (c *cli) proposeTo(ctx context.Context, s *run.Session, req run.Request, here string) (report.Report, error) {
+	bases := req.Pull.Bases
+	if len(bases) < 2 {
+		return c.proposeToBase(ctx, s, req, here)
+	}
+	all := report.Report{Verb: report.VerbPR, DryRun: req.Pull.DryRun}
+	for _, base := range bases {
+		one := req
+		one.Pull.Base = base
+		r, err := c.proposeToBase(ctx, s, one, here)
+		if err != nil {
+			r.Diagnostics = append(r.Diagnostics, about("branch "+base, err))
+		}
+		all = all.And(r)
+	}
+	return all, nil
+}
+
+// proposeToBase does so for one base branch, whose files are read from GitHub
+// unless they are here.
+func (c *cli) proposeToBase(ctx context.Context, s *run.Session, req run.Request, here string) (report.Report, error) {
+	if req.Pull.Base == "" && here != "" {
+		base, err := s.DefaultBranch(ctx, req.Pull.Hub, req.Pull.Repository)
+		if err != nil {
+			return report.Report{Verb: report.VerbPR}, err
+		}
+		req.Pull.Base = base
+	}
+	if req.Pull.Base != here {
+		remote, base, err := s.Fetch(ctx, req.Pull.Hub, req.Pull.Repository, req.Pull.Base)
+		if err != nil {
+			return report.Report{Verb: report.VerbPR}, err
+		}
+		if req.Remote == nil {
+			req.Dirs = c.fromTop(req.Dirs)
+		}
+		req.Remote, req.Pull.Base = remote, base
+	}
+	return s.Do(ctx, req)
+}
+
+// fromTop names directories of the checkout as they are called in its repository.
+func (c *cli) fromTop(dirs []string) []string {
+	if len(dirs) == 0 {
+		dirs = []string{"./..."}
+	}
+	var named []string
+	for _, dir := range dirs {
+		name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
+		abs := filepath.FromSlash(name)
+		if !filepath.IsAbs(abs) {
+			abs = filepath.Join(c.env.WorkDir, abs)
+		}
+		if rel, err := filepath.Rel(repositoryOf(abs), abs); err == nil {
+			dir = filepath.ToSlash(rel)
+		}
+		if search {
+			dir += "/..."
+		}
+		named = append(named, dir)
+	}
+	return named
+}
+
+// proposeRemotely does so for a repository that is not checked out, by the
+// configuration file of its default branch. What goes wrong is in the report:
+// the others go on.
+func (c *cli) proposeRemotely(ctx context.Context, s *run.Session, repository string, req run.Request, strongest []config.Values) report.Report {
+	r, err := c.proposeByOwnFile(ctx, s, repository, req, strongest)
+	for i, m := range r.Modules {
+		r.Modules[i] = m.Shown(func(name string) string { return repository + "//" + name })
+	}
+	var wrong problems
+	switch {
+	case errors.As(err, &wrong): // in its configuration file
+		for _, d := range wrong {
+			d.File = repository + "//" + d.File
+			r.Diagnostics = append(r.Diagnostics, d)
+		}
+	case err != nil:
+		r.Diagnostics = append(r.Diagnostics, about(repository, err))
+	}
+	return r
+}
+
+func (c *cli) proposeByOwnFile(ctx context.Context, s *run.Session, repository string, req run.Request, strongest []config.Values) (report.Report, error) {
+	none := report.Report{Verb: report.VerbPR}
+	remote, branch, err := s.Fetch(ctx, req.Pull.Hub, repository, "")
+	if err != nil {
+		return none, err
+	}
+	cfg, err := c.settingsOf(remote.FS, strongest...)
+	if err != nil {
+		return none, err
+	}
+	own := c.withRepository(c.request(run.PR, req.Dirs, cfg))
+	own.Remote, own.Pull.Repository = remote, repository
+	if len(own.Pull.Bases) == 0 {
+		own.Pull.Base = branch
+	}
+	r, err := c.proposeTo(ctx, s, own, branch)
+	for i, d := range r.Diagnostics {
+		if _, missing := fs.Stat(remote.FS, d.File); missing == nil {
+			r.Diagnostics[i].File = repository + "//" + d.File
+		}
+	}
+	return r, err
+}
+
+// about is the diagnostic of an error that belongs to one of several.
+func about(which string, err error) provider.Diagnostic {
+	d := provider.Diagnose(err)
+	d.Message = which + ": " + d.Message
+	return d
+}

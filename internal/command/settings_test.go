@@ -1,0 +1,147 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// place makes a directory with two repositories, elsewhere and work, in which
+// the program is started, and returns the path of the first.
+func place(t *testing.T) (*cli, string) {
+	t.Helper()
+	top := t.TempDir()
+	for _, dir := range []string{"work/.git", "work/prod", "elsewhere/.git", "elsewhere/live", "plain/sub"} {
+		if err := os.MkdirAll(filepath.Join(top, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	getenv := func(name string) string {
+		return map[string]string{"RELOCK_TOKEN_A": "s3cret"}[name]
+	}
+	return &cli{env: Env{WorkDir: filepath.Join(top, "work"), Getenv: getenv, Environ: []string{"A=b"}}}, top
+}
+
+const operatorFile = "version: 1\nregistries: {my-registry.example.com: {token-env: RELOCK_TOKEN_A}}\n"
+
+func TestCredentialsAreNotReadFromScannedRepositories(t *testing.T) {
+	t.Parallel()
+	const refused = "registries may not stand in a repository's own configuration file"
+	tests := []struct {
+		name, file, config string
+		dirs, repositories []string
+		want               string
+	}{
+		{"outside of the repository", "op.yml", "../op.yml", nil, nil, ""},
+		{"in the repository at hand", "work/op.yml", "op.yml", nil, nil, refused},
+		{"below the directory", "work/prod/op.yml", "prod/op.yml", []string{"prod"}, nil, refused},
+		{"above the directory, in its repository", "work/op.yml", "op.yml", []string{"prod/..."}, nil, refused},
+		{"in another repository", "elsewhere/op.yml", "../elsewhere/op.yml", nil, nil, ""},
+		{"in another repository that is read", "elsewhere/op.yml", "../elsewhere/op.yml", []string{"prod", "../elsewhere/live"}, nil, refused},
+		{"at hand while another repository is read", "work/op.yml", "op.yml", []string{"../elsewhere"}, nil, ""},
+		{"in a directory without repository", "plain/op.yml", "../plain/op.yml", []string{"../plain"}, nil, refused},
+		{"beside a directory without repository", "op.yml", "../op.yml", []string{"../plain"}, nil, ""},
+		{"directory that is not there", "op.yml", "../op.yml", []string{"../missing"}, nil, refused},
+		{"at hand while GitHub's repositories are read", "work/op.yml", "op.yml", nil, []string{"octo/infra"}, ""},
+		{"the repository's own", "work/.github/relock.yml", "", nil, nil, refused},
+		{"the own of the repository at hand while others are read", "work/.github/relock.yml", "", nil, []string{"octo/infra"}, refused},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c, top := place(t)
+			put(t, filepath.Join(top, tt.file), operatorFile)
+			flags := map[string][]string{"repo": tt.repositories}
+			if tt.config != "" {
+				flags["config"] = []string{tt.config}
+			}
+			_, _, err := c.settings(config.Flags(flags), config.Arguments(tt.dirs))
+			if got := problem(err); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+				t.Errorf("settings with %s: %q, want %q", tt.config, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestCredentialsAreNotReadThroughLinks(t *testing.T) {
+	t.Parallel()
+	for link, target := range map[string]string{"work/link.yml": "op.yml", "link.yml": "work/op.yml"} {
+		c, top := place(t)
+		put(t, filepath.Join(top, target), operatorFile)
+		if err := os.Symlink(filepath.Join(top, target), filepath.Join(top, link)); err != nil {
+			t.Skip("no links here:", err)
+		}
+		_, _, err := c.settings(config.Flags(map[string][]string{"config": {filepath.Join(top, link)}}))
+		if !strings.Contains(problem(err), "registries may not stand") {
+			t.Errorf("settings with %s, a link to %s: %v, want a refusal", link, target, err)
+		}
+	}
+}
+
+func TestRegistriesGetTheirTokens(t *testing.T) {
+	t.Parallel()
+	c, top := place(t)
+	name := filepath.Join(top, "op.yml")
+	put(t, name, operatorFile)
+	if _, _, err := c.settings(config.Flags(map[string][]string{"config": {name}})); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"A=b", "TF_TOKEN_my-registry.example.com=s3cret"}
+	if diff := cmp.Diff(want, c.env.Environ); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+}
+
+func TestRegistriesNeedTheirTokens(t *testing.T) {
+	t.Parallel()
+	c, top := place(t)
+	name := filepath.Join(top, "op.yml")
+	put(t, name, strings.ReplaceAll(operatorFile, "RELOCK_TOKEN_A", "RELOCK_TOKEN_B"))
+	_, _, err := c.settings(config.Flags(map[string][]string{"config": {name}}))
+	want := name + ":2: the environment variable RELOCK_TOKEN_B, which holds the token for my-registry.example.com, is not set"
+	if got := problem(err); got != want {
+		t.Errorf("settings: %q, want %q", got, want)
+	}
+}
+
+func TestRulesOfDirectories(t *testing.T) {
+	t.Parallel()
+	ignore := true
+	given := []config.Rule{
+		{Ignore: &ignore, Position: config.Position{File: "relock.yml", Line: 12}},
+		{Directories: []string{"prod/**"}, UnknownAge: "hold"},
+	}
+	got := rules(given)
+	if len(got) != 2 || got[0].Scope != nil || got[0].Ignore != &ignore || got[0].Place != "relock.yml:12" || got[1].UnknownAge != "hold" {
+		t.Fatalf("rules = %+v", got)
+	}
+	for dir, want := range map[string]bool{"prod": true, "prod/network": true, "test": false} {
+		if in := got[1].Scope(dir, provider.Addr{}); in != want {
+			t.Errorf("the rule for prod/** holds in %s: %t, want %t", dir, in, want)
+		}
+	}
+}
+
+func put(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// problem is the text of an error, or nothing.
+func problem(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

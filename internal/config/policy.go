@@ -1,0 +1,183 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Rule is a policy on which releases are taken: where it holds, and what it says
+// there. A pointer that is nil says nothing.
+type Rule struct {
+	Providers   []provider.Pattern // empty: all
+	Directories []string           // globs; empty: everywhere
+	Updates     []provider.Bump    // major, minor or patch; empty: all
+	Ignore      *bool
+	// Allow are the only versions that may be taken, Except those that may not.
+	Allow, Except *provider.Constraints
+	// HoldUntil is the first day, in UTC, on which releases may be taken; zero:
+	// not given.
+	HoldUntil  time.Time
+	MinimumAge *time.Duration
+	// UnknownAge is "allow", "hold", or empty: not given.
+	UnknownAge string
+	Position
+}
+
+// Position is where something stands in a configuration file.
+type Position struct {
+	File string
+	Line int
+}
+
+// Place returns FILE:LINE.
+func (p Position) Place() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
+
+// Group is a set of changes that share a pull request.
+type Group struct {
+	Name        string
+	Providers   []provider.Pattern // empty: all
+	Directories []string           // globs; empty: everywhere
+	Position
+}
+
+// Registry says where the credentials for a host are.
+type Registry struct {
+	Host     svchost.Hostname
+	TokenEnv string // name of the environment variable that holds the token
+	Position
+}
+
+// Signers are the IDs of the keys that may sign the checksum lists of the
+// providers that a pattern selects.
+type Signers map[provider.Pattern][]string
+
+// Admits reports whether the key may sign the releases of the provider: whether
+// every pattern that selects it names the key. An empty ID stands for a list
+// that nobody signed.
+func (s Signers) Admits(addr provider.Addr, keyID string) bool {
+	for pattern, keys := range s {
+		if pattern.Match(addr) && !slices.Contains(keys, keyID) {
+			return false
+		}
+	}
+	return true
+}
+
+func addRule(c *Config, r record) {
+	rule := Rule{
+		Providers:   patterns(r.items("rules[].providers")),
+		Directories: r.items("rules[].directories"),
+		HoldUntil:   date(r.text("rules[].hold-until")),
+		UnknownAge:  r.text("rules[].age-unknown"),
+		Position:    r.Position,
+	}
+	for _, kind := range r.items("rules[].update-types") {
+		rule.Updates = append(rule.Updates, provider.Bump(kind))
+	}
+	if text := r.text("rules[].ignore"); text != "" {
+		ignore := text == "true"
+		rule.Ignore = &ignore
+	}
+	if text := r.text("rules[].allow-versions"); text != "" {
+		allow := must(provider.ParseConstraints(text))
+		rule.Allow = &allow
+	}
+	if text := r.text("rules[].ignore-versions"); text != "" {
+		except := must(provider.ParseConstraints(text))
+		rule.Except = &except
+	}
+	if text := r.text("rules[].minimum-age"); text != "" {
+		age := must(parseAge(text))
+		rule.MinimumAge = &age
+	}
+	c.Rules = append(c.Rules, rule)
+}
+
+// ruleActs refuses a rule that only says where it holds.
+func ruleActs(_ []record, r record) error {
+	if r.has("rules[].ignore", "rules[].allow-versions", "rules[].ignore-versions", "rules[].hold-until", "rules[].minimum-age", "rules[].age-unknown") {
+		return nil
+	}
+	return errors.New("the rule does nothing; it must hold ignore, allow-versions, ignore-versions, hold-until, minimum-age or age-unknown")
+}
+
+func addGroup(c *Config, r record) {
+	c.Groups = append(c.Groups, Group{
+		Name:        r.text("groups[].name"),
+		Providers:   patterns(r.items("groups[].providers")),
+		Directories: r.items("groups[].directories"),
+		Position:    r.Position,
+	})
+}
+
+// groupSelects refuses a second group of a name, and one that takes everything.
+func groupSelects(before []record, r record) error {
+	for _, other := range before {
+		if name := r.text("groups[].name"); other.text("groups[].name") == name {
+			return fmt.Errorf("there is another group %q, %s", name, other.Place())
+		}
+	}
+	if len(r.items("groups[].providers"))+len(r.items("groups[].directories")) == 0 {
+		return errors.New("the group takes everything; it must name providers or directories")
+	}
+	return nil
+}
+
+func addRegistry(c *Config, r record) {
+	c.Registries = append(c.Registries, Registry{
+		Host: must(svchost.ForComparison(r.name)), TokenEnv: r.text("registries.*.token-env"), Position: r.Position,
+	})
+}
+
+func otherHost(before []record, r record) error {
+	host := must(svchost.ForComparison(r.name))
+	for _, other := range before {
+		if must(svchost.ForComparison(other.name)) == host {
+			return fmt.Errorf("%s is named twice, also in %s", host.ForDisplay(), other.Place())
+		}
+	}
+	return nil
+}
+
+// date reads a day; an empty text is no day.
+func date(text string) time.Time {
+	if text == "" {
+		return time.Time{}
+	}
+	return must(time.Parse(time.DateOnly, text))
+}
+
+func isDate(s string) error {
+	if _, err := time.Parse(time.DateOnly, s); err != nil {
+		return fmt.Errorf("%q is not a date like 2027-01-31", s)
+	}
+	return nil
+}
+
+// ageForm bounds the number, so that every age is a time.Duration.
+var ageForm = regexp.MustCompile(`^([0-9]{1,4})([hdw])$`)
+
+// ageUnits are what the letters behind the number stand for.
+var ageUnits = map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
+
+// parseAge reads an age like 12h, 3d or 2w.
+func parseAge(s string) (time.Duration, error) {
+	m := ageForm.FindStringSubmatch(s)
+	if m == nil {
+		return 0, fmt.Errorf("%q is not an age like 12h, 3d or 2w", s)
+	}
+	return time.Duration(must(strconv.Atoi(m[1]))) * ageUnits[m[2]], nil
+}
+
+func isAge(s string) error {
+	_, err := parseAge(s)
+	return err
+}

@@ -1,0 +1,117 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// record is one map of a setting that is made of them.
+type record struct {
+	name   string // of Named
+	values Values // of the fields that are given, by their names
+	Position
+}
+
+// items are those of a field; none if it is left out.
+func (r record) items(field string) []string { return r.values[field].Items }
+
+// text is the value of a field; empty if it is left out.
+func (r record) text(field string) string {
+	if items := r.items(field); len(items) > 0 {
+		return items[0]
+	}
+	return ""
+}
+
+// has reports whether any of the fields is given.
+func (r record) has(fields ...string) bool {
+	return slices.ContainsFunc(fields, func(f string) bool { _, ok := r.values[f]; return ok })
+}
+
+// structure reads the records of one setting.
+func (r *reader) structure(s Setting, at int, value ast.Node, sc scope) {
+	maps, ok := recordsOf(s, value)
+	if !ok {
+		r.fail(at, provider.CodeSettings, "", "%s must be %s", s.Key, expected(s))
+		return
+	}
+	var records []record
+	for _, m := range maps {
+		if rec, ok := r.record(s, m, records); ok {
+			records = append(records, rec)
+		}
+	}
+	sc.values[s.Name()] = r.value(at, Value{records: records})
+}
+
+// record reads one record, which is good if nothing about it is reported.
+func (r *reader) record(s Setting, n node, before []record) (record, bool) {
+	known := len(r.problems)
+	rec := record{name: n.name, values: Values{}, Position: Position{r.file.Name, n.line}}
+	if s.check != nil {
+		if err := s.check(n.name); err != nil {
+			r.fail(n.line, provider.CodeSettings, "", "%s: %s", s.Key, err)
+		}
+	}
+	r.section(n.m, scope{prefix: s.prefix(), settings: s.Fields, values: rec.values})
+	for _, f := range s.Fields {
+		if f.Required && len(r.problems) == known && !rec.has(f.Name()) {
+			r.fail(n.line, provider.CodeSettings, "", "%s is missing", f.Key)
+		}
+	}
+	if s.sound != nil && len(r.problems) == known {
+		if err := s.sound(before, rec); err != nil {
+			r.fail(n.line, provider.CodeSettings, "", "%s: %s", s.Key, err)
+		}
+	}
+	return rec, len(r.problems) == known
+}
+
+// node is a map of the file that stands for a record.
+type node struct {
+	name string // of Named
+	m    ast.MapNode
+	line int // of its name, or else of its first key
+}
+
+// recordsOf returns the maps of which a value of Records or Named is made.
+func recordsOf(s Setting, value ast.Node) (nodes []node, ok bool) {
+	if s.Kind == Named {
+		m, ok := value.(ast.MapNode)
+		if !ok {
+			return nil, false
+		}
+		for entries := m.MapRange(); entries.Next(); {
+			name, named := entries.Key().(*ast.StringNode)
+			inner, ok := entries.Value().(ast.MapNode)
+			if !ok || !named {
+				return nil, false
+			}
+			nodes = append(nodes, node{name.Value, inner, line(name)})
+		}
+		return nodes, true
+	}
+	list, ok := value.(*ast.SequenceNode)
+	if !ok {
+		return nil, false
+	}
+	for _, item := range list.Values {
+		m, ok := item.(ast.MapNode)
+		if !ok {
+			return nil, false
+		}
+		nodes = append(nodes, node{"", m, firstLine(item, m)})
+	}
+	return nodes, true
+}
+
+// firstLine is the line of a map's first key: the map's own token is a colon.
+func firstLine(n ast.Node, m ast.MapNode) int {
+	if entries := m.MapRange(); entries.Next() {
+		return line(entries.Key())
+	}
+	return line(n)
+}

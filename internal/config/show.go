@@ -1,0 +1,88 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Show lists every setting with its value and where that comes from. Secrets
+// are not shown.
+func Show(values Values) string {
+	var b strings.Builder
+	for _, s := range Settings {
+		v := values[s.Name()]
+		fmt.Fprintf(&b, "%s: %s  # %s\n", s.Name(), s.shown(v), v.Source)
+	}
+	return b.String()
+}
+
+// shown is the value as a file would hold it.
+func (s Setting) shown(v Value) string {
+	switch {
+	case s.Secret && len(v.Items) == 1 && v.Items[0] != "":
+		return "(set)"
+	case s.Secret:
+		return "(not set)"
+	case s.structured():
+		return s.shownRecords(v.records)
+	case s.Kind == Map:
+		return shownMap(v.Items)
+	case s.Kind == Lists:
+		return shownLists(v.Items)
+	case s.Repeats() && !keyword(v.Items):
+		return shownList(v.Items)
+	case s.Kind == Text || v.Items[0] == "":
+		return quote(v.Items[0])
+	}
+	return v.Items[0]
+}
+
+func shownList(items []string) string {
+	quoted := make([]string, len(items))
+	for i, item := range items {
+		quoted[i] = quote(item)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+func shownMap(items []string) string {
+	entries := make([]string, len(items))
+	for i, item := range items {
+		name, text, _ := strings.Cut(item, "=")
+		entries[i] = name + ": " + quote(text)
+	}
+	return "{" + strings.Join(entries, ", ") + "}"
+}
+
+func shownLists(items []string) string {
+	var entries []string
+	for _, l := range lists(items) {
+		entries = append(entries, quote(l.name)+": "+shownList(l.items))
+	}
+	return "{" + strings.Join(entries, ", ") + "}"
+}
+
+func (s Setting) shownRecords(records []record) string {
+	entries := make([]string, len(records))
+	for i, r := range records {
+		var fields []string
+		for _, f := range s.Fields {
+			if r.has(f.Name()) {
+				fields = append(fields, last(f.Key)+": "+f.shown(r.values[f.Name()]))
+			}
+		}
+		entries[i] = "{" + strings.Join(fields, ", ") + "}"
+		if s.Kind == Named {
+			entries[i] = quote(r.name) + ": " + entries[i]
+		}
+	}
+	list := strings.Join(entries, ", ")
+	if s.Kind == Named {
+		return "{" + list + "}"
+	}
+	return "[" + list + "]"
+}
+
+// quote writes a text so that YAML reads it as that text: a JSON string is a
+// YAML string.
+func quote(text string) string { return fmt.Sprintf("%q", text) }

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Template is one line of text with placeholders like {{provider}}. That is the
+// whole language: what is put in is not read again, so that no name from
+// outside becomes part of it. An empty template stands for relock's own words.
+type Template string
+
+// maxTemplate bounds a template, in bytes; GitHub cuts titles at 256 characters.
+const maxTemplate = 256
+
+// Placeholder is a name that may stand between {{ and }}, and what for.
+type Placeholder struct{ Name, Doc string }
+
+// Placeholders are those of pull-request.title and pull-request.commit-message.
+// It must not be changed.
+var Placeholders = []Placeholder{
+	{"changes", "what relock writes itself, like Bump hashicorp/aws from 5.31.0 to 5.34.0 in 3 directories"},
+	{"group", "the name of the group"},
+	{"provider", "the provider if it is one, else their number, like 7 providers"},
+	{"from", "the version before, or nothing if there are several"},
+	{"to", "the version after, or nothing if there are several"},
+	{"directories", "the directory if it is one, else their number, like 3 directories"},
+	{"base", "the branch that the pull request is made against"},
+}
+
+// placeholder is how one is written, with spaces or without.
+var placeholder = regexp.MustCompile(`\{\{ *([^{} ]*) *\}\}`)
+
+// Execute puts values in place of the placeholders. One without a value becomes
+// nothing, and what that leaves of white space is a single space.
+func (t Template) Execute(values map[string]string) string {
+	text := placeholder.ReplaceAllStringFunc(string(t), func(written string) string {
+		return values[placeholder.FindStringSubmatch(written)[1]]
+	})
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// isTemplate refuses unknown placeholders and braces that are none.
+func isTemplate(s string) error {
+	if len(s) > maxTemplate {
+		return fmt.Errorf("the template is longer than %d bytes", maxTemplate)
+	}
+	for _, m := range placeholder.FindAllStringSubmatch(s, -1) {
+		if !slices.ContainsFunc(Placeholders, func(p Placeholder) bool { return p.Name == m[1] }) {
+			return fmt.Errorf("%q is not a placeholder; known are %s", m[0], placeholderNames())
+		}
+	}
+	rest := placeholder.ReplaceAllString(s, "")
+	if strings.Contains(rest, "{{") || strings.Contains(rest, "}}") {
+		return fmt.Errorf("%q holds braces that are no placeholder; known are %s", s, placeholderNames())
+	}
+	return nil
+}
+
+// placeholderDocs says of each placeholder what it stands for.
+func placeholderDocs() string {
+	docs := make([]string, len(Placeholders))
+	for i, p := range Placeholders {
+		docs[i] = "{{" + p.Name + "}}, " + p.Doc
+	}
+	return strings.Join(docs, "; ")
+}
+
+func placeholderNames() string {
+	names := make([]string, len(Placeholders))
+	for i, p := range Placeholders {
+		names[i] = "{{" + p.Name + "}}"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,262 @@
+package config
+
+import (
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// must unwraps what the setting's check has accepted before.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic("config: a value passed its check and does not parse: " + err.Error())
+	}
+	return v
+}
+
+func platformSet(items []string) PlatformSet {
+	if keyword(items) {
+		return PlatformSet{All: items[0] == "all"}
+	}
+	var list []provider.Platform
+	for _, item := range items {
+		if p := must(provider.ParsePlatform(item)); !slices.Contains(list, p) {
+			list = append(list, p)
+		}
+	}
+	return PlatformSet{List: list}
+}
+
+func patterns(items []string) []provider.Pattern {
+	list := make([]provider.Pattern, len(items))
+	for i, item := range items {
+		list[i] = must(provider.ParsePattern(item))
+	}
+	return list
+}
+
+func variables(items []string) map[string]string {
+	values := make(map[string]string, len(items))
+	for _, item := range items {
+		name, text, _ := strings.Cut(item, "=")
+		values[name] = text
+	}
+	return values
+}
+
+// isVariable accepts what HCL calls an identifier, as far as ASCII goes.
+func isVariable(item string) error {
+	name, _, _ := strings.Cut(item, "=")
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || name == "" || strings.ContainsAny(name[:1], "0123456789-") {
+		return fmt.Errorf("%q is not the name of a variable", name)
+	}
+	return nil
+}
+
+// named is one entry of a Lists setting.
+type named struct {
+	name  string
+	items []string
+}
+
+// lists gathers the items of a Lists setting, NAME=TEXT, by name.
+func lists(items []string) []named {
+	var entries []named
+	for _, item := range items {
+		name, text, _ := strings.Cut(item, "=")
+		if n := len(entries); n == 0 || entries[n-1].name != name {
+			entries = append(entries, named{name: name})
+		}
+		e := &entries[len(entries)-1]
+		e.items = append(e.items, text)
+	}
+	return entries
+}
+
+func signers(items []string) Signers {
+	keys := Signers{}
+	for _, entry := range lists(items) {
+		pattern := must(provider.ParsePattern(entry.name))
+		for _, id := range entry.items {
+			keys[pattern] = append(keys[pattern], strings.ToUpper(id))
+		}
+	}
+	return keys
+}
+
+var keyID = regexp.MustCompile(`^[0-9A-Fa-f]{16}$`)
+
+// isSigner accepts PATTERN=KEY.
+func isSigner(item string) error {
+	pattern, id, _ := strings.Cut(item, "=")
+	if !keyID.MatchString(id) {
+		return fmt.Errorf("%q is not the ID of a key; it must be 16 hexadecimal digits, the last of the fingerprint", id)
+	}
+	return isPattern(pattern)
+}
+
+func releases(items []string) []provider.ReleasePattern {
+	list := make([]provider.ReleasePattern, len(items))
+	for i, item := range items {
+		list[i] = must(provider.ParseReleasePattern(item))
+	}
+	return list
+}
+
+func isRelease(s string) error {
+	_, err := provider.ParseReleasePattern(s)
+	return err
+}
+
+func isVersion1(s string) error {
+	if s != "1" {
+		return fmt.Errorf("%s is not a known version; it must be 1", s)
+	}
+	return nil
+}
+
+func isPattern(s string) error {
+	_, err := provider.ParsePattern(s)
+	return err
+}
+
+func isPlatform(s string) error {
+	_, err := provider.ParsePlatform(s)
+	return err
+}
+
+func isToolVersion(s string) error {
+	if s == "" {
+		return nil
+	}
+	_, err := provider.ParseVersion(s)
+	return err
+}
+
+// isGlob accepts path.Match patterns for each path element, and ** for any
+// number of elements.
+func isGlob(s string) error {
+	for element := range strings.SplitSeq(s, "/") {
+		_, err := path.Match(element, "")
+		if err != nil || element == "" || element == ".." || strings.Contains(element, `\`) {
+			return fmt.Errorf("%q is not a glob of directories; it must be relative to the repository, like envs/** or */prod", s)
+		}
+	}
+	return nil
+}
+
+func isConstraints(s string) error {
+	_, err := provider.ParseConstraints(s)
+	return err
+}
+
+func isHost(s string) error {
+	if _, err := svchost.ForComparison(s); err != nil {
+		return fmt.Errorf("%q is not the name of a host; it must be like registry.example.com", s)
+	}
+	return nil
+}
+
+var (
+	tokenEnv   = regexp.MustCompile(`^RELOCK_TOKEN_[A-Za-z0-9_]+$`)
+	groupName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$`)
+	login      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`) // those of managed users hold an underscore
+	team       = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,254}$`)
+	repository = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}$`)
+	appID      = regexp.MustCompile(`^[A-Za-z0-9.]{0,64}$`)
+)
+
+func isTokenEnv(s string) error {
+	if !tokenEnv.MatchString(s) {
+		return fmt.Errorf("%q is not a variable like RELOCK_TOKEN_EXAMPLE; tokens come from variables with that beginning only", s)
+	}
+	return nil
+}
+
+func isGroupName(s string) error {
+	if !groupName.MatchString(s) {
+		return fmt.Errorf("%q is not a name of up to 50 letters, digits, dots, dashes and underscores", s)
+	}
+	return nil
+}
+
+func isLogin(s string) error {
+	if !login.MatchString(s) {
+		return fmt.Errorf("%q is not the name of a user; it must be like octocat, without @", s)
+	}
+	return nil
+}
+
+func isTeam(s string) error {
+	if !team.MatchString(s) {
+		return fmt.Errorf("%q is not a team; it must be like platform-admins, without the organisation", s)
+	}
+	return nil
+}
+
+func isRepository(s string) error {
+	if _, name, _ := strings.Cut(s, "/"); !repository.MatchString(s) || name == "." || name == ".." {
+		return fmt.Errorf("%q is not a repository; it must be OWNER/NAME", s)
+	}
+	return nil
+}
+
+func isAppID(s string) error {
+	if !appID.MatchString(s) {
+		return fmt.Errorf("%q is not the ID of a GitHub App; it must be like 123456 or Iv23liAbCd", s)
+	}
+	return nil
+}
+
+// isPrivateKey never repeats what it refuses.
+func isPrivateKey(s string) error {
+	if block, _ := pem.Decode([]byte(s)); s != "" && block == nil {
+		return errors.New("the text is not a private key in PEM form, which begins with -----BEGIN")
+	}
+	return nil
+}
+
+func isLabel(s string) error {
+	if strings.TrimSpace(s) == "" || len(s) > 50 {
+		return fmt.Errorf("%q is not a label; GitHub accepts up to 50 characters", s)
+	}
+	return nil
+}
+
+func isBranch(s string) error {
+	if !refName(s) || strings.HasSuffix(s, "/") {
+		return fmt.Errorf("%q is not a name that git accepts for a branch", s)
+	}
+	return nil
+}
+
+func isBranchPrefix(s string) error {
+	if s == "" || !refName(strings.TrimSuffix(s, "/")) {
+		return fmt.Errorf("%q is not what git accepts at the beginning of a branch name", s)
+	}
+	return nil
+}
+
+// refName reports whether git takes the name for a branch, by the rules of
+// git-check-ref-format.
+func refName(s string) bool {
+	if s == "" || s == "@" || strings.HasPrefix(s, "-") || strings.HasSuffix(s, ".") ||
+		strings.Contains(s, "..") || strings.Contains(s, "@{") ||
+		strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`~^:?*[\`, r) }) {
+		return false
+	}
+	for element := range strings.SplitSeq(s, "/") {
+		if element == "" || strings.HasPrefix(element, ".") || strings.HasSuffix(element, ".lock") {
+			return false
+		}
+	}
+	return true
+}

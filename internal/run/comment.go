@@ -1,0 +1,259 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/comment"
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+)
+
+// Remark is a comment under a pull request that holds a command.
+type Remark struct {
+	Hub        Hub
+	Repository string // OWNER/NAME
+	Number     int    // of the pull request
+	CommentID  int64
+	Author     string // login
+	Body       string // as it was written; comment.Addressed holds for it
+	// Config is a file of the repository that Configure reads, besides those of
+	// config.FileNames.
+	Config string
+}
+
+// Configure turns the settings that are in force on a base branch, whose
+// configuration file is in the file tree, into a request. Its errors are for
+// people.
+type Configure func(base fs.FS) (Request, error)
+
+// Answer carries out the command of a comment and says under it what came of
+// it. Who may is asked now; the branch of the pull request is read once and
+// pushed to by a fast-forward from there; settings come from the base branch
+// alone. A refusal is an answer like any other. What fails is in the report, and
+// in the answer if there can be one. An error means that nobody could be asked.
+func (s *Session) Answer(ctx context.Context, r Remark, configure Configure) (report.Report, error) {
+	h, err := s.Hub(r.Hub, r.Repository)
+	if err != nil {
+		return report.Report{Verb: report.VerbComment}, err
+	}
+	repo, err := h.repository(r.Repository)
+	if err != nil {
+		return report.Report{Verb: report.VerbComment}, err
+	}
+	c := &conversation{Session: s, remark: r, repo: repo, configure: configure}
+	c.end(ctx, c.converse(ctx))
+	c.report.Verb, c.report.Answer = report.VerbComment, c.said
+	return c.report, nil
+}
+
+// conversation is one command on its way.
+type conversation struct {
+	*Session
+	remark    Remark
+	repo      *github.Repository
+	configure Configure
+
+	self     string // the login that we answer by; empty if it is not known
+	command  comment.Command
+	decision comment.Decision
+	pull     github.PullRequest
+	owned    *pr.Owned // nil if the pull request is not ours
+	base     string    // the commit that the base branch is at
+	req      Request   // by the settings of the base branch
+	posted   int64     // our answer, once there is one
+	said     string    // what it says
+	report   report.Report
+}
+
+// refusal is why a command is not carried out, for the person who gave it.
+type refusal struct{ error }
+
+func refused(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
+
+// converse understands the command, decides, and carries it out.
+func (c *conversation) converse(ctx context.Context) error {
+	c.react(ctx, github.Eyes)
+	permission, role, err := c.repo.Permission(ctx, c.remark.Author)
+	if err != nil {
+		return err
+	}
+	c.env.Log.Info("a command was given", "by", c.remark.Author, "permission", permission, "role", role)
+	if !comment.May(permission) {
+		_, err := comment.Decide(comment.Command{}, comment.Scene{Permission: permission})
+		return refusal{err}
+	}
+	c.command, err = comment.Parse(c.remark.Body)
+	switch {
+	case errors.Is(err, comment.ErrUnknown):
+		return refused("%s\n\n%s", report.Sentence(err.Error()), comment.Table())
+	case err != nil:
+		return refusal{err}
+	}
+	if c.command.Verb == comment.Help {
+		return c.say(ctx, comment.Table())
+	}
+	if c.pull, err = c.repo.PullRequest(ctx, c.remark.Number); err != nil {
+		return err
+	}
+	// What is refused whoever opened the pull request needs no settings.
+	scene := c.scene(permission)
+	scene.Ours = true
+	if _, err := comment.Decide(c.command, scene); err != nil {
+		return refusal{err}
+	}
+	if err := c.settle(ctx); err != nil {
+		return err
+	}
+	scene.Ours, scene.Touched = c.owned != nil, c.owned != nil && c.owned.Touched
+	if c.decision, err = comment.Decide(c.command, scene); err != nil {
+		return refusal{err}
+	}
+	return c.carryOut(ctx)
+}
+
+// settle reads the settings from the base branch, and whose the pull request is.
+func (c *conversation) settle(ctx context.Context) (err error) {
+	if c.base, err = c.repo.Head(ctx, c.pull.Base); err != nil {
+		return err
+	}
+	files, err := c.repo.Snapshot(ctx, c.base, func(name string) bool {
+		return name == c.remark.Config || slices.Contains(config.FileNames, name)
+	})
+	if err != nil {
+		return err
+	}
+	if c.req, err = c.configure(files); err != nil {
+		return refused("the configuration on the branch %s cannot be used: %s", report.Code(c.pull.Base), report.Inert(err.Error()))
+	}
+	owned, ours, err := pr.Find(ctx, c.repo, c.pull, c.req.Pull.BranchPrefix)
+	if ours {
+		c.owned = &owned
+	}
+	return err
+}
+
+func (c *conversation) scene(permission string) comment.Scene {
+	return comment.Scene{
+		Permission: permission,
+		Open:       c.pull.Open, Merged: c.pull.Merged, Head: c.pull.Head,
+		Writable: !c.pull.Fork || c.pull.MaintainerCanModify && c.pull.HeadRepository != "" && !c.byWorkflow(),
+	}
+}
+
+// byWorkflow reports whether we speak with a workflow's own token. It can
+// neither push to a fork nor start workflows by what it pushes.
+func (c *conversation) byWorkflow() bool { return c.self == "" || c.self == github.WorkflowLogin }
+
+// carryOut does what was decided. What changes something is announced, so that
+// nothing is changed where no answer can be given.
+func (c *conversation) carryOut(ctx context.Context) error {
+	switch c.command.Verb {
+	case comment.Check:
+		return c.check(ctx)
+	case comment.Diff:
+		return c.diff(ctx)
+	case comment.Why:
+		return c.why(ctx)
+	case comment.Show:
+		return c.say(ctx, c.inForce())
+	}
+	if err := c.say(ctx, "On it."); err != nil {
+		return err
+	}
+	switch c.command.Verb {
+	case comment.Upgrade, comment.Lock:
+		if c.owned == nil {
+			return c.repair(ctx)
+		}
+		return c.rebuild(ctx, false)
+	case comment.Rebase:
+		return c.rebuild(ctx, false)
+	case comment.Recreate:
+		return c.rebuild(ctx, true)
+	case comment.Ignore, comment.Unignore:
+		return c.ignore(ctx)
+	case comment.Close:
+		return c.done(ctx, pr.Close(ctx, c.repo, *c.owned), "Closed. These versions are not proposed again; `/relock reopen` takes that back.")
+	case comment.Reopen:
+		return c.done(ctx, pr.Reopen(ctx, c.repo, *c.owned), "Opened again.")
+	}
+	panic("run: a command that is in the language and not here: " + string(c.command.Verb))
+}
+
+func (c *conversation) done(ctx context.Context, err error, said string) error {
+	if err != nil {
+		return err
+	}
+	return c.say(ctx, said)
+}
+
+// say answers: with a comment, which what is said later replaces.
+func (c *conversation) say(ctx context.Context, markdown string) error {
+	c.said = markdown
+	if c.posted != 0 {
+		return c.repo.EditComment(ctx, c.posted, markdown)
+	}
+	posted, err := c.repo.PostComment(ctx, c.remark.Number, markdown)
+	c.posted = posted.ID
+	return err
+}
+
+// end tells how it ended.
+func (c *conversation) end(ctx context.Context, err error) {
+	if err == nil && !c.report.Failed() {
+		c.react(ctx, github.Rocket)
+		return
+	}
+	c.react(ctx, github.Confused)
+	if err == nil {
+		return // the answer tells of the failure
+	}
+	text := ""
+	var no refusal
+	if errors.As(err, &no) {
+		text = report.Sentence(no.Error())
+	} else {
+		d := provider.Diagnose(err)
+		c.report.Diagnostics = append(c.report.Diagnostics, d)
+		text = "This did not work.\n\n" + report.Problems([]provider.Diagnostic{d})
+	}
+	if err := c.say(ctx, text); err != nil {
+		d := provider.Diagnose(err)
+		c.report.Diagnostics = append(c.report.Diagnostics, d)
+		c.said += "\n\nNobody could be told:\n\n" + report.Problems([]provider.Diagnostic{d})
+	}
+}
+
+// react is a courtesy: a conversation does not fail for it.
+func (c *conversation) react(ctx context.Context, r github.Reaction) {
+	self, err := c.repo.React(ctx, c.remark.CommentID, r)
+	if err != nil {
+		c.env.Log.Debug("the comment got no reaction", "reaction", r, "error", err)
+		return
+	}
+	c.self = self
+}
+
+// silence says what the workflow's own token cannot do.
+func (c *conversation) silence() string {
+	if !c.byWorkflow() {
+		return ""
+	}
+	return "\n\nNo checks run on what the workflow's own token pushes. Close and reopen the pull request to start them, or give relock the token of a GitHub App."
+}
+
+// text is a report as on a terminal.
+func text(r report.Report, o report.TextOptions) (string, error) {
+	var b bytes.Buffer
+	err := report.Text(&b, r, o)
+	return strings.TrimSpace(b.String()), err
+}

@@ -1,0 +1,178 @@
+package run
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/transport"
+)
+
+// Hub says how a GitHub server is spoken to.
+type Hub struct {
+	// API and GraphQL are the addresses of its APIs as the runner gives them;
+	// empty: those of github.com.
+	API, GraphQL string
+	Token        string // secret
+	// App takes the place of the token if it is given; its Repositories are
+	// those of the requests.
+	App *github.App
+}
+
+// hub is a GitHub server with the credentials for one repository, or for all.
+type hub struct{ *github.Client }
+
+// hubs are the clients of a session.
+type hubs struct {
+	mu    sync.Mutex
+	known map[string]hub
+}
+
+// Hub returns the client for a repository. A token serves all of them. An App has
+// a token for each: narrowed to several, it could not be had where the App is not
+// installed in one of them.
+func (s *Session) Hub(h Hub, repository string) (hub, error) {
+	if _, _, err := split(repository); err != nil {
+		return hub{}, err
+	}
+	if h.Token == "" && h.App == nil {
+		return hub{}, provider.Diagnostic{
+			Code: provider.CodeSettings, Message: "there is no token for GitHub",
+			Hint: "set GITHUB_TOKEN to one that may write contents and pull requests, or give a GitHub App",
+		}
+	}
+	if h.App == nil {
+		return s.connect(h, "")
+	}
+	h.App = narrowed(h.App, repository)
+	name := repository
+	if h.App.Teams {
+		name += " with teams"
+	}
+	return s.connect(h, name)
+}
+
+// moduleToken returns the operator's token for a git host that modules come
+// from: the one that is given or, for the GitHub server, that of the App. It is
+// asked for when the first module needs it.
+func (c *corridor) moduleToken(ctx context.Context, host string) (string, error) {
+	given, from := c.req.ModuleTokens[host], c.req.Pull
+	_, _, err := split(from.Repository)
+	if given != "" || from.Hub.App == nil || host != c.env.Server || err != nil {
+		return given, nil
+	}
+	h := from.Hub
+	h.App = narrowed(h.App, from.Repository)
+	h.App.Modules = true
+	client, err := c.connect(h, "modules for "+from.Repository)
+	if err != nil {
+		return "", err
+	}
+	return client.Token(ctx)
+}
+
+// connect returns the client that is known by a name, or makes it.
+func (s *Session) connect(h Hub, name string) (hub, error) {
+	s.hubs.mu.Lock()
+	defer s.hubs.mu.Unlock()
+	if known, ok := s.hubs.known[name]; ok {
+		return known, nil
+	}
+	for _, endpoint := range []string{h.API, h.GraphQL} {
+		if u, err := url.Parse(endpoint); err == nil {
+			s.client.Admit(transport.HostPort(u))
+		}
+	}
+	client, err := github.New(github.Options{
+		HTTP: s.client.HTTP(), API: h.API, GraphQL: h.GraphQL, Token: h.Token, App: h.App, Log: s.env.Log,
+	})
+	if err != nil {
+		return hub{}, err
+	}
+	if s.hubs.known == nil {
+		s.hubs.known = map[string]hub{}
+	}
+	s.hubs.known[name] = hub{client}
+	return hub{client}, nil
+}
+
+// narrowed is an App for one repository of the run. An installation belongs to
+// one owner: where there are several, it is looked up.
+func narrowed(app *github.App, repository string) *github.App {
+	narrow := *app
+	narrow.Repositories = []string{repository}
+	owner, _, _ := strings.Cut(repository, "/")
+	if slices.ContainsFunc(app.Repositories, func(full string) bool {
+		other, _, _ := strings.Cut(full, "/")
+		return !strings.EqualFold(other, owner)
+	}) {
+		narrow.Installation = 0
+	}
+	return &narrow
+}
+
+// repository returns the repository OWNER/NAME.
+func (h hub) repository(full string) (*github.Repository, error) {
+	owner, name, err := split(full)
+	if err != nil {
+		return nil, err
+	}
+	return h.Repository(owner, name), nil
+}
+
+// reach returns a repository with the client for it.
+func (s *Session) reach(h Hub, repository string) (*github.Repository, error) {
+	client, err := s.Hub(h, repository)
+	if err != nil {
+		return nil, err
+	}
+	return client.repository(repository)
+}
+
+// DefaultBranch returns the name of a repository's default branch.
+func (s *Session) DefaultBranch(ctx context.Context, h Hub, repository string) (string, error) {
+	repo, err := s.reach(h, repository)
+	if err != nil {
+		return "", err
+	}
+	return repo.DefaultBranch(ctx)
+}
+
+// Fetch reads the file tree at the head of a branch, without a checkout. An
+// empty branch is the default one, whose name is returned.
+func (s *Session) Fetch(ctx context.Context, h Hub, repository, branch string) (remote *Remote, base string, err error) {
+	repo, err := s.reach(h, repository)
+	if err != nil {
+		return nil, "", err
+	}
+	if branch == "" {
+		if branch, err = repo.DefaultBranch(ctx); err != nil {
+			return nil, "", err
+		}
+	}
+	commit, err := repo.Head(ctx, branch)
+	if err != nil {
+		return nil, branch, err
+	}
+	remote, err = fetch(ctx, repo, commit, reads)
+	return remote, branch, err
+}
+
+// fetch reads the file tree of a commit, with the contents of the files for which
+// keep says so.
+func fetch(ctx context.Context, repo *github.Repository, commit string, keep func(name string) bool) (*Remote, error) {
+	snapshot, err := repo.Snapshot(ctx, commit, keep)
+	if err != nil {
+		return nil, err
+	}
+	return &Remote{FS: snapshot, Commit: commit}, nil
+}
+
+// reads reports whether a run may read a file.
+func reads(name string) bool { return scan.Reads(name) || slices.Contains(config.FileNames, name) }

@@ -1,0 +1,89 @@
+package run
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// The stages of a run that its statistics tell apart. That of planning is what
+// is left of it without the questions to registries.
+const (
+	stageScan     = "scan"
+	stageVersions = "versions"
+	stageHashes   = "hashes"
+	stagePlan     = "plan"
+	stageSigners  = "signers"
+	stageDiff     = "diff"
+	stageWrite    = "write"
+	stagePropose  = "propose"
+)
+
+// stage begins a stage. The function that it returns ends it.
+func (c *corridor) stage(name string) (end func()) {
+	began := time.Now()
+	return func() { c.stages = append(c.stages, report.Stage{Name: name, Took: time.Since(began)}) }
+}
+
+// times are the stages with the questions apart from planning.
+func (c *corridor) times() []report.Stage {
+	var all []report.Stage
+	for _, s := range c.stages {
+		if s.Name == stagePlan {
+			versions, hashes := c.asked.versions.total, c.asked.hashes.total
+			all = append(all, report.Stage{Name: stageVersions, Took: versions}, report.Stage{Name: stageHashes, Took: hashes})
+			s.Took -= versions + hashes
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// asked is how long answers took in one run.
+type asked struct{ versions, hashes span }
+
+// span is the time in which at least one question was open.
+type span struct {
+	mu    sync.Mutex
+	open  int
+	since time.Time
+	total time.Duration
+}
+
+// begin opens a question. The function that it returns closes it.
+func (s *span) begin() (end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open++; s.open == 1 {
+		s.since = time.Now()
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.open--; s.open == 0 {
+			s.total += time.Since(s.since)
+		}
+	}
+}
+
+// timed is a source that notes how long its answers take.
+type timed struct {
+	upgrade.Source
+	asked *asked
+}
+
+// Versions implements upgrade.Source.
+func (t timed) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
+	defer t.asked.versions.begin()()
+	return t.Source.Versions(ctx, tool, addr)
+}
+
+// Hashes implements upgrade.Source.
+func (t timed) Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
+	defer t.asked.hashes.begin()()
+	return t.Source.Hashes(ctx, tool, want)
+}
