@@ -31,6 +31,9 @@ type Options struct {
 	Limit int
 	// Only is the branch that the run is about; empty: all of ours.
 	Only string
+	// Head is the commit that the branch Only must be at: where it is not,
+	// somebody has pushed since it was looked at, and nothing is done. Empty: any.
+	Head string
 	// Rebase rebuilds a branch that proposes the same already on the present
 	// base. Recreate does so over the commits that others have pushed to it.
 	Rebase, Recreate bool

@@ -123,6 +123,10 @@ const (
 // server error nobody knows what was written.
 func (t *task) converge(ctx context.Context, head string, attempt func(head string) error) {
 	for n := 1; ; n++ {
+		if !t.expected(head) {
+			t.Reason = "its branch has moved since it was looked at"
+			return
+		}
 		err := attempt(head)
 		if err == nil {
 			return
@@ -141,6 +145,12 @@ func (t *task) converge(ctx context.Context, head string, attempt func(head stri
 		}
 		t.Err = nil
 	}
+}
+
+// expected reports whether the branch is where the caller saw it. What this run
+// may have pushed itself is no surprise.
+func (t *task) expected(head string) bool {
+	return t.opts.Head == "" || head == t.opts.Head || t.written != None
 }
 
 func movable(err error) bool {

@@ -51,3 +51,23 @@ func TestLookAsksOneByOneWhereGraphQLFails(t *testing.T) {
 		t.Errorf("Look finds %v, want %v", got, ignored)
 	}
 }
+
+// A person who asks for a branch to be rebuilt has looked at one commit of it:
+// what was pushed since must not be discarded unseen.
+func TestProposeLeavesABranchThatMovedSinceItWasLookedAt(t *testing.T) {
+	s := newScene(t)
+	seen := s.one(proposal(newLock))
+	s.pushTo(seen.Branch, "note.txt", "mine\n")
+	before := s.head(seen.Branch)
+	s.sandbox.ResetRequests()
+	got := s.only(s.proposeWith(pr.Options{Only: seen.Branch, Head: seen.HeadSHA, Recreate: true}, proposal(nextLock)))
+	if got.Operation != pr.None || got.Reason == "" {
+		t.Errorf("Propose() = %+v, want nothing done, and a reason", got)
+	}
+	s.wantNoWrites()
+	if after := s.head(seen.Branch); after != before {
+		t.Errorf("the branch is at %s, want %s", after, before)
+	}
+	o := s.only(s.proposeWith(pr.Options{Only: seen.Branch, Head: before, Recreate: true}, proposal(nextLock)))
+	s.want(o, pr.Updated, 1)
+}

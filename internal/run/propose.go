@@ -49,8 +49,8 @@ type Pull struct {
 	ReleaseNotes bool
 	// Footer ends the text of each pull request.
 	Footer string
-	// Only, Rebase and Recreate are as in pr.Options.
-	Only             string
+	// Only, Seen, Rebase and Recreate are as in pr.Options, where Seen is Head.
+	Only, Seen       string
 	Rebase, Recreate bool
 	DryRun           bool
 }
@@ -151,7 +151,7 @@ func (c *corridor) propose(ctx context.Context) {
 	}
 	outcomes := pr.Propose(ctx, c.repo, proposals, pr.Options{
 		Base: at.base, Bases: pull.Bases, SHA: at.head, Survey: at.survey, Prefix: pull.BranchPrefix, Limit: pull.Limit,
-		Only: pull.Only, Rebase: pull.Rebase, Recreate: pull.Recreate,
+		Only: pull.Only, Head: pull.Seen, Rebase: pull.Rebase, Recreate: pull.Recreate,
 		Partial: c.partial(), DryRun: pull.DryRun, Log: c.env.Log,
 	})
 	for _, o := range outcomes {

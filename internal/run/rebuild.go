@@ -37,7 +37,7 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said string, 
 		return "", err
 	}
 	req.Pull.Hub, req.Pull.Repository, req.Pull.Base = c.remark.Hub, c.remark.Repository, c.owned.Base
-	req.Pull.Only, req.Pull.Rebase, req.Pull.Recreate = c.pull.HeadBranch, true, discard
+	req.Pull.Only, req.Pull.Seen, req.Pull.Rebase, req.Pull.Recreate = c.pull.HeadBranch, c.pull.Head, true, discard
 	if c.report, err = c.Do(ctx, req); err != nil {
 		return "", err
 	}
