@@ -89,14 +89,8 @@ func (c *cli) settingsOn(base fs.FS, strongest ...config.Values) (config.Config,
 // inRepository is the path in the repository of the configuration file that is
 // named; empty if none is, or if it lies elsewhere.
 func (c *cli) inRepository(values config.Values) string {
-	name := filepath.FromSlash(values["config"].Items[0])
-	if name == "" {
-		return ""
-	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(c.env.WorkDir, name)
-	}
-	if c.outside(name, values) {
+	name := c.configPath(values)
+	if name == "" || c.outside(name, values) {
 		return ""
 	}
 	rel, err := filepath.Rel(c.env.WorkDir, name)
