@@ -134,7 +134,7 @@ func everyKind() []report.Change {
 
 	added := change(diff.Added, "hashicorp/time", "", "0.11.1")
 	added.Coverage, added.Signer = []provider.Platform{linux}, hashicorp
-	added.Missing = []provider.Platform{mac}
+	added.Missing, added.Serving = []provider.Platform{mac}, version("0.11.0")
 	added.ConstraintsTo = constraints("~> 0.11")
 	added.HashesAdded = hashes("time", 12)
 
@@ -302,6 +302,8 @@ func held() report.Report {
 	hold := upgrade.Held{Version: version("3.9.0"), Reason: upgrade.HeldByHold, Rule: "a comment by @octocat", Eligible: day("2027-01-31")}
 	age := upgrade.Held{Version: version("5.36.0"), Reason: upgrade.HeldByAge, Rule: ".github/relock.yml:17", Published: day("2026-11-09"), Eligible: day("2026-11-12").Add(15 * time.Hour)}
 	unknown := upgrade.Held{Version: version("2.1.0"), Reason: upgrade.HeldByAge}
+	platform := upgrade.Held{Version: version("1.5.0"), Reason: upgrade.HeldByPlatform}
+	protocol := upgrade.Held{Version: version("0.9.0"), Reason: upgrade.HeldByProtocol, Published: day("2026-10-01")}
 	many := heldByVPC
 	for i := range 4 {
 		many.Others = append(many.Others, term("< 6.0.0", "", "main.tf", i+1))
@@ -314,6 +316,7 @@ func held() report.Report {
 	m := module("envs/prod", aws)
 	m.Kept = []report.Kept{
 		facts("acme/age", "5.35.0", age), facts("acme/hold", "3.1.0", hold), facts("acme/rule", "3.2.0", rule, hold), facts("acme/unknown", "2.0.0", unknown),
+		facts("acme/platform", "1.4.0", platform), facts("acme/protocol", "0.8.0", protocol),
 	}
 	return report.Report{Verb: report.VerbPR, Modules: []report.Module{m}}
 }

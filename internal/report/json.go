@@ -316,6 +316,7 @@ type missingJSON struct {
 	Provider  string              `json:"provider"`
 	Version   string              `json:"version"`
 	Platforms []provider.Platform `json:"platforms"`
+	ServedBy  *string             `json:"served_by"`
 }
 
 func planModule(m Module) planJSON {
@@ -388,7 +389,7 @@ func missingOf(m Module) []missingJSON {
 	missing := []missingJSON{}
 	for _, k := range m.facts() {
 		if len(k.Missing) > 0 {
-			missing = append(missing, missingJSON{k.Addr.String(), k.Version.String(), k.Missing})
+			missing = append(missing, missingJSON{k.Addr.String(), k.Version.String(), k.Missing, versionOf(k.Serving)})
 		}
 	}
 	return missing

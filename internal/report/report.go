@@ -95,6 +95,8 @@ type Facts struct {
 	Coverage []provider.Platform
 	// Missing are platforms that were wanted but that the release does not serve.
 	Missing []provider.Platform
+	// Serving is the newest release that serves them all; zero if none is known.
+	Serving provider.Version
 	Signer  provider.Signer
 	// SignerFrom is who signed the release that the entry leaves, if known.
 	SignerFrom provider.Signer
@@ -229,8 +231,12 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 	}
 	for _, s := range r.Selections {
 		f, unchanged := facts[s.Requirement.Addr]
-		if unchanged && s.Err == nil && len(f.Held)+len(f.Missing)+len(f.Warnings) > 0 {
+		switch {
+		case !unchanged:
+		case s.Err == nil && len(f.Held)+len(f.Missing)+len(f.Warnings) > 0:
 			m.Kept = append(m.Kept, Kept{Addr: s.Requirement.Addr, Version: s.To, Facts: f})
+		case s.Err != nil && len(f.Held) > 0 && !s.From.IsZero(): // the failure itself is told elsewhere
+			m.Kept = append(m.Kept, Kept{Addr: s.Requirement.Addr, Version: s.From, Facts: Facts{Held: f.Held}})
 		}
 	}
 	return m
@@ -238,7 +244,7 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 
 func factsOf(s upgrade.Selection) Facts {
 	return Facts{
-		Coverage: s.Platforms, Missing: s.Missing, Signer: s.Signer, SignerFrom: s.SignerFrom,
+		Coverage: s.Platforms, Missing: s.Missing, Serving: s.Serving, Signer: s.Signer, SignerFrom: s.SignerFrom,
 		Marks: s.Marks, Published: s.Published, Held: s.Held, Warnings: s.Warnings,
 	}
 }

@@ -320,6 +320,10 @@ func (d dialect) because(h upgrade.Held) string {
 	switch {
 	case h.Reason == upgrade.HeldByConstraint:
 		return "by " + d.terms(h)
+	case h.Reason == upgrade.HeldByPlatform:
+		return "by a platform that it is not published for"
+	case h.Reason == upgrade.HeldByProtocol:
+		return "by its plugin protocol"
 	case h.Reason == upgrade.HeldByHold:
 		return rule + " until " + day(h.Eligible)
 	case h.Reason == upgrade.HeldByAge && h.Eligible.IsZero():
@@ -352,7 +356,11 @@ func (d dialect) term(t scan.Term) string {
 
 // missing says which wanted platforms a release does not serve.
 func (d dialect) missing(k Kept) string {
-	return fmt.Sprintf("%s %s is not released for %s", d.name(k.Addr), d.version(k.Version), d.platforms(k.Missing))
+	text := fmt.Sprintf("%s %s is not released for %s", d.name(k.Addr), d.version(k.Version), d.platforms(k.Missing))
+	if !k.Serving.IsZero() {
+		text += "; " + d.version(k.Serving) + " is released for all of the wanted platforms"
+	}
+	return text
 }
 
 // unread says which module call could not be followed and why.

@@ -103,6 +103,7 @@ func (d *draft) settle(c *choice, entries map[provider.Addr]lockfile.Lock, answe
 	l, err := d.entry(c, answers, opts)
 	if err != nil {
 		c.Err = err
+		c.heldByPackage(err)
 		return
 	}
 	entries[c.Requirement.Addr] = l
@@ -243,6 +244,9 @@ func (d *draft) collect(c *choice, answers map[packageKey]evidence, opts Options
 		delete(missing, h.Package.Platform) // one source of two has it
 	}
 	c.Missing = slices.SortedFunc(maps.Keys(missing), provider.Platform.Compare)
+	if len(c.Missing) > 0 {
+		c.Serving = c.serving(d.platforms.List)
+	}
 	if len(found) == 0 {
 		return nil, &provider.Error{
 			Code: provider.CodeNoPackage, Host: c.Requirement.Addr.Host, Addr: c.Requirement.Addr, Version: c.To,

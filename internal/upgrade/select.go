@@ -308,3 +308,36 @@ func (c *choice) heldByConstraint(top provider.Release, newer []provider.Release
 	}
 	return h
 }
+
+// heldByPackage notes that the selected release is newer than the locked one and
+// stays out of the lock file for what its packages are.
+func (c *choice) heldByPackage(err error) {
+	if !c.isLock || c.To.Precedence(c.From) <= 0 {
+		return
+	}
+	h := Held{Version: c.To, Published: c.Published}
+	switch {
+	case provider.Coded(err, provider.CodeNoPackage):
+		h.Reason = HeldByPlatform
+	case provider.Coded(err, provider.CodeProtocol):
+		h.Reason = HeldByProtocol
+	default:
+		return
+	}
+	c.Held = append(c.Held, h)
+}
+
+// serving returns the newest release before the selected one that the
+// constraints allow and that serves all the platforms; zero if none does, or if
+// the source does not say what releases serve.
+func (c *choice) serving(platforms []provider.Platform) provider.Version {
+	constraints := c.Requirement.Constraints()
+	var best provider.Version
+	for _, r := range c.listed {
+		older := r.Version.Precedence(c.To) < 0 && r.Version.Precedence(best) > 0 && constraints.Allows(r.Version)
+		if older && !slices.ContainsFunc(platforms, func(p provider.Platform) bool { return !slices.Contains(r.Platforms, p) }) {
+			best = r.Version
+		}
+	}
+	return best
+}

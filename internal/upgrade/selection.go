@@ -52,6 +52,10 @@ type Selection struct {
 	Platforms []provider.Platform
 	// Missing are wanted platforms that the release does not serve, sorted.
 	Missing []provider.Platform
+	// Serving is the newest allowed release before it that serves all wanted
+	// platforms, where this one does not; zero if none is known. It is advice:
+	// platforms select no version.
+	Serving provider.Version
 	// Hashes says which platform each h1 of the new entry belongs to.
 	Hashes map[provider.Hash]provider.Platform
 	Signer provider.Signer
@@ -86,8 +90,9 @@ type Held struct {
 	Eligible time.Time
 }
 
-// Reason says what kept a newer release from being selected. Platforms and
-// protocols never do, as they never do in the tools.
+// Reason says what kept a newer release from being locked. Platforms and
+// protocols select no version, as they select none in the tools; but a selected
+// release that fails for one of them stays out of the lock file.
 type Reason string
 
 // The reasons.
@@ -96,4 +101,6 @@ const (
 	HeldByRule       Reason = "rule"       // a rule ignores it
 	HeldByHold       Reason = "hold"       // a rule keeps the provider where it is until a day
 	HeldByAge        Reason = "age"        // it has not been published for long enough
+	HeldByPlatform   Reason = "platform"   // it is not published for a platform that must be covered
+	HeldByProtocol   Reason = "protocol"   // it speaks a plugin protocol that the tool does not
 )
