@@ -289,7 +289,7 @@ func noted() report.Report {
 func pullRequests() report.Report {
 	r := report.Report{Verb: report.VerbPR, Modules: []report.Module{module("envs/prod", everyKind()[3])}}
 	r.PullRequests = []report.PullRequest{
-		{Operation: "created", Number: 12, URL: "https://github.com/acme/infra/pull/12", Title: "Bump hashicorp/aws from 5.31.0 to 5.34.0 in envs/prod", Branch: "relock/all-0a1b2c3d", Base: "main", HeadSHA: "d6cd1e2bd19e03a81132a23b2025920577f84e37", Directories: []string{"envs/prod"}},
+		{Operation: "created", Repository: "acme/infra", Number: 12, URL: "https://github.com/acme/infra/pull/12", Title: "Bump hashicorp/aws from 5.31.0 to 5.34.0 in envs/prod", Branch: "relock/all-0a1b2c3d", Base: "main", HeadSHA: "d6cd1e2bd19e03a81132a23b2025920577f84e37", Directories: []string{"envs/prod"}},
 		{Operation: "closed", Number: 7, URL: "https://github.com/acme/infra/pull/7", Branch: "relock/old-0a1b2c3d", Base: "main", Reason: "nothing left to do"},
 		{Operation: "none", Branch: "relock/x-0a1b2c3d", Reason: "somebody else pushed to the branch"},
 	}

@@ -411,6 +411,7 @@ func registryWarnings(m Module) []problemJSON {
 
 type pullRequestJSON struct {
 	Operation   string   `json:"operation"`
+	Repository  string   `json:"repository"`
 	Number      int      `json:"number"`
 	URL         string   `json:"url"`
 	Title       string   `json:"title"`
@@ -423,7 +424,7 @@ type pullRequestJSON struct {
 
 func pullJSON(p PullRequest) pullRequestJSON {
 	return pullRequestJSON{
-		Operation: p.Operation, Number: p.Number, URL: p.URL, Title: p.Title, Branch: p.Branch, Base: p.Base,
+		Operation: p.Operation, Repository: p.Repository, Number: p.Number, URL: p.URL, Title: p.Title, Branch: p.Branch, Base: p.Base,
 		HeadSHA: p.HeadSHA, Directories: append([]string{}, p.Directories...), Reason: p.Reason,
 	}
 }

@@ -141,7 +141,8 @@ type Kept struct {
 type PullRequest struct {
 	// Operation is created, updated, closed or none.
 	Operation   string
-	Number      int // 0 if there is none, as in a dry run
+	Repository  string // OWNER/NAME
+	Number      int    // 0 if there is none, as in a dry run
 	URL         string
 	Title       string
 	Branch      string

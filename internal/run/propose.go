@@ -337,7 +337,7 @@ func (c *corridor) record(o pr.Outcome, proposals []pr.Proposal) {
 		c.report.Diagnostics = append(c.report.Diagnostics, d)
 	}
 	pull := report.PullRequest{
-		Operation: string(o.Operation), Number: o.Number, URL: o.URL,
+		Operation: string(o.Operation), Repository: c.req.Pull.Repository, Number: o.Number, URL: o.URL,
 		Branch: o.Branch, Base: c.proposing.base, HeadSHA: o.HeadSHA, Reason: o.Reason,
 	}
 	for _, p := range proposals {
