@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -97,18 +98,8 @@ func replace(path string, info fs.FileInfo, text []byte) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	now, err := os.Stat(path)
-	if err != nil || !os.SameFile(now, info) || now.Size() != info.Size() {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return file.Replace(path, text, file.Options{Mode: info.Mode().Perm(), Durable: true, Unless: func() bool {
+		now, err := os.Stat(path)
+		return err != nil || !os.SameFile(now, info) || now.Size() != info.Size()
+	}})
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -91,17 +92,8 @@ func (c *Cache) Save() error {
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(c.path), filepath.Base(c.path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
 	c.changed = false
-	return os.Rename(f.Name(), c.path)
+	return file.Replace(c.path, text, file.Options{})
 }
 
 // text is the content of the file, of as many releases as there is room for.

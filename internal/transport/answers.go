@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/relock-dev/relock/internal/file"
 )
 
 // The bounds of Answers. A registry's list of versions has some hundred
@@ -162,22 +164,8 @@ func (a *Answers) keep(r Request, k *kept) error {
 	if a.left.Add(-int64(len(text))) < 0 {
 		return nil
 	}
-	return replace(filepath.Join(a.dir, name), text)
-}
-
-// replace writes a file that is there whole or not at all. It is not made to
-// outlive a power failure: half of an answer does not open.
-func replace(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), answerPrefix+"*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	// Half of an answer does not open, so that none need outlive a power failure.
+	return file.Replace(filepath.Join(a.dir, name), text, file.Options{})
 }
 
 // seal returns the name of the file for a question, and what its content is

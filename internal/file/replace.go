@@ -1,0 +1,44 @@
+// Package file writes files so that whoever reads one sees all of it, as it was
+// or as it is: lock files, and what is remembered from one run to the next.
+package file
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Options say how a file is replaced. The zero value is for what may be lost.
+type Options struct {
+	// Mode is the file's permissions; 0600 if 0.
+	Mode fs.FileMode
+	// Durable makes the content outlive a failure of power.
+	Durable bool
+	// Unless, if given, is asked last: if it holds, the file stays as it is.
+	Unless func() bool
+}
+
+// Replace puts the content in the place of a file, in one step. Meanwhile it
+// stands beside it under the same name with something appended; nothing of that
+// is left if it fails.
+func Replace(name string, content []byte, o Options) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // which is not there any more if all went well
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Chmod(cmp.Or(o.Mode, 0o600)))
+	if o.Durable {
+		err = errors.Join(err, f.Sync())
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if o.Unless != nil && o.Unless() {
+		return nil
+	}
+	return os.Rename(f.Name(), name)
+}
