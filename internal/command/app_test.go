@@ -11,8 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/relock-dev/relock/internal/module/moduletest"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
@@ -62,15 +60,7 @@ func newGitHost(t *testing.T) *gitHost {
 // needs it.
 func TestModulesAreFetchedWithTheApp(t *testing.T) {
 	t.Parallel()
-	world, err := sandbox.ParseWorld(txtar.Parse([]byte(appWorld)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := sandbox.Start(world)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
+	s := serveText(t, appWorld)
 	app, err := s.GitHub().Credentials("relock")
 	if err != nil {
 		t.Fatal(err)

@@ -294,15 +294,7 @@ func (w *randomWorld) spoiler() func(string) string {
 func (w *randomWorld) start(t *testing.T) *sandbox.Sandbox {
 	t.Helper()
 	world, err := sandbox.ParseWorld(&w.archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := sandbox.Start(world)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	return s
+	return serve(t, world, err)
 }
 
 // write lays the root module, its child and the old lock file out.

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/tools/txtar"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/sandbox"
@@ -166,15 +165,7 @@ func TestTerraformAgreesOnMirrors(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("the packages of the cases are for linux_amd64")
 	}
-	world, err := sandbox.ParseWorld(txtar.Parse([]byte(mirrorWorld)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := sandbox.Start(world)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
+	s := serveText(t, mirrorWorld)
 	version := terraformVersion(t, terraform)
 	for _, tt := range mirrorCases {
 		t.Run(tt.name, func(t *testing.T) {
@@ -217,15 +208,7 @@ func TestTerraformAgreesOnMirrors(t *testing.T) {
 // file: what is an error for one of them is none for root modules of the other.
 func TestBlockThatOneToolKnows(t *testing.T) {
 	t.Parallel()
-	world, err := sandbox.ParseWorld(txtar.Parse([]byte("-- registry/registry.opentofu.org/hashicorp/plain --\nversions: [1.0.0]\nalso: [registry.terraform.io]\n")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := sandbox.Start(world)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
+	s := serveText(t, "-- registry/registry.opentofu.org/hashicorp/plain --\nversions: [1.0.0]\nalso: [registry.terraform.io]\n")
 	const cli = `provider_installation {
   oci_mirror {
     repository_template = "registry.example/${hostname}/${namespace}/${type}"

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
-	"golang.org/x/tools/txtar"
 
 	"github.com/relock-dev/relock/internal/sandbox"
 )
@@ -128,15 +127,7 @@ func TestProgressByFormat(t *testing.T) {
 	}{{"text", 2}, {"markdown", 2}, {"json", 0}} {
 		t.Run(tt.format, func(t *testing.T) {
 			t.Parallel()
-			world, err := sandbox.ParseWorld(txtar.Parse([]byte("-- registry/registry.terraform.io/acme/tool --\nversions: [1.0.0]\n")))
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := sandbox.Start(world)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(s.Close)
+			s := serveText(t, "-- registry/registry.terraform.io/acme/tool --\nversions: [1.0.0]\n")
 			dir := t.TempDir()
 			writeFile(t, filepath.Join(dir, "main.tf"), "terraform {\n  required_providers {\n    tool = { source = \"acme/tool\" }\n  }\n}\n")
 			status, stderr := runPiped(t, s, dir, "upgrade", "--format", tt.format, "--platform", "linux_amd64", "--platform", "darwin_arm64", ".")

@@ -155,15 +155,7 @@ func recordedWorld(t *testing.T, dir string) *sandbox.Sandbox {
 		t.Fatal(err)
 	}
 	world, err := sandbox.ParseRecorded(src, os.DirFS(filepath.Join(dir, "packages")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := sandbox.Start(world)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	return s
+	return serve(t, world, err)
 }
 
 // recordedRoot lays the case's files out. For OpenTofu its own registry stands

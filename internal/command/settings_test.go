@@ -3,6 +3,7 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -75,7 +76,10 @@ func TestCredentialsAreNotReadThroughLinks(t *testing.T) {
 		c, top := place(t)
 		put(t, filepath.Join(top, target), operatorFile)
 		if err := os.Symlink(filepath.Join(top, target), filepath.Join(top, link)); err != nil {
-			t.Skip("no links here:", err)
+			if runtime.GOOS == "windows" {
+				t.Skip("links take a privilege on Windows:", err)
+			}
+			t.Fatal(err)
 		}
 		_, _, err := c.settings(config.Flags(map[string][]string{"config": {filepath.Join(top, link)}}))
 		if !strings.Contains(problem(err), "registries may not stand") {
