@@ -75,13 +75,17 @@ func (s *scanner) search(ctx context.Context, base location) error {
 		}
 	}
 	if len(locked)+created == 0 {
-		s.warn(provider.CodeNotRootModule, base.dir, "no root module was found in "+base.dir, s.createHint(unlocked))
+		s.warn(provider.CodeNotRootModule, base.dir, "no root module was found in "+base.dir, s.hint(base, unlocked))
 	}
 	return nil
 }
 
-func (s *scanner) createHint(unlocked []location) string {
-	if s.opts.Create || !slices.ContainsFunc(unlocked, s.configured) {
+// hint says what to do where a search found nothing.
+func (s *scanner) hint(base location, unlocked []location) string {
+	switch {
+	case base.terragruntUnit() && !s.locked(base):
+		return "it is a Terragrunt unit: Terragrunt writes its lock file, and relock lock completes it"
+	case s.opts.Create || !slices.ContainsFunc(unlocked, s.lockable):
 		return ""
 	}
 	return "no configuration there has a lock file yet: name its directory, or set --create"
@@ -167,7 +171,7 @@ func (s *scanner) addUnlocked(ctx context.Context, dirs []location) (int, error)
 	added := 0
 	for _, at := range dirs {
 		switch {
-		case called[at], s.ignored(at.path(lockfile.Name)), !s.configured(at):
+		case called[at], s.ignored(at.path(lockfile.Name)), !s.lockable(at):
 		case s.included(at.dir), !inModules(at.dir) && s.rootOnly(at):
 			s.roots[at.dir] = s.identify(at)
 			added++
@@ -181,6 +185,10 @@ func (s *scanner) configured(at location) bool {
 	entries, _ := s.tree.list(at.dir)
 	return files(entries, s.likelyTool(at)).configured()
 }
+
+// lockable reports whether a directory holds all of its configuration, so that
+// a lock file can be written for it.
+func (s *scanner) lockable(at location) bool { return s.configured(at) && !at.terragruntUnit() }
 
 // likelyTool is the tool of a directory whose lock file, if there is one, has
 // not been read for itself.

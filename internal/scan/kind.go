@@ -15,7 +15,7 @@ type Kind string
 // The kinds.
 const (
 	RootModule     Kind = ""           // from the files beside the lock file
-	TerragruntUnit Kind = "terragrunt" // from Terragrunt, which may add to those
+	TerragruntUnit Kind = "terragrunt" // from Terragrunt, which adds those to a module from elsewhere
 	Stack          Kind = "stack"      // from stack files, which have a language of their own
 	CDK            Kind = "cdk"        // from CDK for Terraform, which makes those
 	Orphan         Kind = "orphan"     // from nowhere: the lock file stands alone
@@ -25,16 +25,27 @@ const (
 func kindOf(at location, configured bool) Kind {
 	entries, _ := at.tree.list(at.dir)
 	switch {
+	case at.terragruntUnit():
+		return TerragruntUnit
 	case at.has(cdkFile), !configured && at.has(cdkProject):
 		return CDK
-	case at.has(terragruntFile), at.has(terragruntFile + ".json"):
-		return TerragruntUnit
 	case configured:
 		return RootModule
 	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return stackFile(e.Name()) }):
 		return Stack
 	}
 	return Orphan
+}
+
+// terragruntUnit reports whether Terragrunt works in the directory. It lays the
+// files of the unit over those of a module from elsewhere and adds generated
+// ones (Terragrunt 1.1, internal/tf/source.go and internal/codegen/generate.go),
+// so that .tf files in the directory are never the whole configuration.
+func (l location) terragruntUnit() bool {
+	entries, _ := l.tree.list(l.dir)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return !e.IsDir() && (e.Name() == terragruntFile || e.Name() == terragruntFile+".json")
+	})
 }
 
 // Left returns a warning, and true, if an upgrade leaves the lock file as it is:

@@ -13,8 +13,9 @@ type Module struct {
 	// Kind is not RootModule if the configuration of the directory comes from
 	// another program, in whole or in part, or from nowhere.
 	Kind Kind
-	// Standalone says that there is no configuration beside the lock file:
-	// Requirements are what that records.
+	// Standalone says that there is no configuration beside the lock file, or,
+	// for a Terragrunt unit, not the whole of it: Requirements are what the lock
+	// file records.
 	Standalone bool
 	// Dir is slash-separated and relative to the scanned file tree; "." is its top.
 	Dir  string

@@ -40,8 +40,8 @@ type Options struct {
 	// asks it about directories, which it skips if they are ignored, and about
 	// lock files, which it then takes for missing.
 	Ignored func(path string) bool
-	// Orphans lets a search also take lock files without configuration beside
-	// them, as modules that are Standalone.
+	// Orphans lets a search also take lock files without their configuration
+	// beside them, as modules that are Standalone.
 	Orphans bool
 
 	// Source fetches the modules that are not in the file tree. Without one they
@@ -108,7 +108,7 @@ type scanner struct {
 type root struct {
 	at         location
 	kind       Kind
-	standalone bool // there is no configuration
+	standalone bool // there is no configuration, or not the whole of it
 	tool       provider.Tool
 	pinned     bool // the tool's release is known, not assumed
 	lock       *lockfile.File
@@ -127,7 +127,8 @@ func (s *scanner) identify(at location) *root {
 	r.tool, r.pinned = s.toolOf(at, r.lock)
 	entries, _ := at.tree.list(at.dir)
 	configured := files(entries, r.tool).configured()
-	r.kind, r.standalone = kindOf(at, configured), !configured
+	r.kind = kindOf(at, configured)
+	r.standalone = !configured || r.kind == TerragruntUnit
 	return r
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/scan"
 )
 
 // key names a package in the answers.
@@ -410,19 +409,13 @@ func (d *draft) merge(entries map[provider.Addr]lockfile.Lock, opts Options) []l
 		if _, renewed := entries[old.Addr]; renewed {
 			continue
 		}
-		if required[old.Addr] || opts.Mode == Complete || d.keeps(opts) || matches(opts.Keep, old.Addr) || !selected(opts.Only, old.Addr) {
+		if required[old.Addr] || opts.Mode == Complete || opts.KeepUnreferenced || matches(opts.Keep, old.Addr) || !selected(opts.Only, old.Addr) {
 			locks = append(locks, old.Kept())
 		}
 	}
 	locks = slices.AppendSeq(locks, maps.Values(entries))
 	slices.SortFunc(locks, func(a, b lockfile.Lock) int { return a.Addr.Compare(b.Addr) })
 	return locks
-}
-
-// keeps reports whether no entry may go though nothing requires it. Terragrunt
-// can add files to a configuration, and what only they require is not known.
-func (d *draft) keeps(opts Options) bool {
-	return opts.KeepUnreferenced || d.module.Kind == scan.TerragruntUnit && !opts.Exact
 }
 
 // dropped lists the old entries that the new lock file lacks.

@@ -140,8 +140,7 @@ func TestPlan_kinds(t *testing.T) {
 		{name: "and what CDK for Terraform made", kind: scan.CDK, problems: []string{"warning cdk"}},
 		{name: "completion completes them", kind: scan.Orphan, standalone: true, opts: Options{Mode: Complete}, want: []string{"a 1.0.0 ~> 1.0", "b 1.0.0 ~> 1.0"}},
 		{name: "and CDK's", kind: scan.CDK, opts: Options{Mode: Complete}, want: []string{"a 1.0.0 ~> 1.0", "b 1.0.0 ~> 1.0"}},
-		{name: "nothing is dropped where Terragrunt adds files", kind: scan.TerragruntUnit, want: []string{"a 1.1.0 ~> 1.0", "b 1.0.0 ~> 1.0"}},
-		{name: "unless the bytes must be the tool's", kind: scan.TerragruntUnit, opts: Options{Exact: true}, want: []string{"a 1.1.0 ~> 1.0"}},
+		{name: "and a Terragrunt unit's", kind: scan.TerragruntUnit, standalone: true, opts: Options{Mode: Complete}, want: []string{"a 1.0.0 ~> 1.0", "b 1.0.0 ~> 1.0"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
