@@ -91,18 +91,30 @@ func headlineOf(changed []Changed) (string, []string) {
 type clause struct {
 	verb     string
 	kind     diff.Kind
-	names    []string // of the providers, as people write them
+	names    []string // of the providers, as namesOf has them
 	from, to []string // versions, distinct
+}
+
+// namesOf returns what a text about the changes calls each provider. Those that
+// share a type, as those of the registries of both tools do, are two.
+func namesOf(changed []Changed) map[provider.Addr]string {
+	var addrs []provider.Addr
+	for _, m := range changed {
+		for _, c := range m.Changes {
+			addrs = append(addrs, c.Addr)
+		}
+	}
+	return provider.Names(addrs)
 }
 
 // clausesOf sorts the providers with a loud change by kind.
 func clausesOf(changed []Changed) (clauses []clause, dirs []string) {
-	taken := make(map[string]bool)
+	names, taken := namesOf(changed), make(map[string]bool)
 	for _, l := range loud {
 		c := clause{verb: l.verb, kind: l.kind}
 		for _, m := range changed {
 			for _, change := range m.Changes {
-				name := change.Addr.Short()
+				name := names[change.Addr]
 				if change.Kind != l.kind || taken[name] {
 					continue
 				}
@@ -200,11 +212,11 @@ const mostLines = 50
 // provider, and in how many directories.
 func Summary(changed []Changed) string {
 	type row struct{ provider, text string }
-	dirs := make(map[row][]string)
+	names, dirs := namesOf(changed), make(map[row][]string)
 	var rows []row
 	for _, m := range changed {
 		for _, c := range m.Changes {
-			r := row{c.Addr.Short(), what(c)}
+			r := row{names[c.Addr], what(c)}
 			if dirs[r] == nil {
 				rows = append(rows, r)
 			}

@@ -91,7 +91,9 @@ func TestTitle(t *testing.T) {
 		"bumped_here_and_added_there": {[]string{"a: " + aws, "b: added hashicorp/aws 5.34.0"},
 			"Bump hashicorp/aws from 5.31.0 to 5.34.0 in 2 directories"},
 		"the_same_provider_of_both_registries": {[]string{"a: " + aws, "b: upgraded registry.opentofu.org/hashicorp/aws 5.31.0 5.34.0"},
-			"Bump hashicorp/aws from 5.31.0 to 5.34.0 in 2 directories"},
+			"Bump 2 providers in 2 directories"},
+		"bumped_from_one_registry_and_added_from_the_other": {[]string{"a: " + aws, "b: added registry.opentofu.org/hashicorp/aws 5.34.0"},
+			"Bump registry.terraform.io/hashicorp/aws and add registry.opentofu.org/hashicorp/aws in 2 directories"},
 		"other_registry": {[]string{"a: upgraded example.com/acme/x 1.0.0 1.1.0"}, "Bump example.com/acme/x from 1.0.0 to 1.1.0 in a"},
 		"nothing":        {nil, "Update lock files"},
 	}
@@ -130,6 +132,19 @@ func TestSummary(t *testing.T) {
 hashicorp/http    3.0.0 removed           1 directory
 hashicorp/null    3.2.1 hashes completed  1 directory
 hashicorp/random  3.6.0 added             1 directory
+`
+	if got != want {
+		t.Errorf("Summary =\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestSummaryTellsRegistriesApart(t *testing.T) {
+	got := pr.Summary(changed(t,
+		"a: upgraded hashicorp/random 3.6.0 3.7.2",
+		"b: upgraded registry.opentofu.org/hashicorp/random 3.6.0 3.7.2",
+	))
+	want := `registry.opentofu.org/hashicorp/random  3.6.0 -> 3.7.2  1 directory
+registry.terraform.io/hashicorp/random  3.6.0 -> 3.7.2  1 directory
 `
 	if got != want {
 		t.Errorf("Summary =\n%s\nwant\n%s", got, want)

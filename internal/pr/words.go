@@ -18,10 +18,11 @@ import (
 // "directories" the directory or their number.
 func Words(changed []Changed) map[string]string {
 	var names, from, to, dirs []string
+	called := namesOf(changed)
 	for _, m := range changed {
 		dirs = append(dirs, m.Dir)
 		for _, c := range m.Changes {
-			names = append(names, c.Addr.Short())
+			names = append(names, called[c.Addr])
 			from, to = append(from, c.From.String()), append(to, c.To.String())
 		}
 	}

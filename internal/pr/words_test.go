@@ -48,6 +48,16 @@ func TestWords(t *testing.T) {
 			"provider": "2 providers", "from": "", "to": "", "directories": "prod",
 		}},
 	}
+	tofu := aws
+	tofu.Addr.Host = provider.OpenTofu.DefaultHost()
+	tests = append(tests, struct {
+		name    string
+		changed []Changed
+		want    map[string]string
+	}{"the same provider of two registries", []Changed{{"prod", []diff.Change{aws, tofu}}}, map[string]string{
+		"changes":  "Bump 2 providers in prod",
+		"provider": "2 providers", "from": "5.31.0", "to": "5.34.0", "directories": "prod",
+	}})
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -70,7 +70,7 @@ func (r Report) parts(d dialect) []part {
 func (r Report) sentence() string {
 	modules := 0
 	kinds := map[diff.Kind]bool{}
-	providers := map[provider.Addr]bool{}
+	providers, upgraded := map[provider.Addr]bool{}, map[provider.Addr]bool{}
 	for _, m := range r.Modules {
 		if m.Pending || len(m.Changes) > 0 {
 			modules++
@@ -78,6 +78,9 @@ func (r Report) sentence() string {
 		for _, c := range m.Changes {
 			kinds[c.Kind] = true
 			providers[c.Addr] = true
+			if c.Kind == diff.Upgraded {
+				upgraded[c.Addr] = true
+			}
 		}
 	}
 	where := " in the lock files of " + count(modules, "root module", "root modules")
@@ -100,6 +103,10 @@ func (r Report) sentence() string {
 		return subject + " " + r.tense(len(providers), "is", "are", "be") + " upgraded" + where + "."
 	case len(kinds) == 1 && kinds[diff.Completed]:
 		return "The hashes of " + subject + " " + r.tense(2, "is", "are", "be") + " completed" + where + "."
+	case len(upgraded) > 0 && len(upgraded) < len(providers):
+		// The title of a pull request counts those that are upgraded.
+		return count(len(upgraded), "provider", "providers") + " " + r.tense(len(upgraded), "is", "are", "be") + " upgraded; in all, the entries of " +
+			subject + " " + r.tense(2, "changes", "change", "change") + where + "."
 	}
 	return "The entries of " + subject + " " + r.tense(2, "changes", "change", "change") + where + "."
 }

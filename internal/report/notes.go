@@ -90,7 +90,7 @@ func notesBlock(d dialect, n notes.Notes) string {
 	if body.Len() == 0 {
 		return ""
 	}
-	title := strings.TrimSpace(codeElement(n.Addr.Short()) + " " + d.version(n.From) + " " + d.arrow + " " + d.version(n.To))
+	title := strings.TrimSpace(codeElement(d.called(n.Addr)) + " " + d.version(n.From) + " " + d.arrow + " " + d.version(n.To))
 	return fmt.Sprintf("<details><summary>%s</summary>\n\n%s%s\n</details>\n\n", title, body.String(), rest(n, whole))
 }
 

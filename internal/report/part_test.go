@@ -116,6 +116,17 @@ func TestBodyEndsInItsFooterWhateverIsCut(t *testing.T) {
 	}
 }
 
+func TestReleaseNotesNameTheRegistryWhereItMatters(t *testing.T) {
+	r := noted()
+	tofu := everyKind()[4]
+	tofu.Addr.Host = provider.OpenTofu.DefaultHost()
+	r.Modules = append(r.Modules, module("envs/tofu", tofu))
+	want := "<summary><code>registry.terraform.io/hashicorp/google</code>"
+	if got := report.Body(r); !strings.Contains(got, want) {
+		t.Errorf("Body =\n%s\nwant it to hold %s", got, want)
+	}
+}
+
 func TestNotesWithoutRoomAreInTheSummary(t *testing.T) {
 	t.Parallel()
 	r := large(60, 25)

@@ -21,8 +21,8 @@ type dialect struct {
 	text, code func(string) string
 	link       func(text, url string) string
 	arrow      string
-	// full are the short names that stand for several providers in this report.
-	full map[string]bool
+	// names are those of the providers of this report.
+	names map[provider.Addr]string
 }
 
 func terminal(r Report) dialect {
@@ -30,56 +30,45 @@ func terminal(r Report) dialect {
 		text:  Plain,
 		code:  func(s string) string { return operator.ReplaceAllString(Plain(s), "$1"+unbroken) },
 		link:  func(text, _ string) string { return text },
-		arrow: "->", full: ambiguous(r),
+		arrow: "->", names: namesOf(r),
 	}
 }
 
 func markdown(r Report) dialect {
-	return dialect{text: Inert, code: Code, link: link, arrow: "→", full: ambiguous(r)}
+	return dialect{text: Inert, code: Code, link: link, arrow: "→", names: namesOf(r)}
 }
 
 // operator matches the operator of a version constraint and the space behind
 // it, at which no line should end.
 var operator = regexp.MustCompile(`([<>=!~]) `)
 
-// ambiguous returns the short names that two providers of the report share, as
-// do those of the public registries of both tools.
-func ambiguous(r Report) map[string]bool {
-	seen := map[string]provider.Addr{}
-	full := map[string]bool{}
-	note := func(a provider.Addr) {
-		if first, ok := seen[a.Short()]; ok && first != a {
-			full[a.Short()] = true
-		}
-		seen[a.Short()] = a
-	}
+// namesOf returns what a report calls each provider that it tells of.
+func namesOf(r Report) map[provider.Addr]string {
+	var addrs []provider.Addr
 	for _, m := range r.Modules {
 		for _, c := range m.Changes {
-			note(c.Addr)
+			addrs = append(addrs, c.Addr)
 		}
 		for _, k := range m.Kept {
-			note(k.Addr)
+			addrs = append(addrs, k.Addr)
 		}
 		for _, u := range m.InUse {
-			note(u.Addr)
+			addrs = append(addrs, u.Addr)
 		}
 		if m.Scan == nil {
 			continue
 		}
 		for _, q := range m.Scan.Requirements {
-			note(q.Addr)
+			addrs = append(addrs, q.Addr)
 		}
 	}
-	return full
+	return provider.Names(addrs)
 }
 
 // name is the provider's short name where that is clear, else its address.
-func (d dialect) name(a provider.Addr) string {
-	if d.full[a.Short()] {
-		return d.code(a.String())
-	}
-	return d.code(a.Short())
-}
+func (d dialect) name(a provider.Addr) string { return d.code(d.called(a)) }
+
+func (d dialect) called(a provider.Addr) string { return cmp.Or(d.names[a], a.Short()) }
 
 // version is empty for no version.
 func (d dialect) version(v provider.Version) string {
