@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
@@ -85,10 +84,6 @@ func (d *Discovery) host(name svchost.Hostname) *host {
 	return d.hosts[name]
 }
 
-// keepDiscovery is how long a discovery document that says nothing of it is good
-// for: what serves a host hardly ever moves.
-const keepDiscovery = 5 * time.Minute
-
 // ask returns the services of the host block, which replaces discovery wholly,
 // or of the discovery document. A host without the document has no services.
 func (d *Discovery) ask(ctx context.Context, name svchost.Hostname) (*url.URL, map[string]any, error) {
@@ -106,8 +101,6 @@ func (d *Discovery) ask(ctx context.Context, name svchost.Hostname) (*url.URL, m
 		Header:       http.Header{"Accept": {"application/json"}},
 		Token:        token,
 		MaxRedirects: maxDiscoveryRedirects,
-		Keep:         true,
-		Validity:     keepDiscovery,
 		Retries:      limits.Retries,
 		Timeout:      limits.Timeout,
 	})

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/hash"
@@ -28,13 +27,6 @@ const (
 	maxList      = 1 << 20
 	maxSignature = 1 << 20
 )
-
-// validity is how long a checksum list or a signature need not be asked for again
-// where the server does not say. They belong to one release, hardly ever change,
-// and are verified whenever they are used. Everything else that a registry or
-// mirror answers is confirmed, unless it says itself how long it is good: what
-// was released since must be seen.
-const validity = 5 * time.Minute
 
 // Options are the settings of a Client. The zero value of each is its default.
 type Options struct {
@@ -89,7 +81,7 @@ type core struct {
 	indexes  memo.Memo[question, []provider.Version]
 	mirrored memo.Memo[question, *mirrorRelease]
 	details  memo.Memo[question, provider.Repository]
-	files    memo.Memo[location, document]
+	files    memo.Memo[location, []byte]
 	proofs   memo.Memo[release, proof]
 	archives memo.Memo[archive, hash.Sum]
 	// sums holds what archives hash to by their zh, which identifies an archive
@@ -183,38 +175,29 @@ type question struct {
 	service string // the URL of the registry or mirror
 	token   string
 	want    provider.Want // version and platform as far as they matter
-	fresh   bool          // as in direct
 }
 
 // location is a file that a registry refers to. The referring server is part of
 // it because it decides whether the file may be on this machine.
 type location struct {
 	url, referrer string
-	fresh         bool // as in direct
-}
-
-// document is the content of a file.
-type document struct {
-	body []byte
-	kept bool // by an earlier run
 }
 
 // file fetches a checksum list or a signature, without the token: it may be
 // anywhere.
-func (d direct) file(ctx context.Context, u, referrer *url.URL, limit int64) (document, error) {
-	return d.files.Do(ctx, location{u.String(), transport.HostPort(referrer), d.fresh}, func() (document, error) {
+func (d direct) file(ctx context.Context, u, referrer *url.URL, limit int64) ([]byte, error) {
+	return d.files.Do(ctx, location{u.String(), transport.HostPort(referrer)}, func() ([]byte, error) {
 		limits := d.config.Limits()
 		resp, err := d.transport.Do(ctx, transport.Request{
 			URL: u, Referrer: referrer, Limit: limit, Retries: limits.Retries, Timeout: limits.Timeout,
-			Keep: true, Validity: validity, Fresh: d.fresh,
 		})
 		if err != nil {
-			return document{}, err
+			return nil, err
 		}
 		if resp.Status != http.StatusOK {
-			return document{}, statusError("requesting "+transport.Redact(u), resp.Status)
+			return nil, statusError("requesting "+transport.Redact(u), resp.Status)
 		}
-		return document{resp.Body, resp.Kept}, nil
+		return resp.Body, nil
 	})
 }
 
@@ -237,7 +220,7 @@ type link struct {
 // that zh has been: the zh is of the checksum list, and the error says so where
 // the bytes are others.
 func (c *core) sum(ctx context.Context, l link) (hash.Sum, error) {
-	key := archive{location{url: l.url.String(), referrer: transport.HostPort(l.from)}, l.zh}
+	key := archive{location{l.url.String(), transport.HostPort(l.from)}, l.zh}
 	return c.archives.Do(ctx, key, func() (hash.Sum, error) {
 		if l.zh != "" {
 			return c.sums.Do(ctx, l.zh, func() (hash.Sum, error) { return c.remembered(ctx, l) })

@@ -22,18 +22,10 @@ type direct struct {
 	config    *cliconfig.Config
 	discovery *cliconfig.Discovery
 	downloads int // retries, as in cliconfig.Limits
-	// fresh takes no answers that were kept by an earlier run.
-	fresh bool
 }
 
 func newDirect(c *core, config *cliconfig.Config, discovery *cliconfig.Discovery, downloads int) direct {
 	return direct{core: c, config: config, discovery: discovery, downloads: downloads}
-}
-
-// anew is the same registry, asked again where kept answers are of no use.
-func (d direct) anew() direct {
-	d.fresh = true
-	return d
 }
 
 func (d direct) host(addr provider.Addr) svchost.Hostname { return addr.Host }
@@ -47,7 +39,7 @@ func (d direct) question(ctx context.Context, want provider.Want) (question, err
 		return question{}, err
 	}
 	token, err := d.config.Token(ctx, want.Addr.Host)
-	return question{base.String(), token, want, d.fresh}, err
+	return question{base.String(), token, want}, err
 }
 
 // get asks with the headers that the tools send. The path is relative to the
@@ -66,7 +58,5 @@ func (d direct) get(ctx context.Context, tool provider.Tool, q question, limit i
 		Limit:   limit,
 		Retries: limits.Retries,
 		Timeout: limits.Timeout,
-		Keep:    true,
-		Fresh:   q.fresh,
 	})
 }

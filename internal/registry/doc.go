@@ -13,7 +13,6 @@
 // packages of other registries as well, and marked too. A mirror's package must match what the mirror itself says of it.
 //
 // Each question is asked once in a run, for both tools where they would ask the
-// same, and each archive is downloaded once. Answers of earlier runs are taken
-// for a short time, and verified like any other; where something fails with one,
-// the question is asked again before that counts.
+// same, and each archive is downloaded once. No answer outlives a run: only what
+// packages hash to is remembered, by their verified zh.
 package registry

@@ -13,21 +13,7 @@ func (d direct) hashes(ctx context.Context, tool provider.Tool, want provider.Wa
 	if err != nil {
 		return provider.Hashes{}, err
 	}
-	h, err := d.provenHashes(ctx, tool, want, p)
-	if err == nil || !p.kept {
-		return h, err
-	}
-	// The package may have moved since, or its address may have expired.
-	if p, err = d.anew().prove(ctx, tool, want); err != nil {
-		return provider.Hashes{}, err
-	}
-	return d.provenHashes(ctx, tool, want, p)
-}
-
-// provenHashes hashes a package of which everything else is proven.
-func (d direct) provenHashes(ctx context.Context, tool provider.Tool, want provider.Want, p proof) (provider.Hashes, error) {
 	sum, stated := d.stated(ctx, want, p.zh, p.signer)
-	var err error
 	if !stated {
 		sum, err = d.contents(ctx, want, p)
 	}

@@ -27,7 +27,6 @@ type metadata struct {
 	signature *url.URL
 	keys      []signingKey
 	packages  json.RawMessage // OpenTofu's; read for it alone
-	kept      bool            // by an earlier run
 }
 
 // signingKey is a key that a registry announces.
@@ -73,11 +72,7 @@ func (d direct) askMetadata(ctx context.Context, tool provider.Tool, q question)
 	if err := decode(resp.Body, &answer); err != nil {
 		return nil, badAnswer("for %s %s on %s is not valid: %v", addr, want.Version, want.Platform, err)
 	}
-	m, err := answer.metadata(want, resp.URL)
-	if err == nil {
-		m.kept = resp.Kept
-	}
-	return m, err
+	return answer.metadata(want, resp.URL)
 }
 
 // metadata checks that the answer is about the package that was asked for.

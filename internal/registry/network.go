@@ -33,7 +33,6 @@ type network struct {
 	base      *url.URL
 	downloads int // retries, as in cliconfig.Limits
 	trustAll  bool
-	fresh     bool // as in direct
 }
 
 func newNetwork(c *core, config *cliconfig.Config, m cliconfig.Method) network {
@@ -55,7 +54,7 @@ func (n network) name(provider.Addr) string { return "network mirror " + transpo
 // question is one to the mirror, with the token of its host.
 func (n network) question(ctx context.Context, want provider.Want) (question, error) {
 	token, err := n.config.Token(ctx, n.host(want.Addr))
-	return question{n.base.String(), token, want, n.fresh}, err
+	return question{n.base.String(), token, want}, err
 }
 
 // get asks for one of the mirror's two kinds of documents. An answer with
@@ -72,8 +71,6 @@ func (n network) get(ctx context.Context, tool provider.Tool, q question, docume
 		MaxRedirects: maxMirrorRedirects,
 		Retries:      limits.Retries,
 		Timeout:      limits.Timeout,
-		Keep:         true,
-		Fresh:        q.fresh,
 	})
 	if err != nil {
 		return nil, failed(attempt, err)
@@ -147,7 +144,6 @@ func (n network) askVersions(ctx context.Context, tool provider.Tool, q question
 type mirrorRelease struct {
 	from     *url.URL // what was answered: other URLs are relative to it
 	archives map[string]*mirrorArchive
-	kept     bool // by an earlier run
 }
 
 type mirrorArchive struct {
@@ -164,16 +160,6 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	if err != nil {
 		return provider.Hashes{}, err
 	}
-	h, err := n.verifiedHashes(ctx, tool, want, r)
-	if err != nil && r.kept {
-		n.fresh = true // the mirror may have another package since
-		return n.hashes(ctx, tool, want)
-	}
-	return h, err
-}
-
-// verifiedHashes hashes a package, which must be what the mirror says.
-func (n network) verifiedHashes(ctx context.Context, tool provider.Tool, want provider.Want, r *mirrorRelease) (provider.Hashes, error) {
 	zip, err := n.link(r, want)
 	if err != nil {
 		return provider.Hashes{}, err
@@ -227,7 +213,7 @@ func (n network) askRelease(ctx context.Context, tool provider.Tool, q question)
 	if err := decode(resp.Body, &answer); err != nil {
 		return nil, n.badAnswer("the archives of %s %s are not valid: %v", addr, version, err)
 	}
-	return &mirrorRelease{resp.URL, answer.Archives, resp.Kept}, nil
+	return &mirrorRelease{resp.URL, answer.Archives}, nil
 }
 
 // link finds the archive for the platform.

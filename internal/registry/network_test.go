@@ -17,7 +17,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/transport"
 )
 
 // mirror is a network mirror of hashicorp/alpha 1.1.0 under every host. Tests
@@ -346,30 +345,5 @@ func TestArchiveOfAMirrorIsNotDownloadedAgain(t *testing.T) {
 	h, err := c.Hashes(t.Context(), terraform, w)
 	if err != nil || h.Mirror != "" || c.Packages() != 1 || slices.Contains(f.requests(), "/files/linux_amd64") {
 		t.Errorf("Hashes = %+v, %v after %d downloads; want the registry's own, of the archive that is known", h, err, c.Packages())
-	}
-}
-
-func TestNetworkMirrorMayChangeWhileItsAnswersAreKept(t *testing.T) {
-	t.Parallel()
-	m, dir := newMirror(t), t.TempDir()
-	ask := func() (provider.Hashes, error) {
-		answers, err := transport.OpenAnswers(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		conn := transport.New(transport.Options{Retries: -1, Answers: answers})
-		return clientOver(t, conn, t.TempDir(), Options{}, "provider_installation {\n"+m.block("")+"}\n").Hashes(t.Context(), terraform, want(terraformHost, linux))
-	}
-	m.name(linux, m.sum(t, linux).H1)
-	if _, err := ask(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ask(); err != nil || strings.Count(strings.Join(m.requests(), " "), ".json") != 1 {
-		t.Errorf("second run: %v after %v, want the first one's answer used", err, m.requests())
-	}
-	m.zips[linux] = pack(program("another one"))
-	m.name(linux, m.sum(t, linux).H1)
-	if h, err := ask(); err != nil || h.H1 != m.sum(t, linux).H1 {
-		t.Errorf("Hashes = %+v, %v; want those of the package that is there now", h, err)
 	}
 }

@@ -16,7 +16,6 @@ type proof struct {
 	reported reports
 	list     list
 	signer   provider.Signer
-	kept     bool     // any of it is of an earlier run
 	sum      hash.Sum // if it is known; the metadata then may have no address
 }
 
@@ -27,21 +26,9 @@ type release struct {
 	tool provider.Tool
 }
 
-// prove asks the registry about the package. What fails with answers that were
-// kept by an earlier run is asked once more: a release may have been replaced
-// since, and its list be no longer that which the metadata speaks of.
+// prove returns what the registry says of the package: by what it said of another
+// one of the release where that is enough, and else by asking about this one.
 func (d direct) prove(ctx context.Context, tool provider.Tool, want provider.Want) (proof, error) {
-	p, err := d.proveOnce(ctx, tool, want)
-	if err != nil && p.kept {
-		return d.anew().askProof(ctx, tool, want)
-	}
-	return p, err
-}
-
-func (d direct) proveOnce(ctx context.Context, tool provider.Tool, want provider.Want) (proof, error) {
-	if d.fresh {
-		return d.askProof(ctx, tool, want)
-	}
 	first, err := d.first(ctx, tool, want)
 	if err == nil {
 		if p, ok := d.follow(ctx, tool, want, first); ok {
@@ -109,26 +96,25 @@ func archiveName(want provider.Want) string {
 	return fmt.Sprintf("terraform-provider-%s_%s_%s.zip", want.Addr.Type, want.Version, want.Platform)
 }
 
-// askProof asks about the package itself. The proof says with an error too
-// whether anything was kept.
+// askProof asks about the package itself.
 func (d direct) askProof(ctx context.Context, tool provider.Tool, want provider.Want) (proof, error) {
 	m, reported, err := d.describe(ctx, tool, want)
 	if err != nil {
 		return proof{}, err
 	}
-	p := proof{metadata: m, platform: want.Platform, reported: reported, kept: m.kept}
-	document, err := d.file(ctx, m.list, m.from, maxList)
+	p := proof{metadata: m, platform: want.Platform, reported: reported}
+	text, err := d.file(ctx, m.list, m.from, maxList)
 	if err != nil {
-		return p, failed(fmt.Sprintf("checksum list of %s %s", want.Addr, want.Version), err)
+		return proof{}, failed(fmt.Sprintf("checksum list of %s %s", want.Addr, want.Version), err)
 	}
 	signature, err := d.file(ctx, m.signature, m.from, maxSignature)
 	if err != nil {
-		return p, failed(fmt.Sprintf("signature of %s %s", want.Addr, want.Version), err)
+		return proof{}, failed(fmt.Sprintf("signature of %s %s", want.Addr, want.Version), err)
 	}
-	p.list, p.kept = list(document.body), p.kept || document.kept || signature.kept
+	p.list = list(text)
 	if err := p.list.check(m.filename, m.zh); err != nil {
-		return p, err
+		return proof{}, err
 	}
-	p.signer, err = d.signer(tool, want, signed{list: p.list, signature: signature.body, keys: m.keys})
+	p.signer, err = d.signer(tool, want, signed{list: p.list, signature: signature, keys: m.keys})
 	return p, err
 }

@@ -46,7 +46,7 @@ func Open(env Env, req Request) (*Session, error) {
 		return nil, err
 	}
 	s.openNotes(req)
-	s.client = transport.New(transport.Options{UserAgent: env.UserAgent, Log: env.Log, Answers: s.openAnswers(req)})
+	s.client = transport.New(transport.Options{UserAgent: env.UserAgent, Log: env.Log})
 	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		s.configs[name] = s.configOf(name)
 	}
@@ -139,23 +139,6 @@ func (s *Session) openCache(req Request) error {
 	}
 	s.env.Log.Warn("the hash cache cannot be used", "path", name, "error", cause(err))
 	return nil
-}
-
-// openAnswers opens what registries answered lately, beside the hash cache and
-// as worthy of trust. A run does without where that cannot be used.
-func (s *Session) openAnswers(req Request) *transport.Answers {
-	name := s.cachePath(req)
-	if name == "" {
-		return nil
-	}
-	if !s.learns(req) {
-		return transport.OpenReadOnlyAnswers(name + ".answers")
-	}
-	answers, err := transport.OpenAnswers(name + ".answers")
-	if err != nil {
-		s.env.Log.Warn("what registries answer cannot be kept", "path", name+".answers", "error", cause(err))
-	}
-	return answers
 }
 
 // openNotes opens what is remembered of release notes, for a run that writes

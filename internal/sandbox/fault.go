@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"path"
 	"slices"
@@ -27,6 +28,7 @@ type Fault struct {
 	Times int
 
 	// Status is answered in place of the real answer, with Header and Body.
+	// Without it Header is added to the real answer.
 	Status int
 	Header http.Header
 	Body   string
@@ -200,6 +202,8 @@ func (f Fault) serve(w http.ResponseWriter, r *http.Request, next http.Handler) 
 	}
 	if f.Status != 0 {
 		next = f.answer()
+	} else {
+		maps.Copy(w.Header(), f.Header)
 	}
 	spoilt := &spoiltWriter{ResponseWriter: w, fault: f}
 	next.ServeHTTP(spoilt, r)

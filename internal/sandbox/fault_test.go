@@ -36,6 +36,9 @@ func TestFaults(t *testing.T) {
 		{"status_with_header", "GET " + path + " 429 header=Retry-After:0", func(a answer) bool {
 			return a.status == 429 && a.header.Get("Retry-After") == "0"
 		}},
+		{"header_of_the_real_answer", "GET " + path + " header=Cache-Control:max-age=60", func(a answer) bool {
+			return a.status == 200 && a.header.Get("Cache-Control") == "max-age=60" && string(a.body) == string(whole)
+		}},
 		{"truncated_body", "GET " + path + " truncate=10", func(a answer) bool {
 			return a.status == 200 && errors.Is(a.err, io.ErrUnexpectedEOF) && string(a.body) == string(whole[:10])
 		}},

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -46,12 +45,6 @@ type Options struct {
 	Retries   int           // DefaultRetries if 0, none if negative
 	RetryWait time.Duration // before the first retry
 	Timeout   time.Duration // of one try of Do with its body, and of HTTP
-	// Answers has the answers of earlier runs to requests that say how long to
-	// keep them; nil keeps none.
-	Answers *Answers
-	// Confirm asks the servers about every kept answer whether it still holds,
-	// however young it is.
-	Confirm bool
 }
 
 // Client sends the requests of one run. It is safe for concurrent use.
@@ -59,8 +52,6 @@ type Client struct {
 	opts  Options
 	guard *guard
 	stall time.Duration
-
-	recalled atomic.Int64
 }
 
 // New makes a client. It honours the proxy variables and, through crypto/x509,
@@ -100,12 +91,11 @@ func (c *Client) CheckHost(ctx context.Context, u, referrer *url.URL) error {
 type Stats struct {
 	Requests int64 // sent, with retries and redirects
 	Bytes    int64 // of bodies, as read
-	Recalled int64 // answers of earlier runs that were taken without asking
 }
 
 // Stats returns the counters.
 func (c *Client) Stats() Stats {
-	return Stats{Requests: c.guard.requests.Load(), Bytes: c.guard.bytes.Load(), Recalled: c.recalled.Load()}
+	return Stats{Requests: c.guard.requests.Load(), Bytes: c.guard.bytes.Load()}
 }
 
 // HTTP returns a client for libraries that want one. It keeps the rules of this
@@ -163,15 +153,6 @@ type Request struct {
 	// Retries is how often to try again; Options.Retries if 0, none if negative.
 	Retries int
 	NoRetry bool
-	// Keep lets Do keep the answer for the same question, in this run and others.
-	// It is for answers of GET whose status is 200, to requests that are told
-	// apart by URL and Token.
-	Keep bool
-	// Validity is how long a kept answer need not be confirmed where the server
-	// does not say; 0: it always is.
-	Validity time.Duration
-	// Fresh takes no kept answer, and keeps the new one in its place.
-	Fresh bool
 }
 
 // Response is an answer, whatever its status.
@@ -181,7 +162,6 @@ type Response struct {
 	URL    *url.URL // what was answered, after redirects
 	Size   int64    // of the body as announced; negative if it is not
 	Body   []byte   // nil from Stream
-	Kept   bool     // Body is of an earlier question
 }
 
 // Do sends the request and reads the whole answer. Connection errors and the
@@ -190,13 +170,6 @@ type Response struct {
 // Errors are *provider.Error: CodeUnreachable if there was no whole answer,
 // CodeBadAnswer if it exceeds the limit, CodeCancelled if ctx has ended.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
-	if c.opts.Answers != nil && r.Keep && cmp.Or(r.Method, http.MethodGet) == http.MethodGet {
-		return c.recall(ctx, r)
-	}
-	return c.ask(ctx, r)
-}
-
-func (c *Client) ask(ctx context.Context, r Request) (*Response, error) {
 	r.Timeout = cmp.Or(r.Timeout, c.opts.Timeout)
 	resp, body, err := c.open(ctx, r)
 	if err != nil {

@@ -10,8 +10,9 @@
 // Errors and logs name a URL without its query and user information. Every
 // request and every byte received is counted.
 //
-// It also spares servers work: an answer may be kept for the runs that follow,
-// and a long transfer that breaks goes on where it broke.
+// It also spares servers work: a long transfer that breaks goes on where it
+// broke. No answer outlives a run: one that did would stand for TLS, and whoever
+// could write it would speak for every server.
 //
 // What a status or a body means is left to the callers.
 package transport

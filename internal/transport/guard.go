@@ -42,7 +42,6 @@ type guard struct {
 	mu       sync.Mutex
 	admitted map[string]bool // host:port that the operator named
 	here     map[string]bool // host:port that a connection found on this machine
-	met      map[string]bool // host:port of kept answers that were looked up
 
 	requests, bytes atomic.Int64
 }
@@ -54,7 +53,6 @@ func newGuard(opts Options) *guard {
 		proxy:     http.ProxyFromEnvironment,
 		admitted:  map[string]bool{},
 		here:      map[string]bool{},
-		met:       map[string]bool{},
 	}
 	g.local, g.remote = g.pool(true), g.pool(false)
 	return g
@@ -281,23 +279,6 @@ func (g *guard) checkHost(ctx context.Context, u, referrer *url.URL) error {
 		}
 	}
 	return nil
-}
-
-// meet does for the server of a kept answer what a connection would have done:
-// it finds out whether a server that the operator named is on this machine, and
-// so may refer to others there.
-func (g *guard) meet(ctx context.Context, u *url.URL) {
-	hostport := HostPort(u)
-	g.mu.Lock()
-	known := g.met[hostport] || !g.admitted[hostport]
-	g.mu.Unlock()
-	if known {
-		return
-	}
-	_ = g.checkHost(ctx, u, nil) // nothing is asked of it here
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.met[hostport] = true
 }
 
 func (g *guard) isAdmitted(u *url.URL) bool {
