@@ -214,6 +214,7 @@ type link struct {
 	zh        provider.Hash // that it must have; empty if it is not known before
 	retries   int           // as in cliconfig.Limits
 	size      int64         // as the registry says; not above zero if it does not
+	limit     int64         // of what may be downloaded for it; 0: hash.MaxSize
 }
 
 // sum downloads and hashes an archive, without the token, unless an archive of
@@ -248,7 +249,7 @@ func (c *core) download(ctx context.Context, l link) (hash.Sum, error) {
 		return hash.Sum{}, err
 	}
 	defer leave()
-	sum, err := hash.Stream(func() (io.ReadCloser, error) { return c.open(ctx, l) })
+	sum, err := c.read(ctx, l)
 	switch {
 	case sum.ZH != "" && l.zh != "" && sum.ZH != l.zh:
 		return hash.Sum{}, badChecksum("archive has incorrect checksum %s (expected %s)", sum.ZH, l.zh)
@@ -262,10 +263,25 @@ func (c *core) download(ctx context.Context, l link) (hash.Sum, error) {
 	return sum, nil
 }
 
+// read hashes an archive. One whose bytes are counted is asked for once, and kept
+// on disk meanwhile.
+func (c *core) read(ctx context.Context, l link) (hash.Sum, error) {
+	open := func() (io.ReadCloser, error) { return c.open(ctx, l) }
+	if l.limit == 0 {
+		return hash.Stream(open)
+	}
+	body, err := open()
+	if err != nil {
+		return hash.Sum{}, err
+	}
+	defer body.Close()
+	return hash.Package(body)
+}
+
 // open begins the download of an archive.
 func (c *core) open(ctx context.Context, l link) (io.ReadCloser, error) {
 	resp, body, err := c.transport.Stream(ctx, transport.Request{
-		URL: l.url, Referrer: l.from, Limit: hash.MaxSize, Retries: l.retries,
+		URL: l.url, Referrer: l.from, Limit: cmp.Or(l.limit, hash.MaxSize), Retries: l.retries,
 	})
 	if err != nil {
 		return nil, err

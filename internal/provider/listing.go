@@ -1,0 +1,29 @@
+package provider
+
+// Listing is what a registry proves and reports about the hashes of a release
+// as far as it is known without a download. It is zero where there is nothing
+// to hold hashes against: a mirror has no checksum list.
+type Listing struct {
+	// Signer is who signed the checksum list; it has no KeyID if nobody did.
+	Signer Signer
+	// Files are the lines of the verified checksum list.
+	Files []ListedFile
+	// Reported are the h1 hashes that the tool takes on a source's word, each for
+	// an archive that the list names.
+	Reported []Hash
+}
+
+// Signed reports whether hashes can be held against the list.
+func (l Listing) Signed() bool { return l.Signer.KeyID != "" }
+
+// ListedFile is one file of a release, by its line in the checksum list.
+type ListedFile struct {
+	Name string
+	ZH   Hash
+	// Platform is that of a package; zero if neither the name nor the registry
+	// says that the file is one.
+	Platform Platform
+	// Contents are the h1 hashes of the archive, that of the directory and that
+	// of the zip, if relock has computed them; nil if not.
+	Contents []Hash
+}

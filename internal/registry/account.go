@@ -1,0 +1,193 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
+)
+
+// Listing returns what the checksum list of a release says, verified as in
+// Hashes, and which of its archives relock knows the content of. It takes the
+// list of whichever package was asked about first in this run, so that it costs
+// no request if any was; else that of the wanted package.
+//
+// The listing is zero where the release must not be held against its registry:
+// if the tool may take the provider from a mirror, lock files rightly hold what
+// the mirror has. Errors are those of Hashes.
+func (c *Client) Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error) {
+	return c.listing(tool, want, func(d direct) (provider.Listing, error) {
+		p, err := d.first(ctx, tool, want)
+		if err != nil {
+			p, err = d.askProof(ctx, tool, want)
+		}
+		if err != nil {
+			return provider.Listing{}, err
+		}
+		return d.listed(ctx, tool, want.Addr, p), nil
+	})
+}
+
+// Package is Listing with the list that the registry names for this very
+// package. If it is not known what the package contains and it has at most limit
+// bytes, it is downloaded once and hashed. Without a limit nothing is.
+func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Listing, error) {
+	return c.listing(tool, want, func(d direct) (provider.Listing, error) {
+		p, err := d.askProof(ctx, tool, want)
+		if err != nil {
+			return provider.Listing{}, err
+		}
+		if limit > 0 {
+			l := link{url: p.zip, from: p.from, name: p.filename, zh: p.zh, retries: d.downloads, size: limit, limit: limit}
+			// Not by way of the archives: what is too large for this question must not
+			// be remembered as a failure where the run wants it for a better reason.
+			if _, err := c.sums.Do(ctx, l.zh, func() (hash.Sum, error) { return c.remembered(ctx, l) }); err != nil {
+				return provider.Listing{}, failed(subject(want), err)
+			}
+		}
+		return d.listed(ctx, tool, want.Addr, p), nil
+	})
+}
+
+// Size returns how many bytes the package has, as its registry or the server of
+// the package says; 0 if neither does. Some stores answer no HEAD at addresses
+// that they have signed for GET. Errors are those of Hashes.
+func (c *Client) Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error) {
+	d, ok := c.judge(tool, want.Addr)
+	if !ok {
+		return 0, nil
+	}
+	m, reported, err := d.describe(ctx, tool, want)
+	if err != nil {
+		return 0, about(err, want, d.host(want.Addr))
+	}
+	if size := reported[want.Platform].Size; size > 0 {
+		return size, nil
+	}
+	resp, err := c.transport.Do(ctx, transport.Request{
+		Method: http.MethodHead, URL: m.zip, Referrer: m.from, Limit: hash.MaxSize, NoRetry: true,
+	})
+	if err != nil || resp.Status != http.StatusOK {
+		return 0, nil
+	}
+	return max(resp.Size, 0), nil
+}
+
+// listing asks the registry of a provider that is judged by it.
+func (c *Client) listing(tool provider.Tool, want provider.Want, ask func(direct) (provider.Listing, error)) (provider.Listing, error) {
+	d, ok := c.judge(tool, want.Addr)
+	if !ok {
+		return provider.Listing{}, nil
+	}
+	l, err := ask(d)
+	if err != nil {
+		return provider.Listing{}, about(err, want, d.host(want.Addr))
+	}
+	return l, nil
+}
+
+// judge is the provider's own registry, if that is the one place from which the
+// tool takes the provider, whatever place this run was told to ask.
+func (c *Client) judge(tool provider.Tool, addr provider.Addr) (direct, bool) {
+	in, ok := c.tools[tool.Name]
+	if !ok || c.plugins != nil && c.plugins.holds(addr) {
+		return direct{}, false
+	}
+	registry, found := in.origin, in.implied
+	for _, m := range in.methods {
+		d, isRegistry := m.source.(direct)
+		directory, isDirectory := m.source.(*directory)
+		switch {
+		case in.implied && isDirectory && directory.holds(addr):
+			return direct{}, false
+		case in.implied || !m.serves(addr):
+		case isRegistry:
+			registry, found = d, true
+		default:
+			return direct{}, false
+		}
+	}
+	return registry, found
+}
+
+// listed makes the listing of a proof.
+func (d direct) listed(ctx context.Context, tool provider.Tool, addr provider.Addr, p proof) provider.Listing {
+	l := provider.Listing{Signer: p.signer}
+	for line := range bytes.Lines(p.list) {
+		fields := bytes.Fields(line)
+		zh, ok := lineHash(fields)
+		if !ok {
+			continue
+		}
+		f := provider.ListedFile{Name: string(fields[1]), ZH: zh}
+		if f.Name == p.filename {
+			f.Platform = p.platform
+		} else {
+			f.Platform = platformOf(f.Name)
+		}
+		f.Contents = d.knownContents(ctx, zh)
+		l.Reported = append(l.Reported, d.statedBefore(zh, p.signer)...)
+		l.Files = append(l.Files, f)
+	}
+	if d.lax(tool, addr) {
+		l.Reported = append(l.Reported, p.reported.contents(p.list)...)
+	}
+	return l
+}
+
+// platformOf reads the platform from a name as the publishing rules ask for it;
+// zero if it is another.
+func platformOf(name string) provider.Platform {
+	parts := namingForm.FindStringSubmatch(name)
+	if parts == nil {
+		return provider.Platform{}
+	}
+	p, err := provider.ParsePlatform(parts[2] + "_" + parts[3])
+	if err != nil {
+		return provider.Platform{}
+	}
+	return p
+}
+
+var errNotKnown = errors.New("not known")
+
+// knownContents are the h1 hashes of an archive that was hashed in this run or an
+// earlier one, without asking for it.
+func (c *core) knownContents(ctx context.Context, zh provider.Hash) []provider.Hash {
+	e, ok := c.opts.Cache.Lookup(zh)
+	sum := e.Sum
+	if !ok || e.Origin != hash.FromPackage {
+		var err error
+		if sum, err = c.sums.Do(ctx, zh, func() (hash.Sum, error) { return hash.Sum{}, errNotKnown }); err != nil {
+			return nil
+		}
+	}
+	return slices.DeleteFunc([]provider.Hash{sum.H1, sum.H1Zip}, func(h provider.Hash) bool { return h == "" })
+}
+
+// statedBefore is what the hash source is remembered to have stated about an
+// archive, where its word is taken.
+func (c *core) statedBefore(zh provider.Hash, signer provider.Signer) []provider.Hash {
+	e, ok := c.opts.Cache.Lookup(zh)
+	if !ok || e.Origin != hash.FromRegistry || c.opts.HashSource != HashSourceOpenTofu || signer.KeyID == "" {
+		return nil
+	}
+	return []provider.Hash{e.H1}
+}
+
+// contents are the h1 hashes that are reported of archives in the list.
+func (r reports) contents(l list) []provider.Hash {
+	var all []provider.Hash
+	for _, own := range r {
+		zips := own.known(provider.SchemeZH)
+		if len(zips) > 0 && !slices.ContainsFunc(zips, func(zh provider.Hash) bool { return !l.names(zh) }) {
+			all = append(all, own.known(provider.SchemeH1)...)
+		}
+	}
+	return provider.Sorted(all)
+}
