@@ -53,12 +53,12 @@ func (c *cli) runSettings(ctx context.Context, strongest ...config.Values) (conf
 // names outside of all that is read, the checkout at hand included.
 func (c *cli) operators(values config.Values) bool {
 	path := c.configPath(values)
-	return path != "" && apart(path, c.roots(values))
+	return path != "" && run.Apart(path, c.roots(values))
 }
 
 // roots are the repositories that are read from disk or at hand.
 func (c *cli) roots(values config.Values) []string {
-	return append(c.scanned(values), repositoryOf(c.env.WorkDir))
+	return append(c.scanned(values), run.RepositoryOf(c.env.WorkDir))
 }
 
 // configPath is the path of the configuration file that is named; empty if none
@@ -76,7 +76,7 @@ func (c *cli) configPath(values config.Values) string {
 func (c *cli) ownFile(values config.Values) (root, name string, err error) {
 	path := c.configPath(values)
 	if path == "" {
-		return repositoryOf(c.env.WorkDir), "", nil
+		return run.RepositoryOf(c.env.WorkDir), "", nil
 	}
 	for _, root := range c.roots(values) {
 		if rel, err := filepath.Rel(root, path); err == nil && fs.ValidPath(filepath.ToSlash(rel)) {

@@ -132,7 +132,7 @@ func (c *cli) fromTop(dirs []string) []string {
 		if !filepath.IsAbs(abs) {
 			abs = filepath.Join(c.env.WorkDir, abs)
 		}
-		if rel, err := filepath.Rel(repositoryOf(abs), abs); err == nil {
+		if rel, err := filepath.Rel(run.RepositoryOf(abs), abs); err == nil {
 			dir = filepath.ToSlash(rel)
 		}
 		if search {

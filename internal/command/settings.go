@@ -178,16 +178,8 @@ func readFile(path string) ([]byte, error) {
 
 // outside reports whether a file lies outside of every repository that the run
 // reads from disk.
-func (c *cli) outside(path string, values config.Values) bool { return apart(path, c.scanned(values)) }
-
-// apart reports whether a file lies outside of directories, both by its name and
-// by what links make of it.
-func apart(path string, dirs []string) bool {
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return false
-	}
-	return !slices.ContainsFunc(dirs, func(dir string) bool { return below(path, dir) || below(target, dir) })
+func (c *cli) outside(path string, values config.Values) bool {
+	return run.Apart(path, c.scanned(values))
 }
 
 // scanned are the top directories of the repositories that the run reads from
@@ -203,36 +195,9 @@ func (c *cli) scanned(values config.Values) []string {
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(c.env.WorkDir, dir)
 		}
-		roots = append(roots, repositoryOf(dir))
+		roots = append(roots, run.RepositoryOf(dir))
 	}
 	return roots
-}
-
-// repositoryOf is the top directory of the repository that a directory is in, or
-// else the directory.
-func repositoryOf(dir string) string {
-	root := run.RepositoryRoot(dir)
-	if _, err := os.Lstat(filepath.Join(root, ".git")); err != nil {
-		return dir
-	}
-	return root
-}
-
-// below reports whether a path leads through a directory, by whatever name: a
-// file system may know several.
-func below(path, dir string) bool {
-	top, err := os.Stat(dir)
-	if err != nil {
-		return true // what cannot be told counts as the repository's
-	}
-	for d := filepath.Dir(path); ; d = filepath.Dir(d) {
-		if info, err := os.Stat(d); err == nil && os.SameFile(info, top) {
-			return true
-		}
-		if d == filepath.Dir(d) {
-			return false
-		}
-	}
 }
 
 // cause strips the path from a file system error, which the caller names.

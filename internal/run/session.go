@@ -1,10 +1,7 @@
 package run
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"path/filepath"
 	"slices"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -97,48 +94,10 @@ func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
 	c.modules = module.New(s.client, s.configs, module.Options{
 		Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub && req.Remote == nil,
 		Token: c.moduleToken, Contact: c.contact(), Ambient: c.ambient(),
-		Cache: s.env.ModuleCache, Jobs: req.Plan.Jobs,
+		Cache: s.moduleCache(req), Jobs: req.Plan.Jobs,
 	})
 	err := c.walk(ctx)
 	return c.report, err
-}
-
-// cachePath is where the hash cache is; empty if there is none.
-func (s *Session) cachePath(req Request) string {
-	name := cmp.Or(req.Cache, s.env.HashCache)
-	if req.Verb == Scan || name == "" || filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(s.env.WorkDir, name)
-}
-
-// learns reports whether the run may add to what is remembered. Whoever can
-// write to that decides what lock files say, so that on GitHub only runs of the
-// base branch do, and none about somebody's head.
-func (s *Session) learns(req Request) bool {
-	return req.Head == NoHead && (!s.env.OnGitHub || req.Verb == PR)
-}
-
-// openCache opens the hash cache. One that somebody names must be usable; the
-// user's own is done without if it is not.
-func (s *Session) openCache(req Request) error {
-	name := s.cachePath(req)
-	if name == "" || req.Verb == Scan {
-		return nil
-	}
-	open := hash.OpenCache
-	if !s.learns(req) {
-		open = hash.OpenReadOnlyCache
-	}
-	var err error
-	if s.hashes, err = open(name); err == nil {
-		return nil
-	}
-	if req.Cache != "" {
-		return fmt.Errorf("opening the hash cache %s: %w", req.Cache, cause(err))
-	}
-	s.env.Log.Warn("the hash cache cannot be used", "path", name, "error", cause(err))
-	return nil
 }
 
 // openNotes opens what is remembered of release notes, for a run that writes

@@ -1,0 +1,134 @@
+package run
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// learns reports whether the run may add to what is remembered. Whoever can
+// write to that decides what lock files say, so that on GitHub only runs of the
+// base branch do, and none about somebody's head.
+func (s *Session) learns(req Request) bool {
+	return req.Head == NoHead && (!s.env.OnGitHub || req.Verb == PR)
+}
+
+// openCache opens the hash cache. One that somebody names must be usable; the
+// user's own is done without if it is not.
+func (s *Session) openCache(req Request) error {
+	name := cmp.Or(req.Cache, s.env.HashCache)
+	if name == "" || req.Verb == Scan {
+		return nil
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(s.env.WorkDir, name)
+	}
+	var err error
+	if s.hashes, err = s.hashCache(name, req); err == nil {
+		return nil
+	}
+	if req.Cache != "" {
+		return fmt.Errorf("opening the hash cache %s: %w", req.Cache, cause(err))
+	}
+	s.env.Log.Warn("the hash cache cannot be used", "path", name, "error", cause(err))
+	return nil
+}
+
+func (s *Session) hashCache(name string, req Request) (*hash.Cache, error) {
+	switch {
+	case s.ofHead(req, name):
+		return nil, &provider.Error{
+			Code:    provider.CodeSettings,
+			Message: "a run about the head of a pull request takes none from the workspace, where that head may have put it",
+			Hint:    "keep the cache outside of the checkout: in Actions, path: ${{ runner.temp }}/relock for the cache action and cache: ${{ runner.temp }}/relock/hashes for relock",
+		}
+	case s.learns(req):
+		return hash.OpenCache(name)
+	}
+	return hash.OpenReadOnlyCache(name)
+}
+
+// moduleCache is the directory in which fetched modules are kept, unless the
+// request is about a head that could have filled it.
+func (s *Session) moduleCache(req Request) string {
+	if name := s.env.ModuleCache; !s.ofHead(req, name) {
+		return name
+	}
+	return ""
+}
+
+// ofHead reports whether whoever wrote the head of a pull request may have
+// written a file: it lies in the workspace, or in a repository that is read from
+// disk.
+func (s *Session) ofHead(req Request, name string) bool {
+	if req.Head == NoHead || name == "" {
+		return false
+	}
+	tops := []string{cmp.Or(s.env.Getenv("GITHUB_WORKSPACE"), s.env.WorkDir), RepositoryOf(s.env.WorkDir)}
+	for _, dir := range req.Dirs {
+		dir = filepath.FromSlash(strings.TrimSuffix(filepath.ToSlash(dir), "..."))
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(s.env.WorkDir, dir)
+		}
+		tops = append(tops, RepositoryOf(filepath.Clean(dir)))
+	}
+	return !Apart(name, tops)
+}
+
+// RepositoryOf is the top directory of the repository that a directory is in, or
+// else the directory.
+func RepositoryOf(dir string) string {
+	root := RepositoryRoot(dir)
+	if _, err := os.Lstat(filepath.Join(root, ".git")); err != nil {
+		return dir
+	}
+	return root
+}
+
+// Apart reports whether a file, which may be missing, lies outside of
+// directories, both by its name and by what links make of it.
+func Apart(name string, dirs []string) bool {
+	target, err := resolved(name)
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(dirs, func(dir string) bool { return below(name, dir) || below(target, dir) })
+}
+
+// resolved is what links make of a path; what is missing has none.
+func resolved(name string) (string, error) {
+	target, err := filepath.EvalSymlinks(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return target, err
+	}
+	if _, err := os.Lstat(name); err == nil {
+		return "", fmt.Errorf("%s is a link to what is not there", name)
+	}
+	dir, err := resolved(filepath.Dir(name))
+	return filepath.Join(dir, filepath.Base(name)), err
+}
+
+// below reports whether a path leads through a directory, by whatever name: a
+// file system may know several.
+func below(path, dir string) bool {
+	top, err := os.Stat(dir)
+	if err != nil {
+		return true // what cannot be told counts as the repository's
+	}
+	for d := filepath.Dir(path); ; d = filepath.Dir(d) {
+		if info, err := os.Stat(d); err == nil && os.SameFile(info, top) {
+			return true
+		}
+		if d == filepath.Dir(d) {
+			return false
+		}
+	}
+}
