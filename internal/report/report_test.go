@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
@@ -184,6 +185,40 @@ func TestScanNamesTheDecidingTerm(t *testing.T) {
 			r := report.Report{Verb: report.VerbScan, Modules: []report.Module{report.FromScan(scan.Module{Dir: "a", Requirements: []scan.Requirement{q}})}}
 			if got := text(t, r, report.TextOptions{}); !strings.Contains(got, "  "+tt.want+" at main.tf:") {
 				t.Errorf("scan says\n%swant %q at its place", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestScanSaysNotRequiredOnlyWhereAllWasRead(t *testing.T) {
+	lock, problems := lockfile.Parse([]byte(`provider "registry.terraform.io/hashicorp/null" {
+  version = "3.2.1"
+}
+`), "a/.terraform.lock.hcl")
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	unread := func(n int) []scan.Unread { return make([]scan.Unread, n) }
+	broken := []provider.Diagnostic{{Code: provider.CodeSyntax, File: "a/main.tf", Message: "unclosed block"}}
+	tests := []struct {
+		name string
+		m    scan.Module
+		want string
+	}{
+		{"all was read", scan.Module{}, "not required"},
+		{"one module was not", scan.Module{Unread: unread(1)}, "unknown: 1 module not read"},
+		{"three were not, and errors are beside the point", scan.Module{Unread: unread(3), Diagnostics: broken}, "unknown: 3 modules not read"},
+		{"a file could not be read", scan.Module{Diagnostics: broken}, "unknown: the configuration has errors"},
+		{"a warning leaves nothing out", scan.Module{Diagnostics: []provider.Diagnostic{{Severity: provider.SeverityWarning, File: "a/main.tf"}}}, "not required"},
+		{"an error of the lock file says nothing of the configuration", scan.Module{Diagnostics: []provider.Diagnostic{{File: "a/.terraform.lock.hcl"}}}, "not required"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.m.Dir, tt.m.Lock = "a", lock
+			m := report.FromScan(tt.m).Shown(func(path string) string { return "repo/" + path })
+			got := text(t, report.Report{Verb: report.VerbScan, Modules: []report.Module{m}}, report.TextOptions{})
+			if !strings.Contains(got, "hashicorp/null  3.2.1  "+tt.want+"\n") {
+				t.Errorf("scan says\n%swant %q of the entry", got, tt.want)
 			}
 		})
 	}

@@ -194,31 +194,46 @@ func (t *text) together() {
 // scan writes what a root module requires and what its lock file says, one
 // line for each provider.
 func (t *text) scan(m Module) {
-	t.table(t.requirements(*m.Scan))
+	t.table(t.requirements(m))
 	if m.Scan.Lock == nil {
 		t.paragraph(tableIndent, cell{}, "there is no lock file")
 	}
 }
 
-func (t *text) requirements(m scan.Module) []row {
+func (t *text) requirements(m Module) []row {
 	var rows []row
 	required := map[provider.Addr]bool{}
-	for _, q := range m.Requirements {
+	for _, q := range m.Scan.Requirements {
 		required[q.Addr] = true
 		rows = append(rows, row{
-			[]cell{{t.d.name(q.Addr), plain}, t.locked(m, q), {t.constraints(q), plain}},
+			[]cell{{t.d.name(q.Addr), plain}, t.locked(*m.Scan, q), {t.constraints(q), plain}},
 			t.origin(q),
 		})
 	}
-	if m.Lock == nil {
+	if m.Scan.Lock == nil {
 		return rows
 	}
-	for _, l := range m.Lock.Locks {
+	for _, l := range m.Scan.Lock.Locks {
 		if !required[l.Addr] {
-			rows = append(rows, row{[]cell{{t.d.name(l.Addr), plain}, {t.d.version(l.Version), plain}, {"not required", yellow}}, ""})
+			rows = append(rows, row{[]cell{{t.d.name(l.Addr), plain}, {t.d.version(l.Version), plain}, {m.unrequired(), yellow}}, ""})
 		}
 	}
 	return rows
+}
+
+// unrequired is what is known of a lock entry that nothing was found to
+// require. It is not required only if the whole module tree was read.
+func (m Module) unrequired() string {
+	errors := slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d provider.Diagnostic) bool {
+		return d.File == m.LockPath // the configuration can be read all the same
+	})
+	switch {
+	case len(m.Unread) > 0:
+		return "unknown: " + count(len(m.Unread), "module", "modules") + " not read"
+	case failed(errors):
+		return "unknown: the configuration has errors"
+	}
+	return "not required"
 }
 
 // locked is the version that the lock file selects, and whether it still may.
