@@ -65,11 +65,14 @@ func (c *Config) Hosts() []svchost.Hostname {
 	return slices.Compact(named)
 }
 
-// Endpoints returns the host and port of everything that the operator named:
-// the service URLs of host blocks, network mirrors and OCI registries. It is
-// sorted, and as transport.Client.Admit takes it.
+// Endpoints returns the host and port of everything that the operator named: the
+// Hosts, the service URLs of host blocks, network mirrors and OCI registries. It
+// is sorted, and as transport.Client.Admit takes it.
 func (c *Config) Endpoints() []string {
 	found := map[string]bool{}
+	for _, host := range c.Hosts() {
+		found[transport.HostPort(discoveryURL(host))] = true
+	}
 	for host, services := range c.services {
 		for _, value := range services {
 			if u, err := serviceURL(discoveryURL(host), value); err == nil {

@@ -227,9 +227,17 @@ host "localhost:9443" {
 }
 host "none.example" {
 }
-`})
+host "localhost:3000" {}
+host "127.0.0.1:80" {}
+credentials "localhost:8443" {
+  token = "x"
+}
+`}, "TF_TOKEN_app_example=x")
 	c, diags := Load(env, provider.Terraform)
-	want := []string{"127.0.0.1:8080", "localhost:9443", "mirror.example:443"}
+	want := []string{
+		"127.0.0.1:80", "127.0.0.1:8080", "a.example:443", "app.example:443",
+		"localhost:3000", "localhost:8443", "localhost:9443", "mirror.example:443", "none.example:443",
+	}
 	if diff := cmp.Diff(want, c.Endpoints()); diff != "" || len(diags) > 0 {
 		t.Errorf("Endpoints() (-want +got), diagnostics %v:\n%s", diags, diff)
 	}

@@ -375,7 +375,7 @@ func TestGitFollowsNoRedirectToMetadata(t *testing.T) {
 		http.Redirect(w, r, "http://169.254.169.254"+r.URL.String(), http.StatusFound)
 	})
 	e := failing(t, newClient(t, Options{}, s), "git::"+s.URL+"/modrepo.git", provider.CodeUnreachable)
-	if !strings.Contains(e.Error(), "link-local") {
+	if !strings.Contains(e.Error(), "a metadata service") {
 		t.Errorf("error = %v, want the refusal", e)
 	}
 }

@@ -123,7 +123,7 @@ func TestHTTPErrors(t *testing.T) {
 		"/get?to=file:///etc":                        {provider.CodeUnreadModule, "disk of this machine"},
 		"/get?to=git::file:///srv/r.git":             {provider.CodeUnreadModule, "disk of this machine"},
 		"/get?to=git::ext::sh":                       {provider.CodeUnreadModule, "scheme"},
-		"/get?to=http://169.254.169.254/x.zip":       {provider.CodeUnreachable, "link-local"},
+		"/get?to=http://169.254.169.254/x.zip":       {provider.CodeUnreachable, "a metadata service"},
 		"/get?to=ftp://example.com/x.zip":            {provider.CodeInvalidConfig, `"ftp"`},
 		"/get?checksum=x":                            {provider.CodeInvalidConfig, "checksum"},
 		"/a.zip?checksum=file:https://x":             {provider.CodeInvalidConfig, "checksum"},

@@ -214,8 +214,8 @@ func TestRegistryErrors(t *testing.T) {
 		{"nonsense_location", "mods.example/acme/net/aws", answer(download, 204, "nonsense"), provider.CodeBadAnswer, "not valid"},
 		{"climbing_location", "mods.example/acme/net/aws", answer(download, 204, "https://example.com/a.zip//../x"), provider.CodeBadAnswer, "not valid"},
 		{"location_on_this_disk", "mods.example/acme/net/aws", answer(download, 204, "git::file:///srv/r.git"), provider.CodeUnreadModule, "disk of this machine"},
-		{"location_at_metadata", "mods.example/acme/net/aws", answer(download, 204, "http://169.254.169.254/a.zip"), provider.CodeUnreachable, "link-local"},
-		{"secret_location", "mods.example/acme/net/aws", answer(download, 204, "http://me:s3cret@169.254.169.254/a.zip?sig=s3cret"), provider.CodeUnreachable, "link-local"},
+		{"location_at_metadata", "mods.example/acme/net/aws", answer(download, 204, "http://169.254.169.254/a.zip"), provider.CodeUnreachable, "a metadata service"},
+		{"secret_location", "mods.example/acme/net/aws", answer(download, 204, "http://me:s3cret@169.254.169.254/a.zip?sig=s3cret"), provider.CodeUnreachable, "a metadata service"},
 		{"command_location", "mods.example/acme/net/aws", answer(download, 204, "git::ext::sh"), provider.CodeUnreadModule, "scheme"},
 	}
 	for _, tt := range tests {

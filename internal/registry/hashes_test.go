@@ -89,7 +89,7 @@ func TestHashesFailures(t *testing.T) {
 		{"download_url_of_other_scheme", set("download_url", "file:///etc/passwd"), provider.CodeBadAnswer, "must use http or https"},
 		{"list_url_of_other_scheme", set("shasums_url", "ftp://x/"), provider.CodeBadAnswer, "invalid SHASUMS URL: must use http or https"},
 		{"signature_url_is_none", set("shasums_signature_url", "http://[?s3cret"), provider.CodeBadAnswer, "invalid SHASUMS signature URL"},
-		{"link_local_download", set("download_url", "http://169.254.169.254/x"), provider.CodeUnreachable, "link-local"},
+		{"link_local_download", set("download_url", "http://169.254.169.254/x"), provider.CodeUnreachable, "a metadata service"},
 		{"old_protocol", set("protocols", []string{"4.0"}), provider.CodeProtocol, "speaks plugin protocol 4.0, and Terraform 1.11.4 speaks 5 and 6"},
 		{"new_protocol", set("protocols", []string{"7.0", "8.1"}), provider.CodeProtocol, "speaks plugin protocol 7.0, 8.1"},
 		{"invalid_protocol", set("protocols", []string{"five"}), provider.CodeBadAnswer, "invalid version string"},

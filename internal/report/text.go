@@ -103,6 +103,9 @@ func (t *text) about(m Module) {
 	}
 	for _, u := range m.missingUnread() {
 		t.paragraph(tableIndent, cell{"not read:", yellow}, t.d.unread(u))
+		if u.Hint != "" {
+			t.paragraph(tableIndent+2, cell{"next:", dim}, Plain(u.Hint))
+		}
 	}
 	t.problems(tableIndent, m.Diagnostics)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
+	"net/url"
 	"slices"
 
 	"github.com/go-git/go-git/v5"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // Head says whether the file tree is the head of a pull request, and whose. A
@@ -31,18 +34,37 @@ const (
 // runner speak to hosts of their choice: only the public registries, GitHub's
 // own host, those that the operator's configuration names and those that the
 // base branch is known to use remain. What a registry says or redirects to is
-// not asked about: whoever may change that is the registry.
+// not asked about, but for its addresses: see client.
 func (c *corridor) contact() func(host string) bool {
 	if c.req.Head != ForkHead {
 		return nil
 	}
 	return func(host string) bool {
-		public := host == string(provider.Terraform.DefaultHost()) || host == string(provider.OpenTofu.DefaultHost())
-		if public || host == c.env.Server || c.req.ModuleTokens[host] != "" || slices.Contains(c.named, svchost.Hostname(host)) {
-			return true
-		}
-		return c.req.Hosts != nil && slices.Contains(c.req.Hosts(), svchost.Hostname(host))
+		return host == c.env.Server || c.req.ModuleTokens[host] != "" || slices.Contains(c.named, svchost.Hostname(host)) || c.req.ofBase(host)
 	}
+}
+
+// ofBase reports whether a host would be contacted for the base branch, too.
+func (r Request) ofBase(host string) bool {
+	public := host == string(provider.Terraform.DefaultHost()) || host == string(provider.OpenTofu.DefaultHost())
+	return public || r.Hosts != nil && slices.Contains(r.Hosts(), svchost.Hostname(host))
+}
+
+// clientFor returns the client for what the files of a request name. The GitHub
+// server and those that a token is for are the operator's.
+func (s *Session) clientFor(req Request) *transport.Client {
+	for _, host := range append(slices.Collect(maps.Keys(req.ModuleTokens)), s.env.Server) {
+		if host != "" {
+			s.client.Admit(transport.HostPort(&url.URL{Scheme: "https", Host: host}))
+		}
+	}
+	switch req.Head {
+	case OwnHead:
+		return s.client.For(transport.OwnHead, nil)
+	case ForkHead:
+		return s.client.For(transport.ForkHead, req.ofBase)
+	}
+	return s.client
 }
 
 // ambient says for which places credentials that lie about on the machine may

@@ -25,7 +25,7 @@ type Session struct {
 	client  *transport.Client
 	configs map[provider.ToolName]*cliconfig.Config
 	asking  registry.Options
-	sources map[string]*registry.Client // by whose word is taken for hashes; see registries
+	sources map[registryKey]*registry.Client // see registries
 	hashes  *hash.Cache
 	notes   *notes.Cache       // nil remembers nothing
 	hubs    hubs               // see Hub
@@ -38,7 +38,7 @@ type Session struct {
 // Open makes the session for a request, and for others that agree with it in
 // verb, cache and plan. It asks nobody anything. Close must be called.
 func Open(env Env, req Request) (*Session, error) {
-	s := &Session{env: env, configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[string]*registry.Client{}}
+	s := &Session{env: env, configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[registryKey]*registry.Client{}}
 	if err := s.openCache(req); err != nil {
 		return nil, err
 	}
@@ -59,17 +59,23 @@ func Open(env Env, req Request) (*Session, error) {
 	return s, nil
 }
 
-// registries returns the source of releases for a request. Repositories may
-// differ in whose word they take for hashes: what is computed they share by the
-// hash cache.
-func (s *Session) registries(req Request) *registry.Client {
-	word := hashSource(req)
-	if s.sources[word] == nil {
+// registryKey tells apart the requests that may share the answers of registries.
+type registryKey struct {
+	hashSource string // whose word is taken for hashes
+	head       Head   // who named the registries
+}
+
+// registries returns the source of releases for a request, which asks through
+// client. Repositories may differ in whose word they take for hashes: what is
+// computed they share by the hash cache.
+func (s *Session) registries(req Request, client *transport.Client) *registry.Client {
+	key := registryKey{hashSource(req), req.Head}
+	if s.sources[key] == nil {
 		asking := s.asking
-		asking.HashSource = word
-		s.sources[word] = registry.New(s.client, s.configs, asking)
+		asking.HashSource = key.hashSource
+		s.sources[key] = registry.New(client, s.configs, asking)
 	}
-	return s.sources[word]
+	return s.sources[key]
 }
 
 // Close writes what is remembered for the next session.
@@ -89,9 +95,10 @@ func (s *Session) Close() {
 // or pull request is in the report. An error means that the request itself
 // cannot be carried out: it is for the person who made it.
 func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
-	c := &corridor{Session: s, req: req, source: s.registries(req), report: report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}}
+	client := s.clientFor(req)
+	c := &corridor{Session: s, req: req, source: s.registries(req, client), report: report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}}
 	c.report.Diagnostics = slices.Clone(s.warnings)
-	c.modules = module.New(s.client, s.configs, module.Options{
+	c.modules = module.New(client, s.configs, module.Options{
 		Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub && req.Remote == nil,
 		Token: c.moduleToken, Contact: c.contact(), Ambient: c.ambient(),
 		Cache: s.moduleCache(req), Jobs: req.Plan.Jobs,

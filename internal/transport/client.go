@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"time"
 
@@ -67,24 +70,47 @@ func New(opts Options) *Client {
 	return &Client{opts: opts, guard: newGuard(opts), stall: stallTimeout}
 }
 
-// Admit allows requests to this host and port even where the host is this
-// machine, because the operator named them: in a host block of the CLI
-// configuration, a mirror's URL, or a variable such as GITHUB_API_URL. HostPort
-// makes the argument of a URL.
+// Admit says that the operator named this host and port: in a host block of the
+// CLI configuration, a mirror's URL, or a variable such as GITHUB_API_URL.
+// HostPort makes the argument of a URL.
 func (c *Client) Admit(hostport string) { c.guard.admit(hostport) }
 
-// CheckHost refuses a URL whose host this package would not connect to. It is
-// for those who are about to let another program or library connect: git, hg,
-// and the clients of object stores. The referrer is that of Request. What the
-// name resolves to may have changed by the time of the connection; nothing but
-// the own dialer of this package can hold it.
+// For returns a client for hosts that somebody names, which shares with c what
+// the operator named and what is counted. The hosts for which base holds count as
+// named by the base branch; nil knows none. New returns a client for Base.
+func (c *Client) For(who Namer, base func(host string) bool) *Client {
+	g := &guard{shared: c.guard.shared, who: who, base: base, pools: map[kindSet]*http.Transport{}}
+	return &Client{opts: c.opts, guard: g, stall: c.stall}
+}
+
+// Resolve returns the addresses of a URL's host, after applying to them the rules
+// for connections: none if the host is an address itself, or if a proxy resolves
+// it. It is for those who are about to let another program connect, and must pin
+// what is returned: the name may stand for something else by then. The referrer
+// is that of Request.
 //
-// Errors are *provider.Error: CodeUnreachable, or CodeCancelled if ctx has ended.
-func (c *Client) CheckHost(ctx context.Context, u, referrer *url.URL) error {
-	if err := cmp.Or(ctx.Err(), c.guard.checkHost(ctx, u, referrer)); err != nil {
-		return failure(ctx, u, err)
+// Errors are *provider.Error: CodeUnreachable, also for a name that does not
+// resolve, or CodeCancelled if ctx has ended.
+func (c *Client) Resolve(ctx context.Context, u, referrer *url.URL) ([]netip.Addr, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, failure(ctx, u, err)
 	}
-	return nil
+	addrs, err := c.guard.resolve(ctx, u, referrer)
+	if err != nil {
+		return nil, failure(ctx, u, err)
+	}
+	return addrs, nil
+}
+
+// CheckHost refuses a URL whose host this package would not connect to, for
+// programs that know names by other ways than the system: a name that does not
+// resolve is theirs to fail on. Errors are as of Resolve.
+func (c *Client) CheckHost(ctx context.Context, u, referrer *url.URL) error {
+	_, err := c.Resolve(ctx, u, referrer)
+	if _, unknown := errors.AsType[*net.DNSError](err); unknown && ctx.Err() == nil {
+		return nil
+	}
+	return err
 }
 
 // Stats says what a client has done so far.

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -496,48 +495,6 @@ func TestNamedServerElsewhereMayNotReferHere(t *testing.T) {
 	c.Admit("registry.test:443")
 	_, err := c.Do(t.Context(), Request{URL: parse(t, here.URL), Referrer: parse(t, "https://registry.test/v1/")})
 	wantCode(t, err, provider.CodeUnreachable)
-}
-
-func TestLinkLocalIsNeverDialed(t *testing.T) {
-	t.Parallel()
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusFound)
-	})
-	c := newClient(s)
-	for _, host := range []string{"169.254.169.254", "[fe80::1]", "[fe80::1%25lo]", "[::ffff:169.254.1.1]"} {
-		c.Admit(host + ":80") // not even where the operator names it
-		for _, u := range []string{"http://" + host + "/", s.URL + "/?to=" + url.QueryEscape("http://"+host+"/latest?token=1")} {
-			_, err := c.Do(t.Context(), Request{URL: parse(t, u)})
-			e := wantCode(t, err, provider.CodeUnreachable)
-			if !strings.Contains(e.Error(), "a link-local address") || strings.Contains(e.Error(), "token") {
-				t.Errorf("Do(%s): %v, want a refusal of the link-local address", u, err)
-			}
-		}
-	}
-}
-
-func TestResolvedAddressesAreChecked(t *testing.T) {
-	t.Parallel()
-	g := newGuard(New(Options{}).opts)
-	for _, tt := range []struct {
-		ip      string
-		local   bool
-		refused bool
-	}{
-		{"169.254.169.254", true, true},
-		{"fe80::1%eth0", true, true},
-		{"127.0.0.53", false, true},
-		{"::1", false, true},
-		{"::ffff:127.0.0.1", false, true},
-		{"::1", true, false},
-		{"10.0.0.1", false, false},
-		{"2001:db8::1", false, false},
-	} {
-		err := g.checkAddr(netip.MustParseAddr(tt.ip), "registry.test:443", tt.local)
-		if (err != nil) != tt.refused {
-			t.Errorf("checkAddr(%s, local %v) = %v, want refused %v", tt.ip, tt.local, err, tt.refused)
-		}
-	}
 }
 
 func TestProxy(t *testing.T) {

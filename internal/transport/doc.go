@@ -4,9 +4,9 @@
 // It holds the rules that must not depend on a caller's care. Each answer is
 // bounded, and one that is longer or shorter than announced is an error.
 // Credentials stay with the host and port that they were given for. A redirect
-// never leads from https to http. Link-local addresses are never dialed, and
-// addresses of this machine only where the operator named the host and port,
-// or where a server on this machine that the operator named refers to one.
+// never leads from https to http. Which addresses are dialed is a table, by what
+// an address is and who named the host: a Client is for one Namer. It is applied
+// to what names resolve to, at each hop.
 // Errors and logs name a URL without its query and user information. Every
 // request and every byte received is counted.
 //

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -23,6 +24,26 @@ const maxRetryAfter = time.Minute
 type refusal struct{ reason, hint string }
 
 func (r *refusal) Error() string { return "refused: " + r.reason }
+
+// Refused reports whether an error of this package is a refusal by its own
+// rules, which no other way to the same server may go around.
+func Refused(err error) bool {
+	_, refused := errors.AsType[*refusal](err)
+	return refused
+}
+
+// refusalOf is the refusal of an address of this kind.
+func refusalOf(k kind, hostport string) *refusal {
+	r := &refusal{reason: k.String()}
+	if dialTable[k][Operator] {
+		r.reason += " that no setting of the runner names"
+		r.hint = "if this server is meant, name it in the CLI configuration, by a block: host \"" + hostport + "\" {}"
+		if strings.HasPrefix(hostport, "[") { // which the tools take for no host
+			r.hint = "if this server is meant, refer to it by a name, and put that and its port into a host block of the CLI configuration"
+		}
+	}
+	return r
+}
 
 // shouldRetry is the policy of go-retryablehttp, except that refusals, unknown
 // host names and long waits are final.

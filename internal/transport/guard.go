@@ -31,43 +31,58 @@ const (
 // guard is the RoundTripper under every client. Since net/http calls it for
 // each hop of a redirect, the rules for hops hold for any client above it.
 type guard struct {
+	*shared
+	who Namer // of the hosts that are not the operator's
+	// base reports whether the base branch names a host, too; nil knows none. It
+	// is asked where a fork alone may not name it.
+	base func(host string) bool
+
+	// Connections are pooled by what they may lead to: with one pool, a request
+	// that may not reach this machine could use a connection that another one
+	// opened.
+	mu    sync.Mutex
+	pools map[kindSet]*http.Transport // by guard.inherited
+}
+
+// shared is what the guards of a run know and count together.
+type shared struct {
 	userAgent string
 	log       *slog.Logger
 	proxy     func(*http.Request) (*url.URL, error)
 
-	// Connections are pooled by permission: with one pool, a request that may
-	// not reach this machine could use a connection that another one opened.
-	local, remote *http.Transport
-
 	mu       sync.Mutex
-	admitted map[string]bool // host:port that the operator named
-	here     map[string]bool // host:port that a connection found on this machine
+	admitted map[string]bool    // host:port that the operator named
+	found    map[string]kindSet // by host:port, what connections found there
 
 	requests, bytes atomic.Int64
 }
 
 func newGuard(opts Options) *guard {
-	g := &guard{
+	return &guard{pools: map[kindSet]*http.Transport{}, shared: &shared{
 		userAgent: opts.UserAgent,
 		log:       opts.Log,
 		proxy:     http.ProxyFromEnvironment,
 		admitted:  map[string]bool{},
-		here:      map[string]bool{},
-	}
-	g.local, g.remote = g.pool(true), g.pool(false)
-	return g
+		found:     map[string]kindSet{},
+	}}
 }
 
-func (g *guard) pool(local bool) *http.Transport {
-	return &http.Transport{
-		Proxy:                 g.proxyFor,
-		DialContext:           g.dialer(local),
-		ForceAttemptHTTP2:     true,
-		MaxIdleConnsPerHost:   maxIdlePerHost,
-		IdleConnTimeout:       idleTimeout,
-		TLSHandshakeTimeout:   tlsTimeout,
-		ResponseHeaderTimeout: headerTimeout,
+// pool returns the connections for requests that inherit these kinds.
+func (g *guard) pool(inherited kindSet) *http.Transport {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.pools[inherited] == nil {
+		g.pools[inherited] = &http.Transport{
+			Proxy:                 g.proxyFor,
+			DialContext:           g.dialer(inherited),
+			ForceAttemptHTTP2:     true,
+			MaxIdleConnsPerHost:   maxIdlePerHost,
+			IdleConnTimeout:       idleTimeout,
+			TLSHandshakeTimeout:   tlsTimeout,
+			ResponseHeaderTimeout: headerTimeout,
+		}
 	}
+	return g.pools[inherited]
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -85,19 +100,15 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
-	local := g.mayStay(req)
-	if err := g.check(req, local); err != nil {
+	inherited := g.inherited(referrer(req))
+	if err := g.check(req, inherited); err != nil {
 		if req.Body != nil {
 			req.Body.Close()
 		}
 		return nil, err
 	}
-	pool := g.remote
-	if local {
-		pool = g.local
-	}
 	g.requests.Add(1)
-	resp, err := pool.RoundTrip(g.outgoing(req))
+	resp, err := g.pool(inherited).RoundTrip(g.outgoing(req))
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return nil, r // without the words of the dialer around it
 	}
@@ -154,21 +165,28 @@ func before(req *http.Request) *http.Request {
 
 // check refuses what can be refused without a connection. Literal addresses
 // are looked at here because behind a proxy there is no other place.
-func (g *guard) check(req *http.Request, local bool) error {
+func (g *guard) check(req *http.Request, inherited kindSet) error {
 	if s := req.URL.Scheme; s != "https" && s != "http" {
 		return &refusal{reason: "only http and https are spoken"}
 	}
 	if p := before(req); p != nil && p.URL.Scheme == "https" && req.URL.Scheme == "http" && !g.admittedHere(req.URL) {
 		return &refusal{reason: "a redirect from https to http"}
 	}
-	name := req.URL.Hostname()
-	if ip, err := netip.ParseAddr(name); err == nil {
-		return g.checkAddr(ip, HostPort(req.URL), local)
+	_, err := g.literal(req.URL, inherited)
+	return err
+}
+
+// literal checks the host of a URL that is an address. It returns false for a
+// name, of which nothing is known before it is resolved.
+func (g *guard) literal(u *url.URL, inherited kindSet) (bool, error) {
+	ip, err := netip.ParseAddr(u.Hostname())
+	switch {
+	case err == nil:
+		return true, g.checkAddr(ip, HostPort(u), inherited)
+	case numeric(u.Hostname()):
+		return true, &refusal{reason: "an address in an unusual notation"}
 	}
-	if numeric(name) {
-		return &refusal{reason: "an address in an unusual notation"}
-	}
-	return nil
+	return false, nil
 }
 
 // numeric reports whether a host name that is no address in the usual notation
@@ -197,7 +215,7 @@ func checkLocation(resp *http.Response) error {
 
 // dialer connects, with the rules for addresses applied to what a name
 // resolved to.
-func (g *guard) dialer(local bool) func(context.Context, string, string) (net.Conn, error) {
+func (g *guard) dialer(inherited kindSet) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, hostport string) (net.Conn, error) {
 		d := net.Dialer{
 			Timeout: dialTimeout,
@@ -206,99 +224,105 @@ func (g *guard) dialer(local bool) func(context.Context, string, string) (net.Co
 				if err != nil {
 					return err
 				}
-				return g.checkAddr(ap.Addr(), hostport, local)
+				return g.checkAddr(ap.Addr(), hostport, inherited)
 			},
 		}
 		return d.DialContext(ctx, network, hostport)
 	}
 }
 
-// checkAddr decides about one address that host and port stand for. Link-local
-// ones serve machine metadata with credentials; the unspecified address reaches
-// this machine as loopback does.
-func (g *guard) checkAddr(ip netip.Addr, hostport string, local bool) error {
-	ip = ip.Unmap()
-	switch {
-	case ip.IsLinkLocalUnicast() || ip.IsLinkLocalMulticast():
-		return &refusal{reason: "a link-local address"}
-	case !ip.IsLoopback() && !ip.IsUnspecified():
-		return nil
+// checkAddr decides about one address that host and port stand for.
+func (g *guard) checkAddr(ip netip.Addr, hostport string, inherited kindSet) error {
+	k, hostport := kindOf(ip), strings.ToLower(hostport)
+	if !inherited.has(k) && !g.allows(k, hostport) {
+		return refusalOf(k, hostport)
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	hostport = strings.ToLower(hostport)
-	if !local && !g.admitted[hostport] {
-		return &refusal{
-			reason: "an address of this machine that no setting names",
-			hint:   "to use a server on this machine, name its host and port in a host block of the CLI configuration",
-		}
-	}
-	g.here[hostport] = true
+	g.shared.mu.Lock()
+	defer g.shared.mu.Unlock()
+	g.found[hostport] = g.found[hostport].with(k)
 	return nil
 }
 
-// mayStay reports whether the request may reach this machine.
-func (g *guard) mayStay(req *http.Request) bool {
-	return g.mayBeHere(req.URL, referrer(req))
+// allows looks into the table for what this host and port may be.
+func (g *guard) allows(k kind, hostport string) bool {
+	if dialTable[k][g.who] || dialTable[k][Operator] && g.isAdmitted(hostport) {
+		return true
+	}
+	if !dialTable[k][Base] || g.base == nil {
+		return false
+	}
+	host, _, err := net.SplitHostPort(hostport)
+	return err == nil && g.base(host)
 }
 
-// mayBeHere reports whether a URL may lead to this machine: the operator named
-// its host and port, or a server on this machine that the operator named refers
-// to it. What any other server says admits nothing.
-func (g *guard) mayBeHere(u, referrer *url.URL) bool {
-	return g.isAdmitted(u) || referrer != nil && g.admittedHere(referrer)
+// inherited are the kinds of addresses that may be connected to because the
+// server at referrer refers to them: those that it was itself found at, if that
+// was allowed because of who named it. So a registry in a private network or on
+// this machine may refer to a server there. What any other server says admits
+// nothing.
+func (g *guard) inherited(referrer *url.URL) kindSet {
+	if referrer == nil {
+		return 0
+	}
+	hostport := HostPort(referrer)
+	g.shared.mu.Lock()
+	found := g.found[hostport]
+	g.shared.mu.Unlock()
+	var kept kindSet
+	for k := private; k < kinds; k++ {
+		if found.has(k) && g.allows(k, hostport) {
+			kept = kept.with(k)
+		}
+	}
+	return kept
 }
 
-// checkHost applies the rules to what the host of a URL is now. Behind a proxy
-// a name means what it means to the proxy, and a name that does not resolve is
-// for the program to fail on: it may know it by another way, such as the aliases
-// of ssh.
-func (g *guard) checkHost(ctx context.Context, u, referrer *url.URL) error {
-	name, hostport, local := u.Hostname(), HostPort(u), g.mayBeHere(u, referrer)
-	if name == "" {
-		return &refusal{reason: "a URL without a host"}
+// resolve applies the rules to what the host of a URL is now, and returns its
+// addresses: none if it is an address itself, or if a proxy resolves it.
+func (g *guard) resolve(ctx context.Context, u, referrer *url.URL) ([]netip.Addr, error) {
+	inherited := g.inherited(referrer)
+	if u.Hostname() == "" {
+		return nil, &refusal{reason: "a URL without a host"}
 	}
-	if ip, err := netip.ParseAddr(name); err == nil {
-		return g.checkAddr(ip, hostport, local)
-	}
-	if numeric(name) {
-		return &refusal{reason: "an address in an unusual notation"}
+	if literal, err := g.literal(u, inherited); literal {
+		return nil, err
 	}
 	if proxy, err := g.proxyFor(&http.Request{URL: u}); err != nil || proxy != nil {
-		return err
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	for _, ip := range addrs {
-		if err := g.checkAddr(ip, hostport, local); err != nil {
-			return err
+	for i, ip := range addrs {
+		addrs[i] = ip.Unmap()
+		if err := g.checkAddr(ip, HostPort(u), inherited); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return addrs, nil
 }
 
-func (g *guard) isAdmitted(u *url.URL) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.admitted[HostPort(u)]
+func (g *guard) isAdmitted(hostport string) bool {
+	g.shared.mu.Lock()
+	defer g.shared.mu.Unlock()
+	return g.admitted[hostport]
 }
 
 // admittedHere reports whether the operator named this server and a connection
 // found it on this machine.
 func (g *guard) admittedHere(u *url.URL) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.shared.mu.Lock()
+	defer g.shared.mu.Unlock()
 	hostport := HostPort(u)
-	return g.admitted[hostport] && g.here[hostport]
+	return g.admitted[hostport] && g.found[hostport].has(loopback)
 }
 
 func (g *guard) admit(hostport string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.shared.mu.Lock()
+	defer g.shared.mu.Unlock()
 	g.admitted[strings.ToLower(hostport)] = true
 }
 
