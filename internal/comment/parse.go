@@ -232,9 +232,12 @@ func platformsOf(words []string) ([]provider.Platform, error) {
 		if w == "" {
 			continue
 		}
-		p, err := provider.ParsePlatform(w)
+		p, err := provider.ParseKnownPlatform(w)
+		if near, ok := provider.NearPlatform(w); err != nil && ok {
+			return nil, fmt.Errorf("providers are not built for such a platform; did you mean `%s`?", near)
+		}
 		if err != nil {
-			return nil, errors.New("a platform must be named like linux_amd64")
+			return nil, errors.New("a platform must be one that providers are built for, like linux_amd64")
 		}
 		if !slices.Contains(list, p) {
 			list = append(list, p)

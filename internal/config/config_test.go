@@ -140,6 +140,7 @@ func TestBadValuesNameTheirSource(t *testing.T) {
 		{"input", config.Inputs(environment(map[string]string{"INPUT_STRICT": "yes"})), `input strict: "yes" is neither true nor false`},
 		{"command", config.Inputs(environment(map[string]string{"INPUT_COMMAND": "deploy"})), `input command: "deploy" is not one of auto, pr, check, upgrade, lock, scan, comment`},
 		{"platform", config.Flags(map[string][]string{"platform": {"linux"}}), `flag --platform: invalid platform "linux": it must be like linux_amd64`},
+		{"misspelt platform", config.Flags(map[string][]string{"platform": {"darwn_arm64"}}), `flag --platform: providers are not built for a platform "darwn_arm64"; did you mean darwin_arm64?`},
 		{"no platform", config.Flags(map[string][]string{"platform": {","}}), "flag --platform: no platform is given; it must be auto, all or a list like linux_amd64, darwin_arm64"},
 		{"mixed platforms", config.Flags(map[string][]string{"platform": {"all", "linux_amd64"}}), "flag --platform: auto and all cannot be combined with other platforms"},
 		{"pattern", config.Flags(map[string][]string{"provider": {"a//b"}}), `flag --provider: invalid provider pattern "a//b": it must be like hashicorp/aws or */aws`},

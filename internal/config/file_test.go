@@ -265,6 +265,7 @@ var refusedFiles = []struct {
 	{"unknown tool", "version: 1\ntool: tofu\n", `relock.yml:2: tool: "tofu" is not one of auto, terraform, opentofu`, "", true},
 	{"one platform without a list", "version: 1\nplatforms: linux_amd64\n", "relock.yml:2: platforms must be auto, all or a list like [linux_amd64, darwin_arm64]", "", true},
 	{"no platform", "version: 1\nplatforms: []\n", "relock.yml:2: platforms: no platform is given; it must be auto, all or a list like linux_amd64, darwin_arm64", "", true},
+	{"misspelt platform", "version: 1\nplatforms: [linux_amd64, darwn_arm64]\n", `relock.yml:2: platforms: providers are not built for a platform "darwn_arm64"; did you mean darwin_arm64?`, "", true},
 	{"bad platform, with its own line", "version: 1\nplatforms:\n  - linux_amd64\n  - darwin\n", `relock.yml:4: platforms: invalid platform "darwin": it must be like linux_amd64`, "", true},
 	{"bad pattern", "version: 1\nkeep: [\"a/b/c/d\"]\n", `relock.yml:2: keep: invalid provider pattern "a/b/c/d": it must be like hashicorp/aws or */aws`, "", false},
 	{"glob out of the repository", "version: 1\ninclude: [../other]\n", `relock.yml:2: include: "../other" is not a glob of directories; it must be relative to the repository, like envs/** or */prod`, "", false},

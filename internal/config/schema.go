@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // Schema returns the JSON schema (draft 2020-12) of the configuration file, for
@@ -75,7 +77,7 @@ func (s Setting) shape() map[string]any {
 	case List:
 		return s.withDefault(s.list(), append([]string{}, s.defaults()...))
 	case Platforms:
-		platforms := map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "pattern": "^[^_]+_[^_]+$"}}
+		platforms := map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"enum": provider.KnownPlatforms}}
 		return s.withDefault(map[string]any{"anyOf": []any{map[string]any{"enum": []string{"auto", "all"}}, platforms}}, s.Default)
 	case Map:
 		return s.withDefault(mapOf(map[string]any{"type": scalars}), map[string]any{})

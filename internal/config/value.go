@@ -28,7 +28,7 @@ func platformSet(items []string) PlatformSet {
 	}
 	var list []provider.Platform
 	for _, item := range items {
-		if p := must(provider.ParsePlatform(item)); !slices.Contains(list, p) {
+		if p := must(provider.ParseKnownPlatform(item)); !slices.Contains(list, p) {
 			list = append(list, p)
 		}
 	}
@@ -129,7 +129,7 @@ func isPattern(s string) error {
 }
 
 func isPlatform(s string) error {
-	_, err := provider.ParsePlatform(s)
+	_, err := provider.ParseKnownPlatform(s)
 	return err
 }
 

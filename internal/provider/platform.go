@@ -3,7 +3,10 @@ package provider
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/agext/levenshtein"
 )
 
 // Platform is an operating system and a processor architecture in Go's words.
@@ -15,6 +18,75 @@ var DefaultPlatforms = []Platform{
 	{"darwin", "amd64"}, {"darwin", "arm64"},
 	{"linux", "amd64"}, {"linux", "arm64"},
 	{"windows", "amd64"},
+}
+
+// KnownPlatforms are those that providers are built for, sorted: the pairs of go
+// tool dist list on whose systems a process can start another, as the tools start
+// providers (not js, wasip1 and ios), and those that earlier releases of Go had.
+var KnownPlatforms = known(map[string]string{
+	"aix":       "ppc64",
+	"android":   "386 amd64 arm arm64",
+	"darwin":    "386 amd64 arm64",
+	"dragonfly": "amd64",
+	"freebsd":   "386 amd64 arm arm64 riscv64",
+	"illumos":   "amd64",
+	"linux":     "386 amd64 arm arm64 loong64 mips mips64 mips64le mipsle ppc64 ppc64le riscv64 s390x",
+	"netbsd":    "386 amd64 arm arm64",
+	"openbsd":   "386 amd64 arm arm64 mips64 ppc64 riscv64",
+	"plan9":     "386 amd64 arm",
+	"solaris":   "amd64",
+	"windows":   "386 amd64 arm arm64",
+})
+
+func known(architectures map[string]string) []Platform {
+	var platforms []Platform
+	for os, list := range architectures {
+		for _, arch := range strings.Fields(list) {
+			platforms = append(platforms, Platform{os, arch})
+		}
+	}
+	slices.SortFunc(platforms, Platform.Compare)
+	return platforms
+}
+
+// Known reports whether providers are built for the platform at all. What a
+// registry offers need not be known; what a person asks for must be, since hashes
+// of a platform that no release serves would be looked for in vain for ever.
+func (p Platform) Known() bool { return slices.Contains(KnownPlatforms, p) }
+
+// otherWords are those that people have for Go's, and other separators.
+var otherWords = strings.NewReplacer(
+	"x86_64", "amd64", "x64", "amd64", "aarch64", "arm64", "i386", "386", "x86", "386",
+	"macos", "darwin", "osx", "darwin", "-", "_", "/", "_",
+)
+
+// NearPlatform returns the known platform that was probably meant by a text that
+// is none; ok is false if there is no telling.
+func NearPlatform(s string) (near Platform, ok bool) {
+	s = otherWords.Replace(strings.ToLower(s))
+	least := 3
+	for _, p := range KnownPlatforms {
+		if d := levenshtein.Distance(s, p.String(), nil); d < least {
+			near, least, ok = p, d, true
+		}
+	}
+	return near, ok
+}
+
+// ParseKnownPlatform reads a platform that a person asks for. What is not Known
+// is refused, with the platform that was probably meant.
+func ParseKnownPlatform(s string) (Platform, error) {
+	p, err := ParsePlatform(s)
+	if err == nil && p.Known() {
+		return p, nil
+	}
+	if near, ok := NearPlatform(s); ok {
+		return Platform{}, fmt.Errorf("providers are not built for a platform %q; did you mean %s?", s, near)
+	}
+	if err == nil {
+		err = fmt.Errorf("providers are not built for a platform %q; it must be like linux_amd64", s)
+	}
+	return Platform{}, err
 }
 
 // ParsePlatform reads OS_ARCH: two words around exactly one underscore, as
