@@ -249,7 +249,7 @@ func rules(given []config.Rule) []upgrade.Rule {
 		policy[i] = upgrade.Rule{
 			Providers: r.Providers, Updates: r.Updates, Ignore: r.Ignore, HoldUntil: r.HoldUntil,
 			Allow: r.Allow, Except: r.Except, MinimumAge: r.MinimumAge,
-			UnknownAge: upgrade.UnknownAge(r.UnknownAge), Place: r.Place(),
+			UnknownAge: upgrade.UnknownAge(r.UnknownAge), Platforms: r.Platforms, Place: r.Place(),
 		}
 		if len(r.Directories) > 0 {
 			policy[i].Scope = func(dir string, _ provider.Addr) bool { return scan.InAny(r.Directories, dir) }

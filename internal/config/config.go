@@ -54,6 +54,9 @@ type Config struct {
 type PlatformSet struct {
 	All  bool
 	List []provider.Platform // in the order given, without duplicates
+	// Demanded says that the command line names the set: somebody asks for it
+	// now, and no file was written for every run.
+	Demanded bool
 }
 
 // App is a GitHub App that acts in place of a token. The zero value is none.
@@ -89,6 +92,8 @@ type Value struct {
 	Items []string
 	// records are checked: only ParseFile makes them.
 	records []record
+	// flag says that the command line gives it.
+	flag bool
 	// Source says where the value comes from, in words for people: "flag
 	// --tool", "input tool", ".github/relock.yml:3", "default".
 	Source string
@@ -109,7 +114,7 @@ func Flags(given map[string][]string) Values {
 		if s.Repeats() {
 			items = splitList(strings.Join(texts, "\n"))
 		}
-		values[s.Name()] = Value{Items: items, Source: "flag --" + name}
+		values[s.Name()] = Value{Items: items, Source: "flag --" + name, flag: true}
 	}
 	return values
 }
@@ -226,6 +231,7 @@ func Resolve(values Values) (Config, []provider.Diagnostic) {
 		}
 		s.set(&c, items)
 	}
+	c.Platforms.Demanded = values["platforms"].flag
 	if len(problems) == 0 {
 		problems = c.App.incomplete()
 	}

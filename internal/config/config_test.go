@@ -115,14 +115,14 @@ func TestListsSplitByCommaAndNewline(t *testing.T) {
 		"flag":  config.Flags(map[string][]string{"platform": {"linux_amd64,darwin_arm64", "linux_arm64", "linux_amd64"}}),
 		"file":  file(t, "version: 1\nplatforms: [linux_amd64, darwin_arm64, linux_arm64, linux_amd64]\n"),
 	} {
-		if diff := cmp.Diff(config.PlatformSet{List: want}, resolve(t, values).Platforms); diff != "" {
+		if diff := cmp.Diff(config.PlatformSet{List: want, Demanded: name == "flag"}, resolve(t, values).Platforms); diff != "" {
 			t.Errorf("platforms by %s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
 func TestPlatformWords(t *testing.T) {
-	for word, want := range map[string]config.PlatformSet{"auto": {}, "all": {All: true}} {
+	for word, want := range map[string]config.PlatformSet{"auto": {Demanded: true}, "all": {All: true, Demanded: true}} {
 		if got := resolve(t, config.Flags(map[string][]string{"platform": {word}})).Platforms; !cmp.Equal(got, want) {
 			t.Errorf("--platform %s gives %v, want %v", word, got, want)
 		}

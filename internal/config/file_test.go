@@ -49,7 +49,7 @@ rules:
     directories: [prod/**]
     update-types: [major, minor, patch]
     ignore: true
-  - {providers: [azurerm], allow-versions: "< 6.0.0"}
+  - {providers: [azurerm], allow-versions: "< 6.0.0", platforms: [linux_amd64, darwin_arm64, linux_amd64]}
 
   - update-types:
       - major
@@ -129,7 +129,8 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			},
 			{
 				Providers: []provider.Pattern{pattern("azurerm")}, Allow: constraints("< 6.0.0"),
-				Position: config.Position{File: "relock.yml", Line: 30},
+				Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"}},
+				Position:  config.Position{File: "relock.yml", Line: 30},
 			},
 			{
 				Updates: []provider.Bump{provider.BumpMajor}, Ignore: &no, Except: constraints(">= 6.0.0, < 6.0.3"),
@@ -296,9 +297,12 @@ var refusedFiles = []struct {
 	{"rules that are a map", "version: 1\nrules: {ignore: true}\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},
 	{"rules of text", "version: 1\nrules: [aws]\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},
 	{"nothing for rules", "version: 1\nrules:\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},
-	{"rule that does nothing", "version: 1\nrules:\n  - ignore: true\n  - providers: [aws]\n    update-types: [major]\n", "relock.yml:4: rules: the rule does nothing; it must hold ignore, allow-versions, ignore-versions, hold-until, minimum-age or age-unknown", "", false},
+	{"rule that does nothing", "version: 1\nrules:\n  - ignore: true\n  - providers: [aws]\n    update-types: [major]\n", "relock.yml:4: rules: the rule does nothing; it must hold ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown or platforms", "", false},
+	{"rule of no platform", "version: 1\nrules:\n  - platforms: []\n", "relock.yml:3: rules: platforms is empty; it must be a list like [linux_amd64, darwin_arm64]", "", false},
+	{"rule of a misspelt platform", "version: 1\nrules:\n  - platforms: [darwn_arm64]\n", `relock.yml:3: rules[].platforms: providers are not built for a platform "darwn_arm64"; did you mean darwin_arm64?`, "", false},
+	{"rule of platforms for some updates", "version: 1\nrules:\n  - {platforms: [linux_amd64], update-types: [major]}\n", "relock.yml:3: rules: platforms do not depend on the kind of an update; put them in a rule without update-types", "", false},
 	{"unknown key of a rule", "version: 1\nrules:\n  - ignore: true\n    provider: [aws]\n", `relock.yml:4: unknown key "rules[].provider"`, `did you mean "rules[].providers"?`, true},
-	{"key of a rule like no other", "version: 1\nrules:\n  - colour: red\n", `relock.yml:3: unknown key "rules[].colour"`, "known keys here are providers, directories, update-types, ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown", true},
+	{"key of a rule like no other", "version: 1\nrules:\n  - colour: red\n", `relock.yml:3: unknown key "rules[].colour"`, "known keys here are providers, directories, update-types, ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown, platforms", true},
 	{"key of a rule at the top", "version: 1\nminimum-age: 3d\n", `relock.yml:2: unknown key "minimum-age"`, `did you mean "rules[].minimum-age"?`, true},
 	{"dotted key of a rule", "version: 1\nrules: [{a.b: 1}]\n", `relock.yml:2: unknown key "rules[].a.b"`, "write b as a key under a", true},
 	{"text for a rule's providers", "version: 1\nrules: [{ignore: true, providers: aws}]\n", "relock.yml:2: rules[].providers must be a list of texts, like [a, b]", "", true},

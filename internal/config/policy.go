@@ -28,6 +28,8 @@ type Rule struct {
 	MinimumAge *time.Duration
 	// UnknownAge is "allow", "hold", or empty: not given.
 	UnknownAge string
+	// Platforms stand in for those of the run; empty: not given.
+	Platforms []provider.Platform
 	Position
 }
 
@@ -77,6 +79,7 @@ func addRule(c *Config, r record) {
 		Directories: r.items("rules[].directories"),
 		HoldUntil:   date(r.text("rules[].hold-until")),
 		UnknownAge:  r.text("rules[].age-unknown"),
+		Platforms:   platformSet(r.items("rules[].platforms")).List,
 		Position:    r.Position,
 	}
 	for _, kind := range r.items("rules[].update-types") {
@@ -101,12 +104,22 @@ func addRule(c *Config, r record) {
 	c.Rules = append(c.Rules, rule)
 }
 
-// ruleActs refuses a rule that only says where it holds.
+// ruleActs refuses a rule that only says where it holds, or that makes platforms
+// depend on what they do not.
 func ruleActs(_ []record, r record) error {
+	if r.has("rules[].platforms") {
+		switch {
+		case len(r.items("rules[].platforms")) == 0:
+			return errors.New("platforms is empty; it must be a list like [linux_amd64, darwin_arm64]")
+		case r.has("rules[].update-types"):
+			return errors.New("platforms do not depend on the kind of an update; put them in a rule without update-types")
+		}
+		return nil
+	}
 	if r.has("rules[].ignore", "rules[].allow-versions", "rules[].ignore-versions", "rules[].hold-until", "rules[].minimum-age", "rules[].age-unknown") {
 		return nil
 	}
-	return errors.New("the rule does nothing; it must hold ignore, allow-versions, ignore-versions, hold-until, minimum-age or age-unknown")
+	return errors.New("the rule does nothing; it must hold ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown or platforms")
 }
 
 func addGroup(c *Config, r record) {

@@ -64,7 +64,7 @@ var Settings = []Setting{
 	},
 	{
 		Key: "platforms", Flag: "platform", Input: "platforms", Kind: Platforms, Default: "auto", Verbs: planning,
-		Doc:   "Platforms that each lock file must cover: a list like linux_amd64, darwin_arm64; all for every platform that a release serves; auto for those that the lock file covers now if there are two or more, else the common ones.",
+		Doc:   "Platforms that each lock file must cover: a list like linux_amd64, darwin_arm64; all for every platform that a release serves; auto for those that the lock file covers now if there are two or more, else the common ones. What a release does not serve is told and left out, but fails the provider if the command line names it.",
 		check: isPlatform,
 		set:   func(c *Config, v []string) { c.Platforms = platformSet(v) },
 	},
@@ -219,6 +219,11 @@ var Settings = []Setting{
 			{
 				Key: "rules[].age-unknown", Kind: Choice, Values: []string{"allow", "hold"},
 				Doc: "What becomes of a release of which no date is known where a minimum age holds. Without it: allow.",
+			},
+			{
+				Key: "rules[].platforms", Kind: List,
+				Doc:   "Platforms that count for these providers, in place of those of the setting platforms, as for one that is not released for all of them. --platform on the command line outranks it.",
+				check: isPlatform,
 			},
 		},
 	},

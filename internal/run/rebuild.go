@@ -223,6 +223,9 @@ func ruleText(r upgrade.Rule) string {
 	if r.MinimumAge != nil {
 		what = append(what, fmt.Sprintf("at least %g hours old", r.MinimumAge.Hours()))
 	}
+	for _, p := range r.Platforms {
+		what = append(what, "for "+p.String())
+	}
 	if len(who) == 0 {
 		who = []string{"every provider"}
 	}

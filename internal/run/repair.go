@@ -47,7 +47,7 @@ func (c *conversation) head(ctx context.Context, verb Verb) (Request, error) {
 		req.Plan.Only = c.command.Providers
 	}
 	if len(c.command.Platforms) > 0 {
-		req.Plan.Platforms = upgrade.Platforms{List: c.command.Platforms}
+		req.Plan.Platforms = upgrade.Platforms{List: c.command.Platforms, Demanded: true}
 	}
 	if len(c.command.Dirs) > 0 {
 		req.Dirs = c.command.Dirs

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
@@ -22,8 +23,8 @@ func (d *draft) packages(c *choice, opts Options) []packageKey {
 	if c.Err != nil {
 		return nil
 	}
-	wanted := d.platforms.List
-	if d.platforms.All {
+	wanted := d.wanted(c)
+	if d.platforms.All && len(wanted) == 0 {
 		wanted = c.release.Platforms
 		if len(wanted) == 0 { // a mirror may not say
 			wanted = provider.DefaultPlatforms
@@ -47,6 +48,18 @@ func (d *draft) packages(c *choice, opts Options) []packageKey {
 		}
 	}
 	return keys
+}
+
+// wanted are the platforms that are asked for by name; none where the release
+// says which.
+func (d *draft) wanted(c *choice) []provider.Platform {
+	switch {
+	case len(c.platforms) > 0:
+		return c.platforms
+	case d.platforms.All:
+		return nil
+	}
+	return d.platforms.List
 }
 
 // ask says from where a package is asked for: as the installation methods have
@@ -218,7 +231,8 @@ func (c *choice) prior(opts Options) []provider.Hash {
 
 // collect gathers the evidence of every wanted package, in order of wanting. A
 // platform that the release does not serve is noted and left out, or fails the
-// provider under Exact and Strict, as it does in the tools.
+// provider under Exact and Strict and where it was demanded, as it does in the
+// tools.
 func (d *draft) collect(c *choice, answers map[packageKey]evidence, opts Options) ([]provider.Hashes, error) {
 	var found []provider.Hashes
 	missing := map[provider.Platform]bool{}
@@ -244,7 +258,10 @@ func (d *draft) collect(c *choice, answers map[packageKey]evidence, opts Options
 	}
 	c.Missing = slices.SortedFunc(maps.Keys(missing), provider.Platform.Compare)
 	if len(c.Missing) > 0 {
-		c.Serving = c.serving(d.platforms.List)
+		c.Serving = c.serving(d.wanted(c))
+	}
+	if len(c.Missing) > 0 && opts.Platforms.demands() {
+		return nil, c.unserved()
 	}
 	if len(found) == 0 {
 		return nil, &provider.Error{
@@ -254,6 +271,25 @@ func (d *draft) collect(c *choice, answers map[packageKey]evidence, opts Options
 		}
 	}
 	return found, nil
+}
+
+// unserved is the error of a release that lacks a platform which somebody asked
+// for. It does not depend on how the sources word it.
+func (c *choice) unserved() error {
+	names := make([]string, len(c.Missing))
+	for i, p := range c.Missing {
+		names[i] = p.String()
+	}
+	addr := c.Requirement.Addr
+	err := &provider.Error{
+		Code: provider.CodeNoPackage, Host: addr.Host, Addr: addr, Version: c.To, Platform: c.Missing[0],
+		Message: fmt.Sprintf("%s %s is not released for %s", addr, c.To, strings.Join(names, ", ")),
+		Hint:    "leave these out of --platform, or name them in the configuration file: there what is not released is told and left out",
+	}
+	if !c.Serving.IsZero() {
+		err.Hint = fmt.Sprintf("%s is released for all of them; else %s", c.Serving, err.Hint)
+	}
+	return err
 }
 
 func unsigned(want provider.Want) error {

@@ -89,7 +89,14 @@ type Platforms struct {
 	// List is an explicit set, in order; under Exact the first one is the
 	// platform whose package is verified against the old entry.
 	List []provider.Platform
+	// Demanded says that somebody asks for the set now, on a command line. Then
+	// no rule stands in for it, and a provider fails whose release does not serve
+	// one of the List, as in providers lock. Else that is a fact to tell.
+	Demanded bool
 }
+
+// demands reports whether every platform of the list must be served.
+func (p Platforms) demands() bool { return p.Demanded && len(p.List) > 0 }
 
 // Plan decides about every root module. Results are in the order of modules;
 // a module that could not be planned says so in its diagnostics and has no
@@ -228,9 +235,11 @@ type choice struct {
 	listed  []provider.Release
 	carried provider.Version // of the predecessor's entry; zero: none
 	policy  policy
-	undated provider.Version // the release whose date decides; zero: none
-	decided bool
-	notices []error // what is no failure but must be said
+	// platforms are the provider's own by a rule; empty: those of the draft.
+	platforms []provider.Platform
+	undated   provider.Version // the release whose date decides; zero: none
+	decided   bool
+	notices   []error // what is no failure but must be said
 }
 
 // newDraft collects what must be decided. A root module with an error, or with
@@ -253,6 +262,9 @@ func newDraft(m scan.Module, opts Options) *draft {
 			continue
 		}
 		c := &choice{Selection: Selection{Requirement: r}, policy: policy{rules: opts.rules(m.Dir, r.Addr), now: opts.Now}}
+		if !opts.Platforms.Demanded {
+			c.platforms = platformsOf(c.policy.rules)
+		}
 		if m.Lock != nil {
 			c.locked, c.isLock = m.Lock.Lock(r.Addr)
 			c.From = c.locked.Version

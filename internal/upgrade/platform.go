@@ -33,11 +33,12 @@ func (p *planner) platforms(drafts []*draft) {
 // A lock file does not name its platforms: they are recovered by hashing the
 // packages of a locked version and looking for the results in the entry. One
 // entry is enough, the one with the most h1 hashes; among equals one whose
-// version stays, since its packages are wanted anyway.
+// version stays, since its packages are wanted anyway. One whose platforms a rule
+// names says nothing of the others.
 func (d *draft) witness() *choice {
 	var best *choice
 	for _, c := range d.choices {
-		if c.Err != nil || !c.isLock || c.lockedRelease() == nil || countH1(c) == 0 {
+		if c.Err != nil || !c.isLock || len(c.platforms) > 0 || c.lockedRelease() == nil || countH1(c) == 0 {
 			continue
 		}
 		if best == nil || countH1(c) > countH1(best) || countH1(c) == countH1(best) && c.stays() && !best.stays() {
@@ -94,7 +95,7 @@ func (d *draft) probes(known map[packageKey]evidence, candidates func(*choice) [
 func (d *draft) coversAll() bool {
 	several := false
 	for _, c := range d.choices {
-		if !c.isLock || c.Err != nil {
+		if !c.isLock || c.Err != nil || len(c.platforms) > 0 {
 			continue
 		}
 		r := c.lockedRelease()

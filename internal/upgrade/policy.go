@@ -38,6 +38,10 @@ type Rule struct {
 	// UnknownAge says whether MinimumAge holds a release whose date cannot be
 	// had; empty: AllowUnknownAge.
 	UnknownAge UnknownAge
+	// Platforms are those that the entry must cover, in place of those of the
+	// run, unless the run demands its own. They depend on no release, so that
+	// Updates and Versions do not matter. Empty: not said.
+	Platforms []provider.Platform
 	// Place is where the rule stands, for people.
 	Place string
 }
@@ -71,6 +75,16 @@ func (o Options) rules(dir string, addr provider.Addr) []Rule {
 		}
 	}
 	return found
+}
+
+// platformsOf are the platforms that the last of the rules to say any names.
+func platformsOf(rules []Rule) []provider.Platform {
+	for _, rule := range slices.Backward(rules) {
+		if len(rule.Platforms) > 0 {
+			return rule.Platforms
+		}
+	}
+	return nil
 }
 
 // policy is what the rules about one provider of one root module say.

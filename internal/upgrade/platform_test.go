@@ -1,0 +1,85 @@
+package upgrade
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+func platforms(names ...string) []provider.Platform {
+	var list []provider.Platform
+	for _, name := range names {
+		list = append(list, platform(name))
+	}
+	return list
+}
+
+// What is demanded on the command line and not released fails its provider, as
+// in providers lock; what a file or an input wants is told and left out.
+func TestDemandedPlatformsMustBeReleased(t *testing.T) {
+	t.Parallel()
+	const hint = "1.0.0 is released for all of them; else leave these out of --platform, or name them in the configuration file: there what is not released is told and left out"
+	src := &offer{releases: map[string]map[string][]string{
+		"a": {"1.0.0": {"linux_amd64", "darwin_arm64"}, "2.0.0": {"linux_amd64"}},
+		"b": {"1.0.0": {"linux_amd64", "darwin_arm64"}, "1.1.0": {"linux_amd64", "darwin_arm64"}},
+	}}
+	m := module(t, []string{"a", "b"}, []string{"a 1.0.0; h1:a-1.0.0-linux_amd64", "b 1.0.0; h1:b-1.0.0-linux_amd64"})
+	for _, demanded := range []bool{false, true} {
+		opts := Options{Platforms: Platforms{List: platforms("linux_amd64", "darwin_arm64"), Demanded: demanded}}
+		r := Plan(t.Context(), src, modules(m), opts)[0]
+		a, b := r.Selections[0], r.Selections[1]
+		if failed := provider.Coded(a.Err, provider.CodeNoPackage); failed != demanded || b.Err != nil || len(a.Missing) != 1 {
+			t.Errorf("demanded %v: a without %v and with the error %v, b with %v; want a's error: %v", demanded, a.Missing, a.Err, b.Err, demanded)
+		}
+		if demanded && provider.Diagnose(a.Err).Hint != hint {
+			t.Errorf("the hint is %q, want %q", provider.Diagnose(a.Err).Hint, hint)
+		}
+		i := slices.IndexFunc(r.New, func(l lockfile.Lock) bool { return l.Addr == addr("a") })
+		if kept := r.New[i].Version == version("1.0.0"); kept != demanded || r.File == nil {
+			t.Errorf("demanded %v: a is at %s; want it kept: %v, and b written", demanded, r.New[i].Version, demanded)
+		}
+	}
+}
+
+// A rule's platforms stand in for those of a setting, not for demanded ones, and
+// say nothing of other providers.
+func TestRulesNamePlatforms(t *testing.T) {
+	t.Parallel()
+	all := []string{"linux_amd64", "darwin_arm64", "windows_amd64"}
+	src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": all}, "b": {"1.0.0": all}}}
+	rules := []Rule{
+		{Providers: patterns("hashicorp/a"), Platforms: platforms("windows_amd64")},
+		{Providers: patterns("hashicorp/a"), Platforms: platforms("linux_amd64")},
+	}
+	two := []string{"b 1.0.0; h1:b-1.0.0-linux_amd64 h1:b-1.0.0-darwin_arm64", "a 1.0.0; h1:a-1.0.0-linux_amd64"}
+	tests := map[string]struct {
+		locks  []string
+		wanted Platforms
+		a, b   []provider.Platform
+	}{
+		"a list":     {nil, Platforms{List: platforms("darwin_arm64")}, platforms("linux_amd64"), platforms("darwin_arm64")},
+		"all":        {nil, Platforms{All: true}, platforms("linux_amd64"), platforms("darwin_arm64", "linux_amd64", "windows_amd64")},
+		"a demand":   {nil, Platforms{List: platforms("darwin_arm64"), Demanded: true}, platforms("darwin_arm64"), platforms("darwin_arm64")},
+		"recovered":  {two, Platforms{}, platforms("linux_amd64"), platforms("darwin_arm64", "linux_amd64")},
+		"by default": {[]string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-windows_amd64"}, Platforms{}, platforms("linux_amd64"), platforms("darwin_arm64", "linux_amd64", "windows_amd64")},
+		"all, recovered": {
+			[]string{"b 1.0.0; h1:b-1.0.0-linux_amd64 h1:b-1.0.0-darwin_arm64 h1:b-1.0.0-windows_amd64", "a 1.0.0; h1:a-1.0.0-linux_amd64"},
+			Platforms{}, platforms("linux_amd64"), platforms("darwin_arm64", "linux_amd64", "windows_amd64"),
+		},
+	}
+	for name, test := range tests {
+		r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, test.locks)), Options{Platforms: test.wanted, Rules: rules})[0]
+		a, b := r.Selections[0], r.Selections[1]
+		if a.Err != nil || b.Err != nil || len(a.Missing) > 0 {
+			t.Errorf("%s: a without %v, errors %v and %v", name, a.Missing, a.Err, b.Err)
+		}
+		if got := a.Platforms; !slices.Equal(got, test.a) {
+			t.Errorf("%s: a covers %v, want %v", name, got, test.a)
+		}
+		if got := b.Platforms; !slices.Equal(got, test.b) {
+			t.Errorf("%s: b covers %v, want %v", name, got, test.b)
+		}
+	}
+}
