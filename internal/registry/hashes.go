@@ -10,6 +10,9 @@ import (
 
 func (d direct) hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
 	p, err := d.prove(ctx, tool, want)
+	if provider.Coded(err, provider.CodeNoPackage) {
+		err = d.unserved(ctx, tool, want, err)
+	}
 	if err != nil {
 		return provider.Hashes{}, err
 	}

@@ -56,6 +56,53 @@ func TestHashes(t *testing.T) {
 	}
 }
 
+// A 404 alone does not say that a release is not made for a platform: the list
+// of versions does or, where that says nothing of platforms, the signed list.
+func TestWhetherAPlatformIsServed(t *testing.T) {
+	t.Parallel()
+	unlist := func(f *fixture) {
+		f.list = fmt.Sprintf("%s  %s\n", sha256Hex(f.zips[darwin]), filename(darwin))
+	}
+	tests := []struct {
+		name     string
+		versions string
+		spoil    func(*fixture)
+		code     provider.Code
+		want     string
+	}{
+		{"not_listed_for_it", serving(darwin), nil, provider.CodeNoPackage, "is not available for linux_amd64"},
+		{"listed_for_it", serving(darwin, linux), nil, provider.CodeBadAnswer, "its list of versions names that platform"},
+		{"the_signed_list_names_it", serving(), nil, provider.CodeBadAnswer, "the checksum list of the release names it"},
+		{"the_signed_list_does_not", serving(), unlist, provider.CodeNoPackage, "is not available for linux_amd64"},
+		{"no_signed_list_to_be_had", serving(), func(f *fixture) { f.status["/SHA256SUMS"] = 503 }, provider.CodeBadAnswer, "nothing says whether there is one"},
+		{"nothing_to_be_had", serving(), func(f *fixture) { f.status["/arm64"] = 404 }, provider.CodeBadAnswer, "nothing says whether there is one"},
+		{"the_version_is_not_listed", `{"versions": [{"version": "1.0.0"}]}`, nil, provider.CodeNoPackage, "is not available for linux_amd64"},
+		{"no_list_of_versions", serving(), func(f *fixture) { f.status["/versions"] = 503 }, provider.CodeUnreachable, "503"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.versions = tt.versions
+			f.status["/amd64"] = 404
+			if tt.spoil != nil {
+				tt.spoil(f)
+			}
+			_, err := f.client(t, Options{}, "").Hashes(t.Context(), terraform, want(privateHost, linux))
+			wantError(t, err, tt.code, tt.want)
+		})
+	}
+}
+
+// serving is a list of versions that says for which platforms 1.1.0 is made.
+func serving(platforms ...provider.Platform) string {
+	var listed []string
+	for _, p := range platforms {
+		listed = append(listed, fmt.Sprintf(`{"os": %q, "arch": %q}`, p.OS, p.Arch))
+	}
+	return fmt.Sprintf(`{"versions": [{"version": "1.1.0", "protocols": ["5.0"], "platforms": [%s]}]}`, strings.Join(listed, ", "))
+}
+
 func TestHashesFailures(t *testing.T) {
 	t.Parallel()
 	set := func(key string, value any) func(*fixture) {
@@ -70,7 +117,7 @@ func TestHashesFailures(t *testing.T) {
 		code  provider.Code
 		want  string
 	}{
-		{"not_found", status("/linux/amd64", 404), provider.CodeNoPackage, "provider registry.example.com/hashicorp/alpha 1.1.0 is not available for linux_amd64"},
+		{"not_found", status("/linux/amd64", 404), provider.CodeBadAnswer, "the registry answers 404 for the package of registry.example.com/hashicorp/alpha 1.1.0 for linux_amd64, and the checksum list of the release names it"},
 		{"unauthorized", status("/linux/amd64", 401), provider.CodeUnauthorized, "requires authentication credentials"},
 		{"forbidden", status("/linux/amd64", 403), provider.CodeUnauthorized, "requires authentication credentials"},
 		{"server_error", status("/linux/amd64", 500), provider.CodeUnreachable, "500 Internal Server Error"},
@@ -538,6 +585,7 @@ func TestEachQuestionIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.zips[windows] = nil // 404
+	f.versions = serving(linux, darwin)
 	c := f.client(t, Options{}, "")
 	var group sync.WaitGroup
 	for _, tool := range []provider.Tool{terraform, opentofu, terraform} {

@@ -43,13 +43,23 @@ func (d direct) versionList(ctx context.Context, tool provider.Tool, addr provid
 // serves reports whether the version is listed, in its canonical form, for the
 // platform.
 func (l versionList) serves(version provider.Version, platform provider.Platform) bool {
-	text, serves := version.String(), false
+	served, _ := l.platforms(version)
+	return served[platform]
+}
+
+// platforms are those that the version is listed for, and whether it is listed,
+// in its canonical form.
+func (l versionList) platforms(version provider.Version) (served map[provider.Platform]bool, listed bool) {
+	text := version.String()
 	for _, v := range l.Versions {
-		if v.Version == text {
-			serves = slices.Contains(platforms(v.Platforms), platform) // the last wins
+		if v.Version == text { // the last wins
+			served, listed = map[provider.Platform]bool{}, true
+			for _, p := range platforms(v.Platforms) {
+				served[p] = true
+			}
 		}
 	}
-	return serves
+	return served, listed
 }
 
 func (d direct) askVersions(ctx context.Context, tool provider.Tool, q question) (versionList, error) {

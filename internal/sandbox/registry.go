@@ -113,9 +113,11 @@ func (g registry) versions(w http.ResponseWriter, r *http.Request) {
 }
 
 func (r *release) answer() versionAnswer {
-	platforms := make([]platformAnswer, len(r.packages))
-	for i, p := range r.packages {
-		platforms[i] = platformAnswer{p.platform.OS, p.platform.Arch}
+	platforms := []platformAnswer{}
+	for _, p := range r.packages {
+		if !r.silent {
+			platforms = append(platforms, platformAnswer{p.platform.OS, p.platform.Arch})
+		}
 	}
 	return versionAnswer{Version: r.version.String(), Protocols: r.protocols, Platforms: platforms}
 }

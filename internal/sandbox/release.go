@@ -43,6 +43,7 @@ type releaseText struct {
 	Tag          string
 	Files        map[string][]entry
 	NoKeys       bool                    `yaml:"no_keys"`
+	NoPlatforms  bool                    `yaml:"no_platforms"`
 	ListOnly     bool                    `yaml:"list_only"`
 	Unlisted     bool                    `yaml:"unlisted"`
 	ShasumsExtra []string                `yaml:"shasums_extra"`
@@ -127,6 +128,7 @@ type release struct {
 	source, tag  string    // as the public registry tells
 	protocols    []string
 	listed       bool // among the versions
+	silent       bool // about its platforms there
 	described    bool // by metadata of its packages
 	packages     []*pkg
 	keys         []publicKey
@@ -176,7 +178,7 @@ func newRelease(typ, version string, text releaseText, keys keyring, pack packer
 	}
 	r := &release{
 		typ: typ, version: v, published: text.Published, modified: text.Modified, tag: text.Tag, protocols: text.Common.Protocols,
-		listed: !text.Unlisted, described: !text.ListOnly,
+		listed: !text.Unlisted, silent: text.NoPlatforms, described: !text.ListOnly,
 		mirrorHashes: text.MirrorHashes, files: map[string][]byte{},
 	}
 	if r.protocols == nil {

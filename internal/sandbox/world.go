@@ -60,6 +60,7 @@ type World struct {
 //	tag: v1.2.0                    default: v and the version, where there is a source
 //	files: {"*": [{name, content, mode}]}   of each platform's zip, instead of its own
 //	no_keys: true                  announce no key
+//	no_platforms: true             do not list which platforms it serves
 //	list_only: true                list it, but know no package
 //	unlisted: true                 have packages, but do not list it
 //	shasums_extra: [LINE]          more lines of the checksum list
