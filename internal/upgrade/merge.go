@@ -88,6 +88,9 @@ func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
 		return r
 	}
 	r.Diagnostics = append(r.Diagnostics, d.unread()...)
+	if d.unrecovered != nil {
+		r.Diagnostics = append(r.Diagnostics, d.unknownPlatforms())
+	}
 	if failed(r.Diagnostics) {
 		return r
 	}
@@ -105,6 +108,13 @@ func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
 	slices.SortFunc(r.Selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })
 	r.File = r.print()
 	return r
+}
+
+// unknownPlatforms tells why the lock file stays as it is.
+func (d *draft) unknownPlatforms() provider.Diagnostic {
+	diagnostic := provider.Diagnose(d.unrecovered)
+	diagnostic.File = d.module.Lock.Path
+	return diagnostic
 }
 
 // settle builds the entry of one choice, unless it failed before.

@@ -223,7 +223,9 @@ type draft struct {
 	choices   []*choice
 	old       []lockfile.Lock
 	platforms Platforms // resolved: All or a List
-	cancelled error
+	// unrecovered says why it is not known which platforms the lock file covers.
+	unrecovered error
+	cancelled   error
 }
 
 // choice is the decision about one required provider in the making.
@@ -233,6 +235,7 @@ type choice struct {
 	isLock  bool // the old lock file has an entry
 	release provider.Release
 	listed  []provider.Release
+	unheard error            // why it is not known what is offered
 	carried provider.Version // of the predecessor's entry; zero: none
 	policy  policy
 	// platforms are the provider's own by a rule; empty: those of the draft.

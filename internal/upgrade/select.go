@@ -75,6 +75,7 @@ func (d *draft) selectVersions(answers map[question]*listing, opts Options) []da
 
 func (c *choice) choose(l *listing, opts Options) {
 	c.listed, c.undated, c.notices = l.releases, provider.Version{}, nil
+	c.unheard = l.err
 	if c.Err = l.err; c.Err != nil {
 		return
 	}
@@ -120,13 +121,17 @@ func stay(addr provider.Addr, locked provider.Version, constraints provider.Cons
 	}
 	i := slices.IndexFunc(releases, func(r provider.Release) bool { return r.Version == locked })
 	if i < 0 {
-		return provider.Release{}, &provider.Error{
-			Code: provider.CodeLockedVersion, Host: addr.Host, Addr: addr, Version: locked,
-			Message: fmt.Sprintf("the locked version %s of %s is no longer offered", locked, addr),
-			Hint:    "run relock upgrade to select another version",
-		}
+		return provider.Release{}, notOffered(addr, locked)
 	}
 	return releases[i], nil
+}
+
+func notOffered(addr provider.Addr, locked provider.Version) *provider.Error {
+	return &provider.Error{
+		Code: provider.CodeLockedVersion, Host: addr.Host, Addr: addr, Version: locked,
+		Message: fmt.Sprintf("the locked version %s of %s is no longer offered", locked, addr),
+		Hint:    "run relock upgrade to select another version",
+	}
 }
 
 // newest returns the newest release that the constraints and the rules allow.

@@ -1,0 +1,421 @@
+package upgrade
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/registry"
+	"github.com/relock-dev/relock/internal/sandbox"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/transport"
+)
+
+var (
+	rounds = flag.Int("rounds", 80, "random worlds in which TestFailuresMakeNothingWorse looks for a difference")
+	seed   = flag.Uint64("seed", 1, "seed of the first of them")
+)
+
+// TestFailuresMakeNothingWorse makes a registry, a root module and its lock file
+// from a seed, plans once in a faultless world and then with failing requests:
+//
+//   - every entry is then that of the faultless world, or the old one;
+//   - where an entry is another than in the faultless world, an error says so;
+//   - and in either world no version goes down, and no platform that the old
+//     entry covered is lost, unless the constraints exclude the locked version,
+//     the options ask for it, or the selection says which platform is missing.
+//
+// To look for longer, and to repeat a failure:
+//
+//	go test ./internal/upgrade -run FailuresMakeNothingWorse -rounds 100000
+//	go test ./internal/upgrade -run FailuresMakeNothingWorse -rounds 1 -seed 4711
+func TestFailuresMakeNothingWorse(t *testing.T) {
+	t.Parallel()
+	for i := range *rounds {
+		seed := *seed + uint64(i)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			newFaultyWorld(t, seed).check(t)
+		})
+	}
+}
+
+// faultyWorld is a registry before and after the lock file was written, and a
+// root module.
+type faultyWorld struct {
+	rand      *rand.Rand
+	tool      provider.Tool
+	providers []*randomOffer
+	module    scan.Module
+	opts      Options
+	cache     *hash.Cache // nil remembers nothing
+	platforms map[provider.Hash]provider.Platform
+	before    string // the registry's text when the lock file was written
+	after     string // and now
+}
+
+// randomOffer is a provider of the world.
+type randomOffer struct {
+	addr        provider.Addr
+	platforms   []string
+	versions    []string
+	later       map[string]bool // versions released after the lock file was written
+	gone        map[string]bool // and withdrawn after it
+	silent      bool            // about its platforms
+	grows       bool            // later versions serve one platform more
+	constraints string
+}
+
+func newFaultyWorld(t *testing.T, seed uint64) *faultyWorld {
+	t.Helper()
+	w := &faultyWorld{rand: rand.New(rand.NewPCG(seed, 12)), tool: provider.Newest(provider.Terraform), platforms: map[provider.Hash]provider.Platform{}}
+	if w.chance(30) {
+		w.tool = provider.Newest(provider.OpenTofu)
+	}
+	for i := range 1 + w.rand.IntN(3) {
+		w.providers = append(w.providers, w.randomOffer(string(rune('a'+i))))
+	}
+	w.before, w.after = w.text(false), w.text(true)
+	if w.chance(25) {
+		var err error
+		if w.cache, err = hash.OpenCache(filepath.Join(t.TempDir(), "hashes")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.write(t)
+	w.chooseOptions()
+	return w
+}
+
+func (w *faultyWorld) chance(percent int) bool { return w.rand.IntN(100) < percent }
+
+func pick[T any](w *faultyWorld, list ...T) T { return list[w.rand.IntN(len(list))] }
+
+// some is a part of a list, in its order, with one element at least.
+func some[T any](w *faultyWorld, list []T) []T {
+	var part []T
+	for _, e := range list {
+		if w.chance(60) {
+			part = append(part, e)
+		}
+	}
+	if len(part) == 0 {
+		part = append(part, pick(w, list...))
+	}
+	return part
+}
+
+// served are the platforms of the worlds.
+var served = []string{"darwin_amd64", "darwin_arm64", "freebsd_amd64", "linux_amd64", "linux_arm64", "windows_amd64"}
+
+func (w *faultyWorld) randomOffer(name string) *randomOffer {
+	o := &randomOffer{later: map[string]bool{}, gone: map[string]bool{}, silent: w.chance(15), grows: w.chance(15)}
+	host := pick(w, w.tool.Name.DefaultHost(), w.tool.Name.DefaultHost(), "reg.example")
+	o.addr = provider.Addr{Host: host, Namespace: pick(w, "hashicorp", "acme"), Type: name}
+	o.platforms = served
+	if name != "a" && w.chance(40) {
+		o.platforms = some(w, served)
+	}
+	for minor := range 2 + w.rand.IntN(3) {
+		v := fmt.Sprintf("1.%d.0", minor)
+		o.versions = append(o.versions, v)
+		if minor > 0 {
+			o.later[v] = w.chance(50)
+		}
+		o.gone[v] = !o.later[v] && w.chance(0)
+	}
+	last := o.versions[len(o.versions)-1]
+	o.constraints = pick(w, "", "", "~> 1.0", ">= 1.1.0", "< "+last)
+	return o
+}
+
+// text describes the registry, as it was or as it is.
+func (w *faultyWorld) text(now bool) string {
+	var b strings.Builder
+	for _, o := range w.providers {
+		fmt.Fprintf(&b, "-- registry/%s/%s/%s --\nplatforms: [%s]\n", o.addr.Host, o.addr.Namespace, o.addr.Type, strings.Join(o.platforms, ", "))
+		if o.addr.Host == provider.OpenTofu.DefaultHost() {
+			b.WriteString("packages: true\n")
+		}
+		b.WriteString("versions:\n")
+		for _, v := range o.versions {
+			if o.later[v] && !now {
+				continue
+			}
+			fmt.Fprintf(&b, "  %s:\n    no_platforms: %v\n    unlisted: %v\n", v, o.silent, now && o.gone[v])
+			if o.grows && o.later[v] {
+				fmt.Fprintf(&b, "    platforms: [%s, openbsd_amd64]\n", strings.Join(o.platforms, ", "))
+			}
+		}
+	}
+	return b.String()
+}
+
+// write makes the root module, and its lock file as it was in the world before.
+func (w *faultyWorld) write(t *testing.T) {
+	t.Helper()
+	w.module = scan.Module{Dir: "root", Tool: w.tool}
+	for i, o := range w.providers {
+		r := scan.Requirement{Addr: o.addr}
+		for _, c := range constraints(t, o.constraints).Terms() {
+			r.Terms = append(r.Terms, scan.Term{Constraint: c, File: "main.tf", Line: i + 1})
+		}
+		if len(r.Terms) == 0 {
+			r.Terms = []scan.Term{{File: "main.tf", Line: i + 1}}
+		}
+		w.module.Requirements = append(w.module.Requirements, r)
+	}
+	slices.SortFunc(w.module.Requirements, func(a, b scan.Requirement) int { return a.Addr.Compare(b.Addr) })
+	earlier := w.module
+	earlier.Requirements = slices.Clone(earlier.Requirements)
+	for i := range earlier.Requirements { // what it was locked at did not have to be the newest
+		if w.chance(40) {
+			earlier.Requirements[i].Terms = []scan.Term{{Constraint: constraints(t, "1.0.0").Terms()[0], File: "main.tf", Line: 1}}
+		}
+	}
+	if last := w.providers[len(w.providers)-1]; w.chance(15) { // one provider is new
+		earlier.Requirements = slices.DeleteFunc(earlier.Requirements, func(r scan.Requirement) bool { return r.Addr == last.addr })
+	}
+	opts := Options{Platforms: Platforms{All: w.chance(15)}}
+	if !opts.Platforms.All {
+		for _, p := range some(w, served) {
+			opts.Platforms.List = append(opts.Platforms.List, platform(p))
+		}
+	}
+	s := serve(t, w.before)
+	r := w.plan(t, s, earlier, opts)
+	if r.File == nil {
+		return // no lock file yet
+	}
+	locks := slices.Clone(r.New)
+	for i, l := range locks {
+		if l.Addr != w.providers[0].addr { // one entry tells of all platforms
+			locks[i] = lockfile.New(l.Addr, l.Version, l.Constraints, w.spoil(l.Hashes))
+		}
+	}
+	source := lockfile.Print(w.tool.Name, locks)
+	file, diagnostics := lockfile.Parse(source, "root/"+lockfile.Name)
+	if len(diagnostics) > 0 {
+		t.Fatal(diagnostics)
+	}
+	w.module.Lock = file
+}
+
+// spoil takes some of the hashes of an entry away, or adds one that belongs to
+// nothing.
+func (w *faultyWorld) spoil(hashes []provider.Hash) []provider.Hash {
+	scheme := func(s string) func(provider.Hash) bool {
+		return func(h provider.Hash) bool { return h.Scheme() == s }
+	}
+	hashes = slices.Clone(hashes)
+	switch w.rand.IntN(10) {
+	case 0:
+		return slices.DeleteFunc(hashes, scheme(provider.SchemeZH))
+	case 1:
+		return slices.DeleteFunc(hashes, scheme(provider.SchemeH1))
+	case 2:
+		i := slices.IndexFunc(hashes, scheme(provider.SchemeH1))
+		return slices.Delete(hashes, i, i+1)
+	case 3:
+		return append(hashes, "h1:belongs-to-nothing")
+	}
+	return hashes
+}
+
+func (w *faultyWorld) chooseOptions() {
+	w.opts.Mode = pick(w, Upgrade, Upgrade, Upgrade, Complete)
+	w.opts.HashesFrom = pick(w, "", "", FromBoth, FromOrigin)
+	w.opts.Strict = w.chance(10)
+	switch w.rand.IntN(10) {
+	case 0:
+		w.opts.Platforms.All = true
+	case 1, 2:
+		for _, p := range some(w, served) {
+			w.opts.Platforms.List = append(w.opts.Platforms.List, platform(p))
+		}
+		w.opts.Exact = w.chance(50)
+	}
+}
+
+// plan asks a client of its own, so that nothing is remembered but by the hash
+// cache, and notes which platform each h1 that it learns of belongs to.
+func (w *faultyWorld) plan(t *testing.T, s *sandbox.Sandbox, m scan.Module, opts Options) Result {
+	t.Helper()
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".terraformrc"), []byte(s.CLIConfig()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := cliconfig.Env{Home: home, GOOS: "linux", Getenv: func(name string) string {
+		if name == "XDG_DATA_DIRS" {
+			return filepath.Join(home, "none")
+		}
+		return ""
+	}}
+	conn := transport.New(transport.Options{Retries: -1})
+	configs := map[provider.ToolName]*cliconfig.Config{}
+	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
+		c, diagnostics := cliconfig.Load(env, tool)
+		if len(diagnostics) > 0 {
+			t.Fatal(diagnostics)
+		}
+		for _, e := range c.Endpoints() {
+			conn.Admit(e)
+		}
+		configs[tool] = c
+	}
+	r := Plan(t.Context(), registry.New(conn, configs, registry.Options{Cache: w.cache}), modules(m), opts)[0]
+	for _, selection := range r.Selections {
+		maps.Copy(w.platforms, selection.Hashes)
+	}
+	return r
+}
+
+func serve(t *testing.T, text string) *sandbox.Sandbox {
+	t.Helper()
+	world, err := sandbox.ParseWorld(txtar.Parse([]byte(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sandbox.Start(world)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (w *faultyWorld) check(t *testing.T) {
+	s := serve(t, w.after)
+	faultless := w.plan(t, s, w.module, w.opts)
+	if w.cache != nil {
+		s.ResetRequests()
+		again := w.plan(t, s, w.module, w.opts)
+		if string(again.File) != string(faultless.File) {
+			t.Errorf("with what is remembered the plan is another:\n%s\nwithout:\n%s", again.File, faultless.File)
+		}
+	}
+	w.checkWishes(t, "the faultless world", faultless)
+	requests := s.Requests()
+	for range 3 {
+		faults := w.faults(requests)
+		for _, f := range faults {
+			s.Inject(f)
+		}
+		w.checkFaults(t, faults, faultless, w.plan(t, s, w.module, w.opts))
+		s.Mend()
+	}
+	if t.Failed() {
+		t.Logf("options %+v\nrequired %v\nlock file\n%s\nregistry\n%s", w.opts, w.module.Requirements, w.source(), w.after)
+	}
+}
+
+func (w *faultyWorld) source() []byte {
+	if w.module.Lock == nil {
+		return nil
+	}
+	return w.module.Lock.Source
+}
+
+// faults spoil some of the requests.
+func (w *faultyWorld) faults(requests []sandbox.Request) []sandbox.Fault {
+	var faults []sandbox.Fault
+	for range 1 + w.rand.IntN(3) {
+		f := sandbox.Fault{Method: "*", Path: pick(w, requests...).Path}
+		switch w.rand.IntN(8) {
+		case 0:
+			f.Drop = true
+		case 1:
+			f.Truncate = 1 + w.rand.Int64N(40)
+		case 2:
+			f.Corrupt = true
+		default:
+			f.Status = pick(w, http.StatusNotFound, http.StatusNotFound, http.StatusForbidden, http.StatusGone,
+				http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable)
+		}
+		if w.chance(25) {
+			f.Times = 1
+		}
+		faults = append(faults, f)
+	}
+	return faults
+}
+
+func (w *faultyWorld) checkFaults(t *testing.T, faults []sandbox.Fault, faultless, got Result) {
+	t.Helper()
+	var old []lockfile.Lock
+	if w.module.Lock != nil {
+		old = w.module.Lock.Locks
+	}
+	different := false
+	for _, o := range w.providers {
+		is, was, ought := entry(got.New, o.addr), entry(old, o.addr), entry(faultless.New, o.addr)
+		different = different || is != ought
+		if is != ought && is != was {
+			t.Errorf("with %+v the entry of %s is neither the old one nor that of the faultless world:\n%s\nfaultless:\n%s\nold:\n%s\n%v",
+				faults, o.addr, is, ought, was, got.Diagnostics)
+		}
+	}
+	if different && !failed(got.Diagnostics) {
+		t.Errorf("with %+v the lock file is another than in the faultless world, and no error says so: %v", faults, got.Diagnostics)
+	}
+	w.checkWishes(t, fmt.Sprintf("%+v", faults), got)
+}
+
+// entry prints an entry as the tools do; nothing if there is none.
+func entry(locks []lockfile.Lock, addr provider.Addr) string {
+	l, ok := find(locks, addr)
+	if !ok {
+		return ""
+	}
+	return string(lockfile.Print(provider.Terraform, []lockfile.Lock{lockfile.New(l.Addr, l.Version, l.Constraints, l.Hashes)}))
+}
+
+// checkWishes looks for versions and platforms that are less than before.
+func (w *faultyWorld) checkWishes(t *testing.T, where string, r Result) {
+	t.Helper()
+	for _, old := range r.Old {
+		now, ok := find(r.New, old.Addr)
+		if !ok {
+			t.Errorf("%s: the entry of %s is gone", where, old.Addr)
+			continue
+		}
+		i := slices.IndexFunc(r.Module.Requirements, func(q scan.Requirement) bool { return q.Addr == old.Addr })
+		allowed := r.Module.Requirements[i].Constraints().Allows(old.Version)
+		if now.Version.Precedence(old.Version) < 0 && allowed && !w.opts.Exact {
+			t.Errorf("%s: %s goes down from %s to %s", where, old.Addr, old.Version, now.Version)
+		}
+		if w.opts.Platforms.All || len(w.opts.Platforms.List) > 0 {
+			continue
+		}
+		i = slices.IndexFunc(r.Selections, func(s Selection) bool { return s.Requirement.Addr == old.Addr })
+		for p := range w.covered(old) {
+			if !w.covered(now)[p] && !slices.Contains(r.Selections[i].Missing, p) {
+				t.Errorf("%s: %s does not cover %s any more", where, old.Addr, p)
+			}
+		}
+	}
+}
+
+// covered are the platforms that the h1 hashes of an entry belong to.
+func (w *faultyWorld) covered(l lockfile.Lock) map[provider.Platform]bool {
+	covered := map[provider.Platform]bool{}
+	for _, h := range l.Hashes {
+		if p, ok := w.platforms[h]; ok {
+			covered[p] = true
+		}
+	}
+	return covered
+}

@@ -1,0 +1,176 @@
+package upgrade
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+var six = []string{"linux_amd64", "darwin_arm64", "darwin_amd64", "linux_arm64", "windows_amd64", "freebsd_386"}
+
+// A lock file's platforms are looked for one package after another, and no
+// further than its hashes demand.
+func TestRecoveryAsksForAsFewPackagesAsItCan(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		locks []string
+		want  []string // old packages
+	}{
+		{"one h1 of the likeliest platform", []string{"a 1.0.0; h1:a-1.0.0-linux_amd64"}, []string{"a linux_amd64"}},
+		{"one h1 of the next", []string{"a 1.0.0; h1:a-1.0.0-darwin_arm64"}, []string{"a linux_amd64", "a darwin_arm64"}},
+		{
+			"two entries of one platform", []string{"a 1.0.0; h1:a-1.0.0-linux_amd64", "b 1.0.0; h1:b-1.0.0-linux_amd64"},
+			[]string{"a linux_amd64"},
+		},
+		{
+			"three h1", []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64 h1:a-1.0.0-linux_arm64"},
+			[]string{"a linux_amd64", "a darwin_arm64", "a darwin_amd64", "a linux_arm64"},
+		},
+		{
+			"an h1 that belongs to nothing", []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:nothing"},
+			[]string{"a linux_amd64", "a darwin_arm64", "a darwin_amd64", "a linux_arm64", "a windows_amd64", "a freebsd_386"},
+		},
+		{"an h1 for each platform", []string{"a 1.0.0; h1:1 h1:2 h1:3 h1:4 h1:5 h1:6", "b 1.0.0; h1:1 h1:2 h1:3 h1:4 h1:5 h1:6"}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six}, "b": {"1.0.0": six, "1.1.0": six}}}
+			r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, tt.locks)), Options{})[0]
+			if failed(r.Diagnostics) {
+				t.Error(r.Diagnostics)
+			}
+			var got []string
+			for _, asked := range src.asked {
+				if name, p, ok := strings.Cut(asked, " 1.0.0 "); ok {
+					got = append(got, name+" "+p)
+				}
+			}
+			slices.Sort(got)
+			slices.Sort(tt.want)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("old packages (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What a failure leaves open keeps the root module as it is: a platform must not
+// be lost because nobody could be asked about it.
+func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
+	t.Parallel()
+	unreachable := &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}
+	unavailable := func(name, version, p string) func(provider.Want, *provider.Hashes) error {
+		return func(want provider.Want, _ *provider.Hashes) error {
+			if want.Addr.Type == name && want.Version.String() == version && want.Platform.String() == p {
+				return unreachable
+			}
+			return nil
+		}
+	}
+	three := "a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64 h1:a-1.0.0-windows_amd64"
+	tests := []struct {
+		name    string
+		locks   []string
+		edit    func(provider.Want, *provider.Hashes) error
+		unheard string // the provider of which nothing is known
+		want    []string
+		code    provider.Code // empty: no error
+	}{
+		{
+			name: "an old package that cannot be had", locks: []string{three},
+			edit: unavailable("a", "1.0.0", "darwin_arm64"), code: provider.CodeUnreachable,
+		},
+		{
+			name: "one that is not needed", locks: []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64"},
+			edit: unavailable("a", "1.0.0", "windows_amd64"), want: []string{"darwin_arm64", "linux_amd64"},
+		},
+		{
+			name: "an entry of fewer platforms tells of none", locks: []string{three, "b 1.0.0; h1:b-1.0.0-linux_amd64"},
+			edit: unavailable("b", "1.0.0", "linux_amd64"), want: []string{"darwin_arm64", "linux_amd64", "windows_amd64"},
+		},
+		{
+			name: "a registry that does not answer for an entry of as many", locks: []string{three, "b 1.0.0; h1:1 h1:2 h1:3"},
+			unheard: "b", want: []string{"darwin_arm64", "linux_amd64", "windows_amd64"}, code: provider.CodeUnknownProvider,
+		},
+		{
+			name: "for the only entry of several", locks: []string{"a 1.0.0; h1:a-1.0.0-linux_amd64", "b 1.0.0; h1:1 h1:2 h1:3"},
+			unheard: "b", code: provider.CodeUnknownProvider,
+		},
+		{
+			name: "a locked version that is gone", locks: []string{"a 0.9.0; h1:1 h1:2 h1:3"},
+			code: provider.CodeLockedVersion,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six}, "b": {"1.0.0": six, "1.1.0": six}}, edit: tt.edit}
+			delete(src.releases, tt.unheard)
+			m := module(t, []string{"a", "b"}, tt.locks)
+			if len(tt.locks) == 1 {
+				m.Requirements = m.Requirements[:1]
+			}
+			r := Plan(t.Context(), src, modules(m), Options{})[0]
+			var got []string
+			if r.File != nil {
+				for _, p := range r.Selections[0].Platforms {
+					got = append(got, p.String())
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("platforms of the new entry of a (-want +got):\n%s\n%v", diff, r.Diagnostics)
+			}
+			if found := slices.ContainsFunc(r.Diagnostics, func(d provider.Diagnostic) bool { return d.Code == tt.code }); found != (tt.code != "") {
+				t.Errorf("diagnostics %v, want the code %q", r.Diagnostics, tt.code)
+			}
+		})
+	}
+}
+
+// A release that serves another set of platforms than that of the entry with the
+// most hashes has platforms of its own to keep.
+func TestRecoveryJoinsEntries(t *testing.T) {
+	t.Parallel()
+	src := &offer{releases: map[string]map[string][]string{
+		"a": {"1.0.0": {"linux_amd64", "darwin_amd64", "freebsd_386"}, "1.1.0": six},
+		"b": {"1.0.0": {"linux_amd64", "darwin_arm64", "freebsd_386"}, "1.1.0": six},
+	}}
+	locks := []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_amd64", "b 1.0.0; h1:b-1.0.0-linux_amd64 h1:b-1.0.0-darwin_arm64"}
+	r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, locks)), Options{})[0]
+	for _, s := range r.Selections {
+		want := []provider.Platform{platform("darwin_amd64"), platform("darwin_arm64"), platform("linux_amd64")}
+		if diff := cmp.Diff(want, s.Platforms); diff != "" {
+			t.Errorf("platforms of %s (-want +got):\n%s", s.Requirement.Addr, diff)
+		}
+	}
+}
+
+// A mirror does not say what its releases serve.
+func TestRecoveryWhereNothingIsSaidOfPlatforms(t *testing.T) {
+	t.Parallel()
+	src := &quiet{offer{releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six}}}}
+	m := module(t, []string{"a"}, []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-freebsd_386"})
+	r := Plan(t.Context(), src, modules(m), Options{})[0]
+	want := []provider.Platform{platform("freebsd_386"), platform("linux_amd64")}
+	if diff := cmp.Diff(want, r.Selections[0].Platforms); diff != "" {
+		t.Errorf("platforms (-want +got):\n%s\n%v", diff, r.Diagnostics)
+	}
+}
+
+// quiet is an offer that lists no platforms.
+type quiet struct{ offer }
+
+func (q *quiet) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
+	releases, err := q.offer.Versions(ctx, tool, addr)
+	for i := range releases {
+		releases[i].Platforms = nil
+	}
+	return releases, err
+}
