@@ -21,7 +21,7 @@ func (c *cli) configInit() *cobra.Command {
 	return &cobra.Command{
 		Use: "init", Short: "Write a configuration file with every setting and its default", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			root := run.RepositoryRoot(c.env.WorkDir)
+			root := run.RepositoryOf(c.env.WorkDir)
 			found, _ := config.Locate(os.DirFS(root))
 			if found != "" {
 				return fmt.Errorf("%s exists already; nothing was written", found)

@@ -136,7 +136,7 @@ func (c *cli) configFile(values config.Values) (config.File, error) {
 	name := values["config"].Items[0]
 	named, dir := name != "", c.env.WorkDir
 	if !named {
-		dir = run.RepositoryRoot(c.env.WorkDir)
+		dir = run.RepositoryOf(c.env.WorkDir)
 		found, diagnostics := config.Locate(os.DirFS(dir))
 		if len(diagnostics) > 0 {
 			return config.File{}, problems(diagnostics)

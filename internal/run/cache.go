@@ -83,16 +83,6 @@ func (s *Session) ofHead(req Request, name string) bool {
 	return !Apart(name, tops)
 }
 
-// RepositoryOf is the top directory of the repository that a directory is in, or
-// else the directory.
-func RepositoryOf(dir string) string {
-	root := RepositoryRoot(dir)
-	if _, err := os.Lstat(filepath.Join(root, ".git")); err != nil {
-		return dir
-	}
-	return root
-}
-
 // Apart reports whether a file, which may be missing, lies outside of
 // directories, both by its name and by what links make of it.
 func Apart(name string, dirs []string) bool {

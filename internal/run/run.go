@@ -176,6 +176,9 @@ func (c *corridor) scan(ctx context.Context) error {
 		if !c.env.OnGitHub && t.remote == nil {
 			opts.Path = t.root
 		}
+		if t.loose && !c.env.OnGitHub && c.req.Verb != PR {
+			opts.Around, opts.Within = t.around()
+		}
 		opts.Workspace = c.env.Getenv("TF_WORKSPACE")
 		if c.req.Head == NoHead { // another could put their values into the address of a module
 			opts.Environment = variables(c.env.Environ)
@@ -201,9 +204,6 @@ func (c *corridor) scan(ctx context.Context) error {
 func (c *corridor) open() (err error) {
 	if c.req.Remote == nil {
 		c.trees, err = trees(c.env.WorkDir, c.req.Dirs)
-		if err == nil && c.req.Verb == PR {
-			c.trees[0] = c.trees[0].rooted(c.env.WorkDir)
-		}
 		return err
 	}
 	t, err := c.req.Remote.in(c.req.Dirs)

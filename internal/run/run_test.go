@@ -33,7 +33,11 @@ func lay(t *testing.T, names ...string) string {
 
 func TestTrees(t *testing.T) {
 	t.Parallel()
-	top := lay(t, "one/.git/HEAD", "one/live/a/main.tf", "one/live/b/main.tf", "two/.git", "two/main.tf")
+	top := lay(t, "one/.git/HEAD", "one/live/a/main.tf", "one/live/b/main.tf", "two/.git", "two/main.tf",
+		"loose/live/a/main.tf", "loose/live/b/main.tf", "loose/work/main.tf")
+	if err := os.Symlink("live", filepath.Join(top, "loose", "linked")); err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		name string
 		work string
@@ -44,6 +48,12 @@ func TestTrees(t *testing.T) {
 		{"directories of one repository share a tree", "one/live", []string{"a", "./b/..."}, map[string][]string{"one": {"live/a", "live/b/..."}}},
 		{"the top is a dot", "one", []string{"."}, map[string][]string{"one": {"."}}},
 		{"a file .git marks a worktree or submodule", "one", []string{"../two"}, map[string][]string{"two": {"."}}},
+		{"outside of a repository the working directory ends the tree", "loose/live", nil, map[string][]string{"live": {"./..."}}},
+		{"and so where it holds all that is named", "loose", []string{"live/a", "live/b/..."}, map[string][]string{"loose": {"live/a", "live/b/..."}}},
+		{"else the common top of what is named", "loose/work", []string{"../live/a", "../live/b"}, map[string][]string{"live": {"a", "b"}}},
+		{"which may be what is named", "loose/work", []string{"../live/a"}, map[string][]string{"a": {"."}}},
+		{"the working directory being a link", "loose/linked", []string{"a"}, map[string][]string{"live": {"a"}}},
+		{"a repository beside is apart", "loose", []string{"live/a", "../one/live", "work"}, map[string][]string{"loose": {"live/a", "work"}, "one": {"live"}}},
 		{"repositories are apart", "", []string{"one/live", "two"}, map[string][]string{"one": {"live"}, "two": {"."}}},
 	}
 	for _, tt := range tests {

@@ -26,6 +26,7 @@ const everything = "./..."
 // tree is a file tree and the directories in it that a run is about.
 type tree struct {
 	root   string   // on disk: absolute, the system's separators
+	loose  bool     // it is in no repository: nothing but what was named says how far it goes
 	remote *Remote  // nil for a tree on disk
 	dirs   []string // slash-separated, relative to the top, "/..." where a search was asked for
 }
@@ -49,83 +50,115 @@ func (t tree) name() string {
 // path returns the absolute path of a name in a tree on disk.
 func (t tree) path(name string) string { return filepath.Join(t.root, filepath.FromSlash(name)) }
 
+// place is a directory of a command line.
+type place struct {
+	path   string // absolute, links resolved
+	search bool
+}
+
 // trees sorts the directories of a command line by the repository they are in,
 // because modules are called across directories of one repository: the tree
-// must hold all of it.
+// must hold all of it. Directories outside of any repository share a tree that
+// ends with them: nothing says how far it would go, and a whole disk is none.
 func trees(workDir string, dirs []string) ([]tree, error) {
 	if len(dirs) == 0 {
 		dirs = []string{everything}
 	}
-	var found []tree
+	var places []place
+	var loose []string // in no repository
 	for _, dir := range dirs {
-		name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
-		abs := filepath.FromSlash(name)
-		if !filepath.IsAbs(abs) {
-			abs = filepath.Join(workDir, abs)
-		}
-		abs = filepath.Clean(abs)
-		if info, err := os.Stat(abs); err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, cause(err))
-		} else if !info.IsDir() {
-			return nil, fmt.Errorf("%s is not a directory", dir)
-		}
-		abs, err := filepath.EvalSymlinks(abs)
+		p, err := placeOf(workDir, dir)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, cause(err))
+			return nil, err
 		}
-		root := RepositoryRoot(abs)
-		rel, err := filepath.Rel(root, abs)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, err)
+		if _, ok := repository(p.path); !ok {
+			loose = append(loose, p.path)
 		}
-		rel = filepath.ToSlash(rel)
-		if search {
-			rel += "/..."
+		places = append(places, p)
+	}
+	var found []tree
+	for _, p := range places {
+		root, ok := repository(p.path)
+		if !ok {
+			root = top(workDir, loose, filepath.VolumeName(p.path))
 		}
 		i := slices.IndexFunc(found, func(t tree) bool { return t.root == root })
 		if i < 0 {
-			i, found = len(found), append(found, tree{root: root})
+			i, found = len(found), append(found, tree{root: root, loose: !ok})
 		}
-		found[i].dirs = append(found[i].dirs, rel)
+		name, err := filepath.Rel(root, p.path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.path, err)
+		}
+		name = filepath.ToSlash(name)
+		if p.search {
+			name += "/..."
+		}
+		found[i].dirs = append(found[i].dirs, name)
 	}
 	return found, nil
 }
 
-// rooted returns a tree outside of any git repository as that of a directory
-// which holds all that it is about: the top of a checkout without .git.
-func (t tree) rooted(top string) tree {
-	if t.isRepository() {
-		return t
+func placeOf(workDir, dir string) (place, error) {
+	name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
+	abs := filepath.FromSlash(name)
+	if !filepath.IsAbs(abs) {
+		abs = filepath.Join(workDir, abs)
 	}
-	top, err := filepath.EvalSymlinks(top)
+	abs = filepath.Clean(abs)
+	if info, err := os.Stat(abs); err != nil {
+		return place{}, fmt.Errorf("%s: %w", dir, cause(err))
+	} else if !info.IsDir() {
+		return place{}, fmt.Errorf("%s is not a directory", dir)
+	}
+	abs, err := filepath.EvalSymlinks(abs)
 	if err != nil {
-		return t
+		return place{}, fmt.Errorf("%s: %w", dir, cause(err))
 	}
-	below, err := filepath.Rel(t.root, top)
-	if err != nil {
-		return t
-	}
-	moved := tree{root: top}
-	for _, dir := range t.dirs {
-		rest, ok := strings.CutPrefix(dir+"/", filepath.ToSlash(below)+"/")
-		if !ok {
-			return t
-		}
-		switch rest = strings.TrimSuffix(rest, "/"); rest {
-		case "":
-			rest = "."
-		case "...":
-			rest = everything
-		}
-		moved.dirs = append(moved.dirs, rest)
-	}
-	return moved
+	return place{path: abs, search: search}, nil
 }
 
-// isRepository reports whether the tree is that of a git repository.
-func (t tree) isRepository() bool {
-	_, err := os.Lstat(t.path(".git"))
-	return t.remote == nil && err == nil
+// top is where a tree begins that holds these directories, as far as they are on
+// the volume: the working directory if all are at or below it, since a
+// configuration file and its globs are relative to that, else their common top.
+func top(workDir string, dirs []string, volume string) string {
+	if resolved, err := filepath.EvalSymlinks(workDir); err == nil {
+		workDir = resolved
+	}
+	common, inWorkDir := "", true
+	for _, dir := range dirs {
+		if filepath.VolumeName(dir) != volume {
+			continue
+		}
+		inWorkDir = inWorkDir && holds(workDir, dir)
+		if common == "" {
+			common = dir
+		}
+		for !holds(common, dir) {
+			common = filepath.Dir(common)
+		}
+	}
+	if inWorkDir {
+		return workDir
+	}
+	return common
+}
+
+// holds reports whether a directory is another or above it; both are clean and
+// on one volume, or it is neither.
+func holds(dir, other string) bool {
+	rel, err := filepath.Rel(dir, other)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// around is the file tree of the whole volume and where in it this tree is.
+func (t tree) around() (fsys fs.FS, within string) {
+	volume := filepath.VolumeName(t.root) + string(filepath.Separator)
+	rel, err := filepath.Rel(volume, t.root)
+	if err != nil {
+		return nil, ""
+	}
+	return os.DirFS(volume), filepath.ToSlash(rel)
 }
 
 // in returns the tree with the directories of a command, which are relative to
@@ -158,12 +191,25 @@ func cause(err error) error {
 	return err
 }
 
-// RepositoryRoot is the nearest directory at or above dir that holds .git (a
-// directory, or a file in worktrees and submodules), else the volume's root.
-func RepositoryRoot(dir string) string {
-	for d := dir; ; d = filepath.Dir(d) {
-		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil || d == filepath.Dir(d) {
-			return d
+// RepositoryOf is the top of the git repository that a directory is in, or else
+// the directory.
+func RepositoryOf(dir string) string {
+	if top, ok := repository(dir); ok {
+		return top
+	}
+	return dir
+}
+
+// repository is the top of the git repository that a directory is in, if it is in
+// one: the nearest directory at or above it that holds .git (a directory, or a
+// file in worktrees and submodules).
+func repository(dir string) (top string, found bool) {
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir, true
+		}
+		if dir == filepath.Dir(dir) {
+			return "", false
 		}
 	}
 }

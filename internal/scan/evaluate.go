@@ -412,8 +412,8 @@ func (s *scope) fileExists(name string) (cty.Value, bool) {
 func (s *scope) below(c call, to *visit) *scope {
 	called := &scope{evaluation: s.evaluation, config: to.config, caller: s, args: c.args, test: to.test && to.depth == 1, top: s.top}
 	switch at := to.config.at; {
-	case at.tree == s.root.at.tree:
-		called.dir = relative(s.root.at.dir, at.dir)
+	case at.tree == s.root.at.tree, at.tree.inner == s.root.at.tree:
+		called.dir = relative(s.root.at.whole(), at.whole())
 	case c.module.kind != localSource:
 		called.top = path.Join(modulesDir, to.path)
 		called.dir = path.Join(called.top, to.base)

@@ -1,12 +1,14 @@
 package scan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
@@ -23,6 +25,9 @@ func (s *scanner) find(ctx context.Context, dir string) error {
 		name = path.Dir(name)
 	}
 	at, err := s.tree.directory(name)
+	if err == nil && at.tree != s.tree {
+		err = errOutside
+	}
 	if err != nil || path.IsAbs(name) {
 		s.missing(name, err)
 		return nil
@@ -209,9 +214,9 @@ func (s *scanner) rootOnly(at location) bool {
 }
 
 // called returns the directories that any module of the tree calls, or any
-// test runs. The whole tree is read for it.
+// test runs. The whole tree is read for it, if it is a repository.
 func (s *scanner) called(ctx context.Context) (map[location]bool, error) {
-	dirs, err := s.walk(ctx, location{tree: s.tree, dir: "."})
+	dirs, err := s.walk(ctx, location{tree: s.tree, dir: s.top()})
 	if err != nil {
 		return nil, err
 	}
@@ -238,4 +243,31 @@ func (s *scanner) called(ctx context.Context) (map[location]bool, error) {
 		called[to] = true
 	}
 	return called, err
+}
+
+// top is the directory below which callers of modules are looked for: what was
+// named alone says how far a tree goes that is no repository.
+func (s *scanner) top() string {
+	if s.opts.Around == nil {
+		return "."
+	}
+	top := ""
+	for _, dir := range s.opts.Dirs {
+		name := path.Clean(dir)
+		if path.Base(name) == everything {
+			name = path.Dir(name)
+		}
+		if at, err := s.tree.directory(name); err == nil && at.tree == s.tree {
+			top = common(top, at.dir)
+		}
+	}
+	return cmp.Or(top, ".")
+}
+
+// common is the nearest directory that is or holds both; an empty one is none.
+func common(a, b string) string {
+	for a != "" && a != "." && a != b && !strings.HasPrefix(b, a+"/") {
+		a = path.Dir(a)
+	}
+	return cmp.Or(a, b)
 }

@@ -44,6 +44,14 @@ type Options struct {
 	// beside them, as modules that are Standalone.
 	Orphans bool
 
+	// Around is a larger file tree that the scanned one is in, at the path
+	// Within; nil if the scanned one is a whole repository. Local modules and
+	// links that lead out of the scanned tree are followed there, one by one.
+	// Nothing in it is searched, and who calls a module is looked for only
+	// below the common top of Dirs.
+	Around fs.FS
+	Within string
+
 	// Source fetches the modules that are not in the file tree. Without one they
 	// are Unread, unless the tool has left them below the root module.
 	Source Source
@@ -80,6 +88,9 @@ func Modules(ctx context.Context, fsys fs.FS, opts Options) ([]Module, []provide
 		opts.Dirs = []string{everything}
 	}
 	s := &scanner{tree: newTree(fsys), opts: opts, configs: &configs{}, packages: newPackages(&opts), roots: map[string]*root{}}
+	if opts.Around != nil {
+		s.tree.surround(opts.Around, opts.Within)
+	}
 	for _, dir := range opts.Dirs {
 		if err := s.find(ctx, dir); err != nil {
 			return nil, nil, err

@@ -38,12 +38,22 @@ type tree struct {
 	infos   memo[string, fileInfo]
 	// submodules are the directories of Git submodules; see submodule.
 	submodules func() []string
+	// around is the tree that this one is in, at the path within; nil if what
+	// leads out is not followed. Of that tree this one is the inner.
+	around, inner *tree
+	within        string
 }
 
 func newTree(fsys fs.FS) *tree {
 	t := &tree{fsys: fsys, outside: errOutside}
 	t.submodules = sync.OnceValue(t.readSubmodules)
 	return t
+}
+
+// surround lets paths lead out of the tree into a larger one.
+func (t *tree) surround(fsys fs.FS, within string) {
+	t.within, t.around = path.Clean(within), newTree(fsys)
+	t.around.inner = t
 }
 
 // newPackageTree is the file tree of a module package. What the package has of
@@ -133,21 +143,32 @@ func (t *tree) resolve(name string) (string, error) {
 	return done, nil
 }
 
-// directory resolves a path that must be a directory.
+// directory resolves a path that must be a directory, which may be in the tree
+// around this one.
 func (t *tree) directory(name string) (location, error) {
 	dir, err := t.resolve(name)
+	if errors.Is(err, errOutside) && t.around != nil {
+		return t.around.directory(path.Join(t.within, name))
+	}
 	if err != nil {
 		return location{}, err
 	}
 	if info, err := t.lstat(dir); err != nil || !info.IsDir() {
 		return location{}, cmp.Or(err, fs.ErrNotExist)
 	}
+	if t.inner != nil && (dir == t.inner.within || strings.HasPrefix(dir, t.inner.within+"/")) {
+		return location{tree: t.inner, dir: relative(t.inner.within, dir)}, nil
+	}
 	return location{tree: t, dir: dir}, nil
 }
 
-// read returns the content of a file, through links.
+// read returns the content of a file, through links, also of one in the tree
+// around this one.
 func (t *tree) read(name string) ([]byte, error) {
 	real, err := t.resolve(name)
+	if errors.Is(err, errOutside) && t.around != nil {
+		return t.around.read(path.Join(t.within, name))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -167,15 +188,27 @@ func (t *tree) read(name string) ([]byte, error) {
 func (l location) path(name string) string { return path.Join(l.dir, name) }
 
 // name returns the name that people know a file in the directory by.
-func (l location) name(file string) string { return l.tree.prefix + l.path(file) }
+func (l location) name(file string) string { return l.tree.name(l.path(file)) }
 
 // String is the name that people know the directory by.
 func (l location) String() string {
 	if l.dir == "." && l.tree.prefix != "" {
 		return strings.TrimRight(l.tree.prefix, "/")
 	}
-	return l.tree.prefix + l.dir
+	return l.tree.name(l.dir)
 }
+
+// name is what people call a path of the tree: in a tree around the scanned one,
+// the path that leads there from its top.
+func (t *tree) name(name string) string {
+	if t.inner != nil {
+		return relative(t.inner.within, name)
+	}
+	return t.prefix + name
+}
+
+// whole is the path of the directory from the top of the largest tree around it.
+func (l location) whole() string { return path.Join(l.tree.within, l.dir) }
 
 // has reports whether the directory has an entry of this name.
 func (l location) has(name string) bool {

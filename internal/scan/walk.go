@@ -80,7 +80,7 @@ func (w *walker) root(c *config, opts *Options) {
 func (w *walker) dirs() []string {
 	var dirs []string
 	for at := range w.seen {
-		if !at.tree.isPackage() {
+		if at.tree == w.early.root.at.tree {
 			dirs = append(dirs, at.dir)
 		}
 	}
