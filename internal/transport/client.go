@@ -173,9 +173,12 @@ type Request struct {
 	// Token is sent as bearer token to the host and port of URL, and dropped by
 	// the first redirect that leads elsewhere.
 	Token        string
-	Limit        int64         // of the body in bytes; DefaultLimit if 0
-	MaxRedirects int           // DefaultRedirects if 0, none if negative
-	Timeout      time.Duration // of one try; Options.Timeout if 0, for Stream none
+	Limit        int64 // of the body in bytes; DefaultLimit if 0
+	MaxRedirects int   // DefaultRedirects if 0, none if negative
+	// Final reports whether an answer that redirects is not followed but returned:
+	// where the next request needs a signature of its own. Nil follows all.
+	Final   func(redirect http.Header) bool
+	Timeout time.Duration // of one try; Options.Timeout if 0, for Stream none
 	// Retries is how often to try again; Options.Retries if 0, none if negative.
 	Retries int
 	NoRetry bool
@@ -291,7 +294,7 @@ func (c *Client) retrying(r Request) *retryablehttp.Client {
 	return &retryablehttp.Client{
 		HTTPClient: &http.Client{
 			Transport:     c.guard,
-			CheckRedirect: limitRedirects(redirects),
+			CheckRedirect: r.finally(limitRedirects(redirects)),
 			Timeout:       r.Timeout,
 		},
 		RetryMax:     c.retries(r),
@@ -308,6 +311,16 @@ func (c *Client) retries(r Request) int {
 		return 0
 	}
 	return max(cmp.Or(r.Retries, c.opts.Retries), 0)
+}
+
+// finally returns redirects that are Final as answers.
+func (r Request) finally(follow func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+	return func(req *http.Request, via []*http.Request) error {
+		if r.Final != nil && r.Final(req.Response.Header) {
+			return http.ErrUseLastResponse
+		}
+		return follow(req, via)
+	}
 }
 
 func limitRedirects(limit int) func(*http.Request, []*http.Request) error {

@@ -320,7 +320,7 @@ func TestTokenStaysWithItsHostAndPort(t *testing.T) {
 	t.Parallel()
 	var seen atomic.Value
 	elsewhere := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		seen.Store(r.Header.Get("Authorization") + r.Header.Get("Cookie") + r.Header.Get("Referer"))
+		seen.Store(r.Header.Get("Authorization") + r.Header.Get("Cookie") + r.Header.Get("Referer") + r.Header.Get("X-Amz-Security-Token"))
 		if back := r.URL.Query().Get("back"); back != "" {
 			http.Redirect(w, r, back, http.StatusFound)
 		}
@@ -336,7 +336,7 @@ func TestTokenStaysWithItsHostAndPort(t *testing.T) {
 			seen.Store(r.Header.Get("Authorization"))
 		}
 	})
-	header := http.Header{"Cookie": {"session"}}
+	header := http.Header{"Cookie": {"session"}, "X-Amz-Security-Token": {"session"}}
 	for _, path := range []string{"/away", "/there-and-back"} {
 		seen.Store("none")
 		c := newClient(home, elsewhere)
@@ -399,6 +399,33 @@ func TestRedirectLimit(t *testing.T) {
 		wantCode(t, err, provider.CodeUnreachable)
 		if got := c.Stats().Requests; got != tt.requests {
 			t.Errorf("MaxRedirects %d: %d requests, want %d", tt.max, got, tt.requests)
+		}
+	}
+}
+
+// A redirect that the caller takes for the answer is not followed, whether or
+// not it says where to go; every other one is.
+func TestFinalRedirect(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/final":
+			w.Header().Set("X-Amz-Bucket-Region", "eu-west-1")
+			http.Redirect(w, r, "/end", http.StatusTemporaryRedirect)
+		case "/bare":
+			w.Header().Set("X-Amz-Bucket-Region", "eu-west-1")
+			w.WriteHeader(http.StatusMovedPermanently)
+		case "/other":
+			http.Redirect(w, r, "/end", http.StatusFound)
+		default:
+			fmt.Fprint(w, "end")
+		}
+	})
+	final := func(h http.Header) bool { return h.Get("X-Amz-Bucket-Region") != "" }
+	for path, want := range map[string]int{"/final": 307, "/bare": 301, "/other": 200} {
+		got, err := newClient(s).Do(t.Context(), Request{URL: parse(t, s.URL+path), Final: final})
+		if err != nil || got.Status != want {
+			t.Errorf("answer of %s = %v, %v; want %d", path, got, err, want)
 		}
 	}
 }

@@ -127,7 +127,8 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 
 // outgoing is the request as it is sent. net/http drops credentials only where
 // a redirect leaves the domain: it keeps them for subdomains and other ports.
-// It also tells each server the query of the URL that it was sent from.
+// It also tells each server the query of the URL that it was sent from, and does
+// not know the header of a session at a cloud.
 func (g *guard) outgoing(req *http.Request) *http.Request {
 	out := req.Clone(req.Context())
 	if out.Header.Get("User-Agent") == "" {
@@ -139,6 +140,7 @@ func (g *guard) outgoing(req *http.Request) *http.Request {
 	if crossed(req) {
 		out.Header.Del("Authorization")
 		out.Header.Del("Cookie")
+		out.Header.Del("X-Amz-Security-Token")
 	}
 	return out
 }
