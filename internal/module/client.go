@@ -235,8 +235,11 @@ func (c *Client) get(ctx context.Context, tool provider.Tool, a address, from *u
 		return c.fromArchive(ctx, a, from)
 	case "file":
 		return fromDisk(a)
-	case "hg", "s3", "gcs":
+	case "s3", "gcs":
 		return c.fromStore(ctx, a, from)
+	case "hg":
+		return contents{}, refused("move the module to a git repository, or publish it as an archive",
+			"Mercurial repositories are not read: the hg program runs what its configuration says")
 	case "oci":
 		if tool.Has(provider.OCIModules) {
 			return c.fromOCI(ctx, tool, a)

@@ -10,12 +10,10 @@ import (
 	"maps"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	gcs "github.com/hashicorp/go-getter/gcs/v2"
 	s3 "github.com/hashicorp/go-getter/s3/v2"
@@ -24,16 +22,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// The limits on what another program or library fetches to the disk, where its
-// bytes do not pass through here.
-const (
-	storeTimeout  = 15 * time.Minute
-	maxDirectory  = 4 << 30 // bytes below a temporary directory
-	checkInterval = time.Second
-)
-
-// fromStore fetches from S3, Google Cloud Storage or a Mercurial repository with
-// go-getter, as the tools do: a directory, or an archive, which is unpacked here.
+// fromStore fetches from S3 or Google Cloud Storage with go-getter, as the tools do: a directory, or an archive, which is unpacked here.
 func (c *Client) fromStore(ctx context.Context, a address, from *url.URL) (contents, error) {
 	a, kind := archiveFormat(a)
 	u, sum, err := withoutChecksum(a.url)
@@ -97,14 +86,6 @@ func (c *Client) getterOf(kind string, u *url.URL) (getter.Getter, *url.URL, err
 		return nil, nil, invalid("invalid module source address: it is no URL with a host")
 	}
 	switch {
-	case kind == "hg" && (u.Scheme == "https" || u.Scheme == "http" || u.Scheme == "ssh"):
-		if !c.ambient(u.Hostname()) {
-			return nil, nil, unauthorized(u, "", "Mercurial finds credentials by itself, and those of this machine are not used for %s here", u.Hostname())
-		}
-		if _, err := exec.LookPath("hg"); err != nil {
-			return nil, nil, refused("install Mercurial", "the hg program is not on the PATH")
-		}
-		return new(getter.HgGetter), u, nil
 	case kind == "s3" && (u.Scheme == "https" || u.Scheme == "http"):
 		u = pathStyle(u)
 		query := u.Query()
@@ -153,56 +134,6 @@ func pathStyle(u *url.URL) *url.URL {
 	return &styled
 }
 
-// within calls do, and ends its context when it takes too long or has written
-// more into a directory than any module package holds.
-func within(ctx context.Context, dir string, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	done, watched := make(chan struct{}), make(chan bool)
-	go func() {
-		watched <- watch(dir, done, cancel)
-	}()
-	err := do(ctx)
-	close(done)
-	if large := <-watched; large {
-		return errDirectory
-	}
-	return err
-}
-
-var errDirectory = fmt.Errorf("it is larger than %d bytes", int64(maxDirectory))
-
-// watch looks at the size of a directory until done, and cancels what fills it.
-func watch(dir string, done <-chan struct{}, cancel func()) (large bool) {
-	ticker := time.NewTicker(checkInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-done:
-			return false
-		case <-ticker.C:
-			if sizeOf(dir) > maxDirectory {
-				cancel()
-				return true
-			}
-		}
-	}
-}
-
-func sizeOf(dir string) int64 {
-	var size int64
-	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // it is being written
-		}
-		if info, err := d.Info(); err == nil {
-			size += info.Size()
-		}
-		return nil
-	})
-	return size
-}
-
 // readDir adds what is kept of a directory on the disk. Links are not followed.
 func (t *tree) readDir(name string) error {
 	root, err := os.OpenRoot(name)
@@ -211,11 +142,8 @@ func (t *tree) readDir(name string) error {
 	}
 	defer root.Close()
 	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case d.IsDir() && d.Name() == ".hg":
-			return fs.SkipDir
 		}
 		if err := t.count(); err != nil {
 			return err
@@ -259,12 +187,12 @@ var storeSigns = []struct {
 	code  provider.Code
 	words *regexp.Regexp
 }{
-	{provider.CodeUnauthorized, regexp.MustCompile(`(?i)access ?denied|forbidden|NoCredentialProviders|EmptyStaticCreds|could not find default credentials|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|unauthorized|authorization failed|abort: authorization`)},
-	{provider.CodeUnreadModule, regexp.MustCompile(`(?i)no ?such ?(key|bucket)|not ?found|doesn't exist|does not exist|not a valid|unknown revision`)},
+	{provider.CodeUnauthorized, regexp.MustCompile(`(?i)access ?denied|forbidden|NoCredentialProviders|EmptyStaticCreds|could not find default credentials|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|unauthorized`)},
+	{provider.CodeUnreadModule, regexp.MustCompile(`(?i)no ?such ?(key|bucket)|not ?found|doesn't exist|does not exist|not a valid`)},
 	{provider.CodeUnreachable, regexp.MustCompile(`(?i)timeout|timed out|connection|no such host|dial|status code: 5|Error 5`)},
 }
 
-// storeError says in our words what went wrong. What a library or hg says may
+// storeError says in our words what went wrong. What a library says may
 // quote credentials and signed URLs, and is dropped.
 func storeError(ctx context.Context, u *url.URL, err error) error {
 	if over := ended(ctx); over != nil {
@@ -274,7 +202,7 @@ func storeError(ctx context.Context, u *url.URL, err error) error {
 	case errors.Is(err, errDirectory):
 		return unread("fetching from %s: %v", redact(u), err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return unreachable(u, "fetching from %s took longer than %v", redact(u), storeTimeout)
+		return unreachable(u, "fetching from %s took longer than %v", redact(u), programTimeout)
 	}
 	for _, sign := range storeSigns {
 		switch {

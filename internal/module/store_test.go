@@ -1,15 +1,10 @@
 package module
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -86,10 +81,10 @@ func TestBucketsNeedAdmission(t *testing.T) {
 	t.Parallel()
 	var asked []string
 	c := newClient(t, Options{Ambient: func(place string) bool { asked = append(asked, place); return false }})
-	for _, source := range []string{"s3::https://s3-eu-west-1.amazonaws.com/modules/a.zip", "modules.s3.eu-west-1.amazonaws.com/a.zip", "s3::https://store.example.com/b/a.zip?aws_access_key_id=x&aws_profile=admin", "www.googleapis.com/storage/v1/bucket/a.zip", "hg::https://example.com/r"} {
+	for _, source := range []string{"s3::https://s3-eu-west-1.amazonaws.com/modules/a.zip", "modules.s3.eu-west-1.amazonaws.com/a.zip", "s3::https://store.example.com/b/a.zip?aws_access_key_id=x&aws_profile=admin", "www.googleapis.com/storage/v1/bucket/a.zip"} {
 		failing(t, c, source, provider.CodeUnauthorized)
 	}
-	want := []string{"s3-eu-west-1.amazonaws.com/modules", "s3-eu-west-1.amazonaws.com/modules", "store.example.com/b", "www.googleapis.com/bucket", "example.com"}
+	want := []string{"s3-eu-west-1.amazonaws.com/modules", "s3-eu-west-1.amazonaws.com/modules", "store.example.com/b", "www.googleapis.com/bucket"}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("places (-want +got):\n%s", diff)
 	}
@@ -152,70 +147,12 @@ func TestGCS(t *testing.T) {
 	failing(t, c, "gcs::http://"+base+"a.zip", provider.CodeInvalidConfig)
 }
 
-// TestMercurial runs a program in place of hg. It is not parallel: go-getter
-// finds hg by the process's PATH.
-func TestMercurial(t *testing.T) {
-	c := newClient(t, Options{})
-	source := "hg::https://hg.example.com/r"
-	bin := t.TempDir()
-	path := os.Getenv("PATH")
-	t.Setenv("PATH", bin)
-	if e := failing(t, c, source+"?rev=none", provider.CodeUnreadModule); e.Hint != "install Mercurial" {
-		t.Errorf("without hg: %v, hint %q", e, e.Hint)
-	}
-	writeFile(t, filepath.Join(bin, "hg"), `#!/bin/sh
-PATH=`+path+`
-echo "$@" >>`+bin+`/log
-case $1 in
-clone) mkdir -p "$5/.hg" "$5/sub"; echo x >"$5/.hg/x.tf"; ln -s sub/main.tf "$5/link.tf";;
-update) test "$3" = bad && { echo "abort: unknown revision 'bad' s3cret" >&2; exit 255; }; echo "# $3" >sub/main.tf;;
-esac
-`, 0o755)
-	p := fetch(t, c, source+"//sub?rev=v1")
-	if got := mainOf(t, p); got != "# v1\n" {
-		t.Errorf("main.tf = %q", got)
-	}
-	if diff := cmp.Diff([]string{"link.tf -> sub/main.tf", "sub/", "sub/main.tf"}, names(t, p.FS)); diff != "" {
-		t.Errorf("package (-want +got):\n%s", diff)
-	}
-	if e := failing(t, c, source+"?rev=bad", provider.CodeUnreadModule); strings.Contains(e.Error(), "s3cret") {
-		t.Errorf("error = %v", e)
-	}
-	for _, hostile := range []string{"hg::-x://example.com/r", "hg::ssh://-oProxyCommand=x/r", "hg::file:///srv/r", "hg::http://169.254.169.254/r"} {
-		if p, err := c.Fetch(t.Context(), terraform, call(hostile)); err == nil {
-			t.Errorf("Fetch(%q) = %v", hostile, p)
-		}
-	}
-	log, err := os.ReadFile(filepath.Join(bin, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	calls := strings.Split(strings.TrimSpace(string(log)), "\n")
-	if len(calls) != 6 || !strings.HasPrefix(calls[0], "clone -U -- https://hg.example.com/r ") || !slices.Equal(calls[1:3], []string{"pull", "update -- v1"}) {
-		t.Errorf("hg was called with %q", calls)
-	}
-}
-
-func TestWithin(t *testing.T) {
+func TestMercurialIsNotRead(t *testing.T) {
 	t.Parallel()
-	want := errors.New("own")
-	if err := within(t.Context(), t.TempDir(), func(context.Context) error { return want }); err != want {
-		t.Errorf("within = %v, want the error of what it calls", err)
-	}
-	dir := t.TempDir()
-	file, err := os.Create(filepath.Join(dir, "large"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	if err := file.Truncate(maxDirectory + 1); err != nil { // takes no room on the disk
-		t.Skip(err)
-	}
-	err = within(t.Context(), dir, func(ctx context.Context) error {
-		<-ctx.Done()
-		return ctx.Err()
-	})
-	if !errors.Is(err, errDirectory) {
-		t.Errorf("within = %v, want that the directory is too large", err)
+	c := newClient(t, Options{})
+	for _, source := range []string{"hg::https://hg.example.com/r", "hg::ssh://hg@hg.example.com/r//sub?rev=v1"} {
+		if e := failing(t, c, source, provider.CodeUnreadModule); e.Hint == "" || !strings.Contains(e.Error(), "Mercurial") {
+			t.Errorf("Fetch(%q) = %v, hint %q", source, e, e.Hint)
+		}
 	}
 }
