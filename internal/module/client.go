@@ -46,6 +46,9 @@ type Options struct {
 	// Docker's. Nil admits all. For a pull request's head, only hosts that the
 	// operator lists may be admitted.
 	Ambient func(place string) bool
+	// Head says that the sources are those of a pull request's head: credentials
+	// in the address of an object store do not count then.
+	Head bool
 	// Cache is a directory where packages of an immutable reference are kept
 	// from one run to the next; none if empty.
 	Cache string
@@ -59,6 +62,7 @@ type Client struct {
 	tools     map[provider.ToolName]toolConfig
 	cache     cache
 	netrc     func() (*netrcFile, error)
+	clouds    clouds
 	slots     chan struct{} // one element for each package being fetched
 
 	versions  memo.Memo[registryQuestion, []string]
@@ -67,6 +71,13 @@ type Client struct {
 	packages  memo.Memo[origin, contents]
 	parts     memo.Memo[string, contents] // of packages, by ID
 	fetched   atomic.Int64
+}
+
+// clouds says where the services of the clouds are.
+type clouds struct {
+	s3          func(region string) *url.URL
+	gcs         *url.URL
+	googleToken string // what exchanges credentials of Google that name no server
 }
 
 type toolConfig struct {
@@ -94,6 +105,7 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 		slots:     make(chan struct{}, cmp.Or(opts.Jobs, DefaultJobs)),
 	}
 	c.netrc = readNetrc(opts.Env)
+	c.clouds = clouds{s3: amazon, gcs: &url.URL{Scheme: "https", Host: "storage.googleapis.com"}, googleToken: "https://oauth2.googleapis.com/token"}
 	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		config := cmp.Or(configs[tool], &cliconfig.Config{})
 		c.tools[tool] = toolConfig{config, cliconfig.NewDiscovery(config, t)}

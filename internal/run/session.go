@@ -100,7 +100,7 @@ func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
 	c.report.Diagnostics = slices.Clone(s.warnings)
 	c.modules = module.New(client, s.configs, module.Options{
 		Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub && req.Remote == nil,
-		Token: c.moduleToken, Contact: c.contact(), Ambient: c.ambient(),
+		Token: c.moduleToken, Contact: c.contact(), Ambient: c.ambient(), Head: req.Head != NoHead,
 		Cache: s.moduleCache(req), Jobs: req.Plan.Jobs,
 	})
 	err := c.walk(ctx)

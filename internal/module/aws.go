@@ -1,0 +1,141 @@
+package module
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// awsHint is how whatever the AWS command line can find is given to relock, which
+// asks nobody for credentials and runs no program that does.
+const awsHint = `give relock credentials that may read it; eval "$(aws configure export-credentials --format env)" sets those of the AWS command line`
+
+// awsKeys are the keys that the machine has for AWS, in the order of AWS's own
+// programs: those of the environment, and those of a profile in the files that
+// they share. What has to be asked of somebody is not asked, and named instead.
+func (c *Client) awsKeys(profile string) (aws.Credentials, error) {
+	getenv := c.opts.Env.Getenv
+	if profile == "" {
+		keys := aws.Credentials{
+			AccessKeyID:     cmp.Or(getenv("AWS_ACCESS_KEY_ID"), getenv("AWS_ACCESS_KEY")),
+			SecretAccessKey: cmp.Or(getenv("AWS_SECRET_ACCESS_KEY"), getenv("AWS_SECRET_KEY")),
+			SessionToken:    getenv("AWS_SESSION_TOKEN"),
+		}
+		if keys.HasKeys() {
+			return keys, nil
+		}
+		if getenv("AWS_WEB_IDENTITY_TOKEN_FILE") != "" {
+			return keys, errors.New("AWS_WEB_IDENTITY_TOKEN_FILE names a web identity, and relock assumes no role with it")
+		}
+	}
+	shared, err := c.awsProfile(cmp.Or(profile, getenv("AWS_PROFILE"), getenv("AWS_DEFAULT_PROFILE"), "default"))
+	keys := aws.Credentials{
+		AccessKeyID: shared["aws_access_key_id"], SecretAccessKey: shared["aws_secret_access_key"], SessionToken: shared["aws_session_token"],
+	}
+	switch {
+	case err != nil:
+		return keys, err
+	case keys.HasKeys():
+		return keys, nil
+	case keys.AccessKeyID != "" || keys.SecretAccessKey != "":
+		return keys, errors.New("the keys of the profile are incomplete")
+	}
+	for _, unread := range unreadKeys {
+		if shared[unread.key] != "" {
+			return keys, fmt.Errorf("%s of the profile %s", unread.key, unread.reason)
+		}
+	}
+	if getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") != "" || getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI") != "" {
+		return keys, errors.New("the credentials of a container are not asked for")
+	}
+	return keys, errors.New("neither the environment nor the shared files have keys, and the metadata of a machine are not asked for any")
+}
+
+// unreadKeys are settings of a profile that lead to credentials elsewhere.
+var unreadKeys = []struct{ key, reason string }{
+	{"web_identity_token_file", "names a web identity, and relock assumes no role with it"},
+	{"role_arn", "names a role, and relock assumes none"},
+	{"source_profile", "names a role's profile, and relock assumes no role"},
+	{"sso_session", "names a single sign-on, and relock does not ask for its credentials"},
+	{"sso_start_url", "names a single sign-on, and relock does not ask for its credentials"},
+	{"credential_process", "names a program, and relock does not run it"},
+}
+
+// awsProfile is what the shared files say of a profile. The one of credentials
+// comes before the one of settings, as for AWS's own programs.
+func (c *Client) awsProfile(name string) (map[string]string, error) {
+	env := c.opts.Env
+	settings := map[string]string{}
+	for _, file := range []struct{ variable, path, section string }{
+		{"AWS_CONFIG_FILE", ".aws/config", "profile " + name},
+		{"AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials", name},
+	} {
+		path := env.Getenv(file.variable)
+		if path == "" && env.Home != "" {
+			path = filepath.Join(env.Home, filepath.FromSlash(file.path))
+		}
+		text, err := readOwn(path)
+		if err != nil {
+			return nil, err
+		}
+		readSection(settings, text, file.section)
+		if name == "default" {
+			readSection(settings, text, name)
+		}
+	}
+	return settings, nil
+}
+
+// maxOwn bounds the small files of the operator.
+const maxOwn = 1 << 20
+
+// readOwn reads a small file of the operator; one that is missing is empty.
+func readOwn(path string) (string, error) {
+	stat, err := os.Stat(path)
+	if err != nil {
+		return "", nil
+	}
+	if !stat.Mode().IsRegular() { // a named pipe would keep the run waiting for ever
+		return "", fmt.Errorf("%s is no file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", path, pathless(err))
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxOwn+1))
+	if err != nil || len(text) > maxOwn {
+		return "", fmt.Errorf("%s cannot be read, or is larger than %d MiB", path, maxOwn>>20)
+	}
+	return string(text), nil
+}
+
+// readSection adds the settings of a section, by the format that AWS documents:
+// a setting a line, comments in lines of their own, and below a setting, behind
+// spaces, its parts, which no key is. A value ends at the first space, which no
+// key has either. Libraries for INI files replace what stands in values between
+// percent signs and quotes.
+// https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
+func readSection(settings map[string]string, text, section string) {
+	inside := false
+	for line := range strings.Lines(text) {
+		if line[0] == ' ' || line[0] == '\t' || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(line, "["); ok {
+			title, _, _ := strings.Cut(rest, "]")
+			inside = strings.Join(strings.Fields(title), " ") == section
+			continue
+		}
+		key, value, _ := strings.Cut(line, "=")
+		if fields := strings.Fields(value); inside && len(fields) > 0 {
+			settings[strings.ToLower(strings.TrimSpace(key))] = fields[0]
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package module
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/google/externalaccount"
+	"golang.org/x/oauth2/jwt"
+
+	"github.com/relock-dev/relock/internal/transport"
+)
+
+// googleHint is how whatever gcloud can find is given to relock, which asks no
+// metadata service and runs no program for credentials.
+const googleHint = `set GOOGLE_OAUTH_ACCESS_TOKEN to what gcloud auth print-access-token prints`
+
+// readOnly is what a token is asked for.
+const readOnly = "https://www.googleapis.com/auth/devstorage.read_only"
+
+// googleFile is a file of credentials of Google, of any kind.
+// https://google.aip.dev/auth/4110
+type googleFile struct {
+	Type string `json:"type"`
+
+	// Of a service account.
+	Email    string `json:"client_email"`
+	Key      string `json:"private_key"`
+	KeyID    string `json:"private_key_id"`
+	TokenURI string `json:"token_uri"`
+
+	// Of a person.
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret"`
+	RefreshToken string `json:"refresh_token"`
+
+	// Of a workload elsewhere.
+	Audience         string `json:"audience"`
+	SubjectTokenType string `json:"subject_token_type"`
+	TokenURL         string `json:"token_url"`
+	ImpersonationURL string `json:"service_account_impersonation_url"`
+	Impersonation    struct {
+		Lifetime int `json:"token_lifetime_seconds"`
+	} `json:"service_account_impersonation"`
+	UserProject string                            `json:"workforce_pool_user_project"`
+	Source      *externalaccount.CredentialSource `json:"credential_source"`
+}
+
+// googleToken is a token for reading from Google Cloud Storage: that of the
+// environment, or one that the file of credentials is exchanged for.
+func (c *Client) googleToken(ctx context.Context) (string, error) {
+	if token := c.opts.Env.Getenv("GOOGLE_OAUTH_ACCESS_TOKEN"); token != "" {
+		return token, nil
+	}
+	path := c.googlePath()
+	text, err := readOwn(path)
+	switch {
+	case err != nil:
+		return "", err
+	case text == "":
+		return "", errors.New("no file has any, and the metadata of a machine are not asked for any")
+	}
+	var file googleFile
+	if err := json.Unmarshal([]byte(text), &file); err != nil {
+		return "", fmt.Errorf("%s is not valid JSON", path) // the cause would quote it
+	}
+	tokens, err := c.googleTokens(context.WithValue(ctx, oauth2.HTTPClient, c.transport.HTTP()), file)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	token, err := tokens.Token()
+	if err != nil {
+		return "", fmt.Errorf("exchanging %s for a token: %w", path, exchangeError(err))
+	}
+	return token.AccessToken, nil
+}
+
+// googlePath is where the file of credentials is: where the variable says, or
+// where gcloud auth application-default login leaves it.
+func (c *Client) googlePath() string {
+	env := c.opts.Env
+	if path := env.Getenv("GOOGLE_APPLICATION_CREDENTIALS"); path != "" {
+		return path
+	}
+	dir := env.Getenv("APPDATA")
+	if env.GOOS != "windows" {
+		dir = filepath.Join(env.Home, ".config")
+	}
+	if env.Home == "" && env.GOOS != "windows" || dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "gcloud", "application_default_credentials.json")
+}
+
+// googleTokens exchanges a file of credentials. The operator's file names the
+// servers that are asked.
+func (c *Client) googleTokens(ctx context.Context, file googleFile) (oauth2.TokenSource, error) {
+	switch file.Type {
+	case "service_account":
+		config := jwt.Config{
+			Email: file.Email, PrivateKey: []byte(file.Key), PrivateKeyID: file.KeyID,
+			Scopes: []string{readOnly}, TokenURL: c.named(file.TokenURI),
+		}
+		if config.TokenURL == "" {
+			config.TokenURL = c.clouds.googleToken
+		}
+		return config.TokenSource(ctx), nil
+	case "authorized_user":
+		config := oauth2.Config{
+			ClientID: file.ClientID, ClientSecret: file.ClientSecret,
+			Endpoint: oauth2.Endpoint{TokenURL: c.clouds.googleToken, AuthStyle: oauth2.AuthStyleInParams},
+		}
+		return config.TokenSource(ctx, &oauth2.Token{RefreshToken: file.RefreshToken}), nil
+	case "external_account":
+		return c.workload(ctx, file)
+	}
+	return nil, fmt.Errorf("credentials of the type %q are not read", file.Type)
+}
+
+// workload exchanges the identity that a workload has elsewhere, as in Actions.
+// The library would run programs, and ask the metadata service of AWS.
+func (c *Client) workload(ctx context.Context, file googleFile) (oauth2.TokenSource, error) {
+	switch {
+	case file.Source == nil:
+		return nil, errors.New("it names no credential_source")
+	case file.Source.Executable != nil:
+		return nil, errors.New("its credential_source is an executable, and relock does not run it")
+	case file.Source.EnvironmentID != "":
+		return nil, errors.New("its credential_source is an environment of AWS, which is not asked for an identity")
+	}
+	source := *file.Source
+	source.URL = c.named(source.URL)
+	return externalaccount.NewTokenSource(ctx, externalaccount.Config{
+		Audience: file.Audience, SubjectTokenType: file.SubjectTokenType, TokenURL: c.named(file.TokenURL),
+		ServiceAccountImpersonationURL:             c.named(file.ImpersonationURL),
+		ServiceAccountImpersonationLifetimeSeconds: file.Impersonation.Lifetime,
+		ClientID: file.ClientID, ClientSecret: file.ClientSecret,
+		CredentialSource: &source, Scopes: []string{readOnly}, WorkforcePoolUserProject: file.UserProject,
+	})
+}
+
+// named admits the server of a URL, which the operator has named in a file.
+func (c *Client) named(text string) string {
+	if u, err := url.Parse(text); err == nil && u.Host != "" {
+		c.transport.Admit(transport.HostPort(u))
+	}
+	return text
+}
+
+// exchangeError says why there is no token, without what a server said: the
+// libraries quote it, and URLs, in their errors.
+func exchangeError(err error) error {
+	if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok && answer.Response != nil {
+		status := answer.Response.StatusCode
+		return fmt.Errorf("the server answered %d %s", status, http.StatusText(status))
+	}
+	if request, ok := errors.AsType[*url.Error](err); ok {
+		return request.Err
+	}
+	return errors.New("it does not succeed")
+}

@@ -1,0 +1,268 @@
+package module
+
+import (
+	"context"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/smithy-go/encoding/httpbinding"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
+)
+
+// s3Bucket is a bucket of AWS, or of another store that speaks the protocol of S3.
+type s3Bucket struct {
+	transport *transport.Client
+	// endpoint says where the store is, as long as it may be changed to another region's.
+	endpoint func(region string) *url.URL
+	from     *url.URL // what named the store; nil if a configuration did
+	name     string
+	version  string // of the object that is opened; "" is the newest
+	region   string
+	moved    bool // the store has said where the bucket is
+	keys     aws.Credentials
+}
+
+// awsHost are the hosts of S3: with the region behind a dot, behind a hyphen, or
+// without one, and perhaps with the bucket before it.
+var awsHost = regexp.MustCompile(`^(?:(.+)\.)?s3(?:[.-]([a-z0-9-]+))?\.amazonaws\.com$`)
+
+// awsRegion is what may stand in the name of a host; a region is what stores say.
+var awsRegion = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
+
+// amazon is where S3 is in a region. With the bucket in the path one certificate
+// is good for all names of buckets, also for those with dots.
+func amazon(region string) *url.URL {
+	return &url.URL{Scheme: "https", Host: "s3." + region + ".amazonaws.com"}
+}
+
+// s3Bucket reads the URL of an object or directory in S3. The keys of AWS that the
+// machine has are for AWS alone; another store needs its own in the URL. The tools
+// send what has none to AWS, whatever the host is.
+func (c *Client) s3Bucket(u, from *url.URL) (bucket, string, error) {
+	query := u.Query()
+	b := &s3Bucket{transport: c.transport, from: from, version: query.Get("version"), region: query.Get("region")}
+	path, place, isAWS := u.Path, u.Host, strings.HasSuffix(u.Hostname(), ".amazonaws.com")
+	b.endpoint = func(string) *url.URL { return &url.URL{Scheme: u.Scheme, Host: withoutDefaultPort(u)} }
+	if isAWS {
+		m := awsHost.FindStringSubmatch(u.Hostname())
+		if m == nil {
+			return nil, "", invalid("invalid module source address: the host is not one of S3")
+		}
+		if m[1] != "" {
+			path = "/" + m[1] + path
+		}
+		b.region, b.endpoint, place, b.from = m[2], c.clouds.s3, "s3.amazonaws.com", nil
+	}
+	if b.region == "" {
+		b.region = "us-east-1" // as for the tools
+	}
+	name, object, ok := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if !ok || name == "" || !awsRegion.MatchString(b.region) {
+		return nil, "", invalid("invalid module source address: it is no object of S3")
+	}
+	b.name = name
+	var err error
+	b.keys, err = c.s3Keys(u, place+"/"+name, isAWS)
+	return b, object, err
+}
+
+func withoutDefaultPort(u *url.URL) string {
+	if u.Scheme == "http" {
+		return strings.TrimSuffix(u.Host, ":80")
+	}
+	return strings.TrimSuffix(u.Host, ":443")
+}
+
+// s3Keys are those of the URL, unless it names a profile of the machine, or those
+// of the machine. Whoever proposes changes chooses no keys.
+func (c *Client) s3Keys(u *url.URL, place string, isAWS bool) (aws.Credentials, error) {
+	query := u.Query()
+	profile := query.Get("aws_profile")
+	own := profile == "" && (query.Has("aws_access_key_id") || query.Has("aws_access_key_secret") || query.Has("aws_access_token"))
+	switch {
+	case own && !c.opts.Head:
+		keys := aws.Credentials{
+			AccessKeyID: query.Get("aws_access_key_id"), SecretAccessKey: query.Get("aws_access_key_secret"),
+			SessionToken: query.Get("aws_access_token"),
+		}
+		if !keys.HasKeys() {
+			return keys, unauthorized(u, "", "the keys in the source address are incomplete")
+		}
+		return keys, nil
+	case own && !c.ambient(place):
+		return aws.Credentials{}, unauthorized(u, "", "keys in a source address do not count for the head of a pull request")
+	case !c.ambient(place):
+		return aws.Credentials{}, bucketRefused(u, place)
+	case !isAWS:
+		return aws.Credentials{}, unauthorized(u, "add aws_access_key_id and aws_access_key_secret to the source address",
+			"the cloud credentials of this machine are for AWS, and not for %s", u.Hostname())
+	}
+	keys, err := c.awsKeys(profile)
+	if err != nil {
+		return keys, unauthorized(u, awsHint, "there are no credentials for %s: %v", place, err)
+	}
+	return keys, nil
+}
+
+// noBody is the SHA-256 of what a request without a body sends, which is signed.
+const noBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+// signed is a request for an object, or for a list of objects if it has no name.
+// https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
+func (b *s3Bucket) signed(ctx context.Context, object string, query url.Values) (transport.Request, error) {
+	u := *b.endpoint(b.region)
+	u.Path = "/" + b.name
+	if object != "" {
+		u.Path += "/" + object
+	}
+	u.RawPath = httpbinding.EscapePath(u.Path, false) // what is signed; net/url leaves more as it is
+	u.RawQuery = query.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return transport.Request{}, errNoURL
+	}
+	req.Header.Set("X-Amz-Content-Sha256", noBody)
+	signer := v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true })
+	if err := signer.SignHTTP(ctx, b.keys, req, noBody, "s3", b.region, time.Now()); err != nil {
+		return transport.Request{}, unread("signing the request to %s: %v", redact(&u), err)
+	}
+	return transport.Request{URL: req.URL, Header: req.Header, Referrer: b.from, Final: namesRegion}, nil
+}
+
+const regionHeader = "X-Amz-Bucket-Region"
+
+func namesRegion(redirect http.Header) bool { return redirect.Get(regionHeader) != "" }
+
+// get asks for an object, or for a list, and once more where the store says that
+// the bucket is in another region. The caller closes the body.
+func (b *s3Bucket) get(ctx context.Context, object string, query url.Values, limit int64) (*url.URL, io.ReadCloser, error) {
+	request, err := b.signed(ctx, object, query)
+	if err != nil {
+		return nil, nil, err
+	}
+	request.Limit = limit
+	resp, body, err := b.transport.Stream(ctx, request)
+	if err != nil {
+		return nil, nil, err
+	}
+	if resp.Status == http.StatusOK {
+		return request.URL, body, nil
+	}
+	said := readS3Failure(body)
+	body.Close()
+	region := resp.Header.Get(regionHeader)
+	if region == "" {
+		region = said.Region
+	}
+	if region != b.region && awsRegion.MatchString(region) && !b.moved {
+		b.region, b.moved = region, true
+		return b.get(ctx, object, query, limit)
+	}
+	return nil, nil, said.error(request.URL, resp.Status)
+}
+
+// list implements bucket, with the first version of the request, which every
+// store knows. A page says where it ends only in its last name.
+func (b *s3Bucket) list(ctx context.Context, prefix, from string) (page, error) {
+	query := url.Values{"prefix": {prefix}, "encoding-type": {"url"}}
+	if from != "" {
+		query.Set("marker", from)
+	}
+	u, body, err := b.get(ctx, "", query, maxStorePage)
+	if err != nil {
+		return page{}, err
+	}
+	defer body.Close()
+	var answer struct {
+		XMLName      xml.Name `xml:"ListBucketResult"`
+		IsTruncated  bool
+		EncodingType string
+		Contents     []struct{ Key string }
+	}
+	if err := xml.NewDecoder(body).Decode(&answer); err != nil {
+		return page{}, answerError(u, err)
+	}
+	var p page
+	for _, object := range answer.Contents {
+		name := object.Key
+		if answer.EncodingType == "url" {
+			if name, err = url.QueryUnescape(name); err != nil {
+				return page{}, answerError(u, err)
+			}
+		}
+		p.names = append(p.names, name)
+	}
+	if answer.IsTruncated && len(p.names) == 0 {
+		return page{}, answerError(u, nil)
+	}
+	if answer.IsTruncated {
+		p.next = p.names[len(p.names)-1]
+	}
+	return p, nil
+}
+
+// open implements bucket.
+func (b *s3Bucket) open(ctx context.Context, name string, limit int64) (io.ReadCloser, error) {
+	query := url.Values{}
+	if b.version != "" {
+		query.Set("versionId", b.version)
+	}
+	_, body, err := b.get(ctx, name, query, limit)
+	return body, err
+}
+
+// s3Failure is what a store says of a request that failed; of its words only
+// those are told that are known.
+type s3Failure struct{ Code, Region string }
+
+const maxFailure = 64 << 10
+
+func readS3Failure(body io.Reader) s3Failure {
+	var said s3Failure
+	if xml.NewDecoder(io.LimitReader(body, maxFailure)).Decode(&said) != nil {
+		return s3Failure{}
+	}
+	return said
+}
+
+// s3Reasons are the failures that a person can do something about.
+// https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+var s3Reasons = map[string]struct {
+	code   provider.Code
+	reason string
+}{
+	"AccessDenied":                 {provider.CodeUnauthorized, "access is denied"},
+	"AuthorizationHeaderMalformed": {provider.CodeUnauthorized, "the credentials or the region are not valid"},
+	"ExpiredToken":                 {provider.CodeUnauthorized, "the session token has expired"},
+	"InvalidAccessKeyId":           {provider.CodeUnauthorized, "the access key is not known"},
+	"InvalidToken":                 {provider.CodeUnauthorized, "the session token is not valid"},
+	"RequestTimeTooSkewed":         {provider.CodeUnauthorized, "the clock of this machine is wrong"},
+	"SignatureDoesNotMatch":        {provider.CodeUnauthorized, "the signature is wrong, so the secret does not belong to the access key"},
+	"NoSuchBucket":                 {provider.CodeUnreadModule, "there is no such bucket"},
+	"NoSuchKey":                    {provider.CodeUnreadModule, "there is no such object"},
+	"NoSuchVersion":                {provider.CodeUnreadModule, "the object has no such version"},
+	"InvalidObjectState":           {provider.CodeUnreadModule, "the object lies in an archive"},
+	"PermanentRedirect":            {provider.CodeUnreadModule, "the bucket is elsewhere"},
+}
+
+func (f s3Failure) error(u *url.URL, status int) error {
+	known, ok := s3Reasons[f.Code]
+	if !ok {
+		return statusError(u, status, awsHint)
+	}
+	e := unread("requesting %s: %s", redact(u), fmt.Sprintf("%d %s, %s", status, http.StatusText(status), known.reason))
+	if known.code == provider.CodeUnauthorized {
+		e = unauthorized(u, awsHint, "%s", e.Message)
+	}
+	return e
+}
