@@ -226,8 +226,10 @@ func (c *cli) request(verb run.Verb, dirs []string, cfg config.Config) run.Reque
 		ModuleTokens: tokens,
 		Cache:        cfg.Cache,
 		HashSource:   cfg.HashSource,
+
+		UnlockedFails: cfg.Unlocked == "fail",
 		Scan: scan.Options{
-			Create: cfg.Create, Tool: cfg.Tool, ToolVersion: cfg.ToolVersion,
+			Create: cfg.Create, Unlocked: cfg.Unlocked != "ignore", Tool: cfg.Tool, ToolVersion: cfg.ToolVersion,
 			Include: cfg.Include, Exclude: cfg.Exclude, Variables: cfg.ModuleVars,
 		},
 		Plan: upgrade.Options{

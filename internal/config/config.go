@@ -34,6 +34,7 @@ type Config struct {
 	KeepUnreferenced bool
 	// UnreadableModules is "fail" or "preserve".
 	UnreadableModules string
+	Unlocked          string            // "warn", "fail" or "ignore"
 	ModuleVars        map[string]string // values as texts, by variable
 	ModuleToken       string            // secret
 	Why               []provider.Pattern

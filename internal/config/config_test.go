@@ -38,7 +38,7 @@ func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
 		Include: []string{"**"}, Command: "auto", Format: "text",
 		Providers: []provider.Pattern{}, Keep: []provider.Pattern{}, Why: []provider.Pattern{},
 		AcceptReReleased: []provider.ReleasePattern{}, HashesFrom: "methods",
-		UnreadableModules: "fail", ModuleVars: map[string]string{}, Signers: config.Signers{}, GroupBy: "all",
+		UnreadableModules: "fail", Unlocked: "warn", ModuleVars: map[string]string{}, Signers: config.Signers{}, GroupBy: "all",
 		PullRequest: config.PullRequest{
 			BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}, Limit: 10, ReleaseNotes: true,
 		},

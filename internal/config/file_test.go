@@ -79,6 +79,7 @@ pull-request:
   limit: 3
   commit-message: "build(deps): {{ provider }} {{to}}"
   release-notes: false
+unlocked: fail
 `
 
 func operatorFile(t *testing.T, src string) config.Values {
@@ -120,7 +121,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			{Host: "registry.example.com", TokenEnv: "RELOCK_TOKEN_EXAMPLE", Position: config.Position{File: "relock.yml", Line: 19}},
 			{Host: "registry.example.net:8443", TokenEnv: "RELOCK_TOKEN_NET", Position: config.Position{File: "relock.yml", Line: 20}},
 		},
-		UnreadableModules: "preserve", ModuleVars: map[string]string{"environment": "prod"}, Strict: true,
+		UnreadableModules: "preserve", Unlocked: "fail", ModuleVars: map[string]string{"environment": "prod"}, Strict: true,
 		Rules: []config.Rule{
 			{
 				Providers: []provider.Pattern{pattern("hashicorp/*")}, Directories: []string{"prod/**"},

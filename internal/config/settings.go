@@ -80,6 +80,12 @@ var Settings = []Setting{
 		set: func(c *Config, v []string) { c.Create = v[0] == "true" },
 	},
 	{
+		Key: "unlocked", Flag: "unlocked", Input: "unlocked", Kind: Choice, Default: "warn", Verbs: scanning,
+		Values: []string{"warn", "fail", "ignore"},
+		Doc:    "What becomes of root modules that a search finds without a lock file, where create does not write one. warn names them; fail does so, and the run fails; ignore says nothing of them.",
+		set:    func(c *Config, v []string) { c.Unlocked = v[0] },
+	},
+	{
 		Key: "keep", Kind: List,
 		Doc:   "Patterns of providers whose entries stay in a lock file although no configuration requires them, because a state still does.",
 		check: isPattern,

@@ -58,7 +58,7 @@ func document(r Report) any {
 	if r.Verb == VerbDiff {
 		return diffDocument(r, errors, warnings)
 	}
-	doc := runJSON{FormatVersion: formatVersion, Modules: []any{}, Consistency: list(r.spreads(), spreadOf), Errors: errors, Warnings: warnings, Stats: statsJSON(r.Stats)}
+	doc := runJSON{FormatVersion: formatVersion, Modules: []any{}, Unlocked: []string{}, Consistency: list(r.spreads(), spreadOf), Errors: errors, Warnings: warnings, Stats: statsJSON(r.Stats)}
 	for _, m := range r.Modules {
 		if m.Scan != nil {
 			doc.Modules = append(doc.Modules, scanModule(m))
@@ -66,6 +66,7 @@ func document(r Report) any {
 			doc.Modules = append(doc.Modules, planModule(m))
 		}
 	}
+	doc.Unlocked = append(doc.Unlocked, r.Unlocked...)
 	doc.Answer = r.Answer
 	if r.Verb == VerbPR || len(r.PullRequests) > 0 { // a command may have led to some
 		said := list(r.sortedNotes(), notesOf)
@@ -79,6 +80,7 @@ func document(r Report) any {
 type runJSON struct {
 	FormatVersion int                `json:"format_version"`
 	Modules       []any              `json:"modules"`
+	Unlocked      []string           `json:"unlocked"`
 	Consistency   []spreadJSON       `json:"consistency"`
 	Notes         *[]notesJSON       `json:"release_notes,omitempty"`
 	PullRequests  *[]pullRequestJSON `json:"pull_requests,omitempty"`

@@ -42,6 +42,9 @@ type Report struct {
 	Modules []Module
 	// Diagnostics are the problems that belong to no module.
 	Diagnostics []provider.Diagnostic
+	// Unlocked are the directories of root modules without a lock file that the
+	// run left out; sorted.
+	Unlocked []string
 	// Notes are the release notes of the upgrades, where they were asked for.
 	Notes []notes.Notes
 	// PullRequests is what happened to pull requests, for the verb pr.
@@ -374,6 +377,7 @@ func failed(diagnostics []provider.Diagnostic) bool {
 func (r Report) And(later Report) Report {
 	r.Modules = slices.Concat(r.Modules, later.Modules)
 	r.Diagnostics = distinctDiagnostics(slices.Concat(r.Diagnostics, later.Diagnostics))
+	r.Unlocked = slices.Concat(r.Unlocked, later.Unlocked)
 	r.Notes = slices.Concat(r.Notes, later.Notes)
 	r.PullRequests = slices.Concat(r.PullRequests, later.PullRequests)
 	if later.Stats.known() {

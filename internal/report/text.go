@@ -439,7 +439,8 @@ func (r Report) found() []string {
 			locked++
 		}
 	}
-	return []string{count(len(r.Modules), "root module", "root modules"), fmt.Sprintf("%d with a lock file", locked)}
+	all := len(r.Modules) + len(r.Unlocked)
+	return []string{count(all, "root module", "root modules"), fmt.Sprintf("%d with a lock file", locked)}
 }
 
 // written counts what became of the lock files.

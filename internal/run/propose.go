@@ -323,7 +323,11 @@ func executable(mode fs.FileMode) bool { return mode&0o111 != 0 }
 // request may be closed because its changes were not seen.
 func (c *corridor) partial() bool {
 	whole := slices.Equal(c.trees[0].dirs, []string{everything})
-	return !whole || len(c.req.Plan.Only) > 0 || c.report.Failed()
+	seen := c.report
+	seen.Diagnostics = slices.DeleteFunc(slices.Clone(seen.Diagnostics), func(d provider.Diagnostic) bool {
+		return d.Code == provider.CodeUnlocked // known, whatever it is to the run
+	})
+	return !whole || len(c.req.Plan.Only) > 0 || seen.Failed()
 }
 
 // record puts what became of a proposal into the report.

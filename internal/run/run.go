@@ -53,6 +53,9 @@ type Request struct {
 	// Scan and Plan say how; Scan.Dirs is the corridor's own.
 	Scan scan.Options
 	Plan upgrade.Options
+	// UnlockedFails makes a failure of root modules without a lock file, if
+	// Scan.Unlocked looks for them.
+	UnlockedFails bool
 	// Cache is the path of the hash cache, relative to the working directory or
 	// absolute; empty: Env.HashCache, which does without where it cannot be used.
 	Cache string
@@ -195,9 +198,54 @@ func (c *corridor) scan(ctx context.Context) error {
 			c.screen(&f)
 			c.found = append(c.found, f)
 		}
-		c.report.Diagnostics = append(c.report.Diagnostics, report.Shown(diagnostics, c.show(t))...)
+		c.tell(t, diagnostics)
 	}
+	c.tellUnlocked()
 	return c.usable()
+}
+
+// tell adds what the scan of a tree says to the report.
+func (c *corridor) tell(t tree, diagnostics []provider.Diagnostic) {
+	for _, d := range report.Shown(diagnostics, c.show(t)) {
+		switch {
+		case d.Code != provider.CodeUnlocked:
+			c.report.Diagnostics = append(c.report.Diagnostics, d)
+		case !slices.Contains(c.report.Unlocked, d.File):
+			c.report.Unlocked = append(c.report.Unlocked, d.File)
+		}
+	}
+}
+
+// mostNamed is how many root modules without a lock file are named in one line.
+const mostNamed = 20
+
+// tellUnlocked says in one line which root modules have no lock file. A command
+// about what a pull request touches is about none of them.
+func (c *corridor) tellUnlocked() {
+	if c.req.Touched != nil {
+		c.report.Unlocked = nil
+	}
+	slices.Sort(c.report.Unlocked)
+	dirs := c.report.Unlocked
+	if len(dirs) == 0 {
+		return
+	}
+	d := provider.Diagnostic{
+		Code: provider.CodeUnlocked, Severity: provider.SeverityWarning,
+		Message: fmt.Sprintf("%d root modules have no lock file: ", len(dirs)),
+		Hint:    "name the directory or set create to have a lock file written, or set unlocked to ignore",
+	}
+	if len(dirs) == 1 {
+		d.Message = "1 root module has no lock file: "
+	}
+	if c.req.UnlockedFails {
+		d.Severity = provider.SeverityError
+	}
+	d.Message += strings.Join(dirs[:min(len(dirs), mostNamed)], ", ")
+	if more := len(dirs) - mostNamed; more > 0 {
+		d.Message += fmt.Sprintf(" and %d more", more)
+	}
+	c.report.Diagnostics = append(c.report.Diagnostics, d)
 }
 
 // open finds the file trees of the request.

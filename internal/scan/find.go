@@ -73,17 +73,26 @@ func (s *scanner) search(ctx context.Context, base location) error {
 	if err := s.addLocked(ctx, locked); err != nil {
 		return err
 	}
-	created := 0
-	if s.opts.Create {
-		if created, err = s.addUnlocked(ctx, unlocked); err != nil {
+	var fresh []location
+	if s.opts.Create || s.opts.Unlocked {
+		if fresh, err = s.fresh(ctx, unlocked); err != nil {
 			return err
 		}
 	}
-	if len(locked)+created == 0 {
+	for _, at := range fresh {
+		if s.opts.Create {
+			s.roots[at.dir] = s.identify(at)
+		} else {
+			s.warn(provider.CodeUnlocked, at.dir, "the root module has no lock file", unlockedHint)
+		}
+	}
+	if len(locked) == 0 && (len(fresh) == 0 || !s.opts.Create) {
 		s.warn(provider.CodeNotRootModule, base.dir, "no root module was found in "+base.dir, s.hint(base, unlocked))
 	}
 	return nil
 }
+
+const unlockedHint = "name its directory, or set --create"
 
 // hint says what to do where a search found nothing.
 func (s *scanner) hint(base location, unlocked []location) string {
@@ -143,6 +152,12 @@ func (s *scanner) selected(dir string) bool {
 
 func (s *scanner) included(dir string) bool { return matchesAny(s.opts.Include, dir) }
 
+// wished reports whether a glob names a directory. The glob of all directories,
+// which is the default of the setting, names none.
+func (s *scanner) wished(dir string) bool {
+	return slices.ContainsFunc(s.opts.Include, func(glob string) bool { return glob != "**" && matchesAny([]string{glob}, dir) })
+}
+
 func (s *scanner) locked(at location) bool {
 	return at.has(lockfile.Name) && !s.ignored(at.path(lockfile.Name))
 }
@@ -163,26 +178,25 @@ func (s *scanner) addLocked(ctx context.Context, dirs []location) error {
 	return nil
 }
 
-// addUnlocked adds, of directories without a lock file, those that hold a root
+// fresh returns, of directories without a lock file, those that hold a root
 // module by every sign: no module or test calls them, they say something that
 // only a root module has reason to say or are included by a glob, they are not
 // where called modules and examples usually are, and a lock file there would
-// not be ignored. It returns how many these are.
-func (s *scanner) addUnlocked(ctx context.Context, dirs []location) (int, error) {
-	called, err := s.called(ctx)
-	if err != nil {
-		return 0, err
-	}
-	added := 0
+// not be ignored.
+func (s *scanner) fresh(ctx context.Context, dirs []location) ([]location, error) {
+	var likely []location
 	for _, at := range dirs {
 		switch {
-		case called[at], s.ignored(at.path(lockfile.Name)), !s.lockable(at):
-		case s.included(at.dir), !inModules(at.dir) && s.rootOnly(at):
-			s.roots[at.dir] = s.identify(at)
-			added++
+		case s.ignored(at.path(lockfile.Name)), !s.lockable(at):
+		case s.wished(at.dir), !inModules(at.dir) && s.rootOnly(at):
+			likely = append(likely, at)
 		}
 	}
-	return added, nil
+	if len(likely) == 0 {
+		return nil, nil
+	}
+	called, err := s.called(ctx)
+	return slices.DeleteFunc(likely, func(at location) bool { return called[at] }), err
 }
 
 // configured reports whether a directory holds configuration.

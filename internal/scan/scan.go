@@ -25,6 +25,10 @@ type Options struct {
 	// Create lets a search also take root modules without a lock file: those
 	// that are unlikely to be anything else.
 	Create bool
+	// Unlocked lets a search say which root modules it leaves out since they have
+	// no lock file: a warning with CodeUnlocked for each directory. It reads the
+	// whole file tree for that, if there are any.
+	Unlocked bool
 	// Tool is the tool of every root module; if it is empty, lock files, other
 	// files and version files tell.
 	Tool provider.ToolName
@@ -100,6 +104,9 @@ func Modules(ctx context.Context, fsys fs.FS, opts Options) ([]Module, []provide
 	if err != nil {
 		return nil, nil, err
 	}
+	s.diags = slices.DeleteFunc(s.diags, func(d provider.Diagnostic) bool {
+		return d.Code == provider.CodeUnlocked && s.roots[d.File] != nil // another DIR is it
+	})
 	slices.SortFunc(s.diags, provider.Diagnostic.Compare)
 	return modules, slices.Compact(s.diags), nil
 }
