@@ -16,6 +16,16 @@ type Listing struct {
 // Signed reports whether hashes can be held against the list.
 func (l Listing) Signed() bool { return l.Signer.KeyID != "" }
 
+// Size returns how large the package for a platform is; 0 if that is not known.
+func (l Listing) Size(p Platform) int64 {
+	for _, f := range l.Files {
+		if f.Platform == p {
+			return f.Size
+		}
+	}
+	return 0
+}
+
 // ListedFile is one file of a release, by its line in the checksum list.
 type ListedFile struct {
 	Name string
@@ -26,4 +36,5 @@ type ListedFile struct {
 	// Contents are the h1 hashes of the archive, that of the directory and that
 	// of the zip, if relock has computed them; nil if not.
 	Contents []Hash
+	Size     int64 // of the archive in bytes, if Contents are known; else 0
 }

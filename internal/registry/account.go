@@ -130,7 +130,7 @@ func (d direct) listed(ctx context.Context, tool provider.Tool, addr provider.Ad
 		} else {
 			f.Platform = platformOf(f.Name)
 		}
-		f.Contents = d.knownContents(ctx, zh)
+		f.Contents, f.Size = d.knownContents(ctx, zh)
 		l.Reported = append(l.Reported, d.statedBefore(zh, p.signer)...)
 		l.Files = append(l.Files, f)
 	}
@@ -156,18 +156,18 @@ func platformOf(name string) provider.Platform {
 
 var errNotKnown = errors.New("not known")
 
-// knownContents are the h1 hashes of an archive that was hashed in this run or an
-// earlier one, without asking for it.
-func (c *core) knownContents(ctx context.Context, zh provider.Hash) []provider.Hash {
+// knownContents are the h1 hashes and the size of an archive that was hashed in this
+// run or an earlier one, without asking for it.
+func (c *core) knownContents(ctx context.Context, zh provider.Hash) ([]provider.Hash, int64) {
 	e, ok := c.opts.Cache.Lookup(zh)
 	sum := e.Sum
 	if !ok || e.Origin != hash.FromPackage {
 		var err error
 		if sum, err = c.sums.Do(ctx, zh, func() (hash.Sum, error) { return hash.Sum{}, errNotKnown }); err != nil {
-			return nil
+			return nil, 0
 		}
 	}
-	return slices.DeleteFunc([]provider.Hash{sum.H1, sum.H1Zip}, func(h provider.Hash) bool { return h == "" })
+	return []provider.Hash{sum.H1, sum.H1Zip}, sum.Size
 }
 
 // statedBefore is what the hash source is remembered to have stated about an

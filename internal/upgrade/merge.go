@@ -175,7 +175,7 @@ func (d *draft) entry(c *choice, answers map[packageKey]evidence, opts Options) 
 		if !accepted(opts.AcceptReReleased, c.Requirement.Addr, c.To) {
 			return lockfile.Lock{}, err
 		}
-		prior = nil
+		prior, c.Replaced = nil, true
 	}
 	if err := altered(c.Requirement.Addr, c.To, found); err != nil {
 		if !opts.Exact {
@@ -361,7 +361,7 @@ func replaced(prior, zips []provider.Hash, found []provider.Hashes) (provider.Ha
 // repeat, but people should know.
 func (c *choice) noteReReleased(zips []provider.Hash, found []provider.Hashes) {
 	if h, ok := replaced(c.locked.Hashes, zips, found); ok {
-		c.notices = append(c.notices, c.reReleased(h))
+		c.notices, c.Replaced = append(c.notices, c.reReleased(h)), true
 	}
 }
 

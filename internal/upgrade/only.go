@@ -24,6 +24,9 @@ func (r Result) Only(take func(provider.Addr) bool) Result {
 	part.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d provider.Diagnostic) bool {
 		return d.Addr != provider.Addr{} && !taken(d.Addr)
 	})
+	others := func(f provider.Finding) bool { return !taken(f.Addr) }
+	part.Findings = slices.DeleteFunc(slices.Clone(r.Findings), others)
+	part.Undecided = slices.DeleteFunc(slices.Clone(r.Undecided), others)
 	part.New = nil
 	for _, l := range r.Old {
 		if !taken(l.Addr) {

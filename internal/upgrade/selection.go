@@ -37,7 +37,11 @@ type Result struct {
 	// Diagnostics are the problems met, those of the scan included. An error
 	// among them makes the run exit with status 1.
 	Diagnostics []provider.Diagnostic
-	exact       bool // File is what the tools write, byte for byte
+	// Findings are recorded hashes that belong to nothing, and Undecided those of
+	// which that is not known, sorted by place; Account fills both.
+	Findings, Undecided []provider.Finding
+
+	exact bool // File is what the tools write, byte for byte
 }
 
 // Selection is the decision about one provider of one root module. A provider
@@ -64,6 +68,9 @@ type Selection struct {
 	SignerFrom provider.Signer
 	// Published is when the selected release was; zero if it is not known.
 	Published time.Time
+	// Replaced says that the packages of the locked version were replaced after it
+	// was locked, and that the new entry holds other hashes all the same.
+	Replaced bool
 	// Marks are the weaker grounds that some of the hashes rest on, sorted.
 	Marks []provider.Mark
 	// Warnings are the registry's words about the provider, untrusted.

@@ -1,0 +1,289 @@
+package upgrade
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// account is what is known about the hashes of one release. Whether a hash of a
+// lock file belongs to the release follows from it: nothing here asks anybody.
+type account struct {
+	// files are the lines of all verified checksum lists of the release, by zh.
+	files map[provider.Hash]provider.ListedFile
+	// reported are h1 hashes that a source states and the tool takes.
+	reported map[provider.Hash]bool
+	// served are the platforms that the registry says the release is for.
+	served []provider.Platform
+	// failures say of platforms why they could not be looked at. CodeNoPackage
+	// is an answer and stands not here.
+	failures map[provider.Platform]error
+	// absent are platforms for which the registry has no package.
+	absent map[provider.Platform]bool
+	// everyList: each platform's own list is among those that files is made of.
+	// Registries may have one for each.
+	everyList bool
+	// err is why no list at all could be had; nil if one could.
+	err error
+	// poor: some package was not looked at for want of what may be downloaded.
+	poor bool
+}
+
+// verdict is what an account says of a hash.
+type verdict int
+
+const (
+	unproven verdict = iota // not everything that could explain it was looked at
+	explained
+	refuted // everything was looked at, and nothing explains it
+)
+
+// judge decides about a hash of a scheme that the tools know. They compare
+// strings, and so does it: a hash that is spelt in another way than they write
+// it, such as a zh in capitals, explains nothing and is explained by nothing.
+//
+// A zh is decided by the checksum lists alone. An h1 is refuted only where every
+// archive that the lists name, and every package that the registry serves, was
+// hashed in both of its forms.
+func (a *account) judge(h provider.Hash) verdict {
+	switch {
+	case a.explains(h):
+		return explained
+	case a.err != nil:
+		return unproven
+	case !wellFormed(h):
+		return refuted
+	case h.Scheme() == provider.SchemeZH && a.everyList:
+		return refuted
+	case h.Scheme() == provider.SchemeH1:
+		if looked, of := a.looked(); of > 0 && looked == of {
+			return refuted
+		}
+	}
+	return unproven
+}
+
+func (a *account) explains(h provider.Hash) bool {
+	if _, listed := a.files[h]; listed || a.reported[h] {
+		return true
+	}
+	for _, f := range a.files {
+		if slices.Contains(f.Contents, h) {
+			return true
+		}
+	}
+	return false
+}
+
+// looked counts the packages that were hashed, and those that there are: the
+// archives of the lists, and the platforms that are served by an archive that no
+// list which was seen names.
+func (a *account) looked() (looked, of int) {
+	named := map[provider.Platform]bool{}
+	for _, f := range a.files {
+		if f.Platform == (provider.Platform{}) && !strings.HasSuffix(f.Name, ".zip") {
+			continue // such as the manifest
+		}
+		named[f.Platform] = true
+		of++
+		if f.Contents != nil {
+			looked++
+		}
+	}
+	for _, p := range a.served {
+		if !named[p] && !a.absent[p] {
+			of++
+		}
+	}
+	return looked, of
+}
+
+// wellFormed reports whether a hash is written as the tools write one. No package
+// has another.
+func wellFormed(h provider.Hash) bool {
+	switch h.Scheme() {
+	case provider.SchemeH1:
+		digest, err := base64.StdEncoding.Strict().DecodeString(h.Value())
+		return err == nil && len(digest) == 32 && base64.StdEncoding.EncodeToString(digest) == h.Value()
+	case provider.SchemeZH:
+		digest, err := hex.DecodeString(h.Value())
+		return err == nil && len(digest) == 32 && provider.ZH(h.Value()) == h
+	}
+	return false
+}
+
+// add joins what a listing says. What relock has computed of an archive stays
+// known.
+func (a *account) add(l provider.Listing) {
+	for _, f := range l.Files {
+		known := a.files[f.ZH]
+		if f.Platform == (provider.Platform{}) {
+			f.Platform = known.Platform
+		}
+		if f.Contents == nil {
+			f.Contents = known.Contents
+		}
+		a.files[f.ZH] = f
+	}
+	for _, h := range l.Reported {
+		a.reported[h] = true
+	}
+}
+
+// platforms are those that may have a package, those to be looked at first
+// before the others: what the lock file covers, then the default list.
+func (a *account) platforms(covered []provider.Platform) []provider.Platform {
+	all := slices.Clone(a.served)
+	for _, f := range a.files {
+		if f.Platform != (provider.Platform{}) {
+			all = append(all, f.Platform)
+		}
+	}
+	slices.SortFunc(all, func(p, q provider.Platform) int {
+		return cmp.Or(cmp.Compare(tier(p, covered), tier(q, covered)), p.Compare(q))
+	})
+	return slices.Compact(all)
+}
+
+// tier orders platforms by when they are looked at.
+func tier(p provider.Platform, covered []provider.Platform) int {
+	switch {
+	case slices.Contains(covered, p):
+		return 0
+	case slices.Contains(provider.DefaultPlatforms, p):
+		return 1
+	}
+	return 2
+}
+
+// known reports whether the content of a platform's package is.
+func (a *account) known(p provider.Platform) bool {
+	for _, f := range a.files {
+		if f.Platform == p && f.Contents != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// replaced reports whether the release seems to have been replaced after it was
+// locked: recorded zh are in no list any more, and a list names a package that
+// the entry knows nothing of. It is one finding then, not one for each hash.
+func (a *account) replaced(l lockfile.Lock) bool {
+	gone := slices.ContainsFunc(l.Hashes, func(h provider.Hash) bool {
+		return h.Scheme() == provider.SchemeZH && wellFormed(h) && a.judge(h) == refuted
+	})
+	if !gone {
+		return false
+	}
+	for _, f := range a.files {
+		known := slices.ContainsFunc(append(slices.Clone(f.Contents), f.ZH), func(h provider.Hash) bool { return slices.Contains(l.Hashes, h) })
+		if !known && f.Platform != (provider.Platform{}) {
+			return true
+		}
+	}
+	return false
+}
+
+// findings are those about an entry of the file at path: what is refuted, and
+// what could not be decided. left says that the plan has another version, so
+// that nothing has compared the recorded packages with those of now.
+func (a *account) findings(l lockfile.Lock, path string, left bool) (found, undecided []provider.Finding) {
+	if left && a.replaced(l) {
+		return []provider.Finding{reReleasedFinding(l, path)}, nil
+	}
+	judged := map[verdict][]provider.Hash{}
+	for _, h := range l.Hashes {
+		if h.Known() {
+			v := a.judge(h)
+			judged[v] = append(judged[v], h)
+		}
+	}
+	found = named(judged[refuted], func(h provider.Hash) provider.Finding { return unknownFinding(l, h, path) })
+	undecided = named(judged[unproven], func(h provider.Hash) provider.Finding { return a.unprovenFinding(l, h, path) })
+	return found, undecided
+}
+
+// fewFindings bounds the hashes of one entry that are named; the rest is counted.
+const fewFindings = 100
+
+func named(hashes []provider.Hash, make func(provider.Hash) provider.Finding) []provider.Finding {
+	var all []provider.Finding
+	for _, h := range hashes[:min(len(hashes), fewFindings)] {
+		all = append(all, make(h))
+	}
+	if rest := len(hashes) - fewFindings; rest > 0 {
+		all[fewFindings-1].Message += fmt.Sprintf("; the entry has %d more like it", rest)
+	}
+	return all
+}
+
+func finding(l lockfile.Lock, h provider.Hash, path string) provider.Finding {
+	return provider.Finding{
+		Code: provider.CodeHashUnknown, Addr: l.Addr, Version: l.Version, Hash: h,
+		File: path, Line: l.HashLine(h),
+	}
+}
+
+func unknownFinding(l lockfile.Lock, h provider.Hash, path string) provider.Finding {
+	f := finding(l, h, path)
+	f.Message = fmt.Sprintf("%s belongs to no package of %s %s", short(h), l.Addr, l.Version)
+	f.Hint = "find out who added it (git log -S HASH); relock lock --prune removes it"
+	return f
+}
+
+func (a *account) unprovenFinding(l lockfile.Lock, h provider.Hash, path string) provider.Finding {
+	f := finding(l, h, path)
+	f.Code = provider.CodeHashUnproven
+	reason, cause := a.why()
+	looked, of := a.looked()
+	f.Message = fmt.Sprintf("%s of %s %s could not be checked: %s; %d of %d packages looked at", short(h), l.Addr, l.Version, reason, looked, of)
+	if cause != nil {
+		f.Message += "; " + cause.Error()
+	}
+	return f
+}
+
+// why says in a word what kept an account from a decision, and with what error.
+func (a *account) why() (reason string, cause error) {
+	for _, p := range a.platforms(nil) {
+		if cause = a.failures[p]; cause != nil {
+			break
+		}
+	}
+	switch {
+	case cause == nil && a.poor:
+		return "budget", nil
+	case provider.Coded(cause, provider.CodeUnauthorized):
+		return "unauthorized", cause
+	case cause == nil, provider.Coded(cause, provider.CodeUnreachable), provider.Coded(cause, provider.CodeCancelled):
+		return "unreachable", cause
+	}
+	return "unusable", cause
+}
+
+func reReleasedFinding(l lockfile.Lock, path string) provider.Finding {
+	return provider.Finding{
+		Code: provider.CodeReReleased, Addr: l.Addr, Version: l.Version, File: path, Line: l.Line(),
+		Message: fmt.Sprintf("packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more", l.Addr, l.Version),
+		Hint:    "ask the publisher why, and who wrote these hashes (git log)",
+	}
+}
+
+// longestHash is more than any that the tools write.
+const longestHash = 100
+
+// short is a hash as a message shows it: people can write anything behind a
+// scheme.
+func short(h provider.Hash) string {
+	if len(h) > longestHash {
+		return fmt.Sprintf("%.*s…", longestHash, string(h))
+	}
+	return string(h)
+}

@@ -1,0 +1,401 @@
+package upgrade
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// zh and h1 are the well-formed hashes of what a name stands for.
+func zh(name string) provider.Hash {
+	return provider.ZH(fmt.Sprintf("%x", sha256.Sum256([]byte(name))))
+}
+
+func dirH1(name string) provider.Hash {
+	sum := sha256.Sum256([]byte(name))
+	return provider.Hash("h1:" + base64.StdEncoding.EncodeToString(sum[:]))
+}
+
+func zipH1(name string) provider.Hash { return dirH1("zip of " + name) }
+
+// release is an AccountSource of one release, 1.0.0 of any provider.
+type release struct {
+	platforms []string          // served
+	lists     map[string]string // platform -> names of its list; the others' is that of ""
+	known     []string          // platforms whose content is known without a download
+	size      map[string]int64  // 100 where it does not say
+	real      map[string]int64  // where it is not as said
+	fail      map[string]error  // platform -> why it cannot be had
+	broken    error             // why nothing can be
+	unsigned  bool
+	reported  []provider.Hash
+
+	mu    sync.Mutex
+	asked []string
+}
+
+func (r *release) note(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = append(r.asked, fmt.Sprintf(format, args...))
+}
+
+func (r *release) Versions(context.Context, provider.Tool, provider.Addr) ([]provider.Release, error) {
+	served := provider.Release{Version: version("1.0.0")}
+	for _, p := range r.platforms {
+		served.Platforms = append(served.Platforms, platform(p))
+	}
+	return []provider.Release{served}, r.broken
+}
+
+func (r *release) listing(p string) provider.Listing {
+	l := provider.Listing{Signer: provider.Signer{KeyID: "0123456789ABCDEF"}, Reported: r.reported}
+	if r.unsigned {
+		l.Signer = provider.Signer{Label: "unsigned"}
+	}
+	names := cmp.Or(r.lists[p], r.lists[""], strings.Join(r.platforms, " ")+" manifest.json")
+	for name := range strings.FieldsSeq(names) {
+		f := provider.ListedFile{Name: name, ZH: zh(name)}
+		if parsed, err := provider.ParsePlatform(name); err == nil {
+			f.Name, f.Platform = name+".zip", parsed
+		}
+		if slices.Contains(r.known, name) {
+			f.Contents, f.Size = []provider.Hash{dirH1(name), zipH1(name)}, r.sizeOf(name)
+		}
+		l.Files = append(l.Files, f)
+	}
+	return l
+}
+
+func (r *release) sizeOf(p string) int64 { return cmp.Or(r.real[p], r.size[p], 100) }
+
+func (r *release) Listing(_ context.Context, _ provider.Tool, want provider.Want) (provider.Listing, error) {
+	if r.broken != nil {
+		return provider.Listing{}, r.broken
+	}
+	return r.listing(""), nil
+}
+
+func (r *release) Package(_ context.Context, _ provider.Tool, want provider.Want, limit int64) (provider.Listing, error) {
+	p := want.Platform.String()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = append(r.asked, fmt.Sprintf("%s %d", p, limit))
+	switch {
+	case !slices.Contains(r.platforms, p):
+		return provider.Listing{}, &provider.Error{Code: provider.CodeNoPackage, Message: "no package for " + p}
+	case limit > 0 && r.fail[p] != nil:
+		return provider.Listing{}, r.fail[p]
+	case limit > 0 && r.sizeOf(p) > limit:
+		return provider.Listing{}, &provider.Error{Code: provider.CodeBadAnswer, Message: "longer than announced"}
+	case limit > 0:
+		r.known = append(r.known, p)
+	}
+	return r.listing(p), nil
+}
+
+func (r *release) Size(_ context.Context, _ provider.Tool, want provider.Want) (int64, error) {
+	p := want.Platform.String()
+	r.note("%s ?", p)
+	if size, said := r.size[p]; said {
+		return size, nil
+	}
+	return 100, nil
+}
+
+// entryOf is a lock file entry of alpha 1.0.0 with hashes: the names of what
+// they are the hashes of, behind "zh ", "h1 " or "zip ", or a hash as it is.
+func entryOf(t *testing.T, hashes ...string) Result {
+	t.Helper()
+	entry := "alpha 1.0.0;"
+	for _, text := range hashes {
+		kind, name, _ := strings.Cut(text, " ")
+		h := provider.Hash(text)
+		switch kind {
+		case "zh":
+			h = zh(name)
+		case "h1":
+			h = dirH1(name)
+		case "zip":
+			h = zipH1(name)
+		}
+		entry += " " + string(h)
+	}
+	m := module(t, []string{"alpha"}, []string{entry})
+	v := version("1.0.0")
+	return Result{Module: m, Old: m.Lock.Locks, Selections: []Selection{{
+		Requirement: m.Requirements[0], From: v, To: v, Platforms: []provider.Platform{platform("linux_amd64")},
+	}}}
+}
+
+// accounts says what was found in a result, by the names of entryOf's test.
+func accounts(r Result) (found, undecided []string) {
+	for _, f := range r.Findings {
+		found = append(found, string(f.Code)+" "+string(f.Hash))
+	}
+	for _, f := range r.Undecided {
+		undecided = append(undecided, string(f.Hash)+" "+f.Message[strings.Index(f.Message, ": ")+2:])
+	}
+	return found, undecided
+}
+
+const forged = "h1 somebody"
+
+func TestHashesAreAccountedFor(t *testing.T) {
+	t.Parallel()
+	five := []string{"darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64", "freebsd_386"}
+	unauthorized := &provider.Error{Code: provider.CodeUnauthorized, Message: "credentials are refused"}
+	tests := []struct {
+		name    string
+		release *release
+		hashes  []string
+		edit    func(*Result)
+		whole   bool
+		allowed int64 // bytes; 0: plenty, negative: none
+		found   []string
+		// undecided has the words behind the colon.
+		undecided []string
+		asked     []string
+	}{
+		{
+			name: "what_is_known_costs_nothing", release: &release{platforms: five, known: five},
+			hashes: []string{"zh linux_amd64", "zh manifest.json", "h1 linux_amd64", "zip darwin_arm64", "h1 freebsd_386"},
+		},
+		{
+			name: "forged_h1_where_everything_is_known", release: &release{platforms: five, known: five},
+			hashes: []string{"zh linux_amd64", "h1 linux_amd64", forged}, found: []string{"hash-unknown " + string(dirH1("somebody"))},
+		},
+		{
+			name: "h1_of_a_platform_that_is_found_first", release: &release{platforms: five, known: []string{"linux_amd64"}},
+			hashes: []string{"h1 linux_amd64", "h1 darwin_arm64"},
+			asked:  []string{"darwin_amd64 ?", "darwin_arm64 ?", "linux_arm64 ?", "darwin_amd64 100", "darwin_arm64 100"},
+		},
+		{
+			name: "smallest_first", release: &release{platforms: five, known: []string{"linux_amd64"}, size: map[string]int64{"darwin_arm64": 7}},
+			hashes: []string{"h1 darwin_arm64"},
+			asked:  []string{"darwin_amd64 ?", "darwin_arm64 ?", "linux_arm64 ?", "darwin_arm64 7"},
+		},
+		{
+			name: "forged_h1_is_refuted_by_all", release: &release{platforms: []string{"linux_amd64", "freebsd_386"}, known: []string{"linux_amd64"}},
+			hashes: []string{"h1 linux_amd64", forged}, found: []string{"hash-unknown " + string(dirH1("somebody"))},
+			asked: []string{"freebsd_386 ?", "freebsd_386 100"},
+		},
+		{
+			name: "allowance_is_used_up", release: &release{platforms: []string{"linux_amd64", "freebsd_386", "darwin_arm64"}, known: []string{"linux_amd64"}},
+			hashes: []string{forged}, allowed: 150, undecided: []string{string(dirH1("somebody")) + " budget; 2 of 3 packages looked at"},
+			asked: []string{"darwin_arm64 ?", "darwin_arm64 100", "freebsd_386 ?"},
+		},
+		{
+			name: "nothing_is_allowed", release: &release{platforms: five, known: []string{"linux_amd64"}, size: map[string]int64{"darwin_arm64": 0}},
+			hashes: []string{forged}, allowed: -1, undecided: []string{string(dirH1("somebody")) + " budget; 1 of 5 packages looked at"},
+			asked: []string{"darwin_amd64 ?", "darwin_arm64 ?", "linux_arm64 ?", "freebsd_386 ?"},
+		},
+		{
+			name: "size_that_nobody_says", release: &release{platforms: []string{"linux_amd64", "freebsd_386", "solaris_386"}, size: map[string]int64{"freebsd_386": 0, "solaris_386": 0}, real: map[string]int64{"freebsd_386": 90, "solaris_386": 60}, known: []string{"linux_amd64"}},
+			hashes: []string{forged}, allowed: 150, found: []string{"hash-unknown " + string(dirH1("somebody"))},
+			asked: []string{"freebsd_386 ?", "solaris_386 ?", "freebsd_386 150", "solaris_386 60"},
+		},
+		{
+			name: "size_that_is_a_lie", release: &release{platforms: []string{"linux_amd64", "freebsd_386"}, known: []string{"linux_amd64"}, real: map[string]int64{"freebsd_386": 1 << 40}},
+			hashes: []string{forged}, undecided: []string{string(dirH1("somebody")) + " unusable; 1 of 2 packages looked at; longer than announced"},
+			asked: []string{"freebsd_386 ?", "freebsd_386 100"},
+		},
+		{
+			name: "package_that_cannot_be_had", release: &release{platforms: []string{"linux_amd64", "freebsd_386"}, known: []string{"linux_amd64"}, fail: map[string]error{"freebsd_386": unauthorized}},
+			hashes: []string{forged}, undecided: []string{string(dirH1("somebody")) + " unauthorized; 1 of 2 packages looked at; credentials are refused"},
+			asked: []string{"freebsd_386 ?", "freebsd_386 100"},
+		},
+		{
+			name: "archive_that_only_the_list_names", release: &release{platforms: []string{"linux_amd64"}, lists: map[string]string{"": "linux_amd64 plan9_386"}, known: []string{"linux_amd64"}},
+			hashes: []string{forged}, undecided: []string{string(dirH1("somebody")) + " unreachable; 1 of 2 packages looked at"},
+			asked: []string{"plan9_386 ?", "plan9_386 100"},
+		},
+		{
+			name: "archive_of_an_odd_name", release: &release{platforms: []string{"linux_amd64"}, lists: map[string]string{"": "linux_amd64 odd.zip"}, known: []string{"linux_amd64"}},
+			hashes: []string{forged}, undecided: []string{string(dirH1("somebody")) + " unreachable; 1 of 2 packages looked at"},
+		},
+		{
+			name: "forged_zh", release: &release{platforms: []string{"linux_amd64", "freebsd_386"}, known: []string{"linux_amd64"}},
+			hashes: []string{"zh linux_amd64", "zh freebsd_386", "zh somebody", "h1 linux_amd64"}, found: []string{"hash-unknown " + string(zh("somebody"))},
+			asked: []string{"freebsd_386 0", "linux_amd64 0"},
+		},
+		{
+			name: "zh_of_another_platforms_own_list", release: &release{platforms: []string{"linux_amd64", "freebsd_386"}, lists: map[string]string{"": "linux_amd64", "freebsd_386": "freebsd_386 extra"}},
+			hashes: []string{"zh linux_amd64", "zh extra"},
+			asked:  []string{"freebsd_386 0", "linux_amd64 0"},
+		},
+		{
+			name: "no_hash_is_spelt_like_this", release: &release{platforms: five},
+			hashes: []string{"h1:surplus", "zh:" + strings.Repeat("AB", 32), "h2:unknown"},
+			found:  []string{"hash-unknown h1:surplus", "hash-unknown zh:" + strings.Repeat("AB", 32)},
+		},
+		{
+			name: "unsigned_list", release: &release{platforms: five, unsigned: true}, hashes: []string{forged, "zh somebody", "h1:surplus"},
+		},
+		{
+			name: "registry_that_cannot_be_asked", release: &release{platforms: five, broken: &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}},
+			hashes: []string{"h1:surplus"}, undecided: []string{"h1:surplus unreachable; 0 of 5 packages looked at; no answer"},
+		},
+		{
+			name: "reported_h1", release: &release{platforms: five, reported: []provider.Hash{dirH1("somebody")}}, hashes: []string{forged},
+		},
+		{
+			name: "h1_that_the_plan_computed", release: &release{platforms: five}, hashes: []string{forged},
+			edit: func(r *Result) {
+				r.Selections[0].Hashes = map[provider.Hash]provider.Platform{dirH1("somebody"): platform("linux_amd64")}
+			},
+		},
+		{
+			name: "mirror", release: &release{platforms: five, known: five}, hashes: []string{forged},
+			edit: func(r *Result) { r.Selections[0].Marks = []provider.Mark{provider.MarkMirror} },
+		},
+		{
+			name: "failed_provider", release: &release{platforms: five, known: five}, hashes: []string{forged},
+			edit: func(r *Result) { r.Selections[0].Err = errors.New("no") },
+		},
+		{
+			name: "replaced_release_is_said_otherwise", release: &release{platforms: five, known: five}, hashes: []string{"zh somebody"},
+			edit: func(r *Result) { r.Selections[0].Replaced = true },
+		},
+		{
+			name: "entry_that_goes", release: &release{platforms: five, known: five}, hashes: []string{forged},
+			edit: func(r *Result) { r.Selections[0].To = provider.Version{} },
+		},
+		{
+			name: "entry_that_is_left_costs_no_download", release: &release{platforms: five}, hashes: []string{"h1 linux_amd64", "zh linux_amd64"},
+			edit: func(r *Result) { r.Selections[0].To = version("2.0.0") },
+		},
+		{
+			name: "entry_that_is_left_is_held_against_what_is_known", release: &release{platforms: five, known: five}, hashes: []string{"h1 linux_amd64", forged},
+			edit:  func(r *Result) { r.Selections[0].To = version("2.0.0") },
+			found: []string{"hash-unknown " + string(dirH1("somebody"))},
+		},
+		{
+			name: "entry_that_is_left_is_looked_into_by_check", release: &release{platforms: []string{"linux_amd64"}}, hashes: []string{"h1 linux_amd64", forged},
+			edit:  func(r *Result) { r.Selections[0].To = version("2.0.0") },
+			whole: true, found: []string{"hash-unknown " + string(dirH1("somebody"))},
+			asked: []string{"linux_amd64 100", "linux_amd64 ?"},
+		},
+		{
+			name: "entry_that_is_left_of_a_replaced_release", release: &release{platforms: []string{"linux_amd64"}}, hashes: []string{"h1 somebody", "zh somebody"},
+			edit:  func(r *Result) { r.Selections[0].To = version("2.0.0") },
+			whole: true, found: []string{"re-released "},
+			asked: []string{"linux_amd64 0"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := entryOf(t, tt.hashes...)
+			if tt.edit != nil {
+				tt.edit(&r)
+			}
+			results := []Result{r}
+			allowance := NewAllowance(max(cmp.Or(tt.allowed, 1<<20), 0))
+			Account(t.Context(), tt.release, results, AccountOptions{Whole: tt.whole, Allowance: allowance, Jobs: 3})
+			found, undecided := accounts(results[0])
+			if diff := gocmp.Diff(tt.found, found); diff != "" {
+				t.Errorf("found (-want +got):\n%s", diff)
+			}
+			if diff := gocmp.Diff(tt.undecided, undecided); diff != "" {
+				t.Errorf("undecided (-want +got):\n%s", diff)
+			}
+			slices.Sort(tt.asked)
+			slices.Sort(tt.release.asked)
+			if diff := gocmp.Diff(tt.asked, tt.release.asked); diff != "" {
+				t.Errorf("asked (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFindingSaysWhereTheHashStands(t *testing.T) {
+	t.Parallel()
+	results := []Result{entryOf(t, "h1 linux_amd64", forged), entryOf(t, "h1 linux_amd64")}
+	src := &release{platforms: []string{"linux_amd64"}, known: []string{"linux_amd64"}}
+	Account(t.Context(), src, results, AccountOptions{Allowance: NewAllowance(0)})
+	line := 1 + strings.Count(string(before(results[0], dirH1("somebody"))), "\n")
+	want := []provider.Finding{{
+		Code: provider.CodeHashUnknown, Addr: addr("alpha"), Version: version("1.0.0"), Hash: dirH1("somebody"),
+		File: "root/.terraform.lock.hcl", Line: line,
+		Message: string(dirH1("somebody")) + " belongs to no package of registry.terraform.io/hashicorp/alpha 1.0.0",
+		Hint:    "find out who added it (git log -S HASH); relock lock --prune removes it",
+	}}
+	if diff := gocmp.Diff(want, results[0].Findings); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+	if len(results[1].Findings) > 0 {
+		t.Errorf("the other root module has %v", results[1].Findings)
+	}
+}
+
+// before is the source of a lock file up to a hash.
+func before(r Result, h provider.Hash) []byte {
+	source, _, _ := strings.Cut(string(r.Module.Lock.Source), string(h))
+	return []byte(source)
+}
+
+func TestManyForgedHashesAreCounted(t *testing.T) {
+	t.Parallel()
+	var hashes []string
+	for i := range fewFindings + 7 {
+		hashes = append(hashes, fmt.Sprintf("h1:%d", i))
+	}
+	results := []Result{entryOf(t, hashes...)}
+	Account(t.Context(), &release{platforms: []string{"linux_amd64"}}, results, AccountOptions{Allowance: NewAllowance(0)})
+	found := results[0].Findings
+	if len(found) != fewFindings || !strings.Contains(found[fewFindings-1].Message, "7 more") {
+		t.Errorf("%d findings, want %d, and the last to count the rest", len(found), fewFindings)
+	}
+}
+
+func TestLongHashIsShortened(t *testing.T) {
+	t.Parallel()
+	results := []Result{entryOf(t, "h1:"+strings.Repeat("x", 1<<20))}
+	Account(t.Context(), &release{platforms: []string{"linux_amd64"}}, results, AccountOptions{Allowance: NewAllowance(0)})
+	if got := len(results[0].Findings[0].Message); got > 300 {
+		t.Errorf("the message has %d bytes", got)
+	}
+}
+
+func TestInterruptedAccountSaysNothing(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	results := []Result{entryOf(t, "h1:surplus")}
+	Account(ctx, &release{platforms: []string{"linux_amd64"}}, results, AccountOptions{Allowance: NewAllowance(0)})
+	if len(results[0].Findings) > 0 {
+		t.Errorf("findings of an interrupted run: %v", results[0].Findings)
+	}
+}
+
+func TestReplacedReleaseIsNoted(t *testing.T) {
+	t.Parallel()
+	replaced := map[string]map[string][]string{"a": {"1.0.0": {"linux_amd64"}}}
+	m := func() scan.Module { return module(t, []string{"a"}, []string{"a 1.0.0; zh:gone"}) }
+	accept, err := provider.ParseReleasePattern("hashicorp/a@1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, opts := range map[string]Options{
+		"accepted": {Platforms: linux, AcceptReReleased: []provider.ReleasePattern{accept}},
+		"exact":    {Platforms: linux, Mode: Complete, Exact: true},
+	} {
+		r := Plan(t.Context(), &offer{releases: replaced}, []scan.Module{m()}, opts)[0]
+		if s := r.Selections[0]; s.Err != nil || !s.Replaced {
+			t.Errorf("%s: replaced %t, error %v, want it noted", name, s.Replaced, s.Err)
+		}
+	}
+}

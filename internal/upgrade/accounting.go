@@ -1,0 +1,431 @@
+package upgrade
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"golang.org/x/sync/errgroup"
+)
+
+// AccountSource answers what the hashes of a release can be held against. It is
+// no part of Source: a lock file is planned without these answers.
+type AccountSource interface {
+	// Versions is that of Source.
+	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
+	// Listing returns what the verified checksum list of the release says, of
+	// whichever package was asked about before; it is zero where nothing can be
+	// held against a list.
+	Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error)
+	// Package is Listing by the package's own list. What the package contains is
+	// learned by a download of at most limit bytes, if it is not known.
+	Package(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Listing, error)
+	// Size returns how large the package is; 0 if nobody says.
+	Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
+}
+
+// MostAccounted is how many bytes a run downloads at most to find out whether
+// hashes belong to anything. It is enough for any release but the largest, and
+// little beside what runs download to upgrade; what is downloaded is remembered,
+// so that the next run gets further.
+const MostAccounted = 1_000_000_000
+
+// Allowance is what a run may still download to account for hashes. It is safe
+// for concurrent use.
+type Allowance struct {
+	mu   sync.Mutex
+	left int64
+}
+
+// NewAllowance allows so many bytes.
+func NewAllowance(bytes int64) *Allowance { return &Allowance{left: bytes} }
+
+// take reports whether so much is left, and takes it then.
+func (a *Allowance) take(bytes int64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if bytes > a.left {
+		return false
+	}
+	a.left -= bytes
+	return true
+}
+
+// takeAll takes all that is left.
+func (a *Allowance) takeAll() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := a.left
+	a.left = 0
+	return all
+}
+
+func (a *Allowance) giveBack(bytes int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left += bytes
+}
+
+// AccountOptions are the choices of Account.
+type AccountOptions struct {
+	// Whole looks into entries that the plan leaves for another version as into
+	// those that stay. Without it nothing is downloaded for them: whoever writes
+	// the plan writes none of their hashes.
+	Whole bool
+	// Allowance bounds the downloads.
+	Allowance *Allowance
+	// Jobs bounds the questions that are open at once; 0 means a default.
+	Jobs int
+}
+
+// Account notes in each result which recorded hashes belong to no package of
+// their release, and of which that could not be decided. Judged are the entries
+// that the lock file holds now, of the providers that the plan is about. Those
+// that the plan knows better about are not: where the provider failed, where the
+// release was found to be replaced, and where the packages are those of a mirror.
+//
+// Most lock files are accounted for by what the plan has learned. More is asked
+// only where that leaves a hash unexplained: the lists of the release's other
+// platforms first, then packages, smallest first, until every hash is explained.
+func Account(ctx context.Context, src AccountSource, results []Result, opts AccountOptions) {
+	a := &accountant{
+		ctx: ctx, src: src, opts: opts, jobs: cmp.Or(opts.Jobs, 4*runtime.GOMAXPROCS(0)), cases: map[releaseKey]*accountCase{},
+	}
+	for i, r := range results {
+		a.open(i, r)
+	}
+	a.readLists()
+	a.readOtherLists()
+	a.readPackages()
+	if ctx.Err() != nil {
+		return
+	}
+	for _, c := range a.order {
+		for _, e := range c.entries {
+			found, undecided := c.findings(e, opts.Whole)
+			r := &results[e.result]
+			r.Findings, r.Undecided = append(r.Findings, found...), append(r.Undecided, undecided...)
+		}
+	}
+	for i := range results {
+		slices.SortStableFunc(results[i].Findings, compareFindings)
+		slices.SortStableFunc(results[i].Undecided, compareFindings)
+	}
+}
+
+func compareFindings(f, g provider.Finding) int {
+	return cmp.Or(cmp.Compare(f.Line, g.Line), f.Addr.Compare(g.Addr), cmp.Compare(f.Hash, g.Hash))
+}
+
+// releaseKey names a release under the rules of one tool.
+type releaseKey struct {
+	tool    provider.Tool
+	addr    provider.Addr
+	version provider.Version
+}
+
+// accountCase is a release with the entries whose hashes are in question.
+type accountCase struct {
+	releaseKey
+	account
+	entries []accountEntry
+	covered []provider.Platform // by the plans
+	deep    bool                // packages may be downloaded
+	signed  bool                // there is a list to hold hashes against, or ought to be
+	tried   map[provider.Platform]bool
+	sizes   map[provider.Platform]int64
+}
+
+// accountEntry is an entry of a lock file as it was read.
+type accountEntry struct {
+	result int
+	lock   lockfile.Lock
+	path   string
+	left   bool // the plan has another version
+}
+
+// accountant asks the questions of Account.
+type accountant struct {
+	ctx   context.Context
+	src   AccountSource
+	opts  AccountOptions
+	jobs  int
+	cases map[releaseKey]*accountCase
+	order []*accountCase
+}
+
+// open adds the entries of a plan that are to be judged.
+func (a *accountant) open(i int, r Result) {
+	if r.Module.Lock == nil {
+		return
+	}
+	for _, s := range r.Selections {
+		l, locked := r.Module.Lock.Lock(s.Requirement.Addr)
+		if !locked || s.Err != nil || s.To.IsZero() || s.Replaced || slices.Contains(s.Marks, provider.MarkMirror) {
+			continue
+		}
+		if !slices.ContainsFunc(l.Hashes, provider.Hash.Known) {
+			continue
+		}
+		c := a.caseOf(releaseKey{r.Module.Tool, l.Addr, l.Version})
+		left := s.From != s.To
+		c.entries = append(c.entries, accountEntry{i, l, r.Module.Lock.Path, left})
+		c.covered = append(c.covered, s.Platforms...)
+		c.deep = c.deep || !left || a.opts.Whole
+		if !left {
+			for h := range s.Hashes { // by this very run
+				c.reported[h] = true
+			}
+		}
+	}
+}
+
+func (a *accountant) caseOf(k releaseKey) *accountCase {
+	c := a.cases[k]
+	if c == nil {
+		c = &accountCase{
+			releaseKey: k, tried: map[provider.Platform]bool{}, sizes: map[provider.Platform]int64{},
+			account: account{
+				files: map[provider.Hash]provider.ListedFile{}, reported: map[provider.Hash]bool{},
+				failures: map[provider.Platform]error{}, absent: map[provider.Platform]bool{},
+			},
+		}
+		a.cases[k], a.order = c, append(a.order, c)
+	}
+	return c
+}
+
+func (c *accountCase) want(p provider.Platform) provider.Want {
+	return provider.Want{Addr: c.addr, Version: c.version, Platform: p}
+}
+
+// unexplained reports whether an entry holds a hash of the scheme that nothing
+// explains and that something could. What is said of a replaced release is said
+// of its whole entry.
+func (c *accountCase) unexplained(scheme string) int {
+	open := map[provider.Hash]bool{}
+	for _, e := range c.entries {
+		if e.left && c.replaced(e.lock) {
+			continue
+		}
+		for _, h := range e.lock.Hashes {
+			if h.Scheme() == scheme && wellFormed(h) && !c.explains(h) {
+				open[h] = true
+			}
+		}
+	}
+	return len(open)
+}
+
+// findings are what there is to say of an entry. Of one that the plan leaves, and
+// that was not looked into, nothing is undecided: nobody asked.
+func (c *accountCase) findings(e accountEntry, whole bool) (found, undecided []provider.Finding) {
+	if !c.signed {
+		return nil, nil
+	}
+	found, undecided = c.account.findings(e.lock, e.path, e.left)
+	if e.left && !whole {
+		undecided = nil
+	}
+	return found, undecided
+}
+
+// readLists asks for the list of each release that was asked about before.
+func (a *accountant) readLists() {
+	var g errgroup.Group
+	g.SetLimit(a.jobs)
+	for _, c := range a.order {
+		g.Go(func() error {
+			a.readList(c)
+			return nil
+		})
+	}
+	_ = g.Wait() // failures are in the cases
+}
+
+func (a *accountant) readList(c *accountCase) {
+	// What the registry does not list any more may still be had.
+	releases, _ := a.src.Versions(a.ctx, c.tool, c.addr)
+	if i := slices.IndexFunc(releases, func(r provider.Release) bool { return r.Version == c.version }); i >= 0 {
+		c.served = releases[i].Platforms
+	}
+	first := slices.Concat(c.covered, c.served, provider.DefaultPlatforms)[0]
+	if len(c.served) > 0 && !slices.Contains(c.served, first) {
+		first = c.served[0]
+	}
+	listing, err := a.src.Listing(a.ctx, c.tool, c.want(first))
+	if err != nil {
+		c.err, c.failures[first], c.signed = err, err, true
+		return
+	}
+	c.signed = listing.Signed()
+	c.add(listing)
+}
+
+// packagePart is the package of a case for a platform.
+type packagePart struct {
+	*accountCase
+	platform provider.Platform
+}
+
+// heard is what was answered about one.
+type heard struct {
+	listing provider.Listing
+	size    int64
+	err     error
+}
+
+// readOtherLists asks for the list of every package of a release where the one
+// that is known leaves a zh unexplained: a registry may have a list for each.
+func (a *accountant) readOtherLists() {
+	var asked []packagePart
+	for _, c := range a.order {
+		if c.signed && c.err == nil && c.unexplained(provider.SchemeZH) > 0 {
+			c.everyList = true
+			for _, p := range c.platforms(c.covered) {
+				asked = append(asked, packagePart{c, p})
+			}
+		}
+	}
+	for part, h := range a.ask(asked, func(packagePart) int64 { return 0 }) {
+		part.learn(h)
+		part.everyList = part.everyList && part.failures[part.platform] == nil
+	}
+}
+
+// ask asks about packages, and downloads none that is larger than its limit.
+func (a *accountant) ask(asked []packagePart, limit func(packagePart) int64) map[packagePart]heard {
+	return ask(a.jobs, asked, func(part packagePart) heard {
+		l, err := a.src.Package(a.ctx, part.tool, part.want(part.platform), limit(part))
+		return heard{listing: l, err: err}
+	})
+}
+
+// learn notes an answer.
+func (p packagePart) learn(h heard) {
+	switch {
+	case provider.Coded(h.err, provider.CodeNoPackage):
+		p.absent[p.platform] = true
+	case h.err != nil:
+		p.failures[p.platform] = h.err
+	default:
+		p.add(h.listing)
+	}
+}
+
+// readPackages downloads packages until every h1 is explained, or nothing is left
+// that may be downloaded.
+func (a *accountant) readPackages() {
+	for a.ctx.Err() == nil {
+		next := a.next()
+		if len(next) == 0 {
+			return
+		}
+		a.download(next)
+	}
+}
+
+// next are the packages to look at now: of each release as many as it has h1
+// hashes that nothing explains, the smallest of those platforms that come first.
+func (a *accountant) next() []packagePart {
+	var asked []packagePart
+	for _, c := range a.order {
+		asked = append(asked, c.unsized()...)
+	}
+	sizes := ask(a.jobs, asked, func(part packagePart) heard {
+		size, err := a.src.Size(a.ctx, part.tool, part.want(part.platform))
+		return heard{size: size, err: err}
+	})
+	for part, h := range sizes {
+		part.sizes[part.platform] = h.size
+		if h.err != nil {
+			part.tried[part.platform] = true
+			part.learn(h)
+		}
+	}
+	var next []packagePart
+	for _, c := range a.order {
+		next = append(next, c.next()...)
+	}
+	slices.SortStableFunc(next, func(p, q packagePart) int { return bySize(p.sizes[p.platform], q.sizes[q.platform]) })
+	return next
+}
+
+// bySize orders sizes, those that are not known last.
+func bySize(a, b int64) int { return cmp.Or(claim(a == 0, b == 0), cmp.Compare(a, b)) }
+
+// candidates are the packages of the platforms that come first among those that
+// were not looked at; none where everything is explained.
+func (c *accountCase) candidates() []provider.Platform {
+	if !c.deep || !c.signed || c.err != nil || c.unexplained(provider.SchemeH1) == 0 {
+		return nil
+	}
+	left := slices.DeleteFunc(c.platforms(c.covered), func(p provider.Platform) bool { return c.tried[p] || c.absent[p] || c.known(p) })
+	if len(left) == 0 {
+		return nil
+	}
+	now := tier(left[0], c.covered)
+	return slices.DeleteFunc(left, func(p provider.Platform) bool { return tier(p, c.covered) > now })
+}
+
+func (c *accountCase) unsized() []packagePart {
+	var parts []packagePart
+	for _, p := range c.candidates() {
+		if _, known := c.sizes[p]; !known {
+			parts = append(parts, packagePart{c, p})
+		}
+	}
+	return parts
+}
+
+func (c *accountCase) next() []packagePart {
+	candidates := c.candidates()
+	slices.SortStableFunc(candidates, func(p, q provider.Platform) int { return bySize(c.sizes[p], c.sizes[q]) })
+	var parts []packagePart
+	for _, p := range candidates[:min(len(candidates), c.unexplained(provider.SchemeH1))] {
+		parts = append(parts, packagePart{c, p})
+	}
+	return parts
+}
+
+// download hashes the packages as far as the allowance goes. One whose size
+// nobody says gets all that is left, so that it comes alone, after the others.
+func (a *accountant) download(next []packagePart) {
+	var sized []packagePart
+	for _, part := range next {
+		part.tried[part.platform] = true
+		size := part.sizes[part.platform]
+		switch {
+		case size == 0:
+		case a.opts.Allowance.take(size):
+			sized = append(sized, part)
+		default:
+			part.poor = true
+		}
+	}
+	for part, h := range a.ask(sized, func(p packagePart) int64 { return p.sizes[p.platform] }) {
+		part.learn(h)
+	}
+	for _, part := range next {
+		if part.sizes[part.platform] == 0 && part.unexplained(provider.SchemeH1) > 0 {
+			a.downloadUnsized(part)
+		}
+	}
+}
+
+func (a *accountant) downloadUnsized(part packagePart) {
+	limit := a.opts.Allowance.takeAll()
+	if limit == 0 {
+		part.poor = true
+		return
+	}
+	h := a.ask([]packagePart{part}, func(packagePart) int64 { return limit })[part]
+	part.learn(h)
+	if h.err == nil {
+		a.opts.Allowance.giveBack(limit - h.listing.Size(part.platform))
+	}
+}
