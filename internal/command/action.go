@@ -204,11 +204,19 @@ func directoriesOf(r report.Report) string {
 	return string(text)
 }
 
-// diagnosticsOf lists all problems, failures first: runners show only ten.
+// diagnosticsOf lists all problems, failures first: runners show only ten. What
+// check finds is one, and a warning for the other verbs.
 func diagnosticsOf(r report.Report) []provider.Diagnostic {
 	all := r.Diagnostics
 	for _, m := range r.Modules {
 		all = append(all[:len(all):len(all)], m.Diagnostics...)
+		for _, f := range m.Brief() {
+			d := f.Diagnostic()
+			if r.Verb != report.VerbCheck {
+				d.Severity = provider.SeverityWarning
+			}
+			all = append(all, d)
+		}
 	}
 	var failures, warnings []provider.Diagnostic
 	for _, d := range all {

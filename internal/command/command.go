@@ -23,12 +23,13 @@ import (
 )
 
 // The exit statuses. They are a contract; where several apply, the first of
-// usage, failed and changes does.
+// usage, failed, finding and changes does.
 const (
 	ExitOK      = 0
 	ExitFailed  = 1 // something failed, wholly or in part
 	ExitUsage   = 2 // the command line, the configuration, or what they name
 	ExitChanges = 3 // check found changes
+	ExitFinding = 4 // check found a hash that belongs to nothing
 )
 
 // Env is the world around the program. Nothing below main reads the process's

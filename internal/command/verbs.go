@@ -33,8 +33,9 @@ platforms, as "terraform providers lock" does.`)
 
 func (c *cli) check() *cobra.Command {
 	return c.verb(run.Check, "Say whether upgrade would change something; write nothing",
-		`check writes nothing. It ends with status 3 if upgrade (with --lock: lock) would
-change a lock file.`)
+		`check writes nothing. It ends with status 4 if a lock file holds a hash that
+belongs to no package of its release, and with status 3 if upgrade (with --lock:
+lock) would change a lock file.`)
 }
 
 func (c *cli) pr() *cobra.Command {
@@ -112,6 +113,8 @@ func status(r report.Report) error {
 	switch {
 	case r.Failed():
 		return exit(ExitFailed)
+	case r.Verb == report.VerbCheck && r.Found():
+		return exit(ExitFinding)
 	case r.Verb == report.VerbCheck && r.Pending():
 		return exit(ExitChanges)
 	}

@@ -39,6 +39,9 @@ func (c *Client) Listing(ctx context.Context, tool provider.Tool, want provider.
 func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Listing, error) {
 	return c.listing(tool, want, func(d direct) (provider.Listing, error) {
 		p, err := d.askProof(ctx, tool, want)
+		if provider.Coded(err, provider.CodeNoPackage) {
+			err = d.unserved(ctx, tool, want, err)
+		}
 		if err != nil {
 			return provider.Listing{}, err
 		}
@@ -63,6 +66,9 @@ func (c *Client) Size(ctx context.Context, tool provider.Tool, want provider.Wan
 		return 0, nil
 	}
 	m, reported, err := d.describe(ctx, tool, want)
+	if provider.Coded(err, provider.CodeNoPackage) {
+		err = d.unserved(ctx, tool, want, err)
+	}
 	if err != nil {
 		return 0, about(err, want, d.host(want.Addr))
 	}

@@ -66,6 +66,22 @@ func TestListingAsksForItselfWhereNobodyDid(t *testing.T) {
 	}
 }
 
+// TestPackageThatIsListedIsNotAbsent holds that a lost answer is not taken for a
+// release that is not made for the platform: that would refute hashes of it.
+func TestPackageThatIsListedIsNotAbsent(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.versions = served
+	f.status["download/linux/amd64"] = http.StatusNotFound
+	c := f.client(t, Options{}, "")
+	if _, err := c.Package(t.Context(), terraform, want(privateHost, linux), 1<<20); !provider.Coded(err, provider.CodeBadAnswer) {
+		t.Errorf("Package: error %v, want %s", err, provider.CodeBadAnswer)
+	}
+	if _, err := c.Size(t.Context(), terraform, want(privateHost, linux)); !provider.Coded(err, provider.CodeBadAnswer) {
+		t.Errorf("Size: error %v, want %s", err, provider.CodeBadAnswer)
+	}
+}
+
 func TestNothingIsListedWhereAMirrorHasASay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

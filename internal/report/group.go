@@ -64,6 +64,7 @@ type concern string
 // The concerns, in the order in which they are listed.
 const (
 	concernFailed     concern = "Failed"
+	concernHash       concern = "Unaccounted hash"
 	concernReReleased concern = "Re-released"
 	concernSigner     concern = "Signer"
 	concernDowngrade  concern = "Downgrade"
@@ -78,7 +79,7 @@ const (
 )
 
 var concerns = []concern{
-	concernFailed, concernReReleased, concernSigner, concernDowngrade, concernMajor, concernBreaking, concernMoved,
+	concernFailed, concernHash, concernReReleased, concernSigner, concernDowngrade, concernMajor, concernBreaking, concernMoved,
 	concernRemoved, concernRegistry, concernPlatform, concernUnread, concernWarning,
 }
 
@@ -101,6 +102,9 @@ func (r Report) alerts(d dialect) []alert {
 		dir := r.title(m)
 		for _, p := range m.Diagnostics {
 			all.diagnostic(d, p, dir)
+		}
+		for _, f := range m.Brief() {
+			all.finding(d, f, dir)
 		}
 		for _, u := range m.missingUnread() {
 			all.add(concernUnread, d.unread(u), dir)
@@ -136,6 +140,11 @@ func (all *alerts) diagnostic(d dialect, p provider.Diagnostic, dirs ...string) 
 	if p.Severity == provider.SeverityWarning {
 		c = concernWarning
 	}
+	all.problem(c, d, p, dirs...)
+}
+
+// problem adds a problem and what to do next.
+func (all *alerts) problem(c concern, d dialect, p provider.Diagnostic, dirs ...string) {
 	text := d.diagnostic(p)
 	if p.Hint != "" {
 		text = strings.TrimSuffix(text, ".") + ". Next: " + d.text(p.Hint)

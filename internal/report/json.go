@@ -264,6 +264,7 @@ type planJSON struct {
 	Held        []moduleHeldJSON  `json:"held"`
 	Missing     []missingJSON     `json:"missing_platforms"`
 	Unread      []unreadJSON      `json:"unread"`
+	Findings    []findingJSON     `json:"findings"`
 	Errors      []problemJSON     `json:"errors"`
 	Warnings    []problemJSON     `json:"warnings"`
 }
@@ -327,7 +328,7 @@ func planModule(m Module) planJSON {
 		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(),
 		Pending: m.Pending, Written: m.Written, Partial: m.Partial,
 		Changes: list(m.Changes, changeOf), Held: heldOf(m), Missing: missingOf(m), Unread: list(m.Unread, unreadOf),
-		Errors: errors, Warnings: append(warnings, registryWarnings(m)...),
+		Findings: list(m.Findings, findingOf), Errors: errors, Warnings: append(warnings, registryWarnings(m)...),
 	}
 }
 

@@ -95,6 +95,8 @@ func (r Report) sentence() string {
 		return "No root module was found."
 	case modules == 0 && r.Failed():
 		return "Nothing is changed, because of errors."
+	case modules == 0 && r.Found():
+		return "Every lock file is up to date, but not all of their hashes are accounted for."
 	case modules == 0:
 		return "Every lock file is up to date."
 	case len(providers) == 0:

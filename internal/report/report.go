@@ -90,6 +90,9 @@ type Module struct {
 	Unread []scan.Unread
 	// Diagnostics are the problems of this root module.
 	Diagnostics []provider.Diagnostic
+	// Findings are hashes of the lock file that belong to nothing, and Undecided
+	// those of which that could not be found out, sorted by place.
+	Findings, Undecided []provider.Finding
 }
 
 // Facts is what a run learned of a provider besides the change of its entry.
@@ -222,6 +225,7 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 		Dir: r.Module.Dir, LockPath: lockPath(r.Module), Tool: r.Module.Tool,
 		Pending: r.File != nil, Partial: r.Partial, Unread: r.Module.Unread, InUse: uses(r.New),
 		Diagnostics: withFailures(r.Diagnostics, r.Selections),
+		Findings:    r.Findings, Undecided: r.Undecided,
 	}
 	facts := map[provider.Addr]Facts{}
 	for _, s := range r.Selections {
@@ -295,6 +299,7 @@ func (m Module) Shown(show func(path string) string) Module {
 	})
 	m.Unread = shownUnread(m.Unread, show)
 	m.Diagnostics = Shown(m.Diagnostics, show)
+	m.Findings, m.Undecided = shownFindings(m.Findings, show), shownFindings(m.Undecided, show)
 	return m
 }
 

@@ -107,6 +107,7 @@ func (t *text) about(m Module) {
 			t.paragraph(tableIndent+2, cell{"next:", dim}, Plain(u.Hint))
 		}
 	}
+	t.findings(m)
 	t.problems(tableIndent, m.Diagnostics)
 }
 
@@ -407,6 +408,9 @@ func (t *text) closing() {
 		parts = []string{count(failed, "root module", "root modules") + " with errors"}
 	case failed > 0 && t.r.Verb != VerbDiff:
 		parts = append(parts, fmt.Sprintf("%d with errors", failed))
+	}
+	if n := t.r.findings(); n > 0 {
+		parts = append(parts, count(n, "finding", "findings"))
 	}
 	line := strings.Join(parts, ", ")
 	if t.r.Failed() {

@@ -297,6 +297,9 @@ func facts(modules []report.Module) string {
 		for _, u := range m.Unread {
 			fmt.Fprintf(h, "unread %s %s\n", u.Module, u.Code)
 		}
+		for _, f := range m.Findings {
+			fmt.Fprintf(h, "finding %s %s %s %s\n", f.Code, f.Addr, f.Version, f.Hash)
+		}
 		for _, d := range m.Diagnostics {
 			fmt.Fprintf(h, "diagnostic %s %s %d\n", d.Code, d.Addr, d.Severity)
 		}

@@ -164,6 +164,9 @@ type found struct {
 	tree   tree
 	module scan.Module
 	result upgrade.Result
+	// plugins is the source of a root module that keeps providers of its own; nil
+	// for the others.
+	plugins *registry.Client
 }
 
 // scan finds the root modules of every tree.
@@ -290,6 +293,7 @@ func (c *corridor) plan(ctx context.Context) error {
 	c.req.Plan.Dates = c.dateSource()
 	results := c.results(ctx)
 	c.formerSigners(ctx, results)
+	c.account(ctx, results)
 	defer c.stage(stageDiff)()
 	for i, r := range results {
 		c.found[i].result = r
@@ -332,8 +336,8 @@ func (c *corridor) results(ctx context.Context) []upgrade.Result {
 			indexes, modules = append(indexes, i), append(modules, f.module)
 			continue
 		}
-		source := timed{c.source.In(plugins, c.show(f.tree)(dir), usable), &c.asked}
-		results[i] = upgrade.Plan(ctx, source, []scan.Module{f.module}, c.req.Plan)[0]
+		c.found[i].plugins = c.source.In(plugins, c.show(f.tree)(dir), usable)
+		results[i] = upgrade.Plan(ctx, timed{c.found[i].plugins, &c.asked}, []scan.Module{f.module}, c.req.Plan)[0]
 	}
 	for i, r := range upgrade.Plan(ctx, timed{c.source, &c.asked}, modules, c.req.Plan) {
 		results[indexes[i]] = r

@@ -27,10 +27,13 @@ type Session struct {
 	asking  registry.Options
 	sources map[registryKey]*registry.Client // see registries
 	hashes  *hash.Cache
-	notes   *notes.Cache       // nil remembers nothing
-	hubs    hubs               // see Hub
-	named   []svchost.Hostname // by the operator, in the CLI configuration
-	broken  []broken
+	// allowance is what may be downloaded to find out whether hashes belong to
+	// anything.
+	allowance *upgrade.Allowance
+	notes     *notes.Cache       // nil remembers nothing
+	hubs      hubs               // see Hub
+	named     []svchost.Hostname // by the operator, in the CLI configuration
+	broken    []broken
 	// warnings are those of the CLI configuration.
 	warnings []provider.Diagnostic
 }
@@ -38,7 +41,10 @@ type Session struct {
 // Open makes the session for a request, and for others that agree with it in
 // verb, cache and plan. It asks nobody anything. Close must be called.
 func Open(env Env, req Request) (*Session, error) {
-	s := &Session{env: env, configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[registryKey]*registry.Client{}}
+	s := &Session{
+		env: env, allowance: upgrade.NewAllowance(upgrade.MostAccounted),
+		configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[registryKey]*registry.Client{},
+	}
 	if err := s.openCache(req); err != nil {
 		return nil, err
 	}

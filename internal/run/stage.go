@@ -18,6 +18,7 @@ const (
 	stageHashes   = "hashes"
 	stagePlan     = "plan"
 	stageSigners  = "signers"
+	stageAccount  = "account"
 	stageDiff     = "diff"
 	stageWrite    = "write"
 	stagePropose  = "propose"
