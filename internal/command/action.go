@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -135,7 +135,7 @@ func tell(rt *action.Runtime, r report.Report, workspace string) error {
 	if err := report.JSON(&doc, r); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(workspace, reportFile), doc.Bytes(), 0o644); err != nil {
+	if err := file.Replace(filepath.Join(workspace, reportFile), doc.Bytes(), file.Options{Mode: 0o644}); err != nil {
 		return fmt.Errorf("writing the report %s: %w", reportFile, cause(err))
 	}
 	var errs []error

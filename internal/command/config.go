@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/run"
 )
 
@@ -27,10 +28,7 @@ func (c *cli) configInit() *cobra.Command {
 				return fmt.Errorf("%s exists already; nothing was written", found)
 			}
 			name := filepath.Join(root, filepath.FromSlash(config.FileNames[0]))
-			if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-				return fmt.Errorf("making the directory of %s: %w", config.FileNames[0], cause(err))
-			}
-			if err := os.WriteFile(name, config.Init(), 0o644); err != nil {
+			if err := file.Replace(name, config.Init(), file.Options{Mode: 0o644, Parents: 0o755}); err != nil {
 				return fmt.Errorf("writing %s: %w", config.FileNames[0], cause(err))
 			}
 			_, err := fmt.Fprintln(c.env.Stdout, "wrote", config.FileNames[0])

@@ -1,5 +1,7 @@
 // Package file writes files so that whoever reads one sees all of it, as it was
-// or as it is: lock files, and what is remembered from one run to the next.
+// or as it is: lock files, and what is remembered from one run to the next. It
+// also has the temporary files of what must be read twice. Few others write to
+// the disk; house_test.go names them.
 package file
 
 import (
@@ -14,6 +16,9 @@ import (
 type Options struct {
 	// Mode is the file's permissions; 0600 if 0.
 	Mode fs.FileMode
+	// Parents are the permissions of directories that are made if they are missing
+	// above the file; 0 makes none.
+	Parents fs.FileMode
 	// Durable makes the content outlive a failure of power.
 	Durable bool
 	// Unless, if given, is asked last: if it holds, the file stays as it is.
@@ -24,6 +29,11 @@ type Options struct {
 // stands beside it under the same name with something appended; nothing of that
 // is left if it fails.
 func Replace(name string, content []byte, o Options) (err error) {
+	if o.Parents != 0 {
+		if err := os.MkdirAll(filepath.Dir(name), o.Parents); err != nil {
+			return err
+		}
+	}
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {
 		return err

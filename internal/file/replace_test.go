@@ -49,7 +49,11 @@ func TestReplaceFails(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("the directory holds %v, %v; want what it held", entries, err)
 	}
-	if err := Replace(filepath.Join(dir, "missing", "name"), nil, Options{}); err == nil {
+	below := filepath.Join(dir, "missing", "twice", "name")
+	if err := Replace(below, nil, Options{}); err == nil {
 		t.Error("Replace in a directory that is missing = nil, want an error")
+	}
+	if err := Replace(below, nil, Options{Parents: 0o700}); err != nil {
+		t.Errorf("Replace that makes directories = %v", err)
 	}
 }

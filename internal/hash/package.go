@@ -9,12 +9,12 @@ import (
 	"io"
 	"iter"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/dirhash"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -67,26 +67,25 @@ func (s Sum) Runs(providerType string) bool {
 // A copy is kept in a temporary file meanwhile, for archives that cannot be
 // hashed in one pass. Stream does without, where the bytes can be had again.
 func Package(r io.Reader) (Sum, error) {
-	file, err := os.CreateTemp("", "relock-package-*")
+	copied, err := file.NewTemporary()
 	if err != nil {
 		return Sum{}, err
 	}
-	defer os.Remove(file.Name())
-	defer file.Close()
+	defer copied.Close() // nothing of it is needed any more
 
 	r = io.LimitReader(r, MaxSize+1)
-	sum, err := onePass(io.TeeReader(r, file))
+	sum, err := onePass(io.TeeReader(r, copied))
 	if !isOdd(err) {
 		return sum, err
 	}
-	if _, err := io.Copy(file, r); err != nil {
+	if _, err := io.Copy(copied, r); err != nil {
 		return Sum{}, err
 	}
-	size, err := file.Seek(0, io.SeekCurrent)
+	size, err := copied.Seek(0, io.SeekCurrent)
 	if err != nil {
 		return Sum{}, err
 	}
-	return byTable(file, size)
+	return byTable(copied, size)
 }
 
 // Stream is Package where the bytes can be had again: nothing lies on disk, and

@@ -2,6 +2,7 @@ package module
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
@@ -14,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/file"
 )
 
 // cache keeps packages by their ID in a directory of the operator's, one file
@@ -62,19 +65,11 @@ func (c cache) save(p contents) {
 // write makes the file at once with all it holds, since several runs may share
 // the directory.
 func (c cache) write(id string, t *tree) error {
-	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+	var saved bytes.Buffer
+	if err := writeSaved(&saved, t); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(c.dir, "new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) // fails once it is renamed
-	err = writeSaved(file, t)
-	if err := errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), c.file(id))
+	return file.Replace(c.file(id), saved.Bytes(), file.Options{Parents: 0o755})
 }
 
 func writeSaved(w io.Writer, t *tree) error {

@@ -14,9 +14,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -159,24 +159,23 @@ func archiveID(kind, sha256 string) string { return kind + "+sha256:" + sha256 }
 // download fetches an archive into a temporary file and unpacks it. Without a
 // kind, its first bytes tell.
 func (c *Client) download(ctx context.Context, r transport.Request, kind string, sum checksum) (contents, error) {
-	file, err := os.CreateTemp("", "relock-module-*")
+	archive, err := file.NewTemporary()
 	if err != nil {
 		return contents{}, unread("making a temporary file: %v", err)
 	}
-	defer os.Remove(file.Name())
-	defer file.Close()
+	defer archive.Close() // nothing of it is needed any more
 
 	r.Limit = maxArchive
-	digest, err := c.save(ctx, r, file, sum)
+	digest, err := c.save(ctx, r, archive, sum)
 	if err != nil {
 		return contents{}, err
 	}
 	if kind == "" {
-		if kind, err = sniff(file); err != nil {
+		if kind, err = sniff(archive.File); err != nil {
 			return contents{}, err
 		}
 	}
-	t, err := unpackFile(file, kind)
+	t, err := unpackFile(archive.File, kind)
 	if err != nil {
 		return contents{}, err
 	}
@@ -188,8 +187,8 @@ func (c *Client) download(ctx context.Context, r transport.Request, kind string,
 	return p, nil
 }
 
-// save writes the body of an answer to a file, and returns its SHA-256.
-func (c *Client) save(ctx context.Context, r transport.Request, file *os.File, sum checksum) (string, error) {
+// save writes the body of an answer, and returns its SHA-256.
+func (c *Client) save(ctx context.Context, r transport.Request, to io.Writer, sum checksum) (string, error) {
 	resp, body, err := c.transport.Stream(ctx, r)
 	if err != nil {
 		return "", err
@@ -199,7 +198,7 @@ func (c *Client) save(ctx context.Context, r transport.Request, file *os.File, s
 		return "", statusError(r.URL, resp.Status, credentialsHint)
 	}
 	digest := sha256.New()
-	into := []io.Writer{file, digest}
+	into := []io.Writer{to, digest}
 	if sum.hash != nil {
 		into = append(into, sum.hash)
 	}

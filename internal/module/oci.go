@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -22,6 +21,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -146,25 +146,24 @@ func unpackLayer(ctx context.Context, u *url.URL, from content.Fetcher, layer oc
 	if layer.Size > maxArchive {
 		return nil, unread("the package %s is larger than %d bytes", redact(u), int64(maxArchive))
 	}
-	file, err := os.CreateTemp("", "relock-module-*")
+	archive, err := file.NewTemporary()
 	if err != nil {
 		return nil, unread("making a temporary file: %v", err)
 	}
-	defer os.Remove(file.Name())
-	defer file.Close()
+	defer archive.Close() // nothing of it is needed any more
 	body, err := from.Fetch(ctx, layer)
 	if err != nil {
 		return nil, ociError(ctx, u, attempt, err)
 	}
 	defer body.Close()
 	verified := content.NewVerifyReader(body, layer)
-	if _, err := io.Copy(file, verified); err != nil {
+	if _, err := io.Copy(archive, verified); err != nil {
 		return nil, ociError(ctx, u, attempt, err)
 	}
 	if err := verified.Verify(); err != nil {
 		return nil, badAnswer("the package %s is not the one that its manifest names", redact(u))
 	}
-	return unpackFile(file, "zip")
+	return unpackFile(archive.File, "zip")
 }
 
 // ociError says what a registry answered. The library's words may quote signed

@@ -9,11 +9,11 @@ import (
 	"io"
 	"maps"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -108,16 +108,15 @@ func readArchive(ctx context.Context, in bucket, name, kind string) (*tree, erro
 		return nil, err
 	}
 	defer body.Close()
-	file, err := os.CreateTemp("", "relock-module-*")
+	archive, err := file.NewTemporary()
 	if err != nil {
 		return nil, unread("making a temporary file: %v", err)
 	}
-	defer os.Remove(file.Name())
-	defer file.Close()
-	if _, err := io.Copy(file, body); err != nil {
+	defer archive.Close() // nothing of it is needed any more
+	if _, err := io.Copy(archive, body); err != nil {
 		return nil, during("downloading the archive", err)
 	}
-	return unpackFile(file, kind)
+	return unpackFile(archive.File, kind)
 }
 
 // readObjects reads what is kept of the objects below a directory. Their names

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -89,11 +88,8 @@ func (c *Cache) Save() error {
 		return nil
 	}
 	text := c.text()
-	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
-		return err
-	}
 	c.changed = false
-	return file.Replace(c.path, text, file.Options{})
+	return file.Replace(c.path, text, file.Options{Parents: 0o700})
 }
 
 // text is the content of the file, of as many releases as there is room for.
