@@ -1,18 +1,22 @@
 package main_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/mod/modfile"
 )
 
 const module = "github.com/relock-dev/relock"
@@ -194,33 +198,128 @@ func TestHouseReachesNoNetworkFromPureRooms(t *testing.T) {
 	}
 }
 
-// TestHouseAsksTheWorldInOnePlace holds what imports alone cannot: only main
-// reads the process's environment, and only transport makes HTTP clients.
+// use forbids what a package names of another one, but to those listed: a
+// package below internal/, or a file of one. What imports alone cannot say.
+type use struct {
+	names  []string
+	except []string
+	reason string
+}
+
+var uses = []use{
+	{[]string{"os.Getenv", "os.LookupEnv", "os.Environ"}, []string{"main"}, "the environment is main's to read"},
+	{[]string{"os.Exit"}, []string{"main"}, "a status is main's to return"},
+	{[]string{"time.Sleep"}, nil, "whoever waits must be able to stop"},
+	{
+		[]string{
+			"net.Dial", "net.DialTimeout", "net.DialIP", "net.DialTCP", "net.DialUDP", "net.DialUnix", "net.Dialer",
+			"tls.Dial", "tls.DialWithDialer", "tls.Dialer", "tls.Client", "smtp.Dial", "rpc.Dial", "rpc.DialHTTP",
+			"http.Client", "http.DefaultClient", "http.Transport", "http.DefaultTransport",
+			"http.Get", "http.Head", "http.Post", "http.PostForm",
+			"net.Resolver", "net.DefaultResolver", "net.LookupAddr", "net.LookupHost", "net.LookupIP",
+		},
+		[]string{"transport"},
+		"one package makes connections, by one table of what may be connected to",
+	},
+	{
+		[]string{"net.Listen", "net.ListenTCP", "net.ListenUDP", "net.ListenUnix", "net.ListenPacket", "http.ListenAndServe", "http.Serve"},
+		[]string{"sandbox"},
+		"nobody asks relock anything",
+	},
+	{
+		[]string{"git.Clone", "git.PlainClone", "git.PlainCloneContext", "git.CloneContext", "git.NewRemote"},
+		nil,
+		"go-git dials by itself; it is for repositories that are here",
+	},
+	{
+		[]string{
+			"os.WriteFile", "os.Create", "os.CreateTemp", "os.OpenFile", "os.Mkdir", "os.MkdirAll", "os.MkdirTemp", "os.CopyFS",
+			"os.Rename", "os.Remove", "os.RemoveAll", "os.Symlink", "os.Link",
+			"os.Chmod", "os.Chown", "os.Lchown", "os.Chtimes", "os.Truncate",
+			"ioutil.WriteFile", "ioutil.TempFile", "ioutil.TempDir",
+		},
+		[]string{
+			"file",
+			"command/demo.go",      // the directory of the demonstration, which --keep shows
+			"action/file.go",       // the runner's files of outputs and summaries are appended to
+			"hash/cache.go",        // the hash cache makes its directory before it is known to be of use,
+			"hash/record.go",       // and is appended to while a run goes on
+			"module/repository.go", // git works on a directory
+			"sandbox",              // plays people who change files
+		},
+		"what comes from outside must not decide where relock writes",
+	},
+}
+
+// TestHouseAsksTheWorldInOnePlace holds who reads the environment, makes
+// connections and writes to the disk.
 func TestHouseAsksTheWorldInOnePlace(t *testing.T) {
-	forbidden := []struct {
-		selector string
-		except   []string
-	}{
-		{"os.Getenv", []string{"main"}}, {"os.LookupEnv", []string{"main"}}, {"os.Environ", []string{"main"}},
-		{"http.Client", []string{"transport"}}, {"http.DefaultClient", nil}, {"http.DefaultTransport", []string{"transport"}},
-		{"http.Get", nil}, {"http.Post", nil}, {"os.Exit", []string{"main"}}, {"time.Sleep", nil},
-	}
 	for _, p := range packages(t) {
 		if isForTests(p) {
 			continue
 		}
 		for _, sel := range selectors(t, p) {
-			for _, f := range forbidden {
-				if sel.name == f.selector && !slices.Contains(f.except, p.name()) && !sel.pointer {
-					t.Errorf("%s uses %s", sel.place, f.selector)
+			for _, u := range uses {
+				excepted := slices.Contains(u.except, p.name()) || slices.Contains(u.except, p.name()+"/"+sel.file)
+				if slices.Contains(u.names, sel.name) && !excepted && !sel.pointer {
+					t.Errorf("%s/%s:%d uses %s: %s", p.name(), sel.file, sel.line, sel.name, u.reason)
 				}
 			}
 		}
 	}
 }
 
+// fetching are libraries that take a URL and make connections of their own, or
+// write what they fetch to the disk. Prefixes of packages and, but for those with
+// an equals sign, of modules.
+var fetching = []string{
+	"github.com/hashicorp/go-getter",
+	"github.com/aws/aws-sdk-go/",
+	"github.com/aws/aws-sdk-go-v2/config", "github.com/aws/aws-sdk-go-v2/credentials", "github.com/aws/aws-sdk-go-v2/feature/", "github.com/aws/aws-sdk-go-v2/service/",
+	"cloud.google.com/", "google.golang.org/api/", "google.golang.org/genproto", "google.golang.org/grpc",
+	"=golang.org/x/oauth2/google", // asks the metadata service; packages below it do not
+}
+
+func fetches(path string) bool {
+	return slices.ContainsFunc(fetching, func(pattern string) bool {
+		exact, ok := strings.CutPrefix(pattern, "=")
+		return ok && path == exact || !ok && strings.HasPrefix(path+"/", pattern)
+	})
+}
+
+// TestHouseHasNoLibraryThatFetches holds for all that the program is made of, and
+// for all modules that go.mod names.
+func TestHouseHasNoLibraryThatFetches(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for path := range strings.FieldsSeq(string(out)) {
+		if fetches(path) {
+			t.Errorf("the program has the package %s", path)
+		}
+	}
+	text, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range file.Require {
+		if fetches(r.Mod.Path) {
+			t.Errorf("go.mod names the module %s", r.Mod.Path)
+		}
+	}
+}
+
+// selector is what a file names of a package of the standard library, or of
+// anything else that stands before a dot.
 type selector struct {
-	name, place string
+	name string // as if the package had its own name there
+	file string
+	line int
 	// pointer marks *http.Client and the like: a type that is passed, not made.
 	pointer bool
 }
@@ -234,6 +333,7 @@ func selectors(t *testing.T, p pkg) []selector {
 		if err != nil {
 			t.Fatal(err)
 		}
+		renamed := renamedImports(t, p, file)
 		pointers := map[ast.Expr]bool{}
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
@@ -241,12 +341,33 @@ func selectors(t *testing.T, p pkg) []selector {
 				pointers[n.X] = true
 			case *ast.SelectorExpr:
 				if x, ok := n.X.(*ast.Ident); ok {
-					place := p.name() + "/" + name + ":" + strconv.Itoa(fset.Position(n.Pos()).Line)
-					found = append(found, selector{x.Name + "." + n.Sel.Name, place, pointers[n]})
+					of := cmp.Or(renamed[x.Name], x.Name)
+					found = append(found, selector{of + "." + n.Sel.Name, name, fset.Position(n.Pos()).Line, pointers[n]})
 				}
 			}
 			return true
 		})
 	}
 	return found
+}
+
+// renamedImports are the packages of the standard library that a file gives
+// another name.
+func renamedImports(t *testing.T, p pkg, file *ast.File) map[string]string {
+	t.Helper()
+	renamed := map[string]string{}
+	for _, i := range file.Imports {
+		path, err := strconv.Unquote(i.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch first, _, _ := strings.Cut(path, "/"); {
+		case i.Name == nil:
+		case i.Name.Name == ".":
+			t.Errorf("%s imports %s without a name", p.ImportPath, path)
+		case !strings.Contains(first, "."):
+			renamed[i.Name.Name] = filepath.Base(path)
+		}
+	}
+	return renamed
 }
