@@ -17,6 +17,8 @@ import (
 type account struct {
 	// files are the lines of all verified checksum lists of the release, by zh.
 	files map[provider.Hash]provider.ListedFile
+	// contents are the h1 hashes of the files that are known.
+	contents map[provider.Hash]bool
 	// reported are h1 hashes that a source states and the tool takes.
 	reported map[provider.Hash]bool
 	// served are the platforms that the registry says the release is for.
@@ -50,35 +52,29 @@ const (
 //
 // A zh is decided by the checksum lists alone. An h1 is refuted only where every
 // archive that the lists name, and every package that the registry serves, was
-// hashed in both of its forms.
-func (a *account) judge(h provider.Hash) verdict {
+// hashed in both of its forms. Whether that is so, everything says.
+func (a *account) judge(h provider.Hash, everything map[string]bool) verdict {
 	switch {
 	case a.explains(h):
 		return explained
 	case a.err != nil:
 		return unproven
-	case !wellFormed(h):
+	case !wellFormed(h) || everything[h.Scheme()]:
 		return refuted
-	case h.Scheme() == provider.SchemeZH && a.everyList:
-		return refuted
-	case h.Scheme() == provider.SchemeH1:
-		if looked, of := a.looked(); of > 0 && looked == of {
-			return refuted
-		}
 	}
 	return unproven
 }
 
+// everything says for which schemes everything was looked at. It goes through all
+// files: a lock file and a list may have a hundred thousand lines each.
+func (a *account) everything() map[string]bool {
+	looked, of := a.looked()
+	return map[string]bool{provider.SchemeZH: a.everyList, provider.SchemeH1: of > 0 && looked == of}
+}
+
 func (a *account) explains(h provider.Hash) bool {
-	if _, listed := a.files[h]; listed || a.reported[h] {
-		return true
-	}
-	for _, f := range a.files {
-		if slices.Contains(f.Contents, h) {
-			return true
-		}
-	}
-	return false
+	_, listed := a.files[h]
+	return listed || a.contents[h] || a.reported[h]
 }
 
 // looked counts the packages that were hashed, and those that there are: the
@@ -130,15 +126,29 @@ func (a *account) add(l provider.Listing) {
 			f.Contents = known.Contents
 		}
 		a.files[f.ZH] = f
+		for _, h := range f.Contents {
+			a.contents[h] = true
+		}
 	}
 	for _, h := range l.Reported {
 		a.reported[h] = true
 	}
 }
 
+// mostPlatforms bounds the platforms of a release that are asked about. Real ones
+// are made for less than half as many; a list may name anything.
+const mostPlatforms = 100
+
 // platforms are those that may have a package, those to be looked at first
-// before the others: what the lock file covers, then the default list.
-func (a *account) platforms(covered []provider.Platform) []provider.Platform {
+// before the others: what the lock file covers, then the default list. all is
+// false if there are more than anybody asks about.
+func (a *account) platforms(covered []provider.Platform) (some []provider.Platform, all bool) {
+	some = a.everyPlatform(covered)
+	all = len(some) <= mostPlatforms
+	return some[:min(len(some), mostPlatforms)], all
+}
+
+func (a *account) everyPlatform(covered []provider.Platform) []provider.Platform {
 	all := slices.Clone(a.served)
 	for _, f := range a.files {
 		if f.Platform != (provider.Platform{}) {
@@ -176,15 +186,17 @@ func (a *account) known(p provider.Platform) bool {
 // locked: recorded zh are in no list any more, and a list names a package that
 // the entry knows nothing of. It is one finding then, not one for each hash.
 func (a *account) replaced(l lockfile.Lock) bool {
-	gone := slices.ContainsFunc(l.Hashes, func(h provider.Hash) bool {
-		return h.Scheme() == provider.SchemeZH && wellFormed(h) && a.judge(h) == refuted
-	})
+	recorded := map[provider.Hash]bool{}
+	gone := false
+	for _, h := range l.Hashes {
+		recorded[h] = true
+		gone = gone || a.everyList && h.Scheme() == provider.SchemeZH && wellFormed(h) && !a.explains(h)
+	}
 	if !gone {
 		return false
 	}
 	for _, f := range a.files {
-		known := slices.ContainsFunc(append(slices.Clone(f.Contents), f.ZH), func(h provider.Hash) bool { return slices.Contains(l.Hashes, h) })
-		if !known && f.Platform != (provider.Platform{}) {
+		if f.Platform != (provider.Platform{}) && !recorded[f.ZH] && !slices.ContainsFunc(f.Contents, func(h provider.Hash) bool { return recorded[h] }) {
 			return true
 		}
 	}
@@ -198,10 +210,11 @@ func (a *account) findings(l lockfile.Lock, path string, left bool) (found, unde
 	if left && a.replaced(l) {
 		return []provider.Finding{reReleasedFinding(l, path)}, nil
 	}
+	everything := a.everything()
 	judged := map[verdict][]provider.Hash{}
 	for _, h := range l.Hashes {
 		if h.Known() {
-			v := a.judge(h)
+			v := a.judge(h, everything)
 			judged[v] = append(judged[v], h)
 		}
 	}
@@ -252,7 +265,8 @@ func (a *account) unprovenFinding(l lockfile.Lock, h provider.Hash, path string)
 
 // why says in a word what kept an account from a decision, and with what error.
 func (a *account) why() (reason string, cause error) {
-	for _, p := range a.platforms(nil) {
+	some, _ := a.platforms(nil)
+	for _, p := range some {
 		if cause = a.failures[p]; cause != nil {
 			break
 		}

@@ -361,6 +361,24 @@ func TestManyForgedHashesAreCounted(t *testing.T) {
 	}
 }
 
+// TestListOfEndlessPlatformsEnds holds that what a list names does not decide how
+// much is asked.
+func TestListOfEndlessPlatformsEnds(t *testing.T) {
+	t.Parallel()
+	src := &release{platforms: []string{"linux_amd64"}, lists: map[string]string{"": "linux_amd64"}}
+	for i := range 10 * mostPlatforms {
+		src.lists[""] += fmt.Sprintf(" linux_a%d", i)
+	}
+	results := []Result{entryOf(t, forged, "zh somebody")}
+	Account(t.Context(), src, results, AccountOptions{Allowance: NewAllowance(1 << 20)})
+	if len(results[0].Findings) > 0 || len(results[0].Undecided) != 2 {
+		t.Errorf("findings %v, undecided %v, want both hashes undecided", results[0].Findings, results[0].Undecided)
+	}
+	if most := 3 * mostPlatforms; len(src.asked) > most {
+		t.Errorf("%d questions, want at most %d", len(src.asked), most)
+	}
+}
+
 func TestLongHashIsShortened(t *testing.T) {
 	t.Parallel()
 	results := []Result{entryOf(t, "h1:"+strings.Repeat("x", 1<<20))}

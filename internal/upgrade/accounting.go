@@ -190,7 +190,7 @@ func (a *accountant) caseOf(k releaseKey) *accountCase {
 		c = &accountCase{
 			releaseKey: k, tried: map[provider.Platform]bool{}, sizes: map[provider.Platform]int64{},
 			account: account{
-				files: map[provider.Hash]provider.ListedFile{}, reported: map[provider.Hash]bool{},
+				files: map[provider.Hash]provider.ListedFile{}, contents: map[provider.Hash]bool{}, reported: map[provider.Hash]bool{},
 				failures: map[provider.Platform]error{}, absent: map[provider.Platform]bool{},
 			},
 		}
@@ -285,8 +285,9 @@ func (a *accountant) readOtherLists() {
 	var asked []packagePart
 	for _, c := range a.order {
 		if c.signed && c.err == nil && c.unexplained(provider.SchemeZH) > 0 {
-			c.everyList = true
-			for _, p := range c.platforms(c.covered) {
+			var some []provider.Platform
+			some, c.everyList = c.platforms(c.covered)
+			for _, p := range some {
 				asked = append(asked, packagePart{c, p})
 			}
 		}
@@ -364,7 +365,8 @@ func (c *accountCase) candidates() []provider.Platform {
 	if !c.deep || !c.signed || c.err != nil || c.unexplained(provider.SchemeH1) == 0 {
 		return nil
 	}
-	left := slices.DeleteFunc(c.platforms(c.covered), func(p provider.Platform) bool { return c.tried[p] || c.absent[p] || c.known(p) })
+	some, _ := c.platforms(c.covered)
+	left := slices.DeleteFunc(some, func(p provider.Platform) bool { return c.tried[p] || c.absent[p] || c.known(p) })
 	if len(left) == 0 {
 		return nil
 	}
