@@ -21,8 +21,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/relock-dev/relock/internal/file"
 )
 
 // Runtime is one step of a workflow. Its methods are safe for concurrent use.
@@ -53,6 +57,43 @@ func (r *Runtime) Repository() string { return r.getenv("GITHUB_REPOSITORY") }
 
 // Workspace returns the directory of the checkout.
 func (r *Runtime) Workspace() string { return r.getenv("GITHUB_WORKSPACE") }
+
+// Temp returns the folder for files of the job; empty if there is none that this
+// step sees: older runners name their own to container actions, and do not
+// mount it: https://github.com/actions/runner/pull/4011
+func (r *Runtime) Temp() string {
+	dir := r.getenv("RUNNER_TEMP")
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() || !filepath.IsAbs(dir) {
+		return ""
+	}
+	return dir
+}
+
+// The folders of a job as container actions see them.
+const (
+	mountedTemp      = "/github/runner_temp"
+	mountedWorkspace = "/github/workspace"
+)
+
+// Outside returns how later steps know a file of the job's folders: a container
+// action sees those under names of its own. RUNNER_WORKSPACE is not translated for
+// it, the folder in which a runner keeps the workspace, beside _temp:
+// https://docs.github.com/en/actions/reference/workflows-and-actions/dockerfile-support
+func (r *Runtime) Outside(name string) string {
+	top := r.getenv("RUNNER_WORKSPACE")
+	if !path.IsAbs(top) {
+		return name
+	}
+	for mounted, folder := range map[string]string{
+		mountedTemp:      path.Join(path.Dir(top), "_temp"),
+		mountedWorkspace: path.Join(top, path.Base(r.Repository())),
+	} {
+		if rest, ok := strings.CutPrefix(name, mounted+"/"); ok {
+			return path.Join(folder, rest)
+		}
+	}
+	return name
+}
 
 // SHA returns the commit that started the workflow.
 func (r *Runtime) SHA() string { return r.getenv("GITHUB_SHA") }
@@ -103,7 +144,7 @@ func (r *Runtime) payload() payload {
 
 // Payload returns the event's payload as the runner has it: JSON from outside.
 func (r *Runtime) Payload() ([]byte, error) {
-	f, err := os.Open(r.getenv("GITHUB_EVENT_PATH"))
+	f, err := file.Open(r.getenv("GITHUB_EVENT_PATH"))
 	if err != nil {
 		return nil, errors.New("the event's payload, which GITHUB_EVENT_PATH names, cannot be read")
 	}

@@ -23,9 +23,9 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// reportFile is where the Action leaves its JSON report. It lies in the
-// workspace because that is the one directory that later steps see under a path
-// that this container knows too.
+// reportFile is the name of the Action's JSON report. It lies in the job's folder
+// for such files, where the runner has one that this container sees: nothing of a
+// repository is in it.
 const reportFile = "relock-report.json"
 
 func (c *cli) action() *cobra.Command {
@@ -54,7 +54,7 @@ func (c *cli) runAction(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, annotateError(rt, err))
 	}
-	if err := errors.Join(c.print(r, cfg), tell(rt, r, c.env.WorkDir)); err != nil {
+	if err := errors.Join(c.print(r, cfg), tell(rt, r, cmp.Or(rt.Temp(), c.env.WorkDir))); err != nil {
 		return err
 	}
 	return status(r)
@@ -129,17 +129,20 @@ func (c *cli) withRepository(req run.Request) run.Request {
 	return req
 }
 
-// tell hands the report to the runner.
-func tell(rt *action.Runtime, r report.Report, workspace string) error {
+// tell hands the report to the runner. What stands at its place in the workspace
+// may be a pull request's, such as a link that leads elsewhere: it is replaced.
+func tell(rt *action.Runtime, r report.Report, dir string) error {
 	var doc bytes.Buffer
 	if err := report.JSON(&doc, r); err != nil {
 		return err
 	}
-	if err := file.Replace(filepath.Join(workspace, reportFile), doc.Bytes(), file.Options{Mode: 0o644}); err != nil {
+	name := filepath.Join(dir, reportFile)
+	if err := file.Replace(name, doc.Bytes(), file.Options{Mode: 0o644}); err != nil {
 		return fmt.Errorf("writing the report %s: %w", reportFile, cause(err))
 	}
 	var errs []error
 	values := outputs(r, doc.Bytes())
+	values["report"] = rt.Outside(name)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		errs = append(errs, rt.SetOutput(name, values[name]))
 	}
@@ -176,7 +179,6 @@ func outputs(r report.Report, doc []byte) map[string]string {
 		"pull-request-head-sha":  pull.HeadSHA,
 		"pull-requests":          compact(parts.PullRequests),
 		"directories":            directoriesOf(r),
-		"report":                 reportFile,
 	}
 }
 

@@ -1,7 +1,8 @@
-// Package file writes files so that whoever reads one sees all of it, as it was
-// or as it is: lock files, and what is remembered from one run to the next. It
-// also has the temporary files of what must be read twice. Few others write to
-// the disk; house_test.go names them.
+// Package file opens and replaces files that are known by name: settings, lock
+// files, reports, and what is remembered from one run to the next. Opening one
+// never waits, and whoever reads one that is replaced sees all of it, as it was
+// or as it is. It also has the temporary files of what must be read twice. Few
+// others write to the disk; house_test.go names them.
 package file
 
 import (
