@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/file"
 )
 
 // entries are all that is known, in the order in which it counts.
@@ -70,7 +71,7 @@ func (e Env) dockerFiles() []string {
 // helper of all others. Entries without a credential are what tools leave that
 // put it into a helper.
 func readDockerFile(name string) ([]ociEntry, error) {
-	src, err := os.ReadFile(name)
+	src, err := file.Read(name)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read", filepath.ToSlash(name))
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/hcl/hcl/parser"
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -58,7 +59,7 @@ func Load(env Env, tool provider.ToolName) (*Config, []provider.Diagnostic) {
 // readNamed reads the file that a variable names. That it is missing is a
 // warning only, as with the tools.
 func (m *merged) readNamed(path string) {
-	src, err := os.ReadFile(path)
+	src, err := file.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		m.warn(path, 0, "the CLI configuration file does not exist", "check the variable TF_CLI_CONFIG_FILE")
 		return
@@ -67,7 +68,7 @@ func (m *merged) readNamed(path string) {
 }
 
 func (m *merged) readOptional(path string) {
-	src, err := os.ReadFile(path)
+	src, err := file.Read(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		m.parse(path, src, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/scan"
@@ -150,12 +151,20 @@ func (c *cli) configFile(values config.Values) (config.File, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
+	tops := []string{dir}
+	if named {
+		tops = c.scanned(values)
+	}
+	operators := named && run.Apart(path, tops)
 	src, err := readFile(path)
+	if err == nil && !operators && leadsOut(path, tops) {
+		err = errors.New("it is a link that leads out of the repository")
+	}
 	if err != nil {
 		return config.File{}, fmt.Errorf("reading the configuration file %s: %w", name, cause(err))
 	}
 	parse := config.ParseFile
-	if named && c.outside(path, values) {
+	if operators {
 		parse = config.ParseOperatorFile
 	}
 	file, diagnostics := parse(src, name)
@@ -168,12 +177,19 @@ func (c *cli) configFile(values config.Values) (config.File, error) {
 // readFile reads one byte more than a configuration file may have, so that the
 // excess is seen.
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := file.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, config.MaxFileSize+1))
+}
+
+// leadsOut reports whether links make something of a path that is in none of the
+// directories.
+func leadsOut(path string, tops []string) bool {
+	target, err := filepath.EvalSymlinks(path)
+	return err != nil || run.Apart(target, tops)
 }
 
 // outside reports whether a file lies outside of every repository that the run

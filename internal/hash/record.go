@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -158,18 +159,18 @@ func appendTo(path, record string) error {
 
 // readEntries calls add with the entries of a cache's file in their order.
 func readEntries(path string, add func(Entry)) error {
-	info, err := os.Stat(path) // before opening, which waits for a writer of a pipe
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
+	f, err := file.Open(path)
+	if errors.Is(err, file.ErrIrregular) {
 		return fmt.Errorf("%s: %w", path, ErrNoCache)
 	}
-	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
 	if _, err := f.Seek(max(0, info.Size()-maxCache), io.SeekStart); err != nil {
 		return err
 	}

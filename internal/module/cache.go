@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,14 +37,14 @@ func (c cache) load(id string) (contents, bool) {
 	if c.dir == "" {
 		return contents{}, false
 	}
-	file, err := os.Open(c.file(id))
+	f, err := file.Open(c.file(id))
 	if err != nil {
 		return contents{}, false
 	}
-	defer file.Close()
-	t, err := readSaved(file)
+	defer f.Close()
+	t, err := readSaved(f)
 	if err != nil {
-		c.log.Warn("a package in the cache of modules is damaged", "file", file.Name(), "reason", err)
+		c.log.Warn("a package in the cache of modules is damaged", "file", f.Name(), "reason", err)
 		return contents{}, false
 	}
 	return contents{t, id}, true

@@ -9,6 +9,7 @@ import (
 	"github.com/bgentry/go-netrc/netrc"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/file"
 )
 
 // netrcFile is the operator's netrc file; nil has no machines.
@@ -30,7 +31,12 @@ func readNetrc(env cliconfig.Env) func() (*netrcFile, error) {
 		if stat, err := os.Stat(name); err != nil || stat.IsDir() {
 			return nil, nil
 		}
-		parsed, err := netrc.ParseFile(name)
+		f, err := file.Open(name)
+		if err != nil {
+			return nil, unread("the netrc file cannot be read")
+		}
+		defer f.Close()
+		parsed, err := netrc.Parse(f)
 		if err != nil {
 			return nil, unread("the netrc file is not valid") // the cause would quote it
 		}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"sync"
 
@@ -55,7 +54,7 @@ type cacheFile struct {
 // OpenCache reads the cache at path. A file that is missing is an empty one.
 func OpenCache(path string) (*Cache, error) {
 	c := &Cache{path: path}
-	f, err := os.Open(path)
+	f, err := file.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}

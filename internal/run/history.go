@@ -88,7 +88,7 @@ func (t tree) locksAt(revision string) (map[string][]byte, error) {
 	}
 	locks := map[string][]byte{}
 	err = files.ForEach(func(f *object.File) error {
-		if path.Base(f.Name) != lockfile.Name || !t.covers(path.Dir(f.Name)) {
+		if path.Base(f.Name) != lockfile.Name || !f.Mode.IsRegular() || !t.covers(path.Dir(f.Name)) {
 			return nil
 		}
 		content, err := f.Reader()
@@ -135,8 +135,8 @@ func (t tree) locks() (map[string][]byte, error) {
 				return err
 			case d.IsDir() && name != start && strings.HasPrefix(d.Name(), "."):
 				return fs.SkipDir
-			case d.Name() != lockfile.Name || d.IsDir():
-				return nil
+			case d.Name() != lockfile.Name || !d.Type().IsRegular():
+				return nil // nobody's link leads elsewhere
 			}
 			f, err := os.Open(name)
 			if err != nil {
