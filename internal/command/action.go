@@ -46,7 +46,7 @@ func (c *cli) runAction(ctx context.Context) error {
 	}
 	// Whatever is printed from here on may hold text from outside, in which a
 	// runner would find commands.
-	c.env.Stdout, c.env.Stderr = rt.Stdout(), action.Inert(c.env.Stderr)
+	c.env.Stdout, c.env.Stderr, c.mask = rt.Stdout(), action.Inert(c.env.Stderr), rt.Mask
 	if dir := rt.Workspace(); dir != "" {
 		c.env.WorkDir = dir
 	}

@@ -53,6 +53,9 @@ type Env struct {
 // Main runs the program and returns its exit status.
 func Main(ctx context.Context, env Env) int {
 	c := &cli{env: env}
+	if rt := action.New(env.Getenv, env.Stderr); rt.Enabled() {
+		c.mask = rt.Mask // a verb may print its result to standard output
+	}
 	err := c.root().ExecuteContext(ctx)
 	var status exit
 	switch {
@@ -75,6 +78,8 @@ type cli struct {
 	env Env
 	// notices are what was noticed while the settings were read, for the report.
 	notices []provider.Diagnostic
+	// mask keeps a secret out of a workflow's log; nil elsewhere.
+	mask func(secret string) error
 }
 
 func (c *cli) root() *cobra.Command {
@@ -140,7 +145,7 @@ func (c *cli) runEnv(verbose bool) run.Env {
 		UserAgent: "relock/" + c.env.Version,
 		OnGitHub:  c.env.Getenv("GITHUB_ACTIONS") == "true",
 		Server:    c.server(), ModuleCache: c.cached("modules"), HashCache: c.cached("hashes"), NotesCache: c.cached("notes"),
-		Now: c.env.Now,
+		Mask: c.mask, Now: c.env.Now,
 		Log: logger(c.env.Stderr, verbose),
 	}
 }

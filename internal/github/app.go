@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/go-github/v60/github"
@@ -99,6 +100,7 @@ type tokens struct {
 
 	app    App
 	client *Client // speaks for the App itself; nil without one
+	made   func(token string) error
 	clock  Clock
 
 	turn         chan struct{} // holds an element while somebody looks or asks
@@ -122,17 +124,36 @@ func ofApp(a App, o Options, s server) (*tokens, error) {
 			Hint: "give the whole PEM file that GitHub made, from its BEGIN to its END line, with the line breaks",
 		}
 	}
+	made := o.Made
+	if made == nil {
+		made = func(string) error { return nil }
+	}
 	return &tokens{
-		app: a, clock: o.Clock, installation: a.Installation, turn: make(chan struct{}, 1),
-		client: newClient(o, s, func(context.Context) (string, error) { return textOf(signed.Token()) }),
+		app: a, clock: o.Clock, installation: a.Installation, turn: make(chan struct{}, 1), made: made,
+		client: newClient(o, s, told(signed, made)),
 	}, nil
 }
 
-func textOf(t *oauth2.Token, err error) (string, error) {
-	if err != nil {
-		return "", err
+// told gives the tokens of a source, and tells of each new one before anybody has
+// it.
+func told(source oauth2.TokenSource, made func(token string) error) func(context.Context) (string, error) {
+	var mu sync.Mutex
+	known := ""
+	return func(context.Context) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		t, err := source.Token()
+		if err != nil {
+			return "", err
+		}
+		if t.AccessToken != known {
+			if err := made(t.AccessToken); err != nil {
+				return "", err
+			}
+		}
+		known = t.AccessToken
+		return known, nil
 	}
-	return t.AccessToken, nil
 }
 
 // noToken is why there is no token for a request, which was not sent. It hides
@@ -182,6 +203,9 @@ func (t *tokens) renew(ctx context.Context) error {
 	}
 	if made.GetToken() == "" {
 		return t.client.explain(ctx, doing, nil, &finding{message: "there is no token in the answer"})
+	}
+	if err := t.made(made.GetToken()); err != nil {
+		return t.client.explain(ctx, doing, nil, err)
 	}
 	t.current, t.until = made.GetToken(), made.GetExpiresAt().Time
 	return nil

@@ -8,6 +8,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -252,5 +254,63 @@ func TestRefusesAppsThatCannotBe(t *testing.T) {
 	f, _ := start(t, ok(""))
 	if _, err := github.New(github.Options{HTTP: f.Client(), API: f.URL, App: &modules}); err != nil {
 		t.Errorf("an App for modules with its installation: %v", err)
+	}
+}
+
+// listener is a connection on which a token must have been told before it is used.
+type listener struct {
+	t    *testing.T
+	next http.RoundTripper
+	told *[]string
+	used map[string]bool
+}
+
+func (l listener) RoundTrip(req *http.Request) (*http.Response, error) {
+	token := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
+	if token == "" || !slices.Contains(*l.told, token) {
+		l.t.Errorf("%s %s uses a token that was not told of before", req.Method, req.URL.Path)
+	}
+	l.used[token] = true
+	return l.next.RoundTrip(req)
+}
+
+func TestTokensAreToldOfBeforeTheirUse(t *testing.T) {
+	f, _ := start(t,
+		reply{201, nil, `{"token": "ghs_one", "expires_at": "2000-01-01T00:00:00Z"}`}, ok(`{"object": {"sha": "a"}}`),
+		reply{201, nil, `{"token": "ghs_two", "expires_at": "2000-01-01T00:00:00Z"}`}, ok(`{"object": {"sha": "a"}}`))
+	told, used := []string{}, map[string]bool{}
+	conn := f.Client()
+	conn.Transport = listener{t, conn.Transport, &told, used}
+	c, err := github.New(github.Options{
+		HTTP: conn, API: f.URL + "/api/v3", Clock: f.clock(),
+		App:  &github.App{ID: "7", PrivateKey: privateKey(t), Installation: 1, Repositories: []string{"octo/infra"}},
+		Made: func(token string) error { told = append(told, token); return nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := c.Repository("octo", "infra").Head(t.Context(), "main"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The App's own token serves both times, and is told of once.
+	if len(told) != 3 || len(used) != 3 || told[1] != "ghs_one" || told[2] != "ghs_two" {
+		t.Errorf("%d tokens were told of and %d used, want the App's own, ghs_one and ghs_two", len(told), len(used))
+	}
+}
+
+func TestTokenThatCannotBeMaskedIsNotUsed(t *testing.T) {
+	f, _ := start(t)
+	c, err := github.New(github.Options{
+		HTTP: f.Client(), API: f.URL + "/api/v3", Clock: f.clock(),
+		App:  &github.App{ID: "7", PrivateKey: privateKey(t), Installation: 1, Repositories: []string{"octo/infra"}},
+		Made: func(string) error { return errors.New("the log is closed") },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Repository("octo", "infra").Head(t.Context(), "main"); err == nil || !strings.Contains(err.Error(), "the log is closed") {
+		t.Errorf("Head = %v, want why the token cannot be used", err)
 	}
 }

@@ -48,6 +48,9 @@ type Options struct {
 	Token string
 	// App, if given, takes the place of Token.
 	App *App
+	// Made is told of every token that is made for the App, before it is used: to
+	// keep it out of a log. A token that it fails for is not used. It may be nil.
+	Made func(token string) error
 	// Log hears of waiting; nothing is logged if it is nil.
 	Log *slog.Logger
 	// Clock measures the waiting; its zero value is the real one.

@@ -90,7 +90,7 @@ func (s *Session) connect(h Hub, name string) (hub, error) {
 		}
 	}
 	client, err := github.New(github.Options{
-		HTTP: s.client.HTTP(), API: h.API, GraphQL: h.GraphQL, Token: h.Token, App: h.App, Log: s.env.Log,
+		HTTP: s.client.HTTP(), API: h.API, GraphQL: h.GraphQL, Token: h.Token, App: h.App, Made: s.env.Mask, Log: s.env.Log,
 	})
 	if err != nil {
 		return hub{}, err

@@ -93,6 +93,9 @@ type Env struct {
 	// what is in the repository.
 	OnGitHub bool
 	Log      *slog.Logger
+	// Mask is told of every secret that is made in the run, before it is used; nil:
+	// nobody prints a log for others.
+	Mask func(secret string) error
 	// Now is when the run is, for rules about dates.
 	Now time.Time
 	// Watch is told of the downloads of packages, as registry.Options.Watch is.
