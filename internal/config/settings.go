@@ -54,7 +54,7 @@ var Settings = []Setting{
 	},
 	{
 		Key: "tool-version", Flag: "tool-version", Input: "tool-version", Kind: Text, Verbs: scanning,
-		Doc:   "Release of the tool whose rules apply, like 1.11.4. Empty: an exact version in .terraform-version, .opentofu-version or .tool-versions, else the newest release that relock knows.",
+		Doc:   "Release of the tool whose rules apply, like 1.11.4. Empty: an exact version in .terraform-version, .opentofu-version or .tool-versions, else the newest release that relock knows and that required_version allows.",
 		check: isToolVersion,
 		set: func(c *Config, v []string) {
 			if v[0] != "" {

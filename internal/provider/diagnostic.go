@@ -21,6 +21,7 @@ const (
 	CodeUnreadModule    Code = "unread-module"    // a module call that could not be followed
 	CodeNotRootModule   Code = "not-root-module"  // a directory that is no root module
 	CodeOrphanLock      Code = "orphan-lock"      // a lock file without configuration beside it
+	CodeUnknownRelease  Code = "unknown-release"  // a release of a tool whose rules are not known
 	CodeUnlocked        Code = "unlocked"         // a root module without a lock file
 	CodeTerragruntUnit  Code = "terragrunt-unit"  // a lock file whose configuration Terragrunt generates
 	CodeStack           Code = "stack"            // a lock file whose configuration is that of a stack

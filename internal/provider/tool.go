@@ -2,6 +2,7 @@ package provider
 
 import (
 	"fmt"
+	"slices"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 )
@@ -166,6 +167,20 @@ func (t Tool) Has(f Feature) bool {
 		return false
 	}
 	return s.until == (Version{}) || t.Version.Core().Compare(s.until) < 0
+}
+
+// Boundaries returns the releases of the tool from which on rules differ.
+func (n ToolName) Boundaries() []Version {
+	var releases []Version
+	for _, spans := range features {
+		for _, v := range []Version{spans[n].since, spans[n].until} {
+			if v != (Version{}) && !slices.Contains(releases, v) {
+				releases = append(releases, v)
+			}
+		}
+	}
+	slices.SortFunc(releases, Version.Compare)
+	return releases
 }
 
 // Rules returns the oldest release of the tool that has the same rules, so that

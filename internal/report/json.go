@@ -168,6 +168,7 @@ type scanJSON struct {
 	Dir          string            `json:"dir"`
 	Tool         provider.ToolName `json:"tool"`
 	ToolVersion  string            `json:"tool_version"`
+	Assumed      bool              `json:"tool_version_assumed"`
 	Lock         *lockJSON         `json:"lock"`
 	Requirements []requirementJSON `json:"requirements"`
 	Unread       []unreadJSON      `json:"unread"`
@@ -211,7 +212,7 @@ type unreadJSON struct {
 func scanModule(m Module) scanJSON {
 	errors, warnings := problemsJSON(m.Diagnostics)
 	return scanJSON{
-		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(), Lock: lockOf(m),
+		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(), Assumed: m.Assumed, Lock: lockOf(m),
 		Requirements: list(m.Scan.Requirements, requirementOf), Unread: list(m.Unread, unreadOf),
 		Errors: errors, Warnings: warnings,
 	}
@@ -257,6 +258,7 @@ type planJSON struct {
 	Dir         string            `json:"dir"`
 	Tool        provider.ToolName `json:"tool"`
 	ToolVersion string            `json:"tool_version"`
+	Assumed     bool              `json:"tool_version_assumed"`
 	Pending     bool              `json:"pending"`
 	Written     bool              `json:"written"`
 	Partial     bool              `json:"partial"`
@@ -325,7 +327,7 @@ type missingJSON struct {
 func planModule(m Module) planJSON {
 	errors, warnings := problemsJSON(m.Diagnostics)
 	return planJSON{
-		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(),
+		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(), Assumed: m.Assumed,
 		Pending: m.Pending, Written: m.Written, Partial: m.Partial,
 		Changes: list(m.Changes, changeOf), Held: heldOf(m), Missing: missingOf(m), Unread: list(m.Unread, unreadOf),
 		Findings: list(m.Findings, findingOf), Errors: errors, Warnings: append(warnings, registryWarnings(m)...),

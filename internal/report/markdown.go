@@ -218,13 +218,17 @@ func (r Report) perModule(d dialect) part {
 }
 
 func toolText(m Module) string {
-	switch {
-	case m.Tool.Name == "":
+	if m.Tool.Name == "" {
 		return ""
-	case m.Partial:
-		return " (" + m.Tool.String() + ", partial)"
 	}
-	return " (" + m.Tool.String() + ")"
+	text := m.Tool.String()
+	if m.Assumed {
+		text += ", assumed"
+	}
+	if m.Partial {
+		text += ", partial"
+	}
+	return " (" + text + ")"
 }
 
 func moduleItems(d dialect, m Module) string {

@@ -70,6 +70,8 @@ type Module struct {
 	Dir      string
 	LockPath string
 	Tool     provider.Tool
+	// Assumed is true if nothing names the release of the tool.
+	Assumed bool
 	// Scan is what the root module requires; only the verb scan fills it.
 	Scan *scan.Module
 	// Changes are those of the lock file's entries, sorted by address.
@@ -178,7 +180,7 @@ type Stage struct {
 // FromScan makes the report of a root module as it was found.
 func FromScan(m scan.Module) Module {
 	found := Module{
-		Dir: m.Dir, LockPath: lockPath(m), Tool: m.Tool, Scan: &m,
+		Dir: m.Dir, LockPath: lockPath(m), Tool: m.Tool, Assumed: m.Assumed, Scan: &m,
 		Unread: m.Unread, Diagnostics: m.Diagnostics,
 	}
 	if m.Lock != nil {
@@ -222,7 +224,7 @@ func lockPath(m scan.Module) string {
 // r.Old to r.New. A plan without a file changes nothing, whatever they say.
 func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 	m := Module{
-		Dir: r.Module.Dir, LockPath: lockPath(r.Module), Tool: r.Module.Tool,
+		Dir: r.Module.Dir, LockPath: lockPath(r.Module), Tool: r.Module.Tool, Assumed: r.Module.Assumed,
 		Pending: r.File != nil, Partial: r.Partial, Unread: r.Module.Unread, InUse: uses(r.New),
 		Diagnostics: withFailures(r.Diagnostics, r.Selections),
 		Findings:    r.Findings, Undecided: r.Undecided,

@@ -20,6 +20,9 @@ type Module struct {
 	// Dir is slash-separated and relative to the scanned file tree; "." is its top.
 	Dir  string
 	Tool provider.Tool
+	// Assumed says that nothing names the release of the tool: it is the newest
+	// that required_version allows, of those whose rules are known.
+	Assumed bool
 	// Requirements are the merged requirements of the whole module tree, sorted
 	// by address, without built-in providers.
 	Requirements []Requirement

@@ -127,7 +127,8 @@ func optionsOf(t *testing.T, args []string) Options {
 
 func printModules(w io.Writer, modules []Module, diags []provider.Diagnostic, err error) {
 	for _, m := range modules {
-		fmt.Fprintf(w, "%s: %s%s%s\n", m.Dir, m.Tool, map[bool]string{true: ", locked"}[m.Lock != nil], kindText(m))
+		assumed := m.Assumed && m.Tool.Version != provider.Newest(m.Tool.Name).Version
+		fmt.Fprintf(w, "%s: %s%s%s%s\n", m.Dir, m.Tool, map[bool]string{true: " assumed"}[assumed], map[bool]string{true: ", locked"}[m.Lock != nil], kindText(m))
 		for _, r := range m.Requirements {
 			fmt.Fprintf(w, "  %s %q\n", r.Addr, r.Constraints())
 			for _, term := range r.Terms {

@@ -104,6 +104,7 @@ func Modules(ctx context.Context, fsys fs.FS, opts Options) ([]Module, []provide
 	if err != nil {
 		return nil, nil, err
 	}
+	s.warnNewer()
 	s.diags = slices.DeleteFunc(s.diags, func(d provider.Diagnostic) bool {
 		return d.Code == provider.CodeUnlocked && s.roots[d.File] != nil // another DIR is it
 	})
@@ -128,7 +129,9 @@ type root struct {
 	kind       Kind
 	standalone bool // there is no configuration, or not the whole of it
 	tool       provider.Tool
-	pinned     bool // the tool's release is known, not assumed
+	pinned     bool // a person says which release of the tool it is
+	exact      bool // the configuration does
+	newer      bool // it must be one that is newer than all whose rules are known
 	lock       *lockfile.File
 	diags      []provider.Diagnostic // of the lock file
 	// asked are the calls in its module tree that must be fetched, as far as
@@ -168,16 +171,31 @@ func (r *root) readLock() {
 // module reads the module tree of a root module. It also returns the calls of
 // modules that must be fetched first for the tree to be whole.
 func (s *scanner) module(r *root) (Module, []remoteCall) {
-	m := Module{Kind: r.kind, Standalone: r.standalone, Dir: r.at.dir, Tool: r.tool, Lock: r.lock}
+	m := Module{Assumed: !r.pinned, Kind: r.kind, Standalone: r.standalone, Dir: r.at.dir, Tool: r.tool, Lock: r.lock}
 	if r.standalone {
 		m.Requirements, m.Diagnostics = Recorded(r.lock), sorted(r.diags)
 		return m, nil
 	}
-	w := &walker{configs: s.configs, packages: s.packages, tool: r.tool, pinned: r.pinned, asked: r.asked}
-	w.root(s.configs.load(r.at, r.tool), &s.opts)
+	w := s.read(r)
+	m.Tool, m.Assumed = r.tool, !r.pinned && !r.exact
 	m.Requirements, m.Unread, m.Fetched, m.Dirs = w.requirements(), w.unread, w.fetched, w.dirs()
 	m.Diagnostics, m.TestDiagnostics = sorted(slices.Concat(r.diags, w.diags)), sorted(w.ofTests)
 	return m, w.wanted
+}
+
+// warnNewer says once of each tool that a release is wanted whose rules are not
+// known.
+func (s *scanner) warnNewer() {
+	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
+		for _, r := range s.roots {
+			if r.newer && r.tool.Name == name {
+				s.warn(provider.CodeUnknownRelease, "", fmt.Sprintf(
+					"a release of %s is wanted that is newer than those that relock knows: the rules of %s are used", name.Title(), provider.Newest(name),
+				), "update relock, if there is a newer release of it")
+				break
+			}
+		}
+	}
 }
 
 func sorted(diags []provider.Diagnostic) []provider.Diagnostic {

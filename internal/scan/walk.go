@@ -37,6 +37,7 @@ type walker struct {
 	early    *evaluation
 
 	terms    map[provider.Addr][]Term
+	versions []versionText // that the modules require of the tool
 	unread   []Unread
 	fetched  []Fetched
 	seen     map[location]bool // modules whose diagnostics have been taken over
@@ -323,6 +324,7 @@ func (w *walker) checkPassed(caller, c *config, p passedProvider) {
 // is known which one is used. Terms with a prerelease are refused, as by the
 // tools, which compare without their own.
 func (w *walker) checkVersions(c *config) {
+	w.versions = append(w.versions, c.versions...)
 	if !w.pinned {
 		return
 	}

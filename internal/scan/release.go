@@ -1,0 +1,142 @@
+package scan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	goversion "github.com/hashicorp/go-version"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// choice is the release of a tool that the required_version of modules leave.
+type choice struct {
+	version provider.Version // the newest whose rules are known
+	exact   bool             // a constraint names the release itself
+	newer   bool             // only releases are allowed that are newer than the known ones
+	none    bool             // the constraints exclude each other
+}
+
+// choose returns the newest release of a tool that all constraints allow. Which
+// patch releases there are is not known; what rules a release has is, by the
+// boundaries in the table of features, so that between two of them one release
+// is as good as another.
+func choose(name provider.ToolName, texts []versionText) choice {
+	newest := provider.Newest(name).Version
+	candidates := append(name.Boundaries(), newest, provider.Version{Minor: 14}, provider.Version{Patch: 1})
+	var all goversion.Constraints
+	exact := false
+	for _, text := range texts {
+		constraints, err := goversion.NewConstraint(text.text)
+		if err != nil || slices.ContainsFunc(constraints, (*goversion.Constraint).Prerelease) {
+			continue // the tool refuses these, whatever its release is
+		}
+		for _, c := range constraints {
+			operator, operand := cutOperator(strings.TrimSpace(c.String()))
+			exact = exact || operator == "" || operator == "="
+			candidates = append(candidates, beside(operator, operand)...)
+		}
+		all = append(all, constraints...)
+	}
+	allowed := slices.DeleteFunc(candidates, func(v provider.Version) bool {
+		return !all.Check(goversion.Must(goversion.NewVersion(v.String())))
+	})
+	if len(allowed) == 0 {
+		return choice{none: true}
+	}
+	known := slices.DeleteFunc(slices.Clone(allowed), func(v provider.Version) bool { return v.Compare(newest) > 0 })
+	if len(known) == 0 {
+		return choice{version: newest, newer: true}
+	}
+	return choice{version: slices.MaxFunc(known, provider.Version.Compare), exact: exact}
+}
+
+func cutOperator(term string) (operator, operand string) {
+	operand = strings.TrimLeft(term, "=!<>~")
+	return strings.TrimSuffix(term, operand), strings.TrimSpace(operand)
+}
+
+// beside are the releases at and just beside the bound of a constraint, and the
+// first of the minor version below.
+func beside(operator, bound string) []provider.Version {
+	parsed, err := goversion.NewVersion(bound)
+	if err != nil {
+		return nil
+	}
+	s := parsed.Core().Segments64()
+	v := provider.Version{Major: s[0], Minor: s[1], Patch: s[2]}
+	found := []provider.Version{v}
+	if operator == ">" || operator == "!=" {
+		found = append(found, provider.Version{Major: v.Major, Minor: v.Minor, Patch: v.Patch + 1})
+	}
+	if v.Patch > 0 {
+		found = append(found, provider.Version{Major: v.Major, Minor: v.Minor, Patch: v.Patch - 1})
+	}
+	if v.Minor > 0 {
+		found = append(found, provider.Version{Major: v.Major, Minor: v.Minor - 1})
+	}
+	return found
+}
+
+// conflict says which constraint allows no release that the ones before it
+// allow.
+func (w *walker) conflict() {
+	for i, text := range w.versions {
+		if !choose(w.tool.Name, w.versions[:i+1]).none {
+			continue
+		}
+		with := ""
+		for _, other := range w.versions[:i] {
+			if choose(w.tool.Name, []versionText{other, text}).none {
+				with = fmt.Sprintf(" together with that at %s", other.place)
+				break
+			}
+		}
+		w.add(text.place, "unsupported release: no release of %s meets the constraint%s", w.tool.Name.Title(), with)
+		return
+	}
+}
+
+// maxReleases is how often the rules change by which a module tree is read. What
+// it requires by the rules of one release may exclude that release.
+const maxReleases = 5
+
+// read reads the module tree of a root module by the rules of the release that
+// is pinned, or else of the newest one that its modules allow.
+func (s *scanner) read(r *root) *walker {
+	for tries := 1; ; tries++ {
+		w := s.readAs(r)
+		if r.pinned {
+			r.newer = r.tool.Version.Core().Compare(provider.Newest(r.tool.Name).Version) > 0
+			return w
+		}
+		c := choose(r.tool.Name, w.versions)
+		if c.none {
+			w.conflict()
+			return w
+		}
+		next := provider.Tool{Name: r.tool.Name, Version: c.version}
+		same := next.Rules() == r.tool.Rules()
+		entries, _ := r.at.tree.list(r.at.dir)
+		if !same && !files(entries, next).configured() {
+			w.add(w.versions[0].place, "unsupported release: %s reads none of the files here", next)
+			return w
+		}
+		// A release that the tree does not exclude by its own rules may stay,
+		// though by the rules of a newer one other files counted.
+		if same || tries > 1 && c.version.Compare(r.tool.Version) > 0 || tries == maxReleases {
+			if same {
+				r.tool, r.newer, r.exact = next, c.newer, c.exact
+			}
+			return w
+		}
+		r.tool = next
+	}
+}
+
+func (s *scanner) readAs(r *root) *walker {
+	w := &walker{configs: s.configs, packages: s.packages, tool: r.tool, pinned: r.pinned, asked: r.asked}
+	w.root(s.configs.load(r.at, r.tool), &s.opts)
+	return w
+}
