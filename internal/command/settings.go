@@ -249,7 +249,7 @@ func (c *cli) request(verb run.Verb, dirs []string, cfg config.Config) run.Reque
 			Include: cfg.Include, Exclude: cfg.Exclude, Variables: cfg.ModuleVars,
 		},
 		Plan: upgrade.Options{
-			Mode: mode, Exact: cfg.Exact, Strict: cfg.Strict, Prune: cfg.Prune,
+			Mode: mode, Exact: cfg.Exact, Strict: cfg.Strict, Prune: cfg.Prune, AllowDowngrade: cfg.AllowDowngrade,
 			Platforms: upgrade.Platforms(cfg.Platforms),
 			Only:      cfg.Providers, Keep: cfg.Keep, KeepUnreferenced: cfg.KeepUnreferenced,
 			HashesFrom: upgrade.HashesFrom(cfg.HashesFrom), AcceptReReleased: cfg.AcceptReReleased,

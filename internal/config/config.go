@@ -47,7 +47,7 @@ type Config struct {
 	Format            string
 	Jobs              int // 0: a default
 
-	Create, Strict, Exact, Prune, Lock, DryRun, Stats, Verbose bool
+	Create, Strict, Exact, Prune, AllowDowngrade, Lock, DryRun, Stats, Verbose bool
 }
 
 // PlatformSet says which platforms lock files must cover. The zero value is

@@ -80,6 +80,7 @@ pull-request:
   commit-message: "build(deps): {{ provider }} {{to}}"
   release-notes: false
 unlocked: fail
+downgrades: allow
 `
 
 func operatorFile(t *testing.T, src string) config.Values {
@@ -121,7 +122,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			{Host: "registry.example.com", TokenEnv: "RELOCK_TOKEN_EXAMPLE", Position: config.Position{File: "relock.yml", Line: 19}},
 			{Host: "registry.example.net:8443", TokenEnv: "RELOCK_TOKEN_NET", Position: config.Position{File: "relock.yml", Line: 20}},
 		},
-		UnreadableModules: "preserve", Unlocked: "fail", ModuleVars: map[string]string{"environment": "prod"}, Strict: true,
+		UnreadableModules: "preserve", Unlocked: "fail", ModuleVars: map[string]string{"environment": "prod"}, Strict: true, AllowDowngrade: true,
 		Rules: []config.Rule{
 			{
 				Providers: []provider.Pattern{pattern("hashicorp/*")}, Directories: []string{"prod/**"},

@@ -157,6 +157,17 @@ var Settings = []Setting{
 		set: func(c *Config, v []string) { c.Strict = v[0] == "true" },
 	},
 	{
+		Key: "downgrades", Input: "downgrades", Kind: Choice, Default: "keep",
+		Values: []string{"keep", "allow"},
+		Doc:    "What becomes of a locked version that is not offered any more while only older ones are allowed. keep leaves it and fails the provider, so that a person looks; allow moves it down. Such a pull request is never merged automatically.",
+		set:    func(c *Config, v []string) { c.AllowDowngrade = c.AllowDowngrade || v[0] == "allow" },
+	},
+	{
+		Flag: "allow-downgrade", Kind: Bool, Default: "false", Verbs: []string{"upgrade", "check", "pr"},
+		Doc: "Move a locked version down that is not offered any more, as downgrades: allow does.",
+		set: func(c *Config, v []string) { c.AllowDowngrade = c.AllowDowngrade || v[0] == "true" },
+	},
+	{
 		Flag: "exact", Kind: Bool, Default: "false", Verbs: []string{"upgrade", "lock"},
 		Doc: "Write whenever the tool's own commands would change a byte of the lock file.",
 		set: func(c *Config, v []string) { c.Exact = v[0] == "true" },
@@ -200,7 +211,7 @@ var Settings = []Setting{
 			},
 			{
 				Key: "rules[].ignore", Kind: Bool,
-				Doc: "Do not take these updates; false takes back what an earlier rule says.",
+				Doc: "Do not take these updates; false takes back what an earlier rule says. Where it is about every update, nobody is asked about a provider whose entry covers the wanted platforms.",
 			},
 			{
 				Key: "rules[].allow-versions", Kind: Text,

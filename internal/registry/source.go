@@ -60,6 +60,13 @@ func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider
 	return all.sorted(), nil
 }
 
+// AsksRegistry reports whether Versions asks the provider's own registry too, and
+// not mirrors alone.
+func (c *Client) AsksRegistry(tool provider.Tool, addr provider.Addr) bool {
+	_, asked, err := c.registry(tool, provider.Want{Addr: addr})
+	return asked && err == nil
+}
+
 // Hashes finds, verifies and hashes one package: that of the first installation
 // method that has the version for the platform. What is verified is verified
 // before the download, as far as it can be.

@@ -17,6 +17,7 @@ import (
 	"github.com/go-git/go-git/v5"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/pr"
@@ -235,6 +236,15 @@ func (c *corridor) parts(f found) map[string]upgrade.Result {
 	return parts
 }
 
+// downgrades reports whether any version goes down.
+func downgrades(changed []pr.Changed) bool {
+	return slices.ContainsFunc(changed, func(m pr.Changed) bool {
+		return slices.ContainsFunc(m.Changes, func(c diff.Change) bool {
+			return c.Kind == diff.Downgraded || c.Kind == diff.Moved && c.To.Precedence(c.From) < 0
+		})
+	})
+}
+
 func (c *corridor) proposal(ctx context.Context, key string, s *share) pr.Proposal {
 	pull, base := c.req.Pull, c.proposing.base
 	about := c.about(key, s)
@@ -249,6 +259,9 @@ func (c *corridor) proposal(ctx context.Context, key string, s *share) pr.Propos
 		p.Subject = pr.Shortened(pull.Commit.Execute(placeholders(key, base, s.changed)))
 	}
 	p.Facts, p.Manners = facts(about), pull.Manners
+	if downgrades(s.changed) {
+		p.AutoMerge = "" // a person looks at what goes down
+	}
 	p.Write = sync.OnceValue(func() string {
 		c.enrich(ctx)
 		full := c.report.About(about)

@@ -20,7 +20,7 @@ func (d *draft) key(c *choice, v provider.Version, platform provider.Platform) p
 // packages lists the packages that the new entry of a choice must cover: under
 // Exact that of the platform of init comes first.
 func (d *draft) packages(c *choice, opts Options) []packageKey {
-	if c.Err != nil {
+	if c.Err != nil || c.kept {
 		return nil
 	}
 	wanted := d.wanted(c)
@@ -117,18 +117,21 @@ func (d *draft) unknownPlatforms() provider.Diagnostic {
 	return diagnostic
 }
 
-// settle builds the entry of one choice, unless it failed before.
+// settle builds the entry of one choice, unless it failed before or stays as it
+// is.
 func (d *draft) settle(c *choice, entries map[provider.Addr]lockfile.Lock, answers map[packageKey]evidence, opts Options) {
-	if c.Err != nil {
+	if c.kept || c.Err != nil && d.forgive(c, opts) || c.Err != nil {
 		return
 	}
 	l, err := d.entry(c, answers, opts)
-	if err != nil {
-		c.Err = err
-		c.heldByPackage(err)
+	if err == nil {
+		entries[c.Requirement.Addr] = l
 		return
 	}
-	entries[c.Requirement.Addr] = l
+	c.Err = err
+	if !d.forgive(c, opts) {
+		c.heldByPackage(err)
+	}
 }
 
 // untouchable reports whether a failed provider keeps the whole root module as

@@ -37,8 +37,11 @@ type Options struct {
 	Strict bool
 	// Prune drops hashes that no package of the wanted platforms and no
 	// verified checksum list accounts for. It applies to Complete.
-	Prune     bool
-	Platforms Platforms
+	Prune bool
+	// AllowDowngrade lets a version go down where the locked one is not offered any
+	// more. Without it the locked one is kept. Exact does as the tools.
+	AllowDowngrade bool
+	Platforms      Platforms
 	// HashesFrom says whose packages are hashed. Exact decides it by itself.
 	HashesFrom HashesFrom
 	// Only restricts the run to these providers; every other entry keeps its
@@ -109,6 +112,13 @@ func Plan(ctx context.Context, src Source, modules []scan.Module, opts Options) 
 	}
 	p.selectVersions(drafts, p.versions(drafts))
 	p.platforms(drafts)
+	for _, d := range drafts {
+		d.spare(opts)
+	}
+	p.selectVersions(drafts, p.versions(drafts))
+	for _, d := range drafts {
+		d.keep(opts)
+	}
 	hashes := p.hashes(drafts)
 	results := make([]Result, len(drafts))
 	for i, d := range drafts {
@@ -135,6 +145,7 @@ type question struct {
 // listing is the answer to a question.
 type listing struct {
 	releases []provider.Release
+	mirrored bool // nobody asked the provider's own registry
 	err      error
 	// dated are the versions whose date was asked for, and undated how many of
 	// them have none.
@@ -154,17 +165,20 @@ type evidence struct {
 	err    error
 }
 
-// versions asks for the releases of every provider that a draft is about.
+// versions asks for the releases of every provider that a draft has to decide
+// about.
 func (p *planner) versions(drafts []*draft) map[question]*listing {
 	var asked []question
 	for _, d := range drafts {
 		for _, c := range d.choices {
-			asked = append(asked, question{d.module.Tool, c.Requirement.Addr})
+			if !c.decided && !c.ignored {
+				asked = append(asked, question{d.module.Tool, c.Requirement.Addr})
+			}
 		}
 	}
 	return ask(p.jobs, asked, func(q question) *listing {
 		releases, err := p.src.Versions(p.ctx, q.tool, q.addr)
-		return &listing{releases: slices.Clone(releases), err: err}
+		return &listing{releases: slices.Clone(releases), mirrored: !p.src.AsksRegistry(q.tool, q.addr), err: err}
 	})
 }
 
@@ -242,7 +256,11 @@ type choice struct {
 	platforms []provider.Platform
 	undated   provider.Version // the release whose date decides; zero: none
 	decided   bool
-	notices   []error // what is no failure but must be said
+	// ignored says that the rules let no release in, so that nobody is asked; gone
+	// that the selected version, the locked one, is not offered any more, and
+	// mirrored that its own registry was not asked. kept leaves the entry as it is.
+	ignored, gone, mirrored, kept bool
+	notices                       []error // what is no failure but must be said
 }
 
 // newDraft collects what must be decided. A root module with an error, or with
@@ -272,6 +290,7 @@ func newDraft(m scan.Module, opts Options) *draft {
 			c.locked, c.isLock = m.Lock.Lock(r.Addr)
 			c.From = c.locked.Version
 			c.carried = carried(m, r.Addr, opts)
+			c.ignored = opts.Mode == Upgrade && !opts.Exact && c.mayStay()
 		}
 		d.choices = append(d.choices, c)
 	}

@@ -19,6 +19,7 @@ import (
 type offer struct {
 	releases map[string]map[string][]string
 	edit     func(provider.Want, *provider.Hashes) error
+	mirror   bool // and not the providers' own registry
 	mu       sync.Mutex
 	asked    []string
 }
@@ -45,6 +46,8 @@ func (o *offer) Versions(ctx context.Context, _ provider.Tool, addr provider.Add
 	}
 	return releases, ctx.Err()
 }
+
+func (o *offer) AsksRegistry(provider.Tool, provider.Addr) bool { return !o.mirror }
 
 func (o *offer) Hashes(ctx context.Context, _ provider.Tool, want provider.Want) (provider.Hashes, error) {
 	o.note("%s %s %s", want.Addr.Type, want.Version, want.Platform)

@@ -86,7 +86,7 @@ func (d *draft) telling() []*choice {
 		}
 	}
 	slices.SortStableFunc(telling, func(a, b *choice) int {
-		return cmp.Or(cmp.Compare(countH1(b), countH1(a)), claim(b.stays(), a.stays()))
+		return cmp.Or(cmp.Compare(countH1(b), countH1(a)), claim(b.From == b.To, a.From == a.To))
 	})
 	return telling
 }
@@ -95,11 +95,9 @@ func (d *draft) telling() []*choice {
 // registries offer were known, or were what is locked.
 func (d *draft) silent() []*choice {
 	return slices.DeleteFunc(slices.Clone(d.choices), func(c *choice) bool {
-		return !c.isLock || len(c.platforms) > 0 || countH1(c) == 0 || c.lockedRelease() != nil
+		return !c.isLock || c.ignored || len(c.platforms) > 0 || countH1(c) == 0 || c.lockedRelease() != nil
 	})
 }
-
-func (c *choice) stays() bool { return c.From == c.To }
 
 func countH1(c *choice) int { return len(h1(c.locked.Hashes)) }
 
@@ -208,7 +206,7 @@ func (c *choice) unrecovered(cause error) error {
 func (d *draft) coversAll() bool {
 	several := false
 	for _, c := range d.choices {
-		if !c.isLock || len(c.platforms) > 0 || c.Err != nil && c.unheard == nil {
+		if !c.isLock || c.ignored || len(c.platforms) > 0 || c.Err != nil && c.unheard == nil {
 			continue
 		}
 		r := c.lockedRelease()
@@ -250,16 +248,15 @@ func (d *draft) doubt(covered []provider.Platform) {
 		return
 	}
 	more := countH1(most) > len(covered)
-	if more && len(covered) < 2 {
-		d.unrecovered = most.unrecovered(most.silence())
-		return
-	}
 	without := d.without(covered)
 	for _, c := range d.choices {
+		if c.Err != nil || c.gone || c.ignored || len(c.platforms) > 0 {
+			continue
+		}
 		open := slices.ContainsFunc(c.release.Platforms, func(p provider.Platform) bool {
 			return !slices.Contains(covered, p) && !without[p]
 		})
-		if c.Err == nil && len(c.platforms) == 0 && (open || len(c.release.Platforms) == 0 && more) {
+		if open || more && (len(covered) < 2 || len(c.release.Platforms) == 0) {
 			c.Err = most.unrecovered(most.silence())
 		}
 	}

@@ -224,7 +224,7 @@ func TestPolicy(t *testing.T) {
 		},
 		{
 			name: "a withdrawn version goes up, not down", requires: "a", locked: "1.0.5",
-			rules: []Rule{{Allow: allowing(t, "< 1.1.0")}}, want: "2.0.0", noticed: true,
+			rules: []Rule{{Allow: allowing(t, ">= 1.1.0")}}, want: "2.0.0",
 		},
 		{
 			name: "down if the constraints want it, and no further", requires: "a < 2.0.0", locked: "2.0.0", dates: dates,

@@ -60,7 +60,7 @@ func (l *listing) learn(v provider.Version, at time.Time) {
 func (d *draft) selectVersions(answers map[question]*listing, opts Options) []datedRelease {
 	var waiting []datedRelease
 	for _, c := range d.choices {
-		if c.decided {
+		if c.decided || c.ignored {
 			continue
 		}
 		q := question{d.module.Tool, c.Requirement.Addr}
@@ -75,14 +75,14 @@ func (d *draft) selectVersions(answers map[question]*listing, opts Options) []da
 
 func (c *choice) choose(l *listing, opts Options) {
 	c.listed, c.undated, c.notices = l.releases, provider.Version{}, nil
-	c.unheard = l.err
+	c.unheard, c.mirrored = l.err, l.mirrored
 	if c.Err = l.err; c.Err != nil {
 		return
 	}
 	constraints := c.Requirement.Constraints()
 	switch {
 	case opts.Mode == Complete && c.isLock:
-		c.release, c.Err = stay(c.Requirement.Addr, c.locked.Version, constraints, l.releases)
+		c.release, c.Err = c.stays(constraints, l, opts)
 	case opts.Mode == Complete && !c.carried.IsZero():
 		c.release, c.Err = c.carry(constraints, l, opts)
 	default:
@@ -92,11 +92,22 @@ func (c *choice) choose(l *listing, opts Options) {
 		return
 	}
 	c.To = c.release.Version
+	c.gone = c.isLock && !opts.Exact && c.To == c.From && c.lockedRelease() == nil
 	c.Published = c.release.Published
 	c.Warnings = c.release.Warnings
 	if opts.Mode == Upgrade {
 		c.Held = c.held(constraints)
 	}
+}
+
+// stays keeps the locked version. One that is not offered any more fails under
+// Exact, and else stays for keep to decide about.
+func (c *choice) stays(constraints provider.Constraints, l *listing, opts Options) (provider.Release, error) {
+	release, err := stay(c.Requirement.Addr, c.From, constraints, l.releases)
+	if err != nil && !opts.Exact && constraints.Allows(c.From) {
+		return provider.Release{Version: c.From}, nil
+	}
+	return release, err
 }
 
 // carry takes the version over that the provider had on the other registry. If
@@ -142,6 +153,9 @@ func (c *choice) newest(constraints provider.Constraints, l *listing, opts Optio
 		if constraints.Allows(r.Version) {
 			allowed = append(allowed, r)
 		}
+	}
+	if locked, ok := c.withdrawn(allowed, opts); ok {
+		allowed = append(allowed, locked)
 	}
 	if len(allowed) == 0 {
 		return provider.Release{}, noVersion(c.Requirement, constraints, l.releases)

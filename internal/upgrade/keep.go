@@ -1,0 +1,127 @@
+package upgrade
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// withdrawn is the locked release in the list of those that can be selected,
+// though it is not offered any more: a version goes down by a wish only. It is
+// none if the constraints exclude it, if the wish is there, or if another one of
+// the same precedence is offered.
+func (c *choice) withdrawn(allowed []provider.Release, opts Options) (provider.Release, bool) {
+	locked := c.From
+	if !c.isLock || opts.Exact || opts.AllowDowngrade || !c.Requirement.Constraints().Allows(locked) {
+		return provider.Release{}, false
+	}
+	offered := slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version.Precedence(locked) == 0 })
+	return provider.Release{Version: locked}, !offered
+}
+
+// keep decides about locked versions that are selected but not offered. If its
+// own registry has one no more, a person must look. A mirror may never have had
+// it: then the entry is as good as before, unless something of it is missing.
+func (d *draft) keep(opts Options) {
+	for _, c := range d.choices {
+		if c.Err != nil || !c.gone {
+			continue
+		}
+		err := notOffered(c.Requirement.Addr, c.From)
+		err.Hint = c.wayDown()
+		switch {
+		case !c.mirrored:
+			err.Message += " and kept: a version goes down only by request"
+			c.Err = err
+		case !d.covers(c, opts):
+			err.Message += ", so that its missing hashes cannot be had"
+			c.Err = err
+		default:
+			err.Message += " by a mirror, and kept"
+			c.notices = append(c.notices, err)
+			c.kept = true
+		}
+	}
+}
+
+// wayDown is the command that moves a version which is not offered any more.
+func (c *choice) wayDown() string {
+	constraints := c.Requirement.Constraints()
+	var best provider.Version
+	for _, r := range c.listed {
+		if constraints.Allows(r.Version) && r.Version.Precedence(best) > 0 {
+			best = r.Version
+		}
+	}
+	addr := c.Requirement.Addr
+	switch {
+	case best.IsZero():
+		return "change the constraints: they allow no version that is offered"
+	case best.Precedence(c.From) < 0:
+		return fmt.Sprintf("ask its publisher why; relock upgrade --provider %s --allow-downgrade moves it to %s", addr.Short(), best)
+	}
+	return fmt.Sprintf("ask its publisher why; relock upgrade --provider %s moves it to %s, unless a rule holds that", addr.Short(), best)
+}
+
+// covers reports whether the old entry has an h1 for every platform that is
+// wanted, as far as their number tells: which of them an h1 belongs to, only the
+// packages say. Where no other entry tells which platforms are meant, those of
+// this one are, if they are more than one machine's.
+func (d *draft) covers(c *choice, opts Options) bool {
+	auto := !opts.Platforms.All && len(opts.Platforms.List)+len(c.platforms) == 0
+	wanted := len(d.wanted(c))
+	switch {
+	case auto && (wanted == 0 || len(d.telling()) == 0):
+		return countH1(c) > 1
+	case wanted == 0: // all that the release serves
+		return false
+	}
+	return countH1(c) >= wanted
+}
+
+// spare leaves the choices as they are that the rules want no release for, if
+// their entries cover what is wanted: nobody is asked about them. About the
+// others the questions are still to be asked.
+func (d *draft) spare(opts Options) {
+	for _, c := range d.choices {
+		if c.ignored {
+			c.kept = d.covers(c, opts)
+			c.ignored = c.kept
+		}
+		if c.kept {
+			c.To = c.From
+		}
+	}
+}
+
+// forgive lets a provider that the rules ignore stay as it is where it cannot be
+// completed and covers what is wanted. It reports whether it does.
+func (d *draft) forgive(c *choice, opts Options) bool {
+	if opts.Mode != Complete || opts.Exact || !c.mayStay() || !d.covers(c, opts) {
+		return false
+	}
+	c.notices = append(c.notices, c.Err)
+	c.Err, c.kept = nil, true
+	return true
+}
+
+// mayStay reports whether the rules are for leaving the entry as it is.
+func (c *choice) mayStay() bool {
+	return c.isLock && c.policy.ignoring() && c.Requirement.Constraints().Allows(c.From)
+}
+
+// ignoring reports whether the rules let no release at all take the place of the
+// locked one.
+func (p policy) ignoring() bool {
+	for _, r := range slices.Backward(p.rules) {
+		if r.Ignore == nil {
+			continue
+		}
+		everything := len(r.Updates) == 0 && r.Versions == nil
+		if everything || !*r.Ignore {
+			return *r.Ignore && everything
+		}
+	}
+	return false
+}
