@@ -23,7 +23,7 @@ const module = "github.com/relock-dev/relock"
 
 // levels is the house: a package imports only packages of a lower level.
 var levels = map[string]int{
-	"provider": 0, "file": 0,
+	"provider": 0, "file": 0, "hclfile": 0,
 	"lockfile": 1, "hash": 1, "memo": 1, "transport": 1, "config": 1,
 	"cliconfig": 2, "scan": 2, "diff": 2, "github": 2,
 	"module": 3, "registry": 3, "upgrade": 3, "notes": 3, "comment": 3,
@@ -55,7 +55,7 @@ type rule struct {
 var direct = []rule{
 	{"github.com/google/go-github/", []string{"github"}, "its major version is in the path; keep it in one place"},
 	{"github.com/sethvargo/go-githubactions", []string{"action"}, "it escapes nothing; action does"},
-	{"github.com/hashicorp/hcl/v2", []string{"lockfile", "scan", "cliconfig"}, "HCL is for files of the tools"},
+	{"github.com/hashicorp/hcl/v2", []string{"hclfile", "lockfile", "scan", "cliconfig"}, "HCL is for files of the tools"},
 	{"github.com/hashicorp/hcl", []string{"cliconfig"}, "HCL 1 is for the CLI configuration alone"},
 	{"github.com/go-git/go-git/", []string{"run", "sandbox"}, "run knows where files come from; the sandbox keeps repositories in it"},
 	{"github.com/ProtonMail/go-crypto/", []string{"registry", "sandbox"}, "signatures are verified in one place"},

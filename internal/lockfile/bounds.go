@@ -5,61 +5,17 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// maxDepth bounds how deeply expressions nest. HCL's parser and evaluator
-// recurse, and a Go program does not survive a full stack: a hundred thousand
-// opening brackets would end the whole run. Real lock files reach a depth of 3
-// and hold no operators.
-const maxDepth = 1000
+// maxExpression bounds the bytes of an expression: operators without brackets
+// nest as deep as it is long, and evaluation recurses. The longest in real lock
+// files are a hundred bytes of constraints.
+const maxExpression = 8 << 10
 
-// tooDeep returns the line at which the nesting exceeds maxDepth, or 0. Each
-// token that is neither a bracket nor part of plain data counts as one level
-// that is never left, since operators nest without brackets.
-func tooDeep(src []byte) int {
-	if !dense(src) {
-		return 0
-	}
-	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos) // ParseConfig reports the errors
-	open, operators := 0, 0
-	for _, t := range tokens {
-		switch t.Type {
-		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen,
-			hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp:
-			open++
-		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen,
-			hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
-			open = max(open-1, 0)
-		case hclsyntax.TokenIdent, hclsyntax.TokenEqual, hclsyntax.TokenComma, hclsyntax.TokenNumberLit,
-			hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit, hclsyntax.TokenNewline,
-			hclsyntax.TokenComment, hclsyntax.TokenEOF:
-		default:
-			operators++
-		}
-		if open+operators > maxDepth {
-			return t.Range.Start.Line
-		}
-	}
-	return 0
-}
+// maxProblems bounds the errors that are reported of one file.
+const maxProblems = 100
 
-// plain are the bytes that words, numbers and the space between them consist of.
-var plain = func() (set [256]bool) {
-	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_, \t\r\n") {
-		set[c] = true
-	}
-	return set
-}()
-
-// dense reports whether there are bytes enough besides the plain ones to nest
-// beyond maxDepth: every level takes at least one. Few real files have so many,
-// and the others need not be read into tokens twice.
-func dense(src []byte) bool {
-	n := 0
-	for _, c := range src {
-		if !plain[c] {
-			n++
-		}
-	}
-	return n > maxDepth
+func long(expr hcl.Expression) bool {
+	rng := expr.Range()
+	return rng.End.Byte-rng.Start.Byte > maxExpression
 }
 
 // loops reports whether an expression repeats another. Nested loops over

@@ -12,6 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -39,9 +40,9 @@ var lockSchema = &hcl.BodySchema{
 // identifiers and what has a canonical form.
 //
 // Expressions are evaluated as the tools do it, without variables and
-// functions, so that "h1:${1+1}" is h1:2. Two things are refused that the tools
-// would try: for expressions and nesting without measure, since the file may
-// come from anyone and neither ends in useful time or memory.
+// functions, so that "h1:${1+1}" is h1:2. What the tools would try is refused
+// where it need not end in useful time or memory, since the file may come from
+// anyone: for expressions, long ones, and what package hclfile refuses.
 func Parse(src []byte, path string) (*File, []provider.Diagnostic) {
 	p := &parser{src: src, path: path, tool: headerTool(src), lines: map[provider.Addr]int{}}
 	p.file()
@@ -86,16 +87,8 @@ type parser struct {
 }
 
 func (p *parser) file() {
-	if line := tooDeep(p.src); line > 0 {
-		p.errors = append(p.errors, provider.Diagnostic{
-			Code: provider.CodeSyntax, Message: "the file is nested too deeply", File: p.path, Line: line,
-		})
-		return
-	}
-	f, diags := hclsyntax.ParseConfig(p.src, p.path, hcl.InitialPos)
+	f, diags := hclfile.Parse(p.src, p.path)
 	if diags.HasErrors() {
-		// What could be read of such a file would only lead to further
-		// messages about the same mistake.
 		p.hcl(provider.CodeSyntax, provider.Addr{}, diags)
 		return
 	}
@@ -252,7 +245,11 @@ func (p *parser) text(addr provider.Addr, attr *hcl.Attribute) (string, bool) {
 }
 
 func (p *parser) evaluate(addr provider.Addr, expr hcl.Expression) (string, bool) {
-	if loops(expr) {
+	switch {
+	case long(expr):
+		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not take more than %d bytes", addr, maxExpression)
+		return "", false
+	case loops(expr):
 		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not be computed by a for expression", addr)
 		return "", false
 	}
@@ -271,7 +268,7 @@ func (p *parser) evaluate(addr provider.Addr, expr hcl.Expression) (string, bool
 
 // invalid adds an error about what stands at a place.
 func (p *parser) invalid(rng hcl.Range, addr provider.Addr, format string, args ...any) {
-	p.errors = append(p.errors, provider.Diagnostic{
+	p.report(provider.Diagnostic{
 		Code:    provider.CodeInvalidLock,
 		Message: fmt.Sprintf(format, args...),
 		File:    p.path,
@@ -283,20 +280,27 @@ func (p *parser) invalid(rng hcl.Range, addr provider.Addr, format string, args 
 // hcl adds HCL's own diagnostics.
 func (p *parser) hcl(code provider.Code, addr provider.Addr, diags hcl.Diagnostics) {
 	for _, d := range diags {
-		diag := provider.Diagnostic{Code: code, Message: sentence(d), File: p.path, Addr: addr}
+		diag := provider.Diagnostic{Code: code, Message: hclfile.Sentence(d), File: p.path, Addr: addr}
 		if d.Subject != nil {
 			diag.Line = d.Subject.Start.Line
 		}
 		if code == provider.CodeSyntax && conflicted(p.src) {
 			diag.Hint = "resolve the merge conflict that is marked in the file"
 		}
-		p.errors = append(p.errors, diag)
+		p.report(diag)
 	}
 }
 
-// sentence joins the two parts of an HCL diagnostic.
-func sentence(d *hcl.Diagnostic) string {
-	return strings.ToLower(d.Summary[:1]) + d.Summary[1:] + ": " + strings.TrimSuffix(d.Detail, ".")
+// report adds an error, or says once that there are more: a file can hold a
+// mistake in each of its lines.
+func (p *parser) report(d provider.Diagnostic) {
+	switch n := len(p.errors); {
+	case n == maxProblems:
+		d.Code, d.Message = provider.CodeInvalidLock, "further errors from here on are not listed"
+	case n > maxProblems:
+		return
+	}
+	p.errors = append(p.errors, d)
 }
 
 // conflicted reports whether git left the markers of a merge conflict.

@@ -153,8 +153,8 @@ func TestParseRefusesDeepNesting(t *testing.T) {
 	} {
 		src := "provider \"registry.terraform.io/hashicorp/null\" {\n  version = " + expr + "\n}\n"
 		_, diags := Parse([]byte(src), Name)
-		if len(diags) != 1 || diags[0].Code != provider.CodeSyntax || diags[0].Line != 2 {
-			t.Errorf("Parse of %s nested %d times: %d diagnostics, the first: %+v; want one syntax error in line 2",
+		if len(diags) != 1 || diags[0].Line != 2 {
+			t.Errorf("Parse of %s nested %d times: %d diagnostics, the first: %+v; want one error in line 2",
 				name, depth, len(diags), append(diags, provider.Diagnostic{})[0])
 		}
 	}
@@ -163,7 +163,7 @@ func TestParseRefusesDeepNesting(t *testing.T) {
 func TestParseDoesNotRefuseManyEntries(t *testing.T) {
 	t.Parallel()
 	var locks []Lock
-	for i := range 2 * maxDepth {
+	for i := range 2000 {
 		locks = append(locks, New(addr(t, fmt.Sprintf("registry.terraform.io/acme/p%d", i)), version(t, "1.0.0"),
 			constraints(t, ">= 1.0.0"), []provider.Hash{"h1:AAAA", "zh:00"}))
 	}

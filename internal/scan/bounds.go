@@ -1,113 +1,20 @@
 package scan
 
 import (
-	"bytes"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The parsers of HCL and the evaluation of expressions recurse, and a Go
-// program does not survive a full stack; evaluation can also take any amount of
-// time and memory. Files may come from anyone, so there are bounds, far beyond
-// what a configuration needs and far below what ends a run: a hundred thousand
-// opening brackets fill the stack.
+// The evaluation of expressions recurses, and can take any amount of time and
+// memory. Files may come from anyone, so there are bounds, far beyond what a
+// configuration needs and far below what ends a run. Those on what is parsed are
+// package hclfile's.
 const (
 	maxFile       = 16 << 20 // bytes of a file
-	maxDepth      = 1000     // of nesting in a file
-	closeLook     = 5000     // brackets and operators in a file whose nesting is looked at closely
 	maxExpression = 8 << 10  // bytes of an expression that is evaluated
 	maxExponent   = 4096     // of a number that is written, to the base 2
 )
-
-// nesting are the bytes that may begin a level of nesting: brackets, template
-// sequences and the operators that have an expression to their right.
-var nesting = []byte("([{!-?")
-
-// tooDeep returns the line at which the nesting of a file exceeds maxDepth, or
-// 0. Only files with very many brackets and operators are looked at closely.
-func tooDeep(src []byte, isJSON bool) int {
-	most := 0
-	for i := range nesting {
-		most += bytes.Count(src, nesting[i:i+1])
-	}
-	switch {
-	case most <= closeLook:
-		return 0
-	case isJSON:
-		return deepJSON(src)
-	}
-	return deepNative(src)
-}
-
-// deepJSON counts brackets outside of strings.
-func deepJSON(src []byte) int {
-	depth, line := 0, 1
-	inString := false
-	for i := 0; i < len(src); i++ {
-		switch c := src[i]; {
-		case c == '\n':
-			line++
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			depth--
-		}
-		if depth > maxDepth {
-			return line
-		}
-	}
-	return 0
-}
-
-// deepNative counts open brackets and templates and, in each of them, the
-// operators that nest without a bracket. A comma ends the expression of such
-// operators, and so does a line's end wherever it means something. A template's
-// control sequences (%{ if … }) nest up to the end of the template.
-func deepNative(src []byte) int {
-	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos) // parsing reports the errors
-	type level struct {
-		lines     bool // a line's end ends an expression here
-		operators int
-	}
-	open, depth := []level{{lines: true}}, 0
-	for _, t := range tokens {
-		top := &open[len(open)-1]
-		switch t.Type {
-		case hclsyntax.TokenTemplateControl:
-			top.operators++
-			open, depth = append(open, level{}), depth+2
-		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote,
-			hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp:
-			open = append(open, level{lines: t.Type == hclsyntax.TokenOBrace})
-			depth++
-		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote,
-			hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
-			if len(open) > 1 {
-				depth -= 1 + top.operators
-				open = open[:len(open)-1]
-			}
-		case hclsyntax.TokenBang, hclsyntax.TokenMinus, hclsyntax.TokenQuestion:
-			top.operators++
-			depth++
-		case hclsyntax.TokenComma, hclsyntax.TokenNewline:
-			if t.Type == hclsyntax.TokenComma || top.lines {
-				depth -= top.operators
-				top.operators = 0
-			}
-		}
-		if depth > maxDepth {
-			return t.Range.Start.Line
-		}
-	}
-	return 0
-}
 
 // constant evaluates an expression as the tools evaluate the arguments that
 // must be known before anything else: without variables and functions, so that

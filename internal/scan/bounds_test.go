@@ -150,10 +150,10 @@ func TestModules_endless_packages(t *testing.T) {
 func TestModules_large_file(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	for i := range maxDepth + closeLook/8 {
+	for i := range 2000 {
 		fmt.Fprintf(&b, "resource \"null_resource\" \"r%d\" {\n  triggers = { a = [\"${-1}\", !true ? \"b\" : \"c\"] }\n}\n", i)
 	}
-	list := `{"locals":{"a":[` + strings.Repeat(`{"}":["\\"]},`, closeLook) + `{}]}}`
+	list := `{"locals":{"a":[` + strings.Repeat(`{"}":["\\"]},`, 10_000) + `{}]}}`
 	modules, _, err := Modules(t.Context(), fileTree(map[string]string{"main.tf": b.String(), "list.tf.json": list}, nil), Options{Dirs: []string{"."}})
 	if err != nil || len(modules) != 1 || len(modules[0].Diagnostics) > 0 {
 		t.Fatalf("Modules = %v, %v, want one module without diagnostics", modules, err)

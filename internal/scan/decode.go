@@ -8,12 +8,12 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/hashicorp/hcl/v2/json"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
 	goversion "github.com/hashicorp/go-version"
 
+	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -37,6 +37,21 @@ func placeOf(rng hcl.Range) place { return place{file: rng.Filename, line: rng.S
 // should be able to place a text.
 type problems struct{ diags []provider.Diagnostic }
 
+// maxProblems bounds the errors about one file, or about what the files of one
+// module say together: a file can hold a mistake in each of its lines.
+const maxProblems = 100
+
+// report adds an error, or says once that there are more.
+func (p *problems) report(d provider.Diagnostic) {
+	switch n := len(p.diags); {
+	case n == maxProblems:
+		d.Code, d.Message = provider.CodeInvalidConfig, "further errors from here on are not listed"
+	case n > maxProblems:
+		return
+	}
+	p.diags = append(p.diags, d)
+}
+
 // Messages that are used in many places.
 const (
 	badName        = "invalid provider name: it must hold only lower-case letters, digits and single dashes between them"
@@ -47,14 +62,14 @@ const (
 
 // add reports an error in the configuration.
 func (p *problems) add(at place, format string, args ...any) {
-	p.diags = append(p.diags, provider.Diagnostic{
+	p.report(provider.Diagnostic{
 		Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...), File: at.file, Line: at.line,
 	})
 }
 
 // unreadable reports a file, or a directory, that could not be read.
 func (p *problems) unreadable(what, name string, err error) {
-	p.diags = append(p.diags, provider.Diagnostic{
+	p.report(provider.Diagnostic{
 		Code: provider.CodeUnreadable, Message: fmt.Sprintf("the %s could not be read: %v", what, reason(err)), File: name,
 	})
 }
@@ -67,24 +82,13 @@ func (p *problems) hcl(code provider.Code, diags hcl.Diagnostics) (failed bool) 
 			continue
 		}
 		failed = true
-		diag := provider.Diagnostic{Code: code, Message: sentence(d)}
+		diag := provider.Diagnostic{Code: code, Message: hclfile.Sentence(d)}
 		if d.Subject != nil {
 			diag.File, diag.Line = d.Subject.Filename, d.Subject.Start.Line
 		}
-		p.diags = append(p.diags, diag)
+		p.report(diag)
 	}
 	return failed
-}
-
-// sentence joins the two parts of an HCL diagnostic. The second part repeats
-// names, which are identifiers, except in JSON: there they can be any text.
-func sentence(d *hcl.Diagnostic) string {
-	summary := strings.ToLower(d.Summary[:1]) + d.Summary[1:]
-	if d.Subject == nil || strings.HasSuffix(d.Subject.Filename, ".json") {
-		return summary
-	}
-	detail := strings.Join(strings.Fields(d.Detail), " ")
-	return summary + ": " + strings.TrimSuffix(detail, ".")
 }
 
 // decoder reads one configuration file by the rules of a tool.
@@ -95,23 +99,9 @@ type decoder struct {
 	override bool   // it is an override file
 }
 
-// body parses the file. What could be read of a file that is not valid HCL
-// would only lead to further messages about the same mistake: it has no body.
+// body parses the file; one that is not valid HCL has none.
 func (d *decoder) body(src []byte) (hcl.Body, bool) {
-	isJSON := strings.HasSuffix(d.name, ".json")
-	if line := tooDeep(src, isJSON); line > 0 {
-		d.diags = append(d.diags, provider.Diagnostic{
-			Code: provider.CodeSyntax, Message: "the file is nested too deeply", File: d.name, Line: line,
-		})
-		return nil, false
-	}
-	var f *hcl.File
-	var diags hcl.Diagnostics
-	if isJSON {
-		f, diags = json.Parse(src, d.name)
-	} else {
-		f, diags = hclsyntax.ParseConfig(src, d.name, hcl.InitialPos)
-	}
+	f, diags := hclfile.Parse(src, d.name)
 	before := len(d.diags)
 	if !d.hcl(provider.CodeSyntax, diags) {
 		return f.Body, true

@@ -3,7 +3,6 @@ package scan
 import (
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -13,6 +12,8 @@ import (
 	"github.com/hashicorp/hcl/v2/json"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/relock-dev/relock/internal/hclfile"
 )
 
 // variable is what early evaluation reads of a variable block. Its arguments
@@ -187,15 +188,10 @@ func variableFiles(entries []fs.DirEntry) []string {
 
 func readVariableFile(at location, name string) (hcl.Attributes, bool) {
 	src, err := at.tree.read(at.path(name))
-	isJSON := path.Ext(name) == ".json"
-	if err != nil || tooDeep(src, isJSON) > 0 {
+	if err != nil {
 		return nil, false
 	}
-	parse := hclsyntax.ParseConfig
-	if isJSON {
-		parse = func(src []byte, name string, _ hcl.Pos) (*hcl.File, hcl.Diagnostics) { return json.Parse(src, name) }
-	}
-	f, diags := parse(src, at.name(name), hcl.InitialPos)
+	f, diags := hclfile.Parse(src, at.name(name))
 	if diags.HasErrors() {
 		return nil, false
 	}

@@ -1,0 +1,127 @@
+// Package hclfile parses files in HCL's native syntax and its JSON syntax that
+// may come from anyone.
+//
+// The parsers of HCL recurse, and take some hundred bytes of memory for each
+// token and each error: a file of 16 MiB can fill a stack or take gigabytes. So
+// the bytes are looked at before the parsers are: a file may have so many pieces
+// (an upper bound of its tokens), nest so deep and write so long numbers as here
+// stands, which is far beyond what people and programs write. An excess is an
+// error with its line.
+//
+// What the parsed expressions may cost when they are evaluated is the business
+// of those who evaluate them.
+package hclfile
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/json"
+)
+
+// The limits on a file.
+const (
+	// maxPieces bounds the words, lines, operators and other signs of a file. A
+	// file of a megabyte, as programs generate them, has some 200,000; lock files
+	// have a few thousand.
+	maxPieces = 300_000
+	// maxDepth bounds how deep brackets, templates and operators nest. A hundred
+	// thousand opening brackets fill the stack.
+	maxDepth = 1000
+	// maxDigits bounds the digits of a number in their sequence: reading one
+	// takes time that grows with the square of its length.
+	maxDigits = 16 << 10
+	// maxProblems bounds the errors in one file that are passed on.
+	maxProblems = 100
+)
+
+// Parse reads a file by the syntax that its name ends in: JSON for .json. With
+// errors among the diagnostics there is no file, since what could be read of it
+// would only lead to further messages about the same mistake.
+func Parse(src []byte, name string) (*hcl.File, hcl.Diagnostics) {
+	isJSON := path.Ext(name) == ".json"
+	if diag := excess(src, name, isJSON); diag != nil {
+		return nil, hcl.Diagnostics{diag}
+	}
+	var file *hcl.File
+	var diags hcl.Diagnostics
+	if isJSON {
+		file, diags = json.Parse(src, name)
+	} else {
+		file, diags = hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	}
+	if diags.HasErrors() {
+		return nil, few(diags)
+	}
+	return file, diags
+}
+
+// few drops diagnostics beyond the first hundred, and says so.
+func few(diags hcl.Diagnostics) hcl.Diagnostics {
+	if len(diags) <= maxProblems {
+		return diags
+	}
+	next := diags[maxProblems]
+	rest := &hcl.Diagnostic{
+		Severity: hcl.DiagError, Subject: next.Subject,
+		Summary: fmt.Sprintf("%d further errors from here on are not listed", len(diags)-maxProblems),
+	}
+	return append(diags[:maxProblems:maxProblems], rest)
+}
+
+// Sentence joins the two parts of a diagnostic. The second part repeats names,
+// which are identifiers, except in JSON: there they can be any text.
+func Sentence(d *hcl.Diagnostic) string {
+	summary := strings.ToLower(d.Summary[:1]) + d.Summary[1:]
+	if d.Detail == "" || d.Subject == nil || strings.HasSuffix(d.Subject.Filename, ".json") {
+		return summary
+	}
+	detail := strings.Join(strings.Fields(d.Detail), " ")
+	return summary + ": " + strings.TrimSuffix(detail, ".")
+}
+
+// excess returns an error at the first line with which a file exceeds a limit.
+func excess(src []byte, name string, isJSON bool) *hcl.Diagnostic {
+	pieces := piecesNative
+	if isJSON {
+		pieces = piecesJSON
+	}
+	if line := pieces(src, maxPieces); line > 0 {
+		return tooMuch(name, line, "the file has more than %d words, lines and signs", maxPieces)
+	}
+	if line := longNumber(src); line > 0 {
+		return tooMuch(name, line, "the file has a number of more than %d digits", maxDigits)
+	}
+	if isJSON {
+		if line := deepJSON(src); line > 0 {
+			return tooDeep(name, line)
+		}
+		return nil
+	}
+	if !dense(src) && !cut(src) {
+		return nil // most files need not be read into tokens twice
+	}
+	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos) // parsing reports the errors
+	if line := deepNative(tokens); line > 0 {
+		return tooDeep(name, line)
+	}
+	if line := longLiteral(tokens); line > 0 {
+		return tooMuch(name, line, "the file has a string or heredoc in too many parts: the parser would copy more than %d MiB", maxCopied>>20)
+	}
+	return nil
+}
+
+func tooDeep(name string, line int) *hcl.Diagnostic {
+	return tooMuch(name, line, "the file is nested too deeply: more than %d levels", maxDepth)
+}
+
+func tooMuch(name string, line int, format string, args ...any) *hcl.Diagnostic {
+	at := hcl.Pos{Line: line, Column: 1}
+	return &hcl.Diagnostic{
+		Severity: hcl.DiagError, Summary: fmt.Sprintf(format, args...),
+		Subject: &hcl.Range{Filename: name, Start: at, End: at},
+	}
+}

@@ -1,0 +1,75 @@
+package hclfile
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// piecesNative returns the line at which a file in native syntax has more than
+// most pieces, or 0. It counts at least as much as the lexer makes tokens, wherever
+// a string, a template or a comment may begin: it does not tell them apart, so
+// that it counts what strings hold as well. Only the lines that are a comment as
+// a whole are told, since files have many.
+func piecesNative(src []byte, most int) int {
+	if len(src) <= most { // no token is empty
+		return 0
+	}
+	pieces, number := 0, 0
+	for line := range bytes.Lines(src) {
+		number++
+		pieces += 2 // a literal that ends here, and the line's end
+		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+		if !isComment(line) {
+			pieces += signs(line)
+		}
+		if pieces > most {
+			return number
+		}
+	}
+	return 0
+}
+
+// isComment reports whether a line is a comment and nothing else, or one literal
+// if it should be the line of a heredoc or of a broken string.
+func isComment(line []byte) bool {
+	text := bytes.TrimLeft(line, " \t")
+	return (bytes.HasPrefix(text, []byte("#")) || bytes.HasPrefix(text, []byte("//"))) &&
+		!bytes.ContainsAny(text, "\"$%\\*\r") && utf8.Valid(text)
+}
+
+// signs counts the pieces in a line: a word is one, or two if it begins with a
+// digit, since a name may follow on a number, and every other sign but blanks is
+// one. Two are those behind which a template's literal is cut.
+func signs(line []byte) int {
+	pieces, inWord := 0, false
+	for _, c := range line {
+		switch {
+		case isDigit(c) && !inWord, c == '$', c == '%', c == '\r':
+			pieces += 2
+		case !isLetter(c) && !isDigit(c) && c != ' ' && c != '\t', isLetter(c) && !inWord:
+			pieces++
+		}
+		inWord = isLetter(c) || isDigit(c)
+	}
+	return pieces
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' }
+
+// longNumber returns the line of the first sequence of more than maxDigits
+// digits, or 0.
+func longNumber(src []byte) int {
+	digits := 0
+	for i, c := range src {
+		if !isDigit(c) {
+			digits = 0
+			continue
+		}
+		if digits++; digits > maxDigits {
+			return 1 + bytes.Count(src[:i], []byte("\n"))
+		}
+	}
+	return 0
+}
