@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -19,11 +20,33 @@ import (
 // version is set by the build of a release.
 var version = "dev"
 
+const (
+	// patience is how long an interrupted run may take to end by itself. Whoever
+	// stops a job waits a few seconds before they kill it, and no library that
+	// chews on a large input can be asked to stop.
+	patience = 1500 * time.Millisecond
+	// memory is how much the run tries to stay below, by collecting garbage more
+	// often. The limits on inputs are such that it can; GOMEMLIMIT wins.
+	memory = 192 << 20
+)
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memory)
+	}
+	context.AfterFunc(ctx, func() { time.AfterFunc(patience, abandon) })
 	code := run(ctx)
 	stop()
 	os.Exit(code)
+}
+
+// abandon ends the program in the middle of whatever it does. Files and branches
+// are as they were: files are replaced whole, and a branch is moved by the last
+// of the requests that change it.
+func abandon() {
+	fmt.Fprintln(os.Stderr, "relock: interrupted")
+	os.Exit(command.ExitFailed)
 }
 
 func run(ctx context.Context) int {

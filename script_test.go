@@ -16,9 +16,10 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox/described"
 )
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"relock": main})
-}
+// programs are those that the test binary can be.
+var programs = map[string]func(){"relock": main}
+
+func TestMain(m *testing.M) { testscript.Main(m, programs) }
 
 // TestScript runs the scenarios of testdata/script: whole-program transcripts
 // against a sandbox. Besides testscript's own commands they have

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// hostile is an input made to cost as much as it can.
+type hostile struct {
+	name    string // as docs/security.md has it
+	files   func() map[string][]byte
+	answers func(origin string, r *http.Request) []byte // of the registry evil.example; nil: not found
+	args    []string                                    // of relock; nil: scan .
+	says    string                                      // what relock must say of it
+	worst   bool                                        // measured always
+}
+
+// The sizes of inputs: the largest file that is read, and the pieces of one that
+// is parsed.
+const (
+	largest = 16<<20 - 64
+	parsed  = 300_000 - 100
+)
+
+const tooMany = "the file has more than 300000 words, lines and signs"
+
+var hostileInputs = []hostile{
+	{name: "`.tf` of 16 MiB of `!`", files: tf(repeat("!", largest)), says: tooMany, worst: true},
+	{name: "`.tf` of 16 MiB of `[`", files: tf(repeat("[", largest)), says: tooMany},
+	{name: "`.tf` of 16 MiB of carriage returns", files: tf(repeat("\r", largest)), says: tooMany},
+	{name: "`.tf` of 300,000 `!`", files: tf(repeat("!", parsed/2)), says: "nested too deeply: more than 1000 levels"},
+	{name: "`.tf` of 300,000 empty blocks' signs", files: tf(numbered("a%d{}\n", parsed/5)), says: "further errors from here on are not listed"},
+	{name: "`.tf` of as many providers as fit", files: tf(numbered("provider a%d {}\n", parsed/7)), says: "needed at"},
+	{name: "`.tf` of a sum of 150,000 terms", files: tf(text("locals {\n a=a", repeat("+a", parsed/2), "\n}\n")), says: "1 root module"},
+	{name: "`.tf` of 100,000 indices in a row", files: tf(text("locals {\n a=a", repeat("[b]", parsed/3), "\n}\n")), says: "1 root module"},
+	{name: "`.tf` with an error in each line", files: tf(repeat("a b\n", parsed/4)), says: "further errors from here on are not listed"},
+	{name: "`.tf` with a heredoc of 100,000 lines", files: tf(text("locals {\n a=<<E\n", repeat("x\n", parsed/3-10), "E\n}\n")), says: "in too many parts", worst: true},
+	{name: "`.tf` with a string of 16 MiB", files: tf(text("locals {\n a=\"", repeat("x", largest-64), "\"\n}\n")), says: "1 root module"},
+	{name: "`.tf` with a number of 16 MiB", files: tf(text("locals {\n a=", repeat("9", largest-64), "\n}\n")), says: "a number of more than 16384 digits", worst: true},
+	{name: "`.tf` with 1,000 numbers of 16,000 digits", files: tf(text("locals {\n a=[", repeat(strings.Repeat("9", 16000)+",", 1000), "]\n}\n")), says: "1 root module"},
+	{name: "`.tf.json` of 16 MiB of a list", files: file("main.tf.json", text(`{"locals":{"a":[`, repeat("1,", largest/2-64), "1]}}")), says: tooMany},
+	{name: "`.tf.json` of 16 MiB of keys", files: file("main.tf.json", text(`{"locals":{"a":1`, numbered(`,"%d":1`, largest/12), "}}")), says: tooMany},
+	{name: "`.tf.json` of 150,000 absurd numbers", files: file("main.tf.json", text(`{"locals":{"a":[`, repeat("1e-600000000,", parsed/2-20), "1]}}")), says: "1 root module", worst: true},
+	{name: "`.tf.json` of as many modules as fit", files: file("main.tf.json", text(`{"module":[{}`, numbered(`,{"a%d":{}}`, parsed/8), "]}")), says: "further errors from here on are not listed"},
+	{name: "lock file of 10 MB of `[`", files: lock(repeat("[", 10_000_000)), says: tooMany, worst: true},
+	{name: "lock file of a million hashes", files: lock(text(lockedProvider, " hashes=[\n", numbered("\"h1:%d\",\n", 1_000_000), "]\n}\n")), says: tooMany, worst: true},
+	{name: "lock file of as many hashes as fit", files: lock(text(lockedProvider, " hashes=[", numbered("\"h1:a%d\",", parsed/6), "]\n}\n")), says: "1 with a lock file"},
+	{name: "lock file of 220,000 providers", files: lock(numbered("provider \"registry.terraform.io/hashicorp/a%d\" {\n version=\"1.0.0\"\n}\n", 220_000)), says: tooMany},
+	{name: "lock file with an error in each line", files: lock(repeat("a b\n", parsed/4)), says: "further errors from here on are not listed"},
+	{name: "lock file with constraints of 9 MB", files: lock(text(lockedProvider, " constraints=\"", repeat("> 1.0.0, ", 1_000_000), "> 1.0.0\"\n}\n")), says: tooMany},
+}
+
+const lockedProvider = "provider \"registry.terraform.io/hashicorp/a\" {\n version=\"1.0.0\"\n"
+
+// A part makes bytes when they are needed: together they are a gigabyte.
+type part func() []byte
+
+func repeat(s string, n int) part { return func() []byte { return bytes.Repeat([]byte(s), n) } }
+
+// numbered is a format with the numbers from 0 on.
+func numbered(format string, n int) part {
+	return func() []byte {
+		var b bytes.Buffer
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.Bytes()
+	}
+}
+
+// text joins strings and parts.
+func text(parts ...any) part {
+	return func() []byte {
+		var b bytes.Buffer
+		for _, p := range parts {
+			switch p := p.(type) {
+			case string:
+				b.WriteString(p)
+			case part:
+				b.Write(p())
+			}
+		}
+		return b.Bytes()
+	}
+}
+
+func file(name string, p part) func() map[string][]byte {
+	return func() map[string][]byte { return map[string][]byte{name: p()} }
+}
+
+func tf(p part) func() map[string][]byte { return file("main.tf", p) }
+
+func lock(p part) func() map[string][]byte {
+	return func() map[string][]byte { return map[string][]byte{"main.tf": nil, ".terraform.lock.hcl": p()} }
+}

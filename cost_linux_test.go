@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What one hostile input may cost: a file, an archive or an answer within the
+// limits on its bytes.
+const (
+	mostMemory = 256 << 20 // bytes
+	mostCPU    = 10 * time.Second
+)
+
+// allCosts measures every input, not only the worst.
+var allCosts = os.Getenv("RELOCK_COSTS") == "all"
+
+// cost is what a program took.
+type cost struct {
+	Memory int64 // the most that was resident, in bytes
+	CPU    time.Duration
+	Output string
+}
+
+func init() { programs["measure"] = measure }
+
+// measure is a program between the test and relock: Linux lets a child begin
+// with the memory that its parent has had, and the parent of this one has tests.
+// It runs relock, and describes what that took.
+func measure() {
+	// Whatever goes wrong must not take the machine along.
+	for limit, most := range map[int]uint64{syscall.RLIMIT_AS: 8 << 30, syscall.RLIMIT_CPU: 60} {
+		if err := syscall.Setrlimit(limit, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	cmd := exec.Command("relock", os.Args[1:]...)
+	out, _ := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		os.Exit(1)
+	}
+	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	json.NewEncoder(os.Stdout).Encode(cost{
+		Memory: usage.Maxrss << 10,
+		CPU:    cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+		Output: string(out[:min(len(out), 1<<16)]),
+	})
+}
+
+// TestCosts holds the contract of docs/security.md: whatever a single file,
+// archive or answer holds, it takes no more than so much memory and time. It
+// measures the worst inputs, and all with RELOCK_COSTS=all.
+func TestCosts(t *testing.T) {
+	for _, h := range hostileInputs {
+		t.Run(strings.ReplaceAll(h.name, " ", "_"), func(t *testing.T) {
+			if !allCosts && !h.worst {
+				t.Skip("set RELOCK_COSTS=all")
+			}
+			c := costOf(t, h)
+			t.Logf("| %s | %s | %d MB | %.1f s |", h.name, h.says, c.Memory>>20, c.CPU.Seconds())
+			if c.Memory > mostMemory || c.CPU > mostCPU {
+				t.Errorf("%d MB and %.1f s of CPU, want at most %d MB and %.0f s", c.Memory>>20, c.CPU.Seconds(), mostMemory>>20, mostCPU.Seconds())
+			}
+			if !strings.Contains(c.Output, h.says) {
+				t.Errorf("relock says\n%.1000s\nwhich lacks %q", c.Output, h.says)
+			}
+		})
+	}
+}
+
+// costOf runs relock on a hostile input.
+func costOf(t *testing.T, h hostile) cost {
+	t.Helper()
+	cmd := h.command(t, "measure")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("measuring: %v", err)
+	}
+	var c cost
+	if err := json.Unmarshal(out, &c); err != nil {
+		t.Fatalf("measuring: %v\n%s", err, out)
+	}
+	return c
+}
+
+// command is relock, or what runs it, in a repository that holds the input.
+func (h hostile) command(t *testing.T, program string) *exec.Cmd {
+	t.Helper()
+	dir := t.TempDir()
+	mustWrite(t, filepath.Join(dir, ".git", "HEAD"), nil)
+	for name, text := range h.files() {
+		mustWrite(t, filepath.Join(dir, name), text)
+	}
+	args := h.args
+	if args == nil {
+		args = []string{"scan", "."}
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Dir = dir
+	rc := filepath.Join(t.TempDir(), "terraformrc")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TF_CLI_CONFIG_FILE=" + rc}
+	var hosts []byte
+	if h.answers != nil {
+		hosts = serveHostile(t, h.answers)
+	}
+	mustWrite(t, rc, hosts)
+	return cmd
+}
+
+// serveHostile starts a registry of providers and modules on loopback, and
+// returns the CLI configuration that makes it that of evil.example.
+func serveHostile(t *testing.T, answers func(origin string, r *http.Request) []byte) []byte {
+	t.Helper()
+	var origin string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := answers(origin, r)
+		if body == nil {
+			http.NotFound(w, r)
+			return
+		}
+		w.Write(body)
+	}))
+	t.Cleanup(server.Close)
+	origin = server.URL
+	return fmt.Appendf(nil, "host \"evil.example\" {\n  services = {\n    \"providers.v1\" = \"%s/p/\"\n    \"modules.v1\" = \"%s/m/\"\n  }\n}\n", origin, origin)
+}
+
+func mustWrite(t *testing.T, name string, text []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCostsAreDocumented holds that docs/security.md has a row for each input.
+func TestCostsAreDocumented(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hostileInputs {
+		if !bytes.Contains(text, []byte("| "+h.name+" |")) {
+			t.Errorf("docs/security.md has no row %q", h.name)
+		}
+	}
+}
