@@ -148,6 +148,9 @@ func tell(rt *action.Runtime, r report.Report, dir string) error {
 	}
 	errs = append(errs, rt.AddSummary(report.Summary(r)))
 	for _, d := range diagnosticsOf(r) {
+		if d.Code == provider.CodeNotFound && d.Severity == provider.SeverityWarning {
+			continue // the summary tells; nobody need be stopped for it
+		}
 		errs = append(errs, rt.Annotate(annotation(d)))
 	}
 	return errors.Join(errs...)

@@ -115,7 +115,10 @@ func (c *cli) version() *cobra.Command {
 // complain says what is wrong with the request, where, and what to do next.
 func (c *cli) complain(err error) {
 	var problems problems
-	if !errors.As(err, &problems) {
+	var missing run.NotFound
+	if errors.As(err, &missing) {
+		problems = []provider.Diagnostic(missing)
+	} else if !errors.As(err, &problems) {
 		problems = []provider.Diagnostic{provider.Diagnose(err)}
 	}
 	for _, d := range problems {

@@ -60,15 +60,24 @@ var footer = "<details><summary>Commands</summary>\n\n" +
 func (c *cli) propose(ctx context.Context, cfg config.Config, dirs []string, strongest ...config.Values) (report.Report, error) {
 	req := c.withRepository(c.request(run.PR, dirs, cfg))
 	return c.during(cfg, req, func(s *run.Session) (report.Report, error) {
-		if len(cfg.Repositories) == 0 {
-			return c.proposeTo(ctx, s, req, c.branch(req))
-		}
-		all := report.Report{Verb: report.VerbPR, DryRun: cfg.DryRun}
-		for _, repository := range cfg.Repositories {
-			all = all.And(c.proposeRemotely(ctx, s, repository, req, strongest))
-		}
-		return all, nil
+		r, err := c.proposeToAll(ctx, s, cfg.Repositories, req, strongest)
+		r.Diagnostics = append(r.Diagnostics, s.Sought()...)
+		return r, err
 	})
+}
+
+// proposeToAll does so for the repositories that are named, else for the one that
+// is checked out.
+func (c *cli) proposeToAll(ctx context.Context, s *run.Session, repositories []string, req run.Request, strongest []config.Values) (report.Report, error) {
+	if len(repositories) == 0 {
+		return c.proposeTo(ctx, s, req, c.branch(req))
+	}
+	req.Part = len(repositories) > 1
+	all := report.Report{Verb: report.VerbPR, DryRun: req.Pull.DryRun}
+	for _, repository := range repositories {
+		all = all.And(c.proposeRemotely(ctx, s, repository, req, strongest))
+	}
+	return all, nil
 }
 
 // branch is the branch that is checked out, as far as the runner says; else the
@@ -87,9 +96,10 @@ func (c *cli) proposeTo(ctx context.Context, s *run.Session, req run.Request, he
 	all := report.Report{Verb: report.VerbPR, DryRun: req.Pull.DryRun}
 	for _, base := range bases {
 		one := req
-		one.Pull.Base = base
+		one.Pull.Base, one.Part = base, true
 		r, err := c.proposeToBase(ctx, s, one, here)
 		if err != nil {
+			s.Unreadable()
 			r.Diagnostics = append(r.Diagnostics, about("branch "+base, err))
 		}
 		all = all.And(r)
@@ -152,7 +162,10 @@ func (c *cli) proposeRemotely(ctx context.Context, s *run.Session, repository st
 		r.Modules[i] = m.Shown(func(name string) string { return repository + "//" + name })
 	}
 	var wrong problems
+	var missing run.NotFound
 	switch {
+	case errors.As(err, &missing):
+		r.Diagnostics = append(r.Diagnostics, missing...)
 	case errors.As(err, &wrong): // in its configuration file
 		for _, d := range wrong {
 			d.File = repository + "//" + d.File
@@ -160,6 +173,9 @@ func (c *cli) proposeRemotely(ctx context.Context, s *run.Session, repository st
 		}
 	case err != nil:
 		r.Diagnostics = append(r.Diagnostics, about(repository, err))
+	}
+	if err != nil {
+		s.Unreadable()
 	}
 	return r
 }
@@ -175,7 +191,7 @@ func (c *cli) proposeByOwnFile(ctx context.Context, s *run.Session, repository s
 		return none, err
 	}
 	own := c.withRepository(c.request(run.PR, req.Dirs, cfg))
-	own.Remote, own.Pull.Repository = remote, repository
+	own.Remote, own.Pull.Repository, own.Part = remote, repository, req.Part
 	if len(own.Pull.Bases) == 0 {
 		own.Pull.Base = branch
 	}

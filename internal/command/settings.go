@@ -236,8 +236,9 @@ func (c *cli) request(verb run.Verb, dirs []string, cfg config.Config) run.Reque
 		tokens[c.server()] = cfg.ModuleToken
 	}
 	return run.Request{
-		Verb: verb,
-		Dirs: dirs,
+		Verb:  verb,
+		Dirs:  dirs,
+		Named: slices.Concat(cfg.Providers, cfg.Why),
 
 		ModuleTokens: tokens,
 		Cache:        cfg.Cache,

@@ -3,10 +3,12 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 )
@@ -111,6 +113,8 @@ func (c *cli) print(r report.Report, cfg config.Config) error {
 // status is the exit status that a report stands for.
 func status(r report.Report) error {
 	switch {
+	case slices.ContainsFunc(r.Diagnostics, unmet):
+		return exit(ExitUsage)
 	case r.Failed():
 		return exit(ExitFailed)
 	case r.Verb == report.VerbCheck && r.Found():
@@ -119,4 +123,10 @@ func status(r report.Report) error {
 		return exit(ExitChanges)
 	}
 	return nil
+}
+
+// unmet reports whether a diagnostic is of something that was named and is
+// nowhere.
+func unmet(d provider.Diagnostic) bool {
+	return d.Code == provider.CodeNotFound && d.Severity == provider.SeverityError
 }

@@ -234,7 +234,7 @@ func platformsOf(words []string) ([]provider.Platform, error) {
 		}
 		p, err := provider.ParseKnownPlatform(w)
 		if near, ok := provider.NearPlatform(w); err != nil && ok {
-			return nil, fmt.Errorf("providers are not built for such a platform; did you mean `%s`?", near)
+			return nil, fmt.Errorf("providers are not built for such a platform, but for `%s`", near)
 		}
 		if err != nil {
 			return nil, errors.New("a platform must be one that providers are built for, like linux_amd64")

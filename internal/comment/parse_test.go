@@ -116,7 +116,7 @@ func TestParseRefuses(t *testing.T) {
 		"/relock ignore <!--/aws":                      "a provider must be named like",
 		"/relock upgrade --platform linux":             "a platform must be one that providers are built for, like",
 		"/relock upgrade --platform made_up":           "a platform must be one that providers are built for, like",
-		"/relock upgrade --platform darwn_arm64":       "did you mean `darwin_arm64`?",
+		"/relock upgrade --platform darwn_arm64":       "but for `darwin_arm64`",
 		"/relock rebase prod":                          "there are words too many",
 		"/relock rebase --sha main":                    "not the beginning of a commit's id",
 		"/relock ignore":                               "the provider is missing",

@@ -30,6 +30,7 @@ const (
 	CodeUnwritable      Code = "unwritable"       // a file that could not be written
 	CodeCLIConfig       Code = "cli-config"       // the tool's CLI configuration
 	CodeSettings        Code = "settings"         // relock's own settings: its file, a flag, an Action input
+	CodeNotFound        Code = "not-found"        // a provider or a directory that was named and is nowhere
 	CodePolicy          Code = "policy"           // a rule that could not be kept to
 	CodeRegistryWarning Code = "registry-warning" // what a registry tells users of a provider
 )

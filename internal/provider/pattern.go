@@ -1,15 +1,18 @@
 package provider
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/agext/levenshtein"
 )
 
 // Pattern selects providers: [HOST/]NAMESPACE/TYPE with shell wildcards in
 // each part. Without a host it matches on every host; a bare TYPE matches in
 // every namespace.
-type Pattern struct{ host, namespace, typ string }
+type Pattern struct{ host, namespace, typ string } // empty: not given
 
 // ParsePattern reads a pattern. It fails on more than three parts, an empty
 // part or an unclosed bracket.
@@ -20,7 +23,7 @@ func ParsePattern(s string) (Pattern, error) {
 			return Pattern{}, fmt.Errorf("invalid provider pattern %q: it must be like hashicorp/aws or */aws", s)
 		}
 	}
-	parts = append([]string{"*", "*"}, parts...)
+	parts = append([]string{"", ""}, parts...)
 	last := len(parts) - 1
 	return Pattern{host: parts[last-2], namespace: parts[last-1], typ: parts[last]}, nil
 }
@@ -31,12 +34,62 @@ func (p Pattern) Match(a Addr) bool {
 }
 
 func match(pattern, s string) bool {
+	if pattern == "" {
+		return true
+	}
 	ok, _ := path.Match(strings.ToLower(pattern), s) // checked by ParsePattern
 	return ok
 }
 
 // String returns the pattern with all its parts.
-func (p Pattern) String() string { return p.host + "/" + p.namespace + "/" + p.typ }
+func (p Pattern) String() string {
+	return cmp.Or(p.host, "*") + "/" + cmp.Or(p.namespace, "*") + "/" + p.typ
+}
+
+// Given returns the pattern with the parts that it was written with.
+func (p Pattern) Given() string {
+	return strings.TrimLeft(p.host+"/"+p.namespace+"/"+p.typ, "/")
+}
+
+// Literal reports whether the pattern has no wildcards, so that whoever wrote it
+// means one provider, which should be there.
+func (p Pattern) Literal() bool { return !strings.ContainsAny(p.Given(), `*?[\`) }
+
+// Slips is in how many letters a name may differ from the one that was meant, to
+// be taken for a slip of the pen. Two letters that change places are two.
+func Slips(name string) int {
+	switch n := len(name); {
+	case n < 4:
+		return 1
+	case n < 10:
+		return 2
+	}
+	return 3
+}
+
+// Near returns the provider that a literal pattern probably means, of those that
+// there are: one of the same type, or one whose name differs in a few letters; ok
+// is false if there is none.
+func (p Pattern) Near(there []Addr) (near Addr, ok bool) {
+	least := Slips(p.typ) + 1
+	for _, a := range there {
+		name := a.Type
+		switch {
+		case p.host != "":
+			name = a.String()
+		case p.namespace != "":
+			name = a.Namespace + "/" + a.Type
+		}
+		d := levenshtein.Distance(strings.ToLower(p.Given()), strings.ToLower(name), nil)
+		if match(p.typ, a.Type) {
+			d = min(d, 1)
+		}
+		if d < least && d < len(p.typ) {
+			near, least, ok = a, d, true
+		}
+	}
+	return near, ok
+}
 
 // ReleasePattern selects one version of the providers that a pattern selects.
 type ReleasePattern struct {

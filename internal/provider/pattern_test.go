@@ -35,8 +35,44 @@ func TestPatternMatches(t *testing.T) {
 		if got := p.Match(addr(t, private)); got != tt.private {
 			t.Errorf("%q matches %s: %v, want %v", tt.pattern, private, got, tt.private)
 		}
-		if again, err := ParsePattern(p.String()); err != nil || again != p {
+		if again, err := ParsePattern(p.String()); err != nil || again.String() != p.String() {
 			t.Errorf("ParsePattern(%q) = %v, %v; want %v", p.String(), again, err, p)
+		}
+	}
+}
+
+func TestPatternThatMeansOneProvider(t *testing.T) {
+	t.Parallel()
+	var there []Addr
+	for _, s := range []string{"registry.terraform.io/hashicorp/aws", "registry.terraform.io/datadog/datadog", "bücher.example/acme/tool"} {
+		there = append(there, addr(t, s))
+	}
+	for _, tt := range []struct {
+		pattern string
+		literal bool
+		near    string // empty: none
+	}{
+		{"awss", true, "registry.terraform.io/hashicorp/aws"},
+		{"hashicorp/aws", true, "registry.terraform.io/hashicorp/aws"},
+		{"HashiCorp/awss", true, "registry.terraform.io/hashicorp/aws"},
+		{"hashicorp/datadog", true, "registry.terraform.io/datadog/datadog"},
+		{"bücher.example/acme/tol", true, "bücher.example/acme/tool"},
+		{"registry.opentofu.org/hashicorp/aws", true, "registry.terraform.io/hashicorp/aws"},
+		{"hashicorp/vsphere", true, ""},
+		{"x", true, ""},
+		{"*/aws", false, "registry.terraform.io/hashicorp/aws"},
+		{"hashicorp/a?s", false, "registry.terraform.io/hashicorp/aws"},
+		{"hashicorp/[a]ws", false, "registry.terraform.io/hashicorp/aws"},
+	} {
+		p, err := ParsePattern(tt.pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Literal() != tt.literal || p.Given() != tt.pattern {
+			t.Errorf("%q is given as %q and literal: %v, want %v", tt.pattern, p.Given(), p.Literal(), tt.literal)
+		}
+		if near, ok := p.Near(there); near.String() != tt.near || ok != (tt.near != "") {
+			t.Errorf("%q is near %s (%v), want %q", tt.pattern, near, ok, tt.near)
 		}
 	}
 }

@@ -192,7 +192,8 @@ func FromScan(m scan.Module) Module {
 // About returns the report of a part of the run, such as one pull request: of
 // these root modules, which may be in part themselves, with the release notes of
 // what they change and the use of the providers that they tell of. What belongs
-// to no root module is in every part.
+// to no root module is in every part, but not what was named and not found: that
+// is for whoever made the run.
 func (r Report) About(modules []Module) Report {
 	told := map[provider.Addr]bool{}
 	for _, m := range modules {
@@ -205,6 +206,7 @@ func (r Report) About(modules []Module) Report {
 	}
 	part := r
 	part.PullRequests = nil
+	part.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d provider.Diagnostic) bool { return d.Code == provider.CodeNotFound })
 	part.Modules = mapped(modules, func(m Module) Module {
 		m.InUse = slices.DeleteFunc(slices.Clone(m.InUse), func(u Use) bool { return !told[u.Addr] })
 		return m

@@ -32,7 +32,7 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said string, 
 		return "", refused("somebody has changed the base of the pull request, so that relock leaves it alone")
 	}
 	req := c.req
-	req.Verb = PR
+	req.Verb, req.Named = PR, nil
 	if req.Remote, err = fetch(ctx, c.repo, c.base, reads); err != nil {
 		return "", err
 	}

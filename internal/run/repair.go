@@ -43,6 +43,7 @@ func (c *conversation) head(ctx context.Context, verb Verb) (Request, error) {
 	if c.command.Verb == comment.Lock {
 		req.Plan.Mode = upgrade.Complete
 	}
+	req.Named = c.command.Providers // what a setting names need not be in every pull request
 	if len(c.command.Providers) > 0 {
 		req.Plan.Only = c.command.Providers
 	}
@@ -129,7 +130,7 @@ func (c *conversation) repair(ctx context.Context) error {
 		c.report.Verb, why, err = report.VerbCheck, report.Inert(err.Error()), nil
 	}
 	if err != nil {
-		return err
+		return notFound(err)
 	}
 	if err := c.something(); err != nil {
 		return err
@@ -237,7 +238,7 @@ func (c *conversation) look(ctx context.Context, verb Verb) error {
 		return err
 	}
 	if c.report, err = c.Do(ctx, req); err != nil {
-		return err
+		return notFound(err)
 	}
 	return c.something()
 }

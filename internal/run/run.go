@@ -48,6 +48,12 @@ type Request struct {
 	Remote *Remote
 	// Touched restricts the run to root modules for which it holds; nil: all.
 	Touched func(scan.Module) bool
+	// Named are the providers that somebody names, as Plan.Only or to be told
+	// about: they must be there, as must the Dirs.
+	Named []provider.Pattern
+	// Part says that the request is one of several of a run: what it names may be
+	// in another, and Session.Sought tells at the end.
+	Part bool
 	// Push is where lock files go that come from a Remote.
 	Push *Push
 	// Scan and Plan say how; Scan.Dirs is the corridor's own.
@@ -118,6 +124,9 @@ func (c *corridor) walk(ctx context.Context) error {
 	if err := c.scan(ctx); err != nil {
 		return err
 	}
+	if err := c.honour(); err != nil {
+		return err
+	}
 	if c.req.Verb == Scan {
 		for _, f := range c.found {
 			c.report.Modules = append(c.report.Modules, report.FromScan(f.module).Shown(c.show(f.tree)))
@@ -155,6 +164,7 @@ type corridor struct {
 	report  report.Report
 	stages  []report.Stage // those that have ended
 	asked   asked
+	lost    map[wish]provider.Diagnostic // directories that were named and are not there
 
 	// For the verb PR.
 	hub       hub
@@ -204,7 +214,7 @@ func (c *corridor) scan(ctx context.Context) error {
 			c.screen(&f)
 			c.found = append(c.found, f)
 		}
-		c.tell(t, diagnostics)
+		c.tell(t, c.misses(t, diagnostics))
 	}
 	c.tellUnlocked()
 	return c.usable()

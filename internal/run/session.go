@@ -34,6 +34,7 @@ type Session struct {
 	hubs      hubs               // see Hub
 	named     []svchost.Hostname // by the operator, in the CLI configuration
 	broken    []broken
+	sought    search // by the requests that are part of one run
 	// warnings are those of the CLI configuration.
 	warnings []provider.Diagnostic
 }

@@ -29,6 +29,9 @@ type tree struct {
 	loose  bool     // it is in no repository: nothing but what was named says how far it goes
 	remote *Remote  // nil for a tree on disk
 	dirs   []string // slash-separated, relative to the top, "/..." where a search was asked for
+	// named are those of dirs that somebody named, without "/...": not where the
+	// run began, or the top, which say no more than naming none.
+	named []string
 }
 
 // FS returns the tree as the scan reads it.
@@ -54,6 +57,7 @@ func (t tree) path(name string) string { return filepath.Join(t.root, filepath.F
 type place struct {
 	path   string // absolute, links resolved
 	search bool
+	named  bool // it is not the directory that the run began in
 }
 
 // trees sorts the directories of a command line by the repository they are in,
@@ -91,6 +95,9 @@ func trees(workDir string, dirs []string) ([]tree, error) {
 			return nil, fmt.Errorf("%s: %w", p.path, err)
 		}
 		name = filepath.ToSlash(name)
+		if p.named && name != "." {
+			found[i].named = append(found[i].named, name)
+		}
 		if p.search {
 			name += "/..."
 		}
@@ -107,7 +114,7 @@ func placeOf(workDir, dir string) (place, error) {
 	}
 	abs = filepath.Clean(abs)
 	if info, err := os.Stat(abs); err != nil {
-		return place{}, fmt.Errorf("%s: %w", dir, cause(err))
+		return place{}, noDirectory(workDir, dir, abs, err)
 	} else if !info.IsDir() {
 		return place{}, fmt.Errorf("%s is not a directory", dir)
 	}
@@ -115,7 +122,7 @@ func placeOf(workDir, dir string) (place, error) {
 	if err != nil {
 		return place{}, fmt.Errorf("%s: %w", dir, cause(err))
 	}
-	return place{path: abs, search: search}, nil
+	return place{path: abs, search: search, named: path.Clean(cmp.Or(name, ".")) != "."}, nil
 }
 
 // top is where a tree begins that holds these directories, as far as they are on
@@ -170,6 +177,9 @@ func (r *Remote) in(dirs []string) (tree, error) {
 		clean := path.Clean(cmp.Or(name, "."))
 		if !fs.ValidPath(clean) {
 			return t, fmt.Errorf("%s is not a directory of the repository; it must be relative to its top", dir)
+		}
+		if clean != "." {
+			t.named = append(t.named, clean)
 		}
 		if search {
 			clean += "/..."

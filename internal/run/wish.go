@@ -1,0 +1,337 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+)
+
+// NotFound is what a request names and what is nowhere, so that nothing was done.
+// Whoever misspells a name must not read that it is up to date.
+type NotFound []provider.Diagnostic
+
+// Error returns the messages.
+func (n NotFound) Error() string { return errors.Join(n.Unwrap()...).Error() }
+
+// Unwrap returns the diagnostics.
+func (n NotFound) Unwrap() []error {
+	all := make([]error, len(n))
+	for i, d := range n {
+		all[i] = d
+	}
+	return all
+}
+
+// wish is something that is named in a request: a provider or a directory.
+type wish struct {
+	pattern provider.Pattern
+	dir     string // empty: a provider
+}
+
+// search is what was named in a run and what was found of it, over one request or
+// several.
+type search struct {
+	wishes []wish
+	met    map[wish]bool
+	// missed are the repositories, or what else a request is about, in which a
+	// wish was not met.
+	missed map[wish][]string
+	lost   map[wish]provider.Diagnostic // why, for directories
+	there  map[provider.Addr]bool
+	unread bool // something that it could be in
+}
+
+// note remembers whether a wish was met.
+func (s *search) note(w wish, met bool, where string) {
+	if s.met == nil {
+		s.met, s.missed, s.lost = map[wish]bool{}, map[wish][]string{}, map[wish]provider.Diagnostic{}
+	}
+	if !slices.Contains(s.wishes, w) {
+		s.wishes = append(s.wishes, w)
+	}
+	if met {
+		s.met[w] = true
+	} else {
+		s.missed[w] = append(s.missed[w], where)
+	}
+}
+
+// verdict says of each wish that was not met what it comes to: missing are those
+// that name one thing, and tell is what people should know of the others.
+func (s *search) verdict() (missing, tell []provider.Diagnostic) {
+	for _, w := range s.wishes {
+		switch {
+		case s.met[w] && w.single() && len(s.missed[w]) > 0:
+			tell = append(tell, provider.Diagnostic{
+				Severity: provider.SeverityWarning, Code: provider.CodeNotFound,
+				Message: fmt.Sprintf("%s was not found in %s", w, few(s.missed[w])),
+			})
+		case s.met[w]:
+		case w.single():
+			missing = append(missing, s.missing(w))
+		default:
+			d := s.missing(w)
+			d.Severity = provider.SeverityWarning
+			tell = append(tell, d)
+		}
+	}
+	return missing, tell
+}
+
+// single reports whether a wish names one thing, which must be there.
+func (w wish) single() bool { return w.dir != "" || w.pattern.Literal() }
+
+func (w wish) String() string {
+	if w.dir != "" {
+		return "the directory " + w.dir
+	}
+	return w.pattern.Given()
+}
+
+// fewNames is how many repositories are named in a line.
+const fewNames = 3
+
+func few(names []string) string {
+	if rest := len(names) - fewNames; rest > 1 {
+		return fmt.Sprintf("%s and %d others", strings.Join(names[:fewNames], ", "), rest)
+	}
+	return strings.Join(names, ", ")
+}
+
+// missing says that a wish was met nowhere, and what was probably meant.
+func (s *search) missing(w wish) provider.Diagnostic {
+	if d, ok := s.lost[w]; ok {
+		return d
+	}
+	d := provider.Diagnostic{
+		Code: provider.CodeNotFound, Message: "no root module requires or locks " + w.String(),
+		Hint: "relock scan lists the providers of each root module",
+	}
+	if near, ok := w.pattern.Near(addresses(s.there)); ok {
+		d.Hint = fmt.Sprintf("did you mean %s?", near.Short())
+	}
+	if s.unread && w.single() {
+		d.Code, d.Message = provider.CodeUnreadModule, w.String()+" was not found in what could be read"
+		d.Hint = "make readable what the report names, and try again; if the name is wrong: " + d.Hint
+	}
+	return d
+}
+
+func addresses(set map[provider.Addr]bool) []provider.Addr {
+	var list []provider.Addr
+	for a := range set {
+		list = append(list, a)
+	}
+	slices.SortFunc(list, provider.Addr.Compare)
+	return list
+}
+
+// Sought tells what the requests of the session that are Part of one run have
+// named, and of which nothing was found in some or in all of them.
+func (s *Session) Sought() []provider.Diagnostic {
+	missing, tell := s.sought.verdict()
+	return append(missing, tell...)
+}
+
+// Unreadable notes that a request of a run could not be carried out, so that what
+// others do not find may be there.
+func (s *Session) Unreadable() { s.sought.unread = true }
+
+// honour looks for what the request names in the root modules that were found.
+// Where it is the whole run, it fails if one of them is nowhere: nothing has been
+// asked or written then.
+func (c *corridor) honour() error {
+	s := &search{}
+	if c.req.Part {
+		s = &c.sought
+	}
+	c.sees(s)
+	for _, p := range c.req.Named {
+		met := slices.ContainsFunc(c.found, func(f found) bool { return slices.ContainsFunc(f.providers(), p.Match) })
+		s.note(wish{pattern: p}, met || c.nothing(), c.place())
+	}
+	for _, t := range c.trees {
+		for _, name := range t.named {
+			w := wish{dir: c.show(t)(name)}
+			d, lost := c.lost[w]
+			s.note(w, !lost, c.place())
+			if lost {
+				s.lost[w] = d
+			}
+		}
+	}
+	if c.req.Part {
+		return nil
+	}
+	missing, tell := s.verdict()
+	c.report.Diagnostics = append(c.report.Diagnostics, tell...)
+	if slices.ContainsFunc(missing, func(d provider.Diagnostic) bool { return d.Code == provider.CodeNotFound }) {
+		return NotFound(missing)
+	}
+	c.report.Diagnostics = append(c.report.Diagnostics, missing...)
+	return nil
+}
+
+// nothing reports whether there is no root module for another reason than a
+// provider's name: what a pull request touches is none, or a directory is none.
+func (c *corridor) nothing() bool {
+	return len(c.found) == 0 && (c.req.Touched != nil || len(c.lost) > 0)
+}
+
+// sees adds the providers that there are, and whether there may be others.
+func (c *corridor) sees(s *search) {
+	if s.there == nil {
+		s.there = map[provider.Addr]bool{}
+	}
+	for _, f := range c.found {
+		for _, a := range f.providers() {
+			s.there[a] = true
+		}
+		s.unread = s.unread || len(f.module.Unread) > 0 || failing(f.module.Diagnostics)
+	}
+	s.unread = s.unread || slices.ContainsFunc(c.report.Diagnostics, func(d provider.Diagnostic) bool {
+		return d.Severity == provider.SeverityError && d.Code != provider.CodeUnlocked
+	})
+}
+
+func failing(diagnostics []provider.Diagnostic) bool {
+	return slices.ContainsFunc(diagnostics, func(d provider.Diagnostic) bool { return d.Severity == provider.SeverityError })
+}
+
+// providers are those that a root module requires or locks.
+func (f found) providers() []provider.Addr {
+	var all []provider.Addr
+	for _, r := range f.module.Requirements {
+		all = append(all, r.Addr)
+	}
+	if f.module.Lock != nil {
+		for _, l := range f.module.Lock.Locks {
+			all = append(all, l.Addr)
+		}
+	}
+	return all
+}
+
+// place is what a request is about, for people, where others are about others.
+func (c *corridor) place() string {
+	if base := c.req.Pull.Base; len(c.req.Pull.Bases) > 1 {
+		return strings.TrimSpace(c.req.Pull.Repository + " at " + base)
+	}
+	return c.req.Pull.Repository
+}
+
+// misses takes the directories out of a scan's diagnostics that were named and
+// are none, or in which there is no root module: what becomes of that depends on
+// the other requests of the run.
+func (c *corridor) misses(t tree, diagnostics []provider.Diagnostic) []provider.Diagnostic {
+	if c.req.Touched != nil { // no directory is named, but a setting narrows what is touched
+		return diagnostics
+	}
+	unlocked := func(dir string) bool { // then it has root modules, which are told of
+		return slices.ContainsFunc(diagnostics, func(d provider.Diagnostic) bool {
+			return d.Code == provider.CodeUnlocked && strings.HasPrefix(d.File+"/", dir+"/")
+		})
+	}
+	kept := slices.Clone(diagnostics)
+	return slices.DeleteFunc(kept, func(d provider.Diagnostic) bool {
+		if d.Code != provider.CodeNotRootModule || !slices.Contains(t.named, d.File) || unlocked(d.File) {
+			return false
+		}
+		hint := d.Hint
+		if near, ok := nearDir(d.File, t.locked()); ok {
+			hint = "did you mean " + c.show(t)(near) + "?"
+		}
+		if c.lost == nil {
+			c.lost = map[wish]provider.Diagnostic{}
+		}
+		c.lost[wish{dir: c.show(t)(d.File)}] = provider.Diagnostic{Code: provider.CodeNotFound, Message: d.Message, Hint: hint}
+		return true
+	})
+}
+
+// mostListed bounds how many entries of a tree are looked at for a directory that
+// was meant.
+const mostListed = 50_000
+
+// locked are the directories of a repository that have a lock file, as far as
+// they can be listed.
+func (t tree) locked() []string {
+	if t.loose {
+		return nil
+	}
+	var dirs []string
+	listed := 0
+	_ = fs.WalkDir(t.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		listed++
+		switch {
+		case listed > mostListed:
+			return fs.SkipAll
+		case err != nil || d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.Name() == lockfile.Name:
+			dirs = append(dirs, path.Dir(name))
+		}
+		return nil
+	}) // what cannot be read is not suggested
+	return dirs
+}
+
+// nearDir returns the directory that was probably meant: one of the same name
+// elsewhere, or one whose path differs in a few letters; ok is false if there is
+// none.
+func nearDir(name string, dirs []string) (near string, ok bool) {
+	least := provider.Slips(path.Base(name)) + 1
+	for _, dir := range dirs {
+		d := levenshtein.Distance(name, dir, nil)
+		if path.Base(name) == path.Base(dir) {
+			d = min(d, 1)
+		}
+		if d < least && d < len(path.Base(name)) {
+			near, least, ok = dir, d, true
+		}
+	}
+	return near, ok
+}
+
+// noDirectory is the error of a directory on disk that cannot be used, with the
+// one that was probably meant.
+func noDirectory(workDir, dir, abs string, err error) error {
+	d := provider.Diagnostic{Code: provider.CodeNotFound, Message: fmt.Sprintf("%s: %v", dir, cause(err))}
+	root, ok := repository(filepath.Dir(abs))
+	if !errors.Is(err, fs.ErrNotExist) || !ok {
+		return d
+	}
+	t := tree{root: root}
+	rel, relErr := filepath.Rel(t.root, abs)
+	if near, ok := nearDir(filepath.ToSlash(rel), t.locked()); ok && relErr == nil {
+		d.Hint = fmt.Sprintf("did you mean %s?", t.shown(workDir, near))
+	}
+	return d
+}
+
+// notFound turns what was named and is nowhere into a refusal.
+func notFound(err error) error {
+	var missing NotFound
+	if !errors.As(err, &missing) {
+		return err
+	}
+	var texts []string
+	for _, d := range missing {
+		text := report.Inert(d.Message)
+		if d.Hint != "" {
+			text += " (" + report.Inert(d.Hint) + ")"
+		}
+		texts = append(texts, text)
+	}
+	return refused("nothing was done: %s", strings.Join(texts, "; "))
+}
