@@ -23,7 +23,7 @@ const module = "github.com/relock-dev/relock"
 
 // levels is the house: a package imports only packages of a lower level.
 var levels = map[string]int{
-	"provider": 0, "file": 0, "hclfile": 0,
+	"provider": 0, "file": 0, "hclfile": 0, "zipfile": 0,
 	"lockfile": 1, "hash": 1, "memo": 1, "transport": 1, "config": 1,
 	"cliconfig": 2, "scan": 2, "diff": 2, "github": 2,
 	"module": 3, "registry": 3, "upgrade": 3, "notes": 3, "comment": 3,

@@ -45,7 +45,7 @@ func BenchmarkPackageHash(b *testing.B) {
 			for _, n := range bench.numbers {
 				b.Run(fmt.Sprintf("Stream%d", n), func(b *testing.B) {
 					measure(b, path, n, func() error {
-						_, err := Stream(func() (io.ReadCloser, error) { return os.Open(path) })
+						_, err := Stream(func() (io.ReadCloser, error) { return os.Open(path) }, "")
 						return err
 					})
 					if reference > 0 {

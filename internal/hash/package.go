@@ -16,6 +16,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/zipfile"
 )
 
 // The limits on packages, against archives made to exhaust the machine. Those on
@@ -92,16 +93,24 @@ func Package(r io.Reader) (Sum, error) {
 // the memory that it takes does not grow with the package. Its errors are those
 // of Package, and those of open, which it does not wrap.
 //
+// Where the bytes are not those of the zh that is wanted, if any is, that is all
+// that it says of them: nobody needs more.
+//
 // It calls open once for nearly all packages. An archive may be such that its
 // table, which stands at its end, decides what it holds: then it calls open
 // again. Such archives are rare, and few of them can be told before they end;
 // to keep a copy of every package on their account is the dearer way.
-func Stream(open func() (io.ReadCloser, error)) (Sum, error) {
+func Stream(open func() (io.ReadCloser, error), want provider.Hash) (Sum, error) {
 	sum, err := hashOpened(open, onePass)
-	if isOdd(err) {
-		return hashOpened(open, Package)
+	switch {
+	case !isOdd(err):
+		return sum, err
+	case sum.Size > MaxSize:
+		return sum, errLarge
+	case sum.ZH != "" && want != "" && sum.ZH != want:
+		return sum, fmt.Errorf("%w: it is another one", ErrUnpack)
 	}
-	return sum, err
+	return hashOpened(open, Package)
 }
 
 func hashOpened(open func() (io.ReadCloser, error), hash func(io.Reader) (Sum, error)) (Sum, error) {
@@ -154,8 +163,14 @@ func byTable(r io.ReaderAt, size int64) (Sum, error) {
 }
 
 func (s *Sum) addContent(archive io.ReaderAt) error {
-	z, err := zip.NewReader(archive, s.Size)
+	z, err := zipfile.Open(archive, s.Size)
 	if err != nil {
+		return err
+	}
+	if len(z.File) > maxEntries {
+		return fmt.Errorf("more than %d entries", maxEntries)
+	}
+	if err := zipfile.Apart(z.File); err != nil {
 		return err
 	}
 	headers := make([]*zip.FileHeader, len(z.File))

@@ -88,7 +88,7 @@ func sumOf(t testing.TB, data []byte) (Sum, error) {
 	}
 	got, err := Package(bytes.NewReader(data))
 	same("Package", got, err)
-	got, err = Stream(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil })
+	got, err = Stream(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }, "")
 	same("Stream", got, err)
 	if zh, err := ZH(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }); zh != want.ZH || err != nil {
 		t.Errorf("ZH = %s, %v, want %s", zh, err, want.ZH)
@@ -263,7 +263,7 @@ func TestReadErrorIsNotAboutThePackage(t *testing.T) {
 			t.Errorf("Package, broken after %d bytes: %v, want the reader's error alone", n, err)
 		}
 		open := func() (io.ReadCloser, error) { return io.NopCloser(r()), nil }
-		if _, err := Stream(open); err != broken {
+		if _, err := Stream(open, ""); err != broken {
 			t.Errorf("Stream, broken after %d bytes: %v, want the reader's error alone", n, err)
 		}
 		if zh, err := ZH(open); zh != "" || err != broken {

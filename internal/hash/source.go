@@ -131,6 +131,18 @@ func (s *source) finish() error {
 	}
 }
 
+// drain reads to the end of the archive.
+func (s *source) drain() error {
+	for s.err == nil {
+		s.next, s.end = 0, 0
+		s.read()
+	}
+	if s.err != io.EOF {
+		return s.err
+	}
+	return nil
+}
+
 // sum is what the bytes alone say, once they have all been read.
 func (s *source) sum() Sum {
 	return Sum{ZH: provider.ZH(hex.EncodeToString(s.digest.Sum(nil))), Size: s.size}

@@ -37,20 +37,33 @@ func onePass(r io.Reader) (Sum, error) {
 		workspaces.Put(w)
 	}()
 	p := pass{src: &w.src, inflater: &w.inflater, left: maxUnpacked, leftNames: maxNames}
-	if err := p.readMembers(); err != nil {
-		return Sum{}, err
+	err := p.readMembers()
+	if err == nil {
+		err = p.readTable()
 	}
-	if err := p.readTable(); err != nil {
-		return Sum{}, err
+	if err != nil {
+		return p.rest(err)
 	}
 	sum := p.src.sum()
 	if sum.Size > MaxSize {
-		return Sum{}, odd("large archive")
+		return sum, odd("large archive")
 	}
 	if err := sum.addHashes(p.headers(), p.h1); err != nil {
 		return sum, fmt.Errorf("%w: %w", ErrUnpack, err)
 	}
 	return sum, nil
+}
+
+// rest reads the rest of an odd archive, so that its zh is known: bytes that are
+// not those that are wanted need not be fetched again.
+func (p *pass) rest(err error) (Sum, error) {
+	if !isOdd(err) {
+		return Sum{}, err
+	}
+	if err := p.src.drain(); err != nil {
+		return Sum{}, err
+	}
+	return p.src.sum(), err
 }
 
 // A workspace is the memory that a pass needs whatever the archive is, some

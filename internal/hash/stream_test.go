@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // raw is an entry with data as it stands in the archive.
@@ -99,7 +101,7 @@ func TestOnePassSuffices(t *testing.T) {
 				t.Fatal(err)
 			}
 			open, opened := opener(data)
-			got, err := Stream(open)
+			got, err := Stream(open, "")
 			if err != nil || got.H1 != want.H1 || *opened != 1 {
 				t.Errorf("Stream = %v, %v after opening %d times, want %v after once", got, err, *opened, want)
 			}
@@ -213,10 +215,24 @@ func TestOddArchivesAreReadAgain(t *testing.T) {
 			}
 			sumOf(t, tt.zip)
 			open, opened := opener(tt.zip)
-			if _, err := Stream(open); isOdd(err) || *opened != 2 {
+			if _, err := Stream(open, ""); isOdd(err) || *opened != 2 {
 				t.Errorf("Stream = %v after opening %d times, want the library's answer after 2", err, *opened)
 			}
 		})
+	}
+}
+
+// An odd archive that is not the wanted one is not fetched again to find out what
+// it holds.
+func TestStreamFetchesAnotherArchiveOnce(t *testing.T) {
+	t.Parallel()
+	for _, tt := range odds(t) {
+		open, opened := opener(tt.zip)
+		want, _ := onePass(bytes.NewReader(tt.zip))
+		sum, err := Stream(open, provider.ZH(strings.Repeat("0", 64)))
+		if err == nil || sum.ZH != want.ZH || sum.ZH == "" || *opened != 1 {
+			t.Errorf("Stream of an archive with %s = %v, %v after opening %d times, want its zh and an error after once", tt.name, sum.ZH, err, *opened)
+		}
 	}
 }
 
@@ -252,7 +268,7 @@ func TestStreamReturnsWhatOpenFailsWith(t *testing.T) {
 			return nil, refused
 		}
 		return io.NopCloser(strings.NewReader("odd")), nil
-	})
+	}, "")
 	if err != refused || opened != 2 {
 		t.Errorf("Stream = %v after opening %d times, want the second answer, %v", err, opened, refused)
 	}

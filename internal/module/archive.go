@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/bzip2"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,19 +15,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/zipfile"
 )
 
 // The limits on archives, as those on packages.
 const (
-	maxArchive  = 1 << 30  // bytes of an archive, which takes this much of the temporary directory
-	maxUnpacked = 8 << 30  // bytes of what a tar archive unpacks to, which has to be read
-	maxTable    = 32 << 20 // bytes of the table of a zip archive, which is kept in memory
+	maxArchive  = 1 << 30 // bytes of an archive, which takes this much of the temporary directory
+	maxUnpacked = 1 << 30 // bytes of what is unpacked, of whatever format
 )
 
 var errUnpacked = fmt.Errorf("it unpacks to more than %d bytes", int64(maxUnpacked))
 
 // format unpacks one kind of archive into a tree.
-type format func(t *tree, archive *io.SectionReader) error
+type format func(ctx context.Context, t *tree, archive *io.SectionReader) error
 
 // formats are the archives that are unpacked, by the extensions that announce
 // them and that the query argument archive may name. Compressed single files
@@ -81,9 +83,13 @@ func archiveFormat(a address) (address, string) {
 // unpack reads an archive of one of the formats. Archives are read as the tools
 // unpack them, which make no links: in a tar archive, the entry of a link stands
 // for an empty file, and in a zip archive for one that holds its target.
-func unpack(archive *io.SectionReader, kind string) (*tree, error) {
+func unpack(ctx context.Context, archive *io.SectionReader, kind string) (*tree, error) {
 	t := newTree()
-	if err := formats[kind](t, archive); err != nil {
+	err := formats[kind](ctx, t, archive)
+	if over := ended(ctx); over != nil {
+		return nil, over
+	}
+	if err != nil {
 		return nil, unread("the archive cannot be unpacked: %v", err)
 	}
 	if t.entries == 0 {
@@ -93,12 +99,12 @@ func unpack(archive *io.SectionReader, kind string) (*tree, error) {
 }
 
 // unpackFile unpacks an archive on the disk.
-func unpackFile(file *os.File, kind string) (*tree, error) {
+func unpackFile(ctx context.Context, file *os.File, kind string) (*tree, error) {
 	stat, err := file.Stat()
 	if err != nil {
 		return nil, unread("reading an archive: %v", pathless(err))
 	}
-	return unpack(io.NewSectionReader(file, 0, stat.Size()), kind)
+	return unpack(ctx, io.NewSectionReader(file, 0, stat.Size()), kind)
 }
 
 // entryPath is where in the package an archive's entry is. The tools refuse
@@ -136,14 +142,18 @@ func (t *tree) entry(name string, isDir bool, open func() (io.ReadCloser, error)
 	return t.file(place, r)
 }
 
-func unpackZip(t *tree, archive *io.SectionReader) error {
-	table := &budget{ReaderAt: archive, left: maxTable}
-	z, err := zip.NewReader(table, archive.Size())
-	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // entryPath decides
+func unpackZip(ctx context.Context, t *tree, archive *io.SectionReader) error {
+	z, err := zipfile.Open(archive, archive.Size()) // entryPath decides about paths
+	if err != nil {
 		return err
 	}
-	table.left = -1
+	if err := zipfile.Apart(opened(z.File)); err != nil {
+		return err
+	}
 	for _, f := range z.File {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := t.entry(f.Name, f.FileInfo().IsDir(), f.Open); err != nil {
 			return err
 		}
@@ -151,26 +161,14 @@ func unpackZip(t *tree, archive *io.SectionReader) error {
 	return nil
 }
 
-// budget bounds how much may be read, while left is not negative.
-type budget struct {
-	io.ReaderAt
-	left int64
-}
-
-func (b *budget) ReadAt(p []byte, off int64) (int, error) {
-	if b.left < 0 {
-		return b.ReaderAt.ReadAt(p, off)
-	}
-	if b.left < int64(len(p)) {
-		return 0, fmt.Errorf("its table is larger than %d MiB", maxTable>>20)
-	}
-	b.left -= int64(len(p))
-	return b.ReaderAt.ReadAt(p, off)
+// opened are the entries that t.entry opens.
+func opened(entries []*zip.File) []*zip.File {
+	return slices.DeleteFunc(slices.Clone(entries), func(f *zip.File) bool { return f.FileInfo().IsDir() || !kept(f.Name) })
 }
 
 func tarFormat(decompress func(io.Reader) (io.Reader, error)) format {
-	return func(t *tree, archive *io.SectionReader) error {
-		r, err := decompress(archive)
+	return func(ctx context.Context, t *tree, archive *io.SectionReader) error {
+		r, err := decompress(interruptible{ctx, archive})
 		if err != nil {
 			return err
 		}
@@ -194,6 +192,19 @@ func unpackTar(t *tree, r *tar.Reader) error {
 			return err
 		}
 	}
+}
+
+// interruptible fails once the context of the one call that reads has ended.
+type interruptible struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (i interruptible) Read(p []byte) (int, error) {
+	if err := i.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return i.Reader.Read(p)
 }
 
 // capped fails once more than left bytes have been read.

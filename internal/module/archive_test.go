@@ -5,11 +5,15 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,7 +98,7 @@ func gzipOf(t *testing.T, data []byte) []byte {
 }
 
 func unpackBytes(kind string, data []byte) (*tree, error) {
-	return unpack(io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), kind)
+	return unpack(context.Background(), io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), kind)
 }
 
 func TestUnpack(t *testing.T) {
@@ -215,14 +219,6 @@ func TestUnpackBoundsWhatIsRead(t *testing.T) {
 	if got, err := io.ReadAll(&capped{strings.NewReader("abcde"), 5, errUnpacked}); err != nil || string(got) != "abcde" {
 		t.Errorf("reading up to the limit: %q, %v", got, err)
 	}
-	table := &budget{ReaderAt: strings.NewReader("abcdef"), left: 5}
-	buf := make([]byte, 3)
-	if _, err := table.ReadAt(buf, 0); err != nil {
-		t.Errorf("reading up to the limit: %v", err)
-	}
-	if _, err := table.ReadAt(buf, 3); err == nil {
-		t.Error("reading beyond the limit of a table succeeded")
-	}
 }
 
 func FuzzUnpack(f *testing.F) {
@@ -269,6 +265,58 @@ func TestArchiveFormat(t *testing.T) {
 		a, got := archiveFormat(address{getter: "https", url: u})
 		if got != want || a.url.Query().Has("archive") {
 			t.Errorf("archiveFormat(%q) = %q of %v, want %q", source, got, a.url, want)
+		}
+	}
+}
+
+// shared is a zip archive of n entries that all have the data of the first.
+func shared(t *testing.T, n int) []byte {
+	t.Helper()
+	const end = 22 // bytes of the end record
+	one := zipOf(t, member{name: "a.tf", data: strings.Repeat(" ", 1<<20)})
+	table := binary.LittleEndian.Uint32(one[len(one)-6:])
+	entry := one[table : len(one)-end]
+	all := slices.Concat(one[:table], bytes.Repeat(entry, n), one[len(one)-end:])
+	record := all[len(all)-end:]
+	binary.LittleEndian.PutUint16(record[8:], uint16(n))
+	binary.LittleEndian.PutUint16(record[10:], uint16(n))
+	binary.LittleEndian.PutUint32(record[12:], uint32(n*len(entry)))
+	return all
+}
+
+// TestUnpackRefusesSharedData refuses archives whose entries are one and the
+// same: a few megabytes of them can stand for terabytes.
+func TestUnpackRefusesSharedData(t *testing.T) {
+	t.Parallel()
+	if _, err := unpackBytes("zip", shared(t, 1)); err != nil {
+		t.Errorf("unpack of one entry: %v", err)
+	}
+	if _, err := unpackBytes("zip", shared(t, 2)); err == nil || !strings.Contains(err.Error(), "share their data") {
+		t.Errorf("unpack of two entries with the same data = %v, want an error", err)
+	}
+}
+
+// TestUnpackCountsWhatIsReplaced holds that an archive has one budget, though an
+// entry replaces another one of the same name.
+func TestUnpackCountsWhatIsReplaced(t *testing.T) {
+	t.Parallel()
+	made := newTree()
+	made.unpacked = maxUnpacked - 3
+	if err := made.file("a.tf", strings.NewReader("12")); err != nil {
+		t.Errorf("file within the budget: %v", err)
+	}
+	if err := made.file("a.tf", strings.NewReader("12")); !errors.Is(err, errUnpacked) {
+		t.Errorf("file beyond the budget = %v, want %v", err, errUnpacked)
+	}
+}
+
+func TestUnpackEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for kind, data := range map[string][]byte{"zip": zipOf(t, member{name: "a.tf"}), "tar": tarOf(t, member{name: "a.tf"})} {
+		if _, err := unpack(ctx, io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), kind); !errors.Is(err, context.Canceled) {
+			t.Errorf("unpack of a %s = %v, want %v", kind, err, context.Canceled)
 		}
 	}
 }

@@ -246,7 +246,7 @@ func (c *Client) get(ctx context.Context, tool provider.Tool, a address, from *u
 	case "http", "https":
 		return c.fromArchive(ctx, a, from)
 	case "file":
-		return fromDisk(a)
+		return fromDisk(ctx, a)
 	case "s3", "gcs":
 		return c.fromStore(ctx, a, from)
 	case "hg":

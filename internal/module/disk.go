@@ -2,6 +2,7 @@ package module
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
@@ -13,7 +14,7 @@ import (
 )
 
 // fromDisk reads a directory or an archive on this machine.
-func fromDisk(a address) (contents, error) {
+func fromDisk(ctx context.Context, a address) (contents, error) {
 	a, kind := archiveFormat(a)
 	name := fileURLPath(a.url)
 	stat, err := os.Stat(name)
@@ -32,7 +33,7 @@ func fromDisk(a address) (contents, error) {
 		return contents{}, unread("opening the archive %s: %v", name, pathless(err))
 	}
 	defer file.Close()
-	t, err := unpackFile(file, kind)
+	t, err := unpackFile(ctx, file, kind)
 	if err != nil {
 		return contents{}, err
 	}

@@ -175,7 +175,7 @@ func (c *Client) download(ctx context.Context, r transport.Request, kind string,
 			return contents{}, err
 		}
 	}
-	t, err := unpackFile(archive.File, kind)
+	t, err := unpackFile(ctx, archive.File, kind)
 	if err != nil {
 		return contents{}, err
 	}

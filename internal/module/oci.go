@@ -163,7 +163,7 @@ func unpackLayer(ctx context.Context, u *url.URL, from content.Fetcher, layer oc
 	if err := verified.Verify(); err != nil {
 		return nil, badAnswer("the package %s is not the one that its manifest names", redact(u))
 	}
-	return unpackFile(archive.File, "zip")
+	return unpackFile(ctx, archive.File, "zip")
 }
 
 // ociError says what a registry answered. The library's words may quote signed

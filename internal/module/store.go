@@ -116,7 +116,7 @@ func readArchive(ctx context.Context, in bucket, name, kind string) (*tree, erro
 	if _, err := io.Copy(archive, body); err != nil {
 		return nil, during("downloading the archive", err)
 	}
-	return unpackFile(archive.File, kind)
+	return unpackFile(ctx, archive.File, kind)
 }
 
 // readObjects reads what is kept of the objects below a directory. Their names

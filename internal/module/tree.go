@@ -14,12 +14,12 @@ import (
 )
 
 // The limits on packages, against those made to exhaust the machine. They are
-// ten times and more what the largest known module packages need.
+// far beyond what the largest known module packages need.
 const (
-	maxEntries = 200_000   // files, directories and links of a package, kept or not
-	maxFile    = 16 << 20  // bytes of a file that is kept; package scan reads no larger one
-	maxKept    = 256 << 20 // bytes of all files that are kept
-	maxLinks   = 40        // of a path, as on Linux
+	maxEntries = 200_000  // files, directories and links of a package, kept or not
+	maxFile    = 16 << 20 // bytes of a file that is kept; package scan reads no larger one
+	maxKept    = 64 << 20 // bytes of all files that are kept
+	maxLinks   = 40       // of a path, as on Linux
 )
 
 // keptSuffixes are those of the files that configuration is read from.
@@ -47,6 +47,9 @@ type tree struct {
 	nodes   map[string]*node
 	entries int
 	kept    int64
+	// unpacked counts what was read of files, also of those that another of the
+	// same name replaced.
+	unpacked int64
 }
 
 type node struct {
@@ -118,6 +121,9 @@ func (t *tree) file(name string, r io.Reader) error {
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
 		return err
+	}
+	if t.unpacked += int64(len(data)); t.unpacked > maxUnpacked {
+		return errUnpacked
 	}
 	n := node{mode: 0o644, data: data}
 	if len(data) > maxFile {

@@ -268,7 +268,7 @@ func (c *core) download(ctx context.Context, l link) (hash.Sum, error) {
 func (c *core) read(ctx context.Context, l link) (hash.Sum, error) {
 	open := func() (io.ReadCloser, error) { return c.open(ctx, l) }
 	if l.limit == 0 {
-		return hash.Stream(open)
+		return hash.Stream(open, l.zh)
 	}
 	body, err := open()
 	if err != nil {

@@ -168,7 +168,7 @@ func (d *directory) readPacked(ctx context.Context, name string) (hash.Sum, erro
 		if sum, ok := d.known(zh); ok {
 			return sum, nil
 		}
-		sum, err := hash.Stream(open)
+		sum, err := hash.Stream(open, "")
 		if err == nil && sum.ZH != zh {
 			err = errors.New("it changed while it was read")
 		}

@@ -324,7 +324,7 @@ func (o *ociMirror) fetch(ctx context.Context, r cliconfig.Repository, repositor
 			return nil, err
 		}
 		return o.watch(name, zip.Size, body), nil
-	})
+	}, zh)
 	switch {
 	case sum.ZH != "" && sum.ZH != zh:
 		return hash.Sum{}, badChecksum("archive has incorrect checksum %s (expected %s)", sum.ZH, zh)
