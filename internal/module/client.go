@@ -46,8 +46,9 @@ type Options struct {
 	// Docker's. Nil admits all. For a pull request's head, only hosts that the
 	// operator lists may be admitted.
 	Ambient func(place string) bool
-	// Head says that the sources are those of a pull request's head: credentials
-	// in the address of an object store do not count then.
+	// Head says that the sources are those of a pull request's head, which chooses
+	// nothing: neither the operator's git configuration and keys count then, nor
+	// credentials in the address of an object store.
 	Head bool
 	// Cache is a directory where packages of an immutable reference are kept
 	// from one run to the next; none if empty.

@@ -141,7 +141,7 @@ func (c *Client) admitted(ctx context.Context, r remote) (remote, error) {
 	if token, err := c.token(ctx, r); err != nil || token != "" {
 		return withToken(r, token), err
 	}
-	if u.Scheme == "ssh" && r.key == nil && !c.ambient(host) {
+	if u.Scheme == "ssh" && r.key == nil && !c.own(host) {
 		return remote{}, unauthorized(u, "list a token for the host in the setting for module tokens",
 			"the git repository is asked for over ssh, and the keys of this machine are not used for %s here", host)
 	}

@@ -454,47 +454,6 @@ func TestGitErrorsHideSecrets(t *testing.T) {
 	}
 }
 
-func TestGitEnvironment(t *testing.T) {
-	t.Parallel()
-	env := testEnv(t, Options{}.Env)
-	env.Environ = []string{
-		"PATH=/bin", "HOME=/home/me", "SSH_AUTH_SOCK=/agent", "GIT_ASKPASS=/ask", "GIT_DIR=/else", "GIT_INDEX_FILE=/else/index",
-		"GIT_TRACE_CURL=1", "GIT_CONFIG_PARAMETERS='x'", "HTTPS_PROXY=http://proxy",
-		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.https://a/.insteadOf", "GIT_CONFIG_VALUE_0=https://b/",
-	}
-	u, _ := url.Parse("https://git.example.com/r.git")
-	for _, ambient := range []bool{true, false} {
-		c := New(newTransport(), nil, Options{Env: env, Ambient: func(host string) bool { return ambient || host != "git.example.com" }})
-		got := map[string]string{}
-		var settings []string
-		for _, v := range c.environ(remote{url: u, token: "t0ken"}, "/tmp/repo") {
-			name, value, _ := strings.Cut(v, "=")
-			got[name] = value
-			if strings.HasPrefix(name, "GIT_CONFIG_KEY_") {
-				settings = append(settings, value)
-			}
-		}
-		want := map[string]string{
-			"HOME": "/home/me", "SSH_AUTH_SOCK": "/agent", "GIT_ASKPASS": "/ask", "GIT_DIR": "/tmp/repo", "GIT_CONFIG_NOSYSTEM": "1",
-			"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "https:http:ssh:git", "HTTPS_PROXY": "http://proxy", "LC_ALL": "C",
-			"GIT_TRACE_CURL": "", "GIT_INDEX_FILE": "", "GIT_CONFIG_PARAMETERS": "", "GIT_CONFIG_GLOBAL": "",
-		}
-		first := "url.https://a/.insteadOf"
-		if !ambient {
-			want["HOME"], want["SSH_AUTH_SOCK"], want["GIT_ASKPASS"], want["GIT_CONFIG_GLOBAL"] = "/tmp/repo", "", "", os.DevNull
-			first = "remote.origin.url"
-		}
-		for name, value := range want {
-			if got[name] != value {
-				t.Errorf("with ambient credentials %v: %s = %q, want %q", ambient, name, got[name], value)
-			}
-		}
-		if settings[0] != first || settings[len(settings)-1] != "http.https://git.example.com/.extraHeader" {
-			t.Errorf("with ambient credentials %v: settings %q", ambient, settings)
-		}
-	}
-}
-
 func TestGitUsesNoAmbientKeysWhereNotAdmitted(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Options{Ambient: func(string) bool { return false }})

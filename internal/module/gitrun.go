@@ -7,13 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,111 +24,20 @@ const (
 	// gitTimeout bounds one command. A large repository on a slow line takes
 	// minutes, a server that keeps a connection open takes for ever.
 	gitTimeout = 15 * time.Minute
-	// killWait is how long the programs that git started may take to notice
-	// that it is gone.
-	killWait = 5 * time.Second
+	// killWait is how long programs that could not be killed with git may hold
+	// its output.
+	killWait = time.Second
 	// maxComplaint bounds what git says on its standard error.
 	maxComplaint = 64 << 10
 	// sshTimeout is in seconds.
 	sshTimeout = "20"
 )
 
-// keptVariables are those of git's that say how to reach servers. The others
-// are about a repository in which relock happens to run, or about what git
-// prints.
-var keptVariables = map[string]bool{
-	"GIT_ASKPASS": true, "GIT_SSH_VARIANT": true,
-	"GIT_CONFIG_GLOBAL": true, "GIT_EXEC_PATH": true, "GIT_PROXY_COMMAND": true,
-	"GIT_SSL_CAINFO": true, "GIT_SSL_CAPATH": true, "GIT_SSL_CERT": true, "GIT_SSL_KEY": true, "GIT_SSL_NO_VERIFY": true,
-	"GIT_HTTP_PROXY_AUTHMETHOD": true, "GIT_PROXY_SSL_CAINFO": true, "GIT_PROXY_SSL_CERT": true, "GIT_PROXY_SSL_KEY": true,
-}
-
-var configVariable = regexp.MustCompile(`^GIT_CONFIG_(COUNT|KEY_[0-9]+|VALUE_[0-9]+)$`)
-
-// setting is one of git's configuration.
-type setting struct{ key, value string }
-
-// environ is the environment in which git asks a remote: the operator's, where
-// credentials that lie about may be used, without what could run programs of
-// somebody else's choice or ask a person.
-func (c *Client) environ(r remote, dir string) []string {
-	ambient := c.ambient(r.url.Hostname())
-	settings := []setting{
-		{"remote.origin.url", r.url.String()},
-		{"core.hooksPath", os.DevNull},
-		{"core.fsmonitor", "false"},
-		{"credential.interactive", "false"},
-		{"http.followRedirects", "false"},
-		{"fetch.recurseSubmodules", "false"},
-		{"gc.auto", "0"},
-		{"maintenance.auto", "false"},
-	}
-	if r.token != "" {
-		settings = append(settings,
-			setting{"credential.helper", ""}, // a helper could only know less
-			setting{"http." + (&url.URL{Scheme: r.url.Scheme, Host: r.url.Host, Path: "/"}).String() + ".extraHeader", "Authorization: " + basic(r.token)})
-	}
-	protocols := "https:http:ssh:git"
-	if c.opts.AllowLocal {
-		protocols += ":file"
-	}
-	variables, settings := c.operator(ambient, settings)
-	variables = append(variables,
-		"LC_ALL=C",
-		"GIT_CONFIG_NOSYSTEM=1",
-		"GIT_TERMINAL_PROMPT=0",
-		"GCM_INTERACTIVE=never",
-		"SSH_ASKPASS_REQUIRE=never",
-		"GIT_ALLOW_PROTOCOL="+protocols,
-		"GIT_LFS_SKIP_SMUDGE=1",
-		"GIT_DIR="+dir, // so that no repository above is found
-	)
-	if !ambient {
-		variables = append(variables, "GIT_CONFIG_GLOBAL="+os.DevNull, "HOME="+dir, "XDG_CONFIG_HOME="+dir)
-	}
-	return append(variables, environment(settings)...)
-}
-
-// operator is what to keep of the operator's environment, and the settings of
-// git in it before ours.
-func (c *Client) operator(ambient bool, ours []setting) (variables []string, settings []setting) {
-	values := map[string]string{}
-	for _, variable := range c.opts.Env.Environ {
-		name, value, _ := strings.Cut(variable, "=")
-		switch {
-		case configVariable.MatchString(name):
-			values[name] = value
-		case strings.HasPrefix(name, "GIT_") && !(ambient && keptVariables[name]):
-		case !ambient && (name == "SSH_AUTH_SOCK" || name == "SSH_ASKPASS"):
-		case name == "HOME" && !ambient:
-		default:
-			variables = append(variables, variable)
-		}
-	}
-	count, _ := strconv.Atoi(values["GIT_CONFIG_COUNT"])
-	for i := range min(count, 1000) {
-		if key := values["GIT_CONFIG_KEY_"+strconv.Itoa(i)]; ambient && key != "" {
-			settings = append(settings, setting{key, values["GIT_CONFIG_VALUE_"+strconv.Itoa(i)]})
-		}
-	}
-	return variables, append(settings, ours...)
-}
-
-// environment gives settings to git without a file or an argument.
-func environment(settings []setting) []string {
-	variables := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(settings))}
-	for i, s := range settings {
-		n := strconv.Itoa(i)
-		variables = append(variables, "GIT_CONFIG_KEY_"+n+"="+s.key, "GIT_CONFIG_VALUE_"+n+"="+s.value)
-	}
-	return variables
-}
-
 // sshCommand is the command that git runs for ssh: the operator's, or one that
 // finds no credentials but the source's own key. It never asks a person.
 func (r *repository) sshCommand(ctx context.Context, key string) string {
 	command := "ssh"
-	if r.client.ambient(r.remote.url.Hostname()) {
+	if r.client.own(r.remote.url.Hostname()) {
 		if out, err := r.run(ctx, nil, "config", "--get", "core.sshCommand"); err == nil {
 			command = cmp.Or(string(bytes.TrimSpace(out)), command)
 		}
@@ -165,14 +73,16 @@ func (r *repository) stream(ctx context.Context, stdin io.Reader, read func(io.R
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = r.dir, r.env, stdin, killWait
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = r.gitDir(), r.env, stdin, killWait
 	complaint := &head{left: maxComplaint}
 	cmd.Stderr = complaint
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return unread("running git: %v", err)
 	}
-	if err := cmd.Start(); err != nil {
+	defer context.AfterFunc(ctx, func() { stdout.Close() })() // whoever else holds it
+	release, err := startGroup(cmd)
+	if err != nil {
 		switch over := ended(ctx); {
 		case over != nil:
 			return over
@@ -181,20 +91,29 @@ func (r *repository) stream(ctx context.Context, stdin io.Reader, read func(io.R
 		}
 		return unread("running git: %v", err)
 	}
+	defer release()
 	readErr := read(stdout)
 	if readErr != nil && !errors.Is(readErr, io.EOF) {
 		cancel() // git would wait for a reader
 	}
 	err = cmd.Wait()
-	r.client.opts.Log.DebugContext(ctx, "git", "command", args[0], "url", redact(r.remote.url), "failed", err != nil)
+	r.client.opts.Log.DebugContext(ctx, "git", "command", commandOf(args), "url", redact(r.remote.url), "failed", err != nil)
 	early := readErr == nil || errors.Is(readErr, io.EOF) // git ended before what was to be read
 	switch {
-	case err != nil && early:
-		return r.failure(ctx, args[0], complaint.String(), err)
+	case err != nil && (early || errors.Is(readErr, fs.ErrClosed)):
+		return r.failure(ctx, commandOf(args), complaint.String(), err)
 	case readErr != nil:
 		return unread("reading what git prints: %v", readErr)
 	}
 	return nil
+}
+
+// commandOf is the command in the arguments of git, behind settings.
+func commandOf(args []string) string {
+	for len(args) > 2 && args[0] == "-c" {
+		args = args[2:]
+	}
+	return args[0]
 }
 
 // head keeps the beginning of what is written.
@@ -281,8 +200,9 @@ type blob struct {
 	link     bool
 }
 
-// readBlobs adds files to the tree, by one run of git.
-func (r *repository) readBlobs(ctx context.Context, t *tree, blobs []blob) error {
+// readBlobs adds files to the tree, by one run of git. Those that were left out
+// because they are large are fetched first, all at once.
+func (r *repository) readBlobs(ctx context.Context, t *tree, commit string, blobs []blob) error {
 	if len(blobs) == 0 {
 		return nil
 	}
@@ -290,7 +210,36 @@ func (r *repository) readBlobs(ctx context.Context, t *tree, blobs []blob) error
 	for _, b := range blobs {
 		ids.WriteString(b.id + "\n")
 	}
+	if err := r.fetchMissing(ctx, commit, blobs); err != nil {
+		return err
+	}
 	return r.stream(ctx, strings.NewReader(ids.String()), func(stdout io.Reader) error {
 		return readBatch(stdout, t, blobs)
 	}, "cat-file", "--batch", "--buffer")
+}
+
+// fetchMissing fetches those of a commit's files that the repository lacks.
+func (r *repository) fetchMissing(ctx context.Context, commit string, blobs []blob) error {
+	out, err := r.run(ctx, nil, "rev-list", "--objects", "--no-object-names", "--no-walk", "--missing=print", commit)
+	if err != nil {
+		return err
+	}
+	lacks := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		if id, ok := strings.CutPrefix(line, "?"); ok {
+			lacks[strings.TrimSuffix(id, "\n")] = true
+		}
+	}
+	var missing strings.Builder
+	for _, b := range blobs {
+		if lacks[b.id] {
+			missing.WriteString(b.id + "\n")
+			delete(lacks, b.id)
+		}
+	}
+	if missing.Len() == 0 {
+		return nil
+	}
+	return r.bounded(ctx, strings.NewReader(missing.String()), "-c", "fetch.negotiationAlgorithm=noop",
+		"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--filter=blob:none", "--stdin", "origin")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,7 +18,8 @@ import (
 )
 
 // repository is a bare repository in a temporary directory, into which commits
-// of one remote are fetched.
+// of one remote are fetched. Beside it are the settings of git, the key for ssh,
+// and an empty home directory.
 type repository struct {
 	client *Client
 	remote remote
@@ -27,8 +29,8 @@ type repository struct {
 }
 
 // open prepares to ask a remote, after checking its host as transport would.
-// The URL is given to git by its environment: no argument of git, which every
-// user of the machine can see, holds credentials.
+// The URL is given to git by a file: no argument of git, which every user of the
+// machine can see, holds credentials.
 func (c *Client) open(ctx context.Context, r remote) (*repository, error) {
 	dir, err := os.MkdirTemp("", "relock-git-*")
 	if err != nil {
@@ -49,8 +51,13 @@ func (r *repository) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.env = r.client.environ(r.remote, r.dir)
-	if _, err := r.run(ctx, nil, "init", "--quiet", "--bare", "--template=", "."); err != nil {
+	if err := os.Mkdir(r.path("home"), 0o700); err != nil {
+		return unread("making a temporary directory: %v", pathless(err))
+	}
+	if err := r.configure(r.remote); err != nil {
+		return err
+	}
+	if err := r.reset(ctx); err != nil {
 		return err
 	}
 	if r.remote.url.Scheme == "file" {
@@ -70,12 +77,29 @@ func (r *repository) prepare(ctx context.Context) error {
 	return nil
 }
 
+// configure makes the environment for a remote. What may be secret in it is in a
+// file that nobody else can read: what is in the environment, every program gets
+// that git runs.
+func (r *repository) configure(of remote, more ...setting) error {
+	secret := append(r.client.secretSettings(of), more...)
+	if err := os.WriteFile(r.path("settings"), []byte(configFile(secret)), 0o600); err != nil {
+		return unread("writing the settings of git: %v", pathless(err))
+	}
+	r.env = r.environ(of)
+	return nil
+}
+
+// path is that of a file beside the repository.
+func (r *repository) path(name string) string { return filepath.Join(r.dir, name) }
+
+func (r *repository) gitDir() string { return r.path("repository") }
+
 // writeKey puts the key for ssh into a file that nobody else can read.
 func (r *repository) writeKey() (name string, err error) {
 	if r.remote.key == nil {
 		return "", nil
 	}
-	name = filepath.Join(r.dir, "key")
+	name = r.path("key")
 	if err := os.WriteFile(name, r.remote.key, 0o600); err != nil {
 		return "", unread("writing the key for ssh: %v", pathless(err))
 	}
@@ -134,8 +158,7 @@ func (r *repository) settle(ctx context.Context, asked *url.URL) error {
 	if moved, err = r.client.admitted(ctx, moved); err != nil {
 		return err
 	}
-	r.env = r.client.environ(moved, r.dir)
-	return nil
+	return r.configure(moved)
 }
 
 // basic is the header for a token of any of the large git hosts: they ignore
@@ -254,7 +277,7 @@ func (r *repository) clone(ctx context.Context, options ...string) error {
 	if heads.mainName != "" && heads.main != "" {
 		args = append(args, "+refs/heads/"+heads.mainName+":refs/heads/"+heads.mainName)
 	}
-	if err := r.bounded(ctx, args...); err != nil {
+	if err := r.bounded(ctx, nil, args...); err != nil {
 		return err
 	}
 	if heads.mainName == "" {
@@ -264,31 +287,26 @@ func (r *repository) clone(ctx context.Context, options ...string) error {
 	return err
 }
 
-// reset empties the repository. Having a commit without its files, a server
-// would take it for whole and send nothing.
+// reset makes the repository, or makes it anew. Having a commit without its files,
+// a server would take it for whole and send nothing; and a fetch that failed may
+// have left settings behind, by which git would look for objects at the remote.
 func (r *repository) reset(ctx context.Context) error {
-	entries, err := os.ReadDir(r.dir)
-	if err != nil {
-		return unread("reading a temporary directory: %v", pathless(err))
-	}
-	for _, e := range entries {
-		if e.Name() != "key" {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(r.dir, e.Name())))
-		}
-	}
-	if err != nil {
+	if err := os.RemoveAll(r.gitDir()); err != nil {
 		return unread("emptying a temporary directory: %v", pathless(err))
 	}
-	_, err = r.run(ctx, nil, "init", "--quiet", "--bare", "--template=", ".")
+	if err := os.Mkdir(r.gitDir(), 0o700); err != nil {
+		return unread("making a temporary directory: %v", pathless(err))
+	}
+	_, err := r.run(ctx, nil, "init", "--quiet", "--bare", "--template=", ".")
 	return err
 }
 
 // fetch gets one commit without its history, and without files that no
-// configuration is as large as; git gets those one by one where they are read.
-// Not every server gives a commit that it does not advertise; then all of them
-// are fetched.
+// configuration is as large as: see readBlobs. Not every server gives a commit
+// that it does not advertise, and one that is no more than files over HTTP knows
+// neither; then all of them are fetched.
 func (r *repository) fetch(ctx context.Context, commit string) error {
-	err := r.bounded(ctx, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules",
+	err := r.bounded(ctx, nil, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules",
 		"--filter=blob:limit=1m", "origin", commit)
 	if err == nil {
 		return nil
@@ -296,8 +314,11 @@ func (r *repository) fetch(ctx context.Context, commit string) error {
 	if over := ended(ctx); over != nil || provider.Coded(err, provider.CodeUnauthorized) {
 		return cmp.Or(over, err)
 	}
-	if again := r.clone(ctx); again != nil {
-		return again
+	if err := r.reset(ctx); err != nil {
+		return err
+	}
+	if err := r.clone(ctx); err != nil {
+		return err
 	}
 	if _, missing := r.run(ctx, nil, "cat-file", "-e", commit+"^{commit}"); missing != nil {
 		return unread("the git repository has no commit %s", commit)
@@ -306,13 +327,13 @@ func (r *repository) fetch(ctx context.Context, commit string) error {
 }
 
 // bounded runs git while it does not fill the disk.
-func (r *repository) bounded(ctx context.Context, args ...string) error {
+func (r *repository) bounded(ctx context.Context, stdin io.Reader, args ...string) error {
 	err := within(ctx, r.dir, func(ctx context.Context) error {
-		_, err := r.run(ctx, nil, args...)
+		_, err := r.run(ctx, stdin, args...)
 		return err
 	})
 	if errors.Is(err, errDirectory) {
-		return unread("git %s of %s: %v", args[0], redact(r.remote.url), err)
+		return unread("git %s of %s: %v", commandOf(args), redact(r.remote.url), err)
 	}
 	return err
 }
@@ -356,7 +377,7 @@ func (r *repository) read(ctx context.Context, commit string) (*tree, []gitlink,
 			return nil, nil, unread("the git repository cannot be read: %v", err)
 		}
 	}
-	if err := r.readBlobs(ctx, t, blobs); err != nil {
+	if err := r.readBlobs(ctx, t, commit, blobs); err != nil {
 		return nil, nil, err
 	}
 	return t, links, nil

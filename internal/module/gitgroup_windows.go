@@ -1,0 +1,54 @@
+package module
+
+import (
+	"os/exec"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// startGroup starts a program in a job, which is killed as a whole when the
+// program's context ends, or relock itself: git leaves what it started behind.
+// The program joins its job when it runs already, so that what it starts in its
+// very first moment may escape; if it cannot join, it alone is killed. The job is
+// released when the program has ended.
+func startGroup(cmd *exec.Cmd) (release func(), err error) {
+	job, err := newJob()
+	if err != nil {
+		return func() {}, cmd.Start()
+	}
+	release = func() { windows.CloseHandle(job) }
+	var joined atomic.Bool
+	cmd.Cancel = func() error {
+		if joined.Load() {
+			return windows.TerminateJobObject(job, 1)
+		}
+		return cmd.Process.Kill()
+	}
+	if err := cmd.Start(); err != nil {
+		release()
+		return nil, err
+	}
+	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(cmd.Process.Pid))
+	if err == nil {
+		joined.Store(windows.AssignProcessToJobObject(job, process) == nil)
+		windows.CloseHandle(process)
+	}
+	return release, nil
+}
+
+// newJob makes a job whose programs end when its handle is closed.
+func newJob() (windows.Handle, error) {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	if err != nil {
+		windows.CloseHandle(job)
+	}
+	return job, err
+}
