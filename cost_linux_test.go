@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -158,4 +160,46 @@ func TestCostsAreDocumented(t *testing.T) {
 			t.Errorf("docs/security.md has no row %q", h.name)
 		}
 	}
+}
+
+// TestTermination interrupts the program while it reads strings of 16 MiB, which
+// no context ends: it must not read them all.
+func TestTermination(t *testing.T) {
+	long := text("locals {\n a=\"", repeat("x", largest-64), "\"\n}\n")()
+	files := map[string][]byte{}
+	for i := range 8 {
+		files[fmt.Sprintf("%d.tf", i)] = long
+	}
+	cmd := hostile{files: func() map[string][]byte { return files }}.command(t, "relock")
+	var out bytes.Buffer
+	cmd.Stderr = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for busy(t, cmd.Process.Pid) < time.Second {
+		runtime.Gosched()
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	err := cmd.Wait()
+	spent := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	if err == nil || !strings.Contains(out.String(), "interrupted") || spent > 8*time.Second {
+		t.Errorf("relock ended with %v after %v of CPU and %q, want that it says interrupted before it has read all", err, spent, out.String())
+	}
+}
+
+// busy is how much CPU a process has taken.
+func busy(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	ticks, err := strconv.Atoi(fields[11])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(ticks) * time.Second / 100
 }
