@@ -279,6 +279,11 @@ func TestPlan(t *testing.T) {
 			problems: []provider.Code{provider.CodeReReleased},
 		},
 		{
+			name: "also where one of its recorded zips is still listed", requirements: []string{"a ~> 1.0"},
+			locks: []string{"a 1.1.0 ~> 1.0; h1:old zh:a-1.1.0-darwin_arm64 zh:a-1.1.0-linux_amd64-old"}, opts: Options{Platforms: linux},
+			problems: []provider.Code{provider.CodeReReleased},
+		},
+		{
 			name: "unless it is accepted: then its hashes are replaced", requirements: []string{"a ~> 1.0"},
 			locks: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64-old zh:a-1.1.0-linux_amd64-old"},
 			opts:  Options{Platforms: linux, AcceptReReleased: releases("hashicorp/a@1.1.0")},
