@@ -56,6 +56,7 @@ func (p *problems) report(d provider.Diagnostic) {
 const (
 	badName        = "invalid provider name: it must hold only lower-case letters, digits and single dashes between them"
 	badAddr        = "invalid provider source address: it must be like aws, hashicorp/aws or example.com/acme/widget"
+	badType        = "invalid provider source address: its last part must not begin with terraform-, which only names of repositories do; leave that prefix out, as in hashicorp/aws"
 	badVersion     = "invalid version constraint: it must be like \">= 1.2.3, < 2.0.0\""
 	badVersionTerm = "invalid version constraint: each term must be an operator, at most one space, and a version like 1, 1.2 or 1.2.3-beta"
 )

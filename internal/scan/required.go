@@ -3,7 +3,9 @@ package scan
 import (
 	"cmp"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -121,11 +123,15 @@ func (d *decoder) source(entry *requiredProvider, expr hcl.Expression) {
 	}
 	text, _ := d.text(expr)
 	addr, err := provider.ParseAddr(text.text, d.tool.Name)
-	if err != nil {
+	_, typ, qualified := strings.Cut(text.text, "/")
+	switch {
+	case err == nil:
+		entry.addr = addr
+	case qualified && strings.HasPrefix(path.Base(typ), "terraform-"):
+		d.errorf(expr.Range(), badType)
+	default:
 		d.errorf(expr.Range(), badAddr)
-		return
 	}
-	entry.addr = addr
 }
 
 // aliases checks configuration_aliases, which require nothing by themselves.

@@ -356,7 +356,7 @@ func (w *walker) requirements() []Requirement {
 		case addr.Builtin():
 			w.checkBuiltin(addr, terms)
 		case addr.Legacy():
-			w.add(terms[0].place(), "invalid legacy provider address: %s is a name of Terraform 0.12 and earlier", addr)
+			w.add(terms[0].place(), "invalid legacy provider address: %s is a name of Terraform 0.12 and earlier; complete the upgrade to Terraform 0.13, or name the provider's namespace", addr)
 		default:
 			merged = append(merged, Requirement{Addr: addr, Terms: terms})
 		}
