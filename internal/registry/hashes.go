@@ -27,7 +27,7 @@ func (d direct) hashes(ctx context.Context, tool provider.Tool, want provider.Wa
 		Package: provider.Package{Platform: want.Platform, Filename: p.filename, ZH: p.zh, Size: sum.Size},
 		H1:      sum.H1,
 		H1Zip:   sum.H1Zip,
-		Listed:  p.list.hashes(),
+		Listed:  p.list.recorded(p.zh),
 		Signer:  p.signer,
 	}
 	if tool.Has(provider.VerifiedHashes) {

@@ -13,7 +13,15 @@ type list []byte
 // check returns an error unless the list gives the file this hash. As with the
 // tools, the first line whose second field is the name decides, and a name with
 // the asterisk of binary mode is another name.
+//
+// An empty line crashes both tools, wherever it stands, so that the release
+// cannot be locked with them.
 func (l list) check(filename string, zh provider.Hash) error {
+	for line := range bytes.Lines(l) {
+		if len(bytes.Fields(line)) == 0 {
+			return badChecksum("checksum list has an empty line, with which no tool installs the release")
+		}
+	}
 	fields := l.line(filename)
 	if fields == nil {
 		return badChecksum("checksum list has no SHA-256 hash for %q", filename)
@@ -37,11 +45,10 @@ func (l list) line(filename string) [][]byte {
 
 // hashes returns the zh of every line, whatever the file: the tools record the
 // one of a manifest too. One line that is no checksum makes the tools take
-// nothing, since the document may be something else. They crash on an empty
-// line; here one is no checksum, but at the end it is nothing.
+// nothing, since the document may be something else.
 func (l list) hashes() []provider.Hash {
 	var all []provider.Hash
-	for line := range bytes.Lines(bytes.TrimRight(l, " \t\r\n")) {
+	for line := range bytes.Lines(l) {
 		zh, ok := lineHash(bytes.Fields(line))
 		if !ok {
 			return nil
@@ -49,6 +56,16 @@ func (l list) hashes() []provider.Hash {
 		all = append(all, zh)
 	}
 	return provider.Sorted(all)
+}
+
+// recorded are the hashes that the tools record of the list for a package that
+// it names: where one line is no checksum, that of the package alone, which they
+// have verified all the same (Terraform 1.11.4: TestTerraformReadsChecksumLists).
+func (l list) recorded(own provider.Hash) []provider.Hash {
+	if all := l.hashes(); len(all) > 0 {
+		return all
+	}
+	return []provider.Hash{own}
 }
 
 // names reports whether any line gives the hash.
