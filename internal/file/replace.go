@@ -1,8 +1,9 @@
 // Package file opens and replaces files that are known by name: settings, lock
 // files, reports, and what is remembered from one run to the next. Opening one
 // never waits, and whoever reads one that is replaced sees all of it, as it was
-// or as it is. It also has the temporary files of what must be read twice. Few
-// others write to the disk; house_test.go names them.
+// or as it is. It also has the temporary files of what must be read twice, and
+// removes those that a run has left which was killed. Few others write to the
+// disk; house_test.go names them.
 package file
 
 import (
@@ -28,14 +29,16 @@ type Options struct {
 
 // Replace puts the content in the place of a file, in one step. Meanwhile it
 // stands beside it under the same name with something appended; nothing of that
-// is left if it fails.
+// is left if it fails. What a run that was killed has left in the directory is
+// removed.
 func Replace(name string, content []byte, o Options) (err error) {
 	if o.Parents != 0 {
 		if err := os.MkdirAll(filepath.Dir(name), o.Parents); err != nil {
 			return err
 		}
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	Sweep(filepath.Dir(name))
+	f, err := os.CreateTemp(filepath.Dir(name), pattern(filepath.Base(name)))
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,19 @@ import (
 // closed. Nothing but its content comes from outside.
 type Temporary struct{ *os.File }
 
-// NewTemporary makes one, whose name begins with relock.
+// NewTemporary makes one, after removing those that runs have left which were
+// killed.
 func NewTemporary() (Temporary, error) {
-	f, err := os.CreateTemp("", "relock-*")
+	Sweep(os.TempDir())
+	f, err := os.CreateTemp("", pattern("package"))
 	return Temporary{f}, err
+}
+
+// NewTemporaryDir makes a directory as NewTemporary makes a file, and returns its
+// path. The caller removes it.
+func NewTemporaryDir(prefix string) (string, error) {
+	Sweep(os.TempDir())
+	return os.MkdirTemp("", pattern(prefix))
 }
 
 // Close closes and removes the file.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -73,6 +74,7 @@ func OpenCache(path string) (*Cache, error) {
 	switch err := appendTo(path, ""); {
 	case err == nil:
 		c.path = path
+		file.Sweep(filepath.Dir(path))
 	case missing:
 		return nil, err
 	default:

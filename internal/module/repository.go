@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -32,7 +33,7 @@ type repository struct {
 // The URL is given to git by a file: no argument of git, which every user of the
 // machine can see, holds credentials.
 func (c *Client) open(ctx context.Context, r remote) (*repository, error) {
-	dir, err := os.MkdirTemp("", "relock-git-*")
+	dir, err := file.NewTemporaryDir("git")
 	if err != nil {
 		return nil, unread("making a temporary directory: %v", err)
 	}

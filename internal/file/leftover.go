@@ -1,0 +1,87 @@
+package file
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// What is temporary is named PREFIX.relock-MACHINE-PROCESS-RANDOM, so that
+// a later run can tell whose it was.
+var ours = regexp.MustCompile(`^.+\.relock-([0-9a-f]{8})-([0-9]+)-[0-9]+$`)
+
+// patience is after which time what is temporary counts as left behind, where
+// nobody can tell whether its process still runs. A run ends earlier.
+const patience = time.Hour
+
+// pattern is what os.CreateTemp and os.MkdirTemp make a name of.
+func pattern(prefix string) string {
+	return fmt.Sprintf("%s.relock-%s-%d-*", prefix, machine(), os.Getpid())
+}
+
+// machine tells apart where numbers of processes mean something else: machines,
+// and containers on one, which may share a directory.
+var machine = sync.OnceValue(func() string {
+	host, _ := os.Hostname()
+	processes, _ := os.Readlink("/proc/self/ns/pid") // Linux alone has it
+	sum := sha256.Sum256([]byte(host + "\n" + processes))
+	return hex.EncodeToString(sum[:4])
+})
+
+// swept are the directories that Sweep has seen in this process.
+var swept sync.Map
+
+// Sweep removes from a directory what runs that were killed have left in it:
+// what is temporary and of a process that is gone or, where that cannot be told,
+// older than an hour. Whoever writes to a directory calls it before; it looks
+// once in a process. What cannot be removed stays, which is no reason to fail.
+func Sweep(dir string) {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	if _, again := swept.LoadOrStore(dir, true); again {
+		return
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if left(e, time.Now()) {
+			_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// left reports whether an entry of a directory is temporary and nobody's.
+func left(e os.DirEntry, now time.Time) bool {
+	parts := ours.FindStringSubmatch(e.Name())
+	if parts == nil || !e.Type().IsRegular() && !e.IsDir() {
+		return false
+	}
+	process, err := strconv.Atoi(parts[2])
+	if err == nil && parts[1] == machine() && process != os.Getpid() {
+		return !runs(process)
+	}
+	info, err := e.Info()
+	return err == nil && now.Sub(info.ModTime()) > patience
+}
+
+// runs reports whether there is a process of that number. Windows has no signals:
+// there it is known from the process being found.
+func runs(process int) bool {
+	p, err := os.FindProcess(process)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = p.Release() }()
+	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
