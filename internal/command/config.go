@@ -9,6 +9,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 )
 
@@ -41,10 +42,21 @@ func (c *cli) configValidate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "validate", Short: "Check the configuration file", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, _, err := c.settings(given(cmd.Flags())); err != nil {
+			cfg, _, err := c.settings(given(cmd.Flags()))
+			if err != nil {
 				return err
 			}
-			_, err := fmt.Fprintln(c.env.Stdout, "the configuration is valid")
+			warnings, err := run.Idle(cmd.Context(), c.env.WorkDir, c.request(run.Scan, nil, cfg))
+			if err != nil {
+				return err
+			}
+			for _, d := range warnings {
+				fmt.Fprintln(c.env.Stderr, "relock: warning:", report.Plain(d.Error()))
+				if d.Hint != "" {
+					fmt.Fprintln(c.env.Stderr, "  next:", report.Plain(d.Hint))
+				}
+			}
+			_, err = fmt.Fprintln(c.env.Stdout, "the configuration is valid")
 			return err
 		},
 	}

@@ -111,6 +111,9 @@ func (c *cli) resolve(file config.File, strongest []config.Values) (config.Confi
 	if diagnostics = append(diagnostics, missing...); len(diagnostics) > 0 {
 		return config.Config{}, nil, problems(diagnostics)
 	}
+	if name := c.configPath(values); name != "" {
+		cfg.Shared = len(cfg.Repositories) > 0 || c.outside(name, values)
+	}
 	c.env.Environ = slices.Concat(c.env.Environ, tokens)
 	return cfg, values, nil
 }
@@ -240,6 +243,7 @@ func (c *cli) request(verb run.Verb, dirs []string, cfg config.Config) run.Reque
 		Dirs:  dirs,
 		Named: slices.Concat(cfg.Providers, cfg.Why),
 
+		Clauses:      clauses(cfg),
 		ModuleTokens: tokens,
 		Cache:        cfg.Cache,
 		HashSource:   cfg.HashSource,
@@ -259,6 +263,32 @@ func (c *cli) request(verb run.Verb, dirs []string, cfg config.Config) run.Reque
 		},
 		Pull: pull(cfg),
 	}
+}
+
+// clauses are what the repository's own configuration file says of providers and
+// directories, which should be there.
+func clauses(cfg config.Config) []run.Clause {
+	if cfg.Shared {
+		return nil
+	}
+	var all []run.Clause
+	for _, r := range cfg.Rules {
+		all = append(all, run.Clause{Key: "the rule", Providers: r.Providers, Directories: r.Directories, Position: r.Position})
+	}
+	for _, g := range cfg.Groups {
+		all = append(all, run.Clause{Key: "the group " + g.Name, Providers: g.Providers, Directories: g.Directories, Position: g.Position})
+	}
+	for _, p := range cfg.Keep {
+		if at, ok := cfg.Places["keep"]; ok {
+			all = append(all, run.Clause{Key: "keep: " + p.Given(), Providers: []provider.Pattern{p}, Position: at})
+		}
+	}
+	for _, glob := range cfg.Include {
+		if at, ok := cfg.Places["include"]; ok {
+			all = append(all, run.Clause{Key: "include: " + glob, Directories: []string{glob}, Position: at})
+		}
+	}
+	return all
 }
 
 // rules are those of the configuration file as the planner takes them.

@@ -43,9 +43,13 @@ type Config struct {
 	Token             string // secret
 	App               App
 	File              string // of the configuration; empty: searched
-	Cache             string // path of the hash cache; empty: the default
-	Format            string
-	Jobs              int // 0: a default
+	// Places are where the configuration file gives values, by Setting.Name.
+	Places map[string]Position
+	// Shared says that the configuration file serves other repositories, too.
+	Shared bool
+	Cache  string // path of the hash cache; empty: the default
+	Format string
+	Jobs   int // 0: a default
 
 	Create, Strict, Exact, Prune, AllowDowngrade, Lock, DryRun, Stats, Verbose bool
 }
@@ -231,6 +235,12 @@ func Resolve(values Values) (Config, []provider.Diagnostic) {
 			continue
 		}
 		s.set(&c, items)
+		if v.File != "" {
+			if c.Places == nil {
+				c.Places = map[string]Position{}
+			}
+			c.Places[s.Name()] = v.Position
+		}
 	}
 	c.Platforms.Demanded = values["platforms"].flag
 	if len(problems) == 0 {

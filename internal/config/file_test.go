@@ -156,8 +156,11 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 		Command: "auto", Format: "text",
 	}
 	got := resolve(t, operatorFile(t, everyKey))
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.AllowUnexported(provider.Pattern{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.AllowUnexported(provider.Pattern{}), cmpopts.IgnoreFields(config.Config{}, "Places")); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+	if at := got.Places["keep"]; at != (config.Position{File: "relock.yml", Line: 10}) || len(got.Places) < 20 {
+		t.Errorf("keep stands at %v of %d places, want relock.yml:10", at, len(got.Places))
 	}
 }
 

@@ -51,6 +51,9 @@ type Request struct {
 	// Named are the providers that somebody names, as Plan.Only or to be told
 	// about: they must be there, as must the Dirs.
 	Named []provider.Pattern
+	// Clauses are what the repository's own configuration file says of providers
+	// and directories; none of a file that serves other repositories, too.
+	Clauses []Clause
 	// Part says that the request is one of several of a run: what it names may be
 	// in another, and Session.Sought tells at the end.
 	Part bool

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,9 +12,11 @@ import (
 
 	"github.com/agext/levenshtein"
 
+	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
 )
 
 // NotFound is what a request names and what is nowhere, so that nothing was done.
@@ -174,6 +177,9 @@ func (c *corridor) honour() error {
 		return nil
 	}
 	missing, tell := s.verdict()
+	if c.whole(s) {
+		tell = append(tell, idle(c.req.Clauses, c.found)...)
+	}
 	c.report.Diagnostics = append(c.report.Diagnostics, tell...)
 	if slices.ContainsFunc(missing, func(d provider.Diagnostic) bool { return d.Code == provider.CodeNotFound }) {
 		return NotFound(missing)
@@ -199,7 +205,12 @@ func (c *corridor) sees(s *search) {
 		}
 		s.unread = s.unread || len(f.module.Unread) > 0 || failing(f.module.Diagnostics)
 	}
-	s.unread = s.unread || slices.ContainsFunc(c.report.Diagnostics, func(d provider.Diagnostic) bool {
+	s.unread = s.unread || unreadable(c.report.Diagnostics)
+}
+
+// unreadable reports whether a scan did not read everything.
+func unreadable(diagnostics []provider.Diagnostic) bool {
+	return slices.ContainsFunc(diagnostics, func(d provider.Diagnostic) bool {
 		return d.Severity == provider.SeverityError && d.Code != provider.CodeUnlocked
 	})
 }
@@ -334,4 +345,82 @@ func notFound(err error) error {
 		texts = append(texts, text)
 	}
 	return refused("nothing was done: %s", strings.Join(texts, "; "))
+}
+
+// Clause is what a configuration file of the repository says of some providers
+// and directories.
+type Clause struct {
+	Key         string             // of the file
+	Providers   []provider.Pattern // empty: all
+	Directories []string           // globs; empty: everywhere
+	config.Position
+}
+
+// about reports whether a root module has something that the clause is about.
+func (cl Clause) about(f found) bool {
+	if len(cl.Directories) > 0 && !scan.InAny(cl.Directories, f.module.Dir) {
+		return false
+	}
+	return len(cl.Providers) == 0 || slices.ContainsFunc(f.providers(), func(a provider.Addr) bool {
+		return slices.ContainsFunc(cl.Providers, func(p provider.Pattern) bool { return p.Match(a) })
+	})
+}
+
+// idle are warnings about the clauses that nothing in the repository is about.
+func idle(clauses []Clause, all []found) []provider.Diagnostic {
+	there := map[provider.Addr]bool{}
+	for _, f := range all {
+		for _, a := range f.providers() {
+			there[a] = true
+		}
+	}
+	var warnings []provider.Diagnostic
+	for _, cl := range clauses {
+		if slices.ContainsFunc(all, cl.about) {
+			continue
+		}
+		d := provider.Diagnostic{
+			Severity: provider.SeverityWarning, Code: provider.CodeNotFound, File: cl.File, Line: cl.Line,
+			Message: cl.Key + " matches nothing in this repository",
+		}
+		for _, p := range cl.Providers {
+			if near, ok := p.Near(addresses(there)); ok && !p.Match(near) {
+				d.Hint = fmt.Sprintf("did you mean %s?", near.Short())
+			}
+		}
+		warnings = append(warnings, d)
+	}
+	slices.SortFunc(warnings, provider.Diagnostic.Compare)
+	return warnings
+}
+
+// whole reports whether the run looked at all of a repository and read it.
+func (c *corridor) whole(s *search) bool {
+	return !c.req.Part && !s.unread && c.req.Touched == nil && len(c.req.Plan.Only) == 0 &&
+		len(c.found) > 0 && len(c.trees) == 1 && slices.Equal(c.trees[0].dirs, []string{everything})
+}
+
+// Idle warns of clauses of the configuration file that nothing in the repository
+// on disk is about, by its files and lock files alone: nobody is asked. Without a
+// repository, or if something is not known without asking, it says nothing.
+func Idle(ctx context.Context, workDir string, req Request) ([]provider.Diagnostic, error) {
+	root, ok := repository(workDir)
+	if len(req.Clauses) == 0 || !ok {
+		return nil, nil
+	}
+	t := tree{root: root}
+	opts := req.Scan
+	opts.Dirs, opts.Source, opts.Orphans = nil, nil, true
+	modules, diagnostics, err := scan.Modules(ctx, t.FS(), opts)
+	if err != nil || unreadable(diagnostics) || len(modules) == 0 {
+		return nil, err
+	}
+	var all []found
+	for _, m := range modules {
+		if failing(m.Diagnostics) || len(m.Unread) > 0 && m.Lock == nil {
+			return nil, nil
+		}
+		all = append(all, found{tree: t, module: m})
+	}
+	return idle(req.Clauses, all), nil
 }
