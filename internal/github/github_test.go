@@ -107,6 +107,7 @@ func TestWaitsForLimits(t *testing.T) {
 		"too_many_requests": {[]reply{{429, map[string]string{"Retry-After": "7"}, ""}, ok(ref)}, []time.Duration{7 * time.Second}},
 		"used_up":           {[]reply{{403, at(10 * minute), `{"message": "API rate limit exceeded"}`}, ok(ref)}, []time.Duration{10*minute + time.Second}},
 		"unannounced_grows": {[]reply{{403, nil, secondary}, {403, nil, secondary}, ok(ref)}, []time.Duration{minute, 2 * minute}},
+		"broken_body":       {[]reply{{200, map[string]string{"Content-Length": "999"}, ref[:9]}, ok(ref)}, []time.Duration{time.Second}},
 		"server_error":      {[]reply{{502, nil, "<html>"}, {500, nil, ""}, ok(ref)}, []time.Duration{time.Second, 2 * time.Second}},
 	}
 	for name, test := range tests {
@@ -175,6 +176,22 @@ func TestDoesNotRepeatAWriteWithoutAnswer(t *testing.T) {
 	f.Close()
 	if _, err := repo.PostComment(context.Background(), 1, "Hello."); !errors.Is(err, github.ErrUncertain) {
 		t.Errorf("error = %v, want an uncertain one", err)
+	}
+}
+
+func TestRepeatsQueriesOfGraphQLAndNoMutations(t *testing.T) {
+	broken := reply{200, map[string]string{"Content-Length": "999"}, `{"data"`}
+	f, _ := start(t, broken, reply{502, nil, ""}, ok(`{"data": {}}`))
+	c, err := github.New(github.Options{HTTP: f.Client(), API: f.URL, Clock: f.clock()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Releases(t.Context(), []provider.Tagged{{Owner: "acme", Name: "null", Tags: []string{"v1"}}}); err != nil || len(f.asked) != 3 {
+		t.Errorf("a query whose answers break = %v after %d requests, want an answer after 3", err, len(f.asked))
+	}
+	f, repo := start(t, ok(`{"node_id": "R_1"}`), broken)
+	if err := repo.DeleteBranch(t.Context(), "x", "abc"); !errors.Is(err, github.ErrUncertain) || len(f.asked) != 2 {
+		t.Errorf("a mutation whose answer breaks = %v after %q, want an uncertain error and no second mutation", err, f.asked)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // The bounds of waiting and reading.
@@ -46,9 +48,14 @@ const (
 // through go-github and redirects.
 type behaviour struct {
 	write   bool          // though it is a POST of GraphQL, which most often reads
+	stream  bool          // the caller reads the answer while it arrives
 	largest int64         // of the answer, instead of largestAnswer
 	time    time.Duration // instead of sendingTime
 }
+
+// question reports whether a request changes nothing, so that it may be sent again
+// where no whole answer came.
+func (b behaviour) question() bool { return !b.write }
 
 type behaviourKey struct{}
 
@@ -138,7 +145,7 @@ func (l *limits) again(req *http.Request, resp *http.Response, err error, tries 
 		return 0, false
 	}
 	if err != nil || resp.StatusCode >= http.StatusInternalServerError {
-		again := req.Method == http.MethodGet && tries < mostQuestions && req.Context().Err() == nil
+		again := behaviourOf(req).question() && !errors.Is(err, errTooLarge) && tries < mostQuestions && req.Context().Err() == nil
 		return time.Second << (tries - 1), again
 	}
 	pause, met := l.met(req, resp, tries)
@@ -173,6 +180,14 @@ func (l *limits) send(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Body = &boundedBody{body: resp.Body, left: b.largest, done: cancel}
+	if b.stream || !b.question() {
+		return resp, nil
+	}
+	// A body that breaks off is seen here, where the question can be repeated.
+	if err := transport.Whole(resp, b.largest); err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
 	return resp, nil
 }
 

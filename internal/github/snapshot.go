@@ -219,7 +219,7 @@ func (b *brokenOff) Unwrap() error { return b.error }
 // downloadOnce asks for an archive. The API redirects to another host, whose
 // address is good for some minutes, and which gets no token.
 func (r *Repository) downloadOnce(ctx context.Context, sha string, s *Snapshot, wanted map[string]int64) error {
-	ctx = behaving(ctx, behaviour{largest: largestArchive, time: archiveTime})
+	ctx = behaving(ctx, behaviour{stream: true, largest: largestArchive, time: archiveTime})
 	req, err := r.client.rest.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/tarball/%s", r.owner, r.name, sha), nil)
 	if err != nil {
 		return err

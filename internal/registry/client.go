@@ -215,6 +215,7 @@ type link struct {
 	retries   int           // as in cliconfig.Limits
 	size      int64         // as the registry says; not above zero if it does not
 	limit     int64         // of what may be downloaded for it; 0: hash.MaxSize
+	place     *place        // in the queue
 }
 
 // sum downloads and hashes an archive, without the token, unless an archive of
@@ -244,11 +245,11 @@ func (c *core) remembered(ctx context.Context, l link) (hash.Sum, error) {
 }
 
 func (c *core) download(ctx context.Context, l link) (hash.Sum, error) {
-	leave, err := c.queue.enter(ctx, l.url.Host, l.size)
-	if err != nil {
+	l.place = c.queue.place(l.url.Host, l.size)
+	if err := l.place.Enter(ctx); err != nil {
 		return hash.Sum{}, err
 	}
-	defer leave()
+	defer l.place.Leave()
 	sum, err := c.read(ctx, l)
 	switch {
 	case sum.ZH != "" && l.zh != "" && sum.ZH != l.zh:
@@ -281,7 +282,7 @@ func (c *core) read(ctx context.Context, l link) (hash.Sum, error) {
 // open begins the download of an archive.
 func (c *core) open(ctx context.Context, l link) (io.ReadCloser, error) {
 	resp, body, err := c.transport.Stream(ctx, transport.Request{
-		URL: l.url, Referrer: l.from, Limit: cmp.Or(l.limit, hash.MaxSize), Retries: l.retries,
+		URL: l.url, Referrer: l.from, Limit: cmp.Or(l.limit, hash.MaxSize), Retries: l.retries, Turn: l.place,
 	})
 	if err != nil {
 		return nil, err

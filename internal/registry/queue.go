@@ -39,13 +39,46 @@ func newQueue(all int) *queue {
 // enter waits for the turn of a download, whose end must be told with leave. A
 // size that is not above zero is not known.
 func (q *queue) enter(ctx context.Context, host string, size int64) (leave func(), err error) {
-	t := q.wait(host, size)
+	p := q.place(host, size)
+	if err := p.Enter(ctx); err != nil {
+		return nil, err
+	}
+	return p.Leave, nil
+}
+
+// place returns the place of a download in the queue, for transport.Request.
+func (q *queue) place(host string, size int64) *place {
+	return &place{queue: q, host: host, size: size}
+}
+
+// place is the turn of one download, which it may leave and wait for again: then
+// behind all others of its host, since it was let in before and got nowhere.
+type place struct {
+	queue *queue
+	host  string
+	size  int64
+	turn  *turn // nil while it has none
+}
+
+// Enter implements transport.Turn.
+func (p *place) Enter(ctx context.Context) error {
+	t := p.queue.wait(p.host, p.size)
+	p.size = 0
 	select {
 	case <-t.begun:
-		return func() { q.leave(t) }, nil
+		p.turn = t
+		return nil
 	case <-ctx.Done():
-		q.leave(t)
-		return nil, &provider.Error{Code: provider.CodeCancelled, Message: "interrupted", Err: ctx.Err()}
+		p.queue.leave(t)
+		return &provider.Error{Code: provider.CodeCancelled, Message: "interrupted", Err: ctx.Err()}
+	}
+}
+
+// Leave implements transport.Turn. It may be called without a turn.
+func (p *place) Leave() {
+	if p.turn != nil {
+		p.queue.leave(p.turn)
+		p.turn = nil
 	}
 }
 

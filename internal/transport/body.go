@@ -18,10 +18,12 @@ type bounded struct {
 	left  int64
 
 	// Of streams only.
-	timer   *time.Timer
-	stall   time.Duration
-	stalled error
-	cancel  context.CancelCauseFunc
+	timer    *time.Timer   // ends the request
+	stall    time.Duration // for each floorSize
+	patience time.Duration // what is left of it
+	arrived  int64         // of floorSize
+	stalled  error
+	cancel   context.CancelCauseFunc
 }
 
 // Read reads one byte more than the limit allows, to tell a body that ends
@@ -33,10 +35,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]
 	}
-	n, err := b.body.Read(p)
-	if b.timer != nil {
-		b.timer.Reset(b.stall)
-	}
+	n, err := b.watched(p)
 	b.left -= int64(n)
 	switch {
 	case b.left < 0:
@@ -47,6 +46,23 @@ func (b *bounded) Read(p []byte) (int, error) {
 		return n, failure(context.WithoutCancel(b.ctx), b.url, b.stalled)
 	}
 	return n, failure(b.ctx, b.url, err)
+}
+
+// watched counts the time that is spent waiting for data against what has
+// arrived. A reader that is slow itself is no fault of the server.
+func (b *bounded) watched(p []byte) (int, error) {
+	if b.timer == nil {
+		return b.body.Read(p)
+	}
+	began := time.Now()
+	b.timer.Reset(b.patience)
+	n, err := b.body.Read(p)
+	b.timer.Stop()
+	b.patience -= time.Since(began)
+	if b.arrived += int64(n); b.arrived >= floorSize {
+		b.arrived, b.patience = 0, b.stall
+	}
+	return n, err
 }
 
 func (b *bounded) Close() error {

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -36,9 +37,11 @@ const (
 	// maxRetryWait.
 	retryWait    = time.Second
 	maxRetryWait = 30 * time.Second
-	// stallTimeout is how long the body of a stream may stand still. A package
-	// may be large and a line slow, so its whole time cannot be bounded.
-	stallTimeout = time.Minute
+	// floorTime is how long a stream may take for each floorSize bytes. A package
+	// may be large and a line slow, so its whole time cannot be bounded; but what
+	// is slower than this would hold its place for hours.
+	floorTime = time.Minute
+	floorSize = 64 << 10
 )
 
 // Options are the settings of a Client. The zero value of each is its default.
@@ -67,7 +70,7 @@ func New(opts Options) *Client {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Client{opts: opts, guard: newGuard(opts), stall: stallTimeout}
+	return &Client{opts: opts, guard: newGuard(opts), stall: floorTime}
 }
 
 // Admit says that the operator named this host and port: in a host block of the
@@ -182,6 +185,16 @@ type Request struct {
 	// Retries is how often to try again; Options.Retries if 0, none if negative.
 	Retries int
 	NoRetry bool
+	// Turn is what a Stream holds while it is read; nil: nothing.
+	Turn Turn
+}
+
+// Turn is the right to transfer now, which many wait for. A transfer that breaks,
+// or falls below the floor, gives it to another before it goes on.
+type Turn interface {
+	Leave()
+	// Enter waits for another turn. It fails if ctx ends before.
+	Enter(ctx context.Context) error
 }
 
 // Response is an answer, whatever its status.
@@ -193,14 +206,15 @@ type Response struct {
 	Body   []byte   // nil from Stream
 }
 
-// Do sends the request and reads the whole answer. Connection errors and the
-// statuses 429 and 5xx (but 501) are tried again; a status is never an error.
+// Do sends the request and reads the whole answer. Connection errors, bodies that
+// break off, and the statuses 429 and 5xx (but 501) are tried again where the
+// method only reads; a status is never an error.
 //
 // Errors are *provider.Error: CodeUnreachable if there was no whole answer,
 // CodeBadAnswer if it exceeds the limit, CodeCancelled if ctx has ended.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	r.Timeout = cmp.Or(r.Timeout, c.opts.Timeout)
-	resp, body, err := c.open(ctx, r)
+	resp, body, err := c.open(ctx, r, keepWhole(cmp.Or(r.Limit, DefaultLimit)))
 	if err != nil {
 		return nil, err
 	}
@@ -213,17 +227,44 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	return resp, nil
 }
 
+// keepWhole reads a body into memory while it still can be asked for again: a
+// body that breaks off later is nobody's to retry.
+func keepWhole(limit int64) func(*http.Response) error {
+	return func(resp *http.Response) error {
+		if resp.ContentLength > limit {
+			return nil // which the caller refuses
+		}
+		return Whole(resp, limit)
+	}
+}
+
+// Whole replaces the body of an answer by one in memory, so that whoever repeats
+// questions can tell a body that breaks off before anything is made of it. Of a
+// body that is longer than the limit it keeps one byte more than that.
+func Whole(resp *http.Response, limit int64) error {
+	data, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	if err != nil {
+		return err
+	}
+	if err := resp.Body.Close(); err != nil {
+		return err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(data))
+	return nil
+}
+
 // Stream sends the request as Do does and returns the body unread; the caller
 // closes it. Where a transfer breaks, the reader goes on if the server gives the
-// rest of the very same body. Else it fails where Do would, with the same errors,
-// and when no byte arrives for a minute.
+// rest of the very same body, or all of a body that begins with the same bytes.
+// Else it fails where Do would, with the same errors, and where less than a floor
+// arrives in a minute.
 func (c *Client) Stream(ctx context.Context, r Request) (*Response, io.ReadCloser, error) {
 	resp, body, err := c.begin(ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
-	if state, ok := resumable(r, resp); ok && c.retries(r) > 0 {
-		return resp, &resuming{client: c, ctx: ctx, request: r, state: state, body: body, left: maxResumes}, nil
+	if c.retries(r) > 0 && repeatable(r, resp) {
+		return resp, newResuming(ctx, c, r, resp, body), nil
 	}
 	return resp, body, nil
 }
@@ -233,7 +274,7 @@ func (c *Client) begin(ctx context.Context, r Request) (*Response, io.ReadCloser
 	// The cause travels with the request's own context, so that the reader can
 	// tell a stall from the end of the caller's.
 	streaming, cancel := context.WithCancelCause(ctx)
-	resp, body, err := c.open(streaming, r)
+	resp, body, err := c.open(streaming, r, nil)
 	if err != nil {
 		cancel(nil)
 		return nil, nil, err
@@ -241,19 +282,25 @@ func (c *Client) begin(ctx context.Context, r Request) (*Response, io.ReadCloser
 	return resp, c.watch(body, cancel), nil
 }
 
-// watch makes a body end with an error where it stands still. The function
-// cancels the context of its request.
+// watch makes a body end with an error where it is slower than the floor. The
+// function cancels the context of its request.
 func (c *Client) watch(body *bounded, cancel context.CancelCauseFunc) io.ReadCloser {
-	stalled := fmt.Errorf("no data for %s", c.stall)
-	body.timer = time.AfterFunc(c.stall, func() { cancel(stalled) })
-	body.stall, body.stalled, body.cancel = c.stall, stalled, cancel
+	body.stalled = fmt.Errorf("less than %d bytes for %s", floorSize, c.stall)
+	body.timer = time.AfterFunc(c.stall, func() { cancel(body.stalled) })
+	body.timer.Stop() // it runs while somebody waits for data
+	body.stall, body.patience, body.cancel = c.stall, c.stall, cancel
 	return body
 }
 
-func (c *Client) open(ctx context.Context, r Request) (*Response, *bounded, error) {
+// open sends a request. An answer that read, which may be nil, fails for is no
+// answer.
+func (c *Client) open(ctx context.Context, r Request, read func(*http.Response) error) (*Response, *bounded, error) {
 	req, err := c.request(ctx, r)
 	if err != nil {
 		return nil, nil, failure(ctx, r.URL, err)
+	}
+	if read != nil {
+		req.SetResponseHandler(read)
 	}
 	resp, err := c.retrying(r).Do(req)
 	if err != nil {
@@ -307,10 +354,15 @@ func (c *Client) retrying(r Request) *retryablehttp.Client {
 }
 
 func (c *Client) retries(r Request) int {
-	if r.NoRetry {
+	if r.NoRetry || !reads(r) {
 		return 0
 	}
 	return max(cmp.Or(r.Retries, c.opts.Retries), 0)
+}
+
+// reads reports whether a request changes nothing, so that it may be sent again.
+func reads(r Request) bool {
+	return slices.Contains([]string{"", http.MethodGet, http.MethodHead}, r.Method)
 }
 
 // finally returns redirects that are Final as answers.

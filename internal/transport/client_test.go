@@ -188,6 +188,53 @@ func TestRetriesBrokenConnection(t *testing.T) {
 	}
 }
 
+// TestRetriesBrokenBody breaks off each answer but the last.
+func TestRetriesBrokenBody(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name     string
+		request  Request
+		breaks   int64
+		header   string
+		fails    bool
+		requests int64
+	}{
+		{name: "once", breaks: 1, requests: 2},
+		{name: "with_a_length", breaks: 1, header: "5", requests: 2},
+		{name: "until_the_retries_are_used_up", breaks: 9, fails: true, requests: 3},
+		{name: "not_when_told_so", breaks: 1, request: Request{NoRetry: true}, fails: true, requests: 1},
+		{name: "not_what_changes_something", breaks: 1, request: Request{Method: http.MethodPost}, fails: true, requests: 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int64
+			s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				n := asked.Add(1)
+				if tt.header != "" {
+					w.Header().Set("Content-Length", tt.header)
+				}
+				io.WriteString(w, "wh")
+				w.(http.Flusher).Flush()
+				if n <= tt.breaks {
+					panic(http.ErrAbortHandler)
+				}
+				io.WriteString(w, "ole")
+			})
+			tt.request.URL = parse(t, s.URL)
+			got, err := newClient(s).Do(t.Context(), tt.request)
+			if asked.Load() != tt.requests {
+				t.Errorf("asked %d times, want %d", asked.Load(), tt.requests)
+			}
+			if tt.fails {
+				wantCode(t, err, provider.CodeUnreachable)
+			} else if err != nil || string(got.Body) != "whole" {
+				t.Errorf("Do = %+v, %v; want the whole body", got, err)
+			}
+		})
+	}
+}
+
 func TestBodyLimit(t *testing.T) {
 	t.Parallel()
 	chunked := func(w http.ResponseWriter, _ *http.Request) {
@@ -291,8 +338,8 @@ func TestStreamFailsWhenStalled(t *testing.T) {
 	defer body.Close()
 	data, err := io.ReadAll(body)
 	e := wantCode(t, err, provider.CodeUnreachable)
-	if string(data) != "first" || !strings.Contains(e.Error(), "no data for 10ms") {
-		t.Errorf("Stream = %q, %v; want the first part and that no data came", data, err)
+	if string(data) != "first" || !strings.Contains(e.Error(), "less than 65536 bytes for 10ms") {
+		t.Errorf("Stream = %q, %v; want the first part and that too little came", data, err)
 	}
 }
 

@@ -10,8 +10,8 @@
 // Errors and logs name a URL without its query and user information. Every
 // request and every byte received is counted.
 //
-// It also spares servers work: a long transfer that breaks goes on where it
-// broke. No answer outlives a run: one that did would stand for TLS, and whoever
+// Questions that change nothing are asked again here and nowhere else: also where
+// a body breaks off. A long transfer that breaks goes on where it broke. No answer outlives a run: one that did would stand for TLS, and whoever
 // could write it would speak for every server.
 //
 // What a status or a body means is left to the callers.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"maps"
 	"net/http"
@@ -29,7 +30,7 @@ type state struct {
 // must have said how long it is, and by what it knows it again, in a way that is
 // strong in the words of RFC 9110. A date is so if it is at least a second older
 // than the answer. What net/http has unpacked has other bytes than were sent.
-func resumable(r Request, resp *Response) (state, bool) {
+func resumable(resp *Response) (state, bool) {
 	s := state{validator: resp.Header.Get("Etag"), size: resp.Size}
 	if s.validator == "" {
 		s.validator = resp.Header.Get("Last-Modified")
@@ -39,19 +40,35 @@ func resumable(r Request, resp *Response) (state, bool) {
 			return s, false
 		}
 	}
-	get := cmp.Or(r.Method, http.MethodGet) == http.MethodGet && r.Header.Get("Range") == ""
-	return s, get && resp.Status == http.StatusOK && s.size > 0 && !strings.HasPrefix(s.validator, "W/")
+	return s, s.size > 0 && !strings.HasPrefix(s.validator, "W/")
 }
 
-// resuming is a body that goes on where its transfer breaks.
+// repeatable reports whether the body of an answer is what its URL stands for, so
+// that asking again may give the same one.
+func repeatable(r Request, resp *Response) bool {
+	get := cmp.Or(r.Method, http.MethodGet) == http.MethodGet && r.Header.Get("Range") == ""
+	return get && resp.Status == http.StatusOK
+}
+
+// resuming is a body that goes on where its transfer breaks: by the rest of the
+// very same body, if the server can tell it from others; else by a body that
+// begins with the bytes that were read, of which a digest is kept.
 type resuming struct {
 	client  *Client
 	ctx     context.Context // of the request: the body's life ends with it
 	request Request
 	state
-	body io.ReadCloser
-	read int64
-	left int // of maxResumes
+	ranges bool // whether the rest can be asked for
+	body   io.ReadCloser
+	read   int64
+	digest maphash.Hash // of what was read
+	left   int          // of maxResumes
+}
+
+func newResuming(ctx context.Context, c *Client, r Request, resp *Response, body io.ReadCloser) *resuming {
+	b := &resuming{client: c, ctx: ctx, request: r, body: body, left: maxResumes}
+	b.state, b.ranges = resumable(resp)
+	return b
 }
 
 // Read returns the error of a broken transfer if it cannot be taken up again.
@@ -59,6 +76,7 @@ func (b *resuming) Read(p []byte) (int, error) {
 	for {
 		n, err := b.body.Read(p)
 		b.read += int64(n)
+		b.digest.Write(p[:n])
 		if err == nil || err == io.EOF || !b.resume(err) {
 			return n, err
 		}
@@ -73,53 +91,78 @@ func (b *resuming) Close() error { return b.body.Close() }
 // resume replaces a broken body by one that begins where it ended, and reports
 // whether it could. A server that refuses or fails once is not asked again.
 func (b *resuming) resume(broken error) bool {
-	if !provider.Coded(broken, provider.CodeUnreachable) || b.left == 0 || !b.wait() {
-		return false
-	}
-	b.left--
-	rest := b.rest()
-	if rest == nil {
+	if !provider.Coded(broken, provider.CodeUnreachable) || b.left == 0 {
 		return false
 	}
 	b.body.Close() // that it broke is known
-	b.body = rest
-	return true
+	for b.left > 0 && b.wait() {
+		b.left--
+		rest, broke := b.rest()
+		if rest != nil {
+			b.body = rest
+			return true
+		}
+		if !broke {
+			return false
+		}
+	}
+	return false
 }
 
-// wait lets the server come to itself, longer each time.
+// wait lets the server come to itself, longer each time, and others go before.
 func (b *resuming) wait() bool {
+	if t := b.request.Turn; t != nil {
+		t.Leave()
+	}
 	opts := b.client.opts
 	timer := time.NewTimer(retryablehttp.DefaultBackoff(opts.RetryWait, max(maxRetryWait, opts.RetryWait), maxResumes-b.left, nil))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
 	case <-b.ctx.Done():
 		return false
 	}
+	return b.request.Turn == nil || b.request.Turn.Enter(b.ctx) == nil
 }
 
-// rest asks for what is missing; nil if the server does not give it. It asks the
-// URL that was asked first: the one that it redirects to may be for a short time
-// or for one use. A server that knows no ranges sends the whole body again.
-func (b *resuming) rest() io.ReadCloser {
+// rest asks for what is missing; nil if the server does not give it, and whether
+// that is because the transfer broke again. It asks the URL that was asked first:
+// the one that it redirects to may be for a short time or for one use. A server
+// that knows no ranges sends the whole body again.
+func (b *resuming) rest() (rest io.ReadCloser, broke bool) {
 	r := b.request
-	r.Header = http.Header{"Range": {fmt.Sprintf("bytes=%d-", b.read)}, "If-Range": {b.validator}}
-	maps.Copy(r.Header, b.request.Header)
+	if b.ranges {
+		r.Header = http.Header{"Range": {fmt.Sprintf("bytes=%d-", b.read)}, "If-Range": {b.validator}}
+		maps.Copy(r.Header, b.request.Header)
+	}
 	resp, body, err := b.client.begin(b.ctx, r)
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	if b.isRest(resp) {
-		return body
+	same := b.ranges && b.isRest(resp)
+	if !same && resp.Status == http.StatusOK {
+		same, err = b.isSame(resp, body)
 	}
-	if again, ok := resumable(b.request, resp); ok && again == b.state {
-		if _, err := io.CopyN(io.Discard, body, b.read); err == nil {
-			return body
-		}
+	if !same {
+		body.Close()
+		return nil, provider.Coded(err, provider.CodeUnreachable)
 	}
-	body.Close()
-	return nil
+	return body, false
+}
+
+// isSame reads as much of a body as was read of the broken one, and reports
+// whether these are the same bytes. What follows them belongs to this body, so
+// that what the reader gets in all is this body, whatever the other one was.
+func (b *resuming) isSame(resp *Response, body io.Reader) (bool, error) {
+	if resp.Size >= 0 && b.size >= 0 && resp.Size != b.size {
+		return false, nil
+	}
+	var again maphash.Hash
+	again.SetSeed(b.digest.Seed())
+	if _, err := io.CopyN(&again, body, b.read); err != nil {
+		return false, err
+	}
+	return again.Sum64() == b.digest.Sum64(), nil
 }
 
 // isRest reports whether the answer is what is missing of the very same body.

@@ -123,6 +123,18 @@ func TestBrokenTransferGoesOn(t *testing.T) {
 		{"where_the_server_knows_no_ranges",
 			[]part{begin(500, "Etag", entityTag), {header: begin(0, "Etag", entityTag).header, body: content, whole: true}},
 			[]string{"", `bytes=500- "v1"`}},
+		{"by_the_same_beginning_of_another_tag",
+			[]part{begin(500, "Etag", entityTag), {header: begin(0, "Etag", `"v2"`).header, body: content, whole: true}},
+			[]string{"", `bytes=500- "v1"`}},
+		{"by_the_same_beginning_of_a_weak_tag",
+			[]part{begin(500, "Etag", `W/"v1"`), {header: begin(0).header, body: content, whole: true}},
+			[]string{"", ""}},
+		{"by_the_same_beginning_alone",
+			[]part{begin(500), begin(300), begin(99_000), {header: begin(0).header, body: content, whole: true}},
+			[]string{"", "", "", ""}},
+		{"by_the_same_beginning_without_a_length",
+			[]part{{body: content[:500]}, {body: content, whole: true}},
+			[]string{"", ""}},
 		{"after_a_server_error",
 			[]part{begin(500, "Etag", entityTag), {status: 503, whole: true}, rest(500, len(content))},
 			[]string{"", `bytes=500- "v1"`, `bytes=500- "v1"`}},
@@ -144,7 +156,8 @@ func TestBrokenTransferGoesOn(t *testing.T) {
 func TestBrokenTransferFailsWhereTheRestIsNotSure(t *testing.T) {
 	t.Parallel()
 	tagged := begin(500, "Etag", entityTag)
-	other := part{header: begin(0, "Etag", `"v2"`).header, body: content, whole: true}
+	other := part{header: begin(0, "Etag", `"v2"`).header, body: strings.Replace(content, "9", "8", 1), whole: true}
+	longer := part{header: http.Header{"Content-Length": {fmt.Sprint(len(content) - 1)}}, body: content[1:], whole: true}
 	now := time.Now().UTC().Format(http.TimeFormat)
 	tests := []struct {
 		name    string
@@ -161,14 +174,15 @@ func TestBrokenTransferFailsWhereTheRestIsNotSure(t *testing.T) {
 			"Content-Range": {"bytes 500-99999/100000"}, "Content-Length": {"3"},
 		}, body: "abc", whole: true}, Request{}, 2},
 		{"not_there_any_more", tagged, part{status: 404, whole: true}, Request{}, 2},
-		{"weak_tag", begin(500, "Etag", `W/"v1"`), other, Request{}, 1},
-		{"nothing_to_know_it_by", begin(500), other, Request{}, 1},
-		{"changed_this_second", begin(500, "Last-Modified", now, "Date", now), other, Request{}, 1},
+		{"weak_tag", begin(500, "Etag", `W/"v1"`), other, Request{}, 2},
+		{"nothing_to_know_it_by", begin(500), other, Request{}, 2},
+		{"changed_this_second", begin(500, "Last-Modified", now, "Date", now), other, Request{}, 2},
+		{"of_another_length", begin(500), longer, Request{}, 2},
 		{"no_retries", tagged, rest(500, len(content)), Request{NoRetry: true}, 1},
 		{"retries_turned_off", tagged, rest(500, len(content)), Request{Retries: -1}, 1},
 		{"no_get", tagged, rest(500, len(content)), Request{Method: http.MethodPost}, 1},
 		{"part_of_a_body", tagged, rest(500, len(content)), Request{Header: http.Header{"Range": {"bytes=0-"}}}, 1},
-		{"no_length", part{header: http.Header{"Etag": {entityTag}}, body: content[:500]}, rest(500, len(content)), Request{}, 1},
+		{"no_length", part{header: http.Header{"Etag": {entityTag}}, body: content[:500]}, rest(500, len(content)), Request{}, 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -180,6 +194,24 @@ func TestBrokenTransferFailsWhereTheRestIsNotSure(t *testing.T) {
 				t.Errorf("read %d bytes with %d questions, want 500 and %d", len(got), len(b.questions()), tt.asked)
 			}
 		})
+	}
+}
+
+// turns counts who leaves and enters.
+type turns struct{ left, entered int }
+
+func (t *turns) Leave()                      { t.left++ }
+func (t *turns) Enter(context.Context) error { t.entered++; return nil }
+
+func TestBrokenTransferGivesItsTurnToOthers(t *testing.T) {
+	t.Parallel()
+	b := newBreaking(t, begin(10, "Etag", entityTag), rest(10, 99_000), rest(99_000, len(content)))
+	var seen turns
+	if got, err := b.stream(t, Request{Turn: &seen}); got != content || err != nil {
+		t.Errorf("read %d bytes, %v; want all %d", len(got), err, len(content))
+	}
+	if seen != (turns{2, 2}) {
+		t.Errorf("left and entered %+v, want 2 times each", seen)
 	}
 }
 
