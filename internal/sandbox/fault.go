@@ -40,6 +40,8 @@ type Fault struct {
 	Corrupt bool
 	// Drop closes the connection without an answer.
 	Drop bool
+	// Wild is one of the faults that have a word and nothing to set; see ParseFault.
+	Wild string
 }
 
 // fault is a Fault in use: Times counts down.
@@ -56,6 +58,21 @@ type fault struct{ Fault }
 // a second, unless header=Retry-After:SECONDS stands before it:
 //
 //	primary  secondary
+//
+// So have those that are more than a status:
+//
+//	reset            the connection, without an answer; hang waits for ever
+//	short  long      the announced length is less or more than the body has
+//	stall  slow      the body stops in the middle, or comes in pieces
+//	trickle          the body comes byte by byte and never ends
+//	loop             a redirect to itself; elsewhere: to the same on another
+//	                 server; forbidden: to a metadata service; lower: to http, or
+//	                 to what is no HTTP; refused: to where nobody listens; notls:
+//	                 to where nobody speaks TLS
+//	html             the page of a network that wants a login
+//	empty  garbage   in place of the body; nested is JSON half a million levels
+//	                 deep, huge a gigabyte of it, bomb a gigabyte in a megabyte
+//	headers          16 MiB of them
 func ParseFault(line string) (Fault, error) {
 	words := strings.Fields(line)
 	if len(words) < 3 {
@@ -107,9 +124,13 @@ func (f *Fault) set(word string) (err error) {
 			f.Header.Set("Retry-After", "1")
 		}
 	default:
+		if _, ok := wild[word]; ok {
+			f.Wild = word
+			return nil
+		}
 		f.Status, err = strconv.Atoi(word)
 		if err != nil || f.Status < 200 || f.Status > 599 {
-			return fmt.Errorf("unknown fault %q: it must be a status, header=, delay=, truncate=, times=, asking=, corrupt, drop, primary or secondary", word)
+			return fmt.Errorf("unknown fault %q: it must be a status, header=, delay=, truncate=, times=, asking=, corrupt, drop, primary, secondary or one of %s", word, wildWords())
 		}
 	}
 	if err != nil {
@@ -187,11 +208,11 @@ func (s *Sandbox) spoil(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		f.serve(w, r, next)
+		f.serve(s, w, r, next)
 	})
 }
 
-func (f Fault) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
+func (f Fault) serve(s *Sandbox, w http.ResponseWriter, r *http.Request, next http.Handler) {
 	select {
 	case <-time.After(f.Delay):
 	case <-r.Context().Done():
@@ -199,6 +220,10 @@ func (f Fault) serve(w http.ResponseWriter, r *http.Request, next http.Handler) 
 	}
 	if f.Drop {
 		panic(http.ErrAbortHandler)
+	}
+	if f.Wild != "" {
+		wild[f.Wild](s, w, r, next)
+		return
 	}
 	if f.Status != 0 {
 		next = f.answer()

@@ -140,6 +140,7 @@ func TestParseFaultRefuses(t *testing.T) {
 		{"GET /[ 500", "invalid path pattern"},
 		{"GET /a 99", `unknown fault "99"`},
 		{"GET /a explode", `unknown fault "explode"`},
+		{"GET /a hangs", "forbidden, garbage, hang,"},
 		{"GET /a times=0", "not a positive number"},
 		{"GET /a truncate=-1", "not a positive number"},
 		{"GET /a delay=soon", "invalid fault"},

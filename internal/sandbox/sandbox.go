@@ -37,8 +37,11 @@ type Sandbox struct {
 	github *GitHub
 	plain  *httptest.Server
 	secure *httptest.Server
+	other  *httptest.Server // with TLS, where nothing is spoilt and nothing noted
+	closed string           // host and port where nobody listens
 
 	mu     sync.Mutex // guards what follows
+	more   []mounted
 	log    []*Request
 	before []func(*http.Request)
 	after  []func(*http.Request)
@@ -46,7 +49,8 @@ type Sandbox struct {
 }
 
 // Start serves the world on two loopback ports, one of them with TLS, because
-// the tools insist on https for network mirrors. The caller ends it with Close.
+// the tools insist on https for network mirrors. A third one, with TLS, is where
+// faults redirect to. The caller ends it with Close.
 func Start(w *World) (*Sandbox, error) {
 	github, err := newGitHub(w.repositories())
 	if err != nil {
@@ -69,9 +73,16 @@ func Start(w *World) (*Sandbox, error) {
 		s.plain.Listener.Close()
 		return nil, err
 	}
+	if s.other, err = listen(s.routes()); err != nil {
+		s.plain.Listener.Close()
+		s.secure.Listener.Close()
+		return nil, err
+	}
 	github.host = s.plain.Listener.Addr().String()
 	s.plain.Start()
 	s.secure.StartTLS()
+	s.other.StartTLS()
+	s.closed = "127.0.0.1:1" // tcpmux, which nobody has run for decades
 	return s, nil
 }
 
@@ -86,18 +97,46 @@ func listen(h http.Handler) (*httptest.Server, error) {
 	return &httptest.Server{Listener: l, Config: &http.Server{Handler: h}}, nil
 }
 
+// mounted is what is served beside the world.
+type mounted struct {
+	prefix  string
+	handler http.Handler
+}
+
+// Mount serves something else below a path, with the faults and the log of the
+// world: a kind of server that worlds have no words for.
+func (s *Sandbox) Mount(prefix string, handler http.Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.more = append(s.more, mounted{prefix, handler})
+}
+
 func (s *Sandbox) routes() http.Handler {
+	world := s.world.routes(s.github)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		i := slices.IndexFunc(s.more, func(m mounted) bool { return strings.HasPrefix(r.URL.Path, m.prefix) })
+		handler := world
+		if i >= 0 {
+			handler = s.more[i].handler
+		}
+		s.mu.Unlock()
+		handler.ServeHTTP(w, r)
+	})
+}
+
+func (w *World) routes(github *GitHub) http.Handler {
 	mux := http.NewServeMux()
-	registry{s.world}.routes(mux)
-	modules{s.world}.routes(mux)
-	mux.Handle("/github/api/", s.github)
-	mux.Handle(codeloadPath+"/", s.github)
+	registry{w}.routes(mux)
+	modules{w}.routes(mux)
+	mux.Handle("/github/api/", github)
+	mux.Handle(codeloadPath+"/", github)
 	return mux
 }
 
-// Close ends both servers and their connections.
+// Close ends the servers and their connections.
 func (s *Sandbox) Close() {
-	for _, server := range []*httptest.Server{s.plain, s.secure} {
+	for _, server := range []*httptest.Server{s.plain, s.secure, s.other} {
 		server.CloseClientConnections()
 		server.Close()
 	}
@@ -118,6 +157,9 @@ func (s *Sandbox) GraphQL() string { return s.URL() + graphqlPath }
 // Mirror is the base URL of a provider network mirror of every registry of the
 // world. It is https; Certificate is what its clients must trust.
 func (s *Sandbox) Mirror() string { return s.secure.URL + "/mirror/" }
+
+// SecureURL is the address of the server with TLS, with no trailing slash.
+func (s *Sandbox) SecureURL() string { return s.secure.URL }
 
 // Certificate is the certificate of the server with TLS in PEM, as SSL_CERT_FILE
 // takes it.
