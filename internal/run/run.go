@@ -131,6 +131,7 @@ func (c *corridor) walk(ctx context.Context) error {
 		return err
 	}
 	if c.req.Verb == Scan {
+		c.tellOutages()
 		for _, f := range c.found {
 			c.report.Modules = append(c.report.Modules, report.FromScan(f.module).Shown(c.show(f.tree)))
 		}
@@ -310,12 +311,25 @@ func (c *corridor) plan(ctx context.Context) error {
 	results := c.results(ctx)
 	c.formerSigners(ctx, results)
 	c.account(ctx, results)
+	c.tellOutages()
 	defer c.stage(stageDiff)()
 	for i, r := range results {
 		c.found[i].result = r
 		c.report.Modules = append(c.report.Modules, c.describe(c.found[i]))
 	}
 	return nil
+}
+
+// tellOutages says once of each host that does not answer why that is so. What was
+// not asked for it says no more than that.
+func (c *corridor) tellOutages() {
+	for _, o := range c.client.Outages() {
+		c.report.Diagnostics = append(c.report.Diagnostics, provider.Diagnostic{
+			Code: provider.CodeUnreachable, Severity: provider.SeverityWarning,
+			Message: fmt.Sprintf("%s does not answer: %v", o.Host, o.Reason),
+			Hint:    "what needs it is left as it is; run again when it answers",
+		})
+	}
 }
 
 // describe makes the report of a root module's plan.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/url"
-	"sync/atomic"
 	"time"
 )
 
@@ -73,14 +72,51 @@ func (b *bounded) Close() error {
 	return b.body.Close()
 }
 
-// counted adds what is read of a body to a counter.
-type counted struct {
+// arriving is the body of an answer, as it arrives: it is counted, and tells how the
+// host is.
+type arriving struct {
 	io.ReadCloser
-	bytes *atomic.Int64
+	guard    *guard
+	ctx      context.Context // of the request: the body's life ends with it
+	hostport string
+	began    time.Time
+	cancel   context.CancelCauseFunc // of the request
+	begins   func()                  // called when the body does; then nil
+	read     int64
+	told     bool
 }
 
-func (c counted) Read(p []byte) (int, error) {
-	n, err := c.ReadCloser.Read(p)
-	c.bytes.Add(int64(n))
+func (a *arriving) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	a.guard.bytes.Add(int64(n))
+	if a.begins != nil && (err == nil || err == io.EOF) {
+		a.begins()
+		a.begins = nil
+	}
+	if err != nil && context.Cause(a.ctx) == errNoAnswer {
+		err = errNoAnswer
+	}
+	if a.read += int64(n); err != nil || a.read >= floorSize {
+		a.tell(err)
+	}
 	return n, err
+}
+
+// tell says how the host is, once. One that cuts a body off is there.
+func (a *arriving) tell(err error) {
+	if a.told {
+		return
+	}
+	a.told = true
+	if err != nil && err != io.EOF && a.ctx.Err() != nil {
+		a.guard.hosts.failed(a.ctx, a.hostport, a.began, err)
+		return
+	}
+	a.guard.hosts.well(a.hostport)
+}
+
+func (a *arriving) Close() error {
+	a.tell(nil)
+	defer a.cancel(nil)
+	return a.ReadCloser.Close()
 }

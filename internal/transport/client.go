@@ -151,7 +151,7 @@ type streaming struct{ client *Client }
 
 // RoundTrip implements http.RoundTripper.
 func (s streaming) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancelCause(req.Context())
+	ctx, cancel := context.WithCancelCause(withCaller(req.Context()))
 	resp, err := s.client.guard.RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		cancel(nil)
@@ -214,7 +214,7 @@ type Response struct {
 // CodeBadAnswer if it exceeds the limit, CodeCancelled if ctx has ended.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	r.Timeout = cmp.Or(r.Timeout, c.opts.Timeout)
-	resp, body, err := c.open(ctx, r, keepWhole(cmp.Or(r.Limit, DefaultLimit)))
+	resp, body, err := c.open(withCaller(ctx), r, keepWhole(cmp.Or(r.Limit, DefaultLimit)))
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +273,7 @@ func (c *Client) Stream(ctx context.Context, r Request) (*Response, io.ReadClose
 func (c *Client) begin(ctx context.Context, r Request) (*Response, io.ReadCloser, error) {
 	// The cause travels with the request's own context, so that the reader can
 	// tell a stall from the end of the caller's.
-	streaming, cancel := context.WithCancelCause(ctx)
+	streaming, cancel := context.WithCancelCause(withCaller(ctx))
 	resp, body, err := c.open(streaming, r, nil)
 	if err != nil {
 		cancel(nil)
@@ -301,6 +301,9 @@ func (c *Client) open(ctx context.Context, r Request, read func(*http.Response) 
 	}
 	if read != nil {
 		req.SetResponseHandler(read)
+	}
+	if err := c.guard.hosts.await(ctx, HostPort(r.URL)); err != nil {
+		return nil, nil, failure(ctx, r.URL, err)
 	}
 	resp, err := c.retrying(r).Do(req)
 	if err != nil {
@@ -347,8 +350,9 @@ func (c *Client) retrying(r Request) *retryablehttp.Client {
 		RetryMax:     c.retries(r),
 		RetryWaitMin: c.opts.RetryWait,
 		RetryWaitMax: max(maxRetryWait, c.opts.RetryWait),
-		CheckRetry:   shouldRetry,
-		Backoff:      retryablehttp.DefaultBackoff,
+		CheckRetry:   c.shouldRetry,
+		Backoff:      c.backoff,
+		PrepareRetry: tried,
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
 }

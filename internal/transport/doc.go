@@ -11,8 +11,11 @@
 // request and every byte received is counted.
 //
 // Questions that change nothing are asked again here and nowhere else: also where
-// a body breaks off. A long transfer that breaks goes on where it broke. No answer outlives a run: one that did would stand for TLS, and whoever
-// could write it would speak for every server.
+// a body breaks off. A long transfer that breaks goes on where it broke.
+// A host that leaves questions without an answer is asked no more, but for probes.
+//
+// No answer outlives a run: one that did would stand for TLS, and whoever could
+// write it would speak for every server.
 //
 // What a status or a body means is left to the callers.
 package transport

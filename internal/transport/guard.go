@@ -54,6 +54,7 @@ type shared struct {
 	admitted map[string]bool    // host:port that the operator named
 	found    map[string]kindSet // by host:port, what connections found there
 
+	hosts           hosts
 	requests, bytes atomic.Int64
 }
 
@@ -107,8 +108,7 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	g.requests.Add(1)
-	resp, err := g.pool(inherited).RoundTrip(g.outgoing(req))
+	resp, err := g.send(req, inherited)
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return nil, r // without the words of the dialer around it
 	}
@@ -117,11 +117,48 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 	}
 	// The next hop finds this one through its request.
 	resp.Request = req
-	resp.Body = counted{resp.Body, &g.bytes}
 	if err := checkLocation(resp); err != nil {
 		resp.Body.Close()
 		return nil, err
 	}
+	return resp, nil
+}
+
+// send sends a request, if its host is one that answers, and notes how that went.
+func (g *guard) send(req *http.Request, inherited kindSet) (*http.Response, error) {
+	hostport := HostPort(req.URL)
+	probing, err := g.hosts.enter(req.Context(), hostport)
+	if err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(req.Context())
+	ends := func() {}
+	if probing {
+		timer := time.AfterFunc(probeTimeout, func() { cancel(errNoAnswer) })
+		ends = func() { timer.Stop() }
+	}
+	g.requests.Add(1)
+	began := time.Now()
+	resp, err := g.pool(inherited).RoundTrip(g.outgoing(req.WithContext(ctx)))
+	if err != nil {
+		ends()
+		if context.Cause(ctx) == errNoAnswer {
+			err = errNoAnswer
+		}
+		if !Refused(err) {
+			g.hosts.failed(req.Context(), hostport, began, err)
+		}
+		cancel(nil)
+		return nil, err
+	}
+	g.hosts.heard(hostport, resp)
+	resp.Body = &arriving{ReadCloser: resp.Body, guard: g, ctx: ctx, hostport: hostport, began: began, cancel: cancel, begins: func() {
+		ends()
+		g.hosts.alive(hostport)
+	}}
 	return resp, nil
 }
 

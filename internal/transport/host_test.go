@@ -1,0 +1,263 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// pipes connects a client with a server in memory, so that time is virtual in a
+// bubble of synctest. A dial that fails does so with the error.
+type pipes struct {
+	conns chan net.Conn
+	dial  func(hostport string) error
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	conn, ok := <-p.conns
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+func (p *pipes) Close() error   { close(p.conns); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
+
+// inMemory returns a client of a server in memory, whatever host it asks.
+func inMemory(t *testing.T, dial func(hostport string) error, handler http.HandlerFunc) *Client {
+	t.Helper()
+	p := &pipes{conns: make(chan net.Conn), dial: dial}
+	s := &http.Server{Handler: handler}
+	go s.Serve(p)
+	c := New(Options{})
+	connections := &http.Transport{
+		ResponseHeaderTimeout: headerTimeout, MaxIdleConnsPerHost: maxIdlePerHost,
+		DialContext: func(ctx context.Context, _, hostport string) (net.Conn, error) {
+			if p.dial != nil {
+				if err := p.dial(hostport); err != nil {
+					return nil, err
+				}
+			}
+			here, there := net.Pipe()
+			select {
+			case p.conns <- there:
+				return here, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		},
+	}
+	c.guard.pools[0] = connections
+	t.Cleanup(func() {
+		connections.CloseIdleConnections()
+		s.Close()
+	})
+	return c
+}
+
+// questions asks many of them, eight at a time as a run on two processors does,
+// and returns how long that took and how they ended.
+func questions(t *testing.T, c *Client, n int, host func(i int) string) (time.Duration, []error) {
+	t.Helper()
+	began := time.Now()
+	errs := make([]error, n)
+	jobs := make(chan struct{}, 8)
+	var all sync.WaitGroup
+	for i := range n {
+		jobs <- struct{}{}
+		all.Go(func() {
+			resp, err := c.Do(t.Context(), Request{URL: parse(t, fmt.Sprintf("http://%s/%d", host(i), i))})
+			if err == nil && resp.Status != http.StatusOK {
+				err = fmt.Errorf("status %d", resp.Status)
+			}
+			errs[i] = err
+			<-jobs
+		})
+	}
+	all.Wait()
+	return time.Since(began), errs
+}
+
+func oneHost(int) string { return "registry.test" }
+
+func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+func TestOutageCostsLessThanAMinute(t *testing.T) {
+	refuse := func(string) error { return &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED} }
+	tests := map[string]struct {
+		host    func(int) string
+		dial    func(string) error
+		handler http.HandlerFunc
+		longest time.Duration
+	}{
+		"hangs":             {oneHost, nil, hang, time.Minute},
+		"hangs_in_the_body": {oneHost, nil, func(w http.ResponseWriter, r *http.Request) { w.(http.Flusher).Flush(); hang(w, r) }, time.Minute},
+		"every_host_hangs":  {func(i int) string { return fmt.Sprintf("host%d.test", i) }, nil, hang, time.Minute},
+		"refuses":           {oneHost, refuse, hang, 10 * time.Second},
+		"429":               {oneHost, nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) }, time.Minute},
+		"429_with_a_time":   {oneHost, nil, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Retry-After", "30"); w.WriteHeader(429) }, time.Minute},
+		"429_with_two_hours": {oneHost, nil, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "7200")
+			w.WriteHeader(429)
+		}, time.Second},
+		"503_for_ever": {oneHost, nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, time.Minute},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				took, errs := questions(t, inMemory(t, tt.dial, tt.handler), 17, tt.host)
+				t.Logf("%s", took)
+				if took > tt.longest {
+					t.Errorf("17 questions took %s, want at most %s", took, tt.longest)
+				}
+				for i, err := range errs {
+					if err == nil {
+						t.Errorf("question %d was answered", i)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestHiccupOpensNoCircuit refuses for less time than questions are tried again.
+func TestHiccupOpensNoCircuit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		down := func(string) error {
+			if time.Since(began) < 2*time.Second {
+				return &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+			}
+			return nil
+		}
+		c := inMemory(t, down, answer("here"))
+		_, errs := questions(t, c, 8, oneHost)
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
+		}
+		if len(c.Outages()) > 0 {
+			t.Errorf("outages %v, want none", c.Outages())
+		}
+	})
+}
+
+func TestCircuit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		up := false
+		c := inMemory(t, func(string) error {
+			asked.Add(1)
+			if up {
+				return nil
+			}
+			return &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+		}, answer("here"))
+		if _, err := c.Do(t.Context(), Request{URL: parse(t, "http://registry.test/1")}); err == nil {
+			t.Fatal("a host that refuses has answered")
+		}
+		before := asked.Load()
+		_, err := c.Do(t.Context(), Request{URL: parse(t, "http://registry.test/2")})
+		e := wantCode(t, err, provider.CodeUnreachable)
+		if asked.Load() != before || !strings.Contains(e.Error(), "registry.test:80 does not answer") {
+			t.Errorf("after %d refusals: %v, want an error without a request", before, e)
+		}
+		if out := c.Outages(); len(out) != 1 || out[0].Host != "registry.test:80" || !errors.Is(out[0].Reason, syscall.ECONNREFUSED) {
+			t.Errorf("Outages() = %v, want the refusals of the host", out)
+		}
+		up = true
+		if _, err := c.Do(t.Context(), Request{URL: parse(t, "http://other.test/")}); err != nil {
+			t.Errorf("another host: %v", err)
+		}
+		time.Sleep(betweenProbes)
+		for range 2 {
+			if _, err := c.Do(t.Context(), Request{URL: parse(t, "http://registry.test/3")}); err != nil {
+				t.Errorf("after the host came back: %v", err)
+			}
+		}
+		if out := c.Outages(); len(out) != 0 {
+			t.Errorf("Outages() = %v, want none", out)
+		}
+	})
+}
+
+func TestStatusesOpenNoCircuit(t *testing.T) {
+	for _, status := range []int{401, 404, 429, 500} {
+		synctest.Test(t, func(t *testing.T) {
+			var asked atomic.Int64
+			c := inMemory(t, nil, func(w http.ResponseWriter, _ *http.Request) { asked.Add(1); w.WriteHeader(status) })
+			for range 2 * failuresInRow {
+				resp, err := c.Do(t.Context(), Request{URL: parse(t, "http://registry.test/"), NoRetry: true})
+				if err != nil || resp.Status != status {
+					t.Fatalf("Do = %v, %v, want %d", resp, err, status)
+				}
+			}
+			if asked.Load() != 2*failuresInRow || len(c.Outages()) > 0 {
+				t.Errorf("status %d: asked %d times, outages %v; want every question asked", status, asked.Load(), c.Outages())
+			}
+		})
+	}
+}
+
+func TestInterruptOpensNoCircuit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := inMemory(t, nil, hang)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var all sync.WaitGroup
+		for range 2 * failuresInRow {
+			all.Go(func() { c.Do(ctx, Request{URL: parse(t, "http://registry.test/")}) })
+		}
+		all.Wait()
+		if out := c.Outages(); len(out) != 0 {
+			t.Errorf("Outages() = %v, want none for what nobody waited for", out)
+		}
+	})
+}
+
+// TestRetryAfterHoldsForTheHost has every request wait that comes before the time.
+func TestRetryAfterHoldsForTheHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var early atomic.Int64
+		c := inMemory(t, nil, func(w http.ResponseWriter, r *http.Request) {
+			if time.Since(began) < 20*time.Second {
+				early.Add(1)
+				w.Header().Set("Retry-After", "20")
+				w.WriteHeader(http.StatusTooManyRequests)
+				return
+			}
+			io.WriteString(w, "here")
+		})
+		if _, err := c.Do(t.Context(), Request{URL: parse(t, "http://registry.test/"), NoRetry: true}); err != nil {
+			t.Fatal(err)
+		}
+		took, errs := questions(t, c, 17, oneHost)
+		if err := errors.Join(errs...); err != nil || early.Load() != 1 || took > 21*time.Second {
+			t.Errorf("after %s: %v, with %d early requests; want answers after 20s and one", took, err, early.Load())
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		began = time.Now()
+		resp, err := c.Do(ctx, Request{URL: parse(t, "http://registry.test/")})
+		if err != nil || resp.Status != http.StatusTooManyRequests || time.Since(began) > time.Second {
+			t.Errorf("Do = %v, %v after %s; want the refusal at once, since the run ends before", resp, err, time.Since(began))
+		}
+		began = time.Now().Add(-10 * time.Second)
+		_, err = c.Do(ctx, Request{URL: parse(t, "http://registry.test/")})
+		if e := wantCode(t, err, provider.CodeUnreachable); !strings.Contains(e.Error(), "asks to come back later") {
+			t.Errorf("Do = %v, want that the host asks to come back later", e)
+		}
+	})
+}
