@@ -248,7 +248,11 @@ func annotation(d provider.Diagnostic) action.Annotation {
 	return a
 }
 
-// annotateError shows a problem that ends the step before it has a report.
+// annotateError shows what ends the step before it has a report.
 func annotateError(rt *action.Runtime, err error) error {
-	return rt.Annotate(annotation(provider.Diagnose(err)))
+	var errs []error
+	for _, d := range diagnoses(err) {
+		errs = append(errs, rt.Annotate(annotation(d)))
+	}
+	return errors.Join(errs...)
 }

@@ -114,19 +114,25 @@ func (c *cli) version() *cobra.Command {
 
 // complain says what is wrong with the request, where, and what to do next.
 func (c *cli) complain(err error) {
-	var problems problems
-	var missing run.NotFound
-	if errors.As(err, &missing) {
-		problems = []provider.Diagnostic(missing)
-	} else if !errors.As(err, &problems) {
-		problems = []provider.Diagnostic{provider.Diagnose(err)}
-	}
-	for _, d := range problems {
+	for _, d := range diagnoses(err) {
 		fmt.Fprintln(c.env.Stderr, "relock:", report.Plain(d.Error()))
 		if d.Hint != "" {
 			fmt.Fprintln(c.env.Stderr, "  next:", report.Plain(d.Hint))
 		}
 	}
+}
+
+// diagnoses are what an error says, one for each problem in it.
+func diagnoses(err error) []provider.Diagnostic {
+	var several problems
+	var missing run.NotFound
+	switch {
+	case errors.As(err, &missing):
+		return missing
+	case errors.As(err, &several):
+		return several
+	}
+	return []provider.Diagnostic{provider.Diagnose(err)}
 }
 
 // problems are several diagnostics that together make a request impossible.

@@ -139,16 +139,21 @@ func Inputs(getenv func(string) string) Values {
 	return inputs("input ", func(s Setting) string { return getenv(InputEnv(s.Input)) })
 }
 
+// DispatchPrefix is what the names of the inputs of a workflow_dispatch event
+// begin with that are meant for relock. A workflow has inputs of its own, and
+// names like command and directories are anybody's.
+const DispatchPrefix = "relock-"
+
 // Dispatch are the values among the inputs of a workflow_dispatch event, by the
-// names of the Action's inputs. A workflow has inputs of its own, so that others
-// are ignored. A secret is never taken: who may start a workflow need not be
-// who may choose its credentials, and an event is kept in logs.
+// names of the Action's inputs after DispatchPrefix. Others are ignored. A secret
+// is never taken: who may start a workflow need not be who may choose its
+// credentials, and an event is kept in logs.
 func Dispatch(given map[string]string) Values {
-	return inputs("dispatch input ", func(s Setting) string {
+	return inputs("dispatch input "+DispatchPrefix, func(s Setting) string {
 		if s.Secret {
 			return ""
 		}
-		return given[s.Input]
+		return given[DispatchPrefix+s.Input]
 	})
 }
 

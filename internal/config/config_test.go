@@ -92,8 +92,9 @@ func TestEmptyInputIsNotSet(t *testing.T) {
 func TestDispatchOutranksInputs(t *testing.T) {
 	t.Parallel()
 	dispatch := config.Dispatch(map[string]string{
-		"tool": "opentofu", "platforms": "linux_amd64, darwin_arm64", "providers": " ", "environment": "prod",
-		"token": "stolen", "module-token": "stolen", "app-private-key": "stolen",
+		"relock-tool": "opentofu", "relock-platforms": "linux_amd64, darwin_arm64", "relock-providers": " ",
+		"relock-token": "stolen", "relock-module-token": "stolen", "relock-app-private-key": "stolen",
+		"command": "deploy", "strict": "true", "directories": "eu", "environment": "prod", // the workflow's own
 	})
 	inputs := config.Inputs(environment(map[string]string{"INPUT_TOOL": "terraform", "INPUT_PROVIDERS": "aws", "INPUT_TOKEN": "own"}))
 	c := resolve(t, dispatch, inputs)
@@ -103,7 +104,7 @@ func TestDispatchOutranksInputs(t *testing.T) {
 	if c.Token != "own" || c.ModuleToken != "" || c.App.Key != "" {
 		t.Errorf("secrets %q, %q, %q, want none of the dispatch", c.Token, c.ModuleToken, c.App.Key)
 	}
-	if got := dispatch["tool"].Source; got != "dispatch input tool" || len(dispatch) != 2 {
+	if got := dispatch["tool"].Source; got != "dispatch input relock-tool" || len(dispatch) != 2 {
 		t.Errorf("Dispatch = %v, want tool and platforms", dispatch)
 	}
 }
@@ -147,7 +148,7 @@ func TestBadValuesNameTheirSource(t *testing.T) {
 		{"jobs", config.Flags(map[string][]string{"jobs": {"-1"}}), `flag --jobs: "-1" is not a number from 0 up`},
 		{"tool version", config.Flags(map[string][]string{"tool-version": {"v1"}}), `flag --tool-version: invalid version "v1": it must be like 1.2.3 or 1.2.3-beta.1`},
 		{"group-by", config.Flags(map[string][]string{"group-by": {"x"}}), `flag --group-by: "x" is not one of all, provider, directory, namespace`},
-		{"dispatch", config.Dispatch(map[string]string{"group-by": "x"}), `dispatch input group-by: "x" is not one of all, provider, directory, namespace`},
+		{"dispatch", config.Dispatch(map[string]string{"relock-group-by": "x"}), `dispatch input relock-group-by: "x" is not one of all, provider, directory, namespace`},
 		{"repository", config.Flags(map[string][]string{"repo": {"octo/infra,octo"}}), `flag --repo: "octo" is not a repository; it must be OWNER/NAME`},
 		{"repository that leads upwards", config.Flags(map[string][]string{"repo": {"octo/.."}}), `flag --repo: "octo/.." is not a repository; it must be OWNER/NAME`},
 		{"installation", config.Inputs(environment(map[string]string{"INPUT_APP-ID": "1", "INPUT_APP-PRIVATE-KEY": pemKey, "INPUT_APP-INSTALLATION-ID": "x"})), `input app-installation-id: "x" is not a number from 0 up`},
