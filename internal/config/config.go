@@ -132,11 +132,13 @@ func Arguments(dirs []string) Values {
 	return Values{"directories": {Items: dirs, Source: "the command line"}}
 }
 
-// Inputs are the values of the Action's inputs, which the runner passes as
-// environment variables named INPUT_ and the input's name in capitals. An empty
-// one is not set: runners pass it for every input that the workflow leaves out.
+// Inputs are the values of the Action's inputs, which come as environment
+// variables. An empty one is not set: an action hands on every input that the
+// workflow leaves out.
 func Inputs(getenv func(string) string) Values {
-	return inputs("input ", func(s Setting) string { return getenv(InputEnv(s.Input)) })
+	return inputs("input ", func(s Setting) string {
+		return cmp.Or(getenv(InputEnv(s.Input)), getenv(containerEnv(s.Input)))
+	})
 }
 
 // DispatchPrefix is what the names of the inputs of a workflow_dispatch event
@@ -178,8 +180,16 @@ func inputs(source string, read func(Setting) string) Values {
 	return values
 }
 
-// InputEnv is the environment variable in which the runner passes an input.
+// InputEnv is the environment variable in which action.yml passes an input. It has
+// no hyphen: dash drops variables whose names no assignment could have.
 func InputEnv(input string) string {
+	return strings.ReplaceAll(containerEnv(input), "-", "_")
+}
+
+// containerEnv is the variable in which the runner itself passes an input, to the
+// image of a container action; other actions get none from it.
+// https://docs.github.com/en/actions/reference/workflows-and-actions/metadata-syntax#inputs
+func containerEnv(input string) string {
 	return "INPUT_" + strings.ToUpper(strings.ReplaceAll(input, " ", "_"))
 }
 

@@ -89,6 +89,17 @@ func TestEmptyInputIsNotSet(t *testing.T) {
 	}
 }
 
+// A shell hands on no variable with a hyphen in its name, and the runner passes
+// inputs to the image of an action by such names.
+func TestInputsAreReadUnderBothOfTheirNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"INPUT_TOOL-VERSION", "INPUT_TOOL_VERSION"} {
+		if got := config.Inputs(environment(map[string]string{name: "1.11.4"}))["tool-version"].Items; !cmp.Equal(got, []string{"1.11.4"}) {
+			t.Errorf("tool-version by %s is %q, want 1.11.4", name, got)
+		}
+	}
+}
+
 func TestDispatchOutranksInputs(t *testing.T) {
 	t.Parallel()
 	dispatch := config.Dispatch(map[string]string{
