@@ -7,6 +7,10 @@
 // then gives the same bytes again. The exception is an entry marked Kept, which
 // prints as it stood in its file.
 //
+// Where git has left the markers of a merge conflict, Read unites both sides; and
+// Merge makes one file of two and of what they come from, as git's merge driver
+// must. What neither can decide is Disputed.
+//
 // The package knows no requirements and no registry: which version and which
 // hashes belong into a lock is decided elsewhere.
 package lockfile
@@ -30,6 +34,14 @@ type File struct {
 	Locks []Lock
 	// Warnings are the problems for which the tools do not refuse the file.
 	Warnings []provider.Diagnostic
+	// Conflict is the line of the first marker of a merge conflict; 0 if there is
+	// none. Only Read returns files that have any.
+	Conflict int
+	// Disputed are the entries about which the two sides of a merge differ: for
+	// each version that a side has one, the preferred one first, which also stands
+	// in Locks. None is proven to be of one piece: whoever writes it must ask for
+	// its packages.
+	Disputed map[provider.Addr][]Lock
 }
 
 // Lock returns the entry of a provider, and whether there is one.

@@ -35,8 +35,9 @@ var lockSchema = &hcl.BodySchema{
 // is only for messages.
 //
 // The file is nil if there is any error; all errors are then returned, in the
-// order of their lines: CodeSyntax for what is not HCL, CodeInvalidLock for
-// what the tools refuse. Their messages repeat nothing of the file but
+// order of their lines: CodeSyntax for what is not HCL, CodeConflict alone where
+// that is for the markers of a merge conflict, CodeInvalidLock for what the tools
+// refuse. Their messages repeat nothing of the file but
 // identifiers and what has a canonical form.
 //
 // Expressions are evaluated as the tools do it, without variables and
@@ -89,6 +90,12 @@ type parser struct {
 func (p *parser) file() {
 	f, diags := hclfile.Parse(p.src, p.path)
 	if diags.HasErrors() {
+		// What could be read of such a file would only lead to further
+		// messages about the same mistake.
+		if line := markerLine(p.src); line > 0 {
+			p.errors = append(p.errors, conflictAt(p.path, line))
+			return
+		}
 		p.hcl(provider.CodeSyntax, provider.Addr{}, diags)
 		return
 	}
@@ -284,9 +291,6 @@ func (p *parser) hcl(code provider.Code, addr provider.Addr, diags hcl.Diagnosti
 		if d.Subject != nil {
 			diag.Line = d.Subject.Start.Line
 		}
-		if code == provider.CodeSyntax && conflicted(p.src) {
-			diag.Hint = "resolve the merge conflict that is marked in the file"
-		}
 		p.report(diag)
 	}
 }
@@ -302,9 +306,6 @@ func (p *parser) report(d provider.Diagnostic) {
 	}
 	p.errors = append(p.errors, d)
 }
-
-// conflicted reports whether git left the markers of a merge conflict.
-func conflicted(src []byte) bool { return bytes.Contains(src, []byte("\n<<<<<<< ")) }
 
 func keys(places map[provider.Hash]hcl.Range) []provider.Hash {
 	return slices.Collect(maps.Keys(places))

@@ -18,6 +18,7 @@ const (
 	CodeSyntax          Code = "syntax"           // a file is not valid HCL or JSON
 	CodeInvalidConfig   Code = "invalid-config"   // a file says something that the tool refuses
 	CodeInvalidLock     Code = "invalid-lock"     // a lock file that the tool refuses
+	CodeConflict        Code = "conflict"         // a lock file with the markers of a merge conflict
 	CodeUnreadModule    Code = "unread-module"    // a module call that could not be followed
 	CodeNotRootModule   Code = "not-root-module"  // a directory that is no root module
 	CodeOrphanLock      Code = "orphan-lock"      // a lock file without configuration beside it

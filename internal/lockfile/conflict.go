@@ -1,0 +1,174 @@
+package lockfile
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Read is Parse, except that it also reads a file in which git has left the
+// markers of a merge conflict: then it returns what both sides of the merge come
+// to, and Conflict is the line of the first marker. See File.Disputed.
+//
+// Markers that are nested, or of which some are missing, are an error, and so is
+// a side that is no lock file by itself.
+func Read(src []byte, path string) (*File, []provider.Diagnostic) {
+	f, errors := Parse(src, path)
+	if f != nil || markerLine(src) == 0 {
+		return f, errors
+	}
+	sides, err := splitSides(src, path)
+	if err != nil {
+		return nil, []provider.Diagnostic{*err}
+	}
+	ours, errors := parseSide(sides.ours, path, "first")
+	theirs, more := parseSide(sides.theirs, path, "second")
+	if errors = append(errors, more...); len(errors) > 0 {
+		return nil, errors
+	}
+	var base *File
+	if sides.based {
+		// Git moves lines that both sides have added out of the marked part, and
+		// then they stand in the base as well: it need not be a lock file.
+		base, _ = Parse(sides.base, path)
+	}
+	united := unite(base, ours, theirs)
+	united.Path, united.Source, united.Conflict = path, src, markerLine(src)
+	return united, nil
+}
+
+// parseSide reads one side of a merge. Its lines have the numbers that they have
+// in the file.
+func parseSide(src []byte, path, which string) (*File, []provider.Diagnostic) {
+	f, errors := Parse(src, path)
+	for i := range errors {
+		errors[i].Message = fmt.Sprintf("the %s side of the merge conflict is no lock file: %s", which, errors[i].Message)
+		errors[i].Hint = "take one side whole (git checkout --ours, or --theirs, and the path of the file), then run relock lock"
+	}
+	return f, errors
+}
+
+// sides are the texts that the markers of merge conflicts divide. What belongs to
+// another side is an empty line, so that lines keep their numbers.
+type sides struct {
+	ours, base, theirs []byte
+	based              bool // every conflict has a part for the base, as with the conflict styles diff3 and zdiff3
+}
+
+// part is where a line stands.
+type part int
+
+const (
+	outside part = iota
+	inOurs
+	inBase
+	inTheirs
+)
+
+// next says into which part a marker leads; the zero value is an error.
+var next = map[part]map[byte]part{
+	outside: {'<': inOurs},
+	inOurs:  {'|': inBase, '=': inTheirs},
+	inBase:  {'=': inTheirs},
+}
+
+// splitSides divides a file at its conflict markers.
+func splitSides(src []byte, path string) (sides, *provider.Diagnostic) {
+	s := sides{based: true}
+	at, opened, number, size := outside, 0, 0, 0
+	fail := func(line int, format string, args ...any) (sides, *provider.Diagnostic) {
+		d := conflictAt(path, line)
+		d.Message = "the markers of a merge conflict cannot be read: " + fmt.Sprintf(format, args...)
+		d.Hint = "take one side whole (git checkout --ours, or --theirs, and the path of the file), then run relock lock"
+		return sides{}, &d
+	}
+	for line := range bytes.Lines(src) {
+		number++
+		kind, n := marker(line)
+		if size == 0 {
+			size = n
+		}
+		if kind == 0 || n != size {
+			s.add(at, line)
+			continue
+		}
+		to := next[at][kind]
+		switch {
+		case to == 0 && !(at == inTheirs && kind == '>'):
+			if at == outside {
+				return fail(number, "%s stands without its beginning", line[:n])
+			}
+			return fail(number, "%s stands within the conflict that begins in line %d", line[:n], opened)
+		case to == inOurs:
+			opened = number
+		case to == inTheirs && at == inOurs:
+			s.based = false
+		}
+		at = to
+		s.add(part(-1), line)
+	}
+	if at != outside {
+		return fail(opened, "the conflict that begins here has no end")
+	}
+	return s, nil
+}
+
+// add puts a line into the texts that have it.
+func (s *sides) add(at part, line []byte) {
+	for to, text := range map[part]*[]byte{inOurs: &s.ours, inBase: &s.base, inTheirs: &s.theirs} {
+		if at == outside || at == to {
+			*text = append(*text, line...)
+		} else {
+			*text = append(*text, '\n')
+		}
+	}
+}
+
+// smallestMarker is git's usual length of conflict markers. It makes longer ones
+// where attributes say so, and for conflicts between several common ancestors.
+const smallestMarker = 7
+
+// marker reports which marker of a merge conflict a line is, and how long; 0 if
+// it is none.
+func marker(line []byte) (kind byte, size int) {
+	line = bytes.TrimRight(line, "\r\n")
+	if len(line) < smallestMarker || !bytes.Contains([]byte("<|=>"), line[:1]) {
+		return 0, 0
+	}
+	size = len(line) - len(bytes.TrimLeft(line, string(line[:1])))
+	if size < smallestMarker || size < len(line) && line[size] != ' ' {
+		return 0, 0
+	}
+	return line[0], size
+}
+
+// markerLine is the line of the first conflict marker, counted from 1; 0 if there
+// is none.
+func markerLine(src []byte) int {
+	number := 0
+	for line := range bytes.Lines(src) {
+		number++
+		if kind, _ := marker(line); kind != 0 {
+			return number
+		}
+	}
+	return 0
+}
+
+// conflictAt tells of the markers of a merge conflict.
+func conflictAt(path string, line int) provider.Diagnostic {
+	return provider.Diagnostic{
+		Code: provider.CodeConflict, File: path, Line: line,
+		Message: "the file has the markers of a merge conflict",
+		Hint:    "run relock lock, which reads both sides and plans their entries anew",
+	}
+}
+
+// Conflicted tells of the markers of a merge conflict in the file, if it has any.
+func (f *File) Conflicted() (provider.Diagnostic, bool) {
+	if f.Conflict == 0 {
+		return provider.Diagnostic{}, false
+	}
+	return conflictAt(f.Path, f.Conflict), true
+}

@@ -1,0 +1,180 @@
+package lockfile
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// unite makes one file of the two sides of a merge. base is what both come from;
+// nil if that is not known.
+//
+// An entry that both sides have alike is theirs both. One that only one side has
+// changed, by adding it, removing it or otherwise, is as that side has it, if the
+// base is known. One that a single side has and the base does not explain stays:
+// an entry too many does no harm, and one too few stops the tools. Whatever else
+// differs is disputed.
+func unite(base, ours, theirs *File) *File {
+	united := &File{Tool: unitedTool(base, ours, theirs), Disputed: map[provider.Addr][]Lock{}}
+	united.Warnings = ours.Warnings
+	if len(united.Warnings) == 0 {
+		united.Warnings = theirs.Warnings
+	}
+	addrs := map[provider.Addr]bool{}
+	for _, l := range slices.Concat(ours.Locks, theirs.Locks) {
+		addrs[l.Addr] = true
+	}
+	for addr := range addrs {
+		e := entries{ours: ours.entry(addr), theirs: theirs.entry(addr), base: base.entry(addr), based: base != nil}
+		switch l, agreed := e.agreed(); {
+		case !agreed:
+			united.Disputed[addr] = e.candidates()
+			united.Locks = append(united.Locks, united.Disputed[addr][0])
+		case l != nil:
+			united.Locks = append(united.Locks, *l)
+		}
+	}
+	slices.SortFunc(united.Locks, Lock.compare)
+	return united
+}
+
+// entry is the entry of a provider; nil if there is none.
+func (f *File) entry(addr provider.Addr) *Lock {
+	if f == nil {
+		return nil
+	}
+	l, ok := f.Lock(addr)
+	if !ok {
+		return nil
+	}
+	return &l
+}
+
+// unitedTool is the tool of the header: where both sides differ, that of the side
+// which changed it, or else unknown, so that other signs tell.
+func unitedTool(base, ours, theirs *File) provider.ToolName {
+	switch {
+	case ours.Tool == theirs.Tool, base != nil && theirs.Tool == base.Tool:
+		return ours.Tool
+	case base != nil && ours.Tool == base.Tool:
+		return theirs.Tool
+	}
+	return ""
+}
+
+// entries are what three files say of one provider; nil where one says nothing.
+type entries struct {
+	ours, theirs, base *Lock
+	based              bool // base is known
+}
+
+// agreed returns the entry that needs no decision, nil if there is to be none.
+func (e entries) agreed() (l *Lock, ok bool) {
+	switch {
+	case same(e.ours, e.theirs):
+		agreed := *e.ours
+		if !bytes.Equal(agreed.source, e.theirs.source) {
+			agreed.source = nil // there may be markers in it
+		}
+		return &agreed, true
+	case e.based && same(e.theirs, e.base):
+		return withoutSource(e.ours), true
+	case e.based && same(e.ours, e.base):
+		return withoutSource(e.theirs), true
+	case e.ours == nil:
+		return withoutSource(e.theirs), true
+	case e.theirs == nil:
+		return withoutSource(e.ours), true
+	case e.ours.Version == e.theirs.Version && slices.Equal(e.ours.Hashes, e.theirs.Hashes):
+		agreed := *withoutSource(e.ours)
+		agreed.Constraints = e.terms(agreed, agreed)
+		return &agreed, true
+	}
+	return nil, false
+}
+
+func same(a, b *Lock) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Equal(*b)
+}
+
+// withoutSource is an entry that is printed in normal form also if it is Kept,
+// since its lines may not stand together in the file.
+func withoutSource(l *Lock) *Lock {
+	if l == nil {
+		return nil
+	}
+	bare := *l
+	bare.source = nil
+	return &bare
+}
+
+// candidates are the entries that may take the place of two that differ, the
+// preferred one first: one for each version. If a single side has moved the
+// version, that is preferred, down as well as up; else the newer one, since
+// versions go down by a wish only.
+//
+// The hashes of a version are those of the sides that have it. A hash that stands
+// under two versions belongs to at most one: where git has mixed the lines of both
+// sides nothing tells which, and neither has it.
+func (e entries) candidates() []Lock {
+	first, second := *withoutSource(e.ours), *withoutSource(e.theirs)
+	if first.Version == second.Version {
+		first.Hashes = provider.Sorted(slices.Concat(first.Hashes, second.Hashes))
+		places := maps.Clone(second.places)
+		maps.Copy(places, first.places)
+		first.places = places
+		first.Constraints = e.terms(first, first)
+		return []Lock{first}
+	}
+	shared := func(h provider.Hash) bool {
+		return slices.Contains(e.ours.Hashes, h) && slices.Contains(e.theirs.Hashes, h)
+	}
+	first.Hashes = slices.DeleteFunc(slices.Clone(first.Hashes), shared)
+	second.Hashes = slices.DeleteFunc(slices.Clone(second.Hashes), shared)
+	if e.prefersSecond() {
+		first, second = second, first
+	}
+	first.Constraints = e.terms(first, second)
+	second.Constraints = first.Constraints
+	return []Lock{first, second}
+}
+
+func (e entries) prefersSecond() bool {
+	if e.base != nil {
+		switch e.base.Version {
+		case e.ours.Version:
+			return true
+		case e.theirs.Version:
+			return false
+		}
+	}
+	return e.theirs.Version.Compare(e.ours.Version) > 0
+}
+
+// terms are the constraints that the configuration is taken to state after the
+// merge, where it cannot be asked: what both sides record, what either has added,
+// and nothing that either has removed. If that allows neither version, it is what
+// stands beside the preferred one.
+func (e entries) terms(first, second Lock) provider.Constraints {
+	var known []provider.Term
+	if e.base != nil {
+		known = e.base.Constraints.Terms()
+	}
+	var terms []provider.Term
+	ours, theirs := e.ours.Constraints.Terms(), e.theirs.Constraints.Terms()
+	for _, t := range slices.Concat(ours, theirs) {
+		if slices.Contains(ours, t) && slices.Contains(theirs, t) || !slices.Contains(known, t) {
+			terms = append(terms, t)
+		}
+	}
+	merged := provider.NewConstraints(terms...)
+	if !merged.Allows(first.Version) && !merged.Allows(second.Version) {
+		return first.Constraints
+	}
+	return merged
+}
