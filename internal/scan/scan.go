@@ -162,9 +162,13 @@ func (r *root) readLock() {
 		r.diags = p.diags
 		return
 	}
-	r.lock, r.diags = lockfile.Parse(src, name)
-	if r.lock != nil {
-		r.diags = append(r.diags, r.lock.Warnings...)
+	r.lock, r.diags = lockfile.Read(src, name)
+	if r.lock == nil {
+		return
+	}
+	r.diags = append(r.diags, r.lock.Warnings...)
+	if d, conflicted := r.lock.Conflicted(); conflicted {
+		r.diags = append(r.diags, d)
 	}
 }
 

@@ -108,7 +108,7 @@ func (d *draft) forgive(c *choice, opts Options) bool {
 
 // mayStay reports whether the rules are for leaving the entry as it is.
 func (c *choice) mayStay() bool {
-	return c.isLock && c.policy.ignoring() && c.Requirement.Constraints().Allows(c.From)
+	return c.isLock && c.sides == nil && c.policy.ignoring() && c.Requirement.Constraints().Allows(c.From)
 }
 
 // ignoring reports whether the rules let no release at all take the place of the

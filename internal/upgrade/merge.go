@@ -78,6 +78,7 @@ func (o Options) ask(first bool) (methods, origin bool) {
 // finish turns the draft into a result: it merges the hashes, builds the new
 // entries and decides whether there is anything to write.
 func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
+	d.settleOld()
 	r := Result{Module: d.module, Partial: d.partial, Old: d.old, New: d.old, Diagnostics: slices.Clone(d.module.Diagnostics), exact: opts.Exact}
 	if d.cancelled != nil {
 		r.Diagnostics = append(r.Diagnostics, provider.Diagnostic{Code: provider.CodeCancelled, Message: "the run was interrupted", File: d.module.Dir})
@@ -100,7 +101,7 @@ func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
 		r.Selections = append(r.Selections, c.Selection)
 		r.Diagnostics = append(r.Diagnostics, c.explain()...)
 	}
-	if untouchable(r.Selections, opts) {
+	if untouchable(r.Selections, opts) || d.unsettled() {
 		return r
 	}
 	r.New = d.merge(entries, opts)
@@ -187,7 +188,7 @@ func (d *draft) entry(c *choice, answers map[packageKey]evidence, opts Options) 
 		c.notices = append(c.notices, err)
 	}
 	merged := prior
-	if opts.Mode == Complete && opts.Prune {
+	if opts.Mode == Complete && (opts.Prune || c.sides != nil) {
 		merged = nil
 	}
 	for _, h := range found {
@@ -484,7 +485,8 @@ func dropped(old, locks []lockfile.Lock) []Selection {
 // is. Without Exact only facts count: a file in another order or with comments
 // is left alone, and an empty one is not created.
 func (r Result) print() []byte {
-	if !r.exact && slices.EqualFunc(r.Old, r.New, lockfile.Lock.Equal) {
+	conflicted := r.Module.Lock != nil && r.Module.Lock.Conflict > 0
+	if !r.exact && !conflicted && slices.EqualFunc(r.Old, r.New, lockfile.Lock.Equal) {
 		return nil
 	}
 	printed := lockfile.Print(r.Module.Tool.Name, r.New)

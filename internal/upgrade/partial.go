@@ -9,12 +9,16 @@ import (
 )
 
 // seen is the root module as the command sees it that the mode stands for:
-// providers lock does not read test files, except in releases that do.
+// providers lock does not read test files, except in releases that do. A merge
+// conflict in the lock file is what Complete is for.
 func (o Options) seen(m scan.Module) scan.Module {
-	if o.Mode == Complete && !m.Tool.Has(provider.TestFilesInLock) {
-		return m.WithoutTests()
+	if o.Mode != Complete {
+		return m
 	}
-	return m
+	if !m.Tool.Has(provider.TestFilesInLock) {
+		m = m.WithoutTests()
+	}
+	return settled(m)
 }
 
 // left returns the warning about a lock file that is not upgraded: what the

@@ -245,8 +245,12 @@ type draft struct {
 // choice is the decision about one required provider in the making.
 type choice struct {
 	Selection
-	locked  lockfile.Lock
-	isLock  bool // the old lock file has an entry
+	locked lockfile.Lock
+	isLock bool // the old lock file has an entry
+	// sides are the entries of both sides of a merge if they differ, and locked is
+	// one of them.
+	sides   []lockfile.Lock
+	lost    bool // it stands for the side that does not count
 	release provider.Release
 	listed  []provider.Release
 	unheard error            // why it is not known what is offered
@@ -279,7 +283,7 @@ func newDraft(m scan.Module, opts Options) *draft {
 		return d
 	}
 	for _, r := range d.module.Requirements {
-		if !selected(opts.Only, r.Addr) {
+		if !selected(opts.Only, r.Addr) && !disputed(m, r.Addr) {
 			continue
 		}
 		c := &choice{Selection: Selection{Requirement: r}, policy: policy{rules: opts.rules(m.Dir, r.Addr), now: opts.Now}}
@@ -288,6 +292,7 @@ func newDraft(m scan.Module, opts Options) *draft {
 		}
 		if m.Lock != nil {
 			c.locked, c.isLock = m.Lock.Lock(r.Addr)
+			c.sides = m.Lock.Disputed[r.Addr]
 			c.From = c.locked.Version
 			c.carried = carried(m, r.Addr, opts)
 			c.ignored = opts.Mode == Upgrade && !opts.Exact && c.mayStay()

@@ -60,7 +60,7 @@ func (d *draft) recover(known map[packageKey]evidence) recovered {
 	}
 	var r recovered
 	for _, c := range d.telling() {
-		if len(c.explained(r.covered)) >= countH1(c) {
+		if !c.lost && len(c.explained(r.covered)) >= countH1(c) {
 			continue
 		}
 		covered, missing := d.place(c, known)
@@ -77,13 +77,15 @@ func (d *draft) recover(known map[packageKey]evidence) recovered {
 // telling are the choices whose entries tell of platforms: those with h1 hashes
 // of a release that is still offered. The one with the most comes first; among
 // equals one whose version stays, since its packages are wanted anyway. One whose
-// platforms a rule names says nothing of the others.
+// platforms a rule names says nothing of the others. What a merge leaves of the
+// two sides of an entry tells as well.
 func (d *draft) telling() []*choice {
 	var telling []*choice
 	for _, c := range d.choices {
 		if c.isLock && len(c.platforms) == 0 && countH1(c) > 0 && c.lockedRelease() != nil {
 			telling = append(telling, c)
 		}
+		telling = append(telling, c.losers()...)
 	}
 	slices.SortStableFunc(telling, func(a, b *choice) int {
 		return cmp.Or(cmp.Compare(countH1(b), countH1(a)), claim(b.From == b.To, a.From == a.To))

@@ -81,6 +81,8 @@ func (c *choice) choose(l *listing, opts Options) {
 	}
 	constraints := c.Requirement.Constraints()
 	switch {
+	case c.sides != nil:
+		c.release, c.Err = c.settleVersion(constraints, l, opts)
 	case opts.Mode == Complete && c.isLock:
 		c.release, c.Err = c.stays(constraints, l, opts)
 	case opts.Mode == Complete && !c.carried.IsZero():

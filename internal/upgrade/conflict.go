@@ -1,0 +1,114 @@
+package upgrade
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// Where the lock file is made of the two sides of a merge, most entries are of one
+// piece and planned like any other. A disputed one is planned anew:
+//
+//   - Its version is the preferred one of the two that the configuration allows and
+//     that is offered; if there is none, the newest that is, as for a provider
+//     without an entry. A version goes down by a wish only, so that is the newer
+//     one, unless it is known that one side alone has moved it.
+//   - Its constraints are those of the configuration, as always.
+//   - Its hashes are those that its packages and verified lists prove, on all
+//     platforms that either side covers. The recorded ones are only held against
+//     them, as always: that a side had a hash says nothing of where git put it.
+//
+// If that fails the lock file keeps its markers: there is no old entry to keep.
+
+// settled is the root module without what is wrong with a conflicted lock file,
+// and with its disputed entries required: what nothing requires would keep its
+// entry, and there is none that could be kept.
+func settled(m scan.Module) scan.Module {
+	conflict, conflicted := provider.Diagnostic{}, false
+	if m.Lock != nil {
+		conflict, conflicted = m.Lock.Conflicted()
+	}
+	if !conflicted {
+		return m
+	}
+	m.Diagnostics = slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d provider.Diagnostic) bool { return d == conflict })
+	m.Requirements = slices.Clone(m.Requirements)
+	for _, recorded := range scan.Recorded(m.Lock) {
+		required := slices.ContainsFunc(m.Requirements, func(r scan.Requirement) bool { return r.Addr == recorded.Addr })
+		if !required && disputed(m, recorded.Addr) {
+			m.Requirements = append(m.Requirements, recorded)
+		}
+	}
+	slices.SortFunc(m.Requirements, func(a, b scan.Requirement) int { return a.Addr.Compare(b.Addr) })
+	return m
+}
+
+// disputed reports whether the sides of a merge differ about a provider.
+func disputed(m scan.Module, addr provider.Addr) bool {
+	return m.Lock != nil && m.Lock.Disputed[addr] != nil
+}
+
+// settleVersion decides which side of a disputed entry counts, and tells.
+func (c *choice) settleVersion(constraints provider.Constraints, l *listing, opts Options) (provider.Release, error) {
+	for _, side := range c.sides {
+		if r, err := stay(c.Requirement.Addr, side.Version, constraints, l.releases); err == nil {
+			c.locked, c.From = side, side.Version
+			if len(c.sides) > 1 {
+				c.tellSettled(side.Version, "")
+			}
+			return r, nil
+		}
+	}
+	c.locked, c.From = c.sides[0], c.sides[0].Version
+	r, err := c.newest(constraints, l, opts)
+	if err == nil {
+		c.tellSettled(r.Version, ", since neither is allowed and offered")
+	}
+	return r, err
+}
+
+// tellSettled says which version is selected where the sides had others.
+func (c *choice) tellSettled(v provider.Version, why string) {
+	had := c.sides[0].Version.String()
+	if len(c.sides) > 1 {
+		had += " and " + c.sides[1].Version.String()
+	}
+	c.notices = append(c.notices, &provider.Error{
+		Code: provider.CodeConflict, Host: c.Requirement.Addr.Host, Addr: c.Requirement.Addr, Version: v,
+		Message: fmt.Sprintf("the sides of the merge lock %s %s: %s is selected%s", c.Requirement.Addr, had, v, why),
+	})
+}
+
+// losers are the sides of a disputed entry that do not count any more, as far as
+// they tell of platforms.
+func (c *choice) losers() []*choice {
+	var losers []*choice
+	for _, side := range c.sides {
+		l := &choice{
+			Selection: Selection{Requirement: c.Requirement, From: side.Version},
+			locked:    side, isLock: true, lost: true, listed: c.listed, platforms: c.platforms,
+		}
+		if side.Version != c.From && len(l.platforms) == 0 && countH1(l) > 0 && l.lockedRelease() != nil {
+			losers = append(losers, l)
+		}
+	}
+	return losers
+}
+
+// settleOld makes the sides that count the old entries.
+func (d *draft) settleOld() {
+	d.old = slices.Clone(d.old)
+	for _, c := range d.choices {
+		if i := slices.IndexFunc(d.old, func(l lockfile.Lock) bool { return c.sides != nil && l.Addr == c.locked.Addr }); i >= 0 {
+			d.old[i] = c.locked
+		}
+	}
+}
+
+// unsettled reports whether a disputed entry could not be made.
+func (d *draft) unsettled() bool {
+	return slices.ContainsFunc(d.choices, func(c *choice) bool { return c.sides != nil && c.Err != nil })
+}
