@@ -359,12 +359,12 @@ var Settings = []Setting{
 	},
 	{
 		Input: "token", Env: "GITHUB_TOKEN", Kind: Text, Secret: true, InputDefault: "${{ github.token }}",
-		Doc: "Token for GitHub's API. The workflow's own token opens pull requests on which no workflows run.",
+		Doc: "Token for GitHub's API. Workflows on the pull requests of the workflow's own token wait for an approval.",
 		set: func(c *Config, v []string) { c.Token = v[0] },
 	},
 	{
 		Input: "app-id", Env: "RELOCK_APP_ID", Kind: Text,
-		Doc:   "ID of a GitHub App that acts in place of the token. Workflows run on the pull requests that it opens.",
+		Doc:   "ID of a GitHub App that acts in place of the token. Workflows on its pull requests need no approval.",
 		check: isAppID,
 		set:   func(c *Config, v []string) { c.App.ID = v[0] },
 	},

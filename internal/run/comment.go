@@ -149,8 +149,9 @@ func (c *conversation) scene(permission string) comment.Scene {
 	}
 }
 
-// byWorkflow reports whether we speak with a workflow's own token. It can
-// neither push to a fork nor start workflows by what it pushes.
+// byWorkflow reports whether we speak with a workflow's own token. It cannot
+// push to a fork, and since 2026-06-11 the workflows on what it pushes wait for
+// an approval [github.blog changelog 2026-06-11]; servers before start none.
 func (c *conversation) byWorkflow() bool { return c.self == "" || c.self == github.WorkflowLogin }
 
 // carryOut does what was decided. What changes something is announced, so that
@@ -243,12 +244,13 @@ func (c *conversation) react(ctx context.Context, r github.Reaction) {
 	c.self = self
 }
 
-// silence says what the workflow's own token cannot do.
-func (c *conversation) silence() string {
+// approval says what the workflows on our push wait for.
+func (c *conversation) approval() string {
 	if !c.byWorkflow() {
 		return ""
 	}
-	return "\n\nNo checks run on what the workflow's own token pushes. Close and reopen the pull request to start them, or give relock the token of a GitHub App."
+	return "\n\nWorkflows on what the workflow's own token pushes wait until somebody with write access approves them; " +
+		"older GitHub Enterprise Servers start none. With the token of a GitHub App they start by themselves."
 }
 
 // text is a report as on a terminal.

@@ -59,7 +59,7 @@ func (c *conversation) became(p report.PullRequest) string {
 	case p.Operation == string(pr.Closed):
 		return report.Sentence(report.Inert(p.Reason))
 	case p.Operation != string(pr.None) && pushed:
-		return fmt.Sprintf("Rebuilt on %s: commit %s.", report.Code(c.pull.Base), p.HeadSHA) + c.silence()
+		return fmt.Sprintf("Rebuilt on %s: commit %s.", report.Code(c.pull.Base), p.HeadSHA) + c.approval()
 	case p.Operation != string(pr.None):
 		return "The text was brought up to date; nothing had to be pushed."
 	case p.Reason != "":

@@ -171,7 +171,7 @@ func (c *conversation) pushFailed(err error) bool {
 func (c *conversation) outcome(verb Verb, why string) string {
 	switch {
 	case c.report.Pushed != "":
-		return "Pushed commit " + c.report.Pushed + "." + c.silence()
+		return "Pushed commit " + c.report.Pushed + "." + c.approval()
 	case why != "" && c.report.Pending():
 		return "Nothing was pushed: " + why + ". Run this at the top of a checkout of the branch, and commit the result:\n\n" +
 			report.Fenced(c.local(verb), 4096)
