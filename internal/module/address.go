@@ -168,6 +168,19 @@ func expandGitHub(src string) (shortForm, bool, error) {
 // scpForm is how ssh's copy program writes a remote path: git@HOST:PATH.
 var scpForm = regexp.MustCompile(`^(?:([^@]+)@)?([^:]+):/?(.+)$`)
 
+// scpURL is the URL of a repository that is written in that form.
+func scpURL(text string) (*url.URL, bool) {
+	m := scpForm.FindStringSubmatch(text)
+	if m == nil || strings.Contains(text, "://") {
+		return nil, false
+	}
+	u := &url.URL{Scheme: "ssh", Host: m[2], Path: "/" + m[3]}
+	if m[1] != "" {
+		u.User = url.User(m[1])
+	}
+	return u, true
+}
+
 // expandSSH reads git@HOST:PATH. Other users than git are taken for something
 // else than a repository.
 func expandSSH(src string) (shortForm, bool, error) {

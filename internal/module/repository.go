@@ -68,14 +68,7 @@ func (r *repository) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.client.transport.CheckHost(ctx, asked, r.remote.from); err != nil {
-		return err
-	}
-	if asked.Scheme == "https" || asked.Scheme == "http" {
-		return r.settle(ctx, asked)
-	}
-	r.env = append(r.env, "GIT_SSH_COMMAND="+r.sshCommand(ctx, key))
-	return nil
+	return r.reach(ctx, asked, key)
 }
 
 // configure makes the environment for a remote. What may be secret in it is in a
@@ -110,25 +103,32 @@ func (r *repository) writeKey() (name string, err error) {
 // asked is the URL that git asks: the operator's configuration may put another
 // one in its place (insteadOf), or a path or an alias of ssh, which is none.
 func (r *repository) asked(ctx context.Context) (*url.URL, error) {
+	if !r.client.own(r.remote.url.Hostname()) {
+		return r.remote.url, nil
+	}
 	out, err := r.run(ctx, nil, "ls-remote", "--get-url", "origin")
 	if err != nil {
 		return nil, err
 	}
 	text := strings.TrimSpace(string(out))
-	if short, ok, err := expandSSH(text); ok && err == nil && !strings.Contains(text, "://") {
-		return short.url, nil
+	if strings.Contains(text, "://") {
+		u, err := url.Parse(text)
+		if err != nil {
+			return nil, unread("git's configuration puts something in place of %s that is no URL", redact(r.remote.url))
+		}
+		return u, nil
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" {
-		u = &url.URL{Scheme: "ssh", Host: r.remote.url.Host}
+	if u, ok := scpURL(text); ok {
+		return u, nil
 	}
-	return u, nil
+	return &url.URL{Scheme: "file", Path: text}, nil
 }
 
 // settle follows the redirects of a server for git, which is told not to: the
-// rules for what may be connected to hold at each hop only here. What cannot
-// be asked is left to git, which has more ways, such as credential helpers.
-func (r *repository) settle(ctx context.Context, asked *url.URL) error {
+// rules for what may be connected to hold at each hop only here. It returns where
+// the repository has moved to, nil if nowhere. What cannot be asked is left to
+// git where it may know other ways by the operator's configuration.
+func (r *repository) settle(ctx context.Context, asked *url.URL) (*remote, error) {
 	const question = "/info/refs"
 	u := asked.JoinPath(question)
 	query := u.Query()
@@ -138,17 +138,21 @@ func (r *repository) settle(ctx context.Context, asked *url.URL) error {
 	if r.remote.token != "" && u.Host == r.remote.url.Host {
 		header.Set("Authorization", basic(r.remote.token))
 	}
+	own := r.client.own(r.remote.url.Hostname())
 	resp, body, err := r.client.transport.Stream(ctx, transport.Request{
-		URL: u, Referrer: r.remote.from, Header: header, NoRetry: true,
+		URL: u, Referrer: r.remote.from, Header: header, NoRetry: own,
 	})
 	if err != nil {
+		if over := ended(ctx); over != nil || transport.Refused(err) || !own {
+			return nil, cmp.Or(over, err)
+		}
 		r.doubt = err
-		return ended(ctx)
+		return nil, nil
 	}
 	body.Close()
 	end, ok := strings.CutSuffix(resp.URL.Path, question)
 	if !ok || end == strings.TrimSuffix(u.Path, question) && transport.HostPort(resp.URL) == transport.HostPort(u) {
-		return nil
+		return nil, nil
 	}
 	final := *resp.URL
 	final.Path, final.RawPath, final.RawQuery = end, "", asked.RawQuery
@@ -157,9 +161,9 @@ func (r *repository) settle(ctx context.Context, asked *url.URL) error {
 	}
 	moved := remote{url: &final, key: r.remote.key, from: r.remote.from}
 	if moved, err = r.client.admitted(ctx, moved); err != nil {
-		return err
+		return nil, err
 	}
-	return r.configure(moved)
+	return &moved, nil
 }
 
 // basic is the header for a token of any of the large git hosts: they ignore

@@ -86,11 +86,7 @@ func submoduleURL(parent *url.URL, text string) (*url.URL, error) {
 	if forced.MatchString(text) {
 		return nil, refused(gitHint, "its URL names a program that git should run")
 	}
-	if m := scpForm.FindStringSubmatch(text); m != nil && !strings.Contains(text, "://") {
-		u := &url.URL{Scheme: "ssh", Host: m[2], Path: "/" + m[3]}
-		if m[1] != "" {
-			u.User = url.User(m[1])
-		}
+	if u, ok := scpURL(text); ok {
 		return u, nil
 	}
 	u, err := url.Parse(text)

@@ -51,6 +51,9 @@ type Options struct {
 	Retries   int           // DefaultRetries if 0, none if negative
 	RetryWait time.Duration // before the first retry
 	Timeout   time.Duration // of one try of Do with its body, and of HTTP
+	Resolver  *net.Resolver // the system's if nil
+	// Proxy chooses the proxy of a request; nil: by the variables of the environment.
+	Proxy func(*http.Request) (*url.URL, error)
 }
 
 // Client sends the requests of one run. It is safe for concurrent use.
@@ -86,30 +89,30 @@ func (c *Client) For(who Namer, base func(host string) bool) *Client {
 	return &Client{opts: c.opts, guard: g, stall: c.stall}
 }
 
-// Resolve returns the addresses of a URL's host, after applying to them the rules
-// for connections: none if the host is an address itself, or if a proxy resolves
-// it. It is for those who are about to let another program connect, and must pin
-// what is returned: the name may stand for something else by then. The referrer
-// is that of Request.
+// Resolve says how to connect to a URL's host, after applying the rules for
+// connections: by these addresses, or by a proxy, which resolves the name. Neither
+// is there if the host is an address itself. It is for those who are about to let
+// another program connect, and must hold it to what is returned: the name may
+// stand for something else by then. The referrer is that of Request.
 //
 // Errors are *provider.Error: CodeUnreachable, also for a name that does not
 // resolve, or CodeCancelled if ctx has ended.
-func (c *Client) Resolve(ctx context.Context, u, referrer *url.URL) ([]netip.Addr, error) {
+func (c *Client) Resolve(ctx context.Context, u, referrer *url.URL) (addrs []netip.Addr, proxy *url.URL, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, failure(ctx, u, err)
+		return nil, nil, failure(ctx, u, err)
 	}
-	addrs, err := c.guard.resolve(ctx, u, referrer)
+	addrs, proxy, err = c.guard.resolve(ctx, u, referrer)
 	if err != nil {
-		return nil, failure(ctx, u, err)
+		return nil, nil, failure(ctx, u, err)
 	}
-	return addrs, nil
+	return addrs, proxy, nil
 }
 
 // CheckHost refuses a URL whose host this package would not connect to, for
 // programs that know names by other ways than the system: a name that does not
 // resolve is theirs to fail on. Errors are as of Resolve.
 func (c *Client) CheckHost(ctx context.Context, u, referrer *url.URL) error {
-	_, err := c.Resolve(ctx, u, referrer)
+	_, _, err := c.Resolve(ctx, u, referrer)
 	if _, unknown := errors.AsType[*net.DNSError](err); unknown && ctx.Err() == nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,7 @@ type shared struct {
 	userAgent string
 	log       *slog.Logger
 	proxy     func(*http.Request) (*url.URL, error)
+	resolver  *net.Resolver
 
 	mu       sync.Mutex
 	admitted map[string]bool    // host:port that the operator named
@@ -59,10 +61,14 @@ type shared struct {
 }
 
 func newGuard(opts Options) *guard {
+	if opts.Proxy == nil {
+		opts.Proxy = http.ProxyFromEnvironment
+	}
 	return &guard{pools: map[kindSet]*http.Transport{}, shared: &shared{
 		userAgent: opts.UserAgent,
 		log:       opts.Log,
-		proxy:     http.ProxyFromEnvironment,
+		proxy:     opts.Proxy,
+		resolver:  cmp.Or(opts.Resolver, net.DefaultResolver),
 		admitted:  map[string]bool{},
 		found:     map[string]kindSet{},
 	}}
@@ -257,7 +263,8 @@ func checkLocation(resp *http.Response) error {
 func (g *guard) dialer(inherited kindSet) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, hostport string) (net.Conn, error) {
 		d := net.Dialer{
-			Timeout: dialTimeout,
+			Timeout:  dialTimeout,
+			Resolver: g.resolver,
 			Control: func(_, resolved string, _ syscall.RawConn) error {
 				ap, err := netip.ParseAddrPort(resolved)
 				if err != nil {
@@ -317,31 +324,32 @@ func (g *guard) inherited(referrer *url.URL) kindSet {
 }
 
 // resolve applies the rules to what the host of a URL is now, and returns its
-// addresses: none if it is an address itself, or if a proxy resolves it.
-func (g *guard) resolve(ctx context.Context, u, referrer *url.URL) ([]netip.Addr, error) {
+// addresses: none if it is an address itself, or if the proxy resolves it.
+func (g *guard) resolve(ctx context.Context, u, referrer *url.URL) (addrs []netip.Addr, proxy *url.URL, err error) {
 	inherited := g.inherited(referrer)
 	if u.Hostname() == "" {
-		return nil, &refusal{reason: "a URL without a host"}
+		return nil, nil, &refusal{reason: "a URL without a host"}
 	}
-	if literal, err := g.literal(u, inherited); literal {
-		return nil, err
+	literal, err := g.literal(u, inherited)
+	if err != nil {
+		return nil, nil, err
 	}
-	if proxy, err := g.proxyFor(&http.Request{URL: u}); err != nil || proxy != nil {
-		return nil, err
+	if proxy, err = g.proxyFor(&http.Request{URL: u}); err != nil || proxy != nil || literal {
+		return nil, proxy, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+	addrs, err = g.resolver.LookupNetIP(ctx, "ip", u.Hostname())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i, ip := range addrs {
 		addrs[i] = ip.Unmap()
 		if err := g.checkAddr(ip, HostPort(u), inherited); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return addrs, nil
+	return addrs, nil, nil
 }
 
 func (g *guard) isAdmitted(hostport string) bool {

@@ -31,7 +31,7 @@ func TestResolve(t *testing.T) {
 	c := New(Options{})
 	c.Admit("127.0.0.1:2222")
 	for _, tt := range tests {
-		_, err := c.Resolve(t.Context(), parse(t, tt.url), nil)
+		_, _, err := c.Resolve(t.Context(), parse(t, tt.url), nil)
 		if tt.reason == "" && err != nil {
 			t.Errorf("Resolve(%q) = %v, want nil", tt.url, err)
 		}
@@ -49,7 +49,7 @@ func TestResolveReturnsWhatWasChecked(t *testing.T) {
 	t.Parallel()
 	c := New(Options{})
 	c.Admit("localhost:80")
-	got, err := c.Resolve(t.Context(), parse(t, "http://localhost/r.git"), nil)
+	got, _, err := c.Resolve(t.Context(), parse(t, "http://localhost/r.git"), nil)
 	if err != nil || len(got) == 0 || slices.ContainsFunc(got, func(ip netip.Addr) bool { return !ip.IsLoopback() || ip.Is4In6() }) {
 		t.Errorf("Resolve = %v, %v; want the addresses of localhost", got, err)
 	}
@@ -58,7 +58,7 @@ func TestResolveReturnsWhatWasChecked(t *testing.T) {
 // A program that looks the name up by itself could find what was not checked.
 func TestResolveFailsForAnUnknownName(t *testing.T) {
 	t.Parallel()
-	_, err := New(Options{}).Resolve(t.Context(), parse(t, "ssh://git@alias.invalid/r.git"), nil)
+	_, _, err := New(Options{}).Resolve(t.Context(), parse(t, "ssh://git@alias.invalid/r.git"), nil)
 	if e := wantCode(t, err, provider.CodeUnreachable); Refused(e) {
 		t.Errorf("Resolve = %v, want an error that is no refusal", e)
 	}
@@ -69,28 +69,31 @@ func TestResolveWithReferrer(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request) {})
 	c := newClient(s)
 	here, target := parse(t, s.URL), parse(t, "http://127.0.0.1:1/r.git")
-	if _, err := c.Resolve(t.Context(), target, here); err == nil {
+	if _, _, err := c.Resolve(t.Context(), target, here); err == nil {
 		t.Error("a server that was never found on this machine admits another one here")
 	}
 	if _, err := c.Do(t.Context(), Request{URL: here}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Resolve(t.Context(), target, here); err != nil {
+	if _, _, err := c.Resolve(t.Context(), target, here); err != nil {
 		t.Errorf("Resolve = %v, want that an admitted server on this machine may refer to another one", err)
 	}
-	if _, err := c.Resolve(t.Context(), target, parse(t, "http://registry.example")); err == nil {
+	if _, _, err := c.Resolve(t.Context(), target, parse(t, "http://registry.example")); err == nil {
 		t.Error("a stranger admits a server on this machine")
 	}
 }
 
 func TestResolveBehindProxy(t *testing.T) {
 	t.Parallel()
-	c := New(Options{})
-	c.guard.proxy = func(*http.Request) (*url.URL, error) { return url.Parse("http://proxy.example:3128") }
-	if _, err := c.Resolve(t.Context(), parse(t, "https://localhost/r.git"), nil); err != nil {
-		t.Errorf("Resolve of a name = %v, want that the proxy decides", err)
+	const proxy = "http://proxy.example:3128"
+	c := New(Options{Proxy: func(*http.Request) (*url.URL, error) { return url.Parse(proxy) }})
+	for _, text := range []string{"https://localhost/r.git", "https://203.0.113.1/r.git"} {
+		addrs, by, err := c.Resolve(t.Context(), parse(t, text), nil)
+		if err != nil || len(addrs) != 0 || by == nil || by.String() != proxy {
+			t.Errorf("Resolve(%q) = %v, %v, %v; want that the proxy decides", text, addrs, by, err)
+		}
 	}
-	if _, err := c.Resolve(t.Context(), parse(t, "https://169.254.169.254/r.git"), nil); err == nil {
+	if _, _, err := c.Resolve(t.Context(), parse(t, "https://169.254.169.254/r.git"), nil); err == nil {
 		t.Error("Resolve of an address = nil, want a refusal")
 	}
 }
@@ -99,6 +102,6 @@ func TestResolveWhenInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := New(Options{}).Resolve(ctx, parse(t, "https://203.0.113.1/"), nil)
+	_, _, err := New(Options{}).Resolve(ctx, parse(t, "https://203.0.113.1/"), nil)
 	wantCode(t, err, provider.CodeCancelled)
 }
