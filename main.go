@@ -17,8 +17,8 @@ import (
 	"github.com/relock-dev/relock/internal/command"
 )
 
-// version is set by the build of a release.
-var version = "dev"
+// version and commit are set by the build of a release; else Go records them.
+var version, commit string
 
 const (
 	// patience is how long an interrupted run may take to end by itself. Whoever
@@ -58,6 +58,7 @@ func run(ctx context.Context) int {
 	// Without these directories there is no configuration and no cache in them.
 	home, _ := os.UserHomeDir()
 	cache, _ := os.UserCacheDir()
+	info, _ := debug.ReadBuildInfo()
 	return command.Main(ctx, command.Env{
 		Args:     os.Args[1:],
 		Stdout:   os.Stdout,
@@ -68,7 +69,7 @@ func run(ctx context.Context) int {
 		Home:     home,
 		CacheDir: cache,
 		GOOS:     runtime.GOOS,
-		Version:  version,
+		Build:    command.Stamp(version, commit, info),
 		Now:      time.Now(),
 	})
 }

@@ -43,7 +43,7 @@ type Env struct {
 	Home           string
 	CacheDir       string // of the user; empty if there is none
 	GOOS           string
-	Version        string
+	Build          Build
 	Now            time.Time
 	// Color and Width are those of the terminal on Stdout; zero if it is none.
 	Color bool
@@ -88,10 +88,12 @@ func (c *cli) root() *cobra.Command {
 		Short: "Keep .terraform.lock.hcl files fresh and complete",
 		Long: `relock keeps dependency lock files of Terraform and OpenTofu fresh and complete.
 It never runs terraform, tofu, a provider, or code of the repository it reads.`,
+		Version:           c.env.Build.String(), // which cobra makes --version of
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
+	root.SetVersionTemplate("{{.Version}}")
 	root.SetArgs(c.env.Args)
 	root.SetOut(c.env.Stdout)
 	root.SetErr(c.env.Stderr)
@@ -100,16 +102,6 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 		c.demo(), c.config(), c.cache(), c.action(), c.version(),
 	)
 	return root
-}
-
-func (c *cli) version() *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(c.env.Stdout, "relock", c.env.Version)
-			return err
-		},
-	}
 }
 
 // complain says what is wrong with the request, where, and what to do next.
@@ -151,7 +143,7 @@ func (c *cli) runEnv(verbose bool) run.Env {
 	return run.Env{
 		WorkDir: c.env.WorkDir, Getenv: c.env.Getenv, Environ: c.env.Environ,
 		Home: c.env.Home, GOOS: c.env.GOOS,
-		UserAgent: "relock/" + c.env.Version,
+		UserAgent: "relock/" + c.env.Build.Version,
 		OnGitHub:  c.env.Getenv("GITHUB_ACTIONS") == "true",
 		Server:    c.server(), ModuleCache: c.cached("modules"), HashCache: c.cached("hashes"), NotesCache: c.cached("notes"),
 		Mask: c.mask, Now: c.env.Now,

@@ -150,7 +150,7 @@ func runPiped(t *testing.T, s *sandbox.Sandbox, dir string, args ...string) (int
 	defer r.Close()
 	var out, talk bytes.Buffer
 	status := Main(t.Context(), Env{
-		Args: args, Stdout: &out, Stderr: w, WorkDir: dir, Home: t.TempDir(), GOOS: "linux", Version: "test",
+		Args: args, Stdout: &out, Stderr: w, WorkDir: dir, Home: t.TempDir(), GOOS: "linux", Build: Build{Version: "test"},
 		Getenv: func(name string) string { return env[name] },
 	})
 	if err := w.Close(); err != nil {

@@ -364,7 +364,7 @@ func (o session) run(t *testing.T, s *sandbox.Sandbox, dir string, args ...strin
 	}
 	var out bytes.Buffer
 	status := Main(t.Context(), Env{
-		Args: args, Stdout: &out, Stderr: &out, WorkDir: dir, Home: o.home, GOOS: "linux", Version: "test",
+		Args: args, Stdout: &out, Stderr: &out, WorkDir: dir, Home: o.home, GOOS: "linux", Build: Build{Version: "test"},
 		Getenv: func(name string) string { return env[name] }, Environ: environ,
 	})
 	return status, out.String()
