@@ -57,12 +57,22 @@ type Cache struct {
 // cache of this version. They are left as they are.
 var ErrNoCache = errors.New("this is no hash cache, or that of another version of relock")
 
+// The permissions of a cache, of which the umask may take some. Others may read
+// it: what it says of packages is no secret, and where a container wrote it as
+// root, the runner's user archives it; the cache action only warns of what it
+// cannot read (https://github.com/actions/cache/issues/11). That others could
+// write to it would let them decide what lock files say.
+const (
+	readableDir  = 0o755
+	readableFile = 0o644
+)
+
 // OpenCache reads the cache at path, to which Add then appends. The file, and
 // the directory that it lies in, are created if they are missing. A file that
 // can be read but not written is used like that of OpenReadOnlyCache, and Close
 // says whether that mattered.
 func OpenCache(path string) (*Cache, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), readableDir); err != nil {
 		return nil, err
 	}
 	c := newCache()

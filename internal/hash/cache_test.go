@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -561,4 +562,36 @@ func FuzzCache(f *testing.F) {
 			finds(t, open(t, path), e)
 		}
 	})
+}
+
+// What a container makes as root, the runner's user archives; nobody but who made
+// it writes to it.
+func TestOthersMayReadACacheAndNotWriteToIt(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such permissions")
+	}
+	top := t.TempDir()
+	path := filepath.Join(top, "new", "relock", "hashes")
+	c, err := OpenCache(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	umask := permissions(t, top) ^ 0o777 // TempDir asks for 0777
+	for name, want := range map[string]fs.FileMode{filepath.Join(top, "new"): 0o755, filepath.Dir(path): 0o755, path: 0o644} {
+		if got := permissions(t, name); got != want&^umask {
+			t.Errorf("%s has the permissions %v, want %v", filepath.Base(name), got, want&^umask)
+		}
+	}
+}
+
+func permissions(t *testing.T, name string) fs.FileMode {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode().Perm()
 }

@@ -143,7 +143,7 @@ func parseRecord(line string) (Entry, bool) {
 // alone: another run may have replaced it by a shorter one. A file that is
 // missing or empty gets the header.
 func appendTo(path, record string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, readableFile)
 	if err != nil {
 		return err
 	}
