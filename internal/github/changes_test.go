@@ -1,0 +1,76 @@
+package github_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/sandbox"
+)
+
+func TestChangesAreWhatDiffers(t *testing.T) {
+	h := newHub(t, snapshotWorld)
+	from := h.head(t, "main")
+	push := sandbox.Push{Branch: "main", Remove: []string{"README.md"}, Files: map[string]sandbox.File{
+		"prod/main.tf":  {Mode: sandbox.ModeFile, Content: []byte("# more\n")},
+		"prod/run.sh":   {Mode: sandbox.ModeFile, Content: []byte("#!/bin/sh\n")}, // no longer executable
+		"new/a.tf":      {Mode: sandbox.ModeExecutable, Content: []byte("a")},
+		"new/link":      {Mode: sandbox.ModeLink, Content: []byte("a.tf")},
+		"new/empty.txt": {Mode: sandbox.ModeFile},
+	}}
+	to, err := h.Push("octo/infra", push)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.asked = nil
+	got, err := h.repository(t).Changes(t.Context(), from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []github.Change{
+		{Path: "README.md", Old: []byte("Words.\n")},
+		{Path: "new/a.tf", Mode: "100755", New: []byte("a")},
+		{Path: "new/empty.txt", Mode: "100644", New: []byte{}},
+		{Path: "new/link"},
+		{Path: "prod/main.tf", Mode: "100644", Old: []byte("# prod\n"), New: []byte("# more\n")},
+		{Path: "prod/run.sh", Mode: "100644", Old: []byte("#!/bin/sh\n"), New: []byte("#!/bin/sh\n")},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Changes() (-want +got):\n%s", diff)
+	}
+	trees := 0
+	for _, a := range h.asked {
+		if strings.Contains(a, "/git/trees/") {
+			trees++
+		}
+	}
+	if trees != 2 || len(h.asked) > 8 {
+		t.Errorf("it asked %q", h.asked)
+	}
+}
+
+func TestChangesWithinALargeTreeReadFewFiles(t *testing.T) {
+	var world strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&world, "-- github/octo/infra/main/d%d/.terraform.lock.hcl --\n# %d\n", i, i)
+	}
+	h := newHub(t, world.String())
+	from := h.head(t, "main")
+	to, err := h.Push("octo/infra", sandbox.Push{Branch: "main", Files: map[string]sandbox.File{
+		"d7/.terraform.lock.hcl": {Mode: sandbox.ModeFile, Content: []byte("# new\n")},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.asked = nil
+	got, err := h.repository(t).Changes(t.Context(), from, to)
+	if err != nil || len(got) != 1 || string(got[0].Old) != "# 7\n" || string(got[0].New) != "# new\n" {
+		t.Errorf("Changes() = %+v, %v", got, err)
+	}
+	if len(h.asked) != 4 {
+		t.Errorf("it asked %q, want two trees and two blobs", h.asked)
+	}
+}
