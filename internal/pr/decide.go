@@ -38,6 +38,8 @@ func decide(p Proposal, s state, opts Options) plan {
 		return plan{err: taken(s.branch)}
 	case s.owner == touched && !opts.Recreate:
 		return leave(s)
+	case !current && p.Carried != "" && !s.stands(p.Carried):
+		return plan{reason: movedMeanwhile}
 	case s.open() && s.pull.Base != p.Base:
 		return plan{reason: rebased(s)}
 	case s.open() && current:
@@ -51,6 +53,15 @@ func decide(p Proposal, s state, opts Options) plan {
 	}
 	return plan{push: true, pull: openPull}
 }
+
+// stands reports whether the pull request that counts is still at a head: the
+// branch of a closed one may be gone.
+func (s state) stands(head string) bool {
+	return s.pull != nil && s.pull.Head == head && (s.head == head || s.head == "" && !s.pull.Open)
+}
+
+// movedMeanwhile is the reason why nothing is done about a branch.
+const movedMeanwhile = "its branch has moved since it was looked at"
 
 // finish is for a branch that holds what is wanted and has a pull request.
 func finish(p Proposal, s state, opts Options) plan {

@@ -60,6 +60,10 @@ type Proposal struct {
 	// Facts is a digest of what the text tells that is not in the files, as what
 	// was held back and why. The text is written anew when it changes.
 	Facts string
+	// Carried is the head of the pull request that a part of the files was carried
+	// over from; empty: none was. Where that is at another commit by now, nothing is
+	// done.
+	Carried string
 
 	Manners
 }

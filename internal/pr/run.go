@@ -124,7 +124,7 @@ const (
 func (t *task) converge(ctx context.Context, head string, attempt func(head string) error) {
 	for n := 1; ; n++ {
 		if !t.expected(head) {
-			t.Reason = "its branch has moved since it was looked at"
+			t.Reason = movedMeanwhile
 			return
 		}
 		err := attempt(head)

@@ -1,0 +1,52 @@
+package pr
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/github"
+)
+
+// Standing is what the newest pull request of a group proposes: an open one, or
+// one that a person has turned down. Its zero value is none.
+type Standing struct {
+	Head  string // the commit that holds it
+	Files []File // what it proposes, in place of what
+}
+
+// Standing reads what stands for a group that Look was asked about. It counts only
+// if it is ours as a whole: each commit of the pull request, and what that changes
+// is what the digest in the newest commit says. Where there is nothing that could
+// stand it asks nobody; else it is a comparison, two trees and the files.
+func (s Survey) Standing(ctx context.Context, repo *github.Repository, group, base, prefix string) (Standing, error) {
+	branch := Branch(group, base, prefix)
+	pull, known := s.newest[branch]
+	marker, _ := ParseMarker(pull.Body)
+	if !known || pull.Fork || pull.Base != base || !pull.Open && !turnedDown(pull, marker) {
+		return Standing{}, nil
+	}
+	r := newRun(repo, Options{Base: base, Prefix: prefix})
+	at := state{branch: branch, head: pull.Head}
+	err := r.readBranch(ctx, &at, base)
+	if errors.Is(err, github.ErrNotFound) || err == nil && (at.owner != ours || at.contained) {
+		return Standing{}, nil
+	}
+	if err != nil {
+		return Standing{}, err
+	}
+	changes, err := repo.Changes(ctx, at.fork, at.head)
+	if err != nil {
+		return Standing{}, err
+	}
+	var files []File
+	for _, c := range changes {
+		files = append(files, File{Path: c.Path, Mode: c.Mode, Content: c.New, Old: c.Old})
+	}
+	// What is no file has no mode, and relock proposes none.
+	odd := slices.ContainsFunc(files, func(f File) bool { return f.Mode == "" })
+	if odd || Digest(named(group), base, files) != at.mark.Digest {
+		return Standing{}, nil
+	}
+	return Standing{Head: at.head, Files: files}, nil
+}
