@@ -82,6 +82,7 @@ func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
 	r := Result{Module: d.module, Partial: d.partial, Old: d.old, New: d.old, Diagnostics: slices.Clone(d.module.Diagnostics), exact: opts.Exact}
 	if d.cancelled != nil {
 		r.Diagnostics = append(r.Diagnostics, provider.Diagnostic{Code: provider.CodeCancelled, Message: "the run was interrupted", File: d.module.Dir})
+		r.untouched = true
 		return r
 	}
 	if warning, ok := opts.left(d.module); ok {
@@ -93,6 +94,7 @@ func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
 		r.Diagnostics = append(r.Diagnostics, d.unknownPlatforms())
 	}
 	if failed(r.Diagnostics) {
+		r.untouched = true
 		return r
 	}
 	entries := map[provider.Addr]lockfile.Lock{}
@@ -102,6 +104,7 @@ func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
 		r.Diagnostics = append(r.Diagnostics, c.explain()...)
 	}
 	if untouchable(r.Selections, opts) || d.unsettled() {
+		r.untouched = true
 		return r
 	}
 	r.New = d.merge(entries, opts)

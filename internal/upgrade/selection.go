@@ -45,6 +45,8 @@ type Result struct {
 	Findings, Undecided []provider.Finding
 
 	exact bool // File is what the tools write, byte for byte
+	// untouched says that a failure leaves the whole root module as it is.
+	untouched bool
 }
 
 // Selection is the decision about one provider of one root module. A provider
@@ -79,6 +81,9 @@ type Selection struct {
 	// Warnings are the registry's words about the provider, untrusted.
 	Warnings []string
 	Err      error
+	// Carried says that the new entry is that of a standing proposal: Err or a
+	// problem of the whole root module kept the run from knowing better.
+	Carried bool
 }
 
 // Held is a release that was not selected though it is newer: the newest of

@@ -1,0 +1,281 @@
+package upgrade
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// Standing is what an earlier plan made of a root module's entries, and what is
+// proposed still.
+type Standing struct {
+	// Before are the entries that it was made from, After those that it proposes;
+	// both as they were read from files.
+	Before, After []lockfile.Lock
+	// Take selects the providers that the proposal is about.
+	Take func(provider.Addr) bool
+	// Refuted reports whether the run has found a hash of the entry to be false.
+	Refuted func(lockfile.Lock) bool
+}
+
+// Failed reports whether something failed, so that the plan says less than it
+// would without that.
+func (r Result) Failed() bool {
+	return r.untouched || slices.ContainsFunc(r.Selections, func(s Selection) bool { return s.Err != nil })
+}
+
+// Carry returns the plan in which the entries of a standing proposal stand in for
+// what failed: an outage takes nothing back that is proposed. It carries over what
+// follows from nothing that has changed since: the old lock file still has the
+// entry that the proposed one replaces, the requirements and the rules allow its
+// version, and nothing that this run was told speaks against it. The options are
+// those of the plan. carried reports whether the proposal says anything in place
+// of what failed.
+//
+// Where a failure left the whole root module as it is, all of the proposal is
+// carried over; under Exact and Strict, and where an entry would be lacking, all
+// or nothing.
+func (r Result) Carry(standing Standing, opts Options) (with Result, carried bool) {
+	c := carrier{Standing: standing, result: r, opts: opts}
+	locks := slices.Clone(r.New)
+	if r.untouched {
+		for i := range locks {
+			locks[i] = locks[i].Kept()
+		}
+	}
+	for _, addr := range c.failed() {
+		old, _ := find(r.Old, addr)
+		l, fate := c.carry(addr)
+		if fate == lost && r.untouched && (opts.Exact || opts.Strict || old.Version.IsZero()) {
+			return r, false
+		}
+		if fate != carriable {
+			continue
+		}
+		carried = true
+		locks = slices.DeleteFunc(locks, func(l lockfile.Lock) bool { return l.Addr == addr })
+		if !l.Version.IsZero() {
+			locks = append(locks, l)
+		}
+		if !l.Equal(old) {
+			with.Selections = append(with.Selections, c.selection(addr, old, l))
+		}
+	}
+	if !carried {
+		return r, false
+	}
+	for _, s := range r.Selections {
+		if !slices.ContainsFunc(with.Selections, func(t Selection) bool { return t.Requirement.Addr == s.Requirement.Addr }) {
+			with.Selections = append(with.Selections, s)
+		}
+	}
+	selections := with.Selections
+	slices.SortFunc(selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })
+	slices.SortFunc(locks, func(a, b lockfile.Lock) int { return a.Addr.Compare(b.Addr) })
+	with = r
+	with.Selections, with.New = selections, locks
+	with.File = with.print()
+	return with, true
+}
+
+// carrier decides what can be carried over.
+type carrier struct {
+	Standing
+	result Result
+	opts   Options
+}
+
+// fate is what becomes of one entry of a standing proposal.
+type fate int
+
+const (
+	nothing   fate = iota // nothing is proposed for it
+	carriable             // what is proposed can stand
+	lost                  // it can not
+)
+
+// failed are the providers of the proposal about which the plan knows too little.
+func (c carrier) failed() []provider.Addr {
+	var addrs []provider.Addr
+	add := func(addr provider.Addr) {
+		before := Result{Old: c.Before, New: c.After}
+		if !slices.Contains(addrs, addr) && c.Take(before.successor(addr)) && selected(c.opts.Only, addr) {
+			addrs = append(addrs, addr)
+		}
+	}
+	if c.result.untouched {
+		for _, l := range slices.Concat(c.Before, c.After) {
+			add(l.Addr)
+		}
+	}
+	for _, s := range c.result.Selections {
+		if s.Err != nil {
+			add(s.Requirement.Addr)
+		}
+	}
+	return addrs
+}
+
+// carry decides about one entry. The entry without a version stands for none.
+func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
+	was, before := find(c.Before, addr)
+	l, after := find(c.After, addr)
+	old, now := find(c.result.Old, addr)
+	required := slices.ContainsFunc(c.result.Module.Requirements, func(r scan.Requirement) bool { return r.Addr == addr })
+	switch proposed := before != after || after && !l.Equal(was); {
+	case !before && !after, after == now && l.Equal(old):
+		return l, nothing
+	case before != now || before && !was.Equal(old):
+		if !proposed {
+			return l, nothing
+		}
+		return l, lost
+	case !proposed:
+		return c.inForm(l, old)
+	case !after && required, after && !c.allowed(addr, old, l):
+		return l, lost
+	case !after:
+		return l, carriable
+	}
+	constraints := l.Constraints
+	if r, ok := c.requirement(addr); ok && !c.opts.Exact {
+		constraints = r.Constraints()
+	}
+	return lockfile.New(addr, l.Version, constraints, l.Hashes), carriable
+}
+
+// inForm is an entry that the proposal does not change, as it stands there: in
+// normal form if that has it so, since the file that a faultless plan writes is,
+// and else as it stands in the old lock file. Nothing of a proposal's form but that
+// is taken over.
+func (c carrier) inForm(l, old lockfile.Lock) (lockfile.Lock, fate) {
+	print := func(l lockfile.Lock) []byte {
+		return lockfile.Print(c.result.Module.Tool.Name, []lockfile.Lock{l})
+	}
+	normal := lockfile.New(l.Addr, l.Version, l.Constraints, l.Hashes)
+	if !bytes.Equal(print(l.Kept()), print(normal)) || bytes.Equal(print(old.Kept()), print(normal)) {
+		return old, nothing
+	}
+	return normal, carriable
+}
+
+// requirement is what the root module requires of a provider, where all of its
+// module tree could be read.
+func (c carrier) requirement(addr provider.Addr) (scan.Requirement, bool) {
+	m := c.result.Module
+	i := slices.IndexFunc(m.Requirements, func(r scan.Requirement) bool { return r.Addr == addr })
+	if i < 0 || len(m.Unread) > 0 || failed(m.Diagnostics) {
+		return scan.Requirement{}, false
+	}
+	return m.Requirements[i], true
+}
+
+// allowed reports whether a proposed entry may still take the place of the old
+// one: what is known of the requirements, the rules as they are now, and what the
+// run has learned decide. The age of a release is not asked about again, since the
+// rules let it through before.
+func (c carrier) allowed(addr provider.Addr, old, l lockfile.Lock) bool {
+	m := c.result.Module
+	allows := func(provider.Version) bool { return true }
+	if i := slices.IndexFunc(m.Requirements, func(r scan.Requirement) bool { return r.Addr == addr }); i >= 0 {
+		allows = m.Requirements[i].Constraints().Allows
+	}
+	p := policy{rules: c.opts.rules(m.Dir, addr), now: c.opts.Now}
+	stays := !old.Version.IsZero() && allows(old.Version)
+	if stays {
+		p.locked = old.Version
+	}
+	held := p.judge(provider.Release{Version: l.Version}).Reason
+	down := stays && l.Version.Precedence(old.Version) < 0
+	switch {
+	case !allows(l.Version), held != "" && held != HeldByAge:
+		return false
+	case down && !c.opts.AllowDowngrade && !c.opts.Exact:
+		return false
+	case !proper(old, l), c.Refuted != nil && c.Refuted(l):
+		return false
+	}
+	i := slices.IndexFunc(c.result.Selections, func(s Selection) bool { return s.Requirement.Addr == addr })
+	return i < 0 || !condemns(c.result.Selections[i].Err, l.Version)
+}
+
+// proper reports whether an entry holds hashes, and none that a plan does not make
+// and that the old one did not have.
+func proper(old, l lockfile.Lock) bool {
+	return len(l.Hashes) > 0 && !slices.ContainsFunc(l.Hashes, func(h provider.Hash) bool {
+		return !wellFormed(h) && !slices.Contains(old.Hashes, h)
+	})
+}
+
+// condemns reports whether an error is no outage but an answer: the release is
+// not offered, or not what it should be. An error about another version says
+// nothing about this one.
+func condemns(err error, v provider.Version) bool {
+	var e *provider.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case provider.CodeNoVersion, provider.CodeLockedVersion:
+		return true
+	case provider.CodeBadChecksum, provider.CodeBadSignature, provider.CodeBadPackage, provider.CodeReReleased,
+		provider.CodeNoPackage, provider.CodeProtocol:
+		return e.Version.IsZero() || e.Version == v
+	}
+	return false
+}
+
+// selection tells of an entry that was carried over.
+func (c carrier) selection(addr provider.Addr, old, l lockfile.Lock) Selection {
+	s := Selection{From: old.Version, To: l.Version, Carried: true}
+	s.Requirement.Addr = addr
+	for _, t := range c.result.Selections {
+		if t.Requirement.Addr == addr {
+			s.Requirement, s.Err = t.Requirement, t.Err
+		}
+	}
+	return s
+}
+
+// Refuted returns what tells whether a run found a hash of an entry to be false:
+// that it belongs to nothing, or that the signed list of the same release, which
+// the run has seen for another root module, does not have it.
+func Refuted(results []Result) func(lockfile.Lock) bool {
+	type release struct {
+		addr    provider.Addr
+		version provider.Version
+	}
+	found := map[release]map[provider.Hash]bool{}
+	listed := map[release]map[provider.Hash]bool{}
+	add := func(to map[release]map[provider.Hash]bool, r release, hashes ...provider.Hash) {
+		if to[r] == nil {
+			to[r] = map[provider.Hash]bool{}
+		}
+		for _, h := range hashes {
+			to[r][h] = true
+		}
+	}
+	for _, r := range results {
+		for _, f := range r.Findings {
+			add(found, release{f.Addr, f.Version}, f.Hash)
+		}
+		for _, s := range r.Selections {
+			if s.Err == nil && s.Signer.KeyID != "" && !s.Carried {
+				l, _ := find(r.New, s.Requirement.Addr)
+				add(listed, release{l.Addr, l.Version}, l.Hashes...)
+			}
+		}
+	}
+	return func(l lockfile.Lock) bool {
+		at := release{l.Addr, l.Version}
+		return slices.ContainsFunc(l.Hashes, func(h provider.Hash) bool {
+			unlisted := listed[at] != nil && strings.HasPrefix(string(h), provider.SchemeZH+":") && !listed[at][h]
+			return found[at][h] || unlisted
+		})
+	}
+}

@@ -1,0 +1,220 @@
+package upgrade
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// carryCase is a run after one that has proposed a and b at 1.1.0 in place of
+// 1.0.0, and what has changed in between.
+type carryCase struct {
+	name     string
+	requires []string
+	locks    []string                     // none: as they were
+	proposed func(string) string          // what somebody made of the proposal
+	earlier  func(*Options)               // of the run before
+	later    func(*scan.Module, *Options) // of this run
+	fails    func(provider.Want) error    // no answer about a package
+	lacks    string                       // a provider whose registry does not answer
+	refuted  func([]Result) []Result      // what the run has found out besides
+	take     func(provider.Addr) bool     // none: all
+	want     []string                     // versions; "same" for the bytes of the proposal, none for no file
+	carried  string                       // the providers that are told to be carried over
+	check    func(*testing.T, Result)     // and what else must be so
+}
+
+func unreachable(typ string) func(provider.Want) error {
+	return failing(typ, provider.CodeUnreachable, "")
+}
+
+func failing(typ string, code provider.Code, v string) func(provider.Want) error {
+	return func(want provider.Want) error {
+		if want.Addr.Type != typ {
+			return nil
+		}
+		e := &provider.Error{Code: code, Addr: want.Addr, Version: want.Version, Message: "no luck"}
+		if v != "" {
+			e.Version = version(v)
+		}
+		return e
+	}
+}
+
+func carryCases() []carryCase {
+	strict := func(_ *scan.Module, o *Options) { o.Strict = true }
+	yes := true
+	return []carryCase{
+		{name: "a registry is down", lacks: "b", want: []string{"same"}, carried: "b"},
+		{name: "packages cannot be had", fails: unreachable("b"), want: []string{"same"}, carried: "b"},
+		{name: "everything is down", lacks: "a b", want: []string{"same"}, carried: "a b"},
+		{name: "nothing fails", want: []string{"same"}},
+		{name: "what is new elsewhere goes on", lacks: "b", requires: []string{"a = 1.0.5", "b"}, want: []string{"a 1.0.5 1.0.5", "b 1.1.0"}, carried: "b"},
+		{name: "a module cannot be read", later: func(m *scan.Module, _ *Options) {
+			m.Unread = []scan.Unread{{Module: "x", Reason: "gone"}}
+			m.Requirements = m.Requirements[:1]
+		}, want: []string{"same"}, carried: "a b"},
+		{name: "the configuration is broken", later: func(m *scan.Module, _ *Options) {
+			m.Diagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax}}
+			m.Requirements = nil
+		}, want: []string{"same"}, carried: "a b"},
+		{name: "strict keeps all", lacks: "b", later: strict, want: []string{"same"}, carried: "a b"},
+		{name: "exact keeps all", lacks: "b", earlier: func(o *Options) { o.Exact = true }, want: []string{"same"}, carried: "a b"},
+		{name: "strict keeps all or nothing", lacks: "b", later: strict, requires: []string{"a < 1.1.0", "b"}},
+		{name: "the constraints allow it no more", lacks: "b", requires: []string{"a", "b < 1.1.0"}, want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "the constraints are others and allow it", lacks: "b", requires: []string{"a", "b ~> 1.0"}, want: []string{"a 1.1.0", "b 1.1.0 ~> 1.0"}, carried: "b"},
+		{name: "the old entry has changed", lacks: "b", locks: []string{"a 1.0.0; h1:a", "b 1.0.5; h1:b"}, want: []string{"a 1.1.0", "b 1.0.5"}},
+		{name: "another old entry has changed", lacks: "b", locks: []string{"a 1.0.5; h1:a", "b 1.0.0; h1:b"}, want: []string{"same"}, carried: "b"},
+		{name: "it is merged", lacks: "a b", locks: []string{"a 1.0.0; h1:a", "b 1.1.0; " + join([]provider.Hash{dirH1("b-1.1.0"), zh("b-1.1.0")})},
+			want: []string{"same"}, carried: "a"},
+		{name: "somebody ignores it", lacks: "b", later: func(_ *scan.Module, o *Options) {
+			o.Rules = []Rule{{Providers: patterns("hashicorp/b"), Updates: []provider.Bump{provider.BumpMinor}, Ignore: &yes}}
+		}, want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "somebody ignores it in a module that cannot be read", later: func(m *scan.Module, o *Options) {
+			m.Unread = []scan.Unread{{Module: "x", Reason: "gone"}}
+			o.Rules = []Rule{{Providers: patterns("hashicorp/b"), Ignore: &yes}}
+		}, want: []string{"a 1.1.0", "b 1.0.0"}, carried: "a"},
+		{name: "only another provider is asked for", lacks: "b", later: func(_ *scan.Module, o *Options) { o.Only = patterns("hashicorp/a") },
+			want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "it is of another group", lacks: "b", take: about("a"), want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "a bad signature", fails: failing("b", provider.CodeBadSignature, ""), want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "a bad signature of another release", fails: failing("b", provider.CodeBadSignature, "1.2.0"), want: []string{"same"}, carried: "b"},
+		{name: "a checksum that is not that of the list", fails: failing("b", provider.CodeBadChecksum, ""), want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "a finding", lacks: "b", refuted: func(all []Result) []Result {
+			all[0].Findings = []provider.Finding{{Addr: addr("b"), Version: version("1.1.0"), Hash: zh("b-1.1.0")}}
+			return all
+		}, want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "another root module saw another list", lacks: "b", refuted: func(all []Result) []Result {
+			other := Result{New: []lockfile.Lock{lockfile.New(addr("b"), version("1.1.0"), provider.Constraints{}, []provider.Hash{zh("new")})}}
+			other.Selections = []Selection{{Requirement: scan.Requirement{Addr: addr("b")}, To: version("1.1.0"), Signer: provider.Signer{KeyID: "K"}}}
+			return append(all, other)
+		}, want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "another root module saw the same list", lacks: "b", refuted: func(all []Result) []Result {
+			other := Result{New: []lockfile.Lock{lockfile.New(addr("b"), version("1.1.0"), provider.Constraints{}, []provider.Hash{zh("b-1.1.0"), zh("more")})}}
+			other.Selections = []Selection{{Requirement: scan.Requirement{Addr: addr("b")}, To: version("1.1.0"), Signer: provider.Signer{KeyID: "K"}}}
+			return append(all, other)
+		}, want: []string{"same"}, carried: "b"},
+		{name: "a version that went down", lacks: "b", proposed: func(s string) string {
+			return strings.Replace(s, "hashicorp/b\" {\n  version = \"1.1.0\"", "hashicorp/b\" {\n  version = \"0.9.0\"", 1)
+		}, want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "no hashes", lacks: "b", proposed: func(s string) string {
+			i := strings.Index(s, "hashicorp/b\"")
+			return s[:i] + "hashicorp/b\" {\n  version = \"1.1.0\"\n}\n"
+		}, want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "a hash that is none", lacks: "b", proposed: func(s string) string { return strings.ReplaceAll(s, string(zh("b-1.1.0")), "zh:evil") },
+			want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "words of somebody's are not taken over", lacks: "b", proposed: func(s string) string {
+			return strings.Replace(s, "hashicorp/b\" {", "hashicorp/b\" { # evil", 1)
+		}, want: []string{"a 1.1.0", "b 1.1.0"}, carried: "b", check: func(t *testing.T, r Result) {
+			if bytes.Contains(r.File, []byte("evil")) {
+				t.Errorf("the file is\n%s", r.File)
+			}
+		}},
+		{name: "an entry that is required no more", later: func(m *scan.Module, _ *Options) { m.Requirements = m.Requirements[:1] }, want: []string{"a 1.1.0"}},
+		{name: "a provider is new", requires: []string{"a", "b", "c"}, lacks: "c", want: []string{"a 1.1.0", "b 1.1.0"}, carried: "a b"},
+	}
+}
+
+func TestCarry(t *testing.T) {
+	t.Parallel()
+	for _, tt := range carryCases() {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.run(t)
+		})
+	}
+}
+
+func (tt carryCase) run(t *testing.T) {
+	releases := map[string]map[string][]string{"c": {"1.0.0": {"linux_amd64"}}}
+	for _, typ := range []string{"a", "b"} {
+		releases[typ] = map[string][]string{"1.0.0": {"linux_amd64"}, "1.0.5": {"linux_amd64"}, "1.1.0": {"linux_amd64"}}
+	}
+	src := &offer{releases: releases, edit: func(want provider.Want, h *provider.Hashes) error {
+		name := fmt.Sprint(want.Addr.Type, "-", want.Version)
+		h.H1, h.Package.ZH, h.Listed = dirH1(name), zh(name), []provider.Hash{zh(name)}
+		return nil
+	}}
+	locks := []string{"a 1.0.0; h1:a", "b 1.0.0; h1:b"}
+	opts := Options{Platforms: linux}
+	if tt.earlier != nil {
+		tt.earlier(&opts)
+	}
+	first := Plan(t.Context(), src, []scan.Module{module(t, []string{"a", "b"}, locks)}, opts)[0]
+	proposed := first.File
+	if tt.proposed != nil {
+		proposed = []byte(tt.proposed(string(first.File)))
+	}
+	after, problems := lockfile.Parse(proposed, "lock")
+	if len(problems) > 0 || tt.proposed != nil && bytes.Equal(proposed, first.File) {
+		t.Fatalf("the proposal is\n%s%v", proposed, problems)
+	}
+	standing := Standing{Before: first.Old, After: after.Locks, Take: func(provider.Addr) bool { return true }}
+	if tt.take != nil {
+		standing.Take = tt.take
+	}
+
+	if tt.requires == nil {
+		tt.requires = []string{"a", "b"}
+	}
+	if tt.locks != nil {
+		locks = tt.locks
+	}
+	m := module(t, tt.requires, locks)
+	if tt.later != nil {
+		tt.later(&m, &opts)
+	}
+	src.releases = maps.Clone(releases)
+	for _, typ := range strings.Fields(tt.lacks) {
+		delete(src.releases, typ)
+	}
+	if edit := src.edit; tt.fails != nil {
+		src.edit = func(want provider.Want, h *provider.Hashes) error {
+			if err := tt.fails(want); err != nil {
+				return err
+			}
+			return edit(want, h)
+		}
+	}
+	results := Plan(t.Context(), src, []scan.Module{m}, opts)
+	if tt.refuted != nil {
+		results = tt.refuted(results)
+	}
+	standing.Refuted = Refuted(results)
+	got, carried := results[0].Carry(standing, opts)
+	if carried != (tt.carried != "") {
+		t.Errorf("Carry() = %t", carried)
+	}
+	var told []string
+	for _, s := range got.Selections {
+		if s.Carried {
+			told = append(told, s.Requirement.Addr.Type)
+		}
+	}
+	if strings.Join(told, " ") != tt.carried {
+		t.Errorf("carried over are %q, want %q", told, tt.carried)
+	}
+	switch {
+	case len(tt.want) == 1 && tt.want[0] == "same":
+		if diff := cmp.Diff(string(proposed), string(got.File)); diff != "" {
+			t.Errorf("the file is not the proposal (-want +got):\n%s", diff)
+		}
+	case len(tt.want) == 0 && got.File != nil:
+		t.Errorf("the file is\n%s", got.File)
+	case len(tt.want) > 0:
+		if diff := cmp.Diff(tt.want, versions(got)); diff != "" {
+			t.Errorf("versions (-want +got):\n%s", diff)
+		}
+	}
+	if tt.check != nil {
+		tt.check(t, got)
+	}
+}
