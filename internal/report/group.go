@@ -64,6 +64,7 @@ type concern string
 // The concerns, in the order in which they are listed.
 const (
 	concernFailed     concern = "Failed"
+	concernCarried    concern = "Carried over"
 	concernHash       concern = "Unaccounted hash"
 	concernReReleased concern = "Re-released"
 	concernSigner     concern = "Signer"
@@ -79,7 +80,7 @@ const (
 )
 
 var concerns = []concern{
-	concernFailed, concernHash, concernReReleased, concernSigner, concernDowngrade, concernMajor, concernBreaking, concernMoved,
+	concernFailed, concernCarried, concernHash, concernReReleased, concernSigner, concernDowngrade, concernMajor, concernBreaking, concernMoved,
 	concernRemoved, concernRegistry, concernPlatform, concernUnread, concernWarning,
 }
 
@@ -154,6 +155,9 @@ func (all *alerts) problem(c concern, d dialect, p provider.Diagnostic, dirs ...
 
 func (all *alerts) change(d dialect, c Change, dir string) {
 	what := d.name(c.Addr) + " " + d.move(c)
+	if c.Carried {
+		all.add(concernCarried, what+" is as this pull request proposed it before: this run could not look at it", dir)
+	}
 	switch {
 	case c.Kind == diff.ReReleased:
 		all.add(concernReReleased, what+": no package is as it was when the lock file was written", dir)

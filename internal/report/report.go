@@ -116,6 +116,9 @@ type Facts struct {
 	Warnings []string
 	// Marks are the grounds, weaker than a signed list, that some hashes rest on.
 	Marks []provider.Mark
+	// Carried is true if the entry is what the pull request proposed before, since
+	// the run failed to find out about the provider.
+	Carried bool
 }
 
 // Change is the change of one provider's entry and what else is known of it.
@@ -258,6 +261,7 @@ func factsOf(s upgrade.Selection) Facts {
 	return Facts{
 		Coverage: s.Platforms, Missing: s.Missing, Serving: s.Serving, Signer: s.Signer, SignerFrom: s.SignerFrom,
 		Marks: s.Marks, Published: s.Published, Held: s.Held, Warnings: s.Warnings,
+		Carried: s.Carried,
 	}
 }
 

@@ -188,24 +188,30 @@ type share struct {
 	// plans.
 	modules []int
 	parts   []upgrade.Result
+	carried bool // some of it is what its pull request proposed before
 }
 
 // proposals are the changed lock files, by group in the order of their keys. A
 // lock file of which several groups have a part is in the proposal of each,
-// with the changes of that group alone.
+// with the changes of that group alone. There is none for a group whose pull
+// request would have to be read and cannot be: it stays as it is.
 func (c *corridor) proposals(ctx context.Context) []pr.Proposal {
 	shares := map[string]*share{}
+	carrier := c.carrier()
 	for i, f := range c.found {
-		if f.result.File == nil {
-			continue
-		}
-		for key, part := range c.parts(f) {
+		parts := c.parts(f)
+		for _, key := range slices.Sorted(maps.Keys(parts)) {
 			s := shares[key]
 			if s == nil {
 				s = &share{}
 				shares[key] = s
 			}
+			part, carried, err := carrier.carry(ctx, key, parts[key])
+			if err != nil || part.File == nil {
+				continue // an error is told below, once
+			}
 			f.result = part
+			s.carried = s.carried || carried
 			s.files = append(s.files, c.file(f))
 			s.changed = append(s.changed, pr.Changed{Dir: f.module.Dir, Changes: changesOf(part)})
 			s.modules, s.parts = append(s.modules, i), append(s.parts, part)
@@ -213,13 +219,22 @@ func (c *corridor) proposals(ctx context.Context) []pr.Proposal {
 	}
 	var proposals []pr.Proposal
 	for _, key := range slices.Sorted(maps.Keys(shares)) {
-		proposals = append(proposals, c.proposal(ctx, key, shares[key]))
+		s, stands := shares[key], carrier.known[key]
+		if stands.err != nil {
+			c.report.Diagnostics = append(c.report.Diagnostics, provider.Diagnose(stands.err))
+		} else if len(s.files) > 0 {
+			p := c.proposal(ctx, key, s)
+			if s.carried {
+				p.Carried = stands.Head
+			}
+			proposals = append(proposals, p)
+		}
 	}
 	return proposals
 }
 
 // parts splits the plan of a root module by group. Groups that have no change
-// in it are not there.
+// in it, and for which nothing failed, are not there.
 func (c *corridor) parts(f found) map[string]upgrade.Result {
 	grouping := c.req.Pull.Grouping
 	keys := grouping.groups([]found{f})
@@ -229,7 +244,7 @@ func (c *corridor) parts(f found) map[string]upgrade.Result {
 		if len(keys) > 1 {
 			part = f.result.Only(func(addr provider.Addr) bool { return grouping.of(f.module.Dir, addr) == key })
 		}
-		if part.File != nil {
+		if part.File != nil || part.Failed() {
 			parts[key] = part
 		}
 	}
@@ -298,6 +313,9 @@ func facts(modules []report.Module) string {
 			fmt.Fprintf(h, "held %s %s %s %s %s\n", addr, held.Version, held.Reason, held.Rule, held.Term.Constraint)
 		}
 		fmt.Fprintf(h, "eye %s %v %v %v %v %v\n", addr, f.Missing, f.Warnings, f.Marks, f.Signer, f.SignerFrom)
+		if f.Carried {
+			fmt.Fprintf(h, "carried %s\n", addr)
+		}
 	}
 	for _, m := range modules {
 		io.WriteString(h, "module "+m.Dir+"\n")
