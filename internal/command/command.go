@@ -30,6 +30,11 @@ const (
 	ExitUsage   = 2 // the command line, the configuration, or what they name
 	ExitChanges = 3 // check found changes
 	ExitFinding = 4 // check found a hash that belongs to nothing
+
+	// Git takes statuses up to 128 of a merge driver for a conflict that is left
+	// in the file, and any above it for a failure: then it stops the merge and
+	// leaves the file as it is [gitattributes, "Defining a custom merge driver"].
+	ExitNoMerge = 129
 )
 
 // Env is the world around the program. Nothing below main reads the process's
@@ -98,7 +103,7 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 	root.SetOut(c.env.Stdout)
 	root.SetErr(c.env.Stderr)
 	root.AddCommand(
-		c.scan(), c.upgrade(), c.lock(), c.check(), c.diff(), c.pr(), c.comment(),
+		c.scan(), c.upgrade(), c.lock(), c.check(), c.diff(), c.mergeDriver(), c.pr(), c.comment(),
 		c.demo(), c.config(), c.cache(), c.action(), c.version(),
 	)
 	return root

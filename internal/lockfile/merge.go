@@ -8,31 +8,22 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Merge makes one lock file of two and of the one that both come from, which may
-// be empty. Where an entry is disputed the content holds both, and the base's,
+// Merge makes one lock file of two and of the one that both come from. That may be
+// empty; if it is no lock file, as when git has merged several of them itself, it
+// tells nothing. Where an entry is disputed the content holds both, and the base's,
 // between conflict markers in git's style diff3: Read makes the same of it as of
 // the three files, and people can read it. disputed says whether there are any.
 //
-// If one of the files is no lock file there is no content, and the diagnostics say
+// If one of the two is no lock file there is no content, and the diagnostics say
 // why. path is only for messages.
 func Merge(base, ours, theirs []byte, path string) (content []byte, disputed bool, errors []provider.Diagnostic) {
-	var files [3]*File
-	for i, version := range []struct {
-		src  []byte
-		name string
-	}{{base, "common ancestor"}, {ours, "first side"}, {theirs, "second side"}} {
-		f, diags := Parse(version.src, path)
-		for _, d := range diags {
-			d.Message = fmt.Sprintf("the %s of the merge is no lock file: %s", version.name, d.Message)
-			d.Hint = "repair it where it is committed, or resolve the conflict by hand"
-			errors = append(errors, d)
-		}
-		files[i] = f
-	}
-	if len(errors) > 0 {
+	origin, _ := Parse(base, path)
+	first, errors := parseVersion(ours, path, "first")
+	second, more := parseVersion(theirs, path, "second")
+	if errors = append(errors, more...); len(errors) > 0 {
 		return nil, false, errors
 	}
-	united := unite(files[0], files[1], files[2])
+	united := unite(origin, first, second)
 	if len(united.Disputed) == 0 {
 		return Print(united.Tool, united.Locks), false, nil
 	}
@@ -44,15 +35,22 @@ func Merge(base, ours, theirs []byte, path string) (content []byte, disputed boo
 			b.WriteString(l.block() + "\n")
 			continue
 		}
-		b.WriteString(beginOurs)
-		b.WriteString(files[1].text(l.Addr))
-		b.WriteString(beginBase)
-		b.WriteString(files[0].text(l.Addr))
-		b.WriteString(beginTheirs)
-		b.WriteString(files[2].text(l.Addr))
-		b.WriteString(endConflict)
+		b.WriteString(beginOurs + first.text(l.Addr))
+		if origin != nil {
+			b.WriteString(beginBase + origin.text(l.Addr))
+		}
+		b.WriteString(beginTheirs + second.text(l.Addr) + endConflict)
 	}
 	return b.Bytes(), true, nil
+}
+
+func parseVersion(src []byte, path, which string) (*File, []provider.Diagnostic) {
+	f, errors := Parse(src, path)
+	for i := range errors {
+		errors[i].Message = fmt.Sprintf("the %s side of the merge is no lock file: %s", which, errors[i].Message)
+		errors[i].Hint = "repair it where it is committed, or resolve the conflict by hand"
+	}
+	return f, errors
 }
 
 // The lines around a disputed entry.

@@ -415,7 +415,7 @@ func (c *corridor) write() {
 
 func (c *corridor) writeOne(f found, m *report.Module) {
 	name := f.module.Dir + "/" + lockfile.Name
-	if err := write(f.tree.path(name), f.result.File); err != nil {
+	if err := WriteLock(f.tree.path(name), f.result.File); err != nil {
 		m.Diagnostics = append(m.Diagnostics, provider.Diagnostic{
 			Code: provider.CodeUnwritable, Message: fmt.Sprintf("the lock file could not be written: %v", cause(err)),
 			File: c.show(f.tree)(name), Hint: "nothing was changed; check the permissions of the directory",

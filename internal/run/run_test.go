@@ -105,7 +105,7 @@ func TestWrite(t *testing.T) {
 	t.Parallel()
 	t.Run("a new file is readable by all", func(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "new")
-		if err := write(name, []byte("x")); err != nil {
+		if err := WriteLock(name, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 		check(t, name, "x", 0o644)
@@ -115,7 +115,7 @@ func TestWrite(t *testing.T) {
 		if err := os.WriteFile(name, []byte("long old content"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := write(name, []byte("y")); err != nil {
+		if err := WriteLock(name, []byte("y")); err != nil {
 			t.Fatal(err)
 		}
 		check(t, name, "y", 0o600)
@@ -126,7 +126,7 @@ func TestWrite(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(name, "inner"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := write(name, []byte("z")); err == nil {
+		if err := WriteLock(name, []byte("z")); err == nil {
 			t.Error("write succeeded, want an error")
 		}
 		entries, err := os.ReadDir(dir)

@@ -102,6 +102,13 @@ func (s *Session) Close() {
 // or pull request is in the report. An error means that the request itself
 // cannot be carried out: it is for the person who made it.
 func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
+	c := s.corridor(req)
+	err := c.walk(ctx)
+	return c.report, err
+}
+
+// corridor is the way of one request.
+func (s *Session) corridor(req Request) *corridor {
 	client := s.clientFor(req)
 	c := &corridor{Session: s, req: req, source: s.registries(req, client), report: report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}}
 	c.report.Diagnostics = slices.Clone(s.warnings)
@@ -110,8 +117,7 @@ func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
 		Token: c.moduleToken, Contact: c.contact(), Ambient: c.ambient(), Head: req.Head != NoHead,
 		Cache: s.moduleCache(req), Jobs: req.Plan.Jobs,
 	})
-	err := c.walk(ctx)
-	return c.report, err
+	return c
 }
 
 // openNotes opens what is remembered of release notes, for a run that writes

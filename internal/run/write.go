@@ -7,9 +7,9 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 )
 
-// write replaces a lock file in one step: a reader sees the old bytes or the
+// WriteLock replaces a lock file in one step: a reader sees the old bytes or the
 // new ones, also after a crash. The mode of an existing file is kept.
-func write(name string, content []byte) error {
+func WriteLock(name string, content []byte) error {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(name); err == nil {
 		mode = info.Mode().Perm()

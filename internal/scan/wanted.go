@@ -14,19 +14,24 @@ import (
 func Reads(name string) bool {
 	base := path.Base(name)
 	switch {
-	case base == lockfile.Name, base == toolVersionsFile, base == terragruntFile, base == cdkProject, base == ".gitmodules":
+	case base == lockfile.Name, base == terragruntFile, base == cdkProject, base == ".gitmodules":
 		return true
 	case strings.HasSuffix(base, ".tfvars"), strings.HasSuffix(base, ".tfvars.json"), stackFile(base):
 		return true
 	case strings.HasSuffix(name, dataDir+"/environment"), strings.HasSuffix(name, modulesDir+"/modules.json"):
 		return true
 	}
-	for _, f := range versionFiles {
-		if base == f.name {
-			return true
-		}
-	}
-	return slices.ContainsFunc(slices.Concat(tfExtensions, tofuExtensions), func(ext string) bool {
+	return slices.Contains(VersionFiles(), base) || slices.ContainsFunc(slices.Concat(tfExtensions, tofuExtensions), func(ext string) bool {
 		return strings.HasSuffix(base, ext)
 	})
+}
+
+// VersionFiles are the names of the files that may say, for their directory and
+// those below it, which tool is used and which release of it.
+func VersionFiles() []string {
+	names := []string{toolVersionsFile}
+	for _, f := range versionFiles {
+		names = append(names, f.name)
+	}
+	return names
 }

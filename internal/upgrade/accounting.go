@@ -86,7 +86,8 @@ type AccountOptions struct {
 // their release, and of which that could not be decided. Judged are the entries
 // that the lock file holds now, of the providers that the plan is about. Those
 // that the plan knows better about are not: where the provider failed, where the
-// release was found to be replaced, and where the packages are those of a mirror.
+// release was found to be replaced, where the packages are those of a mirror, and
+// where the sides of a merge differ: of their hashes only proven ones are written.
 //
 // Most lock files are accounted for by what the plan has learned. More is asked
 // only where that leaves a hash unexplained: the lists of the release's other
@@ -165,7 +166,7 @@ func (a *accountant) open(i int, r Result) {
 	}
 	for _, s := range r.Selections {
 		l, locked := r.Module.Lock.Lock(s.Requirement.Addr)
-		if !locked || s.Err != nil || s.To.IsZero() || s.Replaced || slices.Contains(s.Marks, provider.MarkMirror) {
+		if !locked || disputed(r.Module, l.Addr) || s.Err != nil || s.To.IsZero() || s.Replaced || slices.Contains(s.Marks, provider.MarkMirror) {
 			continue
 		}
 		if !slices.ContainsFunc(l.Hashes, provider.Hash.Known) {

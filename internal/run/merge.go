@@ -1,0 +1,78 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// Settle makes a lock file of one with conflict markers, as Lock does, for a merge
+// that is under way: there is no merged configuration yet, so that constraints are
+// those that both sides record. Entries that are not disputed keep their bytes.
+// The name is the path of the file in the repository at top, of which nothing else
+// is read but version files. The content is nil if something failed, which the
+// report tells.
+func (s *Session) Settle(ctx context.Context, req Request, top, name string, marked []byte) ([]byte, report.Report, error) {
+	united, problems := lockfile.Read(marked, name)
+	if len(problems) > 0 {
+		return nil, report.Report{Verb: string(Lock), Diagnostics: problems}, nil
+	}
+	req.Verb, req.Dirs, req.Named, req.Clauses = Lock, []string{path.Dir(name)}, nil, nil
+	req.Scan.Include, req.Scan.Exclude, req.Scan.Unlocked = nil, nil, false
+	req.Plan.Mode, req.Plan.Only = upgrade.Complete, nil
+	for addr := range united.Disputed {
+		only, err := provider.ParsePattern(addr.String())
+		if err != nil {
+			return nil, report.Report{Verb: string(Lock)}, err
+		}
+		req.Plan.Only = append(req.Plan.Only, only)
+	}
+	tree, err := alone(top, name, marked)
+	if err != nil {
+		return nil, report.Report{Verb: string(Lock)}, err
+	}
+	req.Remote = &Remote{FS: tree, Commit: "of the merge"}
+	c := s.corridor(req)
+	if err := c.scan(ctx); err != nil {
+		return nil, c.report, err
+	}
+	if err := c.plan(ctx); err != nil {
+		return nil, c.report, err
+	}
+	if c.report.Failed() || len(c.found) != 1 {
+		return nil, c.report, nil
+	}
+	return c.found[0].result.File, c.report, nil
+}
+
+// alone is a file tree with one lock file and the version files that may say which
+// release of the tool it is for.
+func alone(top, name string, lock []byte) (fs.FS, error) {
+	files := txtar.Archive{Files: []txtar.File{{Name: name, Data: lock}}}
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		for _, version := range scan.VersionFiles() {
+			f, err := file.Open(filepath.Join(top, filepath.FromSlash(dir), version))
+			if err != nil {
+				continue
+			}
+			src, err := readBounded(f)
+			if err = errors.Join(err, f.Close()); err == nil {
+				files.Files = append(files.Files, txtar.File{Name: path.Join(dir, version), Data: src})
+			}
+		}
+		if dir == "." {
+			return txtar.FS(&files)
+		}
+	}
+}
