@@ -128,12 +128,3 @@ func (r *repository) mustPin(ctx context.Context) error {
 	return refused("update git to 2.37 or later",
 		"this git cannot be held to the addresses that were checked, and so asks no host for a pull request's head")
 }
-
-// overSSH gives git the command for ssh.
-func (r *repository) overSSH(ctx context.Context, asked *url.URL, key string) error {
-	if err := r.client.transport.CheckHost(ctx, asked, r.remote.from); err != nil {
-		return err
-	}
-	r.env = append(r.env, "GIT_SSH_COMMAND="+r.sshCommand(ctx, key))
-	return nil
-}

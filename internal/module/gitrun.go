@@ -2,17 +2,13 @@ package module
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"time"
 
@@ -29,33 +25,7 @@ const (
 	killWait = time.Second
 	// maxComplaint bounds what git says on its standard error.
 	maxComplaint = 64 << 10
-	// sshTimeout is in seconds.
-	sshTimeout = "20"
 )
-
-// sshCommand is the command that git runs for ssh: the operator's, or one that
-// finds no credentials but the source's own key. It never asks a person.
-func (r *repository) sshCommand(ctx context.Context, key string) string {
-	command := "ssh"
-	if r.client.own(r.remote.url.Hostname()) {
-		if out, err := r.run(ctx, nil, "config", "--get", "core.sshCommand"); err == nil {
-			command = cmp.Or(string(bytes.TrimSpace(out)), command)
-		}
-		command = cmp.Or(r.client.opts.Env.Getenv("GIT_SSH_COMMAND"), command)
-	} else {
-		command += " -F " + os.DevNull + " -o IdentityAgent=none -o IdentitiesOnly=yes"
-	}
-	if program, _, _ := strings.Cut(command, " "); filepath.Base(program) == "ssh" {
-		command += " -o BatchMode=yes -o ConnectTimeout=" + sshTimeout
-	}
-	if key != "" {
-		if runtime.GOOS == "windows" {
-			key = filepath.ToSlash(key) // git runs the command in its own shell
-		}
-		command += " -i '" + strings.ReplaceAll(key, "'", `'\''`) + "'"
-	}
-	return command
-}
 
 // run runs git in the repository and returns what it prints. Arguments never
 // hold credentials.

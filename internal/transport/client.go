@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -106,17 +105,6 @@ func (c *Client) Resolve(ctx context.Context, u, referrer *url.URL) (addrs []net
 		return nil, nil, failure(ctx, u, err)
 	}
 	return addrs, proxy, nil
-}
-
-// CheckHost refuses a URL whose host this package would not connect to, for
-// programs that know names by other ways than the system: a name that does not
-// resolve is theirs to fail on. Errors are as of Resolve.
-func (c *Client) CheckHost(ctx context.Context, u, referrer *url.URL) error {
-	_, _, err := c.Resolve(ctx, u, referrer)
-	if _, unknown := errors.AsType[*net.DNSError](err); unknown && ctx.Err() == nil {
-		return nil
-	}
-	return err
 }
 
 // Stats says what a client has done so far.

@@ -1,0 +1,118 @@
+package module
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/transport"
+)
+
+// sshTimeout is in seconds.
+const sshTimeout = "20"
+
+// overSSH gives git the command for ssh, which connects to an address that was
+// checked. Where the operator's ssh configuration leads elsewhere, such as by an
+// alias, it is left to that.
+func (r *repository) overSSH(ctx context.Context, asked *url.URL, key string) error {
+	command := r.sshCommand(ctx, key)
+	addrs, _, err := r.client.transport.Resolve(ctx, asked, r.remote.from)
+	if err != nil && (ended(ctx) != nil || transport.Refused(err)) {
+		return err
+	}
+	pinned := command
+	if len(addrs) > 0 {
+		pinned += sshPin(asked, addrs[0])
+	}
+	switch own := r.client.own(r.remote.url.Hostname()); {
+	case own && (err != nil || pinned != command) && !r.sshDirect(ctx, command, pinned, asked):
+		pinned = command
+	case err != nil:
+		return err
+	}
+	r.env = append(r.env, "GIT_SSH_COMMAND="+pinned)
+	return nil
+}
+
+// sshCommand is the command that git runs for ssh: the operator's, or one that
+// finds no credentials but the source's own key. It never asks a person.
+func (r *repository) sshCommand(ctx context.Context, key string) string {
+	command := "ssh"
+	if r.client.own(r.remote.url.Hostname()) {
+		if out, err := r.run(ctx, nil, "config", "--get", "core.sshCommand"); err == nil {
+			command = cmp.Or(string(bytes.TrimSpace(out)), command)
+		}
+		command = cmp.Or(r.client.opts.Env.Getenv("GIT_SSH_COMMAND"), command)
+	} else {
+		command += " -F " + os.DevNull + " -o IdentityAgent=none -o IdentitiesOnly=yes -o ProxyCommand=none -o ProxyJump=none"
+	}
+	if program, _, _ := strings.Cut(command, " "); filepath.Base(program) == "ssh" {
+		command += " -o BatchMode=yes -o ConnectTimeout=" + sshTimeout
+	}
+	if key != "" {
+		if runtime.GOOS == "windows" {
+			key = filepath.ToSlash(key) // git runs the command in its own shell
+		}
+		command += " -i " + shellQuote(key)
+	}
+	return command
+}
+
+// shellQuote is a word for the shell in which git runs a command.
+func shellQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
+// sshPin are the options by which ssh connects to an address for a URL. The key
+// of the host is looked for under the name that ssh gives it in known_hosts.
+func sshPin(u *url.URL, ip netip.Addr) string {
+	name := strings.ToLower(u.Hostname())
+	if port := u.Port(); port != "" && port != "22" {
+		name = "[" + name + "]:" + port
+	}
+	return " -o HostName=" + ip.String() + " -o HostKeyAlias=" + shellQuote(name)
+}
+
+var (
+	// sshDetour are the lines of ssh's configuration that lead to another host, or
+	// by %h, %k and %C to other files for an address.
+	sshDetour = regexp.MustCompile(`(?mi)^(hostkeyalias .*|proxy(command|jump) .*|.*%[hkc].*)$`)
+	// sshPinned are the lines that differ by sshPin.
+	sshPinned = regexp.MustCompile(`(?mi)^(hostname|hostkeyalias) .*\n`)
+)
+
+// sshDirect reports whether the operator's command for ssh connects to a host
+// itself, and does so with the same keys and settings if it is pinned: those that
+// "Match host" chooses by the name may not be chosen by an address. Like git, it
+// asks with -G, which OpenSSH alone answers.
+func (r *repository) sshDirect(ctx context.Context, command, pinned string, asked *url.URL) bool {
+	plain := r.sshConfig(ctx, command, asked)
+	toHost, toPort := "\nhostname "+strings.ToLower(asked.Hostname())+"\n", "\nport "+cmp.Or(asked.Port(), "22")+"\n"
+	if !strings.Contains(plain, toHost) || !strings.Contains(plain, toPort) || sshDetour.MatchString(plain) {
+		return false
+	}
+	return pinned == command || sshPinned.ReplaceAllString(plain, "") == sshPinned.ReplaceAllString(r.sshConfig(ctx, pinned, asked), "")
+}
+
+// sshConfig is what ssh's configuration says of a host; empty if that is not
+// known.
+func (r *repository) sshConfig(ctx context.Context, command string, asked *url.URL) string {
+	args := []string{"-c", "alias.ssh=!" + command + " -G", "ssh"} // git knows the shell
+	if port := asked.Port(); port != "" {
+		args = append(args, "-p", port)
+	}
+	host := asked.Hostname()
+	if user := asked.User.Username(); user != "" {
+		host = user + "@" + host
+	}
+	out, err := r.run(ctx, nil, append(args, host)...)
+	if err != nil {
+		return ""
+	}
+	return strings.ReplaceAll(string(out), "\r\n", "\n")
+}
