@@ -2,7 +2,6 @@ package cliconfig
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
@@ -118,7 +117,7 @@ func (d *Discovery) ask(ctx context.Context, name svchost.Hostname) (*url.URL, m
 		return nil, nil, badDiscovery(name, errors.New("its content type is not application/json"))
 	}
 	var services map[string]any
-	if err := json.Unmarshal(resp.Body, &services); err != nil {
+	if err := transport.UnmarshalJSON(resp.Body, &services); err != nil {
 		return nil, nil, badDiscovery(name, err)
 	}
 	return resp.URL, services, nil

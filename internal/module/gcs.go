@@ -84,7 +84,7 @@ func (b *gcsBucket) list(ctx context.Context, prefix, from string) (page, error)
 		} `json:"items"`
 		Next string `json:"nextPageToken"`
 	}
-	if err := json.NewDecoder(body).Decode(&answer); err != nil {
+	if err := json.NewDecoder(transport.LimitParts(body, maxPageParts)).Decode(&answer); err != nil {
 		return page{}, answerError(u, err)
 	}
 	p := page{next: answer.Next}

@@ -2,7 +2,6 @@ package module
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -23,6 +22,7 @@ import (
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 const (
@@ -122,7 +122,7 @@ func packageLayer(ctx context.Context, u *url.URL, from content.Fetcher, desc oc
 		return desc, ociError(ctx, u, attempt, err)
 	}
 	var manifest ocispec.Manifest
-	if err := json.Unmarshal(text, &manifest); err != nil {
+	if err := transport.UnmarshalJSON(text, &manifest); err != nil {
 		return desc, badAnswer("the manifest of %s is not valid: %v", redact(u), err)
 	}
 	if manifest.MediaType != ocispec.MediaTypeImageManifest || manifest.ArtifactType != packageType {

@@ -1,9 +1,7 @@
 package module
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -24,7 +22,7 @@ const service = "modules.v1"
 
 // maxVersions bounds a list of versions. Registries repeat in it what each
 // version depends on.
-const maxVersions = 64 << 20
+const maxVersions = 16 << 20
 
 // registryQuestion is one that a registry is asked. Tools that would ask the
 // same of the same registry with the same credentials share the answer.
@@ -146,8 +144,7 @@ func (c *Client) listed(ctx context.Context, r registry) ([]string, error) {
 				Versions []struct{ Version string }
 			}
 		}
-		// What follows the first value is ignored, as by the tools.
-		if err := json.NewDecoder(bytes.NewReader(resp.Body)).Decode(&answer); err != nil {
+		if err := transport.DecodeJSON(resp.Body, &answer); err != nil {
 			return nil, badAnswer("the registry's answer for its versions is not valid: %v", err)
 		}
 		if len(answer.Modules) == 0 {
@@ -201,7 +198,7 @@ func (r registry) download(resp *transport.Response) (source string, direct *boo
 			Location    string
 			Credentials *bool `json:"use_registry_credentials"`
 		}
-		if err := json.Unmarshal(resp.Body, &answer); err != nil {
+		if err := transport.UnmarshalJSON(resp.Body, &answer); err != nil {
 			return "", nil, badAnswer("the registry's answer for its location is not valid: %v", err)
 		}
 		if answer.Location != "" {

@@ -23,6 +23,7 @@ const (
 	storeTimeout = 15 * time.Minute
 	maxPages     = 1_000    // of a list of objects; a full page has a thousand
 	maxObjects   = 10_000   // of a directory that are read, one request each
+	maxPageParts = 20_000   // lists, objects and values of a page in JSON
 	maxStorePage = 16 << 20 // bytes of a page of a list: a thousand long names take four
 )
 

@@ -22,10 +22,10 @@ import (
 // The limits on answers. The tools have none; each is far above the largest
 // known one, a list of versions of about a megabyte.
 const (
-	maxVersions  = 32 << 20
+	maxVersions  = 8 << 20
 	maxMetadata  = 4 << 20
-	maxList      = 1 << 20
-	maxSignature = 1 << 20
+	maxList      = 256 << 10
+	maxSignature = 64 << 10
 )
 
 // Options are the settings of a Client. The zero value of each is its default.

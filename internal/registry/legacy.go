@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // legacyList is what a default registry says of a provider's name alone, for
@@ -29,7 +30,7 @@ func (d direct) advise(ctx context.Context, tool provider.Tool, q question) stri
 		return unknownHint
 	}
 	var list legacyList
-	if err := decode(resp.Body, &list); err != nil {
+	if err := transport.DecodeJSON(resp.Body, &list); err != nil {
 		return unknownHint
 	}
 	for _, name := range []string{list.MovedTo, list.ID} {

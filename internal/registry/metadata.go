@@ -13,6 +13,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // metadata is what a registry says of one package, as far as it does not depend
@@ -69,7 +70,7 @@ func (d direct) askMetadata(ctx context.Context, tool provider.Tool, q question)
 		return nil, statusError(attempt, resp.Status)
 	}
 	var answer packageAnswer
-	if err := decode(resp.Body, &answer); err != nil {
+	if err := transport.DecodeJSON(resp.Body, &answer); err != nil {
 		return nil, badAnswer("for %s %s on %s is not valid: %v", addr, want.Version, want.Platform, err)
 	}
 	return answer.metadata(want, resp.URL)

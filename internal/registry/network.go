@@ -127,7 +127,7 @@ func (n network) askVersions(ctx context.Context, tool provider.Tool, q question
 	var answer struct {
 		Versions map[string]struct{} `json:"versions"`
 	}
-	if err := decode(resp.Body, &answer); err != nil {
+	if err := transport.DecodeJSON(resp.Body, &answer); err != nil {
 		return nil, n.badAnswer("the versions of %s are not valid: %v", q.want.Addr, err)
 	}
 	var versions []provider.Version
@@ -210,7 +210,7 @@ func (n network) askRelease(ctx context.Context, tool provider.Tool, q question)
 	var answer struct {
 		Archives map[string]*mirrorArchive `json:"archives"`
 	}
-	if err := decode(resp.Body, &answer); err != nil {
+	if err := transport.DecodeJSON(resp.Body, &answer); err != nil {
 		return nil, n.badAnswer("the archives of %s %s are not valid: %v", addr, version, err)
 	}
 	return &mirrorRelease{resp.URL, answer.Archives}, nil

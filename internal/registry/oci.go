@@ -3,7 +3,6 @@ package registry
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -43,6 +42,9 @@ const (
 	// maxTagPages bounds a list of tags that never ends. Registries give a
 	// hundred tags or more at once.
 	maxTagPages = 1000
+	// maxTags bounds the tags of a repository. A provider has a thousand versions
+	// after ten years.
+	maxTags = 200_000
 )
 
 // ociMirror has the packages of each provider in a repository of an OCI
@@ -153,8 +155,12 @@ func (o *ociMirror) releases(ctx context.Context, _ provider.Tool, addr provider
 
 func (o *ociMirror) askTags(ctx context.Context, r cliconfig.Repository, repository *remote.Repository) ([]provider.Version, error) {
 	var versions []provider.Version
+	seen := 0
 	err := o.ask(ctx, r, "listing the tags of "+r.String(), func(ctx context.Context) error {
 		return repository.Tags(ctx, "", func(tags []string) error {
+			if seen += len(tags); seen > maxTags {
+				return badArtifact(r, "it has more than %d tags", maxTags)
+			}
 			for _, tag := range tags {
 				if v, err := provider.ParseVersion(strings.ReplaceAll(tag, "_", "+")); err == nil {
 					versions = append(versions, v)
@@ -258,7 +264,7 @@ func (o *ociMirror) askManifest(ctx context.Context, r cliconfig.Repository, rep
 		if err != nil {
 			return err
 		}
-		if json.Unmarshal(src, into) != nil {
+		if transport.UnmarshalJSON(src, into) != nil {
 			return badArtifact(r, "the manifest %s is not valid", d.Digest)
 		}
 		return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // maxDetail bounds what a registry says of a version. It lists the provider's
@@ -96,7 +97,7 @@ func (d direct) askDetail(ctx context.Context, tool provider.Tool, q question) (
 		return provider.Repository{}, err
 	}
 	var answer detailAnswer
-	if resp.Status != http.StatusOK || decode(resp.Body, &answer) != nil {
+	if resp.Status != http.StatusOK || transport.DecodeJSON(resp.Body, &answer) != nil {
 		return provider.Repository{}, nil
 	}
 	r, ok := provider.ParseRepository(answer.Source)

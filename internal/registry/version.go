@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // versionList is the answer to "which versions are there".
@@ -83,15 +83,10 @@ func (d direct) askVersions(ctx context.Context, tool provider.Tool, q question)
 		return versionList{}, statusError(attempt, resp.Status)
 	}
 	var list versionList
-	if err := decode(resp.Body, &list); err != nil {
+	if err := transport.DecodeJSON(resp.Body, &list); err != nil {
 		return versionList{}, badAnswer("for the versions of %s is not valid: %v", addr, err)
 	}
 	return list, nil
-}
-
-// decode reads the first JSON value, as the tools do: what follows is ignored.
-func decode(body []byte, into any) error {
-	return json.NewDecoder(bytes.NewReader(body)).Decode(into)
 }
 
 // releases reads the version strings. Where two are the same version, the last
