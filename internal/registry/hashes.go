@@ -89,6 +89,9 @@ func (d direct) suggest(ctx context.Context, tool provider.Tool, addr provider.A
 }
 
 func (d direct) signer(tool provider.Tool, want provider.Want, s signed) (provider.Signer, error) {
+	if err := checkKeys(s.keys); err != nil {
+		return provider.Signer{}, err
+	}
 	if tool.Name == provider.Terraform {
 		return s.byTerraform(d.trust())
 	}

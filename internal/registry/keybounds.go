@@ -1,0 +1,76 @@
+package registry
+
+import (
+	"crypto/dsa"
+	"crypto/rsa"
+	"fmt"
+	"strings"
+
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+)
+
+// The bounds of the keys that a registry announces for a package, which are one or
+// two. Each binding in them is verified when they are read, and each key verifies
+// the list, all of which takes time that the sizes of the numbers multiply and
+// that no context ends.
+const (
+	mostKeys    = 50
+	mostPackets = 1_000 // keys, names and signatures of all keys together
+	mostBits    = 16384 // of RSA's modulus; GnuPG makes keys of up to 4096
+	mostBitsDSA = 3072  // of the prime, and mostBitsQ of the other one, by FIPS 186-4
+	mostBitsQ   = 256
+)
+
+// checkKeys returns an error if it would take too long to verify with the keys.
+func checkKeys(keys []signingKey) error {
+	if len(keys) > mostKeys {
+		return badAnswer("announces more than %d signing keys", mostKeys)
+	}
+	packets := 0
+	for _, key := range keys {
+		block, err := armor.Decode(strings.NewReader(key.ASCIIArmor))
+		if err != nil {
+			continue // it is told when the key is used, if it ever is
+		}
+		for all := packet.NewOpaqueReader(block.Body); ; packets++ {
+			p, err := all.Next()
+			if err != nil {
+				break
+			}
+			if packets > mostPackets {
+				return badAnswer("announces signing keys of more than %d parts", mostPackets)
+			}
+			if err := checkNumbers(p); err != nil {
+				return badAnswer("announces a signing key that takes too long to verify with: %v", err)
+			}
+		}
+	}
+	return nil
+}
+
+// checkNumbers holds a key's numbers against the bounds.
+func checkNumbers(p *packet.OpaquePacket) error {
+	parsed, err := p.Parse()
+	if err != nil {
+		return nil // the library passes over it, or fails, when it verifies
+	}
+	var key any
+	switch k := parsed.(type) {
+	case *packet.PublicKey:
+		key = k.PublicKey
+	case *packet.PrivateKey:
+		key = k.PublicKey.PublicKey
+	}
+	switch k := key.(type) {
+	case *rsa.PublicKey:
+		if n := k.N.BitLen(); n > mostBits {
+			return fmt.Errorf("an RSA modulus of %d bits, and at most %d are read", n, mostBits)
+		}
+	case *dsa.PublicKey:
+		if p, q := k.P.BitLen(), k.Q.BitLen(); p > mostBitsDSA || q > mostBitsQ {
+			return fmt.Errorf("DSA numbers of %d and %d bits, and at most %d and %d are read", p, q, mostBitsDSA, mostBitsQ)
+		}
+	}
+	return nil
+}
