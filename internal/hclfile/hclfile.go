@@ -14,6 +14,7 @@ package hclfile
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"strings"
 
@@ -42,7 +43,7 @@ const (
 // errors among the diagnostics there is no file, since what could be read of it
 // would only lead to further messages about the same mistake.
 func Parse(src []byte, name string) (*hcl.File, hcl.Diagnostics) {
-	isJSON := path.Ext(name) == ".json"
+	isJSON := isJSON(name)
 	if diag := excess(src, name, isJSON); diag != nil {
 		return nil, hcl.Diagnostics{diag}
 	}
@@ -57,6 +58,22 @@ func Parse(src []byte, name string) (*hcl.File, hcl.Diagnostics) {
 		return nil, few(diags)
 	}
 	return file, diags
+}
+
+func isJSON(name string) bool { return path.Ext(name) == ".json" }
+
+// Pieces returns how many pieces a file has, an upper bound of what Parse takes
+// for it: some hundred bytes and some microseconds each.
+func Pieces(src []byte, name string) int {
+	n, _ := pieces(src, isJSON(name), math.MaxInt)
+	return n
+}
+
+func pieces(src []byte, isJSON bool, most int) (n, line int) {
+	if isJSON {
+		return piecesJSON(src, most)
+	}
+	return piecesNative(src, most)
 }
 
 // few drops diagnostics beyond the first hundred, and says so.
@@ -85,12 +102,10 @@ func Sentence(d *hcl.Diagnostic) string {
 
 // excess returns an error at the first line with which a file exceeds a limit.
 func excess(src []byte, name string, isJSON bool) *hcl.Diagnostic {
-	pieces := piecesNative
-	if isJSON {
-		pieces = piecesJSON
-	}
-	if line := pieces(src, maxPieces); line > 0 {
-		return tooMuch(name, line, "the file has more than %d words, lines and signs", maxPieces)
+	if len(src) > maxPieces { // no piece is empty
+		if _, line := pieces(src, isJSON, maxPieces); line > 0 {
+			return tooMuch(name, line, "the file has more than %d words, lines and signs", maxPieces)
+		}
 	}
 	if line := longNumber(src); line > 0 {
 		return tooMuch(name, line, "the file has a number of more than %d digits", maxDigits)

@@ -3,12 +3,9 @@ package hclfile
 import "github.com/apparentlymart/go-textseg/v15/textseg"
 
 // piecesJSON is piecesNative for JSON, where a string is one piece.
-func piecesJSON(src []byte, most int) int {
-	if len(src) <= most {
-		return 0
-	}
-	pieces := 0
-	return searchJSON(src, func(byte) bool { pieces++; return pieces > most })
+func piecesJSON(src []byte, most int) (pieces, line int) {
+	line = searchJSON(src, func(byte) bool { pieces++; return pieces > most })
+	return pieces, line
 }
 
 // deepJSON returns the line at which brackets nest deeper than maxDepth, or 0.

@@ -5,16 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// piecesNative returns the line at which a file in native syntax has more than
-// most pieces, or 0. It counts at least as much as the lexer makes tokens, wherever
+// piecesNative counts the pieces of a file in native syntax, and returns the line
+// at which it has more than most, or 0. It counts at least as much as the lexer makes tokens, wherever
 // a string, a template or a comment may begin: it does not tell them apart, so
 // that it counts what strings hold as well. Only the lines that are a comment as
 // a whole are told, since files have many.
-func piecesNative(src []byte, most int) int {
-	if len(src) <= most { // no token is empty
-		return 0
-	}
-	pieces, number := 0, 0
+func piecesNative(src []byte, most int) (pieces, line int) {
+	number := 0
 	for line := range bytes.Lines(src) {
 		number++
 		pieces += 2 // a literal that ends here, and the line's end
@@ -23,10 +20,10 @@ func piecesNative(src []byte, most int) int {
 			pieces += signs(line)
 		}
 		if pieces > most {
-			return number
+			return pieces, number
 		}
 	}
-	return 0
+	return pieces, 0
 }
 
 // isComment reports whether a line is a comment and nothing else, or one literal

@@ -21,11 +21,15 @@ import (
 
 // The limits on archives, as those on packages.
 const (
-	maxArchive  = 1 << 30 // bytes of an archive, which takes this much of the temporary directory
-	maxUnpacked = 1 << 30 // bytes of what is unpacked, of whatever format
+	maxArchive  = 1 << 30   // bytes of an archive, which takes this much of the temporary directory
+	maxUnpacked = 512 << 20 // bytes of what is unpacked, of whatever format
+	// maxBunzipped is that of bzip2, which takes ten times as long.
+	maxBunzipped = 32 << 20
 )
 
-var errUnpacked = fmt.Errorf("it unpacks to more than %d bytes", int64(maxUnpacked))
+var errUnpacked = unpacksTo(maxUnpacked)
+
+func unpacksTo(limit int64) error { return fmt.Errorf("it unpacks to more than %d MiB", limit>>20) }
 
 // format unpacks one kind of archive into a tree.
 type format func(ctx context.Context, t *tree, archive *io.SectionReader) error
@@ -45,8 +49,10 @@ var formats = map[string]format{
 	"txz":      tarFormat(unxz),
 }
 
-func gunzip(r io.Reader) (io.Reader, error)  { return gzip.NewReader(r) }
-func bunzip2(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil }
+func gunzip(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }
+func bunzip2(r io.Reader) (io.Reader, error) {
+	return &capped{bzip2.NewReader(r), maxBunzipped, unpacksTo(maxBunzipped)}, nil
+}
 
 // unxz refuses: an xz archive may ask for a dictionary of 4 GiB in each of its
 // blocks, and the libraries that read it offer no bound.

@@ -300,6 +300,14 @@ func TestUnpackRefusesSharedData(t *testing.T) {
 // entry replaces another one of the same name.
 func TestUnpackCountsWhatIsReplaced(t *testing.T) {
 	t.Parallel()
+	full := newTree()
+	full.files = maxFiles - 1
+	if err := full.file("a.tf", strings.NewReader("")); err != nil {
+		t.Errorf("the last file that is kept: %v", err)
+	}
+	if err := full.file("a.tf", strings.NewReader("")); !errors.Is(err, errTooManyKept) {
+		t.Errorf("file beyond the number = %v, want %v", err, errTooManyKept)
+	}
 	made := newTree()
 	made.unpacked = maxUnpacked - 3
 	if err := made.file("a.tf", strings.NewReader("12")); err != nil {

@@ -18,7 +18,8 @@ import (
 const (
 	maxEntries = 200_000  // files, directories and links of a package, kept or not
 	maxFile    = 16 << 20 // bytes of a file that is kept; package scan reads no larger one
-	maxKept    = 64 << 20 // bytes of all files that are kept
+	maxKept    = 32 << 20 // bytes of all files that are kept
+	maxFiles   = 20_000   // files that are kept, also those that another replaced
 	maxLinks   = 40       // of a path, as on Linux
 )
 
@@ -47,6 +48,7 @@ type tree struct {
 	nodes   map[string]*node
 	entries int
 	kept    int64
+	files   int
 	// unpacked counts what was read of files, also of those that another of the
 	// same name replaced.
 	unpacked int64
@@ -69,8 +71,9 @@ func newTree() *tree {
 
 // Reasons not to build a tree.
 var (
-	errTooMany = fmt.Errorf("it has more than %d files and directories", maxEntries)
-	errTooBig  = fmt.Errorf("its configuration is larger than %d MiB", maxKept>>20)
+	errTooMany     = fmt.Errorf("it has more than %d files and directories", maxEntries)
+	errTooManyKept = fmt.Errorf("it has more than %d configuration files", maxFiles)
+	errTooBig      = fmt.Errorf("its configuration is larger than %d MiB", maxKept>>20)
 )
 
 // count counts an entry of the package that may not be kept.
@@ -118,6 +121,9 @@ func (t *tree) dir(name string) (*node, error) {
 
 // file adds a file that is read from r.
 func (t *tree) file(name string, r io.Reader) error {
+	if t.files++; t.files > maxFiles {
+		return errTooManyKept
+	}
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
 		return err

@@ -13,6 +13,8 @@ import (
 const (
 	maxFile       = 16 << 20 // bytes of a file
 	maxExpression = 8 << 10  // bytes of an expression that is evaluated
+	maxPackage    = 500_000  // pieces, as hclfile counts them, of what is read of a module package
+	pieceFile     = 20       // pieces that a file counts for besides
 	maxExponent   = 4096     // of a number that is written, to the base 2
 )
 

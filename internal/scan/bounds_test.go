@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -184,5 +185,27 @@ func TestModules_cancelled(t *testing.T) {
 		if modules, _, err := Modules(ctx, tree, Options{Dirs: dirs}); !errors.Is(err, context.Canceled) {
 			t.Errorf("Modules(%v) = %v, %v, want %v", dirs, modules, err, context.Canceled)
 		}
+	}
+}
+
+// TestPackagesAreBounded holds that what is parsed of a module package has one
+// budget, however many files and modules it has, and that a repository has none.
+func TestPackagesAreBounded(t *testing.T) {
+	t.Parallel()
+	half := []byte(strings.Repeat("a=1\n", (maxPackage/2-2*pieceFile)/6))
+	files := fstest.MapFS{"a/main.tf": {Data: half}, "b/main.tf": {Data: half}, "c/main.tf": {}}
+	read := func(tree *tree) (errs []error) {
+		for _, name := range []string{"a/main.tf", "b/main.tf", "c/main.tf", "c/main.tf", "c/main.tf", "c/main.tf"} {
+			_, err := tree.read(name)
+			errs = append(errs, err)
+		}
+		return errs
+	}
+	errs := read(newPackageTree(files, "evil.example//"))
+	if errs[1] != nil || !errors.Is(errs[5], errCostly) {
+		t.Errorf("reading a package = %v, want that it ends with %v", errs, errCostly)
+	}
+	if errs := read(newTree(files)); errors.Join(errs...) != nil {
+		t.Errorf("reading a repository = %v", errs)
 	}
 }

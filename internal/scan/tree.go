@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+
+	"github.com/relock-dev/relock/internal/hclfile"
 )
 
 // Why a path of a file tree could not be followed, besides fs.ErrNotExist.
@@ -18,6 +21,7 @@ var (
 	errPackage   = errors.New("it leads out of the module package")
 	errLinkLoop  = errors.New("its links go round in circles")
 	errIrregular = errors.New("it is not a regular file")
+	errCostly    = fmt.Errorf("the modules of this package have more than %d words, lines and signs together", maxPackage)
 	errLarge     = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
 )
 
@@ -42,6 +46,9 @@ type tree struct {
 	// leads out is not followed. Of that tree this one is the inner.
 	around, inner *tree
 	within        string
+	// pieces counts what was read of a package, for which there is a bound: a
+	// server chooses what it holds.
+	pieces atomic.Int64
 }
 
 func newTree(fsys fs.FS) *tree {
@@ -181,7 +188,11 @@ func (t *tree) read(name string) ([]byte, error) {
 	case info.Size() > maxFile:
 		return nil, errLarge
 	}
-	return fs.ReadFile(t.fsys, real)
+	src, err := fs.ReadFile(t.fsys, real)
+	if err == nil && t.isPackage() && t.pieces.Add(int64(pieceFile+hclfile.Pieces(src, name))) > maxPackage {
+		return nil, errCostly
+	}
+	return src, err
 }
 
 // path returns the path in the tree of a file in the directory.
