@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"net/http"
 	"strings"
 )
 
@@ -11,10 +10,11 @@ import (
 type hostile struct {
 	name    string // as docs/security.md has it
 	files   func() map[string][]byte
-	answers func(origin string, r *http.Request) []byte // of the registry evil.example; nil: not found
-	args    []string                                    // of relock; nil: scan .
-	says    string                                      // what relock must say of it
-	worst   bool                                        // measured always
+	answers answers  // of evil.example, where they are not usual; nil: it is not there
+	rc      string   // of the CLI configuration
+	args    []string // of relock; nil: scan .
+	says    string   // what relock must say of it
+	worst   bool     // measured always
 }
 
 // The sizes of inputs: the largest file that is read, and the pieces of one that

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -64,7 +63,7 @@ func measure() {
 // archive or answer holds, it takes no more than so much memory and time. It
 // measures the worst inputs, and all with RELOCK_COSTS=all.
 func TestCosts(t *testing.T) {
-	for _, h := range hostileInputs {
+	for _, h := range slices.Concat(hostileInputs, hostileAnswers()) {
 		t.Run(strings.ReplaceAll(h.name, " ", "_"), func(t *testing.T) {
 			if !allCosts && !h.worst {
 				t.Skip("set RELOCK_COSTS=all")
@@ -114,28 +113,14 @@ func (h hostile) command(t *testing.T, program string) *exec.Cmd {
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TF_CLI_CONFIG_FILE=" + rc}
 	var hosts []byte
 	if h.answers != nil {
-		hosts = serveHostile(t, h.answers)
+		var authority []byte
+		hosts, authority = serveHostile(t, h)
+		file := filepath.Join(t.TempDir(), "authority.pem")
+		mustWrite(t, file, authority)
+		cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+file)
 	}
 	mustWrite(t, rc, hosts)
 	return cmd
-}
-
-// serveHostile starts a registry of providers and modules on loopback, and
-// returns the CLI configuration that makes it that of evil.example.
-func serveHostile(t *testing.T, answers func(origin string, r *http.Request) []byte) []byte {
-	t.Helper()
-	var origin string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body := answers(origin, r)
-		if body == nil {
-			http.NotFound(w, r)
-			return
-		}
-		w.Write(body)
-	}))
-	t.Cleanup(server.Close)
-	origin = server.URL
-	return fmt.Appendf(nil, "host \"evil.example\" {\n  services = {\n    \"providers.v1\" = \"%s/p/\"\n    \"modules.v1\" = \"%s/m/\"\n  }\n}\n", origin, origin)
 }
 
 func mustWrite(t *testing.T, name string, text []byte) {
@@ -155,7 +140,7 @@ func TestCostsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, h := range hostileInputs {
+	for _, h := range slices.Concat(hostileInputs, hostileAnswers()) {
 		if !bytes.Contains(text, []byte("| "+h.name+" |")) {
 			t.Errorf("docs/security.md has no row %q", h.name)
 		}
