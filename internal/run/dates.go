@@ -43,8 +43,8 @@ func (d dates) Published(ctx context.Context, tool provider.Tool, want provider.
 	if said, err = d.source.Repository(ctx, tool, want); err != nil {
 		return time.Time{}, err
 	}
-	if at := d.released(ctx, said); !at.IsZero() {
-		return at, nil
+	if at, err := d.released(ctx, said); err != nil || !at.IsZero() {
+		return at, err
 	}
 	return d.source.Modified(ctx, tool, want)
 }
@@ -62,14 +62,19 @@ func (d dates) platform(ctx context.Context, tool provider.Tool, want provider.W
 	return releases[i].Platforms[0], nil
 }
 
-// released is the date of a GitHub release; zero if that cannot be had.
-func (d dates) released(ctx context.Context, r provider.Repository) time.Time {
+// released is the date of a GitHub release; zero if there is none that may be
+// read. A server that does not answer is an error: what comes next is not the
+// date that would be used on another day.
+func (d dates) released(ctx context.Context, r provider.Repository) (time.Time, error) {
 	if d.hub.Client == nil || r.Tag == "" || r.Host != d.host {
-		return time.Time{}
+		return time.Time{}, nil
 	}
 	found, err := d.hub.Releases(ctx, []provider.Tagged{{Owner: r.Owner, Name: r.Name, Tags: []string{r.Tag}}})
-	if err != nil || len(found) == 0 || len(found[0]) == 0 {
-		return time.Time{}
+	switch {
+	case provider.Coded(err, provider.CodeUnreachable), provider.Coded(err, provider.CodeCancelled):
+		return time.Time{}, err
+	case err != nil || len(found) == 0 || len(found[0]) == 0:
+		return time.Time{}, nil
 	}
-	return found[0][0].Published
+	return found[0][0].Published, nil
 }

@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/tools/txtar"
@@ -30,7 +32,8 @@ var (
 )
 
 // TestFailuresMakeNothingWorse makes a registry, a root module and its lock file
-// from a seed, plans once in a faultless world and then with failing requests:
+// from a seed, plans once in a faultless world and then with failing requests, and
+// until an interrupt:
 //
 //   - every entry is then that of the faultless world, or the old one;
 //   - where an entry is another than in the faultless world, an error says so;
@@ -196,7 +199,7 @@ func (w *faultyWorld) write(t *testing.T) {
 		}
 	}
 	s := serve(t, w.before)
-	r := w.plan(t, s, earlier, opts)
+	r := w.plan(t.Context(), t, s, earlier, opts)
 	if r.File == nil {
 		return // no lock file yet
 	}
@@ -252,7 +255,7 @@ func (w *faultyWorld) chooseOptions() {
 
 // plan asks a client of its own, so that nothing is remembered but by the hash
 // cache, and notes which platform each h1 that it learns of belongs to.
-func (w *faultyWorld) plan(t *testing.T, s *sandbox.Sandbox, m scan.Module, opts Options) Result {
+func (w *faultyWorld) plan(ctx context.Context, t *testing.T, s *sandbox.Sandbox, m scan.Module, opts Options) Result {
 	t.Helper()
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, ".terraformrc"), []byte(s.CLIConfig()), 0o600); err != nil {
@@ -276,7 +279,7 @@ func (w *faultyWorld) plan(t *testing.T, s *sandbox.Sandbox, m scan.Module, opts
 		}
 		configs[tool] = c
 	}
-	r := Plan(t.Context(), registry.New(conn, configs, registry.Options{Cache: w.cache}), modules(m), opts)[0]
+	r := Plan(ctx, registry.New(conn, configs, registry.Options{Cache: w.cache}), modules(m), opts)[0]
 	for _, selection := range r.Selections {
 		maps.Copy(w.platforms, selection.Hashes)
 	}
@@ -299,10 +302,10 @@ func serve(t *testing.T, text string) *sandbox.Sandbox {
 
 func (w *faultyWorld) check(t *testing.T) {
 	s := serve(t, w.after)
-	faultless := w.plan(t, s, w.module, w.opts)
+	faultless := w.plan(t.Context(), t, s, w.module, w.opts)
 	if w.cache != nil {
 		s.ResetRequests()
-		again := w.plan(t, s, w.module, w.opts)
+		again := w.plan(t.Context(), t, s, w.module, w.opts)
 		if string(again.File) != string(faultless.File) {
 			t.Errorf("with what is remembered the plan is another:\n%s\nwithout:\n%s", again.File, faultless.File)
 		}
@@ -314,12 +317,32 @@ func (w *faultyWorld) check(t *testing.T) {
 		for _, f := range faults {
 			s.Inject(f)
 		}
-		w.checkFaults(t, faults, faultless, w.plan(t, s, w.module, w.opts))
+		w.checkFaults(t, faults, faultless, w.plan(t.Context(), t, s, w.module, w.opts))
 		s.Mend()
 	}
+	w.checkInterrupt(t, s, requests, faultless)
 	if t.Failed() {
 		t.Logf("options %+v\nrequired %v\nlock file\n%s\nregistry\n%s", w.opts, w.module.Requirements, w.source(), w.after)
 	}
+}
+
+// checkInterrupt ends the plan at one of its requests: what was not asked by then
+// has failed.
+func (w *faultyWorld) checkInterrupt(t *testing.T, s *sandbox.Sandbox, requests []sandbox.Request, faultless Result) {
+	t.Helper()
+	if len(requests) == 0 {
+		return
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	left := atomic.Int64{}
+	left.Store(1 + w.rand.Int64N(int64(len(requests))))
+	s.Before(func(*http.Request) {
+		if left.Add(-1) == 0 {
+			cancel()
+		}
+	})
+	w.checkFaults(t, nil, faultless, w.plan(ctx, t, s, w.module, w.opts))
 }
 
 func (w *faultyWorld) source() []byte {

@@ -80,11 +80,6 @@ func (o Options) ask(first bool) (methods, origin bool) {
 func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
 	d.settleOld()
 	r := Result{Module: d.module, Partial: d.partial, Old: d.old, New: d.old, Diagnostics: slices.Clone(d.module.Diagnostics), exact: opts.Exact}
-	if d.cancelled != nil {
-		r.Diagnostics = append(r.Diagnostics, provider.Diagnostic{Code: provider.CodeCancelled, Message: "the run was interrupted", File: d.module.Dir})
-		r.untouched = true
-		return r
-	}
 	if warning, ok := opts.left(d.module); ok {
 		r.Diagnostics = append(r.Diagnostics, warning)
 		return r

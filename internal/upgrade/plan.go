@@ -103,7 +103,8 @@ func (p Platforms) demands() bool { return p.Demanded && len(p.List) > 0 }
 
 // Plan decides about every root module. Results are in the order of modules;
 // a module that could not be planned says so in its diagnostics and has no
-// File. Plan never writes. After ctx is done, no result has a File.
+// File. Plan never writes. After ctx is done, what could not be asked any more
+// has failed, and what is complete is in the File.
 func Plan(ctx context.Context, src Source, modules []scan.Module, opts Options) []Result {
 	p := &planner{ctx: ctx, src: src, opts: opts, jobs: cmp.Or(opts.Jobs, 4*runtime.GOMAXPROCS(0))}
 	drafts := make([]*draft, len(modules))
@@ -122,7 +123,6 @@ func Plan(ctx context.Context, src Source, modules []scan.Module, opts Options) 
 	hashes := p.hashes(drafts)
 	results := make([]Result, len(drafts))
 	for i, d := range drafts {
-		d.cancelled = ctx.Err()
 		results[i] = d.finish(hashes, opts)
 	}
 	return results
@@ -151,6 +151,8 @@ type listing struct {
 	// them have none.
 	dated   map[provider.Version]bool
 	undated int
+	// unheard are the versions whose date could not be asked for, with the reason.
+	unheard map[provider.Version]error
 }
 
 // packageKey names one package under the rules of one tool.
@@ -239,7 +241,6 @@ type draft struct {
 	platforms Platforms // resolved: All or a List
 	// unrecovered says why it is not known which platforms the lock file covers.
 	unrecovered error
-	cancelled   error
 }
 
 // choice is the decision about one required provider in the making.

@@ -477,13 +477,40 @@ func TestPlanLeavesWhatItCannotKnow(t *testing.T) {
 	}
 }
 
-func TestPlanWritesNothingOnceInterrupted(t *testing.T) {
+// interrupting is an offer whose packages of a arrive, and then an interrupt.
+type interrupting struct {
+	*offer
+	once    sync.Once
+	arrived chan struct{}
+	cancel  context.CancelFunc
+}
+
+func (s *interrupting) Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
+	if want.Addr.Type != "a" {
+		<-s.arrived
+		s.cancel()
+		return provider.Hashes{}, &provider.Error{Code: provider.CodeCancelled, Message: "interrupted", Err: ctx.Err()}
+	}
+	defer s.once.Do(func() { close(s.arrived) })
+	return s.offer.Hashes(ctx, tool, want)
+}
+
+// TestPlanKeepsWhatIsCompleteOnceInterrupted interrupts the plan once the packages
+// of a are there: b keeps its entry, and c, which has none, its whole root module.
+func TestPlanKeepsWhatIsCompleteOnceInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	src := &offer{releases: simple, edit: func(provider.Want, *provider.Hashes) error { cancel(); return nil }}
-	r := Plan(ctx, src, []scan.Module{module(t, []string{"a ~> 1.0"}, nil)}, Options{Platforms: linux})[0]
-	if r.File != nil || !failed(r.Diagnostics) {
-		t.Errorf("File = %q, Diagnostics = %v, want no file and an error", r.File, r.Diagnostics)
+	defer cancel()
+	a := simple["a"]
+	src := &interrupting{offer: &offer{releases: map[string]map[string][]string{"a": a, "b": a, "c": a}}, arrived: make(chan struct{}), cancel: cancel}
+	lock := []string{"a 1.0.0 ~> 1.0; h1:old", "b 1.0.0 ~> 1.0; h1:old"}
+	results := Plan(ctx, src, []scan.Module{module(t, []string{"a ~> 1.0", "b ~> 1.0"}, lock), module(t, []string{"a ~> 1.0", "c ~> 1.0"}, lock[:1])}, Options{Platforms: linux})
+	want := []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH, "b 1.0.0 ~> 1.0; h1:old"}
+	if diff := cmp.Diff(want, summary(results[0])); diff != "" || results[0].File == nil || !failed(results[0].Diagnostics) {
+		t.Errorf("File = %q, Diagnostics = %v (-want +got):\n%s", results[0].File, results[0].Diagnostics, diff)
+	}
+	if r := results[1]; r.File != nil || !failed(r.Diagnostics) {
+		t.Errorf("without an entry for c: File = %q, Diagnostics = %v, want no file and an error", r.File, r.Diagnostics)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 // calendar is a DateSource over a table from "TYPE VERSION" to a day.
 type calendar struct {
 	days  map[string]string
+	lost  map[string]provider.Code // those that fail in a way that another day would not
 	mu    sync.Mutex
 	asked []string
 }
@@ -28,6 +29,9 @@ func (c *calendar) Published(_ context.Context, _ provider.Tool, want provider.W
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = append(c.asked, name)
+	if code, ok := c.lost[name]; ok {
+		return time.Time{}, &provider.Error{Code: code, Message: "no date today"}
+	}
 	if text, ok := c.days[name]; ok {
 		return day(text), nil
 	}
@@ -353,5 +357,23 @@ func TestHeldNamesEveryTermThatExcludes(t *testing.T) {
 	want := []Held{{Version: version("2.0.0"), Reason: HeldByConstraint, Term: terms[2], Others: []scan.Term{terms[1], terms[3]}}}
 	if diff := cmp.Diff(want, r.Selections[0].Held); diff != "" {
 		t.Errorf("Held (-want +got):\n%s", diff)
+	}
+}
+
+// TestALostDateIsNoMissingDate loses the date that decides: neither the release
+// nor an older one may be taken, whatever becomes of releases without a date.
+func TestALostDateIsNoMissingDate(t *testing.T) {
+	t.Parallel()
+	for _, code := range []provider.Code{provider.CodeUnreachable, provider.CodeCancelled} {
+		for _, unknown := range []UnknownAge{"", HoldUnknownAge} {
+			rules := []Rule{{MinimumAge: days(3), UnknownAge: unknown}}
+			dates := &calendar{days: map[string]string{"a 1.2.0": "2020-01-01"}, lost: map[string]provider.Code{"a 1.3.0": code}}
+			m := module(t, []string{"a ~> 1.0"}, []string{"a 1.1.0 ~> 1.0; h1:old"})
+			opts := Options{Platforms: linux, Rules: rules, Now: day("2027-01-15"), Dates: dates}
+			r := Plan(t.Context(), &offer{releases: offering("1.1.0", "1.2.0", "1.3.0")}, []scan.Module{m}, opts)[0]
+			if r.File != nil || !provider.Coded(r.Selections[0].Err, code) {
+				t.Errorf("%s, unknown %q: File = %q, error %v; want the old entry and the error", code, unknown, r.File, r.Selections[0].Err)
+			}
+		}
 	}
 }

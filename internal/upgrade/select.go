@@ -19,15 +19,12 @@ func (p *planner) selectVersions(drafts []*draft, answers map[question]*listing)
 		for _, d := range drafts {
 			asked = append(asked, d.selectVersions(answers, p.opts)...)
 		}
-		dates := ask(p.jobs, asked, func(r datedRelease) time.Time {
+		dates := ask(p.jobs, asked, func(r datedRelease) date {
 			at, err := p.opts.Dates.Published(p.ctx, r.tool, provider.Want{Addr: r.addr, Version: r.version})
-			if err != nil {
-				return time.Time{}
-			}
-			return at
+			return date{at, err}
 		})
-		for r, at := range dates {
-			answers[r.question].learn(r.version, at)
+		for r, d := range dates {
+			answers[r.question].learn(r.version, d)
 		}
 		again = len(dates) > 0
 	}
@@ -39,18 +36,35 @@ type datedRelease struct {
 	version provider.Version
 }
 
+// date is what is known of when a release was published.
+type date struct {
+	at  time.Time
+	err error
+}
+
+// lost reports whether the date is not known for a failure: then it would be known
+// on another day. A source that has none may say so by any other error.
+func (d date) lost() bool {
+	return provider.Coded(d.err, provider.CodeUnreachable) || provider.Coded(d.err, provider.CodeCancelled)
+}
+
 // learn remembers when a release was published.
-func (l *listing) learn(v provider.Version, at time.Time) {
+func (l *listing) learn(v provider.Version, d date) {
 	if l.dated == nil {
-		l.dated = map[provider.Version]bool{}
+		l.dated, l.unheard = map[provider.Version]bool{}, map[provider.Version]error{}
 	}
 	l.dated[v] = true
-	if at.IsZero() {
+	switch {
+	case d.lost():
+		l.unheard[v] = d.err
+		return
+	case d.err != nil || d.at.IsZero():
 		l.undated++
+		return
 	}
 	for i := range l.releases {
 		if l.releases[i].Version == v {
-			l.releases[i].Published = at
+			l.releases[i].Published = d.at
 		}
 	}
 }
@@ -168,7 +182,7 @@ func (c *choice) newest(constraints provider.Constraints, l *listing, opts Optio
 		return slices.MaxFunc(allowed, preference), nil
 	}
 	slices.SortFunc(allowed, func(a, b provider.Release) int { return preference(b, a) })
-	return c.obedient(allowed, locked, l, opts), nil
+	return c.obedient(allowed, locked, l, opts)
 }
 
 // obedient returns the first of the releases that no rule holds, and may find
@@ -179,8 +193,10 @@ func (c *choice) newest(constraints provider.Constraints, l *listing, opts Optio
 // unless the constraints leave nothing else. If the rules leave no release at
 // all, as may happen where there is no locked version or it cannot stay, the
 // first one is selected all the same, since the tools refuse to work without an
-// entry that meets the constraints; people are told.
-func (c *choice) obedient(allowed []provider.Release, locked provider.Version, l *listing, opts Options) provider.Release {
+// entry that meets the constraints; people are told. It fails where a date decides
+// that could not be asked for: what rules say of releases without a date is not
+// meant for those.
+func (c *choice) obedient(allowed []provider.Release, locked provider.Version, l *listing, opts Options) (provider.Release, error) {
 	c.policy.locked = provider.Version{}
 	if slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version == locked }) {
 		c.policy.locked = locked
@@ -191,9 +207,14 @@ func (c *choice) obedient(allowed []provider.Release, locked provider.Version, l
 			break
 		}
 		h := c.policy.judge(r)
-		if (h.Reason == "" || h.Reason == HeldByAge) && opts.Dates != nil && c.policy.needsDate(r, l) {
+		byDate := (h.Reason == "" || h.Reason == HeldByAge) && c.policy.aging(r) != nil
+		if byDate && opts.Dates != nil && c.policy.needsDate(r, l) {
 			c.undated = r.Version
-			return r
+			return r, nil
+		}
+		if err := l.unheard[r.Version]; byDate && r.Version != c.policy.locked && err != nil {
+			c.unheard = err
+			return r, err
 		}
 		if h.Reason == "" {
 			picked = r
@@ -201,7 +222,7 @@ func (c *choice) obedient(allowed []provider.Release, locked provider.Version, l
 		}
 	}
 	c.noteDisobedience(picked, locked)
-	return picked
+	return picked, nil
 }
 
 // noteDisobedience remembers that a release is selected against the rules.
