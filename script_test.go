@@ -3,10 +3,15 @@ package main
 import (
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
+	"os/exec"
+	"path"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -29,6 +34,11 @@ func TestMain(m *testing.M) { testscript.Main(m, programs) }
 //	fault LINE         spoil answers from here on; mend ends that
 //	requests FILE      write what was asked since the last time, a line each:
 //	                   method and path; QUERY for what GraphQL only reads
+//	hold METHOD PATH   keep relock waiting for such an answer, until
+//	interrupt FILE TEXT
+//	                   interrupts all of relock that runs in the background, once
+//	                   the text stands in the file and relock waits
+//	status N           is the exit status of what was interrupted; ends the hold
 //	truncate-trees N   list no more than so many entries of a recursive tree
 //
 // What relock is on GitHub, which begins as a workflow that may write:
@@ -57,6 +67,9 @@ func TestScript(t *testing.T) {
 		"fault":          inject,
 		"mend":           mend,
 		"requests":       writeRequests,
+		"hold":           hold,
+		"interrupt":      interrupt,
+		"status":         status,
 		"truncate-trees": truncateTrees,
 		"token":          speakFor,
 		"app":            showApp,
@@ -99,6 +112,9 @@ func (s scripted) Errorf(format string, args ...any) {
 type scene struct {
 	test    scripted // hears of what goes wrong beside the script
 	sandbox *sandbox.Sandbox
+
+	waits, released chan struct{} // of hold: closed when relock waits, and to let it go on
+	interrupted     []*exec.Cmd
 }
 
 type sceneKey struct{}
@@ -168,6 +184,50 @@ func writeRequests(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	world(ts).ResetRequests()
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
+}
+
+func hold(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 2, "hold METHOD PATH")
+	at := sceneOf(ts)
+	waits, released := make(chan struct{}), make(chan struct{})
+	at.waits, at.released = waits, released
+	var once sync.Once
+	world(ts).Before(func(r *http.Request) {
+		if ok, _ := path.Match(args[1], r.URL.Path); !ok || r.Method != args[0] {
+			return
+		}
+		once.Do(func() { close(waits) })
+		select {
+		case <-released:
+		case <-r.Context().Done():
+		}
+	})
+}
+
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 2, "interrupt FILE TEXT")
+	at := sceneOf(ts)
+	<-at.waits
+	for {
+		if src, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && strings.Contains(string(src), args[1]) {
+			break
+		}
+		runtime.Gosched()
+	}
+	at.interrupted = ts.BackgroundCmds()
+	for _, cmd := range at.interrupted {
+		ts.Check(cmd.Process.Signal(os.Interrupt))
+	}
+}
+
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 1, "status N")
+	close(sceneOf(ts).released)
+	for _, cmd := range sceneOf(ts).interrupted {
+		if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[0] {
+			ts.Fatalf("exit status %s, want %s", got, args[0])
+		}
+	}
 }
 
 func truncateTrees(ts *testscript.TestScript, neg bool, args []string) {

@@ -35,6 +35,9 @@ const (
 	// in the file, and any above it for a failure: then it stops the merge and
 	// leaves the file as it is [gitattributes, "Defining a custom merge driver"].
 	ExitNoMerge = 129
+
+	// ExitInterrupted is what shells make of an interrupt. It outranks the others.
+	ExitInterrupted = 130
 )
 
 // Env is the world around the program. Nothing below main reads the process's
@@ -66,6 +69,9 @@ func Main(ctx context.Context, env Env) int {
 	switch {
 	case err == nil:
 		return ExitOK
+	case ctx.Err() != nil:
+		fmt.Fprintln(c.env.Stderr, "relock: interrupted; what was finished is kept, and the rest is as it was")
+		return ExitInterrupted
 	case errors.As(err, &status):
 		return int(status)
 	}

@@ -247,6 +247,7 @@ func (c *cli) request(verb run.Verb, dirs []string, cfg config.Config) run.Reque
 		ModuleTokens: tokens,
 		Cache:        cfg.Cache,
 		HashSource:   cfg.HashSource,
+		Timeout:      cfg.Timeout,
 
 		UnlockedFails: cfg.Unlocked == "fail",
 		Scan: scan.Options{

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -50,6 +51,8 @@ type Config struct {
 	Cache  string // path of the hash cache; empty: the default
 	Format string
 	Jobs   int // 0: a default
+	// Timeout is the time in which a run may ask; 0: a default.
+	Timeout time.Duration
 
 	Create, Strict, Exact, Prune, AllowDowngrade, Lock, DryRun, Stats, Verbose bool
 }

@@ -81,6 +81,7 @@ pull-request:
   release-notes: false
 unlocked: fail
 downgrades: allow
+timeout: 20m
 `
 
 func operatorFile(t *testing.T, src string) config.Values {
@@ -153,7 +154,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			Reviewers: []string{"octocat"}, TeamReviewers: []string{"platform-admins"}, Assignees: []string{"hubot", "mona_corp"},
 			Milestone: "2027 Q1", Draft: true, AutoMerge: "squash", Limit: 3, CommitMessage: "build(deps): {{ provider }} {{to}}",
 		},
-		Command: "auto", Format: "text",
+		Command: "auto", Format: "text", Timeout: 20 * time.Minute,
 	}
 	got := resolve(t, operatorFile(t, everyKey))
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.AllowUnexported(provider.Pattern{}), cmpopts.IgnoreFields(config.Config{}, "Places")); diff != "" {
@@ -281,6 +282,7 @@ var refusedFiles = []struct {
 	{"empty branch prefix", "version: 1\npull-request: {branch-prefix: \"\"}\n", `relock.yml:2: pull-request.branch-prefix: "" is not what git accepts at the beginning of a branch name`, "", false},
 	{"empty base in a list", "version: 1\npull-request: {base: [main, \"\"]}\n", `relock.yml:2: pull-request.base: "" is not a name that git accepts for a branch`, "", false},
 	{"unknown group-by", "version: 1\ngroup-by: team\n", `relock.yml:2: group-by: "team" is not one of all, provider, directory, namespace`, "", true},
+	{"timeout without a unit", "version: 1\ntimeout: \"90\"\n", `relock.yml:2: timeout: "90" is no time like 90s, 20m or 1h30m`, "", false},
 	{"unknown hash source", "version: 1\nhash-source: me\n", `relock.yml:2: hash-source: "me" is not one of "", opentofu`, "", true},
 	{"unknown merge method", "version: 1\npull-request: {auto-merge: true}\n", `relock.yml:2: pull-request.auto-merge must be one of "", squash, merge, rebase`, "", true},
 	{"unknown placeholder", "version: 1\npull-request:\n  title: \"Bump {{ name }}\"\n", `relock.yml:3: pull-request.title: "{{ name }}" is not a placeholder; known are {{changes}}, {{group}}, {{provider}}, {{from}}, {{to}}, {{directories}}, {{base}}`, "", false},

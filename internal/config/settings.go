@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -405,6 +406,16 @@ var Settings = []Setting{
 		Flag: "jobs", Kind: Number, Default: "0", Verbs: hashing,
 		Doc: "How many questions to registries may be open at once; 0 chooses by the number of processors.",
 		set: func(c *Config, v []string) { c.Jobs = must(strconv.Atoi(v[0])) },
+	},
+	{
+		Key: "timeout", Flag: "timeout", Input: "timeout", Kind: Text, Verbs: append(slices.Clone(scanning), "comment"),
+		Doc:   "How long a run may ask for versions, modules and packages, like 90s or 20m. What is not finished by then fails and stays as it is, and the rest is written or proposed. Empty: as long as it takes; in a workflow 30m, and longer while no 5 minutes pass without a package.",
+		check: isTimeout,
+		set: func(c *Config, v []string) {
+			if v[0] != "" {
+				c.Timeout = must(time.ParseDuration(v[0]))
+			}
+		},
 	},
 	{
 		Flag: "stats", Kind: Bool, Default: "false", Verbs: everyVerb,

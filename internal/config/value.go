@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
@@ -139,6 +140,17 @@ func isToolVersion(s string) error {
 	}
 	_, err := provider.ParseVersion(s)
 	return err
+}
+
+// isTimeout accepts durations as Go writes them; an empty one is a default.
+func isTimeout(s string) error {
+	if s == "" {
+		return nil
+	}
+	if d, err := time.ParseDuration(s); err != nil || d <= 0 {
+		return fmt.Errorf("%q is no time like 90s, 20m or 1h30m", s)
+	}
+	return nil
 }
 
 // isGlob accepts path.Match patterns for each path element, and ** for any

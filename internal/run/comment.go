@@ -50,7 +50,10 @@ func (s *Session) Answer(ctx context.Context, r Remark, configure Configure) (re
 		return report.Report{Verb: report.VerbComment}, err
 	}
 	c := &conversation{Session: s, remark: r, repo: repo, configure: configure}
-	c.end(ctx, c.converse(ctx))
+	err = c.converse(ctx)
+	answering, stop := finishing(ctx, ctx)
+	defer stop()
+	c.end(answering, err)
 	c.report.Verb, c.report.Answer = report.VerbComment, c.said
 	return c.report, nil
 }

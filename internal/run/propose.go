@@ -140,11 +140,12 @@ func (c *corridor) ignoring(group string, i pr.Ignore) (upgrade.Rule, bool) {
 }
 
 // propose brings the planned lock files to GitHub, a pull request for each
-// group of changes.
-func (c *corridor) propose(ctx context.Context) {
+// group of changes. What its text would say besides is asked as long as the run
+// asks at all.
+func (c *corridor) propose(ctx, asking context.Context) {
 	defer c.stage(stagePropose)()
 	pull, at := c.req.Pull, c.proposing
-	proposals := c.proposals(ctx)
+	proposals := c.proposals(asking)
 	if pull.DryRun {
 		for _, p := range proposals {
 			p.Write() // nobody else asks for the text

@@ -75,6 +75,9 @@ type Request struct {
 	// Hosts returns the registries that a head from a fork may name, since its base
 	// does. It is asked if there is one to be judged; nil: none.
 	Hosts func() []svchost.Hostname
+	// Timeout is the time in which a session may ask; 0: as long as it takes, or on a
+	// runner of GitHub half an hour, and longer while packages keep arriving.
+	Timeout time.Duration
 	// ModuleTokens are tokens for git hosts that modules come from, by host.
 	ModuleTokens map[string]string
 	// Pull is for the verb PR.
@@ -121,9 +124,36 @@ func Do(ctx context.Context, env Env, req Request) (report.Report, error) {
 	return s.Do(ctx, req)
 }
 
-// walk goes through the rooms in order.
+// walk goes through the rooms in order. When the time for asking is over, or an
+// interrupt comes, what is known is carried through to the end.
 func (c *corridor) walk(ctx context.Context) error {
 	defer func() { c.report.Stats = c.stats() }()
+	asking, stop := c.bounds.asking(ctx)
+	defer stop()
+	err := c.learn(asking)
+	c.tellEnd(asking)
+	if err != nil && asking.Err() != nil {
+		return nil // it is told, and nothing is known that could be written
+	}
+	if err != nil {
+		return err
+	}
+	acting, stop := finishing(ctx, asking)
+	defer stop()
+	switch c.req.Verb {
+	case Upgrade, Lock:
+		if c.req.Remote != nil {
+			return c.push(acting)
+		}
+		c.write()
+	case PR:
+		c.propose(acting, asking)
+	}
+	return nil
+}
+
+// learn finds the root modules and plans them.
+func (c *corridor) learn(ctx context.Context) error {
 	if err := c.scan(ctx); err != nil {
 		return err
 	}
@@ -142,19 +172,7 @@ func (c *corridor) walk(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.plan(ctx); err != nil {
-		return err
-	}
-	switch c.req.Verb {
-	case Upgrade, Lock:
-		if c.req.Remote != nil {
-			return c.push(ctx)
-		}
-		c.write()
-	case PR:
-		c.propose(ctx)
-	}
-	return nil
+	return c.plan(ctx)
 }
 
 // corridor is one run on its way.

@@ -22,6 +22,7 @@ import (
 // for all repositories that need it.
 type Session struct {
 	env     Env
+	bounds  *bounds
 	client  *transport.Client
 	configs map[provider.ToolName]*cliconfig.Config
 	asking  registry.Options
@@ -43,7 +44,7 @@ type Session struct {
 // verb, cache and plan. It asks nobody anything. Close must be called.
 func Open(env Env, req Request) (*Session, error) {
 	s := &Session{
-		env: env, allowance: upgrade.NewAllowance(upgrade.MostAccounted),
+		env: env, bounds: newBounds(req.Timeout, env.OnGitHub), allowance: upgrade.NewAllowance(upgrade.MostAccounted),
 		configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[registryKey]*registry.Client{},
 	}
 	if err := s.openCache(req); err != nil {
@@ -57,7 +58,7 @@ func Open(env Env, req Request) (*Session, error) {
 	s.asking = registry.Options{
 		Log:               env.Log,
 		Downloads:         req.Plan.Jobs,
-		Watch:             env.Watch,
+		Watch:             s.bounds.watch(env.Watch),
 		Cache:             s.hashes,
 		Origin:            req.Plan.Exact && req.Plan.Mode == upgrade.Complete,
 		EnforceValidation: env.Getenv("OPENTOFU_ENFORCE_GPG_VALIDATION") == "true",

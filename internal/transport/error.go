@@ -90,8 +90,8 @@ func failure(ctx context.Context, u *url.URL, err error) *provider.Error {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		e.Hint = r.hint
 	}
-	if ended := ctx.Err(); ended != nil {
-		e.Code, e.Err = provider.CodeCancelled, ended
+	if ctx.Err() != nil {
+		e.Code, e.Err = provider.CodeCancelled, context.Cause(ctx)
 	}
 	return e
 }
