@@ -92,6 +92,7 @@ type File struct {
 	Path    string // slash-separated, relative to the top of the repository
 	Mode    string // of git: 100644 or 100755
 	Content []byte // must be UTF-8, as lock files are
+	Gone    bool   // the file is taken away; it must be in the base tree
 }
 
 // CreateTree stores the base tree with the files put into it, and returns the
@@ -99,9 +100,9 @@ type File struct {
 func (r *Repository) CreateTree(ctx context.Context, base string, files []File) (string, error) {
 	entries := make([]*github.TreeEntry, len(files))
 	for i, f := range files {
-		entries[i] = &github.TreeEntry{
-			Path: github.String(f.Path), Mode: github.String(f.Mode), Type: github.String("blob"),
-			Content: github.String(string(f.Content)),
+		entries[i] = &github.TreeEntry{Path: github.String(f.Path), Mode: github.String(f.Mode), Type: github.String("blob")}
+		if !f.Gone {
+			entries[i].Content = github.String(string(f.Content))
 		}
 	}
 	tree, _, err := r.client.rest.Git.CreateTree(ctx, r.owner, r.name, base, entries)
@@ -125,4 +126,17 @@ func (r *Repository) CreateCommit(ctx context.Context, c Commit) (string, error)
 		return "", r.explain(ctx, "storing the commit", writeContents, err)
 	}
 	return made.GetSHA(), nil
+}
+
+// Merge merges a commit into a branch, by a merge commit with the message, which it
+// returns. It returns an ErrConflict if GitHub cannot merge them, and the zero
+// Commit if the branch contains the commit already.
+func (r *Repository) Merge(ctx context.Context, branch, sha, message string) (Commit, error) {
+	c, _, err := r.client.rest.Repositories.Merge(ctx, r.owner, r.name, &github.RepositoryMergeRequest{
+		Base: github.String(branch), Head: github.String(sha), CommitMessage: github.String(message),
+	})
+	if err != nil {
+		return Commit{}, r.explain(ctx, "merging "+sha+" into branch "+branch, writeContents, err)
+	}
+	return repositoryCommit(c), nil
 }

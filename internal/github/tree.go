@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -58,6 +59,27 @@ func (s *Snapshot) put(name string, n node) {
 	s.nodes[name] = &n
 	parent.children = append(parent.children, &n)
 	s.size += n.size
+}
+
+// With returns the tree with these files in it, in place of those that it has.
+func (s *Snapshot) With(files map[string][]byte) *Snapshot {
+	out := newSnapshot()
+	maps.Copy(out.blobs, s.blobs)
+	for name, content := range files {
+		id, mode := "with "+name, fs.FileMode(0o644)
+		if n := s.nodes[name]; n != nil {
+			mode = n.mode
+		}
+		out.blobs[id] = content
+		out.put(name, node{mode: mode, size: int64(len(content)), blob: id})
+	}
+	for name, n := range s.nodes {
+		if name != "." {
+			out.put(name, node{mode: n.mode, size: n.size, blob: n.blob, module: n.module})
+		}
+	}
+	out.sort()
+	return out
 }
 
 // sort brings the entries of all directories into the order of ReadDir.

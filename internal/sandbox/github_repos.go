@@ -23,6 +23,7 @@ var repositoryRoutes = []route{
 	{"GET", "/repos/{owner}/{repo}/collaborators/{login}/permission", http.StatusOK, (*apiCall).getPermission, seeRepository},
 	{"GET", "/repos/{owner}/{repo}/commits", http.StatusOK, (*apiCall).listCommits, readContents},
 	{"GET", "/repos/{owner}/{repo}/commits/{ref...}", http.StatusOK, (*apiCall).getRepositoryCommit, readContents},
+	{"POST", "/repos/{owner}/{repo}/merges", http.StatusCreated, (*apiCall).mergeBranch, writeContents},
 	{"GET", "/repos/{owner}/{repo}/compare/{basehead...}", http.StatusOK, (*apiCall).compare, readContents},
 	{"GET", "/repos/{owner}/{repo}/contents", http.StatusOK, (*apiCall).getContents, readContents},
 	{"GET", "/repos/{owner}/{repo}/contents/{path...}", http.StatusOK, (*apiCall).getContents, readContents},

@@ -56,6 +56,7 @@ var operations = map[string]string{
 	"/repos/{owner}/{repo}/git/trees":                                            "post",
 	"/repos/{owner}/{repo}/git/trees/{tree_sha}":                                 "get",
 	"/repos/{owner}/{repo}/installation":                                         "get",
+	"/repos/{owner}/{repo}/merges":                                               "post",
 	"/repos/{owner}/{repo}/issues/comments/{comment_id}":                         "get patch delete",
 	"/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions":               "get post",
 	"/repos/{owner}/{repo}/issues/comments/{comment_id}/reactions/{reaction_id}": "delete",
