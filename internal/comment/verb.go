@@ -66,7 +66,7 @@ var Verbs = []Usage{
 	},
 	{
 		Verb: Lock, Args: planArgs, Pushes: true, rebuilds: true, dirs: true, platforms: true, providers: byFlag,
-		Doc: "Completes and repairs lock files, also after a merge conflict. Versions stay.",
+		Doc: "Completes and repairs lock files, also after a merge conflict. Versions stay. Where lock files conflict with the base, it merges that.",
 	},
 	{
 		Verb: Check, Args: planArgs, dirs: true, platforms: true, providers: byFlag,

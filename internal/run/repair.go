@@ -33,6 +33,12 @@ func (c *conversation) head(ctx context.Context, verb Verb) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
+	return c.about(ctx, verb, remote)
+}
+
+// about is the request of a command about a file tree that the pull request has a
+// part in.
+func (c *conversation) about(ctx context.Context, verb Verb, remote *Remote) (_ Request, err error) {
 	req := c.req
 	req.Verb, req.Remote, req.Head = verb, remote, OwnHead
 	if c.pull.Fork {
@@ -115,7 +121,11 @@ func (c *conversation) repair(ctx context.Context) error {
 	if c.command.Verb == comment.Lock {
 		verb = Lock
 	}
-	req, err := c.head(ctx, verb)
+	merged, err := c.conflicts(ctx)
+	if err != nil {
+		return err
+	}
+	req, err := c.repairing(ctx, verb, merged)
 	if err != nil {
 		return err
 	}
@@ -124,6 +134,7 @@ func (c *conversation) repair(ctx context.Context) error {
 		req.Verb, why = Check, "relock may not push to the branch of this fork"
 	} else {
 		req.Push = c.destination()
+		req.Push.merge = merged
 	}
 	c.report, err = c.Do(ctx, req)
 	if err != nil && c.pull.Fork && c.pushFailed(err) {
@@ -138,10 +149,43 @@ func (c *conversation) repair(ctx context.Context) error {
 	return c.say(ctx, report.Comment(c.outcome(verb, why), c.report))
 }
 
+// conflicts merges the base where the command is to repair the lock files that
+// conflict with it.
+func (c *conversation) conflicts(ctx context.Context) (*merge, error) {
+	if c.command.Verb != comment.Lock || c.decision.ReportOnly {
+		return nil, nil
+	}
+	return c.mergeBase(ctx)
+}
+
+// repairing is the request to repair the lock files of the head or, if the base had
+// to be merged into it, of the merge: then also those that conflict.
+func (c *conversation) repairing(ctx context.Context, verb Verb, merged *merge) (Request, error) {
+	if merged == nil {
+		return c.head(ctx, verb)
+	}
+	req, err := c.about(ctx, verb, &Remote{FS: merged.tree, Commit: c.pull.Head})
+	if err != nil {
+		return req, err
+	}
+	for name := range merged.merged {
+		if len(req.Dirs) > 0 {
+			req.Dirs = append(slices.Clip(req.Dirs), path.Dir(name))
+		}
+	}
+	if touched := req.Touched; touched != nil {
+		req.Touched = func(m scan.Module) bool {
+			_, conflicting := merged.merged[path.Join(m.Dir, lockfile.Name)]
+			return conflicting || touched(m)
+		}
+	}
+	return req, nil
+}
+
 // something refuses a command that says no directory where there is nothing that
 // it could be about.
 func (c *conversation) something() error {
-	if len(c.report.Modules) > 0 || len(c.command.Dirs) > 0 || c.report.Failed() {
+	if len(c.report.Modules) > 0 || len(c.command.Dirs) > 0 || c.report.Failed() || c.report.Pushed != "" {
 		return nil
 	}
 	return refused("the pull request touches no root module that has a lock file; name a directory to take one all the same")
@@ -287,6 +331,7 @@ type Push struct {
 	Hub        Hub
 	Repository string // OWNER/NAME
 	Branch     string
+	merge      *merge // of the base, which is committed with the lock files; nil: none
 }
 
 // push commits the planned lock files to the branch as a fast-forward: if the
@@ -302,7 +347,12 @@ func (c *corridor) push(ctx context.Context) error {
 		files = append(files, github.File{Path: file.Path, Mode: cmp.Or(file.Mode, "100644"), Content: file.Content})
 		changed = append(changed, pr.Changed{Dir: f.module.Dir, Changes: changesOf(f.result)})
 	}
-	if len(files) == 0 {
+	if m := c.req.Push.merge; m != nil {
+		complete := false
+		if files, complete = m.files(files); !complete {
+			return nil // the report tells why
+		}
+	} else if len(files) == 0 {
 		return nil
 	}
 	h, err := c.Hub(c.req.Push.Hub, c.req.Push.Repository)
@@ -313,7 +363,11 @@ func (c *corridor) push(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sha, err := c.commit(ctx, repo, files, pr.Subject(changed)+"\n\n"+pr.Summary(changed))
+	subject := pr.Subject(changed)
+	if c.req.Push.merge != nil {
+		subject = pr.Shortened("Merge " + c.req.Push.merge.from + " into " + c.req.Push.Branch)
+	}
+	sha, err := c.commit(ctx, repo, files, subject+"\n\n"+pr.Summary(changed))
 	if err != nil {
 		return err
 	}
@@ -340,6 +394,16 @@ func (c *corridor) moved(ctx context.Context, repo *github.Repository) bool {
 
 // commit stores the files as a commit on the one that they were made from.
 func (c *corridor) commit(ctx context.Context, repo *github.Repository, files []github.File, message string) (string, error) {
+	if m := c.req.Push.merge; m != nil {
+		tree := m.into.Tree
+		if len(files) > 0 {
+			var err error
+			if tree, err = repo.CreateTree(ctx, tree, files); err != nil {
+				return "", err
+			}
+		}
+		return repo.CreateCommit(ctx, github.Commit{Message: message, Tree: tree, Parents: []string{c.req.Remote.Commit, m.base}})
+	}
 	parent, err := repo.Commit(ctx, c.req.Remote.Commit)
 	if err != nil {
 		return "", err

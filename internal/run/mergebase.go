@@ -1,0 +1,219 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+)
+
+// The branch that a merge is made on and its commits say whose they are: only those
+// are removed if a run has left them behind.
+const (
+	mergeBranches  = "relock-merge/"
+	mergeTrailer   = "Relock-Temporary"
+	deletingBranch = "a branch of an earlier merge could not be deleted"
+)
+
+// merge is the base of a pull request merged into its head, but for the lock files
+// that both have changed.
+type merge struct {
+	from    string // the branch
+	base    string // the commit that it is at
+	into    github.Commit
+	tree    *github.Snapshot
+	merged  map[string][]byte // what becomes of the lock files, perhaps with markers, by path
+	without []string          // lock files that go
+}
+
+// mergeBase merges the base into the head of the pull request where both have
+// changed a lock file since they parted; nil where they have not. GitHub merges
+// everything else, on a branch of its own whose lock files are already the base's,
+// so that they do not conflict.
+func (c *conversation) mergeBase(ctx context.Context) (*merge, error) {
+	if c.pull.Fork {
+		return nil, nil // GitHub would merge in a repository where the head is no branch
+	}
+	compared, err := c.repo.Compare(ctx, c.pull.Base, c.pull.Head)
+	if err != nil || compared.Fork.SHA == compared.Base.SHA {
+		return nil, err
+	}
+	var locks [3]map[string][]byte
+	for i, sha := range []string{compared.Fork.SHA, compared.Base.SHA, c.pull.Head} {
+		if locks[i], err = c.locks(ctx, sha); err != nil {
+			return nil, err
+		}
+	}
+	names := disagreed(locks[0], locks[1], locks[2])
+	if len(names) == 0 {
+		return nil, nil
+	}
+	m := &merge{from: c.pull.Base, base: compared.Base.SHA, merged: map[string][]byte{}}
+	if err := c.mergeRest(ctx, m, names, locks[1]); err != nil {
+		return nil, err
+	}
+	snapshot, err := c.repo.Snapshot(ctx, m.into.SHA, reads)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if err := m.unite(snapshot, name, locks); err != nil {
+			return nil, err
+		}
+	}
+	m.tree = snapshot.With(m.merged)
+	return m, nil
+}
+
+// disagreed are the lock files that are changed from the fork on both sides, and
+// not alike.
+func disagreed(fork, base, head map[string][]byte) []string {
+	same := func(a, b map[string][]byte, name string) bool {
+		x, inA := a[name]
+		y, inB := b[name]
+		return inA == inB && bytes.Equal(x, y)
+	}
+	return slices.DeleteFunc(union(base, head), func(name string) bool {
+		return same(base, head, name) || same(base, fork, name) || same(head, fork, name)
+	})
+}
+
+// unite makes one lock file of both sides. One that a single side has removed goes
+// where the merged tree has no configuration beside it, and else stays as the other
+// side has it.
+func (m *merge) unite(tree fs.FS, name string, locks [3]map[string][]byte) error {
+	base, inBase := locks[1][name]
+	head, inHead := locks[2][name]
+	switch {
+	case inBase && inHead:
+		content, _, wrong := lockfile.Merge(locks[0][name], head, base, name)
+		if len(wrong) > 0 {
+			return refused("%s", report.Inert(wrong[0].Error()))
+		}
+		m.merged[name] = content
+	case configuredIn(tree, path.Dir(name)):
+		m.merged[name] = slices.Concat(base, head) // one of them is nothing
+	case inBase:
+		m.without = append(m.without, name)
+	}
+	return nil
+}
+
+func configuredIn(tree fs.FS, dir string) bool {
+	entries, _ := fs.ReadDir(tree, dir)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		name := strings.TrimSuffix(e.Name(), ".json")
+		return !e.IsDir() && (path.Ext(name) == ".tf" || path.Ext(name) == ".tofu")
+	})
+}
+
+// mergeRest lets GitHub merge the base into the head with the base's lock files.
+func (c *conversation) mergeRest(ctx context.Context, m *merge, names []string, base map[string][]byte) (err error) {
+	prefix := fmt.Sprintf("%s%d-", mergeBranches, c.remark.Number)
+	c.sweep(ctx, prefix)
+	message := fmt.Sprintf("Merge the rest of %s\n\n%s: #%d", c.pull.Base, mergeTrailer, c.remark.Number)
+	head, err := c.repo.Commit(ctx, c.pull.Head)
+	if err != nil {
+		return err
+	}
+	files := make([]github.File, len(names))
+	for i, name := range names {
+		content, there := base[name]
+		files[i] = github.File{Path: name, Mode: "100644", Content: content, Gone: !there}
+	}
+	tree, err := c.repo.CreateTree(ctx, head.Tree, files)
+	if err != nil {
+		return err
+	}
+	at, err := c.repo.CreateCommit(ctx, github.Commit{Message: message, Tree: tree, Parents: []string{head.SHA}})
+	if err != nil {
+		return err
+	}
+	branch := prefix + c.pull.Head[:8]
+	if err := c.repo.CreateBranch(ctx, branch, at); err != nil {
+		return err
+	}
+	defer func() {
+		ctx := context.WithoutCancel(ctx)
+		if m.into.SHA != "" {
+			at = m.into.SHA
+		}
+		if err := c.repo.DeleteBranch(ctx, branch, at); err != nil {
+			c.env.Log.Warn("the branch of a merge could not be deleted; the next run tries again", "branch", branch, "error", err)
+		}
+	}()
+	m.into, err = c.repo.Merge(ctx, branch, m.base, message)
+	switch {
+	case errors.Is(err, github.ErrConflict):
+		return refused("the pull request conflicts with %s in more than lock files, and nothing was pushed. %s", report.Code(c.pull.Base), c.locally(names))
+	case err != nil && provider.Coded(err, provider.CodeGitHub) && !errors.Is(err, github.ErrUncertain):
+		return refused("the pull request conflicts with %s in lock files, and GitHub refuses the merge: %s. It may do so where the base has changed workflows and the token may not write any (workflows: write, which only an App or a person can have). %s",
+			report.Code(c.pull.Base), report.Inert(err.Error()), c.locally(names))
+	case err != nil:
+		return err
+	case m.into.SHA == "":
+		return refused("the base has been merged meanwhile; look at what is there, then ask again")
+	}
+	return nil
+}
+
+// locally says how a person makes the merge.
+func (c *conversation) locally(names []string) string {
+	words := []string{"relock", "lock"}
+	for _, name := range names {
+		words = append(words, quoted(path.Dir(name)))
+	}
+	return "Run this at the top of a checkout of the branch, and commit the result:\n\n" +
+		report.Fenced("git fetch origin "+quoted(c.pull.Base)+"\ngit merge FETCH_HEAD\n"+strings.Join(words, " ")+"\n", 4096)
+}
+
+// sweep deletes the branches of merges whose names begin so, as far as their
+// commits say that they are ours. It is a courtesy: what is left is swept by the
+// next run.
+func (c *conversation) sweep(ctx context.Context, prefix string) {
+	branches, err := c.repo.Branches(ctx, prefix)
+	if err != nil {
+		c.env.Log.Warn(deletingBranch, "error", err)
+		return
+	}
+	for branch, sha := range branches {
+		commit, err := c.repo.Commit(ctx, sha)
+		if err == nil && !strings.HasSuffix(strings.TrimSpace(commit.Message), fmt.Sprintf("%s: #%d", mergeTrailer, c.remark.Number)) {
+			continue // somebody's own
+		}
+		if err == nil {
+			err = c.repo.DeleteBranch(ctx, branch, sha)
+		}
+		if err != nil {
+			c.env.Log.Warn(deletingBranch, "branch", branch, "error", err)
+		}
+	}
+}
+
+// files completes what is pushed with the lock files of the merge that the plan
+// leaves alone. It returns false where one is left with a conflict.
+func (m *merge) files(planned []github.File) ([]github.File, bool) {
+	for name, content := range m.merged {
+		if slices.ContainsFunc(planned, func(f github.File) bool { return f.Path == name }) {
+			continue
+		}
+		if f, _ := lockfile.Parse(content, name); f == nil {
+			return nil, false
+		}
+		planned = append(planned, github.File{Path: name, Mode: "100644", Content: content})
+	}
+	for _, name := range m.without {
+		planned = append(planned, github.File{Path: name, Mode: "100644", Gone: true})
+	}
+	slices.SortFunc(planned, func(a, b github.File) int { return strings.Compare(a.Path, b.Path) })
+	return planned, true
+}
