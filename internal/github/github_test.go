@@ -160,6 +160,16 @@ func TestDoesNotWaitForLong(t *testing.T) {
 	}
 }
 
+func TestDoesNotWaitBeyondTheEndOfTheRun(t *testing.T) {
+	f, repo := start(t, reply{429, map[string]string{"Retry-After": "30"}, `{"message": "slow down"}`}, ok(ref))
+	f.now = time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := repo.Head(ctx, "main"); err == nil || len(f.waits) > 0 || len(f.asked) != 1 {
+		t.Errorf("error = %v after waits %v and %q, want one after one request", err, f.waits, f.asked)
+	}
+}
+
 func TestGivesUpOnALimitThatStays(t *testing.T) {
 	f, repo := start(t, reply{429, map[string]string{"Retry-After": "1"}, `{"message": "slow down"}`})
 	if _, err := repo.Head(context.Background(), "main"); err == nil || len(f.asked) > 5 {
@@ -221,8 +231,8 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
-	defer cancel()
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, cancel)
 	if _, err := c.Repository("octo", "infra").Head(ctx, "main"); !provider.Coded(err, provider.CodeCancelled) {
 		t.Errorf("error = %v, want a cancelled one", err)
 	}

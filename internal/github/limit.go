@@ -153,7 +153,7 @@ func (l *limits) again(req *http.Request, resp *http.Response, err error, tries 
 		forget(resp.Header)
 		return 0, false
 	}
-	if pause > longestPause || tries == mostTries {
+	if pause > longestPause || l.late(req, pause) || tries == mostTries {
 		return 0, false
 	}
 	l.log.Warn("waiting for a rate limit of GitHub", "seconds", int(pause.Seconds()))
@@ -197,11 +197,17 @@ func (l *limits) await(req *http.Request) error {
 	pause := l.until[limitOf(req)].Sub(l.clock.Now())
 	l.mu.Unlock()
 	// A longer wait is not begun: the request is sent, and its refusal says why.
-	if pause <= 0 || pause > longestPause {
+	if pause <= 0 || pause > longestPause || l.late(req, pause) {
 		return nil
 	}
 	l.log.Warn("waiting for a rate limit of GitHub", "seconds", int(pause.Seconds()))
 	return l.clock.Sleep(req.Context(), pause)
+}
+
+// late reports whether the time of whoever asks is over after the pause.
+func (l *limits) late(req *http.Request, pause time.Duration) bool {
+	end, bounded := req.Context().Deadline()
+	return bounded && !l.clock.Now().Add(pause).Before(end)
 }
 
 // pace keeps many writes a second apart [docs.github.com, "Best practices for

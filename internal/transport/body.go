@@ -109,6 +109,9 @@ func (a *arriving) tell(err error) {
 	}
 	a.told = true
 	if err != nil && err != io.EOF && a.ctx.Err() != nil {
+		if cause := context.Cause(a.ctx); cause != context.Canceled {
+			err = cause // which says how long it took
+		}
 		a.guard.hosts.failed(a.ctx, a.hostport, a.began, err)
 		return
 	}

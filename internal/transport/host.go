@@ -301,8 +301,11 @@ type triedKey struct{}
 
 // tried marks a request as one that is sent again.
 func tried(req *http.Request) error {
-	*req = *req.WithContext(context.WithValue(req.Context(), triedKey{}, true))
+	*req = *req.WithContext(again(req.Context()))
 	return nil
 }
+
+// again marks the context of a question that is asked again.
+func again(ctx context.Context) context.Context { return context.WithValue(ctx, triedKey{}, true) }
 
 func triedBefore(ctx context.Context) bool { return ctx.Value(triedKey{}) != nil }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -260,4 +262,60 @@ func TestRetryAfterHoldsForTheHost(t *testing.T) {
 			t.Errorf("Do = %v, want that the host asks to come back later", e)
 		}
 	})
+}
+
+// TestSlowTransferGivesItsPlaceToOthers sends ten bytes a second, which would take
+// three hours, and what is just fast enough.
+func TestSlowTransferGivesItsPlaceToOthers(t *testing.T) {
+	tests := map[string]struct {
+		each time.Duration // for 100 bytes
+		ends bool
+		took time.Duration
+		left int
+	}{
+		"ten_bytes_a_second":     {10 * time.Second, false, 8 * time.Minute, maxResumes},
+		"two_kibibytes_a_second": {50 * time.Millisecond, true, time.Minute, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := inMemory(t, nil, func(w http.ResponseWriter, r *http.Request) {
+					from := 0
+					fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from)
+					p := rest(from, len(content))
+					maps.Copy(w.Header(), p.header)
+					if from > 0 {
+						w.WriteHeader(p.status)
+					} else {
+						w.Header().Del("Content-Range")
+					}
+					for part := range slices.Chunk([]byte(p.body), 100) {
+						select {
+						case <-time.After(tt.each):
+						case <-r.Context().Done():
+							return
+						}
+						if _, err := w.Write(part); err != nil {
+							return
+						}
+						w.(http.Flusher).Flush()
+					}
+				})
+				var seen turns
+				began := time.Now()
+				_, body, err := c.Stream(t.Context(), Request{URL: parse(t, "http://registry.test/zip"), Limit: 1 << 20, Turn: &seen})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer body.Close()
+				got, err := io.ReadAll(body)
+				if took := time.Since(began); took > tt.took || seen.left != tt.left {
+					t.Errorf("it took %s, and the turn was left %d times; want at most %s and %d times", took, seen.left, tt.took, tt.left)
+				}
+				if tt.ends != (err == nil && string(got) == content) {
+					t.Errorf("read %d bytes, %v; want all: %v", len(got), err, tt.ends)
+				}
+			})
+		})
+	}
 }

@@ -135,7 +135,7 @@ func (b *resuming) rest() (rest io.ReadCloser, broke bool) {
 		r.Header = http.Header{"Range": {fmt.Sprintf("bytes=%d-", b.read)}, "If-Range": {b.validator}}
 		maps.Copy(r.Header, b.request.Header)
 	}
-	resp, body, err := b.client.begin(b.ctx, r)
+	resp, body, err := b.client.begin(again(b.ctx), r)
 	if err != nil {
 		return nil, false
 	}
