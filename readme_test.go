@@ -154,7 +154,15 @@ func TestReadmeComments(t *testing.T) {
 }
 
 type actionYAML struct {
-	Inputs, Outputs map[string]struct{ Description string }
+	Inputs  map[string]struct{ Description, Default string }
+	Outputs map[string]struct{ Description, Value string }
+	Runs    struct {
+		Using string
+		Steps []struct {
+			ID, If, Shell, Run string
+			Env                map[string]string
+		}
+	}
 }
 
 func actionFile(t *testing.T) actionYAML {

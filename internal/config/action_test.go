@@ -1,7 +1,9 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
+	"regexp"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -12,8 +14,15 @@ import (
 
 // parameter is an input or output of action.yml.
 type parameter struct {
-	Description string `yaml:"description"`
-	Default     string `yaml:"default"`
+	Description string
+	Default     string
+	Value       string
+}
+
+// step is one of a composite action.
+type step struct {
+	ID, If, Shell, Run string
+	Env                map[string]string
 }
 
 type actionFile struct {
@@ -21,8 +30,8 @@ type actionFile struct {
 	Inputs  map[string]parameter
 	Outputs map[string]parameter
 	Runs    struct {
-		Using, Image string
-		Args         []string
+		Using string
+		Steps []step
 	}
 }
 
@@ -39,25 +48,61 @@ func readAction(t *testing.T) actionFile {
 	return action
 }
 
+// installing are the inputs that say where the program comes from, by the variable
+// in which install/relock.sh takes them. The program itself never sees them.
+var installing = map[string]string{"binary": "RELOCK_BINARY", "download-url": "RELOCK_DOWNLOAD_URL"}
+
 func TestActionInputsAreThoseOfTheTable(t *testing.T) {
-	want := map[string]parameter{}
+	got, want := readAction(t).Inputs, map[string]parameter{}
+	for input := range installing {
+		if got[input].Description == "" || got[input].Default != "" {
+			t.Errorf("the input %s is %+v, want a description and no default", input, got[input])
+		}
+		delete(got, input)
+	}
 	for _, s := range config.Settings {
 		if s.Input != "" {
 			want[s.Input] = parameter{Description: s.Description(), Default: s.InputDefault}
 		}
 	}
-	if diff := cmp.Diff(want, readAction(t).Inputs); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("inputs of action.yml (-table +file):\n%s", diff)
 	}
 }
 
-func TestActionRunsTheImageWithoutSecretsInItsArguments(t *testing.T) {
+// A runner gives the steps of a composite action no inputs: each must be handed
+// on, and as a variable, since in the text of a script it would be code.
+func TestActionHandsEveryInputOn(t *testing.T) {
 	action := readAction(t)
-	if action.Runs.Using != "docker" || action.Runs.Image != "Dockerfile" {
-		t.Errorf("runs = %q with %q, want docker with Dockerfile", action.Runs.Using, action.Runs.Image)
+	want := map[string]string{}
+	for input, name := range installing {
+		want[name] = "${{ inputs." + input + " }}"
 	}
-	if diff := cmp.Diff([]string{"action"}, action.Runs.Args); diff != "" {
-		t.Errorf("args (-want +got):\n%s", diff)
+	for _, s := range config.Settings {
+		if s.Input != "" {
+			want[config.InputEnv(s.Input)] = "${{ inputs." + s.Input + " }}"
+		}
+	}
+	assigned := regexp.MustCompile(`^[A-Z_]+$`) // dash drops other names
+	for name := range want {
+		if !assigned.MatchString(name) {
+			t.Errorf("no shell hands on a variable %s", name)
+		}
+	}
+	steps := []step{
+		{ID: "posix", If: "runner.os != 'Windows'", Shell: "sh", Run: `exec sh "$GITHUB_ACTION_PATH/install/relock.sh"`, Env: want},
+		{ID: "windows", If: "runner.os == 'Windows'", Shell: "powershell", Run: `& "$env:GITHUB_ACTION_PATH\install\relock.ps1"`, Env: want},
+	}
+	if diff := cmp.Diff(steps, action.Runs.Steps); diff != "" || action.Runs.Using != "composite" {
+		t.Errorf("runs %s with the steps (-want +got):\n%s", action.Runs.Using, diff)
+	}
+}
+
+func TestActionHandsEveryOutputOn(t *testing.T) {
+	for name, output := range readAction(t).Outputs {
+		if want := fmt.Sprintf("${{ steps.posix.outputs.%s || steps.windows.outputs.%[1]s }}", name); output.Value != want {
+			t.Errorf("the output %s has the value %q, want %q", name, output.Value, want)
+		}
 	}
 }
 

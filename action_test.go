@@ -1,0 +1,398 @@
+//go:build unix
+
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// runner plays the part of a runner that the action's step sees: a shell, tools,
+// an environment with nothing else in it, and inputs. What the step is, action.yml
+// says.
+type runner struct {
+	shell string   // path of the program that is sh there
+	tools []string // other programs on PATH, as NAME or NAME=PATH
+	sums  string   // content of install/checksums.txt; empty: that of the source
+	env   []string // NAME=VALUE, besides what every step has
+	dir   string   // working directory; empty: a new one
+}
+
+// outcome is how a step ended.
+type outcome struct {
+	status, pid int
+	out         string
+}
+
+// step runs the action's step with these inputs.
+func (r runner) step(t *testing.T, with map[string]string) outcome {
+	t.Helper()
+	action, top := actionFile(t), t.TempDir()
+	posix := action.Runs.Steps[0]
+	path := filepath.Join(top, "bin")
+	mkdir(t, path)
+	for _, tool := range append([]string{"sh=" + r.shell}, r.tools...) {
+		name, target, _ := strings.Cut(tool, "=")
+		if target == "" {
+			target = program(t, name)
+		}
+		if err := os.Symlink(target, filepath.Join(path, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	source, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.sums != "" {
+		source = copyOfAction(t, r.sums)
+	}
+	if r.dir == "" {
+		r.dir = t.TempDir()
+	}
+	temp := filepath.Join(top, "temp of runner")
+	mkdir(t, temp)
+	script := filepath.Join(top, "step.sh")
+	write(t, script, posix.Run, 0o644)
+	cmd := exec.Command(filepath.Join(path, "sh"), "-e", script) // as runners do for shell: sh
+	cmd.Dir = r.dir
+	cmd.Env = append([]string{"PATH=" + path, "RUNNER_TEMP=" + temp, "GITHUB_ACTION_PATH=" + source}, r.env...)
+	for name, value := range posix.Env {
+		cmd.Env = append(cmd.Env, name+"="+action.evaluate(t, value, with))
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return outcome{cmd.ProcessState.ExitCode(), cmd.ProcessState.Pid(), out.String()}
+}
+
+// evaluate is what an expression of the step's environment stands for.
+func (a actionYAML) evaluate(t *testing.T, expression string, with map[string]string) string {
+	t.Helper()
+	name, ok := strings.CutPrefix(expression, "${{ inputs.")
+	name, closed := strings.CutSuffix(name, " }}")
+	input, declared := a.Inputs[name]
+	if !ok || !closed || !declared {
+		t.Fatalf("the step's environment has %q, want ${{ inputs.NAME }} of an input", expression)
+	}
+	if value, ok := with[name]; ok {
+		return value
+	}
+	if strings.Contains(input.Default, "${{") {
+		return "" // a workflow's token, which tests give themselves
+	}
+	return input.Default
+}
+
+// copyOfAction is a checkout of the action at a release with such checksums.
+func copyOfAction(t *testing.T, sums string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "action of relock")
+	mkdir(t, filepath.Join(dir, "install"))
+	script, err := os.ReadFile("install/relock.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "install", "relock.sh"), string(script), 0o644)
+	write(t, filepath.Join(dir, "install", "checksums.txt"), sums, 0o644)
+	return dir
+}
+
+func mkdir(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, name, text string, mode os.FileMode) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func program(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("%s is not here", name)
+	}
+	return path
+}
+
+// shells are those that a job may have for sh: Debian's, Alpine's, and macOS's.
+var shells = []string{"dash", "busybox", "bash"}
+
+// stand stands for relock: it says who it is and what it was given.
+const stand = `#!/bin/sh
+echo "program $* is process $$"
+printf 'providers=<%s>\n' "$INPUT_PROVIDERS"
+printf 'app-id=<%s>\n' "$INPUT_APP_ID"
+exit 7
+`
+
+// release is a server with the archive of a release, which it may spoil.
+type release struct {
+	archive []byte
+	sums    string
+	asked   []string
+	spoil   func(try int, w http.ResponseWriter) (done bool)
+}
+
+const releaseVersion = "1.2.3-rc.1"
+
+func newRelease(t *testing.T) (*release, string) {
+	t.Helper()
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	files := tar.NewWriter(zip)
+	for _, f := range []struct{ name, text string }{{"LICENSE", "free"}, {"relock", stand}} {
+		header := &tar.Header{Name: f.name, Mode: 0o755, Size: int64(len(f.text))}
+		if err := files.WriteHeader(header); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := files.Write([]byte(f.text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(files.Close(), zip.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r := &release{archive: packed.Bytes()}
+	r.sums = checksumLine("windows_amd64.zip", nil) + checksumLine(runtime.GOOS+"_"+runtime.GOARCH+".tar.gz", r.archive)
+	s := httptest.NewServer(r)
+	t.Cleanup(s.Close)
+	return r, s.URL
+}
+
+func checksumLine(of string, content []byte) string {
+	return fmt.Sprintf("%x  relock_%s_%s\n", sha256.Sum256(content), releaseVersion, of)
+}
+
+func (r *release) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.asked = append(r.asked, req.URL.Path)
+	name := fmt.Sprintf("/copy/v%s/relock_%[1]s_%s_%s.tar.gz", releaseVersion, runtime.GOOS, runtime.GOARCH)
+	switch {
+	case req.URL.Path != name:
+		http.NotFound(w, req)
+	case r.spoil == nil || !r.spoil(len(r.asked), w):
+		_, _ = w.Write(r.archive)
+	}
+}
+
+// half promises the archive and breaks off.
+func (r *release) half(w http.ResponseWriter) bool {
+	w.Header().Set("Content-Length", strconv.Itoa(len(r.archive)))
+	_, _ = w.Write(r.archive[:len(r.archive)/2])
+	panic(http.ErrAbortHandler)
+}
+
+func without(tools []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(tools), func(tool string) bool {
+		name, _, _ := strings.Cut(tool, "=")
+		return slices.Contains(names, name)
+	})
+}
+
+// TestActionStep runs the step of action.yml in every shell, with an environment
+// that has nothing but what a runner gives.
+func TestActionStep(t *testing.T) {
+	t.Parallel()
+	const noGo = "there is no Go to build it with. Use a release, like relock-dev/relock@v1; or run actions/setup-go before; or name a program with the input binary"
+	tests := []struct {
+		name    string
+		missing []string // tools
+		sums    func(r *release) string
+		spoil   func(r *release) func(int, http.ResponseWriter) bool
+		url     string // below the server's
+		with    map[string]string
+		status  int
+		want    string
+		asked   int
+	}{
+		{name: "right checksum", status: 7, want: "program action is process ", asked: 1},
+		{name: "wget alone", missing: []string{"curl"}, status: 7, want: "program action is process ", asked: 1},
+		{name: "shasum alone", missing: []string{"sha256sum"}, status: 7, want: "program action is process ", asked: 1},
+		{
+			name: "spaces and quotes", status: 7, asked: 1,
+			with: map[string]string{"providers": "a b \"c\" 'd' $(touch pwned) `touch pwned` \\\n::error::x", "app-id": "it's"},
+			want: "providers=<a b \"c\" 'd' $(touch pwned) `touch pwned` \\\n::error::x>\napp-id=<it's>",
+		},
+		{
+			name: "wrong checksum", status: 1, asked: 1,
+			sums: func(*release) string {
+				return checksumLine(runtime.GOOS+"_"+runtime.GOARCH+".tar.gz", []byte("another file"))
+			},
+			want: "is not the file of this release: its checksum is ",
+		},
+		{
+			name: "half a download", status: 1, asked: 2, want: "cannot be downloaded",
+			spoil: func(r *release) func(int, http.ResponseWriter) bool {
+				return func(_ int, w http.ResponseWriter) bool { return r.half(w) }
+			},
+		},
+		{
+			name: "half a download, then a whole one", status: 7, asked: 2, want: "program action is process ",
+			spoil: func(r *release) func(int, http.ResponseWriter) bool {
+				return func(try int, w http.ResponseWriter) bool { return try == 1 && r.half(w) }
+			},
+		},
+		{
+			name: "an error page that says 200", status: 1, asked: 1, want: "is not the file of this release",
+			spoil: func(*release) func(int, http.ResponseWriter) bool {
+				return func(_ int, w http.ResponseWriter) bool {
+					fmt.Fprint(w, "<html>log in</html>")
+					return true
+				}
+			},
+		},
+		{name: "404", url: "/elsewhere?token=s3cret", status: 1, asked: 2, want: "cannot be downloaded"},
+		{name: "404 by wget", url: "/elsewhere", missing: []string{"curl"}, status: 1, asked: 2, want: "cannot be downloaded"},
+		{name: "nothing to download with", missing: []string{"curl", "wget"}, status: 1, want: "neither curl nor wget is here"},
+		{name: "nothing to check with", missing: []string{"sha256sum", "shasum"}, status: 1, asked: 1, want: "neither sha256sum nor shasum is here"},
+		{name: "no release, no Go", sums: func(*release) string { return "\n" }, status: 1, want: noGo},
+		{
+			name: "no release for this machine, no Go", status: 1, want: noGo,
+			sums: func(*release) string { return checksumLine("plan9_mips.tar.gz", nil) },
+		},
+		{name: "binary that is none", with: map[string]string{"binary": "./no\n::error::such"}, status: 1, want: "the input binary names no program that can be run here"},
+	}
+	for _, shell := range shells {
+		for _, tt := range tests {
+			t.Run(shell+"/"+strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
+				t.Parallel()
+				r := runner{shell: program(t, shell), tools: toolsOf(t, shell)}
+				if shell == "busybox" && len(tt.missing) > 0 && builtin(t, tt.missing[0]) {
+					t.Skipf("this busybox has %s without a file", tt.missing[0])
+				}
+				r.tools = without(r.tools, tt.missing...)
+				served, url := newRelease(t)
+				if r.sums = served.sums; tt.sums != nil {
+					r.sums = tt.sums(served)
+				}
+				if tt.spoil != nil {
+					served.spoil = tt.spoil(served)
+				}
+				if tt.url == "" {
+					tt.url = "/copy/"
+				}
+				r.env = []string{"RELOCK_OF_A_STRANGER=1"}
+				with := map[string]string{"download-url": url + tt.url}
+				for name, value := range tt.with {
+					with[name] = value
+				}
+				r.dir = t.TempDir()
+				got := r.step(t, with)
+				if got.status != tt.status || !strings.Contains(got.out, tt.want) {
+					t.Errorf("the step ends with %d and says\n%s\nwant %d and %q", got.status, got.out, tt.status, tt.want)
+				}
+				if len(served.asked) != tt.asked {
+					t.Errorf("%d requests %q, want %d", len(served.asked), served.asked, tt.asked)
+				}
+				if tt.status == 7 && !strings.Contains(got.out, fmt.Sprintf("is process %d\n", got.pid)) {
+					t.Errorf("the program is not the runner's process %d, so that a cancelled job would not reach it:\n%s", got.pid, got.out)
+				}
+				if tt.status == 1 && !strings.Contains(got.out, "::error title=relock::") {
+					t.Errorf("the failure is not shown beside the run:\n%s", got.out)
+				}
+				if strings.Contains(got.out, "s3cret") {
+					t.Errorf("an address's query is shown:\n%s", got.out)
+				}
+				if left, err := os.ReadDir(r.dir); err != nil || len(left) > 0 {
+					t.Errorf("the step leaves %v in the workspace, %v", left, err)
+				}
+			})
+		}
+	}
+}
+
+// toolsOf are the programs beside a shell: those of this machine, but with busybox
+// its own, as in an Alpine container.
+func toolsOf(t *testing.T, shell string) []string {
+	t.Helper()
+	names := []string{"uname", "mktemp", "tar", "gzip", "sha256sum", "shasum", "curl", "wget"}
+	if shell != "busybox" {
+		// perl runs shasum
+		return append(names, "perl")
+	}
+	busybox := program(t, "busybox")
+	own := []string{"curl", "shasum", "perl"}
+	for _, name := range names {
+		if !slices.Contains(own, name) {
+			own = append(own, name+"="+busybox)
+		}
+	}
+	return own
+}
+
+// builtin reports whether busybox's shell finds a tool where no PATH leads to it.
+func builtin(t *testing.T, tool string) bool {
+	t.Helper()
+	cmd := exec.Command(program(t, "busybox"), "sh", "-c", "command -v "+tool)
+	cmd.Env = []string{"PATH=" + t.TempDir()}
+	return cmd.Run() == nil
+}
+
+// TestActionStepRunsANamedProgram is for runners without a way to the releases.
+func TestActionStepRunsANamedProgram(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "my relock"), stand, 0o755)
+	for _, shell := range shells {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			got := runner{shell: program(t, shell), dir: dir}.step(t, map[string]string{"binary": "./my relock", "app-id": "7"})
+			if got.status != 7 || !strings.Contains(got.out, fmt.Sprintf("program action is process %d\n", got.pid)) || !strings.Contains(got.out, "app-id=<7>") {
+				t.Errorf("the step ends with %d and says\n%s", got.status, got.out)
+			}
+		})
+	}
+}
+
+// TestActionStepBuildsWhereThereIsNoRelease is the action on main, where the list
+// of checksums is empty. The settings of Go are those of the workflow's own code.
+func TestActionStepBuildsWhereThereIsNoRelease(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("links the program")
+	}
+	list, err := os.ReadFile("install/checksums.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) > 0 {
+		t.Skip("this commit has a release")
+	}
+	out, err := exec.Command(program(t, "go"), "env", "GOCACHE", "GOMODCACHE", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := strings.Fields(string(out))
+	got := runner{
+		shell: program(t, "sh"),
+		tools: append(toolsOf(t, "sh"), "go="+filepath.Join(env[2], "bin", "go")),
+		env:   []string{"GOCACHE=" + env[0], "GOMODCACHE=" + env[1], "GOFLAGS=-mod=vendor", "GOPROXY=off"},
+	}.step(t, nil)
+	// Without GITHUB_ACTIONS the program says so, and that it was reached.
+	if got.status != 2 || !strings.Contains(got.out, "action runs as a step of a GitHub workflow") {
+		t.Errorf("the step ends with %d and says\n%s", got.status, got.out)
+	}
+}
