@@ -1,0 +1,151 @@
+//go:build unix
+
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+// sealed is a repository at a commit, with a list of checksums to seal it by.
+func sealed(t *testing.T, list string) (dir string, seal func() (string, error)) {
+	t.Helper()
+	dir = t.TempDir()
+	script, err := filepath.Abs(".ci/seal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mkdir(t, filepath.Join(dir, "install"))
+	write(t, filepath.Join(dir, "install", "checksums.txt"), "", 0o644)
+	write(t, filepath.Join(dir, "main.go"), "package main\n", 0o644)
+	inGit(t, dir, "init", "--quiet", "--initial-branch=main")
+	inGit(t, dir, "add", "--all")
+	inGit(t, dir, "commit", "--quiet", "--message", "c")
+	// What lies about in the work tree is no part of a release.
+	write(t, filepath.Join(dir, "main.go"), "package changed\n", 0o644)
+	write(t, filepath.Join(dir, "secret"), "x", 0o644)
+	checksums := filepath.Join(t.TempDir(), "checksums.txt")
+	write(t, checksums, list, 0o644)
+	return dir, func() (string, error) {
+		cmd := exec.Command(program(t, "bash"), script, "1.2.3", checksums)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		return strings.TrimSpace(string(out)), err
+	}
+}
+
+func inGit(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	identity := []string{"-c", "user.name=relock", "-c", "user.email=relock@example.com", "-c", "commit.gpgsign=false"}
+	cmd := exec.Command(program(t, "git"), append(identity, args...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// checksums is a whole list of a release, as GoReleaser writes it.
+func checksums(version string) string {
+	var list strings.Builder
+	for _, of := range []string{"darwin_amd64.tar.gz", "darwin_arm64.tar.gz", "linux_amd64.tar.gz", "linux_arm64.tar.gz", "windows_amd64.zip", "windows_arm64.zip"} {
+		fmt.Fprintf(&list, "%x  relock_%s_%s\n", sha256.Sum256([]byte(of)), version, of)
+	}
+	return list.String()
+}
+
+// A release's commit is what was built and the checksums, off the branch.
+func TestSealAddsTheChecksumsAlone(t *testing.T) {
+	t.Parallel()
+	dir, seal := sealed(t, checksums("1.2.3"))
+	built := inGit(t, dir, "rev-parse", "main")
+	commit, err := seal()
+	if err != nil {
+		t.Fatalf("%v: %s", err, commit)
+	}
+	if got := inGit(t, dir, "rev-parse", "v1.2.3"); got != commit {
+		t.Errorf("the tag is %s, want %s", got, commit)
+	}
+	if got := inGit(t, dir, "diff", "--name-status", "main", "v1.2.3"); got != "M\tinstall/checksums.txt" {
+		t.Errorf("the release changes %q, want the list alone", got)
+	}
+	if got := inGit(t, dir, "show", "v1.2.3:install/checksums.txt"); got+"\n" != checksums("1.2.3") {
+		t.Errorf("the list of the release is %q", got)
+	}
+	if got := inGit(t, dir, "rev-parse", "main", "v1.2.3^"); got != built+"\n"+built {
+		t.Errorf("main and the release's parent are %q, want %s", got, built)
+	}
+	inGit(t, dir, "tag", "--delete", "v1.2.3")
+	if again, err := seal(); err != nil || again != commit {
+		t.Errorf("sealed again it is %s, %v; want %s", again, err, commit)
+	}
+}
+
+// A list that lacks a machine, or is that of another version, would leave people
+// without a program after the tag is there.
+func TestSealRefusesAnotherList(t *testing.T) {
+	t.Parallel()
+	whole := checksums("1.2.3")
+	for name, list := range map[string]string{
+		"empty": "", "another version": checksums("1.2.4"), "a dot is any character": checksums("1x2.3"),
+		"no windows": whole[:strings.Index(whole, "windows")-74], "cut off": whole[:len(whole)-4],
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			dir, seal := sealed(t, list)
+			if out, err := seal(); err == nil || !strings.Contains(out, "has no checksum of relock_1.2.3_") {
+				t.Errorf("%v: %s", err, out)
+			}
+			if got := inGit(t, dir, "tag"); got != "" {
+				t.Errorf("the tags are %s, want none", got)
+			}
+		})
+	}
+}
+
+// TestReleaseHasWhatTheActionLooksFor compares GoReleaser's configuration with the
+// names in the scripts, which tests hold to those of a list.
+func TestReleaseHasWhatTheActionLooksFor(t *testing.T) {
+	t.Parallel()
+	var release struct {
+		Builds []struct {
+			Goos, Goarch, Flags, Ldflags []string
+		}
+		Archives []struct {
+			Name    string `yaml:"name_template"`
+			Formats []string
+		}
+	}
+	if err := yaml.Unmarshal([]byte(content(t, ".goreleaser.yaml")), &release); err != nil {
+		t.Fatal(err)
+	}
+	if len(release.Builds) != 1 || len(release.Archives) != 1 {
+		t.Fatalf("%d builds and %d archives, want one of each", len(release.Builds), len(release.Archives))
+	}
+	if got := release.Archives[0]; got.Name != "relock_{{ .Version }}_{{ .Os }}_{{ .Arch }}" || strings.Join(got.Formats, " ") != "tar.gz" {
+		t.Errorf("archives are %+v", got)
+	}
+	build := release.Builds[0]
+	if got := strings.Join(append(build.Goos, build.Goarch...), " "); got != "linux darwin windows amd64 arm64" {
+		t.Errorf("built for %s", got)
+	}
+	if got := strings.Join(append(build.Flags, build.Ldflags...), " "); got != "-trimpath -buildvcs=false -s -w -X main.version={{ .Version }} -X main.commit={{ .FullCommit }}" {
+		t.Errorf("flags %s", got)
+	}
+}
+
+// On a branch nothing is downloaded: what a commit of main names would be bytes of
+// another.
+func TestNoBranchNamesARelease(t *testing.T) {
+	t.Parallel()
+	if list := content(t, "install/checksums.txt"); list != "" && inGit(t, ".", "tag", "--points-at", "HEAD") == "" {
+		t.Errorf("install/checksums.txt is not empty, and this commit is no release:\n%s", list)
+	}
+}
