@@ -70,57 +70,6 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
-// TestReadmeWorkflow holds the workflow in the README to what GitHub and our
-// action accept.
-func TestReadmeWorkflow(t *testing.T) {
-	t.Parallel()
-	var workflow struct {
-		On          map[string]any
-		Permissions map[string]string
-		Jobs        map[string]struct {
-			If    string
-			Steps []struct {
-				Uses string
-				With map[string]any
-			}
-		}
-	}
-	if err := yaml.Unmarshal([]byte(examples(t, "yaml")[0]), &workflow); err != nil {
-		t.Fatal(err)
-	}
-	for _, permission := range []string{"contents", "pull-requests"} {
-		if workflow.Permissions[permission] != "write" {
-			t.Errorf("permissions: %s: %q, want write", permission, workflow.Permissions[permission])
-		}
-	}
-	if diff := cmp.Diff(map[string]any{"types": []any{"created"}}, workflow.On["issue_comment"]); diff != "" {
-		t.Errorf("on: issue_comment (-want +got):\n%s", diff)
-	}
-	// Without a condition every comment on every issue starts a runner.
-	const condition = "github.event_name != 'issue_comment' || (github.event.issue.pull_request && startsWith(github.event.comment.body, '/relock'))"
-	inputs := actionFile(t).Inputs
-	used := false
-	for _, job := range workflow.Jobs {
-		if job.If != condition {
-			t.Errorf("if: %s, want %s", job.If, condition)
-		}
-		for _, step := range job.Steps {
-			if !strings.HasPrefix(step.Uses, "relock-dev/relock@") {
-				continue
-			}
-			used = true
-			for input := range step.With {
-				if _, ok := inputs[input]; !ok {
-					t.Errorf("the workflow sets the input %s, which action.yml lacks", input)
-				}
-			}
-		}
-	}
-	if !used {
-		t.Error("the workflow does not use the action")
-	}
-}
-
 // TestReadmeConfigurationFile reads the example as relock would.
 func TestReadmeConfigurationFile(t *testing.T) {
 	t.Parallel()

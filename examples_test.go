@@ -1,0 +1,316 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/relock-dev/relock/internal/sandbox"
+	"github.com/relock-dev/relock/internal/sandbox/described"
+)
+
+// workflow is a file of examples/workflows.
+type workflow struct {
+	Name        string
+	On          map[string]any
+	Permissions map[string]string
+	Concurrency any
+	Jobs        map[string]struct {
+		If          string
+		Concurrency any
+		Steps       []struct {
+			Uses string
+			With map[string]string
+		}
+	}
+}
+
+const examplesDir = "examples/workflows"
+
+// workflows are the examples for GitHub by the names of their files.
+func workflows(t *testing.T) map[string]workflow {
+	t.Helper()
+	names, err := filepath.Glob(examplesDir + "/*.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]workflow{}
+	for _, name := range names {
+		if filepath.Base(name) == "gitlab-ci.yml" {
+			continue
+		}
+		var w workflow
+		if err := yaml.Unmarshal([]byte(content(t, name)), &w); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		all[filepath.Base(name)] = w
+	}
+	return all
+}
+
+// relockSteps are the inputs of the steps that run the action.
+func (w workflow) relockSteps() []map[string]string {
+	var steps []map[string]string
+	for _, job := range w.Jobs {
+		for _, step := range job.Steps {
+			if step.Uses == "relock-dev/relock@v1" {
+				steps = append(steps, step.With)
+			}
+		}
+	}
+	return steps
+}
+
+// TestReadmeWorkflow holds the workflow in the README to the example that is
+// tested.
+func TestReadmeWorkflow(t *testing.T) {
+	t.Parallel()
+	if diff := cmp.Diff(content(t, examplesDir+"/relock.yml"), examples(t, "yaml")[0]); diff != "" {
+		t.Errorf("the README's first workflow (-example +README):\n%s", diff)
+	}
+	for name := range workflows(t) {
+		if !strings.Contains(readme(t), examplesDir+"/"+name) {
+			t.Errorf("the README does not lead to %s/%s", examplesDir, name)
+		}
+	}
+}
+
+// TestExamplesAreSound holds what people copy to rules that no linter knows.
+func TestExamplesAreSound(t *testing.T) {
+	t.Parallel()
+	inputs := actionFile(t).Inputs
+	for name, w := range workflows(t) {
+		steps := w.relockSteps()
+		if len(steps) != 1 || len(w.Permissions) == 0 {
+			t.Errorf("%s has %d steps of relock and the permissions %v", name, len(steps), w.Permissions)
+		}
+		for _, with := range steps {
+			for input := range with {
+				if _, ok := inputs[input]; !ok {
+					t.Errorf("%s sets the input %s, which action.yml lacks", name, input)
+				}
+			}
+		}
+		text := content(t, filepath.Join(examplesDir, name))
+		for event := range w.On {
+			// Whoever saves the cache decides what lock files say.
+			if event != "schedule" && event != "workflow_dispatch" && regexp.MustCompile(`actions/cache(/save)?@`).MatchString(text) {
+				t.Errorf("%s saves the cache in runs for %s", name, event)
+			}
+		}
+		if strings.Contains(text, "persist-credentials: true") || strings.Count(text, "actions/checkout@") != strings.Count(text, "persist-credentials: false") {
+			t.Errorf("%s leaves a token in the checkout", name)
+		}
+	}
+	comments := workflows(t)["comments.yml"]
+	// A group cancels the waiting command when the next one comes.
+	if comments.Concurrency != nil || comments.Jobs["answer"].Concurrency != nil || len(comments.On) != 1 {
+		t.Errorf("comments.yml has a concurrency group, or other events: %v", comments.On)
+	}
+	if diff := cmp.Diff(any(map[string]any{"types": []any{"created"}}), comments.On["issue_comment"]); diff != "" {
+		t.Errorf("on: issue_comment (-want +got):\n%s", diff)
+	}
+	const condition = "github.event.issue.pull_request && startsWith(github.event.comment.body, '/relock')"
+	if got := comments.Jobs["answer"].If; got != condition {
+		t.Errorf("if: %s, want %s: every comment on every issue starts a runner", got, condition)
+	}
+	// A required workflow that is skipped stays pending for ever.
+	check := workflows(t)["check.yml"]
+	for _, event := range []string{"pull_request", "merge_group"} {
+		if filter, ok := check.On[event]; !ok || filter != nil {
+			t.Errorf("check.yml runs on %s with the filter %v, want none", event, filter)
+		}
+	}
+}
+
+const examplesWorld = `
+-- apps --
+relock: {id: 12, permissions: {metadata: read, contents: write, pull_requests: write}, repositories: [acme/infra]}
+-- registry/registry.terraform.io/hashicorp/null --
+versions: [3.2.2, 3.2.4]
+-- github/acme/infra/main/live/main.tf --
+resource "null_resource" "x" {}
+-- github/acme/infra/main/live/.terraform.lock.hcl --
+provider "registry.terraform.io/hashicorp/null" {
+  version = "3.2.2"
+}
+-- github/acme/infra/topic/live/main.tf --
+resource "null_resource" "x" {}
+resource "null_resource" "y" {}
+-- github/acme/infra/topic/live/.terraform.lock.hcl --
+provider "registry.terraform.io/hashicorp/null" {
+  version = "3.2.2"
+}
+`
+
+// example is a run of a workflow in the sandbox.
+type example struct {
+	event  string
+	branch string // what is checked out
+	// payload is what the runner has of the event.
+	payload func(t *testing.T, hub *sandbox.GitHub) string
+	status  int
+	outputs []string // lines of the step's outputs
+	pulls   int      // pull requests by relock afterwards
+	changes bool     // whether the lock file in the checkout changes
+}
+
+// TestExamplesRun runs the relock step of each example as its job would, with a
+// token that has the permissions of that workflow and no others.
+func TestExamplesRun(t *testing.T) {
+	t.Parallel()
+	none := func(*testing.T, *sandbox.GitHub) string { return `{"repository": {"default_branch": "main"}}` }
+	runs := map[string]example{
+		"relock.yml": {event: "schedule", branch: "main", payload: none, outputs: []string{"created", "true"}, pulls: 1},
+		"app.yml":    {event: "schedule", branch: "main", payload: none, outputs: []string{"created", "true"}, pulls: 1},
+		"comments.yml": {event: "issue_comment", branch: "main", payload: func(t *testing.T, hub *sandbox.GitHub) string {
+			number, err := hub.Open("acme/infra", "topic", "main", "More", "monalisa")
+			check(t, err)
+			id, err := hub.Comment("acme/infra", number, "monalisa", "/relock lock")
+			check(t, err)
+			event, err := hub.CommentEvent("acme/infra", id, "created", "monalisa")
+			check(t, err)
+			return string(event)
+		}},
+		"check.yml": {event: "pull_request", branch: "topic", status: 3, payload: func(t *testing.T, hub *sandbox.GitHub) string {
+			_, err := hub.Open("acme/infra", "topic", "main", "More", "monalisa")
+			check(t, err)
+			return `{"pull_request": {"head": {"repo": {"full_name": "acme/infra"}}, "base": {"sha": "", "repo": {"full_name": "acme/infra"}}}}`
+		}, outputs: []string{"true"}},
+		"beside-renovate.yml": {event: "push", branch: "topic", payload: none, outputs: []string{"true"}, changes: true},
+	}
+	for name, w := range workflows(t) {
+		r, ok := runs[name]
+		if !ok {
+			t.Errorf("no run of %s is described here", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startExamples(t)
+			token, temp := "ghs_example", t.TempDir()
+			who := sandbox.Identity{Login: "github-actions[bot]", Bot: true, Permissions: map[string]string{"metadata": "read"}}
+			for permission, level := range w.Permissions {
+				who.Permissions[strings.ReplaceAll(permission, "-", "_")] = level
+			}
+			s.GitHub().Admit(token, who)
+			app, err := s.GitHub().Credentials("relock")
+			check(t, err)
+			payload := r.payload(t, s.GitHub())
+			checkout := filepath.Join(temp, "checkout")
+			_, err = s.GitHub().Clone("acme/infra", r.branch, checkout)
+			check(t, err)
+			before := content(t, filepath.Join(checkout, "live", ".terraform.lock.hcl"))
+			event, outputs := filepath.Join(temp, "event.json"), filepath.Join(temp, "outputs")
+			write(t, event, payload, 0o600)
+			with := map[string]string{"token": token, "binary": program(t, "relock"), "platforms": "linux_amd64"}
+			values := strings.NewReplacer("${{ runner.temp }}", temp, "${{ vars.RELOCK_APP_ID }}", "12", "${{ secrets.RELOCK_APP_PRIVATE_KEY }}", string(app.Key))
+			for input, value := range w.relockSteps()[0] {
+				if with[input] = values.Replace(value); strings.Contains(with[input], "${{") {
+					t.Fatalf("the test does not know what %s is", value)
+				}
+			}
+			got := runner{shell: program(t, "sh"), dir: checkout, env: append(registriesOf(t, s),
+				"GITHUB_ACTIONS=true", "GITHUB_REPOSITORY=acme/infra", "GITHUB_WORKSPACE="+checkout,
+				"GITHUB_EVENT_NAME="+r.event, "GITHUB_EVENT_PATH="+event, "GITHUB_OUTPUT="+outputs,
+				"GITHUB_STEP_SUMMARY="+filepath.Join(temp, "summary.md"),
+				"GITHUB_API_URL="+strings.TrimSuffix(s.GitHubAPI(), "/"), "GITHUB_GRAPHQL_URL="+s.GraphQL(),
+			)}.step(t, with)
+			if got.status != r.status {
+				t.Fatalf("the step ends with %d, want %d:\n%s", got.status, r.status, got.out)
+			}
+			for _, line := range r.outputs {
+				if !strings.Contains(content(t, outputs), "\n"+line+"\n") {
+					t.Errorf("the outputs lack %s:\n%s", line, content(t, outputs))
+				}
+			}
+			pulls, err := s.GitHub().Pulls("acme/infra")
+			check(t, err)
+			pulls = slices.DeleteFunc(pulls, func(p sandbox.PullRequest) bool { return p.Author == "monalisa" })
+			if len(pulls) != r.pulls {
+				t.Errorf("%d pull requests, want %d:\n%s", len(pulls), r.pulls, got.out)
+			}
+			if after := content(t, filepath.Join(checkout, "live", ".terraform.lock.hcl")); (after != before) != r.changes {
+				t.Errorf("the lock file in the checkout changes: %t, want %t:\n%s", after != before, r.changes, after)
+			}
+			if r.event == "issue_comment" {
+				commits, err := s.GitHub().Commits("acme/infra", "topic")
+				check(t, err)
+				if len(commits) < 2 || commits[0].Author != "github-actions[bot]" {
+					t.Errorf("the answer pushed nothing to the branch:\n%s", got.out)
+				}
+			}
+			if strings.Contains(got.out, "permission") || strings.Contains(got.out, "403") {
+				t.Errorf("the workflow lacks a permission:\n%s", got.out)
+			}
+		})
+	}
+}
+
+// TestGitLabExampleRuns runs the job's first line, in which relock is; the others
+// are git's.
+func TestGitLabExampleRuns(t *testing.T) {
+	t.Parallel()
+	var pipeline struct {
+		Relock struct {
+			Image  struct{ Entrypoint []string }
+			Script []string
+		}
+	}
+	check(t, yaml.Unmarshal([]byte(content(t, examplesDir+"/gitlab-ci.yml")), &pipeline))
+	job := pipeline.Relock
+	if !slices.Equal(job.Image.Entrypoint, []string{""}) {
+		t.Errorf("the entrypoint is %q; GitLab runs a shell in the image", job.Image.Entrypoint)
+	}
+	s := startExamples(t)
+	checkout := filepath.Join(t.TempDir(), "checkout")
+	_, err := s.GitHub().Clone("acme/infra", "main", checkout)
+	check(t, err)
+	cmd := exec.Command("sh", "-c", job.Script[0])
+	cmd.Dir, cmd.Env = checkout, append(registriesOf(t, s), "PATH="+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	if lock := content(t, filepath.Join(checkout, "live", ".terraform.lock.hcl")); err != nil || !strings.Contains(lock, "3.2.4") {
+		t.Errorf("%s ends with %v:\n%s\n%s", job.Script[0], err, out, lock)
+	}
+	if _, err := os.Stat(filepath.Join(checkout, ".relock-cache", "hashes")); err != nil {
+		t.Errorf("the cache that the job keeps is not there: %v", err)
+	}
+}
+
+func startExamples(t *testing.T) *sandbox.Sandbox {
+	t.Helper()
+	w, err := sandbox.ParseWorld(txtar.Parse([]byte(examplesWorld)))
+	check(t, err)
+	s, err := sandbox.Start(w)
+	check(t, err)
+	t.Cleanup(s.Close)
+	described.Check(t, s.GitHub())
+	return s
+}
+
+// registriesOf points relock at the sandbox's registries, and keeps it from the
+// user's files.
+func registriesOf(t *testing.T, s *sandbox.Sandbox) []string {
+	t.Helper()
+	home := t.TempDir()
+	rc := filepath.Join(home, "terraformrc")
+	write(t, rc, s.CLIConfig(), 0o600)
+	return []string{"TF_CLI_CONFIG_FILE=" + rc, "HOME=" + home}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
