@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,13 +100,16 @@ func (c *cli) root() *cobra.Command {
 		Short: "Keep .terraform.lock.hcl files fresh and complete",
 		Long: `relock keeps dependency lock files of Terraform and OpenTofu fresh and complete.
 It never runs terraform, tofu, a provider, or code of the repository it reads.`,
-		Version:           c.env.Build.String(), // which cobra makes --version of
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.SetVersionTemplate("{{.Version}}")
 	root.SetArgs(c.env.Args)
+	if slices.Equal(c.env.Args, []string{"--version"}) {
+		// cobra's own flag has words of its own, but for a template: that brings
+		// text/template, with which the linker drops no method of any type.
+		root.SetArgs([]string{"version"})
+	}
 	root.SetOut(c.env.Stdout)
 	root.SetErr(c.env.Stderr)
 	root.AddCommand(
