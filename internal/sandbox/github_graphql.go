@@ -51,6 +51,7 @@ func newGQLSchema() gqlSchema {
 			"pullRequest":      {typ: "PullRequest", args: []string{"number!"}},
 			"pullRequests": {typ: "PullRequestConnection!", args: append([]string{
 				"states", "labels", "headRefName", "baseRefName", "orderBy"}, page...)},
+			"label":      {typ: "Label", args: []string{"name!"}},
 			"milestones": {typ: "MilestoneConnection", args: append([]string{"states", "query", "orderBy"}, page...)},
 		},
 		"Ref":                   {"id": {}, "name": {}, "prefix": {}, "target": {typ: "GitObject"}},
@@ -333,6 +334,13 @@ func (c *apiCall) gqlRepository(args map[string]any) (any, error) {
 		},
 		"pullRequests": func(args map[string]any) (any, error) { return c.gqlPullRequests(r, args) },
 		"milestones":   func(args map[string]any) (any, error) { return gqlMilestones(r, args) },
+		"label": func(args map[string]any) (any, error) {
+			name, known := r.knownLabel(fmt.Sprint(args["name"]))
+			if !known {
+				return gqlObject(nil), nil
+			}
+			return gqlObject{"name": scalar(name)}, nil
+		},
 	}, nil
 }
 

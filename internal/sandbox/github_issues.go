@@ -107,6 +107,11 @@ func (c *apiCall) editIssue() (any, error) {
 			return nil, err
 		}
 	}
+	if in.Labels != nil {
+		if err := c.mayLabel(*in.Labels); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.setState(p, in.State); err != nil {
 		return nil, err
 	}
@@ -204,9 +209,23 @@ func (c *apiCall) addLabels() (any, error) {
 			return nil, invalid("Label", "name", "missing_field", "")
 		}
 	}
+	if err := c.mayLabel(in.Labels); err != nil {
+		return nil, err
+	}
 	c.label(p, in.Labels)
 	p.updated = c.hub.now()
 	return each(p.labels, c.labelDoc), nil
+}
+
+// mayLabel refuses all labels if one is to be made by whoever may set them alone,
+// since the spring of 2025 [github.com/actions/labeler issues 867 and 870].
+func (c *apiCall) mayLabel(names []string) error {
+	for _, name := range names {
+		if _, known := c.repo.knownLabel(name); !known && !c.may(c.repo, createLabels) {
+			return refusal(http.StatusForbidden, "You do not have permission to create labels on this repository.")
+		}
+	}
+	return nil
 }
 
 func (c *apiCall) label(p *pullRequest, names []string) {
@@ -215,9 +234,21 @@ func (c *apiCall) label(p *pullRequest, names []string) {
 	}
 }
 
+// knownLabel returns a label of the repository as that spells it: upper and lower
+// case make no difference.
+func (r *gitRepository) knownLabel(name string) (string, bool) {
+	for _, label := range r.settings.Labels {
+		if strings.EqualFold(label, name) {
+			return label, true
+		}
+	}
+	label, ok := r.labels[strings.ToLower(name)]
+	return label, ok
+}
+
 // label adds a label, which the repository gets if it has none of that name.
 func (r *gitRepository) label(p *pullRequest, name string) {
-	known, ok := r.labels[strings.ToLower(name)]
+	known, ok := r.knownLabel(name)
 	if !ok {
 		known = name
 		r.labels[strings.ToLower(name)] = name

@@ -50,6 +50,8 @@ type Settings struct {
 	People map[string]Role
 	// Teams are the slugs of those that can be asked for a review.
 	Teams []string
+	// Labels are those that the repository has from the beginning.
+	Labels []string
 	// Milestones are titles, of which the first has number 1.
 	Milestones []string
 	// ForbidActionsPulls keeps workflows from opening pull requests with their
@@ -142,6 +144,7 @@ var (
 	talk           = right{"issues=write; pull_requests=write", RoleRead}
 	triage         = right{"issues=write; pull_requests=write", RoleTriage}
 	readIssues     = right{"issues=read; pull_requests=read", RoleRead}
+	createLabels   = right{"issues=write", RoleWrite}
 )
 
 // sees reports whether the repository exists for the caller.

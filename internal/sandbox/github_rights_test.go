@@ -80,6 +80,7 @@ func TestRightsOfTokens(t *testing.T) {
 	bot := func(permissions map[string]string) Identity {
 		return Identity{Login: "relock[bot]", Bot: true, Permissions: permissions}
 	}
+	const noLabels = "You do not have permission to create labels on this repository."
 	const integration, fineGrained = "Resource not accessible by integration", "Resource not accessible by personal access token"
 	tests := []struct {
 		name    string
@@ -96,7 +97,11 @@ func TestRightsOfTokens(t *testing.T) {
 		{"person_may_comment_on_what_is_public", Identity{Login: "stranger"}, false, "POST", "/issues/1/comments", `{"body": "x"}`, 201, ""},
 		{"person_without_a_role_in_private", Identity{Login: "stranger"}, true, "GET", "", "", 404, "Not Found"},
 		{"person_with_a_narrow_token", Identity{Login: "monalisa", Permissions: map[string]string{"contents": "read"}}, false, "POST", "/git/blobs", `{"content": "x"}`, 403, fineGrained},
-		{"triage_labels", Identity{Login: "tri"}, false, "POST", "/issues/1/labels", `{"labels": ["x"]}`, 200, ""},
+		{"triage_labels", Identity{Login: "tri"}, false, "POST", "/issues/1/labels", `{"labels": ["Known"]}`, 200, ""},
+		{"triage_makes_no_label", Identity{Login: "tri"}, false, "POST", "/issues/1/labels", `{"labels": ["known", "x"]}`, 403, noLabels},
+		{"pull_requests_write_labels", bot(map[string]string{"pull_requests": "write"}), false, "POST", "/issues/1/labels", `{"labels": ["known"]}`, 200, ""},
+		{"pull_requests_write_makes_no_label", bot(map[string]string{"pull_requests": "write"}), false, "PATCH", "/issues/1", `{"labels": ["known", "x"]}`, 403, noLabels},
+		{"issues_write_makes_labels", bot(map[string]string{"issues": "write"}), false, "POST", "/issues/1/labels", `{"labels": ["known", "x"]}`, 200, ""},
 		{"triage_pushes_nothing", Identity{Login: "tri"}, false, "POST", "/git/blobs", `{"content": "x"}`, 404, "Not Found"},
 		{"integration_with_the_permission", bot(map[string]string{"contents": "write"}), true, "POST", "/git/blobs", `{"content": "x"}`, 201, ""},
 		{"integration_with_another_permission", bot(map[string]string{"issues": "write"}), false, "POST", "/git/blobs", `{"content": "x"}`, 403, integration},
@@ -112,7 +117,7 @@ func TestRightsOfTokens(t *testing.T) {
 			h := startHub(t)
 			h.propose(t, "topic")
 			h.setRole(t, "tri", RoleTriage)
-			h.configure(t, func(s *Settings) { s.Private = tt.private })
+			h.configure(t, func(s *Settings) { s.Private, s.Labels = tt.private, []string{"known"} })
 			if tt.who.Bot && tt.who.Permissions == nil {
 				tt.who.Permissions = map[string]string{}
 			}

@@ -74,6 +74,7 @@ type World struct {
 //	private: true
 //	people: {hubot: read}          roles: none, read, triage, write, maintain, admin
 //	teams: [platform]              those that can be asked for a review
+//	labels: [dependencies]         those that it has
 //	milestones: [v1]               the first has number 1
 //	forbid_actions_pulls: true     a GITHUB_TOKEN may not open pull requests
 //	auto_merge: true               GitHub merges what it may, when asked to

@@ -84,7 +84,7 @@ var fields = map[string]string{
 	"EnablePullRequestAutoMergePayload": "actor clientMutationId pullRequest",
 	"Actor":                             "login",
 	"User":                              "login",
-	"Repository":                        "autoMergeAllowed defaultBranchRef id isFork isPrivate milestones name nameWithOwner object pullRequest pullRequests ref release viewerPermission",
+	"Repository":                        "autoMergeAllowed defaultBranchRef id isFork isPrivate label milestones name nameWithOwner object pullRequest pullRequests ref release viewerPermission",
 	"Ref":                               "id name prefix target",
 	"GitObject":                         "id oid",
 	"Blob":                              "byteSize id isTruncated oid text",
