@@ -29,7 +29,7 @@ func pull(cfg config.Config) run.Pull {
 		BranchPrefix: p.BranchPrefix,
 		Title:        p.Title, Commit: p.CommitMessage,
 		Manners: pr.Manners{
-			Labels: p.Labels, Reviewers: p.Reviewers, TeamReviewers: p.TeamReviewers,
+			Labels: p.Labels, CreateLabels: p.CreateLabels, Reviewers: p.Reviewers, TeamReviewers: p.TeamReviewers,
 			Assignees: p.Assignees, Milestone: p.Milestone, Draft: p.Draft, AutoMerge: p.AutoMerge,
 		},
 		Limit: p.Limit, ReleaseNotes: p.ReleaseNotes, DryRun: cfg.DryRun,
@@ -44,7 +44,7 @@ func pull(cfg config.Config) run.Pull {
 	if cfg.App.ID != "" {
 		made.Hub.App = &github.App{
 			ID: cfg.App.ID, PrivateKey: cfg.App.Key, Installation: cfg.App.Installation,
-			Repositories: slices.Clone(cfg.Repositories), Teams: len(p.TeamReviewers) > 0,
+			Repositories: slices.Clone(cfg.Repositories), Teams: len(p.TeamReviewers) > 0, Labels: p.CreateLabels && len(p.Labels) > 0,
 		}
 	}
 	return made

@@ -80,6 +80,7 @@ type PullRequest struct {
 	Base          []string // empty: the default branch
 	Title         Template
 	Labels        []string
+	CreateLabels  bool // somebody chose the labels: those that do not exist are made
 	Reviewers     []string
 	TeamReviewers []string
 	Assignees     []string
@@ -210,11 +211,14 @@ func Environment(getenv func(string) string) Values {
 	return values
 }
 
+// defaultSource is the source of a value that no other source gives.
+const defaultSource = "default"
+
 // Defaults are the values that hold when no source gives one.
 func Defaults() Values {
 	values := Values{}
 	for _, s := range Settings {
-		values[s.Name()] = Value{Items: s.defaults(), Source: "default"}
+		values[s.Name()] = Value{Items: s.defaults(), Source: defaultSource}
 	}
 	return values
 }
@@ -261,6 +265,7 @@ func Resolve(values Values) (Config, []provider.Diagnostic) {
 		}
 	}
 	c.Platforms.Demanded = values["platforms"].flag
+	c.PullRequest.CreateLabels = values["pull-request.labels"].Source != defaultSource
 	if len(problems) == 0 {
 		problems = c.App.incomplete()
 	}

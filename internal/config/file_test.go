@@ -151,7 +151,8 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 		},
 		PullRequest: config.PullRequest{
 			BranchPrefix: "deps/relock-", Base: []string{"main", "release/1.x"}, Title: "chore: {{changes}}",
-			Reviewers: []string{"octocat"}, TeamReviewers: []string{"platform-admins"}, Assignees: []string{"hubot", "mona_corp"},
+			CreateLabels: true,
+			Reviewers:    []string{"octocat"}, TeamReviewers: []string{"platform-admins"}, Assignees: []string{"hubot", "mona_corp"},
 			Milestone: "2027 Q1", Draft: true, AutoMerge: "squash", Limit: 3, CommitMessage: "build(deps): {{ provider }} {{to}}",
 		},
 		Command: "auto", Format: "text", Timeout: 20 * time.Minute,

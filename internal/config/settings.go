@@ -294,7 +294,7 @@ var Settings = []Setting{
 	},
 	{
 		Key: "pull-request.labels", Kind: List, Default: "dependencies,terraform",
-		Doc:   "Labels of pull requests. GitHub creates those that do not exist.",
+		Doc:   "Labels of pull requests. Those that somebody names here are created where they do not exist, which takes \"issues: write\"; the default ones are set where they exist.",
 		check: isLabel,
 		set:   func(c *Config, v []string) { c.PullRequest.Labels = v },
 	},

@@ -35,10 +35,12 @@ type App struct {
 	// Teams asks for the right to name teams as reviewers too. The App must have
 	// the permission to read an organization's members.
 	Teams bool
+	// Labels asks for the right to create labels, if the App has it.
+	Labels bool
 }
 
-// permissions are the least that tokens need. Comments, labels, assignees and
-// milestones of pull requests take the permission for pull requests.
+// permissions are the least that tokens need. Comments, labels that exist,
+// assignees and milestones of pull requests take the permission for pull requests.
 func (a App) permissions() *github.InstallationPermissions {
 	read, write := github.String("read"), github.String("write")
 	if a.Modules {
@@ -47,6 +49,9 @@ func (a App) permissions() *github.InstallationPermissions {
 	p := &github.InstallationPermissions{Contents: write, PullRequests: write, Metadata: read}
 	if a.Teams {
 		p.Members = read
+	}
+	if a.Labels {
+		p.Issues = write
 	}
 	return p
 }
@@ -195,9 +200,13 @@ func (t *tokens) renew(ctx context.Context) error {
 		}
 	}
 	const doing = "asking for a token of the GitHub App"
-	made, _, err := t.client.rest.Apps.CreateInstallationToken(ctx, t.installation, &github.InstallationTokenOptions{
-		Repositories: t.app.names(), Permissions: t.app.permissions(),
-	})
+	made, err := t.mint(ctx)
+	if t.app.Labels && refusedFor(err, http.StatusUnprocessableEntity) {
+		// GitHub gives all that is asked for or nothing. Labels that cannot be
+		// created are a warning when they are set.
+		t.app.Labels = false
+		made, err = t.mint(ctx)
+	}
 	if err != nil {
 		return t.client.explain(ctx, doing, t.hint, err)
 	}
@@ -209,6 +218,19 @@ func (t *tokens) renew(ctx context.Context) error {
 	}
 	t.current, t.until = made.GetToken(), made.GetExpiresAt().Time
 	return nil
+}
+
+func (t *tokens) mint(ctx context.Context) (*github.InstallationToken, error) {
+	made, _, err := t.client.rest.Apps.CreateInstallationToken(ctx, t.installation, &github.InstallationTokenOptions{
+		Repositories: t.app.names(), Permissions: t.app.permissions(),
+	})
+	return made, err
+}
+
+// refusedFor reports whether GitHub answered with the status.
+func refusedFor(err error, status int) bool {
+	answer, ok := errors.AsType[*github.ErrorResponse](err)
+	return ok && answer.Response.StatusCode == status
 }
 
 // find looks for the installation that the first repository belongs to.

@@ -21,6 +21,8 @@ var (
 	// ErrConflict means that GitHub refused the request for the state that
 	// things are in (409, 422, a ref that moved): read again, then decide.
 	ErrConflict = errors.New("conflict")
+	// ErrForbidden means that the token may not do it.
+	ErrForbidden = errors.New("forbidden")
 	// ErrUncertain means that no answer came or a server error, so that a write
 	// may have happened or not: read again, then decide.
 	ErrUncertain = errors.New("uncertain")
@@ -141,6 +143,8 @@ func kindOf(status int) error {
 	switch {
 	case status == http.StatusNotFound:
 		return ErrNotFound
+	case status == http.StatusForbidden:
+		return ErrForbidden
 	case status == http.StatusConflict, status == http.StatusUnprocessableEntity:
 		return ErrConflict
 	case status >= http.StatusInternalServerError:

@@ -35,7 +35,33 @@ func (r *Repository) Permission(ctx context.Context, login string) (permission, 
 	return answer.Permission, answer.RoleName, nil
 }
 
-// Label adds labels to a pull request. GitHub makes those that do not exist.
+// KnownLabels returns those of the labels that the repository has, with one
+// request.
+func (r *Repository) KnownLabels(ctx context.Context, labels []string) ([]string, error) {
+	var q query
+	q.add(" repository(owner: %s, name: %s) {", q.text(r.owner), q.text(r.name))
+	for i, label := range labels {
+		q.add(" l%d: label(name: %s) { name }", i, q.text(label))
+	}
+	q.add(" }")
+	var data struct {
+		Repository map[string]*struct{ Name string }
+	}
+	if err := r.client.query(ctx, &q, &data); err != nil {
+		return nil, r.explain(ctx, "looking for labels", readPulls, err)
+	}
+	var known []string
+	for i, label := range labels {
+		if data.Repository[fmt.Sprint("l", i)] != nil {
+			known = append(known, label)
+		}
+	}
+	return known, nil
+}
+
+// Label adds labels to a pull request, all or none. GitHub makes those that do not
+// exist, or returns an ErrForbidden if the token may set labels alone, as
+// "pull-requests: write" lets it.
 func (r *Repository) Label(ctx context.Context, number int, labels []string) error {
 	if _, _, err := r.client.rest.Issues.AddLabelsToIssue(ctx, r.owner, r.name, number, labels); err != nil {
 		return r.explain(ctx, "labelling the pull request", writePulls, err)

@@ -17,6 +17,7 @@ const (
 	writeContents permission = "contents: write"
 	readPulls     permission = "pull-requests: read"
 	writePulls    permission = "pull-requests: write"
+	writeIssues   permission = "issues: write"
 )
 
 func (p permission) writes() bool { return strings.HasSuffix(string(p), ": write") }
@@ -66,6 +67,8 @@ func (r *Repository) hint(said *refusal, needs permission) string {
 		}
 	}
 	switch {
+	case strings.Contains(said.message, "permission to create labels"):
+		return "create the labels by hand, or " + r.grant(said, writeIssues)
 	case said.status == http.StatusUnauthorized:
 		return "the token is not valid here: check that it is complete, not expired, and meant for " + r.client.host.ForDisplay()
 	case said.status == http.StatusForbidden, said.status == http.StatusNotFound && needs.writes():

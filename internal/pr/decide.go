@@ -2,6 +2,7 @@ package pr
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -13,6 +14,7 @@ const (
 	keepPull pullStep = iota
 	openPull
 	editPull
+	labelPull // try again to set labels
 	warnPull  // comment that somebody else's commits stop us
 	closePull // and delete its branch
 )
@@ -71,10 +73,23 @@ func finish(p Proposal, s state, opts Options) plan {
 	// A body that somebody has rewritten, marker and all, is theirs.
 	case box, s.marked && !s.marker.describes(p):
 		todo.pull = editPull
+	case !todo.push && s.marked && len(waiting(s.marker, p)) > 0:
+		todo.pull, todo.reason = labelPull, proposedAlready
 	case !todo.push:
-		todo.reason = "it is proposed already"
+		todo.reason = proposedAlready
 	}
 	return todo
+}
+
+// proposedAlready is the reason why nothing is done where all is there.
+const proposedAlready = "it is proposed already"
+
+// waiting are the labels that could not be created and are still wanted.
+func waiting(m Marker, p Proposal) []string {
+	if !p.CreateLabels {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(m.MissingLabels), func(l string) bool { return !slices.Contains(p.Labels, l) })
 }
 
 // describes reports whether a pull request with the marker needs no edit: its
@@ -82,7 +97,7 @@ func finish(p Proposal, s state, opts Options) plan {
 // holds. That happens where a run ended between two requests, where a person
 // reopened what relock had closed, or took their commits back.
 func (m Marker) describes(p Proposal) bool {
-	return m.Digest == p.Digest && m.Facts == p.Facts && m.Closed == "" && !m.Stopped && !m.Undressed
+	return m.Digest == p.Digest && m.Facts == p.Facts && m.Closed == "" && !m.Stopped && !m.Pending
 }
 
 // leave is for a branch that somebody else has pushed to.

@@ -48,6 +48,8 @@ func TestRandomHistories(t *testing.T) {
 
 // historyWorld has two root modules on each of two branches.
 const historyWorld = `
+-- settings/octo/infra --
+labels: [dependencies]
 -- github/octo/infra/main/prod/.terraform.lock.hcl --
 # version 1
 -- github/octo/infra/main/stage/.terraform.lock.hcl* --

@@ -2,13 +2,16 @@ package pr_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -89,6 +92,77 @@ func TestProposeKeepsFromFightingOverLabels(t *testing.T) {
 	s.want(s.one(next), pr.Updated, 1)
 	if labels := s.pull(1).Labels; len(labels) > 0 {
 		t.Errorf("labels = %q, want those that people left", labels)
+	}
+}
+
+// unlabelled is a scene whose repository has one of the two labels, with a token
+// that has the permissions beside those for contents and pull requests.
+func unlabelled(t *testing.T, permissions map[string]string) *scene {
+	t.Helper()
+	s := newScene(t)
+	s.must(s.hub.Configure(repoName, func(settings *sandbox.Settings) { settings.Labels = []string{"Terraform"} }))
+	s.permit(permissions)
+	return s
+}
+
+// permit narrows the token of the workflow.
+func (s *scene) permit(more map[string]string) {
+	s.Helper()
+	who := sandbox.Identity{Login: "github-actions[bot]", Bot: true, Permissions: map[string]string{"contents": "write", "pull_requests": "write"}}
+	maps.Copy(who.Permissions, more)
+	s.hub.Admit("ghs_narrow", who)
+	s.repo = s.as("ghs_narrow", nil)
+}
+
+func TestDefaultLabelsAreSetWhereTheyExist(t *testing.T) {
+	for name, permissions := range map[string]map[string]string{"least": nil, "may_create": {"issues": "write"}} {
+		t.Run(name, func(t *testing.T) {
+			s := unlabelled(t, permissions)
+			o := s.one(proposal(newLock))
+			s.want(o, pr.Created, 1)
+			if got := s.pull(1).Labels; len(o.Warnings) > 0 || !slices.Equal(got, []string{"Terraform"}) {
+				t.Errorf("labels = %q with warnings %v, want the one that exists and none", got, o.Warnings)
+			}
+			s.want(s.one(proposal(newLock)), pr.None, 1)
+			s.wantNoWrites()
+		})
+	}
+}
+
+func TestChosenLabelsAreCreated(t *testing.T) {
+	s := unlabelled(t, nil)
+	p := proposal(newLock)
+	p.CreateLabels = true
+	o := s.one(p)
+	s.want(o, pr.Created, 1)
+	if got := s.pull(1).Labels; !slices.Equal(got, []string{"Terraform"}) {
+		t.Errorf("labels = %q, want the one that exists", got)
+	}
+	if len(o.Warnings) != 1 || !strings.Contains(provider.Diagnose(o.Warnings[0]).Hint, `add "issues: write" to its permissions`) {
+		t.Errorf("warnings = %v, want one with the permission", o.Warnings)
+	}
+	if o := s.one(p); o.Operation != pr.None || len(o.Warnings) != 1 {
+		t.Errorf("second run = %v with warnings %v, want none and the same warning", o.Operation, o.Warnings)
+	}
+	s.permit(map[string]string{"issues": "write"})
+	s.want(s.one(p), pr.Updated, 1)
+	if got := s.pull(1).Labels; len(got) != 2 {
+		t.Errorf("labels = %q, want both", got)
+	}
+	s.want(s.one(p), pr.None, 1)
+	s.wantNoWrites()
+}
+
+func TestALabelThatIsRefusedLosesNoOther(t *testing.T) {
+	s := unlabelled(t, map[string]string{"issues": "write"})
+	s.sandbox.Inject(sandbox.Fault{
+		Method: "POST", Path: "/github/api/v3/repos/octo/infra/issues/1/labels", Status: http.StatusUnprocessableEntity, Times: 1,
+	})
+	p := proposal(newLock)
+	p.CreateLabels = true
+	s.want(s.one(p), pr.Created, 1)
+	if got := s.pull(1).Labels; len(got) != 2 {
+		t.Errorf("labels = %q, want both", got)
 	}
 }
 

@@ -21,8 +21,10 @@ type Marker struct {
 	Closed string `json:"closed,omitempty"`
 	// Stopped says that we have told of somebody else's commits.
 	Stopped bool `json:"stopped,omitempty"`
-	// Undressed says that labels, reviewers and the like are still to come.
-	Undressed bool `json:"undressed,omitempty"`
+	// Pending says that labels, reviewers and the like are still to be set.
+	Pending bool `json:"pending,omitempty"`
+	// MissingLabels are those that somebody chose and that could not be created.
+	MissingLabels []string `json:"missing-labels,omitempty"`
 	// Ignores are what people told relock not to propose for this group.
 	Ignores []Ignore `json:"ignores,omitempty"`
 }
@@ -52,6 +54,15 @@ const (
 // body have room for it and for its ignores in words, beside the 60,000 that a
 // report fills.
 const largestMarker = 2048
+
+// missing remembers labels that could not be created, if there is room for them:
+// ignores are people's words, and must not be lost for labels.
+func (m *Marker) missing(labels []string) {
+	m.MissingLabels = labels
+	if len(m.String()) > largestMarker {
+		m.MissingLabels = nil
+	}
+}
 
 // String returns the marker as the line that ParseMarker reads. Nothing in it
 // ends the comment that hides it: JSON as Go writes it holds no "<" or ">", and

@@ -70,9 +70,11 @@ type Proposal struct {
 
 // Manners are how a pull request is presented to people. They are applied when
 // it is opened and never again: whoever takes a label off, or asks another
-// reviewer, meant it.
+// reviewer, meant it. A label that could not be created is tried again by later
+// runs.
 type Manners struct {
 	Labels        []string
+	CreateLabels  bool     // labels that do not exist are made; else they are left out
 	Reviewers     []string // logins
 	TeamReviewers []string // slugs of teams
 	Assignees     []string // logins

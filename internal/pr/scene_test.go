@@ -35,6 +35,8 @@ const startWorld = `
 # version 1
 -- github/octo/infra/main/README.md --
 Infrastructure.
+-- settings/octo/infra --
+labels: [dependencies, terraform]
 -- github/octo/infra/release/README.md --
 Old infrastructure.
 `

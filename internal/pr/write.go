@@ -67,6 +67,8 @@ func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) err
 		err = t.openPull(ctx, p, s)
 	case editPull:
 		err = t.edit(ctx, p, s)
+	case labelPull:
+		err = t.labelLater(ctx, p, s)
 	case warnPull:
 		err = t.warn(ctx, s)
 	case keepPull:
@@ -150,7 +152,7 @@ func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 	if err != nil {
 		return err
 	}
-	m := Marker{Digest: p.Digest, Facts: p.Facts, Ignores: ignores, Undressed: p.Manners.later()}
+	m := Marker{Digest: p.Digest, Facts: p.Facts, Ignores: ignores, Pending: p.Manners.later()}
 	body := compose(p.text(), m)
 	made, err := t.repo.OpenPullRequest(ctx, github.NewPullRequest{
 		Branch: p.Branch, Base: p.Base, Title: p.Title, Body: body, Draft: p.Draft,
@@ -161,10 +163,15 @@ func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 	t.did(Created)
 	t.Operation, t.Number, t.URL = Created, made.Number, made.URL
 	t.opts.Log.Info("opened a pull request", "number", made.Number, "branch", p.Branch)
-	if !m.Undressed || !t.dress(ctx, made, p.Manners) {
+	if !m.Pending {
 		return nil
 	}
-	m.Undressed = false
+	settled, missing := t.present(ctx, made, p.Manners)
+	if !settled {
+		return nil
+	}
+	m.Pending = false
+	m.missing(missing)
 	_, err = t.repo.EditPullRequest(ctx, made.Number, github.PullRequestEdit{Body: remark(body, m)})
 	return err
 }
@@ -185,8 +192,14 @@ func (t *task) ignores(ctx context.Context, s state) ([]Ignore, error) {
 // relock to ignore meanwhile must not be lost, so the body is read again.
 func (t *task) edit(ctx context.Context, p Proposal, s state) error {
 	m := Marker{Digest: p.Digest, Facts: p.Facts}
-	if s.marker.Undressed {
-		m.Undressed = !t.dress(ctx, *s.pull, p.Manners)
+	missing := waiting(s.marker, p)
+	switch {
+	case s.marker.Pending:
+		settled := false
+		settled, missing = t.present(ctx, *s.pull, p.Manners)
+		m.Pending = !settled
+	case len(missing) > 0:
+		missing = t.labelAgain(ctx, *s.pull, missing)
 	}
 	text := p.text()
 	now, err := t.repo.PullRequest(ctx, s.pull.Number)
@@ -195,6 +208,7 @@ func (t *task) edit(ctx context.Context, p Proposal, s state) error {
 	}
 	old, _ := ParseMarker(now.Body)
 	m.Ignores = old.Ignores
+	m.missing(missing)
 	now, err = t.repo.EditPullRequest(ctx, now.Number, github.PullRequestEdit{Title: p.Title, Body: compose(text, m)})
 	if err != nil {
 		return err
