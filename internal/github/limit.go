@@ -1,6 +1,7 @@
 package github
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -34,8 +35,9 @@ const (
 	// answer. GitHub itself gives up after ten seconds.
 	sendingTime = 2 * time.Minute
 	// largestAnswer bounds an answer. A page of 100 pull requests with bodies of
-	// 65,536 characters is the largest that is asked for, but for archives.
-	largestAnswer = 64 << 20
+	// 65,536 characters is the largest that is asked for, but for archives. Reading
+	// JSON takes some times as much memory.
+	largestAnswer = 32 << 20
 	// largestRefusal bounds how much of a refusal is looked at.
 	largestRefusal = 64 << 10
 	// betweenWrites is GitHub's advice for many writes, and fewWrites how many are
@@ -180,16 +182,40 @@ func (l *limits) send(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Body = &boundedBody{body: resp.Body, left: b.largest, done: cancel}
-	if b.stream || !b.question() {
-		return resp, nil
-	}
 	// A body that breaks off is seen here, where the question can be repeated.
-	if err := transport.Whole(resp, b.largest); err != nil {
+	if b.question() && !b.stream {
+		err = transport.Whole(resp, b.largest)
+	}
+	if err == nil {
+		err = missing(resp)
+	}
+	if err != nil {
 		resp.Body.Close()
 		return nil, err
 	}
 	return resp, nil
 }
+
+// missing is an error if an answer that says that it has a body has none. For
+// go-github that is an answer like any other: a tree without files, a list
+// without pull requests, a pull request that was made and has no number.
+func missing(resp *http.Response) error {
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusCreated {
+		return nil
+	}
+	start := bufio.NewReader(resp.Body)
+	_, err := start.Peek(1)
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{start, resp.Body}
+	if err == io.EOF {
+		return errEmpty
+	}
+	return nil // another error comes again when the body is read
+}
+
+var errEmpty = errors.New("the answer is empty")
 
 // await waits for a limit that an earlier answer announced as used up.
 func (l *limits) await(req *http.Request) error {

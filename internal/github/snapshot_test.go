@@ -293,6 +293,7 @@ func TestSnapshotGivesUp(t *testing.T) {
 		"broken_archive": {sandbox.Fault{Path: "/github/_codeload/...", Truncate: 100}, provider.CodeGitHub, "reading the archive of commit"},
 		"no_archive":     {sandbox.Fault{Path: "/github/api/v3/repos/octo/infra/tarball/...", Status: http.StatusNotFound}, provider.CodeGitHub, "GitHub answered 404"},
 		"altered_blob":   {sandbox.Fault{Path: "/github/api/v3/repos/octo/infra/git/blobs/...", Corrupt: true}, provider.CodeGitHub, "the content of blob"},
+		"empty_tree":     {sandbox.Fault{Path: "/github/api/v3/repos/octo/infra/git/trees/...", Wild: "empty"}, provider.CodeUnreachable, "the answer is empty"},
 		"no_tree":        {sandbox.Fault{Path: "/github/api/v3/repos/octo/infra/git/trees/...", Status: http.StatusNotFound}, provider.CodeGitHub, "reading the tree of commit"},
 	}
 	for name, test := range tests {
