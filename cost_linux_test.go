@@ -30,6 +30,7 @@ var allCosts = os.Getenv("RELOCK_COSTS") == "all"
 type cost struct {
 	Memory int64 // the most that was resident, in bytes
 	CPU    time.Duration
+	Status int
 	Output string
 }
 
@@ -55,6 +56,7 @@ func measure() {
 	json.NewEncoder(os.Stdout).Encode(cost{
 		Memory: usage.Maxrss << 10,
 		CPU:    cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+		Status: cmd.ProcessState.ExitCode(),
 		Output: string(out[:min(len(out), 1<<16)]),
 	})
 }

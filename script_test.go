@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/pem"
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path"
@@ -24,7 +26,29 @@ import (
 // programs are those that the test binary can be.
 var programs = map[string]func(){"relock": main}
 
-func TestMain(m *testing.M) { testscript.Main(m, programs) }
+func TestMain(m *testing.M) { testscript.Main(trusting{m}, programs) }
+
+// trusting are tests in a process that trusts the certificate of the sandbox:
+// the tools speak https alone with mirrors.
+type trusting struct{ tests *testing.M }
+
+// Run implements testscript.TestingM.
+func (m trusting) Run() int {
+	server := httptest.NewTLSServer(nil)
+	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	server.Close()
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, "ca.pem")
+	if err := os.WriteFile(name, cert, 0o600); err != nil {
+		panic(err)
+	}
+	os.Setenv("SSL_CERT_FILE", name)
+	return m.tests.Run()
+}
 
 // TestScript runs the scenarios of testdata/script: whole-program transcripts
 // against a sandbox. Besides testscript's own commands they have

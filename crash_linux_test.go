@@ -1,0 +1,280 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/command"
+)
+
+var (
+	kills    = flag.Int("kills", 6, "how often TestKilled kills a run")
+	killSeed = flag.Uint64("kill-seed", 1, "seed of the first of them")
+)
+
+// lockedRoots is how many root modules a run writes that is killed: enough
+// to be hit between two of them.
+const lockedRoots = 8
+
+// TestKilled kills the program where it may not clean up: at a request, before or
+// after its answer, or when it has renamed some of the lock files into their
+// place; with cold and with warm caches. What it leaves are lock files, or
+// branches on GitHub, as they were or as they shall be, each of them whole. The
+// next run makes all of them right, and removes what the killed one left beside
+// them.
+//
+// To kill a hundred times, and to repeat a failure:
+//
+//	go test -run Killed -kills 100 -v .
+//	go test -run Killed -kills 1 -kill-seed 4711 -v .
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	scenes := []*kind{{name: "upgrade", staged: moduleScene}, {name: "git", staged: gitScene}, {name: "pr", staged: githubScene}}
+	for _, k := range scenes {
+		k.prepare(t)
+	}
+	var mu sync.Mutex
+	points := map[string]int{}
+	t.Run("points", func(t *testing.T) {
+		for i := range *kills {
+			seed := *killSeed + uint64(i)
+			k := scenes[i%len(scenes)]
+			t.Run(fmt.Sprintf("%s/%d", k.name, seed), func(t *testing.T) {
+				t.Parallel()
+				v := newVictim(t, k, rand.New(rand.NewPCG(seed, 13)))
+				point := v.kill(t)
+				left := v.check(t)
+				mu.Lock()
+				defer mu.Unlock()
+				points[point]++
+				points[fmt.Sprintf("with %s beside", map[bool]string{true: "files", false: "nothing"}[left > 0])]++
+			})
+		}
+	})
+	t.Logf("points: %v", points)
+}
+
+// victim is a run that is killed.
+type victim struct {
+	*running
+	kind *kind
+	rand *rand.Rand
+	warm bool
+}
+
+func newVictim(t *testing.T, k *kind, random *rand.Rand) *victim {
+	t.Helper()
+	v := &victim{running: k.begin(t), kind: k, rand: random, warm: random.IntN(2) == 0}
+	if k.github {
+		if v.warm {
+			v.whole(t, append(v.args, "--dry-run"))
+		}
+		return v
+	}
+	config := filepath.Join(v.dir, "main.tf")
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{config, filepath.Join(v.dir, ".terraform.lock.hcl")} {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range v.roots() {
+		mustWrite(t, filepath.Join(dir, "main.tf"), text)
+	}
+	v.args = append([]string{"upgrade", "./..."}, k.args...)
+	v.reset(t)
+	if v.warm {
+		v.whole(t, v.args)
+		v.reset(t)
+	}
+	return v
+}
+
+// roots are the directories of the root modules.
+func (v *victim) roots() []string {
+	var dirs []string
+	for i := range lockedRoots {
+		dirs = append(dirs, filepath.Join(v.dir, fmt.Sprintf("root%d", i)))
+	}
+	return dirs
+}
+
+// reset puts the old lock files back.
+func (v *victim) reset(t *testing.T) {
+	t.Helper()
+	for _, dir := range v.roots() {
+		mustWrite(t, filepath.Join(dir, ".terraform.lock.hcl"), []byte(v.was))
+	}
+}
+
+// whole is a run that nobody kills.
+func (v *victim) whole(t *testing.T, args []string) {
+	t.Helper()
+	cmd := exec.Command("relock", args...)
+	cmd.Dir, cmd.Env = v.dir, v.environ
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("relock %q: %v\n%s", args, err, out)
+	}
+}
+
+// kill starts a run and kills it at a random point, which it describes.
+func (v *victim) kill(t *testing.T) string {
+	t.Helper()
+	cmd := exec.Command("relock", v.args...)
+	var out bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = v.dir, v.environ, &out, &out
+	started := make(chan struct{})
+	end := func() {
+		<-started
+		_ = cmd.Process.Kill() // it may have ended
+	}
+	point, cache := "", map[bool]string{true: "warm", false: "cold"}[v.warm]
+	done := make(chan struct{})
+	var watching sync.WaitGroup
+	switch way := v.rand.IntN(3); {
+	case way == 0 && !v.kind.github:
+		point = "between renames, " + cache
+		renamed := 1 + v.rand.IntN(lockedRoots-1)
+		watching.Go(func() { v.watch(renamed, done, end) })
+	default:
+		n := int64(1 + v.rand.IntN(v.requests()))
+		var asked atomic.Int64
+		hook := func(*http.Request) {
+			if asked.Add(1) == n {
+				end()
+			}
+		}
+		if v.rand.IntN(2) == 0 {
+			point = "at a request, " + cache
+			v.sandbox.Before(hook)
+		} else {
+			point = "after an answer, " + cache
+			v.sandbox.After(hook)
+		}
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	close(started)
+	err := cmd.Wait()
+	close(done)
+	watching.Wait()
+	if err == nil || cmd.ProcessState.Exited() {
+		return "never, " + cache // the run was shorter
+	}
+	return point
+}
+
+// requests is about how many requests a run makes.
+func (v *victim) requests() int {
+	switch {
+	case v.kind.github:
+		return 25
+	case v.warm:
+		return 6
+	}
+	return 14
+}
+
+// watch waits until so many lock files are new.
+func (v *victim) watch(renamed int, done <-chan struct{}, end func()) {
+	for {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		n := 0
+		for _, dir := range v.roots() {
+			if text, err := os.ReadFile(filepath.Join(dir, ".terraform.lock.hcl")); err == nil && string(text) == v.is {
+				n++
+			}
+		}
+		if n >= renamed {
+			end()
+			return
+		}
+	}
+}
+
+// check judges what the killed run has left, runs again, and judges that. It
+// returns how many temporary files were left.
+func (v *victim) check(t *testing.T) int {
+	t.Helper()
+	for _, state := range v.states() {
+		if state != stateOld && state != stateNew {
+			t.Errorf("the killed run left what is neither old nor new: %s", state)
+		}
+	}
+	left := v.temporary(t)
+	// It may be about what lasts as long as a run: branches that GitHub was about to
+	// make are there after the answer that nobody heard.
+	v.whole(t, v.args)
+	for _, state := range v.states() {
+		if state != stateNew {
+			t.Errorf("the run after the killed one left: %s", state)
+		}
+	}
+	if again := v.temporary(t); len(again) > 0 {
+		t.Errorf("the run after the killed one left %q, of which the killed one %q", again, left)
+	}
+	if c := v.here(t); c.Status != command.ExitOK {
+		t.Errorf("the third run ended with status %d:\n%s", c.Status, c.Output)
+	}
+	return len(left)
+}
+
+// states says of each lock file, or of what is on GitHub, whether it is old or new.
+func (v *victim) states() []string {
+	if v.kind.github {
+		return []string{v.proposed()}
+	}
+	var states []string
+	for _, dir := range v.roots() {
+		text, err := os.ReadFile(filepath.Join(dir, ".terraform.lock.hcl"))
+		switch {
+		case err != nil:
+			states = append(states, err.Error())
+		case string(text) == v.is:
+			states = append(states, stateNew)
+		case string(text) == v.was:
+			states = append(states, stateOld)
+		default:
+			states = append(states, string(text))
+		}
+	}
+	return states
+}
+
+// temporary are the names of what is temporary in all that the runs may write.
+func (v *victim) temporary(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(v.home, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && strings.Contains(d.Name(), ".relock-") {
+			found = append(found, strings.TrimPrefix(name, v.home))
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return found
+}
