@@ -21,7 +21,7 @@ import (
 var wild = map[string]func(s *Sandbox, w http.ResponseWriter, r *http.Request, next http.Handler){
 	// The connection.
 	"reset": func(_ *Sandbox, w http.ResponseWriter, _ *http.Request, _ http.Handler) { reset(w) },
-	"hang":  func(_ *Sandbox, _ http.ResponseWriter, r *http.Request, _ http.Handler) { <-r.Context().Done() },
+	"hang":  func(s *Sandbox, _ http.ResponseWriter, r *http.Request, _ http.Handler) { s.wait(r) },
 	// The body: its announced length is too short or too long; it stops in the
 	// middle, comes in pieces, or never ends.
 	"short":   short,
@@ -103,19 +103,19 @@ func long(_ *Sandbox, w http.ResponseWriter, r *http.Request, next http.Handler)
 	panic(http.ErrAbortHandler) // the rest does not come
 }
 
-func stall(_ *Sandbox, w http.ResponseWriter, r *http.Request, next http.Handler) {
+func stall(s *Sandbox, w http.ResponseWriter, r *http.Request, next http.Handler) {
 	rec := whole(r, next)
 	begin(w, rec, rec.Body.Len())
 	_, _ = w.Write(rec.Body.Bytes()[:rec.Body.Len()/2])
 	_ = http.NewResponseController(w).Flush()
-	<-r.Context().Done()
+	s.wait(r)
 }
 
-func slow(_ *Sandbox, w http.ResponseWriter, r *http.Request, next http.Handler) {
+func slow(s *Sandbox, w http.ResponseWriter, r *http.Request, next http.Handler) {
 	rec := whole(r, next)
 	begin(w, rec, rec.Body.Len())
 	for piece := range slices.Chunk(rec.Body.Bytes(), rec.Body.Len()/8+1) {
-		if !pause(r, 20*time.Millisecond) {
+		if !s.pause(r, 20*time.Millisecond) {
 			return
 		}
 		_, _ = w.Write(piece)
@@ -123,23 +123,34 @@ func slow(_ *Sandbox, w http.ResponseWriter, r *http.Request, next http.Handler)
 	}
 }
 
-func trickle(_ *Sandbox, w http.ResponseWriter, r *http.Request, next http.Handler) {
+func trickle(s *Sandbox, w http.ResponseWriter, r *http.Request, next http.Handler) {
 	rec := whole(r, next)
 	begin(w, rec, 1<<20)
-	for pause(r, 100*time.Millisecond) {
+	for s.pause(r, 100*time.Millisecond) {
 		_, _ = w.Write([]byte(" "))
 		_ = http.NewResponseController(w).Flush()
 	}
 }
 
+// wait ends with the client, or with the sandbox: of a client that has sent its
+// next request on the connection, as it may after an answer without a body,
+// net/http does not see the end.
+func (s *Sandbox) wait(r *http.Request) {
+	select {
+	case <-s.ended:
+	case <-r.Context().Done():
+	}
+}
+
 // pause reports whether the client is still there after a while.
-func pause(r *http.Request, d time.Duration) bool {
+func (s *Sandbox) pause(r *http.Request, d time.Duration) bool {
 	select {
 	case <-time.After(d):
 		return true
+	case <-s.ended:
 	case <-r.Context().Done():
-		return false
 	}
+	return false
 }
 
 // redirect leads to the same path and query of another server.

@@ -39,6 +39,8 @@ type Sandbox struct {
 	secure *httptest.Server
 	other  *httptest.Server // with TLS, where nothing is spoilt and nothing noted
 	closed string           // host and port where nobody listens
+	ending sync.Once
+	ended  chan struct{} // closed by Close
 
 	mu     sync.Mutex // guards what follows
 	more   []mounted
@@ -61,7 +63,7 @@ func Start(w *World) (*Sandbox, error) {
 			return nil, fmt.Errorf("starting the sandbox: %w", err)
 		}
 	}
-	s := &Sandbox{world: w, github: github}
+	s := &Sandbox{world: w, github: github, ended: make(chan struct{})}
 	for _, f := range w.faults {
 		s.Inject(f)
 	}
@@ -136,6 +138,7 @@ func (w *World) routes(github *GitHub) http.Handler {
 
 // Close ends the servers and their connections.
 func (s *Sandbox) Close() {
+	s.ending.Do(func() { close(s.ended) })
 	for _, server := range []*httptest.Server{s.plain, s.secure, s.other} {
 		server.CloseClientConnections()
 		server.Close()
