@@ -272,8 +272,8 @@ func TestChecksumList(t *testing.T) {
 			t.Errorf("%s: hashes (-want +got):\n%s", name, diff)
 		}
 	}
-	l := list(b + "  x.zip\n" + a + "  x.zip\n" + a + " *y.zip\nshort  z.zip\n")
-	for name, ok := range map[string]bool{"x.zip": true, "y.zip": false, "z.zip": false, "unknown.zip": false} {
+	l := list(b + "  x.zip\n" + a + "  x.zip\n" + a + " *y.zip\nshort  z.zip\n" + a + "  other.zip\n")
+	for name, ok := range map[string]bool{"x.zip": true, "y.zip": false, "other.zip": false, "z.zip": false, "unknown.zip": false} {
 		if err := l.check(name, provider.ZH(b)); (err == nil) != ok {
 			t.Errorf("check(%s) = %v, want fine: %v", name, err, ok)
 		}
