@@ -1,9 +1,11 @@
 package module
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -460,5 +462,24 @@ func TestGitUsesNoAmbientKeysWhereNotAdmitted(t *testing.T) {
 	e := failing(t, c, "git@github.com:o/r.git", provider.CodeUnauthorized)
 	if e.Hint == "" {
 		t.Errorf("error %v has no hint", e)
+	}
+}
+
+// git keeps what a server advertises in memory: too much of it must not reach git.
+func TestGitIsSparedAnEndlessAdvertisement(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
+		piece := bytes.Repeat([]byte("003f0000000000000000000000000000000000000000 refs/heads/branch\n"), 1<<10)
+		for sent := 0; sent <= maxAdvertised; sent += len(piece) {
+			if _, err := w.Write(piece); err != nil {
+				return
+			}
+		}
+	}))
+	t.Cleanup(s.Close)
+	e := failing(t, newClient(t, Options{}, s), "git::"+s.URL+"/r.git", provider.CodeBadAnswer)
+	if !strings.Contains(e.Error(), "longer than") {
+		t.Errorf("error %v, want one about the length", e)
 	}
 }

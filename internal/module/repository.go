@@ -124,6 +124,10 @@ func (r *repository) asked(ctx context.Context) (*url.URL, error) {
 	return &url.URL{Scheme: "file", Path: text}, nil
 }
 
+// maxAdvertised bounds what a server answers when git asks it first: by version 2
+// of the protocol some hundred bytes, before that a line for each branch and tag.
+const maxAdvertised = 32 << 20
+
 // settle follows the redirects of a server for git, which is told not to: the
 // rules for what may be connected to hold at each hop only here. It returns where
 // the repository has moved to, nil if nowhere. What cannot be asked is left to
@@ -140,7 +144,7 @@ func (r *repository) settle(ctx context.Context, asked *url.URL) (*remote, error
 	}
 	own := r.client.own(r.remote.url.Hostname())
 	resp, body, err := r.client.transport.Stream(ctx, transport.Request{
-		URL: u, Referrer: r.remote.from, Header: header, NoRetry: own,
+		URL: u, Referrer: r.remote.from, Header: header, NoRetry: own, Limit: maxAdvertised,
 	})
 	if err != nil {
 		if over := ended(ctx); over != nil || transport.Refused(err) || !own {
@@ -149,7 +153,11 @@ func (r *repository) settle(ctx context.Context, asked *url.URL) (*remote, error
 		r.doubt = err
 		return nil, nil
 	}
-	body.Close()
+	defer body.Close()
+	// git keeps all of it in memory, however much that is.
+	if _, err := io.Copy(io.Discard, body); provider.Coded(err, provider.CodeBadAnswer) {
+		return nil, err
+	}
 	end, ok := strings.CutSuffix(resp.URL.Path, question)
 	if !ok || end == strings.TrimSuffix(u.Path, question) && transport.HostPort(resp.URL) == transport.HostPort(u) {
 		return nil, nil
