@@ -38,6 +38,8 @@ const (
 	// 65,536 characters is the largest that is asked for, but for archives. Reading
 	// JSON takes some times as much memory.
 	largestAnswer = 32 << 20
+	// largestWritten bounds the answer to a write: what it is about, with bodies.
+	largestWritten = 4 << 20
 	// largestRefusal bounds how much of a refusal is looked at.
 	largestRefusal = 64 << 10
 	// betweenWrites is GitHub's advice for many writes, and fewWrites how many are
@@ -67,9 +69,12 @@ func behaving(ctx context.Context, b behaviour) context.Context {
 
 func behaviourOf(req *http.Request) behaviour {
 	b, _ := req.Context().Value(behaviourKey{}).(behaviour)
-	b.largest = cmp.Or(b.largest, largestAnswer)
 	b.time = cmp.Or(b.time, sendingTime)
 	b.write = b.write || req.Method != http.MethodGet && limitOf(req) != "graphql"
+	if b.write {
+		b.largest = cmp.Or(b.largest, largestWritten)
+	}
+	b.largest = cmp.Or(b.largest, largestAnswer)
 	return b
 }
 
