@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"syscall"
 )
 
@@ -47,4 +48,57 @@ func regular(name string, info fs.FileInfo, err error) error {
 		err = &fs.PathError{Op: "open", Path: name, Err: ErrIrregular}
 	}
 	return err
+}
+
+// Tree returns a file tree of which nothing but regular files and directories
+// opens, through links; other files are ErrIrregular. Unlike Open, it would wait
+// for a pipe that takes the place of a file just then.
+func Tree(fsys fs.FS) fs.FS { return tree{fsys, "."} }
+
+// tree is the file tree below a directory of another. That of fs.Sub would open
+// a file to describe it.
+type tree struct {
+	fsys fs.FS
+	dir  string
+}
+
+// Open implements fs.FS.
+func (t tree) Open(name string) (fs.File, error) {
+	info, err := t.Stat(name)
+	if err == nil && !info.IsDir() {
+		err = regular(name, info, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.fsys.Open(path.Join(t.dir, name))
+}
+
+// Stat implements fs.StatFS.
+func (t tree) Stat(name string) (fs.FileInfo, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrInvalid}
+	}
+	name = path.Join(t.dir, name)
+	info, err := fs.Lstat(t.fsys, name)
+	if err == nil && info.Mode().Type() == fs.ModeSymlink {
+		return fs.Stat(t.fsys, name)
+	}
+	return info, err
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (t tree) ReadDir(name string) ([]fs.DirEntry, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrInvalid}
+	}
+	return fs.ReadDir(t.fsys, path.Join(t.dir, name))
+}
+
+// Sub implements fs.SubFS.
+func (t tree) Sub(dir string) (fs.FS, error) {
+	if !fs.ValidPath(dir) {
+		return nil, &fs.PathError{Op: "sub", Path: dir, Err: fs.ErrInvalid}
+	}
+	return tree{t.fsys, path.Join(t.dir, dir)}, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
@@ -54,7 +55,7 @@ func openDirectory(c *core, dir string) *directory {
 }
 
 func newDirectory(c *core, fsys fs.FS, shown string) *directory {
-	d := &directory{core: c, shown: shown, fsys: fsys}
+	d := &directory{core: c, shown: shown, fsys: file.Tree(fsys)}
 	d.stock = sync.OnceValues(d.search)
 	return d
 }

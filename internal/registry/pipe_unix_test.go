@@ -1,0 +1,32 @@
+//go:build unix
+
+package registry
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// TestPipesInMirrorsAreNotWaitedFor puts a named pipe where a filesystem mirror
+// has a packed package, and into one that is unpacked.
+func TestPipesInMirrorsAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, code := range map[string]provider.Code{
+		alphaDir + filename(linux):                 provider.CodeUnreadable,
+		alphaDir + "1.1.0/linux_amd64/other":       provider.CodeBadPackage,
+		alphaDir + "1.1.0/linux_amd64/sub/LICENSE": provider.CodeBadPackage,
+	} {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Parallel()
+			dir := lay(t, map[string]string{filepath.Join(filepath.Dir(name), "x"): ""})
+			if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := mirrored(t, dir).Hashes(t.Context(), terraform, want(terraformHost, linux))
+			wantError(t, err, code, "it is not a regular file")
+		})
+	}
+}
