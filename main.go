@@ -45,7 +45,7 @@ func main() {
 // are as they were: files are replaced whole, and a branch is moved by the last
 // of the requests that change it.
 func abandon() {
-	fmt.Fprintln(os.Stderr, "relock: interrupted")
+	fmt.Fprintln(os.Stderr, "relock: interrupted while it was busy")
 	os.Exit(command.ExitFailed)
 }
 
