@@ -58,6 +58,8 @@ func (d *draft) wanted(c *choice) []provider.Platform {
 		return c.platforms
 	case d.platforms.All:
 		return nil
+	case len(c.own) > 0:
+		return slices.SortedFunc(slices.Values(slices.Concat(d.platforms.List, c.own)), provider.Platform.Compare)
 	}
 	return d.platforms.List
 }
@@ -85,9 +87,6 @@ func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
 		return r
 	}
 	r.Diagnostics = append(r.Diagnostics, d.unread()...)
-	if d.unrecovered != nil {
-		r.Diagnostics = append(r.Diagnostics, d.unknownPlatforms())
-	}
 	if failed(r.Diagnostics) {
 		r.untouched = true
 		return r
@@ -107,13 +106,6 @@ func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
 	slices.SortFunc(r.Selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })
 	r.File = r.print()
 	return r
-}
-
-// unknownPlatforms tells why the lock file stays as it is.
-func (d *draft) unknownPlatforms() provider.Diagnostic {
-	diagnostic := provider.Diagnose(d.unrecovered)
-	diagnostic.File = d.module.Lock.Path
-	return diagnostic
 }
 
 // settle builds the entry of one choice, unless it failed before or stays as it

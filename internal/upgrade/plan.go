@@ -239,8 +239,6 @@ type draft struct {
 	choices   []*choice
 	old       []lockfile.Lock
 	platforms Platforms // resolved: All or a List
-	// unrecovered says why it is not known which platforms the lock file covers.
-	unrecovered error
 }
 
 // choice is the decision about one required provider in the making.
@@ -259,7 +257,8 @@ type choice struct {
 	policy  policy
 	// platforms are the provider's own by a rule; empty: those of the draft.
 	platforms []provider.Platform
-	undated   provider.Version // the release whose date decides; zero: none
+	own       []provider.Platform // that the old entry covers besides those of the draft
+	undated   provider.Version    // the release whose date decides; zero: none
 	decided   bool
 	// ignored says that the rules let no release in, so that nobody is asked; gone
 	// that the selected version, the locked one, is not offered any more, and

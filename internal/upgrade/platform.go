@@ -15,11 +15,16 @@ import (
 //
 // The entries of one lock file are taken to be made for the same platforms, and
 // one that covers fewer to be made on fewer machines. So the entry with the most
-// h1 hashes tells of all of them, and another one is asked about only if it has
-// more than what is known by then would give it.
+// h1 hashes tells of all of them, and one that has as many as this would give it
+// is not asked about. One that has more is, and so is one that has fewer and is
+// about to lose them, since its version moves: no platform that an entry covers
+// may get lost unseen.
 //
-// A failure is no answer. Where one leaves open what the lock file covers, the
-// root module stays as it is.
+// A platform that another entry evidently does without, though it covers no fewer
+// and its release serves the platform, stays with the entries that have it.
+//
+// A failure is no answer. Another entry may tell instead; where none does, those
+// stay as they are whose platforms the failure leaves open.
 
 // platforms resolves "auto" for every draft.
 func (p *planner) platforms(drafts []*draft) {
@@ -48,9 +53,14 @@ func (p *planner) platforms(drafts []*draft) {
 // recovered is what is known so far of the platforms that a lock file covers.
 type recovered struct {
 	all     bool                // the entries cover whatever their releases serve
-	covered []provider.Platform // by some entry, sorted
-	next    []packageKey        // the packages to ask about before more is known
-	err     error               // why more will not be known
+	covered []provider.Platform // by the lock file, sorted
+	own     map[*choice][]provider.Platform
+	next    []packageKey // the packages to ask about before more is known
+	// lacking says of platforms how many h1 hashes an entry has, at most, that does
+	// without the platform though its release serves it.
+	lacking map[provider.Platform]int
+	chosen  bool     // some entry does not cover all that its release serves
+	failed  []placed // entries of which a failure leaves something open
 }
 
 // recover reads the entries that tell of platforms, as far as packages are known.
@@ -58,25 +68,77 @@ func (d *draft) recover(known map[packageKey]evidence) recovered {
 	if d.coversAll() {
 		return recovered{all: true}
 	}
-	var r recovered
+	r := recovered{own: map[*choice][]provider.Platform{}, lacking: map[provider.Platform]int{}}
 	for _, c := range d.telling() {
-		if !c.lost && len(c.explained(r.covered)) >= countH1(c) {
+		if !c.lost && r.explains(c) {
 			continue
 		}
-		covered, missing := d.place(c, known)
-		if missing.next != nil || missing.err != nil {
-			return missing
+		found, next := d.place(c, known)
+		if next != nil {
+			return recovered{next: next}
 		}
-		r.covered = append(r.covered, covered...)
-		slices.SortFunc(r.covered, provider.Platform.Compare)
-		r.covered = slices.Compact(r.covered)
+		r.join(c, found)
 	}
+	r.failed = slices.DeleteFunc(r.failed, func(found placed) bool {
+		both := slices.DeleteFunc(slices.Clone(found.unknown), func(p provider.Platform) bool { return !slices.Contains(r.covered, p) })
+		return !found.entry.lost && r.chosen && found.left <= len(both) // as explains has it
+	})
 	return r
 }
 
+// explains reports whether an entry need not be asked about: the platforms that
+// are known give it as many h1 hashes as it has. That says nothing where they
+// were chosen by nobody, but are all that some release serves.
+func (r *recovered) explains(c *choice) bool {
+	expected, count := c.explained(r.covered), countH1(c)
+	served := c.lockedRelease().Platforms
+	switch {
+	case count > len(expected):
+		return false
+	case len(expected) < len(served) && c.moves() && (count < len(expected) || !r.chosen):
+		return false
+	case count == len(expected):
+		r.note(c, expected)
+	}
+	return true
+}
+
+// join adds what an entry was found to cover.
+func (r *recovered) join(c *choice, found placed) {
+	for _, p := range found.covered {
+		switch {
+		case slices.Contains(r.covered, p):
+		case r.lacking[p] > 0 && !c.lost: // entries come in the order of their hashes
+			r.own[c] = append(r.own[c], p)
+		default:
+			r.covered = append(r.covered, p)
+		}
+	}
+	slices.SortFunc(r.covered, provider.Platform.Compare)
+	if found.err != nil {
+		r.failed = append(r.failed, found)
+	}
+	r.note(c, slices.Concat(found.covered, found.unknown))
+}
+
+// note remembers what an entry does without.
+func (r *recovered) note(c *choice, covered []provider.Platform) {
+	for _, p := range c.candidates() {
+		if !slices.Contains(covered, p) {
+			r.lacking[p] = max(r.lacking[p], min(len(covered), countH1(c)))
+			r.chosen = r.chosen || !c.full()
+		}
+	}
+}
+
+// moves reports whether the new entry is made anew, so that what the old one
+// covers is lost unless it is known.
+func (c *choice) moves() bool { return c.Err == nil && c.From != c.To }
+
 // telling are the choices whose entries tell of platforms: those with h1 hashes
 // of a release that is still offered. The one with the most comes first; among
-// equals one whose version stays, since its packages are wanted anyway. One whose
+// equals one that does not cover all that its release serves, which was chosen,
+// and one whose version stays, since its packages are wanted anyway. One whose
 // platforms a rule names says nothing of the others. What a merge leaves of the
 // two sides of an entry tells as well.
 func (d *draft) telling() []*choice {
@@ -88,7 +150,7 @@ func (d *draft) telling() []*choice {
 		telling = append(telling, c.losers()...)
 	}
 	slices.SortStableFunc(telling, func(a, b *choice) int {
-		return cmp.Or(cmp.Compare(countH1(b), countH1(a)), claim(b.From == b.To, a.From == a.To))
+		return cmp.Or(cmp.Compare(countH1(b), countH1(a)), claim(a.full(), b.full()), claim(b.From == b.To, a.From == a.To))
 	})
 	return telling
 }
@@ -99,6 +161,13 @@ func (d *draft) silent() []*choice {
 	return slices.DeleteFunc(slices.Clone(d.choices), func(c *choice) bool {
 		return !c.isLock || c.ignored || len(c.platforms) > 0 || countH1(c) == 0 || c.lockedRelease() != nil
 	})
+}
+
+// full reports whether the entry may have an h1 for every platform of its release,
+// as far as is known.
+func (c *choice) full() bool {
+	served := len(c.lockedRelease().Platforms)
+	return served == 0 || countH1(c) == served
 }
 
 func countH1(c *choice) int { return len(h1(c.locked.Hashes)) }
@@ -148,20 +217,27 @@ func (c *choice) candidates() []provider.Platform {
 	return candidates
 }
 
+// placed is what the packages of an entry's release tell of its h1 hashes.
+type placed struct {
+	entry   *choice
+	covered []provider.Platform
+	left    int                 // h1 hashes that belong to none of these,
+	unknown []provider.Platform // but perhaps to these, of which nothing is known
+	err     error               // for this reason
+}
+
 // place looks for the platform of each h1 of an entry. As many packages are
 // asked about at once as hashes are left, since fewer cannot explain them; but
 // first a single one, since OpenTofu's registry tells of all with it. An h1 that
 // no package has belongs to nothing, if every package could be asked about.
-func (d *draft) place(c *choice, known map[packageKey]evidence) ([]provider.Platform, recovered) {
+func (d *draft) place(c *choice, known map[packageKey]evidence) (found placed, next []packageKey) {
+	found.entry = c
 	left := h1(c.locked.Hashes)
-	var covered []provider.Platform
-	var next []packageKey
-	var failure error
 	find := func(p provider.Platform, hashes ...provider.Hash) {
 		before := len(left)
 		left = slices.DeleteFunc(left, func(h provider.Hash) bool { return slices.Contains(hashes, h) })
 		if len(left) < before {
-			covered = append(covered, p)
+			found.covered = append(found.covered, p)
 		}
 	}
 	candidates := c.candidates()
@@ -176,20 +252,20 @@ func (d *draft) place(c *choice, known map[packageKey]evidence) ([]provider.Plat
 				find(reported, e.hashes.Reported[reported]...)
 			}
 		case !provider.Coded(e.err, provider.CodeNoPackage):
-			failure = cmp.Or(failure, e.err)
+			found.unknown = append(found.unknown, p)
+			found.err = cmp.Or(found.err, e.err)
 		}
 	}
 	switch first := len(next) == len(candidates); {
 	case len(left) == 0:
-		return covered, recovered{}
+		return placed{entry: c, covered: found.covered}, nil
 	case first:
-		return nil, recovered{next: next[:1]}
+		return placed{}, next[:1]
 	case len(next) > 0:
-		return nil, recovered{next: next[:min(len(next), len(left))]}
-	case failure != nil:
-		return nil, recovered{err: c.unrecovered(failure)}
+		return placed{}, next[:min(len(next), len(left))]
 	}
-	return covered, recovered{}
+	found.left = len(left)
+	return found, nil
 }
 
 // unrecovered says that the platforms of the lock file are not known for what
@@ -223,12 +299,14 @@ func (d *draft) coversAll() bool {
 // decide chooses the platforms of a root module. One platform alone is likely
 // the machine of whoever ran init last, not a choice: the default list joins it.
 func (d *draft) decide(r recovered) {
-	d.unrecovered = r.err
 	d.platforms = Platforms{All: r.all, List: r.covered}
-	if r.all || r.err != nil {
+	if r.all {
 		return
 	}
-	d.doubt(r.covered)
+	d.doubt(r)
+	for c, own := range r.own {
+		c.own = own
+	}
 	if len(r.covered) < 2 {
 		d.platforms.List = slices.Concat(provider.DefaultPlatforms, r.covered)
 		slices.SortFunc(d.platforms.List, provider.Platform.Compare)
@@ -236,30 +314,41 @@ func (d *draft) decide(r recovered) {
 	}
 }
 
-// doubt fails what cannot be decided where an entry is silent: it may cover platforms that no other tells of,
-// and the new entries of others would lack them. It can tell of none that another
-// entry does without though its release serves it.
-func (d *draft) doubt(covered []provider.Platform) {
-	var most *choice
-	for _, c := range d.silent() {
-		if most == nil || countH1(c) > countH1(most) {
-			most = c
+// doubt fails what cannot be decided where an entry does not tell what it covers:
+// it may be platforms that no other tells of, and the new entries of others would
+// lack them.
+func (d *draft) doubt(r recovered) {
+	for _, s := range d.silent() {
+		atLeast := countH1(s)
+		if s.unheard == nil && len(r.covered) > 1 {
+			// A version that is gone is as gone in the next run. Then any entry
+			// can say what the lock file does without.
+			atLeast = 1
 		}
+		d.doubtFor(placed{entry: s, unknown: provider.KnownPlatforms, err: s.silence()}, r, atLeast)
 	}
-	if most == nil {
-		return
+	for _, found := range r.failed {
+		d.doubtFor(found, r, countH1(found.entry))
 	}
-	more := countH1(most) > len(covered)
-	without := d.without(covered)
+}
+
+// doubtFor fails what one entry leaves open, and itself where it would lose what
+// it covers. What the lock file does without, an entry of as many hashes can say.
+func (d *draft) doubtFor(found placed, r recovered, atLeast int) {
+	open := func(p provider.Platform) bool {
+		return slices.Contains(found.unknown, p) && !slices.Contains(r.covered, p) && r.lacking[p] < atLeast
+	}
 	for _, c := range d.choices {
 		if c.Err != nil || c.gone || c.ignored || len(c.platforms) > 0 {
 			continue
 		}
-		open := slices.ContainsFunc(c.release.Platforms, func(p provider.Platform) bool {
-			return !slices.Contains(covered, p) && !without[p]
-		})
-		if open || more && (len(covered) < 2 || len(c.release.Platforms) == 0) {
-			c.Err = most.unrecovered(most.silence())
+		served := c.release.Platforms
+		if len(served) == 0 { // a mirror may not say
+			served = provider.KnownPlatforms
+		}
+		loses := c == found.entry && c.moves() || found.entry.lost && c.Requirement.Addr == found.entry.Requirement.Addr
+		if loses || slices.ContainsFunc(served, open) {
+			c.Err = found.entry.unrecovered(found.err)
 		}
 	}
 }
@@ -270,19 +359,4 @@ func (c *choice) silence() error {
 		return c.unheard
 	}
 	return notOffered(c.Requirement.Addr, c.From)
-}
-
-// without are the platforms that some entry does not cover though the others are
-// all covered and its release serves them.
-func (d *draft) without(covered []provider.Platform) map[provider.Platform]bool {
-	without := map[provider.Platform]bool{}
-	for _, c := range d.telling() {
-		if countH1(c) != len(c.explained(covered)) {
-			continue
-		}
-		for _, p := range c.lockedRelease().Platforms {
-			without[p] = !slices.Contains(covered, p)
-		}
-	}
-	return without
 }

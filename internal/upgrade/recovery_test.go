@@ -36,6 +36,16 @@ func TestRecoveryAsksForAsFewPackagesAsItCan(t *testing.T) {
 			"an h1 that belongs to nothing", []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:nothing"},
 			[]string{"a linux_amd64", "a darwin_arm64", "a darwin_amd64", "a linux_arm64", "a windows_amd64", "a freebsd_386"},
 		},
+		{
+			"an entry of fewer, which would lose them",
+			[]string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64", "b 1.0.0; h1:b-1.0.0-linux_amd64"},
+			[]string{"a linux_amd64", "a darwin_arm64", "b linux_amd64"},
+		},
+		{
+			"an entry of as many",
+			[]string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64", "b 1.0.0; h1:1 h1:2"},
+			[]string{"a linux_amd64", "a darwin_arm64"},
+		},
 		{"an h1 for each platform", []string{"a 1.0.0; h1:1 h1:2 h1:3 h1:4 h1:5 h1:6", "b 1.0.0; h1:1 h1:2 h1:3 h1:4 h1:5 h1:6"}, nil},
 	}
 	for _, tt := range tests {
@@ -96,6 +106,22 @@ func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 			edit: unavailable("b", "1.0.0", "linux_amd64"), want: []string{"darwin_arm64", "linux_amd64", "windows_amd64"},
 		},
 		{
+			name: "but must not lose one that no other covers", locks: []string{three, "b 1.0.0; h1:b-1.0.0-freebsd_386"},
+			edit: unavailable("b", "1.0.0", "freebsd_386"), want: []string{"darwin_arm64", "linux_amd64", "windows_amd64"}, code: provider.CodeUnreachable,
+		},
+		{
+			name: "another entry tells", locks: []string{three, "b 1.0.0; h1:b-1.0.0-linux_amd64 h1:b-1.0.0-darwin_arm64 h1:b-1.0.0-windows_amd64"},
+			edit: unavailable("a", "1.0.0", "darwin_arm64"), want: []string{"darwin_arm64", "linux_amd64", "windows_amd64"},
+		},
+		{
+			name: "another entry of fewer does not", locks: []string{three, "b 1.0.0; h1:b-1.0.0-linux_amd64 h1:b-1.0.0-windows_amd64"},
+			edit: unavailable("a", "1.0.0", "darwin_arm64"), code: provider.CodeUnreachable,
+		},
+		{
+			name: "a registry that does not answer for an entry of more", locks: []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64", "b 1.0.0; h1:1 h1:2 h1:3"},
+			unheard: "b", code: provider.CodeUnknownProvider,
+		},
+		{
 			name: "a registry that does not answer for an entry of as many", locks: []string{three, "b 1.0.0; h1:1 h1:2 h1:3"},
 			unheard: "b", want: []string{"darwin_arm64", "linux_amd64", "windows_amd64"}, code: provider.CodeUnknownProvider,
 		},
@@ -149,6 +175,32 @@ func TestRecoveryJoinsEntries(t *testing.T) {
 		if diff := cmp.Diff(want, s.Platforms); diff != "" {
 			t.Errorf("platforms of %s (-want +got):\n%s", s.Requirement.Addr, diff)
 		}
+	}
+}
+
+// What one entry covers beside the others stays covered, and is nobody else's.
+func TestRecoveryLeavesEntriesTheirOwn(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		serves []string // the old release of a
+		b      string
+	}{
+		"an entry of fewer":                                   {six, "h1:b-1.0.0-freebsd_386"},
+		"beside one that covers all that there is":            {two, "h1:b-1.0.0-darwin_arm64 h1:b-1.0.0-freebsd_386"},
+		"an entry of more than the platforms that explain it": {six, "h1:b-1.0.0-freebsd_386 h1:b-1.0.0-linux_amd64 h1:b-1.0.0-darwin_arm64"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": tt.serves, "1.1.0": six}, "b": {"1.0.0": six, "1.1.0": six}}}
+			locks := []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64", "b 1.0.0; " + tt.b}
+			r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, locks)), Options{})[0]
+			covered := r.Selections[1].Platforms
+			for _, p := range []string{"darwin_arm64", "freebsd_386", "linux_amd64"} {
+				if strings.Contains(tt.b, p) && !slices.Contains(covered, platform(p)) {
+					t.Errorf("the new entry of b covers %v, want %s among them\n%v", covered, p, r.Diagnostics)
+				}
+			}
+		})
 	}
 }
 
