@@ -21,7 +21,7 @@ const (
 // otherwise than REST: those that are bots without "[bot]".
 const pullFields = `number id url title body state isDraft locked baseRefName baseRefOid
  headRefOid headRefName headRepository { nameWithOwner } isCrossRepository maintainerCanModify
- labels(first: 50) { nodes { name } }`
+ labels(first: 50) { nodes { name } } autoMergeRequest { mergeMethod }`
 
 // pullNode is a pull request as GraphQL has it.
 type pullNode struct {
@@ -37,6 +37,7 @@ type pullNode struct {
 	IsCrossRepository   bool
 	MaintainerCanModify bool
 	Labels              struct{ Nodes []struct{ Name string } }
+	AutoMergeRequest    *struct{ MergeMethod string }
 }
 
 // fork reports whether the head is not in this repository. One that has been
@@ -46,7 +47,7 @@ func (n pullNode) fork() bool { return n.IsCrossRepository || n.HeadRepository.N
 func (n pullNode) pullRequest() PullRequest {
 	out := PullRequest{
 		Number: n.Number, NodeID: n.ID, URL: n.URL, Title: n.Title, Body: n.Body,
-		Open: n.State == "OPEN", Merged: n.State == "MERGED", Draft: n.IsDraft, Locked: n.Locked,
+		Open: n.State == "OPEN", Merged: n.State == "MERGED", Draft: n.IsDraft, Locked: n.Locked, AutoMerge: n.AutoMergeRequest != nil,
 		Base: n.BaseRefName, BaseSHA: n.BaseRefOid,
 		Head: n.HeadRefOid, HeadBranch: n.HeadRefName, HeadRepository: n.HeadRepository.NameWithOwner,
 		Fork: n.fork(), MaintainerCanModify: n.MaintainerCanModify,

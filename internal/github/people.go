@@ -161,3 +161,11 @@ func (r *Repository) EnableAutoMerge(ctx context.Context, p PullRequest, method 
 		"pullRequestId": p.NodeID, "mergeMethod": strings.ToUpper(method),
 	})
 }
+
+const disableAutoMerge = `mutation($input: DisablePullRequestAutoMergeInput!) { disablePullRequestAutoMerge(input: $input) { clientMutationId } }`
+
+// DisableAutoMerge makes GitHub leave the merging of a pull request to people,
+// where EnableAutoMerge or a person made it merge by itself.
+func (r *Repository) DisableAutoMerge(ctx context.Context, p PullRequest) error {
+	return r.mutate(ctx, "disabling auto-merge", writePulls, disableAutoMerge, map[string]any{"pullRequestId": p.NodeID})
+}

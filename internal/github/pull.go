@@ -19,6 +19,8 @@ type PullRequest struct {
 	Draft  bool
 	Locked bool
 	Labels []string
+	// AutoMerge says that GitHub merges it once it may.
+	AutoMerge bool
 
 	Base    string // the name of the branch
 	BaseSHA string // where the branch was when GitHub looked last; not for lists
@@ -70,7 +72,7 @@ func pullRequest(p *github.PullRequest) PullRequest {
 		Title: p.GetTitle(), Body: p.GetBody(),
 		Open:   p.GetState() == "open",
 		Merged: p.GetMerged() || p.MergedAt != nil, // lists have the time only
-		Draft:  p.GetDraft(), Locked: p.GetLocked(),
+		Draft:  p.GetDraft(), Locked: p.GetLocked(), AutoMerge: p.AutoMerge != nil,
 		Base: base.GetRef(), BaseSHA: base.GetSHA(),
 		Head: head.GetSHA(), HeadBranch: head.GetRef(), HeadRepository: head.GetRepo().GetFullName(),
 		Fork:                head.GetRepo().GetFullName() != base.GetRepo().GetFullName(),

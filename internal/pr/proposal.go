@@ -83,6 +83,9 @@ type Manners struct {
 	// AutoMerge lets GitHub merge it once everything passes: "merge", "squash" or
 	// "rebase"; empty: a person merges.
 	AutoMerge string
+	// NoAutoMerge takes back what made GitHub merge it, before the branch gets
+	// anything new: what is proposed now is for a person to merge.
+	NoAutoMerge bool
 }
 
 // DefaultPrefix begins the names of our branches.

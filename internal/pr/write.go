@@ -55,6 +55,12 @@ func (t *task) limited(ctx context.Context, todo plan) (plan, error) {
 // the middle is taken up by the next one.
 func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) error {
 	if todo.push {
+		if p.NoAutoMerge && s.open() && s.pull.AutoMerge {
+			if err := t.repo.DisableAutoMerge(ctx, *s.pull); err != nil {
+				return err
+			}
+			t.opts.Log.Info("disabled auto-merge, since a version goes down", "number", s.pull.Number)
+		}
 		if err := t.push(ctx, p, s); err != nil {
 			return err
 		}

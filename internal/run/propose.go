@@ -276,7 +276,7 @@ func (c *corridor) proposal(ctx context.Context, key string, s *share) pr.Propos
 	}
 	p.Facts, p.Manners = facts(about), pull.Manners
 	if downgrades(s.changed) {
-		p.AutoMerge = "" // a person looks at what goes down
+		p.AutoMerge, p.NoAutoMerge = "", true // a person looks at what goes down
 	}
 	p.Write = sync.OnceValue(func() string {
 		c.enrich(ctx)

@@ -35,13 +35,15 @@ func newGQLSchema() gqlSchema {
 			"viewer":     {typ: "User"},
 		},
 		"Mutation": {
-			"updateRefs":                 {typ: "UpdateRefsPayload", args: input},
-			"enablePullRequestAutoMerge": {typ: "EnablePullRequestAutoMergePayload", args: input},
+			"updateRefs":                  {typ: "UpdateRefsPayload", args: input},
+			"enablePullRequestAutoMerge":  {typ: "EnablePullRequestAutoMergePayload", args: input},
+			"disablePullRequestAutoMerge": {typ: "DisablePullRequestAutoMergePayload", args: input},
 		},
-		"UpdateRefsPayload":                 {"clientMutationId": {}},
-		"EnablePullRequestAutoMergePayload": {"clientMutationId": {}, "actor": {typ: "Actor"}, "pullRequest": {typ: "PullRequest"}},
-		"User":                              {"login": {}},
-		"Actor":                             {"login": {}},
+		"UpdateRefsPayload":                  {"clientMutationId": {}},
+		"EnablePullRequestAutoMergePayload":  {"clientMutationId": {}, "actor": {typ: "Actor"}, "pullRequest": {typ: "PullRequest"}},
+		"DisablePullRequestAutoMergePayload": {"clientMutationId": {}, "actor": {typ: "Actor"}, "pullRequest": {typ: "PullRequest"}},
+		"User":                               {"login": {}},
+		"Actor":                              {"login": {}},
 		"Repository": {
 			"id": {}, "name": {}, "nameWithOwner": {}, "isFork": {}, "isPrivate": {}, "viewerPermission": {}, "autoMergeAllowed": {},
 			"defaultBranchRef": {typ: "Ref"},
@@ -393,8 +395,9 @@ func gqlRef(r *gitRepository, name string) gqlObject {
 
 func (c *apiCall) gqlMutation() gqlObject {
 	return gqlObject{
-		"updateRefs":                 func(args map[string]any) (any, error) { return c.gqlUpdateRefs(args["input"]) },
-		"enablePullRequestAutoMerge": func(args map[string]any) (any, error) { return c.gqlEnableAutoMerge(args["input"]) },
+		"updateRefs":                  func(args map[string]any) (any, error) { return c.gqlUpdateRefs(args["input"]) },
+		"enablePullRequestAutoMerge":  func(args map[string]any) (any, error) { return c.gqlEnableAutoMerge(args["input"]) },
+		"disablePullRequestAutoMerge": func(args map[string]any) (any, error) { return c.gqlDisableAutoMerge(args["input"]) },
 	}
 }
 

@@ -190,10 +190,39 @@ func (c *apiCall) gqlEnableAutoMerge(input any) (any, error) {
 		return nil, gqlUnprocessable("Head branch was modified. Review and try the merge again.")
 	}
 	p.autoMerge = &autoMerge{method: method, by: c.who.Login, enabled: c.hub.now()}
+	return c.gqlAutoMergePayload(in.ClientMutationID, r, p), nil
+}
+
+func (c *apiCall) gqlAutoMergePayload(clientMutationID any, r *gitRepository, p *pullRequest) gqlObject {
 	return gqlObject{
-		"clientMutationId": scalar(in.ClientMutationID), "pullRequest": scalar(c.gqlPull(r, p)),
+		"clientMutationId": scalar(clientMutationID), "pullRequest": scalar(c.gqlPull(r, p)),
 		"actor": scalar(gqlObject{"login": scalar(strings.TrimSuffix(c.who.Login, "[bot]"))}),
-	}, nil
+	}
+}
+
+// noAutoMergeInput is GitHub's DisablePullRequestAutoMergeInput.
+type noAutoMergeInput struct {
+	ClientMutationID any    `json:"clientMutationId"`
+	PullRequestID    string `json:"pullRequestId"`
+}
+
+// gqlDisableAutoMerge takes the promise back.
+func (c *apiCall) gqlDisableAutoMerge(input any) (any, error) {
+	var in noAutoMergeInput
+	if err := strictly(input, &in); err != nil {
+		return nil, &gqlError{message: "Argument 'input' has an invalid value: " + err.Error()}
+	}
+	r, p := c.pullByNodeID(in.PullRequestID)
+	switch {
+	case p == nil:
+		return nil, unresolved(in.PullRequestID)
+	case !c.may(r, right{reviewChanges.permissions, RoleWrite}):
+		return nil, c.gqlRefusal()
+	case !p.open || p.autoMerge == nil:
+		return nil, gqlUnprocessable("Can't disable auto-merge for this pull request.")
+	}
+	p.autoMerge = nil
+	return c.gqlAutoMergePayload(in.ClientMutationID, r, p), nil
 }
 
 // pullByNodeID finds a pull request that the caller sees.
