@@ -1,8 +1,10 @@
 package file
 
 import (
+	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
@@ -55,5 +57,28 @@ func TestReplaceFails(t *testing.T) {
 	}
 	if err := Replace(below, nil, Options{Parents: 0o700}); err != nil {
 		t.Errorf("Replace that makes directories = %v", err)
+	}
+}
+
+// Who has the file open goes on reading what it was.
+func TestReplaceLeavesReadersWhatTheyOpened(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a file that is open is not replaced there")
+	}
+	name := filepath.Join(t.TempDir(), "name")
+	if err := Replace(name, []byte("one"), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := Replace(name, []byte("another"), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(f); err != nil || string(text) != "one" {
+		t.Errorf("the open file reads %q, %v; want what it was", text, err)
 	}
 }
