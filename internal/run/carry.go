@@ -2,11 +2,13 @@ package run
 
 import (
 	"context"
+	"io/fs"
 	"path"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
@@ -47,14 +49,14 @@ func (k *carrier) standing(ctx context.Context, group string) standing {
 // carry gives a part of a failed plan what stands for its group. It reports whether
 // anything of that is in it. An error is GitHub's: then nobody knows what stands.
 func (k *carrier) carry(ctx context.Context, group string, part upgrade.Result) (upgrade.Result, bool, error) {
-	if !part.Failed() {
+	name := path.Join(part.Module.Dir, lockfile.Name)
+	if !part.Failed() || k.unreadable(part.Module, name) {
 		return part, false, nil
 	}
 	s := k.standing(ctx, group)
 	if s.err != nil {
 		return part, false, s.err
 	}
-	name := path.Join(part.Module.Dir, lockfile.Name)
 	for _, f := range s.Files {
 		if f.Path != name {
 			continue
@@ -71,4 +73,14 @@ func (k *carrier) carry(ctx context.Context, group string, part upgrade.Result) 
 		return with, carried, nil
 	}
 	return part, false, nil
+}
+
+// unreadable reports whether the base has a lock file that cannot be read, or that
+// a merge conflict is in: what it holds, a person decides.
+func (k *carrier) unreadable(m scan.Module, name string) bool {
+	if m.Lock != nil {
+		return m.Lock.Conflict > 0
+	}
+	_, err := fs.Lstat(k.c.trees[0].FS(), name)
+	return err == nil
 }

@@ -42,7 +42,7 @@ func (r Result) Failed() bool {
 // or nothing.
 func (r Result) Carry(standing Standing, opts Options) (with Result, carried bool) {
 	c := carrier{Standing: standing, result: r, opts: opts}
-	locks := slices.Clone(r.New)
+	locks, selections := slices.Clone(r.New), slices.Clone(r.Selections)
 	if r.untouched {
 		for i := range locks {
 			locks[i] = locks[i].Kept()
@@ -63,18 +63,13 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, carried boo
 			locks = append(locks, l)
 		}
 		if !l.Equal(old) {
-			with.Selections = append(with.Selections, c.selection(addr, old, l))
+			selections = slices.DeleteFunc(selections, func(s Selection) bool { return s.Requirement.Addr == addr })
+			selections = append(selections, c.selection(addr, old, l))
 		}
 	}
 	if !carried {
 		return r, false
 	}
-	for _, s := range r.Selections {
-		if !slices.ContainsFunc(with.Selections, func(t Selection) bool { return t.Requirement.Addr == s.Requirement.Addr }) {
-			with.Selections = append(with.Selections, s)
-		}
-	}
-	selections := with.Selections
 	slices.SortFunc(selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })
 	slices.SortFunc(locks, func(a, b lockfile.Lock) int { return a.Addr.Compare(b.Addr) })
 	with = r
