@@ -1,6 +1,7 @@
 package pr_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -11,7 +12,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/iotest"
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
@@ -19,7 +22,7 @@ import (
 )
 
 var (
-	historySteps = flag.Int("steps", 160, "how many steps the random histories of TestRandomHistories take together")
+	historySteps = flag.Int("steps", 120, "how many steps the random histories of TestRandomHistories take together")
 	historySeed  = flag.Uint64("seed", 1, "the seed of the first random history; each further one has the next")
 )
 
@@ -27,23 +30,52 @@ var (
 const stepsOfHistory = 40
 
 // TestRandomHistories plays people, releases, changes of the configuration, runs
-// that end in the middle of their work and runs at the same time, and checks
-// after each step that one undisturbed run brings everything in order and that
-// the next one finds nothing to do.
+// that end in the middle of their work, answers that fail, are lost or come half,
+// registries that do not answer, and runs at the same time. It checks after each
+// step that a run in an outage closes nothing and takes nothing back, that one
+// undisturbed run brings everything in order, and that the next one finds nothing
+// to do, whatever is down then.
 func TestRandomHistories(t *testing.T) {
+	count := new(figures)
+	t.Cleanup(func() { t.Log(count) })
 	for i := range uint64((*historySteps + stepsOfHistory - 1) / stepsOfHistory) {
 		seed := *historySeed + i
 		t.Run(fmt.Sprint("seed_", seed), func(t *testing.T) {
 			t.Parallel()
 			h := newHistory(t, seed)
+			h.count = count
 			for range stepsOfHistory {
 				h.step()
+				count.add("steps")
 				if t.Failed() {
 					t.Fatalf("run again with -seed %d -steps %d; what happened:\n%s", seed, stepsOfHistory, strings.Join(h.told, "\n"))
 				}
 			}
 		})
 	}
+}
+
+// figures count what happened in all histories.
+type figures struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+func (f *figures) add(what string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.counts == nil {
+		f.counts = map[string]int{}
+	}
+	f.counts[what]++
+}
+
+func (f *figures) String() string {
+	var parts []string
+	for _, what := range slices.Sorted(maps.Keys(f.counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", f.counts[what], what))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // historyWorld has two root modules on each of two branches.
@@ -63,8 +95,9 @@ labels: [dependencies]
 // history is what happens to one repository.
 type history struct {
 	*scene
-	rng  *rand.Rand
-	told []string
+	rng   *rand.Rand
+	told  []string
+	count *figures
 
 	newest int      // version
 	facts  int      // that the text tells
@@ -117,6 +150,9 @@ func (h *history) step() {
 	} else {
 		h.any(h.acts()) // so that there is something to be disturbed in
 		h.disturbed()
+	}
+	if h.rng.IntN(3) == 0 {
+		h.outage()
 	}
 	h.settle()
 }
@@ -335,36 +371,151 @@ func (h *history) reachable() map[string]bool {
 }
 
 // wanted are the proposals for a base as it is now.
-func (h *history) wanted(base string) []pr.Proposal {
-	content := fmt.Sprintf("# version %d\n", h.newest)
-	byGroup := map[string][]pr.File{}
+func (h *history) wanted(base string) []pr.Proposal { return h.plan(base, "").proposals(nil) }
+
+// planned is what a run wants for a base, and the directory whose registries do
+// not answer, if any.
+type planned struct {
+	base, content, down string
+	facts               int
+	groups              map[string]string       // by directory
+	now                 map[string]sandbox.File // by path
+	opts                pr.Options
+}
+
+func (h *history) plan(base, down string) planned {
+	p := planned{
+		base: base, content: fmt.Sprintf("# version %d\n", h.newest), down: down, facts: h.facts,
+		groups: map[string]string{}, now: map[string]sandbox.File{},
+		opts: pr.Options{Base: base, SHA: h.head(base), Bases: slices.Clone(h.bases), Partial: down != ""},
+	}
 	for _, dir := range []string{"prod", "stage"} {
-		group := "all"
+		p.groups[dir] = "all"
 		if h.split {
-			group = dir
+			p.groups[dir] = dir
 		}
-		name := dir + "/.terraform.lock.hcl"
-		now := h.file(base, name)
-		if string(now.Content) != content {
-			byGroup[group] = append(byGroup[group], pr.File{Path: name, Mode: now.Mode, Content: []byte(content), Old: now.Content})
+		p.now[dir+"/.terraform.lock.hcl"] = h.file(base, dir+"/.terraform.lock.hcl")
+	}
+	return p
+}
+
+// proposals are those of a plan. Of a directory whose registries do not answer it
+// is what stands for its group, if the base has what that was made from.
+func (p planned) proposals(standing map[string]pr.Standing) []pr.Proposal {
+	byGroup, carried := map[string][]pr.File{}, map[string]string{}
+	for _, dir := range []string{"prod", "stage"} {
+		group, name := p.groups[dir], dir+"/.terraform.lock.hcl"
+		now := p.now[name]
+		f := pr.File{Path: name, Mode: now.Mode, Content: []byte(p.content), Old: now.Content}
+		if dir == p.down {
+			f.Content = now.Content
+			for _, stands := range standing[group].Files {
+				if stands.Path == name && string(stands.Old) == string(now.Content) {
+					f.Content, carried[group] = stands.Content, standing[group].Head
+				}
+			}
+		}
+		if string(now.Content) != string(f.Content) {
+			byGroup[group] = append(byGroup[group], f)
 		}
 	}
 	var proposals []pr.Proposal
 	for _, group := range slices.Sorted(maps.Keys(byGroup)) {
-		p := pr.New(group, base, "", byGroup[group])
-		p.Title = fmt.Sprintf("Bump %s to %d", group, h.newest)
-		p.Subject, p.Facts = p.Title, fmt.Sprint(h.facts)
-		p.Body = fmt.Sprintf("%s\n\nFact %d.", p.Title, h.facts)
-		p.Labels = []string{"dependencies"}
-		proposals = append(proposals, p)
+		made := pr.New(group, p.base, "", byGroup[group])
+		made.Title = fmt.Sprintf("Bump %s to %s", group, strings.TrimSpace(strings.TrimPrefix(p.content, "# version ")))
+		made.Subject, made.Facts = made.Title, fmt.Sprint(p.facts)
+		made.Body = fmt.Sprintf("%s\n\nFact %d.", made.Title, p.facts)
+		made.Labels = []string{"dependencies"}
+		made.Carried = carried[group]
+		proposals = append(proposals, made)
 	}
 	return proposals
 }
 
+// propose brings the plan to GitHub as a run does: where something is down it reads
+// what stands, and leaves alone what it cannot read.
+func (p planned) propose(ctx context.Context, repo *github.Repository) []pr.Outcome {
+	if p.down == "" {
+		return pr.Propose(ctx, repo, p.proposals(nil), p.opts)
+	}
+	group := p.groups[p.down]
+	survey, err := pr.Look(ctx, repo, p.base, "", group)
+	if err != nil {
+		return []pr.Outcome{{Operation: pr.None, Err: err}}
+	}
+	stands, err := survey.Standing(ctx, repo, group, p.base, "")
+	proposals := p.proposals(map[string]pr.Standing{group: stands})
+	if err != nil {
+		proposals = slices.DeleteFunc(proposals, func(made pr.Proposal) bool { return made.Group == group })
+	}
+	p.opts.Survey = survey
+	return pr.Propose(ctx, repo, proposals, p.opts)
+}
+
 // run is a run over one base.
 func (h *history) run(ctx context.Context, repo *github.Repository, base string, opts pr.Options) []pr.Outcome {
-	opts.Base, opts.SHA, opts.Bases = base, h.head(base), h.bases
-	return pr.Propose(ctx, repo, h.wanted(base), opts)
+	p := h.plan(base, "")
+	opts.Base, opts.SHA, opts.Bases = base, p.opts.SHA, p.opts.Bases
+	p.opts = opts
+	return p.propose(ctx, repo)
+}
+
+// outage runs undisturbed while the registries of one directory do not answer,
+// and checks that no pull request is closed and that none proposes less of that
+// directory than before, where the base still has what that was made from.
+func (h *history) outage() {
+	h.Helper()
+	down := h.someDir()
+	name := down + "/.terraform.lock.hcl"
+	before := h.fromOurs()
+	held := map[int]string{}
+	for _, pull := range before {
+		if pull.State == "open" && !h.touched(pull.Head, pull.Base) && slices.Contains(h.bases, pull.Base) {
+			held[pull.Number] = string(h.file(pull.HeadSHA, name).Content)
+		}
+	}
+	h.tell("  the registries of %s do not answer", down)
+	h.count.add("outages")
+	for _, base := range h.bases {
+		for _, o := range h.plan(base, down).propose(context.Background(), h.repo) {
+			h.tell("    %s: %s #%d %s %v", o.Branch, o.Operation, o.Number, o.Reason, o.Err)
+		}
+	}
+	for _, pull := range before {
+		after := h.pull(pull.Number)
+		if pull.State == "open" && after.State != "open" {
+			h.Errorf("#%d is closed by an outage", pull.Number)
+		}
+		was, ok := held[pull.Number]
+		if !ok || pull.Base != branchesOf()[pull.Head] || was != h.replaced(pull, name) && h.replaced(pull, name) != string(h.file(pull.Base, name).Content) {
+			continue
+		}
+		if is := string(h.file(after.HeadSHA, name).Content); was != h.replaced(pull, name) && is != was {
+			h.Errorf("#%d had %q in %s and has %q after an outage", pull.Number, was, name, is)
+		}
+	}
+}
+
+// outdated reports whether a person has turned down what the base has changed
+// under since: what of it needs no answer is another proposal then.
+func (h *history) outdated(base, down string) bool {
+	p, name := h.plan(base, ""), down+"/.terraform.lock.hcl"
+	last := h.newestOf(pr.Branch(p.groups[down], base, ""), base)
+	return last.State == "closed" && !last.Merged && h.replaced(last, name) != string(p.now[name].Content)
+}
+
+// replaced is what a pull request replaces: the file where it left its base.
+func (h *history) replaced(pull sandbox.PullRequest, name string) string {
+	inBase := map[string]bool{}
+	for _, c := range h.commits(pull.Base) {
+		inBase[c.SHA] = true
+	}
+	for _, c := range h.commits(pull.HeadSHA) {
+		if inBase[c.SHA] {
+			return string(h.file(c.SHA, name).Content)
+		}
+	}
+	return ""
 }
 
 // settle runs undisturbed, checks what GitHub holds then, and runs again.
@@ -386,6 +537,16 @@ func (h *history) settle() {
 		for _, o := range h.run(context.Background(), h.repo, base, pr.Options{}) {
 			if o.Operation != pr.None {
 				h.Errorf("%s: a second run has %s it", o.Branch, o.Operation)
+			}
+		}
+		// And if something were down by now, too.
+		down := h.someDir()
+		if h.outdated(base, down) {
+			continue
+		}
+		for _, o := range h.plan(base, down).propose(context.Background(), h.repo) {
+			if o.Operation != pr.None {
+				h.Errorf("%s: an outage of %s has %s it", o.Branch, down, o.Operation)
 			}
 		}
 	}
@@ -569,6 +730,7 @@ func (h *history) disturbed() {
 	runs := make([]*runInSteps, 1+h.rng.IntN(2))
 	h.twins = len(runs) > 1
 	for i := range runs {
+		h.count.add("disturbed runs")
 		runs[i] = h.start(i + 1)
 	}
 	crashes := h.rng.IntN(2) == 0
@@ -590,6 +752,7 @@ func (h *history) disturbed() {
 			fate = fateOf(n)
 		}
 		h.tell("  run %d: %s%s", r.number, r.asked, fate)
+		h.count.add("requests" + fate.String())
 		r.fates <- fate
 		r.wait()
 	}
@@ -603,11 +766,16 @@ const (
 	endsAfter                // the run ends before the answer comes
 	isLost                   // the server never gets it
 	answerLost               // the server does it, and the answer is lost
+	fails                    // the server does nothing and says that it failed
+	failsAfter               // the server does it and says that it failed
+	isHalf                   // the server does it, and half of the answer comes
+	isHalfWell               // the same, and looks like the end
 	proceeds
 )
 
 func (f fateOf) String() string {
-	return []string{", and ends before", ", and ends after", " is lost", ", whose answer is lost", ""}[f]
+	return []string{", and ends before", ", and ends after", " is lost", ", whose answer is lost",
+		" fails", " fails after it is done", " is half answered", " is half answered and ends well", ""}[f]
 }
 
 // runInSteps is a run that waits for leave before each request.
@@ -626,21 +794,22 @@ func (h *history) start(number int) *runInSteps {
 	repo := h.as(sandbox.ActionsToken, func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(req *http.Request) (*http.Response, error) { return r.send(req, next, cancel) })
 	})
-	type work struct {
-		proposals []pr.Proposal
-		opts      pr.Options
-	}
-	var todo []work
+	var todo []planned
 	for _, base := range h.bases {
-		todo = append(todo, work{h.wanted(base), pr.Options{
-			Base: base, SHA: h.head(base), Bases: slices.Clone(h.bases), Rebase: h.rng.IntN(6) == 0,
-		}})
+		down := ""
+		if h.rng.IntN(4) == 0 {
+			down = h.someDir()
+			h.tell("  to run %d the registries of %s do not answer", number, down)
+		}
+		p := h.plan(base, down)
+		p.opts.Rebase = h.rng.IntN(6) == 0
+		todo = append(todo, p)
 	}
 	go func() {
 		defer close(r.asks)
 		defer cancel()
-		for _, w := range todo {
-			pr.Propose(ctx, repo, w.proposals, w.opts)
+		for _, p := range todo {
+			p.propose(ctx, repo)
 		}
 	}()
 	r.wait()
@@ -667,16 +836,34 @@ func (r *runInSteps) send(req *http.Request, next http.RoundTripper, end func())
 		return nil, req.Context().Err()
 	case isLost:
 		return nil, errLost
+	case fails:
+		return badGateway(req), nil
 	}
 	resp, err := next.RoundTrip(req)
 	if err != nil || fate == proceeds {
 		return resp, err
 	}
-	_, err = io.Copy(io.Discard, resp.Body)
+	body, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
+	switch fate {
+	case failsAfter:
+		return badGateway(req), err
+	case isHalf:
+		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body[:len(body)/2]), iotest.ErrReader(io.ErrUnexpectedEOF)))
+		return resp, err
+	case isHalfWell:
+		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body[:len(body)/2])), -1
+		return resp, err
+	}
 	if fate == endsAfter {
 		end()
 		err = req.Context().Err()
 	}
 	return nil, errors.Join(errLost, err)
+}
+
+func badGateway(req *http.Request) *http.Response {
+	resp := answerOf(req, "<html>")
+	resp.Status, resp.StatusCode, resp.Header = "502 Bad Gateway", http.StatusBadGateway, http.Header{"Content-Type": {"text/html"}}
+	return resp
 }

@@ -251,7 +251,7 @@ func (s *scene) before(method, path string, hook func()) {
 func (s *scene) wrote() []string {
 	var writes []string
 	for _, r := range s.sandbox.Requests() {
-		if r.Method != http.MethodGet {
+		if r.Method != http.MethodGet && !r.Query {
 			writes = append(writes, r.String())
 		}
 	}
