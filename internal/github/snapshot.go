@@ -28,7 +28,7 @@ const (
 	mostTrees    = 500       // requests for a tree that GitHub does not list at once
 	largestBlob  = 16 << 20  // bytes of a file; package scan reads no larger one
 	largestLink  = 4096      // bytes of a link's target, as on Linux
-	mostContents = 256 << 20 // bytes of all contents
+	mostContents = 128 << 20 // bytes of all contents: half of what an input may cost
 	// largestArchive bounds the archive, and the files in it. GitHub packs what is
 	// larger too slowly to wait for.
 	largestArchive = 1 << 30
