@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -151,6 +152,7 @@ exit 7
 
 // release is a server with the archive of a release, which it may spoil.
 type release struct {
+	mu      sync.Mutex // the steps are other processes: nothing else orders what is asked and what is read
 	archive []byte
 	sums    string
 	asked   []string
@@ -188,12 +190,15 @@ func checksumLine(of string, content []byte) string {
 }
 
 func (r *release) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.mu.Lock()
 	r.asked = append(r.asked, req.URL.Path)
+	asked := len(r.asked)
+	r.mu.Unlock()
 	name := fmt.Sprintf("/copy/v%s/relock_%[1]s_%s_%s.tar.gz", releaseVersion, runtime.GOOS, runtime.GOARCH)
 	switch {
 	case req.URL.Path != name:
 		http.NotFound(w, req)
-	case r.spoil == nil || !r.spoil(len(r.asked), w):
+	case r.spoil == nil || !r.spoil(asked, w):
 		_, _ = w.Write(r.archive)
 	}
 }
@@ -304,6 +309,8 @@ func TestActionStep(t *testing.T) {
 				if got.status != tt.status || !strings.Contains(got.out, tt.want) {
 					t.Errorf("the step ends with %d and says\n%s\nwant %d and %q", got.status, got.out, tt.status, tt.want)
 				}
+				served.mu.Lock()
+				defer served.mu.Unlock()
 				if len(served.asked) != tt.asked {
 					t.Errorf("%d requests %q, want %d", len(served.asked), served.asked, tt.asked)
 				}

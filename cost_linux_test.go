@@ -65,6 +65,9 @@ func measure() {
 // archive or answer holds, it takes no more than so much memory and time. It
 // measures the worst inputs, and all with RELOCK_COSTS=all.
 func TestCosts(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector takes several times the memory and the time: .ci/run measures without it")
+	}
 	for _, h := range slices.Concat(hostileInputs, hostileAnswers()) {
 		t.Run(strings.ReplaceAll(h.name, " ", "_"), func(t *testing.T) {
 			if !allCosts && !h.worst {
