@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -105,7 +104,7 @@ func (c *corridor) screen(f *found) {
 // repository at root has the commit. A shallow clone need not, and where one of
 // the files is a link the answer is elsewhere.
 func Committed(root, commit string, names []string) (fs.FS, bool) {
-	repo, err := git.PlainOpenWithOptions(root, &git.PlainOpenOptions{EnableDotGitCommonDir: true})
+	repo, err := openClone(root)
 	if err != nil {
 		return nil, false
 	}

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
@@ -106,9 +105,9 @@ func (t tree) locksAt(revision string) (map[string][]byte, error) {
 }
 
 func (t tree) commit(revision string) (*object.Commit, error) {
-	repo, err := git.PlainOpenWithOptions(t.root, &git.PlainOpenOptions{EnableDotGitCommonDir: true})
+	repo, err := openClone(t.root)
 	if err != nil {
-		return nil, fmt.Errorf("opening the git repository at %s: %w", t.root, err)
+		return nil, err
 	}
 	hash, err := repo.ResolveRevision(plumbing.Revision(revision))
 	if err != nil {

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-git/go-git/v5"
-
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -167,12 +165,12 @@ func headOf(t tree, otherwise string) (string, error) {
 	if t.remote != nil {
 		return t.remote.Commit, nil
 	}
-	repo, err := git.PlainOpenWithOptions(t.root, &git.PlainOpenOptions{EnableDotGitCommonDir: true})
+	repo, err := openClone(t.root)
 	if err != nil && otherwise != "" {
 		return otherwise, nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("opening the git repository at %s: %w", t.root, err)
+		return "", err
 	}
 	head, err := repo.Head()
 	if err != nil {

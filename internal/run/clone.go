@@ -1,0 +1,117 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	format "github.com/go-git/go-git/v5/plumbing/format/config"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
+
+	"github.com/relock-dev/relock/internal/file"
+)
+
+// openClone opens the git repository whose working tree begins at root: a clone,
+// or a worktree or submodule of one.
+//
+// git.PlainOpen would refuse every clone with an extension of the format, also with
+// those that change nothing of what is read here: git clone --filter and git
+// sparse-checkout set them, and actions/checkout by its inputs of these names.
+func openClone(root string) (*git.Repository, error) {
+	dir, common, err := gitDirs(root)
+	if err != nil {
+		return nil, fmt.Errorf("opening the git repository at %s: %w", root, err)
+	}
+	stored := dotgit.NewRepositoryFilesystem(osfs.New(dir), nil)
+	if common != "" {
+		stored = dotgit.NewRepositoryFilesystem(osfs.New(dir), osfs.New(common))
+	}
+	repo, err := git.Open(clone{filesystem.NewStorage(stored, cache.NewObjectLRUDefault())}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("opening the git repository at %s: %w", root, err)
+	}
+	return repo, nil
+}
+
+// clone is what git keeps of a clone, without the extensions that are of no matter
+// here.
+type clone struct{ *filesystem.Storage }
+
+// harmless are extensions of git's repository format that change neither refs nor
+// the form of objects [git-config, "extensions.*"]: objects that are fetched when
+// they are needed, which fail to be read, objects that must not be deleted, and a
+// further file of settings for each worktree.
+var harmless = []string{"partialclone", "preciousobjects", "worktreeconfig"}
+
+// Config returns the settings of the clone.
+func (c clone) Config() (*config.Config, error) {
+	cfg, err := c.Storage.Config()
+	if err != nil {
+		return nil, err
+	}
+	extensions := cfg.Raw.Section("extensions")
+	extensions.Options = slices.DeleteFunc(extensions.Options, func(o *format.Option) bool {
+		return slices.ContainsFunc(harmless, o.IsKey)
+	})
+	return cfg, nil
+}
+
+// gitDirs finds the directory in which git keeps a working tree, and the one that
+// it shares with other worktrees; empty if it shares none [gitrepository-layout].
+func gitDirs(root string) (dir, common string, err error) {
+	dir = filepath.Join(root, git.GitDirName)
+	if info, err := os.Stat(dir); err != nil {
+		return "", "", cause(err)
+	} else if !info.IsDir() {
+		text, err := readPath(dir)
+		if err != nil {
+			return "", "", err
+		}
+		target, ok := strings.CutPrefix(text, "gitdir:")
+		if !ok {
+			return "", "", errors.New("its file .git does not say where the repository is")
+		}
+		dir = from(root, strings.TrimSpace(target))
+	}
+	common, err = readPath(filepath.Join(dir, "commondir"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return dir, "", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	return dir, from(dir, common), nil
+}
+
+// readPath reads a file in which git keeps a path.
+func readPath(name string) (string, error) {
+	f, err := file.Open(name)
+	if err != nil {
+		return "", cause(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, longestPath))
+	return strings.TrimSpace(string(text)), err
+}
+
+// longestPath is more than any system's longest path, with git's word before it.
+const longestPath = 64 << 10
+
+// from is a path that is relative to a directory, or absolute.
+func from(dir, path string) string {
+	path = filepath.FromSlash(path)
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
