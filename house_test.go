@@ -26,11 +26,12 @@ var levels = map[string]int{
 	"provider": 0, "file": 0, "hclfile": 0, "zipfile": 0,
 	"lockfile": 1, "hash": 1, "memo": 1, "transport": 1, "config": 1,
 	"cliconfig": 2, "scan": 2, "diff": 2, "github": 2,
-	"module": 3, "registry": 3, "upgrade": 3, "notes": 3, "comment": 3,
-	"report": 4, "action": 4,
-	"pr":      5,
-	"run":     6,
-	"command": 7,
+	"oci":    3,
+	"module": 4, "registry": 4, "upgrade": 4, "notes": 4, "comment": 4,
+	"report": 5, "action": 5,
+	"pr":      6,
+	"run":     7,
+	"command": 8,
 }
 
 // outside holds packages that stand beside the levels: what they may import of
@@ -59,11 +60,12 @@ var direct = []rule{
 	{"github.com/hashicorp/hcl", []string{"cliconfig"}, "HCL 1 is for the CLI configuration alone"},
 	{"github.com/go-git/go-git/", []string{"run", "sandbox"}, "run knows where files come from; the sandbox keeps repositories in it"},
 	{"github.com/ProtonMail/go-crypto/", []string{"registry", "sandbox"}, "signatures are verified in one place"},
-	{"oras.land/oras-go/v2", []string{"cliconfig", "registry", "module"}, "OCI registries hold packages and modules"},
+	{"oras.land/oras-go/v2", []string{"cliconfig", "oci", "registry", "module"}, "OCI registries are asked in one place; cliconfig reads their addresses"},
+	{"oras.land/oras-go/v2/registry/remote", []string{"oci", "registry", "module"}, "OCI registries are asked in one place"},
 	{"github.com/spf13/cobra", []string{"command"}, "the command line is one package"},
 	{"github.com/goccy/go-yaml", []string{"config", "sandbox"}, "our only YAML is the configuration file"},
 	{"os/exec", []string{"cliconfig", "module"}, "relock runs no program but credentials helpers and git"},
-	{"net/http", []string{"transport", "cliconfig", "module", "registry", "github", "sandbox"}, "the network is behind transport"},
+	{"net/http", []string{"transport", "cliconfig", "oci", "module", "registry", "github", "sandbox"}, "the network is behind transport"},
 	{"log/slog", []string{"transport", "cliconfig", "module", "registry", "github", "pr", "run", "command", "action"}, "provider, lockfile, scan, diff and upgrade return what they know"},
 }
 
