@@ -1,13 +1,10 @@
 package registry
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -15,17 +12,12 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"oras.land/oras-go/v2/content"
-	"oras.land/oras-go/v2/errdef"
-	"oras.land/oras-go/v2/registry/remote"
-	"oras.land/oras-go/v2/registry/remote/auth"
-	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/oci"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/transport"
 )
 
 // What OpenTofu's packages look like in an OCI registry. A tag is a version and
@@ -35,16 +27,6 @@ const (
 	indexType    = "application/vnd.opentofu.provider"
 	manifestType = "application/vnd.opentofu.provider-target"
 	zipType      = "archive/zip"
-
-	// maxManifest is what the distribution specification asks registries to
-	// take, and OpenTofu's own limit.
-	maxManifest = 4 << 20
-	// maxTagPages bounds a list of tags that never ends. Registries give a
-	// hundred tags or more at once.
-	maxTagPages = 1000
-	// maxTags bounds the tags of a repository. A provider has a thousand versions
-	// after ten years.
-	maxTags = 200_000
 )
 
 // ociMirror has the packages of each provider in a repository of an OCI
@@ -55,7 +37,7 @@ type ociMirror struct {
 	config       *cliconfig.Config
 	repositoryOf func(provider.Addr) (cliconfig.Repository, error)
 
-	repositories memo.Memo[cliconfig.Repository, *remote.Repository]
+	repositories memo.Memo[cliconfig.Repository, *oci.Repository]
 	tags         memo.Memo[cliconfig.Repository, []provider.Version]
 	releasesOf   memo.Memo[ociRelease, *ocispec.Index]
 }
@@ -90,7 +72,7 @@ func (o *ociMirror) name(addr provider.Addr) string {
 }
 
 // open returns the repository that has the provider.
-func (o *ociMirror) open(ctx context.Context, addr provider.Addr) (cliconfig.Repository, *remote.Repository, error) {
+func (o *ociMirror) open(ctx context.Context, addr provider.Addr) (cliconfig.Repository, *oci.Repository, error) {
 	r, err := o.repositoryOf(addr)
 	if err != nil {
 		return r, nil, &provider.Error{
@@ -98,41 +80,10 @@ func (o *ociMirror) open(ctx context.Context, addr provider.Addr) (cliconfig.Rep
 			Hint: "check the repository_template of oci_mirror, or exclude the provider from it",
 		}
 	}
-	opened, err := o.repositories.Do(ctx, r, func() (*remote.Repository, error) { return o.connect(r) })
+	opened, err := o.repositories.Do(ctx, r, func() (*oci.Repository, error) {
+		return oci.Client{Transport: o.transport}.Repository(o.config, r) // cliconfig has checked the address
+	})
 	return r, opened, err
-}
-
-func (o *ociMirror) connect(r cliconfig.Repository) (*remote.Repository, error) {
-	repository, err := remote.NewRepository(r.String())
-	if err != nil {
-		return nil, err // checked by cliconfig
-	}
-	repository.TagListMaxPages = maxTagPages
-	repository.Client = &auth.Client{
-		Client: o.transport.Streaming(),
-		Cache:  auth.NewCache(),
-		Credential: func(ctx context.Context, hostport string) (auth.Credential, error) {
-			if hostport != repository.Reference.Host() {
-				return auth.EmptyCredential, nil // the operator named another one
-			}
-			c, err := o.config.OCICredential(ctx, r)
-			return auth.Credential{
-				Username: c.Username, Password: c.Password, AccessToken: c.AccessToken, RefreshToken: c.RefreshToken,
-			}, err
-		},
-	}
-	return repository, nil
-}
-
-// ask bounds a question to a registry by the operator's timeout.
-func (o *ociMirror) ask(ctx context.Context, r cliconfig.Repository, attempt string, question func(context.Context) error) error {
-	asking, cancel := context.WithTimeout(ctx, cmp.Or(o.config.Limits().Timeout, transport.DefaultTimeout))
-	defer cancel()
-	err := question(asking)
-	if err == nil {
-		return nil
-	}
-	return ociFailed(ctx, r, attempt, err)
 }
 
 // releases lists the versions that there are tags for, in which an underscore
@@ -153,24 +104,16 @@ func (o *ociMirror) releases(ctx context.Context, _ provider.Tool, addr provider
 	return releases, nil
 }
 
-func (o *ociMirror) askTags(ctx context.Context, r cliconfig.Repository, repository *remote.Repository) ([]provider.Version, error) {
-	var versions []provider.Version
-	seen := 0
-	err := o.ask(ctx, r, "listing the tags of "+r.String(), func(ctx context.Context) error {
-		return repository.Tags(ctx, "", func(tags []string) error {
-			if seen += len(tags); seen > maxTags {
-				return badArtifact(r, "it has more than %d tags", maxTags)
-			}
-			for _, tag := range tags {
-				if v, err := provider.ParseVersion(strings.ReplaceAll(tag, "_", "+")); err == nil {
-					versions = append(versions, v)
-				}
-			}
-			return nil
-		})
-	})
+func (o *ociMirror) askTags(ctx context.Context, r cliconfig.Repository, repository *oci.Repository) ([]provider.Version, error) {
+	tags, err := repository.Tags(ctx)
 	if err != nil {
-		return nil, err
+		return nil, ociFailed(r, "listing the tags of "+r.String(), err)
+	}
+	var versions []provider.Version
+	for _, tag := range tags {
+		if v, err := provider.ParseVersion(strings.ReplaceAll(tag, "_", "+")); err == nil {
+			versions = append(versions, v)
+		}
 	}
 	slices.SortFunc(versions, provider.Version.Compare)
 	return slices.Compact(versions), nil
@@ -209,7 +152,7 @@ func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.W
 }
 
 // find goes from the tag of the version to the zip for the platform.
-func (o *ociMirror) find(ctx context.Context, r cliconfig.Repository, repository *remote.Repository, want provider.Want) (ocispec.Descriptor, error) {
+func (o *ociMirror) find(ctx context.Context, r cliconfig.Repository, repository *oci.Repository, want provider.Want) (ocispec.Descriptor, error) {
 	index, err := o.releasesOf.Do(ctx, ociRelease{r, want.Version}, func() (*ocispec.Index, error) {
 		return o.askIndex(ctx, r, repository, want.Version)
 	})
@@ -220,9 +163,9 @@ func (o *ociMirror) find(ctx context.Context, r cliconfig.Repository, repository
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	var manifest ocispec.Manifest
-	if err := o.askManifest(ctx, r, repository, chosen, &manifest); err != nil {
-		return ocispec.Descriptor{}, err
+	manifest, err := repository.Manifest(ctx, chosen)
+	if err != nil {
+		return ocispec.Descriptor{}, ociFailed(r, "fetching a manifest of "+r.String(), err)
 	}
 	if manifest.MediaType != ocispec.MediaTypeImageManifest || manifest.ArtifactType != manifestType {
 		return ocispec.Descriptor{}, badArtifact(r, "the manifest for %s is not that of a provider package", want.Platform)
@@ -230,45 +173,23 @@ func (o *ociMirror) find(ctx context.Context, r cliconfig.Repository, repository
 	return chooseZip(r, manifest.Layers, want.Platform)
 }
 
-func (o *ociMirror) askIndex(ctx context.Context, r cliconfig.Repository, repository *remote.Repository, version provider.Version) (*ocispec.Index, error) {
+func (o *ociMirror) askIndex(ctx context.Context, r cliconfig.Repository, repository *oci.Repository, version provider.Version) (*ocispec.Index, error) {
 	tag := strings.ReplaceAll(version.String(), "+", "_")
-	var tagged ocispec.Descriptor
-	err := o.ask(ctx, r, "looking up the tag "+tag+" of "+r.String(), func(ctx context.Context) (err error) {
-		tagged, err = repository.Resolve(ctx, tag)
-		return err
-	})
+	tagged, err := repository.Resolve(ctx, tag)
 	if err != nil {
-		return nil, err
+		return nil, ociFailed(r, "looking up the tag "+tag+" of "+r.String(), err)
 	}
 	if tagged.MediaType != ocispec.MediaTypeImageIndex {
 		return nil, badArtifact(r, "the tag %s is not an index of platforms", tag)
 	}
-	var index ocispec.Index
-	if err := o.askManifest(ctx, r, repository, tagged, &index); err != nil {
-		return nil, err
+	index, err := repository.Index(ctx, tagged)
+	if err != nil {
+		return nil, ociFailed(r, "fetching a manifest of "+r.String(), err)
 	}
 	if index.MediaType != ocispec.MediaTypeImageIndex || index.ArtifactType != indexType {
 		return nil, badArtifact(r, "the tag %s is not an OpenTofu provider", tag)
 	}
 	return &index, nil
-}
-
-// askManifest fetches a manifest, whose size and digest are those that were
-// announced, and decodes it.
-func (o *ociMirror) askManifest(ctx context.Context, r cliconfig.Repository, repository *remote.Repository, d ocispec.Descriptor, into any) error {
-	if d.Size > maxManifest {
-		return badArtifact(r, "the manifest %s is longer than %d bytes", d.Digest, maxManifest)
-	}
-	return o.ask(ctx, r, "fetching a manifest of "+r.String(), func(ctx context.Context) error {
-		src, err := content.FetchAll(ctx, repository, d)
-		if err != nil {
-			return err
-		}
-		if transport.UnmarshalJSON(src, into) != nil {
-			return badArtifact(r, "the manifest %s is not valid", d.Digest)
-		}
-		return nil
-	})
 }
 
 // chooseManifest finds the one manifest for the platform among those of
@@ -317,7 +238,7 @@ func chooseZip(r cliconfig.Repository, layers []ocispec.Descriptor, platform pro
 }
 
 // fetch downloads and hashes the package.
-func (o *ociMirror) fetch(ctx context.Context, r cliconfig.Repository, repository *remote.Repository, zip ocispec.Descriptor) (hash.Sum, error) {
+func (o *ociMirror) fetch(ctx context.Context, r cliconfig.Repository, repository *oci.Repository, zip ocispec.Descriptor) (hash.Sum, error) {
 	leave, err := o.queue.enter(ctx, r.Registry, zip.Size)
 	if err != nil {
 		return hash.Sum{}, err
@@ -325,7 +246,7 @@ func (o *ociMirror) fetch(ctx context.Context, r cliconfig.Repository, repositor
 	defer leave()
 	name, zh := path.Base(r.String())+"@"+zip.Digest.Encoded()[:12], provider.ZH(zip.Digest.Encoded())
 	sum, err := hash.Stream(func() (io.ReadCloser, error) {
-		body, err := repository.Blobs().Fetch(ctx, zip)
+		body, err := repository.Blob(ctx, zip)
 		if err != nil {
 			return nil, err
 		}
@@ -337,7 +258,7 @@ func (o *ociMirror) fetch(ctx context.Context, r cliconfig.Repository, repositor
 	case errors.Is(err, hash.ErrUnpack):
 		return hash.Sum{}, &provider.Error{Code: provider.CodeBadPackage, Message: "archive " + zip.Digest.String(), Err: err}
 	case err != nil:
-		return hash.Sum{}, ociFailed(ctx, r, "downloading "+r.String()+"@"+zip.Digest.String(), err)
+		return hash.Sum{}, ociFailed(r, "downloading "+r.String()+"@"+zip.Digest.String(), err)
 	}
 	o.downloaded.Add(1)
 	o.remember(name, hash.Entry{Sum: sum, Origin: hash.FromPackage})
@@ -348,61 +269,23 @@ func badArtifact(r cliconfig.Repository, format string, args ...any) error {
 	return &provider.Error{Code: provider.CodeBadAnswer, Message: "OCI repository " + r.String() + ": " + fmt.Sprintf(format, args...)}
 }
 
-// ociFailed turns an error of the library into one of ours, without its words
-// about URLs, which may hold signatures.
-func ociFailed(ctx context.Context, r cliconfig.Repository, attempt string, err error) error {
+// ociFailed says what was asked of a registry that failed.
+func ociFailed(r cliconfig.Repository, attempt string, err error) error {
 	if known, ok := errors.AsType[*provider.Error](err); ok {
 		return known
 	}
-	e := &provider.Error{Code: provider.CodeUnreachable, Message: attempt, Err: err}
-	refused, isRefused := errors.AsType[*errcode.ErrorResponse](err)
-	_, isUnreached := errors.AsType[*url.Error](err)
+	said, ok := errors.AsType[*oci.Error](err)
+	if !ok {
+		return failed(attempt, err)
+	}
+	e := &provider.Error{Code: said.Code, Message: attempt, Err: said.Err}
 	switch {
-	case ctx.Err() != nil:
-		e.Code, e.Err = provider.CodeCancelled, ctx.Err()
-	case errors.Is(err, auth.ErrBasicCredentialNotFound), isRefused && unauthorized(refused):
-		e.Code, e.Err = provider.CodeUnauthorized, errors.New("the registry requires other credentials, or any")
+	case said.Code == provider.CodeUnauthorized:
 		e.Hint = cliconfig.OCICredentialsHint(r.Registry)
-	case isRefused && nameUnknown(refused):
-		e.Code, e.Err = provider.CodeUnknownProvider, errors.New("there is no such repository")
-	case isRefused:
-		return statusError(attempt, refused.StatusCode)
-	case errors.Is(err, errdef.ErrNotFound):
-		e.Code, e.Err = provider.CodeBadAnswer, errors.New("not found")
-	case errors.Is(err, content.ErrMismatchedDigest):
-		e.Code, e.Err = provider.CodeBadChecksum, content.ErrMismatchedDigest
-	case errors.Is(err, context.DeadlineExceeded):
-		e.Err = context.DeadlineExceeded
-	case isUnreached:
-		e.Err = belowURLs(err)
-	default:
-		e.Code, e.Err = provider.CodeBadAnswer, errors.New("the answer breaks the protocol of OCI registries")
+	case said.Absent == oci.NoRepository:
+		e.Code = provider.CodeUnknownProvider
+	case said.Absent == "" && said.Status != 0:
+		return statusError(attempt, said.Status)
 	}
 	return e
-}
-
-// belowURLs returns what is below the errors that quote whole URLs.
-func belowURLs(err error) error {
-	for {
-		u, ok := errors.AsType[*url.Error](err)
-		if !ok {
-			return err
-		}
-		err = u.Err
-	}
-}
-
-func unauthorized(r *errcode.ErrorResponse) bool {
-	return r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden
-}
-
-// nameUnknown reports whether the answer means that there is no repository. A
-// registry may say so in its own words, or by the status alone.
-func nameUnknown(r *errcode.ErrorResponse) bool {
-	if len(r.Errors) == 0 {
-		return r.StatusCode == http.StatusNotFound
-	}
-	return slices.ContainsFunc(r.Errors, func(e errcode.Error) bool {
-		return e.Code == errcode.ErrorCodeNameUnknown || e.Code == errcode.ErrorCodeNameInvalid
-	})
 }

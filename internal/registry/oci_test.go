@@ -392,7 +392,7 @@ func TestOCIMirrorFailures(t *testing.T) {
 		}, provider.CodeBadAnswer, "is not valid"},
 		{"manifest_too_long", func(o *ociRegistry) {
 			d := o.target(linux, zip)
-			d.Size = maxManifest + 1
+			d.Size = 4<<20 + 1
 			o.tag("1.1.0", d)
 		}, provider.CodeBadAnswer, "is longer than"},
 		{"other_bytes", func(o *ociRegistry) {
