@@ -3,7 +3,6 @@ package registry
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 
@@ -49,7 +48,7 @@ func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.
 			l := link{url: p.zip, from: p.from, name: p.filename, zh: p.zh, retries: d.downloads, size: limit, limit: limit}
 			// Not by way of the archives: what is too large for this question must not
 			// be remembered as a failure where the run wants it for a better reason.
-			if _, err := c.sums.Do(ctx, l.zh, func() (hash.Sum, error) { return c.remembered(ctx, l) }); err != nil {
+			if _, err := c.fetch.sum(ctx, l.zh, func() (hash.Sum, error) { return c.fetch.download(ctx, l) }); err != nil {
 				return provider.Listing{}, failed(subject(want), err)
 			}
 		}
@@ -160,16 +159,13 @@ func platformOf(name string) provider.Platform {
 	return p
 }
 
-var errNotKnown = errors.New("not known")
-
 // knownContents are the h1 hashes and the size of an archive that was hashed in this
 // run or an earlier one, without asking for it.
 func (c *core) knownContents(ctx context.Context, zh provider.Hash) ([]provider.Hash, int64) {
-	e, ok := c.opts.Cache.Lookup(zh)
-	sum := e.Sum
-	if !ok || e.Origin != hash.FromPackage {
+	sum, ok := c.fetch.computed(zh)
+	if !ok {
 		var err error
-		if sum, err = c.sums.Do(ctx, zh, func() (hash.Sum, error) { return hash.Sum{}, errNotKnown }); err != nil {
+		if sum, err = c.fetch.sums.Do(ctx, zh, func() (hash.Sum, error) { return hash.Sum{}, errNotKnown }); err != nil {
 			return nil, 0
 		}
 	}

@@ -3,14 +3,11 @@ package registry
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"sync"
-	"sync/atomic"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/hash"
@@ -74,7 +71,7 @@ type core struct {
 	opts      Options
 	tools     map[provider.ToolName]installation
 	trust     func() trust
-	queue     *queue
+	fetch     *fetcher
 
 	versions memo.Memo[question, versionList]
 	metadata memo.Memo[question, *metadata]
@@ -83,13 +80,7 @@ type core struct {
 	details  memo.Memo[question, provider.Repository]
 	files    memo.Memo[location, []byte]
 	proofs   memo.Memo[release, proof]
-	archives memo.Memo[archive, hash.Sum]
-	// sums holds what archives hash to by their zh, which identifies an archive
-	// whatever its URL.
-	sums       memo.Memo[provider.Hash, hash.Sum]
-	downloaded atomic.Int64
-	cached     atomic.Int64
-	warned     sync.Map // of the releases that a warning was logged about
+	warned   sync.Map // of the releases that a warning was logged about
 }
 
 // installation is what one tool's CLI configuration amounts to.
@@ -119,8 +110,7 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	c := &core{transport: t, opts: opts, tools: map[provider.ToolName]installation{}, trust: hashicorpTrust, queue: newQueue(opts.Downloads)}
-	c.sums.ForgetErrors = true
+	c := &core{transport: t, opts: opts, tools: map[provider.ToolName]installation{}, trust: hashicorpTrust, fetch: newFetcher(t, opts)}
 	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		c.tools[name] = c.installation(cmp.Or(configs[name], &cliconfig.Config{}))
 	}
@@ -163,10 +153,10 @@ func (c *Client) In(fsys fs.FS, name string, usable bool) *Client {
 }
 
 // Packages returns how many distinct packages were downloaded.
-func (c *Client) Packages() int { return int(c.downloaded.Load()) }
+func (c *Client) Packages() int { return int(c.fetch.downloaded.Load()) }
 
 // Cached returns how many distinct packages the cache knew.
-func (c *Client) Cached() int { return int(c.cached.Load()) }
+func (c *Client) Cached() int { return int(c.fetch.cached.Load()) }
 
 // question is one that the registry of a provider, or a mirror, is asked. Tools
 // that would ask the same in the same place with the same credentials share the
@@ -175,12 +165,6 @@ type question struct {
 	service string // the URL of the registry or mirror
 	token   string
 	want    provider.Want // version and platform as far as they matter
-}
-
-// location is a file that a registry refers to. The referring server is part of
-// it because it decides whether the file may be on this machine.
-type location struct {
-	url, referrer string
 }
 
 // file fetches a checksum list or a signature, without the token: it may be
@@ -199,109 +183,4 @@ func (d direct) file(ctx context.Context, u, referrer *url.URL, limit int64) ([]
 		}
 		return resp.Body, nil
 	})
-}
-
-// archive is a zip that a registry or mirror offers.
-type archive struct {
-	location
-	zh provider.Hash // empty if it is not known before
-}
-
-// link says where an archive is and how to get it.
-type link struct {
-	url, from *url.URL
-	name      string        // of the file
-	zh        provider.Hash // that it must have; empty if it is not known before
-	retries   int           // as in cliconfig.Limits
-	size      int64         // as the registry says; not above zero if it does not
-	limit     int64         // of what may be downloaded for it; 0: hash.MaxSize
-	place     *place        // in the queue
-}
-
-// sum downloads and hashes an archive, without the token, unless an archive of
-// that zh has been: the zh is of the checksum list, and the error says so where
-// the bytes are others.
-func (c *core) sum(ctx context.Context, l link) (hash.Sum, error) {
-	key := archive{location{l.url.String(), transport.HostPort(l.from)}, l.zh}
-	return c.archives.Do(ctx, key, func() (hash.Sum, error) {
-		if l.zh != "" {
-			return c.sums.Do(ctx, l.zh, func() (hash.Sum, error) { return c.remembered(ctx, l) })
-		}
-		sum, err := c.download(ctx, l)
-		if err != nil {
-			return sum, err
-		}
-		// From here on nobody needs to download an archive of that zh.
-		return c.sums.Do(ctx, sum.ZH, func() (hash.Sum, error) { return sum, nil })
-	})
-}
-
-// remembered asks the cache before it downloads.
-func (c *core) remembered(ctx context.Context, l link) (hash.Sum, error) {
-	if sum, ok := c.known(l.zh); ok {
-		return sum, nil
-	}
-	return c.download(ctx, l)
-}
-
-func (c *core) download(ctx context.Context, l link) (hash.Sum, error) {
-	l.place = c.queue.place(l.url.Host, l.size)
-	if err := l.place.Enter(ctx); err != nil {
-		return hash.Sum{}, err
-	}
-	defer l.place.Leave()
-	sum, err := c.read(ctx, l)
-	switch {
-	case sum.ZH != "" && l.zh != "" && sum.ZH != l.zh:
-		return hash.Sum{}, badChecksum("archive has incorrect checksum %s (expected %s)", sum.ZH, l.zh)
-	case sum.ZH != "" && err != nil:
-		return hash.Sum{}, &provider.Error{Code: provider.CodeBadPackage, Message: "archive " + l.name, Err: err}
-	case err != nil:
-		return hash.Sum{}, err
-	}
-	c.downloaded.Add(1)
-	c.remember(l.name, hash.Entry{Sum: sum, Origin: hash.FromPackage})
-	return sum, nil
-}
-
-// read hashes an archive. One whose bytes are counted is asked for once, and kept
-// on disk meanwhile.
-func (c *core) read(ctx context.Context, l link) (hash.Sum, error) {
-	open := func() (io.ReadCloser, error) { return c.open(ctx, l) }
-	if l.limit == 0 {
-		return hash.Stream(open, l.zh)
-	}
-	body, err := open()
-	if err != nil {
-		return hash.Sum{}, err
-	}
-	defer body.Close()
-	return hash.Package(body)
-}
-
-// open begins the download of an archive.
-func (c *core) open(ctx context.Context, l link) (io.ReadCloser, error) {
-	resp, body, err := c.transport.Stream(ctx, transport.Request{
-		URL: l.url, Referrer: l.from, Limit: cmp.Or(l.limit, hash.MaxSize), Retries: l.retries, Turn: l.place,
-	})
-	if err != nil {
-		return nil, err
-	}
-	if resp.Status != http.StatusOK {
-		body.Close() // nothing of it has been read that an error could concern
-		return nil, statusError("downloading "+transport.Redact(l.url), resp.Status)
-	}
-	return c.watch(l.name, max(resp.Size, l.size), body), nil
-}
-
-// checkProgram refuses a package that lacks the program of the provider: the
-// tools install none such, and so lock none.
-func checkProgram(sum hash.Sum, want provider.Want) error {
-	if sum.Runs(want.Addr.Type) {
-		return nil
-	}
-	return &provider.Error{
-		Code:    provider.CodeBadPackage,
-		Message: fmt.Sprintf("%s: provider binary not found: no file whose name starts with terraform-provider-%s", subject(want), want.Addr.Type),
-	}
 }

@@ -165,10 +165,7 @@ func (d *directory) readPacked(ctx context.Context, name string) (hash.Sum, erro
 	if err != nil {
 		return hash.Sum{}, err
 	}
-	return d.sums.Do(ctx, zh, func() (hash.Sum, error) {
-		if sum, ok := d.known(zh); ok {
-			return sum, nil
-		}
+	return d.fetch.sum(ctx, zh, func() (hash.Sum, error) {
 		sum, err := hash.Stream(open, "")
 		if err == nil && sum.ZH != zh {
 			err = errors.New("it changed while it was read")
@@ -176,7 +173,7 @@ func (d *directory) readPacked(ctx context.Context, name string) (hash.Sum, erro
 		if err != nil {
 			return hash.Sum{}, err
 		}
-		d.remember(path.Base(name), hash.Entry{Sum: sum, Origin: hash.FromPackage})
+		d.fetch.remember(path.Base(name), hash.Entry{Sum: sum, Origin: hash.FromPackage})
 		return sum, nil
 	})
 }

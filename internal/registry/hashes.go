@@ -118,17 +118,9 @@ func (c *core) lax(tool provider.Tool, addr provider.Addr) bool {
 
 // contents downloads and hashes the package, unless its hashes are known.
 func (d direct) contents(ctx context.Context, want provider.Want, p proof) (hash.Sum, error) {
-	var sum hash.Sum
-	var err error
-	if p.sum.ZH != "" {
-		sum, err = d.sums.Do(ctx, p.zh, func() (hash.Sum, error) {
-			d.cached.Add(1)
-			return p.sum, nil
-		})
-	} else {
-		size := p.reported[want.Platform].Size
-		sum, err = d.sum(ctx, link{url: p.zip, from: p.from, name: p.filename, zh: p.zh, retries: d.downloads, size: size})
-	}
+	sum, err := d.fetch.archive(ctx, link{
+		url: p.zip, from: p.from, name: p.filename, zh: p.zh, retries: d.downloads, size: p.reported[want.Platform].Size,
+	})
 	if err != nil {
 		return hash.Sum{}, failed(subject(want), err)
 	}

@@ -27,7 +27,7 @@ func (c *core) stated(ctx context.Context, want provider.Want, zh provider.Hash,
 	case ok && e.Origin == hash.FromPackage:
 		return hash.Sum{}, false
 	case ok && want.Addr.Host != provider.OpenTofu.DefaultHost():
-		c.cached.Add(1)
+		c.fetch.cached.Add(1)
 		return e.Sum, true
 	}
 	// What OpenTofu's registry itself offers was asked for already, statement
@@ -43,7 +43,7 @@ func (c *core) agrees(want provider.Want, sum hash.Sum) bool {
 	if e.Check() != nil {
 		return false
 	}
-	c.remember(subject(want), e)
+	c.fetch.remember(subject(want), e)
 	known, ok := c.opts.Cache.Lookup(sum.ZH)
 	return c.opts.Cache == nil || ok && known.H1 == sum.H1
 }

@@ -168,7 +168,7 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	if err != nil {
 		return provider.Hashes{}, err
 	}
-	sum, err := n.sum(ctx, zip)
+	sum, err := n.fetch.archive(ctx, zip)
 	if err != nil {
 		return provider.Hashes{}, failed(subject(want), err)
 	}

@@ -130,12 +130,7 @@ func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.W
 	}
 	zh := provider.ZH(zip.Digest.Encoded())
 	// The zh is the name of the package, so that it is as sure as the mirror is.
-	sum, err := o.sums.Do(ctx, zh, func() (hash.Sum, error) {
-		if sum, ok := o.known(zh); ok {
-			return sum, nil
-		}
-		return o.fetch(ctx, r, repository, zip)
-	})
+	sum, err := o.fetch.sum(ctx, zh, func() (hash.Sum, error) { return o.download(ctx, r, repository, zip) })
 	if err == nil {
 		err = checkProgram(sum, want)
 	}
@@ -237,9 +232,9 @@ func chooseZip(r cliconfig.Repository, layers []ocispec.Descriptor, platform pro
 	return zip, nil
 }
 
-// fetch downloads and hashes the package.
-func (o *ociMirror) fetch(ctx context.Context, r cliconfig.Repository, repository *oci.Repository, zip ocispec.Descriptor) (hash.Sum, error) {
-	leave, err := o.queue.enter(ctx, r.Registry, zip.Size)
+// download downloads and hashes the package.
+func (o *ociMirror) download(ctx context.Context, r cliconfig.Repository, repository *oci.Repository, zip ocispec.Descriptor) (hash.Sum, error) {
+	leave, err := o.fetch.queue.enter(ctx, r.Registry, zip.Size)
 	if err != nil {
 		return hash.Sum{}, err
 	}
@@ -250,7 +245,7 @@ func (o *ociMirror) fetch(ctx context.Context, r cliconfig.Repository, repositor
 		if err != nil {
 			return nil, err
 		}
-		return o.watch(name, zip.Size, body), nil
+		return watch(o.opts.Watch, name, zip.Size, body), nil
 	}, zh)
 	switch {
 	case sum.ZH != "" && sum.ZH != zh:
@@ -260,8 +255,8 @@ func (o *ociMirror) fetch(ctx context.Context, r cliconfig.Repository, repositor
 	case err != nil:
 		return hash.Sum{}, ociFailed(r, "downloading "+r.String()+"@"+zip.Digest.String(), err)
 	}
-	o.downloaded.Add(1)
-	o.remember(name, hash.Entry{Sum: sum, Origin: hash.FromPackage})
+	o.fetch.downloaded.Add(1)
+	o.fetch.remember(name, hash.Entry{Sum: sum, Origin: hash.FromPackage})
 	return sum, nil
 }
 

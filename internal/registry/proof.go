@@ -4,19 +4,17 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
 // proof is what a registry says of a package, verified as far as it can be
 // without the package itself.
 type proof struct {
-	*metadata
-	platform provider.Platform
-	reported reports
-	list     list
-	signer   provider.Signer
-	sum      hash.Sum // if it is known; the metadata then may have no address
+	*metadata // without an address if it is known what the archive hashes to
+	platform  provider.Platform
+	reported  reports
+	list      list
+	signer    provider.Signer
 }
 
 // release is a question without a platform. What is proven depends on the tool
@@ -76,8 +74,7 @@ func (d direct) follow(ctx context.Context, tool provider.Tool, want provider.Wa
 	if len(first.reported) > 0 && first.reported.check(want.Platform, zh) != nil {
 		return proof{}, false
 	}
-	e, ok := d.opts.Cache.Lookup(zh)
-	if !ok || e.Origin != hash.FromPackage {
+	if _, ok := d.fetch.computed(zh); !ok {
 		return proof{}, false
 	}
 	versions, err := d.versionList(ctx, tool, want.Addr)
@@ -87,7 +84,7 @@ func (d direct) follow(ctx context.Context, tool provider.Tool, want provider.Wa
 	m := *first.metadata
 	m.filename, m.zh, m.zip = archiveName(want), zh, nil
 	p := first
-	p.metadata, p.platform, p.sum = &m, want.Platform, e.Sum
+	p.metadata, p.platform = &m, want.Platform
 	return p, true
 }
 

@@ -101,7 +101,7 @@ func TestDownloadsWaitForTheirTurn(t *testing.T) {
 	f := newFixture(t)
 	c := f.client(t, Options{}, "")
 	for range downloadsPerHost {
-		c.queue.wait(f.server.Listener.Addr().String(), 0)
+		c.fetch.queue.wait(f.server.Listener.Addr().String(), 0)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -109,7 +109,7 @@ func TestDownloadsWaitForTheirTurn(t *testing.T) {
 		_, err := c.Hashes(ctx, terraform, want(terraformHost, linux))
 		done <- err
 	}()
-	for !c.queue.crowded() {
+	for !c.fetch.queue.crowded() {
 		select {
 		case err := <-done:
 			t.Fatalf("Hashes = %v, want it to wait", err)

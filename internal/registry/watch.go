@@ -19,13 +19,13 @@ type watched struct {
 	err      error // of reading
 }
 
-// watch shows the download of a package to whoever watches. A size that is not
-// above zero is not known.
-func (c *core) watch(name string, size int64, body io.ReadCloser) io.ReadCloser {
-	if c.opts.Watch == nil {
+// watch shows the download of a package to whoever watches, if anybody does. A
+// size that is not above zero is not known.
+func watch(begin func(name string, size int64) Download, name string, size int64, body io.ReadCloser) io.ReadCloser {
+	if begin == nil {
 		return body
 	}
-	return &watched{ReadCloser: body, download: c.opts.Watch(name, size)}
+	return &watched{ReadCloser: body, download: begin(name, size)}
 }
 
 func (w *watched) Read(p []byte) (int, error) {

@@ -1,0 +1,169 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+
+	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
+)
+
+// fetcher downloads archives and hashes them, each once in a run. All sources of
+// a run share one.
+type fetcher struct {
+	transport *transport.Client
+	opts      Options
+	queue     *queue
+
+	// archives has what became of each link, failures too, and sums what archives
+	// hash to by their zh, which identifies an archive whatever its URL.
+	archives memo.Memo[archive, hash.Sum]
+	sums     memo.Memo[provider.Hash, hash.Sum]
+
+	downloaded, cached atomic.Int64
+}
+
+// archive is a zip that a registry or mirror offers.
+type archive struct {
+	location
+	zh provider.Hash // empty if it is not known before
+}
+
+// location is a file that a registry refers to. The referring server is part of
+// it because it decides whether the file may be on this machine.
+type location struct {
+	url, referrer string
+}
+
+// link says where an archive is and how to get it.
+type link struct {
+	url, from *url.URL      // no url where it is enough to know what the archive hashes to
+	name      string        // of the file
+	zh        provider.Hash // that it must have; empty if it is not known before
+	retries   int           // as in cliconfig.Limits
+	size      int64         // as the registry says; not above zero if it does not
+	limit     int64         // of what may be downloaded for it; 0: hash.MaxSize
+}
+
+func newFetcher(t *transport.Client, opts Options) *fetcher {
+	f := &fetcher{transport: t, opts: opts, queue: newQueue(opts.Downloads)}
+	f.sums.ForgetErrors = true
+	return f
+}
+
+// errNotKnown is what becomes of a sum that must not cost a download.
+var errNotKnown = errors.New("not known")
+
+// archive downloads and hashes an archive, without the token, unless an archive of
+// that zh has been: the zh is of the checksum list, and the error says so where
+// the bytes are others.
+func (f *fetcher) archive(ctx context.Context, l link) (hash.Sum, error) {
+	if l.url == nil {
+		return f.sum(ctx, l.zh, func() (hash.Sum, error) { return hash.Sum{}, errNotKnown })
+	}
+	key := archive{location{l.url.String(), transport.HostPort(l.from)}, l.zh}
+	return f.archives.Do(ctx, key, func() (hash.Sum, error) {
+		if l.zh != "" {
+			return f.sum(ctx, l.zh, func() (hash.Sum, error) { return f.download(ctx, l) })
+		}
+		sum, err := f.download(ctx, l)
+		if err != nil {
+			return sum, err
+		}
+		// From here on nobody needs to download an archive of that zh.
+		return f.sums.Do(ctx, sum.ZH, func() (hash.Sum, error) { return sum, nil })
+	})
+}
+
+// sum returns what the archive with a zh hashes to: as was found in this run, as
+// the cache knows, or as read computes. The zh must be sure.
+func (f *fetcher) sum(ctx context.Context, zh provider.Hash, read func() (hash.Sum, error)) (hash.Sum, error) {
+	return f.sums.Do(ctx, zh, func() (hash.Sum, error) {
+		if sum, ok := f.computed(zh); ok {
+			f.cached.Add(1)
+			return sum, nil
+		}
+		return read()
+	})
+}
+
+// computed asks the cache what an archive hashes to. Only what relock has
+// computed counts.
+func (f *fetcher) computed(zh provider.Hash) (hash.Sum, bool) {
+	e, ok := f.opts.Cache.Lookup(zh)
+	if !ok || e.Origin != hash.FromPackage {
+		return hash.Sum{}, false
+	}
+	return e.Sum, true
+}
+
+// download takes its turn, reads an archive and adds what it hashes to to the
+// cache. An archive whose bytes are counted is asked for once, and kept on disk
+// meanwhile.
+func (f *fetcher) download(ctx context.Context, l link) (sum hash.Sum, err error) {
+	turn := f.queue.place(l.url.Host, l.size)
+	if err := turn.Enter(ctx); err != nil {
+		return hash.Sum{}, err
+	}
+	defer turn.Leave()
+	open := func() (io.ReadCloser, error) {
+		resp, body, err := f.transport.Stream(ctx, transport.Request{
+			URL: l.url, Referrer: l.from, Limit: cmp.Or(l.limit, hash.MaxSize), Retries: l.retries, Turn: turn,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if resp.Status != http.StatusOK {
+			body.Close() // nothing of it has been read that an error could concern
+			return nil, statusError("downloading "+transport.Redact(l.url), resp.Status)
+		}
+		return watch(f.opts.Watch, l.name, max(resp.Size, l.size), body), nil
+	}
+	if l.limit == 0 {
+		sum, err = hash.Stream(open, l.zh)
+	} else if body, opened := open(); opened != nil {
+		err = opened
+	} else {
+		sum, err = hash.Package(body)
+		body.Close() // all that matters of it has been read
+	}
+	switch {
+	case sum.ZH != "" && l.zh != "" && sum.ZH != l.zh:
+		return hash.Sum{}, badChecksum("archive has incorrect checksum %s (expected %s)", sum.ZH, l.zh)
+	case sum.ZH != "" && err != nil:
+		return hash.Sum{}, &provider.Error{Code: provider.CodeBadPackage, Message: "archive " + l.name, Err: err}
+	case err != nil:
+		return hash.Sum{}, err
+	}
+	f.downloaded.Add(1)
+	f.remember(l.name, hash.Entry{Sum: sum, Origin: hash.FromPackage})
+	return sum, nil
+}
+
+// remember adds an entry to the cache. A cache that cannot be written costs
+// later runs a download, and this one nothing.
+func (f *fetcher) remember(name string, e hash.Entry) {
+	if err := f.opts.Cache.Add(e); err != nil {
+		f.opts.Log.Warn("the hashes of a package could not be remembered", "package", name, "error", err)
+	}
+}
+
+// checkProgram refuses a package that lacks the program of the provider: the
+// tools install none such, and so lock none.
+func checkProgram(sum hash.Sum, want provider.Want) error {
+	if sum.Runs(want.Addr.Type) {
+		return nil
+	}
+	return &provider.Error{
+		Code:    provider.CodeBadPackage,
+		Message: fmt.Sprintf("%s: provider binary not found: no file whose name starts with terraform-provider-%s", subject(want), want.Addr.Type),
+	}
+}
