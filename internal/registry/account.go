@@ -100,7 +100,7 @@ func (c *Client) listing(tool provider.Tool, want provider.Want, ask func(direct
 // tool takes the provider, whatever place this run was told to ask.
 func (c *Client) judge(tool provider.Tool, addr provider.Addr) (direct, bool) {
 	in, ok := c.tools[tool.Name]
-	if !ok || c.plugins != nil && c.plugins.holds(addr) {
+	if !ok || c.plugins != nil && c.plugins.has(addr) {
 		return direct{}, false
 	}
 	registry, found := in.origin, in.implied
@@ -108,7 +108,7 @@ func (c *Client) judge(tool provider.Tool, addr provider.Addr) (direct, bool) {
 		d, isRegistry := m.source.(direct)
 		directory, isDirectory := m.source.(*directory)
 		switch {
-		case in.implied && isDirectory && directory.holds(addr):
+		case in.implied && isDirectory && directory.has(addr):
 			return direct{}, false
 		case in.implied || !m.serves(addr):
 		case isRegistry:

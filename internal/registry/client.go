@@ -131,7 +131,7 @@ func (c *core) installation(config *cliconfig.Config) installation {
 func (c *core) source(config *cliconfig.Config, discovery *cliconfig.Discovery, m cliconfig.Method) source {
 	switch m.Kind {
 	case cliconfig.Filesystem:
-		return openDirectory(c, m.Path)
+		return openDirectory(c.fetch, m.Path)
 	case cliconfig.Network:
 		return newNetwork(c, config, m)
 	case cliconfig.OCI:
@@ -149,7 +149,7 @@ func (c *core) source(config *cliconfig.Config, discovery *cliconfig.Discovery, 
 // others decide what is in it. If the directory is not usable, the providers in
 // it fail; there is no other place from which the tools would take them.
 func (c *Client) In(fsys fs.FS, name string, usable bool) *Client {
-	return &Client{core: c.core, plugins: &plugins{newDirectory(c.core, fsys, name), usable}}
+	return &Client{core: c.core, plugins: &plugins{newDirectory(c.fetch, fsys, name), usable}}
 }
 
 // Packages returns how many distinct packages were downloaded.

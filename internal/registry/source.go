@@ -120,7 +120,7 @@ func (c *Client) impliedSources(tool provider.Tool, in installation, addr provid
 	var sources []source
 	held := false
 	if c.plugins != nil {
-		held = c.plugins.holds(addr)
+		held = c.plugins.has(addr)
 		if held && !c.plugins.usable {
 			return nil, &provider.Error{
 				Code: provider.CodeCLIConfig,
@@ -134,7 +134,7 @@ func (c *Client) impliedSources(tool provider.Tool, in installation, addr provid
 	for _, m := range in.methods {
 		d, isDirectory := m.source.(*directory)
 		if isDirectory {
-			held = held || d.holds(addr)
+			held = held || d.has(addr)
 			sources = append(sources, d)
 		}
 	}
