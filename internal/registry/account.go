@@ -139,7 +139,7 @@ func (d direct) listed(ctx context.Context, tool provider.Tool, addr provider.Ad
 		l.Reported = append(l.Reported, d.statedBefore(zh, p.signer)...)
 		l.Files = append(l.Files, f)
 	}
-	if d.lax(tool, addr) {
+	if trustsUnsigned(tool, addr, d.opts) {
 		l.Reported = append(l.Reported, p.reported.contents(p.list)...)
 	}
 	return l

@@ -72,12 +72,11 @@ type core struct {
 	tools     map[provider.ToolName]installation
 	trust     func() trust
 	fetch     *fetcher
+	mirrors   networkAnswers
 
-	versions memo.Memo[question, versionList]
-	metadata memo.Memo[question, *metadata]
-	indexes  memo.Memo[question, []provider.Version]
-	mirrored memo.Memo[question, *mirrorRelease]
-	details  memo.Memo[question, provider.Repository]
+	versions memo.Memo[query, versionList]
+	metadata memo.Memo[query, *metadata]
+	details  memo.Memo[query, provider.Repository]
 	files    memo.Memo[location, []byte]
 	proofs   memo.Memo[release, proof]
 	warned   sync.Map // of the releases that a warning was logged about
@@ -133,7 +132,7 @@ func (c *core) source(config *cliconfig.Config, discovery *cliconfig.Discovery, 
 	case cliconfig.Filesystem:
 		return openDirectory(c.fetch, m.Path)
 	case cliconfig.Network:
-		return newNetwork(c, config, m)
+		return newNetwork(c.fetch, &c.mirrors, config, m)
 	case cliconfig.OCI:
 		return newOCI(c, config, m)
 	}
@@ -158,10 +157,9 @@ func (c *Client) Packages() int { return int(c.fetch.downloaded.Load()) }
 // Cached returns how many distinct packages the cache knew.
 func (c *Client) Cached() int { return int(c.fetch.cached.Load()) }
 
-// question is one that the registry of a provider, or a mirror, is asked. Tools
-// that would ask the same in the same place with the same credentials share the
-// answer.
-type question struct {
+// query is what the registry of a provider, or a mirror, is asked. Tools that would
+// ask the same in the same place with the same credentials share the answer.
+type query struct {
 	service string // the URL of the registry or mirror
 	token   string
 	want    provider.Want // version and platform as far as they matter

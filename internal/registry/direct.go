@@ -31,21 +31,21 @@ func newDirect(c *core, config *cliconfig.Config, discovery *cliconfig.Discovery
 func (d direct) host(addr provider.Addr) svchost.Hostname { return addr.Host }
 func (d direct) name(addr provider.Addr) string           { return "registry " + addr.Host.ForDisplay() }
 
-// question finds the registry of the provider.
-func (d direct) question(ctx context.Context, want provider.Want) (question, error) {
+// query finds the registry of the provider.
+func (d direct) query(ctx context.Context, want provider.Want) (query, error) {
 	want.Origin = false // asks the same
 	base, err := d.discovery.Service(ctx, want.Addr.Host, service)
 	if err != nil {
-		return question{}, err
+		return query{}, err
 	}
 	token, err := d.config.Token(ctx, want.Addr.Host)
-	return question{base.String(), token, want}, err
+	return query{base.String(), token, want}, err
 }
 
 // get asks with the headers that the tools send. The path is relative to the
 // service as RFC 3986 has it: without a slash at the end of the service's URL,
 // its last segment is replaced.
-func (d direct) get(ctx context.Context, tool provider.Tool, q question, limit int64, segments ...string) (*transport.Response, error) {
+func (d direct) get(ctx context.Context, tool provider.Tool, q query, limit int64, segments ...string) (*transport.Response, error) {
 	base, err := url.Parse(q.service)
 	if err != nil {
 		return nil, err

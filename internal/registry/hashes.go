@@ -42,7 +42,7 @@ func (d direct) hashes(ctx context.Context, tool provider.Tool, want provider.Wa
 	if err := p.reported.checkSize(want.Platform, sum.Size); err != nil && !stated {
 		return provider.Hashes{}, err
 	}
-	if d.lax(tool, want.Addr) {
+	if trustsUnsigned(tool, want.Addr, d.opts) {
 		h.Reported, err = p.reported.recorded(p.list, want.Platform, sum)
 	}
 	return h, err
@@ -51,7 +51,7 @@ func (d direct) hashes(ctx context.Context, tool provider.Tool, want provider.Wa
 // describe asks the registry about the package, and checks what can be checked
 // before anything else is fetched.
 func (d direct) describe(ctx context.Context, tool provider.Tool, want provider.Want) (*metadata, reports, error) {
-	q, err := d.question(ctx, want)
+	q, err := d.query(ctx, want)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,7 +95,7 @@ func (d direct) signer(tool provider.Tool, want provider.Want, s signed) (provid
 	if tool.Name == provider.Terraform {
 		return s.byTerraform(d.trust())
 	}
-	if len(s.keys) == 0 && d.lax(tool, want.Addr) {
+	if len(s.keys) == 0 && trustsUnsigned(tool, want.Addr, d.opts) {
 		return provider.Signer{Label: labelUnsigned}, nil
 	}
 	signer, expired, err := s.byOpenTofu(d.opts.EnforceExpiration)
@@ -109,11 +109,11 @@ func (d direct) signer(tool provider.Tool, want provider.Want, s signed) (provid
 	return signer, err
 }
 
-// lax reports whether OpenTofu believes the registry without a signature. It
-// does so of its own registry alone, since that serves providers whose keys it
-// does not know.
-func (c *core) lax(tool provider.Tool, addr provider.Addr) bool {
-	return tool.Name == provider.OpenTofu && addr.Host == provider.OpenTofu.DefaultHost() && !c.opts.EnforceValidation
+// trustsUnsigned reports whether OpenTofu believes the registry without a
+// signature. It does so of its own registry alone, since that serves providers
+// whose keys it does not know.
+func trustsUnsigned(tool provider.Tool, addr provider.Addr, opts Options) bool {
+	return tool.Name == provider.OpenTofu && addr.Host == provider.OpenTofu.DefaultHost() && !opts.EnforceValidation
 }
 
 // contents downloads and hashes the package, unless its hashes are known.

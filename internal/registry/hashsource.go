@@ -73,7 +73,7 @@ func (c *core) askStated(ctx context.Context, want provider.Want) reports {
 // statements asks the registry what it reports about the packages of a release,
 // whatever release of the tool reads it.
 func (d direct) statements(ctx context.Context, want provider.Want) (reports, error) {
-	q, err := d.question(ctx, want)
+	q, err := d.query(ctx, want)
 	if err != nil {
 		return nil, err
 	}

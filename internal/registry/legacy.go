@@ -20,7 +20,7 @@ type legacyList struct {
 // without a namespace is taken for one of HashiCorp's, which most providers are
 // not: a default registry knows which provider the name stood for before
 // namespaces. As in the tools this is advice only, and never what is locked.
-func (d direct) advise(ctx context.Context, tool provider.Tool, q question) string {
+func (d direct) advise(ctx context.Context, tool provider.Tool, q query) string {
 	addr := q.want.Addr
 	if addr.Namespace != "hashicorp" || addr.Host != provider.Terraform.DefaultHost() && addr.Host != provider.OpenTofu.DefaultHost() {
 		return unknownHint

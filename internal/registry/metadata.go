@@ -52,7 +52,7 @@ type packageAnswer struct {
 	Packages json.RawMessage `json:"packages"`
 }
 
-func (d direct) askMetadata(ctx context.Context, tool provider.Tool, q question) (*metadata, error) {
+func (d direct) askMetadata(ctx context.Context, tool provider.Tool, q query) (*metadata, error) {
 	want := q.want
 	addr, attempt := want.Addr, "could not query provider registry for "+want.Addr.String()
 	resp, err := d.get(ctx, tool, q, maxMetadata,

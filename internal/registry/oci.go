@@ -94,14 +94,7 @@ func (o *ociMirror) releases(ctx context.Context, _ provider.Tool, addr provider
 		return nil, err
 	}
 	versions, err := o.tags.Do(ctx, r, func() ([]provider.Version, error) { return o.askTags(ctx, r, repository) })
-	if err != nil {
-		return nil, err
-	}
-	releases := make([]provider.Release, len(versions))
-	for i, v := range versions {
-		releases[i].Version = v
-	}
-	return releases, nil
+	return unplaced(versions), err
 }
 
 func (o *ociMirror) askTags(ctx context.Context, r cliconfig.Repository, repository *oci.Repository) ([]provider.Version, error) {

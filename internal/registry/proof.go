@@ -20,7 +20,7 @@ type proof struct {
 // release is a question without a platform. What is proven depends on the tool
 // and its version.
 type release struct {
-	question
+	query
 	tool provider.Tool
 }
 
@@ -39,7 +39,7 @@ func (d direct) prove(ctx context.Context, tool provider.Tool, want provider.Wan
 // first returns what is proven of whichever package of the release was asked
 // about first in this run.
 func (d direct) first(ctx context.Context, tool provider.Tool, want provider.Want) (proof, error) {
-	q, err := d.question(ctx, provider.Want{Addr: want.Addr, Version: want.Version})
+	q, err := d.query(ctx, provider.Want{Addr: want.Addr, Version: want.Version})
 	if err != nil {
 		return proof{}, err
 	}

@@ -49,7 +49,7 @@ func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provid
 	}
 	version := want
 	version.Platform = provider.Platform{}
-	q, err := d.question(ctx, version)
+	q, err := d.query(ctx, version)
 	if err != nil {
 		return provider.Repository{}, about(err, want, d.host(want.Addr))
 	}
@@ -90,7 +90,7 @@ type detailAnswer struct {
 
 // askDetail asks what is no part of the protocol, so any answer but the known
 // one means that nothing is said.
-func (d direct) askDetail(ctx context.Context, tool provider.Tool, q question) (provider.Repository, error) {
+func (d direct) askDetail(ctx context.Context, tool provider.Tool, q query) (provider.Repository, error) {
 	addr := q.want.Addr
 	resp, err := d.get(ctx, tool, q, maxDetail, addr.Namespace, addr.Type, q.want.Version.String())
 	if err != nil {

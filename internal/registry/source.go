@@ -177,6 +177,15 @@ func (u *union) sorted() []provider.Release {
 	return releases
 }
 
+// unplaced makes releases of versions of which no more is known.
+func unplaced(versions []provider.Version) []provider.Release {
+	releases := make([]provider.Release, len(versions))
+	for i, v := range versions {
+		releases[i].Version = v
+	}
+	return releases
+}
+
 func sortedPlatforms(platforms []provider.Platform) []provider.Platform {
 	slices.SortFunc(platforms, provider.Platform.Compare)
 	return slices.Compact(platforms)

@@ -33,7 +33,7 @@ func (d direct) releases(ctx context.Context, tool provider.Tool, addr provider.
 }
 
 func (d direct) versionList(ctx context.Context, tool provider.Tool, addr provider.Addr) (versionList, error) {
-	q, err := d.question(ctx, provider.Want{Addr: addr})
+	q, err := d.query(ctx, provider.Want{Addr: addr})
 	if err != nil {
 		return versionList{}, err
 	}
@@ -62,7 +62,7 @@ func (l versionList) platforms(version provider.Version) (served map[provider.Pl
 	return served, listed
 }
 
-func (d direct) askVersions(ctx context.Context, tool provider.Tool, q question) (versionList, error) {
+func (d direct) askVersions(ctx context.Context, tool provider.Tool, q query) (versionList, error) {
 	addr := q.want.Addr
 	attempt := "could not query provider registry for " + addr.String()
 	resp, err := d.get(ctx, tool, q, maxVersions, addr.Namespace, addr.Type, "versions")
