@@ -3,15 +3,38 @@ package provider
 import (
 	"slices"
 	"time"
+
+	svchost "github.com/hashicorp/terraform-svchost"
 )
 
 // Release is what a registry or mirror says of one version of a provider.
 type Release struct {
 	Version   Version
 	Protocols []string   // plugin protocol versions like "5.0"; empty if not said
-	Platforms []Platform // empty if not said
-	Published time.Time  // zero if not known
-	Warnings  []string   // the registry's words for users of the provider, untrusted
+	Platforms []Platform // that it is known to serve; empty if not said
+	// Open says that it may serve others too: one place that has it says which
+	// platforms, and another one does not.
+	Open      bool
+	Published time.Time // zero if not known
+	Warnings  []string  // the registry's words for users of the provider, untrusted
+}
+
+// Closed reports whether the release serves the Platforms and no others, as far
+// as its registry and mirrors say.
+func (r Release) Closed() bool { return len(r.Platforms) > 0 && !r.Open }
+
+// Serves reports whether the release may serve the platform.
+func (r Release) Serves(p Platform) bool { return !r.Closed() || slices.Contains(r.Platforms, p) }
+
+// Method is an installation method that is for a provider, and whether it has
+// told which versions it offers.
+type Method struct {
+	Name   string // for people: "registry …", "network mirror …"
+	Host   svchost.Hostname
+	Mirror bool // and not the provider's own registry
+	// Listed is false where it answered that it does not know the provider, or not
+	// at all: what it does not offer, it has not said.
+	Listed bool
 }
 
 // Package is what a registry says of the package of one release for one

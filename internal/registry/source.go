@@ -60,11 +60,25 @@ func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider
 	return all.sorted(), nil
 }
 
-// AsksRegistry reports whether Versions asks the provider's own registry too, and
-// not mirrors alone.
-func (c *Client) AsksRegistry(tool provider.Tool, addr provider.Addr) bool {
-	_, asked, err := c.registry(tool, provider.Want{Addr: addr})
-	return asked && err == nil
+// Methods returns the installation methods that Versions asks, in order, and
+// which of them have answered with a list. It asks nothing that Versions has
+// asked.
+func (c *Client) Methods(ctx context.Context, tool provider.Tool, addr provider.Addr) []provider.Method {
+	sources, err := c.sources(tool, provider.Want{Addr: addr})
+	if err != nil {
+		return nil // as Versions says
+	}
+	var methods []provider.Method
+	for _, s := range sources {
+		_, err := s.releases(ctx, tool, addr)
+		_, isRegistry := s.(direct)
+		_, isDirectory := s.(*directory)
+		if isDirectory && err != nil && c.tools[tool.Name].implied {
+			continue // nobody has named it, and it has nothing of the provider
+		}
+		methods = append(methods, provider.Method{Name: s.name(addr), Host: s.host(addr), Mirror: !isRegistry, Listed: err == nil})
+	}
+	return methods
 }
 
 // Hashes finds, verifies and hashes one package: that of the first installation
@@ -151,7 +165,8 @@ type union struct {
 }
 
 // add keeps what an earlier place says of a version, but for the platforms:
-// each package is taken from the first place that has it.
+// each package is taken from the first place that has it. Where one of the places
+// does not say what it has, nobody knows what they have together.
 func (u *union) add(releases []provider.Release) {
 	u.answered = true
 	if u.known == nil {
@@ -160,6 +175,7 @@ func (u *union) add(releases []provider.Release) {
 	for _, r := range releases {
 		known, ok := u.known[r.Version]
 		if ok {
+			known.Open = known.Open || r.Open || (len(known.Platforms) == 0) != (len(r.Platforms) == 0)
 			known.Platforms = sortedPlatforms(append(slices.Clone(known.Platforms), r.Platforms...))
 			known.Warnings = append(slices.Clone(known.Warnings), r.Warnings...)
 			r = known

@@ -2,6 +2,8 @@ package registry
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -67,7 +69,7 @@ func TestVersionsAreThoseOfAllMethods(t *testing.T) {
 	archived := []string{"archived"}
 	want := []provider.Release{
 		{Version: provider.Version{Major: 1}},
-		{Version: v110, Platforms: []provider.Platform{linux, windows}, Warnings: archived},
+		{Version: v110, Platforms: []provider.Platform{linux, windows}, Open: true, Warnings: archived}, // the mirror has more
 		{Version: provider.Version{Major: 1, Minor: 2}, Platforms: []provider.Platform{linux}},
 		{Version: provider.Version{Major: 1, Minor: 3}, Warnings: archived},
 	}
@@ -79,6 +81,99 @@ func TestVersionsAreThoseOfAllMethods(t *testing.T) {
 	again, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
 	if diff := cmp.Diff(want, again); diff != "" || err != nil {
 		t.Errorf("Versions once more: %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// What a method does not offer it has said only if it has listed what it does.
+func TestMethodsSayWhoHasListed(t *testing.T) {
+	t.Parallel()
+	const index, versions = "/hashicorp/alpha/index.json", "/hashicorp/alpha/versions"
+	answer := func(suffix string, status int, body string) func(http.ResponseWriter, *http.Request) bool {
+		return func(w http.ResponseWriter, r *http.Request) bool {
+			if !strings.HasSuffix(r.URL.Path, suffix) {
+				return false
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			io.WriteString(w, body)
+			return true
+		}
+	}
+	dropped := func(_ http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, index) {
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	}
+	tests := []struct {
+		name     string
+		mirror   func(http.ResponseWriter, *http.Request) bool
+		registry func(http.ResponseWriter, *http.Request) bool
+		empty    bool          // the directory
+		gone     bool          // the repository
+		listed   string        // the kinds that have
+		code     provider.Code // of Versions
+	}{
+		{name: "all", listed: "OCI network filesystem registry"},
+		{name: "a mirror without the provider", mirror: answer(index, 404, ""), listed: "OCI filesystem registry"},
+		{name: "a registry without it", registry: answer(versions, 404, ""), listed: "OCI network filesystem"},
+		{name: "a directory without it", empty: true, listed: "OCI network registry"},
+		{name: "an OCI registry without it", gone: true, listed: "network filesystem registry"},
+		{name: "a mirror that lists nothing", mirror: answer(index, 200, `{"versions": {}}`), listed: "OCI network filesystem registry"},
+		{name: "a mirror that breaks off", mirror: dropped, listed: "OCI filesystem registry", code: provider.CodeUnreachable},
+		{name: "a mirror with half a list", mirror: answer(index, 200, `{"versions": {"1.1`), listed: "OCI filesystem registry", code: provider.CodeBadAnswer},
+		{name: "a registry out of order", registry: answer(versions, 503, ""), listed: "OCI network filesystem", code: provider.CodeUnreachable},
+		{name: "a registry that wants credentials", registry: answer(versions, 401, ""), listed: "OCI network filesystem", code: provider.CodeUnauthorized},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f, m := newFixture(t), newMirror(t)
+			dir := lay(t, map[string]string{string(opentofuHost) + "/hashicorp/alpha/" + filename(linux): string(f.zips[linux])})
+			o := newOCIRegistry(t)
+			o.tag("1.1.0", o.target(linux, f.zips[linux]))
+			o.hook = func(w http.ResponseWriter, _ *http.Request) bool {
+				if tt.gone {
+					w.WriteHeader(http.StatusNotFound)
+					io.WriteString(w, `{"errors": [{"code": "NAME_UNKNOWN"}]}`)
+				}
+				return tt.gone
+			}
+			m.hook, f.hook = tt.mirror, tt.registry
+			if tt.empty {
+				dir = t.TempDir()
+			}
+			c := o.client(t, f.config(""), m.block(""), "filesystem_mirror {\n path = \""+dir+"\"\n}\n", "direct {}\n")
+			_, err := c.Versions(t.Context(), opentofu, alpha(opentofuHost))
+			if tt.code == "" && err != nil || tt.code != "" && !provider.Coded(err, tt.code) {
+				t.Errorf("Versions: %v, want the code %q", err, tt.code)
+			}
+			var listed []string
+			for _, asked := range c.Methods(t.Context(), opentofu, alpha(opentofuHost)) {
+				kind, _, _ := strings.Cut(asked.Name, " ")
+				if asked.Listed {
+					listed = append(listed, kind)
+				}
+				if asked.Mirror != (kind != "registry") || asked.Host == "" && kind != "filesystem" {
+					t.Errorf("method %+v", asked)
+				}
+			}
+			if got := strings.Join(listed, " "); got != tt.listed {
+				t.Errorf("listed by %q, want %q", got, tt.listed)
+			}
+		})
+	}
+}
+
+// Nobody has named the plugin directories, so that they tell only of what they
+// have.
+func TestMethodsWithoutInstallationBlock(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	got := f.client(t, Options{}, "").Methods(t.Context(), terraform, alpha(terraformHost))
+	want := []provider.Method{{Name: "registry registry.terraform.io", Host: terraformHost, Listed: true}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Methods (-want +got):\n%s", diff)
 	}
 }
 

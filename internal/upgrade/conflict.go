@@ -54,7 +54,7 @@ func disputed(m scan.Module, addr provider.Addr) bool {
 // settleVersion decides which side of a disputed entry counts, and tells.
 func (c *choice) settleVersion(constraints provider.Constraints, l *listing, opts Options) (provider.Release, error) {
 	for _, side := range c.sides {
-		if r, err := stay(c.Requirement.Addr, side.Version, constraints, l.releases); err == nil {
+		if r, err := stay(c.Requirement.Addr, side.Version, constraints, l); err == nil {
 			c.locked, c.From = side, side.Version
 			if len(c.sides) > 1 {
 				c.tellSettled(side.Version, "")

@@ -9,11 +9,13 @@ import (
 
 // withdrawn is the locked release in the list of those that can be selected,
 // though it is not offered any more: a version goes down by a wish only. It is
-// none if the constraints exclude it, if the wish is there, or if another one of
-// the same precedence is offered.
+// none if the constraints exclude it, if the wish is there and every installation
+// method has listed what it offers, or if another one of the same precedence is
+// offered.
 func (c *choice) withdrawn(allowed []provider.Release, opts Options) (provider.Release, bool) {
 	locked := c.From
-	if !c.isLock || opts.Exact || opts.AllowDowngrade || !c.Requirement.Constraints().Allows(locked) {
+	wish := opts.AllowDowngrade && c.methods.complete()
+	if !c.isLock || opts.Exact || wish || !c.Requirement.Constraints().Allows(locked) {
 		return provider.Release{}, false
 	}
 	offered := slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version.Precedence(locked) == 0 })
@@ -21,26 +23,30 @@ func (c *choice) withdrawn(allowed []provider.Release, opts Options) (provider.R
 }
 
 // keep decides about locked versions that are selected but not offered. If its
-// own registry has one no more, a person must look. A mirror may never have had
-// it: then the entry is as good as before, unless something of it is missing.
+// own registry lists one no more, a person must look. A mirror may never have had
+// it, and a registry that does not know the provider has listed nothing: then the
+// entry is as good as before, unless something of it is missing.
 func (d *draft) keep(opts Options) {
 	for _, c := range d.choices {
 		if c.Err != nil || !c.gone {
 			continue
 		}
-		err := notOffered(c.Requirement.Addr, c.From)
+		err := c.methods.notOffered(c.Requirement.Addr, c.From)
 		err.Hint = c.wayDown()
 		switch {
-		case !c.mirrored:
+		case c.methods.registry():
 			err.Message += " and kept: a version goes down only by request"
 			c.Err = err
 		case !d.covers(c, opts):
 			err.Message += ", so that its missing hashes cannot be had"
 			c.Err = err
 		default:
-			err.Message += " by a mirror, and kept"
+			err.Message += ", and kept"
 			c.notices = append(c.notices, err)
 			c.kept = true
+		}
+		if unknown := c.methods.unlisted(); unknown != "" {
+			err.Message += "; the provider is unknown to the " + unknown
 		}
 	}
 }
@@ -58,6 +64,8 @@ func (c *choice) wayDown() string {
 	switch {
 	case best.IsZero():
 		return "change the constraints: they allow no version that is offered"
+	case best.Precedence(c.From) < 0 && !c.methods.complete():
+		return fmt.Sprintf("it does not go down to %s before each of these has listed what it offers: add the provider there, or exclude it there in the CLI configuration", best)
 	case best.Precedence(c.From) < 0:
 		return fmt.Sprintf("ask its publisher why; relock upgrade --provider %s --allow-downgrade moves it to %s", addr.Short(), best)
 	}

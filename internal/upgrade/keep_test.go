@@ -1,11 +1,13 @@
 package upgrade
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
+	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -18,17 +20,27 @@ func TestWithdrawnVersions(t *testing.T) {
 	older := map[string]map[string][]string{"a": {"1.0.0": two, "1.1.0": two}}
 	newer := map[string]map[string][]string{"a": {"1.0.0": two, "1.6.0": two}}
 	held := []Rule{{Allow: allowing(t, "< 1.6.0")}}
+	const mirrorName = "network mirror https://mirror.example/"
+	asked := func(mirrorListed, registryListed bool) []provider.Method {
+		return []provider.Method{
+			{Name: mirrorName, Host: "mirror.example", Mirror: true, Listed: mirrorListed},
+			{Name: "registry registry.terraform.io", Host: provider.Terraform.DefaultHost(), Listed: registryListed},
+		}
+	}
 	list := func(names ...string) Platforms { return Platforms{List: platforms(names...)} }
 	tests := []struct {
 		name     string
 		releases map[string]map[string][]string
 		requires string
 		mirror   bool
+		methods  []provider.Method
 		opts     Options
 		want     string // version
 		err      string // an error with this text
 		hint     string
 		warning  bool
+		warns    string
+		host     svchost.Hostname // to talk about; empty: the registry's
 	}{
 		{
 			name: "kept for a person to look", releases: older, want: "1.5.0",
@@ -55,11 +67,40 @@ func TestWithdrawnVersions(t *testing.T) {
 		{
 			name: "unless a platform is missing", releases: older, mirror: true, want: "1.5.0",
 			opts: Options{Platforms: list("linux_amd64", "darwin_arm64", "windows_amd64")},
-			err:  "no longer offered, so that its missing hashes cannot be had",
+			err:  "no longer offered by the network mirror https://mirror.example/, so that its missing hashes cannot be had",
 		},
 		{
 			name: "unless all are wanted, whichever they are", releases: older, mirror: true, want: "1.5.0",
 			opts: Options{Platforms: Platforms{All: true}}, err: "so that its missing hashes cannot be had",
+		},
+		{
+			name: "a mirror and the registry lack it", releases: older, methods: asked(true, true), want: "1.5.0",
+			err:  "no longer offered by the " + mirrorName + " or the registry registry.terraform.io and kept",
+			hint: "--allow-downgrade moves it to 1.1.0",
+		},
+		{
+			name: "down by request where both lack it", releases: older, methods: asked(true, true), want: "1.1.0",
+			opts: Options{AllowDowngrade: true, Platforms: list(two...)},
+		},
+		{
+			name: "the registry lacks it and the mirror lacks the provider", releases: older, methods: asked(false, true), want: "1.5.0",
+			err:  "no longer offered by the registry registry.terraform.io and kept: a version goes down only by request; the provider is unknown to the " + mirrorName,
+			hint: "it does not go down to 1.1.0 before each of these has listed what it offers",
+		},
+		{
+			name: "by request not before the mirror lists the provider", releases: older, methods: asked(false, true), want: "1.5.0",
+			opts: Options{AllowDowngrade: true, Platforms: list(two...)},
+			err:  "the provider is unknown to the " + mirrorName, hint: "or exclude it there",
+		},
+		{
+			name: "the mirror lacks it and the registry does not know the provider", releases: older, methods: asked(true, false), want: "1.5.0",
+			warning: true, host: "mirror.example",
+			warns: "by the " + mirrorName + ", and kept; the provider is unknown to the registry registry.terraform.io",
+		},
+		{
+			name: "unless something of it is missing", releases: older, methods: asked(true, false), want: "1.5.0",
+			opts: Options{Platforms: list("linux_amd64", "darwin_arm64", "windows_amd64")}, host: "mirror.example",
+			err: "by the " + mirrorName + ", so that its missing hashes cannot be had; the provider is unknown to the registry",
 		},
 	}
 	for _, tt := range tests {
@@ -69,7 +110,7 @@ func TestWithdrawnVersions(t *testing.T) {
 				tt.requires = "a ~> 1.0"
 			}
 			m := module(t, []string{tt.requires}, []string{gone})
-			r := Plan(t.Context(), &offer{releases: tt.releases, mirror: tt.mirror}, modules(m), tt.opts)[0]
+			r := Plan(t.Context(), &offer{releases: tt.releases, mirror: tt.mirror, methods: tt.methods}, modules(m), tt.opts)[0]
 			if got := r.New[0].Version; got != version(tt.want) || got == version("1.5.0") && r.File != nil {
 				t.Errorf("version = %s, want %s; file %q", got, tt.want, r.File)
 			}
@@ -79,7 +120,12 @@ func TestWithdrawnVersions(t *testing.T) {
 				if d.Code != provider.CodeLockedVersion {
 					t.Errorf("diagnostic %q of another code %q", d.Message, d.Code)
 				}
-				warned = warned || d.Severity == provider.SeverityWarning
+				if host := cmp.Or(tt.host, provider.Terraform.DefaultHost()); tt.methods != nil && d.Host != host {
+					t.Errorf("diagnostic %q blames %s, want %s", d.Message, d.Host, host)
+				}
+				if warned = warned || d.Severity == provider.SeverityWarning; warned && !strings.Contains(d.Message, tt.warns) {
+					t.Errorf("warning %q, want %q", d.Message, tt.warns)
+				}
 				if d.Severity == provider.SeverityError {
 					err, hint = d.Message, d.Hint
 				}
@@ -138,7 +184,7 @@ func TestIgnoredProvidersAreNotAskedAbout(t *testing.T) {
 			}
 			if !tt.failed && tt.opts.Mode == Upgrade {
 				want := []string{"down 1.0.0; h1:1 h1:2"}
-				if diff := cmp.Diff(want, summary(r)[:1]); diff != "" || !strings.HasPrefix(summary(r)[1], "up 1.1.0") {
+				if diff := gocmp.Diff(want, summary(r)[:1]); diff != "" || !strings.HasPrefix(summary(r)[1], "up 1.1.0") {
 					t.Errorf("lock file %v (-want +got):\n%s", summary(r), diff)
 				}
 			}

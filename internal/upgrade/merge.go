@@ -25,10 +25,7 @@ func (d *draft) packages(c *choice, opts Options) []packageKey {
 	}
 	wanted := d.wanted(c)
 	if d.platforms.All && len(wanted) == 0 {
-		wanted = c.release.Platforms
-		if len(wanted) == 0 { // a mirror may not say
-			wanted = provider.DefaultPlatforms
-		}
+		wanted = servedOf(c.release, provider.DefaultPlatforms)
 	}
 	alone := d.initAlone(c, opts)
 	if alone {

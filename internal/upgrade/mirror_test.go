@@ -213,3 +213,43 @@ func TestPackagesOfMirrorsAreHeldAgainstTheEntry(t *testing.T) {
 }
 
 func modules(m ...scan.Module) []scan.Module { return m }
+
+// half says of a release that it serves one platform and may serve others, like a
+// directory beside a network mirror.
+type half struct{ *offer }
+
+func (h half) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
+	releases, err := h.offer.Versions(ctx, tool, addr)
+	for i := range releases {
+		releases[i].Platforms, releases[i].Open = []provider.Platform{platform("linux_amd64")}, true
+	}
+	return releases, err
+}
+
+// Where one method says what it has and another one does not, the platforms that
+// it says are not all that there are.
+func TestPlatformsThatOneMethodDoesNotSay(t *testing.T) {
+	t.Parallel()
+	all := Platforms{All: true}
+	for name, tt := range map[string]struct {
+		lock []string
+		opts Options
+		want []provider.Platform
+	}{
+		"are recovered": {
+			[]string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64 h1:a-1.0.0-freebsd_386"}, Options{},
+			platforms("darwin_arm64", "freebsd_386", "linux_amd64"),
+		},
+		"do not cover all there is":   {[]string{"a 1.0.0; h1:a-1.0.0-linux_amd64"}, Options{}, platforms("darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64")},
+		"are asked for, if the usual": {nil, Options{Platforms: all}, platforms("darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			src := half{&offer{releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six}}}}
+			r := Plan(t.Context(), src, modules(module(t, []string{"a"}, tt.lock)), tt.opts)[0]
+			if diff := cmp.Diff(tt.want, r.Selections[0].Platforms); diff != "" || failed(r.Diagnostics) {
+				t.Errorf("platforms (-want +got):\n%s\n%v", diff, r.Diagnostics)
+			}
+		})
+	}
+}

@@ -145,7 +145,7 @@ type question struct {
 // listing is the answer to a question.
 type listing struct {
 	releases []provider.Release
-	mirrored bool // nobody asked the provider's own registry
+	methods  methods // that were asked
 	err      error
 	// dated are the versions whose date was asked for, and undated how many of
 	// them have none.
@@ -180,7 +180,7 @@ func (p *planner) versions(drafts []*draft) map[question]*listing {
 	}
 	return ask(p.jobs, asked, func(q question) *listing {
 		releases, err := p.src.Versions(p.ctx, q.tool, q.addr)
-		return &listing{releases: slices.Clone(releases), mirrored: !p.src.AsksRegistry(q.tool, q.addr), err: err}
+		return &listing{releases: slices.Clone(releases), methods: p.src.Methods(p.ctx, q.tool, q.addr), err: err}
 	})
 }
 
@@ -261,10 +261,11 @@ type choice struct {
 	undated   provider.Version    // the release whose date decides; zero: none
 	decided   bool
 	// ignored says that the rules let no release in, so that nobody is asked; gone
-	// that the selected version, the locked one, is not offered any more, and
-	// mirrored that its own registry was not asked. kept leaves the entry as it is.
-	ignored, gone, mirrored, kept bool
-	notices                       []error // what is no failure but must be said
+	// that the selected version, the locked one, is not offered any more by the
+	// methods that were asked. kept leaves the entry as it is.
+	ignored, gone, kept bool
+	methods             methods
+	notices             []error // what is no failure but must be said
 }
 
 // newDraft collects what must be decided. A root module with an error, or with

@@ -19,7 +19,8 @@ import (
 type offer struct {
 	releases map[string]map[string][]string
 	edit     func(provider.Want, *provider.Hashes) error
-	mirror   bool // and not the providers' own registry
+	mirror   bool              // and not the providers' own registry
+	methods  []provider.Method // nil: that registry, or that mirror
 	mu       sync.Mutex
 	asked    []string
 }
@@ -47,7 +48,16 @@ func (o *offer) Versions(ctx context.Context, _ provider.Tool, addr provider.Add
 	return releases, ctx.Err()
 }
 
-func (o *offer) AsksRegistry(provider.Tool, provider.Addr) bool { return !o.mirror }
+func (o *offer) Methods(_ context.Context, _ provider.Tool, addr provider.Addr) []provider.Method {
+	_, known := o.releases[addr.Type]
+	switch {
+	case o.methods != nil:
+		return o.methods
+	case o.mirror:
+		return []provider.Method{{Name: "network mirror https://mirror.example/", Host: "mirror.example", Mirror: true, Listed: known}}
+	}
+	return []provider.Method{{Name: "registry registry.terraform.io", Host: addr.Host, Listed: known}}
+}
 
 func (o *offer) Hashes(ctx context.Context, _ provider.Tool, want provider.Want) (provider.Hashes, error) {
 	o.note("%s %s %s", want.Addr.Type, want.Version, want.Platform)

@@ -91,11 +91,11 @@ func (d *draft) recover(known map[packageKey]evidence) recovered {
 // were chosen by nobody, but are all that some release serves.
 func (r *recovered) explains(c *choice) bool {
 	expected, count := c.explained(r.covered), countH1(c)
-	served := c.lockedRelease().Platforms
+	more := len(servedOf(*c.lockedRelease(), nil)) > len(expected)
 	switch {
 	case count > len(expected):
 		return false
-	case len(expected) < len(served) && c.moves() && (count < len(expected) || !r.chosen):
+	case more && c.moves() && (count < len(expected) || !r.chosen):
 		return false
 	case count == len(expected):
 		r.note(c, expected)
@@ -166,8 +166,8 @@ func (d *draft) silent() []*choice {
 // full reports whether the entry may have an h1 for every platform of its release,
 // as far as is known.
 func (c *choice) full() bool {
-	served := len(c.lockedRelease().Platforms)
-	return served == 0 || countH1(c) == served
+	r := c.lockedRelease()
+	return !r.Closed() || countH1(c) == len(r.Platforms)
 }
 
 func countH1(c *choice) int { return len(h1(c.locked.Hashes)) }
@@ -189,10 +189,23 @@ func (c *choice) lockedRelease() *provider.Release {
 // explained are those of the platforms that the locked release serves: as many
 // h1 hashes of the entry belong to them. A source may not say what is served.
 func (c *choice) explained(platforms []provider.Platform) []provider.Platform {
-	served := c.lockedRelease().Platforms
-	return slices.DeleteFunc(slices.Clone(platforms), func(p provider.Platform) bool {
-		return len(served) > 0 && !slices.Contains(served, p)
-	})
+	release := c.lockedRelease()
+	return slices.DeleteFunc(slices.Clone(platforms), func(p provider.Platform) bool { return !release.Serves(p) })
+}
+
+// servedOf are the platforms that a release serves and, where that is not all
+// that can be said, those that it may serve besides: a mirror says nothing.
+func servedOf(r provider.Release, besides []provider.Platform) []provider.Platform {
+	if r.Closed() {
+		return r.Platforms
+	}
+	served := slices.Clone(r.Platforms)
+	for _, p := range besides {
+		if !slices.Contains(served, p) {
+			served = append(served, p)
+		}
+	}
+	return served
 }
 
 // likely are the platforms that most lock files cover, the most common first.
@@ -204,10 +217,7 @@ var likely = []provider.Platform{
 // candidates are the platforms that h1 hashes of the entry may belong to, in the
 // order in which they are tried.
 func (c *choice) candidates() []provider.Platform {
-	served := c.lockedRelease().Platforms
-	if len(served) == 0 { // a mirror may not say
-		served = provider.KnownPlatforms
-	}
+	served := servedOf(*c.lockedRelease(), provider.KnownPlatforms)
 	var candidates []provider.Platform
 	for _, p := range slices.Concat(likely, served) {
 		if slices.Contains(served, p) && !slices.Contains(candidates, p) {
@@ -288,7 +298,7 @@ func (d *draft) coversAll() bool {
 			continue
 		}
 		r := c.lockedRelease()
-		if r == nil || len(r.Platforms) == 0 || countH1(c) < len(r.Platforms) {
+		if r == nil || !r.Closed() || countH1(c) < len(r.Platforms) {
 			return false
 		}
 		several = several || len(r.Platforms) > 1
@@ -342,10 +352,7 @@ func (d *draft) doubtFor(found placed, r recovered, atLeast int) {
 		if c.Err != nil || c.gone || c.ignored || len(c.platforms) > 0 {
 			continue
 		}
-		served := c.release.Platforms
-		if len(served) == 0 { // a mirror may not say
-			served = provider.KnownPlatforms
-		}
+		served := servedOf(c.release, provider.KnownPlatforms)
 		loses := c == found.entry && c.moves() || found.entry.lost && c.Requirement.Addr == found.entry.Requirement.Addr
 		if loses || slices.ContainsFunc(served, open) {
 			c.Err = found.entry.unrecovered(found.err)
@@ -358,5 +365,5 @@ func (c *choice) silence() error {
 	if c.unheard != nil {
 		return c.unheard
 	}
-	return notOffered(c.Requirement.Addr, c.From)
+	return c.methods.notOffered(c.Requirement.Addr, c.From)
 }

@@ -89,7 +89,7 @@ func (d *draft) selectVersions(answers map[question]*listing, opts Options) []da
 
 func (c *choice) choose(l *listing, opts Options) {
 	c.listed, c.undated, c.notices = l.releases, provider.Version{}, nil
-	c.unheard, c.mirrored = l.err, l.mirrored
+	c.unheard, c.methods = l.err, l.methods
 	if c.Err = l.err; c.Err != nil {
 		return
 	}
@@ -119,7 +119,7 @@ func (c *choice) choose(l *listing, opts Options) {
 // stays keeps the locked version. One that is not offered any more fails under
 // Exact, and else stays for keep to decide about.
 func (c *choice) stays(constraints provider.Constraints, l *listing, opts Options) (provider.Release, error) {
-	release, err := stay(c.Requirement.Addr, c.From, constraints, l.releases)
+	release, err := stay(c.Requirement.Addr, c.From, constraints, l)
 	if err != nil && !opts.Exact && constraints.Allows(c.From) {
 		return provider.Release{Version: c.From}, nil
 	}
@@ -129,7 +129,7 @@ func (c *choice) stays(constraints provider.Constraints, l *listing, opts Option
 // carry takes the version over that the provider had on the other registry. If
 // it cannot be had here, OpenTofu fails, and we select anew.
 func (c *choice) carry(constraints provider.Constraints, l *listing, opts Options) (provider.Release, error) {
-	release, err := stay(c.Requirement.Addr, c.carried, constraints, l.releases)
+	release, err := stay(c.Requirement.Addr, c.carried, constraints, l)
 	if err != nil && !opts.Exact {
 		return c.newest(constraints, l, opts)
 	}
@@ -138,7 +138,7 @@ func (c *choice) carry(constraints provider.Constraints, l *listing, opts Option
 
 // stay keeps a locked version, which must be allowed and still be offered:
 // providers lock fails otherwise.
-func stay(addr provider.Addr, locked provider.Version, constraints provider.Constraints, releases []provider.Release) (provider.Release, error) {
+func stay(addr provider.Addr, locked provider.Version, constraints provider.Constraints, l *listing) (provider.Release, error) {
 	if !constraints.Allows(locked) {
 		return provider.Release{}, &provider.Error{
 			Code: provider.CodeLockedVersion, Host: addr.Host, Addr: addr, Version: locked,
@@ -146,19 +146,11 @@ func stay(addr provider.Addr, locked provider.Version, constraints provider.Cons
 			Hint:    "run relock upgrade to select another version",
 		}
 	}
-	i := slices.IndexFunc(releases, func(r provider.Release) bool { return r.Version == locked })
+	i := slices.IndexFunc(l.releases, func(r provider.Release) bool { return r.Version == locked })
 	if i < 0 {
-		return provider.Release{}, notOffered(addr, locked)
+		return provider.Release{}, l.methods.notOffered(addr, locked)
 	}
-	return releases[i], nil
-}
-
-func notOffered(addr provider.Addr, locked provider.Version) *provider.Error {
-	return &provider.Error{
-		Code: provider.CodeLockedVersion, Host: addr.Host, Addr: addr, Version: locked,
-		Message: fmt.Sprintf("the locked version %s of %s is no longer offered", locked, addr),
-		Hint:    "run relock upgrade to select another version",
-	}
+	return l.releases[i], nil
 }
 
 // newest returns the newest release that the constraints and the rules allow.
@@ -174,7 +166,7 @@ func (c *choice) newest(constraints provider.Constraints, l *listing, opts Optio
 		allowed = append(allowed, locked)
 	}
 	if len(allowed) == 0 {
-		return provider.Release{}, noVersion(c.Requirement, constraints, l.releases)
+		return provider.Release{}, noVersion(c.Requirement, constraints, l)
 	}
 	locked := cmp.Or(c.From, c.carried)
 	preference := func(a, b provider.Release) int { return preferred(a.Version, b.Version, locked) }
@@ -267,17 +259,17 @@ func claim(a, b bool) int {
 	return -1
 }
 
-func noVersion(r scan.Requirement, constraints provider.Constraints, releases []provider.Release) error {
+func noVersion(r scan.Requirement, constraints provider.Constraints, l *listing) error {
 	err := &provider.Error{
-		Code: provider.CodeNoVersion, Host: r.Addr.Host, Addr: r.Addr,
+		Code: provider.CodeNoVersion, Host: l.methods.host(r.Addr), Addr: r.Addr,
 		Message: fmt.Sprintf("no release of %s meets the constraints %q", r.Addr, constraints),
-		Hint:    "the registry lists no release at all",
+		Hint:    "no release at all is listed" + cmp.Or(l.methods.by(), " by the registry"),
 	}
-	if len(releases) == 0 {
+	if len(l.releases) == 0 {
 		return err
 	}
-	top := slices.MaxFunc(releases, func(a, b provider.Release) int { return a.Version.Compare(b.Version) }).Version
-	err.Hint = fmt.Sprintf("the newest release is %s", top)
+	top := slices.MaxFunc(l.releases, func(a, b provider.Release) int { return a.Version.Compare(b.Version) }).Version
+	err.Hint = fmt.Sprintf("the newest release%s is %s", l.methods.of(), top)
 	if t, ok := excluding(r, top); ok {
 		err.Hint += fmt.Sprintf("; %q at %s excludes it", t.Constraint, place(t))
 	} else if top.Prerelease != "" {

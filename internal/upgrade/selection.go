@@ -15,9 +15,10 @@ type Source interface {
 	// Versions returns the releases that the tool's installation methods offer
 	// for the provider, in any order. Errors are *provider.Error.
 	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
-	// AsksRegistry reports whether the provider's own registry is among the places
-	// that Versions asks. What only mirrors lack may still be released.
-	AsksRegistry(tool provider.Tool, addr provider.Addr) bool
+	// Methods returns the installation methods that Versions has asked, and which
+	// of them have answered with a list. What only mirrors lack may still be
+	// released, and what is missing may be with a method that has not answered.
+	Methods(ctx context.Context, tool provider.Tool, addr provider.Addr) []provider.Method
 	// Hashes downloads and verifies one package. It returns a *provider.Error
 	// with CodeNoPackage if the release has none for the platform.
 	Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error)
