@@ -134,7 +134,7 @@ func (c *core) source(config *cliconfig.Config, discovery *cliconfig.Discovery, 
 	case cliconfig.Network:
 		return newNetwork(c.fetch, &c.mirrors, config, m)
 	case cliconfig.OCI:
-		return newOCI(c, config, m)
+		return newOCIMirror(c.fetch, config, m)
 	}
 	return newDirect(c, config, discovery, m.Downloads)
 }

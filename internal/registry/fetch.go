@@ -105,16 +105,10 @@ func (f *fetcher) computed(zh provider.Hash) (hash.Sum, bool) {
 	return e.Sum, true
 }
 
-// download takes its turn, reads an archive and adds what it hashes to to the
-// cache. An archive whose bytes are counted is asked for once, and kept on disk
-// meanwhile.
-func (f *fetcher) download(ctx context.Context, l link) (sum hash.Sum, err error) {
-	turn := f.queue.place(l.url.Host, l.size)
-	if err := turn.Enter(ctx); err != nil {
-		return hash.Sum{}, err
-	}
-	defer turn.Leave()
-	open := func() (io.ReadCloser, error) {
+// download downloads and hashes the archive of a link.
+func (f *fetcher) download(ctx context.Context, l link) (hash.Sum, error) {
+	turn := f.queue.turn(l.url.Host, l.size)
+	return f.read(ctx, turn, l, func() (io.ReadCloser, error) {
 		resp, body, err := f.transport.Stream(ctx, transport.Request{
 			URL: l.url, Referrer: l.from, Limit: cmp.Or(l.limit, hash.MaxSize), Retries: l.retries, Turn: turn,
 		})
@@ -126,7 +120,16 @@ func (f *fetcher) download(ctx context.Context, l link) (sum hash.Sum, err error
 			return nil, statusError("downloading "+transport.Redact(l.url), resp.Status)
 		}
 		return watch(f.opts.Watch, l.name, max(resp.Size, l.size), body), nil
+	})
+}
+
+// read waits for its turn, hashes an archive, and adds that to the cache. An
+// archive whose bytes are counted is asked for once, and is on disk meanwhile.
+func (f *fetcher) read(ctx context.Context, turn *turn, l link, open func() (io.ReadCloser, error)) (sum hash.Sum, err error) {
+	if err := turn.Enter(ctx); err != nil {
+		return hash.Sum{}, err
 	}
+	defer turn.Leave()
 	if l.limit == 0 {
 		sum, err = hash.Stream(open, l.zh)
 	} else if body, opened := open(); opened != nil {

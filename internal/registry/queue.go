@@ -25,80 +25,62 @@ type queue struct {
 	waiting []*turn        // the next first
 }
 
-// turn is one download that waits, or has begun.
+// turn is one download, which waits in the queue, has begun, or has left. It may
+// leave and wait again: then behind all others of its host, since it was let in
+// before and got nowhere.
 type turn struct {
+	queue *queue
 	host  string
 	size  int64
-	begun chan struct{} // closed then
+	begun chan struct{} // closed then; nil while it neither waits nor runs
 }
 
 func newQueue(all int) *queue {
 	return &queue{perHost: downloadsPerHost, all: all, hosts: map[string]int{}}
 }
 
-// enter waits for the turn of a download, whose end must be told with leave. A
-// size that is not above zero is not known.
-func (q *queue) enter(ctx context.Context, host string, size int64) (leave func(), err error) {
-	p := q.place(host, size)
-	if err := p.Enter(ctx); err != nil {
-		return nil, err
-	}
-	return p.Leave, nil
-}
-
-// place returns the place of a download in the queue, for transport.Request.
-func (q *queue) place(host string, size int64) *place {
-	return &place{queue: q, host: host, size: size}
-}
-
-// place is the turn of one download, which it may leave and wait for again: then
-// behind all others of its host, since it was let in before and got nowhere.
-type place struct {
-	queue *queue
-	host  string
-	size  int64
-	turn  *turn // nil while it has none
+// turn returns the turn of a download, for transport.Request. A size that is not
+// above zero is not known.
+func (q *queue) turn(host string, size int64) *turn {
+	return &turn{queue: q, host: host, size: max(size, 0)}
 }
 
 // Enter implements transport.Turn.
-func (p *place) Enter(ctx context.Context) error {
-	t := p.queue.wait(p.host, p.size)
-	p.size = 0
+func (t *turn) Enter(ctx context.Context) error {
+	t.wait()
 	select {
 	case <-t.begun:
-		p.turn = t
 		return nil
 	case <-ctx.Done():
-		p.queue.leave(t)
+		t.Leave()
 		return &provider.Error{Code: provider.CodeCancelled, Message: "interrupted", Err: ctx.Err()}
 	}
 }
 
-// Leave implements transport.Turn. It may be called without a turn.
-func (p *place) Leave() {
-	if p.turn != nil {
-		p.queue.leave(p.turn)
-		p.turn = nil
-	}
-}
-
-func (q *queue) wait(host string, size int64) *turn {
-	t := &turn{host: host, size: max(size, 0), begun: make(chan struct{})}
+// wait joins the queue.
+func (t *turn) wait() {
+	q := t.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	at := slices.IndexFunc(q.waiting, func(o *turn) bool { return o.size < t.size })
-	if at < 0 {
-		at = len(q.waiting)
+	t.begun = make(chan struct{})
+	behind := slices.IndexFunc(q.waiting, func(o *turn) bool { return o.size < t.size })
+	if behind < 0 {
+		behind = len(q.waiting)
 	}
-	q.waiting = slices.Insert(q.waiting, at, t)
+	q.waiting = slices.Insert(q.waiting, behind, t)
 	q.begin()
-	return t
 }
 
-// leave ends a download, or its waiting.
-func (q *queue) leave(t *turn) {
+// Leave implements transport.Turn: it ends the download, or its waiting, if there
+// is either.
+func (t *turn) Leave() {
+	q := t.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if t.begun == nil {
+		return
+	}
+	t.begun, t.size = nil, 0
 	if i := slices.Index(q.waiting, t); i >= 0 {
 		q.waiting = slices.Delete(q.waiting, i, i+1)
 		return

@@ -25,6 +25,13 @@ func begun(turns []*turn) []int {
 	return all
 }
 
+// join makes a download wait, or begin.
+func (q *queue) join(host string, size int64) *turn {
+	t := q.turn(host, size)
+	t.wait()
+	return t
+}
+
 func TestQueueBoundsDownloads(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -43,7 +50,7 @@ func TestQueueBoundsDownloads(t *testing.T) {
 			q := newQueue(tt.all)
 			var turns []*turn
 			for _, host := range tt.hosts {
-				turns = append(turns, q.wait(string(host), 0))
+				turns = append(turns, q.join(string(host), 0))
 			}
 			if diff := cmp.Diff(tt.want, begun(turns)); diff != "" {
 				t.Errorf("begun (-want +got):\n%s", diff)
@@ -55,13 +62,13 @@ func TestQueueBoundsDownloads(t *testing.T) {
 func TestQueueTakesTheLargestFirst(t *testing.T) {
 	t.Parallel()
 	q := newQueue(1)
-	turns := []*turn{q.wait("a", 0)}
+	turns := []*turn{q.join("a", 0)}
 	for i, size := range []int64{-1, 10, 30, 0, 20, 30} {
-		turns = append(turns, q.wait(fmt.Sprint(i), size))
+		turns = append(turns, q.join(fmt.Sprint(i), size))
 	}
 	order := begun(turns)
 	for last := 0; len(order) < len(turns); {
-		q.leave(turns[last])
+		turns[last].Leave()
 		for _, i := range begun(turns) {
 			if i != last && !slices.Contains(order, i) {
 				last = i
@@ -77,20 +84,21 @@ func TestQueueTakesTheLargestFirst(t *testing.T) {
 func TestQueueForgetsWhoGivesUp(t *testing.T) {
 	t.Parallel()
 	q := newQueue(1)
-	leave, err := q.enter(t.Context(), "a", 0)
-	if err != nil {
+	first, next := q.turn("a", 0), q.turn("a", 0)
+	if err := first.Enter(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := q.enter(ctx, "a", 0); !provider.Coded(err, provider.CodeCancelled) {
-		t.Errorf("enter = %v, want it cancelled", err)
+	if err := next.Enter(ctx); !provider.Coded(err, provider.CodeCancelled) {
+		t.Errorf("Enter = %v, want it cancelled", err)
 	}
-	leave()
-	if leave, err = q.enter(t.Context(), "a", 0); err != nil {
+	next.Leave()
+	first.Leave()
+	if err := next.Enter(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	leave()
+	next.Leave()
 	if q.begun != 0 || len(q.hosts) != 0 || len(q.waiting) != 0 {
 		t.Errorf("queue = %+v, want it empty", q)
 	}
@@ -101,7 +109,7 @@ func TestDownloadsWaitForTheirTurn(t *testing.T) {
 	f := newFixture(t)
 	c := f.client(t, Options{}, "")
 	for range downloadsPerHost {
-		c.fetch.queue.wait(f.server.Listener.Addr().String(), 0)
+		c.fetch.queue.join(f.server.Listener.Addr().String(), 0)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)

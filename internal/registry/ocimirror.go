@@ -1,0 +1,257 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/oci"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// What OpenTofu's packages look like in an OCI registry. A tag is a version and
+// names an index; the index names one manifest for each platform, and that has
+// one zip.
+const (
+	indexType    = "application/vnd.opentofu.provider"
+	manifestType = "application/vnd.opentofu.provider-target"
+	zipType      = "archive/zip"
+)
+
+// ociMirror has the packages of each provider in a repository of an OCI
+// registry. Everything below a tag is named by its SHA-256, and that of the
+// package is its zh; a tag proves nothing.
+type ociMirror struct {
+	fetch        *fetcher
+	config       *cliconfig.Config
+	addressOf    func(provider.Addr) (cliconfig.Repository, error)
+	repositories memo.Memo[cliconfig.Repository, *ociRepository]
+}
+
+// ociRepository is a repository and what it has answered.
+type ociRepository struct {
+	*oci.Repository
+	address  cliconfig.Repository
+	versions memo.Memo[string, []provider.Version] // of the one question
+	indexes  memo.Memo[string, ocispec.Index]      // by the tag
+}
+
+func newOCIMirror(f *fetcher, config *cliconfig.Config, m cliconfig.Method) *ociMirror {
+	return &ociMirror{fetch: f, config: config, addressOf: m.Repository}
+}
+
+func (o *ociMirror) host(addr provider.Addr) svchost.Hostname {
+	address, err := o.addressOf(addr)
+	if err != nil {
+		return ""
+	}
+	host, err := svchost.ForComparison(address.Registry)
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+func (o *ociMirror) name(addr provider.Addr) string {
+	address, err := o.addressOf(addr)
+	if err != nil {
+		return "OCI mirror"
+	}
+	return "OCI mirror " + address.String()
+}
+
+// open returns the repository that has the provider.
+func (o *ociMirror) open(ctx context.Context, addr provider.Addr) (*ociRepository, error) {
+	address, err := o.addressOf(addr)
+	if err != nil {
+		return nil, &provider.Error{
+			Code: provider.CodeCLIConfig, Message: "finding the OCI repository of " + addr.String(), Err: err,
+			Hint: "check the repository_template of oci_mirror, or exclude the provider from it",
+		}
+	}
+	return o.repositories.Do(ctx, address, func() (*ociRepository, error) {
+		opened, err := oci.Client{Transport: o.fetch.transport}.Repository(o.config, address) // cliconfig has checked the address
+		return &ociRepository{Repository: opened, address: address}, err
+	})
+}
+
+// releases lists the versions that there are tags for, in which an underscore
+// stands for the plus sign. Nothing is said of platforms here.
+func (o *ociMirror) releases(ctx context.Context, _ provider.Tool, addr provider.Addr) ([]provider.Release, error) {
+	r, err := o.open(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	versions, err := r.versions.Do(ctx, "", func() ([]provider.Version, error) {
+		tags, err := r.Tags(ctx)
+		var versions []provider.Version
+		for _, tag := range tags {
+			if v, err := provider.ParseVersion(strings.ReplaceAll(tag, "_", "+")); err == nil {
+				versions = append(versions, v)
+			}
+		}
+		slices.SortFunc(versions, provider.Version.Compare)
+		return slices.Compact(versions), r.failed("listing the tags of "+r.address.String(), err)
+	})
+	return unplaced(versions), err
+}
+
+func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.Want) (provider.Hashes, error) {
+	r, err := o.open(ctx, want.Addr)
+	if err != nil {
+		return provider.Hashes{}, err
+	}
+	zip, err := r.find(ctx, want)
+	if err != nil {
+		return provider.Hashes{}, err
+	}
+	// The zh is the name of the package, so that it is as sure as the mirror is.
+	zh := provider.ZH(zip.Digest.Encoded())
+	sum, err := o.fetch.sum(ctx, zh, func() (hash.Sum, error) {
+		turn := o.fetch.queue.turn(r.address.Registry, zip.Size)
+		sum, err := o.fetch.read(ctx, turn, link{name: zip.Digest.String(), zh: zh}, func() (io.ReadCloser, error) {
+			body, err := r.Blob(ctx, zip)
+			if err != nil {
+				return nil, err
+			}
+			return watch(o.fetch.opts.Watch, path.Base(r.address.String())+"@"+zip.Digest.Encoded()[:12], zip.Size, body), nil
+		})
+		return sum, r.failed("downloading "+r.address.String()+"@"+zip.Digest.String(), err)
+	})
+	if err == nil {
+		err = checkProgram(sum, want)
+	}
+	if err != nil {
+		return provider.Hashes{}, err
+	}
+	return provider.Hashes{
+		Package:  provider.Package{Platform: want.Platform, ZH: zh, Size: sum.Size},
+		H1:       sum.H1,
+		H1Zip:    sum.H1Zip,
+		Verified: []provider.Hash{zh},
+		Mirror:   o.name(want.Addr),
+	}, nil
+}
+
+// find goes from the tag of the version to the zip for the platform.
+func (r *ociRepository) find(ctx context.Context, want provider.Want) (none ocispec.Descriptor, err error) {
+	tag := strings.ReplaceAll(want.Version.String(), "+", "_")
+	index, err := r.indexes.Do(ctx, tag, func() (ocispec.Index, error) { return r.index(ctx, tag) })
+	if err != nil {
+		return none, err
+	}
+	chosen, err := r.chooseManifest(index.Manifests, want)
+	if err != nil {
+		return none, err
+	}
+	manifest, err := r.Manifest(ctx, chosen)
+	if err != nil {
+		return none, r.failed("fetching a manifest of "+r.address.String(), err)
+	}
+	if manifest.MediaType != ocispec.MediaTypeImageManifest || manifest.ArtifactType != manifestType {
+		return none, r.bad("the manifest for %s is not that of a provider package", want.Platform)
+	}
+	return r.chooseZip(manifest.Layers, want.Platform)
+}
+
+func (r *ociRepository) index(ctx context.Context, tag string) (none ocispec.Index, err error) {
+	tagged, err := r.Resolve(ctx, tag)
+	if err != nil {
+		return none, r.failed("looking up the tag "+tag+" of "+r.address.String(), err)
+	}
+	if tagged.MediaType != ocispec.MediaTypeImageIndex {
+		return none, r.bad("the tag %s is not an index of platforms", tag)
+	}
+	index, err := r.Index(ctx, tagged)
+	if err != nil {
+		return none, r.failed("fetching a manifest of "+r.address.String(), err)
+	}
+	if index.MediaType != ocispec.MediaTypeImageIndex || index.ArtifactType != indexType {
+		return none, r.bad("the tag %s is not an OpenTofu provider", tag)
+	}
+	return index, nil
+}
+
+// chooseManifest finds the one manifest for the platform among those of
+// packages. One for a version of the operating system is for a later OpenTofu.
+func (r *ociRepository) chooseManifest(manifests []ocispec.Descriptor, want provider.Want) (none ocispec.Descriptor, err error) {
+	var found []ocispec.Descriptor
+	packages := 0
+	for _, d := range manifests {
+		if d.ArtifactType != manifestType {
+			continue
+		}
+		if d.MediaType != ocispec.MediaTypeImageManifest || d.Platform == nil {
+			return none, r.bad("the index of %s names a package without a platform", want.Version)
+		}
+		packages++
+		if p := d.Platform; p.OSVersion == "" && p.OS == want.Platform.OS && p.Architecture == want.Platform.Arch {
+			found = append(found, d)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return none, r.bad("the index of %s names several packages for %s", want.Version, want.Platform)
+	case packages > 0:
+		return none, noPackage(want)
+	}
+	return none, r.bad("the index of %s names no provider package", want.Version)
+}
+
+func (r *ociRepository) chooseZip(layers []ocispec.Descriptor, platform provider.Platform) (none ocispec.Descriptor, err error) {
+	zips := slices.DeleteFunc(slices.Clone(layers), func(d ocispec.Descriptor) bool { return d.MediaType != zipType })
+	if len(zips) != 1 {
+		return none, r.bad("the manifest for %s has %d layers of type %s, not one", platform, len(zips), zipType)
+	}
+	zip := zips[0]
+	switch p := zip.Platform; {
+	case p != nil && (p.OS != platform.OS || p.Architecture != platform.Arch):
+		return none, r.bad("the package for %s is said to be for %s_%s", platform, p.OS, p.Architecture)
+	case zip.Digest.Validate() != nil || zip.Digest.Algorithm() != digest.SHA256:
+		return none, r.bad("the package for %s is not named by a SHA-256", platform)
+	case zip.Size > hash.MaxSize:
+		return none, r.bad("the package for %s is larger than %d bytes", platform, int64(hash.MaxSize))
+	}
+	return zip, nil
+}
+
+func (r *ociRepository) bad(format string, args ...any) error {
+	return &provider.Error{Code: provider.CodeBadAnswer, Message: "OCI repository " + r.address.String() + ": " + fmt.Sprintf(format, args...)}
+}
+
+// failed says what was asked of a registry that failed, if it did.
+func (r *ociRepository) failed(attempt string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if known, ok := errors.AsType[*provider.Error](err); ok {
+		return known
+	}
+	said, ok := errors.AsType[*oci.Error](err)
+	if !ok {
+		return failed(attempt, err)
+	}
+	e := &provider.Error{Code: said.Code, Message: attempt, Err: said.Err}
+	switch {
+	case said.Code == provider.CodeUnauthorized:
+		e.Hint = cliconfig.OCICredentialsHint(r.address.Registry)
+	case said.Absent == oci.NoRepository:
+		e.Code = provider.CodeUnknownProvider
+	case said.Absent == "" && said.Status != 0:
+		return statusError(attempt, said.Status)
+	}
+	return e
+}
