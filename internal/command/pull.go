@@ -28,7 +28,7 @@ func pull(cfg config.Config) run.Pull {
 		Grouping:     run.Grouping{By: run.GroupBy(cfg.GroupBy)},
 		BranchPrefix: p.BranchPrefix,
 		Title:        p.Title, Commit: p.CommitMessage,
-		Manners: pr.Manners{
+		Presentation: pr.Presentation{
 			Labels: p.Labels, CreateLabels: p.CreateLabels, Reviewers: p.Reviewers, TeamReviewers: p.TeamReviewers,
 			Assignees: p.Assignees, Milestone: p.Milestone, Draft: p.Draft, AutoMerge: p.AutoMerge,
 		},

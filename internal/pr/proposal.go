@@ -65,14 +65,14 @@ type Proposal struct {
 	// done.
 	Carried string
 
-	Manners
+	Presentation
 }
 
-// Manners are how a pull request is presented to people. They are applied when
+// Presentation is how a pull request is presented to people. It is applied when
 // it is opened and never again: whoever takes a label off, or asks another
 // reviewer, meant it. A label that could not be created is tried again by later
 // runs.
-type Manners struct {
+type Presentation struct {
 	Labels        []string
 	CreateLabels  bool     // labels that do not exist are made; else they are left out
 	Reviewers     []string // logins

@@ -158,7 +158,7 @@ func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 	if err != nil {
 		return err
 	}
-	m := Marker{Digest: p.Digest, Facts: p.Facts, Ignores: ignores, Pending: p.Manners.later()}
+	m := Marker{Digest: p.Digest, Facts: p.Facts, Ignores: ignores, Pending: p.Presentation.later()}
 	body := compose(p.text(), m)
 	made, err := t.repo.OpenPullRequest(ctx, github.NewPullRequest{
 		Branch: p.Branch, Base: p.Base, Title: p.Title, Body: body, Draft: p.Draft,
@@ -172,7 +172,7 @@ func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 	if !m.Pending {
 		return nil
 	}
-	settled, missing := t.present(ctx, made, p.Manners)
+	settled, missing := t.present(ctx, made, p.Presentation)
 	if !settled {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (t *task) edit(ctx context.Context, p Proposal, s state) error {
 	switch {
 	case s.marker.Pending:
 		settled := false
-		settled, missing = t.present(ctx, *s.pull, p.Manners)
+		settled, missing = t.present(ctx, *s.pull, p.Presentation)
 		m.Pending = !settled
 	case len(missing) > 0:
 		missing = t.labelAgain(ctx, *s.pull, missing)

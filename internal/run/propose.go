@@ -40,7 +40,7 @@ type Pull struct {
 	// Title and Commit are templates of the pull request's title and the
 	// commit's subject; empty: relock's own words.
 	Title, Commit config.Template
-	Manners       pr.Manners
+	Presentation  pr.Presentation
 	// Limit is the number of open pull requests beyond which none is opened; 0:
 	// no limit.
 	Limit int
@@ -272,7 +272,7 @@ func (c *corridor) proposal(ctx context.Context, key string, s *share) pr.Propos
 	if pull.Commit != "" {
 		p.Subject = pr.Shortened(pull.Commit.Execute(placeholders(key, base, s.changed)))
 	}
-	p.Facts, p.Manners = facts(about), pull.Manners
+	p.Facts, p.Presentation = facts(about), pull.Presentation
 	if downgrades(s.changed) {
 		p.AutoMerge, p.NoAutoMerge = "", true // a person looks at what goes down
 	}

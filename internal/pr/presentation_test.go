@@ -18,7 +18,7 @@ import (
 // mannered is a proposal with every manner there is.
 func mannered(content string) pr.Proposal {
 	p := proposal(content)
-	p.Manners = pr.Manners{
+	p.Presentation = pr.Presentation{
 		Labels: []string{"dependencies"}, Reviewers: []string{"monalisa"}, TeamReviewers: []string{"platform"},
 		Assignees: []string{"monalisa"}, Milestone: "v1", Draft: true, AutoMerge: "squash",
 	}
@@ -35,7 +35,7 @@ func courteous(t *testing.T) *scene {
 	return s
 }
 
-func TestProposeHasManners(t *testing.T) {
+func TestProposePresents(t *testing.T) {
 	s := courteous(t)
 	s.repo = s.as(sandbox.UserToken, nil)
 	p := mannered(newLock)
@@ -55,7 +55,7 @@ func TestProposeHasManners(t *testing.T) {
 		Milestone: got.Milestone, Draft: got.Draft, AutoMerge: got.AutoMerge,
 	}
 	if diff := cmp.Diff(want, had); diff != "" {
-		t.Errorf("manners (-want +got):\n%s", diff)
+		t.Errorf("presentation (-want +got):\n%s", diff)
 	}
 	if !strings.HasPrefix(got.Body, "What changes.\n\n<!--") {
 		t.Errorf("body = %q, want the footer below the text", got.Body)
@@ -166,7 +166,7 @@ func TestALabelThatIsRefusedLosesNoOther(t *testing.T) {
 	}
 }
 
-func TestProposeFinishesTheMannersOfARunThatEnded(t *testing.T) {
+func TestProposeFinishesThePresentationOfARunThatEnded(t *testing.T) {
 	for name, next := range map[string]string{"same": newLock, "newer": nextLock} {
 		t.Run(name, func(t *testing.T) {
 			s := courteous(t)
@@ -178,14 +178,14 @@ func TestProposeFinishesTheMannersOfARunThatEnded(t *testing.T) {
 			}
 			s.want(s.one(mannered(next)), pr.Updated, 1)
 			if got := s.pull(1); len(got.Labels) != 1 || len(got.Reviewers) != 1 || got.Milestone != "v1" {
-				t.Errorf("pull request = %+v, want its manners", got)
+				t.Errorf("pull request = %+v, want its presentation", got)
 			}
 			s.want(s.one(mannered(next)), pr.None, 1)
 		})
 	}
 }
 
-func TestProposeTriesMannersAgainAfterAServerError(t *testing.T) {
+func TestProposeTriesPresentingAgainAfterAServerError(t *testing.T) {
 	s := newScene(t)
 	s.sandbox.Inject(sandbox.Fault{
 		Method: "POST", Path: "/github/api/v3/repos/octo/infra/issues/1/labels", Status: http.StatusBadGateway, Times: 1,

@@ -8,16 +8,16 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 )
 
-// later reports whether something of the manners is applied after the opening.
-func (m Manners) later() bool {
-	return len(m.Labels)+len(m.Reviewers)+len(m.TeamReviewers)+len(m.Assignees) > 0 || m.Milestone != "" || m.AutoMerge != ""
+// later reports whether something of the presentation is applied after the opening.
+func (p Presentation) later() bool {
+	return len(p.Labels)+len(p.Reviewers)+len(p.TeamReviewers)+len(p.Assignees) > 0 || p.Milestone != "" || p.AutoMerge != ""
 }
 
-// present applies the manners that cannot be given while opening. None is worth a
+// present applies what of the presentation cannot be given while opening. None is worth a
 // lost pull request, so that a refusal is a warning. It reports whether the rest
 // need not be tried again, since a run that ends here leaves that to the next one,
 // and which labels could not be created.
-func (t *task) present(ctx context.Context, pull github.PullRequest, m Manners) (settled bool, missing []string) {
+func (t *task) present(ctx context.Context, pull github.PullRequest, m Presentation) (settled bool, missing []string) {
 	t.Warnings = nil // an earlier attempt may have warned of the same
 	settled = true
 	apply := func(wanted bool, act func() error) {
