@@ -15,17 +15,17 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
-// mannered is a proposal with every manner there is.
-func mannered(content string) pr.Proposal {
+// presented is a proposal with all that is set behind the opening.
+func presented(content string) pr.Proposal {
 	p := proposal(content)
 	p.Presentation = pr.Presentation{
 		Labels: []string{"dependencies"}, Reviewers: []string{"monalisa"}, TeamReviewers: []string{"platform"},
-		Assignees: []string{"monalisa"}, Milestone: "v1", Draft: true, AutoMerge: "squash",
+		Assignees: []string{"monalisa"}, Milestone: "v1", AutoMerge: "squash",
 	}
 	return p
 }
 
-// courteous is a scene whose repository knows all that mannered asks for.
+// courteous is a scene whose repository knows all that presented asks for.
 func courteous(t *testing.T) *scene {
 	t.Helper()
 	s := newScene(t)
@@ -35,10 +35,20 @@ func courteous(t *testing.T) *scene {
 	return s
 }
 
+func TestProposeOpensDrafts(t *testing.T) {
+	s := newScene(t)
+	p := proposal(newLock)
+	p.Draft = true
+	s.want(s.one(p), pr.Created, 1)
+	if !s.pull(1).Draft {
+		t.Error("the pull request is no draft")
+	}
+}
+
 func TestProposePresents(t *testing.T) {
 	s := courteous(t)
 	s.repo = s.as(sandbox.UserToken, nil)
-	p := mannered(newLock)
+	p := presented(newLock)
 	p.Reviewers = []string{"octo"} // the author cannot review
 	o := s.one(p)
 	s.want(o, pr.Created, 1)
@@ -48,11 +58,11 @@ func TestProposePresents(t *testing.T) {
 	got := s.pull(1)
 	want := sandbox.PullRequest{
 		Labels: p.Labels, Reviewers: p.Reviewers, Teams: p.TeamReviewers, Assignees: p.Assignees,
-		Milestone: "v1", Draft: true, AutoMerge: "squash",
+		Milestone: "v1", AutoMerge: "squash",
 	}
 	had := sandbox.PullRequest{
 		Labels: got.Labels, Reviewers: got.Reviewers, Teams: got.Teams, Assignees: got.Assignees,
-		Milestone: got.Milestone, Draft: got.Draft, AutoMerge: got.AutoMerge,
+		Milestone: got.Milestone, AutoMerge: got.AutoMerge,
 	}
 	if diff := cmp.Diff(want, had); diff != "" {
 		t.Errorf("presentation (-want +got):\n%s", diff)
@@ -66,7 +76,7 @@ func TestProposePresents(t *testing.T) {
 
 func TestProposeWarnsOfWhatIsRefused(t *testing.T) {
 	s := newScene(t) // knows no team and no milestone, and forbids auto-merge
-	p := mannered(newLock)
+	p := presented(newLock)
 	p.Assignees = []string{"nobody"}
 	o := s.one(p)
 	s.want(o, pr.Created, 1)
@@ -172,15 +182,15 @@ func TestProposeFinishesThePresentationOfARunThatEnded(t *testing.T) {
 			s := courteous(t)
 			ctx, end := context.WithCancel(context.Background())
 			s.before("POST", "/issues/1/labels", end)
-			pr.Propose(ctx, s.repo, []pr.Proposal{mannered(newLock)}, pr.Options{Base: "main", SHA: s.head("main")})
+			pr.Propose(ctx, s.repo, []pr.Proposal{presented(newLock)}, pr.Options{Base: "main", SHA: s.head("main")})
 			if got := s.pull(1); len(got.Reviewers) > 0 {
 				t.Fatalf("pull request = %+v, want no reviewers yet", got)
 			}
-			s.want(s.one(mannered(next)), pr.Updated, 1)
+			s.want(s.one(presented(next)), pr.Updated, 1)
 			if got := s.pull(1); len(got.Labels) != 1 || len(got.Reviewers) != 1 || got.Milestone != "v1" {
 				t.Errorf("pull request = %+v, want its presentation", got)
 			}
-			s.want(s.one(mannered(next)), pr.None, 1)
+			s.want(s.one(presented(next)), pr.None, 1)
 		})
 	}
 }

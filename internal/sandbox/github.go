@@ -63,8 +63,9 @@ type GitHub struct {
 	apps    map[int64]*registeredApp
 	rates   map[string]*rate
 	clock   time.Time
-	lastID  int64 // of what was made
-	asked   int64 // requests
+	lastID  int64    // of what was made
+	later   []func() // what GitHub does after it has answered
+	asked   int64    // requests
 	// treeLimit is how many entries of a recursive tree are listed.
 	treeLimit int
 	tokenLife time.Duration // of installations

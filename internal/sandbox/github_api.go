@@ -97,7 +97,7 @@ type route struct {
 // to http.ServeMux their paths, as in issues/comments/1, would conflict with
 // those of one issue, as in issues/1/labels.
 func (g *GitHub) routes() http.Handler {
-	all := g.muxOf(slices.Concat(repositoryRoutes, dataRoutes, pullRoutes, reviewerRoutes, issueRoutes, conversationRoutes, appRoutes))
+	all := g.muxOf(slices.Concat(repositoryRoutes, dataRoutes, pullRoutes, protectionRoutes, reviewerRoutes, issueRoutes, conversationRoutes, appRoutes))
 	all.HandleFunc("POST "+graphqlPath, g.serve(route{graphQL, "", http.StatusOK, (*apiCall).graphql, right{}}))
 	all.HandleFunc("GET "+codeloadPath+"/{owner}/{repo}/{format}/{ref...}", g.serve(route{"GET", "", http.StatusOK, (*apiCall).codeload, readContents}))
 	comments := g.muxOf(commentRoutes)
@@ -144,6 +144,7 @@ func (c *apiCall) answer(rt route) rawAnswer {
 	defer c.hub.mu.Unlock()
 	c.header.Set("X-GitHub-Media-Type", "github.v3; format=json")
 	c.hub.asked++
+	c.hub.catchUp()
 	c.header.Set("X-GitHub-Request-Id", fmt.Sprintf("SAND:%04X", c.hub.asked))
 
 	token := bearer(c.Header.Get("Authorization"))

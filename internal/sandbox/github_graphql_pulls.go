@@ -127,6 +127,7 @@ func (c *apiCall) gqlPull(r *gitRepository, p *pullRequest) gqlObject {
 			}
 			return gqlObject{"totalCount": scalar(len(nodes)), "nodes": scalar(nodes)}, nil
 		},
+		"mergeStateStatus": func(map[string]any) (any, error) { return r.computedState(p), nil },
 		"autoMergeRequest": func(map[string]any) (any, error) { return gqlAutoMerge(p), nil },
 	}
 }
@@ -182,9 +183,12 @@ func (c *apiCall) gqlEnableAutoMerge(input any) (any, error) {
 		return nil, c.gqlRefusal()
 	case !r.settings.AutoMerge:
 		return nil, gqlUnprocessable("Auto merge is not allowed for this repository")
-	case !p.open:
+	case !p.open || p.draft:
 		return nil, gqlUnprocessable("Can't enable auto-merge for this pull request.")
-	case r.settings.Unprotected:
+	case p.refusals < r.settings.TooSoon:
+		p.refusals++
+		return nil, gqlUnprocessable("Pull request Pull request is in unstable status")
+	case r.settings.Unprotected, r.protection(p.base) != nil && r.mergeState(p) == "CLEAN":
 		return nil, gqlUnprocessable("Pull request Pull request is in clean status")
 	case in.ExpectedHeadOID != nil && *in.ExpectedHeadOID != p.headSHA.String():
 		return nil, gqlUnprocessable("Head branch was modified. Review and try the merge again.")

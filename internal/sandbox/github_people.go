@@ -48,7 +48,8 @@ type PullRequest struct {
 	Draft        bool
 	Locked       bool
 	AutoMerge    string // squash, merge or rebase, if GitHub is to merge it
-	Modifiable   bool   // by maintainers, if it comes from a fork
+	ApprovedBy   []string
+	Modifiable   bool // by maintainers, if it comes from a fork
 	Comments     []Comment
 	ChangedFiles []string // paths that differ from where the head left the base
 }
@@ -75,6 +76,7 @@ type Commit struct {
 func (g *GitHub) Refs(repo string) (map[string]string, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.catchUp()
 	r, err := g.repository(repo)
 	if err != nil {
 		return nil, err
@@ -146,6 +148,7 @@ func (g *GitHub) Commits(repo, ref string) ([]Commit, error) {
 func (g *GitHub) Pulls(repo string) ([]PullRequest, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.catchUp()
 	r, err := g.repository(repo)
 	if err != nil {
 		return nil, err
@@ -173,6 +176,9 @@ func (r *gitRepository) view(p *pullRequest) (PullRequest, error) {
 	}
 	if p.milestone > 0 {
 		v.Milestone = r.settings.Milestones[p.milestone-1]
+	}
+	for _, a := range p.approvals {
+		v.ApprovedBy = append(v.ApprovedBy, a.login)
 	}
 	if p.autoMerge != nil {
 		v.AutoMerge = strings.ToLower(p.autoMerge.method)
@@ -355,29 +361,51 @@ func (g *GitHub) Edit(repo string, number int, title, body string) error {
 // returns; its branch stays unless the settings say otherwise. Files that both
 // sides changed are a conflict.
 func (g *GitHub) Merge(repo string, number int, by string) (string, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	r, p, err := g.find(repo, number)
-	if err != nil {
-		return "", err
-	}
-	if !p.open || !p.isPull() {
-		return "", fmt.Errorf("%d is no open pull request", number)
-	}
+	return g.mergeAs(repo, number, by, "merge")
+}
+
+// Squash merges an open pull request with a commit that knows nothing of its
+// branch.
+func (g *GitHub) Squash(repo string, number int, by string) (string, error) {
+	return g.mergeAs(repo, number, by, "squash")
+}
+
+func (g *GitHub) mergeAs(repo string, number int, by, method string) (sha string, err error) {
+	err = g.change(repo, number, func(r *gitRepository, p *pullRequest) error {
+		if rules := r.protection(p.base); rules != nil && r.mergeState(p) != "CLEAN" {
+			return fmt.Errorf("pull request %d cannot be merged: it is %s", number, strings.ToLower(r.mergeState(p)))
+		}
+		sha, err = g.merge(r, p, by, method)
+		return err
+	})
+	return sha, err
+}
+
+// merge puts a pull request into its base: with a merge commit, or else with one
+// that has its changes, as squash and rebase do with our single commits.
+func (g *GitHub) merge(r *gitRepository, p *pullRequest, by, method string) (string, error) {
 	base := r.branch(p.base)
 	tree, err := r.mergeTrees(base, p.headSHA)
 	if err != nil {
-		return "", fmt.Errorf("merging pull request %d: %w", number, err)
+		return "", fmt.Errorf("merging pull request %d: %w", p.number, err)
 	}
 	who := g.signature(by)
-	hash := r.writeCommit(object.Commit{
+	c := object.Commit{
 		Author: who, Committer: object.Signature{Name: "GitHub", Email: "noreply@github.com", When: who.When},
 		Message:  fmt.Sprintf("Merge pull request #%d from %s\n\n%s", p.number, strings.Replace(p.label(), ":", "/", 1), p.title),
 		TreeHash: tree, ParentHashes: []plumbing.Hash{base, p.headSHA},
-	})
+	}
+	if method != "merge" {
+		c.Message, c.ParentHashes = fmt.Sprintf("%s (#%d)", p.title, p.number), c.ParentHashes[:1]
+	}
+	hash := r.writeCommit(c)
 	r.signed[hash] = true
 	if err := g.updateRefs(r, by, refUpdate{name: plumbing.NewBranchReferenceName(p.base), after: hash}); err != nil {
 		return "", err
+	}
+	if p.open { // the base has not the head itself
+		g.close(p, by)
+		p.mergeSHA = hash
 	}
 	if !r.settings.DeleteMerged || p.headRepo != r {
 		return hash.String(), nil

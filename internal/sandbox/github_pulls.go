@@ -57,6 +57,10 @@ type pullRequest struct {
 	milestone                int      // its number; 0 is none
 	locked                   bool
 	autoMerge                *autoMerge
+	refusals                 int // of auto-merge, for being too soon
+	approvals                []approval
+	checked                  plumbing.Hash // the head whose checks have passed
+	computed                 string        // for what the state of the merge is known
 	comments                 []*issueComment
 }
 
@@ -129,8 +133,10 @@ func (g *GitHub) follow(r *gitRepository, p *pullRequest, m refMove) {
 	case m.after.IsZero():
 		g.close(p, m.by)
 	case isHead:
+		before := p.headSHA
 		p.headSHA, p.baseSHA, p.updated = m.after, r.branch(p.base), g.now()
 		r.setPullRef(p)
+		r.dismiss(p, before)
 		if r.contains(p.baseSHA, p.headSHA) {
 			g.close(p, m.by)
 		}
@@ -349,6 +355,9 @@ func (r *gitRepository) retarget(p *pullRequest, base string) error {
 		return err
 	}
 	p.base, p.baseSHA = base, r.branch(base)
+	if rules := r.protection(base); rules != nil && rules.DismissStale {
+		p.approvals = nil // "The base branch was changed" [orgs/community#45921]
+	}
 	return nil
 }
 
@@ -488,7 +497,8 @@ func (c *apiCall) pullAddresses(p *pullRequest) doc {
 }
 
 // fullPullDoc is a pull request by itself. Mergeable is null: GitHub computes
-// it when it likes, so nobody may count on it.
+// it when it likes, so nobody may count on it. The state is computed when somebody
+// asks.
 func (c *apiCall) fullPullDoc(p *pullRequest) (doc, error) {
 	commits, fork, err := c.repo.proposed(p)
 	if err != nil {
@@ -504,7 +514,7 @@ func (c *apiCall) fullPullDoc(p *pullRequest) (doc, error) {
 	if p.merged() {
 		d["merged_by"] = c.userDoc(p.closedBy)
 	}
-	d["mergeable"], d["rebaseable"], d["mergeable_state"] = nil, nil, "unknown"
+	d["mergeable"], d["rebaseable"], d["mergeable_state"] = nil, nil, strings.ToLower(c.repo.computedState(p))
 	d["maintainer_can_modify"] = p.modifiable
 	d["comments"], d["review_comments"] = len(p.comments), 0
 	d["commits"], d["changed_files"] = len(commits), len(files)

@@ -62,6 +62,12 @@ type Settings struct {
 	// Unprotected says that no check or review stands before a merge, in which
 	// case GitHub refuses to wait for one.
 	Unprotected bool
+	// TooSoon is how often auto-merge is refused after the opening of a pull
+	// request, which GitHub does until it knows what there is to wait for
+	// [peter-evans/enable-pull-request-automerge#343 and #355].
+	TooSoon int `yaml:"too_soon"`
+	// Protect is what branches demand of pull requests for them.
+	Protect map[string]Protection
 	// DeleteMerged deletes the branch of a pull request that is merged.
 	DeleteMerged bool `yaml:"delete_merged"`
 }

@@ -71,6 +71,8 @@ var operations = map[string]string{
 	"/repos/{owner}/{repo}/pulls/{pull_number}/commits":                          "get",
 	"/repos/{owner}/{repo}/pulls/{pull_number}/files":                            "get",
 	"/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers":              "get post delete",
+	"/repos/{owner}/{repo}/pulls/{pull_number}/update-branch":                    "put",
+	"/repos/{owner}/{repo}/rules/branches/{branch}":                              "get",
 	"/repos/{owner}/{repo}/tarball/{ref}":                                        "get",
 	"/repos/{owner}/{repo}/zipball/{ref}":                                        "get",
 }
@@ -100,7 +102,7 @@ var fields = map[string]string{
 	"LabelConnection":                    "nodes totalCount",
 	"Label":                              "name",
 	"AutoMergeRequest":                   "enabledAt enabledBy mergeMethod",
-	"PullRequest":                        "author autoMergeRequest baseRefName baseRefOid body closed closedAt createdAt headRefName headRefOid headRepository id isCrossRepository isDraft labels locked maintainerCanModify merged number state title updatedAt url",
+	"PullRequest":                        "author autoMergeRequest baseRefName baseRefOid body closed closedAt createdAt headRefName headRefOid headRepository id isCrossRepository isDraft labels locked maintainerCanModify mergeStateStatus merged number state title updatedAt url",
 }
 
 func main() {

@@ -1,0 +1,295 @@
+package sandbox
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// Protection is what a base branch demands of pull requests before they are
+// merged.
+type Protection struct {
+	// Strict wants branches that have all of the base.
+	// https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-protected-branches/about-protected-branches#require-status-checks-before-merging
+	Strict bool
+	// Checks wants checks to pass, which in a sandbox they do by PassChecks.
+	Checks bool
+	// Reviews is how many people have to approve.
+	Reviews int
+	// DismissStale takes approvals back when what they were for has changed.
+	DismissStale bool `yaml:"dismiss_stale"`
+	// Ruleset says that the demands stand in a ruleset, which whoever may read the
+	// repository may read. Those of branch protection only administrators may.
+	Ruleset bool
+}
+
+// protectionRoutes are those of what a base branch demands.
+var protectionRoutes = []route{
+	{"GET", "/repos/{owner}/{repo}/rules/branches/{branch...}", http.StatusOK, (*apiCall).branchRules, seeRepository},
+	{"PUT", "/repos/{owner}/{repo}/pulls/{number}/update-branch", http.StatusAccepted, (*apiCall).updateBranch, reviewChanges},
+}
+
+// protection is what the base of a pull request demands; nil if nothing.
+func (r *gitRepository) protection(base string) *Protection {
+	if p, ok := r.settings.Protect[base]; ok {
+		return &p
+	}
+	return nil
+}
+
+// approval is a review that approves.
+type approval struct {
+	login string
+	diff  string // what was approved
+}
+
+// changes identifies what a pull request changes, seen from where it left its
+// base.
+func (r *gitRepository) changes(p *pullRequest) string {
+	base, err := r.commit(r.branch(p.base))
+	if err != nil {
+		return ""
+	}
+	head, err := r.commit(p.headSHA)
+	if err != nil {
+		return ""
+	}
+	fork, ok := r.mergeBase(base, head)
+	if !ok {
+		return ""
+	}
+	old, err := r.readTree(fork.TreeHash)
+	if err != nil {
+		return ""
+	}
+	now, err := r.readTree(head.TreeHash)
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, name := range old.differing(now) {
+		fmt.Fprintf(&b, "%s %s %s\n", name, now[name].mode, now[name].hash)
+	}
+	return b.String()
+}
+
+// dismiss takes back approvals for which a moved head is another one. GitHub
+// compares what the pull request changes, and keeps those that stand before a mere
+// merge of the base [strands-labs/robots#2796, measured 2026-08-26]. A branch that
+// is rewritten gets another merge base, which counts as a change since 2023
+// [github.blog changelog 2023-06-06].
+func (r *gitRepository) dismiss(p *pullRequest, before plumbing.Hash) {
+	rules := r.protection(p.base)
+	if rules == nil || !rules.DismissStale {
+		return
+	}
+	rewritten, now := !r.contains(p.headSHA, before), r.changes(p)
+	p.approvals = slices.DeleteFunc(p.approvals, func(a approval) bool { return rewritten || a.diff != now })
+}
+
+// mergeState is GitHub's MergeStateStatus. What blocks hides that a branch is
+// behind [github/branch-deploy#97], and one is behind only where the base demands
+// that it is not.
+func (r *gitRepository) mergeState(p *pullRequest) string {
+	rules := r.protection(p.base)
+	_, err := r.mergeTrees(r.branch(p.base), p.headSHA)
+	switch {
+	case !p.open:
+		return "UNKNOWN"
+	case err != nil:
+		return "DIRTY"
+	case p.draft:
+		return "DRAFT"
+	case rules == nil:
+		return "CLEAN"
+	case len(p.approvals) < rules.Reviews, rules.Checks && p.checked != p.headSHA:
+		return "BLOCKED"
+	case rules.Strict && !r.contains(p.headSHA, r.branch(p.base)):
+		return "BEHIND"
+	}
+	return "CLEAN"
+}
+
+// computedState is mergeState as a client sees it: GitHub computes it when
+// somebody asks, who learns nothing yet.
+// https://docs.github.com/en/rest/guides/using-the-rest-api-to-interact-with-your-git-database#checking-mergeability-of-pull-requests
+func (r *gitRepository) computedState(p *pullRequest) string {
+	at := p.headSHA.String() + r.branch(p.base).String()
+	if p.computed != at {
+		p.computed = at
+		return "UNKNOWN"
+	}
+	return r.mergeState(p)
+}
+
+// branchRules are the rules of rulesets for a branch.
+func (c *apiCall) branchRules() (any, error) {
+	rules := []doc{}
+	add := func(kind string, parameters doc) {
+		d := doc{"type": kind, "ruleset_source_type": "Repository", "ruleset_source": c.repo.fullName(), "ruleset_id": 1}
+		if parameters != nil {
+			d["parameters"] = parameters
+		}
+		rules = append(rules, d)
+	}
+	p := c.repo.protection(c.PathValue("branch"))
+	if p == nil || !p.Ruleset {
+		return rules, nil
+	}
+	if p.Checks || p.Strict {
+		add("required_status_checks", doc{
+			"strict_required_status_checks_policy": p.Strict, "required_status_checks": []doc{{"context": "test"}},
+		})
+	}
+	if p.Reviews > 0 {
+		add("pull_request", doc{
+			"required_approving_review_count": p.Reviews, "dismiss_stale_reviews_on_push": p.DismissStale,
+			"require_code_owner_review": false, "require_last_push_approval": false, "required_review_thread_resolution": false,
+		})
+	}
+	return page(c, rules), nil
+}
+
+// updateBranch merges the base into the head of a pull request, some time after
+// it has answered.
+func (c *apiCall) updateBranch() (any, error) {
+	p, err := c.pull()
+	if err != nil {
+		return nil, err
+	}
+	var in struct {
+		Expected *string `json:"expected_head_sha"`
+	}
+	if len(c.body) > 0 {
+		if err := c.decode(&in); err != nil {
+			return nil, err
+		}
+	}
+	name := plumbing.NewBranchReferenceName(p.head)
+	switch {
+	case !p.open || !c.mayMove(p.headRepo, name):
+		return nil, c.refuse()
+	case in.Expected != nil && *in.Expected != p.headSHA.String():
+		return nil, unprocessable("expected head sha didn’t match current head ref.")
+	case c.repo.contains(p.headSHA, c.repo.branch(p.base)):
+		return nil, unprocessable("There are no new commits on the base branch.")
+	}
+	merged, err := c.hub.mergeOfBase(c.repo, p, c.who.Login)
+	if err != nil {
+		return nil, unprocessable("merge conflict between base and head")
+	}
+	update := refUpdate{name: name, after: merged}
+	if err := p.headRepo.checkUpdate(update); err != nil {
+		return nil, err
+	}
+	head, by := p.headSHA, c.who.Login
+	c.hub.later = append(c.hub.later, func() {
+		update.before = &head
+		// Whoever moved the branch meanwhile has refused the update.
+		_ = c.hub.updateRefs(p.headRepo, by, update)
+	})
+	return doc{"message": "Updating pull request branch.", "url": c.api(c.repo, "/pulls/%d", p.number)}, nil
+}
+
+// mergeOfBase is a commit that merges the base into the head of a pull request.
+func (g *GitHub) mergeOfBase(r *gitRepository, p *pullRequest, by string) (plumbing.Hash, error) {
+	base := r.branch(p.base)
+	tree, err := r.mergeTrees(p.headSHA, base)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	who := g.signature(by)
+	hash := r.writeCommit(object.Commit{
+		Author: who, Committer: object.Signature{Name: "GitHub", Email: "noreply@github.com", When: who.When},
+		Message: fmt.Sprintf("Merge branch '%s' into %s", p.base, p.head), TreeHash: tree,
+		ParentHashes: []plumbing.Hash{p.headSHA, base},
+	})
+	r.signed[hash] = true
+	return hash, nil
+}
+
+// catchUp does what GitHub does after it has answered.
+func (g *GitHub) catchUp() {
+	todo := g.later
+	g.later = nil
+	for _, do := range todo {
+		do()
+	}
+}
+
+// advance lets GitHub merge what it has promised to merge, as soon as it may.
+func (g *GitHub) advance(r *gitRepository) {
+	for _, p := range r.open() {
+		if p.autoMerge != nil && r.protection(p.base) != nil && r.mergeState(p) == "CLEAN" {
+			_, _ = g.merge(r, p, p.autoMerge.by, strings.ToLower(p.autoMerge.method))
+		}
+	}
+}
+
+// Protect lets a branch demand something of pull requests; nil: nothing any more.
+func (g *GitHub) Protect(repo, branch string, p *Protection) error {
+	return g.Configure(repo, func(s *Settings) {
+		s.Protect = maps.Clone(s.Protect)
+		if s.Protect == nil {
+			s.Protect = map[string]Protection{}
+		}
+		if delete(s.Protect, branch); p != nil {
+			s.Protect[branch] = *p
+		}
+	})
+}
+
+// Approve is a review that approves the pull request as it is.
+func (g *GitHub) Approve(repo string, number int, by string) error {
+	return g.change(repo, number, func(r *gitRepository, p *pullRequest) error {
+		p.approvals = slices.DeleteFunc(p.approvals, func(a approval) bool { return a.login == by })
+		p.approvals = append(p.approvals, approval{by, r.changes(p)})
+		return nil
+	})
+}
+
+// PassChecks lets the checks of the present head pass.
+func (g *GitHub) PassChecks(repo string, number int) error {
+	return g.change(repo, number, func(r *gitRepository, p *pullRequest) error {
+		p.checked = p.headSHA
+		return nil
+	})
+}
+
+// UpdateBranch merges the base into the head, as the button of that name does.
+func (g *GitHub) UpdateBranch(repo string, number int, by string) error {
+	return g.change(repo, number, func(r *gitRepository, p *pullRequest) error {
+		if r.contains(p.headSHA, r.branch(p.base)) {
+			return fmt.Errorf("pull request %d has all of %s", number, p.base)
+		}
+		merged, err := g.mergeOfBase(r, p, by)
+		if err != nil {
+			return err
+		}
+		return g.updateRefs(p.headRepo, by, refUpdate{name: plumbing.NewBranchReferenceName(p.head), after: merged})
+	})
+}
+
+// change does something to an open pull request, after which GitHub may merge it.
+func (g *GitHub) change(repo string, number int, do func(*gitRepository, *pullRequest) error) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.catchUp()
+	r, p, err := g.find(repo, number)
+	if err != nil {
+		return err
+	}
+	if !p.open || !p.isPull() {
+		return fmt.Errorf("%d is no open pull request", number)
+	}
+	if err := do(r, p); err != nil {
+		return err
+	}
+	g.advance(r)
+	return nil
+}

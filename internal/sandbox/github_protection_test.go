@@ -1,0 +1,201 @@
+package sandbox
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-github/v60/github"
+)
+
+// protectedHub is a hub with a pull request that its base is ahead of.
+func protectedHub(t *testing.T, p Protection) *hub {
+	t.Helper()
+	h := startHub(t)
+	if err := h.Protect(octoInfra, "main", &p); err != nil {
+		t.Fatal(err)
+	}
+	h.push(t, "topic", "ours", "1\n")
+	h.open(t, "topic", "main")
+	return h
+}
+
+// view is the pull request of a protected hub.
+func (h *hub) view(t *testing.T) PullRequest {
+	t.Helper()
+	pulls, err := h.Pulls(octoInfra)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pulls[0]
+}
+
+func (h *hub) wantState(t *testing.T, want string) {
+	t.Helper()
+	const query = `{ repository(owner: "octo", name: "infra") { pullRequest(number: 1) { mergeStateStatus } } }`
+	state := func() any {
+		return h.query(t, query, nil).Data["repository"].(map[string]any)["pullRequest"].(map[string]any)["mergeStateStatus"]
+	}
+	if got := state(); got != "UNKNOWN" {
+		t.Errorf("merge state = %v, want UNKNOWN, since nobody has asked before", got)
+	}
+	if got := state(); got != want {
+		t.Errorf("merge state = %v, want %s", got, want)
+	}
+	if got := h.pullRequest(t, 1).GetMergeableState(); !strings.EqualFold(got, want) {
+		t.Errorf("mergeable_state = %s, want %s", got, want)
+	}
+}
+
+func TestGitHubTellsMergeStates(t *testing.T) {
+	t.Parallel()
+	h := protectedHub(t, Protection{Strict: true, Checks: true, Reviews: 1})
+	h.push(t, "main", "theirs", "1\n")
+	h.wantState(t, "BLOCKED") // which hides that it is behind
+	if err := h.Approve(octoInfra, 1, "monalisa"); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.PassChecks(octoInfra, 1); err != nil {
+		t.Fatal(err)
+	}
+	h.push(t, "main", "theirs", "2\n")
+	h.wantState(t, "BEHIND")
+	if _, err := h.Squash(octoInfra, 1, "monalisa"); err == nil {
+		t.Error("a branch that is behind was merged")
+	}
+	if err := h.UpdateBranch(octoInfra, 1, "monalisa"); err != nil {
+		t.Fatal(err)
+	}
+	h.wantState(t, "BLOCKED") // the checks run again
+	h.push(t, "main", "ours", "clash\n")
+	h.wantState(t, "DIRTY")
+}
+
+func TestGitHubUpdatesBranches(t *testing.T) {
+	t.Parallel()
+	h, ctx := protectedHub(t, Protection{Strict: true}), context.Background()
+	before := h.head(t, "topic")
+	update := func(expected string) (*github.PullRequestBranchUpdateResponse, error) {
+		answer, _, err := h.PullRequests.UpdateBranch(ctx, "octo", "infra", 1, &github.PullRequestBranchUpdateOptions{ExpectedHeadSHA: &expected})
+		return answer, err
+	}
+	_, err := update(before)
+	wantRefusal(t, err, 422, "There are no new commits on the base branch.")
+	base := h.push(t, "main", "theirs", "1\n")
+	_, err = update(base)
+	wantRefusal(t, err, 422, "expected head sha didn’t match current head ref.")
+
+	answer, err := update(before)
+	if _, accepted := err.(*github.AcceptedError); !accepted {
+		t.Fatalf("update-branch answers %v, %v; want 202", answer, err)
+	}
+	merge := must[*github.Commit](t)(h.Git.GetCommit(ctx, "octo", "infra", h.head(t, "topic")))
+	if len(merge.Parents) != 2 || merge.Parents[0].GetSHA() != before || merge.Parents[1].GetSHA() != base ||
+		merge.GetMessage() != "Merge branch 'main' into topic" || merge.Author.GetName() != actionsBot {
+		t.Errorf("the head is %v, want a merge of the base", merge)
+	}
+	h.push(t, "main", "ours", "clash\n")
+	_, err = update(merge.GetSHA())
+	wantRefusal(t, err, 422, "merge conflict between base and head")
+}
+
+// An update that was accepted and that somebody forestalls does not happen.
+func TestGitHubUpdatesLater(t *testing.T) {
+	t.Parallel()
+	h := protectedHub(t, Protection{Strict: true})
+	h.push(t, "main", "theirs", "1\n")
+	_, _, err := h.PullRequests.UpdateBranch(context.Background(), "octo", "infra", 1, nil)
+	if _, accepted := err.(*github.AcceptedError); !accepted {
+		t.Fatal(err)
+	}
+	theirs := h.push(t, "topic", "more", "1\n")
+	if got := h.head(t, "topic"); got != theirs {
+		t.Errorf("the branch is at %s, want the commit that came first, %s", got, theirs)
+	}
+}
+
+func TestGitHubDismissesApprovals(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		act   func(h *hub) error
+		stays bool
+	}{
+		{"update_of_the_branch", func(h *hub) error { return h.UpdateBranch(octoInfra, 1, "monalisa") }, true},
+		{"another_change", func(h *hub) error {
+			_, err := h.Push(octoInfra, Push{Branch: "topic", Files: map[string]File{"ours": {Mode: ModeFile, Content: []byte("2\n")}}})
+			return err
+		}, false},
+		{"the_same_anew", func(h *hub) error {
+			_, err := h.Push(octoInfra, Push{Branch: "topic", Amend: true, Message: "The same"})
+			return err
+		}, false},
+		{"another_base", func(h *hub) error {
+			if err := h.Protect(octoInfra, "next", &Protection{DismissStale: true}); err != nil {
+				return err
+			}
+			if _, err := h.Push(octoInfra, Push{Branch: "next", Files: map[string]File{"r": {Mode: ModeFile}}}); err != nil {
+				return err
+			}
+			return h.Retarget(octoInfra, 1, "next")
+		}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := protectedHub(t, Protection{Reviews: 1, DismissStale: true})
+			if err := h.Approve(octoInfra, 1, "hubot"); err != nil {
+				t.Fatal(err)
+			}
+			h.push(t, "main", "theirs", "1\n")
+			if err := tt.act(h); err != nil {
+				t.Fatal(err)
+			}
+			if got := len(h.view(t).ApprovedBy) == 1; got != tt.stays {
+				t.Errorf("approved by %v, want that it stays: %v", h.view(t).ApprovedBy, tt.stays)
+			}
+		})
+	}
+}
+
+func TestGitHubTellsRules(t *testing.T) {
+	t.Parallel()
+	for _, ruleset := range []bool{true, false} {
+		h := protectedHub(t, Protection{Strict: true, Ruleset: ruleset})
+		resp, body := h.send(t, "GET", "/repos/octo/infra/rules/branches/main", "")
+		if told := strings.Contains(body, "strict_required_status_checks_policy\":true"); resp.StatusCode != 200 || told != ruleset {
+			t.Errorf("rules, in a ruleset: %v: %d %s", ruleset, resp.StatusCode, body)
+		}
+	}
+}
+
+// GitHub merges what it has promised to, as soon as nothing is in the way.
+func TestGitHubMergesByItself(t *testing.T) {
+	t.Parallel()
+	h := protectedHub(t, Protection{Strict: true, Reviews: 1})
+	if err := h.Configure(octoInfra, func(s *Settings) { s.AutoMerge, s.TooSoon = true, 1 }); err != nil {
+		t.Fatal(err)
+	}
+	enable := func() []string {
+		return h.query(t, `mutation($id: ID!) { enablePullRequestAutoMerge(input: {pullRequestId: $id, mergeMethod: SQUASH}) { clientMutationId } }`,
+			map[string]any{"id": h.pullRequest(t, 1).GetNodeID()}).messages()
+	}
+	if got := enable(); !slices.Equal(got, []string{"UNPROCESSABLE Pull request Pull request is in unstable status"}) {
+		t.Errorf("just after the opening: %q", got)
+	}
+	if got := enable(); len(got) > 0 {
+		t.Fatalf("later: %q", got)
+	}
+	if err := h.Approve(octoInfra, 1, "monalisa"); err != nil {
+		t.Fatal(err)
+	}
+	p := h.view(t)
+	if !p.Merged || h.head(t, "topic") != p.HeadSHA {
+		t.Errorf("pull request = %+v, want it merged", p)
+	}
+	log, err := h.Commits(octoInfra, "main")
+	if err != nil || len(log[0].Parents) != 1 || log[0].Message != "Change topic (#1)" {
+		t.Errorf("the base is at %+v, %v; want a commit of its own", log[0], err)
+	}
+}
