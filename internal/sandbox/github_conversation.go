@@ -27,14 +27,14 @@ func (g *GitHub) OpenIssue(repo, title, by string) (int, error) {
 func (g *GitHub) Close(repo string, number int, by string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_, p, err := g.find(repo, number)
+	r, p, err := g.find(repo, number)
 	if err != nil {
 		return err
 	}
 	if !p.open {
 		return fmt.Errorf("%d is not open", number)
 	}
-	g.close(p, by)
+	g.close(r, p, by)
 	return nil
 }
 

@@ -73,7 +73,7 @@ func newGQLSchema() gqlSchema {
 			"baseRefName": {}, "baseRefOid": {}, "headRefName": {}, "headRefOid": {}, "isCrossRepository": {}, "maintainerCanModify": {},
 			"headRepository": {typ: "Repository"}, "author": {typ: "Actor"},
 			"labels": {typ: "LabelConnection", args: page}, "autoMergeRequest": {typ: "AutoMergeRequest"},
-			"mergeStateStatus": {},
+			"mergeStateStatus": {}, "isInMergeQueue": {},
 		},
 	}
 }

@@ -127,6 +127,7 @@ func (c *apiCall) gqlPull(r *gitRepository, p *pullRequest) gqlObject {
 			}
 			return gqlObject{"totalCount": scalar(len(nodes)), "nodes": scalar(nodes)}, nil
 		},
+		"isInMergeQueue":   scalar(p.queued != ""),
 		"mergeStateStatus": func(map[string]any) (any, error) { return r.computedState(p), nil },
 		"autoMergeRequest": func(map[string]any) (any, error) { return gqlAutoMerge(p), nil },
 	}

@@ -49,6 +49,8 @@ type PullRequest struct {
 	Locked       bool
 	AutoMerge    string // squash, merge or rebase, if GitHub is to merge it
 	ApprovedBy   []string
+	Queued       bool // in the merge queue of its base
+	Ejections    int  // how often a push has taken it out of the queue
 	Modifiable   bool // by maintainers, if it comes from a fork
 	Comments     []Comment
 	ChangedFiles []string // paths that differ from where the head left the base
@@ -172,7 +174,7 @@ func (r *gitRepository) view(p *pullRequest) (PullRequest, error) {
 		Head: p.head, HeadOwner: p.headRepo.owner, HeadSHA: p.headSHA.String(), Base: p.base,
 		Labels: slices.Clone(p.labels), Assignees: slices.Clone(p.assignees),
 		Reviewers: slices.Clone(p.reviewers), Teams: slices.Clone(p.teamReviewers),
-		Draft: p.draft, Locked: p.locked, Modifiable: p.modifiable,
+		Draft: p.draft, Locked: p.locked, Modifiable: p.modifiable, Queued: p.queued != "", Ejections: p.ejections,
 	}
 	if p.milestone > 0 {
 		v.Milestone = r.settings.Milestones[p.milestone-1]
@@ -372,7 +374,7 @@ func (g *GitHub) Squash(repo string, number int, by string) (string, error) {
 
 func (g *GitHub) mergeAs(repo string, number int, by, method string) (sha string, err error) {
 	err = g.change(repo, number, func(r *gitRepository, p *pullRequest) error {
-		if rules := r.protection(p.base); rules != nil && r.mergeState(p) != "CLEAN" {
+		if rules := r.protection(p.base); rules != nil && (rules.Queue || r.mergeState(p) != "CLEAN") {
 			return fmt.Errorf("pull request %d cannot be merged: it is %s", number, strings.ToLower(r.mergeState(p)))
 		}
 		sha, err = g.merge(r, p, by, method)
@@ -381,13 +383,13 @@ func (g *GitHub) mergeAs(repo string, number int, by, method string) (sha string
 	return sha, err
 }
 
-// merge puts a pull request into its base: with a merge commit, or else with one
-// that has its changes, as squash and rebase do with our single commits.
-func (g *GitHub) merge(r *gitRepository, p *pullRequest, by, method string) (string, error) {
+// mergeCommit is the commit that merges a pull request: one with two parents, or
+// else one that has its changes, as squash and rebase make of our single commits.
+func (g *GitHub) mergeCommit(r *gitRepository, p *pullRequest, by, method string) (plumbing.Hash, error) {
 	base := r.branch(p.base)
 	tree, err := r.mergeTrees(base, p.headSHA)
 	if err != nil {
-		return "", fmt.Errorf("merging pull request %d: %w", p.number, err)
+		return plumbing.ZeroHash, fmt.Errorf("merging pull request %d: %w", p.number, err)
 	}
 	who := g.signature(by)
 	c := object.Commit{
@@ -400,11 +402,20 @@ func (g *GitHub) merge(r *gitRepository, p *pullRequest, by, method string) (str
 	}
 	hash := r.writeCommit(c)
 	r.signed[hash] = true
+	return hash, nil
+}
+
+// merge puts a pull request into its base.
+func (g *GitHub) merge(r *gitRepository, p *pullRequest, by, method string) (string, error) {
+	hash, err := g.mergeCommit(r, p, by, method)
+	if err != nil {
+		return "", err
+	}
 	if err := g.updateRefs(r, by, refUpdate{name: plumbing.NewBranchReferenceName(p.base), after: hash}); err != nil {
 		return "", err
 	}
 	if p.open { // the base has not the head itself
-		g.close(p, by)
+		g.close(r, p, by)
 		p.mergeSHA = hash
 	}
 	if !r.settings.DeleteMerged || p.headRepo != r {

@@ -23,6 +23,8 @@ type Protection struct {
 	Reviews int
 	// DismissStale takes approvals back when what they were for has changed.
 	DismissStale bool `yaml:"dismiss_stale"`
+	// Queue merges pull requests by a merge queue.
+	Queue bool `yaml:"merge_queue"`
 	// Ruleset says that the demands stand in a ruleset, which whoever may read the
 	// repository may read. Those of branch protection only administrators may.
 	Ruleset bool
@@ -109,7 +111,7 @@ func (r *gitRepository) mergeState(p *pullRequest) string {
 		return "CLEAN"
 	case len(p.approvals) < rules.Reviews, rules.Checks && p.checked != p.headSHA:
 		return "BLOCKED"
-	case rules.Strict && !r.contains(p.headSHA, r.branch(p.base)):
+	case rules.Strict && !rules.Queue && !r.contains(p.headSHA, r.branch(p.base)):
 		return "BEHIND"
 	}
 	return "CLEAN"
@@ -144,6 +146,12 @@ func (c *apiCall) branchRules() (any, error) {
 	if p.Checks || p.Strict {
 		add("required_status_checks", doc{
 			"strict_required_status_checks_policy": p.Strict, "required_status_checks": []doc{{"context": "test"}},
+		})
+	}
+	if p.Queue {
+		add("merge_queue", doc{
+			"check_response_timeout_minutes": 60, "grouping_strategy": "ALLGREEN", "max_entries_to_build": 5, "max_entries_to_merge": 5,
+			"merge_method": "SQUASH", "min_entries_to_merge": 1, "min_entries_to_merge_wait_minutes": 5,
 		})
 	}
 	if p.Reviews > 0 {
@@ -226,6 +234,12 @@ func (g *GitHub) catchUp() {
 func (g *GitHub) advance(r *gitRepository) {
 	for _, p := range r.open() {
 		if p.autoMerge != nil && r.protection(p.base) != nil && r.mergeState(p) == "CLEAN" {
+			if r.protection(p.base).Queue {
+				if p.queued == "" {
+					_ = g.enqueue(r, p, p.autoMerge.by)
+				}
+				continue
+			}
 			_, _ = g.merge(r, p, p.autoMerge.by, strings.ToLower(p.autoMerge.method))
 		}
 	}

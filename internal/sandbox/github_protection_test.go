@@ -159,6 +159,48 @@ func TestGitHubDismissesApprovals(t *testing.T) {
 	}
 }
 
+func TestGitHubQueues(t *testing.T) {
+	t.Parallel()
+	h := protectedHub(t, Protection{Strict: true, Checks: true, Queue: true})
+	if err := h.Enqueue(octoInfra, 1, "monalisa"); err == nil {
+		t.Error("a pull request was queued whose checks have not passed")
+	}
+	if err := h.PassChecks(octoInfra, 1); err != nil {
+		t.Fatal(err)
+	}
+	h.push(t, "main", "theirs", "1\n") // with a queue, no branch has to be up to date
+	if err := h.Enqueue(octoInfra, 1, "monalisa"); err != nil {
+		t.Fatal(err)
+	}
+	queued := func() (said bool, refs []string) {
+		answer := h.query(t, `{ repository(owner: "octo", name: "infra") { pullRequest(number: 1) { isInMergeQueue } } }`, nil)
+		said = answer.Data["repository"].(map[string]any)["pullRequest"].(map[string]any)["isInMergeQueue"].(bool)
+		found := must[[]*github.Reference](t)(h.Git.ListMatchingRefs(context.Background(), "octo", "infra", &github.ReferenceListOptions{Ref: "heads/gh-readonly-queue/main/pr-1-"}))
+		for _, ref := range found {
+			refs = append(refs, ref.GetRef())
+		}
+		return said, refs
+	}
+	if said, refs := queued(); !said || len(refs) != 1 {
+		t.Errorf("queued: %v, %q; want it, with a ref", said, refs)
+	}
+	if _, err := h.Merge(octoInfra, 1, "monalisa"); err == nil {
+		t.Error("a person has merged past the queue")
+	}
+	h.push(t, "topic", "more", "1\n")
+	if said, refs := queued(); said || len(refs) > 0 || h.view(t).Ejections != 1 {
+		t.Errorf("after a push: %v, %q, %d; want it out of the queue", said, refs, h.view(t).Ejections)
+	}
+	for _, err := range []error{h.PassChecks(octoInfra, 1), h.Enqueue(octoInfra, 1, "monalisa"), h.MergeQueued(octoInfra, 1)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, refs := queued(); !h.view(t).Merged || len(refs) > 0 {
+		t.Errorf("%+v, %q; want it merged, and no ref", h.view(t), refs)
+	}
+}
+
 func TestGitHubTellsRules(t *testing.T) {
 	t.Parallel()
 	for _, ruleset := range []bool{true, false} {

@@ -59,8 +59,10 @@ type pullRequest struct {
 	autoMerge                *autoMerge
 	refusals                 int // of auto-merge, for being too soon
 	approvals                []approval
-	checked                  plumbing.Hash // the head whose checks have passed
-	computed                 string        // for what the state of the merge is known
+	checked                  plumbing.Hash          // the head whose checks have passed
+	queued                   plumbing.ReferenceName // what the merge queue holds of it; empty if it is not there
+	ejections                int                    // from the queue, by a push
+	computed                 string                 // for what the state of the merge is known
 	comments                 []*issueComment
 }
 
@@ -131,17 +133,21 @@ func (g *GitHub) follow(r *gitRepository, p *pullRequest, m refMove) {
 	case !isHead && !isBase:
 		return
 	case m.after.IsZero():
-		g.close(p, m.by)
+		g.close(r, p, m.by)
 	case isHead:
 		before := p.headSHA
 		p.headSHA, p.baseSHA, p.updated = m.after, r.branch(p.base), g.now()
 		r.setPullRef(p)
 		r.dismiss(p, before)
+		if p.queued != "" { // whatever was pushed [renovatebot/renovate#45252]
+			r.dequeue(p)
+			p.ejections++
+		}
 		if r.contains(p.baseSHA, p.headSHA) {
-			g.close(p, m.by)
+			g.close(r, p, m.by)
 		}
 	case r.contains(m.after, p.headSHA):
-		g.close(p, m.by)
+		g.close(r, p, m.by)
 		p.mergeSHA = m.after
 	}
 }
@@ -152,7 +158,8 @@ func (r *gitRepository) setPullRef(p *pullRequest) {
 	r.git.ReferenceStorage[name] = plumbing.NewHashReference(name, p.headSHA)
 }
 
-func (g *GitHub) close(p *pullRequest, by string) {
+func (g *GitHub) close(r *gitRepository, p *pullRequest, by string) {
+	r.dequeue(p)
 	p.open, p.closedBy, p.closed = false, by, g.now()
 	p.updated, p.autoMerge = p.closed, nil
 }
@@ -368,7 +375,7 @@ func (c *apiCall) setState(p *pullRequest, state *string) error {
 	}
 	switch *state {
 	case "closed":
-		c.hub.close(p, c.who.Login)
+		c.hub.close(c.repo, p, c.who.Login)
 		return nil
 	case "open":
 		return c.repo.reopen(p)

@@ -81,7 +81,7 @@ type World struct {
 //	unprotected: true              but nothing would have to be waited for
 //	too_soon: 2                    so often is auto-merge refused after the opening
 //	protect:                       what branches demand; the fields of Protection
-//	  main: {strict: true, checks: true, reviews: 1, dismiss_stale: true, ruleset: true}
+//	  main: {strict: true, checks: true, reviews: 1, dismiss_stale: true, merge_queue: true, ruleset: true}
 //	delete_merged: true            the branches of merged pull requests go
 //
 // In paths of repositories a final * marks an executable, and "@ -> TARGET" a

@@ -102,7 +102,7 @@ var fields = map[string]string{
 	"LabelConnection":                    "nodes totalCount",
 	"Label":                              "name",
 	"AutoMergeRequest":                   "enabledAt enabledBy mergeMethod",
-	"PullRequest":                        "author autoMergeRequest baseRefName baseRefOid body closed closedAt createdAt headRefName headRefOid headRepository id isCrossRepository isDraft labels locked maintainerCanModify mergeStateStatus merged number state title updatedAt url",
+	"PullRequest":                        "author autoMergeRequest baseRefName baseRefOid body closed closedAt createdAt headRefName headRefOid headRepository id isCrossRepository isDraft isInMergeQueue labels locked maintainerCanModify mergeStateStatus merged number state title updatedAt url",
 }
 
 func main() {
