@@ -69,7 +69,8 @@ type Hashes struct {
 	// H1 is the hash of the unpacked directory: what the tools record.
 	H1 Hash
 	// H1Zip is the hash of the archive's entries: what the tools accept when
-	// they verify a zip. It equals H1 for nearly all packages.
+	// they verify a zip. It equals H1 for nearly all packages. It is empty where
+	// H1 is what a source states of a package that nobody has hashed.
 	H1Zip Hash
 	// Listed holds the zh of every line of the verified checksum list.
 	Listed []Hash
@@ -97,20 +98,50 @@ const (
 	MarkUnsigned Mark = "unsigned" // a checksum list that no announced key signed
 )
 
-// Marks returns what a reader should know about the hashes, in a fixed order;
-// none for those of a signed list.
-func (h Hashes) Marks() []Mark {
+// Marks returns what a reader should know about hashes that were recorded of
+// these packages, in a fixed order; none where signed lists and computed hashes
+// account for all of them.
+func Marks(found []Hashes, recorded []Hash) []Mark {
 	var marks []Mark
-	if h.Mirror != "" {
+	if slices.ContainsFunc(found, func(h Hashes) bool { return h.Mirror != "" }) {
 		marks = append(marks, MarkMirror)
 	}
-	if len(h.Reported) > 0 {
+	if restsOnReports(found, recorded) {
 		marks = append(marks, MarkReported)
 	}
-	if h.Mirror == "" && h.Signer.KeyID == "" {
+	if slices.ContainsFunc(found, func(h Hashes) bool { return h.Mirror == "" && h.Signer.KeyID == "" }) {
 		marks = append(marks, MarkUnsigned)
 	}
 	return marks
+}
+
+// restsOnReports reports whether a recorded hash is one that a source states and
+// that none of the packages proves.
+func restsOnReports(found []Hashes, recorded []Hash) bool {
+	proven := map[Hash]bool{}
+	for _, h := range found {
+		for _, p := range h.proven() {
+			proven[p] = true
+		}
+	}
+	for _, h := range found {
+		for _, reported := range h.Reported {
+			if slices.ContainsFunc(reported, func(r Hash) bool { return !proven[r] && slices.Contains(recorded, r) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// proven are the hashes that are more than a source's word. Whoever has hashed a
+// package knows both of its h1.
+func (h Hashes) proven() []Hash {
+	proven := slices.Concat(h.Listed, h.Verified)
+	if h.H1Zip != "" {
+		proven = append(proven, h.H1, h.H1Zip)
+	}
+	return proven
 }
 
 // Unpacked reports whether the package is a directory, which has no zip and so

@@ -158,7 +158,7 @@ func TestDirectoryHashes(t *testing.T) {
 			if diff := cmp.Diff(w, got); diff != "" {
 				t.Errorf("Hashes of %s for %s (-want +got):\n%s", p, tool, diff)
 			}
-			if diff := cmp.Diff([]provider.Mark{provider.MarkMirror}, got.Marks()); diff != "" {
+			if diff := cmp.Diff([]provider.Mark{provider.MarkMirror}, provider.Marks([]provider.Hashes{got}, []provider.Hash{got.H1})); diff != "" {
 				t.Errorf("marks of %s (-want +got):\n%s", p, diff)
 			}
 		}

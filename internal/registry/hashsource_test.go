@@ -62,7 +62,7 @@ func TestHashSourceSavesTheDownload(t *testing.T) {
 		if diff := cmp.Diff(stated, got); diff != "" {
 			t.Errorf("Hashes in the %s run (-want +got):\n%s", run, diff)
 		}
-		if diff := cmp.Diff([]provider.Mark{provider.MarkReported}, got.Marks()); diff != "" {
+		if diff := cmp.Diff([]provider.Mark{provider.MarkReported}, provider.Marks([]provider.Hashes{got}, []provider.Hash{got.H1})); diff != "" {
 			t.Errorf("Marks (-want +got):\n%s", diff)
 		}
 		// The second run remembers what the first was told.

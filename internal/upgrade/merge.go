@@ -174,19 +174,18 @@ func (d *draft) entry(c *choice, answers map[packageKey]evidence, opts Options) 
 		}
 		c.notices = append(c.notices, err)
 	}
+	recorded := recorded(found, opts.Strict)
 	merged := prior
 	if opts.Mode == Complete && (opts.Prune || c.sides != nil) {
 		merged = nil
 	}
+	merged = append(merged, recorded...)
 	for _, h := range found {
-		merged = append(merged, recorded(h, opts.Strict)...)
 		if h.Mirror == "" {
 			c.Signer = h.Signer
 		}
-		c.Marks = append(c.Marks, h.Marks()...)
 	}
-	slices.Sort(c.Marks)
-	c.Marks = slices.Compact(c.Marks)
+	c.Marks = provider.Marks(found, recorded)
 	c.attribute(found, merged)
 	return lockfile.New(c.Requirement.Addr, c.To, d.constraints(c, opts), merged), nil
 }
@@ -396,17 +395,20 @@ func (c *choice) reReleased(h provider.Hashes) error {
 	}
 }
 
-// recorded are the hashes of one package that the tool writes: the h1, every
+// recorded are the hashes of packages that the tool writes: of each the h1, every
 // line of the signed list, and what the source finds verified or reported, which
 // it leaves empty where the tool does not record it. Under Strict nothing is
 // recorded on a source's word alone.
-func recorded(h provider.Hashes, strict bool) []provider.Hash {
-	hashes := slices.Concat([]provider.Hash{h.H1}, h.Listed, h.Verified)
-	if strict {
-		return hashes
-	}
-	for _, reported := range h.Reported {
-		hashes = append(hashes, reported...)
+func recorded(found []provider.Hashes, strict bool) []provider.Hash {
+	var hashes []provider.Hash
+	for _, h := range found {
+		hashes = slices.Concat(hashes, []provider.Hash{h.H1}, h.Listed, h.Verified)
+		if strict {
+			continue
+		}
+		for _, reported := range h.Reported {
+			hashes = append(hashes, reported...)
+		}
 	}
 	return hashes
 }

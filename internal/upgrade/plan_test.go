@@ -535,16 +535,24 @@ func TestPlanRecordsWhatOpenTofuRecords(t *testing.T) {
 	}
 	m := module(t, []string{"a ~> 1.0"}, nil)
 	m.Tool = provider.Newest(provider.OpenTofu)
+	// The mark is for what is recorded on the registry's word alone.
+	marked := []provider.Mark{provider.MarkReported}
 	for _, tt := range []struct {
-		strict bool
-		want   string
+		platforms Platforms
+		strict    bool
+		want      string
+		marks     []provider.Mark
 	}{
-		{false, "a 1.1.0 ~> 1.0; h1:a-1.1.0-darwin_arm64 h1:a-1.1.0-linux_amd64 " + twoZH},
-		{true, "a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH},
+		{linux, false, "a 1.1.0 ~> 1.0; h1:a-1.1.0-darwin_arm64 h1:a-1.1.0-linux_amd64 " + twoZH, marked},
+		{Platforms{List: platforms(two...)}, false, "a 1.1.0 ~> 1.0; h1:a-1.1.0-darwin_arm64 h1:a-1.1.0-linux_amd64 " + twoZH, nil},
+		{linux, true, "a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH, nil},
 	} {
-		r := Plan(t.Context(), &offer{releases: simple, edit: report}, []scan.Module{m}, Options{Platforms: linux, Strict: tt.strict})[0]
+		r := Plan(t.Context(), &offer{releases: simple, edit: report}, []scan.Module{m}, Options{Platforms: tt.platforms, Strict: tt.strict})[0]
 		if diff := cmp.Diff([]string{tt.want}, summary(r)); diff != "" {
 			t.Errorf("strict %v (-want +got):\n%s", tt.strict, diff)
+		}
+		if diff := cmp.Diff(tt.marks, r.Selections[0].Marks); diff != "" {
+			t.Errorf("strict %v on %v: marks (-want +got):\n%s", tt.strict, tt.platforms.List, diff)
 		}
 	}
 }
