@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,8 +35,9 @@ type person struct {
 //	as LOGIN ACT…      act as somebody else, who need not have the right to
 //	meanwhile METHOD PATH ACT…
 //	                   act once, before relock's first request of that method
-//	                   whose path ends like that; the script fails if there is
-//	                   none
+//	                   whose path ends like that, or matches that pattern; the
+//	                   script fails if there is none. Of several at the
+//	                   same place, each waits for a request of its own
 //
 // An act that takes a text takes that of a file if it is given as @FILE. A
 // NUMBER is that of a pull request or an issue. The acts on comments, when they
@@ -235,12 +237,18 @@ func meanwhile(ts *testscript.TestScript, neg bool, args []string) {
 	do := prepared(ts, firstPerson, args[2:])
 	var once sync.Once
 	happened := false
+	at, place := sceneOf(ts), args[0]+" "+args[1]
 	world(ts).Before(func(r *http.Request) {
-		if r.Method != args[0] || !strings.HasSuffix(r.URL.Path, args[1]) {
+		if like, _ := path.Match(args[1], r.URL.Path); r.Method != args[0] || !like && !strings.HasSuffix(r.URL.Path, args[1]) {
+			return
+		}
+		at.mu.Lock()
+		defer at.mu.Unlock()
+		if at.taken[place] == r {
 			return
 		}
 		once.Do(func() {
-			happened = true
+			happened, at.taken[place] = true, r
 			if err := do(); err != nil {
 				sceneOf(ts).test.Errorf("%s: %v", strings.Join(args, " "), err)
 			}

@@ -112,7 +112,7 @@ func TestScript(t *testing.T) {
 		Dir:  filepath.Join("testdata", "script"),
 		Cmds: commands,
 		Setup: func(env *testscript.Env) error {
-			env.Values[sceneKey{}] = &scene{test: scripted{t, filepath.Base(env.WorkDir)}}
+			env.Values[sceneKey{}] = &scene{test: scripted{t, filepath.Base(env.WorkDir)}, taken: map[string]*http.Request{}}
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			return nil
 		},
@@ -139,6 +139,9 @@ type scene struct {
 
 	waits, released chan struct{} // of hold: closed when relock waits, and to let it go on
 	interrupted     []*exec.Cmd
+
+	mu    sync.Mutex
+	taken map[string]*http.Request // the last request that meanwhile acted before, by its place
 }
 
 type sceneKey struct{}

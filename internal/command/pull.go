@@ -70,6 +70,10 @@ func (c *cli) propose(ctx context.Context, cfg config.Config, dirs []string, str
 // is checked out.
 func (c *cli) proposeToAll(ctx context.Context, s *run.Session, repositories []string, req run.Request, strongest []config.Values) (report.Report, error) {
 	if len(repositories) == 0 {
+		req.Pull.Again = func(files fs.FS) (run.Request, error) {
+			cfg, err := c.settingsOn(files, strongest...)
+			return c.withRepository(c.request(run.PR, c.fromTop(req.Dirs), cfg)), err
+		}
 		return c.proposeTo(ctx, s, req, c.branch(req))
 	}
 	req.Part = len(repositories) > 1
@@ -192,6 +196,10 @@ func (c *cli) proposeByOwnFile(ctx context.Context, s *run.Session, repository s
 	}
 	own := c.withRepository(c.request(run.PR, req.Dirs, cfg))
 	own.Remote, own.Pull.Repository, own.Part = remote, repository, req.Part
+	own.Pull.Again = func(files fs.FS) (run.Request, error) {
+		cfg, err := c.settingsOf(files, strongest...)
+		return c.withRepository(c.request(run.PR, req.Dirs, cfg)), err
+	}
 	if len(own.Pull.Bases) == 0 {
 		own.Pull.Base = branch
 	}

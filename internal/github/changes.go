@@ -50,6 +50,51 @@ func (r *Repository) Changes(ctx context.Context, from, to string) ([]Change, er
 	return changes, nil
 }
 
+// ChangedPaths returns the paths of the files, links and submodules that differ
+// between two commits, and of the directories that only one of them has, sorted,
+// whether one is an ancestor of the other or not. It is a request for each tree. It
+// returns an ErrNotFound if there is no such commit.
+func (r *Repository) ChangedPaths(ctx context.Context, from, to string) ([]ChangedPath, error) {
+	doing := "comparing the files of commits " + from + " and " + to
+	before, err := r.paths(ctx, from)
+	if err != nil {
+		return nil, r.explain(ctx, doing, readContents, err)
+	}
+	after, err := r.paths(ctx, to)
+	if err != nil {
+		return nil, r.explain(ctx, doing, readContents, err)
+	}
+	differ := changed(before, after)
+	for name, n := range before.nodes {
+		if after.nodes[name] == nil && n.mode.IsDir() && !n.module {
+			differ = append(differ, name)
+		}
+	}
+	for name, n := range after.nodes {
+		if before.nodes[name] == nil && n.mode.IsDir() && !n.module {
+			differ = append(differ, name)
+		}
+	}
+	slices.Sort(differ)
+	paths := make([]ChangedPath, len(differ))
+	for i, path := range differ {
+		paths[i] = ChangedPath{Path: path, File: before.plain(path) && after.plain(path)}
+	}
+	return paths, nil
+}
+
+// ChangedPath is a path at which two commits differ.
+type ChangedPath struct {
+	Path string
+	File bool // it is that of a file: of no link, submodule or directory
+}
+
+// plain reports whether there is a file at the path, or nothing.
+func (s *Snapshot) plain(path string) bool {
+	n := s.nodes[path]
+	return n == nil || n.mode.IsRegular()
+}
+
 // paths is the tree of a commit without contents.
 func (r *Repository) paths(ctx context.Context, sha string) (*Snapshot, error) {
 	s := newSnapshot()

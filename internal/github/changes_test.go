@@ -1,6 +1,7 @@
 package github_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -42,13 +43,30 @@ func TestChangesAreWhatDiffers(t *testing.T) {
 		t.Errorf("Changes() (-want +got):\n%s", diff)
 	}
 	trees := 0
-	for _, a := range h.asked {
+	asked := h.asked
+	paths, err := h.repository(t).ChangedPaths(t.Context(), from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, p := range paths {
+		if p.File {
+			files = append(files, p.Path)
+		}
+	}
+	if diff := cmp.Diff([]string{"README.md", "new/a.tf", "new/empty.txt", "prod/main.tf", "prod/run.sh"}, files); diff != "" || len(paths) != len(want)+1 {
+		t.Errorf("ChangedPaths() has %d paths, and of files (-want +got):\n%s", len(paths), diff)
+	}
+	if _, err := h.repository(t).ChangedPaths(t.Context(), strings.Repeat("1", 40), to); !errors.Is(err, github.ErrNotFound) {
+		t.Errorf("ChangedPaths() of an unknown commit: %v, want an ErrNotFound", err)
+	}
+	for _, a := range asked {
 		if strings.Contains(a, "/git/trees/") {
 			trees++
 		}
 	}
-	if trees != 2 || len(h.asked) > 8 {
-		t.Errorf("it asked %q", h.asked)
+	if trees != 2 || len(asked) > 8 {
+		t.Errorf("it asked %q", asked)
 	}
 }
 

@@ -16,6 +16,9 @@ type Options struct {
 	// Base is the branch that the pull requests are for, and SHA the commit of
 	// it that the proposals were made from.
 	Base, SHA string
+	// Holds reports whether the proposals would be the same from another commit,
+	// which the base has moved to; nil: they would not.
+	Holds func(ctx context.Context, sha string) (bool, error)
 	// Bases are all branches that there shall be pull requests for. Those of ours
 	// for another base are closed. Empty: the other bases are not known, and
 	// their pull requests are left alone.
@@ -80,8 +83,9 @@ type Outcome struct {
 // that fails does not stop the others.
 //
 // Where nothing is to be done it costs a request, and two more for each
-// proposal or branch of ours. The proposals must be of the base's present head: Propose writes
-// nothing if the base has moved since.
+// proposal or branch of ours. The proposals must be of the base's present head: where
+// that has moved and Options.Holds says no, the outcome is an error that wraps a
+// Moved, and nothing is written.
 func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal, opts Options) []Outcome {
 	r := newRun(repo, opts)
 	if opts.Only != "" {

@@ -128,21 +128,47 @@ func TestProposeStartsOverWhenTheBaseChangedTheSameFile(t *testing.T) {
 	}
 }
 
-func TestProposeRefusesAnOldCheckout(t *testing.T) {
-	for _, known := range []bool{false, true} {
-		t.Run(fmt.Sprintf("branch_exists_%t", known), func(t *testing.T) {
-			s := newScene(t)
-			if known {
-				s.one(proposal(newLock))
-			}
-			checkout := s.head("main")
-			s.pushTo("main", "README.md", "New text.\n")
-			o := s.proposeWith(pr.Options{SHA: checkout}, proposal(nextLock))[0]
-			if o.Err == nil || !strings.Contains(o.Err.Error(), "the checkout is not the head of main") {
-				t.Errorf("error = %v, want one about the checkout", o.Err)
-			}
-			s.wantNoWrites()
-		})
+// TestProposeFollowsTheBase moves the base between the plan and the writing.
+func TestProposeFollowsTheBase(t *testing.T) {
+	holds := func(answer bool, err error) func(context.Context, string) (bool, error) {
+		return func(context.Context, string) (bool, error) { return answer, err }
+	}
+	for name, tt := range map[string]struct {
+		holds func(context.Context, string) (bool, error)
+		moved bool // the outcome says where the base is
+		err   string
+	}{
+		"nobody_knows":          {nil, true, "branch main has moved"},
+		"the_plan_is_another":   {holds(false, nil), true, "branch main has moved"},
+		"it_cannot_be_told":     {holds(false, errors.New("no answer")), false, "no answer"},
+		"the_plan_is_as_it_was": {holds: holds(true, nil)},
+	} {
+		for _, known := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/branch_exists_%t", name, known), func(t *testing.T) {
+				s := newScene(t)
+				if known {
+					s.one(proposal(newLock))
+				}
+				checkout := s.head("main")
+				s.pushTo("main", "README.md", "New text.\n")
+				o := s.proposeWith(pr.Options{SHA: checkout, Holds: tt.holds}, proposal(nextLock))[0]
+				if tt.err == "" {
+					if o.Err != nil || o.Operation == pr.None {
+						t.Fatalf("outcome %+v, want a proposal", o)
+					}
+					commits, err := s.hub.Commits(repoName, o.Branch)
+					if err != nil || len(commits) < 2 || commits[1].SHA != s.head("main") {
+						t.Errorf("the branch has %d commits (%v), want ours on the base's head", len(commits), err)
+					}
+					return
+				}
+				var moved *pr.Moved
+				if errors.As(o.Err, &moved) != tt.moved || !strings.Contains(o.Err.Error(), tt.err) || tt.moved && moved.SHA != s.head("main") {
+					t.Errorf("error = %v, want %q", o.Err, tt.err)
+				}
+				s.wantNoWrites()
+			})
+		}
 	}
 }
 

@@ -187,21 +187,55 @@ func (r *run) checkBase(ctx context.Context, base github.Commit, writes bool) er
 			return nil
 		}
 		recent, err := r.history(ctx, r.opts.Base)
+		if errors.Is(err, github.ErrNotFound) {
+			return &provider.Error{
+				Code:    provider.CodeGitHub,
+				Message: fmt.Sprintf("proposing to branch %s: it is not there any more", r.opts.Base),
+				Hint:    "look whether somebody has deleted or renamed it; pull-request.base in the configuration file names the branches",
+				Err:     err,
+			}
+		}
 		if err != nil {
 			return err
 		}
 		base = recent[0]
 	}
 	if base.SHA != r.opts.SHA {
-		return &provider.Error{
-			Code: provider.CodeGitHub,
-			Message: fmt.Sprintf("the checkout is not the head of %s: it is at %s, and the branch at %s",
-				r.opts.Base, short(r.opts.SHA), short(base.SHA)),
-			Hint: "run again on the present head; nothing is proposed from another commit",
+		if err := r.follow(ctx, base.SHA); err != nil {
+			return err
 		}
 	}
 	r.tree = base.Tree
 	return nil
 }
+
+// follow takes the proposals for those of a commit that the base has moved to, if
+// they are.
+func (r *run) follow(ctx context.Context, sha string) error {
+	if r.opts.Holds != nil {
+		holds, err := r.opts.Holds(ctx, sha)
+		if err != nil {
+			return err
+		}
+		if holds {
+			r.opts.Log.Info("the base has moved, but nothing that was read", "from", r.opts.SHA, "to", sha)
+			r.opts.SHA = sha
+			return nil
+		}
+	}
+	return &provider.Error{
+		Code: provider.CodeGitHub,
+		Message: fmt.Sprintf("branch %s has moved from %s to %s, which was not planned for",
+			r.opts.Base, short(r.opts.SHA), short(sha)),
+		Hint: "run again; nothing is proposed from another commit than the branch's head",
+		Err:  &Moved{SHA: sha},
+	}
+}
+
+// Moved is why nothing was proposed: the base is at another commit than the
+// proposals were made from.
+type Moved struct{ SHA string }
+
+func (m *Moved) Error() string { return "the branch is at " + m.SHA }
 
 func short(sha string) string { return sha[:min(len(sha), 7)] }

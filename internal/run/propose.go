@@ -52,6 +52,10 @@ type Pull struct {
 	Only, Seen       string
 	Rebase, Recreate bool
 	DryRun           bool
+	// Again makes the request anew, without a Remote, by the configuration file in
+	// the file tree, which is that of a commit that the base has moved to. Its
+	// errors are for people. nil: what has moved is an error.
+	Again func(files fs.FS) (Request, error)
 }
 
 // proposing is what the verb PR knows before it plans.
@@ -62,6 +66,9 @@ type proposing struct {
 	// notes are read once for all pull requests, and only if one is written;
 	// nil if they are not wanted.
 	notes func() []notes.Notes
+	// moved is the commit that the base was found at, for which all is to be
+	// planned again; empty if there is nothing to do again.
+	moved string
 }
 
 // prepare asks GitHub for what the plan depends on: the base branch, and what
@@ -150,11 +157,16 @@ func (c *corridor) propose(ctx, asking context.Context) {
 		}
 	}
 	outcomes := pr.Propose(ctx, c.repo, proposals, pr.Options{
-		Base: at.base, Bases: pull.Bases, SHA: at.head, Survey: at.survey, Prefix: pull.BranchPrefix, Limit: pull.Limit,
+		Base: at.base, Bases: pull.Bases, SHA: at.head, Holds: c.holds(), Survey: at.survey, Prefix: pull.BranchPrefix, Limit: pull.Limit,
 		Only: pull.Only, Head: pull.Seen, Rebase: pull.Rebase, Recreate: pull.Recreate,
 		Partial: c.partial(), DryRun: pull.DryRun, Log: c.env.Log,
 	})
 	for _, o := range outcomes {
+		var moved *pr.Moved
+		if errors.As(o.Err, &moved) && c.mayRepeat() && asking.Err() == nil {
+			c.proposing.moved = moved.SHA
+			continue
+		}
 		c.record(o, proposals)
 	}
 }

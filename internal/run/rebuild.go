@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +39,11 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said string, 
 	}
 	req.Pull.Hub, req.Pull.Repository, req.Pull.Base = c.remark.Hub, c.remark.Repository, c.owned.Base
 	req.Pull.Only, req.Pull.Seen, req.Pull.Rebase, req.Pull.Recreate = c.pull.HeadBranch, c.pull.Head, true, discard
+	req.Pull.Again = func(files fs.FS) (Request, error) {
+		again, err := c.configure(files)
+		again.Verb, again.Named = PR, nil
+		return again, err
+	}
 	if c.report, err = c.Do(ctx, req); err != nil {
 		return "", err
 	}

@@ -192,6 +192,7 @@ type corridor struct {
 	hub       hub
 	repo      *github.Repository
 	proposing proposing
+	plans     int // how often the request was planned, this time included
 }
 
 // found is a root module, the tree that it is in, and its plan.

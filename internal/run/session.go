@@ -105,13 +105,21 @@ func (s *Session) Close() {
 func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
 	c := s.corridor(req)
 	err := c.walk(ctx)
+	for err == nil && c.proposing.moved != "" {
+		before := c
+		if c, err = before.again(ctx); err != nil {
+			return before.report, err
+		}
+		err = c.walk(ctx)
+		c.keep(before.report)
+	}
 	return c.report, err
 }
 
 // corridor is the way of one request.
 func (s *Session) corridor(req Request) *corridor {
 	client := s.clientFor(req)
-	c := &corridor{Session: s, req: req, source: s.registries(req, client), report: report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}}
+	c := &corridor{Session: s, req: req, plans: 1, source: s.registries(req, client), report: report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}}
 	c.report.Diagnostics = slices.Clone(s.warnings)
 	c.modules = module.New(client, s.configs, module.Options{
 		Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub && req.Remote == nil,

@@ -26,6 +26,14 @@ func Reads(name string) bool {
 	})
 }
 
+// Notices reports whether it matters to Modules, or to whoever takes its results,
+// that a file with this path is there, whatever is in it: those that it Reads, and
+// those by which it knows a Terragrunt unit or packages of providers. Of every
+// directory it matters that it is there: one without configuration can be called.
+func Notices(name string) bool {
+	return Reads(name) || path.Base(name) == terragruntFile+".json" || strings.Contains("/"+name, "/terraform.d/plugins/")
+}
+
 // VersionFiles are the names of the files that may say, for their directory and
 // those below it, which tool is used and which release of it.
 func VersionFiles() []string {

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"path"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,6 +56,43 @@ func TestReads(t *testing.T) {
 	} {
 		if got := Reads(name); got != want {
 			t.Errorf("Reads(%q) = %t, want %t", name, got, want)
+		}
+	}
+}
+
+// TestWhatIsNotNoticedMayGo takes away what Notices leaves out.
+func TestWhatIsNotNoticedMayGo(t *testing.T) {
+	t.Parallel()
+	gone := 0
+	for _, c := range recordedCases(t) {
+		left := map[string]string{}
+		for name, text := range c.Files {
+			if Notices(name) {
+				left[name] = text
+			} else {
+				left[path.Join(path.Dir(name), "kept.txt")] = "" // that a directory is there is noticed, too
+				gone++
+			}
+		}
+		opts := Options{Dirs: []string{c.Root}, Source: recordedSource()}
+		want, _, err := Modules(t.Context(), fileTree(c.Files, c.Symlinks), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := Modules(t.Context(), fileTree(left, c.Symlinks), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(resultOf(t, want), resultOf(t, got), cmp.AllowUnexported(result{})); diff != "" {
+			t.Errorf("%s (-whole +left):\n%s", c.ID, diff)
+		}
+	}
+	if gone == 0 {
+		t.Error("every file of every case is noticed")
+	}
+	for _, name := range []string{"a/terragrunt.hcl.json", "terraform.d/plugins/x/y", "a/terraform.d/plugins/x/y", "a/main.tf"} {
+		if !Notices(name) {
+			t.Errorf("Notices(%q) = false", name)
 		}
 	}
 }

@@ -1,0 +1,84 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// mostPlans is how often one request is planned while its base moves. A run takes
+// minutes: whose base changes what relock reads twice in that time should say so.
+const mostPlans = 3
+
+// mayRepeat reports whether all may be planned again for another commit.
+func (c *corridor) mayRepeat() bool { return c.req.Pull.Again != nil && c.plans < mostPlans }
+
+// holds reports whether a commit of the base has all that was read as it was read.
+// What is not told apart is asked for once. A commit that GitHub does not know, such
+// as one of the checkout alone, is not compared.
+func (c *corridor) holds() func(ctx context.Context, sha string) (bool, error) {
+	known := map[string]bool{}
+	return func(ctx context.Context, sha string) (bool, error) {
+		if holds, ok := known[sha]; ok {
+			return holds, nil
+		}
+		paths, err := c.repo.ChangedPaths(ctx, c.proposing.head, sha)
+		if errors.Is(err, github.ErrNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		known[sha] = !slices.ContainsFunc(paths, matters)
+		return known[sha], nil
+	}
+}
+
+// matters reports whether a run may see that a path has changed. A link or a
+// submodule may be in the way of any file, and a directory is a module.
+func matters(p github.ChangedPath) bool {
+	return !p.File || scan.Notices(p.Path) || slices.Contains(config.FileNames, p.Path)
+}
+
+// again is the way of the request from the commit that the base has moved to,
+// without a checkout of that, by its configuration file.
+func (c *corridor) again(ctx context.Context) (*corridor, error) {
+	remote, err := fetch(ctx, c.repo, c.proposing.moved, reads)
+	if err != nil {
+		return nil, err
+	}
+	req, err := c.req.Pull.Again(remote.FS)
+	if err != nil {
+		return nil, err
+	}
+	from := c.req.Pull
+	req.Remote, req.Part = remote, c.req.Part
+	req.Pull.Hub, req.Pull.Repository, req.Pull.Base, req.Pull.Again = from.Hub, from.Repository, from.Base, from.Again
+	req.Pull.Only, req.Pull.Seen, req.Pull.Rebase, req.Pull.Recreate = from.Only, from.Seen, from.Rebase, from.Recreate
+	c.env.Log.Info("the base has moved: planning again", "from", c.proposing.head, "to", remote.Commit)
+	next := c.Session.corridor(req)
+	next.plans = c.plans + 1
+	return next, nil
+}
+
+// keep takes over what was done about pull requests before all was planned again.
+func (c *corridor) keep(before report.Report) {
+	for _, done := range before.PullRequests {
+		if done.Operation == string(pr.None) {
+			continue
+		}
+		i := slices.IndexFunc(c.report.PullRequests, func(p report.PullRequest) bool { return p.Branch == done.Branch })
+		switch {
+		case i < 0:
+			c.report.PullRequests = append(c.report.PullRequests, done)
+		case c.report.PullRequests[i].Operation == string(pr.None) || done.Operation == string(pr.Created):
+			c.report.PullRequests[i].Operation, c.report.PullRequests[i].Reason = done.Operation, ""
+		}
+	}
+}
