@@ -49,7 +49,7 @@ func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.
 			// Not by way of the archives: what is too large for this question must not
 			// be remembered as a failure where the run wants it for a better reason.
 			if _, err := c.fetch.sum(ctx, l.zh, func() (hash.Sum, error) { return c.fetch.download(ctx, l) }); err != nil {
-				return provider.Listing{}, failed(subject(want), err)
+				return provider.Listing{}, failed(want, subject(want), err)
 			}
 		}
 		return d.listed(ctx, tool, want.Addr, p), nil

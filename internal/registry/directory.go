@@ -73,7 +73,7 @@ func (d *directory) releases(_ context.Context, _ provider.Tool, addr provider.A
 	}
 	if len(packages[addr]) == 0 {
 		return nil, &provider.Error{
-			Code:    provider.CodeUnknownProvider,
+			Code: provider.CodeUnknownProvider, Addr: addr,
 			Message: fmt.Sprintf("provider %s was not found in the %s", addr, d.name(addr)),
 			Hint:    "put its packages there, or allow another installation method in the CLI configuration",
 		}
@@ -99,7 +99,7 @@ func (d *directory) hashes(ctx context.Context, _ provider.Tool, want provider.W
 		return provider.Hashes{}, noPackage(want)
 	}
 	found := copies[max(0, slices.IndexFunc(copies, func(p localPackage) bool { return p.packed }))]
-	sum, err := d.sums.Do(ctx, found.path, func() (hash.Sum, error) { return d.sum(ctx, found) })
+	sum, err := d.sums.Do(ctx, found.path, func() (hash.Sum, error) { return d.sum(ctx, want, found) })
 	if err == nil {
 		err = checkProgram(sum, want)
 	}
@@ -114,7 +114,7 @@ func (d *directory) hashes(ctx context.Context, _ provider.Tool, want provider.W
 }
 
 // sum hashes a package. A link in place of an unpacked one is followed.
-func (d *directory) sum(ctx context.Context, p localPackage) (hash.Sum, error) {
+func (d *directory) sum(ctx context.Context, want provider.Want, p localPackage) (hash.Sum, error) {
 	var sum hash.Sum
 	var err error
 	if p.packed {
@@ -134,7 +134,7 @@ func (d *directory) sum(ctx context.Context, p localPackage) (hash.Sum, error) {
 	if errors.Is(err, hash.ErrUnpack) {
 		e.Code = provider.CodeBadPackage
 	}
-	return hash.Sum{}, e
+	return hash.Sum{}, naming(want, e)
 }
 
 // sumZip computes the zh of a zip first, which takes a small part of the time

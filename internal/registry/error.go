@@ -5,38 +5,38 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// about completes an error with what was asked for: the fields, the text as far
-// as it is silent about them, and what to do. It returns a new one, since errors
-// are shared by all who asked the same. The host is the registry's or mirror's
-// own, wherever its service and files are.
+// about completes an error with what was asked for: the fields, the message as far
+// as it does not name that, and what to do. It returns a new one, since errors are
+// shared by all who asked the same. The host is the registry's or mirror's own,
+// wherever its service and files are.
 func about(err error, want provider.Want, host svchost.Hostname) error {
-	e := provider.Error{Code: provider.CodeInternal, Message: "asking about " + want.Addr.String(), Err: err}
+	if err == nil {
+		return nil
+	}
+	e := provider.Error{Code: provider.CodeInternal, Addr: want.Addr, Message: "asking about " + want.Addr.String(), Err: err}
 	if known, ok := errors.AsType[*provider.Error](err); ok {
 		e = *known
 	}
-	e.Host = cmp.Or(host, e.Host, want.Addr.Host)
-	e.Addr = want.Addr
-	e.Version = cmp.Or(e.Version, want.Version)
-	e.Platform = cmp.Or(e.Platform, want.Platform)
-	if !says(e.Error(), want) {
+	if e.Addr != want.Addr || e.Version != want.Version || e.Platform != want.Platform {
 		e.Message = subject(want) + ": " + e.Message
 	}
+	e.Host = cmp.Or(host, e.Host, want.Addr.Host)
+	e.Addr, e.Version, e.Platform = want.Addr, want.Version, want.Platform
 	e.Hint = cmp.Or(e.Hint, hints[e.Code])
 	return &e
 }
 
-// says reports whether a text names what was asked for.
-func says(text string, want provider.Want) bool {
-	return strings.Contains(text, want.Addr.String()) &&
-		(want.Version.IsZero() || strings.Contains(text, want.Version.String())) &&
-		(want.Platform == provider.Platform{} || strings.Contains(text, want.Platform.String()))
+// naming notes in an error what its message names of what was asked for, which
+// about then does not repeat.
+func naming(names provider.Want, e *provider.Error) error {
+	e.Addr, e.Version, e.Platform = names.Addr, names.Version, names.Platform
+	return e
 }
 
 // subject names what was asked for.
@@ -63,17 +63,17 @@ var hints = map[provider.Code]string{
 }
 
 // failed puts what was attempted before an error, and keeps its code and hint.
-func failed(attempt string, err error) error {
+func failed(names provider.Want, attempt string, err error) error {
 	e := &provider.Error{Code: provider.CodeInternal, Message: attempt, Err: err}
 	if cause, ok := errors.AsType[*provider.Error](err); ok {
 		e.Code, e.Hint = cause.Code, cause.Hint
 	}
-	return e
+	return naming(names, e)
 }
 
 // statusError is about an answer that has neither content nor a meaning of its
 // own in the protocol.
-func statusError(attempt string, status int) error {
+func statusError(attempt string, status int) *provider.Error {
 	e := &provider.Error{
 		Code:    provider.CodeBadAnswer,
 		Message: fmt.Sprintf("%s: %d %s", attempt, status, http.StatusText(status)),
@@ -84,7 +84,7 @@ func statusError(attempt string, status int) error {
 	return e
 }
 
-func badAnswer(format string, args ...any) error {
+func badAnswer(format string, args ...any) *provider.Error {
 	return &provider.Error{Code: provider.CodeBadAnswer, Message: "registry response " + fmt.Sprintf(format, args...)}
 }
 

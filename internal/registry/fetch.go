@@ -165,8 +165,8 @@ func checkProgram(sum hash.Sum, want provider.Want) error {
 	if sum.Runs(want.Addr.Type) {
 		return nil
 	}
-	return &provider.Error{
+	return naming(want, &provider.Error{
 		Code:    provider.CodeBadPackage,
 		Message: fmt.Sprintf("%s: provider binary not found: no file whose name starts with terraform-provider-%s", subject(want), want.Addr.Type),
-	}
+	})
 }

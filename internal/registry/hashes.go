@@ -122,7 +122,7 @@ func (d direct) contents(ctx context.Context, want provider.Want, p proof) (hash
 		url: p.zip, from: p.from, name: p.filename, zh: p.zh, retries: d.downloads, size: p.reported[want.Platform].Size,
 	})
 	if err != nil {
-		return hash.Sum{}, failed(subject(want), err)
+		return hash.Sum{}, failed(want, subject(want), err)
 	}
 	return sum, checkProgram(sum, want)
 }

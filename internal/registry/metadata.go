@@ -58,7 +58,7 @@ func (d direct) askMetadata(ctx context.Context, tool provider.Tool, q query) (*
 	resp, err := d.get(ctx, tool, q, maxMetadata,
 		addr.Namespace, addr.Type, want.Version.String(), "download", want.Platform.OS, want.Platform.Arch)
 	if err != nil {
-		return nil, failed(attempt, err)
+		return nil, failed(provider.Want{Addr: addr}, attempt, err)
 	}
 	switch resp.Status {
 	case http.StatusOK:
@@ -67,11 +67,11 @@ func (d direct) askMetadata(ctx context.Context, tool provider.Tool, q query) (*
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, cliconfig.Unauthorized(addr.Host, q.token != "")
 	default:
-		return nil, statusError(attempt, resp.Status)
+		return nil, naming(provider.Want{Addr: addr}, statusError(attempt, resp.Status))
 	}
 	var answer packageAnswer
 	if err := transport.DecodeJSON(resp.Body, &answer); err != nil {
-		return nil, badAnswer("for %s %s on %s is not valid: %v", addr, want.Version, want.Platform, err)
+		return nil, naming(want, badAnswer("for %s %s on %s is not valid: %v", addr, want.Version, want.Platform, err))
 	}
 	return answer.metadata(want, resp.URL)
 }
@@ -134,7 +134,7 @@ func checkFilename(name string, want provider.Want) error {
 	if err == nil && version == want.Version && parts[2] == want.Platform.OS && sameArch {
 		return nil
 	}
-	return badAnswer("for %s %s on %s names the file of another package, %q", want.Addr, want.Version, want.Platform, name)
+	return naming(want, badAnswer("for %s %s on %s names the file of another package, %q", want.Addr, want.Version, want.Platform, name))
 }
 
 // checkProtocol returns an error if the release speaks only plugin protocols
@@ -149,7 +149,7 @@ func (m *metadata) checkProtocol(tool provider.Tool, want provider.Want) error {
 		return nil
 	}
 	return &provider.Error{
-		Code: provider.CodeProtocol,
+		Code: provider.CodeProtocol, Addr: want.Addr, Version: want.Version,
 		Message: fmt.Sprintf("provider %s %s speaks plugin protocol %s, and %s speaks 5 and 6",
 			want.Addr, want.Version, strings.Join(m.protocols, ", "), tool),
 	}

@@ -83,7 +83,7 @@ func (n network) releases(ctx context.Context, tool provider.Tool, addr provider
 			Versions map[string]struct{} `json:"versions"`
 		}
 		_, err := n.get(ctx, tool, q, document{"index.json", &answer, &provider.Error{
-			Code:    provider.CodeUnknownProvider,
+			Code: provider.CodeUnknownProvider, Addr: addr,
 			Message: fmt.Sprintf("provider %s was not found in the %s", addr, n.name(addr)),
 			Hint:    "add it to the mirror, or allow another installation method in the CLI configuration",
 		}})
@@ -107,7 +107,7 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	all, err := n.answers.archives.Do(ctx, q, func() (*mirrorArchives, error) {
 		var all mirrorArchives
 		all.from, err = n.get(ctx, tool, q, document{want.Version.String() + ".json", &all, &provider.Error{
-			Code:    provider.CodeBadAnswer, // the tools do not go on to another method here
+			Code: provider.CodeBadAnswer, Addr: want.Addr, Version: want.Version, // the tools do not go on to another method here
 			Message: fmt.Sprintf("%s: it has no archives of %s %s", n.name(want.Addr), want.Addr, want.Version),
 			Hint:    "add the version to the mirror, or exclude the provider from the mirror in the CLI configuration",
 		}})
@@ -126,7 +126,7 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	}
 	sum, err := n.fetch.archive(ctx, zip)
 	if err != nil {
-		return provider.Hashes{}, failed(subject(want), err)
+		return provider.Hashes{}, failed(want, subject(want), err)
 	}
 	verified, err := n.verify(sum, named)
 	if err == nil {
@@ -178,7 +178,7 @@ type document struct {
 func (n network) get(ctx context.Context, tool provider.Tool, q query, d document) (from *url.URL, err error) {
 	addr, limits := q.want.Addr, n.config.Limits()
 	ref := &url.URL{Path: path.Join(addr.Host.String(), addr.Namespace, addr.Type, d.name)}
-	attempt := "could not query " + n.name(addr) + " for " + addr.String()
+	about, attempt := provider.Want{Addr: addr}, "could not query "+n.name(addr)+" for "+addr.String()
 	resp, err := n.fetch.transport.Do(ctx, transport.Request{
 		URL:          n.base.ResolveReference(ref),
 		Header:       http.Header{"X-Terraform-Version": {tool.Version.String()}},
@@ -189,7 +189,7 @@ func (n network) get(ctx context.Context, tool provider.Tool, q query, d documen
 		Timeout:      limits.Timeout,
 	})
 	if err != nil {
-		return nil, failed(attempt, err)
+		return nil, failed(about, attempt, err)
 	}
 	switch resp.Status {
 	case http.StatusOK:
@@ -198,21 +198,21 @@ func (n network) get(ctx context.Context, tool provider.Tool, q query, d documen
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, cliconfig.Unauthorized(n.host(addr), q.token != "")
 	default:
-		return nil, statusError(attempt, resp.Status)
+		return nil, naming(about, statusError(attempt, resp.Status))
 	}
 	if media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return nil, failed(attempt, n.badAnswer("its content type is not application/json"))
+		return nil, failed(about, attempt, n.badAnswer("its content type is not application/json"))
 	}
 	if err := transport.DecodeJSON(resp.Body, d.into); err != nil {
 		if q.want.Version.IsZero() {
-			return nil, n.badAnswer("the versions of %s are not valid: %v", addr, err)
+			return nil, naming(q.want, n.badAnswer("the versions of %s are not valid: %v", addr, err))
 		}
-		return nil, n.badAnswer("the archives of %s %s are not valid: %v", addr, q.want.Version, err)
+		return nil, naming(q.want, n.badAnswer("the archives of %s %s are not valid: %v", addr, q.want.Version, err))
 	}
 	return resp.URL, nil
 }
 
-func (n network) badAnswer(format string, args ...any) error {
+func (n network) badAnswer(format string, args ...any) *provider.Error {
 	return &provider.Error{Code: provider.CodeBadAnswer, Message: n.name(provider.Addr{}) + ": " + fmt.Sprintf(format, args...)}
 }
 

@@ -76,7 +76,7 @@ func (o *ociMirror) open(ctx context.Context, addr provider.Addr) (*ociRepositor
 	address, err := o.addressOf(addr)
 	if err != nil {
 		return nil, &provider.Error{
-			Code: provider.CodeCLIConfig, Message: "finding the OCI repository of " + addr.String(), Err: err,
+			Code: provider.CodeCLIConfig, Addr: addr, Message: "finding the OCI repository of " + addr.String(), Err: err,
 			Hint: "check the repository_template of oci_mirror, or exclude the provider from it",
 		}
 	}
@@ -242,7 +242,7 @@ func (r *ociRepository) failed(attempt string, err error) error {
 	}
 	said, ok := errors.AsType[*oci.Error](err)
 	if !ok {
-		return failed(attempt, err)
+		return failed(provider.Want{}, attempt, err)
 	}
 	e := &provider.Error{Code: said.Code, Message: attempt, Err: said.Err}
 	switch {

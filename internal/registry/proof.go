@@ -100,13 +100,14 @@ func (d direct) askProof(ctx context.Context, tool provider.Tool, want provider.
 		return proof{}, err
 	}
 	p := proof{metadata: m, platform: want.Platform, reported: reported}
+	release := provider.Want{Addr: want.Addr, Version: want.Version}
 	text, err := d.file(ctx, m.list, m.from, maxList)
 	if err != nil {
-		return proof{}, failed(fmt.Sprintf("checksum list of %s %s", want.Addr, want.Version), err)
+		return proof{}, failed(release, fmt.Sprintf("checksum list of %s %s", want.Addr, want.Version), err)
 	}
 	signature, err := d.file(ctx, m.signature, m.from, maxSignature)
 	if err != nil {
-		return proof{}, failed(fmt.Sprintf("signature of %s %s", want.Addr, want.Version), err)
+		return proof{}, failed(release, fmt.Sprintf("signature of %s %s", want.Addr, want.Version), err)
 	}
 	p.list = list(text)
 	if err := p.list.check(m.filename, m.zh); err != nil {

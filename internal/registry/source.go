@@ -137,7 +137,7 @@ func (c *Client) impliedSources(tool provider.Tool, in installation, addr provid
 		held = c.plugins.has(addr)
 		if held && !c.plugins.usable {
 			return nil, &provider.Error{
-				Code: provider.CodeCLIConfig,
+				Code: provider.CodeCLIConfig, Addr: addr,
 				Message: fmt.Sprintf("%s would take %s from %s, and what a repository keeps there is not used on GitHub",
 					tool.Name.Title(), addr, c.plugins.shown),
 				Hint: "name the directory in a filesystem_mirror of the runner's CLI configuration, or remove the provider from it",
@@ -210,7 +210,7 @@ func sortedPlatforms(platforms []provider.Platform) []provider.Platform {
 func notFound(sources []source, addr provider.Addr) error {
 	if len(sources) == 0 {
 		return &provider.Error{
-			Code:    provider.CodeUnknownProvider,
+			Code: provider.CodeUnknownProvider, Addr: addr,
 			Message: fmt.Sprintf("no installation method of the CLI configuration is for %s", addr),
 			Hint:    "check include and exclude in provider_installation",
 		}
@@ -220,7 +220,7 @@ func notFound(sources []source, addr provider.Addr) error {
 		names[i] = s.name(addr)
 	}
 	return &provider.Error{
-		Code:    provider.CodeUnknownProvider,
+		Code: provider.CodeUnknownProvider, Addr: addr,
 		Message: fmt.Sprintf("provider %s was not found in any of the search locations: %s", addr, strings.Join(names, ", ")),
 		Hint:    unknownHint,
 	}
@@ -230,8 +230,8 @@ func notFound(sources []source, addr provider.Addr) error {
 const unknownHint = "check the source in required_providers; a provider without one is taken to be in the namespace hashicorp"
 
 func noPackage(want provider.Want) error {
-	return &provider.Error{
+	return naming(want, &provider.Error{
 		Code:    provider.CodeNoPackage,
 		Message: fmt.Sprintf("provider %s %s is not available for %s", want.Addr, want.Version, want.Platform),
-	}
+	})
 }

@@ -253,3 +253,38 @@ func TestErrorsSayWhatTheyAreAbout(t *testing.T) {
 		t.Errorf("error = %+v, want host, provider, version, platform and what to do", e)
 	}
 }
+
+// TestErrorsNameWhatTheyAreAboutOnce has messages that name the provider, the
+// version and the platform, or only some of it.
+func TestErrorsNameWhatTheyAreAboutOnce(t *testing.T) {
+	t.Parallel()
+	const whole = "package of registry.example.com/hashicorp/alpha 1.1.0 for linux_amd64: "
+	for name, tt := range map[string]struct {
+		status map[string]int
+		edit   func(provider.Platform, map[string]any)
+		want   string
+	}{
+		"nothing":      {edit: func(_ provider.Platform, a map[string]any) { a["shasum"] = "x" }, want: whole + `registry response includes invalid SHA256 hash "x"`},
+		"the provider": {status: map[string]int{"linux/amd64": 500}, want: whole + "could not query provider registry for registry.example.com/hashicorp/alpha: 500 Internal Server Error"},
+		"the version": {
+			edit: func(_ provider.Platform, a map[string]any) { a["protocols"] = []string{"4.0"} },
+			want: whole + "provider registry.example.com/hashicorp/alpha 1.1.0 speaks plugin protocol 4.0, and Terraform 1.11.4 speaks 5 and 6",
+		},
+		"all": {
+			edit: func(_ provider.Platform, a map[string]any) {
+				a["filename"] = "terraform-provider-alpha_1.0.0_linux_amd64.zip"
+			},
+			want: `registry response for registry.example.com/hashicorp/alpha 1.1.0 on linux_amd64 names the file of another package, "terraform-provider-alpha_1.0.0_linux_amd64.zip"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.status, f.edit = tt.status, tt.edit
+			_, err := f.client(t, Options{}, "").Hashes(t.Context(), terraform, want(privateHost, linux))
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("error:\n%v\nwant:\n%s", err, tt.want)
+			}
+		})
+	}
+}

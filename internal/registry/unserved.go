@@ -39,9 +39,9 @@ func (d direct) unserved(ctx context.Context, tool provider.Tool, want provider.
 }
 
 func withheld(want provider.Want, why string) error {
-	return &provider.Error{
+	return naming(want, &provider.Error{
 		Code:    provider.CodeBadAnswer,
 		Message: "the registry answers 404 for the " + subject(want) + ", and " + why,
 		Hint:    "try again later; if it stays so, tell the provider's publisher, or name the platforms to lock without this one",
-	}
+	})
 }

@@ -67,24 +67,24 @@ func (d direct) askVersions(ctx context.Context, tool provider.Tool, q query) (v
 	attempt := "could not query provider registry for " + addr.String()
 	resp, err := d.get(ctx, tool, q, maxVersions, addr.Namespace, addr.Type, "versions")
 	if err != nil {
-		return versionList{}, failed(attempt, err)
+		return versionList{}, failed(q.want, attempt, err)
 	}
 	switch resp.Status {
 	case http.StatusOK:
 	case http.StatusNotFound:
 		return versionList{}, &provider.Error{
-			Code:    provider.CodeUnknownProvider,
+			Code: provider.CodeUnknownProvider, Addr: addr,
 			Message: fmt.Sprintf("provider registry %s does not have a provider named %s", addr.Host.ForDisplay(), addr),
 			Hint:    d.advise(ctx, tool, q),
 		}
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return versionList{}, cliconfig.Unauthorized(addr.Host, q.token != "")
 	default:
-		return versionList{}, statusError(attempt, resp.Status)
+		return versionList{}, naming(q.want, statusError(attempt, resp.Status))
 	}
 	var list versionList
 	if err := transport.DecodeJSON(resp.Body, &list); err != nil {
-		return versionList{}, badAnswer("for the versions of %s is not valid: %v", addr, err)
+		return versionList{}, naming(q.want, badAnswer("for the versions of %s is not valid: %v", addr, err))
 	}
 	return list, nil
 }
