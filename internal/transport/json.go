@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -19,7 +20,7 @@ func DecodeJSON(body []byte, into any) error {
 	if err := checkParts(body); err != nil {
 		return err
 	}
-	return json.NewDecoder(bytes.NewReader(body)).Decode(into)
+	return plain(json.NewDecoder(bytes.NewReader(body)).Decode(into))
 }
 
 // UnmarshalJSON is DecodeJSON for answers that must be one value and nothing
@@ -28,7 +29,20 @@ func UnmarshalJSON(body []byte, into any) error {
 	if err := checkParts(body); err != nil {
 		return err
 	}
-	return json.Unmarshal(body, into)
+	return plain(json.Unmarshal(body, into))
+}
+
+// plain says what is wrong with an answer without the names of our types, which
+// the library quotes.
+func plain(err error) error {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case !ok:
+		return err
+	case wrong.Field == "":
+		return fmt.Errorf("it is a JSON %s, which it must not be", wrong.Value)
+	}
+	return fmt.Errorf("%q in it is a JSON %s, which it must not be", wrong.Field, wrong.Value)
 }
 
 func checkParts(body []byte) error {

@@ -52,3 +52,25 @@ func TestDecodeJSONReadsOneValueAndRefusesTooManyParts(t *testing.T) {
 		t.Errorf("DecodeJSON of too many parts = %v, want a refusal that names the limit", err)
 	}
 }
+
+// TestJSONOfAnotherFormIsNamedPlainly holds that no type of ours is in what
+// people read.
+func TestJSONOfAnotherFormIsNamedPlainly(t *testing.T) {
+	t.Parallel()
+	type answer struct {
+		Parts []struct {
+			Name string `json:"name"`
+		} `json:"parts"`
+	}
+	for text, want := range map[string]string{
+		`[]`:                       "it is a JSON array, which it must not be",
+		`{"parts": {}}`:            `"parts" in it is a JSON object, which it must not be`,
+		`{"parts": [{"name": 1}]}`: `"parts.name" in it is a JSON number, which it must not be`,
+	} {
+		for name, decode := range map[string]func([]byte, any) error{"DecodeJSON": DecodeJSON, "UnmarshalJSON": UnmarshalJSON} {
+			if err := decode([]byte(text), new(answer)); err == nil || err.Error() != want {
+				t.Errorf("%s(%s) = %v, want %q", name, text, err, want)
+			}
+		}
+	}
+}
