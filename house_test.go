@@ -25,8 +25,8 @@ const module = "github.com/relock-dev/relock"
 var levels = map[string]int{
 	"provider": 0, "file": 0, "hclfile": 0, "zipfile": 0,
 	"lockfile": 1, "hash": 1, "memo": 1, "transport": 1, "config": 1,
-	"cliconfig": 2, "scan": 2, "diff": 2, "github": 2,
-	"oci":    3,
+	"cliconfig": 2, "staticeval": 2, "github": 2,
+	"scan": 3, "diff": 3, "oci": 3,
 	"module": 4, "registry": 4, "upgrade": 4, "notes": 4, "comment": 4,
 	"report": 5, "action": 5,
 	"pr":      6,
@@ -56,7 +56,7 @@ type rule struct {
 var direct = []rule{
 	{"github.com/google/go-github/", []string{"github"}, "its major version is in the path; keep it in one place"},
 	{"github.com/sethvargo/go-githubactions", []string{"action"}, "it escapes nothing; action does"},
-	{"github.com/hashicorp/hcl/v2", []string{"hclfile", "lockfile", "scan", "cliconfig"}, "HCL is for files of the tools"},
+	{"github.com/hashicorp/hcl/v2", []string{"hclfile", "lockfile", "staticeval", "scan", "cliconfig"}, "HCL is for files of the tools"},
 	{"github.com/hashicorp/hcl", []string{"cliconfig"}, "HCL 1 is for the CLI configuration alone"},
 	{"github.com/go-git/go-git/", []string{"run", "sandbox"}, "run knows where files come from; the sandbox keeps repositories in it"},
 	{"github.com/ProtonMail/go-crypto/", []string{"registry", "sandbox"}, "signatures are verified in one place"},
@@ -70,7 +70,7 @@ var direct = []rule{
 }
 
 // pure packages must not reach the network through any of our packages.
-var pure = []string{"provider", "lockfile", "hash", "config", "scan", "diff", "upgrade", "comment", "report"}
+var pure = []string{"provider", "lockfile", "hash", "config", "staticeval", "scan", "diff", "upgrade", "comment", "report"}
 
 type pkg struct {
 	ImportPath string

@@ -1,0 +1,278 @@
+package staticeval
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// Nothing in HCL stops an evaluation. So its cost is estimated before it, in
+// bytes of what must be read and written: of the expression, of the values at
+// all its references, and of what its functions give. The bounds are far beyond
+// what the source of a module needs.
+const (
+	maxExpression = 64 << 10 // bytes of an expression
+	maxEvaluation = 1 << 20  // cost of an evaluation, and of a value
+	maxTotal      = 64 << 20 // cost of all evaluations that share a Bound, and of all values that are kept
+	maxReferences = 10_000   // that are evaluated for a Bound
+	maxChain      = 200      // references that lead to each other, across scopes
+
+	perValue = 64 // bytes that a value takes besides its text, roughly
+)
+
+// Bound is what many evaluations may cost together: those for one root module.
+// Its zero value is a whole one.
+type Bound struct{ references, chain, spent int }
+
+func (b *Bound) refer() bool {
+	b.references++
+	return b.references <= maxReferences
+}
+
+func (b *Bound) take(cost int) bool {
+	b.spent = min(b.spent+cost, maxTotal+1)
+	return b.spent <= maxTotal
+}
+
+// evaluation is one evaluation of an expression.
+type evaluation struct {
+	bound   *Bound
+	of      expression
+	left    int      // of maxEvaluation
+	unknown *Unknown // the first reason for a function to give nothing
+}
+
+// take reports whether something may be evaluated that costs so much at each
+// level of the expression.
+func (e *evaluation) take(cost int) bool {
+	cost *= max(e.of.levels, 1)
+	e.left = max(e.left-cost, -1)
+	return e.bound.take(cost) && e.left >= 0
+}
+
+// call returns a function as one that is not called where it would cost too
+// much. Then, and where it returns an Unknown, its result is not known.
+func (e *evaluation) call(f Function) function.Function {
+	nothing := func(why *Unknown, typ cty.Type) (cty.Value, error) {
+		if e.unknown == nil {
+			e.unknown = why
+		}
+		return cty.UnknownVal(typ), nil
+	}
+	return function.New(&function.Spec{
+		Params:   f.Call.Params(),
+		VarParam: f.Call.VarParam(),
+		Type: func(args []cty.Value) (cty.Type, error) {
+			if !e.take(f.cost(args)) {
+				return cty.DynamicPseudoType, nil
+			}
+			return f.Call.ReturnTypeForValues(args)
+		},
+		Impl: func(args []cty.Value, typ cty.Type) (cty.Value, error) {
+			if e.left < 0 || e.bound.spent > maxTotal {
+				return nothing(costly(), typ)
+			}
+			value, err := f.Call.Call(args)
+			if why, ok := errors.AsType[*Unknown](err); ok {
+				return nothing(why, typ)
+			}
+			if err == nil && !e.take(cost(value, e.of.arithmetic)) {
+				return nothing(costly(), value.Type())
+			}
+			return value, err
+		},
+	})
+}
+
+// cost is an upper bound of the size of what a call gives, and of its work.
+func (f Function) cost(args []cty.Value) int {
+	if f.Cost == nil {
+		return costs(args)
+	}
+	return f.Cost(args)
+}
+
+func costs(args []cty.Value) int {
+	sum := 0
+	for _, arg := range args {
+		sum += cost(arg, false)
+	}
+	return sum
+}
+
+// cost measures a value: its text, its digits, and something for everything in
+// it. It stops once that is too much. Where types are unified, those of a tuple
+// or an object are compared pair by pair [cty 1.19 cty/convert/sort_types.go]. In
+// arithmetic a string is the number that it is converted to.
+func cost(v cty.Value, arithmetic bool) int {
+	if v.ContainsMarked() {
+		v, _ = v.UnmarkDeep()
+	}
+	sum := 0
+	for _, part := range cty.DeepValues(v) {
+		sum += perValue
+		switch typ := part.Type(); {
+		case typ.IsTupleType():
+			sum += pairs(typ.Length())
+		case typ.IsObjectType():
+			sum += pairs(len(typ.AttributeTypes()))
+		case part.IsNull() || !part.IsKnown():
+		case typ == cty.String:
+			sum += len(part.AsString())
+			if arithmetic {
+				sum += exponent(part.AsString())
+			}
+		case typ == cty.Number:
+			sum += digits(part)
+		}
+		if sum > maxEvaluation {
+			break
+		}
+	}
+	return sum
+}
+
+// costAt is the cost of the part of a value that a reference leads to.
+func costAt(v cty.Value, traversal hcl.Traversal, arithmetic bool) int {
+	if attribute(traversal) != "" {
+		if at, diags := traversal[2:].TraverseRel(v); !diags.HasErrors() {
+			v = at
+		}
+	}
+	return cost(v, arithmetic)
+}
+
+// pairs is the cost of n types that may be compared with each other: about as
+// much as four bytes of text for each pair.
+func pairs(n int) int { return 4 * min(n*n, maxEvaluation) }
+
+// digits is how many a number has when it is printed.
+func digits(v cty.Value) int {
+	exponent := v.AsBigFloat().MantExp(nil)
+	return max(exponent, -exponent) / 3
+}
+
+// exponent is that of a number in a string, at most what is too much.
+func exponent(s string) int {
+	mantissa := strings.TrimRight(s, "0123456789")
+	written := s[len(mantissa):]
+	mantissa = strings.TrimRight(mantissa, "+-")
+	if written == "" || mantissa == "" || !strings.Contains("eEpP", mantissa[len(mantissa)-1:]) {
+		return 0
+	}
+	n, err := strconv.Atoi(written)
+	if err != nil {
+		return maxEvaluation + 1
+	}
+	return min(n, maxEvaluation+1)
+}
+
+// expression is what must be known of an expression before it is evaluated.
+type expression struct {
+	native     hclsyntax.Expression
+	cost       int
+	functions  []string
+	arithmetic bool     // it computes with numbers
+	levels     int      // of templates and conditionals within each other, each of which copies
+	unknown    *Unknown // it is not evaluated
+}
+
+// look looks through an expression.
+func look(expr hcl.Expression) expression {
+	e := expression{cost: length(expr)}
+	if e.cost > maxExpression {
+		e.unknown = costly()
+		return e
+	}
+	if e.native, e.unknown = translate(expr); e.unknown == nil {
+		_ = hclsyntax.Walk(e.native, &looker{expression: &e, numbers: []int{0}})
+	}
+	return e
+}
+
+// Check says why an expression is not evaluated, whatever it refers to: it is too
+// large, or it iterates. It returns nil for others.
+func Check(expr hcl.Expression) *Unknown { return look(expr).unknown }
+
+// looker walks an expression.
+type looker struct {
+	*expression
+	// numbers are, for each call around the node, the operators of arithmetic
+	// that have it as an operand: their results can be as large as all operands
+	// together, but nobody knows how large a number is in a string that is yet
+	// to be put together.
+	numbers []int
+	level   int
+}
+
+// Enter implements hclsyntax.Walker.
+func (l *looker) Enter(node hclsyntax.Node) hcl.Diagnostics {
+	l.nest(node, 1)
+	switch n := node.(type) {
+	case *hclsyntax.ForExpr:
+		l.refuse(&Unknown{Reason: "it is computed by a for expression"})
+	case *hclsyntax.SplatExpr:
+		l.refuse(&Unknown{Reason: "it is computed by a splat expression"})
+	case *hclsyntax.FunctionCallExpr:
+		l.cost += pairs(len(n.Args))
+		l.numbers = append(l.numbers, 0)
+		if !slices.Contains(l.functions, n.Name) {
+			l.functions = append(l.functions, n.Name)
+		}
+	case *hclsyntax.TupleConsExpr:
+		l.cost += pairs(len(n.Exprs))
+	case *hclsyntax.ObjectConsExpr:
+		l.cost += pairs(len(n.Items))
+	case *hclsyntax.LiteralValueExpr:
+		l.cost += cost(n.Val, l.numbers[len(l.numbers)-1] > 0)
+	case *hclsyntax.TemplateExpr:
+		if !n.IsStringLiteral() && l.numbers[len(l.numbers)-1] > 0 {
+			l.refuse(costly())
+		}
+	}
+	if l.cost > maxEvaluation {
+		l.refuse(costly())
+	}
+	return nil
+}
+
+// Exit implements hclsyntax.Walker.
+func (l *looker) Exit(node hclsyntax.Node) hcl.Diagnostics {
+	if _, ok := node.(*hclsyntax.FunctionCallExpr); ok {
+		l.numbers = l.numbers[:len(l.numbers)-1]
+	}
+	l.nest(node, -1)
+	return nil
+}
+
+// nest enters or leaves what counts by how deep it is.
+func (l *looker) nest(node hclsyntax.Node, by int) {
+	var op *hclsyntax.Operation
+	switch n := node.(type) {
+	case *hclsyntax.TemplateExpr, *hclsyntax.ConditionalExpr:
+		if text, ok := n.(*hclsyntax.TemplateExpr); !ok || !text.IsStringLiteral() {
+			l.level += by
+			l.levels = max(l.levels, l.level)
+		}
+	case *hclsyntax.BinaryOpExpr:
+		op = n.Op
+	case *hclsyntax.UnaryOpExpr:
+		op = n.Op
+	}
+	if op != nil && op.Type == cty.Number {
+		l.arithmetic = true
+		l.numbers[len(l.numbers)-1] += by
+	}
+}
+
+func (l *looker) refuse(why *Unknown) {
+	if l.unknown == nil {
+		l.unknown = why
+	}
+}

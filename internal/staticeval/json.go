@@ -1,0 +1,76 @@
+package staticeval
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/json"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// maxTemplate bounds the bytes of a string in JSON that is parsed as a template.
+const maxTemplate = 8 << 10
+
+func isJSON(expr hcl.Expression) bool { return json.IsJSONExpression(expr) }
+
+// length is how many bytes of its file an expression takes.
+func length(expr hcl.Expression) int {
+	rng := expr.Range()
+	return rng.End.Byte - rng.Start.Byte
+}
+
+// translate returns the expression in native syntax that JSON stands for, whose
+// strings are templates, so that there is one kind of expression to look through.
+func translate(expr hcl.Expression) (hclsyntax.Expression, *Unknown) {
+	if native, ok := expr.(hclsyntax.Expression); ok {
+		return native, nil
+	}
+	if !isJSON(expr) {
+		return nil, refusal(nil)
+	}
+	rng := expr.Range()
+	if items, diags := hcl.ExprList(expr); !diags.HasErrors() {
+		exprs, unknown := translateAll(items)
+		return &hclsyntax.TupleConsExpr{Exprs: exprs, SrcRange: rng, OpenRange: rng}, unknown
+	}
+	if pairs, diags := hcl.ExprMap(expr); !diags.HasErrors() {
+		object := &hclsyntax.ObjectConsExpr{SrcRange: rng, OpenRange: rng}
+		for _, pair := range pairs {
+			parts, unknown := translateAll([]hcl.Expression{pair.Key, pair.Value})
+			if unknown != nil {
+				return nil, unknown
+			}
+			object.Items = append(object.Items, hclsyntax.ObjectConsItem{KeyExpr: parts[0], ValueExpr: parts[1]})
+		}
+		return object, nil
+	}
+	return translateLeaf(expr)
+}
+
+func translateAll(exprs []hcl.Expression) ([]hclsyntax.Expression, *Unknown) {
+	native := make([]hclsyntax.Expression, len(exprs))
+	for i, expr := range exprs {
+		var unknown *Unknown
+		if native[i], unknown = translate(expr); unknown != nil {
+			return nil, unknown
+		}
+	}
+	return native, nil
+}
+
+func translateLeaf(expr hcl.Expression) (hclsyntax.Expression, *Unknown) {
+	rng := expr.Range()
+	value, diags := expr.Value(nil)
+	switch {
+	case diags.HasErrors():
+		return nil, refusal(diags)
+	case value.Type() != cty.String || value.IsNull():
+		return &hclsyntax.LiteralValueExpr{Val: value, SrcRange: rng}, nil
+	case len(value.AsString()) > maxTemplate:
+		return nil, costly()
+	}
+	template, diags := hclsyntax.ParseTemplate([]byte(value.AsString()), rng.Filename, rng.Start)
+	if diags.HasErrors() {
+		return nil, refusal(diags)
+	}
+	return template, nil
+}

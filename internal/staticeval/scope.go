@@ -1,0 +1,182 @@
+// Package staticeval evaluates expressions of configuration that may come from
+// anyone, with nothing but what is known before anything runs: the values that
+// its caller has for references, and a table of functions.
+//
+// It takes references, templates, conditionals, indexes, operators, and functions
+// whose result is bounded by their arguments. Nothing iterates. What an
+// evaluation can cost is estimated before it runs, so that none has to be
+// stopped. The rest is Unknown: where the tool runs it may have a value, which is
+// then not known here.
+package staticeval
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// Scope is what expressions can refer to and call.
+type Scope struct {
+	Functions []Function
+	// Refer returns the value of root.name, or of root alone if name is empty. It
+	// is asked once for each. A value that is not wholly known comes with a
+	// reason. Without Refer nothing is known.
+	Refer func(root, name string) (cty.Value, *Unknown)
+	// Bound is shared by scopes that may cost together what one may; nil is a
+	// bound for this scope alone.
+	Bound *Bound
+
+	known map[reference]answer
+}
+
+type reference struct{ root, name string }
+
+type answer struct {
+	value   cty.Value
+	unknown *Unknown
+}
+
+// Unknown says why an expression has no value here.
+type Unknown struct {
+	Reason string
+	Hint   string // what to do about it; may be empty
+	// Refused says that the tools refuse the expression. If not, it may have a
+	// value where they run.
+	Refused bool
+}
+
+// Error implements error, for functions that have no value here.
+func (u *Unknown) Error() string { return u.Reason }
+
+// costly is the reason of what is not evaluated since it might cost too much.
+func costly() *Unknown { return &Unknown{Reason: "it is too large or too complex"} }
+
+// Value evaluates an expression. What it refers to is evaluated before it. If the
+// value is not wholly known, there is a reason: the first one that was met.
+func (s *Scope) Value(expr hcl.Expression) (cty.Value, *Unknown) {
+	if s.Bound == nil {
+		s.Bound = &Bound{}
+	}
+	s.Bound.chain++
+	defer func() { s.Bound.chain-- }()
+	e := look(expr)
+	if e.unknown == nil && s.Bound.chain > maxChain {
+		e.unknown = costly()
+	}
+	if e.unknown != nil {
+		return cty.DynamicVal, e.unknown
+	}
+	run := &evaluation{bound: s.Bound, of: e, left: maxEvaluation}
+	ctx, unknown := s.context(run)
+	if !run.take(e.cost) {
+		return cty.DynamicVal, costly()
+	}
+	value, diags := e.native.Value(ctx)
+	switch {
+	case diags.HasErrors():
+		return cty.DynamicVal, cmp.Or(unknown, run.unknown, refusal(diags))
+	case cost(value, false) > maxEvaluation:
+		return cty.DynamicVal, costly()
+	case value.IsWhollyKnown():
+		return value, nil
+	}
+	return value, cmp.Or(unknown, run.unknown, &Unknown{Reason: "its value is not known here"})
+}
+
+// Literal is the value of an expression without references and functions. In JSON
+// strings stand for themselves. It returns false for what has none.
+func Literal(expr hcl.Expression) (cty.Value, bool) {
+	if isJSON(expr) && length(expr) <= maxExpression {
+		value, diags := expr.Value(nil)
+		return value, !diags.HasErrors() && value.IsWhollyKnown() && cost(value, false) <= maxEvaluation
+	}
+	value, unknown := new(Scope).Value(expr)
+	return value, unknown == nil
+}
+
+// refusal says why HCL refuses an expression. The details that it has to tell
+// repeat values, which may be any text.
+func refusal(diags hcl.Diagnostics) *Unknown {
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError {
+			return &Unknown{Refused: true, Reason: strings.ToLower(d.Summary[:1]) + d.Summary[1:]}
+		}
+	}
+	return &Unknown{Refused: true, Reason: "it is no expression"}
+}
+
+// context holds the functions that an expression calls and the values that it
+// refers to, whose costs it takes. It returns the reason of the first value that
+// is not wholly known.
+func (s *Scope) context(run *evaluation) (*hcl.EvalContext, *Unknown) {
+	var unknown *Unknown
+	objects := map[string]map[string]cty.Value{}
+	for _, traversal := range run.of.native.Variables() {
+		ref := reference{traversal.RootName(), attribute(traversal)}
+		value, why := s.refer(ref)
+		unknown = cmp.Or(unknown, why)
+		run.take(costAt(value, traversal, run.of.arithmetic))
+		if objects[ref.root] == nil {
+			objects[ref.root] = map[string]cty.Value{}
+		}
+		objects[ref.root][ref.name] = value
+	}
+	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{}, Functions: map[string]function.Function{}}
+	for root, attrs := range objects {
+		ctx.Variables[root] = cty.DynamicVal
+		if _, alone := attrs[""]; !alone {
+			ctx.Variables[root] = cty.ObjectVal(attrs)
+		}
+	}
+	for _, name := range run.of.functions {
+		ctx.Functions[name] = run.call(s.function(name))
+	}
+	return ctx, unknown
+}
+
+// attribute is the second part of a reference like var.name.
+func attribute(traversal hcl.Traversal) string {
+	if len(traversal) > 1 {
+		if attr, ok := traversal[1].(hcl.TraverseAttr); ok {
+			return attr.Name
+		}
+	}
+	return ""
+}
+
+// refer asks for a reference, once.
+func (s *Scope) refer(ref reference) (cty.Value, *Unknown) {
+	if a, ok := s.known[ref]; ok {
+		return a.value, a.unknown
+	}
+	if s.known == nil {
+		s.known = map[reference]answer{}
+	}
+	if s.Refer == nil || !s.Bound.refer() {
+		return cty.DynamicVal, costly()
+	}
+	// This stands for the reference while it is evaluated: who meets it then
+	// goes round in circles.
+	s.known[ref] = answer{cty.DynamicVal, &Unknown{Refused: true, Reason: ref.root + "." + ref.name + " refers to itself"}}
+	value, unknown := s.Refer(ref.root, ref.name)
+	if !s.Bound.take(cost(value, false)) {
+		value, unknown = cty.DynamicVal, costly()
+	}
+	s.known[ref] = answer{value, unknown}
+	return value, unknown
+}
+
+// function returns a function by its name, which may be one of the namespace
+// that the tools have for their own [terraform 1.8 internal/lang/functions.go].
+func (s *Scope) function(name string) Function {
+	own := strings.TrimPrefix(name, "core::")
+	i := slices.IndexFunc(s.Functions, func(f Function) bool { return f.Name == own })
+	if i < 0 {
+		return unsupported(name)
+	}
+	return s.Functions[i]
+}
