@@ -1,10 +1,17 @@
 package staticeval
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
 
+	"github.com/hashicorp/hcl/v2/ext/customdecode"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
 // Function is a function that expressions can call.
@@ -19,6 +26,55 @@ type Function struct {
 	// for the size of its arguments together, some of which may be unknown.
 	Cost func(args []cty.Value) int
 }
+
+// Where the rules are from.
+const (
+	library     = "cty 1.19 function/stdlib"
+	tries       = "hcl 2.24 ext/tryfunc/tryfunc.go"
+	texts       = "terraform 1.11 internal/lang/funcs/string.go"
+	collections = "terraform 1.11 internal/lang/funcs/collection.go"
+	markers     = "terraform 1.11 internal/lang/funcs/sensitive.go"
+)
+
+// Tools are the functions of Terraform and OpenTofu that have a value here: of
+// those that both have, the ones whose result is bounded by their arguments. No
+// regular expressions, whose work is not; nothing that depends on time, chance
+// or a network.
+var Tools = []Function{
+	{"can", "whether an expression has a value", tries, canFunc, nil},
+	{"coalesce", "the first argument that is neither null nor an empty string", collections, coalesceFunc, costOfCoalesce},
+	{"concat", "lists one after the other", library, stdlib.ConcatFunc, nil},
+	{"element", "an element of a list, counted round", library, stdlib.ElementFunc, nil},
+	{"format", "a text with values in it", library, stdlib.FormatFunc, costOfFormat},
+	{"join", "texts with another between them", library, stdlib.JoinFunc, costOfJoin},
+	{"jsondecode", "the value that JSON stands for", library, stdlib.JSONDecodeFunc, costOfJSON},
+	{"length", "how many elements or characters there are", collections, lengthFunc, nil},
+	{"lookup", "an element of a map or object, or a default", collections, lookupFunc, nil},
+	{"lower", "a text in lower case", library, stdlib.LowerFunc, nil},
+	{"merge", "maps or objects in one", library, stdlib.MergeFunc, nil},
+	{"nonsensitive", "a value that may be shown", markers, marking(func(v cty.Value) cty.Value { return without(v, Sensitive) }), nil},
+	{"replace", "a text with parts replaced", texts, replaceFunc, costOfReplace},
+	{"sensitive", "a value that must not be shown", markers, marking(func(v cty.Value) cty.Value { return v.Mark(Sensitive) }), nil},
+	{"split", "the parts of a text between separators", library, stdlib.SplitFunc, costOfSplit},
+	{"startswith", "whether a text begins with another", texts, startsWithFunc, nil},
+	{"tolist", "a value as a list", library, stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType)), nil},
+	{"tostring", "a value as a text", library, stdlib.MakeToFunc(cty.String), nil},
+	{"trim", "a text without some characters at its ends", library, stdlib.TrimFunc, costOfTrim},
+	{"trimprefix", "a text without what it begins with", library, stdlib.TrimPrefixFunc, nil},
+	{"trimspace", "a text without spaces at its ends", library, stdlib.TrimSpaceFunc, nil},
+	{"trimsuffix", "a text without what it ends with", library, stdlib.TrimSuffixFunc, nil},
+	{"try", "the first expression that has a value", tries, tryFunc, nil},
+	{"upper", "a text in upper case", library, stdlib.UpperFunc, nil},
+}
+
+// Mark is a mark on values, as the tools have them.
+type Mark string
+
+// The marks.
+const (
+	Sensitive Mark = "sensitive"
+	Ephemeral Mark = "ephemeral"
+)
 
 // Text makes a function of a text, such as a path.
 func Text(do func(text string) (cty.Value, error)) function.Function {
@@ -51,4 +107,218 @@ func anything(name string) function.Parameter {
 		Name: name, Type: cty.DynamicPseudoType,
 		AllowUnknown: true, AllowNull: true, AllowMarked: true, AllowDynamicType: true,
 	}
+}
+
+// tryFunc differs from the library's in that it evaluates its arguments once, so
+// that one in another does not double the work.
+var tryFunc = function.New(&function.Spec{
+	VarParam: &function.Parameter{Name: "expressions", Type: customdecode.ExpressionClosureType},
+	Type:     function.StaticReturnType(cty.DynamicPseudoType),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		for _, arg := range args {
+			value, diags := customdecode.ExpressionClosureFromVal(arg).Value()
+			switch {
+			case diags.HasErrors():
+			case !value.IsWhollyKnown(): // once it is known, it may be an error
+				return cty.DynamicVal, nil
+			default:
+				return value, nil
+			}
+		}
+		return cty.NilVal, errors.New("no expression has a value")
+	},
+})
+
+var canFunc = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "expression", Type: customdecode.ExpressionClosureType}},
+	Type:   function.StaticReturnType(cty.Bool),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		value, diags := customdecode.ExpressionClosureFromVal(args[0]).Value()
+		if !diags.HasErrors() && !value.IsWhollyKnown() {
+			return cty.UnknownVal(cty.Bool), nil
+		}
+		return cty.BoolVal(!diags.HasErrors()), nil
+	},
+})
+
+// marking makes a function that returns its argument with other marks.
+func marking(do func(cty.Value) cty.Value) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{anything("value")},
+		Type:   func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
+		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return do(args[0]), nil },
+	})
+}
+
+func without(v cty.Value, mark Mark) cty.Value {
+	v, marks := v.Unmark()
+	delete(marks, mark)
+	return v.WithMarks(marks)
+}
+
+// coalesceFunc passes over empty strings, which cty's own would return.
+var coalesceFunc = function.New(&function.Spec{
+	VarParam: &function.Parameter{Name: "vals", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true},
+	Type: func(args []cty.Value) (cty.Type, error) {
+		types := make([]cty.Type, len(args))
+		for i, arg := range args {
+			types[i] = arg.Type()
+		}
+		typ, _ := convert.UnifyUnsafe(types)
+		if typ == cty.NilType {
+			return cty.NilType, errors.New("all arguments must have the same type")
+		}
+		return typ, nil
+	},
+	Impl: func(args []cty.Value, typ cty.Type) (cty.Value, error) {
+		for _, arg := range args {
+			arg, err := convert.Convert(arg, typ)
+			switch {
+			case err != nil:
+				return cty.NilVal, err
+			case !arg.IsKnown():
+				return cty.UnknownVal(typ), nil
+			case !arg.IsNull() && (typ != cty.String || arg.AsString() != ""):
+				return arg, nil
+			}
+		}
+		return cty.NilVal, errors.New("no non-null, non-empty-string arguments")
+	},
+})
+
+// lengthFunc measures strings too.
+var lengthFunc = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true}},
+	Type:   function.StaticReturnType(cty.Number),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		switch v := args[0]; {
+		case v.Type() == cty.DynamicPseudoType:
+			return cty.UnknownVal(cty.Number), nil
+		case v.Type() == cty.String:
+			return stdlib.Strlen(v)
+		case v.Type().IsObjectType():
+			return cty.NumberIntVal(int64(len(v.Type().AttributeTypes()))), nil
+		case v.CanIterateElements() || !v.IsKnown():
+			return v.Length(), nil
+		}
+		return cty.NilVal, errors.New("it has no length")
+	},
+})
+
+// lookupFunc takes objects too, and needs no default for a key that is there.
+var lookupFunc = function.New(&function.Spec{
+	Params:   []function.Parameter{{Name: "inputMap", Type: cty.DynamicPseudoType}, {Name: "key", Type: cty.String}},
+	VarParam: &function.Parameter{Name: "default", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true},
+	Type: func(args []cty.Value) (cty.Type, error) {
+		if !args[0].IsWhollyKnown() || !args[1].IsKnown() {
+			return cty.DynamicPseudoType, nil
+		}
+		v, err := lookup(args)
+		return v.Type(), err
+	},
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return lookup(args) },
+})
+
+func lookup(args []cty.Value) (cty.Value, error) {
+	in, key := args[0], args[1].AsString()
+	switch typ := in.Type(); {
+	case len(args) > 3:
+		return cty.DynamicVal, errors.New("it takes two or three arguments")
+	case typ.IsObjectType() && typ.HasAttribute(key):
+		return in.GetAttr(key), nil
+	case typ.IsMapType() && in.HasIndex(args[1]).True():
+		return in.Index(args[1]), nil
+	case !typ.IsObjectType() && !typ.IsMapType():
+		return cty.DynamicVal, errors.New("it needs a map or an object")
+	case len(args) < 3:
+		return cty.DynamicVal, errors.New("there is no such key")
+	case typ.IsMapType():
+		v, err := convert.Convert(args[2], typ.ElementType())
+		if err != nil {
+			return cty.DynamicVal, err
+		}
+		return v, nil
+	}
+	return args[2], nil
+}
+
+var startsWithFunc = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "str", Type: cty.String}, {Name: "prefix", Type: cty.String}},
+	Type:   function.StaticReturnType(cty.Bool),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		return cty.BoolVal(strings.HasPrefix(args[0].AsString(), args[1].AsString())), nil
+	},
+})
+
+// replaceFunc does not take what stands between slashes, as a regular expression
+// does: how long one works is not bounded by its length.
+var replaceFunc = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "str", Type: cty.String}, {Name: "substr", Type: cty.String}, {Name: "replace", Type: cty.String}},
+	Type:   function.StaticReturnType(cty.String),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		s, old, with := args[0].AsString(), args[1].AsString(), args[2].AsString()
+		if len(old) > 1 && strings.HasPrefix(old, "/") && strings.HasSuffix(old, "/") {
+			return cty.NilVal, notEvaluated("replace with a regular expression")
+		}
+		return cty.StringVal(strings.ReplaceAll(s, old, with)), nil
+	},
+})
+
+// text is a string that is known, or else empty.
+func text(v cty.Value) string {
+	v, _ = v.Unmark()
+	if v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
+		return ""
+	}
+	return v.AsString()
+}
+
+func costOfReplace(args []cty.Value) int {
+	return costs(args) + strings.Count(text(args[0]), text(args[1]))*len(text(args[2]))
+}
+
+// costOfTrim counts every comparison of characters with each other.
+func costOfTrim(args []cty.Value) int {
+	return costs(args) + len(text(args[0]))*utf8.RuneCountInString(text(args[1]))
+}
+
+func costOfJoin(args []cty.Value) int {
+	sum := costs(args)
+	for _, list := range args[1:] {
+		if !list.IsNull() && list.IsKnown() {
+			sum += list.LengthInt() * len(text(args[0]))
+		}
+	}
+	return sum
+}
+
+func costOfSplit(args []cty.Value) int {
+	return costs(args) + perValue*strings.Count(text(args[1]), text(args[0]))
+}
+
+// costOfJSON counts an element for each sign that can begin one.
+func costOfJSON(args []cty.Value) int {
+	elements := 0
+	for _, sign := range []string{"{", "[", ",", ":"} {
+		elements += strings.Count(text(args[0]), sign)
+	}
+	return costs(args) + perValue*elements
+}
+
+// costOfCoalesce counts the types that are unified.
+func costOfCoalesce(args []cty.Value) int { return costs(args) + pairs(len(args)) }
+
+// longWidth is a number in a format that pads the result to an absurd size.
+var longWidth = regexp.MustCompile(`[0-9]{4,}`)
+
+// costOfFormat takes it that each verb writes all arguments, with every character
+// escaped as in JSON, and pads them.
+func costOfFormat(args []cty.Value) int {
+	const escaped, padding = 6, 1000
+	format := text(args[0])
+	if longWidth.MatchString(format) {
+		return maxEvaluation + 1
+	}
+	values := costs(args[1:])
+	return len(format) + values + strings.Count(format, "%")*(escaped*values+padding)
 }

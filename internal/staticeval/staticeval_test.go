@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
 func parse(t testing.TB, text string) hcl.Expression {
@@ -24,7 +23,7 @@ func parse(t testing.TB, text string) hcl.Expression {
 // locals makes a scope in which local.NAME is what an expression says.
 func locals(t testing.TB, texts map[string]string) *Scope {
 	t.Helper()
-	s := &Scope{Functions: []Function{{Name: "upper", Call: stdlib.UpperFunc}}}
+	s := &Scope{Functions: Tools}
 	s.Refer = func(root, name string) (cty.Value, *Unknown) {
 		text, ok := texts[name]
 		if root != "local" || !ok {
@@ -35,12 +34,156 @@ func locals(t testing.TB, texts map[string]string) *Scope {
 	return s
 }
 
+func TestValue(t *testing.T) {
+	t.Parallel()
+	known := map[string]string{
+		"text": `"Ab"`, "number": `3`, "list": `["a", "b"]`, "object": `{ a = { b = "c" }, unknown = local.nowhere }`,
+		"secret": `sensitive("x")`,
+	}
+	for expr, want := range map[string]string{
+		`"./${local.text}-${local.number + 1}"`:     `./Ab-4`,
+		`local.number > 2 && !false ? "yes" : "no"`: `yes`,
+		`local.list[1]`:                                                    `b`,
+		`local.list[local.number - 2]`:                                     `b`,
+		`local.object.a.b`:                                                 `c`,
+		`local.object["a"]["b"]`:                                           `c`,
+		`"%{if local.number == 3}three%{else}else%{endif}"`:                `three`,
+		`format("%s/%05.1f|%5s", "a", 1.25, "b")`:                          `a/001.2|    b`,
+		`core::join("-", concat(local.list, ["c"]))`:                       `a-b-c`,
+		`replace("a/b/c", "/", "--")`:                                      `a--b--c`,
+		`lower(upper(local.text))`:                                         `ab`,
+		`trimspace(trimsuffix(trimprefix(trim("..a x ", "."), "a"), "b"))`: `x`,
+		`element(split(",", "a,b,c"), 4)`:                                  `b`,
+		`lookup({ a = 1 }, "b", "2")`:                                      `2`,
+		`lookup(local.object.a, "b")`:                                      `c`,
+		`coalesce("", null, "a")`:                                          `a`,
+		`merge({ a = "1" }, { a = "2" }).a`:                                `2`,
+		`tostring(length(local.list)) == "2" ? "t" : "f"`:                  `t`,
+		`tolist(local.list)[0]`:                                            `a`,
+		`try(local.list[9], local.object.x, "d")`:                          `d`,
+		`can(local.list[9]) ? "t" : "f"`:                                   `f`,
+		`jsondecode("{\"a\": [1, \"x\"]}").a[1]`:                           `x`,
+		`startswith(local.text, "A") ? "t" : "f"`:                          `t`,
+		`nonsensitive(local.secret)`:                                       `x`,
+	} {
+		value, unknown := locals(t, known).Value(parse(t, expr))
+		if unknown != nil || value.Type() != cty.String || value.AsString() != want {
+			t.Errorf("Value(%s) = %#v, %+v, want %q", expr, value, unknown, want)
+		}
+	}
+}
+
+func TestValue_unknown(t *testing.T) {
+	t.Parallel()
+	known := map[string]string{"a": "local.b", "b": "local.a", "list": `[local.nowhere, 1]`, "self": `"${local.self}"`}
+	for expr, want := range map[string]Unknown{
+		`yamldecode("a")`:                          {Reason: "it calls yamldecode, which is not evaluated here"},
+		`try(yamldecode("a"), "b")`:                {Reason: "it calls yamldecode, which is not evaluated here"},
+		`provider::a::b(1)`:                        {Reason: "it calls provider::a::b, which is not evaluated here"},
+		`replace("a", "/a/", "b")`:                 {Reason: "it calls replace with a regular expression, which is not evaluated here"},
+		`[for a in ["b"] : a][0]`:                  {Reason: "it is computed by a for expression"},
+		`"%{for a in ["b"]}${a}%{endfor}"`:         {Reason: "it is computed by a for expression"},
+		`local.list[*]`:                            {Reason: "it is computed by a splat expression"},
+		`local.nowhere`:                            {Reason: "local.nowhere is not known"},
+		`local.list`:                               {Reason: "local.nowhere is not known"},
+		`local.a`:                                  {Refused: true, Reason: "local.a refers to itself"},
+		`local.self`:                               {Refused: true, Reason: "local.self refers to itself"},
+		`lower()`:                                  {Refused: true, Reason: "not enough function arguments"},
+		`jsondecode("a text that is told nobody")`: {Refused: true, Reason: "error in function call"},
+		`coalesce("", null)`:                       {Refused: true, Reason: "error in function call"},
+	} {
+		value, unknown := locals(t, known).Value(parse(t, expr))
+		if unknown == nil || *unknown != want {
+			t.Errorf("Value(%s) = %#v, %+v, want %+v", expr, value, unknown, want)
+		}
+	}
+	// What is known of a value that is not wholly known can be used.
+	if value, unknown := locals(t, known).Value(parse(t, "local.list[1]")); unknown != nil || !value.RawEquals(cty.NumberIntVal(1)) {
+		t.Errorf("Value = %#v, %+v, want 1", value, unknown)
+	}
+}
+
+// TestValue_attacks evaluates expressions that would take for ever, fill the memory
+// or the stack, or give absurdly large values.
+func TestValue_attacks(t *testing.T) {
+	t.Parallel()
+	chain := func(n int, first, next string) map[string]string {
+		texts := map[string]string{"l0": first}
+		for i := range n {
+			texts[fmt.Sprintf("l%d", i+1)] = strings.ReplaceAll(next, "PREV", fmt.Sprintf("local.l%d", i))
+		}
+		texts["last"] = fmt.Sprintf("local.l%d", n)
+		return texts
+	}
+	many := func(n int, text string) string { return strings.TrimSuffix(strings.Repeat(text+",", n), ",") }
+	nested := func(n int, open, inner, close string) string {
+		return strings.Repeat(open, n) + inner + strings.Repeat(close, n)
+	}
+	long := `"` + strings.Repeat("a", 60_000) + `"`
+	loops := `"x"`
+	for i := range 60 {
+		loops = fmt.Sprintf(`[for v%d in [%s] : "${v%d}${v%d}"][0]`, i, loops, i, i)
+	}
+	only := func(expr string) map[string]string { return map[string]string{"last": expr, "long": long} }
+	mixed := "[" + many(8000, `1, "a"`) + "]"
+	tests := map[string]map[string]string{
+		"doubling":             chain(60, `"./a"`, `"${PREV}${PREV}"`),
+		"doubling_tuples":      chain(60, `["./a"]`, `[PREV, PREV]`),
+		"doubling_objects":     chain(60, `{ a = "./a" }`, `{ a = PREV, b = PREV }`),
+		"replacing":            chain(60, long, `replace(PREV, "a", PREV)`),
+		"joining":              chain(60, long, `join(PREV, split("", PREV))`),
+		"a_long_chain":         chain(5_000, `"./a"`, `PREV`),
+		"squares":              chain(40, `9e1200`, `PREV * PREV`),
+		"many_splits":          only("[" + many(900, `split("", local.long)`) + "]"),
+		"nested_loops":         only(loops),
+		"tries":                only(nested(60, "try(", `"./a${[][0]}"`, `)`)),
+		"nested_calls":         only(nested(5000, "lower(", "local.long", ")")),
+		"nested_conditionals":  only(nested(2000, "true ? (", "[local.long]", ") : []")),
+		"nested_templates":     only(nested(5000, `"${`, "local.long", `}a"`)),
+		"a_long_expression":    only(`"` + strings.Repeat("a", maxExpression) + `"`),
+		"many_references":      only(`"` + strings.Repeat("${local.long}", 4000) + `"`),
+		"padding":              only(`format("%1000000000d", 1)`),
+		"a_long_precision":     only(`format("%.1000000000f", 1)`),
+		"many_arguments":       only(`format("` + strings.Repeat("%[1]s", 1500) + `", local.long)`),
+		"a_null_argument":      only(`format("` + strings.Repeat("%[1]s", 1500) + `", local.long, null)`),
+		"many_joins":           only(`[` + many(2000, `join(",", [local.long])`) + `]`),
+		"trimming":             only(`trim(local.long, "` + strings.Repeat("ä", 5_000) + `")`),
+		"deep_JSON":            only(`jsondecode("` + strings.Repeat("[", 60_000) + `")`),
+		"wide_JSON":            only(`jsondecode("[` + strings.Repeat("1,", 20_000) + `1]")`),
+		"a_huge_JSON":          only(`jsondecode("1e600000000")`),
+		"a_huge_number":        only(`"${1e600000000}"`),
+		"a_tiny_number":        only(`"${1e-600000000}"`),
+		"converted":            only(`"./${"1e600000000" * 1}"`),
+		"converted_base_2":     only(`"./${-"1p2000000000"}"`),
+		"put_together":         only(`"./${"1e6${"00000000"}" * 1}"`),
+		"of_an_object":         only(`"./${{ a = "1e600000000" }.a + 1}"`),
+		"of_a_function":        only(`"./${format("%s", "1e600000000") + 1}"`),
+		"of_a_reference":       {"last": `"./${local.number + 1}"`, "number": `"1e600000000"`},
+		"of_references":        {"last": `"./${` + strings.Repeat("local.number * ", 3000) + `1}"`, "number": `"1e9999"`},
+		"a_large_product":      only(`"./${` + strings.Repeat("9e9000 * ", 5000) + `1}"`),
+		"unified":              only(`tolist(` + mixed + `)[0]`),
+		"unified_arguments":    only(`coalesce(` + many(8000, `null, ""`) + `, 1)`),
+		"unified_branches":     only(`(true ? ` + mixed + ` : [])[0]`),
+		"unified_objects":      only(`tolist([` + many(3000, `{a=1}, {b=1}`) + `])[0]`),
+		"unified_concatenated": chain(6, `[`+many(100, `{a=1}, {b=1}`)+`]`, `concat(PREV, PREV)`),
+	}
+	for name, texts := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			value, unknown := locals(t, texts).Value(parse(t, "local.last"))
+			if unknown == nil {
+				t.Errorf("it has a value of type %.100s", value.Type().FriendlyName())
+			}
+		})
+	}
+}
+
 // TestValue_bounds holds what all evaluations for one root module may take.
 func TestValue_bounds(t *testing.T) {
 	t.Parallel()
 	bound := &Bound{}
 	scope := func(value cty.Value) *Scope {
-		return &Scope{Functions: []Function{{Name: "upper", Call: stdlib.UpperFunc}}, Bound: bound, Refer: func(string, string) (cty.Value, *Unknown) { return value, nil }}
+		return &Scope{Functions: Tools, Bound: bound, Refer: func(string, string) (cty.Value, *Unknown) { return value, nil }}
 	}
 	s := scope(cty.StringVal("a"))
 	for i := range maxReferences {
@@ -54,7 +197,7 @@ func TestValue_bounds(t *testing.T) {
 	*bound = Bound{}
 	s = scope(cty.StringVal(strings.Repeat("a", maxEvaluation/4)))
 	n := 0
-	for expr := parse(t, `upper(local.a) == "b"`); n < 4*maxTotal/maxEvaluation; n++ {
+	for expr := parse(t, `lower(local.a) == "b"`); n < 4*maxTotal/maxEvaluation; n++ {
 		if _, unknown := s.Value(expr); unknown != nil {
 			break
 		}
@@ -119,4 +262,39 @@ func TestCheck(t *testing.T) {
 			t.Errorf("Check(%s) = %+v, want that it can be evaluated: %t", text, unknown, want)
 		}
 	}
+}
+
+func TestTools(t *testing.T) {
+	t.Parallel()
+	last := ""
+	for _, f := range Tools {
+		if f.Name <= last || f.Meaning == "" || f.Source == "" {
+			t.Errorf("%q does not come after %q, or lacks its meaning or source", f.Name, last)
+		}
+		last = f.Name
+	}
+}
+
+// FuzzValue holds that whatever expression is evaluated, there is a wholly known
+// value of bounded size or a reason.
+func FuzzValue(f *testing.F) {
+	f.Add(`"${local.a}${local.n + 1}"`)
+	f.Add(`try(jsondecode("[1]")[0], -local.n * 1e9, local.l[0] ? null : "x")`)
+	for _, fn := range Tools {
+		f.Add(fn.Name + `(local.a, local.l, [1, null, true], -1)`)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		expr, diags := hclsyntax.ParseExpression([]byte(text), "x.tf", hcl.InitialPos)
+		if diags.HasErrors() {
+			return
+		}
+		s := locals(t, map[string]string{"a": `"./A"`, "n": "3", "l": `["a", { b = sensitive("c") }, local.nowhere]`})
+		value, unknown := s.Value(expr)
+		switch {
+		case unknown != nil && unknown.Reason == "":
+			t.Errorf("Value(%q): there is no reason", text)
+		case unknown == nil && (!value.IsWhollyKnown() || cost(value, false) > maxEvaluation):
+			t.Errorf("Value(%q) = %#v, want a value that is known", text, value)
+		}
+	})
 }
