@@ -40,6 +40,8 @@ var outside = map[string]struct{ imports, importers []string }{
 	"sandbox": {imports: []string{"provider", "lockfile", "hash", "transport", "config"}, importers: []string{"command"}},
 	// moduletest makes fixtures for tests and is part of no program.
 	"module/moduletest": {},
+	// random makes worlds for tests.
+	"sandbox/random": {},
 	// described compares what tests ask GitHub with its own description.
 	"sandbox/described": {},
 }
