@@ -37,7 +37,9 @@ var levels = map[string]int{
 // outside holds packages that stand beside the levels: what they may import of
 // ours, and who may import them besides tests.
 var outside = map[string]struct{ imports, importers []string }{
-	"sandbox": {imports: []string{"provider", "lockfile", "hash", "transport", "config"}, importers: []string{"command"}},
+	"sandbox": {imports: []string{"provider", "lockfile", "hash", "transport", "config"}, importers: []string{"command", "judge"}},
+	// judge compares two builds of the program, and is part of none.
+	"judge": {imports: []string{"provider", "lockfile", "sandbox"}},
 	// moduletest makes fixtures for tests and is part of no program.
 	"module/moduletest": {},
 	// random makes worlds for tests.

@@ -1,0 +1,152 @@
+// Judge looks for what a build of relock does otherwise than an earlier one:
+//
+//	go run ./internal/judge BASE HEAD
+//
+// Both programs play the same worlds: they run the same
+// commands in the same directories against the same servers, and what they say,
+// what they write, how they end and what they ask is compared. Where all is
+// equal, that is one line and status 0; else the first difference of each world
+// is shown, and the status is 1.
+//
+// The worlds are the recorded cases of the tools, as this checkout has them.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"regexp"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// maxShown is how many worlds are shown in which the programs differ. The judge
+// looks for no more.
+const maxShown = 20
+
+// The statuses of the judge.
+const (
+	exitEqual   = 0
+	exitDiffers = 1
+	exitFailed  = 2
+)
+
+func main() {
+	log.SetOutput(io.Discard) // servers log connections that clients end
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// options are what the command line says.
+type options struct {
+	base, head string // paths of programs
+	only       *regexp.Regexp
+	jobs       int
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("judge", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprintln(stderr, "Usage: go run ./internal/judge [flags] BASE HEAD")
+		flags.PrintDefaults()
+	}
+	only := flags.String("run", "", "play the worlds alone whose names match the regular `expression`")
+	flags.IntVar(&o.jobs, "jobs", runtime.GOMAXPROCS(0), "how many worlds are played at once")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() != 2 {
+		flags.Usage()
+		return o, errors.New("two programs are compared")
+	}
+	o.base, o.head = flags.Arg(0), flags.Arg(1)
+	var err error
+	o.only, err = regexp.Compile(*only)
+	return o, err
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	start := time.Now()
+	o, err := parse(args, stderr)
+	if err != nil {
+		fmt.Fprintln(stderr, "judge:", err)
+		return exitFailed
+	}
+	temp, err := os.MkdirTemp("", "judge-")
+	if err != nil {
+		fmt.Fprintln(stderr, "judge:", err)
+		return exitFailed
+	}
+	defer os.RemoveAll(temp)
+	worlds, err := allWorlds(".", o)
+	if err != nil {
+		fmt.Fprintln(stderr, "judge:", err)
+		return exitFailed
+	}
+	verdicts, err := compare(ctx, program{path: o.base}, program{path: o.head}, worlds, temp, o.jobs)
+	if err != nil {
+		fmt.Fprintln(stderr, "judge:", err)
+		return exitFailed
+	}
+	return tell(stdout, verdicts, time.Since(start))
+}
+
+// compare plays every world with both programs. The verdicts are in the order of
+// the worlds.
+func compare(ctx context.Context, base, head program, worlds []world, temp string, jobs int) ([]verdict, error) {
+	verdicts := make([]verdict, len(worlds))
+	var different atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(jobs)
+	for i, w := range worlds {
+		group.Go(func() error {
+			if different.Load() >= maxShown {
+				return nil
+			}
+			v, err := w.judge(ctx, base, head, temp)
+			if err != nil {
+				return fmt.Errorf("playing the world %s: %w", w.name, err)
+			}
+			if verdicts[i] = v; v.difference != "" {
+				different.Add(1)
+			}
+			return nil
+		})
+	}
+	return verdicts, group.Wait()
+}
+
+// tell prints the differences, and in how many worlds there is none.
+func tell(stdout io.Writer, verdicts []verdict, took time.Duration) int {
+	worlds, calls, requests, replayed, different := 0, 0, 0, 0, 0
+	for _, v := range verdicts {
+		if v.calls > 0 {
+			worlds++
+		}
+		calls, requests, replayed = calls+v.calls, requests+v.requests, replayed+v.replayed
+		if v.difference != "" {
+			different++
+			fmt.Fprintf(stdout, "== %s\n%s\n", v.world, v.difference)
+		}
+	}
+	sum := fmt.Sprintf("%d worlds, %d calls, %d requests, %d played again, %.0f s", worlds, calls, requests, replayed, took.Seconds())
+	if different > 0 {
+		fmt.Fprintf(stdout, "judge: %d worlds differ (%s)\n", different, sum)
+		return exitDiffers
+	}
+	fmt.Fprintf(stdout, "judge: no difference (%s)\n", sum)
+	return exitEqual
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/relock-dev/relock/internal/command"
+	"github.com/relock-dev/relock/internal/sandbox"
+)
+
+// plant is the variable that makes the test binary relock, with a mistake.
+const plant = "JUDGE_PLANT"
+
+func TestMain(m *testing.M) {
+	if mistake, ok := os.LookupEnv(plant); ok {
+		os.Exit(mistaken(mistake))
+	}
+	os.Exit(m.Run())
+}
+
+// mistaken is relock that does one thing otherwise, when it upgrades.
+func mistaken(mistake string) int {
+	var stdout, stderr bytes.Buffer
+	dir, _ := os.Getwd()
+	status := command.Main(context.Background(), command.Env{
+		Args: os.Args[1:], Stdout: &stdout, Stderr: &stderr, WorkDir: dir, Home: os.Getenv("HOME"), GOOS: runtime.GOOS,
+		Getenv: os.Getenv, Environ: os.Environ(), Now: time.Now(),
+	})
+	said, told := stdout.String(), stderr.String()
+	if os.Args[1] == "upgrade" {
+		switch mistake {
+		case "bytes":
+			name := filepath.Join("root", ".terraform.lock.hcl")
+			text, _ := os.ReadFile(name)
+			os.WriteFile(name, append(text, '\n'), 0o644)
+		case "lost":
+			os.Remove(filepath.Join("root", ".terraform.lock.hcl"))
+		case "another file":
+			os.WriteFile("left", nil, 0o644)
+		case "json":
+			said = strings.Replace(said, "minor", "major", 1)
+		case "order":
+			said = strings.Replace(said, `"requests"`, `"questions"`, 1)
+		case "talk":
+			told += "hello\n"
+		case "status":
+			status = 3
+		case "requests":
+			if res, err := http.Get(os.Getenv("SANDBOX") + "/registry.terraform.io/v1/providers/hashicorp/alpha/versions"); err == nil {
+				io.Copy(io.Discard, res.Body)
+				res.Body.Close()
+			}
+		case "memory":
+			said = strings.Replace(said, `"peak_bytes": `, `"peak_bytes": 1`, 1)
+		}
+	}
+	io.WriteString(os.Stdout, said)
+	io.WriteString(os.Stderr, told)
+	return status
+}
+
+// A mistake in the bytes of a lock file, in what is said, in the status or in the
+// requests is seen, and nothing is seen where there is none.
+func TestJudgeIsNotBlind(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := func(mistake string) program { return program{self, []string{plant + "=" + mistake}} }
+	const alpha = "terraform {\n  required_providers {\n    alpha = {\n      source = \"hashicorp/alpha\"\n    }\n  }\n}\n"
+	const lock = "provider \"registry.terraform.io/hashicorp/alpha\" {\n  version = \"1.0.0\"\n  hashes  = [\"h1:old\"]\n}\n"
+	w := world{
+		name: "planted",
+		offer: func() (*sandbox.World, error) {
+			return sandbox.ParseWorld(txtar.Parse([]byte("-- registry/registry.terraform.io/hashicorp/alpha --\nversions: [1.0.0, 1.1.0]\n")))
+		},
+		steps: []step{
+			{write: map[string]string{"root/main.tf": alpha, "root/.terraform.lock.hcl": lock}, args: []string{"scan", "--format", "json", "."}},
+			{args: []string{"upgrade", "--platform", "linux_amd64", "--format", "json", "."}},
+		},
+	}
+	for mistake, want := range map[string]string{
+		"none":         "",
+		"memory":       "", // no program uses twice the same
+		"bytes":        "file root/.terraform.lock.hcl",
+		"lost":         "file root/.terraform.lock.hcl",
+		"another file": "file left",
+		"json":         "standard output",
+		"order":        "standard output",
+		"talk":         "standard error",
+		"status":       "status 3, was 0",
+		"requests":     "requests, 9, were 8",
+	} {
+		t.Run(mistake, func(t *testing.T) {
+			t.Parallel()
+			verdicts, err := compare(t.Context(), build("none"), build(mistake), []world{w}, t.TempDir(), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := verdicts[0]
+			if want == "" && v.difference != "" || !strings.Contains(v.difference, want) {
+				t.Errorf("the difference is\n%s\nwant %q", v.difference, want)
+			}
+			if want != "" && !strings.HasPrefix(v.difference, "relock upgrade ") {
+				t.Errorf("the difference does not begin with the call:\n%s", v.difference)
+			}
+			if v.calls != 2 || v.requests != 8 {
+				t.Errorf("%d calls, %d requests, want 2 and 8", v.calls, v.requests)
+			}
+			var out strings.Builder
+			status := tell(&out, verdicts, time.Second)
+			if (status == exitDiffers) != (want != "") {
+				t.Errorf("status %d:\n%s", status, out.String())
+			}
+			if lines := strings.Count(out.String(), "\n"); want == "" && lines != 1 {
+				t.Errorf("%d lines are said of nothing", lines)
+			}
+		})
+	}
+}
+
+// Every recorded case is played.
+func TestWorlds(t *testing.T) {
+	t.Parallel()
+	requirements, err := requirementWorlds("../scan/testdata/cases.json")
+	if err != nil || len(requirements) != 26 {
+		t.Errorf("%d worlds of requirements, %v, want 26", len(requirements), err)
+	}
+}

@@ -1,0 +1,362 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/sandbox"
+)
+
+// program is a build of relock.
+type program struct {
+	path string
+	env  []string // beside that of a world
+}
+
+// world is what both programs play: servers, directories and commands. In the
+// texts of cli and of files @MIRROR@, @SECURE@, @HOST@ and @HOME@ stand for the
+// network mirror, the server with TLS, its host and port, and the home directory.
+type world struct {
+	name  string
+	offer func() (*sandbox.World, error)
+	cli   string // more of the CLI configuration
+	env   map[string]string
+	home  map[string]string // files of the home directory
+	links map[string]string // of the repository: path -> target
+	steps []step
+}
+
+// step changes files of the repository, and then runs relock.
+type step struct {
+	write map[string]string
+	args  []string // of relock; none: it is not run
+	dir   string   // where it runs, below the repository
+}
+
+// steady are flags of the verbs that ask registries. Which of several questions
+// that are asked at once tells enough, so that the others are not asked, is chance.
+// One at a time leaves to chance which is first, and little else.
+var steady = []string{"--jobs", "1"}
+
+// replays is how often both programs play a world in which they differ. What they
+// do has a little chance in it; a difference is one that remains.
+const replays = 4
+
+// verdict is what comes of a world.
+type verdict struct {
+	world      string
+	difference string // empty: none
+	calls      int
+	requests   int
+	replayed   int
+}
+
+// outcome is what one run of relock did.
+type outcome struct {
+	status   int
+	stdout   string
+	stderr   []string // lines, sorted, since questions are asked at once
+	requests []string // sorted likewise
+	files    map[string]string
+}
+
+// patience is how long one run may take. No world waits for anything.
+const patience = 2 * time.Minute
+
+// judge plays the world with both programs, in the same directory, one after
+// the other, and compares what they did step by step.
+func (w world) judge(ctx context.Context, base, head program, temp string) (verdict, error) {
+	v := verdict{world: w.name}
+	offer, err := w.offer()
+	if err != nil {
+		return v, err
+	}
+	s, err := sandbox.Start(offer)
+	if err != nil {
+		return v, err
+	}
+	defer s.Close()
+	dir, err := os.MkdirTemp(temp, "world-")
+	if err != nil {
+		return v, err
+	}
+	defer os.RemoveAll(dir)
+	stage := &stage{world: w, sandbox: s, dir: dir}
+	s.Before(stage.note)
+	var wants, gots [][]outcome
+	for range replays {
+		want, err := stage.play(ctx, base)
+		if err != nil {
+			return v, err
+		}
+		got, err := stage.play(ctx, head)
+		if err != nil {
+			return v, err
+		}
+		wants, gots = append(wants, want), append(gots, got)
+		if v.difference = w.difference(wants, gots); v.difference == "" {
+			break
+		}
+	}
+	for _, o := range wants[0] {
+		v.calls, v.requests = v.calls+1, v.requests+len(o.requests)
+	}
+	v.replayed = len(wants) - 1
+	return v, nil
+}
+
+// difference is that of the first call of which no outcome of one program is one
+// of the other's. Each element of the lists is one play.
+func (w world) difference(wants, gots [][]outcome) string {
+	calls := slices.DeleteFunc(slices.Clone(w.steps), func(s step) bool { return s.args == nil })
+	for i, s := range calls {
+		met := slices.ContainsFunc(wants, func(want []outcome) bool {
+			return slices.ContainsFunc(gots, func(got []outcome) bool { return want[i].difference(got[i]) == "" })
+		})
+		if !met {
+			return fmt.Sprintf("relock %s\n%s", strings.Join(s.args, " "), wants[0][i].difference(gots[0][i]))
+		}
+	}
+	return ""
+}
+
+// stage is where a world is played.
+type stage struct {
+	world
+	sandbox *sandbox.Sandbox
+	dir     string
+
+	mu    sync.Mutex // guards asked
+	asked []string
+}
+
+func (s *stage) repository() string { return filepath.Join(s.dir, "repository") }
+func (s *stage) homeDir() string    { return filepath.Join(s.dir, "home") }
+
+// note keeps a request as the server gets it. Secrets are those of the world.
+func (s *stage) note(r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	line := r.Method + " " + r.URL.RequestURI()
+	if auth := r.Header.Get("Authorization"); auth != "" {
+		line += " (" + auth + ")"
+	}
+	s.asked = append(s.asked, line)
+}
+
+// taken are the requests since the last time.
+func (s *stage) taken() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := slices.Sorted(slices.Values(s.asked))
+	s.asked = nil
+	return asked
+}
+
+// play runs all steps from the same beginning and returns what each run did.
+func (s *stage) play(ctx context.Context, p program) ([]outcome, error) {
+	for _, dir := range []string{s.repository(), s.homeDir()} {
+		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.layOut(); err != nil {
+		return nil, err
+	}
+	var outcomes []outcome
+	for _, step := range s.steps {
+		if err := s.prepare(step); err != nil {
+			return nil, err
+		}
+		if step.args == nil {
+			continue
+		}
+		o, err := s.run(ctx, p, step)
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, o)
+	}
+	return outcomes, nil
+}
+
+// layOut writes what is there before the first step.
+func (s *stage) layOut() error {
+	for name, text := range s.home {
+		if err := write(filepath.Join(s.homeDir(), filepath.FromSlash(name)), s.fill(text)); err != nil {
+			return err
+		}
+	}
+	for name, target := range s.links {
+		name = filepath.Join(s.repository(), filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.Symlink(target, name)); err != nil {
+			return err
+		}
+	}
+	// The repository has an end, so that nothing above it is looked into.
+	return errors.Join(
+		os.MkdirAll(filepath.Join(s.repository(), ".git"), 0o755),
+		write(filepath.Join(s.homeDir(), "terraformrc"), s.sandbox.CLIConfig()+s.fill(s.cli)),
+		write(filepath.Join(s.homeDir(), "ca.pem"), string(s.sandbox.Certificate())),
+	)
+}
+
+func (s *stage) fill(text string) string {
+	return strings.NewReplacer(
+		"@MIRROR@", s.sandbox.Mirror(), "@SECURE@", s.sandbox.SecureURL(),
+		"@HOST@", strings.TrimPrefix(s.sandbox.SecureURL(), "https://"), "@HOME@", s.homeDir(),
+	).Replace(text)
+}
+
+func (s *stage) prepare(step step) error {
+	for name, text := range step.write {
+		if err := write(filepath.Join(s.repository(), filepath.FromSlash(name)), s.fill(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func write(name, text string) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(text), 0o644)
+}
+
+func (s *stage) run(ctx context.Context, p program, step step) (outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, p.path, step.args...)
+	cmd.Dir = filepath.Join(s.repository(), filepath.FromSlash(step.dir))
+	// The machine's own plugins must not matter, and a host that no sandbox
+	// serves is one that nobody reaches.
+	cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + s.homeDir(), "XDG_CACHE_HOME=" + filepath.Join(s.homeDir(), ".cache"),
+		"XDG_DATA_DIRS=" + filepath.Join(s.homeDir(), "none"), "TF_CLI_CONFIG_FILE=" + filepath.Join(s.homeDir(), "terraformrc"),
+		"SSL_CERT_FILE=" + filepath.Join(s.homeDir(), "ca.pem"), "HTTPS_PROXY=http://127.0.0.1:1", "HTTP_PROXY=http://127.0.0.1:1",
+		"SANDBOX=" + s.sandbox.URL(),
+	}, p.env...)
+	for _, name := range slices.Sorted(maps.Keys(s.env)) {
+		cmd.Env = append(cmd.Env, name+"="+s.fill(s.env[name]))
+	}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return outcome{}, err
+	}
+	if ctx.Err() != nil {
+		return outcome{}, fmt.Errorf("relock %s: %w", strings.Join(step.args, " "), ctx.Err())
+	}
+	o := outcome{
+		status: cmd.ProcessState.ExitCode(), stdout: measured.ReplaceAllString(stdout.String(), `"$1": 0`),
+		stderr: slices.Sorted(strings.Lines(stderr.String())), requests: s.taken(),
+	}
+	o.files, err = snapshot(s.repository())
+	return o, err
+}
+
+// measured are the figures of a report in JSON that the machine decides, or
+// chance: the answers about two platforms are not of the same length.
+var measured = regexp.MustCompile(`"(peak_bytes|seconds|bytes)": [-+0-9.eE]+`)
+
+// anyPlatform is where a request names a platform. What one answer tells of all
+// platforms is asked of whichever is first, and so is a package that several share.
+var anyPlatform = regexp.MustCompile(`/download/[a-z0-9]+/[a-z0-9]+$|_[a-z0-9]+_[a-z0-9]+\.zip$`)
+
+// alike are requests without what is chance in them.
+func alike(requests []string) []string {
+	masked := make([]string, len(requests))
+	for i, r := range requests {
+		masked[i] = anyPlatform.ReplaceAllString(r, "PLATFORM")
+	}
+	slices.Sort(masked)
+	return masked
+}
+
+// snapshot is every file below a directory: its text, or where its link leads.
+func snapshot(dir string) (map[string]string, error) {
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, name)
+		if err != nil {
+			return err
+		}
+		if d.Type()&fs.ModeSymlink != 0 {
+			target, err := os.Readlink(name)
+			files[rel] = "-> " + target
+			return err
+		}
+		text, err := os.ReadFile(name)
+		files[rel] = string(text)
+		return err
+	})
+	return files, err
+}
+
+// difference tells people how another program's outcome differs; empty: not.
+func (o outcome) difference(other outcome) string {
+	var b strings.Builder
+	show := func(what, diff string) {
+		if diff != "" {
+			fmt.Fprintf(&b, "%s (-base +head):\n%s", what, shortened(diff))
+		}
+	}
+	if o.status != other.status {
+		fmt.Fprintf(&b, "status %d, was %d\n", other.status, o.status)
+	}
+	for _, name := range slices.Sorted(maps.Keys(union(o.files, other.files))) {
+		show("file "+name, cmp.Diff(lines(o.files, name), lines(other.files, name)))
+	}
+	show("standard output", cmp.Diff(strings.SplitAfter(o.stdout, "\n"), strings.SplitAfter(other.stdout, "\n")))
+	show("standard error", cmp.Diff(o.stderr, other.stderr))
+	if !slices.Equal(alike(o.requests), alike(other.requests)) {
+		show(fmt.Sprintf("requests, %d, were %d", len(other.requests), len(o.requests)), cmp.Diff(o.requests, other.requests))
+	}
+	return b.String()
+}
+
+// lines are those of a file; an empty one has one, and none that is not there.
+func lines(files map[string]string, name string) []string {
+	text, ok := files[name]
+	if !ok {
+		return nil
+	}
+	return strings.SplitAfter(text, "\n")
+}
+
+func union[V any](a, b map[string]V) map[string]V {
+	both := maps.Clone(a)
+	maps.Copy(both, b)
+	return both
+}
+
+// shortened is the beginning of a difference that is long.
+func shortened(diff string) string {
+	const most = 40
+	lines := strings.SplitAfter(diff, "\n")
+	if len(lines) <= most {
+		return diff
+	}
+	return strings.Join(lines[:most], "") + fmt.Sprintf("… %d more lines\n", len(lines)-most)
+}
