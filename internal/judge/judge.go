@@ -1,8 +1,10 @@
-// Judge looks for what a build of relock does otherwise than an earlier one:
+// Judge builds relock of two commits and looks for what the later one does
+// otherwise:
 //
-//	go run ./internal/judge BASE HEAD
+//	go run ./internal/judge BASE [HEAD]
 //
-// Both programs play the same worlds: they run the same
+// Without a HEAD the checkout as it lies is compared, changes that are not
+// committed included. Both programs play the same worlds: they run the same
 // commands in the same directories against the same servers, and what they say,
 // what they write, how they end and what they ask is compared. Where all is
 // equal, that is one line and status 0; else the first difference of each world
@@ -50,7 +52,7 @@ func main() {
 
 // options are what the command line says.
 type options struct {
-	base, head string // paths of programs
+	base, head string // head empty: the checkout as it lies
 	only       *regexp.Regexp
 	jobs       int
 }
@@ -60,7 +62,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("judge", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "Usage: go run ./internal/judge [flags] BASE HEAD")
+		fmt.Fprintln(stderr, "Usage: go run ./internal/judge [flags] BASE [HEAD]")
 		flags.PrintDefaults()
 	}
 	only := flags.String("run", "", "play the worlds alone whose names match the regular `expression`")
@@ -68,9 +70,9 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if flags.NArg() != 2 {
+	if flags.NArg() < 1 || flags.NArg() > 2 {
 		flags.Usage()
-		return o, errors.New("two programs are compared")
+		return o, errors.New("which commit to compare with is missing")
 	}
 	o.base, o.head = flags.Arg(0), flags.Arg(1)
 	var err error
@@ -85,18 +87,28 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "judge:", err)
 		return exitFailed
 	}
+	top, err := checkout(ctx)
+	if err != nil {
+		fmt.Fprintln(stderr, "judge:", err)
+		return exitFailed
+	}
 	temp, err := os.MkdirTemp("", "judge-")
 	if err != nil {
 		fmt.Fprintln(stderr, "judge:", err)
 		return exitFailed
 	}
 	defer os.RemoveAll(temp)
-	worlds, err := allWorlds(".", o)
+	base, head, err := builds(ctx, top, temp, o)
 	if err != nil {
 		fmt.Fprintln(stderr, "judge:", err)
 		return exitFailed
 	}
-	verdicts, err := compare(ctx, program{path: o.base}, program{path: o.head}, worlds, temp, o.jobs)
+	worlds, err := allWorlds(top, o)
+	if err != nil {
+		fmt.Fprintln(stderr, "judge:", err)
+		return exitFailed
+	}
+	verdicts, err := compare(ctx, base, head, worlds, temp, o.jobs)
 	if err != nil {
 		fmt.Fprintln(stderr, "judge:", err)
 		return exitFailed

@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -130,11 +132,63 @@ func TestJudgeIsNotBlind(t *testing.T) {
 	}
 }
 
+// Two commits of a repository, and what is not committed, are three programs.
+func TestJudgeBuildsCommits(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not on PATH")
+	}
+	dir := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		if _, err := execute(t.Context(), dir, "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says := func(word string) {
+		t.Helper()
+		text := fmt.Sprintf("package main\n\nfunc main() { println(%q) }\n", word)
+		for name, text := range map[string]string{"main.go": text, "go.mod": "module example.com/x\n\ngo 1.26\n"} {
+			if err := write(filepath.Join(dir, name), text); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	git("init", "-q")
+	for _, word := range []string{"first", "second"} {
+		says(word)
+		git("add", ".")
+		git("commit", "-q", "-m", word)
+	}
+	says("third")
+	for head, want := range map[string]string{"HEAD": "second", "": "third"} {
+		base, other, err := builds(t.Context(), dir, t.TempDir(), options{base: "HEAD~1", head: head})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, want := range map[string]string{base.path: "first", other.path: want} {
+			if out, err := exec.Command(path).CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != want {
+				t.Errorf("the program of %q says %q, %v, want %q", head, out, err, want)
+			}
+		}
+	}
+	if out, err := execute(t.Context(), dir, "git", "worktree", "list"); err != nil || strings.Count(out, "\n") != 1 {
+		t.Errorf("worktrees are left: %s, %v", out, err)
+	}
+	if _, _, err := builds(t.Context(), dir, t.TempDir(), options{base: "none"}); err == nil || !strings.Contains(err.Error(), "none") {
+		t.Errorf("a commit that is not there: %v", err)
+	}
+}
+
 // Every recorded case is played.
 func TestWorlds(t *testing.T) {
 	t.Parallel()
 	requirements, err := requirementWorlds("../scan/testdata/cases.json")
 	if err != nil || len(requirements) != 26 {
 		t.Errorf("%d worlds of requirements, %v, want 26", len(requirements), err)
+	}
+	locks, err := lockWorlds("../../testdata/lock")
+	if err != nil || len(locks) < 2*79 {
+		t.Errorf("%d worlds of lock files, %v, want 158 at least", len(locks), err)
 	}
 }

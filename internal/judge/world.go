@@ -22,30 +22,29 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
-// program is a build of relock.
-type program struct {
-	path string
-	env  []string // beside that of a world
-}
-
 // world is what both programs play: servers, directories and commands. In the
 // texts of cli and of files @MIRROR@, @SECURE@, @HOST@ and @HOME@ stand for the
 // network mirror, the server with TLS, its host and port, and the home directory.
 type world struct {
 	name  string
 	offer func() (*sandbox.World, error)
-	cli   string // more of the CLI configuration
-	env   map[string]string
-	home  map[string]string // files of the home directory
-	links map[string]string // of the repository: path -> target
-	steps []step
+	// mounts are handlers beside the world, by the prefix of their paths.
+	mounts map[string]http.Handler
+	cli    string // more of the CLI configuration
+	env    map[string]string
+	home   map[string]string // files of the home directory
+	links  map[string]string // of the repository: path -> target
+	faults []string          // as sandbox.ParseFault reads them
+	steps  []step
 }
 
 // step changes files of the repository, and then runs relock.
 type step struct {
 	write map[string]string
-	args  []string // of relock; none: it is not run
-	dir   string   // where it runs, below the repository
+	edit  map[string]func(string) string // of files that are there
+	shell string                         // run in the home directory
+	args  []string                       // of relock; none: it is not run
+	dir   string                         // where it runs, below the repository
 }
 
 // steady are flags of the verbs that ask registries. Which of several questions
@@ -91,6 +90,9 @@ func (w world) judge(ctx context.Context, base, head program, temp string) (verd
 		return v, err
 	}
 	defer s.Close()
+	for prefix, handler := range w.mounts {
+		s.Mount(prefix, handler)
+	}
 	dir, err := os.MkdirTemp(temp, "world-")
 	if err != nil {
 		return v, err
@@ -175,12 +177,12 @@ func (s *stage) play(ctx context.Context, p program) ([]outcome, error) {
 			return nil, err
 		}
 	}
-	if err := s.layOut(); err != nil {
+	if err := errors.Join(s.layOut(), s.spoil()); err != nil {
 		return nil, err
 	}
 	var outcomes []outcome
 	for _, step := range s.steps {
-		if err := s.prepare(step); err != nil {
+		if err := s.prepare(ctx, step); err != nil {
 			return nil, err
 		}
 		if step.args == nil {
@@ -216,6 +218,19 @@ func (s *stage) layOut() error {
 	)
 }
 
+// spoil injects the faults anew: some have been used up by the other program.
+func (s *stage) spoil() error {
+	s.sandbox.Mend()
+	for _, line := range s.faults {
+		f, err := sandbox.ParseFault(line)
+		if err != nil {
+			return err
+		}
+		s.sandbox.Inject(f)
+	}
+	return nil
+}
+
 func (s *stage) fill(text string) string {
 	return strings.NewReplacer(
 		"@MIRROR@", s.sandbox.Mirror(), "@SECURE@", s.sandbox.SecureURL(),
@@ -223,9 +238,29 @@ func (s *stage) fill(text string) string {
 	).Replace(text)
 }
 
-func (s *stage) prepare(step step) error {
+func (s *stage) prepare(ctx context.Context, step step) error {
+	if step.shell != "" {
+		cmd := exec.CommandContext(ctx, "sh", "-c", step.shell)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.homeDir()}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", step.shell, err, out)
+		}
+	}
 	for name, text := range step.write {
 		if err := write(filepath.Join(s.repository(), filepath.FromSlash(name)), s.fill(text)); err != nil {
+			return err
+		}
+	}
+	for name, edit := range step.edit {
+		name = filepath.Join(s.repository(), filepath.FromSlash(name))
+		text, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // relock wrote none
+		}
+		if err != nil {
+			return err
+		}
+		if err := write(name, edit(string(text))); err != nil {
 			return err
 		}
 	}
