@@ -39,11 +39,11 @@ var levels = map[string]int{
 var outside = map[string]struct{ imports, importers []string }{
 	"sandbox": {imports: []string{"provider", "lockfile", "hash", "transport", "config"}, importers: []string{"command", "judge"}},
 	// judge compares two builds of the program, and is part of none.
-	"judge": {imports: []string{"provider", "lockfile", "sandbox"}},
+	"judge": {imports: []string{"provider", "lockfile", "sandbox", "sandbox/random"}},
 	// moduletest makes fixtures for tests and is part of no program.
 	"module/moduletest": {},
-	// random makes worlds for tests.
-	"sandbox/random": {},
+	// random makes worlds for tests and for the judge.
+	"sandbox/random": {importers: []string{"judge"}},
 	// described compares what tests ask GitHub with its own description.
 	"sandbox/described": {},
 }

@@ -10,7 +10,8 @@
 // equal, that is one line and status 0; else the first difference of each world
 // is shown, and the status is 1.
 //
-// The worlds are the recorded cases of the tools, as this checkout has them.
+// The worlds are those of this checkout: the recorded cases of the tools, the
+// recorded lock files of a folder if there is one, and worlds made from seeds.
 package main
 
 import (
@@ -53,6 +54,8 @@ func main() {
 // options are what the command line says.
 type options struct {
 	base, head string // head empty: the checkout as it lies
+	seeds      int    // generated worlds
+	corpus     string // a folder that holds lockfiles/
 	only       *regexp.Regexp
 	jobs       int
 }
@@ -65,6 +68,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		fmt.Fprintln(stderr, "Usage: go run ./internal/judge [flags] BASE [HEAD]")
 		flags.PrintDefaults()
 	}
+	flags.IntVar(&o.seeds, "seeds", 200, "how many `worlds` are made from seeds")
+	flags.StringVar(&o.corpus, "corpus", os.Getenv("RELOCK_CORPUS"), "`folder` that holds lockfiles/*.hcl; none: $RELOCK_CORPUS, or what lies beside the checkout")
 	only := flags.String("run", "", "play the worlds alone whose names match the regular `expression`")
 	flags.IntVar(&o.jobs, "jobs", runtime.GOMAXPROCS(0), "how many worlds are played at once")
 	if err := flags.Parse(args); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -180,9 +181,17 @@ func TestJudgeBuildsCommits(t *testing.T) {
 	}
 }
 
-// Every recorded case is played.
+// Every kind of world can be served, and the generated ones have what they are
+// for: mirrors, OCI, test files, evaluated sources and faults.
 func TestWorlds(t *testing.T) {
 	t.Parallel()
+	o, err := parse([]string{"-corpus", t.TempDir(), "HEAD"}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := allWorlds("../..", o); err == nil {
+		t.Error("a corpus without lock files is no error")
+	}
 	requirements, err := requirementWorlds("../scan/testdata/cases.json")
 	if err != nil || len(requirements) != 26 {
 		t.Errorf("%d worlds of requirements, %v, want 26", len(requirements), err)
@@ -190,5 +199,30 @@ func TestWorlds(t *testing.T) {
 	locks, err := lockWorlds("../../testdata/lock")
 	if err != nil || len(locks) < 2*79 {
 		t.Errorf("%d worlds of lock files, %v, want 158 at least", len(locks), err)
+	}
+	kinds := map[string]int{}
+	for _, w := range generatedWorlds(200) {
+		if _, err := w.offer(); err != nil {
+			t.Errorf("%s: %v", w.name, err)
+		}
+		text, err := json.Marshal(w.steps[1].write)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for kind, has := range map[string]bool{
+			"network mirror": strings.Contains(w.cli, "network_mirror"), "directory": strings.Contains(w.cli, "filesystem_mirror"),
+			"OCI mirror": strings.Contains(w.cli, "oci_mirror"), "tests": strings.Contains(string(text), "test.hcl"),
+			"evaluated": strings.Contains(string(text), "= var.") || strings.Contains(string(text), "${local"), "fault": len(w.faults) > 0,
+			"module": strings.Contains(string(text), `module \"more\"`), "link": len(w.links) > 0,
+		} {
+			if has {
+				kinds[kind]++
+			}
+		}
+	}
+	for _, kind := range []string{"network mirror", "directory", "OCI mirror", "tests", "evaluated", "fault", "module", "link"} {
+		if kinds[kind] < 8 {
+			t.Errorf("%d worlds of 200 have a %s", kinds[kind], kind)
+		}
 	}
 }

@@ -34,8 +34,12 @@ func allWorlds(top string, o options) ([]world, error) {
 	if err != nil {
 		return nil, err
 	}
+	files, err := lockFileWorlds(corpus(top, o.corpus))
+	if err != nil {
+		return nil, err
+	}
 	var worlds []world
-	for _, w := range slices.Concat(requirements, locks) {
+	for _, w := range slices.Concat(generatedWorlds(o.seeds), requirements, locks, files) {
 		if o.only.MatchString(w.name) {
 			worlds = append(worlds, w)
 		}
