@@ -44,7 +44,8 @@ type Options struct {
 	// GraphQL is the address of the GraphQL API as GITHUB_GRAPHQL_URL gives it;
 	// derived from API if empty.
 	GraphQL string
-	// Token is sent to the hosts of API and GraphQL and to no other.
+	// Token is sent to the hosts of API and GraphQL and to no other. Without one, and
+	// without an App, the Client reads what is public: see Client.Anonymous.
 	Token string
 	// App, if given, takes the place of Token.
 	App *App
@@ -57,6 +58,8 @@ type Options struct {
 	Clock Clock
 }
 
+func (o Options) anonymous() bool { return o.Token == "" && o.App == nil }
+
 // Client speaks to one GitHub server with one token, or as one installation of
 // an App. Use one Client for each of them, since limits are counted by it. It is
 // safe for concurrent use.
@@ -66,6 +69,8 @@ type Client struct {
 	host    svchost.Hostname
 	clock   Clock
 	tokens  *tokens
+	// anonymous is true without a token and without an App.
+	anonymous bool
 }
 
 // New returns a Client. It fails if an address or an App cannot be used; it
@@ -100,7 +105,7 @@ func newClient(o Options, s server, token func(context.Context) (string, error))
 	// go-github resolves paths against the base, which must end in a slash.
 	rest.BaseURL = s.api.JoinPath("/")
 	rest.UserAgent = "relock"
-	return &Client{rest: rest, graphql: s.graphql, host: hostname(s.api), clock: o.Clock}
+	return &Client{rest: rest, graphql: s.graphql, host: hostname(s.api), clock: o.Clock, anonymous: o.anonymous()}
 }
 
 // Token returns the token that the Client would send now, for others who speak
@@ -144,11 +149,11 @@ func hostname(u *url.URL) svchost.Hostname {
 func careful(o Options, s server, token func(context.Context) (string, error)) *http.Client {
 	client := *o.HTTP
 	client.Timeout = 0 // it would count the waiting for limits; see send
-	client.Transport = &revalidating{next: &limits{
-		next:  &authorized{next: o.HTTP.Transport, token: token, origins: []string{origin(s.api), origin(s.graphql)}},
-		clock: o.Clock,
-		log:   o.Log,
-	}}
+	var server http.RoundTripper = &authorized{next: o.HTTP.Transport, token: token, origins: []string{origin(s.api), origin(s.graphql)}}
+	if o.anonymous() {
+		server = &frugal{next: o.HTTP.Transport}
+	}
+	client.Transport = &revalidating{next: &limits{next: server, clock: o.Clock, log: o.Log, impatient: o.anonymous()}}
 	return &client
 }
 

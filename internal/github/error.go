@@ -80,6 +80,8 @@ func (c *Client) explain(ctx context.Context, doing string, hint func(*refusal) 
 	switch {
 	case ctx.Err() != nil:
 		e.Code, e.Err = provider.CodeCancelled, ctx.Err()
+	case errors.Is(err, errFrugal), errors.Is(err, errNoGraphQL):
+		e.Hint, e.Err = tokenHint, unsent(err)
 	case errors.As(err, &tokenless):
 		e.Code, e.Hint, e.Err = tokenless.why.Code, tokenless.why.Hint, tokenless
 	case errors.As(err, &known):
@@ -87,6 +89,13 @@ func (c *Client) explain(ctx context.Context, doing string, hint func(*refusal) 
 	case errors.As(err, &limit):
 		e.Err = &refusal{status: limit.Response.StatusCode, message: "the hourly limit of requests is used up"}
 		e.Hint = "run again after " + limit.Rate.Reset.UTC().Format(time.RFC3339)
+		if c.Anonymous() {
+			e.Err = &refusal{
+				status:  limit.Response.StatusCode,
+				message: fmt.Sprintf("the %d requests an hour that an address has without a token are used up", limit.Rate.Limit),
+			}
+			e.Hint = tokenHint + ", or " + e.Hint
+		}
 	case errors.As(err, &secondary):
 		e.Err = &refusal{status: secondary.Response.StatusCode, message: "a secondary limit of requests is used up"}
 		e.Hint = "run again later, with fewer repositories or groups at once"
@@ -109,6 +118,14 @@ func (c *Client) explain(ctx context.Context, doing string, hint func(*refusal) 
 		e.Hint = hint(said)
 	}
 	return e
+}
+
+// unsent is the cause of what was not asked, without the request's address.
+func unsent(err error) error {
+	if errors.Is(err, errFrugal) {
+		return errFrugal
+	}
+	return errNoGraphQL
 }
 
 // uncertain marks an error after which a write may have happened or not.

@@ -192,7 +192,7 @@ func TestDoesNotRepeatAWriteWithoutAnswer(t *testing.T) {
 func TestRepeatsQueriesOfGraphQLAndNoMutations(t *testing.T) {
 	broken := reply{200, map[string]string{"Content-Length": "999"}, `{"data"`}
 	f, _ := start(t, broken, reply{502, nil, ""}, ok(`{"data": {}}`))
-	c, err := github.New(github.Options{HTTP: f.Client(), API: f.URL, Clock: f.clock()})
+	c, err := github.New(github.Options{Token: token, HTTP: f.Client(), API: f.URL, Clock: f.clock()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestTheTimeOfTheHTTPClientDoesNotCountTheWaiting(t *testing.T) {
 
 func TestWaitingEndsWithTheContext(t *testing.T) {
 	f, _ := start(t, reply{429, map[string]string{"Retry-After": "600"}, ""})
-	c, err := github.New(github.Options{HTTP: f.Client(), API: f.URL})
+	c, err := github.New(github.Options{Token: token, HTTP: f.Client(), API: f.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

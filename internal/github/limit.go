@@ -115,6 +115,9 @@ type limits struct {
 	next  http.RoundTripper
 	clock Clock
 	log   *slog.Logger
+	// impatient says that no limit is waited for: a token spares whoever has none
+	// the hour.
+	impatient bool
 
 	mu    sync.Mutex
 	until map[string]time.Time // by the name of the limit ("core", "graphql")
@@ -148,7 +151,7 @@ func (l *limits) RoundTrip(req *http.Request) (*http.Response, error) {
 // answer. Whether a write that got none was carried out is for the caller to
 // find out.
 func (l *limits) again(req *http.Request, resp *http.Response, err error, tries int) (time.Duration, bool) {
-	if _, ok := errors.AsType[*noToken](err); ok {
+	if _, ok := errors.AsType[*noToken](err); ok || errors.Is(err, errFrugal) || errors.Is(err, errNoGraphQL) {
 		return 0, false
 	}
 	if err != nil || resp.StatusCode >= http.StatusInternalServerError {
@@ -160,7 +163,7 @@ func (l *limits) again(req *http.Request, resp *http.Response, err error, tries 
 		forget(resp.Header)
 		return 0, false
 	}
-	if pause > longestPause || l.late(req, pause) || tries == mostTries {
+	if l.impatient || pause > longestPause || l.late(req, pause) || tries == mostTries {
 		return 0, false
 	}
 	l.log.Warn("waiting for a rate limit of GitHub", "seconds", int(pause.Seconds()))
@@ -228,7 +231,7 @@ func (l *limits) await(req *http.Request) error {
 	pause := l.until[limitOf(req)].Sub(l.clock.Now())
 	l.mu.Unlock()
 	// A longer wait is not begun: the request is sent, and its refusal says why.
-	if pause <= 0 || pause > longestPause || l.late(req, pause) {
+	if l.impatient || pause <= 0 || pause > longestPause || l.late(req, pause) {
 		return nil
 	}
 	l.log.Warn("waiting for a rate limit of GitHub", "seconds", int(pause.Seconds()))
