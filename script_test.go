@@ -63,6 +63,7 @@ func (m trusting) Run() int {
 //	                   interrupts all of relock that runs in the background, once
 //	                   the text stands in the file and relock waits
 //	status N           is the exit status of what was interrupted; ends the hold
+//	rate N             leave whoever relock speaks for so many requests of the hour
 //	truncate-trees N   list no more than so many entries of a recursive tree
 //
 // What relock is on GitHub, which begins as a workflow that may write:
@@ -94,6 +95,7 @@ func TestScript(t *testing.T) {
 		"hold":           hold,
 		"interrupt":      interrupt,
 		"status":         status,
+		"rate":           limitRate,
 		"truncate-trees": truncateTrees,
 		"token":          speakFor,
 		"app":            showApp,
@@ -255,6 +257,13 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("exit status %s, want %s", got, args[0])
 		}
 	}
+}
+
+func limitRate(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 1, "rate N")
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	world(ts).GitHub().LimitRate(ts.Getenv("GITHUB_TOKEN"), n)
 }
 
 func truncateTrees(ts *testscript.TestScript, neg bool, args []string) {

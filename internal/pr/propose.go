@@ -43,8 +43,11 @@ type Options struct {
 	// Partial says that the proposals need not be all that is wanted, because
 	// something was left out or failed: then no pull request is closed.
 	Partial bool
-	// DryRun decides and writes nothing.
+	// DryRun decides and writes nothing. Without a token there is no other run.
 	DryRun bool
+	// Checkout says that a dry run is about what is checked out, wherever the base is:
+	// another commit there is a warning.
+	Checkout bool
 	// Log hears of what is written; nothing is logged if it is nil.
 	Log *slog.Logger
 }
@@ -85,7 +88,7 @@ type Outcome struct {
 // Where nothing is to be done it costs a request, and two more for each
 // proposal or branch of ours. The proposals must be of the base's present head: where
 // that has moved and Options.Holds says no, the outcome is an error that wraps a
-// Moved, and nothing is written.
+// Moved, and nothing is written. Without a token there are dry runs alone.
 func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal, opts Options) []Outcome {
 	r := newRun(repo, opts)
 	if opts.Only != "" {
@@ -96,6 +99,9 @@ func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal,
 		return failAll(proposals, err)
 	}
 	r.branches = slices.DeleteFunc(slices.Sorted(maps.Keys(heads)), func(b string) bool { return !r.named(b) })
+	if repo.Anonymous() {
+		return r.preview(ctx, proposals, heads)
+	}
 	// What is closed makes room for what waits.
 	ended := r.retireAll(ctx, proposals, heads)
 	var outcomes []Outcome
@@ -107,6 +113,18 @@ func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal,
 
 // retireAll ends our branches that no proposal stands for.
 func (r *run) retireAll(ctx context.Context, proposals []Proposal, heads map[string]string) []Outcome {
+	var outcomes []Outcome
+	for _, branch := range r.unwantedBranches(proposals) {
+		if o, ok := r.retire(ctx, branch, heads[branch]); ok {
+			outcomes = append(outcomes, o)
+		}
+	}
+	return outcomes
+}
+
+// unwantedBranches are those with a name of ours that no proposal stands for; none
+// if there may be proposals that are not known.
+func (r *run) unwantedBranches(proposals []Proposal) []string {
 	if r.opts.Partial {
 		return nil
 	}
@@ -114,16 +132,9 @@ func (r *run) retireAll(ctx context.Context, proposals []Proposal, heads map[str
 	for _, p := range proposals {
 		kept[p.Branch] = true
 	}
-	var outcomes []Outcome
-	for _, branch := range r.branches {
-		if kept[branch] || r.opts.Only != "" && branch != r.opts.Only || r.elsewhere(branch, proposals) {
-			continue
-		}
-		if o, ok := r.retire(ctx, branch, heads[branch]); ok {
-			outcomes = append(outcomes, o)
-		}
-	}
-	return outcomes
+	return slices.DeleteFunc(slices.Clone(r.branches), func(branch string) bool {
+		return kept[branch] || r.opts.Only != "" && branch != r.opts.Only || r.elsewhere(branch, proposals)
+	})
 }
 
 // elsewhere reports whether a branch is known by its name to be for another of

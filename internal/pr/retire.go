@@ -33,7 +33,7 @@ func (t *task) retireOnce(ctx context.Context, head string) error {
 	}
 	t.see(s)
 	t.known = true
-	if base == t.opts.Base {
+	if base == t.opts.Base && !t.opts.DryRun {
 		if err := t.checkBase(ctx, s.base, true); err != nil {
 			return err
 		}
@@ -43,6 +43,11 @@ func (t *task) retireOnce(ctx context.Context, head string) error {
 		t.Reason = todo.reason
 	}
 	if t.opts.DryRun {
+		if base == t.opts.Base {
+			if t.Warnings, err = t.otherBase(ctx, s.base, true); err != nil {
+				return err
+			}
+		}
 		t.Operation = todo.operation()
 		return nil
 	}

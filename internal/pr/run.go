@@ -27,6 +27,8 @@ type run struct {
 	tree string
 	// noSwap says that the server cannot replace or delete a branch safely.
 	noSwap bool
+	// warned says that a dry run has told of another commit than the base's head.
+	warned bool
 }
 
 func newRun(repo *github.Repository, opts Options) *run {
@@ -221,6 +223,14 @@ func (r *run) follow(ctx context.Context, sha string) error {
 			r.opts.Log.Info("the base has moved, but nothing that was read", "from", r.opts.SHA, "to", sha)
 			r.opts.SHA = sha
 			return nil
+		}
+	}
+	if r.opts.Checkout {
+		return &provider.Error{
+			Code: provider.CodeGitHub,
+			Message: fmt.Sprintf("the checkout is not the head of %s: it is at %s, and the branch at %s",
+				r.opts.Base, short(r.opts.SHA), short(sha)),
+			Hint: "what is shown is of the checkout; a run proposes from the branch's head",
 		}
 	}
 	return &provider.Error{

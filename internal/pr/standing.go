@@ -18,12 +18,12 @@ type Standing struct {
 // Standing reads what stands for a group that Look was asked about. It counts only
 // if it is ours as a whole: each commit of the pull request, and what that changes
 // is what the digest in the newest commit says. Where there is nothing that could
-// stand it asks nobody; else it is a comparison, two trees and the files.
+// stand, or no token to read it with, it asks nobody; else it is a comparison, two trees and the files.
 func (s Survey) Standing(ctx context.Context, repo *github.Repository, group, base, prefix string) (Standing, error) {
 	branch := Branch(group, base, prefix)
 	pull, known := s.newest[branch]
 	marker, _ := ParseMarker(pull.Body)
-	if !known || pull.Fork || pull.Base != base || !pull.Open && !turnedDown(pull, marker) {
+	if repo.Anonymous() || !known || pull.Fork || pull.Base != base || !pull.Open && !turnedDown(pull, marker) {
 		return Standing{}, nil
 	}
 	r := newRun(repo, Options{Base: base, Prefix: prefix})

@@ -12,12 +12,15 @@ type Survey struct {
 	Ignores map[string][]Ignore
 	// newest are the newest pull requests, open or not, by branch.
 	newest map[string]github.PullRequest
+	// whole says that the repository has no others, of any branch.
+	whole bool
 }
 
 // Look finds out what people told relock to ignore for each group: it stands in
 // the newest pull request of the group to the base, closed ones included. It is
 // one request for all of them, and one more for each that ignores something, to
-// see whether it is ours. Propose need not ask again for what it found.
+// see whether it is ours: without a token it is taken for ours. Propose need not ask
+// again for what it found.
 func Look(ctx context.Context, repo *github.Repository, base, prefix string, groups ...string) (Survey, error) {
 	r := newRun(repo, Options{Base: base, Prefix: prefix})
 	branches := make([]string, len(groups))
@@ -26,7 +29,12 @@ func Look(ctx context.Context, repo *github.Repository, base, prefix string, gro
 	}
 	found := Survey{Ignores: map[string][]Ignore{}}
 	var err error
-	if found.newest, err = r.newest(ctx, branches); err != nil {
+	if repo.Anonymous() {
+		found.newest, found.whole, err = r.public(ctx)
+	} else {
+		found.newest, err = r.newest(ctx, branches)
+	}
+	if err != nil {
 		return found, err
 	}
 	for i, g := range groups {
@@ -35,7 +43,10 @@ func Look(ctx context.Context, repo *github.Repository, base, prefix string, gro
 		if len(m.Ignores) == 0 {
 			continue
 		}
-		ours, err := r.isOurs(ctx, branches[i], pull)
+		ours, err := repo.Anonymous(), error(nil)
+		if !ours {
+			ours, err = r.isOurs(ctx, branches[i], pull)
+		}
 		if err != nil {
 			return found, err
 		}
@@ -66,6 +77,26 @@ func (r *run) newest(ctx context.Context, branches []string) (map[string]github.
 		}
 	}
 	return latest, nil
+}
+
+// public asks for the newest pull requests of the repository, and returns that which
+// counts for each branch. whole is as in Survey.
+func (r *run) public(ctx context.Context) (newest map[string]github.PullRequest, whole bool, err error) {
+	pulls, whole, err := r.repo.Recent(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	from := map[string][]github.PullRequest{}
+	for _, p := range pulls {
+		from[p.HeadBranch] = append(from[p.HeadBranch], p)
+	}
+	newest = map[string]github.PullRequest{}
+	for branch, pulls := range from {
+		if counts := pick(pulls, r.opts.Base); counts != nil {
+			newest[branch] = *counts
+		}
+	}
+	return newest, whole, nil
 }
 
 // recall is what the survey has of a branch that is still at the head of its

@@ -24,12 +24,15 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 	if todo, err = t.limited(ctx, todo); err != nil {
 		return err
 	}
-	if err := t.checkBase(ctx, s.base, todo.push); err != nil {
-		return err
-	}
 	if t.opts.DryRun {
+		if t.Warnings, err = t.otherBase(ctx, s.base, todo.push); err != nil {
+			return err
+		}
 		t.Operation, t.Reason = todo.operation(), todo.reason
 		return nil
+	}
+	if err := t.checkBase(ctx, s.base, todo.push); err != nil {
+		return err
 	}
 	if s.open() && todo.operation() == None && t.written != None {
 		t.Operation = t.written // the earlier attempt did it all

@@ -222,7 +222,8 @@ const graphQL = "GRAPHQL"
 // spender is whose rate it is, as GitHub words it.
 func spender(who Identity) string {
 	if who.Login == "" {
-		return "127.0.0.1."
+		return "127.0.0.1. (But here's the good news: Authenticated requests get a higher rate limit. " +
+			"Check out the documentation for more details.)"
 	}
 	return "user " + who.Login + "."
 }

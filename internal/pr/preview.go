@@ -1,0 +1,109 @@
+package pr
+
+import (
+	"context"
+
+	"github.com/relock-dev/relock/internal/github"
+)
+
+// preview is Propose for whoever has no token: what would become of the proposals,
+// and of our pull requests that none of them stands for, as far as the newest pull
+// requests tell. GitHub answers without a token by REST alone, and seldom: commits
+// are not compared, so that it is not seen who has pushed to a branch. It is two
+// requests, and one for each branch whose pull request is older than those.
+func (r *run) preview(ctx context.Context, proposals []Proposal, heads map[string]string) []Outcome {
+	r.open = 0
+	for branch, pull := range r.opts.Survey.newest {
+		if pull.Open && r.named(branch) {
+			r.open++
+		}
+	}
+	var outcomes []Outcome
+	for _, p := range proposals {
+		t := r.newTask(p.Group, p.Branch)
+		t.Err = t.foresee(ctx, p, heads[p.Branch])
+		if t.Operation == Created {
+			r.opened(p.Branch)
+		}
+		outcomes = append(outcomes, t.Outcome)
+	}
+	if len(outcomes) > 0 {
+		warnings, err := r.otherBase(ctx, github.Commit{}, true)
+		if err != nil {
+			return failAll(proposals, err)
+		}
+		outcomes[0].Warnings = warnings
+	}
+	return append(outcomes, r.foreseeEnds(proposals, heads)...)
+}
+
+// foresee decides about a proposal as a run with a token would, if the branch is as
+// its pull request says.
+func (t *task) foresee(ctx context.Context, p Proposal, head string) error {
+	s := state{branch: p.Branch, head: head, owner: ours}
+	pull, known := t.opts.Survey.newest[p.Branch]
+	if !known && head != "" && !t.opts.Survey.whole {
+		pulls, err := t.repo.PullRequests(ctx, p.Branch)
+		if err != nil {
+			return err
+		}
+		if found := pick(pulls, t.opts.Base); found != nil {
+			pull, known = *found, true
+		}
+	}
+	if known {
+		s.believe(&pull)
+	}
+	s.mark = trailers{Digest: s.marker.Digest, Ground: ground(p.Files)}
+	t.see(s)
+	todo := decide(p, s, t.opts)
+	if todo.err != nil {
+		return todo.err
+	}
+	todo, err := t.limited(ctx, todo)
+	t.Operation, t.Reason = todo.operation(), todo.reason
+	return err
+}
+
+// believe takes a branch for what its pull request says.
+func (s *state) believe(pull *github.PullRequest) {
+	s.seen(pull)
+	if turnedDown(*pull, s.marker) {
+		s.rejected = s.marker.Digest
+	}
+	if s.owner = ours; s.marker.Stopped {
+		s.owner = touched
+	}
+}
+
+// foreseeEnds are our open pull requests that no proposal stands for.
+func (r *run) foreseeEnds(proposals []Proposal, heads map[string]string) []Outcome {
+	var outcomes []Outcome
+	for _, branch := range r.unwantedBranches(proposals) {
+		pull, known := r.opts.Survey.newest[branch]
+		if _, marked := ParseMarker(pull.Body); !known || !marked || !pull.Open || pull.Base != r.opts.Base {
+			continue
+		}
+		t := r.newTask("", branch)
+		s := state{branch: branch, head: heads[branch]}
+		s.believe(&pull)
+		t.see(s)
+		todo := unwanted(s, r.opts.Base)
+		t.Operation, t.Reason = todo.operation(), todo.reason
+		outcomes = append(outcomes, t.Outcome)
+	}
+	return outcomes
+}
+
+// otherBase is checkBase for a dry run, of which one about a checkout is warned once.
+func (r *run) otherBase(ctx context.Context, base github.Commit, writes bool) ([]error, error) {
+	err := r.checkBase(ctx, base, writes)
+	if err == nil || !r.opts.Checkout {
+		return nil, err
+	}
+	if r.warned {
+		return nil, nil
+	}
+	r.warned = true
+	return []error{err}, nil
+}
