@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -98,8 +99,21 @@ func (r *Runtime) Outside(name string) string {
 // SHA returns the commit that started the workflow.
 func (r *Runtime) SHA() string { return r.getenv("GITHUB_SHA") }
 
-// APIURL returns the root of the REST API, that of github.com if unset.
-func (r *Runtime) APIURL() string { return r.orDefault("GITHUB_API_URL", "https://api.github.com") }
+// APIURL returns the root of the REST API: if unset, that of the GitHub server, as
+// it is for github.com, for a tenant at ghe.com and for GitHub Enterprise Server
+// [docs.github.com, "Getting started with the REST API"].
+func (r *Runtime) APIURL() string {
+	server, err := url.Parse(r.ServerURL())
+	otherwise := "https://api.github.com"
+	switch {
+	case err != nil || server.Host == "" || server.Hostname() == "github.com":
+	case strings.HasSuffix(server.Hostname(), ".ghe.com"):
+		otherwise = "https://api." + server.Host
+	default:
+		otherwise = server.Scheme + "://" + server.Host + "/api/v3"
+	}
+	return r.orDefault("GITHUB_API_URL", otherwise)
+}
 
 // GraphQLURL returns the address of the GraphQL API; empty if unset, since it
 // follows from that of the REST API then.

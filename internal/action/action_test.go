@@ -447,3 +447,23 @@ func TestSetOutputConcurrently(t *testing.T) {
 		t.Errorf("outputs = %v", got)
 	}
 }
+
+func TestAPIURL(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ api, server, want string }{
+		{"", "", "https://api.github.com"},
+		{"", "https://github.com", "https://api.github.com"},
+		{"", "https://github.com/", "https://api.github.com"},
+		{"", "https://git.acme.example", "https://git.acme.example/api/v3"},
+		{"", "https://git.acme.example:8443/", "https://git.acme.example:8443/api/v3"},
+		{"", "https://acme.ghe.com", "https://api.acme.ghe.com"},
+		{"", "git.acme.example", "https://api.github.com"}, // no address
+		{"https://git.acme.example/api/v3/", "https://github.com", "https://git.acme.example/api/v3"},
+	}
+	for _, tt := range tests {
+		r := New(env{"GITHUB_API_URL": tt.api, "GITHUB_SERVER_URL": tt.server}.get, &strings.Builder{})
+		if got := r.APIURL(); got != tt.want {
+			t.Errorf("APIURL() with the API %q and the server %q = %q, want %q", tt.api, tt.server, got, tt.want)
+		}
+	}
+}

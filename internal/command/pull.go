@@ -23,7 +23,7 @@ import (
 func pull(cfg config.Config) run.Pull {
 	p := cfg.PullRequest
 	made := run.Pull{
-		Hub:          run.Hub{Token: cfg.Token},
+		Hub:          run.Hub{Token: cfg.Token, Anonymous: cfg.DryRun},
 		Bases:        p.Base,
 		Grouping:     run.Grouping{By: run.GroupBy(cfg.GroupBy)},
 		BranchPrefix: p.BranchPrefix,
@@ -59,11 +59,36 @@ var footer = "<details><summary>Commands</summary>\n\n" +
 // branch. The files of a branch that is not checked out are read from GitHub.
 func (c *cli) propose(ctx context.Context, cfg config.Config, dirs []string, strongest ...config.Values) (report.Report, error) {
 	req := c.withRepository(c.request(run.PR, dirs, cfg))
+	if req.Pull.Repository == "" && len(cfg.Repositories) == 0 {
+		if err := c.byRemote(&req); err != nil {
+			return report.Report{Verb: report.VerbPR}, err
+		}
+	}
 	return c.during(cfg, req, func(s *run.Session) (report.Report, error) {
 		r, err := c.proposeToAll(ctx, s, cfg.Repositories, req, strongest)
 		r.Diagnostics = append(r.Diagnostics, s.Sought()...)
+		if hub := req.Pull.Hub; err == nil && hub.Token == "" && hub.App == nil {
+			r.Diagnostics = append(r.Diagnostics, anonymously)
+		}
 		return r, err
 	})
+}
+
+// anonymously says what a run without a token leaves out.
+var anonymously = provider.Diagnostic{
+	Code: provider.CodeSettings, Severity: provider.SeverityWarning,
+	Message: "there is no token for GitHub: release notes are left out, and it is not seen who has pushed to a branch of relock's",
+	Hint:    "set GITHUB_TOKEN, for example to what `gh auth token` prints",
+}
+
+// byRemote takes the repository of the request from the remotes of the clone that
+// its first directory is in: outside of a workflow nobody names it.
+func (c *cli) byRemote(req *run.Request) error {
+	at := c.scanned(config.Merge(config.Arguments(req.Dirs)))
+	repository, notices, err := run.Origin(at[0], req.Pull.Hub.API)
+	req.Pull.Repository = repository
+	c.notices = append(c.notices, notices...)
+	return err
 }
 
 // proposeToAll does so for the repositories that are named, else for the one that

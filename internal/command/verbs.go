@@ -43,8 +43,12 @@ lock) would change a lock file.`)
 func (c *cli) pr() *cobra.Command {
 	return c.verb(run.PR, "Propose upgrades as a pull request",
 		`pr upgrades the lock files of a checkout and proposes them as one pull request,
-or updates the one that is open. The repository is GITHUB_REPOSITORY, and
-GITHUB_TOKEN must be allowed to write contents and pull requests.`)
+or updates the one that is open. The repository is GITHUB_REPOSITORY, else the one
+on GitHub that the remotes of the clone name, and GITHUB_TOKEN must be allowed to
+write contents and pull requests.
+
+With --dry-run it writes nothing and shows what it would propose: with --format
+markdown the texts, too. For a public repository that takes no token.`)
 }
 
 // directories explains the arguments of every verb that takes root modules.

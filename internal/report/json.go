@@ -425,12 +425,13 @@ type pullRequestJSON struct {
 	HeadSHA     string   `json:"head_sha"`
 	Directories []string `json:"directories"`
 	Reason      string   `json:"reason"`
+	Body        string   `json:"body,omitempty"`
 }
 
 func pullJSON(p PullRequest) pullRequestJSON {
 	return pullRequestJSON{
 		Operation: p.Operation, Repository: p.Repository, Number: p.Number, URL: p.URL, Title: p.Title, Branch: p.Branch, Base: p.Base,
-		HeadSHA: p.HeadSHA, Directories: append([]string{}, p.Directories...), Reason: p.Reason,
+		HeadSHA: p.HeadSHA, Directories: append([]string{}, p.Directories...), Reason: p.Reason, Body: p.Body,
 	}
 }
 

@@ -44,13 +44,29 @@ func Summary(r Report) string {
 	return assemble(parts, summaryLimit, "The JSON report lists them.")
 }
 
-// Markdown returns the report in Markdown, uncut.
+// Markdown returns the report in Markdown, uncut. That of a dry run has the pull
+// requests as people would see them.
 func Markdown(r Report) string {
 	if r.Verb == VerbComment {
 		return r.answer()
 	}
 	d := markdown(r)
+	if bodies := r.bodies(d); len(bodies) > 0 {
+		parts := []part{pulls(d, r), {head: r.sentence() + "\n"}, r.needsEye(d)}
+		return assemble(append(parts, bodies...), 0, "")
+	}
 	return assemble(append([]part{pulls(d, r)}, r.parts(d)...), 0, "")
+}
+
+// bodies are the pull requests as a dry run would write them, each under its title.
+func (r Report) bodies(d dialect) []part {
+	var parts []part
+	for _, p := range r.PullRequests {
+		if p.Body != "" {
+			parts = append(parts, part{head: "---\n\n# " + d.text(p.Title) + "\n\n" + strings.TrimSpace(p.Body) + "\n"})
+		}
+	}
+	return parts
 }
 
 // parts are what every Markdown report consists of.

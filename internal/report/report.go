@@ -161,6 +161,7 @@ type PullRequest struct {
 	HeadSHA     string
 	Directories []string // of the root modules that it changes
 	Reason      string   // one sentence: why it was closed or nothing was done
+	Body        string   // in Markdown, harmless; of a dry run that would write it
 }
 
 // Stats is what a run cost.

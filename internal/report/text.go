@@ -305,6 +305,9 @@ func (t *text) pullRequests() {
 			t.paragraph(tableIndent, cell{}, Plain(p.URL))
 		}
 	}
+	if slices.ContainsFunc(t.r.PullRequests, func(p PullRequest) bool { return p.Body != "" }) {
+		t.paragraph(0, cell{}, "--format markdown shows their texts")
+	}
 }
 
 // pullRequest is what became of a pull request, in one sentence. The base is

@@ -27,6 +27,9 @@ func (c *corridor) dateSource() dates {
 			server = reached
 		}
 	}
+	if server.Client != nil && server.Anonymous() { // which GraphQL does not answer
+		server = hub{}
+	}
 	return dates{source: c.source, hub: server, host: webHost(from.API)}
 }
 

@@ -23,6 +23,8 @@ type Hub struct {
 	// App takes the place of the token if it is given; its Repositories are
 	// those of the requests.
 	App *github.App
+	// Anonymous says that a run without a token and an App reads what is public.
+	Anonymous bool
 }
 
 // hub is a GitHub server with the credentials for one repository, or for all.
@@ -41,11 +43,15 @@ func (s *Session) Hub(h Hub, repository string) (hub, error) {
 	if _, _, err := split(repository); err != nil {
 		return hub{}, err
 	}
-	if h.Token == "" && h.App == nil {
+	anonymous := h.Token == "" && h.App == nil
+	if anonymous && !h.Anonymous {
 		return hub{}, provider.Diagnostic{
 			Code: provider.CodeSettings, Message: "there is no token for GitHub",
-			Hint: "set GITHUB_TOKEN to one that may write contents and pull requests, or give a GitHub App",
+			Hint: "set GITHUB_TOKEN to one that may write contents and pull requests, or give a GitHub App; --dry-run needs none for what is public",
 		}
+	}
+	if anonymous { // whose requests are counted by repository
+		return s.connect(h, "anonymous "+repository)
 	}
 	if h.App == nil {
 		return s.connect(h, "")

@@ -94,7 +94,7 @@ func (c *corridor) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	if c.req.Pull.ReleaseNotes {
+	if c.req.Pull.ReleaseNotes && !hub.Anonymous() {
 		p.notes = sync.OnceValue(func() []notes.Notes { return c.readNotes(ctx) })
 	}
 	groups := c.req.Pull.Grouping.groups(c.found)
@@ -156,8 +156,14 @@ func (c *corridor) propose(ctx, asking context.Context) {
 			p.Write() // nobody else asks for the text
 		}
 	}
+	holds := c.holds()
+	if c.hub.Anonymous() {
+		holds = nil // trees are dear to whoever has no token
+	}
+	// On a runner the checkout stands for the branch; elsewhere it is somebody's own.
+	checkout := pull.DryRun && c.trees[0].remote == nil && (!c.env.OnGitHub || c.hub.Anonymous())
 	outcomes := pr.Propose(ctx, c.repo, proposals, pr.Options{
-		Base: at.base, Bases: pull.Bases, SHA: at.head, Holds: c.holds(), Survey: at.survey, Prefix: pull.BranchPrefix, Limit: pull.Limit,
+		Base: at.base, Bases: pull.Bases, SHA: at.head, Holds: holds, Checkout: checkout, Survey: at.survey, Prefix: pull.BranchPrefix, Limit: pull.Limit,
 		Only: pull.Only, Head: pull.Seen, Rebase: pull.Rebase, Recreate: pull.Recreate,
 		Partial: c.partial(), DryRun: pull.DryRun, Log: c.env.Log,
 	})
@@ -292,7 +298,7 @@ func (c *corridor) proposal(ctx context.Context, key string, s *share) pr.Propos
 		c.enrich(ctx)
 		full := c.report.About(about)
 		c.dates(ctx, full.Modules)
-		full.Footer = pull.Footer
+		full.Footer, full.DryRun = pull.Footer, false // it is shown as it would be
 		return report.Body(full)
 	})
 	return p
@@ -394,6 +400,9 @@ func (c *corridor) record(o pr.Outcome, proposals []pr.Proposal) {
 			continue
 		}
 		pull.Title = p.Title
+		if c.req.Pull.DryRun && (o.Operation == pr.Created || o.Operation == pr.Updated) {
+			pull.Body = p.Write()
+		}
 		for _, f := range p.Files {
 			pull.Directories = append(pull.Directories, path.Dir(f.Path))
 		}

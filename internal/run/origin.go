@@ -1,0 +1,144 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Origin returns the repository on a GitHub server, as OWNER/NAME, that the working
+// tree at root is a clone of: that of the remote origin, else the only one that its
+// remotes name there. Where another remote names another repository, the
+// notices say which one is taken. api is the address of the server's REST API.
+func Origin(root, api string) (repository string, notices []provider.Diagnostic, err error) {
+	repo, err := openClone(root)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, git.ErrRepositoryNotExists) {
+		return "", nil, unnamed("this is no clone of a git repository, so that nothing says which repository on GitHub it is",
+			"run it in a clone, or name the repository with --repo OWNER/NAME")
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	cfg, err := repo.Config()
+	if err != nil {
+		return "", nil, fmt.Errorf("reading the remotes of the git repository at %s: %w", root, err)
+	}
+	server := webHost(api)
+	var all []remote
+	for _, name := range slices.Sorted(maps.Keys(cfg.Remotes)) {
+		if addresses := cfg.Remotes[name].URLs; len(addresses) > 0 { // beyond the first they are pushed to alone
+			all = append(all, remoteAt(name, addresses[0]))
+		}
+	}
+	there := slices.DeleteFunc(slices.Clone(all), func(r remote) bool { return r.host != server || r.repository == "" })
+	if len(there) == 0 {
+		return "", nil, elsewhere(all, server)
+	}
+	return choose(there)
+}
+
+// remote is a remote of a clone.
+type remote struct {
+	name       string
+	host       string // of its server; empty if there is none
+	repository string // OWNER/NAME; empty if the address is of another form
+}
+
+// choose picks the remote that counts among those on the server.
+func choose(there []remote) (string, []provider.Diagnostic, error) {
+	chosen := there[0]
+	if i := slices.IndexFunc(there, func(r remote) bool { return r.name == git.DefaultRemoteName }); i >= 0 {
+		chosen = there[i]
+	}
+	others := slices.DeleteFunc(slices.Clone(there), func(r remote) bool { return strings.EqualFold(r.repository, chosen.repository) })
+	if len(others) == 0 {
+		return chosen.repository, nil, nil
+	}
+	const hint = "to take another one, set GITHUB_REPOSITORY to OWNER/NAME"
+	if chosen.name != git.DefaultRemoteName {
+		return "", nil, unnamed("the remotes of this clone name several repositories: "+listed(there), "set GITHUB_REPOSITORY to the OWNER/NAME that is meant")
+	}
+	return chosen.repository, []provider.Diagnostic{{
+		Code: provider.CodeSettings, Severity: provider.SeverityWarning,
+		Message: fmt.Sprintf("the repository is that of the remote %s, %s; there are also %s", chosen.name, chosen.repository, listed(others)),
+		Hint:    hint,
+	}}, nil
+}
+
+// elsewhere says that no remote is on the server.
+func elsewhere(all []remote, server string) error {
+	const hint = "set GITHUB_REPOSITORY to OWNER/NAME"
+	if len(all) == 0 {
+		return unnamed("this clone has no remote, so that nothing says which repository on GitHub it is", hint)
+	}
+	var lines, servers []string
+	for _, r := range all {
+		switch {
+		case r.host == "":
+			lines = append(lines, r.name+" is on no server")
+		case r.host == server:
+			lines = append(lines, r.name+" names no OWNER/NAME")
+		default:
+			lines = append(lines, r.name+" is on "+r.host)
+			if strings.Contains(r.host, ".") { // else it is an alias of the ssh configuration
+				servers = append(servers, r.host)
+			}
+		}
+	}
+	message := fmt.Sprintf("no remote of this clone is a repository on %s: %s", server, strings.Join(lines, ", "))
+	if len(servers) == 0 {
+		return unnamed(message, hint)
+	}
+	return unnamed(message, fmt.Sprintf("if %s is a GitHub server, set GITHUB_SERVER_URL to https://%[1]s; else %s", servers[0], hint))
+}
+
+func unnamed(message, hint string) error {
+	return provider.Diagnostic{Code: provider.CodeSettings, Message: message, Hint: hint}
+}
+
+func listed(remotes []remote) string {
+	var all []string
+	for _, r := range remotes {
+		all = append(all, fmt.Sprintf("%s (%s)", r.repository, r.name))
+	}
+	return strings.Join(all, ", ")
+}
+
+// sshHost is where github.com answers ssh for those whose networks let nothing but
+// https through [docs.github.com, "Using SSH over the HTTPS port"].
+const sshHost = "ssh.github.com"
+
+// ownerName is a repository on a GitHub server, by the characters that its names
+// have.
+var ownerName = regexp.MustCompile(`^[A-Za-z0-9-][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$`)
+
+// hostName is what is repeated of an address: nothing else of it, which may hold a
+// password.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// remoteAt reads the address of a remote in the forms that git knows [git-fetch,
+// "GIT URLS"]: https, ssh, and git@HOST:OWNER/NAME.
+func remoteAt(name, address string) remote {
+	r := remote{name: name}
+	at, err := transport.NewEndpoint(address)
+	if err != nil || at.Protocol == "file" || !hostName.MatchString(at.Host) {
+		return r
+	}
+	if r.host = strings.ToLower(at.Host); r.host == sshHost {
+		r.host = "github.com"
+	}
+	path := strings.TrimSuffix(strings.Trim(at.Path, "/"), ".git")
+	if ownerName.MatchString(path) {
+		r.repository = path
+	}
+	return r
+}
