@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/hclfile"
 )
 
@@ -19,18 +19,14 @@ import (
 var (
 	errOutside   = errors.New("it leads out of the repository")
 	errPackage   = errors.New("it leads out of the module package")
-	errLinkLoop  = errors.New("its links go round in circles")
 	errIrregular = errors.New("it is not a regular file")
 	errCostly    = fmt.Errorf("the modules of this package have more than %d words, lines and signs together", maxPackage)
 	errLarge     = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
 )
 
-// maxLinks is how many links one path may go through, as in filepath.EvalSymlinks.
-const maxLinks = 255
-
-// tree is a file tree that modules are read from. It resolves links itself and
-// never leaves the tree, whatever the file system below it would do: what is
-// beside a repository is none of its files.
+// tree is a file tree that modules are read from. It never leaves that tree,
+// whatever the file system below it would do: what is beside a repository is none
+// of its files.
 type tree struct {
 	fsys fs.FS
 	// prefix turns a path of the tree into the name that people know the file
@@ -109,46 +105,26 @@ func (t *tree) lstat(name string) (fs.FileInfo, error) {
 }
 
 // resolve returns the path without links. It fails with t.outside,
-// errLinkLoop, or an error of the file system. Beyond a link, ".." leads to the
-// parent of the link's target, as it does for an operating system.
+// filetree.ErrLoop, or an error of the file system.
 func (t *tree) resolve(name string) (string, error) {
-	done, links := ".", 0
-	for rest := strings.Split(path.Clean(name), "/"); len(rest) > 0; {
-		part := rest[0]
-		rest = rest[1:]
-		switch part {
-		case "", ".":
-			continue
-		case "..":
-			if done == "." {
-				return "", t.outside
-			}
-			done = path.Dir(done)
-			continue
-		}
-		next := path.Join(done, part)
-		info, err := t.lstat(next)
-		if err != nil {
-			return "", err
-		}
-		if info.Mode().Type() != fs.ModeSymlink {
-			done = next
-			continue
-		}
-		if links++; links > maxLinks {
-			return "", errLinkLoop
-		}
-		target, err := fs.ReadLink(t.fsys, next)
-		if err != nil {
-			return "", err
-		}
-		if filepath.IsAbs(target) {
-			return "", t.outside
-		}
-		rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
+	real, err := filetree.Resolve(described{t.fsys, t}, path.Clean(name))
+	if errors.Is(err, filetree.ErrLeadsOut) {
+		err = t.outside
 	}
-	return done, nil
+	return real, err
 }
+
+// described is a tree whose files are described once.
+type described struct {
+	fs.FS
+	tree *tree
+}
+
+// Lstat implements fs.ReadLinkFS.
+func (d described) Lstat(name string) (fs.FileInfo, error) { return d.tree.lstat(name) }
+
+// ReadLink implements fs.ReadLinkFS.
+func (d described) ReadLink(name string) (string, error) { return fs.ReadLink(d.FS, name) }
 
 // directory resolves a path that must be a directory, which may be in the tree
 // around this one.
