@@ -26,6 +26,11 @@ func (d *draft) packages(c *choice, opts Options) []packageKey {
 	wanted := d.wanted(c)
 	if d.platforms.All && len(wanted) == 0 {
 		wanted = servedOf(c.release, provider.DefaultPlatforms)
+		for _, p := range c.own {
+			if !slices.Contains(wanted, p) {
+				wanted = append(slices.Clone(wanted), p)
+			}
+		}
 	}
 	alone := d.initAlone(c, opts)
 	if alone {
@@ -98,6 +103,7 @@ func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
 		r.untouched = true
 		return r
 	}
+	r.Diagnostics = append(r.Diagnostics, d.doubtful()...)
 	r.New = d.merge(entries, opts)
 	r.Selections = append(r.Selections, dropped(d.old, r.New)...)
 	slices.SortFunc(r.Selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })

@@ -239,6 +239,7 @@ type draft struct {
 	choices   []*choice
 	old       []lockfile.Lock
 	platforms Platforms // resolved: All or a List
+	assumed   []*choice // whose old platforms only the number of their hashes tells
 }
 
 // choice is the decision about one required provider in the making.
@@ -258,6 +259,7 @@ type choice struct {
 	// platforms are the provider's own by a rule; empty: those of the draft.
 	platforms []provider.Platform
 	own       []provider.Platform // that the old entry covers besides those of the draft
+	assumed   bool                // what the old entry covers is not to be proven
 	undated   provider.Version    // the release whose date decides; zero: none
 	decided   bool
 	// ignored says that the rules let no release in, so that nobody is asked; gone

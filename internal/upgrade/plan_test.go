@@ -17,12 +17,13 @@ import (
 // offer is a Source over a table: provider -> version -> platforms. The hashes
 // of a package are made of its name, so that a test can state them.
 type offer struct {
-	releases map[string]map[string][]string
-	edit     func(provider.Want, *provider.Hashes) error
-	mirror   bool              // and not the providers' own registry
-	methods  []provider.Method // nil: that registry, or that mirror
-	mu       sync.Mutex
-	asked    []string
+	releases  map[string]map[string][]string
+	edit      func(provider.Want, *provider.Hashes) error
+	mirror    bool              // and not the providers' own registry
+	methods   []provider.Method // nil: that registry, or that mirror
+	remembers bool              // what its packages hash to
+	mu        sync.Mutex
+	asked     []string
 }
 
 func (o *offer) note(format string, args ...any) {
@@ -57,6 +58,20 @@ func (o *offer) Methods(_ context.Context, _ provider.Tool, addr provider.Addr) 
 		return []provider.Method{{Name: "network mirror https://mirror.example/", Host: "mirror.example", Mirror: true, Listed: known}}
 	}
 	return []provider.Method{{Name: "registry registry.terraform.io", Host: addr.Host, Listed: known}}
+}
+
+// Listing knows the content of the packages of remembered releases.
+func (o *offer) Listing(_ context.Context, _ provider.Tool, want provider.Want) (provider.Listing, error) {
+	name := want.Addr.Type + "-" + want.Version.String() + "-"
+	var l provider.Listing
+	for _, p := range o.releases[want.Addr.Type][want.Version.String()] {
+		f := provider.ListedFile{Platform: platform(p), ZH: provider.Hash("zh:" + name + p)}
+		if h := provider.Hash("h1:" + name + p); o.remembers {
+			f.Contents = []provider.Hash{h, h}
+		}
+		l.Files = append(l.Files, f)
+	}
+	return l, nil
 }
 
 func (o *offer) Hashes(ctx context.Context, _ provider.Tool, want provider.Want) (provider.Hashes, error) {

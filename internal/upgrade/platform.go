@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -15,10 +18,13 @@ import (
 //
 // The entries of one lock file are taken to be made for the same platforms, and
 // one that covers fewer to be made on fewer machines. So the entry with the most
-// h1 hashes tells of all of them, and one that has as many as this would give it
-// is not asked about. One that has more is, and so is one that has fewer and is
-// about to lose them, since its version moves: no platform that an entry covers
-// may get lost unseen.
+// h1 hashes tells of all of them. Another one is asked about if it has more than
+// those give it, and if it is about to lose its hashes, since its version moves: no
+// platform that an entry covers may get lost unseen. What its release's packages
+// hash to is known from the run that locked them, if the hash cache was kept. If it
+// was not, mostProven old packages are downloaded where the number of hashes says
+// that the platforms are those of the others; beyond that the number is believed,
+// and a warning says so.
 //
 // A platform that another entry evidently does without, though it covers no fewer
 // and its release serves the platform, stays with the entries that have it.
@@ -34,11 +40,12 @@ func (p *planner) platforms(drafts []*draft) {
 		}
 		return
 	}
-	known := map[packageKey]evidence{}
+	known := p.remembered(drafts)
+	proofs := map[packageKey]bool{}
 	for {
 		var asked []packageKey
 		for _, d := range drafts {
-			asked = append(asked, d.recover(known).next...)
+			asked = append(asked, d.next(known, proofs)...)
 		}
 		if len(asked) == 0 {
 			break
@@ -50,12 +57,68 @@ func (p *planner) platforms(drafts []*draft) {
 	}
 }
 
+// mostProven is how many old packages a plan asks for at most to prove what the
+// numbers of hashes say. It is enough for a root module or two; many root modules
+// are seldom without what their last run has hashed.
+const mostProven = 40
+
+// remembered is what the source knows of old packages without a download: those
+// of releases that are left, where more than one entry may tell.
+func (p *planner) remembered(drafts []*draft) map[packageKey]evidence {
+	var asked []packageKey
+	for _, d := range drafts {
+		if telling := d.telling(); len(telling) > 1 && !d.coversAll() {
+			for _, c := range telling {
+				if c.moves() && !c.lost {
+					asked = append(asked, d.key(c, c.From, c.candidates()[0]))
+				}
+			}
+		}
+	}
+	listings := ask(p.jobs, asked, func(k packageKey) provider.Listing {
+		l, err := p.src.Listing(p.ctx, k.tool, k.want)
+		if err != nil {
+			return provider.Listing{} // the packages may tell
+		}
+		return l
+	})
+	known := map[packageKey]evidence{}
+	for k, l := range listings {
+		for _, f := range l.Files {
+			if k.want.Platform = f.Platform; len(f.Contents) == 2 {
+				known[k] = evidence{hashes: provider.Hashes{H1: f.Contents[0], H1Zip: f.Contents[1]}}
+			}
+		}
+	}
+	return known
+}
+
+// next are the packages to ask about before more is known. What is asked for a
+// proof is noted; where that would be too much, the entry is taken at its number.
+func (d *draft) next(known map[packageKey]evidence, proofs map[packageKey]bool) []packageKey {
+	r := d.recover(known)
+	for r.proving != nil {
+		further := slices.DeleteFunc(slices.Clone(r.next), func(k packageKey) bool { return proofs[k] })
+		if len(proofs)+len(further) <= mostProven {
+			for _, k := range further {
+				proofs[k] = true
+			}
+			break
+		}
+		r.proving.assumed = true
+		r = d.recover(known)
+	}
+	return r.next
+}
+
 // recovered is what is known so far of the platforms that a lock file covers.
 type recovered struct {
 	all     bool                // the entries cover whatever their releases serve
 	covered []provider.Platform // by the lock file, sorted
 	own     map[*choice][]provider.Platform
-	next    []packageKey // the packages to ask about before more is known
+	next    []packageKey // the packages to ask about before more is known,
+	proving *choice      // to prove what is likely of this one
+	assumed []*choice    // whose platforms nothing proves
 	// lacking says of platforms how many h1 hashes an entry has, at most, that does
 	// without the platform though its release serves it.
 	lacking map[provider.Platform]int
@@ -70,37 +133,61 @@ func (d *draft) recover(known map[packageKey]evidence) recovered {
 	}
 	r := recovered{own: map[*choice][]provider.Platform{}, lacking: map[provider.Platform]int{}}
 	for _, c := range d.telling() {
-		if !c.lost && r.explains(c) {
+		likely := r.explains(c)
+		if likely && !c.loses(r.covered) {
 			continue
 		}
-		found, next := d.place(c, known)
-		if next != nil {
+		found, next := d.place(c, known, r.covered)
+		switch {
+		case next == nil:
+			r.join(c, found)
+		case likely && c.assumed:
+			r.assumed = append(r.assumed, c)
+		case likely:
+			return recovered{next: next, proving: c}
+		default:
 			return recovered{next: next}
 		}
-		r.join(c, found)
 	}
-	r.failed = slices.DeleteFunc(r.failed, func(found placed) bool {
-		both := slices.DeleteFunc(slices.Clone(found.unknown), func(p provider.Platform) bool { return !slices.Contains(r.covered, p) })
-		return !found.entry.lost && r.chosen && found.left <= len(both) // as explains has it
-	})
+	r.failed = slices.DeleteFunc(r.failed, r.harmless)
 	return r
 }
 
-// explains reports whether an entry need not be asked about: the platforms that
-// are known give it as many h1 hashes as it has. That says nothing where they
-// were chosen by nobody, but are all that some release serves.
+// explains reports whether the platforms that are known give an entry as many h1
+// hashes as it has, or more. That says nothing where they were chosen by nobody,
+// but are all that some release serves, nor of fewer hashes that will be lost.
 func (r *recovered) explains(c *choice) bool {
 	expected, count := c.explained(r.covered), countH1(c)
-	more := len(servedOf(*c.lockedRelease(), nil)) > len(expected)
 	switch {
-	case count > len(expected):
+	case c.lost || count > len(expected):
 		return false
-	case more && c.moves() && (count < len(expected) || !r.chosen):
+	case c.loses(r.covered) && (count < len(expected) || !r.chosen):
 		return false
 	case count == len(expected):
 		r.note(c, expected)
 	}
 	return true
+}
+
+// loses reports whether the entry is made anew and may have had other platforms
+// than these.
+func (c *choice) loses(covered []provider.Platform) bool {
+	r := c.lockedRelease()
+	return c.moves() && (!r.Closed() || len(r.Platforms) > len(c.explained(covered)))
+}
+
+// harmless reports whether it does not matter what a failure leaves open: the new
+// entries will have those platforms anyway, or no entry is made anew and the
+// number of its hashes says that they are those of the others.
+func (r *recovered) harmless(found placed) bool {
+	both := slices.DeleteFunc(slices.Clone(found.unknown), func(p provider.Platform) bool { return !slices.Contains(r.covered, p) })
+	switch {
+	case found.entry.lost:
+		return false
+	case len(both) == len(found.unknown):
+		return true
+	}
+	return r.chosen && found.left <= len(both) && !found.entry.moves()
 }
 
 // join adds what an entry was found to cover.
@@ -239,8 +326,9 @@ type placed struct {
 // place looks for the platform of each h1 of an entry. As many packages are
 // asked about at once as hashes are left, since fewer cannot explain them; but
 // first a single one, since OpenTofu's registry tells of all with it. An h1 that
-// no package has belongs to nothing, if every package could be asked about.
-func (d *draft) place(c *choice, known map[packageKey]evidence) (found placed, next []packageKey) {
+// no package has belongs to nothing, if every package could be asked about. The
+// platforms that are likely for what other entries cover come first.
+func (d *draft) place(c *choice, known map[packageKey]evidence, likely []provider.Platform) (found placed, next []packageKey) {
 	found.entry = c
 	left := h1(c.locked.Hashes)
 	find := func(p provider.Platform, hashes ...provider.Hash) {
@@ -251,6 +339,9 @@ func (d *draft) place(c *choice, known map[packageKey]evidence) (found placed, n
 		}
 	}
 	candidates := c.candidates()
+	slices.SortStableFunc(candidates, func(a, b provider.Platform) int {
+		return claim(slices.Contains(likely, b), slices.Contains(likely, a))
+	})
 	for _, p := range candidates {
 		e, ok := known[d.key(c, c.From, p)]
 		switch {
@@ -311,9 +402,15 @@ func (d *draft) coversAll() bool {
 func (d *draft) decide(r recovered) {
 	d.platforms = Platforms{All: r.all, List: r.covered}
 	if r.all {
+		for _, c := range d.choices {
+			if old := c.lockedRelease(); c.isLock && old != nil {
+				c.own = old.Platforms // one that the new release lacks is missing then
+			}
+		}
 		return
 	}
 	d.doubt(r)
+	d.assumed = r.assumed
 	for c, own := range r.own {
 		c.own = own
 	}
@@ -344,9 +441,13 @@ func (d *draft) doubt(r recovered) {
 
 // doubtFor fails what one entry leaves open, and itself where it would lose what
 // it covers. What the lock file does without, an entry of as many hashes can say.
+// Where no two platforms are known for a failure, the default list must not join
+// them as if there were no more.
 func (d *draft) doubtFor(found placed, r recovered, atLeast int) {
+	cut := len(r.covered) < 2 && countH1(found.entry) > 1 && !provider.Coded(found.err, provider.CodeLockedVersion)
 	open := func(p provider.Platform) bool {
-		return slices.Contains(found.unknown, p) && !slices.Contains(r.covered, p) && r.lacking[p] < atLeast
+		return !slices.Contains(r.covered, p) &&
+			(slices.Contains(found.unknown, p) && r.lacking[p] < atLeast || cut && slices.Contains(provider.DefaultPlatforms, p))
 	}
 	for _, c := range d.choices {
 		if c.Err != nil || c.gone || c.ignored || len(c.platforms) > 0 {
@@ -366,4 +467,23 @@ func (c *choice) silence() error {
 		return c.unheard
 	}
 	return c.methods.notOffered(c.Requirement.Addr, c.From)
+}
+
+// doubtful says which new entries have the platforms of others though only the
+// number of their old hashes tells that they had the same.
+func (d *draft) doubtful() []provider.Diagnostic {
+	var names []string
+	for _, c := range d.assumed {
+		if c.Err == nil {
+			names = append(names, fmt.Sprintf("%s %s", c.Requirement.Addr, c.From))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []provider.Diagnostic{{
+		Severity: provider.SeverityWarning, Code: provider.CodeNoPackage, File: path.Join(d.module.Dir, lockfile.Name),
+		Message: fmt.Sprintf("the old entries of %s are taken to cover the same platforms as the others, since they have as many hashes", strings.Join(names, ", ")),
+		Hint:    "keep relock's hash cache between runs, or name the platforms with the setting platforms, and nothing is taken to be",
+	}}
 }

@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -18,40 +19,50 @@ var six = []string{"linux_amd64", "darwin_arm64", "darwin_amd64", "linux_arm64",
 func TestRecoveryAsksForAsFewPackagesAsItCan(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name  string
-		locks []string
-		want  []string // old packages
+		name      string
+		locks     []string
+		want      []string // old packages
+		remembers bool
 	}{
-		{"one h1 of the likeliest platform", []string{"a 1.0.0; h1:a-1.0.0-linux_amd64"}, []string{"a linux_amd64"}},
-		{"one h1 of the next", []string{"a 1.0.0; h1:a-1.0.0-darwin_arm64"}, []string{"a linux_amd64", "a darwin_arm64"}},
+		{"one h1 of the likeliest platform", []string{"a 1.0.0; h1:a-1.0.0-linux_amd64"}, []string{"a linux_amd64"}, false},
+		{"one h1 of the next", []string{"a 1.0.0; h1:a-1.0.0-darwin_arm64"}, []string{"a linux_amd64", "a darwin_arm64"}, false},
 		{
-			"two entries of one platform", []string{"a 1.0.0; h1:a-1.0.0-linux_amd64", "b 1.0.0; h1:b-1.0.0-linux_amd64"},
-			[]string{"a linux_amd64"},
+			name: "two entries of one platform", locks: []string{"a 1.0.0; h1:a-1.0.0-linux_amd64", "b 1.0.0; h1:b-1.0.0-linux_amd64"},
+			want: []string{"a linux_amd64", "b linux_amd64"},
 		},
 		{
-			"three h1", []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64 h1:a-1.0.0-linux_arm64"},
-			[]string{"a linux_amd64", "a darwin_arm64", "a darwin_amd64", "a linux_arm64"},
+			name: "three h1", locks: []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64 h1:a-1.0.0-linux_arm64"},
+			want: []string{"a linux_amd64", "a darwin_arm64", "a darwin_amd64", "a linux_arm64"},
 		},
 		{
-			"an h1 that belongs to nothing", []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:nothing"},
-			[]string{"a linux_amd64", "a darwin_arm64", "a darwin_amd64", "a linux_arm64", "a windows_amd64", "a freebsd_386"},
+			name: "an h1 that belongs to nothing", locks: []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:nothing"},
+			want: []string{"a linux_amd64", "a darwin_arm64", "a darwin_amd64", "a linux_arm64", "a windows_amd64", "a freebsd_386"},
 		},
 		{
-			"an entry of fewer, which would lose them",
-			[]string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64", "b 1.0.0; h1:b-1.0.0-linux_amd64"},
-			[]string{"a linux_amd64", "a darwin_arm64", "b linux_amd64"},
+			name:  "an entry of fewer, which would lose them",
+			locks: []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64", "b 1.0.0; h1:b-1.0.0-linux_amd64"},
+			want:  []string{"a linux_amd64", "a darwin_arm64", "b linux_amd64"},
 		},
 		{
-			"an entry of as many",
-			[]string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64", "b 1.0.0; h1:1 h1:2"},
-			[]string{"a linux_amd64", "a darwin_arm64"},
+			name:  "an entry of as many, which would lose them, first for the likely ones",
+			locks: []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-windows_amd64", "b 1.0.0; h1:b-1.0.0-linux_amd64 h1:b-1.0.0-windows_amd64"},
+			want:  []string{"a linux_amd64", "a darwin_arm64", "a darwin_amd64", "a linux_arm64", "a windows_amd64", "b linux_amd64", "b windows_amd64"},
 		},
-		{"an h1 for each platform", []string{"a 1.0.0; h1:1 h1:2 h1:3 h1:4 h1:5 h1:6", "b 1.0.0; h1:1 h1:2 h1:3 h1:4 h1:5 h1:6"}, nil},
+		{
+			name:  "one that stays",
+			locks: []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64", "b 1.1.0; h1:1 h1:2"},
+			want:  []string{"a linux_amd64", "a darwin_arm64"},
+		},
+		{
+			name: "entries whose packages are remembered", remembers: true,
+			locks: []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64", "b 1.0.0; h1:b-1.0.0-linux_amd64 h1:b-1.0.0-windows_amd64"},
+		},
+		{name: "an h1 for each platform", locks: []string{"a 1.0.0; h1:1 h1:2 h1:3 h1:4 h1:5 h1:6", "b 1.0.0; h1:1 h1:2 h1:3 h1:4 h1:5 h1:6"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six}, "b": {"1.0.0": six, "1.1.0": six}}}
+			src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six}, "b": {"1.0.0": six, "1.1.0": six}}, remembers: tt.remembers}
 			r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, tt.locks)), Options{})[0]
 			if failed(r.Diagnostics) {
 				t.Error(r.Diagnostics)
@@ -186,6 +197,7 @@ func TestRecoveryLeavesEntriesTheirOwn(t *testing.T) {
 		b      string
 	}{
 		"an entry of fewer":                                   {six, "h1:b-1.0.0-freebsd_386"},
+		"an entry of as many":                                 {six, "h1:b-1.0.0-freebsd_386 h1:b-1.0.0-linux_amd64"},
 		"beside one that covers all that there is":            {two, "h1:b-1.0.0-darwin_arm64 h1:b-1.0.0-freebsd_386"},
 		"an entry of more than the platforms that explain it": {six, "h1:b-1.0.0-freebsd_386 h1:b-1.0.0-linux_amd64 h1:b-1.0.0-darwin_arm64"},
 	} {
@@ -225,4 +237,58 @@ func (q *quiet) Versions(ctx context.Context, tool provider.Tool, addr provider.
 		releases[i].Platforms = nil
 	}
 	return releases, err
+}
+
+// Where many entries would have to be proven to be made for the same platforms as
+// the others, the number of their hashes is believed, and a warning says so, once
+// for each root module; unless it is known without a download.
+func TestRecoveryProvesSoMuchAndSaysTheRest(t *testing.T) {
+	t.Parallel()
+	for _, remembers := range []bool{false, true} {
+		src := &offer{releases: map[string]map[string][]string{}, remembers: remembers}
+		var names, locks []string
+		for i := range 12 {
+			name := fmt.Sprintf("p%02d", i)
+			src.releases[name] = map[string][]string{"1.0.0": six, "1.1.0": six}
+			names = append(names, name)
+			lock := name + " 1.0.0;"
+			for _, p := range six[:5] {
+				lock += " h1:" + name + "-1.0.0-" + p
+			}
+			locks = append(locks, lock)
+		}
+		r := Plan(t.Context(), src, modules(module(t, names, locks)), Options{})[0]
+		old := 0
+		for _, asked := range src.asked {
+			if strings.Contains(asked, " 1.0.0 ") {
+				old++
+			}
+		}
+		if remembers && (old > 0 || len(r.Diagnostics) > 0) {
+			t.Errorf("%d old packages and %v, though they are remembered", old, r.Diagnostics)
+		}
+		if remembers {
+			continue
+		}
+		if want := 5 + mostProven; old != want {
+			t.Errorf("%d old packages, want %d", old, want)
+		}
+		if len(r.Diagnostics) != 1 || r.Diagnostics[0].Severity != provider.SeverityWarning || r.Diagnostics[0].File != "root/.terraform.lock.hcl" ||
+			!strings.HasPrefix(r.Diagnostics[0].Message, "the old entries of registry.terraform.io/hashicorp/p09 1.0.0, registry.terraform.io/hashicorp/p10 1.0.0, registry.terraform.io/hashicorp/p11 1.0.0 are taken") {
+			t.Errorf("diagnostics = %+v, want one warning about the last three", r.Diagnostics)
+		}
+		if r.File == nil {
+			t.Error("no lock file")
+		}
+	}
+}
+
+// A lock file that covers all that there is says so of what a newer release lacks.
+func TestRecoveryOfAllTellsWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six[1:]}}}
+	r := Plan(t.Context(), src, modules(module(t, []string{"a"}, []string{"a 1.0.0; h1:1 h1:2 h1:3 h1:4 h1:5 h1:6"})), Options{})[0]
+	if want := platforms(six[0]); !slices.Equal(r.Selections[0].Missing, want) || len(r.Selections[0].Platforms) != 5 {
+		t.Errorf("missing %v of %v, want %v", r.Selections[0].Missing, r.Selections[0].Platforms, want)
+	}
 }

@@ -19,6 +19,9 @@ type Source interface {
 	// of them have answered with a list. What only mirrors lack may still be
 	// released, and what is missing may be with a method that has not answered.
 	Methods(ctx context.Context, tool provider.Tool, addr provider.Addr) []provider.Method
+	// Listing returns what is known of a release's packages without downloading
+	// any; zero if nothing is.
+	Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error)
 	// Hashes downloads and verifies one package. It returns a *provider.Error
 	// with CodeNoPackage if the release has none for the platform.
 	Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error)
