@@ -9,6 +9,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 )
@@ -20,22 +21,51 @@ func (c *cli) config() *cobra.Command {
 }
 
 func (c *cli) configInit() *cobra.Command {
-	return &cobra.Command{
-		Use: "init", Short: "Write a configuration file with every setting and its default", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+	var stdout bool
+	cmd := &cobra.Command{
+		Use: "init", Short: "Write a commented configuration file from what is found",
+		Long: `init writes a configuration file to start from, with every setting in a comment:
+nothing changes before one of them is taken into force. The comments tell what is
+found here: tools, platforms, examples, and groups where there are many root
+modules. It reads files and lock files alone, and replaces no file.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			root := run.RepositoryOf(c.env.WorkDir)
-			found, _ := config.Locate(os.DirFS(root))
-			if found != "" {
-				return fmt.Errorf("%s exists already; nothing was written", found)
+			if there := configIn(root); there != "" && !stdout {
+				return provider.Diagnostic{
+					Code: provider.CodeSettings, File: there, Message: "there is a configuration file already; nothing was written",
+					Hint: "relock config init --stdout prints what would be written",
+				}
+			}
+			found, err := run.Found(cmd.Context(), c.env.WorkDir)
+			if err != nil {
+				return err
+			}
+			if stdout {
+				_, err := c.env.Stdout.Write(config.Init(found))
+				return err
 			}
 			name := filepath.Join(root, filepath.FromSlash(config.FileNames[0]))
-			if err := file.Replace(name, config.Init(), file.Options{Mode: 0o644, Parents: 0o755}); err != nil {
+			if err := file.Replace(name, config.Init(found), file.Options{Mode: 0o644, Parents: 0o755}); err != nil {
 				return fmt.Errorf("writing %s: %w", config.FileNames[0], cause(err))
 			}
-			_, err := fmt.Fprintln(c.env.Stdout, "wrote", config.FileNames[0])
+			_, err = fmt.Fprintf(c.env.Stdout, "wrote %s; it changes nothing before you edit it\n", config.FileNames[0])
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&stdout, "stdout", false, "print the file instead of writing it")
+	return cmd
+}
+
+// configIn is the first name of a configuration file that stands for something in a
+// repository, a link that leads nowhere included; empty if none does.
+func configIn(root string) string {
+	for _, name := range config.FileNames {
+		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name))); err == nil {
+			return name
+		}
+	}
+	return ""
 }
 
 func (c *cli) configValidate() *cobra.Command {

