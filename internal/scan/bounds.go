@@ -4,6 +4,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/relock-dev/relock/internal/staticeval"
 )
 
 // The evaluation of expressions recurses, and can take any amount of time and
@@ -23,7 +25,7 @@ const (
 // "~> ${1}.0" has a value. In JSON, strings are then taken literally.
 //
 // What would take useless time or memory is refused, where the tools would try:
-// for expressions, long expressions and numbers of absurd size.
+// loops, long expressions and numbers of absurd size.
 func constant(expr hcl.Expression) (cty.Value, hcl.Diagnostics) {
 	if diag := unbounded(expr); diag != nil {
 		return cty.DynamicVal, hcl.Diagnostics{diag}
@@ -46,16 +48,14 @@ func unbounded(expr hcl.Expression) *hcl.Diagnostic {
 	}
 	var found *hcl.Diagnostic
 	hclsyntax.VisitAll(native, func(n hclsyntax.Node) hcl.Diagnostics {
-		switch n := n.(type) {
-		case *hclsyntax.ForExpr:
-			found = unsuitable(expr, "it is computed by a for expression")
-		case *hclsyntax.LiteralValueExpr:
-			if hugeNumber(n.Val) {
-				found = unsuitable(expr, "it holds a number that is too large")
-			}
+		if literal, ok := n.(*hclsyntax.LiteralValueExpr); ok && hugeNumber(literal.Val) {
+			found = unsuitable(expr, "it holds a number that is too large")
 		}
 		return nil
 	})
+	if why := staticeval.Check(native); found == nil && why != nil {
+		found = unsuitable(expr, why.Reason)
+	}
 	return found
 }
 

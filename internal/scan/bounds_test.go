@@ -38,6 +38,7 @@ func TestModules_hostile_files(t *testing.T) {
 		"huge_number":        {"main.tf", required("1e600000000")},
 		"tiny_number":        {"main.tf", required("1e-600000000")},
 		"huge_in_a_template": {"main.tf", required(`"${1e600000000}"`)},
+		"converted":          {"main.tf", required(`{ version = "~> ${"1e600000000" * 1}" }`)},
 		"huge_JSON_number":   {"main.tf.json", `{"terraform":{"required_providers":{"a":1e600000000}}}`},
 		"large":              {"main.tf", strings.Repeat("# comment\n", maxFile/10+1)},
 		"long_reference":     {"main.tf", `resource "a_b" "c" { provider = "a` + strings.Repeat("[0]", maxExpression) + `" }`},
@@ -98,11 +99,13 @@ func TestModules_hostile_expressions(t *testing.T) {
 		"a_huge_number":     source(`"./${tonumber("1e600000000")}"`),
 		"a_huge_JSON":       source(`"./${jsondecode("1e600000000")}"`),
 		"deep_JSON":         source(`jsondecode("` + strings.Repeat("[", 60_000) + `")`),
-		"a_long_expression": source(`"./` + strings.Repeat("a", 2*maxEarly) + `${1}"`),
+		"a_long_expression": source(`"./` + strings.Repeat("a", 128<<10) + `${1}"`),
 		"splats":            source(`[range(1000)][*][*][*][*][0]`),
-		"a_long_default":    "variable \"a\" {\n  default = \"./" + strings.Repeat("a", 2*maxEarly) + "\"\n}\n" + source("var.a"),
+		"a_long_default":    "variable \"a\" {\n  default = \"./" + strings.Repeat("a", 128<<10) + "\"\n}\n" + source("var.a"),
 		"a_large_default":   "variable \"a\" {\n  default = [" + strings.Repeat("0,", 31_000) + "[]]\n}\n" + source("join(\"\", var.a[*])"),
 		"a_loop_in_a_type":  "variable \"a\" {\n  type = object({ a = optional(string, " + loops + ") })\n  default = { b = 1 }\n}\n" + source("var.a.a"),
+		"converted":         source(`"./${"1e600000000" * 1}"`),
+		"a_converted_type":  "variable \"a\" {\n  type = list(any)\n  default = [" + strings.Repeat("0,\"\",", 7_000) + "0]\n}\n" + source("var.a[0]"),
 		"many_arguments":    source(`format("` + strings.Repeat("%[1]s", 1500) + `", ` + long + `)`),
 	}
 	for name, text := range tests {

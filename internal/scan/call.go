@@ -13,6 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/staticeval"
 )
 
 // call is a module block, or the module block in a run of a test file.
@@ -45,10 +46,10 @@ const (
 // moduleSource says where the module of a call is.
 type moduleSource struct {
 	kind    sourceKind
-	text    string   // if it is known
-	version argument // of one that is not local
-	path    string   // of a local source, clean
-	why     failure  // it is not read, if it is neither bad nor local
+	text    string             // if it is known
+	version argument           // of one that is not local
+	path    string             // of a local source, clean
+	why     staticeval.Unknown // it is not read, if it is neither bad nor local
 	// registry says that a module registry knows where the module is.
 	registry bool
 	place
@@ -154,7 +155,7 @@ func (d *decoder) evaluated(c call, s *scope) moduleSource {
 			return moduleSource{}
 		}
 	}
-	if unknown.why.why != "" {
+	if unknown.why.Reason != "" {
 		return unknown
 	}
 	return d.locate(c, source, version)
@@ -162,7 +163,7 @@ func (d *decoder) evaluated(c call, s *scope) moduleSource {
 
 // inScope evaluates an argument of a call. If it is not known it says why; it
 // returns false after reporting an error.
-func (d *decoder) inScope(attr *hcl.Attribute, s *scope, what string, unknown *failure) (argument, bool) {
+func (d *decoder) inScope(attr *hcl.Attribute, s *scope, what string, unknown *staticeval.Unknown) (argument, bool) {
 	expr, diags := template(attr.Expr)
 	if d.hcl(provider.CodeInvalidConfig, diags) {
 		return argument{}, false
@@ -171,15 +172,15 @@ func (d *decoder) inScope(attr *hcl.Attribute, s *scope, what string, unknown *f
 	switch {
 	case why == nil:
 		return value, true
-	case why.wrong:
+	case why.Refused:
 		at := placeOf(attr.Expr.Range())
 		d.diags = append(d.diags, provider.Diagnostic{
 			Code: provider.CodeInvalidConfig, File: at.file, Line: at.line,
-			Message: "invalid module " + what + ": " + why.why, Hint: why.hint,
+			Message: "invalid module " + what + ": " + why.Reason, Hint: why.Hint,
 		})
 		return argument{}, false
 	}
-	*unknown = failure{why: "its " + what + " is not statically known: " + why.why, hint: why.hint}
+	*unknown = staticeval.Unknown{Reason: "its " + what + " is not statically known: " + why.Reason, Hint: why.Hint}
 	return argument{}, true
 }
 
@@ -263,7 +264,7 @@ func (d *decoder) parseSource(text string, version argument, at place) moduleSou
 		m.kind, m.path = localSource, path.Clean(strings.ReplaceAll(text, `\`, "/"))
 		return m
 	case registryErr == nil:
-		m.kind, m.registry, m.why.why = otherSource, true, "it comes from a module registry"
+		m.kind, m.registry, m.why.Reason = otherSource, true, "it comes from a module registry"
 		return m
 	case !isRemote(text):
 		d.diags = append(d.diags, provider.Diagnostic{
@@ -273,7 +274,7 @@ func (d *decoder) parseSource(text string, version argument, at place) moduleSou
 		})
 		return m
 	}
-	m.kind, m.why.why = otherSource, "it comes from outside of the repository"
+	m.kind, m.why.Reason = otherSource, "it comes from outside of the repository"
 	return m
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/staticeval"
 )
 
 // counted counts what is asked of a file tree.
@@ -180,8 +181,8 @@ func FuzzEvaluate(f *testing.F) {
 	f.Add(`[for a, b in var.o : "${a}${b}" if can(regex("a", b))]...`)
 	f.Add(`join("", [format("%05d", 1), replace("a", "/a/", "b"), lookup({ a = 1 }, "a", 2), one(["./a"])])`)
 	f.Add(`try(jsondecode(file("main.tf")), coalesce("", "./a"), sensitive(path.module))`)
-	for name := range functions {
-		f.Add(name + `("./a", var.o, [1, null, true], -1)`)
+	for _, fn := range staticeval.Tools {
+		f.Add(fn.Name + `("./a", var.o, [1, null, true], -1)`)
 	}
 	f.Fuzz(func(t *testing.T, expr string) {
 		tree := fileTree(map[string]string{

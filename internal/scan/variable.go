@@ -9,11 +9,11 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/hashicorp/hcl/v2/json"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/relock-dev/relock/internal/hclfile"
+	"github.com/relock-dev/relock/internal/staticeval"
 )
 
 // variable is what early evaluation reads of a variable block. Its arguments
@@ -95,7 +95,7 @@ func (v variable) constraint() (cty.Type, *typeexpr.Defaults) {
 		return cty.DynamicPseudoType, nil
 	}
 	expr, _ := unquoted(attr.Expr)
-	if s := surveyOf(expr); s.huge || s.loops > 0 {
+	if staticeval.Check(expr) != nil {
 		return cty.DynamicPseudoType, nil
 	}
 	typ, defaults, diags := typeexpr.TypeConstraintWithDefaults(expr)
@@ -111,7 +111,7 @@ func (v variable) constraint() (cty.Type, *typeexpr.Defaults) {
 func (v variable) parse(text string) (cty.Value, bool) {
 	typ, _ := v.constraint()
 	if _, typed := v.args["type"]; !typed || typ.IsPrimitiveType() {
-		return cty.StringVal(text), len(text) <= maxValue
+		return cty.StringVal(text), true
 	}
 	if len(text) > maxExpression {
 		return cty.DynamicVal, false
@@ -127,14 +127,10 @@ func (v variable) parse(text string) (cty.Value, bool) {
 // literal is the value of an expression without references and functions,
 // unknown if it is none or is too large.
 func literal(expr hcl.Expression) cty.Value {
-	if tooLong(expr) || !json.IsJSONExpression(expr) && !surveyOf(expr).simple() {
-		return cty.DynamicVal
+	if value, ok := staticeval.Literal(expr); ok {
+		return value
 	}
-	value, diags := expr.Value(nil)
-	if diags.HasErrors() || sizeOf(value) > maxValue {
-		return cty.DynamicVal
-	}
-	return value
+	return cty.DynamicVal
 }
 
 // variableValues are the values that the variable files of a root module set.

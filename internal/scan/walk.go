@@ -14,6 +14,7 @@ import (
 	goversion "github.com/hashicorp/go-version"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/staticeval"
 )
 
 // The bounds of the module tree of one root module. Modules that call two others
@@ -168,9 +169,9 @@ func (w *walker) local(from *visit, c call, to *visit) {
 	case tree.isPackage() && (name == ".." || strings.HasPrefix(name, "../")):
 		w.add(source.place, "unreadable module directory: it is outside of the module package that calls it")
 	case errors.Is(err, tree.outside):
-		w.notRead(c, to, failure{why: err.Error()})
+		w.notRead(c, to, staticeval.Unknown{Reason: err.Error()})
 	case tree.submodule(name) && (err != nil || child.empty()):
-		w.notRead(c, to, failure{why: "it is in a Git submodule that is not checked out"})
+		w.notRead(c, to, staticeval.Unknown{Reason: "it is in a Git submodule that is not checked out"})
 	case errors.Is(err, fs.ErrNotExist):
 		w.add(source.place, "unreadable module directory: it does not exist")
 	case err != nil && tree.isPackage():
@@ -193,7 +194,7 @@ func (w *walker) remote(from *visit, c call, to *visit) {
 		}
 		return
 	case !w.asked[key] && len(w.asked) >= maxPackages:
-		w.notRead(c, to, failure{why: fmt.Sprintf("the module tree has more than %d modules that must be fetched", maxPackages)})
+		w.notRead(c, to, staticeval.Unknown{Reason: fmt.Sprintf("the module tree has more than %d modules that must be fetched", maxPackages)})
 		return
 	}
 	w.asked[key] = true
@@ -245,10 +246,10 @@ func (w *walker) insteadOf(c call, to *visit, err error) {
 	})
 }
 
-func (w *walker) notRead(c call, to *visit, why failure) {
+func (w *walker) notRead(c call, to *visit, why staticeval.Unknown) {
 	w.unread = append(w.unread, Unread{
 		Module: to.path, Source: redacted(c.module.text),
-		Code: provider.CodeUnreadModule, Reason: why.why, Hint: why.hint,
+		Code: provider.CodeUnreadModule, Reason: why.Reason, Hint: why.Hint,
 		File: c.module.file, Line: c.module.line, Test: to.test,
 	})
 }
@@ -256,7 +257,7 @@ func (w *walker) notRead(c call, to *visit, why failure) {
 // notFetched reports a module that could not be had.
 func (w *walker) notFetched(c call, to *visit, err error) {
 	why := provider.Diagnose(err)
-	w.notRead(c, to, failure{why: why.Message, hint: why.Hint})
+	w.notRead(c, to, staticeval.Unknown{Reason: why.Message, Hint: why.Hint})
 	if why.Code != provider.CodeInternal {
 		w.unread[len(w.unread)-1].Code = why.Code
 	}

@@ -1,0 +1,287 @@
+package scan
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/staticeval"
+)
+
+// evaluatesEarly reports whether the tool evaluates the sources and versions of
+// module calls before it installs the modules: with what is known before a plan.
+func evaluatesEarly(tool provider.Tool) bool {
+	return tool.Has(provider.EarlyEvaluation) || tool.Has(provider.ConstEvaluation)
+}
+
+// evaluation is all early evaluation for one root module.
+type evaluation struct {
+	tool      provider.Tool
+	root      *config
+	opts      *Options
+	files     func() variableValues // of the root module
+	functions []staticeval.Function
+	bound     staticeval.Bound
+}
+
+func newEvaluation(root *config, opts *Options) *evaluation {
+	e := &evaluation{tool: root.tool, root: root, opts: opts}
+	e.files = sync.OnceValue(func() variableValues { return readVariables(root.at) })
+	e.functions = slices.Concat(staticeval.Tools, []staticeval.Function{
+		{Name: "file", Meaning: "the content of a file", Source: filesystem, Call: staticeval.Text(e.file)},
+		{Name: "fileexists", Meaning: "whether there is a file", Source: filesystem, Call: staticeval.Text(e.fileExists)},
+	})
+	return e
+}
+
+const filesystem = "terraform 1.11 internal/lang/funcs/filesystem.go"
+
+// scope is what the expressions of one module in a tree can refer to.
+type scope struct {
+	*evaluation
+	static *staticeval.Scope
+	config *config
+	caller *scope // nil for the root module
+	args   map[string]*hcl.Attribute
+	test   bool // the caller is a run of a test, which may leave variables out
+	// dir is path.module: where the tool has the module, seen from the root
+	// module. top is where it has the module's package, if that is fetched.
+	dir, top string
+}
+
+func (e *evaluation) scope() *scope { return e.enter(scope{config: e.root, dir: "."}) }
+
+// enter makes a scope of what is known of it.
+func (e *evaluation) enter(s scope) *scope {
+	s.evaluation = e
+	s.static = &staticeval.Scope{Functions: e.functions, Refer: s.refer, Bound: &e.bound}
+	return &s
+}
+
+// text evaluates an argument of a module call, which must be a string.
+func (s *scope) text(expr hcl.Expression) (argument, *staticeval.Unknown) {
+	value, why := s.static.Value(expr)
+	if why != nil {
+		return argument{}, why
+	}
+	value, marks := value.Unmark()
+	if len(marks) > 0 {
+		return argument{}, &staticeval.Unknown{Refused: true, Reason: "it comes from a value that is sensitive or ephemeral"}
+	}
+	value, err := convert.Convert(value, cty.String)
+	switch {
+	case err != nil:
+		return argument{}, &staticeval.Unknown{Refused: true, Reason: "it must be a string"}
+	case value.IsNull():
+		return argument{known: true}, nil
+	}
+	return argument{text: value.AsString(), set: true, known: true}, nil
+}
+
+// refer evaluates a reference.
+func (s *scope) refer(root, name string) (cty.Value, *staticeval.Unknown) {
+	switch root + "." + name {
+	case "path.module":
+		return cty.StringVal(s.dir), nil
+	case "path.root":
+		return cty.StringVal("."), nil
+	case "path.cwd":
+		if s.opts.Path == "" {
+			return cty.UnknownVal(cty.String), &staticeval.Unknown{Reason: "path.cwd depends on where the tool runs"}
+		}
+		return cty.StringVal(path.Join(s.opts.Path, s.root.at.dir)), nil
+	case "terraform.workspace":
+		return cty.StringVal(s.workspace()), nil
+	}
+	switch {
+	case root == "var" && name != "":
+		return s.variable(name)
+	case root == "local" && name != "":
+		return s.local(name)
+	}
+	return refused("%s is not known before a plan", root)
+}
+
+// refused is what has no value since the tools refuse it.
+func refused(format string, args ...any) (cty.Value, *staticeval.Unknown) {
+	return cty.DynamicVal, &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)}
+}
+
+// unknown is what has no value here.
+func unknown(reason string) (cty.Value, *staticeval.Unknown) {
+	return cty.DynamicVal, &staticeval.Unknown{Reason: reason}
+}
+
+// workspace is the selected workspace, as the tools leave it in their directory
+// beside the root module.
+func (s *scope) workspace() string {
+	at := s.root.at
+	selected, _ := at.tree.read(at.path(".terraform/environment"))
+	return cmp.Or(s.opts.Workspace, strings.TrimSpace(string(selected)), "default")
+}
+
+func (s *scope) local(name string) (cty.Value, *staticeval.Unknown) {
+	attr, ok := s.config.locals[name]
+	if !ok {
+		return refused("local.%s is not declared", name)
+	}
+	return s.static.Value(attr.Expr)
+}
+
+// variable is the value of a variable as the module's expressions see it:
+// converted to its type, and marked.
+func (s *scope) variable(name string) (cty.Value, *staticeval.Unknown) {
+	decl, ok := s.config.variables[name]
+	if !ok {
+		return refused("var.%s is not declared", name)
+	}
+	if why := s.admits(decl); why != nil {
+		return cty.DynamicVal, why
+	}
+	given, why := s.given(decl)
+	typ, defaults := decl.constraint()
+	if defaults != nil && !given.IsNull() {
+		given = defaults.Apply(given)
+	}
+	value, err := convert.Convert(given, typ)
+	if err != nil {
+		return refused("the value of var.%s is not of its type", name)
+	}
+	if value.IsNull() && !decl.nullable() {
+		if value, ok = decl.fallback(); !ok {
+			return refused("var.%s must not be null", name)
+		}
+	}
+	if decl.is("sensitive") {
+		value = value.Mark(staticeval.Sensitive)
+	}
+	if decl.is("ephemeral") {
+		value = value.Mark(staticeval.Ephemeral)
+	}
+	return value, why
+}
+
+// admits reports why a variable cannot be used before a plan: Terraform takes
+// only those that are declared constant, OpenTofu all but those that are
+// declared not to be.
+func (s *scope) admits(decl variable) *staticeval.Unknown {
+	switch constant, set := decl.claim("const"); {
+	case s.tool.Has(provider.ConstEvaluation) && !constant:
+		return &staticeval.Unknown{Refused: true, Reason: "var." + decl.name + " is not declared with const = true"}
+	case s.tool.Has(provider.LanguageBlocks) && set && !constant:
+		return &staticeval.Unknown{Refused: true, Reason: "var." + decl.name + " is declared with const = false"}
+	}
+	return nil
+}
+
+// given is what is passed to a variable, or its default.
+func (s *scope) given(decl variable) (cty.Value, *staticeval.Unknown) {
+	if s.caller == nil {
+		return s.givenToRoot(decl)
+	}
+	if attr, ok := s.args[decl.name]; ok {
+		return s.caller.static.Value(attr.Expr)
+	}
+	value, ok := decl.fallback()
+	switch {
+	case ok:
+		return s.sure(decl, value)
+	case s.test:
+		return unknown("the test passes no value to var." + decl.name)
+	}
+	return refused("no value is passed to var.%s", decl.name)
+}
+
+// givenToRoot finds the value of a root module's variable: on the command line,
+// in a variable file, in the environment, else the default.
+func (s *scope) givenToRoot(decl variable) (cty.Value, *staticeval.Unknown) {
+	if text, ok := s.opts.Variables[decl.name]; ok {
+		return s.parsed(decl, text)
+	}
+	files := s.files()
+	if bad := files.bad; bad != "" {
+		return refused("%s could not be read", bad)
+	}
+	if expr, ok := files.exprs[decl.name]; ok {
+		return s.sure(decl, literal(expr))
+	}
+	if text, ok := s.opts.Environment[decl.name]; ok {
+		return s.parsed(decl, text)
+	}
+	if value, ok := decl.fallback(); ok {
+		return s.sure(decl, value)
+	}
+	return cty.DynamicVal, &staticeval.Unknown{
+		Reason: "var." + decl.name + " has no value",
+		Hint:   "set it in terraform.tfvars, or set module-vars",
+	}
+}
+
+func (s *scope) parsed(decl variable, text string) (cty.Value, *staticeval.Unknown) {
+	value, ok := decl.parse(text)
+	if !ok {
+		return refused("the value that is set for var.%s is no literal", decl.name)
+	}
+	return value, nil
+}
+
+// sure returns a literal, and why it is not known.
+func (s *scope) sure(decl variable, value cty.Value) (cty.Value, *staticeval.Unknown) {
+	if value.IsWhollyKnown() {
+		return value, nil
+	}
+	return unknown("the value of var." + decl.name + " is no literal, or too large")
+}
+
+// file reads a file by its path, which is relative to where the tool runs: the
+// root module. What it says is known only if it is a file of the scanned tree,
+// and that may lack files which the tool has.
+func (e *evaluation) file(name string) (cty.Value, error) {
+	// In the tool's own directory may be what another run left there.
+	if !path.IsAbs(name) && !strings.HasPrefix(path.Clean(name), dataDir) {
+		if src, err := e.root.at.tree.read(e.root.at.path(name)); err == nil {
+			return cty.StringVal(string(src)), nil
+		}
+	}
+	return cty.DynamicVal, &staticeval.Unknown{Reason: "it reads a file that is not there"}
+}
+
+func (e *evaluation) fileExists(name string) (cty.Value, error) {
+	_, err := e.file(name)
+	return cty.True, err
+}
+
+// below is the scope of a called module.
+func (s *scope) below(c call, to *visit) *scope {
+	called := scope{config: to.config, caller: s, args: c.args, test: to.test && to.depth == 1, top: s.top}
+	switch at := to.config.at; {
+	case at.tree == s.root.at.tree, at.tree.inner == s.root.at.tree:
+		called.dir = relative(s.root.at.whole(), at.whole())
+	case c.module.kind != localSource:
+		called.top = path.Join(modulesDir, to.path)
+		called.dir = path.Join(called.top, to.base)
+	default:
+		called.dir = path.Join(s.top, at.dir)
+	}
+	return s.enter(called)
+}
+
+// relative is the path that leads from one directory of a tree to another.
+func relative(from, to string) string {
+	up := ""
+	for ; from != "." && to != from && !strings.HasPrefix(to, from+"/"); from = path.Dir(from) {
+		up += "../"
+	}
+	if from != "." {
+		to = strings.TrimPrefix(strings.TrimPrefix(to, from), "/")
+	}
+	return path.Clean(up + to)
+}
