@@ -2,7 +2,6 @@ package github
 
 import (
 	"context"
-	"io/fs"
 	"maps"
 	"slices"
 )
@@ -21,11 +20,11 @@ type Change struct {
 // contents.
 func (r *Repository) Changes(ctx context.Context, from, to string) ([]Change, error) {
 	doing := "comparing the files of commits " + from + " and " + to
-	before, err := r.paths(ctx, from)
+	before, err := r.list(ctx, from)
 	if err != nil {
 		return nil, r.explain(ctx, doing, readContents, err)
 	}
-	after, err := r.paths(ctx, to)
+	after, err := r.list(ctx, to)
 	if err != nil {
 		return nil, r.explain(ctx, doing, readContents, err)
 	}
@@ -40,9 +39,9 @@ func (r *Repository) Changes(ctx context.Context, from, to string) ([]Change, er
 	changes := make([]Change, len(paths))
 	for i, path := range paths {
 		changes[i] = Change{Path: path, Old: before.file(path), New: after.file(path)}
-		if n := after.nodes[path]; n != nil && n.mode.IsRegular() {
+		if e, ok := after.entries[path]; ok && e.mode.IsRegular() {
 			changes[i].Mode = "100644"
-			if n.mode&0o111 != 0 {
+			if e.mode&0o111 != 0 {
 				changes[i].Mode = "100755"
 			}
 		}
@@ -56,25 +55,24 @@ func (r *Repository) Changes(ctx context.Context, from, to string) ([]Change, er
 // returns an ErrNotFound if there is no such commit.
 func (r *Repository) ChangedPaths(ctx context.Context, from, to string) ([]ChangedPath, error) {
 	doing := "comparing the files of commits " + from + " and " + to
-	before, err := r.paths(ctx, from)
+	before, err := r.list(ctx, from)
 	if err != nil {
 		return nil, r.explain(ctx, doing, readContents, err)
 	}
-	after, err := r.paths(ctx, to)
+	after, err := r.list(ctx, to)
 	if err != nil {
 		return nil, r.explain(ctx, doing, readContents, err)
 	}
 	differ := changed(before, after)
-	for name, n := range before.nodes {
-		if after.nodes[name] == nil && n.mode.IsDir() && !n.module {
-			differ = append(differ, name)
+	onlyIn := func(l, other *listing) {
+		for name, e := range l.entries {
+			if _, ok := other.entries[name]; !ok && e.mode.IsDir() && !e.module {
+				differ = append(differ, name)
+			}
 		}
 	}
-	for name, n := range after.nodes {
-		if before.nodes[name] == nil && n.mode.IsDir() && !n.module {
-			differ = append(differ, name)
-		}
-	}
+	onlyIn(before, after)
+	onlyIn(after, before)
 	slices.Sort(differ)
 	paths := make([]ChangedPath, len(differ))
 	for i, path := range differ {
@@ -90,26 +88,19 @@ type ChangedPath struct {
 }
 
 // plain reports whether there is a file at the path, or nothing.
-func (s *Snapshot) plain(path string) bool {
-	n := s.nodes[path]
-	return n == nil || n.mode.IsRegular()
-}
-
-// paths is the tree of a commit without contents.
-func (r *Repository) paths(ctx context.Context, sha string) (*Snapshot, error) {
-	s := newSnapshot()
-	l := lister{repo: r, into: s}
-	return s, l.list(ctx, sha, "")
+func (l *listing) plain(path string) bool {
+	e, ok := l.entries[path]
+	return !ok || e.mode.IsRegular()
 }
 
 // changed are the paths of what is no directory and differs, sorted.
-func changed(before, after *Snapshot) []string {
+func changed(before, after *listing) []string {
 	differ := map[string]bool{}
-	compare := func(s, other *Snapshot) {
-		for name, n := range s.nodes {
-			o := other.nodes[name]
-			same := o != nil && o.mode == n.mode && o.blob == n.blob && o.module == n.module
-			if !same && (!n.mode.IsDir() || n.module) {
+	compare := func(l, other *listing) {
+		for name, e := range l.entries {
+			o := other.entries[name]
+			same := o.mode == e.mode && o.blob == e.blob && o.module == e.module
+			if !same && (!e.mode.IsDir() || e.module) {
 				differ[name] = true
 			}
 		}
@@ -120,34 +111,34 @@ func changed(before, after *Snapshot) []string {
 }
 
 // contents reads those of the files at the paths.
-func (r *Repository) contents(ctx context.Context, sha string, s *Snapshot, paths []string) error {
+func (r *Repository) contents(ctx context.Context, sha string, l *listing, paths []string) error {
 	wanted, total := map[string]int64{}, int64(0)
 	for _, path := range paths {
-		n := s.nodes[path]
-		if n == nil || n.mode.Type() != 0 {
+		e, ok := l.entries[path]
+		if !ok || !e.mode.IsRegular() {
 			continue
 		}
-		if n.size > largestBlob {
+		if e.size > largestBlob {
 			return tooMuch("%s is larger than %d MiB", path, largestBlob>>20)
 		}
-		if _, known := wanted[n.blob]; !known {
-			wanted[n.blob], total = n.size, total+n.size
+		if _, known := wanted[e.blob]; !known {
+			wanted[e.blob], total = e.size, total+e.size
 		}
 	}
 	if total > mostContents {
 		return tooMuch("what they change is larger than %d MiB", mostContents>>20)
 	}
-	if err := r.download(ctx, sha, s, wanted); err != nil {
+	if err := r.download(ctx, sha, l, wanted); err != nil {
 		return err
 	}
-	return r.fill(ctx, s, wanted)
+	return r.fill(ctx, l, wanted)
 }
 
 // file is the content of a file; nil if there is none at the path.
-func (s *Snapshot) file(name string) []byte {
-	n := s.nodes[name]
-	if n == nil || n.mode.Type() != fs.FileMode(0) {
+func (l *listing) file(name string) []byte {
+	e, ok := l.entries[name]
+	if !ok || !e.mode.IsRegular() {
 		return nil
 	}
-	return append([]byte{}, s.blobs[n.blob]...)
+	return append([]byte{}, l.blobs[e.blob]...)
 }

@@ -20,9 +20,11 @@ import (
 
 	"github.com/google/go-github/v60/github"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/relock-dev/relock/internal/filetree"
 )
 
-// The bounds of a Snapshot, against repositories made to exhaust a runner.
+// The bounds of a snapshot, against repositories made to exhaust a runner.
 const (
 	mostEntries  = 1_000_000
 	mostTrees    = 500       // requests for a tree that GitHub does not list at once
@@ -42,36 +44,43 @@ const (
 	fewBlobs = 2
 )
 
-// Snapshot reads the files of a commit for which keep says so, by their paths:
-// one request for the tree, one for an archive and one for what that redirects
-// to. Contents count only by their blob ids, since an archive lacks what
-// .gitattributes marks export-ignore, and holds what it marks export-subst
-// changed: those are a request each, and so are contents if they are few. So is
-// each part of a tree of more than 100,000 entries.
+// Snapshot returns the file tree of a commit. Every path is in it, but only the
+// contents of files for which keep says so, by their paths: one request for the
+// tree, one for an archive and one for what that redirects to. Contents count only
+// by their blob ids, since an archive lacks what .gitattributes marks
+// export-ignore, and holds what it marks export-subst changed: those are a request
+// each, and so are contents if they are few. So is each part of a tree of more than
+// 100,000 entries.
 //
 // Links are kept whatever their names are, and so is the file that a link to be
 // kept leads to.
-func (r *Repository) Snapshot(ctx context.Context, sha string, keep func(name string) bool) (*Snapshot, error) {
-	s := newSnapshot()
-	l := lister{repo: r, into: s}
-	if err := l.list(ctx, sha, ""); err != nil {
+func (r *Repository) Snapshot(ctx context.Context, sha string, keep func(name string) bool) (*filetree.Tree, error) {
+	l, err := r.list(ctx, sha)
+	if err != nil {
 		return nil, r.explain(ctx, "reading the tree of commit "+sha, readContents, err)
 	}
-	s.sort()
-	wanted, err := s.wanted(keep)
+	wanted, err := l.wanted(keep)
 	if err != nil {
 		return nil, r.explain(ctx, "reading commit "+sha, readContents, err)
 	}
-	if err := r.download(ctx, sha, s, wanted); err != nil {
+	if err := r.download(ctx, sha, l, wanted); err != nil {
 		return nil, r.explain(ctx, "reading the archive of commit "+sha, readContents, err)
 	}
-	if err := r.fill(ctx, s, wanted); err != nil {
+	if err := r.fill(ctx, l, wanted); err != nil {
 		return nil, r.explain(ctx, "reading files of commit "+sha, readContents, err)
 	}
-	if err := r.fill(ctx, s, s.linked(keep)); err != nil {
+	t, err := l.tree()
+	if err != nil {
+		return nil, r.explain(ctx, "reading commit "+sha, readContents, err)
+	}
+	linked := l.linked(t, keep)
+	if len(l.missing(linked)) == 0 {
+		return t, nil
+	}
+	if err := r.fill(ctx, l, linked); err != nil {
 		return nil, r.explain(ctx, "reading the targets of links of commit "+sha, readContents, err)
 	}
-	return s, nil
+	return l.tree()
 }
 
 // tooMuch refuses a repository that is beyond a bound.
@@ -79,10 +88,16 @@ func tooMuch(format string, args ...any) error {
 	return &finding{message: fmt.Sprintf(format, args...), hint: "run on a checkout of the repository instead"}
 }
 
-// lister puts trees into a Snapshot.
+// list reads the tree of a commit without contents.
+func (r *Repository) list(ctx context.Context, sha string) (*listing, error) {
+	l := &lister{repo: r, into: newListing()}
+	return l.into, l.list(ctx, sha, "")
+}
+
+// lister asks for trees.
 type lister struct {
 	repo *Repository
-	into *Snapshot
+	into *listing
 	read int
 }
 
@@ -95,7 +110,7 @@ func (l *lister) list(ctx context.Context, id, dir string) error {
 	}
 	if !t.GetTruncated() {
 		for _, e := range t.Entries {
-			l.into.put(dir+e.GetPath(), nodeOf(e))
+			l.into.put(dir+e.GetPath(), entryOf(e))
 		}
 		return l.check()
 	}
@@ -107,7 +122,7 @@ func (l *lister) list(ctx context.Context, id, dir string) error {
 		return tooMuch("directory %s has more entries than GitHub lists", path.Clean(dir))
 	}
 	for _, e := range t.Entries {
-		l.into.put(dir+e.GetPath(), nodeOf(e))
+		l.into.put(dir+e.GetPath(), entryOf(e))
 		if e.GetType() != "tree" {
 			continue
 		}
@@ -127,20 +142,20 @@ func (l *lister) tree(ctx context.Context, id string, recursive bool) (*github.T
 }
 
 func (l *lister) check() error {
-	if len(l.into.nodes) > mostEntries {
+	if len(l.into.entries) >= mostEntries {
 		return tooMuch("it has more than %d files", mostEntries)
 	}
 	return nil
 }
 
-func nodeOf(e *github.TreeEntry) node {
+func entryOf(e *github.TreeEntry) entry {
 	switch e.GetMode() {
 	case "040000":
-		return node{mode: fs.ModeDir | 0o755}
+		return entry{mode: fs.ModeDir | 0o755}
 	case "160000":
-		return node{mode: fs.ModeDir | 0o755, module: true}
+		return entry{mode: fs.ModeDir | 0o755, module: true}
 	}
-	n := node{mode: 0o644, size: int64(e.GetSize()), blob: e.GetSHA()}
+	n := entry{mode: 0o644, size: int64(e.GetSize()), blob: e.GetSHA()}
 	switch e.GetMode() {
 	case "120000":
 		n.mode = fs.ModeSymlink | 0o777
@@ -151,16 +166,16 @@ func nodeOf(e *github.TreeEntry) node {
 }
 
 // wanted returns the sizes of the contents to be read, by their ids.
-func (s *Snapshot) wanted(keep func(string) bool) (map[string]int64, error) {
+func (l *listing) wanted(keep func(string) bool) (map[string]int64, error) {
 	ids, total := map[string]int64{}, int64(0)
-	for name, n := range s.nodes {
-		link := n.mode.Type() == fs.ModeSymlink && n.size <= largestLink
-		file := n.mode.IsRegular() && n.size <= largestBlob && keep(name)
-		if _, known := ids[n.blob]; known || !link && !file {
+	for name, e := range l.entries {
+		link := e.mode.Type() == fs.ModeSymlink && e.size <= largestLink
+		file := e.mode.IsRegular() && e.size <= largestBlob && keep(name)
+		if _, known := ids[e.blob]; known || !link && !file {
 			continue
 		}
-		ids[n.blob] = n.size
-		total += n.size
+		ids[e.blob] = e.size
+		total += e.size
 	}
 	if total > mostContents {
 		return nil, tooMuch("its configuration is larger than %d MiB", mostContents>>20)
@@ -169,25 +184,26 @@ func (s *Snapshot) wanted(keep func(string) bool) (map[string]int64, error) {
 }
 
 // linked returns what is to be read of files only because links lead to them.
-func (s *Snapshot) linked(keep func(string) bool) map[string]int64 {
+func (l *listing) linked(t *filetree.Tree, keep func(string) bool) map[string]int64 {
 	ids := map[string]int64{}
-	for name, n := range s.nodes {
-		if n.mode.Type() != fs.ModeSymlink || !keep(name) {
+	for name, e := range l.entries {
+		if e.mode.Type() != fs.ModeSymlink || !keep(name) {
 			continue
 		}
-		target, err := s.find(name, true)
-		if err == nil && target.mode.IsRegular() && target.size <= largestBlob {
-			ids[target.blob] = target.size
+		if real, err := filetree.Resolve(t, name); err == nil {
+			if target := l.entries[real]; target.mode.IsRegular() && target.blob != "" && target.size <= largestBlob {
+				ids[target.blob] = target.size
+			}
 		}
 	}
 	return ids
 }
 
 // missing returns the ids, sorted, whose contents are not here.
-func (s *Snapshot) missing(ids map[string]int64) []string {
+func (l *listing) missing(ids map[string]int64) []string {
 	var missing []string
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		if _, ok := s.blobs[id]; !ok {
+		if _, ok := l.blobs[id]; !ok {
 			missing = append(missing, id)
 		}
 	}
@@ -195,12 +211,12 @@ func (s *Snapshot) missing(ids map[string]int64) []string {
 }
 
 // download reads contents from the archive of a commit, again if it breaks off.
-func (r *Repository) download(ctx context.Context, sha string, s *Snapshot, wanted map[string]int64) error {
-	if len(wanted) <= fewBlobs || s.size > largestArchive {
+func (r *Repository) download(ctx context.Context, sha string, l *listing, wanted map[string]int64) error {
+	if len(wanted) <= fewBlobs || l.size > largestArchive {
 		return nil
 	}
 	for tries := 1; ; tries++ {
-		err := r.downloadOnce(ctx, sha, s, wanted)
+		err := r.downloadOnce(ctx, sha, l, wanted)
 		var broken *brokenOff
 		if !errors.As(err, &broken) || tries == mostQuestions || ctx.Err() != nil {
 			return err
@@ -218,7 +234,7 @@ func (b *brokenOff) Unwrap() error { return b.error }
 
 // downloadOnce asks for an archive. The API redirects to another host, whose
 // address is good for some minutes, and which gets no token.
-func (r *Repository) downloadOnce(ctx context.Context, sha string, s *Snapshot, wanted map[string]int64) error {
+func (r *Repository) downloadOnce(ctx context.Context, sha string, l *listing, wanted map[string]int64) error {
 	ctx = behaving(ctx, behaviour{stream: true, largest: largestArchive, time: archiveTime})
 	req, err := r.client.rest.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/tarball/%s", r.owner, r.name, sha), nil)
 	if err != nil {
@@ -229,7 +245,7 @@ func (r *Repository) downloadOnce(ctx context.Context, sha string, s *Snapshot, 
 		return err
 	}
 	defer resp.Body.Close()
-	if err := s.unpack(resp.Body, wanted); err != nil {
+	if err := l.unpack(resp.Body, wanted); err != nil {
 		return &brokenOff{err}
 	}
 	return nil
@@ -237,8 +253,8 @@ func (r *Repository) downloadOnce(ctx context.Context, sha string, s *Snapshot, 
 
 // unpack takes the wanted contents out of an archive, and reads no further than
 // the last of them.
-func (s *Snapshot) unpack(archive io.Reader, wanted map[string]int64) error {
-	left := len(s.missing(wanted))
+func (l *listing) unpack(archive io.Reader, wanted map[string]int64) error {
+	left := len(l.missing(wanted))
 	if left == 0 {
 		return nil
 	}
@@ -255,20 +271,17 @@ func (s *Snapshot) unpack(archive io.Reader, wanted map[string]int64) error {
 			return err
 		}
 		_, name, _ := strings.Cut(h.Name, "/") // all is below one directory
-		n := s.nodes[name]
-		if n == nil {
-			continue
-		}
-		size, ok := wanted[n.blob]
-		if _, known := s.blobs[n.blob]; !ok || known || h.Size > 2*size {
+		e := l.entries[name]
+		size, ok := wanted[e.blob]
+		if _, known := l.blobs[e.blob]; !ok || known || h.Size > 2*size {
 			continue
 		}
 		data, err := contentOf(entries, h)
 		if err != nil {
 			return err
 		}
-		if data, ok := matching(data, n.blob); ok {
-			s.blobs[n.blob] = data
+		if data, ok := matching(data, e.blob); ok {
+			l.blobs[e.blob] = data
 			left--
 		}
 	}
@@ -304,8 +317,8 @@ func blobID(data []byte) string {
 }
 
 // fill reads the wanted contents that are not here one by one.
-func (r *Repository) fill(ctx context.Context, s *Snapshot, wanted map[string]int64) error {
-	ids := s.missing(wanted)
+func (r *Repository) fill(ctx context.Context, l *listing, wanted map[string]int64) error {
+	ids := l.missing(wanted)
 	if len(ids) > mostBlobs {
 		return tooMuch("%d files are not as they are in its archive, and at most %d are read one by one", len(ids), mostBlobs)
 	}
@@ -322,7 +335,7 @@ func (r *Repository) fill(ctx context.Context, s *Snapshot, wanted map[string]in
 		return err
 	}
 	for i, id := range ids {
-		s.blobs[id] = contents[i]
+		l.blobs[id] = contents[i]
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
@@ -30,7 +31,7 @@ type merge struct {
 	from    string // the branch
 	base    string // the commit that it is at
 	into    github.Commit
-	tree    *github.Snapshot
+	tree    *filetree.Tree
 	merged  map[string][]byte // what becomes of the lock files, perhaps with markers, by path
 	without []string          // lock files that go
 }
@@ -70,8 +71,8 @@ func (c *conversation) mergeBase(ctx context.Context) (*merge, error) {
 			return nil, err
 		}
 	}
-	m.tree = snapshot.With(m.merged)
-	return m, nil
+	m.tree, err = filetree.Overlay(snapshot, m.merged)
+	return m, err
 }
 
 // disagreed are the lock files that are changed from the fork on both sides, and
