@@ -11,11 +11,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/zipfile"
 )
 
@@ -31,8 +31,8 @@ var errUnpacked = unpacksTo(maxUnpacked)
 
 func unpacksTo(limit int64) error { return fmt.Errorf("it unpacks to more than %d MiB", limit>>20) }
 
-// format unpacks one kind of archive into a tree.
-type format func(ctx context.Context, t *tree, archive *io.SectionReader) error
+// format unpacks one kind of archive.
+type format func(ctx context.Context, into *filling, archive *io.SectionReader) error
 
 // formats are the archives that are unpacked, by the extensions that announce
 // them and that the query argument archive may name. Compressed single files
@@ -89,23 +89,23 @@ func archiveFormat(a address) (address, string) {
 // unpack reads an archive of one of the formats. Archives are read as the tools
 // unpack them, which make no links: in a tar archive, the entry of a link stands
 // for an empty file, and in a zip archive for one that holds its target.
-func unpack(ctx context.Context, archive *io.SectionReader, kind string) (*tree, error) {
-	t := newTree()
-	err := formats[kind](ctx, t, archive)
+func unpack(ctx context.Context, archive *io.SectionReader, kind string) (*filetree.Tree, error) {
+	into := newFilling()
+	err := formats[kind](ctx, into, archive)
 	if over := ended(ctx); over != nil {
 		return nil, over
 	}
 	if err != nil {
 		return nil, unread("the archive cannot be unpacked: %v", err)
 	}
-	if t.entries == 0 {
+	if into.entries == 0 {
 		return nil, unread("the archive is empty")
 	}
-	return t, nil
+	return into.Tree(), nil
 }
 
 // unpackFile unpacks an archive on the disk.
-func unpackFile(ctx context.Context, file *os.File, kind string) (*tree, error) {
+func unpackFile(ctx context.Context, file *os.File, kind string) (*filetree.Tree, error) {
 	stat, err := file.Stat()
 	if err != nil {
 		return nil, unread("reading an archive: %v", pathless(err))
@@ -113,42 +113,7 @@ func unpackFile(ctx context.Context, file *os.File, kind string) (*tree, error) 
 	return unpack(ctx, io.NewSectionReader(file, 0, stat.Size()), kind)
 }
 
-// entryPath is where in the package an archive's entry is. The tools refuse
-// archives that say "..", and put absolute paths below the package.
-func entryPath(name string) (string, error) {
-	if slices.Contains(strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' }), "..") {
-		return "", errors.New("it has an entry that leads out")
-	}
-	return strings.TrimPrefix(path.Clean("/"+name), "/"), nil
-}
-
-// entry adds an entry of an archive. What is not kept is not even opened.
-func (t *tree) entry(name string, isDir bool, open func() (io.ReadCloser, error)) error {
-	if err := t.count(); err != nil {
-		return err
-	}
-	place, err := entryPath(name)
-	switch {
-	case err != nil:
-		return err
-	case place == "" || nameless(place):
-		return nil
-	case isDir:
-		_, err := t.dir(place)
-		return err
-	case !kept(place):
-		_, err := t.dir(path.Dir(place))
-		return err
-	}
-	r, err := open()
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	return t.file(place, r)
-}
-
-func unpackZip(ctx context.Context, t *tree, archive *io.SectionReader) error {
+func unpackZip(ctx context.Context, into *filling, archive *io.SectionReader) error {
 	z, err := zipfile.Open(archive, archive.Size()) // entryPath decides about paths
 	if err != nil {
 		return err
@@ -160,29 +125,29 @@ func unpackZip(ctx context.Context, t *tree, archive *io.SectionReader) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := t.entry(f.Name, f.FileInfo().IsDir(), f.Open); err != nil {
+		if err := into.entry(f.Name, f.FileInfo().IsDir(), f.Open); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// opened are the entries that t.entry opens.
+// opened are the entries that filling.entry opens.
 func opened(entries []*zip.File) []*zip.File {
 	return slices.DeleteFunc(slices.Clone(entries), func(f *zip.File) bool { return f.FileInfo().IsDir() || !kept(f.Name) })
 }
 
 func tarFormat(decompress func(io.Reader) (io.Reader, error)) format {
-	return func(ctx context.Context, t *tree, archive *io.SectionReader) error {
+	return func(ctx context.Context, into *filling, archive *io.SectionReader) error {
 		r, err := decompress(interruptible{ctx, archive})
 		if err != nil {
 			return err
 		}
-		return unpackTar(t, tar.NewReader(&capped{r, maxUnpacked, errUnpacked}))
+		return unpackTar(into, tar.NewReader(&capped{r, maxUnpacked, errUnpacked}))
 	}
 }
 
-func unpackTar(t *tree, r *tar.Reader) error {
+func unpackTar(into *filling, r *tar.Reader) error {
 	for {
 		header, err := r.Next()
 		switch {
@@ -194,7 +159,7 @@ func unpackTar(t *tree, r *tar.Reader) error {
 			continue
 		}
 		open := func() (io.ReadCloser, error) { return io.NopCloser(r), nil }
-		if err := t.entry(header.Name, header.FileInfo().IsDir(), open); err != nil {
+		if err := into.entry(header.Name, header.FileInfo().IsDir(), open); err != nil {
 			return err
 		}
 	}

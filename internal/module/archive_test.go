@@ -18,6 +18,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/filetree"
 )
 
 // member is an entry of an archive that a test makes.
@@ -97,7 +99,7 @@ func gzipOf(t *testing.T, data []byte) []byte {
 	return b.Bytes()
 }
 
-func unpackBytes(kind string, data []byte) (*tree, error) {
+func unpackBytes(kind string, data []byte) (*filetree.Tree, error) {
 	return unpack(context.Background(), io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), kind)
 }
 
@@ -193,7 +195,7 @@ func TestUnpackRefusesHostileArchives(t *testing.T) {
 	t.Run("bomb_that_is_not_kept", func(t *testing.T) {
 		t.Parallel()
 		made, err := unpackBytes("zip", zipOf(t, bomb))
-		if err != nil || made.kept != 0 {
+		if err != nil || bytesIn(t, made) != 0 {
 			t.Errorf("unpack = %v, %v; want nothing to be unpacked", made, err)
 		}
 	})
@@ -204,8 +206,8 @@ func TestUnpackRefusesHostileArchives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := made.Open("bomb.tf"); err == nil || !strings.Contains(err.Error(), "larger than") || made.kept != 0 {
-			t.Errorf("Open = %v with %d bytes kept, want an error and none", err, made.kept)
+		if _, err := made.Open("bomb.tf"); err == nil || !strings.Contains(err.Error(), "larger than") || bytesIn(t, made) != 0 {
+			t.Errorf("Open = %v with %d bytes kept, want an error and none", err, bytesIn(t, made))
 		}
 	})
 }
@@ -233,9 +235,9 @@ func FuzzUnpack(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			for name, n := range made.nodes {
-				if !fs.ValidPath(name) || n.mode.Type() == fs.ModeSymlink {
-					t.Errorf("%s unpacks %q, %v", kind, name, n.mode)
+			for _, name := range made.Names() {
+				if info, err := made.Lstat(name); err != nil || info.Mode().Type() == fs.ModeSymlink {
+					t.Errorf("%s unpacks %q, %v, %v", kind, name, info, err)
 				}
 			}
 		}
@@ -300,7 +302,7 @@ func TestUnpackRefusesSharedData(t *testing.T) {
 // entry replaces another one of the same name.
 func TestUnpackCountsWhatIsReplaced(t *testing.T) {
 	t.Parallel()
-	full := newTree()
+	full := newFilling()
 	full.files = maxFiles - 1
 	if err := full.file("a.tf", strings.NewReader("")); err != nil {
 		t.Errorf("the last file that is kept: %v", err)
@@ -308,7 +310,7 @@ func TestUnpackCountsWhatIsReplaced(t *testing.T) {
 	if err := full.file("a.tf", strings.NewReader("")); !errors.Is(err, errTooManyKept) {
 		t.Errorf("file beyond the number = %v, want %v", err, errTooManyKept)
 	}
-	made := newTree()
+	made := newFilling()
 	made.unpacked = maxUnpacked - 3
 	if err := made.file("a.tf", strings.NewReader("12")); err != nil {
 		t.Errorf("file within the budget: %v", err)
@@ -316,6 +318,38 @@ func TestUnpackCountsWhatIsReplaced(t *testing.T) {
 	if err := made.file("a.tf", strings.NewReader("12")); !errors.Is(err, errUnpacked) {
 		t.Errorf("file beyond the budget = %v, want %v", err, errUnpacked)
 	}
+}
+
+func TestFillingIsBounded(t *testing.T) {
+	t.Parallel()
+	made := newFilling()
+	for i := range maxKept / maxFile {
+		if err := made.file(fmt.Sprintf("%d.tf", i), io.LimitReader(zeros{}, maxFile)); err != nil {
+			t.Errorf("file up to the limit: %v", err)
+		}
+	}
+	if err := made.file("more.tf", strings.NewReader("a")); err == nil || err.Error() != "its configuration is larger than 32 MiB" {
+		t.Errorf("file beyond the limit: %v", err)
+	}
+	made.entries = maxEntries
+	if err := made.count(); !errors.Is(err, errTooMany) {
+		t.Errorf("entry beyond the limit: %v", err)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+// bytesIn is how much of files is in a tree.
+func bytesIn(t *testing.T, made *filetree.Tree) (sum int64) {
+	t.Helper()
+	for _, name := range made.Names() {
+		if info, err := made.Lstat(name); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+	}
+	return sum
 }
 
 func TestUnpackEndsWithTheContext(t *testing.T) {

@@ -10,12 +10,11 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/filetree"
 )
 
 // cache keeps packages by their ID in a directory of the operator's, one file
@@ -52,8 +51,8 @@ func (c cache) load(id string) (contents, bool) {
 
 // save keeps a package, if all of it is here. A cache that cannot be written to is no reason to fail.
 func (c cache) save(p contents) {
-	t, ok := p.fs.(*tree)
-	if c.dir == "" || !ok || !t.whole() {
+	t, ok := p.fs.(*filetree.Tree)
+	if c.dir == "" || !ok || t.Missing() != nil {
 		return
 	}
 	if err := c.write(p.id, t); err != nil {
@@ -63,7 +62,7 @@ func (c cache) save(p contents) {
 
 // write makes the file at once with all it holds, since several runs may share
 // the directory.
-func (c cache) write(id string, t *tree) error {
+func (c cache) write(id string, t *filetree.Tree) error {
 	var saved bytes.Buffer
 	if err := writeSaved(&saved, t); err != nil {
 		return err
@@ -71,11 +70,14 @@ func (c cache) write(id string, t *tree) error {
 	return file.Replace(c.file(id), saved.Bytes(), file.Options{Parents: 0o755})
 }
 
-func writeSaved(w io.Writer, t *tree) error {
+func writeSaved(w io.Writer, t *filetree.Tree) error {
 	zipped := gzip.NewWriter(w)
 	archive := tar.NewWriter(zipped)
-	for _, name := range slices.Sorted(maps.Keys(t.nodes)) {
-		n := t.nodes[name]
+	for _, name := range t.Names() {
+		n, err := nodeAt(t, name)
+		if err != nil {
+			return err
+		}
 		header := &tar.Header{Name: name, Mode: int64(n.mode.Perm()), Size: int64(len(n.data)), Typeflag: tar.TypeReg, Format: tar.FormatPAX}
 		switch {
 		case n.mode.IsDir():
@@ -94,32 +96,53 @@ func writeSaved(w io.Writer, t *tree) error {
 }
 
 // readSaved reads what writeSaved wrote, to its end, where the checksum is.
-func readSaved(r io.Reader) (*tree, error) {
+func readSaved(r io.Reader) (*filetree.Tree, error) {
 	zipped, err := gzip.NewReader(r)
 	if err != nil {
 		return nil, err
 	}
-	t := newTree()
+	into := newFilling()
 	for archive := tar.NewReader(&capped{zipped, maxUnpacked, errUnpacked}); ; {
 		header, err := archive.Next()
 		switch {
 		case err == io.EOF:
 			_, err := io.Copy(io.Discard, zipped)
-			return t, err
+			return into.Tree(), err
 		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
 			return nil, err
 		}
 		name := strings.TrimSuffix(header.Name, "/")
 		switch header.Typeflag {
 		case tar.TypeDir:
-			_, err = t.dir(name)
+			err = into.AddDir(name)
 		case tar.TypeSymlink:
-			err = t.link(name, header.Linkname)
+			err = into.AddLink(name, header.Linkname)
 		default:
-			err = t.file(name, archive)
+			err = into.file(name, archive)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
+}
+
+// node is what a tree has at a path.
+type node struct {
+	mode   fs.FileMode
+	target string // of a link
+	data   []byte // of a file that is here
+}
+
+func nodeAt(t *filetree.Tree, name string) (n node, err error) {
+	info, err := t.Lstat(name)
+	if err != nil {
+		return n, err
+	}
+	switch n.mode = info.Mode(); n.mode.Type() {
+	case fs.ModeSymlink:
+		n.target, err = t.ReadLink(name)
+	case 0:
+		n.data, err = fs.ReadFile(t, name)
+	}
+	return n, err
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -220,9 +221,9 @@ func (c *Client) part(ctx context.Context, p contents, dir string) (contents, er
 	}
 	id := p.id + "//" + dir
 	return c.parts.Do(ctx, id, func() (contents, error) {
-		if t, ok := p.fs.(*tree); ok {
-			sub, err := t.sub(dir)
-			return contents{sub, id}, err
+		if t, ok := p.fs.(*filetree.Tree); ok {
+			below, err := filetree.Below(t, dir)
+			return contents{below, id}, err
 		}
 		sub, err := fs.Sub(p.fs, dir)
 		return contents{sub, id}, err
@@ -299,12 +300,9 @@ func findDir(fsys fs.FS, subdir string) (string, error) {
 
 // readable reports why a directory of a package is not here.
 func readable(fsys fs.FS, dir string) error {
-	t, ok := fsys.(*tree)
-	if !ok {
-		return nil
-	}
-	if _, n, err := t.follow(dir); err == nil && n.err != nil {
-		return during(fmt.Sprintf("reading the subdirectory %q of the module package", dir), n.err)
+	_, err := fs.ReadDir(fsys, dir)
+	if reason, ok := errors.AsType[*provider.Error](err); ok {
+		return during(fmt.Sprintf("reading the subdirectory %q of the module package", dir), reason)
 	}
 	return nil
 }

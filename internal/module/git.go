@@ -61,17 +61,17 @@ func (c *Client) commit(ctx context.Context, r *repository, commit string, depth
 	if err := r.fetch(ctx, commit); err != nil {
 		return contents{}, err
 	}
-	t, links, err := r.read(ctx, commit)
+	into, links, err := r.read(ctx, commit)
 	if err != nil {
 		return contents{}, err
 	}
 	if len(links) > 0 {
-		if err := c.submodules(ctx, r, t, commit, links, depth); err != nil {
+		if err := c.submodules(ctx, r, into, commit, links, depth); err != nil {
 			return contents{}, err
 		}
 	}
 	c.fetched.Add(1)
-	p := contents{t, id}
+	p := contents{into.Tree(), id}
 	c.cache.save(p)
 	return p, nil
 }

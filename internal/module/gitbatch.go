@@ -13,7 +13,7 @@ const maxTarget = 4096
 
 // readBatch reads what git cat-file --batch prints: for each object a line
 // "ID TYPE SIZE", its bytes, and a line feed.
-func readBatch(stdout io.Reader, t *tree, blobs []blob) error {
+func readBatch(stdout io.Reader, into *filling, blobs []blob) error {
 	r := bufio.NewReader(stdout)
 	for _, b := range blobs {
 		line, err := r.ReadString('\n')
@@ -29,7 +29,7 @@ func readBatch(stdout io.Reader, t *tree, blobs []blob) error {
 			return err
 		}
 		content := io.LimitReader(r, size)
-		if err := t.blob(b, content); err != nil {
+		if err := into.blob(b, content); err != nil {
 			return err
 		}
 		if _, err := io.Copy(io.Discard, content); err != nil {
@@ -42,13 +42,13 @@ func readBatch(stdout io.Reader, t *tree, blobs []blob) error {
 	return nil
 }
 
-func (t *tree) blob(b blob, content io.Reader) error {
+func (f *filling) blob(b blob, content io.Reader) error {
 	if !b.link {
-		return t.file(b.name, content)
+		return f.file(b.name, content)
 	}
 	target, err := io.ReadAll(io.LimitReader(content, maxTarget))
 	if err != nil {
 		return err
 	}
-	return t.link(b.name, string(target))
+	return f.AddLink(b.name, string(target))
 }

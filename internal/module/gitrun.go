@@ -172,7 +172,7 @@ type blob struct {
 
 // readBlobs adds files to the tree, by one run of git. Those that were left out
 // because they are large are fetched first, all at once.
-func (r *repository) readBlobs(ctx context.Context, t *tree, commit string, blobs []blob) error {
+func (r *repository) readBlobs(ctx context.Context, into *filling, commit string, blobs []blob) error {
 	if len(blobs) == 0 {
 		return nil
 	}
@@ -184,7 +184,7 @@ func (r *repository) readBlobs(ctx context.Context, t *tree, commit string, blob
 		return err
 	}
 	return r.stream(ctx, strings.NewReader(ids.String()), func(stdout io.Reader) error {
-		return readBatch(stdout, t, blobs)
+		return readBatch(stdout, into, blobs)
 	}, "cat-file", "--batch", "--buffer")
 }
 

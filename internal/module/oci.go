@@ -13,6 +13,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/oci"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -97,7 +98,7 @@ func packageLayer(ctx context.Context, u *url.URL, from *oci.Repository, d ocisp
 }
 
 // unpackLayer downloads an archive, checks its digest and unpacks it.
-func unpackLayer(ctx context.Context, u *url.URL, from *oci.Repository, layer ocispec.Descriptor) (*tree, error) {
+func unpackLayer(ctx context.Context, u *url.URL, from *oci.Repository, layer ocispec.Descriptor) (*filetree.Tree, error) {
 	if layer.Size > maxArchive {
 		return nil, unread("the package %s is larger than %d bytes", redact(u), int64(maxArchive))
 	}

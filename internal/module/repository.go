@@ -358,12 +358,12 @@ type gitlink struct{ dir, commit string }
 const maxListing = 64 << 20
 
 // read reads what is kept of a commit's files.
-func (r *repository) read(ctx context.Context, commit string) (*tree, []gitlink, error) {
+func (r *repository) read(ctx context.Context, commit string) (*filling, []gitlink, error) {
 	out, err := r.run(ctx, nil, "ls-tree", "-r", "-t", "-z", "--full-tree", commit)
 	if err != nil {
 		return nil, nil, err
 	}
-	t := newTree()
+	into := newFilling()
 	var links []gitlink
 	var blobs []blob
 	for record := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
@@ -372,16 +372,16 @@ func (r *repository) read(ctx context.Context, commit string) (*tree, []gitlink,
 		if len(fields) != 3 {
 			continue // an empty tree has an empty record
 		}
-		if err := t.count(); err != nil {
+		if err := into.count(); err != nil {
 			return nil, nil, unread("the git repository cannot be read: %v", err)
 		}
 		mode, id := fields[0], fields[2]
 		switch {
 		case nameless(name):
 		case mode == "040000":
-			_, err = t.dir(name)
+			err = into.AddDir(name)
 		case mode == "160000":
-			_, err = t.dir(name)
+			err = into.AddDir(name)
 			links = append(links, gitlink{name, id})
 		case mode == "120000" || kept(name):
 			blobs = append(blobs, blob{id: id, name: name, link: mode == "120000"})
@@ -390,8 +390,8 @@ func (r *repository) read(ctx context.Context, commit string) (*tree, []gitlink,
 			return nil, nil, unread("the git repository cannot be read: %v", err)
 		}
 	}
-	if err := r.readBlobs(ctx, t, commit, blobs); err != nil {
+	if err := r.readBlobs(ctx, into, commit, blobs); err != nil {
 		return nil, nil, err
 	}
-	return t, links, nil
+	return into, links, nil
 }

@@ -7,13 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -53,7 +52,7 @@ func (c *Client) fromStore(ctx context.Context, a address, from *url.URL) (conte
 	if sum.hash != nil {
 		return contents{}, invalid("invalid module source address: checksums of archives are read for http and https alone")
 	}
-	var t *tree
+	var t *filetree.Tree
 	err = inTime(ctx, u, storeTimeout, func(ctx context.Context) error {
 		in, name, err := c.bucketOf(ctx, a.getter, u, from)
 		switch {
@@ -70,7 +69,7 @@ func (c *Client) fromStore(ctx context.Context, a address, from *url.URL) (conte
 		return contents{}, err
 	}
 	c.fetched.Add(1)
-	return contents{t, "content+sha256:" + t.digest()}, nil
+	return contents{t, "content+sha256:" + digestOf(t)}, nil
 }
 
 // bucketOf returns the bucket that a URL is in, and the name of what it is of there.
@@ -103,7 +102,7 @@ func inTime(ctx context.Context, u *url.URL, limit time.Duration, do func(contex
 
 // readArchive reads an archive by way of a temporary file, since the table of a
 // zip archive stands at its end.
-func readArchive(ctx context.Context, in bucket, name, kind string) (*tree, error) {
+func readArchive(ctx context.Context, in bucket, name, kind string) (*filetree.Tree, error) {
 	body, err := in.open(ctx, name, maxArchive)
 	if err != nil {
 		return nil, err
@@ -124,18 +123,18 @@ func readArchive(ctx context.Context, in bucket, name, kind string) (*tree, erro
 // are those of entries of an archive, and as little to be trusted; those that end
 // in a slash stand for directories. The tools also fetch objects beside the
 // directory whose names begin alike, to where no module looks.
-func readObjects(ctx context.Context, in bucket, dir string) (*tree, error) {
+func readObjects(ctx context.Context, in bucket, dir string) (*filetree.Tree, error) {
 	prefix := strings.TrimRight(dir, "/")
 	if prefix != "" {
 		prefix += "/"
 	}
-	t, opened := newTree(), 0
+	into, opened := newFilling(), 0
 	add := func(name string) error {
 		place, below := strings.CutPrefix(name, prefix)
 		if !below {
 			return badAnswer("the store lists an object that is not in the directory")
 		}
-		return t.entry(place, strings.HasSuffix(place, "/"), func() (io.ReadCloser, error) {
+		return into.entry(place, strings.HasSuffix(place, "/"), func() (io.ReadCloser, error) {
 			if opened++; opened > maxObjects {
 				return nil, fmt.Errorf("it has more than %d configuration files", maxObjects)
 			}
@@ -154,10 +153,10 @@ func readObjects(ctx context.Context, in bucket, dir string) (*tree, error) {
 			}
 		}
 		switch {
-		case p.next == "" && t.entries == 0:
+		case p.next == "" && into.entries == 0:
 			return nil, unread("there is no object below %q in the bucket", dir)
 		case p.next == "":
-			return t, nil
+			return into.Tree(), nil
 		case p.next == from:
 			return nil, badAnswer("the store lists the same objects again and again")
 		}
@@ -175,11 +174,11 @@ func answerError(u *url.URL, err error) error {
 	return badAnswer("the answer of %s is no list of objects", redact(u))
 }
 
-// digest is a checksum of what is kept.
-func (t *tree) digest() string {
+// digestOf is a checksum of what is kept.
+func digestOf(t *filetree.Tree) string {
 	sum := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(t.nodes)) {
-		n := t.nodes[name]
+	for _, name := range t.Names() {
+		n, _ := nodeAt(t, name) // a file that is too large has no content
 		fmt.Fprintf(sum, "%q %v %q %d\n", name, n.mode, n.target, len(n.data))
 		sum.Write(n.data)
 	}

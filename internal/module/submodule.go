@@ -2,9 +2,12 @@ package module
 
 import (
 	"context"
+	"io/fs"
 	"net/url"
 	"path"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/filetree"
 )
 
 // The limits on submodules, far above what any module package has.
@@ -16,7 +19,7 @@ const (
 // submodules adds the files of submodules where they belong. The tools fetch
 // all of them and give up where one fails; here a failure is found by whoever
 // reads the directory, since most submodules have nothing to do with modules.
-func (c *Client) submodules(ctx context.Context, r *repository, t *tree, commit string, links []gitlink, depth int) error {
+func (c *Client) submodules(ctx context.Context, r *repository, into *filling, commit string, links []gitlink, depth int) error {
 	config, err := r.gitmodules(ctx, commit)
 	if err != nil {
 		return err
@@ -31,13 +34,13 @@ func (c *Client) submodules(ctx context.Context, r *repository, t *tree, commit 
 		case i >= maxSubmodules || depth >= maxSubmoduleDepth:
 			err = unread("the git repository has too many submodules")
 		default:
-			err = c.submodule(ctx, r, t, link, settings.url, depth)
+			err = c.submodule(ctx, r, into, link, settings.url, depth)
 		}
 		if over := ended(ctx); over != nil {
 			return over
 		}
 		if err != nil {
-			if err := t.missing(link.dir, during("fetching the git submodule "+link.dir, err)); err != nil {
+			if err := into.AddMissing(link.dir, fs.ModeDir|0o755, 0, during("fetching the git submodule "+link.dir, err)); err != nil {
 				return unread("the git repository cannot be read: %v", err)
 			}
 		}
@@ -45,7 +48,7 @@ func (c *Client) submodules(ctx context.Context, r *repository, t *tree, commit 
 	return nil
 }
 
-func (c *Client) submodule(ctx context.Context, parent *repository, t *tree, link gitlink, text string, depth int) error {
+func (c *Client) submodule(ctx context.Context, parent *repository, into *filling, link gitlink, text string, depth int) error {
 	u, err := submoduleURL(parent.remote.url, text)
 	if err != nil {
 		return err
@@ -66,7 +69,7 @@ func (c *Client) submodule(ctx context.Context, parent *repository, t *tree, lin
 	if err != nil {
 		return err
 	}
-	if err := t.graft(link.dir, p.fs.(*tree)); err != nil {
+	if err := into.AddTree(link.dir, p.fs.(*filetree.Tree)); err != nil {
 		return unread("the git submodule %s cannot be read: %v", link.dir, err)
 	}
 	return nil
