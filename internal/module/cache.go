@@ -26,9 +26,14 @@ type cache struct {
 	log *slog.Logger
 }
 
-func (c cache) file(id string) string {
-	sum := sha256.Sum256([]byte(id))
-	return filepath.Join(c.dir, hex.EncodeToString(sum[:])+".tar.gz")
+func (c cache) file(id string) string { return filepath.Join(c.dir, fileName(id, keptExtensions)) }
+
+// fileName is where a package is of which the files with these extensions are
+// kept. With another list it is somewhere else: what was kept by a shorter one
+// lacks files that say what is required.
+func fileName(id string, extensions []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(extensions, " ") + "\n" + id))
+	return hex.EncodeToString(sum[:]) + ".tar.gz"
 }
 
 // load returns a package that was saved.

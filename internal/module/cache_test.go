@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/module/moduletest"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
 )
 
 func TestCacheKeepsCommits(t *testing.T) {
@@ -79,6 +81,21 @@ func TestCacheKeepsArchivesOfKnownChecksum(t *testing.T) {
 		if want := map[bool]int64{true: 1, false: 2}[query != ""]; asked.Load() != want {
 			t.Errorf("with %q the server was asked %d times, want %d", query, asked.Load(), want)
 		}
+	}
+}
+
+// TestPackagesKeepAllConfiguration holds that there is one list of what a
+// configuration file is, and that a package kept by another list is not used.
+func TestPackagesKeepAllConfiguration(t *testing.T) {
+	t.Parallel()
+	extensions := scan.Extensions()
+	for _, ext := range extensions {
+		if name := "dir/a" + ext; !kept(name) || !scan.Reads(name) {
+			t.Errorf("%s is not kept", name)
+		}
+	}
+	if fileName("id", extensions) == fileName("id", extensions[1:]) || fileName("id", extensions) != fileName("id", slices.Clone(extensions)) {
+		t.Error("the file of a package does not tell which files are kept")
 	}
 }
 

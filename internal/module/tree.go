@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/scan"
 )
 
 // The limits on packages, against those made to exhaust the machine. They are
@@ -21,16 +22,12 @@ const (
 	maxFiles   = 20_000   // files that are kept, also those that another replaced
 )
 
-// keptSuffixes are those of the files that configuration is read from.
-var keptSuffixes = []string{
-	".tf", ".tofu", ".tf.json", ".tofu.json",
-	".tftest.hcl", ".tofutest.hcl", ".tftest.json", ".tofutest.json",
-	".tfvars", ".tfvars.json",
-}
+// keptExtensions are those of the files that configuration is read from.
+var keptExtensions = scan.Extensions()
 
 // kept reports whether a file of this name is kept of a package.
 func kept(name string) bool {
-	return slices.ContainsFunc(keptSuffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
+	return slices.ContainsFunc(keptExtensions, func(ext string) bool { return strings.HasSuffix(name, ext) })
 }
 
 // nameless reports whether nothing can lead to a path of a package, and nothing

@@ -54,7 +54,14 @@ func (f moduleFiles) configured() bool { return len(f.primary)+len(f.override) >
 var (
 	tfExtensions   = []string{".tf", ".tf.json", ".tftest.hcl", ".tftest.json"}
 	tofuExtensions = []string{".tofu", ".tofu.json", ".tofutest.hcl", ".tofutest.json"}
+	// variableExtensions are those of files with values of variables.
+	variableExtensions = []string{".tfvars", ".tfvars.json"}
 )
+
+// Extensions are those of all files that modules are made of, the one list of
+// them: whoever brings a module from afar keeps the files that have one, and what
+// is kept by another list is something else.
+func Extensions() []string { return slices.Concat(tfExtensions, tofuExtensions, variableExtensions) }
 
 // splitName separates a name from the extension that makes it a file of the
 // tool; ext is empty if none does. Letter case counts.

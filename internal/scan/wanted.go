@@ -16,12 +16,12 @@ func Reads(name string) bool {
 	switch {
 	case base == lockfile.Name, base == terragruntFile, base == cdkProject, base == ".gitmodules":
 		return true
-	case strings.HasSuffix(base, ".tfvars"), strings.HasSuffix(base, ".tfvars.json"), stackFile(base):
+	case stackFile(base):
 		return true
 	case strings.HasSuffix(name, dataDir+"/environment"), strings.HasSuffix(name, modulesDir+"/modules.json"):
 		return true
 	}
-	return slices.Contains(VersionFiles(), base) || slices.ContainsFunc(slices.Concat(tfExtensions, tofuExtensions), func(ext string) bool {
+	return slices.Contains(VersionFiles(), base) || slices.ContainsFunc(Extensions(), func(ext string) bool {
 		return strings.HasSuffix(base, ext)
 	})
 }
