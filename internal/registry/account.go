@@ -135,7 +135,9 @@ func (d direct) listed(ctx context.Context, tool provider.Tool, addr provider.Ad
 		} else {
 			f.Platform = platformOf(f.Name)
 		}
-		f.Contents, f.Size = d.knownContents(ctx, zh)
+		if sum, err := d.fetch.known(ctx, zh); err == nil {
+			f.Contents, f.Size = []provider.Hash{sum.H1, sum.H1Zip}, sum.Size
+		}
 		l.Reported = append(l.Reported, d.statedBefore(zh, p.signer)...)
 		l.Files = append(l.Files, f)
 	}
@@ -157,19 +159,6 @@ func platformOf(name string) provider.Platform {
 		return provider.Platform{}
 	}
 	return p
-}
-
-// knownContents are the h1 hashes and the size of an archive that was hashed in this
-// run or an earlier one, without asking for it.
-func (c *core) knownContents(ctx context.Context, zh provider.Hash) ([]provider.Hash, int64) {
-	sum, ok := c.fetch.computed(zh)
-	if !ok {
-		var err error
-		if sum, err = c.fetch.sums.Do(ctx, zh, func() (hash.Sum, error) { return hash.Sum{}, errNotKnown }); err != nil {
-			return nil, 0
-		}
-	}
-	return []provider.Hash{sum.H1, sum.H1Zip}, sum.Size
 }
 
 // statedBefore is what the hash source is remembered to have stated about an

@@ -80,7 +80,7 @@ func (d *directory) releases(_ context.Context, _ provider.Tool, addr provider.A
 	}
 	var all union
 	for _, p := range packages[addr] {
-		all.add([]provider.Release{{Version: p.version, Platforms: []provider.Platform{p.platform}}})
+		all.add(provider.Release{Version: p.version, Platforms: []provider.Platform{p.platform}})
 	}
 	return all.sorted(), nil
 }
@@ -100,17 +100,16 @@ func (d *directory) hashes(ctx context.Context, _ provider.Tool, want provider.W
 	}
 	found := copies[max(0, slices.IndexFunc(copies, func(p localPackage) bool { return p.packed }))]
 	sum, err := d.sums.Do(ctx, found.path, func() (hash.Sum, error) { return d.sum(ctx, want, found) })
-	if err == nil {
-		err = checkProgram(sum, want)
-	}
 	if err != nil {
 		return provider.Hashes{}, err
 	}
-	p := provider.Package{Platform: want.Platform, ZH: sum.ZH, Size: sum.Size}
+	filename := ""
 	if found.packed {
-		p.Filename = path.Base(found.path)
+		filename = path.Base(found.path)
 	}
-	return provider.Hashes{Package: p, H1: sum.H1, H1Zip: sum.H1Zip, Mirror: d.name(want.Addr)}, nil
+	h, err := hashesOf(sum, filename, want)
+	h.Mirror = d.name(want.Addr)
+	return h, err
 }
 
 // sum hashes a package. A link in place of an unpacked one is followed.

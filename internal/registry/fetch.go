@@ -95,6 +95,15 @@ func (f *fetcher) sum(ctx context.Context, zh provider.Hash, read func() (hash.S
 	})
 }
 
+// known is what the archive with a zh hashes to, as far as this run or the cache
+// knows without asking for it.
+func (f *fetcher) known(ctx context.Context, zh provider.Hash) (hash.Sum, error) {
+	if sum, ok := f.computed(zh); ok {
+		return sum, nil
+	}
+	return f.sums.Do(ctx, zh, func() (hash.Sum, error) { return hash.Sum{}, errNotKnown })
+}
+
 // computed asks the cache what an archive hashes to. Only what relock has
 // computed counts.
 func (f *fetcher) computed(zh provider.Hash) (hash.Sum, bool) {
@@ -159,14 +168,18 @@ func (f *fetcher) remember(name string, e hash.Entry) {
 	}
 }
 
-// checkProgram refuses a package that lacks the program of the provider: the
-// tools install none such, and so lock none.
-func checkProgram(sum hash.Sum, want provider.Want) error {
-	if sum.Runs(want.Addr.Type) {
-		return nil
+// hashesOf says what a package hashes to. It refuses one that lacks the program of
+// the provider: the tools install none such, and so lock none.
+func hashesOf(sum hash.Sum, filename string, want provider.Want) (provider.Hashes, error) {
+	if !sum.Runs(want.Addr.Type) {
+		return provider.Hashes{}, naming(want, &provider.Error{
+			Code:    provider.CodeBadPackage,
+			Message: fmt.Sprintf("%s: provider binary not found: no file whose name starts with terraform-provider-%s", subject(want), want.Addr.Type),
+		})
 	}
-	return naming(want, &provider.Error{
-		Code:    provider.CodeBadPackage,
-		Message: fmt.Sprintf("%s: provider binary not found: no file whose name starts with terraform-provider-%s", subject(want), want.Addr.Type),
-	})
+	return provider.Hashes{
+		Package: provider.Package{Platform: want.Platform, Filename: filename, ZH: sum.ZH, Size: sum.Size},
+		H1:      sum.H1,
+		H1Zip:   sum.H1Zip,
+	}, nil
 }

@@ -41,7 +41,7 @@ type network struct {
 // networkAnswers are what all network mirrors of a run have said: tools that name
 // the same mirror ask it once.
 type networkAnswers struct {
-	versions memo.Memo[query, []provider.Version]
+	releases memo.Memo[query, []provider.Release]
 	archives memo.Memo[query, *mirrorArchives]
 	warned   sync.Map // of the packages that a warning was logged about
 }
@@ -78,7 +78,7 @@ func (n network) releases(ctx context.Context, tool provider.Tool, addr provider
 	if err != nil {
 		return nil, err
 	}
-	versions, err := n.answers.versions.Do(ctx, q, func() ([]provider.Version, error) {
+	return n.answers.releases.Do(ctx, q, func() ([]provider.Release, error) {
 		var answer struct {
 			Versions map[string]struct{} `json:"versions"`
 		}
@@ -87,16 +87,8 @@ func (n network) releases(ctx context.Context, tool provider.Tool, addr provider
 			Message: fmt.Sprintf("provider %s was not found in the %s", addr, n.name(addr)),
 			Hint:    "add it to the mirror, or allow another installation method in the CLI configuration",
 		}})
-		var versions []provider.Version
-		for text := range answer.Versions {
-			if v, err := provider.ParseVersion(text); err == nil {
-				versions = append(versions, v)
-			}
-		}
-		slices.SortFunc(versions, provider.Version.Compare)
-		return slices.Compact(versions), err
+		return releasesOf(slices.Collect(maps.Keys(answer.Versions))), err
 	})
-	return unplaced(versions), err
 }
 
 func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
@@ -129,12 +121,14 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 		return provider.Hashes{}, failed(want, subject(want), err)
 	}
 	verified, err := n.verify(sum, named)
-	if err == nil {
-		err = checkProgram(sum, want)
-	}
 	if err != nil {
 		return provider.Hashes{}, err
 	}
+	h, err := hashesOf(sum, zip.name, want)
+	if err != nil {
+		return provider.Hashes{}, err
+	}
+	h.Mirror = n.name(want.Addr)
 	for _, h := range named[want.Platform] {
 		if slices.Contains(verified, h) {
 			continue
@@ -144,12 +138,6 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 			n.fetch.opts.Log.Warn("the mirror names a hash that its package does not have",
 				"mirror", n.name(want.Addr), "provider", want.Addr, "version", want.Version, "platform", want.Platform, "hash", h)
 		}
-	}
-	h := provider.Hashes{
-		Package: provider.Package{Platform: want.Platform, Filename: zip.name, ZH: sum.ZH, Size: sum.Size},
-		H1:      sum.H1,
-		H1Zip:   sum.H1Zip,
-		Mirror:  n.name(want.Addr),
 	}
 	if tool.Has(provider.VerifiedHashes) {
 		h.Verified = verified

@@ -43,7 +43,7 @@ type ociMirror struct {
 type ociRepository struct {
 	*oci.Repository
 	address  cliconfig.Repository
-	versions memo.Memo[string, []provider.Version] // of the one question
+	releases memo.Memo[string, []provider.Release] // of the one question
 	indexes  memo.Memo[string, ocispec.Index]      // by the tag
 }
 
@@ -93,18 +93,13 @@ func (o *ociMirror) releases(ctx context.Context, _ provider.Tool, addr provider
 	if err != nil {
 		return nil, err
 	}
-	versions, err := r.versions.Do(ctx, "", func() ([]provider.Version, error) {
+	return r.releases.Do(ctx, "", func() ([]provider.Release, error) {
 		tags, err := r.Tags(ctx)
-		var versions []provider.Version
-		for _, tag := range tags {
-			if v, err := provider.ParseVersion(strings.ReplaceAll(tag, "_", "+")); err == nil {
-				versions = append(versions, v)
-			}
+		for i, tag := range tags {
+			tags[i] = strings.ReplaceAll(tag, "_", "+")
 		}
-		slices.SortFunc(versions, provider.Version.Compare)
-		return slices.Compact(versions), r.failed("listing the tags of "+r.address.String(), err)
+		return releasesOf(tags), r.failed("listing the tags of "+r.address.String(), err)
 	})
-	return unplaced(versions), err
 }
 
 func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.Want) (provider.Hashes, error) {
@@ -129,19 +124,12 @@ func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.W
 		})
 		return sum, r.failed("downloading "+r.address.String()+"@"+zip.Digest.String(), err)
 	})
-	if err == nil {
-		err = checkProgram(sum, want)
-	}
 	if err != nil {
 		return provider.Hashes{}, err
 	}
-	return provider.Hashes{
-		Package:  provider.Package{Platform: want.Platform, ZH: zh, Size: sum.Size},
-		H1:       sum.H1,
-		H1Zip:    sum.H1Zip,
-		Verified: []provider.Hash{zh},
-		Mirror:   o.name(want.Addr),
-	}, nil
+	h, err := hashesOf(sum, "", want)
+	h.Verified, h.Mirror = []provider.Hash{zh}, o.name(want.Addr)
+	return h, err
 }
 
 // find goes from the tag of the version to the zip for the platform.

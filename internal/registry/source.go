@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -48,13 +49,13 @@ func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider
 		case err != nil:
 			return nil, about(err, want, s.host(addr))
 		default:
-			all.add(releases)
+			all.add(releases...)
 		}
 	}
 	switch {
-	case !all.answered && len(sources) == 1:
+	case all == nil && len(sources) == 1:
 		return nil, unknown
-	case !all.answered:
+	case all == nil:
 		return nil, about(notFound(sources, addr), want, "")
 	}
 	return all.sorted(), nil
@@ -158,48 +159,43 @@ func (c *Client) impliedSources(tool provider.Tool, in installation, addr provid
 	return sources, nil
 }
 
-// union collects the releases of several places.
-type union struct {
-	answered bool // by any place, if only with nothing
-	known    map[provider.Version]provider.Release
-}
+// union has the releases of several places; it is nil until one has answered, if
+// only with nothing.
+type union map[provider.Version]provider.Release
 
 // add keeps what an earlier place says of a version, but for the platforms:
 // each package is taken from the first place that has it. Where one of the places
 // does not say what it has, nobody knows what they have together.
-func (u *union) add(releases []provider.Release) {
-	u.answered = true
-	if u.known == nil {
-		u.known = map[provider.Version]provider.Release{}
+func (u *union) add(releases ...provider.Release) {
+	if *u == nil {
+		*u = union{}
 	}
 	for _, r := range releases {
-		known, ok := u.known[r.Version]
+		known, ok := (*u)[r.Version]
 		if ok {
 			known.Open = known.Open || r.Open || (len(known.Platforms) == 0) != (len(r.Platforms) == 0)
 			known.Platforms = sortedPlatforms(append(slices.Clone(known.Platforms), r.Platforms...))
 			known.Warnings = append(slices.Clone(known.Warnings), r.Warnings...)
 			r = known
 		}
-		u.known[r.Version] = r
+		(*u)[r.Version] = r
 	}
 }
 
-func (u *union) sorted() []provider.Release {
-	releases := make([]provider.Release, 0, len(u.known))
-	for _, r := range u.known {
-		releases = append(releases, r)
-	}
-	slices.SortFunc(releases, func(a, b provider.Release) int { return a.Version.Compare(b.Version) })
-	return releases
+func (u union) sorted() []provider.Release {
+	return slices.SortedFunc(maps.Values(u), func(a, b provider.Release) int { return a.Version.Compare(b.Version) })
 }
 
-// unplaced makes releases of versions of which no more is known.
-func unplaced(versions []provider.Version) []provider.Release {
-	releases := make([]provider.Release, len(versions))
-	for i, v := range versions {
-		releases[i].Version = v
+// releasesOf makes releases of versions of which no more is known, passing over
+// what is none, as either tool does with a mirror.
+func releasesOf(versions []string) []provider.Release {
+	var all union
+	for _, text := range versions {
+		if v, err := provider.ParseVersion(text); err == nil {
+			all.add(provider.Release{Version: v})
+		}
 	}
-	return releases
+	return all.sorted()
 }
 
 func sortedPlatforms(platforms []provider.Platform) []provider.Platform {

@@ -92,7 +92,7 @@ func (d direct) askVersions(ctx context.Context, tool provider.Tool, q query) (v
 // releases reads the version strings. Where two are the same version, the last
 // wins.
 func (l versionList) releases(lenient bool) ([]provider.Release, error) {
-	known := map[provider.Version]provider.Release{}
+	all := union{}
 	for _, v := range l.Versions {
 		version, err := provider.ParseVersion(v.Version)
 		if err != nil && lenient {
@@ -101,17 +101,12 @@ func (l versionList) releases(lenient bool) ([]provider.Release, error) {
 		if err != nil {
 			return nil, badAnswer("includes invalid version string %q", v.Version)
 		}
-		known[version] = provider.Release{
+		all[version] = provider.Release{
 			Version: version, Protocols: slices.Clone(v.Protocols),
 			Platforms: platforms(v.Platforms), Warnings: slices.Clone(l.Warnings),
 		}
 	}
-	releases := make([]provider.Release, 0, len(known))
-	for _, r := range known {
-		releases = append(releases, r)
-	}
-	slices.SortFunc(releases, func(a, b provider.Release) int { return a.Version.Compare(b.Version) })
-	return releases, nil
+	return all.sorted(), nil
 }
 
 // platforms reads what it can of a release's platforms, sorted.
