@@ -123,7 +123,7 @@ func (c *Client) judge(tool provider.Tool, addr provider.Addr) (direct, bool) {
 // listed makes the listing of a proof.
 func (d direct) listed(ctx context.Context, tool provider.Tool, addr provider.Addr, p proof) provider.Listing {
 	l := provider.Listing{Signer: p.signer}
-	for line := range bytes.Lines(p.list) {
+	for line := range bytes.Lines(p.sums) {
 		fields := bytes.Fields(line)
 		zh, ok := lineHash(fields)
 		if !ok {
@@ -142,7 +142,7 @@ func (d direct) listed(ctx context.Context, tool provider.Tool, addr provider.Ad
 		l.Files = append(l.Files, f)
 	}
 	if trustsUnsigned(tool, addr, d.opts) {
-		l.Reported = append(l.Reported, p.reported.contents(p.list)...)
+		l.Reported = append(l.Reported, p.reported.contents(p.sums)...)
 	}
 	return l
 }
@@ -172,11 +172,11 @@ func (c *core) statedBefore(zh provider.Hash, signer provider.Signer) []provider
 }
 
 // contents are the h1 hashes that are reported of archives in the list.
-func (r reports) contents(l list) []provider.Hash {
+func (r reports) contents(list checksums) []provider.Hash {
 	var all []provider.Hash
 	for _, own := range r {
 		zips := own.known(provider.SchemeZH)
-		if len(zips) > 0 && !slices.ContainsFunc(zips, func(zh provider.Hash) bool { return !l.names(zh) }) {
+		if len(zips) > 0 && !slices.ContainsFunc(zips, func(zh provider.Hash) bool { return !list.names(zh) }) {
 			all = append(all, own.known(provider.SchemeH1)...)
 		}
 	}

@@ -27,7 +27,7 @@ func (d direct) hashes(ctx context.Context, tool provider.Tool, want provider.Wa
 		Package: provider.Package{Platform: want.Platform, Filename: p.filename, ZH: p.zh, Size: sum.Size},
 		H1:      sum.H1,
 		H1Zip:   sum.H1Zip,
-		Listed:  p.list.recorded(p.zh),
+		Listed:  p.sums.recorded(p.zh),
 		Signer:  p.signer,
 	}
 	if tool.Has(provider.VerifiedHashes) {
@@ -43,7 +43,7 @@ func (d direct) hashes(ctx context.Context, tool provider.Tool, want provider.Wa
 		return provider.Hashes{}, err
 	}
 	if trustsUnsigned(tool, want.Addr, d.opts) {
-		h.Reported, err = p.reported.recorded(p.list, want.Platform, sum)
+		h.Reported, err = p.reported.recorded(p.sums, want.Platform, sum)
 	}
 	return h, err
 }

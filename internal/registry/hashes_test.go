@@ -268,11 +268,11 @@ func TestChecksumList(t *testing.T) {
 		"no_hash":          {a + "  x.zip\nh1:" + a[3:] + "  y.zip\n", nil},
 		"empty":            {"", nil},
 	} {
-		if diff := cmp.Diff(tt.want, list(tt.list).hashes()); diff != "" {
+		if diff := cmp.Diff(tt.want, checksums(tt.list).hashes()); diff != "" {
 			t.Errorf("%s: hashes (-want +got):\n%s", name, diff)
 		}
 	}
-	l := list(b + "  x.zip\n" + a + "  x.zip\n" + a + " *y.zip\nshort  z.zip\n" + a + "  other.zip\n")
+	l := checksums(b + "  x.zip\n" + a + "  x.zip\n" + a + " *y.zip\nshort  z.zip\n" + a + "  other.zip\n")
 	for name, ok := range map[string]bool{"x.zip": true, "y.zip": false, "other.zip": false, "z.zip": false, "unknown.zip": false} {
 		if err := l.check(name, provider.ZH(b)); (err == nil) != ok {
 			t.Errorf("check(%s) = %v, want fine: %v", name, err, ok)
@@ -536,7 +536,7 @@ func TestReportedHashes(t *testing.T) {
 func TestReportedHashOfTheArchive(t *testing.T) {
 	t.Parallel()
 	r := reports{linux: {Hashes: []string{"zh:" + strings.Repeat("a", 64), "h1:zip"}, Size: 1}}
-	l := list(strings.Repeat("a", 64) + "  x.zip\n")
+	l := checksums(strings.Repeat("a", 64) + "  x.zip\n")
 	if _, err := r.recorded(l, linux, hash.Sum{H1: "h1:dir", H1Zip: "h1:zip"}); err != nil {
 		t.Error(err)
 	}

@@ -49,7 +49,7 @@ func TestHashSourceSavesTheDownload(t *testing.T) {
 	stated := provider.Hashes{
 		Package:  provider.Package{Platform: linux, Filename: filename(linux), ZH: sum.ZH, Size: sum.Size},
 		H1:       sum.H1,
-		Listed:   list(f.list).hashes(),
+		Listed:   checksums(f.list).hashes(),
 		Reported: map[provider.Platform][]provider.Hash{linux: {sum.H1}},
 		Signer:   provider.Signer{KeyID: validKey.PrimaryKey.KeyIdString(), Label: "self-signed"},
 	}

@@ -13,7 +13,7 @@ type proof struct {
 	*metadata // without an address if it is known what the archive hashes to
 	platform  provider.Platform
 	reported  reports
-	list      list
+	sums      checksums
 	signer    provider.Signer
 }
 
@@ -67,7 +67,7 @@ func (d direct) follow(ctx context.Context, tool provider.Tool, want provider.Wa
 	if first.platform == want.Platform {
 		return first, true
 	}
-	zh, ok := lineHash(first.list.line(archiveName(want)))
+	zh, ok := lineHash(first.sums.line(archiveName(want)))
 	if !ok || first.filename != archiveName(provider.Want{Addr: want.Addr, Version: want.Version, Platform: first.platform}) {
 		return proof{}, false
 	}
@@ -109,10 +109,10 @@ func (d direct) askProof(ctx context.Context, tool provider.Tool, want provider.
 	if err != nil {
 		return proof{}, failed(release, fmt.Sprintf("signature of %s %s", want.Addr, want.Version), err)
 	}
-	p.list = list(text)
-	if err := p.list.check(m.filename, m.zh); err != nil {
+	p.sums = checksums(text)
+	if err := p.sums.check(m.filename, m.zh); err != nil {
 		return proof{}, err
 	}
-	p.signer, err = d.signer(tool, want, signed{list: p.list, signature: signature, keys: m.keys})
+	p.signer, err = d.signer(tool, want, signed{list: p.sums, signature: signature, keys: m.keys})
 	return p, err
 }

@@ -79,14 +79,14 @@ func (r reports) checkSize(platform provider.Platform, size int64) error {
 // alone: those of known schemes, of all platforms. It would take any; here each
 // platform's zip must stand in the checksum list, and what is known of the
 // wanted platform must agree.
-func (r reports) recorded(l list, platform provider.Platform, sum hash.Sum) (map[provider.Platform][]provider.Hash, error) {
+func (r reports) recorded(list checksums, platform provider.Platform, sum hash.Sum) (map[provider.Platform][]provider.Hash, error) {
 	all := map[provider.Platform][]provider.Hash{}
 	for _, p := range slices.SortedFunc(maps.Keys(r), provider.Platform.Compare) {
 		zips, contents := r[p].known(provider.SchemeZH), r[p].known(provider.SchemeH1)
 		if len(zips) == 0 && len(contents) > 0 {
 			return nil, unproven(p, "without that of a zip")
 		}
-		if slices.ContainsFunc(zips, func(zh provider.Hash) bool { return !l.names(zh) }) {
+		if slices.ContainsFunc(zips, func(zh provider.Hash) bool { return !list.names(zh) }) {
 			return nil, unproven(p, "of a zip that the checksum list does not name")
 		}
 		if hashes := provider.Sorted(append(zips, contents...)); len(hashes) > 0 {

@@ -57,7 +57,7 @@ var hashicorpTrust = sync.OnceValue(func() trust {
 // signed is a checksum list with its signature and the keys that the registry
 // announces for it, in the registry's order.
 type signed struct {
-	list      list
+	list      checksums
 	signature []byte
 	keys      []signingKey
 }

@@ -29,7 +29,7 @@ func (d direct) unserved(ctx context.Context, tool provider.Tool, want provider.
 		sibling, err := d.askProof(ctx, tool, other)
 		switch {
 		case err != nil || sibling.filename != archiveName(other):
-		case sibling.list.line(archiveName(want)) == nil:
+		case sibling.sums.line(archiveName(want)) == nil:
 			return missing
 		default:
 			return withheld(want, "the checksum list of the release names it")

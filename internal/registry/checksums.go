@@ -7,8 +7,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// list is a checksum list: lines of a SHA-256 and a file name.
-type list []byte
+// checksums is a checksum list: lines of a SHA-256 and a file name.
+type checksums []byte
 
 // check returns an error unless the list gives the file this hash. As with the
 // tools, the first line whose second field is the name decides, and a name with
@@ -16,13 +16,13 @@ type list []byte
 //
 // An empty line crashes both tools, wherever it stands, so that the release
 // cannot be locked with them.
-func (l list) check(filename string, zh provider.Hash) error {
-	for line := range bytes.Lines(l) {
+func (c checksums) check(filename string, zh provider.Hash) error {
+	for line := range bytes.Lines(c) {
 		if len(bytes.Fields(line)) == 0 {
 			return badChecksum("checksum list has an empty line, with which no tool installs the release")
 		}
 	}
-	fields := l.line(filename)
+	fields := c.line(filename)
 	if fields == nil {
 		return badChecksum("checksum list has no SHA-256 hash for %q", filename)
 	}
@@ -34,8 +34,8 @@ func (l list) check(filename string, zh provider.Hash) error {
 
 // line returns the fields of the line that decides about a file; nil if there is
 // none.
-func (l list) line(filename string) [][]byte {
-	for line := range bytes.Lines(l) {
+func (c checksums) line(filename string) [][]byte {
+	for line := range bytes.Lines(c) {
 		if fields := bytes.Fields(line); len(fields) >= 2 && string(fields[1]) == filename {
 			return fields
 		}
@@ -46,9 +46,9 @@ func (l list) line(filename string) [][]byte {
 // hashes returns the zh of every line, whatever the file: the tools record the
 // one of a manifest too. One line that is no checksum makes the tools take
 // nothing, since the document may be something else.
-func (l list) hashes() []provider.Hash {
+func (c checksums) hashes() []provider.Hash {
 	var all []provider.Hash
-	for line := range bytes.Lines(l) {
+	for line := range bytes.Lines(c) {
 		zh, ok := lineHash(bytes.Fields(line))
 		if !ok {
 			return nil
@@ -61,16 +61,16 @@ func (l list) hashes() []provider.Hash {
 // recorded are the hashes that the tools record of the list for a package that
 // it names: where one line is no checksum, that of the package alone, which they
 // have verified all the same (Terraform 1.11.4: TestTerraformReadsChecksumLists).
-func (l list) recorded(own provider.Hash) []provider.Hash {
-	if all := l.hashes(); len(all) > 0 {
+func (c checksums) recorded(own provider.Hash) []provider.Hash {
+	if all := c.hashes(); len(all) > 0 {
 		return all
 	}
 	return []provider.Hash{own}
 }
 
 // names reports whether any line gives the hash.
-func (l list) names(zh provider.Hash) bool {
-	for line := range bytes.Lines(l) {
+func (c checksums) names(zh provider.Hash) bool {
+	for line := range bytes.Lines(c) {
 		if got, ok := lineHash(bytes.Fields(line)); ok && got == zh {
 			return true
 		}
