@@ -1,20 +1,85 @@
 package registry
 
 import (
-	"context"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/transport"
 )
+
+// versionList is the answer to "which versions are there".
+type versionList struct {
+	Versions []struct {
+		Version   string   `json:"version"`
+		Protocols []string `json:"protocols"`
+		// The tools do not read the platforms, so nothing that stands there may
+		// make an answer unusable.
+		Platforms json.RawMessage `json:"platforms"`
+	} `json:"versions"`
+	Warnings []string `json:"warnings"`
+}
+
+// releases reads the version strings. Where two are the same version, the last
+// wins.
+func (l versionList) releases(lenient bool) ([]provider.Release, error) {
+	all := union{}
+	for _, v := range l.Versions {
+		version, err := provider.ParseVersion(v.Version)
+		if err != nil && lenient {
+			continue
+		}
+		if err != nil {
+			return nil, badAnswer("includes invalid version string %q", v.Version)
+		}
+		all[version] = provider.Release{
+			Version: version, Protocols: slices.Clone(v.Protocols),
+			Platforms: platforms(v.Platforms), Warnings: slices.Clone(l.Warnings),
+		}
+	}
+	return all.sorted(), nil
+}
+
+// platforms reads what it can of a release's platforms, sorted.
+func platforms(raw json.RawMessage) []provider.Platform {
+	var list []struct{ OS, Arch string }
+	if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	var known []provider.Platform
+	for _, p := range list {
+		if platform, err := provider.ParsePlatform(p.OS + "_" + p.Arch); err == nil {
+			known = append(known, platform)
+		}
+	}
+	return sortedPlatforms(known)
+}
+
+// serves reports whether the version is listed, in its canonical form, for the
+// platform.
+func (l versionList) serves(version provider.Version, platform provider.Platform) bool {
+	served, _ := l.platforms(version)
+	return served[platform]
+}
+
+// platforms are those that the version is listed for, and whether it is listed,
+// in its canonical form.
+func (l versionList) platforms(version provider.Version) (served map[provider.Platform]bool, listed bool) {
+	text := version.String()
+	for _, v := range l.Versions {
+		if v.Version == text { // the last wins
+			served, listed = map[provider.Platform]bool{}, true
+			for _, p := range platforms(v.Platforms) {
+				served[p] = true
+			}
+		}
+	}
+	return served, listed
+}
 
 // metadata is what a registry says of one package, as far as it does not depend
 // on the tool that asks.
@@ -50,30 +115,6 @@ type packageAnswer struct {
 		GPG []signingKey `json:"gpg_public_keys"`
 	} `json:"signing_keys"`
 	Packages json.RawMessage `json:"packages"`
-}
-
-func (d direct) askMetadata(ctx context.Context, tool provider.Tool, q query) (*metadata, error) {
-	want := q.want
-	addr, attempt := want.Addr, "could not query provider registry for "+want.Addr.String()
-	resp, err := d.get(ctx, tool, q, maxMetadata,
-		addr.Namespace, addr.Type, want.Version.String(), "download", want.Platform.OS, want.Platform.Arch)
-	if err != nil {
-		return nil, failed(provider.Want{Addr: addr}, attempt, err)
-	}
-	switch resp.Status {
-	case http.StatusOK:
-	case http.StatusNotFound:
-		return nil, noPackage(want)
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return nil, cliconfig.Unauthorized(addr.Host, q.token != "")
-	default:
-		return nil, naming(provider.Want{Addr: addr}, statusError(attempt, resp.Status))
-	}
-	var answer packageAnswer
-	if err := transport.DecodeJSON(resp.Body, &answer); err != nil {
-		return nil, naming(want, badAnswer("for %s %s on %s is not valid: %v", addr, want.Version, want.Platform, err))
-	}
-	return answer.metadata(want, resp.URL)
 }
 
 // metadata checks that the answer is about the package that was asked for.
