@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"net/http"
-	"slices"
 
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/provider"
@@ -20,10 +19,10 @@ import (
 // if the tool may take the provider from a mirror, lock files rightly hold what
 // the mirror has. Errors are those of Hashes.
 func (c *Client) Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error) {
-	return c.listing(tool, want, func(d direct) (provider.Listing, error) {
+	return c.listing(tool, want, func(d *direct) (provider.Listing, error) {
 		p, err := d.first(ctx, tool, want)
 		if err != nil {
-			p, err = d.askProof(ctx, tool, want)
+			p, err = d.ask(ctx, tool, want)
 		}
 		if err != nil {
 			return provider.Listing{}, err
@@ -36,16 +35,14 @@ func (c *Client) Listing(ctx context.Context, tool provider.Tool, want provider.
 // package. If it is not known what the package contains and it has at most limit
 // bytes, it is downloaded once and hashed. Without a limit nothing is.
 func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Listing, error) {
-	return c.listing(tool, want, func(d direct) (provider.Listing, error) {
-		p, err := d.askProof(ctx, tool, want)
-		if provider.Coded(err, provider.CodeNoPackage) {
-			err = d.unserved(ctx, tool, want, err)
-		}
+	return c.listing(tool, want, func(d *direct) (provider.Listing, error) {
+		p, err := d.ask(ctx, tool, want)
 		if err != nil {
-			return provider.Listing{}, err
+			return provider.Listing{}, d.unserved(ctx, tool, want, err)
 		}
 		if limit > 0 {
-			l := link{url: p.zip, from: p.from, name: p.filename, zh: p.zh, retries: d.downloads, size: limit, limit: limit}
+			l := d.link(p)
+			l.size, l.limit = limit, limit
 			// Not by way of the archives: what is too large for this question must not
 			// be remembered as a failure where the run wants it for a better reason.
 			if _, err := c.fetch.sum(ctx, l.zh, func() (hash.Sum, error) { return c.fetch.download(ctx, l) }); err != nil {
@@ -65,17 +62,14 @@ func (c *Client) Size(ctx context.Context, tool provider.Tool, want provider.Wan
 		return 0, nil
 	}
 	m, reported, err := d.describe(ctx, tool, want)
-	if provider.Coded(err, provider.CodeNoPackage) {
-		err = d.unserved(ctx, tool, want, err)
-	}
 	if err != nil {
-		return 0, about(err, want, d.host(want.Addr))
+		return 0, about(d.unserved(ctx, tool, want, err), want, d.host(want.Addr))
 	}
 	if size := reported[want.Platform].Size; size > 0 {
 		return size, nil
 	}
 	resp, err := c.transport.Do(ctx, transport.Request{
-		Method: http.MethodHead, URL: m.zip, Referrer: m.from, Limit: hash.MaxSize, NoRetry: true,
+		Method: http.MethodHead, URL: m.archive, Referrer: m.from, Limit: hash.MaxSize, NoRetry: true,
 	})
 	if err != nil || resp.Status != http.StatusOK {
 		return 0, nil
@@ -84,7 +78,7 @@ func (c *Client) Size(ctx context.Context, tool provider.Tool, want provider.Wan
 }
 
 // listing asks the registry of a provider that is judged by it.
-func (c *Client) listing(tool provider.Tool, want provider.Want, ask func(direct) (provider.Listing, error)) (provider.Listing, error) {
+func (c *Client) listing(tool provider.Tool, want provider.Want, ask func(*direct) (provider.Listing, error)) (provider.Listing, error) {
 	d, ok := c.judge(tool, want.Addr)
 	if !ok {
 		return provider.Listing{}, nil
@@ -98,30 +92,30 @@ func (c *Client) listing(tool provider.Tool, want provider.Want, ask func(direct
 
 // judge is the provider's own registry, if that is the one place from which the
 // tool takes the provider, whatever place this run was told to ask.
-func (c *Client) judge(tool provider.Tool, addr provider.Addr) (direct, bool) {
+func (c *Client) judge(tool provider.Tool, addr provider.Addr) (*direct, bool) {
 	in, ok := c.tools[tool.Name]
 	if !ok || c.plugins != nil && c.plugins.has(addr) {
-		return direct{}, false
+		return nil, false
 	}
 	registry, found := in.origin, in.implied
 	for _, m := range in.methods {
-		d, isRegistry := m.source.(direct)
+		d, isRegistry := m.source.(*direct)
 		directory, isDirectory := m.source.(*directory)
 		switch {
 		case in.implied && isDirectory && directory.has(addr):
-			return direct{}, false
+			return nil, false
 		case in.implied || !m.serves(addr):
 		case isRegistry:
 			registry, found = d, true
 		default:
-			return direct{}, false
+			return nil, false
 		}
 	}
 	return registry, found
 }
 
 // listed makes the listing of a proof.
-func (d direct) listed(ctx context.Context, tool provider.Tool, addr provider.Addr, p proof) provider.Listing {
+func (d *direct) listed(ctx context.Context, tool provider.Tool, addr provider.Addr, p proven) provider.Listing {
 	l := provider.Listing{Signer: p.signer}
 	for line := range bytes.Lines(p.sums) {
 		fields := bytes.Fields(line)
@@ -138,47 +132,11 @@ func (d direct) listed(ctx context.Context, tool provider.Tool, addr provider.Ad
 		if sum, err := d.fetch.known(ctx, zh); err == nil {
 			f.Contents, f.Size = []provider.Hash{sum.H1, sum.H1Zip}, sum.Size
 		}
-		l.Reported = append(l.Reported, d.statedBefore(zh, p.signer)...)
+		l.Reported = append(l.Reported, d.stated.before(zh, p.signer)...)
 		l.Files = append(l.Files, f)
 	}
-	if trustsUnsigned(tool, addr, d.opts) {
+	if trustsUnsigned(tool, addr, d.fetch.opts) {
 		l.Reported = append(l.Reported, p.reported.contents(p.sums)...)
 	}
 	return l
-}
-
-// platformOf reads the platform from a name as the publishing rules ask for it;
-// zero if it is another.
-func platformOf(name string) provider.Platform {
-	parts := namingForm.FindStringSubmatch(name)
-	if parts == nil {
-		return provider.Platform{}
-	}
-	p, err := provider.ParsePlatform(parts[2] + "_" + parts[3])
-	if err != nil {
-		return provider.Platform{}
-	}
-	return p
-}
-
-// statedBefore is what the hash source is remembered to have stated about an
-// archive, where its word is taken.
-func (c *core) statedBefore(zh provider.Hash, signer provider.Signer) []provider.Hash {
-	e, ok := c.opts.Cache.Lookup(zh)
-	if !ok || e.Origin != hash.FromRegistry || c.opts.HashSource != HashSourceOpenTofu || signer.KeyID == "" {
-		return nil
-	}
-	return []provider.Hash{e.H1}
-}
-
-// contents are the h1 hashes that are reported of archives in the list.
-func (r reports) contents(list checksums) []provider.Hash {
-	var all []provider.Hash
-	for _, own := range r {
-		zips := own.known(provider.SchemeZH)
-		if len(zips) > 0 && !slices.ContainsFunc(zips, func(zh provider.Hash) bool { return !list.names(zh) }) {
-			all = append(all, own.known(provider.SchemeH1)...)
-		}
-	}
-	return provider.Sorted(all)
 }

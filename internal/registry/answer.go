@@ -8,9 +8,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
 )
+
+// The answers of a registry: which versions there are, what it says of one
+// package, and what the public ones say beyond the protocol.
+// https://developer.hashicorp.com/terraform/internals/provider-registry-protocol
 
 // versionList is the answer to "which versions are there".
 type versionList struct {
@@ -59,13 +65,6 @@ func platforms(raw json.RawMessage) []provider.Platform {
 	return sortedPlatforms(known)
 }
 
-// serves reports whether the version is listed, in its canonical form, for the
-// platform.
-func (l versionList) serves(version provider.Version, platform provider.Platform) bool {
-	served, _ := l.platforms(version)
-	return served[platform]
-}
-
 // platforms are those that the version is listed for, and whether it is listed,
 // in its canonical form.
 func (l versionList) platforms(version provider.Version) (served map[provider.Platform]bool, listed bool) {
@@ -81,14 +80,15 @@ func (l versionList) platforms(version provider.Version) (served map[provider.Pl
 	return served, listed
 }
 
-// metadata is what a registry says of one package, as far as it does not depend
-// on the tool that asks.
-type metadata struct {
+// description is what a registry says of one package, as far as it does not
+// depend on the tool that asks.
+type description struct {
 	from      *url.URL // what was answered: other URLs are relative to it
+	platform  provider.Platform
 	filename  string
 	protocols []string
 	zh        provider.Hash
-	zip       *url.URL
+	archive   *url.URL
 	list      *url.URL
 	signature *url.URL
 	keys      []signingKey
@@ -101,45 +101,47 @@ type signingKey struct {
 	TrustSignature string `json:"trust_signature"`
 }
 
-// packageAnswer is the body of the answer.
-type packageAnswer struct {
-	Protocols    []string `json:"protocols"`
-	OS           string   `json:"os"`
-	Arch         string   `json:"arch"`
-	Filename     string   `json:"filename"`
-	DownloadURL  string   `json:"download_url"`
-	Shasum       string   `json:"shasum"`
-	ListURL      string   `json:"shasums_url"`
-	SignatureURL string   `json:"shasums_signature_url"`
-	SigningKeys  struct {
-		GPG []signingKey `json:"gpg_public_keys"`
-	} `json:"signing_keys"`
-	Packages json.RawMessage `json:"packages"`
-}
-
-// metadata checks that the answer is about the package that was asked for.
-func (a packageAnswer) metadata(want provider.Want, from *url.URL) (*metadata, error) {
-	if a.OS != want.Platform.OS || a.Arch != want.Platform.Arch {
-		return nil, badAnswer("to request for %s archive has incorrect target %s_%s", want.Platform, a.OS, a.Arch)
+// parseDescription reads an answer, and checks that it is about the package that
+// was asked for.
+func parseDescription(body []byte, from *url.URL, want provider.Want) (*description, error) {
+	var answer struct {
+		Protocols    []string `json:"protocols"`
+		OS           string   `json:"os"`
+		Arch         string   `json:"arch"`
+		Filename     string   `json:"filename"`
+		DownloadURL  string   `json:"download_url"`
+		Shasum       string   `json:"shasum"`
+		ListURL      string   `json:"shasums_url"`
+		SignatureURL string   `json:"shasums_signature_url"`
+		SigningKeys  struct {
+			GPG []signingKey `json:"gpg_public_keys"`
+		} `json:"signing_keys"`
+		Packages json.RawMessage `json:"packages"`
 	}
-	if err := checkFilename(a.Filename, want); err != nil {
+	if err := transport.DecodeJSON(body, &answer); err != nil {
+		return nil, naming(want, badAnswer("for %s %s on %s is not valid: %v", want.Addr, want.Version, want.Platform, err))
+	}
+	if answer.OS != want.Platform.OS || answer.Arch != want.Platform.Arch {
+		return nil, badAnswer("to request for %s archive has incorrect target %s_%s", want.Platform, answer.OS, answer.Arch)
+	}
+	if err := checkFilename(answer.Filename, want); err != nil {
 		return nil, err
 	}
-	if digest, err := hex.DecodeString(a.Shasum); err != nil || len(digest) != 32 {
-		return nil, badAnswer("includes invalid SHA256 hash %q", a.Shasum)
+	if digest, err := hex.DecodeString(answer.Shasum); err != nil || len(digest) != 32 {
+		return nil, badAnswer("includes invalid SHA256 hash %q", answer.Shasum)
 	}
-	m := &metadata{
-		from: from, filename: a.Filename, protocols: a.Protocols, zh: provider.ZH(a.Shasum),
-		keys: a.SigningKeys.GPG, packages: a.Packages,
+	d := &description{
+		from: from, platform: want.Platform, filename: answer.Filename, protocols: answer.Protocols,
+		zh: provider.ZH(answer.Shasum), keys: answer.SigningKeys.GPG, packages: answer.Packages,
 	}
 	for _, link := range []struct {
 		name string
 		text string
 		into **url.URL
 	}{
-		{"download URL", a.DownloadURL, &m.zip},
-		{"SHASUMS URL", a.ListURL, &m.list},
-		{"SHASUMS signature URL", a.SignatureURL, &m.signature},
+		{"download URL", answer.DownloadURL, &d.archive},
+		{"SHASUMS URL", answer.ListURL, &d.list},
+		{"SHASUMS signature URL", answer.SignatureURL, &d.signature},
 	} {
 		u, err := from.Parse(link.text)
 		if err != nil || link.text == "" {
@@ -150,7 +152,7 @@ func (a packageAnswer) metadata(want provider.Want, from *url.URL) (*metadata, e
 		}
 		*link.into = u
 	}
-	return m, nil
+	return d, nil
 }
 
 // namingForm is how the publishing rules of the public registries name an
@@ -178,21 +180,40 @@ func checkFilename(name string, want provider.Want) error {
 	return naming(want, badAnswer("for %s %s on %s names the file of another package, %q", want.Addr, want.Version, want.Platform, name))
 }
 
+// archiveName is the name that the publishing rules of the registries ask for.
+func archiveName(want provider.Want, platform provider.Platform) string {
+	return fmt.Sprintf("terraform-provider-%s_%s_%s.zip", want.Addr.Type, want.Version, platform)
+}
+
+// platformOf reads the platform from a name as the publishing rules ask for it;
+// zero if it is another.
+func platformOf(name string) provider.Platform {
+	parts := namingForm.FindStringSubmatch(name)
+	if parts == nil {
+		return provider.Platform{}
+	}
+	p, err := provider.ParsePlatform(parts[2] + "_" + parts[3])
+	if err != nil {
+		return provider.Platform{}
+	}
+	return p
+}
+
 // checkProtocol returns an error if the release speaks only plugin protocols
 // that the tools do not. A release that does not say is taken.
-func (m *metadata) checkProtocol(tool provider.Tool, want provider.Want) error {
-	for _, p := range m.protocols {
+func (d *description) checkProtocol(tool provider.Tool, want provider.Want) error {
+	for _, p := range d.protocols {
 		if _, err := provider.ParseVersion(p); err != nil {
 			return badAnswer("includes invalid version string %q", p)
 		}
 	}
-	if len(m.protocols) == 0 || spoken(m.protocols) {
+	if len(d.protocols) == 0 || spoken(d.protocols) {
 		return nil
 	}
 	return &provider.Error{
 		Code: provider.CodeProtocol, Addr: want.Addr, Version: want.Version,
 		Message: fmt.Sprintf("provider %s %s speaks plugin protocol %s, and %s speaks 5 and 6",
-			want.Addr, want.Version, strings.Join(m.protocols, ", "), tool),
+			want.Addr, want.Version, strings.Join(d.protocols, ", "), tool),
 	}
 }
 
@@ -203,4 +224,26 @@ func spoken(protocols []string) bool {
 		v, err := provider.ParseVersion(p)
 		return err == nil && (v.Major == 5 || v.Major == 6)
 	})
+}
+
+// parseDetail reads what the public registry of Terraform says of a version beyond
+// the protocol. Any other answer says nothing.
+func parseDetail(body []byte) provider.Repository {
+	var answer struct {
+		Source      string          `json:"source"`
+		Tag         string          `json:"tag"`
+		PublishedAt json.RawMessage `json:"published_at"`
+	}
+	if transport.DecodeJSON(body, &answer) != nil {
+		return provider.Repository{}
+	}
+	r, ok := provider.ParseRepository(answer.Source)
+	if ok {
+		r.Tag = answer.Tag
+	}
+	var published time.Time
+	if json.Unmarshal(answer.PublishedAt, &published) == nil {
+		r.Published = published
+	}
+	return r
 }

@@ -2,27 +2,13 @@ package registry
 
 import (
 	"cmp"
-	"context"
 	"io/fs"
 	"log/slog"
-	"net/http"
-	"net/url"
-	"sync"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/hash"
-	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
-)
-
-// The limits on answers. The tools have none; each is far above the largest
-// known one, a list of versions of about a megabyte.
-const (
-	maxVersions  = 8 << 20
-	maxMetadata  = 4 << 20
-	maxList      = 256 << 10
-	maxSignature = 64 << 10
 )
 
 // Options are the settings of a Client. The zero value of each is its default.
@@ -70,21 +56,15 @@ type core struct {
 	transport *transport.Client
 	opts      Options
 	tools     map[provider.ToolName]installation
-	trust     func() trust
 	fetch     *fetcher
+	answers   registryAnswers
 	mirrors   networkAnswers
-
-	versions memo.Memo[query, versionList]
-	metadata memo.Memo[query, *metadata]
-	details  memo.Memo[query, provider.Repository]
-	files    memo.Memo[location, []byte]
-	proofs   memo.Memo[release, proof]
-	warned   sync.Map // of the releases that a warning was logged about
+	stated    *hashSource // nil where nobody's word is taken
 }
 
 // installation is what one tool's CLI configuration amounts to.
 type installation struct {
-	origin  direct
+	origin  *direct
 	methods []method
 	// implied: there is no provider_installation block. The methods are the
 	// plugin directories, and the origin for what none of them holds.
@@ -109,16 +89,23 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	c := &core{transport: t, opts: opts, tools: map[provider.ToolName]installation{}, trust: hashicorpTrust, fetch: newFetcher(t, opts)}
+	c := &core{transport: t, opts: opts, tools: map[provider.ToolName]installation{}, fetch: newFetcher(t, opts)}
+	c.answers.trust = hashicorpTrust
+	if opts.HashSource == HashSourceOpenTofu {
+		c.stated = &hashSource{fetch: c.fetch}
+	}
 	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		c.tools[name] = c.installation(cmp.Or(configs[name], &cliconfig.Config{}))
+	}
+	if c.stated != nil {
+		c.stated.registry = c.tools[provider.OpenTofu].origin
 	}
 	return &Client{core: c}
 }
 
 func (c *core) installation(config *cliconfig.Config) installation {
 	discovery := cliconfig.NewDiscovery(config, c.transport)
-	in := installation{origin: newDirect(c, config, discovery, config.Limits().Downloads)}
+	in := installation{origin: c.direct(config, discovery, config.Limits().Downloads)}
 	var configured []cliconfig.Method
 	configured, in.implied = config.Methods()
 	for _, m := range configured {
@@ -136,7 +123,11 @@ func (c *core) source(config *cliconfig.Config, discovery *cliconfig.Discovery, 
 	case cliconfig.OCI:
 		return newOCIMirror(c.fetch, config, m)
 	}
-	return newDirect(c, config, discovery, m.Downloads)
+	return c.direct(config, discovery, m.Downloads)
+}
+
+func (c *core) direct(config *cliconfig.Config, discovery *cliconfig.Discovery, retries int) *direct {
+	return &direct{c.fetch, &c.answers, config, discovery, c.stated, retries}
 }
 
 // In returns a client for a root module that keeps providers in a directory of
@@ -163,22 +154,4 @@ type query struct {
 	service string // the URL of the registry or mirror
 	token   string
 	want    provider.Want // version and platform as far as they matter
-}
-
-// file fetches a checksum list or a signature, without the token: it may be
-// anywhere.
-func (d direct) file(ctx context.Context, u, referrer *url.URL, limit int64) ([]byte, error) {
-	return d.files.Do(ctx, location{u.String(), transport.HostPort(referrer)}, func() ([]byte, error) {
-		limits := d.config.Limits()
-		resp, err := d.transport.Do(ctx, transport.Request{
-			URL: u, Referrer: referrer, Limit: limit, Retries: limits.Retries, Timeout: limits.Timeout,
-		})
-		if err != nil {
-			return nil, err
-		}
-		if resp.Status != http.StatusOK {
-			return nil, statusError("requesting "+transport.Redact(u), resp.Status)
-		}
-		return resp.Body, nil
-	})
 }

@@ -6,10 +6,12 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"sync"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -17,90 +19,364 @@ import (
 // service is the name of the provider registry protocol in service discovery.
 const service = "providers.v1"
 
+// The limits on answers. The tools have none; each is far above the largest
+// known one: a list of versions takes about a megabyte, and so does what a
+// registry says of a version, with all documentation of the largest provider.
+const (
+	maxVersions  = 8 << 20
+	maxDetail    = 8 << 20
+	maxMetadata  = 4 << 20
+	maxList      = 256 << 10
+	maxSignature = 64 << 10
+)
+
 // direct is the registry of each provider's own host.
 type direct struct {
-	*core
+	fetch     *fetcher
+	answers   *registryAnswers
 	config    *cliconfig.Config
 	discovery *cliconfig.Discovery
-	downloads int // retries, as in cliconfig.Limits
+	stated    *hashSource // nil where nobody's word is taken
+	retries   int         // of downloads, as in cliconfig.Limits
 }
 
-func newDirect(c *core, config *cliconfig.Config, discovery *cliconfig.Discovery, downloads int) direct {
-	return direct{core: c, config: config, discovery: discovery, downloads: downloads}
+// registryAnswers are what all registries of a run have said: where both tools
+// would ask the same, it is asked once.
+type registryAnswers struct {
+	versions  memo.Memo[query, versionList]
+	described memo.Memo[query, *description]
+	details   memo.Memo[query, provider.Repository]
+	files     memo.Memo[location, []byte]
+	proven    memo.Memo[release, proven]
+	trust     func() trust
+	warned    sync.Map // of the releases whose key has expired
 }
 
-func (d direct) host(addr provider.Addr) svchost.Hostname { return addr.Host }
-func (d direct) name(addr provider.Addr) string           { return "registry " + addr.Host.ForDisplay() }
+// release is a query without a platform. What is proven depends on the tool and
+// its version.
+type release struct {
+	query
+	tool provider.Tool
+}
 
-func (d direct) releases(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
-	list, err := d.versionList(ctx, tool, addr)
+// proven is what a registry says of a package, verified as far as it can be
+// without the package itself.
+type proven struct {
+	*description // without the archive's address if it is known what that hashes to
+	reported     reports
+	sums         checksums
+	signer       provider.Signer
+}
+
+func (d *direct) host(addr provider.Addr) svchost.Hostname { return addr.Host }
+func (d *direct) name(addr provider.Addr) string           { return "registry " + addr.Host.ForDisplay() }
+
+func (d *direct) releases(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
+	list, err := d.versions(ctx, tool, addr)
 	if err != nil {
 		return nil, err
 	}
 	return list.releases(tool.Has(provider.LenientVersions))
 }
 
-func (d direct) versionList(ctx context.Context, tool provider.Tool, addr provider.Addr) (versionList, error) {
+func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
+	p, err := d.prove(ctx, tool, want)
+	if err != nil {
+		return provider.Hashes{}, d.unserved(ctx, tool, want, err)
+	}
+	h, stated := d.stated.hashes(ctx, want, p)
+	if !stated {
+		sum, err := d.fetch.archive(ctx, d.link(p))
+		if err != nil {
+			return provider.Hashes{}, failed(want, subject(want), err)
+		}
+		if h, err = hashesOf(sum, p.filename, want); err != nil {
+			return provider.Hashes{}, err
+		}
+	}
+	h.Listed, h.Signer = p.sums.recorded(p.zh), p.signer
+	if tool.Has(provider.VerifiedHashes) {
+		h.Verified = []provider.Hash{p.zh}
+	}
+	if len(p.reported) == 0 {
+		return h, nil
+	}
+	if size := p.reported[want.Platform].Size; size != h.Package.Size && !stated {
+		return provider.Hashes{}, badChecksum("registry reports a package of size %d for %s, and the package has size %d", size, want.Platform, h.Package.Size)
+	}
+	if trustsUnsigned(tool, want.Addr, d.fetch.opts) {
+		h.Reported, err = p.reported.recorded(p.sums, h)
+	}
+	return h, err
+}
+
+// prove returns what the registry says of the package: by what it said of another
+// one of the release where that is enough, and else by asking about this one.
+func (d *direct) prove(ctx context.Context, tool provider.Tool, want provider.Want) (proven, error) {
+	first, err := d.first(ctx, tool, want)
+	if err == nil {
+		if p, ok := d.follow(ctx, tool, want, first); ok {
+			return p, nil
+		}
+	}
+	return d.ask(ctx, tool, want)
+}
+
+// first returns what is proven of whichever package of the release was asked
+// about first in this run.
+func (d *direct) first(ctx context.Context, tool provider.Tool, want provider.Want) (proven, error) {
+	q, err := d.query(ctx, provider.Want{Addr: want.Addr, Version: want.Version})
+	if err != nil {
+		return proven{}, err
+	}
+	return d.answers.proven.Do(ctx, release{q, tool}, func() (proven, error) { return d.ask(ctx, tool, want) })
+}
+
+// follow proves a package by what is proven of another one of the release, so
+// that a run which has nothing to download asks about one package of a release
+// instead of every one. What the registry would say of this one is known where
+//
+//   - the checksum list, verified as the tool does, names the archive of the
+//     platform in the form that the publishing rules of the registries ask for,
+//     and the other package's file has a name of this form too;
+//   - the list of versions says that the platform is served;
+//   - with packages, which OpenTofu's registry says of all platforms at once,
+//     they agree with the list;
+//   - the cache knows what the archive hashes to, so that its address is not
+//     needed.
+//
+// Protocols, keys, list and signature are the release's, which the registries
+// repeat for each platform; one that has a list for each has only one archive in
+// it, and is asked. Only a registry that contradicts its own list of versions or
+// its publisher's signed list would have said anything else.
+func (d *direct) follow(ctx context.Context, tool provider.Tool, want provider.Want, first proven) (proven, bool) {
+	if first.platform == want.Platform {
+		return first, true
+	}
+	zh, ok := lineHash(first.sums.line(archiveName(want, want.Platform)))
+	if !ok || first.filename != archiveName(want, first.platform) {
+		return proven{}, false
+	}
+	if len(first.reported) > 0 && first.reported.check(want.Platform, zh) != nil {
+		return proven{}, false
+	}
+	if _, ok := d.fetch.computed(zh); !ok {
+		return proven{}, false
+	}
+	versions, err := d.versions(ctx, tool, want.Addr)
+	if err != nil {
+		return proven{}, false
+	}
+	if served, _ := versions.platforms(want.Version); !served[want.Platform] {
+		return proven{}, false
+	}
+	p, own := first, *first.description
+	own.platform, own.filename, own.zh, own.archive = want.Platform, archiveName(want, want.Platform), zh, nil
+	p.description = &own
+	return p, true
+}
+
+// ask asks about the package itself.
+func (d *direct) ask(ctx context.Context, tool provider.Tool, want provider.Want) (proven, error) {
+	about, reported, err := d.describe(ctx, tool, want)
+	if err != nil {
+		return proven{}, err
+	}
+	p, release := proven{description: about, reported: reported}, provider.Want{Addr: want.Addr, Version: want.Version}
+	p.sums, err = d.file(ctx, about.list, about.from, maxList)
+	if err != nil {
+		return proven{}, failed(release, fmt.Sprintf("checksum list of %s %s", want.Addr, want.Version), err)
+	}
+	signature, err := d.file(ctx, about.signature, about.from, maxSignature)
+	if err != nil {
+		return proven{}, failed(release, fmt.Sprintf("signature of %s %s", want.Addr, want.Version), err)
+	}
+	if err := p.sums.check(about.filename, about.zh); err != nil {
+		return proven{}, err
+	}
+	if err := checkKeys(about.keys); err != nil {
+		return proven{}, err
+	}
+	s := signed{list: p.sums, signature: signature, keys: about.keys}
+	switch {
+	case tool.Name == provider.Terraform:
+		p.signer, err = s.byTerraform(d.answers.trust())
+	case len(s.keys) == 0 && trustsUnsigned(tool, want.Addr, d.fetch.opts):
+		p.signer = provider.Signer{Label: labelUnsigned}
+	default:
+		var expired bool
+		p.signer, expired, err = s.byOpenTofu(d.fetch.opts.EnforceExpiration)
+		if err != nil || !expired {
+			break
+		}
+		if _, told := d.answers.warned.LoadOrStore(release, true); !told {
+			d.fetch.opts.Log.Warn("the signing key has expired, which a future version of OpenTofu will refuse",
+				"provider", want.Addr, "version", want.Version, "key", p.signer.KeyID)
+		}
+	}
+	return p, err
+}
+
+// describe asks the registry about the package, and checks what can be checked
+// before anything else is fetched.
+func (d *direct) describe(ctx context.Context, tool provider.Tool, want provider.Want) (*description, reports, error) {
+	about, err := d.description(ctx, tool, want)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := about.checkProtocol(tool, want); err != nil {
+		return nil, nil, d.suggest(ctx, tool, want.Addr, err)
+	}
+	if !tool.Has(provider.RegistryHashes) {
+		return about, nil, nil
+	}
+	reported, err := about.reports()
+	if err != nil || len(reported) == 0 {
+		return about, nil, err
+	}
+	return about, reported, reported.check(want.Platform, about.zh)
+}
+
+// description asks what the registry says of the package, whatever tool reads it.
+func (d *direct) description(ctx context.Context, tool provider.Tool, want provider.Want) (*description, error) {
+	q, err := d.query(ctx, want)
+	if err != nil {
+		return nil, err
+	}
+	return d.answers.described.Do(ctx, q, func() (*description, error) {
+		addr := want.Addr
+		resp, err := d.get(ctx, tool, q, maxMetadata,
+			addr.Namespace, addr.Type, want.Version.String(), "download", want.Platform.OS, want.Platform.Arch)
+		if err := q.refused(resp, err); err != nil {
+			return nil, err
+		}
+		if resp.Status == http.StatusNotFound {
+			return nil, noPackage(want)
+		}
+		return parseDescription(resp.Body, resp.URL, want)
+	})
+}
+
+// suggest adds to an error about protocols the newest release that the tool
+// could run, as the tools do. They do not fall back to it, and neither do we.
+func (d *direct) suggest(ctx context.Context, tool provider.Tool, addr provider.Addr, err error) error {
+	releases, listErr := d.releases(ctx, tool, addr)
+	e, ok := err.(*provider.Error)
+	if listErr != nil || !ok {
+		return err
+	}
+	for _, r := range releases {
+		if spoken(r.Protocols) {
+			e.Hint = fmt.Sprintf("the newest release that %s can run is %s; add a version constraint that selects it", tool, r.Version)
+		}
+	}
+	return e
+}
+
+// versions asks for the list of versions.
+func (d *direct) versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (versionList, error) {
 	q, err := d.query(ctx, provider.Want{Addr: addr})
 	if err != nil {
 		return versionList{}, err
 	}
-	return d.versions.Do(ctx, q, func() (versionList, error) { return d.askVersions(ctx, tool, q) })
-}
-
-func (d direct) askVersions(ctx context.Context, tool provider.Tool, q query) (versionList, error) {
-	addr := q.want.Addr
-	attempt := "could not query provider registry for " + addr.String()
-	resp, err := d.get(ctx, tool, q, maxVersions, addr.Namespace, addr.Type, "versions")
-	if err != nil {
-		return versionList{}, failed(q.want, attempt, err)
-	}
-	switch resp.Status {
-	case http.StatusOK:
-	case http.StatusNotFound:
-		return versionList{}, &provider.Error{
-			Code: provider.CodeUnknownProvider, Addr: addr,
-			Message: fmt.Sprintf("provider registry %s does not have a provider named %s", addr.Host.ForDisplay(), addr),
-			Hint:    d.advise(ctx, tool, q),
+	return d.answers.versions.Do(ctx, q, func() (list versionList, err error) {
+		resp, err := d.get(ctx, tool, q, maxVersions, addr.Namespace, addr.Type, "versions")
+		if err := q.refused(resp, err); err != nil {
+			return list, err
 		}
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return versionList{}, cliconfig.Unauthorized(addr.Host, q.token != "")
-	default:
-		return versionList{}, naming(q.want, statusError(attempt, resp.Status))
-	}
-	var list versionList
-	if err := transport.DecodeJSON(resp.Body, &list); err != nil {
-		return versionList{}, naming(q.want, badAnswer("for the versions of %s is not valid: %v", addr, err))
-	}
-	return list, nil
+		if resp.Status == http.StatusNotFound {
+			return list, &provider.Error{
+				Code: provider.CodeUnknownProvider, Addr: addr,
+				Message: fmt.Sprintf("provider registry %s does not have a provider named %s", addr.Host.ForDisplay(), addr),
+				Hint:    d.advise(ctx, tool, q),
+			}
+		}
+		if err := transport.DecodeJSON(resp.Body, &list); err != nil {
+			return list, naming(q.want, badAnswer("for the versions of %s is not valid: %v", addr, err))
+		}
+		return list, nil
+	})
 }
 
-func (d direct) askMetadata(ctx context.Context, tool provider.Tool, q query) (*metadata, error) {
-	want := q.want
-	addr, attempt := want.Addr, "could not query provider registry for "+want.Addr.String()
-	resp, err := d.get(ctx, tool, q, maxMetadata,
-		addr.Namespace, addr.Type, want.Version.String(), "download", want.Platform.OS, want.Platform.Arch)
+// advise is the hint about a provider that its registry does not have. A name
+// without a namespace is taken for one of HashiCorp's, which most providers are
+// not: a default registry knows which provider the name stood for before
+// namespaces, in configurations of Terraform 0.12. As in the tools this is advice
+// only, and never what is locked.
+func (d *direct) advise(ctx context.Context, tool provider.Tool, q query) string {
+	addr := q.want.Addr
+	if addr.Namespace != "hashicorp" || addr.Host != provider.Terraform.DefaultHost() && addr.Host != provider.OpenTofu.DefaultHost() {
+		return unknownHint
+	}
+	resp, err := d.get(ctx, tool, q, maxVersions, "-", addr.Type, "versions")
+	var list struct {
+		ID      string `json:"id"`       // NAMESPACE/TYPE
+		MovedTo string `json:"moved_to"` // NAMESPACE/TYPE
+	}
+	if err != nil || resp.Status != http.StatusOK || transport.DecodeJSON(resp.Body, &list) != nil {
+		return unknownHint
+	}
+	for _, name := range []string{list.MovedTo, list.ID} {
+		// The name is the registry's: only a valid address is repeated.
+		meant, err := provider.ParseAddr(name, tool.Name)
+		if err == nil && meant.Lockable() && meant.Namespace != addr.Namespace {
+			return fmt.Sprintf("did you mean %s/%s? write it as the source of %q in required_providers", meant.Namespace, meant.Type, addr.Type)
+		}
+	}
+	return unknownHint
+}
+
+// unserved holds the 404 of a package against what else the registry says of the
+// release. A server that has lost a document, or cannot reach it, answers 404 as
+// well: only the list of versions, or where that is silent the signed checksum
+// list, says that a release is not made for a platform. Then missing is what to
+// say, as it is if it is another error; else the registry contradicts itself.
+func (d *direct) unserved(ctx context.Context, tool provider.Tool, want provider.Want, missing error) error {
+	if !provider.Coded(missing, provider.CodeNoPackage) {
+		return missing
+	}
+	withheld := func(why string) error {
+		return naming(want, &provider.Error{
+			Code:    provider.CodeBadAnswer,
+			Message: "the registry answers 404 for the " + subject(want) + ", and " + why,
+			Hint:    "try again later; if it stays so, tell the provider's publisher, or name the platforms to lock without this one",
+		})
+	}
+	versions, err := d.versions(ctx, tool, want.Addr)
 	if err != nil {
-		return nil, failed(provider.Want{Addr: addr}, attempt, err)
+		return err
 	}
-	switch resp.Status {
-	case http.StatusOK:
-	case http.StatusNotFound:
-		return nil, noPackage(want)
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return nil, cliconfig.Unauthorized(addr.Host, q.token != "")
-	default:
-		return nil, naming(provider.Want{Addr: addr}, statusError(attempt, resp.Status))
+	served, listed := versions.platforms(want.Version)
+	switch {
+	case !listed || len(served) > 0 && !served[want.Platform]:
+		return missing
+	case served[want.Platform]:
+		return withheld("its list of versions names that platform")
 	}
-	var answer packageAnswer
-	if err := transport.DecodeJSON(resp.Body, &answer); err != nil {
-		return nil, naming(want, badAnswer("for %s %s on %s is not valid: %v", addr, want.Version, want.Platform, err))
+	for _, p := range provider.DefaultPlatforms {
+		other := want
+		other.Platform = p
+		sibling, err := d.ask(ctx, tool, other)
+		switch {
+		case err != nil || sibling.filename != archiveName(want, p):
+		case sibling.sums.line(archiveName(want, want.Platform)) == nil:
+			return missing
+		default:
+			return withheld("the checksum list of the release names it")
+		}
 	}
-	return answer.metadata(want, resp.URL)
+	return withheld("nothing says whether there is one")
+}
+
+// link is where the archive of a package is.
+func (d *direct) link(p proven) link {
+	return link{
+		url: p.archive, from: p.from, name: p.filename, zh: p.zh, retries: d.retries, size: p.reported[p.platform].Size,
+	}
 }
 
 // query finds the registry of the provider.
-func (d direct) query(ctx context.Context, want provider.Want) (query, error) {
+func (d *direct) query(ctx context.Context, want provider.Want) (query, error) {
 	want.Origin = false // asks the same
 	base, err := d.discovery.Service(ctx, want.Addr.Host, service)
 	if err != nil {
@@ -113,18 +389,52 @@ func (d direct) query(ctx context.Context, want provider.Want) (query, error) {
 // get asks with the headers that the tools send. The path is relative to the
 // service as RFC 3986 has it: without a slash at the end of the service's URL,
 // its last segment is replaced.
-func (d direct) get(ctx context.Context, tool provider.Tool, q query, limit int64, segments ...string) (*transport.Response, error) {
+func (d *direct) get(ctx context.Context, tool provider.Tool, q query, limit int64, segments ...string) (*transport.Response, error) {
 	base, err := url.Parse(q.service)
 	if err != nil {
 		return nil, err
 	}
 	limits := d.config.Limits()
-	return d.transport.Do(ctx, transport.Request{
+	return d.fetch.transport.Do(ctx, transport.Request{
 		URL:     base.ResolveReference(&url.URL{Path: path.Join(segments...)}),
 		Header:  http.Header{"X-Terraform-Version": {tool.Version.String()}},
 		Token:   q.token,
 		Limit:   limit,
 		Retries: limits.Retries,
 		Timeout: limits.Timeout,
+	})
+}
+
+// refused returns an error unless there is an answer, or a 404, which means
+// something else for each query.
+func (q query) refused(resp *transport.Response, err error) error {
+	addr, attempt := provider.Want{Addr: q.want.Addr}, "could not query provider registry for "+q.want.Addr.String()
+	if err != nil {
+		return failed(addr, attempt, err)
+	}
+	switch resp.Status {
+	case http.StatusOK, http.StatusNotFound:
+		return nil
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return cliconfig.Unauthorized(addr.Addr.Host, q.token != "")
+	}
+	return naming(addr, statusError(attempt, resp.Status))
+}
+
+// file fetches a checksum list or a signature, without the token: it may be
+// anywhere.
+func (d *direct) file(ctx context.Context, u, referrer *url.URL, limit int64) ([]byte, error) {
+	return d.answers.files.Do(ctx, location{u.String(), transport.HostPort(referrer)}, func() ([]byte, error) {
+		limits := d.config.Limits()
+		resp, err := d.fetch.transport.Do(ctx, transport.Request{
+			URL: u, Referrer: referrer, Limit: limit, Retries: limits.Retries, Timeout: limits.Timeout,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if resp.Status != http.StatusOK {
+			return nil, statusError("requesting "+transport.Redact(u), resp.Status)
+		}
+		return resp.Body, nil
 	})
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	svchost "github.com/hashicorp/terraform-svchost"
 
-	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -425,7 +424,7 @@ func TestTerraformLabels(t *testing.T) {
 			}
 			c := f.client(t, Options{}, "")
 			// HashiCorp's private keys are not ours to sign with.
-			c.trust = func() trust {
+			c.answers.trust = func() trust {
 				return trust{hashicorp: openpgp.EntityList{tt.hashicorp}, partners: openpgp.EntityList{expiredKey}}
 			}
 			got, err := c.Hashes(t.Context(), terraform, want(terraformHost, linux))
@@ -537,7 +536,7 @@ func TestReportedHashOfTheArchive(t *testing.T) {
 	t.Parallel()
 	r := reports{linux: {Hashes: []string{"zh:" + strings.Repeat("a", 64), "h1:zip"}, Size: 1}}
 	l := checksums(strings.Repeat("a", 64) + "  x.zip\n")
-	if _, err := r.recorded(l, linux, hash.Sum{H1: "h1:dir", H1Zip: "h1:zip"}); err != nil {
+	if _, err := r.recorded(l, provider.Hashes{Package: provider.Package{Platform: linux}, H1: "h1:dir", H1Zip: "h1:zip"}); err != nil {
 		t.Error(err)
 	}
 }

@@ -27,7 +27,7 @@ func (c *Client) Modified(ctx context.Context, tool provider.Tool, want provider
 	if err != nil {
 		return time.Time{}, about(err, want, d.host(want.Addr))
 	}
-	resp, err := c.transport.Do(ctx, transport.Request{Method: http.MethodHead, URL: m.zip, Referrer: m.from, Limit: hash.MaxSize})
+	resp, err := c.transport.Do(ctx, transport.Request{Method: http.MethodHead, URL: m.archive, Referrer: m.from, Limit: hash.MaxSize})
 	if err != nil {
 		return time.Time{}, about(err, want, d.host(want.Addr))
 	}

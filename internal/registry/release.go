@@ -2,17 +2,10 @@ package registry
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
-	"time"
 
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/transport"
 )
-
-// maxDetail bounds what a registry says of a version. It lists the provider's
-// documentation, which for the largest one takes a megabyte.
-const maxDetail = 8 << 20
 
 // Signer returns who signed the checksum list that names the package, verified
 // as in Hashes, without the package. It is zero for a provider that has no
@@ -47,13 +40,7 @@ func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provid
 	if !ok {
 		return provider.Repository{}, nil
 	}
-	version := want
-	version.Platform = provider.Platform{}
-	q, err := d.query(ctx, version)
-	if err != nil {
-		return provider.Repository{}, about(err, want, d.host(want.Addr))
-	}
-	said, err := d.details.Do(ctx, q, func() (provider.Repository, error) { return d.askDetail(ctx, tool, q) })
+	said, err := d.detail(ctx, tool, want)
 	if err != nil {
 		return provider.Repository{}, about(err, want, d.host(want.Addr))
 	}
@@ -61,7 +48,7 @@ func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provid
 		return said, nil
 	}
 	if p, err := d.first(ctx, tool, want); err == nil {
-		found, _ := provider.ParseDownload(p.zip.String())
+		found, _ := provider.ParseDownload(p.archive.String())
 		found.Published = said.Published
 		return found, nil
 	}
@@ -70,43 +57,28 @@ func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provid
 
 // registry is the provider's own registry, if the tool's installation methods
 // allow to ask it.
-func (c *Client) registry(tool provider.Tool, want provider.Want) (direct, bool, error) {
+func (c *Client) registry(tool provider.Tool, want provider.Want) (*direct, bool, error) {
 	sources, err := c.sources(tool, want)
 	for _, s := range sources {
-		if d, ok := s.(direct); ok {
+		if d, ok := s.(*direct); ok {
 			return d, true, nil
 		}
 	}
-	return direct{}, false, err
+	return nil, false, err
 }
 
-// detailAnswer is what the public Terraform registry says of a version beyond
-// the protocol.
-type detailAnswer struct {
-	Source      string          `json:"source"`
-	Tag         string          `json:"tag"`
-	PublishedAt json.RawMessage `json:"published_at"`
-}
-
-// askDetail asks what is no part of the protocol, so any answer but the known
-// one means that nothing is said.
-func (d direct) askDetail(ctx context.Context, tool provider.Tool, q query) (provider.Repository, error) {
-	addr := q.want.Addr
-	resp, err := d.get(ctx, tool, q, maxDetail, addr.Namespace, addr.Type, q.want.Version.String())
+// detail asks what is no part of the protocol, so any answer but the known one
+// means that nothing is said.
+func (d *direct) detail(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Repository, error) {
+	q, err := d.query(ctx, provider.Want{Addr: want.Addr, Version: want.Version})
 	if err != nil {
 		return provider.Repository{}, err
 	}
-	var answer detailAnswer
-	if resp.Status != http.StatusOK || transport.DecodeJSON(resp.Body, &answer) != nil {
-		return provider.Repository{}, nil
-	}
-	r, ok := provider.ParseRepository(answer.Source)
-	if ok {
-		r.Tag = answer.Tag
-	}
-	var published time.Time
-	if json.Unmarshal(answer.PublishedAt, &published) == nil {
-		r.Published = published
-	}
-	return r, nil
+	return d.answers.details.Do(ctx, q, func() (provider.Repository, error) {
+		resp, err := d.get(ctx, tool, q, maxDetail, want.Addr.Namespace, want.Addr.Type, want.Version.String())
+		if err != nil || resp.Status != http.StatusOK {
+			return provider.Repository{}, err
+		}
+		return parseDetail(resp.Body), nil
+	})
 }

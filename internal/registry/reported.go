@@ -1,10 +1,12 @@
 package registry
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/provider"
@@ -21,12 +23,12 @@ type report struct {
 
 // reports reads the property. A key that is no platform and a hash without a
 // scheme make OpenTofu refuse the whole answer.
-func (m *metadata) reports() (reports, error) {
-	if len(m.packages) == 0 {
+func (d *description) reports() (reports, error) {
+	if len(d.packages) == 0 {
 		return nil, nil
 	}
 	var raw map[string]report
-	if err := json.Unmarshal(m.packages, &raw); err != nil {
+	if err := json.Unmarshal(d.packages, &raw); err != nil {
 		return nil, badAnswer("has invalid packages: %v", err)
 	}
 	all := reports{}
@@ -67,19 +69,11 @@ func (r reports) check(platform provider.Platform, zh provider.Hash) error {
 	return nil
 }
 
-// checkSize holds the reported size against the downloaded package.
-func (r reports) checkSize(platform provider.Platform, size int64) error {
-	if want := r[platform].Size; size != want {
-		return badChecksum("registry reports a package of size %d for %s, and the package has size %d", want, platform, size)
-	}
-	return nil
-}
-
 // recorded returns the hashes that OpenTofu records on the word of its registry
 // alone: those of known schemes, of all platforms. It would take any; here each
 // platform's zip must stand in the checksum list, and what is known of the
 // wanted platform must agree.
-func (r reports) recorded(list checksums, platform provider.Platform, sum hash.Sum) (map[provider.Platform][]provider.Hash, error) {
+func (r reports) recorded(list checksums, of provider.Hashes) (map[provider.Platform][]provider.Hash, error) {
 	all := map[provider.Platform][]provider.Hash{}
 	for _, p := range slices.SortedFunc(maps.Keys(r), provider.Platform.Compare) {
 		zips, contents := r[p].known(provider.SchemeZH), r[p].known(provider.SchemeH1)
@@ -93,9 +87,9 @@ func (r reports) recorded(list checksums, platform provider.Platform, sum hash.S
 			all[p] = hashes
 		}
 	}
-	for _, h := range r[platform].known(provider.SchemeH1) {
-		if h != sum.H1 && h != sum.H1Zip {
-			return nil, badChecksum("registry reports %s for %s, and the package hashes to %s", h, platform, sum.H1)
+	for _, h := range r[of.Package.Platform].known(provider.SchemeH1) {
+		if h != of.H1 && h != of.H1Zip {
+			return nil, badChecksum("registry reports %s for %s, and the package hashes to %s", h, of.Package.Platform, of.H1)
 		}
 	}
 	return all, nil
@@ -118,4 +112,125 @@ func (r report) known(scheme string) []provider.Hash {
 		}
 	}
 	return found
+}
+
+// of returns what is reported about the archive with a zh, for whatever
+// platform. Where that is not exactly one h1, or where it is not clear which
+// archive an h1 is of, nothing is.
+func (r reports) of(zh provider.Hash) (hash.Sum, bool) {
+	var found hash.Sum
+	for _, own := range r {
+		zips := provider.Sorted(own.known(provider.SchemeZH))
+		if !slices.Contains(zips, zh) {
+			continue
+		}
+		contents := provider.Sorted(own.known(provider.SchemeH1))
+		if len(zips) != 1 || len(contents) != 1 {
+			return hash.Sum{}, false
+		}
+		sum := hash.Sum{ZH: zh, H1: contents[0], Size: own.Size}
+		if found.H1 != "" && (found.H1 != sum.H1 || found.Size != sum.Size) {
+			return hash.Sum{}, false
+		}
+		found = sum
+	}
+	return found, found.H1 != ""
+}
+
+// contents are the h1 hashes that are reported of archives in the list.
+func (r reports) contents(list checksums) []provider.Hash {
+	var all []provider.Hash
+	for _, own := range r {
+		zips := own.known(provider.SchemeZH)
+		if len(zips) > 0 && !slices.ContainsFunc(zips, func(zh provider.Hash) bool { return !list.names(zh) }) {
+			all = append(all, own.known(provider.SchemeH1)...)
+		}
+	}
+	return provider.Sorted(all)
+}
+
+// HashSourceOpenTofu as Options.HashSource stands for registry.opentofu.org.
+const HashSourceOpenTofu = "opentofu"
+
+// hashSource is OpenTofu's registry where its word is taken for the h1 of packages
+// of other registries; nil is none.
+type hashSource struct {
+	registry *direct
+	fetch    *fetcher
+	silent   atomic.Bool // since it could not be asked
+}
+
+// hashes returns what the hash source states that a package hashes to, unless
+// relock has computed it before. Only packages that a signed checksum list names
+// are asked about: the archive is proven then, and its h1 alone rests on the
+// source's word. Whatever is wrong with the source, the package can be
+// downloaded. Nothing is stated about H1Zip, and the size may be 0.
+func (s *hashSource) hashes(ctx context.Context, want provider.Want, p proven) (provider.Hashes, bool) {
+	if s == nil || p.signer.KeyID == "" {
+		return provider.Hashes{}, false
+	}
+	cache := s.fetch.opts.Cache
+	e, ok := cache.Lookup(p.zh)
+	switch {
+	case ok && e.Origin == hash.FromPackage:
+		return provider.Hashes{}, false
+	case ok && want.Addr.Host != provider.OpenTofu.DefaultHost():
+		s.fetch.cached.Add(1)
+	default:
+		// What OpenTofu's registry itself offers was asked for already, statement
+		// included, which must be as remembered.
+		stated, ok := s.ask(ctx, want).of(p.zh)
+		e = hash.Entry{Sum: stated, Origin: hash.FromRegistry}
+		if !ok || e.Check() != nil {
+			return provider.Hashes{}, false
+		}
+		s.fetch.remember(subject(want), e)
+		if known, ok := cache.Lookup(p.zh); cache != nil && (!ok || known.H1 != e.H1) {
+			return provider.Hashes{}, false
+		}
+	}
+	return provider.Hashes{
+		Package:  provider.Package{Platform: want.Platform, Filename: p.filename, ZH: p.zh, Size: e.Size},
+		H1:       e.H1,
+		H1Zip:    e.H1Zip,
+		Reported: map[provider.Platform][]provider.Hash{want.Platform: {e.H1}},
+	}, true
+}
+
+// ask asks OpenTofu's registry about the package of the same name, as OpenTofu's
+// CLI configuration has it.
+func (s *hashSource) ask(ctx context.Context, want provider.Want) reports {
+	if s.silent.Load() {
+		return nil
+	}
+	want.Addr.Host = provider.OpenTofu.DefaultHost()
+	var stated reports
+	about, err := s.registry.description(ctx, provider.Newest(provider.OpenTofu), want)
+	if err == nil {
+		stated, err = about.reports()
+	}
+	switch {
+	case err == nil:
+		return stated
+	case provider.Coded(err, provider.CodeUnreachable), provider.Coded(err, provider.CodeNoService), provider.Coded(err, provider.CodeUnauthorized):
+		// To wait for the others to fail as well takes longer than to download.
+		if !s.silent.Swap(true) && ctx.Err() == nil {
+			s.fetch.opts.Log.Warn("OpenTofu's registry cannot be asked for hashes, so that packages are downloaded", "error", err)
+		}
+	case !provider.Coded(err, provider.CodeNoPackage):
+		s.fetch.opts.Log.Debug("OpenTofu's registry states no hashes", "provider", want.Addr, "version", want.Version, "platform", want.Platform, "error", err)
+	}
+	return nil
+}
+
+// before is what the source is remembered to have stated about an archive.
+func (s *hashSource) before(zh provider.Hash, signer provider.Signer) []provider.Hash {
+	if s == nil || signer.KeyID == "" {
+		return nil
+	}
+	e, ok := s.fetch.opts.Cache.Lookup(zh)
+	if !ok || e.Origin != hash.FromRegistry {
+		return nil
+	}
+	return []provider.Hash{e.H1}
 }

@@ -54,6 +54,13 @@ var hashicorpTrust = sync.OnceValue(func() trust {
 	return trust{hashicorp: read("hashicorp.asc"), partners: read("partners.asc")}
 })
 
+// trustsUnsigned reports whether OpenTofu believes the registry without a
+// signature. It does so of its own registry alone, since that serves providers
+// whose keys it does not know.
+func trustsUnsigned(tool provider.Tool, addr provider.Addr, opts Options) bool {
+	return tool.Name == provider.OpenTofu && addr.Host == provider.OpenTofu.DefaultHost() && !opts.EnforceValidation
+}
+
 // signed is a checksum list with its signature and the keys that the registry
 // announces for it, in the registry's order.
 type signed struct {

@@ -72,7 +72,7 @@ func (c *Client) Methods(ctx context.Context, tool provider.Tool, addr provider.
 	var methods []provider.Method
 	for _, s := range sources {
 		_, err := s.releases(ctx, tool, addr)
-		_, isRegistry := s.(direct)
+		_, isRegistry := s.(*direct)
 		_, isDirectory := s.(*directory)
 		if isDirectory && err != nil && c.tools[tool.Name].implied {
 			continue // nobody has named it, and it has nothing of the provider
