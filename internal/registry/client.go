@@ -2,6 +2,8 @@ package registry
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"io/fs"
 	"log/slog"
 
@@ -47,40 +49,9 @@ type Options struct {
 // Client asks provider registries and mirrors. It is safe for concurrent use;
 // how much is asked at once is its callers' business, but for downloads.
 type Client struct {
-	*core
+	fetch   *fetcher
+	tools   map[provider.ToolName]installation
 	plugins *plugins // of the root module that the client is for, if it has any
-}
-
-// core is what the clients of one run share.
-type core struct {
-	transport *transport.Client
-	opts      Options
-	tools     map[provider.ToolName]installation
-	fetch     *fetcher
-	answers   registryAnswers
-	mirrors   networkAnswers
-	stated    *hashSource // nil where nobody's word is taken
-}
-
-// installation is what one tool's CLI configuration amounts to.
-type installation struct {
-	origin  *direct
-	methods []method
-	// implied: there is no provider_installation block. The methods are the
-	// plugin directories, and the origin for what none of them holds.
-	implied bool
-}
-
-// method is an installation method.
-type method struct {
-	source
-	serves func(provider.Addr) bool
-}
-
-// plugins is the plugin directory of a root module.
-type plugins struct {
-	*directory
-	usable bool
 }
 
 // New returns a client that asks each tool's questions as that tool's CLI
@@ -89,45 +60,18 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	c := &core{transport: t, opts: opts, tools: map[provider.ToolName]installation{}, fetch: newFetcher(t, opts)}
-	c.answers.trust = hashicorpTrust
+	c := &Client{fetch: newFetcher(t, opts), tools: map[provider.ToolName]installation{}}
+	s := shared{fetch: c.fetch, registries: &registryAnswers{trust: hashicorpTrust}, mirrors: &networkAnswers{}}
 	if opts.HashSource == HashSourceOpenTofu {
-		c.stated = &hashSource{fetch: c.fetch}
+		s.stated = &hashSource{fetch: c.fetch}
 	}
 	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
-		c.tools[name] = c.installation(cmp.Or(configs[name], &cliconfig.Config{}))
+		c.tools[name] = s.installation(cmp.Or(configs[name], &cliconfig.Config{}))
 	}
-	if c.stated != nil {
-		c.stated.registry = c.tools[provider.OpenTofu].origin
+	if s.stated != nil {
+		s.stated.registry = c.tools[provider.OpenTofu].origin
 	}
-	return &Client{core: c}
-}
-
-func (c *core) installation(config *cliconfig.Config) installation {
-	discovery := cliconfig.NewDiscovery(config, c.transport)
-	in := installation{origin: c.direct(config, discovery, config.Limits().Downloads)}
-	var configured []cliconfig.Method
-	configured, in.implied = config.Methods()
-	for _, m := range configured {
-		in.methods = append(in.methods, method{c.source(config, discovery, m), m.Serves})
-	}
-	return in
-}
-
-func (c *core) source(config *cliconfig.Config, discovery *cliconfig.Discovery, m cliconfig.Method) source {
-	switch m.Kind {
-	case cliconfig.Filesystem:
-		return openDirectory(c.fetch, m.Path)
-	case cliconfig.Network:
-		return newNetwork(c.fetch, &c.mirrors, config, m)
-	case cliconfig.OCI:
-		return newOCIMirror(c.fetch, config, m)
-	}
-	return c.direct(config, discovery, m.Downloads)
-}
-
-func (c *core) direct(config *cliconfig.Config, discovery *cliconfig.Discovery, retries int) *direct {
-	return &direct{c.fetch, &c.answers, config, discovery, c.stated, retries}
+	return c
 }
 
 // In returns a client for a root module that keeps providers in a directory of
@@ -139,7 +83,7 @@ func (c *core) direct(config *cliconfig.Config, discovery *cliconfig.Discovery, 
 // others decide what is in it. If the directory is not usable, the providers in
 // it fail; there is no other place from which the tools would take them.
 func (c *Client) In(fsys fs.FS, name string, usable bool) *Client {
-	return &Client{core: c.core, plugins: &plugins{newDirectory(c.fetch, fsys, name), usable}}
+	return &Client{c.fetch, c.tools, &plugins{newDirectory(c.fetch, fsys, name), usable}}
 }
 
 // Packages returns how many distinct packages were downloaded.
@@ -148,10 +92,97 @@ func (c *Client) Packages() int { return int(c.fetch.downloaded.Load()) }
 // Cached returns how many distinct packages the cache knew.
 func (c *Client) Cached() int { return int(c.fetch.cached.Load()) }
 
-// query is what the registry of a provider, or a mirror, is asked. Tools that would
-// ask the same in the same place with the same credentials share the answer.
-type query struct {
-	service string // the URL of the registry or mirror
-	token   string
-	want    provider.Want // version and platform as far as they matter
+// Versions returns the releases that the tool's installation methods offer
+// together, sorted by version. A place that does not know the provider is
+// passed over; any other trouble with one is final, as with the tools.
+//
+// Errors are *provider.Error: CodeUnknownProvider, CodeNoService,
+// CodeUnauthorized, CodeUnreachable, CodeBadAnswer, CodeCLIConfig or
+// CodeCancelled.
+func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
+	want := provider.Want{Addr: addr}
+	sources, err := c.sources(tool, want)
+	if err != nil {
+		return nil, about(err, want, "")
+	}
+	var all union
+	var unknown error
+	for _, s := range sources {
+		releases, err := s.releases(ctx, tool, addr)
+		switch {
+		case provider.Coded(err, provider.CodeUnknownProvider):
+			unknown = about(err, want, s.host(addr))
+		case err != nil:
+			return nil, about(err, want, s.host(addr))
+		default:
+			all.add(releases...)
+		}
+	}
+	switch {
+	case all == nil && len(sources) == 1:
+		return nil, unknown
+	case all == nil:
+		return nil, about(notFound(sources, addr), want, "")
+	}
+	return all.sorted(), nil
+}
+
+// Methods returns the installation methods that Versions asks, in order, and
+// which of them have answered with a list. It asks nothing that Versions has
+// asked.
+func (c *Client) Methods(ctx context.Context, tool provider.Tool, addr provider.Addr) []provider.Method {
+	sources, err := c.sources(tool, provider.Want{Addr: addr})
+	if err != nil {
+		return nil // as Versions says
+	}
+	var methods []provider.Method
+	for _, s := range sources {
+		_, err := s.releases(ctx, tool, addr)
+		_, isRegistry := s.(*direct)
+		_, isDirectory := s.(*directory)
+		if isDirectory && err != nil && c.tools[tool.Name].implied {
+			continue // nobody has named it, and it has nothing of the provider
+		}
+		methods = append(methods, provider.Method{Name: s.name(addr), Host: s.host(addr), Mirror: !isRegistry, Listed: err == nil})
+	}
+	return methods
+}
+
+// Hashes finds, verifies and hashes one package: that of the first installation
+// method that has the version for the platform. What is verified is verified
+// before the download, as far as it can be.
+//
+// Errors are *provider.Error: those of Versions, but CodeNoPackage instead of
+// CodeUnknownProvider, further CodeProtocol, CodeBadSignature, CodeBadChecksum,
+// CodeBadPackage and CodeUnreadable.
+func (c *Client) Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
+	sources, err := c.sources(tool, want)
+	if err != nil {
+		return provider.Hashes{}, about(err, want, "")
+	}
+	var missing error = noPackage(want)
+	for _, s := range sources {
+		h, err := s.hashes(ctx, tool, want)
+		switch {
+		case err == nil:
+			return h, nil
+		case provider.Coded(err, provider.CodeNoPackage) && len(sources) == 1:
+			missing = err
+		case !provider.Coded(err, provider.CodeNoPackage) && !provider.Coded(err, provider.CodeUnknownProvider):
+			return provider.Hashes{}, about(err, want, s.host(want.Addr))
+		}
+	}
+	return provider.Hashes{}, about(missing, want, "")
+}
+
+// sources are the places to ask about a provider, in order.
+func (c *Client) sources(tool provider.Tool, want provider.Want) ([]source, error) {
+	in, ok := c.tools[tool.Name]
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("tool %q has no registries", tool.Name)
+	case c.fetch.opts.Origin || want.Origin:
+		return []source{in.origin}, nil
+	}
+	return in.sources(tool, want.Addr, c.plugins)
 }

@@ -424,7 +424,7 @@ func TestTerraformLabels(t *testing.T) {
 			}
 			c := f.client(t, Options{}, "")
 			// HashiCorp's private keys are not ours to sign with.
-			c.answers.trust = func() trust {
+			c.tools[provider.Terraform].origin.answers.trust = func() trust {
 				return trust{hashicorp: openpgp.EntityList{tt.hashicorp}, partners: openpgp.EntityList{expiredKey}}
 			}
 			got, err := c.Hashes(t.Context(), terraform, want(terraformHost, linux))

@@ -451,7 +451,7 @@ func TestOCIRedirectsKeepSecrets(t *testing.T) {
 		return true
 	}
 	c := o.client(t, fmt.Sprintf("oci_credentials %q {\n username = \"user\"\n password = \"pass\"\n}\n", o.host()))
-	c.transport.Admit(store.host())
+	c.fetch.transport.Admit(store.host())
 	_, err := c.Hashes(t.Context(), opentofu, ociWant(linux))
 	e := wantError(t, err, provider.CodeUnauthorized, "downloading "+o.host())
 	if strings.Contains(e.Error(), "s3cret") {

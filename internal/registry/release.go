@@ -1,10 +1,14 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"net/http"
+	"time"
 
+	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // Signer returns who signed the checksum list that names the package, verified
@@ -12,12 +16,9 @@ import (
 // registry to ask under the tool's installation methods, such as one of a
 // mirror: there is no list. Errors are those of Hashes.
 func (c *Client) Signer(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Signer, error) {
-	d, ok, err := c.registry(tool, want)
-	if err != nil {
+	d, err := c.registry(tool, want)
+	if d == nil {
 		return provider.Signer{}, about(err, want, "")
-	}
-	if !ok {
-		return provider.Signer{}, nil
 	}
 	p, err := d.prove(ctx, tool, want)
 	if err != nil {
@@ -33,19 +34,13 @@ func (c *Client) Signer(ctx context.Context, tool provider.Tool, want provider.W
 //
 // Errors are *provider.Error: those of Versions.
 func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Repository, error) {
-	d, ok, err := c.registry(tool, want)
-	if err != nil {
+	d, err := c.registry(tool, want)
+	if d == nil {
 		return provider.Repository{}, about(err, want, "")
 	}
-	if !ok {
-		return provider.Repository{}, nil
-	}
 	said, err := d.detail(ctx, tool, want)
-	if err != nil {
-		return provider.Repository{}, about(err, want, d.host(want.Addr))
-	}
-	if said.Known() || want.Platform == (provider.Platform{}) {
-		return said, nil
+	if err != nil || said.Known() || want.Platform == (provider.Platform{}) {
+		return said, about(err, want, d.host(want.Addr))
 	}
 	if p, err := d.first(ctx, tool, want); err == nil {
 		found, _ := provider.ParseDownload(p.archive.String())
@@ -55,16 +50,131 @@ func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provid
 	return said, nil
 }
 
+// Modified returns when the server of a package says that the package was last
+// changed: for want of anything better, the day of its release. It is zero if
+// the server does not say, or if there is no registry to ask.
+//
+// Errors are those of Hashes.
+func (c *Client) Modified(ctx context.Context, tool provider.Tool, want provider.Want) (time.Time, error) {
+	d, err := c.registry(tool, want)
+	if d == nil {
+		return time.Time{}, about(err, want, "")
+	}
+	var resp *transport.Response
+	p, _, err := d.describe(ctx, tool, want)
+	if err == nil {
+		resp, err = c.fetch.transport.Do(ctx, transport.Request{Method: http.MethodHead, URL: p.archive, Referrer: p.from, Limit: hash.MaxSize})
+	}
+	if err != nil {
+		return time.Time{}, about(err, want, d.host(want.Addr))
+	}
+	at, err := http.ParseTime(resp.Header.Get("Last-Modified"))
+	if resp.Status != http.StatusOK || err != nil {
+		return time.Time{}, nil
+	}
+	return at, nil
+}
+
+// Listing returns what the checksum list of a release says, verified as in
+// Hashes, and which of its archives relock knows the content of. It takes the
+// list of whichever package was asked about first in this run, so that it costs
+// no request if any was; else that of the wanted package.
+//
+// The listing is zero where the release must not be held against its registry:
+// if the tool may take the provider from a mirror, lock files rightly hold what
+// the mirror has. Errors are those of Hashes.
+func (c *Client) Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error) {
+	d := c.soleRegistry(tool, want.Addr)
+	if d == nil {
+		return provider.Listing{}, nil
+	}
+	p, err := d.first(ctx, tool, want)
+	if err != nil {
+		p, err = d.ask(ctx, tool, want)
+	}
+	if err != nil {
+		return provider.Listing{}, about(err, want, d.host(want.Addr))
+	}
+	return d.listed(ctx, tool, want.Addr, p), nil
+}
+
+// Package is Listing with the list that the registry names for this very
+// package. If it is not known what the package contains and it has at most limit
+// bytes, it is downloaded once and hashed. Without a limit nothing is.
+func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Listing, error) {
+	d := c.soleRegistry(tool, want.Addr)
+	if d == nil {
+		return provider.Listing{}, nil
+	}
+	p, err := d.ask(ctx, tool, want)
+	if err != nil {
+		err = d.unserved(ctx, tool, want, err)
+	} else if limit > 0 {
+		l := d.link(p)
+		l.size, l.limit = limit, limit
+		// Not by way of the archives: what is too large for this question must not
+		// be remembered as a failure where the run wants it for a better reason.
+		if _, err = c.fetch.sum(ctx, l.zh, func() (hash.Sum, error) { return c.fetch.download(ctx, l) }); err != nil {
+			err = failed(want, subject(want), err)
+		}
+	}
+	if err != nil {
+		return provider.Listing{}, about(err, want, d.host(want.Addr))
+	}
+	return d.listed(ctx, tool, want.Addr, p), nil
+}
+
+// Size returns how many bytes the package has, as its registry or the server of
+// the package says; 0 if neither does. Some stores answer no HEAD at addresses
+// that they have signed for GET. Errors are those of Hashes.
+func (c *Client) Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error) {
+	d := c.soleRegistry(tool, want.Addr)
+	if d == nil {
+		return 0, nil
+	}
+	p, reported, err := d.describe(ctx, tool, want)
+	if err != nil {
+		return 0, about(d.unserved(ctx, tool, want, err), want, d.host(want.Addr))
+	}
+	if size := reported[want.Platform].Size; size > 0 {
+		return size, nil
+	}
+	resp, err := c.fetch.transport.Do(ctx, transport.Request{
+		Method: http.MethodHead, URL: p.archive, Referrer: p.from, Limit: hash.MaxSize, NoRetry: true,
+	})
+	if err != nil || resp.Status != http.StatusOK {
+		return 0, nil
+	}
+	return max(resp.Size, 0), nil
+}
+
 // registry is the provider's own registry, if the tool's installation methods
 // allow to ask it.
-func (c *Client) registry(tool provider.Tool, want provider.Want) (*direct, bool, error) {
+func (c *Client) registry(tool provider.Tool, want provider.Want) (*direct, error) {
 	sources, err := c.sources(tool, want)
 	for _, s := range sources {
 		if d, ok := s.(*direct); ok {
-			return d, true, nil
+			return d, nil
 		}
 	}
-	return nil, false, err
+	return nil, err
+}
+
+// soleRegistry is the provider's own registry, if that is the one place from which
+// the tool takes the provider, whatever place this run was told to ask.
+func (c *Client) soleRegistry(tool provider.Tool, addr provider.Addr) *direct {
+	in := c.tools[tool.Name]
+	sources, err := in.sources(tool, addr, c.plugins)
+	if err != nil || len(sources) == 0 || c.plugins != nil && c.plugins.has(addr) {
+		return nil
+	}
+	for _, s := range sources {
+		if _, ok := s.(*direct); !ok && !in.implied {
+			return nil
+		}
+	}
+	d, _ := sources[len(sources)-1].(*direct) // none where plugin directories have the provider
+	return d
 }
 
 // detail asks what is no part of the protocol, so any answer but the known one
@@ -81,4 +191,31 @@ func (d *direct) detail(ctx context.Context, tool provider.Tool, want provider.W
 		}
 		return parseDetail(resp.Body), nil
 	})
+}
+
+// listed makes the listing of what is proven.
+func (d *direct) listed(ctx context.Context, tool provider.Tool, addr provider.Addr, p proven) provider.Listing {
+	l := provider.Listing{Signer: p.signer}
+	for line := range bytes.Lines(p.sums) {
+		fields := bytes.Fields(line)
+		zh, ok := lineHash(fields)
+		if !ok {
+			continue
+		}
+		f := provider.ListedFile{Name: string(fields[1]), ZH: zh}
+		if f.Name == p.filename {
+			f.Platform = p.platform
+		} else {
+			f.Platform = platformOf(f.Name)
+		}
+		if sum, err := d.fetch.known(ctx, zh); err == nil {
+			f.Contents, f.Size = []provider.Hash{sum.H1, sum.H1Zip}, sum.Size
+		}
+		l.Reported = append(l.Reported, d.stated.before(zh, p.signer)...)
+		l.Files = append(l.Files, f)
+	}
+	if trustsUnsigned(tool, addr, d.fetch.opts) {
+		l.Reported = append(l.Reported, p.reported.contents(p.sums)...)
+	}
+	return l
 }

@@ -9,6 +9,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -26,134 +27,97 @@ type source interface {
 	name(addr provider.Addr) string
 }
 
-// Versions returns the releases that the tool's installation methods offer
-// together, sorted by version. A place that does not know the provider is
-// passed over; any other trouble with one is final, as with the tools.
-//
-// Errors are *provider.Error: CodeUnknownProvider, CodeNoService,
-// CodeUnauthorized, CodeUnreachable, CodeBadAnswer, CodeCLIConfig or
-// CodeCancelled.
-func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
-	want := provider.Want{Addr: addr}
-	sources, err := c.sources(tool, want)
-	if err != nil {
-		return nil, about(err, want, "")
+// query is what the registry of a provider, or a mirror, is asked. Tools that would
+// ask the same in the same place with the same credentials share the answer.
+type query struct {
+	service string // the URL of the registry or mirror
+	token   string
+	want    provider.Want // version and platform as far as they matter
+}
+
+// installation is what one tool's CLI configuration amounts to.
+type installation struct {
+	origin  *direct
+	methods []method
+	// implied: there is no provider_installation block. The methods are the
+	// plugin directories, and the origin for what none of them holds.
+	implied bool
+}
+
+// method is an installation method.
+type method struct {
+	source
+	serves func(provider.Addr) bool
+}
+
+// plugins is the plugin directory of a root module.
+type plugins struct {
+	*directory
+	usable bool
+}
+
+// shared is what the sources of a run share.
+type shared struct {
+	fetch      *fetcher
+	registries *registryAnswers
+	mirrors    *networkAnswers
+	stated     *hashSource
+}
+
+func (s shared) installation(config *cliconfig.Config) installation {
+	discovery := cliconfig.NewDiscovery(config, s.fetch.transport)
+	registry := func(retries int) *direct {
+		return &direct{s.fetch, s.registries, config, discovery, s.stated, retries}
 	}
-	var all union
-	var unknown error
-	for _, s := range sources {
-		releases, err := s.releases(ctx, tool, addr)
-		switch {
-		case provider.Coded(err, provider.CodeUnknownProvider):
-			unknown = about(err, want, s.host(addr))
-		case err != nil:
-			return nil, about(err, want, s.host(addr))
+	in := installation{origin: registry(config.Limits().Downloads)}
+	var configured []cliconfig.Method
+	configured, in.implied = config.Methods()
+	for _, m := range configured {
+		var from source
+		switch m.Kind {
+		case cliconfig.Filesystem:
+			from = openDirectory(s.fetch, m.Path)
+		case cliconfig.Network:
+			from = newNetwork(s.fetch, s.mirrors, config, m)
+		case cliconfig.OCI:
+			from = newOCIMirror(s.fetch, config, m)
 		default:
-			all.add(releases...)
+			from = registry(m.Downloads)
 		}
+		in.methods = append(in.methods, method{from, m.Serves})
 	}
-	switch {
-	case all == nil && len(sources) == 1:
-		return nil, unknown
-	case all == nil:
-		return nil, about(notFound(sources, addr), want, "")
-	}
-	return all.sorted(), nil
+	return in
 }
 
-// Methods returns the installation methods that Versions asks, in order, and
-// which of them have answered with a list. It asks nothing that Versions has
-// asked.
-func (c *Client) Methods(ctx context.Context, tool provider.Tool, addr provider.Addr) []provider.Method {
-	sources, err := c.sources(tool, provider.Want{Addr: addr})
-	if err != nil {
-		return nil // as Versions says
-	}
-	var methods []provider.Method
-	for _, s := range sources {
-		_, err := s.releases(ctx, tool, addr)
-		_, isRegistry := s.(*direct)
-		_, isDirectory := s.(*directory)
-		if isDirectory && err != nil && c.tools[tool.Name].implied {
-			continue // nobody has named it, and it has nothing of the provider
-		}
-		methods = append(methods, provider.Method{Name: s.name(addr), Host: s.host(addr), Mirror: !isRegistry, Listed: err == nil})
-	}
-	return methods
-}
-
-// Hashes finds, verifies and hashes one package: that of the first installation
-// method that has the version for the platform. What is verified is verified
-// before the download, as far as it can be.
-//
-// Errors are *provider.Error: those of Versions, but CodeNoPackage instead of
-// CodeUnknownProvider, further CodeProtocol, CodeBadSignature, CodeBadChecksum,
-// CodeBadPackage and CodeUnreadable.
-func (c *Client) Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
-	sources, err := c.sources(tool, want)
-	if err != nil {
-		return provider.Hashes{}, about(err, want, "")
-	}
-	var missing error = noPackage(want)
-	for _, s := range sources {
-		h, err := s.hashes(ctx, tool, want)
-		switch {
-		case err == nil:
-			return h, nil
-		case provider.Coded(err, provider.CodeNoPackage) && len(sources) == 1:
-			missing = err
-		case !provider.Coded(err, provider.CodeNoPackage) && !provider.Coded(err, provider.CodeUnknownProvider):
-			return provider.Hashes{}, about(err, want, s.host(want.Addr))
-		}
-	}
-	return provider.Hashes{}, about(missing, want, "")
-}
-
-// sources are the places to ask about a provider, in order.
-func (c *Client) sources(tool provider.Tool, want provider.Want) ([]source, error) {
-	in, ok := c.tools[tool.Name]
-	switch {
-	case !ok:
-		return nil, fmt.Errorf("tool %q has no registries", tool.Name)
-	case c.opts.Origin || want.Origin:
-		return []source{in.origin}, nil
-	case in.implied:
-		return c.impliedSources(tool, in, want.Addr)
-	}
-	var sources []source
-	for _, m := range in.methods {
-		if m.serves(want.Addr) {
-			sources = append(sources, m.source)
-		}
-	}
-	return sources, nil
-}
-
-// impliedSources are the plugin directories, that of the root module first, and
+// sources are the places to ask about a provider, in order. Where no method is
+// configured, they are the plugin directories, that of the root module first, and
 // the registry of a provider that is in none of them, in whatever version.
-func (c *Client) impliedSources(tool provider.Tool, in installation, addr provider.Addr) ([]source, error) {
+func (in installation) sources(tool provider.Tool, addr provider.Addr, own *plugins) ([]source, error) {
 	var sources []source
 	held := false
-	if c.plugins != nil {
-		held = c.plugins.has(addr)
-		if held && !c.plugins.usable {
+	if in.implied && own != nil {
+		held = own.has(addr)
+		if held && !own.usable {
 			return nil, &provider.Error{
 				Code: provider.CodeCLIConfig, Addr: addr,
 				Message: fmt.Sprintf("%s would take %s from %s, and what a repository keeps there is not used on GitHub",
-					tool.Name.Title(), addr, c.plugins.shown),
+					tool.Name.Title(), addr, own.shown),
 				Hint: "name the directory in a filesystem_mirror of the runner's CLI configuration, or remove the provider from it",
 			}
 		}
-		sources = append(sources, c.plugins.directory)
+		sources = append(sources, own.directory)
 	}
 	for _, m := range in.methods {
-		d, isDirectory := m.source.(*directory)
-		if isDirectory {
-			held = held || d.has(addr)
-			sources = append(sources, d)
+		directory, isDirectory := m.source.(*directory)
+		switch {
+		case in.implied && isDirectory:
+			held = held || directory.has(addr)
+			sources = append(sources, directory)
+		case !in.implied && m.serves(addr):
+			sources = append(sources, m.source)
 		}
 	}
-	if !held {
+	if in.implied && !held {
 		sources = append(sources, in.origin)
 	}
 	return sources, nil
