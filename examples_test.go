@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -185,7 +186,13 @@ func TestExamplesRun(t *testing.T) {
 		"check.yml": {event: "pull_request", branch: "topic", status: 3, payload: func(t *testing.T, hub *sandbox.GitHub) string {
 			_, err := hub.Open("acme/infra", "topic", "main", "More", "monalisa")
 			check(t, err)
-			return `{"pull_request": {"head": {"repo": {"full_name": "acme/infra"}}, "base": {"sha": "", "repo": {"full_name": "acme/infra"}}}}`
+			sha := func(branch string) string {
+				commits, err := hub.Commits("acme/infra", branch)
+				check(t, err)
+				return commits[0].SHA
+			}
+			return fmt.Sprintf(`{"pull_request": {"head": {"sha": %q, "repo": {"full_name": "acme/infra"}}, "base": {"sha": %q, "repo": {"full_name": "acme/infra"}}}}`,
+				sha("topic"), sha("main"))
 		}, outputs: []string{"true"}},
 		"beside-renovate.yml": {event: "push", branch: "topic", payload: none, outputs: []string{"true"}, changes: true},
 	}

@@ -138,7 +138,10 @@ type payload struct {
 	} `json:"pull_request"`
 	MergeGroup struct {
 		BaseSHA string `json:"base_sha"`
+		HeadSHA string `json:"head_sha"`
 	} `json:"merge_group"`
+	Before, After   string // of push
+	Created, Forced bool
 }
 
 // payload returns the event's payload, or nothing if it cannot be read.
@@ -228,6 +231,46 @@ func (r *Runtime) Base() string {
 		return p.MergeGroup.BaseSHA
 	}
 	return p.PullRequest.Base.SHA
+}
+
+// Change is what an event says of what changed.
+type Change struct {
+	// Base and Head are commits. What changed is what Head has since it left Base.
+	Base, Head string
+	// Straight says that Head must descend from Base.
+	Straight bool
+	// Unknown is why the event does not say what changed; empty if it does.
+	Unknown string
+}
+
+// noCommit is how events name the commit of a branch that is not there.
+const noCommit = "0000000000000000000000000000000000000000"
+
+// Change returns what changed before the event, and false for an event that comes
+// without a change.
+func (r *Runtime) Change() (Change, bool) {
+	p := r.payload()
+	var c Change
+	switch r.Event() {
+	case "pull_request":
+		c = Change{Base: p.PullRequest.Base.SHA, Head: p.PullRequest.Head.SHA}
+	case "merge_group":
+		c = Change{Base: p.MergeGroup.BaseSHA, Head: p.MergeGroup.HeadSHA}
+	case "push":
+		c = Change{Base: p.Before, Head: p.After, Straight: true}
+		switch {
+		case p.Created || p.Before == noCommit:
+			c.Unknown = "the branch is new"
+		case p.Forced:
+			c.Unknown = "the push was forced"
+		}
+	default:
+		return Change{}, false
+	}
+	if c.Unknown == "" && (c.Base == "" || c.Head == "" || c.Head == noCommit) {
+		c.Unknown = "the event does not name the commits"
+	}
+	return c, true
 }
 
 func (r *Runtime) orDefault(name, otherwise string) string {

@@ -85,6 +85,12 @@ func (c *cli) step(ctx context.Context, rt *action.Runtime) (report.Report, conf
 	if err != nil {
 		return report.Report{}, cfg, err
 	}
+	if verb == run.Check {
+		cfg.Check = cmp.Or(cfg.Check, "lock")
+		if change, ok := rt.Change(); ok {
+			c.change = &run.Change{Base: change.Base, Head: change.Head, Straight: change.Straight, Unknown: change.Unknown}
+		}
+	}
 	r, err := c.carryOut(ctx, verb, cfg, cfg.Directories, inputs...)
 	return r, cfg, err
 }

@@ -90,6 +90,8 @@ type cli struct {
 	env Env
 	// notices are what was noticed while the settings were read, for the report.
 	notices []provider.Diagnostic
+	// change is what the event of the workflow says of what changed; nil elsewhere.
+	change *run.Change
 	// mask keeps a secret out of a workflow's log; nil elsewhere.
 	mask func(secret string) error
 }

@@ -231,7 +231,7 @@ func cause(err error) error {
 // request turns settings into what the corridor is asked for.
 func (c *cli) request(verb run.Verb, dirs []string, cfg config.Config) run.Request {
 	mode := upgrade.Upgrade
-	if verb == run.Lock || verb == run.Check && cfg.Lock {
+	if verb == run.Lock || verb == run.Check && (cfg.Lock || cfg.Check == "lock") {
 		mode = upgrade.Complete
 	}
 	tokens := map[string]string{}

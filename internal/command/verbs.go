@@ -37,7 +37,8 @@ func (c *cli) check() *cobra.Command {
 	return c.verb(run.Check, "Say whether upgrade would change something; write nothing",
 		`check writes nothing. It ends with status 4 if a lock file holds a hash that
 belongs to no package of its release, and with status 3 if upgrade (with --lock:
-lock) would change a lock file.`)
+lock) would change a lock file. With --touched it looks only at root modules that
+differ from a revision.`)
 }
 
 func (c *cli) pr() *cobra.Command {
@@ -94,7 +95,11 @@ func (c *cli) carryOut(ctx context.Context, verb run.Verb, cfg config.Config, di
 	if verb == run.PR {
 		r, err = c.propose(ctx, cfg, dirs, strongest...)
 	} else {
-		r, err = c.do(ctx, cfg, c.withRepository(c.request(verb, dirs, cfg)))
+		req := c.withRepository(c.request(verb, dirs, cfg))
+		if req.Change = c.change; cfg.Touched != "" && verb == run.Check {
+			req.Change = &run.Change{Revision: cfg.Touched}
+		}
+		r, err = c.do(ctx, cfg, req)
 	}
 	r.Diagnostics = append(r.Diagnostics, c.notices...)
 	return r, err

@@ -54,6 +54,10 @@ type Config struct {
 	// Timeout is the time in which a run may ask; 0: a default.
 	Timeout time.Duration
 
+	// Check is what check asks for: lock, upgrade, or empty for what is usual. Touched
+	// is a revision of git, or empty.
+	Check, Touched string
+
 	Create, Strict, Exact, Prune, AllowDowngrade, Lock, DryRun, Stats, Verbose bool
 }
 

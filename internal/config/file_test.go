@@ -80,6 +80,7 @@ pull-request:
   commit-message: "build(deps): {{ provider }} {{to}}"
   release-notes: false
 unlocked: fail
+check: upgrade
 downgrades: allow
 timeout: 20m
 `
@@ -155,7 +156,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			Reviewers:    []string{"octocat"}, TeamReviewers: []string{"platform-admins"}, Assignees: []string{"hubot", "mona_corp"},
 			Milestone: "2027 Q1", Draft: true, AutoMerge: "squash", Limit: 3, CommitMessage: "build(deps): {{ provider }} {{to}}",
 		},
-		Command: "auto", Format: "text", Timeout: 20 * time.Minute,
+		Check: "upgrade", Command: "auto", Format: "text", Timeout: 20 * time.Minute,
 	}
 	got := resolve(t, operatorFile(t, everyKey))
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.AllowUnexported(provider.Pattern{}), cmpopts.IgnoreFields(config.Config{}, "Places")); diff != "" {

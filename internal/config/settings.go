@@ -179,8 +179,18 @@ var Settings = []Setting{
 		set: func(c *Config, v []string) { c.Prune = v[0] == "true" },
 	},
 	{
+		Key: "check", Input: "check", Kind: Choice, Values: []string{"", "lock", "upgrade"},
+		Doc: "What fails a check. lock: a lock file that is not complete or not in step with the configuration; new releases are told. upgrade: also one that is not at the newest releases. Empty: lock as a step of a workflow, upgrade on the command line.",
+		set: func(c *Config, v []string) { c.Check = v[0] },
+	},
+	{
+		Flag: "touched", Kind: Text, Verbs: []string{"check"},
+		Doc: "Look only at root modules that differ from this revision of the git repository, like origin/main: by a file beside theirs, or beside one of a local module that they call. What the revision has wrong already is a warning.",
+		set: func(c *Config, v []string) { c.Touched = v[0] },
+	},
+	{
 		Flag: "lock", Kind: Bool, Default: "false", Verbs: []string{"check"},
-		Doc: "Check what lock would change instead of upgrade.",
+		Doc: "Check what lock would change instead of upgrade, as check: lock does.",
 		set: func(c *Config, v []string) { c.Lock = v[0] == "true" },
 	},
 	{

@@ -3,6 +3,7 @@ package github_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -90,5 +91,50 @@ func TestChangesWithinALargeTreeReadFewFiles(t *testing.T) {
 	}
 	if len(h.asked) != 4 {
 		t.Errorf("it asked %q, want two trees and two blobs", h.asked)
+	}
+}
+
+func TestDifferenceSaysWhetherItIsAll(t *testing.T) {
+	h := newHub(t, snapshotWorld)
+	from := h.head(t, "main")
+	many := func(n int) map[string]sandbox.File {
+		files := map[string]sandbox.File{}
+		for i := range n {
+			files[fmt.Sprintf("many/%03d", i)] = sandbox.File{Content: fmt.Append(nil, i)}
+		}
+		return files
+	}
+	push := func(p sandbox.Push) string {
+		sha, err := h.Push("octo/infra", p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sha
+	}
+	h.asked = nil
+	some := push(sandbox.Push{Branch: "main", Files: many(299)})
+	all := push(sandbox.Push{Branch: "main", Files: map[string]sandbox.File{"more": {}}})
+	for _, tt := range []struct {
+		base, head         string
+		files              int
+		complete, straight bool
+	}{
+		{from, from, 0, true, true},
+		{from, some, 299, true, true},
+		{from, all, 300, false, true},
+		{all, some, 0, true, false}, // behind
+	} {
+		got, err := h.repository(t).Difference(t.Context(), tt.base, tt.head)
+		if err != nil || len(got.Files) != tt.files || got.Complete != tt.complete || got.Straight != tt.straight {
+			t.Errorf("Difference() = %d files, complete %t, straight %t, %v; want %+v", len(got.Files), got.Complete, got.Straight, err, tt)
+		}
+	}
+	if _, err := h.repository(t).Difference(t.Context(), strings.Repeat("1", 40), all); !errors.Is(err, github.ErrNotFound) {
+		t.Errorf("Difference() from an unknown commit: %v, want an ErrNotFound", err)
+	}
+	// An answer without the files does not say that nothing differs.
+	h.box.Inject(sandbox.Fault{Method: "GET", Path: "/github/api/v3/repos/octo/infra/compare/...", Status: http.StatusOK, Body: `{"status": "ahead"}`})
+	if got, err := h.repository(t).Difference(t.Context(), from, some); err != nil || got.Complete {
+		t.Errorf("Difference() by half an answer = %+v, %v; want one that is not complete", got, err)
 	}
 }

@@ -83,6 +83,42 @@ func (r *Repository) Compare(ctx context.Context, base, head string) (Comparison
 	return out, nil
 }
 
+// Difference is what a commit has other than where it left another.
+type Difference struct {
+	// Files are the paths that differ, both of a file that was renamed. They are all
+	// of them only if Complete.
+	Files    []string
+	Complete bool
+	// Straight says that the one commit is the other or descends from it.
+	Straight bool
+}
+
+// mostCompared is how many files GitHub lists of a comparison
+// [docs.github.com/rest/commits/commits#compare-two-commits].
+const mostCompared = 300
+
+// Difference compares two commits in one request. It returns an ErrNotFound if
+// GitHub does not know one of them, or if they have no commit in common.
+func (r *Repository) Difference(ctx context.Context, base, head string) (Difference, error) {
+	// All the files come with the first page of commits, and one of those will do.
+	c, _, err := r.client.rest.Repositories.CompareCommits(ctx, r.owner, r.name, base, head, &github.ListOptions{Page: 1, PerPage: 1})
+	if err != nil {
+		return Difference{}, r.explain(ctx, "comparing "+head+" with "+base, readContents, err)
+	}
+	d := Difference{
+		// An answer that says nothing of files does not say that there are none.
+		Complete: c.Files != nil && len(c.Files) < mostCompared,
+		Straight: c.GetStatus() == "ahead" || c.GetStatus() == "identical",
+	}
+	for _, f := range c.Files {
+		d.Files = append(d.Files, f.GetFilename())
+		if old := f.GetPreviousFilename(); old != "" {
+			d.Files = append(d.Files, old)
+		}
+	}
+	return d, nil
+}
+
 func repositoryCommit(c *github.RepositoryCommit) Commit {
 	return commit(c.GetSHA(), c.GetCommit(), c.Parents)
 }

@@ -107,6 +107,8 @@ func (r Report) sentence() string {
 	switch {
 	case r.Verb == VerbDiff:
 		return capital(r.differences()) + "."
+	case len(r.Modules) == 0 && r.Touched:
+		return "The change touches no root module that has a lock file."
 	case len(r.Modules) == 0:
 		return "No root module was found."
 	case modules == 0 && r.Failed():

@@ -59,6 +59,8 @@ type Report struct {
 	// Pushed is the commit with the lock files that was pushed to the branch of a
 	// pull request; empty if none was.
 	Pushed string
+	// Touched is true if only root modules that a change touches were looked at.
+	Touched bool
 	// DryRun is true if the run wrote nothing because it was told so.
 	DryRun bool
 	Stats  Stats

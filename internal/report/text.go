@@ -399,6 +399,8 @@ func (t *text) closing() {
 	switch {
 	case t.r.Verb == VerbDiff:
 		parts = append(parts, t.r.differences())
+	case len(t.r.Modules) == 0 && t.r.Touched:
+		parts = append(parts, "the change touches no root module that has a lock file")
 	case len(t.r.Modules) == 0:
 		parts = append(parts, "no root module was found")
 	case t.r.Verb == VerbScan:

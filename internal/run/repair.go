@@ -105,13 +105,7 @@ func (c *conversation) touched(ctx context.Context) (func(scan.Module) bool, err
 	if !complete {
 		return nil, refused("the pull request changes more than %d files; name the directories", mostChanged)
 	}
-	changed := map[string]bool{}
-	for _, name := range files {
-		changed[path.Dir(name)] = true
-	}
-	return func(m scan.Module) bool {
-		return changed[m.Dir] || slices.ContainsFunc(m.Dirs, func(dir string) bool { return changed[dir] })
-	}, nil
+	return newChanged(files).touches, nil
 }
 
 // repair upgrades or completes lock files on the branch of somebody's pull

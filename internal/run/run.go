@@ -48,6 +48,9 @@ type Request struct {
 	Remote *Remote
 	// Touched restricts the run to root modules for which it holds; nil: all.
 	Touched func(scan.Module) bool
+	// Change narrows the verb check to what was changed; nil: nothing is known of
+	// changes, and all is looked at.
+	Change *Change
 	// Named are the providers that somebody names, as Plan.Only or to be told
 	// about: they must be there, as must the Dirs.
 	Named []provider.Pattern
@@ -192,6 +195,7 @@ type corridor struct {
 	hub       hub
 	repo      *github.Repository
 	proposing proposing
+	changed   *changed
 	plans     int // how often the request was planned, this time included
 }
 
@@ -211,6 +215,9 @@ func (c *corridor) scan(ctx context.Context) error {
 	if err := c.open(); err != nil {
 		return err
 	}
+	if err := c.narrow(ctx); err != nil {
+		return err
+	}
 	for _, t := range c.trees {
 		opts := c.req.Scan
 		opts.Dirs, opts.Source, opts.Jobs = t.dirs, c.modules, c.req.Plan.Jobs
@@ -221,6 +228,7 @@ func (c *corridor) scan(ctx context.Context) error {
 		if t.loose && !c.env.OnGitHub && c.req.Verb != PR {
 			opts.Around, opts.Within = t.around()
 		}
+		opts.Wanted = c.req.Touched
 		opts.Workspace = c.env.Getenv("TF_WORKSPACE")
 		if c.req.Head == NoHead { // another could put their values into the address of a module
 			opts.Environment = variables(c.env.Environ)
@@ -230,14 +238,11 @@ func (c *corridor) scan(ctx context.Context) error {
 			return fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
 		for _, m := range modules {
-			if c.req.Touched != nil && !c.req.Touched(m) {
-				continue
-			}
 			f := found{tree: t, module: m}
 			c.screen(&f)
 			c.found = append(c.found, f)
 		}
-		c.tell(t, c.misses(t, diagnostics))
+		c.tell(t, c.misses(t, c.changed.unlocked(diagnostics)))
 	}
 	c.tellUnlocked()
 	return c.usable()
@@ -261,7 +266,7 @@ const mostNamed = 20
 // tellUnlocked says in one line which root modules have no lock file. A command
 // about what a pull request touches is about none of them.
 func (c *corridor) tellUnlocked() {
-	if c.req.Touched != nil {
+	if c.req.Touched != nil && c.req.Change == nil {
 		c.report.Unlocked = nil
 	}
 	slices.Sort(c.report.Unlocked)

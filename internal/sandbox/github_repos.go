@@ -267,15 +267,22 @@ func (c *apiCall) compare() (any, error) {
 		return nil, err
 	}
 	slices.Reverse(ahead)
-	page := c.web(c.repo, "/compare/%s...%s", baseName, headName)
+	commits := ahead[:min(len(ahead), maxCompareCommits)]
+	if query := c.URL.Query(); query.Has("page") || query.Has("per_page") {
+		commits = page(c, ahead)
+		if number(query.Get("page"), 1) > 1 {
+			files = nil // all of them are on the first page
+		}
+	}
+	web := c.web(c.repo, "/compare/%s...%s", baseName, headName)
 	return doc{
 		"url":      c.api(c.repo, "/compare/%s...%s", baseName, headName),
-		"html_url": page, "permalink_url": page, "diff_url": page + ".diff", "patch_url": page + ".patch",
+		"html_url": web, "permalink_url": web, "diff_url": web + ".diff", "patch_url": web + ".patch",
 		"base_commit": c.repositoryCommitDoc(base), "merge_base_commit": c.repositoryCommitDoc(fork),
 		"status": compareStatus(len(ahead), len(behind)), "ahead_by": len(ahead), "behind_by": len(behind),
 		"total_commits": len(ahead),
-		"commits":       each(ahead[:min(len(ahead), maxCompareCommits)], c.repositoryCommitDoc),
-		"files":         files[:min(len(files), maxCompareFiles)],
+		"commits":       each(commits, c.repositoryCommitDoc),
+		"files":         append([]doc{}, files[:min(len(files), maxCompareFiles)]...),
 	}, nil
 }
 

@@ -130,6 +130,22 @@ func TestGitHubCompareLimits(t *testing.T) {
 	if len(c.Files) != 300 {
 		t.Errorf("comparison lists %d files, want GitHub's limit of 300", len(c.Files))
 	}
+	if _, err := h.Push(octoInfra, Push{Branch: "topic", Files: map[string]File{"more": {}}}); err != nil {
+		t.Fatal(err)
+	}
+	for number, want := range map[int]struct{ commits, files, next int }{1: {1, 300, 2}, 2: {1, 0, 0}} {
+		c, resp, err := h.Repositories.CompareCommits(ctx, "octo", "infra", "main", "topic", &github.ListOptions{Page: number, PerPage: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Commits) != want.commits || len(c.Files) != want.files || resp.NextPage != want.next || c.GetTotalCommits() != 2 {
+			t.Errorf("page %d has %d commits and %d files of %d, next is page %d; want %+v", number, len(c.Commits), len(c.Files), c.GetTotalCommits(), resp.NextPage, want)
+		}
+	}
+	wantRefusal(t, func() error {
+		_, _, err := h.Repositories.CompareCommits(ctx, "octo", "infra", strings.Repeat("1", 40), "topic", nil)
+		return err
+	}(), 404, "Not Found")
 }
 
 func TestGitHubContents(t *testing.T) {

@@ -61,6 +61,10 @@ type Options struct {
 	Source Source
 	// Jobs bounds how many modules are fetched at once; 0 means a default.
 	Jobs int
+	// Wanted reports whether a root module is looked at any further, by what the file
+	// tree says of it: nothing is fetched for the others, and they are not returned.
+	// Its Dirs are all that there will be. nil: all are wanted.
+	Wanted func(Module) bool
 	// Variables are values of root modules' variables, as on the tools' command
 	// line, and Environment those of the variables TF_VAR_NAME, by NAME. They
 	// are for tools that evaluate the sources of modules early.
@@ -213,14 +217,22 @@ func sorted(diags []provider.Diagnostic) []provider.Diagnostic {
 func (s *scanner) load(ctx context.Context) ([]Module, error) {
 	found := slices.SortedFunc(maps.Values(s.roots), func(a, b *root) int { return strings.Compare(a.at.dir, b.at.dir) })
 	modules, wanted := make([]Module, len(found)), make([][]remoteCall, len(found))
-	unfinished := make([]int, len(found))
+	unfinished, left := make([]int, len(found)), map[int]bool{}
 	for i := range found {
 		unfinished[i] = i
 	}
-	for len(unfinished) > 0 {
+	for first := true; len(unfinished) > 0; first = false {
 		err := each(ctx, unfinished, func(_, i int) { modules[i], wanted[i] = s.module(found[i]) })
 		if err != nil {
 			return nil, err
+		}
+		if first && s.opts.Wanted != nil {
+			for i := range found {
+				if !s.opts.Wanted(modules[i]) {
+					left[i], wanted[i] = true, nil
+					delete(s.roots, found[i].at.dir)
+				}
+			}
 		}
 		unfinished = slices.DeleteFunc(unfinished, func(i int) bool { return len(wanted[i]) == 0 })
 		var calls []remoteCall
@@ -231,7 +243,13 @@ func (s *scanner) load(ctx context.Context) ([]Module, error) {
 			return nil, err
 		}
 	}
-	return modules, nil
+	var kept []Module
+	for i, m := range modules {
+		if !left[i] {
+			kept = append(kept, m)
+		}
+	}
+	return kept, nil
 }
 
 // each calls do for every element, on all processors, until ctx is done.

@@ -1,0 +1,125 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// changedSince returns the files that differ between where HEAD left a revision and
+// the working tree. Of what is not committed those count that the scan reads.
+func (t tree) changedSince(revision string) ([]string, error) {
+	base, head, err := t.left(revision)
+	if err != nil {
+		return nil, provider.Diagnostic{
+			Code: provider.CodeSettings, Message: fmt.Sprintf("finding out what changed since %s: %v", revision, err),
+			Hint: "fetch the whole history, with fetch-depth: 0 for actions/checkout, or git fetch --unshallow",
+		}
+	}
+	changes, err := object.DiffTree(base, head)
+	if err != nil {
+		return nil, fmt.Errorf("comparing %s with HEAD: %w", revision, err)
+	}
+	var files []string
+	for _, c := range changes {
+		for _, name := range []string{c.From.Name, c.To.Name} {
+			if name != "" {
+				files = append(files, name)
+			}
+		}
+	}
+	more, err := t.uncommitted(head)
+	return append(files, more...), err
+}
+
+// left are the trees of the commit where HEAD left a revision, and of HEAD.
+func (t tree) left(revision string) (base, head *object.Tree, err error) {
+	from, err := t.commit(revision)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, err := t.commit("HEAD")
+	if err != nil {
+		return nil, nil, err
+	}
+	// A shallow clone ends where commits name parents that it lacks.
+	common, err := at.MergeBase(from)
+	if err != nil || len(common) == 0 {
+		return nil, nil, fmt.Errorf("the clone does not hold the commit at which HEAD left it")
+	}
+	if base, err = common[0].Tree(); err != nil {
+		return nil, nil, err
+	}
+	head, err = at.Tree()
+	return base, head, err
+}
+
+// uncommitted are the files that the scan reads and whose contents are not those of
+// HEAD, by what is on disk: an index may be out of date.
+func (t tree) uncommitted(head *object.Tree) ([]string, error) {
+	committed := map[string]plumbing.Hash{}
+	walk := object.NewTreeWalker(head, true, nil) // contents need not be there
+	defer walk.Close()
+	for {
+		name, entry, err := walk.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading the tree of HEAD: %w", err)
+		}
+		if entry.Mode.IsRegular() && scan.Reads(name) {
+			committed[name] = entry.Hash
+		}
+	}
+	var changed []string
+	err := filepath.WalkDir(t.root, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != t.root && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case !d.Type().IsRegular():
+			return nil
+		}
+		rel, err := filepath.Rel(t.root, name)
+		if rel = filepath.ToSlash(rel); err != nil || !scan.Reads(rel) {
+			return err
+		}
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if plumbing.ComputeHash(plumbing.BlobObject, content) != committed[rel] {
+			changed = append(changed, rel)
+		}
+		delete(committed, rel)
+		return nil
+	})
+	for gone := range committed {
+		if !hidden(gone) {
+			changed = append(changed, gone)
+		}
+	}
+	return changed, err
+}
+
+// hidden reports whether a file is in a directory that a search leaves out.
+func hidden(name string) bool {
+	dirs := strings.Split(name, "/")
+	for _, dir := range dirs[:len(dirs)-1] {
+		if strings.HasPrefix(dir, ".") {
+			return true
+		}
+	}
+	return false
+}

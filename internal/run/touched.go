@@ -1,0 +1,124 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// Change says between what a check looks for changes.
+type Change struct {
+	// Base and Head are commits on GitHub: the change is what Head has since it left
+	// Base. Straight says that Head must descend from Base.
+	Base, Head string
+	Straight   bool
+	// Revision names a commit of the checkout's repository, in place of both: the
+	// change is what the working tree has since it left that.
+	Revision string
+	// Unknown is why it is not known what changed: then all is looked at.
+	Unknown string
+}
+
+// changed are the directories in which files were changed, and those below which a
+// version file was.
+type changed struct {
+	in    map[string]bool
+	below []string
+}
+
+// newChanged sorts the paths of changed files.
+func newChanged(files []string) *changed {
+	c := &changed{in: map[string]bool{}}
+	for _, name := range files {
+		c.in[path.Dir(name)] = true
+		if slices.Contains(scan.VersionFiles(), path.Base(name)) {
+			c.below = append(c.below, path.Dir(name))
+		}
+	}
+	return c
+}
+
+// touches reports whether a root module is touched: by a file beside its own, or
+// beside those of a local module that it calls, or by what says its tool's release.
+func (c *changed) touches(m scan.Module) bool {
+	return c.in[m.Dir] || slices.ContainsFunc(m.Dirs, func(dir string) bool { return c.in[dir] }) ||
+		slices.ContainsFunc(c.below, func(top string) bool { return top == "." || strings.HasPrefix(m.Dir+"/", top+"/") })
+}
+
+// unlocked leaves out root modules without a lock file that are not touched by a
+// file of their own: nobody knows what such a one calls. It is for any c, nil too.
+func (c *changed) unlocked(diagnostics []provider.Diagnostic) []provider.Diagnostic {
+	if c == nil {
+		return diagnostics
+	}
+	return slices.DeleteFunc(slices.Clone(diagnostics), func(d provider.Diagnostic) bool {
+		return d.Code == provider.CodeUnlocked && !c.in[d.File]
+	})
+}
+
+// narrow restricts a check to the root modules that a change touches. Where it
+// cannot be known what changed, all are looked at: that finds more, never less.
+func (c *corridor) narrow(ctx context.Context) error {
+	change := c.req.Change
+	if change == nil {
+		return nil
+	}
+	var files []string
+	unknown := change.Unknown
+	var err error
+	switch {
+	case change.Revision != "":
+		if len(c.trees) != 1 {
+			return errors.New("--touched is about one repository; the directories are in several")
+		}
+		if files, err = c.trees[0].changedSince(change.Revision); err != nil {
+			return err
+		}
+	case unknown == "":
+		files, unknown, err = c.compared(ctx)
+		if ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			d := provider.Diagnose(err)
+			d.Severity, d.Message = provider.SeverityWarning, "all root modules are checked, since it is not known what changed: "+d.Message
+			c.report.Diagnostics = append(c.report.Diagnostics, d)
+			return nil
+		}
+	}
+	if unknown != "" {
+		c.env.Log.Info("all root modules are checked", "reason", unknown)
+		return nil
+	}
+	c.changed = newChanged(files)
+	c.req.Touched, c.report.Touched = c.changed.touches, true
+	return nil
+}
+
+// compared are the files that GitHub says were changed, or why it does not say.
+func (c *corridor) compared(ctx context.Context) (files []string, unknown string, err error) {
+	change := c.req.Change
+	repo, err := c.reach(c.req.Pull.Hub, c.req.Pull.Repository)
+	if err != nil {
+		return nil, "", err
+	}
+	d, err := repo.Difference(ctx, change.Base, change.Head)
+	switch {
+	case errors.Is(err, github.ErrNotFound):
+		return nil, "GitHub does not know one of the commits " + change.Base + " and " + change.Head, nil
+	case err != nil:
+		return nil, "", err
+	case !d.Complete:
+		return nil, "GitHub does not list so many files", nil
+	case change.Straight && !d.Straight:
+		return nil, fmt.Sprintf("%s does not descend from %s", change.Head, change.Base), nil
+	}
+	return d.Files, "", nil
+}
