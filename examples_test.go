@@ -183,7 +183,7 @@ func TestExamplesRun(t *testing.T) {
 			check(t, err)
 			return string(event)
 		}},
-		"check.yml": {event: "pull_request", branch: "topic", status: 3, payload: func(t *testing.T, hub *sandbox.GitHub) string {
+		"check.yml": {event: "pull_request", branch: "topic", payload: func(t *testing.T, hub *sandbox.GitHub) string {
 			_, err := hub.Open("acme/infra", "topic", "main", "More", "monalisa")
 			check(t, err)
 			sha := func(branch string) string {

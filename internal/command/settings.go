@@ -259,7 +259,7 @@ func (c *cli) request(verb run.Verb, dirs []string, cfg config.Config) run.Reque
 			Platforms: upgrade.Platforms(cfg.Platforms),
 			Only:      cfg.Providers, Keep: cfg.Keep, KeepUnreferenced: cfg.KeepUnreferenced,
 			HashesFrom: upgrade.HashesFrom(cfg.HashesFrom), AcceptReReleased: cfg.AcceptReReleased,
-			Rules: rules(cfg.Rules), Signers: cfg.Signers,
+			Newer: verb == run.Check, Rules: rules(cfg.Rules), Signers: cfg.Signers,
 			Preserve: cfg.UnreadableModules == "preserve", Jobs: cfg.Jobs,
 		},
 		Pull: pull(cfg),

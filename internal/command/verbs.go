@@ -128,7 +128,7 @@ func status(r report.Report) error {
 		return exit(ExitFailed)
 	case r.Verb == report.VerbCheck && r.Found():
 		return exit(ExitFinding)
-	case r.Verb == report.VerbCheck && r.Pending():
+	case r.Verb == report.VerbCheck && r.Fails():
 		return exit(ExitChanges)
 	}
 	return nil

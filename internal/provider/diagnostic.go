@@ -32,6 +32,7 @@ const (
 	CodeCLIConfig       Code = "cli-config"       // the tool's CLI configuration
 	CodeSettings        Code = "settings"         // relock's own settings: its file, a flag, an Action input
 	CodeNotFound        Code = "not-found"        // a provider or a directory that was named and is nowhere
+	CodeOnBase          Code = "on-base"          // a check found what was wrong before the change
 	CodePolicy          Code = "policy"           // a rule that could not be kept to
 	CodeRegistryWarning Code = "registry-warning" // what a registry tells users of a provider
 )

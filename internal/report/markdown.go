@@ -115,6 +115,8 @@ func (r Report) sentence() string {
 		return "Nothing is changed, because of errors."
 	case modules == 0 && r.Found():
 		return "Every lock file is up to date, but not all of their hashes are accounted for."
+	case modules == 0 && slices.ContainsFunc(r.Modules, func(m Module) bool { return m.Forgiven }):
+		return "Nothing is wrong that was not so before the change."
 	case modules == 0:
 		return "Every lock file is up to date."
 	case len(providers) == 0:

@@ -87,6 +87,10 @@ type Module struct {
 	// Pending is true if the lock file differs from what it should be, and
 	// Written if it has been replaced by that.
 	Pending, Written bool
+	// OnBase is true if all that is pending was so before the change that is checked.
+	OnBase bool
+	// Forgiven is true if anything that was found was so before that change.
+	Forgiven bool
 	// Partial is true if recorded constraints stand in for modules that could
 	// not be read.
 	Partial bool
@@ -377,6 +381,12 @@ func (r Report) Failed() bool {
 // Pending reports whether any lock file differs from what it should be.
 func (r Report) Pending() bool {
 	return slices.ContainsFunc(r.Modules, func(m Module) bool { return m.Pending })
+}
+
+// Fails reports whether any lock file differs from what it should be, and did not
+// do so before the change that is checked.
+func (r Report) Fails() bool {
+	return slices.ContainsFunc(r.Modules, func(m Module) bool { return m.Pending && !m.OnBase })
 }
 
 // Failed reports whether the root module failed, wholly or in part.

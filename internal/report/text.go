@@ -461,7 +461,7 @@ func (r Report) written() []string {
 			written++
 		case m.Pending:
 			pending++
-		case !m.Failed():
+		case !m.Failed() && !m.Forgiven:
 			current++
 		}
 	}

@@ -311,6 +311,8 @@ func (d dialect) because(h upgrade.Held) string {
 		return "by " + d.terms(h)
 	case h.Reason == upgrade.HeldByPlatform:
 		return "by a platform that it is not published for"
+	case h.Reason == upgrade.HeldByLock:
+		return "as it is locked, since this check asks for no newer version"
 	case h.Reason == upgrade.HeldByProtocol:
 		return "by its plugin protocol"
 	case h.Reason == upgrade.HeldByHold:

@@ -175,7 +175,11 @@ func (c *corridor) learn(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.plan(ctx)
+	if err := c.plan(ctx); err != nil {
+		return err
+	}
+	c.forgive(ctx)
+	return nil
 }
 
 // corridor is one run on its way.
@@ -196,7 +200,8 @@ type corridor struct {
 	repo      *github.Repository
 	proposing proposing
 	changed   *changed
-	plans     int // how often the request was planned, this time included
+	before    func(ctx context.Context) (*Remote, error) // what the change is based on; nil: that is not known
+	plans     int                                        // how often the request was planned, this time included
 }
 
 // found is a root module, the tree that it is in, and its plan.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"golang.org/x/tools/txtar"
 
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -123,3 +124,42 @@ func hidden(name string) bool {
 	}
 	return false
 }
+
+// at is the tree of a revision, with the files that a run may read. Links are left
+// out, so that what they lead to is missing there.
+func (t tree) at(revision string) (*Remote, error) {
+	commit, err := t.commit(revision)
+	if err != nil {
+		return nil, err
+	}
+	files, err := commit.Files()
+	if err != nil {
+		return nil, fmt.Errorf("reading revision %s: %w", revision, err)
+	}
+	var kept txtar.Archive
+	size := 0
+	err = files.ForEach(func(f *object.File) error {
+		if !f.Mode.IsRegular() || !reads(f.Name) {
+			return nil
+		}
+		content, err := f.Reader()
+		if err != nil {
+			return err
+		}
+		defer content.Close()
+		src, err := readBounded(content)
+		if size += len(src); size > mostBase {
+			return fmt.Errorf("its configuration is larger than %d MiB", mostBase>>20)
+		}
+		kept.Files = append(kept.Files, txtar.File{Name: f.Name, Data: src})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading revision %s: %w", revision, err)
+	}
+	fsys, err := txtar.FS(&kept)
+	return &Remote{FS: fsys, Commit: commit.Hash.String()}, err
+}
+
+// mostBase bounds the configuration of a revision, as github.Snapshot does.
+const mostBase = 128 << 20

@@ -81,6 +81,7 @@ func (c *corridor) narrow(ctx context.Context) error {
 		if files, err = c.trees[0].changedSince(change.Revision); err != nil {
 			return err
 		}
+		c.before = func(context.Context) (*Remote, error) { return c.trees[0].at(change.Revision) }
 	case unknown == "":
 		files, unknown, err = c.compared(ctx)
 		if ctx.Err() != nil {
@@ -110,6 +111,9 @@ func (c *corridor) compared(ctx context.Context) (files []string, unknown string
 		return nil, "", err
 	}
 	d, err := repo.Difference(ctx, change.Base, change.Head)
+	if err == nil && (d.Straight || !change.Straight) {
+		c.before = func(ctx context.Context) (*Remote, error) { return fetch(ctx, repo, change.Base, reads) }
+	}
 	switch {
 	case errors.Is(err, github.ErrNotFound):
 		return nil, "GitHub does not know one of the commits " + change.Base + " and " + change.Head, nil

@@ -55,6 +55,8 @@ type Options struct {
 	// calls that could not be followed. The result is Partial. Without it such a
 	// root module fails, as it does without a lock file and under Exact.
 	Preserve bool
+	// Newer notes in Mode Complete, as Held, the release that Upgrade would select.
+	Newer bool
 	// Rules are the policy that newly selected versions follow. Now is the time
 	// that its dates and ages are held against: without it every release is too
 	// young. Dates may be nil: then only what Versions tells is known.

@@ -113,6 +113,18 @@ func (c *choice) choose(l *listing, opts Options) {
 	c.Warnings = c.release.Warnings
 	if opts.Mode == Upgrade {
 		c.Held = c.held(constraints)
+	} else if opts.Newer {
+		c.tellNewer(constraints, l, opts)
+	}
+}
+
+// tellNewer notes the release that an upgrade would select, where it is newer. A date
+// that nobody has told is not asked for, since nothing depends on it.
+func (c *choice) tellNewer(constraints provider.Constraints, l *listing, opts Options) {
+	would := *c
+	r, err := would.newest(constraints, l, opts)
+	if err == nil && would.undated.IsZero() && r.Version.Precedence(c.To) > 0 {
+		c.Held = []Held{{Version: r.Version, Reason: HeldByLock, Published: r.Published}}
 	}
 }
 

@@ -121,5 +121,6 @@ const (
 	HeldByHold       Reason = "hold"       // a rule keeps the provider where it is until a day
 	HeldByAge        Reason = "age"        // it has not been published for long enough
 	HeldByPlatform   Reason = "platform"   // it is not published for a platform that must be covered
+	HeldByLock       Reason = "lock"       // Options.Newer: versions stay, and this one is only told
 	HeldByProtocol   Reason = "protocol"   // it speaks a plugin protocol that the tool does not
 )

@@ -1,0 +1,125 @@
+package run
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+)
+
+// forgive makes warnings of what was wrong before the change that is checked: who
+// proposes a change need not mend what others have left. The base is read only if
+// something is wrong, and planned for those root modules alone.
+func (c *corridor) forgive(ctx context.Context) {
+	var dirs []string
+	for i, m := range c.report.Modules {
+		if m.Pending || m.Failed() || len(m.Findings) > 0 {
+			dirs = append(dirs, c.found[i].module.Dir)
+		}
+	}
+	if c.req.Verb != Check || c.before == nil || len(dirs) == 0 || ctx.Err() != nil {
+		return
+	}
+	base, err := c.onBase(ctx, dirs)
+	if err != nil {
+		d := provider.Diagnose(err)
+		d.Severity, d.Message = provider.SeverityWarning, "it is not known what was wrong before the change: "+d.Message
+		c.report.Diagnostics = append(c.report.Diagnostics, d)
+		return
+	}
+	for i, f := range c.found {
+		at := slices.IndexFunc(base.found, func(b found) bool { return b.module.Dir == f.module.Dir })
+		if at >= 0 {
+			m := &c.report.Modules[i]
+			forgiveModule(m, base.report.Modules[at], alike{f, base.found[at]})
+		}
+	}
+}
+
+// onBase plans those of the root modules that have a lock file on the base, as the
+// request does. Nothing of its report is shown.
+func (c *corridor) onBase(ctx context.Context, dirs []string) (*corridor, error) {
+	files, err := c.before(ctx)
+	if err != nil {
+		return nil, err
+	}
+	req := c.req
+	req.Remote, req.Change, req.Touched, req.Named, req.Clauses, req.Part = files, nil, nil, nil, nil, true
+	req.Scan.Unlocked, req.Scan.Create = false, false
+	req.Dirs = slices.DeleteFunc(dirs, func(dir string) bool {
+		_, err := fs.Stat(files.FS, path.Join(dir, lockfile.Name))
+		return err != nil
+	})
+	base := c.Session.corridor(req)
+	if len(req.Dirs) == 0 {
+		return base, nil
+	}
+	return base, base.learn(ctx)
+}
+
+// alike compares a root module with itself on the base.
+type alike struct{ now, before found }
+
+// entry reports whether a provider's entry is as it was, and should be what it should
+// have been.
+func (a alike) entry(addr provider.Addr) bool {
+	same := func(now, before []lockfile.Lock) bool {
+		return len(diff.Locks(only(before, addr), only(now, addr), nil)) == 0
+	}
+	return same(a.now.result.Old, a.before.result.Old) && same(a.now.result.New, a.before.result.New)
+}
+
+func only(locks []lockfile.Lock, addr provider.Addr) []lockfile.Lock {
+	return slices.DeleteFunc(slices.Clone(locks), func(l lockfile.Lock) bool { return l.Addr != addr })
+}
+
+// forgiveModule makes warnings of what the base has, too.
+func forgiveModule(m *report.Module, before report.Module, a alike) {
+	m.OnBase = m.Pending && !slices.ContainsFunc(m.Changes, func(c report.Change) bool { return !a.entry(c.Addr) })
+	for i, d := range m.Diagnostics {
+		had := slices.ContainsFunc(before.Diagnostics, func(b provider.Diagnostic) bool {
+			return b.Severity == provider.SeverityError && b.Code == d.Code && b.Addr == d.Addr && b.Message == d.Message
+		})
+		if d.Severity == provider.SeverityError && had && !ofTheDay(d.Code) && (d.Addr == provider.Addr{} || a.entry(d.Addr)) {
+			m.Diagnostics[i], m.Forgiven = onBase(d), true
+		}
+	}
+	m.Findings = slices.DeleteFunc(m.Findings, func(f provider.Finding) bool {
+		had := slices.ContainsFunc(before.Findings, func(b provider.Finding) bool {
+			return b.Code == f.Code && b.Addr == f.Addr && b.Version == f.Version && b.Hash == f.Hash
+		})
+		if had {
+			m.Diagnostics, m.Forgiven = append(m.Diagnostics, onBase(f.Diagnostic())), true
+		}
+		return had
+	})
+	if m.OnBase {
+		m.Forgiven = true
+		m.Diagnostics = append(m.Diagnostics, provider.Diagnostic{
+			Code: provider.CodeOnBase, Severity: provider.SeverityWarning, File: m.LockPath,
+			Message: "the lock file was like that before the change, which does not fail for it",
+			Hint:    "run relock on the base branch",
+		})
+	}
+}
+
+// onBase is a problem that the base has, too.
+func onBase(d provider.Diagnostic) provider.Diagnostic {
+	d.Severity = provider.SeverityWarning
+	d.Message += " (it was so before the change)"
+	return d
+}
+
+// ofTheDay are problems that say nothing of a repository: both sides have them, and
+// what would be found without them is not known.
+func ofTheDay(code provider.Code) bool {
+	return slices.Contains([]provider.Code{
+		provider.CodeUnreachable, provider.CodeUnauthorized, provider.CodeBadAnswer, provider.CodeGitHub,
+		provider.CodeCancelled, provider.CodeInternal,
+	}, code)
+}
