@@ -61,6 +61,15 @@ var newest = map[ToolName]Version{
 	OpenTofu:  {Major: 1, Minor: 12, Patch: 6},
 }
 
+// first is the first release of each tool, as far as it matters: OpenTofu has none
+// before 1.6.0 (https://github.com/opentofu/opentofu/releases/tag/v1.6.0).
+var first = map[ToolName]Version{
+	OpenTofu: {Major: 1, Minor: 6},
+}
+
+// First returns a release of the tool that no other one is older than.
+func First(name ToolName) Tool { return Tool{Name: name, Version: first[name]} }
+
 // Newest returns the newest release of the tool whose rules are known.
 func Newest(name ToolName) Tool { return Tool{Name: name, Version: newest[name]} }
 

@@ -24,7 +24,8 @@ type choice struct {
 // is as good as another.
 func choose(name provider.ToolName, texts []versionText) choice {
 	newest := provider.Newest(name).Version
-	candidates := append(name.Boundaries(), newest, provider.Version{Minor: 14}, provider.Version{Patch: 1})
+	first := provider.First(name).Version
+	candidates := append(name.Boundaries(), newest, first, provider.Version{Minor: 14}, provider.Version{Patch: 1})
 	var all goversion.Constraints
 	exact := false
 	for _, text := range texts {
@@ -40,7 +41,7 @@ func choose(name provider.ToolName, texts []versionText) choice {
 		all = append(all, constraints...)
 	}
 	allowed := slices.DeleteFunc(candidates, func(v provider.Version) bool {
-		return !all.Check(goversion.Must(goversion.NewVersion(v.String())))
+		return v.Compare(first) < 0 || !all.Check(goversion.Must(goversion.NewVersion(v.String())))
 	})
 	if len(allowed) == 0 {
 		return choice{none: true}
