@@ -144,6 +144,13 @@ func writeRandom(t *testing.T, w *random.World, s *sandbox.Sandbox, root string)
 	}
 	writeFile(t, main, w.Root)
 	writeFile(t, filepath.Join(child, "main.tf"), w.Child)
+	for _, f := range w.Tests {
+		name := filepath.Join(filepath.Dir(root), filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, name, string(f.Data))
+	}
 }
 
 func writeFile(t *testing.T, name, content string) {

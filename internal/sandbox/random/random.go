@@ -26,6 +26,10 @@ type World struct {
 	Earlier string
 	// Platform was locked at that time, beside linux_amd64.
 	Platform string
+	// Tests are further files, a test of the root module and the module that it
+	// calls, with names that begin with the directory of root or of its sibling
+	// tested; there may be none. What they require nothing else may.
+	Tests []txtar.File
 	// Spoil alters a lock file in a way that the tools read.
 	Spoil func(string) string
 
@@ -40,7 +44,8 @@ type randomProvider struct {
 
 // String shows the registry and the configuration.
 func (w *World) String() string {
-	return fmt.Sprintf("%s-- root/main.tf --\n%s-- child/main.tf --\n%s-- earlier --\n%s", txtar.Format(&w.Archive), w.Root, w.Child, w.Earlier)
+	return fmt.Sprintf("%s-- root/main.tf --\n%s-- child/main.tf --\n%s-- earlier --\n%s%s",
+		txtar.Format(&w.Archive), w.Root, w.Child, w.Earlier, txtar.Format(&txtar.Archive{Files: w.Tests}))
 }
 
 // New makes the world of a seed.
@@ -59,6 +64,9 @@ func New(seed uint64) *World {
 	}
 	w.Spoil = w.spoiler()
 	w.Platform = pick(w, "linux_amd64", "darwin_arm64")
+	if w.chance(50) {
+		w.addTest()
+	}
 	return w
 }
 
@@ -192,4 +200,21 @@ func (w *World) spoiler() func(string) string {
 		}
 		return strings.Join(lines, "")
 	}
+}
+
+// addTest adds a test that requires some of the providers once more, by a module
+// or by a provider block, and perhaps some that nothing else requires.
+func (w *World) addTest() {
+	if w.chance(60) {
+		w.addProvider("omega")
+	}
+	tested := w.config(w.providers[w.rand.IntN(len(w.providers)):], "")
+	test := "run \"first\" {\n  module {\n    source = \"../tested\"\n  }\n}\n"
+	name := pick(w, "root/main.tftest.hcl", "root/tests/main.tftest.hcl")
+	if w.chance(40) {
+		text := "platforms: [linux_amd64, darwin_arm64]\nversions: [1.0.0, 1.1.0]\n"
+		w.Archive.Files = append(w.Archive.Files, txtar.File{Name: "registry/registry.terraform.io/hashicorp/sigma", Data: []byte(text)})
+		test = "provider \"sigma\" {\n}\n" + test
+	}
+	w.Tests = []txtar.File{{Name: "tested/main.tf", Data: []byte(tested)}, {Name: name, Data: []byte(test)}}
 }
