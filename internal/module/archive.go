@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/zipfile"
 )
@@ -102,6 +103,28 @@ func unpack(ctx context.Context, archive *io.SectionReader, kind string) (*filet
 		return nil, unread("the archive is empty")
 	}
 	return into.Tree(), nil
+}
+
+// unpackCopy unpacks an archive that has to be fetched, by way of a temporary file,
+// since the table of a zip archive stands at its end. Without a kind, the first
+// bytes tell it, as they do for OpenTofu where an archive comes from a registry
+// itself.
+func unpackCopy(ctx context.Context, kind string, fetch func(io.Writer) error) (*filetree.Tree, string, error) {
+	archive, err := file.NewTemporary()
+	if err != nil {
+		return nil, "", unread("making a temporary file: %v", err)
+	}
+	defer archive.Close() // nothing of it is needed any more
+	if err := fetch(archive); err != nil {
+		return nil, "", err
+	}
+	if kind == "" {
+		if kind, err = sniff(archive.File); err != nil {
+			return nil, "", err
+		}
+	}
+	t, err := unpackFile(ctx, archive.File, kind)
+	return t, kind, err
 }
 
 // unpackFile unpacks an archive on the disk.
@@ -193,8 +216,7 @@ func (c *capped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sniff tells the format of an archive from how it begins. OpenTofu does so
-// for archives that come from a registry itself.
+// sniff tells the format of an archive from how it begins.
 func sniff(archive io.ReaderAt) (string, error) {
 	start := make([]byte, 6)
 	if n, err := archive.ReadAt(start, 0); err != nil && err != io.EOF {

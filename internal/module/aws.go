@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/relock-dev/relock/internal/cliconfig"
 )
 
 // awsHint is how whatever the AWS command line can find is given to relock, which
@@ -19,8 +21,8 @@ const awsHint = `give relock credentials that may read it; eval "$(aws configure
 // awsKeys are the keys that the machine has for AWS, in the order of AWS's own
 // programs: those of the environment, and those of a profile in the files that
 // they share. What has to be asked of somebody is not asked, and named instead.
-func (c *Client) awsKeys(profile string) (aws.Credentials, error) {
-	getenv := c.opts.Env.Getenv
+func awsKeys(env cliconfig.Env, profile string) (aws.Credentials, error) {
+	getenv := env.Getenv
 	if profile == "" {
 		keys := aws.Credentials{
 			AccessKeyID:     cmp.Or(getenv("AWS_ACCESS_KEY_ID"), getenv("AWS_ACCESS_KEY")),
@@ -34,7 +36,7 @@ func (c *Client) awsKeys(profile string) (aws.Credentials, error) {
 			return keys, errors.New("AWS_WEB_IDENTITY_TOKEN_FILE names a web identity, and relock assumes no role with it")
 		}
 	}
-	shared, err := c.awsProfile(cmp.Or(profile, getenv("AWS_PROFILE"), getenv("AWS_DEFAULT_PROFILE"), "default"))
+	shared, err := awsProfile(env, cmp.Or(profile, getenv("AWS_PROFILE"), getenv("AWS_DEFAULT_PROFILE"), "default"))
 	keys := aws.Credentials{
 		AccessKeyID: shared["aws_access_key_id"], SecretAccessKey: shared["aws_secret_access_key"], SessionToken: shared["aws_session_token"],
 	}
@@ -69,8 +71,7 @@ var unreadKeys = []struct{ key, reason string }{
 
 // awsProfile is what the shared files say of a profile. The one of credentials
 // comes before the one of settings, as for AWS's own programs.
-func (c *Client) awsProfile(name string) (map[string]string, error) {
-	env := c.opts.Env
+func awsProfile(env cliconfig.Env, name string) (map[string]string, error) {
 	settings := map[string]string{}
 	for _, file := range []struct{ variable, path, section string }{
 		{"AWS_CONFIG_FILE", ".aws/config", "profile " + name},

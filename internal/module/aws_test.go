@@ -97,7 +97,7 @@ aws_secret_access_key = not
 			if tt.noHome {
 				env.Home = ""
 			}
-			got, err := newClient(t, Options{Env: env}).awsKeys(tt.profile)
+			got, err := awsKeys(testEnv(t, env), tt.profile)
 			if tt.says == "" && (err != nil || got != tt.want) {
 				t.Errorf("awsKeys(%q) = %v, %v; want %v", tt.profile, got, err, tt.want)
 			}

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
@@ -22,11 +23,12 @@ import (
 // is as good as none. Nothing here is secret or trusted more than its source,
 // but whoever can write to the directory decides what modules say.
 type cache struct {
-	dir string // "": keeps nothing
-	log *slog.Logger
+	dir     string // "": keeps nothing
+	log     *slog.Logger
+	fetched atomic.Int64 // packages that were not here
 }
 
-func (c cache) file(id string) string { return filepath.Join(c.dir, fileName(id, keptExtensions)) }
+func (c *cache) file(id string) string { return filepath.Join(c.dir, fileName(id, keptExtensions)) }
 
 // fileName is where a package is of which the files with these extensions are
 // kept. With another list it is somewhere else: what was kept by a shorter one
@@ -37,7 +39,7 @@ func fileName(id string, extensions []string) string {
 }
 
 // load returns a package that was saved.
-func (c cache) load(id string) (contents, bool) {
+func (c *cache) load(id string) (contents, bool) {
 	if c.dir == "" {
 		return contents{}, false
 	}
@@ -54,20 +56,23 @@ func (c cache) load(id string) (contents, bool) {
 	return contents{t, id}, true
 }
 
-// save keeps a package, if all of it is here. A cache that cannot be written to is no reason to fail.
-func (c cache) save(p contents) {
+// save counts a package that was fetched, and keeps it if all of it is here. A
+// cache that cannot be written to is no reason to fail.
+func (c *cache) save(p contents) contents {
+	c.fetched.Add(1)
 	t, ok := p.fs.(*filetree.Tree)
 	if c.dir == "" || !ok || t.Missing() != nil {
-		return
+		return p
 	}
 	if err := c.write(p.id, t); err != nil {
 		c.log.Warn("the cache of modules cannot be written", "reason", err)
 	}
+	return p
 }
 
 // write makes the file at once with all it holds, since several runs may share
 // the directory.
-func (c cache) write(id string, t *filetree.Tree) error {
+func (c *cache) write(id string, t *filetree.Tree) error {
 	var saved bytes.Buffer
 	if err := writeSaved(&saved, t); err != nil {
 		return err

@@ -9,11 +9,11 @@ import (
 	"log/slog"
 	"net/url"
 	"slices"
-	"sync/atomic"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/oci"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/transport"
@@ -62,9 +62,9 @@ type Client struct {
 	transport *transport.Client
 	opts      Options
 	tools     map[provider.ToolName]toolConfig
-	cache     cache
+	cache     *cache
 	netrc     func() (*netrcFile, error)
-	clouds    clouds
+	stores    stores
 	slots     chan struct{} // one element for each package being fetched
 
 	versions  memo.Memo[registryQuestion, []string]
@@ -72,14 +72,6 @@ type Client struct {
 	locations memo.Memo[origin, location]
 	packages  memo.Memo[origin, contents]
 	parts     memo.Memo[string, contents] // of packages, by ID
-	fetched   atomic.Int64
-}
-
-// clouds says where the services of the clouds are.
-type clouds struct {
-	s3          func(region string) *url.URL
-	gcs         *url.URL
-	googleToken string // what exchanges credentials of Google that name no server
 }
 
 type toolConfig struct {
@@ -103,11 +95,11 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 		transport: t,
 		opts:      opts,
 		tools:     map[provider.ToolName]toolConfig{},
-		cache:     cache{dir: opts.Cache, log: opts.Log},
+		cache:     &cache{dir: opts.Cache, log: opts.Log},
 		slots:     make(chan struct{}, cmp.Or(opts.Jobs, DefaultJobs)),
 	}
 	c.netrc = readNetrc(opts.Env)
-	c.clouds = clouds{s3: amazon, gcs: &url.URL{Scheme: "https", Host: "storage.googleapis.com"}, googleToken: "https://oauth2.googleapis.com/token"}
+	c.stores = stores{opts, t, clouds{s3: amazon, gcs: &url.URL{Scheme: "https", Host: "storage.googleapis.com"}, googleToken: "https://oauth2.googleapis.com/token"}}
 	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		config := cmp.Or(configs[tool], &cliconfig.Config{})
 		c.tools[tool] = toolConfig{config, cliconfig.NewDiscovery(config, t)}
@@ -117,7 +109,7 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 
 // Packages returns how many distinct packages were fetched, without those that
 // the cache had.
-func (c *Client) Packages() int { return int(c.fetched.Load()) }
+func (c *Client) Packages() int { return int(c.cache.fetched.Load()) }
 
 // contents is a package as it was fetched.
 type contents struct {
@@ -140,7 +132,7 @@ func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) 
 	if err != nil {
 		return scan.Package{}, invalid("invalid module source address: %v", err)
 	}
-	if err := c.mayContact(a.url.Hostname()); err != nil {
+	if err := c.opts.mayContact(a.url.Hostname()); err != nil {
 		return scan.Package{}, err
 	}
 	p, err := c.fromRemote(ctx, tool, a, nil)
@@ -154,8 +146,8 @@ func invalid(format string, args ...any) error {
 	return &provider.Error{Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...)}
 }
 
-func (c *Client) mayContact(host string) error {
-	if host == "" || c.opts.Contact == nil || c.opts.Contact(host) {
+func (o Options) mayContact(host string) error {
+	if host == "" || o.Contact == nil || o.Contact(host) {
 		return nil
 	}
 	return refused("hosts that the base branch does not use are not contacted for a pull request from a fork",
@@ -163,7 +155,7 @@ func (c *Client) mayContact(host string) error {
 }
 
 // ambient reports whether credentials that lie about may be used for a place.
-func (c *Client) ambient(place string) bool { return c.opts.Ambient == nil || c.opts.Ambient(place) }
+func (o Options) ambient(place string) bool { return o.Ambient == nil || o.Ambient(place) }
 
 // origin is a package address and the server that referred to it, which may
 // decide whether it can be on this machine.
@@ -194,7 +186,7 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, a address, 
 			return scan.Package{}, err
 		}
 		a, from = next.address, next.from
-		if err := c.mayContact(a.url.Hostname()); err != nil {
+		if err := c.opts.mayContact(a.url.Hostname()); err != nil {
 			return scan.Package{}, err
 		}
 		within = append(within, a.subdir)
@@ -250,13 +242,17 @@ func (c *Client) get(ctx context.Context, tool provider.Tool, a address, from *u
 	case "file":
 		return fromDisk(ctx, a)
 	case "s3", "gcs":
-		return c.fromStore(ctx, a, from)
+		p, err := c.stores.fetch(ctx, a, from)
+		if err == nil {
+			c.cache.fetched.Add(1)
+		}
+		return p, err
 	case "hg":
 		return contents{}, refused("move the module to a git repository, or publish it as an archive",
 			"Mercurial repositories are not read: the hg program runs what its configuration says")
 	case "oci":
 		if tool.Has(provider.OCIModules) {
-			return c.fromOCI(ctx, tool, a)
+			return fromOCI(ctx, oci.Client{Transport: c.transport, Ambient: c.opts.Ambient}, c.tools[tool.Name].config, c.cache, a)
 		}
 	}
 	return contents{}, invalid("invalid module source address: %s fetches nothing of the kind %q", tool, a.getter)

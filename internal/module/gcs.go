@@ -24,23 +24,23 @@ type gcsBucket struct {
 
 var isGeneration = regexp.MustCompile(`^[0-9]{1,20}$`)
 
-// gcsBucket reads a URL https://www.googleapis.com/storage/VERSION/BUCKET/OBJECT,
+// openGCS reads a URL https://www.googleapis.com/storage/VERSION/BUCKET/OBJECT,
 // which stands for an object, and is never asked itself.
-func (c *Client) gcsBucket(ctx context.Context, u *url.URL) (bucket, string, error) {
+func openGCS(ctx context.Context, s stores, u *url.URL) (bucket, string, error) {
 	parts := strings.SplitN(strings.TrimPrefix(u.Path, "/"), "/", 4)
 	host := u.Hostname()
 	if !strings.HasSuffix(host, ".googleapis.com") || strings.Count(host, ".") != 2 || len(parts) != 4 || parts[2] == "" {
 		return nil, "", invalid("invalid module source address: it is no object of Google Cloud Storage")
 	}
 	name, object := parts[2], parts[3]
-	if place := host + "/" + name; !c.ambient(place) {
+	if place := host + "/" + name; !s.opts.ambient(place) {
 		return nil, "", bucketRefused(u, place)
 	}
-	token, err := c.googleToken(ctx)
+	token, err := google{s.opts.Env, s.transport, s.clouds.googleToken}.token(ctx)
 	if err != nil {
 		return nil, "", unauthorized(u, googleHint, "there are no credentials for the bucket %s: %v", name, err)
 	}
-	b := &gcsBucket{transport: c.transport, endpoint: c.clouds.gcs, name: name, token: token}
+	b := &gcsBucket{transport: s.transport, endpoint: s.clouds.gcs, name: name, token: token}
 	if isGeneration.MatchString(u.Fragment) {
 		b.generation = u.Fragment
 	}

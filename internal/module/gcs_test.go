@@ -100,7 +100,7 @@ func withGoogle(t *testing.T, s *httptest.Server, environ ...string) *Client {
 		t.Fatal(err)
 	}
 	c := newClient(t, Options{Env: cliconfig.Env{Environ: append([]string{}, environ...)}}, s)
-	c.clouds.gcs, c.clouds.googleToken = u, s.URL+"/token"
+	c.stores.clouds.gcs, c.stores.clouds.googleToken = u, s.URL+"/token"
 	return c
 }
 
@@ -241,7 +241,7 @@ func TestGooglePerson(t *testing.T) {
 	s := serve(t, f.ServeHTTP)
 	home := t.TempDir()
 	c := withGoogle(t, s)
-	c.opts.Env.Home = home
+	c.stores.opts.Env.Home = home
 	file := filepath.Join(home, ".config", "gcloud", "application_default_credentials.json")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)

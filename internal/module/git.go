@@ -70,10 +70,7 @@ func (c *Client) commit(ctx context.Context, r *repository, commit string, depth
 			return contents{}, err
 		}
 	}
-	c.fetched.Add(1)
-	p := contents{into.Tree(), id}
-	c.cache.save(p)
-	return p, nil
+	return c.cache.save(contents{into.Tree(), id}), nil
 }
 
 // gitID names a commit of a repository. Credentials are no part of it.
@@ -141,7 +138,7 @@ func (c *Client) admitted(ctx context.Context, r remote) (remote, error) {
 	if token, err := c.token(ctx, r); err != nil || token != "" {
 		return withToken(r, token), err
 	}
-	if u.Scheme == "ssh" && r.key == nil && !c.own(host) {
+	if u.Scheme == "ssh" && r.key == nil && !c.opts.own(host) {
 		return remote{}, unauthorized(u, "list a token for the host in the setting for module tokens",
 			"the git repository is asked for over ssh, and the keys of this machine are not used for %s here", host)
 	}

@@ -43,7 +43,7 @@ type setting struct{ key, value string }
 
 // own reports whether the operator's git configuration and keys count for a host.
 // For a pull request's head they never do: it also names what is asked for.
-func (c *Client) own(host string) bool { return !c.opts.Head && c.ambient(host) }
+func (o Options) own(host string) bool { return !o.Head && o.ambient(host) }
 
 // settings are for git in every repository, so that it runs no program of
 // somebody else's choice and asks no person. What may be secret is in others:
@@ -65,7 +65,7 @@ func settings(file string) []setting {
 // the URL, and the token.
 func (c *Client) secretSettings(r remote) []setting {
 	var found []setting
-	if c.own(r.url.Hostname()) {
+	if c.opts.own(r.url.Hostname()) {
 		found = c.environmentSettings()
 	}
 	found = append(found, setting{"remote.origin.url", r.url.String()})
@@ -119,7 +119,7 @@ func configFile(settings []setting) string {
 
 // environ is the environment in which git asks a remote.
 func (r *repository) environ(of remote) []string {
-	own := r.client.own(of.url.Hostname())
+	own := r.client.opts.own(of.url.Hostname())
 	var list []string
 	for _, variable := range r.client.opts.Env.Environ {
 		name, _, _ := strings.Cut(variable, "=")

@@ -51,7 +51,7 @@ func (r *repository) hold(ctx context.Context, of remote, asked, from *url.URL) 
 	if err != nil && (ended(ctx) != nil || transport.Refused(err)) {
 		return err
 	}
-	if (err != nil || proxy != nil) && c.own(of.url.Hostname()) && r.hasProxy(ctx, asked) {
+	if (err != nil || proxy != nil) && c.opts.own(of.url.Hostname()) && r.hasProxy(ctx, asked) {
 		return r.configure(of) // that proxy may know the name
 	}
 	if err != nil {

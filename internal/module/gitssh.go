@@ -31,7 +31,7 @@ func (r *repository) overSSH(ctx context.Context, asked *url.URL, key string) er
 	if len(addrs) > 0 {
 		pinned += sshPin(asked, addrs[0])
 	}
-	switch own := r.client.own(r.remote.url.Hostname()); {
+	switch own := r.client.opts.own(r.remote.url.Hostname()); {
 	case own && (err != nil || pinned != command) && !r.sshDirect(ctx, command, pinned, asked):
 		pinned = command
 	case err != nil:
@@ -45,7 +45,7 @@ func (r *repository) overSSH(ctx context.Context, asked *url.URL, key string) er
 // finds no credentials but the source's own key. It never asks a person.
 func (r *repository) sshCommand(ctx context.Context, key string) string {
 	command := "ssh"
-	if r.client.own(r.remote.url.Hostname()) {
+	if r.client.opts.own(r.remote.url.Hostname()) {
 		if out, err := r.run(ctx, nil, "config", "--get", "core.sshCommand"); err == nil {
 			command = cmp.Or(string(bytes.TrimSpace(out)), command)
 		}

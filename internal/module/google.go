@@ -13,6 +13,7 @@ import (
 	"golang.org/x/oauth2/google/externalaccount"
 	"golang.org/x/oauth2/jwt"
 
+	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -51,13 +52,20 @@ type googleFile struct {
 	Source      *externalaccount.CredentialSource `json:"credential_source"`
 }
 
-// googleToken is a token for reading from Google Cloud Storage: that of the
+// google exchanges the operator's credentials for tokens.
+type google struct {
+	env       cliconfig.Env
+	transport *transport.Client
+	exchange  string // the server for credentials that name none
+}
+
+// token is a token for reading from Google Cloud Storage: that of the
 // environment, or one that the file of credentials is exchanged for.
-func (c *Client) googleToken(ctx context.Context) (string, error) {
-	if token := c.opts.Env.Getenv("GOOGLE_OAUTH_ACCESS_TOKEN"); token != "" {
+func (g google) token(ctx context.Context) (string, error) {
+	if token := g.env.Getenv("GOOGLE_OAUTH_ACCESS_TOKEN"); token != "" {
 		return token, nil
 	}
-	path := c.googlePath()
+	path := g.path()
 	text, err := readOwn(path)
 	switch {
 	case err != nil:
@@ -69,7 +77,7 @@ func (c *Client) googleToken(ctx context.Context) (string, error) {
 	if err := json.Unmarshal([]byte(text), &file); err != nil {
 		return "", fmt.Errorf("%s is not valid JSON", path) // the cause would quote it
 	}
-	tokens, err := c.googleTokens(context.WithValue(ctx, oauth2.HTTPClient, c.transport.HTTP()), file)
+	tokens, err := g.tokens(context.WithValue(ctx, oauth2.HTTPClient, g.transport.HTTP()), file)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
@@ -80,10 +88,10 @@ func (c *Client) googleToken(ctx context.Context) (string, error) {
 	return token.AccessToken, nil
 }
 
-// googlePath is where the file of credentials is: where the variable says, or
+// path is where the file of credentials is: where the variable says, or
 // where gcloud auth application-default login leaves it.
-func (c *Client) googlePath() string {
-	env := c.opts.Env
+func (g google) path() string {
+	env := g.env
 	if path := env.Getenv("GOOGLE_APPLICATION_CREDENTIALS"); path != "" {
 		return path
 	}
@@ -97,34 +105,34 @@ func (c *Client) googlePath() string {
 	return filepath.Join(dir, "gcloud", "application_default_credentials.json")
 }
 
-// googleTokens exchanges a file of credentials. The operator's file names the
+// tokens exchanges a file of credentials. The operator's file names the
 // servers that are asked.
-func (c *Client) googleTokens(ctx context.Context, file googleFile) (oauth2.TokenSource, error) {
+func (g google) tokens(ctx context.Context, file googleFile) (oauth2.TokenSource, error) {
 	switch file.Type {
 	case "service_account":
 		config := jwt.Config{
 			Email: file.Email, PrivateKey: []byte(file.Key), PrivateKeyID: file.KeyID,
-			Scopes: []string{readOnly}, TokenURL: c.named(file.TokenURI),
+			Scopes: []string{readOnly}, TokenURL: g.named(file.TokenURI),
 		}
 		if config.TokenURL == "" {
-			config.TokenURL = c.clouds.googleToken
+			config.TokenURL = g.exchange
 		}
 		return config.TokenSource(ctx), nil
 	case "authorized_user":
 		config := oauth2.Config{
 			ClientID: file.ClientID, ClientSecret: file.ClientSecret,
-			Endpoint: oauth2.Endpoint{TokenURL: c.clouds.googleToken, AuthStyle: oauth2.AuthStyleInParams},
+			Endpoint: oauth2.Endpoint{TokenURL: g.exchange, AuthStyle: oauth2.AuthStyleInParams},
 		}
 		return config.TokenSource(ctx, &oauth2.Token{RefreshToken: file.RefreshToken}), nil
 	case "external_account":
-		return c.workload(ctx, file)
+		return g.workload(ctx, file)
 	}
 	return nil, fmt.Errorf("credentials of the type %q are not read", file.Type)
 }
 
 // workload exchanges the identity that a workload has elsewhere, as in Actions.
 // The library would run programs, and ask the metadata service of AWS.
-func (c *Client) workload(ctx context.Context, file googleFile) (oauth2.TokenSource, error) {
+func (g google) workload(ctx context.Context, file googleFile) (oauth2.TokenSource, error) {
 	switch {
 	case file.Source == nil:
 		return nil, errors.New("it names no credential_source")
@@ -134,10 +142,10 @@ func (c *Client) workload(ctx context.Context, file googleFile) (oauth2.TokenSou
 		return nil, errors.New("its credential_source is an environment of AWS, which is not asked for an identity")
 	}
 	source := *file.Source
-	source.URL = c.named(source.URL)
+	source.URL = g.named(source.URL)
 	return externalaccount.NewTokenSource(ctx, externalaccount.Config{
-		Audience: file.Audience, SubjectTokenType: file.SubjectTokenType, TokenURL: c.named(file.TokenURL),
-		ServiceAccountImpersonationURL:             c.named(file.ImpersonationURL),
+		Audience: file.Audience, SubjectTokenType: file.SubjectTokenType, TokenURL: g.named(file.TokenURL),
+		ServiceAccountImpersonationURL:             g.named(file.ImpersonationURL),
 		ServiceAccountImpersonationLifetimeSeconds: file.Impersonation.Lifetime,
 		ClientID: file.ClientID, ClientSecret: file.ClientSecret,
 		CredentialSource: &source, Scopes: []string{readOnly}, WorkforcePoolUserProject: file.UserProject,
@@ -145,9 +153,9 @@ func (c *Client) workload(ctx context.Context, file googleFile) (oauth2.TokenSou
 }
 
 // named admits the server of a URL, which the operator has named in a file.
-func (c *Client) named(text string) string {
+func (g google) named(text string) string {
 	if u, err := url.Parse(text); err == nil && u.Host != "" {
-		c.transport.Admit(transport.HostPort(u))
+		g.transport.Admit(transport.HostPort(u))
 	}
 	return text
 }

@@ -16,7 +16,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -159,31 +158,20 @@ func archiveID(kind, sha256 string) string { return kind + "+sha256:" + sha256 }
 // download fetches an archive into a temporary file and unpacks it. Without a
 // kind, its first bytes tell.
 func (c *Client) download(ctx context.Context, r transport.Request, kind string, sum checksum) (contents, error) {
-	archive, err := file.NewTemporary()
-	if err != nil {
-		return contents{}, unread("making a temporary file: %v", err)
-	}
-	defer archive.Close() // nothing of it is needed any more
-
 	r.Limit = maxArchive
-	digest, err := c.save(ctx, r, archive, sum)
+	var digest string
+	t, kind, err := unpackCopy(ctx, kind, func(archive io.Writer) (err error) {
+		digest, err = c.save(ctx, r, archive, sum)
+		return err
+	})
 	if err != nil {
 		return contents{}, err
 	}
-	if kind == "" {
-		if kind, err = sniff(archive.File); err != nil {
-			return contents{}, err
-		}
-	}
-	t, err := unpackFile(ctx, archive.File, kind)
-	if err != nil {
-		return contents{}, err
-	}
-	c.fetched.Add(1)
 	p := contents{t, archiveID(kind, digest)}
 	if sum.kind == "sha256" {
-		c.cache.save(p)
+		return c.cache.save(p), nil
 	}
+	c.cache.fetched.Add(1)
 	return p, nil
 }
 

@@ -47,7 +47,7 @@ func readNetrc(env cliconfig.Env) func() (*netrcFile, error) {
 // withNetrc adds the login for the host of a URL that has none of its own, as
 // the tools do for requests by http and https.
 func (c *Client) withNetrc(u *url.URL) (*url.URL, error) {
-	if u.User.Username() != "" || !c.ambient(u.Hostname()) {
+	if u.User.Username() != "" || !c.opts.ambient(u.Hostname()) {
 		return u, nil
 	}
 	file, err := c.netrc()

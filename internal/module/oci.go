@@ -3,6 +3,7 @@ package module
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"net/url"
 	"slices"
@@ -12,8 +13,6 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
-	"github.com/relock-dev/relock/internal/file"
-	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/oci"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -26,10 +25,9 @@ const (
 )
 
 // fromOCI fetches the module package of an OCI repository, by tag or digest.
-func (c *Client) fromOCI(ctx context.Context, tool provider.Tool, a address) (contents, error) {
-	asking := oci.Client{Transport: c.transport, Ambient: c.opts.Ambient}
+func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, kept *cache, a address) (contents, error) {
 	of := cliconfig.Repository{Registry: a.url.Host, Name: strings.TrimPrefix(a.url.Path, "/")}
-	repository, err := asking.Repository(c.tools[tool.Name].config, of)
+	repository, err := asking.Repository(config, of)
 	if err != nil || a.url.Scheme != "oci" {
 		return contents{}, invalid("invalid module source address: it is no address of an OCI repository")
 	}
@@ -42,21 +40,27 @@ func (c *Client) fromOCI(ctx context.Context, tool provider.Tool, a address) (co
 		return contents{}, ociError(ctx, a.url, "resolving the reference", err)
 	}
 	id := "oci+" + of.String() + "@" + manifest.Digest.String()
-	if p, ok := c.cache.load(id); ok {
+	if p, ok := kept.load(id); ok {
 		return p, nil
 	}
 	layer, err := packageLayer(ctx, a.url, repository, manifest)
 	if err != nil {
 		return contents{}, err
 	}
-	t, err := unpackLayer(ctx, a.url, repository, layer)
+	t, _, err := unpackCopy(ctx, "zip", func(archive io.Writer) error {
+		err := repository.Copy(ctx, archive, layer)
+		if said, ok := errors.AsType[*oci.Error](err); ok && said.Code == provider.CodeBadChecksum {
+			return badAnswer("the package %s is not the one that its manifest names", redact(a.url))
+		}
+		if err != nil {
+			return ociError(ctx, a.url, "downloading the module package", err)
+		}
+		return nil
+	})
 	if err != nil {
 		return contents{}, err
 	}
-	c.fetched.Add(1)
-	p := contents{t, id}
-	c.cache.save(p)
-	return p, nil
+	return kept.save(contents{t, id}), nil
 }
 
 // ociReference is the tag or digest in oci://HOST/REPOSITORY[?tag=TAG|?digest=DIGEST].
@@ -94,27 +98,10 @@ func packageLayer(ctx context.Context, u *url.URL, from *oci.Repository, d ocisp
 	if len(layers) != 1 {
 		return d, unread("%s has %d layers of the type %s, where a module package has one", redact(u), len(layers), layerType)
 	}
+	if layers[0].Size > maxArchive {
+		return d, unread("the package %s is larger than %d bytes", redact(u), int64(maxArchive))
+	}
 	return layers[0], nil
-}
-
-// unpackLayer downloads an archive, checks its digest and unpacks it.
-func unpackLayer(ctx context.Context, u *url.URL, from *oci.Repository, layer ocispec.Descriptor) (*filetree.Tree, error) {
-	if layer.Size > maxArchive {
-		return nil, unread("the package %s is larger than %d bytes", redact(u), int64(maxArchive))
-	}
-	archive, err := file.NewTemporary()
-	if err != nil {
-		return nil, unread("making a temporary file: %v", err)
-	}
-	defer archive.Close() // nothing of it is needed any more
-	err = from.Copy(ctx, archive, layer)
-	if said, ok := errors.AsType[*oci.Error](err); ok && said.Code == provider.CodeBadChecksum {
-		return nil, badAnswer("the package %s is not the one that its manifest names", redact(u))
-	}
-	if err != nil {
-		return nil, ociError(ctx, u, "downloading the module package", err)
-	}
-	return unpackFile(ctx, archive.File, "zip")
 }
 
 // ociError says what was asked of a registry that failed.

@@ -52,7 +52,7 @@ func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr regi
 }
 
 func (c *Client) selected(ctx context.Context, tool provider.Tool, addr registryAddress, call scan.Call) (scan.Package, error) {
-	if err := c.mayContact(addr.Host.String()); err != nil {
+	if err := c.opts.mayContact(addr.Host.String()); err != nil {
 		return scan.Package{}, err
 	}
 	var allowed goversion.Constraints

@@ -103,7 +103,7 @@ func (r *repository) writeKey() (name string, err error) {
 // asked is the URL that git asks: the operator's configuration may put another
 // one in its place (insteadOf), or a path or an alias of ssh, which is none.
 func (r *repository) asked(ctx context.Context) (*url.URL, error) {
-	if !r.client.own(r.remote.url.Hostname()) {
+	if !r.client.opts.own(r.remote.url.Hostname()) {
 		return r.remote.url, nil
 	}
 	out, err := r.run(ctx, nil, "ls-remote", "--get-url", "origin")
@@ -142,7 +142,7 @@ func (r *repository) settle(ctx context.Context, asked *url.URL) (*remote, error
 	if r.remote.token != "" && u.Host == r.remote.url.Host {
 		header.Set("Authorization", basic(r.remote.token))
 	}
-	own := r.client.own(r.remote.url.Hostname())
+	own := r.client.opts.own(r.remote.url.Hostname())
 	resp, body, err := r.client.transport.Stream(ctx, transport.Request{
 		URL: u, Referrer: r.remote.from, Header: header, NoRetry: own, Limit: maxAdvertised,
 	})

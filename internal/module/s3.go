@@ -45,14 +45,17 @@ func amazon(region string) *url.URL {
 	return &url.URL{Scheme: "https", Host: "s3." + region + ".amazonaws.com"}
 }
 
-// s3Bucket reads the URL of an object or directory in S3. The keys of AWS that the
+// openS3 reads the URL of an object or directory in S3. The keys of AWS that the
 // machine has are for AWS alone; another store needs its own in the URL. The tools
 // send what has none to AWS, whatever the host is.
-func (c *Client) s3Bucket(u, from *url.URL) (bucket, string, error) {
+func openS3(s stores, u, from *url.URL) (bucket, string, error) {
 	query := u.Query()
-	b := &s3Bucket{transport: c.transport, from: from, version: query.Get("version"), region: query.Get("region")}
+	b := &s3Bucket{transport: s.transport, from: from, version: query.Get("version"), region: query.Get("region")}
 	path, place, isAWS := u.Path, u.Host, strings.HasSuffix(u.Hostname(), ".amazonaws.com")
-	b.endpoint = func(string) *url.URL { return &url.URL{Scheme: u.Scheme, Host: withoutDefaultPort(u)} }
+	defaultPort := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
+	b.endpoint = func(string) *url.URL {
+		return &url.URL{Scheme: u.Scheme, Host: strings.TrimSuffix(u.Host, defaultPort)}
+	}
 	if isAWS {
 		m := awsHost.FindStringSubmatch(u.Hostname())
 		if m == nil {
@@ -61,7 +64,7 @@ func (c *Client) s3Bucket(u, from *url.URL) (bucket, string, error) {
 		if m[1] != "" {
 			path = "/" + m[1] + path
 		}
-		b.region, b.endpoint, place, b.from = m[2], c.clouds.s3, "s3.amazonaws.com", nil
+		b.region, b.endpoint, place, b.from = m[2], s.clouds.s3, "s3.amazonaws.com", nil
 	}
 	if b.region == "" {
 		b.region = "us-east-1" // as for the tools
@@ -72,25 +75,18 @@ func (c *Client) s3Bucket(u, from *url.URL) (bucket, string, error) {
 	}
 	b.name = name
 	var err error
-	b.keys, err = c.s3Keys(u, place+"/"+name, isAWS)
+	b.keys, err = s3Keys(s.opts, u, place+"/"+name, isAWS)
 	return b, object, err
-}
-
-func withoutDefaultPort(u *url.URL) string {
-	if u.Scheme == "http" {
-		return strings.TrimSuffix(u.Host, ":80")
-	}
-	return strings.TrimSuffix(u.Host, ":443")
 }
 
 // s3Keys are those of the URL, unless it names a profile of the machine, or those
 // of the machine. Whoever proposes changes chooses no keys.
-func (c *Client) s3Keys(u *url.URL, place string, isAWS bool) (aws.Credentials, error) {
+func s3Keys(opts Options, u *url.URL, place string, isAWS bool) (aws.Credentials, error) {
 	query := u.Query()
 	profile := query.Get("aws_profile")
 	own := profile == "" && (query.Has("aws_access_key_id") || query.Has("aws_access_key_secret") || query.Has("aws_access_token"))
 	switch {
-	case own && !c.opts.Head:
+	case own && !opts.Head:
 		keys := aws.Credentials{
 			AccessKeyID: query.Get("aws_access_key_id"), SecretAccessKey: query.Get("aws_access_key_secret"),
 			SessionToken: query.Get("aws_access_token"),
@@ -99,15 +95,15 @@ func (c *Client) s3Keys(u *url.URL, place string, isAWS bool) (aws.Credentials, 
 			return keys, unauthorized(u, "", "the keys in the source address are incomplete")
 		}
 		return keys, nil
-	case own && !c.ambient(place):
+	case own && !opts.ambient(place):
 		return aws.Credentials{}, unauthorized(u, "", "keys in a source address do not count for the head of a pull request")
-	case !c.ambient(place):
+	case !opts.ambient(place):
 		return aws.Credentials{}, bucketRefused(u, place)
 	case !isAWS:
 		return aws.Credentials{}, unauthorized(u, "add aws_access_key_id and aws_access_key_secret to the source address",
 			"the cloud credentials of this machine are for AWS, and not for %s", u.Hostname())
 	}
-	keys, err := c.awsKeys(profile)
+	keys, err := awsKeys(opts.Env, profile)
 	if err != nil {
 		return keys, unauthorized(u, awsHint, "there are no credentials for %s: %v", place, err)
 	}
@@ -158,7 +154,10 @@ func (b *s3Bucket) get(ctx context.Context, object string, query url.Values, lim
 	if resp.Status == http.StatusOK {
 		return request.URL, body, nil
 	}
-	said := readS3Failure(body)
+	var said s3Failure
+	if xml.NewDecoder(io.LimitReader(body, maxFailure)).Decode(&said) != nil {
+		said = s3Failure{}
+	}
 	body.Close()
 	region := resp.Header.Get(regionHeader)
 	if region == "" {
@@ -226,14 +225,6 @@ func (b *s3Bucket) open(ctx context.Context, name string, limit int64) (io.ReadC
 type s3Failure struct{ Code, Region string }
 
 const maxFailure = 64 << 10
-
-func readS3Failure(body io.Reader) s3Failure {
-	var said s3Failure
-	if xml.NewDecoder(io.LimitReader(body, maxFailure)).Decode(&said) != nil {
-		return s3Failure{}
-	}
-	return said
-}
 
 // s3Reasons are the failures that a person can do something about.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html

@@ -297,7 +297,7 @@ func TestS3Errors(t *testing.T) {
 func withAWS(t *testing.T, opts Options, regions map[string]*httptest.Server) *Client {
 	t.Helper()
 	c := newClient(t, opts, slices.Collect(maps.Values(regions))...)
-	c.clouds.s3 = func(region string) *url.URL {
+	c.stores.clouds.s3 = func(region string) *url.URL {
 		if s := regions[region]; s != nil {
 			u, err := url.Parse(s.URL)
 			if err == nil {

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // The limits on object stores. What is kept of a directory is bounded as that of
@@ -40,10 +40,24 @@ type page struct {
 	next  string
 }
 
-// fromStore fetches from S3 or Google Cloud Storage, as the tools do: the objects
-// below a directory, or an archive. Nothing names a version of that, so its ID is
-// made of what is kept of it.
-func (c *Client) fromStore(ctx context.Context, a address, from *url.URL) (contents, error) {
+// stores fetch from object stores. Nothing names a version of what they give, so
+// its ID is made of what is kept of it.
+type stores struct {
+	opts      Options
+	transport *transport.Client
+	clouds    clouds
+}
+
+// clouds says where the services of the clouds are.
+type clouds struct {
+	s3          func(region string) *url.URL
+	gcs         *url.URL
+	googleToken string // what exchanges credentials of Google that name no server
+}
+
+// fetch fetches from S3 or Google Cloud Storage, as the tools do: the objects below
+// a directory, or an archive.
+func (s stores) fetch(ctx context.Context, a address, from *url.URL) (contents, error) {
 	a, kind := archiveFormat(a)
 	u, sum, err := withoutChecksum(a.url)
 	if err != nil {
@@ -54,33 +68,48 @@ func (c *Client) fromStore(ctx context.Context, a address, from *url.URL) (conte
 	}
 	var t *filetree.Tree
 	err = inTime(ctx, u, storeTimeout, func(ctx context.Context) error {
-		in, name, err := c.bucketOf(ctx, a.getter, u, from)
+		in, name, err := s.bucketOf(ctx, a.getter, u, from)
 		switch {
 		case err != nil:
 			return err
-		case kind != "":
-			t, err = readArchive(ctx, in, name, kind)
-		default:
+		case kind == "":
 			t, err = readObjects(ctx, in, name)
+			return err
 		}
+		t, _, err = unpackCopy(ctx, kind, func(archive io.Writer) error {
+			body, err := in.open(ctx, name, maxArchive)
+			if err != nil {
+				return err
+			}
+			defer body.Close()
+			if _, err := io.Copy(archive, body); err != nil {
+				return during("downloading the archive", err)
+			}
+			return nil
+		})
 		return err
 	})
 	if err != nil {
 		return contents{}, err
 	}
-	c.fetched.Add(1)
-	return contents{t, "content+sha256:" + digestOf(t)}, nil
+	sum256 := sha256.New()
+	for _, name := range t.Names() {
+		n, _ := nodeAt(t, name) // a file that is too large has no content
+		fmt.Fprintf(sum256, "%q %v %q %d\n", name, n.mode, n.target, len(n.data))
+		sum256.Write(n.data)
+	}
+	return contents{t, "content+sha256:" + hex.EncodeToString(sum256.Sum(nil))}, nil
 }
 
 // bucketOf returns the bucket that a URL is in, and the name of what it is of there.
-func (c *Client) bucketOf(ctx context.Context, getter string, u, from *url.URL) (bucket, string, error) {
+func (s stores) bucketOf(ctx context.Context, getter string, u, from *url.URL) (bucket, string, error) {
 	switch {
 	case u.Host == "":
 		return nil, "", invalid("invalid module source address: it is no URL with a host")
 	case getter == "s3" && (u.Scheme == "https" || u.Scheme == "http"):
-		return c.s3Bucket(u, from)
+		return openS3(s, u, from)
 	case getter == "gcs" && u.Scheme == "https":
-		return c.gcsBucket(ctx, u)
+		return openGCS(ctx, s, u)
 	}
 	return nil, "", invalid("invalid module source address: %s fetches nothing from a URL with the scheme %q", getter, u.Scheme)
 }
@@ -98,25 +127,6 @@ func inTime(ctx context.Context, u *url.URL, limit time.Duration, do func(contex
 		return unreachable(u, "fetching from %s took longer than %v", redact(u), limit)
 	}
 	return err
-}
-
-// readArchive reads an archive by way of a temporary file, since the table of a
-// zip archive stands at its end.
-func readArchive(ctx context.Context, in bucket, name, kind string) (*filetree.Tree, error) {
-	body, err := in.open(ctx, name, maxArchive)
-	if err != nil {
-		return nil, err
-	}
-	defer body.Close()
-	archive, err := file.NewTemporary()
-	if err != nil {
-		return nil, unread("making a temporary file: %v", err)
-	}
-	defer archive.Close() // nothing of it is needed any more
-	if _, err := io.Copy(archive, body); err != nil {
-		return nil, during("downloading the archive", err)
-	}
-	return unpackFile(ctx, archive.File, kind)
 }
 
 // readObjects reads what is kept of the objects below a directory. Their names
@@ -172,15 +182,4 @@ func answerError(u *url.URL, err error) error {
 		return err
 	}
 	return badAnswer("the answer of %s is no list of objects", redact(u))
-}
-
-// digestOf is a checksum of what is kept.
-func digestOf(t *filetree.Tree) string {
-	sum := sha256.New()
-	for _, name := range t.Names() {
-		n, _ := nodeAt(t, name) // a file that is too large has no content
-		fmt.Fprintf(sum, "%q %v %q %d\n", name, n.mode, n.target, len(n.data))
-		sum.Write(n.data)
-	}
-	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -53,7 +53,7 @@ func (c *Client) submodule(ctx context.Context, parent *repository, into *fillin
 	if err != nil {
 		return err
 	}
-	if err := c.mayContact(u.Hostname()); err != nil {
+	if err := c.opts.mayContact(u.Hostname()); err != nil {
 		return err
 	}
 	r, err := c.admitted(ctx, remote{url: u, key: parent.remote.key, from: parent.remote.from})
