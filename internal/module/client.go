@@ -63,20 +63,15 @@ type Client struct {
 	opts      Options
 	tools     map[provider.ToolName]toolConfig
 	cache     *cache
-	netrc     func() (*netrcFile, error)
-	stores    stores
 	slots     chan struct{} // one element for each package being fetched
 
-	versions  memo.Memo[registryQuestion, []string]
-	downloads memo.Memo[registryQuestion, *transport.Response]
+	registries registries
+	web        web
+	stores     stores
+
 	locations memo.Memo[origin, location]
 	packages  memo.Memo[origin, contents]
 	parts     memo.Memo[string, contents] // of packages, by ID
-}
-
-type toolConfig struct {
-	config    *cliconfig.Config
-	discovery *cliconfig.Discovery
 }
 
 var _ scan.Source = (*Client)(nil)
@@ -98,7 +93,8 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 		cache:     &cache{dir: opts.Cache, log: opts.Log},
 		slots:     make(chan struct{}, cmp.Or(opts.Jobs, DefaultJobs)),
 	}
-	c.netrc = readNetrc(opts.Env)
+	c.registries = registries{transport: t, tools: c.tools}
+	c.web = web{opts, t, readNetrc(opts.Env), c.cache}
 	c.stores = stores{opts, t, clouds{s3: amazon, gcs: &url.URL{Scheme: "https", Host: "storage.googleapis.com"}, googleToken: "https://oauth2.googleapis.com/token"}}
 	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		config := cmp.Or(configs[tool], &cliconfig.Config{})
@@ -126,7 +122,15 @@ func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) 
 		if err != nil {
 			return scan.Package{}, invalid("a module with a version must come from a module registry: %v", err)
 		}
-		return c.fromRegistry(ctx, tool, r, call)
+		p, err := c.fromRegistry(ctx, tool, r, call)
+		if err != nil {
+			err = during("fetching the module "+r.ForDisplay(), err)
+			if e, ok := errors.AsType[*provider.Error](err); ok && e.Host == "" {
+				e.Host = r.Host // a new error: nobody else has it
+			}
+			return scan.Package{}, err
+		}
+		return p, nil
 	}
 	a, err := parseRemote(call.Source)
 	if err != nil {
@@ -157,6 +161,42 @@ func (o Options) mayContact(host string) error {
 // ambient reports whether credentials that lie about may be used for a place.
 func (o Options) ambient(place string) bool { return o.Ambient == nil || o.Ambient(place) }
 
+// fromRegistry selects a version of a registry module and fetches its package.
+func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr registryAddress, call scan.Call) (scan.Package, error) {
+	if err := c.opts.mayContact(addr.Host.String()); err != nil {
+		return scan.Package{}, err
+	}
+	at, err := c.registries.find(ctx, tool, addr, call)
+	if err != nil {
+		return scan.Package{}, err
+	}
+	fetch := func() (scan.Package, error) { return c.fromRemote(ctx, tool, at.address, at.from) }
+	if at.archive != nil {
+		fetch = func() (scan.Package, error) { return c.served(ctx, *at.archive, addr.subdir) }
+	}
+	p, err := fetch()
+	p.Version = at.version
+	return p, err
+}
+
+// served fetches a package that a registry serves itself.
+func (c *Client) served(ctx context.Context, r transport.Request, subdir string) (scan.Package, error) {
+	key := origin{"registry::" + r.URL.String() + " " + r.Token, transport.HostPort(r.Referrer)}
+	p, err := c.packages.Do(ctx, key, func() (contents, error) {
+		release, err := c.slot(ctx)
+		if err != nil {
+			return contents{}, err
+		}
+		defer release()
+		return c.web.download(ctx, r, "", checksum{})
+	})
+	if err != nil {
+		return scan.Package{}, err
+	}
+	dir, err := findDir(p.fs, subdir)
+	return scan.Package{FS: p.fs, Dir: dir, ID: p.id}, err
+}
+
 // origin is a package address and the server that referred to it, which may
 // decide whether it can be on this machine.
 type origin struct{ address, referrer string }
@@ -177,11 +217,11 @@ const maxHops = 10
 func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, a address, from *url.URL) (scan.Package, error) {
 	asked := a
 	var within []string // what servers referred to, outermost last
-	for hops := 0; c.refers(a); hops++ {
+	for hops := 0; refers(a); hops++ {
 		if hops == maxHops {
 			return scan.Package{}, unread("more than %d servers refer to another one", maxHops)
 		}
-		next, err := c.locations.Do(ctx, originOf(a, from), func() (location, error) { return c.ask(ctx, a, from) })
+		next, err := c.locations.Do(ctx, originOf(a, from), func() (location, error) { return c.web.ask(ctx, a, from) })
 		if err != nil {
 			return scan.Package{}, err
 		}
@@ -238,7 +278,7 @@ func (c *Client) get(ctx context.Context, tool provider.Tool, a address, from *u
 	case "git":
 		return c.fromGit(ctx, a, from)
 	case "http", "https":
-		return c.fromArchive(ctx, a, from)
+		return c.web.fetch(ctx, a, from)
 	case "file":
 		return fromDisk(ctx, a)
 	case "s3", "gcs":

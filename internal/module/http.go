@@ -31,9 +31,17 @@ type location struct {
 	from    *url.URL // what was answered
 }
 
+// web asks servers for archives, and where packages are.
+type web struct {
+	opts      Options
+	transport *transport.Client
+	netrc     func() (*netrcFile, error)
+	cache     *cache
+}
+
 // refers reports whether a server is asked where the package is: one that an
 // address names without naming an archive.
-func (c *Client) refers(a address) bool {
+func refers(a address) bool {
 	if a.getter != "http" && a.getter != "https" || a.local() {
 		return false
 	}
@@ -43,7 +51,7 @@ func (c *Client) refers(a address) bool {
 
 // ask asks a server where the package is, by go-getter's protocol: the query
 // argument terraform-get, answered by a header or by a meta element.
-func (c *Client) ask(ctx context.Context, a address, from *url.URL) (location, error) {
+func (w web) ask(ctx context.Context, a address, from *url.URL) (location, error) {
 	a, _ = archiveFormat(a)
 	query := a.url.Query()
 	if query.Has("checksum") {
@@ -52,11 +60,11 @@ func (c *Client) ask(ctx context.Context, a address, from *url.URL) (location, e
 	query.Add("terraform-get", "1")
 	u := *a.url
 	u.RawQuery = query.Encode()
-	with, err := c.withNetrc(&u)
+	with, err := w.login(&u)
 	if err != nil {
 		return location{}, err
 	}
-	resp, body, err := c.transport.Stream(ctx, transport.Request{URL: with, Referrer: from, Limit: maxPage})
+	resp, body, err := w.transport.Stream(ctx, transport.Request{URL: with, Referrer: from, Limit: maxPage})
 	if err != nil {
 		return location{}, err
 	}
@@ -71,7 +79,13 @@ func (c *Client) ask(ctx context.Context, a address, from *url.URL) (location, e
 	if source == "" {
 		return location{}, unread("%s is neither an archive nor does it say where the package is", redact(&u))
 	}
-	next, err := parseFull(source)
+	// A server has no current directory, and short forms are for people.
+	pkg, _ := splitSubdir(source)
+	_, src := cutForced(pkg)
+	next, err := parseRemote(source)
+	if full, parseErr := url.Parse(src); parseErr != nil || full.Scheme == "" {
+		err = errNoURL
+	}
 	if err != nil {
 		return location{}, badAnswer("%s refers to no module package: %v", redact(&u), err)
 	}
@@ -80,17 +94,6 @@ func (c *Client) ask(ctx context.Context, a address, from *url.URL) (location, e
 
 // getHeader is how registries and servers say where a package is.
 const getHeader = "X-Terraform-Get"
-
-// parseFull reads a remote address that must be a URL, with or without a forced
-// getter: a server has no current directory, and short forms are for people.
-func parseFull(source string) (address, error) {
-	pkg, _ := splitSubdir(source)
-	_, src := cutForced(pkg)
-	if u, err := url.Parse(src); err != nil || u.Scheme == "" {
-		return address{}, errNoURL
-	}
-	return parseRemote(source)
-}
 
 // metaSource returns the content of the first meta element with the name
 // terraform-get in the head of a page, "" if there is none.
@@ -134,66 +137,59 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// fromArchive downloads and unpacks an archive.
-func (c *Client) fromArchive(ctx context.Context, a address, from *url.URL) (contents, error) {
+// fetch downloads and unpacks an archive.
+func (w web) fetch(ctx context.Context, a address, from *url.URL) (contents, error) {
 	a, kind := archiveFormat(a)
 	u, sum, err := withoutChecksum(a.url)
 	if err != nil {
 		return contents{}, err
 	}
 	if sum.kind == "sha256" {
-		if p, ok := c.cache.load(archiveID(kind, sum.want)); ok {
+		if p, ok := w.cache.load(archiveID(kind, sum.want)); ok {
 			return p, nil
 		}
 	}
-	with, err := c.withNetrc(u)
+	with, err := w.login(u)
 	if err != nil {
 		return contents{}, err
 	}
-	return c.download(ctx, transport.Request{URL: with, Referrer: from}, kind, sum)
+	return w.download(ctx, transport.Request{URL: with, Referrer: from}, kind, sum)
 }
 
 func archiveID(kind, sha256 string) string { return kind + "+sha256:" + sha256 }
 
-// download fetches an archive into a temporary file and unpacks it. Without a
-// kind, its first bytes tell.
-func (c *Client) download(ctx context.Context, r transport.Request, kind string, sum checksum) (contents, error) {
+// download fetches an archive by a request, and unpacks it. Without a kind, its
+// first bytes tell.
+func (w web) download(ctx context.Context, r transport.Request, kind string, sum checksum) (contents, error) {
 	r.Limit = maxArchive
-	var digest string
-	t, kind, err := unpackCopy(ctx, kind, func(archive io.Writer) (err error) {
-		digest, err = c.save(ctx, r, archive, sum)
-		return err
+	digest := sha256.New()
+	t, kind, err := unpackCopy(ctx, kind, func(archive io.Writer) error {
+		resp, body, err := w.transport.Stream(ctx, r)
+		if err != nil {
+			return err
+		}
+		defer body.Close()
+		if resp.Status != http.StatusOK {
+			return statusError(r.URL, resp.Status, credentialsHint)
+		}
+		into := []io.Writer{archive, digest}
+		if sum.hash != nil {
+			into = append(into, sum.hash)
+		}
+		if _, err := io.Copy(io.MultiWriter(into...), body); err != nil {
+			return during("downloading "+redact(r.URL), err)
+		}
+		return sum.check()
 	})
 	if err != nil {
 		return contents{}, err
 	}
-	p := contents{t, archiveID(kind, digest)}
+	p := contents{t, archiveID(kind, hex.EncodeToString(digest.Sum(nil)))}
 	if sum.kind == "sha256" {
-		return c.cache.save(p), nil
+		return w.cache.save(p), nil
 	}
-	c.cache.fetched.Add(1)
+	w.cache.fetched.Add(1)
 	return p, nil
-}
-
-// save writes the body of an answer, and returns its SHA-256.
-func (c *Client) save(ctx context.Context, r transport.Request, to io.Writer, sum checksum) (string, error) {
-	resp, body, err := c.transport.Stream(ctx, r)
-	if err != nil {
-		return "", err
-	}
-	defer body.Close()
-	if resp.Status != http.StatusOK {
-		return "", statusError(r.URL, resp.Status, credentialsHint)
-	}
-	digest := sha256.New()
-	into := []io.Writer{to, digest}
-	if sum.hash != nil {
-		into = append(into, sum.hash)
-	}
-	if _, err := io.Copy(io.MultiWriter(into...), body); err != nil {
-		return "", during("downloading "+redact(r.URL), err)
-	}
-	return hex.EncodeToString(digest.Sum(nil)), sum.check()
 }
 
 // checksum is what a source demands of an archive; the zero value nothing.

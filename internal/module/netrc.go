@@ -44,13 +44,13 @@ func readNetrc(env cliconfig.Env) func() (*netrcFile, error) {
 	})
 }
 
-// withNetrc adds the login for the host of a URL that has none of its own, as
+// login adds the login for the host of a URL that has none of its own, as
 // the tools do for requests by http and https.
-func (c *Client) withNetrc(u *url.URL) (*url.URL, error) {
-	if u.User.Username() != "" || !c.opts.ambient(u.Hostname()) {
+func (w web) login(u *url.URL) (*url.URL, error) {
+	if u.User.Username() != "" || !w.opts.ambient(u.Hostname()) {
 		return u, nil
 	}
-	file, err := c.netrc()
+	file, err := w.netrc()
 	if err != nil || file == nil {
 		return u, err
 	}

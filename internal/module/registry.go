@@ -2,16 +2,17 @@ package module
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	goversion "github.com/hashicorp/go-version"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/transport"
@@ -38,66 +39,70 @@ type registry struct {
 	tool  provider.Tool
 }
 
-// fromRegistry selects a version of a registry module and fetches its package.
-func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr registryAddress, call scan.Call) (scan.Package, error) {
-	p, err := c.selected(ctx, tool, addr, call)
-	if err != nil {
-		err = during("fetching the module "+addr.ForDisplay(), err)
-		if e, ok := errors.AsType[*provider.Error](err); ok && e.Host == "" {
-			e.Host = addr.Host // a new error: nobody else has it
-		}
-		return scan.Package{}, err
-	}
-	return p, nil
+// registries are the module registries.
+type registries struct {
+	transport *transport.Client
+	tools     map[provider.ToolName]toolConfig
+	versions  memo.Memo[registryQuestion, []string]
+	downloads memo.Memo[registryQuestion, *transport.Response]
 }
 
-func (c *Client) selected(ctx context.Context, tool provider.Tool, addr registryAddress, call scan.Call) (scan.Package, error) {
-	if err := c.opts.mayContact(addr.Host.String()); err != nil {
-		return scan.Package{}, err
-	}
+type toolConfig struct {
+	config    *cliconfig.Config
+	discovery *cliconfig.Discovery
+}
+
+// found is where a registry has a version of a module.
+type found struct {
+	version string
+	address address // of the package, with the module's directory
+	// archive is the request for a package that the registry serves itself, instead
+	// of an address.
+	archive *transport.Request
+	from    *url.URL // what the registry was asked
+}
+
+// find selects a version of a registry module, and asks where that is.
+func (rs *registries) find(ctx context.Context, tool provider.Tool, addr registryAddress, call scan.Call) (found, error) {
 	var allowed goversion.Constraints
 	if call.Versioned {
 		var err error
 		if allowed, err = goversion.NewConstraint(call.Version); err != nil {
-			return scan.Package{}, invalid("invalid version constraint %q", call.Version)
+			return found{}, invalid("invalid version constraint %q", call.Version)
 		}
 	}
-	base, err := c.tools[tool.Name].discovery.Service(ctx, addr.Host, service)
+	base, err := rs.tools[tool.Name].discovery.Service(ctx, addr.Host, service)
 	if err != nil {
-		return scan.Package{}, err
+		return found{}, err
 	}
-	token, err := c.tools[tool.Name].config.Token(ctx, addr.Host)
+	token, err := rs.tools[tool.Name].config.Token(ctx, addr.Host)
 	if err != nil {
-		return scan.Package{}, err
+		return found{}, err
 	}
-	r := registry{slashed(base), token, addr, tool}
-	listed, err := c.listed(ctx, r)
+	if !strings.HasSuffix(base.Path, "/") { // as the tools complete it
+		slashed := *base
+		slashed.Path, slashed.RawPath = base.Path+"/", ""
+		base = &slashed
+	}
+	r := registry{base, token, addr, tool}
+	listed, err := rs.listed(ctx, r)
 	if err != nil {
-		return scan.Package{}, err
+		return found{}, err
 	}
 	version, newest := choose(listed, allowed, tool)
 	switch {
 	case newest == "":
-		return scan.Package{}, noVersion("it has no versions")
+		return found{}, noVersion("it has no versions")
 	case version == "":
-		return scan.Package{}, noVersion("no version meets the constraint %q; the newest one is %s", call.Version, newest)
+		return found{}, noVersion("no version meets the constraint %q; the newest one is %s", call.Version, newest)
 	}
-	p, err := c.released(ctx, r, version)
-	p.Version = version
-	return p, err
+	at, err := rs.locate(ctx, r, version)
+	at.version = version
+	return at, err
 }
 
 func noVersion(format string, args ...any) error {
 	return &provider.Error{Code: provider.CodeNoVersion, Message: fmt.Sprintf(format, args...)}
-}
-
-// slashed is the URL of a service as the tools complete it.
-func slashed(base *url.URL) *url.URL {
-	u := *base
-	if !strings.HasSuffix(u.Path, "/") {
-		u.Path, u.RawPath = u.Path+"/", ""
-	}
-	return &u
 }
 
 // endpoint is the URL of a question about the module.
@@ -106,9 +111,9 @@ func (r registry) endpoint(segments ...string) *url.URL {
 	return r.base.ResolveReference(&url.URL{Path: path.Join(segments...)})
 }
 
-func (c *Client) askRegistry(ctx context.Context, r registry, u *url.URL, limit int64) (*transport.Response, error) {
-	patience := c.tools[r.tool.Name].config.Limits()
-	resp, err := c.transport.Do(ctx, transport.Request{
+func (rs *registries) ask(ctx context.Context, r registry, u *url.URL, limit int64) (*transport.Response, error) {
+	patience := rs.tools[r.tool.Name].config.Limits()
+	resp, err := rs.transport.Do(ctx, transport.Request{
 		URL:     u,
 		Header:  http.Header{"X-Terraform-Version": {r.tool.Version.String()}},
 		Token:   r.token,
@@ -129,10 +134,10 @@ func (c *Client) askRegistry(ctx context.Context, r registry, u *url.URL, limit 
 }
 
 // listed returns the versions that the registry lists, in its order.
-func (c *Client) listed(ctx context.Context, r registry) ([]string, error) {
+func (rs *registries) listed(ctx context.Context, r registry) ([]string, error) {
 	u := r.endpoint("versions")
-	return c.versions.Do(ctx, registryQuestion{u.String(), r.token}, func() ([]string, error) {
-		resp, err := c.askRegistry(ctx, r, u, maxVersions)
+	return rs.versions.Do(ctx, registryQuestion{u.String(), r.token}, func() ([]string, error) {
+		resp, err := rs.ask(ctx, r, u, maxVersions)
 		switch {
 		case err != nil:
 			return nil, err
@@ -158,33 +163,43 @@ func (c *Client) listed(ctx context.Context, r registry) ([]string, error) {
 	})
 }
 
-// released fetches a version of the module from where the registry says it is.
-func (c *Client) released(ctx context.Context, r registry, version string) (scan.Package, error) {
+// locate asks where a version of the module is.
+func (rs *registries) locate(ctx context.Context, r registry, version string) (found, error) {
 	u := r.endpoint(version, "download")
-	resp, err := c.downloads.Do(ctx, registryQuestion{u.String(), r.token}, func() (*transport.Response, error) {
-		return c.askRegistry(ctx, r, u, 0)
+	resp, err := rs.downloads.Do(ctx, registryQuestion{u.String(), r.token}, func() (*transport.Response, error) {
+		return rs.ask(ctx, r, u, 0)
 	})
 	switch {
 	case err != nil:
-		return scan.Package{}, err
+		return found{}, err
 	case resp.Status == http.StatusNotFound:
-		return scan.Package{}, unread("the module registry %s does not have its version %s", r.addr.Host.ForDisplay(), version)
+		return found{}, unread("the module registry %s does not have its version %s", r.addr.Host.ForDisplay(), version)
 	}
 	source, direct, err := r.download(resp)
 	if err != nil {
-		return scan.Package{}, err
+		return found{}, err
 	}
 	if direct != nil {
-		return c.direct(ctx, r, u, source, *direct)
+		request, err := r.archive(u, source, *direct)
+		return found{archive: request, from: u}, err
 	}
-	if source, err = relative(u, source); err != nil {
-		return scan.Package{}, err
+	beginsWith := func(prefix string) bool { return strings.HasPrefix(source, prefix) }
+	if beginsWith("/") || beginsWith("./") || beginsWith("../") {
+		ref, err := url.Parse(source)
+		if err != nil {
+			return found{}, badAnswer("the registry's location for it is no URL")
+		}
+		source = u.ResolveReference(ref).String()
 	}
-	a, err := r.remote(source)
+	if _, err := parseRegistry(source, r.tool.Name); err == nil || slices.ContainsFunc([]string{"./", "../", `.\`, `..\`}, beginsWith) {
+		return found{}, badAnswer("the registry's location for it is no remote address")
+	}
+	a, err := parseRemote(source)
 	if err != nil {
-		return scan.Package{}, err
+		return found{}, badAnswer("the registry's location for it is not valid: %v", err)
 	}
-	return c.fromRemote(ctx, r.tool, a, u)
+	a, err = a.below(r.addr.subdir) // the caller's directory is below that of the address
+	return found{address: a, from: u}, err
 }
 
 // download reads where a version is. Terraform reads a header alone. OpenTofu
@@ -214,69 +229,21 @@ func (r registry) download(resp *transport.Response) (source string, direct *boo
 	return source, direct, nil
 }
 
-// relative resolves what looks like a relative URL against that of the question.
-func relative(u *url.URL, source string) (string, error) {
-	if !strings.HasPrefix(source, "/") && !strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") {
-		return source, nil
-	}
+// archive is the request for an archive that the registry serves itself. Its format
+// is told from its first bytes.
+func (r registry) archive(from *url.URL, source string, credentials bool) (*transport.Request, error) {
 	ref, err := url.Parse(source)
 	if err != nil {
-		return "", badAnswer("the registry's location for it is no URL")
-	}
-	return u.ResolveReference(ref).String(), nil
-}
-
-// remote reads the address that the registry gave. The caller's subdirectory is
-// below that of the address.
-func (r registry) remote(source string) (address, error) {
-	_, err := parseRegistry(source, r.tool.Name)
-	if err == nil || localSource(source) {
-		return address{}, badAnswer("the registry's location for it is no remote address")
-	}
-	a, err := parseRemote(source)
-	if err != nil {
-		return address{}, badAnswer("the registry's location for it is not valid: %v", err)
-	}
-	return a.below(r.addr.subdir)
-}
-
-func localSource(source string) bool {
-	for _, prefix := range []string{"./", "../", `.\`, `..\`} {
-		if strings.HasPrefix(source, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-// direct downloads an archive that the registry serves itself. Its format is
-// told from its first bytes.
-func (c *Client) direct(ctx context.Context, r registry, from *url.URL, source string, credentials bool) (scan.Package, error) {
-	ref, err := url.Parse(source)
-	if err != nil {
-		return scan.Package{}, badAnswer("the registry's location for it is no URL")
+		return nil, badAnswer("the registry's location for it is no URL")
 	}
 	u := from.ResolveReference(ref)
 	if u.Scheme != "https" && u.Scheme != "http" || u.Fragment != "" {
-		return scan.Package{}, badAnswer("the registry's location for it is no URL of an archive")
+		return nil, badAnswer("the registry's location for it is no URL of an archive")
 	}
-	request := transport.Request{URL: u, Referrer: from, Header: http.Header{"X-Terraform-Version": {r.tool.Version.String()}}}
+	request := &transport.Request{URL: u, Referrer: from, Header: http.Header{"X-Terraform-Version": {r.tool.Version.String()}}}
 	// OpenTofu would send the token anywhere; it is for the registry.
 	if credentials && (transport.HostPort(u) == transport.HostPort(from) || u.Scheme == "https" && hostname(u) == r.addr.Host) {
 		request.Token = r.token
 	}
-	key := origin{"registry::" + u.String() + " " + request.Token, transport.HostPort(from)}
-	p, err := c.packages.Do(ctx, key, func() (contents, error) {
-		release, err := c.slot(ctx)
-		if err != nil {
-			return contents{}, err
-		}
-		defer release()
-		return c.download(ctx, request, "", checksum{})
-	})
-	if err != nil {
-		return scan.Package{}, err
-	}
-	dir, err := findDir(p.fs, r.addr.subdir)
-	return scan.Package{FS: p.fs, Dir: dir, ID: p.id}, err
+	return request, nil
 }
