@@ -250,7 +250,8 @@ var uses = []use{
 			"action/file.go",       // the runner's files of outputs and summaries are appended to
 			"hash/cache.go",        // the hash cache makes its directory before it is known to be of use,
 			"hash/record.go",       // and is appended to while a run goes on
-			"module/repository.go", // git works on a directory
+			"module/gitrun.go",     // git works on a directory
+			"module/repository.go", // and so does what prepares one
 			"sandbox",              // plays people who change files
 		},
 		"what comes from outside must not decide where relock writes",

@@ -67,6 +67,7 @@ type Client struct {
 
 	registries registries
 	web        web
+	gits       gits
 	stores     stores
 
 	locations memo.Memo[origin, location]
@@ -94,6 +95,7 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 		slots:     make(chan struct{}, cmp.Or(opts.Jobs, DefaultJobs)),
 	}
 	c.registries = registries{transport: t, tools: c.tools}
+	c.gits = gits{opts, t, c.cache}
 	c.web = web{opts, t, readNetrc(opts.Env), c.cache}
 	c.stores = stores{opts, t, clouds{s3: amazon, gcs: &url.URL{Scheme: "https", Host: "storage.googleapis.com"}, googleToken: "https://oauth2.googleapis.com/token"}}
 	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
@@ -197,6 +199,10 @@ func (c *Client) served(ctx context.Context, r transport.Request, subdir string)
 	return scan.Package{FS: p.fs, Dir: dir, ID: p.id}, err
 }
 
+// own reports whether the operator's git configuration and keys count for a host.
+// For a pull request's head they never do: it also names what is asked for.
+func (o Options) own(host string) bool { return !o.Head && o.ambient(host) }
+
 // origin is a package address and the server that referred to it, which may
 // decide whether it can be on this machine.
 type origin struct{ address, referrer string }
@@ -276,7 +282,7 @@ func (c *Client) get(ctx context.Context, tool provider.Tool, a address, from *u
 	c.opts.Log.DebugContext(ctx, "fetching a module package", "getter", a.getter, "url", a.String())
 	switch a.getter {
 	case "git":
-		return c.fromGit(ctx, a, from)
+		return c.gits.fetch(ctx, a, from)
 	case "http", "https":
 		return c.web.fetch(ctx, a, from)
 	case "file":

@@ -6,6 +6,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // gitSchemes are the transports of git that are used; every other one, such as
@@ -28,19 +31,26 @@ type reference struct {
 	shallow bool   // depth was given: only a branch or tag will do
 }
 
-// fromGit reads the files of a commit. Nothing is checked out: no hook, filter
-// or attribute of a repository has any effect.
-func (c *Client) fromGit(ctx context.Context, a address, from *url.URL) (contents, error) {
-	r, ref, err := c.gitSource(ctx, a.url, from)
+// gits are git repositories. Nothing is checked out: no hook, filter or attribute
+// of a repository has any effect.
+type gits struct {
+	opts      Options
+	transport *transport.Client
+	cache     *cache
+}
+
+// fetch reads the files of a commit.
+func (g *gits) fetch(ctx context.Context, a address, from *url.URL) (contents, error) {
+	r, ref, err := g.source(ctx, a.url, from)
 	if err != nil {
 		return contents{}, err
 	}
 	if fullCommit.MatchString(ref.name) && !ref.shallow {
-		if p, ok := c.cache.load(gitID(r.url, ref.name)); ok {
+		if p, ok := g.cache.load(gitID(r.url, ref.name)); ok {
 			return p, nil
 		}
 	}
-	repository, err := c.open(ctx, r)
+	repository, err := g.open(ctx, r)
 	if err != nil {
 		return contents{}, err
 	}
@@ -49,13 +59,29 @@ func (c *Client) fromGit(ctx context.Context, a address, from *url.URL) (content
 	if err != nil {
 		return contents{}, err
 	}
-	return c.commit(ctx, repository, commit, 0)
+	return g.commit(ctx, repository, commit, 0)
+}
+
+// open prepares to ask a remote, after checking its host as transport would.
+// The URL is given to git by a file: no argument of git, which every user of the
+// machine can see, holds credentials.
+func (g *gits) open(ctx context.Context, of remote) (*repository, error) {
+	dir, err := file.NewTemporaryDir("git")
+	if err != nil {
+		return nil, unread("making a temporary directory: %v", err)
+	}
+	r := &repository{program{opts: g.opts, remote: of, dir: dir}}
+	if err := r.prepare(ctx, g); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
 }
 
 // commit reads one commit, from the cache if it is there.
-func (c *Client) commit(ctx context.Context, r *repository, commit string, depth int) (contents, error) {
+func (g *gits) commit(ctx context.Context, r *repository, commit string, depth int) (contents, error) {
 	id := gitID(r.remote.url, commit)
-	if p, ok := c.cache.load(id); ok {
+	if p, ok := g.cache.load(id); ok {
 		return p, nil
 	}
 	if err := r.fetch(ctx, commit); err != nil {
@@ -66,11 +92,11 @@ func (c *Client) commit(ctx context.Context, r *repository, commit string, depth
 		return contents{}, err
 	}
 	if len(links) > 0 {
-		if err := c.submodules(ctx, r, into, commit, links, depth); err != nil {
+		if err := g.submodules(ctx, r, into, commit, links, depth); err != nil {
 			return contents{}, err
 		}
 	}
-	return c.cache.save(contents{into.Tree(), id}), nil
+	return g.cache.save(contents{into.Tree(), id}), nil
 }
 
 // gitID names a commit of a repository. Credentials are no part of it.
@@ -80,8 +106,8 @@ func gitID(u *url.URL, commit string) string {
 	return "git+" + plain.String() + "@" + commit
 }
 
-// gitSource reads the arguments that go-getter takes out of a git URL.
-func (c *Client) gitSource(ctx context.Context, u *url.URL, from *url.URL) (remote, reference, error) {
+// source reads the arguments that go-getter takes out of a git URL.
+func (g *gits) source(ctx context.Context, u *url.URL, from *url.URL) (remote, reference, error) {
 	query := u.Query()
 	ref := reference{name: query.Get("ref")}
 	if depth, err := strconv.Atoi(query.Get("depth")); err == nil && depth > 0 {
@@ -101,24 +127,17 @@ func (c *Client) gitSource(ctx context.Context, u *url.URL, from *url.URL) (remo
 	plain := *u
 	plain.RawQuery = query.Encode()
 	r.url = &plain
-	if err := checkRef(ref.name); err != nil {
-		return remote{}, reference{}, err
+	// git might take such a name for something else
+	if strings.HasPrefix(ref.name, "-") || strings.ContainsFunc(ref.name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return remote{}, reference{}, invalid("invalid module source address: its ref is no name of a commit")
 	}
-	r, err := c.admitted(ctx, r)
+	r, err := g.admitted(ctx, r)
 	return r, ref, err
-}
-
-// checkRef refuses references that git might take for something else.
-func checkRef(name string) error {
-	if strings.HasPrefix(name, "-") || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return invalid("invalid module source address: its ref is no name of a commit")
-	}
-	return nil
 }
 
 // admitted checks that a repository may be asked, and gives it the operator's
 // token for its host, over https.
-func (c *Client) admitted(ctx context.Context, r remote) (remote, error) {
+func (g *gits) admitted(ctx context.Context, r remote) (remote, error) {
 	u := r.url
 	host := u.Hostname()
 	switch {
@@ -127,7 +146,7 @@ func (c *Client) admitted(ctx context.Context, r remote) (remote, error) {
 	case strings.HasPrefix(host, "-") || strings.HasPrefix(u.User.Username(), "-") || strings.ContainsFunc(u.String(), func(r rune) bool { return r < ' ' }):
 		return remote{}, invalid("invalid module source address: it is no URL of a git repository")
 	case u.Scheme == "file":
-		if !c.opts.AllowLocal {
+		if !g.opts.AllowLocal {
 			return remote{}, refused("relock reads modules outside of the repository only where it is run by hand",
 				"the git repository is on the disk of this machine")
 		}
@@ -135,10 +154,20 @@ func (c *Client) admitted(ctx context.Context, r remote) (remote, error) {
 	case host == "":
 		return remote{}, invalid("invalid module source address: it is no URL of a git repository")
 	}
-	if token, err := c.token(ctx, r); err != nil || token != "" {
-		return withToken(r, token), err
+	token, err := g.token(ctx, r)
+	if err != nil {
+		return remote{}, err
 	}
-	if u.Scheme == "ssh" && r.key == nil && !c.opts.own(host) {
+	if token != "" {
+		over := *u
+		if u.Scheme == "ssh" { // whose port says nothing about https
+			over.Scheme, over.Host = "https", u.Hostname()
+		}
+		over.User = nil
+		r.url, r.token = &over, token
+		return r, nil
+	}
+	if u.Scheme == "ssh" && r.key == nil && !g.opts.own(host) {
 		return remote{}, unauthorized(u, "list a token for the host in the setting for module tokens",
 			"the git repository is asked for over ssh, and the keys of this machine are not used for %s here", host)
 	}
@@ -148,23 +177,11 @@ func (c *Client) admitted(ctx context.Context, r remote) (remote, error) {
 // token returns the operator's for a repository; empty if there is none, or the
 // repository must not get one: a token never travels in the clear, and a source
 // may bring its own credentials.
-func (c *Client) token(ctx context.Context, r remote) (string, error) {
+func (g *gits) token(ctx context.Context, r remote) (string, error) {
 	_, hasPassword := r.url.User.Password()
 	own := r.key != nil || r.url.Scheme == "https" && hasPassword
-	if c.opts.Token == nil || own || r.url.Scheme != "https" && r.url.Scheme != "ssh" {
+	if g.opts.Token == nil || own || r.url.Scheme != "https" && r.url.Scheme != "ssh" {
 		return "", nil
 	}
-	return c.opts.Token(ctx, strings.ToLower(r.url.Hostname()))
-}
-
-// withToken asks over https what may have been meant for ssh. A port of ssh
-// says nothing about https.
-func withToken(r remote, token string) remote {
-	u := *r.url
-	if u.Scheme == "ssh" {
-		u.Scheme, u.Host = "https", u.Hostname()
-	}
-	u.User = nil
-	r.url, r.token = &u, token
-	return r
+	return g.opts.Token(ctx, strings.ToLower(r.url.Hostname()))
 }

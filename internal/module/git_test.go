@@ -290,7 +290,7 @@ func TestGitTokenIsForItsHostOverHTTPS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, _, err := c.gitSource(t.Context(), u, nil)
+		r, _, err := c.gits.source(t.Context(), u, nil)
 		if err != nil || r.url.String() != tt.url || r.token != tt.token {
 			t.Errorf("gitSource(%q) = %v, token %q, %v; want %q, token %q", tt.source, r.url, r.token, err, tt.url, tt.token)
 		}

@@ -1,12 +1,13 @@
 package module
 
 import (
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/cliconfig"
 )
 
 // Git may run programs that somebody else chose, such as the ssh command of a
@@ -41,48 +42,12 @@ func variables(names string) map[string]bool {
 // setting is one of git's configuration.
 type setting struct{ key, value string }
 
-// own reports whether the operator's git configuration and keys count for a host.
-// For a pull request's head they never do: it also names what is asked for.
-func (o Options) own(host string) bool { return !o.Head && o.ambient(host) }
-
-// settings are for git in every repository, so that it runs no program of
-// somebody else's choice and asks no person. What may be secret is in others:
-// see repository.configure.
-func settings(file string) []setting {
-	return []setting{
-		{"include.path", filepath.ToSlash(file)},
-		{"core.hooksPath", os.DevNull},
-		{"core.fsmonitor", "false"},
-		{"credential.interactive", "false"},
-		{"http.followRedirects", "false"},
-		{"fetch.recurseSubmodules", "false"},
-		{"gc.auto", "0"},
-		{"maintenance.auto", "false"},
-	}
-}
-
-// secretSettings are those for one remote: the operator's in the environment,
-// the URL, and the token.
-func (c *Client) secretSettings(r remote) []setting {
-	var found []setting
-	if c.opts.own(r.url.Hostname()) {
-		found = c.environmentSettings()
-	}
-	found = append(found, setting{"remote.origin.url", r.url.String()})
-	if r.token != "" {
-		found = append(found,
-			setting{"credential.helper", ""}, // a helper could only know less
-			setting{"http." + (&url.URL{Scheme: r.url.Scheme, Host: r.url.Host, Path: "/"}).String() + ".extraHeader", "Authorization: " + basic(r.token)})
-	}
-	return found
-}
-
 var configVariable = regexp.MustCompile(`^GIT_CONFIG_(COUNT|KEY_[0-9]+|VALUE_[0-9]+)$`)
 
 // environmentSettings are git's settings in the operator's environment.
-func (c *Client) environmentSettings() []setting {
+func environmentSettings(env cliconfig.Env) []setting {
 	values := map[string]string{}
-	for _, variable := range c.opts.Env.Environ {
+	for _, variable := range env.Environ {
 		if name, value, _ := strings.Cut(variable, "="); configVariable.MatchString(name) {
 			values[name] = value
 		}
@@ -118,10 +83,10 @@ func configFile(settings []setting) string {
 }
 
 // environ is the environment in which git asks a remote.
-func (r *repository) environ(of remote) []string {
-	own := r.client.opts.own(of.url.Hostname())
+func (p *program) environ(of remote) []string {
+	own := p.opts.own(of.url.Hostname())
 	var list []string
-	for _, variable := range r.client.opts.Env.Environ {
+	for _, variable := range p.opts.Env.Environ {
 		name, _, _ := strings.Cut(variable, "=")
 		name = strings.ToUpper(name) // as on Windows; those of proxies are written in both ways
 		if plainVariables[name] || own && ownVariables[name] {
@@ -129,7 +94,7 @@ func (r *repository) environ(of remote) []string {
 		}
 	}
 	protocols := "https:http:ssh:git"
-	if r.client.opts.AllowLocal {
+	if p.opts.AllowLocal {
 		protocols += ":file"
 	}
 	list = append(list,
@@ -140,13 +105,24 @@ func (r *repository) environ(of remote) []string {
 		"GIT_ALLOW_PROTOCOL="+protocols,
 		"GIT_NO_LAZY_FETCH=1", // what is missing is fetched at once, by us
 		"GIT_LFS_SKIP_SMUDGE=1",
-		"GIT_DIR="+r.gitDir(), // so that no repository above is found
+		"GIT_DIR="+p.gitDir(), // so that no repository above is found
 	)
 	if !own {
-		home := r.path("home")
+		home := p.path("home")
 		list = append(list, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "HOME="+home, "XDG_CONFIG_HOME="+home, "USERPROFILE="+home)
 	}
-	plain := settings(r.path("settings"))
+	// For git in every repository, so that it runs no program of somebody else's
+	// choice and asks no person. What may be secret is in a file.
+	plain := []setting{
+		{"include.path", filepath.ToSlash(p.path("settings"))},
+		{"core.hooksPath", os.DevNull},
+		{"core.fsmonitor", "false"},
+		{"credential.interactive", "false"},
+		{"http.followRedirects", "false"},
+		{"fetch.recurseSubmodules", "false"},
+		{"gc.auto", "0"},
+		{"maintenance.auto", "false"},
+	}
 	list = append(list, "GIT_CONFIG_COUNT="+strconv.Itoa(len(plain)))
 	for i, s := range plain {
 		n := strconv.Itoa(i)

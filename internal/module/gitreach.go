@@ -1,63 +1,97 @@
 package module
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// reach prepares git for the URL that it asks. Its host is checked as transport
-// would, and git is held to the addresses that were found, since the name may
-// stand for others when git looks it up. What is refused here no git asks.
-func (r *repository) reach(ctx context.Context, asked *url.URL, key string) error {
+// route is how git reaches a remote. Its host is checked as transport would, and
+// git is held to the addresses that were found, since the name may stand for others
+// when git looks it up. What is refused here no git asks.
+type route struct {
+	*program
+	gits *gits
+}
+
+// open prepares git for the URL that it asks.
+func (r *route) open(ctx context.Context, key string) error {
+	asked, err := r.asked(ctx)
+	if err != nil {
+		return err
+	}
 	switch asked.Scheme {
 	case "https", "http":
-		return r.overHTTP(ctx, asked)
+		if err := r.hold(ctx, r.remote, asked, r.remote.from); err != nil {
+			return err
+		}
+		moved, err := r.settle(ctx, asked)
+		if err != nil || moved == nil {
+			return err
+		}
+		return r.hold(ctx, *moved, moved.url, asked)
 	case "ssh":
 		return r.overSSH(ctx, asked, key)
 	case "file":
 		return nil // git refuses it where it may not: see environ
 	}
-	addrs, _, err := r.client.transport.Resolve(ctx, asked, r.remote.from)
-	if err == nil && len(addrs) > 0 && r.client.opts.Head {
+	addrs, _, err := r.gits.transport.Resolve(ctx, asked, r.remote.from)
+	if err == nil && len(addrs) > 0 && r.opts.Head {
 		return refused("use https instead", "over %s git would look the name %s up by itself, which it may not do for a pull request's head", asked.Scheme, asked.Hostname())
 	}
 	return err
 }
 
-func (r *repository) overHTTP(ctx context.Context, asked *url.URL) error {
-	if err := r.hold(ctx, r.remote, asked, r.remote.from); err != nil {
-		return err
+// asked is the URL that git asks: the operator's configuration may put another
+// one in its place (insteadOf), or a path or an alias of ssh, which is none.
+func (r *route) asked(ctx context.Context) (*url.URL, error) {
+	if !r.opts.own(r.remote.url.Hostname()) {
+		return r.remote.url, nil
 	}
-	moved, err := r.settle(ctx, asked)
-	if err != nil || moved == nil {
-		return err
+	out, err := r.run(ctx, nil, "ls-remote", "--get-url", "origin")
+	if err != nil {
+		return nil, err
 	}
-	return r.hold(ctx, *moved, moved.url, asked)
+	text := strings.TrimSpace(string(out))
+	if strings.Contains(text, "://") {
+		u, err := url.Parse(text)
+		if err != nil {
+			return nil, unread("git's configuration puts something in place of %s that is no URL", redact(r.remote.url))
+		}
+		return u, nil
+	}
+	if u, ok := scpURL(text); ok {
+		return u, nil
+	}
+	return &url.URL{Scheme: "file", Path: text}, nil
 }
 
 // hold configures git for a remote, which it asks at a URL, so that it connects
 // to the addresses that were checked, or to the proxy that transport uses: the two
 // read the variables of proxies in different ways.
-func (r *repository) hold(ctx context.Context, of remote, asked, from *url.URL) error {
-	c := r.client
-	addrs, proxy, err := c.transport.Resolve(ctx, asked, from)
+func (r *route) hold(ctx context.Context, of remote, asked, from *url.URL) error {
+	addrs, proxy, err := r.gits.transport.Resolve(ctx, asked, from)
 	if err != nil && (ended(ctx) != nil || transport.Refused(err)) {
 		return err
 	}
-	if (err != nil || proxy != nil) && c.opts.own(of.url.Hostname()) && r.hasProxy(ctx, asked) {
+	if (err != nil || proxy != nil) && r.opts.own(of.url.Hostname()) && r.hasProxy(ctx, asked) {
 		return r.configure(of) // that proxy may know the name
 	}
 	if err != nil {
 		return err
 	}
-	if len(addrs) > 0 && c.opts.Head {
+	if len(addrs) > 0 && r.opts.Head {
 		if err := r.mustPin(ctx); err != nil {
 			return err
 		}
@@ -81,8 +115,8 @@ func resolving(proxy *url.URL) *url.URL {
 
 // hasProxy reports whether the operator told git of a proxy in ways that transport
 // does not know: by git's configuration, or by a variable for all schemes.
-func (r *repository) hasProxy(ctx context.Context, asked *url.URL) bool {
-	getenv := r.client.opts.Env.Getenv
+func (r *route) hasProxy(ctx context.Context, asked *url.URL) bool {
+	getenv := r.opts.Env.Getenv
 	if getenv("ALL_PROXY") != "" || getenv("all_proxy") != "" {
 		return true
 	}
@@ -116,7 +150,7 @@ func pins(u *url.URL, addrs []netip.Addr) []setting {
 
 // mustPin refuses a git that does not know http.curloptResolve, which came with
 // 2.37.
-func (r *repository) mustPin(ctx context.Context) error {
+func (r *route) mustPin(ctx context.Context) error {
 	out, err := r.run(ctx, nil, "version")
 	if err != nil {
 		return err
@@ -127,4 +161,60 @@ func (r *repository) mustPin(ctx context.Context) error {
 	}
 	return refused("update git to 2.37 or later",
 		"this git cannot be held to the addresses that were checked, and so asks no host for a pull request's head")
+}
+
+// maxAdvertised bounds what a server answers when git asks it first: by version 2
+// of the protocol some hundred bytes, before that a line for each branch and tag.
+const maxAdvertised = 32 << 20
+
+// settle follows the redirects of a server for git, which is told not to: the
+// rules for what may be connected to hold at each hop only here. It returns where
+// the repository has moved to, nil if nowhere. What cannot be asked is left to
+// git where it may know other ways by the operator's configuration.
+func (r *route) settle(ctx context.Context, asked *url.URL) (*remote, error) {
+	const question = "/info/refs"
+	u := asked.JoinPath(question)
+	query := u.Query()
+	query.Set("service", "git-upload-pack")
+	u.RawQuery = query.Encode()
+	header := http.Header{"Git-Protocol": {"version=2"}}
+	if r.remote.token != "" && u.Host == r.remote.url.Host {
+		header.Set("Authorization", basic(r.remote.token))
+	}
+	own := r.opts.own(r.remote.url.Hostname())
+	resp, body, err := r.gits.transport.Stream(ctx, transport.Request{
+		URL: u, Referrer: r.remote.from, Header: header, NoRetry: own, Limit: maxAdvertised,
+	})
+	if err != nil {
+		if over := ended(ctx); over != nil || transport.Refused(err) || !own {
+			return nil, cmp.Or(over, err)
+		}
+		r.doubt = err
+		return nil, nil
+	}
+	defer body.Close()
+	// git keeps all of it in memory, however much that is.
+	if _, err := io.Copy(io.Discard, body); provider.Coded(err, provider.CodeBadAnswer) {
+		return nil, err
+	}
+	end, ok := strings.CutSuffix(resp.URL.Path, question)
+	if !ok || end == strings.TrimSuffix(u.Path, question) && transport.HostPort(resp.URL) == transport.HostPort(u) {
+		return nil, nil
+	}
+	final := *resp.URL
+	final.Path, final.RawPath, final.RawQuery = end, "", asked.RawQuery
+	if transport.HostPort(&final) == transport.HostPort(asked) {
+		final.User = asked.User
+	}
+	moved := remote{url: &final, key: r.remote.key, from: r.remote.from}
+	if moved, err = r.gits.admitted(ctx, moved); err != nil {
+		return nil, err
+	}
+	return &moved, nil
+}
+
+// basic is the header for a token of any of the large git hosts: they ignore
+// the user name, or want this one.
+func basic(token string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+token))
 }

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -27,11 +30,50 @@ const (
 	maxComplaint = 64 << 10
 )
 
+// program is git at work on a bare repository in a temporary directory, and for one
+// remote. Beside the repository are the settings of git, the key for ssh, and an
+// empty home directory.
+type program struct {
+	opts   Options
+	remote remote
+	dir    string // that is removed in the end
+	env    []string
+	doubt  error // why the remote could not be asked before git was; git may know better
+}
+
+// path is that of a file beside the repository.
+func (p *program) path(name string) string { return filepath.Join(p.dir, name) }
+
+func (p *program) gitDir() string { return p.path("repository") }
+
+// configure makes the environment for a remote. What may be secret in it (the URL,
+// the token, and what the operator set) is in a file that nobody else can read:
+// what is in the environment, every program gets that git runs.
+func (p *program) configure(of remote, more ...setting) error {
+	var secret []setting
+	if p.opts.own(of.url.Hostname()) {
+		secret = environmentSettings(p.opts.Env)
+	}
+	secret = append(secret, setting{"remote.origin.url", of.url.String()})
+	if of.token != "" {
+		top := &url.URL{Scheme: of.url.Scheme, Host: of.url.Host, Path: "/"}
+		secret = append(secret,
+			setting{"credential.helper", ""}, // a helper could only know less
+			setting{"http." + top.String() + ".extraHeader", "Authorization: " + basic(of.token)})
+	}
+	text := configFile(append(secret, more...))
+	if err := os.WriteFile(p.path("settings"), []byte(text), 0o600); err != nil {
+		return unread("writing the settings of git: %v", pathless(err))
+	}
+	p.env = p.environ(of)
+	return nil
+}
+
 // run runs git in the repository and returns what it prints. Arguments never
 // hold credentials.
-func (r *repository) run(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+func (p *program) run(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
 	var out bytes.Buffer
-	err := r.stream(ctx, stdin, func(stdout io.Reader) error {
+	err := p.stream(ctx, stdin, func(stdout io.Reader) error {
 		_, err := out.ReadFrom(&capped{stdout, maxListing, errors.New("git prints too much")})
 		return err
 	}, args...)
@@ -39,11 +81,11 @@ func (r *repository) run(ctx context.Context, stdin io.Reader, args ...string) (
 }
 
 // stream runs git in the repository and lets read take what it prints.
-func (r *repository) stream(ctx context.Context, stdin io.Reader, read func(io.Reader) error, args ...string) error {
+func (p *program) stream(ctx context.Context, stdin io.Reader, read func(io.Reader) error, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = r.gitDir(), r.env, stdin, killWait
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = p.gitDir(), p.env, stdin, killWait
 	complaint := &head{left: maxComplaint}
 	cmd.Stderr = complaint
 	stdout, err := cmd.StdoutPipe()
@@ -67,11 +109,11 @@ func (r *repository) stream(ctx context.Context, stdin io.Reader, read func(io.R
 		cancel() // git would wait for a reader
 	}
 	err = cmd.Wait()
-	r.client.opts.Log.DebugContext(ctx, "git", "command", commandOf(args), "url", redact(r.remote.url), "failed", err != nil)
+	p.opts.Log.DebugContext(ctx, "git", "command", commandOf(args), "url", redact(p.remote.url), "failed", err != nil)
 	early := readErr == nil || errors.Is(readErr, io.EOF) // git ended before what was to be read
 	switch {
 	case err != nil && (early || errors.Is(readErr, fs.ErrClosed)):
-		return r.failure(ctx, commandOf(args), complaint.String(), err)
+		return p.failure(ctx, commandOf(args), complaint.String(), err)
 	case readErr != nil:
 		return unread("reading what git prints: %v", readErr)
 	}
@@ -99,6 +141,18 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// bounded runs git while it does not fill the disk.
+func (p *program) bounded(ctx context.Context, stdin io.Reader, args ...string) error {
+	err := within(ctx, p.dir, func(ctx context.Context) error {
+		_, err := p.run(ctx, stdin, args...)
+		return err
+	})
+	if errors.Is(err, errDirectory) {
+		return unread("git %s of %s: %v", commandOf(args), redact(p.remote.url), err)
+	}
+	return err
+}
+
 // signs are what git says of the reasons that a person can do something about.
 var signs = []struct {
 	code  provider.Code
@@ -112,29 +166,29 @@ const gitCredentialsHint = "if the repository is private, list a token for its h
 
 // failure is the error of a git command. Only git's last words of its own are
 // repeated, since a server's may be anything.
-func (r *repository) failure(ctx context.Context, command, complaint string, err error) error {
+func (p *program) failure(ctx context.Context, command, complaint string, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return unreachable(r.remote.url, "git %s of %s took longer than %v", command, redact(r.remote.url), gitTimeout)
+		return unreachable(p.remote.url, "git %s of %s took longer than %v", command, redact(p.remote.url), gitTimeout)
 	}
 	if over := ended(ctx); over != nil {
 		return over
 	}
-	message := fmt.Sprintf("git %s of %s", command, redact(r.remote.url))
+	message := fmt.Sprintf("git %s of %s", command, redact(p.remote.url))
 	if words := lastWords(complaint); words != "" {
 		err = errors.New(words)
 	}
 	e := unread("%s", message)
 	for _, sign := range signs {
-		if r.remote.url.Scheme != "file" && sign.words.MatchString(complaint) {
-			e.Code, e.Host = sign.code, hostname(r.remote.url)
+		if p.remote.url.Scheme != "file" && sign.words.MatchString(complaint) {
+			e.Code, e.Host = sign.code, hostname(p.remote.url)
 			break
 		}
 	}
 	switch {
 	case e.Code == provider.CodeUnauthorized:
 		e.Hint = gitCredentialsHint
-	case r.doubt != nil:
-		return r.doubt
+	case p.doubt != nil:
+		return p.doubt
 	}
 	e.Err = err
 	return e
@@ -164,52 +218,57 @@ func lastWords(complaint string) string {
 	return ""
 }
 
-// blob is a file of a commit that is kept.
-type blob struct {
-	id, name string
-	link     bool
+// The limits on what another program fetches to the disk, where its bytes do not
+// pass through here.
+const (
+	programTimeout = 15 * time.Minute
+	maxDirectory   = 4 << 30 // bytes below a temporary directory
+	checkInterval  = time.Second
+)
+
+// within calls do, and ends its context when it takes too long or has written
+// more into a directory than any module package holds.
+func within(ctx context.Context, dir string, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, programTimeout)
+	defer cancel()
+	done, watched := make(chan struct{}), make(chan bool)
+	go func() {
+		ticker := time.NewTicker(checkInterval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				watched <- false
+				return
+			case <-ticker.C:
+				if sizeOf(dir) > maxDirectory {
+					cancel()
+					watched <- true
+					return
+				}
+			}
+		}
+	}()
+	err := do(ctx)
+	close(done)
+	if large := <-watched; large {
+		return errDirectory
+	}
+	return err
 }
 
-// readBlobs adds files to the tree, by one run of git. Those that were left out
-// because they are large are fetched first, all at once.
-func (r *repository) readBlobs(ctx context.Context, into *filling, commit string, blobs []blob) error {
-	if len(blobs) == 0 {
-		return nil
-	}
-	var ids strings.Builder
-	for _, b := range blobs {
-		ids.WriteString(b.id + "\n")
-	}
-	if err := r.fetchMissing(ctx, commit, blobs); err != nil {
-		return err
-	}
-	return r.stream(ctx, strings.NewReader(ids.String()), func(stdout io.Reader) error {
-		return readBatch(stdout, into, blobs)
-	}, "cat-file", "--batch", "--buffer")
-}
+var errDirectory = fmt.Errorf("it is larger than %d bytes", int64(maxDirectory))
 
-// fetchMissing fetches those of a commit's files that the repository lacks.
-func (r *repository) fetchMissing(ctx context.Context, commit string, blobs []blob) error {
-	out, err := r.run(ctx, nil, "rev-list", "--objects", "--no-object-names", "--no-walk", "--missing=print", commit)
-	if err != nil {
-		return err
-	}
-	lacks := map[string]bool{}
-	for line := range strings.Lines(string(out)) {
-		if id, ok := strings.CutPrefix(line, "?"); ok {
-			lacks[strings.TrimSuffix(id, "\n")] = true
+func sizeOf(dir string) int64 {
+	var size int64
+	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // it is being written
 		}
-	}
-	var missing strings.Builder
-	for _, b := range blobs {
-		if lacks[b.id] {
-			missing.WriteString(b.id + "\n")
-			delete(lacks, b.id)
+		if info, err := d.Info(); err == nil {
+			size += info.Size()
 		}
-	}
-	if missing.Len() == 0 {
 		return nil
-	}
-	return r.bounded(ctx, strings.NewReader(missing.String()), "-c", "fetch.negotiationAlgorithm=noop",
-		"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--filter=blob:none", "--stdin", "origin")
+	})
+	return size
 }

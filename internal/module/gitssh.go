@@ -21,9 +21,9 @@ const sshTimeout = "20"
 // overSSH gives git the command for ssh, which connects to an address that was
 // checked. Where the operator's ssh configuration leads elsewhere, such as by an
 // alias, it is left to that.
-func (r *repository) overSSH(ctx context.Context, asked *url.URL, key string) error {
+func (r *route) overSSH(ctx context.Context, asked *url.URL, key string) error {
 	command := r.sshCommand(ctx, key)
-	addrs, _, err := r.client.transport.Resolve(ctx, asked, r.remote.from)
+	addrs, _, err := r.gits.transport.Resolve(ctx, asked, r.remote.from)
 	if err != nil && (ended(ctx) != nil || transport.Refused(err)) {
 		return err
 	}
@@ -31,7 +31,7 @@ func (r *repository) overSSH(ctx context.Context, asked *url.URL, key string) er
 	if len(addrs) > 0 {
 		pinned += sshPin(asked, addrs[0])
 	}
-	switch own := r.client.opts.own(r.remote.url.Hostname()); {
+	switch own := r.opts.own(r.remote.url.Hostname()); {
 	case own && (err != nil || pinned != command) && !r.sshDirect(ctx, command, pinned, asked):
 		pinned = command
 	case err != nil:
@@ -43,13 +43,13 @@ func (r *repository) overSSH(ctx context.Context, asked *url.URL, key string) er
 
 // sshCommand is the command that git runs for ssh: the operator's, or one that
 // finds no credentials but the source's own key. It never asks a person.
-func (r *repository) sshCommand(ctx context.Context, key string) string {
+func (r *route) sshCommand(ctx context.Context, key string) string {
 	command := "ssh"
-	if r.client.opts.own(r.remote.url.Hostname()) {
+	if r.opts.own(r.remote.url.Hostname()) {
 		if out, err := r.run(ctx, nil, "config", "--get", "core.sshCommand"); err == nil {
 			command = cmp.Or(string(bytes.TrimSpace(out)), command)
 		}
-		command = cmp.Or(r.client.opts.Env.Getenv("GIT_SSH_COMMAND"), command)
+		command = cmp.Or(r.opts.Env.Getenv("GIT_SSH_COMMAND"), command)
 	} else {
 		command += " -F " + os.DevNull + " -o IdentityAgent=none -o IdentitiesOnly=yes -o ProxyCommand=none -o ProxyJump=none"
 	}
@@ -90,7 +90,7 @@ var (
 // itself, and does so with the same keys and settings if it is pinned: those that
 // "Match host" chooses by the name may not be chosen by an address. Like git, it
 // asks with -G, which OpenSSH alone answers.
-func (r *repository) sshDirect(ctx context.Context, command, pinned string, asked *url.URL) bool {
+func (r *route) sshDirect(ctx context.Context, command, pinned string, asked *url.URL) bool {
 	plain := r.sshConfig(ctx, command, asked)
 	toHost, toPort := "\nhostname "+strings.ToLower(asked.Hostname())+"\n", "\nport "+cmp.Or(asked.Port(), "22")+"\n"
 	if !strings.Contains(plain, toHost) || !strings.Contains(plain, toPort) || sshDetour.MatchString(plain) {
@@ -101,7 +101,7 @@ func (r *repository) sshDirect(ctx context.Context, command, pinned string, aske
 
 // sshConfig is what ssh's configuration says of a host; empty if that is not
 // known.
-func (r *repository) sshConfig(ctx context.Context, command string, asked *url.URL) string {
+func (r *route) sshConfig(ctx context.Context, command string, asked *url.URL) string {
 	args := []string{"-c", "alias.ssh=!" + command + " -G", "ssh"} // git knows the shell
 	if port := asked.Port(); port != "" {
 		args = append(args, "-p", port)

@@ -1,56 +1,31 @@
 package module
 
 import (
+	"bufio"
 	"cmp"
 	"context"
-	"encoding/base64"
-	"errors"
+	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/transport"
 )
 
-// repository is a bare repository in a temporary directory, into which commits
-// of one remote are fetched. Beside it are the settings of git, the key for ssh,
-// and an empty home directory.
-type repository struct {
-	client *Client
-	remote remote
-	dir    string // that is removed in the end
-	env    []string
-	doubt  error // why the remote could not be asked before git was; git may know better
-}
-
-// open prepares to ask a remote, after checking its host as transport would.
-// The URL is given to git by a file: no argument of git, which every user of the
-// machine can see, holds credentials.
-func (c *Client) open(ctx context.Context, r remote) (*repository, error) {
-	dir, err := file.NewTemporaryDir("git")
-	if err != nil {
-		return nil, unread("making a temporary directory: %v", err)
-	}
-	repo := &repository{client: c, remote: r, dir: dir}
-	if err := repo.prepare(ctx); err != nil {
-		repo.close()
-		return nil, err
-	}
-	return repo, nil
-}
+// repository is a bare repository into which commits of one remote are fetched.
+type repository struct{ program }
 
 func (r *repository) close() { os.RemoveAll(r.dir) }
 
-func (r *repository) prepare(ctx context.Context) error {
-	key, err := r.writeKey()
-	if err != nil {
-		return err
+func (r *repository) prepare(ctx context.Context, g *gits) error {
+	key := ""
+	if r.remote.key != nil { // which nobody else may read
+		key = r.path("key")
+		if err := os.WriteFile(key, r.remote.key, 0o600); err != nil {
+			return unread("writing the key for ssh: %v", pathless(err))
+		}
 	}
 	if err := os.Mkdir(r.path("home"), 0o700); err != nil {
 		return unread("making a temporary directory: %v", pathless(err))
@@ -64,120 +39,7 @@ func (r *repository) prepare(ctx context.Context) error {
 	if r.remote.url.Scheme == "file" {
 		return nil
 	}
-	asked, err := r.asked(ctx)
-	if err != nil {
-		return err
-	}
-	return r.reach(ctx, asked, key)
-}
-
-// configure makes the environment for a remote. What may be secret in it is in a
-// file that nobody else can read: what is in the environment, every program gets
-// that git runs.
-func (r *repository) configure(of remote, more ...setting) error {
-	secret := append(r.client.secretSettings(of), more...)
-	if err := os.WriteFile(r.path("settings"), []byte(configFile(secret)), 0o600); err != nil {
-		return unread("writing the settings of git: %v", pathless(err))
-	}
-	r.env = r.environ(of)
-	return nil
-}
-
-// path is that of a file beside the repository.
-func (r *repository) path(name string) string { return filepath.Join(r.dir, name) }
-
-func (r *repository) gitDir() string { return r.path("repository") }
-
-// writeKey puts the key for ssh into a file that nobody else can read.
-func (r *repository) writeKey() (name string, err error) {
-	if r.remote.key == nil {
-		return "", nil
-	}
-	name = r.path("key")
-	if err := os.WriteFile(name, r.remote.key, 0o600); err != nil {
-		return "", unread("writing the key for ssh: %v", pathless(err))
-	}
-	return name, nil
-}
-
-// asked is the URL that git asks: the operator's configuration may put another
-// one in its place (insteadOf), or a path or an alias of ssh, which is none.
-func (r *repository) asked(ctx context.Context) (*url.URL, error) {
-	if !r.client.opts.own(r.remote.url.Hostname()) {
-		return r.remote.url, nil
-	}
-	out, err := r.run(ctx, nil, "ls-remote", "--get-url", "origin")
-	if err != nil {
-		return nil, err
-	}
-	text := strings.TrimSpace(string(out))
-	if strings.Contains(text, "://") {
-		u, err := url.Parse(text)
-		if err != nil {
-			return nil, unread("git's configuration puts something in place of %s that is no URL", redact(r.remote.url))
-		}
-		return u, nil
-	}
-	if u, ok := scpURL(text); ok {
-		return u, nil
-	}
-	return &url.URL{Scheme: "file", Path: text}, nil
-}
-
-// maxAdvertised bounds what a server answers when git asks it first: by version 2
-// of the protocol some hundred bytes, before that a line for each branch and tag.
-const maxAdvertised = 32 << 20
-
-// settle follows the redirects of a server for git, which is told not to: the
-// rules for what may be connected to hold at each hop only here. It returns where
-// the repository has moved to, nil if nowhere. What cannot be asked is left to
-// git where it may know other ways by the operator's configuration.
-func (r *repository) settle(ctx context.Context, asked *url.URL) (*remote, error) {
-	const question = "/info/refs"
-	u := asked.JoinPath(question)
-	query := u.Query()
-	query.Set("service", "git-upload-pack")
-	u.RawQuery = query.Encode()
-	header := http.Header{"Git-Protocol": {"version=2"}}
-	if r.remote.token != "" && u.Host == r.remote.url.Host {
-		header.Set("Authorization", basic(r.remote.token))
-	}
-	own := r.client.opts.own(r.remote.url.Hostname())
-	resp, body, err := r.client.transport.Stream(ctx, transport.Request{
-		URL: u, Referrer: r.remote.from, Header: header, NoRetry: own, Limit: maxAdvertised,
-	})
-	if err != nil {
-		if over := ended(ctx); over != nil || transport.Refused(err) || !own {
-			return nil, cmp.Or(over, err)
-		}
-		r.doubt = err
-		return nil, nil
-	}
-	defer body.Close()
-	// git keeps all of it in memory, however much that is.
-	if _, err := io.Copy(io.Discard, body); provider.Coded(err, provider.CodeBadAnswer) {
-		return nil, err
-	}
-	end, ok := strings.CutSuffix(resp.URL.Path, question)
-	if !ok || end == strings.TrimSuffix(u.Path, question) && transport.HostPort(resp.URL) == transport.HostPort(u) {
-		return nil, nil
-	}
-	final := *resp.URL
-	final.Path, final.RawPath, final.RawQuery = end, "", asked.RawQuery
-	if transport.HostPort(&final) == transport.HostPort(asked) {
-		final.User = asked.User
-	}
-	moved := remote{url: &final, key: r.remote.key, from: r.remote.from}
-	if moved, err = r.client.admitted(ctx, moved); err != nil {
-		return nil, err
-	}
-	return &moved, nil
-}
-
-// basic is the header for a token of any of the large git hosts: they ignore
-// the user name, or want this one.
-func basic(token string) string {
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+token))
+	return (&route{gits: g, program: &r.program}).open(ctx, key)
 }
 
 // fullCommit is the name of a commit that no branch or tag is taken for.
@@ -339,18 +201,6 @@ func (r *repository) fetch(ctx context.Context, commit string) error {
 	return nil
 }
 
-// bounded runs git while it does not fill the disk.
-func (r *repository) bounded(ctx context.Context, stdin io.Reader, args ...string) error {
-	err := within(ctx, r.dir, func(ctx context.Context) error {
-		_, err := r.run(ctx, stdin, args...)
-		return err
-	})
-	if errors.Is(err, errDirectory) {
-		return unread("git %s of %s: %v", commandOf(args), redact(r.remote.url), err)
-	}
-	return err
-}
-
 // gitlink is where a tree has a submodule, and at which commit.
 type gitlink struct{ dir, commit string }
 
@@ -394,4 +244,94 @@ func (r *repository) read(ctx context.Context, commit string) (*filling, []gitli
 		return nil, nil, err
 	}
 	return into, links, nil
+}
+
+// maxTarget bounds the target of a link, as operating systems do.
+const maxTarget = 4096
+
+// blob is a file of a commit that is kept.
+type blob struct {
+	id, name string
+	link     bool
+}
+
+func (b blob) read(into *filling, content io.Reader) error {
+	if !b.link {
+		return into.file(b.name, content)
+	}
+	target, err := io.ReadAll(io.LimitReader(content, maxTarget))
+	if err != nil {
+		return err
+	}
+	return into.AddLink(b.name, string(target))
+}
+
+// readBlobs adds files to the package, by one run of git. Those that were left out
+// because they are large are fetched first, all at once.
+func (r *repository) readBlobs(ctx context.Context, into *filling, commit string, blobs []blob) error {
+	if len(blobs) == 0 {
+		return nil
+	}
+	var ids strings.Builder
+	for _, b := range blobs {
+		ids.WriteString(b.id + "\n")
+	}
+	if err := r.fetchMissing(ctx, commit, blobs); err != nil {
+		return err
+	}
+	// For each object it prints a line "ID TYPE SIZE", its bytes, and a line feed.
+	return r.stream(ctx, strings.NewReader(ids.String()), func(stdout io.Reader) error {
+		out := bufio.NewReader(stdout)
+		for _, b := range blobs {
+			line, err := out.ReadString('\n')
+			if err != nil {
+				return err
+			}
+			fields := strings.Fields(line)
+			if len(fields) != 3 || fields[1] != "blob" {
+				return fmt.Errorf("the file %q is not in the repository", b.name)
+			}
+			size, err := strconv.ParseInt(fields[2], 10, 64)
+			if err != nil {
+				return err
+			}
+			content := io.LimitReader(out, size)
+			if err := b.read(into, content); err != nil {
+				return err
+			}
+			if _, err := io.Copy(io.Discard, content); err != nil {
+				return err
+			}
+			if _, err := out.Discard(1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, "cat-file", "--batch", "--buffer")
+}
+
+// fetchMissing fetches those of a commit's files that the repository lacks.
+func (r *repository) fetchMissing(ctx context.Context, commit string, blobs []blob) error {
+	out, err := r.run(ctx, nil, "rev-list", "--objects", "--no-object-names", "--no-walk", "--missing=print", commit)
+	if err != nil {
+		return err
+	}
+	lacks := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		if id, ok := strings.CutPrefix(line, "?"); ok {
+			lacks[strings.TrimSuffix(id, "\n")] = true
+		}
+	}
+	var missing strings.Builder
+	for _, b := range blobs {
+		if lacks[b.id] {
+			missing.WriteString(b.id + "\n")
+			delete(lacks, b.id)
+		}
+	}
+	if missing.Len() == 0 {
+		return nil
+	}
+	return r.bounded(ctx, strings.NewReader(missing.String()), "-c", "fetch.negotiationAlgorithm=noop",
+		"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--filter=blob:none", "--stdin", "origin")
 }

@@ -19,7 +19,7 @@ const (
 // submodules adds the files of submodules where they belong. The tools fetch
 // all of them and give up where one fails; here a failure is found by whoever
 // reads the directory, since most submodules have nothing to do with modules.
-func (c *Client) submodules(ctx context.Context, r *repository, into *filling, commit string, links []gitlink, depth int) error {
+func (g *gits) submodules(ctx context.Context, r *repository, into *filling, commit string, links []gitlink, depth int) error {
 	config, err := r.gitmodules(ctx, commit)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (c *Client) submodules(ctx context.Context, r *repository, into *filling, c
 		case i >= maxSubmodules || depth >= maxSubmoduleDepth:
 			err = unread("the git repository has too many submodules")
 		default:
-			err = c.submodule(ctx, r, into, link, settings.url, depth)
+			err = g.submodule(ctx, r, into, link, settings.url, depth)
 		}
 		if over := ended(ctx); over != nil {
 			return over
@@ -48,24 +48,24 @@ func (c *Client) submodules(ctx context.Context, r *repository, into *filling, c
 	return nil
 }
 
-func (c *Client) submodule(ctx context.Context, parent *repository, into *filling, link gitlink, text string, depth int) error {
+func (g *gits) submodule(ctx context.Context, parent *repository, into *filling, link gitlink, text string, depth int) error {
 	u, err := submoduleURL(parent.remote.url, text)
 	if err != nil {
 		return err
 	}
-	if err := c.opts.mayContact(u.Hostname()); err != nil {
+	if err := g.opts.mayContact(u.Hostname()); err != nil {
 		return err
 	}
-	r, err := c.admitted(ctx, remote{url: u, key: parent.remote.key, from: parent.remote.from})
+	r, err := g.admitted(ctx, remote{url: u, key: parent.remote.key, from: parent.remote.from})
 	if err != nil {
 		return err
 	}
-	child, err := c.open(ctx, r)
+	child, err := g.open(ctx, r)
 	if err != nil {
 		return err
 	}
 	defer child.close()
-	p, err := c.commit(ctx, child, link.commit, depth+1)
+	p, err := g.commit(ctx, child, link.commit, depth+1)
 	if err != nil {
 		return err
 	}
