@@ -49,6 +49,7 @@ var hostileInputs = []hostile{
 	{name: "lock file of as many hashes as fit", files: lock(text(lockedProvider, " hashes=[", numbered("\"h1:a%d\",", parsed/6), "]\n}\n")), says: "1 with a lock file"},
 	{name: "lock file of 220,000 providers", files: lock(numbered("provider \"registry.terraform.io/hashicorp/a%d\" {\n version=\"1.0.0\"\n}\n", 220_000)), says: tooMany},
 	{name: "lock file with an error in each line", files: lock(repeat("a b\n", parsed/4)), says: "further errors from here on are not listed"},
+	{name: "lock file of a number of 200,000,000 digits", files: lock(text(lockedProvider, " hashes=[\"h1:${1e200000000}\"]\n}\n")), says: "so large or small", worst: true},
 	{name: "lock file with constraints of 9 MB", files: lock(text(lockedProvider, " constraints=\"", repeat("> 1.0.0, ", 1_000_000), "> 1.0.0\"\n}\n")), says: tooMany},
 }
 

@@ -12,8 +12,8 @@ const (
 	// it is long, and evaluation recurses. The longest that people write are a
 	// hundred bytes of constraints.
 	MaxExpression = 8 << 10
-	// maxExponent bounds the numbers that are written, to the base 2: as text, a
-	// number has a digit for every three.
+	// maxExponent bounds the numbers that are written, to the base 2, and what is
+	// computed from several: as text, a number has a digit for every three.
 	maxExponent = 4096
 )
 
@@ -52,19 +52,71 @@ func ExcessOf(expr hcl.Expression) Excess {
 	if !ok {
 		return None
 	}
-	found := None
-	hclsyntax.VisitAll(native, func(n hclsyntax.Node) hcl.Diagnostics {
-		switch n := n.(type) {
-		case *hclsyntax.ForExpr:
-			found = Loop
-		case *hclsyntax.LiteralValueExpr:
-			if huge(n.Val) {
-				found = Huge
-			}
+	var l looker
+	_ = hclsyntax.Walk(native, &l)
+	return l.found
+}
+
+// looker walks an expression and keeps what was found last.
+type looker struct {
+	found      Excess
+	arithmetic int // operators around the node that compute with numbers
+	exponents  int // of all numbers that are computed with, together: so large is the result at most
+}
+
+// Enter implements hclsyntax.Walker.
+func (l *looker) Enter(node hclsyntax.Node) hcl.Diagnostics {
+	switch n := node.(type) {
+	case *hclsyntax.ForExpr:
+		l.found = Loop
+	case *hclsyntax.LiteralValueExpr:
+		l.literal(n.Val)
+	case *hclsyntax.TemplateExpr:
+		// How large a number is in a string that is yet to be put together,
+		// nobody knows.
+		if l.arithmetic > 0 && !n.IsStringLiteral() {
+			l.found = Huge
 		}
-		return nil
-	})
-	return found
+	}
+	if computes(node) {
+		l.arithmetic++
+	}
+	return nil
+}
+
+// Exit implements hclsyntax.Walker.
+func (l *looker) Exit(node hclsyntax.Node) hcl.Diagnostics {
+	if computes(node) {
+		l.arithmetic--
+	}
+	return nil
+}
+
+// literal looks at a number, or in arithmetic at a string that is converted to one.
+func (l *looker) literal(v cty.Value) {
+	if l.arithmetic > 0 && v.Type() == cty.String {
+		if number, err := cty.ParseNumberVal(v.AsString()); err == nil {
+			v = number
+		}
+	}
+	size := exponent(v)
+	if l.arithmetic > 0 {
+		l.exponents += size
+		size = l.exponents
+	}
+	if size > maxExponent {
+		l.found = Huge
+	}
+}
+
+func computes(node hclsyntax.Node) bool {
+	switch n := node.(type) {
+	case *hclsyntax.BinaryOpExpr:
+		return n.Op.Type == cty.Number
+	case *hclsyntax.UnaryOpExpr:
+		return n.Op.Type == cty.Number
+	}
+	return false
 }
 
 // Constant evaluates an expression as the tools evaluate what must be known
@@ -82,10 +134,13 @@ func Constant(expr hcl.Expression) (cty.Value, Excess, hcl.Diagnostics) {
 	return v, None, diags
 }
 
-func huge(v cty.Value) bool {
+func huge(v cty.Value) bool { return exponent(v) > maxExponent }
+
+// exponent is that of a number to the base 2, without its sign; 0 for all else.
+func exponent(v cty.Value) int {
 	if v.Type() != cty.Number || v.IsNull() || !v.IsKnown() {
-		return false
+		return 0
 	}
-	exponent := v.AsBigFloat().MantExp(nil)
-	return exponent > maxExponent || exponent < -maxExponent
+	e := v.AsBigFloat().MantExp(nil)
+	return max(e, -e)
 }

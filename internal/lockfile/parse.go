@@ -43,7 +43,7 @@ var lockSchema = &hcl.BodySchema{
 // Expressions are evaluated as the tools do it, without variables and
 // functions, so that "h1:${1+1}" is h1:2. What the tools would try is refused
 // where it need not end in useful time or memory, since the file may come from
-// anyone: for expressions, long ones, and what package hclfile refuses.
+// anyone: what package hclfile refuses.
 func Parse(src []byte, path string) (*File, []provider.Diagnostic) {
 	p := &parser{src: src, path: path, tool: headerTool(src), lines: map[provider.Addr]int{}}
 	p.file()
@@ -74,6 +74,9 @@ func headerTool(src []byte) provider.ToolName {
 	}
 	return ""
 }
+
+// maxProblems bounds the errors that are reported of one file.
+const maxProblems = 100
 
 // parser collects what one file holds.
 type parser struct {
@@ -252,15 +255,18 @@ func (p *parser) text(addr provider.Addr, attr *hcl.Attribute) (string, bool) {
 }
 
 func (p *parser) evaluate(addr provider.Addr, expr hcl.Expression) (string, bool) {
-	switch {
-	case long(expr):
-		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not take more than %d bytes", addr, maxExpression)
+	value, excess, diags := hclfile.Constant(expr)
+	switch excess {
+	case hclfile.Long:
+		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not take more than %d bytes", addr, hclfile.MaxExpression)
 		return "", false
-	case loops(expr):
+	case hclfile.Loop:
 		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not be computed by a for expression", addr)
 		return "", false
+	case hclfile.Huge:
+		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not hold a number that is so large or small", addr)
+		return "", false
 	}
-	value, diags := expr.Value(nil)
 	p.hcl(provider.CodeInvalidLock, addr, diags)
 	if diags.HasErrors() {
 		return "", false
