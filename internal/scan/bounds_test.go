@@ -39,6 +39,7 @@ func TestModules_hostile_files(t *testing.T) {
 		"tiny_number":        {"main.tf", required("1e-600000000")},
 		"huge_in_a_template": {"main.tf", required(`"${1e600000000}"`)},
 		"converted":          {"main.tf", required(`{ version = "~> ${"1e600000000" * 1}" }`)},
+		"huge_product":       {"main.tf", required(`{ version = "${` + strings.Repeat("1e1200 * ", 800) + `1}" }`)},
 		"huge_JSON_number":   {"main.tf.json", `{"terraform":{"required_providers":{"a":1e600000000}}}`},
 		"large":              {"main.tf", strings.Repeat("# comment\n", maxFile/10+1)},
 		"long_reference":     {"main.tf", `resource "a_b" "c" { provider = "a` + strings.Repeat("[0]", maxExpression) + `" }`},

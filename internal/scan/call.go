@@ -217,7 +217,7 @@ func (d *decoder) argument(attr *hcl.Attribute, early bool) (argument, bool) {
 // template parses a JSON string as what it is under early evaluation. Any other
 // expression is returned as it is.
 func template(expr hcl.Expression) (hcl.Expression, hcl.Diagnostics) {
-	if !json.IsJSONExpression(expr) || unbounded(expr) != nil {
+	if !json.IsJSONExpression(expr) || unbounded(expr) {
 		return expr, nil
 	}
 	v, diags := expr.Value(nil)
@@ -231,7 +231,7 @@ func template(expr hcl.Expression) (hcl.Expression, hcl.Diagnostics) {
 // knownEarly reports whether an expression refers only to what is known before
 // a plan, and an error if not.
 func (d *decoder) knownEarly(expr hcl.Expression) bool {
-	if unbounded(expr) != nil {
+	if unbounded(expr) {
 		return true
 	}
 	for _, traversal := range expr.Variables() {

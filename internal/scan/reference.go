@@ -62,7 +62,7 @@ func (d *decoder) referenceTraversal(expr hcl.Expression) (hcl.Traversal, bool) 
 	if key, ok := expr.(*hclsyntax.ObjectConsKeyExpr); ok {
 		expr = key.Wrapped
 	}
-	if unbounded(expr) != nil {
+	if unbounded(expr) {
 		return nil, false
 	}
 	if d.tool.Has(provider.ProviderInstances) {
@@ -107,7 +107,7 @@ type target struct {
 // importTarget reads the to argument of an import block: a resource, perhaps
 // of a module, with any instance keys, which do not matter here.
 func (d *decoder) importTarget(expr hcl.Expression) (target, bool) {
-	t, ok := target{}, unbounded(expr) == nil
+	t, ok := target{}, !unbounded(expr)
 	var steps []string
 	if ok {
 		native, _ := unquoted(expr)

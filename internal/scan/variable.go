@@ -91,7 +91,7 @@ func (v variable) fallback() (value cty.Value, ok bool) {
 // constraint here may be one in a newer release: then any value will do.
 func (v variable) constraint() (cty.Type, *typeexpr.Defaults) {
 	attr, ok := v.args["type"]
-	if !ok || unbounded(attr.Expr) != nil {
+	if !ok || unbounded(attr.Expr) {
 		return cty.DynamicPseudoType, nil
 	}
 	expr, _ := unquoted(attr.Expr)
