@@ -21,6 +21,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
+
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // The limits on a file.
@@ -39,13 +41,14 @@ const (
 	maxProblems = 100
 )
 
-// Parse reads a file by the syntax that its name ends in: JSON for .json. With
-// errors among the diagnostics there is no file, since what could be read of it
-// would only lead to further messages about the same mistake.
-func Parse(src []byte, name string) (*hcl.File, hcl.Diagnostics) {
+// Parse reads a file by the syntax that its name ends in: JSON for .json. Either
+// there is a file or there are diagnostics, errors with CodeSyntax at their lines:
+// what could be read of such a file would only lead to further messages about the
+// same mistake.
+func Parse(src []byte, name string) (*hcl.File, []provider.Diagnostic) {
 	isJSON := isJSON(name)
 	if diag := excess(src, name, isJSON); diag != nil {
-		return nil, hcl.Diagnostics{diag}
+		return nil, diagnostics(name, hcl.Diagnostics{diag})
 	}
 	var file *hcl.File
 	var diags hcl.Diagnostics
@@ -55,9 +58,25 @@ func Parse(src []byte, name string) (*hcl.File, hcl.Diagnostics) {
 		file, diags = hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 	}
 	if diags.HasErrors() {
-		return nil, few(diags)
+		return nil, diagnostics(name, few(diags))
 	}
-	return file, diags
+	return file, nil
+}
+
+// diagnostics are the errors among HCL's. Its warnings are about style.
+func diagnostics(name string, diags hcl.Diagnostics) []provider.Diagnostic {
+	var errors []provider.Diagnostic
+	for _, d := range diags {
+		if d.Severity != hcl.DiagError {
+			continue
+		}
+		diag := provider.Diagnostic{Code: provider.CodeSyntax, Message: Sentence(d), File: name}
+		if d.Subject != nil {
+			diag.Line = d.Subject.Start.Line
+		}
+		errors = append(errors, diag)
+	}
+	return errors
 }
 
 func isJSON(name string) bool { return path.Ext(name) == ".json" }

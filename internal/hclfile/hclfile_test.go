@@ -1,11 +1,15 @@
 package hclfile
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/json"
+
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // TestParse_limits reads files that are too much for the parsers, each with the
@@ -42,7 +46,7 @@ func TestParse_limits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file, diags := Parse([]byte(tt.src), tt.name)
-			if file != nil || len(diags) != 1 || !strings.Contains(diags[0].Summary, tt.want) || diags[0].Subject.Start.Line < 1 {
+			if file != nil || len(diags) != 1 || !strings.Contains(diags[0].Message, tt.want) || diags[0].Line < 1 {
 				t.Errorf("Parse = a file: %t, %.200v, want one error about %s", file != nil, diags, tt.want)
 			}
 		})
@@ -60,7 +64,7 @@ func TestParse_reads_what_people_write(t *testing.T) {
 		"heredoc":   {"a.tf", "a = <<E\n" + strings.Repeat(strings.Repeat("word ", 15)+"\n", 4_000) + "E\n"},
 		"JSON":      {"a.tf.json", `{"a": [` + strings.Repeat(`{"arn": "arn:aws:iam::aws:policy/{ReadOnly}[*]"},`, 40_000) + `1]}`},
 	} {
-		if _, diags := Parse([]byte(tt.src), tt.name); diags.HasErrors() {
+		if _, diags := Parse([]byte(tt.src), tt.name); len(diags) > 0 {
 			t.Errorf("Parse of %s: %v", name, diags)
 		}
 	}
@@ -69,7 +73,7 @@ func TestParse_reads_what_people_write(t *testing.T) {
 func TestParse_lists_few_errors(t *testing.T) {
 	t.Parallel()
 	_, diags := Parse([]byte(strings.Repeat("a b\n", 10*maxProblems)), "a.tf")
-	if n := len(diags); n != maxProblems+1 || !strings.Contains(diags[maxProblems].Summary, "further errors") {
+	if n := len(diags); n != maxProblems+1 || !strings.Contains(diags[maxProblems].Message, "further errors") {
 		t.Errorf("Parse of a file with an error in each line: %d errors, want %d, the last about the rest", n, maxProblems+1)
 	}
 }
@@ -118,4 +122,48 @@ func TestConstant(t *testing.T) {
 			t.Errorf("Constant(%.40s) exceeds: %q, %v, want %q", src, got, diags, want)
 		}
 	}
+}
+
+// FuzzParse holds the diagnostics against those of the ways in which lock files
+// and configurations took them from HCL's.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"a = 1\n", "a b", "a = \"${\"", `{"a": }`, "\xff", "a = 1\na = 2\n", `{"a": 1, "a": 2}`, "<<E\n"} {
+		f.Add([]byte(seed), true)
+		f.Add([]byte(seed), false)
+	}
+	f.Fuzz(func(t *testing.T, src []byte, isJSON bool) {
+		name := "a.tf"
+		var diags hcl.Diagnostics
+		if isJSON {
+			name = "a.tf.json"
+			_, diags = json.Parse(src, name)
+		} else {
+			_, diags = hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+		}
+		file, got := Parse(src, name)
+		if excess(src, name, isJSON) != nil {
+			return
+		}
+		if (file == nil) != diags.HasErrors() || (file == nil) != (len(got) > 0) {
+			t.Fatalf("file: %t, %v, want %v", file != nil, got, diags)
+		}
+		if !diags.HasErrors() {
+			return
+		}
+		var configuration, lock []provider.Diagnostic
+		for _, d := range few(diags) {
+			diag := provider.Diagnostic{Code: provider.CodeSyntax, Message: Sentence(d)}
+			if d.Subject != nil {
+				diag.File, diag.Line = d.Subject.Filename, d.Subject.Start.Line
+			}
+			if d.Severity == hcl.DiagError {
+				configuration = append(configuration, diag)
+			}
+			diag.File = name
+			lock = append(lock, diag)
+		}
+		if !slices.Equal(got, configuration) || !slices.Equal(got, lock) {
+			t.Errorf("%q: %v, want %v, %v", src, got, configuration, lock)
+		}
+	})
 }

@@ -91,20 +91,20 @@ type parser struct {
 }
 
 func (p *parser) file() {
-	f, diags := hclfile.Parse(p.src, p.path)
-	if diags.HasErrors() {
-		// What could be read of such a file would only lead to further
-		// messages about the same mistake.
+	f, errors := hclfile.Parse(p.src, p.path)
+	if f == nil {
 		if line := markerLine(p.src); line > 0 {
 			p.errors = append(p.errors, conflictAt(p.path, line))
 			return
 		}
-		p.hcl(provider.CodeSyntax, provider.Addr{}, diags)
+		for _, d := range errors {
+			p.report(d)
+		}
 		return
 	}
 	body := f.Body.(*hclsyntax.Body)
-	_, diags = body.Content(fileSchema)
-	p.hcl(provider.CodeInvalidLock, provider.Addr{}, diags)
+	_, diags := body.Content(fileSchema)
+	p.hcl(provider.Addr{}, diags)
 	for _, block := range body.Blocks {
 		switch {
 		case len(block.Labels) != 1: // reported by Content, like unknown types
@@ -137,7 +137,7 @@ func (p *parser) provider(block *hclsyntax.Block) {
 		return
 	}
 	content, diags := block.Body.Content(lockSchema)
-	p.hcl(provider.CodeInvalidLock, addr, diags)
+	p.hcl(addr, diags)
 	version := p.version(addr, content.Attributes["version"])
 	constraints := p.constraints(addr, content.Attributes["constraints"])
 	places := p.hashes(addr, content.Attributes["hashes"])
@@ -218,7 +218,7 @@ func (p *parser) hashes(addr provider.Addr, attr *hcl.Attribute) map[provider.Ha
 		return nil
 	}
 	exprs, diags := hcl.ExprList(attr.Expr)
-	p.hcl(provider.CodeInvalidLock, addr, diags)
+	p.hcl(addr, diags)
 	if len(exprs) == 0 && !diags.HasErrors() {
 		p.invalid(attr.Expr.Range(), addr, "invalid provider hash set: the hashes of %s must be left out or hold at least one", addr)
 	}
@@ -267,7 +267,7 @@ func (p *parser) evaluate(addr provider.Addr, expr hcl.Expression) (string, bool
 		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not hold a number that is so large or small", addr)
 		return "", false
 	}
-	p.hcl(provider.CodeInvalidLock, addr, diags)
+	p.hcl(addr, diags)
 	if diags.HasErrors() {
 		return "", false
 	}
@@ -291,9 +291,9 @@ func (p *parser) invalid(rng hcl.Range, addr provider.Addr, format string, args 
 }
 
 // hcl adds HCL's own diagnostics.
-func (p *parser) hcl(code provider.Code, addr provider.Addr, diags hcl.Diagnostics) {
+func (p *parser) hcl(addr provider.Addr, diags hcl.Diagnostics) {
 	for _, d := range diags {
-		diag := provider.Diagnostic{Code: code, Message: hclfile.Sentence(d), File: p.path, Addr: addr}
+		diag := provider.Diagnostic{Code: provider.CodeInvalidLock, Message: hclfile.Sentence(d), File: p.path, Addr: addr}
 		if d.Subject != nil {
 			diag.Line = d.Subject.Start.Line
 		}

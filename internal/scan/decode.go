@@ -102,10 +102,13 @@ type decoder struct {
 
 // body parses the file; one that is not valid HCL has none.
 func (d *decoder) body(src []byte) (hcl.Body, bool) {
-	f, diags := hclfile.Parse(src, d.name)
-	before := len(d.diags)
-	if !d.hcl(provider.CodeSyntax, diags) {
+	f, errors := hclfile.Parse(src, d.name)
+	if f != nil {
 		return f.Body, true
+	}
+	before := len(d.diags)
+	for _, e := range errors {
+		d.report(e)
 	}
 	if bytes.Contains(src, []byte("\n<<<<<<< ")) {
 		d.diags[before].Hint = "resolve the merge conflict that is marked in the file"

@@ -187,8 +187,8 @@ func readVariableFile(at location, name string) (hcl.Attributes, bool) {
 	if err != nil {
 		return nil, false
 	}
-	f, diags := hclfile.Parse(src, at.name(name))
-	if diags.HasErrors() {
+	f, _ := hclfile.Parse(src, at.name(name))
+	if f == nil {
 		return nil, false
 	}
 	attrs, diags := f.Body.JustAttributes()
