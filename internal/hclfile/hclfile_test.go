@@ -1,15 +1,11 @@
 package hclfile
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/hashicorp/hcl/v2/json"
-
-	"github.com/relock-dev/relock/internal/provider"
 )
 
 // TestParse_limits reads files that are too much for the parsers, each with the
@@ -122,48 +118,4 @@ func TestConstant(t *testing.T) {
 			t.Errorf("Constant(%.40s) exceeds: %q, %v, want %q", src, got, diags, want)
 		}
 	}
-}
-
-// FuzzParse holds the diagnostics against those of the ways in which lock files
-// and configurations took them from HCL's.
-func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"a = 1\n", "a b", "a = \"${\"", `{"a": }`, "\xff", "a = 1\na = 2\n", `{"a": 1, "a": 2}`, "<<E\n"} {
-		f.Add([]byte(seed), true)
-		f.Add([]byte(seed), false)
-	}
-	f.Fuzz(func(t *testing.T, src []byte, isJSON bool) {
-		name := "a.tf"
-		var diags hcl.Diagnostics
-		if isJSON {
-			name = "a.tf.json"
-			_, diags = json.Parse(src, name)
-		} else {
-			_, diags = hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-		}
-		file, got := Parse(src, name)
-		if excess(src, name, isJSON) != nil {
-			return
-		}
-		if (file == nil) != diags.HasErrors() || (file == nil) != (len(got) > 0) {
-			t.Fatalf("file: %t, %v, want %v", file != nil, got, diags)
-		}
-		if !diags.HasErrors() {
-			return
-		}
-		var configuration, lock []provider.Diagnostic
-		for _, d := range few(diags) {
-			diag := provider.Diagnostic{Code: provider.CodeSyntax, Message: Sentence(d)}
-			if d.Subject != nil {
-				diag.File, diag.Line = d.Subject.Filename, d.Subject.Start.Line
-			}
-			if d.Severity == hcl.DiagError {
-				configuration = append(configuration, diag)
-			}
-			diag.File = name
-			lock = append(lock, diag)
-		}
-		if !slices.Equal(got, configuration) || !slices.Equal(got, lock) {
-			t.Errorf("%q: %v, want %v, %v", src, got, configuration, lock)
-		}
-	})
 }
