@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,30 +117,39 @@ func unpackCopy(ctx context.Context, kind string, fetch func(io.Writer) error) (
 	if err := fetch(archive); err != nil {
 		return nil, "", err
 	}
+	size, err := archive.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, "", unread("reading an archive: %v", pathless(err))
+	}
 	if kind == "" {
-		if kind, err = sniff(archive.File); err != nil {
+		start := make([]byte, 6)
+		if n, err := archive.ReadAt(start, 0); err != nil && err != io.EOF {
 			return nil, "", err
+		} else if n < len(start) {
+			return nil, "", unread("the archive is too short to be one")
+		}
+		for _, magic := range []struct{ prefix, kind string }{
+			{"PK", "zip"}, {"\x1f\x8b", "tar.gz"}, {"\xfd7zXZ\x00", "tar.xz"}, {"BZ", "tar.bz2"},
+		} {
+			if bytes.HasPrefix(start, []byte(magic.prefix)) {
+				kind = magic.kind
+			}
+		}
+		if kind == "" {
+			return nil, "", unread("the archive is neither a zip nor a compressed tar archive")
 		}
 	}
-	t, err := unpackFile(ctx, archive.File, kind)
+	t, err := unpack(ctx, io.NewSectionReader(archive, 0, size), kind)
 	return t, kind, err
 }
 
-// unpackFile unpacks an archive on the disk.
-func unpackFile(ctx context.Context, file *os.File, kind string) (*filetree.Tree, error) {
-	stat, err := file.Stat()
-	if err != nil {
-		return nil, unread("reading an archive: %v", pathless(err))
-	}
-	return unpack(ctx, io.NewSectionReader(file, 0, stat.Size()), kind)
-}
-
 func unpackZip(ctx context.Context, into *filling, archive *io.SectionReader) error {
-	z, err := zipfile.Open(archive, archive.Size()) // entryPath decides about paths
+	z, err := zipfile.Open(archive, archive.Size()) // filling.entry decides about paths
 	if err != nil {
 		return err
 	}
-	if err := zipfile.Apart(opened(z.File)); err != nil {
+	opened := slices.DeleteFunc(slices.Clone(z.File), func(f *zip.File) bool { return f.FileInfo().IsDir() || !kept(f.Name) })
+	if err := zipfile.Apart(opened); err != nil {
 		return err
 	}
 	for _, f := range z.File {
@@ -155,35 +163,26 @@ func unpackZip(ctx context.Context, into *filling, archive *io.SectionReader) er
 	return nil
 }
 
-// opened are the entries that filling.entry opens.
-func opened(entries []*zip.File) []*zip.File {
-	return slices.DeleteFunc(slices.Clone(entries), func(f *zip.File) bool { return f.FileInfo().IsDir() || !kept(f.Name) })
-}
-
 func tarFormat(decompress func(io.Reader) (io.Reader, error)) format {
 	return func(ctx context.Context, into *filling, archive *io.SectionReader) error {
 		r, err := decompress(interruptible{ctx, archive})
 		if err != nil {
 			return err
 		}
-		return unpackTar(into, tar.NewReader(&capped{r, maxUnpacked, errUnpacked}))
-	}
-}
-
-func unpackTar(into *filling, r *tar.Reader) error {
-	for {
-		header, err := r.Next()
-		switch {
-		case err == io.EOF:
-			return nil
-		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
-			return err
-		case header.Typeflag == tar.TypeXGlobalHeader:
-			continue
-		}
-		open := func() (io.ReadCloser, error) { return io.NopCloser(r), nil }
-		if err := into.entry(header.Name, header.FileInfo().IsDir(), open); err != nil {
-			return err
+		for entries := tar.NewReader(&capped{r, maxUnpacked, errUnpacked}); ; {
+			header, err := entries.Next()
+			switch {
+			case err == io.EOF:
+				return nil
+			case err != nil && !errors.Is(err, tar.ErrInsecurePath):
+				return err
+			case header.Typeflag == tar.TypeXGlobalHeader:
+				continue
+			}
+			open := func() (io.ReadCloser, error) { return io.NopCloser(entries), nil }
+			if err := into.entry(header.Name, header.FileInfo().IsDir(), open); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -214,22 +213,4 @@ func (c *capped) Read(p []byte) (int, error) {
 		return 0, c.excess
 	}
 	return n, err
-}
-
-// sniff tells the format of an archive from how it begins.
-func sniff(archive io.ReaderAt) (string, error) {
-	start := make([]byte, 6)
-	if n, err := archive.ReadAt(start, 0); err != nil && err != io.EOF {
-		return "", err
-	} else if n < len(start) {
-		return "", unread("the archive is too short to be one")
-	}
-	for _, magic := range []struct{ prefix, kind string }{
-		{"PK", "zip"}, {"\x1f\x8b", "tar.gz"}, {"\xfd7zXZ\x00", "tar.xz"}, {"BZ", "tar.bz2"},
-	} {
-		if bytes.HasPrefix(start, []byte(magic.prefix)) {
-			return magic.kind, nil
-		}
-	}
-	return "", unread("the archive is neither a zip nor a compressed tar archive")
 }

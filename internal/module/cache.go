@@ -64,20 +64,16 @@ func (c *cache) save(p contents) contents {
 	if c.dir == "" || !ok || t.Missing() != nil {
 		return p
 	}
-	if err := c.write(p.id, t); err != nil {
+	var saved bytes.Buffer
+	err := writeSaved(&saved, t)
+	if err == nil {
+		// At once with all it holds, since several runs may share the directory.
+		err = file.Replace(c.file(p.id), saved.Bytes(), file.Options{Parents: 0o755})
+	}
+	if err != nil {
 		c.log.Warn("the cache of modules cannot be written", "reason", err)
 	}
 	return p
-}
-
-// write makes the file at once with all it holds, since several runs may share
-// the directory.
-func (c *cache) write(id string, t *filetree.Tree) error {
-	var saved bytes.Buffer
-	if err := writeSaved(&saved, t); err != nil {
-		return err
-	}
-	return file.Replace(c.file(id), saved.Bytes(), file.Options{Parents: 0o755})
 }
 
 func writeSaved(w io.Writer, t *filetree.Tree) error {

@@ -172,31 +172,25 @@ func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr regi
 	if err != nil {
 		return scan.Package{}, err
 	}
-	fetch := func() (scan.Package, error) { return c.fromRemote(ctx, tool, at.address, at.from) }
-	if at.archive != nil {
-		fetch = func() (scan.Package, error) { return c.served(ctx, *at.archive, addr.subdir) }
+	if at.archive == nil {
+		p, err := c.fromRemote(ctx, tool, at.address, at.from)
+		p.Version = at.version
+		return p, err
 	}
-	p, err := fetch()
-	p.Version = at.version
-	return p, err
-}
-
-// served fetches a package that a registry serves itself.
-func (c *Client) served(ctx context.Context, r transport.Request, subdir string) (scan.Package, error) {
-	key := origin{"registry::" + r.URL.String() + " " + r.Token, transport.HostPort(r.Referrer)}
+	key := origin{"registry::" + at.archive.URL.String() + " " + at.archive.Token, transport.HostPort(at.from)}
 	p, err := c.packages.Do(ctx, key, func() (contents, error) {
 		release, err := c.slot(ctx)
 		if err != nil {
 			return contents{}, err
 		}
 		defer release()
-		return c.web.download(ctx, r, "", checksum{})
+		return c.web.download(ctx, *at.archive, "", checksum{})
 	})
 	if err != nil {
 		return scan.Package{}, err
 	}
-	dir, err := findDir(p.fs, subdir)
-	return scan.Package{FS: p.fs, Dir: dir, ID: p.id}, err
+	dir, err := findDir(p.fs, addr.subdir)
+	return scan.Package{FS: p.fs, Dir: dir, ID: p.id, Version: at.version}, err
 }
 
 // own reports whether the operator's git configuration and keys count for a host.
@@ -223,7 +217,13 @@ const maxHops = 10
 func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, a address, from *url.URL) (scan.Package, error) {
 	asked := a
 	var within []string // what servers referred to, outermost last
-	for hops := 0; refers(a); hops++ {
+	for hops := 0; ; hops++ {
+		// A server is asked where the package is that an address names without
+		// naming an archive.
+		_, kind := archiveFormat(a)
+		if a.getter != "http" && a.getter != "https" || a.local() || kind != "" {
+			break
+		}
 		if hops == maxHops {
 			return scan.Package{}, unread("more than %d servers refer to another one", maxHops)
 		}

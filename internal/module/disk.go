@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,7 +15,11 @@ import (
 // fromDisk reads a directory or an archive on this machine.
 func fromDisk(ctx context.Context, a address) (contents, error) {
 	a, kind := archiveFormat(a)
-	name := fileURLPath(a.url)
+	name := cmp.Or(a.url.RawPath, a.url.Path)
+	if filepath.Separator == '\\' {
+		name = strings.TrimPrefix(name, "/") // /C:/modules
+	}
+	name = filepath.FromSlash(path.Clean(name))
 	stat, err := os.Stat(name)
 	switch {
 	case err != nil:
@@ -33,7 +36,7 @@ func fromDisk(ctx context.Context, a address) (contents, error) {
 		return contents{}, unread("opening the archive %s: %v", name, pathless(err))
 	}
 	defer file.Close()
-	t, err := unpackFile(ctx, file, kind)
+	t, err := unpack(ctx, io.NewSectionReader(file, 0, stat.Size()), kind)
 	if err != nil {
 		return contents{}, err
 	}
@@ -42,13 +45,4 @@ func fromDisk(ctx context.Context, a address) (contents, error) {
 		return contents{}, unread("reading the archive %s: %v", name, pathless(err))
 	}
 	return contents{t, archiveID(kind, hex.EncodeToString(digest.Sum(nil)))}, nil
-}
-
-// fileURLPath is the path of a file URL on this machine.
-func fileURLPath(u *url.URL) string {
-	name := cmp.Or(u.RawPath, u.Path)
-	if filepath.Separator == '\\' {
-		name = strings.TrimPrefix(name, "/") // /C:/modules
-	}
-	return filepath.FromSlash(path.Clean(name))
 }

@@ -3,11 +3,8 @@ package module
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/relock-dev/relock/internal/cliconfig"
 )
 
 // Git may run programs that somebody else chose, such as the ssh command of a
@@ -41,26 +38,6 @@ func variables(names string) map[string]bool {
 
 // setting is one of git's configuration.
 type setting struct{ key, value string }
-
-var configVariable = regexp.MustCompile(`^GIT_CONFIG_(COUNT|KEY_[0-9]+|VALUE_[0-9]+)$`)
-
-// environmentSettings are git's settings in the operator's environment.
-func environmentSettings(env cliconfig.Env) []setting {
-	values := map[string]string{}
-	for _, variable := range env.Environ {
-		if name, value, _ := strings.Cut(variable, "="); configVariable.MatchString(name) {
-			values[name] = value
-		}
-	}
-	var found []setting
-	count, _ := strconv.Atoi(values["GIT_CONFIG_COUNT"])
-	for i := range min(count, 1000) {
-		if key := values["GIT_CONFIG_KEY_"+strconv.Itoa(i)]; key != "" {
-			found = append(found, setting{key, values["GIT_CONFIG_VALUE_"+strconv.Itoa(i)]})
-		}
-	}
-	return found
-}
 
 // configFile is what git reads settings from, each in a section of its own. A key
 // without a section is none that git knows.

@@ -85,8 +85,18 @@ func (r *route) hold(ctx context.Context, of remote, asked, from *url.URL) error
 	if err != nil && (ended(ctx) != nil || transport.Refused(err)) {
 		return err
 	}
-	if (err != nil || proxy != nil) && r.opts.own(of.url.Hostname()) && r.hasProxy(ctx, asked) {
-		return r.configure(of) // that proxy may know the name
+	if (err != nil || proxy != nil) && r.opts.own(of.url.Hostname()) {
+		// The operator may have told git of a proxy in ways that transport does not
+		// know: by a variable for all schemes, or by git's configuration.
+		getenv := r.opts.Env.Getenv
+		hasProxy := getenv("ALL_PROXY") != "" || getenv("all_proxy") != ""
+		if !hasProxy {
+			_, err := r.run(ctx, nil, "config", "--get-urlmatch", "http.proxy", redact(asked))
+			hasProxy = err == nil
+		}
+		if hasProxy {
+			return r.configure(of) // that proxy may know the name
+		}
 	}
 	if err != nil {
 		return err
@@ -111,17 +121,6 @@ func resolving(proxy *url.URL) *url.URL {
 		u.Scheme = "socks5h"
 	}
 	return &u
-}
-
-// hasProxy reports whether the operator told git of a proxy in ways that transport
-// does not know: by git's configuration, or by a variable for all schemes.
-func (r *route) hasProxy(ctx context.Context, asked *url.URL) bool {
-	getenv := r.opts.Env.Getenv
-	if getenv("ALL_PROXY") != "" || getenv("all_proxy") != "" {
-		return true
-	}
-	_, err := r.run(ctx, nil, "config", "--get-urlmatch", "http.proxy", redact(asked))
-	return err == nil
 }
 
 // pins are the settings by which git connects to these addresses for a URL.

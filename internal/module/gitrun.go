@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -46,13 +47,26 @@ func (p *program) path(name string) string { return filepath.Join(p.dir, name) }
 
 func (p *program) gitDir() string { return p.path("repository") }
 
+var configVariable = regexp.MustCompile(`^GIT_CONFIG_(COUNT|KEY_[0-9]+|VALUE_[0-9]+)$`)
+
 // configure makes the environment for a remote. What may be secret in it (the URL,
 // the token, and what the operator set) is in a file that nobody else can read:
 // what is in the environment, every program gets that git runs.
 func (p *program) configure(of remote, more ...setting) error {
 	var secret []setting
 	if p.opts.own(of.url.Hostname()) {
-		secret = environmentSettings(p.opts.Env)
+		values := map[string]string{}
+		for _, variable := range p.opts.Env.Environ {
+			if name, value, _ := strings.Cut(variable, "="); configVariable.MatchString(name) {
+				values[name] = value
+			}
+		}
+		count, _ := strconv.Atoi(values["GIT_CONFIG_COUNT"])
+		for i := range min(count, 1000) {
+			if key := values["GIT_CONFIG_KEY_"+strconv.Itoa(i)]; key != "" {
+				secret = append(secret, setting{key, values["GIT_CONFIG_VALUE_"+strconv.Itoa(i)]})
+			}
+		}
 	}
 	secret = append(secret, setting{"remote.origin.url", of.url.String()})
 	if of.token != "" {
@@ -241,7 +255,17 @@ func within(ctx context.Context, dir string, do func(context.Context) error) err
 				watched <- false
 				return
 			case <-ticker.C:
-				if sizeOf(dir) > maxDirectory {
+				var size int64
+				filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+					if err != nil {
+						return nil // it is being written
+					}
+					if info, err := d.Info(); err == nil {
+						size += info.Size()
+					}
+					return nil
+				})
+				if size > maxDirectory {
 					cancel()
 					watched <- true
 					return
@@ -258,17 +282,3 @@ func within(ctx context.Context, dir string, do func(context.Context) error) err
 }
 
 var errDirectory = fmt.Errorf("it is larger than %d bytes", int64(maxDirectory))
-
-func sizeOf(dir string) int64 {
-	var size int64
-	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // it is being written
-		}
-		if info, err := d.Info(); err == nil {
-			size += info.Size()
-		}
-		return nil
-	})
-	return size
-}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -29,7 +28,13 @@ func (r *route) overSSH(ctx context.Context, asked *url.URL, key string) error {
 	}
 	pinned := command
 	if len(addrs) > 0 {
-		pinned += sshPin(asked, addrs[0])
+		// The key of the host is looked for under the name that ssh gives it in
+		// known_hosts.
+		name := strings.ToLower(asked.Hostname())
+		if port := asked.Port(); port != "" && port != "22" {
+			name = "[" + name + "]:" + port
+		}
+		pinned += " -o HostName=" + addrs[0].String() + " -o HostKeyAlias=" + shellQuote(name)
 	}
 	switch own := r.opts.own(r.remote.url.Hostname()); {
 	case own && (err != nil || pinned != command) && !r.sshDirect(ctx, command, pinned, asked):
@@ -67,16 +72,6 @@ func (r *route) sshCommand(ctx context.Context, key string) string {
 
 // shellQuote is a word for the shell in which git runs a command.
 func shellQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
-
-// sshPin are the options by which ssh connects to an address for a URL. The key
-// of the host is looked for under the name that ssh gives it in known_hosts.
-func sshPin(u *url.URL, ip netip.Addr) string {
-	name := strings.ToLower(u.Hostname())
-	if port := u.Port(); port != "" && port != "22" {
-		name = "[" + name + "]:" + port
-	}
-	return " -o HostName=" + ip.String() + " -o HostKeyAlias=" + shellQuote(name)
-}
 
 var (
 	// sshDetour are the lines of ssh's configuration that lead to another host, or

@@ -83,7 +83,15 @@ func (g google) token(ctx context.Context) (string, error) {
 	}
 	token, err := tokens.Token()
 	if err != nil {
-		return "", fmt.Errorf("exchanging %s for a token: %w", path, exchangeError(err))
+		// The libraries quote what a server said, and URLs, in their errors.
+		why := errors.New("it does not succeed")
+		if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok && answer.Response != nil {
+			status := answer.Response.StatusCode
+			why = fmt.Errorf("the server answered %d %s", status, http.StatusText(status))
+		} else if request, ok := errors.AsType[*url.Error](err); ok {
+			why = request.Err
+		}
+		return "", fmt.Errorf("exchanging %s for a token: %w", path, why)
 	}
 	return token.AccessToken, nil
 }
@@ -124,15 +132,11 @@ func (g google) tokens(ctx context.Context, file googleFile) (oauth2.TokenSource
 			Endpoint: oauth2.Endpoint{TokenURL: g.exchange, AuthStyle: oauth2.AuthStyleInParams},
 		}
 		return config.TokenSource(ctx, &oauth2.Token{RefreshToken: file.RefreshToken}), nil
-	case "external_account":
-		return g.workload(ctx, file)
+	case "external_account": // the identity that a workload has elsewhere, as in Actions
+	default:
+		return nil, fmt.Errorf("credentials of the type %q are not read", file.Type)
 	}
-	return nil, fmt.Errorf("credentials of the type %q are not read", file.Type)
-}
-
-// workload exchanges the identity that a workload has elsewhere, as in Actions.
-// The library would run programs, and ask the metadata service of AWS.
-func (g google) workload(ctx context.Context, file googleFile) (oauth2.TokenSource, error) {
+	// The library would run programs, and ask the metadata service of AWS.
 	switch {
 	case file.Source == nil:
 		return nil, errors.New("it names no credential_source")
@@ -158,17 +162,4 @@ func (g google) named(text string) string {
 		g.transport.Admit(transport.HostPort(u))
 	}
 	return text
-}
-
-// exchangeError says why there is no token, without what a server said: the
-// libraries quote it, and URLs, in their errors.
-func exchangeError(err error) error {
-	if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok && answer.Response != nil {
-		status := answer.Response.StatusCode
-		return fmt.Errorf("the server answered %d %s", status, http.StatusText(status))
-	}
-	if request, ok := errors.AsType[*url.Error](err); ok {
-		return request.Err
-	}
-	return errors.New("it does not succeed")
 }

@@ -39,16 +39,6 @@ type web struct {
 	cache     *cache
 }
 
-// refers reports whether a server is asked where the package is: one that an
-// address names without naming an archive.
-func refers(a address) bool {
-	if a.getter != "http" && a.getter != "https" || a.local() {
-		return false
-	}
-	_, kind := archiveFormat(a)
-	return kind == ""
-}
-
 // ask asks a server where the package is, by go-getter's protocol: the query
 // argument terraform-get, answered by a header or by a meta element.
 func (w web) ask(ctx context.Context, a address, from *url.URL) (location, error) {
@@ -179,7 +169,13 @@ func (w web) download(ctx context.Context, r transport.Request, kind string, sum
 		if _, err := io.Copy(io.MultiWriter(into...), body); err != nil {
 			return during("downloading "+redact(r.URL), err)
 		}
-		return sum.check()
+		if sum.hash != nil && hex.EncodeToString(sum.hash.Sum(nil)) != sum.want {
+			return &provider.Error{
+				Code:    provider.CodeBadChecksum,
+				Message: "the archive is not the one that the checksum in the source address was made of",
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return contents{}, err
@@ -196,16 +192,6 @@ func (w web) download(ctx context.Context, r transport.Request, kind string, sum
 type checksum struct {
 	kind, want string // want in lower-case hexadecimal digits
 	hash       hash.Hash
-}
-
-func (s checksum) check() error {
-	if s.hash == nil || hex.EncodeToString(s.hash.Sum(nil)) == s.want {
-		return nil
-	}
-	return &provider.Error{
-		Code:    provider.CodeBadChecksum,
-		Message: "the archive is not the one that the checksum in the source address was made of",
-	}
 }
 
 // checksums are those that a source may demand, with their length in

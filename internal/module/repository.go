@@ -71,7 +71,21 @@ func (r *repository) resolve(ctx context.Context, ref reference) (string, error)
 	if ref.shallow {
 		return "", unread("the git repository has no branch or tag %q; with depth, the ref must be one", ref.name)
 	}
-	return r.parse(ctx, ref.name)
+	// Only a clone can tell what else it names: an abbreviated commit, HEAD~1, or
+	// origin/main. The clone has commits alone, if the server can do that.
+	if err := r.clone(ctx, "--filter=tree:0"); err != nil {
+		return "", err
+	}
+	for _, candidate := range []string{ref.name, "refs/remotes/origin/" + ref.name} {
+		out, err := r.run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", candidate+"^{commit}")
+		if commit := strings.TrimSpace(string(out)); err == nil && fullCommit.MatchString(commit) {
+			return commit, r.reset(ctx)
+		}
+	}
+	if err := ended(ctx); err != nil {
+		return "", err
+	}
+	return "", unread("the git repository has nothing that the ref %q names", ref.name)
 }
 
 // heads is what a repository advertises of a name.
@@ -121,24 +135,6 @@ func (r *repository) advertised(ctx context.Context, name string) (heads, error)
 		}
 	}
 	return h, nil
-}
-
-// parse resolves what only a clone can: an abbreviated commit, HEAD~1, or
-// origin/main. The clone has commits alone, if the server can do that.
-func (r *repository) parse(ctx context.Context, name string) (string, error) {
-	if err := r.clone(ctx, "--filter=tree:0"); err != nil {
-		return "", err
-	}
-	for _, candidate := range []string{name, "refs/remotes/origin/" + name} {
-		out, err := r.run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", candidate+"^{commit}")
-		if commit := strings.TrimSpace(string(out)); err == nil && fullCommit.MatchString(commit) {
-			return commit, r.reset(ctx)
-		}
-	}
-	if err := ended(ctx); err != nil {
-		return "", err
-	}
-	return "", unread("the git repository has nothing that the ref %q names", name)
 }
 
 // clone fetches all branches and tags to where they are in a clone.

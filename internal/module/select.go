@@ -45,7 +45,9 @@ func choose(listed []string, allowed goversion.Constraints, tool provider.Tool) 
 func asked(v *goversion.Version, constraint string, tool provider.Tool) bool {
 	exact, err := exactVersion(constraint)
 	if err != nil && tool.Has(provider.PrefixedPrereleases) {
-		exact, err = exactVersion(withoutPrefix(constraint))
+		exact, err = exactVersion(versionText.ReplaceAllStringFunc(constraint, func(version string) string {
+			return strings.TrimPrefix(version, "v")
+		}))
 	}
 	if err != nil {
 		return false
@@ -59,10 +61,3 @@ func exactVersion(constraint string) (provider.Version, error) {
 }
 
 var versionText = regexp.MustCompile(goversion.VersionRegexpRaw)
-
-// withoutPrefix drops the v of each version in a constraint.
-func withoutPrefix(constraint string) string {
-	return versionText.ReplaceAllStringFunc(constraint, func(version string) string {
-		return strings.TrimPrefix(version, "v")
-	})
-}

@@ -68,7 +68,18 @@ func (s stores) fetch(ctx context.Context, a address, from *url.URL) (contents, 
 	}
 	var t *filetree.Tree
 	err = inTime(ctx, u, storeTimeout, func(ctx context.Context) error {
-		in, name, err := s.bucketOf(ctx, a.getter, u, from)
+		var in bucket
+		var name string
+		switch {
+		case u.Host == "":
+			err = invalid("invalid module source address: it is no URL with a host")
+		case a.getter == "s3" && (u.Scheme == "https" || u.Scheme == "http"):
+			in, name, err = openS3(s, u, from)
+		case a.getter == "gcs" && u.Scheme == "https":
+			in, name, err = openGCS(ctx, s, u)
+		default:
+			err = invalid("invalid module source address: %s fetches nothing from a URL with the scheme %q", a.getter, u.Scheme)
+		}
 		switch {
 		case err != nil:
 			return err
@@ -99,19 +110,6 @@ func (s stores) fetch(ctx context.Context, a address, from *url.URL) (contents, 
 		sum256.Write(n.data)
 	}
 	return contents{t, "content+sha256:" + hex.EncodeToString(sum256.Sum(nil))}, nil
-}
-
-// bucketOf returns the bucket that a URL is in, and the name of what it is of there.
-func (s stores) bucketOf(ctx context.Context, getter string, u, from *url.URL) (bucket, string, error) {
-	switch {
-	case u.Host == "":
-		return nil, "", invalid("invalid module source address: it is no URL with a host")
-	case getter == "s3" && (u.Scheme == "https" || u.Scheme == "http"):
-		return openS3(s, u, from)
-	case getter == "gcs" && u.Scheme == "https":
-		return openGCS(ctx, s, u)
-	}
-	return nil, "", invalid("invalid module source address: %s fetches nothing from a URL with the scheme %q", getter, u.Scheme)
 }
 
 func bucketRefused(u *url.URL, place string) error {

@@ -83,16 +83,18 @@ func (f *filling) file(name string, r io.Reader) error {
 	return f.AddFile(name, 0o644, data)
 }
 
-// entry adds an entry of an archive or of a store. What is not kept is not even
+// entry adds an entry of an archive or of a store. The tools refuse archives that
+// say "..", and put absolute paths below the package. What is not kept is not even
 // opened.
 func (f *filling) entry(name string, isDir bool, open func() (io.ReadCloser, error)) error {
 	if err := f.count(); err != nil {
 		return err
 	}
-	place, err := entryPath(name)
+	elements := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' })
+	place := strings.TrimPrefix(path.Clean("/"+name), "/")
 	switch {
-	case err != nil:
-		return err
+	case slices.Contains(elements, ".."):
+		return errors.New("it has an entry that leads out")
 	case place == "" || nameless(place):
 		return nil
 	case isDir:
@@ -106,13 +108,4 @@ func (f *filling) entry(name string, isDir bool, open func() (io.ReadCloser, err
 	}
 	defer r.Close()
 	return f.file(place, r)
-}
-
-// entryPath is where in the package an archive's entry is. The tools refuse
-// archives that say "..", and put absolute paths below the package.
-func entryPath(name string) (string, error) {
-	if slices.Contains(strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' }), "..") {
-		return "", errors.New("it has an entry that leads out")
-	}
-	return strings.TrimPrefix(path.Clean("/"+name), "/"), nil
 }
