@@ -13,7 +13,7 @@ type Release struct {
 	Protocols []string   // plugin protocol versions like "5.0"; empty if not said
 	Platforms []Platform // that it is known to serve; empty if not said
 	// Open says that it may serve others too: one place that has it says which
-	// platforms, and another one does not.
+	// platforms, and another one does not, or has it without listing it.
 	Open      bool
 	Published time.Time // zero if not known
 	Warnings  []string  // the registry's words for users of the provider, untrusted

@@ -105,9 +105,12 @@ func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider
 	if err != nil {
 		return nil, about(err, want, "")
 	}
-	var all union
+	var all, elsewhere union // elsewhere: in no directory
+	beyond := false          // the directories
 	var unknown error
 	for _, s := range sources {
+		_, isDirectory := s.(*directory)
+		beyond = beyond || !isDirectory
 		releases, err := s.releases(ctx, tool, addr)
 		switch {
 		case provider.Coded(err, provider.CodeUnknownProvider):
@@ -117,6 +120,12 @@ func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider
 		default:
 			all.add(releases...)
 		}
+		if !isDirectory {
+			elsewhere.add(releases...)
+		}
+	}
+	if beyond {
+		all.openBut(elsewhere)
 	}
 	switch {
 	case all == nil && len(sources) == 1:

@@ -146,6 +146,18 @@ func (u *union) add(releases ...provider.Release) {
 	}
 }
 
+// openBut opens the releases that are not listed elsewhere than in directories, where
+// other places are asked, too. A directory has what somebody has put there; the rest of
+// a release may come from a place that does not list it any more, but still serves it.
+func (u union) openBut(listed union) {
+	for v, r := range u {
+		if _, ok := listed[v]; !ok {
+			r.Open = true
+			u[v] = r
+		}
+	}
+}
+
 func (u union) sorted() []provider.Release {
 	return slices.SortedFunc(maps.Values(u), func(a, b provider.Release) int { return a.Version.Compare(b.Version) })
 }
