@@ -154,7 +154,8 @@ func (m *monorepo) write(b *testing.B, roots int, constraint string) string {
 }
 
 // rootModule requires 5 to 9 providers, the first one always. Any 45 in a row
-// require every provider in every version.
+// require every provider in every version. It has a backend, without which a
+// search takes no module without a lock file for a root module.
 func rootModule(i int, constraint string) string {
 	var required, resources strings.Builder
 	constraint = fmt.Sprintf(constraint, 1+i%len(monorepoVersions))
@@ -167,6 +168,8 @@ func rootModule(i int, constraint string) string {
 		fmt.Fprintf(&resources, "resource \"%s_thing\" \"main\" {\n  name = \"${local.name}-main\"\n  tags = local.tags\n}\n", name)
 	}
 	return fmt.Sprintf(`terraform {
+  backend "local" {}
+
   required_providers {
 %s  }
 }
