@@ -15,8 +15,7 @@ import (
 )
 
 // The answers of a registry: which versions there are, what it says of one
-// package, and what the public ones say beyond the protocol.
-// https://developer.hashicorp.com/terraform/internals/provider-registry-protocol
+// package [protocol: provider registry], and what the public ones say beyond it.
 
 // versionList is the answer to "which versions are there".
 type versionList struct {
@@ -24,7 +23,7 @@ type versionList struct {
 		Version   string   `json:"version"`
 		Protocols []string `json:"protocols"`
 		// The tools do not read the platforms, so nothing that stands there may
-		// make an answer unusable.
+		// make an answer unusable [terraform 1.11 internal/getproviders/registry_client.go].
 		Platforms json.RawMessage `json:"platforms"`
 	} `json:"versions"`
 	Warnings []string `json:"warnings"`
@@ -156,7 +155,7 @@ func parseDescription(body []byte, from *url.URL, want provider.Want) (*descript
 }
 
 // namingForm is how the publishing rules of the public registries name an
-// archive; the tools take other names as well.
+// archive; the tools take other names as well [terraform 1.11 internal/getproviders/registry_client.go].
 var namingForm = regexp.MustCompile(`^terraform-provider-.+_v?([0-9][^_]*)_([^_]+)_([^_]+)\.zip$`)
 
 // checkFilename refuses the archive of another release or platform. The tools
@@ -200,7 +199,8 @@ func platformOf(name string) provider.Platform {
 }
 
 // checkProtocol returns an error if the release speaks only plugin protocols
-// that the tools do not. A release that does not say is taken.
+// that the tools do not. A release that does not say is taken
+// [terraform 1.11 internal/getproviders/registry_client.go].
 func (d *description) checkProtocol(tool provider.Tool, want provider.Want) error {
 	for _, p := range d.protocols {
 		if _, err := provider.ParseVersion(p); err != nil {
@@ -218,7 +218,7 @@ func (d *description) checkProtocol(tool provider.Tool, want provider.Want) erro
 }
 
 // spoken reports whether the tools speak one of the plugin protocols: both have
-// those from 5.0 on and below 7.
+// those from 5.0 on and below 7 [terraform 1.11 internal/getproviders/registry_client.go].
 func spoken(protocols []string) bool {
 	return slices.ContainsFunc(protocols, func(p string) bool {
 		v, err := provider.ParseVersion(p)

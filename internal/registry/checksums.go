@@ -12,7 +12,8 @@ type checksums []byte
 
 // check returns an error unless the list gives the file this hash. As with the
 // tools, the first line whose second field is the name decides, and a name with
-// the asterisk of binary mode is another name.
+// the asterisk of binary mode is another name
+// [terraform 1.11 internal/getproviders/package_authentication.go].
 //
 // An empty line crashes both tools, wherever it stands, so that the release
 // cannot be locked with them.
@@ -45,7 +46,8 @@ func (c checksums) line(filename string) [][]byte {
 
 // hashes returns the zh of every line, whatever the file: the tools record the
 // one of a manifest too. One line that is no checksum makes the tools take
-// nothing, since the document may be something else.
+// nothing, since the document may be something else
+// [terraform 1.11 internal/getproviders/package_authentication.go].
 func (c checksums) hashes() []provider.Hash {
 	var all []provider.Hash
 	for line := range bytes.Lines(c) {

@@ -23,7 +23,7 @@ import (
 
 // directory is a filesystem mirror: a directory of packages, as zips or
 // unpacked. It has neither checksum lists nor signatures; the tools record of it
-// what they compute.
+// what they compute [terraform 1.11 internal/getproviders/filesystem_mirror_source.go].
 type directory struct {
 	fetch    *fetcher
 	shown    string // the directory's name, for people
@@ -85,8 +85,8 @@ func (d *directory) releases(_ context.Context, _ provider.Tool, addr provider.A
 	return all.sorted(), nil
 }
 
-// hashes takes any of several copies, as the tools do; here a zip goes before a
-// directory, since more can be said of it.
+// hashes takes a zip before an unpacked copy, since more can be said of it. The
+// tools take any [terraform 1.11 internal/getproviders/filesystem_mirror_source.go].
 func (d *directory) hashes(ctx context.Context, _ provider.Tool, want provider.Want) (provider.Hashes, error) {
 	packages, err := d.packages()
 	if err != nil {
@@ -158,7 +158,8 @@ func (d *directory) sumZip(ctx context.Context, name string) (hash.Sum, error) {
 }
 
 // search lists all packages. What does not follow the layout is passed over;
-// what cannot be read makes the whole directory unusable, as with the tools.
+// what cannot be read makes the whole directory unusable, as with the tools
+// [terraform 1.11 internal/getproviders/filesystem_search.go].
 //
 // The layout is HOST/NAMESPACE/TYPE/ and then either
 // terraform-provider-TYPE_VERSION_OS_ARCH.zip or VERSION/OS_ARCH/. Links to

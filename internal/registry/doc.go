@@ -10,7 +10,8 @@
 // marked: the hashes that registry.opentofu.org reports and lists without a key
 // there, and all that comes from a mirror, which the operator has chosen to
 // trust. Where the operator says so, what that registry reports is taken for
-// packages of other registries as well, and marked too. A mirror's package must match what the mirror itself says of it.
+// packages of other registries as well, and marked too. A mirror's package must
+// match what the mirror itself says of it.
 //
 // Each question is asked once in a run, for both tools where they would ask the
 // same, and each archive is downloaded once. No answer outlives a run: only what

@@ -22,7 +22,7 @@ import (
 
 // What OpenTofu's packages look like in an OCI registry. A tag is a version and
 // names an index; the index names one manifest for each platform, and that has
-// one zip.
+// one zip [opentofu 1.12 internal/getproviders/oci_registry_mirror_source.go].
 const (
 	indexType    = "application/vnd.opentofu.provider"
 	manifestType = "application/vnd.opentofu.provider-target"
@@ -172,7 +172,8 @@ func (r *ociRepository) index(ctx context.Context, tag string) (none ocispec.Ind
 }
 
 // chooseManifest finds the one manifest for the platform among those of
-// packages. One for a version of the operating system is for a later OpenTofu.
+// packages. One for a version of the operating system is for a later OpenTofu
+// [opentofu 1.12 internal/getproviders/oci_registry_mirror_source.go].
 func (r *ociRepository) chooseManifest(manifests []ocispec.Descriptor, want provider.Want) (none ocispec.Descriptor, err error) {
 	var found []ocispec.Descriptor
 	packages := 0

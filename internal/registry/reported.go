@@ -22,7 +22,8 @@ type report struct {
 }
 
 // reports reads the property. A key that is no platform and a hash without a
-// scheme make OpenTofu refuse the whole answer.
+// scheme make OpenTofu refuse the whole answer
+// [opentofu 1.12 internal/getproviders/registry_client.go].
 func (d *description) reports() (reports, error) {
 	if len(d.packages) == 0 {
 		return nil, nil
@@ -48,7 +49,7 @@ func (d *description) reports() (reports, error) {
 }
 
 // check holds the report about the wanted package against the metadata, as
-// OpenTofu does of any registry.
+// OpenTofu does of any registry [opentofu 1.12 internal/getproviders/registry_client.go].
 func (r reports) check(platform provider.Platform, zh provider.Hash) error {
 	own, ok := r[platform]
 	if !ok {
@@ -72,7 +73,7 @@ func (r reports) check(platform provider.Platform, zh provider.Hash) error {
 // recorded returns the hashes that OpenTofu records on the word of its registry
 // alone: those of known schemes, of all platforms. It would take any; here each
 // platform's zip must stand in the checksum list, and what is known of the
-// wanted platform must agree.
+// wanted platform must agree [case 80e].
 func (r reports) recorded(list checksums, of provider.Hashes) (map[provider.Platform][]provider.Hash, error) {
 	all := map[provider.Platform][]provider.Hash{}
 	for _, p := range slices.SortedFunc(maps.Keys(r), provider.Platform.Compare) {

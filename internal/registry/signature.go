@@ -16,7 +16,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// The labels of signers. Terraform tells three apart, OpenTofu one.
+// The labels of signers. Terraform tells three apart, OpenTofu one
+// [terraform 1.11 internal/getproviders/package_authentication.go].
 const (
 	labelHashiCorp  = "HashiCorp"
 	labelPartner    = "partner"
@@ -25,7 +26,8 @@ const (
 	labelUnsigned   = "unsigned"
 )
 
-// keyFiles are HashiCorp's public keys as Terraform has them built in: the one
+// keyFiles are HashiCorp's public keys as Terraform has them built in
+// [terraform 1.11 internal/getproviders/public_keys.go]: the one
 // of its releases (fingerprint C874 011F 0AB4 0511 0D02 1055 3436 5D94 72D7
 // 468F, also at hashicorp.com/security), and the one with which it vouches for
 // the keys of partners. Their expiry does not matter, see signedBy.
@@ -56,7 +58,7 @@ var hashicorpTrust = sync.OnceValue(func() trust {
 
 // trustsUnsigned reports whether OpenTofu believes the registry without a
 // signature. It does so of its own registry alone, since that serves providers
-// whose keys it does not know.
+// whose keys it does not know [opentofu 1.12 internal/getproviders/package_authentication.go].
 func trustsUnsigned(tool provider.Tool, addr provider.Addr, opts Options) bool {
 	return tool.Name == provider.OpenTofu && addr.Host == provider.OpenTofu.DefaultHost() && !opts.EnforceValidation
 }
@@ -70,7 +72,8 @@ type signed struct {
 }
 
 // byTerraform verifies as Terraform does: the first key that the signature is
-// of decides, and any trouble but that it is of another key is final.
+// of decides, and any trouble but that it is of another key is final
+// [terraform 1.11 internal/getproviders/package_authentication.go].
 func (s signed) byTerraform(t trust) (provider.Signer, error) {
 	for _, key := range s.keys {
 		id, err := s.verify(key)
@@ -87,7 +90,8 @@ func (s signed) byTerraform(t trust) (provider.Signer, error) {
 }
 
 // byOpenTofu verifies as OpenTofu does: keys and signatures that have expired
-// count only if no other key fits, and not at all if enforced.
+// count only if no other key fits, and not at all if enforced
+// [opentofu 1.12 internal/getproviders/package_authentication.go].
 func (s signed) byOpenTofu(enforce bool) (signer provider.Signer, expired bool, err error) {
 	for _, key := range s.keys {
 		id, err := s.verify(key)
@@ -151,7 +155,8 @@ func (t trust) label(s signed, key signingKey) (string, error) {
 }
 
 // signedBy verifies with keys that Terraform has built in. That a key has
-// expired since does not matter to it: old releases are not signed again.
+// expired since does not matter to it: old releases are not signed again
+// [terraform 1.11 internal/getproviders/package_authentication.go].
 func signedBy(keys openpgp.EntityList, document, signature io.Reader) error {
 	_, err := openpgp.CheckDetachedSignature(keys, document, signature, nil)
 	if errors.Is(err, pgperrors.ErrKeyExpired) {
