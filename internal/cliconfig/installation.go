@@ -33,9 +33,9 @@ type Method struct {
 	Kind Kind
 	Path string   // of Filesystem
 	URL  *url.URL // of Network
-	// Downloads is how often the download of a package is tried again, as in
+	// DownloadRetries is how often the download of a package is tried again, as in
 	// Limits.
-	Downloads int
+	DownloadRetries int
 	// TrustAllHashes lets OpenTofu record what a network mirror says of other
 	// platforms' packages.
 	TrustAllHashes bool
@@ -145,13 +145,13 @@ func (m *merged) addInstallation(path string, block *ast.ObjectItem) {
 
 // methodBody has the arguments of every method, but for dev_overrides.
 type methodBody struct {
-	Path           string   `hcl:"path"`
-	URL            string   `hcl:"url"`
-	Template       string   `hcl:"repository_template"`
-	Include        []string `hcl:"include"`
-	Exclude        []string `hcl:"exclude"`
-	Downloads      *int     `hcl:"download_retry_count"`
-	TrustAllHashes bool     `hcl:"trust_all_hashes"`
+	Path            string   `hcl:"path"`
+	URL             string   `hcl:"url"`
+	Template        string   `hcl:"repository_template"`
+	Include         []string `hcl:"include"`
+	Exclude         []string `hcl:"exclude"`
+	DownloadRetries *int     `hcl:"download_retry_count"`
+	TrustAllHashes  bool     `hcl:"trust_all_hashes"`
 }
 
 func (m *merged) addMethod(path string, item *ast.ObjectItem) {
@@ -201,7 +201,7 @@ func (m *merged) method(kind Kind, b methodBody) (Method, error) {
 		err = fmt.Errorf("%s has no such installation method", m.tool.Title())
 	}
 	if m.tool == provider.OpenTofu {
-		method.Downloads = cmp.Or(retries(b.Downloads), m.config.limits.Downloads)
+		method.DownloadRetries = cmp.Or(retries(b.DownloadRetries), m.config.limits.DownloadRetries)
 		method.TrustAllHashes = b.TrustAllHashes
 	}
 	return method, err

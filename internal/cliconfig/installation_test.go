@@ -60,7 +60,7 @@ provider_installation {
 		}
 		var got []string
 		for _, m := range methods {
-			got = append(got, fmt.Sprintf("%s %s%v %d %v", m.Kind, m.Path, m.URL, m.Downloads, m.TrustAllHashes))
+			got = append(got, fmt.Sprintf("%s %s%v %d %v", m.Kind, m.Path, m.URL, m.DownloadRetries, m.TrustAllHashes))
 		}
 		return got
 	}
@@ -230,7 +230,7 @@ func TestLimits(t *testing.T) {
 			name:      "variables",
 			variables: []string{"TF_REGISTRY_DISCOVERY_RETRY=3", "TF_REGISTRY_CLIENT_TIMEOUT=40", "TF_PROVIDER_DOWNLOAD_RETRY=5"},
 			terraform: Limits{Retries: 3, Timeout: 40 * time.Second},
-			opentofu:  Limits{Retries: 3, Timeout: 40 * time.Second, Downloads: 5},
+			opentofu:  Limits{Retries: 3, Timeout: 40 * time.Second, DownloadRetries: 5},
 		},
 		{name: "values_that_do_not_count", variables: []string{"TF_REGISTRY_DISCOVERY_RETRY=0", "TF_REGISTRY_CLIENT_TIMEOUT=-1", "TF_PROVIDER_DOWNLOAD_RETRY=x"}},
 		{

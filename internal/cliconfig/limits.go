@@ -11,9 +11,9 @@ import (
 // Limits says how patient the operator wants the tool to be with servers. In
 // each field 0 means that nothing is set; a negative number of retries is none.
 type Limits struct {
-	Retries   int           // of a question to a registry or mirror
-	Timeout   time.Duration // of one try of it
-	Downloads int           // retries of the download of a package
+	Retries         int           // of a question to a registry or mirror
+	Timeout         time.Duration // of one try of it
+	DownloadRetries int           // retries of the download of a package
 }
 
 // limits reads the variables. Both tools ignore values that are not above zero,
@@ -24,7 +24,7 @@ func (e Env) limits(tool provider.ToolName) Limits {
 		Timeout: seconds(e.number("TF_REGISTRY_CLIENT_TIMEOUT")),
 	}
 	if tool == provider.OpenTofu {
-		l.Downloads = e.number("TF_PROVIDER_DOWNLOAD_RETRY")
+		l.DownloadRetries = e.number("TF_PROVIDER_DOWNLOAD_RETRY")
 	}
 	return l
 }
@@ -49,9 +49,9 @@ func seconds(n int) time.Duration {
 // over returns the limits with what is not set taken from others.
 func (l Limits) over(others Limits) Limits {
 	return Limits{
-		Retries:   cmp.Or(l.Retries, others.Retries),
-		Timeout:   cmp.Or(l.Timeout, others.Timeout),
-		Downloads: cmp.Or(l.Downloads, others.Downloads),
+		Retries:         cmp.Or(l.Retries, others.Retries),
+		Timeout:         cmp.Or(l.Timeout, others.Timeout),
+		DownloadRetries: cmp.Or(l.DownloadRetries, others.DownloadRetries),
 	}
 }
 

@@ -36,9 +36,9 @@ type Options struct {
 	// EnforceExpiration is OPENTOFU_ENFORCE_GPG_EXPIRATION=true: OpenTofu takes
 	// no signature of an expired key.
 	EnforceExpiration bool
-	// Downloads bounds the packages that are downloaded at once; those of one host
-	// are bounded besides. 0: no further bound.
-	Downloads int
+	// MaxDownloads bounds the packages that are downloaded at once; those of one
+	// host are bounded besides. 0: no further bound.
+	MaxDownloads int
 	// Watch is told of each download of a package when it begins, with the name
 	// of the file and its size, which is not known if it is not above zero. The
 	// rare package whose bytes are needed twice is downloaded twice. Downloads
@@ -75,8 +75,8 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 }
 
 // In returns a client for a root module that keeps providers in a directory of
-// its own, terraform.d/plugins, which the tools look into first. It shares all
-// answers with c. The directory is the root of the file tree, and name is what
+// its own, terraform.d/plugins, which the tools look into first
+// [terraform 1.11 provider_source.go]. It shares all answers with c. The directory is the root of the file tree, and name is what
 // messages call it.
 //
 // A repository must not choose the packages that its lock file is made of where
@@ -94,7 +94,8 @@ func (c *Client) Cached() int { return int(c.fetch.cached.Load()) }
 
 // Versions returns the releases that the tool's installation methods offer
 // together, sorted by version. A place that does not know the provider is
-// passed over; any other trouble with one is final, as with the tools.
+// passed over; any other trouble with one is final, as with the tools
+// [terraform 1.11 internal/getproviders/multi_source.go].
 //
 // Errors are *provider.Error: CodeUnknownProvider, CodeNoService,
 // CodeUnauthorized, CodeUnreachable, CodeBadAnswer, CodeCLIConfig or

@@ -46,15 +46,15 @@ type registryAnswers struct {
 	versions  memo.Memo[query, versionList]
 	described memo.Memo[query, *description]
 	details   memo.Memo[query, provider.Repository]
-	files     memo.Memo[location, []byte]
-	proven    memo.Memo[release, proven]
+	files     memo.Memo[reference, []byte]
+	proven    memo.Memo[releaseQuery, proven]
 	trust     func() trust
 	warned    sync.Map // of the releases whose key has expired
 }
 
-// release is a query without a platform. What is proven depends on the tool and
+// releaseQuery is a query without a platform. What is proven depends on the tool and
 // its version.
-type release struct {
+type releaseQuery struct {
 	query
 	tool provider.Tool
 }
@@ -113,26 +113,26 @@ func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.W
 // prove returns what the registry says of the package: by what it said of another
 // one of the release where that is enough, and else by asking about this one.
 func (d *direct) prove(ctx context.Context, tool provider.Tool, want provider.Want) (proven, error) {
-	first, err := d.first(ctx, tool, want)
+	first, err := d.anyProven(ctx, tool, want)
 	if err == nil {
-		if p, ok := d.follow(ctx, tool, want, first); ok {
+		if p, ok := d.infer(ctx, tool, want, first); ok {
 			return p, nil
 		}
 	}
 	return d.ask(ctx, tool, want)
 }
 
-// first returns what is proven of whichever package of the release was asked
+// anyProven returns what is proven of whichever package of the release was asked
 // about first in this run.
-func (d *direct) first(ctx context.Context, tool provider.Tool, want provider.Want) (proven, error) {
+func (d *direct) anyProven(ctx context.Context, tool provider.Tool, want provider.Want) (proven, error) {
 	q, err := d.query(ctx, provider.Want{Addr: want.Addr, Version: want.Version})
 	if err != nil {
 		return proven{}, err
 	}
-	return d.answers.proven.Do(ctx, release{q, tool}, func() (proven, error) { return d.ask(ctx, tool, want) })
+	return d.answers.proven.Do(ctx, releaseQuery{q, tool}, func() (proven, error) { return d.ask(ctx, tool, want) })
 }
 
-// follow proves a package by what is proven of another one of the release, so
+// infer proves a package by what is proven of another one of the release, so
 // that a run which has nothing to download asks about one package of a release
 // instead of every one. What the registry would say of this one is known where
 //
@@ -149,7 +149,7 @@ func (d *direct) first(ctx context.Context, tool provider.Tool, want provider.Wa
 // repeat for each platform; one that has a list for each has only one archive in
 // it, and is asked. Only a registry that contradicts its own list of versions or
 // its publisher's signed list would have said anything else.
-func (d *direct) follow(ctx context.Context, tool provider.Tool, want provider.Want, first proven) (proven, bool) {
+func (d *direct) infer(ctx context.Context, tool provider.Tool, want provider.Want, first proven) (proven, bool) {
 	if first.platform == want.Platform {
 		return first, true
 	}
@@ -258,7 +258,8 @@ func (d *direct) description(ctx context.Context, tool provider.Tool, want provi
 }
 
 // suggest adds to an error about protocols the newest release that the tool
-// could run, as the tools do. They do not fall back to it, and neither do we.
+// could run, as the tools do. They do not fall back to it, and neither do we
+// [terraform 1.11 internal/getproviders/registry_client.go].
 func (d *direct) suggest(ctx context.Context, tool provider.Tool, addr provider.Addr, err error) error {
 	releases, listErr := d.releases(ctx, tool, addr)
 	e, ok := err.(*provider.Error)
@@ -302,7 +303,7 @@ func (d *direct) versions(ctx context.Context, tool provider.Tool, addr provider
 // without a namespace is taken for one of HashiCorp's, which most providers are
 // not: a default registry knows which provider the name stood for before
 // namespaces, in configurations of Terraform 0.12. As in the tools this is advice
-// only, and never what is locked.
+// only, and never what is locked [terraform 1.11 internal/getproviders/didyoumean.go].
 func (d *direct) advise(ctx context.Context, tool provider.Tool, q query) string {
 	addr := q.want.Addr
 	if addr.Namespace != "hashicorp" || addr.Host != provider.Terraform.DefaultHost() && addr.Host != provider.OpenTofu.DefaultHost() {
@@ -386,7 +387,8 @@ func (d *direct) query(ctx context.Context, want provider.Want) (query, error) {
 	return query{base.String(), token, want}, err
 }
 
-// get asks with the headers that the tools send. The path is relative to the
+// get asks with the headers that the tools send
+// [terraform 1.11 internal/getproviders/registry_client.go]. The path is relative to the
 // service as RFC 3986 has it: without a slash at the end of the service's URL,
 // its last segment is replaced.
 func (d *direct) get(ctx context.Context, tool provider.Tool, q query, limit int64, segments ...string) (*transport.Response, error) {
@@ -424,7 +426,7 @@ func (q query) refused(resp *transport.Response, err error) error {
 // file fetches a checksum list or a signature, without the token: it may be
 // anywhere.
 func (d *direct) file(ctx context.Context, u, referrer *url.URL, limit int64) ([]byte, error) {
-	return d.answers.files.Do(ctx, location{u.String(), transport.HostPort(referrer)}, func() ([]byte, error) {
+	return d.answers.files.Do(ctx, reference{u.String(), transport.HostPort(referrer)}, func() ([]byte, error) {
 		limits := d.config.Limits()
 		resp, err := d.fetch.transport.Do(ctx, transport.Request{
 			URL: u, Referrer: referrer, Limit: limit, Retries: limits.Retries, Timeout: limits.Timeout,

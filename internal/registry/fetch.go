@@ -33,13 +33,13 @@ type fetcher struct {
 
 // archive is a zip that a registry or mirror offers.
 type archive struct {
-	location
+	reference
 	zh provider.Hash // empty if it is not known before
 }
 
-// location is a file that a registry refers to. The referring server is part of
+// reference is a file that a registry refers to. The referring server is part of
 // it because it decides whether the file may be on this machine.
-type location struct {
+type reference struct {
 	url, referrer string
 }
 
@@ -54,7 +54,7 @@ type link struct {
 }
 
 func newFetcher(t *transport.Client, opts Options) *fetcher {
-	f := &fetcher{transport: t, opts: opts, queue: newQueue(opts.Downloads)}
+	f := &fetcher{transport: t, opts: opts, queue: newQueue(opts.MaxDownloads)}
 	f.sums.ForgetErrors = true
 	return f
 }
@@ -69,7 +69,7 @@ func (f *fetcher) archive(ctx context.Context, l link) (hash.Sum, error) {
 	if l.url == nil {
 		return f.sum(ctx, l.zh, func() (hash.Sum, error) { return hash.Sum{}, errNotKnown })
 	}
-	key := archive{location{l.url.String(), transport.HostPort(l.from)}, l.zh}
+	key := archive{reference{l.url.String(), transport.HostPort(l.from)}, l.zh}
 	return f.archives.Do(ctx, key, func() (hash.Sum, error) {
 		if l.zh != "" {
 			return f.sum(ctx, l.zh, func() (hash.Sum, error) { return f.download(ctx, l) })
@@ -169,7 +169,8 @@ func (f *fetcher) remember(name string, e hash.Entry) {
 }
 
 // hashesOf says what a package hashes to. It refuses one that lacks the program of
-// the provider: the tools install none such, and so lock none.
+// the provider: the tools install none such, and so lock none
+// [terraform 1.11 internal/providercache/cached_provider.go].
 func hashesOf(sum hash.Sum, filename string, want provider.Want) (provider.Hashes, error) {
 	if !sum.Runs(want.Addr.Type) {
 		return provider.Hashes{}, naming(want, &provider.Error{

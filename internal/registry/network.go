@@ -20,11 +20,10 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// maxMirrorRedirects is the tools' own limit.
+// maxMirrorRedirects is the tools' own limit [terraform 1.11 internal/getproviders/http_mirror_source.go].
 const maxMirrorRedirects = 5
 
-// network is a server of the provider mirror protocol:
-// https://developer.hashicorp.com/terraform/internals/provider-network-mirror-protocol
+// network is a server that mirrors providers [protocol: provider network mirror].
 //
 // It may name hashes of its packages. They prove nothing but that the mirror
 // serves what it says, so each package must match one of them, and what is
@@ -56,7 +55,7 @@ type mirrorArchives struct {
 }
 
 func newNetwork(f *fetcher, answers *networkAnswers, config *cliconfig.Config, m cliconfig.Method) network {
-	return network{fetch: f, answers: answers, config: config, base: m.URL, retries: m.Downloads, trustAll: m.TrustAllHashes}
+	return network{fetch: f, answers: answers, config: config, base: m.URL, retries: m.DownloadRetries, trustAll: m.TrustAllHashes}
 }
 
 // host is that of the mirror's URL, as credentials are set for it: with the
@@ -71,8 +70,7 @@ func (n network) host(provider.Addr) svchost.Hostname {
 
 func (n network) name(provider.Addr) string { return "network mirror " + transport.Redact(n.base) }
 
-// releases lists the versions, passing over what is none, with either tool. The
-// mirror says nothing of platforms here.
+// releases lists the versions. The mirror says nothing of platforms here.
 func (n network) releases(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
 	q, err := n.query(ctx, provider.Want{Addr: addr})
 	if err != nil {
@@ -99,7 +97,7 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	all, err := n.answers.archives.Do(ctx, q, func() (*mirrorArchives, error) {
 		var all mirrorArchives
 		all.from, err = n.get(ctx, tool, q, document{want.Version.String() + ".json", &all, &provider.Error{
-			Code: provider.CodeBadAnswer, Addr: want.Addr, Version: want.Version, // the tools do not go on to another method here
+			Code: provider.CodeBadAnswer, Addr: want.Addr, Version: want.Version, // no reason for the tools to go on [terraform 1.11 internal/getproviders/multi_source.go]
 			Message: fmt.Sprintf("%s: it has no archives of %s %s", n.name(want.Addr), want.Addr, want.Version),
 			Hint:    "add the version to the mirror, or exclude the provider from the mirror in the CLI configuration",
 		}})
@@ -250,7 +248,8 @@ func (n network) named(all *mirrorArchives, platform provider.Platform, others b
 }
 
 // verify returns those of the named hashes that the package has. It must have
-// one, as with the tools, unless none is named.
+// one, as with the tools, unless none is named
+// [terraform 1.11 internal/getproviders/package_authentication.go].
 func (n network) verify(sum hash.Sum, named map[provider.Platform][]provider.Hash) ([]provider.Hash, error) {
 	all := provider.Sorted(slices.Concat(slices.Collect(maps.Values(named))...))
 	own := []provider.Hash{sum.H1Zip, sum.ZH}

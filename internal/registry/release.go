@@ -42,7 +42,7 @@ func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provid
 	if err != nil || said.Known() || want.Platform == (provider.Platform{}) {
 		return said, about(err, want, d.host(want.Addr))
 	}
-	if p, err := d.first(ctx, tool, want); err == nil {
+	if p, err := d.anyProven(ctx, tool, want); err == nil {
 		found, _ := provider.ParseDownload(p.archive.String())
 		found.Published = said.Published
 		return found, nil
@@ -88,7 +88,7 @@ func (c *Client) Listing(ctx context.Context, tool provider.Tool, want provider.
 	if d == nil {
 		return provider.Listing{}, nil
 	}
-	p, err := d.first(ctx, tool, want)
+	p, err := d.anyProven(ctx, tool, want)
 	if err != nil {
 		p, err = d.ask(ctx, tool, want)
 	}

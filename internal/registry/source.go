@@ -69,7 +69,7 @@ func (s shared) installation(config *cliconfig.Config) installation {
 	registry := func(retries int) *direct {
 		return &direct{s.fetch, s.registries, config, discovery, s.stated, retries}
 	}
-	in := installation{origin: registry(config.Limits().Downloads)}
+	in := installation{origin: registry(config.Limits().DownloadRetries)}
 	var configured []cliconfig.Method
 	configured, in.implied = config.Methods()
 	for _, m := range configured {
@@ -82,7 +82,7 @@ func (s shared) installation(config *cliconfig.Config) installation {
 		case cliconfig.OCI:
 			from = newOCIMirror(s.fetch, config, m)
 		default:
-			from = registry(m.Downloads)
+			from = registry(m.DownloadRetries)
 		}
 		in.methods = append(in.methods, method{from, m.Serves})
 	}
@@ -94,10 +94,10 @@ func (s shared) installation(config *cliconfig.Config) installation {
 // the registry of a provider that is in none of them, in whatever version.
 func (in installation) sources(tool provider.Tool, addr provider.Addr, own *plugins) ([]source, error) {
 	var sources []source
-	held := false
+	found := false
 	if in.implied && own != nil {
-		held = own.has(addr)
-		if held && !own.usable {
+		found = own.has(addr)
+		if found && !own.usable {
 			return nil, &provider.Error{
 				Code: provider.CodeCLIConfig, Addr: addr,
 				Message: fmt.Sprintf("%s would take %s from %s, and what a repository keeps there is not used on GitHub",
@@ -111,13 +111,13 @@ func (in installation) sources(tool provider.Tool, addr provider.Addr, own *plug
 		directory, isDirectory := m.source.(*directory)
 		switch {
 		case in.implied && isDirectory:
-			held = held || directory.has(addr)
+			found = found || directory.has(addr)
 			sources = append(sources, directory)
 		case !in.implied && m.serves(addr):
 			sources = append(sources, m.source)
 		}
 	}
-	if in.implied && !held {
+	if in.implied && !found {
 		sources = append(sources, in.origin)
 	}
 	return sources, nil
@@ -163,7 +163,8 @@ func (u union) sorted() []provider.Release {
 }
 
 // releasesOf makes releases of versions of which no more is known, passing over
-// what is none, as either tool does with a mirror.
+// what is none, as either tool does with a mirror
+// [terraform 1.11 internal/getproviders/http_mirror_source.go].
 func releasesOf(versions []string) []provider.Release {
 	var all union
 	for _, text := range versions {

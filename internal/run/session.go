@@ -57,7 +57,7 @@ func Open(env Env, req Request) (*Session, error) {
 	}
 	s.asking = registry.Options{
 		Log:               env.Log,
-		Downloads:         req.Plan.Jobs,
+		MaxDownloads:      req.Plan.Jobs,
 		Watch:             s.bounds.watch(env.Watch),
 		Cache:             s.hashes,
 		Origin:            req.Plan.Exact && req.Plan.Mode == upgrade.Complete,
