@@ -51,7 +51,7 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, carried boo
 	for _, addr := range c.failed() {
 		old, _ := find(r.Old, addr)
 		l, fate := c.carry(addr)
-		if fate == lost && r.untouched && (opts.Exact || opts.Strict || old.Version.IsZero()) {
+		if fate == lost && r.untouched && (opts.behaviour().allOrNothing || old.Version.IsZero()) {
 			return r, false
 		}
 		if fate != carriable {
@@ -138,7 +138,7 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 		return l, carriable
 	}
 	constraints := l.Constraints
-	if r, ok := c.requirement(addr); ok && !c.opts.Exact {
+	if r, ok := c.requirement(addr); ok && !c.opts.behaviour().allBytes {
 		constraints = r.Constraints()
 	}
 	return lockfile.New(addr, l.Version, constraints, l.Hashes), carriable
@@ -190,7 +190,7 @@ func (c carrier) allowed(addr provider.Addr, old, l lockfile.Lock) bool {
 	switch {
 	case !allows(l.Version), held != "" && held != HeldByAge:
 		return false
-	case down && !c.opts.AllowDowngrade && !c.opts.Exact:
+	case down && !c.opts.AllowDowngrade && !c.opts.behaviour().lowers:
 		return false
 	case !proper(old, l), c.Refuted != nil && c.Refuted(l):
 		return false

@@ -15,7 +15,7 @@ import (
 func (c *choice) withdrawn(allowed []provider.Release, opts Options) (provider.Release, bool) {
 	locked := c.From
 	wish := opts.AllowDowngrade && c.methods.complete()
-	if !c.isLock || opts.Exact || wish || !c.Requirement.Constraints().Allows(locked) {
+	if !c.isLock || opts.behaviour().lowers || wish || !c.Requirement.Constraints().Allows(locked) {
 		return provider.Release{}, false
 	}
 	offered := slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version.Precedence(locked) == 0 })
@@ -106,7 +106,7 @@ func (d *draft) spare(opts Options) {
 // forgive lets a provider that the rules ignore stay as it is where it cannot be
 // completed and covers what is wanted. It reports whether it does.
 func (d *draft) forgive(c *choice, opts Options) bool {
-	if opts.Mode != Complete || opts.Exact || !c.mayStay() || !d.covers(c, opts) {
+	if !opts.behaviour().forgives || !c.mayStay() || !d.covers(c, opts) {
 		return false
 	}
 	c.notices = append(c.notices, c.Err)

@@ -70,10 +70,10 @@ func (d *draft) wanted(c *choice) []provider.Platform {
 // it, from the provider's own registry, or both. init follows the methods on its
 // one platform, and providers lock asks the registries.
 func (o Options) ask(first bool) (methods, origin bool) {
-	switch {
-	case o.Exact && o.Mode == Complete:
+	switch o.behaviour().packages {
+	case fromOrigins:
 		return false, true
-	case o.Exact:
+	case fromMethodsFirst:
 		return first, true
 	}
 	return o.HashesFrom != FromOrigin, o.HashesFrom == FromOrigin || o.HashesFrom == FromBoth
@@ -83,7 +83,7 @@ func (o Options) ask(first bool) (methods, origin bool) {
 // entries and decides whether there is anything to write.
 func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
 	d.settleOld()
-	r := Result{Module: d.module, Partial: d.partial, Old: d.old, New: d.old, Diagnostics: slices.Clone(d.module.Diagnostics), exact: opts.Exact}
+	r := Result{Module: d.module, Partial: d.partial, Old: d.old, New: d.old, Diagnostics: slices.Clone(d.module.Diagnostics), exact: opts.behaviour().allBytes}
 	if warning, ok := opts.left(d.module); ok {
 		r.Diagnostics = append(r.Diagnostics, warning)
 		return r
@@ -134,7 +134,7 @@ func (d *draft) settle(c *choice, entries map[provider.Addr]lockfile.Lock, answe
 // Exact and Strict, which promise all or nothing.
 func untouchable(selections []Selection, opts Options) bool {
 	return slices.ContainsFunc(selections, func(s Selection) bool {
-		return s.Err != nil && (opts.Exact || opts.Strict || s.From.IsZero())
+		return s.Err != nil && (opts.behaviour().allOrNothing || s.From.IsZero())
 	})
 }
 
@@ -175,14 +175,14 @@ func (d *draft) entry(c *choice, answers map[packageKey]evidence, opts Options) 
 		prior, c.Replaced = nil, true
 	}
 	if err := altered(c.Requirement.Addr, c.To, found); err != nil {
-		if !opts.Exact {
+		if opts.behaviour().refusesAltered {
 			return lockfile.Lock{}, err
 		}
 		c.notices = append(c.notices, err)
 	}
-	recorded := recorded(found, opts.Strict)
+	recorded := recorded(found, opts.behaviour().provenOnly)
 	merged := prior
-	if opts.Mode == Complete && (opts.Prune || c.sides != nil) {
+	if b := opts.behaviour(); !b.keepsHashes || b.settlesConflicts && c.sides != nil {
 		merged = nil
 	}
 	merged = append(merged, recorded...)
@@ -229,7 +229,7 @@ func (c *choice) prior(opts Options) []provider.Hash {
 	if !c.isLock || c.From != c.To {
 		return nil
 	}
-	if opts.Mode == Upgrade && opts.Exact {
+	if !opts.behaviour().keepsUnknown {
 		return slices.DeleteFunc(slices.Clone(c.locked.Hashes), func(h provider.Hash) bool { return !h.Known() })
 	}
 	return slices.Clone(c.locked.Hashes)
@@ -240,18 +240,19 @@ func (c *choice) prior(opts Options) []provider.Hash {
 // provider under Exact and Strict and where it was demanded, as it does in the
 // tools.
 func (d *draft) collect(c *choice, answers map[packageKey]evidence, opts Options) ([]provider.Hashes, error) {
+	b := opts.behaviour()
 	var found []provider.Hashes
 	missing := map[provider.Platform]bool{}
 	for _, k := range d.packages(c, opts) {
 		e := answers[k]
 		switch {
-		case provider.Coded(e.err, provider.CodeNoPackage) && !opts.Exact && !opts.Strict:
+		case provider.Coded(e.err, provider.CodeNoPackage) && b.skipsPlatforms:
 			missing[k.want.Platform] = true
 		case e.err != nil:
 			return nil, e.err
-		case opts.Strict && e.hashes.Mirror != "":
+		case b.provenOnly && e.hashes.Mirror != "":
 			return nil, mirrored(k.want, e.hashes.Mirror)
-		case opts.Strict && e.hashes.Signer.KeyID == "":
+		case b.provenOnly && e.hashes.Signer.KeyID == "":
 			return nil, unsigned(k.want)
 		case !opts.maySign(k.want.Addr, e.hashes.Signer):
 			return nil, unpinned(k.want, e.hashes)
@@ -322,11 +323,11 @@ func mirrored(want provider.Want, mirror string) error {
 // release grew and was not replaced.
 func (c *choice) verify(prior []provider.Hash, found []provider.Hashes, opts Options) error {
 	zips := slices.DeleteFunc(slices.Clone(prior), func(h provider.Hash) bool { return h.Scheme() != provider.SchemeZH })
-	switch {
-	case opts.Exact && opts.Mode == Complete:
+	switch opts.behaviour().refuses {
+	case refuseNone:
 		c.noteReReleased(zips, found)
 		return nil
-	case opts.Exact:
+	case refuseFirst:
 		known := len(applicable(found[0], prior)) > 0
 		if known && !found[0].Matches(prior) {
 			return c.reReleased(found[0])
@@ -405,11 +406,11 @@ func (c *choice) reReleased(h provider.Hashes) error {
 // line of the signed list, and what the source finds verified or reported, which
 // it leaves empty where the tool does not record it. Under Strict nothing is
 // recorded on a source's word alone.
-func recorded(found []provider.Hashes, strict bool) []provider.Hash {
+func recorded(found []provider.Hashes, provenOnly bool) []provider.Hash {
 	var hashes []provider.Hash
 	for _, h := range found {
 		hashes = slices.Concat(hashes, []provider.Hash{h.H1}, h.Listed, h.Verified)
-		if strict {
+		if provenOnly {
 			continue
 		}
 		for _, reported := range h.Reported {
@@ -454,7 +455,7 @@ func (d *draft) merge(entries map[provider.Addr]lockfile.Lock, opts Options) []l
 		if _, renewed := entries[old.Addr]; renewed {
 			continue
 		}
-		if required[old.Addr] || opts.Mode == Complete || opts.KeepUnreferenced || matches(opts.Keep, old.Addr) || !selected(opts.Only, old.Addr) {
+		if required[old.Addr] || opts.behaviour().keepsUnreferenced || opts.KeepUnreferenced || matches(opts.Keep, old.Addr) || !selected(opts.Only, old.Addr) {
 			locks = append(locks, old.Kept())
 		}
 	}

@@ -12,19 +12,20 @@ import (
 // providers lock does not read test files, except in releases that do. A merge
 // conflict in the lock file is what Complete is for.
 func (o Options) seen(m scan.Module) scan.Module {
-	if o.Mode != Complete {
-		return m
-	}
-	if !m.Tool.Has(provider.TestFilesInLock) {
+	b := o.behaviour()
+	if !b.readsTests && !m.Tool.Has(provider.TestFilesInLock) {
 		m = m.WithoutTests()
 	}
-	return settled(m)
+	if b.settlesConflicts {
+		m = settled(m)
+	}
+	return m
 }
 
 // left returns the warning about a lock file that is not upgraded: what the
 // configuration requires, only the program knows that makes it.
 func (o Options) left(m scan.Module) (provider.Diagnostic, bool) {
-	if o.Mode == Complete {
+	if !o.behaviour().leavesGenerated {
 		return provider.Diagnostic{}, false
 	}
 	return m.Left()
@@ -34,7 +35,7 @@ func (o Options) left(m scan.Module) (provider.Diagnostic, bool) {
 // not be read of the module tree. Without a lock file there are none, and Exact
 // does not know what the tools would write.
 func (o Options) preserves(m scan.Module) bool {
-	return o.Preserve && len(m.Unread) > 0 && m.Lock != nil && !o.Exact
+	return o.Preserve && len(m.Unread) > 0 && m.Lock != nil && o.behaviour().takesRecorded
 }
 
 // preserved joins what is known of the requirements with what the lock file
@@ -90,7 +91,7 @@ func (d *draft) unread() []provider.Diagnostic {
 // twoCommands reports whether the bytes must be those of two commands of which
 // only the first, init, reads test files.
 func (d *draft) twoCommands(opts Options) bool {
-	return opts.Exact && opts.Mode == Upgrade && !d.module.Tool.Has(provider.TestFilesInLock)
+	return opts.behaviour().twoCommands && !d.module.Tool.Has(provider.TestFilesInLock)
 }
 
 // initAlone reports whether only init knows of a provider, so that providers

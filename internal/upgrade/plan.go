@@ -13,18 +13,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Mode says whether versions may move.
-type Mode int
-
-const (
-	// Upgrade selects the newest version that the module tree allows and drops
-	// entries that nothing requires, as init -upgrade does.
-	Upgrade Mode = iota
-	// Complete keeps locked versions and unreferenced entries, as providers
-	// lock does. A required provider without an entry gets its newest version.
-	Complete
-)
-
 // Options are the choices of one run. The zero value upgrades everything on
 // the platforms that each lock file covers now.
 type Options struct {
@@ -300,7 +288,7 @@ func newDraft(m scan.Module, opts Options) *draft {
 			c.sides = m.Lock.Disputed[r.Addr]
 			c.From = c.locked.Version
 			c.carried = carried(m, r.Addr, opts)
-			c.ignored = opts.Mode == Upgrade && !opts.Exact && c.mayStay()
+			c.ignored = opts.behaviour().spares && c.mayStay()
 		}
 		d.choices = append(d.choices, c)
 	}
@@ -316,7 +304,7 @@ func carried(m scan.Module, addr provider.Addr, opts Options) provider.Version {
 	if m.Tool.Name != provider.OpenTofu || addr.Host != provider.OpenTofu.DefaultHost() {
 		return provider.Version{}
 	}
-	if opts.Exact && (addr.Namespace != "hashicorp" || !m.Tool.Has(provider.PredecessorLocks)) {
+	if !opts.behaviour().carriesAll && (addr.Namespace != "hashicorp" || !m.Tool.Has(provider.PredecessorLocks)) {
 		return provider.Version{}
 	}
 	addr.Host = provider.Terraform.DefaultHost()

@@ -94,12 +94,13 @@ func (c *choice) choose(l *listing, opts Options) {
 		return
 	}
 	constraints := c.Requirement.Constraints()
+	b := opts.behaviour()
 	switch {
 	case c.sides != nil:
 		c.release, c.Err = c.settleVersion(constraints, l, opts)
-	case opts.Mode == Complete && c.isLock:
+	case b.keepsVersions && c.isLock:
 		c.release, c.Err = c.stays(constraints, l, opts)
-	case opts.Mode == Complete && !c.carried.IsZero():
+	case b.keepsVersions && !c.carried.IsZero():
 		c.release, c.Err = c.carry(constraints, l, opts)
 	default:
 		c.release, c.Err = c.newest(constraints, l, opts)
@@ -108,10 +109,10 @@ func (c *choice) choose(l *listing, opts Options) {
 		return
 	}
 	c.To = c.release.Version
-	c.gone = c.isLock && !opts.Exact && c.To == c.From && c.lockedRelease() == nil
+	c.gone = c.isLock && b.keepsWithdrawn && c.To == c.From && c.lockedRelease() == nil
 	c.Published = c.release.Published
 	c.Warnings = c.release.Warnings
-	if opts.Mode == Upgrade {
+	if b.tellsHeld {
 		c.Held = c.held(constraints)
 	} else if opts.Newer {
 		c.tellNewer(constraints, l, opts)
@@ -132,7 +133,7 @@ func (c *choice) tellNewer(constraints provider.Constraints, l *listing, opts Op
 // Exact, and else stays for keep to decide about.
 func (c *choice) stays(constraints provider.Constraints, l *listing, opts Options) (provider.Release, error) {
 	release, err := stay(c.Requirement.Addr, c.From, constraints, l)
-	if err != nil && !opts.Exact && constraints.Allows(c.From) {
+	if err != nil && opts.behaviour().keepsWithdrawn && constraints.Allows(c.From) {
 		return provider.Release{Version: c.From}, nil
 	}
 	return release, err
@@ -142,7 +143,7 @@ func (c *choice) stays(constraints provider.Constraints, l *listing, opts Option
 // it cannot be had here, OpenTofu fails, and we select anew.
 func (c *choice) carry(constraints provider.Constraints, l *listing, opts Options) (provider.Release, error) {
 	release, err := stay(c.Requirement.Addr, c.carried, constraints, l)
-	if err != nil && !opts.Exact {
+	if err != nil && opts.behaviour().reselects {
 		return c.newest(constraints, l, opts)
 	}
 	return release, err
