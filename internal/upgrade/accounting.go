@@ -2,31 +2,12 @@ package upgrade
 
 import (
 	"cmp"
-	"context"
-	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
-	"golang.org/x/sync/errgroup"
 )
-
-// AccountSource answers what the hashes of a release can be held against. It is
-// no part of Source: a lock file is planned without these answers.
-type AccountSource interface {
-	// Versions is that of Source.
-	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
-	// Listing returns what the verified checksum list of the release says, of
-	// whichever package was asked about before; it is zero where nothing can be
-	// held against a list.
-	Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error)
-	// Package is Listing by the package's own list. What the package contains is
-	// learned by a download of at most limit bytes, if it is not known.
-	Package(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Listing, error)
-	// Size returns how large the package is; 0 if nobody says.
-	Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
-}
 
 // MostAccounted is how many bytes a run downloads at most to find out whether
 // hashes belong to anything. It is enough for any release but the largest, and
@@ -82,27 +63,16 @@ type AccountOptions struct {
 	Jobs int
 }
 
-// Account notes in each result which recorded hashes belong to no package of
-// their release, and of which that could not be decided. Judged are the entries
-// that the lock file holds now, of the providers that the plan is about. Those
-// that the plan knows better about are not: where the provider failed, where the
-// release was found to be replaced, where the packages are those of a mirror, and
-// where the sides of a merge differ: of their hashes only proven ones are written.
-//
-// Most lock files are accounted for by what the plan has learned. More is asked
-// only where that leaves a hash unexplained: the lists of the release's other
-// platforms first, then packages, smallest first, until every hash is explained.
-func Account(ctx context.Context, src AccountSource, results []Result, opts AccountOptions) {
-	a := &accountant{
-		ctx: ctx, src: src, opts: opts, jobs: cmp.Or(opts.Jobs, 4*runtime.GOMAXPROCS(0)), cases: map[releaseKey]*accountCase{},
-	}
+// accountFor is Account with what asks its questions.
+func accountFor(results []Result, opts AccountOptions, ask asker) {
+	a := &accountant{ask: ask, opts: opts, cases: map[packageKey]*accountCase{}}
 	for i, r := range results {
 		a.open(i, r)
 	}
 	a.readLists()
 	a.readOtherLists()
 	a.readPackages()
-	if ctx.Err() != nil {
+	if ask.ended() {
 		return
 	}
 	for _, c := range a.order {
@@ -122,16 +92,9 @@ func compareFindings(f, g provider.Finding) int {
 	return cmp.Or(cmp.Compare(f.Line, g.Line), f.Addr.Compare(g.Addr), cmp.Compare(f.Hash, g.Hash))
 }
 
-// releaseKey names a release under the rules of one tool.
-type releaseKey struct {
-	tool    provider.Tool
-	addr    provider.Addr
-	version provider.Version
-}
-
 // accountCase is a release with the entries whose hashes are in question.
 type accountCase struct {
-	releaseKey
+	release packageKey
 	account
 	entries []accountEntry
 	covered []provider.Platform // by the plans
@@ -149,13 +112,11 @@ type accountEntry struct {
 	left   bool // the plan has another version
 }
 
-// accountant asks the questions of Account.
+// accountant decides what Account asks.
 type accountant struct {
-	ctx   context.Context
-	src   AccountSource
+	ask   asker
 	opts  AccountOptions
-	jobs  int
-	cases map[releaseKey]*accountCase
+	cases map[packageKey]*accountCase
 	order []*accountCase
 }
 
@@ -172,7 +133,7 @@ func (a *accountant) open(i int, r Result) {
 		if !slices.ContainsFunc(l.Hashes, provider.Hash.Known) {
 			continue
 		}
-		c := a.caseOf(releaseKey{r.Module.Tool, l.Addr, l.Version})
+		c := a.caseOf(packageKey{r.Module.Tool, provider.Want{Addr: l.Addr, Version: l.Version}})
 		left := s.From != s.To
 		c.entries = append(c.entries, accountEntry{i, l, r.Module.Lock.Path, left})
 		c.covered = append(c.covered, s.Platforms...)
@@ -185,11 +146,11 @@ func (a *accountant) open(i int, r Result) {
 	}
 }
 
-func (a *accountant) caseOf(k releaseKey) *accountCase {
+func (a *accountant) caseOf(k packageKey) *accountCase {
 	c := a.cases[k]
 	if c == nil {
 		c = &accountCase{
-			releaseKey: k, tried: map[provider.Platform]bool{}, sizes: map[provider.Platform]int64{},
+			release: k, tried: map[provider.Platform]bool{}, sizes: map[provider.Platform]int64{},
 			account: account{
 				files: map[provider.Hash]provider.ListedFile{}, contents: map[provider.Hash]bool{}, reported: map[provider.Hash]bool{},
 				failures: map[provider.Platform]error{}, absent: map[provider.Platform]bool{},
@@ -200,8 +161,11 @@ func (a *accountant) caseOf(k releaseKey) *accountCase {
 	return c
 }
 
-func (c *accountCase) want(p provider.Platform) provider.Want {
-	return provider.Want{Addr: c.addr, Version: c.version, Platform: p}
+// key names the package of the release for a platform.
+func (c *accountCase) key(p provider.Platform) packageKey {
+	k := c.release
+	k.want.Platform = p
+	return k
 }
 
 // unexplained reports whether an entry holds a hash of the scheme that nothing
@@ -237,47 +201,35 @@ func (c *accountCase) findings(e accountEntry, whole bool) (found, undecided []p
 
 // readLists asks for the list of each release that was asked about before.
 func (a *accountant) readLists() {
-	var g errgroup.Group
-	g.SetLimit(a.jobs)
+	var releases, first []packageKey
 	for _, c := range a.order {
-		g.Go(func() error {
-			a.readList(c)
-			return nil
-		})
+		releases = append(releases, c.release)
 	}
-	_ = g.Wait() // failures are in the cases
-}
-
-func (a *accountant) readList(c *accountCase) {
-	// What the registry does not list any more may still be had.
-	releases, _ := a.src.Versions(a.ctx, c.tool, c.addr)
-	if i := slices.IndexFunc(releases, func(r provider.Release) bool { return r.Version == c.version }); i >= 0 {
-		c.served = releases[i].Platforms
+	served := a.ask.served(releases)
+	for _, c := range a.order {
+		c.served = served[c.release]
+		p := slices.Concat(c.covered, c.served, provider.DefaultPlatforms)[0]
+		if len(c.served) > 0 && !slices.Contains(c.served, p) {
+			p = c.served[0]
+		}
+		first = append(first, c.key(p))
 	}
-	first := slices.Concat(c.covered, c.served, provider.DefaultPlatforms)[0]
-	if len(c.served) > 0 && !slices.Contains(c.served, first) {
-		first = c.served[0]
+	lists := a.ask.lists(first)
+	for i, c := range a.order {
+		l := lists[first[i]]
+		if l.err != nil {
+			c.err, c.failures[first[i].want.Platform], c.signed = l.err, l.err, true
+			continue
+		}
+		c.signed = l.listing.Signed()
+		c.add(l.listing)
 	}
-	listing, err := a.src.Listing(a.ctx, c.tool, c.want(first))
-	if err != nil {
-		c.err, c.failures[first], c.signed = err, err, true
-		return
-	}
-	c.signed = listing.Signed()
-	c.add(listing)
 }
 
 // packagePart is the package of a case for a platform.
 type packagePart struct {
 	*accountCase
 	platform provider.Platform
-}
-
-// heard is what was answered about one.
-type heard struct {
-	listing provider.Listing
-	size    int64
-	err     error
 }
 
 // readOtherLists asks for the list of every package of a release where the one
@@ -293,22 +245,30 @@ func (a *accountant) readOtherLists() {
 			}
 		}
 	}
-	for part, h := range a.ask(asked, func(packagePart) int64 { return 0 }) {
-		part.learn(h)
+	a.look(asked, func(packagePart) int64 { return 0 })
+	for _, part := range asked {
 		part.everyList = part.everyList && part.failures[part.platform] == nil
 	}
 }
 
-// ask asks about packages, and downloads none that is larger than its limit.
-func (a *accountant) ask(asked []packagePart, limit func(packagePart) int64) map[packagePart]heard {
-	return ask(a.jobs, asked, func(part packagePart) heard {
-		l, err := a.src.Package(a.ctx, part.tool, part.want(part.platform), limit(part))
-		return heard{listing: l, err: err}
-	})
+// look asks about packages, downloads none that is larger than its limit, and notes
+// the answers.
+func (a *accountant) look(parts []packagePart, limit func(packagePart) int64) map[packageKey]packageAnswer {
+	var asked []packageKey
+	limits := map[packageKey]int64{}
+	for _, p := range parts {
+		k := p.key(p.platform)
+		asked, limits[k] = append(asked, k), limit(p)
+	}
+	answers := a.ask.looked(limits, asked)
+	for _, p := range parts {
+		p.learn(answers[p.key(p.platform)])
+	}
+	return answers
 }
 
 // learn notes an answer.
-func (p packagePart) learn(h heard) {
+func (p packagePart) learn(h packageAnswer) {
 	switch {
 	case provider.Coded(h.err, provider.CodeNoPackage):
 		p.absent[p.platform] = true
@@ -322,7 +282,7 @@ func (p packagePart) learn(h heard) {
 // readPackages downloads packages until every h1 is explained, or nothing is left
 // that may be downloaded.
 func (a *accountant) readPackages() {
-	for a.ctx.Err() == nil {
+	for !a.ask.ended() {
 		next := a.next()
 		if len(next) == 0 {
 			return
@@ -334,15 +294,18 @@ func (a *accountant) readPackages() {
 // next are the packages to look at now: of each release as many as it has h1
 // hashes that nothing explains, the smallest of those platforms that come first.
 func (a *accountant) next() []packagePart {
-	var asked []packagePart
+	var unsized []packagePart
+	var asked []packageKey
 	for _, c := range a.order {
-		asked = append(asked, c.unsized()...)
+		for _, p := range c.candidates() {
+			if _, known := c.sizes[p]; !known {
+				unsized, asked = append(unsized, packagePart{c, p}), append(asked, c.key(p))
+			}
+		}
 	}
-	sizes := ask(a.jobs, asked, func(part packagePart) heard {
-		size, err := a.src.Size(a.ctx, part.tool, part.want(part.platform))
-		return heard{size: size, err: err}
-	})
-	for part, h := range sizes {
+	sizes := a.ask.sizes(asked)
+	for _, part := range unsized {
+		h := sizes[part.key(part.platform)]
 		part.sizes[part.platform] = h.size
 		if h.err != nil {
 			part.tried[part.platform] = true
@@ -375,16 +338,6 @@ func (c *accountCase) candidates() []provider.Platform {
 	return slices.DeleteFunc(left, func(p provider.Platform) bool { return tier(p, c.covered) > now })
 }
 
-func (c *accountCase) unsized() []packagePart {
-	var parts []packagePart
-	for _, p := range c.candidates() {
-		if _, known := c.sizes[p]; !known {
-			parts = append(parts, packagePart{c, p})
-		}
-	}
-	return parts
-}
-
 func (c *accountCase) next() []packagePart {
 	candidates := c.candidates()
 	slices.SortStableFunc(candidates, func(p, q provider.Platform) int { return bySize(c.sizes[p], c.sizes[q]) })
@@ -410,9 +363,7 @@ func (a *accountant) download(next []packagePart) {
 			part.poor = true
 		}
 	}
-	for part, h := range a.ask(sized, func(p packagePart) int64 { return p.sizes[p.platform] }) {
-		part.learn(h)
-	}
+	a.look(sized, func(p packagePart) int64 { return p.sizes[p.platform] })
 	for _, part := range next {
 		if part.sizes[part.platform] == 0 && part.unexplained(provider.SchemeH1) > 0 {
 			a.downloadUnsized(part)
@@ -426,8 +377,7 @@ func (a *accountant) downloadUnsized(part packagePart) {
 		part.poor = true
 		return
 	}
-	h := a.ask([]packagePart{part}, func(packagePart) int64 { return limit })[part]
-	part.learn(h)
+	h := a.look([]packagePart{part}, func(packagePart) int64 { return limit })[part.key(part.platform)]
 	if h.err == nil {
 		a.opts.Allowance.giveBack(limit - h.listing.Size(part.platform))
 	}

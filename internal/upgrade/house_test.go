@@ -57,3 +57,15 @@ func isEncoding(e ast.Expr) bool {
 	s, ok := e.(*ast.SelectorExpr)
 	return ok && strings.HasSuffix(s.Sel.Name, "Encoding")
 }
+
+// What waits for the world stands in ask.go, so that everything else is a function
+// of its arguments.
+func TestOnlyQuestionsHaveAContext(t *testing.T) {
+	t.Parallel()
+	for name, file := range sources(t) {
+		imports := slices.ContainsFunc(file.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == `"context"` })
+		if imports != (name == "ask.go") {
+			t.Errorf("%s imports context: %v; ask.go does so alone", name, imports)
+		}
+	}
+}

@@ -1,16 +1,12 @@
 package upgrade
 
 import (
-	"cmp"
-	"context"
-	"runtime"
 	"slices"
 	"time"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
-	"golang.org/x/sync/errgroup"
 )
 
 // Options are the choices of one run. The zero value upgrades everything on
@@ -91,26 +87,26 @@ type Platforms struct {
 // demands reports whether every platform of the list must be served.
 func (p Platforms) demands() bool { return p.Demanded && len(p.List) > 0 }
 
-// Plan decides about every root module. Results are in the order of modules;
-// a module that could not be planned says so in its diagnostics and has no
-// File. Plan never writes. After ctx is done, what could not be asked any more
-// has failed, and what is complete is in the File.
-func Plan(ctx context.Context, src Source, modules []scan.Module, opts Options) []Result {
-	p := &planner{ctx: ctx, src: src, opts: opts, jobs: cmp.Or(opts.Jobs, 4*runtime.GOMAXPROCS(0))}
+// plan is Plan with what asks its questions.
+func plan(modules []scan.Module, opts Options, ask asker) []Result {
 	drafts := make([]*draft, len(modules))
 	for i, m := range modules {
 		drafts[i] = newDraft(m, opts)
 	}
-	p.selectVersions(drafts, p.versions(drafts))
-	p.platforms(drafts)
+	selectVersions(drafts, opts, ask)
+	choosePlatforms(drafts, opts, ask)
 	for _, d := range drafts {
 		d.spare(opts)
 	}
-	p.selectVersions(drafts, p.versions(drafts))
+	selectVersions(drafts, opts, ask)
+	var asked []packageKey
 	for _, d := range drafts {
 		d.keep(opts)
+		for _, c := range d.choices {
+			asked = append(asked, d.packages(c, opts)...)
+		}
 	}
-	hashes := p.hashes(drafts)
+	hashes := ask.packages(asked)
 	results := make([]Result, len(drafts))
 	for i, d := range drafts {
 		results[i] = d.finish(hashes, opts)
@@ -118,21 +114,7 @@ func Plan(ctx context.Context, src Source, modules []scan.Module, opts Options) 
 	return results
 }
 
-// planner asks the questions of one run.
-type planner struct {
-	ctx  context.Context
-	src  Source
-	opts Options
-	jobs int
-}
-
-// question is about one provider under the rules of one tool.
-type question struct {
-	tool provider.Tool
-	addr provider.Addr
-}
-
-// listing is the answer to a question.
+// listing is what is offered of a provider.
 type listing struct {
 	releases []provider.Release
 	methods  methods // that were asked
@@ -143,83 +125,6 @@ type listing struct {
 	undated int
 	// unheard are the versions whose date could not be asked for, with the reason.
 	unheard map[provider.Version]error
-}
-
-// packageKey names one package under the rules of one tool.
-type packageKey struct {
-	tool provider.Tool
-	want provider.Want
-}
-
-// evidence is what is known of one package.
-type evidence struct {
-	hashes provider.Hashes
-	err    error
-}
-
-// versions asks for the releases of every provider that a draft has to decide
-// about.
-func (p *planner) versions(drafts []*draft) map[question]*listing {
-	var asked []question
-	for _, d := range drafts {
-		for _, c := range d.choices {
-			if !c.decided && !c.ignored {
-				asked = append(asked, question{d.module.Tool, c.Requirement.Addr})
-			}
-		}
-	}
-	return ask(p.jobs, asked, func(q question) *listing {
-		releases, err := p.src.Versions(p.ctx, q.tool, q.addr)
-		return &listing{releases: slices.Clone(releases), methods: p.src.Methods(p.ctx, q.tool, q.addr), err: err}
-	})
-}
-
-// hashes asks for every package that a draft wants.
-func (p *planner) hashes(drafts []*draft) map[packageKey]evidence {
-	var asked []packageKey
-	for _, d := range drafts {
-		for _, c := range d.choices {
-			asked = append(asked, d.packages(c, p.opts)...)
-		}
-	}
-	return p.packages(asked)
-}
-
-// ahead is how many packages are asked for at once for each job. Most questions
-// are answered without a download, and the source bounds those that are not: it
-// can only begin with the largest of the packages that it has been asked for.
-const ahead = 4
-
-func (p *planner) packages(asked []packageKey) map[packageKey]evidence {
-	return ask(ahead*p.jobs, asked, func(k packageKey) evidence {
-		h, err := p.src.Hashes(p.ctx, k.tool, k.want)
-		return evidence{h, err}
-	})
-}
-
-// ask answers each distinct question once, several at a time.
-func ask[Q comparable, A any](jobs int, asked []Q, answer func(Q) A) map[Q]A {
-	seen := map[Q]bool{}
-	distinct := slices.DeleteFunc(asked, func(q Q) bool {
-		again := seen[q]
-		seen[q] = true
-		return again
-	})
-	answers := make([]A, len(distinct))
-	var g errgroup.Group
-	g.SetLimit(jobs)
-	for i, q := range distinct {
-		g.Go(func() error {
-			answers[i] = answer(q)
-			return nil
-		})
-	}
-	_ = g.Wait() // failures are part of the answers
-	byQuestion := make(map[Q]A, len(distinct))
-	for i, q := range distinct {
-		byQuestion[q] = answers[i]
-	}
-	return byQuestion
 }
 
 // draft is the plan for one root module in the making.

@@ -32,15 +32,27 @@ import (
 // A failure is no answer. Another entry may tell instead; where none does, those
 // stay as they are whose platforms the failure leaves open.
 
-// platforms resolves "auto" for every draft.
-func (p *planner) platforms(drafts []*draft) {
-	if p.opts.Platforms.All || len(p.opts.Platforms.List) > 0 {
+// choosePlatforms resolves "auto" for every draft.
+func choosePlatforms(drafts []*draft, opts Options, ask asker) {
+	if opts.Platforms.All || len(opts.Platforms.List) > 0 {
 		for _, d := range drafts {
-			d.platforms = p.opts.Platforms
+			d.platforms = opts.Platforms
 		}
 		return
 	}
-	known := p.remembered(drafts)
+	// Where more than one entry may tell, the source may remember what the packages
+	// of releases are that are left.
+	var left []packageKey
+	for _, d := range drafts {
+		if telling := d.telling(); len(telling) > 1 && !d.coversAll() {
+			for _, c := range telling {
+				if c.moves() && !c.lost {
+					left = append(left, d.key(c, c.From, c.candidates()[0]))
+				}
+			}
+		}
+	}
+	known := ask.remembered(left)
 	proofs := map[packageKey]bool{}
 	for {
 		var asked []packageKey
@@ -50,7 +62,7 @@ func (p *planner) platforms(drafts []*draft) {
 		if len(asked) == 0 {
 			break
 		}
-		maps.Copy(known, p.packages(asked))
+		maps.Copy(known, ask.packages(asked))
 	}
 	for _, d := range drafts {
 		d.decide(d.recover(known))
@@ -61,37 +73,6 @@ func (p *planner) platforms(drafts []*draft) {
 // numbers of hashes say. It is enough for a root module or two; many root modules
 // are seldom without what their last run has hashed.
 const mostProven = 40
-
-// remembered is what the source knows of old packages without a download: those
-// of releases that are left, where more than one entry may tell.
-func (p *planner) remembered(drafts []*draft) map[packageKey]evidence {
-	var asked []packageKey
-	for _, d := range drafts {
-		if telling := d.telling(); len(telling) > 1 && !d.coversAll() {
-			for _, c := range telling {
-				if c.moves() && !c.lost {
-					asked = append(asked, d.key(c, c.From, c.candidates()[0]))
-				}
-			}
-		}
-	}
-	listings := ask(p.jobs, asked, func(k packageKey) provider.Listing {
-		l, err := p.src.Listing(p.ctx, k.tool, k.want)
-		if err != nil {
-			return provider.Listing{} // the packages may tell
-		}
-		return l
-	})
-	known := map[packageKey]evidence{}
-	for k, l := range listings {
-		for _, f := range l.Files {
-			if k.want.Platform = f.Platform; len(f.Contents) == 2 {
-				known[k] = evidence{hashes: provider.Hashes{H1: f.Contents[0], H1Zip: f.Contents[1]}}
-			}
-		}
-	}
-	return known
-}
 
 // next are the packages to ask about before more is known. What is asked for a
 // proof is noted; where that would be too much, the entry is taken at its number.

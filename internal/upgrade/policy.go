@@ -1,7 +1,6 @@
 package upgrade
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -55,16 +54,6 @@ const (
 	AllowUnknownAge UnknownAge = "allow"
 	HoldUnknownAge  UnknownAge = "hold"
 )
-
-// DateSource says when releases were published, for rules that ask for their
-// age. It is asked of releases that Source.Versions gives no date of, one by one
-// from the newest, until one is old enough. Implementations must be safe for
-// concurrent use.
-type DateSource interface {
-	// Published returns when the release was published, the zero time if that is
-	// not known. The wanted package has no platform. An error means not known.
-	Published(ctx context.Context, tool provider.Tool, want provider.Want) (time.Time, error)
-}
 
 // rules are those about a provider of a root module, in their order.
 func (o Options) rules(dir string, addr provider.Addr) []Rule {

@@ -10,30 +10,30 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// selectVersions decides the version of every choice. Where a rule asks for the
-// age of a release that nobody has told yet, its date is asked for and the choice
-// is made anew: so only those are asked of that decide.
-func (p *planner) selectVersions(drafts []*draft, answers map[question]*listing) {
-	for again := true; again; {
-		var asked []datedRelease
-		for _, d := range drafts {
-			asked = append(asked, d.selectVersions(answers, p.opts)...)
+// selectVersions decides the version of every choice that is not made yet. Where a
+// rule asks for the age of a release that nobody has told yet, its date is asked
+// for and the choice is made anew: so only those are asked of that decide.
+func selectVersions(drafts []*draft, opts Options, ask asker) {
+	var asked []providerKey
+	for _, d := range drafts {
+		for _, c := range d.choices {
+			if !c.decided && !c.ignored {
+				asked = append(asked, providerKey{d.module.Tool, c.Requirement.Addr})
+			}
 		}
-		dates := ask(p.jobs, asked, func(r datedRelease) date {
-			at, err := p.opts.Dates.Published(p.ctx, r.tool, provider.Want{Addr: r.addr, Version: r.version})
-			return date{at, err}
-		})
-		for r, d := range dates {
-			answers[r.question].learn(r.version, d)
+	}
+	answers := ask.versions(asked)
+	for again := true; again; {
+		var waiting []packageKey
+		for _, d := range drafts {
+			waiting = append(waiting, d.selectVersions(answers, opts)...)
+		}
+		dates := ask.published(waiting)
+		for k, d := range dates {
+			answers[providerKey{k.tool, k.want.Addr}].learn(k.want.Version, d)
 		}
 		again = len(dates) > 0
 	}
-}
-
-// datedRelease is one release whose date is asked for.
-type datedRelease struct {
-	question
-	version provider.Version
 }
 
 // date is what is known of when a release was published.
@@ -71,17 +71,17 @@ func (l *listing) learn(v provider.Version, d date) {
 
 // selectVersions makes the choices that are not made yet, and returns the
 // releases whose dates the others wait for.
-func (d *draft) selectVersions(answers map[question]*listing, opts Options) []datedRelease {
-	var waiting []datedRelease
+func (d *draft) selectVersions(answers map[providerKey]*listing, opts Options) []packageKey {
+	var waiting []packageKey
 	for _, c := range d.choices {
 		if c.decided || c.ignored {
 			continue
 		}
-		q := question{d.module.Tool, c.Requirement.Addr}
+		q := providerKey{d.module.Tool, c.Requirement.Addr}
 		c.choose(answers[q], opts)
 		c.decided = c.undated.IsZero()
 		if !c.decided {
-			waiting = append(waiting, datedRelease{q, c.undated})
+			waiting = append(waiting, packageKey{q.tool, provider.Want{Addr: q.addr, Version: c.undated}})
 		}
 	}
 	return waiting

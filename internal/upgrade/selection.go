@@ -1,31 +1,12 @@
 package upgrade
 
 import (
-	"context"
 	"time"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
-
-// Source answers the questions about providers. Implementations must be safe
-// for concurrent use; they may answer a repeated question from memory.
-type Source interface {
-	// Versions returns the releases that the tool's installation methods offer
-	// for the provider, in any order. Errors are *provider.Error.
-	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
-	// Methods returns the installation methods that Versions has asked, and which
-	// of them have answered with a list. What only mirrors lack may still be
-	// released, and what is missing may be with a method that has not answered.
-	Methods(ctx context.Context, tool provider.Tool, addr provider.Addr) []provider.Method
-	// Listing returns what is known of a release's packages without downloading
-	// any; zero if nothing is.
-	Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error)
-	// Hashes downloads and verifies one package. It returns a *provider.Error
-	// with CodeNoPackage if the release has none for the platform.
-	Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error)
-}
 
 // Result is the plan for one root module.
 type Result struct {

@@ -1,0 +1,272 @@
+package upgrade
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"golang.org/x/sync/errgroup"
+)
+
+// Whatever waits for the world stands in this file, and nothing else does. The
+// steps of a plan collect their questions over all root modules, and have them
+// asked here: each distinct one once.
+
+// Source answers the questions about providers. Implementations must be safe
+// for concurrent use; they may answer a repeated question from memory.
+type Source interface {
+	// Versions returns the releases that the tool's installation methods offer
+	// for the provider, in any order. Errors are *provider.Error.
+	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
+	// Methods returns the installation methods that Versions has asked, and which
+	// of them have answered with a list. What only mirrors lack may still be
+	// released, and what is missing may be with a method that has not answered.
+	Methods(ctx context.Context, tool provider.Tool, addr provider.Addr) []provider.Method
+	// Listing returns what is known of a release's packages without downloading
+	// any; zero if nothing is.
+	Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error)
+	// Hashes downloads and verifies one package. It returns a *provider.Error
+	// with CodeNoPackage if the release has none for the platform.
+	Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error)
+}
+
+// DateSource says when releases were published, for rules that ask for their
+// age. It is asked of releases that Source.Versions gives no date of, one by one
+// from the newest, until one is old enough. Implementations must be safe for
+// concurrent use.
+type DateSource interface {
+	// Published returns when the release was published, the zero time if that is
+	// not known. The wanted package has no platform. An error means not known.
+	Published(ctx context.Context, tool provider.Tool, want provider.Want) (time.Time, error)
+}
+
+// SignerSource says who signed the checksum list of a release. It is no part of
+// Source: a lock file is planned without this answer, so that whoever only
+// plans need not be able to give it.
+type SignerSource interface {
+	// Signer verifies the checksum list that names the package, without the
+	// package. The signer is zero where there is no list, as in a mirror.
+	Signer(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Signer, error)
+}
+
+// AccountSource answers what the hashes of a release can be held against. It is
+// no part of Source: a lock file is planned without these answers.
+type AccountSource interface {
+	// Versions is that of Source.
+	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
+	// Listing returns what the verified checksum list of the release says, of
+	// whichever package was asked about before; it is zero where nothing can be
+	// held against a list.
+	Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error)
+	// Package is Listing by the package's own list. What the package contains is
+	// learned by a download of at most limit bytes, if it is not known.
+	Package(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Listing, error)
+	// Size returns how large the package is; 0 if nobody says.
+	Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
+}
+
+// Plan decides about every root module. Results are in the order of modules;
+// a module that could not be planned says so in its diagnostics and has no
+// File. Plan never writes. After ctx is done, what could not be asked any more
+// has failed, and what is complete is in the File.
+func Plan(ctx context.Context, src Source, modules []scan.Module, opts Options) []Result {
+	return plan(modules, opts, asker{ctx: ctx, jobs: jobsOf(opts.Jobs), plan: src, dates: opts.Dates})
+}
+
+// FormerSigners notes in each selection that leaves one release for another who
+// signed the one it leaves, so that a change of signer can be shown. A lock
+// file does not say that, so the registry is asked for the old list, once for
+// each distinct release. Nobody is asked of a release that was replaced under
+// its version: its old list is gone, and only the new one is offered.
+//
+// What cannot be learned stays unknown: an old release may have been withdrawn,
+// or its key may have been revoked since. That is no reason to stop an upgrade.
+// jobs bounds the questions that are open at once; 0 means a default.
+func FormerSigners(ctx context.Context, src SignerSource, results []Result, jobs int) {
+	formerSigners(results, asker{ctx: ctx, jobs: jobsOf(jobs), signer: src})
+}
+
+// Account notes in each result which recorded hashes belong to no package of
+// their release, and of which that could not be decided. Judged are the entries
+// that the lock file holds now, of the providers that the plan is about. Those
+// that the plan knows better about are not: where the provider failed, where the
+// release was found to be replaced, where the packages are those of a mirror, and
+// where the sides of a merge differ: of their hashes only proven ones are written.
+//
+// Most lock files are accounted for by what the plan has learned. More is asked
+// only where that leaves a hash unexplained: the lists of the release's other
+// platforms first, then packages, smallest first, until every hash is explained.
+func Account(ctx context.Context, src AccountSource, results []Result, opts AccountOptions) {
+	accountFor(results, opts, asker{ctx: ctx, jobs: jobsOf(opts.Jobs), account: src})
+}
+
+// jobsOf is how many questions are open at once, unless the options say it.
+func jobsOf(jobs int) int { return cmp.Or(jobs, 4*runtime.GOMAXPROCS(0)) }
+
+// asker asks the questions of one call of an exported function and lives no longer
+// than that, so that it may hold its context. It has the sources that the call is
+// given.
+type asker struct {
+	ctx     context.Context
+	jobs    int
+	plan    Source
+	dates   DateSource
+	signer  SignerSource
+	account AccountSource
+}
+
+// ended reports whether nothing is asked any more.
+func (a asker) ended() bool { return a.ctx.Err() != nil }
+
+// providerKey names a provider under the rules of one tool.
+type providerKey struct {
+	tool provider.Tool
+	addr provider.Addr
+}
+
+// packageKey names a package under the rules of one tool; without a platform, a
+// release.
+type packageKey struct {
+	tool provider.Tool
+	want provider.Want
+}
+
+// evidence is what is known of one package.
+type evidence struct {
+	hashes provider.Hashes
+	err    error
+}
+
+// versions asks for the releases of providers.
+func (a asker) versions(asked []providerKey) map[providerKey]*listing {
+	return each(a.jobs, asked, func(k providerKey) *listing {
+		releases, err := a.plan.Versions(a.ctx, k.tool, k.addr)
+		return &listing{releases: slices.Clone(releases), methods: a.plan.Methods(a.ctx, k.tool, k.addr), err: err}
+	})
+}
+
+// published asks when releases were.
+func (a asker) published(asked []packageKey) map[packageKey]date {
+	return each(a.jobs, asked, func(k packageKey) date {
+		at, err := a.dates.Published(a.ctx, k.tool, k.want)
+		return date{at, err}
+	})
+}
+
+// remembered asks what the source knows of packages without a download: of one of
+// a release for all of that release.
+func (a asker) remembered(asked []packageKey) map[packageKey]evidence {
+	listings := each(a.jobs, asked, func(k packageKey) provider.Listing {
+		l, err := a.plan.Listing(a.ctx, k.tool, k.want)
+		if err != nil {
+			return provider.Listing{} // the packages may tell
+		}
+		return l
+	})
+	known := map[packageKey]evidence{}
+	for k, l := range listings {
+		for _, f := range l.Files {
+			if k.want.Platform = f.Platform; len(f.Contents) == 2 {
+				known[k] = evidence{hashes: provider.Hashes{H1: f.Contents[0], H1Zip: f.Contents[1]}}
+			}
+		}
+	}
+	return known
+}
+
+// ahead is how many packages are asked for at once for each job. Most questions
+// are answered without a download, and the source bounds those that are not: it
+// can only begin with the largest of the packages that it has been asked for.
+const ahead = 4
+
+// packages asks for packages.
+func (a asker) packages(asked []packageKey) map[packageKey]evidence {
+	return each(ahead*a.jobs, asked, func(k packageKey) evidence {
+		h, err := a.plan.Hashes(a.ctx, k.tool, k.want)
+		return evidence{h, err}
+	})
+}
+
+// signers asks who signed releases; what cannot be learned is zero.
+func (a asker) signers(asked []packageKey) map[packageKey]provider.Signer {
+	return each(a.jobs, asked, func(k packageKey) provider.Signer {
+		signer, err := a.signer.Signer(a.ctx, k.tool, k.want)
+		if err != nil {
+			return provider.Signer{}
+		}
+		return signer
+	})
+}
+
+// served asks for the platforms of releases. What a registry does not list any
+// more may still be had: it has none.
+func (a asker) served(asked []packageKey) map[packageKey][]provider.Platform {
+	return each(a.jobs, asked, func(k packageKey) []provider.Platform {
+		releases, _ := a.account.Versions(a.ctx, k.tool, k.want.Addr)
+		if i := slices.IndexFunc(releases, func(r provider.Release) bool { return r.Version == k.want.Version }); i >= 0 {
+			return releases[i].Platforms
+		}
+		return nil
+	})
+}
+
+// packageAnswer is an answer about the list that names a package, or about its size.
+type packageAnswer struct {
+	listing provider.Listing
+	size    int64
+	err     error
+}
+
+// lists asks for the lists of releases.
+func (a asker) lists(asked []packageKey) map[packageKey]packageAnswer {
+	return each(a.jobs, asked, func(k packageKey) packageAnswer {
+		l, err := a.account.Listing(a.ctx, k.tool, k.want)
+		return packageAnswer{listing: l, err: err}
+	})
+}
+
+// looked asks for what packages contain, and downloads none that is larger than
+// its limit.
+func (a asker) looked(limits map[packageKey]int64, asked []packageKey) map[packageKey]packageAnswer {
+	return each(a.jobs, asked, func(k packageKey) packageAnswer {
+		l, err := a.account.Package(a.ctx, k.tool, k.want, limits[k])
+		return packageAnswer{listing: l, err: err}
+	})
+}
+
+// sizes asks how large packages are.
+func (a asker) sizes(asked []packageKey) map[packageKey]packageAnswer {
+	return each(a.jobs, asked, func(k packageKey) packageAnswer {
+		size, err := a.account.Size(a.ctx, k.tool, k.want)
+		return packageAnswer{size: size, err: err}
+	})
+}
+
+// each answers each distinct question once, several at a time.
+func each[Q comparable, A any](jobs int, asked []Q, answer func(Q) A) map[Q]A {
+	var distinct []Q
+	byQuestion := map[Q]A{}
+	for _, q := range asked {
+		if _, again := byQuestion[q]; !again {
+			byQuestion[q], distinct = *new(A), append(distinct, q)
+		}
+	}
+	answers := make([]A, len(distinct))
+	var g errgroup.Group
+	g.SetLimit(jobs)
+	for i, q := range distinct {
+		g.Go(func() error {
+			answers[i] = answer(q)
+			return nil
+		})
+	}
+	_ = g.Wait() // failures are part of the answers
+	for i, q := range distinct {
+		byQuestion[q] = answers[i]
+	}
+	return byQuestion
+}
