@@ -116,25 +116,6 @@ func verbOf(command string, rt *action.Runtime) (run.Verb, error) {
 	return run.Verb(verb), err
 }
 
-// withRepository adds what the runner knows of the repository on GitHub.
-func (c *cli) withRepository(req run.Request) run.Request {
-	rt := action.New(c.env.Getenv, c.env.Stdout)
-	req.Pull.Repository = rt.Repository()
-	req.Pull.Hub.API, req.Pull.Hub.GraphQL = rt.APIURL(), rt.GraphQLURL()
-	req.Pull.Head = rt.SHA()
-	req.Pull.Base = cmp.Or(req.Pull.Base, rt.DefaultBranch())
-	if app := req.Pull.Hub.App; app != nil && len(app.Repositories) == 0 {
-		app.Repositories = []string{rt.Repository()}
-	}
-	switch head, fork := rt.Head(); {
-	case fork:
-		req.Head = run.ForkHead
-	case head:
-		req.Head = run.OwnHead
-	}
-	return req
-}
-
 // tell hands the report to the runner. What stands at its place in the workspace
 // may be a pull request's, such as a link that leads elsewhere: it is replaced.
 func tell(rt *action.Runtime, r report.Report, dir string) error {

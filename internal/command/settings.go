@@ -17,8 +17,6 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/run"
-	"github.com/relock-dev/relock/internal/scan"
-	"github.com/relock-dev/relock/internal/upgrade"
 )
 
 // addFlags gives a verb the flags that the table of settings says it has.
@@ -226,84 +224,4 @@ func cause(err error) error {
 		return pathErr.Err
 	}
 	return err
-}
-
-// request turns settings into what the corridor is asked for.
-func (c *cli) request(verb run.Verb, dirs []string, cfg config.Config) run.Request {
-	mode := upgrade.Upgrade
-	if verb == run.Lock || verb == run.Check && (cfg.Lock || cfg.Check == "lock") {
-		mode = upgrade.Complete
-	}
-	tokens := map[string]string{}
-	if cfg.ModuleToken != "" {
-		tokens[c.server()] = cfg.ModuleToken
-	}
-	return run.Request{
-		Verb:  verb,
-		Dirs:  dirs,
-		Named: slices.Concat(cfg.Providers, cfg.Why),
-
-		Clauses:      clauses(cfg),
-		ModuleTokens: tokens,
-		Cache:        cfg.Cache,
-		HashSource:   cfg.HashSource,
-		Timeout:      cfg.Timeout,
-
-		UnlockedFails: cfg.Unlocked == "fail",
-		Scan: scan.Options{
-			Create: cfg.Create, Unlocked: cfg.Unlocked != "ignore", Tool: cfg.Tool, ToolVersion: cfg.ToolVersion,
-			Include: cfg.Include, Exclude: cfg.Exclude, Variables: cfg.ModuleVars,
-		},
-		Plan: upgrade.Options{
-			Mode: mode, Exact: cfg.Exact, Strict: cfg.Strict, Prune: cfg.Prune, AllowDowngrade: cfg.AllowDowngrade,
-			Platforms: upgrade.Platforms(cfg.Platforms),
-			Only:      cfg.Providers, Keep: cfg.Keep, KeepUnreferenced: cfg.KeepUnreferenced,
-			HashesFrom: upgrade.HashesFrom(cfg.HashesFrom), AcceptReReleased: cfg.AcceptReReleased,
-			Newer: verb == run.Check, Rules: rules(cfg.Rules), Signers: cfg.Signers,
-			Preserve: cfg.UnreadableModules == "preserve", Jobs: cfg.Jobs,
-		},
-		Pull: pull(cfg),
-	}
-}
-
-// clauses are what the repository's own configuration file says of providers and
-// directories, which should be there.
-func clauses(cfg config.Config) []run.Clause {
-	if cfg.Shared {
-		return nil
-	}
-	var all []run.Clause
-	for _, r := range cfg.Rules {
-		all = append(all, run.Clause{Key: "the rule", Providers: r.Providers, Directories: r.Directories, Position: r.Position})
-	}
-	for _, g := range cfg.Groups {
-		all = append(all, run.Clause{Key: "the group " + g.Name, Providers: g.Providers, Directories: g.Directories, Position: g.Position})
-	}
-	for _, p := range cfg.Keep {
-		if at, ok := cfg.Places["keep"]; ok {
-			all = append(all, run.Clause{Key: "keep: " + p.Given(), Providers: []provider.Pattern{p}, Position: at})
-		}
-	}
-	for _, glob := range cfg.Include {
-		if at, ok := cfg.Places["include"]; ok {
-			all = append(all, run.Clause{Key: "include: " + glob, Directories: []string{glob}, Position: at})
-		}
-	}
-	return all
-}
-
-// rules are those of the configuration file as the planner takes them.
-func rules(given []config.Rule) []upgrade.Rule {
-	policy := make([]upgrade.Rule, len(given))
-	for i, r := range given {
-		policy[i] = upgrade.Rule{
-			Providers: r.Providers, Updates: r.Updates, Ignore: r.Ignore, HoldUntil: r.HoldUntil,
-			Allow: r.Allow, Except: r.Except, MinimumAge: r.MinimumAge,
-			UnknownAge: upgrade.UnknownAge(r.UnknownAge), Platforms: r.Platforms, Place: r.Place(),
-		}
-		if len(r.Directories) > 0 {
-			policy[i].Scope = func(dir string, _ provider.Addr) bool { return scan.InAny(r.Directories, dir) }
-		}
-	}
-	return policy
 }

@@ -6,54 +6,14 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/action"
-	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/config"
-	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 )
-
-// pull turns settings into how pull requests are made.
-func pull(cfg config.Config) run.Pull {
-	p := cfg.PullRequest
-	made := run.Pull{
-		Hub:          run.Hub{Token: cfg.Token, Anonymous: cfg.DryRun},
-		Bases:        p.Base,
-		Grouping:     run.Grouping{By: run.GroupBy(cfg.GroupBy)},
-		BranchPrefix: p.BranchPrefix,
-		Title:        p.Title, Commit: p.CommitMessage,
-		Presentation: pr.Presentation{
-			Labels: p.Labels, CreateLabels: p.CreateLabels, Reviewers: p.Reviewers, TeamReviewers: p.TeamReviewers,
-			Assignees: p.Assignees, Milestone: p.Milestone, Draft: p.Draft, AutoMerge: p.AutoMerge,
-		},
-		Limit: p.Limit, ReleaseNotes: p.ReleaseNotes, DryRun: cfg.DryRun,
-		Footer: footer,
-	}
-	if len(p.Base) > 0 {
-		made.Base = p.Base[0]
-	}
-	for _, g := range cfg.Groups {
-		made.Grouping.Named = append(made.Grouping.Named, run.Group{Name: g.Name, Providers: g.Providers, Directories: g.Directories})
-	}
-	if cfg.App.ID != "" {
-		made.Hub.App = &github.App{
-			ID: cfg.App.ID, PrivateKey: cfg.App.Key, Installation: cfg.App.Installation,
-			Repositories: slices.Clone(cfg.Repositories), Teams: len(p.TeamReviewers) > 0, Labels: p.CreateLabels && len(p.Labels) > 0,
-		}
-	}
-	return made
-}
-
-// footer tells under a pull request how to steer it.
-var footer = "<details><summary>Commands</summary>\n\n" +
-	"For people who may write to this repository, as the first line of a comment:\n\n" +
-	comment.Table() + "\n</details>\n"
 
 // propose carries out the verb pr: for each repository, and in it for each base
 // branch. The files of a branch that is not checked out are read from GitHub.

@@ -1,0 +1,151 @@
+package command
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/action"
+	"github.com/relock-dev/relock/internal/comment"
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// request turns settings into what the corridor is asked for.
+func (c *cli) request(verb run.Verb, dirs []string, cfg config.Config) run.Request {
+	mode := upgrade.Upgrade
+	if verb == run.Lock || verb == run.Check && (cfg.Lock || cfg.Check == "lock") {
+		mode = upgrade.Complete
+	}
+	tokens := map[string]string{}
+	if cfg.ModuleToken != "" {
+		tokens[c.server()] = cfg.ModuleToken
+	}
+	return run.Request{
+		Verb:  verb,
+		Dirs:  dirs,
+		Named: slices.Concat(cfg.Providers, cfg.Why),
+
+		Clauses:      clauses(cfg),
+		ModuleTokens: tokens,
+		Cache:        cfg.Cache,
+		HashSource:   cfg.HashSource,
+		Timeout:      cfg.Timeout,
+
+		UnlockedFails: cfg.Unlocked == "fail",
+		Scan: scan.Options{
+			Create: cfg.Create, Unlocked: cfg.Unlocked != "ignore", Tool: cfg.Tool, ToolVersion: cfg.ToolVersion,
+			Include: cfg.Include, Exclude: cfg.Exclude, Variables: cfg.ModuleVars,
+		},
+		Plan: upgrade.Options{
+			Mode: mode, Exact: cfg.Exact, Strict: cfg.Strict, Prune: cfg.Prune, AllowDowngrade: cfg.AllowDowngrade,
+			Platforms: upgrade.Platforms(cfg.Platforms),
+			Only:      cfg.Providers, Keep: cfg.Keep, KeepUnreferenced: cfg.KeepUnreferenced,
+			HashesFrom: upgrade.HashesFrom(cfg.HashesFrom), AcceptReReleased: cfg.AcceptReReleased,
+			Newer: verb == run.Check, Rules: rules(cfg.Rules), Signers: cfg.Signers,
+			Preserve: cfg.UnreadableModules == "preserve", Jobs: cfg.Jobs,
+		},
+		Pull: pull(cfg),
+	}
+}
+
+// withRepository adds what the runner knows of the repository on GitHub.
+func (c *cli) withRepository(req run.Request) run.Request {
+	rt := action.New(c.env.Getenv, c.env.Stdout)
+	req.Pull.Repository = rt.Repository()
+	req.Pull.Hub.API, req.Pull.Hub.GraphQL = rt.APIURL(), rt.GraphQLURL()
+	req.Pull.Head = rt.SHA()
+	req.Pull.Base = cmp.Or(req.Pull.Base, rt.DefaultBranch())
+	if app := req.Pull.Hub.App; app != nil && len(app.Repositories) == 0 {
+		app.Repositories = []string{rt.Repository()}
+	}
+	switch head, fork := rt.Head(); {
+	case fork:
+		req.Head = run.ForkHead
+	case head:
+		req.Head = run.OwnHead
+	}
+	return req
+}
+
+// clauses are what the repository's own configuration file says of providers and
+// directories, which should be there.
+func clauses(cfg config.Config) []run.Clause {
+	if cfg.Shared {
+		return nil
+	}
+	var all []run.Clause
+	for _, r := range cfg.Rules {
+		all = append(all, run.Clause{Key: "the rule", Providers: r.Providers, Directories: r.Directories, Position: r.Position})
+	}
+	for _, g := range cfg.Groups {
+		all = append(all, run.Clause{Key: "the group " + g.Name, Providers: g.Providers, Directories: g.Directories, Position: g.Position})
+	}
+	for _, p := range cfg.Keep {
+		if at, ok := cfg.Places["keep"]; ok {
+			all = append(all, run.Clause{Key: "keep: " + p.Given(), Providers: []provider.Pattern{p}, Position: at})
+		}
+	}
+	for _, glob := range cfg.Include {
+		if at, ok := cfg.Places["include"]; ok {
+			all = append(all, run.Clause{Key: "include: " + glob, Directories: []string{glob}, Position: at})
+		}
+	}
+	return all
+}
+
+// rules are those of the configuration file as the planner takes them.
+func rules(given []config.Rule) []upgrade.Rule {
+	policy := make([]upgrade.Rule, len(given))
+	for i, r := range given {
+		policy[i] = upgrade.Rule{
+			Providers: r.Providers, Updates: r.Updates, Ignore: r.Ignore, HoldUntil: r.HoldUntil,
+			Allow: r.Allow, Except: r.Except, MinimumAge: r.MinimumAge,
+			UnknownAge: upgrade.UnknownAge(r.UnknownAge), Platforms: r.Platforms, Place: r.Place(),
+		}
+		if len(r.Directories) > 0 {
+			policy[i].Scope = func(dir string, _ provider.Addr) bool { return scan.InAny(r.Directories, dir) }
+		}
+	}
+	return policy
+}
+
+// pull turns settings into how pull requests are made.
+func pull(cfg config.Config) run.Pull {
+	p := cfg.PullRequest
+	made := run.Pull{
+		Hub:          run.Hub{Token: cfg.Token, Anonymous: cfg.DryRun},
+		Bases:        p.Base,
+		Grouping:     run.Grouping{By: run.GroupBy(cfg.GroupBy)},
+		BranchPrefix: p.BranchPrefix,
+		Title:        p.Title, Commit: p.CommitMessage,
+		Presentation: pr.Presentation{
+			Labels: p.Labels, CreateLabels: p.CreateLabels, Reviewers: p.Reviewers, TeamReviewers: p.TeamReviewers,
+			Assignees: p.Assignees, Milestone: p.Milestone, Draft: p.Draft, AutoMerge: p.AutoMerge,
+		},
+		Limit: p.Limit, ReleaseNotes: p.ReleaseNotes, DryRun: cfg.DryRun,
+		Footer: footer,
+	}
+	if len(p.Base) > 0 {
+		made.Base = p.Base[0]
+	}
+	for _, g := range cfg.Groups {
+		made.Grouping.Named = append(made.Grouping.Named, run.Group{Name: g.Name, Providers: g.Providers, Directories: g.Directories})
+	}
+	if cfg.App.ID != "" {
+		made.Hub.App = &github.App{
+			ID: cfg.App.ID, PrivateKey: cfg.App.Key, Installation: cfg.App.Installation,
+			Repositories: slices.Clone(cfg.Repositories), Teams: len(p.TeamReviewers) > 0, Labels: p.CreateLabels && len(p.Labels) > 0,
+		}
+	}
+	return made
+}
+
+// footer tells under a pull request how to steer it.
+var footer = "<details><summary>Commands</summary>\n\n" +
+	"For people who may write to this repository, as the first line of a comment:\n\n" +
+	comment.Table() + "\n</details>\n"
