@@ -28,71 +28,82 @@ import (
 // repository is in it.
 const reportFile = "relock-report.json"
 
-func (c *cli) action() *cobra.Command {
+func actionCommand(env Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "action",
 		Short: "Run as a step of a GitHub workflow",
 		Long: `action is what action.yml runs: it picks the verb from the event, reads the
 inputs, and sets outputs, the step summary and annotations.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.runAction(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runAction(cmd.Context(), env) },
 	}
 }
 
-func (c *cli) runAction(ctx context.Context) error {
-	rt := action.New(c.env.Getenv, c.env.Stdout)
+func runAction(ctx context.Context, env Env) error {
+	rt := env.runtime()
 	if !rt.Enabled() {
 		return errors.New("action runs as a step of a GitHub workflow; here, use one of the other verbs")
 	}
 	// Whatever is printed from here on may hold text from outside, in which a
 	// runner would find commands.
-	c.env.Stdout, c.env.Stderr, c.mask = rt.Stdout(), action.Inert(c.env.Stderr), rt.Mask
+	env.Stdout, env.Stderr, env.mask = rt.Stdout(), action.Inert(env.Stderr), rt.Mask
 	if dir := rt.Workspace(); dir != "" {
-		c.env.WorkDir = dir
+		env.WorkDir = dir
 	}
-	r, cfg, err := c.step(ctx, rt)
+	r, cfg, err := step(ctx, env, rt)
 	if err != nil {
-		return errors.Join(err, annotateError(rt, err))
+		return said(ctx, env, errors.Join(err, annotateError(rt, err)))
 	}
-	if err := errors.Join(c.print(r, cfg), tell(rt, r, cmp.Or(rt.Temp(), c.env.WorkDir))); err != nil {
-		return err
+	if err := errors.Join(show(env, r, cfg), tell(rt, r, cmp.Or(rt.Temp(), env.WorkDir))); err != nil {
+		return said(ctx, env, err)
 	}
 	return status(r)
 }
 
+// said complains of an error where runners find no commands, and returns what is
+// left to say of it.
+func said(ctx context.Context, env Env, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	complain(env.Stderr, err)
+	return exit(ExitUsage)
+}
+
 // step does what the event and the inputs ask for.
-func (c *cli) step(ctx context.Context, rt *action.Runtime) (report.Report, config.Config, error) {
-	inputs := []config.Values{config.Dispatch(rt.Inputs()), config.Inputs(c.env.Getenv)}
-	if commented(config.Merge(inputs...), rt) {
-		cfg, err := c.settingsOn(nil, inputs...)
-		if err == nil {
-			err = mask(rt, cfg)
-		}
-		if err != nil {
-			return report.Report{}, cfg, err
-		}
-		r, err := c.answer(ctx, rt, cfg, inputs...)
-		return r, cfg, err
+func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, config.Config, error) {
+	inputs := []config.Values{config.Dispatch(rt.Inputs()), config.Inputs(env.Getenv)}
+	comments := commented(config.Merge(inputs...), rt)
+	var s settings
+	var err error
+	if comments {
+		s, err = settingsOn(env, nil, inputs...)
+	} else {
+		s, err = settingsOfRun(ctx, env, inputs...)
 	}
-	cfg, err := c.runSettings(ctx, inputs...)
+	if err == nil {
+		err = mask(rt, s.Config)
+	}
 	if err != nil {
-		return report.Report{}, cfg, err
+		return report.Report{}, s.Config, err
 	}
-	if err := mask(rt, cfg); err != nil {
-		return report.Report{}, cfg, err
+	if comments {
+		r, err := answer(ctx, env, s)
+		return r, s.Config, err
 	}
-	verb, err := verbOf(cfg.Command, rt)
+	verb, err := verbOf(s.Command, rt)
 	if err != nil {
-		return report.Report{}, cfg, err
+		return report.Report{}, s.Config, err
 	}
+	var change *run.Change
 	if verb == run.Check {
-		cfg.Check = cmp.Or(cfg.Check, "lock")
-		if change, ok := rt.Change(); ok {
-			c.change = &run.Change{Base: change.Base, Head: change.Head, Straight: change.Straight, Unknown: change.Unknown}
+		s.Check = cmp.Or(s.Check, "lock")
+		if c, ok := rt.Change(); ok {
+			change = &run.Change{Base: c.Base, Head: c.Head, Straight: c.Straight, Unknown: c.Unknown}
 		}
 	}
-	r, err := c.carryOut(ctx, verb, cfg, cfg.Directories, inputs...)
-	return r, cfg, err
+	r, err := carryOut(ctx, env, s, verb, s.Directories, change)
+	return r, s.Config, err
 }
 
 // commented reports whether a comment is to be answered. It is asked first: what

@@ -57,26 +57,28 @@ type Env struct {
 	// Color and Width are those of the terminal on Stdout; zero if it is none.
 	Color bool
 	Width int
+
+	// mask keeps a secret out of a workflow's log; nil elsewhere.
+	mask func(secret string) error
 }
 
 // Main runs the program and returns its exit status.
 func Main(ctx context.Context, env Env) int {
-	c := &cli{env: env}
 	if rt := action.New(env.Getenv, env.Stderr); rt.Enabled() {
-		c.mask = rt.Mask // a verb may print its result to standard output
+		env.mask = rt.Mask // a verb may print its result to standard output
 	}
-	err := c.root().ExecuteContext(ctx)
+	err := rootCommand(env).ExecuteContext(ctx)
 	var status exit
 	switch {
 	case err == nil:
 		return ExitOK
 	case ctx.Err() != nil:
-		fmt.Fprintln(c.env.Stderr, "relock: interrupted; what was finished is kept, and the rest is as it was")
+		fmt.Fprintln(env.Stderr, "relock: interrupted; what was finished is kept, and the rest is as it was")
 		return ExitInterrupted
 	case errors.As(err, &status):
 		return int(status)
 	}
-	c.complain(err)
+	complain(env.Stderr, err)
 	return ExitUsage
 }
 
@@ -85,18 +87,8 @@ type exit int
 
 func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// cli is one call of the program.
-type cli struct {
-	env Env
-	// notices are what was noticed while the settings were read, for the report.
-	notices []provider.Diagnostic
-	// change is what the event of the workflow says of what changed; nil elsewhere.
-	change *run.Change
-	// mask keeps a secret out of a workflow's log; nil elsewhere.
-	mask func(secret string) error
-}
-
-func (c *cli) root() *cobra.Command {
+// rootCommand is the program, with a command for each verb.
+func rootCommand(env Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "relock",
 		Short: "Keep .terraform.lock.hcl files fresh and complete",
@@ -106,27 +98,28 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.SetArgs(c.env.Args)
-	if slices.Equal(c.env.Args, []string{"--version"}) {
+	root.SetArgs(env.Args)
+	if slices.Equal(env.Args, []string{"--version"}) {
 		// cobra's own flag has words of its own, but for a template: that brings
 		// text/template, with which the linker drops no method of any type.
 		root.SetArgs([]string{"version"})
 	}
-	root.SetOut(c.env.Stdout)
-	root.SetErr(c.env.Stderr)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
 	root.AddCommand(
-		c.scan(), c.upgrade(), c.lock(), c.check(), c.diff(), c.mergeDriver(), c.pr(), c.comment(),
-		c.demo(), c.config(), c.cache(), c.action(), c.version(),
+		scanCommand(env), upgradeCommand(env), lockCommand(env), checkCommand(env), diffCommand(env),
+		mergeDriverCommand(env), prCommand(env), commentCommand(env), demoCommand(env), configCommand(env),
+		cacheCommand(env), actionCommand(env), versionCommand(env),
 	)
 	return root
 }
 
 // complain says what is wrong with the request, where, and what to do next.
-func (c *cli) complain(err error) {
+func complain(w io.Writer, err error) {
 	for _, d := range diagnoses(err) {
-		fmt.Fprintln(c.env.Stderr, "relock:", report.Plain(d.Error()))
+		fmt.Fprintln(w, "relock:", report.Plain(d.Error()))
 		if d.Hint != "" {
-			fmt.Fprintln(c.env.Stderr, "  next:", report.Plain(d.Hint))
+			fmt.Fprintln(w, "  next:", report.Plain(d.Hint))
 		}
 	}
 }
@@ -155,16 +148,16 @@ func (p problems) Error() string {
 	return strings.Join(texts, "\n")
 }
 
-// runEnv is the world as package run sees it.
-func (c *cli) runEnv(verbose bool) run.Env {
+// ofRun is the world as package run sees it.
+func (env Env) ofRun(s settings) run.Env {
 	return run.Env{
-		WorkDir: c.env.WorkDir, Getenv: c.env.Getenv, Environ: c.env.Environ,
-		Home: c.env.Home, GOOS: c.env.GOOS,
-		UserAgent: "relock/" + c.env.Build.Version,
-		OnGitHub:  c.env.Getenv("GITHUB_ACTIONS") == "true",
-		Server:    c.server(), ModuleCache: c.cached("modules"), HashCache: c.cached("hashes"), NotesCache: c.cached("notes"),
-		Mask: c.mask, Now: c.env.Now,
-		Log: logger(c.env.Stderr, verbose),
+		WorkDir: env.WorkDir, Getenv: env.Getenv, Environ: s.environ,
+		Home: env.Home, GOOS: env.GOOS,
+		UserAgent: "relock/" + env.Build.Version,
+		OnGitHub:  env.Getenv("GITHUB_ACTIONS") == "true",
+		Server:    env.server(), ModuleCache: env.cached("modules"), HashCache: env.cached("hashes"), NotesCache: env.cached("notes"),
+		Mask: env.mask, Now: env.Now,
+		Log: logger(env.Stderr, s.Verbose),
 	}
 }
 
@@ -186,8 +179,8 @@ func withoutTime(groups []string, a slog.Attr) slog.Attr {
 }
 
 // server is the host name of the GitHub server that the runner belongs to.
-func (c *cli) server() string {
-	u, err := url.Parse(action.New(c.env.Getenv, io.Discard).ServerURL())
+func (env Env) server() string {
+	u, err := url.Parse(env.runtime().ServerURL())
 	if err != nil {
 		return ""
 	}
@@ -196,9 +189,25 @@ func (c *cli) server() string {
 
 // cached is the path of what is kept under a name from one run to the next;
 // empty if the user has no cache directory.
-func (c *cli) cached(name string) string {
-	if c.env.CacheDir == "" {
+func (env Env) cached(name string) string {
+	if env.CacheDir == "" {
 		return ""
 	}
-	return filepath.Join(c.env.CacheDir, "relock", name)
+	return filepath.Join(env.CacheDir, "relock", name)
+}
+
+// runtime is the runner's side of this step, if it is one of a workflow.
+func (env Env) runtime() *action.Runtime { return action.New(env.Getenv, env.Stdout) }
+
+// path is the path of a file by the name that somebody gave it.
+func (env Env) path(name string) string { return absolute(env.WorkDir, name) }
+
+// absolute makes a name one that does not depend on the process: it is relative
+// to dir.
+func absolute(dir, name string) string {
+	name = filepath.FromSlash(name)
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
 }

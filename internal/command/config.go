@@ -14,13 +14,13 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 )
 
-func (c *cli) config() *cobra.Command {
+func configCommand(env Env) *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Write, check and show the configuration file"}
-	cmd.AddCommand(c.configInit(), c.configValidate(), c.configSchema(), c.configShow())
+	cmd.AddCommand(configInitCommand(env), configValidateCommand(env), configSchemaCommand(env), configShowCommand(env))
 	return cmd
 }
 
-func (c *cli) configInit() *cobra.Command {
+func configInitCommand(env Env) *cobra.Command {
 	var stdout bool
 	cmd := &cobra.Command{
 		Use: "init", Short: "Write a commented configuration file from what is found",
@@ -30,26 +30,26 @@ found here: tools, platforms, examples, and groups where there are many root
 modules. It reads files and lock files alone, and replaces no file.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			root := run.RepositoryOf(c.env.WorkDir)
+			root := run.RepositoryOf(env.WorkDir)
 			if there := configIn(root); there != "" && !stdout {
 				return provider.Diagnostic{
 					Code: provider.CodeSettings, File: there, Message: "there is a configuration file already; nothing was written",
 					Hint: "relock config init --stdout prints what would be written",
 				}
 			}
-			found, err := run.Found(cmd.Context(), c.env.WorkDir)
+			found, err := run.Found(cmd.Context(), env.WorkDir)
 			if err != nil {
 				return err
 			}
 			if stdout {
-				_, err := c.env.Stdout.Write(config.Init(found))
+				_, err := env.Stdout.Write(config.Init(found))
 				return err
 			}
 			name := filepath.Join(root, filepath.FromSlash(config.FileNames[0]))
 			if err := file.Replace(name, config.Init(found), file.Options{Mode: 0o644, Parents: 0o755}); err != nil {
 				return fmt.Errorf("writing %s: %w", config.FileNames[0], cause(err))
 			}
-			_, err = fmt.Fprintf(c.env.Stdout, "wrote %s; it changes nothing before you edit it\n", config.FileNames[0])
+			_, err = fmt.Fprintf(env.Stdout, "wrote %s; it changes nothing before you edit it\n", config.FileNames[0])
 			return err
 		},
 	}
@@ -68,25 +68,25 @@ func configIn(root string) string {
 	return ""
 }
 
-func (c *cli) configValidate() *cobra.Command {
+func configValidateCommand(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "validate", Short: "Check the configuration file", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, _, err := c.settings(given(cmd.Flags()))
+			s, err := readSettings(env, given(cmd.Flags()))
 			if err != nil {
 				return err
 			}
-			warnings, err := run.Idle(cmd.Context(), c.env.WorkDir, c.request(run.Scan, nil, cfg))
+			warnings, err := run.Idle(cmd.Context(), env.WorkDir, request(env, run.Scan, nil, s.Config))
 			if err != nil {
 				return err
 			}
 			for _, d := range warnings {
-				fmt.Fprintln(c.env.Stderr, "relock: warning:", report.Plain(d.Error()))
+				fmt.Fprintln(env.Stderr, "relock: warning:", report.Plain(d.Error()))
 				if d.Hint != "" {
-					fmt.Fprintln(c.env.Stderr, "  next:", report.Plain(d.Hint))
+					fmt.Fprintln(env.Stderr, "  next:", report.Plain(d.Hint))
 				}
 			}
-			_, err = fmt.Fprintln(c.env.Stdout, "the configuration is valid")
+			_, err = fmt.Fprintln(env.Stdout, "the configuration is valid")
 			return err
 		},
 	}
@@ -94,25 +94,25 @@ func (c *cli) configValidate() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) configSchema() *cobra.Command {
+func configSchemaCommand(env Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "schema", Short: "Print the JSON schema of the configuration file", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := c.env.Stdout.Write(config.Schema())
+			_, err := env.Stdout.Write(config.Schema())
 			return err
 		},
 	}
 }
 
-func (c *cli) configShow() *cobra.Command {
+func configShowCommand(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show", Short: "Print every setting, its value and where that comes from", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, values, err := c.settings(given(cmd.Flags()))
+			s, err := readSettings(env, given(cmd.Flags()))
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(c.env.Stdout, config.Show(values))
+			_, err = fmt.Fprint(env.Stdout, config.Show(s.values))
 			return err
 		},
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
-func (c *cli) demo() *cobra.Command {
+func demoCommand(env Env) *cobra.Command {
 	var keep string
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -24,7 +24,7 @@ func (c *cli) demo() *cobra.Command {
 Action on it, and prints the pull request as a reviewer would see it. It reaches
 no other machine.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDemo(cmd.Context(), keep) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), env, keep) },
 	}
 	cmd.Flags().StringVar(&keep, "keep", "", "leave the repository, the report and the pull request's text in this directory")
 	return cmd
@@ -32,15 +32,15 @@ no other machine.`,
 
 // demonstration is the Action in a world of its own.
 type demonstration struct {
-	cli      *cli
+	env      Env
 	sandbox  *sandbox.Sandbox
 	dir      string // everything that is left behind
 	checkout string
 	vars     map[string]string
 }
 
-func (c *cli) runDemo(ctx context.Context, keep string) error {
-	dir, err := demoDir(c.env.WorkDir, keep)
+func runDemo(ctx context.Context, env Env, keep string) error {
+	dir, err := demoDir(env, keep)
 	if err != nil {
 		return err
 	}
@@ -56,13 +56,13 @@ func (c *cli) runDemo(ctx context.Context, keep string) error {
 		return err
 	}
 	defer s.Close()
-	d := &demonstration{cli: c, sandbox: s, dir: dir, checkout: filepath.Join(dir, "infrastructure")}
+	d := &demonstration{env: env, sandbox: s, dir: dir, checkout: filepath.Join(dir, "infrastructure")}
 	err = d.prepare()
 	if err == nil {
 		err = d.play(ctx)
 	}
 	if err != nil {
-		c.complain(fmt.Errorf("the demonstration: %w", err))
+		complain(env.Stderr, fmt.Errorf("the demonstration: %w", err))
 		return exit(ExitFailed)
 	}
 	if keep != "" {
@@ -73,14 +73,11 @@ func (c *cli) runDemo(ctx context.Context, keep string) error {
 
 // demoDir makes the directory of the demonstration. One that somebody names
 // must be new or empty, since the demonstration writes into it.
-func demoDir(workDir, keep string) (string, error) {
+func demoDir(env Env, keep string) (string, error) {
 	if keep == "" {
 		return os.MkdirTemp("", "relock-demo-")
 	}
-	dir := keep
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(workDir, dir)
-	}
+	dir := env.path(keep)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("making %s: %w", keep, cause(err))
 	}
@@ -139,7 +136,7 @@ func (d *demonstration) act(ctx context.Context, logName string) error {
 
 // run calls the program as a person or a runner would.
 func (d *demonstration) run(ctx context.Context, stdout io.Writer, args ...string) int {
-	env := d.cli.env
+	env := d.env
 	fmt.Fprintf(env.Stdout, "$ relock %s\n", strings.Join(args, " "))
 	env.Stdout = stdout
 	env.Args = args
@@ -151,16 +148,16 @@ func (d *demonstration) run(ctx context.Context, stdout io.Writer, args ...strin
 }
 
 func (d *demonstration) say(format string, args ...any) {
-	fmt.Fprintf(d.cli.env.Stdout, format+"\n", args...)
+	fmt.Fprintf(d.env.Stdout, format+"\n", args...)
 }
 
 func (d *demonstration) play(ctx context.Context) error {
 	d.say("# 1. What is there: four root modules, two tools, shared modules\n")
-	if code := d.run(ctx, d.cli.env.Stdout, "scan"); code != ExitOK {
+	if code := d.run(ctx, d.env.Stdout, "scan"); code != ExitOK {
 		return fmt.Errorf("scan ended with status %d", code)
 	}
 	d.say("\n# 2. What an upgrade would change; status 3 says that it would\n")
-	if code := d.run(ctx, d.cli.env.Stdout, "check"); code != ExitChanges {
+	if code := d.run(ctx, d.env.Stdout, "check"); code != ExitChanges {
 		return fmt.Errorf("check ended with status %d, not %d", code, ExitChanges)
 	}
 	d.say("\n# 3. The Action on a schedule proposes it\n")

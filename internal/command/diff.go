@@ -13,9 +13,9 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 )
 
-func (c *cli) diff() *cobra.Command {
+func diffCommand(env Env) *cobra.Command {
 	var revision string
-	var textconv, external bool
+	var asText, external bool
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW | --git REV [DIR…] | --textconv FILE | --git-external PATH OLD OLDHEX OLDMODE NEW NEWHEX NEWMODE",
 		Short: "Show the difference of lock files for people",
@@ -27,25 +27,25 @@ With --git it compares the lock files in the directories with those of a
 revision. With --textconv and --git-external it serves git diff: the README says
 how to set that up.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, _, err := c.settings(given(cmd.Flags()))
+			s, err := readSettings(env, given(cmd.Flags()))
 			if err != nil {
 				return err
 			}
 			var r report.Report
 			switch {
-			case textconv:
-				return c.textconv(args)
+			case asText:
+				return textconv(env, args)
 			case external:
-				r, err = c.external(args)
+				r, err = externalDiff(env, args)
 			case revision != "":
-				r, err = run.History(c.runEnv(cfg.Verbose), revision, args)
+				r, err = run.History(env.ofRun(s), revision, args)
 			default:
-				r, err = c.compare(args)
+				r, err = compare(env, args)
 			}
 			if err != nil {
 				return err
 			}
-			if err := c.print(r, cfg); err != nil || external {
+			if err := show(env, r, s.Config); err != nil || external {
 				return err // git takes any status for a failure of the driver
 			}
 			return status(r)
@@ -53,36 +53,36 @@ how to set that up.`,
 	}
 	addFlags(cmd, report.VerbDiff)
 	cmd.Flags().StringVar(&revision, "git", "", "compare with this revision of the repository")
-	cmd.Flags().BoolVar(&textconv, "textconv", false, "print one lock file as text that git can compare")
+	cmd.Flags().BoolVar(&asText, "textconv", false, "print one lock file as text that git can compare")
 	cmd.Flags().BoolVar(&external, "git-external", false, "be git's external diff driver")
 	cmd.MarkFlagsMutuallyExclusive("git", "textconv", "git-external")
 	return cmd
 }
 
 // compare reports the difference of two files.
-func (c *cli) compare(args []string) (report.Report, error) {
+func compare(env Env, args []string) (report.Report, error) {
 	if len(args) != 2 {
 		return report.Report{}, fmt.Errorf("diff compares two files, OLD and NEW; %d are given", len(args))
 	}
-	return c.compareFiles(args[1], args[0], args[1])
+	return compareFiles(env, args[1], args[0], args[1])
 }
 
-// external is called by git with seven arguments, and with two more for a
+// externalDiff is called by git with seven arguments, and with two more for a
 // renamed file: see GIT_EXTERNAL_DIFF in the git manual.
-func (c *cli) external(args []string) (report.Report, error) {
+func externalDiff(env Env, args []string) (report.Report, error) {
 	if len(args) != 7 && len(args) != 9 {
 		return report.Report{}, errors.New("--git-external is for git, which gives PATH OLD OLDHEX OLDMODE NEW NEWHEX NEWMODE")
 	}
-	return c.compareFiles(args[0], args[1], args[4])
+	return compareFiles(env, args[0], args[1], args[4])
 }
 
-func (c *cli) compareFiles(name, oldName, newName string) (report.Report, error) {
+func compareFiles(env Env, name, oldName, newName string) (report.Report, error) {
 	r := report.Report{Verb: report.VerbDiff}
-	before, err := c.read(oldName)
+	before, err := read(env, oldName)
 	if err != nil {
 		return r, err
 	}
-	after, err := c.read(newName)
+	after, err := read(env, newName)
 	if err != nil {
 		return r, err
 	}
@@ -92,28 +92,24 @@ func (c *cli) compareFiles(name, oldName, newName string) (report.Report, error)
 
 // textconv prints a lock file for git's own diff. What is no lock file is
 // printed as it is, so that git shows at least that.
-func (c *cli) textconv(args []string) error {
+func textconv(env Env, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("--textconv takes one file; %d are given", len(args))
 	}
-	src, err := c.read(args[0])
+	src, err := read(env, args[0])
 	if err != nil {
 		return err
 	}
 	file, problems := lockfile.Parse(src, args[0])
 	if len(problems) > 0 {
-		_, err := c.env.Stdout.Write(src)
+		_, err := env.Stdout.Write(src)
 		return err
 	}
-	return report.Listing(c.env.Stdout, file.Locks)
+	return report.Listing(env.Stdout, file.Locks)
 }
 
-func (c *cli) read(name string) ([]byte, error) {
-	path := name
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(c.env.WorkDir, path)
-	}
-	src, err := os.ReadFile(path)
+func read(env Env, name string) ([]byte, error) {
+	src, err := os.ReadFile(env.path(name))
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, cause(err))
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 )
 
-func (c *cli) mergeDriver() *cobra.Command {
+func mergeDriverCommand(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge-driver BASE OURS THEIRS PATH",
 		Short: "Merge lock files for git",
@@ -25,39 +25,35 @@ What one side alone has changed needs no registry. If both have changed an entry
 and a registry does not answer, that entry is left between conflict markers, and
 the status is 1: relock lock repairs it later. The status 129 stops git.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.merge(cmd.Context(), args)
+			return merge(cmd.Context(), env, args)
 		},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		c.complain(err)
+		complain(env.Stderr, err)
 		return exit(ExitNoMerge)
 	})
 	return cmd
 }
 
 // merge is called by git with %O %A %B %P, at the top of the working tree.
-func (c *cli) merge(ctx context.Context, args []string) error {
+func merge(ctx context.Context, env Env, args []string) error {
 	if len(args) != 4 {
-		c.complain(fmt.Errorf("merge-driver is for git, which gives BASE OURS THEIRS PATH; %d words are given", len(args)))
+		complain(env.Stderr, fmt.Errorf("merge-driver is for git, which gives BASE OURS THEIRS PATH; %d words are given", len(args)))
 		return exit(ExitNoMerge)
 	}
 	var versions [3][]byte
 	for i, name := range args[:3] {
-		src, err := c.read(name)
+		src, err := read(env, name)
 		if err != nil {
-			c.complain(err)
+			complain(env.Stderr, err)
 			return exit(ExitNoMerge)
 		}
 		versions[i] = src
 	}
 	name := filepath.ToSlash(args[3])
-	content, conflicted := c.merged(ctx, name, versions[0], versions[1], versions[2])
-	target := args[1]
-	if !filepath.IsAbs(target) {
-		target = filepath.Join(c.env.WorkDir, target)
-	}
-	if err := run.WriteLock(target, content); err != nil {
-		c.complain(fmt.Errorf("writing %s: %w", args[1], cause(err)))
+	content, conflicted := merged(ctx, env, name, versions[0], versions[1], versions[2])
+	if err := run.WriteLock(env.path(args[1]), content); err != nil {
+		complain(env.Stderr, fmt.Errorf("writing %s: %w", args[1], cause(err)))
 		return exit(ExitNoMerge)
 	}
 	if conflicted {
@@ -68,40 +64,40 @@ func (c *cli) merge(ctx context.Context, args []string) error {
 
 // merged returns the merged lock file, and whether a conflict is left in it. What
 // is wrong and what was decided goes to standard error, which git shows.
-func (c *cli) merged(ctx context.Context, name string, base, ours, theirs []byte) (content []byte, conflicted bool) {
+func merged(ctx context.Context, env Env, name string, base, ours, theirs []byte) (content []byte, conflicted bool) {
 	if !fs.ValidPath(name) {
-		c.complain(fmt.Errorf("%s is no path in the repository", name))
+		complain(env.Stderr, fmt.Errorf("%s is no path in the repository", name))
 		return lockfile.Marked(ours, theirs), true
 	}
 	marked, disputed, wrong := lockfile.Merge(base, ours, theirs, name)
 	if len(wrong) > 0 {
-		c.complain(problems(wrong))
+		complain(env.Stderr, problems(wrong))
 		return lockfile.Marked(ours, theirs), true
 	}
 	if !disputed {
 		return marked, false
 	}
-	settled, err := c.settle(ctx, name, marked)
+	settled, err := settle(ctx, env, name, marked)
 	if err != nil {
-		c.complain(err)
+		complain(env.Stderr, err)
 	}
 	if settled == nil {
-		fmt.Fprintf(c.env.Stderr, "relock: %s is left with a merge conflict\n  next: run relock lock when the reason above is gone\n", report.Plain(name))
+		fmt.Fprintf(env.Stderr, "relock: %s is left with a merge conflict\n  next: run relock lock when the reason above is gone\n", report.Plain(name))
 		return marked, true
 	}
 	return settled, false
 }
 
 // settle plans what both sides have changed; nil if that fails.
-func (c *cli) settle(ctx context.Context, name string, marked []byte) ([]byte, error) {
-	cfg, _, err := c.settings()
+func settle(ctx context.Context, env Env, name string, marked []byte) ([]byte, error) {
+	s, err := readSettings(env)
 	if err != nil {
 		return nil, err
 	}
 	var settled []byte
-	req := c.request(run.Lock, nil, cfg)
-	r, err := c.during(cfg, req, func(s *run.Session) (r report.Report, err error) {
-		settled, r, err = s.Settle(ctx, req, run.RepositoryOf(c.env.WorkDir), name, marked)
+	req := request(env, run.Lock, nil, s.Config)
+	r, err := during(env, s, req, func(session *run.Session) (r report.Report, err error) {
+		settled, r, err = session.Settle(ctx, req, run.RepositoryOf(env.WorkDir), name, marked)
 		return r, err
 	})
 	if err != nil {
@@ -112,7 +108,7 @@ func (c *cli) settle(ctx context.Context, name string, marked []byte) ([]byte, e
 		said = append(said, m.Diagnostics...)
 	}
 	if len(said) > 0 {
-		c.complain(said)
+		complain(env.Stderr, said)
 	}
 	return settled, nil
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"math"
@@ -13,30 +12,24 @@ import (
 	"github.com/vbauerster/mpb/v8/cwriter"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 )
 
-// do carries out a request, in a session of its own.
-func (c *cli) do(ctx context.Context, cfg config.Config, req run.Request) (report.Report, error) {
-	return c.during(cfg, req, func(s *run.Session) (report.Report, error) { return s.Do(ctx, req) })
-}
-
 // during acts in a session for requests like the one given, and meanwhile shows
 // what is downloaded.
-func (c *cli) during(cfg config.Config, req run.Request, act func(*run.Session) (report.Report, error)) (report.Report, error) {
-	p := c.progress(cfg.Format)
+func during(env Env, s settings, req run.Request, act func(*run.Session) (report.Report, error)) (report.Report, error) {
+	p := newProgress(env, s.Format)
 	defer p.end()
-	env := c.runEnv(cfg.Verbose)
-	env.Watch, env.Log = p.watch, logger(p.talk, cfg.Verbose)
-	s, err := run.Open(env, req)
+	world := env.ofRun(s)
+	world.Watch, world.Log = p.watch, logger(p.talk, s.Verbose)
+	session, err := run.Open(world, req)
 	if err != nil {
 		return report.Report{Verb: string(req.Verb)}, err
 	}
-	defer s.Close()
-	return act(s)
+	defer session.Close()
+	return act(session)
 }
 
 // progress is what a person sees of a run under way. Nothing of it is left on a
@@ -47,17 +40,17 @@ type progress struct {
 	end   func()
 }
 
-// progress shows bars on a terminal and lines in a log. Whoever asks for JSON is
+// newProgress shows bars on a terminal and lines in a log. Whoever asks for JSON is
 // a program: then nothing is shown.
-func (c *cli) progress(format string) progress {
+func newProgress(env Env, format string) progress {
 	switch {
 	case format == "json":
-		return progress{talk: c.env.Stderr, end: func() {}}
-	case c.env.Getenv("CI") == "" && isTerminal(c.env.Stderr):
-		b := newBars(c.env.Stderr)
+		return progress{talk: env.Stderr, end: func() {}}
+	case env.Getenv("CI") == "" && isTerminal(env.Stderr):
+		b := newBars(env.Stderr)
 		return progress{talk: b, watch: b.watch, end: b.end}
 	}
-	l := newLines(c.env.Stderr)
+	l := newLines(env.Stderr)
 	return progress{talk: l, watch: l.watch, end: func() {}}
 }
 

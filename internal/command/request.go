@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
@@ -16,14 +15,14 @@ import (
 )
 
 // request turns settings into what the corridor is asked for.
-func (c *cli) request(verb run.Verb, dirs []string, cfg config.Config) run.Request {
+func request(env Env, verb run.Verb, dirs []string, cfg config.Config) run.Request {
 	mode := upgrade.Upgrade
 	if verb == run.Lock || verb == run.Check && (cfg.Lock || cfg.Check == "lock") {
 		mode = upgrade.Complete
 	}
 	tokens := map[string]string{}
 	if cfg.ModuleToken != "" {
-		tokens[c.server()] = cfg.ModuleToken
+		tokens[env.server()] = cfg.ModuleToken
 	}
 	return run.Request{
 		Verb:  verb,
@@ -54,8 +53,8 @@ func (c *cli) request(verb run.Verb, dirs []string, cfg config.Config) run.Reque
 }
 
 // withRepository adds what the runner knows of the repository on GitHub.
-func (c *cli) withRepository(req run.Request) run.Request {
-	rt := action.New(c.env.Getenv, c.env.Stdout)
+func withRepository(env Env, req run.Request) run.Request {
+	rt := env.runtime()
 	req.Pull.Repository = rt.Repository()
 	req.Pull.Hub.API, req.Pull.Hub.GraphQL = rt.APIURL(), rt.GraphQLURL()
 	req.Pull.Head = rt.SHA()

@@ -1,20 +1,14 @@
 package command
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/relock-dev/relock/internal/config"
-	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/run"
 )
@@ -50,77 +44,81 @@ func given(flags *pflag.FlagSet) config.Values {
 	return config.Flags(texts)
 }
 
-// settings lays flags and inputs over the configuration file and the
-// environment, and checks them all. What runs after it has the credentials that
-// the file speaks of.
-func (c *cli) settings(strongest ...config.Values) (config.Config, config.Values, error) {
-	file, err := c.configFile(config.Merge(strongest...))
+// settings are those of one run, and what reading them has brought along.
+type settings struct {
+	config.Config
+	values  config.Values         // each with where it comes from
+	given   []config.Values       // by flags, inputs and words; the strongest first
+	environ []string              // the process's, and the credentials that the file speaks of
+	notices []provider.Diagnostic // for the report
+}
+
+// readSettings lays flags and inputs over the configuration file that is in force
+// here and the environment, and checks them all.
+func readSettings(env Env, given ...config.Values) (settings, error) {
+	file, err := configFile(env, config.Merge(given...))
 	if err != nil {
-		return config.Config{}, nil, err
+		return settings{}, err
 	}
-	return c.resolve(file, strongest)
+	return resolve(env, file, given)
 }
 
 // settingsOf are the settings for a repository that is not on disk, by the
-// configuration file that is in its file tree, unless the operator names one.
-func (c *cli) settingsOf(repository fs.FS, strongest ...config.Values) (config.Config, error) {
-	file, err := c.configFileIn(repository, config.Merge(strongest...))
+// configuration file that is in its file tree, unless one on disk is named.
+func settingsOf(env Env, repository fs.FS, given ...config.Values) (settings, error) {
+	if config.Merge(given...)["config"].Items[0] != "" {
+		return readSettings(env, given...)
+	}
+	file, err := searched(repository)
 	if err != nil {
-		return config.Config{}, err
+		return settings{}, err
 	}
-	cfg, _, err := c.resolve(file, strongest)
-	return cfg, err
+	return resolve(env, file, given)
 }
 
-func (c *cli) configFileIn(repository fs.FS, values config.Values) (config.File, error) {
-	if values["config"].Items[0] != "" {
-		return c.configFile(values)
+// settingsOn are the settings that are in force on a base branch; nil stands for
+// one that is not known yet. What is checked out when a comment is answered, if
+// anything, decides nothing: a configuration file that is named and would lie in
+// the checkout is read from the base branch.
+func settingsOn(env Env, base fs.FS, given ...config.Values) (settings, error) {
+	values := config.Merge(given...)
+	var file config.File
+	var err error
+	switch at := locate(env, values, scanned(env, values), false); {
+	case at == config.Operators:
+		return readSettings(env, given...)
+	case base == nil: // the others are read when it is known
+	case at == config.NamedTree:
+		file, err = repositoryFile(base, inRepository(env, values))
+	default:
+		file, err = searched(base)
 	}
-	name, diagnostics := config.Locate(repository)
-	if len(diagnostics) > 0 {
-		return config.File{}, problems(diagnostics)
-	}
-	return repositoryFile(repository, name)
-}
-
-// repositoryFile reads a configuration file that is in a repository's file tree;
-// nothing, if it has no name.
-func repositoryFile(repository fs.FS, name string) (config.File, error) {
-	if name == "" {
-		return config.File{}, nil
-	}
-	src, err := fs.ReadFile(repository, name)
 	if err != nil {
-		return config.File{}, fmt.Errorf("reading the configuration file %s: %w", name, cause(err))
+		return settings{}, err
 	}
-	file, diagnostics := config.ParseFile(src, name)
-	if len(diagnostics) > 0 {
-		return config.File{}, problems(diagnostics)
-	}
-	return file, nil
+	return resolve(env, file, given)
 }
 
-// resolve lays the strongest layers over those of the file and the environment.
-func (c *cli) resolve(file config.File, strongest []config.Values) (config.Config, config.Values, error) {
-	layers := append(slices.Clip(strongest), file.Values, config.Environment(c.env.Getenv))
+// resolve lays what is given over the file and the environment.
+func resolve(env Env, file config.File, given []config.Values) (settings, error) {
+	layers := append(slices.Clip(given), file.Values, config.Environment(env.Getenv))
 	values := config.Merge(layers...)
 	cfg, diagnostics := config.Resolve(values)
-	tokens, missing := c.tokens(cfg.Registries)
+	tokens, missing := registryTokens(env, cfg.Registries)
 	if diagnostics = append(diagnostics, missing...); len(diagnostics) > 0 {
-		return config.Config{}, nil, problems(diagnostics)
+		return settings{}, problems(diagnostics)
 	}
-	if name := c.configPath(values); name != "" {
-		cfg.Shared = len(cfg.Repositories) > 0 || c.outside(name, values)
+	if name := configPath(env, values); name != "" {
+		cfg.Shared = len(cfg.Repositories) > 0 || run.Apart(name, scanned(env, values))
 	}
-	c.env.Environ = slices.Concat(c.env.Environ, tokens)
-	return cfg, values, nil
+	return settings{Config: cfg, values: values, given: given, environ: slices.Concat(env.Environ, tokens)}, nil
 }
 
-// tokens are the credentials for registries, as the TF_TOKEN_ variables in
-// which the CLI configuration takes them.
-func (c *cli) tokens(registries []config.Registry) (variables []string, missing []provider.Diagnostic) {
+// registryTokens are the credentials for registries, as the TF_TOKEN_ variables
+// in which the CLI configuration takes them.
+func registryTokens(env Env, registries []config.Registry) (variables []string, missing []provider.Diagnostic) {
 	for _, r := range registries {
-		token := c.env.Getenv(r.TokenEnv)
+		token := env.Getenv(r.TokenEnv)
 		if token == "" {
 			missing = append(missing, provider.Diagnostic{
 				Code: provider.CodeSettings, Host: r.Host, File: r.File, Line: r.Line,
@@ -130,98 +128,4 @@ func (c *cli) tokens(registries []config.Registry) (variables []string, missing 
 		variables = append(variables, "TF_TOKEN_"+r.Host.String()+"="+token)
 	}
 	return variables, missing
-}
-
-// configFile reads the file that is named, else the repository's own, else
-// nothing.
-func (c *cli) configFile(values config.Values) (config.File, error) {
-	name := values["config"].Items[0]
-	named, dir := name != "", c.env.WorkDir
-	if !named {
-		dir = run.RepositoryOf(c.env.WorkDir)
-		found, diagnostics := config.Locate(os.DirFS(dir))
-		if len(diagnostics) > 0 {
-			return config.File{}, problems(diagnostics)
-		}
-		if found == "" {
-			return config.File{}, nil
-		}
-		name = found
-	}
-	path := filepath.FromSlash(name)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	tops := []string{dir}
-	if named {
-		tops = c.scanned(values)
-	}
-	operators := named && run.Apart(path, tops)
-	src, err := readFile(path)
-	if err == nil && !operators && leadsOut(path, tops) {
-		err = errors.New("it is a link that leads out of the repository")
-	}
-	if err != nil {
-		return config.File{}, fmt.Errorf("reading the configuration file %s: %w", name, cause(err))
-	}
-	parse := config.ParseFile
-	if operators {
-		parse = config.ParseOperatorFile
-	}
-	file, diagnostics := parse(src, name)
-	if len(diagnostics) > 0 {
-		return config.File{}, problems(diagnostics)
-	}
-	return file, nil
-}
-
-// readFile reads one byte more than a configuration file may have, so that the
-// excess is seen.
-func readFile(path string) ([]byte, error) {
-	f, err := file.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, config.MaxFileSize+1))
-}
-
-// leadsOut reports whether links make something of a path that is in none of the
-// directories.
-func leadsOut(path string, tops []string) bool {
-	target, err := filepath.EvalSymlinks(path)
-	return err != nil || run.Apart(target, tops)
-}
-
-// outside reports whether a file lies outside of every repository that the run
-// reads from disk.
-func (c *cli) outside(path string, values config.Values) bool {
-	return run.Apart(path, c.scanned(values))
-}
-
-// scanned are the top directories of the repositories that the run reads from
-// disk; where there is no repository, the directory itself.
-func (c *cli) scanned(values config.Values) []string {
-	dirs := values["directories"].Items
-	if len(dirs) == 0 && len(values["repo"].Items) == 0 {
-		dirs = []string{"."}
-	}
-	var roots []string
-	for _, dir := range dirs {
-		dir = filepath.FromSlash(strings.TrimSuffix(dir, "/..."))
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(c.env.WorkDir, dir)
-		}
-		roots = append(roots, run.RepositoryOf(dir))
-	}
-	return roots
-}
-
-// cause strips the path from a file system error, which the caller names.
-func cause(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err
-	}
-	return err
 }

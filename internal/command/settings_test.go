@@ -15,7 +15,7 @@ import (
 
 // place makes a directory with two repositories, elsewhere and work, in which
 // the program is started, and returns the path of the first.
-func place(t *testing.T) (*cli, string) {
+func place(t *testing.T) (Env, string) {
 	t.Helper()
 	top := t.TempDir()
 	for _, dir := range []string{"work/.git", "work/prod", "elsewhere/.git", "elsewhere/live", "plain/sub"} {
@@ -26,7 +26,7 @@ func place(t *testing.T) (*cli, string) {
 	getenv := func(name string) string {
 		return map[string]string{"RELOCK_TOKEN_A": "s3cret"}[name]
 	}
-	return &cli{env: Env{WorkDir: filepath.Join(top, "work"), Getenv: getenv, Environ: []string{"A=b"}}}, top
+	return Env{WorkDir: filepath.Join(top, "work"), Getenv: getenv, Environ: []string{"A=b"}}, top
 }
 
 const operatorFile = "version: 1\nregistries: {my-registry.example.com: {token-env: RELOCK_TOKEN_A}}\n"
@@ -56,13 +56,13 @@ func TestCredentialsAreNotReadFromScannedRepositories(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c, top := place(t)
+			env, top := place(t)
 			put(t, filepath.Join(top, tt.file), operatorFile)
 			flags := map[string][]string{"repo": tt.repositories}
 			if tt.config != "" {
 				flags["config"] = []string{tt.config}
 			}
-			_, _, err := c.settings(config.Flags(flags), config.Arguments(tt.dirs))
+			_, err := readSettings(env, config.Flags(flags), config.Arguments(tt.dirs))
 			if got := problem(err); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 				t.Errorf("settings with %s: %q, want %q", tt.config, got, tt.want)
 			}
@@ -77,7 +77,7 @@ func TestCredentialsAreNotReadThroughLinks(t *testing.T) {
 		{"link.yml", "work/op.yml", "registries may not stand"},
 	} {
 		link, target := tt.link, tt.target
-		c, top := place(t)
+		env, top := place(t)
 		put(t, filepath.Join(top, target), operatorFile)
 		if err := os.Symlink(filepath.Join(top, target), filepath.Join(top, link)); err != nil {
 			if runtime.GOOS == "windows" {
@@ -85,7 +85,7 @@ func TestCredentialsAreNotReadThroughLinks(t *testing.T) {
 			}
 			t.Fatal(err)
 		}
-		_, _, err := c.settings(config.Flags(map[string][]string{"config": {filepath.Join(top, link)}}))
+		_, err := readSettings(env, config.Flags(map[string][]string{"config": {filepath.Join(top, link)}}))
 		if !strings.Contains(problem(err), tt.want) {
 			t.Errorf("settings with %s, a link to %s: %v, want %q", link, target, err, tt.want)
 		}
@@ -94,24 +94,25 @@ func TestCredentialsAreNotReadThroughLinks(t *testing.T) {
 
 func TestRegistriesGetTheirTokens(t *testing.T) {
 	t.Parallel()
-	c, top := place(t)
+	env, top := place(t)
 	name := filepath.Join(top, "op.yml")
 	put(t, name, operatorFile)
-	if _, _, err := c.settings(config.Flags(map[string][]string{"config": {name}})); err != nil {
+	s, err := readSettings(env, config.Flags(map[string][]string{"config": {name}}))
+	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"A=b", "TF_TOKEN_my-registry.example.com=s3cret"}
-	if diff := cmp.Diff(want, c.env.Environ); diff != "" {
+	if diff := cmp.Diff(want, s.environ); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
 }
 
 func TestRegistriesNeedTheirTokens(t *testing.T) {
 	t.Parallel()
-	c, top := place(t)
+	env, top := place(t)
 	name := filepath.Join(top, "op.yml")
 	put(t, name, strings.ReplaceAll(operatorFile, "RELOCK_TOKEN_A", "RELOCK_TOKEN_B"))
-	_, _, err := c.settings(config.Flags(map[string][]string{"config": {name}}))
+	_, err := readSettings(env, config.Flags(map[string][]string{"config": {name}}))
 	want := name + ":2: the environment variable RELOCK_TOKEN_B, which holds the token for my-registry.example.com, is not set"
 	if got := problem(err); got != want {
 		t.Errorf("settings: %q, want %q", got, want)

@@ -13,36 +13,36 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 )
 
-func (c *cli) scan() *cobra.Command {
-	return c.verb(run.Scan, "Show root modules, what they require, and where each constraint comes from",
+func scanCommand(env Env) *cobra.Command {
+	return verbCommand(env, run.Scan, "Show root modules, what they require, and where each constraint comes from",
 		`scan finds root modules and follows their local modules. For each provider it
 shows the merged constraints and the place that decides them; with --why every
 place.`)
 }
 
-func (c *cli) upgrade() *cobra.Command {
-	return c.verb(run.Upgrade, "Write the newest allowed versions and complete hashes",
+func upgradeCommand(env Env) *cobra.Command {
+	return verbCommand(env, run.Upgrade, "Write the newest allowed versions and complete hashes",
 		`upgrade selects for each provider the newest version that the whole module tree
 allows, as "terraform init -upgrade" does, and records the hashes of all wanted
 platforms, as "terraform providers lock" does.`)
 }
 
-func (c *cli) lock() *cobra.Command {
-	return c.verb(run.Lock, "Complete hashes, versions kept",
+func lockCommand(env Env) *cobra.Command {
+	return verbCommand(env, run.Lock, "Complete hashes, versions kept",
 		`lock keeps the versions that are locked and completes the hashes for all wanted
 platforms, as "terraform providers lock" does.`)
 }
 
-func (c *cli) check() *cobra.Command {
-	return c.verb(run.Check, "Say whether upgrade would change something; write nothing",
+func checkCommand(env Env) *cobra.Command {
+	return verbCommand(env, run.Check, "Say whether upgrade would change something; write nothing",
 		`check writes nothing. It ends with status 4 if a lock file holds a hash that
 belongs to no package of its release, and with status 3 if upgrade (with --lock:
 lock) would change a lock file. With --touched it looks only at root modules that
 differ from a revision.`)
 }
 
-func (c *cli) pr() *cobra.Command {
-	return c.verb(run.PR, "Propose upgrades as a pull request",
+func prCommand(env Env) *cobra.Command {
+	return verbCommand(env, run.PR, "Propose upgrades as a pull request",
 		`pr upgrades the lock files of a checkout and proposes them as one pull request,
 or updates the one that is open. The repository is GITHUB_REPOSITORY, else the one
 on GitHub that the remotes of the clone name, and GITHUB_TOKEN must be allowed to
@@ -59,26 +59,25 @@ A DIR that holds configuration is that root module, locked or not. Any other DIR
 is searched for root modules with a lock file, and so is DIR/... always. Without
 a DIR the working directory is searched.`
 
-// verb makes the command of a verb that takes root modules.
-func (c *cli) verb(verb run.Verb, short, long string) *cobra.Command {
+// verbCommand makes the command of a verb that takes root modules.
+func verbCommand(env Env, verb run.Verb, short, long string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   string(verb) + " [DIR…]",
 		Short: short,
 		Long:  long + directories,
 		RunE: func(cmd *cobra.Command, dirs []string) error {
-			flags, words := given(cmd.Flags()), config.Arguments(dirs)
-			cfg, err := c.runSettings(cmd.Context(), flags, words)
+			s, err := settingsOfRun(cmd.Context(), env, given(cmd.Flags()), config.Arguments(dirs))
 			if err != nil {
 				return err
 			}
-			if verb == run.Scan && cfg.Format == "markdown" {
+			if verb == run.Scan && s.Format == "markdown" {
 				return fmt.Errorf("scan has no markdown format; it must be text or json")
 			}
-			r, err := c.carryOut(cmd.Context(), verb, cfg, dirs, flags, words)
+			r, err := carryOut(cmd.Context(), env, s, verb, dirs, nil)
 			if err != nil {
 				return err
 			}
-			if err := c.print(r, cfg); err != nil {
+			if err := show(env, r, s.Config); err != nil {
 				return err
 			}
 			return status(r)
@@ -88,34 +87,32 @@ func (c *cli) verb(verb run.Verb, short, long string) *cobra.Command {
 	return cmd
 }
 
-// carryOut runs a verb for directories.
-func (c *cli) carryOut(ctx context.Context, verb run.Verb, cfg config.Config, dirs []string, strongest ...config.Values) (report.Report, error) {
-	var r report.Report
-	var err error
+// carryOut runs a verb for directories. change is what the event of a workflow
+// says of what changed; nil elsewhere.
+func carryOut(ctx context.Context, env Env, s settings, verb run.Verb, dirs []string, change *run.Change) (report.Report, error) {
+	req := withRepository(env, request(env, verb, dirs, s.Config))
 	if verb == run.PR {
-		r, err = c.propose(ctx, cfg, dirs, strongest...)
-	} else {
-		req := c.withRepository(c.request(verb, dirs, cfg))
-		if req.Change = c.change; cfg.Touched != "" && verb == run.Check {
-			req.Change = &run.Change{Revision: cfg.Touched}
-		}
-		r, err = c.do(ctx, cfg, req)
+		return propose(ctx, env, s, req)
 	}
-	r.Diagnostics = append(r.Diagnostics, c.notices...)
+	if req.Change = change; s.Touched != "" && verb == run.Check {
+		req.Change = &run.Change{Revision: s.Touched}
+	}
+	r, err := during(env, s, req, func(session *run.Session) (report.Report, error) { return session.Do(ctx, req) })
+	r.Diagnostics = append(r.Diagnostics, s.notices...)
 	return r, err
 }
 
-// print writes the report to standard output.
-func (c *cli) print(r report.Report, cfg config.Config) error {
+// show writes the report to standard output.
+func show(env Env, r report.Report, cfg config.Config) error {
 	switch cfg.Format {
 	case "json":
-		return report.JSON(c.env.Stdout, r)
+		return report.JSON(env.Stdout, r)
 	case "markdown":
-		_, err := fmt.Fprint(c.env.Stdout, report.Markdown(r))
+		_, err := fmt.Fprint(env.Stdout, report.Markdown(r))
 		return err
 	}
-	return report.Text(c.env.Stdout, r, report.TextOptions{
-		Color: c.env.Color, Width: c.env.Width, Verbose: cfg.Verbose, Stats: cfg.Stats, Why: cfg.Why,
+	return report.Text(env.Stdout, r, report.TextOptions{
+		Color: env.Color, Width: env.Width, Verbose: cfg.Verbose, Stats: cfg.Stats, Why: cfg.Why,
 	})
 }
 

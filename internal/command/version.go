@@ -50,11 +50,11 @@ func (b Build) String() string {
 	return fmt.Sprintf("relock %s\ncommit: %s\nbuild: %s\n", b.Version, cmp.Or(b.Commit, "unknown"), cmp.Or(b.With, "unknown"))
 }
 
-func (c *cli) version() *cobra.Command {
+func versionCommand(env Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version, its commit and how it was built", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(c.env.Stdout, c.env.Build.String())
+			_, err := io.WriteString(env.Stdout, env.Build.String())
 			return err
 		},
 	}
