@@ -30,6 +30,15 @@ type Builder struct {
 	Limits Limits
 	nodes  map[string]*node
 	bytes  int64
+	room   []node // for the next ones: a tree may have a million
+}
+
+// Grow makes room for so many nodes.
+func (b *Builder) Grow(nodes int) {
+	if b.nodes == nil {
+		b.nodes, b.room = make(map[string]*node, nodes), make([]node, 0, nodes+1)
+	}
+	b.top()
 }
 
 // Tree returns what was added. The Builder is empty then.
@@ -37,38 +46,57 @@ func (b *Builder) Tree() *Tree {
 	b.top()
 	t := &Tree{nodes: b.nodes}
 	for _, n := range t.nodes {
-		slices.SortFunc(n.children, func(a, b *node) int { return strings.Compare(a.name, b.name) })
+		if !n.mode.IsDir() {
+			continue
+		}
+		slices.SortFunc(n.children(), func(a, b *node) int { return strings.Compare(a.name, b.name) })
 	}
-	b.nodes, b.bytes = nil, 0
+	b.nodes, b.bytes, b.room = nil, 0, nil
 	return t
 }
 
 func (b *Builder) top() {
 	if b.nodes == nil {
-		b.nodes = map[string]*node{".": {name: ".", mode: fs.ModeDir | 0o755}}
+		b.nodes = map[string]*node{}
 	}
+	if len(b.nodes) == 0 {
+		b.nodes["."] = b.new(node{name: ".", mode: fs.ModeDir | 0o755, held: &directory{}})
+	}
+}
+
+// new keeps a node, with others in one piece of memory.
+func (b *Builder) new(n node) *node {
+	if len(b.room) == cap(b.room) {
+		b.room = make([]node, 0, min(max(8, 2*cap(b.room)), 512))
+	}
+	b.room = append(b.room, n)
+	return &b.room[len(b.room)-1]
 }
 
 // AddFile adds a file with these permissions, whose content the caller does not
 // change any more.
 func (b *Builder) AddFile(name string, perm fs.FileMode, data []byte) error {
-	return b.put(name, node{mode: perm.Perm(), size: int64(len(data)), data: data})
+	return b.put(name, node{mode: perm.Perm(), size: int64(len(data)), held: data})
 }
 
 // AddLink adds a symbolic link.
 func (b *Builder) AddLink(name, target string) error {
-	return b.put(name, node{mode: fs.ModeSymlink | 0o777, size: int64(len(target)), data: []byte(target)})
+	return b.put(name, node{mode: fs.ModeSymlink | 0o777, size: int64(len(target)), held: target})
 }
 
 // AddDir adds a directory, if it is not there.
 func (b *Builder) AddDir(name string) error {
-	return b.put(name, node{mode: fs.ModeDir | 0o755})
+	return b.put(name, node{mode: fs.ModeDir | 0o755, held: &directory{}})
 }
 
 // AddMissing adds a file, link or directory of which nothing is here but the
 // reason. What would be below a directory cannot be read for the same reason.
 func (b *Builder) AddMissing(name string, mode fs.FileMode, size int64, reason error) error {
-	return b.put(name, node{mode: mode, size: size, missing: reason})
+	n := node{mode: mode, size: size, held: reason}
+	if mode.IsDir() {
+		n.held = &directory{missing: reason}
+	}
+	return b.put(name, n)
 }
 
 // AddTree adds all that is in a tree below a directory.
@@ -86,38 +114,45 @@ func (b *Builder) put(name string, n node) error {
 	if !fs.ValidPath(name) || strings.ContainsRune(name, 0) {
 		return ErrName
 	}
-	if b.bytes += n.held(); b.Limits.Bytes > 0 && b.bytes > b.Limits.Bytes {
+	if b.bytes += n.bytes(); b.Limits.Bytes > 0 && b.bytes > b.Limits.Bytes {
 		return fmt.Errorf("its configuration is larger than %d MiB", b.Limits.Bytes>>20)
 	}
-	n.name, n.children = path.Base(name), nil
+	n.name = path.Base(name)
+	if n.mode.IsDir() {
+		n.held = &directory{missing: n.missing()} // of a tree that may be another
+	}
 	if old := b.nodes[name]; old != nil {
 		switch {
 		case old.mode.IsDir() != n.mode.IsDir():
 			return ErrConflict
 		case n.mode.IsDir():
-			old.missing = cmp.Or(n.missing, old.missing)
+			d := old.held.(*directory)
+			d.missing = cmp.Or(n.missing(), d.missing)
 			return nil
 		}
-		b.bytes -= old.held()
+		b.bytes -= old.bytes()
 		*old = n
 		return nil
 	}
-	if err := b.AddDir(path.Dir(name)); err != nil {
-		return err
+	if above := b.nodes[path.Dir(name)]; above == nil {
+		if err := b.AddDir(path.Dir(name)); err != nil {
+			return err
+		}
+	} else if !above.mode.IsDir() {
+		return ErrConflict
 	}
 	if b.Limits.Nodes > 0 && len(b.nodes) > b.Limits.Nodes {
 		return fmt.Errorf("it has more than %d files and directories", b.Limits.Nodes)
 	}
-	b.nodes[name] = &n
-	parent := b.nodes[path.Dir(name)]
-	parent.children = append(parent.children, &n)
+	added := b.new(n)
+	b.nodes[name] = added
+	parent := b.nodes[path.Dir(name)].held.(*directory)
+	parent.children = append(parent.children, added)
 	return nil
 }
 
-// held is how many bytes of a file are here.
-func (n *node) held() int64 {
-	if n.mode.IsRegular() {
-		return int64(len(n.data))
-	}
-	return 0
+// bytes is how much of a file is here.
+func (n *node) bytes() int64 {
+	data, _ := n.held.([]byte)
+	return int64(len(data))
 }

@@ -27,14 +27,33 @@ type Tree struct {
 	nodes map[string]*node // by their paths, without links
 }
 
+// node is what is at a path. A tree may have a million, nearly all of which are
+// files of which nothing is here.
 type node struct {
-	name     string // the last element of the path
-	mode     fs.FileMode
-	size     int64
-	data     []byte // of a file, or the target of a link
-	children []*node
-	missing  error // why nothing is here but this
+	name string // the last element of the path
+	mode fs.FileMode
+	size int64
+	// held is the []byte of a file, the string that a link leads to, a *directory,
+	// or the error why a file or link is not here.
+	held any
 }
+
+type directory struct {
+	children []*node
+	missing  error // why nothing is here but what is
+}
+
+// missing returns why a node is not here; nil if it is.
+func (n *node) missing() error {
+	if d, ok := n.held.(*directory); ok {
+		return d.missing
+	}
+	err, _ := n.held.(error)
+	return err
+}
+
+// children are those of a directory.
+func (n *node) children() []*node { return n.held.(*directory).children }
 
 // lookup returns what is at a path without links on the way.
 func (t *Tree) lookup(name string) (*node, error) {
@@ -43,8 +62,8 @@ func (t *Tree) lookup(name string) (*node, error) {
 	}
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		if n := t.nodes[dir]; n != nil {
-			if n.mode.IsDir() && n.missing != nil {
-				return nil, n.missing
+			if n.mode.IsDir() && n.missing() != nil {
+				return nil, n.missing()
 			}
 			return nil, fs.ErrNotExist
 		}
@@ -63,15 +82,17 @@ func (t *Tree) find(op, name string, follow bool) (n *node, err error) {
 	}
 	real, err := resolve(name, follow, func(name string) (place, error) {
 		n, err := t.lookup(name)
-		switch {
-		case err != nil:
+		if err != nil {
 			return place{}, err
-		case n.mode.Type() != fs.ModeSymlink:
+		}
+		if n.mode.Type() != fs.ModeSymlink {
 			return place{isDir: n.mode.IsDir()}, nil
-		case n.missing != nil:
+		}
+		target, here := n.held.(string)
+		if !here {
 			return place{}, fs.ErrNotExist
 		}
-		return place{isLink: true, target: string(n.data)}, nil
+		return place{isLink: true, target: target}, nil
 	})
 	if errors.Is(err, ErrLeadsOut) {
 		err = fs.ErrNotExist
@@ -90,8 +111,8 @@ func (t *Tree) Names() []string { return slices.Sorted(maps.Keys(t.nodes)) }
 // everything is.
 func (t *Tree) Missing() error {
 	for _, n := range t.nodes {
-		if n.missing != nil {
-			return n.missing
+		if err := n.missing(); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -100,15 +121,17 @@ func (t *Tree) Missing() error {
 // Open implements fs.FS. It follows links.
 func (t *Tree) Open(name string) (fs.File, error) {
 	n, err := t.find("open", name, true)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case n.mode.IsDir():
-		return &openDir{info: info{n, path.Base(name)}, path: name}, nil
-	case n.missing != nil:
-		return nil, &fs.PathError{Op: "open", Path: name, Err: n.missing}
 	}
-	return &openFile{info{n, path.Base(name)}, bytes.NewReader(n.data)}, nil
+	if n.mode.IsDir() {
+		return &openDir{info: info{n, path.Base(name)}, path: name}, nil
+	}
+	data, here := n.held.([]byte)
+	if !here {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: n.missing()}
+	}
+	return &openFile{info{n, path.Base(name)}, bytes.NewReader(data)}, nil
 }
 
 // Stat implements fs.StatFS.
@@ -128,15 +151,15 @@ func (t *Tree) describe(op, name string, follow bool) (fs.FileInfo, error) {
 // ReadLink implements fs.ReadLinkFS.
 func (t *Tree) ReadLink(name string) (string, error) {
 	n, err := t.find("readlink", name, false)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case n.mode.Type() != fs.ModeSymlink:
+	}
+	if target, here := n.held.(string); here {
+		return target, nil
+	}
+	err = n.missing()
+	if n.mode.Type() != fs.ModeSymlink {
 		err = fs.ErrInvalid
-	case n.missing != nil:
-		err = n.missing
-	default:
-		return string(n.data), nil
 	}
 	return "", &fs.PathError{Op: "readlink", Path: name, Err: err}
 }
@@ -150,12 +173,12 @@ func (t *Tree) ReadDir(name string) ([]fs.DirEntry, error) {
 	case !n.mode.IsDir():
 		err = errors.New("it is no directory")
 	default:
-		err = n.missing
+		err = n.missing()
 	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
 	}
-	return entries(n.children), nil
+	return entries(n.children()), nil
 }
 
 func entries(nodes []*node) []fs.DirEntry {
@@ -205,10 +228,10 @@ func (d *openDir) Read([]byte) (int, error) {
 
 // ReadDir implements fs.ReadDirFile.
 func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
-	if d.missing != nil {
-		return nil, &fs.PathError{Op: "readdir", Path: d.path, Err: d.missing}
+	if err := d.missing(); err != nil {
+		return nil, &fs.PathError{Op: "readdir", Path: d.path, Err: err}
 	}
-	left := d.children[d.read:]
+	left := d.children()[d.read:]
 	if n > 0 && len(left) == 0 {
 		return nil, io.EOF
 	}

@@ -172,6 +172,30 @@ func TestTreeSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
+func TestBuilderMakesOneTreeAfterTheOther(t *testing.T) {
+	t.Parallel()
+	var b Builder
+	b.Grow(1) // less than there will be
+	if err := fill(t, &b, "a/b", "a/c", "d"); err != nil {
+		t.Fatal(err)
+	}
+	first := b.Tree()
+	if err := fill(t, &b, "a/e"); err != nil {
+		t.Fatal(err)
+	}
+	second := b.Tree()
+	if diff := cmp.Diff([]string{"a/", "a/b", "a/c", "d"}, list(t, first)); diff != "" {
+		t.Errorf("first (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"a/", "a/e"}, list(t, second)); diff != "" {
+		t.Errorf("second (-want +got):\n%s", diff)
+	}
+	var none Builder
+	if entries, err := fs.ReadDir(none.Tree(), "."); err != nil || len(entries) != 0 {
+		t.Errorf("a tree of nothing has %v, %v", entries, err)
+	}
+}
+
 func TestBuilderRefusesContradictions(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

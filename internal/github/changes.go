@@ -39,7 +39,7 @@ func (r *Repository) Changes(ctx context.Context, from, to string) ([]Change, er
 	changes := make([]Change, len(paths))
 	for i, path := range paths {
 		changes[i] = Change{Path: path, Old: before.file(path), New: after.file(path)}
-		if e, ok := after.entries[path]; ok && e.mode.IsRegular() {
+		if e, ok := after.at(path); ok && e.mode.IsRegular() {
 			changes[i].Mode = "100644"
 			if e.mode&0o111 != 0 {
 				changes[i].Mode = "100755"
@@ -65,9 +65,9 @@ func (r *Repository) ChangedPaths(ctx context.Context, from, to string) ([]Chang
 	}
 	differ := changed(before, after)
 	onlyIn := func(l, other *listing) {
-		for name, e := range l.entries {
-			if _, ok := other.entries[name]; !ok && e.mode.IsDir() && !e.module {
-				differ = append(differ, name)
+		for _, e := range l.entries {
+			if _, ok := other.at(e.path); !ok && e.mode.IsDir() && !e.module {
+				differ = append(differ, e.path)
 			}
 		}
 	}
@@ -87,21 +87,15 @@ type ChangedPath struct {
 	File bool // it is that of a file: of no link, submodule or directory
 }
 
-// plain reports whether there is a file at the path, or nothing.
-func (l *listing) plain(path string) bool {
-	e, ok := l.entries[path]
-	return !ok || e.mode.IsRegular()
-}
-
 // changed are the paths of what is no directory and differs, sorted.
 func changed(before, after *listing) []string {
 	differ := map[string]bool{}
 	compare := func(l, other *listing) {
-		for name, e := range l.entries {
-			o := other.entries[name]
+		for _, e := range l.entries {
+			o, _ := other.at(e.path)
 			same := o.mode == e.mode && o.blob == e.blob && o.module == e.module
 			if !same && (!e.mode.IsDir() || e.module) {
-				differ[name] = true
+				differ[e.path] = true
 			}
 		}
 	}
@@ -114,7 +108,7 @@ func changed(before, after *listing) []string {
 func (r *Repository) contents(ctx context.Context, sha string, l *listing, paths []string) error {
 	wanted, total := map[string]int64{}, int64(0)
 	for _, path := range paths {
-		e, ok := l.entries[path]
+		e, ok := l.at(path)
 		if !ok || !e.mode.IsRegular() {
 			continue
 		}
@@ -132,13 +126,4 @@ func (r *Repository) contents(ctx context.Context, sha string, l *listing, paths
 		return err
 	}
 	return r.fill(ctx, l, wanted)
-}
-
-// file is the content of a file; nil if there is none at the path.
-func (l *listing) file(name string) []byte {
-	e, ok := l.entries[name]
-	if !ok || !e.mode.IsRegular() {
-		return nil
-	}
-	return append([]byte{}, l.blobs[e.blob]...)
 }

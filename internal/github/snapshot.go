@@ -90,15 +90,18 @@ func tooMuch(format string, args ...any) error {
 
 // list reads the tree of a commit without contents.
 func (r *Repository) list(ctx context.Context, sha string) (*listing, error) {
-	l := &lister{repo: r, into: newListing()}
-	return l.into, l.list(ctx, sha, "")
+	l := &lister{repo: r}
+	if err := l.list(ctx, sha, ""); err != nil {
+		return nil, err
+	}
+	return newListing(l.entries), nil
 }
 
 // lister asks for trees.
 type lister struct {
-	repo *Repository
-	into *listing
-	read int
+	repo    *Repository
+	entries []entry
+	read    int
 }
 
 // list adds what is below a directory, whose tree the id names. The directory is
@@ -109,8 +112,9 @@ func (l *lister) list(ctx context.Context, id, dir string) error {
 		return err
 	}
 	if !t.GetTruncated() {
+		l.entries = slices.Grow(l.entries, len(t.Entries))
 		for _, e := range t.Entries {
-			l.into.put(dir+e.GetPath(), entryOf(e))
+			l.entries = append(l.entries, entryOf(dir, e))
 		}
 		return l.check()
 	}
@@ -122,7 +126,7 @@ func (l *lister) list(ctx context.Context, id, dir string) error {
 		return tooMuch("directory %s has more entries than GitHub lists", path.Clean(dir))
 	}
 	for _, e := range t.Entries {
-		l.into.put(dir+e.GetPath(), entryOf(e))
+		l.entries = append(l.entries, entryOf(dir, e))
 		if e.GetType() != "tree" {
 			continue
 		}
@@ -142,20 +146,21 @@ func (l *lister) tree(ctx context.Context, id string, recursive bool) (*github.T
 }
 
 func (l *lister) check() error {
-	if len(l.into.entries) >= mostEntries {
+	if len(l.entries) >= mostEntries {
 		return tooMuch("it has more than %d files", mostEntries)
 	}
 	return nil
 }
 
-func entryOf(e *github.TreeEntry) entry {
+func entryOf(dir string, e *github.TreeEntry) entry {
+	name := dir + e.GetPath()
 	switch e.GetMode() {
 	case "040000":
-		return entry{mode: fs.ModeDir | 0o755}
+		return entry{path: name, mode: fs.ModeDir | 0o755}
 	case "160000":
-		return entry{mode: fs.ModeDir | 0o755, module: true}
+		return entry{path: name, mode: fs.ModeDir | 0o755, module: true}
 	}
-	n := entry{mode: 0o644, size: int64(e.GetSize()), blob: e.GetSHA()}
+	n := entry{path: name, mode: 0o644, size: int64(e.GetSize()), blob: e.GetSHA()}
 	switch e.GetMode() {
 	case "120000":
 		n.mode = fs.ModeSymlink | 0o777
@@ -168,9 +173,9 @@ func entryOf(e *github.TreeEntry) entry {
 // wanted returns the sizes of the contents to be read, by their ids.
 func (l *listing) wanted(keep func(string) bool) (map[string]int64, error) {
 	ids, total := map[string]int64{}, int64(0)
-	for name, e := range l.entries {
+	for _, e := range l.entries {
 		link := e.mode.Type() == fs.ModeSymlink && e.size <= largestLink
-		file := e.mode.IsRegular() && e.size <= largestBlob && keep(name)
+		file := e.mode.IsRegular() && e.size <= largestBlob && keep(e.path)
 		if _, known := ids[e.blob]; known || !link && !file {
 			continue
 		}
@@ -186,12 +191,12 @@ func (l *listing) wanted(keep func(string) bool) (map[string]int64, error) {
 // linked returns what is to be read of files only because links lead to them.
 func (l *listing) linked(t *filetree.Tree, keep func(string) bool) map[string]int64 {
 	ids := map[string]int64{}
-	for name, e := range l.entries {
-		if e.mode.Type() != fs.ModeSymlink || !keep(name) {
+	for _, e := range l.entries {
+		if e.mode.Type() != fs.ModeSymlink || !keep(e.path) {
 			continue
 		}
-		if real, err := filetree.Resolve(t, name); err == nil {
-			if target := l.entries[real]; target.mode.IsRegular() && target.blob != "" && target.size <= largestBlob {
+		if real, err := filetree.Resolve(t, e.path); err == nil {
+			if target, _ := l.at(real); target.mode.IsRegular() && target.blob != "" && target.size <= largestBlob {
 				ids[target.blob] = target.size
 			}
 		}
@@ -271,7 +276,7 @@ func (l *listing) unpack(archive io.Reader, wanted map[string]int64) error {
 			return err
 		}
 		_, name, _ := strings.Cut(h.Name, "/") // all is below one directory
-		e := l.entries[name]
+		e, _ := l.at(name)
 		size, ok := wanted[e.blob]
 		if _, known := l.blobs[e.blob]; !ok || known || h.Size > 2*size {
 			continue

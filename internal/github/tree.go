@@ -1,17 +1,19 @@
 package github
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
+	"slices"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/filetree"
 )
 
-// listing is the tree of a commit by its paths, and what has been read of it.
+// listing is the tree of a commit, and what has been read of it.
 type listing struct {
-	entries map[string]entry
+	entries []entry // sorted, what is in a directory behind that
 	// blobs are the contents by their ids, so that equal files share one.
 	blobs map[string][]byte
 	size  int64 // of all files
@@ -19,30 +21,71 @@ type listing struct {
 
 // entry is a file, a link or a directory as GitHub lists it.
 type entry struct {
+	path   string
 	mode   fs.FileMode
+	module bool // a submodule: a directory of which nothing is here
 	size   int64
 	blob   string // the id of its content, or of a link's target
-	module bool   // a submodule: a directory of which nothing is here
 }
 
-func newListing() *listing {
-	return &listing{entries: map[string]entry{}, blobs: map[string][]byte{}}
+// newListing is what GitHub lists, in its order. Git checks out neither names that
+// are no path nor a second file of the same name: they are left out.
+func newListing(entries []entry) *listing {
+	l := &listing{blobs: map[string][]byte{}}
+	slices.SortStableFunc(entries, func(a, b entry) int { return comparePaths(a.path, b.path) })
+	file, last := "", "."
+	l.entries = slices.DeleteFunc(entries, func(e entry) bool {
+		below := file != "" && strings.HasPrefix(e.path, file) && strings.HasPrefix(e.path[len(file):], "/")
+		if below || e.path == last || !fs.ValidPath(e.path) {
+			return true
+		}
+		if last = e.path; !e.mode.IsDir() {
+			file = e.path
+		}
+		l.size += e.size
+		return false
+	})
+	return l
 }
 
-// put adds an entry below directories that it makes. Git checks out neither names
-// that are no path nor a second file of the same name: they are left out.
-func (l *listing) put(name string, e entry) {
-	if _, ok := l.entries[name]; ok || name == "." || !fs.ValidPath(name) {
-		return
-	}
-	if dir := path.Dir(name); dir != "." {
-		l.put(dir, entry{mode: fs.ModeDir | 0o755})
-		if !l.entries[dir].mode.IsDir() {
-			return
+// comparePaths puts what is in a directory behind that and before all else.
+func comparePaths(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		switch x, y := a[i], b[i]; {
+		case x == y:
+		case x == '/':
+			return -1
+		case y == '/':
+			return 1
+		default:
+			return cmp.Compare(x, y)
 		}
 	}
-	l.entries[name] = e
-	l.size += e.size
+	return cmp.Compare(len(a), len(b))
+}
+
+// at returns what is listed at a path.
+func (l *listing) at(path string) (entry, bool) {
+	i, ok := slices.BinarySearchFunc(l.entries, path, func(e entry, path string) int { return comparePaths(e.path, path) })
+	if !ok {
+		return entry{}, false
+	}
+	return l.entries[i], true
+}
+
+// plain reports whether there is a file at the path, or nothing.
+func (l *listing) plain(path string) bool {
+	e, ok := l.at(path)
+	return !ok || e.mode.IsRegular()
+}
+
+// file is the content of a file; nil if there is none at the path.
+func (l *listing) file(path string) []byte {
+	e, ok := l.at(path)
+	if !ok || !e.mode.IsRegular() {
+		return nil
+	}
+	return append([]byte{}, l.blobs[e.blob]...)
 }
 
 // Why a file of a commit cannot be read.
@@ -54,23 +97,24 @@ var (
 // tree returns the commit's tree with the contents that have been read.
 func (l *listing) tree() (*filetree.Tree, error) {
 	var b filetree.Builder
-	for name, e := range l.entries {
+	b.Grow(len(l.entries))
+	for _, e := range l.entries {
 		data, here := l.blobs[e.blob]
 		var err error
 		switch {
 		case e.mode.IsDir():
-			err = b.AddDir(name)
+			err = b.AddDir(e.path)
 		case here && e.mode.IsRegular():
-			err = b.AddFile(name, e.mode, data)
+			err = b.AddFile(e.path, e.mode, data)
 		case here:
-			err = b.AddLink(name, string(data))
+			err = b.AddLink(e.path, string(data))
 		case e.size > largestBlob:
-			err = b.AddMissing(name, e.mode, e.size, errLarge)
+			err = b.AddMissing(e.path, e.mode, e.size, errLarge)
 		default:
-			err = b.AddMissing(name, e.mode, e.size, errNotAsked)
+			err = b.AddMissing(e.path, e.mode, e.size, errNotAsked)
 		}
-		if err != nil && !errors.Is(err, filetree.ErrConflict) && !errors.Is(err, filetree.ErrName) {
-			return nil, err
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", e.path, err)
 		}
 	}
 	return b.Tree(), nil
