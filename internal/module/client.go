@@ -57,6 +57,22 @@ type Options struct {
 	Jobs  int // DefaultJobs if 0
 }
 
+// mayContact refuses a host that is not to be contacted.
+func (o Options) mayContact(host string) error {
+	if host == "" || o.Contact == nil || o.Contact(host) {
+		return nil
+	}
+	return refused("hosts that the base branch does not use are not contacted for a pull request from a fork",
+		"the host %s is not one that modules are fetched from here", host)
+}
+
+// ambient reports whether credentials that lie about may be used for a place.
+func (o Options) ambient(place string) bool { return o.Ambient == nil || o.Ambient(place) }
+
+// own reports whether the operator's git configuration and keys count for a host.
+// For a pull request's head they never do: it also names what is asked for.
+func (o Options) own(host string) bool { return !o.Head && o.ambient(host) }
+
 // Client fetches module packages. It is a scan.Source; one serves a whole run.
 type Client struct {
 	transport *transport.Client
@@ -148,21 +164,6 @@ func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) 
 	return p, nil
 }
 
-func invalid(format string, args ...any) error {
-	return &provider.Error{Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...)}
-}
-
-func (o Options) mayContact(host string) error {
-	if host == "" || o.Contact == nil || o.Contact(host) {
-		return nil
-	}
-	return refused("hosts that the base branch does not use are not contacted for a pull request from a fork",
-		"the host %s is not one that modules are fetched from here", host)
-}
-
-// ambient reports whether credentials that lie about may be used for a place.
-func (o Options) ambient(place string) bool { return o.Ambient == nil || o.Ambient(place) }
-
 // fromRegistry selects a version of a registry module and fetches its package.
 func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr registryAddress, call scan.Call) (scan.Package, error) {
 	if err := c.opts.mayContact(addr.Host.String()); err != nil {
@@ -192,10 +193,6 @@ func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr regi
 	dir, err := findDir(p.fs, addr.subdir)
 	return scan.Package{FS: p.fs, Dir: dir, ID: p.id, Version: at.version}, err
 }
-
-// own reports whether the operator's git configuration and keys count for a host.
-// For a pull request's head they never do: it also names what is asked for.
-func (o Options) own(host string) bool { return !o.Head && o.ambient(host) }
 
 // origin is a package address and the server that referred to it, which may
 // decide whether it can be on this machine.

@@ -16,6 +16,11 @@ import (
 // redact is a URL for people. What is no URL of a host has no parts to drop.
 func redact(u *url.URL) string { return transport.Redact(u) }
 
+// invalid is the error of an address that the tools refuse.
+func invalid(format string, args ...any) error {
+	return &provider.Error{Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...)}
+}
+
 // unread is the error of a package or module that is not as it should be.
 func unread(format string, args ...any) *provider.Error {
 	return &provider.Error{Code: provider.CodeUnreadModule, Message: fmt.Sprintf(format, args...)}

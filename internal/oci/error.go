@@ -38,8 +38,10 @@ const (
 	NoContent    Absent = "content" // a tag, a manifest or a blob
 )
 
+// Error says what happened, in words that hold no secret.
 func (e *Error) Error() string { return e.Err.Error() }
 
+// Unwrap returns what happened.
 func (e *Error) Unwrap() error { return e.Err }
 
 func broken(format string, args ...any) *Error {
