@@ -345,24 +345,24 @@ provider "registry.terraform.io/hashicorp/tls" {
 	}
 	locked := scan.Module{
 		Dir: "envs/prod", Tool: terraform, Lock: lock,
-		Requirements: []scan.Requirement{
+		Tree: scan.ModuleTree{Requirements: []scan.Requirement{
 			{Addr: addr("hashicorp/aws"), Terms: []scan.Term{
 				term(">= 5.0", "", "envs/prod/main.tf", 4), term("", "", "envs/prod/main.tf", 9), term("~> 5.20", "vpc", "modules/vpc/main.tf", 4),
 			}},
 			{Addr: addr("hashicorp/random"), Terms: []scan.Term{term("", "vpc.names", "modules/names/main.tf", 1)}},
 			{Addr: addr("hashicorp/tls"), Terms: []scan.Term{term("~> 4.0", "", "envs/prod/main.tf", 5)}},
-		},
+		}},
 	}
 	unlocked := scan.Module{
 		Dir: "envs/new", Tool: opentofu,
-		Requirements: []scan.Requirement{{Addr: addr("registry.opentofu.org/hashicorp/aws"), Terms: []scan.Term{term("!= 5.1.0", "", "envs/new/main.tofu", 3)}}},
-		Unread: []scan.Unread{{
-			Module: "app", Source: "git::https://example.com/app.git", Reason: "its source is not on disk", File: "envs/new/main.tofu", Line: 8,
-		}},
+		Tree: scan.ModuleTree{Requirements: []scan.Requirement{{Addr: addr("registry.opentofu.org/hashicorp/aws"), Terms: []scan.Term{term("!= 5.1.0", "", "envs/new/main.tofu", 3)}}},
+			Unread: []scan.Unread{{
+				Module: "app", Source: "git::https://example.com/app.git", Reason: "its source is not on disk", File: "envs/new/main.tofu", Line: 8,
+			}}},
 	}
-	broken := scan.Module{Dir: "envs/broken", Tool: terraform, Diagnostics: []provider.Diagnostic{
+	broken := scan.Module{Dir: "envs/broken", Tool: terraform, Tree: scan.ModuleTree{Diagnostics: []provider.Diagnostic{
 		{Code: provider.CodeSyntax, File: "envs/broken/main.tf", Line: 7, Message: "unclosed configuration block", Hint: "close the block that begins on line 3"},
-	}}
+	}}}
 	return report.Report{Verb: report.VerbScan, Modules: []report.Module{
 		report.FromScan(broken), report.FromScan(unlocked), report.FromScan(locked),
 	}}

@@ -213,7 +213,7 @@ func scanModule(m Module) scanJSON {
 	errors, warnings := problemsJSON(m.Diagnostics)
 	return scanJSON{
 		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(), Assumed: m.Assumed, Lock: lockOf(m),
-		Requirements: list(m.Scan.Requirements, requirementOf), Unread: list(m.Unread, unreadOf),
+		Requirements: list(m.Scan.Tree.Requirements, requirementOf), Unread: list(m.Unread, unreadOf),
 		Errors: errors, Warnings: warnings,
 	}
 }

@@ -189,9 +189,10 @@ type Stage struct {
 
 // FromScan makes the report of a root module as it was found.
 func FromScan(m scan.Module) Module {
+	m.Tree, m.Tests = m.All(), scan.ModuleTree{}
 	found := Module{
 		Dir: m.Dir, LockPath: lockPath(m), Tool: m.Tool, Assumed: m.Assumed, Scan: &m,
-		Unread: m.Unread, Diagnostics: m.Diagnostics,
+		Unread: m.Tree.Unread, Diagnostics: m.Tree.Diagnostics,
 	}
 	if m.Lock != nil {
 		found.InUse = uses(m.Lock.Locks)
@@ -237,7 +238,7 @@ func lockPath(m scan.Module) string {
 func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 	m := Module{
 		Dir: r.Module.Dir, LockPath: lockPath(r.Module), Tool: r.Module.Tool, Assumed: r.Module.Assumed,
-		Pending: r.File != nil, Partial: r.Partial, Unread: r.Module.Unread, InUse: uses(r.New),
+		Pending: r.File != nil, Partial: r.Partial, Unread: r.Module.Tree.Unread, InUse: uses(r.New),
 		Diagnostics: withFailures(r.Diagnostics, r.Selections),
 		Findings:    r.Findings, Undecided: r.Undecided,
 	}
@@ -330,15 +331,15 @@ func Shown(diagnostics []provider.Diagnostic, show func(path string) string) []p
 
 func shownScan(m scan.Module, show func(string) string) *scan.Module {
 	m.Dir = show(m.Dir)
-	m.Requirements = mapped(m.Requirements, func(r scan.Requirement) scan.Requirement {
+	m.Tree.Requirements = mapped(m.Tree.Requirements, func(r scan.Requirement) scan.Requirement {
 		r.Terms = mapped(r.Terms, func(t scan.Term) scan.Term {
 			t.File = show(t.File)
 			return t
 		})
 		return r
 	})
-	m.Unread = shownUnread(m.Unread, show)
-	m.Diagnostics = Shown(m.Diagnostics, show)
+	m.Tree.Unread = shownUnread(m.Tree.Unread, show)
+	m.Tree.Diagnostics = Shown(m.Tree.Diagnostics, show)
 	return &m
 }
 

@@ -71,13 +71,13 @@ func TestShownReplacesEveryPathInACopy(t *testing.T) {
 	show := func(path string) string { return "repo/" + path }
 	m := hostile("path").Modules[0]
 	m.Scan = &scan.Module{
-		Dir: "path", Requirements: []scan.Requirement{{Addr: addr("hashicorp/aws"), Terms: []scan.Term{{File: "path"}}}},
-		Unread: []scan.Unread{{File: "path"}}, Diagnostics: []provider.Diagnostic{{File: "path"}, {}},
+		Dir: "path", Tree: scan.ModuleTree{Requirements: []scan.Requirement{{Addr: addr("hashicorp/aws"), Terms: []scan.Term{{File: "path"}}}},
+			Unread: []scan.Unread{{File: "path"}}, Diagnostics: []provider.Diagnostic{{File: "path"}, {}}},
 	}
 	shown := m.Shown(show)
 	paths := func(m report.Module) []string {
 		return []string{
-			m.Dir, m.Scan.Dir, m.Scan.Requirements[0].Terms[0].File, m.Scan.Unread[0].File, m.Scan.Diagnostics[0].File,
+			m.Dir, m.Scan.Dir, m.Scan.Tree.Requirements[0].Terms[0].File, m.Scan.Tree.Unread[0].File, m.Scan.Tree.Diagnostics[0].File,
 			m.Changes[0].Held[0].Term.File, m.Kept[0].Held[0].Term.File, m.Unread[0].File, m.Diagnostics[0].File,
 		}
 	}
@@ -86,8 +86,8 @@ func TestShownReplacesEveryPathInACopy(t *testing.T) {
 			t.Errorf("path %d is shown as %q", i, path)
 		}
 	}
-	if shown.LockPath != "repo/path/.terraform.lock.hcl" || shown.Scan.Diagnostics[1].File != "" {
-		t.Errorf("lock file %q, a diagnostic without a file %q", shown.LockPath, shown.Scan.Diagnostics[1].File)
+	if shown.LockPath != "repo/path/.terraform.lock.hcl" || shown.Scan.Tree.Diagnostics[1].File != "" {
+		t.Errorf("lock file %q, a diagnostic without a file %q", shown.LockPath, shown.Scan.Tree.Diagnostics[1].File)
 	}
 	for i, path := range paths(m) {
 		if path != "path" {
@@ -182,7 +182,7 @@ func TestScanNamesTheDecidingTerm(t *testing.T) {
 			for i, text := range tt.terms {
 				q.Terms = append(q.Terms, term(text, "", "main.tf", i+1))
 			}
-			r := report.Report{Verb: report.VerbScan, Modules: []report.Module{report.FromScan(scan.Module{Dir: "a", Requirements: []scan.Requirement{q}})}}
+			r := report.Report{Verb: report.VerbScan, Modules: []report.Module{report.FromScan(scan.Module{Dir: "a", Tree: scan.ModuleTree{Requirements: []scan.Requirement{q}}})}}
 			if got := text(t, r, report.TextOptions{}); !strings.Contains(got, "  "+tt.want+" at main.tf:") {
 				t.Errorf("scan says\n%swant %q at its place", got, tt.want)
 			}
@@ -206,11 +206,11 @@ func TestScanSaysNotRequiredOnlyWhereAllWasRead(t *testing.T) {
 		want string
 	}{
 		{"all was read", scan.Module{}, "not required"},
-		{"one module was not", scan.Module{Unread: unread(1)}, "unknown: 1 module not read"},
-		{"three were not, and errors are beside the point", scan.Module{Unread: unread(3), Diagnostics: broken}, "unknown: 3 modules not read"},
-		{"a file could not be read", scan.Module{Diagnostics: broken}, "unknown: the configuration has errors"},
-		{"a warning leaves nothing out", scan.Module{Diagnostics: []provider.Diagnostic{{Severity: provider.SeverityWarning, File: "a/main.tf"}}}, "not required"},
-		{"an error of the lock file says nothing of the configuration", scan.Module{Diagnostics: []provider.Diagnostic{{File: "a/.terraform.lock.hcl"}}}, "not required"},
+		{"one module was not", scan.Module{Tree: scan.ModuleTree{Unread: unread(1)}}, "unknown: 1 module not read"},
+		{"three were not, and errors are beside the point", scan.Module{Tree: scan.ModuleTree{Unread: unread(3), Diagnostics: broken}}, "unknown: 3 modules not read"},
+		{"a file could not be read", scan.Module{Tree: scan.ModuleTree{Diagnostics: broken}}, "unknown: the configuration has errors"},
+		{"a warning leaves nothing out", scan.Module{Tree: scan.ModuleTree{Diagnostics: []provider.Diagnostic{{Severity: provider.SeverityWarning, File: "a/main.tf"}}}}, "not required"},
+		{"an error of the lock file says nothing of the configuration", scan.Module{Tree: scan.ModuleTree{Diagnostics: []provider.Diagnostic{{File: "a/.terraform.lock.hcl"}}}}, "not required"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestSignersInTheWordsOfTheTools(t *testing.T) {
 func TestJSONArraysAreNeverNull(t *testing.T) {
 	reports := fixtures(t)
 	reports["bare"] = report.Report{Verb: report.VerbPR, Modules: []report.Module{{Changes: []report.Change{{}}}}, PullRequests: []report.PullRequest{{}}}
-	reports["bare scan"] = report.Report{Verb: report.VerbScan, Modules: []report.Module{report.FromScan(scan.Module{Requirements: []scan.Requirement{{}}})}}
+	reports["bare scan"] = report.Report{Verb: report.VerbScan, Modules: []report.Module{report.FromScan(scan.Module{Tree: scan.ModuleTree{Requirements: []scan.Requirement{{}}}})}}
 	// These are objects or texts that may be absent.
 	nullable := map[string]bool{"lock": true, "signer": true, "signer_from": true, "released": true, "from": true, "to": true, "eligible": true, "served_by": true}
 	for name, r := range reports {

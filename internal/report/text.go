@@ -207,7 +207,7 @@ func (t *text) scan(m Module) {
 func (t *text) requirements(m Module) []row {
 	var rows []row
 	required := map[provider.Addr]bool{}
-	for _, q := range m.Scan.Requirements {
+	for _, q := range m.Scan.Tree.Requirements {
 		required[q.Addr] = true
 		rows = append(rows, row{
 			[]cell{{t.d.name(q.Addr), plain}, t.locked(*m.Scan, q), {t.constraints(q), plain}},
@@ -280,7 +280,7 @@ func (t *text) origin(q scan.Requirement) string {
 
 // why writes every term of the selected providers with its place.
 func (t *text) why(m scan.Module) {
-	for _, q := range m.Requirements {
+	for _, q := range m.Tree.Requirements {
 		if !slices.ContainsFunc(t.o.Why, func(p provider.Pattern) bool { return p.Match(q.Addr) }) {
 			continue
 		}

@@ -58,7 +58,7 @@ func namesOf(r Report) map[provider.Addr]string {
 		if m.Scan == nil {
 			continue
 		}
-		for _, q := range m.Scan.Requirements {
+		for _, q := range m.Scan.Tree.Requirements {
 			addrs = append(addrs, q.Addr)
 		}
 	}

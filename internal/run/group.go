@@ -64,7 +64,7 @@ func (g Group) takes(dir string, addr provider.Addr) bool {
 func (g Grouping) groups(found []found) []string {
 	keys := map[string]bool{}
 	for _, f := range found {
-		for _, r := range f.module.Requirements {
+		for _, r := range f.module.All().Requirements {
 			keys[g.of(f.module.Dir, r.Addr)] = true
 		}
 		if f.module.Lock == nil {

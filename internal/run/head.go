@@ -83,7 +83,7 @@ func (c *corridor) screen(f *found) {
 	if admitted == nil {
 		return
 	}
-	wanted := f.module.Requirements
+	wanted := f.module.All().Requirements
 	if c.req.Plan.Preserve {
 		wanted = slices.Concat(wanted, scan.Recorded(f.module.Lock)) // which may stand in
 	}
@@ -92,7 +92,7 @@ func (c *corridor) screen(f *found) {
 		if admitted(string(host)) {
 			continue
 		}
-		f.module.Diagnostics = append(f.module.Diagnostics, provider.Diagnostic{
+		f.module.Tree.Diagnostics = append(f.module.Tree.Diagnostics, provider.Diagnostic{
 			Code: provider.CodeUnreachable, Addr: r.Addr, Host: host, File: r.Terms[0].File, Line: r.Terms[0].Line,
 			Message: "the registry " + host.ForDisplay() + " is not contacted for a pull request from a fork",
 			Hint:    "name it in a host block of the runner's CLI configuration, if such pull requests may use it",

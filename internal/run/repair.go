@@ -82,7 +82,7 @@ func (c *conversation) hosts(ctx context.Context) []svchost.Hostname {
 	}
 	var hosts []svchost.Hostname
 	for _, m := range modules {
-		for _, r := range m.Requirements {
+		for _, r := range m.All().Requirements {
 			hosts = append(hosts, r.Addr.Host)
 		}
 		if m.Lock == nil {

@@ -203,7 +203,8 @@ func (c *corridor) sees(s *search) {
 		for _, a := range f.providers() {
 			s.there[a] = true
 		}
-		s.unread = s.unread || len(f.module.Unread) > 0 || failing(f.module.Diagnostics)
+		read := f.module.All()
+		s.unread = s.unread || len(read.Unread) > 0 || failing(read.Diagnostics)
 	}
 	s.unread = s.unread || unreadable(c.report.Diagnostics)
 }
@@ -222,7 +223,7 @@ func failing(diagnostics []provider.Diagnostic) bool {
 // providers are those that a root module requires or locks.
 func (f found) providers() []provider.Addr {
 	var all []provider.Addr
-	for _, r := range f.module.Requirements {
+	for _, r := range f.module.All().Requirements {
 		all = append(all, r.Addr)
 	}
 	if f.module.Lock != nil {
@@ -417,7 +418,7 @@ func Idle(ctx context.Context, workDir string, req Request) ([]provider.Diagnost
 	}
 	var all []found
 	for _, m := range modules {
-		if failing(m.Diagnostics) || len(m.Unread) > 0 && m.Lock == nil {
+		if read := m.All(); failing(read.Diagnostics) || len(read.Unread) > 0 && m.Lock == nil {
 			return nil, nil
 		}
 		all = append(all, found{tree: t, module: m})

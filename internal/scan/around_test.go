@@ -112,13 +112,13 @@ func TestModulesReadWhatLeadsOutOfTheTreeOneByOne(t *testing.T) {
 				t.Fatalf("Modules = %v, %v, %v, want one root module", modules, diags, err)
 			}
 			var got []string
-			for _, r := range modules[0].Requirements {
+			for _, r := range modules[0].All().Requirements {
 				got = append(got, r.Addr.Type+" at "+r.Terms[0].File)
 			}
-			for _, u := range modules[0].Unread {
+			for _, u := range modules[0].All().Unread {
 				got = append(got, "unread at "+u.File+": "+u.Reason)
 			}
-			for _, d := range modules[0].Diagnostics {
+			for _, d := range modules[0].All().Diagnostics {
 				got = append(got, "error at "+d.File+": "+d.Message)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -128,7 +128,7 @@ func TestModulesReadWhatLeadsOutOfTheTreeOneByOne(t *testing.T) {
 			if diff := cmp.Diff(tt.listed, slices.Compact(listed)); diff != "" {
 				t.Errorf("directories listed around the tree (-want +got):\n%s", diff)
 			}
-			for _, dir := range modules[0].Dirs {
+			for _, dir := range modules[0].All().Dirs {
 				if path.IsAbs(dir) || strings.HasPrefix(dir, "..") || strings.HasPrefix(dir, "home") {
 					t.Errorf("Dirs holds %s, which is not in the tree", dir)
 				}

@@ -52,7 +52,7 @@ func TestModules_hostile_files(t *testing.T) {
 				if err != nil || len(diags) > 0 || len(modules) != 1 {
 					t.Fatalf("Modules = %v, %v, %v, want one module", modules, diags, err)
 				}
-				if !hasErrors(modules[0].Diagnostics) {
+				if !hasErrors(modules[0].All().Diagnostics) {
 					t.Errorf("no error for %s under %s", name, tool)
 				}
 			}
@@ -117,7 +117,7 @@ func TestModules_hostile_expressions(t *testing.T) {
 			if err != nil || len(diags) > 0 || len(modules) != 1 {
 				t.Fatalf("Modules = %v, %v, %v, want one module", modules, diags, err)
 			}
-			if m := modules[0]; len(m.Unread) == 0 && !hasErrors(m.Diagnostics) {
+			if m := modules[0]; len(m.All().Unread) == 0 && !hasErrors(m.All().Diagnostics) {
 				t.Error("the call was followed")
 			}
 		})
@@ -145,7 +145,7 @@ func TestModules_endless_packages(t *testing.T) {
 			t.Fatalf("Modules = %v, %v, want one module", modules, err)
 		}
 		m := modules[0]
-		if calls == 1 && !hasErrors(m.Diagnostics) || calls > 1 && len(m.Unread) == 0 {
+		if calls == 1 && !hasErrors(m.All().Diagnostics) || calls > 1 && len(m.All().Unread) == 0 {
 			t.Errorf("%d calls in each package: no end was reported", calls)
 		}
 	}
@@ -160,7 +160,7 @@ func TestModules_large_file(t *testing.T) {
 	}
 	list := `{"locals":{"a":[` + strings.Repeat(`{"}":["\\"]},`, 10_000) + `{}]}}`
 	modules, _, err := Modules(t.Context(), fileTree(map[string]string{"main.tf": b.String(), "list.tf.json": list}, nil), Options{Dirs: []string{"."}})
-	if err != nil || len(modules) != 1 || len(modules[0].Diagnostics) > 0 {
+	if err != nil || len(modules) != 1 || len(modules[0].All().Diagnostics) > 0 {
 		t.Fatalf("Modules = %v, %v, want one module without diagnostics", modules, err)
 	}
 }
@@ -175,7 +175,7 @@ func TestModules_exploding_tree(t *testing.T) {
 	}
 	files["m40/main.tf"] = ""
 	modules, _, err := Modules(t.Context(), fileTree(files, nil), Options{Dirs: []string{"m0"}})
-	if err != nil || len(modules) != 1 || !hasErrors(modules[0].Diagnostics) {
+	if err != nil || len(modules) != 1 || !hasErrors(modules[0].All().Diagnostics) {
 		t.Fatalf("Modules = %v, %v, want one module with an error", modules, err)
 	}
 }

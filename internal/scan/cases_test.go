@@ -135,11 +135,11 @@ func resultOf(t *testing.T, modules []Module) result {
 		t.Fatalf("got %d root modules, want one", len(modules))
 	}
 	for _, m := range modules {
-		for _, req := range m.Requirements {
+		for _, req := range m.All().Requirements {
 			r.constraints[req.Addr.String()] = req.Constraints().String()
 		}
-		r.unread = m.Unread
-		for _, d := range m.Diagnostics {
+		r.unread = m.All().Unread
+		for _, d := range m.All().Diagnostics {
 			if d.Severity == provider.SeverityError {
 				r.failed = append(r.failed, d)
 			}

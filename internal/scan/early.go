@@ -261,7 +261,7 @@ func (e *evaluation) fileExists(name string) (cty.Value, error) {
 
 // below is the scope of a called module.
 func (s *scope) below(c call, to *visit) *scope {
-	called := scope{config: to.config, caller: s, args: c.args, test: to.test && to.depth == 1, top: s.top}
+	called := scope{config: to.config, caller: s, args: c.args, test: to.test, top: s.top}
 	switch at := to.config.at; {
 	case at.tree == s.root.at.tree, at.tree.inner == s.root.at.tree:
 		called.dir = relative(s.root.at.whole(), at.whole())

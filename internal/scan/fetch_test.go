@@ -69,7 +69,7 @@ func TestModules_fetches_together(t *testing.T) {
 	if source.most != jobs || source.asks != calls {
 		t.Errorf("%d calls were open at once and %d were made, want %d and %d", source.most, source.asks, jobs, calls)
 	}
-	if got := len(modules[1].Fetched); got != calls {
+	if got := len(modules[1].Tree.Fetched); got != calls {
 		t.Errorf("%d modules are listed as fetched, want %d", got, calls)
 	}
 }
@@ -120,7 +120,7 @@ func TestModules_holes_in_packages(t *testing.T) {
 	source.answers[Call{Source: "https://example.com/m1.zip"}] = tableAnswer{pkg: Package{FS: pkg, Dir: "alone", ID: "1"}}
 	tree := fileTree(map[string]string{"main.tf": remoteCalls(2)}, nil)
 	modules, _, err := Modules(t.Context(), tree, Options{Dirs: []string{"."}, Source: source})
-	if err != nil || len(modules) != 1 || len(modules[0].Diagnostics) > 0 {
+	if err != nil || len(modules) != 1 || len(modules[0].Tree.Diagnostics) > 0 {
 		t.Fatalf("Modules = %v, %v, want one module without diagnostics", modules, err)
 	}
 	want := []Unread{{
@@ -128,7 +128,7 @@ func TestModules_holes_in_packages(t *testing.T) {
 		Reason: "example.com wants credentials", Hint: "set module-token",
 		File: "https://example.com/m0.zip//main.tf", Line: 2,
 	}}
-	if diff := cmp.Diff(want, modules[0].Unread); diff != "" {
+	if diff := cmp.Diff(want, modules[0].Tree.Unread); diff != "" {
 		t.Errorf("Unread (-want +got):\n%s", diff)
 	}
 }
@@ -142,21 +142,21 @@ func TestRemote(t *testing.T) {
 	}}
 	tree := fileTree(map[string]string{"main.tf": "resource \"a_x\" \"y\" {}\nmodule \"m\" {\n  source = \"/opt/modules//net\"\n}\n"}, nil)
 	modules, _, err := Modules(t.Context(), tree, Options{Dirs: []string{"."}, Source: source})
-	if err != nil || len(modules) != 1 || len(modules[0].Requirements) != 2 {
+	if err != nil || len(modules) != 1 || len(modules[0].Tree.Requirements) != 2 {
 		t.Fatalf("Modules = %v, %v, want one module with two requirements", modules, err)
 	}
 	for i, want := range []struct {
 		file   string
 		remote bool
 	}{{"main.tf", false}, {"/opt/modules//net/main.tf", true}} {
-		got := modules[0].Requirements[i].Terms[0].File
+		got := modules[0].Tree.Requirements[i].Terms[0].File
 		if got != want.file || Remote(got) != want.remote {
 			t.Errorf("File = %q, Remote = %v, want %q, %v", got, Remote(got), want.file, want.remote)
 		}
 	}
 }
 
-func TestModule_WithoutTests(t *testing.T) {
+func TestModule_All(t *testing.T) {
 	t.Parallel()
 	tree := fileTree(map[string]string{
 		"main.tf":      "resource \"a_x\" \"y\" {}\nmodule \"m\" {\n  source = \"./m\"\n}\n",
@@ -168,12 +168,12 @@ func TestModule_WithoutTests(t *testing.T) {
 	if err != nil || len(modules) != 1 {
 		t.Fatalf("Modules = %v, %v, want one module", modules, err)
 	}
-	all, rest := modules[0], modules[0].WithoutTests()
-	if len(all.Requirements) != 3 || len(all.Unread) != 3 || len(all.Diagnostics) != 3 || len(all.TestDiagnostics) != 2 {
+	all, rest := modules[0].All(), modules[0]
+	if len(all.Requirements) != 3 || len(all.Unread) != 3 || len(all.Diagnostics) != 3 || len(rest.Tests.Diagnostics) != 2 {
 		t.Fatalf("Modules = %+v, want 3 requirements, 3 unread calls, 3 diagnostics, 2 of tests", all)
 	}
 	var terms []string
-	for _, r := range rest.Requirements {
+	for _, r := range rest.Tree.Requirements {
 		for _, term := range r.Terms {
 			terms = append(terms, r.Addr.Type+" "+term.place().String())
 		}
@@ -181,10 +181,10 @@ func TestModule_WithoutTests(t *testing.T) {
 	if diff := cmp.Diff([]string{"a main.tf:1", "b m/main.tf:1"}, terms); diff != "" {
 		t.Errorf("terms without tests (-want +got):\n%s", diff)
 	}
-	if len(rest.Unread) != 1 || rest.Unread[0].Module != "m.far" {
-		t.Errorf("Unread without tests = %+v, want m.far", rest.Unread)
+	if len(rest.Tree.Unread) != 1 || rest.Tree.Unread[0].Module != "m.far" {
+		t.Errorf("Unread without tests = %+v, want m.far", rest.Tree.Unread)
 	}
-	if len(rest.Diagnostics) != 1 || rest.Diagnostics[0].File != "m/main.tf" {
-		t.Errorf("Diagnostics without tests = %v, want the one in m/main.tf", rest.Diagnostics)
+	if len(rest.Tree.Diagnostics) != 1 || rest.Tree.Diagnostics[0].File != "m/main.tf" {
+		t.Errorf("Diagnostics without tests = %v, want the one in m/main.tf", rest.Tree.Diagnostics)
 	}
 }

@@ -1,6 +1,8 @@
 package scan
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,46 +25,68 @@ type Module struct {
 	// Assumed says that nothing names the release of the tool: it is the newest
 	// that required_version allows, of those whose rules are known.
 	Assumed bool
-	// Requirements are the merged requirements of the whole module tree, sorted
-	// by address, without built-in providers.
-	Requirements []Requirement
 	// Lock is the lock file beside the configuration; nil if there is none.
 	Lock *lockfile.File
+	// Tree is what the root module calls, and Tests what its test files lead to
+	// besides. Init reads both, providers lock the tests only with
+	// provider.TestFilesInLock.
+	Tree, Tests ModuleTree
+}
+
+// ModuleTree is what was read of a root module and the modules that it calls, or
+// of its test files and the modules that those run.
+type ModuleTree struct {
+	// Requirements are the merged requirements of the whole tree, sorted by
+	// address, without built-in providers.
+	Requirements []Requirement
 	// Unread lists the module calls that could not be followed. If there is
 	// any, Requirements is incomplete.
 	Unread []Unread
-	// Dirs are the directories of the file tree that the modules of the whole
-	// module tree are in, sorted: a file in another changes nothing here.
-	Dirs []string
 	// Fetched lists the module calls that were followed out of the scanned file
 	// tree, in the order in which they were met.
 	Fetched []Fetched
-	// Diagnostics are the problems of this root module's files, the warnings of
-	// its lock file included. An error among them means that the tool would
-	// refuse the configuration or the lock. Messages repeat nothing of a file
+	// Dirs are the directories of the file tree that the modules are in, sorted: a
+	// file in another changes nothing here.
+	Dirs []string
+	// Diagnostics are the problems of the files, for the root module also those of
+	// its lock file, warnings included. An error among them means that the tool
+	// would refuse the configuration or the lock. Messages repeat nothing of a file
 	// but identifiers and what has a canonical form.
 	Diagnostics []provider.Diagnostic
-	// TestDiagnostics are those of Diagnostics that only test files lead to.
-	TestDiagnostics []provider.Diagnostic
 }
 
-// WithoutTests returns what the module is to a tool that does not read its test
-// files: as providers lock is, but with provider.TestFilesInLock.
-func (m Module) WithoutTests() Module {
-	var kept []Requirement
-	for _, r := range m.Requirements {
-		if r, ok := r.WithoutTests(); ok {
-			kept = append(kept, r)
-		}
+// All is what the root module requires with its tests.
+func (m Module) All() ModuleTree {
+	if m.Tests.empty() {
+		return m.Tree
 	}
-	m.Requirements = kept
-	m.Unread = slices.DeleteFunc(slices.Clone(m.Unread), func(u Unread) bool { return u.Test })
-	m.Fetched = slices.DeleteFunc(slices.Clone(m.Fetched), func(f Fetched) bool { return f.Test })
-	m.Diagnostics = slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d provider.Diagnostic) bool {
-		return slices.Contains(m.TestDiagnostics, d)
-	})
-	m.TestDiagnostics = nil
-	return m
+	terms := map[provider.Addr][]Term{}
+	for _, r := range slices.Concat(m.Tree.Requirements, m.Tests.Requirements) {
+		terms[r.Addr] = append(terms[r.Addr], r.Terms...)
+	}
+	dirs := slices.Concat(m.Tree.Dirs, m.Tests.Dirs)
+	slices.Sort(dirs)
+	return ModuleTree{
+		Requirements: merged(terms),
+		Unread:       slices.Concat(m.Tree.Unread, m.Tests.Unread),
+		Fetched:      slices.Concat(m.Tree.Fetched, m.Tests.Fetched),
+		Dirs:         slices.Compact(dirs),
+		Diagnostics:  sorted(slices.Concat(m.Tree.Diagnostics, m.Tests.Diagnostics)),
+	}
+}
+
+func (t ModuleTree) empty() bool {
+	return len(t.Requirements)+len(t.Unread)+len(t.Fetched)+len(t.Dirs)+len(t.Diagnostics) == 0
+}
+
+// merged sorts terms into requirements.
+func merged(terms map[provider.Addr][]Term) []Requirement {
+	var all []Requirement
+	for _, addr := range slices.SortedFunc(maps.Keys(terms), provider.Addr.Compare) {
+		slices.SortStableFunc(terms[addr], Term.compare)
+		all = append(all, Requirement{Addr: addr, Terms: slices.Compact(terms[addr])})
+	}
+	return all
 }
 
 // Requirement is what the whole module tree demands of one provider.
@@ -73,13 +97,6 @@ type Requirement struct {
 	// which versions, at the first place that says so; sorted by module path,
 	// file and line.
 	Terms []Term
-}
-
-// WithoutTests returns the requirement without the terms that only test files
-// lead to, and false if there are no others.
-func (r Requirement) WithoutTests() (Requirement, bool) {
-	r.Terms = slices.DeleteFunc(slices.Clone(r.Terms), func(t Term) bool { return t.Test })
-	return r, len(r.Terms) > 0
 }
 
 // Term is one term of a version constraint and the place that set it.
@@ -93,9 +110,10 @@ type Term struct {
 	// is Remote.
 	File string
 	Line int
-	// Test says that only a test file of the root module leads here. Init takes
-	// such terms into account; providers lock does so with provider.TestFilesInLock.
-	Test bool
+}
+
+func (t Term) compare(u Term) int {
+	return cmp.Or(strings.Compare(t.Module, u.Module), strings.Compare(t.File, u.File), cmp.Compare(t.Line, u.Line))
 }
 
 func (t Term) place() place { return place{file: t.File, line: t.Line} }
@@ -120,7 +138,6 @@ type Unread struct {
 	Hint   string // what to do next; may be empty
 	File   string // as in Term
 	Line   int
-	Test   bool // as in Term
 }
 
 // Fetched is a module call that was followed out of the scanned file tree.
@@ -132,7 +149,6 @@ type Fetched struct {
 	// Stored says that the module was not fetched by a Source: the tool has left
 	// it in its directory below the root module.
 	Stored bool
-	Test   bool // as in Term
 }
 
 // Remote reports whether the name of a file, in a Term or anywhere else in the

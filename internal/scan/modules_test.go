@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -129,22 +130,24 @@ func printModules(w io.Writer, modules []Module, diags []provider.Diagnostic, er
 	for _, m := range modules {
 		assumed := m.Assumed && m.Tool.Version != provider.Newest(m.Tool.Name).Version
 		fmt.Fprintf(w, "%s: %s%s%s%s\n", m.Dir, m.Tool, map[bool]string{true: " assumed"}[assumed], map[bool]string{true: ", locked"}[m.Lock != nil], kindText(m))
-		for _, r := range m.Requirements {
+		all := m.All()
+		for _, r := range all.Requirements {
 			fmt.Fprintf(w, "  %s %q\n", r.Addr, r.Constraints())
 			for _, term := range r.Terms {
-				printTerm(w, term)
+				tested := slices.ContainsFunc(m.Tests.Requirements, func(q Requirement) bool { return q.Addr == r.Addr && slices.Contains(q.Terms, term) })
+				printTerm(w, term, tested)
 			}
 		}
-		for _, u := range m.Unread {
-			fmt.Fprintf(w, "  unread%s %s:%d: module.%s %q: %s\n", map[bool]string{true: " in tests"}[u.Test], u.File, u.Line, u.Module, u.Source, u.Reason)
+		for _, u := range all.Unread {
+			fmt.Fprintf(w, "  unread%s %s:%d: module.%s %q: %s\n", map[bool]string{true: " in tests"}[slices.Contains(m.Tests.Unread, u)], u.File, u.Line, u.Module, u.Source, u.Reason)
 			if u.Hint != "" {
 				fmt.Fprintf(w, "    hint: %s\n", u.Hint)
 			}
 		}
-		for _, f := range m.Fetched {
-			fmt.Fprintf(w, "  fetched%s module.%s %q %s%s\n", map[bool]string{true: " in tests"}[f.Test], f.Module, f.Source, f.Version, map[bool]string{true: " (stored)"}[f.Stored])
+		for _, f := range all.Fetched {
+			fmt.Fprintf(w, "  fetched%s module.%s %q %s%s\n", map[bool]string{true: " in tests"}[slices.Contains(m.Tests.Fetched, f)], f.Module, f.Source, f.Version, map[bool]string{true: " (stored)"}[f.Stored])
 		}
-		printDiagnostics(w, "  ", m.Diagnostics)
+		printDiagnostics(w, "  ", all.Diagnostics)
 	}
 	printDiagnostics(w, "", diags)
 	if err != nil {
@@ -163,7 +166,7 @@ func kindText(m Module) string {
 	return text
 }
 
-func printTerm(w io.Writer, t Term) {
+func printTerm(w io.Writer, t Term, tested bool) {
 	text := "any version"
 	if t.Constraint != (provider.Term{}) {
 		text = t.Constraint.String()
@@ -172,7 +175,7 @@ func printTerm(w io.Writer, t Term) {
 	if t.Module != "" {
 		fmt.Fprintf(w, " module.%s", t.Module)
 	}
-	if t.Test {
+	if tested {
 		fmt.Fprint(w, " (test)")
 	}
 	fmt.Fprintf(w, ": %s\n", text)
@@ -207,7 +210,7 @@ func TestModulesSayWhichDirectoriesTheyAreMadeOf(t *testing.T) {
 	}
 	got := map[string][]string{}
 	for _, m := range modules {
-		got[m.Dir] = m.Dirs
+		got[m.Dir] = m.All().Dirs
 	}
 	want := map[string][]string{
 		"live":   {"live", "modules/net", "modules/net/names"},

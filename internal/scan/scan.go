@@ -181,13 +181,13 @@ func (r *root) readLock() {
 func (s *scanner) module(r *root) (Module, []remoteCall) {
 	m := Module{Assumed: !r.pinned, Kind: r.kind, Standalone: r.standalone, Dir: r.at.dir, Tool: r.tool, Lock: r.lock}
 	if r.standalone {
-		m.Requirements, m.Diagnostics = Recorded(r.lock), sorted(r.diags)
+		m.Tree = ModuleTree{Requirements: Recorded(r.lock), Diagnostics: sorted(r.diags)}
 		return m, nil
 	}
 	w := s.read(r)
 	m.Tool, m.Assumed = r.tool, !r.pinned && !r.exact
-	m.Requirements, m.Unread, m.Fetched, m.Dirs = w.requirements(), w.unread, w.fetched, w.dirs()
-	m.Diagnostics, m.TestDiagnostics = sorted(slices.Concat(r.diags, w.diags)), sorted(w.ofTests)
+	m.Tree, m.Tests = w.result()
+	m.Tree.Diagnostics = sorted(slices.Concat(r.diags, m.Tree.Diagnostics))
 	return m, w.wanted
 }
 

@@ -201,7 +201,7 @@ func FuzzEvaluate(f *testing.F) {
 
 func checkModule(t *testing.T, m Module) {
 	t.Helper()
-	for _, r := range m.Requirements {
+	for _, r := range m.All().Requirements {
 		if !r.Addr.Lockable() || len(r.Terms) == 0 {
 			t.Errorf("requirement %+v of a provider that cannot be locked, or without a place", r)
 		}
@@ -211,12 +211,12 @@ func checkModule(t *testing.T, m Module) {
 			}
 		}
 	}
-	for _, u := range m.Unread {
+	for _, u := range m.All().Unread {
 		if u.Module == "" || u.Reason == "" || u.File == "" || u.Line == 0 {
 			t.Errorf("incomplete %+v", u)
 		}
 	}
-	for _, d := range m.Diagnostics {
+	for _, d := range m.All().Diagnostics {
 		if d.Code == "" || d.Message == "" || d.File == "" {
 			t.Errorf("incomplete %+v", d)
 		}

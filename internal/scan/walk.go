@@ -1,11 +1,9 @@
 package scan
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -30,23 +28,31 @@ const (
 // modules need. The tools read a module once for every call of it, and so does
 // the walker: the places of its terms differ by the path of calls.
 type walker struct {
-	problems
+	*harvest    // what is being read: tree, then tests
+	tree, tests harvest
+
 	configs  *configs
 	packages *packages
 	tool     provider.Tool
 	pinned   bool // the tool's release is known, not assumed
 	early    *evaluation
 
-	terms    map[provider.Addr][]Term
-	versions []versionText // that the modules require of the tool
-	unread   []Unread
-	fetched  []Fetched
+	versions []versionText     // that the modules require of the tool
 	seen     map[location]bool // modules whose diagnostics have been taken over
 	modules  int
 	asked    map[remoteCall]bool // of the root module, in this walk and before
 	wanted   []remoteCall        // calls of which it is not known yet what they lead to
-	ofTests  []provider.Diagnostic
 	manifest func() manifest
+}
+
+// harvest is what the modules say that are reached without test files, or what
+// only test files lead to.
+type harvest struct {
+	problems
+	terms   map[provider.Addr][]Term
+	unread  []Unread
+	fetched []Fetched
+	dirs    []string
 }
 
 // visit is a module in the tree: its configuration, how it was called, and the
@@ -63,31 +69,20 @@ type visit struct {
 	// them once more has no end.
 	above []location
 	depth int
-	test  bool // only a test file leads here
+	test  bool // a run of a test file calls it
 }
 
 // root reads the whole tree below a root module.
 func (w *walker) root(c *config, opts *Options) {
-	w.terms, w.seen = map[provider.Addr][]Term{}, map[location]bool{}
+	w.tree.terms, w.tests.terms, w.seen = map[provider.Addr][]Term{}, map[provider.Addr][]Term{}, map[location]bool{}
 	w.manifest = sync.OnceValue(func() manifest { return readManifest(c.at) })
 	w.early = newEvaluation(c, opts)
 	root := &visit{config: c, scope: w.early.scope(), base: c.at.dir}
+	w.harvest = &w.tree
 	w.module(root)
-	before := len(w.diags)
+	w.harvest = &w.tests
 	w.runs(root)
-	w.ofTests = slices.Clone(w.diags[before:])
-}
-
-// dirs are the directories of the scanned file tree that were visited.
-func (w *walker) dirs() []string {
-	var dirs []string
-	for at := range w.seen {
-		if at.tree == w.early.root.at.tree {
-			dirs = append(dirs, at.dir)
-		}
-	}
-	slices.Sort(dirs)
-	return dirs
+	w.harvest = &w.tree
 }
 
 // runs reads what test files add.
@@ -105,6 +100,9 @@ func (w *walker) runs(root *visit) {
 func (w *walker) module(at *visit) {
 	if c := at.config; !w.seen[c.at] {
 		w.seen[c.at] = true
+		if c.at.tree == w.early.root.at.tree {
+			w.dirs = append(w.dirs, c.at.dir)
+		}
 		w.diags = append(w.diags, c.diags...)
 		w.checkVersions(c)
 	}
@@ -113,13 +111,13 @@ func (w *walker) module(at *visit) {
 	}
 	above := append(slices.Clip(at.above), at.config.at)
 	for _, call := range at.config.calls {
-		w.call(at, call, &visit{path: strings.TrimPrefix(at.path+"."+call.name, "."), above: above, test: at.test})
+		w.call(at, call, &visit{path: strings.TrimPrefix(at.path+"."+call.name, "."), above: above})
 	}
 }
 
 func (w *walker) need(n need, at *visit) {
 	w.terms[n.addr] = append(w.terms[n.addr], Term{
-		Constraint: n.term, Module: at.path, File: n.file, Line: n.line, Test: at.test,
+		Constraint: n.term, Module: at.path, File: n.file, Line: n.line,
 	})
 }
 
@@ -137,7 +135,7 @@ func (w *walker) testProvider(root *config, p providerBlock) {
 		return
 	}
 	for _, n := range needs {
-		w.need(n, &visit{test: true})
+		w.need(n, &visit{})
 	}
 }
 
@@ -210,7 +208,7 @@ func (w *walker) remote(from *visit, c call, to *visit) {
 		w.notFetched(c, to, got.err)
 	default:
 		w.fetched = append(w.fetched, Fetched{
-			Module: to.path, Source: redacted(c.module.text), Version: got.version, ID: got.id, Test: to.test,
+			Module: to.path, Source: redacted(c.module.text), Version: got.version, ID: got.id,
 		})
 		to.base = got.base
 		w.enter(from, c, got.at, to)
@@ -230,7 +228,7 @@ func (w *walker) stored(from *visit, c call, to *visit) bool {
 		return false
 	}
 	w.fetched = append(w.fetched, Fetched{
-		Module: to.path, Source: redacted(c.module.text), Version: record.Version, Stored: true, Test: to.test,
+		Module: to.path, Source: redacted(c.module.text), Version: record.Version, Stored: true,
 	})
 	to.base = base
 	w.enter(from, c, at, to)
@@ -250,7 +248,7 @@ func (w *walker) notRead(c call, to *visit, why staticeval.Unknown) {
 	w.unread = append(w.unread, Unread{
 		Module: to.path, Source: redacted(c.module.text),
 		Code: provider.CodeUnreadModule, Reason: why.Reason, Hint: why.Hint,
-		File: c.module.file, Line: c.module.line, Test: to.test,
+		File: c.module.file, Line: c.module.line,
 	})
 }
 
@@ -342,45 +340,40 @@ func (w *walker) checkVersions(c *config) {
 	}
 }
 
-// requirements merges what was collected, after checking for what no lock file
-// can hold.
-func (w *walker) requirements() []Requirement {
-	var merged []Requirement
-	for _, addr := range slices.SortedFunc(maps.Keys(w.terms), provider.Addr.Compare) {
-		terms := w.terms[addr]
-		slices.SortStableFunc(terms, func(a, b Term) int {
-			return cmp.Or(strings.Compare(a.Module, b.Module), strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
-		})
-		terms = slices.Compact(terms)
-		before := len(w.diags)
-		switch {
-		case addr.Builtin():
-			w.checkBuiltin(addr, terms)
-		case addr.Legacy():
-			w.add(terms[0].place(), "invalid legacy provider address: %s is a name of Terraform 0.12 and earlier; complete the upgrade to Terraform 0.13, or name the provider's namespace", addr)
-		default:
-			merged = append(merged, Requirement{Addr: addr, Terms: terms})
-		}
-		if !slices.ContainsFunc(terms, func(t Term) bool { return !t.Test }) {
-			w.ofTests = append(w.ofTests, w.diags[before:]...)
-		}
-	}
-	return merged
+// result is what was read, after checking for what no lock file can hold.
+func (w *walker) result() (tree, tests ModuleTree) {
+	allowed := func(addr provider.Addr) bool { _, why := w.refused(addr, w.tree.terms[addr]); return why == "" }
+	tests = w.treeOf(&w.tests, allowed) // what is wrong is said once
+	return w.treeOf(&w.tree, func(provider.Addr) bool { return true }), tests
 }
 
-// checkBuiltin checks a provider that is part of the tool: there is one, and it
-// has no versions of its own.
-func (w *walker) checkBuiltin(addr provider.Addr, terms []Term) {
-	if terraform, _ := provider.ImpliedAddr("terraform", w.tool.Name); addr != terraform {
-		w.add(terms[0].place(), "invalid dependency on a built-in provider: there is no %s", addr)
-		return
-	}
-	for _, t := range terms {
-		if t.Constraint != (provider.Term{}) {
-			w.add(t.place(), "invalid dependency on a built-in provider: %s supports no version constraints", addr)
-			return
+func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
+	all := slices.DeleteFunc(merged(h.terms), func(r Requirement) bool {
+		at, why := w.refused(r.Addr, r.Terms)
+		if why != "" && told(r.Addr) {
+			h.add(at, "%s", why)
 		}
+		return why != "" || r.Addr.Builtin()
+	})
+	slices.Sort(h.dirs)
+	return ModuleTree{Requirements: all, Unread: h.unread, Fetched: h.fetched, Dirs: h.dirs, Diagnostics: sorted(h.diags)}
+}
+
+// refused says why a provider cannot be required so, and where it is. One that
+// is part of the tool has no versions of its own.
+func (w *walker) refused(addr provider.Addr, terms []Term) (place, string) {
+	terraform, _ := provider.ImpliedAddr("terraform", w.tool.Name)
+	constrained := slices.IndexFunc(terms, func(t Term) bool { return t.Constraint != (provider.Term{}) })
+	switch {
+	case len(terms) == 0:
+	case addr.Legacy():
+		return terms[0].place(), fmt.Sprintf("invalid legacy provider address: %s is a name of Terraform 0.12 and earlier; complete the upgrade to Terraform 0.13, or name the provider's namespace", addr)
+	case addr.Builtin() && addr != terraform:
+		return terms[0].place(), fmt.Sprintf("invalid dependency on a built-in provider: there is no %s", addr)
+	case addr.Builtin() && constrained >= 0:
+		return terms[constrained].place(), fmt.Sprintf("invalid dependency on a built-in provider: %s supports no version constraints", addr)
 	}
+	return place{}, ""
 }
 
 // empty reports whether there is nothing at all in a directory.

@@ -136,7 +136,7 @@ func entryOf(t *testing.T, hashes ...string) Result {
 	m := module(t, []string{"alpha"}, []string{entry})
 	v := version("1.0.0")
 	return Result{Module: m, Old: m.Lock.Locks, Selections: []Selection{{
-		Requirement: m.Requirements[0], From: v, To: v, Platforms: []provider.Platform{platform("linux_amd64")},
+		Requirement: m.Tree.Requirements[0], From: v, To: v, Platforms: []provider.Platform{platform("linux_amd64")},
 	}}}
 }
 

@@ -121,7 +121,7 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 	was, before := find(c.Before, addr)
 	l, after := find(c.After, addr)
 	old, now := find(c.result.Old, addr)
-	required := slices.ContainsFunc(c.result.Module.Requirements, func(r scan.Requirement) bool { return r.Addr == addr })
+	required := slices.ContainsFunc(c.result.Module.Tree.Requirements, func(r scan.Requirement) bool { return r.Addr == addr })
 	switch proposed := before != after || after && !l.Equal(was); {
 	case !before && !after, after == now && l.Equal(old):
 		return l, nothing
@@ -163,11 +163,11 @@ func (c carrier) inForm(l, old lockfile.Lock) (lockfile.Lock, fate) {
 // module tree could be read.
 func (c carrier) requirement(addr provider.Addr) (scan.Requirement, bool) {
 	m := c.result.Module
-	i := slices.IndexFunc(m.Requirements, func(r scan.Requirement) bool { return r.Addr == addr })
-	if i < 0 || len(m.Unread) > 0 || failed(m.Diagnostics) {
+	i := slices.IndexFunc(m.Tree.Requirements, func(r scan.Requirement) bool { return r.Addr == addr })
+	if i < 0 || len(m.Tree.Unread) > 0 || failed(m.Tree.Diagnostics) {
 		return scan.Requirement{}, false
 	}
-	return m.Requirements[i], true
+	return m.Tree.Requirements[i], true
 }
 
 // allowed reports whether a proposed entry may still take the place of the old
@@ -177,8 +177,8 @@ func (c carrier) requirement(addr provider.Addr) (scan.Requirement, bool) {
 func (c carrier) allowed(addr provider.Addr, old, l lockfile.Lock) bool {
 	m := c.result.Module
 	allows := func(provider.Version) bool { return true }
-	if i := slices.IndexFunc(m.Requirements, func(r scan.Requirement) bool { return r.Addr == addr }); i >= 0 {
-		allows = m.Requirements[i].Constraints().Allows
+	if i := slices.IndexFunc(m.Tree.Requirements, func(r scan.Requirement) bool { return r.Addr == addr }); i >= 0 {
+		allows = m.Tree.Requirements[i].Constraints().Allows
 	}
 	p := policy{rules: c.opts.rules(m.Dir, addr), now: c.opts.Now}
 	stays := !old.Version.IsZero() && allows(old.Version)

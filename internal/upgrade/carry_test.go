@@ -59,12 +59,12 @@ func carryCases() []carryCase {
 		{name: "nothing fails", want: []string{"same"}},
 		{name: "what is new elsewhere goes on", lacks: "b", requires: []string{"a = 1.0.5", "b"}, want: []string{"a 1.0.5 1.0.5", "b 1.1.0"}, carried: "b"},
 		{name: "a module cannot be read", later: func(m *scan.Module, _ *Options) {
-			m.Unread = []scan.Unread{{Module: "x", Reason: "gone"}}
-			m.Requirements = m.Requirements[:1]
+			m.Tree.Unread = []scan.Unread{{Module: "x", Reason: "gone"}}
+			m.Tree.Requirements = m.Tree.Requirements[:1]
 		}, want: []string{"same"}, carried: "a b"},
 		{name: "the configuration is broken", later: func(m *scan.Module, _ *Options) {
-			m.Diagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax}}
-			m.Requirements = nil
+			m.Tree.Diagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax}}
+			m.Tree.Requirements = nil
 		}, want: []string{"same"}, carried: "a b"},
 		{name: "strict keeps all", lacks: "b", later: strict, want: []string{"same"}, carried: "a b"},
 		{name: "exact keeps all", lacks: "b", earlier: func(o *Options) { o.Exact = true }, want: []string{"same"}, carried: "a b"},
@@ -79,7 +79,7 @@ func carryCases() []carryCase {
 			o.Rules = []Rule{{Providers: patterns("hashicorp/b"), Updates: []provider.Bump{provider.BumpMinor}, Ignore: &yes}}
 		}, want: []string{"a 1.1.0", "b 1.0.0"}},
 		{name: "somebody ignores it in a module that cannot be read", later: func(m *scan.Module, o *Options) {
-			m.Unread = []scan.Unread{{Module: "x", Reason: "gone"}}
+			m.Tree.Unread = []scan.Unread{{Module: "x", Reason: "gone"}}
 			o.Rules = []Rule{{Providers: patterns("hashicorp/b"), Ignore: &yes}}
 		}, want: []string{"a 1.1.0", "b 1.0.0"}, carried: "a"},
 		{name: "only another provider is asked for", lacks: "b", later: func(_ *scan.Module, o *Options) { o.Only = patterns("hashicorp/a") },
@@ -118,7 +118,7 @@ func carryCases() []carryCase {
 				t.Errorf("the file is\n%s", r.File)
 			}
 		}},
-		{name: "an entry that is required no more", later: func(m *scan.Module, _ *Options) { m.Requirements = m.Requirements[:1] }, want: []string{"a 1.1.0"}},
+		{name: "an entry that is required no more", later: func(m *scan.Module, _ *Options) { m.Tree.Requirements = m.Tree.Requirements[:1] }, want: []string{"a 1.1.0"}},
 		{name: "a provider is new", requires: []string{"a", "b", "c"}, lacks: "c", want: []string{"a 1.1.0", "b 1.1.0"}, carried: "a b"},
 	}
 }

@@ -34,15 +34,15 @@ func settled(m scan.Module) scan.Module {
 	if !conflicted {
 		return m
 	}
-	m.Diagnostics = slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d provider.Diagnostic) bool { return d == conflict })
-	m.Requirements = slices.Clone(m.Requirements)
+	m.Tree.Diagnostics = slices.DeleteFunc(slices.Clone(m.Tree.Diagnostics), func(d provider.Diagnostic) bool { return d == conflict })
+	m.Tree.Requirements = slices.Clone(m.Tree.Requirements)
 	for _, recorded := range scan.Recorded(m.Lock) {
-		required := slices.ContainsFunc(m.Requirements, func(r scan.Requirement) bool { return r.Addr == recorded.Addr })
+		required := slices.ContainsFunc(m.Tree.Requirements, func(r scan.Requirement) bool { return r.Addr == recorded.Addr })
 		if !required && disputed(m, recorded.Addr) {
-			m.Requirements = append(m.Requirements, recorded)
+			m.Tree.Requirements = append(m.Tree.Requirements, recorded)
 		}
 	}
-	slices.SortFunc(m.Requirements, func(a, b scan.Requirement) int { return a.Addr.Compare(b.Addr) })
+	slices.SortFunc(m.Tree.Requirements, func(a, b scan.Requirement) int { return a.Addr.Compare(b.Addr) })
 	return m
 }
 

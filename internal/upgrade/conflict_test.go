@@ -33,7 +33,7 @@ func merged(t *testing.T, requirements, base, ours, theirs []string) scan.Module
 	}
 	m.Lock = file
 	if d, conflicted := file.Conflicted(); conflicted {
-		m.Diagnostics = append(m.Diagnostics, d)
+		m.Tree.Diagnostics = append(m.Tree.Diagnostics, d)
 	}
 	return m
 }

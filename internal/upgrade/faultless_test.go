@@ -280,18 +280,18 @@ func (w *faultyWorld) write(t *testing.T) {
 		if len(r.Terms) == 0 {
 			r.Terms = []scan.Term{{File: "main.tf", Line: i + 1}}
 		}
-		w.module.Requirements = append(w.module.Requirements, r)
+		w.module.Tree.Requirements = append(w.module.Tree.Requirements, r)
 	}
-	slices.SortFunc(w.module.Requirements, func(a, b scan.Requirement) int { return a.Addr.Compare(b.Addr) })
+	slices.SortFunc(w.module.Tree.Requirements, func(a, b scan.Requirement) int { return a.Addr.Compare(b.Addr) })
 	earlier := w.module
-	earlier.Requirements = slices.Clone(earlier.Requirements)
-	for i := range earlier.Requirements { // what it was locked at did not have to be the newest
+	earlier.Tree.Requirements = slices.Clone(earlier.Tree.Requirements)
+	for i := range earlier.Tree.Requirements { // what it was locked at did not have to be the newest
 		if w.chance(40) {
-			earlier.Requirements[i].Terms = []scan.Term{{Constraint: constraints(t, "1.0.0").Terms()[0], File: "main.tf", Line: 1}}
+			earlier.Tree.Requirements[i].Terms = []scan.Term{{Constraint: constraints(t, "1.0.0").Terms()[0], File: "main.tf", Line: 1}}
 		}
 	}
 	if last := w.providers[len(w.providers)-1]; w.chance(15) { // one provider is new
-		earlier.Requirements = slices.DeleteFunc(earlier.Requirements, func(r scan.Requirement) bool { return r.Addr == last.addr })
+		earlier.Tree.Requirements = slices.DeleteFunc(earlier.Tree.Requirements, func(r scan.Requirement) bool { return r.Addr == last.addr })
 	}
 	s := w.serve(t, w.before)
 	r := w.plan(t.Context(), t, s, earlier, Options{Platforms: Platforms{All: true}})
@@ -441,7 +441,7 @@ func (w *faultyWorld) check(t *testing.T) {
 	}
 	w.checkInterrupt(t, s, requests, faultless)
 	if t.Failed() {
-		t.Logf("methods %v, mirror %v\noptions %+v\nrequired %v\nlock file\n%s\nregistry\n%s", w.methods, slices.Sorted(maps.Keys(w.mirrored)), w.opts, w.module.Requirements, w.source(), w.after)
+		t.Logf("methods %v, mirror %v\noptions %+v\nrequired %v\nlock file\n%s\nregistry\n%s", w.methods, slices.Sorted(maps.Keys(w.mirrored)), w.opts, w.module.Tree.Requirements, w.source(), w.after)
 	}
 }
 
@@ -556,8 +556,8 @@ func (w *faultyWorld) checkWishes(t *testing.T, where string, r Result) {
 			t.Errorf("%s: the entry of %s is gone", where, old.Addr)
 			continue
 		}
-		i := slices.IndexFunc(r.Module.Requirements, func(q scan.Requirement) bool { return q.Addr == old.Addr })
-		allowed := r.Module.Requirements[i].Constraints().Allows(old.Version)
+		i := slices.IndexFunc(r.Module.Tree.Requirements, func(q scan.Requirement) bool { return q.Addr == old.Addr })
+		allowed := r.Module.Tree.Requirements[i].Constraints().Allows(old.Version)
 		if now.Version.Precedence(old.Version) < 0 && allowed && !w.opts.Exact && !w.opts.AllowDowngrade {
 			t.Errorf("%s: %s goes down from %s to %s", where, old.Addr, old.Version, now.Version)
 		}

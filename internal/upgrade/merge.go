@@ -83,7 +83,7 @@ func (o Options) ask(first bool) (methods, origin bool) {
 // entries and decides whether there is anything to write.
 func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
 	d.settleOld()
-	r := Result{Module: d.module, Partial: d.partial, Old: d.old, New: d.old, Diagnostics: slices.Clone(d.module.Diagnostics), exact: opts.behaviour().allBytes}
+	r := Result{Module: d.module, Partial: d.partial, Old: d.old, New: d.old, Diagnostics: slices.Clone(d.module.Tree.Diagnostics), exact: opts.behaviour().allBytes}
 	if warning, ok := opts.left(d.module); ok {
 		r.Diagnostics = append(r.Diagnostics, warning)
 		return r
@@ -447,7 +447,7 @@ func (c *choice) attribute(found []provider.Hashes, merged []provider.Hash) {
 // about other providers; otherwise it goes, as with init.
 func (d *draft) merge(entries map[provider.Addr]lockfile.Lock, opts Options) []lockfile.Lock {
 	required := map[provider.Addr]bool{}
-	for _, r := range d.module.Requirements {
+	for _, r := range d.module.Tree.Requirements {
 		required[r.Addr] = true
 	}
 	var locks []lockfile.Lock

@@ -122,7 +122,7 @@ func TestOnlyMovesAProviderInOnePiece(t *testing.T) {
 	t.Parallel()
 	m := module(t, []string{"a"}, []string{"a 1.0.0; h1:old", "b 1.0.0; h1:b"})
 	m.Tool = provider.Newest(provider.OpenTofu)
-	m.Requirements[0].Addr.Host = provider.OpenTofu.DefaultHost()
+	m.Tree.Requirements[0].Addr.Host = provider.OpenTofu.DefaultHost()
 	r := Plan(t.Context(), &offer{releases: simple}, []scan.Module{m}, Options{Platforms: linux, Keep: patterns("hashicorp/b")})[0]
 	part := func(host string) (kept []string) {
 		for _, l := range r.Only(func(a provider.Addr) bool { return a.Host.ForDisplay() == host }).New {

@@ -13,9 +13,10 @@ import (
 // conflict in the lock file is what Complete is for.
 func (o Options) seen(m scan.Module) scan.Module {
 	b := o.behaviour()
-	if !b.readsTests && !m.Tool.Has(provider.TestFilesInLock) {
-		m = m.WithoutTests()
+	if b.readsTests || m.Tool.Has(provider.TestFilesInLock) {
+		m.Tree = m.All()
 	}
+	m.Tests = scan.ModuleTree{}
 	if b.settlesConflicts {
 		m = settled(m)
 	}
@@ -35,7 +36,7 @@ func (o Options) left(m scan.Module) (provider.Diagnostic, bool) {
 // not be read of the module tree. Without a lock file there are none, and Exact
 // does not know what the tools would write.
 func (o Options) preserves(m scan.Module) bool {
-	return o.Preserve && len(m.Unread) > 0 && m.Lock != nil && o.behaviour().takesRecorded
+	return o.Preserve && len(m.Tree.Unread) > 0 && m.Lock != nil && o.behaviour().takesRecorded
 }
 
 // preserved joins what is known of the requirements with what the lock file
@@ -43,7 +44,7 @@ func (o Options) preserves(m scan.Module) bool {
 // it was, and nothing is dropped. A recorded term that the configuration states
 // as well is the configuration's.
 func preserved(m scan.Module) []scan.Requirement {
-	merged := slices.Clone(m.Requirements)
+	merged := slices.Clone(m.Tree.Requirements)
 	for _, recorded := range scan.Recorded(m.Lock) {
 		i := slices.IndexFunc(merged, func(r scan.Requirement) bool { return r.Addr == recorded.Addr })
 		if i < 0 {
@@ -70,7 +71,7 @@ func states(r scan.Requirement, c provider.Term) bool {
 // constraints stand in for them.
 func (d *draft) unread() []provider.Diagnostic {
 	var diagnostics []provider.Diagnostic
-	for _, u := range d.module.Unread {
+	for _, u := range d.module.Tree.Unread {
 		diagnostic := provider.Diagnostic{
 			Code: provider.CodeUnreadModule, File: u.File, Line: u.Line,
 			Message: fmt.Sprintf("module.%s could not be read: %s", u.Module, u.Reason),
@@ -97,7 +98,7 @@ func (d *draft) twoCommands(opts Options) bool {
 // initAlone reports whether only init knows of a provider, so that providers
 // lock neither completes its hashes nor writes its constraints.
 func (d *draft) initAlone(c *choice, opts Options) bool {
-	_, required := c.Requirement.WithoutTests()
+	_, required := d.withoutTests(c.Requirement.Addr)
 	return d.twoCommands(opts) && !required
 }
 
@@ -105,9 +106,18 @@ func (d *draft) initAlone(c *choice, opts Options) bool {
 // command that knows of the provider writes.
 func (d *draft) constraints(c *choice, opts Options) provider.Constraints {
 	if d.twoCommands(opts) {
-		if r, required := c.Requirement.WithoutTests(); required {
+		if r, required := d.withoutTests(c.Requirement.Addr); required {
 			return r.Constraints()
 		}
 	}
 	return c.Requirement.Constraints()
+}
+
+// withoutTests is what is required of a provider where no test files are read.
+func (d *draft) withoutTests(addr provider.Addr) (scan.Requirement, bool) {
+	i := slices.IndexFunc(d.untested, func(r scan.Requirement) bool { return r.Addr == addr })
+	if i < 0 {
+		return scan.Requirement{}, false
+	}
+	return d.untested[i], true
 }

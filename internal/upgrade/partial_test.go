@@ -91,7 +91,7 @@ func TestPlan_unread_modules(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m := module(t, tt.requirements, tt.locks)
-			m.Unread = []scan.Unread{{Module: "x", Reason: "it is not there", File: "main.tf", Line: 9}}
+			m.Tree.Unread = []scan.Unread{{Module: "x", Reason: "it is not there", File: "main.tf", Line: 9}}
 			tt.opts.Platforms = linux
 			r := Plan(t.Context(), everything(), []scan.Module{m}, tt.opts)[0]
 			if diff := cmp.Diff(tt.want, versions(r)); diff != "" {
@@ -112,7 +112,7 @@ func TestPlan_unread_modules(t *testing.T) {
 func TestPlan_recorded_terms_have_places(t *testing.T) {
 	t.Parallel()
 	m := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0, < 1.1.0; h1:a"})
-	m.Unread = []scan.Unread{{Module: "x", Reason: "it is not there", File: "main.tf", Line: 9}}
+	m.Tree.Unread = []scan.Unread{{Module: "x", Reason: "it is not there", File: "main.tf", Line: 9}}
 	r := Plan(t.Context(), everything(), []scan.Module{m}, Options{Platforms: linux, Preserve: true})[0]
 	want := []scan.Term{
 		{Constraint: constraints(t, "~> 1.0").Terms()[0], File: "main.tf", Line: 1},
@@ -148,7 +148,7 @@ func TestPlan_kinds(t *testing.T) {
 			m := module(t, []string{"a ~> 1.0"}, locks)
 			m.Kind, m.Standalone = tt.kind, tt.standalone
 			if m.Standalone {
-				m.Requirements = scan.Recorded(m.Lock)
+				m.Tree.Requirements = scan.Recorded(m.Lock)
 			}
 			tt.opts.Platforms = linux
 			r := Plan(t.Context(), everything(), []scan.Module{m}, tt.opts)[0]
@@ -228,14 +228,19 @@ func TestPlan_test_files(t *testing.T) {
 			t.Parallel()
 			m := module(t, []string{"a ~> 1.0, != 1.1.0", "b ~> 1.0"}, tt.locks)
 			m.Tool.Version = tt.tool
-			for _, r := range m.Requirements {
-				for i, term := range r.Terms {
-					r.Terms[i].Test = r.Addr.Type == "b" || term.Constraint.Op == provider.Not
+			var untested []scan.Requirement
+			for _, r := range m.Tree.Requirements {
+				tested := slices.Clone(r.Terms)
+				r.Terms = slices.DeleteFunc(r.Terms, func(t scan.Term) bool { return r.Addr.Type == "b" || t.Constraint.Op == provider.Not })
+				tested = slices.DeleteFunc(tested, func(t scan.Term) bool { return slices.Contains(r.Terms, t) })
+				m.Tests.Requirements = append(m.Tests.Requirements, scan.Requirement{Addr: r.Addr, Terms: tested})
+				if len(r.Terms) > 0 {
+					untested = append(untested, r)
 				}
 			}
+			m.Tree.Requirements = untested
 			if tt.fails {
-				m.TestDiagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax, Message: "bad", File: "x.tftest.hcl"}}
-				m.Diagnostics = slices.Clone(m.TestDiagnostics)
+				m.Tests.Diagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax, Message: "bad", File: "x.tftest.hcl"}}
 			}
 			src := everything()
 			r := Plan(t.Context(), src, []scan.Module{m}, tt.opts)[0]

@@ -129,8 +129,9 @@ type listing struct {
 
 // draft is the plan for one root module in the making.
 type draft struct {
-	module    scan.Module
-	partial   bool // recorded constraints stand in for unread modules
+	module    scan.Module        // as the command sees it
+	untested  []scan.Requirement // without those of test files
+	partial   bool               // recorded constraints stand in for unread modules
 	choices   []*choice
 	old       []lockfile.Lock
 	platforms Platforms // resolved: All or a List
@@ -169,18 +170,19 @@ type choice struct {
 // unread module calls that nothing stands in for, has nothing to decide: its
 // requirements are not known.
 func newDraft(m scan.Module, opts Options) *draft {
+	untested := m.Tree.Requirements
 	m = opts.seen(m)
-	d := &draft{module: m, partial: opts.preserves(m)}
+	d := &draft{module: m, untested: untested, partial: opts.preserves(m)}
 	if m.Lock != nil {
 		d.old = m.Lock.Locks
 	}
 	if d.partial {
-		d.module.Requirements = preserved(m)
+		d.module.Tree.Requirements = preserved(m)
 	}
-	if _, left := opts.left(m); left || failed(m.Diagnostics) || len(m.Unread) > 0 && !d.partial {
+	if _, left := opts.left(m); left || failed(m.Tree.Diagnostics) || len(m.Tree.Unread) > 0 && !d.partial {
 		return d
 	}
-	for _, r := range d.module.Requirements {
+	for _, r := range d.module.Tree.Requirements {
 		if !selected(opts.Only, r.Addr) && !disputed(m, r.Addr) {
 			continue
 		}

@@ -133,7 +133,7 @@ func module(t *testing.T, requirements, locks []string) scan.Module {
 				req.Terms = append(req.Terms, scan.Term{Constraint: c, File: "main.tf", Line: i + 1})
 			}
 		}
-		m.Requirements = append(m.Requirements, req)
+		m.Tree.Requirements = append(m.Tree.Requirements, req)
 	}
 	if locks == nil {
 		return m
@@ -479,11 +479,11 @@ func TestPlanAsksEachQuestionOnce(t *testing.T) {
 func TestPlanNamesWhatHoldsAProvider(t *testing.T) {
 	t.Parallel()
 	m := module(t, []string{"a >= 1.0"}, nil)
-	m.Requirements[0].Terms = append(m.Requirements[0].Terms, scan.Term{
+	m.Tree.Requirements[0].Terms = append(m.Tree.Requirements[0].Terms, scan.Term{
 		Constraint: constraints(t, "~> 1.0").Terms()[0], Module: "vpc", File: "modules/vpc/main.tf", Line: 4,
 	})
 	r := Plan(t.Context(), &offer{releases: simple}, []scan.Module{m}, Options{Platforms: linux})[0]
-	want := []Held{{Version: version("2.0.0"), Reason: HeldByConstraint, Term: m.Requirements[0].Terms[1]}}
+	want := []Held{{Version: version("2.0.0"), Reason: HeldByConstraint, Term: m.Tree.Requirements[0].Terms[1]}}
 	if diff := cmp.Diff(want, r.Selections[0].Held); diff != "" {
 		t.Errorf("Held (-want +got):\n%s", diff)
 	}
@@ -492,9 +492,9 @@ func TestPlanNamesWhatHoldsAProvider(t *testing.T) {
 func TestPlanLeavesWhatItCannotKnow(t *testing.T) {
 	t.Parallel()
 	unread := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0; h1:old"})
-	unread.Unread = []scan.Unread{{Module: "vpc", Reason: "it is not on disk", File: "main.tf", Line: 9}}
+	unread.Tree.Unread = []scan.Unread{{Module: "vpc", Reason: "it is not on disk", File: "main.tf", Line: 9}}
 	broken := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0; h1:old"})
-	broken.Diagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax, File: "main.tf", Line: 1}}
+	broken.Tree.Diagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax, File: "main.tf", Line: 1}}
 	for i, r := range Plan(t.Context(), &offer{releases: simple}, []scan.Module{unread, broken}, Options{Platforms: linux}) {
 		if r.File != nil || !failed(r.Diagnostics) {
 			t.Errorf("module %d: File = %q, Diagnostics = %v, want no file and an error", i, r.File, r.Diagnostics)
@@ -632,7 +632,7 @@ func TestPlanCarriesVersionsFromTheOtherRegistry(t *testing.T) {
 			twin := addr("a")
 			twin.Namespace = tt.namespace
 			m.Lock.Locks = []lockfile.Lock{lockfile.New(twin, version("1.0.0"), provider.Constraints{}, []provider.Hash{"h1:old"})}
-			required := &m.Requirements[0].Addr
+			required := &m.Tree.Requirements[0].Addr
 			required.Host, required.Namespace = provider.OpenTofu.DefaultHost(), tt.namespace
 			tt.opts.Platforms = linux
 			r := Plan(t.Context(), &offer{releases: simple}, []scan.Module{m}, tt.opts)[0]

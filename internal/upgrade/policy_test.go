@@ -269,7 +269,7 @@ func TestPolicyKeepsTheVersionOfTheOtherRegistry(t *testing.T) {
 	t.Parallel()
 	m := module(t, []string{"a"}, []string{"a 1.0.0; h1:old"})
 	m.Tool = provider.Newest(provider.OpenTofu)
-	m.Requirements[0].Addr.Host = provider.OpenTofu.DefaultHost()
+	m.Tree.Requirements[0].Addr.Host = provider.OpenTofu.DefaultHost()
 	opts := Options{Platforms: linux, Rules: []Rule{{Updates: []provider.Bump{provider.BumpMajor}, Ignore: yes()}}}
 	r := Plan(t.Context(), &offer{releases: simple}, []scan.Module{m}, opts)[0]
 	if got := r.New[0].Version; got != version("1.1.0") {
@@ -348,9 +348,9 @@ func (l *listed) Versions(ctx context.Context, tool provider.Tool, addr provider
 func TestHeldNamesEveryTermThatExcludes(t *testing.T) {
 	t.Parallel()
 	m := module(t, []string{"a >= 1.0", "a < 2.0.0", "a != 1.1.0"}, nil)
-	terms := slices.Concat(m.Requirements[0].Terms, m.Requirements[1].Terms, m.Requirements[2].Terms)
+	terms := slices.Concat(m.Tree.Requirements[0].Terms, m.Tree.Requirements[1].Terms, m.Tree.Requirements[2].Terms)
 	terms = append(terms, scan.Term{Constraint: constraints(t, "~> 1.0").Terms()[0], Module: "vpc", File: "vpc/main.tf", Line: 1})
-	m.Requirements = []scan.Requirement{{Addr: addr("a"), Terms: terms}}
+	m.Tree.Requirements = []scan.Requirement{{Addr: addr("a"), Terms: terms}}
 	r := Plan(t.Context(), &offer{releases: simple}, []scan.Module{m}, Options{Platforms: linux})[0]
 	// Of the releases above 1.0.0 the oldest is 1.1.0: nothing newer can be
 	// selected before that is allowed.

@@ -152,7 +152,7 @@ func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 			delete(src.releases, tt.unheard)
 			m := module(t, []string{"a", "b"}, tt.locks)
 			if len(tt.locks) == 1 {
-				m.Requirements = m.Requirements[:1]
+				m.Tree.Requirements = m.Tree.Requirements[:1]
 			}
 			r := Plan(t.Context(), src, modules(m), Options{})[0]
 			var got []string
