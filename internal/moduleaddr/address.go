@@ -1,0 +1,124 @@
+// Package moduleaddr reads module source addresses: the paths, addresses of
+// registries and remote addresses that stand in the source argument of a module
+// block. Both tools have frozen this grammar, which go-getter had when they did
+// [terraform 1.11 internal/addrs/module_source.go, internal/getmodules/moduleaddrs].
+//
+// What a package is fetched with, and whether it may be, is for others to say.
+package moduleaddr
+
+import (
+	"errors"
+	"path"
+	"regexp"
+	"strings"
+
+	tfaddr "github.com/hashicorp/terraform-registry-address"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Kind says where the module of an address is.
+type Kind int
+
+// The kinds of addresses, in the order in which they are tried.
+const (
+	Unknown  Kind = iota // it is no address
+	Local                // a path relative to the calling module
+	Registry             // in a module registry
+	Remote               // in a package that is fetched
+)
+
+// Address is a module source address.
+type Address struct {
+	Kind Kind
+	// Path is where a Local one leads from the calling module, clean.
+	Path string
+	// Module is that of a Registry one.
+	Module tfaddr.ModulePackage
+	// Package is that of a Remote one.
+	Package Package
+	// Subdir is the directory in the package, clean, perhaps a glob; empty is the
+	// top. Of a Local one it is empty.
+	Subdir string
+
+	text string // as written
+}
+
+// Parse reads an address as it is written. Short addresses of registries stand
+// for the tool's own. With an error the kind may still be known: that of an
+// address which looks like one that is fetched, and is not.
+func Parse(text string, tool provider.ToolName) (Address, error) {
+	a := Address{text: text}
+	if isLocal(text) {
+		a.Kind, a.Path = Local, path.Clean(strings.ReplaceAll(text, `\`, "/"))
+		return a, nil
+	}
+	if m, err := parseRegistry(text, tool); err == nil {
+		a.Kind, a.Module = Registry, m.Package
+		a.Subdir, err = CleanSubdir(m.Subdir)
+		return a, err
+	}
+	var err error
+	a.Package, a.Subdir, err = parseRemote(text)
+	if getter, _ := cutForced(text); !errors.Is(err, errNoRemote) || getter != "" {
+		a.Kind = Remote
+	}
+	return a, err
+}
+
+// isLocal reports whether an address is a path; both separators count on every
+// system.
+func isLocal(text string) bool {
+	for _, prefix := range []string{"./", "../", `.\`, `..\`} {
+		if strings.HasPrefix(text, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// parseRegistry reads [HOST/]NAMESPACE/NAME/SYSTEM[//SUBDIR]. The library does
+// not know that the default host is that of the tool.
+func parseRegistry(text string, tool provider.ToolName) (tfaddr.Module, error) {
+	m, err := tfaddr.ParseModuleSource(text)
+	if err != nil {
+		return m, err
+	}
+	if pkg, _ := cutSubdir(text); strings.Count(pkg, "/") == 2 {
+		m.Package.Host = tool.DefaultHost()
+	}
+	return m, nil
+}
+
+// userInfo matches the credentials in a URL.
+var userInfo = regexp.MustCompile(`://[^/?#]*@`)
+
+// String is the address as it is written, without what may be secret in it:
+// credentials and the query.
+func (a Address) String() string {
+	text, _, _ := strings.Cut(a.text, "?")
+	return userInfo.ReplaceAllString(text, "://")
+}
+
+// PackageString is String without the directory in the package.
+func (a Address) PackageString() string {
+	pkg, _ := cutSubdir(a.String())
+	return strings.TrimRight(pkg, "/")
+}
+
+// cutSubdir cuts the directory in a package from an address: what is behind the
+// first // that belongs to no scheme, up to the query.
+func cutSubdir(text string) (pkg, subdir string) {
+	pkg, query, hasQuery := strings.Cut(text, "?")
+	start := 0
+	if i := strings.Index(pkg, "://"); i >= 0 {
+		start = i + len("://")
+	}
+	if i := strings.Index(pkg[start:], "//"); i >= 0 {
+		pkg, subdir = pkg[:start+i], pkg[start+i+len("//"):]
+	}
+	if hasQuery {
+		pkg += "?" + query
+	}
+	return pkg, subdir
+}

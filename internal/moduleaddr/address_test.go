@@ -1,0 +1,102 @@
+package moduleaddr
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// TestParse reads an address of each kind and shows what people see of it.
+func TestParse(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		text    string
+		kind    Kind
+		is      string // the path, the module, or the package's key
+		subdir  string
+		shown   string // empty: the text
+		pkgShow string // empty: shown
+	}{
+		{text: "./a//b/", kind: Local, is: "a/b", pkgShow: "./a"},
+		{text: `..\a\b`, kind: Local, is: "../a/b"},
+		{text: "acme/net/aws", kind: Registry, is: "registry.opentofu.org/acme/net/aws"},
+		{text: "registry.terraform.io/acme/net/aws//x/..", kind: Registry, is: "registry.terraform.io/acme/net/aws", pkgShow: "registry.terraform.io/acme/net/aws"},
+		{text: "mods.example:8443/a_b/net/aws//m", kind: Registry, is: "mods.example:8443/a_b/net/aws", subdir: "m", pkgShow: "mods.example:8443/a_b/net/aws"},
+		{text: "github.com/o/r/a//b?ref=v1", kind: Remote, is: "git::https://github.com/o/r.git?ref=v1", subdir: "a/b", shown: "github.com/o/r/a//b", pkgShow: "github.com/o/r/a"},
+		{text: "git::https://u:p@h.example/r.git//m?ref=v1&sshkey=x", kind: Remote, is: "git::https://u:p@h.example/r.git?ref=v1&sshkey=x", subdir: "m", shown: "git::https://h.example/r.git//m", pkgShow: "git::https://h.example/r.git"},
+		{text: "https://h.example/a.zip", kind: Remote, is: "https::https://h.example/a.zip"},
+		{text: "/modules/net", kind: Remote, is: "file::file:///modules/net"},
+	}
+	for _, tt := range tests {
+		a, err := Parse(tt.text, provider.OpenTofu)
+		if err != nil {
+			t.Errorf("Parse(%q) = %v", tt.text, err)
+			continue
+		}
+		is := a.Path
+		switch a.Kind {
+		case Registry:
+			is = a.Module.Host.ForDisplay() + "/" + a.Module.Namespace + "/" + a.Module.Name + "/" + a.Module.TargetSystem
+		case Remote:
+			is = a.Package.Key()
+		}
+		if tt.shown == "" {
+			tt.shown = tt.text
+		}
+		if tt.pkgShow == "" {
+			tt.pkgShow = tt.shown
+		}
+		if a.Kind != tt.kind || is != tt.is || a.Subdir != tt.subdir || a.String() != tt.shown || a.PackageString() != tt.pkgShow {
+			t.Errorf("Parse(%q) = %v %q, %q, shown as %q, %q", tt.text, a.Kind, is, a.Subdir, a, a.PackageString())
+		}
+	}
+}
+
+// TestParse_refuses tells what is no address from what is a wrong one.
+func TestParse_refuses(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Kind{
+		"": Unknown, "a": Unknown, "a/b": Unknown, "modules/net": Unknown, "example.com/a/b/c/d": Unknown, "user@example.com:o/r.git": Unknown,
+		"a//googleapis.com/": Unknown,
+		"github.com/o":       Remote, "https://example.com/a.zip//../b": Remote, "github.com/o/r/../../..": Remote,
+		"www.googleapis.com/storage/v1": Remote, "a.b.c.d.amazonaws.com/x": Remote, "git@example.com:o/r?ref=%zz": Remote, "git::abc": Remote,
+	} {
+		if a, err := Parse(text, provider.Terraform); err == nil || a.Kind != want {
+			t.Errorf("Parse(%q) = %v, %v, want %v and an error", text, a.Kind, err, want)
+		}
+	}
+}
+
+// FuzzParse holds what users of an address rely on: no directory leads out, what
+// is fetched has a getter and a URL, and what people see has no credentials and
+// no query.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"github.com/o/r//a/b?ref=1", "git::git@h:o/r", "s3::https://s3.amazonaws.com/b/k//..", "a.s3.b.amazonaws.com/k", "/x//y",
+		"https://u:p@h/a.zip//*?archive=zip", "acme/net/aws//x", "./a/../..", "https://h/a?x=https://u:p@h",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		a, err := Parse(text, provider.Terraform)
+		if shown := a.String(); strings.Contains(shown, "?") || !strings.HasPrefix(shown, a.PackageString()) {
+			t.Errorf("%q is shown as %q, %q", text, shown, a.PackageString())
+		}
+		if err != nil {
+			return
+		}
+		if a.Subdir == ".." || strings.HasPrefix(a.Subdir, "../") || strings.HasPrefix(a.Subdir, "/") {
+			t.Errorf("Parse(%q) leads to %q", text, a.Subdir)
+		}
+		if a.Kind == Unknown || a.Kind == Remote && (a.Package.Getter == "" || a.Package.URL.Scheme == "") {
+			t.Errorf("Parse(%q) = %+v without kind, getter or scheme", text, a)
+		}
+		if a.Kind != Remote || a.Package.URL.User == nil || strings.Contains(text, "@") && !strings.Contains(text, "://") {
+			return
+		}
+		if _, secret := a.Package.URL.User.Password(); secret && strings.Contains(a.String(), a.Package.URL.User.String()+"@") {
+			t.Errorf("%q is shown as %q", text, a)
+		}
+	})
+}

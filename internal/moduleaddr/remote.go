@@ -1,0 +1,86 @@
+package moduleaddr
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Package is a module package that is fetched.
+type Package struct {
+	Getter string   // what fetches it: "git", "https", …
+	URL    *url.URL // for the getter
+}
+
+// Key tells packages apart before they are fetched, as the tools do.
+func (p Package) Key() string { return p.Getter + "::" + p.URL.String() }
+
+// OnDisk reports whether the package is on this machine's disk.
+func (p Package) OnDisk() bool { return p.Getter == "file" || p.URL.Scheme == "file" }
+
+// forced is the prefix that names a getter whatever the URL's scheme is.
+var forced = regexp.MustCompile(`^([A-Za-z0-9]+)::(.+)$`)
+
+func cutForced(text string) (getter, rest string) {
+	if m := forced.FindStringSubmatch(text); m != nil {
+		return m[1], m[2]
+	}
+	return "", text
+}
+
+// errNoRemote is an address that is neither a URL nor one of the short forms.
+var errNoRemote = errors.New("it is no address of a module registry, no URL and none of the short forms")
+
+// errNoURL stands for the errors of net/url, which quote the URL whole.
+var errNoURL = errors.New("it is not a valid URL")
+
+// parseRemote reads a URL, or one of the short forms.
+func parseRemote(text string) (p Package, subdir string, err error) {
+	pkg, subdir := cutSubdir(text)
+	getter, src := cutForced(pkg)
+	u, err := url.Parse(src)
+	if err != nil || u.Scheme == "" {
+		var short shortForm
+		if short, err = expand(src); err != nil {
+			return Package{}, "", err
+		}
+		if getter == "" {
+			getter = short.getter
+		}
+		u, subdir = short.url, path.Join(short.subdir, subdir)
+	}
+	if getter == "" {
+		getter = u.Scheme
+	}
+	subdir, err = CleanSubdir(subdir)
+	return Package{getter, u}, subdir, err
+}
+
+// ParseURL reads a Remote address that is a URL, with or without a forced getter:
+// servers refer to other addresses, and short forms are for people.
+func ParseURL(text string) (Address, error) {
+	pkg, _ := cutSubdir(text)
+	_, src := cutForced(pkg)
+	if u, err := url.Parse(src); err != nil || u.Scheme == "" {
+		return Address{}, errNoURL
+	}
+	a := Address{Kind: Remote, text: text}
+	var err error
+	a.Package, a.Subdir, err = parseRemote(text)
+	return a, err
+}
+
+// CleanSubdir makes a directory in a package clean, or fails if it leads out.
+func CleanSubdir(subdir string) (string, error) {
+	subdir = strings.TrimLeft(path.Clean("./"+subdir), "/")
+	if subdir == ".." || strings.HasPrefix(subdir, "../") {
+		return "", fmt.Errorf("the subdirectory %q leads out of the module package", subdir)
+	}
+	if subdir == "." {
+		return "", nil
+	}
+	return subdir, nil
+}
