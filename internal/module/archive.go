@@ -16,6 +16,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/zipfile"
 )
 
@@ -62,14 +63,14 @@ func unxz(io.Reader) (io.Reader, error) { return nil, errors.New("xz compression
 // kind: by the query argument archive, which may also be false, or by the end of
 // the path. The argument is for go-getter; it is not part of the URL that is
 // requested.
-func archiveFormat(a address) (address, string) {
-	query := a.url.Query()
+func archiveFormat(a moduleaddr.Package) (moduleaddr.Package, string) {
+	query := a.URL.Query()
 	kind := query.Get("archive")
 	if kind != "" {
 		query.Del("archive")
-		u := *a.url
+		u := *a.URL
 		u.RawQuery = query.Encode()
-		a.url = &u
+		a.URL = &u
 		if yes, err := strconv.ParseBool(kind); err == nil && !yes {
 			return a, ""
 		}
@@ -79,7 +80,7 @@ func archiveFormat(a address) (address, string) {
 		return a, kind
 	}
 	for extension := range formats {
-		if strings.HasSuffix(a.url.Path, "."+extension) && len(extension) > len(kind) {
+		if strings.HasSuffix(a.URL.Path, "."+extension) && len(extension) > len(kind) {
 			kind = extension
 		}
 	}

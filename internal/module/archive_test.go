@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/moduleaddr"
 )
 
 // member is an entry of an archive that a test makes.
@@ -264,9 +265,9 @@ func TestArchiveFormat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, got := archiveFormat(address{getter: "https", url: u})
-		if got != want || a.url.Query().Has("archive") {
-			t.Errorf("archiveFormat(%q) = %q of %v, want %q", source, got, a.url, want)
+		a, got := archiveFormat(moduleaddr.Package{Getter: "https", URL: u})
+		if got != want || a.URL.Query().Has("archive") {
+			t.Errorf("archiveFormat(%q) = %q of %v, want %q", source, got, a.URL, want)
 		}
 	}
 }

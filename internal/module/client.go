@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/oci"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -136,37 +137,38 @@ type contents struct {
 // CodeNoService, CodeUnauthorized, CodeUnreachable, CodeBadAnswer,
 // CodeBadChecksum or CodeCancelled.
 func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Package, error) {
-	if r, err := parseRegistry(call.Source, tool.Name); err == nil || call.Versioned {
+	a, err := moduleaddr.Parse(call.Source, tool.Name)
+	switch {
+	case a.Kind == moduleaddr.Registry && err == nil:
+		p, err := c.fromRegistry(ctx, tool, a, call)
 		if err != nil {
-			return scan.Package{}, invalid("a module with a version must come from a module registry: %v", err)
-		}
-		p, err := c.fromRegistry(ctx, tool, r, call)
-		if err != nil {
-			err = during("fetching the module "+r.ForDisplay(), err)
+			err = during("fetching the module "+a.Module.ForDisplay(), err)
 			if e, ok := errors.AsType[*provider.Error](err); ok && e.Host == "" {
-				e.Host = r.Host // a new error: nobody else has it
+				e.Host = a.Module.Host // a new error: nobody else has it
 			}
 			return scan.Package{}, err
 		}
 		return p, nil
-	}
-	a, err := parseRemote(call.Source)
-	if err != nil {
+	case call.Versioned:
+		return scan.Package{}, invalid("a module with a version must come from a module registry")
+	case err != nil:
 		return scan.Package{}, invalid("invalid module source address: %v", err)
+	case a.Kind == moduleaddr.Local:
+		return scan.Package{}, invalid("invalid module source address: it is a path in the package of the calling module")
 	}
-	if err := c.opts.mayContact(a.url.Hostname()); err != nil {
+	if err := c.opts.mayContact(a.Package.URL.Hostname()); err != nil {
 		return scan.Package{}, err
 	}
 	p, err := c.fromRemote(ctx, tool, a, nil)
 	if err != nil {
-		return scan.Package{}, during("fetching the module package "+a.String(), err)
+		return scan.Package{}, during("fetching the module package "+redact(a.Package.URL), err)
 	}
 	return p, nil
 }
 
 // fromRegistry selects a version of a registry module and fetches its package.
-func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr registryAddress, call scan.Call) (scan.Package, error) {
-	if err := c.opts.mayContact(addr.Host.String()); err != nil {
+func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr moduleaddr.Address, call scan.Call) (scan.Package, error) {
+	if err := c.opts.mayContact(addr.Module.Host.String()); err != nil {
 		return scan.Package{}, err
 	}
 	at, err := c.registries.find(ctx, tool, addr, call)
@@ -190,7 +192,7 @@ func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr regi
 	if err != nil {
 		return scan.Package{}, err
 	}
-	dir, err := findDir(p.fs, addr.subdir)
+	dir, err := findDir(p.fs, addr.Subdir)
 	return scan.Package{FS: p.fs, Dir: dir, ID: p.id, Version: at.version}, err
 }
 
@@ -198,8 +200,8 @@ func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr regi
 // decide whether it can be on this machine.
 type origin struct{ address, referrer string }
 
-func originOf(a address, from *url.URL) origin {
-	o := origin{address: a.key()}
+func originOf(a moduleaddr.Package, from *url.URL) origin {
+	o := origin{address: a.Key()}
 	if from != nil {
 		o.referrer = transport.HostPort(from)
 	}
@@ -211,30 +213,30 @@ const maxHops = 10
 
 // fromRemote fetches the package of a remote address and finds the module in
 // it. The address is what a server at from said, or nil for a configuration's.
-func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, a address, from *url.URL) (scan.Package, error) {
+func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, a moduleaddr.Address, from *url.URL) (scan.Package, error) {
 	asked := a
 	var within []string // what servers referred to, outermost last
 	for hops := 0; ; hops++ {
 		// A server is asked where the package is that an address names without
 		// naming an archive.
-		_, kind := archiveFormat(a)
-		if a.getter != "http" && a.getter != "https" || a.local() || kind != "" {
+		_, kind := archiveFormat(a.Package)
+		if a.Package.Getter != "http" && a.Package.Getter != "https" || a.Package.OnDisk() || kind != "" {
 			break
 		}
 		if hops == maxHops {
 			return scan.Package{}, unread("more than %d servers refer to another one", maxHops)
 		}
-		next, err := c.locations.Do(ctx, originOf(a, from), func() (location, error) { return c.web.ask(ctx, a, from) })
+		next, err := c.locations.Do(ctx, originOf(a.Package, from), func() (location, error) { return c.web.ask(ctx, a.Package, from) })
 		if err != nil {
 			return scan.Package{}, err
 		}
 		a, from = next.address, next.from
-		if err := c.opts.mayContact(a.url.Hostname()); err != nil {
+		if err := c.opts.mayContact(a.Package.URL.Hostname()); err != nil {
 			return scan.Package{}, err
 		}
-		within = append(within, a.subdir)
+		within = append(within, a.Subdir)
 	}
-	p, err := c.packages.Do(ctx, originOf(a, from), func() (contents, error) { return c.get(ctx, tool, a, from) })
+	p, err := c.packages.Do(ctx, originOf(a.Package, from), func() (contents, error) { return c.get(ctx, tool, a.Package, from) })
 	if err != nil {
 		return scan.Package{}, err
 	}
@@ -243,7 +245,7 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, a address, 
 			return scan.Package{}, err
 		}
 	}
-	dir, err := findDir(p.fs, asked.subdir)
+	dir, err := findDir(p.fs, asked.Subdir)
 	return scan.Package{FS: p.fs, Dir: dir, ID: p.id}, err
 }
 
@@ -266,8 +268,8 @@ func (c *Client) part(ctx context.Context, p contents, dir string) (contents, er
 }
 
 // get fetches a package that is no reference to another.
-func (c *Client) get(ctx context.Context, tool provider.Tool, a address, from *url.URL) (contents, error) {
-	if a.local() && !c.opts.AllowLocal {
+func (c *Client) get(ctx context.Context, tool provider.Tool, a moduleaddr.Package, from *url.URL) (contents, error) {
+	if a.OnDisk() && !c.opts.AllowLocal {
 		return contents{}, refused("relock reads modules outside of the repository only where it is run by hand",
 			"the module is on the disk of this machine")
 	}
@@ -276,8 +278,8 @@ func (c *Client) get(ctx context.Context, tool provider.Tool, a address, from *u
 		return contents{}, err
 	}
 	defer release()
-	c.opts.Log.DebugContext(ctx, "fetching a module package", "getter", a.getter, "url", a.String())
-	switch a.getter {
+	c.opts.Log.DebugContext(ctx, "fetching a module package", "getter", a.Getter, "url", redact(a.URL))
+	switch a.Getter {
 	case "git":
 		return c.gits.fetch(ctx, a, from)
 	case "http", "https":
@@ -298,7 +300,7 @@ func (c *Client) get(ctx context.Context, tool provider.Tool, a address, from *u
 			return fromOCI(ctx, oci.Client{Transport: c.transport, Ambient: c.opts.Ambient}, c.tools[tool.Name].config, c.cache, a)
 		}
 	}
-	return contents{}, invalid("invalid module source address: %s fetches nothing of the kind %q", tool, a.getter)
+	return contents{}, invalid("invalid module source address: %s fetches nothing of the kind %q", tool, a.Getter)
 }
 
 // slot waits until one more package may be fetched.

@@ -10,12 +10,14 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/moduleaddr"
 )
 
 // fromDisk reads a directory or an archive on this machine.
-func fromDisk(ctx context.Context, a address) (contents, error) {
+func fromDisk(ctx context.Context, a moduleaddr.Package) (contents, error) {
 	a, kind := archiveFormat(a)
-	name := cmp.Or(a.url.RawPath, a.url.Path)
+	name := cmp.Or(a.URL.RawPath, a.URL.Path)
 	if filepath.Separator == '\\' {
 		name = strings.TrimPrefix(name, "/") // /C:/modules
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -40,8 +41,8 @@ type gits struct {
 }
 
 // fetch reads the files of a commit.
-func (g *gits) fetch(ctx context.Context, a address, from *url.URL) (contents, error) {
-	r, ref, err := g.source(ctx, a.url, from)
+func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (contents, error) {
+	r, ref, err := g.source(ctx, a.URL, from)
 	if err != nil {
 		return contents{}, err
 	}

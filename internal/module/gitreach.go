@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -71,7 +72,7 @@ func (r *route) asked(ctx context.Context) (*url.URL, error) {
 		}
 		return u, nil
 	}
-	if u, ok := scpURL(text); ok {
+	if u, ok := moduleaddr.ParseSCP(text); ok {
 		return u, nil
 	}
 	return &url.URL{Scheme: "file", Path: text}, nil

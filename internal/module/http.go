@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -27,7 +28,7 @@ const credentialsHint = "put a login for the host into the netrc file"
 
 // location is where a server says that a package is.
 type location struct {
-	address address
+	address moduleaddr.Address
 	from    *url.URL // what was answered
 }
 
@@ -41,14 +42,14 @@ type web struct {
 
 // ask asks a server where the package is, by go-getter's protocol: the query
 // argument terraform-get, answered by a header or by a meta element.
-func (w web) ask(ctx context.Context, a address, from *url.URL) (location, error) {
+func (w web) ask(ctx context.Context, a moduleaddr.Package, from *url.URL) (location, error) {
 	a, _ = archiveFormat(a)
-	query := a.url.Query()
+	query := a.URL.Query()
 	if query.Has("checksum") {
 		return location{}, invalid("invalid module source address: only an archive has a checksum")
 	}
 	query.Add("terraform-get", "1")
-	u := *a.url
+	u := *a.URL
 	u.RawQuery = query.Encode()
 	with, err := w.login(&u)
 	if err != nil {
@@ -69,13 +70,7 @@ func (w web) ask(ctx context.Context, a address, from *url.URL) (location, error
 	if source == "" {
 		return location{}, unread("%s is neither an archive nor does it say where the package is", redact(&u))
 	}
-	// A server has no current directory, and short forms are for people.
-	pkg, _ := splitSubdir(source)
-	_, src := cutForced(pkg)
-	next, err := parseRemote(source)
-	if full, parseErr := url.Parse(src); parseErr != nil || full.Scheme == "" {
-		err = errNoURL
-	}
+	next, err := moduleaddr.ParseURL(source)
 	if err != nil {
 		return location{}, badAnswer("%s refers to no module package: %v", redact(&u), err)
 	}
@@ -128,9 +123,9 @@ func attribute(e xml.StartElement, name string) string {
 }
 
 // fetch downloads and unpacks an archive.
-func (w web) fetch(ctx context.Context, a address, from *url.URL) (contents, error) {
+func (w web) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (contents, error) {
 	a, kind := archiveFormat(a)
-	u, sum, err := withoutChecksum(a.url)
+	u, sum, err := withoutChecksum(a.URL)
 	if err != nil {
 		return contents{}, err
 	}

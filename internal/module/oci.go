@@ -13,6 +13,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/oci"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -25,35 +26,35 @@ const (
 )
 
 // fromOCI fetches the module package of an OCI repository, by tag or digest.
-func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, kept *cache, a address) (contents, error) {
-	of := cliconfig.Repository{Registry: a.url.Host, Name: strings.TrimPrefix(a.url.Path, "/")}
+func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, kept *cache, a moduleaddr.Package) (contents, error) {
+	of := cliconfig.Repository{Registry: a.URL.Host, Name: strings.TrimPrefix(a.URL.Path, "/")}
 	repository, err := asking.Repository(config, of)
-	if err != nil || a.url.Scheme != "oci" {
+	if err != nil || a.URL.Scheme != "oci" {
 		return contents{}, invalid("invalid module source address: it is no address of an OCI repository")
 	}
-	reference, err := ociReference(a.url)
+	reference, err := ociReference(a.URL)
 	if err != nil {
 		return contents{}, err
 	}
 	manifest, err := repository.Resolve(ctx, reference)
 	if err != nil {
-		return contents{}, ociError(ctx, a.url, "resolving the reference", err)
+		return contents{}, ociError(ctx, a.URL, "resolving the reference", err)
 	}
 	id := "oci+" + of.String() + "@" + manifest.Digest.String()
 	if p, ok := kept.load(id); ok {
 		return p, nil
 	}
-	layer, err := packageLayer(ctx, a.url, repository, manifest)
+	layer, err := packageLayer(ctx, a.URL, repository, manifest)
 	if err != nil {
 		return contents{}, err
 	}
 	t, _, err := unpackCopy(ctx, "zip", func(archive io.Writer) error {
 		err := repository.Copy(ctx, archive, layer)
 		if said, ok := errors.AsType[*oci.Error](err); ok && said.Code == provider.CodeBadChecksum {
-			return badAnswer("the package %s is not the one that its manifest names", redact(a.url))
+			return badAnswer("the package %s is not the one that its manifest names", redact(a.URL))
 		}
 		if err != nil {
-			return ociError(ctx, a.url, "downloading the module package", err)
+			return ociError(ctx, a.URL, "downloading the module package", err)
 		}
 		return nil
 	})

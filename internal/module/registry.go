@@ -6,13 +6,13 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 
 	goversion "github.com/hashicorp/go-version"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/transport"
@@ -35,7 +35,7 @@ type registryQuestion struct {
 type registry struct {
 	base  *url.URL
 	token string
-	addr  registryAddress
+	addr  moduleaddr.Address
 	tool  provider.Tool
 }
 
@@ -55,7 +55,7 @@ type toolConfig struct {
 // found is where a registry has a version of a module.
 type found struct {
 	version string
-	address address // of the package, with the module's directory
+	address moduleaddr.Address // of the package, with the module's directory
 	// archive is the request for a package that the registry serves itself, instead
 	// of an address.
 	archive *transport.Request
@@ -63,7 +63,7 @@ type found struct {
 }
 
 // find selects a version of a registry module, and asks where that is.
-func (rs *registries) find(ctx context.Context, tool provider.Tool, addr registryAddress, call scan.Call) (found, error) {
+func (rs *registries) find(ctx context.Context, tool provider.Tool, addr moduleaddr.Address, call scan.Call) (found, error) {
 	var allowed goversion.Constraints
 	if call.Versioned {
 		var err error
@@ -71,11 +71,11 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr registr
 			return found{}, invalid("invalid version constraint %q", call.Version)
 		}
 	}
-	base, err := rs.tools[tool.Name].discovery.Service(ctx, addr.Host, service)
+	base, err := rs.tools[tool.Name].discovery.Service(ctx, addr.Module.Host, service)
 	if err != nil {
 		return found{}, err
 	}
-	token, err := rs.tools[tool.Name].config.Token(ctx, addr.Host)
+	token, err := rs.tools[tool.Name].config.Token(ctx, addr.Module.Host)
 	if err != nil {
 		return found{}, err
 	}
@@ -107,7 +107,7 @@ func noVersion(format string, args ...any) error {
 
 // endpoint is the URL of a question about the module.
 func (r registry) endpoint(segments ...string) *url.URL {
-	segments = append([]string{r.addr.Namespace, r.addr.Name, r.addr.TargetSystem}, segments...)
+	segments = append([]string{r.addr.Module.Namespace, r.addr.Module.Name, r.addr.Module.TargetSystem}, segments...)
 	return r.base.ResolveReference(&url.URL{Path: path.Join(segments...)})
 }
 
@@ -128,7 +128,7 @@ func (rs *registries) ask(ctx context.Context, r registry, u *url.URL, limit int
 	case http.StatusOK, http.StatusNoContent, http.StatusNotFound:
 		return resp, nil
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return nil, cliconfig.Unauthorized(r.addr.Host, r.token != "")
+		return nil, cliconfig.Unauthorized(r.addr.Module.Host, r.token != "")
 	}
 	return nil, statusError(u, resp.Status, "")
 }
@@ -142,7 +142,7 @@ func (rs *registries) listed(ctx context.Context, r registry) ([]string, error) 
 		case err != nil:
 			return nil, err
 		case resp.Status == http.StatusNotFound:
-			return nil, unread("the module registry %s does not have it", r.addr.Host.ForDisplay())
+			return nil, unread("the module registry %s does not have it", r.addr.Module.Host.ForDisplay())
 		}
 		var answer struct {
 			Modules []struct {
@@ -173,7 +173,7 @@ func (rs *registries) locate(ctx context.Context, r registry, version string) (f
 	case err != nil:
 		return found{}, err
 	case resp.Status == http.StatusNotFound:
-		return found{}, unread("the module registry %s does not have its version %s", r.addr.Host.ForDisplay(), version)
+		return found{}, unread("the module registry %s does not have its version %s", r.addr.Module.Host.ForDisplay(), version)
 	}
 	source, direct, err := r.download(resp)
 	if err != nil {
@@ -191,14 +191,15 @@ func (rs *registries) locate(ctx context.Context, r registry, version string) (f
 		}
 		source = u.ResolveReference(ref).String()
 	}
-	if _, err := parseRegistry(source, r.tool.Name); err == nil || slices.ContainsFunc([]string{"./", "../", `.\`, `..\`}, beginsWith) {
+	a, err := moduleaddr.Parse(source, r.tool.Name)
+	switch {
+	case a.Kind == moduleaddr.Local || a.Kind == moduleaddr.Registry:
 		return found{}, badAnswer("the registry's location for it is no remote address")
-	}
-	a, err := parseRemote(source)
-	if err != nil {
+	case err != nil:
 		return found{}, badAnswer("the registry's location for it is not valid: %v", err)
 	}
-	a, err = a.below(r.addr.subdir) // the caller's directory is below that of the address
+	// The caller's directory is below that of the address.
+	a.Subdir, err = moduleaddr.CleanSubdir(path.Join(a.Subdir, r.addr.Subdir))
 	return found{address: a, from: u}, err
 }
 
@@ -242,7 +243,7 @@ func (r registry) archive(from *url.URL, source string, credentials bool) (*tran
 	}
 	request := &transport.Request{URL: u, Referrer: from, Header: http.Header{"X-Terraform-Version": {r.tool.Version.String()}}}
 	// OpenTofu would send the token anywhere; it is for the registry.
-	if credentials && (transport.HostPort(u) == transport.HostPort(from) || u.Scheme == "https" && hostname(u) == r.addr.Host) {
+	if credentials && (transport.HostPort(u) == transport.HostPort(from) || u.Scheme == "https" && hostname(u) == r.addr.Module.Host) {
 		request.Token = r.token
 	}
 	return request, nil

@@ -3,6 +3,7 @@ package module
 import (
 	"context"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -125,7 +126,7 @@ func (b *s3Bucket) signed(ctx context.Context, object string, query url.Values) 
 	u.RawQuery = query.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return transport.Request{}, errNoURL
+		return transport.Request{}, errors.New("it is not a valid URL")
 	}
 	req.Header.Set("X-Amz-Content-Sha256", noBody)
 	signer := v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true })

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -57,9 +58,9 @@ type clouds struct {
 
 // fetch fetches from S3 or Google Cloud Storage, as the tools do: the objects below
 // a directory, or an archive.
-func (s stores) fetch(ctx context.Context, a address, from *url.URL) (contents, error) {
+func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (contents, error) {
 	a, kind := archiveFormat(a)
-	u, sum, err := withoutChecksum(a.url)
+	u, sum, err := withoutChecksum(a.URL)
 	if err != nil {
 		return contents{}, err
 	}
@@ -73,12 +74,12 @@ func (s stores) fetch(ctx context.Context, a address, from *url.URL) (contents, 
 		switch {
 		case u.Host == "":
 			err = invalid("invalid module source address: it is no URL with a host")
-		case a.getter == "s3" && (u.Scheme == "https" || u.Scheme == "http"):
+		case a.Getter == "s3" && (u.Scheme == "https" || u.Scheme == "http"):
 			in, name, err = openS3(s, u, from)
-		case a.getter == "gcs" && u.Scheme == "https":
+		case a.Getter == "gcs" && u.Scheme == "https":
 			in, name, err = openGCS(ctx, s, u)
 		default:
-			err = invalid("invalid module source address: %s fetches nothing from a URL with the scheme %q", a.getter, u.Scheme)
+			err = invalid("invalid module source address: %s fetches nothing from a URL with the scheme %q", a.Getter, u.Scheme)
 		}
 		switch {
 		case err != nil:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/moduleaddr"
 )
 
 // The limits on submodules, far above what any module package has.
@@ -86,10 +87,10 @@ func submoduleURL(parent *url.URL, text string) (*url.URL, error) {
 	if path.IsAbs(text) {
 		return &url.URL{Scheme: "file", Path: text}, nil
 	}
-	if forced.MatchString(text) {
+	if moduleaddr.Forced(text) {
 		return nil, refused(gitHint, "its URL names a program that git should run")
 	}
-	if u, ok := scpURL(text); ok {
+	if u, ok := moduleaddr.ParseSCP(text); ok {
 		return u, nil
 	}
 	u, err := url.Parse(text)

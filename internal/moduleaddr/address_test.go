@@ -53,6 +53,50 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestParse_remote reads URLs and all short forms.
+func TestParse_remote(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ source, key, subdir string }{
+		{"https://example.com/a.zip", "https::https://example.com/a.zip", ""},
+		{"https://example.com/a.zip//x/y?archive=zip", "https::https://example.com/a.zip?archive=zip", "x/y"},
+		{"https://example.com/a?u=http://b//c", "https::https://example.com/a?u=http://b//c", ""},
+		{"https://example.com/a.zip//*", "https::https://example.com/a.zip", "*"},
+		{"https://example.com/a.zip//./x/../y//z", "https::https://example.com/a.zip", "y/z"},
+		{"https://example.com/a.zip///x", "https::https://example.com/a.zip", "x"},
+		{"git::https://example.com/r.git//m?ref=v1", "git::https://example.com/r.git?ref=v1", "m"},
+		{"git::ssh://git@example.com:22/r.git", "git::ssh://git@example.com:22/r.git", ""},
+		{"git::git@example.com:o/r.git//m?ref=v1", "git::ssh://git@example.com/o/r.git?ref=v1", "m"},
+		{"git@example.com:o/r.git?ref=v1&depth=1", "git::ssh://git@example.com/o/r.git?depth=1&ref=v1", ""},
+		{"git@example.com:/o/r.git", "git::ssh://git@example.com/o/r.git", ""},
+		{"github.com/o/r", "git::https://github.com/o/r.git", ""},
+		{"github.com/o/r.git?ref=v1", "git::https://github.com/o/r.git?ref=v1", ""},
+		{"github.com/o/r/a/b?ref=x/y", "git::https://github.com/o/r.git?ref=x/y", "a/b"},
+		{"github.com/o/r/a//b", "git::https://github.com/o/r.git", "a/b"},
+		{"git::github.com/o/r//b", "git::https://github.com/o/r.git", "b"},
+		{"hg::github.com/o/r", "hg::https://github.com/o/r.git", ""},
+		{"bitbucket.org/o/r//m?ref=v1", "git::https://bitbucket.org/o/r.git?ref=v1", "m"},
+		{"bitbucket.org/o/r.git", "git::https://bitbucket.org/o/r.git", ""},
+		{"hg::http://example.com/r?rev=1", "hg::http://example.com/r?rev=1", ""},
+		{"www.googleapis.com/storage/v1/bucket/a/b.zip//m", "gcs::https://www.googleapis.com/storage/v1/bucket/a/b.zip", "m"},
+		{"s3.amazonaws.com/bucket/a.zip", "s3::https://s3.amazonaws.com/bucket/a.zip", ""},
+		{"s3-eu-west-1.amazonaws.com/bucket/a.zip", "s3::https://s3-eu-west-1.amazonaws.com/bucket/a.zip", ""},
+		{"bucket.s3-eu-west-1.amazonaws.com/a/b.zip", "s3::https://s3-eu-west-1.amazonaws.com/bucket/a/b.zip", ""},
+		{"bucket.s3.eu-west-1.amazonaws.com/a.zip//m", "s3::https://s3.eu-west-1.amazonaws.com/bucket/a.zip", "m"},
+		{"/modules/net//m", "file::file:///modules/net", "m"},
+		{"file:///modules/net", "file::file:///modules/net", ""},
+		{"git::/modules/net.git", "git::file:///modules/net.git", ""},
+		{"oci://example.com/a/b//m?tag=1", "oci::oci://example.com/a/b?tag=1", "m"},
+		{"example.com:8080/a", "example.com::example.com:8080/a", ""}, // a scheme, by the rules of URLs
+		{"git::ext::sh -c x", "git::ext::sh -c x", ""},
+	}
+	for _, tt := range tests {
+		a, err := Parse(tt.source, provider.OpenTofu)
+		if err != nil || a.Kind != Remote || a.Package.Key() != tt.key || a.Subdir != tt.subdir {
+			t.Errorf("Parse(%q) = %v, %q, %v; want %q, %q", tt.source, a.Package.Key(), a.Subdir, err, tt.key, tt.subdir)
+		}
+	}
+}
+
 // TestParse_refuses tells what is no address from what is a wrong one.
 func TestParse_refuses(t *testing.T) {
 	t.Parallel()
@@ -99,4 +143,14 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q is shown as %q", text, a)
 		}
 	})
+}
+
+// TestParse_registry tells addresses of registries from what looks like them.
+func TestParse_registry(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"github.com/acme/net/aws", "bitbucket.org/acme/net/aws", "acme/net", "acme/net/aws?ref=x", "localhost/acme/net/aws", "https://x/y/z"} {
+		if a, _ := Parse(text, provider.Terraform); a.Kind == Registry {
+			t.Errorf("Parse(%q) = %v, want another kind", text, a.Module)
+		}
+	}
 }

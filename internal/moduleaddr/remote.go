@@ -24,6 +24,9 @@ func (p Package) OnDisk() bool { return p.Getter == "file" || p.URL.Scheme == "f
 // forced is the prefix that names a getter whatever the URL's scheme is.
 var forced = regexp.MustCompile(`^([A-Za-z0-9]+)::(.+)$`)
 
+// Forced reports whether an address names its getter.
+func Forced(text string) bool { return forced.MatchString(text) }
+
 func cutForced(text string) (getter, rest string) {
 	if m := forced.FindStringSubmatch(text); m != nil {
 		return m[1], m[2]
