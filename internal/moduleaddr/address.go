@@ -93,16 +93,22 @@ func parseRegistry(text string, tool provider.ToolName) (tfaddr.Module, error) {
 // userInfo matches the credentials in a URL.
 var userInfo = regexp.MustCompile(`://[^/?#]*@`)
 
-// String is the address as it is written, without what may be secret in it:
-// credentials and the query.
-func (a Address) String() string {
-	text, _, _ := strings.Cut(a.text, "?")
+// String is the address as people see it: Shown of its text.
+func (a Address) String() string { return Shown(a.text) }
+
+// PackageString is String without the directory in the package.
+func (a Address) PackageString() string { return ShownPackage(a.text) }
+
+// Shown is an address as it is written, without what may be secret in it:
+// credentials and the query. The text need not be an address.
+func Shown(text string) string {
+	text, _, _ = strings.Cut(text, "?")
 	return userInfo.ReplaceAllString(text, "://")
 }
 
-// PackageString is String without the directory in the package.
-func (a Address) PackageString() string {
-	pkg, _ := cutSubdir(a.String())
+// ShownPackage is Shown without the directory in the package.
+func ShownPackage(text string) string {
+	pkg, _ := cutSubdir(Shown(text))
 	return strings.TrimRight(pkg, "/")
 }
 

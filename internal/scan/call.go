@@ -2,16 +2,13 @@ package scan
 
 import (
 	"maps"
-	"path"
-	"regexp"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
-	tfaddr "github.com/hashicorp/terraform-registry-address"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
@@ -255,18 +252,18 @@ func (d *decoder) knownEarly(expr hcl.Expression) bool {
 // registry, anything that go-getter fetches.
 func (d *decoder) parseSource(text string, version argument, at place) moduleSource {
 	m := moduleSource{text: text, version: version, place: at}
-	_, registryErr := tfaddr.ParseModuleSource(text)
-	switch local := isLocal(text); {
-	case version.set && (local || registryErr != nil):
+	addr, _ := moduleaddr.Parse(text, d.tool.Name) // whoever fetches the package says what is wrong with its address
+	switch {
+	case version.set && addr.Kind != moduleaddr.Registry:
 		d.add(at, "invalid registry module source address: a module with a version must come from a module registry")
 		return m
-	case local:
-		m.kind, m.path = localSource, path.Clean(strings.ReplaceAll(text, `\`, "/"))
+	case addr.Kind == moduleaddr.Local:
+		m.kind, m.path = localSource, addr.Path
 		return m
-	case registryErr == nil:
+	case addr.Kind == moduleaddr.Registry:
 		m.kind, m.registry, m.why.Reason = otherSource, true, "it comes from a module registry"
 		return m
-	case !isRemote(text):
+	case addr.Kind == moduleaddr.Unknown:
 		d.diags = append(d.diags, provider.Diagnostic{
 			Code: provider.CodeInvalidConfig, File: at.file, Line: at.line,
 			Message: "invalid module source address: it is no local path, no address of a module registry and no URL",
@@ -276,33 +273,4 @@ func (d *decoder) parseSource(text string, version argument, at place) moduleSou
 	}
 	m.kind, m.why.Reason = otherSource, "it comes from outside of the repository"
 	return m
-}
-
-func isLocal(source string) bool {
-	for _, prefix := range []string{"./", "../", `.\`, `..\`} {
-		if strings.HasPrefix(source, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-// remoteForms are the addresses that go-getter recognises: with a forced
-// getter, with a scheme, or in one of the short forms.
-var remoteForms = regexp.MustCompile(`^[A-Za-z0-9]+::` +
-	`|^[A-Za-z][A-Za-z0-9+.-]*:` +
-	`|^github\.com/|^bitbucket\.org/|googleapis\.com/|\.amazonaws\.com/` +
-	`|^git@[^:]+:.` +
-	`|^/`)
-
-func isRemote(source string) bool { return remoteForms.MatchString(source) }
-
-// userInfo matches the credentials in a URL.
-var userInfo = regexp.MustCompile(`://[^/?#]*@`)
-
-// redacted is the source without what may be secret in it: the credentials
-// and the query of a URL.
-func redacted(source string) string {
-	source, _, _ = strings.Cut(source, "?")
-	return userInfo.ReplaceAllString(source, "://")
 }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -105,7 +106,7 @@ func (p *packages) accept(c remoteCall, pkg Package, err error) fetched {
 	if err != nil {
 		return fetched{err: err}
 	}
-	key := treeKey{packageName(c.Source) + "//", pkg.ID}
+	key := treeKey{moduleaddr.ShownPackage(c.Source) + "//", pkg.ID}
 	t, ok := p.trees[key]
 	if !ok || pkg.ID == "" {
 		t = newPackageTree(pkg.FS, key.prefix)
@@ -116,20 +117,6 @@ func (p *packages) accept(c remoteCall, pkg Package, err error) fetched {
 		err = &provider.Error{Code: provider.CodeUnreadModule, Message: "the module's directory in its package could not be read", Err: reason(err)}
 	}
 	return fetched{at: at, base: path.Clean(pkg.Dir), version: pkg.Version, id: pkg.ID, err: err}
-}
-
-// packageName is how people know the package of a source: as the source is
-// written, without the directory in it and without credentials and query.
-func packageName(source string) string {
-	name := redacted(source)
-	start := 0
-	if i := strings.Index(name, "://"); i >= 0 {
-		start = i + len("://")
-	}
-	if i := strings.Index(name[start:], "//"); i >= 0 {
-		name = name[:start+i]
-	}
-	return strings.TrimRight(name, "/")
 }
 
 // stored is where a module is that the tool has left in its directory below a

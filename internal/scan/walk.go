@@ -11,6 +11,7 @@ import (
 
 	goversion "github.com/hashicorp/go-version"
 
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
@@ -208,7 +209,7 @@ func (w *walker) remote(from *visit, c call, to *visit) {
 		w.notFetched(c, to, got.err)
 	default:
 		w.fetched = append(w.fetched, Fetched{
-			Module: to.path, Source: redacted(c.module.text), Version: got.version, ID: got.id,
+			Module: to.path, Source: moduleaddr.Shown(c.module.text), Version: got.version, ID: got.id,
 		})
 		to.base = got.base
 		w.enter(from, c, got.at, to)
@@ -228,7 +229,7 @@ func (w *walker) stored(from *visit, c call, to *visit) bool {
 		return false
 	}
 	w.fetched = append(w.fetched, Fetched{
-		Module: to.path, Source: redacted(c.module.text), Version: record.Version, Stored: true,
+		Module: to.path, Source: moduleaddr.Shown(c.module.text), Version: record.Version, Stored: true,
 	})
 	to.base = base
 	w.enter(from, c, at, to)
@@ -246,7 +247,7 @@ func (w *walker) insteadOf(c call, to *visit, err error) {
 
 func (w *walker) notRead(c call, to *visit, why staticeval.Unknown) {
 	w.unread = append(w.unread, Unread{
-		Module: to.path, Source: redacted(c.module.text),
+		Module: to.path, Source: moduleaddr.Shown(c.module.text),
 		Code: provider.CodeUnreadModule, Reason: why.Reason, Hint: why.Hint,
 		File: c.module.file, Line: c.module.line,
 	})
