@@ -1,6 +1,6 @@
 // Package hash computes what lock files say of provider packages: zh, the
 // SHA-256 of the zip archive, and h1, the hash of its content. It remembers both
-// in a Cache, and says which platforms a set of hashes covers.
+// in a Cache.
 //
 // There are two h1 of one archive. The tools record that of the directory that
 // they unpacked, and accept that of the archive's own entries where they verify

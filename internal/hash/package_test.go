@@ -295,37 +295,6 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-func TestPlatforms(t *testing.T) {
-	t.Parallel()
-	linux, darwin := provider.Platform{OS: "linux", Arch: "amd64"}, provider.Platform{OS: "darwin", Arch: "arm64"}
-	windows := provider.Platform{OS: "windows", Arch: "amd64"}
-	sums := map[provider.Platform]Sum{
-		linux:   {ZH: "zh:1", H1: "h1:dir", H1Zip: "h1:zip"},
-		darwin:  {ZH: "zh:2", H1: "h1:mac", H1Zip: "h1:mac"},
-		windows: {ZH: "zh:3"}, // not downloaded
-	}
-	tests := []struct {
-		name   string
-		hashes []provider.Hash
-		want   []provider.Platform
-	}{
-		{"none", nil, nil},
-		{"zh_alone", []provider.Hash{"zh:1", "zh:2"}, nil},
-		{"directory", []provider.Hash{"h1:dir"}, []provider.Platform{linux}},
-		{"zip", []provider.Hash{"h1:zip", "zh:2"}, []provider.Platform{linux}},
-		{"sorted", []provider.Hash{"h1:zip", "h1:mac"}, []provider.Platform{darwin, linux}},
-		{"empty_hash", []provider.Hash{""}, nil},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(tt.want, Platforms(tt.hashes, sums)); diff != "" {
-				t.Errorf("Platforms(%v) (-want +got):\n%s", tt.hashes, diff)
-			}
-		})
-	}
-}
-
 // FuzzPackage holds that no archive makes Package panic, that one pass agrees
 // with the library wherever it does not give up, and that H1Zip is what the
 // tools compute with dirhash.HashZip.

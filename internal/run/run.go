@@ -117,16 +117,6 @@ type Env struct {
 	Watch func(name string, size int64) registry.Download
 }
 
-// Do carries out one request, in a session of its own.
-func Do(ctx context.Context, env Env, req Request) (report.Report, error) {
-	s, err := Open(env, req)
-	if err != nil {
-		return report.Report{Verb: string(req.Verb)}, err
-	}
-	defer s.Close()
-	return s.Do(ctx, req)
-}
-
 // walk goes through the rooms in order. When the time for asking is over, or an
 // interrupt comes, what is known is carried through to the end.
 func (c *corridor) walk(ctx context.Context) error {
