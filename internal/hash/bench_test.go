@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"golang.org/x/mod/sumdb/dirhash"
+
+	"github.com/relock-dev/relock/internal/inflate"
 )
 
 // BenchmarkPackageHash compares one pass over packages with dirhash.HashZip,
@@ -83,7 +85,7 @@ func BenchmarkInflate(b *testing.B) {
 		_, err := io.Copy(w, flate.NewReader(r))
 		return err
 	})
-	run("own", func(w io.Writer, r io.Reader) error { return new(inflater).inflate(w, newSource(r)) })
+	run("own", func(w io.Writer, r io.Reader) error { return new(inflate.Reader).Inflate(w, newSource(r)) })
 }
 
 func perBatch(b *testing.B) float64 { return float64(b.Elapsed().Nanoseconds()) / float64(b.N) }
@@ -196,6 +198,20 @@ func writePackage(b *testing.B, path string, size int64) {
 		b.Fatal(err)
 	}
 	b.Logf("%d bytes unpack to %d", h.CompressedSize64, h.UncompressedSize64)
+}
+
+func compress(t testing.TB, w io.Writer, level int, content []byte) {
+	t.Helper()
+	f, err := flate.NewWriter(w, level)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // program returns n bytes that compress about as a Go program does: code,

@@ -96,6 +96,15 @@ func (s *source) some(n int) ([]byte, error) {
 	return s.take(min(n, s.left()))
 }
 
+// Peek implements inflate.Input.
+func (s *source) Peek(n int) ([]byte, error) {
+	err := s.ensure(n)
+	return s.buf[s.next:s.end], err
+}
+
+// Discard implements inflate.Input.
+func (s *source) Discard(n int) { s.next += n }
+
 // begins reports whether the bytes that ensure has provided begin with prefix.
 func (s *source) begins(prefix string) bool {
 	return bytes.HasPrefix(s.buf[s.next:s.end], []byte(prefix))

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	stdhash "hash"
 	"hash/crc32"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/relock-dev/relock/internal/inflate"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -71,7 +73,7 @@ func (p *pass) rest(err error) (Sum, error) {
 // once, take no more than those that run.
 type workspace struct {
 	src      source
-	inflater inflater
+	inflater inflate.Reader
 }
 
 var workspaces = sync.Pool{New: func() any { return new(workspace) }}
@@ -133,7 +135,7 @@ func parseFields(b []byte) fields {
 // A pass is one way through an archive.
 type pass struct {
 	src       *source
-	inflater  *inflater
+	inflater  *inflate.Reader
 	left      int64 // of maxUnpacked
 	leftNames int   // of maxNames
 	members   []member
@@ -209,7 +211,10 @@ func (p *pass) readData(m *member, stated fields) error {
 	var err error
 	switch {
 	case stated.method == zip.Deflate:
-		err = p.inflater.inflate(&c, p.src)
+		err = p.inflater.Inflate(&c, p.src)
+		if why, ok := errors.AsType[inflate.Error](err); ok {
+			err = odd(why.Error())
+		}
 	case stated.method == zip.Store && stated.flags&flagDescriptor == 0 && stated.packed < max32:
 		err = p.src.copyTo(&c, stated.packed)
 	default:

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/relock-dev/relock/internal/inflate"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -252,7 +253,7 @@ func TestOnePassIsBounded(t *testing.T) {
 	}
 	data := archive(t, entry{"a", "12345", 0}, entry{"b", "67890", 0})
 	for left, enough := range map[int64]bool{9: false, 10: true} {
-		p := pass{src: newSource(bytes.NewReader(data)), inflater: new(inflater), left: left, leftNames: maxNames}
+		p := pass{src: newSource(bytes.NewReader(data)), inflater: new(inflate.Reader), left: left, leftNames: maxNames}
 		if err := p.readMembers(); (err == nil) != enough {
 			t.Errorf("readMembers of 10 bytes where %d are left = %v", left, err)
 		}

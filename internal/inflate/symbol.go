@@ -1,4 +1,4 @@
-package hash
+package inflate
 
 import "math/bits"
 

@@ -1,24 +1,33 @@
-package hash
+package inflate
 
 import (
 	"encoding/binary"
 	"io"
 )
 
-// An inflater decompresses deflate (RFC 1951) into a writer. It exists because
-// inflating is most of the work on a package, and this one does it in less than
-// half of the time that compress/flate takes: it looks at up to 64 bits at
-// once, finds most symbols in one look at a packed table, copies words instead
-// of bytes, and does without checks for ends in its inner loop, since there is
-// always more input and more room than one turn can use. The ideas are those of
-// libdeflate.
-//
-// It may be simpler than a library because of where it stands: it accepts no
-// stream that compress/flate refuses, and on any doubt it gives up with
-// errOdd, whereupon compress/flate decides.
-type inflater struct {
-	src   *source
-	bits  uint64 // read ahead from src, the next bit lowest
+// Error says why a stream is left to compress/flate. It is no claim that the
+// stream is bad.
+type Error string
+
+func (e Error) Error() string { return "deflate: " + string(e) }
+
+// Input is a stream that can be looked into before it is taken.
+type Input interface {
+	// Peek returns what comes next, n bytes at least and as many more as are there
+	// anyway. They stay as they are until something else is done with the input.
+	// n is at most margin.
+	Peek(n int) ([]byte, error)
+	// Discard takes n of those bytes.
+	Discard(n int)
+}
+
+// Reader decompresses streams. Its zero value is ready; it takes some 120 kB,
+// so that whoever reads many streams keeps it.
+type Reader struct {
+	input Input
+	in    []byte // what Peek has returned
+	next  int    // in[next:] is not yet taken
+	bits  uint64 // read ahead from in, the next bit lowest
 	nbits uint   // how many of them count
 	lit   [litTable]symbol
 	dist  [distTable]symbol
@@ -32,19 +41,21 @@ type inflater struct {
 const (
 	// window is how far back a match may reach.
 	window = 32 << 10
-	// inputMargin is what a turn of the inner loop may look at: twice it takes
+	// margin is what a turn of the inner loop may look at: twice it takes
 	// up to 7 bytes by looking at 8.
-	inputMargin = 16
+	margin = 16
 	// outputMargin is what a turn of the inner loop may write: the longest
 	// match, or the literals before it, in steps of 16 bytes.
 	outputMargin = 2 + 258 + 2*16
 )
 
-// inflate reads one stream, leaves src behind its last byte, and writes its
-// content to w. It needs inputMargin bytes and some behind the stream; in an
-// archive, more stand there. Its errors are errOdd, and those of src and w.
-func (z *inflater) inflate(w io.Writer, src *source) error {
-	z.src, z.bits, z.nbits, z.fresh, z.end = src, 0, 0, 0, 0
+// Inflate reads one stream, leaves the input behind its last byte, and writes its
+// content to w. It needs margin bytes and some behind the stream; in an archive,
+// more stand there. Its errors are of type Error, and those of the input and w;
+// where the input stands then is not known.
+func (z *Reader) Inflate(w io.Writer, input Input) error {
+	z.input, z.in, z.next, z.bits, z.nbits, z.fresh, z.end = input, nil, 0, 0, 0, 0, 0
+	defer func() { z.input, z.in = nil, nil }() // they are the caller's
 	for {
 		if err := z.refill(); err != nil {
 			return err
@@ -55,12 +66,25 @@ func (z *inflater) inflate(w io.Writer, src *source) error {
 		}
 		if final == 1 {
 			z.unread()
+			z.input.Discard(z.next)
 			return z.flush(w)
 		}
 	}
 }
 
-func (z *inflater) block(w io.Writer, kind uint) error {
+// ensure looks n bytes ahead at least.
+func (z *Reader) ensure(n int) error {
+	if len(z.in)-z.next >= n {
+		return nil
+	}
+	z.input.Discard(z.next)
+	z.next = 0
+	var err error
+	z.in, err = z.input.Peek(n)
+	return err
+}
+
+func (z *Reader) block(w io.Writer, kind uint) error {
 	switch kind {
 	case 0:
 		return z.stored(w)
@@ -73,41 +97,41 @@ func (z *inflater) block(w io.Writer, kind uint) error {
 		}
 		return z.compressed(w)
 	}
-	return odd("deflate: block type")
+	return Error("block type")
 }
 
 // refill provides at least 56 bits. It may be repeated: the bits that it puts
 // above those that count are the ones that come there anyway.
-func (z *inflater) refill() error {
-	if z.src.left() < 8 {
+func (z *Reader) refill() error {
+	if len(z.in)-z.next < 8 {
 		z.unread()
-		if err := z.src.ensure(8); err != nil {
+		if err := z.ensure(8); err != nil {
 			return err
 		}
 	}
-	z.bits |= binary.LittleEndian.Uint64(z.src.buf[z.src.next:]) << z.nbits
-	z.src.next += int((63 - z.nbits) / 8)
+	z.bits |= binary.LittleEndian.Uint64(z.in[z.next:]) << z.nbits
+	z.next += int((63 - z.nbits) / 8)
 	z.nbits |= 56
 	return nil
 }
 
 // take consumes n bits, which refill has provided.
-func (z *inflater) take(n uint) uint {
+func (z *Reader) take(n uint) uint {
 	v := uint(z.bits) & (1<<n - 1)
 	z.bits >>= n
 	z.nbits -= n
 	return v
 }
 
-// unread gives whole bytes back to the source, before that moves or is left.
-func (z *inflater) unread() {
-	z.src.next -= int(z.nbits / 8)
+// unread gives whole bytes back to the input, before that moves or is left.
+func (z *Reader) unread() {
+	z.next -= int(z.nbits / 8)
 	z.nbits %= 8
 	z.bits &= 1<<z.nbits - 1
 }
 
 // flush writes what is fresh, and keeps the window.
-func (z *inflater) flush(w io.Writer) error {
+func (z *Reader) flush(w io.Writer) error {
 	_, err := w.Write(z.out[z.fresh:z.end])
 	if z.end > window {
 		copy(z.out[:window], z.out[z.end-window:z.end])
@@ -118,39 +142,39 @@ func (z *inflater) flush(w io.Writer) error {
 }
 
 // room makes that out takes what a turn of the inner loop writes.
-func (z *inflater) room(w io.Writer) error {
+func (z *Reader) room(w io.Writer) error {
 	if z.end < len(z.out)-outputMargin {
 		return nil
 	}
 	return z.flush(w)
 }
 
-func (z *inflater) stored(w io.Writer) error {
+func (z *Reader) stored(w io.Writer) error {
 	z.unread()
 	z.bits, z.nbits = 0, 0
-	header, err := z.src.take(4)
-	if err != nil {
+	if err := z.ensure(4); err != nil {
 		return err
 	}
+	header := z.in[z.next:]
+	z.next += 4
 	size := binary.LittleEndian.Uint16(header)
 	if size != ^binary.LittleEndian.Uint16(header[2:]) {
-		return odd("deflate: size of a stored block")
+		return Error("size of a stored block")
 	}
 	for left := int(size); left > 0; {
 		if err := z.room(w); err != nil {
 			return err
 		}
-		part, err := z.src.some(min(left, len(z.out)-z.end))
-		if err != nil {
+		if err := z.ensure(1); err != nil {
 			return err
 		}
-		z.end += copy(z.out[z.end:], part)
-		left -= len(part)
+		n := copy(z.out[z.end:min(z.end+left, len(z.out))], z.in[z.next:])
+		z.next, z.end, left = z.next+n, z.end+n, left-n
 	}
 	return nil
 }
 
-func (z *inflater) fixed() {
+func (z *Reader) fixed() {
 	lit := z.lens[:maxLit]
 	for i := range lit {
 		switch {
@@ -177,13 +201,13 @@ func (z *inflater) fixed() {
 var lensOrder = [maxLens]int{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
 // dynamic reads the codes of a block.
-func (z *inflater) dynamic() error {
+func (z *Reader) dynamic() error {
 	if err := z.refill(); err != nil {
 		return err
 	}
 	nlit, ndist, n := z.take(5)+257, z.take(5)+1, z.take(4)+4
 	if nlit > 286 || ndist > 30 {
-		return odd("deflate: number of codes")
+		return Error("number of codes")
 	}
 	var lens [maxLens]uint8
 	for _, i := range lensOrder[:n] {
@@ -194,34 +218,34 @@ func (z *inflater) dynamic() error {
 	}
 	var table [1 << lensBits]symbol
 	if !build(table[:], lensBits, lens[:], lensSymbols[:]) {
-		return odd("deflate: codes for lengths")
+		return Error("codes for lengths")
 	}
 	if err := z.lengths(&table, z.lens[:nlit+ndist]); err != nil {
 		return err
 	}
 	lit, dist := z.lens[:nlit], z.lens[nlit:nlit+ndist]
 	if lit[endOfBlock] == 0 || !build(z.lit[:], litBits, lit, litSymbols[:]) || !build(z.dist[:], distBits, dist, distSymbols[:]) {
-		return odd("deflate: codes")
+		return Error("codes")
 	}
 	return nil
 }
 
 // lengths reads the lengths of codes, which are themselves compressed.
-func (z *inflater) lengths(table *[1 << lensBits]symbol, lens []uint8) error {
+func (z *Reader) lengths(table *[1 << lensBits]symbol, lens []uint8) error {
 	for i := 0; i < len(lens); {
 		if err := z.refill(); err != nil {
 			return err
 		}
 		s := table[z.bits&(1<<lensBits-1)]
 		if s&special != 0 {
-			return odd("deflate: code for a length")
+			return Error("code for a length")
 		}
 		z.take(s.bits())
 		length, times := uint8(s.value()), 1
 		switch s.value() {
 		case 16:
 			if i == 0 {
-				return odd("deflate: nothing to repeat")
+				return Error("nothing to repeat")
 			}
 			length, times = lens[i-1], 3+int(z.take(2))
 		case 17:
@@ -230,7 +254,7 @@ func (z *inflater) lengths(table *[1 << lensBits]symbol, lens []uint8) error {
 			length, times = 0, 11+int(z.take(7))
 		}
 		if times > len(lens)-i {
-			return odd("deflate: too many lengths")
+			return Error("too many lengths")
 		}
 		for range times {
 			lens[i] = length
@@ -241,11 +265,11 @@ func (z *inflater) lengths(table *[1 << lensBits]symbol, lens []uint8) error {
 }
 
 // compressed reads the symbols of a block up to its end.
-func (z *inflater) compressed(w io.Writer) error {
+func (z *Reader) compressed(w io.Writer) error {
 	for {
-		if z.src.left() < inputMargin {
+		if len(z.in)-z.next < margin {
 			z.unread()
-			if err := z.src.ensure(inputMargin); err != nil {
+			if err := z.ensure(margin); err != nil {
 				return err
 			}
 		}
@@ -271,10 +295,10 @@ func (z *inflater) compressed(w io.Writer) error {
 // The loop keeps its state in variables and repeats refill and take in place,
 // because the compiler then holds all of it in registers. Shifts are by n&63,
 // which is n, since the compiler then need not care about longer ones.
-func (z *inflater) run() (done bool, err error) {
-	in, out := z.src.buf[:z.src.end], z.out[:]
-	next, end, bits, nbits := z.src.next, z.end, z.bits, z.nbits
-	lastNext, lastEnd := len(in)-inputMargin, len(out)-outputMargin
+func (z *Reader) run() (done bool, err error) {
+	in, out := z.in, z.out[:]
+	next, end, bits, nbits := z.next, z.end, z.bits, z.nbits
+	lastNext, lastEnd := len(in)-margin, len(out)-outputMargin
 
 	for next <= lastNext && end < lastEnd {
 		bits |= binary.LittleEndian.Uint64(in[next:]) << (nbits & 63)
@@ -318,9 +342,9 @@ func (z *inflater) run() (done bool, err error) {
 			}
 			if s&special != 0 {
 				if s == invalid {
-					return false, odd("deflate: symbol")
+					return false, Error("symbol")
 				}
-				z.src.next, z.end, z.bits, z.nbits = next, end, bits>>(s&63), nbits-s.bits()
+				z.next, z.end, z.bits, z.nbits = next, end, bits>>(s&63), nbits-s.bits()
 				return true, nil
 			}
 		}
@@ -340,7 +364,7 @@ func (z *inflater) run() (done bool, err error) {
 				s = z.dist[s.sub(bits)%distTable]
 			}
 			if s&special != 0 {
-				return false, odd("deflate: distance")
+				return false, Error("distance")
 			}
 		}
 		dist := int(s>>valueShift) + s.extra(bits)
@@ -349,7 +373,7 @@ func (z *inflater) run() (done bool, err error) {
 
 		from := end - dist
 		if from < 0 {
-			return false, odd("deflate: distance beyond the beginning")
+			return false, Error("distance beyond the beginning")
 		}
 		// Copying goes beyond the match by up to a step; what it writes there is
 		// written again. No step may be longer than the distance: it would read
@@ -376,6 +400,6 @@ func (z *inflater) run() (done bool, err error) {
 			}
 		}
 	}
-	z.src.next, z.end, z.bits, z.nbits = next, end, bits, nbits
+	z.next, z.end, z.bits, z.nbits = next, end, bits, nbits
 	return false, nil
 }

@@ -1,0 +1,37 @@
+// Package inflate decompresses deflate streams (RFC 1951). It exists because
+// inflating is most of the work on a provider package, and this takes less than
+// half of the time that compress/flate does: it looks at up to 64 bits at once,
+// finds most symbols in one look at a table, copies words instead of bytes, and does
+// without checks for ends in its inner loop, since there is always more input and
+// more room than one turn can use. The ideas are those of libdeflate. It has no
+// unsafe code.
+//
+// # The tables
+//
+// A Huffman code of deflate has up to 15 bits. A table that has an element for
+// every 15 bits would answer in one look and take longer to fill than most blocks
+// take to read. So a table covers the first 11 bits of a literal's or length's
+// code, and the first 8 of a distance's; the few longer codes lead to subtables
+// behind it, which are as wide as the longest code with that beginning. An element
+// is one word, a symbol (symbol.go): what it stands for, how many bits its code
+// and the extra bits behind it take, and three flags. A length and its extra bits
+// are thus consumed at once, and a literal is told by the sign of the word. No code
+// has the element invalid, so that what no code begins with is found without a
+// check of its own.
+//
+// How many elements any complete code can need is known (2342 and 402, as zlib's
+// enough.c counts them); tables are of the next powers of two, so that an index is
+// masked where the compiler cannot know that it is in the table. No stream leads
+// out of them.
+//
+// # Why it may be trusted
+//
+// It need not decide what a stream means where that is in doubt. It accepts no
+// stream that compress/flate refuses; on any doubt it gives up with an Error, and
+// its user lets compress/flate decide. What its user gets is checked by others:
+// a package's lengths and CRC-32 must come out as the archive states them, and
+// nothing counts before the SHA-256 of the archive is the verified one. A mistake
+// here could at worst give the h1 of something else than the archive holds, so a
+// fuzz target holds that content and the number of bytes taken are those of
+// compress/flate, for streams of any bytes and for spoilt ones of every level.
+package inflate
