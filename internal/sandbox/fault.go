@@ -59,6 +59,10 @@ type fault struct{ Fault }
 //
 //	primary  secondary
 //
+// and one that says no time, for the creation of content:
+//
+//	creation
+//
 // So have those that are more than a status:
 //
 //	reset            the connection, without an answer; hang waits for ever
@@ -117,6 +121,10 @@ func (f *Fault) set(word string) (err error) {
 		f.limit("API rate limit exceeded for installation ID 1.", "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api")
 		f.Header.Set("X-RateLimit-Limit", "5000")
 		f.Header.Set("X-RateLimit-Remaining", "0")
+	case "creation":
+		f.limit("You have exceeded a secondary rate limit and have been temporarily blocked from content creation. Please retry your request again later.",
+			"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits")
+		delete(f.Header, "Retry-After")
 	case "secondary":
 		f.limit("You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
 			"https://docs.github.com/free-pro-team@latest/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits")
@@ -130,7 +138,7 @@ func (f *Fault) set(word string) (err error) {
 		}
 		f.Status, err = strconv.Atoi(word)
 		if err != nil || f.Status < 200 || f.Status > 599 {
-			return fmt.Errorf("unknown fault %q: it must be a status, header=, delay=, truncate=, times=, asking=, corrupt, drop, primary, secondary or one of %s", word, wildWords())
+			return fmt.Errorf("unknown fault %q: it must be a status, header=, delay=, truncate=, times=, asking=, corrupt, drop, primary, secondary, creation or one of %s", word, wildWords())
 		}
 	}
 	if err != nil {

@@ -59,6 +59,7 @@ type GitHub struct {
 	mu      sync.Mutex   // held for the whole of a request or method
 	handler http.Handler // the routes and what wraps them
 	repos   map[string]*gitRepository
+	moved   map[string]*gitRepository // by the names that they had
 	tokens  map[string]Identity
 	apps    map[int64]*registeredApp
 	rates   map[string]*rate
@@ -78,6 +79,7 @@ type GitHub struct {
 func newGitHub(repos []Repository) (*GitHub, error) {
 	g := &GitHub{
 		repos:     map[string]*gitRepository{},
+		moved:     map[string]*gitRepository{},
 		apps:      map[int64]*registeredApp{},
 		rates:     map[string]*rate{},
 		clock:     time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC),

@@ -97,11 +97,12 @@ type route struct {
 // to http.ServeMux their paths, as in issues/comments/1, would conflict with
 // those of one issue, as in issues/1/labels.
 func (g *GitHub) routes() http.Handler {
-	all := g.muxOf(slices.Concat(repositoryRoutes, dataRoutes, pullRoutes, protectionRoutes, reviewerRoutes, issueRoutes, conversationRoutes, appRoutes))
+	all := g.muxOf(slices.Concat(repositoryRoutes, dataRoutes, pullRoutes, branchRoutes, protectionRoutes, reviewerRoutes, issueRoutes, conversationRoutes, appRoutes))
 	all.HandleFunc("POST "+graphqlPath, g.serve(route{graphQL, "", http.StatusOK, (*apiCall).graphql, right{}}))
 	all.HandleFunc("GET "+codeloadPath+"/{owner}/{repo}/{format}/{ref...}", g.serve(route{"GET", "", http.StatusOK, (*apiCall).codeload, readContents}))
 	comments := g.muxOf(commentRoutes)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.byID(r)
 		if strings.Contains(r.URL.Path, "/issues/comments/") {
 			comments.ServeHTTP(w, r)
 			return
@@ -155,6 +156,9 @@ func (c *apiCall) answer(rt route) rawAnswer {
 	if err == nil {
 		v, err = rt.call(c)
 	}
+	if away := (*movedError)(nil); errors.As(err, &away) {
+		v, err = away.answer, nil
+	}
 	if err != nil {
 		v, rt.status = failure(err)
 	}
@@ -178,13 +182,25 @@ func (c *apiCall) admit(rt route, token string, withinRate bool) error {
 		return refusal(http.StatusForbidden, "API rate limit exceeded for "+spender(c.who))
 	}
 	if c.PathValue("owner") != "" {
-		c.repo = c.hub.repos[repoKey(c.PathValue("owner"), c.PathValue("repo"))]
+		key := repoKey(c.PathValue("owner"), c.PathValue("repo"))
+		if old := c.hub.moved[key]; old != nil && c.hub.repos[key] == nil && c.sees(old) {
+			return &movedError{c.moved(old)}
+		}
+		c.repo = c.hub.repos[key]
 		if c.repo == nil || c.app == nil && !c.sees(c.repo) {
 			return errNotFound
 		}
 	}
+	if c.repo != nil && c.repo.settings.Archived && rt.method != http.MethodGet && c.may(c.repo, rt.need) {
+		return errArchived
+	}
 	return c.authorize(rt)
 }
+
+// movedError is the answer for a repository by its old name.
+type movedError struct{ answer rawAnswer }
+
+func (e *movedError) Error() string { return "moved" }
 
 // authenticate finds out whom the token speaks for.
 func (c *apiCall) authenticate(token string) (err error) {
@@ -197,6 +213,9 @@ func (c *apiCall) authenticate(token string) (err error) {
 		return refusal(http.StatusUnauthorized, "Bad credentials")
 	}
 	c.who = who
+	if who.app != nil && who.app.suspended {
+		return errSuspended
+	}
 	return nil
 }
 

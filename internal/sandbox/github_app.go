@@ -35,6 +35,7 @@ type registeredApp struct {
 	App
 	key           *rsa.PrivateKey
 	installations []*installation
+	suspended     bool
 }
 
 // installation is an App in the repositories of one owner.
@@ -270,6 +271,9 @@ func (c *apiCall) createToken() (any, error) {
 	i := slices.IndexFunc(app.installations, func(in *installation) bool { return strconv.FormatInt(in.id, 10) == c.PathValue("id") })
 	if i < 0 {
 		return nil, errNotFound
+	}
+	if app.suspended {
+		return nil, errSuspended
 	}
 	var wish tokenWish
 	if len(c.body) > 0 {

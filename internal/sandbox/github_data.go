@@ -95,6 +95,9 @@ func (c *apiCall) updateRef(u refUpdate) (any, error) {
 	if !c.mayMove(c.repo, u.name) {
 		return nil, c.refuse()
 	}
+	if err := c.mayHold(c.repo, u); err != nil {
+		return nil, err
+	}
 	if err := c.hub.updateRefs(c.repo, c.who.Login, u); err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ type gitRepository struct {
 	issues        []*pullRequest     // by number, from 1; some are no pull requests
 	releases      map[string]Release // by tag
 	labels        map[string]string  // names by lower-case name
+	renamed       map[string]string  // branches: what they are called now
 }
 
 func (g *GitHub) newRepository(owner, name, defaultBranch string) *gitRepository {
@@ -36,7 +37,7 @@ func (g *GitHub) newRepository(owner, name, defaultBranch string) *gitRepository
 		id: g.nextID(), created: g.clock, owner: owner, name: name, defaultBranch: defaultBranch,
 		git:    memory.NewStorage(),
 		signed: map[plumbing.Hash]bool{},
-		labels: map[string]string{},
+		labels: map[string]string{}, renamed: map[string]string{},
 	}
 }
 
@@ -342,6 +343,9 @@ type refUpdate struct {
 func (r *gitRepository) update(updates ...refUpdate) error {
 	for _, u := range updates {
 		if err := r.checkUpdate(u); err != nil {
+			return err
+		}
+		if err := r.obeys(u); err != nil {
 			return err
 		}
 	}

@@ -121,6 +121,9 @@ func (c *apiCall) graphql() (any, error) {
 	if err := c.decode(&in); err != nil {
 		return nil, err
 	}
+	if c.hub.schema == nil {
+		return nil, errNotFound
+	}
 	if in.Query == "" {
 		return nil, refusal(http.StatusBadRequest, "A query attribute must be specified and must be a string.")
 	}
@@ -310,6 +313,9 @@ func (c *apiCall) gqlQuery() gqlObject {
 func (c *apiCall) gqlRepository(args map[string]any) (any, error) {
 	name := fmt.Sprintf("%v/%v", args["owner"], args["name"])
 	r, err := c.hub.repository(name)
+	if old := c.hub.moved[strings.ToLower(name)]; err != nil && old != nil {
+		r, err = old, nil
+	}
 	if err != nil || !c.sees(r) {
 		return nil, &gqlError{kind: "NOT_FOUND", message: fmt.Sprintf("Could not resolve to a Repository with the name '%s'.", name)}
 	}
@@ -445,6 +451,9 @@ func (c *apiCall) gqlUpdateRefs(input any) (any, error) {
 				return nil, err
 			}
 			update.before = &before
+		}
+		if err := c.mayHold(r, update); err != nil {
+			return nil, asGraphQL(err)
 		}
 		updates = append(updates, update)
 	}

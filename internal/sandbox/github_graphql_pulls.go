@@ -182,6 +182,8 @@ func (c *apiCall) gqlEnableAutoMerge(input any) (any, error) {
 		return nil, unresolved(in.PullRequestID)
 	case !c.may(r, right{reviewChanges.permissions, RoleWrite}):
 		return nil, c.gqlRefusal()
+	case r.settings.Archived:
+		return nil, asGraphQL(errArchived)
 	case !r.settings.AutoMerge:
 		return nil, gqlUnprocessable("Auto merge is not allowed for this repository")
 	case !p.open || p.draft:

@@ -15,6 +15,7 @@ import (
 var issueRoutes = []route{
 	{"GET", "/repos/{owner}/{repo}/issues/{number}", http.StatusOK, (*apiCall).getIssue, readIssues},
 	{"PATCH", "/repos/{owner}/{repo}/issues/{number}", http.StatusOK, (*apiCall).editIssue, triage},
+	{"GET", "/repos/{owner}/{repo}/labels/{name}", http.StatusOK, (*apiCall).getLabel, readIssues},
 	{"GET", "/repos/{owner}/{repo}/issues/{number}/labels", http.StatusOK, (*apiCall).listLabels, readIssues},
 	{"POST", "/repos/{owner}/{repo}/issues/{number}/labels", http.StatusOK, (*apiCall).addLabels, triage},
 	{"POST", "/repos/{owner}/{repo}/issues/{number}/assignees", http.StatusCreated, (*apiCall).addAssignees, triage},
@@ -256,6 +257,14 @@ func (r *gitRepository) label(p *pullRequest, name string) {
 	if !slices.Contains(p.labels, known) {
 		p.labels = append(p.labels, known)
 	}
+}
+
+func (c *apiCall) getLabel() (any, error) {
+	name, known := c.repo.knownLabel(c.PathValue("name"))
+	if !known {
+		return nil, errNotFound
+	}
+	return c.labelDoc(name), nil
 }
 
 // labelDoc is a label in the grey that GitHub gives those made on the way.

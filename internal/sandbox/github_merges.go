@@ -43,6 +43,9 @@ func (c *apiCall) mergeBranch() (any, error) {
 		Author: now, Committer: now, TreeHash: tree, ParentHashes: []plumbing.Hash{base, head.Hash},
 		Message: cmp.Or(in.CommitMessage, fmt.Sprintf("Merge %s into %s", in.Head, in.Base)),
 	})
+	if err := c.mayHold(c.repo, refUpdate{name: name, after: hash}); err != nil {
+		return nil, err
+	}
 	if err := c.hub.updateRefs(c.repo, c.who.Login, refUpdate{name: name, after: hash}); err != nil {
 		return nil, err
 	}

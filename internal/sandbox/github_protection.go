@@ -192,7 +192,10 @@ func (c *apiCall) updateBranch() (any, error) {
 		return nil, unprocessable("merge conflict between base and head")
 	}
 	update := refUpdate{name: name, after: merged}
-	if err := p.headRepo.checkUpdate(update); err != nil {
+	if err := c.mayHold(p.headRepo, update); err != nil {
+		return nil, err
+	}
+	if err := p.headRepo.obeys(update); err != nil {
 		return nil, err
 	}
 	head, by := p.headSHA, c.who.Login

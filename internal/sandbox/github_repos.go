@@ -103,7 +103,7 @@ func (c *apiCall) repositoryDoc(r *gitRepository) doc {
 	d := doc{
 		"id": r.id, "node_id": r.nodeID(), "name": r.name, "full_name": r.fullName(), "description": nil,
 		"owner": c.userDoc(r.owner), "private": r.settings.Private, "visibility": visibility, "fork": r.parent != nil,
-		"default_branch": r.defaultBranch, "archived": false, "disabled": false,
+		"default_branch": r.defaultBranch, "archived": r.settings.Archived, "disabled": false,
 		"url": c.api(r, ""), "html_url": c.web(r, ""), "clone_url": c.web(r, ".git"), "svn_url": c.web(r, ""),
 		"git_url": "git://" + c.Host + "/" + r.fullName() + ".git", "ssh_url": "git@" + c.Host + ":" + r.fullName() + ".git",
 		"mirror_url": nil, "homepage": nil, "language": nil, "license": nil, "topics": []string{}, "size": 0,

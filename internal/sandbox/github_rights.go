@@ -68,6 +68,10 @@ type Settings struct {
 	TooSoon int `yaml:"too_soon"`
 	// Protect is what branches demand of pull requests for them.
 	Protect map[string]Protection
+	// Rules are rulesets about names of branches.
+	Rules []BranchRule
+	// Archived lets everybody read and nobody write.
+	Archived bool
 	// DeleteMerged deletes the branch of a pull request that is merged.
 	DeleteMerged bool `yaml:"delete_merged"`
 }

@@ -82,6 +82,8 @@ type World struct {
 //	too_soon: 2                    so often is auto-merge refused after the opening
 //	protect:                       what branches demand; the fields of Protection
 //	  main: {strict: true, checks: true, reviews: 1, dismiss_stale: true, merge_queue: true, ruleset: true}
+//	rules: [{branches: relock/**, no_force: true}]   rulesets; the fields of BranchRule
+//	archived: true
 //	delete_merged: true            the branches of merged pull requests go
 //
 // In paths of repositories a final * marks an executable, and "@ -> TARGET" a

@@ -71,6 +71,8 @@ var operations = map[string]string{
 	"/repos/{owner}/{repo}/pulls/{pull_number}/commits":                          "get",
 	"/repos/{owner}/{repo}/pulls/{pull_number}/files":                            "get",
 	"/repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers":              "get post delete",
+	"/repos/{owner}/{repo}/branches/{branch}":                                    "get",
+	"/repos/{owner}/{repo}/labels/{name}":                                        "get",
 	"/repos/{owner}/{repo}/pulls/{pull_number}/update-branch":                    "put",
 	"/repos/{owner}/{repo}/rules/branches/{branch}":                              "get",
 	"/repos/{owner}/{repo}/tarball/{ref}":                                        "get",
