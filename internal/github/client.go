@@ -25,6 +25,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/google/go-github/v60/github"
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -71,6 +72,8 @@ type Client struct {
 	tokens  *tokens
 	// anonymous is true without a token and without an App.
 	anonymous bool
+	// noMerging says that the server does not know all of mergingFields.
+	noMerging atomic.Bool
 }
 
 // New returns a Client. It fails if an address or an App cannot be used; it

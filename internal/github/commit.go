@@ -56,7 +56,14 @@ type Comparison struct {
 	Fork  Commit // the newest commit of the base that the head contains
 	Own   []Commit
 	Total int // of own commits; Own may hold fewer
+	// Files are the blobs that the head has otherwise than Fork, by path, with an
+	// empty one for what it has not: 300 of them at most.
+	Files map[string]string
 }
+
+// MostCompared is how many files GitHub lists of a comparison; there may be more
+// [docs.github.com/rest/commits/commits#compare-two-commits].
+const MostCompared = 300
 
 // mostOwnPages bounds the own commits that Compare reads, a hundred a page.
 const mostOwnPages = 10
@@ -75,6 +82,7 @@ func (r *Repository) Compare(ctx context.Context, base, head string) (Comparison
 		out.Base = repositoryCommit(c.GetBaseCommit())
 		out.Fork = repositoryCommit(c.GetMergeBaseCommit())
 		out.Total = c.GetTotalCommits()
+		out.Files = compared(out.Files, c.Files)
 		for _, own := range c.Commits {
 			out.Own = append(out.Own, repositoryCommit(own))
 		}
@@ -93,10 +101,6 @@ type Difference struct {
 	Straight bool
 }
 
-// mostCompared is how many files GitHub lists of a comparison
-// [docs.github.com/rest/commits/commits#compare-two-commits].
-const mostCompared = 300
-
 // Difference compares two commits in one request. It returns an ErrNotFound if
 // GitHub does not know one of them, or if they have no commit in common.
 func (r *Repository) Difference(ctx context.Context, base, head string) (Difference, error) {
@@ -107,7 +111,7 @@ func (r *Repository) Difference(ctx context.Context, base, head string) (Differe
 	}
 	d := Difference{
 		// An answer that says nothing of files does not say that there are none.
-		Complete: c.Files != nil && len(c.Files) < mostCompared,
+		Complete: c.Files != nil && len(c.Files) < MostCompared,
 		Straight: c.GetStatus() == "ahead" || c.GetStatus() == "identical",
 	}
 	for _, f := range c.Files {
@@ -117,6 +121,23 @@ func (r *Repository) Difference(ctx context.Context, base, head string) (Differe
 		}
 	}
 	return d, nil
+}
+
+// compared adds the files of a page of a comparison.
+func compared(all map[string]string, files []*github.CommitFile) map[string]string {
+	if all == nil && len(files) > 0 {
+		all = map[string]string{}
+	}
+	for _, f := range files {
+		all[f.GetFilename()] = f.GetSHA()
+		switch f.GetStatus() {
+		case "removed":
+			all[f.GetFilename()] = ""
+		case "renamed":
+			all[f.GetPreviousFilename()] = ""
+		}
+	}
+	return all
 }
 
 func repositoryCommit(c *github.RepositoryCommit) Commit {

@@ -38,6 +38,8 @@ type pullNode struct {
 	MaintainerCanModify bool
 	Labels              struct{ Nodes []struct{ Name string } }
 	AutoMergeRequest    *struct{ MergeMethod string }
+	MergeStateStatus    MergeState
+	IsInMergeQueue      bool
 }
 
 // fork reports whether the head is not in this repository. One that has been
@@ -51,6 +53,7 @@ func (n pullNode) pullRequest() PullRequest {
 		Base: n.BaseRefName, BaseSHA: n.BaseRefOid,
 		Head: n.HeadRefOid, HeadBranch: n.HeadRefName, HeadRepository: n.HeadRepository.NameWithOwner,
 		Fork: n.fork(), MaintainerCanModify: n.MaintainerCanModify,
+		MergeState: n.MergeStateStatus, Queued: n.IsInMergeQueue,
 	}
 	for _, l := range n.Labels.Nodes {
 		out.Labels = append(out.Labels, l.Name)
@@ -86,15 +89,18 @@ func (r *Repository) Latest(ctx context.Context, branches []string) (map[string]
 // newest first.
 func (r *Repository) candidates(ctx context.Context, branches []string) ([][]pullNode, error) {
 	const doing = "listing the newest pull requests"
-	var q query
-	q.add(" repository(owner: %s, name: %s) { id", q.text(r.owner), q.text(r.name))
-	for i, branch := range branches {
-		q.add(" b%d: pullRequests(headRefName: %s, first: %d, orderBy: {field: CREATED_AT, direction: DESC}) { nodes { %s } }",
-			i, q.text(branch), fewCandidates, pullFields)
-	}
-	q.add(" }")
 	var data struct{ Repository map[string]json.RawMessage }
-	if err := r.client.query(ctx, &q, &data); err != nil {
+	err := r.client.fullQuery(ctx, &data, func(fields string) *query {
+		var q query
+		q.add(" repository(owner: %s, name: %s) { id", q.text(r.owner), q.text(r.name))
+		for i, branch := range branches {
+			q.add(" b%d: pullRequests(headRefName: %s, first: %d, orderBy: {field: CREATED_AT, direction: DESC}) { nodes { %s } }",
+				i, q.text(branch), fewCandidates, pullFields+fields)
+		}
+		q.add(" }")
+		return &q
+	})
+	if err != nil {
 		return nil, r.explain(ctx, doing, readPulls, err)
 	}
 	if data.Repository == nil {

@@ -52,6 +52,11 @@ var advice = []struct{ said, hint string }{
 	{"GitHub Actions is not permitted to create or approve pull requests",
 		`tick "Allow GitHub Actions to create and approve pull requests" under Settings, Actions, General, ` +
 			"Workflow permissions of the repository or its organization, or use the token of a GitHub App"},
+	// It is the base that has changed a workflow, and a merge of it brings that along.
+	{"create or update workflow", "the base branch has changed a workflow, which the token may not bring into another branch: " +
+		"use a GitHub App that has \"workflows: write\", or update the branch by hand"},
+	{"Repository rule violations", "a ruleset of the repository or its organization forbids this for branches of that name: let it except them, or choose another pull-request.branch-prefix"},
+	{"has been suspended", "unsuspend the GitHub App in the settings of the account that it is installed in"},
 	{"SAML", "authorize the token for the organization's single sign-on"},
 	{"archived", "unarchive the repository, or take it out of the list"},
 	{"Auto merge is not allowed", `tick "Allow auto-merge" under Settings, General, Pull Requests of the repository`},

@@ -2,6 +2,7 @@ package github
 
 import (
 	"context"
+	"strings"
 
 	"github.com/google/go-github/v60/github"
 )
@@ -21,6 +22,11 @@ type PullRequest struct {
 	Labels []string
 	// AutoMerge says that GitHub merges it once it may.
 	AutoMerge bool
+	// MergeState is empty in lists of REST.
+	MergeState MergeState
+	// Queued says that it is in the merge queue of its base, which REST does not
+	// tell. A push takes it out.
+	Queued bool
 
 	Base    string // the name of the branch
 	BaseSHA string // where the branch was when GitHub looked last; not for lists
@@ -77,6 +83,7 @@ func pullRequest(p *github.PullRequest) PullRequest {
 		Head: head.GetSHA(), HeadBranch: head.GetRef(), HeadRepository: head.GetRepo().GetFullName(),
 		Fork:                head.GetRepo().GetFullName() != base.GetRepo().GetFullName(),
 		MaintainerCanModify: p.GetMaintainerCanModify(),
+		MergeState:          MergeState(strings.ToUpper(p.GetMergeableState())),
 	}
 	for _, l := range p.Labels {
 		out.Labels = append(out.Labels, l.GetName())

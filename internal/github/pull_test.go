@@ -53,7 +53,7 @@ func TestPullRequestTellsOfItsHead(t *testing.T) {
 	want := github.PullRequest{
 		Number: number, Author: "stranger", Title: "Fix", Open: true, Locked: true, Labels: []string{"bug"},
 		Base: "main", BaseSHA: h.head(t, "main"), Head: sha, HeadBranch: "fix", HeadRepository: "stranger/infra",
-		Fork: true, MaintainerCanModify: true,
+		Fork: true, MaintainerCanModify: true, MergeState: github.MergeUnknown,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("PullRequest (-want +got):\n%s", diff)
@@ -156,7 +156,7 @@ func TestLatestSaysWhatListsSay(t *testing.T) {
 		must[github.PullRequest](t)(repo.EditPullRequest(t.Context(), p.Number, github.PullRequestEdit{Close: true}))
 	}
 	want := must[[]github.PullRequest](t)(repo.PullRequests(t.Context(), "topic"))[0]
-	want.Author = ""
+	want.Author, want.MergeState = "", github.MergeUnknown // which lists do not tell
 	got := must[map[string]github.PullRequest](t)(repo.Latest(t.Context(), []string{"topic", "main"}))
 	if diff := cmp.Diff(map[string]github.PullRequest{"topic": want}, got); diff != "" {
 		t.Errorf("Latest (-listed +latest):\n%s", diff)

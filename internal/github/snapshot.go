@@ -304,17 +304,17 @@ func contentOf(r io.Reader, h *tar.Header) ([]byte, error) {
 // matching returns the content that has the id: what the archive holds or, where
 // .gitattributes says eol=crlf, that with the line ends that Git stores.
 func matching(data []byte, id string) ([]byte, bool) {
-	if blobID(data) == id {
+	if BlobID(data) == id {
 		return data, true
 	}
-	if plain := bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")); blobID(plain) == id {
+	if plain := bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")); BlobID(plain) == id {
 		return plain, true
 	}
 	return nil, false
 }
 
-// blobID is the name of a content in Git.
-func blobID(data []byte) string {
+// BlobID is the name of a content in Git.
+func BlobID(data []byte) string {
 	h := sha1.New()
 	fmt.Fprintf(h, "blob %d\x00", len(data))
 	h.Write(data)
@@ -350,7 +350,7 @@ func (r *Repository) blob(ctx context.Context, id string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if got := blobID(data); got != id {
+	if got := BlobID(data); got != id {
 		return nil, &finding{message: fmt.Sprintf("the content of blob %s is that of %s", id, got)}
 	}
 	return data, nil

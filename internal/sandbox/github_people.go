@@ -94,6 +94,7 @@ func (g *GitHub) Refs(repo string) (map[string]string, error) {
 func (g *GitHub) Files(repo, ref string) (map[string]File, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.catchUp()
 	r, err := g.repository(repo)
 	if err != nil {
 		return nil, err
@@ -123,6 +124,7 @@ func (g *GitHub) Files(repo, ref string) (map[string]File, error) {
 func (g *GitHub) Commits(repo, ref string) ([]Commit, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.catchUp()
 	r, err := g.repository(repo)
 	if err != nil {
 		return nil, err

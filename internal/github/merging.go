@@ -1,0 +1,188 @@
+package github
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/go-github/v60/github"
+)
+
+// MergeState is what GitHub has found out about merging a pull request, by the
+// names of GraphQL. It is computed when GitHub likes.
+// https://docs.github.com/en/graphql/reference/enums#mergestatestatus
+type MergeState string
+
+// The states on which relock acts.
+const (
+	// MergeUnknown is that nobody has asked yet, and the empty state that GitHub was
+	// not asked.
+	MergeUnknown MergeState = "UNKNOWN"
+	// MergeBehind is that the base has commits that the head has not, and demands
+	// that it has them. Where anything else is missing, that hides it.
+	MergeBehind  MergeState = "BEHIND"
+	MergeBlocked MergeState = "BLOCKED"
+	MergeClean   MergeState = "CLEAN"
+	// MergeUnstable is that a check has not passed that nobody demands.
+	MergeUnstable MergeState = "UNSTABLE"
+)
+
+// mergingFields are what GraphQL tells of the merging of a pull request. Servers
+// without merge queues do not know all of them.
+const mergingFields = " mergeStateStatus isInMergeQueue"
+
+// queueRefs is where GitHub keeps what a merge queue is about to merge, as
+// gh-readonly-queue/BASE/pr-NUMBER-SHA.
+// https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/configuring-pull-request-merges/managing-a-merge-queue
+const queueRefs = "gh-readonly-queue/"
+
+// Merging returns the pull request with where it stands now: whether it is open,
+// its head, the state of its merge, auto-merge and the queue. It is one request; two
+// of REST where GraphQL does not answer.
+func (r *Repository) Merging(ctx context.Context, p PullRequest) (PullRequest, error) {
+	now, err := r.merging(ctx, p)
+	if err == nil || ctx.Err() != nil {
+		return now, err
+	}
+	read, err := r.PullRequest(ctx, p.Number)
+	if err != nil {
+		return p, err
+	}
+	p.Open, p.Merged, p.Head, p.MergeState, p.AutoMerge = read.Open, read.Merged, read.Head, read.MergeState, read.AutoMerge
+	queued, err := r.Branches(ctx, fmt.Sprintf("%s%s/pr-%d-", queueRefs, p.Base, p.Number))
+	p.Queued = len(queued) > 0
+	return p, err
+}
+
+func (r *Repository) merging(ctx context.Context, p PullRequest) (PullRequest, error) {
+	const doing = "asking how the merge of the pull request stands"
+	var data struct {
+		Repository struct{ PullRequest *pullNode }
+	}
+	err := r.client.fullQuery(ctx, &data, func(fields string) *query {
+		var q query
+		q.add(" repository(owner: %s, name: %s) { pullRequest(number: %d) { state headRefOid autoMergeRequest { mergeMethod }%s } }",
+			q.text(r.owner), q.text(r.name), p.Number, fields)
+		return &q
+	})
+	if err != nil {
+		return p, r.explain(ctx, doing, readPulls, err)
+	}
+	n := data.Repository.PullRequest
+	if n == nil {
+		return p, r.explain(ctx, doing, readPulls, &refusal{status: http.StatusNotFound, message: "Not Found", kind: ErrNotFound})
+	}
+	p.Open, p.Merged, p.Head = n.State == "OPEN", n.State == "MERGED", n.HeadRefOid
+	p.MergeState, p.Queued, p.AutoMerge = n.MergeStateStatus, n.IsInMergeQueue, n.AutoMergeRequest != nil
+	return p, nil
+}
+
+// fullQuery sends a query with the fields about merging, and without them where
+// the server does not know them.
+func (c *Client) fullQuery(ctx context.Context, data any, with func(fields string) *query) error {
+	if !c.noMerging.Load() {
+		err := c.query(ctx, with(mergingFields), data)
+		if said, ok := errors.AsType[*refusal](err); !ok || said.kind != ErrUnsupported || said.status != 0 {
+			return err
+		}
+		c.noMerging.Store(true)
+	}
+	return c.query(ctx, with(""), data)
+}
+
+// DemandsUpToDate reports whether a ruleset demands that a branch has all of its
+// base before it is merged. What classic branch protection demands only those may
+// read who administer the repository; of that MergeBehind tells.
+func (r *Repository) DemandsUpToDate(ctx context.Context, base string) (bool, error) {
+	doing := "reading the rules of branch " + base
+	// The type of go-github fails for kinds of rules that it does not know.
+	var rules []struct {
+		Parameters struct {
+			Strict bool `json:"strict_required_status_checks_policy"`
+		}
+	}
+	if err := r.get(ctx, "rules/branches/"+escaped(base)+"?per_page=100", &rules); err != nil {
+		return false, r.explain(ctx, doing, readContents, err)
+	}
+	for _, rule := range rules {
+		if rule.Parameters.Strict {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// UpdateBranch asks GitHub to merge the base of a pull request into its head, which
+// must be at a commit. That happens after GitHub has answered. It returns an
+// ErrConflict if the head is elsewhere, has all of the base, or cannot be merged.
+func (r *Repository) UpdateBranch(ctx context.Context, number int, head string) error {
+	_, _, err := r.client.rest.PullRequests.UpdateBranch(ctx, r.owner, r.name, number, &github.PullRequestBranchUpdateOptions{ExpectedHeadSHA: &head})
+	if _, accepted := errors.AsType[*github.AcceptedError](err); err == nil || accepted {
+		return nil
+	}
+	return r.explain(ctx, "updating the branch of the pull request", writeContents, err)
+}
+
+// RenamedTo returns the name that a branch has now; that which it had if it was not
+// renamed. GitHub leads from the old name of a branch to the new one. It returns an
+// ErrNotFound if there is no such branch.
+func (r *Repository) RenamedTo(ctx context.Context, branch string) (string, error) {
+	var found struct{ Name string }
+	if err := r.get(ctx, "branches/"+escaped(branch), &found); err != nil {
+		return "", r.explain(ctx, "looking for branch "+branch, readContents, err)
+	}
+	return found.Name, nil
+}
+
+// get asks for what go-github cannot read.
+func (r *Repository) get(ctx context.Context, below string, into any) error {
+	req, err := r.client.rest.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/%s", r.owner, r.name, below), nil)
+	if err != nil {
+		return err
+	}
+	_, err = r.client.rest.Do(ctx, req, into)
+	return err
+}
+
+// escaped is the name of a branch as the end of a path.
+func escaped(branch string) string {
+	parts := strings.Split(branch, "/")
+	for i, part := range parts {
+		parts[i] = url.PathEscape(part)
+	}
+	return strings.Join(parts, "/")
+}
+
+// Overlays reports whether a commit holds the files of its base with those over them
+// that change from one commit to another, and nothing else: a request for each of
+// the four trees.
+func (r *Repository) Overlays(ctx context.Context, sha, base, from, to string) (bool, error) {
+	doing := "comparing the files of commit " + sha
+	var trees [4]*listing
+	for i, commit := range []string{sha, base, from, to} {
+		var err error
+		if trees[i], err = r.list(ctx, commit); err != nil {
+			return false, r.explain(ctx, doing, readContents, err)
+		}
+	}
+	ours := map[string]bool{}
+	for _, path := range changed(trees[2], trees[3]) {
+		ours[path] = true
+	}
+	for _, path := range changed(trees[0], trees[1]) {
+		if !ours[path] {
+			return false, nil
+		}
+	}
+	for path := range ours {
+		is, _ := trees[0].at(path)
+		want, _ := trees[3].at(path)
+		if is.mode != want.mode || is.blob != want.blob || is.module != want.module {
+			return false, nil
+		}
+	}
+	return true, nil
+}

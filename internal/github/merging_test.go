@@ -1,0 +1,124 @@
+package github_test
+
+import (
+	"errors"
+	"maps"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/sandbox"
+)
+
+// queuedPull is a pull request in a merge queue, on a server from which something
+// was taken.
+func queuedPull(t *testing.T, take func(*sandbox.GitHub)) (*hub, github.PullRequest) {
+	t.Helper()
+	h := newHub(t, pullWorld)
+	must0(t, h.Protect("octo/infra", "main", &sandbox.Protection{Queue: true}))
+	number := must[int](t)(h.Open("octo/infra", "topic", "main", "T", "monalisa"))
+	must0(t, h.Enqueue("octo/infra", number, "monalisa"))
+	if take != nil {
+		take(h.GitHub)
+	}
+	return h, must[github.PullRequest](t)(h.repository(t).PullRequest(t.Context(), number))
+}
+
+func TestMergingTellsOfTheQueue(t *testing.T) {
+	tests := []struct {
+		name   string
+		take   func(*sandbox.GitHub)
+		queued bool
+	}{
+		{"all", nil, true},
+		{"no_GraphQL", (*sandbox.GitHub).WithoutGraphQL, true}, // by its ref
+		{"no_queues", (*sandbox.GitHub).WithoutMergeQueues, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h, p := queuedPull(t, tt.take)
+			now := must[github.PullRequest](t)(h.repository(t).Merging(t.Context(), p))
+			if now.Queued != tt.queued || !now.Open || now.Head != p.Head {
+				t.Errorf("Merging() = %+v, want it open and queued: %v", now, tt.queued)
+			}
+			latest, err := h.repository(t).Latest(t.Context(), []string{"topic"})
+			if tt.name != "no_GraphQL" && (err != nil || latest["topic"].Queued != tt.queued) {
+				t.Errorf("Latest() = %+v, %v; want queued: %v", latest, err, tt.queued)
+			}
+		})
+	}
+}
+
+func TestUpdateBranch(t *testing.T) {
+	h := newHub(t, pullWorld)
+	number := must[int](t)(h.Open("octo/infra", "topic", "main", "T", "monalisa"))
+	repo, before := h.repository(t), h.head(t, "topic")
+	if err := repo.UpdateBranch(t.Context(), number, before); !errors.Is(err, github.ErrConflict) {
+		t.Errorf("UpdateBranch of one that has all of its base: %v, want an ErrConflict", err)
+	}
+	must[string](t)(h.Push("octo/infra", sandbox.Push{Branch: "main", Files: map[string]sandbox.File{"more": {Mode: sandbox.ModeFile}}}))
+	must0(t, repo.UpdateBranch(t.Context(), number, before))
+	if h.head(t, "topic") == before {
+		t.Error("the branch has not moved")
+	}
+}
+
+func TestDemandsUpToDate(t *testing.T) {
+	h := newHub(t, pullWorld)
+	must0(t, h.Protect("octo/infra", "main", &sandbox.Protection{Queue: true, Reviews: 1, Strict: true, Ruleset: true}))
+	must0(t, h.Protect("octo/infra", "topic", &sandbox.Protection{Strict: true}))
+	for branch, want := range map[string]bool{"main": true, "topic": false, "release/1": false} {
+		if got, err := h.repository(t).DemandsUpToDate(t.Context(), branch); got != want || err != nil {
+			t.Errorf("DemandsUpToDate(%s) = %v, %v; want %v", branch, got, err, want)
+		}
+	}
+}
+
+func TestRenamedTo(t *testing.T) {
+	h := newHub(t, pullWorld)
+	must0(t, h.RenameBranch("octo/infra", "main", "release/1"))
+	for branch, want := range map[string]string{"main": "release/1", "topic": "topic", "release/1": "release/1"} {
+		if got, err := h.repository(t).RenamedTo(t.Context(), branch); got != want || err != nil {
+			t.Errorf("RenamedTo(%s) = %q, %v; want %q", branch, got, err, want)
+		}
+	}
+	if _, err := h.repository(t).RenamedTo(t.Context(), "nothing"); !errors.Is(err, github.ErrNotFound) {
+		t.Errorf("RenamedTo(nothing): %v, want an ErrNotFound", err)
+	}
+}
+
+func TestOverlays(t *testing.T) {
+	h := newHub(t, pullWorld)
+	push := func(branch string, files map[string]sandbox.File) string {
+		return must[string](t)(h.Push("octo/infra", sandbox.Push{Branch: branch, Files: files}))
+	}
+	file := func(content string) sandbox.File {
+		return sandbox.File{Mode: sandbox.ModeFile, Content: []byte(content)}
+	}
+	from := h.head(t, "main")
+	to := push("ours", map[string]sandbox.File{"lock": file("2")})
+	base := push("main", map[string]sandbox.File{"README.md": file("more")})
+	tests := []struct {
+		name  string
+		files map[string]sandbox.File // over ours
+		want  bool
+	}{
+		{"nothing_else", map[string]sandbox.File{"README.md": file("more")}, true},
+		{"less_of_the_base", nil, false},
+		{"another_file", map[string]sandbox.File{"README.md": file("more"), "evil": file("1")}, false},
+		{"another_lock", map[string]sandbox.File{"README.md": file("more"), "lock": file("3")}, false},
+		{"another_mode", map[string]sandbox.File{"README.md": file("more"), "lock": {Mode: sandbox.ModeExecutable, Content: []byte("2")}}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			files := map[string]sandbox.File{"lock": file("2")}
+			maps.Copy(files, tt.files)
+			merged := push("m-"+tt.name, files) // on the base
+			if tt.files == nil {
+				merged = must[string](t)(h.Push("octo/infra", sandbox.Push{Branch: "m-" + tt.name, Remove: []string{"README.md"}}))
+			}
+			if got, err := h.repository(t).Overlays(t.Context(), merged, base, from, to); got != tt.want || err != nil {
+				t.Errorf("Overlays() = %v, %v; want %v", got, err, tt.want)
+			}
+		})
+	}
+}
