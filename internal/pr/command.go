@@ -21,7 +21,8 @@ type Owned struct {
 }
 
 // Find tells whether a pull request is ours: from a branch of this repository
-// that is named like ours and holds our commits. It is one request, or none.
+// that is named like ours and holds our commits. It is one request, or none, and
+// four more where the base was merged into it.
 func Find(ctx context.Context, repo *github.Repository, pull github.PullRequest, prefix string) (Owned, bool, error) {
 	r := newRun(repo, Options{Base: pull.Base, Prefix: prefix})
 	if pull.Fork || !r.named(pull.HeadBranch) {
@@ -29,6 +30,9 @@ func Find(ctx context.Context, repo *github.Repository, pull github.PullRequest,
 	}
 	s := state{branch: pull.HeadBranch, head: pull.Head}
 	if err := r.readBranch(ctx, &s, pull.Base); err != nil || s.owner == foreign {
+		return Owned{}, false, err
+	}
+	if err := r.settle(ctx, &s); err != nil {
 		return Owned{}, false, err
 	}
 	o := Owned{Pull: pull, Group: s.mark.Group, Base: s.mark.Base, Touched: s.owner == touched}
@@ -131,8 +135,8 @@ func (r *run) isOurs(ctx context.Context, branch string, pull github.PullRequest
 	s := state{branch: branch, head: pull.Head}
 	err := r.readBranch(ctx, &s, pull.Base)
 	if errors.Is(err, github.ErrNotFound) { // its base is gone
-		_, ours, err := r.readHead(ctx, branch, pull.Head)
-		return ours, err
+		mark, _, err := r.readHead(ctx, branch, pull.Head)
+		return mark.Digest != "", err
 	}
 	return s.owner != foreign, err
 }

@@ -22,6 +22,7 @@ const (
 // plan is the least that makes GitHub hold what is wanted.
 type plan struct {
 	push   bool // a new commit on the base becomes the branch
+	update bool // GitHub is asked to merge the base into the branch
 	pull   pullStep
 	drop   bool // the branch is deleted
 	reason string
@@ -30,7 +31,7 @@ type plan struct {
 
 // decide compares a proposal with what is there.
 func decide(p Proposal, s state, opts Options) plan {
-	current := s.owner == ours && !s.contained && s.mark.Digest == p.Digest && s.mark.Ground == ground(p.Files)
+	current := s.current(p)
 	switch {
 	case s.done():
 		// The branch still holds what was merged, and the base has changed since:
@@ -38,6 +39,8 @@ func decide(p Proposal, s state, opts Options) plan {
 		return plan{push: true, pull: openPull}
 	case s.head != "" && s.owner == foreign:
 		return plan{err: taken(s.branch)}
+	case s.queued():
+		return plan{reason: inQueue(s)}
 	case s.owner == touched && !opts.Recreate:
 		return leave(s)
 	case !current && p.Carried != "" && !s.stands(p.Carried):
@@ -56,6 +59,21 @@ func decide(p Proposal, s state, opts Options) plan {
 	return plan{push: true, pull: openPull}
 }
 
+// current reports whether the branch holds what is wanted, in place of what the
+// base has.
+func (s state) current(p Proposal) bool {
+	return s.owner == ours && !s.contained && s.mark.Digest == p.Digest && s.mark.Ground == ground(p.Files)
+}
+
+// queued reports whether the pull request is in the merge queue of its base. A
+// push takes it out, and what is merged then need not be what was reviewed; so
+// nothing is done about it before it is merged or out [renovatebot/renovate#45252].
+func (s state) queued() bool { return s.open() && s.pull.Queued }
+
+func inQueue(s state) string {
+	return fmt.Sprintf("pull request #%d is in the merge queue", s.pull.Number)
+}
+
 // stands reports whether the pull request that counts is still at a head: the
 // branch of a closed one may be gone.
 func (s state) stands(head string) bool {
@@ -68,14 +86,16 @@ const movedMeanwhile = "its branch has moved since it was looked at"
 // finish is for a branch that holds what is wanted and has a pull request.
 func finish(p Proposal, s state, opts Options) plan {
 	box := asksForRebase(s.pull.Body)
-	todo := plan{push: (box || opts.Rebase || opts.Recreate) && s.fork != s.base.SHA}
+	behind := s.fork != s.base.SHA
+	todo := plan{push: (box || opts.Rebase || opts.Recreate) && behind}
+	todo.update = !todo.push && behind && s.demanded
 	switch {
 	// A body that somebody has rewritten, marker and all, is theirs.
 	case box, s.marked && !s.marker.describes(p):
 		todo.pull = editPull
-	case !todo.push && s.marked && len(waiting(s.marker, p)) > 0:
+	case !todo.push && !todo.update && s.marked && len(waiting(s.marker, p)) > 0:
 		todo.pull, todo.reason = labelPull, proposedAlready
-	case !todo.push:
+	case !todo.push && !todo.update:
 		todo.reason = proposedAlready
 	}
 	return todo
@@ -114,6 +134,8 @@ func unwanted(s state, base string) plan {
 	switch {
 	case s.done():
 		return plan{drop: true, reason: "it is merged"}
+	case s.queued():
+		return plan{reason: inQueue(s)}
 	case s.owner == touched:
 		return leave(s)
 	case s.open() && s.pull.Base != base:
@@ -129,7 +151,7 @@ func (p plan) operation() Operation {
 	switch {
 	case p.pull == openPull:
 		return Created
-	case p.pull == editPull || p.push:
+	case p.pull == editPull || p.push || p.update:
 		return Updated
 	case p.pull == closePull:
 		return Closed
@@ -138,7 +160,9 @@ func (p plan) operation() Operation {
 }
 
 // idle reports whether there is nothing to do, not even to refuse.
-func (p plan) idle() bool { return !p.push && !p.drop && p.pull == keepPull && p.err == nil }
+func (p plan) idle() bool {
+	return !p.push && !p.update && !p.drop && p.pull == keepPull && p.err == nil
+}
 
 func rebased(s state) string {
 	return fmt.Sprintf("somebody changed the base of pull request #%d to %s", s.pull.Number, s.pull.Base)

@@ -55,18 +55,27 @@ func TestJudge(t *testing.T) {
 	p := New("all", "main", "", []File{{Path: "a", Content: []byte("1")}})
 	first := commitOf(p, "c1", "t1", "b1")
 	second := commitOf(p, "c2", "t2", "c1", "b2")
+	update := github.Commit{SHA: "m1", Tree: "tm", Message: "Merge branch 'main'", Parents: []string{"c1", "b2"}}
 	alien := github.Commit{SHA: "x1", Tree: "tx", Message: "Fix", Parents: []string{"c1"}}
 	tests := map[string]struct {
 		comparison github.Comparison
 		head       string
 		want       owner
 	}{
-		"one_commit_of_ours":   {github.Comparison{Own: []github.Commit{first}, Total: 1}, "c1", ours},
-		"two_with_the_base":    {github.Comparison{Own: []github.Commit{first, second}, Total: 2}, "c2", ours},
-		"merged_whole":         {github.Comparison{Fork: first}, "c1", ours},
-		"a_branch_of_the_base": {github.Comparison{Fork: github.Commit{SHA: "b1", Message: "Start"}}, "b1", foreign},
-		"nothing_of_ours":      {github.Comparison{Own: []github.Commit{{SHA: "x1", Message: "Fix"}}, Total: 1}, "x1", foreign},
-		"a_commit_on_top":      {github.Comparison{Own: []github.Commit{first, alien}, Total: 2}, "x1", touched},
+		"one_commit_of_ours":           {github.Comparison{Own: []github.Commit{first}, Total: 1}, "c1", ours},
+		"two_with_the_base":            {github.Comparison{Own: []github.Commit{first, second}, Total: 2}, "c2", ours},
+		"merged_whole":                 {github.Comparison{Fork: first}, "c1", ours},
+		"a_branch_of_the_base":         {github.Comparison{Fork: github.Commit{SHA: "b1", Message: "Start"}}, "b1", foreign},
+		"nothing_of_ours":              {github.Comparison{Own: []github.Commit{{SHA: "x1", Message: "Fix"}}, Total: 1}, "x1", foreign},
+		"a_commit_on_top":              {github.Comparison{Own: []github.Commit{first, alien}, Total: 2}, "x1", touched},
+		"the_base_merged_into_it":      {github.Comparison{Own: []github.Commit{first, update}, Total: 2, Fork: github.Commit{SHA: "b2"}}, "m1", merging},
+		"an_older_base_merged_into_it": {github.Comparison{Own: []github.Commit{first, update}, Total: 2, Fork: github.Commit{SHA: "b3"}}, "m1", touched},
+		"ours_over_such_a_merge": {github.Comparison{
+			Own: []github.Commit{first, update, commitOf(p, "c3", "t3", "m1", "b3")}, Total: 3, Fork: github.Commit{SHA: "b3"},
+		}, "c3", ours},
+		"a_merge_of_what_is_not_of_the_base": {github.Comparison{
+			Own: []github.Commit{first, {SHA: "x1", Parents: []string{"b1"}}, {SHA: "m1", Parents: []string{"c1", "x1"}}}, Total: 3,
+		}, "m1", touched},
 		"amended": {github.Comparison{
 			Own: []github.Commit{{SHA: "c1", Tree: "other", Message: first.Message, Parents: []string{"b1"}}}, Total: 1,
 		}, "c1", touched},
@@ -79,12 +88,12 @@ func TestJudge(t *testing.T) {
 		}, "c2", touched},
 	}
 	for name, test := range tests {
-		got, mark := judge(p.Branch, test.comparison, test.head)
-		if got != test.want {
-			t.Errorf("%s: judge = %d, want %d", name, got, test.want)
+		got := judge(p.Branch, test.comparison, test.head)
+		if got.owner != test.want {
+			t.Errorf("%s: judge = %d, want %d", name, got.owner, test.want)
 		}
-		if got != foreign && mark.Group != "all" {
-			t.Errorf("%s: trailers = %+v, want ours", name, mark)
+		if got.owner != foreign && got.mark.Group != "all" {
+			t.Errorf("%s: trailers = %+v, want ours", name, got.mark)
 		}
 	}
 }

@@ -219,7 +219,7 @@ func TestProposeEditsTheTextWhenAFactChanges(t *testing.T) {
 	head := s.head(p.Branch)
 	p.Facts, p.Body = "held back: 6.0.0", "What changes, and what is held back."
 	s.want(s.one(p), pr.Updated, 1)
-	s.wantRequests(5)
+	s.wantRequests(6)
 	if got := s.pull(1); !strings.HasPrefix(got.Body, p.Body) || s.head(p.Branch) != head {
 		t.Errorf("body = %q at %s, want the new one at %s", got.Body, s.head(p.Branch), head)
 	}

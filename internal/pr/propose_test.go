@@ -113,7 +113,7 @@ func TestProposeIgnoresABaseThatMovedElsewhere(t *testing.T) {
 	s.pushTo("main", "README.md", "New text.\n")
 	s.want(s.one(proposal(newLock)), pr.None, 1)
 	s.wantNoWrites()
-	s.wantRequests(3)
+	s.wantRequests(4)
 }
 
 func TestProposeStartsOverWhenTheBaseChangedTheSameFile(t *testing.T) {

@@ -25,6 +25,9 @@ func (t *task) retireOnce(ctx context.Context, head string) error {
 	if s.owner != foreign {
 		t.Group, t.known = s.mark.Group, true
 	}
+	if err := t.settle(ctx, &s); err != nil {
+		return err
+	}
 	if err := t.readPulls(ctx, &s, base); err != nil {
 		return err
 	}
@@ -39,6 +42,12 @@ func (t *task) retireOnce(ctx context.Context, head string) error {
 		}
 	}
 	todo := unwanted(s, base)
+	if todo.pull != keepPull {
+		if err := t.readMerging(ctx, &s); err != nil {
+			return err
+		}
+		todo = unwanted(s, base)
+	}
 	if t.Operation == None {
 		t.Reason = todo.reason
 	}

@@ -25,6 +25,11 @@ type run struct {
 	recent []github.Commit
 	// tree is that of the base, once it is known that the base is at opts.SHA.
 	tree string
+	// strict says that a ruleset of the base demands branches that have all of it;
+	// nil before it was asked for.
+	strict *bool
+	// updated are the branches that GitHub was asked to update: once a run.
+	updated map[string]bool
 	// noSwap says that the server cannot replace or delete a branch safely.
 	noSwap bool
 	// warned says that a dry run has told of another commit than the base's head.
@@ -36,7 +41,7 @@ func newRun(repo *github.Repository, opts Options) *run {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	return &run{repo: repo, opts: opts, open: -1}
+	return &run{repo: repo, opts: opts, open: -1, updated: map[string]bool{}}
 }
 
 // full reports whether the limit of open pull requests is reached. They are

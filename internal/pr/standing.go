@@ -17,8 +17,9 @@ type Standing struct {
 
 // Standing reads what stands for a group that Look was asked about. It counts only
 // if it is ours as a whole: each commit of the pull request, and what that changes
-// is what the digest in the newest commit says. Where there is nothing that could
-// stand, or no token to read it with, it asks nobody; else it is a comparison, two trees and the files.
+// is what the digest in the newest commit of ours says. Where there is nothing that
+// could stand, or no token to read it with, it asks nobody; else it is a comparison,
+// two trees and the files.
 func (s Survey) Standing(ctx context.Context, repo *github.Repository, group, base, prefix string) (Standing, error) {
 	branch := Branch(group, base, prefix)
 	pull, known := s.newest[branch]
@@ -29,7 +30,7 @@ func (s Survey) Standing(ctx context.Context, repo *github.Repository, group, ba
 	r := newRun(repo, Options{Base: base, Prefix: prefix})
 	at := state{branch: branch, head: pull.Head}
 	err := r.readBranch(ctx, &at, base)
-	if errors.Is(err, github.ErrNotFound) || err == nil && (at.owner != ours || at.contained) {
+	if errors.Is(err, github.ErrNotFound) || err == nil && (at.owner < merging || at.contained) {
 		return Standing{}, nil
 	}
 	if err != nil {

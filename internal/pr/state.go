@@ -3,6 +3,7 @@ package pr
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/relock-dev/relock/internal/github"
 )
@@ -17,6 +18,11 @@ type state struct {
 	fork   string        // the newest commit of the base that the branch contains
 	// contained says that the base has all commits of the branch.
 	contained bool
+	judged    judged
+	files     map[string]string // blobs that it has otherwise than fork, by path
+	// demanded says that the base must be merged into the branch, since the rules
+	// of the base let no other be merged.
+	demanded bool
 
 	// pull is the open pull request from the branch to its base, else any open
 	// one from the branch, else the newest to its base; nil if there is none.
@@ -49,13 +55,89 @@ func (r *run) read(ctx context.Context, p Proposal, head string) (state, error) 
 			return s, err
 		}
 	}
-	if pull := r.opts.Survey.recall(p.Branch, r.opts.Base, head); pull != nil {
-		s.seen(pull)
-		if decide(p, s, r.opts).idle() {
-			return s, nil
+	// What a merge of the base holds besides our files is seen without a request
+	// where those are the ones of the proposal. Their modes are not: before
+	// anything is done about the branch they are looked at.
+	looked := s
+	if s.owner == merging && s.adds(p) {
+		looked.owner = ours
+	}
+	if pull := r.opts.Survey.recall(p.Branch, r.opts.Base, head); pull != nil && looked.owner != merging {
+		looked.seen(pull)
+		if err := r.readDemand(ctx, p, &looked); err != nil {
+			return looked, err
+		}
+		if decide(p, looked, r.opts).idle() {
+			return looked, nil
 		}
 	}
-	return s, r.readPulls(ctx, &s, r.opts.Base)
+	if err := r.settle(ctx, &s); err != nil {
+		return s, err
+	}
+	if err := r.readPulls(ctx, &s, r.opts.Base); err != nil {
+		return s, err
+	}
+	return s, r.readDemand(ctx, p, &s)
+}
+
+// adds reports whether the branch has the files of a proposal over its base and
+// nothing else, as far as their blobs tell.
+func (s state) adds(p Proposal) bool {
+	if s.mark.Digest != p.Digest || len(s.files) != len(p.Files) || len(s.files) >= github.MostCompared {
+		return false
+	}
+	return !slices.ContainsFunc(p.Files, func(f File) bool { return s.files[f.Path] != github.BlobID(f.Content) })
+}
+
+// settle finds out whether a merge of the base at the head of a branch holds what
+// the base has, with our files over it, and nothing else.
+func (r *run) settle(ctx context.Context, s *state) error {
+	if s.owner != merging {
+		return nil
+	}
+	own, merge := s.judged.own, s.judged.head
+	ok, err := r.repo.Overlays(ctx, merge.SHA, merge.Parents[1], own.Parents[len(own.Parents)-1], own.SHA)
+	if err != nil {
+		return err
+	}
+	if s.owner = touched; ok {
+		s.owner = ours
+	}
+	return nil
+}
+
+// readDemand finds out whether a branch that proposes what is wanted has to have
+// all of its base before it can be merged. Where GitHub does not say, it has not.
+func (r *run) readDemand(ctx context.Context, p Proposal, s *state) error {
+	if r.updated[s.branch] || !s.open() || s.pull.Base != p.Base || s.pull.Queued || !s.current(p) || s.fork == s.base.SHA {
+		return nil
+	}
+	if s.pull.MergeState == "" || s.pull.MergeState == github.MergeUnknown {
+		now, err := r.repo.Merging(ctx, *s.pull)
+		if err != nil {
+			return err
+		}
+		s.pull = &now
+	}
+	switch s.pull.MergeState {
+	case github.MergeBehind:
+		s.demanded = true
+	case github.MergeBlocked: // which may hide that it is behind
+		s.demanded = r.demandsUpToDate(ctx)
+	}
+	return ctx.Err()
+}
+
+// demandsUpToDate asks once for the rules of the base.
+func (r *run) demandsUpToDate(ctx context.Context) bool {
+	if r.strict == nil {
+		strict, err := r.repo.DemandsUpToDate(ctx, r.opts.Base)
+		if err != nil { // an older server has no rulesets
+			r.opts.Log.Debug("the rules of the base are not known", "error", err)
+		}
+		r.strict = &strict
+	}
+	return *r.strict
 }
 
 // seen notes the pull request of the branch.
@@ -79,8 +161,9 @@ func (r *run) readBranch(ctx context.Context, s *state, base string) error {
 	if err != nil {
 		return err
 	}
-	s.base, s.fork, s.contained = c.Base, c.Fork.SHA, c.Total == 0
-	s.owner, s.mark = judge(s.branch, c, s.head)
+	s.base, s.fork, s.contained, s.files = c.Base, c.Fork.SHA, c.Total == 0, c.Files
+	s.judged = judge(s.branch, c, s.head)
+	s.owner, s.mark = s.judged.owner, s.judged.mark
 	return nil
 }
 
@@ -131,8 +214,8 @@ func turnedDown(p github.PullRequest, m Marker) bool {
 }
 
 // rejected returns the digest of a pull request that a person closed. Its
-// commit can be read after its branch is gone. Nothing is known to be rejected
-// if the commit is not ours.
+// commits can be read after its branch is gone. Nothing is known to be rejected
+// if none of them is ours.
 func (r *run) rejected(ctx context.Context, s state) (string, error) {
 	if s.pull.Head == s.head {
 		return s.mark.Digest, nil
@@ -141,19 +224,28 @@ func (r *run) rejected(ctx context.Context, s state) (string, error) {
 	return mark.Digest, err
 }
 
-// readHead returns the trailers of one commit and reports whether it is ours.
-// What is below it is not looked at.
-func (r *run) readHead(ctx context.Context, branch, sha string) (trailers, bool, error) {
-	c, err := r.repo.Commit(ctx, sha)
-	if errors.Is(err, github.ErrNotFound) {
-		return trailers{}, false, nil
+// mostMerges bounds the merges of the base that readHead looks behind.
+const mostMerges = 20
+
+// readHead returns the trailers of the newest commit of ours at a head, behind
+// merges, and reports whether it is the head itself. What is below it is not looked
+// at.
+func (r *run) readHead(ctx context.Context, branch, sha string) (mark trailers, itself bool, err error) {
+	for n := range mostMerges {
+		c, err := r.repo.Commit(ctx, sha)
+		if errors.Is(err, github.ErrNotFound) {
+			return trailers{}, false, nil
+		}
+		if err != nil {
+			return trailers{}, false, err
+		}
+		if t, ok := parseTrailers(c.Message); ok && t.name(branch) && t.Tree == c.Tree {
+			return t, n == 0, nil
+		}
+		if len(c.Parents) != 2 {
+			break
+		}
+		sha = c.Parents[0]
 	}
-	if err != nil {
-		return trailers{}, false, err
-	}
-	t, ok := parseTrailers(c.Message)
-	if !ok || !t.name(branch) || t.Tree != c.Tree {
-		return trailers{}, false, nil
-	}
-	return t, true, nil
+	return trailers{}, false, nil
 }

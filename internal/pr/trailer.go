@@ -92,40 +92,76 @@ type owner int
 const (
 	foreign owner = iota // no commit on it is ours
 	touched              // ours, but somebody has pushed to it or rewritten it
+	// merging is ours, if the merge of its base that is its head holds nothing else:
+	// "Update branch" makes such a merge, for us or for a person, and so may anybody
+	// make one that changes what they like. State.settle finds out.
+	merging
 	ours
 )
 
-// judge decides whose a branch is, from what it has and its base has not. The
-// trailers are those of the newest commit of ours: of the head, if all are.
-func judge(branch string, c github.Comparison, head string) (owner, trailers) {
-	own := c.Own
-	if len(own) == 0 {
+// judged is what a comparison with the base tells of a branch.
+type judged struct {
+	owner owner
+	mark  trailers      // of own
+	own   github.Commit // the newest commit of ours along the first parents
+	head  github.Commit
+}
+
+// judge decides whose a branch is, from what it has and its base has not.
+func judge(branch string, c github.Comparison, head string) judged {
+	all := c.Own
+	if len(all) == 0 {
 		// All of it is in the base, so its head is where they meet: merged.
-		own = []github.Commit{c.Fork}
+		all = []github.Commit{c.Fork}
 	}
-	var newest trailers
-	commits := make(map[string]github.Commit, len(own))
-	marked, intact := 0, 0
-	for _, commit := range own {
+	var found judged
+	commits := make(map[string]github.Commit, len(all))
+	marked, intact, merges := 0, 0, 0
+	for _, commit := range all {
 		commits[commit.SHA] = commit
 		t, ok := parseTrailers(commit.Message)
-		if !ok || !t.name(branch) {
-			continue
-		}
-		newest = t
-		marked++
-		if t.Tree == commit.Tree {
-			intact++
+		switch {
+		case ok && t.name(branch):
+			found.mark, found.own = t, commit
+			marked++
+			if t.Tree == commit.Tree {
+				intact++
+			}
+		case len(commit.Parents) == 2:
+			merges++
 		}
 	}
+	found.head = commits[head]
 	switch {
 	case marked == 0:
-		return foreign, trailers{}
-	case intact < len(own), len(c.Own) < c.Total, !inLine(commits, head):
-		return touched, newest
+		return judged{}
+	case intact+merges < len(all), intact < marked, len(c.Own) < c.Total, !inLine(commits, head):
+		found.owner = touched
+		return found
 	}
-	newest, _ = parseTrailers(commits[head].Message)
-	return ours, newest
+	found.owner = ours
+	found.own = newestOfOurs(commits, branch, head)
+	found.mark, _ = parseTrailers(found.own.Message)
+	// What is below a commit of ours was looked at when that was made.
+	if found.own.SHA != head {
+		found.owner = merging
+		// An older base would take back what the branch had of a newer one.
+		if found.head.Parents[1] != c.Fork.SHA {
+			found.owner = touched
+		}
+	}
+	return found
+}
+
+// newestOfOurs follows first parents, past merges, to a commit with our trailers.
+func newestOfOurs(commits map[string]github.Commit, branch, head string) github.Commit {
+	for sha := head; ; {
+		c := commits[sha]
+		if t, ok := parseTrailers(c.Message); ok && t.name(branch) || len(c.Parents) == 0 {
+			return c
+		}
+		sha = c.Parents[0]
+	}
 }
 
 // inLine reports whether all the commits follow each other by first parents and

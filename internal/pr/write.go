@@ -18,6 +18,12 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 	}
 	t.see(s)
 	todo := decide(p, s, t.opts)
+	if s.open() && !todo.idle() && !t.opts.DryRun {
+		if err := t.readMerging(ctx, &s); err != nil {
+			return err
+		}
+		todo = decide(p, s, t.opts)
+	}
 	if todo.err != nil {
 		return todo.err
 	}
@@ -25,13 +31,13 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 		return err
 	}
 	if t.opts.DryRun {
-		if t.Warnings, err = t.otherBase(ctx, s.base, todo.push); err != nil {
+		if t.Warnings, err = t.otherBase(ctx, s.base, todo.push || todo.update); err != nil {
 			return err
 		}
 		t.Operation, t.Reason = todo.operation(), todo.reason
 		return nil
 	}
-	if err := t.checkBase(ctx, s.base, todo.push); err != nil {
+	if err := t.checkBase(ctx, s.base, todo.push || todo.update); err != nil {
 		return err
 	}
 	if s.open() && todo.operation() == None && t.written != None {
@@ -40,6 +46,33 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 	}
 	t.Reason = todo.reason
 	return t.carryOut(ctx, p, s, todo)
+}
+
+// readMerging looks at an open pull request again, right before something is done
+// about it: it may have come into a merge queue since.
+func (t *task) readMerging(ctx context.Context, s *state) error {
+	if !s.open() {
+		return nil
+	}
+	now, err := t.repo.Merging(ctx, *s.pull)
+	if err != nil {
+		return err
+	}
+	if !now.Open {
+		return changedMeanwhile("looking at", now.Number)
+	}
+	s.pull = &now
+	return nil
+}
+
+// changedMeanwhile says that a pull request is not open any more: what closed it
+// decides what comes next.
+func changedMeanwhile(doing string, number int) error {
+	return &provider.Error{
+		Code:    provider.CodeGitHub,
+		Message: fmt.Sprintf("%s pull request #%d, which was closed meanwhile", doing, number),
+		Err:     github.ErrConflict,
+	}
 }
 
 // limited lets a group wait that has no pull request while too many are open.
@@ -70,6 +103,15 @@ func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) err
 		t.did(todo.operation())
 		t.opts.Log.Info("pushed", "branch", p.Branch, "commit", t.HeadSHA)
 	}
+	if todo.update {
+		if err := t.update(ctx, p, s); err != nil {
+			if errors.Is(err, github.ErrUncertain) {
+				t.did(Updated)
+			}
+			return err
+		}
+		t.did(Updated)
+	}
 	var err error
 	switch todo.pull {
 	case openPull:
@@ -81,7 +123,7 @@ func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) err
 	case warnPull:
 		err = t.warn(ctx, s)
 	case keepPull:
-		if todo.push {
+		if todo.push || todo.update {
 			t.Operation = t.written
 		}
 	}
@@ -89,6 +131,22 @@ func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) err
 		t.did(todo.operation())
 	}
 	return err
+}
+
+// update lets GitHub merge the base into the branch, which keeps approvals that a
+// new commit would cost. Where GitHub will not, the branch is made anew on the base.
+func (t *task) update(ctx context.Context, p Proposal, s state) error {
+	t.updated[s.branch] = true
+	err := t.repo.UpdateBranch(ctx, s.pull.Number, s.head)
+	if err == nil {
+		t.opts.Log.Info("asked for an update of the branch", "branch", s.branch, "number", s.pull.Number)
+		return nil
+	}
+	if ctx.Err() != nil || errors.Is(err, github.ErrUncertain) {
+		return err
+	}
+	t.opts.Log.Info("made the branch anew, since GitHub does not update it", "branch", s.branch, "error", err)
+	return t.push(ctx, p, s)
 }
 
 // did notes what was done, or may have been, for the attempts that follow.
@@ -223,11 +281,7 @@ func (t *task) edit(ctx context.Context, p Proposal, s state) error {
 		return err
 	}
 	if !now.Open {
-		return &provider.Error{
-			Code:    provider.CodeGitHub,
-			Message: fmt.Sprintf("updating pull request #%d, which was closed meanwhile", now.Number),
-			Err:     github.ErrConflict,
-		}
+		return changedMeanwhile("updating", now.Number)
 	}
 	t.did(Updated)
 	t.Operation = t.written
