@@ -26,6 +26,9 @@ var (
 	// ErrUncertain means that no answer came or a server error, so that a write
 	// may have happened or not: read again, then decide.
 	ErrUncertain = errors.New("uncertain")
+	// ErrNotYet means that things are not in the state for it, and may come into it
+	// by themselves: try again later.
+	ErrNotYet = errors.New("not yet")
 	// ErrUnsupported means that the server has no such operation.
 	ErrUnsupported = errors.New("unsupported")
 )
@@ -62,6 +65,14 @@ func (f *finding) Is(target error) bool { return f.kind != nil && target == f.ki
 func (r *Repository) explain(ctx context.Context, doing string, needs permission, err error) error {
 	hint := func(said *refusal) string { return r.hint(said, needs) }
 	return r.client.explain(ctx, doing+" in "+r.String(), hint, err)
+}
+
+// explained is explain for an error that may be none.
+func (r *Repository) explained(ctx context.Context, doing string, needs permission, err error) error {
+	if err == nil {
+		return nil
+	}
+	return r.explain(ctx, doing, needs, err)
 }
 
 // explain is Repository's for what is about no repository. hint says what to do

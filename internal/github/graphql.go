@@ -122,6 +122,10 @@ func refusalOfGraphQL(e graphqlError) *refusal {
 	case e.Extensions.Code == "undefinedField", e.Extensions.Code == "undefinedType",
 		strings.Contains(e.Message, "doesn't exist on type"), strings.Contains(e.Message, "isn't a defined input type"):
 		said.kind = ErrUnsupported
+	// As long as GitHub has not found out what a merge has to wait for, it says that
+	// of a new pull request [peter-evans/enable-pull-request-automerge#343 and #355].
+	case strings.Contains(e.Message, "in unstable status"), strings.Contains(e.Message, "in clean status"):
+		said.kind = ErrNotYet
 	case e.Type == "FORBIDDEN", e.Type == "INSUFFICIENT_SCOPES":
 		said.status, said.kind = http.StatusForbidden, nil
 	case e.Type == "NOT_FOUND":

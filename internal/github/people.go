@@ -36,8 +36,25 @@ func (r *Repository) Permission(ctx context.Context, login string) (permission, 
 }
 
 // KnownLabels returns those of the labels that the repository has, with one
-// request.
+// request; with one for each where GraphQL does not answer.
 func (r *Repository) KnownLabels(ctx context.Context, labels []string) ([]string, error) {
+	known, err := r.knownLabels(ctx, labels)
+	if err == nil || ctx.Err() != nil {
+		return known, err
+	}
+	known = nil
+	for _, label := range labels {
+		_, _, err := r.client.rest.Issues.GetLabel(ctx, r.owner, r.name, url.PathEscape(label))
+		if err = r.explained(ctx, "looking for the label "+label, readPulls, err); err == nil {
+			known = append(known, label)
+		} else if !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+	}
+	return known, nil
+}
+
+func (r *Repository) knownLabels(ctx context.Context, labels []string) ([]string, error) {
 	var q query
 	q.add(" repository(owner: %s, name: %s) {", q.text(r.owner), q.text(r.name))
 	for i, label := range labels {
@@ -154,8 +171,8 @@ const enableAutoMerge = `mutation($input: EnablePullRequestAutoMergeInput!) { en
 
 // EnableAutoMerge makes GitHub merge a pull request once all that its base
 // branch demands is there. The method is squash, merge or rebase. It returns an
-// ErrConflict if the repository does not allow it, or if there is nothing to
-// wait for.
+// ErrConflict if the repository does not allow it, and an ErrNotYet if there is
+// nothing to wait for, as it seems just after the opening.
 func (r *Repository) EnableAutoMerge(ctx context.Context, p PullRequest, method string) error {
 	return r.mutate(ctx, "enabling auto-merge", writePulls, enableAutoMerge, map[string]any{
 		"pullRequestId": p.NodeID, "mergeMethod": strings.ToUpper(method),

@@ -325,7 +325,8 @@ func TestReviewersAndOthers(t *testing.T) {
 		"auto_merge":        {merge, []reply{ok(`{"data": {}}`)}, `"variables":{"input":{"mergeMethod":"SQUASH","pullRequestId":"PR_1"}}`, "", "", nil},
 		"auto_merge_off":    {merge, []reply{refused("Auto merge is not allowed for this repository")}, "", "not allowed", "Allow auto-merge", github.ErrConflict},
 		"nothing_to_wait_for": {merge, []reply{refused("Pull request Pull request is in clean status")}, "", "clean status",
-			"auto-merge waits for", github.ErrConflict},
+			"auto-merge waits for", github.ErrNotYet},
+		"too_soon":          {merge, []reply{refused("Pull request Pull request is in unstable status")}, "", "unstable status", "", github.ErrNotYet},
 		"no_right_to_merge": {merge, []reply{ok(`{"errors": [{"type": "FORBIDDEN", "message": "Resource not accessible by integration"}]}`)}, "", "not accessible", "pull-requests: write", nil},
 	}
 	for name, test := range tests {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -14,9 +15,9 @@ const (
 	keepPull pullStep = iota
 	openPull
 	editPull
-	labelPull // try again to set labels
-	warnPull  // comment that somebody else's commits stop us
-	closePull // and delete its branch
+	completePull // try again what could not be done at the opening
+	warnPull     // comment that somebody else's commits stop us
+	closePull    // and delete its branch
 )
 
 // plan is the least that makes GitHub hold what is wanted.
@@ -93,8 +94,8 @@ func finish(p Proposal, s state, opts Options) plan {
 	// A body that somebody has rewritten, marker and all, is theirs.
 	case box, s.marked && !s.marker.describes(p):
 		todo.pull = editPull
-	case !todo.push && !todo.update && s.marked && len(waiting(s.marker, p)) > 0:
-		todo.pull, todo.reason = labelPull, proposedAlready
+	case !todo.push && !todo.update && s.marked && (len(waiting(s.marker, p)) > 0 || s.awaitsAutoMerge(p)):
+		todo.pull, todo.reason = completePull, proposedAlready
 	case !todo.push && !todo.update:
 		todo.reason = proposedAlready
 	}
@@ -110,6 +111,13 @@ func waiting(m Marker, p Proposal) []string {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(m.MissingLabels), func(l string) bool { return !slices.Contains(p.Labels, l) })
+}
+
+// awaitsAutoMerge reports whether GitHub is still to be asked to merge the pull
+// request, and may not refuse: it does where nothing is in the way of a merge.
+func (s state) awaitsAutoMerge(p Proposal) bool {
+	ready := s.pull.MergeState == github.MergeClean || s.pull.MergeState == github.MergeUnstable
+	return p.mergesItself() && s.marker.AutoMerge && !s.pull.AutoMerge && !ready
 }
 
 // describes reports whether a pull request with the marker needs no edit: its

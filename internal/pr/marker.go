@@ -25,6 +25,8 @@ type Marker struct {
 	Pending bool `json:"pending,omitempty"`
 	// MissingLabels are those that somebody chose and that could not be created.
 	MissingLabels []string `json:"missing-labels,omitempty"`
+	// AutoMerge says that GitHub is still to be asked to merge it by itself.
+	AutoMerge bool `json:"auto-merge-pending,omitempty"`
 	// Ignores are what people told relock not to propose for this group.
 	Ignores []Ignore `json:"ignores,omitempty"`
 }

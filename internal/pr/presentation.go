@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/relock-dev/relock/internal/github"
 )
+
+// mergesItself reports whether GitHub is to merge what is proposed.
+func (p Presentation) mergesItself() bool { return p.AutoMerge != "" && !p.NoAutoMerge }
 
 // later reports whether something of the presentation is applied after the opening.
 func (p Presentation) later() bool {
@@ -16,8 +20,9 @@ func (p Presentation) later() bool {
 // present applies what of the presentation cannot be given while opening. None is worth a
 // lost pull request, so that a refusal is a warning. It reports whether the rest
 // need not be tried again, since a run that ends here leaves that to the next one,
-// and which labels could not be created.
-func (t *task) present(ctx context.Context, pull github.PullRequest, m Presentation) (settled bool, missing []string) {
+// which labels could not be created, and whether auto-merge is still to be enabled.
+func (t *task) present(ctx context.Context, pull github.PullRequest, m Presentation) (settled bool, missing []string, unmerging bool) {
+	unmerging = m.AutoMerge != "" && m.NoAutoMerge
 	t.Warnings = nil // an earlier attempt may have warned of the same
 	settled = true
 	apply := func(wanted bool, act func() error) {
@@ -25,7 +30,7 @@ func (t *task) present(ctx context.Context, pull github.PullRequest, m Presentat
 			return
 		}
 		if err := act(); err != nil {
-			t.Warnings = append(t.Warnings, err)
+			t.warnOf(err)
 			settled = settled && ctx.Err() == nil && !errors.Is(err, github.ErrUncertain)
 		}
 	}
@@ -37,14 +42,64 @@ func (t *task) present(ctx context.Context, pull github.PullRequest, m Presentat
 		missing, err = t.label(ctx, n, m.Labels)
 		return err
 	})
-	// GitHub takes all reviewers of a request or none, and refuses teams to a
-	// workflow's own token.
-	apply(len(m.Reviewers) > 0, func() error { return t.repo.RequestReviewers(ctx, n, m.Reviewers, nil) })
-	apply(len(m.TeamReviewers) > 0, func() error { return t.repo.RequestReviewers(ctx, n, nil, m.TeamReviewers) })
+	// GitHub refuses teams to a workflow's own token.
+	apply(len(m.Reviewers) > 0, func() error {
+		return allOrEach(m.Reviewers, func(logins []string) error { return t.repo.RequestReviewers(ctx, n, logins, nil) })
+	})
+	apply(len(m.TeamReviewers) > 0, func() error {
+		return allOrEach(m.TeamReviewers, func(teams []string) error { return t.repo.RequestReviewers(ctx, n, nil, teams) })
+	})
 	apply(len(m.Assignees) > 0, func() error { return t.repo.Assign(ctx, n, m.Assignees) })
 	apply(m.Milestone != "", func() error { return t.repo.SetMilestone(ctx, n, m.Milestone) })
-	apply(m.AutoMerge != "", func() error { return t.repo.EnableAutoMerge(ctx, pull, m.AutoMerge) })
-	return settled, missing
+	apply(m.mergesItself(), func() (err error) {
+		unmerging, err = t.enableAutoMerge(ctx, pull, m.AutoMerge)
+		return err
+	})
+	return settled, missing, unmerging
+}
+
+// mostEnabling and firstEnabling bound how long a run waits for auto-merge: seconds
+// are enough in most cases, and checks that take longer are left to the next run.
+const (
+	mostEnabling  = 3
+	firstEnabling = 2 * time.Second // then twice as long
+)
+
+// enableAutoMerge lets GitHub merge a pull request by itself. It tries again as long
+// as GitHub says that it is not the time, and reports whether a later run shall.
+func (t *task) enableAutoMerge(ctx context.Context, pull github.PullRequest, method string) (later bool, err error) {
+	for n := range mostEnabling {
+		if n > 0 && t.repo.Pause(ctx, firstEnabling<<(n-1)) != nil {
+			return true, err
+		}
+		if err = t.repo.EnableAutoMerge(ctx, pull, method); !errors.Is(err, github.ErrNotYet) {
+			break
+		}
+	}
+	return errors.Is(err, github.ErrNotYet) || errors.Is(err, github.ErrUncertain), err
+}
+
+// warnOf adds what could not be done, each by itself.
+func (t *task) warnOf(err error) {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		t.Warnings = append(t.Warnings, several.Unwrap()...)
+		return
+	}
+	t.Warnings = append(t.Warnings, err)
+}
+
+// allOrEach asks for all names at once and, where GitHub refuses that for one of
+// them, for each by itself: it takes all reviewers of a request or none.
+func allOrEach(names []string, ask func([]string) error) error {
+	err := ask(names)
+	if len(names) < 2 || !errors.Is(err, github.ErrConflict) {
+		return err
+	}
+	var refused []error
+	for _, name := range names {
+		refused = append(refused, ask([]string{name}))
+	}
+	return errors.Join(refused...)
 }
 
 // labelKnown sets those of the labels that the repository has.
@@ -99,11 +154,21 @@ func (t *task) labelAgain(ctx context.Context, pull github.PullRequest, labels [
 	return missing
 }
 
-// labelLater tries again to label a pull request that needs nothing else.
-func (t *task) labelLater(ctx context.Context, p Proposal, s state) error {
-	labels := waiting(s.marker, p)
-	missing := t.labelAgain(ctx, *s.pull, labels)
-	if len(missing) == len(labels) {
+// complete tries again what could not be done at the opening of a pull request that
+// needs nothing else: labels, and auto-merge.
+func (t *task) complete(ctx context.Context, p Proposal, s state) error {
+	labels, unmerging := waiting(s.marker, p), s.marker.AutoMerge
+	missing := labels
+	if len(labels) > 0 {
+		missing = t.labelAgain(ctx, *s.pull, labels)
+	}
+	if s.awaitsAutoMerge(p) {
+		var err error
+		if unmerging, err = t.enableAutoMerge(ctx, *s.pull, p.AutoMerge); err != nil {
+			t.Warnings = append(t.Warnings, err)
+		}
+	}
+	if len(missing) == len(labels) && unmerging == s.marker.AutoMerge {
 		return nil
 	}
 	now, err := t.repo.PullRequest(ctx, s.pull.Number)
@@ -115,6 +180,7 @@ func (t *task) labelLater(ctx context.Context, p Proposal, s state) error {
 		return nil // somebody has rewritten the body: it is theirs
 	}
 	m.missing(missing)
+	m.AutoMerge = unmerging
 	if _, err := t.repo.EditPullRequest(ctx, now.Number, github.PullRequestEdit{Body: remark(now.Body, m)}); err != nil {
 		return err
 	}

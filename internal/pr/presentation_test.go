@@ -366,3 +366,19 @@ func TestProposeRebasesWhenTheBoxIsChecked(t *testing.T) {
 	}
 	s.want(s.one(p), pr.None, 1)
 }
+
+// One wrong login refuses the request for all reviewers.
+func TestProposeAsksTheReviewersThatThereAre(t *testing.T) {
+	s := newScene(t)
+	p := proposal(newLock)
+	p.Reviewers = []string{"monalisa", "nobody-here", "hubot"}
+	s.must(s.hub.SetRole(repoName, "hubot", sandbox.RoleWrite))
+	s.must(s.hub.SetRole(repoName, "nobody-here", sandbox.RoleNone))
+	o := s.one(p)
+	if len(o.Warnings) != 1 {
+		t.Errorf("warnings = %v, want one for the login that is wrong", o.Warnings)
+	}
+	if got := s.pull(1).Reviewers; !slices.Equal(got, []string{"monalisa", "hubot"}) {
+		t.Errorf("reviewers = %q, want the others", got)
+	}
+}

@@ -60,7 +60,7 @@ func (t *task) foresee(ctx context.Context, p Proposal, head string) error {
 	if todo.err != nil {
 		return todo.err
 	}
-	todo, err := t.limited(ctx, todo)
+	todo, err := t.limited(ctx, p, todo)
 	t.Operation, t.Reason = todo.operation(), todo.reason
 	return err
 }

@@ -71,7 +71,7 @@ type Proposal struct {
 // Presentation is how a pull request is presented to people. It is applied when
 // it is opened and never again: whoever takes a label off, or asks another
 // reviewer, meant it. A label that could not be created is tried again by later
-// runs.
+// runs, and so is auto-merge until it holds.
 type Presentation struct {
 	Labels        []string
 	CreateLabels  bool     // labels that do not exist are made; else they are left out
@@ -83,9 +83,12 @@ type Presentation struct {
 	// AutoMerge lets GitHub merge it once everything passes: "merge", "squash" or
 	// "rebase"; empty: a person merges.
 	AutoMerge string
-	// NoAutoMerge takes back what made GitHub merge it, before the branch gets
-	// anything new: what is proposed now is for a person to merge.
+	// NoAutoMerge says that what is proposed now is for a person to merge: what made
+	// GitHub merge it is taken back before the branch gets anything new. A later
+	// proposal without it merges by itself again.
 	NoAutoMerge bool
+	// Limit stands in for Options.Limit; 0: that holds.
+	Limit int
 }
 
 // DefaultPrefix begins the names of our branches.

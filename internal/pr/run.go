@@ -46,12 +46,12 @@ func newRun(repo *github.Repository, opts Options) *run {
 
 // full reports whether the limit of open pull requests is reached. They are
 // counted only if there are branches enough for so many: one more request.
-func (r *run) full(ctx context.Context) (bool, error) {
-	if r.opts.Limit <= 0 || r.open < 0 && len(r.branches) < r.opts.Limit {
+func (r *run) full(ctx context.Context, limit int) (bool, error) {
+	if limit <= 0 || r.open < 0 && len(r.branches) < limit {
 		return false, nil
 	}
 	if r.open < 0 {
-		latest, err := r.repo.Latest(ctx, r.branches)
+		latest, err := r.newest(ctx, r.branches)
 		if err != nil {
 			return false, err
 		}
@@ -62,7 +62,7 @@ func (r *run) full(ctx context.Context) (bool, error) {
 			}
 		}
 	}
-	return r.open >= r.opts.Limit, nil
+	return r.open >= limit, nil
 }
 
 // opened counts a pull request that this run has opened.
@@ -81,6 +81,8 @@ type task struct {
 	Outcome
 	// written is what an earlier attempt has done, or may have done.
 	written Operation
+	// disabled says that this run has switched auto-merge off.
+	disabled bool
 	// refused is the head at which the server would not replace or delete the
 	// branch, as a rule of the repository may have it.
 	refused string

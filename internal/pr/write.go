@@ -1,6 +1,7 @@
 package pr
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 	if todo.err != nil {
 		return todo.err
 	}
-	if todo, err = t.limited(ctx, todo); err != nil {
+	if todo, err = t.limited(ctx, p, todo); err != nil {
 		return err
 	}
 	if t.opts.DryRun {
@@ -76,15 +77,16 @@ func changedMeanwhile(doing string, number int) error {
 }
 
 // limited lets a group wait that has no pull request while too many are open.
-func (t *task) limited(ctx context.Context, todo plan) (plan, error) {
+func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error) {
 	if todo.pull != openPull {
 		return todo, nil
 	}
-	full, err := t.full(ctx)
+	limit := cmp.Or(p.Limit, t.opts.Limit)
+	full, err := t.full(ctx, limit)
 	if err != nil || !full {
 		return todo, err
 	}
-	return plan{reason: fmt.Sprintf("it waits, since %d pull requests are open and the limit is %d", t.run.open, t.opts.Limit)}, nil
+	return plan{reason: fmt.Sprintf("it waits, since %d pull requests are open and the limit is %d", t.run.open, limit)}, nil
 }
 
 // carryOut does what the plan says, in an order after which a run that ends in
@@ -95,7 +97,8 @@ func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) err
 			if err := t.repo.DisableAutoMerge(ctx, *s.pull); err != nil {
 				return err
 			}
-			t.opts.Log.Info("disabled auto-merge, since a version goes down", "number", s.pull.Number)
+			t.disabled, s.pull.AutoMerge = true, false
+			t.opts.Log.Info("disabled auto-merge, since a person must look at what is proposed now", "number", s.pull.Number)
 		}
 		if err := t.push(ctx, p, s); err != nil {
 			return err
@@ -118,8 +121,8 @@ func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) err
 		err = t.openPull(ctx, p, s)
 	case editPull:
 		err = t.edit(ctx, p, s)
-	case labelPull:
-		err = t.labelLater(ctx, p, s)
+	case completePull:
+		err = t.complete(ctx, p, s)
 	case warnPull:
 		err = t.warn(ctx, s)
 	case keepPull:
@@ -233,11 +236,11 @@ func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 	if !m.Pending {
 		return nil
 	}
-	settled, missing := t.present(ctx, made, p.Presentation)
+	settled, missing, unmerging := t.present(ctx, made, p.Presentation)
 	if !settled {
 		return nil
 	}
-	m.Pending = false
+	m.Pending, m.AutoMerge = false, unmerging
 	m.missing(missing)
 	_, err = t.repo.EditPullRequest(ctx, made.Number, github.PullRequestEdit{Body: remark(body, m)})
 	return err
@@ -258,15 +261,22 @@ func (t *task) ignores(ctx context.Context, s state) ([]Ignore, error) {
 // edit writes title and body anew. The text may take its time; what people told
 // relock to ignore meanwhile must not be lost, so the body is read again.
 func (t *task) edit(ctx context.Context, p Proposal, s state) error {
-	m := Marker{Digest: p.Digest, Facts: p.Facts}
+	m := Marker{Digest: p.Digest, Facts: p.Facts, AutoMerge: p.AutoMerge != "" && (s.marker.AutoMerge || t.disabled)}
 	missing := waiting(s.marker, p)
-	switch {
-	case s.marker.Pending:
+	if s.marker.Pending {
 		settled := false
-		settled, missing = t.present(ctx, *s.pull, p.Presentation)
+		settled, missing, m.AutoMerge = t.present(ctx, *s.pull, p.Presentation)
 		m.Pending = !settled
-	case len(missing) > 0:
-		missing = t.labelAgain(ctx, *s.pull, missing)
+	} else {
+		if len(missing) > 0 {
+			missing = t.labelAgain(ctx, *s.pull, missing)
+		}
+		if s.marker.AutoMerge && p.mergesItself() && !s.pull.AutoMerge {
+			var err error
+			if m.AutoMerge, err = t.enableAutoMerge(ctx, *s.pull, p.AutoMerge); err != nil {
+				t.Warnings = append(t.Warnings, err)
+			}
+		}
 	}
 	text := p.text()
 	now, err := t.repo.PullRequest(ctx, s.pull.Number)
