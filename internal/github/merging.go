@@ -39,9 +39,9 @@ const mergingFields = " mergeStateStatus isInMergeQueue"
 // https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/configuring-pull-request-merges/managing-a-merge-queue
 const queueRefs = "gh-readonly-queue/"
 
-// Merging returns the pull request with where it stands now: whether it is open,
-// its head, the state of its merge, auto-merge and the queue. It is one request; two
-// of REST where GraphQL does not answer.
+// Merging returns the pull request as it stands now: whether it is open, its texts,
+// base and head, the state of its merge, auto-merge and the queue. It is one request;
+// two of REST where GraphQL does not answer.
 func (r *Repository) Merging(ctx context.Context, p PullRequest) (PullRequest, error) {
 	now, err := r.merging(ctx, p)
 	if err == nil || ctx.Err() != nil {
@@ -51,7 +51,7 @@ func (r *Repository) Merging(ctx context.Context, p PullRequest) (PullRequest, e
 	if err != nil {
 		return p, err
 	}
-	p.Open, p.Merged, p.Head, p.MergeState, p.AutoMerge = read.Open, read.Merged, read.Head, read.MergeState, read.AutoMerge
+	p = read
 	queued, err := r.Branches(ctx, fmt.Sprintf("%s%s/pr-%d-", queueRefs, p.Base, p.Number))
 	p.Queued = len(queued) > 0
 	return p, err
@@ -64,7 +64,7 @@ func (r *Repository) merging(ctx context.Context, p PullRequest) (PullRequest, e
 	}
 	err := r.client.fullQuery(ctx, &data, func(fields string) *query {
 		var q query
-		q.add(" repository(owner: %s, name: %s) { pullRequest(number: %d) { state headRefOid autoMergeRequest { mergeMethod }%s } }",
+		q.add(" repository(owner: %s, name: %s) { pullRequest(number: %d) { state title body baseRefName headRefOid autoMergeRequest { mergeMethod }%s } }",
 			q.text(r.owner), q.text(r.name), p.Number, fields)
 		return &q
 	})
@@ -76,6 +76,7 @@ func (r *Repository) merging(ctx context.Context, p PullRequest) (PullRequest, e
 		return p, r.explain(ctx, doing, readPulls, &refusal{status: http.StatusNotFound, message: "Not Found", kind: ErrNotFound})
 	}
 	p.Open, p.Merged, p.Head = n.State == "OPEN", n.State == "MERGED", n.HeadRefOid
+	p.Title, p.Body, p.Base = n.Title, n.Body, n.BaseRefName
 	p.MergeState, p.Queued, p.AutoMerge = n.MergeStateStatus, n.IsInMergeQueue, n.AutoMergeRequest != nil
 	return p, nil
 }

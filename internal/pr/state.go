@@ -20,6 +20,8 @@ type state struct {
 	contained bool
 	judged    judged
 	files     map[string]string // blobs that it has otherwise than fork, by path
+	// fresh says that pull was looked at in this attempt, with its place in a queue.
+	fresh bool
 	// demanded says that the base must be merged into the branch, since the rules
 	// of the base let no other be merged.
 	demanded bool
@@ -74,6 +76,14 @@ func (r *run) read(ctx context.Context, p Proposal, head string) (state, error) 
 	if err := r.settle(ctx, &s); err != nil {
 		return s, err
 	}
+	if pull := r.opts.Survey.recall(p.Branch, r.opts.Base, head); pull != nil && !r.opts.DryRun {
+		s.seen(pull)
+		if err := r.readMerging(ctx, &s); err == nil && s.pull.Head == head && s.pull.Base == r.opts.Base {
+			return s, r.readDemand(ctx, p, &s)
+		} else if err != nil && !errors.Is(err, github.ErrConflict) {
+			return s, err
+		}
+	}
 	if err := r.readPulls(ctx, &s, r.opts.Base); err != nil {
 		return s, err
 	}
@@ -113,11 +123,9 @@ func (r *run) readDemand(ctx context.Context, p Proposal, s *state) error {
 		return nil
 	}
 	if s.pull.MergeState == "" || s.pull.MergeState == github.MergeUnknown {
-		now, err := r.repo.Merging(ctx, *s.pull)
-		if err != nil {
+		if err := r.readMerging(ctx, s); err != nil {
 			return err
 		}
-		s.pull = &now
 	}
 	switch s.pull.MergeState {
 	case github.MergeBehind:
@@ -126,6 +134,25 @@ func (r *run) readDemand(ctx context.Context, p Proposal, s *state) error {
 		s.demanded = r.demandsUpToDate(ctx)
 	}
 	return ctx.Err()
+}
+
+// readMerging looks at an open pull request again, before something is done about
+// it: it may have come into a merge queue since. It is an ErrConflict if it is not
+// open any more.
+func (r *run) readMerging(ctx context.Context, s *state) error {
+	if !s.open() || s.fresh {
+		return nil
+	}
+	now, err := r.repo.Merging(ctx, *s.pull)
+	if err != nil {
+		return err
+	}
+	if !now.Open {
+		return changedMeanwhile("looking at", now.Number)
+	}
+	s.seen(&now)
+	s.fresh = true
+	return nil
 }
 
 // demandsUpToDate asks once for the rules of the base.
@@ -175,10 +202,11 @@ func (r *run) readPulls(ctx context.Context, s *state, base string) error {
 	}
 	pull := pick(pulls, base)
 	if pull == nil {
-		s.pull, s.marker, s.marked = nil, Marker{}, false
+		s.pull, s.marker, s.marked, s.fresh = nil, Marker{}, false, false
 		return nil
 	}
 	s.seen(pull)
+	s.fresh = false
 	if turnedDown(*s.pull, s.marker) {
 		s.rejected, err = r.rejected(ctx, *s)
 	}

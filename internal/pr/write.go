@@ -49,23 +49,6 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 	return t.carryOut(ctx, p, s, todo)
 }
 
-// readMerging looks at an open pull request again, right before something is done
-// about it: it may have come into a merge queue since.
-func (t *task) readMerging(ctx context.Context, s *state) error {
-	if !s.open() {
-		return nil
-	}
-	now, err := t.repo.Merging(ctx, *s.pull)
-	if err != nil {
-		return err
-	}
-	if !now.Open {
-		return changedMeanwhile("looking at", now.Number)
-	}
-	s.pull = &now
-	return nil
-}
-
 // changedMeanwhile says that a pull request is not open any more: what closed it
 // decides what comes next.
 func changedMeanwhile(doing string, number int) error {
@@ -92,14 +75,16 @@ func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error)
 // carryOut does what the plan says, in an order after which a run that ends in
 // the middle is taken up by the next one.
 func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) error {
-	if todo.push {
-		if p.NoAutoMerge && s.open() && s.pull.AutoMerge {
-			if err := t.repo.DisableAutoMerge(ctx, *s.pull); err != nil {
-				return err
-			}
-			t.disabled, s.pull.AutoMerge = true, false
-			t.opts.Log.Info("disabled auto-merge, since a person must look at what is proposed now", "number", s.pull.Number)
+	// What is new about it, in its files or in what is told of them, a person has not
+	// seen who let it merge by itself.
+	if p.NoAutoMerge && s.open() && s.pull.AutoMerge && (todo.push || todo.pull == editPull && s.marker.Facts != p.Facts) {
+		if err := t.repo.DisableAutoMerge(ctx, *s.pull); err != nil {
+			return err
 		}
+		t.disabled, s.pull.AutoMerge = true, false
+		t.opts.Log.Info("disabled auto-merge, since a person must look at what is proposed now", "number", s.pull.Number)
+	}
+	if todo.push {
 		if err := t.push(ctx, p, s); err != nil {
 			return err
 		}
