@@ -122,26 +122,42 @@ func pull(cfg config.Config) run.Pull {
 		Grouping:     run.Grouping{By: run.GroupBy(cfg.GroupBy)},
 		BranchPrefix: p.BranchPrefix,
 		Title:        p.Title, Commit: p.CommitMessage,
-		Presentation: pr.Presentation{
-			Labels: p.Labels, CreateLabels: p.CreateLabels, Reviewers: p.Reviewers, TeamReviewers: p.TeamReviewers,
-			Assignees: p.Assignees, Milestone: p.Milestone, Draft: p.Draft, AutoMerge: p.AutoMerge,
-		},
-		Limit: p.Limit, ReleaseNotes: p.ReleaseNotes, DryRun: cfg.DryRun,
+		Presentation: presentation(p),
+		Limit:        p.Limit, ReleaseNotes: p.ReleaseNotes, DryRun: cfg.DryRun,
 		Footer: footer,
 	}
 	if len(p.Base) > 0 {
 		made.Base = p.Base[0]
 	}
 	for _, g := range cfg.Groups {
-		made.Grouping.Named = append(made.Grouping.Named, run.Group{Name: g.Name, Providers: g.Providers, Directories: g.Directories})
+		made.Grouping.Named = append(made.Grouping.Named, run.Group{
+			Name: g.Name, Providers: g.Providers, Directories: g.Directories, Presentation: presentation(g.PullRequest),
+		})
+	}
+	for _, r := range cfg.Rules {
+		if r.AutoMerge != nil {
+			made.Merging = append(made.Merging, run.MergeRule{Providers: r.Providers, Directories: r.Directories, Updates: r.Updates, May: *r.AutoMerge})
+		}
 	}
 	if cfg.App.ID != "" {
 		made.Hub.App = &github.App{
 			ID: cfg.App.ID, PrivateKey: cfg.App.Key, Installation: cfg.App.Installation,
-			Repositories: slices.Clone(cfg.Repositories), Teams: len(p.TeamReviewers) > 0, Labels: p.CreateLabels && len(p.Labels) > 0,
+			Repositories: slices.Clone(cfg.Repositories),
+		}
+		for _, one := range append([]pr.Presentation{made.Presentation}, made.Grouping.Presentations()...) {
+			made.Hub.App.Teams = made.Hub.App.Teams || len(one.TeamReviewers) > 0
+			made.Hub.App.Labels = made.Hub.App.Labels || one.CreateLabels && len(one.Labels) > 0
 		}
 	}
 	return made
+}
+
+// presentation is how a pull request is presented by the settings.
+func presentation(p config.PullRequest) pr.Presentation {
+	return pr.Presentation{
+		Labels: p.Labels, CreateLabels: p.CreateLabels, Reviewers: p.Reviewers, TeamReviewers: p.TeamReviewers,
+		Assignees: p.Assignees, Milestone: p.Milestone, Draft: p.Draft, AutoMerge: p.AutoMerge, Limit: p.Limit,
+	}
 }
 
 // footer tells under a pull request how to steer it.

@@ -270,6 +270,7 @@ func Resolve(values Values) (Config, []provider.Diagnostic) {
 	}
 	c.Platforms.Demanded = values["platforms"].flag
 	c.PullRequest.CreateLabels = values["pull-request.labels"].Source != defaultSource
+	problems = append(problems, c.completeGroups()...)
 	if len(problems) == 0 {
 		problems = c.App.incomplete()
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -49,7 +50,7 @@ rules:
     directories: [prod/**]
     update-types: [major, minor, patch]
     ignore: true
-  - {providers: [azurerm], allow-versions: "< 6.0.0", platforms: [linux_amd64, darwin_arm64, linux_amd64]}
+  - {providers: [azurerm], allow-versions: "< 6.0.0", platforms: [linux_amd64, darwin_arm64, linux_amd64], auto-merge: false}
 
   - update-types:
       - major
@@ -63,8 +64,8 @@ groups:
   - name: aws
     providers: [hashicorp/aws, hashicorp/awscc]
     directories: ["prod/**"]
-  - name: sandbox-2
-    directories: [sandbox/**]
+  - {name: sandbox-2, directories: [sandbox/**], labels: [own], reviewers: [hubot], team-reviewers: [ops], assignees: [], milestone: v1, draft: true, auto-merge: "", limit: 5}
+
 pull-request:
   branch-prefix: deps/relock-
   base: [main, release/1.x]
@@ -74,7 +75,7 @@ pull-request:
   team-reviewers: [platform-admins]
   assignees: [hubot, mona_corp]
   milestone: "2027 Q1"
-  draft: true
+  draft: false
   auto-merge: squash
   limit: 3
   commit-message: "build(deps): {{ provider }} {{to}}"
@@ -132,7 +133,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 				Position: config.Position{File: "relock.yml", Line: 26},
 			},
 			{
-				Providers: []provider.Pattern{pattern("azurerm")}, Allow: constraints("< 6.0.0"),
+				Providers: []provider.Pattern{pattern("azurerm")}, Allow: constraints("< 6.0.0"), AutoMerge: &no,
 				Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"}},
 				Position:  config.Position{File: "relock.yml", Line: 30},
 			},
@@ -154,12 +155,17 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			BranchPrefix: "deps/relock-", Base: []string{"main", "release/1.x"}, Title: "chore: {{changes}}",
 			CreateLabels: true,
 			Reviewers:    []string{"octocat"}, TeamReviewers: []string{"platform-admins"}, Assignees: []string{"hubot", "mona_corp"},
-			Milestone: "2027 Q1", Draft: true, AutoMerge: "squash", Limit: 3, CommitMessage: "build(deps): {{ provider }} {{to}}",
+			Milestone: "2027 Q1", AutoMerge: "squash", Limit: 3, CommitMessage: "build(deps): {{ provider }} {{to}}",
 		},
 		Check: "upgrade", Command: "auto", Format: "text", Timeout: 20 * time.Minute,
 	}
+	own := want.PullRequest
+	want.Groups[0].PullRequest = own
+	own.Labels, own.Reviewers, own.TeamReviewers, own.Assignees = []string{"own"}, []string{"hubot"}, []string{"ops"}, nil
+	own.Milestone, own.Draft, own.AutoMerge, own.Limit = "v1", true, "", 5
+	want.Groups[1].PullRequest = own
 	got := resolve(t, operatorFile(t, everyKey))
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.AllowUnexported(provider.Pattern{}), cmpopts.IgnoreFields(config.Config{}, "Places")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.AllowUnexported(provider.Pattern{}), cmpopts.IgnoreFields(config.Config{}, "Places"), cmpopts.IgnoreUnexported(config.Group{})); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
 	if at := got.Places["keep"]; at != (config.Position{File: "relock.yml", Line: 10}) || len(got.Places) < 20 {
@@ -193,7 +199,7 @@ func TestShowWritesStructuresAsTheFileWould(t *testing.T) {
 	for _, want := range []string{
 		`verify.signers: {"hashicorp/*": ["34365D9472D7468F", "0c0af313e5fd9f80"], "example.com/corp/tool": ["1234567890123456"]}  # relock.yml:15` + "\n",
 		`registries: {"Registry.Example.com": {token-env: "RELOCK_TOKEN_EXAMPLE"}, "registry.example.net:8443": {token-env: "RELOCK_TOKEN_NET"}}  # relock.yml:18` + "\n",
-		`groups: [{name: "aws", providers: ["hashicorp/aws", "hashicorp/awscc"], directories: ["prod/**"]}, {name: "sandbox-2", directories: ["sandbox/**"]}]  # relock.yml:40` + "\n",
+		`groups: [{name: "aws", providers: ["hashicorp/aws", "hashicorp/awscc"], directories: ["prod/**"]}, {name: "sandbox-2", directories: ["sandbox/**"], labels: ["own"], reviewers: ["hubot"], team-reviewers: ["ops"], assignees: [], milestone: "v1", draft: true, auto-merge: "", limit: 5}]  # relock.yml:40` + "\n",
 		`pull-request.auto-merge: squash  # relock.yml:56` + "\n",
 	} {
 		if !strings.Contains(shown, want) {
@@ -306,12 +312,12 @@ var refusedFiles = []struct {
 	{"rules that are a map", "version: 1\nrules: {ignore: true}\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},
 	{"rules of text", "version: 1\nrules: [aws]\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},
 	{"nothing for rules", "version: 1\nrules:\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},
-	{"rule that does nothing", "version: 1\nrules:\n  - ignore: true\n  - providers: [aws]\n    update-types: [major]\n", "relock.yml:4: rules: the rule does nothing; it must hold ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown or platforms", "", false},
+	{"rule that does nothing", "version: 1\nrules:\n  - ignore: true\n  - providers: [aws]\n    update-types: [major]\n", "relock.yml:4: rules: the rule does nothing; it must hold ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown, auto-merge or platforms", "", false},
 	{"rule of no platform", "version: 1\nrules:\n  - platforms: []\n", "relock.yml:3: rules: platforms is empty; it must be a list like [linux_amd64, darwin_arm64]", "", false},
 	{"rule of a misspelt platform", "version: 1\nrules:\n  - platforms: [darwn_arm64]\n", `relock.yml:3: rules[].platforms: providers are not built for a platform "darwn_arm64"; did you mean darwin_arm64?`, "", false},
 	{"rule of platforms for some updates", "version: 1\nrules:\n  - {platforms: [linux_amd64], update-types: [major]}\n", "relock.yml:3: rules: platforms do not depend on the kind of an update; put them in a rule without update-types", "", false},
 	{"unknown key of a rule", "version: 1\nrules:\n  - ignore: true\n    provider: [aws]\n", `relock.yml:4: unknown key "rules[].provider"`, `did you mean "rules[].providers"?`, true},
-	{"key of a rule like no other", "version: 1\nrules:\n  - colour: red\n", `relock.yml:3: unknown key "rules[].colour"`, "known keys here are providers, directories, update-types, ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown, platforms", true},
+	{"key of a rule like no other", "version: 1\nrules:\n  - colour: red\n", `relock.yml:3: unknown key "rules[].colour"`, "known keys here are providers, directories, update-types, ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown, auto-merge, platforms", true},
 	{"key of a rule at the top", "version: 1\nminimum-age: 3d\n", `relock.yml:2: unknown key "minimum-age"`, `did you mean "rules[].minimum-age"?`, true},
 	{"dotted key of a rule", "version: 1\nrules: [{a.b: 1}]\n", `relock.yml:2: unknown key "rules[].a.b"`, "write b as a key under a", true},
 	{"text for a rule's providers", "version: 1\nrules: [{ignore: true, providers: aws}]\n", "relock.yml:2: rules[].providers must be a list of texts, like [a, b]", "", true},
@@ -604,9 +610,28 @@ func FuzzParseFile(f *testing.F) {
 		if len(problems) > 0 {
 			return
 		}
-		if _, problems := config.Resolve(config.Merge(parsed.Values)); len(problems) > 0 {
+		// Drafts that shall merge by themselves are seen where all sources are together.
+		drafts := func(d provider.Diagnostic) bool { return strings.Contains(d.Message, "a draft is not merged") }
+		if _, problems := config.Resolve(config.Merge(parsed.Values)); len(slices.DeleteFunc(problems, drafts)) > 0 {
 			t.Errorf("ParseOperatorFile accepts %q, Resolve reports %v", src, problems)
 		}
 		config.Show(config.Merge(parsed.Values))
 	})
+}
+
+func TestDraftsDoNotMergeByThemselves(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"all":      {"version: 1\npull-request: {draft: true, auto-merge: squash}\n", "relock.yml:2: a draft is not merged"},
+		"a_group":  {"version: 1\npull-request: {auto-merge: squash}\ngroups: [{name: a, providers: [a/b], draft: true}]\n", "relock.yml:3: group a: a draft is not merged"},
+		"not_here": {"version: 1\npull-request: {draft: true}\ngroups: [{name: a, providers: [a/b], draft: false, auto-merge: merge}]\n", ""},
+	} {
+		file, problems := config.ParseFile([]byte(test.text), "relock.yml")
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		_, problems = config.Resolve(config.Merge(file.Values))
+		if (test.want != "") != (len(problems) == 1) || test.want != "" && !strings.Contains(problems[0].Error(), test.want) {
+			t.Errorf("%s: problems = %v, want %q", name, problems, test.want)
+		}
+	}
 }

@@ -83,6 +83,9 @@ func nearest(path string) (string, bool) {
 			continue
 		}
 		d := difference{path: levenshtein.Distance(path, s.Key, nil)}
+		if strings.Contains(s.Key, "[].") != strings.Contains(path, "[].") {
+			d.path += len(s.Key) // a field of an entry is further away than a key of all
+		}
 		d.word = min(d.path, levenshtein.Distance(last(path), last(s.Key), nil))
 		nearer := d.word < least.word || d.word == least.word && d.path < least.path
 		if nearer && d.word < len(last(path)) {

@@ -30,6 +30,8 @@ type Rule struct {
 	UnknownAge string
 	// Platforms stand in for those of the run; empty: not given.
 	Platforms []provider.Platform
+	// AutoMerge says whether a pull request with such an update may merge by itself.
+	AutoMerge *bool
 	Position
 }
 
@@ -47,7 +49,12 @@ type Group struct {
 	Name        string
 	Providers   []provider.Pattern // empty: all
 	Directories []string           // globs; empty: everywhere
+	// PullRequest is how its pull request is made: the settings for all, with those
+	// of the group in their place.
+	PullRequest PullRequest
 	Position
+
+	given record
 }
 
 // Registry says where the credentials for a host are.
@@ -89,6 +96,10 @@ func addRule(c *Config, r record) {
 		ignore := text == "true"
 		rule.Ignore = &ignore
 	}
+	if text := r.text("rules[].auto-merge"); text != "" {
+		merge := text == "true"
+		rule.AutoMerge = &merge
+	}
 	if text := r.text("rules[].allow-versions"); text != "" {
 		allow := must(provider.ParseConstraints(text))
 		rule.Allow = &allow
@@ -116,10 +127,10 @@ func ruleActs(_ []record, r record) error {
 		}
 		return nil
 	}
-	if r.has("rules[].ignore", "rules[].allow-versions", "rules[].ignore-versions", "rules[].hold-until", "rules[].minimum-age", "rules[].age-unknown") {
+	if r.has("rules[].ignore", "rules[].allow-versions", "rules[].ignore-versions", "rules[].hold-until", "rules[].minimum-age", "rules[].age-unknown", "rules[].auto-merge") {
 		return nil
 	}
-	return errors.New("the rule does nothing; it must hold ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown or platforms")
+	return errors.New("the rule does nothing; it must hold ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown, auto-merge or platforms")
 }
 
 func addGroup(c *Config, r record) {
@@ -128,7 +139,59 @@ func addGroup(c *Config, r record) {
 		Providers:   patterns(r.items("groups[].providers")),
 		Directories: r.items("groups[].directories"),
 		Position:    r.Position,
+		given:       r,
 	})
+}
+
+// completed is how the pull request of a group is made: as all, except for what the
+// group says.
+func (g Group) completed(all PullRequest) PullRequest {
+	list := func(field string, into *[]string) {
+		if g.given.has(field) {
+			*into = g.given.items(field)
+		}
+	}
+	text := func(field string, into *string) {
+		if g.given.has(field) {
+			*into = g.given.text(field)
+		}
+	}
+	list("groups[].labels", &all.Labels)
+	list("groups[].reviewers", &all.Reviewers)
+	list("groups[].team-reviewers", &all.TeamReviewers)
+	list("groups[].assignees", &all.Assignees)
+	text("groups[].milestone", &all.Milestone)
+	text("groups[].auto-merge", &all.AutoMerge)
+	all.CreateLabels = all.CreateLabels || g.given.has("groups[].labels")
+	if g.given.has("groups[].draft") {
+		all.Draft = g.given.text("groups[].draft") == "true"
+	}
+	if g.given.has("groups[].limit") {
+		all.Limit = must(strconv.Atoi(g.given.text("groups[].limit")))
+	}
+	return all
+}
+
+// completeGroups gives groups the settings for all pull requests that they do not
+// replace, and refuses what GitHub does: auto-merge of drafts.
+func (c *Config) completeGroups() []provider.Diagnostic {
+	const message = "a draft is not merged: GitHub refuses auto-merge for it"
+	const hint = "set draft or auto-merge, not both"
+	var problems []provider.Diagnostic
+	if c.PullRequest.Draft && c.PullRequest.AutoMerge != "" {
+		at := c.Places["pull-request.auto-merge"]
+		problems = append(problems, provider.Diagnostic{Code: provider.CodeSettings, Message: message, Hint: hint, File: at.File, Line: at.Line})
+	}
+	for i, g := range c.Groups {
+		own := g.completed(c.PullRequest)
+		if own.Draft && own.AutoMerge != "" && len(problems) == 0 {
+			problems = append(problems, provider.Diagnostic{
+				Code: provider.CodeSettings, Message: "group " + g.Name + ": " + message, Hint: hint, File: g.File, Line: g.Line,
+			})
+		}
+		c.Groups[i].PullRequest = own
+	}
+	return problems
 }
 
 // groupSelects refuses a second group of a name, and one that takes everything.

@@ -249,6 +249,10 @@ var Settings = []Setting{
 				Doc: "What becomes of a release of which no date is known where a minimum age holds. Without it: allow.",
 			},
 			{
+				Key: "rules[].auto-merge", Kind: Bool,
+				Doc: "Whether a pull request with such an update may merge by itself, where pull-request.auto-merge is set; it does only if every change in it may. Without it: it may.",
+			},
+			{
 				Key: "rules[].platforms", Kind: List,
 				Doc:   "Platforms that count for these providers, in place of those of the setting platforms, as for one that is not released for all of them. --platform on the command line outranks it.",
 				check: isPlatform,
@@ -281,6 +285,42 @@ var Settings = []Setting{
 				Key: "groups[].directories", Kind: List,
 				Doc:   "Globs of the directories in the group. Without it: everywhere.",
 				check: isGlob,
+			},
+			{
+				Key: "groups[].labels", Kind: List,
+				Doc:   "In place of pull-request.labels.",
+				check: isLabel,
+			},
+			{
+				Key: "groups[].reviewers", Kind: List,
+				Doc:   "In place of pull-request.reviewers.",
+				check: isLogin,
+			},
+			{
+				Key: "groups[].team-reviewers", Kind: List,
+				Doc:   "In place of pull-request.team-reviewers.",
+				check: isTeam,
+			},
+			{
+				Key: "groups[].assignees", Kind: List,
+				Doc:   "In place of pull-request.assignees.",
+				check: isLogin,
+			},
+			{
+				Key: "groups[].milestone", Kind: Text,
+				Doc: "In place of pull-request.milestone.",
+			},
+			{
+				Key: "groups[].draft", Kind: Bool,
+				Doc: "In place of pull-request.draft.",
+			},
+			{
+				Key: "groups[].auto-merge", Kind: Choice, Values: []string{"", "squash", "merge", "rebase"},
+				Doc: "In place of pull-request.auto-merge.",
+			},
+			{
+				Key: "groups[].limit", Kind: Number, Min: 1,
+				Doc: "In place of pull-request.limit: how many pull requests of relock may be open when this one is opened.",
 			},
 		},
 	},
@@ -338,7 +378,7 @@ var Settings = []Setting{
 	},
 	{
 		Key: "pull-request.auto-merge", Kind: Choice, Values: []string{"", "squash", "merge", "rebase"},
-		Doc: "How GitHub merges pull requests by itself once its requirements are met. The repository must allow auto-merge. Empty: not at all.",
+		Doc: "How GitHub merges pull requests by itself once its requirements are met. The repository must allow auto-merge, and GitHub refuses it for drafts. One with a downgrade, another signer, a hash that nothing accounts for or a module that could not be read is left to a person. Empty: not at all.",
 		set: func(c *Config, v []string) { c.PullRequest.AutoMerge = v[0] },
 	},
 	{

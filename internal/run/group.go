@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -33,6 +34,27 @@ type Group struct {
 	Name        string
 	Providers   []provider.Pattern // empty: all
 	Directories []string           // globs; empty: everywhere
+	// Presentation is that of its pull request.
+	Presentation pr.Presentation
+}
+
+// presentation is that of the pull request of a group by its key.
+func (p Pull) presentation(key string) pr.Presentation {
+	for _, n := range p.Grouping.Named {
+		if n.Name == key {
+			return n.Presentation
+		}
+	}
+	return p.Presentation
+}
+
+// Presentations are those of the named groups.
+func (g Grouping) Presentations() []pr.Presentation {
+	all := make([]pr.Presentation, len(g.Named))
+	for i, n := range g.Named {
+		all[i] = n.Presentation
+	}
+	return all
 }
 
 // of returns the key of the group that a provider of a root module belongs to.

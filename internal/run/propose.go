@@ -15,7 +15,6 @@ import (
 	"sync"
 
 	"github.com/relock-dev/relock/internal/config"
-	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/pr"
@@ -40,7 +39,10 @@ type Pull struct {
 	// Title and Commit are templates of the pull request's title and the
 	// commit's subject; empty: relock's own words.
 	Title, Commit config.Template
-	Presentation  pr.Presentation
+	// Presentation is that of pull requests of groups without a name.
+	Presentation pr.Presentation
+	// Merging are the rules on which pull requests may merge by themselves.
+	Merging []MergeRule
 	// Limit is the number of open pull requests beyond which none is opened; 0:
 	// no limit.
 	Limit int
@@ -268,15 +270,6 @@ func (c *corridor) parts(f found) map[string]upgrade.Result {
 	return parts
 }
 
-// downgrades reports whether any version goes down.
-func downgrades(changed []pr.Changed) bool {
-	return slices.ContainsFunc(changed, func(m pr.Changed) bool {
-		return slices.ContainsFunc(m.Changes, func(c diff.Change) bool {
-			return c.Kind == diff.Downgraded || c.Kind == diff.Moved && c.To.Precedence(c.From) < 0
-		})
-	})
-}
-
 func (c *corridor) proposal(ctx context.Context, key string, s *share) pr.Proposal {
 	pull, base := c.req.Pull, c.proposing.base
 	about := c.about(key, s)
@@ -290,10 +283,8 @@ func (c *corridor) proposal(ctx context.Context, key string, s *share) pr.Propos
 	if pull.Commit != "" {
 		p.Subject = pr.Shortened(pull.Commit.Execute(placeholders(key, base, s.changed)))
 	}
-	p.Facts, p.Presentation = facts(about), pull.Presentation
-	if downgrades(s.changed) {
-		p.AutoMerge, p.NoAutoMerge = "", true // a person looks at what goes down
-	}
+	p.Facts, p.Presentation = facts(about), pull.presentation(key)
+	p.NoAutoMerge = !pull.unattended(about)
 	p.Write = sync.OnceValue(func() string {
 		c.enrich(ctx)
 		full := c.report.About(about)
