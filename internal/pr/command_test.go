@@ -194,7 +194,7 @@ func TestIgnoresLast(t *testing.T) {
 	asked := func(s *scene) map[string][]pr.Ignore {
 		s.Helper()
 		s.sandbox.ResetRequests()
-		found, err := pr.Look(context.Background(), s.repo, "main", "", "all", "other")
+		found, err := pr.Look(context.Background(), s.repo, "main", nil, "", "all", "other")
 		s.must(err)
 		return found.Ignores
 	}
@@ -221,7 +221,7 @@ func TestIgnoresLast(t *testing.T) {
 			if got := asked(s); len(got) != 0 {
 				t.Errorf("Ignores = %v, want none", got)
 			}
-			s.wantRequests(1)
+			s.wantRequests(2)
 			s.must(pr.SetIgnores(context.Background(), s.repo, s.owned(1), ignores))
 			if body := s.pull(1).Body; !strings.Contains(body, "hashicorp/aws") || !strings.HasPrefix(body, "What changes.") {
 				t.Errorf("body = %q, want the ignores shown below the text", body)
@@ -234,7 +234,7 @@ func TestIgnoresLast(t *testing.T) {
 			if diff := cmp.Diff(want, asked(s)); diff != "" {
 				t.Errorf("Ignores in the next (-want +got):\n%s", diff)
 			}
-			s.wantRequests(2)
+			s.wantRequests(3)
 		})
 	}
 }
@@ -276,7 +276,7 @@ func TestIgnoresOfAPullRequestThatIsNotOurs(t *testing.T) {
 	s.must(err)
 	m := pr.Marker{Ignores: []pr.Ignore{{Provider: "*/*", By: "monalisa", When: "2026-01-05"}}}
 	s.must(s.hub.Edit(repoName, number, "", m.String()))
-	found, err := pr.Look(context.Background(), s.repo, "main", "", "all")
+	found, err := pr.Look(context.Background(), s.repo, "main", nil, "", "all")
 	if err != nil || len(found.Ignores) > 0 {
 		t.Errorf("Look finds %v, %v, want none", found.Ignores, err)
 	}

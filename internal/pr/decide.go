@@ -150,6 +150,9 @@ func unwanted(s state, base string) plan {
 		return plan{reason: rebased(s)}
 	case s.open():
 		return plan{pull: closePull, drop: true, reason: closedDone}
+	case s.orphan && s.pull != nil && turnedDown(*s.pull, s.marker):
+		// GitHub has closed it with its base, and no person has turned it down.
+		return plan{pull: closePull, drop: true, reason: "its base is gone"}
 	}
 	return plan{drop: true, reason: "its branch was left over"}
 }

@@ -439,7 +439,7 @@ func (p planned) propose(ctx context.Context, repo *github.Repository) []pr.Outc
 		return pr.Propose(ctx, repo, p.proposals(nil), p.opts)
 	}
 	group := p.groups[p.down]
-	survey, err := pr.Look(ctx, repo, p.base, "", group)
+	survey, err := pr.Look(ctx, repo, p.base, p.opts.Bases, "", group)
 	if err != nil {
 		return []pr.Outcome{{Operation: pr.None, Err: err}}
 	}

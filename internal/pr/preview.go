@@ -47,7 +47,7 @@ func (t *task) foresee(ctx context.Context, p Proposal, head string) error {
 		if err != nil {
 			return err
 		}
-		if found := pick(pulls, t.opts.Base); found != nil {
+		if found := pick(pulls, t.opts.Base, ""); found != nil {
 			pull, known = *found, true
 		}
 	}

@@ -44,6 +44,8 @@ type Proposal struct {
 	Group  string
 	Branch string
 	Base   string // a branch
+	// former is what the base was called when the branch was named; empty: as now.
+	former string
 	Digest string
 	Files  []File // sorted by path
 

@@ -72,7 +72,7 @@ func (t *task) readUnwanted(ctx context.Context, s *state) (base string, err err
 	}
 	base = s.mark.Base
 	switch {
-	case s.owner == foreign && s.contained, base == t.opts.Base:
+	case s.owner == foreign && s.contained, base == t.opts.Base, base != "" && base == t.opts.Survey.former[s.branch]:
 		return t.opts.Base, nil
 	case s.owner == foreign, len(t.opts.Bases) == 0, slices.Contains(t.opts.Bases, base):
 		return "", nil
@@ -80,6 +80,7 @@ func (t *task) readUnwanted(ctx context.Context, s *state) (base string, err err
 	// Compared with the wrong base, commits of the right one looked foreign.
 	err = t.readBranch(ctx, s, base)
 	if errors.Is(err, github.ErrNotFound) {
+		s.orphan = true
 		return base, t.readOrphan(ctx, s)
 	}
 	return base, err
@@ -122,6 +123,9 @@ func (t *task) close(ctx context.Context, s state, base string) error {
 		"or another pull request has them.", base)
 	if base != t.opts.Base {
 		text = fmt.Sprintf("relock is no longer configured to propose to `%s`.", base)
+	}
+	if s.orphan {
+		text = fmt.Sprintf("The branch `%s` is gone, so relock proposes nothing for it any more.", base)
 	}
 	if err := t.say(ctx, s.pull.Number, text); err != nil {
 		return err

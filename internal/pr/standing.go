@@ -1,6 +1,7 @@
 package pr
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -21,7 +22,8 @@ type Standing struct {
 // could stand, or no token to read it with, it asks nobody; else it is a comparison,
 // two trees and the files.
 func (s Survey) Standing(ctx context.Context, repo *github.Repository, group, base, prefix string) (Standing, error) {
-	branch := Branch(group, base, prefix)
+	p := s.Proposal(New(group, base, prefix, nil))
+	branch := p.Branch
 	pull, known := s.newest[branch]
 	marker, _ := ParseMarker(pull.Body)
 	if repo.Anonymous() || !known || pull.Fork || pull.Base != base || !pull.Open && !turnedDown(pull, marker) {
@@ -46,7 +48,7 @@ func (s Survey) Standing(ctx context.Context, repo *github.Repository, group, ba
 	}
 	// What is no file has no mode, and relock proposes none.
 	odd := slices.ContainsFunc(files, func(f File) bool { return f.Mode == "" })
-	if odd || Digest(named(group), base, files) != at.mark.Digest {
+	if odd || Digest(named(group), cmp.Or(p.former, base), files) != at.mark.Digest {
 		return Standing{}, nil
 	}
 	return Standing{Head: at.head, Files: files}, nil

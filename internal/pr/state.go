@@ -20,6 +20,8 @@ type state struct {
 	contained bool
 	judged    judged
 	files     map[string]string // blobs that it has otherwise than fork, by path
+	// orphan says that the base is gone.
+	orphan bool
 	// fresh says that pull was looked at in this attempt, with its place in a queue.
 	fresh bool
 	// demanded says that the base must be merged into the branch, since the rules
@@ -200,7 +202,7 @@ func (r *run) readPulls(ctx context.Context, s *state, base string) error {
 	if err != nil {
 		return err
 	}
-	pull := pick(pulls, base)
+	pull := pick(pulls, base, r.opts.Survey.former[s.branch])
 	if pull == nil {
 		s.pull, s.marker, s.marked, s.fresh = nil, Marker{}, false, false
 		return nil
@@ -214,14 +216,14 @@ func (r *run) readPulls(ctx context.Context, s *state, base string) error {
 }
 
 // pick chooses the pull request that counts.
-func pick(newestFirst []github.PullRequest, base string) *github.PullRequest {
+func pick(newestFirst []github.PullRequest, base, former string) *github.PullRequest {
 	rank := func(p github.PullRequest) int {
 		switch {
 		case p.Open && p.Base == base:
 			return 3
 		case p.Open:
 			return 2
-		case p.Base == base:
+		case p.Base == base, p.Base == former: // GitHub takes open ones along
 			return 1
 		}
 		return 0

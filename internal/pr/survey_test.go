@@ -11,7 +11,7 @@ import (
 // look is what a run finds out before it plans.
 func (s *scene) look() pr.Survey {
 	s.Helper()
-	found, err := pr.Look(context.Background(), s.repo, "main", "", "all")
+	found, err := pr.Look(context.Background(), s.repo, "main", nil, "", "all")
 	s.must(err)
 	return found
 }

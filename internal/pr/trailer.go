@@ -1,6 +1,7 @@
 package pr
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // its message as git's trailers.
 type trailers struct {
 	Group  string
-	Base   string // the branch
+	Base   string // the branch, as it was called when ours was named for it
 	Digest string // of the proposal
 	Ground string // of what it replaces
 	// Tree is the commit's own tree. Somebody who amends our commit keeps its
@@ -43,7 +44,7 @@ func (t *trailers) all() []trailer {
 
 // message returns the message of a proposal's commit.
 func message(p Proposal, tree string) string {
-	t := trailers{Group: p.Group, Base: p.Base, Digest: p.Digest, Ground: ground(p.Files), Tree: tree}
+	t := trailers{Group: p.Group, Base: cmp.Or(p.former, p.Base), Digest: p.Digest, Ground: ground(p.Files), Tree: tree}
 	paragraphs := []string{oneLine(p.Subject)}
 	if s := strings.TrimSpace(p.Summary); s != "" {
 		paragraphs = append(paragraphs, s)

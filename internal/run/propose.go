@@ -100,7 +100,7 @@ func (c *corridor) prepare(ctx context.Context) error {
 		p.notes = sync.OnceValue(func() []notes.Notes { return c.readNotes(ctx) })
 	}
 	groups := c.req.Pull.Grouping.groups(c.found)
-	p.survey, err = pr.Look(ctx, c.repo, p.base, c.req.Pull.BranchPrefix, groups...)
+	p.survey, err = pr.Look(ctx, c.repo, p.base, c.req.Pull.Bases, c.req.Pull.BranchPrefix, groups...)
 	return err
 }
 
@@ -273,7 +273,7 @@ func (c *corridor) parts(f found) map[string]upgrade.Result {
 func (c *corridor) proposal(ctx context.Context, key string, s *share) pr.Proposal {
 	pull, base := c.req.Pull, c.proposing.base
 	about := c.about(key, s)
-	p := pr.New(key, base, pull.BranchPrefix, s.files)
+	p := c.proposing.survey.Proposal(pr.New(key, base, pull.BranchPrefix, s.files))
 	p.Title, p.Subject, p.Summary = pr.Title(s.changed), pr.Subject(s.changed), pr.Summary(s.changed)
 	if values := placeholders(key, base, s.changed); pull.Title != "" {
 		p.Title = pull.Title.Execute(values)
