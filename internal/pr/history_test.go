@@ -2,6 +2,7 @@ package pr_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -112,6 +113,11 @@ type history struct {
 	// the comment that the other is about to write.
 	twins bool
 	said  map[string]int
+	// evil are merges of a base, by people, that change more than that does.
+	evil       map[string]bool
+	retargeted map[int]bool // by people
+	// called is what bases are called now that were renamed.
+	called map[string]string
 	// ignored is what people said last that relock should ignore, by branch.
 	ignored map[string]string
 }
@@ -120,7 +126,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 	t.Helper()
 	h := &history{
 		scene: sceneOf(t, historyWorld), rng: rand.New(rand.NewPCG(seed, 0)),
-		newest: 2, bases: []string{"main"}, theirs: map[string]bool{}, reworded: map[int]bool{}, ignored: map[string]string{}, said: map[string]int{},
+		newest: 2, bases: []string{"main"}, theirs: map[string]bool{}, reworded: map[int]bool{}, evil: map[string]bool{}, retargeted: map[int]bool{}, called: map[string]string{}, ignored: map[string]string{}, said: map[string]int{},
 	}
 	if h.rng.IntN(4) == 0 {
 		h.hub.WithoutUpdateRefs()
@@ -185,7 +191,10 @@ func (h *history) acts() []act {
 		{2, "a fact changes", func() error { h.facts++; return nil }},
 		{2, "the groups change", func() error { h.split = !h.split; return nil }},
 		{2, "the bases change", func() error {
-			h.bases = [][]string{{"main"}, {"release"}, {"main", "release"}}[h.rng.IntN(3)]
+			h.bases = slices.Clone([][]string{{"main"}, {"release"}, {"main", "release"}}[h.rng.IntN(3)])
+			for i := range h.bases {
+				h.bases[i] = h.now(h.bases[i])
+			}
 			return nil
 		}},
 		{2, "somebody pushes to " + base, func() error { return h.commit(base, "README.md", false) }},
@@ -204,6 +213,7 @@ func (h *history) acts() []act {
 		}},
 		{1, fmt.Sprintf("somebody changes the base of #%d to %s", n, base), func() error {
 			delete(h.ignored, pull.Head) // it was for the group and the base that it had
+			h.retargeted[n] = true
 			return h.hub.Retarget(repoName, n, base)
 		}},
 		{1, fmt.Sprintf("somebody rewrites #%d", n), func() error {
@@ -213,6 +223,22 @@ func (h *history) acts() []act {
 		}},
 		{1, fmt.Sprintf("somebody adds to #%d", n), func() error { return h.hub.Edit(repoName, n, "", pull.Body+"\r\nMy words.") }},
 		{1, fmt.Sprintf("somebody asks for a rebase of #%d", n), func() error { return h.hub.Tick(repoName, n, "rebuilt") }},
+		{2, "the rules of " + base + " change", func() error {
+			rules := []*sandbox.Protection{nil, {Strict: true}, {Strict: true, Reviews: 1, DismissStale: true, Ruleset: true}, {Queue: true}, {Checks: true}}
+			return h.hub.Protect(repoName, base, rules[h.rng.IntN(len(rules))])
+		}},
+		{2, fmt.Sprintf("somebody approves #%d", n), func() error { return h.hub.Approve(repoName, n, "monalisa") }},
+		{2, fmt.Sprintf("the checks of #%d pass", n), func() error { return h.hub.PassChecks(repoName, n) }},
+		{3, fmt.Sprintf("somebody updates the branch of #%d", n), func() error { return h.hub.UpdateBranch(repoName, n, "monalisa") }},
+		{2, fmt.Sprintf("somebody merges the base into #%d, and more", n), func() error { return h.evilMerge(pull) }},
+		{3, fmt.Sprintf("#%d is queued", n), func() error { return h.hub.Enqueue(repoName, n, "monalisa") }},
+		{1, fmt.Sprintf("#%d leaves the queue", n), func() error { return h.hub.Dequeue(repoName, n) }},
+		{2, fmt.Sprintf("the queue merges #%d", n), func() error { return h.hub.MergeQueued(repoName, n) }},
+		{2, fmt.Sprintf("somebody squashes #%d", n), func() error {
+			_, err := h.hub.Squash(repoName, n, "monalisa")
+			return err
+		}},
+		{1, base + " is renamed", func() error { return h.rename(base) }},
 		{1, "a stranger opens a pull request from " + branch, func() error {
 			_, err := h.hub.Push("stranger/infra", sandbox.Push{Branch: branch, Files: map[string]sandbox.File{
 				"x": {Mode: sandbox.ModeFile, Content: []byte(fmt.Sprint(h.rng.Uint64()))},
@@ -275,12 +301,14 @@ var (
 	historyBases  = []string{"main", "release"}
 )
 
-// branchesOf are all names that our branches can have, with their bases.
-func branchesOf() map[string]string {
+// branchesOf are all names that our branches can have, with their bases as they are
+// called now.
+func (h *history) branchesOf() map[string]string {
 	names := map[string]string{}
 	for _, base := range historyBases {
 		for _, group := range historyGroups {
-			names[pr.Branch(group, base, "")] = base
+			names[pr.Branch(group, base, "")] = h.now(base)
+			names[pr.Branch(group, base+"-now", "")] = h.now(base)
 		}
 	}
 	return names
@@ -297,8 +325,12 @@ func (h *history) somePull() sandbox.PullRequest {
 
 // fromOurs are the pull requests from branches with our names.
 func (h *history) fromOurs() []sandbox.PullRequest {
-	names := branchesOf()
-	return slices.DeleteFunc(h.pulls(), func(p sandbox.PullRequest) bool { return names[p.Head] == "" || p.HeadOwner != "octo" })
+	names := h.branchesOf()
+	pulls := slices.DeleteFunc(h.pulls(), func(p sandbox.PullRequest) bool { return names[p.Head] == "" || p.HeadOwner != "octo" })
+	for i := range pulls {
+		pulls[i].Base = h.now(pulls[i].Base) // GitHub takes open ones along alone
+	}
+	return pulls
 }
 
 // newestOf is the newest pull request from a branch to a base.
@@ -316,13 +348,48 @@ func (h *history) someBranch() string {
 	if pull := h.somePull(); pull.Head != "" && h.rng.IntN(4) > 0 {
 		return pull.Head
 	}
-	names := slices.Sorted(maps.Keys(branchesOf()))
+	names := slices.Sorted(maps.Keys(h.branchesOf()))
 	return names[h.rng.IntN(len(names))]
 }
 
-func (h *history) someBase() string { return historyBases[h.rng.IntN(len(historyBases))] }
+func (h *history) someBase() string { return h.now(historyBases[h.rng.IntN(len(historyBases))]) }
 
 func (h *history) someDir() string { return []string{"prod", "stage"}[h.rng.IntN(2)] }
+
+// evilMerge is a merge of the base by a person who changes something on the way.
+func (h *history) evilMerge(pull sandbox.PullRequest) error {
+	return h.lossy(func() error {
+		if err := h.hub.UpdateBranch(repoName, pull.Number, "monalisa"); err != nil {
+			return err
+		}
+		sha, err := h.hub.Push(repoName, sandbox.Push{Branch: pull.Head, Amend: true, Message: "Merge branch 'main'", Files: map[string]sandbox.File{
+			"main.tf": {Mode: sandbox.ModeFile, Content: []byte(fmt.Sprint(h.rng.Uint64()))},
+		}})
+		if err == nil {
+			h.theirs[sha], h.evil[sha] = true, true
+		}
+		return err
+	})
+}
+
+// rename gives a base another name, once.
+func (h *history) rename(base string) error {
+	if h.called[strings.TrimSuffix(base, "-now")] != "" {
+		return errors.New("it was renamed before")
+	}
+	if err := h.hub.RenameBranch(repoName, base, base+"-now"); err != nil {
+		return err
+	}
+	h.called[base] = base + "-now"
+	h.count.add("renamed bases")
+	for i := range h.bases {
+		h.bases[i] = h.now(h.bases[i])
+	}
+	return nil
+}
+
+// now is what a base is called now.
+func (h *history) now(base string) string { return cmp.Or(h.called[base], base) }
 
 // commit is a person's, of something that is no lock.
 func (h *history) commit(branch, path string, amend bool) error {
@@ -371,7 +438,13 @@ func (h *history) reachable() map[string]bool {
 }
 
 // wanted are the proposals for a base as it is now.
-func (h *history) wanted(base string) []pr.Proposal { return h.plan(base, "").proposals(nil) }
+func (h *history) wanted(base string) []pr.Proposal {
+	p := h.plan(base, "")
+	survey, err := p.look(context.Background(), h.repo)
+	h.must(err)
+	p.opts.Survey = survey
+	return p.proposals(nil)
+}
 
 // planned is what a run wants for a base, and the directory whose registries do
 // not answer, if any.
@@ -421,7 +494,7 @@ func (p planned) proposals(standing map[string]pr.Standing) []pr.Proposal {
 	}
 	var proposals []pr.Proposal
 	for _, group := range slices.Sorted(maps.Keys(byGroup)) {
-		made := pr.New(group, p.base, "", byGroup[group])
+		made := p.opts.Survey.Proposal(pr.New(group, p.base, "", byGroup[group]))
 		made.Title = fmt.Sprintf("Bump %s to %s", group, strings.TrimSpace(strings.TrimPrefix(p.content, "# version ")))
 		made.Subject, made.Facts = made.Title, fmt.Sprint(p.facts)
 		made.Body = fmt.Sprintf("%s\n\nFact %d.", made.Title, p.facts)
@@ -435,21 +508,27 @@ func (p planned) proposals(standing map[string]pr.Standing) []pr.Proposal {
 // propose brings the plan to GitHub as a run does: where something is down it reads
 // what stands, and leaves alone what it cannot read.
 func (p planned) propose(ctx context.Context, repo *github.Repository) []pr.Outcome {
+	survey, err := p.look(ctx, repo)
+	if err != nil {
+		return []pr.Outcome{{Operation: pr.None, Err: err}}
+	}
+	p.opts.Survey = survey
 	if p.down == "" {
 		return pr.Propose(ctx, repo, p.proposals(nil), p.opts)
 	}
 	group := p.groups[p.down]
-	survey, err := pr.Look(ctx, repo, p.base, p.opts.Bases, "", group)
-	if err != nil {
-		return []pr.Outcome{{Operation: pr.None, Err: err}}
-	}
 	stands, err := survey.Standing(ctx, repo, group, p.base, "")
 	proposals := p.proposals(map[string]pr.Standing{group: stands})
 	if err != nil {
 		proposals = slices.DeleteFunc(proposals, func(made pr.Proposal) bool { return made.Group == group })
 	}
-	p.opts.Survey = survey
 	return pr.Propose(ctx, repo, proposals, p.opts)
+}
+
+// look is what a run finds out about its groups before it plans.
+func (p planned) look(ctx context.Context, repo *github.Repository) (pr.Survey, error) {
+	groups := slices.Compact(slices.Sorted(maps.Values(p.groups)))
+	return pr.Look(ctx, repo, p.base, p.opts.Bases, "", groups...)
 }
 
 // run is a run over one base.
@@ -487,7 +566,7 @@ func (h *history) outage() {
 			h.Errorf("#%d is closed by an outage", pull.Number)
 		}
 		was, ok := held[pull.Number]
-		if !ok || pull.Base != branchesOf()[pull.Head] || was != h.replaced(pull, name) && h.replaced(pull, name) != string(h.file(pull.Base, name).Content) {
+		if !ok || pull.Base != h.branchesOf()[pull.Head] || was != h.replaced(pull, name) && h.replaced(pull, name) != string(h.file(pull.Base, name).Content) {
 			continue
 		}
 		if is := string(h.file(after.HeadSHA, name).Content); was != h.replaced(pull, name) && is != was {
@@ -500,7 +579,9 @@ func (h *history) outage() {
 // under since: what of it needs no answer is another proposal then.
 func (h *history) outdated(base, down string) bool {
 	p, name := h.plan(base, ""), down+"/.terraform.lock.hcl"
-	last := h.newestOf(pr.Branch(p.groups[down], base, ""), base)
+	survey, err := p.look(context.Background(), h.repo)
+	h.must(err)
+	last := h.newestOf(survey.Proposal(pr.New(p.groups[down], base, "", nil)).Branch, base)
 	return last.State == "closed" && !last.Merged && h.replaced(last, name) != string(p.now[name].Content)
 }
 
@@ -574,6 +655,13 @@ func (h *history) check(before []sandbox.PullRequest) {
 			wanted[p.Branch] = p
 		}
 	}
+	for _, pull := range before {
+		now := h.pull(pull.Number)
+		if pull.Queued && (!now.Queued || now.Ejections > pull.Ejections || now.Body != pull.Body) {
+			h.Errorf("#%d was in the merge queue, and is %+v now", pull.Number, now)
+		}
+	}
+	h.checkDoubles()
 	open := map[string]int{}
 	for _, pull := range h.fromOurs() {
 		h.checkComments(pull)
@@ -592,9 +680,28 @@ func (h *history) check(before []sandbox.PullRequest) {
 	}
 	h.checkLeftovers(wanted)
 	for branch, what := range h.ignored {
-		last := h.newestOf(branch, branchesOf()[branch])
+		last := h.newestOf(branch, h.branchesOf()[branch])
 		if m, _ := pr.ParseMarker(last.Body); last.Number > 0 && (len(m.Ignores) != 1 || m.Ignores[0].What != what) {
 			h.Errorf("#%d has forgotten to ignore %s: %+v", last.Number, what, m.Ignores)
+		}
+	}
+}
+
+// checkDoubles makes sure that a rename has given no group a second pull request.
+func (h *history) checkDoubles() {
+	h.Helper()
+	for _, base := range historyBases {
+		for _, group := range historyGroups {
+			var open []int
+			for _, pull := range h.fromOurs() {
+				own := pull.Head == pr.Branch(group, base, "") || pull.Head == pr.Branch(group, base+"-now", "")
+				if own && pull.State == "open" && pull.Base == h.now(base) && !h.retargeted[pull.Number] {
+					open = append(open, pull.Number)
+				}
+			}
+			if len(open) > 1 {
+				h.Errorf("%v are all pull requests of %s for %s", open, group, h.now(base))
+			}
 		}
 	}
 }
@@ -617,7 +724,7 @@ func (h *history) checkComments(pull sandbox.PullRequest) {
 // or proposes what is wanted in the words for it.
 func (h *history) checkOpen(pull sandbox.PullRequest, wanted map[string]pr.Proposal) {
 	h.Helper()
-	if pull.Base != branchesOf()[pull.Head] || h.touched(pull.Head, pull.Base) {
+	if pull.Base != h.branchesOf()[pull.Head] || h.touched(pull.Head, pull.Base) || pull.Queued {
 		return
 	}
 	p, ok := wanted[pull.Head]
@@ -657,7 +764,8 @@ func (h *history) touched(branch, base string) bool {
 		inBase[c.SHA] = true
 	}
 	return slices.ContainsFunc(h.commits(branch), func(c sandbox.Commit) bool {
-		return !inBase[c.SHA] && c.Author != "github-actions[bot]"
+		merge := len(c.Parents) == 2 && !h.evil[c.SHA]
+		return !inBase[c.SHA] && c.Author != "github-actions[bot]" && !merge
 	})
 }
 
@@ -710,7 +818,7 @@ func digestOf(c sandbox.Commit) string {
 // checkLeftovers makes sure that a branch of ours that nothing needs is gone.
 func (h *history) checkLeftovers(wanted map[string]pr.Proposal) {
 	h.Helper()
-	for branch, base := range branchesOf() {
+	for branch, base := range h.branchesOf() {
 		_, needed := wanted[branch]
 		if needed || h.head(branch) == "" || h.touched(branch, base) || len(h.commits(branch)) == 0 {
 			continue
