@@ -1,0 +1,136 @@
+package pr
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/github"
+)
+
+// TestDecideIsWhatIsDocumented reads the first table of docs/pull-requests.md, and
+// compares each row with what is decided.
+func TestDecideIsWhatIsDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/pull-requests.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(doc), "| branch | pull request |")
+	table, _, _ := strings.Cut(after, "\n\n")
+	rows := 0
+	for line := range strings.SplitSeq(table, "\n") {
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		if len(cells) != 4 || strings.HasPrefix(cells[0], "---") {
+			continue
+		}
+		if rows++; len(cells) == 4 && cells[3] != planned(t, cells[0], cells[1], cells[2]) {
+			t.Errorf("%s: %s is documented, and decided is: %s", line, cells[3], planned(t, cells[0], cells[1], cells[2]))
+		}
+	}
+	if rows < 30 {
+		t.Errorf("%d rows were read", rows)
+	}
+}
+
+// planned is what is decided about a row, in its words.
+func planned(t *testing.T, branch, pull, wanted string) string {
+	t.Helper()
+	was := New("all", "main", "", []File{{Path: "a", Content: []byte("new"), Old: []byte("old")}})
+	was.AutoMerge, was.CreateLabels, was.Labels = "squash", true, []string{"deps"}
+	s := state{branch: was.Branch, base: github.Commit{SHA: "base"}, fork: "base"}
+	switch branch {
+	case "none":
+	case "ours, as wanted", "somebody else's commits", "ours, base gone":
+		s.head, s.owner, s.mark = "head", ours, trailers{Group: "all", Base: "main", Digest: was.Digest, Ground: ground(was.Files)}
+		if s.orphan = branch == "ours, base gone"; branch == "somebody else's commits" {
+			s.owner = touched
+		}
+	case "not ours":
+		s.head = "head"
+	default:
+		t.Fatalf("no branch is %q", branch)
+	}
+	readPull(t, &s, pull, was)
+	if wanted == "nothing" {
+		return words(unwanted(s, "main"))
+	}
+	p := was
+	if wanted == "something else" {
+		p = New("all", "main", "", []File{{Path: "a", Content: []byte("newer"), Old: []byte("old")}})
+	}
+	return words(decide(p, s, Options{Base: "main"}))
+}
+
+// readPull puts the pull request of a row into the state.
+func readPull(t *testing.T, s *state, text string, was Proposal) {
+	t.Helper()
+	if text == "none" {
+		return
+	}
+	s.pull, s.marked = &github.PullRequest{Number: 1, Base: "main", Head: "head", MergeState: github.MergeBlocked}, true
+	s.marker = Marker{Digest: was.Digest, Facts: was.Facts}
+	for part := range strings.SplitSeq(text, ", ") {
+		switch part {
+		case "open":
+			s.pull.Open = true
+		case "open for another base":
+			s.pull.Open, s.pull.Base = true, "release"
+		case "closed by a person":
+			s.rejected = was.Digest
+		case "closed by relock":
+			s.marker.Closed = closedDone
+		case "closed by GitHub":
+		case "merged":
+			s.pull.Merged = true
+		case "of other facts":
+			s.marker.Facts = "others"
+		case "box checked":
+			s.pull.Body = strings.Replace(compose("", s.marker), "- [ ]", "- [x]", 1)
+		case "base moved":
+			s.fork = "earlier"
+		case "base demands it":
+			s.demanded = true
+		case "labels missing":
+			s.marker.MissingLabels = was.Labels
+		case "auto-merge missing":
+			s.marker.AutoMerge = true
+		case "ready":
+			s.pull.MergeState = github.MergeClean
+		case "in a merge queue":
+			s.pull.Queued = true
+		case "told":
+			s.marker.Stopped = true
+		default:
+			t.Fatalf("no pull request is %q", part)
+		}
+	}
+}
+
+// words are a plan in those of the table.
+func words(p plan) string {
+	switch {
+	case p.err != nil:
+		return "refuses: the name is taken"
+	case p.push && p.pull == openPull:
+		return "pushes and opens a pull request"
+	case p.push && p.pull == editPull:
+		return "pushes and edits the text"
+	case p.push:
+		return "pushes"
+	case p.update:
+		return "asks GitHub to update the branch"
+	case p.pull == openPull:
+		return "opens a pull request"
+	case p.pull == editPull:
+		return "edits the text"
+	case p.pull == completePull:
+		return "tries again what could not be done"
+	case p.pull == warnPull:
+		return "comments once"
+	case p.pull == closePull:
+		return "closes with a sentence and deletes the branch"
+	case p.drop:
+		return "deletes the branch"
+	}
+	return "does nothing"
+}
