@@ -2,6 +2,8 @@ package github
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/google/go-github/v60/github"
 )
@@ -82,3 +84,27 @@ func (r *Repository) React(ctx context.Context, id int64, reaction Reaction) (lo
 // WorkflowLogin is the login of whoever speaks with a workflow's own token, the
 // GITHUB_TOKEN. Its prefix does not tell: Apps have such tokens too.
 const WorkflowLogin = "github-actions[bot]"
+
+// personal are the beginnings of tokens that speak for a person
+// [docs.github.com, "About authentication to GitHub", "GitHub's token formats"].
+var personal = []string{"ghp_", "github_pat_", "gho_", "ghu_"}
+
+// Workflow reports whether the credential is a workflow's own token: as its form
+// says, and else as GitHub does, with one request. Where GitHub does not say it is
+// taken for one, which may do least.
+func (r *Repository) Workflow(ctx context.Context) bool {
+	if r.client.tokens.isApp() {
+		return false
+	}
+	token, err := r.client.Token(ctx)
+	if err == nil && slices.ContainsFunc(personal, func(prefix string) bool { return strings.HasPrefix(token, prefix) }) {
+		return false
+	}
+	var q query
+	q.add(" viewer { login }")
+	var data struct{ Viewer struct{ Login string } }
+	if err := r.client.query(ctx, &q, &data); err != nil {
+		return true
+	}
+	return data.Viewer.Login == "" || strings.TrimSuffix(data.Viewer.Login, "[bot]") == strings.TrimSuffix(WorkflowLogin, "[bot]")
+}

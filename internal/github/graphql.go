@@ -110,6 +110,9 @@ func (q *query) text(value string) string {
 
 // String returns the document.
 func (q *query) String() string {
+	if len(q.declared) == 0 {
+		return "query {" + q.fields.String() + " }"
+	}
 	return "query(" + strings.Join(q.declared, ", ") + ") {" + q.fields.String() + " }"
 }
 

@@ -65,7 +65,8 @@ type conversation struct {
 	repo      *github.Repository
 	configure Configure
 
-	self     string // the login that we answer by; empty if it is not known
+	self     string // the login that we answer by, if a reaction has told it
+	workflow *bool  // whether the credential is a workflow's own; nil if nobody had to ask
 	command  comment.Command
 	decision comment.Decision
 	pull     github.PullRequest
@@ -108,7 +109,7 @@ func (c *conversation) converse(ctx context.Context) error {
 		return err
 	}
 	// What is refused whoever opened the pull request needs no settings.
-	scene := c.scene(permission)
+	scene := c.scene(ctx, permission)
 	scene.Ours = true
 	if _, err := comment.Decide(c.command, scene); err != nil {
 		return refusal{err}
@@ -144,18 +145,30 @@ func (c *conversation) settle(ctx context.Context) (err error) {
 	return err
 }
 
-func (c *conversation) scene(permission string) comment.Scene {
+func (c *conversation) scene(ctx context.Context, permission string) comment.Scene {
 	return comment.Scene{
 		Permission: permission,
 		Open:       c.pull.Open, Merged: c.pull.Merged, Head: c.pull.Head,
-		Writable: !c.pull.Fork || c.pull.MaintainerCanModify && c.pull.HeadRepository != "" && !c.byWorkflow(),
+		Writable: !c.pull.Fork || c.pull.MaintainerCanModify && c.pull.HeadRepository != "" && !c.byWorkflow(ctx),
 	}
 }
 
 // byWorkflow reports whether we speak with a workflow's own token. It cannot
 // push to a fork, and since 2026-06-11 the workflows on what it pushes wait for
 // an approval [github.blog changelog 2026-06-11]; servers before start none.
-func (c *conversation) byWorkflow() bool { return c.self == "" || c.self == github.WorkflowLogin }
+//
+// It is the credential's, whoever tells it: the reactions that worked, or else
+// GitHub when it is asked.
+func (c *conversation) byWorkflow(ctx context.Context) bool {
+	if c.self != "" {
+		return c.self == github.WorkflowLogin
+	}
+	if c.workflow == nil {
+		own := c.repo.Workflow(ctx)
+		c.workflow = &own
+	}
+	return *c.workflow
+}
 
 // carryOut does what was decided. What changes something is announced, so that
 // nothing is changed where no answer can be given.
@@ -248,8 +261,8 @@ func (c *conversation) react(ctx context.Context, r github.Reaction) {
 }
 
 // approval says what the workflows on our push wait for.
-func (c *conversation) approval() string {
-	if !c.byWorkflow() {
+func (c *conversation) approval(ctx context.Context) string {
+	if !c.byWorkflow(ctx) {
 		return ""
 	}
 	return "\n\nWorkflows on what the workflow's own token pushes wait until somebody with write access approves them; " +

@@ -50,7 +50,7 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said string, 
 	said = "Nothing was pushed: there is nothing to propose for this group."
 	for _, p := range c.report.PullRequests {
 		if p.Branch == c.pull.HeadBranch {
-			said = c.became(p)
+			said = c.became(ctx, p)
 		}
 	}
 	if problems := report.Problems(failures(c.report)); problems != "" {
@@ -60,12 +60,12 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said string, 
 }
 
 // became says what became of the pull request.
-func (c *conversation) became(p report.PullRequest) string {
+func (c *conversation) became(ctx context.Context, p report.PullRequest) string {
 	switch pushed := p.HeadSHA != c.pull.Head; {
 	case p.Operation == string(pr.Closed):
 		return report.Sentence(report.Inert(p.Reason))
 	case p.Operation != string(pr.None) && pushed:
-		return fmt.Sprintf("Rebuilt on %s: commit %s.", report.Code(c.pull.Base), p.HeadSHA) + c.approval()
+		return fmt.Sprintf("Rebuilt on %s: commit %s.", report.Code(c.pull.Base), p.HeadSHA) + c.approval(ctx)
 	case p.Operation != string(pr.None):
 		return "The text was brought up to date; nothing had to be pushed."
 	case p.Reason != "":

@@ -140,7 +140,7 @@ func (c *conversation) repair(ctx context.Context) error {
 	if err := c.something(); err != nil {
 		return err
 	}
-	return c.say(ctx, report.Comment(c.outcome(verb, why), c.report))
+	return c.say(ctx, report.Comment(c.outcome(ctx, verb, why), c.report))
 }
 
 // conflicts merges the base where the command is to repair the lock files that
@@ -206,10 +206,10 @@ func (c *conversation) pushFailed(err error) bool {
 
 // outcome says in a sentence or two what became of the lock files, and why if
 // they could not be pushed.
-func (c *conversation) outcome(verb Verb, why string) string {
+func (c *conversation) outcome(ctx context.Context, verb Verb, why string) string {
 	switch {
 	case c.report.Pushed != "":
-		return "Pushed commit " + c.report.Pushed + "." + c.approval()
+		return "Pushed commit " + c.report.Pushed + "." + c.approval(ctx)
 	case why != "" && c.report.Pending():
 		return "Nothing was pushed: " + why + ". Run this at the top of a checkout of the branch, and commit the result:\n\n" +
 			report.Fenced(c.local(verb), 4096)
