@@ -441,6 +441,9 @@ func (w *faultyWorld) check(t *testing.T) {
 	}
 	w.checkInterrupt(t, s, requests, faultless)
 	if t.Failed() {
+		for _, l := range faultless.Old {
+			t.Logf("%s %s covers %v", l.Addr, l.Version, slices.SortedFunc(maps.Keys(w.covered(l)), provider.Platform.Compare))
+		}
 		t.Logf("methods %v, mirror %v\noptions %+v\nrequired %v\nlock file\n%s\nregistry\n%s", w.methods, slices.Sorted(maps.Keys(w.mirrored)), w.opts, w.module.Tree.Requirements, w.source(), w.after)
 	}
 }

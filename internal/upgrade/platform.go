@@ -23,8 +23,8 @@ import (
 // platform that an entry covers may get lost unseen. What its release's packages
 // hash to is known from the run that locked them, if the hash cache was kept. If it
 // was not, mostProven old packages are downloaded where the number of hashes says
-// that the platforms are those of the others; beyond that the number is believed,
-// and a warning says so.
+// that the platforms are those of the others; beyond that the number is believed
+// while nothing speaks against it, and a warning says so.
 //
 // A platform that another entry evidently does without, though it covers no fewer
 // and its release serves the platform, stays with the entries that have it.
@@ -119,6 +119,7 @@ func (d *draft) recover(known map[packageKey]evidence) recovered {
 			continue
 		}
 		found, next := d.place(c, known, r.covered)
+		likely = likely && !found.refutes(r.covered)
 		switch {
 		case next == nil:
 			r.join(c, found)
@@ -299,6 +300,7 @@ func (c *choice) candidates() []provider.Platform {
 type placed struct {
 	entry   *choice
 	covered []provider.Platform
+	answers []provider.Platform // whose packages are known, or known not to be
 	left    int                 // h1 hashes that belong to none of these,
 	unknown []provider.Platform // but perhaps to these, of which nothing is known
 	err     error               // for this reason
@@ -308,7 +310,8 @@ type placed struct {
 // asked about at once as hashes are left, since fewer cannot explain them; but
 // first a single one, since OpenTofu's registry tells of all with it. An h1 that
 // no package has belongs to nothing, if every package could be asked about. The
-// platforms that are likely for what other entries cover come first.
+// platforms that are likely for what other entries cover come first. While there
+// are packages to ask about, what is found is what is known so far.
 func (d *draft) place(c *choice, known map[packageKey]evidence, likely []provider.Platform) (found placed, next []packageKey) {
 	found.entry = c
 	left := h1(c.locked.Hashes)
@@ -325,6 +328,9 @@ func (d *draft) place(c *choice, known map[packageKey]evidence, likely []provide
 	})
 	for _, p := range candidates {
 		e, ok := known[d.key(c, c.From, p)]
+		if ok && (e.err == nil || provider.Coded(e.err, provider.CodeNoPackage)) {
+			found.answers = append(found.answers, p)
+		}
 		switch {
 		case !ok:
 			next = append(next, d.key(c, c.From, p))
@@ -342,12 +348,21 @@ func (d *draft) place(c *choice, known map[packageKey]evidence, likely []provide
 	case len(left) == 0:
 		return placed{entry: c, covered: found.covered}, nil
 	case first:
-		return placed{}, next[:1]
+		return found, next[:1]
 	case len(next) > 0:
-		return placed{}, next[:min(len(next), len(left))]
+		return found, next[:min(len(next), len(left))]
 	}
 	found.left = len(left)
 	return found, nil
+}
+
+// refutes reports whether the number of an entry's hashes proves no more that it
+// covers these platforms: it does without one of them, or a package of it could not
+// be had.
+func (found placed) refutes(covered []provider.Platform) bool {
+	return found.err != nil || slices.ContainsFunc(found.answers, func(p provider.Platform) bool {
+		return slices.Contains(covered, p) && !slices.Contains(found.covered, p)
+	})
 }
 
 // unrecovered says that the platforms of the lock file are not known for what

@@ -283,6 +283,100 @@ func TestRecoveryProvesSoMuchAndSaysTheRest(t *testing.T) {
 	}
 }
 
+// What the number of hashes says counts while nothing speaks against it. Here the
+// entry of a has as many as that of b, which is asked about first, and platforms of its
+// own: to find the last one takes more packages than a proof may.
+func TestRecoveryBelievesNoNumberAgainstEvidence(t *testing.T) {
+	t.Parallel()
+	var all []string
+	for _, p := range provider.KnownPlatforms {
+		all = append(all, p.String())
+	}
+	if len(all) <= mostProven {
+		t.Fatalf("%d platforms are known, want more than %d", len(all), mostProven)
+	}
+	b := "b 1.0.0; h1:b-1.0.0-linux_amd64 h1:b-1.0.0-darwin_amd64 h1:b-1.0.0-windows_amd64 h1:b-1.0.0-freebsd_386"
+	for name, tt := range map[string]struct {
+		covers []string // by the entry of a
+		broken string   // the package that cannot be had
+		want   string   // the version of a
+	}{
+		"one of them was not to be had": {[]string{"linux_amd64", "darwin_amd64", "windows_amd64", "windows_arm64"}, "freebsd_386", "1.1.0"},
+		"it covers another":             {[]string{"linux_amd64", "darwin_amd64", "linux_arm64", "windows_arm64"}, "", "1.1.0"},
+		"it does without one of them":   {[]string{"linux_amd64", "darwin_amd64", "windows_amd64", "windows_arm64"}, "", "1.1.0"},
+		"its own was not to be had":     {[]string{"linux_amd64", "darwin_amd64", "linux_arm64", "darwin_arm64"}, "darwin_arm64", "1.0.0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			src := &offer{
+				releases: map[string]map[string][]string{"a": {"1.0.0": all, "1.1.0": all}, "b": {"1.0.0": six}},
+				edit: func(want provider.Want, _ *provider.Hashes) error {
+					if want.Addr.Type == "a" && want.Version == version("1.0.0") && want.Platform.String() == tt.broken {
+						return &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}
+					}
+					return nil
+				},
+			}
+			a := "a 1.0.0;"
+			for _, p := range tt.covers {
+				a += " h1:a-1.0.0-" + p
+			}
+			r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, []string{a, b})), Options{})[0]
+			got := r.New[0]
+			if got.Version != version(tt.want) {
+				t.Fatalf("a is at %s, want %s: %v", got.Version, tt.want, r.Diagnostics)
+			}
+			for _, p := range tt.covers {
+				if h := provider.Hash("h1:a-" + tt.want + "-" + p); !slices.Contains(got.Hashes, h) {
+					t.Errorf("the entry of a does not cover %s: %v\n%v", p, h1(got.Hashes), r.Diagnostics)
+				}
+			}
+		})
+	}
+}
+
+// Where a package cannot be had, the number of hashes of an entry that stays may
+// still say that it covers what the others do; not that of one that is made anew.
+func TestRecoveryTrustsNumbersAfterFailures(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		locked string
+		code   provider.Code
+	}{
+		"of an entry that stays":        {"1.1.0", ""},
+		"of an entry that is made anew": {"1.0.0", provider.CodeUnreachable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// b does not say that the lock file does without windows, which its old
+			// release does not serve: only the number of a's hashes does.
+			src := &offer{releases: map[string]map[string][]string{
+				"a": {"1.0.0": six, "1.1.0": six},
+				"b": {"1.0.0": {"linux_amd64", "darwin_arm64", "freebsd_386"}, "1.1.0": six},
+			}}
+			src.edit = func(want provider.Want, _ *provider.Hashes) error {
+				p := want.Platform.String()
+				if want.Addr.Type == "a" && want.Version == version(tt.locked) && (p == "darwin_arm64" || p == "windows_amd64") {
+					return &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}
+				}
+				return nil
+			}
+			locks := []string{
+				fmt.Sprintf("a %[1]s; h1:a-%[1]s-linux_amd64 h1:a-%[1]s-darwin_arm64", tt.locked),
+				"b 1.0.0; h1:b-1.0.0-linux_amd64 h1:b-1.0.0-darwin_arm64",
+			}
+			r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, locks)), Options{})[0]
+			b := r.Selections[1]
+			if (b.Err != nil) != (tt.code != "") || tt.code != "" && !provider.Coded(b.Err, tt.code) {
+				t.Fatalf("b: %v, want the code %q; %v", b.Err, tt.code, r.Diagnostics)
+			}
+			if want := platforms("darwin_arm64", "linux_amd64"); tt.code == "" && !slices.Equal(b.Platforms, want) {
+				t.Errorf("b covers %v, want %v", b.Platforms, want)
+			}
+		})
+	}
+}
+
 // A lock file that covers all that there is says so of what a newer release lacks.
 func TestRecoveryOfAllTellsWhatIsMissing(t *testing.T) {
 	t.Parallel()
