@@ -438,9 +438,11 @@ func (d *draft) doubt(r recovered) {
 // doubtFor fails what one entry leaves open, and itself where it would lose what
 // it covers. What the lock file does without, an entry of as many hashes can say.
 // Where no two platforms are known for a failure, the default list must not join
-// them as if there were no more.
+// them as if there were no more. Nobody knows that of a single hash of which nothing
+// was asked: it is taken to be that of the one platform that is known.
 func (d *draft) doubtFor(found placed, r recovered, atLeast int) {
-	cut := len(r.covered) < 2 && countH1(found.entry) > 1 && !provider.Coded(found.err, provider.CodeLockedVersion)
+	several := countH1(found.entry) > 1 || found.left > 0 && len(r.covered) == 1
+	cut := len(r.covered) < 2 && several && !provider.Coded(found.err, provider.CodeLockedVersion)
 	open := func(p provider.Platform) bool {
 		return !slices.Contains(r.covered, p) &&
 			(slices.Contains(found.unknown, p) && r.lacking[p] < atLeast || cut && slices.Contains(provider.DefaultPlatforms, p))

@@ -171,6 +171,35 @@ func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 	}
 }
 
+// One platform alone is joined by the default list, unless a package that cannot be
+// had is what keeps a second one from being known.
+func TestRecoveryJoinsNoDefaultsToAFailure(t *testing.T) {
+	t.Parallel()
+	for broken, want := range map[string][]provider.Platform{
+		"":              platforms("freebsd_386"), // and linux_amd64, which a does not serve
+		"linux_amd64":   nil,
+		"windows_amd64": platforms("freebsd_386"), // not needed
+	} {
+		src := &offer{
+			releases: map[string]map[string][]string{
+				"a": {"1.0.0": {"freebsd_386", "windows_amd64"}, "1.1.0": {"freebsd_386", "windows_amd64"}},
+				"b": {"1.0.0": {"linux_amd64", "windows_amd64"}},
+			},
+			edit: func(want provider.Want, _ *provider.Hashes) error {
+				if want.Addr.Type == "b" && want.Platform.String() == broken {
+					return &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}
+				}
+				return nil
+			},
+		}
+		locks := []string{"a 1.0.0; h1:a-1.0.0-freebsd_386", "b 1.0.0; h1:b-1.0.0-linux_amd64"}
+		r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, locks)), Options{})[0]
+		if a := r.Selections[0]; !slices.Equal(a.Platforms, want) || (a.Err != nil) != (want == nil) {
+			t.Errorf("without the package of b for %q, a covers %v, want %v; %v", broken, a.Platforms, want, r.Diagnostics)
+		}
+	}
+}
+
 // A release that serves another set of platforms than that of the entry with the
 // most hashes has platforms of its own to keep.
 func TestRecoveryJoinsEntries(t *testing.T) {
