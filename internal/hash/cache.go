@@ -172,7 +172,8 @@ func (c *Cache) Merge(paths ...string) error {
 	return errors.Join(failed...)
 }
 
-// Close prunes the file if much of it is of no use any more. It is an error if
+// Close prunes the file where more than half of its records are of no use, or
+// where it has become too long to be read whole. It is an error if
 // entries were added to a file that cannot be written.
 func (c *Cache) Close() error {
 	if c == nil {
@@ -186,7 +187,19 @@ func (c *Cache) Close() error {
 	case c.path == "":
 		return nil
 	}
-	return c.care()
+	info, err := os.Stat(c.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // somebody threw it away
+		return nil
+	case err != nil:
+		return err
+	case c.records > 2*len(c.entries)+tolerated || info.Size() > maxCache:
+		// To prune is no duty, and never worth a failure: the directory may be such
+		// that nothing can be created in it, and where another run has the file open,
+		// Windows does not let it be replaced. The next run tries again.
+		_ = prune(c.path, info)
+	}
+	return nil
 }
 
 // keep remembers an entry, and reports whether it changed what is known.

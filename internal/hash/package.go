@@ -178,7 +178,18 @@ func (s *Sum) addContent(archive io.ReaderAt) error {
 		headers[i] = &f.FileHeader
 	}
 	return s.addHashes(headers, func(names []string, entries map[string]int) (provider.Hash, error) {
-		return hashEntries(z.File, names, entries)
+		// What is read is bounded by what the entries announce: archive/zip fails on
+		// an entry that is longer.
+		room := uint64(maxUnpacked)
+		for _, name := range names {
+			size := z.File[entries[name]].UncompressedSize64
+			if size > room {
+				return "", fmt.Errorf("its content is larger than %d bytes", int64(maxUnpacked))
+			}
+			room -= size
+		}
+		h, err := dirhash.Hash1(names, func(name string) (io.ReadCloser, error) { return z.File[entries[name]].Open() })
+		return provider.Hash(h), err
 	})
 }
 
@@ -194,10 +205,14 @@ func (s *Sum) addHashes(headers []*zip.FileHeader, h1 func(names []string, entri
 	if err != nil {
 		return err
 	}
-	packed := dir
-	if !asNamed(headers, files) {
-		// Each entry has its line, and entries of one name have the content of the
-		// last.
+	// Of the zip each entry has its line, and entries of one name have the content
+	// of the last. Where the files are exactly the entries both h1 are the same.
+	packed, same := dir, true
+	for i, f := range headers {
+		at, ok := files[f.Name]
+		same = same && ok && at == i
+	}
+	if !same {
 		var names []string
 		last := map[string]int{}
 		for i, f := range headers {
@@ -210,32 +225,6 @@ func (s *Sum) addHashes(headers []*zip.FileHeader, h1 func(names []string, entri
 	}
 	s.H1, s.H1Zip, s.Programs = dir, packed, programs(maps.Keys(files))
 	return nil
-}
-
-// hashEntries bounds what it reads by what the entries announce: archive/zip
-// fails on an entry that is longer.
-func hashEntries(entries []*zip.File, names []string, indices map[string]int) (provider.Hash, error) {
-	left := uint64(maxUnpacked)
-	for _, name := range names {
-		size := entries[indices[name]].UncompressedSize64
-		if size > left {
-			return "", fmt.Errorf("its content is larger than %d bytes", int64(maxUnpacked))
-		}
-		left -= size
-	}
-	h, err := dirhash.Hash1(names, func(name string) (io.ReadCloser, error) { return entries[indices[name]].Open() })
-	return provider.Hash(h), err
-}
-
-// asNamed reports whether the unpacked files are exactly the entries, so that
-// both h1 are the same.
-func asNamed(entries []*zip.FileHeader, files map[string]int) bool {
-	for i, f := range entries {
-		if at, ok := files[f.Name]; !ok || at != i {
-			return false
-		}
-	}
-	return true
 }
 
 func programs(files iter.Seq[string]) []string {

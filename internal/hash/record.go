@@ -50,19 +50,19 @@ func (e Entry) record() (string, error) {
 		h1zip = none
 	}
 	if len(e.Programs) > 0 {
-		names = joinNames(e.Programs)
+		escaped := make([]string, len(e.Programs)) // names of files may hold any byte
+		for i, name := range e.Programs {
+			escaped[i] = url.QueryEscape(name)
+		}
+		names = strings.Join(escaped, ",")
 	}
 	record := fmt.Sprintf("\n%s %s %s %s %d %s ", e.Origin, e.ZH, e.H1, h1zip, e.Size, names)
-	record += checksum(record)
+	digest := sha256.Sum256([]byte(record))
+	record += hex.EncodeToString(digest[:8])
 	if len(record) > maxRecord {
 		return "", fmt.Errorf("entry of the hash cache for %q: it is longer than %d bytes", e.ZH, maxRecord)
 	}
 	return record, nil
-}
-
-func checksum(record string) string {
-	digest := sha256.Sum256([]byte(record))
-	return hex.EncodeToString(digest[:8])
 }
 
 // Check returns an error unless the entry is whole, as Add demands it.
@@ -100,26 +100,6 @@ func isH1(h provider.Hash) bool {
 	return err == nil && len(b) == sha256.Size && h == newH1(b)
 }
 
-// joinNames writes names of files, which may hold any byte, in one field.
-func joinNames(names []string) string {
-	escaped := make([]string, len(names))
-	for i, name := range names {
-		escaped[i] = url.QueryEscape(name)
-	}
-	return strings.Join(escaped, ",")
-}
-
-func splitNames(field string) []string {
-	if field == none {
-		return nil
-	}
-	names := strings.Split(field, ",")
-	for i, name := range names {
-		names[i], _ = url.QueryUnescape(name) // parseRecord compares
-	}
-	return names
-}
-
 // parseRecord reads a line. It takes nothing that record does not write, so
 // that the fields and the checksum need no checks of their own.
 func parseRecord(line string) (Entry, bool) {
@@ -129,10 +109,16 @@ func parseRecord(line string) (Entry, bool) {
 	}
 	e := Entry{
 		Origin: Origin(f[0]),
-		Sum:    Sum{ZH: provider.Hash(f[1]), H1: provider.Hash(f[2]), H1Zip: provider.Hash(f[3]), Programs: splitNames(f[5])},
+		Sum:    Sum{ZH: provider.Hash(f[1]), H1: provider.Hash(f[2]), H1Zip: provider.Hash(f[3])},
 	}
 	if f[3] == none {
 		e.H1Zip = ""
+	}
+	if f[5] != none {
+		e.Programs = strings.Split(f[5], ",")
+	}
+	for i, name := range e.Programs {
+		e.Programs[i], _ = url.QueryUnescape(name) // what is no escape is unlike the record
 	}
 	e.Size, _ = strconv.ParseInt(f[4], 10, 64)
 	record, err := e.record()
@@ -181,14 +167,18 @@ func readEntries(path string, add func(Entry)) error {
 	return err
 }
 
-// scanRecords calls add with the entries in a text, and reports whether that is
+// scanRecords calls add with the entries in a file, and reports whether that is
 // a cache's: it is empty or the beginning of a header, or has a header or a
 // record in it.
-func scanRecords(text io.Reader, add func(Entry)) (ours bool, err error) {
-	r := bufio.NewReaderSize(text, maxRecord)
+func scanRecords(file io.Reader, add func(Entry)) (ours bool, err error) {
+	r := bufio.NewReaderSize(file, maxRecord)
 	for n := 0; err == nil; n++ {
-		var line string
-		line, err = readLine(r)
+		var text []byte
+		text, err = r.ReadSlice('\n')
+		for err == bufio.ErrBufferFull { // longer than any record: a part that is none stands for it
+			_, err = r.ReadSlice('\n')
+		}
+		line := string(bytes.TrimSuffix(text, []byte("\n")))
 		e, ok := parseRecord(line)
 		if ok {
 			add(e)
@@ -200,14 +190,4 @@ func scanRecords(text io.Reader, add func(Entry)) (ours bool, err error) {
 		err = nil
 	}
 	return ours, err
-}
-
-// readLine returns the next line without its newline; of one that is longer
-// than any record, a part that is no record. The last line comes with io.EOF.
-func readLine(r *bufio.Reader) (string, error) {
-	line, err := r.ReadSlice('\n')
-	for err == bufio.ErrBufferFull {
-		_, err = r.ReadSlice('\n')
-	}
-	return string(bytes.TrimSuffix(line, []byte("\n"))), err
 }

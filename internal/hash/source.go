@@ -1,7 +1,6 @@
 package hash
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -104,11 +103,6 @@ func (s *source) Peek(n int) ([]byte, error) {
 
 // Discard implements inflate.Input.
 func (s *source) Discard(n int) { s.next += n }
-
-// begins reports whether the bytes that ensure has provided begin with prefix.
-func (s *source) begins(prefix string) bool {
-	return bytes.HasPrefix(s.buf[s.next:s.end], []byte(prefix))
-}
 
 // copyTo writes the next n bytes to w.
 func (s *source) copyTo(w io.Writer, n int64) error {

@@ -2,6 +2,7 @@ package hash
 
 import (
 	"archive/zip"
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -43,29 +44,29 @@ func onePass(r io.Reader) (Sum, error) {
 	if err == nil {
 		err = p.readTable()
 	}
+	if isOdd(err) {
+		// The rest is read so that the zh is known: bytes that are not those that are
+		// wanted need not be fetched again.
+		if unread := p.src.drain(); unread != nil {
+			return Sum{}, unread
+		}
+		return p.src.sum(), err
+	}
 	if err != nil {
-		return p.rest(err)
+		return Sum{}, err
 	}
 	sum := p.src.sum()
 	if sum.Size > MaxSize {
 		return sum, odd("large archive")
 	}
-	if err := sum.addHashes(p.headers(), p.h1); err != nil {
+	headers := make([]*zip.FileHeader, len(p.members))
+	for i, m := range p.members {
+		headers[i] = &zip.FileHeader{Name: m.name, CreatorVersion: m.creator, ExternalAttrs: m.external}
+	}
+	if err := sum.addHashes(headers, p.h1); err != nil {
 		return sum, fmt.Errorf("%w: %w", ErrUnpack, err)
 	}
 	return sum, nil
-}
-
-// rest reads the rest of an odd archive, so that its zh is known: bytes that are
-// not those that are wanted need not be fetched again.
-func (p *pass) rest(err error) (Sum, error) {
-	if !isOdd(err) {
-		return Sum{}, err
-	}
-	if err := p.src.drain(); err != nil {
-		return Sum{}, err
-	}
-	return p.src.sum(), err
 }
 
 // A workspace is the memory that a pass needs whatever the archive is, some
@@ -144,10 +145,11 @@ type pass struct {
 // readMembers reads up to the table.
 func (p *pass) readMembers() error {
 	for {
-		if err := p.src.ensure(len(memberSignature)); err != nil {
+		next, err := p.src.Peek(len(memberSignature))
+		if err != nil {
 			return err
 		}
-		if !p.src.begins(memberSignature) {
+		if !bytes.HasPrefix(next, []byte(memberSignature)) {
 			return nil
 		}
 		if len(p.members) == maxEntries {
@@ -315,15 +317,6 @@ func (p *pass) readEntry(m *member) error {
 		return odd("table unlike the entries")
 	}
 	return p.src.skip(int(extraSize) + int(commentSize))
-}
-
-// headers are what the table says that unpack asks for.
-func (p *pass) headers() []*zip.FileHeader {
-	headers := make([]*zip.FileHeader, len(p.members))
-	for i, m := range p.members {
-		headers[i] = &zip.FileHeader{Name: m.name, CreatorVersion: m.creator, ExternalAttrs: m.external}
-	}
-	return headers
 }
 
 // h1 is dirhash.Hash1 where the digests of the contents are known already.
