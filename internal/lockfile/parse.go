@@ -110,25 +110,18 @@ func (p *parser) file() {
 		case len(block.Labels) != 1: // reported by Content, like unknown types
 		case block.Type == "provider":
 			p.provider(block)
-		case block.Type == "module":
-			p.module(block)
+		case block.Type == "module" && len(p.warnings) == 0:
+			// The tools warn once: the block is reserved for releases to come, and what
+			// it holds is ignored.
+			p.warnings = append(p.warnings, provider.Diagnostic{
+				Severity: provider.SeverityWarning,
+				Code:     provider.CodeInvalidLock,
+				Message:  "dependency locks for modules are not supported: module blocks are ignored and lost when the file is written",
+				File:     p.path,
+				Line:     block.TypeRange.Start.Line,
+			})
 		}
 	}
-}
-
-// module warns once, as the tools do: the block is reserved for releases to
-// come, and what it holds is ignored.
-func (p *parser) module(block *hclsyntax.Block) {
-	if len(p.warnings) > 0 {
-		return
-	}
-	p.warnings = append(p.warnings, provider.Diagnostic{
-		Severity: provider.SeverityWarning,
-		Code:     provider.CodeInvalidLock,
-		Message:  "dependency locks for modules are not supported: module blocks are ignored and lost when the file is written",
-		File:     p.path,
-		Line:     block.TypeRange.Start.Line,
-	})
 }
 
 func (p *parser) provider(block *hclsyntax.Block) {
@@ -149,7 +142,7 @@ func (p *parser) provider(block *hclsyntax.Block) {
 	}
 	p.lines[addr] = line
 
-	lock := New(addr, version, constraints, keys(places))
+	lock := New(addr, version, constraints, slices.Collect(maps.Keys(places)))
 	lock.source = p.src[block.TypeRange.Start.Byte:block.CloseBraceRange.End.Byte]
 	lock.line = line
 	lock.places = places
@@ -224,25 +217,20 @@ func (p *parser) hashes(addr provider.Addr, attr *hcl.Attribute) map[provider.Ha
 	}
 	places := make(map[provider.Hash]hcl.Range, len(exprs))
 	for _, expr := range exprs {
-		h, ok := p.hash(addr, expr)
-		if _, known := places[h]; ok && !known {
+		text, ok := p.evaluate(addr, expr)
+		if !ok {
+			continue
+		}
+		h, err := provider.ParseHash(text)
+		if err != nil {
+			p.invalid(expr.Range(), addr, "invalid provider hash string: a hash of %s must begin with a scheme and a colon, like h1: or zh:", addr)
+			continue
+		}
+		if _, known := places[h]; !known {
 			places[h] = expr.Range()
 		}
 	}
 	return places
-}
-
-func (p *parser) hash(addr provider.Addr, expr hcl.Expression) (provider.Hash, bool) {
-	text, ok := p.evaluate(addr, expr)
-	if !ok {
-		return "", false
-	}
-	h, err := provider.ParseHash(text)
-	if err != nil {
-		p.invalid(expr.Range(), addr, "invalid provider hash string: a hash of %s must begin with a scheme and a colon, like h1: or zh:", addr)
-		return "", false
-	}
-	return h, true
 }
 
 // text reads an argument that must be a string or convert to one. That a
@@ -311,8 +299,4 @@ func (p *parser) report(d provider.Diagnostic) {
 		return
 	}
 	p.errors = append(p.errors, d)
-}
-
-func keys(places map[provider.Hash]hcl.Range) []provider.Hash {
-	return slices.Collect(maps.Keys(places))
 }

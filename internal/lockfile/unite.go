@@ -136,24 +136,16 @@ func (e entries) candidates() []Lock {
 	}
 	first.Hashes = slices.DeleteFunc(slices.Clone(first.Hashes), shared)
 	second.Hashes = slices.DeleteFunc(slices.Clone(second.Hashes), shared)
-	if e.prefersSecond() {
+	preferSecond := e.theirs.Version.Compare(e.ours.Version) > 0
+	if e.base != nil && (e.base.Version == e.ours.Version || e.base.Version == e.theirs.Version) {
+		preferSecond = e.base.Version == e.ours.Version
+	}
+	if preferSecond {
 		first, second = second, first
 	}
 	first.Constraints = e.terms(first, second)
 	second.Constraints = first.Constraints
 	return []Lock{first, second}
-}
-
-func (e entries) prefersSecond() bool {
-	if e.base != nil {
-		switch e.base.Version {
-		case e.ours.Version:
-			return true
-		case e.theirs.Version:
-			return false
-		}
-	}
-	return e.theirs.Version.Compare(e.ours.Version) > 0
 }
 
 // terms are the constraints that the configuration is taken to state after the
