@@ -247,7 +247,7 @@ var uses = []use{
 		[]string{
 			"file",
 			"command/demo.go",      // the directory of the demonstration, which --keep shows
-			"action/file.go",       // the runner's files of outputs and summaries are appended to
+			"action/tell.go",       // the runner's files of outputs and summaries are appended to
 			"hash/cache.go",        // the hash cache makes its directory before it is known to be of use,
 			"hash/record.go",       // and is appended to while a run goes on
 			"module/gitrun.go",     // git works on a directory

@@ -88,6 +88,23 @@ func (c *Config) Endpoints() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
+// Methods returns where the tool looks for providers, in its order. Without a
+// provider_installation block these are the plugin directories that exist, and
+// the registry for providers that are in none of them: then implied is true,
+// and what lies in the directories must be looked up.
+func (c *Config) Methods() (methods []Method, implied bool) {
+	if c.explicit {
+		return c.methods, false
+	}
+	for _, dir := range c.implied {
+		methods = append(methods, Method{Kind: Filesystem, Path: dir})
+	}
+	return append(methods, Method{Kind: Direct}), true
+}
+
+// Limits returns what is set for all servers.
+func (c *Config) Limits() Limits { return c.limits }
+
 // tokenPrefix begins the variables that hold the token of one host each.
 const tokenPrefix = "TF_TOKEN_"
 

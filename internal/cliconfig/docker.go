@@ -1,7 +1,6 @@
 package cliconfig
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -42,29 +41,6 @@ func (p ociPolicy) entries() ([]ociEntry, error) {
 		all = append(all, entries...)
 	}
 	return all, nil
-}
-
-// dockerFiles are the places where container tools keep credentials, as the
-// manual page containers-auth.json(5) lists them.
-func (e Env) dockerFiles() []string {
-	if e.Getenv == nil {
-		return nil
-	}
-	var files []string
-	auth := func(dir string) string { return filepath.Join(dir, "containers", "auth.json") }
-	switch e.GOOS {
-	case "linux":
-		if dir := e.Getenv("XDG_RUNTIME_DIR"); dir != "" {
-			files = append(files, auth(dir))
-		}
-	case "windows", "darwin":
-		files = append(files, auth(filepath.Join(e.Home, ".config")))
-	}
-	return append(files,
-		auth(cmp.Or(e.Getenv("XDG_CONFIG_HOME"), filepath.Join(e.Home, ".config"))),
-		filepath.Join(e.Home, ".docker", "config.json"),
-		filepath.Join(e.Home, ".dockercfg"),
-	)
 }
 
 // readDockerFile reads the credentials, the helpers of registries, and the

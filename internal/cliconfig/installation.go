@@ -44,20 +44,6 @@ type Method struct {
 	template         *repositoryTemplate // of OCI
 }
 
-// Methods returns where the tool looks for providers, in its order. Without a
-// provider_installation block these are the plugin directories that exist, and
-// the registry for providers that are in none of them: then implied is true,
-// and what lies in the directories must be looked up.
-func (c *Config) Methods() (methods []Method, implied bool) {
-	if c.explicit {
-		return c.methods, false
-	}
-	for _, dir := range c.implied {
-		methods = append(methods, Method{Kind: Filesystem, Path: dir})
-	}
-	return append(methods, Method{Kind: Direct}), true
-}
-
 // Serves reports whether the method is for the provider: no exclude pattern
 // matches, and an include pattern does or there is none.
 func (m Method) Serves(addr provider.Addr) bool {

@@ -55,9 +55,6 @@ func (l Limits) over(others Limits) Limits {
 	}
 }
 
-// Limits returns what is set for all servers.
-func (c *Config) Limits() Limits { return c.limits }
-
 // retries turns a configured number of retries, in which 0 means none, into
 // that of Limits.
 func retries(configured *int) int {

@@ -208,6 +208,58 @@ func (m *merged) addProtocols(path string, item *ast.ObjectItem) {
 	m.limits = Limits{Retries: retries(b.Retries), Timeout: seconds(b.Timeout)}.over(m.limits)
 }
 
+// addOCICredentials reads an oci_credentials block.
+func (m *merged) addOCICredentials(path string, item *ast.ObjectItem) {
+	body, ok := item.Val.(*ast.ObjectType)
+	if !ok || len(item.Keys) != 2 {
+		m.report(path, line(item), "an oci_credentials block must have one label, the address of a registry or repository", "")
+		return
+	}
+	label := key(item, 1)
+	e, err := readOCICredentials(label, body)
+	if err == nil && slices.ContainsFunc(m.config.oci.blocks, func(other ociEntry) bool { return other.prefix == e.prefix }) {
+		err = errors.New("there is more than one for this address")
+	}
+	if err != nil {
+		m.report(path, line(item), fmt.Sprintf("oci_credentials %q: %v", label, err), "")
+		return
+	}
+	m.config.oci.blocks = append(m.config.oci.blocks, e)
+}
+
+// addOCIDefaults reads the oci_default_credentials block, of which there may be
+// one in all files together.
+func (m *merged) addOCIDefaults(path string, item *ast.ObjectItem) {
+	body, ok := item.Val.(*ast.ObjectType)
+	var b ociPreset
+	switch {
+	case !ok || len(item.Keys) != 1 || hcl.DecodeObject(&b, body) != nil:
+		m.report(path, line(item), "the oci_default_credentials block has an unexpected form", "")
+		return
+	case m.config.oci.preset != nil:
+		m.report(path, line(item), "there is more than one oci_default_credentials block", "")
+		return
+	case b.Helper != nil && !isHelperName(*b.Helper):
+		m.report(path, line(item), "the docker_credentials_helper of oci_default_credentials must be a name", "")
+		return
+	case b.Ambient != nil && !*b.Ambient && b.Files != nil:
+		m.report(path, line(item), "oci_default_credentials turns ambient credentials off and names files to find them in", "")
+		return
+	}
+	if b.Files != nil {
+		// Relative paths begin where the configuration file is.
+		files := make([]string, len(*b.Files))
+		for i, name := range *b.Files {
+			files[i] = name
+			if !filepath.IsAbs(name) {
+				files[i] = filepath.Join(filepath.Dir(path), name)
+			}
+		}
+		b.Files = &files
+	}
+	m.config.oci.preset = &b
+}
+
 func (m *merged) warn(path string, line int, message, hint string) {
 	m.report(path, line, message, hint)
 	m.diags[len(m.diags)-1].Severity = provider.SeverityWarning

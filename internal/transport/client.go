@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -353,6 +354,30 @@ func (c *Client) retries(r Request) int {
 		return 0
 	}
 	return max(cmp.Or(r.Retries, c.opts.Retries), 0)
+}
+
+// shouldRetry is the policy of go-retryablehttp, except that refusals, unknown
+// host names and what the state of the host forbids are final.
+func (c *Client) shouldRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
+	if _, refused := errors.AsType[*refusal](err); refused {
+		return false, ctx.Err()
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+		return false, ctx.Err()
+	}
+	if o, ok := errors.AsType[*outage](err); ok && !o.retry || c.guard.hosts.hopeless(ctx, resp, err) {
+		return false, ctx.Err()
+	}
+	return retryablehttp.DefaultRetryPolicy(ctx, resp, err)
+}
+
+// backoff waits longer each time, or as long as the host of the answer asks for.
+func (c *Client) backoff(shortest, longest time.Duration, tries int, resp *http.Response) time.Duration {
+	if resp != nil && resp.Header.Get("Retry-After") != "" && pauses(resp) {
+		wait, _ := c.guard.hosts.pause(context.Background(), HostPort(resp.Request.URL))
+		return wait
+	}
+	return retryablehttp.DefaultBackoff(shortest, longest, tries, nil)
 }
 
 // reads reports whether a request changes nothing, so that it may be sent again.
