@@ -1,0 +1,112 @@
+package main_test
+
+import (
+	"bufio"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestWordsHaveOneMeaning holds that a name that several packages of the house
+// declare means one thing: testdata/words.txt says which, or lists the packages in
+// which it still means something else. What is in no package's own block, such as
+// methods, is read with its type, and may be short.
+func TestWordsHaveOneMeaning(t *testing.T) {
+	list, err := os.Open("testdata/words.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer list.Close()
+	meanings, exceptions := map[string]string{}, map[string][]string{}
+	for lines := bufio.NewScanner(list); lines.Scan(); {
+		text := lines.Text()
+		name, meaning, one := strings.Cut(text, ": ")
+		several, packages, _ := strings.Cut(text, "? ")
+		switch {
+		case text == "" || strings.HasPrefix(text, "#"):
+		case one && meanings[name] == "":
+			meanings[name] = meaning
+		case !one && exceptions[several] == nil && packages != "":
+			exceptions[several] = strings.Fields(packages)
+		default:
+			t.Errorf("testdata/words.txt: %q is neither NAME: MEANING nor NAME? PACKAGES, or stands there twice", text)
+		}
+	}
+	declared := wordsOfTheHouse(t)
+	if len(declared) < 1000 {
+		t.Fatalf("found %d names in the house, which cannot be all", len(declared))
+	}
+	for _, name := range slices.Sorted(maps.Keys(declared)) {
+		packages := declared[name]
+		switch {
+		case len(packages) < 2, meanings[name] != "" && exceptions[name] == nil:
+		case meanings[name] != "":
+			t.Errorf("testdata/words.txt has a meaning for %s and says that it has several", name)
+		case !slices.ContainsFunc(packages, func(p string) bool { return !slices.Contains(exceptions[name], p) }):
+		default:
+			t.Errorf("%s is declared by %s: give one of them another name, or write its one meaning into testdata/words.txt", name, strings.Join(packages, ", "))
+		}
+	}
+}
+
+// wordsOfTheHouse are the names that packages of the house declare, except for
+// tests, and by which packages.
+func wordsOfTheHouse(t *testing.T) map[string][]string {
+	t.Helper()
+	words := map[string][]string{}
+	for room := range levels {
+		files, err := filepath.Glob(filepath.Join("internal", room, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, word := range declaredIn(f) {
+				if word != "_" && word != "init" && !slices.Contains(words[word], room) {
+					words[word] = append(words[word], room)
+				}
+			}
+		}
+	}
+	for _, packages := range words {
+		slices.Sort(packages)
+	}
+	return words
+}
+
+// declaredIn are the package-level names of a file.
+func declaredIn(f *ast.File) []string {
+	var names []string
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				names = append(names, d.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					names = append(names, s.Name.Name)
+				case *ast.ValueSpec:
+					for _, n := range s.Names {
+						names = append(names, n.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
