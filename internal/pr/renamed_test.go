@@ -97,3 +97,14 @@ func TestADeletedBaseIsTold(t *testing.T) {
 		t.Errorf("pull request = %+v, marker %+v; want a sentence, a reason and no branch", got, m)
 	}
 }
+
+// The groups may have changed as well: what nothing stands for is closed.
+func TestARenamedBaseKeepsNothingThatIsNotWanted(t *testing.T) {
+	s := newScene(t)
+	s.want(s.proposeTo("main", newLock, "main"), pr.Created, 1)
+	s.must(s.hub.RenameBranch(repoName, "main", "trunk"))
+	s.want(s.only(s.proposeWith(pr.Options{Base: "trunk", Bases: []string{"trunk"}})), pr.Closed, 1)
+	if s.head(pr.Branch("all", "main", "")) != "" {
+		t.Error("its branch is left over")
+	}
+}

@@ -77,6 +77,17 @@ func (t *task) readUnwanted(ctx context.Context, s *state) (base string, err err
 	case s.owner == foreign, len(t.opts.Bases) == 0, slices.Contains(t.opts.Bases, base):
 		return "", nil
 	}
+	// The base may be called otherwise by now: GitHub has taken the pull request along.
+	switch now, err := t.repo.RenamedTo(ctx, base); {
+	case err != nil && !errors.Is(err, github.ErrNotFound):
+		return "", err
+	case err != nil, now == base:
+	case now == t.opts.Base:
+		s.former = base
+		return now, nil
+	case slices.Contains(t.opts.Bases, now):
+		return "", nil
+	}
 	// Compared with the wrong base, commits of the right one looked foreign.
 	err = t.readBranch(ctx, s, base)
 	if errors.Is(err, github.ErrNotFound) {

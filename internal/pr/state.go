@@ -1,6 +1,7 @@
 package pr
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -20,6 +21,7 @@ type state struct {
 	contained bool
 	judged    judged
 	files     map[string]string // blobs that it has otherwise than fork, by path
+	former    string            // what the base was called before, if that is known
 	// orphan says that the base is gone.
 	orphan bool
 	// fresh says that pull was looked at in this attempt, with its place in a queue.
@@ -202,7 +204,7 @@ func (r *run) readPulls(ctx context.Context, s *state, base string) error {
 	if err != nil {
 		return err
 	}
-	pull := pick(pulls, base, r.opts.Survey.former[s.branch])
+	pull := pick(pulls, base, cmp.Or(s.former, r.opts.Survey.former[s.branch]))
 	if pull == nil {
 		s.pull, s.marker, s.marked, s.fresh = nil, Marker{}, false, false
 		return nil
