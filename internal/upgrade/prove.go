@@ -1,7 +1,6 @@
 package upgrade
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -475,19 +474,4 @@ func dropped(old, locks []lockfile.Lock) []Selection {
 		}
 	}
 	return gone
-}
-
-// print returns the new bytes of the lock file, or nil if it is to stay as it
-// is. Without Exact only facts count: a file in another order or with comments
-// is left alone, and an empty one is not created.
-func (r Result) print() []byte {
-	conflicted := r.Module.Lock != nil && r.Module.Lock.Conflict > 0
-	if !r.exact && !conflicted && slices.EqualFunc(r.Old, r.New, lockfile.Lock.Equal) {
-		return nil
-	}
-	printed := lockfile.Print(r.Module.Tool.Name, r.New)
-	if r.exact && r.Module.Lock != nil && bytes.Equal(printed, r.Module.Lock.Source) {
-		return nil
-	}
-	return printed
 }
