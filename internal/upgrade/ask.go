@@ -74,7 +74,7 @@ type AccountSource interface {
 // File. Plan never writes. After ctx is done, what could not be asked any more
 // has failed, and what is complete is in the File.
 func Plan(ctx context.Context, src Source, modules []scan.Module, opts Options) []Result {
-	return plan(modules, opts, asker{ctx: ctx, jobs: jobsOf(opts.Jobs), plan: src, dates: opts.Dates})
+	return plan(modules, opts, opts.behaviour(), asker{ctx: ctx, jobs: jobsOf(opts.Jobs), plan: src, dates: opts.Dates})
 }
 
 // FormerSigners notes in each selection that leaves one release for another who
@@ -142,10 +142,10 @@ type evidence struct {
 }
 
 // versions asks for the releases of providers.
-func (a asker) versions(asked []providerKey) map[providerKey]*listing {
-	return each(a.jobs, asked, func(k providerKey) *listing {
+func (a asker) versions(asked []providerKey) map[providerKey]offered {
+	return each(a.jobs, asked, func(k providerKey) offered {
 		releases, err := a.plan.Versions(a.ctx, k.tool, k.addr)
-		return &listing{releases: slices.Clone(releases), methods: a.plan.Methods(a.ctx, k.tool, k.addr), err: err}
+		return offered{releases: slices.Clone(releases), methods: a.plan.Methods(a.ctx, k.tool, k.addr), err: err}
 	})
 }
 

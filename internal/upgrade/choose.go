@@ -4,193 +4,186 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// selectVersions decides the version of every choice that is not made yet. Where a
-// rule asks for the age of a release that nobody has told yet, its date is asked
-// for and the choice is made anew: so only those are asked of that decide.
-func selectVersions(drafts []*draft, opts Options, ask asker) {
+// chosen is a wanted provider with its version.
+type chosen struct {
+	wanted
+	old     lockfile.Lock // the entry that counts: of a disputed one that of a side
+	offered offered
+	policy  policy           // with the version that can stay
+	to      provider.Version // zero: none
+	release provider.Release // of that version
+	held    []Held
+	notices []error // what is no failure but must be said
+	undated bool    // the date of release decides, and is to be asked for
+	idle    bool    // the entry stays as it is, and nobody was asked
+	gone    bool    // the locked version stays, and is not offered by the methods that were asked
+	unheard error   // why it is not known what is offered
+	err     error
+}
+
+// addr is the provider's.
+func (w wanted) addr() provider.Addr { return w.requirement.Addr }
+
+// key names a package of the provider.
+func (w wanted) key(v provider.Version, p provider.Platform) packageKey {
+	return packageKey{w.tool, provider.Want{Addr: w.addr(), Version: v, Platform: p}}
+}
+
+// chooseVersions decides about what raises a question, root module by root module.
+// Where a rule asks for the age of a release that nobody has told yet, its date is
+// asked for and the choice is made anew: so only those are asked of that decide.
+func chooseVersions(roots []root, opts Options, b behaviour, ask asker) [][]chosen {
 	var asked []providerKey
-	for _, d := range drafts {
-		for _, c := range d.choices {
-			if !c.decided && !c.ignored {
-				asked = append(asked, providerKey{d.module.Tool, c.Requirement.Addr})
-			}
+	choices := make([][]chosen, len(roots))
+	for i, r := range roots {
+		choices[i] = make([]chosen, len(r.wanted))
+		for _, w := range r.wanted {
+			asked = append(asked, providerKey{w.tool, w.addr()})
 		}
 	}
 	answers := ask.versions(asked)
-	for again := true; again; {
+	for first := true; ; first = false {
 		var waiting []packageKey
-		for _, d := range drafts {
-			waiting = append(waiting, d.selectVersions(answers, opts)...)
+		for i, r := range roots {
+			for j, w := range r.wanted {
+				if first || choices[i][j].undated {
+					choices[i][j] = choose(w, answers[providerKey{w.tool, w.addr()}], opts, b)
+				}
+				if c := choices[i][j]; c.undated {
+					waiting = append(waiting, w.key(c.release.Version, provider.Platform{}))
+				}
+			}
 		}
-		dates := ask.published(waiting)
-		for k, d := range dates {
-			answers[providerKey{k.tool, k.want.Addr}].learn(k.want.Version, d)
+		if len(waiting) == 0 {
+			return choices
 		}
-		again = len(dates) > 0
+		for k, d := range ask.published(waiting) {
+			q := providerKey{k.tool, k.want.Addr}
+			answers[q] = answers[q].with(k.want.Version, d)
+		}
 	}
 }
 
-// date is what is known of when a release was published.
-type date struct {
-	at  time.Time
-	err error
-}
-
-// lost reports whether the date is not known for a failure: then it would be known
-// on another day. A source that has none may say so by any other error.
-func (d date) lost() bool {
-	return provider.Coded(d.err, provider.CodeUnreachable) || provider.Coded(d.err, provider.CodeCancelled)
-}
-
-// learn remembers when a release was published.
-func (l *listing) learn(v provider.Version, d date) {
-	if l.dated == nil {
-		l.dated, l.unheard = map[provider.Version]bool{}, map[provider.Version]error{}
+// chooseIdle adds what the rules want no release for. Where an entry is complete, it
+// stays as it is; about the others the questions are
+// still to be asked.
+func chooseIdle(roots []root, choices [][]chosen, complete func(int, wanted) bool, opts Options, b behaviour, ask asker) [][]chosen {
+	asking := slices.Clone(roots)
+	all := make([][]chosen, len(roots))
+	for i, r := range roots {
+		asking[i].wanted = nil
+		all[i] = slices.Clone(choices[i])
+		for _, w := range r.idle {
+			if complete(i, w) {
+				all[i] = append(all[i], chosen{wanted: w, old: w.locked, to: w.locked.Version, idle: true})
+			} else {
+				asking[i].wanted = append(asking[i].wanted, w)
+			}
+		}
 	}
-	l.dated[v] = true
+	for i, further := range chooseVersions(asking, opts, b, ask) {
+		all[i] = append(all[i], further...)
+		slices.SortStableFunc(all[i], func(c, d chosen) int { return c.addr().Compare(d.addr()) })
+	}
+	return all
+}
+
+// choose selects the version of a provider.
+func choose(w wanted, o offered, opts Options, b behaviour) chosen {
+	c := chosen{wanted: w, old: w.locked, offered: o, policy: w.policy, unheard: o.err, err: o.err}
 	switch {
-	case d.lost():
-		l.unheard[v] = d.err
-		return
-	case d.err != nil || d.at.IsZero():
-		l.undated++
-		return
-	}
-	for i := range l.releases {
-		if l.releases[i].Version == v {
-			l.releases[i].Published = d.at
+	case c.err != nil:
+		return c
+	case w.sides != nil:
+		c = c.settle(opts, b)
+	case b.keepsVersions && w.isLock:
+		c.release, c.err = c.stay(w.locked.Version)
+		if c.err != nil && b.keepsWithdrawn && w.constraints.Allows(w.locked.Version) {
+			c.release, c.err = provider.Release{Version: w.locked.Version}, nil // what becomes of it, its platforms decide
 		}
-	}
-}
-
-// selectVersions makes the choices that are not made yet, and returns the
-// releases whose dates the others wait for.
-func (d *draft) selectVersions(answers map[providerKey]*listing, opts Options) []packageKey {
-	var waiting []packageKey
-	for _, c := range d.choices {
-		if c.decided || c.ignored {
-			continue
+	case b.keepsVersions && !w.carried.IsZero():
+		c.release, c.err = c.stay(w.carried)
+		if c.err != nil && b.reselects { // OpenTofu fails for what cannot be had here
+			c.err = nil
+			c = c.newest(opts, b)
 		}
-		q := providerKey{d.module.Tool, c.Requirement.Addr}
-		c.choose(answers[q], opts)
-		c.decided = c.undated.IsZero()
-		if !c.decided {
-			waiting = append(waiting, packageKey{q.tool, provider.Want{Addr: q.addr, Version: c.undated}})
-		}
-	}
-	return waiting
-}
-
-func (c *choice) choose(l *listing, opts Options) {
-	c.listed, c.undated, c.notices = l.releases, provider.Version{}, nil
-	c.unheard, c.methods = l.err, l.methods
-	if c.Err = l.err; c.Err != nil {
-		return
-	}
-	constraints := c.Requirement.Constraints()
-	b := opts.behaviour()
-	switch {
-	case c.sides != nil:
-		c.release, c.Err = c.settleVersion(constraints, l, opts)
-	case b.keepsVersions && c.isLock:
-		c.release, c.Err = c.stays(constraints, l, opts)
-	case b.keepsVersions && !c.carried.IsZero():
-		c.release, c.Err = c.carry(constraints, l, opts)
 	default:
-		c.release, c.Err = c.newest(constraints, l, opts)
+		c = c.newest(opts, b)
 	}
-	if c.Err != nil {
-		return
+	if c.err != nil || c.undated {
+		return c
 	}
-	c.To = c.release.Version
-	c.gone = c.isLock && b.keepsWithdrawn && c.To == c.From && c.lockedRelease() == nil
-	c.Published = c.release.Published
-	c.Warnings = c.release.Warnings
-	if b.tellsHeld {
-		c.Held = c.held(constraints)
-	} else if opts.Newer {
-		c.tellNewer(constraints, l, opts)
+	c.to = c.release.Version
+	c.gone = w.isLock && b.keepsWithdrawn && c.to == c.old.Version && o.release(c.to) == nil
+	switch {
+	case b.tellsHeld:
+		c.held = c.holding()
+	case opts.Newer:
+		// A date that nobody has told is not asked for, since nothing depends on it.
+		would := c.newest(opts, b)
+		if r := would.release; would.err == nil && !would.undated && r.Version.Precedence(c.to) > 0 {
+			c.held = []Held{{Version: r.Version, Reason: HeldByLock, Published: r.Published}}
+		}
 	}
-}
-
-// tellNewer notes the release that an upgrade would select, where it is newer. A date
-// that nobody has told is not asked for, since nothing depends on it.
-func (c *choice) tellNewer(constraints provider.Constraints, l *listing, opts Options) {
-	would := *c
-	r, err := would.newest(constraints, l, opts)
-	if err == nil && would.undated.IsZero() && r.Version.Precedence(c.To) > 0 {
-		c.Held = []Held{{Version: r.Version, Reason: HeldByLock, Published: r.Published}}
-	}
-}
-
-// stays keeps the locked version. One that is not offered any more fails under
-// Exact, and else stays for keep to decide about.
-func (c *choice) stays(constraints provider.Constraints, l *listing, opts Options) (provider.Release, error) {
-	release, err := stay(c.Requirement.Addr, c.From, constraints, l)
-	if err != nil && opts.behaviour().keepsWithdrawn && constraints.Allows(c.From) {
-		return provider.Release{Version: c.From}, nil
-	}
-	return release, err
-}
-
-// carry takes the version over that the provider had on the other registry. If
-// it cannot be had here, OpenTofu fails, and we select anew.
-func (c *choice) carry(constraints provider.Constraints, l *listing, opts Options) (provider.Release, error) {
-	release, err := stay(c.Requirement.Addr, c.carried, constraints, l)
-	if err != nil && opts.behaviour().reselects {
-		return c.newest(constraints, l, opts)
-	}
-	return release, err
+	return c
 }
 
 // stay keeps a locked version, which must be allowed and still be offered:
 // providers lock fails otherwise.
-func stay(addr provider.Addr, locked provider.Version, constraints provider.Constraints, l *listing) (provider.Release, error) {
-	if !constraints.Allows(locked) {
+func (c chosen) stay(locked provider.Version) (provider.Release, error) {
+	if !c.constraints.Allows(locked) {
 		return provider.Release{}, &provider.Error{
-			Code: provider.CodeLockedVersion, Host: addr.Host, Addr: addr, Version: locked,
-			Message: fmt.Sprintf("the locked version %s of %s does not meet the constraints %s", locked, addr, constraints),
+			Code: provider.CodeLockedVersion, Host: c.addr().Host, Addr: c.addr(), Version: locked,
+			Message: fmt.Sprintf("the locked version %s of %s does not meet the constraints %s", locked, c.addr(), c.constraints),
 			Hint:    "run relock upgrade to select another version",
 		}
 	}
-	i := slices.IndexFunc(l.releases, func(r provider.Release) bool { return r.Version == locked })
-	if i < 0 {
-		return provider.Release{}, l.methods.notOffered(addr, locked)
+	if r := c.offered.release(locked); r != nil {
+		return *r, nil
 	}
-	return l.releases[i], nil
+	return provider.Release{}, c.offered.methods.notOffered(c.addr(), locked)
 }
 
-// newest returns the newest release that the constraints and the rules allow.
+// newest selects the newest release that the constraints and the rules allow.
 // Platforms and protocols play no part, as in the tools.
-func (c *choice) newest(constraints provider.Constraints, l *listing, opts Options) (provider.Release, error) {
+//
+// A locked release that is not offered any more is among those that can be
+// selected, since a version goes down by a wish only: unless the wish is there and
+// every installation method has listed what it offers, or another one of the same
+// precedence is offered.
+func (c chosen) newest(opts Options, b behaviour) chosen {
+	locked := c.old.Version
 	var allowed []provider.Release
-	for _, r := range l.releases {
-		if constraints.Allows(r.Version) {
+	for _, r := range c.offered.releases {
+		if c.constraints.Allows(r.Version) {
 			allowed = append(allowed, r)
 		}
 	}
-	if locked, ok := c.withdrawn(allowed, opts); ok {
-		allowed = append(allowed, locked)
+	lowers := b.lowers || opts.AllowDowngrade && c.offered.methods.complete()
+	offered := slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version.Precedence(locked) == 0 })
+	if c.isLock && !lowers && !offered && c.constraints.Allows(locked) {
+		allowed = append(allowed, provider.Release{Version: locked})
 	}
 	if len(allowed) == 0 {
-		return provider.Release{}, noVersion(c.Requirement, constraints, l)
+		c.err = c.noVersion()
+		return c
 	}
-	locked := cmp.Or(c.From, c.carried)
-	preference := func(a, b provider.Release) int { return preferred(a.Version, b.Version, locked) }
+	locked = cmp.Or(locked, c.carried)
+	slices.SortStableFunc(allowed, func(r, s provider.Release) int { return preferred(s.Version, r.Version, locked) })
 	if len(c.policy.rules) == 0 {
-		return slices.MaxFunc(allowed, preference), nil
+		c.release = allowed[0]
+		return c
 	}
-	slices.SortFunc(allowed, func(a, b provider.Release) int { return preference(b, a) })
-	return c.obedient(allowed, locked, l, opts)
+	return c.obedient(allowed, locked, opts.Dates != nil)
 }
 
-// obedient returns the first of the releases that no rule holds, and may find
+// obedient selects the first of the releases that no rule holds, and may find
 // that it has to know the date of one before. The releases are those that the
 // constraints allow, the newest first.
 //
@@ -201,51 +194,44 @@ func (c *choice) newest(constraints provider.Constraints, l *listing, opts Optio
 // entry that meets the constraints; people are told. It fails where a date decides
 // that could not be asked for: what rules say of releases without a date is not
 // meant for those.
-func (c *choice) obedient(allowed []provider.Release, locked provider.Version, l *listing, opts Options) (provider.Release, error) {
+func (c chosen) obedient(allowed []provider.Release, locked provider.Version, dates bool) chosen {
 	c.policy.locked = provider.Version{}
 	if slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version == locked }) {
 		c.policy.locked = locked
 	}
-	picked := allowed[0]
+	c.release = allowed[0]
 	for i, r := range allowed {
 		if i > 0 && r.Version.Precedence(locked) < 0 {
 			break
 		}
 		h := c.policy.judge(r)
 		byDate := (h.Reason == "" || h.Reason == HeldByAge) && c.policy.aging(r) != nil
-		if byDate && opts.Dates != nil && c.policy.needsDate(r, l) {
-			c.undated = r.Version
-			return r, nil
+		if byDate && dates && c.policy.needsDate(r, c.offered) {
+			c.release, c.undated = r, true
+			return c
 		}
-		if err := l.unheard[r.Version]; byDate && r.Version != c.policy.locked && err != nil {
-			c.unheard = err
-			return r, err
+		if err := c.offered.unheard[r.Version]; byDate && r.Version != c.policy.locked && err != nil {
+			c.release, c.unheard, c.err = provider.Release{}, err, err
+			return c
 		}
 		if h.Reason == "" {
-			picked = r
+			c.release = r
 			break
 		}
 	}
-	c.noteDisobedience(picked, locked)
-	return picked, nil
-}
-
-// noteDisobedience remembers that a release is selected against the rules.
-func (c *choice) noteDisobedience(r provider.Release, locked provider.Version) {
-	p := c.policy
-	p.locked = locked
-	h := p.judge(r)
-	if h.Reason == "" {
-		return
+	against := c.policy
+	against.locked = locked
+	if h := against.judge(c.release); h.Reason != "" {
+		rule := "a rule"
+		if h.Rule != "" {
+			rule += " (" + h.Rule + ")"
+		}
+		c.notices = append(c.notices, &provider.Error{
+			Code: provider.CodePolicy, Host: c.addr().Host, Addr: c.addr(), Version: c.release.Version,
+			Message: fmt.Sprintf("%s %s is selected though %s holds it: without it no version would meet the constraints", c.addr(), c.release.Version, rule),
+		})
 	}
-	addr, rule := c.Requirement.Addr, "a rule"
-	if h.Rule != "" {
-		rule += " (" + h.Rule + ")"
-	}
-	c.notices = append(c.notices, &provider.Error{
-		Code: provider.CodePolicy, Host: addr.Host, Addr: addr, Version: r.Version,
-		Message: fmt.Sprintf("%s %s is selected though %s holds it: without it no version would meet the constraints", addr, r.Version, rule),
-	})
+	return c
 }
 
 // preferred compares two versions by which is to be selected. Releases that
@@ -272,26 +258,26 @@ func claim(a, b bool) int {
 	return -1
 }
 
-func noVersion(r scan.Requirement, constraints provider.Constraints, l *listing) error {
+// noVersion is the error of a provider of which no release is allowed.
+func (c chosen) noVersion() error {
+	methods, releases := c.offered.methods, c.offered.releases
 	err := &provider.Error{
-		Code: provider.CodeNoVersion, Host: l.methods.host(r.Addr), Addr: r.Addr,
-		Message: fmt.Sprintf("no release of %s meets the constraints %q", r.Addr, constraints),
-		Hint:    "no release at all is listed" + cmp.Or(l.methods.by(), " by the registry"),
+		Code: provider.CodeNoVersion, Host: methods.host(c.addr()), Addr: c.addr(),
+		Message: fmt.Sprintf("no release of %s meets the constraints %q", c.addr(), c.constraints),
+		Hint:    "no release at all is listed" + cmp.Or(methods.by(), " by the registry"),
 	}
-	if len(l.releases) == 0 {
+	if len(releases) == 0 {
 		return err
 	}
-	top := slices.MaxFunc(l.releases, func(a, b provider.Release) int { return a.Version.Compare(b.Version) }).Version
-	err.Hint = fmt.Sprintf("the newest release%s is %s", l.methods.of(), top)
-	if t, ok := excluding(r, top); ok {
-		err.Hint += fmt.Sprintf("; %q at %s excludes it", t.Constraint, place(t))
+	top := slices.MaxFunc(releases, func(a, b provider.Release) int { return a.Version.Compare(b.Version) }).Version
+	err.Hint = fmt.Sprintf("the newest release%s is %s", methods.of(), top)
+	if t, ok := excluding(c.requirement, top); ok {
+		err.Hint += fmt.Sprintf("; %q at %s:%d excludes it", t.Constraint, t.File, t.Line)
 	} else if top.Prerelease != "" {
 		err.Hint += ", a prerelease, which only an exact constraint selects"
 	}
 	return err
 }
-
-func place(t scan.Term) string { return fmt.Sprintf("%s:%d", t.File, t.Line) }
 
 // excluding returns the first term that the version does not meet.
 func excluding(r scan.Requirement, v provider.Version) (scan.Term, bool) {
@@ -307,13 +293,13 @@ func excludes(t scan.Term, v provider.Version) bool {
 	return t.Constraint.Op != 0 && !t.Constraint.Meets(v)
 }
 
-// held explains why no newer release was selected: for each reason the newest
+// holding explains why no newer release was selected: for each reason the newest
 // release that it holds, the newest first. Where the constraints exclude a
 // release, what the rules say of it is not told.
-func (c *choice) held(constraints provider.Constraints) []Held {
+func (c chosen) holding() []Held {
 	var newer []provider.Release
-	for _, r := range c.listed {
-		if r.Version.Prerelease == "" && r.Version.Precedence(c.To) > 0 {
+	for _, r := range c.offered.releases {
+		if r.Version.Prerelease == "" && r.Version.Precedence(c.to) > 0 {
 			newer = append(newer, r)
 		}
 	}
@@ -321,8 +307,8 @@ func (c *choice) held(constraints provider.Constraints) []Held {
 	var all []Held
 	told := map[Reason]bool{"": true}
 	for _, r := range newer {
-		h := Held{Reason: HeldByConstraint}
-		if constraints.Allows(r.Version) {
+		h := Held{Version: r.Version, Reason: HeldByConstraint, Published: r.Published}
+		if c.constraints.Allows(r.Version) {
 			h = c.policy.judge(r)
 		}
 		if told[h.Reason] {
@@ -330,61 +316,27 @@ func (c *choice) held(constraints provider.Constraints) []Held {
 		}
 		told[h.Reason] = true
 		if h.Reason == HeldByConstraint {
-			h = c.heldByConstraint(r, newer)
+			h.Term, h.Others = c.excluding(r, newer)
 		}
 		all = append(all, h)
 	}
 	return all
 }
 
-// heldByConstraint names the terms that exclude the newest release that the
-// constraints do not allow. The one that decides is that which excludes the
-// oldest such release above the selected one. The releases are newest first.
-func (c *choice) heldByConstraint(top provider.Release, newer []provider.Release) Held {
-	h := Held{Version: top.Version, Reason: HeldByConstraint, Published: top.Published}
+// excluding names the terms that exclude the newest release that the constraints
+// do not allow. The one that decides is that which excludes the oldest such
+// release above the selected one. The releases are newest first.
+func (c chosen) excluding(top provider.Release, newer []provider.Release) (decisive scan.Term, others []scan.Term) {
 	for _, r := range slices.Backward(newer) {
-		if t, ok := excluding(c.Requirement, r.Version); ok {
-			h.Term = t
+		if t, ok := excluding(c.requirement, r.Version); ok {
+			decisive = t
 			break
 		}
 	}
-	for _, t := range c.Requirement.Terms {
-		if t != h.Term && excludes(t, top.Version) {
-			h.Others = append(h.Others, t)
+	for _, t := range c.requirement.Terms {
+		if t != decisive && excludes(t, top.Version) {
+			others = append(others, t)
 		}
 	}
-	return h
-}
-
-// heldByPackage notes that the selected release is newer than the locked one and
-// stays out of the lock file for what its packages are.
-func (c *choice) heldByPackage(err error) {
-	if !c.isLock || c.To.Precedence(c.From) <= 0 {
-		return
-	}
-	h := Held{Version: c.To, Published: c.Published}
-	switch {
-	case provider.Coded(err, provider.CodeNoPackage):
-		h.Reason = HeldByPlatform
-	case provider.Coded(err, provider.CodeProtocol):
-		h.Reason = HeldByProtocol
-	default:
-		return
-	}
-	c.Held = append(c.Held, h)
-}
-
-// serving returns the newest release before the selected one that the
-// constraints allow and that serves all the platforms; zero if none does, or if
-// the source does not say what releases serve.
-func (c *choice) serving(platforms []provider.Platform) provider.Version {
-	constraints := c.Requirement.Constraints()
-	var best provider.Version
-	for _, r := range c.listed {
-		older := r.Version.Precedence(c.To) < 0 && r.Version.Precedence(best) > 0 && constraints.Allows(r.Version)
-		if older && !slices.ContainsFunc(platforms, func(p provider.Platform) bool { return !slices.Contains(r.Platforms, p) }) {
-			best = r.Version
-		}
-	}
-	return best
+	return decisive, others
 }

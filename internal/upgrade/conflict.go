@@ -51,35 +51,31 @@ func disputed(m scan.Module, addr provider.Addr) bool {
 	return m.Lock != nil && m.Lock.Disputed[addr] != nil
 }
 
-// settleVersion decides which side of a disputed entry counts, and tells.
-func (c *choice) settleVersion(constraints provider.Constraints, l *listing, opts Options) (provider.Release, error) {
-	for _, side := range c.sides {
-		if r, err := stay(c.Requirement.Addr, side.Version, constraints, l); err == nil {
-			c.locked, c.From = side, side.Version
-			if len(c.sides) > 1 {
-				c.tellSettled(side.Version, "")
-			}
-			return r, nil
-		}
-	}
-	c.locked, c.From = c.sides[0], c.sides[0].Version
-	r, err := c.newest(constraints, l, opts)
-	if err == nil {
-		c.tellSettled(r.Version, ", since neither is allowed and offered")
-	}
-	return r, err
-}
-
-// tellSettled says which version is selected where the sides had others.
-func (c *choice) tellSettled(v provider.Version, why string) {
-	had := c.sides[0].Version.String()
+// settle decides which side of a disputed entry counts, selects, and tells.
+func (c chosen) settle(opts Options, b behaviour) chosen {
+	had, why := c.sides[0].Version.String(), ""
 	if len(c.sides) > 1 {
 		had += " and " + c.sides[1].Version.String()
 	}
-	c.notices = append(c.notices, &provider.Error{
-		Code: provider.CodeConflict, Host: c.Requirement.Addr.Host, Addr: c.Requirement.Addr, Version: v,
-		Message: fmt.Sprintf("the sides of the merge lock %s %s: %s is selected%s", c.Requirement.Addr, had, v, why),
+	i := slices.IndexFunc(c.sides, func(side lockfile.Lock) bool {
+		_, err := c.stay(side.Version)
+		return err == nil
 	})
+	if i >= 0 {
+		c.old = c.sides[i]
+		c.release, c.err = c.stay(c.old.Version)
+	} else {
+		c.old, why = c.sides[0], ", since neither is allowed and offered"
+		c = c.newest(opts, b)
+	}
+	if c.err == nil && (i < 0 || len(c.sides) > 1) {
+		v := c.release.Version
+		c.notices = append(c.notices, &provider.Error{
+			Code: provider.CodeConflict, Host: c.addr().Host, Addr: c.addr(), Version: v,
+			Message: fmt.Sprintf("the sides of the merge lock %s %s: %s is selected%s", c.addr(), had, v, why),
+		})
+	}
+	return c
 }
 
 // losers are the sides of a disputed entry that do not count any more, as far as
@@ -87,11 +83,9 @@ func (c *choice) tellSettled(v provider.Version, why string) {
 func (c *choice) losers() []*choice {
 	var losers []*choice
 	for _, side := range c.sides {
-		l := &choice{
-			Selection: Selection{Requirement: c.Requirement, From: side.Version},
-			locked:    side, isLock: true, lost: true, listed: c.listed, platforms: c.platforms,
-		}
-		if side.Version != c.From && len(l.platforms) == 0 && countH1(l) > 0 && l.lockedRelease() != nil {
+		l := &choice{chosen: c.chosen, Selection: Selection{Requirement: c.Requirement, From: side.Version}, lost: true}
+		l.old = side
+		if side.Version != c.From && len(l.ownPlatforms) == 0 && countH1(l) > 0 && l.offered.release(l.From) != nil {
 			losers = append(losers, l)
 		}
 	}
@@ -102,8 +96,8 @@ func (c *choice) losers() []*choice {
 func (d *draft) settleOld() {
 	d.old = slices.Clone(d.old)
 	for _, c := range d.choices {
-		if i := slices.IndexFunc(d.old, func(l lockfile.Lock) bool { return c.sides != nil && l.Addr == c.locked.Addr }); i >= 0 {
-			d.old[i] = c.locked
+		if i := slices.IndexFunc(d.old, func(l lockfile.Lock) bool { return c.sides != nil && l.Addr == c.old.Addr }); i >= 0 {
+			d.old[i] = c.old
 		}
 	}
 }

@@ -154,7 +154,7 @@ func (r *recovered) explains(c *choice) bool {
 // loses reports whether the entry is made anew and may have had other platforms
 // than these.
 func (c *choice) loses(covered []provider.Platform) bool {
-	r := c.lockedRelease()
+	r := c.offered.release(c.From)
 	return c.moves() && (!r.Closed() || len(r.Platforms) > len(c.explained(covered)))
 }
 
@@ -213,7 +213,7 @@ func (c *choice) moves() bool { return c.Err == nil && c.From != c.To }
 func (d *draft) telling() []*choice {
 	var telling []*choice
 	for _, c := range d.choices {
-		if c.isLock && len(c.platforms) == 0 && countH1(c) > 0 && c.lockedRelease() != nil {
+		if c.isLock && len(c.ownPlatforms) == 0 && countH1(c) > 0 && c.offered.release(c.From) != nil {
 			telling = append(telling, c)
 		}
 		telling = append(telling, c.losers()...)
@@ -228,37 +228,27 @@ func (d *draft) telling() []*choice {
 // registries offer were known, or were what is locked.
 func (d *draft) silent() []*choice {
 	return slices.DeleteFunc(slices.Clone(d.choices), func(c *choice) bool {
-		return !c.isLock || c.ignored || len(c.platforms) > 0 || countH1(c) == 0 || c.lockedRelease() != nil
+		return !c.isLock || len(c.ownPlatforms) > 0 || countH1(c) == 0 || c.offered.release(c.From) != nil
 	})
 }
 
 // full reports whether the entry may have an h1 for every platform of its release,
 // as far as is known.
 func (c *choice) full() bool {
-	r := c.lockedRelease()
+	r := c.offered.release(c.From)
 	return !r.Closed() || countH1(c) == len(r.Platforms)
 }
 
-func countH1(c *choice) int { return len(h1(c.locked.Hashes)) }
+func countH1(c *choice) int { return len(h1(c.old.Hashes)) }
 
 func h1(hashes []provider.Hash) []provider.Hash {
 	return slices.DeleteFunc(slices.Clone(hashes), func(h provider.Hash) bool { return h.Scheme() != provider.SchemeH1 })
 }
 
-// lockedRelease is what the registry says of the locked version; nil if it is
-// not offered any more.
-func (c *choice) lockedRelease() *provider.Release {
-	i := slices.IndexFunc(c.listed, func(r provider.Release) bool { return r.Version == c.From })
-	if i < 0 {
-		return nil
-	}
-	return &c.listed[i]
-}
-
 // explained are those of the platforms that the locked release serves: as many
 // h1 hashes of the entry belong to them. A source may not say what is served.
 func (c *choice) explained(platforms []provider.Platform) []provider.Platform {
-	release := c.lockedRelease()
+	release := c.offered.release(c.From)
 	return slices.DeleteFunc(slices.Clone(platforms), func(p provider.Platform) bool { return !release.Serves(p) })
 }
 
@@ -286,7 +276,7 @@ var likely = []provider.Platform{
 // candidates are the platforms that h1 hashes of the entry may belong to, in the
 // order in which they are tried.
 func (c *choice) candidates() []provider.Platform {
-	served := servedOf(*c.lockedRelease(), provider.KnownPlatforms)
+	served := servedOf(*c.offered.release(c.From), provider.KnownPlatforms)
 	var candidates []provider.Platform
 	for _, p := range slices.Concat(likely, served) {
 		if slices.Contains(served, p) && !slices.Contains(candidates, p) {
@@ -314,7 +304,7 @@ type placed struct {
 // are packages to ask about, what is found is what is known so far.
 func (d *draft) place(c *choice, known map[packageKey]evidence, likely []provider.Platform) (found placed, next []packageKey) {
 	found.entry = c
-	left := h1(c.locked.Hashes)
+	left := h1(c.old.Hashes)
 	find := func(p provider.Platform, hashes ...provider.Hash) {
 		before := len(left)
 		left = slices.DeleteFunc(left, func(h provider.Hash) bool { return slices.Contains(hashes, h) })
@@ -381,10 +371,10 @@ func (c *choice) unrecovered(cause error) error {
 func (d *draft) coversAll() bool {
 	several := false
 	for _, c := range d.choices {
-		if !c.isLock || c.ignored || len(c.platforms) > 0 || c.Err != nil && c.unheard == nil {
+		if !c.isLock || len(c.ownPlatforms) > 0 || c.Err != nil && c.unheard == nil {
 			continue
 		}
-		r := c.lockedRelease()
+		r := c.offered.release(c.From)
 		if r == nil || !r.Closed() || countH1(c) < len(r.Platforms) {
 			return false
 		}
@@ -399,7 +389,7 @@ func (d *draft) decide(r recovered) {
 	d.platforms = Platforms{All: r.all, List: r.covered}
 	if r.all {
 		for _, c := range d.choices {
-			if old := c.lockedRelease(); c.isLock && old != nil {
+			if old := c.offered.release(c.From); c.isLock && old != nil {
 				c.own = old.Platforms // one that the new release lacks is missing then
 			}
 		}
@@ -448,7 +438,7 @@ func (d *draft) doubtFor(found placed, r recovered, atLeast int) {
 			(slices.Contains(found.unknown, p) && r.lacking[p] < atLeast || cut && slices.Contains(provider.DefaultPlatforms, p))
 	}
 	for _, c := range d.choices {
-		if c.Err != nil || c.gone || c.ignored || len(c.platforms) > 0 {
+		if c.Err != nil || c.gone || len(c.ownPlatforms) > 0 {
 			continue
 		}
 		served := servedOf(c.release, provider.KnownPlatforms)
@@ -464,7 +454,7 @@ func (c *choice) silence() error {
 	if c.unheard != nil {
 		return c.unheard
 	}
-	return c.methods.notOffered(c.Requirement.Addr, c.From)
+	return c.offered.methods.notOffered(c.Requirement.Addr, c.From)
 }
 
 // doubtful says which new entries have the platforms of others though only the
@@ -480,7 +470,7 @@ func (d *draft) doubtful() []provider.Diagnostic {
 		return nil
 	}
 	return []provider.Diagnostic{{
-		Severity: provider.SeverityWarning, Code: provider.CodeNoPackage, File: path.Join(d.module.Dir, lockfile.Name),
+		Severity: provider.SeverityWarning, Code: provider.CodeNoPackage, File: path.Join(d.root.module.Dir, lockfile.Name),
 		Message: fmt.Sprintf("the old entries of %s are taken to cover the same platforms as the others, since they have as many hashes", strings.Join(names, ", ")),
 		Hint:    "keep relock's hash cache between runs, or name the platforms with the setting platforms, and nothing is taken to be",
 	}}

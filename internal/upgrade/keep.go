@@ -2,25 +2,9 @@ package upgrade
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
-
-// withdrawn is the locked release in the list of those that can be selected,
-// though it is not offered any more: a version goes down by a wish only. It is
-// none if the constraints exclude it, if the wish is there and every installation
-// method has listed what it offers, or if another one of the same precedence is
-// offered.
-func (c *choice) withdrawn(allowed []provider.Release, opts Options) (provider.Release, bool) {
-	locked := c.From
-	wish := opts.AllowDowngrade && c.methods.complete()
-	if !c.isLock || opts.behaviour().lowers || wish || !c.Requirement.Constraints().Allows(locked) {
-		return provider.Release{}, false
-	}
-	offered := slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version.Precedence(locked) == 0 })
-	return provider.Release{Version: locked}, !offered
-}
 
 // keep decides about locked versions that are selected but not offered. If its
 // own registry lists one no more, a person must look. A mirror may never have had
@@ -31,10 +15,10 @@ func (d *draft) keep(opts Options) {
 		if c.Err != nil || !c.gone {
 			continue
 		}
-		err := c.methods.notOffered(c.Requirement.Addr, c.From)
+		err := c.offered.methods.notOffered(c.Requirement.Addr, c.From)
 		err.Hint = c.wayDown()
 		switch {
-		case c.methods.registry():
+		case c.offered.methods.registry():
 			err.Message += " and kept: a version goes down only by request"
 			c.Err = err
 		case !d.covers(c, opts):
@@ -45,7 +29,7 @@ func (d *draft) keep(opts Options) {
 			c.notices = append(c.notices, err)
 			c.kept = true
 		}
-		if unknown := c.methods.unlisted(); unknown != "" {
+		if unknown := c.offered.methods.unlisted(); unknown != "" {
 			err.Message += "; the provider is unknown to the " + unknown
 		}
 	}
@@ -55,7 +39,7 @@ func (d *draft) keep(opts Options) {
 func (c *choice) wayDown() string {
 	constraints := c.Requirement.Constraints()
 	var best provider.Version
-	for _, r := range c.listed {
+	for _, r := range c.offered.releases {
 		if constraints.Allows(r.Version) && r.Version.Precedence(best) > 0 {
 			best = r.Version
 		}
@@ -64,7 +48,7 @@ func (c *choice) wayDown() string {
 	switch {
 	case best.IsZero():
 		return "change the constraints: they allow no version that is offered"
-	case best.Precedence(c.From) < 0 && !c.methods.complete():
+	case best.Precedence(c.From) < 0 && !c.offered.methods.complete():
 		return fmt.Sprintf("it does not go down to %s before each of these has listed what it offers: add the provider there, or exclude it there in the CLI configuration", best)
 	case best.Precedence(c.From) < 0:
 		return fmt.Sprintf("ask its publisher why; relock upgrade --provider %s --allow-downgrade moves it to %s", addr.Short(), best)
@@ -77,7 +61,7 @@ func (c *choice) wayDown() string {
 // packages say. Where no other entry tells which platforms are meant, those of
 // this one are, if they are more than one machine's.
 func (d *draft) covers(c *choice, opts Options) bool {
-	auto := !opts.Platforms.All && len(opts.Platforms.List)+len(c.platforms) == 0
+	auto := !opts.Platforms.All && len(opts.Platforms.List)+len(c.ownPlatforms) == 0
 	wanted := len(d.wanted(c))
 	switch {
 	case auto && (wanted == 0 || len(d.telling()) == 0):
@@ -88,48 +72,13 @@ func (d *draft) covers(c *choice, opts Options) bool {
 	return countH1(c) >= wanted
 }
 
-// spare leaves the choices as they are that the rules want no release for, if
-// their entries cover what is wanted: nobody is asked about them. About the
-// others the questions are still to be asked.
-func (d *draft) spare(opts Options) {
-	for _, c := range d.choices {
-		if c.ignored {
-			c.kept = d.covers(c, opts)
-			c.ignored = c.kept
-		}
-		if c.kept {
-			c.To = c.From
-		}
-	}
-}
-
 // forgive lets a provider that the rules ignore stay as it is where it cannot be
 // completed and covers what is wanted. It reports whether it does.
 func (d *draft) forgive(c *choice, opts Options) bool {
-	if !opts.behaviour().forgives || !c.mayStay() || !d.covers(c, opts) {
+	if !opts.behaviour().forgives || !c.mayStay || !d.covers(c, opts) {
 		return false
 	}
 	c.notices = append(c.notices, c.Err)
 	c.Err, c.kept = nil, true
 	return true
-}
-
-// mayStay reports whether the rules are for leaving the entry as it is.
-func (c *choice) mayStay() bool {
-	return c.isLock && c.sides == nil && c.policy.ignoring() && c.Requirement.Constraints().Allows(c.From)
-}
-
-// ignoring reports whether the rules let no release at all take the place of the
-// locked one.
-func (p policy) ignoring() bool {
-	for _, r := range slices.Backward(p.rules) {
-		if r.Ignore == nil {
-			continue
-		}
-		everything := len(r.Updates) == 0 && r.Versions == nil
-		if everything || !*r.Ignore {
-			return *r.Ignore && everything
-		}
-	}
-	return false
 }

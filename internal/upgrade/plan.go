@@ -88,19 +88,32 @@ type Platforms struct {
 func (p Platforms) demands() bool { return p.Demanded && len(p.List) > 0 }
 
 // plan is Plan with what asks its questions.
-func plan(modules []scan.Module, opts Options, ask asker) []Result {
-	drafts := make([]*draft, len(modules))
+func plan(modules []scan.Module, opts Options, b behaviour, ask asker) []Result {
+	roots := make([]root, len(modules))
 	for i, m := range modules {
-		drafts[i] = newDraft(m, opts)
+		roots[i] = want(m, opts, b)
 	}
-	selectVersions(drafts, opts, ask)
+	choices := chooseVersions(roots, opts, b, ask)
+	drafts := make([]*draft, len(roots))
+	for i, r := range roots {
+		drafts[i] = newDraft(r, choices[i])
+	}
 	choosePlatforms(drafts, opts, ask)
-	for _, d := range drafts {
-		d.spare(opts)
+	idle := func(i int, w wanted) bool {
+		return drafts[i].covers(newChoice(chosen{wanted: w, old: w.locked}), opts)
 	}
-	selectVersions(drafts, opts, ask)
 	var asked []packageKey
-	for _, d := range drafts {
+	for i, all := range chooseIdle(roots, choices, idle, opts, b, ask) {
+		d := drafts[i]
+		asks := d.choices
+		d.choices = nil
+		for _, c := range all {
+			if j := slices.IndexFunc(asks, func(a *choice) bool { return a.addr() == c.addr() }); j >= 0 {
+				d.choices = append(d.choices, asks[j]) // with what is known of its platforms
+			} else {
+				d.choices = append(d.choices, newChoice(c))
+			}
+		}
 		d.keep(opts)
 		for _, c := range d.choices {
 			asked = append(asked, d.packages(c, opts)...)
@@ -114,122 +127,39 @@ func plan(modules []scan.Module, opts Options, ask asker) []Result {
 	return results
 }
 
-// listing is what is offered of a provider.
-type listing struct {
-	releases []provider.Release
-	methods  methods // that were asked
-	err      error
-	// dated are the versions whose date was asked for, and undated how many of
-	// them have none.
-	dated   map[provider.Version]bool
-	undated int
-	// unheard are the versions whose date could not be asked for, with the reason.
-	unheard map[provider.Version]error
-}
-
 // draft is the plan for one root module in the making.
 type draft struct {
-	module    scan.Module        // as the command sees it
-	untested  []scan.Requirement // without those of test files
-	partial   bool               // recorded constraints stand in for unread modules
+	root      root
 	choices   []*choice
 	old       []lockfile.Lock
 	platforms Platforms // resolved: All or a List
 	assumed   []*choice // whose old platforms only the number of their hashes tells
 }
 
-// choice is the decision about one required provider in the making.
+// choice is a chosen provider on the way to its new entry.
 type choice struct {
+	chosen
 	Selection
-	locked lockfile.Lock
-	isLock bool // the old lock file has an entry
-	// sides are the entries of both sides of a merge if they differ, and locked is
-	// one of them.
-	sides   []lockfile.Lock
-	lost    bool // it stands for the side that does not count
-	release provider.Release
-	listed  []provider.Release
-	unheard error            // why it is not known what is offered
-	carried provider.Version // of the predecessor's entry; zero: none
-	policy  policy
-	// platforms are the provider's own by a rule; empty: those of the draft.
-	platforms []provider.Platform
-	own       []provider.Platform // that the old entry covers besides those of the draft
-	assumed   bool                // what the old entry covers is not to be proven
-	undated   provider.Version    // the release whose date decides; zero: none
-	decided   bool
-	// ignored says that the rules let no release in, so that nobody is asked; gone
-	// that the selected version, the locked one, is not offered any more by the
-	// methods that were asked. kept leaves the entry as it is.
-	ignored, gone, kept bool
-	methods             methods
-	notices             []error // what is no failure but must be said
+	own     []provider.Platform // that the old entry covers besides those of the draft
+	assumed bool                // what the old entry covers is not to be proven
+	kept    bool                // the entry stays as it is
+	lost    bool                // it stands for the side that does not count
 }
 
-// newDraft collects what must be decided. A root module with an error, or with
-// unread module calls that nothing stands in for, has nothing to decide: its
-// requirements are not known.
-func newDraft(m scan.Module, opts Options) *draft {
-	untested := m.Tree.Requirements
-	m = opts.seen(m)
-	d := &draft{module: m, untested: untested, partial: opts.preserves(m)}
-	if m.Lock != nil {
-		d.old = m.Lock.Locks
+func newDraft(r root, chosen []chosen) *draft {
+	d := &draft{root: r}
+	if r.module.Lock != nil {
+		d.old = r.module.Lock.Locks
 	}
-	if d.partial {
-		d.module.Tree.Requirements = preserved(m)
-	}
-	if _, left := opts.left(m); left || failed(m.Tree.Diagnostics) || len(m.Tree.Unread) > 0 && !d.partial {
-		return d
-	}
-	for _, r := range d.module.Tree.Requirements {
-		if !selected(opts.Only, r.Addr) && !disputed(m, r.Addr) {
-			continue
-		}
-		c := &choice{Selection: Selection{Requirement: r}, policy: policy{rules: opts.rules(m.Dir, r.Addr), now: opts.Now}}
-		if !opts.Platforms.Demanded {
-			c.platforms = platformsOf(c.policy.rules)
-		}
-		if m.Lock != nil {
-			c.locked, c.isLock = m.Lock.Lock(r.Addr)
-			c.sides = m.Lock.Disputed[r.Addr]
-			c.From = c.locked.Version
-			c.carried = carried(m, r.Addr, opts)
-			c.ignored = opts.behaviour().spares && c.mayStay()
-		}
-		d.choices = append(d.choices, c)
+	for _, c := range chosen {
+		d.choices = append(d.choices, newChoice(c))
 	}
 	return d
 }
 
-// carried is the version at which the entry of a provider of OpenTofu's registry
-// begins: that of its twin on Terraform's registry, which the configuration
-// required before it moved. OpenTofu does this for the namespace hashicorp from
-// 1.10 on; here it holds for every namespace, unless the bytes must be the
-// tool's.
-func carried(m scan.Module, addr provider.Addr, opts Options) provider.Version {
-	if m.Tool.Name != provider.OpenTofu || addr.Host != provider.OpenTofu.DefaultHost() {
-		return provider.Version{}
-	}
-	if !opts.behaviour().carriesAll && (addr.Namespace != "hashicorp" || !m.Tool.Has(provider.PredecessorLocks)) {
-		return provider.Version{}
-	}
-	addr.Host = provider.Terraform.DefaultHost()
-	twin, _ := m.Lock.Lock(addr)
-	return twin.Version
-}
-
-func failed(diagnostics []provider.Diagnostic) bool {
-	return slices.ContainsFunc(diagnostics, func(d provider.Diagnostic) bool {
-		return d.Severity == provider.SeverityError
-	})
-}
-
-// selected reports whether the patterns, if there are any, name the provider.
-func selected(only []provider.Pattern, addr provider.Addr) bool {
-	return len(only) == 0 || matches(only, addr)
-}
-
-func matches(patterns []provider.Pattern, addr provider.Addr) bool {
-	return slices.ContainsFunc(patterns, func(p provider.Pattern) bool { return p.Match(addr) })
+func newChoice(c chosen) *choice {
+	return &choice{chosen: c, kept: c.idle, Selection: Selection{
+		Requirement: c.requirement, From: c.old.Version, To: c.to, Held: c.held,
+		Published: c.release.Published, Warnings: c.release.Warnings, Err: c.err,
+	}}
 }

@@ -586,22 +586,22 @@ func TestPlanRefusesUnsignedListsUnderStrict(t *testing.T) {
 
 func TestNewestAmongBuildMetadata(t *testing.T) {
 	t.Parallel()
-	offered := []provider.Release{{Version: version("1.0.0+b")}, {Version: version("1.0.0")}, {Version: version("1.0.0+c")}}
+	all := []provider.Release{{Version: version("1.0.0+b")}, {Version: version("1.0.0")}, {Version: version("1.0.0+c")}}
 	tests := []struct {
 		name, locked string
 		releases     []provider.Release
 		want         string
 	}{
-		{"the locked one", "1.0.0+b", offered, "1.0.0+b"},
-		{"else one without metadata", "0.9.0", offered, "1.0.0"},
-		{"else the bytewise greatest", "0.9.0", []provider.Release{offered[0], offered[2]}, "1.0.0+c"},
+		{"the locked one", "1.0.0+b", all, "1.0.0+b"},
+		{"else one without metadata", "0.9.0", all, "1.0.0"},
+		{"else the bytewise greatest", "0.9.0", []provider.Release{all[0], all[2]}, "1.0.0+c"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := &choice{Selection: Selection{Requirement: scan.Requirement{Addr: addr("a")}, From: version(tt.locked)}}
-			got, err := c.newest(provider.Constraints{}, &listing{releases: tt.releases}, Options{})
-			if err != nil || got.Version != version(tt.want) {
-				t.Errorf("newest(locked %s) = %v, %v, want %s", tt.locked, got.Version, err, tt.want)
+			c := chosen{old: lockfile.Lock{Version: version(tt.locked)}, offered: offered{releases: tt.releases}}
+			got := c.newest(Options{}, behaviour{})
+			if got.err != nil || got.release.Version != version(tt.want) {
+				t.Errorf("newest(locked %s) = %v, %v, want %s", tt.locked, got.release.Version, got.err, tt.want)
 			}
 		})
 	}

@@ -84,6 +84,21 @@ type policy struct {
 	now    time.Time
 }
 
+// ignoring reports whether the rules let no release at all take the place of the
+// locked one.
+func (p policy) ignoring() bool {
+	for _, r := range slices.Backward(p.rules) {
+		if r.Ignore == nil {
+			continue
+		}
+		everything := len(r.Updates) == 0 && r.Versions == nil
+		if everything || !*r.Ignore {
+			return *r.Ignore && everything
+		}
+	}
+	return false
+}
+
 // judge says what holds a release back: nothing if the reason is empty. The
 // version that is locked already is never held.
 func (p policy) judge(r provider.Release) Held {
@@ -144,11 +159,11 @@ func (p policy) holdsUnknown(r provider.Release) bool {
 const mostUndated = 10
 
 // needsDate reports whether the date of a release must be asked for to judge it.
-func (p policy) needsDate(r provider.Release, l *listing) bool {
-	if r.Version == p.locked || p.aging(r) == nil || !r.Published.IsZero() || l.dated[r.Version] {
+func (p policy) needsDate(r provider.Release, o offered) bool {
+	if r.Version == p.locked || p.aging(r) == nil || !r.Published.IsZero() || o.dated[r.Version] {
 		return false
 	}
-	return l.undated < mostUndated || !p.holdsUnknown(r)
+	return o.undated < mostUndated || !p.holdsUnknown(r)
 }
 
 // last is the last rule about a release that sets a property; nil if none does.

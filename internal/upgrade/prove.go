@@ -13,7 +13,7 @@ import (
 
 // key names a package in the answers.
 func (d *draft) key(c *choice, v provider.Version, platform provider.Platform) packageKey {
-	return packageKey{d.module.Tool, provider.Want{Addr: c.Requirement.Addr, Version: v, Platform: platform}}
+	return packageKey{d.root.module.Tool, provider.Want{Addr: c.Requirement.Addr, Version: v, Platform: platform}}
 }
 
 // packages lists the packages that the new entry of a choice must cover: under
@@ -31,7 +31,7 @@ func (d *draft) packages(c *choice, opts Options) []packageKey {
 			}
 		}
 	}
-	alone := d.initAlone(c, opts)
+	alone := c.initAlone
 	if alone {
 		wanted = wanted[:min(1, len(wanted))]
 	}
@@ -55,8 +55,8 @@ func (d *draft) packages(c *choice, opts Options) []packageKey {
 // says which.
 func (d *draft) wanted(c *choice) []provider.Platform {
 	switch {
-	case len(c.platforms) > 0:
-		return c.platforms
+	case len(c.ownPlatforms) > 0:
+		return c.ownPlatforms
 	case d.platforms.All:
 		return nil
 	case len(c.own) > 0:
@@ -82,14 +82,8 @@ func (o Options) ask(first bool) (methods, origin bool) {
 // entries and decides whether there is anything to write.
 func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
 	d.settleOld()
-	r := Result{Module: d.module, Partial: d.partial, Old: d.old, New: d.old, Diagnostics: slices.Clone(d.module.Tree.Diagnostics), exact: opts.behaviour().allBytes}
-	if warning, ok := opts.left(d.module); ok {
-		r.Diagnostics = append(r.Diagnostics, warning)
-		return r
-	}
-	r.Diagnostics = append(r.Diagnostics, d.unread()...)
-	if failed(r.Diagnostics) {
-		r.untouched = true
+	r := Result{Module: d.root.module, Partial: d.root.partial, Old: d.old, New: d.old, Diagnostics: d.root.diagnostics, exact: opts.behaviour().allBytes, untouched: d.root.unknown}
+	if d.root.generated || d.root.unknown {
 		return r
 	}
 	entries := map[provider.Addr]lockfile.Lock{}
@@ -192,7 +186,7 @@ func (d *draft) entry(c *choice, answers map[packageKey]evidence, opts Options) 
 	}
 	c.Marks = provider.Marks(found, recorded)
 	c.attribute(found, merged)
-	return lockfile.New(c.Requirement.Addr, c.To, d.constraints(c, opts), merged), nil
+	return lockfile.New(c.Requirement.Addr, c.To, c.records, merged), nil
 }
 
 // altered compares the packages of mirrors with those of the registry where both
@@ -229,9 +223,9 @@ func (c *choice) prior(opts Options) []provider.Hash {
 		return nil
 	}
 	if !opts.behaviour().keepsUnknown {
-		return slices.DeleteFunc(slices.Clone(c.locked.Hashes), func(h provider.Hash) bool { return !h.Known() })
+		return slices.DeleteFunc(slices.Clone(c.old.Hashes), func(h provider.Hash) bool { return !h.Known() })
 	}
-	return slices.Clone(c.locked.Hashes)
+	return slices.Clone(c.old.Hashes)
 }
 
 // collect gathers the evidence of every wanted package, in order of wanting. A
@@ -356,7 +350,7 @@ func replaced(prior, zips []provider.Hash, found []provider.Hashes) (provider.Ha
 // other bytes: providers lock adds them without a word, which exact bytes must
 // repeat, but people should know.
 func (c *choice) noteReReleased(zips []provider.Hash, found []provider.Hashes) {
-	if h, ok := replaced(c.locked.Hashes, zips, found); ok {
+	if h, ok := replaced(c.old.Hashes, zips, found); ok {
 		c.notices, c.Replaced = append(c.notices, c.reReleased(h)), true
 	}
 }
@@ -446,7 +440,7 @@ func (c *choice) attribute(found []provider.Hashes, merged []provider.Hash) {
 // about other providers; otherwise it goes, as with init.
 func (d *draft) merge(entries map[provider.Addr]lockfile.Lock, opts Options) []lockfile.Lock {
 	required := map[provider.Addr]bool{}
-	for _, r := range d.module.Tree.Requirements {
+	for _, r := range d.root.module.Tree.Requirements {
 		required[r.Addr] = true
 	}
 	var locks []lockfile.Lock
@@ -474,4 +468,37 @@ func dropped(old, locks []lockfile.Lock) []Selection {
 		}
 	}
 	return gone
+}
+
+// heldByPackage notes that the selected release is newer than the locked one and
+// stays out of the lock file for what its packages are.
+func (c *choice) heldByPackage(err error) {
+	if !c.isLock || c.To.Precedence(c.From) <= 0 {
+		return
+	}
+	h := Held{Version: c.To, Published: c.Published}
+	switch {
+	case provider.Coded(err, provider.CodeNoPackage):
+		h.Reason = HeldByPlatform
+	case provider.Coded(err, provider.CodeProtocol):
+		h.Reason = HeldByProtocol
+	default:
+		return
+	}
+	c.Held = append(c.Held, h)
+}
+
+// serving returns the newest release before the selected one that the
+// constraints allow and that serves all the platforms; zero if none does, or if
+// the source does not say what releases serve.
+func (c *choice) serving(platforms []provider.Platform) provider.Version {
+	constraints := c.Requirement.Constraints()
+	var best provider.Version
+	for _, r := range c.offered.releases {
+		older := r.Version.Precedence(c.To) < 0 && r.Version.Precedence(best) > 0 && constraints.Allows(r.Version)
+		if older && !slices.ContainsFunc(platforms, func(p provider.Platform) bool { return !slices.Contains(r.Platforms, p) }) {
+			best = r.Version
+		}
+	}
+	return best
 }

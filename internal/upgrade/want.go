@@ -4,15 +4,52 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// seen is the root module as the command sees it that the mode stands for:
-// providers lock does not read test files, except in releases that do. A merge
-// conflict in the lock file is what Complete is for.
-func (o Options) seen(m scan.Module) scan.Module {
-	b := o.behaviour()
+// root is a root module and what is to be decided about it.
+type root struct {
+	module      scan.Module // as the command sees it that the mode stands for
+	partial     bool        // recorded constraints stand in for unread modules
+	diagnostics []provider.Diagnostic
+	// generated says that only the program knows the requirements that makes the
+	// configuration; unknown, that nobody does.
+	generated, unknown bool
+	wanted             []wanted
+	idle               []wanted // for which the rules let no release in, so that nobody need be asked
+}
+
+// wanted is a required provider, before anybody is asked about it.
+type wanted struct {
+	tool        provider.Tool
+	requirement scan.Requirement
+	constraints provider.Constraints
+	// records are the constraints that the new entry states, and initAlone says that
+	// of two commands only the first knows the provider, so that the second neither
+	// completes its hashes nor writes its constraints.
+	records   provider.Constraints
+	initAlone bool
+	locked    lockfile.Lock
+	isLock    bool // the old lock file has an entry
+	// sides are the entries of both sides of a merge if they differ, and locked is
+	// one of them.
+	sides        []lockfile.Lock
+	carried      provider.Version // of the predecessor's entry; zero: none
+	policy       policy
+	ownPlatforms []provider.Platform // by a rule; empty: the root module has them
+	mayStay      bool                // the rules are for leaving the entry as it is
+}
+
+// want collects what must be decided. A root module with an error, or with
+// unread module calls that nothing stands in for, has nothing to decide: its
+// requirements are not known.
+//
+// Without a lock file no constraints are recorded, and where bytes must be the
+// tools' it is not known what they would write.
+func want(m scan.Module, opts Options, b behaviour) root {
+	untested := m.Tree.Requirements
 	if b.readsTests || m.Tool.Has(provider.TestFilesInLock) {
 		m.Tree = m.All()
 	}
@@ -20,23 +57,64 @@ func (o Options) seen(m scan.Module) scan.Module {
 	if b.settlesConflicts {
 		m = settled(m)
 	}
-	return m
-}
-
-// left returns the warning about a lock file that is not upgraded: what the
-// configuration requires, only the program knows that makes it.
-func (o Options) left(m scan.Module) (provider.Diagnostic, bool) {
-	if !o.behaviour().leavesGenerated {
-		return provider.Diagnostic{}, false
+	r := root{module: m, partial: opts.Preserve && b.takesRecorded && len(m.Tree.Unread) > 0 && m.Lock != nil}
+	if r.partial {
+		r.module.Tree.Requirements = preserved(m)
 	}
-	return m.Left()
+	r.diagnostics = slices.Clone(m.Tree.Diagnostics)
+	if warning, ok := m.Left(); ok && b.leavesGenerated {
+		r.generated, r.diagnostics = true, append(r.diagnostics, warning)
+		return r
+	}
+	r.diagnostics = append(r.diagnostics, unread(m, r.partial)...)
+	if r.unknown = failed(r.diagnostics); r.unknown {
+		return r
+	}
+	for _, required := range r.module.Tree.Requirements {
+		if !selected(opts.Only, required.Addr) && !disputed(m, required.Addr) {
+			continue
+		}
+		if w := wantProvider(m, untested, required, opts, b); w.mayStay && b.spares {
+			r.idle = append(r.idle, w)
+		} else {
+			r.wanted = append(r.wanted, w)
+		}
+	}
+	return r
 }
 
-// preserves reports whether the recorded constraints stand in for what could
-// not be read of the module tree. Without a lock file there are none, and Exact
-// does not know what the tools would write.
-func (o Options) preserves(m scan.Module) bool {
-	return o.Preserve && len(m.Tree.Unread) > 0 && m.Lock != nil && o.behaviour().takesRecorded
+// wantProvider does so for one provider. untested is what is required where no test
+// files are read.
+func wantProvider(m scan.Module, untested []scan.Requirement, required scan.Requirement, opts Options, b behaviour) wanted {
+	w := wanted{tool: m.Tool, requirement: required, constraints: required.Constraints()}
+	w.policy = policy{rules: opts.rules(m.Dir, required.Addr), now: opts.Now}
+	if !opts.Platforms.Demanded {
+		w.ownPlatforms = platformsOf(w.policy.rules)
+	}
+	w.records = w.constraints
+	if b.twoCommands && !m.Tool.Has(provider.TestFilesInLock) {
+		i := slices.IndexFunc(untested, func(r scan.Requirement) bool { return r.Addr == required.Addr })
+		if w.initAlone = i < 0; i >= 0 {
+			w.records = untested[i].Constraints()
+		}
+	}
+	if m.Lock == nil {
+		return w
+	}
+	w.locked, w.isLock = m.Lock.Lock(required.Addr)
+	w.sides = m.Lock.Disputed[required.Addr]
+	w.mayStay = w.isLock && w.sides == nil && w.policy.ignoring() && w.constraints.Allows(w.locked.Version)
+	// A provider of OpenTofu's registry begins at the version of its twin on
+	// Terraform's, which the configuration required before it moved. OpenTofu does
+	// this for the namespace hashicorp from 1.10 on; here it holds for every one.
+	asTool := required.Addr.Namespace == "hashicorp" && m.Tool.Has(provider.PredecessorLocks)
+	if m.Tool.Name == provider.OpenTofu && required.Addr.Host == provider.OpenTofu.DefaultHost() && (asTool || b.carriesAll) {
+		twin := required.Addr
+		twin.Host = provider.Terraform.DefaultHost()
+		l, _ := m.Lock.Lock(twin)
+		w.carried = l.Version
+	}
+	return w
 }
 
 // preserved joins what is known of the requirements with what the lock file
@@ -69,16 +147,16 @@ func states(r scan.Requirement, c provider.Term) bool {
 // unread tells of the module calls that could not be followed: as errors, since
 // nothing is known of what these modules require, or as warnings where recorded
 // constraints stand in for them.
-func (d *draft) unread() []provider.Diagnostic {
+func unread(m scan.Module, partial bool) []provider.Diagnostic {
 	var diagnostics []provider.Diagnostic
-	for _, u := range d.module.Tree.Unread {
+	for _, u := range m.Tree.Unread {
 		diagnostic := provider.Diagnostic{
 			Code: provider.CodeUnreadModule, File: u.File, Line: u.Line,
 			Message: fmt.Sprintf("module.%s could not be read: %s", u.Module, u.Reason),
 			Hint:    u.Hint,
 		}
 		switch {
-		case d.partial:
+		case partial:
 			diagnostic.Severity = provider.SeverityWarning
 			diagnostic.Message += "; the recorded constraints stand in for it"
 		case u.Hint == "":
@@ -89,35 +167,17 @@ func (d *draft) unread() []provider.Diagnostic {
 	return diagnostics
 }
 
-// twoCommands reports whether the bytes must be those of two commands of which
-// only the first, init, reads test files.
-func (d *draft) twoCommands(opts Options) bool {
-	return opts.behaviour().twoCommands && !d.module.Tool.Has(provider.TestFilesInLock)
+func failed(diagnostics []provider.Diagnostic) bool {
+	return slices.ContainsFunc(diagnostics, func(d provider.Diagnostic) bool {
+		return d.Severity == provider.SeverityError
+	})
 }
 
-// initAlone reports whether only init knows of a provider, so that providers
-// lock neither completes its hashes nor writes its constraints.
-func (d *draft) initAlone(c *choice, opts Options) bool {
-	_, required := d.withoutTests(c.Requirement.Addr)
-	return d.twoCommands(opts) && !required
+// selected reports whether the patterns, if there are any, name the provider.
+func selected(only []provider.Pattern, addr provider.Addr) bool {
+	return len(only) == 0 || matches(only, addr)
 }
 
-// constraints are those that the new entry records: under Exact what the last
-// command that knows of the provider writes.
-func (d *draft) constraints(c *choice, opts Options) provider.Constraints {
-	if d.twoCommands(opts) {
-		if r, required := d.withoutTests(c.Requirement.Addr); required {
-			return r.Constraints()
-		}
-	}
-	return c.Requirement.Constraints()
-}
-
-// withoutTests is what is required of a provider where no test files are read.
-func (d *draft) withoutTests(addr provider.Addr) (scan.Requirement, bool) {
-	i := slices.IndexFunc(d.untested, func(r scan.Requirement) bool { return r.Addr == addr })
-	if i < 0 {
-		return scan.Requirement{}, false
-	}
-	return d.untested[i], true
+func matches(patterns []provider.Pattern, addr provider.Addr) bool {
+	return slices.ContainsFunc(patterns, func(p provider.Pattern) bool { return p.Match(addr) })
 }
