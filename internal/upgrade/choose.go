@@ -70,17 +70,17 @@ func chooseVersions(roots []root, opts Options, b behaviour, ask asker) [][]chos
 	}
 }
 
-// chooseIdle adds what the rules want no release for. Where an entry is complete, it
-// stays as it is; about the others the questions are
+// chooseIdle adds what the rules want no release for. Where an entry covers what
+// its root module's must, it stays as it is; about the others the questions are
 // still to be asked.
-func chooseIdle(roots []root, choices [][]chosen, complete func(int, wanted) bool, opts Options, b behaviour, ask asker) [][]chosen {
+func chooseIdle(roots []root, choices [][]chosen, covers []cover, opts Options, b behaviour, ask asker) [][]chosen {
 	asking := slices.Clone(roots)
 	all := make([][]chosen, len(roots))
 	for i, r := range roots {
 		asking[i].wanted = nil
 		all[i] = slices.Clone(choices[i])
 		for _, w := range r.idle {
-			if complete(i, w) {
+			if covers[i].complete(w, w.locked, choices[i]) {
 				all[i] = append(all[i], chosen{wanted: w, old: w.locked, to: w.locked.Version, idle: true})
 			} else {
 				asking[i].wanted = append(asking[i].wanted, w)

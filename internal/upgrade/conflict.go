@@ -78,20 +78,6 @@ func (c chosen) settle(opts Options, b behaviour) chosen {
 	return c
 }
 
-// losers are the sides of a disputed entry that do not count any more, as far as
-// they tell of platforms.
-func (c *choice) losers() []*choice {
-	var losers []*choice
-	for _, side := range c.sides {
-		l := &choice{chosen: c.chosen, Selection: Selection{Requirement: c.Requirement, From: side.Version}, lost: true}
-		l.old = side
-		if side.Version != c.From && len(l.ownPlatforms) == 0 && countH1(l) > 0 && l.offered.release(l.From) != nil {
-			losers = append(losers, l)
-		}
-	}
-	return losers
-}
-
 // settleOld makes the sides that count the old entries.
 func (d *draft) settleOld() {
 	d.old = slices.Clone(d.old)

@@ -1,7 +1,6 @@
 package upgrade
 
 import (
-	"slices"
 	"time"
 
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -94,29 +93,14 @@ func plan(modules []scan.Module, opts Options, b behaviour, ask asker) []Result 
 		roots[i] = want(m, opts, b)
 	}
 	choices := chooseVersions(roots, opts, b, ask)
-	drafts := make([]*draft, len(roots))
-	for i, r := range roots {
-		drafts[i] = newDraft(r, choices[i])
-	}
-	choosePlatforms(drafts, opts, ask)
-	idle := func(i int, w wanted) bool {
-		return drafts[i].covers(newChoice(chosen{wanted: w, old: w.locked}), opts)
-	}
+	covers := choosePlatforms(roots, choices, opts, ask)
+	choices = chooseIdle(roots, choices, covers, opts, b, ask)
 	var asked []packageKey
-	for i, all := range chooseIdle(roots, choices, idle, opts, b, ask) {
-		d := drafts[i]
-		asks := d.choices
-		d.choices = nil
-		for _, c := range all {
-			if j := slices.IndexFunc(asks, func(a *choice) bool { return a.addr() == c.addr() }); j >= 0 {
-				d.choices = append(d.choices, asks[j]) // with what is known of its platforms
-			} else {
-				d.choices = append(d.choices, newChoice(c))
-			}
-		}
-		d.keep(opts)
-		for _, c := range d.choices {
-			asked = append(asked, d.packages(c, opts)...)
+	drafts := make([]*draft, len(roots))
+	for i, c := range covers {
+		drafts[i] = newDraft(roots[i], c, c.entries(choices[i], opts, b))
+		for _, c := range drafts[i].choices {
+			asked = append(asked, c.packages...)
 		}
 	}
 	hashes := ask.packages(asked)
@@ -129,37 +113,28 @@ func plan(modules []scan.Module, opts Options, b behaviour, ask asker) []Result 
 
 // draft is the plan for one root module in the making.
 type draft struct {
-	root      root
-	choices   []*choice
-	old       []lockfile.Lock
-	platforms Platforms // resolved: All or a List
-	assumed   []*choice // whose old platforms only the number of their hashes tells
+	root    root
+	choices []*choice
+	old     []lockfile.Lock
+	assumed []witness // whose old platforms only the number of their hashes tells
 }
 
-// choice is a chosen provider on the way to its new entry.
+// choice is a covered provider on the way to its new entry.
 type choice struct {
-	chosen
+	covered
 	Selection
-	own     []provider.Platform // that the old entry covers besides those of the draft
-	assumed bool                // what the old entry covers is not to be proven
-	kept    bool                // the entry stays as it is
-	lost    bool                // it stands for the side that does not count
 }
 
-func newDraft(r root, chosen []chosen) *draft {
-	d := &draft{root: r}
+func newDraft(r root, v cover, entries []covered) *draft {
+	d := &draft{root: r, assumed: v.assumed}
 	if r.module.Lock != nil {
 		d.old = r.module.Lock.Locks
 	}
-	for _, c := range chosen {
-		d.choices = append(d.choices, newChoice(c))
+	for _, e := range entries {
+		d.choices = append(d.choices, &choice{covered: e, Selection: Selection{
+			Requirement: e.requirement, From: e.old.Version, To: e.to, Held: e.held,
+			Published: e.release.Published, Warnings: e.release.Warnings, Err: e.err,
+		}})
 	}
 	return d
-}
-
-func newChoice(c chosen) *choice {
-	return &choice{chosen: c, kept: c.idle, Selection: Selection{
-		Requirement: c.requirement, From: c.old.Version, To: c.to, Held: c.held,
-		Published: c.release.Published, Warnings: c.release.Warnings, Err: c.err,
-	}}
 }

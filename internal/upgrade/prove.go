@@ -4,79 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 )
-
-// key names a package in the answers.
-func (d *draft) key(c *choice, v provider.Version, platform provider.Platform) packageKey {
-	return packageKey{d.root.module.Tool, provider.Want{Addr: c.Requirement.Addr, Version: v, Platform: platform}}
-}
-
-// packages lists the packages that the new entry of a choice must cover: under
-// Exact that of the platform of init comes first.
-func (d *draft) packages(c *choice, opts Options) []packageKey {
-	if c.Err != nil || c.kept {
-		return nil
-	}
-	wanted := d.wanted(c)
-	if d.platforms.All && len(wanted) == 0 {
-		wanted = servedOf(c.release, provider.DefaultPlatforms)
-		for _, p := range c.own {
-			if !slices.Contains(wanted, p) {
-				wanted = append(slices.Clone(wanted), p)
-			}
-		}
-	}
-	alone := c.initAlone
-	if alone {
-		wanted = wanted[:min(1, len(wanted))]
-	}
-	var keys []packageKey
-	for i, platform := range wanted {
-		methods, origin := opts.ask(i == 0)
-		origin = origin && !alone
-		k := d.key(c, c.To, platform)
-		if methods {
-			keys = append(keys, k)
-		}
-		if origin {
-			k.want.Origin = true
-			keys = append(keys, k)
-		}
-	}
-	return keys
-}
-
-// wanted are the platforms that are asked for by name; none where the release
-// says which.
-func (d *draft) wanted(c *choice) []provider.Platform {
-	switch {
-	case len(c.ownPlatforms) > 0:
-		return c.ownPlatforms
-	case d.platforms.All:
-		return nil
-	case len(c.own) > 0:
-		return slices.SortedFunc(slices.Values(slices.Concat(d.platforms.List, c.own)), provider.Platform.Compare)
-	}
-	return d.platforms.List
-}
-
-// ask says from where a package is asked for: as the installation methods have
-// it, from the provider's own registry, or both. init follows the methods on its
-// one platform, and providers lock asks the registries.
-func (o Options) ask(first bool) (methods, origin bool) {
-	switch o.behaviour().packages {
-	case fromOrigins:
-		return false, true
-	case fromMethodsFirst:
-		return first, true
-	}
-	return o.HashesFrom != FromOrigin, o.HashesFrom == FromOrigin || o.HashesFrom == FromBoth
-}
 
 // finish turns the draft into a result: it merges the hashes, builds the new
 // entries and decides whether there is anything to write.
@@ -236,7 +170,7 @@ func (d *draft) collect(c *choice, answers map[packageKey]evidence, opts Options
 	b := opts.behaviour()
 	var found []provider.Hashes
 	missing := map[provider.Platform]bool{}
-	for _, k := range d.packages(c, opts) {
+	for _, k := range c.packages {
 		e := answers[k]
 		switch {
 		case provider.Coded(e.err, provider.CodeNoPackage) && b.skipsPlatforms:
@@ -258,7 +192,7 @@ func (d *draft) collect(c *choice, answers map[packageKey]evidence, opts Options
 	}
 	c.Missing = slices.SortedFunc(maps.Keys(missing), provider.Platform.Compare)
 	if len(c.Missing) > 0 {
-		c.Serving = c.serving(d.wanted(c))
+		c.Serving = c.serving(c.named)
 	}
 	if len(c.Missing) > 0 && opts.Platforms.demands() {
 		return nil, c.unserved()
@@ -501,4 +435,35 @@ func (c *choice) serving(platforms []provider.Platform) provider.Version {
 		}
 	}
 	return best
+}
+
+// forgive lets a provider that the rules ignore stay as it is where it cannot be
+// completed and covers what is wanted. It reports whether it does.
+func (d *draft) forgive(c *choice, opts Options) bool {
+	if !opts.behaviour().forgives || !c.mayStay || !c.complete {
+		return false
+	}
+	c.notices = append(c.notices, c.Err)
+	c.Err, c.kept = nil, true
+	return true
+}
+
+// doubtful says which new entries have the platforms of others though only the
+// number of their old hashes tells that they had the same.
+func (d *draft) doubtful() []provider.Diagnostic {
+	var names []string
+	for _, w := range d.assumed {
+		failed := slices.ContainsFunc(d.choices, func(c *choice) bool { return c.Err != nil && c.addr() == w.addr() })
+		if !failed {
+			names = append(names, fmt.Sprintf("%s %s", w.addr(), w.old.Version))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []provider.Diagnostic{{
+		Severity: provider.SeverityWarning, Code: provider.CodeNoPackage, File: path.Join(d.root.module.Dir, lockfile.Name),
+		Message: fmt.Sprintf("the old entries of %s are taken to cover the same platforms as the others, since they have as many hashes", strings.Join(names, ", ")),
+		Hint:    "keep relock's hash cache between runs, or name the platforms with the setting platforms, and nothing is taken to be",
+	}}
 }

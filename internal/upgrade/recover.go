@@ -1,0 +1,211 @@
+package upgrade
+
+import (
+	"slices"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// recovery is what the platforms of a lock file are recovered from.
+type recovery struct {
+	witnesses []witness
+	all       bool                   // the entries cover whatever their releases serve
+	believed  map[provider.Addr]bool // what these cover is not to be proven
+}
+
+// mostProven is how many old packages a plan asks for at most to prove what the
+// numbers of hashes say. It is enough for a root module or two; many root modules
+// are seldom without what their last run has hashed.
+const mostProven = 40
+
+// next are the packages to ask about before more is known. What is asked for a
+// proof is noted; where that would be too much, the entry is taken at its number.
+func (r recovery) next(known map[packageKey]evidence, proofs map[packageKey]bool) []packageKey {
+	found := r.read(known)
+	for found.proving {
+		further := slices.DeleteFunc(slices.Clone(found.next), func(k packageKey) bool { return proofs[k] })
+		if len(proofs)+len(further) <= mostProven {
+			for _, k := range further {
+				proofs[k] = true
+			}
+			break
+		}
+		r.believed[found.next[0].want.Addr] = true
+		found = r.read(known)
+	}
+	return found.next
+}
+
+// recovered is what is known so far of the platforms that a lock file covers.
+type recovered struct {
+	all     bool
+	covered []provider.Platform // by the lock file, sorted
+	own     map[provider.Addr][]provider.Platform
+	next    []packageKey // the packages to ask about before more is known,
+	proving bool         // to prove what is likely
+	assumed []witness    // whose platforms nothing proves
+	// lacking says of platforms how many h1 hashes an entry has, at most, that does
+	// without the platform though its release serves it.
+	lacking map[provider.Platform]int
+	chosen  bool     // some entry does not cover all that its release serves
+	failed  []placed // entries of which a failure leaves something open
+}
+
+// read reads the entries that tell of platforms, as far as packages are known.
+func (r recovery) read(known map[packageKey]evidence) recovered {
+	if r.all {
+		return recovered{all: true}
+	}
+	found := recovered{own: map[provider.Addr][]provider.Platform{}, lacking: map[provider.Platform]int{}}
+	for _, w := range r.witnesses {
+		likely := found.explains(w)
+		if likely && !w.loses(found.covered) {
+			continue
+		}
+		p, next := w.place(known, found.covered)
+		likely = likely && !p.refutes(found.covered)
+		switch {
+		case next == nil:
+			found.join(p)
+		case likely && r.believed[w.addr()]:
+			found.assumed = append(found.assumed, w)
+		default:
+			return recovered{next: next, proving: likely}
+		}
+	}
+	found.failed = slices.DeleteFunc(found.failed, found.harmless)
+	return found
+}
+
+// explains reports whether the platforms that are known give an entry as many h1
+// hashes as it has, or more. That says nothing where they were chosen by nobody,
+// but are all that some release serves, nor of fewer hashes that will be lost.
+func (r *recovered) explains(w witness) bool {
+	expected, count := w.explained(r.covered), len(w.h1)
+	switch {
+	case w.lost || count > len(expected):
+		return false
+	case w.loses(r.covered) && (count < len(expected) || !r.chosen):
+		return false
+	case count == len(expected):
+		r.note(w, expected)
+	}
+	return true
+}
+
+// harmless reports whether it does not matter what a failure leaves open: the new
+// entries will have those platforms anyway, or no entry is made anew and the
+// number of its hashes says that they are those of the others.
+func (r *recovered) harmless(found placed) bool {
+	both := slices.DeleteFunc(slices.Clone(found.unknown), func(p provider.Platform) bool { return !slices.Contains(r.covered, p) })
+	switch {
+	case found.entry.lost:
+		return false
+	case len(both) == len(found.unknown):
+		return true
+	}
+	return r.chosen && found.left <= len(both) && !found.entry.moves
+}
+
+// join adds what an entry was found to cover.
+func (r *recovered) join(found placed) {
+	w := found.entry
+	for _, p := range found.covered {
+		switch {
+		case slices.Contains(r.covered, p):
+		case r.lacking[p] > 0 && !w.lost: // entries come in the order of their hashes
+			r.own[w.addr()] = append(r.own[w.addr()], p)
+		default:
+			r.covered = append(r.covered, p)
+		}
+	}
+	slices.SortFunc(r.covered, provider.Platform.Compare)
+	if found.err != nil {
+		r.failed = append(r.failed, found)
+	}
+	r.note(w, slices.Concat(found.covered, found.unknown))
+}
+
+// note remembers what an entry does without.
+func (r *recovered) note(w witness, covered []provider.Platform) {
+	for _, p := range w.candidates() {
+		if !slices.Contains(covered, p) {
+			r.lacking[p] = max(r.lacking[p], min(len(covered), len(w.h1)))
+			r.chosen = r.chosen || !w.full()
+		}
+	}
+}
+
+// cover chooses the platforms of a root module. One platform alone is likely
+// the machine of whoever ran init last, not a choice: the default list joins it.
+func (r recovered) cover(choices []chosen) cover {
+	v := cover{Platforms: Platforms{All: r.all, List: r.covered}, auto: true, own: r.own, assumed: r.assumed}
+	if r.all {
+		v.own = map[provider.Addr][]provider.Platform{}
+		for _, c := range choices {
+			if old := c.offered.release(c.old.Version); c.isLock && old != nil {
+				v.own[c.addr()] = old.Platforms // one that the new release lacks is missing then
+			}
+		}
+		return v
+	}
+	v.doubts = r.doubts(choices)
+	if len(r.covered) < 2 {
+		v.List = slices.Concat(provider.DefaultPlatforms, r.covered)
+		slices.SortFunc(v.List, provider.Platform.Compare)
+		v.List = slices.Compact(v.List)
+	}
+	return v
+}
+
+// doubts say what cannot be decided where an entry does not tell what it covers:
+// it may be platforms that no other tells of, and the new entries of others would
+// lack them.
+func (r recovered) doubts(choices []chosen) map[provider.Addr]error {
+	doubts := map[provider.Addr]error{}
+	for _, c := range choices {
+		w := c.witness(c.old)
+		if !c.isLock || len(c.ownPlatforms) > 0 || len(w.h1) == 0 || w.release != nil {
+			continue
+		}
+		// The entry would tell of platforms, if what its registry offers were known,
+		// or were what is locked.
+		atLeast, silence := len(w.h1), c.unheard
+		if silence == nil {
+			silence = c.offered.methods.notOffered(c.addr(), c.old.Version)
+		}
+		if c.unheard == nil && len(r.covered) > 1 {
+			// A version that is gone is as gone in the next run. Then any entry
+			// can say what the lock file does without.
+			atLeast = 1
+		}
+		r.doubt(placed{entry: w, unknown: provider.KnownPlatforms, err: silence}, atLeast, choices, doubts)
+	}
+	for _, found := range r.failed {
+		r.doubt(found, len(found.entry.h1), choices, doubts)
+	}
+	return doubts
+}
+
+// doubt notes what one entry leaves open, and itself where it would lose what
+// it covers. What the lock file does without, an entry of as many hashes can say.
+// Where no two platforms are known for a failure, the default list must not join
+// them as if there were no more. Nobody knows that of a single hash of which nothing
+// was asked: it is taken to be that of the one platform that is known.
+func (r recovered) doubt(found placed, atLeast int, choices []chosen, doubts map[provider.Addr]error) {
+	several := len(found.entry.h1) > 1 || found.left > 0 && len(r.covered) == 1
+	cut := len(r.covered) < 2 && several && !provider.Coded(found.err, provider.CodeLockedVersion)
+	open := func(p provider.Platform) bool {
+		return !slices.Contains(r.covered, p) &&
+			(slices.Contains(found.unknown, p) && r.lacking[p] < atLeast || cut && slices.Contains(provider.DefaultPlatforms, p))
+	}
+	for _, c := range choices {
+		if c.err != nil || doubts[c.addr()] != nil || c.gone || len(c.ownPlatforms) > 0 {
+			continue
+		}
+		loses := c.addr() == found.entry.addr() && (found.entry.moves || found.entry.lost)
+		if loses || slices.ContainsFunc(servedOf(c.release, provider.KnownPlatforms), open) {
+			doubts[c.addr()] = found.entry.unrecovered(found.err)
+		}
+	}
+}
