@@ -77,18 +77,3 @@ func (c chosen) settle(opts Options, b behaviour) chosen {
 	}
 	return c
 }
-
-// settleOld makes the sides that count the old entries.
-func (d *draft) settleOld() {
-	d.old = slices.Clone(d.old)
-	for _, c := range d.choices {
-		if i := slices.IndexFunc(d.old, func(l lockfile.Lock) bool { return c.sides != nil && l.Addr == c.old.Addr }); i >= 0 {
-			d.old[i] = c.old
-		}
-	}
-}
-
-// unsettled reports whether a disputed entry could not be made.
-func (d *draft) unsettled() bool {
-	return slices.ContainsFunc(d.choices, func(c *choice) bool { return c.sides != nil && c.Err != nil })
-}

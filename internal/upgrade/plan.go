@@ -3,7 +3,6 @@ package upgrade
 import (
 	"time"
 
-	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -86,7 +85,9 @@ type Platforms struct {
 // demands reports whether every platform of the list must be served.
 func (p Platforms) demands() bool { return p.Demanded && len(p.List) > 0 }
 
-// plan is Plan with what asks its questions.
+// plan is Plan with what asks its questions. Each step makes its values once, from
+// those of the one before, and the questions between two steps are asked for all
+// root modules together.
 func plan(modules []scan.Module, opts Options, b behaviour, ask asker) []Result {
 	roots := make([]root, len(modules))
 	for i, m := range modules {
@@ -96,45 +97,21 @@ func plan(modules []scan.Module, opts Options, b behaviour, ask asker) []Result 
 	covers := choosePlatforms(roots, choices, opts, ask)
 	choices = chooseIdle(roots, choices, covers, opts, b, ask)
 	var asked []packageKey
-	drafts := make([]*draft, len(roots))
+	entries := make([][]covered, len(roots))
 	for i, c := range covers {
-		drafts[i] = newDraft(roots[i], c, c.entries(choices[i], opts, b))
-		for _, c := range drafts[i].choices {
-			asked = append(asked, c.packages...)
+		entries[i] = c.entries(choices[i], opts, b)
+		for _, e := range entries[i] {
+			asked = append(asked, e.packages...)
 		}
 	}
-	hashes := ask.packages(asked)
-	results := make([]Result, len(drafts))
-	for i, d := range drafts {
-		results[i] = d.finish(hashes, opts)
+	evidence := ask.packages(asked)
+	results := make([]Result, len(roots))
+	for i, r := range roots {
+		proofs := make([]proven, len(entries[i]))
+		for j, e := range entries[i] {
+			proofs[j] = prove(e, evidence, opts, b)
+		}
+		results[i] = resultOf(r, covers[i].assumed, proofs, opts, b)
 	}
 	return results
-}
-
-// draft is the plan for one root module in the making.
-type draft struct {
-	root    root
-	choices []*choice
-	old     []lockfile.Lock
-	assumed []witness // whose old platforms only the number of their hashes tells
-}
-
-// choice is a covered provider on the way to its new entry.
-type choice struct {
-	covered
-	Selection
-}
-
-func newDraft(r root, v cover, entries []covered) *draft {
-	d := &draft{root: r, assumed: v.assumed}
-	if r.module.Lock != nil {
-		d.old = r.module.Lock.Locks
-	}
-	for _, e := range entries {
-		d.choices = append(d.choices, &choice{covered: e, Selection: Selection{
-			Requirement: e.requirement, From: e.old.Version, To: e.to, Held: e.held,
-			Published: e.release.Published, Warnings: e.release.Warnings, Err: e.err,
-		}})
-	}
-	return d
 }

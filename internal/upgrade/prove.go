@@ -4,123 +4,195 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// finish turns the draft into a result: it merges the hashes, builds the new
-// entries and decides whether there is anything to write.
-func (d *draft) finish(hashes map[packageKey]evidence, opts Options) Result {
-	d.settleOld()
-	r := Result{Module: d.root.module, Partial: d.root.partial, Old: d.old, New: d.old, Diagnostics: d.root.diagnostics, exact: opts.behaviour().allBytes, untouched: d.root.unknown}
-	if d.root.generated || d.root.unknown {
-		return r
-	}
-	entries := map[provider.Addr]lockfile.Lock{}
-	for _, c := range d.choices {
-		d.settle(c, entries, hashes, opts)
-		r.Selections = append(r.Selections, c.Selection)
-		r.Diagnostics = append(r.Diagnostics, c.explain()...)
-	}
-	if untouchable(r.Selections, opts) || d.unsettled() {
-		r.untouched = true
-		return r
-	}
-	r.Diagnostics = append(r.Diagnostics, d.doubtful()...)
-	r.New = d.merge(entries, opts)
-	r.Selections = append(r.Selections, dropped(d.old, r.New)...)
-	slices.SortFunc(r.Selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })
-	r.File = r.print()
-	return r
+// proven is a covered provider with what its packages prove.
+type proven struct {
+	covered
+	hashes    []provider.Hash                     // of the new entry
+	contents  map[provider.Hash]provider.Platform // its h1 hashes
+	platforms []provider.Platform                 // of these, sorted
+	missing   []provider.Platform
+	serving   provider.Version
+	signer    provider.Signer
+	replaced  bool
+	marks     []provider.Mark
+	held      []Held
+	kept      bool // the old entry stays as it is
+	notices   []error
+	err       error
 }
 
-// settle builds the entry of one choice, unless it failed before or stays as it
-// is.
-func (d *draft) settle(c *choice, entries map[provider.Addr]lockfile.Lock, answers map[packageKey]evidence, opts Options) {
-	if c.kept || c.Err != nil && d.forgive(c, opts) || c.Err != nil {
-		return
+// prove merges what the packages prove with what the old entry holds. A provider
+// that the rules ignore stays as it is where it cannot be completed and covers what
+// is wanted.
+func prove(c covered, answers map[packageKey]evidence, opts Options, b behaviour) proven {
+	p := proven{covered: c, held: c.held, kept: c.kept, notices: c.notices, err: c.err}
+	if !c.kept && c.err == nil {
+		p = p.gather(answers, opts, b)
 	}
-	l, err := d.entry(c, answers, opts)
-	if err == nil {
-		entries[c.Requirement.Addr] = l
-		return
+	switch {
+	case p.err == nil:
+	case b.forgives && c.mayStay && c.complete:
+		p.notices, p.err, p.kept = append(slices.Clone(p.notices), p.err), nil, true
+	case c.err == nil:
+		p.held = slices.Concat(c.held, c.heldByPackage(p.err))
 	}
-	c.Err = err
-	if !d.forgive(c, opts) {
-		c.heldByPackage(err)
-	}
+	return p
 }
 
-// untouchable reports whether a failed provider keeps the whole root module as
-// it is: always when it has no old entry to fall back to, since a lock file
-// that lacks a required provider would be worse than the old one; and under
-// Exact and Strict, which promise all or nothing.
-func untouchable(selections []Selection, opts Options) bool {
-	return slices.ContainsFunc(selections, func(s Selection) bool {
-		return s.Err != nil && (opts.behaviour().allOrNothing || s.From.IsZero())
+// gather proves the hashes of the new entry.
+func (p proven) gather(answers map[packageKey]evidence, opts Options, b behaviour) proven {
+	found, missing, err := p.collect(answers, opts, b)
+	if p.missing, p.err = missing, err; len(missing) > 0 {
+		p.serving = p.servingAll()
+	}
+	demanded := opts.Platforms.Demanded && len(opts.Platforms.List) > 0
+	switch {
+	case err != nil:
+		return p
+	case len(missing) > 0 && demanded:
+		p.err = p.unserved()
+		return p
+	case len(found) == 0:
+		p.err = &provider.Error{
+			Code: provider.CodeNoPackage, Host: p.addr().Host, Addr: p.addr(), Version: p.to,
+			Message: fmt.Sprintf("%s %s is published for none of the wanted platforms", p.addr(), p.to),
+			Hint:    "name a platform that it is published for with --platform",
+		}
+		return p
+	}
+	// init throws hashes of unknown schemes away and providers lock keeps them; they
+	// are kept here too unless the bytes must be init's, since a newer tool may know
+	// the scheme.
+	var prior []provider.Hash
+	if p.isLock && p.old.Version == p.to {
+		prior = slices.DeleteFunc(slices.Clone(p.old.Hashes), func(h provider.Hash) bool { return !h.Known() && !b.keepsUnknown })
+	}
+	if h, other := p.contradicting(prior, found, b); other {
+		accepted := slices.ContainsFunc(opts.AcceptReReleased, func(r provider.ReleasePattern) bool { return r.Match(p.addr(), p.to) })
+		p.replaced = true
+		switch {
+		case b.refuses == refuseNone:
+			// providers lock adds new hashes to old ones that belong to other bytes
+			// without a word, which exact bytes must repeat, but people should know.
+			p.notices = append(slices.Clone(p.notices), p.reReleased(h))
+		case accepted:
+			prior = nil
+		default:
+			p.replaced, p.err = false, p.reReleased(h)
+			return p
+		}
+	}
+	if err := altered(p.addr(), p.to, found); err != nil {
+		if b.refusesAltered {
+			p.err = err
+			return p
+		}
+		p.notices = append(slices.Clone(p.notices), err)
+	}
+	recorded := recorded(found, b.provenOnly)
+	p.hashes = slices.Concat(prior, recorded)
+	if !b.keepsHashes || b.settlesConflicts && p.sides != nil {
+		p.hashes = recorded
+	}
+	for _, h := range found {
+		if h.Mirror == "" {
+			p.signer = h.Signer
+		}
+	}
+	p.marks = provider.Marks(found, recorded)
+	p.contents, p.platforms = contentsOf(found, p.hashes)
+	return p
+}
+
+// collect gathers the evidence of every wanted package, in order of wanting. A
+// platform that the release does not serve is noted and left out, or fails the
+// provider under Exact and Strict, as it does in the tools.
+func (c covered) collect(answers map[packageKey]evidence, opts Options, b behaviour) (found []provider.Hashes, missing []provider.Platform, err error) {
+	lacking := map[provider.Platform]bool{}
+	for _, k := range c.packages {
+		e := answers[k]
+		switch {
+		case provider.Coded(e.err, provider.CodeNoPackage) && b.skipsPlatforms:
+			lacking[k.want.Platform] = true
+		case e.err != nil:
+			return nil, nil, e.err
+		case b.provenOnly && e.hashes.Mirror != "":
+			return nil, nil, mirrored(k.want, e.hashes.Mirror)
+		case b.provenOnly && e.hashes.Signer.KeyID == "":
+			return nil, nil, unsigned(k.want)
+		case !maySign(opts.Signers, k.want.Addr, e.hashes.Signer):
+			return nil, nil, unpinned(k.want, e.hashes)
+		default:
+			found = append(found, e.hashes)
+		}
+	}
+	for _, h := range found {
+		delete(lacking, h.Package.Platform) // one source of two has it
+	}
+	return found, slices.SortedFunc(maps.Keys(lacking), provider.Platform.Compare), nil
+}
+
+// contradicting finds a package whose bytes changed under the same version. init
+// -upgrade demands that the package of its own platform matches one old hash,
+// and providers lock demands nothing. Here every package must match, if the
+// entry holds zh hashes to match (an entry of h1 alone cannot know other
+// platforms), unless all of those are still in the checksum lists: then the
+// release grew and was not replaced.
+//
+// Packages that were never zips here, those of a mirror, are held against what the
+// entry says of content. Nobody knows which platform an h1 belongs to, so that one
+// of them must match, unless the entry has none.
+func (c covered) contradicting(prior []provider.Hash, found []provider.Hashes, b behaviour) (provider.Hashes, bool) {
+	zips := slices.DeleteFunc(slices.Clone(prior), func(h provider.Hash) bool { return h.Scheme() != provider.SchemeZH })
+	switch b.refuses {
+	case refuseNone:
+		return replaced(c.old.Hashes, zips, found)
+	case refuseFirst:
+		return found[0], len(applicable(found[0], prior)) > 0 && !found[0].Matches(prior)
+	}
+	if h, ok := replaced(prior, zips, found); ok {
+		return h, true
+	}
+	packed := slices.ContainsFunc(found, func(h provider.Hashes) bool { return !h.Unpacked() })
+	matching := slices.ContainsFunc(found, func(h provider.Hashes) bool { return h.Matches(prior) })
+	return found[0], !packed && !matching && len(h1(prior)) > 0
+}
+
+// replaced finds a package that took the place of a recorded one: some recorded
+// zip is in no checksum list any more, and the package matches nothing.
+func replaced(prior, zips []provider.Hash, found []provider.Hashes) (provider.Hashes, bool) {
+	if len(zips) == 0 || stillListed(zips, found) {
+		return provider.Hashes{}, false
+	}
+	i := slices.IndexFunc(found, func(h provider.Hashes) bool { return !h.Unpacked() && !h.Matches(prior) })
+	if i < 0 {
+		return provider.Hashes{}, false
+	}
+	return found[i], true
+}
+
+// applicable are the recorded hashes that a package can be held against: zh
+// hashes say nothing about an unpacked one.
+func applicable(h provider.Hashes, prior []provider.Hash) []provider.Hash {
+	return slices.DeleteFunc(slices.Clone(prior), func(p provider.Hash) bool {
+		return !p.Known() || h.Unpacked() && p.Scheme() == provider.SchemeZH
 	})
 }
 
-// explain turns a failure, or else the notices, into diagnostics at the place
-// that requires the provider. What is no failure (missing platforms, the
-// registry's warnings) stays a fact of the selection.
-func (c *choice) explain() []provider.Diagnostic {
-	if c.Err != nil {
-		return []provider.Diagnostic{c.diagnose(c.Err, provider.SeverityError)}
-	}
-	var diagnostics []provider.Diagnostic
-	for _, notice := range c.notices {
-		diagnostics = append(diagnostics, c.diagnose(notice, provider.SeverityWarning))
-	}
-	return diagnostics
-}
-
-func (c *choice) diagnose(err error, severity provider.Severity) provider.Diagnostic {
-	d := provider.Diagnose(err)
-	d.Severity, d.Addr = severity, c.Requirement.Addr
-	if d.File == "" && len(c.Requirement.Terms) > 0 {
-		d.File, d.Line = c.Requirement.Terms[0].File, c.Requirement.Terms[0].Line
-	}
-	return d
-}
-
-// entry merges what the packages prove with what the old entry holds.
-func (d *draft) entry(c *choice, answers map[packageKey]evidence, opts Options) (lockfile.Lock, error) {
-	prior := c.prior(opts)
-	found, err := d.collect(c, answers, opts)
-	if err != nil {
-		return lockfile.Lock{}, err
-	}
-	if err := c.verify(prior, found, opts); err != nil {
-		if !accepted(opts.AcceptReReleased, c.Requirement.Addr, c.To) {
-			return lockfile.Lock{}, err
-		}
-		prior, c.Replaced = nil, true
-	}
-	if err := altered(c.Requirement.Addr, c.To, found); err != nil {
-		if opts.behaviour().refusesAltered {
-			return lockfile.Lock{}, err
-		}
-		c.notices = append(c.notices, err)
-	}
-	recorded := recorded(found, opts.behaviour().provenOnly)
-	merged := prior
-	if b := opts.behaviour(); !b.keepsHashes || b.settlesConflicts && c.sides != nil {
-		merged = nil
-	}
-	merged = append(merged, recorded...)
+func stillListed(zips []provider.Hash, found []provider.Hashes) bool {
+	listed := map[provider.Hash]bool{}
 	for _, h := range found {
-		if h.Mirror == "" {
-			c.Signer = h.Signer
+		for _, z := range h.Listed {
+			listed[z] = true
 		}
 	}
-	c.Marks = provider.Marks(found, recorded)
-	c.attribute(found, merged)
-	return lockfile.New(c.Requirement.Addr, c.To, c.records, merged), nil
+	return !slices.ContainsFunc(zips, func(z provider.Hash) bool { return !listed[z] })
 }
 
 // altered compares the packages of mirrors with those of the registry where both
@@ -145,190 +217,6 @@ func altered(addr provider.Addr, v provider.Version, found []provider.Hashes) er
 	return nil
 }
 
-func accepted(releases []provider.ReleasePattern, addr provider.Addr, v provider.Version) bool {
-	return slices.ContainsFunc(releases, func(r provider.ReleasePattern) bool { return r.Match(addr, v) })
-}
-
-// prior are the old hashes that a same-version entry keeps. init throws hashes
-// of unknown schemes away and providers lock keeps them; they are kept here
-// too unless the bytes must be init's, since a newer tool may know the scheme.
-func (c *choice) prior(opts Options) []provider.Hash {
-	if !c.isLock || c.From != c.To {
-		return nil
-	}
-	if !opts.behaviour().keepsUnknown {
-		return slices.DeleteFunc(slices.Clone(c.old.Hashes), func(h provider.Hash) bool { return !h.Known() })
-	}
-	return slices.Clone(c.old.Hashes)
-}
-
-// collect gathers the evidence of every wanted package, in order of wanting. A
-// platform that the release does not serve is noted and left out, or fails the
-// provider under Exact and Strict and where it was demanded, as it does in the
-// tools.
-func (d *draft) collect(c *choice, answers map[packageKey]evidence, opts Options) ([]provider.Hashes, error) {
-	b := opts.behaviour()
-	var found []provider.Hashes
-	missing := map[provider.Platform]bool{}
-	for _, k := range c.packages {
-		e := answers[k]
-		switch {
-		case provider.Coded(e.err, provider.CodeNoPackage) && b.skipsPlatforms:
-			missing[k.want.Platform] = true
-		case e.err != nil:
-			return nil, e.err
-		case b.provenOnly && e.hashes.Mirror != "":
-			return nil, mirrored(k.want, e.hashes.Mirror)
-		case b.provenOnly && e.hashes.Signer.KeyID == "":
-			return nil, unsigned(k.want)
-		case !opts.maySign(k.want.Addr, e.hashes.Signer):
-			return nil, unpinned(k.want, e.hashes)
-		default:
-			found = append(found, e.hashes)
-		}
-	}
-	for _, h := range found {
-		delete(missing, h.Package.Platform) // one source of two has it
-	}
-	c.Missing = slices.SortedFunc(maps.Keys(missing), provider.Platform.Compare)
-	if len(c.Missing) > 0 {
-		c.Serving = c.serving(c.named)
-	}
-	if len(c.Missing) > 0 && opts.Platforms.demands() {
-		return nil, c.unserved()
-	}
-	if len(found) == 0 {
-		return nil, &provider.Error{
-			Code: provider.CodeNoPackage, Host: c.Requirement.Addr.Host, Addr: c.Requirement.Addr, Version: c.To,
-			Message: fmt.Sprintf("%s %s is published for none of the wanted platforms", c.Requirement.Addr, c.To),
-			Hint:    "name a platform that it is published for with --platform",
-		}
-	}
-	return found, nil
-}
-
-// unserved is the error of a release that lacks a platform which somebody asked
-// for. It does not depend on how the sources word it.
-func (c *choice) unserved() error {
-	names := make([]string, len(c.Missing))
-	for i, p := range c.Missing {
-		names[i] = p.String()
-	}
-	addr := c.Requirement.Addr
-	err := &provider.Error{
-		Code: provider.CodeNoPackage, Host: addr.Host, Addr: addr, Version: c.To, Platform: c.Missing[0],
-		Message: fmt.Sprintf("%s %s is not released for %s", addr, c.To, strings.Join(names, ", ")),
-		Hint:    "leave these out of --platform, or name them in the configuration file: there what is not released is told and left out",
-	}
-	if !c.Serving.IsZero() {
-		err.Hint = fmt.Sprintf("%s is released for all of them; else %s", c.Serving, err.Hint)
-	}
-	return err
-}
-
-func unsigned(want provider.Want) error {
-	return &provider.Error{
-		Code: provider.CodeBadSignature, Host: want.Addr.Host, Addr: want.Addr, Version: want.Version, Platform: want.Platform,
-		Message: fmt.Sprintf("the checksum list of %s %s is not signed by an announced key", want.Addr, want.Version),
-		Hint:    "without --strict it is accepted where the tool accepts it",
-	}
-}
-
-func mirrored(want provider.Want, mirror string) error {
-	return &provider.Error{
-		Code: provider.CodeBadSignature, Host: want.Addr.Host, Addr: want.Addr, Version: want.Version, Platform: want.Platform,
-		Message: fmt.Sprintf("the package of %s %s for %s is from the %s, which no signature covers", want.Addr, want.Version, want.Platform, mirror),
-		Hint:    "take hashes from the provider's own registry, or leave --strict out",
-	}
-}
-
-// verify refuses a release whose bytes changed under the same version. init
-// -upgrade demands that the package of its own platform matches one old hash,
-// and providers lock demands nothing. Here every package must match, if the
-// entry holds zh hashes to match (an entry of h1 alone cannot know other
-// platforms), unless all of those are still in the checksum lists: then the
-// release grew and was not replaced.
-func (c *choice) verify(prior []provider.Hash, found []provider.Hashes, opts Options) error {
-	zips := slices.DeleteFunc(slices.Clone(prior), func(h provider.Hash) bool { return h.Scheme() != provider.SchemeZH })
-	switch opts.behaviour().refuses {
-	case refuseNone:
-		c.noteReReleased(zips, found)
-		return nil
-	case refuseFirst:
-		known := len(applicable(found[0], prior)) > 0
-		if known && !found[0].Matches(prior) {
-			return c.reReleased(found[0])
-		}
-		return nil
-	}
-	if h, ok := replaced(prior, zips, found); ok {
-		return c.reReleased(h)
-	}
-	return c.verifyUnpacked(prior, found)
-}
-
-// replaced finds a package that took the place of a recorded one: some recorded
-// zip is in no checksum list any more, and the package matches nothing.
-func replaced(prior, zips []provider.Hash, found []provider.Hashes) (provider.Hashes, bool) {
-	if len(zips) == 0 || stillListed(zips, found) {
-		return provider.Hashes{}, false
-	}
-	i := slices.IndexFunc(found, func(h provider.Hashes) bool { return !h.Unpacked() && !h.Matches(prior) })
-	if i < 0 {
-		return provider.Hashes{}, false
-	}
-	return found[i], true
-}
-
-// noteReReleased remembers that new hashes stand beside old ones that belong to
-// other bytes: providers lock adds them without a word, which exact bytes must
-// repeat, but people should know.
-func (c *choice) noteReReleased(zips []provider.Hash, found []provider.Hashes) {
-	if h, ok := replaced(c.old.Hashes, zips, found); ok {
-		c.notices, c.Replaced = append(c.notices, c.reReleased(h)), true
-	}
-}
-
-// verifyUnpacked holds packages that were never zips here, those of a mirror,
-// against what the entry says of content. Nobody knows which platform an h1
-// belongs to, so that one of them must match, unless the entry has none.
-func (c *choice) verifyUnpacked(prior []provider.Hash, found []provider.Hashes) error {
-	packed := slices.ContainsFunc(found, func(h provider.Hashes) bool { return !h.Unpacked() })
-	matching := slices.ContainsFunc(found, func(h provider.Hashes) bool { return h.Matches(prior) })
-	if packed || matching || len(h1(prior)) == 0 {
-		return nil
-	}
-	return c.reReleased(found[0])
-}
-
-// applicable are the recorded hashes that a package can be held against: zh
-// hashes say nothing about an unpacked one.
-func applicable(h provider.Hashes, prior []provider.Hash) []provider.Hash {
-	return slices.DeleteFunc(slices.Clone(prior), func(p provider.Hash) bool {
-		return !p.Known() || h.Unpacked() && p.Scheme() == provider.SchemeZH
-	})
-}
-
-func stillListed(zips []provider.Hash, found []provider.Hashes) bool {
-	listed := map[provider.Hash]bool{}
-	for _, h := range found {
-		for _, z := range h.Listed {
-			listed[z] = true
-		}
-	}
-	return !slices.ContainsFunc(zips, func(z provider.Hash) bool { return !listed[z] })
-}
-
-func (c *choice) reReleased(h provider.Hashes) error {
-	addr := c.Requirement.Addr
-	return &provider.Error{
-		Code: provider.CodeReReleased, Host: addr.Host, Addr: addr, Version: c.To, Platform: h.Package.Platform,
-		Message: fmt.Sprintf("the package of %s %s for %s (%s) matches none of the recorded hashes", addr, c.To, h.Package.Platform, cmp.Or(h.Package.ZH, h.H1)),
-		Hint: fmt.Sprintf("the release was replaced after it was locked: ask its publisher why; if you trust it, use --accept-re-released %s/%s@%s",
-			addr.Namespace, addr.Type, c.To),
-	}
-}
-
 // recorded are the hashes of packages that the tool writes: of each the h1, every
 // line of the signed list, and what the source finds verified or reported, which
 // it leaves empty where the tool does not record it. Under Strict nothing is
@@ -347,123 +235,135 @@ func recorded(found []provider.Hashes, provenOnly bool) []provider.Hash {
 	return hashes
 }
 
-// attribute notes which platforms the entry's h1 hashes belong to.
-func (c *choice) attribute(found []provider.Hashes, merged []provider.Hash) {
-	c.Hashes = map[provider.Hash]provider.Platform{}
+// contentsOf says which platforms the h1 hashes of an entry belong to.
+func contentsOf(found []provider.Hashes, entry []provider.Hash) (map[provider.Hash]provider.Platform, []provider.Platform) {
+	contents := map[provider.Hash]provider.Platform{}
 	for _, h := range found {
 		for platform, reported := range h.Reported {
 			for _, r := range h1(reported) {
-				if slices.Contains(merged, r) {
-					c.Hashes[r] = platform
+				if slices.Contains(entry, r) {
+					contents[r] = platform
 				}
 			}
 		}
 	}
+	var platforms []provider.Platform
 	for _, h := range found {
-		c.Hashes[h.H1] = h.Package.Platform
-		c.Platforms = append(c.Platforms, h.Package.Platform)
+		contents[h.H1] = h.Package.Platform
+		platforms = append(platforms, h.Package.Platform)
 	}
-	c.Platforms = append(c.Platforms, slices.Collect(maps.Values(c.Hashes))...)
-	slices.SortFunc(c.Platforms, provider.Platform.Compare)
-	c.Platforms = slices.Compact(c.Platforms)
+	platforms = slices.AppendSeq(platforms, maps.Values(contents))
+	slices.SortFunc(platforms, provider.Platform.Compare)
+	return contents, slices.Compact(platforms)
 }
 
-// merge puts new entries beside old ones. An old entry whose provider failed
-// or was not asked for keeps its bytes. One that nothing requires stays where
-// providers lock keeps it, where it is named to be kept, or where the run is
-// about other providers; otherwise it goes, as with init.
-func (d *draft) merge(entries map[provider.Addr]lockfile.Lock, opts Options) []lockfile.Lock {
-	required := map[provider.Addr]bool{}
-	for _, r := range d.root.module.Tree.Requirements {
-		required[r.Addr] = true
-	}
-	var locks []lockfile.Lock
-	for _, old := range d.old {
-		if _, renewed := entries[old.Addr]; renewed {
-			continue
-		}
-		if required[old.Addr] || opts.behaviour().keepsUnreferenced || opts.KeepUnreferenced || matches(opts.Keep, old.Addr) || !selected(opts.Only, old.Addr) {
-			locks = append(locks, old.Kept())
-		}
-	}
-	locks = slices.AppendSeq(locks, maps.Values(entries))
-	slices.SortFunc(locks, func(a, b lockfile.Lock) int { return a.Addr.Compare(b.Addr) })
-	return locks
-}
-
-// dropped lists the old entries that the new lock file lacks.
-func dropped(old, locks []lockfile.Lock) []Selection {
-	var gone []Selection
-	for _, l := range old {
-		if !slices.ContainsFunc(locks, func(n lockfile.Lock) bool { return n.Addr == l.Addr }) {
-			s := Selection{From: l.Version}
-			s.Requirement.Addr = l.Addr
-			gone = append(gone, s)
-		}
-	}
-	return gone
-}
-
-// heldByPackage notes that the selected release is newer than the locked one and
+// heldByPackage says that the selected release is newer than the locked one and
 // stays out of the lock file for what its packages are.
-func (c *choice) heldByPackage(err error) {
-	if !c.isLock || c.To.Precedence(c.From) <= 0 {
-		return
-	}
-	h := Held{Version: c.To, Published: c.Published}
+func (c covered) heldByPackage(err error) []Held {
+	reason := HeldByPlatform
 	switch {
-	case provider.Coded(err, provider.CodeNoPackage):
-		h.Reason = HeldByPlatform
+	case !c.isLock || c.to.Precedence(c.old.Version) <= 0:
+		return nil
 	case provider.Coded(err, provider.CodeProtocol):
-		h.Reason = HeldByProtocol
-	default:
-		return
+		reason = HeldByProtocol
+	case !provider.Coded(err, provider.CodeNoPackage):
+		return nil
 	}
-	c.Held = append(c.Held, h)
+	return []Held{{Version: c.to, Reason: reason, Published: c.release.Published}}
 }
 
-// serving returns the newest release before the selected one that the
-// constraints allow and that serves all the platforms; zero if none does, or if
-// the source does not say what releases serve.
-func (c *choice) serving(platforms []provider.Platform) provider.Version {
-	constraints := c.Requirement.Constraints()
+// servingAll is the newest release before the selected one that the constraints
+// allow and that serves all wanted platforms; zero if none does, or if the source
+// does not say what releases serve.
+func (c covered) servingAll() provider.Version {
 	var best provider.Version
 	for _, r := range c.offered.releases {
-		older := r.Version.Precedence(c.To) < 0 && r.Version.Precedence(best) > 0 && constraints.Allows(r.Version)
-		if older && !slices.ContainsFunc(platforms, func(p provider.Platform) bool { return !slices.Contains(r.Platforms, p) }) {
+		older := r.Version.Precedence(c.to) < 0 && r.Version.Precedence(best) > 0 && c.constraints.Allows(r.Version)
+		if older && !slices.ContainsFunc(c.named, func(p provider.Platform) bool { return !slices.Contains(r.Platforms, p) }) {
 			best = r.Version
 		}
 	}
 	return best
 }
 
-// forgive lets a provider that the rules ignore stay as it is where it cannot be
-// completed and covers what is wanted. It reports whether it does.
-func (d *draft) forgive(c *choice, opts Options) bool {
-	if !opts.behaviour().forgives || !c.mayStay || !c.complete {
-		return false
+// unserved is the error of a release that lacks a platform which somebody asked
+// for. It does not depend on how the sources word it.
+func (p proven) unserved() error {
+	names := make([]string, len(p.missing))
+	for i, m := range p.missing {
+		names[i] = m.String()
 	}
-	c.notices = append(c.notices, c.Err)
-	c.Err, c.kept = nil, true
-	return true
+	err := &provider.Error{
+		Code: provider.CodeNoPackage, Host: p.addr().Host, Addr: p.addr(), Version: p.to, Platform: p.missing[0],
+		Message: fmt.Sprintf("%s %s is not released for %s", p.addr(), p.to, strings.Join(names, ", ")),
+		Hint:    "leave these out of --platform, or name them in the configuration file: there what is not released is told and left out",
+	}
+	if !p.serving.IsZero() {
+		err.Hint = fmt.Sprintf("%s is released for all of them; else %s", p.serving, err.Hint)
+	}
+	return err
 }
 
-// doubtful says which new entries have the platforms of others though only the
-// number of their old hashes tells that they had the same.
-func (d *draft) doubtful() []provider.Diagnostic {
-	var names []string
-	for _, w := range d.assumed {
-		failed := slices.ContainsFunc(d.choices, func(c *choice) bool { return c.Err != nil && c.addr() == w.addr() })
-		if !failed {
-			names = append(names, fmt.Sprintf("%s %s", w.addr(), w.old.Version))
+func (c covered) reReleased(h provider.Hashes) error {
+	addr := c.addr()
+	return &provider.Error{
+		Code: provider.CodeReReleased, Host: addr.Host, Addr: addr, Version: c.to, Platform: h.Package.Platform,
+		Message: fmt.Sprintf("the package of %s %s for %s (%s) matches none of the recorded hashes", addr, c.to, h.Package.Platform, cmp.Or(h.Package.ZH, h.H1)),
+		Hint: fmt.Sprintf("the release was replaced after it was locked: ask its publisher why; if you trust it, use --accept-re-released %s/%s@%s",
+			addr.Namespace, addr.Type, c.to),
+	}
+}
+
+func unsigned(want provider.Want) error {
+	return &provider.Error{
+		Code: provider.CodeBadSignature, Host: want.Addr.Host, Addr: want.Addr, Version: want.Version, Platform: want.Platform,
+		Message: fmt.Sprintf("the checksum list of %s %s is not signed by an announced key", want.Addr, want.Version),
+		Hint:    "without --strict it is accepted where the tool accepts it",
+	}
+}
+
+func mirrored(want provider.Want, mirror string) error {
+	return &provider.Error{
+		Code: provider.CodeBadSignature, Host: want.Addr.Host, Addr: want.Addr, Version: want.Version, Platform: want.Platform,
+		Message: fmt.Sprintf("the package of %s %s for %s is from the %s, which no signature covers", want.Addr, want.Version, want.Platform, mirror),
+		Hint:    "take hashes from the provider's own registry, or leave --strict out",
+	}
+}
+
+// maySign reports whether a provider's releases may have this signer: any, unless
+// one of the patterns names the provider. What nobody signed, as in a mirror, has none of
+// the keys.
+func maySign(signers map[provider.Pattern][]string, addr provider.Addr, signer provider.Signer) bool {
+	pinned := false
+	for pattern, keys := range signers {
+		if !pattern.Match(addr) {
+			continue
+		}
+		pinned = true
+		if slices.ContainsFunc(keys, func(key string) bool { return names(key, signer.KeyID) }) {
+			return true
 		}
 	}
-	if len(names) == 0 {
-		return nil
+	return !pinned
+}
+
+// names reports whether an ID, or the fingerprint that ends in it, is that of a
+// key. People copy fingerprints in groups of digits.
+func names(key, id string) bool {
+	return id != "" && strings.HasSuffix(strings.ToUpper(strings.ReplaceAll(key, " ", "")), id)
+}
+
+func unpinned(want provider.Want, h provider.Hashes) error {
+	subject, signer := fmt.Sprintf("the checksum list of %s %s", want.Addr, want.Version), "signed by no announced key"
+	switch {
+	case h.Mirror != "":
+		subject, signer = fmt.Sprintf("the package of %s %s for %s", want.Addr, want.Version, want.Platform), "from the "+h.Mirror+", which no signature covers"
+	case h.Signer.KeyID != "":
+		signer = "signed by the key " + h.Signer.KeyID
 	}
-	return []provider.Diagnostic{{
-		Severity: provider.SeverityWarning, Code: provider.CodeNoPackage, File: path.Join(d.root.module.Dir, lockfile.Name),
-		Message: fmt.Sprintf("the old entries of %s are taken to cover the same platforms as the others, since they have as many hashes", strings.Join(names, ", ")),
-		Hint:    "keep relock's hash cache between runs, or name the platforms with the setting platforms, and nothing is taken to be",
-	}}
+	return &provider.Error{
+		Code: provider.CodeBadSignature, Host: want.Addr.Host, Addr: want.Addr, Version: want.Version, Platform: want.Platform,
+		Message: fmt.Sprintf("%s is %s, and the configured signers of the provider are others", subject, signer),
+		Hint:    "ask the provider's publisher; if the key is theirs, add it to the configured signers",
+	}
 }

@@ -31,7 +31,7 @@ type Result struct {
 	// which that is not known, sorted by place; Account fills both.
 	Findings, Undecided []provider.Finding
 
-	exact bool // File is what the tools write, byte for byte
+	allBytes bool // File is what the tools write, byte for byte
 	// untouched says that a failure leaves the whole root module as it is.
 	untouched bool
 }
@@ -108,16 +108,61 @@ const (
 	HeldByProtocol   Reason = "protocol"   // it speaks a plugin protocol that the tool does not
 )
 
+// resultOf builds the result of a root module, and with it each Selection.
+func resultOf(root root, assumed []witness, proofs []proven, opts Options, b behaviour) Result {
+	r := Result{Module: root.module, Partial: root.partial, Diagnostics: root.diagnostics, allBytes: b.allBytes, untouched: root.unknown}
+	if r.Module.Lock != nil {
+		r.Old = slices.Clone(r.Module.Lock.Locks)
+	}
+	doubtful := slices.Clone(assumed)
+	entries := map[provider.Addr]lockfile.Lock{}
+	for _, p := range proofs {
+		if i := slices.IndexFunc(r.Old, func(l lockfile.Lock) bool { return p.sides != nil && l.Addr == p.old.Addr }); i >= 0 {
+			r.Old[i] = p.old // the side that counts
+		}
+		if p.err == nil && !p.kept {
+			entries[p.addr()] = lockfile.New(p.addr(), p.to, p.records, p.hashes)
+		}
+		if p.err != nil {
+			doubtful = slices.DeleteFunc(doubtful, func(w witness) bool { return w.addr() == p.addr() })
+			r.untouched = r.untouched || untouchable(p, b)
+		}
+		r.Selections = append(r.Selections, Selection{
+			Requirement: p.requirement, From: p.old.Version, To: p.to, Held: p.held,
+			Platforms: p.platforms, Missing: p.missing, Serving: p.serving, Hashes: p.contents,
+			Signer: p.signer, Published: p.release.Published, Replaced: p.replaced, Marks: p.marks,
+			Warnings: p.release.Warnings, Err: p.err,
+		})
+		r.Diagnostics = append(r.Diagnostics, p.explain()...)
+	}
+	r.New = r.Old
+	if r.untouched || root.generated {
+		return r
+	}
+	r.Diagnostics = append(r.Diagnostics, doubts(root.module.Dir, doubtful)...)
+	r.New = root.entries(r.Old, entries, opts, b)
+	for _, l := range r.Old {
+		if _, stays := find(r.New, l.Addr); !stays {
+			s := Selection{From: l.Version}
+			s.Requirement.Addr = l.Addr
+			r.Selections = append(r.Selections, s)
+		}
+	}
+	slices.SortFunc(r.Selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })
+	r.File = r.print()
+	return r
+}
+
 // print returns the new bytes of the lock file, or nil if it is to stay as it
 // is. Without Exact only facts count: a file in another order or with comments
 // is left alone, and an empty one is not created.
 func (r Result) print() []byte {
 	conflicted := r.Module.Lock != nil && r.Module.Lock.Conflict > 0
-	if !r.exact && !conflicted && slices.EqualFunc(r.Old, r.New, lockfile.Lock.Equal) {
+	if !r.allBytes && !conflicted && slices.EqualFunc(r.Old, r.New, lockfile.Lock.Equal) {
 		return nil
 	}
 	printed := lockfile.Print(r.Module.Tool.Name, r.New)
-	if r.exact && r.Module.Lock != nil && bytes.Equal(printed, r.Module.Lock.Source) {
+	if r.allBytes && r.Module.Lock != nil && bytes.Equal(printed, r.Module.Lock.Source) {
 		return nil
 	}
 	return printed
@@ -203,7 +248,7 @@ func (r Result) changed() []provider.Addr {
 }
 
 func (r Result) same(old, l lockfile.Lock) bool {
-	if !r.exact {
+	if !r.allBytes {
 		return old.Equal(l)
 	}
 	print := func(l lockfile.Lock) []byte { return lockfile.Print(r.Module.Tool.Name, []lockfile.Lock{l}) }
