@@ -65,13 +65,6 @@ func (a *account) judge(h provider.Hash, everything map[string]bool) verdict {
 	return unproven
 }
 
-// everything says for which schemes everything was looked at. It goes through all
-// files: a lock file and a list may have a hundred thousand lines each.
-func (a *account) everything() map[string]bool {
-	looked, of := a.looked()
-	return map[string]bool{provider.SchemeZH: a.everyList, provider.SchemeH1: of > 0 && looked == of}
-}
-
 func (a *account) explains(h provider.Hash) bool {
 	_, listed := a.files[h]
 	return listed || a.contents[h] || a.reported[h]
@@ -143,22 +136,17 @@ const mostPlatforms = 100
 // before the others: what the lock file covers, then the default list. all is
 // false if there are more than anybody asks about.
 func (a *account) platforms(covered []provider.Platform) (some []provider.Platform, all bool) {
-	some = a.everyPlatform(covered)
-	all = len(some) <= mostPlatforms
-	return some[:min(len(some), mostPlatforms)], all
-}
-
-func (a *account) everyPlatform(covered []provider.Platform) []provider.Platform {
-	all := slices.Clone(a.served)
+	some = slices.Clone(a.served)
 	for _, f := range a.files {
 		if f.Platform != (provider.Platform{}) {
-			all = append(all, f.Platform)
+			some = append(some, f.Platform)
 		}
 	}
-	slices.SortFunc(all, func(p, q provider.Platform) int {
+	slices.SortFunc(some, func(p, q provider.Platform) int {
 		return cmp.Or(cmp.Compare(tier(p, covered), tier(q, covered)), p.Compare(q))
 	})
-	return slices.Compact(all)
+	some = slices.Compact(some)
+	return some[:min(len(some), mostPlatforms)], len(some) <= mostPlatforms
 }
 
 // tier orders platforms by when they are looked at.
@@ -208,9 +196,16 @@ func (a *account) replaced(l lockfile.Lock) bool {
 // that nothing has compared the recorded packages with those of now.
 func (a *account) findings(l lockfile.Lock, path string, left bool) (found, undecided []provider.Finding) {
 	if left && a.replaced(l) {
-		return []provider.Finding{reReleasedFinding(l, path)}, nil
+		return []provider.Finding{{
+			Code: provider.CodeReReleased, Addr: l.Addr, Version: l.Version, File: path, Line: l.Line(),
+			Message: fmt.Sprintf("packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more", l.Addr, l.Version),
+			Hint:    "ask the publisher why, and who wrote these hashes (git log)",
+		}}, nil
 	}
-	everything := a.everything()
+	// Whether everything was looked at, is asked once: a lock file and a list may
+	// have a hundred thousand lines each.
+	looked, of := a.looked()
+	everything := map[string]bool{provider.SchemeZH: a.everyList, provider.SchemeH1: of > 0 && looked == of}
 	judged := map[verdict][]provider.Hash{}
 	for _, h := range l.Hashes {
 		if h.Known() {
@@ -218,7 +213,12 @@ func (a *account) findings(l lockfile.Lock, path string, left bool) (found, unde
 			judged[v] = append(judged[v], h)
 		}
 	}
-	found = named(judged[refuted], func(h provider.Hash) provider.Finding { return unknownFinding(l, h, path) })
+	found = named(judged[refuted], func(h provider.Hash) provider.Finding {
+		f := finding(l, h, path)
+		f.Message = fmt.Sprintf("%s belongs to no package of %s %s", short(h), l.Addr, l.Version)
+		f.Hint = "find out who added it (git log -S HASH); relock lock --prune removes it"
+		return f
+	})
 	undecided = named(judged[unproven], func(h provider.Hash) provider.Finding { return a.unprovenFinding(l, h, path) })
 	return found, undecided
 }
@@ -242,13 +242,6 @@ func finding(l lockfile.Lock, h provider.Hash, path string) provider.Finding {
 		Code: provider.CodeHashUnknown, Addr: l.Addr, Version: l.Version, Hash: h,
 		File: path, Line: l.HashLine(h),
 	}
-}
-
-func unknownFinding(l lockfile.Lock, h provider.Hash, path string) provider.Finding {
-	f := finding(l, h, path)
-	f.Message = fmt.Sprintf("%s belongs to no package of %s %s", short(h), l.Addr, l.Version)
-	f.Hint = "find out who added it (git log -S HASH); relock lock --prune removes it"
-	return f
 }
 
 func (a *account) unprovenFinding(l lockfile.Lock, h provider.Hash, path string) provider.Finding {
@@ -280,14 +273,6 @@ func (a *account) why() (reason string, cause error) {
 		return "unreachable", cause
 	}
 	return "unusable", cause
-}
-
-func reReleasedFinding(l lockfile.Lock, path string) provider.Finding {
-	return provider.Finding{
-		Code: provider.CodeReReleased, Addr: l.Addr, Version: l.Version, File: path, Line: l.Line(),
-		Message: fmt.Sprintf("packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more", l.Addr, l.Version),
-		Hint:    "ask the publisher why, and who wrote these hashes (git log)",
-	}
 }
 
 // longestHash is more than any that the tools write.

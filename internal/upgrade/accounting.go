@@ -71,7 +71,13 @@ func accountFor(results []Result, opts AccountOptions, ask asker) {
 	}
 	a.readLists()
 	a.readOtherLists()
-	a.readPackages()
+	for !ask.ended() { // until every h1 is explained, or nothing is left that may be downloaded
+		next := a.next()
+		if len(next) == 0 {
+			break
+		}
+		a.download(next)
+	}
 	if ask.ended() {
 		return
 	}
@@ -133,7 +139,18 @@ func (a *accountant) open(i int, r Result) {
 		if !slices.ContainsFunc(l.Hashes, provider.Hash.Known) {
 			continue
 		}
-		c := a.caseOf(packageKey{r.Module.Tool, provider.Want{Addr: l.Addr, Version: l.Version}})
+		k := packageKey{r.Module.Tool, provider.Want{Addr: l.Addr, Version: l.Version}}
+		c := a.cases[k]
+		if c == nil {
+			c = &accountCase{
+				release: k, tried: map[provider.Platform]bool{}, sizes: map[provider.Platform]int64{},
+				account: account{
+					files: map[provider.Hash]provider.ListedFile{}, contents: map[provider.Hash]bool{}, reported: map[provider.Hash]bool{},
+					failures: map[provider.Platform]error{}, absent: map[provider.Platform]bool{},
+				},
+			}
+			a.cases[k], a.order = c, append(a.order, c)
+		}
 		left := s.From != s.To
 		c.entries = append(c.entries, accountEntry{i, l, r.Module.Lock.Path, left})
 		c.covered = append(c.covered, s.Platforms...)
@@ -144,21 +161,6 @@ func (a *accountant) open(i int, r Result) {
 			}
 		}
 	}
-}
-
-func (a *accountant) caseOf(k packageKey) *accountCase {
-	c := a.cases[k]
-	if c == nil {
-		c = &accountCase{
-			release: k, tried: map[provider.Platform]bool{}, sizes: map[provider.Platform]int64{},
-			account: account{
-				files: map[provider.Hash]provider.ListedFile{}, contents: map[provider.Hash]bool{}, reported: map[provider.Hash]bool{},
-				failures: map[provider.Platform]error{}, absent: map[provider.Platform]bool{},
-			},
-		}
-		a.cases[k], a.order = c, append(a.order, c)
-	}
-	return c
 }
 
 // key names the package of the release for a platform.
@@ -276,18 +278,6 @@ func (p packagePart) learn(h packageAnswer) {
 		p.failures[p.platform] = h.err
 	default:
 		p.add(h.listing)
-	}
-}
-
-// readPackages downloads packages until every h1 is explained, or nothing is left
-// that may be downloaded.
-func (a *accountant) readPackages() {
-	for !a.ask.ended() {
-		next := a.next()
-		if len(next) == 0 {
-			return
-		}
-		a.download(next)
 	}
 }
 

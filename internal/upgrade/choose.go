@@ -101,7 +101,7 @@ func choose(w wanted, o offered, opts Options, b behaviour) chosen {
 	case c.err != nil:
 		return c
 	case w.sides != nil:
-		c = c.settle(opts, b)
+		c = settle(c, opts, b)
 	case b.keepsVersions && w.isLock:
 		c.release, c.err = c.stay(w.locked.Version)
 		if c.err != nil && b.keepsWithdrawn && w.constraints.Allows(w.locked.Version) {
@@ -264,13 +264,13 @@ func (c chosen) noVersion() error {
 	err := &provider.Error{
 		Code: provider.CodeNoVersion, Host: methods.host(c.addr()), Addr: c.addr(),
 		Message: fmt.Sprintf("no release of %s meets the constraints %q", c.addr(), c.constraints),
-		Hint:    "no release at all is listed" + cmp.Or(methods.by(), " by the registry"),
+		Hint:    "no release at all is listed" + cmp.Or(methods.answered("by"), " by the registry"),
 	}
 	if len(releases) == 0 {
 		return err
 	}
 	top := slices.MaxFunc(releases, func(a, b provider.Release) int { return a.Version.Compare(b.Version) }).Version
-	err.Hint = fmt.Sprintf("the newest release%s is %s", methods.of(), top)
+	err.Hint = fmt.Sprintf("the newest release%s is %s", methods.answered("of"), top)
 	if t, ok := excluding(c.requirement, top); ok {
 		err.Hint += fmt.Sprintf("; %q at %s:%d excludes it", t.Constraint, t.File, t.Line)
 	} else if top.Prerelease != "" {

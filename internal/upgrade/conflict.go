@@ -52,7 +52,7 @@ func disputed(m scan.Module, addr provider.Addr) bool {
 }
 
 // settle decides which side of a disputed entry counts, selects, and tells.
-func (c chosen) settle(opts Options, b behaviour) chosen {
+func settle(c chosen, opts Options, b behaviour) chosen {
 	had, why := c.sides[0].Version.String(), ""
 	if len(c.sides) > 1 {
 		had += " and " + c.sides[1].Version.String()

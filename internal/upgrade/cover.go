@@ -2,7 +2,6 @@ package upgrade
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -93,8 +92,8 @@ type witness struct {
 	lost    bool // it is of the side of a merge that does not count
 }
 
-// witness is the old entry of a choice.
-func (c chosen) witness(old lockfile.Lock) witness {
+// witnessOf is an old entry of a choice.
+func witnessOf(c chosen, old lockfile.Lock) witness {
 	w := witness{wanted: c.wanted, old: old, release: c.offered.release(old.Version), h1: h1(old.Hashes)}
 	w.stays = old.Version == c.to
 	w.moves = c.err == nil && !w.stays
@@ -113,11 +112,11 @@ func witnesses(choices []chosen) []witness {
 		if len(c.ownPlatforms) > 0 {
 			continue
 		}
-		if w := c.witness(c.old); c.isLock && len(w.h1) > 0 && w.release != nil {
+		if w := witnessOf(c, c.old); c.isLock && len(w.h1) > 0 && w.release != nil {
 			all = append(all, w)
 		}
 		for _, side := range c.sides {
-			w := c.witness(side)
+			w := witnessOf(c, side)
 			w.stays, w.moves, w.lost = false, true, true
 			if side.Version != c.old.Version && len(w.h1) > 0 && w.release != nil {
 				all = append(all, w)
@@ -138,7 +137,7 @@ func coversAll(choices []chosen) bool {
 		if !c.isLock || len(c.ownPlatforms) > 0 || c.err != nil && c.unheard == nil {
 			continue
 		}
-		w := c.witness(c.old)
+		w := witnessOf(c, c.old)
 		if w.release == nil || !w.release.Closed() || len(w.h1) < len(w.release.Platforms) {
 			return false
 		}
@@ -268,16 +267,6 @@ func (found placed) refutes(covered []provider.Platform) bool {
 	return found.err != nil || slices.ContainsFunc(found.answers, func(p provider.Platform) bool {
 		return slices.Contains(covered, p) && !slices.Contains(found.covered, p)
 	})
-}
-
-// unrecovered says that the platforms of the lock file are not known for what
-// happened to an entry.
-func (w witness) unrecovered(cause error) error {
-	return &provider.Error{
-		Code: provider.Diagnose(cause).Code, Host: w.addr().Host, Addr: w.addr(), Version: w.old.Version,
-		Message: fmt.Sprintf("recovering the platforms of the lock file from %s %s", w.addr(), w.old.Version), Err: cause,
-		Hint: "try again; or name the platforms with --platform or the setting platforms, and no old package is asked for",
-	}
 }
 
 // platformsOf are the platforms that are asked for by name; none where the release

@@ -83,7 +83,7 @@ func (c covered) withdrawn() (kept bool, notices []error, failure error) {
 	err := methods.notOffered(c.addr(), c.old.Version)
 	err.Hint = c.wayDown()
 	switch {
-	case methods.registry():
+	case slices.ContainsFunc(methods, func(m provider.Method) bool { return m.Listed && !m.Mirror }):
 		err.Message += " and kept: a version goes down only by request"
 	case !c.complete:
 		err.Message += ", so that its missing hashes cannot be had"
@@ -101,7 +101,7 @@ func (c covered) withdrawn() (kept bool, notices []error, failure error) {
 }
 
 // wayDown is the command that moves a version which is not offered any more.
-func (c chosen) wayDown() string {
+func (c covered) wayDown() string {
 	var best provider.Version
 	for _, r := range c.offered.releases {
 		if c.constraints.Allows(r.Version) && r.Version.Precedence(best) > 0 {

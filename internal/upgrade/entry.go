@@ -11,14 +11,6 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// untouchable reports whether a failed provider keeps the whole root module as
-// it is: always when it has no old entry to fall back to, since a lock file
-// that lacks a required provider would be worse than the old one, or has two of
-// which none could be kept; and where all or nothing is promised.
-func untouchable(p proven, b behaviour) bool {
-	return b.allOrNothing || p.old.Version.IsZero() || p.sides != nil
-}
-
 // entries puts new entries beside old ones. An old entry whose provider failed
 // or was not asked for keeps its bytes. One that nothing requires stays where
 // providers lock keeps it, where it is named to be kept, or where the run is

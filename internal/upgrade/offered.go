@@ -77,11 +77,6 @@ type methods []provider.Method
 // complete reports whether each of them has listed what it offers.
 func (m methods) complete() bool { return m.unlisted() == "" }
 
-// registry reports whether the provider's own registry has.
-func (m methods) registry() bool {
-	return slices.ContainsFunc(m, func(a provider.Method) bool { return a.Listed && !a.Mirror })
-}
-
 // unlisted names those that have not.
 func (m methods) unlisted() string { return m.names(func(a provider.Method) bool { return !a.Listed }) }
 
@@ -89,7 +84,7 @@ func (m methods) unlisted() string { return m.names(func(a provider.Method) bool
 func (m methods) notOffered(addr provider.Addr, locked provider.Version) *provider.Error {
 	return &provider.Error{
 		Code: provider.CodeLockedVersion, Host: m.host(addr), Addr: addr, Version: locked,
-		Message: fmt.Sprintf("the locked version %s of %s is no longer offered%s", locked, addr, m.by()),
+		Message: fmt.Sprintf("the locked version %s of %s is no longer offered%s", locked, addr, m.answered("by")),
 		Hint:    "run relock upgrade to select another version",
 	}
 }
@@ -104,21 +99,13 @@ func (m methods) host(addr provider.Addr) svchost.Hostname {
 	return addr.Host
 }
 
-// by says who has answered, where that is not the registry alone.
-func (m methods) by() string { return m.following(" by the ") }
-
-// of is by in other words.
-func (m methods) of() string { return m.following(" of the ") }
-
-func (m methods) following(preposition string) string {
-	if !slices.ContainsFunc(m, func(a provider.Method) bool { return a.Mirror }) {
-		return ""
-	}
+// answered says who has, behind a preposition, where that is not the registry alone.
+func (m methods) answered(preposition string) string {
 	names := m.names(func(a provider.Method) bool { return a.Listed })
-	if names == "" {
+	if names == "" || !slices.ContainsFunc(m, func(a provider.Method) bool { return a.Mirror }) {
 		return ""
 	}
-	return preposition + names
+	return " " + preposition + " the " + names
 }
 
 func (m methods) names(which func(provider.Method) bool) string {

@@ -119,25 +119,19 @@ func (p policy) judge(r provider.Release) Held {
 	case stays && hold != nil && p.now.Before(hold.HoldUntil):
 		h.Reason, h.Rule, h.Eligible = HeldByHold, hold.Place, hold.HoldUntil
 	default:
-		return p.judgeAge(r)
+		aging := p.aging(r)
+		if aging == nil || r.Published.IsZero() && !p.holdsUnknown(r) {
+			return Held{}
+		}
+		h.Reason, h.Rule = HeldByAge, aging.Place
+		if r.Published.IsZero() {
+			return h
+		}
+		if h.Eligible = r.Published.Add(*aging.MinimumAge); !p.now.Before(h.Eligible) {
+			return Held{}
+		}
 	}
 	return h
-}
-
-// judgeAge does so for the age alone.
-func (p policy) judgeAge(r provider.Release) Held {
-	rule := p.aging(r)
-	if rule == nil || r.Published.IsZero() && !p.holdsUnknown(r) {
-		return Held{}
-	}
-	h := Held{Version: r.Version, Reason: HeldByAge, Published: r.Published, Rule: rule.Place}
-	if r.Published.IsZero() {
-		return h
-	}
-	if h.Eligible = r.Published.Add(*rule.MinimumAge); p.now.Before(h.Eligible) {
-		return h
-	}
-	return Held{}
 }
 
 // aging is the rule that demands an age of a release; nil if there is none.
@@ -168,28 +162,17 @@ func (p policy) needsDate(r provider.Release, o offered) bool {
 
 // last is the last rule about a release that sets a property; nil if none does.
 func (p policy) last(r provider.Release, sets func(Rule) bool) *Rule {
+	bump := provider.BumpBetween(p.locked, r.Version)
+	if bump == provider.BumpPrerelease {
+		bump = provider.BumpPatch // rules have three words
+	}
 	for _, rule := range slices.Backward(p.rules) {
-		if sets(rule) && rule.about(p.locked, r.Version) {
+		update := len(rule.Updates) == 0 || !p.locked.IsZero() && slices.Contains(rule.Updates, bump)
+		if update && sets(rule) && (rule.Versions == nil || within(*rule.Versions, r.Version)) {
 			return &rule
 		}
 	}
 	return nil
-}
-
-func (r Rule) about(locked, v provider.Version) bool {
-	if len(r.Updates) > 0 && (locked.IsZero() || !slices.Contains(r.Updates, update(locked, v))) {
-		return false
-	}
-	return r.Versions == nil || within(*r.Versions, v)
-}
-
-// update is the kind of an update in the three words that rules have.
-func update(locked, v provider.Version) provider.Bump {
-	bump := provider.BumpBetween(locked, v)
-	if bump == provider.BumpPrerelease {
-		return provider.BumpPatch
-	}
-	return bump
 }
 
 // within reports whether a version meets every term. Unlike a selection by

@@ -122,13 +122,10 @@ func (c covered) collect(answers map[packageKey]evidence, opts Options, b behavi
 			lacking[k.want.Platform] = true
 		case e.err != nil:
 			return nil, nil, e.err
-		case b.provenOnly && e.hashes.Mirror != "":
-			return nil, nil, mirrored(k.want, e.hashes.Mirror)
-		case b.provenOnly && e.hashes.Signer.KeyID == "":
-			return nil, nil, unsigned(k.want)
-		case !maySign(opts.Signers, k.want.Addr, e.hashes.Signer):
-			return nil, nil, unpinned(k.want, e.hashes)
 		default:
+			if err := untrusted(k.want, e.hashes, opts.Signers, b); err != nil {
+				return nil, nil, err
+			}
 			found = append(found, e.hashes)
 		}
 	}
@@ -154,7 +151,11 @@ func (c covered) contradicting(prior []provider.Hash, found []provider.Hashes, b
 	case refuseNone:
 		return replaced(c.old.Hashes, zips, found)
 	case refuseFirst:
-		return found[0], len(applicable(found[0], prior)) > 0 && !found[0].Matches(prior)
+		// zh hashes say nothing about an unpacked package.
+		applicable := slices.ContainsFunc(prior, func(p provider.Hash) bool {
+			return p.Known() && (!found[0].Unpacked() || p.Scheme() != provider.SchemeZH)
+		})
+		return found[0], applicable && !found[0].Matches(prior)
 	}
 	if h, ok := replaced(prior, zips, found); ok {
 		return h, true
@@ -167,7 +168,13 @@ func (c covered) contradicting(prior []provider.Hash, found []provider.Hashes, b
 // replaced finds a package that took the place of a recorded one: some recorded
 // zip is in no checksum list any more, and the package matches nothing.
 func replaced(prior, zips []provider.Hash, found []provider.Hashes) (provider.Hashes, bool) {
-	if len(zips) == 0 || stillListed(zips, found) {
+	listed := map[provider.Hash]bool{}
+	for _, h := range found {
+		for _, z := range h.Listed {
+			listed[z] = true
+		}
+	}
+	if !slices.ContainsFunc(zips, func(z provider.Hash) bool { return !listed[z] }) {
 		return provider.Hashes{}, false
 	}
 	i := slices.IndexFunc(found, func(h provider.Hashes) bool { return !h.Unpacked() && !h.Matches(prior) })
@@ -175,24 +182,6 @@ func replaced(prior, zips []provider.Hash, found []provider.Hashes) (provider.Ha
 		return provider.Hashes{}, false
 	}
 	return found[i], true
-}
-
-// applicable are the recorded hashes that a package can be held against: zh
-// hashes say nothing about an unpacked one.
-func applicable(h provider.Hashes, prior []provider.Hash) []provider.Hash {
-	return slices.DeleteFunc(slices.Clone(prior), func(p provider.Hash) bool {
-		return !p.Known() || h.Unpacked() && p.Scheme() == provider.SchemeZH
-	})
-}
-
-func stillListed(zips []provider.Hash, found []provider.Hashes) bool {
-	listed := map[provider.Hash]bool{}
-	for _, h := range found {
-		for _, z := range h.Listed {
-			listed[z] = true
-		}
-	}
-	return !slices.ContainsFunc(zips, func(z provider.Hash) bool { return !listed[z] })
 }
 
 // altered compares the packages of mirrors with those of the registry where both
@@ -314,56 +303,48 @@ func (c covered) reReleased(h provider.Hashes) error {
 	}
 }
 
-func unsigned(want provider.Want) error {
-	return &provider.Error{
+// untrusted says why a package is refused that nothing is wrong with but who
+// vouches for it: where every hash must be proven one of a mirror, or of a list
+// that nobody has signed, and one of a signer who is not among the keys that are
+// configured for the provider.
+func untrusted(want provider.Want, h provider.Hashes, signers map[provider.Pattern][]string, b behaviour) error {
+	err := &provider.Error{
 		Code: provider.CodeBadSignature, Host: want.Addr.Host, Addr: want.Addr, Version: want.Version, Platform: want.Platform,
-		Message: fmt.Sprintf("the checksum list of %s %s is not signed by an announced key", want.Addr, want.Version),
-		Hint:    "without --strict it is accepted where the tool accepts it",
+		Message: fmt.Sprintf("the checksum list of %s %s is ", want.Addr, want.Version),
 	}
-}
-
-func mirrored(want provider.Want, mirror string) error {
-	return &provider.Error{
-		Code: provider.CodeBadSignature, Host: want.Addr.Host, Addr: want.Addr, Version: want.Version, Platform: want.Platform,
-		Message: fmt.Sprintf("the package of %s %s for %s is from the %s, which no signature covers", want.Addr, want.Version, want.Platform, mirror),
-		Hint:    "take hashes from the provider's own registry, or leave --strict out",
+	if h.Mirror != "" {
+		err.Message = fmt.Sprintf("the package of %s %s for %s is from the %s, which no signature covers", want.Addr, want.Version, want.Platform, h.Mirror)
 	}
-}
-
-// maySign reports whether a provider's releases may have this signer: any, unless
-// one of the patterns names the provider. What nobody signed, as in a mirror, has none of
-// the keys.
-func maySign(signers map[provider.Pattern][]string, addr provider.Addr, signer provider.Signer) bool {
-	pinned := false
+	pinned, signed := false, false
 	for pattern, keys := range signers {
-		if !pattern.Match(addr) {
-			continue
-		}
-		pinned = true
-		if slices.ContainsFunc(keys, func(key string) bool { return names(key, signer.KeyID) }) {
-			return true
+		if pattern.Match(want.Addr) {
+			pinned = true
+			signed = signed || slices.ContainsFunc(keys, func(key string) bool { return names(key, h.Signer.KeyID) })
 		}
 	}
-	return !pinned
+	switch {
+	case b.provenOnly && h.Mirror != "":
+		err.Hint = "take hashes from the provider's own registry, or leave --strict out"
+		return err
+	case b.provenOnly && h.Signer.KeyID == "":
+		err.Message += "not signed by an announced key"
+		err.Hint = "without --strict it is accepted where the tool accepts it"
+		return err
+	case !pinned || signed:
+		return nil
+	case h.Mirror != "":
+	case h.Signer.KeyID != "":
+		err.Message += "signed by the key " + h.Signer.KeyID
+	default:
+		err.Message += "signed by no announced key"
+	}
+	err.Message += ", and the configured signers of the provider are others"
+	err.Hint = "ask the provider's publisher; if the key is theirs, add it to the configured signers"
+	return err
 }
 
 // names reports whether an ID, or the fingerprint that ends in it, is that of a
 // key. People copy fingerprints in groups of digits.
 func names(key, id string) bool {
 	return id != "" && strings.HasSuffix(strings.ToUpper(strings.ReplaceAll(key, " ", "")), id)
-}
-
-func unpinned(want provider.Want, h provider.Hashes) error {
-	subject, signer := fmt.Sprintf("the checksum list of %s %s", want.Addr, want.Version), "signed by no announced key"
-	switch {
-	case h.Mirror != "":
-		subject, signer = fmt.Sprintf("the package of %s %s for %s", want.Addr, want.Version, want.Platform), "from the "+h.Mirror+", which no signature covers"
-	case h.Signer.KeyID != "":
-		signer = "signed by the key " + h.Signer.KeyID
-	}
-	return &provider.Error{
-		Code: provider.CodeBadSignature, Host: want.Addr.Host, Addr: want.Addr, Version: want.Version, Platform: want.Platform,
-		Message: fmt.Sprintf("%s is %s, and the configured signers of the provider are others", subject, signer),
-		Hint:    "ask the provider's publisher; if the key is theirs, add it to the configured signers",
-	}
 }

@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -164,7 +165,7 @@ func (r recovered) cover(choices []chosen) cover {
 func (r recovered) doubts(choices []chosen) map[provider.Addr]error {
 	doubts := map[provider.Addr]error{}
 	for _, c := range choices {
-		w := c.witness(c.old)
+		w := witnessOf(c, c.old)
 		if !c.isLock || len(c.ownPlatforms) > 0 || len(w.h1) == 0 || w.release != nil {
 			continue
 		}
@@ -205,7 +206,12 @@ func (r recovered) doubt(found placed, atLeast int, choices []chosen, doubts map
 		}
 		loses := c.addr() == found.entry.addr() && (found.entry.moves || found.entry.lost)
 		if loses || slices.ContainsFunc(servedOf(c.release, provider.KnownPlatforms), open) {
-			doubts[c.addr()] = found.entry.unrecovered(found.err)
+			w := found.entry
+			doubts[c.addr()] = &provider.Error{
+				Code: provider.Diagnose(found.err).Code, Host: w.addr().Host, Addr: w.addr(), Version: w.old.Version,
+				Message: fmt.Sprintf("recovering the platforms of the lock file from %s %s", w.addr(), w.old.Version), Err: found.err,
+				Hint: "try again; or name the platforms with --platform or the setting platforms, and no old package is asked for",
+			}
 		}
 	}
 }

@@ -125,7 +125,10 @@ func resultOf(root root, assumed []witness, proofs []proven, opts Options, b beh
 		}
 		if p.err != nil {
 			doubtful = slices.DeleteFunc(doubtful, func(w witness) bool { return w.addr() == p.addr() })
-			r.untouched = r.untouched || untouchable(p, b)
+			// Always where there is no old entry to fall back to, since a lock file that lacks
+			// a required provider would be worse than the old one, or where there are two of
+			// which none could be kept.
+			r.untouched = r.untouched || b.allOrNothing || p.old.Version.IsZero() || p.sides != nil
 		}
 		r.Selections = append(r.Selections, Selection{
 			Requirement: p.requirement, From: p.old.Version, To: p.to, Held: p.held,

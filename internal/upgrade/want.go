@@ -131,17 +131,14 @@ func preserved(m scan.Module) []scan.Requirement {
 		}
 		merged[i].Terms = slices.Clone(merged[i].Terms)
 		for _, t := range recorded.Terms {
-			if t.Constraint.Op != 0 && !states(merged[i], t.Constraint) {
+			stated := slices.ContainsFunc(merged[i].Terms, func(s scan.Term) bool { return s.Constraint == t.Constraint })
+			if t.Constraint.Op != 0 && !stated {
 				merged[i].Terms = append(merged[i].Terms, t)
 			}
 		}
 	}
 	slices.SortFunc(merged, func(a, b scan.Requirement) int { return a.Addr.Compare(b.Addr) })
 	return merged
-}
-
-func states(r scan.Requirement, c provider.Term) bool {
-	return slices.ContainsFunc(r.Terms, func(t scan.Term) bool { return t.Constraint == c })
 }
 
 // unread tells of the module calls that could not be followed: as errors, since
