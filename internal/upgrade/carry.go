@@ -185,6 +185,7 @@ func (c carrier) allowed(addr provider.Addr, old, l lockfile.Lock) bool {
 	if stays {
 		p.locked = old.Version
 	}
+	made := func(h provider.Hash) bool { return !wellFormed(h) && !slices.Contains(old.Hashes, h) } // by no plan
 	held := p.judge(provider.Release{Version: l.Version}).Reason
 	down := stays && l.Version.Precedence(old.Version) < 0
 	switch {
@@ -192,19 +193,11 @@ func (c carrier) allowed(addr provider.Addr, old, l lockfile.Lock) bool {
 		return false
 	case down && !c.opts.AllowDowngrade && !c.opts.behaviour().lowers:
 		return false
-	case !proper(old, l), c.Refuted != nil && c.Refuted(l):
+	case len(l.Hashes) == 0 || slices.ContainsFunc(l.Hashes, made), c.Refuted != nil && c.Refuted(l):
 		return false
 	}
 	i := slices.IndexFunc(c.result.Selections, func(s Selection) bool { return s.Requirement.Addr == addr })
 	return i < 0 || !condemns(c.result.Selections[i].Err, l.Version)
-}
-
-// proper reports whether an entry holds hashes, and none that a plan does not make
-// and that the old one did not have.
-func proper(old, l lockfile.Lock) bool {
-	return len(l.Hashes) > 0 && !slices.ContainsFunc(l.Hashes, func(h provider.Hash) bool {
-		return !wellFormed(h) && !slices.Contains(old.Hashes, h)
-	})
 }
 
 // condemns reports whether an error is no outage but an answer: the release is

@@ -316,17 +316,17 @@ func (c chosen) holding() []Held {
 		}
 		told[h.Reason] = true
 		if h.Reason == HeldByConstraint {
-			h.Term, h.Others = c.excluding(r, newer)
+			h.Term, h.Others = c.terms(r, newer)
 		}
 		all = append(all, h)
 	}
 	return all
 }
 
-// excluding names the terms that exclude the newest release that the constraints
+// terms are those that exclude the newest release that the constraints
 // do not allow. The one that decides is that which excludes the oldest such
 // release above the selected one. The releases are newest first.
-func (c chosen) excluding(top provider.Release, newer []provider.Release) (decisive scan.Term, others []scan.Term) {
+func (c chosen) terms(top provider.Release, newer []provider.Release) (decisive scan.Term, others []scan.Term) {
 	for _, r := range slices.Backward(newer) {
 		if t, ok := excluding(c.requirement, r.Version); ok {
 			decisive = t

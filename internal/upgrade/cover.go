@@ -269,9 +269,9 @@ func (found placed) refutes(covered []provider.Platform) bool {
 	})
 }
 
-// platformsOf are the platforms that are asked for by name; none where the release
+// named are the platforms that are asked for by name; none where the release
 // says which.
-func (v cover) platformsOf(w wanted) []provider.Platform {
+func (v cover) named(w wanted) []provider.Platform {
 	own := v.own[w.addr()]
 	switch {
 	case len(w.ownPlatforms) > 0:
@@ -289,7 +289,7 @@ func (v cover) platformsOf(w wanted) []provider.Platform {
 // packages say. Where no other entry tells which platforms are meant, those of
 // this one are, if they are more than one machine's.
 func (v cover) complete(w wanted, old lockfile.Lock, choices []chosen) bool {
-	count, platforms := len(h1(old.Hashes)), len(v.platformsOf(w))
+	count, platforms := len(h1(old.Hashes)), len(v.named(w))
 	switch {
 	case v.auto && len(w.ownPlatforms) == 0 && (platforms == 0 || len(witnesses(choices)) == 0):
 		return count > 1

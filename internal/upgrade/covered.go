@@ -18,11 +18,11 @@ type covered struct {
 	err      error
 }
 
-// entries says of the providers of a root module what their entries are made of.
-func (v cover) entries(choices []chosen, opts Options, b behaviour) []covered {
-	entries := make([]covered, len(choices))
+// packages says of the providers of a root module what their entries are made of.
+func (v cover) packages(choices []chosen, opts Options, b behaviour) []covered {
+	all := make([]covered, len(choices))
 	for i, c := range choices {
-		e := covered{chosen: c, named: v.platformsOf(c.wanted), kept: c.idle, notices: c.notices, err: c.err}
+		e := covered{chosen: c, named: v.named(c.wanted), kept: c.idle, notices: c.notices, err: c.err}
 		e.complete = v.complete(c.wanted, c.old, choices)
 		if e.err == nil {
 			e.err = v.doubts[c.addr()]
@@ -33,9 +33,9 @@ func (v cover) entries(choices []chosen, opts Options, b behaviour) []covered {
 		if e.err == nil && !e.kept {
 			e.packages = e.wants(v, opts, b)
 		}
-		entries[i] = e
+		all[i] = e
 	}
-	return entries
+	return all
 }
 
 // wants lists the packages that the new entry must cover: under Exact that of the

@@ -11,27 +11,27 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// entries puts new entries beside old ones. An old entry whose provider failed
+// locks puts new entries beside old ones. An old entry whose provider failed
 // or was not asked for keeps its bytes. One that nothing requires stays where
 // providers lock keeps it, where it is named to be kept, or where the run is
 // about other providers; otherwise it goes, as with init.
-func (r root) entries(old []lockfile.Lock, renewed map[provider.Addr]lockfile.Lock, opts Options, b behaviour) []lockfile.Lock {
+func (r root) locks(old []lockfile.Lock, renewed map[provider.Addr]lockfile.Lock, opts Options, b behaviour) []lockfile.Lock {
 	required := map[provider.Addr]bool{}
 	for _, q := range r.module.Tree.Requirements {
 		required[q.Addr] = true
 	}
-	var locks []lockfile.Lock
+	var all []lockfile.Lock
 	for _, l := range old {
 		if _, again := renewed[l.Addr]; again {
 			continue
 		}
 		if required[l.Addr] || b.keepsUnreferenced || opts.KeepUnreferenced || matches(opts.Keep, l.Addr) || !selected(opts.Only, l.Addr) {
-			locks = append(locks, l.Kept())
+			all = append(all, l.Kept())
 		}
 	}
-	locks = slices.AppendSeq(locks, maps.Values(renewed))
-	slices.SortFunc(locks, func(a, b lockfile.Lock) int { return a.Addr.Compare(b.Addr) })
-	return locks
+	all = slices.AppendSeq(all, maps.Values(renewed))
+	slices.SortFunc(all, func(a, b lockfile.Lock) int { return a.Addr.Compare(b.Addr) })
+	return all
 }
 
 // explain turns a failure, or else the notices, into diagnostics at the place
@@ -54,9 +54,9 @@ func (p proven) explain() []provider.Diagnostic {
 	return diagnostics
 }
 
-// doubts say which new entries have the platforms of others though only the
+// believed says which new entries have the platforms of others though only the
 // number of their old hashes tells that they had the same.
-func doubts(dir string, assumed []witness) []provider.Diagnostic {
+func believed(dir string, assumed []witness) []provider.Diagnostic {
 	if len(assumed) == 0 {
 		return nil
 	}

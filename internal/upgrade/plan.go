@@ -99,7 +99,7 @@ func plan(modules []scan.Module, opts Options, b behaviour, ask asker) []Result 
 	var asked []packageKey
 	entries := make([][]covered, len(roots))
 	for i, c := range covers {
-		entries[i] = c.entries(choices[i], opts, b)
+		entries[i] = c.packages(choices[i], opts, b)
 		for _, e := range entries[i] {
 			asked = append(asked, e.packages...)
 		}

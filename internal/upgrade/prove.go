@@ -39,8 +39,14 @@ func prove(c covered, answers map[packageKey]evidence, opts Options, b behaviour
 	case p.err == nil:
 	case b.forgives && c.mayStay && c.complete:
 		p.notices, p.err, p.kept = append(slices.Clone(p.notices), p.err), nil, true
-	case c.err == nil:
-		p.held = slices.Concat(c.held, c.heldByPackage(p.err))
+	case c.err == nil && c.isLock && c.to.Precedence(c.old.Version) > 0:
+		// The selected release is newer than the locked one and stays out of the lock
+		// file for what its packages are.
+		for code, reason := range map[provider.Code]Reason{provider.CodeNoPackage: HeldByPlatform, provider.CodeProtocol: HeldByProtocol} {
+			if provider.Coded(p.err, code) {
+				p.held = append(slices.Clone(c.held), Held{Version: c.to, Reason: reason, Published: c.release.Published})
+			}
+		}
 	}
 	return p
 }
@@ -244,21 +250,6 @@ func contentsOf(found []provider.Hashes, entry []provider.Hash) (map[provider.Ha
 	platforms = slices.AppendSeq(platforms, maps.Values(contents))
 	slices.SortFunc(platforms, provider.Platform.Compare)
 	return contents, slices.Compact(platforms)
-}
-
-// heldByPackage says that the selected release is newer than the locked one and
-// stays out of the lock file for what its packages are.
-func (c covered) heldByPackage(err error) []Held {
-	reason := HeldByPlatform
-	switch {
-	case !c.isLock || c.to.Precedence(c.old.Version) <= 0:
-		return nil
-	case provider.Coded(err, provider.CodeProtocol):
-		reason = HeldByProtocol
-	case !provider.Coded(err, provider.CodeNoPackage):
-		return nil
-	}
-	return []Held{{Version: c.to, Reason: reason, Published: c.release.Published}}
 }
 
 // servingAll is the newest release before the selected one that the constraints

@@ -142,8 +142,8 @@ func resultOf(root root, assumed []witness, proofs []proven, opts Options, b beh
 	if r.untouched || root.generated {
 		return r
 	}
-	r.Diagnostics = append(r.Diagnostics, doubts(root.module.Dir, doubtful)...)
-	r.New = root.entries(r.Old, entries, opts, b)
+	r.Diagnostics = append(r.Diagnostics, believed(root.module.Dir, doubtful)...)
+	r.New = root.locks(r.Old, entries, opts, b)
 	for _, l := range r.Old {
 		if _, stays := find(r.New, l.Addr); !stays {
 			s := Selection{From: l.Version}
@@ -236,9 +236,15 @@ func (r Result) successor(addr provider.Addr) provider.Addr {
 // changed are the providers whose entries the plan changes: what they say or,
 // under Exact, how it is written.
 func (r Result) changed() []provider.Addr {
+	print := func(l lockfile.Lock) []byte { return lockfile.Print(r.Module.Tool.Name, []lockfile.Lock{l}) }
 	var changed []provider.Addr
 	for _, l := range r.New {
-		if old, ok := find(r.Old, l.Addr); !ok || !r.same(old, l) {
+		old, ok := find(r.Old, l.Addr)
+		same := old.Equal(l)
+		if ok && r.allBytes {
+			same = bytes.Equal(print(old.Kept()), print(l))
+		}
+		if !ok || !same {
 			changed = append(changed, l.Addr)
 		}
 	}
@@ -248,14 +254,6 @@ func (r Result) changed() []provider.Addr {
 		}
 	}
 	return changed
-}
-
-func (r Result) same(old, l lockfile.Lock) bool {
-	if !r.allBytes {
-		return old.Equal(l)
-	}
-	print := func(l lockfile.Lock) []byte { return lockfile.Print(r.Module.Tool.Name, []lockfile.Lock{l}) }
-	return bytes.Equal(print(old.Kept()), print(l))
 }
 
 func find(locks []lockfile.Lock, addr provider.Addr) (lockfile.Lock, bool) {
