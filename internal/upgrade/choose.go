@@ -73,7 +73,7 @@ func chooseVersions(roots []root, opts Options, b behaviour, ask asker) [][]chos
 // chooseIdle adds what the rules want no release for. Where an entry covers what
 // its root module's must, it stays as it is; about the others the questions are
 // still to be asked.
-func chooseIdle(roots []root, choices [][]chosen, covers []cover, opts Options, b behaviour, ask asker) [][]chosen {
+func chooseIdle(roots []root, choices [][]chosen, covers []coverage, opts Options, b behaviour, ask asker) [][]chosen {
 	asking := slices.Clone(roots)
 	all := make([][]chosen, len(roots))
 	for i, r := range roots {
@@ -101,7 +101,7 @@ func choose(w wanted, o offered, opts Options, b behaviour) chosen {
 	case c.err != nil:
 		return c
 	case w.sides != nil:
-		c = settle(c, opts, b)
+		c = chooseSide(c, opts, b)
 	case b.keepsVersions && w.isLock:
 		c.release, c.err = c.stay(w.locked.Version)
 		if c.err != nil && b.keepsWithdrawn && w.constraints.Allows(w.locked.Version) {

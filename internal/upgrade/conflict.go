@@ -51,8 +51,8 @@ func disputed(m scan.Module, addr provider.Addr) bool {
 	return m.Lock != nil && m.Lock.Disputed[addr] != nil
 }
 
-// settle decides which side of a disputed entry counts, selects, and tells.
-func settle(c chosen, opts Options, b behaviour) chosen {
+// chooseSide decides which side of a disputed entry counts, selects, and tells.
+func chooseSide(c chosen, opts Options, b behaviour) chosen {
 	had, why := c.sides[0].Version.String(), ""
 	if len(c.sides) > 1 {
 		had += " and " + c.sides[1].Version.String()

@@ -29,8 +29,8 @@ import (
 // A failure is no answer. Another entry may tell instead; where none does, those
 // stay as they are whose platforms the failure leaves open.
 
-// cover is which platforms the new entries of a root module must cover.
-type cover struct {
+// coverage is which platforms the new entries of a root module must cover.
+type coverage struct {
 	Platforms // resolved: All or a List
 	auto      bool
 	// own are those that an old entry covers besides, and doubts why it is not known
@@ -42,8 +42,8 @@ type cover struct {
 }
 
 // choosePlatforms resolves "auto" for every root module.
-func choosePlatforms(roots []root, choices [][]chosen, opts Options, ask asker) []cover {
-	covers := make([]cover, len(roots))
+func choosePlatforms(roots []root, choices [][]chosen, opts Options, ask asker) []coverage {
+	covers := make([]coverage, len(roots))
 	if opts.Platforms.All || len(opts.Platforms.List) > 0 {
 		for i := range covers {
 			covers[i].Platforms = opts.Platforms
@@ -271,7 +271,7 @@ func (found placed) refutes(covered []provider.Platform) bool {
 
 // named are the platforms that are asked for by name; none where the release
 // says which.
-func (v cover) named(w wanted) []provider.Platform {
+func (v coverage) named(w wanted) []provider.Platform {
 	own := v.own[w.addr()]
 	switch {
 	case len(w.ownPlatforms) > 0:
@@ -288,7 +288,7 @@ func (v cover) named(w wanted) []provider.Platform {
 // wanted, as far as their number tells: which of them an h1 belongs to, only the
 // packages say. Where no other entry tells which platforms are meant, those of
 // this one are, if they are more than one machine's.
-func (v cover) complete(w wanted, old lockfile.Lock, choices []chosen) bool {
+func (v coverage) complete(w wanted, old lockfile.Lock, choices []chosen) bool {
 	count, platforms := len(h1(old.Hashes)), len(v.named(w))
 	switch {
 	case v.auto && len(w.ownPlatforms) == 0 && (platforms == 0 || len(witnesses(choices)) == 0):

@@ -19,7 +19,7 @@ type covered struct {
 }
 
 // packages says of the providers of a root module what their entries are made of.
-func (v cover) packages(choices []chosen, opts Options, b behaviour) []covered {
+func (v coverage) packages(choices []chosen, opts Options, b behaviour) []covered {
 	all := make([]covered, len(choices))
 	for i, c := range choices {
 		e := covered{chosen: c, named: v.named(c.wanted), kept: c.idle, notices: c.notices, err: c.err}
@@ -41,7 +41,7 @@ func (v cover) packages(choices []chosen, opts Options, b behaviour) []covered {
 // wants lists the packages that the new entry must cover: under Exact that of the
 // platform of init comes first. init follows the methods on its one platform, and
 // providers lock asks the registries.
-func (c covered) wants(v cover, opts Options, b behaviour) []packageKey {
+func (c covered) wants(v coverage, opts Options, b behaviour) []packageKey {
 	platforms := c.named
 	if v.All && len(platforms) == 0 {
 		platforms = slices.Clone(servedOf(c.release, provider.DefaultPlatforms))

@@ -139,8 +139,8 @@ func (r *recovered) note(w witness, covered []provider.Platform) {
 
 // cover chooses the platforms of a root module. One platform alone is likely
 // the machine of whoever ran init last, not a choice: the default list joins it.
-func (r recovered) cover(choices []chosen) cover {
-	v := cover{Platforms: Platforms{All: r.all, List: r.covered}, auto: true, own: r.own, assumed: r.assumed}
+func (r recovered) cover(choices []chosen) coverage {
+	v := coverage{Platforms: Platforms{All: r.all, List: r.covered}, auto: true, own: r.own, assumed: r.assumed}
 	if r.all {
 		v.own = map[provider.Addr][]provider.Platform{}
 		for _, c := range choices {

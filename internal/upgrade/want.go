@@ -66,7 +66,7 @@ func want(m scan.Module, opts Options, b behaviour) root {
 		r.generated, r.diagnostics = true, append(r.diagnostics, warning)
 		return r
 	}
-	r.diagnostics = append(r.diagnostics, unread(m, r.partial)...)
+	r.diagnostics = append(r.diagnostics, unreadCalls(m, r.partial)...)
 	if r.unknown = failed(r.diagnostics); r.unknown {
 		return r
 	}
@@ -141,10 +141,10 @@ func preserved(m scan.Module) []scan.Requirement {
 	return merged
 }
 
-// unread tells of the module calls that could not be followed: as errors, since
+// unreadCalls tells of the module calls that could not be followed: as errors, since
 // nothing is known of what these modules require, or as warnings where recorded
 // constraints stand in for them.
-func unread(m scan.Module, partial bool) []provider.Diagnostic {
+func unreadCalls(m scan.Module, partial bool) []provider.Diagnostic {
 	var diagnostics []provider.Diagnostic
 	for _, u := range m.Tree.Unread {
 		diagnostic := provider.Diagnostic{
