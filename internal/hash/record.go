@@ -68,10 +68,11 @@ func (e Entry) record() (string, error) {
 // Check returns an error unless the entry is whole, as Add demands it.
 func (e Entry) Check() error {
 	fromPackage := e.Origin == FromPackage
+	zh, err := hex.DecodeString(e.ZH.Value())
 	switch {
 	case !fromPackage && e.Origin != FromRegistry:
 		return fmt.Errorf("origin %q", e.Origin)
-	case !isZH(e.ZH):
+	case err != nil || len(zh) != sha256.Size || e.ZH != provider.ZH(hex.EncodeToString(zh)):
 		return fmt.Errorf("zh %q", e.ZH)
 	case !isH1(e.H1):
 		return fmt.Errorf("h1 %q", e.H1)
@@ -88,11 +89,6 @@ func (e Entry) Check() error {
 		}
 	}
 	return nil
-}
-
-func isZH(h provider.Hash) bool {
-	b, err := hex.DecodeString(h.Value())
-	return err == nil && len(b) == sha256.Size && h == provider.ZH(hex.EncodeToString(b))
 }
 
 func isH1(h provider.Hash) bool {

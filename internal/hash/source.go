@@ -87,14 +87,6 @@ func (s *source) take(n int) ([]byte, error) {
 	return s.buf[s.next-n : s.next], nil
 }
 
-// some is take of at least one byte and at most n.
-func (s *source) some(n int) ([]byte, error) {
-	if err := s.ensure(1); err != nil {
-		return nil, err
-	}
-	return s.take(min(n, s.left()))
-}
-
 // Peek implements inflate.Input.
 func (s *source) Peek(n int) ([]byte, error) {
 	err := s.ensure(n)
@@ -107,7 +99,10 @@ func (s *source) Discard(n int) { s.next += n }
 // copyTo writes the next n bytes to w.
 func (s *source) copyTo(w io.Writer, n int64) error {
 	for n > 0 {
-		part, err := s.some(int(min(n, int64(len(s.buf)))))
+		if err := s.ensure(1); err != nil {
+			return err
+		}
+		part, err := s.take(int(min(n, int64(s.left()))))
 		if err != nil {
 			return err
 		}
@@ -121,18 +116,6 @@ func (s *source) copyTo(w io.Writer, n int64) error {
 
 // skip takes n bytes and drops them.
 func (s *source) skip(n int) error { return s.copyTo(io.Discard, int64(n)) }
-
-// finish expects that the archive has no more bytes.
-func (s *source) finish() error {
-	switch err := s.ensure(1); {
-	case err == nil:
-		return odd("bytes behind its end")
-	case s.err == io.EOF:
-		return nil
-	default:
-		return err
-	}
-}
 
 // drain reads to the end of the archive.
 func (s *source) drain() error {

@@ -289,7 +289,14 @@ func (p *pass) readTable() error {
 	if string(end) != string(want) {
 		return odd("end record")
 	}
-	return p.src.finish()
+	switch err := p.src.ensure(1); {
+	case err == nil:
+		return odd("bytes behind its end")
+	case p.src.err == io.EOF:
+		return nil
+	default:
+		return err
+	}
 }
 
 // readEntry reads the table's entry for a member.
