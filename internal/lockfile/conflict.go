@@ -164,11 +164,3 @@ func conflictAt(path string, line int) provider.Diagnostic {
 		Hint:    "run relock lock, which reads both sides and plans their entries anew",
 	}
 }
-
-// Conflicted tells of the markers of a merge conflict in the file, if it has any.
-func (f *File) Conflicted() (provider.Diagnostic, bool) {
-	if f.Conflict == 0 {
-		return provider.Diagnostic{}, false
-	}
-	return conflictAt(f.Path, f.Conflict), true
-}

@@ -60,3 +60,32 @@ func (f *File) Lock(addr provider.Addr) (Lock, bool) {
 func (f *File) Canonical() bool {
 	return bytes.Equal(Print(f.Tool, f.Locks), f.Source)
 }
+
+// Conflicted tells of the markers of a merge conflict in the file, if it has any.
+func (f *File) Conflicted() (provider.Diagnostic, bool) {
+	if f.Conflict == 0 {
+		return provider.Diagnostic{}, false
+	}
+	return conflictAt(f.Path, f.Conflict), true
+}
+
+// entry is the entry of a provider; nil if there is none.
+func (f *File) entry(addr provider.Addr) *Lock {
+	if f == nil {
+		return nil
+	}
+	l, ok := f.Lock(addr)
+	if !ok {
+		return nil
+	}
+	return &l
+}
+
+// text is the entry of a provider in normal form; empty if there is none.
+func (f *File) text(addr provider.Addr) string {
+	l, ok := f.Lock(addr)
+	if !ok {
+		return ""
+	}
+	return l.block() + "\n"
+}

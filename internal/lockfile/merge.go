@@ -61,15 +61,6 @@ const (
 	endConflict = ">>>>>>> theirs\n"
 )
 
-// text is the entry of a provider in normal form; empty if there is none.
-func (f *File) text(addr provider.Addr) string {
-	l, ok := f.Lock(addr)
-	if !ok {
-		return ""
-	}
-	return l.block() + "\n"
-}
-
 // Marked puts two contents of a file side by side between conflict markers, whole,
 // where they cannot be merged.
 func Marked(ours, theirs []byte) []byte {

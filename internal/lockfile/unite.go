@@ -40,18 +40,6 @@ func unite(base, ours, theirs *File) *File {
 	return united
 }
 
-// entry is the entry of a provider; nil if there is none.
-func (f *File) entry(addr provider.Addr) *Lock {
-	if f == nil {
-		return nil
-	}
-	l, ok := f.Lock(addr)
-	if !ok {
-		return nil
-	}
-	return &l
-}
-
 // unitedTool is the tool of the header: where both sides differ, that of the side
 // which changed it, or else unknown, so that other signs tell.
 func unitedTool(base, ours, theirs *File) provider.ToolName {
