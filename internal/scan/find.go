@@ -97,7 +97,7 @@ const unlockedHint = "name its directory, or set --create"
 // hint says what to do where a search found nothing.
 func (s *scanner) hint(base location, unlocked []location) string {
 	switch {
-	case base.terragruntUnit() && !s.locked(base):
+	case terragruntUnit(base) && !s.locked(base):
 		return "it is a Terragrunt unit: Terragrunt writes its lock file, and relock lock completes it"
 	case s.opts.Create || !slices.ContainsFunc(unlocked, s.lockable):
 		return ""
@@ -207,7 +207,7 @@ func (s *scanner) configured(at location) bool {
 
 // lockable reports whether a directory holds all of its configuration, so that
 // a lock file can be written for it.
-func (s *scanner) lockable(at location) bool { return s.configured(at) && !at.terragruntUnit() }
+func (s *scanner) lockable(at location) bool { return s.configured(at) && !terragruntUnit(at) }
 
 // likelyTool is the tool of a directory whose lock file, if there is one, has
 // not been read for itself.
@@ -215,7 +215,7 @@ func (s *scanner) likelyTool(at location) provider.Tool {
 	if r, ok := s.roots[at.dir]; ok {
 		return r.tool
 	}
-	tool, _ := s.toolOf(at, nil)
+	tool, _ := s.tools.tool(at, nil)
 	return tool
 }
 

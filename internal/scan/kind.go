@@ -25,7 +25,7 @@ const (
 func kindOf(at location, configured bool) Kind {
 	entries, _ := at.tree.list(at.dir)
 	switch {
-	case at.terragruntUnit():
+	case terragruntUnit(at):
 		return TerragruntUnit
 	case at.has(cdkFile), !configured && at.has(cdkProject):
 		return CDK
@@ -41,8 +41,8 @@ func kindOf(at location, configured bool) Kind {
 // files of the unit over those of a module from elsewhere and adds generated
 // ones (Terragrunt 1.1, internal/tf/source.go and internal/codegen/generate.go),
 // so that .tf files in the directory are never the whole configuration.
-func (l location) terragruntUnit() bool {
-	entries, _ := l.tree.list(l.dir)
+func terragruntUnit(at location) bool {
+	entries, _ := at.tree.list(at.dir)
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		return !e.IsDir() && (e.Name() == terragruntFile || e.Name() == terragruntFile+".json")
 	})

@@ -105,9 +105,10 @@ const maxReleases = 5
 
 // read reads the module tree of a root module by the rules of the release that
 // is pinned, or else of the newest one that its modules allow.
-func (s *scanner) read(r *root) *walker {
+func (r *root) read(configs *configs, packages *packages, opts *Options) *walker {
 	for tries := 1; ; tries++ {
-		w := s.readAs(r)
+		w := &walker{configs: configs, packages: packages, tool: r.tool, pinned: r.pinned, asked: r.asked}
+		w.root(configs.load(r.at, r.tool), opts)
 		if r.pinned {
 			r.newer = r.tool.Version.Core().Compare(provider.Newest(r.tool.Name).Version) > 0
 			return w
@@ -134,10 +135,4 @@ func (s *scanner) read(r *root) *walker {
 		}
 		r.tool = next
 	}
-}
-
-func (s *scanner) readAs(r *root) *walker {
-	w := &walker{configs: s.configs, packages: s.packages, tool: r.tool, pinned: r.pinned, asked: r.asked}
-	w.root(s.configs.load(r.at, r.tool), &s.opts)
-	return w
 }

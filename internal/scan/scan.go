@@ -96,6 +96,7 @@ func Modules(ctx context.Context, fsys fs.FS, opts Options) ([]Module, []provide
 		opts.Dirs = []string{everything}
 	}
 	s := &scanner{tree: newTree(fsys), opts: opts, configs: &configs{}, packages: newPackages(&opts), roots: map[string]*root{}}
+	s.tools = toolFiles{tree: s.tree, opts: &s.opts}
 	if opts.Around != nil {
 		s.tree.surround(opts.Around, opts.Within)
 	}
@@ -123,7 +124,7 @@ type scanner struct {
 	opts     Options
 	configs  *configs
 	packages *packages
-	pinned   memo[string, pins]
+	tools    toolFiles
 	roots    map[string]*root
 }
 
@@ -149,7 +150,7 @@ func (s *scanner) identify(at location) *root {
 	if at.has(lockfile.Name) {
 		r.readLock()
 	}
-	r.tool, r.pinned = s.toolOf(at, r.lock)
+	r.tool, r.pinned = s.tools.tool(at, r.lock)
 	entries, _ := at.tree.list(at.dir)
 	configured := files(entries, r.tool).configured()
 	r.kind = kindOf(at, configured)
@@ -184,7 +185,7 @@ func (s *scanner) module(r *root) (Module, []remoteCall) {
 		m.Tree = ModuleTree{Requirements: Recorded(r.lock), Diagnostics: sorted(r.diags)}
 		return m, nil
 	}
-	w := s.read(r)
+	w := r.read(s.configs, s.packages, &s.opts)
 	m.Tool, m.Assumed = r.tool, !r.pinned && !r.exact
 	m.Tree, m.Tests = w.result()
 	m.Tree.Diagnostics = sorted(slices.Concat(r.diags, m.Tree.Diagnostics))

@@ -30,14 +30,21 @@ var versionFiles = []struct {
 
 const toolVersionsFile = ".tool-versions"
 
+// toolFiles tells from the files of a tree which tool is run in a directory.
+type toolFiles struct {
+	tree   *tree
+	opts   *Options
+	pinned memo[string, pins]
+}
+
 // pins reads the version files of a directory and of those above it.
-func (s *scanner) pins(dir string) pins {
-	return s.pinned.get(dir, func() pins {
+func (t *toolFiles) pins(dir string) pins {
+	return t.pinned.get(dir, func() pins {
 		above := pins{}
 		if dir != "." {
-			above = s.pins(path.Dir(dir))
+			above = t.pins(path.Dir(dir))
 		}
-		own := s.ownPins(dir)
+		own := t.ownPins(dir)
 		if own.nearest == "" {
 			own.nearest = above.nearest
 		}
@@ -50,7 +57,7 @@ func (s *scanner) pins(dir string) pins {
 	})
 }
 
-func (s *scanner) ownPins(dir string) pins {
+func (t *toolFiles) ownPins(dir string) pins {
 	own := pins{versions: map[provider.ToolName]string{}}
 	say := func(tool provider.ToolName, version string) {
 		if own.nearest == "" {
@@ -59,7 +66,7 @@ func (s *scanner) ownPins(dir string) pins {
 		own.versions[tool] = version
 	}
 	for _, f := range versionFiles {
-		src, err := s.tree.read(path.Join(dir, f.name))
+		src, err := t.tree.read(path.Join(dir, f.name))
 		if err != nil {
 			continue
 		}
@@ -68,7 +75,7 @@ func (s *scanner) ownPins(dir string) pins {
 			break
 		}
 	}
-	src, err := s.tree.read(path.Join(dir, toolVersionsFile))
+	src, err := t.tree.read(path.Join(dir, toolVersionsFile))
 	if err != nil {
 		return own
 	}
@@ -97,11 +104,11 @@ func significantLines(src []byte) func(yield func([]string) bool) {
 // toolName tells which tool is run in a directory: by the lock file if that is
 // OpenTofu's, by files that only OpenTofu reads, by the nearest version file.
 // A lock file of Terraform proves little, since OpenTofu takes those over.
-func (s *scanner) toolName(at location, lock *lockfile.File) provider.ToolName {
+func (t *toolFiles) toolName(at location, lock *lockfile.File) provider.ToolName {
 	entries, _ := at.tree.list(at.dir)
-	switch nearest := s.pins(at.dir).nearest; {
-	case s.opts.Tool != "":
-		return s.opts.Tool
+	switch nearest := t.pins(at.dir).nearest; {
+	case t.opts.Tool != "":
+		return t.opts.Tool
 	case lock != nil && writtenByOpenTofu(lock):
 		return provider.OpenTofu
 	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
@@ -120,15 +127,15 @@ func writtenByOpenTofu(lock *lockfile.File) bool {
 	})
 }
 
-// toolOf returns the tool that is run in a directory, and whether its release is
+// tool returns the tool that is run in a directory, and whether its release is
 // known: it is set, or an exact version file names it. Else the newest release
 // whose rules are known is assumed.
-func (s *scanner) toolOf(at location, lock *lockfile.File) (tool provider.Tool, pinned bool) {
-	name := s.toolName(at, lock)
-	if !s.opts.ToolVersion.IsZero() {
-		return provider.Tool{Name: name, Version: s.opts.ToolVersion}, true
+func (t *toolFiles) tool(at location, lock *lockfile.File) (tool provider.Tool, pinned bool) {
+	name := t.toolName(at, lock)
+	if !t.opts.ToolVersion.IsZero() {
+		return provider.Tool{Name: name, Version: t.opts.ToolVersion}, true
 	}
-	text := strings.TrimPrefix(s.pins(at.dir).versions[name], "v")
+	text := strings.TrimPrefix(t.pins(at.dir).versions[name], "v")
 	if v, err := provider.ParseVersion(text); err == nil && strings.Count(text, ".") >= 2 {
 		return provider.Tool{Name: name, Version: v}, true
 	}

@@ -206,6 +206,12 @@ func (l location) has(name string) bool {
 	return found
 }
 
+// empty reports whether there is nothing at all in a directory.
+func (l location) empty() bool {
+	entries, err := l.tree.list(l.dir)
+	return err == nil && len(entries) == 0
+}
+
 // reason strips the path from a file system error; the caller names the file.
 func reason(err error) error {
 	var pathErr *fs.PathError

@@ -376,9 +376,3 @@ func (w *walker) refused(addr provider.Addr, terms []Term) (place, string) {
 	}
 	return place{}, ""
 }
-
-// empty reports whether there is nothing at all in a directory.
-func (l location) empty() bool {
-	entries, err := l.tree.list(l.dir)
-	return err == nil && len(entries) == 0
-}
