@@ -1,8 +1,6 @@
 package scan
 
 import (
-	"maps"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
@@ -12,22 +10,6 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
-
-// call is a module block, or the module block in a run of a test file.
-type call struct {
-	place
-	name            string
-	source, version *hcl.Attribute
-	passed          []passedProvider
-	args            map[string]*hcl.Attribute // only for early evaluation
-	module          moduleSource              // of source and version, once files are merged
-}
-
-// passedProvider is an entry of a module's providers map.
-type passedProvider struct {
-	place
-	child, parent providerRef
-}
 
 // sourceKind says what a module source is.
 type sourceKind int
@@ -57,73 +39,18 @@ func (m moduleSource) remote() Call {
 	return Call{Source: m.text, Version: m.version.text, Versioned: m.version.set}
 }
 
-var callSchema = &hcl.BodySchema{Attributes: attributes("source", "version", "providers")}
-
-func (d *decoder) call(block *hcl.Block) (call, bool) {
-	c := call{place: placeOf(block.DefRange), name: block.Labels[0]}
-	if !d.identifier(block, 0) {
-		return c, false
-	}
-	content, rest, diags := block.Body.PartialContent(callSchema)
-	d.hcl(provider.CodeInvalidConfig, diags)
-	attrs := content.Attributes
-	c.source, c.version = attrs["source"], attrs["version"]
-	if evaluatesEarly(d.tool) {
-		c.args, _ = rest.JustAttributes()
-	}
-	if c.source == nil && !d.override {
-		d.errorf(block.DefRange, "missing required argument: module %q has no source", c.name)
-	}
-	if attr, ok := attrs["providers"]; ok {
-		c.passed = d.passedProviders(attr.Expr)
-	}
-	return c, true
-}
-
-func (d *decoder) passedProviders(expr hcl.Expression) []passedProvider {
-	pairs, diags := hcl.ExprMap(expr)
-	d.hcl(provider.CodeInvalidConfig, diags)
-	var passed []passedProvider
-	for _, pair := range pairs {
-		child, childOK := d.providerRef(pair.Key)
-		parent, parentOK := d.providerRef(pair.Value)
-		if childOK && parentOK {
-			passed = append(passed, passedProvider{place: placeOf(pair.Key.Range()), child: child, parent: parent})
-		}
-	}
-	return passed
-}
-
-// override replaces what an override file sets.
-func (c *call) override(o call) {
-	if o.source != nil {
-		c.source = o.source
-	}
-	if o.version != nil {
-		c.version = o.version
-	}
-	if len(o.passed) > 0 {
-		c.passed = o.passed
-	}
-	if len(o.args) > 0 {
-		args := maps.Clone(c.args)
-		maps.Copy(args, o.args)
-		c.args = args
-	}
-}
-
-// moduleSource reads what a call says about where its module is. Early
+// decodeSource reads what a call says about where its module is. Early
 // evaluation admits references to what is known before a plan: then what is no
-// constant is left to evaluated.
-func (d *decoder) moduleSource(c call, early bool) moduleSource {
+// constant is left to evaluateSource.
+func decodeSource(d *decoder, c call, early bool) moduleSource {
 	if c.source == nil {
 		return moduleSource{}
 	}
-	version, ok := d.argument(c.version, early)
+	version, ok := decodeArgument(d, c.version, early)
 	if !ok || version.set && !d.versionSyntax(c.version.Expr, version.text) {
 		return moduleSource{}
 	}
-	source, ok := d.argument(c.source, early)
+	source, ok := decodeArgument(d, c.source, early)
 	switch {
 	case !ok:
 		return moduleSource{}
@@ -132,20 +59,20 @@ func (d *decoder) moduleSource(c call, early bool) moduleSource {
 	}
 	// Only early evaluation takes a null for no version at all.
 	version.set = version.set || c.version != nil && !early
-	return d.locate(c, source, version)
+	return locateModule(d, c, source, version)
 }
 
-// evaluated is moduleSource in a scope.
-func (d *decoder) evaluated(c call, s *scope) moduleSource {
+// evaluateSource is decodeSource in a scope.
+func evaluateSource(d *decoder, c call, s *scope) moduleSource {
 	unknown := moduleSource{kind: unknownSource, place: placeOf(c.source.Expr.Range())}
-	source, ok := d.inScope(c.source, s, "source", &unknown.why)
+	source, ok := evaluateArgument(d, c.source, s, "source", &unknown.why)
 	if !ok {
 		return moduleSource{}
 	}
 	unknown.text = source.text
 	var version argument
 	if c.version != nil {
-		if version, ok = d.inScope(c.version, s, "version", &unknown.why); !ok {
+		if version, ok = evaluateArgument(d, c.version, s, "version", &unknown.why); !ok {
 			return moduleSource{}
 		}
 		if version.set && !d.versionSyntax(c.version.Expr, version.text) {
@@ -155,12 +82,12 @@ func (d *decoder) evaluated(c call, s *scope) moduleSource {
 	if unknown.why.Reason != "" {
 		return unknown
 	}
-	return d.locate(c, source, version)
+	return locateModule(d, c, source, version)
 }
 
-// inScope evaluates an argument of a call. If it is not known it says why; it
+// evaluateArgument evaluates an argument of a call. If it is not known it says why; it
 // returns false after reporting an error.
-func (d *decoder) inScope(attr *hcl.Attribute, s *scope, what string, unknown *staticeval.Unknown) (argument, bool) {
+func evaluateArgument(d *decoder, attr *hcl.Attribute, s *scope, what string, unknown *staticeval.Unknown) (argument, bool) {
 	expr, diags := template(attr.Expr)
 	if d.hcl(provider.CodeInvalidConfig, diags) {
 		return argument{}, false
@@ -181,20 +108,20 @@ func (d *decoder) inScope(attr *hcl.Attribute, s *scope, what string, unknown *s
 	return argument{}, true
 }
 
-// locate says where a module is, now that the arguments of its call are known.
-func (d *decoder) locate(c call, source, version argument) moduleSource {
+// locateModule says where a module is, now that the arguments of its call are known.
+func locateModule(d *decoder, c call, source, version argument) moduleSource {
 	at := placeOf(c.source.Expr.Range())
 	if !source.set {
 		d.add(at, "invalid module source address: it must not be null")
 		return moduleSource{}
 	}
-	return d.parseSource(source.text, version, at)
+	return parseSource(d, source.text, version, at)
 }
 
-// argument evaluates an argument of a call, which may be missing. With early
+// decodeArgument evaluates an argument of a call, which may be missing. With early
 // evaluation, what is no constant is not known yet. It returns false after
 // reporting an error.
-func (d *decoder) argument(attr *hcl.Attribute, early bool) (argument, bool) {
+func decodeArgument(d *decoder, attr *hcl.Attribute, early bool) (argument, bool) {
 	switch {
 	case attr == nil:
 		return argument{known: true}, true
@@ -206,7 +133,7 @@ func (d *decoder) argument(attr *hcl.Attribute, early bool) (argument, bool) {
 		return argument{}, false
 	}
 	if _, diags := constant(expr); diags.HasErrors() {
-		return argument{}, d.knownEarly(expr)
+		return argument{}, knownEarly(d, expr)
 	}
 	return d.text(expr)
 }
@@ -227,7 +154,7 @@ func template(expr hcl.Expression) (hcl.Expression, hcl.Diagnostics) {
 
 // knownEarly reports whether an expression refers only to what is known before
 // a plan, and an error if not.
-func (d *decoder) knownEarly(expr hcl.Expression) bool {
+func knownEarly(d *decoder, expr hcl.Expression) bool {
 	if unbounded(expr) {
 		return true
 	}
@@ -250,7 +177,7 @@ func (d *decoder) knownEarly(expr hcl.Expression) bool {
 // parseSource says what kind of source an address is. An address with a version
 // must be one of a module registry; one without is tried in this order: local,
 // registry, anything that go-getter fetches.
-func (d *decoder) parseSource(text string, version argument, at place) moduleSource {
+func parseSource(d *decoder, text string, version argument, at place) moduleSource {
 	m := moduleSource{text: text, version: version, place: at}
 	addr, _ := moduleaddr.Parse(text, d.tool.Name) // whoever fetches the package says what is wrong with its address
 	switch {

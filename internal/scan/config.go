@@ -245,7 +245,7 @@ func (m *merger) locateCalls() {
 	for _, name := range slices.Sorted(maps.Keys(m.calls)) {
 		c := m.calls[name]
 		d := &decoder{tool: m.c.tool, name: c.file}
-		c.module = d.moduleSource(c, evaluatesEarly(m.c.tool))
+		c.module = decodeSource(d, c, evaluatesEarly(m.c.tool))
 		m.diags = append(m.diags, d.diags...)
 		if c.module.kind != earlySource {
 			c.source, c.version = nil, nil // nothing else keeps the parsed files

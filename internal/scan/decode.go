@@ -2,94 +2,129 @@ package scan
 
 import (
 	"bytes"
-	"cmp"
-	"fmt"
 	"strings"
 
+	goversion "github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
-	goversion "github.com/hashicorp/go-version"
-
 	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// place is where something stands: a file of the scanned file tree and a line.
-type place struct {
-	file string
-	line int
+// file is what one configuration file says about providers and module calls,
+// and what only root modules have reason to say.
+type file struct {
+	required  []requiredBlock
+	providers []providerBlock
+	resources []resource
+	imports   []importBlock
+	calls     []call
+	variables []variable                // only for early evaluation
+	locals    map[string]*hcl.Attribute // likewise
+	versions  []versionText             // of the tool itself
+	rootOnly  bool
 }
 
-func (p place) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
-
-func (p place) compare(q place) int {
-	return cmp.Or(strings.Compare(p.file, q.file), cmp.Compare(p.line, q.line))
-}
-
-// placeOf is the place where a range begins.
-func placeOf(rng hcl.Range) place { return place{file: rng.Filename, line: rng.Start.Line} }
-
-// problems collects diagnostics. Their messages repeat nothing of a file but
-// identifiers and what has a canonical form, since they are shown where nobody
-// should be able to place a text.
-type problems struct{ diags []provider.Diagnostic }
-
-// maxProblems bounds the errors about one file, or about what the files of one
-// module say together: a file can hold a mistake in each of its lines.
-const maxProblems = 100
-
-// report adds an error, or says once that there are more.
-func (p *problems) report(d provider.Diagnostic) {
-	switch n := len(p.diags); {
-	case n == maxProblems:
-		d.Code, d.Message = provider.CodeInvalidConfig, "further errors from here on are not listed"
-	case n > maxProblems:
-		return
-	}
-	p.diags = append(p.diags, d)
-}
-
-// Messages that are used in many places.
-const (
-	badName        = "invalid provider name: it must hold only lower-case letters, digits and single dashes between them"
-	badAddr        = "invalid provider source address: it must be like aws, hashicorp/aws or example.com/acme/widget"
-	badType        = "invalid provider source address: its last part must not begin with terraform-, which only names of repositories do; leave that prefix out, as in hashicorp/aws"
-	badVersion     = "invalid version constraint: it must be like \">= 1.2.3, < 2.0.0\""
-	badVersionTerm = "invalid version constraint: each term must be an operator, at most one space, and a version like 1, 1.2 or 1.2.3-beta"
-)
-
-// add reports an error in the configuration.
-func (p *problems) add(at place, format string, args ...any) {
-	p.report(provider.Diagnostic{
-		Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...), File: at.file, Line: at.line,
-	})
-}
-
-// unreadable reports a file, or a directory, that could not be read.
-func (p *problems) unreadable(what, name string, err error) {
-	p.report(provider.Diagnostic{
-		Code: provider.CodeUnreadable, Message: fmt.Sprintf("the %s could not be read: %v", what, reason(err)), File: name,
-	})
-}
-
-// hcl reports the errors among HCL's diagnostics, and whether there are any.
-// HCL's warnings are about style.
-func (p *problems) hcl(code provider.Code, diags hcl.Diagnostics) (failed bool) {
-	for _, d := range diags {
-		if d.Severity != hcl.DiagError {
-			continue
+// fileSchema returns what a tool expects at the top of a configuration file.
+func fileSchema(tool provider.Tool) *hcl.BodySchema {
+	s := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+		{Type: "terraform"},
+		{Type: "required_providers"}, // for a message of its own
+		{Type: "provider", LabelNames: []string{"name"}},
+		{Type: "variable", LabelNames: []string{"name"}},
+		{Type: "locals"},
+		{Type: "output", LabelNames: []string{"name"}},
+		{Type: "module", LabelNames: []string{"name"}},
+		{Type: "resource", LabelNames: []string{"type", "name"}},
+		{Type: "data", LabelNames: []string{"type", "name"}},
+		{Type: "moved"},
+		{Type: "removed"},
+	}}
+	for _, later := range []struct {
+		feature provider.Feature
+		block   hcl.BlockHeaderSchema
+	}{
+		{provider.ImportBlocks, hcl.BlockHeaderSchema{Type: "import"}},
+		{provider.ImportBlocks, hcl.BlockHeaderSchema{Type: "check", LabelNames: []string{"name"}}}, // came with them
+		{provider.Ephemeral, hcl.BlockHeaderSchema{Type: "ephemeral", LabelNames: []string{"type", "name"}}},
+		{provider.Actions, hcl.BlockHeaderSchema{Type: "action", LabelNames: []string{"type", "name"}}},
+		{provider.LanguageBlocks, hcl.BlockHeaderSchema{Type: "language"}},
+	} {
+		if tool.Has(later.feature) {
+			s.Blocks = append(s.Blocks, later.block)
 		}
-		failed = true
-		diag := provider.Diagnostic{Code: code, Message: hclfile.Sentence(d)}
-		if d.Subject != nil {
-			diag.File, diag.Line = d.Subject.Filename, d.Subject.Start.Line
-		}
-		p.report(diag)
 	}
-	return failed
+	return s
+}
+
+func attributes(names ...string) []hcl.AttributeSchema {
+	var schema []hcl.AttributeSchema
+	for _, name := range names {
+		schema = append(schema, hcl.AttributeSchema{Name: name})
+	}
+	return schema
+}
+
+// decodeFile reads a configuration file.
+func decodeFile(src []byte, d *decoder) file {
+	var f file
+	body, ok := d.body(src)
+	if !ok {
+		return f
+	}
+	content, diags := body.Content(fileSchema(d.tool))
+	d.unexpected(diags)
+	for _, block := range content.Blocks {
+		d.block(&f, block)
+	}
+	return f
+}
+
+func (d *decoder) block(f *file, block *hcl.Block) {
+	switch block.Type {
+	case "terraform":
+		decodeTerraform(d, f, block)
+	case "required_providers":
+		d.errorf(block.DefRange, "invalid required_providers block: it must stand in a terraform block")
+	case "language":
+		decodeLanguage(d, f, block)
+	case "provider":
+		if p, ok := decodeProvider(d, block); ok {
+			f.providers = append(f.providers, p)
+			f.rootOnly = f.rootOnly || !p.empty
+		}
+	case "module":
+		if c, ok := decodeCall(d, block); ok {
+			f.calls = append(f.calls, c)
+		}
+	case "variable":
+		if evaluatesEarly(d.tool) {
+			f.variables = append(f.variables, decodeVariable(d, block))
+		}
+	case "locals":
+		if evaluatesEarly(d.tool) {
+			f.locals = withLocals(f.locals, block)
+		}
+	case "resource", "data", "ephemeral", "action":
+		if r, ok := decodeResource(d, block); ok {
+			f.resources = append(f.resources, r)
+		}
+	case "check":
+		decodeCheck(d, f, block)
+	case "import":
+		f.rootOnly = true
+		if i, ok := decodeImport(d, block); ok {
+			f.imports = append(f.imports, i)
+		}
+	case "moved", "removed":
+		// Terraform ignores removed blocks of override files.
+		if d.override && (block.Type == "moved" || d.tool.Name == provider.OpenTofu) {
+			d.errorf(block.DefRange, "%s blocks cannot be in override files", block.Type)
+		}
+	}
 }
 
 // decoder reads one configuration file by the rules of a tool.
@@ -121,6 +156,17 @@ func (d *decoder) content(body hcl.Body, schema *hcl.BodySchema) *hcl.BodyConten
 	content, _, diags := body.PartialContent(schema)
 	d.hcl(provider.CodeInvalidConfig, diags)
 	return content
+}
+
+// unexpected reports what a schema does not have. Another release may have it.
+func (d *decoder) unexpected(diags hcl.Diagnostics) {
+	before := len(d.diags)
+	d.hcl(provider.CodeInvalidConfig, diags)
+	for i, diag := range d.diags[before:] {
+		if strings.HasPrefix(diag.Message, "unsupported ") || strings.HasPrefix(diag.Message, "extraneous ") {
+			d.diags[before+i].Hint = "this is read as configuration of " + d.tool.Name.Title() + ": if another tool or release is used, set --tool and --tool-version"
+		}
+	}
 }
 
 // errorf reports an error at the beginning of a range.

@@ -242,7 +242,7 @@ func (s *scanner) called(ctx context.Context) (map[location]bool, error) {
 		for _, call := range slices.Concat(c.calls, s.configs.tests(c).runs) {
 			source := call.module
 			if source.kind == earlySource {
-				source = (&decoder{tool: c.tool}).evaluated(call, scope)
+				source = evaluateSource(&decoder{tool: c.tool}, call, scope)
 			}
 			if source.kind != localSource {
 				continue

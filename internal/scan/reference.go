@@ -1,8 +1,6 @@
 package scan
 
 import (
-	"strings"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
@@ -36,11 +34,11 @@ func refOf(traversal hcl.Traversal) (providerRef, bool) {
 	return ref, ok
 }
 
-// providerRef reads the reference of a provider meta-argument or of one side
+// decodeRef reads the reference of a provider meta-argument or of one side
 // of a module's providers map: NAME, NAME.ALIAS, either in quotes (in JSON
 // always), and with some releases an instance key after the alias.
-func (d *decoder) providerRef(expr hcl.Expression) (providerRef, bool) {
-	traversal, ok := d.referenceTraversal(expr)
+func decodeRef(d *decoder, expr hcl.Expression) (providerRef, bool) {
+	traversal, ok := refTraversal(d, expr)
 	if n := len(traversal); n == 3 && d.tool.Has(provider.ProviderInstances) {
 		if _, isKey := traversal[n-1].(hcl.TraverseIndex); isKey {
 			traversal = traversal[:n-1]
@@ -58,7 +56,7 @@ func (d *decoder) providerRef(expr hcl.Expression) (providerRef, bool) {
 	return ref, true
 }
 
-func (d *decoder) referenceTraversal(expr hcl.Expression) (hcl.Traversal, bool) {
+func refTraversal(d *decoder, expr hcl.Expression) (hcl.Traversal, bool) {
 	if key, ok := expr.(*hclsyntax.ObjectConsKeyExpr); ok {
 		expr = key.Wrapped
 	}
@@ -96,65 +94,4 @@ func unquoted(expr hcl.Expression) (hcl.Expression, hcl.Diagnostics) {
 		return expr, diags
 	}
 	return native, nil
-}
-
-// target is the resource that an import block is about.
-type target struct {
-	inModule  bool // of a module below, not of the module with the block
-	typ, name string
-}
-
-// importTarget reads the to argument of an import block: a resource, perhaps
-// of a module, with any instance keys, which do not matter here.
-func (d *decoder) importTarget(expr hcl.Expression) (target, bool) {
-	t, ok := target{}, !unbounded(expr)
-	var steps []string
-	if ok {
-		native, _ := unquoted(expr)
-		steps, ok = attrSteps(native)
-	}
-	for len(steps) >= 2 && steps[0] == "module" {
-		t.inModule = true
-		steps = steps[2:]
-	}
-	if !ok || len(steps) != 2 || steps[0] == "data" || steps[0] == "ephemeral" {
-		d.errorf(expr.Range(), "invalid import address: it must be a resource, like aws_instance.web or module.net.aws_vpc.main")
-		return target{}, false
-	}
-	t.typ, t.name = steps[0], steps[1]
-	return t, true
-}
-
-// attrSteps returns the names that a reference goes through, without keys.
-func attrSteps(expr hcl.Expression) ([]string, bool) {
-	switch e := expr.(type) {
-	case *hclsyntax.IndexExpr:
-		return attrSteps(e.Collection)
-	case *hclsyntax.RelativeTraversalExpr:
-		steps, ok := attrSteps(e.Source)
-		return append(steps, names(e.Traversal)...), ok
-	case *hclsyntax.ScopeTraversalExpr:
-		return names(e.Traversal), true
-	}
-	return nil, false
-}
-
-func names(traversal hcl.Traversal) []string {
-	var names []string
-	for _, step := range traversal {
-		switch s := step.(type) {
-		case hcl.TraverseRoot:
-			names = append(names, s.Name)
-		case hcl.TraverseAttr:
-			names = append(names, s.Name)
-		}
-	}
-	return names
-}
-
-// impliedName is the local name of the provider that a resource type implies:
-// its part before the first underscore.
-func impliedName(typ string) string {
-	name, _, _ := strings.Cut(typ, "_")
-	return name
 }

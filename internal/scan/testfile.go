@@ -133,7 +133,7 @@ func (t *tests) run(d *decoder, block *hcl.Block, name string) {
 			d.errorf(inner.DefRange, "missing required argument: the module has no source")
 			continue
 		}
-		run.module = d.moduleSource(run, false)
+		run.module = decodeSource(d, run, false)
 		if run.module.kind == otherSource && !run.module.registry && d.tool.Name == provider.Terraform {
 			d.errorf(run.source.Expr.Range(), "invalid module source address: a run can test only local modules and those of a module registry")
 			continue
@@ -155,7 +155,7 @@ func runPath(file, run string) string {
 // of test files require what those of configuration files do; the later ones of
 // Terraform refuse a version there.
 func (t *tests) provider(d *decoder, block *hcl.Block) {
-	p, ok := d.provider(block)
+	p, ok := decodeProvider(d, block)
 	switch {
 	case !ok:
 	case d.tool.Has(provider.TestProviders):

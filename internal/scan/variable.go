@@ -2,136 +2,13 @@ package scan
 
 import (
 	"io/fs"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/ext/typeexpr"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/relock-dev/relock/internal/hclfile"
-	"github.com/relock-dev/relock/internal/staticeval"
 )
-
-// variable is what early evaluation reads of a variable block. Its arguments
-// are read when something refers to it.
-type variable struct {
-	place
-	name string
-	args map[string]*hcl.Attribute
-}
-
-var variableSchema = &hcl.BodySchema{Attributes: attributes("type", "default", "sensitive", "ephemeral", "nullable", "const")}
-
-func (d *decoder) variable(block *hcl.Block) variable {
-	content, _, _ := block.Body.PartialContent(variableSchema)
-	return variable{place: placeOf(block.DefRange), name: block.Labels[0], args: content.Attributes}
-}
-
-// override returns the variable with the arguments that an override file sets.
-func (v variable) override(o variable) variable {
-	if v.name == "" {
-		return o
-	}
-	args := maps.Clone(v.args)
-	maps.Copy(args, o.args)
-	v.args = args
-	return v
-}
-
-// withLocals adds the local values of a block.
-func withLocals(locals map[string]*hcl.Attribute, block *hcl.Block) map[string]*hcl.Attribute {
-	attrs, _ := block.Body.JustAttributes()
-	if locals == nil {
-		locals = map[string]*hcl.Attribute{}
-	}
-	maps.Copy(locals, attrs)
-	return locals
-}
-
-// claim is an argument that must be true or false. It is unset where the
-// variable does not have it, or has something that is neither.
-func (v variable) claim(name string) (claim, set bool) {
-	attr, ok := v.args[name]
-	if !ok {
-		return false, false
-	}
-	value, err := convert.Convert(literal(attr.Expr), cty.Bool)
-	if err != nil || value.IsNull() || !value.IsKnown() {
-		return false, false
-	}
-	return value.True(), true
-}
-
-// is reports whether an argument is true.
-func (v variable) is(name string) bool {
-	claim, _ := v.claim(name)
-	return claim
-}
-
-// nullable reports whether a null stays one instead of standing for the default.
-func (v variable) nullable() bool {
-	claim, set := v.claim("nullable")
-	return claim || !set
-}
-
-// fallback is the default; ok is false if there is none.
-func (v variable) fallback() (value cty.Value, ok bool) {
-	attr, ok := v.args["default"]
-	if !ok {
-		return cty.DynamicVal, false
-	}
-	return literal(attr.Expr), true
-}
-
-// constraint is the type that values are converted to. What is no type
-// constraint here may be one in a newer release: then any value will do.
-func (v variable) constraint() (cty.Type, *typeexpr.Defaults) {
-	attr, ok := v.args["type"]
-	if !ok || unbounded(attr.Expr) {
-		return cty.DynamicPseudoType, nil
-	}
-	expr, _ := unquoted(attr.Expr)
-	if staticeval.Check(expr) != nil {
-		return cty.DynamicPseudoType, nil
-	}
-	typ, defaults, diags := typeexpr.TypeConstraintWithDefaults(expr)
-	if diags.HasErrors() {
-		return cty.DynamicPseudoType, nil
-	}
-	return typ, defaults
-}
-
-// parse reads a value from the command line or the environment: as it stands
-// for a variable of a primitive type or without type, as an expression for any
-// other. It returns false for what is no expression.
-func (v variable) parse(text string) (cty.Value, bool) {
-	typ, _ := v.constraint()
-	if _, typed := v.args["type"]; !typed || typ.IsPrimitiveType() {
-		return cty.StringVal(text), true
-	}
-	if len(text) > maxExpression {
-		return cty.DynamicVal, false
-	}
-	expr, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)
-	if diags.HasErrors() {
-		return cty.DynamicVal, false
-	}
-	value := literal(expr)
-	return value, value.IsWhollyKnown()
-}
-
-// literal is the value of an expression without references and functions,
-// unknown if it is none or is too large.
-func literal(expr hcl.Expression) cty.Value {
-	if value, ok := staticeval.Literal(expr); ok {
-		return value
-	}
-	return cty.DynamicVal
-}
 
 // variableValues are the values that the variable files of a root module set.
 type variableValues struct {

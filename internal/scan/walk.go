@@ -145,7 +145,7 @@ func (w *walker) call(from *visit, c call, to *visit) {
 	to.depth = from.depth + 1
 	if c.module.kind == earlySource {
 		d := &decoder{tool: w.tool, name: c.file}
-		c.module = d.evaluated(c, from.scope)
+		c.module = evaluateSource(d, c, from.scope)
 		w.diags = append(w.diags, d.diags...)
 		to.above = nil // another time it may lead elsewhere
 	}

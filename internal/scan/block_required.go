@@ -27,16 +27,16 @@ type requiredProvider struct {
 	version *versionText
 }
 
-// requiredProviders reads a required_providers block. Entries are in the order
+// decodeRequired reads a required_providers block. Entries are in the order
 // in which they are written.
-func (d *decoder) requiredProviders(block *hcl.Block) requiredBlock {
+func decodeRequired(d *decoder, block *hcl.Block) requiredBlock {
 	found := requiredBlock{place: placeOf(block.DefRange)}
 	attrs, diags := block.Body.JustAttributes()
 	if d.hcl(provider.CodeInvalidConfig, diags) {
 		return found
 	}
 	for _, attr := range inOrder(attrs) {
-		if entry, ok := d.requiredProvider(attr); ok {
+		if entry, ok := decodeEntry(d, attr); ok {
 			found.entries = append(found.entries, entry)
 		}
 	}
@@ -49,12 +49,12 @@ func inOrder(attrs hcl.Attributes) []*hcl.Attribute {
 	})
 }
 
-// requiredProvider reads an entry in one of its two forms: an object, or the
+// decodeEntry reads an entry in one of its two forms: an object, or the
 // legacy form, which is a version constraint alone.
-func (d *decoder) requiredProvider(attr *hcl.Attribute) (requiredProvider, bool) {
+func decodeEntry(d *decoder, attr *hcl.Attribute) (requiredProvider, bool) {
 	entry := requiredProvider{place: placeOf(attr.NameRange), name: attr.Name}
 	if pairs, diags := hcl.ExprMap(attr.Expr); !diags.HasErrors() {
-		return entry, d.requiredObject(&entry, attr, pairs)
+		return entry, decodeEntryObject(d, &entry, attr, pairs)
 	}
 	// The null keyword has no type and is refused; a null string, which only an
 	// operator can make, is an entry without a constraint.
@@ -65,27 +65,27 @@ func (d *decoder) requiredProvider(attr *hcl.Attribute) (requiredProvider, bool)
 	}
 	entry.version = d.constraint(attr.Expr)
 	// This form alone folds the case of the local name.
-	return entry, d.implied(&entry)
+	return entry, implyAddr(d, &entry)
 }
 
-// requiredObject reads the object form. Of a key that is given twice the last
+// decodeEntryObject reads the object form. Of a key that is given twice the last
 // one counts. An unknown key ends the reading, as it does for the tools.
-func (d *decoder) requiredObject(entry *requiredProvider, attr *hcl.Attribute, pairs []hcl.KeyValuePair) bool {
+func decodeEntryObject(d *decoder, entry *requiredProvider, attr *hcl.Attribute, pairs []hcl.KeyValuePair) bool {
 	if !provider.NormalisedName(attr.Name) {
 		d.errorf(attr.NameRange, badName)
 		return false
 	}
 	before := len(d.diags)
 	for _, pair := range pairs {
-		switch d.key(pair.Key) {
+		switch objectKey(d, pair.Key) {
 		case "version":
-			if d.isString(pair.Value, "version") {
+			if isString(d, pair.Value, "version") {
 				entry.version = d.constraint(pair.Value)
 			}
 		case "source":
-			d.source(entry, pair.Value)
+			decodeEntrySource(d, entry, pair.Value)
 		case "configuration_aliases":
-			d.aliases(attr.Name, pair.Value)
+			checkAliases(d, attr.Name, pair.Value)
 		default:
 			d.errorf(pair.Key.Range(), "invalid required_providers entry: only source, version and configuration_aliases may be set")
 			return false
@@ -94,11 +94,11 @@ func (d *decoder) requiredObject(entry *requiredProvider, attr *hcl.Attribute, p
 	if len(d.diags) > before {
 		return false
 	}
-	return entry.addr != provider.Addr{} || d.implied(entry)
+	return entry.addr != provider.Addr{} || implyAddr(d, entry)
 }
 
-// key evaluates the key of an object; what is not a string is no known key.
-func (d *decoder) key(expr hcl.Expression) string {
+// objectKey evaluates the key of an object; what is not a string is no known key.
+func objectKey(d *decoder, expr hcl.Expression) string {
 	v, diags := constant(expr)
 	if diags.HasErrors() || v.Type() != cty.String || v.IsNull() {
 		return ""
@@ -108,7 +108,7 @@ func (d *decoder) key(expr hcl.Expression) string {
 
 // isString reports whether an expression is a string without conversion, and
 // an error if not.
-func (d *decoder) isString(expr hcl.Expression, what string) bool {
+func isString(d *decoder, expr hcl.Expression, what string) bool {
 	v, diags := constant(expr)
 	if diags.HasErrors() || v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
 		d.errorf(expr.Range(), "invalid %s: it must be a string, without variables and functions", what)
@@ -117,8 +117,8 @@ func (d *decoder) isString(expr hcl.Expression, what string) bool {
 	return true
 }
 
-func (d *decoder) source(entry *requiredProvider, expr hcl.Expression) {
-	if !d.isString(expr, "source") {
+func decodeEntrySource(d *decoder, entry *requiredProvider, expr hcl.Expression) {
+	if !isString(d, expr, "source") {
 		return
 	}
 	text, _ := d.text(expr)
@@ -134,8 +134,8 @@ func (d *decoder) source(entry *requiredProvider, expr hcl.Expression) {
 	}
 }
 
-// aliases checks configuration_aliases, which require nothing by themselves.
-func (d *decoder) aliases(name string, expr hcl.Expression) {
+// checkAliases checks configuration_aliases, which require nothing by themselves.
+func checkAliases(d *decoder, name string, expr hcl.Expression) {
 	exprs, diags := hcl.ExprList(expr)
 	d.hcl(provider.CodeInvalidConfig, diags)
 	for _, e := range exprs {
@@ -149,8 +149,8 @@ func (d *decoder) aliases(name string, expr hcl.Expression) {
 	}
 }
 
-// implied gives an entry without a source the provider that its name implies.
-func (d *decoder) implied(entry *requiredProvider) bool {
+// implyAddr gives an entry without a source the provider that its name implies.
+func implyAddr(d *decoder, entry *requiredProvider) bool {
 	addr, err := provider.ImpliedAddr(entry.name, d.tool.Name)
 	if err != nil {
 		d.add(entry.place, badName)

@@ -1,0 +1,95 @@
+package scan
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// importBlock brings an existing object under a resource's address.
+type importBlock struct {
+	place
+	to       target
+	provider providerRef // of the meta-argument; zero if there is none
+}
+
+// target is the resource that an import block is about.
+type target struct {
+	inModule  bool // of a module below, not of the module with the block
+	typ, name string
+}
+
+var importSchema = &hcl.BodySchema{Attributes: append(attributes("provider"), hcl.AttributeSchema{Name: "to", Required: true})}
+
+func decodeImport(d *decoder, block *hcl.Block) (importBlock, bool) {
+	i := importBlock{place: placeOf(block.DefRange)}
+	if d.override {
+		d.errorf(block.DefRange, "import blocks cannot be in override files")
+		return i, false
+	}
+	attrs := d.content(block.Body, importSchema).Attributes
+	to, ok := attrs["to"]
+	if !ok {
+		return i, false
+	}
+	if i.to, ok = decodeTarget(d, to.Expr); !ok {
+		return i, false
+	}
+	attr, ok := attrs["provider"]
+	if !ok {
+		return i, true
+	}
+	if i.to.inModule {
+		d.errorf(attr.NameRange, "invalid import block: provider can be set only for resources of the module itself")
+		return i, false
+	}
+	i.provider, ok = decodeRef(d, attr.Expr)
+	return i, ok
+}
+
+// decodeTarget reads the to argument of an import block: a resource, perhaps
+// of a module, with any instance keys, which do not matter here.
+func decodeTarget(d *decoder, expr hcl.Expression) (target, bool) {
+	t, ok := target{}, !unbounded(expr)
+	var steps []string
+	if ok {
+		native, _ := unquoted(expr)
+		steps, ok = attrSteps(native)
+	}
+	for len(steps) >= 2 && steps[0] == "module" {
+		t.inModule = true
+		steps = steps[2:]
+	}
+	if !ok || len(steps) != 2 || steps[0] == "data" || steps[0] == "ephemeral" {
+		d.errorf(expr.Range(), "invalid import address: it must be a resource, like aws_instance.web or module.net.aws_vpc.main")
+		return target{}, false
+	}
+	t.typ, t.name = steps[0], steps[1]
+	return t, true
+}
+
+// attrSteps returns the names that a reference goes through, without keys.
+func attrSteps(expr hcl.Expression) ([]string, bool) {
+	switch e := expr.(type) {
+	case *hclsyntax.IndexExpr:
+		return attrSteps(e.Collection)
+	case *hclsyntax.RelativeTraversalExpr:
+		steps, ok := attrSteps(e.Source)
+		return append(steps, names(e.Traversal)...), ok
+	case *hclsyntax.ScopeTraversalExpr:
+		return names(e.Traversal), true
+	}
+	return nil, false
+}
+
+func names(traversal hcl.Traversal) []string {
+	var names []string
+	for _, step := range traversal {
+		switch s := step.(type) {
+		case hcl.TraverseRoot:
+			names = append(names, s.Name)
+		case hcl.TraverseAttr:
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}

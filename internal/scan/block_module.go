@@ -1,0 +1,80 @@
+package scan
+
+import (
+	"maps"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// call is a module block, or the module block in a run of a test file.
+type call struct {
+	place
+	name            string
+	source, version *hcl.Attribute
+	passed          []passedProvider
+	args            map[string]*hcl.Attribute // only for early evaluation
+	module          moduleSource              // of source and version, once files are merged
+}
+
+// passedProvider is an entry of a module's providers map.
+type passedProvider struct {
+	place
+	child, parent providerRef
+}
+
+var callSchema = &hcl.BodySchema{Attributes: attributes("source", "version", "providers")}
+
+func decodeCall(d *decoder, block *hcl.Block) (call, bool) {
+	c := call{place: placeOf(block.DefRange), name: block.Labels[0]}
+	if !d.identifier(block, 0) {
+		return c, false
+	}
+	content, rest, diags := block.Body.PartialContent(callSchema)
+	d.hcl(provider.CodeInvalidConfig, diags)
+	attrs := content.Attributes
+	c.source, c.version = attrs["source"], attrs["version"]
+	if evaluatesEarly(d.tool) {
+		c.args, _ = rest.JustAttributes()
+	}
+	if c.source == nil && !d.override {
+		d.errorf(block.DefRange, "missing required argument: module %q has no source", c.name)
+	}
+	if attr, ok := attrs["providers"]; ok {
+		c.passed = decodePassed(d, attr.Expr)
+	}
+	return c, true
+}
+
+func decodePassed(d *decoder, expr hcl.Expression) []passedProvider {
+	pairs, diags := hcl.ExprMap(expr)
+	d.hcl(provider.CodeInvalidConfig, diags)
+	var passed []passedProvider
+	for _, pair := range pairs {
+		child, childOK := decodeRef(d, pair.Key)
+		parent, parentOK := decodeRef(d, pair.Value)
+		if childOK && parentOK {
+			passed = append(passed, passedProvider{place: placeOf(pair.Key.Range()), child: child, parent: parent})
+		}
+	}
+	return passed
+}
+
+// override replaces what an override file sets.
+func (c *call) override(o call) {
+	if o.source != nil {
+		c.source = o.source
+	}
+	if o.version != nil {
+		c.version = o.version
+	}
+	if len(o.passed) > 0 {
+		c.passed = o.passed
+	}
+	if len(o.args) > 0 {
+		args := maps.Clone(c.args)
+		maps.Copy(args, o.args)
+		c.args = args
+	}
+}

@@ -1,0 +1,73 @@
+package scan
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// providerBlock is a configuration of a provider.
+type providerBlock struct {
+	place
+	ref     providerRef
+	version *versionText
+	empty   bool // nothing but an alias: a stand-in for what the caller passes
+}
+
+func (p providerBlock) compare(q providerBlock) int {
+	return cmp.Or(p.place.compare(q.place), strings.Compare(p.ref.String(), q.ref.String()))
+}
+
+var providerSchema = &hcl.BodySchema{Attributes: attributes("alias", "version", "count", "for_each", "depends_on", "source")}
+
+func decodeProvider(d *decoder, block *hcl.Block) (providerBlock, bool) {
+	p := providerBlock{place: placeOf(block.DefRange), ref: providerRef{name: block.Labels[0]}}
+	if !provider.NormalisedName(p.ref.name) {
+		d.errorf(block.LabelRanges[0], badName)
+		return p, false
+	}
+	content, rest, diags := block.Body.PartialContent(providerSchema)
+	d.hcl(provider.CodeInvalidConfig, diags)
+	alias, aliased := content.Attributes["alias"]
+	if aliased {
+		p.ref.alias = decodeAlias(d, alias.Expr)
+	}
+	version, versioned := content.Attributes["version"]
+	if versioned {
+		p.version = d.constraint(version.Expr)
+	}
+	checkReserved(d, content.Attributes)
+	p.empty = blank(rest) && !versioned && (len(content.Attributes) == 0 || aliased && len(content.Attributes) == 1)
+	return p, true
+}
+
+// checkReserved refuses arguments that provider blocks must not have (yet).
+func checkReserved(d *decoder, attrs hcl.Attributes) {
+	for name, attr := range attrs {
+		switch {
+		case name == "alias", name == "version":
+		case name == "for_each" && d.tool.Has(provider.ProviderInstances):
+		default:
+			d.errorf(attr.NameRange, "reserved argument name in a provider block: %s", name)
+		}
+	}
+}
+
+// blank reports whether nothing is left in a body.
+func blank(rest hcl.Body) bool {
+	attrs, diags := rest.JustAttributes() // which complains about any block
+	return len(attrs) == 0 && !diags.HasErrors()
+}
+
+func decodeAlias(d *decoder, expr hcl.Expression) string {
+	v, ok := d.text(expr)
+	if ok && !hclsyntax.ValidIdentifier(v.text) {
+		d.errorf(expr.Range(), "invalid provider configuration alias: it must be a name")
+		return ""
+	}
+	return v.text
+}

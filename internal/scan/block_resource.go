@@ -1,0 +1,71 @@
+package scan
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// resourceKind is the word with which a resource's block begins.
+type resourceKind string
+
+const (
+	managedResource   resourceKind = "resource"
+	dataResource      resourceKind = "data"
+	ephemeralResource resourceKind = "ephemeral"
+	actionResource    resourceKind = "action"
+)
+
+// resource is anything whose type implies a provider.
+type resource struct {
+	place
+	resourceKey
+	provider providerRef // of the meta-argument; zero if there is none
+}
+
+type resourceKey struct {
+	kind      resourceKind
+	typ, name string
+}
+
+func (k resourceKey) String() string { return k.typ + "." + k.name }
+
+var (
+	resourceSchema = &hcl.BodySchema{Attributes: attributes("provider")}
+	checkSchema    = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "data", LabelNames: []string{"type", "name"}}}}
+)
+
+func decodeResource(d *decoder, block *hcl.Block) (resource, bool) {
+	r := resource{
+		place:       placeOf(block.DefRange),
+		resourceKey: resourceKey{kind: resourceKind(block.Type), typ: block.Labels[0], name: block.Labels[1]},
+	}
+	if !d.identifier(block, 0) || !d.identifier(block, 1) {
+		return r, false
+	}
+	attr, ok := d.content(block.Body, resourceSchema).Attributes["provider"]
+	if ok {
+		r.provider, ok = decodeRef(d, attr.Expr)
+		return r, ok
+	}
+	return r, true
+}
+
+func decodeCheck(d *decoder, f *file, block *hcl.Block) {
+	if d.override {
+		d.errorf(block.DefRange, "check blocks cannot be in override files")
+		return
+	}
+	for _, inner := range d.content(block.Body, checkSchema).Blocks {
+		if r, ok := decodeResource(d, inner); ok {
+			f.resources = append(f.resources, r)
+		}
+	}
+}
+
+// impliedName is the local name of the provider that a resource type implies:
+// its part before the first underscore.
+func impliedName(typ string) string {
+	name, _, _ := strings.Cut(typ, "_")
+	return name
+}

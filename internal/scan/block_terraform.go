@@ -1,0 +1,67 @@
+package scan
+
+import (
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// terraformSchema returns what a tool expects in a terraform block.
+func terraformSchema(tool provider.Tool) *hcl.BodySchema {
+	s := &hcl.BodySchema{
+		Attributes: attributes("required_version", "experiments", "language"),
+		Blocks: []hcl.BlockHeaderSchema{
+			{Type: "backend", LabelNames: []string{"type"}},
+			{Type: "cloud"},
+			{Type: "required_providers"},
+			{Type: "provider_meta", LabelNames: []string{"provider"}},
+		},
+	}
+	if tool.Name == provider.OpenTofu {
+		s.Blocks = append(s.Blocks, hcl.BlockHeaderSchema{Type: "encryption"})
+	}
+	return s
+}
+
+var (
+	languageSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "compatible_with"}}}
+	compatSchema   = &hcl.BodySchema{Attributes: attributes("opentofu")}
+)
+
+func decodeTerraform(d *decoder, f *file, block *hcl.Block) {
+	content, diags := block.Body.Content(terraformSchema(d.tool))
+	d.unexpected(diags)
+	for _, inner := range content.Blocks {
+		switch inner.Type {
+		case "required_providers":
+			f.required = append(f.required, decodeRequired(d, inner))
+		case "backend", "cloud":
+			f.rootOnly = true
+		}
+	}
+	attr, ok := content.Attributes["required_version"]
+	// What is in a .tf file may be meant for Terraform alone.
+	if !ok || d.tool.Has(provider.LanguageBlocks) && !forOpenTofu(d.name) {
+		return
+	}
+	if v := d.constraint(attr.Expr); v != nil {
+		f.versions = append(f.versions, *v)
+	}
+}
+
+// decodeLanguage reads which releases of OpenTofu a module is compatible with.
+func decodeLanguage(d *decoder, f *file, block *hcl.Block) {
+	if d.override {
+		d.errorf(block.DefRange, "language blocks cannot be in override files")
+		return
+	}
+	for _, inner := range d.content(block.Body, languageSchema).Blocks {
+		attr, ok := d.content(inner.Body, compatSchema).Attributes["opentofu"]
+		if !ok {
+			continue
+		}
+		if v := d.constraint(attr.Expr); v != nil {
+			f.versions = append(f.versions, *v)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package scan
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/relock-dev/relock/internal/hclfile"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// place is where something stands: a file of the scanned file tree and a line.
+type place struct {
+	file string
+	line int
+}
+
+func (p place) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
+
+func (p place) compare(q place) int {
+	return cmp.Or(strings.Compare(p.file, q.file), cmp.Compare(p.line, q.line))
+}
+
+// placeOf is the place where a range begins.
+func placeOf(rng hcl.Range) place { return place{file: rng.Filename, line: rng.Start.Line} }
+
+// problems collects diagnostics. Their messages repeat nothing of a file but
+// identifiers and what has a canonical form, since they are shown where nobody
+// should be able to place a text.
+type problems struct{ diags []provider.Diagnostic }
+
+// maxProblems bounds the errors about one file, or about what the files of one
+// module say together: a file can hold a mistake in each of its lines.
+const maxProblems = 100
+
+// report adds an error, or says once that there are more.
+func (p *problems) report(d provider.Diagnostic) {
+	switch n := len(p.diags); {
+	case n == maxProblems:
+		d.Code, d.Message = provider.CodeInvalidConfig, "further errors from here on are not listed"
+	case n > maxProblems:
+		return
+	}
+	p.diags = append(p.diags, d)
+}
+
+// Messages that are used in many places.
+const (
+	badName        = "invalid provider name: it must hold only lower-case letters, digits and single dashes between them"
+	badAddr        = "invalid provider source address: it must be like aws, hashicorp/aws or example.com/acme/widget"
+	badType        = "invalid provider source address: its last part must not begin with terraform-, which only names of repositories do; leave that prefix out, as in hashicorp/aws"
+	badVersion     = "invalid version constraint: it must be like \">= 1.2.3, < 2.0.0\""
+	badVersionTerm = "invalid version constraint: each term must be an operator, at most one space, and a version like 1, 1.2 or 1.2.3-beta"
+)
+
+// add reports an error in the configuration.
+func (p *problems) add(at place, format string, args ...any) {
+	p.report(provider.Diagnostic{
+		Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...), File: at.file, Line: at.line,
+	})
+}
+
+// unreadable reports a file, or a directory, that could not be read.
+func (p *problems) unreadable(what, name string, err error) {
+	p.report(provider.Diagnostic{
+		Code: provider.CodeUnreadable, Message: fmt.Sprintf("the %s could not be read: %v", what, reason(err)), File: name,
+	})
+}
+
+// hcl reports the errors among HCL's diagnostics, and whether there are any.
+// HCL's warnings are about style.
+func (p *problems) hcl(code provider.Code, diags hcl.Diagnostics) (failed bool) {
+	for _, d := range diags {
+		if d.Severity != hcl.DiagError {
+			continue
+		}
+		failed = true
+		diag := provider.Diagnostic{Code: code, Message: hclfile.Sentence(d)}
+		if d.Subject != nil {
+			diag.File, diag.Line = d.Subject.Filename, d.Subject.Start.Line
+		}
+		p.report(diag)
+	}
+	return failed
+}
