@@ -41,24 +41,20 @@ func decodeCall(d *decoder, block *hcl.Block) (call, bool) {
 	if c.source == nil && !d.override {
 		d.errorf(block.DefRange, "missing required argument: module %q has no source", c.name)
 	}
-	if attr, ok := attrs["providers"]; ok {
-		c.passed = decodePassed(d, attr.Expr)
+	attr, ok := attrs["providers"]
+	if !ok {
+		return c, true
 	}
-	return c, true
-}
-
-func decodePassed(d *decoder, expr hcl.Expression) []passedProvider {
-	pairs, diags := hcl.ExprMap(expr)
+	pairs, diags := hcl.ExprMap(attr.Expr)
 	d.hcl(provider.CodeInvalidConfig, diags)
-	var passed []passedProvider
 	for _, pair := range pairs {
 		child, childOK := decodeRef(d, pair.Key)
 		parent, parentOK := decodeRef(d, pair.Value)
 		if childOK && parentOK {
-			passed = append(passed, passedProvider{place: placeOf(pair.Key.Range()), child: child, parent: parent})
+			c.passed = append(c.passed, passedProvider{place: placeOf(pair.Key.Range()), child: child, parent: parent})
 		}
 	}
-	return passed
+	return c, true
 }
 
 // override replaces what an override file sets.

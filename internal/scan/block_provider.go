@@ -40,27 +40,17 @@ func decodeProvider(d *decoder, block *hcl.Block) (providerBlock, bool) {
 	if versioned {
 		p.version = d.constraint(version.Expr)
 	}
-	checkReserved(d, content.Attributes)
-	p.empty = blank(rest) && !versioned && (len(content.Attributes) == 0 || aliased && len(content.Attributes) == 1)
-	return p, true
-}
-
-// checkReserved refuses arguments that provider blocks must not have (yet).
-func checkReserved(d *decoder, attrs hcl.Attributes) {
-	for name, attr := range attrs {
+	for name, attr := range content.Attributes {
 		switch {
 		case name == "alias", name == "version":
 		case name == "for_each" && d.tool.Has(provider.ProviderInstances):
-		default:
+		default: // what provider blocks must not have (yet)
 			d.errorf(attr.NameRange, "reserved argument name in a provider block: %s", name)
 		}
 	}
-}
-
-// blank reports whether nothing is left in a body.
-func blank(rest hcl.Body) bool {
-	attrs, diags := rest.JustAttributes() // which complains about any block
-	return len(attrs) == 0 && !diags.HasErrors()
+	left, diags := rest.JustAttributes() // which complains about any block
+	p.empty = len(left) == 0 && !diags.HasErrors() && !versioned && (len(content.Attributes) == 0 || aliased && len(content.Attributes) == 1)
+	return p, true
 }
 
 func decodeAlias(d *decoder, expr hcl.Expression) string {

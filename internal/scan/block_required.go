@@ -35,18 +35,15 @@ func decodeRequired(d *decoder, block *hcl.Block) requiredBlock {
 	if d.hcl(provider.CodeInvalidConfig, diags) {
 		return found
 	}
-	for _, attr := range inOrder(attrs) {
+	written := slices.SortedFunc(maps.Values(attrs), func(a, b *hcl.Attribute) int {
+		return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte)
+	})
+	for _, attr := range written {
 		if entry, ok := decodeEntry(d, attr); ok {
 			found.entries = append(found.entries, entry)
 		}
 	}
 	return found
-}
-
-func inOrder(attrs hcl.Attributes) []*hcl.Attribute {
-	return slices.SortedFunc(maps.Values(attrs), func(a, b *hcl.Attribute) int {
-		return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte)
-	})
 }
 
 // decodeEntry reads an entry in one of its two forms: an object, or the

@@ -108,16 +108,6 @@ func evaluateArgument(d *decoder, attr *hcl.Attribute, s *scope, what string, un
 	return argument{}, true
 }
 
-// locateModule says where a module is, now that the arguments of its call are known.
-func locateModule(d *decoder, c call, source, version argument) moduleSource {
-	at := placeOf(c.source.Expr.Range())
-	if !source.set {
-		d.add(at, "invalid module source address: it must not be null")
-		return moduleSource{}
-	}
-	return parseSource(d, source.text, version, at)
-}
-
 // decodeArgument evaluates an argument of a call, which may be missing. With early
 // evaluation, what is no constant is not known yet. It returns false after
 // reporting an error.
@@ -174,12 +164,17 @@ func knownEarly(d *decoder, expr hcl.Expression) bool {
 	return true
 }
 
-// parseSource says what kind of source an address is. An address with a version
-// must be one of a module registry; one without is tried in this order: local,
+// locateModule says where a module is, now that the arguments of its call are known. An
+// address with a version must be one of a module registry; one without is tried in this order: local,
 // registry, anything that go-getter fetches.
-func parseSource(d *decoder, text string, version argument, at place) moduleSource {
-	m := moduleSource{text: text, version: version, place: at}
-	addr, _ := moduleaddr.Parse(text, d.tool.Name) // whoever fetches the package says what is wrong with its address
+func locateModule(d *decoder, c call, source, version argument) moduleSource {
+	at := placeOf(c.source.Expr.Range())
+	if !source.set {
+		d.add(at, "invalid module source address: it must not be null")
+		return moduleSource{}
+	}
+	m := moduleSource{text: source.text, version: version, place: at}
+	addr, _ := moduleaddr.Parse(source.text, d.tool.Name) // whoever fetches the package says what is wrong with its address
 	switch {
 	case version.set && addr.Kind != moduleaddr.Registry:
 		d.add(at, "invalid registry module source address: a module with a version must come from a module registry")

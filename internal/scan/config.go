@@ -59,6 +59,9 @@ func (l *configs) tests(c *config) *tests {
 	return l.tested.get(configKey{c.at, c.tool}, func() *tests { return loadTests(c) })
 }
 
+// loadConfig joins the primary files of a directory and lets the override files
+// replace parts of them, in the order of their names. What required_providers says
+// is complete before any provider is looked up.
 func loadConfig(at location, tool provider.Tool) *config {
 	m := &merger{
 		c: &config{
@@ -74,7 +77,16 @@ func loadConfig(at location, tool provider.Tool) *config {
 		m.unreadable("directory", at.String(), err)
 	}
 	m.c.files = files(entries, tool)
-	m.merge(m.decode(m.c.files.primary, false), m.decode(m.c.files.override, true))
+	primary, override := m.decode(m.c.files.primary, false), m.decode(m.c.files.override, true)
+	m.require(primary, override)
+	for _, f := range primary {
+		m.declare(f)
+	}
+	for _, f := range override {
+		m.override(f)
+	}
+	m.locateCalls()
+	m.resolve()
 	m.c.diags = m.diags
 	return m.c
 }
@@ -101,21 +113,6 @@ func (m *merger) decode(names []string, override bool) []file {
 		m.diags = append(m.diags, d.diags...)
 	}
 	return decoded
-}
-
-// merge joins the primary files and lets the override files replace parts of
-// them, in the order of their names. What required_providers says is complete
-// before any provider is looked up.
-func (m *merger) merge(primary, override []file) {
-	m.require(primary, override)
-	for _, f := range primary {
-		m.declare(f)
-	}
-	for _, f := range override {
-		m.override(f)
-	}
-	m.locateCalls()
-	m.resolve()
 }
 
 // require merges required_providers: one block in all primary files, and any
@@ -276,7 +273,7 @@ func (m *merger) resolve() {
 		}
 	}
 	for _, r := range m.resources {
-		if addr, ok := m.resourceProvider(r); ok {
+		if addr, ok := m.provider(cmp.Or(r.provider.name, impliedName(r.typ)), r.place); ok {
 			implied = append(implied, need{addr: addr, place: r.place})
 		}
 	}
@@ -343,10 +340,6 @@ func (c *config) provider(name string) (provider.Addr, error) {
 		return entry.addr, nil
 	}
 	return implied, nil
-}
-
-func (m *merger) resourceProvider(r resource) (provider.Addr, bool) {
-	return m.provider(cmp.Or(r.provider.name, impliedName(r.typ)), r.place)
 }
 
 // importProvider returns the provider that an import block needs. For most

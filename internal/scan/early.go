@@ -37,7 +37,10 @@ func newEvaluation(root *config, opts *Options) *evaluation {
 	e.files = sync.OnceValue(func() variableValues { return readVariables(root.at) })
 	e.functions = slices.Concat(staticeval.Tools, []staticeval.Function{
 		{Name: "file", Meaning: "the content of a file", Source: filesystem, Call: staticeval.Text(e.file)},
-		{Name: "fileexists", Meaning: "whether there is a file", Source: filesystem, Call: staticeval.Text(e.fileExists)},
+		{Name: "fileexists", Meaning: "whether there is a file", Source: filesystem, Call: staticeval.Text(func(name string) (cty.Value, error) {
+			_, err := e.file(name)
+			return cty.True, err
+		})},
 	})
 	return e
 }
@@ -99,7 +102,9 @@ func (s *scope) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 		}
 		return cty.StringVal(path.Join(s.opts.Path, s.root.at.dir)), nil
 	case "terraform.workspace":
-		return cty.StringVal(s.workspace()), nil
+		// the selected one, as the tools leave it in their directory beside the root module
+		selected, _ := s.root.at.tree.read(s.root.at.path(".terraform/environment"))
+		return cty.StringVal(cmp.Or(s.opts.Workspace, strings.TrimSpace(string(selected)), "default")), nil
 	}
 	switch {
 	case root == "var" && name != "":
@@ -118,14 +123,6 @@ func refused(format string, args ...any) (cty.Value, *staticeval.Unknown) {
 // unknown is what has no value here.
 func unknown(reason string) (cty.Value, *staticeval.Unknown) {
 	return cty.DynamicVal, &staticeval.Unknown{Reason: reason}
-}
-
-// workspace is the selected workspace, as the tools leave it in their directory
-// beside the root module.
-func (s *scope) workspace() string {
-	at := s.root.at
-	selected, _ := at.tree.read(at.path(".terraform/environment"))
-	return cmp.Or(s.opts.Workspace, strings.TrimSpace(string(selected)), "default")
 }
 
 func (s *scope) local(name string) (cty.Value, *staticeval.Unknown) {
@@ -252,11 +249,6 @@ func (e *evaluation) file(name string) (cty.Value, error) {
 		}
 	}
 	return cty.DynamicVal, &staticeval.Unknown{Reason: "it reads a file that is not there"}
-}
-
-func (e *evaluation) fileExists(name string) (cty.Value, error) {
-	_, err := e.file(name)
-	return cty.True, err
 }
 
 // below is the scope of a called module.

@@ -147,10 +147,8 @@ func (s *scanner) selected(dir string) bool {
 			break
 		}
 	}
-	return len(s.opts.Include) == 0 || s.included(dir)
+	return len(s.opts.Include) == 0 || matchesAny(s.opts.Include, dir)
 }
-
-func (s *scanner) included(dir string) bool { return matchesAny(s.opts.Include, dir) }
 
 // wished reports whether a glob names a directory. The glob of all directories,
 // which is the default of the setting, names none.

@@ -28,27 +28,17 @@ func matchesAny(patterns []string, dir string) bool {
 }
 
 // matchGlob matches a directory with a pattern, part by part: ** stands for any
-// number of parts, none included. The pattern must be valid.
+// number of parts, none included. The pattern must be valid. It keeps the set of
+// positions in the pattern that the parts read so far can lead to, so that no
+// pattern takes more than the product of both numbers of parts.
 func matchGlob(pattern, dir string) bool {
-	return matchParts(globParts(pattern), globParts(dir))
-}
-
-func globParts(s string) []string {
-	if s = path.Clean(s); s == "." {
-		return nil
-	}
-	return strings.Split(s, "/")
-}
-
-// matchParts keeps the set of positions in the pattern that the parts read so
-// far can lead to, so that no pattern takes more than len(pattern)*len(parts).
-func matchParts(pattern, parts []string) bool {
-	reached := make([]bool, len(pattern)+1)
+	steps := globParts(pattern)
+	reached := make([]bool, len(steps)+1)
 	reached[0] = true
-	skipStars(pattern, reached)
-	for _, part := range parts {
-		next := make([]bool, len(pattern)+1)
-		for i, p := range pattern {
+	skipStars(steps, reached)
+	for _, part := range globParts(dir) {
+		next := make([]bool, len(steps)+1)
+		for i, p := range steps {
 			if !reached[i] {
 				continue
 			}
@@ -59,9 +49,16 @@ func matchParts(pattern, parts []string) bool {
 			}
 		}
 		reached = next
-		skipStars(pattern, reached)
+		skipStars(steps, reached)
 	}
-	return reached[len(pattern)]
+	return reached[len(steps)]
+}
+
+func globParts(s string) []string {
+	if s = path.Clean(s); s == "." {
+		return nil
+	}
+	return strings.Split(s, "/")
 }
 
 // skipStars lets each ** that has been reached stand for nothing.

@@ -34,9 +34,11 @@ func choose(name provider.ToolName, texts []versionText) choice {
 			continue // the tool refuses these, whatever its release is
 		}
 		for _, c := range constraints {
-			operator, operand := cutOperator(strings.TrimSpace(c.String()))
+			term := strings.TrimSpace(c.String())
+			operand := strings.TrimLeft(term, "=!<>~")
+			operator := strings.TrimSuffix(term, operand)
 			exact = exact || operator == "" || operator == "="
-			candidates = append(candidates, beside(operator, operand)...)
+			candidates = append(candidates, beside(operator, strings.TrimSpace(operand))...)
 		}
 		all = append(all, constraints...)
 	}
@@ -51,11 +53,6 @@ func choose(name provider.ToolName, texts []versionText) choice {
 		return choice{version: newest, newer: true}
 	}
 	return choice{version: slices.MaxFunc(known, provider.Version.Compare), exact: exact}
-}
-
-func cutOperator(term string) (operator, operand string) {
-	operand = strings.TrimLeft(term, "=!<>~")
-	return strings.TrimSuffix(term, operand), strings.TrimSpace(operand)
 }
 
 // beside are the releases at and just beside the bound of a constraint, and the

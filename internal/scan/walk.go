@@ -91,7 +91,19 @@ func (w *walker) runs(root *visit) {
 	t := w.configs.tests(root.config)
 	w.diags = append(w.diags, t.diags...)
 	for _, p := range t.providers {
-		w.testProvider(root.config, p)
+		addr, err := root.config.provider(p.ref.name) // by the names of the root module
+		if err != nil {
+			w.add(p.place, badName)
+			continue
+		}
+		needs, err := needsOf(addr, p.version, p.place)
+		if err != nil {
+			w.add(p.version.place, badVersionTerm)
+			continue
+		}
+		for _, n := range needs {
+			w.need(n, &visit{})
+		}
 	}
 	for _, run := range t.runs {
 		w.call(root, run, &visit{path: run.name, test: true})
@@ -120,24 +132,6 @@ func (w *walker) need(n need, at *visit) {
 	w.terms[n.addr] = append(w.terms[n.addr], Term{
 		Constraint: n.term, Module: at.path, File: n.file, Line: n.line,
 	})
-}
-
-// testProvider adds the provider of a provider block in a test file, which is
-// looked up by the names of the root module.
-func (w *walker) testProvider(root *config, p providerBlock) {
-	addr, err := root.provider(p.ref.name)
-	if err != nil {
-		w.add(p.place, badName)
-		return
-	}
-	needs, err := needsOf(addr, p.version, p.place)
-	if err != nil {
-		w.add(p.version.place, badVersionTerm)
-		return
-	}
-	for _, n := range needs {
-		w.need(n, &visit{})
-	}
 }
 
 // call follows a module call. What is known of the called module is in to.
@@ -204,7 +198,11 @@ func (w *walker) remote(from *visit, c call, to *visit) {
 	case provider.Coded(got.err, provider.CodeInvalidConfig):
 		w.add(c.module.place, "invalid module source address: no module package has such an address")
 	case got.err != nil && !provider.Coded(got.err, provider.CodeNoVersion) && w.stored(from, c, to):
-		w.insteadOf(c, to, got.err)
+		why := provider.Diagnose(got.err)
+		w.diags = append(w.diags, provider.Diagnostic{
+			Severity: provider.SeverityWarning, Code: why.Code, Hint: why.Hint, File: c.module.file, Line: c.module.line,
+			Message: fmt.Sprintf("module.%s is read from %s, since it could not be fetched: %s", to.path, modulesDir, why.Message),
+		})
 	case got.err != nil:
 		w.notFetched(c, to, got.err)
 	default:
@@ -234,15 +232,6 @@ func (w *walker) stored(from *visit, c call, to *visit) bool {
 	to.base = base
 	w.enter(from, c, at, to)
 	return true
-}
-
-// insteadOf warns that what is stored stands in for what could not be fetched.
-func (w *walker) insteadOf(c call, to *visit, err error) {
-	why := provider.Diagnose(err)
-	w.diags = append(w.diags, provider.Diagnostic{
-		Severity: provider.SeverityWarning, Code: why.Code, Hint: why.Hint, File: c.module.file, Line: c.module.line,
-		Message: fmt.Sprintf("module.%s is read from %s, since it could not be fetched: %s", to.path, modulesDir, why.Message),
-	})
 }
 
 func (w *walker) notRead(c call, to *visit, why staticeval.Unknown) {
@@ -292,31 +281,27 @@ func (w *walker) enter(from *visit, c call, child location, to *visit) {
 	w.module(to)
 }
 
-// checkCall checks what can be checked only where a module is called.
+// checkCall checks what can be checked only where a module is called: that it has
+// no import blocks, and that no provider configuration is passed to it under a name
+// that stands for another provider there. As the tools do, it looks up the caller's
+// side by the name that the called module uses, if the caller requires a provider
+// of that name.
 func (w *walker) checkCall(caller *config, c call, called *config) {
 	if len(called.imports) > 0 {
 		w.add(called.imports[0].place, "import blocks can only be in the root module")
 	}
 	for _, p := range c.passed {
-		w.checkPassed(caller, called, p)
-	}
-}
-
-// checkPassed reports a provider configuration that is passed to a module under
-// a name that stands for another provider there. As the tools do, it looks up
-// the caller's side by the name that the called module uses, if the caller
-// requires a provider of that name.
-func (w *walker) checkPassed(caller, c *config, p passedProvider) {
-	inChild, err := c.provider(p.child.name)
-	if err != nil {
-		return
-	}
-	inParent, err := caller.provider(p.parent.name)
-	if entry, ok := caller.required[p.child.String()]; ok {
-		inParent, err = entry.addr, nil
-	}
-	if err == nil && inChild != inParent {
-		w.add(p.place, "provider type mismatch: %s is %s here, but %s is %s in the called module", p.parent, inParent, p.child, inChild)
+		inChild, err := called.provider(p.child.name)
+		if err != nil {
+			continue
+		}
+		inParent, err := caller.provider(p.parent.name)
+		if entry, ok := caller.required[p.child.String()]; ok {
+			inParent, err = entry.addr, nil
+		}
+		if err == nil && inChild != inParent {
+			w.add(p.place, "provider type mismatch: %s is %s here, but %s is %s in the called module", p.parent, inParent, p.child, inChild)
+		}
 	}
 }
 
