@@ -72,8 +72,8 @@ func TestAutoMergeWaitsForNothingThatIsReady(t *testing.T) {
 	if len(o.Warnings) != 1 || !strings.Contains(o.Warnings[0].Error(), "clean status") {
 		t.Errorf("warnings = %v, want one of the clean status", o.Warnings)
 	}
-	survey := s.look() // so that GitHub knows the state
-	survey = s.look()
+	s.look() // so that GitHub knows the state
+	survey := s.look()
 	s.want(s.only(s.proposeWith(pr.Options{Survey: survey}, p)), pr.None, 1)
 	s.wantNoWrites()
 }
