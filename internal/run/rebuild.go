@@ -23,6 +23,10 @@ func (c *conversation) rebuild(ctx context.Context, discard bool) error {
 	if err != nil {
 		return err
 	}
+	if len(c.command.Providers)+len(c.command.Platforms)+len(c.command.Dirs) > 0 {
+		said += "\n\nA pull request of relock is rebuilt as a whole: what the command names narrows nothing here. " +
+			"`/relock ignore` leaves a provider out."
+	}
 	return c.say(ctx, said)
 }
 
@@ -89,6 +93,9 @@ func (c *conversation) ignore(ctx context.Context) error {
 	if err := c.newest(ctx); err != nil {
 		return err
 	}
+	if err := c.known(ctx); err != nil {
+		return err
+	}
 	ignores, said := c.ignores()
 	if slices.Equal(ignores, c.owned.Marker.Ignores) {
 		return c.say(ctx, said)
@@ -110,6 +117,24 @@ func (c *conversation) ignore(ctx context.Context) error {
 		return err
 	}
 	return c.say(ctx, said+" "+then)
+}
+
+// known refuses to ignore a provider that nothing in the repository requires or
+// locks, since the one that was meant would go on to move. A pattern is for what
+// is to come, too.
+func (c *conversation) known(ctx context.Context) error {
+	literal := slices.ContainsFunc(c.command.Providers, provider.Pattern.Literal)
+	if c.command.Verb != comment.Ignore || !c.pull.Open || !literal {
+		return nil
+	}
+	remote, err := fetch(ctx, c.repo, c.pull.Head, reads)
+	if err != nil {
+		return err
+	}
+	req := c.req
+	req.Verb, req.Remote, req.Head, req.Named, req.Clauses = Scan, remote, OwnHead, c.command.Providers, nil
+	_, err = c.Do(ctx, req)
+	return notFound(err)
 }
 
 // newest refuses to note something for a group where nobody would look for it:
