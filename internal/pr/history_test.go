@@ -764,7 +764,7 @@ func (h *history) touched(branch, base string) bool {
 		inBase[c.SHA] = true
 	}
 	return slices.ContainsFunc(h.commits(branch), func(c sandbox.Commit) bool {
-		merge := len(c.Parents) == 2 && !h.evil[c.SHA]
+		merge := len(c.Parents) == 2 && !h.evil[c.SHA] && !h.theirs[c.SHA] // an amended one is no update
 		return !inBase[c.SHA] && c.Author != "github-actions[bot]" && !merge
 	})
 }
