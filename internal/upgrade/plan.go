@@ -82,9 +82,6 @@ type Platforms struct {
 	Demanded bool
 }
 
-// demands reports whether every platform of the list must be served.
-func (p Platforms) demands() bool { return p.Demanded && len(p.List) > 0 }
-
 // plan is Plan with what asks its questions. Each step makes its values once, from
 // those of the one before, and the questions between two steps are asked for all
 // root modules together.
