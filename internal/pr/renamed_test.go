@@ -108,3 +108,17 @@ func TestARenamedBaseKeepsNothingThatIsNotWanted(t *testing.T) {
 		t.Error("its branch is left over")
 	}
 }
+
+// A base may be renamed and then left out of the configuration. Its pull request
+// is judged by the base as it is called now, which GitHub has merged into it.
+func TestARenamedBaseMayBeLeftOut(t *testing.T) {
+	s := newScene(t)
+	s.want(s.proposeTo("release", newLock, "main", "release"), pr.Created, 1)
+	s.must(s.hub.RenameBranch(repoName, "release", "stable"))
+	s.pushTo("stable", "NOTES", "more")
+	s.must(s.hub.UpdateBranch(repoName, 1, "monalisa"))
+	s.want(s.only(s.proposeWith(pr.Options{Base: "main", Bases: []string{"main"}})), pr.Closed, 1)
+	if got := s.pull(1); s.head(got.Head) != "" || !strings.Contains(got.Comments[0].Body, "no longer configured to propose to `stable`") {
+		t.Errorf("pull request = %+v, want it closed with a sentence and without a branch", got)
+	}
+}

@@ -87,6 +87,8 @@ func (t *task) readUnwanted(ctx context.Context, s *state) (base string, err err
 		return now, nil
 	case slices.Contains(t.opts.Bases, now):
 		return "", nil
+	default:
+		s.former, base = base, now
 	}
 	// Compared with the wrong base, commits of the right one looked foreign.
 	err = t.readBranch(ctx, s, base)
