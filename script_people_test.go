@@ -53,6 +53,12 @@ var acts = map[string]act{
 	"delete-branch": {"delete-branch REPO BRANCH", 2, func(p person, args []string) func() error {
 		return func() error { return p.hub.DeleteBranch(args[0], args[1]) }
 	}},
+	"queue": {"queue REPO NUMBER: give its base a merge queue, and put a pull request into it", 2, func(p person, args []string) func() error {
+		return func() error { return p.queue(args[0], p.number(args[1])) }
+	}},
+	"unqueue": {"unqueue REPO NUMBER", 2, func(p person, args []string) func() error {
+		return func() error { return p.hub.Dequeue(args[0], p.number(args[1])) }
+	}},
 	"fork": {"fork REPO: have a copy of it", 1, func(p person, args []string) func() error {
 		return func() error { return p.hub.Fork(args[0], p.login) }
 	}},
@@ -156,6 +162,22 @@ func (p person) push(args []string, amend bool) func() error {
 		_, err := p.hub.Push(args[0], change)
 		return err
 	}
+}
+
+// queue gives the base of a pull request a merge queue, and queues it.
+func (p person) queue(repo string, number int) error {
+	pulls, err := p.hub.Pulls(repo)
+	if err != nil {
+		return err
+	}
+	for _, pull := range pulls {
+		if pull.Number == number {
+			if err := p.hub.Protect(repo, pull.Base, &sandbox.Protection{Queue: true}); err != nil {
+				return err
+			}
+		}
+	}
+	return p.hub.Enqueue(repo, number, p.login)
 }
 
 func (p person) number(s string) int {

@@ -100,6 +100,11 @@ func (c *conversation) ignore(ctx context.Context) error {
 	if slices.Equal(ignores, c.owned.Marker.Ignores) {
 		return c.say(ctx, said)
 	}
+	if c.pull.Open {
+		if err := c.unqueued(ctx); err != nil {
+			return err
+		}
+	}
 	if err := pr.SetIgnores(ctx, c.repo, *c.owned, ignores); err != nil {
 		return err
 	}

@@ -188,13 +188,23 @@ func (c *conversation) something() error {
 // destination is the branch of the pull request. A GitHub App must be installed
 // where that is.
 func (c *conversation) destination() *Push {
-	p := &Push{Hub: c.remark.Hub, Repository: c.pull.HeadRepository, Branch: c.pull.HeadBranch}
+	p := &Push{Hub: c.remark.Hub, Repository: c.pull.HeadRepository, Branch: c.pull.HeadBranch, ready: c.unqueued}
 	if c.pull.Fork && p.Hub.App != nil {
 		app := *p.Hub.App
 		app.Repositories = append(slices.Clone(app.Repositories), p.Repository)
 		p.Hub.App = &app
 	}
 	return p
+}
+
+// unqueued refuses to touch a pull request in a merge queue: a push takes it out,
+// and what is merged then need not be what was reviewed.
+func (c *conversation) unqueued(ctx context.Context) error {
+	now, err := c.repo.Merging(ctx, c.pull)
+	if err == nil && now.Open && now.Queued {
+		err = refused("the pull request is in the merge queue of %s; ask again when it is merged or out of there", c.pull.Base)
+	}
+	return err
 }
 
 // pushFailed reports whether everything is known but could not be pushed: then a
@@ -326,6 +336,8 @@ type Push struct {
 	Repository string // OWNER/NAME
 	Branch     string
 	merge      *merge // of the base, which is committed with the lock files; nil: none
+	// ready is asked just before something is pushed, and may refuse.
+	ready func(context.Context) error
 }
 
 // push commits the planned lock files to the branch as a fast-forward: if the
@@ -355,6 +367,9 @@ func (c *corridor) push(ctx context.Context) error {
 	}
 	repo, err := h.repository(c.req.Push.Repository)
 	if err != nil {
+		return err
+	}
+	if err := c.req.Push.ready(ctx); err != nil {
 		return err
 	}
 	subject := pr.Subject(changed)
