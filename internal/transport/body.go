@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/url"
@@ -108,14 +109,21 @@ func (a *arriving) tell(err error) {
 		return
 	}
 	a.told = true
-	if err != nil && err != io.EOF && a.ctx.Err() != nil {
-		if cause := context.Cause(a.ctx); cause != context.Canceled {
+	if err != nil && err != io.EOF && a.late() {
+		if cause := cmp.Or(context.Cause(a.ctx), context.DeadlineExceeded); cause != context.Canceled {
 			err = cause // which says how long it took
 		}
 		a.guard.hosts.failed(a.ctx, a.hostport, a.began, err)
 		return
 	}
 	a.guard.hosts.well(a.hostport)
+}
+
+// late reports whether the time of the question is over. The connection is closed
+// for that before the context says so, and it is not the host that cut it off.
+func (a *arriving) late() bool {
+	deadline, bounded := a.ctx.Deadline()
+	return a.ctx.Err() != nil || bounded && !time.Now().Before(deadline)
 }
 
 func (a *arriving) Close() error {
