@@ -189,16 +189,18 @@ func (r recovered) doubts(choices []chosen) map[provider.Addr]error {
 }
 
 // doubt notes what one entry leaves open, and itself where it would lose what
-// it covers. What the lock file does without, an entry of as many hashes can say.
+// it covers. What the lock file does without, an entry of as many hashes can say, but
+// none that does without a platform of this entry: they were made for different ones.
 // Where no two platforms are known for a failure, the default list must not join
 // them as if there were no more. Nobody knows that of a single hash of which nothing
 // was asked: it is taken to be that of the one platform that is known.
 func (r recovered) doubt(found placed, atLeast int, choices []chosen, doubts map[provider.Addr]error) {
 	several := len(found.entry.h1) > 1 || found.left > 0 && len(r.covered) == 1
 	cut := len(r.covered) < 2 && several && !provider.Coded(found.err, provider.CodeLockedVersion)
+	differs := slices.ContainsFunc(found.covered, func(p provider.Platform) bool { return r.lacking[p] > 0 })
 	open := func(p provider.Platform) bool {
 		return !slices.Contains(r.covered, p) &&
-			(slices.Contains(found.unknown, p) && r.lacking[p] < atLeast || cut && slices.Contains(provider.DefaultPlatforms, p))
+			(slices.Contains(found.unknown, p) && (differs || r.lacking[p] < atLeast) || cut && slices.Contains(provider.DefaultPlatforms, p))
 	}
 	for _, c := range choices {
 		if c.err != nil || doubts[c.addr()] != nil || c.gone || len(c.ownPlatforms) > 0 {

@@ -406,6 +406,31 @@ func TestRecoveryTrustsNumbersAfterFailures(t *testing.T) {
 	}
 }
 
+// Entries that were made for different platforms say nothing of each other, though
+// they have as many hashes: darwin_arm64 would join what b covers, if a's package
+// could be had.
+func TestRecoveryTrustsNoNumberOfOtherPlatforms(t *testing.T) {
+	t.Parallel()
+	src := &offer{releases: map[string]map[string][]string{
+		"a": {"1.1.0": {"linux_amd64", "darwin_arm64", "windows_amd64"}},
+		"b": {"1.0.0": six, "1.1.0": six},
+	}}
+	src.edit = func(want provider.Want, _ *provider.Hashes) error {
+		if want.Addr.Type == "a" && want.Platform.String() == "darwin_arm64" {
+			return &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}
+		}
+		return nil
+	}
+	locks := []string{
+		"a 1.1.0; h1:a-1.1.0-linux_amd64 h1:a-1.1.0-darwin_arm64",
+		"b 1.0.0; h1:b-1.0.0-windows_amd64 h1:b-1.0.0-freebsd_386",
+	}
+	r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, locks)), Options{})[0]
+	if b := r.Selections[1]; !provider.Coded(b.Err, provider.CodeUnreachable) {
+		t.Errorf("b covers %v, error %v; want that it stays and that an error says so", b.Platforms, b.Err)
+	}
+}
+
 // A lock file that covers all that there is says so of what a newer release lacks.
 func TestRecoveryOfAllTellsWhatIsMissing(t *testing.T) {
 	t.Parallel()
