@@ -26,7 +26,7 @@ func FuzzResolve(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if runtime.GOOS == "windows" {
-			t.Skip("making links takes a privilege here")
+			t.Skip("symbolic links cannot be made here: on Windows that takes a privilege")
 		}
 		lines := strings.Split(text, "\n")
 		if len(lines) > 30 || len(text) > 400 || strings.ContainsAny(text, "\x00\\") {

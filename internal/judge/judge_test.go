@@ -137,7 +137,7 @@ func TestJudgeIsNotBlind(t *testing.T) {
 func TestJudgeBuildsCommits(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not on PATH")
+		t.Skip("git is not on PATH: this test builds commits of a repository with it")
 	}
 	dir := t.TempDir()
 	git := func(args ...string) {
