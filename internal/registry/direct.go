@@ -331,7 +331,9 @@ func (d *direct) advise(ctx context.Context, tool provider.Tool, q query) string
 // release. A server that has lost a document, or cannot reach it, answers 404 as
 // well: only the list of versions, or where that is silent the signed checksum
 // list, says that a release is not made for a platform. Then missing is what to
-// say, as it is if it is another error; else the registry contradicts itself.
+// say, as it is if it is another error; else the registry contradicts itself. A
+// version that is not listed any more may still be served: it is gone where no
+// package is.
 func (d *direct) unserved(ctx context.Context, tool provider.Tool, want provider.Want, missing error) error {
 	if !provider.Coded(missing, provider.CodeNoPackage) {
 		return missing
@@ -349,15 +351,17 @@ func (d *direct) unserved(ctx context.Context, tool provider.Tool, want provider
 	}
 	served, listed := versions.platforms(want.Version)
 	switch {
-	case !listed || len(served) > 0 && !served[want.Platform]:
+	case len(served) > 0 && !served[want.Platform]:
 		return missing
 	case served[want.Platform]:
 		return withheld("its list of versions names that platform")
 	}
+	gone := !listed
 	for _, p := range provider.DefaultPlatforms {
 		other := want
 		other.Platform = p
 		sibling, err := d.ask(ctx, tool, other)
+		gone = gone && provider.Coded(err, provider.CodeNoPackage)
 		switch {
 		case err != nil || sibling.filename != archiveName(want, p):
 		case sibling.sums.line(archiveName(want, want.Platform)) == nil:
@@ -365,6 +369,9 @@ func (d *direct) unserved(ctx context.Context, tool provider.Tool, want provider
 		default:
 			return withheld("the checksum list of the release names it")
 		}
+	}
+	if gone {
+		return missing
 	}
 	return withheld("nothing says whether there is one")
 }

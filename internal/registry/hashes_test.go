@@ -62,6 +62,7 @@ func TestWhetherAPlatformIsServed(t *testing.T) {
 	unlist := func(f *fixture) {
 		f.list = fmt.Sprintf("%s  %s\n", sha256Hex(f.zips[darwin]), filename(darwin))
 	}
+	const withdrawn = `{"versions": [{"version": "1.0.0"}]}`
 	tests := []struct {
 		name     string
 		versions string
@@ -75,7 +76,10 @@ func TestWhetherAPlatformIsServed(t *testing.T) {
 		{"the_signed_list_does_not", serving(), unlist, provider.CodeNoPackage, "is not available for linux_amd64"},
 		{"no_signed_list_to_be_had", serving(), func(f *fixture) { f.status["/SHA256SUMS"] = 503 }, provider.CodeBadAnswer, "nothing says whether there is one"},
 		{"nothing_to_be_had", serving(), func(f *fixture) { f.status["/arm64"] = 404 }, provider.CodeBadAnswer, "nothing says whether there is one"},
-		{"the_version_is_not_listed", `{"versions": [{"version": "1.0.0"}]}`, nil, provider.CodeNoPackage, "is not available for linux_amd64"},
+		{"the_version_is_gone", withdrawn, func(f *fixture) { f.status["/arm64"] = 404 }, provider.CodeNoPackage, "is not available for linux_amd64"},
+		{"it_is_not_listed_but_served", withdrawn, nil, provider.CodeBadAnswer, "the checksum list of the release names it"},
+		{"without_the_platform", withdrawn, unlist, provider.CodeNoPackage, "is not available for linux_amd64"},
+		{"or_nobody_can_tell", withdrawn, func(f *fixture) { f.status["/arm64"] = 503 }, provider.CodeBadAnswer, "nothing says whether there is one"},
 		{"no_list_of_versions", serving(), func(f *fixture) { f.status["/versions"] = 503 }, provider.CodeUnreachable, "503"},
 	}
 	for _, tt := range tests {
