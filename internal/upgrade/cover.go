@@ -208,6 +208,8 @@ type placed struct {
 	left    int                 // h1 hashes that belong to none of these,
 	unknown []provider.Platform // but perhaps to these, of which nothing is known
 	err     error               // for this reason
+	// lacking is what the entries that tell before this one do without.
+	lacking map[provider.Platform]int
 }
 
 // place looks for the platform of each h1 of an entry. As many packages are

@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -122,6 +123,7 @@ func (r *recovered) join(found placed) {
 	}
 	slices.SortFunc(r.covered, provider.Platform.Compare)
 	if found.err != nil {
+		found.lacking = maps.Clone(r.lacking)
 		r.failed = append(r.failed, found)
 	}
 	r.note(w, slices.Concat(found.covered, found.unknown))
@@ -170,7 +172,7 @@ func (r recovered) doubts(choices []chosen) map[provider.Addr]error {
 			continue
 		}
 		// The entry would tell of platforms, if what its registry offers were known,
-		// or were what is locked.
+		// or were what is locked: before others of fewer hashes.
 		atLeast, silence := len(w.h1), c.unheard
 		if silence == nil {
 			silence = c.offered.methods.notOffered(c.addr(), c.old.Version)
@@ -180,27 +182,27 @@ func (r recovered) doubts(choices []chosen) map[provider.Addr]error {
 			// can say what the lock file does without.
 			atLeast = 1
 		}
-		r.doubt(placed{entry: w, unknown: provider.KnownPlatforms, err: silence}, atLeast, choices, doubts)
+		lacking := maps.Clone(r.lacking)
+		maps.DeleteFunc(lacking, func(_ provider.Platform, count int) bool { return count < atLeast })
+		r.doubt(placed{entry: w, unknown: provider.KnownPlatforms, lacking: lacking, err: silence}, choices, doubts)
 	}
 	for _, found := range r.failed {
-		r.doubt(found, len(found.entry.h1), choices, doubts)
+		r.doubt(found, choices, doubts)
 	}
 	return doubts
 }
 
 // doubt notes what one entry leaves open, and itself where it would lose what
-// it covers. What the lock file does without, an entry of as many hashes can say, but
-// none that does without a platform of this entry: they were made for different ones.
+// it covers. What the entries that tell before it do without would be its own.
 // Where no two platforms are known for a failure, the default list must not join
 // them as if there were no more. Nobody knows that of a single hash of which nothing
 // was asked: it is taken to be that of the one platform that is known.
-func (r recovered) doubt(found placed, atLeast int, choices []chosen, doubts map[provider.Addr]error) {
+func (r recovered) doubt(found placed, choices []chosen, doubts map[provider.Addr]error) {
 	several := len(found.entry.h1) > 1 || found.left > 0 && len(r.covered) == 1
 	cut := len(r.covered) < 2 && several && !provider.Coded(found.err, provider.CodeLockedVersion)
-	differs := slices.ContainsFunc(found.covered, func(p provider.Platform) bool { return r.lacking[p] > 0 })
 	open := func(p provider.Platform) bool {
 		return !slices.Contains(r.covered, p) &&
-			(slices.Contains(found.unknown, p) && (differs || r.lacking[p] < atLeast) || cut && slices.Contains(provider.DefaultPlatforms, p))
+			(slices.Contains(found.unknown, p) && (found.entry.lost || found.lacking[p] == 0) || cut && slices.Contains(provider.DefaultPlatforms, p))
 	}
 	for _, c := range choices {
 		if c.err != nil || doubts[c.addr()] != nil || c.gone || len(c.ownPlatforms) > 0 {
