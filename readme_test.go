@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"regexp"
 	"slices"
@@ -11,88 +10,37 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/command"
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/config"
 )
 
-func readme(t *testing.T) string {
+// read is a document of the repository.
+func read(t *testing.T, name string) document {
 	t.Helper()
-	src, err := os.ReadFile("README.md")
+	src, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(src)
+	return readDocument(name, src)
 }
 
-var fence = regexp.MustCompile("(?s)```([a-z]+)\n(.*?)```")
-
-// examples returns the code blocks of the README in a language.
-func examples(t *testing.T, language string) []string {
-	t.Helper()
-	var blocks []string
-	for _, m := range fence.FindAllStringSubmatch(readme(t), -1) {
-		if m[1] == language {
-			blocks = append(blocks, m[2])
-		}
-	}
-	if len(blocks) == 0 {
-		t.Fatalf("the README has no example in %s", language)
-	}
-	return blocks
-}
-
-// TestReadmeCommands asks for the help of every command line in the README, so
-// that a verb or flag that is gone fails here. What the commands do is in the
-// scripts.
-func TestReadmeCommands(t *testing.T) {
-	t.Parallel()
-	seen := 0
-	for _, block := range examples(t, "sh") {
-		for line := range strings.Lines(block) {
-			line, _, _ = strings.Cut(line, "#")
-			args := strings.Fields(strings.Replace(line, "go run .", "relock", 1))
-			if len(args) == 0 || args[0] != "relock" {
-				continue
-			}
-			seen++
-			var out bytes.Buffer
-			status := command.Main(t.Context(), command.Env{
-				Args: append(args[1:], "--help"), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" },
-			})
-			if status != command.ExitOK || !strings.Contains(out.String(), "Usage:\n  relock "+args[1]) {
-				t.Errorf("%s: status %d\n%s", strings.TrimSpace(line), status, &out)
-			}
-		}
-	}
-	if seen == 0 {
-		t.Error("the README shows no command")
-	}
-}
-
-// TestReadmeConfigurationFile reads the example as relock would.
+// TestReadmeConfigurationFile holds that the example of a configuration file,
+// which another test parses, shows rules and groups.
 func TestReadmeConfigurationFile(t *testing.T) {
 	t.Parallel()
-	for _, example := range examples(t, "yaml") {
-		name, ok := strings.CutPrefix(strings.SplitN(example, "\n", 2)[0], "# ")
-		if !ok || !slices.Contains(config.FileNames, name) {
-			continue
+	for _, f := range read(t, "README.md").fences {
+		if strings.HasPrefix(f.code, "# "+config.FileNames[0]) && strings.Contains(f.code, "\nrules:") && strings.Contains(f.code, "\ngroups:") {
+			return
 		}
-		file, problems := config.ParseFile([]byte(example), name)
-		cfg, more := config.Resolve(config.Merge(file.Values))
-		if problems = append(problems, more...); len(problems) > 0 || len(cfg.Rules) == 0 || len(cfg.Groups) == 0 {
-			t.Errorf("the example has %d rules and %d groups, and the problems %v", len(cfg.Rules), len(cfg.Groups), problems)
-		}
-		return
 	}
-	t.Error("the README has no example of a configuration file")
+	t.Error("the README has no example of a configuration file with rules and groups")
 }
 
 // TestReadmeComments holds the table of commands to the language.
 func TestReadmeComments(t *testing.T) {
 	t.Parallel()
 	const begin, end = "<!-- commands:begin -->\n", "<!-- commands:end -->\n"
-	_, rest, begins := strings.Cut(readme(t), begin)
+	_, rest, begins := strings.Cut(read(t, "README.md").text, begin)
 	table, _, ends := strings.Cut(rest, end)
 	if !begins || !ends {
 		t.Fatalf("the README has no markers %s and %s", begin, end)
@@ -102,8 +50,10 @@ func TestReadmeComments(t *testing.T) {
 	}
 }
 
+type input struct{ Description, Default string }
+
 type actionYAML struct {
-	Inputs  map[string]struct{ Description, Default string }
+	Inputs  map[string]input
 	Outputs map[string]struct{ Description, Value string }
 	Runs    struct {
 		Using string
@@ -130,7 +80,7 @@ func actionFile(t *testing.T) actionYAML {
 // TestReadmeOutputs compares the table of outputs with action.yml.
 func TestReadmeOutputs(t *testing.T) {
 	t.Parallel()
-	_, table, _ := strings.Cut(readme(t), "| output | what it is |")
+	_, table, _ := strings.Cut(read(t, "README.md").text, "| output | what it is |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	var told []string
 	for line := range strings.Lines(table) {

@@ -1,0 +1,329 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"unicode"
+
+	"github.com/goccy/go-yaml"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	markdown "github.com/yuin/goldmark/text"
+
+	"github.com/relock-dev/relock/internal/command"
+	"github.com/relock-dev/relock/internal/comment"
+	"github.com/relock-dev/relock/internal/config"
+)
+
+// document is a Markdown file of the repository.
+type document struct {
+	name  string // slash-separated, from the root
+	links []string
+	codes []string // inline code
+	// fences are blocks of code by what stands behind the first fence.
+	fences  []fence
+	anchors []string
+	text    string
+}
+
+type fence struct{ language, code string }
+
+const examplesDir = "examples/workflows"
+
+// documents are those that people read: of the root and in docs.
+func documents(t *testing.T, fsys fs.FS) []document {
+	t.Helper()
+	var all []document
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		names, err := fs.Glob(fsys, pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			src, err := fs.ReadFile(fsys, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, readDocument(name, src))
+		}
+	}
+	return all
+}
+
+// readDocument takes a document apart as GitHub does.
+func readDocument(name string, src []byte) document {
+	d := document{name: name, text: string(src)}
+	times := map[string]int{}
+	root := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(markdown.NewReader(src))
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Heading:
+			anchor := slug(plain(n, src))
+			if times[anchor]++; times[anchor] > 1 {
+				anchor = fmt.Sprintf("%s-%d", anchor, times[anchor]-1)
+			}
+			d.anchors = append(d.anchors, anchor)
+		case *ast.Link:
+			d.links = append(d.links, string(n.Destination))
+		case *ast.Image:
+			d.links = append(d.links, string(n.Destination))
+		case *ast.AutoLink:
+			if n.AutoLinkType == ast.AutoLinkURL {
+				d.links = append(d.links, string(n.URL(src)))
+			}
+		case *ast.CodeSpan:
+			d.codes = append(d.codes, plain(n, src))
+		case *ast.FencedCodeBlock:
+			d.fences = append(d.fences, fence{language: string(n.Language(src)), code: string(n.Lines().Value(src))})
+		}
+		return ast.WalkContinue, nil
+	})
+	return d
+}
+
+// plain is the text of a node and of what is in it.
+func plain(n ast.Node, src []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if t, ok := n.(*ast.Text); ok && entering {
+			b.Write(t.Segment.Value(src))
+		}
+		return ast.WalkContinue, nil
+	})
+	return b.String()
+}
+
+// slug is the anchor of a heading, as GitHub makes it.
+func slug(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-', r == '_', unicode.IsLetter(r), unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, strings.TrimSpace(heading))
+}
+
+// brokenLinks are the links of documents that lead nowhere. Of those to other
+// servers only the form is judged.
+func brokenLinks(fsys fs.FS, all []document) []string {
+	anchors := map[string][]string{}
+	for _, d := range all {
+		anchors[d.name] = d.anchors
+	}
+	var broken []string
+	for _, d := range all {
+		for _, link := range d.links {
+			u, err := url.Parse(link)
+			switch {
+			case err != nil:
+				broken = append(broken, fmt.Sprintf("%s: %s is no address", d.name, link))
+			case u.Scheme != "":
+				if u.Scheme != "https" || !strings.Contains(u.Host, ".") {
+					broken = append(broken, fmt.Sprintf("%s: %s is no https address", d.name, link))
+				}
+			default:
+				target := d.name
+				if u.Path != "" {
+					target = path.Join(path.Dir(d.name), u.Path)
+				}
+				if _, err := fs.Stat(fsys, target); err != nil {
+					broken = append(broken, fmt.Sprintf("%s: %s leads to no file", d.name, link))
+				} else if u.Fragment != "" && !slices.Contains(anchors[target], u.Fragment) {
+					broken = append(broken, fmt.Sprintf("%s: %s has no such heading", d.name, link))
+				}
+			}
+		}
+	}
+	return broken
+}
+
+// people are the documents whose examples are of this version; others tell of
+// earlier ones, or of other tools.
+func people(all []document) []document {
+	return slices.DeleteFunc(slices.Clone(all), func(d document) bool {
+		return d.name != "README.md" && !strings.HasPrefix(d.name, "docs/")
+	})
+}
+
+// wrongExamples are the examples of documents that do not hold: commands that the
+// program does not know, and files that it cannot read.
+func wrongExamples(t *testing.T, all []document) []string {
+	t.Helper()
+	var wrong []string
+	for _, d := range all {
+		for _, f := range d.fences {
+			if err := judgeFence(t, f); err != nil {
+				wrong = append(wrong, fmt.Sprintf("%s: %v in:\n%s", d.name, err, f.code))
+			}
+		}
+		for _, code := range d.codes {
+			if err := judgeCode(t, code); err != nil {
+				wrong = append(wrong, fmt.Sprintf("%s: %s: %v", d.name, code, err))
+			}
+		}
+	}
+	return wrong
+}
+
+// judgeFence says what is wrong with a block of code.
+func judgeFence(t *testing.T, f fence) error {
+	switch f.language {
+	case "sh":
+		for line := range strings.Lines(f.code) {
+			line, _, _ = strings.Cut(line, " #")
+			if err := judgeCode(t, strings.TrimSpace(strings.Replace(line, "go run .", "relock", 1))); err != nil {
+				return err
+			}
+		}
+		return nil
+	case "json":
+		if !json.Valid([]byte(f.code)) {
+			return fmt.Errorf("no JSON")
+		}
+		return nil
+	case "hcl":
+		if _, problems := hclsyntax.ParseConfig([]byte(f.code), "example", hcl.InitialPos); problems.HasErrors() {
+			return problems
+		}
+		return nil
+	case "yaml":
+		return judgeYAML(f.code, actionFile(t).Inputs)
+	case "text":
+		return nil
+	}
+	return fmt.Errorf("a block of the language %q, which no test reads,", f.language)
+}
+
+// judgeYAML reads a workflow, steps of one, or the configuration file, in whole or
+// in part. Its first line says which.
+func judgeYAML(code string, inputs map[string]input) error {
+	first, _, _ := strings.Cut(code, "\n")
+	switch {
+	case strings.HasPrefix(first, "# .github/workflows/"):
+		names, err := fs.Glob(os.DirFS("."), examplesDir+"/*.yml")
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if src, err := os.ReadFile(name); err == nil && string(src) == code {
+				return nil
+			}
+		}
+		return fmt.Errorf("no file of %s is this workflow", examplesDir)
+	case strings.Contains(first, "- uses:"):
+		var steps []struct {
+			Uses string
+			With map[string]string
+		}
+		if err := yaml.Unmarshal([]byte(code), &steps); err != nil {
+			return err
+		}
+		for _, s := range steps {
+			for input := range s.With {
+				if _, known := inputs[input]; !known && strings.HasPrefix(s.Uses, "relock-dev/relock@") {
+					return fmt.Errorf("the action has no input %s", input)
+				}
+			}
+		}
+		return nil
+	}
+	if !strings.Contains(code, "version: 1\n") {
+		code = "version: 1\n" + code
+	}
+	file, problems := config.ParseFile([]byte(code), "relock.yml")
+	if _, more := config.Resolve(config.Merge(file.Values)); len(problems)+len(more) > 0 {
+		return fmt.Errorf("%v", append(problems, more...))
+	}
+	return nil
+}
+
+// judgeCode says what is wrong with a command line of relock, or with a command in
+// a comment. What is neither is right.
+func judgeCode(t *testing.T, code string) error {
+	args := strings.Fields(code)
+	if len(args) < 2 {
+		return nil
+	}
+	switch args[0] {
+	case "/relock":
+		if strings.ContainsAny(code, "[…|") || strings.ToUpper(code) == code {
+			return nil // the grammar, which another test holds
+		}
+		_, err := comment.Parse(code)
+		return err
+	case "relock":
+		var out bytes.Buffer
+		status := command.Main(t.Context(), command.Env{
+			Args: append(args[1:], "--help"), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" },
+		})
+		if usage := "Usage:\n  relock " + args[1]; status != command.ExitOK || !strings.Contains(out.String(), usage) {
+			return fmt.Errorf("status %d, and no %q\n%s", status, usage, &out)
+		}
+	}
+	return nil
+}
+
+func TestDocumentsLinksLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	for _, problem := range brokenLinks(os.DirFS("."), documents(t, os.DirFS("."))) {
+		t.Error(problem)
+	}
+}
+
+func TestDocumentsExamplesHold(t *testing.T) {
+	t.Parallel()
+	for _, problem := range wrongExamples(t, people(documents(t, os.DirFS(".")))) {
+		t.Error(problem)
+	}
+}
+
+// TestDocumentsMistakesAreFound plants mistakes, so that the tests above cannot go
+// blind.
+func TestDocumentsMistakesAreFound(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, want string }{
+		"nothing":            {"See [it](docs/a.md#one-two-1), `relock lock --exact` and `/relock why aws`.\n\n```sh\nrelock scan # all\n```\n", ""},
+		"file_that_is_gone":  {"[a](docs/b.md)", "README.md: docs/b.md leads to no file"},
+		"heading_renamed":    {"[a](docs/a.md#three)", "README.md: docs/a.md#three has no such heading"},
+		"out_of_the_tree":    {"[a](../a.md)", "README.md: ../a.md leads to no file"},
+		"link_not_https":     {"<http://example.com>", "README.md: http://example.com is no https address"},
+		"flag_that_is_gone":  {"```sh\nrelock lock --everything\n```\n", "unknown flag: --everything"},
+		"verb_that_is_gone":  {"Use `relock fix`.", `unknown command "fix"`},
+		"comment_not_spoken": {"Say `/relock merge`.", "/relock merge"},
+		"input_that_is_gone": {"```yaml\n- uses: relock-dev/relock@v1\n  with: {verb: pr}\n```\n", "the action has no input verb"},
+		"unknown_setting":    {"```yaml\nplatform: [linux_amd64]\n```\n", "platform"},
+		"wrong_value":        {"```yaml\ngroup-by: team\n```\n", "group-by"},
+		"workflow_apart":     {"```yaml\n# .github/workflows/relock.yml\non: push\n```\n", "no file of examples/workflows is this workflow"},
+		"half_of_JSON":       {"```json\n{\"a\": 1\n```\n", "no JSON"},
+		"half_of_HCL":        {"```hcl\nhost \"a\" {\n```\n", "Unclosed"},
+		"unread_language":    {"```ini\na=b\n```\n", `a block of the language "ini"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fsys := fstest.MapFS{"README.md": {Data: []byte(c.text)}, "docs/a.md": {Data: []byte("# One *two*\n\n## One `two`\n")}}
+			all := documents(t, fsys)
+			problems := append(brokenLinks(fsys, all), wrongExamples(t, people(all))...)
+			if wanted := min(len(c.want), 1); len(problems) != wanted || !strings.Contains(strings.Join(problems, ""), c.want) {
+				t.Errorf("found %q, want %q", problems, c.want)
+			}
+		})
+	}
+}
