@@ -758,15 +758,27 @@ func (h *history) holds(sha string, p pr.Proposal) bool {
 }
 
 // touched reports whether a branch has commits of people that its base has not.
+// What relock put its own commit and the base on was settled then.
 func (h *history) touched(branch, base string) bool {
-	inBase := map[string]bool{}
+	inBase, own := map[string]bool{}, map[string]sandbox.Commit{}
 	for _, c := range h.commits(base) {
 		inBase[c.SHA] = true
 	}
-	return slices.ContainsFunc(h.commits(branch), func(c sandbox.Commit) bool {
-		merge := len(c.Parents) == 2 && !h.evil[c.SHA] && !h.theirs[c.SHA] // an amended one is no update
-		return !inBase[c.SHA] && c.Author != "github-actions[bot]" && !merge
-	})
+	for _, c := range h.commits(branch) {
+		own[c.SHA] = c
+	}
+	for sha := h.head(branch); sha != "" && !inBase[sha]; {
+		c := own[sha]
+		merge := len(c.Parents) == 2 && !h.evil[sha] && !h.theirs[sha] // an amended one is no update
+		switch {
+		case c.Author != "github-actions[bot]" && !merge:
+			return true
+		case len(c.Parents) == 0, c.Author == "github-actions[bot]" && len(c.Parents) == 2:
+			return false
+		}
+		sha = c.Parents[0]
+	}
+	return false
 }
 
 // excused reports whether it is right that a proposal has no pull request.

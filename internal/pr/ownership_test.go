@@ -73,6 +73,15 @@ func TestJudge(t *testing.T) {
 		"ours_over_such_a_merge": {github.Comparison{
 			Own: []github.Commit{first, update, commitOf(p, "c3", "t3", "m1", "b3")}, Total: 3, Fork: github.Commit{SHA: "b3"},
 		}, "c3", ours},
+		"ours_and_the_base_over_what_was_discarded": {github.Comparison{
+			Own: []github.Commit{first, alien, commitOf(p, "c3", "t3", "x1", "b2")}, Total: 3,
+		}, "c3", ours},
+		"ours_without_the_base_over_somebodys": {github.Comparison{
+			Own: []github.Commit{first, alien, commitOf(p, "c3", "t3", "x1")}, Total: 3,
+		}, "c3", touched},
+		"an_amended_one_over_what_was_discarded": {github.Comparison{
+			Own: []github.Commit{first, alien, {SHA: "c3", Tree: "other", Message: first.Message, Parents: []string{"x1", "b2"}}}, Total: 3,
+		}, "c3", touched},
 		"a_merge_of_what_is_not_of_the_base": {github.Comparison{
 			Own: []github.Commit{first, {SHA: "x1", Parents: []string{"b1"}}, {SHA: "m1", Parents: []string{"c1", "x1"}}}, Total: 3,
 		}, "m1", touched},

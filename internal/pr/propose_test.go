@@ -564,6 +564,34 @@ func TestProposeGoesForwardWhereAServerCannotSwap(t *testing.T) {
 	}
 }
 
+// Where a server cannot replace a branch, its next commit stands on somebody's commits:
+// on those of a pull request that was squashed, and on those that a person discards.
+func TestWhatIsBelowACommitOfOursIsSettled(t *testing.T) {
+	s := newScene(t)
+	s.hub.WithoutUpdateRefs()
+	p := proposal(newLock)
+	s.want(s.one(p), pr.Created, 1)
+	s.pushTo(p.Branch, "prod/main.tf", "# mine\n")
+	s.want(s.one(proposal(nextLock)), pr.None, 1)
+	_, err := s.hub.Squash(repoName, 1, "monalisa")
+	s.must(err)
+	s.want(s.one(proposal(nextLock)), pr.Created, 2)
+	s.want(s.one(proposal(nextLock)), pr.None, 2)
+	s.wantNoWrites()
+
+	theirs := s.pushTo(p.Branch, "prod/main.tf", "# other\n")
+	s.want(s.one(proposal(nextLock)), pr.None, 2)
+	recreate := pr.Options{Only: p.Branch, Recreate: true}
+	s.want(s.only(s.proposeWith(recreate, proposal(nextLock))), pr.Updated, 2)
+	s.want(s.one(proposal("# version 4\n")), pr.Updated, 2)
+	if c := s.commits(p.Branch); c[0].Parents[0] != c[1].SHA || c[1].Parents[0] != theirs || len(s.pull(2).Comments) != 1 {
+		t.Errorf("the branch is %+v, want two commits of ours on %s, and one comment", c[:2], theirs)
+	}
+	if f := s.file(p.Branch, "prod/main.tf"); string(f.Content) != "# mine\n" {
+		t.Errorf("prod/main.tf = %q, want what the base has", f.Content)
+	}
+}
+
 func TestDryRunDecidesAndWritesNothing(t *testing.T) {
 	s := newScene(t)
 	dry := pr.Options{DryRun: true}

@@ -108,79 +108,59 @@ type judged struct {
 	head  github.Commit
 }
 
-// judge decides whose a branch is, from what it has and its base has not.
+// judge decides whose a branch is, from what it has and its base has not. What is
+// below a commit of ours was looked at when that was made: it was ours, or merged, or
+// a person told us to discard it. Where a server cannot replace a branch it stays there,
+// and has no part in the tree.
 func judge(branch string, c github.Comparison, head string) judged {
 	all := c.Own
 	if len(all) == 0 {
 		// All of it is in the base, so its head is where they meet: merged.
 		all = []github.Commit{c.Fork}
 	}
-	var found judged
 	commits := make(map[string]github.Commit, len(all))
-	marked, intact, merges := 0, 0, 0
+	var found judged
 	for _, commit := range all {
 		commits[commit.SHA] = commit
-		t, ok := parseTrailers(commit.Message)
-		switch {
-		case ok && t.name(branch):
+		if t, ok := parseTrailers(commit.Message); ok && t.name(branch) {
 			found.mark, found.own = t, commit
-			marked++
-			if t.Tree == commit.Tree {
-				intact++
-			}
-		case len(commit.Parents) == 2:
-			merges++
 		}
 	}
-	found.head = commits[head]
-	switch {
-	case marked == 0:
+	if found.own.SHA == "" {
 		return judged{}
-	case intact+merges < len(all), intact < marked, len(c.Own) < c.Total, !inLine(commits, head):
-		found.owner = touched
+	}
+	found.owner, found.head = touched, commits[head]
+	own, mark, ok := newestOfOurs(commits, branch, head)
+	if !ok || len(c.Own) < c.Total {
 		return found
 	}
-	found.owner = ours
-	found.own = newestOfOurs(commits, branch, head)
-	found.mark, _ = parseTrailers(found.own.Message)
-	// What is below a commit of ours was looked at when that was made.
-	if found.own.SHA != head {
+	found.own, found.mark = own, mark
+	of := func(sha string) bool { _, ok := commits[sha]; return ok }
+	switch {
+	case mark.Tree != own.Tree:
+	case len(own.Parents) == 1 && of(own.Parents[0]): // we put such a commit on the base
+	case len(own.Parents) > 1 && of(own.Parents[1]): // and merge nothing else
+	case own.SHA == head:
+		found.owner = ours
+	case found.head.Parents[1] == c.Fork.SHA: // an older base would take back what the branch had of a newer one
 		found.owner = merging
-		// An older base would take back what the branch had of a newer one.
-		if found.head.Parents[1] != c.Fork.SHA {
-			found.owner = touched
-		}
 	}
 	return found
 }
 
-// newestOfOurs follows first parents, past merges, to a commit with our trailers.
-func newestOfOurs(commits map[string]github.Commit, branch, head string) github.Commit {
+// newestOfOurs follows first parents, past merges of the base, to a commit with our
+// trailers. It reports whether there is nothing else on the way.
+func newestOfOurs(commits map[string]github.Commit, branch, head string) (own github.Commit, mark trailers, ok bool) {
 	for sha := head; ; {
-		c := commits[sha]
-		if t, ok := parseTrailers(c.Message); ok && t.name(branch) || len(c.Parents) == 0 {
-			return c
+		c, known := commits[sha]
+		if t, ok := parseTrailers(c.Message); ok && t.name(branch) {
+			return c, t, true
 		}
-		sha = c.Parents[0]
-	}
-}
-
-// inLine reports whether all the commits follow each other by first parents and
-// have no other parents among them: the others are commits of the base.
-func inLine(commits map[string]github.Commit, head string) bool {
-	seen := 0
-	for sha := head; ; seen++ {
-		c, ok := commits[sha]
-		if !ok {
-			return seen == len(commits)
+		if !known || len(c.Parents) != 2 {
+			return github.Commit{}, trailers{}, false
 		}
-		for _, other := range c.Parents[min(1, len(c.Parents)):] {
-			if _, ok := commits[other]; ok {
-				return false
-			}
-		}
-		if len(c.Parents) == 0 {
-			return seen+1 == len(commits)
+		if _, other := commits[c.Parents[1]]; other {
+			return github.Commit{}, trailers{}, false
 		}
 		sha = c.Parents[0]
 	}
