@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -86,6 +88,10 @@ func (m trusting) Run() int {
 //
 // Whatever relock asks GitHub and whatever the sandbox answers is compared with
 // GitHub's own description of its API; a script fails where they differ.
+//
+// With RELOCK_BIN, a directory that holds relock, that program plays the scripts
+// in place of this one. With -v each script ends with all that was asked: so the
+// judge compares programs.
 func TestScript(t *testing.T) {
 	commands := map[string]func(*testscript.TestScript, bool, []string){
 		"sandbox":        startSandbox,
@@ -114,7 +120,14 @@ func TestScript(t *testing.T) {
 		Dir:  filepath.Join("testdata", "script"),
 		Cmds: commands,
 		Setup: func(env *testscript.Env) error {
-			env.Values[sceneKey{}] = &scene{test: scripted{t, filepath.Base(env.WorkDir)}, taken: map[string]*http.Request{}}
+			at := &scene{test: scripted{t, filepath.Base(env.WorkDir)}, taken: map[string]*http.Request{}}
+			env.Values[sceneKey{}] = at
+			env.Defer(func() { env.T().Log(at.asked.String()) })
+			env.Setenv("GIT_AUTHOR_DATE", "2026-01-05T09:00:00Z") // so that commits are alike in every run
+			env.Setenv("GIT_COMMITTER_DATE", "2026-01-05T09:00:00Z")
+			if dir := os.Getenv("RELOCK_BIN"); dir != "" {
+				env.Setenv("PATH", dir+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			}
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			return nil
 		},
@@ -144,6 +157,19 @@ type scene struct {
 
 	mu    sync.Mutex
 	taken map[string]*http.Request // the last request that meanwhile acted before, by its place
+	asked strings.Builder          // of sandboxes, with what was sent; empty without -v
+}
+
+// note keeps a request for whoever compares what programs ask.
+func (s *scene) note(r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		body = append(body, " and then "+err.Error()...)
+	}
+	fmt.Fprintf(&s.asked, "\nasked: %s %s\n", r.Method, strings.TrimSpace(r.URL.RequestURI()+" "+string(body)))
 }
 
 type sceneKey struct{}
@@ -180,6 +206,9 @@ func startSandbox(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Defer(s.Close)
 	described.Check(sceneOf(ts).test, s.GitHub())
+	if testing.Verbose() {
+		s.Before(sceneOf(ts).note)
+	}
 	rc := ts.MkAbs("terraformrc")
 	ts.Check(os.WriteFile(rc, []byte(s.CLIConfig()), 0o644))
 	ts.Setenv("TF_CLI_CONFIG_FILE", rc)

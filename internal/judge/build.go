@@ -32,7 +32,7 @@ func builds(ctx context.Context, top, temp string, o options) (base, head progra
 		head, err = buildCommit(ctx, top, temp, "head", o.head)
 		return base, head, err
 	}
-	head, err = build(ctx, top, filepath.Join(temp, "head-relock"))
+	head, err = build(ctx, top, filepath.Join(temp, "head-bin", "relock"))
 	return base, head, err
 }
 
@@ -47,7 +47,7 @@ func buildCommit(ctx context.Context, top, temp, name, commit string) (program, 
 		defer cancel()
 		execute(ctx, top, "git", "worktree", "remove", "--force", dir)
 	}()
-	return build(ctx, dir, filepath.Join(temp, name+"-relock"))
+	return build(ctx, dir, filepath.Join(temp, name+"-bin", "relock"))
 }
 
 // build trims paths and versions, so that equal sources are equal programs and

@@ -11,7 +11,8 @@
 // is shown, and the status is 1.
 //
 // The worlds are those of this checkout: the recorded cases of the tools, the
-// recorded lock files of a folder if there is one, and worlds made from seeds.
+// recorded lock files of a folder if there is one, worlds made from seeds, and the
+// scenarios of testdata/script, in which relock speaks to GitHub.
 package main
 
 import (

@@ -38,8 +38,12 @@ func allWorlds(top string, o options) ([]world, error) {
 	if err != nil {
 		return nil, err
 	}
+	scripts, err := scriptWorlds(top)
+	if err != nil {
+		return nil, err
+	}
 	var worlds []world
-	for _, w := range slices.Concat(generatedWorlds(o.seeds), requirements, locks, files) {
+	for _, w := range slices.Concat(generatedWorlds(o.seeds), requirements, locks, files, scripts) {
 		if o.only.MatchString(w.name) {
 			worlds = append(worlds, w)
 		}

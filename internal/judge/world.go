@@ -36,6 +36,11 @@ type world struct {
 	links  map[string]string // of the repository: path -> target
 	faults []string          // as sandbox.ParseFault reads them
 	steps  []step
+
+	// script of testdata/script, in place of everything else, and what plays it.
+	script string
+	player func() (string, error)
+	top    string
 }
 
 // step changes files of the repository, and then runs relock.
@@ -81,6 +86,9 @@ const patience = 2 * time.Minute
 // the other, and compares what they did step by step.
 func (w world) judge(ctx context.Context, base, head program, temp string) (verdict, error) {
 	v := verdict{world: w.name}
+	if w.script != "" {
+		return w.judgeScript(ctx, base, head)
+	}
 	offer, err := w.offer()
 	if err != nil {
 		return v, err
