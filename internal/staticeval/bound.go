@@ -44,6 +44,7 @@ func (b *Bound) take(cost int) bool {
 type evaluation struct {
 	bound   *Bound
 	of      expression
+	holes   *Holes
 	left    int      // of maxEvaluation
 	unknown *Unknown // the first reason for a function to give nothing
 }
@@ -59,16 +60,12 @@ func (e *evaluation) take(cost int) bool {
 // call returns a function as one that is not called where it would cost too
 // much. Then, and where it returns an Unknown, its result is not known.
 func (e *evaluation) call(f Function) function.Function {
-	nothing := func(why *Unknown, typ cty.Type) (cty.Value, error) {
-		if e.unknown == nil {
-			e.unknown = why
-		}
-		return cty.UnknownVal(typ), nil
-	}
+	nothing := func(why *Unknown, typ cty.Type) (cty.Value, error) { return e.without(why, typ), nil }
 	return function.New(&function.Spec{
 		Params:   f.Call.Params(),
 		VarParam: f.Call.VarParam(),
 		Type: func(args []cty.Value) (cty.Type, error) {
+			args = e.solid(f.Name, args)
 			if !e.take(f.cost(args)) {
 				return cty.DynamicPseudoType, nil
 			}
@@ -78,7 +75,7 @@ func (e *evaluation) call(f Function) function.Function {
 			if e.left < 0 || e.bound.spent > maxTotal {
 				return nothing(costly(), typ)
 			}
-			value, err := f.Call.Call(args)
+			value, err := f.Call.Call(e.solid(f.Name, args))
 			if why, ok := errors.AsType[*Unknown](err); ok {
 				return nothing(why, typ)
 			}
@@ -88,6 +85,17 @@ func (e *evaluation) call(f Function) function.Function {
 			return value, err
 		},
 	})
+}
+
+// without is what stands for a value that there is none of, for a reason.
+func (e *evaluation) without(why *Unknown, typ cty.Type) cty.Value {
+	if e.unknown == nil {
+		e.unknown = why
+	}
+	if e.holes != nil {
+		return cty.UnknownVal(typ).Mark(why)
+	}
+	return cty.UnknownVal(typ)
 }
 
 // cost is an upper bound of the size of what a call gives, and of its work.
@@ -184,25 +192,26 @@ type expression struct {
 }
 
 // look looks through an expression.
-func look(expr hcl.Expression) expression {
+func look(expr hcl.Expression, loops bool) expression {
 	e := expression{cost: length(expr)}
 	if e.cost > maxExpression {
 		e.unknown = costly()
 		return e
 	}
 	if e.native, e.unknown = translate(expr); e.unknown == nil {
-		_ = hclsyntax.Walk(e.native, &looker{expression: &e, numbers: []int{0}})
+		_ = hclsyntax.Walk(e.native, &looker{expression: &e, loops: loops, numbers: []int{0}})
 	}
 	return e
 }
 
 // Check says why an expression is not evaluated, whatever it refers to: it is too
 // large, or it iterates. It returns nil for others.
-func Check(expr hcl.Expression) *Unknown { return look(expr).unknown }
+func Check(expr hcl.Expression) *Unknown { return look(expr, false).unknown }
 
 // looker walks an expression.
 type looker struct {
 	*expression
+	loops bool // they are admitted
 	// numbers are, for each call around the node, the operators of arithmetic
 	// that have it as an operand: their results can be as large as all operands
 	// together, but nobody knows how large a number is in a string that is yet
@@ -216,9 +225,13 @@ func (l *looker) Enter(node hclsyntax.Node) hcl.Diagnostics {
 	l.nest(node, 1)
 	switch n := node.(type) {
 	case *hclsyntax.ForExpr:
-		l.refuse(&Unknown{Reason: "it is computed by a for expression"})
+		if !l.loops {
+			l.refuse(&Unknown{Reason: "it is computed by a for expression"})
+		}
 	case *hclsyntax.SplatExpr:
-		l.refuse(&Unknown{Reason: "it is computed by a splat expression"})
+		if !l.loops {
+			l.refuse(&Unknown{Reason: "it is computed by a splat expression"})
+		}
 	case *hclsyntax.FunctionCallExpr:
 		l.cost += pairs(len(n.Args))
 		l.numbers = append(l.numbers, 0)
@@ -255,7 +268,7 @@ func (l *looker) Exit(node hclsyntax.Node) hcl.Diagnostics {
 func (l *looker) nest(node hclsyntax.Node, by int) {
 	var op *hclsyntax.Operation
 	switch n := node.(type) {
-	case *hclsyntax.TemplateExpr, *hclsyntax.ConditionalExpr:
+	case *hclsyntax.TemplateExpr, *hclsyntax.ConditionalExpr, *hclsyntax.ForExpr, *hclsyntax.SplatExpr:
 		if text, ok := n.(*hclsyntax.TemplateExpr); !ok || !text.IsStringLiteral() {
 			l.level += by
 			l.levels = max(l.levels, l.level)

@@ -3,10 +3,11 @@
 // its caller has for references, and a table of functions.
 //
 // It takes references, templates, conditionals, indexes, operators, and functions
-// whose result is bounded by their arguments. Nothing iterates. What an
-// evaluation can cost is estimated before it runs, so that none has to be
-// stopped. The rest is Unknown: where the tool runs it may have a value, which is
-// then not known here.
+// whose result is bounded by their arguments. Nothing iterates, unless the caller
+// wants it. What an evaluation can cost is estimated before it runs, so that none
+// has to be stopped; where it iterates, before all turns of a loop are taken. The
+// rest is Unknown: where the tool runs it may have a value, which is then not
+// known here.
 package staticeval
 
 import (
@@ -26,6 +27,12 @@ type Scope struct {
 	// is asked once for each. A value that is not wholly known comes with a
 	// reason. Without Refer nothing is known.
 	Refer func(root, name string) (cty.Value, *Unknown)
+	// Loops admits for and splat expressions.
+	Loops bool
+	// Holes lets texts have parts that are not known; nil: such a text is not known.
+	// Then reasons are marks on what has no value, so that each part of a value has
+	// its own.
+	Holes *Holes
 	// Bound is shared by scopes that may cost together what one may; nil is a
 	// bound for this scope alone.
 	Bound *Bound
@@ -52,6 +59,9 @@ type Unknown struct {
 // Error implements error, for functions that have no value here.
 func (u *Unknown) Error() string { return u.Reason }
 
+// nowhere is the reason of what has no value for none that was met.
+var nowhere = &Unknown{Reason: "its value is not known here"}
+
 // costly is the reason of what is not evaluated since it might cost too much.
 func costly() *Unknown { return &Unknown{Reason: "it is too large or too complex"} }
 
@@ -63,19 +73,23 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *Unknown) {
 	}
 	s.Bound.chain++
 	defer func() { s.Bound.chain-- }()
-	e := look(expr)
+	e := look(expr, s.Loops)
 	if e.unknown == nil && s.Bound.chain > maxChain {
 		e.unknown = costly()
 	}
 	if e.unknown != nil {
 		return cty.DynamicVal, e.unknown
 	}
-	run := &evaluation{bound: s.Bound, of: e, left: maxEvaluation}
+	run := &evaluation{bound: s.Bound, of: e, holes: s.Holes, left: maxEvaluation}
 	ctx, unknown := s.context(run)
 	if !run.take(e.cost) {
 		return cty.DynamicVal, costly()
 	}
-	value, diags := e.native.Value(ctx)
+	native := e.native
+	if s.Loops || s.Holes != nil {
+		native = run.rewrite(native)
+	}
+	value, diags := native.Value(ctx)
 	switch {
 	case diags.HasErrors():
 		return cty.DynamicVal, cmp.Or(unknown, run.unknown, refusal(diags))
@@ -84,7 +98,7 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *Unknown) {
 	case value.IsWhollyKnown():
 		return value, nil
 	}
-	return value, cmp.Or(unknown, run.unknown, &Unknown{Reason: "its value is not known here"})
+	return value, cmp.Or(Why(value), unknown, run.unknown, nowhere)
 }
 
 // Literal is the value of an expression without references and functions. In JSON

@@ -279,6 +279,8 @@ func TestTools(t *testing.T) {
 // value of bounded size or a reason.
 func FuzzValue(f *testing.F) {
 	f.Add(`"${local.a}${local.n + 1}"`)
+	f.Add(`{ for k, v in { a = local.l } : "${local.nowhere}${k}" => v[*].b... if k != local.a }`)
+	f.Add(`"%{ for v in local.l ~}${v}%{ endfor }%{ if local.nowhere }x%{ endif }"`)
 	f.Add(`try(jsondecode("[1]")[0], -local.n * 1e9, local.l[0] ? null : "x")`)
 	for _, fn := range Tools {
 		f.Add(fn.Name + `(local.a, local.l, [1, null, true], -1)`)
@@ -288,13 +290,15 @@ func FuzzValue(f *testing.F) {
 		if diags.HasErrors() {
 			return
 		}
-		s := locals(t, map[string]string{"a": `"./A"`, "n": "3", "l": `["a", { b = sensitive("c") }, local.nowhere]`})
-		value, unknown := s.Value(expr)
-		switch {
-		case unknown != nil && unknown.Reason == "":
-			t.Errorf("Value(%q): there is no reason", text)
-		case unknown == nil && (!value.IsWhollyKnown() || cost(value, false) > maxEvaluation):
-			t.Errorf("Value(%q) = %#v, want a value that is known", text, value)
+		texts := map[string]string{"a": `"./A"`, "n": "3", "l": `["a", { b = sensitive("c") }, local.nowhere]`}
+		for _, s := range []*Scope{locals(t, texts), lenient(t, texts)} {
+			value, unknown := s.Value(expr)
+			switch {
+			case unknown != nil && unknown.Reason == "":
+				t.Errorf("Value(%q): there is no reason", text)
+			case unknown == nil && (!value.IsWhollyKnown() || cost(value, false) > maxEvaluation):
+				t.Errorf("Value(%q) = %#v, want a value that is known", text, value)
+			}
 		}
 	})
 }

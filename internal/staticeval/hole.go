@@ -1,0 +1,195 @@
+package staticeval
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// hole begins the text that stands for a part that is not known: an identifier, so
+// that it can be in a string or in place of a value. Nobody writes it but to have
+// less known of what is theirs.
+const hole = "relock_not_known_"
+
+// Holes are the parts of texts that are not known. What a template interpolates
+// without it having a value is a hole in the text; a directive that has none
+// leaves nothing known of the text. Functions carry such texts on, or do without;
+// nothing is decided by them.
+type Holes struct {
+	// Through are the functions that take such texts, and whose results have the
+	// holes of their arguments and depend on nothing else of them.
+	Through []string
+
+	reasons []*Unknown
+}
+
+// Text is the text of another hole.
+func (h *Holes) Text(why *Unknown) string {
+	h.reasons = append(h.reasons, why)
+	return fmt.Sprintf("%s%d_", hole, len(h.reasons))
+}
+
+// Has reports whether a text has a hole.
+func Has(text string) bool { return strings.Contains(text, hole) }
+
+// Reason is that of the first hole in a text, or nil.
+func (h *Holes) Reason(text string) *Unknown {
+	_, after, found := strings.Cut(text, hole)
+	if !found {
+		return nil
+	}
+	digits, _, _ := strings.Cut(after, "_")
+	if n, err := strconv.Atoi(digits); err == nil && n > 0 && n <= len(h.reasons) {
+		return h.reasons[n-1]
+	}
+	return nowhere // the text is that of a file
+}
+
+// Whole returns a value in which texts with holes are not known.
+func (h *Holes) Whole(v cty.Value) cty.Value {
+	if h == nil || !holed(v) {
+		return v
+	}
+	plain, marks := v.UnmarkDeepWithPaths()
+	whole, err := cty.Transform(plain, func(_ cty.Path, part cty.Value) (cty.Value, error) {
+		if why := h.Reason(text(part)); why != nil {
+			return cty.UnknownVal(cty.String).Mark(why), nil
+		}
+		return part, nil
+	})
+	if err != nil {
+		return cty.DynamicVal
+	}
+	for _, m := range marks {
+		if len(m.Path) == 0 {
+			whole = whole.WithMarks(m.Marks)
+		}
+	}
+	return whole
+}
+
+// holed reports whether a text in a value has a hole.
+func holed(v cty.Value) bool {
+	plain, _ := v.UnmarkDeep()
+	for _, part := range cty.DeepValues(plain) {
+		if Has(text(part)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Why is the reason for which a value, or the first part of it, is not known; nil
+// if that is not marked.
+func Why(v cty.Value) *Unknown {
+	if v.IsWhollyKnown() {
+		return nil
+	}
+	for _, part := range cty.DeepValues(v) {
+		if part.IsKnown() {
+			continue
+		}
+		if why := reasonOf(part.Marks()); why != nil {
+			return why
+		}
+	}
+	_, marks := v.UnmarkDeep()
+	return reasonOf(marks)
+}
+
+// reasonOf is the first reason among marks, in the order of their texts.
+func reasonOf(marks cty.ValueMarks) *Unknown {
+	var all []*Unknown
+	for mark := range marks {
+		if why, ok := mark.(*Unknown); ok {
+			all = append(all, why)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return slices.MinFunc(all, func(a, b *Unknown) int { return strings.Compare(a.Reason, b.Reason) })
+}
+
+// solid are the arguments of a function: without holes, unless it takes them.
+func (e *evaluation) solid(name string, args []cty.Value) []cty.Value {
+	if e.holes == nil || slices.Contains(e.holes.Through, name) {
+		return args
+	}
+	whole := slices.Clone(args)
+	for i, arg := range args {
+		if !arg.Type().IsCapsuleType() { // an expression
+			whole[i], _ = e.decided(arg).UnmarkDeep()
+		}
+	}
+	return whole
+}
+
+// decided is a value that decides something.
+func (e *evaluation) decided(v cty.Value) cty.Value {
+	whole := e.holes.Whole(v)
+	if e.unknown == nil {
+		e.unknown = Why(whole)
+	}
+	return whole
+}
+
+// whole is an expression whose value decides something.
+func (e *evaluation) whole(expr hclsyntax.Expression) hclsyntax.Expression {
+	if e.holes == nil {
+		return e.rewrite(expr)
+	}
+	return &decisive{e.rewrite(expr), e}
+}
+
+type decisive struct {
+	hclsyntax.Expression
+	run *evaluation
+}
+
+// Value implements hcl.Expression.
+func (d *decisive) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	value, diags := d.Expression.Value(ctx)
+	return d.run.decided(value), diags
+}
+
+// template is a template whose parts need not all be known.
+type template struct {
+	*hclsyntax.TemplateExpr
+	run *evaluation
+}
+
+// Value implements hcl.Expression.
+func (t *template) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	c := *t.TemplateExpr
+	c.Parts = make([]hclsyntax.Expression, len(t.Parts))
+	for i, part := range t.Parts {
+		value, diags := part.Value(ctx)
+		if diags.HasErrors() {
+			return cty.DynamicVal, diags
+		}
+		if plain, marks := value.Unmark(); !plain.IsKnown() && !directive(part) {
+			why := cmp.Or(reasonOf(marks), t.run.unknown, nowhere)
+			value = cty.StringVal(t.run.holes.Text(why)).WithMarks(marks)
+		}
+		c.Parts[i] = literal(value, part.Range())
+	}
+	return c.Value(ctx)
+}
+
+// directive reports whether a part of a template is %{ if … } or %{ for … }.
+func directive(part hclsyntax.Expression) bool {
+	switch n := part.(type) {
+	case *hclsyntax.TemplateJoinExpr:
+		return true
+	case *conditional:
+		return n.directive()
+	}
+	return false
+}

@@ -1,0 +1,219 @@
+package staticeval
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// rewrite returns an expression whose loops are charged before they run and, if
+// there may be holes, whose templates have them. It copies: the expression of a
+// file is evaluated by many at once.
+func (e *evaluation) rewrite(expr hclsyntax.Expression) hclsyntax.Expression {
+	switch n := expr.(type) {
+	case *hclsyntax.TemplateExpr:
+		c := *n
+		c.Parts = e.rewriteAll(n.Parts)
+		if e.holes == nil {
+			return &c
+		}
+		return &template{&c, e}
+	case *hclsyntax.TemplateWrapExpr:
+		c := *n
+		c.Wrapped = e.rewrite(n.Wrapped)
+		return &c
+	case *hclsyntax.TemplateJoinExpr:
+		c := *n
+		c.Tuple = e.rewrite(n.Tuple)
+		return &c
+	case *hclsyntax.FunctionCallExpr:
+		c := *n
+		c.Args = e.rewriteAll(n.Args)
+		return &c
+	case *hclsyntax.ConditionalExpr:
+		c := *n
+		c.Condition, c.TrueResult, c.FalseResult = e.whole(n.Condition), e.rewrite(n.TrueResult), e.rewrite(n.FalseResult)
+		return &conditional{&c}
+	case *hclsyntax.BinaryOpExpr:
+		c := *n
+		c.LHS, c.RHS = e.whole(n.LHS), e.whole(n.RHS)
+		return &c
+	case *hclsyntax.UnaryOpExpr:
+		c := *n
+		c.Val = e.whole(n.Val)
+		return &c
+	case *hclsyntax.ParenthesesExpr:
+		c := *n
+		c.Expression = e.rewrite(n.Expression)
+		return &c
+	}
+	return e.rewriteCollection(expr)
+}
+
+// rewriteCollection rewrites what makes collections or reads from them.
+func (e *evaluation) rewriteCollection(expr hclsyntax.Expression) hclsyntax.Expression {
+	switch n := expr.(type) {
+	case *hclsyntax.TupleConsExpr:
+		c := *n
+		c.Exprs = e.rewriteAll(n.Exprs)
+		return &c
+	case *hclsyntax.ObjectConsExpr:
+		c := *n
+		c.Items = make([]hclsyntax.ObjectConsItem, len(n.Items))
+		for i, item := range n.Items {
+			c.Items[i] = hclsyntax.ObjectConsItem{KeyExpr: e.rewrite(item.KeyExpr), ValueExpr: e.rewrite(item.ValueExpr)}
+		}
+		return &c
+	case *hclsyntax.ObjectConsKeyExpr:
+		if hcl.ExprAsKeyword(n.Wrapped) != "" && !n.ForceNonLiteral {
+			return n
+		}
+		c := *n
+		c.Wrapped = e.whole(n.Wrapped)
+		return &c
+	case *hclsyntax.IndexExpr:
+		c := *n
+		c.Collection, c.Key = e.rewrite(n.Collection), e.whole(n.Key)
+		return &c
+	case *hclsyntax.RelativeTraversalExpr:
+		c := *n
+		c.Source = e.rewrite(n.Source)
+		return &c
+	case *hclsyntax.ForExpr:
+		c := *n
+		c.CollExpr, c.ValExpr = e.rewrite(n.CollExpr), e.rewrite(n.ValExpr)
+		if n.KeyExpr != nil {
+			c.KeyExpr = e.whole(n.KeyExpr)
+		}
+		if n.CondExpr != nil {
+			c.CondExpr = e.whole(n.CondExpr)
+		}
+		return &loop{&c, e}
+	case *hclsyntax.SplatExpr:
+		c := *n
+		c.Source, c.Each = e.rewrite(n.Source), e.rewrite(n.Each)
+		return &splat{&c, e}
+	}
+	return expr
+}
+
+func (e *evaluation) rewriteAll(exprs []hclsyntax.Expression) []hclsyntax.Expression {
+	all := make([]hclsyntax.Expression, len(exprs))
+	for i, expr := range exprs {
+		all[i] = e.rewrite(expr)
+	}
+	return all
+}
+
+func literal(v cty.Value, rng hcl.Range) hclsyntax.Expression {
+	return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: rng}
+}
+
+// conditional has the reasons of the result that is chosen alone: HCL would mark
+// it with those of both.
+type conditional struct{ *hclsyntax.ConditionalExpr }
+
+// Value implements hcl.Expression.
+func (c *conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	condition, diags := c.Condition.Value(ctx)
+	plain, marks := condition.Unmark()
+	choice, err := convert.Convert(plain, cty.Bool)
+	if diags.HasErrors() || err != nil || choice.IsNull() || !choice.IsKnown() {
+		return c.ConditionalExpr.Value(ctx)
+	}
+	chosen, other := c.TrueResult, c.FalseResult
+	if choice.False() {
+		chosen, other = other, chosen
+	}
+	value, diags := chosen.Value(ctx)
+	rest, failed := other.Value(ctx)
+	if diags.HasErrors() || failed.HasErrors() {
+		return value.WithMarks(marks), diags
+	}
+	rest, _ = rest.UnmarkDeep()
+	both := hclsyntax.ConditionalExpr{Condition: literal(condition, c.Condition.Range()), SrcRange: c.SrcRange}
+	both.TrueResult, both.FalseResult = literal(value, chosen.Range()), literal(rest, other.Range())
+	if choice.False() {
+		both.TrueResult, both.FalseResult = both.FalseResult, both.TrueResult
+	}
+	return both.Value(ctx)
+}
+
+// directive reports whether a conditional is a template's %{ if … }, which begins
+// before its condition does.
+func (c *conditional) directive() bool {
+	return c.SrcRange.Start.Byte < c.Condition.StartRange().Start.Byte
+}
+
+// loop is a for expression whose turns are charged.
+type loop struct {
+	*hclsyntax.ForExpr
+	run *evaluation
+}
+
+// Value implements hcl.Expression.
+func (l *loop) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	over, diags := l.CollExpr.Value(ctx)
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	body := []hclsyntax.Expression{l.ValExpr}
+	for _, expr := range []hclsyntax.Expression{l.KeyExpr, l.CondExpr} {
+		if expr != nil {
+			body = append(body, expr)
+		}
+	}
+	if !l.run.turns(ctx, over, body) {
+		return l.run.without(costly(), cty.DynamicPseudoType), nil
+	}
+	c := *l.ForExpr
+	c.CollExpr = literal(over, l.CollExpr.Range())
+	return c.Value(ctx)
+}
+
+// splat is a splat expression whose turns are charged.
+type splat struct {
+	*hclsyntax.SplatExpr
+	run *evaluation
+}
+
+// Value implements hcl.Expression.
+func (s *splat) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	over, diags := s.Source.Value(ctx)
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	if !s.run.turns(ctx, over, []hclsyntax.Expression{s.Each}) {
+		return s.run.without(costly(), cty.DynamicPseudoType), nil
+	}
+	c := *s.SplatExpr
+	c.Source = literal(over, s.Source.Range())
+	return c.Value(ctx)
+}
+
+// turns takes what a loop costs over a collection, and reports whether it may run:
+// for each element the expressions and what they refer to around the loop, and for
+// each reference that may be the loop's own the elements together.
+func (e *evaluation) turns(ctx *hcl.EvalContext, over cty.Value, body []hclsyntax.Expression) bool {
+	over, _ = over.Unmark()
+	n := 1
+	if over.IsKnown() && !over.IsNull() && over.CanIterateElements() {
+		n = over.LengthInt()
+	}
+	each, elements := perValue, cost(over, e.of.arithmetic)
+	sum := elements + pairs(n)
+	for _, expr := range body {
+		each += length(expr)
+		for _, traversal := range expr.Variables() {
+			sum += elements
+			if value, diags := traversal.TraverseAbs(ctx); !diags.HasErrors() {
+				each += cost(value, e.of.arithmetic)
+			}
+		}
+		if sum > maxEvaluation || each > maxEvaluation {
+			return e.take(maxEvaluation + 1)
+		}
+	}
+	return e.take(sum + n*each)
+}
