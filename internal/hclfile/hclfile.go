@@ -63,6 +63,25 @@ func Parse(src []byte, name string) (*hcl.File, []provider.Diagnostic) {
 	return file, nil
 }
 
+// ParseTemplate reads a file that is a template as a whole, within the limits of
+// Parse.
+func ParseTemplate(src []byte, name string) (hclsyntax.Expression, []provider.Diagnostic) {
+	tokens, diags := hclsyntax.LexTemplate(src, name, hcl.InitialPos)
+	switch line := deepNative(tokens); {
+	case diags.HasErrors():
+		return nil, diagnostics(name, few(diags))
+	case len(tokens) > maxPieces:
+		return nil, diagnostics(name, hcl.Diagnostics{tooMuch(name, 1, "the file has more than %d words, lines and signs", maxPieces)})
+	case line > 0:
+		return nil, diagnostics(name, hcl.Diagnostics{tooDeep(name, line)})
+	}
+	expr, diags := hclsyntax.ParseTemplate(src, name, hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil, diagnostics(name, few(diags))
+	}
+	return expr, nil
+}
+
 // diagnostics are the errors among HCL's. Its warnings are about style.
 func diagnostics(name string, diags hcl.Diagnostics) []provider.Diagnostic {
 	var errors []provider.Diagnostic

@@ -66,6 +66,22 @@ func TestParse_reads_what_people_write(t *testing.T) {
 	}
 }
 
+func TestParseTemplate(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ src, want string }{
+		"text":       {"a ${b} %{ for c in d ~}\n${c}\n%{ endfor }", ""},
+		"brackets":   {"${" + strings.Repeat("[", 2*maxDepth), "nested too deeply"},
+		"directives": {strings.Repeat("%{if a}", 2*maxDepth), "nested too deeply"},
+		"signs":      {strings.Repeat("${a}", maxPieces/3+1), "words, lines and signs"},
+		"unclosed":   {"${a", "template"},
+	} {
+		expr, diags := ParseTemplate([]byte(tt.src), "a.tftpl")
+		if (expr != nil) != (tt.want == "") || len(diags) > 0 && (tt.want == "" || !strings.Contains(diags[0].Message, tt.want)) {
+			t.Errorf("ParseTemplate of %s = an expression: %t, %.200v, want %q", name, expr != nil, diags, tt.want)
+		}
+	}
+}
+
 func TestParse_lists_few_errors(t *testing.T) {
 	t.Parallel()
 	_, diags := Parse([]byte(strings.Repeat("a b\n", 10*maxProblems)), "a.tf")
