@@ -85,9 +85,9 @@ func holed(v cty.Value) bool {
 	return false
 }
 
-// Why is the reason for which a value, or the first part of it, is not known; nil
+// ReasonFor is the reason for which a value, or the first part of it, is not known; nil
 // if that is not marked.
-func Why(v cty.Value) *Unknown {
+func ReasonFor(v cty.Value) *Unknown {
 	if v.IsWhollyKnown() {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (e *evaluation) solid(name string, args []cty.Value) []cty.Value {
 func (e *evaluation) decided(v cty.Value) cty.Value {
 	whole := e.holes.Whole(v)
 	if e.unknown == nil {
-		e.unknown = Why(whole)
+		e.unknown = ReasonFor(whole)
 	}
 	return whole
 }
@@ -159,14 +159,14 @@ func (d *decisive) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return d.run.decided(value), diags
 }
 
-// template is a template whose parts need not all be known.
-type template struct {
+// holedTemplate is a template whose parts need not all be known.
+type holedTemplate struct {
 	*hclsyntax.TemplateExpr
 	run *evaluation
 }
 
 // Value implements hcl.Expression.
-func (t *template) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+func (t *holedTemplate) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	c := *t.TemplateExpr
 	c.Parts = make([]hclsyntax.Expression, len(t.Parts))
 	for i, part := range t.Parts {
@@ -178,7 +178,7 @@ func (t *template) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 			why := cmp.Or(reasonOf(marks), t.run.unknown, nowhere)
 			value = cty.StringVal(t.run.holes.Text(why)).WithMarks(marks)
 		}
-		c.Parts[i] = literal(value, part.Range())
+		c.Parts[i] = valued(value, part.Range())
 	}
 	return c.Value(ctx)
 }

@@ -111,7 +111,7 @@ func TestValue_holes(t *testing.T) {
 	}
 	s := lenient(t, texts)
 	value, _ := s.Value(parse(t, "local.list"))
-	if whole := s.Holes.Whole(value); whole.IsWhollyKnown() || Why(whole).Reason != "local.nowhere is not known" {
+	if whole := s.Holes.Whole(value); whole.IsWhollyKnown() || ReasonFor(whole).Reason != "local.nowhere is not known" {
 		t.Errorf("Whole = %#v, want one that is not known, with the reason", whole)
 	}
 	if (*Holes)(nil).Whole(value).RawEquals(value) == false {

@@ -18,7 +18,7 @@ func (e *evaluation) rewrite(expr hclsyntax.Expression) hclsyntax.Expression {
 		if e.holes == nil {
 			return &c
 		}
-		return &template{&c, e}
+		return &holedTemplate{&c, e}
 	case *hclsyntax.TemplateWrapExpr:
 		c := *n
 		c.Wrapped = e.rewrite(n.Wrapped)
@@ -106,7 +106,7 @@ func (e *evaluation) rewriteAll(exprs []hclsyntax.Expression) []hclsyntax.Expres
 	return all
 }
 
-func literal(v cty.Value, rng hcl.Range) hclsyntax.Expression {
+func valued(v cty.Value, rng hcl.Range) hclsyntax.Expression {
 	return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: rng}
 }
 
@@ -132,8 +132,8 @@ func (c *conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return value.WithMarks(marks), diags
 	}
 	rest, _ = rest.UnmarkDeep()
-	both := hclsyntax.ConditionalExpr{Condition: literal(condition, c.Condition.Range()), SrcRange: c.SrcRange}
-	both.TrueResult, both.FalseResult = literal(value, chosen.Range()), literal(rest, other.Range())
+	both := hclsyntax.ConditionalExpr{Condition: valued(condition, c.Condition.Range()), SrcRange: c.SrcRange}
+	both.TrueResult, both.FalseResult = valued(value, chosen.Range()), valued(rest, other.Range())
 	if choice.False() {
 		both.TrueResult, both.FalseResult = both.FalseResult, both.TrueResult
 	}
@@ -168,7 +168,7 @@ func (l *loop) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return l.run.without(costly(), cty.DynamicPseudoType), nil
 	}
 	c := *l.ForExpr
-	c.CollExpr = literal(over, l.CollExpr.Range())
+	c.CollExpr = valued(over, l.CollExpr.Range())
 	return c.Value(ctx)
 }
 
@@ -188,7 +188,7 @@ func (s *splat) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return s.run.without(costly(), cty.DynamicPseudoType), nil
 	}
 	c := *s.SplatExpr
-	c.Source = literal(over, s.Source.Range())
+	c.Source = valued(over, s.Source.Range())
 	return c.Value(ctx)
 }
 

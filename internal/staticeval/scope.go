@@ -98,7 +98,7 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *Unknown) {
 	case value.IsWhollyKnown():
 		return value, nil
 	}
-	return value, cmp.Or(Why(value), unknown, run.unknown, nowhere)
+	return value, cmp.Or(ReasonFor(value), unknown, run.unknown, nowhere)
 }
 
 // Literal is the value of an expression without references and functions. In JSON

@@ -282,7 +282,7 @@ func FuzzValue(f *testing.F) {
 	f.Add(`{ for k, v in { a = local.l } : "${local.nowhere}${k}" => v[*].b... if k != local.a }`)
 	f.Add(`"%{ for v in local.l ~}${v}%{ endfor }%{ if local.nowhere }x%{ endif }"`)
 	f.Add(`try(jsondecode("[1]")[0], -local.n * 1e9, local.l[0] ? null : "x")`)
-	for _, fn := range Tools {
+	for _, fn := range append(append([]Function{}, Wide...), Tools...) {
 		f.Add(fn.Name + `(local.a, local.l, [1, null, true], -1)`)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -291,7 +291,7 @@ func FuzzValue(f *testing.F) {
 			return
 		}
 		texts := map[string]string{"a": `"./A"`, "n": "3", "l": `["a", { b = sensitive("c") }, local.nowhere]`}
-		for _, s := range []*Scope{locals(t, texts), lenient(t, texts)} {
+		for _, s := range []*Scope{locals(t, texts), wide(t, texts)} {
 			value, unknown := s.Value(expr)
 			switch {
 			case unknown != nil && unknown.Reason == "":

@@ -1,0 +1,224 @@
+package staticeval
+
+import (
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+
+	yaml "github.com/zclconf/go-cty-yaml"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+)
+
+const encodings = "terraform 1.11 internal/lang/funcs/encoding.go"
+
+// Wide are further functions of Terraform and OpenTofu, for callers that evaluate
+// more than the sources of modules: those whose result or work is not bounded by
+// their arguments alone, but by something that can be told from them.
+var Wide = []Function{
+	{"abs", "a number without its sign", library, stdlib.AbsoluteFunc, nil},
+	{"alltrue", "whether all elements are true", collections, allFunc(true), nil},
+	{"anytrue", "whether an element is true", collections, allFunc(false), nil},
+	{"ceil", "the next integer above", library, stdlib.CeilFunc, nil},
+	{"chomp", "a text without line ends at its end", library, stdlib.ChompFunc, nil},
+	{"chunklist", "lists of so many elements", library, stdlib.ChunklistFunc, nil},
+	{"coalescelist", "the first list that is not empty", library, stdlib.CoalesceListFunc, nil},
+	{"compact", "a list without empty strings", library, stdlib.CompactFunc, nil},
+	{"contains", "whether a list has an element", library, stdlib.ContainsFunc, nil},
+	{"distinct", "a list without repetitions", library, stdlib.DistinctFunc, costOfPairs},
+	{"endswith", "whether a text ends with another", texts, textTest(strings.HasSuffix), nil},
+	{"flatten", "a list of what nested lists hold", library, stdlib.FlattenFunc, nil},
+	{"floor", "the next integer below", library, stdlib.FloorFunc, nil},
+	{"formatlist", "texts with values in them", library, stdlib.FormatListFunc, costOfFormatList},
+	{"indent", "a text whose lines begin further right", library, stdlib.IndentFunc, costOfIndent},
+	{"keys", "the keys of a map or object", library, stdlib.KeysFunc, nil},
+	{"max", "the greatest number", library, stdlib.MaxFunc, nil},
+	{"min", "the smallest number", library, stdlib.MinFunc, nil},
+	{"one", "the only element, or null", collections, oneFunc, nil},
+	{"range", "a list of numbers", library, stdlib.RangeFunc, costOfRange},
+	{"regex", "what a regular expression finds", library, stdlib.RegexFunc, costOfRegex},
+	{"regexall", "all that a regular expression finds", library, stdlib.RegexAllFunc, costOfRegex},
+	{"replace", "a text with parts replaced", texts, replaceAllFunc, costOfReplaceAll},
+	{"reverse", "a list from its end", library, stdlib.ReverseListFunc, nil},
+	{"setintersection", "what all sets have", library, stdlib.SetIntersectionFunc, costOfPairs},
+	{"setproduct", "all combinations of elements", library, stdlib.SetProductFunc, costOfProduct},
+	{"setsubtract", "what a set has and another has not", library, stdlib.SetSubtractFunc, costOfPairs},
+	{"setunion", "what any set has", library, stdlib.SetUnionFunc, costOfPairs},
+	{"slice", "a part of a list", library, stdlib.SliceFunc, nil},
+	{"sort", "a list of texts in order", library, stdlib.SortFunc, nil},
+	{"strcontains", "whether a text has another in it", texts, textTest(strings.Contains), nil},
+	{"strrev", "a text from its end", library, stdlib.ReverseFunc, nil},
+	{"substr", "a part of a text", library, stdlib.SubstrFunc, nil},
+	{"title", "a text with capitals", library, stdlib.TitleFunc, nil},
+	{"tobool", "a value as a boolean", library, stdlib.MakeToFunc(cty.Bool), nil},
+	{"tomap", "a value as a map", library, stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)), nil},
+	{"tonumber", "a value as a number", library, stdlib.MakeToFunc(cty.Number), costOfNumber},
+	{"toset", "a value as a set", library, stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType)), costOfPairs},
+	{"values", "the values of a map or object", library, stdlib.ValuesFunc, nil},
+	{"yamldecode", "the value that YAML stands for", encodings, yaml.YAMLDecodeFunc, costOfYAML},
+	{"zipmap", "a map of keys and values", library, stdlib.ZipmapFunc, nil},
+}
+
+func allFunc(want bool) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "list", Type: cty.List(cty.Bool)}},
+		Type:   function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			for _, v := range args[0].AsValueSlice() {
+				switch {
+				case !v.IsKnown():
+					return cty.UnknownVal(cty.Bool), nil
+				case (!v.IsNull() && v.True()) != want:
+					return cty.BoolVal(!want), nil
+				}
+			}
+			return cty.BoolVal(want), nil
+		},
+	})
+}
+
+var oneFunc = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}},
+	Type:   function.StaticReturnType(cty.DynamicPseudoType),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		typ := args[0].Type()
+		if !typ.IsListType() && !typ.IsSetType() && !typ.IsTupleType() {
+			return cty.NilVal, errors.New("it needs a list, a set or a tuple")
+		}
+		switch elements := args[0].AsValueSlice(); len(elements) {
+		case 0:
+			return cty.NullVal(cty.DynamicPseudoType), nil
+		case 1:
+			return elements[0], nil
+		}
+		return cty.NilVal, errors.New("it has more than one element")
+	},
+})
+
+func textTest(holds func(text, part string) bool) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "str", Type: cty.String}, {Name: "part", Type: cty.String}},
+		Type:   function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			return cty.BoolVal(holds(args[0].AsString(), args[1].AsString())), nil
+		},
+	})
+}
+
+// replaceAllFunc takes what stands between slashes as a regular expression.
+var replaceAllFunc = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "str", Type: cty.String}, {Name: "substr", Type: cty.String}, {Name: "replace", Type: cty.String}},
+	Type:   function.StaticReturnType(cty.String),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		if pattern, ok := betweenSlashes(args[1].AsString()); ok {
+			return stdlib.RegexReplace(args[0], cty.StringVal(pattern), args[2])
+		}
+		return stdlib.Replace(args[0], args[1], args[2])
+	},
+})
+
+func betweenSlashes(text string) (string, bool) {
+	if len(text) > 1 && strings.HasPrefix(text, "/") && strings.HasSuffix(text, "/") {
+		return text[1 : len(text)-1], true
+	}
+	return "", false
+}
+
+// regexWork is the cost of a regular expression over a text. The engine goes through
+// the text once, in time that grows with the program that the expression becomes:
+// a part that is repeated so often is in it so often.
+func regexWork(pattern, text string) int {
+	program := len(pattern) + perValue
+	for _, m := range repetition.FindAllStringSubmatch(pattern, -1) {
+		for _, number := range m[1:] {
+			if n, err := strconv.Atoi(number); err == nil {
+				program *= min(max(n, 1), maxEvaluation)
+			}
+		}
+		if program > maxEvaluation {
+			break
+		}
+	}
+	return min(program*(1+len(text)/16), maxEvaluation+1)
+}
+
+var repetition = regexp.MustCompile(`\{(\d{1,9})(?:,(\d{0,9}))?\}`)
+
+// costOfRegex counts a value for every few characters that may be found.
+func costOfRegex(args []cty.Value) int {
+	return costs(args) + regexWork(text(args[0]), text(args[1])) + perValue*min(len(text(args[1])), maxEvaluation)
+}
+
+func costOfReplaceAll(args []cty.Value) int {
+	from, with := text(args[0]), text(args[2])
+	pattern, ok := betweenSlashes(text(args[1]))
+	if !ok {
+		return costOfReplace(args)
+	}
+	return costs(args) + regexWork(pattern, from) + (len(from)+1)*len(with) + strings.Count(with, "$")*len(from)
+}
+
+// costOfPairs counts that each element may be compared with each.
+func costOfPairs(args []cty.Value) int {
+	n := 0
+	for _, arg := range args {
+		n += elements(arg)
+	}
+	return costs(args) + pairs(n)
+}
+
+// elements is how many a value has, 1 if it is no collection.
+func elements(v cty.Value) int {
+	v, _ = v.Unmark()
+	if v.IsNull() || !v.IsKnown() || !v.CanIterateElements() {
+		return 1
+	}
+	return v.LengthInt()
+}
+
+func costOfFormatList(args []cty.Value) int {
+	most := 1
+	for _, arg := range args[1:] {
+		most = max(most, elements(arg))
+	}
+	return min(most, maxEvaluation) * costOfFormat(args)
+}
+
+func costOfIndent(args []cty.Value) int {
+	spaces := 0
+	if n, _ := args[0].Unmark(); n.Type() == cty.Number && n.IsKnown() && !n.IsNull() {
+		f, _ := n.AsBigFloat().Float64()
+		spaces = int(max(0, min(f, maxEvaluation+1)))
+	}
+	return costs(args) + spaces*(1+strings.Count(text(args[1]), "\n"))
+}
+
+// costOfRange takes the bound that the library has for the length.
+func costOfRange(args []cty.Value) int { return costs(args) + 1024*perValue }
+
+func costOfProduct(args []cty.Value) int {
+	product := 1
+	for _, arg := range args {
+		product = min(product*max(elements(arg), 1), maxEvaluation)
+	}
+	return costs(args)*max(product, 1) + pairs(product)
+}
+
+func costOfNumber(args []cty.Value) int { return costs(args) + exponent(text(args[0])) }
+
+// costOfYAML counts an element for each sign that can begin one, and what aliases
+// repeat: each can double what is there.
+func costOfYAML(args []cty.Value) int {
+	src := text(args[0])
+	found := 1
+	for _, sign := range []string{"\n", "{", "[", ",", ":"} {
+		found += strings.Count(src, sign)
+	}
+	sum := costs(args) + perValue*found
+	if strings.Contains(src, "&") {
+		sum <<= min(strings.Count(src, "*"), 20)
+	}
+	return sum
+}
