@@ -164,3 +164,17 @@ func TestValue_loop_attacks(t *testing.T) {
 		})
 	}
 }
+
+// TestValue_whole_reference evaluates what refers to a root alone.
+func TestValue_whole_reference(t *testing.T) {
+	t.Parallel()
+	s := &Scope{Functions: Tools, Loops: true}
+	s.Refer = func(root, name string) (cty.Value, *Unknown) {
+		list := cty.TupleVal([]cty.Value{cty.StringVal("a"), cty.StringVal("b")})
+		return list, nil
+	}
+	value, unknown := s.Value(parse(t, `join("", [for s in list : "${s}${list[0]}"])`))
+	if unknown != nil || value.AsString() != "aaba" {
+		t.Errorf("Value = %#v, %+v, want aaba", value, unknown)
+	}
+}

@@ -141,10 +141,11 @@ func (s *Scope) context(run *evaluation) (*hcl.EvalContext, *Unknown) {
 	}
 	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{}, Functions: map[string]function.Function{}}
 	for root, attrs := range objects {
-		ctx.Variables[root] = cty.DynamicVal
-		if _, alone := attrs[""]; !alone {
-			ctx.Variables[root] = cty.ObjectVal(attrs)
+		whole, alone := attrs[""]
+		if !alone {
+			whole = cty.ObjectVal(attrs)
 		}
+		ctx.Variables[root] = whole
 	}
 	for _, name := range run.of.functions {
 		ctx.Functions[name] = run.call(s.function(name))
