@@ -343,8 +343,8 @@ provider "registry.terraform.io/hashicorp/tls" {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	locked := scan.Module{
-		Dir: "envs/prod", Tool: terraform, Lock: lock,
+	locked := scan.RootModule{
+		Root: scan.Root{Dir: "envs/prod", Tool: terraform, Lock: lock},
 		Tree: scan.ModuleTree{Requirements: []scan.Requirement{
 			{Addr: addr("hashicorp/aws"), Terms: []scan.Term{
 				term(">= 5.0", "", "envs/prod/main.tf", 4), term("", "", "envs/prod/main.tf", 9), term("~> 5.20", "vpc", "modules/vpc/main.tf", 4),
@@ -353,14 +353,14 @@ provider "registry.terraform.io/hashicorp/tls" {
 			{Addr: addr("hashicorp/tls"), Terms: []scan.Term{term("~> 4.0", "", "envs/prod/main.tf", 5)}},
 		}},
 	}
-	unlocked := scan.Module{
-		Dir: "envs/new", Tool: opentofu,
+	unlocked := scan.RootModule{
+		Root: scan.Root{Dir: "envs/new", Tool: opentofu},
 		Tree: scan.ModuleTree{Requirements: []scan.Requirement{{Addr: addr("registry.opentofu.org/hashicorp/aws"), Terms: []scan.Term{term("!= 5.1.0", "", "envs/new/main.tofu", 3)}}},
 			Unread: []scan.Unread{{
 				Module: "app", Source: "git::https://example.com/app.git", Reason: "its source is not on disk", File: "envs/new/main.tofu", Line: 8,
 			}}},
 	}
-	broken := scan.Module{Dir: "envs/broken", Tool: terraform, Tree: scan.ModuleTree{Diagnostics: []provider.Diagnostic{
+	broken := scan.RootModule{Root: scan.Root{Dir: "envs/broken", Tool: terraform}, Tree: scan.ModuleTree{Diagnostics: []provider.Diagnostic{
 		{Code: provider.CodeSyntax, File: "envs/broken/main.tf", Line: 7, Message: "unclosed configuration block", Hint: "close the block that begins on line 3"},
 	}}}
 	return report.Report{Verb: report.VerbScan, Modules: []report.Module{

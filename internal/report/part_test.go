@@ -29,7 +29,7 @@ func planned(t *testing.T) upgrade.Result {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	m := scan.Module{Dir: "envs/prod", Tool: terraform, Lock: file}
+	m := scan.RootModule{Root: scan.Root{Dir: "envs/prod", Tool: terraform, Lock: file}}
 	renewed := lockfile.New(addr("hashicorp/aws"), version("5.34.0"), constraints("~> 5.0"), hashes("new", 2))
 	selections := []upgrade.Selection{
 		{From: version("5.31.0"), To: version("5.34.0"), Held: []upgrade.Held{heldByVPC}},

@@ -75,7 +75,7 @@ type Module struct {
 	// Assumed is true if nothing names the release of the tool.
 	Assumed bool
 	// Scan is what the root module requires; only the verb scan fills it.
-	Scan *scan.Module
+	Scan *scan.RootModule
 	// Changes are those of the lock file's entries, sorted by address.
 	Changes []Change
 	// InUse are all entries of the lock file as they are after the run, or
@@ -188,7 +188,7 @@ type Stage struct {
 }
 
 // FromScan makes the report of a root module as it was found.
-func FromScan(m scan.Module) Module {
+func FromScan(m scan.RootModule) Module {
 	m.Tree, m.Tests = m.All(), scan.ModuleTree{}
 	found := Module{
 		Dir: m.Dir, LockPath: lockPath(m), Tool: m.Tool, Assumed: m.Assumed, Scan: &m,
@@ -226,7 +226,7 @@ func (r Report) About(modules []Module) Report {
 	return part
 }
 
-func lockPath(m scan.Module) string {
+func lockPath(m scan.RootModule) string {
 	if m.Lock == nil {
 		return ""
 	}
@@ -329,7 +329,7 @@ func Shown(diagnostics []provider.Diagnostic, show func(path string) string) []p
 	})
 }
 
-func shownScan(m scan.Module, show func(string) string) *scan.Module {
+func shownScan(m scan.RootModule, show func(string) string) *scan.RootModule {
 	m.Dir = show(m.Dir)
 	m.Tree.Requirements = mapped(m.Tree.Requirements, func(r scan.Requirement) scan.Requirement {
 		r.Terms = mapped(r.Terms, func(t scan.Term) scan.Term {

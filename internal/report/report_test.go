@@ -28,7 +28,7 @@ func plan() upgrade.Result {
 	heldBack.Held = []upgrade.Held{heldByVPC}
 	broken.Err = &provider.Error{Code: provider.CodeUnreachable, Host: "example.com", Message: "no answer", Hint: "try again"}
 	return upgrade.Result{
-		Module:     scan.Module{Dir: "envs/prod", Tool: terraform},
+		Module:     scan.RootModule{Root: scan.Root{Dir: "envs/prod", Tool: terraform}},
 		Selections: []upgrade.Selection{changed, broken, heldBack, quiet},
 		File:       []byte("new"),
 	}
@@ -70,8 +70,8 @@ func TestFromPlanWithoutAFileChangesNothing(t *testing.T) {
 func TestShownReplacesEveryPathInACopy(t *testing.T) {
 	show := func(path string) string { return "repo/" + path }
 	m := hostile("path").Modules[0]
-	m.Scan = &scan.Module{
-		Dir: "path", Tree: scan.ModuleTree{Requirements: []scan.Requirement{{Addr: addr("hashicorp/aws"), Terms: []scan.Term{{File: "path"}}}},
+	m.Scan = &scan.RootModule{
+		Root: scan.Root{Dir: "path"}, Tree: scan.ModuleTree{Requirements: []scan.Requirement{{Addr: addr("hashicorp/aws"), Terms: []scan.Term{{File: "path"}}}},
 			Unread: []scan.Unread{{File: "path"}}, Diagnostics: []provider.Diagnostic{{File: "path"}, {}}},
 	}
 	shown := m.Shown(show)
@@ -182,7 +182,7 @@ func TestScanNamesTheDecidingTerm(t *testing.T) {
 			for i, text := range tt.terms {
 				q.Terms = append(q.Terms, term(text, "", "main.tf", i+1))
 			}
-			r := report.Report{Verb: report.VerbScan, Modules: []report.Module{report.FromScan(scan.Module{Dir: "a", Tree: scan.ModuleTree{Requirements: []scan.Requirement{q}}})}}
+			r := report.Report{Verb: report.VerbScan, Modules: []report.Module{report.FromScan(scan.RootModule{Root: scan.Root{Dir: "a"}, Tree: scan.ModuleTree{Requirements: []scan.Requirement{q}}})}}
 			if got := text(t, r, report.TextOptions{}); !strings.Contains(got, "  "+tt.want+" at main.tf:") {
 				t.Errorf("scan says\n%swant %q at its place", got, tt.want)
 			}
@@ -202,15 +202,15 @@ func TestScanSaysNotRequiredOnlyWhereAllWasRead(t *testing.T) {
 	broken := []provider.Diagnostic{{Code: provider.CodeSyntax, File: "a/main.tf", Message: "unclosed block"}}
 	tests := []struct {
 		name string
-		m    scan.Module
+		m    scan.RootModule
 		want string
 	}{
-		{"all was read", scan.Module{}, "not required"},
-		{"one module was not", scan.Module{Tree: scan.ModuleTree{Unread: unread(1)}}, "unknown: 1 module not read"},
-		{"three were not, and errors are beside the point", scan.Module{Tree: scan.ModuleTree{Unread: unread(3), Diagnostics: broken}}, "unknown: 3 modules not read"},
-		{"a file could not be read", scan.Module{Tree: scan.ModuleTree{Diagnostics: broken}}, "unknown: the configuration has errors"},
-		{"a warning leaves nothing out", scan.Module{Tree: scan.ModuleTree{Diagnostics: []provider.Diagnostic{{Severity: provider.SeverityWarning, File: "a/main.tf"}}}}, "not required"},
-		{"an error of the lock file says nothing of the configuration", scan.Module{Tree: scan.ModuleTree{Diagnostics: []provider.Diagnostic{{File: "a/.terraform.lock.hcl"}}}}, "not required"},
+		{"all was read", scan.RootModule{}, "not required"},
+		{"one module was not", scan.RootModule{Tree: scan.ModuleTree{Unread: unread(1)}}, "unknown: 1 module not read"},
+		{"three were not, and errors are beside the point", scan.RootModule{Tree: scan.ModuleTree{Unread: unread(3), Diagnostics: broken}}, "unknown: 3 modules not read"},
+		{"a file could not be read", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: broken}}, "unknown: the configuration has errors"},
+		{"a warning leaves nothing out", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: []provider.Diagnostic{{Severity: provider.SeverityWarning, File: "a/main.tf"}}}}, "not required"},
+		{"an error of the lock file says nothing of the configuration", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: []provider.Diagnostic{{File: "a/.terraform.lock.hcl"}}}}, "not required"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestSignersInTheWordsOfTheTools(t *testing.T) {
 func TestJSONArraysAreNeverNull(t *testing.T) {
 	reports := fixtures(t)
 	reports["bare"] = report.Report{Verb: report.VerbPR, Modules: []report.Module{{Changes: []report.Change{{}}}}, PullRequests: []report.PullRequest{{}}}
-	reports["bare scan"] = report.Report{Verb: report.VerbScan, Modules: []report.Module{report.FromScan(scan.Module{Tree: scan.ModuleTree{Requirements: []scan.Requirement{{}}}})}}
+	reports["bare scan"] = report.Report{Verb: report.VerbScan, Modules: []report.Module{report.FromScan(scan.RootModule{Tree: scan.ModuleTree{Requirements: []scan.Requirement{{}}}})}}
 	// These are objects or texts that may be absent.
 	nullable := map[string]bool{"lock": true, "signer": true, "signer_from": true, "released": true, "from": true, "to": true, "eligible": true, "served_by": true}
 	for name, r := range reports {

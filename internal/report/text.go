@@ -241,7 +241,7 @@ func (m Module) unrequired() string {
 }
 
 // locked is the version that the lock file selects, and whether it still may.
-func (t *text) locked(m scan.Module, q scan.Requirement) cell {
+func (t *text) locked(m scan.RootModule, q scan.Requirement) cell {
 	if m.Lock == nil {
 		return cell{"-", dim}
 	}
@@ -279,7 +279,7 @@ func (t *text) origin(q scan.Requirement) string {
 }
 
 // why writes every term of the selected providers with its place.
-func (t *text) why(m scan.Module) {
+func (t *text) why(m scan.RootModule) {
 	for _, q := range m.Tree.Requirements {
 		if !slices.ContainsFunc(t.o.Why, func(p provider.Pattern) bool { return p.Match(q.Addr) }) {
 			continue

@@ -77,7 +77,7 @@ func (k *carrier) carry(ctx context.Context, group string, part upgrade.Result) 
 
 // unreadable reports whether the base has a lock file that cannot be read, or that
 // a merge conflict is in: what it holds, a person decides.
-func (k *carrier) unreadable(m scan.Module, name string) bool {
+func (k *carrier) unreadable(m scan.RootModule, name string) bool {
 	if m.Lock != nil {
 		return m.Lock.Conflict > 0
 	}

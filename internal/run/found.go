@@ -18,7 +18,7 @@ import (
 // and lock files alone: nobody is asked.
 func Found(ctx context.Context, workDir string) (config.Found, error) {
 	opts := scan.Options{Orphans: true}
-	modules, _, err := scan.Modules(ctx, tree{root: RepositoryOf(workDir)}.FS(), opts)
+	modules, _, err := rootModules(ctx, tree{root: RepositoryOf(workDir)}.FS(), nil, opts)
 	if err != nil {
 		return config.Found{}, fmt.Errorf("looking for root modules: %w", err)
 	}
@@ -57,7 +57,7 @@ func counted(n int, one, many string) string {
 }
 
 // toolsOf says whose root modules they are.
-func toolsOf(modules []scan.Module) string {
+func toolsOf(modules []scan.RootModule) string {
 	counts := map[string]int{}
 	assumed := 0
 	for _, m := range modules {
@@ -79,7 +79,7 @@ func toolsOf(modules []scan.Module) string {
 
 // coverageOf says how many platforms lock files have packages' hashes for. Which
 // those are stands in no lock file: it takes packages to tell.
-func coverageOf(modules []scan.Module) string {
+func coverageOf(modules []scan.RootModule) string {
 	counts := map[int]int{}
 	for _, m := range modules {
 		if m.Lock == nil { // it cannot be read

@@ -74,8 +74,8 @@ func (c *conversation) hosts(ctx context.Context) []svchost.Hostname {
 		return nil
 	}
 	options := c.req.Scan
-	options.Dirs, options.Create, options.Orphans, options.Source = nil, true, true, nil
-	modules, _, err := scan.Modules(ctx, base.FS, options)
+	options.Dirs, options.Create, options.Orphans = nil, true, true
+	modules, _, err := rootModules(ctx, base.FS, nil, options)
 	if err != nil {
 		c.env.Log.Warn("the base branch could not be scanned for the hosts that it uses", "error", err)
 		return nil
@@ -97,7 +97,7 @@ func (c *conversation) hosts(ctx context.Context) []svchost.Hostname {
 
 // touched returns a test for the root modules that the pull request touches, by
 // one of their own files or one of a module that they call.
-func (c *conversation) touched(ctx context.Context) (func(scan.Module) bool, error) {
+func (c *conversation) touched(ctx context.Context) (func(scan.RootModule) bool, error) {
 	files, complete, err := c.repo.ChangedFiles(ctx, c.remark.Number, mostChanged)
 	if err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (c *conversation) repairing(ctx context.Context, verb Verb, merged *merge) 
 		}
 	}
 	if touched := req.Touched; touched != nil {
-		req.Touched = func(m scan.Module) bool {
+		req.Touched = func(m scan.RootModule) bool {
 			_, conflicting := merged.merged[path.Join(m.Dir, lockfile.Name)]
 			return conflicting || touched(m)
 		}

@@ -47,7 +47,7 @@ type Request struct {
 	// Remote is the file tree that Dirs are in, if it is not on disk.
 	Remote *Remote
 	// Touched restricts the run to root modules for which it holds; nil: all.
-	Touched func(scan.Module) bool
+	Touched func(scan.RootModule) bool
 	// Change narrows the verb check to what was changed; nil: nothing is known of
 	// changes, and all is looked at.
 	Change *Change
@@ -197,7 +197,7 @@ type corridor struct {
 // found is a root module, the tree that it is in, and its plan.
 type found struct {
 	tree   tree
-	module scan.Module
+	module scan.RootModule
 	result upgrade.Result
 	// plugins is the source of a root module that keeps providers of its own; nil
 	// for the others.
@@ -215,7 +215,7 @@ func (c *corridor) scan(ctx context.Context) error {
 	}
 	for _, t := range c.trees {
 		opts := c.req.Scan
-		opts.Dirs, opts.Source, opts.Jobs = t.dirs, c.modules, c.req.Plan.Jobs
+		opts.Dirs, opts.Jobs = t.dirs, c.req.Plan.Jobs
 		opts.Orphans = c.req.Plan.Mode == upgrade.Complete
 		if !c.env.OnGitHub && t.remote == nil {
 			opts.Path = t.root
@@ -228,7 +228,7 @@ func (c *corridor) scan(ctx context.Context) error {
 		if c.req.Head == NoHead { // another could put their values into the address of a module
 			opts.Environment = variables(c.env.Environ)
 		}
-		modules, diagnostics, err := scan.Modules(ctx, t.FS(), opts)
+		modules, diagnostics, err := rootModules(ctx, t.FS(), c.modules, opts)
 		if err != nil {
 			return fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
@@ -241,6 +241,19 @@ func (c *corridor) scan(ctx context.Context) error {
 	}
 	c.tellUnlocked()
 	return c.usable()
+}
+
+// rootModules finds the root modules of a file tree and reads what they require.
+// Without a source nobody is asked for modules that are elsewhere.
+func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.Options) ([]scan.RootModule, []provider.Diagnostic, error) {
+	roots, diagnostics, err := scan.Find(ctx, fsys, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	modules, err := scan.Load(ctx, roots, source, opts)
+	diagnostics = append(diagnostics, scan.Newer(modules)...)
+	slices.SortFunc(diagnostics, provider.Diagnostic.Compare)
+	return modules, diagnostics, err
 }
 
 // tell adds what the scan of a tree says to the report.
@@ -377,7 +390,7 @@ func (c *corridor) results(ctx context.Context) []upgrade.Result {
 	results := make([]upgrade.Result, len(c.found))
 	usable := c.req.Remote == nil && c.req.Verb != PR && !c.env.OnGitHub
 	var indexes []int
-	var modules []scan.Module
+	var modules []scan.RootModule
 	for i, f := range c.found {
 		dir := path.Join(f.module.Dir, pluginDir)
 		plugins, err := fs.Sub(f.tree.FS(), dir)
@@ -386,7 +399,7 @@ func (c *corridor) results(ctx context.Context) []upgrade.Result {
 			continue
 		}
 		c.found[i].plugins = c.source.In(plugins, c.show(f.tree)(dir), usable)
-		results[i] = upgrade.Plan(ctx, timed{c.found[i].plugins, &c.asked}, []scan.Module{f.module}, c.req.Plan)[0]
+		results[i] = upgrade.Plan(ctx, timed{c.found[i].plugins, &c.asked}, []scan.RootModule{f.module}, c.req.Plan)[0]
 	}
 	for i, r := range upgrade.Plan(ctx, timed{c.source, &c.asked}, modules, c.req.Plan) {
 		results[indexes[i]] = r

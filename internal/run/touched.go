@@ -47,7 +47,7 @@ func newChanged(files []string) *changed {
 
 // touches reports whether a root module is touched: by a file beside its own, or
 // beside those of a local module that it calls, or by what says its tool's release.
-func (c *changed) touches(m scan.Module) bool {
+func (c *changed) touches(m scan.RootModule) bool {
 	return c.in[m.Dir] || slices.ContainsFunc(m.All().Dirs, func(dir string) bool { return c.in[dir] }) ||
 		slices.ContainsFunc(c.below, func(top string) bool { return top == "." || strings.HasPrefix(m.Dir+"/", top+"/") })
 }

@@ -411,8 +411,8 @@ func Idle(ctx context.Context, workDir string, req Request) ([]provider.Diagnost
 	}
 	t := tree{root: root}
 	opts := req.Scan
-	opts.Dirs, opts.Source, opts.Orphans = nil, nil, true
-	modules, diagnostics, err := scan.Modules(ctx, t.FS(), opts)
+	opts.Dirs, opts.Orphans = nil, true
+	modules, diagnostics, err := rootModules(ctx, t.FS(), nil, opts)
 	if err != nil || unreadable(diagnostics) || len(modules) == 0 {
 		return nil, err
 	}

@@ -105,11 +105,11 @@ func TestModulesReadWhatLeadsOutOfTheTreeOneByOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			var listed []string
-			modules, diags, err := Modules(t.Context(), inner, Options{
+			modules, diags, err := scanned(t.Context(), inner, nil, Options{
 				Around: watchedFS{tt.disk, &listed}, Within: "home/me/work", Create: true,
 			})
 			if err != nil || len(diags) > 0 || len(modules) != 1 {
-				t.Fatalf("Modules = %v, %v, %v, want one root module", modules, diags, err)
+				t.Fatalf("scanned = %v, %v, %v, want one root module", modules, diags, err)
 			}
 			var got []string
 			for _, r := range modules[0].All().Requirements {

@@ -48,9 +48,9 @@ func TestModules_hostile_files(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
-				modules, diags, err := Modules(t.Context(), fileTree(map[string]string{tt.name: tt.text}, nil), Options{Dirs: []string{"."}, Tool: tool})
+				modules, diags, err := scanned(t.Context(), fileTree(map[string]string{tt.name: tt.text}, nil), nil, Options{Dirs: []string{"."}, Tool: tool})
 				if err != nil || len(diags) > 0 || len(modules) != 1 {
-					t.Fatalf("Modules = %v, %v, %v, want one module", modules, diags, err)
+					t.Fatalf("scanned = %v, %v, %v, want one module", modules, diags, err)
 				}
 				if !hasErrors(modules[0].All().Diagnostics) {
 					t.Errorf("no error for %s under %s", name, tool)
@@ -113,9 +113,9 @@ func TestModules_hostile_expressions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tree := fileTree(map[string]string{"main.tf": text, "a/main.tf": ""}, nil)
-			modules, diags, err := Modules(t.Context(), tree, Options{Dirs: []string{"."}, Tool: provider.OpenTofu})
+			modules, diags, err := scanned(t.Context(), tree, nil, Options{Dirs: []string{"."}, Tool: provider.OpenTofu})
 			if err != nil || len(diags) > 0 || len(modules) != 1 {
-				t.Fatalf("Modules = %v, %v, %v, want one module", modules, diags, err)
+				t.Fatalf("scanned = %v, %v, %v, want one module", modules, diags, err)
 			}
 			if m := modules[0]; len(m.All().Unread) == 0 && !hasErrors(m.All().Diagnostics) {
 				t.Error("the call was followed")
@@ -140,9 +140,9 @@ func TestModules_endless_packages(t *testing.T) {
 	t.Parallel()
 	for _, calls := range []int{1, 3} {
 		tree := fileTree(map[string]string{"main.tf": "module \"m\" {\n  source = \"https://example.com/x.zip?\"\n}\n"}, nil)
-		modules, _, err := Modules(t.Context(), tree, Options{Dirs: []string{"."}, Source: endlessSource{calls}})
+		modules, _, err := scanned(t.Context(), tree, endlessSource{calls}, Options{Dirs: []string{"."}})
 		if err != nil || len(modules) != 1 {
-			t.Fatalf("Modules = %v, %v, want one module", modules, err)
+			t.Fatalf("scanned = %v, %v, want one module", modules, err)
 		}
 		m := modules[0]
 		if calls == 1 && !hasErrors(m.All().Diagnostics) || calls > 1 && len(m.All().Unread) == 0 {
@@ -159,9 +159,9 @@ func TestModules_large_file(t *testing.T) {
 		fmt.Fprintf(&b, "resource \"null_resource\" \"r%d\" {\n  triggers = { a = [\"${-1}\", !true ? \"b\" : \"c\"] }\n}\n", i)
 	}
 	list := `{"locals":{"a":[` + strings.Repeat(`{"}":["\\"]},`, 10_000) + `{}]}}`
-	modules, _, err := Modules(t.Context(), fileTree(map[string]string{"main.tf": b.String(), "list.tf.json": list}, nil), Options{Dirs: []string{"."}})
+	modules, _, err := scanned(t.Context(), fileTree(map[string]string{"main.tf": b.String(), "list.tf.json": list}, nil), nil, Options{Dirs: []string{"."}})
 	if err != nil || len(modules) != 1 || len(modules[0].All().Diagnostics) > 0 {
-		t.Fatalf("Modules = %v, %v, want one module without diagnostics", modules, err)
+		t.Fatalf("scanned = %v, %v, want one module without diagnostics", modules, err)
 	}
 }
 
@@ -174,9 +174,9 @@ func TestModules_exploding_tree(t *testing.T) {
 		files[fmt.Sprintf("m%d/main.tf", i)] = "module \"a\" {\n" + call + "}\nmodule \"b\" {\n" + call + "}\n"
 	}
 	files["m40/main.tf"] = ""
-	modules, _, err := Modules(t.Context(), fileTree(files, nil), Options{Dirs: []string{"m0"}})
+	modules, _, err := scanned(t.Context(), fileTree(files, nil), nil, Options{Dirs: []string{"m0"}})
 	if err != nil || len(modules) != 1 || !hasErrors(modules[0].All().Diagnostics) {
-		t.Fatalf("Modules = %v, %v, want one module with an error", modules, err)
+		t.Fatalf("scanned = %v, %v, want one module with an error", modules, err)
 	}
 }
 
@@ -186,8 +186,8 @@ func TestModules_cancelled(t *testing.T) {
 	cancel()
 	tree := fileTree(map[string]string{"main.tf": "", ".terraform.lock.hcl": ""}, nil)
 	for _, dirs := range [][]string{nil, {"."}} {
-		if modules, _, err := Modules(ctx, tree, Options{Dirs: dirs}); !errors.Is(err, context.Canceled) {
-			t.Errorf("Modules(%v) = %v, %v, want %v", dirs, modules, err, context.Canceled)
+		if modules, _, err := scanned(ctx, tree, nil, Options{Dirs: dirs}); !errors.Is(err, context.Canceled) {
+			t.Errorf("scanned(%v) = %v, %v, want %v", dirs, modules, err, context.Canceled)
 		}
 	}
 }
@@ -198,14 +198,14 @@ func TestPackagesAreBounded(t *testing.T) {
 	t.Parallel()
 	half := []byte(strings.Repeat("a=1\n", (maxPackage/2-2*pieceFile)/6))
 	files := fstest.MapFS{"a/main.tf": {Data: half}, "b/main.tf": {Data: half}, "c/main.tf": {}}
-	read := func(tree *tree) (errs []error) {
+	read := func(tree *Tree) (errs []error) {
 		for _, name := range []string{"a/main.tf", "b/main.tf", "c/main.tf", "c/main.tf", "c/main.tf", "c/main.tf"} {
 			_, err := tree.read(name)
 			errs = append(errs, err)
 		}
 		return errs
 	}
-	errs := read(newPackageTree(files, "evil.example//"))
+	errs := read(NewTree(files, namedBelow("evil.example//")))
 	if errs[1] != nil || !errors.Is(errs[5], errCostly) {
 		t.Errorf("reading a package = %v, want that it ends with %v", errs, errCostly)
 	}

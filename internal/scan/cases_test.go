@@ -92,11 +92,11 @@ func TestModules_recorded_cases(t *testing.T) {
 			}
 			t.Run(c.ID+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				modules, diags, err := Modules(t.Context(), fileTree(c.Files, c.Symlinks), Options{
-					Dirs: []string{c.Root}, Tool: tool.Name, ToolVersion: tool.Version, Source: recordedSource(),
+				modules, diags, err := scanned(t.Context(), fileTree(c.Files, c.Symlinks), recordedSource(), Options{
+					Dirs: []string{c.Root}, Tool: tool.Name, ToolVersion: tool.Version,
 				})
 				if err != nil || hasErrors(diags) {
-					t.Fatalf("Modules: %v, %v", diags, err)
+					t.Fatalf("scanned: %v, %v", diags, err)
 				}
 				if slices.Contains(inUnit, c.ID) {
 					if len(modules) > 0 {
@@ -128,7 +128,7 @@ type result struct {
 }
 
 // resultOf sums up at most one root module.
-func resultOf(t *testing.T, modules []Module) result {
+func resultOf(t *testing.T, modules []RootModule) result {
 	t.Helper()
 	r := result{constraints: map[string]string{}}
 	if len(modules) > 1 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -28,6 +29,8 @@ type config struct {
 	versions  []versionText // of the tool itself
 	rootOnly  bool          // it says something that only a root module has reason to say
 	diags     []provider.Diagnostic
+	// tests reads the test files beside the configuration, once.
+	tests func() *tests
 }
 
 // need is a term of a requirement, or a place that needs a provider without
@@ -38,25 +41,16 @@ type need struct {
 	term provider.Term
 }
 
-// configs loads configurations, each once for a directory and the rules of a
-// tool, and so the test files beside them.
-type configs struct {
-	loaded memo[configKey, *config]
-	tested memo[configKey, *tests]
-}
-
+// configKey is a directory of a tree and the rules of a tool.
 type configKey struct {
-	location
+	dir   string
 	rules provider.Tool
 }
 
-func (l *configs) load(at location, tool provider.Tool) *config {
-	key := configKey{at, tool.Rules()}
-	return l.loaded.get(key, func() *config { return loadConfig(at, key.rules) })
-}
-
-func (l *configs) tests(c *config) *tests {
-	return l.tested.get(configKey{c.at, c.tool}, func() *tests { return loadTests(c) })
+// config loads the configuration of a directory by the rules of a tool, once.
+func (l location) config(tool provider.Tool) *config {
+	key := configKey{l.dir, tool.Rules()}
+	return l.tree.configs.get(key, func() *config { return loadConfig(l, key.rules) })
 }
 
 // loadConfig joins the primary files of a directory and lets the override files
@@ -87,8 +81,10 @@ func loadConfig(at location, tool provider.Tool) *config {
 	}
 	m.locateCalls()
 	m.resolve()
-	m.c.diags = m.diags
-	return m.c
+	c := m.c
+	c.diags = m.diags
+	c.tests = sync.OnceValue(func() *tests { return loadTests(c) })
+	return c
 }
 
 // merger makes one configuration of many files.

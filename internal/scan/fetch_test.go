@@ -62,9 +62,9 @@ func TestModules_fetches_together(t *testing.T) {
 		"b/main.tf": remoteCalls(calls), "b/.terraform.lock.hcl": "",
 	}, nil)
 	source := &meetingSource{size: jobs, met: make(chan struct{})}
-	modules, _, err := Modules(t.Context(), tree, Options{Source: source, Jobs: jobs})
+	modules, _, err := scanned(t.Context(), tree, source, Options{Jobs: jobs})
 	if err != nil || len(modules) != 2 {
-		t.Fatalf("Modules = %v, %v, want two modules", modules, err)
+		t.Fatalf("scanned = %v, %v, want two modules", modules, err)
 	}
 	if source.most != jobs || source.asks != calls {
 		t.Errorf("%d calls were open at once and %d were made, want %d and %d", source.most, source.asks, jobs, calls)
@@ -83,8 +83,8 @@ func TestModules_cancelled_while_fetching(t *testing.T) {
 		cancel()
 		return Package{}, ctx.Err()
 	})
-	if modules, _, err := Modules(ctx, tree, Options{Dirs: []string{"."}, Source: source}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Modules = %v, %v, want %v", modules, err, context.Canceled)
+	if modules, _, err := scanned(ctx, tree, source, Options{Dirs: []string{"."}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("scanned = %v, %v, want %v", modules, err, context.Canceled)
 	}
 }
 
@@ -119,9 +119,9 @@ func TestModules_holes_in_packages(t *testing.T) {
 	source.answers[Call{Source: "https://example.com/m0.zip"}] = tableAnswer{pkg: Package{FS: pkg, Dir: ".", ID: "1"}}
 	source.answers[Call{Source: "https://example.com/m1.zip"}] = tableAnswer{pkg: Package{FS: pkg, Dir: "alone", ID: "1"}}
 	tree := fileTree(map[string]string{"main.tf": remoteCalls(2)}, nil)
-	modules, _, err := Modules(t.Context(), tree, Options{Dirs: []string{"."}, Source: source})
+	modules, _, err := scanned(t.Context(), tree, source, Options{Dirs: []string{"."}})
 	if err != nil || len(modules) != 1 || len(modules[0].Tree.Diagnostics) > 0 {
-		t.Fatalf("Modules = %v, %v, want one module without diagnostics", modules, err)
+		t.Fatalf("scanned = %v, %v, want one module without diagnostics", modules, err)
 	}
 	want := []Unread{{
 		Module: "m0.sub", Source: "./submodule", Code: provider.CodeUnauthorized,
@@ -141,9 +141,9 @@ func TestRemote(t *testing.T) {
 		FS: fileTree(map[string]string{"net/main.tf": "resource \"b_x\" \"y\" {}\n"}, nil), Dir: "net", ID: "1",
 	}}
 	tree := fileTree(map[string]string{"main.tf": "resource \"a_x\" \"y\" {}\nmodule \"m\" {\n  source = \"/opt/modules//net\"\n}\n"}, nil)
-	modules, _, err := Modules(t.Context(), tree, Options{Dirs: []string{"."}, Source: source})
+	modules, _, err := scanned(t.Context(), tree, source, Options{Dirs: []string{"."}})
 	if err != nil || len(modules) != 1 || len(modules[0].Tree.Requirements) != 2 {
-		t.Fatalf("Modules = %v, %v, want one module with two requirements", modules, err)
+		t.Fatalf("scanned = %v, %v, want one module with two requirements", modules, err)
 	}
 	for i, want := range []struct {
 		file   string
@@ -164,13 +164,13 @@ func TestModule_All(t *testing.T) {
 		"t/main.tf":    "resource \"b_x\" \"y\" {}\nresource \"c_x\" \"y\" {}\nmodule \"far\" {\n  source = \"a/b/d\"\n}\nprovider \"C\" {}\n",
 		"x.tftest.hcl": "run \"r\" {\n  module {\n    source = \"./t\"\n  }\n}\nrun \"again\" {\n  module {\n    source = \"./m\"\n  }\n}\nprovider \"X\" {}\n",
 	}, nil)
-	modules, _, err := Modules(t.Context(), tree, Options{Dirs: []string{"."}})
+	modules, _, err := scanned(t.Context(), tree, nil, Options{Dirs: []string{"."}})
 	if err != nil || len(modules) != 1 {
-		t.Fatalf("Modules = %v, %v, want one module", modules, err)
+		t.Fatalf("scanned = %v, %v, want one module", modules, err)
 	}
 	all, rest := modules[0].All(), modules[0]
 	if len(all.Requirements) != 3 || len(all.Unread) != 3 || len(all.Diagnostics) != 3 || len(rest.Tests.Diagnostics) != 2 {
-		t.Fatalf("Modules = %+v, want 3 requirements, 3 unread calls, 3 diagnostics, 2 of tests", all)
+		t.Fatalf("scanned = %+v, want 3 requirements, 3 unread calls, 3 diagnostics, 2 of tests", all)
 	}
 	var terms []string
 	for _, r := range rest.Tree.Requirements {

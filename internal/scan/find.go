@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -14,35 +15,138 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
+// Options says which root modules to find and by whose rules to read them. The
+// zero value finds every locked root module and tells the tool from its files.
+type Options struct {
+	// Dirs are slash-separated and relative to the top of the file tree. DIR is
+	// a root module if it holds configuration, locked or not, and is searched
+	// if not; DIR/... is always searched. Empty stands for "./...".
+	Dirs []string
+	// Create lets a search also take root modules without a lock file: those
+	// that are unlikely to be anything else.
+	Create bool
+	// Unlocked lets a search say which root modules it leaves out since they have
+	// no lock file: a warning with CodeUnlocked for each directory. It reads the
+	// whole file tree for that, if there are any.
+	Unlocked bool
+	// Tool is the tool of every root module; if it is empty, lock files, other
+	// files and version files tell.
+	Tool provider.ToolName
+	// ToolVersion is the release whose rules apply; if it is zero, exact version
+	// files tell, and else the newest one whose rules are known is assumed.
+	ToolVersion provider.Version
+	// Include and Exclude are globs of directories, in which ** stands for any
+	// number of path elements. If there is an Include, a search takes only root
+	// modules that match one. It takes none that match an Exclude or are below
+	// a directory that does. A DIR that is named is taken in any case.
+	Include, Exclude []string
+	// Ignored reports whether git ignores a path; nil ignores none. A search
+	// asks it about directories, which it skips if they are ignored, and about
+	// lock files, which it then takes for missing.
+	Ignored func(path string) bool
+	// Orphans lets a search also take lock files without their configuration
+	// beside them, as modules that are Standalone.
+	Orphans bool
+
+	// Around is a larger file tree that the scanned one is in, at the path
+	// Within; nil if the scanned one is a whole repository. Local modules and
+	// links that lead out of the scanned tree are followed there, one by one.
+	// Nothing in it is searched, and who calls a module is looked for only
+	// below the common top of Dirs.
+	Around fs.FS
+	Within string
+
+	// Jobs bounds how many modules are fetched at once; 0 means a default.
+	Jobs int
+	// Wanted reports whether a root module is looked at any further, by what the file
+	// tree says of it: Load fetches nothing for the others and does not return them.
+	// Its Dirs are all that there will be. nil: all are wanted.
+	Wanted func(RootModule) bool
+	// Variables are values of root modules' variables, as on the tools' command
+	// line, and Environment those of the variables TF_VAR_NAME, by NAME. They
+	// are for tools that evaluate the sources of modules early.
+	Variables, Environment map[string]string
+	// Workspace is the selected workspace; if it is empty, the one that the tool
+	// has noted below the root module, else "default".
+	Workspace string
+	// Path is where the file tree is on this machine, absolute and
+	// slash-separated; empty if it is nowhere. The value of path.cwd depends on it.
+	Path string
+}
+
 // everything is the last element of a DIR that is to be searched.
 const everything = "..."
 
+// Find finds the root modules in a file tree, which should be the whole repository
+// since modules call each other across it. They are sorted by Dir. Each says what is
+// wrong with its lock file; the diagnostics returned here are about none in
+// particular: a DIR that is no directory of the tree, lock files without
+// configuration, searches in vain.
+//
+// For links to be read, fsys must be an fs.ReadLinkFS. The error is not nil if
+// ctx is done or a glob is malformed.
+func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []provider.Diagnostic, error) {
+	for _, pattern := range slices.Concat(opts.Include, opts.Exclude) {
+		if err := validGlob(pattern); err != nil {
+			return nil, nil, fmt.Errorf("reading the glob %q: %w", pattern, err)
+		}
+	}
+	if len(opts.Dirs) == 0 {
+		opts.Dirs = []string{everything}
+	}
+	f := &finder{tree: newTree(fsys), opts: opts, roots: map[string]Root{}}
+	f.tools = toolFiles{tree: f.tree, opts: &f.opts}
+	if opts.Around != nil {
+		f.tree.surround(opts.Around, opts.Within)
+	}
+	for _, dir := range opts.Dirs {
+		if err := f.find(ctx, dir); err != nil {
+			return nil, nil, err
+		}
+	}
+	f.diags = slices.DeleteFunc(f.diags, func(d provider.Diagnostic) bool {
+		_, found := f.roots[d.File]
+		return d.Code == provider.CodeUnlocked && found // another DIR is it
+	})
+	roots := slices.SortedFunc(maps.Values(f.roots), func(a, b Root) int { return strings.Compare(a.Dir, b.Dir) })
+	return roots, sorted(f.diags), nil
+}
+
+// finder is one run of Find.
+type finder struct {
+	problems
+	tree  *Tree
+	opts  Options
+	tools toolFiles
+	roots map[string]Root // by Dir
+}
+
 // find adds the root modules that a DIR stands for.
-func (s *scanner) find(ctx context.Context, dir string) error {
+func (f *finder) find(ctx context.Context, dir string) error {
 	name := path.Clean(dir)
 	search := path.Base(name) == everything
 	if search {
 		name = path.Dir(name)
 	}
-	at, err := s.tree.directory(name)
-	if err == nil && at.tree != s.tree {
+	at, err := f.tree.directory(name)
+	if err == nil && at.tree != f.tree {
 		err = errOutside
 	}
 	if err != nil || path.IsAbs(name) {
-		s.missing(name, err)
+		f.missing(name, err)
 		return nil
 	}
 	if !search {
-		if r := s.identify(at); !r.standalone {
-			s.roots[at.dir] = r
+		if r := f.identify(at); !r.Standalone {
+			f.roots[at.dir] = r
 			return nil
 		}
 	}
-	return s.search(ctx, at)
+	return f.search(ctx, at)
 }
 
 // missing reports a DIR that cannot be searched.
-func (s *scanner) missing(name string, err error) {
+func (f *finder) missing(name string, err error) {
 	message := "there is no directory " + name
 	switch {
 	case path.IsAbs(name) || errors.Is(err, errOutside):
@@ -50,44 +154,79 @@ func (s *scanner) missing(name string, err error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		message = fmt.Sprintf("%s could not be read: %v", name, reason(err))
 	}
-	s.diags = append(s.diags, provider.Diagnostic{Code: provider.CodeNotRootModule, Message: message, File: name})
+	f.diags = append(f.diags, provider.Diagnostic{Code: provider.CodeNotRootModule, Message: message, File: name})
+}
+
+// identify reads what must be known of a root module before its configuration.
+func (f *finder) identify(at location) Root {
+	r := Root{Dir: at.dir, Tree: at.tree}
+	if at.has(lockfile.Name) {
+		r.readLock(at)
+	}
+	var pinned bool
+	r.Tool, pinned = f.tools.tool(at, r.Lock)
+	r.Assumed = !pinned
+	entries, _ := at.tree.list(at.dir)
+	configured := files(entries, r.Tool).configured()
+	r.Kind = kindOf(at, configured)
+	r.Standalone = !configured || r.Kind == TerragruntUnit
+	return r
+}
+
+func (r *Root) readLock(at location) {
+	name := at.path(lockfile.Name)
+	src, err := at.tree.read(name)
+	if err != nil {
+		var p problems
+		p.unreadable("file", name, err)
+		r.Problems = p.diags
+		return
+	}
+	r.Lock, r.Problems = lockfile.Read(src, name)
+	if r.Lock == nil {
+		return
+	}
+	r.Problems = append(r.Problems, r.Lock.Warnings...)
+	if d, conflicted := r.Lock.Conflicted(); conflicted {
+		r.Problems = append(r.Problems, d)
+	}
 }
 
 // search adds the locked root modules in a directory and below it, and with
 // Create those that should be locked.
-func (s *scanner) search(ctx context.Context, base location) error {
-	dirs, err := s.walk(ctx, base)
+func (f *finder) search(ctx context.Context, base location) error {
+	dirs, err := f.walk(ctx, base)
 	if err != nil {
 		return err
 	}
 	var locked, unlocked []location
 	for _, at := range dirs {
 		switch {
-		case !s.selected(at.dir):
-		case s.locked(at):
+		case !f.selected(at.dir):
+		case f.locked(at):
 			locked = append(locked, at)
 		default:
 			unlocked = append(unlocked, at)
 		}
 	}
-	if err := s.addLocked(ctx, locked); err != nil {
+	if err := f.addLocked(ctx, locked); err != nil {
 		return err
 	}
 	var fresh []location
-	if s.opts.Create || s.opts.Unlocked {
-		if fresh, err = s.fresh(ctx, unlocked); err != nil {
+	if f.opts.Create || f.opts.Unlocked {
+		if fresh, err = f.fresh(ctx, unlocked); err != nil {
 			return err
 		}
 	}
 	for _, at := range fresh {
-		if s.opts.Create {
-			s.roots[at.dir] = s.identify(at)
+		if f.opts.Create {
+			f.roots[at.dir] = f.identify(at)
 		} else {
-			s.warn(provider.CodeUnlocked, at.dir, "the root module has no lock file", unlockedHint)
+			f.warn(provider.CodeUnlocked, at.dir, "the root module has no lock file", unlockedHint)
 		}
 	}
-	if len(locked) == 0 && (len(fresh) == 0 || !s.opts.Create) {
-		s.warn(provider.CodeNotRootModule, base.dir, "no root module was found in "+base.dir, s.hint(base, unlocked))
+	if len(locked) == 0 && (len(fresh) == 0 || !f.opts.Create) {
+		f.warn(provider.CodeNotRootModule, base.dir, "no root module was found in "+base.dir, f.hint(base, unlocked))
 	}
 	return nil
 }
@@ -95,83 +234,83 @@ func (s *scanner) search(ctx context.Context, base location) error {
 const unlockedHint = "name its directory, or set --create"
 
 // hint says what to do where a search found nothing.
-func (s *scanner) hint(base location, unlocked []location) string {
+func (f *finder) hint(base location, unlocked []location) string {
 	switch {
-	case terragruntUnit(base) && !s.locked(base):
+	case terragruntUnit(base) && !f.locked(base):
 		return "it is a Terragrunt unit: Terragrunt writes its lock file, and relock lock completes it"
-	case s.opts.Create || !slices.ContainsFunc(unlocked, s.lockable):
+	case f.opts.Create || !slices.ContainsFunc(unlocked, f.lockable):
 		return ""
 	}
 	return "no configuration there has a lock file yet: name its directory, or set --create"
 }
 
 // warn reports something about the tree that stops nothing.
-func (s *scanner) warn(code provider.Code, file, message, hint string) {
-	s.diags = append(s.diags, provider.Diagnostic{
+func (f *finder) warn(code provider.Code, file, message, hint string) {
+	f.diags = append(f.diags, provider.Diagnostic{
 		Severity: provider.SeverityWarning, Code: code, Message: message, File: file, Hint: hint,
 	})
 }
 
 // walk lists the directories at and below one, without what a search skips. It
 // does not follow links, which would lead to the same directories again.
-func (s *scanner) walk(ctx context.Context, base location) ([]location, error) {
+func (f *finder) walk(ctx context.Context, base location) ([]location, error) {
 	dirs := []location{base}
 	for i := 0; i < len(dirs); i++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		entries, err := s.tree.list(dirs[i].dir)
+		entries, err := f.tree.list(dirs[i].dir)
 		if err != nil {
-			s.unreadable("directory", dirs[i].dir, err)
+			f.unreadable("directory", dirs[i].dir, err)
 			continue
 		}
 		for _, e := range entries {
 			name := dirs[i].path(e.Name())
-			if e.IsDir() && !skipped(e.Name()) && !s.ignored(name) {
-				dirs = append(dirs, location{tree: s.tree, dir: name})
+			if e.IsDir() && !skipped(e.Name()) && !f.ignored(name) {
+				dirs = append(dirs, location{tree: f.tree, dir: name})
 			}
 		}
 	}
 	return dirs, nil
 }
 
-func (s *scanner) ignored(name string) bool { return s.opts.Ignored != nil && s.opts.Ignored(name) }
+func (f *finder) ignored(name string) bool { return f.opts.Ignored != nil && f.opts.Ignored(name) }
 
 // selected applies Include and Exclude.
-func (s *scanner) selected(dir string) bool {
+func (f *finder) selected(dir string) bool {
 	for above := dir; ; above = path.Dir(above) {
-		if matchesAny(s.opts.Exclude, above) {
+		if matchesAny(f.opts.Exclude, above) {
 			return false
 		}
 		if above == "." {
 			break
 		}
 	}
-	return len(s.opts.Include) == 0 || matchesAny(s.opts.Include, dir)
+	return len(f.opts.Include) == 0 || matchesAny(f.opts.Include, dir)
 }
 
 // wished reports whether a glob names a directory. The glob of all directories,
 // which is the default of the setting, names none.
-func (s *scanner) wished(dir string) bool {
-	return slices.ContainsFunc(s.opts.Include, func(glob string) bool { return glob != "**" && matchesAny([]string{glob}, dir) })
+func (f *finder) wished(dir string) bool {
+	return slices.ContainsFunc(f.opts.Include, func(glob string) bool { return glob != "**" && matchesAny([]string{glob}, dir) })
 }
 
-func (s *scanner) locked(at location) bool {
-	return at.has(lockfile.Name) && !s.ignored(at.path(lockfile.Name))
+func (f *finder) locked(at location) bool {
+	return at.has(lockfile.Name) && !f.ignored(at.path(lockfile.Name))
 }
 
 // addLocked adds the locked root modules among directories with a lock file.
-func (s *scanner) addLocked(ctx context.Context, dirs []location) error {
-	found := make([]*root, len(dirs))
-	if err := each(ctx, dirs, func(i int, at location) { found[i] = s.identify(at) }); err != nil {
+func (f *finder) addLocked(ctx context.Context, dirs []location) error {
+	found := make([]Root, len(dirs))
+	if err := each(ctx, dirs, func(i int, at location) { found[i] = f.identify(at) }); err != nil {
 		return err
 	}
 	for _, r := range found {
-		if r.standalone && !s.opts.Orphans {
-			s.diags = append(s.diags, r.kind.warning(r.at.path(lockfile.Name)))
+		if r.Standalone && !f.opts.Orphans {
+			f.diags = append(f.diags, r.Kind.warning(path.Join(r.Dir, lockfile.Name)))
 			continue
 		}
-		s.roots[r.at.dir] = r
+		f.roots[r.Dir] = r
 	}
 	return nil
 }
@@ -181,63 +320,63 @@ func (s *scanner) addLocked(ctx context.Context, dirs []location) error {
 // only a root module has reason to say or are included by a glob, they are not
 // where called modules and examples usually are, and a lock file there would
 // not be ignored.
-func (s *scanner) fresh(ctx context.Context, dirs []location) ([]location, error) {
+func (f *finder) fresh(ctx context.Context, dirs []location) ([]location, error) {
 	var likely []location
 	for _, at := range dirs {
 		switch {
-		case s.ignored(at.path(lockfile.Name)), !s.lockable(at):
-		case s.wished(at.dir), !inModules(at.dir) && s.rootOnly(at):
+		case f.ignored(at.path(lockfile.Name)), !f.lockable(at):
+		case f.wished(at.dir), !inModules(at.dir) && f.rootOnly(at):
 			likely = append(likely, at)
 		}
 	}
 	if len(likely) == 0 {
 		return nil, nil
 	}
-	called, err := s.called(ctx)
+	called, err := f.called(ctx)
 	return slices.DeleteFunc(likely, func(at location) bool { return called[at] }), err
 }
 
 // configured reports whether a directory holds configuration.
-func (s *scanner) configured(at location) bool {
-	entries, _ := s.tree.list(at.dir)
-	return files(entries, s.likelyTool(at)).configured()
+func (f *finder) configured(at location) bool {
+	entries, _ := f.tree.list(at.dir)
+	return files(entries, f.likelyTool(at)).configured()
 }
 
 // lockable reports whether a directory holds all of its configuration, so that
 // a lock file can be written for it.
-func (s *scanner) lockable(at location) bool { return s.configured(at) && !terragruntUnit(at) }
+func (f *finder) lockable(at location) bool { return f.configured(at) && !terragruntUnit(at) }
 
 // likelyTool is the tool of a directory whose lock file, if there is one, has
 // not been read for itself.
-func (s *scanner) likelyTool(at location) provider.Tool {
-	if r, ok := s.roots[at.dir]; ok {
-		return r.tool
+func (f *finder) likelyTool(at location) provider.Tool {
+	if r, ok := f.roots[at.dir]; ok {
+		return r.Tool
 	}
-	tool, _ := s.tools.tool(at, nil)
+	tool, _ := f.tools.tool(at, nil)
 	return tool
 }
 
 // rootOnly reports whether a directory holds what only root modules have reason
 // to hold: values of variables, a backend, imports, configured providers.
-func (s *scanner) rootOnly(at location) bool {
-	entries, _ := s.tree.list(at.dir)
+func (f *finder) rootOnly(at location) bool {
+	entries, _ := f.tree.list(at.dir)
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return variableFile(e.Name()) }) ||
-		s.configs.load(at, s.likelyTool(at)).rootOnly
+		at.config(f.likelyTool(at)).rootOnly
 }
 
 // called returns the directories that any module of the tree calls, or any
 // test runs. The whole tree is read for it, if it is a repository.
-func (s *scanner) called(ctx context.Context) (map[location]bool, error) {
-	dirs, err := s.walk(ctx, location{tree: s.tree, dir: s.top()})
+func (f *finder) called(ctx context.Context) (map[location]bool, error) {
+	dirs, err := f.walk(ctx, location{tree: f.tree, dir: f.top()})
 	if err != nil {
 		return nil, err
 	}
-	dirs = slices.DeleteFunc(dirs, func(at location) bool { return !s.configured(at) })
+	dirs = slices.DeleteFunc(dirs, func(at location) bool { return !f.configured(at) })
 	targets := make([][]location, len(dirs))
 	err = each(ctx, dirs, func(i int, at location) {
-		c := s.configs.load(at, s.likelyTool(at))
-		scope := newEvaluation(c, &s.opts).scope()
-		for _, call := range slices.Concat(c.calls, s.configs.tests(c).runs) {
+		c := at.config(f.likelyTool(at))
+		scope := newEvaluation(c, &f.opts).scope()
+		for _, call := range slices.Concat(c.calls, c.tests().runs) {
 			source := call.module
 			if source.kind == earlySource {
 				source = evaluateSource(&decoder{tool: c.tool}, call, scope)
@@ -245,7 +384,7 @@ func (s *scanner) called(ctx context.Context) (map[location]bool, error) {
 			if source.kind != localSource {
 				continue
 			}
-			if to, err := s.tree.directory(at.path(source.path)); err == nil {
+			if to, err := f.tree.directory(at.path(source.path)); err == nil {
 				targets[i] = append(targets[i], to)
 			}
 		}
@@ -259,17 +398,17 @@ func (s *scanner) called(ctx context.Context) (map[location]bool, error) {
 
 // top is the directory below which callers of modules are looked for: what was
 // named alone says how far a tree goes that is no repository.
-func (s *scanner) top() string {
-	if s.opts.Around == nil {
+func (f *finder) top() string {
+	if f.opts.Around == nil {
 		return "."
 	}
 	top := ""
-	for _, dir := range s.opts.Dirs {
+	for _, dir := range f.opts.Dirs {
 		name := path.Clean(dir)
 		if path.Base(name) == everything {
 			name = path.Dir(name)
 		}
-		if at, err := s.tree.directory(name); err == nil && at.tree == s.tree {
+		if at, err := f.tree.directory(name); err == nil && at.tree == f.tree {
 			top = common(top, at.dir)
 		}
 	}

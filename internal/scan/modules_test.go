@@ -2,9 +2,11 @@ package scan
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +23,7 @@ import (
 var update = flag.Bool("update", false, "rewrite what the archives in testdata expect")
 
 // TestModules runs each archive in testdata: files, links (NAME -> TARGET), and
-// sections named "want FLAGS" with what Modules returns under these flags.
+// sections named "want FLAGS" with what Find and Load return under these flags.
 func TestModules(t *testing.T) {
 	t.Parallel()
 	archives, err := filepath.Glob("testdata/*.txtar")
@@ -43,10 +45,11 @@ func TestModules(t *testing.T) {
 				}
 				opts := optionsOf(t, strings.Fields(flags))
 				source := archiveSource(t, ar)
+				var from Source
 				if source != nil {
-					opts.Source = source
+					from = source
 				}
-				modules, diags, err := Modules(t.Context(), tree, opts)
+				modules, diags, err := scanned(t.Context(), tree, from, opts)
 				var out bytes.Buffer
 				printModules(&out, modules, diags, err)
 				if source != nil {
@@ -126,7 +129,7 @@ func optionsOf(t *testing.T, args []string) Options {
 	return opts
 }
 
-func printModules(w io.Writer, modules []Module, diags []provider.Diagnostic, err error) {
+func printModules(w io.Writer, modules []RootModule, diags []provider.Diagnostic, err error) {
 	for _, m := range modules {
 		assumed := m.Assumed && m.Tool.Version != provider.Newest(m.Tool.Name).Version
 		fmt.Fprintf(w, "%s: %s%s%s%s\n", m.Dir, m.Tool, map[bool]string{true: " assumed"}[assumed], map[bool]string{true: ", locked"}[m.Lock != nil], kindText(m))
@@ -155,9 +158,9 @@ func printModules(w io.Writer, modules []Module, diags []provider.Diagnostic, er
 	}
 }
 
-func kindText(m Module) string {
+func kindText(m RootModule) string {
 	text := ""
-	if m.Kind != RootModule {
+	if m.Kind != Ordinary {
 		text += ", " + string(m.Kind)
 	}
 	if m.Standalone {
@@ -204,7 +207,7 @@ func TestModulesSayWhichDirectoriesTheyAreMadeOf(t *testing.T) {
 		"linked/.terraform.lock.hcl": "",
 		"linked/main.tf":             `module "net" { source = "./net" }`,
 	}, map[string]string{"linked/net": "../modules/net/names"})
-	modules, _, err := Modules(t.Context(), tree, Options{})
+	modules, _, err := scanned(t.Context(), tree, nil, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,4 +223,14 @@ func TestModulesSayWhichDirectoriesTheyAreMadeOf(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Dirs (-want +got):\n%s", diff)
 	}
+}
+
+// scanned finds and loads all at once.
+func scanned(ctx context.Context, fsys fs.FS, source Source, opts Options) ([]RootModule, []provider.Diagnostic, error) {
+	roots, diags, err := Find(ctx, fsys, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	modules, err := Load(ctx, roots, source, opts)
+	return modules, sorted(slices.Concat(diags, Newer(modules))), err
 }

@@ -100,36 +100,54 @@ func (w *walker) conflict() {
 // it requires by the rules of one release may exclude that release.
 const maxReleases = 5
 
-// read reads the module tree of a root module by the rules of the release that
-// is pinned, or else of the newest one that its modules allow.
-func (r *root) read(configs *configs, packages *packages, opts *Options) *walker {
+// walk reads the module tree by the rules of the release that is known, or else of
+// the newest one that its modules allow.
+func (l *loading) walk(packages *packages, opts *Options) *walker {
+	pinned := !l.Assumed
 	for tries := 1; ; tries++ {
-		w := &walker{configs: configs, packages: packages, tool: r.tool, pinned: r.pinned, asked: r.asked}
-		w.root(configs.load(r.at, r.tool), opts)
-		if r.pinned {
-			r.newer = r.tool.Version.Core().Compare(provider.Newest(r.tool.Name).Version) > 0
+		w := &walker{packages: packages, tool: l.Tool, pinned: pinned, asked: l.asked}
+		w.root(l.at().config(l.Tool), opts)
+		if pinned {
+			l.newer = l.Tool.Version.Core().Compare(provider.Newest(l.Tool.Name).Version) > 0
 			return w
 		}
-		c := choose(r.tool.Name, w.versions)
+		c := choose(l.Tool.Name, w.versions)
 		if c.none {
 			w.conflict()
 			return w
 		}
-		next := provider.Tool{Name: r.tool.Name, Version: c.version}
-		same := next.Rules() == r.tool.Rules()
-		entries, _ := r.at.tree.list(r.at.dir)
+		next := provider.Tool{Name: l.Tool.Name, Version: c.version}
+		same := next.Rules() == l.Tool.Rules()
+		entries, _ := l.Root.Tree.list(l.at().dir)
 		if !same && !files(entries, next).configured() {
 			w.add(w.versions[0].place, "unsupported release: %s reads none of the files here", next)
 			return w
 		}
 		// A release that the tree does not exclude by its own rules may stay,
 		// though by the rules of a newer one other files counted.
-		if same || tries > 1 && c.version.Compare(r.tool.Version) > 0 || tries == maxReleases {
+		if same || tries > 1 && c.version.Compare(l.Tool.Version) > 0 || tries == maxReleases {
 			if same {
-				r.tool, r.newer, r.exact = next, c.newer, c.exact
+				l.Tool, l.newer, l.exact = next, c.newer, c.exact
 			}
 			return w
 		}
-		r.tool = next
+		l.Tool = next
 	}
+}
+
+// Newer warns once of each tool of which a release is wanted whose rules are not known.
+func Newer(modules []RootModule) []provider.Diagnostic {
+	var diags []provider.Diagnostic
+	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
+		if slices.ContainsFunc(modules, func(m RootModule) bool { return m.Newer && m.Tool.Name == name }) {
+			diags = append(diags, provider.Diagnostic{
+				Severity: provider.SeverityWarning, Code: provider.CodeUnknownRelease,
+				Message: fmt.Sprintf(
+					"a release of %s is wanted that is newer than those that relock knows: the rules of %s are used", name.Title(), provider.Newest(name),
+				),
+				Hint: "update relock, if there is a newer release of it",
+			})
+		}
+	}
+	return diags
 }

@@ -70,9 +70,9 @@ func monorepo(roots int) fstest.MapFS {
 func TestModules_reads_once(t *testing.T) {
 	t.Parallel()
 	tree := newCounted(monorepo(50))
-	modules, diags, err := Modules(t.Context(), tree, Options{})
+	modules, diags, err := scanned(t.Context(), tree, nil, Options{})
 	if err != nil || len(diags) > 0 || len(modules) != 50 {
-		t.Fatalf("Modules = %d modules, %v, %v, want 50 modules", len(modules), diags, err)
+		t.Fatalf("scanned = %d modules, %v, %v, want 50 modules", len(modules), diags, err)
 	}
 	for _, counts := range []map[string]int{tree.opened, tree.listed} {
 		for name, n := range counts {
@@ -90,9 +90,9 @@ func TestModules_reads_once(t *testing.T) {
 func TestModules_reads_what_is_named(t *testing.T) {
 	t.Parallel()
 	tree := newCounted(monorepo(50))
-	modules, _, err := Modules(t.Context(), tree, Options{Dirs: []string{"envs/team3/root13"}})
+	modules, _, err := scanned(t.Context(), tree, nil, Options{Dirs: []string{"envs/team3/root13"}})
 	if err != nil || len(modules) != 1 {
-		t.Fatalf("Modules = %v, %v, want one module", modules, err)
+		t.Fatalf("scanned = %v, %v, want one module", modules, err)
 	}
 	for name := range tree.opened {
 		if strings.HasPrefix(name, "envs/") && !strings.HasPrefix(name, "envs/team3/root13/") {
@@ -110,12 +110,12 @@ func TestModules_deterministic(t *testing.T) {
 	tree := monorepo(50)
 	tree["envs/team0/root0/bad.tf"] = &fstest.MapFile{Data: []byte("x = 1\ny = 2\nprovider \"A\" {}\nprovider \"B\" {\n  count = 1\n  source = 2\n}\n")}
 	tree["envs/team0/root0/one.tf.json"] = &fstest.MapFile{Data: []byte(`{"provider":{"aws":[{"version":">= 1"},{"alias":"b","version":"< 9"},{"alias":"c","version":"!= 2"}]}}`)}
-	first, _, err := Modules(t.Context(), tree, Options{})
+	first, _, err := scanned(t.Context(), tree, nil, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {
-		again, _, err := Modules(t.Context(), tree, Options{})
+		again, _, err := scanned(t.Context(), tree, nil, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,8 +150,8 @@ func FuzzScan(f *testing.F) {
 		files[names[uint(kind)%uint(len(names))]] = text
 		tree := fileTree(files, nil)
 		for _, tool := range []provider.ToolName{"", provider.Terraform, provider.OpenTofu} {
-			modules, _, err := Modules(t.Context(), tree, Options{
-				Dirs: []string{".", "./..."}, Tool: tool, Create: true, Orphans: true, Source: fuzzSource{tree},
+			modules, _, err := scanned(t.Context(), tree, fuzzSource{tree}, Options{
+				Dirs: []string{".", "./..."}, Tool: tool, Create: true, Orphans: true,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -189,7 +189,7 @@ func FuzzEvaluate(f *testing.F) {
 			"main.tf":   "variable \"a\" {\n  default = \"./a\"\n}\nvariable \"o\" {\n  default = { a = \"./a\" }\n}\nvariable \"u\" {}\nlocals {\n  a = [{ b = var.u }, var.a]\n}\nmodule \"m\" {\n  source = " + expr + "\n}\n",
 			"a/main.tf": "",
 		}, nil)
-		modules, _, err := Modules(t.Context(), tree, Options{Dirs: []string{"."}, Tool: provider.OpenTofu})
+		modules, _, err := scanned(t.Context(), tree, nil, Options{Dirs: []string{"."}, Tool: provider.OpenTofu})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +199,7 @@ func FuzzEvaluate(f *testing.F) {
 	})
 }
 
-func checkModule(t *testing.T, m Module) {
+func checkModule(t *testing.T, m RootModule) {
 	t.Helper()
 	for _, r := range m.All().Requirements {
 		if !r.Addr.Lockable() || len(r.Terms) == 0 {
@@ -236,9 +236,9 @@ func BenchmarkScan(b *testing.B) {
 			b.Run(fmt.Sprintf("roots=%d/%s", roots, tool.Name), func(b *testing.B) {
 				tree := newCounted(os.DirFS(dir))
 				for b.Loop() {
-					modules, diags, err := Modules(b.Context(), tree, Options{Tool: tool.Name, ToolVersion: tool.Version})
+					modules, diags, err := scanned(b.Context(), tree, nil, Options{Tool: tool.Name, ToolVersion: tool.Version})
 					if err != nil || len(diags) > 0 || len(modules) != roots {
-						b.Fatalf("Modules = %d modules, %v, %v, want %d modules", len(modules), diags, err, roots)
+						b.Fatalf("scanned = %d modules, %v, %v, want %d modules", len(modules), diags, err, roots)
 					}
 				}
 				read := 0

@@ -32,7 +32,7 @@ const toolVersionsFile = ".tool-versions"
 
 // toolFiles tells from the files of a tree which tool is run in a directory.
 type toolFiles struct {
-	tree   *tree
+	tree   *Tree
 	opts   *Options
 	pinned memo[string, pins]
 }

@@ -24,49 +24,63 @@ var (
 	errLarge     = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
 )
 
-// tree is a file tree that modules are read from. It never leaves that tree,
+// Tree is a file tree that modules are read from. It never leaves that tree,
 // whatever the file system below it would do: what is beside a repository is none
 // of its files.
-type tree struct {
+type Tree struct {
 	fsys fs.FS
-	// prefix turns a path of the tree into the name that people know the file
-	// by. It is empty for the scanned file tree.
-	prefix string
+	// names turns a path of the tree into the name that people know it by. Of the
+	// tree around the searched one that is the path that leads there from its top.
+	names func(string) string
 	// outside is the error of a path that leads out of the tree.
 	outside error
 	lists   memo[string, listing]
 	infos   memo[string, fileInfo]
+	configs memo[configKey, *config]
 	// submodules are the directories of Git submodules; see submodule.
 	submodules func() []string
 	// around is the tree that this one is in, at the path within; nil if what
 	// leads out is not followed. Of that tree this one is the inner.
-	around, inner *tree
+	around, inner *Tree
 	within        string
 	// pieces counts what was read of a package, for which there is a bound: a
 	// server chooses what it holds.
 	pieces atomic.Int64
 }
 
-func newTree(fsys fs.FS) *tree {
-	t := &tree{fsys: fsys, outside: errOutside}
+func newTree(fsys fs.FS) *Tree {
+	t := &Tree{fsys: fsys, names: func(name string) string { return name }, outside: errOutside}
 	t.submodules = sync.OnceValue(t.readSubmodules)
 	return t
 }
 
 // surround lets paths lead out of the tree into a larger one.
-func (t *tree) surround(fsys fs.FS, within string) {
+func (t *Tree) surround(fsys fs.FS, within string) {
 	t.within, t.around = path.Clean(within), newTree(fsys)
 	t.around.inner = t
+	t.around.names = func(name string) string { return relative(t.within, name) }
 }
 
-// newPackageTree is the file tree of a module package. What the package has of
-// Git submodules is part of it already.
-func newPackageTree(fsys fs.FS, prefix string) *tree {
-	return &tree{fsys: fsys, prefix: prefix, outside: errPackage, submodules: func() []string { return nil }}
+// NewTree is a file tree that stands for itself, such as a module package or what
+// was made for one root module: what leads out of it leads nowhere, and there are no
+// submodules in it that are not checked out. names gives the name that people know
+// a path of it by.
+func NewTree(fsys fs.FS, names func(string) string) *Tree {
+	return &Tree{fsys: fsys, names: names, outside: errPackage, submodules: func() []string { return nil }}
+}
+
+// namedBelow names the paths of a tree by what people call its top.
+func namedBelow(top string) func(string) string {
+	return func(name string) string {
+		if name == "." {
+			return strings.TrimRight(top, "/")
+		}
+		return top + name
+	}
 }
 
 // isPackage reports whether the tree is a module package of its own.
-func (t *tree) isPackage() bool { return t.outside == errPackage }
+func (t *Tree) isPackage() bool { return t.outside == errPackage }
 
 type listing struct {
 	entries []fs.DirEntry
@@ -81,13 +95,13 @@ type fileInfo struct {
 // location is a directory in a file tree, where a module is. Its dir has no
 // links in it, so that equal locations are the same directory.
 type location struct {
-	tree *tree
+	tree *Tree
 	dir  string
 }
 
 // list returns the entries of a directory without links in its path, sorted by
 // name. Each directory is read once.
-func (t *tree) list(dir string) ([]fs.DirEntry, error) {
+func (t *Tree) list(dir string) ([]fs.DirEntry, error) {
 	l := t.lists.get(dir, func() listing {
 		entries, err := fs.ReadDir(t.fsys, dir)
 		return listing{entries, err}
@@ -96,7 +110,7 @@ func (t *tree) list(dir string) ([]fs.DirEntry, error) {
 }
 
 // lstat describes a file without links in its directory's path.
-func (t *tree) lstat(name string) (fs.FileInfo, error) {
+func (t *Tree) lstat(name string) (fs.FileInfo, error) {
 	info := t.infos.get(name, func() fileInfo {
 		info, err := fs.Lstat(t.fsys, name)
 		return fileInfo{info, err}
@@ -106,7 +120,7 @@ func (t *tree) lstat(name string) (fs.FileInfo, error) {
 
 // resolve returns the path without links. It fails with t.outside,
 // filetree.ErrLoop, or an error of the file system.
-func (t *tree) resolve(name string) (string, error) {
+func (t *Tree) resolve(name string) (string, error) {
 	real, err := filetree.Resolve(described{t.fsys, t}, path.Clean(name))
 	if errors.Is(err, filetree.ErrLeadsOut) {
 		err = t.outside
@@ -117,7 +131,7 @@ func (t *tree) resolve(name string) (string, error) {
 // described is a tree whose files are described once.
 type described struct {
 	fs.FS
-	tree *tree
+	tree *Tree
 }
 
 // Lstat implements fs.ReadLinkFS.
@@ -128,7 +142,7 @@ func (d described) ReadLink(name string) (string, error) { return fs.ReadLink(d.
 
 // directory resolves a path that must be a directory, which may be in the tree
 // around this one.
-func (t *tree) directory(name string) (location, error) {
+func (t *Tree) directory(name string) (location, error) {
 	dir, err := t.resolve(name)
 	if errors.Is(err, errOutside) && t.around != nil {
 		return t.around.directory(path.Join(t.within, name))
@@ -147,7 +161,7 @@ func (t *tree) directory(name string) (location, error) {
 
 // read returns the content of a file, through links, also of one in the tree
 // around this one.
-func (t *tree) read(name string) ([]byte, error) {
+func (t *Tree) read(name string) ([]byte, error) {
 	real, err := t.resolve(name)
 	if errors.Is(err, errOutside) && t.around != nil {
 		return t.around.read(path.Join(t.within, name))
@@ -175,24 +189,10 @@ func (t *tree) read(name string) ([]byte, error) {
 func (l location) path(name string) string { return path.Join(l.dir, name) }
 
 // name returns the name that people know a file in the directory by.
-func (l location) name(file string) string { return l.tree.name(l.path(file)) }
+func (l location) name(file string) string { return l.tree.names(l.path(file)) }
 
 // String is the name that people know the directory by.
-func (l location) String() string {
-	if l.dir == "." && l.tree.prefix != "" {
-		return strings.TrimRight(l.tree.prefix, "/")
-	}
-	return l.tree.name(l.dir)
-}
-
-// name is what people call a path of the tree: in a tree around the scanned one,
-// the path that leads there from its top.
-func (t *tree) name(name string) string {
-	if t.inner != nil {
-		return relative(t.inner.within, name)
-	}
-	return t.prefix + name
-}
+func (l location) String() string { return l.tree.names(l.dir) }
 
 // whole is the path of the directory from the top of the largest tree around it.
 func (l location) whole() string { return path.Join(l.tree.within, l.dir) }
@@ -223,13 +223,13 @@ func reason(err error) error {
 
 // submodule reports whether a path is in a Git submodule, by what .gitmodules at
 // the top of the tree says.
-func (t *tree) submodule(name string) bool {
+func (t *Tree) submodule(name string) bool {
 	return slices.ContainsFunc(t.submodules(), func(dir string) bool {
 		return name == dir || strings.HasPrefix(name, dir+"/")
 	})
 }
 
-func (t *tree) readSubmodules() []string {
+func (t *Tree) readSubmodules() []string {
 	src, err := t.read(".gitmodules")
 	if err != nil {
 		return nil

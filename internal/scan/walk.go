@@ -32,7 +32,6 @@ type walker struct {
 	*harvest    // what is being read: tree, then tests
 	tree, tests harvest
 
-	configs  *configs
 	packages *packages
 	tool     provider.Tool
 	pinned   bool // the tool's release is known, not assumed
@@ -88,7 +87,7 @@ func (w *walker) root(c *config, opts *Options) {
 
 // runs reads what test files add.
 func (w *walker) runs(root *visit) {
-	t := w.configs.tests(root.config)
+	t := root.config.tests()
 	w.diags = append(w.diags, t.diags...)
 	for _, p := range t.providers {
 		addr, err := root.config.provider(p.ref.name) // by the names of the root module
@@ -275,7 +274,7 @@ func (w *walker) enter(from *visit, c call, child location, to *visit) {
 		return
 	}
 	w.modules++
-	to.config = w.configs.load(child, w.tool)
+	to.config = child.config(w.tool)
 	to.scope = from.scope.below(c, to)
 	w.checkCall(from.config, c, to.config)
 	w.module(to)

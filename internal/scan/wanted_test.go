@@ -23,12 +23,12 @@ func TestReadsLeavesOutNothingThatMatters(t *testing.T) {
 			hollow[name] = text
 		}
 		for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
-			opts := Options{Dirs: []string{c.Root}, Tool: tool, Source: recordedSource()}
-			want, _, err := Modules(t.Context(), fileTree(c.Files, c.Symlinks), opts)
+			opts := Options{Dirs: []string{c.Root}, Tool: tool}
+			want, _, err := scanned(t.Context(), fileTree(c.Files, c.Symlinks), recordedSource(), opts)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, _, err := Modules(t.Context(), fileTree(hollow, c.Symlinks), opts)
+			got, _, err := scanned(t.Context(), fileTree(hollow, c.Symlinks), recordedSource(), opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,12 +74,12 @@ func TestWhatIsNotNoticedMayGo(t *testing.T) {
 				gone++
 			}
 		}
-		opts := Options{Dirs: []string{c.Root}, Source: recordedSource()}
-		want, _, err := Modules(t.Context(), fileTree(c.Files, c.Symlinks), opts)
+		opts := Options{Dirs: []string{c.Root}}
+		want, _, err := scanned(t.Context(), fileTree(c.Files, c.Symlinks), recordedSource(), opts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _, err := Modules(t.Context(), fileTree(left, c.Symlinks), opts)
+		got, _, err := scanned(t.Context(), fileTree(left, c.Symlinks), recordedSource(), opts)
 		if err != nil {
 			t.Fatal(err)
 		}

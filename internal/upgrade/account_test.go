@@ -402,7 +402,7 @@ func TestInterruptedAccountSaysNothing(t *testing.T) {
 func TestReplacedReleaseIsNoted(t *testing.T) {
 	t.Parallel()
 	replaced := map[string]map[string][]string{"a": {"1.0.0": {"linux_amd64"}}}
-	m := func() scan.Module { return module(t, []string{"a"}, []string{"a 1.0.0; zh:gone"}) }
+	m := func() scan.RootModule { return module(t, []string{"a"}, []string{"a 1.0.0; zh:gone"}) }
 	accept, err := provider.ParseReleasePattern("hashicorp/a@1.0.0")
 	if err != nil {
 		t.Fatal(err)
@@ -411,7 +411,7 @@ func TestReplacedReleaseIsNoted(t *testing.T) {
 		"accepted": {Platforms: linux, AcceptReReleased: []provider.ReleasePattern{accept}},
 		"exact":    {Platforms: linux, Mode: Complete, Exact: true},
 	} {
-		r := Plan(t.Context(), &offer{releases: replaced}, []scan.Module{m()}, opts)[0]
+		r := Plan(t.Context(), &offer{releases: replaced}, []scan.RootModule{m()}, opts)[0]
 		if s := r.Selections[0]; s.Err != nil || !s.Replaced {
 			t.Errorf("%s: replaced %t, error %v, want it noted", name, s.Replaced, s.Err)
 		}

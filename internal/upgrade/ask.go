@@ -73,7 +73,7 @@ type AccountSource interface {
 // a module that could not be planned says so in its diagnostics and has no
 // File. Plan never writes. After ctx is done, what could not be asked any more
 // has failed, and what is complete is in the File.
-func Plan(ctx context.Context, src Source, modules []scan.Module, opts Options) []Result {
+func Plan(ctx context.Context, src Source, modules []scan.RootModule, opts Options) []Result {
 	return plan(modules, opts, opts.behaviour(), asker{ctx: ctx, jobs: jobsOf(opts.Jobs), plan: src, dates: opts.Dates})
 }
 

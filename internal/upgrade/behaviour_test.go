@@ -14,7 +14,7 @@ import (
 
 // behaviourCase is a root module whose plan another row of behaviourOf changes.
 type behaviourCase struct {
-	module scan.Module
+	module scan.RootModule
 	src    *offer
 	opts   Options
 }
@@ -39,7 +39,7 @@ func behaviourCases(t *testing.T) map[string]behaviourCase {
 	made.Kind = scan.CDK
 	half := module(t, []string{"a ~> 1.0"}, []string{pair})
 	half.Tree.Unread = []scan.Unread{{Module: "net", Reason: "it is elsewhere", File: "main.tf", Line: 1}}
-	moved := func(namespace, constraints string) scan.Module {
+	moved := func(namespace, constraints string) scan.RootModule {
 		m := module(t, []string{"a " + constraints}, []string{pair})
 		m.Tool = provider.Newest(provider.OpenTofu)
 		twin := addr("a")
@@ -49,7 +49,9 @@ func behaviourCases(t *testing.T) map[string]behaviourCase {
 		return m
 	}
 	gone := module(t, []string{"a ~> 1.0"}, []string{"a 1.1.5 ~> 1.0; h1:1 h1:2"})
-	locked := func(requirement string, locks ...string) scan.Module { return module(t, []string{requirement}, locks) }
+	locked := func(requirement string, locks ...string) scan.RootModule {
+		return module(t, []string{requirement}, locks)
+	}
 	refuse := func(provider.Want, *provider.Hashes) error {
 		return &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}
 	}
@@ -90,7 +92,7 @@ func behaviourCases(t *testing.T) map[string]behaviourCase {
 // outcome is what people and registries see of a plan.
 func (c behaviourCase) outcome(ctx context.Context, b behaviour) string {
 	c.src.asked = nil
-	r := plan([]scan.Module{c.module}, c.opts, b, asker{ctx: ctx, jobs: 1, plan: c.src})[0]
+	r := plan([]scan.RootModule{c.module}, c.opts, b, asker{ctx: ctx, jobs: 1, plan: c.src})[0]
 	text := fmt.Sprintf("%q\n", r.File)
 	for _, s := range r.Selections {
 		text += fmt.Sprintln(s.Requirement.Addr, s.From, s.To, s.Held, s.Missing, s.Marks, s.Err)

@@ -19,17 +19,17 @@ import (
 type carryCase struct {
 	name     string
 	requires []string
-	locks    []string                     // none: as they were
-	proposed func(string) string          // what somebody made of the proposal
-	earlier  func(*Options)               // of the run before
-	later    func(*scan.Module, *Options) // of this run
-	fails    func(provider.Want) error    // no answer about a package
-	lacks    string                       // a provider whose registry does not answer
-	refuted  func([]Result) []Result      // what the run has found out besides
-	take     func(provider.Addr) bool     // none: all
-	want     []string                     // versions; "same" for the bytes of the proposal, none for no file
-	carried  string                       // the providers that are told to be carried over
-	check    func(*testing.T, Result)     // and what else must be so
+	locks    []string                         // none: as they were
+	proposed func(string) string              // what somebody made of the proposal
+	earlier  func(*Options)                   // of the run before
+	later    func(*scan.RootModule, *Options) // of this run
+	fails    func(provider.Want) error        // no answer about a package
+	lacks    string                           // a provider whose registry does not answer
+	refuted  func([]Result) []Result          // what the run has found out besides
+	take     func(provider.Addr) bool         // none: all
+	want     []string                         // versions; "same" for the bytes of the proposal, none for no file
+	carried  string                           // the providers that are told to be carried over
+	check    func(*testing.T, Result)         // and what else must be so
 }
 
 func unreachable(typ string) func(provider.Want) error {
@@ -50,7 +50,7 @@ func failing(typ string, code provider.Code, v string) func(provider.Want) error
 }
 
 func carryCases() []carryCase {
-	strict := func(_ *scan.Module, o *Options) { o.Strict = true }
+	strict := func(_ *scan.RootModule, o *Options) { o.Strict = true }
 	yes := true
 	return []carryCase{
 		{name: "a registry is down", lacks: "b", want: []string{"same"}, carried: "b"},
@@ -58,11 +58,11 @@ func carryCases() []carryCase {
 		{name: "everything is down", lacks: "a b", want: []string{"same"}, carried: "a b"},
 		{name: "nothing fails", want: []string{"same"}},
 		{name: "what is new elsewhere goes on", lacks: "b", requires: []string{"a = 1.0.5", "b"}, want: []string{"a 1.0.5 1.0.5", "b 1.1.0"}, carried: "b"},
-		{name: "a module cannot be read", later: func(m *scan.Module, _ *Options) {
+		{name: "a module cannot be read", later: func(m *scan.RootModule, _ *Options) {
 			m.Tree.Unread = []scan.Unread{{Module: "x", Reason: "gone"}}
 			m.Tree.Requirements = m.Tree.Requirements[:1]
 		}, want: []string{"same"}, carried: "a b"},
-		{name: "the configuration is broken", later: func(m *scan.Module, _ *Options) {
+		{name: "the configuration is broken", later: func(m *scan.RootModule, _ *Options) {
 			m.Tree.Diagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax}}
 			m.Tree.Requirements = nil
 		}, want: []string{"same"}, carried: "a b"},
@@ -75,14 +75,14 @@ func carryCases() []carryCase {
 		{name: "another old entry has changed", lacks: "b", locks: []string{"a 1.0.5; h1:a", "b 1.0.0; h1:b"}, want: []string{"same"}, carried: "b"},
 		{name: "it is merged", lacks: "a b", locks: []string{"a 1.0.0; h1:a", "b 1.1.0; " + join([]provider.Hash{dirH1("b-1.1.0"), zh("b-1.1.0")})},
 			want: []string{"same"}, carried: "a"},
-		{name: "somebody ignores it", lacks: "b", later: func(_ *scan.Module, o *Options) {
+		{name: "somebody ignores it", lacks: "b", later: func(_ *scan.RootModule, o *Options) {
 			o.Rules = []Rule{{Providers: patterns("hashicorp/b"), Updates: []provider.Bump{provider.BumpMinor}, Ignore: &yes}}
 		}, want: []string{"a 1.1.0", "b 1.0.0"}},
-		{name: "somebody ignores it in a module that cannot be read", later: func(m *scan.Module, o *Options) {
+		{name: "somebody ignores it in a module that cannot be read", later: func(m *scan.RootModule, o *Options) {
 			m.Tree.Unread = []scan.Unread{{Module: "x", Reason: "gone"}}
 			o.Rules = []Rule{{Providers: patterns("hashicorp/b"), Ignore: &yes}}
 		}, want: []string{"a 1.1.0", "b 1.0.0"}, carried: "a"},
-		{name: "only another provider is asked for", lacks: "b", later: func(_ *scan.Module, o *Options) { o.Only = patterns("hashicorp/a") },
+		{name: "only another provider is asked for", lacks: "b", later: func(_ *scan.RootModule, o *Options) { o.Only = patterns("hashicorp/a") },
 			want: []string{"a 1.1.0", "b 1.0.0"}},
 		{name: "it is of another group", lacks: "b", take: about("a"), want: []string{"a 1.1.0", "b 1.0.0"}},
 		{name: "a bad signature", fails: failing("b", provider.CodeBadSignature, ""), want: []string{"a 1.1.0", "b 1.0.0"}},
@@ -118,7 +118,7 @@ func carryCases() []carryCase {
 				t.Errorf("the file is\n%s", r.File)
 			}
 		}},
-		{name: "an entry that is required no more", later: func(m *scan.Module, _ *Options) { m.Tree.Requirements = m.Tree.Requirements[:1] }, want: []string{"a 1.1.0"}},
+		{name: "an entry that is required no more", later: func(m *scan.RootModule, _ *Options) { m.Tree.Requirements = m.Tree.Requirements[:1] }, want: []string{"a 1.1.0"}},
 		{name: "a provider is new", requires: []string{"a", "b", "c"}, lacks: "c", want: []string{"a 1.1.0", "b 1.1.0"}, carried: "a b"},
 	}
 }
@@ -148,7 +148,7 @@ func (tt carryCase) run(t *testing.T) {
 	if tt.earlier != nil {
 		tt.earlier(&opts)
 	}
-	first := Plan(t.Context(), src, []scan.Module{module(t, []string{"a", "b"}, locks)}, opts)[0]
+	first := Plan(t.Context(), src, []scan.RootModule{module(t, []string{"a", "b"}, locks)}, opts)[0]
 	proposed := first.File
 	if tt.proposed != nil {
 		proposed = []byte(tt.proposed(string(first.File)))
@@ -184,7 +184,7 @@ func (tt carryCase) run(t *testing.T) {
 			return edit(want, h)
 		}
 	}
-	results := Plan(t.Context(), src, []scan.Module{m}, opts)
+	results := Plan(t.Context(), src, []scan.RootModule{m}, opts)
 	if tt.refuted != nil {
 		results = tt.refuted(results)
 	}

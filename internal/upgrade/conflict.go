@@ -26,7 +26,7 @@ import (
 // settled is the root module without what is wrong with a conflicted lock file,
 // and with its disputed entries required: what nothing requires would keep its
 // entry, and there is none that could be kept.
-func settled(m scan.Module) scan.Module {
+func settled(m scan.RootModule) scan.RootModule {
 	conflict, conflicted := provider.Diagnostic{}, false
 	if m.Lock != nil {
 		conflict, conflicted = m.Lock.Conflicted()
@@ -47,7 +47,7 @@ func settled(m scan.Module) scan.Module {
 }
 
 // disputed reports whether the sides of a merge differ about a provider.
-func disputed(m scan.Module, addr provider.Addr) bool {
+func disputed(m scan.RootModule, addr provider.Addr) bool {
 	return m.Lock != nil && m.Lock.Disputed[addr] != nil
 }
 

@@ -15,7 +15,7 @@ import (
 
 // merged is a root module whose lock file two people have changed. Without a base
 // the file is as git leaves it: with both sides alone.
-func merged(t *testing.T, requirements, base, ours, theirs []string) scan.Module {
+func merged(t *testing.T, requirements, base, ours, theirs []string) scan.RootModule {
 	t.Helper()
 	print := func(locks []string) []byte { return lockfile.Print(provider.Terraform, entries(t, locks)) }
 	source := lockfile.Marked(print(ours), print(theirs))

@@ -76,7 +76,7 @@ type faultyWorld struct {
 	rand      *rand.Rand
 	tool      provider.Tool
 	providers []*randomOffer
-	module    scan.Module
+	module    scan.RootModule
 	opts      Options
 	cache     *hash.Cache // nil remembers nothing
 	mixed     bool        // the entries of the lock file were made for different platforms
@@ -279,7 +279,7 @@ func (w *faultyWorld) fetch(t *testing.T, url, name string) {
 // write makes the root module, and its lock file as it was in the world before.
 func (w *faultyWorld) write(t *testing.T) {
 	t.Helper()
-	w.module = scan.Module{Dir: "root", Tool: w.tool}
+	w.module = scan.RootModule{Root: scan.Root{Dir: "root", Tool: w.tool}}
 	for i, o := range w.providers {
 		r := scan.Requirement{Addr: o.addr}
 		for _, c := range constraints(t, o.constraints).Terms() {
@@ -381,7 +381,7 @@ func (w *faultyWorld) chooseOptions() {
 
 // plan asks a client of its own, so that nothing is remembered but by the hash
 // cache, and notes which platform each h1 that it learns of belongs to.
-func (w *faultyWorld) plan(ctx context.Context, t *testing.T, s *sandbox.Sandbox, m scan.Module, opts Options) Result {
+func (w *faultyWorld) plan(ctx context.Context, t *testing.T, s *sandbox.Sandbox, m scan.RootModule, opts Options) Result {
 	t.Helper()
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, ".terraformrc"), []byte(w.installation(s)+s.CLIConfig()), 0o600); err != nil {

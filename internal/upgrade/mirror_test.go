@@ -212,7 +212,7 @@ func TestPackagesOfMirrorsAreHeldAgainstTheEntry(t *testing.T) {
 	}
 }
 
-func modules(m ...scan.Module) []scan.Module { return m }
+func modules(m ...scan.RootModule) []scan.RootModule { return m }
 
 // half says of a release that it serves one platform and may serve others, like a
 // directory beside a network mirror.

@@ -38,7 +38,7 @@ func TestOnly(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.take, "+"), func(t *testing.T) {
 			t.Parallel()
-			whole := Plan(t.Context(), &offer{releases: releases}, []scan.Module{module(t, requires, locks)}, Options{Platforms: linux})[0]
+			whole := Plan(t.Context(), &offer{releases: releases}, []scan.RootModule{module(t, requires, locks)}, Options{Platforms: linux})[0]
 			part := whole.Only(about(tt.take...))
 			if diff := cmp.Diff(tt.want, summary(part)); diff != "" {
 				t.Errorf("new lock file (-want +got):\n%s", diff)
@@ -62,7 +62,7 @@ func TestOnly(t *testing.T) {
 
 // handwritten is a root module whose lock file has a comment in the entry of a
 // and is up to date, if b has no newer release than 2.0.0.
-func handwritten(t *testing.T) scan.Module {
+func handwritten(t *testing.T) scan.RootModule {
 	t.Helper()
 	m := module(t, []string{"a ~> 1.0", "b"}, []string{
 		"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH, "b 2.0.0; h1:b-2.0.0-linux_amd64 zh:b-2.0.0-linux_amd64",
@@ -79,7 +79,7 @@ func handwritten(t *testing.T) scan.Module {
 func TestOnlyKeepsTheBytesOfOthers(t *testing.T) {
 	t.Parallel()
 	releases := map[string]map[string][]string{"a": simple["a"], "b": {"2.0.0": {"linux_amd64"}, "2.1.0": {"linux_amd64"}}}
-	r := Plan(t.Context(), &offer{releases: releases}, []scan.Module{handwritten(t)}, Options{Platforms: linux})[0]
+	r := Plan(t.Context(), &offer{releases: releases}, []scan.RootModule{handwritten(t)}, Options{Platforms: linux})[0]
 	if part := r.Only(about("b")); !strings.Contains(string(part.File), `"1.1.0" # by hand`) || !strings.Contains(string(part.File), `"2.1.0"`) {
 		t.Errorf("the part about b is\n%s", part.File)
 	}
@@ -108,7 +108,7 @@ func TestOnlyUnderExact(t *testing.T) {
 			t.Fatal(diagnostics)
 		}
 		m.Lock = file
-		r := Plan(t.Context(), &offer{releases: releases}, []scan.Module{m}, Options{Platforms: linux, Exact: true})[0]
+		r := Plan(t.Context(), &offer{releases: releases}, []scan.RootModule{m}, Options{Platforms: linux, Exact: true})[0]
 		if r.File == nil {
 			t.Fatalf("%s: the whole plan writes nothing: %v", tt.name, r.Diagnostics)
 		}
@@ -123,7 +123,7 @@ func TestOnlyMovesAProviderInOnePiece(t *testing.T) {
 	m := module(t, []string{"a"}, []string{"a 1.0.0; h1:old", "b 1.0.0; h1:b"})
 	m.Tool = provider.Newest(provider.OpenTofu)
 	m.Tree.Requirements[0].Addr.Host = provider.OpenTofu.DefaultHost()
-	r := Plan(t.Context(), &offer{releases: simple}, []scan.Module{m}, Options{Platforms: linux, Keep: patterns("hashicorp/b")})[0]
+	r := Plan(t.Context(), &offer{releases: simple}, []scan.RootModule{m}, Options{Platforms: linux, Keep: patterns("hashicorp/b")})[0]
 	part := func(host string) (kept []string) {
 		for _, l := range r.Only(func(a provider.Addr) bool { return a.Host.ForDisplay() == host }).New {
 			kept = append(kept, l.Addr.String())

@@ -93,7 +93,7 @@ func TestPlan_unread_modules(t *testing.T) {
 			m := module(t, tt.requirements, tt.locks)
 			m.Tree.Unread = []scan.Unread{{Module: "x", Reason: "it is not there", File: "main.tf", Line: 9}}
 			tt.opts.Platforms = linux
-			r := Plan(t.Context(), everything(), []scan.Module{m}, tt.opts)[0]
+			r := Plan(t.Context(), everything(), []scan.RootModule{m}, tt.opts)[0]
 			if diff := cmp.Diff(tt.want, versions(r)); diff != "" {
 				t.Errorf("the new lock file (-want +got):\n%s", diff)
 			}
@@ -113,7 +113,7 @@ func TestPlan_recorded_terms_have_places(t *testing.T) {
 	t.Parallel()
 	m := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0, < 1.1.0; h1:a"})
 	m.Tree.Unread = []scan.Unread{{Module: "x", Reason: "it is not there", File: "main.tf", Line: 9}}
-	r := Plan(t.Context(), everything(), []scan.Module{m}, Options{Platforms: linux, Preserve: true})[0]
+	r := Plan(t.Context(), everything(), []scan.RootModule{m}, Options{Platforms: linux, Preserve: true})[0]
 	want := []scan.Term{
 		{Constraint: constraints(t, "~> 1.0").Terms()[0], File: "main.tf", Line: 1},
 		{Constraint: constraints(t, "< 1.1.0").Terms()[0], File: "root/.terraform.lock.hcl", Line: 4},
@@ -151,7 +151,7 @@ func TestPlan_kinds(t *testing.T) {
 				m.Tree.Requirements = scan.Recorded(m.Lock)
 			}
 			tt.opts.Platforms = linux
-			r := Plan(t.Context(), everything(), []scan.Module{m}, tt.opts)[0]
+			r := Plan(t.Context(), everything(), []scan.RootModule{m}, tt.opts)[0]
 			if diff := cmp.Diff(tt.want, versions(r)); diff != "" {
 				t.Errorf("the new lock file (-want +got):\n%s", diff)
 			}
@@ -243,7 +243,7 @@ func TestPlan_test_files(t *testing.T) {
 				m.Tests.Diagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax, Message: "bad", File: "x.tftest.hcl"}}
 			}
 			src := everything()
-			r := Plan(t.Context(), src, []scan.Module{m}, tt.opts)[0]
+			r := Plan(t.Context(), src, []scan.RootModule{m}, tt.opts)[0]
 			if diff := cmp.Diff(tt.want, summary(r)); diff != "" {
 				t.Errorf("the new lock file (-want +got):\n%s", diff)
 			}

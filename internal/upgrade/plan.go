@@ -85,7 +85,7 @@ type Platforms struct {
 // plan is Plan with what asks its questions. Each step makes its values once, from
 // those of the one before, and the questions between two steps are asked for all
 // root modules together.
-func plan(modules []scan.Module, opts Options, b behaviour, ask asker) []Result {
+func plan(modules []scan.RootModule, opts Options, b behaviour, ask asker) []Result {
 	roots := make([]root, len(modules))
 	for i, m := range modules {
 		roots[i] = want(m, opts, b)

@@ -120,9 +120,9 @@ func addr(typ string) provider.Addr {
 
 // module is a root module that requires each "TYPE CONSTRAINTS" and whose lock
 // file holds each "TYPE VERSION CONSTRAINTS; HASH HASH…".
-func module(t *testing.T, requirements, locks []string) scan.Module {
+func module(t *testing.T, requirements, locks []string) scan.RootModule {
 	t.Helper()
-	m := scan.Module{Dir: "root", Tool: provider.Newest(provider.Terraform)}
+	m := scan.RootModule{Root: scan.Root{Dir: "root", Tool: provider.Newest(provider.Terraform)}}
 	for i, r := range requirements {
 		typ, text, _ := strings.Cut(r, " ")
 		req := scan.Requirement{Addr: addr(typ)}
@@ -391,7 +391,7 @@ func TestPlan(t *testing.T) {
 			if src.releases == nil {
 				src.releases = simple
 			}
-			r := Plan(t.Context(), src, []scan.Module{module(t, tt.requirements, tt.locks)}, tt.opts)[0]
+			r := Plan(t.Context(), src, []scan.RootModule{module(t, tt.requirements, tt.locks)}, tt.opts)[0]
 			if diff := cmp.Diff(tt.want, summary(r)); diff != "" {
 				t.Errorf("new lock file (-want +got):\n%s\ndiagnostics: %v", diff, r.Diagnostics)
 			}
@@ -449,7 +449,7 @@ func TestPlanNarrowedToAProviderKeepsOtherBytes(t *testing.T) {
 	}
 	m.Lock = file
 	src := &offer{releases: simple}
-	r := Plan(t.Context(), src, []scan.Module{m}, Options{Platforms: linux, Only: patterns("hashicorp/a")})[0]
+	r := Plan(t.Context(), src, []scan.RootModule{m}, Options{Platforms: linux, Only: patterns("hashicorp/a")})[0]
 	if !strings.Contains(string(r.File), `version =    "1.0.0" # by hand`) {
 		t.Errorf("the entry of b changed:\n%s", r.File)
 	}
@@ -463,7 +463,7 @@ func TestPlanNarrowedToAProviderKeepsOtherBytes(t *testing.T) {
 
 func TestPlanAsksEachQuestionOnce(t *testing.T) {
 	t.Parallel()
-	var modules []scan.Module
+	var modules []scan.RootModule
 	for range 20 {
 		modules = append(modules, module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64"}))
 	}
@@ -482,7 +482,7 @@ func TestPlanNamesWhatHoldsAProvider(t *testing.T) {
 	m.Tree.Requirements[0].Terms = append(m.Tree.Requirements[0].Terms, scan.Term{
 		Constraint: constraints(t, "~> 1.0").Terms()[0], Module: "vpc", File: "modules/vpc/main.tf", Line: 4,
 	})
-	r := Plan(t.Context(), &offer{releases: simple}, []scan.Module{m}, Options{Platforms: linux})[0]
+	r := Plan(t.Context(), &offer{releases: simple}, []scan.RootModule{m}, Options{Platforms: linux})[0]
 	want := []Held{{Version: version("2.0.0"), Reason: HeldByConstraint, Term: m.Tree.Requirements[0].Terms[1]}}
 	if diff := cmp.Diff(want, r.Selections[0].Held); diff != "" {
 		t.Errorf("Held (-want +got):\n%s", diff)
@@ -495,7 +495,7 @@ func TestPlanLeavesWhatItCannotKnow(t *testing.T) {
 	unread.Tree.Unread = []scan.Unread{{Module: "vpc", Reason: "it is not on disk", File: "main.tf", Line: 9}}
 	broken := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0; h1:old"})
 	broken.Tree.Diagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax, File: "main.tf", Line: 1}}
-	for i, r := range Plan(t.Context(), &offer{releases: simple}, []scan.Module{unread, broken}, Options{Platforms: linux}) {
+	for i, r := range Plan(t.Context(), &offer{releases: simple}, []scan.RootModule{unread, broken}, Options{Platforms: linux}) {
 		if r.File != nil || !failed(r.Diagnostics) {
 			t.Errorf("module %d: File = %q, Diagnostics = %v, want no file and an error", i, r.File, r.Diagnostics)
 		}
@@ -529,7 +529,7 @@ func TestPlanKeepsWhatIsCompleteOnceInterrupted(t *testing.T) {
 	a := simple["a"]
 	src := &interrupting{offer: &offer{releases: map[string]map[string][]string{"a": a, "b": a, "c": a}}, arrived: make(chan struct{}), cancel: cancel}
 	lock := []string{"a 1.0.0 ~> 1.0; h1:old", "b 1.0.0 ~> 1.0; h1:old"}
-	results := Plan(ctx, src, []scan.Module{module(t, []string{"a ~> 1.0", "b ~> 1.0"}, lock), module(t, []string{"a ~> 1.0", "c ~> 1.0"}, lock[:1])}, Options{Platforms: linux})
+	results := Plan(ctx, src, []scan.RootModule{module(t, []string{"a ~> 1.0", "b ~> 1.0"}, lock), module(t, []string{"a ~> 1.0", "c ~> 1.0"}, lock[:1])}, Options{Platforms: linux})
 	want := []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH, "b 1.0.0 ~> 1.0; h1:old"}
 	if diff := cmp.Diff(want, summary(results[0])); diff != "" || results[0].File == nil || !failed(results[0].Diagnostics) {
 		t.Errorf("File = %q, Diagnostics = %v (-want +got):\n%s", results[0].File, results[0].Diagnostics, diff)
@@ -562,7 +562,7 @@ func TestPlanRecordsWhatOpenTofuRecords(t *testing.T) {
 		{Platforms{List: platforms(two...)}, false, "a 1.1.0 ~> 1.0; h1:a-1.1.0-darwin_arm64 h1:a-1.1.0-linux_amd64 " + twoZH, nil},
 		{linux, true, "a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH, nil},
 	} {
-		r := Plan(t.Context(), &offer{releases: simple, edit: report}, []scan.Module{m}, Options{Platforms: tt.platforms, Strict: tt.strict})[0]
+		r := Plan(t.Context(), &offer{releases: simple, edit: report}, []scan.RootModule{m}, Options{Platforms: tt.platforms, Strict: tt.strict})[0]
 		if diff := cmp.Diff([]string{tt.want}, summary(r)); diff != "" {
 			t.Errorf("strict %v (-want +got):\n%s", tt.strict, diff)
 		}
@@ -577,7 +577,7 @@ func TestPlanRefusesUnsignedListsUnderStrict(t *testing.T) {
 	unsign := func(_ provider.Want, h *provider.Hashes) error { h.Signer = provider.Signer{}; return nil }
 	m := module(t, []string{"a ~> 1.0"}, nil)
 	for _, strict := range []bool{false, true} {
-		r := Plan(t.Context(), &offer{releases: simple, edit: unsign}, []scan.Module{m}, Options{Platforms: linux, Strict: strict})[0]
+		r := Plan(t.Context(), &offer{releases: simple, edit: unsign}, []scan.RootModule{m}, Options{Platforms: linux, Strict: strict})[0]
 		if got := r.File == nil; got != strict {
 			t.Errorf("strict %v: refused = %v, want %v", strict, got, strict)
 		}
@@ -635,7 +635,7 @@ func TestPlanCarriesVersionsFromTheOtherRegistry(t *testing.T) {
 			required := &m.Tree.Requirements[0].Addr
 			required.Host, required.Namespace = provider.OpenTofu.DefaultHost(), tt.namespace
 			tt.opts.Platforms = linux
-			r := Plan(t.Context(), &offer{releases: simple}, []scan.Module{m}, tt.opts)[0]
+			r := Plan(t.Context(), &offer{releases: simple}, []scan.RootModule{m}, tt.opts)[0]
 			got := ""
 			for _, l := range r.New {
 				if l.Addr == *required && r.File != nil {

@@ -247,7 +247,7 @@ func TestPolicy(t *testing.T) {
 				locks = append(locks, "a "+tt.locked)
 			}
 			opts := Options{Mode: tt.mode, Platforms: linux, Rules: tt.rules, Now: day(now), Dates: &calendar{days: tt.dates}}
-			r := Plan(t.Context(), src, []scan.Module{module(t, []string{tt.requires}, locks)}, opts)[0]
+			r := Plan(t.Context(), src, []scan.RootModule{module(t, []string{tt.requires}, locks)}, opts)[0]
 			s := r.Selections[0]
 			if s.Err != nil || s.To != version(tt.want) {
 				t.Errorf("selected %s (error: %v), want %s", s.To, s.Err, tt.want)
@@ -271,7 +271,7 @@ func TestPolicyKeepsTheVersionOfTheOtherRegistry(t *testing.T) {
 	m.Tool = provider.Newest(provider.OpenTofu)
 	m.Tree.Requirements[0].Addr.Host = provider.OpenTofu.DefaultHost()
 	opts := Options{Platforms: linux, Rules: []Rule{{Updates: []provider.Bump{provider.BumpMajor}, Ignore: yes()}}}
-	r := Plan(t.Context(), &offer{releases: simple}, []scan.Module{m}, opts)[0]
+	r := Plan(t.Context(), &offer{releases: simple}, []scan.RootModule{m}, opts)[0]
 	if got := r.New[0].Version; got != version("1.1.0") {
 		t.Errorf("the provider moved from 1.0.0 to %s, want 1.1.0", got)
 	}
@@ -305,7 +305,7 @@ func TestDatesAreAskedOfWhatDecides(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dates := &calendar{days: tt.dates}
-			var modules []scan.Module
+			var modules []scan.RootModule
 			for range 3 { // which ask the same
 				modules = append(modules, module(t, []string{"a"}, []string{"a 1.0.0; h1:old"}))
 			}
@@ -323,7 +323,7 @@ func TestDatesOfTheListAreNotAskedFor(t *testing.T) {
 	dates := &calendar{}
 	m := module(t, []string{"a"}, []string{"a 1.0.0; h1:old"})
 	opts := Options{Platforms: linux, Rules: []Rule{{MinimumAge: days(3)}}, Now: day("2026-11-10"), Dates: dates}
-	s := Plan(t.Context(), src, []scan.Module{m}, opts)[0].Selections[0]
+	s := Plan(t.Context(), src, []scan.RootModule{m}, opts)[0].Selections[0]
 	if s.To != version("1.1.0") || !s.Published.Equal(day("2026-01-01")) || len(dates.asked) > 0 {
 		t.Errorf("selected %s of %s, asked %v", s.To, s.Published, dates.asked)
 	}
@@ -351,7 +351,7 @@ func TestHeldNamesEveryTermThatExcludes(t *testing.T) {
 	terms := slices.Concat(m.Tree.Requirements[0].Terms, m.Tree.Requirements[1].Terms, m.Tree.Requirements[2].Terms)
 	terms = append(terms, scan.Term{Constraint: constraints(t, "~> 1.0").Terms()[0], Module: "vpc", File: "vpc/main.tf", Line: 1})
 	m.Tree.Requirements = []scan.Requirement{{Addr: addr("a"), Terms: terms}}
-	r := Plan(t.Context(), &offer{releases: simple}, []scan.Module{m}, Options{Platforms: linux})[0]
+	r := Plan(t.Context(), &offer{releases: simple}, []scan.RootModule{m}, Options{Platforms: linux})[0]
 	// Of the releases above 1.0.0 the oldest is 1.1.0: nothing newer can be
 	// selected before that is allowed.
 	want := []Held{{Version: version("2.0.0"), Reason: HeldByConstraint, Term: terms[2], Others: []scan.Term{terms[1], terms[3]}}}
@@ -370,7 +370,7 @@ func TestALostDateIsNoMissingDate(t *testing.T) {
 			dates := &calendar{days: map[string]string{"a 1.2.0": "2020-01-01"}, lost: map[string]provider.Code{"a 1.3.0": code}}
 			m := module(t, []string{"a ~> 1.0"}, []string{"a 1.1.0 ~> 1.0; h1:old"})
 			opts := Options{Platforms: linux, Rules: rules, Now: day("2027-01-15"), Dates: dates}
-			r := Plan(t.Context(), &offer{releases: offering("1.1.0", "1.2.0", "1.3.0")}, []scan.Module{m}, opts)[0]
+			r := Plan(t.Context(), &offer{releases: offering("1.1.0", "1.2.0", "1.3.0")}, []scan.RootModule{m}, opts)[0]
 			if r.File != nil || !provider.Coded(r.Selections[0].Err, code) {
 				t.Errorf("%s, unknown %q: File = %q, error %v; want the old entry and the error", code, unknown, r.File, r.Selections[0].Err)
 			}

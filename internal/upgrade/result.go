@@ -12,7 +12,7 @@ import (
 
 // Result is the plan for one root module.
 type Result struct {
-	Module scan.Module
+	Module scan.RootModule
 	// Partial says that the module tree could not be read in whole, and that
 	// the constraints of the old lock file stand in for the rest: Requirements
 	// of Module are what is known and those.

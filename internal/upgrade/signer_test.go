@@ -114,7 +114,7 @@ func TestSignersArePinned(t *testing.T) {
 				opts.Signers[patterns(text)[0]] = keys
 			}
 			m := module(t, []string{"a"}, []string{"a 1.0.0; h1:old"})
-			r := Plan(t.Context(), &offer{releases: simple, edit: tt.edit}, []scan.Module{m}, opts)[0]
+			r := Plan(t.Context(), &offer{releases: simple, edit: tt.edit}, []scan.RootModule{m}, opts)[0]
 			err := r.Selections[0].Err
 			switch {
 			case tt.want == "" && err != nil:

@@ -11,8 +11,8 @@ import (
 
 // root is a root module and what is to be decided about it.
 type root struct {
-	module      scan.Module // as the command sees it that the mode stands for
-	partial     bool        // recorded constraints stand in for unread modules
+	module      scan.RootModule // as the command sees it that the mode stands for
+	partial     bool            // recorded constraints stand in for unread modules
 	diagnostics []provider.Diagnostic
 	// generated says that only the program knows the requirements that makes the
 	// configuration; unknown, that nobody does.
@@ -48,7 +48,7 @@ type wanted struct {
 //
 // Without a lock file no constraints are recorded, and where bytes must be the
 // tools' it is not known what they would write.
-func want(m scan.Module, opts Options, b behaviour) root {
+func want(m scan.RootModule, opts Options, b behaviour) root {
 	untested := m.Tree.Requirements
 	if b.readsTests || m.Tool.Has(provider.TestFilesInLock) {
 		m.Tree = m.All()
@@ -85,7 +85,7 @@ func want(m scan.Module, opts Options, b behaviour) root {
 
 // wantProvider does so for one provider. untested is what is required where no test
 // files are read.
-func wantProvider(m scan.Module, untested []scan.Requirement, required scan.Requirement, opts Options, b behaviour) wanted {
+func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.Requirement, opts Options, b behaviour) wanted {
 	w := wanted{tool: m.Tool, requirement: required, constraints: required.Constraints()}
 	w.policy = policy{rules: opts.rules(m.Dir, required.Addr), now: opts.Now}
 	if !opts.Platforms.Demanded {
@@ -121,7 +121,7 @@ func wantProvider(m scan.Module, untested []scan.Requirement, required scan.Requ
 // records: the union when it was last written. So nothing is required less than
 // it was, and nothing is dropped. A recorded term that the configuration states
 // as well is the configuration's.
-func preserved(m scan.Module) []scan.Requirement {
+func preserved(m scan.RootModule) []scan.Requirement {
 	merged := slices.Clone(m.Tree.Requirements)
 	for _, recorded := range scan.Recorded(m.Lock) {
 		i := slices.IndexFunc(merged, func(r scan.Requirement) bool { return r.Addr == recorded.Addr })
@@ -144,7 +144,7 @@ func preserved(m scan.Module) []scan.Requirement {
 // unreadCalls tells of the module calls that could not be followed: as errors, since
 // nothing is known of what these modules require, or as warnings where recorded
 // constraints stand in for them.
-func unreadCalls(m scan.Module, partial bool) []provider.Diagnostic {
+func unreadCalls(m scan.RootModule, partial bool) []provider.Diagnostic {
 	var diagnostics []provider.Diagnostic
 	for _, u := range m.Tree.Unread {
 		diagnostic := provider.Diagnostic{

@@ -52,8 +52,8 @@ type packages struct {
 	// trees are shared by all calls that people know by one name and that lead
 	// to the same content, so that each file is read once. Contents alone would
 	// not do: the names of places must not depend on who came first.
-	trees map[treeKey]*tree
-	inits memo[location, *tree]
+	trees map[treeKey]*Tree
+	inits memo[location, *Tree]
 }
 
 type treeKey struct{ prefix, id string }
@@ -66,10 +66,10 @@ type fetched struct {
 	err         error
 }
 
-func newPackages(opts *Options) *packages {
+func newPackages(source Source, jobs int) *packages {
 	return &packages{
-		source: opts.Source, jobs: cmp.Or(opts.Jobs, defaultFetches),
-		known: map[remoteCall]fetched{}, trees: map[treeKey]*tree{},
+		source: source, jobs: cmp.Or(jobs, defaultFetches),
+		known: map[remoteCall]fetched{}, trees: map[treeKey]*Tree{},
 	}
 }
 
@@ -109,7 +109,7 @@ func (p *packages) accept(c remoteCall, pkg Package, err error) fetched {
 	key := treeKey{moduleaddr.ShownPackage(c.Source) + "//", pkg.ID}
 	t, ok := p.trees[key]
 	if !ok || pkg.ID == "" {
-		t = newPackageTree(pkg.FS, key.prefix)
+		t = NewTree(pkg.FS, namedBelow(key.prefix))
 		p.trees[key] = t
 	}
 	at, err := t.directory(pkg.Dir)
@@ -126,12 +126,12 @@ func (p *packages) stored(root location, record manifestRecord) (at location, ba
 	if err != nil {
 		return location{}, "", err
 	}
-	t := p.inits.get(top, func() *tree {
+	t := p.inits.get(top, func() *Tree {
 		sub, err := fs.Sub(root.tree.fsys, top.dir)
 		if err != nil {
 			panic("scan: a directory of the tree is no path: " + err.Error())
 		}
-		return newPackageTree(sub, top.String()+"/")
+		return NewTree(sub, namedBelow(top.String()+"/"))
 	})
 	base = cmp.Or(strings.TrimPrefix(strings.TrimPrefix(record.Dir, record.top()), "/"), ".")
 	at, err = t.directory(base)

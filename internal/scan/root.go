@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"io/fs"
 	"path"
 	"slices"
@@ -9,12 +10,49 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
+// Root is a root module that was found: a directory in which a tool is run, and
+// where its configuration is read from.
+type Root struct {
+	// Dir is slash-separated and relative to the searched file tree; "." is its top.
+	// The lock file is there.
+	Dir string
+	// Kind is not Ordinary if the configuration of the directory comes from another
+	// program, in whole or in part, or from nowhere.
+	Kind Kind
+	// Standalone says that there is no configuration beside the lock file, or, for a
+	// Terragrunt unit, not the whole of it: what the lock file records is taken for
+	// the requirements.
+	Standalone bool
+	// Tool is by whose rules the files are read. Assumed says that nothing names its
+	// release: it is the newest whose rules are known, or, after Load, the newest of
+	// those that required_version allows.
+	Tool    provider.Tool
+	Assumed bool
+	// Lock is the lock file, by its place in the searched file tree; nil if there is
+	// none. Problems are those of reading it.
+	Lock     *lockfile.File
+	Problems []provider.Diagnostic
+
+	// Tree is what Load reads the configuration from: the searched file tree, or one
+	// that was made for this root module alone. Load does not return it.
+	Tree *Tree
+	// TreeDir is the directory in Tree that the tool is run in, without links in its
+	// path; empty if it is Dir.
+	TreeDir string
+	// Sources are the directories of the searched file tree that a Tree of its own
+	// was made of, sorted; nil if it is the searched one.
+	Sources []string
+}
+
+// at is where the configuration is.
+func (r Root) at() location { return location{tree: r.Tree, dir: cmp.Or(r.TreeDir, r.Dir)} }
+
 // Kind says where the configuration comes from that a lock file belongs to.
 type Kind string
 
 // The kinds.
 const (
-	RootModule     Kind = ""           // from the files beside the lock file
+	Ordinary       Kind = ""           // from the files beside the lock file
 	TerragruntUnit Kind = "terragrunt" // from Terragrunt, which adds those to a module from elsewhere
 	Stack          Kind = "stack"      // from stack files, which have a language of their own
 	CDK            Kind = "cdk"        // from CDK for Terraform, which makes those
@@ -30,7 +68,7 @@ func kindOf(at location, configured bool) Kind {
 	case at.has(cdkFile), !configured && at.has(cdkProject):
 		return CDK
 	case configured:
-		return RootModule
+		return Ordinary
 	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return stackFile(e.Name()) }):
 		return Stack
 	}
@@ -51,11 +89,11 @@ func terragruntUnit(at location) bool {
 // Left returns a warning, and true, if an upgrade leaves the lock file as it is:
 // only the program that makes the configuration knows what that requires. The
 // hashes can be completed all the same.
-func (m Module) Left() (provider.Diagnostic, bool) {
-	if !m.Standalone && m.Kind != CDK {
+func (r Root) Left() (provider.Diagnostic, bool) {
+	if !r.Standalone && r.Kind != CDK {
 		return provider.Diagnostic{}, false
 	}
-	return m.Kind.warning(path.Join(m.Dir, lockfile.Name)), true
+	return r.Kind.warning(path.Join(r.Dir, lockfile.Name)), true
 }
 
 // warning says that a lock file is not a root module's own.

@@ -10,23 +10,12 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Module is a root module: a directory in which a tool is run.
-type Module struct {
-	// Kind is not RootModule if the configuration of the directory comes from
-	// another program, in whole or in part, or from nowhere.
-	Kind Kind
-	// Standalone says that there is no configuration beside the lock file, or,
-	// for a Terragrunt unit, not the whole of it: Requirements are what the lock
-	// file records.
-	Standalone bool
-	// Dir is slash-separated and relative to the scanned file tree; "." is its top.
-	Dir  string
-	Tool provider.Tool
-	// Assumed says that nothing names the release of the tool: it is the newest
-	// that required_version allows, of those whose rules are known.
-	Assumed bool
-	// Lock is the lock file beside the configuration; nil if there is none.
-	Lock *lockfile.File
+// RootModule is a root module and what it requires.
+type RootModule struct {
+	Root
+	// Newer says that a release of the tool is wanted that is newer than all whose
+	// rules are known.
+	Newer bool
 	// Tree is what the root module calls, and Tests what its test files lead to
 	// besides. Init reads both, providers lock the tests only with
 	// provider.TestFilesInLock.
@@ -56,7 +45,7 @@ type ModuleTree struct {
 }
 
 // All is what the root module requires with its tests.
-func (m Module) All() ModuleTree {
+func (m RootModule) All() ModuleTree {
 	if m.Tests.empty() {
 		return m.Tree
 	}

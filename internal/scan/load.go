@@ -1,0 +1,100 @@
+package scan
+
+import (
+	"context"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Load reads the module trees of root modules. What they lack is fetched from the
+// source, for all of them together, and then those trees are read again: what was
+// fetched may call further modules. Without a source such modules are Unread,
+// unless the tool has left them below the root module. The result is in the order
+// of roots, without those that are not Wanted. Each root module says in its
+// Diagnostics what is wrong with its files; the error is not nil only if ctx is done.
+func Load(ctx context.Context, roots []Root, source Source, opts Options) ([]RootModule, error) {
+	packages := newPackages(source, opts.Jobs)
+	all := make([]*loading, len(roots))
+	for i, r := range roots {
+		all[i] = &loading{Root: r, asked: map[remoteCall]bool{}}
+	}
+	unfinished := all
+	for first := true; len(unfinished) > 0; first = false {
+		err := each(ctx, unfinished, func(_ int, l *loading) { l.load(packages, &opts) })
+		if err != nil {
+			return nil, err
+		}
+		if first && opts.Wanted != nil {
+			all = slices.DeleteFunc(all, func(l *loading) bool { return !opts.Wanted(l.read) })
+			unfinished = all
+		}
+		var calls []remoteCall
+		unfinished = slices.DeleteFunc(slices.Clone(unfinished), func(l *loading) bool { return len(l.lacks) == 0 })
+		for _, l := range unfinished {
+			calls = append(calls, l.lacks...)
+		}
+		if err := packages.fetch(ctx, calls); err != nil {
+			return nil, err
+		}
+	}
+	var modules []RootModule
+	for _, l := range all {
+		modules = append(modules, l.read)
+	}
+	return modules, nil
+}
+
+// loading is a root module while its tree is read: once, and again when what it
+// lacked is fetched.
+type loading struct {
+	Root
+	exact bool // the configuration names the release of the tool
+	newer bool // it must be one that is newer than all whose rules are known
+	// asked are the calls in its module tree that must be fetched, as far as
+	// they have been met, and lacks those of which it is not known what they lead to.
+	asked map[remoteCall]bool
+	lacks []remoteCall
+	read  RootModule
+}
+
+// load reads the module tree with what has been fetched so far.
+func (l *loading) load(packages *packages, opts *Options) {
+	l.read = RootModule{Root: l.Root}
+	l.read.Root.Tree = nil // what was read of it would be kept as long as the result
+	if l.Standalone {
+		l.read.Tree = ModuleTree{Requirements: Recorded(l.Lock), Diagnostics: sorted(l.Problems)}
+		return
+	}
+	w := l.walk(packages, opts)
+	l.read.Tool, l.read.Assumed, l.read.Newer, l.lacks = l.Tool, l.Assumed && !l.exact, l.newer, w.wanted
+	l.read.Tree, l.read.Tests = w.result()
+	l.read.Tree.Diagnostics = sorted(slices.Concat(l.Problems, l.read.Tree.Diagnostics))
+	if l.Sources != nil {
+		l.read.Tree.Dirs, l.read.Tests.Dirs = l.Sources, nil
+	}
+}
+
+func sorted(diags []provider.Diagnostic) []provider.Diagnostic {
+	slices.SortFunc(diags, provider.Diagnostic.Compare)
+	return slices.Compact(diags)
+}
+
+// each calls do for every element, on all processors, until ctx is done.
+func each[T any](ctx context.Context, elements []T, do func(i int, element T)) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, element := range elements {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			do(i, element)
+			return nil
+		})
+	}
+	return group.Wait()
+}
