@@ -89,7 +89,8 @@ func archiveFormat(a moduleaddr.Package) (moduleaddr.Package, string) {
 
 // unpack reads an archive of one of the formats. Archives are read as the tools
 // unpack them, which make no links: in a tar archive, the entry of a link stands
-// for an empty file, and in a zip archive for one that holds its target.
+// for an empty file, and in a zip archive for one that holds its target
+// [go-getter 1.7 decompress_tar.go, decompress_zip.go].
 func unpack(ctx context.Context, archive *io.SectionReader, kind string) (*filetree.Tree, error) {
 	into := newFilling()
 	err := formats[kind](ctx, into, archive)
@@ -108,7 +109,7 @@ func unpack(ctx context.Context, archive *io.SectionReader, kind string) (*filet
 // unpackCopy unpacks an archive that has to be fetched, by way of a temporary file,
 // since the table of a zip archive stands at its end. Without a kind, the first
 // bytes tell it, as they do for OpenTofu where an archive comes from a registry
-// itself.
+// itself [opentofu 1.12 internal/registry/package_extract.go].
 func unpackCopy(ctx context.Context, kind string, fetch func(io.Writer) error) (*filetree.Tree, string, error) {
 	archive, err := file.NewTemporary()
 	if err != nil {

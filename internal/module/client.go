@@ -133,7 +133,7 @@ type contents struct {
 }
 
 // Fetch implements scan.Source. Errors are *provider.Error: CodeUnreadModule,
-// CodeInvalidConfig for what the tools refuse as an address, CodeNoVersion,
+// CodeInvalidConfig for what is no address, CodeNoVersion,
 // CodeNoService, CodeUnauthorized, CodeUnreachable, CodeBadAnswer,
 // CodeBadChecksum or CodeCancelled.
 func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Package, error) {
@@ -208,7 +208,8 @@ func originOf(a moduleaddr.Package, from *url.URL) origin {
 	return o
 }
 
-// maxHops is how often a server may refer to another address, as for the tools.
+// maxHops is how often a server may refer to another address, as for the tools
+// [terraform 1.11 internal/getmodules/getter.go].
 const maxHops = 10
 
 // fromRemote fetches the package of a remote address and finds the module in

@@ -1,7 +1,7 @@
 // Package module fetches child modules that are not on disk, as the tools'
-// init does: from module registries, git repositories, archives behind URLs,
-// object stores and OCI repositories. It is a scan.Source. Mercurial
-// repositories are not read.
+// init does [terraform 1.11 internal/initwd/module_install.go]: from module
+// registries, git repositories, archives behind URLs, object stores and OCI
+// repositories. It is a scan.Source. Mercurial repositories are not read.
 //
 // A source address is a registry address or a remote one. A registry address
 // stands for a remote one, which the registry says once a version is selected.

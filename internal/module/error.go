@@ -16,7 +16,7 @@ import (
 // redact is a URL for people. What is no URL of a host has no parts to drop.
 func redact(u *url.URL) string { return transport.Redact(u) }
 
-// invalid is the error of an address that the tools refuse.
+// invalid is the error of what is no address of a module.
 func invalid(format string, args ...any) error {
 	return &provider.Error{Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...)}
 }

@@ -107,7 +107,7 @@ func gitID(u *url.URL, commit string) string {
 	return "git+" + plain.String() + "@" + commit
 }
 
-// source reads the arguments that go-getter takes out of a git URL.
+// source reads the arguments that go-getter takes out of a git URL [go-getter 1.7 get_git.go].
 func (g *gits) source(ctx context.Context, u *url.URL, from *url.URL) (remote, reference, error) {
 	query := u.Query()
 	ref := reference{name: query.Get("ref")}

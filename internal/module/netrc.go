@@ -45,7 +45,7 @@ func readNetrc(env cliconfig.Env) func() (*netrcFile, error) {
 }
 
 // login adds the login for the host of a URL that has none of its own, as
-// the tools do for requests by http and https.
+// the tools do for requests by http and https [go-getter 1.7 netrc.go].
 func (w web) login(u *url.URL) (*url.URL, error) {
 	if u.User.Username() != "" || !w.opts.ambient(u.Hostname()) {
 		return u, nil

@@ -21,7 +21,8 @@ import (
 const (
 	// packageType is what OpenTofu calls an OCI artifact that is a module package.
 	packageType = "application/vnd.opentofu.modulepkg"
-	// layerType is the one kind of layer that OpenTofu reads.
+	// layerType is the one kind of layer that OpenTofu reads
+	// [opentofu 1.12 internal/getmodules/oci_getter.go].
 	layerType = "archive/zip"
 )
 

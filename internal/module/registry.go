@@ -79,7 +79,7 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 	if err != nil {
 		return found{}, err
 	}
-	if !strings.HasSuffix(base.Path, "/") { // as the tools complete it
+	if !strings.HasSuffix(base.Path, "/") { // as the tools complete it [terraform 1.11 internal/registry/client.go]
 		slashed := *base
 		slashed.Path, slashed.RawPath = base.Path+"/", ""
 		base = &slashed
@@ -206,7 +206,8 @@ func (rs *registries) locate(ctx context.Context, r registry, version string) (f
 // download reads where a version is. Terraform reads a header alone. OpenTofu
 // reads the body of a 200, which must then be JSON, before the header; newer
 // releases find there whether the registry itself serves the package, and
-// whether with credentials.
+// whether with credentials
+// [terraform 1.11 internal/registry/client.go] [opentofu 1.12 internal/registry/client.go].
 func (r registry) download(resp *transport.Response) (source string, direct *bool, err error) {
 	source = resp.Header.Get(getHeader)
 	if resp.Status == http.StatusOK && r.tool.Has(provider.ModuleLocations) {
@@ -242,7 +243,8 @@ func (r registry) archive(from *url.URL, source string, credentials bool) (*tran
 		return nil, badAnswer("the registry's location for it is no URL of an archive")
 	}
 	request := &transport.Request{URL: u, Referrer: from, Header: http.Header{"X-Terraform-Version": {r.tool.Version.String()}}}
-	// OpenTofu would send the token anywhere; it is for the registry.
+	// OpenTofu would send the token anywhere; it is for the registry
+	// [opentofu 1.12 internal/registry/package_location.go].
 	if credentials && (transport.HostPort(u) == transport.HostPort(from) || u.Scheme == "https" && hostname(u) == r.addr.Module.Host) {
 		request.Token = r.token
 	}

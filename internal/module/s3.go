@@ -48,7 +48,7 @@ func amazon(region string) *url.URL {
 
 // openS3 reads the URL of an object or directory in S3. The keys of AWS that the
 // machine has are for AWS alone; another store needs its own in the URL. The tools
-// send what has none to AWS, whatever the host is.
+// send what has none to AWS, whatever the host is [go-getter 1.7 get_s3.go].
 func openS3(s stores, u, from *url.URL) (bucket, string, error) {
 	query := u.Query()
 	b := &s3Bucket{transport: s.transport, from: from, version: query.Get("version"), region: query.Get("region")}
@@ -68,7 +68,7 @@ func openS3(s stores, u, from *url.URL) (bucket, string, error) {
 		b.region, b.endpoint, place, b.from = m[2], s.clouds.s3, "s3.amazonaws.com", nil
 	}
 	if b.region == "" {
-		b.region = "us-east-1" // as for the tools
+		b.region = "us-east-1" // as for the tools [go-getter 1.7 get_s3.go]
 	}
 	name, object, ok := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if !ok || name == "" || !awsRegion.MatchString(b.region) {

@@ -14,7 +14,7 @@ import (
 // upper bound. Listed strings that it does not parse are passed over. Of equal
 // versions the first listed wins. The chosen version is spelled as the registry
 // is asked for it, and empty if none is allowed; newest is the one that would be
-// chosen without constraint.
+// chosen without constraint [cases 115, 117, 119, 227] [terraform 1.11 internal/initwd/module_install.go].
 func choose(listed []string, allowed goversion.Constraints, tool provider.Tool) (chosen, newest string) {
 	var best, last *goversion.Version
 	for _, text := range listed {
@@ -41,7 +41,8 @@ func choose(listed []string, allowed goversion.Constraints, tool provider.Tool) 
 // asked reports whether a constraint asks for a prerelease. The tools read it
 // a second time for that, by a grammar where terms stand side by side and not
 // with commas, and where nothing may stand between an operator and a number.
-// What both grammars read and what admits a prerelease is an exact version alone.
+// What both grammars read and what admits a prerelease is an exact version alone
+// [terraform 1.11 internal/initwd/module_install.go].
 func asked(v *goversion.Version, constraint string, tool provider.Tool) bool {
 	exact, err := exactVersion(constraint)
 	if err != nil && tool.Has(provider.PrefixedPrereleases) {

@@ -57,7 +57,7 @@ type clouds struct {
 }
 
 // fetch fetches from S3 or Google Cloud Storage, as the tools do: the objects below
-// a directory, or an archive.
+// a directory, or an archive [go-getter 1.7 get_s3.go, get_gcs.go].
 func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (contents, error) {
 	a, kind := archiveFormat(a)
 	u, sum, err := withoutChecksum(a.URL)
@@ -131,7 +131,7 @@ func inTime(ctx context.Context, u *url.URL, limit time.Duration, do func(contex
 // readObjects reads what is kept of the objects below a directory. Their names
 // are those of entries of an archive, and as little to be trusted; those that end
 // in a slash stand for directories. The tools also fetch objects beside the
-// directory whose names begin alike, to where no module looks.
+// directory whose names begin alike, to where no module looks [go-getter 1.7 get_s3.go, get_gcs.go].
 func readObjects(ctx context.Context, in bucket, dir string) (*filetree.Tree, error) {
 	prefix := strings.TrimRight(dir, "/")
 	if prefix != "" {

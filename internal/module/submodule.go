@@ -19,7 +19,7 @@ const (
 
 // submodules adds the files of submodules where they belong. The tools fetch
 // all of them and give up where one fails; here a failure is found by whoever
-// reads the directory, since most submodules have nothing to do with modules.
+// reads the directory, since most submodules have nothing to do with modules [go-getter 1.7 get_git.go].
 func (g *gits) submodules(ctx context.Context, r *repository, into *filling, commit string, links []gitlink, depth int) error {
 	config, err := r.gitmodules(ctx, commit)
 	if err != nil {
@@ -28,7 +28,7 @@ func (g *gits) submodules(ctx context.Context, r *repository, into *filling, com
 	for i, link := range links {
 		settings, ok := config[link.dir]
 		switch {
-		case settings.update == "none": // the tools leave the directory empty, too
+		case settings.update == "none": // the tools leave the directory empty, too [go-getter 1.7 get_git.go]
 			continue
 		case !ok:
 			err = unread(".gitmodules has no URL for it")

@@ -15,7 +15,8 @@ type Package struct {
 	URL    *url.URL // for the getter
 }
 
-// Key tells packages apart before they are fetched, as the tools do.
+// Key tells packages apart before they are fetched, as the tools do
+// [terraform 1.11 internal/getmodules/getter.go].
 func (p Package) Key() string { return p.Getter + "::" + p.URL.String() }
 
 // OnDisk reports whether the package is on this machine's disk.

@@ -160,7 +160,8 @@ var namingForm = regexp.MustCompile(`^terraform-provider-.+_v?([0-9][^_]*)_([^_]
 
 // checkFilename refuses the archive of another release or platform. The tools
 // look for the name in the checksum list and no further, so that a registry
-// could pass off an old release, list and signature included, as a new one.
+// could pass off an old release, list and signature included, as a new one
+// [terraform 1.11 internal/getproviders/package_authentication.go].
 func checkFilename(name string, want provider.Want) error {
 	if name == "" || strings.ContainsAny(name, "/\\ \t\r\n") {
 		return badAnswer("includes invalid file name %q", name)

@@ -62,7 +62,8 @@ func (c checksums) hashes() []provider.Hash {
 
 // recorded are the hashes that the tools record of the list for a package that
 // it names: where one line is no checksum, that of the package alone, which they
-// have verified all the same (Terraform 1.11.4: TestTerraformReadsChecksumLists).
+// have verified all the same (Terraform 1.11.4: TestTerraformReadsChecksumLists)
+// [terraform 1.11 internal/getproviders/package_authentication.go].
 func (c checksums) recorded(own provider.Hash) []provider.Hash {
 	if all := c.hashes(); len(all) > 0 {
 		return all

@@ -31,10 +31,10 @@ type Options struct {
 	// registry has the same archive among its packages. Empty: none.
 	HashSource string
 	// EnforceValidation is OPENTOFU_ENFORCE_GPG_VALIDATION=true: OpenTofu makes
-	// no exception for registry.opentofu.org.
+	// no exception for registry.opentofu.org [opentofu 1.12 internal/getproviders/package_authentication.go].
 	EnforceValidation bool
 	// EnforceExpiration is OPENTOFU_ENFORCE_GPG_EXPIRATION=true: OpenTofu takes
-	// no signature of an expired key.
+	// no signature of an expired key [opentofu 1.12 internal/getproviders/package_authentication.go].
 	EnforceExpiration bool
 	// MaxDownloads bounds the packages that are downloaded at once; those of one
 	// host are bounded besides. 0: no further bound.
@@ -81,7 +81,7 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 //
 // A repository must not choose the packages that its lock file is made of where
 // others decide what is in it. If the directory is not usable, the providers in
-// it fail; there is no other place from which the tools would take them.
+// it fail; there is no other place from which the tools would take them [terraform 1.11 provider_source.go].
 func (c *Client) In(fsys fs.FS, name string, usable bool) *Client {
 	return &Client{c.fetch, c.tools, &plugins{newDirectory(c.fetch, fsys, name), usable}}
 }

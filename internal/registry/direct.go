@@ -40,8 +40,8 @@ type direct struct {
 	retries   int         // of downloads, as in cliconfig.Limits
 }
 
-// registryAnswers are what all registries of a run have said: where both tools
-// would ask the same, it is asked once.
+// registryAnswers are what all registries of a run have said: what is one question
+// whatever the tool is asked once.
 type registryAnswers struct {
 	versions  memo.Memo[query, versionList]
 	described memo.Memo[query, *description]
@@ -136,7 +136,7 @@ func (d *direct) anyProven(ctx context.Context, tool provider.Tool, want provide
 // that a run which has nothing to download asks about one package of a release
 // instead of every one. What the registry would say of this one is known where
 //
-//   - the checksum list, verified as the tool does, names the archive of the
+//   - the checksum list, verified by the rules of the tool, names the archive of the
 //     platform in the form that the publishing rules of the registries ask for,
 //     and the other package's file has a name of this form too;
 //   - the list of versions says that the platform is served;

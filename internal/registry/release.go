@@ -160,8 +160,8 @@ func (c *Client) registry(tool provider.Tool, want provider.Want) (*direct, erro
 	return nil, err
 }
 
-// soleRegistry is the provider's own registry, if that is the one place from which
-// the tool takes the provider, whatever place this run was told to ask.
+// soleRegistry is the provider's own registry, if that is the one place that
+// the tool's configuration leaves for the provider, whatever place this run was told to ask.
 func (c *Client) soleRegistry(tool provider.Tool, addr provider.Addr) *direct {
 	in := c.tools[tool.Name]
 	sources, err := in.sources(tool, addr, c.plugins)

@@ -66,7 +66,8 @@ func decodeEntry(d *decoder, attr *hcl.Attribute) (requiredProvider, bool) {
 }
 
 // decodeEntryObject reads the object form. Of a key that is given twice the last
-// one counts. An unknown key ends the reading, as it does for the tools.
+// one counts. An unknown key ends the reading, as it does for the tools
+// [terraform 1.11 internal/configs/provider_requirements.go].
 func decodeEntryObject(d *decoder, entry *requiredProvider, attr *hcl.Attribute, pairs []hcl.KeyValuePair) bool {
 	if !provider.NormalisedName(attr.Name) {
 		d.errorf(attr.NameRange, badName)

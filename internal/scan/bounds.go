@@ -20,8 +20,9 @@ const (
 	pieceFile     = 20      // pieces that a file counts for besides
 )
 
-// constant evaluates an expression without variables and functions. What would
-// take useless time or memory is an error, where the tools would try.
+// constant evaluates an expression without variables and functions
+// [terraform 1.11 internal/configs/provider_requirements.go]. What would
+// take useless time or memory is an error here.
 func constant(expr hcl.Expression) (cty.Value, hcl.Diagnostics) {
 	why := iterates(expr)
 	if why == "" {

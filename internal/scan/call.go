@@ -166,7 +166,8 @@ func knownEarly(d *decoder, expr hcl.Expression) bool {
 
 // locateModule says where a module is, now that the arguments of its call are known. An
 // address with a version must be one of a module registry; one without is tried in this order: local,
-// registry, anything that go-getter fetches.
+// registry, anything that go-getter fetches
+// [case 123] [terraform 1.11 internal/getmodules/moduleaddrs/source_parsing.go].
 func locateModule(d *decoder, c call, source, version argument) moduleSource {
 	at := placeOf(c.source.Expr.Range())
 	if !source.set {

@@ -217,7 +217,7 @@ func (m *merger) overrideProvider(p providerBlock) {
 }
 
 func (m *merger) overrideResource(r resource) {
-	// Terraform ignores ephemeral blocks of override files.
+	// Terraform ignores ephemeral blocks of override files [case 256].
 	if r.kind == ephemeralResource && m.c.tool.Name == provider.Terraform {
 		return
 	}

@@ -120,7 +120,8 @@ func (d *decoder) block(f *file, block *hcl.Block) {
 			f.imports = append(f.imports, i)
 		}
 	case "moved", "removed":
-		// Terraform ignores removed blocks of override files.
+		// Terraform ignores removed blocks of override files
+		// [terraform 1.11 internal/configs/module.go] [opentofu 1.12 internal/configs/module.go].
 		if d.override && (block.Type == "moved" || d.tool.Name == provider.OpenTofu) {
 			d.errorf(block.DefRange, "%s blocks cannot be in override files", block.Type)
 		}
@@ -190,8 +191,8 @@ type argument struct {
 	known bool // without variables and functions
 }
 
-// text evaluates an expression to a string, converting as the tools do. It
-// returns false after reporting an error.
+// text evaluates an expression to a string, converting as the tools do
+// [terraform 1.11 internal/configs/module_call.go]. It returns false after reporting an error.
 func (d *decoder) text(expr hcl.Expression) (argument, bool) {
 	v, diags := constant(expr)
 	if d.hcl(provider.CodeInvalidConfig, diags) {
@@ -211,7 +212,8 @@ func (d *decoder) text(expr hcl.Expression) (argument, bool) {
 // versionText is a version constraint string as written. The tools parse it
 // twice: with go-version when they read the file, and with their own, narrower
 // grammar when they merge the module tree. An override file can repair what only
-// the second parser refuses.
+// the second parser refuses
+// [terraform 1.11 internal/configs/version_constraint.go, internal/getproviders/providerreqs/version.go].
 type versionText struct {
 	text string
 	place

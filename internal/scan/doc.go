@@ -19,6 +19,6 @@
 // The package reads of a file what bears on providers and module calls, and
 // leaves every other body unread, so that newer syntax there is no obstacle. At
 // the top of a file and in terraform blocks, where requirements come from,
-// unknown syntax is an error, as it is for the tools: ignoring it might drop a
-// requirement.
+// unknown syntax is an error, as it is for the tools
+// [terraform 1.11 internal/configs/parser_config.go]: ignoring it might drop a requirement.
 package scan

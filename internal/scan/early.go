@@ -17,7 +17,8 @@ import (
 )
 
 // evaluatesEarly reports whether the tool evaluates the sources and versions of
-// module calls before it installs the modules: with what is known before a plan.
+// module calls before it installs the modules: with what is known before a plan
+// [opentofu 1.12 internal/configs/static_evaluator.go] [terraform 1.15 internal/terraform/graph_builder_init.go].
 func evaluatesEarly(tool provider.Tool) bool {
 	return tool.Has(provider.EarlyEvaluation) || tool.Has(provider.ConstEvaluation)
 }
@@ -103,6 +104,7 @@ func (s *scope) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 		return cty.StringVal(path.Join(s.opts.Path, s.root.at.dir)), nil
 	case "terraform.workspace":
 		// the selected one, as the tools leave it in their directory beside the root module
+		// [terraform 1.11 internal/command/meta.go]
 		selected, _ := s.root.at.tree.read(s.root.at.path(".terraform/environment"))
 		return cty.StringVal(cmp.Or(s.opts.Workspace, strings.TrimSpace(string(selected)), "default")), nil
 	}
@@ -115,7 +117,7 @@ func (s *scope) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 	return refused("%s is not known before a plan", root)
 }
 
-// refused is what has no value since the tools refuse it.
+// refused is what has no value, since it is an error in the configuration.
 func refused(format string, args ...any) (cty.Value, *staticeval.Unknown) {
 	return cty.DynamicVal, &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)}
 }
@@ -168,7 +170,8 @@ func (s *scope) variable(name string) (cty.Value, *staticeval.Unknown) {
 
 // admits reports why a variable cannot be used before a plan: Terraform takes
 // only those that are declared constant, OpenTofu all but those that are
-// declared not to be.
+// declared not to be
+// [case 220] [terraform 1.15 internal/configs/named_values.go] [opentofu 1.12 internal/configs/named_values.go].
 func (s *scope) admits(decl variable) *staticeval.Unknown {
 	switch constant, set := decl.claim("const"); {
 	case s.tool.Has(provider.ConstEvaluation) && !constant:

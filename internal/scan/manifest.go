@@ -11,7 +11,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// dataDir is where the tools keep what is theirs, beside a root module.
+// dataDir is where the tools keep what is theirs, beside a root module
+// [terraform 1.11 internal/command/workdir/dir.go].
 // TF_DATA_DIR, which names another directory, is not looked at.
 const dataDir = ".terraform"
 
@@ -20,7 +21,7 @@ const modulesDir = dataDir + "/modules"
 // manifest is what the tools note of the modules that they have installed below
 // a root module, by the path of calls. It is used where a module cannot be
 // fetched: what is installed may be older than what the tools would install
-// now, unless the call names a version that does not move.
+// now, unless the call names a version that does not move [terraform 1.11 internal/modsdir/manifest.go].
 type manifest map[string]manifestRecord
 
 type manifestRecord struct {
@@ -76,7 +77,7 @@ func (r manifestRecord) serves(m moduleSource, tool provider.ToolName) bool {
 }
 
 // normalSource writes the most usual sources as the tools do in the manifest.
-// Others must be written as the tools would.
+// Others must be written as the tools would [terraform 1.11 internal/modsdir/manifest.go].
 func normalSource(source string, tool provider.ToolName) string {
 	if m, err := tfaddr.ParseModuleSource(source); err == nil {
 		address, _, _ := strings.Cut(source, "//")

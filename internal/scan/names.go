@@ -12,16 +12,16 @@ import (
 const (
 	testDir        = "tests" // of test files, besides the root module itself
 	terragruntFile = "terragrunt.hcl"
-	cdkFile        = "cdk.tf.json" // what CDK for Terraform makes of a program
+	cdkFile        = "cdk.tf.json" // what CDK for Terraform generates from a program
 	cdkProject     = "cdktf.json"  // and beside the program
 )
 
 // moduleFiles are the files of a module, each list in the order in which the
-// tools read it.
+// tools read it [terraform 1.11 internal/configs/parser_config_dir.go].
 type moduleFiles struct{ primary, override, tests []string }
 
 // files sorts the names of a directory by what the tool makes of them: nothing
-// below it counts, nor does a directory, whatever it is called.
+// below it counts, nor does a directory, whatever it is called [cases 062, 064, 067].
 func files(entries []fs.DirEntry, tool provider.Tool) moduleFiles {
 	var found moduleFiles
 	for _, e := range entries {
@@ -92,7 +92,7 @@ func forOpenTofu(name string) bool {
 }
 
 // editorFile reports whether a file is one that the tools ignore: hidden, or
-// an editor's backup.
+// an editor's backup [cases 062, 063].
 func editorFile(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") ||
 		strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")

@@ -31,7 +31,7 @@ func choose(name provider.ToolName, texts []versionText) choice {
 	for _, text := range texts {
 		constraints, err := goversion.NewConstraint(text.text)
 		if err != nil || slices.ContainsFunc(constraints, (*goversion.Constraint).Prerelease) {
-			continue // the tool refuses these, whatever its release is
+			continue // the tool refuses these, whatever its release is [terraform 1.11 internal/configs/module.go]
 		}
 		for _, c := range constraints {
 			term := strings.TrimSpace(c.String())

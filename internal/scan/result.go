@@ -38,8 +38,8 @@ type ModuleTree struct {
 	// file in another changes nothing here.
 	Dirs []string
 	// Diagnostics are the problems of the files, for the root module also those of
-	// its lock file, warnings included. An error among them means that the tool
-	// would refuse the configuration or the lock. Messages repeat nothing of a file
+	// its lock file, warnings included. An error among them means that
+	// the configuration or the lock file is not valid. Messages repeat nothing of a file
 	// but identifiers and what has a canonical form.
 	Diagnostics []provider.Diagnostic
 }

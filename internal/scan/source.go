@@ -36,7 +36,7 @@ type Package struct {
 	FS fs.FS
 	// Dir is the called module's directory in FS, slash-separated. It may lead
 	// through links. The tools join the local sources of that module to Dir as
-	// it is written, before they follow any link.
+	// it is written, before they follow any link [terraform 1.11 internal/initwd/module_install.go].
 	Dir string
 	// ID names the content: a commit of a repository, the checksum of an archive,
 	// the path of a directory on this machine's disk. Packages with the same ID

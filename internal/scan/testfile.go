@@ -143,7 +143,7 @@ func (t *tests) run(d *decoder, block *hcl.Block, name string) {
 }
 
 // runPath is how the tools name the module of a run: test, the path of the
-// file, the run.
+// file, the run [terraform 1.11 internal/configs/config_build.go].
 func runPath(file, run string) string {
 	for _, ext := range slices.Concat(tfExtensions, tofuExtensions) {
 		file = strings.TrimSuffix(file, ext)
@@ -153,7 +153,7 @@ func runPath(file, run string) string {
 
 // provider reads a provider block. With releases that count them, the blocks
 // of test files require what those of configuration files do; the later ones of
-// Terraform refuse a version there.
+// Terraform refuse a version there [cases 267, 268].
 func (t *tests) provider(d *decoder, block *hcl.Block) {
 	p, ok := decodeProvider(d, block)
 	switch {

@@ -103,7 +103,8 @@ func significantLines(src []byte) func(yield func([]string) bool) {
 
 // toolName tells which tool is run in a directory: by the lock file if that is
 // OpenTofu's, by files that only OpenTofu reads, by the nearest version file.
-// A lock file of Terraform proves little, since OpenTofu takes those over.
+// A lock file of Terraform proves little, since OpenTofu takes those over
+// [opentofu 1.12 internal/depsfile/locks.go].
 func (t *toolFiles) toolName(at location, lock *lockfile.File) provider.ToolName {
 	entries, _ := at.tree.list(at.dir)
 	switch nearest := t.pins(at.dir).nearest; {

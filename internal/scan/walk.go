@@ -18,7 +18,7 @@ import (
 
 // The bounds of the module tree of one root module. Modules that call two others
 // each double at every step, and a module can call itself in another version;
-// the tools would go on until their paths are too long.
+// the tools would go on until their paths are too long [terraform 1.11 internal/initwd/module_install.go].
 const (
 	maxModules  = 10_000 // calls
 	maxNested   = 100    // modules within each other
@@ -26,7 +26,8 @@ const (
 )
 
 // walker walks the module tree of one root module and collects what its
-// modules need. The tools read a module once for every call of it, and so does
+// modules need. The tools read a module once for every call of it
+// [terraform 1.11 internal/configs/config_build.go], and so does
 // the walker: the places of its terms differ by the path of calls.
 type walker struct {
 	*harvest    // what is being read: tree, then tests
@@ -62,7 +63,7 @@ type visit struct {
 	scope  *scope
 	// base is the directory in its file tree that the tools join the local
 	// sources of the module to. It differs from where the module is if that is
-	// a fetched one behind links.
+	// a fetched one behind links [terraform 1.11 internal/initwd/module_install.go].
 	base string
 	path string // of calls, joined by dots
 	// above are the modules that lead here by calls that always do: one of
@@ -284,7 +285,7 @@ func (w *walker) enter(from *visit, c call, child location, to *visit) {
 // no import blocks, and that no provider configuration is passed to it under a name
 // that stands for another provider there. As the tools do, it looks up the caller's
 // side by the name that the called module uses, if the caller requires a provider
-// of that name.
+// of that name [case 105] [terraform 1.11 internal/configs/provider_validation.go].
 func (w *walker) checkCall(caller *config, c call, called *config) {
 	if len(called.imports) > 0 {
 		w.add(called.imports[0].place, "import blocks can only be in the root module")
@@ -306,7 +307,7 @@ func (w *walker) checkCall(caller *config, c call, called *config) {
 
 // checkVersions reports a module that excludes the release of the tool, if it
 // is known which one is used. Terms with a prerelease are refused, as by the
-// tools, which compare without their own.
+// tools, which compare without their own [terraform 1.11 internal/configs/module.go].
 func (w *walker) checkVersions(c *config) {
 	w.versions = append(w.versions, c.versions...)
 	if !w.pinned {

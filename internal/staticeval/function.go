@@ -20,7 +20,7 @@ type Function struct {
 	Meaning string // what it gives, in a few words
 	Source  string // where its rule is from
 	// Call evaluates it. An error that is an Unknown says that it has no value
-	// here; any other is one for which the tools refuse the expression.
+	// here; any other is an error in the expression.
 	Call function.Function
 	// Cost is an upper bound of the size of what it gives and of its work; nil
 	// for the size of its arguments together, some of which may be unknown.
@@ -67,7 +67,7 @@ var Tools = []Function{
 	{"upper", "a text in upper case", library, stdlib.UpperFunc, nil},
 }
 
-// Mark is a mark on values, as the tools have them.
+// Mark is a mark on values [terraform 1.11 internal/lang/marks/marks.go].
 type Mark string
 
 // The marks.

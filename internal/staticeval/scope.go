@@ -51,7 +51,7 @@ type answer struct {
 type Unknown struct {
 	Reason string
 	Hint   string // what to do about it; may be empty
-	// Refused says that the tools refuse the expression. If not, it may have a
+	// Refused says that the expression is an error. If not, it may have a
 	// value where they run.
 	Refused bool
 }

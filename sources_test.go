@@ -1,0 +1,118 @@
+package main_test
+
+import (
+	"encoding/json"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sourced are the packages in which every rule of the tools names its source.
+var sourced = []string{"moduleaddr", "module", "registry", "scan", "staticeval"}
+
+// ofTheTools is how a paragraph speaks of what the tools do: "the tools" or a name
+// of theirs before one of these verbs, or a comparison such as "as the tools do".
+var ofTheTools = regexp.MustCompile(
+	`\b([Tt]he tools?|[Bb]oth tools|Terraform|OpenTofu|go-getter)( itself| alone| also| then| never)? ` +
+		`(do|does|did|would|could|cannot|can|must|accepts?|adds?|asks?|checks?|compares?|completes?|counts?|evaluates?|fetch|fetches|finds?|follows?|forgives?|gets?|goes|ignores?|` +
+		`installs?|joins?|keeps?|knows?|leaves?|lets?|locks?|looks?|makes?|names?|notes?|orders?|parses?|prints?|puts?|reads?|records?|refuses?|selects?|sends?|skips?|sorts?|starts?|stops?|` +
+		`takes?|treats?|tries|try|unpacks?|uses?|verify|verifies|wants?|writes?)\b` +
+		`|\b(as|for|like|than|by) (the tools|both tools)\b|\b[Aa]s (Terraform|OpenTofu) `)
+
+// source is where a rule comes from: recorded cases, files of a tool or of one of its
+// libraries at a release, or a page that describes a protocol or a language.
+var source = regexp.MustCompile(`\[(cases?|terraform|opentofu|go-getter|hcl|go-version|go-versions|registry-address|svchost|protocol:|docs:) ([^\]]+)\]`)
+
+// fileAt is how files are cited: the release's first two numbers and paths.
+var fileAt = regexp.MustCompile(`^\d+\.\d+( [\w./-]+(,|$))+$`)
+
+// TestRulesOfToolsNameTheirSource holds that each paragraph of a comment that
+// speaks of what the tools do names a source in brackets, and that cited cases are
+// recorded here.
+func TestRulesOfToolsNameTheirSource(t *testing.T) {
+	t.Parallel()
+	cases := recordedCases(t)
+	files, err := filepath.Glob("internal/*/*.go")
+	if err != nil || len(files) < 100 {
+		t.Fatalf("%d files of the house: %v", len(files), err)
+	}
+	cited := 0
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		held := slices.Contains(sourced, filepath.Base(filepath.Dir(name)))
+		for _, paragraph := range paragraphs(t, name) {
+			found := source.FindAllStringSubmatch(paragraph, -1)
+			if held && len(found) == 0 && ofTheTools.MatchString(paragraph) {
+				t.Errorf("%s speaks of what the tools do without a source such as [case 26b] or [terraform 1.11 internal/depsfile/locks.go]: %q", name, paragraph)
+			}
+			for _, f := range found {
+				cited++
+				if kind := strings.TrimSuffix(f[1], "s"); kind != "case" {
+					if !strings.HasSuffix(kind, ":") && !fileAt.MatchString(f[2]) {
+						t.Errorf("%s cites %s, want [%s RELEASE FILE, FILE]", name, f[0], kind)
+					}
+					continue
+				}
+				for id := range strings.SplitSeq(f[2], ", ") {
+					if !cases[id] {
+						t.Errorf("%s cites case %s, which is neither in testdata/lock nor in internal/scan/testdata/cases.json", name, id)
+					}
+				}
+			}
+		}
+	}
+	if cited < 50 {
+		t.Errorf("found %d sources in the house, which cannot be all", cited)
+	}
+}
+
+// recordedCases are the names by which cases are cited: what stands before the
+// first hyphen of their ids.
+func recordedCases(t *testing.T) map[string]bool {
+	t.Helper()
+	known := map[string]bool{}
+	dirs, err := filepath.Glob("testdata/lock/*")
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("no recorded cases: %v", err)
+	}
+	for _, dir := range dirs {
+		id, _, _ := strings.Cut(filepath.Base(dir), "-")
+		known[id] = true
+	}
+	src, err := os.ReadFile("internal/scan/testdata/cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var requirements []struct{ ID string }
+	if err := json.Unmarshal(src, &requirements); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range requirements {
+		id, _, _ := strings.Cut(c.ID, "-")
+		known[id] = true
+	}
+	return known
+}
+
+// paragraphs are those of the comments of a file, each on one line.
+func paragraphs(t *testing.T, name string) []string {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, group := range f.Comments {
+		for paragraph := range strings.SplitSeq(group.Text(), "\n\n") {
+			all = append(all, strings.Join(strings.Fields(paragraph), " "))
+		}
+	}
+	return all
+}
