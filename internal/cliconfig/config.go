@@ -33,7 +33,7 @@ type Config struct {
 
 	methods []Method // of the provider_installation block, if there is one
 	// implied are the directories that the tool looks into where there is no
-	// such block.
+	// such block [terraform 1.11 provider_source.go].
 	explicit bool
 	implied  []string
 }
@@ -91,7 +91,7 @@ func (c *Config) Endpoints() []string {
 // Methods returns where the tool looks for providers, in its order. Without a
 // provider_installation block these are the plugin directories that exist, and
 // the registry for providers that are in none of them: then implied is true,
-// and what lies in the directories must be looked up.
+// and what lies in the directories must be looked up [terraform 1.11 provider_source.go].
 func (c *Config) Methods() (methods []Method, implied bool) {
 	if c.explicit {
 		return c.methods, false

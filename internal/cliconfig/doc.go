@@ -3,7 +3,8 @@
 // beside them. It says where the tool looks for providers (installation
 // methods), which services a registry host offers, by the operator's word or by
 // the host's own (service discovery), which credentials a host or an OCI
-// registry gets, and how patient the operator wants us to be.
+// registry gets, and how patient the operator wants us to be
+// [terraform 1.11 internal/command/cliconfig/cliconfig.go].
 //
 // It only says so: what a mirror holds is for package registry to find out. It
 // runs programs, as no package above it does: the credentials helpers that the

@@ -79,7 +79,7 @@ const helperPrefix = "terraform-credentials-"
 
 // findHelper looks for the newest program terraform-credentials-NAME, to which
 // _vVERSION may be added, in the plugin directories; among equals the first one
-// found is taken, as by the tools.
+// found is taken, as by the tools [terraform 1.11 commands.go, internal/plugin/discovery/find.go].
 func findHelper(dirs []string, name string) (path string, ok bool) {
 	var best provider.Version
 	for _, dir := range dirs {
@@ -101,7 +101,8 @@ func findHelper(dirs []string, name string) (path string, ok bool) {
 	return path, path != ""
 }
 
-// helperVersion reads a file name, which the tools compare in lower case.
+// helperVersion reads a file name, which the tools compare in lower case
+// [terraform 1.11 internal/plugin/discovery/find.go].
 func helperVersion(file, name string) (provider.Version, bool) {
 	rest, ok := strings.CutPrefix(file, helperPrefix)
 	if !ok {

@@ -37,7 +37,7 @@ type Method struct {
 	// Limits.
 	DownloadRetries int
 	// TrustAllHashes lets OpenTofu record what a network mirror says of other
-	// platforms' packages.
+	// platforms' packages [opentofu 1.12 internal/command/cliconfig/provider_installation.go].
 	TrustAllHashes bool
 
 	include, exclude []pattern
@@ -165,7 +165,7 @@ func (m *merged) addMethod(path string, item *ast.ObjectItem) {
 }
 
 // method checks what the tool would check when it starts or when it first uses
-// the method.
+// the method [terraform 1.11 internal/command/cliconfig/provider_installation.go].
 func (m *merged) method(kind Kind, b methodBody) (Method, error) {
 	method := Method{Kind: kind}
 	var err error
@@ -207,7 +207,8 @@ func (m *merged) patterns(texts []string) ([]pattern, error) {
 
 // mirrorPath refuses a relative path. The tools look below the directory that
 // they run in, which is the root module; it would be another one for each, and
-// in a repository whose content its authors choose.
+// in a repository whose content its authors choose
+// [terraform 1.11 internal/getproviders/filesystem_mirror_source.go].
 func mirrorPath(path string) (string, error) {
 	switch {
 	case path == "":

@@ -17,7 +17,8 @@ type Limits struct {
 }
 
 // limits reads the variables. Both tools ignore values that are not above zero,
-// and only OpenTofu knows the last one.
+// and only OpenTofu knows the last one
+// [terraform 1.11 internal/getproviders/registry_client.go] [opentofu 1.12 internal/command/cliconfig/cliconfig.go].
 func (e Env) limits(tool provider.ToolName) Limits {
 	l := Limits{
 		Retries: e.number("TF_REGISTRY_DISCOVERY_RETRY"),

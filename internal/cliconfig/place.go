@@ -48,7 +48,7 @@ func (e Env) dir(tool provider.ToolName) string {
 
 // mirrors returns the plugin directories of the user and the system, in which
 // both tools look before they ask a registry: those of their data directories,
-// then the ones that the platform's own conventions name.
+// then the ones that the platform's own conventions name [terraform 1.11 provider_source.go].
 func (e Env) mirrors(tool provider.ToolName) []string {
 	if e.windows() {
 		data := e.Getenv("APPDATA")

@@ -32,7 +32,8 @@ type merged struct {
 }
 
 // Load reads the configuration that the tool would read. The result is never
-// nil; with an error among the diagnostics it must not be used to write locks.
+// nil; with an error among the diagnostics it must not be used to write locks
+// [terraform 1.11 internal/command/cliconfig/cliconfig.go].
 func Load(env Env, tool provider.ToolName) (*Config, []provider.Diagnostic) {
 	m := merged{env: env, tool: tool, config: &Config{
 		services: map[svchost.Hostname]map[string]any{},
@@ -46,7 +47,8 @@ func Load(env Env, tool provider.ToolName) (*Config, []provider.Diagnostic) {
 	} else {
 		m.readOptional(env.file(tool))
 		// The tools skip the directory where a variable names the file, and so
-		// the credentials that "terraform login" keeps there.
+		// the credentials that "terraform login" keeps there
+		// [terraform 1.11 internal/command/cliconfig/cliconfig.go].
 		m.readDir(env.dir(tool))
 	}
 	m.config.limits = m.config.limits.over(m.limits)
@@ -128,7 +130,8 @@ func (m *merged) parse(path string, src []byte, err error) {
 }
 
 // addBlock adds what HCL 1 cannot decode by itself, because the order of blocks
-// or whether there is one counts. Terraform ignores OpenTofu's blocks.
+// or whether there is one counts. Terraform ignores OpenTofu's blocks
+// [terraform 1.11 internal/command/cliconfig/cliconfig.go].
 func (m *merged) addBlock(path string, item *ast.ObjectItem) {
 	switch name := key(item, 0); {
 	case name == "provider_installation":

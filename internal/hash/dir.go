@@ -13,9 +13,9 @@ import (
 
 // Dir hashes a package that lies unpacked at the root of a file tree. It has
 // neither ZH nor Size. Links to files are read through, as the tools do; a link
-// to a directory is an error.
+// to a directory is an error [terraform 1.11 internal/getproviders/hash.go].
 //
-// Errors wrap ErrUnpack: the tools could not read the package either.
+// Errors wrap ErrUnpack: nothing else could read the package either.
 func Dir(fsys fs.FS) (Sum, error) {
 	var names []string
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {

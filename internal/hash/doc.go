@@ -5,7 +5,7 @@
 // There are two h1 of one archive. The tools record that of the directory that
 // they unpacked, and accept that of the archive's own entries where they verify
 // a zip. They are equal for nearly all packages, and differ where an archive
-// has entries for directories, an entry twice, or names such as ./a and /a.
+// has entries for directories, an entry twice, or names such as ./a and /a [case 26b].
 //
 // Packages are large, and a run may need hundreds of them, so that they are
 // hashed in one pass while their bytes arrive. What a zip archive holds is said

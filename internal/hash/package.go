@@ -31,7 +31,7 @@ const (
 	maxEntries = 10_000
 )
 
-// ErrUnpack is wrapped by the errors about archives that the tools could not
+// ErrUnpack is wrapped by the errors about archives that nobody could
 // unpack, or that are larger than any real package.
 var ErrUnpack = errors.New("the package cannot be unpacked")
 
@@ -40,8 +40,8 @@ var errLarge = fmt.Errorf("%w: it is larger than %d bytes", ErrUnpack, int64(Max
 // Sum is what is computed of one package.
 type Sum struct {
 	ZH    provider.Hash // of the zip
-	H1    provider.Hash // of the unpacked directory: what the tools record
-	H1Zip provider.Hash // of the zip's entries: what the tools accept of a zip
+	H1    provider.Hash // of the unpacked directory: what the tools record [case 26b]
+	H1Zip provider.Hash // of the zip's entries: what the tools accept of a zip [case 26b]
 	Size  int64         // of the zip in bytes
 	// Programs are the names at the top of the package that may be those of a
 	// provider's executable, sorted.
@@ -52,7 +52,8 @@ const programPrefix = "terraform-provider-"
 
 // Runs reports whether the package holds an executable for the provider type:
 // a file with the name that the tools look for, alone or followed by _ or a
-// dot. They refuse to install and to lock a package without.
+// dot. They refuse to install and to lock a package without
+// [terraform 1.11 internal/providercache/cached_provider.go].
 func (s Sum) Runs(providerType string) bool {
 	return slices.ContainsFunc(s.Programs, func(name string) bool {
 		rest, ok := strings.CutPrefix(name, programPrefix+providerType)

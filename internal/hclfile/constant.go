@@ -17,7 +17,7 @@ const (
 	maxExponent = 4096
 )
 
-// Excess is why an expression is not evaluated, where the tools would try: it
+// Excess is why an expression is not evaluated: it
 // need not end in useful time or memory.
 type Excess int
 
@@ -122,7 +122,7 @@ func computes(node hclsyntax.Node) bool {
 // Constant evaluates an expression as the tools evaluate what must be known
 // before anything else: without variables and functions, so that "~> ${1}.0" has a
 // value. In JSON, strings are then taken literally. What exceeds a limit has no
-// value.
+// value [case 244] [terraform 1.11 internal/configs/provider_requirements.go].
 func Constant(expr hcl.Expression) (cty.Value, Excess, hcl.Diagnostics) {
 	if excess := ExcessOf(expr); excess != None {
 		return cty.DynamicVal, excess, nil

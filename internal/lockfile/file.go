@@ -1,11 +1,11 @@
 // Package lockfile reads dependency lock files (.terraform.lock.hcl) and
-// prints them as Terraform and OpenTofu do, byte for byte.
+// prints them as Terraform and OpenTofu do, byte for byte [terraform 1.11 internal/depsfile/locks_file.go].
 //
 // A lock file is a set of locks, one for each provider. Parse accepts and
 // refuses what the tools accept and refuse, and says where. Print has one form,
 // the canonical one: what it prints, Parse reads as the same locks, and Print
 // then gives the same bytes again. The exception is an entry marked Kept, which
-// prints as it stood in its file.
+// prints as it stood in its file [terraform 1.11 internal/depsfile/locks_file.go].
 //
 // Where git has left the markers of a merge conflict, Read unites both sides; and
 // Merge makes one file of two and of what they come from, as git's merge driver
@@ -32,7 +32,8 @@ type File struct {
 	Tool provider.ToolName
 	// Locks are the entries, sorted by address.
 	Locks []Lock
-	// Warnings are the problems for which the tools do not refuse the file.
+	// Warnings are the problems for which the tools do not refuse the file
+	// [terraform 1.11 internal/depsfile/locks_file.go].
 	Warnings []provider.Diagnostic
 	// Conflict is the line of the first marker of a merge conflict; 0 if there is
 	// none. Only Read returns files that have any.

@@ -38,12 +38,12 @@ var lockSchema = &hcl.BodySchema{
 // order of their lines: CodeSyntax for what is not HCL, CodeConflict alone where
 // that is for the markers of a merge conflict, CodeInvalidLock for what the tools
 // refuse. Their messages repeat nothing of the file but
-// identifiers and what has a canonical form.
+// identifiers and what has a canonical form [terraform 1.11 internal/depsfile/locks_file.go].
 //
 // Expressions are evaluated as the tools do it, without variables and
 // functions, so that "h1:${1+1}" is h1:2. What the tools would try is refused
 // where it need not end in useful time or memory, since the file may come from
-// anyone: what package hclfile refuses.
+// anyone: what package hclfile refuses [terraform 1.11 internal/depsfile/locks_file.go].
 func Parse(src []byte, path string) (*File, []provider.Diagnostic) {
 	p := &parser{src: src, path: path, tool: headerTool(src), lines: map[provider.Addr]int{}}
 	p.file()

@@ -13,7 +13,7 @@ import (
 
 // Print returns the content of a lock file as the tool would write it. The
 // locks may come in any order. Without a tool the header is Terraform's, which
-// is what Terraform makes of a file without a header.
+// is what Terraform makes of a file without a header [terraform 1.11 internal/depsfile/locks_file.go].
 //
 // The layout is fixed: two comment lines; for each entry, by address, an empty
 // line and its block; version and constraints aligned with each other, hashes

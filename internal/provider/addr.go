@@ -21,7 +21,7 @@ type Addr struct {
 	Type      string
 }
 
-// Hosts and namespaces that the tools treat specially.
+// Hosts and namespaces that the tools treat specially [terraform 1.11 internal/addrs/provider.go].
 const (
 	builtinHost     = svchost.Hostname("terraform.io")
 	builtinSpace    = "builtin"
@@ -39,7 +39,7 @@ const (
 // The parts are normalised as Terraform does it (IDNA lookup mapping). A
 // namespace with an underscore is refused, as by every release of the tools
 // that we know; terraform-registry-address itself has become more lenient. The
-// namespace "-" is read only on the default registry of either tool.
+// namespace "-" is read only on the default registry of either tool [cases 008, 014, 039].
 func ParseAddr(source string, tool ToolName) (Addr, error) {
 	if !utf8.ValidString(source) {
 		return Addr{}, fmt.Errorf("invalid provider source address %q: it must be UTF-8", source)
@@ -154,7 +154,8 @@ func Names(addrs []Addr) map[Addr]string {
 }
 
 // Compare orders addresses as the tools order the blocks of a lock file: by
-// the punycode form of the host, then namespace, then type, bytewise.
+// the punycode form of the host, then namespace, then type, bytewise
+// [case 014] [terraform 1.11 internal/depsfile/locks_file.go].
 func (a Addr) Compare(b Addr) int {
 	return cmp.Or(
 		strings.Compare(string(a.Host), string(b.Host)),

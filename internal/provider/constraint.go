@@ -10,13 +10,15 @@ import (
 
 // Constraints is a set of version constraint terms, all of which must hold.
 // It is canonical from construction: no duplicates, sorted as the tools sort
-// the constraints argument of a lock file. The zero value allows any release.
+// the constraints argument of a lock file. The zero value allows any release
+// [terraform 1.11 internal/getproviders/providerreqs/version.go].
 //
 // The type stands beside go-version because that library alone would select
 // other versions than the tools do: "~> 1" has an upper bound here, prereleases
 // are admitted by an exact term only, and exact terms compare build metadata.
 // That is Terraform's behaviour for providers, which it gets from go-versions.
-// Terraform itself uses go-version for the versions of modules.
+// Terraform itself uses go-version for the versions of modules
+// [terraform 1.11 internal/getproviders/providerreqs/version.go].
 type Constraints struct{ terms []Term }
 
 // Term is one comparison of a version with a bound. Terms are comparable with
@@ -30,7 +32,8 @@ type Term struct {
 // the number of parts that were written decides what they allow.
 type Op int
 
-// The operators, in the order in which the tools sort terms of one bound.
+// The operators, in the order in which the tools sort terms of one bound
+// [terraform 1.11 internal/getproviders/providerreqs/version.go].
 const (
 	Greater     Op = iota + 1 // >
 	AtLeast                   // >=
@@ -53,7 +56,7 @@ var termForm = regexp.MustCompile(`^(?:(=|!=|>|>=|<|<=|~>) ?)?([0-9].*)$`)
 
 // ParseConstraints reads a version constraint string as the tools read it for
 // providers: terms separated by commas, with white space around each. An empty
-// string and an empty term are errors.
+// string and an empty term are errors [terraform 1.11 internal/getproviders/providerreqs/version.go].
 func ParseConstraints(s string) (Constraints, error) {
 	var terms []Term
 	for piece := range strings.SplitSeq(s, ",") {

@@ -16,8 +16,8 @@ type Code string
 // The codes of problems with files.
 const (
 	CodeSyntax          Code = "syntax"           // a file is not valid HCL or JSON
-	CodeInvalidConfig   Code = "invalid-config"   // a file says something that the tool refuses
-	CodeInvalidLock     Code = "invalid-lock"     // a lock file that the tool refuses
+	CodeInvalidConfig   Code = "invalid-config"   // a file says something that is not valid
+	CodeInvalidLock     Code = "invalid-lock"     // a lock file that is not valid
 	CodeConflict        Code = "conflict"         // a lock file with the markers of a merge conflict
 	CodeUnreadModule    Code = "unread-module"    // a module call that could not be followed
 	CodeNotRootModule   Code = "not-root-module"  // a directory that is no root module
@@ -44,13 +44,13 @@ const (
 	CodeNoVersion       Code = "no-version"       // no release meets the constraints
 	CodeLockedVersion   Code = "locked-version"   // the locked version is not allowed or no longer offered
 	CodeNoPackage       Code = "no-package"       // the release has no package for a platform
-	CodeProtocol        Code = "protocol"         // the release speaks a protocol that the tool does not
+	CodeProtocol        Code = "protocol"         // the release speaks no protocol of the tool
 	CodeUnauthorized    Code = "unauthorized"     // credentials are missing or refused
 	CodeUnreachable     Code = "unreachable"      // no answer, or a server error
 	CodeBadAnswer       Code = "bad-answer"       // an answer that breaks the protocol
 	CodeBadChecksum     Code = "bad-checksum"     // bytes that are not those of the checksum list
 	CodeBadSignature    Code = "bad-signature"    // a checksum list that no announced key signed
-	CodeBadPackage      Code = "bad-package"      // a zip that the tools could not unpack
+	CodeBadPackage      Code = "bad-package"      // a zip that cannot be unpacked
 	CodeReReleased      Code = "re-released"      // a package that matches none of the recorded hashes
 	CodeGitHub          Code = "github"           // GitHub refused or failed
 	CodeCancelled       Code = "cancelled"        // the run was interrupted

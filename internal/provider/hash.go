@@ -10,7 +10,8 @@ import (
 // colon and a value. Hashes are sorted bytewise as whole strings.
 type Hash string
 
-// The schemes that the tools verify. Others are kept but never match.
+// The schemes that the tools verify. Others are kept but never match
+// [terraform 1.11 internal/getproviders/providerreqs/hash.go].
 const (
 	// SchemeH1 is the hash of a package's unpacked content.
 	SchemeH1 = "h1"
@@ -42,7 +43,8 @@ func (h Hash) Value() string {
 	return value
 }
 
-// Known reports whether the tools can verify a package against the scheme.
+// Known reports whether the tools can verify a package against the scheme
+// [terraform 1.11 internal/getproviders/providerreqs/hash.go].
 func (h Hash) Known() bool {
 	s := h.Scheme()
 	return s == SchemeH1 || s == SchemeZH

@@ -9,7 +9,7 @@ type Listing struct {
 	// Files are the lines of the verified checksum list.
 	Files []ListedFile
 	// Reported are the h1 hashes that the tool takes on a source's word, each for
-	// an archive that the list names.
+	// an archive that the list names [opentofu 1.12 internal/getproviders/registry_client.go].
 	Reported []Hash
 }
 

@@ -21,8 +21,8 @@ var DefaultPlatforms = []Platform{
 }
 
 // KnownPlatforms are those that providers are built for, sorted: the pairs of go
-// tool dist list on whose systems a process can start another, as the tools start
-// providers (not js, wasip1 and ios), and those that earlier releases of Go had.
+// tool dist list on whose systems a process can start another, as providers are
+// started (not js, wasip1 and ios), and those that earlier releases of Go had.
 var KnownPlatforms = known(map[string]string{
 	"aix":       "ppc64",
 	"android":   "386 amd64 arm arm64",

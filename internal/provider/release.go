@@ -66,20 +66,21 @@ type Want struct {
 // hashes of its release.
 type Hashes struct {
 	Package Package
-	// H1 is the hash of the unpacked directory: what the tools record.
+	// H1 is the hash of the unpacked directory: what the tools record [case 26b].
 	H1 Hash
 	// H1Zip is the hash of the archive's entries: what the tools accept when
 	// they verify a zip. It equals H1 for nearly all packages. It is empty where
-	// H1 is what a source states of a package that nobody has hashed.
+	// H1 is what a source states of a package that nobody has hashed [case 26b].
 	H1Zip Hash
 	// Listed holds the zh of every line of the verified checksum list.
 	Listed []Hash
 	// Verified holds the hashes that the source named for the package and that
-	// it was found to have, where the tool records them.
+	// it was found to have, where the tool records them
+	// [terraform 1.11 internal/getproviders/package_authentication.go].
 	Verified []Hash
 	// Reported holds the hashes of each platform that the source states without
 	// proof, where the tool records them (the packages property of OpenTofu's
-	// registry, a network mirror that it trusts).
+	// registry, a network mirror that it trusts) [opentofu 1.12 internal/getproviders/registry_client.go].
 	Reported map[Platform][]Hash
 	Signer   Signer
 	// Mirror says which mirror the package is from; empty if it is from the

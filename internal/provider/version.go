@@ -12,7 +12,7 @@ import (
 
 // Version is the version of a provider or of a tool. Versions are comparable
 // with ==, which is exact: build metadata counts. The zero value is 0.0.0,
-// which the tools can never select.
+// which the tools can never select [case 82].
 type Version struct {
 	Major, Minor, Patch int64
 	Prerelease          string // without the hyphen
@@ -23,14 +23,15 @@ type Version struct {
 // numbers, no "v", identifiers of letters, digits and hyphens. A hyphen may
 // stand without a prerelease ("1.10.0-" is 1.10.0) unless metadata follows.
 // Terraform reads a provider's constraints with two libraries, go-version and
-// then go-versions, and only what both accept gets through: this.
+// then go-versions, and only what both accept gets through: this
+// [terraform 1.11 internal/configs/version_constraint.go, internal/getproviders/providerreqs/version.go].
 var versionForm = regexp.MustCompile(
 	`^([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?(?:-|-(` + ids + `)(?:\+(` + ids + `))?|\+(` + ids + `))?$`)
 
 const ids = `[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*`
 
 // ParseVersion reads a version as the tools read those that a registry lists:
-// missing numbers are 0, leading zeros are dropped.
+// missing numbers are 0, leading zeros are dropped [cases 64b, 64c, 64f, 64k, 64m].
 func ParseVersion(s string) (Version, error) {
 	v, _, err := parseVersion(s)
 	return v, err
