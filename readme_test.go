@@ -36,17 +36,17 @@ func TestReadmeConfigurationFile(t *testing.T) {
 	t.Error("the README has no example of a configuration file with rules and groups")
 }
 
-// TestReadmeComments holds the table of commands to the language.
-func TestReadmeComments(t *testing.T) {
+// TestDocumentOfComments holds the table of commands to the language.
+func TestDocumentOfComments(t *testing.T) {
 	t.Parallel()
 	const begin, end = "<!-- commands:begin -->\n", "<!-- commands:end -->\n"
-	_, rest, begins := strings.Cut(read(t, "README.md").text, begin)
+	_, rest, begins := strings.Cut(read(t, "docs/comments.md").text, begin)
 	table, _, ends := strings.Cut(rest, end)
 	if !begins || !ends {
-		t.Fatalf("the README has no markers %s and %s", begin, end)
+		t.Fatalf("docs/comments.md has no markers %s and %s", begin, end)
 	}
 	if diff := cmp.Diff(comment.Table(), table); diff != "" {
-		t.Errorf("table of commands (-code +README):\n%s", diff)
+		t.Errorf("table of commands (-code +document):\n%s", diff)
 	}
 }
 

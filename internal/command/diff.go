@@ -24,8 +24,8 @@ hashes were completed, which constraints changed. An empty file is a lock file
 without entries, so /dev/null stands for one that was not there.
 
 With --git it compares the lock files in the directories with those of a
-revision. With --textconv and --git-external it serves git diff: the README says
-how to set that up.`,
+revision. With --textconv and --git-external it serves git diff, which
+docs/command-line.md says how to set up.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := readSettings(env, given(cmd.Flags()))
 			if err != nil {

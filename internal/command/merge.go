@@ -19,7 +19,7 @@ func mergeDriverCommand(env Env) *cobra.Command {
 		Short: "Merge lock files for git",
 		Long: `merge-driver merges two versions of a lock file that come from one, as git's merge
 driver. The result takes the place of the file OURS; PATH is where the lock file
-is in the repository. The README says how to set that up.
+is in the repository. docs/command-line.md says how to set that up.
 
 What one side alone has changed needs no registry. If both have changed an entry
 and a registry does not answer, that entry is left between conflict markers, and

@@ -2,7 +2,7 @@
 // request, and the decision who may.
 //
 // A command is the first line of a comment that begins with /relock. Verbs is
-// the one table of what may follow: Parse reads by it, Help and the README are
+// the one table of what may follow: Parse reads by it, Help and docs/comments.md are
 // written from it. Decide says whether a command is carried out, from facts that
 // the caller has asked GitHub for.
 //
