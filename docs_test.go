@@ -213,8 +213,8 @@ func judgeFence(t *testing.T, f fence) error {
 	return fmt.Errorf("a block of the language %q, which no test reads,", f.language)
 }
 
-// judgeYAML reads a workflow, steps of one, or the configuration file, in whole or
-// in part. Its first line says which.
+// judgeYAML reads a workflow, steps of one, or a configuration file, in whole or in
+// part: that of a repository, if its first line says so, else an operator's.
 func judgeYAML(code string, inputs map[string]input) error {
 	first, _, _ := strings.Cut(code, "\n")
 	switch {
@@ -249,7 +249,11 @@ func judgeYAML(code string, inputs map[string]input) error {
 	if !strings.Contains(code, "version: 1\n") {
 		code = "version: 1\n" + code
 	}
-	file, problems := config.ParseFile([]byte(code), "relock.yml")
+	parse := config.ParseOperatorFile
+	if strings.HasPrefix(first, "# .github/") {
+		parse = config.ParseFile
+	}
+	file, problems := parse([]byte(code), "relock.yml")
 	if _, more := config.Resolve(config.Merge(file.Values)); len(problems)+len(more) > 0 {
 		return fmt.Errorf("%v", append(problems, more...))
 	}
