@@ -77,10 +77,10 @@ func actionFile(t *testing.T) actionYAML {
 	return a
 }
 
-// TestReadmeOutputs compares the table of outputs with action.yml.
-func TestReadmeOutputs(t *testing.T) {
+// TestDocumentOfOutputs compares the table of outputs with action.yml.
+func TestDocumentOfOutputs(t *testing.T) {
 	t.Parallel()
-	_, table, _ := strings.Cut(read(t, "README.md").text, "| output | what it is |")
+	_, table, _ := strings.Cut(read(t, "docs/action.md").text, "| output | what it is |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	var told []string
 	for line := range strings.Lines(table) {
@@ -94,10 +94,10 @@ func TestReadmeOutputs(t *testing.T) {
 	}
 	for output := range actionFile(t).Outputs {
 		if !slices.Contains(told, output) {
-			t.Errorf("the README does not tell of the output %s", output)
+			t.Errorf("docs/action.md does not tell of the output %s", output)
 		}
 	}
 	if len(told) != len(actionFile(t).Outputs) {
-		t.Errorf("the README tells of %v, action.yml has %d outputs", told, len(actionFile(t).Outputs))
+		t.Errorf("docs/action.md tells of %v, action.yml has %d outputs", told, len(actionFile(t).Outputs))
 	}
 }
