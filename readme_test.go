@@ -24,16 +24,16 @@ func read(t *testing.T, name string) document {
 	return readDocument(name, src)
 }
 
-// TestReadmeConfigurationFile holds that the example of a configuration file,
+// TestDocumentOfConfiguration holds that the example of a configuration file,
 // which another test parses, shows rules and groups.
-func TestReadmeConfigurationFile(t *testing.T) {
+func TestDocumentOfConfiguration(t *testing.T) {
 	t.Parallel()
-	for _, f := range read(t, "README.md").fences {
+	for _, f := range read(t, "docs/configuration.md").fences {
 		if strings.HasPrefix(f.code, "# "+config.FileNames[0]) && strings.Contains(f.code, "\nrules:") && strings.Contains(f.code, "\ngroups:") {
 			return
 		}
 	}
-	t.Error("the README has no example of a configuration file with rules and groups")
+	t.Error("docs/configuration.md has no example of a configuration file with rules and groups")
 }
 
 // TestDocumentOfComments holds the table of commands to the language.

@@ -137,13 +137,13 @@ func (s Setting) entry() map[string]any {
 	return o
 }
 
-// The markers around the table of settings in the README.
+// The markers around the table of settings in docs/configuration.md.
 const (
 	MarkdownBegin = "<!-- settings:begin -->"
 	MarkdownEnd   = "<!-- settings:end -->"
 )
 
-// Markdown returns the table of settings for the README, markers included.
+// Markdown returns the table of settings for people, markers included.
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString(MarkdownBegin + "\n| In the file | Input | Flag | Default | Meaning |\n|---|---|---|---|---|\n")

@@ -1,6 +1,6 @@
 // Package config holds the settings of relock in one table. Flags, Action
 // inputs, the configuration file, its JSON schema, its starting file and the
-// list in the README are all made from that table or held to it by a test, so
+// list in docs/configuration.md are all made from that table or held to it by a test, so
 // that a setting has one name, one meaning and one description.
 //
 // A setting's value is text until Resolve turns all of them into a Config: the

@@ -11,10 +11,10 @@ import (
 	"github.com/relock-dev/relock/internal/config"
 )
 
-var update = flag.Bool("update", false, "write the table of settings into the README instead of comparing")
+var update = flag.Bool("update", false, "write the table of settings into docs/configuration.md instead of comparing")
 
-func TestReadmeHasTheTable(t *testing.T) {
-	const name = "../../README.md"
+func TestDocumentHasTheTable(t *testing.T) {
+	const name = "../../docs/configuration.md"
 	src, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +22,7 @@ func TestReadmeHasTheTable(t *testing.T) {
 	before, rest, begins := strings.Cut(string(src), config.MarkdownBegin+"\n")
 	_, after, ends := strings.Cut(rest, config.MarkdownEnd+"\n")
 	if !begins || !ends {
-		t.Fatalf("the README has no markers %s and %s", config.MarkdownBegin, config.MarkdownEnd)
+		t.Fatalf("docs/configuration.md has no markers %s and %s", config.MarkdownBegin, config.MarkdownEnd)
 	}
 	want := before + config.Markdown() + after
 	switch {
@@ -32,7 +32,7 @@ func TestReadmeHasTheTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("the README's table of settings is not that of the code; write it with go test ./internal/config -update")
+		t.Errorf("the table of settings in docs/configuration.md is not that of the code; write it with go test ./internal/config -update")
 	}
 }
 
