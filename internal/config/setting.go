@@ -111,13 +111,21 @@ func (s Setting) prefix() string {
 	return s.Key + "[]."
 }
 
-// Description is Doc and the default, as action.yml and help texts give it.
+// Description is Doc, the values and the default, as action.yml and help texts
+// give them.
 func (s Setting) Description() string {
-	if s.Default == "" || s.Kind == Bool {
-		return s.Doc
+	text := s.Doc
+	if len(s.Values) > 0 {
+		text += " Values: " + s.options() + "."
 	}
-	return s.Doc + " Default: " + strings.ReplaceAll(s.Default, ",", ", ") + "."
+	if s.Default == "" || s.Kind == Bool {
+		return text
+	}
+	return text + " Default: " + strings.ReplaceAll(s.Default, ",", ", ") + "."
 }
+
+// options are the values that somebody would write; an empty one is left out.
+func (s Setting) options() string { return strings.TrimPrefix(s.choices(), `"", `) }
 
 // HasVerb reports whether the verb has the setting's flag.
 func (s Setting) HasVerb(verb string) bool { return s.Flag != "" && slices.Contains(s.Verbs, verb) }
