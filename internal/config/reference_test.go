@@ -1,10 +1,29 @@
 package config
 
 import (
+	"cmp"
+	goflag "flag"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 )
+
+var update = goflag.Bool("update", false, "write the settings into docs/configuration.md instead of comparing")
+
+// The markers around the settings in docs/configuration.md.
+const (
+	referenceBegin = "<!-- settings:begin -->\n"
+	referenceEnd   = "<!-- settings:end -->\n"
+)
+
+// firstRelease is the version of relock that settings are in since, unless later
+// says otherwise.
+const firstRelease = "1.0"
+
+// later are the settings that came with a later release than the first.
+var later = map[string]string{}
 
 // examples are values that somebody might set, by the setting's name: as they stand
 // behind its key in the file, else as an input or as an argument of the flag. A
@@ -77,6 +96,92 @@ func (s Setting) example() string {
 		return strings.TrimSpace("relock " + s.Verbs[0] + " --" + s.Flag + " " + value)
 	}
 	return s.Input + ": " + value
+}
+
+// reference is what docs/configuration.md says of each setting.
+func reference() string {
+	var b strings.Builder
+	b.WriteString(referenceBegin)
+	for _, s := range Settings {
+		fmt.Fprintf(&b, "\n### `%s`\n\n%s\n\n%s.\n", s.Name(), escape(s.Doc), strings.Join(s.facts(), ". "))
+		if s.structured() {
+			fmt.Fprintf(&b, "\n```yaml\n%s\n```\n\n| key | values | what it says |\n|---|---|---|\n", s.example())
+		}
+		for _, f := range s.Fields {
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", last(f.Key), f.takes(), escape(f.Doc))
+		}
+	}
+	b.WriteString("\n" + referenceEnd)
+	return b.String()
+}
+
+// facts are where a setting is set, what it takes, its default, an example, and
+// since when there is one.
+func (s Setting) facts() []string {
+	var facts []string
+	if s.Kind != Text {
+		facts = append(facts, "Values: "+s.takes())
+	}
+	if value := cmp.Or(s.InputDefault, strings.ReplaceAll(s.Default, ",", ", ")); value != "" {
+		facts = append(facts, "Default: `"+value+"`")
+	}
+	var places []string
+	if s.Key != "" {
+		places = append(places, "key `"+s.Key+"`")
+	}
+	if s.Flag != "" {
+		places = append(places, "flag `--"+s.Flag+"` of "+strings.Join(s.Verbs, ", "))
+	}
+	if s.Input != "" {
+		places = append(places, "input `"+s.Input+"`")
+	}
+	if s.Env != "" {
+		places = append(places, "variable `"+s.Env+"`")
+	}
+	facts = append(facts, "Set by: "+strings.Join(places, "; "))
+	if !s.structured() {
+		facts = append(facts, "Example: `"+s.example()+"`")
+	}
+	return append(facts, "Since: "+cmp.Or(later[s.Name()], firstRelease))
+}
+
+// takes says what the value of a setting may be.
+func (s Setting) takes() string {
+	switch {
+	case s.Key == "version":
+		return "1"
+	case len(s.Values) > 0 && s.Kind == List:
+		return "a list of " + s.options()
+	case len(s.Values) > 0:
+		return s.options()
+	}
+	return expected(s)
+}
+
+// escape keeps the characters of a description from being Markdown.
+var escape = strings.NewReplacer("*", `\*`, "_", `\_`, "<", "&lt;", "|", `\|`, "@", "&#64;").Replace
+
+func TestDocumentIsFresh(t *testing.T) {
+	const name = "../../docs/configuration.md"
+	src, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, begins := strings.Cut(string(src), referenceBegin)
+	_, after, ends := strings.Cut(rest, referenceEnd)
+	if !begins || !ends {
+		t.Fatalf("docs/configuration.md has no markers %s and %s", referenceBegin, referenceEnd)
+	}
+	want := before + reference() + after
+	switch {
+	case want == string(src):
+	case *update && os.Getenv("CI") == "":
+		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("the settings in docs/configuration.md are not those of the code; write them with go test ./internal/config -update")
+	}
 }
 
 // TestExamplesAreTaken sets each setting as its example says, and holds that it is

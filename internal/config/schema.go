@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -136,42 +135,3 @@ func (s Setting) entry() map[string]any {
 	}
 	return o
 }
-
-// The markers around the table of settings in docs/configuration.md.
-const (
-	MarkdownBegin = "<!-- settings:begin -->"
-	MarkdownEnd   = "<!-- settings:end -->"
-)
-
-// Markdown returns the table of settings for people, markers included.
-func Markdown() string {
-	var b strings.Builder
-	b.WriteString(MarkdownBegin + "\n| In the file | Input | Flag | Default | Meaning |\n|---|---|---|---|---|\n")
-	for s := range rows {
-		flag := s.Flag
-		if flag != "" {
-			flag = "--" + flag
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n",
-			code(s.Key), code(s.Input), code(flag), code(s.documentedDefault()), escape(s.Doc))
-	}
-	b.WriteString(MarkdownEnd + "\n")
-	return b.String()
-}
-
-func (s Setting) documentedDefault() string {
-	if s.InputDefault != "" {
-		return s.InputDefault
-	}
-	return strings.ReplaceAll(s.Default, ",", ", ")
-}
-
-func code(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "`" + text + "`"
-}
-
-// escape keeps the characters of a description from being Markdown.
-var escape = strings.NewReplacer("*", `\*`, "_", `\_`, "<", "&lt;", "|", `\|`).Replace

@@ -1,8 +1,6 @@
 package config_test
 
 import (
-	"flag"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,31 +8,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/config"
 )
-
-var update = flag.Bool("update", false, "write the table of settings into docs/configuration.md instead of comparing")
-
-func TestDocumentHasTheTable(t *testing.T) {
-	const name = "../../docs/configuration.md"
-	src, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, begins := strings.Cut(string(src), config.MarkdownBegin+"\n")
-	_, after, ends := strings.Cut(rest, config.MarkdownEnd+"\n")
-	if !begins || !ends {
-		t.Fatalf("docs/configuration.md has no markers %s and %s", config.MarkdownBegin, config.MarkdownEnd)
-	}
-	want := before + config.Markdown() + after
-	switch {
-	case want == string(src):
-	case *update && os.Getenv("CI") == "":
-		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	default:
-		t.Errorf("the table of settings in docs/configuration.md is not that of the code; write it with go test ./internal/config -update")
-	}
-}
 
 func TestEverySettingIsNamedOnceInEachSource(t *testing.T) {
 	seen := map[string]bool{}
@@ -93,33 +66,6 @@ func TestSecretsHaveNoFlagAndNoKey(t *testing.T) {
 	for _, s := range config.Settings {
 		if s.Secret && (s.Flag != "" || s.Key != "" || s.Env == "") {
 			t.Errorf("%s: a secret comes from the environment only", s.Name())
-		}
-	}
-}
-
-func TestMarkdownListsEverySetting(t *testing.T) {
-	table := config.Markdown()
-	if !strings.HasPrefix(table, config.MarkdownBegin+"\n") || !strings.HasSuffix(table, config.MarkdownEnd+"\n") {
-		t.Errorf("the table is not between its markers:\n%s", table)
-	}
-	for _, s := range config.Settings {
-		for _, f := range s.Fields {
-			if !strings.Contains(table, "| `"+f.Key+"` |") {
-				t.Errorf("the table lacks %s", f.Key)
-			}
-		}
-		for _, cell := range []string{s.Key, s.Input} {
-			if cell != "" && !strings.Contains(table, "| `"+cell+"` |") {
-				t.Errorf("the table lacks %s", cell)
-			}
-		}
-		if s.Flag != "" && !strings.Contains(table, "| `--"+s.Flag+"` |") {
-			t.Errorf("the table lacks --%s", s.Flag)
-		}
-	}
-	for row := range strings.Lines(table) {
-		if columns := strings.Count(row, "|") - strings.Count(row, `\|`); columns != 6 && !strings.HasPrefix(row, "<!--") {
-			t.Errorf("a row has %d bars, want 6: %s", columns, row)
 		}
 	}
 }
