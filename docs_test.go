@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -330,5 +332,46 @@ func TestDocumentsMistakesAreFound(t *testing.T) {
 				t.Errorf("found %q, want %q", problems, c.want)
 			}
 		})
+	}
+}
+
+// TestDocumentOfProblems holds docs/troubleshooting.md to the codes of problems,
+// and the messages that it quotes to those of the program.
+func TestDocumentOfProblems(t *testing.T) {
+	t.Parallel()
+	doc := read(t, "docs/troubleshooting.md")
+	var source strings.Builder
+	codes := map[string]bool{}
+	code := regexp.MustCompile(`Code\w+ +(?:provider\.)?Code += "([a-z-]+)"`)
+	err := filepath.WalkDir("internal", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		src, err := os.ReadFile(name)
+		source.Write(src)
+		for _, m := range code.FindAllSubmatch(src, -1) {
+			codes[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil || len(codes) < 35 {
+		t.Fatalf("found the codes %v, which cannot be all: %v", codes, err)
+	}
+	for c := range codes {
+		if !strings.Contains(doc.text, "\n### `"+c+"`\n") {
+			t.Errorf("no paragraph is about the code %s", c)
+		}
+	}
+	for _, m := range regexp.MustCompile("\n### `(.*)`\n").FindAllStringSubmatch(doc.text, -1) {
+		if !codes[m[1]] {
+			t.Errorf("a paragraph is about %s, which is no code", m[1])
+		}
+	}
+	for _, f := range doc.fences {
+		for part := range strings.SplitSeq(strings.TrimSpace(f.code), "…") {
+			if part = strings.TrimSpace(part); f.language == "text" && !strings.Contains(source.String(), part) {
+				t.Errorf("the program says nowhere %q, which is quoted as %q", part, f.code)
+			}
+		}
 	}
 }
