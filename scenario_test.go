@@ -51,8 +51,16 @@ func configurations(t *testing.T) map[string]string {
 			if filepath.Ext(f.Name) != ".yml" || len(problems) > 0 {
 				continue
 			}
+			section := ""
 			for line := range strings.Lines(config.Show(config.Merge(file.Values))) {
+				if name, ok := strings.CutSuffix(line, ":\n"); ok {
+					section = name + "."
+					continue
+				}
 				setting, value, _ := strings.Cut(line, ": ")
+				if name, inner := strings.CutPrefix(setting, "  "); inner {
+					setting = section + name
+				}
 				if !strings.HasSuffix(value, "# default\n") {
 					told[setting] += value
 				}

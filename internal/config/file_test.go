@@ -175,15 +175,11 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 
 func TestParseFileReadsEveryKeyOfTheTable(t *testing.T) {
 	t.Parallel()
-	shown := config.Show(config.Merge(operatorFile(t, everyKey)))
+	values := config.Merge(operatorFile(t, everyKey))
+	shown := config.Show(values)
 	for _, s := range config.Settings {
-		if s.Key != "" && !strings.Contains(shown, "\n"+s.Key+": ") && !strings.HasPrefix(shown, s.Key+": ") {
-			t.Errorf("Show lacks %s", s.Key)
-		}
-		for line := range strings.Lines(shown) {
-			if s.Key != "" && strings.HasPrefix(line, s.Key+": ") && strings.HasSuffix(line, "# default\n") {
-				t.Errorf("the file with every key lacks %s", s.Key)
-			}
+		if v := values[s.Name()]; s.Key != "" && v.Source == "default" {
+			t.Errorf("the file with every key lacks %s", s.Key)
 		}
 		for _, f := range s.Fields {
 			if name := f.Key[strings.LastIndex(f.Key, ".")+1:]; !strings.Contains(shown, name+": ") {
@@ -193,20 +189,35 @@ func TestParseFileReadsEveryKeyOfTheTable(t *testing.T) {
 	}
 }
 
+// TestShowIsAFile holds that what Show prints is a configuration file with the same
+// settings; with the defaults one that may lie in a repository.
+func TestShowIsAFile(t *testing.T) {
+	t.Parallel()
+	shown := config.Show(config.Merge(operatorFile(t, everyKey)))
+	again := config.Show(config.Merge(operatorFile(t, shown)))
+	sources := regexp.MustCompile(`  # .*`)
+	if diff := cmp.Diff(sources.ReplaceAllString(shown, ""), sources.ReplaceAllString(again, "")); diff != "" {
+		t.Errorf("settings of what Show prints (-first +then):\n%s", diff)
+	}
+	if _, problems := config.ParseFile([]byte(config.Show(config.Defaults())), "shown.yml"); len(problems) > 0 {
+		t.Errorf("no repository may hold what Show prints of the defaults: %v", problems)
+	}
+}
+
 func TestShowWritesStructuresAsTheFileWould(t *testing.T) {
 	t.Parallel()
 	shown := config.Show(config.Merge(operatorFile(t, everyKey)))
 	for _, want := range []string{
-		`verify.signers: {"hashicorp/*": ["34365D9472D7468F", "0c0af313e5fd9f80"], "example.com/corp/tool": ["1234567890123456"]}  # relock.yml:15` + "\n",
+		`  signers: {"hashicorp/*": ["34365D9472D7468F", "0c0af313e5fd9f80"], "example.com/corp/tool": ["1234567890123456"]}  # relock.yml:15` + "\n",
 		`registries: {"Registry.Example.com": {token-env: "RELOCK_TOKEN_EXAMPLE"}, "registry.example.net:8443": {token-env: "RELOCK_TOKEN_NET"}}  # relock.yml:18` + "\n",
 		`groups: [{name: "aws", providers: ["hashicorp/aws", "hashicorp/awscc"], directories: ["prod/**"]}, {name: "sandbox-2", directories: ["sandbox/**"], labels: ["own"], reviewers: ["hubot"], team-reviewers: ["ops"], assignees: [], milestone: "v1", draft: true, auto-merge: "", limit: 5}]  # relock.yml:40` + "\n",
-		`pull-request.auto-merge: squash  # relock.yml:56` + "\n",
+		`  auto-merge: squash  # relock.yml:56` + "\n",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("Show lacks %s\n%s", want, shown)
 		}
 	}
-	if shown := config.Show(config.Defaults()); !strings.Contains(shown, "rules: []  # default\n") || !strings.Contains(shown, "pull-request.auto-merge: \"\"  # default\n") {
+	if shown := config.Show(config.Defaults()); !strings.Contains(shown, "rules: []  # default\n") || !strings.Contains(shown, "\n  auto-merge: \"\"  # default\n") {
 		t.Errorf("Show of the defaults:\n%s", shown)
 	}
 }
@@ -615,7 +626,10 @@ func FuzzParseFile(f *testing.F) {
 		if _, problems := config.Resolve(config.Merge(parsed.Values)); len(slices.DeleteFunc(problems, drafts)) > 0 {
 			t.Errorf("ParseOperatorFile accepts %q, Resolve reports %v", src, problems)
 		}
-		config.Show(config.Merge(parsed.Values))
+		shown := config.Show(config.Merge(parsed.Values))
+		if _, problems := config.ParseOperatorFile([]byte(shown), "shown.yml"); len(problems) > 0 {
+			t.Errorf("Show prints of %q what no file may say: %v\n%s", src, problems, shown)
+		}
 	})
 }
 

@@ -5,15 +5,31 @@ import (
 	"strings"
 )
 
-// Show lists every setting with its value and where that comes from. Secrets
-// are not shown.
+// Show lists every setting with its value and where that comes from, as a
+// configuration file that gives the same: what no file may hold is in comments.
+// Secrets are not shown.
 func Show(values Values) string {
-	var b strings.Builder
+	var file, rest strings.Builder
+	section := ""
 	for _, s := range Settings {
 		v := values[s.Name()]
-		fmt.Fprintf(&b, "%s: %s  # %s\n", s.Name(), s.shown(v), v.Source)
+		if s.Key == "" {
+			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), s.shown(v), v.Source)
+			continue
+		}
+		if s.Operator && len(v.records) == 0 {
+			continue // only an operator's file may hold the key at all
+		}
+		name, indent := s.Key, ""
+		if prefix, inner, ok := strings.Cut(s.Key, "."); ok {
+			if prefix != section {
+				fmt.Fprintf(&file, "%s:\n", prefix)
+			}
+			section, name, indent = prefix, inner, "  "
+		}
+		fmt.Fprintf(&file, "%s%s: %s  # %s\n", indent, name, s.shown(v), v.Source)
 	}
-	return b.String()
+	return file.String() + "\n# Set by flags, inputs or the environment alone:\n" + rest.String()
 }
 
 // shown is the value as a file would hold it.
