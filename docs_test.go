@@ -313,7 +313,7 @@ func TestDocumentsMistakesAreFound(t *testing.T) {
 		"out_of_the_tree":    {"[a](../a.md)", "README.md: ../a.md leads to no file"},
 		"link_not_https":     {"<http://example.com>", "README.md: http://example.com is no https address"},
 		"flag_that_is_gone":  {"```sh\nrelock lock --everything\n```\n", "unknown flag: --everything"},
-		"verb_that_is_gone":  {"Use `relock fix`.", `unknown command "fix"`},
+		"verb_that_is_gone":  {"Use `relock fix`.", "relock fix: status"},
 		"comment_not_spoken": {"Say `/relock merge`.", "/relock merge"},
 		"input_that_is_gone": {"```yaml\n- uses: relock-dev/relock@v1\n  with: {verb: pr}\n```\n", "the action has no input verb"},
 		"unknown_setting":    {"```yaml\nplatform: [linux_amd64]\n```\n", "platform"},

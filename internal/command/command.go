@@ -94,14 +94,14 @@ func rootCommand(env Env) *cobra.Command {
 		Short: "Keep .terraform.lock.hcl files fresh and complete",
 		Long: `relock keeps dependency lock files of Terraform and OpenTofu fresh and complete.
 It never runs terraform, tofu, a provider, or code of the repository it reads.`,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
 	root.SetArgs(env.Args)
-	if slices.Equal(env.Args, []string{"--version"}) {
-		// cobra's own flag has words of its own, but for a template: that brings
-		// text/template, with which the linker drops no method of any type.
+	if len(env.Args) == 1 && slices.Contains([]string{"--version", "-version", "-v"}, env.Args[0]) {
+		// All of them, as in terraform. cobra's own flag has words of its own, but for
+		// a template: that brings text/template, with which the linker drops no method
+		// of any type.
 		root.SetArgs([]string{"version"})
 	}
 	root.SetOut(env.Stdout)
@@ -111,7 +111,28 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 		mergeDriverCommand(env), prCommand(env), commentCommand(env), demoCommand(env), configCommand(env),
 		cacheCommand(env), actionCommand(env), versionCommand(env),
 	)
+	root.SetHelpCommand(helpCommand(root))
+	root.InitDefaultCompletionCmd()
+	root.SetFlagErrorFunc(unknownFlag)
+	refuseUnknown(root)
 	return root
+}
+
+// helpCommand is help, which refuses what it knows no help about.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Help about a command",
+		RunE: func(_ *cobra.Command, words []string) error {
+			cmd, rest, err := root.Find(words)
+			if err == nil {
+				err = noSuchCommand(cmd, rest)
+			}
+			if err != nil {
+				return err
+			}
+			return cmd.Help()
+		},
+	}
 }
 
 // complain says what is wrong with the request, where, and what to do next.

@@ -28,8 +28,8 @@ the status is 1: relock lock repairs it later. The status 129 stops git.`,
 			return merge(cmd.Context(), env, args)
 		},
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		complain(env.Stderr, err)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		complain(env.Stderr, unknownFlag(cmd, err))
 		return exit(ExitNoMerge)
 	})
 	return cmd

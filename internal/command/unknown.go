@@ -1,0 +1,98 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// refuseUnknown makes a command that only holds others, and all such below it, refuse
+// words that are none of them. cobra itself takes any and prints its help.
+func refuseUnknown(cmd *cobra.Command) {
+	if cmd.HasSubCommands() {
+		cmd.Args = noSuchCommand
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	for _, sub := range cmd.Commands() {
+		refuseUnknown(sub)
+	}
+}
+
+// noSuchCommand refuses what stands where the name of a command belongs.
+func noSuchCommand(cmd *cobra.Command, words []string) error {
+	if len(words) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	d := provider.Diagnostic{
+		Code:    provider.CodeSettings,
+		Message: fmt.Sprintf("unknown command %q for %q", words[0], cmd.CommandPath()),
+		Hint:    cmd.CommandPath() + " --help lists the commands",
+	}
+	if near := nearestWord(words[0], names); near != "" {
+		d.Hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
+	}
+	return d
+}
+
+// unknownFlag says which flag was meant, or which verbs have it.
+func unknownFlag(cmd *cobra.Command, err error) error {
+	var missing *pflag.NotExistError
+	if !errors.As(err, &missing) {
+		return err
+	}
+	d := provider.Diagnostic{Code: provider.CodeSettings, Message: err.Error(), Hint: cmd.CommandPath() + " --help lists the flags"}
+	name := missing.GetSpecifiedName()
+	if letters := missing.GetSpecifiedShortnames(); letters != "" {
+		name = letters // a long flag behind one dash is read as many short ones
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	owners := verbsWith(name)
+	switch near := nearestWord(name, names); {
+	case near != "":
+		d.Hint = "did you mean --" + near + "?"
+	case len(owners) > 0:
+		d.Hint = fmt.Sprintf("--%s is a flag of relock %s", name, strings.Join(owners, ", "))
+	}
+	return d
+}
+
+// verbsWith are the verbs that have a flag of the table.
+func verbsWith(name string) []string {
+	for _, s := range config.Settings {
+		if s.Flag == name {
+			return s.Verbs
+		}
+	}
+	return nil
+}
+
+// nearestWord is the one of some words that can be meant by another one: it
+// begins with that, or differs by a slip of the pen. Empty if none can.
+func nearestWord(word string, words []string) string {
+	begun := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !strings.HasPrefix(w, word) })
+	if len(begun) == 1 {
+		return begun[0]
+	}
+	best, least := "", 3
+	for _, w := range words {
+		if d := levenshtein.Distance(word, w, nil); d < least && d < len(word) {
+			best, least = w, d
+		}
+	}
+	return best
+}
