@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -147,7 +146,7 @@ func complain(w io.Writer, err error) {
 
 // diagnoses are what an error says, one for each problem in it.
 func diagnoses(err error) []provider.Diagnostic {
-	var several problems
+	var several provider.Problems
 	var missing run.NotFound
 	switch {
 	case errors.As(err, &missing):
@@ -156,17 +155,6 @@ func diagnoses(err error) []provider.Diagnostic {
 		return several
 	}
 	return []provider.Diagnostic{provider.Diagnose(err)}
-}
-
-// problems are several diagnostics that together make a request impossible.
-type problems []provider.Diagnostic
-
-func (p problems) Error() string {
-	texts := make([]string, len(p))
-	for i, d := range p {
-		texts[i] = d.Error()
-	}
-	return strings.Join(texts, "\n")
 }
 
 // ofRun is the world as package run sees it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/run"
 )
 
@@ -23,7 +24,7 @@ func configFile(env Env, values config.Values) (config.File, error) {
 		dir = run.RepositoryOf(env.WorkDir)
 		found, diagnostics := config.Locate(os.DirFS(dir))
 		if len(diagnostics) > 0 {
-			return config.File{}, problems(diagnostics)
+			return config.File{}, provider.Problems(diagnostics)
 		}
 		if found == "" {
 			return config.File{}, nil
@@ -44,7 +45,7 @@ func configFile(env Env, values config.Values) (config.File, error) {
 	}
 	file, diagnostics := parse(src, name)
 	if len(diagnostics) > 0 {
-		return config.File{}, problems(diagnostics)
+		return config.File{}, provider.Problems(diagnostics)
 	}
 	return file, nil
 }
@@ -115,7 +116,7 @@ func leadsOut(path string, tops []string) bool {
 func searched(repository fs.FS) (config.File, error) {
 	name, diagnostics := config.Locate(repository)
 	if len(diagnostics) > 0 {
-		return config.File{}, problems(diagnostics)
+		return config.File{}, provider.Problems(diagnostics)
 	}
 	if name == "" {
 		return config.File{}, nil
@@ -131,7 +132,7 @@ func repositoryFile(repository fs.FS, name string) (config.File, error) {
 	}
 	file, diagnostics := config.ParseFile(src, name)
 	if len(diagnostics) > 0 {
-		return config.File{}, problems(diagnostics)
+		return config.File{}, provider.Problems(diagnostics)
 	}
 	return file, nil
 }

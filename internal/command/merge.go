@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 )
@@ -71,7 +72,7 @@ func merged(ctx context.Context, env Env, name string, base, ours, theirs []byte
 	}
 	marked, disputed, wrong := lockfile.Merge(base, ours, theirs, name)
 	if len(wrong) > 0 {
-		complain(env.Stderr, problems(wrong))
+		complain(env.Stderr, provider.Problems(wrong))
 		return lockfile.Marked(ours, theirs), true
 	}
 	if !disputed {
@@ -103,7 +104,7 @@ func settle(ctx context.Context, env Env, name string, marked []byte) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	said := problems(r.Diagnostics)
+	said := provider.Problems(r.Diagnostics)
 	for _, m := range r.Modules {
 		said = append(said, m.Diagnostics...)
 	}

@@ -147,7 +147,7 @@ func (p proposer) remotely(ctx context.Context, repository string, req run.Reque
 	for i, m := range r.Modules {
 		r.Modules[i] = m.Shown(func(name string) string { return repository + "//" + name })
 	}
-	var wrong problems
+	var wrong provider.Problems
 	var missing run.NotFound
 	switch {
 	case errors.As(err, &missing):

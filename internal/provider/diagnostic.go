@@ -103,6 +103,18 @@ func (d Diagnostic) Compare(e Diagnostic) int {
 	)
 }
 
+// Problems are several diagnostics that together make a request impossible.
+type Problems []Diagnostic
+
+// Error returns their texts, one a line.
+func (p Problems) Error() string {
+	texts := make([]string, len(p))
+	for i, d := range p {
+		texts[i] = d.Error()
+	}
+	return strings.Join(texts, "\n")
+}
+
 // Error is a problem of the world: a registry, a host, a package. Message says
 // what went wrong in one sentence; the other fields say with what, as far as
 // it is known.
