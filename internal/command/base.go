@@ -90,7 +90,7 @@ func baseFiles(ctx context.Context, env Env, s settings, root string, names []st
 		return nil, err
 	}
 	defer session.Close()
-	return session.Committed(ctx, req.Pull.Hub, req.Pull.Repository, base, names)
+	return session.Committed(ctx, req.Hub, req.Targets[0].Repository, base, names)
 }
 
 // fileNames are those that a configuration file may have.

@@ -89,7 +89,7 @@ func answer(ctx context.Context, env Env, s settings) (report.Report, error) {
 	req := withRepository(env, request(env, run.Upgrade, nil, s.Config))
 	req.Head = run.OwnHead // nothing of the session is kept for later runs
 	remark := run.Remark{
-		Hub: req.Pull.Hub, Repository: event.Repository, Number: event.Number, CommentID: event.CommentID,
+		Hub: req.Hub, Repository: event.Repository, Number: event.Number, CommentID: event.CommentID,
 		Author: event.Author, Body: event.Body, Config: inRepository(env, config.Merge(s.given...)),
 	}
 	return during(env, s, req, func(session *run.Session) (report.Report, error) { return session.Answer(ctx, remark, configure) })

@@ -24,10 +24,14 @@ func request(env Env, verb run.Verb, dirs []string, cfg config.Config) run.Reque
 	if cfg.ModuleToken != "" {
 		tokens[env.server()] = cfg.ModuleToken
 	}
+	target := run.Target{Files: run.Checkout{}, Dirs: dirs, Destination: destination(verb)}
+	if len(cfg.PullRequest.Base) > 0 {
+		target.Base = cfg.PullRequest.Base[0]
+	}
 	return run.Request{
-		Verb:  verb,
-		Dirs:  dirs,
-		Named: slices.Concat(cfg.Providers, cfg.Why),
+		Verb:    verb,
+		Targets: []run.Target{target},
+		Named:   slices.Concat(cfg.Providers, cfg.Why),
 
 		Clauses:      clauses(cfg),
 		ModuleTokens: tokens,
@@ -48,18 +52,31 @@ func request(env Env, verb run.Verb, dirs []string, cfg config.Config) run.Reque
 			Newer: verb == run.Check, Rules: rules(cfg.Rules), Signers: cfg.Signers,
 			Preserve: cfg.UnreadableModules == "preserve", Jobs: cfg.Jobs,
 		},
+		Hub:  hub(cfg),
 		Pull: pull(cfg),
 	}
+}
+
+// destination is where a verb writes what it finds in the checkout.
+func destination(verb run.Verb) run.Destination {
+	switch verb {
+	case run.Upgrade, run.Lock:
+		return run.Disk{}
+	case run.PR:
+		return run.Pulls{}
+	}
+	return nil
 }
 
 // withRepository adds what the runner knows of the repository on GitHub.
 func withRepository(env Env, req run.Request) run.Request {
 	rt := env.runtime()
-	req.Pull.Repository = rt.Repository()
-	req.Pull.Hub.API, req.Pull.Hub.GraphQL = rt.APIURL(), rt.GraphQLURL()
-	req.Pull.Head = rt.SHA()
-	req.Pull.Base = cmp.Or(req.Pull.Base, rt.DefaultBranch())
-	if app := req.Pull.Hub.App; app != nil && len(app.Repositories) == 0 {
+	target := req.Targets[0]
+	target.Repository, target.Base = rt.Repository(), cmp.Or(target.Base, rt.DefaultBranch())
+	target.Files = run.Checkout{Branch: rt.Branch(), Commit: rt.SHA()}
+	req.Targets = []run.Target{target}
+	req.Hub.API, req.Hub.GraphQL = rt.APIURL(), rt.GraphQLURL()
+	if app := req.Hub.App; app != nil && len(app.Repositories) == 0 {
 		app.Repositories = []string{rt.Repository()}
 	}
 	switch head, fork := rt.Head(); {
@@ -117,7 +134,6 @@ func rules(given []config.Rule) []upgrade.Rule {
 func pull(cfg config.Config) run.Pull {
 	p := cfg.PullRequest
 	made := run.Pull{
-		Hub:          run.Hub{Token: cfg.Token, Anonymous: cfg.DryRun},
 		Bases:        p.Base,
 		Grouping:     run.Grouping{By: run.GroupBy(cfg.GroupBy)},
 		BranchPrefix: p.BranchPrefix,
@@ -125,9 +141,6 @@ func pull(cfg config.Config) run.Pull {
 		Presentation: presentation(p),
 		Limit:        p.Limit, ReleaseNotes: p.ReleaseNotes, DryRun: cfg.DryRun,
 		Footer: footer,
-	}
-	if len(p.Base) > 0 {
-		made.Base = p.Base[0]
 	}
 	for _, g := range cfg.Groups {
 		made.Grouping.Named = append(made.Grouping.Named, run.Group{
@@ -139,17 +152,28 @@ func pull(cfg config.Config) run.Pull {
 			made.Merging = append(made.Merging, run.MergeRule{Providers: r.Providers, Directories: r.Directories, Updates: r.Updates, May: *r.AutoMerge})
 		}
 	}
-	if cfg.App.ID != "" {
-		made.Hub.App = &github.App{
-			ID: cfg.App.ID, PrivateKey: cfg.App.Key, Installation: cfg.App.Installation,
-			Repositories: slices.Clone(cfg.Repositories),
-		}
-		for _, one := range append([]pr.Presentation{made.Presentation}, made.Grouping.Presentations()...) {
-			made.Hub.App.Teams = made.Hub.App.Teams || len(one.TeamReviewers) > 0
-			made.Hub.App.Labels = made.Hub.App.Labels || one.CreateLabels && len(one.Labels) > 0
-		}
-	}
 	return made
+}
+
+// hub is how GitHub is spoken to by the settings, but for where it is.
+func hub(cfg config.Config) run.Hub {
+	h := run.Hub{Token: cfg.Token, Anonymous: cfg.DryRun}
+	if cfg.App.ID == "" {
+		return h
+	}
+	h.App = &github.App{
+		ID: cfg.App.ID, PrivateKey: cfg.App.Key, Installation: cfg.App.Installation,
+		Repositories: slices.Clone(cfg.Repositories),
+	}
+	presented := []config.PullRequest{cfg.PullRequest}
+	for _, g := range cfg.Groups {
+		presented = append(presented, g.PullRequest)
+	}
+	for _, p := range presented {
+		h.App.Teams = h.App.Teams || len(p.TeamReviewers) > 0
+		h.App.Labels = h.App.Labels || p.CreateLabels && len(p.Labels) > 0
+	}
+	return h
 }
 
 // presentation is how a pull request is presented by the settings.

@@ -17,7 +17,7 @@ import (
 const mostPlans = 3
 
 // mayRepeat reports whether all may be planned again for another commit.
-func (c *corridor) mayRepeat() bool { return c.req.Pull.Again != nil && c.plans < mostPlans }
+func (c *corridor) mayRepeat() bool { return c.req.Configure != nil && c.plans < mostPlans }
 
 // holds reports whether a commit of the base has all that was read as it was read.
 // What is not told apart is asked for once. A commit that GitHub does not know, such
@@ -49,20 +49,17 @@ func matters(p github.ChangedPath) bool {
 // again is the way of the request from the commit that the base has moved to,
 // without a checkout of that, by its configuration file.
 func (c *corridor) again(ctx context.Context) (*corridor, error) {
-	remote, err := fetch(ctx, c.repo, c.proposing.moved, reads)
+	remote, err := snapshot(ctx, c.repo, c.proposing.moved)
 	if err != nil {
 		return nil, err
 	}
-	req, err := c.req.Pull.Again(remote.FS)
+	req, err := c.req.Configure(remote.FS)
 	if err != nil {
 		return nil, err
 	}
-	from := c.req.Pull
-	req.Remote, req.Part = remote, c.req.Part
-	req.Pull.Hub, req.Pull.Repository, req.Pull.Base, req.Pull.Again = from.Hub, from.Repository, from.Base, from.Again
-	req.Pull.Only, req.Pull.Seen, req.Pull.Rebase, req.Pull.Recreate = from.Only, from.Seen, from.Rebase, from.Recreate
+	req.Hub, req.Configure = c.req.Hub, c.req.Configure
 	c.env.Log.Info("the base has moved: planning again", "from", c.proposing.head, "to", remote.Commit)
-	next := c.Session.corridor(req)
+	next := c.Session.corridor(req, c.target.at(c.env.WorkDir, remote))
 	next.plans = c.plans + 1
 	return next, nil
 }

@@ -73,12 +73,10 @@ func (s *Session) ofHead(req Request, name string) bool {
 		return false
 	}
 	tops := []string{cmp.Or(s.env.Getenv("GITHUB_WORKSPACE"), s.env.WorkDir), RepositoryOf(s.env.WorkDir)}
-	for _, dir := range req.Dirs {
-		dir = filepath.FromSlash(strings.TrimSuffix(filepath.ToSlash(dir), "..."))
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(s.env.WorkDir, dir)
+	for _, t := range req.Targets {
+		for _, dir := range t.Dirs {
+			tops = append(tops, RepositoryOf(absolute(s.env.WorkDir, strings.TrimSuffix(filepath.ToSlash(dir), "..."))))
 		}
-		tops = append(tops, RepositoryOf(filepath.Clean(dir)))
 	}
 	return !Apart(name, tops)
 }

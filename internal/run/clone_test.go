@@ -59,7 +59,7 @@ func TestOpensClones(t *testing.T) {
 				root := lay(t)
 				want := commitIn(t, root)
 				put(t, root, map[string]string{".git/config": "[core]\n\trepositoryformatversion = " + version + "\n[extensions]\n\t" + extension + "\n"})
-				if got, err := headOf(tree{root: root}, ""); err != nil || got != want {
+				if got, err := headOf(tree{root: root}, Target{}); err != nil || got != want {
 					t.Errorf("headOf(a clone with %q) = %q, %v, want %q", extension, got, err, want)
 				}
 			})
@@ -82,7 +82,7 @@ func TestOpensWorktrees(t *testing.T) {
 				"main/.git/worktrees/other/commondir": "../..\n",
 				"main/.git/config":                    "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tworktreeConfig = true\n",
 			})
-			if got, err := headOf(tree{root: filepath.Join(top, "other")}, ""); err != nil || got != want {
+			if got, err := headOf(tree{root: filepath.Join(top, "other")}, Target{}); err != nil || got != want {
 				t.Errorf("headOf(a worktree) = %q, %v, want %q", got, err, want)
 			}
 		})

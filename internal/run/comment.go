@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -29,11 +28,6 @@ type Remark struct {
 	// config.FileNames.
 	Config string
 }
-
-// Configure turns the settings that are in force on a base branch, whose
-// configuration file is in the file tree, into a request. Its errors are for
-// people.
-type Configure func(base fs.FS) (Request, error)
 
 // Answer carries out the command of a comment and says under it what came of
 // it. Who may is asked now; the branch of the pull request is read once and
@@ -122,6 +116,15 @@ func (c *conversation) converse(ctx context.Context) error {
 		return refusal{err}
 	}
 	return c.carryOut(ctx)
+}
+
+// directories are those that the settings name for whatever is done.
+func (c *conversation) directories() []string {
+	var dirs []string
+	for _, t := range c.req.Targets {
+		dirs = append(dirs, t.Dirs...)
+	}
+	return dirs
 }
 
 // settle reads the settings from the base branch, and whose the pull request is.

@@ -20,7 +20,7 @@ type dates struct {
 // dateSource is the dates of a run. A token speaks to the GitHub server also for
 // verbs that do nothing else there, so that all of them come to the same plan.
 func (c *corridor) dateSource() dates {
-	server, from := c.hub, c.req.Pull.Hub
+	server, from := c.hub, c.req.Hub
 	if server.Client == nil && from.Token != "" {
 		from.App = nil
 		if reached, err := c.connect(from, ""); err == nil {

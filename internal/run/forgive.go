@@ -49,14 +49,15 @@ func (c *corridor) onBase(ctx context.Context, dirs []string) (*corridor, error)
 		return nil, err
 	}
 	req := c.req
-	req.Remote, req.Change, req.Touched, req.Named, req.Clauses, req.Part = files, nil, nil, nil, nil, true
+	req.Change, req.Touched, req.Named, req.Clauses = nil, nil, nil, nil
 	req.Scan.Unlocked, req.Scan.Create = false, false
-	req.Dirs = slices.DeleteFunc(dirs, func(dir string) bool {
+	target := Target{Repository: c.target.Repository, Files: files, part: true}
+	target.Dirs = slices.DeleteFunc(dirs, func(dir string) bool {
 		_, err := fs.Stat(files.FS, path.Join(dir, lockfile.Name))
 		return err != nil
 	})
-	base := c.Session.corridor(req)
-	if len(req.Dirs) == 0 {
+	base := c.Session.corridor(req, target)
+	if len(target.Dirs) == 0 {
 		return base, nil
 	}
 	return base, base.learn(ctx)

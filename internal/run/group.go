@@ -48,15 +48,6 @@ func (p Pull) presentation(key string) pr.Presentation {
 	return p.Presentation
 }
 
-// Presentations are those of the named groups.
-func (g Grouping) Presentations() []pr.Presentation {
-	all := make([]pr.Presentation, len(g.Named))
-	for i, n := range g.Named {
-		all[i] = n.Presentation
-	}
-	return all
-}
-
 // of returns the key of the group that a provider of a root module belongs to.
 // It depends on no version, so that a group keeps its branch.
 func (g Grouping) of(dir string, addr provider.Addr) string {

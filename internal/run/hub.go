@@ -68,15 +68,14 @@ func (s *Session) Hub(h Hub, repository string) (hub, error) {
 // from: the one that is given or, for the GitHub server, that of the App. It is
 // asked for when the first module needs it.
 func (c *corridor) moduleToken(ctx context.Context, host string) (string, error) {
-	given, from := c.req.ModuleTokens[host], c.req.Pull
-	_, _, err := split(from.Repository)
-	if given != "" || from.Hub.App == nil || host != c.env.Server || err != nil {
+	given, h, repository := c.req.ModuleTokens[host], c.req.Hub, c.target.Repository
+	_, _, err := split(repository)
+	if given != "" || h.App == nil || host != c.env.Server || err != nil {
 		return given, nil
 	}
-	h := from.Hub
-	h.App = narrowed(h.App, from.Repository)
+	h.App = narrowed(h.App, repository)
 	h.App.Modules = true
-	client, err := c.connect(h, "modules for "+from.Repository)
+	client, err := c.connect(h, "modules for "+repository)
 	if err != nil {
 		return "", err
 	}
@@ -141,8 +140,8 @@ func (s *Session) reach(h Hub, repository string) (*github.Repository, error) {
 	return client.repository(repository)
 }
 
-// DefaultBranch returns the name of a repository's default branch.
-func (s *Session) DefaultBranch(ctx context.Context, h Hub, repository string) (string, error) {
+// defaultBranch returns the name of a repository's default branch.
+func (s *Session) defaultBranch(ctx context.Context, h Hub, repository string) (string, error) {
 	repo, err := s.reach(h, repository)
 	if err != nil {
 		return "", err
@@ -150,9 +149,9 @@ func (s *Session) DefaultBranch(ctx context.Context, h Hub, repository string) (
 	return repo.DefaultBranch(ctx)
 }
 
-// Fetch reads the file tree at the head of a branch, without a checkout. An
+// fetch reads the file tree at the head of a branch, without a checkout. An
 // empty branch is the default one, whose name is returned.
-func (s *Session) Fetch(ctx context.Context, h Hub, repository, branch string) (remote *Remote, base string, err error) {
+func (s *Session) fetch(ctx context.Context, h Hub, repository, branch string) (remote *Remote, base string, err error) {
 	repo, err := s.reach(h, repository)
 	if err != nil {
 		return nil, "", err
@@ -166,18 +165,18 @@ func (s *Session) Fetch(ctx context.Context, h Hub, repository, branch string) (
 	if err != nil {
 		return nil, branch, err
 	}
-	remote, err = fetch(ctx, repo, commit, reads)
+	remote, err = snapshot(ctx, repo, commit)
 	return remote, branch, err
 }
 
-// fetch reads the file tree of a commit, with the contents of the files for which
-// keep says so.
-func fetch(ctx context.Context, repo *github.Repository, commit string, keep func(name string) bool) (*Remote, error) {
-	snapshot, err := repo.Snapshot(ctx, commit, keep)
+// snapshot reads the file tree of a commit, with the contents of the files that a
+// run may read.
+func snapshot(ctx context.Context, repo *github.Repository, commit string) (*Remote, error) {
+	files, err := repo.Snapshot(ctx, commit, reads)
 	if err != nil {
 		return nil, err
 	}
-	return &Remote{FS: snapshot, Commit: commit}, nil
+	return &Remote{FS: files, Commit: commit}, nil
 }
 
 // reads reports whether a run may read a file.

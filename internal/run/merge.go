@@ -28,7 +28,7 @@ func (s *Session) Settle(ctx context.Context, req Request, top, name string, mar
 	if len(problems) > 0 {
 		return nil, report.Report{Verb: string(Lock), Diagnostics: problems}, nil
 	}
-	req.Verb, req.Dirs, req.Named, req.Clauses = Lock, []string{path.Dir(name)}, nil, nil
+	req.Verb, req.Named, req.Clauses = Lock, nil, nil
 	req.Scan.Include, req.Scan.Exclude, req.Scan.Unlocked = nil, nil, false
 	req.Plan.Mode, req.Plan.Only = upgrade.Complete, nil
 	for addr := range united.Disputed {
@@ -42,8 +42,7 @@ func (s *Session) Settle(ctx context.Context, req Request, top, name string, mar
 	if err != nil {
 		return nil, report.Report{Verb: string(Lock)}, err
 	}
-	req.Remote = &Remote{FS: tree, Commit: "of the merge"}
-	c := s.corridor(req)
+	c := s.corridor(req, Target{Files: &Remote{FS: tree, Commit: "of the merge"}, Dirs: []string{path.Dir(name)}})
 	if err := c.scan(ctx); err != nil {
 		return nil, c.report, err
 	}

@@ -35,7 +35,7 @@ func (c *corridor) enrich(ctx context.Context) {
 func (c *corridor) readNotes(ctx context.Context) []notes.Notes {
 	ctx, cancel := context.WithTimeout(ctx, notesTime)
 	defer cancel()
-	host := webHost(c.req.Pull.Hub.API)
+	host := webHost(c.req.Hub.API)
 	var server notes.Hub = c.hub
 	if c.notes != nil {
 		server = notes.Cached(c.hub, host, c.notes)

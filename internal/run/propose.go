@@ -23,15 +23,9 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// Pull says where and how changes are proposed.
+// Pull says how changes are proposed.
 type Pull struct {
-	Repository string // OWNER/NAME
-	Hub        Hub
-	// Head is the commit of the checkout, for one that has no .git.
-	Head string
-	// Base is the branch to propose against; empty: the default branch. Bases
-	// are all that the configuration names.
-	Base  string
+	// Bases are the branches to propose against; none: the default branch.
 	Bases []string
 	// Grouping sorts the changes into pull requests.
 	Grouping     Grouping
@@ -50,14 +44,7 @@ type Pull struct {
 	ReleaseNotes bool
 	// Footer ends the text of each pull request.
 	Footer string
-	// Only, Seen, Rebase and Recreate are as in pr.Options, where Seen is Head.
-	Only, Seen       string
-	Rebase, Recreate bool
-	DryRun           bool
-	// Again makes the request anew, without a Remote, by the configuration file in
-	// the file tree, which is that of a commit that the base has moved to. Its
-	// errors are for people. nil: what has moved is an error.
-	Again func(files fs.FS) (Request, error)
+	DryRun bool
 }
 
 // proposing is what the verb PR knows before it plans.
@@ -79,19 +66,19 @@ func (c *corridor) prepare(ctx context.Context) error {
 	if len(c.trees) != 1 {
 		return errors.New("the directories are in different repositories; a pull request is about one")
 	}
-	hub, err := c.Hub(c.req.Pull.Hub, c.req.Pull.Repository)
+	hub, err := c.Hub(c.req.Hub, c.target.Repository)
 	if err != nil {
 		return err
 	}
 	c.hub = hub
-	if c.repo, err = hub.repository(c.req.Pull.Repository); err != nil {
+	if c.repo, err = hub.repository(c.target.Repository); err != nil {
 		return err
 	}
 	p := &c.proposing
-	if p.head, err = headOf(c.trees[0], c.req.Pull.Head); err != nil {
+	if p.head, err = headOf(c.trees[0], c.target); err != nil {
 		return err
 	}
-	if p.base = c.req.Pull.Base; p.base == "" {
+	if p.base = c.target.Base; p.base == "" {
 		if p.base, err = c.repo.DefaultBranch(ctx); err != nil {
 			return err
 		}
@@ -149,7 +136,7 @@ func (c *corridor) ignoring(group string, i pr.Ignore) (upgrade.Rule, bool) {
 // propose brings the planned lock files to GitHub, a pull request for each
 // group of changes. What its text would say besides is asked as long as the run
 // asks at all.
-func (c *corridor) propose(ctx, asking context.Context) {
+func (c *corridor) propose(ctx, asking context.Context, to Pulls) {
 	defer c.stage(stagePropose)()
 	pull, at := c.req.Pull, c.proposing
 	proposals := c.proposals(asking)
@@ -166,7 +153,7 @@ func (c *corridor) propose(ctx, asking context.Context) {
 	checkout := pull.DryRun && c.trees[0].remote == nil && (!c.env.OnGitHub || c.hub.Anonymous())
 	outcomes := pr.Propose(ctx, c.repo, proposals, pr.Options{
 		Base: at.base, Bases: pull.Bases, SHA: at.head, Holds: holds, Checkout: checkout, Survey: at.survey, Prefix: pull.BranchPrefix, Limit: pull.Limit,
-		Only: pull.Only, Head: pull.Seen, Rebase: pull.Rebase, Recreate: pull.Recreate,
+		Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate,
 		Partial: c.partial(), DryRun: pull.DryRun, Log: c.env.Log,
 	})
 	for _, o := range outcomes {
@@ -181,13 +168,13 @@ func (c *corridor) propose(ctx, asking context.Context) {
 
 // headOf is the commit of the tree. The runner's own checkout has no .git where
 // git is not installed: then the commit that started the workflow is it.
-func headOf(t tree, otherwise string) (string, error) {
+func headOf(t tree, of Target) (string, error) {
 	if t.remote != nil {
 		return t.remote.Commit, nil
 	}
 	repo, err := openClone(t.root)
-	if err != nil && otherwise != "" {
-		return otherwise, nil
+	if checkout, _ := of.Files.(Checkout); err != nil && checkout.Commit != "" {
+		return checkout.Commit, nil
 	}
 	if err != nil {
 		return "", err
@@ -383,7 +370,7 @@ func (c *corridor) record(o pr.Outcome, proposals []pr.Proposal) {
 		c.report.Diagnostics = append(c.report.Diagnostics, d)
 	}
 	pull := report.PullRequest{
-		Operation: string(o.Operation), Repository: c.req.Pull.Repository, Number: o.Number, URL: o.URL,
+		Operation: string(o.Operation), Repository: c.target.Repository, Number: o.Number, URL: o.URL,
 		Branch: o.Branch, Base: c.proposing.base, HeadSHA: o.HeadSHA, Reason: o.Reason,
 	}
 	for _, p := range proposals {

@@ -36,18 +36,21 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said string, 
 	if c.owned.Base != c.pull.Base {
 		return "", refused("somebody has changed the base of the pull request, so that relock leaves it alone")
 	}
-	req := c.req
-	req.Verb, req.Named = PR, nil
-	if req.Remote, err = fetch(ctx, c.repo, c.base, reads); err != nil {
+	files, err := snapshot(ctx, c.repo, c.base)
+	if err != nil {
 		return "", err
 	}
-	req.Pull.Hub, req.Pull.Repository, req.Pull.Base = c.remark.Hub, c.remark.Repository, c.owned.Base
-	req.Pull.Only, req.Pull.Seen, req.Pull.Rebase, req.Pull.Recreate = c.pull.HeadBranch, c.pull.Head, true, discard
-	req.Pull.Again = func(files fs.FS) (Request, error) {
+	req := c.req
+	req.Verb, req.Named, req.Hub = PR, nil, c.remark.Hub
+	req.Configure = func(files fs.FS) (Request, error) {
 		again, err := c.configure(files)
 		again.Verb, again.Named = PR, nil
 		return again, err
 	}
+	req.Targets = []Target{{
+		Repository: c.remark.Repository, Base: c.owned.Base, Files: files, Dirs: c.directories(),
+		Destination: Pulls{Only: c.pull.HeadBranch, Seen: c.pull.Head, Rebase: true, Recreate: discard},
+	}}
 	if c.report, err = c.Do(ctx, req); err != nil {
 		return "", err
 	}
@@ -132,12 +135,13 @@ func (c *conversation) known(ctx context.Context) error {
 	if c.command.Verb != comment.Ignore || !c.pull.Open || !literal {
 		return nil
 	}
-	remote, err := fetch(ctx, c.repo, c.pull.Head, reads)
+	files, err := snapshot(ctx, c.repo, c.pull.Head)
 	if err != nil {
 		return err
 	}
 	req := c.req
-	req.Verb, req.Remote, req.Head, req.Named, req.Clauses = Scan, remote, OwnHead, c.command.Providers, nil
+	req.Verb, req.Head, req.Named, req.Clauses = Scan, OwnHead, c.command.Providers, nil
+	req.Targets = []Target{{Repository: c.remark.Repository, Files: files, Dirs: c.directories()}}
 	_, err = c.Do(ctx, req)
 	return notFound(err)
 }

@@ -29,7 +29,7 @@ const mostChanged = 1000
 // choose nothing: neither settings, nor credentials, nor, from a fork, hosts.
 func (c *conversation) head(ctx context.Context, verb Verb) (Request, error) {
 	// GitHub keeps the head of each pull request in the repository that it is for.
-	remote, err := fetch(ctx, c.repo, c.pull.Head, reads)
+	remote, err := snapshot(ctx, c.repo, c.pull.Head)
 	if err != nil {
 		return Request{}, err
 	}
@@ -40,7 +40,8 @@ func (c *conversation) head(ctx context.Context, verb Verb) (Request, error) {
 // part in.
 func (c *conversation) about(ctx context.Context, verb Verb, remote *Remote) (_ Request, err error) {
 	req := c.req
-	req.Verb, req.Remote, req.Head = verb, remote, OwnHead
+	target := Target{Repository: c.remark.Repository, Files: remote, Dirs: c.directories()}
+	req.Verb, req.Head = verb, OwnHead
 	if c.pull.Fork {
 		req.Head = ForkHead
 		req.Hosts = sync.OnceValue(func() []svchost.Hostname { return c.hosts(ctx) })
@@ -57,18 +58,19 @@ func (c *conversation) about(ctx context.Context, verb Verb, remote *Remote) (_ 
 		req.Plan.Platforms = upgrade.Platforms{List: c.command.Platforms, Demanded: true}
 	}
 	if len(c.command.Dirs) > 0 {
-		req.Dirs = c.command.Dirs
-		return req, nil
+		target.Dirs = c.command.Dirs
+	} else if req.Touched, err = c.touched(ctx); err != nil {
+		return req, err
 	}
-	req.Touched, err = c.touched(ctx)
-	return req, err
+	req.Targets = []Target{target}
+	return req, nil
 }
 
 // hosts are the registries that the base branch uses already: whoever may write
 // there has chosen them. Modules that the base fetches are not looked into. None
 // is known if the base cannot be read.
 func (c *conversation) hosts(ctx context.Context) []svchost.Hostname {
-	base, err := fetch(ctx, c.repo, c.base, reads)
+	base, err := snapshot(ctx, c.repo, c.base)
 	if err != nil {
 		c.env.Log.Warn("the base branch could not be read for the hosts that it uses", "error", err)
 		return nil
@@ -127,8 +129,7 @@ func (c *conversation) repair(ctx context.Context) error {
 	if c.decision.ReportOnly {
 		req.Verb, why = Check, "relock may not push to the branch of this fork"
 	} else {
-		req.Push = c.destination()
-		req.Push.merge = merged
+		req.Targets[0].Destination = c.destination(merged)
 	}
 	c.report, err = c.Do(ctx, req)
 	if err != nil && c.pull.Fork && c.pushFailed(err) {
@@ -163,8 +164,8 @@ func (c *conversation) repairing(ctx context.Context, verb Verb, merged *merge) 
 		return req, err
 	}
 	for name := range merged.merged {
-		if len(req.Dirs) > 0 {
-			req.Dirs = append(slices.Clip(req.Dirs), path.Dir(name))
+		if t := &req.Targets[0]; len(t.Dirs) > 0 {
+			t.Dirs = append(slices.Clip(t.Dirs), path.Dir(name))
 		}
 	}
 	if touched := req.Touched; touched != nil {
@@ -187,8 +188,8 @@ func (c *conversation) something() error {
 
 // destination is the branch of the pull request. A GitHub App must be installed
 // where that is.
-func (c *conversation) destination() *Push {
-	p := &Push{Hub: c.remark.Hub, Repository: c.pull.HeadRepository, Branch: c.pull.HeadBranch, ready: c.unqueued}
+func (c *conversation) destination(merged *merge) *Push {
+	p := &Push{Hub: c.remark.Hub, Repository: c.pull.HeadRepository, Branch: c.pull.HeadBranch, merge: merged, ready: c.unqueued}
 	if c.pull.Fork && p.Hub.App != nil {
 		app := *p.Hub.App
 		app.Repositories = append(slices.Clone(app.Repositories), p.Repository)
@@ -342,7 +343,7 @@ type Push struct {
 
 // push commits the planned lock files to the branch as a fast-forward: if the
 // branch is not where it was read, nothing is pushed.
-func (c *corridor) push(ctx context.Context) error {
+func (c *corridor) push(ctx context.Context, to *Push) error {
 	var files []github.File
 	var changed []pr.Changed
 	for _, f := range c.found {
@@ -353,7 +354,7 @@ func (c *corridor) push(ctx context.Context) error {
 		files = append(files, github.File{Path: file.Path, Mode: cmp.Or(file.Mode, "100644"), Content: file.Content})
 		changed = append(changed, pr.Changed{Dir: f.module.Dir, Changes: changesOf(f.result)})
 	}
-	if m := c.req.Push.merge; m != nil {
+	if m := to.merge; m != nil {
 		complete := false
 		if files, complete = m.files(files); !complete {
 			return nil // the report tells why
@@ -361,27 +362,28 @@ func (c *corridor) push(ctx context.Context) error {
 	} else if len(files) == 0 {
 		return nil
 	}
-	h, err := c.Hub(c.req.Push.Hub, c.req.Push.Repository)
+	h, err := c.Hub(to.Hub, to.Repository)
 	if err != nil {
 		return err
 	}
-	repo, err := h.repository(c.req.Push.Repository)
+	repo, err := h.repository(to.Repository)
 	if err != nil {
 		return err
 	}
-	if err := c.req.Push.ready(ctx); err != nil {
+	if err := to.ready(ctx); err != nil {
 		return err
 	}
 	subject := pr.Subject(changed)
-	if c.req.Push.merge != nil {
-		subject = pr.Shortened("Merge " + c.req.Push.merge.from + " into " + c.req.Push.Branch)
+	if to.merge != nil {
+		subject = pr.Shortened("Merge " + to.merge.from + " into " + to.Branch)
 	}
-	sha, err := c.commit(ctx, repo, files, subject+"\n\n"+pr.Summary(changed))
+	read := c.target.remote().Commit
+	sha, err := to.commit(ctx, repo, read, files, subject+"\n\n"+pr.Summary(changed))
 	if err != nil {
 		return err
 	}
-	err = repo.FastForward(ctx, c.req.Push.Branch, sha)
-	if errors.Is(err, github.ErrConflict) && c.moved(ctx, repo) {
+	err = repo.FastForward(ctx, to.Branch, sha)
+	if errors.Is(err, github.ErrConflict) && to.moved(ctx, repo, read) {
 		return refused("the branch has moved since it was read, and nothing was pushed; look at what is there, then ask again")
 	}
 	if err != nil {
@@ -396,14 +398,14 @@ func (c *corridor) push(ctx context.Context) error {
 
 // moved reports whether the branch is elsewhere than it was read. Where it is not,
 // a rule of the repository refuses the push.
-func (c *corridor) moved(ctx context.Context, repo *github.Repository) bool {
-	now, err := repo.Head(ctx, c.req.Push.Branch)
-	return err != nil || now != c.req.Remote.Commit
+func (p *Push) moved(ctx context.Context, repo *github.Repository, read string) bool {
+	now, err := repo.Head(ctx, p.Branch)
+	return err != nil || now != read
 }
 
 // commit stores the files as a commit on the one that they were made from.
-func (c *corridor) commit(ctx context.Context, repo *github.Repository, files []github.File, message string) (string, error) {
-	if m := c.req.Push.merge; m != nil {
+func (p *Push) commit(ctx context.Context, repo *github.Repository, read string, files []github.File, message string) (string, error) {
+	if m := p.merge; m != nil {
 		tree := m.into.Tree
 		if len(files) > 0 {
 			var err error
@@ -411,9 +413,9 @@ func (c *corridor) commit(ctx context.Context, repo *github.Repository, files []
 				return "", err
 			}
 		}
-		return repo.CreateCommit(ctx, github.Commit{Message: message, Tree: tree, Parents: []string{c.req.Remote.Commit, m.base}})
+		return repo.CreateCommit(ctx, github.Commit{Message: message, Tree: tree, Parents: []string{read, m.base}})
 	}
-	parent, err := repo.Commit(ctx, c.req.Remote.Commit)
+	parent, err := repo.Commit(ctx, read)
 	if err != nil {
 		return "", err
 	}

@@ -41,27 +41,23 @@ const (
 // Request is what a person or an event asks for.
 type Request struct {
 	Verb Verb
-	// Dirs are directories as given on the command line: relative to the
-	// working directory or absolute, DIR/... for a search.
-	Dirs []string
-	// Remote is the file tree that Dirs are in, if it is not on disk.
-	Remote *Remote
+	// Targets are what it is about.
+	Targets []Target
+	// Configure makes the request for the files of a commit, by their own
+	// configuration file: for targets without Files, and where a base has moved; nil:
+	// what has moved is an error.
+	Configure Configure
 	// Touched restricts the run to root modules for which it holds; nil: all.
 	Touched func(scan.RootModule) bool
 	// Change narrows the verb check to what was changed; nil: nothing is known of
 	// changes, and all is looked at.
 	Change *Change
 	// Named are the providers that somebody names, as Plan.Only or to be told
-	// about: they must be there, as must the Dirs.
+	// about: they must be there, as must the directories of the targets.
 	Named []provider.Pattern
 	// Clauses are what the repository's own configuration file says of providers
 	// and directories; none of a file that serves other repositories, too.
 	Clauses []Clause
-	// Part says that the request is one of several of a run: what it names may be
-	// in another, and Session.Sought tells at the end.
-	Part bool
-	// Push is where lock files go that come from a Remote.
-	Push *Push
 	// Scan and Plan say how; Scan.Dirs is the corridor's own.
 	Scan scan.Options
 	Plan upgrade.Options
@@ -83,7 +79,9 @@ type Request struct {
 	Timeout time.Duration
 	// ModuleTokens are tokens for git hosts that modules come from, by host.
 	ModuleTokens map[string]string
-	// Pull is for the verb PR.
+	// Hub is the GitHub server.
+	Hub Hub
+	// Pull says how pull requests are made.
 	Pull Pull
 }
 
@@ -133,14 +131,13 @@ func (c *corridor) walk(ctx context.Context) error {
 	}
 	acting, stop := finishing(ctx, asking)
 	defer stop()
-	switch c.req.Verb {
-	case Upgrade, Lock:
-		if c.req.Remote != nil {
-			return c.push(acting)
-		}
+	switch d := c.target.Destination.(type) {
+	case Disk:
 		c.write()
-	case PR:
-		c.propose(acting, asking)
+	case *Push:
+		return c.push(acting, d)
+	case Pulls:
+		c.propose(acting, asking, d)
 	}
 	return nil
 }
@@ -160,7 +157,7 @@ func (c *corridor) learn(ctx context.Context) error {
 		}
 		return nil
 	}
-	if c.req.Verb == PR {
+	if _, pulls := c.target.Destination.(Pulls); pulls {
 		if err := c.prepare(ctx); err != nil {
 			return err
 		}
@@ -176,6 +173,7 @@ func (c *corridor) learn(ctx context.Context) error {
 type corridor struct {
 	*Session
 	req     Request
+	target  Target
 	trees   []tree
 	found   []found
 	source  *registry.Client
@@ -207,7 +205,8 @@ type found struct {
 // scan finds the root modules of every tree.
 func (c *corridor) scan(ctx context.Context) error {
 	defer c.stage(stageScan)()
-	if err := c.open(); err != nil {
+	var err error
+	if c.trees, err = c.target.Files.trees(c.env.WorkDir, c.target.Dirs); err != nil {
 		return err
 	}
 	if err := c.narrow(ctx); err != nil {
@@ -300,17 +299,6 @@ func (c *corridor) tellUnlocked() {
 	c.report.Diagnostics = append(c.report.Diagnostics, d)
 }
 
-// open finds the file trees of the request.
-func (c *corridor) open() (err error) {
-	if c.req.Remote == nil {
-		c.trees, err = trees(c.env.WorkDir, c.req.Dirs)
-		return err
-	}
-	t, err := c.req.Remote.in(c.req.Dirs)
-	c.trees = []tree{t}
-	return err
-}
-
 // variables are the values that TF_VAR_NAME gives to variables, by NAME.
 func variables(environ []string) map[string]string {
 	values := map[string]string{}
@@ -388,7 +376,7 @@ const pluginDir = "terraform.d/plugins"
 func (c *corridor) results(ctx context.Context) []upgrade.Result {
 	defer c.stage(stagePlan)()
 	results := make([]upgrade.Result, len(c.found))
-	usable := c.req.Remote == nil && c.req.Verb != PR && !c.env.OnGitHub
+	usable := c.target.remote() == nil && c.req.Verb != PR && !c.env.OnGitHub
 	var indexes []int
 	var modules []scan.RootModule
 	for i, f := range c.found {

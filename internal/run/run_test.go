@@ -153,17 +153,17 @@ func check(t *testing.T, name, content string, mode os.FileMode) {
 func TestHeadOf(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if got, err := headOf(tree{root: dir}, "given"); err != nil || got != "given" {
+	if got, err := headOf(tree{root: dir}, Target{Files: Checkout{Commit: "given"}}); err != nil || got != "given" {
 		t.Errorf("without .git: %q, %v, want the commit that was given", got, err)
 	}
-	if _, err := headOf(tree{root: dir}, ""); err == nil {
+	if _, err := headOf(tree{root: dir}, Target{}); err == nil {
 		t.Error("without .git and commit: no error")
 	}
 	repo, err := git.PlainInit(dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := headOf(tree{root: dir}, "given"); err == nil {
+	if _, err := headOf(tree{root: dir}, Target{Files: Checkout{Commit: "given"}}); err == nil {
 		t.Error("without a commit: no error")
 	}
 	w, err := repo.Worktree()
@@ -174,7 +174,7 @@ func TestHeadOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := headOf(tree{root: dir}, "given"); err != nil || got != commit.String() {
+	if got, err := headOf(tree{root: dir}, Target{Files: Checkout{Commit: "given"}}); err != nil || got != commit.String() {
 		t.Errorf("headOf = %q, %v, want %s", got, err, commit)
 	}
 }

@@ -99,11 +99,9 @@ func (s *Session) Close() {
 	}
 }
 
-// Do carries out a request. Whatever goes wrong with one root module, provider
-// or pull request is in the report. An error means that the request itself
-// cannot be carried out: it is for the person who made it.
-func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
-	c := s.corridor(req)
+// toTarget carries a request out for a target with files.
+func (s *Session) toTarget(ctx context.Context, req Request, t Target) (report.Report, error) {
+	c := s.corridor(req, t)
 	err := c.walk(ctx)
 	for err == nil && c.proposing.moved != "" {
 		before := c
@@ -116,13 +114,14 @@ func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
 	return c.report, err
 }
 
-// corridor is the way of one request.
-func (s *Session) corridor(req Request) *corridor {
+// corridor is the way of one target.
+func (s *Session) corridor(req Request, t Target) *corridor {
+	req.Targets = []Target{t}
 	client := s.clientFor(req)
-	c := &corridor{Session: s, req: req, plans: 1, source: s.registries(req, client), report: report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}}
+	c := &corridor{Session: s, req: req, target: t, plans: 1, source: s.registries(req, client), report: report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}}
 	c.report.Diagnostics = slices.Clone(s.warnings)
 	c.modules = module.New(client, s.configs, module.Options{
-		Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub && req.Remote == nil,
+		Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub && t.remote() == nil,
 		Token: c.moduleToken, Contact: c.contact(), Ambient: c.ambient(), Head: req.Head != NoHead,
 		Cache: s.moduleCache(req), Jobs: req.Plan.Jobs,
 	})

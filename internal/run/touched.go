@@ -106,13 +106,13 @@ func (c *corridor) narrow(ctx context.Context) error {
 // compared are the files that GitHub says were changed, or why it does not say.
 func (c *corridor) compared(ctx context.Context) (files []string, unknown string, err error) {
 	change := c.req.Change
-	repo, err := c.reach(c.req.Pull.Hub, c.req.Pull.Repository)
+	repo, err := c.reach(c.req.Hub, c.target.Repository)
 	if err != nil {
 		return nil, "", err
 	}
 	d, err := repo.Difference(ctx, change.Base, change.Head)
 	if err == nil && (d.Straight || !change.Straight) {
-		c.before = func(ctx context.Context) (*Remote, error) { return fetch(ctx, repo, change.Base, reads) }
+		c.before = func(ctx context.Context) (*Remote, error) { return snapshot(ctx, repo, change.Base) }
 	}
 	switch {
 	case errors.Is(err, github.ErrNotFound):

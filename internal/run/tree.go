@@ -14,12 +14,6 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 )
 
-// Remote is the file tree of a commit on GitHub, read without a checkout.
-type Remote struct {
-	FS     fs.FS // an fs.ReadLinkFS of the whole repository
-	Commit string
-}
-
 // everything is a search of a whole directory.
 const everything = "./..."
 
@@ -108,11 +102,7 @@ func trees(workDir string, dirs []string) ([]tree, error) {
 
 func placeOf(workDir, dir string) (place, error) {
 	name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
-	abs := filepath.FromSlash(name)
-	if !filepath.IsAbs(abs) {
-		abs = filepath.Join(workDir, abs)
-	}
-	abs = filepath.Clean(abs)
+	abs := absolute(workDir, name)
 	if info, err := os.Stat(abs); err != nil {
 		return place{}, noDirectory(workDir, dir, abs, err)
 	} else if !info.IsDir() {
@@ -123,6 +113,15 @@ func placeOf(workDir, dir string) (place, error) {
 		return place{}, fmt.Errorf("%s: %w", dir, cause(err))
 	}
 	return place{path: abs, search: search, named: path.Clean(cmp.Or(name, ".")) != "."}, nil
+}
+
+// absolute is the path of a slash-separated name that is relative to dir, or absolute.
+func absolute(dir, name string) string {
+	name = filepath.FromSlash(name)
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	return filepath.Clean(name)
 }
 
 // top is where a tree begins that holds these directories, as far as they are on

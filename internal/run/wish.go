@@ -139,23 +139,18 @@ func addresses(set map[provider.Addr]bool) []provider.Addr {
 	return list
 }
 
-// Sought tells what the requests of the session that are Part of one run have
-// named, and of which nothing was found in some or in all of them.
-func (s *Session) Sought() []provider.Diagnostic {
-	missing, tell := s.sought.verdict()
+// told is what the targets of one run do not have of what it names: some or all.
+func (s *search) told() []provider.Diagnostic {
+	missing, tell := s.verdict()
 	return append(missing, tell...)
 }
-
-// Unreadable notes that a request of a run could not be carried out, so that what
-// others do not find may be there.
-func (s *Session) Unreadable() { s.sought.unread = true }
 
 // honour looks for what the request names in the root modules that were found.
 // Where it is the whole run, it fails if one of them is nowhere: nothing has been
 // asked or written then.
 func (c *corridor) honour() error {
 	s := &search{}
-	if c.req.Part {
+	if c.target.part {
 		s = &c.sought
 	}
 	c.sees(s)
@@ -173,7 +168,7 @@ func (c *corridor) honour() error {
 			}
 		}
 	}
-	if c.req.Part {
+	if c.target.part {
 		return nil
 	}
 	missing, tell := s.verdict()
@@ -236,10 +231,10 @@ func (f found) providers() []provider.Addr {
 
 // place is what a request is about, for people, where others are about others.
 func (c *corridor) place() string {
-	if base := c.req.Pull.Base; len(c.req.Pull.Bases) > 1 {
-		return strings.TrimSpace(c.req.Pull.Repository + " at " + base)
+	if len(c.req.Pull.Bases) > 1 {
+		return strings.TrimSpace(c.target.Repository + " at " + c.target.Base)
 	}
-	return c.req.Pull.Repository
+	return c.target.Repository
 }
 
 // misses takes the directories out of a scan's diagnostics that were named and
@@ -397,7 +392,7 @@ func idle(clauses []Clause, all []found) []provider.Diagnostic {
 
 // whole reports whether the run looked at all of a repository and read it.
 func (c *corridor) whole(s *search) bool {
-	return !c.req.Part && !s.unread && c.req.Touched == nil && len(c.req.Plan.Only) == 0 &&
+	return !c.target.part && !s.unread && c.req.Touched == nil && len(c.req.Plan.Only) == 0 &&
 		len(c.found) > 0 && len(c.trees) == 1 && slices.Equal(c.trees[0].dirs, []string{everything})
 }
 

@@ -1,0 +1,93 @@
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/run"
+)
+
+// configured is what a configuration file says.
+func configured(t *testing.T, text string) config.Config {
+	t.Helper()
+	file, diagnostics := config.ParseFile([]byte("version: 1\n"+text), "relock.yml")
+	cfg, more := config.Resolve(config.Merge(file.Values))
+	if len(diagnostics)+len(more) > 0 {
+		t.Fatal(provider.Problems(append(diagnostics, more...)))
+	}
+	return cfg
+}
+
+// inWorkflow is the environment of a step of a workflow in acme/infra.
+func inWorkflow(vars ...string) Env {
+	set := map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_REPOSITORY": "acme/infra"}
+	for _, v := range vars {
+		name, value, _ := strings.Cut(v, "=")
+		set[name] = value
+	}
+	return Env{WorkDir: "/work", Getenv: func(name string) string { return set[name] }}
+}
+
+// Where a verb writes follows from the verb, and what is proposed to from the
+// settings and the runner.
+func TestTargetOfAVerb(t *testing.T) {
+	t.Parallel()
+	here := run.Checkout{Branch: "topic", Commit: "abc"}
+	for _, tt := range []struct {
+		verb run.Verb
+		file string
+		want run.Target
+	}{
+		{run.Scan, "", run.Target{Repository: "acme/infra", Files: here, Dirs: []string{"live"}}},
+		{run.Check, "", run.Target{Repository: "acme/infra", Files: here, Dirs: []string{"live"}}},
+		{run.Upgrade, "", run.Target{Repository: "acme/infra", Files: here, Dirs: []string{"live"}, Destination: run.Disk{}}},
+		{run.Lock, "", run.Target{Repository: "acme/infra", Files: here, Dirs: []string{"live"}, Destination: run.Disk{}}},
+		{run.PR, "", run.Target{Repository: "acme/infra", Files: here, Dirs: []string{"live"}, Destination: run.Pulls{}}},
+		{run.PR, "pull-request: {base: [release, main]}\n", run.Target{Repository: "acme/infra", Base: "release", Files: here, Dirs: []string{"live"}, Destination: run.Pulls{}}},
+	} {
+		env := inWorkflow("GITHUB_REF=refs/heads/topic", "GITHUB_REF_TYPE=branch", "GITHUB_REF_NAME=topic", "GITHUB_SHA=abc")
+		req := withRepository(env, request(env, tt.verb, []string{"live"}, configured(t, tt.file)))
+		if diff := cmp.Diff([]run.Target{tt.want}, req.Targets, cmpopts.IgnoreUnexported(run.Target{})); diff != "" {
+			t.Errorf("%s with %q (-want +got):\n%s", tt.verb, tt.file, diff)
+		}
+	}
+}
+
+// Repositories that are named take the place of the one that is checked out, and
+// nothing of them is on disk.
+func TestProposingToNamedRepositories(t *testing.T) {
+	t.Parallel()
+	env := inWorkflow()
+	cfg := configured(t, "")
+	cfg.Repositories = []string{"acme/one", "acme/two"}
+	req, _, err := proposing(env, settings{Config: cfg}, withRepository(env, request(env, run.PR, []string{"live"}, cfg)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []run.Target{
+		{Repository: "acme/one", Dirs: []string{"live"}, Destination: run.Pulls{}},
+		{Repository: "acme/two", Dirs: []string{"live"}, Destination: run.Pulls{}},
+	}
+	if diff := cmp.Diff(want, req.Targets, cmpopts.IgnoreUnexported(run.Target{})); diff != "" {
+		t.Errorf("targets (-want +got):\n%s", diff)
+	}
+	if req.Configure == nil {
+		t.Error("their own configuration files would not be read")
+	}
+}
+
+// Outside of a workflow a directory that is no clone names no repository.
+func TestProposingNeedsARepository(t *testing.T) {
+	t.Parallel()
+	env := Env{WorkDir: t.TempDir(), Getenv: func(string) string { return "" }}
+	cfg := configured(t, "")
+	_, _, err := proposing(env, settings{Config: cfg}, withRepository(env, request(env, run.PR, nil, cfg)))
+	if err == nil || !strings.Contains(err.Error(), "no clone of a git repository") {
+		t.Errorf("proposing() = %v, want an error about the clone", err)
+	}
+}

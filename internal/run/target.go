@@ -1,0 +1,248 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+)
+
+// Target is a file tree, what of it a run is about, and where the lock files go that
+// it changes.
+type Target struct {
+	// Repository is its name on a GitHub server, OWNER/NAME; empty if nothing names
+	// one.
+	Repository string
+	// Base is the branch that the files are of or that pull requests are for; empty:
+	// the default branch.
+	Base string
+	// Files are a Checkout or a Remote. Without any they are read from GitHub, and
+	// the settings by Request.Configure from the default branch.
+	Files Files
+	// Dirs are directories as given on the command line: relative to the working
+	// directory or absolute, DIR/... for a search. In a Remote they are relative to
+	// its top.
+	Dirs []string
+	// Destination is where changed lock files go; nil writes nothing.
+	Destination Destination
+
+	// part says that the request has other targets, in which may be what it names.
+	// Then Session.sought tells at the end.
+	part bool
+}
+
+// Files are where a target's files are read.
+type Files interface {
+	// trees are the file trees that hold the directories.
+	trees(workDir string, dirs []string) ([]tree, error)
+}
+
+// Checkout is what is known of files on disk besides where they are.
+type Checkout struct {
+	Branch string // that is checked out; empty if nobody says so
+	Commit string // of the checkout, for one that has no .git
+}
+
+func (Checkout) trees(workDir string, dirs []string) ([]tree, error) { return trees(workDir, dirs) }
+
+// Remote is the file tree of a commit on GitHub, read without a checkout.
+type Remote struct {
+	FS     fs.FS // an fs.ReadLinkFS of the whole repository
+	Commit string
+}
+
+func (r *Remote) trees(_ string, dirs []string) ([]tree, error) {
+	t, err := r.in(dirs)
+	return []tree{t}, err
+}
+
+// remote is the commit of the target's files; nil if they are on disk.
+func (t Target) remote() *Remote {
+	r, _ := t.Files.(*Remote)
+	return r
+}
+
+// Destination is where changed lock files go: Disk, Push or Pulls.
+type Destination interface{ destination() }
+
+// Disk is where the files of a Checkout were read.
+type Disk struct{}
+
+// Pulls are pull requests for the target's base.
+type Pulls struct {
+	// Only, Seen, Rebase and Recreate are as in pr.Options, where Seen is Head.
+	Only, Seen       string
+	Rebase, Recreate bool
+}
+
+func (Disk) destination()  {}
+func (*Push) destination() {}
+func (Pulls) destination() {}
+
+// Configure makes a request by the configuration file that is in a file tree, if
+// any is. Its targets are not looked at. Its errors are for people.
+type Configure func(files fs.FS) (Request, error)
+
+// Do carries out a request, one target after the other. Whatever goes wrong with one
+// root module, provider, pull request or repository is in the report. An error means
+// that the request itself cannot be carried out: it is for the person who made it.
+func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
+	if len(req.Targets) == 1 && req.Targets[0].Files != nil {
+		return s.atBases(ctx, req, req.Targets[0])
+	}
+	all := report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}
+	for _, t := range req.Targets {
+		t.part = len(req.Targets) > 1
+		all = all.And(s.elsewhere(ctx, req, t))
+	}
+	all.Diagnostics = append(all.Diagnostics, s.sought.told()...)
+	return all, nil
+}
+
+// atBases proposes to each base branch that the settings name, if any are pull
+// requests: the files of one that is not checked out are read from GitHub. One that
+// fails does not stop the others; where there is but one, its error is returned.
+func (s *Session) atBases(ctx context.Context, req Request, t Target) (report.Report, error) {
+	checkout, here := t.Files.(Checkout)
+	if _, pulls := t.Destination.(Pulls); !pulls || !here {
+		return s.toTarget(ctx, req, t)
+	}
+	// Where the runner does not say which branch is checked out, it is taken for the
+	// first base.
+	r, err := s.toBases(ctx, req, t, cmp.Or(checkout.Branch, t.Base))
+	r.Diagnostics = append(r.Diagnostics, s.sought.told()...)
+	return r, err
+}
+
+// toBases does so for a target whose files are those of a branch.
+func (s *Session) toBases(ctx context.Context, req Request, t Target, branch string) (report.Report, error) {
+	if len(req.Pull.Bases) < 2 {
+		return s.toBase(ctx, req, t, branch)
+	}
+	all := report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}
+	for _, base := range req.Pull.Bases {
+		t.Base, t.part = base, true
+		r, err := s.toBase(ctx, req, t, branch)
+		if err != nil {
+			s.sought.unread = true
+			r.Diagnostics = append(r.Diagnostics, about("branch "+base, err))
+		}
+		all = all.And(r)
+	}
+	return all, nil
+}
+
+// toBase does so for one base branch.
+func (s *Session) toBase(ctx context.Context, req Request, t Target, branch string) (report.Report, error) {
+	none := report.Report{Verb: string(req.Verb)}
+	if t.Base == "" && branch != "" {
+		base, err := s.defaultBranch(ctx, req.Hub, t.Repository)
+		if err != nil {
+			return none, err
+		}
+		t.Base = base
+	}
+	if t.Base != branch {
+		remote, base, err := s.fetch(ctx, req.Hub, t.Repository, t.Base)
+		if err != nil {
+			return none, err
+		}
+		t = t.at(s.env.WorkDir, remote)
+		t.Base = base
+	}
+	return s.toTarget(ctx, req, t)
+}
+
+// elsewhere carries a request out for a repository that is not checked out, by the
+// configuration file of its default branch. What goes wrong is in the report: the
+// others go on.
+func (s *Session) elsewhere(ctx context.Context, req Request, t Target) report.Report {
+	r, err := s.byOwnFile(ctx, req, t)
+	for i, m := range r.Modules {
+		r.Modules[i] = m.Shown(func(name string) string { return t.Repository + "//" + name })
+	}
+	var wrong provider.Problems
+	var missing NotFound
+	switch {
+	case errors.As(err, &missing):
+		r.Diagnostics = append(r.Diagnostics, missing...)
+	case errors.As(err, &wrong): // in its configuration file
+		for _, d := range wrong {
+			d.File = t.Repository + "//" + d.File
+			r.Diagnostics = append(r.Diagnostics, d)
+		}
+	case err != nil:
+		r.Diagnostics = append(r.Diagnostics, about(t.Repository, err))
+	}
+	if err != nil {
+		s.sought.unread = true
+	}
+	return r
+}
+
+// byOwnFile carries a request out by the settings in a repository's own file.
+func (s *Session) byOwnFile(ctx context.Context, req Request, t Target) (report.Report, error) {
+	none := report.Report{Verb: string(req.Verb)}
+	remote, branch, err := s.fetch(ctx, req.Hub, t.Repository, "")
+	if err != nil {
+		return none, err
+	}
+	own, err := req.Configure(remote.FS)
+	if err != nil {
+		return none, err
+	}
+	own.Configure = req.Configure
+	t.Files, t.Base = remote, branch
+	if len(own.Pull.Bases) > 0 {
+		t.Base = own.Pull.Bases[0]
+	}
+	r, err := s.toBases(ctx, own, t, branch)
+	for i, d := range r.Diagnostics {
+		if _, missing := fs.Stat(remote.FS, d.File); missing == nil {
+			r.Diagnostics[i].File = t.Repository + "//" + d.File
+		}
+	}
+	return r, err
+}
+
+// about is the diagnostic of an error that belongs to one of several.
+func about(which string, err error) provider.Diagnostic {
+	d := provider.Diagnose(err)
+	d.Message = which + ": " + d.Message
+	return d
+}
+
+// at is the target with the files of a commit. Directories of a checkout get the
+// names that they have in its repository.
+func (t Target) at(workDir string, remote *Remote) Target {
+	if t.remote() == nil {
+		t.Dirs = fromTop(workDir, t.Dirs)
+	}
+	t.Files = remote
+	return t
+}
+
+// fromTop names directories of the checkout as they are called in its repository.
+func fromTop(workDir string, dirs []string) []string {
+	if len(dirs) == 0 {
+		dirs = []string{everything}
+	}
+	var named []string
+	for _, dir := range dirs {
+		name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
+		abs := absolute(workDir, name)
+		if rel, err := filepath.Rel(RepositoryOf(abs), abs); err == nil {
+			dir = filepath.ToSlash(rel)
+		}
+		if search {
+			dir += "/..."
+		}
+		named = append(named, dir)
+	}
+	return named
+}

@@ -1,0 +1,45 @@
+package run
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// What is given relative to the working directory is found by the same name in a
+// commit of its repository.
+func TestDirectoriesOfACheckoutInACommit(t *testing.T) {
+	t.Parallel()
+	top := lay(t, "repo/.git/HEAD", "repo/live/a/main.tf")
+	work := filepath.Join(top, "repo", "live")
+	remote := &Remote{Commit: "abc"}
+	for _, tt := range []struct {
+		name string
+		from Target
+		want []string
+	}{
+		{"all_below", Target{Files: Checkout{}}, []string{"live/..."}},
+		{"relative", Target{Files: Checkout{}, Dirs: []string{"a", "./..."}}, []string{"live/a", "live/..."}},
+		{"absolute", Target{Files: Checkout{}, Dirs: []string{filepath.Join(top, "repo")}}, []string{"."}},
+		{"of_a_commit", Target{Files: &Remote{Commit: "before"}, Dirs: []string{"a"}}, []string{"a"}},
+		{"all_of_a_commit", Target{Files: &Remote{Commit: "before"}}, nil},
+	} {
+		got := tt.from.at(work, remote)
+		if diff := cmp.Diff(tt.want, got.Dirs); diff != "" || got.remote() != remote {
+			t.Errorf("%s: at commit %v (-want +got):\n%s", tt.name, got.remote(), diff)
+		}
+	}
+}
+
+// A target of several is named where its error is told.
+func TestErrorOfOneTarget(t *testing.T) {
+	t.Parallel()
+	d := about("branch gone", errors.New("it is not there"))
+	if d.Message != "branch gone: it is not there" || d.Severity != provider.SeverityError {
+		t.Errorf("about() = %+v", d)
+	}
+}
