@@ -146,7 +146,7 @@ func complain(w io.Writer, err error) {
 
 // diagnoses are what an error says, one for each problem in it.
 func diagnoses(err error) []provider.Diagnostic {
-	var several provider.Problems
+	var several provider.Diagnostics
 	var missing run.NotFound
 	switch {
 	case errors.As(err, &missing):
@@ -209,14 +209,4 @@ func (env Env) cached(name string) string {
 func (env Env) runtime() *action.Runtime { return action.New(env.Getenv, env.Stdout) }
 
 // path is the path of a file by the name that somebody gave it.
-func (env Env) path(name string) string { return absolute(env.WorkDir, name) }
-
-// absolute makes a name one that does not depend on the process: it is relative
-// to dir.
-func absolute(dir, name string) string {
-	name = filepath.FromSlash(name)
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(dir, name)
-}
+func (env Env) path(name string) string { return run.Absolute(env.WorkDir, name) }

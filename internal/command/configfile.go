@@ -24,14 +24,14 @@ func configFile(env Env, values config.Values) (config.File, error) {
 		dir = run.RepositoryOf(env.WorkDir)
 		found, diagnostics := config.Locate(os.DirFS(dir))
 		if len(diagnostics) > 0 {
-			return config.File{}, provider.Problems(diagnostics)
+			return config.File{}, provider.Diagnostics(diagnostics)
 		}
 		if found == "" {
 			return config.File{}, nil
 		}
 		name, tops = found, []string{dir}
 	}
-	path := absolute(dir, name)
+	path := run.Absolute(dir, name)
 	src, err := readFile(path)
 	if err == nil && at != config.Operators && leadsOut(path, tops) {
 		err = errors.New("it is a link that leads out of the repository")
@@ -45,7 +45,7 @@ func configFile(env Env, values config.Values) (config.File, error) {
 	}
 	file, diagnostics := parse(src, name)
 	if len(diagnostics) > 0 {
-		return config.File{}, provider.Problems(diagnostics)
+		return config.File{}, provider.Diagnostics(diagnostics)
 	}
 	return file, nil
 }
@@ -61,7 +61,7 @@ func locate(env Env, values config.Values, read []string, checkout bool) config.
 // is.
 func configPath(env Env, values config.Values) string {
 	if name := values["config"].Items[0]; name != "" {
-		return absolute(env.WorkDir, name)
+		return run.Absolute(env.WorkDir, name)
 	}
 	return ""
 }
@@ -75,7 +75,7 @@ func scanned(env Env, values config.Values) []string {
 	}
 	var roots []string
 	for _, dir := range dirs {
-		roots = append(roots, run.RepositoryOf(absolute(env.WorkDir, strings.TrimSuffix(dir, "/..."))))
+		roots = append(roots, run.RepositoryOf(run.Absolute(env.WorkDir, strings.TrimSuffix(dir, "/..."))))
 	}
 	return roots
 }
@@ -116,7 +116,7 @@ func leadsOut(path string, tops []string) bool {
 func searched(repository fs.FS) (config.File, error) {
 	name, diagnostics := config.Locate(repository)
 	if len(diagnostics) > 0 {
-		return config.File{}, provider.Problems(diagnostics)
+		return config.File{}, provider.Diagnostics(diagnostics)
 	}
 	if name == "" {
 		return config.File{}, nil
@@ -132,7 +132,7 @@ func repositoryFile(repository fs.FS, name string) (config.File, error) {
 	}
 	file, diagnostics := config.ParseFile(src, name)
 	if len(diagnostics) > 0 {
-		return config.File{}, provider.Problems(diagnostics)
+		return config.File{}, provider.Diagnostics(diagnostics)
 	}
 	return file, nil
 }

@@ -72,7 +72,7 @@ func merged(ctx context.Context, env Env, name string, base, ours, theirs []byte
 	}
 	marked, disputed, wrong := lockfile.Merge(base, ours, theirs, name)
 	if len(wrong) > 0 {
-		complain(env.Stderr, provider.Problems(wrong))
+		complain(env.Stderr, provider.Diagnostics(wrong))
 		return lockfile.Marked(ours, theirs), true
 	}
 	if !disputed {
@@ -104,7 +104,7 @@ func settle(ctx context.Context, env Env, name string, marked []byte) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	said := provider.Problems(r.Diagnostics)
+	said := provider.Diagnostics(r.Diagnostics)
 	for _, m := range r.Modules {
 		said = append(said, m.Diagnostics...)
 	}

@@ -13,7 +13,7 @@ import (
 // propose carries out the verb pr: for the repositories that are named, else for the
 // one that is checked out.
 func propose(ctx context.Context, env Env, s settings, req run.Request) (report.Report, error) {
-	req, notices, err := proposing(env, s, req)
+	req, notices, err := targeted(env, s, req)
 	if err != nil {
 		return report.Report{Verb: report.VerbPR}, err
 	}
@@ -35,9 +35,9 @@ var anonymously = provider.Diagnostic{
 	Hint:    "set GITHUB_TOKEN, for example to what `gh auth token` prints",
 }
 
-// proposing adds to a request which repositories it is for, and how the settings of
+// targeted adds to a request which repositories it is for, and how the settings of
 // files are read that are not checked out.
-func proposing(env Env, s settings, req run.Request) (run.Request, []provider.Diagnostic, error) {
+func targeted(env Env, s settings, req run.Request) (run.Request, []provider.Diagnostic, error) {
 	notices, here := s.notices, req.Targets[0]
 	settingsIn := settingsOn
 	if len(s.Repositories) > 0 {

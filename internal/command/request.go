@@ -52,7 +52,7 @@ func request(env Env, verb run.Verb, dirs []string, cfg config.Config) run.Reque
 			Newer: verb == run.Check, Rules: rules(cfg.Rules), Signers: cfg.Signers,
 			Preserve: cfg.UnreadableModules == "preserve", Jobs: cfg.Jobs,
 		},
-		Hub:  hub(cfg),
+		Hub:  hubOf(cfg),
 		Pull: pull(cfg),
 	}
 }
@@ -155,8 +155,8 @@ func pull(cfg config.Config) run.Pull {
 	return made
 }
 
-// hub is how GitHub is spoken to by the settings, but for where it is.
-func hub(cfg config.Config) run.Hub {
+// hubOf is how GitHub is spoken to by the settings, but for where it is.
+func hubOf(cfg config.Config) run.Hub {
 	h := run.Hub{Token: cfg.Token, Anonymous: cfg.DryRun}
 	if cfg.App.ID == "" {
 		return h

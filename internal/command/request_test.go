@@ -18,7 +18,7 @@ func configured(t *testing.T, text string) config.Config {
 	file, diagnostics := config.ParseFile([]byte("version: 1\n"+text), "relock.yml")
 	cfg, more := config.Resolve(config.Merge(file.Values))
 	if len(diagnostics)+len(more) > 0 {
-		t.Fatal(provider.Problems(append(diagnostics, more...)))
+		t.Fatal(provider.Diagnostics(append(diagnostics, more...)))
 	}
 	return cfg
 }
@@ -65,7 +65,7 @@ func TestProposingToNamedRepositories(t *testing.T) {
 	env := inWorkflow()
 	cfg := configured(t, "")
 	cfg.Repositories = []string{"acme/one", "acme/two"}
-	req, _, err := proposing(env, settings{Config: cfg}, withRepository(env, request(env, run.PR, []string{"live"}, cfg)))
+	req, _, err := targeted(env, settings{Config: cfg}, withRepository(env, request(env, run.PR, []string{"live"}, cfg)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +86,8 @@ func TestProposingNeedsARepository(t *testing.T) {
 	t.Parallel()
 	env := Env{WorkDir: t.TempDir(), Getenv: func(string) string { return "" }}
 	cfg := configured(t, "")
-	_, _, err := proposing(env, settings{Config: cfg}, withRepository(env, request(env, run.PR, nil, cfg)))
+	_, _, err := targeted(env, settings{Config: cfg}, withRepository(env, request(env, run.PR, nil, cfg)))
 	if err == nil || !strings.Contains(err.Error(), "no clone of a git repository") {
-		t.Errorf("proposing() = %v, want an error about the clone", err)
+		t.Errorf("targeted() = %v, want an error about the clone", err)
 	}
 }

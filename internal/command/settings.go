@@ -106,7 +106,7 @@ func resolve(env Env, file config.File, given []config.Values) (settings, error)
 	cfg, diagnostics := config.Resolve(values)
 	tokens, missing := registryTokens(env, cfg.Registries)
 	if diagnostics = append(diagnostics, missing...); len(diagnostics) > 0 {
-		return settings{}, provider.Problems(diagnostics)
+		return settings{}, provider.Diagnostics(diagnostics)
 	}
 	if name := configPath(env, values); name != "" {
 		cfg.Shared = len(cfg.Repositories) > 0 || run.Apart(name, scanned(env, values))

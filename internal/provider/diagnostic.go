@@ -103,11 +103,11 @@ func (d Diagnostic) Compare(e Diagnostic) int {
 	)
 }
 
-// Problems are several diagnostics that together make a request impossible.
-type Problems []Diagnostic
+// Diagnostics are several diagnostics that together make a request impossible.
+type Diagnostics []Diagnostic
 
 // Error returns their texts, one a line.
-func (p Problems) Error() string {
+func (p Diagnostics) Error() string {
 	texts := make([]string, len(p))
 	for i, d := range p {
 		texts[i] = d.Error()

@@ -75,7 +75,7 @@ func (s *Session) ofHead(req Request, name string) bool {
 	tops := []string{cmp.Or(s.env.Getenv("GITHUB_WORKSPACE"), s.env.WorkDir), RepositoryOf(s.env.WorkDir)}
 	for _, t := range req.Targets {
 		for _, dir := range t.Dirs {
-			tops = append(tops, RepositoryOf(absolute(s.env.WorkDir, strings.TrimSuffix(filepath.ToSlash(dir), "..."))))
+			tops = append(tops, RepositoryOf(Absolute(s.env.WorkDir, strings.TrimSuffix(filepath.ToSlash(dir), "..."))))
 		}
 	}
 	return !Apart(name, tops)

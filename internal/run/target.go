@@ -166,7 +166,7 @@ func (s *Session) elsewhere(ctx context.Context, req Request, t Target) report.R
 	for i, m := range r.Modules {
 		r.Modules[i] = m.Shown(func(name string) string { return t.Repository + "//" + name })
 	}
-	var wrong provider.Problems
+	var wrong provider.Diagnostics
 	var missing NotFound
 	switch {
 	case errors.As(err, &missing):
@@ -235,7 +235,7 @@ func fromTop(workDir string, dirs []string) []string {
 	var named []string
 	for _, dir := range dirs {
 		name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
-		abs := absolute(workDir, name)
+		abs := Absolute(workDir, name)
 		if rel, err := filepath.Rel(RepositoryOf(abs), abs); err == nil {
 			dir = filepath.ToSlash(rel)
 		}

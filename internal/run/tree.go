@@ -102,7 +102,7 @@ func trees(workDir string, dirs []string) ([]tree, error) {
 
 func placeOf(workDir, dir string) (place, error) {
 	name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
-	abs := absolute(workDir, name)
+	abs := Absolute(workDir, name)
 	if info, err := os.Stat(abs); err != nil {
 		return place{}, noDirectory(workDir, dir, abs, err)
 	} else if !info.IsDir() {
@@ -115,8 +115,8 @@ func placeOf(workDir, dir string) (place, error) {
 	return place{path: abs, search: search, named: path.Clean(cmp.Or(name, ".")) != "."}, nil
 }
 
-// absolute is the path of a slash-separated name that is relative to dir, or absolute.
-func absolute(dir, name string) string {
+// Absolute is the path of a slash-separated name that is relative to dir, or absolute.
+func Absolute(dir, name string) string {
 	name = filepath.FromSlash(name)
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(dir, name)
