@@ -263,15 +263,15 @@ func providerZip(addr, version, platform string) []byte {
 }
 
 func (g *generator) fillOCI() {
-	o := newOCI()
+	o := sandbox.NewOCI()
 	g.offered(func(addr, version string) {
 		if !g.chance(30) {
-			o.addProvider("providers/"+addr, strings.ReplaceAll(version, "+", "_"), map[string][]byte{
+			o.AddProvider("providers/"+addr, strings.ReplaceAll(version, "+", "_"), map[string][]byte{
 				"linux_amd64": providerZip(addr, version, "linux_amd64"), "darwin_arm64": providerZip(addr, version, "darwin_arm64"),
 			})
 		}
 	})
-	o.addModule("acme/module", "1.0.0", zipped([2]string{"main.tf", "# of an OCI registry\n"}))
+	o.AddModule("acme/module", "1.0.0", zipped([2]string{"main.tf", "# of an OCI registry\n"}))
 	g.world.mounts["/v2/"] = o
 }
 

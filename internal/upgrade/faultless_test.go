@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
 
@@ -74,6 +75,7 @@ func TestFailuresMakeNothingWorse(t *testing.T) {
 // root module.
 type faultyWorld struct {
 	rand      *rand.Rand
+	more      *rand.Rand // for what was added, so that a seed's world stays what it was
 	tool      provider.Tool
 	providers []*randomOffer
 	module    scan.RootModule
@@ -84,10 +86,12 @@ type faultyWorld struct {
 	before    string // the registry's text when the lock file was written
 	after     string // and now
 	// methods are the kinds of installation methods, in order; none: no block. The
-	// filesystem mirror has these files, by path: the address to get each from.
+	// filesystem mirror and the OCI mirror have these packages, by path: the address
+	// to get each from.
 	methods  []string
 	mirrored map[string]string
-	dir      string // of the filesystem mirror of this moment
+	dir      string        // of the filesystem mirror of this moment
+	patience time.Duration // with an answer; 0: the default
 }
 
 // randomOffer is a provider of the world.
@@ -106,7 +110,10 @@ type randomOffer struct {
 
 func newFaultyWorld(t *testing.T, seed uint64) *faultyWorld {
 	t.Helper()
-	w := &faultyWorld{rand: rand.New(rand.NewPCG(seed, 12)), tool: provider.Newest(provider.Terraform), platforms: map[provider.Hash]provider.Platform{}}
+	w := &faultyWorld{
+		rand: rand.New(rand.NewPCG(seed, 12)), more: rand.New(rand.NewPCG(seed, 13)),
+		tool: provider.Newest(provider.Terraform), platforms: map[provider.Hash]provider.Platform{},
+	}
 	if w.chance(30) {
 		w.tool = provider.Newest(provider.OpenTofu)
 	}
@@ -202,10 +209,14 @@ func (o *randomOffer) served(v string) []string {
 }
 
 // chooseMethods lets providers come from other places than their registries, too.
-// The filesystem mirror has some packages of some providers.
+// The filesystem mirror and the OCI mirror have some packages of some providers.
 func (w *faultyWorld) chooseMethods() {
 	w.methods = pick(w, nil, nil, nil, nil, []string{"network", "direct"}, []string{"network"},
 		[]string{"filesystem", "direct"}, []string{"filesystem", "network"}, []string{"filesystem", "network", "direct"})
+	if w.tool.Name == provider.OpenTofu && w.more.IntN(100) < 30 { // Terraform knows none
+		lists := [][]string{{"oci"}, {"oci", "direct"}, {"oci", "network"}, {"filesystem", "oci", "direct"}}
+		w.methods = lists[w.more.IntN(len(lists))]
+	}
 	w.mirrored = map[string]string{}
 	for _, o := range w.providers {
 		for _, v := range some(w, o.versions) {
@@ -220,15 +231,45 @@ func (w *faultyWorld) chooseMethods() {
 	}
 }
 
-// serve starts the registry with one of its texts, and fills the mirror.
+// serve starts the registry with one of its texts, and fills the mirrors. What is
+// not released yet is in no mirror either.
 func (w *faultyWorld) serve(t *testing.T, text string) *sandbox.Sandbox {
 	t.Helper()
 	s := serve(t, text)
 	w.dir = t.TempDir()
-	if slices.Contains(w.methods, "filesystem") {
-		for name, from := range w.mirrored {
-			w.fetch(t, s.URL()+from, filepath.Join(w.dir, name))
+	directory, registry := slices.Contains(w.methods, "filesystem"), slices.Contains(w.methods, "oci")
+	if !directory && !registry {
+		return s
+	}
+	releases := map[string]map[string][]byte{} // zips by the address and version of a release, and by platform
+	for name, from := range w.mirrored {
+		zip := fetch(t, s.URL()+from)
+		if zip == nil {
+			continue
 		}
+		if directory {
+			file := filepath.Join(w.dir, name)
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, zip, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		parts := strings.SplitN(strings.TrimSuffix(filepath.Base(name), ".zip"), "_", 3)
+		release := filepath.ToSlash(filepath.Dir(name)) + " " + parts[1]
+		if releases[release] == nil {
+			releases[release] = map[string][]byte{}
+		}
+		releases[release][parts[2]] = zip
+	}
+	if registry {
+		mirror := sandbox.NewOCI()
+		for release, zips := range releases {
+			addr, version, _ := strings.Cut(release, " ")
+			mirror.AddProvider("providers/"+addr, version, zips)
+		}
+		s.Mount("/v2/", mirror)
 	}
 	return s
 }
@@ -245,6 +286,9 @@ func (w *faultyWorld) installation(s *sandbox.Sandbox) string {
 			fmt.Fprintf(&b, "network_mirror {\n url = %q\n}\n", s.Mirror())
 		case "filesystem":
 			fmt.Fprintf(&b, "filesystem_mirror {\n path = %q\n}\n", filepath.ToSlash(w.dir))
+		case "oci":
+			fmt.Fprintf(&b, "oci_mirror {\n repository_template = %q\n}\n",
+				strings.TrimPrefix(s.SecureURL(), "https://")+"/providers/${hostname}/${namespace}/${type}")
 		default:
 			b.WriteString("direct {}\n")
 		}
@@ -252,9 +296,8 @@ func (w *faultyWorld) installation(s *sandbox.Sandbox) string {
 	return "provider_installation {\n" + b.String() + "}\n"
 }
 
-// fetch puts a file of the sandbox into the mirror. What is not released yet is
-// in no mirror either.
-func (w *faultyWorld) fetch(t *testing.T, url, name string) {
+// fetch gets a file of the sandbox; nil if there is none.
+func fetch(t *testing.T, url string) []byte {
 	t.Helper()
 	resp, err := http.Get(url)
 	if err != nil {
@@ -262,18 +305,13 @@ func (w *faultyWorld) fetch(t *testing.T, url, name string) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return
+		return nil
 	}
 	body, err := io.ReadAll(resp.Body)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(name), 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(name, body, 0o600)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	return body
 }
 
 // write makes the root module, and its lock file as it was in the world before.
@@ -384,7 +422,8 @@ func (w *faultyWorld) chooseOptions() {
 func (w *faultyWorld) plan(ctx context.Context, t *testing.T, s *sandbox.Sandbox, m scan.RootModule, opts Options) Result {
 	t.Helper()
 	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, ".terraformrc"), []byte(w.installation(s)+s.CLIConfig()), 0o600); err != nil {
+	rc := map[provider.ToolName]string{provider.Terraform: ".terraformrc", provider.OpenTofu: ".tofurc"}[w.tool.Name]
+	if err := os.WriteFile(filepath.Join(home, rc), []byte(w.installation(s)+s.CLIConfig()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	env := cliconfig.Env{Home: home, GOOS: "linux", Getenv: func(name string) string {
@@ -393,18 +432,15 @@ func (w *faultyWorld) plan(ctx context.Context, t *testing.T, s *sandbox.Sandbox
 		}
 		return ""
 	}}
-	conn := transport.New(transport.Options{Retries: -1})
-	configs := map[provider.ToolName]*cliconfig.Config{}
-	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
-		c, diagnostics := cliconfig.Load(env, tool)
-		if len(diagnostics) > 0 {
-			t.Fatal(diagnostics)
-		}
-		for _, e := range c.Endpoints() {
-			conn.Admit(e)
-		}
-		configs[tool] = c
+	conn := transport.New(transport.Options{Retries: -1, Timeout: w.patience})
+	c, diagnostics := cliconfig.Load(env, w.tool.Name)
+	if len(diagnostics) > 0 {
+		t.Fatal(diagnostics)
 	}
+	for _, e := range c.Endpoints() {
+		conn.Admit(e)
+	}
+	configs := map[provider.ToolName]*cliconfig.Config{w.tool.Name: c}
 	r := Plan(ctx, registry.New(conn, configs, registry.Options{Cache: w.cache}), modules(m), opts)[0]
 	for _, selection := range r.Selections {
 		maps.Copy(w.platforms, selection.Hashes)
@@ -441,11 +477,16 @@ func (w *faultyWorld) check(t *testing.T) {
 	slices.SortFunc(requests, func(a, b sandbox.Request) int { return strings.Compare(a.Path, b.Path) })
 	for range 3 {
 		faults := w.faults(requests)
+		if document := requests[w.more.IntN(len(requests))].Path; w.more.IntN(100) < 4 && !strings.HasSuffix(document, ".zip") {
+			// It comes when nobody waits for it any more. What else is late then may fail as well.
+			faults, w.patience = append(faults, sandbox.Fault{Method: "*", Path: document, Wild: "hang"}), 100*time.Millisecond
+		}
 		for _, f := range faults {
 			s.Inject(f)
 		}
 		w.checkFaults(t, faults, faultless, w.plan(t.Context(), t, s, w.module, w.opts))
 		s.Mend()
+		w.patience = 0
 	}
 	w.checkInterrupt(t, s, requests, faultless)
 	if t.Failed() {
@@ -467,11 +508,16 @@ func (w *faultyWorld) checkInterrupt(t *testing.T, s *sandbox.Sandbox, requests 
 	defer cancel()
 	left := atomic.Int64{}
 	left.Store(1 + w.rand.Int64N(int64(len(requests))))
-	s.Before(func(*http.Request) {
+	end := func(*http.Request) {
 		if left.Add(-1) == 0 {
 			cancel()
 		}
-	})
+	}
+	if w.more.IntN(2) == 0 {
+		s.Before(end) // the answer to the request comes too late
+	} else {
+		s.After(end)
+	}
 	w.checkFaults(t, nil, faultless, w.plan(ctx, t, s, w.module, w.opts))
 }
 
@@ -517,6 +563,7 @@ func (w *faultyWorld) checkFaults(t *testing.T, faults []sandbox.Fault, faultles
 	different, told := false, failed(got.Diagnostics)
 	for _, o := range w.providers {
 		is, was, ought := entry(got.New, o.addr), entry(old, o.addr), entry(faultless.New, o.addr)
+		w.checkVersion(t, faults, o, old, faultless, got)
 		if w.denied(faults, o) {
 			continue
 		}
@@ -531,6 +578,20 @@ func (w *faultyWorld) checkFaults(t *testing.T, faults []sandbox.Fault, faultles
 		t.Errorf("with %+v the lock file is another than in the faultless world, and no error says so: %v", faults, got.Diagnostics)
 	}
 	w.checkWishes(t, fmt.Sprintf("%+v", faults), got)
+}
+
+// checkVersion looks for a version that goes down for a failure, and may: the wish
+// to lower what is gone holds for no version that somebody may only have lost.
+func (w *faultyWorld) checkVersion(t *testing.T, faults []sandbox.Fault, o *randomOffer, old []lockfile.Lock, faultless, got Result) {
+	t.Helper()
+	was, isLock := find(old, o.addr)
+	if !isLock || w.opts.Exact || !constraints(t, o.constraints).Allows(was.Version) {
+		return
+	}
+	ought, _ := find(faultless.New, o.addr)
+	if is, _ := find(got.New, o.addr); is.Version.Precedence(was.Version) < 0 && ought.Version.Precedence(was.Version) >= 0 {
+		t.Errorf("with %+v %s goes down from %s to %s, in the faultless world to %s", faults, o.addr, was.Version, is.Version, ought.Version)
+	}
 }
 
 // besidesH1 is an entry without its h1 hashes.
@@ -572,7 +633,7 @@ func single(locks []lockfile.Lock) bool {
 // have a provider that another place may have.
 func (w *faultyWorld) denied(faults []sandbox.Fault, o *randomOffer) bool {
 	return len(w.methods) > 1 && slices.ContainsFunc(faults, func(f sandbox.Fault) bool {
-		list := strings.HasSuffix(f.Path, "/versions") || strings.HasSuffix(f.Path, "/index.json")
+		list := strings.HasSuffix(f.Path, "/versions") || strings.HasSuffix(f.Path, "/index.json") || strings.HasSuffix(f.Path, "/tags/list")
 		return f.Status == http.StatusNotFound && list && strings.Contains(f.Path, fmt.Sprintf("/%s/%s/", o.addr.Namespace, o.addr.Type))
 	})
 }

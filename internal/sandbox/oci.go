@@ -1,4 +1,4 @@
-package main
+package sandbox
 
 import (
 	"encoding/json"
@@ -12,7 +12,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// The types of artifacts, as OpenTofu names them.
+// The types of artifacts, as OpenTofu names them
+// [opentofu 1.12 internal/getproviders/oci_registry_mirror_source.go].
 const (
 	providerIndex  = "application/vnd.opentofu.provider"
 	providerTarget = "application/vnd.opentofu.provider-target"
@@ -20,19 +21,21 @@ const (
 	zipLayer       = "archive/zip"
 )
 
-// oci serves the repositories of an OCI registry below /v2/.
-type oci struct {
+// OCI serves the repositories of an OCI registry below /v2/, where Mount puts it.
+// It answers what a client asks that reads, and wants no credentials.
+type OCI struct {
 	blobs map[digest.Digest][]byte
 	types map[digest.Digest]string            // of manifests
 	tags  map[string]map[string]digest.Digest // by repository
 }
 
-func newOCI() *oci {
-	return &oci{blobs: map[digest.Digest][]byte{}, types: map[digest.Digest]string{}, tags: map[string]map[string]digest.Digest{}}
+// NewOCI returns a registry without repositories.
+func NewOCI() *OCI {
+	return &OCI{blobs: map[digest.Digest][]byte{}, types: map[digest.Digest]string{}, tags: map[string]map[string]digest.Digest{}}
 }
 
 // put stores bytes, or a value as JSON, and describes them.
-func (o *oci) put(mediaType string, content any) ocispec.Descriptor {
+func (o *OCI) put(mediaType string, content any) ocispec.Descriptor {
 	data, ok := content.([]byte)
 	if !ok {
 		var err error
@@ -45,7 +48,7 @@ func (o *oci) put(mediaType string, content any) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: mediaType, Digest: d, Size: int64(len(data))}
 }
 
-func (o *oci) manifest(artifact string, zip []byte) ocispec.Descriptor {
+func (o *OCI) manifest(artifact string, zip []byte) ocispec.Descriptor {
 	d := o.put(ocispec.MediaTypeImageManifest, ocispec.Manifest{
 		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: artifact,
 		Config: ocispec.DescriptorEmptyJSON, Layers: []ocispec.Descriptor{o.put(zipLayer, zip)},
@@ -54,14 +57,15 @@ func (o *oci) manifest(artifact string, zip []byte) ocispec.Descriptor {
 	return d
 }
 
-func (o *oci) tag(repository, name string, d ocispec.Descriptor) {
+func (o *OCI) tag(repository, name string, d ocispec.Descriptor) {
 	if o.tags[repository] == nil {
 		o.tags[repository] = map[string]digest.Digest{}
 	}
 	o.tags[repository][name] = d.Digest
 }
 
-func (o *oci) addProvider(repository, version string, zips map[string][]byte) {
+// AddProvider tags the zips of a version, by platform.
+func (o *OCI) AddProvider(repository, version string, zips map[string][]byte) {
 	index := ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, ArtifactType: providerIndex}
 	for platform, zip := range zips {
 		d := o.manifest(providerTarget, zip)
@@ -69,16 +73,19 @@ func (o *oci) addProvider(repository, version string, zips map[string][]byte) {
 		d.Platform = &ocispec.Platform{OS: os, Architecture: arch}
 		index.Manifests = append(index.Manifests, d)
 	}
-	slices.SortFunc(index.Manifests, func(a, b ocispec.Descriptor) int { return strings.Compare(a.Platform.OS, b.Platform.OS) })
+	slices.SortFunc(index.Manifests, func(a, b ocispec.Descriptor) int {
+		return strings.Compare(a.Platform.OS+a.Platform.Architecture, b.Platform.OS+b.Platform.Architecture)
+	})
 	o.tag(repository, version, o.put(ocispec.MediaTypeImageIndex, index))
 }
 
-func (o *oci) addModule(repository, tag string, zip []byte) {
+// AddModule tags the zip of a module.
+func (o *OCI) AddModule(repository, tag string, zip []byte) {
 	o.tag(repository, tag, o.manifest(modulePackage, zip))
 }
 
-// ServeHTTP answers what a client asks that reads.
-func (o *oci) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers for http.Handler.
+func (o *OCI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	repository, rest, ok := cutLast(strings.TrimPrefix(r.URL.Path, "/v2/"), "/tags/", "/manifests/", "/blobs/")
 	tags := o.tags[repository]
 	if !ok || tags == nil {
