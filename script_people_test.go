@@ -44,7 +44,7 @@ type person struct {
 // do not come in between, leave the event that GitHub would make of them in
 // event.json, and point relock at it.
 var acts = map[string]act{
-	"push": {"push REPO BRANCH [PATH FILE]…: commit files; FILE - removes one", 2, func(p person, args []string) func() error {
+	"push": {"push REPO BRANCH [PATH FILE]…: commit files; FILE - removes one, and PATH* is executable", 2, func(p person, args []string) func() error {
 		return p.push(args, false)
 	}},
 	"amend": {"amend REPO BRANCH [PATH FILE]…: the same, in place of the last commit", 2, func(p person, args []string) func() error {
@@ -156,7 +156,12 @@ func (p person) push(args []string, amend bool) func() error {
 			change.Remove = append(change.Remove, pair[0])
 			continue
 		}
-		change.Files[pair[0]] = sandbox.File{Content: []byte(p.ts.ReadFile(pair[1]))}
+		file := sandbox.File{Content: []byte(p.ts.ReadFile(pair[1]))}
+		name, executable := strings.CutSuffix(pair[0], "*")
+		if executable {
+			file.Mode = sandbox.ModeExecutable
+		}
+		change.Files[name] = file
 	}
 	return func() error {
 		_, err := p.hub.Push(args[0], change)

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type merge struct {
 	into    github.Commit
 	tree    *filetree.Tree
 	merged  map[string][]byte // what becomes of the lock files, perhaps with markers, by path
+	modes   map[string]string // git's, of those
 	without []string          // lock files that go
 }
 
@@ -48,18 +50,32 @@ func (c *conversation) mergeBase(ctx context.Context) (*merge, error) {
 	if err != nil || compared.Fork.SHA == compared.Base.SHA {
 		return nil, err
 	}
+	var trees [3]fs.FS
 	var locks [3]map[string][]byte
 	for i, sha := range []string{compared.Fork.SHA, compared.Base.SHA, c.pull.Head} {
-		if locks[i], err = c.locks(ctx, sha); err != nil {
+		tree, err := c.repo.Snapshot(ctx, sha, isLock)
+		if err != nil {
 			return nil, err
 		}
+		if locks[i], err = lockFiles(tree); err != nil {
+			return nil, err
+		}
+		trees[i] = tree
 	}
 	names := disagreed(locks[0], locks[1], locks[2])
 	if len(names) == 0 {
 		return nil, nil
 	}
-	m := &merge{from: c.pull.Base, base: compared.Base.SHA, merged: map[string][]byte{}}
-	if err := c.mergeRest(ctx, m, names, locks[1]); err != nil {
+	m := &merge{from: c.pull.Base, base: compared.Base.SHA, merged: map[string][]byte{}, modes: map[string]string{}}
+	for _, name := range names {
+		m.modes[name] = mergedMode(name, trees, locks)
+	}
+	rest := make([]github.File, len(names))
+	for i, name := range names {
+		content, there := locks[1][name]
+		rest[i] = github.File{Path: name, Mode: modeOf(trees[1], name), Content: content, Gone: !there}
+	}
+	if err := c.mergeRest(ctx, m, rest); err != nil {
 		return nil, err
 	}
 	snapshot, err := c.repo.Snapshot(ctx, m.into.SHA, reads)
@@ -117,8 +133,18 @@ func configuredIn(tree fs.FS, dir string) bool {
 	})
 }
 
+// mergedMode is the mode that git would give a lock file: that of the head if it has
+// changed it, and else the base's.
+func mergedMode(name string, trees [3]fs.FS, locks [3]map[string][]byte) string {
+	_, inBase := locks[1][name]
+	if _, inHead := locks[2][name]; inHead && (!inBase || modeOf(trees[2], name) != modeOf(trees[0], name)) {
+		return modeOf(trees[2], name)
+	}
+	return modeOf(trees[1], name)
+}
+
 // mergeRest lets GitHub merge the base into the head with the base's lock files.
-func (c *conversation) mergeRest(ctx context.Context, m *merge, names []string, base map[string][]byte) (err error) {
+func (c *conversation) mergeRest(ctx context.Context, m *merge, locks []github.File) (err error) {
 	prefix := fmt.Sprintf("%s%d-", mergeBranches, c.remark.Number)
 	c.sweep(ctx, prefix)
 	message := fmt.Sprintf("Merge the rest of %s\n\n%s: #%d", c.pull.Base, mergeTrailer, c.remark.Number)
@@ -126,12 +152,7 @@ func (c *conversation) mergeRest(ctx context.Context, m *merge, names []string, 
 	if err != nil {
 		return err
 	}
-	files := make([]github.File, len(names))
-	for i, name := range names {
-		content, there := base[name]
-		files[i] = github.File{Path: name, Mode: "100644", Content: content, Gone: !there}
-	}
-	tree, err := c.repo.CreateTree(ctx, head.Tree, files)
+	tree, err := c.repo.CreateTree(ctx, head.Tree, locks)
 	if err != nil {
 		return err
 	}
@@ -155,10 +176,10 @@ func (c *conversation) mergeRest(ctx context.Context, m *merge, names []string, 
 	m.into, err = c.repo.Merge(ctx, branch, m.base, message)
 	switch {
 	case errors.Is(err, github.ErrConflict):
-		return refused("the pull request conflicts with %s in more than lock files, and nothing was pushed. %s", report.Code(c.pull.Base), c.locally(names))
+		return refused("the pull request conflicts with %s in more than lock files, and nothing was pushed. %s", report.Code(c.pull.Base), c.locally(locks))
 	case err != nil && provider.Coded(err, provider.CodeGitHub) && !errors.Is(err, github.ErrUncertain):
 		return refused("the pull request conflicts with %s in lock files, and GitHub refuses the merge: %s. It may do so where the base has changed workflows and the token may not write any (workflows: write, which only an App or a person can have). %s",
-			report.Code(c.pull.Base), report.Inert(err.Error()), c.locally(names))
+			report.Code(c.pull.Base), report.Inert(err.Error()), c.locally(locks))
 	case err != nil:
 		return err
 	case m.into.SHA == "":
@@ -168,10 +189,10 @@ func (c *conversation) mergeRest(ctx context.Context, m *merge, names []string, 
 }
 
 // locally says how a person makes the merge.
-func (c *conversation) locally(names []string) string {
+func (c *conversation) locally(locks []github.File) string {
 	words := []string{"relock", "lock"}
-	for _, name := range names {
-		words = append(words, quoted(path.Dir(name)))
+	for _, l := range locks {
+		words = append(words, quoted(path.Dir(l.Path)))
 	}
 	return "Run this at the top of a checkout of the branch, and commit the result:\n\n" +
 		report.Fenced("git fetch origin "+quoted(c.pull.Base)+"\ngit merge FETCH_HEAD\n"+strings.Join(words, " ")+"\n", 4096)
@@ -203,6 +224,9 @@ func (c *conversation) sweep(ctx context.Context, prefix string) {
 // files completes what is pushed with the lock files of the merge that the plan
 // leaves alone. It returns false where one is left with a conflict.
 func (m *merge) files(planned []github.File) ([]github.File, bool) {
+	for i, f := range planned {
+		planned[i].Mode = cmp.Or(m.modes[f.Path], f.Mode)
+	}
 	for name, content := range m.merged {
 		if slices.ContainsFunc(planned, func(f github.File) bool { return f.Path == name }) {
 			continue
@@ -210,7 +234,7 @@ func (m *merge) files(planned []github.File) ([]github.File, bool) {
 		if f, _ := lockfile.Parse(content, name); f == nil {
 			return nil, false
 		}
-		planned = append(planned, github.File{Path: name, Mode: "100644", Content: content})
+		planned = append(planned, github.File{Path: name, Mode: m.modes[name], Content: content})
 	}
 	for _, name := range m.without {
 		planned = append(planned, github.File{Path: name, Mode: "100644", Gone: true})

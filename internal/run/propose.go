@@ -340,10 +340,16 @@ func (c *corridor) file(f found) pr.File {
 	if f.module.Lock != nil {
 		file.Old = f.module.Lock.Source
 	}
-	if info, err := fs.Lstat(f.tree.FS(), name); err == nil && info.Mode().IsRegular() && executable(info.Mode()) {
-		file.Mode = "100755"
-	}
+	file.Mode = modeOf(f.tree.FS(), name)
 	return file
+}
+
+// modeOf is git's mode of a file: of one that is not there, that of a new one.
+func modeOf(tree fs.FS, name string) string {
+	if info, err := fs.Lstat(tree, name); err == nil && info.Mode().IsRegular() && executable(info.Mode()) {
+		return "100755"
+	}
+	return "100644"
 }
 
 func executable(mode fs.FileMode) bool { return mode&0o111 != 0 }

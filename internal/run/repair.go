@@ -322,13 +322,14 @@ func (c *conversation) diff(ctx context.Context) error {
 
 // locks are the lock files of a commit, by path.
 func (c *conversation) locks(ctx context.Context, sha string) (map[string][]byte, error) {
-	isLock := func(name string) bool { return path.Base(name) == lockfile.Name }
 	tree, err := c.repo.Snapshot(ctx, sha, isLock)
 	if err != nil {
 		return nil, err
 	}
 	return lockFiles(tree)
 }
+
+func isLock(name string) bool { return path.Base(name) == lockfile.Name }
 
 // Push says to which branch lock files are pushed, from the commit that they
 // were read at.
