@@ -9,11 +9,13 @@ import (
 
 // Read is Parse, except that it also reads a file in which git has left the
 // markers of a merge conflict: then it returns what both sides of the merge come
-// to, and Conflict is the line of the first marker. See File.Disputed.
+// to, and Conflict is the line of the first marker. See File.Disputed. What both
+// come from may stand between the markers; where it does not, or is no lock file
+// there, stored is asked for it, which may be nil or know nothing.
 //
 // Markers that are nested, or of which some are missing, are an error, and so is
 // a side that is no lock file by itself.
-func Read(src []byte, path string) (*File, []provider.Diagnostic) {
+func Read(src []byte, path string, stored func() []byte) (*File, []provider.Diagnostic) {
 	f, errors := Parse(src, path)
 	if f != nil || markerLine(src) == 0 {
 		return f, errors
@@ -32,6 +34,11 @@ func Read(src []byte, path string) (*File, []provider.Diagnostic) {
 		// Git moves lines that both sides have added out of the marked part, and
 		// then they stand in the base as well: it need not be a lock file.
 		base, _ = Parse(sides.base, path)
+	}
+	if base == nil && stored != nil {
+		if whole := stored(); whole != nil {
+			base, _ = Parse(whole, path)
+		}
 	}
 	united := unite(base, ours, theirs)
 	united.Path, united.Source, united.Conflict = path, src, markerLine(src)

@@ -67,7 +67,7 @@ func TestRead(t *testing.T) {
 
 // united lists what Read makes of a source.
 func united(src []byte) txtar.File {
-	f, errors := Read(src, "lock.hcl")
+	f, errors := Read(src, "lock.hcl", nil)
 	if f == nil {
 		return txtar.File{Name: "errors", Data: listing(errors)}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	format "github.com/go-git/go-git/v5/plumbing/format/config"
+	"github.com/go-git/go-git/v5/plumbing/format/index"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 
@@ -64,6 +65,38 @@ func (c clone) Config() (*config.Config, error) {
 		return slices.ContainsFunc(harmless, o.IsKey)
 	})
 	return cfg, nil
+}
+
+// mergeBase is the common ancestor of a file that git could not merge, as its index
+// keeps it until the conflict is resolved [git-merge, "How to resolve conflicts"]; nil
+// if there is none. git's usual markers leave it out.
+func (t tree) mergeBase(name string) []byte {
+	repo, err := openClone(t.root)
+	if err != nil {
+		return nil
+	}
+	staged, err := repo.Storer.Index()
+	if err != nil {
+		return nil
+	}
+	i := slices.IndexFunc(staged.Entries, func(e *index.Entry) bool { return e.Name == name && e.Stage == index.AncestorMode })
+	if i < 0 {
+		return nil
+	}
+	blob, err := repo.BlobObject(staged.Entries[i].Hash)
+	if err != nil {
+		return nil
+	}
+	r, err := blob.Reader()
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	content, err := readBounded(r)
+	if err != nil {
+		return nil
+	}
+	return content
 }
 
 // gitDirs finds the directory in which git keeps a working tree, and the one that

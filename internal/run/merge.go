@@ -24,7 +24,7 @@ import (
 // is read but version files. The content is nil if something failed, which the
 // report tells.
 func (s *Session) Settle(ctx context.Context, req Request, top, name string, marked []byte) ([]byte, report.Report, error) {
-	united, problems := lockfile.Read(marked, name)
+	united, problems := lockfile.Read(marked, name, nil)
 	if len(problems) > 0 {
 		return nil, report.Report{Verb: string(Lock), Diagnostics: problems}, nil
 	}

@@ -219,6 +219,9 @@ func (c *corridor) scan(ctx context.Context) error {
 		if !c.env.OnGitHub && t.remote == nil {
 			opts.Path = t.root
 		}
+		if t.remote == nil && !t.loose {
+			opts.MergeBase = t.mergeBase
+		}
 		if t.loose && !c.env.OnGitHub && c.req.Verb != PR {
 			opts.Around, opts.Within = t.around()
 		}

@@ -44,6 +44,9 @@ type Options struct {
 	// asks it about directories, which it skips if they are ignored, and about
 	// lock files, which it then takes for missing.
 	Ignored func(path string) bool
+	// MergeBase returns what the sides of a merge come from that is under way, for a
+	// lock file with conflict markers; nil if that is not known. It may be nil, too.
+	MergeBase func(path string) []byte
 	// Orphans lets a search also take lock files without their configuration
 	// beside them, as modules that are Standalone.
 	Orphans bool
@@ -161,7 +164,7 @@ func (f *finder) missing(name string, err error) {
 func (f *finder) identify(at location) Root {
 	r := Root{Dir: at.dir, Tree: at.tree}
 	if at.has(lockfile.Name) {
-		r.readLock(at)
+		r.readLock(at, &f.opts)
 	}
 	var pinned bool
 	r.Tool, pinned = f.tools.tool(at, r.Lock)
@@ -173,7 +176,7 @@ func (f *finder) identify(at location) Root {
 	return r
 }
 
-func (r *Root) readLock(at location) {
+func (r *Root) readLock(at location, opts *Options) {
 	name := at.path(lockfile.Name)
 	src, err := at.tree.read(name)
 	if err != nil {
@@ -182,7 +185,11 @@ func (r *Root) readLock(at location) {
 		r.Problems = p.diags
 		return
 	}
-	r.Lock, r.Problems = lockfile.Read(src, name)
+	var base func() []byte
+	if opts.MergeBase != nil {
+		base = func() []byte { return opts.MergeBase(name) }
+	}
+	r.Lock, r.Problems = lockfile.Read(src, name, base)
 	if r.Lock == nil {
 		return
 	}

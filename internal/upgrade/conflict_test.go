@@ -27,7 +27,7 @@ func merged(t *testing.T, requirements, base, ours, theirs []string) scan.RootMo
 		source = content
 	}
 	m := module(t, requirements, nil)
-	file, diagnostics := lockfile.Read(source, "root/.terraform.lock.hcl")
+	file, diagnostics := lockfile.Read(source, "root/.terraform.lock.hcl", nil)
 	if len(diagnostics) > 0 {
 		t.Fatalf("Read: %v", diagnostics)
 	}
