@@ -208,7 +208,9 @@ type placed struct {
 	left    int                 // h1 hashes that belong to none of these,
 	unknown []provider.Platform // but perhaps to these, of which nothing is known
 	err     error               // for this reason
-	// lacking is what the entries that tell before this one do without.
+	// before and lacking are what the entries that tell before this one cover, and do
+	// without.
+	before  []provider.Platform
 	lacking map[provider.Platform]int
 }
 

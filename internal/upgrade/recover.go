@@ -43,9 +43,10 @@ type recovered struct {
 	all     bool
 	covered []provider.Platform // by the lock file, sorted
 	own     map[provider.Addr][]provider.Platform
-	next    []packageKey // the packages to ask about before more is known,
-	proving bool         // to prove what is likely
-	assumed []witness    // whose platforms nothing proves
+	proven  map[provider.Addr][]provider.Platform // what entries cover, as packages prove
+	next    []packageKey                          // the packages to ask about before more is known,
+	proving bool                                  // to prove what is likely
+	assumed []witness                             // whose platforms nothing proves
 	// lacking says of platforms how many h1 hashes an entry has, at most, that does
 	// without the platform though its release serves it.
 	lacking map[provider.Platform]int
@@ -58,7 +59,7 @@ func (r recovery) read(known map[packageKey]evidence) recovered {
 	if r.all {
 		return recovered{all: true}
 	}
-	found := recovered{own: map[provider.Addr][]provider.Platform{}, lacking: map[provider.Platform]int{}}
+	found := recovered{own: map[provider.Addr][]provider.Platform{}, proven: map[provider.Addr][]provider.Platform{}, lacking: map[provider.Platform]int{}}
 	for _, w := range r.witnesses {
 		likely := found.explains(w)
 		if likely && !w.loses(found.covered) {
@@ -95,23 +96,28 @@ func (r *recovered) explains(w witness) bool {
 	return true
 }
 
-// harmless reports whether it does not matter what a failure leaves open: the new
-// entries will have those platforms anyway, or no entry is made anew and the
-// number of its hashes says that they are those of the others.
+// harmless reports whether it does not matter what a failure leaves open: entries
+// that tell before cover those platforms anyway, or another one does and the number
+// of hashes says that this one does, too: all of them or, where no entry is made
+// anew, as many as are left.
 func (r *recovered) harmless(found placed) bool {
-	both := slices.DeleteFunc(slices.Clone(found.unknown), func(p provider.Platform) bool { return !slices.Contains(r.covered, p) })
+	among := func(covered []provider.Platform) int {
+		return len(slices.DeleteFunc(slices.Clone(found.unknown), func(p provider.Platform) bool { return !slices.Contains(covered, p) }))
+	}
+	both := among(r.covered)
 	switch {
 	case found.entry.lost:
 		return false
-	case len(both) == len(found.unknown):
+	case among(found.before) == len(found.unknown), found.left == both && both == len(found.unknown):
 		return true
 	}
-	return r.chosen && found.left <= len(both) && !found.entry.moves
+	return r.chosen && found.left <= both && !found.entry.moves
 }
 
 // join adds what an entry was found to cover.
 func (r *recovered) join(found placed) {
 	w := found.entry
+	r.proven[w.addr()] = slices.Concat(r.proven[w.addr()], found.covered)
 	for _, p := range found.covered {
 		switch {
 		case slices.Contains(r.covered, p):
@@ -123,7 +129,7 @@ func (r *recovered) join(found placed) {
 	}
 	slices.SortFunc(r.covered, provider.Platform.Compare)
 	if found.err != nil {
-		found.lacking = maps.Clone(r.lacking)
+		found.before, found.lacking = slices.Clone(r.covered), maps.Clone(r.lacking)
 		r.failed = append(r.failed, found)
 	}
 	r.note(w, slices.Concat(found.covered, found.unknown))
@@ -184,7 +190,7 @@ func (r recovered) doubts(choices []chosen) map[provider.Addr]error {
 		}
 		lacking := maps.Clone(r.lacking)
 		maps.DeleteFunc(lacking, func(_ provider.Platform, count int) bool { return count < atLeast })
-		r.doubt(placed{entry: w, unknown: provider.KnownPlatforms, lacking: lacking, err: silence}, choices, doubts)
+		r.doubt(placed{entry: w, unknown: provider.KnownPlatforms, before: r.covered, lacking: lacking, err: silence}, choices, doubts)
 	}
 	for _, found := range r.failed {
 		r.doubt(found, choices, doubts)
@@ -193,7 +199,8 @@ func (r recovered) doubts(choices []chosen) map[provider.Addr]error {
 }
 
 // doubt notes what one entry leaves open, and itself where it would lose what
-// it covers. What the entries that tell before it do without would be its own.
+// it covers. If it covers a platform that is open, that joins the others' unless an
+// entry that tells before does without it; if not, that stays with those that have it.
 // Where no two platforms are known for a failure, the default list must not join
 // them as if there were no more. Nobody knows that of a single hash of which nothing
 // was asked: it is taken to be that of the one platform that is known.
@@ -201,15 +208,17 @@ func (r recovered) doubt(found placed, choices []chosen, doubts map[provider.Add
 	several := len(found.entry.h1) > 1 || found.left > 0 && len(r.covered) == 1
 	cut := len(r.covered) < 2 && several && !provider.Coded(found.err, provider.CodeLockedVersion)
 	open := func(p provider.Platform) bool {
-		return !slices.Contains(r.covered, p) &&
-			(slices.Contains(found.unknown, p) && (found.entry.lost || found.lacking[p] == 0) || cut && slices.Contains(provider.DefaultPlatforms, p))
+		joins := slices.Contains(found.unknown, p) && (found.entry.lost || found.lacking[p] == 0)
+		return joins && !slices.Contains(found.before, p) ||
+			cut && !slices.Contains(r.covered, p) && slices.Contains(provider.DefaultPlatforms, p)
 	}
 	for _, c := range choices {
 		if c.err != nil || doubts[c.addr()] != nil || c.gone || len(c.ownPlatforms) > 0 {
 			continue
 		}
 		loses := c.addr() == found.entry.addr() && (found.entry.moves || found.entry.lost)
-		if loses || slices.ContainsFunc(servedOf(c.release, provider.KnownPlatforms), open) {
+		tells := func(p provider.Platform) bool { return !slices.Contains(r.proven[c.addr()], p) && open(p) }
+		if loses || slices.ContainsFunc(servedOf(c.release, provider.KnownPlatforms), tells) {
 			w := found.entry
 			doubts[c.addr()] = &provider.Error{
 				Code: provider.Diagnose(found.err).Code, Host: w.addr().Host, Addr: w.addr(), Version: w.old.Version,
