@@ -123,9 +123,12 @@ func (s *search) missing(w wish) provider.Diagnostic {
 	if near, ok := w.pattern.Near(addresses(s.there)); ok {
 		d.Hint = fmt.Sprintf("did you mean %s?", near.Short())
 	}
-	if s.unread && w.single() {
-		d.Code, d.Message = provider.CodeUnreadModule, w.String()+" was not found in what could be read"
+	if s.unread {
+		d.Message = w.String() + " was not found in what could be read"
 		d.Hint = "make readable what the report names, and try again; if the name is wrong: " + d.Hint
+	}
+	if s.unread && w.single() {
+		d.Code = provider.CodeUnreadModule // it is not known that the name is wrong
 	}
 	return d
 }
