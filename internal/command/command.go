@@ -114,6 +114,7 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 	root.InitDefaultCompletionCmd()
 	root.SetFlagErrorFunc(unknownFlag)
 	refuseUnknown(root)
+	offerCompletions(env, root)
 	return root
 }
 
@@ -130,6 +131,14 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 				return err
 			}
 			return cmd.Help()
+		},
+		ValidArgsFunction: func(_ *cobra.Command, words []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			if cmd, rest, err := root.Find(words); err == nil && len(rest) == 0 {
+				for _, sub := range cmd.Commands() {
+					names = append(names, sub.Name())
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 }

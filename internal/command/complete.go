@@ -1,0 +1,100 @@
+package command
+
+import (
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// maxCompleted is how many files and directories are looked at for the names of
+// providers while somebody waits for a completion.
+const maxCompleted = 20_000
+
+// offerCompletions lets shells complete what flags and arguments may be, for a
+// command and all below it.
+func offerCompletions(env Env, cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		offerCompletions(env, sub)
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if complete := completionOf(env, cmd.Name(), f.Name); complete != nil {
+			// It fails for a flag that has completions or is none: neither can be.
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete)
+		}
+	})
+	if strings.Contains(cmd.Use, "DIR") && cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+	}
+}
+
+// completionOf is what completes a flag of a verb; nil if nothing is known.
+func completionOf(env Env, verb, flag string) cobra.CompletionFunc {
+	switch flag {
+	case "platform":
+		words := []string{"auto", "all"}
+		for _, p := range provider.KnownPlatforms {
+			words = append(words, p.String())
+		}
+		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	case "provider", "why":
+		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return lockedProviders(os.DirFS(env.WorkDir)), cobra.ShellCompDirectiveNoFileComp
+		}
+	case "config":
+		return cobra.FixedCompletions([]string{"yml", "yaml"}, cobra.ShellCompDirectiveFilterFileExt)
+	}
+	if words := flagValues(verb, flag); len(words) > 0 {
+		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	}
+	return nil
+}
+
+// flagValues are the values that a verb takes for a flag of the table, if it is one of
+// few.
+func flagValues(verb, flag string) []string {
+	for _, s := range config.Settings {
+		if s.Flag == flag && s.HasVerb(verb) {
+			return slices.DeleteFunc(slices.Clone(s.Values), func(value string) bool {
+				return value == "" || verb == "scan" && value == "markdown"
+			})
+		}
+	}
+	return nil
+}
+
+// lockedProviders are the providers that lock files below a directory lock, sorted.
+func lockedProviders(tree fs.FS) []string {
+	var names []string
+	seen := 0
+	_ = fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
+		seen++
+		switch {
+		case err != nil || seen > maxCompleted:
+			return fs.SkipAll
+		case d.IsDir() && path != "." && (d.Name()[0] == '.' || d.Name() == "node_modules"):
+			return fs.SkipDir
+		case d.Name() != lockfile.Name || !d.Type().IsRegular():
+			return nil
+		}
+		src, err := fs.ReadFile(tree, path)
+		if err != nil {
+			return nil
+		}
+		if file, _ := lockfile.Parse(src, path); file != nil {
+			for _, l := range file.Locks {
+				names = append(names, l.Addr.Short())
+			}
+		}
+		return nil
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
+}
