@@ -113,6 +113,7 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultCompletionCmd()
 	root.SetFlagErrorFunc(unknownFlag)
+	root.SetHelpFunc(printHelp)
 	refuseUnknown(root)
 	offerCompletions(env, root)
 	return root

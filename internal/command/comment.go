@@ -55,7 +55,7 @@ its configuration from the base branch of the pull request.`,
 func usage() string {
 	var b strings.Builder
 	for _, u := range comment.Verbs {
-		b.WriteString("  " + u.String() + "\n")
+		b.WriteString(" " + u.String() + "\n")
 	}
 	return b.String()
 }

@@ -53,7 +53,7 @@ modules. It reads files and lock files alone, and replaces no file.`,
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&stdout, "stdout", false, "print the file instead of writing it")
+	cmd.Flags().BoolVar(&stdout, "stdout", false, "Print the file instead of writing it.")
 	return cmd
 }
 

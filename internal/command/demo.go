@@ -26,7 +26,7 @@ no other machine.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), env, keep) },
 	}
-	cmd.Flags().StringVar(&keep, "keep", "", "leave the repository, the report and the pull request's text in this directory")
+	cmd.Flags().StringVar(&keep, "keep", "", "Leave the repository, the report and the pull request's text in this directory.")
 	return cmd
 }
 

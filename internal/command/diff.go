@@ -52,9 +52,9 @@ docs/command-line.md says how to set up.`,
 		},
 	}
 	addFlags(cmd, report.VerbDiff)
-	cmd.Flags().StringVar(&revision, "git", "", "compare with this revision of the repository")
-	cmd.Flags().BoolVar(&asText, "textconv", false, "print one lock file as text that git can compare")
-	cmd.Flags().BoolVar(&external, "git-external", false, "be git's external diff driver")
+	cmd.Flags().StringVar(&revision, "git", "", "Compare with this revision of the repository.")
+	cmd.Flags().BoolVar(&asText, "textconv", false, "Print one lock file as text that git can compare.")
+	cmd.Flags().BoolVar(&external, "git-external", false, "Be git's external diff driver.")
 	cmd.MarkFlagsMutuallyExclusive("git", "textconv", "git-external")
 	return cmd
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func scanCommand(env Env) *cobra.Command {
-	return verbCommand(env, run.Scan, "Show root modules, what they require, and where each constraint comes from",
+	return verbCommand(env, run.Scan, "Show root modules and where each constraint comes from",
 		`scan finds root modules and follows their local modules. For each provider it
 shows the merged constraints and the place that decides them; with --why every
 place.`)

@@ -79,13 +79,13 @@ func (f Found) lines(s Setting, name string) []string {
 
 // comment writes a text as lines of at most 80 characters.
 func comment(b *strings.Builder, text string) {
-	for _, line := range wrap(text, 78) {
+	for _, line := range Wrap(text, 78) {
 		b.WriteString("# " + line + "\n")
 	}
 }
 
-// wrap breaks a text into lines of at most width bytes between words.
-func wrap(text string, width int) []string {
+// Wrap breaks a text into lines of at most width bytes between words.
+func Wrap(text string, width int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(text) {

@@ -77,7 +77,7 @@ var Settings = []Setting{
 	},
 	{
 		Key: "create", Flag: "create", Kind: Bool, Default: "false", Verbs: scanning,
-		Doc: "Also take root modules that have no lock file, and write one.",
+		Doc: "Also take root modules that have no lock file; upgrade, lock and pr write one.",
 		set: func(c *Config, v []string) { c.Create = v[0] == "true" },
 	},
 	{
@@ -444,7 +444,7 @@ var Settings = []Setting{
 	{
 		Flag: "format", Kind: Choice, Default: "text", Verbs: everyVerb,
 		Values: []string{"text", "json", "markdown"},
-		Doc:    "Format of the result on standard output; scan has no markdown.",
+		Doc:    "Format of the result on standard output.",
 		set:    func(c *Config, v []string) { c.Format = v[0] },
 	},
 	{
@@ -459,7 +459,7 @@ var Settings = []Setting{
 	},
 	{
 		Key: "timeout", Flag: "timeout", Input: "timeout", Kind: Text, Verbs: append(slices.Clone(scanning), "comment"),
-		Doc:   "How long a run may ask for versions, modules and packages, like 90s or 20m. What is not finished by then fails and stays as it is, and the rest is written or proposed. Empty: as long as it takes; in a workflow 30m, and longer while no 5 minutes pass without a package.",
+		Doc:   "How long a run may ask for versions, modules and packages, like 90s or 20m. What is not finished by then fails and stays as it is, and the rest is done. Empty: as long as it takes; in a workflow 30m, and longer while no 5 minutes pass without a package.",
 		check: isTimeout,
 		set: func(c *Config, v []string) {
 			if v[0] != "" {

@@ -1,0 +1,228 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/relock-dev/relock/internal/config"
+)
+
+// helpWidth is how wide help is: the width of a terminal that nobody has widened.
+const helpWidth = 80
+
+// section is a heading of help and the names below it, of flags or commands.
+type section struct {
+	heading string
+	names   []string
+}
+
+// flagSections are where help lists the flags; others come first.
+var flagSections = []section{
+	{"Which root modules", []string{"create", "unlocked", "unreadable-modules", "touched", "repo"}},
+	{"Which versions", []string{"tool", "tool-version", "provider", "allow-downgrade", "keep-unreferenced", "accept-re-released"}},
+	{"Which hashes", []string{"platform", "hashes-from", "hash-source", "strict", "exact", "prune"}},
+	{"How it runs", []string{"config", "cache", "jobs", "timeout"}},
+	{"What it prints", []string{"format", "stats", "verbose", "help"}},
+}
+
+// commandSections are where the help of the program lists the commands; others
+// come last.
+var commandSections = []section{
+	{"Lock files", []string{"scan", "check", "upgrade", "lock", "diff"}},
+	{"Pull requests", []string{"pr", "comment", "action"}},
+	{"Setting up", []string{"config", "cache", "merge-driver", "completion"}},
+}
+
+// exampleLines are command lines to start from, each with a remark, by the path of the
+// command.
+var exampleLines = map[string][][2]string{
+	"relock": {
+		{"relock demo", "see what it does"},
+		{"relock pr --dry-run", "what would it propose here?"},
+		{"relock check", "is every lock file fresh and complete?"},
+	},
+	"relock scan": {
+		{"relock scan", "every root module below"},
+		{"relock scan prod --why hashicorp/aws", "every constraint on one provider"},
+	},
+	"relock check": {
+		{"relock check", "would upgrade change anything?"},
+		{"relock check --lock --touched origin/main", "is this branch complete?"},
+	},
+	"relock upgrade": {
+		{"relock upgrade", "every root module below"},
+		{"relock upgrade prod/network", "one of them"},
+		{"relock upgrade --provider hashicorp/aws", "one provider"},
+	},
+	"relock lock": {
+		{"relock lock", "every root module below"},
+		{"relock lock --platform linux_amd64 --platform darwin_arm64", "for two platforms"},
+	},
+	"relock diff": {
+		{"relock diff --git main", "what has changed since a revision?"},
+		{"relock diff old.lock.hcl new.lock.hcl", "between two files"},
+	},
+	"relock pr": {
+		{"relock pr --dry-run --format markdown", "show the texts and change nothing"},
+		{"relock pr --repo acme/infra", "without a checkout"},
+	},
+	"relock cache merge":     {{"relock cache merge kept job-1 job-2", "what the jobs of a matrix learned"}},
+	"relock config init":     {{"relock config init --stdout", "look before it is written"}},
+	"relock config validate": {{"relock config validate --config draft.yml", "another file"}},
+	"relock demo":            {{"relock demo --keep demo", "keep everything for a look"}},
+}
+
+// arguments are what help calls the arguments of flags, where that is neither one
+// of a few values nor the flag's own name.
+var arguments = map[string]string{
+	"tool-version": "X.Y.Z", "platform": "OS_ARCH", "provider": "PATTERN", "why": "PATTERN",
+	"accept-re-released": "PROVIDER@VERSION", "touched": "REVISION", "git": "REVISION", "repo": "OWNER/NAME",
+	"config": "FILE", "cache": "FILE", "jobs": "NUMBER", "timeout": "DURATION", "keep": "DIR",
+}
+
+// printHelp is cobra's help function; its own brings templates, and lines of any
+// width.
+func printHelp(cmd *cobra.Command, _ []string) {
+	_, _ = io.WriteString(cmd.OutOrStdout(), help(cmd))
+}
+
+// help is what relock says of a command.
+func help(cmd *cobra.Command) string {
+	var b strings.Builder
+	b.WriteString(fitted(cmp.Or(cmd.Long, cmd.Short+".")) + "\n")
+	b.WriteString("\nUsage:\n")
+	for _, form := range forms(cmd) {
+		b.WriteString("  " + form + "\n")
+	}
+	if list := exampleLines[cmd.CommandPath()]; len(list) > 0 {
+		b.WriteString("\nExamples:\n")
+		for _, e := range list {
+			fmt.Fprintf(&b, "  # %s\n  %s\n", e[1], e[0])
+		}
+	}
+	writeCommands(&b, cmd)
+	writeFlags(&b, cmd)
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n%s COMMAND --help says more about a command.\n", cmd.CommandPath())
+	}
+	return b.String()
+}
+
+// fitted is a text with its paragraphs broken to the width of help; what is indented
+// stays as it is.
+func fitted(text string) string {
+	paragraphs := strings.Split(strings.TrimSpace(text), "\n\n")
+	for i, p := range paragraphs {
+		if !strings.HasPrefix(p, " ") && !strings.Contains(p, "\n ") {
+			paragraphs[i] = strings.Join(config.Wrap(p, helpWidth), "\n")
+		}
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
+// forms are the ways to write a command.
+func forms(cmd *cobra.Command) []string {
+	if cmd.HasAvailableSubCommands() {
+		return []string{cmd.CommandPath() + " COMMAND"}
+	}
+	_, words, _ := strings.Cut(cmd.Use, " ")
+	var all []string
+	for form := range strings.SplitSeq(words, " | ") {
+		all = append(all, strings.TrimSpace(cmd.CommandPath()+" "+form)+" [FLAGS]")
+	}
+	return all
+}
+
+// writeCommands lists the commands below one, those of the program by what they are
+// about.
+func writeCommands(b *strings.Builder, cmd *cobra.Command) {
+	left := map[string]*cobra.Command{}
+	var names []string
+	width := 0
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() || sub.Name() == "help" {
+			left[sub.Name()], names, width = sub, append(names, sub.Name()), max(width, len(sub.Name()))
+		}
+	}
+	write := func(s section) {
+		heading := "\n" + s.heading + ":\n"
+		for _, name := range s.names {
+			if sub := left[name]; sub != nil {
+				fmt.Fprintf(b, "%s  %-*s  %s\n", heading, width, name, sub.Short)
+				heading = ""
+				delete(left, name)
+			}
+		}
+	}
+	if cmd.HasParent() {
+		write(section{"Commands", names})
+		return
+	}
+	for _, s := range commandSections {
+		write(s)
+	}
+	write(section{"Others", names})
+}
+
+// writeFlags lists the flags of a command by what they are about.
+func writeFlags(b *strings.Builder, cmd *cobra.Command) {
+	var listed, others []string
+	for _, s := range flagSections {
+		listed = append(listed, s.names...)
+	}
+	cmd.InitDefaultHelpFlag()
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains(listed, f.Name) || f.Name == "help" && cmd.Flags().Lookup("format") == nil {
+			others = append(others, f.Name)
+		}
+	})
+	for _, s := range slices.Concat([]section{{"Flags", others}}, flagSections) {
+		heading := "\n" + s.heading + ":\n"
+		for _, name := range s.names {
+			f := cmd.Flags().Lookup(name)
+			if f == nil || f.Hidden || slices.Contains(others, name) && s.heading != "Flags" {
+				continue
+			}
+			fmt.Fprintf(b, "%s  %s\n", heading, written(cmd, f))
+			heading = ""
+			for _, line := range config.Wrap(meaning(f), helpWidth-6) {
+				b.WriteString("      " + line + "\n")
+			}
+		}
+	}
+}
+
+// written is a flag as somebody would write it.
+func written(cmd *cobra.Command, f *pflag.Flag) string {
+	name := "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", " + name
+	}
+	if f.Value.Type() == "bool" {
+		return name
+	}
+	if words := flagValues(cmd.Name(), f.Name); len(words) > 0 {
+		return name + " " + strings.Join(words, "|")
+	}
+	if argument, ok := arguments[f.Name]; ok {
+		return name + " " + argument
+	}
+	return name + " " + strings.ToUpper(f.Name)
+}
+
+// meaning is what a flag does, and its default.
+func meaning(f *pflag.Flag) string {
+	if f.Name == "help" {
+		return "Print this."
+	}
+	if f.Value.Type() == "string" && f.DefValue != "" {
+		return f.Usage + " Default: " + f.DefValue + "."
+	}
+	return f.Usage
+}
