@@ -160,16 +160,6 @@ func tier(p provider.Platform, covered []provider.Platform) int {
 	return 2
 }
 
-// known reports whether the content of a platform's package is.
-func (a *account) known(p provider.Platform) bool {
-	for _, f := range a.files {
-		if f.Platform == p && f.Contents != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // replaced reports whether the release seems to have been replaced after it was
 // locked: recorded zh are in no list any more, and a list names a package that
 // the entry knows nothing of. It is one finding then, not one for each hash.
@@ -244,35 +234,33 @@ func finding(l lockfile.Lock, h provider.Hash, path string) provider.Finding {
 	}
 }
 
+// unprovenFinding says in a word what kept an account from a decision, and with what
+// error.
 func (a *account) unprovenFinding(l lockfile.Lock, h provider.Hash, path string) provider.Finding {
 	f := finding(l, h, path)
 	f.Code = provider.CodeHashUnproven
-	reason, cause := a.why()
-	looked, of := a.looked()
-	f.Message = fmt.Sprintf("%s of %s %s could not be checked: %s; %d of %d packages looked at", short(h), l.Addr, l.Version, reason, looked, of)
-	if cause != nil {
-		f.Message += "; " + cause.Error()
-	}
-	return f
-}
-
-// why says in a word what kept an account from a decision, and with what error.
-func (a *account) why() (reason string, cause error) {
+	var cause error
 	some, _ := a.platforms(nil)
 	for _, p := range some {
 		if cause = a.failures[p]; cause != nil {
 			break
 		}
 	}
+	reason := "unusable"
 	switch {
 	case cause == nil && a.poor:
-		return "budget", nil
+		reason = "budget"
 	case provider.Coded(cause, provider.CodeUnauthorized):
-		return "unauthorized", cause
+		reason = "unauthorized"
 	case cause == nil, provider.Coded(cause, provider.CodeUnreachable), provider.Coded(cause, provider.CodeCancelled):
-		return "unreachable", cause
+		reason = "unreachable"
 	}
-	return "unusable", cause
+	looked, of := a.looked()
+	f.Message = fmt.Sprintf("%s of %s %s could not be checked: %s; %d of %d packages looked at", short(h), l.Addr, l.Version, reason, looked, of)
+	if cause != nil {
+		f.Message += "; " + cause.Error()
+	}
+	return f
 }
 
 // longestHash is more than any that the tools write.

@@ -3,7 +3,7 @@ package upgrade
 import (
 	"cmp"
 	"slices"
-	"sync"
+	"sync/atomic"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
@@ -17,38 +17,27 @@ const MostAccounted = 1_000_000_000
 
 // Allowance is what a run may still download to account for hashes. It is safe
 // for concurrent use.
-type Allowance struct {
-	mu   sync.Mutex
-	left int64
-}
+type Allowance struct{ left atomic.Int64 }
 
 // NewAllowance allows so many bytes.
-func NewAllowance(bytes int64) *Allowance { return &Allowance{left: bytes} }
+func NewAllowance(bytes int64) *Allowance {
+	a := &Allowance{}
+	a.left.Store(bytes)
+	return a
+}
 
-// take reports whether so much is left, and takes it then.
+// take reports whether so much is left, and takes it then. What is negative is
+// given back.
 func (a *Allowance) take(bytes int64) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if bytes > a.left {
-		return false
+	for {
+		left := a.left.Load()
+		if bytes > left {
+			return false
+		}
+		if a.left.CompareAndSwap(left, left-bytes) {
+			return true
+		}
 	}
-	a.left -= bytes
-	return true
-}
-
-// takeAll takes all that is left.
-func (a *Allowance) takeAll() int64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	all := a.left
-	a.left = 0
-	return all
-}
-
-func (a *Allowance) giveBack(bytes int64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.left += bytes
 }
 
 // AccountOptions are the choices of Account.
@@ -70,7 +59,6 @@ func accountFor(results []Result, opts AccountOptions, ask asker) {
 		a.open(i, r)
 	}
 	a.readLists()
-	a.readOtherLists()
 	for !ask.ended() { // until every h1 is explained, or nothing is left that may be downloaded
 		next := a.next()
 		if len(next) == 0 {
@@ -201,7 +189,15 @@ func (c *accountCase) findings(e accountEntry, whole bool) (found, undecided []p
 	return found, undecided
 }
 
-// readLists asks for the list of each release that was asked about before.
+// packagePart is the package of a case for a platform.
+type packagePart struct {
+	*accountCase
+	platform provider.Platform
+}
+
+// readLists asks for the list of each release that was asked about before, and for
+// that of every package of a release where it leaves a zh unexplained: a registry may
+// have a list for each.
 func (a *accountant) readLists() {
 	var releases, first []packageKey
 	for _, c := range a.order {
@@ -216,7 +212,7 @@ func (a *accountant) readLists() {
 		}
 		first = append(first, c.key(p))
 	}
-	lists := a.ask.lists(first)
+	lists := a.ask.looked(first, nil)
 	for i, c := range a.order {
 		l := lists[first[i]]
 		if l.err != nil {
@@ -226,29 +222,18 @@ func (a *accountant) readLists() {
 		c.signed = l.listing.Signed()
 		c.add(l.listing)
 	}
-}
-
-// packagePart is the package of a case for a platform.
-type packagePart struct {
-	*accountCase
-	platform provider.Platform
-}
-
-// readOtherLists asks for the list of every package of a release where the one
-// that is known leaves a zh unexplained: a registry may have a list for each.
-func (a *accountant) readOtherLists() {
-	var asked []packagePart
+	var others []packagePart
 	for _, c := range a.order {
 		if c.signed && c.err == nil && c.unexplained(provider.SchemeZH) > 0 {
 			var some []provider.Platform
 			some, c.everyList = c.platforms(c.covered)
 			for _, p := range some {
-				asked = append(asked, packagePart{c, p})
+				others = append(others, packagePart{c, p})
 			}
 		}
 	}
-	a.look(asked, func(packagePart) int64 { return 0 })
-	for _, part := range asked {
+	a.look(others, func(packagePart) int64 { return 0 })
+	for _, part := range others {
 		part.everyList = part.everyList && part.failures[part.platform] == nil
 	}
 }
@@ -262,7 +247,7 @@ func (a *accountant) look(parts []packagePart, limit func(packagePart) int64) ma
 		k := p.key(p.platform)
 		asked, limits[k] = append(asked, k), limit(p)
 	}
-	answers := a.ask.looked(limits, asked)
+	answers := a.ask.looked(asked, limits)
 	for _, p := range parts {
 		p.learn(answers[p.key(p.platform)])
 	}
@@ -320,7 +305,11 @@ func (c *accountCase) candidates() []provider.Platform {
 		return nil
 	}
 	some, _ := c.platforms(c.covered)
-	left := slices.DeleteFunc(some, func(p provider.Platform) bool { return c.tried[p] || c.absent[p] || c.known(p) })
+	looked := map[provider.Platform]bool{}
+	for _, f := range c.files {
+		looked[f.Platform] = looked[f.Platform] || f.Contents != nil
+	}
+	left := slices.DeleteFunc(some, func(p provider.Platform) bool { return c.tried[p] || c.absent[p] || looked[p] })
 	if len(left) == 0 {
 		return nil
 	}
@@ -355,20 +344,17 @@ func (a *accountant) download(next []packagePart) {
 	}
 	a.look(sized, func(p packagePart) int64 { return p.sizes[p.platform] })
 	for _, part := range next {
-		if part.sizes[part.platform] == 0 && part.unexplained(provider.SchemeH1) > 0 {
-			a.downloadUnsized(part)
+		if part.sizes[part.platform] != 0 || part.unexplained(provider.SchemeH1) == 0 {
+			continue
 		}
-	}
-}
-
-func (a *accountant) downloadUnsized(part packagePart) {
-	limit := a.opts.Allowance.takeAll()
-	if limit == 0 {
-		part.poor = true
-		return
-	}
-	h := a.look([]packagePart{part}, func(packagePart) int64 { return limit })[part.key(part.platform)]
-	if h.err == nil {
-		a.opts.Allowance.giveBack(limit - h.listing.Size(part.platform))
+		limit := a.opts.Allowance.left.Swap(0)
+		if limit == 0 {
+			part.poor = true
+			continue
+		}
+		h := a.look([]packagePart{part}, func(packagePart) int64 { return limit })[part.key(part.platform)]
+		if h.err == nil {
+			a.opts.Allowance.take(h.listing.Size(part.platform) - limit) // gives the rest back
+		}
 	}
 }

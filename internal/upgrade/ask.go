@@ -87,7 +87,27 @@ func Plan(ctx context.Context, src Source, modules []scan.RootModule, opts Optio
 // or its key may have been revoked since. That is no reason to stop an upgrade.
 // jobs bounds the questions that are open at once; 0 means a default.
 func FormerSigners(ctx context.Context, src SignerSource, results []Result, jobs int) {
-	formerSigners(results, asker{ctx: ctx, jobs: jobsOf(jobs), signer: src})
+	var asked []packageKey
+	for _, r := range results {
+		for _, s := range r.Selections {
+			asked = append(asked, s.former(r.Module.Tool)...)
+		}
+	}
+	answers := each(jobsOf(jobs), asked, func(k packageKey) provider.Signer {
+		signer, err := src.Signer(ctx, k.tool, k.want)
+		if err != nil {
+			return provider.Signer{}
+		}
+		return signer
+	})
+	for _, r := range results {
+		for i := range r.Selections {
+			s := &r.Selections[i]
+			for _, k := range s.former(r.Module.Tool) {
+				s.SignerFrom = cmp.Or(s.SignerFrom, answers[k])
+			}
+		}
+	}
 }
 
 // Account notes in each result which recorded hashes belong to no package of
@@ -115,7 +135,6 @@ type asker struct {
 	jobs    int
 	plan    Source
 	dates   DateSource
-	signer  SignerSource
 	account AccountSource
 }
 
@@ -191,17 +210,6 @@ func (a asker) packages(asked []packageKey) map[packageKey]evidence {
 	})
 }
 
-// signers asks who signed releases; what cannot be learned is zero.
-func (a asker) signers(asked []packageKey) map[packageKey]provider.Signer {
-	return each(a.jobs, asked, func(k packageKey) provider.Signer {
-		signer, err := a.signer.Signer(a.ctx, k.tool, k.want)
-		if err != nil {
-			return provider.Signer{}
-		}
-		return signer
-	})
-}
-
 // served asks for the platforms of releases. What a registry does not list any
 // more may still be had: it has none.
 func (a asker) served(asked []packageKey) map[packageKey][]provider.Platform {
@@ -221,20 +229,16 @@ type packageAnswer struct {
 	err     error
 }
 
-// lists asks for the lists of releases.
-func (a asker) lists(asked []packageKey) map[packageKey]packageAnswer {
-	return each(a.jobs, asked, func(k packageKey) packageAnswer {
-		l, err := a.account.Listing(a.ctx, k.tool, k.want)
-		return packageAnswer{listing: l, err: err}
-	})
-}
-
-// looked asks for what packages contain, and downloads none that is larger than
-// its limit.
-func (a asker) looked(limits map[packageKey]int64, asked []packageKey) map[packageKey]packageAnswer {
-	return each(a.jobs, asked, func(k packageKey) packageAnswer {
-		l, err := a.account.Package(a.ctx, k.tool, k.want, limits[k])
-		return packageAnswer{listing: l, err: err}
+// looked asks for the lists of releases or, if there are limits, for what packages
+// contain, and downloads none that is larger than its limit.
+func (a asker) looked(asked []packageKey, limits map[packageKey]int64) map[packageKey]packageAnswer {
+	return each(a.jobs, asked, func(k packageKey) (h packageAnswer) {
+		if limits == nil {
+			h.listing, h.err = a.account.Listing(a.ctx, k.tool, k.want)
+		} else {
+			h.listing, h.err = a.account.Package(a.ctx, k.tool, k.want, limits[k])
+		}
+		return h
 	})
 }
 

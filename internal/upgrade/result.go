@@ -156,6 +156,16 @@ func resultOf(root root, assumed []witness, proofs []proven, opts Options, b beh
 	return r
 }
 
+// former names the package whose list tells who signed the release that the
+// selection leaves; none if it stays, or if nobody is known to have signed the
+// new one. The platform is one of the new entry's: releases rarely lose any.
+func (s Selection) former(tool provider.Tool) []packageKey {
+	if s.Err != nil || s.From.IsZero() || s.To.IsZero() || s.From == s.To || len(s.Platforms) == 0 || s.Signer == (provider.Signer{}) {
+		return nil
+	}
+	return []packageKey{{tool, provider.Want{Addr: s.Requirement.Addr, Version: s.From, Platform: s.Platforms[0]}}}
+}
+
 // print returns the new bytes of the lock file, or nil if it is to stay as it
 // is. Without Exact only facts count: a file in another order or with comments
 // is left alone, and an empty one is not created.
@@ -202,7 +212,20 @@ func (r Result) Only(take func(provider.Addr) bool) Result {
 		}
 	}
 	slices.SortFunc(part.New, func(a, b lockfile.Lock) int { return a.Addr.Compare(b.Addr) })
-	switch changed := r.changed(); {
+	print := func(l lockfile.Lock) []byte { return lockfile.Print(r.Module.Tool.Name, []lockfile.Lock{l}) }
+	var changed []provider.Addr // what their entries say or, under Exact, how it is written
+	for _, l := range slices.Concat(r.New, r.Old) {
+		old, was := find(r.Old, l.Addr)
+		now, is := find(r.New, l.Addr)
+		same := old.Equal(now)
+		if r.allBytes && was && is {
+			same = bytes.Equal(print(old.Kept()), print(now))
+		}
+		if was != is || !same {
+			changed = append(changed, l.Addr)
+		}
+	}
+	switch {
 	case r.File == nil:
 		part.New = r.New
 	case len(changed) == 0 && len(r.New) > 0 && !taken(r.New[0].Addr), len(changed) > 0 && !slices.ContainsFunc(changed, taken):
@@ -231,29 +254,6 @@ func (r Result) successor(addr provider.Addr) provider.Addr {
 		return twin
 	}
 	return addr
-}
-
-// changed are the providers whose entries the plan changes: what they say or,
-// under Exact, how it is written.
-func (r Result) changed() []provider.Addr {
-	print := func(l lockfile.Lock) []byte { return lockfile.Print(r.Module.Tool.Name, []lockfile.Lock{l}) }
-	var changed []provider.Addr
-	for _, l := range r.New {
-		old, ok := find(r.Old, l.Addr)
-		same := old.Equal(l)
-		if ok && r.allBytes {
-			same = bytes.Equal(print(old.Kept()), print(l))
-		}
-		if !ok || !same {
-			changed = append(changed, l.Addr)
-		}
-	}
-	for _, old := range r.Old {
-		if _, ok := find(r.New, old.Addr); !ok {
-			changed = append(changed, old.Addr)
-		}
-	}
-	return changed
 }
 
 func find(locks []lockfile.Lock, addr provider.Addr) (lockfile.Lock, bool) {
