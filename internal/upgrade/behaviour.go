@@ -66,11 +66,12 @@ const (
 	refuseNone
 )
 
-// behaviourOf is the table of what these options mean. In brackets stand recorded
+// behaviour is the table of what these options mean. In brackets stand recorded
 // cases of the tools in which a row shows; where relock departs from them,
 // ARCHITECTURE.md says why.
-func behaviourOf(mode Mode, exact, strict, prune bool) behaviour {
-	upgrade, complete := mode == Upgrade, mode == Complete
+func (o Options) behaviour() behaviour {
+	upgrade, complete := o.Mode == Upgrade, o.Mode == Complete
+	exact, strict, prune := o.Exact, o.Strict, o.Prune
 	b := behaviour{
 		readsTests:       upgrade,
 		settlesConflicts: complete,
@@ -105,6 +106,3 @@ func behaviourOf(mode Mode, exact, strict, prune bool) behaviour {
 	}
 	return b
 }
-
-// behaviour is the row of the table for these options.
-func (o Options) behaviour() behaviour { return behaviourOf(o.Mode, o.Exact, o.Strict, o.Prune) }

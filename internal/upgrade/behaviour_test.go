@@ -12,7 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// behaviourCase is a root module whose plan another row of behaviourOf changes.
+// behaviourCase is a root module whose plan another row of the table of behaviour changes.
 type behaviourCase struct {
 	module scan.RootModule
 	src    *offer

@@ -63,8 +63,13 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, carried boo
 			locks = append(locks, l)
 		}
 		if !l.Equal(old) {
-			selections = slices.DeleteFunc(selections, func(s Selection) bool { return s.Requirement.Addr == addr })
-			selections = append(selections, c.selection(addr, old, l))
+			s := Selection{From: old.Version, To: l.Version, Carried: true}
+			s.Requirement.Addr = addr
+			if i := slices.IndexFunc(selections, func(s Selection) bool { return s.Requirement.Addr == addr }); i >= 0 {
+				s.Requirement, s.Err = selections[i].Requirement, selections[i].Err
+				selections = slices.Delete(selections, i, i+1)
+			}
+			selections = append(selections, s)
 		}
 	}
 	if !carried {
@@ -131,7 +136,17 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 		}
 		return l, lost
 	case !proposed:
-		return c.inForm(l, old)
+		// In normal form if the proposal has it so, since the file that a faultless plan
+		// writes is, and else as it stands in the old lock file. Nothing of a proposal's
+		// form but that is taken over.
+		print := func(l lockfile.Lock) []byte {
+			return lockfile.Print(c.result.Module.Tool.Name, []lockfile.Lock{l})
+		}
+		normal := lockfile.New(l.Addr, l.Version, l.Constraints, l.Hashes)
+		if !bytes.Equal(print(l.Kept()), print(normal)) || bytes.Equal(print(old.Kept()), print(normal)) {
+			return old, nothing
+		}
+		return normal, carriable
 	case !after && required, after && !c.allowed(addr, old, l):
 		return l, lost
 	case !after:
@@ -142,21 +157,6 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 		constraints = r.Constraints()
 	}
 	return lockfile.New(addr, l.Version, constraints, l.Hashes), carriable
-}
-
-// inForm is an entry that the proposal does not change, as it stands there: in
-// normal form if that has it so, since the file that a faultless plan writes is,
-// and else as it stands in the old lock file. Nothing of a proposal's form but that
-// is taken over.
-func (c carrier) inForm(l, old lockfile.Lock) (lockfile.Lock, fate) {
-	print := func(l lockfile.Lock) []byte {
-		return lockfile.Print(c.result.Module.Tool.Name, []lockfile.Lock{l})
-	}
-	normal := lockfile.New(l.Addr, l.Version, l.Constraints, l.Hashes)
-	if !bytes.Equal(print(l.Kept()), print(normal)) || bytes.Equal(print(old.Kept()), print(normal)) {
-		return old, nothing
-	}
-	return normal, carriable
 }
 
 // requirement is what the root module requires of a provider, where all of its
@@ -196,38 +196,21 @@ func (c carrier) allowed(addr provider.Addr, old, l lockfile.Lock) bool {
 	case len(l.Hashes) == 0 || slices.ContainsFunc(l.Hashes, made), c.Refuted != nil && c.Refuted(l):
 		return false
 	}
-	i := slices.IndexFunc(c.result.Selections, func(s Selection) bool { return s.Requirement.Addr == addr })
-	return i < 0 || !condemns(c.result.Selections[i].Err, l.Version)
-}
-
-// condemns reports whether an error is no outage but an answer: the release is
-// not offered, or not what it should be. An error about another version says
-// nothing about this one.
-func condemns(err error, v provider.Version) bool {
+	// An error may be no outage but an answer: the release is not offered, or not what
+	// it should be. One about another version says nothing about this one.
 	var e *provider.Error
-	if !errors.As(err, &e) {
-		return false
+	i := slices.IndexFunc(c.result.Selections, func(s Selection) bool { return s.Requirement.Addr == addr })
+	if i < 0 || !errors.As(c.result.Selections[i].Err, &e) {
+		return true
 	}
 	switch e.Code {
 	case provider.CodeNoVersion, provider.CodeLockedVersion:
-		return true
+		return false
 	case provider.CodeBadChecksum, provider.CodeBadSignature, provider.CodeBadPackage, provider.CodeReReleased,
 		provider.CodeNoPackage, provider.CodeProtocol:
-		return e.Version.IsZero() || e.Version == v
+		return !e.Version.IsZero() && e.Version != l.Version
 	}
-	return false
-}
-
-// selection tells of an entry that was carried over.
-func (c carrier) selection(addr provider.Addr, old, l lockfile.Lock) Selection {
-	s := Selection{From: old.Version, To: l.Version, Carried: true}
-	s.Requirement.Addr = addr
-	for _, t := range c.result.Selections {
-		if t.Requirement.Addr == addr {
-			s.Requirement, s.Err = t.Requirement, t.Err
-		}
-	}
-	return s
+	return true
 }
 
 // Refuted returns what tells whether a run found a hash of an entry to be false:

@@ -174,8 +174,14 @@ func (c chosen) newest(opts Options, b behaviour) chosen {
 		c.err = c.noVersion()
 		return c
 	}
+	// Releases that differ in build metadata alone have one precedence, and the tools
+	// pick one by chance; here the locked one wins, then one without metadata, then the
+	// bytewise greatest.
 	locked = cmp.Or(locked, c.carried)
-	slices.SortStableFunc(allowed, func(r, s provider.Release) int { return preferred(s.Version, r.Version, locked) })
+	slices.SortStableFunc(allowed, func(r, s provider.Release) int {
+		v, w := s.Version, r.Version
+		return cmp.Or(v.Precedence(w), claim(v == locked, w == locked), claim(v.Metadata == "", w.Metadata == ""), cmp.Compare(v.Metadata, w.Metadata))
+	})
 	if len(c.policy.rules) == 0 {
 		c.release = allowed[0]
 		return c
@@ -206,7 +212,9 @@ func (c chosen) obedient(allowed []provider.Release, locked provider.Version, da
 		}
 		h := c.policy.judge(r)
 		byDate := (h.Reason == "" || h.Reason == HeldByAge) && c.policy.aging(r) != nil
-		if byDate && dates && c.policy.needsDate(r, c.offered) {
+		undated := r.Version != c.policy.locked && r.Published.IsZero() && !c.offered.dated[r.Version] &&
+			(c.offered.undated < mostUndated || !c.policy.holdsUnknown(r))
+		if byDate && dates && undated {
 			c.release, c.undated = r, true
 			return c
 		}
@@ -232,19 +240,6 @@ func (c chosen) obedient(allowed []provider.Release, locked provider.Version, da
 		})
 	}
 	return c
-}
-
-// preferred compares two versions by which is to be selected. Releases that
-// differ in build metadata alone have one precedence, and the tools pick one by
-// chance; here the locked one wins, then one without metadata, then the bytewise
-// greatest.
-func preferred(v, w, locked provider.Version) int {
-	return cmp.Or(
-		v.Precedence(w),
-		claim(v == locked, w == locked),
-		claim(v.Metadata == "", w.Metadata == ""),
-		cmp.Compare(v.Metadata, w.Metadata),
-	)
 }
 
 // claim compares two claims: true is greater.
@@ -295,7 +290,8 @@ func excludes(t scan.Term, v provider.Version) bool {
 
 // holding explains why no newer release was selected: for each reason the newest
 // release that it holds, the newest first. Where the constraints exclude a
-// release, what the rules say of it is not told.
+// release, what the rules say of it is not told. Of the terms that exclude a release
+// the one decides that excludes the oldest release above the selected one.
 func (c chosen) holding() []Held {
 	var newer []provider.Release
 	for _, r := range c.offered.releases {
@@ -316,27 +312,19 @@ func (c chosen) holding() []Held {
 		}
 		told[h.Reason] = true
 		if h.Reason == HeldByConstraint {
-			h.Term, h.Others = c.terms(r, newer)
+			for _, oldest := range slices.Backward(newer) {
+				if t, ok := excluding(c.requirement, oldest.Version); ok {
+					h.Term = t
+					break
+				}
+			}
+			for _, t := range c.requirement.Terms {
+				if t != h.Term && excludes(t, r.Version) {
+					h.Others = append(h.Others, t)
+				}
+			}
 		}
 		all = append(all, h)
 	}
 	return all
-}
-
-// terms are those that exclude the newest release that the constraints
-// do not allow. The one that decides is that which excludes the oldest such
-// release above the selected one. The releases are newest first.
-func (c chosen) terms(top provider.Release, newer []provider.Release) (decisive scan.Term, others []scan.Term) {
-	for _, r := range slices.Backward(newer) {
-		if t, ok := excluding(c.requirement, r.Version); ok {
-			decisive = t
-			break
-		}
-	}
-	for _, t := range c.requirement.Terms {
-		if t != decisive && excludes(t, top.Version) {
-			others = append(others, t)
-		}
-	}
-	return decisive, others
 }

@@ -81,7 +81,22 @@ func (c covered) wants(v coverage, opts Options, b behaviour) []packageKey {
 func (c covered) withdrawn() (kept bool, notices []error, failure error) {
 	methods := c.offered.methods
 	err := methods.notOffered(c.addr(), c.old.Version)
-	err.Hint = c.wayDown()
+	var best provider.Version
+	for _, r := range c.offered.releases {
+		if c.constraints.Allows(r.Version) && r.Version.Precedence(best) > 0 {
+			best = r.Version
+		}
+	}
+	switch down := best.Precedence(c.old.Version) < 0; { // the command that moves it
+	case best.IsZero():
+		err.Hint = "change the constraints: they allow no version that is offered"
+	case down && !methods.complete():
+		err.Hint = fmt.Sprintf("it does not go down to %s before each of these has listed what it offers: add the provider there, or exclude it there in the CLI configuration", best)
+	case down:
+		err.Hint = fmt.Sprintf("ask its publisher why; relock upgrade --provider %s --allow-downgrade moves it to %s", c.addr().Short(), best)
+	default:
+		err.Hint = fmt.Sprintf("ask its publisher why; relock upgrade --provider %s moves it to %s, unless a rule holds that", c.addr().Short(), best)
+	}
 	switch {
 	case slices.ContainsFunc(methods, func(m provider.Method) bool { return m.Listed && !m.Mirror }):
 		err.Message += " and kept: a version goes down only by request"
@@ -98,23 +113,4 @@ func (c covered) withdrawn() (kept bool, notices []error, failure error) {
 		return true, append(slices.Clone(c.notices), err), nil
 	}
 	return false, c.notices, err
-}
-
-// wayDown is the command that moves a version which is not offered any more.
-func (c covered) wayDown() string {
-	var best provider.Version
-	for _, r := range c.offered.releases {
-		if c.constraints.Allows(r.Version) && r.Version.Precedence(best) > 0 {
-			best = r.Version
-		}
-	}
-	switch {
-	case best.IsZero():
-		return "change the constraints: they allow no version that is offered"
-	case best.Precedence(c.old.Version) < 0 && !c.offered.methods.complete():
-		return fmt.Sprintf("it does not go down to %s before each of these has listed what it offers: add the provider there, or exclude it there in the CLI configuration", best)
-	case best.Precedence(c.old.Version) < 0:
-		return fmt.Sprintf("ask its publisher why; relock upgrade --provider %s --allow-downgrade moves it to %s", c.addr().Short(), best)
-	}
-	return fmt.Sprintf("ask its publisher why; relock upgrade --provider %s moves it to %s, unless a rule holds that", c.addr().Short(), best)
 }

@@ -46,7 +46,7 @@ func TestOnlyTheTableLooksAtModes(t *testing.T) {
 				t.Errorf("behaviour.go looks at %v, want all four options", found)
 			}
 		} else if len(found) > 0 {
-			t.Errorf("%s looks at %v: ask behaviourOf instead", name, found)
+			t.Errorf("%s looks at %v: ask Options.behaviour instead", name, found)
 		}
 	}
 }

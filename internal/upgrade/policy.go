@@ -66,37 +66,12 @@ func (o Options) rules(dir string, addr provider.Addr) []Rule {
 	return found
 }
 
-// platformsOf are the platforms that the last of the rules to say any names.
-func platformsOf(rules []Rule) []provider.Platform {
-	for _, rule := range slices.Backward(rules) {
-		if len(rule.Platforms) > 0 {
-			return rule.Platforms
-		}
-	}
-	return nil
-}
-
 // policy is what the rules about one provider of one root module say.
 type policy struct {
 	rules []Rule
 	// locked is the version that can stay; zero if there is none.
 	locked provider.Version
 	now    time.Time
-}
-
-// ignoring reports whether the rules let no release at all take the place of the
-// locked one.
-func (p policy) ignoring() bool {
-	for _, r := range slices.Backward(p.rules) {
-		if r.Ignore == nil {
-			continue
-		}
-		everything := len(r.Updates) == 0 && r.Versions == nil
-		if everything || !*r.Ignore {
-			return *r.Ignore && everything
-		}
-	}
-	return false
 }
 
 // judge says what holds a release back: nothing if the reason is empty. The
@@ -151,14 +126,6 @@ func (p policy) holdsUnknown(r provider.Release) bool {
 // mostUndated is how many releases of a provider are asked about in vain. Where
 // no dates can be had at all, the others need not be asked.
 const mostUndated = 10
-
-// needsDate reports whether the date of a release must be asked for to judge it.
-func (p policy) needsDate(r provider.Release, o offered) bool {
-	if r.Version == p.locked || p.aging(r) == nil || !r.Published.IsZero() || o.dated[r.Version] {
-		return false
-	}
-	return o.undated < mostUndated || !p.holdsUnknown(r)
-}
 
 // last is the last rule about a release that sets a property; nil if none does.
 func (p policy) last(r provider.Release, sets func(Rule) bool) *Rule {

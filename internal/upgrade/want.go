@@ -66,7 +66,23 @@ func want(m scan.RootModule, opts Options, b behaviour) root {
 		r.generated, r.diagnostics = true, append(r.diagnostics, warning)
 		return r
 	}
-	r.diagnostics = append(r.diagnostics, unreadCalls(m, r.partial)...)
+	// Module calls that could not be followed are errors, since nothing is known of what
+	// these modules require, or warnings where recorded constraints stand in for them.
+	for _, u := range m.Tree.Unread {
+		diagnostic := provider.Diagnostic{
+			Code: provider.CodeUnreadModule, File: u.File, Line: u.Line,
+			Message: fmt.Sprintf("module.%s could not be read: %s", u.Module, u.Reason),
+			Hint:    u.Hint,
+		}
+		switch {
+		case r.partial:
+			diagnostic.Severity = provider.SeverityWarning
+			diagnostic.Message += "; the recorded constraints stand in for it"
+		case u.Hint == "":
+			diagnostic.Hint = "the lock file stays as it is, because what this module requires is not known"
+		}
+		r.diagnostics = append(r.diagnostics, diagnostic)
+	}
 	if r.unknown = failed(r.diagnostics); r.unknown {
 		return r
 	}
@@ -89,7 +105,11 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 	w := wanted{tool: m.Tool, requirement: required, constraints: required.Constraints()}
 	w.policy = policy{rules: opts.rules(m.Dir, required.Addr), now: opts.Now}
 	if !opts.Platforms.Demanded {
-		w.ownPlatforms = platformsOf(w.policy.rules)
+		for _, rule := range w.policy.rules { // the last one that says any
+			if len(rule.Platforms) > 0 {
+				w.ownPlatforms = rule.Platforms
+			}
+		}
 	}
 	w.records = w.constraints
 	if b.twoCommands && !m.Tool.Has(provider.TestFilesInLock) {
@@ -103,7 +123,13 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 	}
 	w.locked, w.isLock = m.Lock.Lock(required.Addr)
 	w.sides = m.Lock.Disputed[required.Addr]
-	w.mayStay = w.isLock && w.sides == nil && w.policy.ignoring() && w.constraints.Allows(w.locked.Version)
+	for _, r := range w.policy.rules {
+		// The last rule decides that ignores every release, or that ignores not even some.
+		if everything := len(r.Updates) == 0 && r.Versions == nil; r.Ignore != nil && (everything || !*r.Ignore) {
+			w.mayStay = *r.Ignore && everything
+		}
+	}
+	w.mayStay = w.mayStay && w.isLock && w.sides == nil && w.constraints.Allows(w.locked.Version)
 	// A provider of OpenTofu's registry begins at the version of its twin on
 	// Terraform's, which the configuration required before it moved. OpenTofu does
 	// this for the namespace hashicorp from 1.10 on; here it holds for every one.
@@ -139,29 +165,6 @@ func preserved(m scan.RootModule) []scan.Requirement {
 	}
 	slices.SortFunc(merged, func(a, b scan.Requirement) int { return a.Addr.Compare(b.Addr) })
 	return merged
-}
-
-// unreadCalls tells of the module calls that could not be followed: as errors, since
-// nothing is known of what these modules require, or as warnings where recorded
-// constraints stand in for them.
-func unreadCalls(m scan.RootModule, partial bool) []provider.Diagnostic {
-	var diagnostics []provider.Diagnostic
-	for _, u := range m.Tree.Unread {
-		diagnostic := provider.Diagnostic{
-			Code: provider.CodeUnreadModule, File: u.File, Line: u.Line,
-			Message: fmt.Sprintf("module.%s could not be read: %s", u.Module, u.Reason),
-			Hint:    u.Hint,
-		}
-		switch {
-		case partial:
-			diagnostic.Severity = provider.SeverityWarning
-			diagnostic.Message += "; the recorded constraints stand in for it"
-		case u.Hint == "":
-			diagnostic.Hint = "the lock file stays as it is, because what this module requires is not known"
-		}
-		diagnostics = append(diagnostics, diagnostic)
-	}
-	return diagnostics
 }
 
 func failed(diagnostics []provider.Diagnostic) bool {
