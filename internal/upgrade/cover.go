@@ -55,7 +55,19 @@ func choosePlatforms(roots []root, choices [][]chosen, opts Options, ask asker) 
 	var left []packageKey
 	recoveries := make([]recovery, len(roots))
 	for i := range roots {
-		r := recovery{witnesses: witnesses(choices[i]), all: coversAll(choices[i]), believed: map[provider.Addr]bool{}}
+		r := recovery{witnesses: witnesses(choices[i]), believed: map[provider.Addr]bool{}}
+		// Where every entry has as many h1 hashes as its release serves platforms, the
+		// lock file is meant to cover all of them.
+		every, several := true, false
+		for _, c := range choices[i] {
+			if !c.isLock || len(c.ownPlatforms) > 0 || c.err != nil && c.unheard == nil {
+				continue
+			}
+			w := witnessOf(c, c.old)
+			every = every && w.release != nil && w.release.Closed() && len(w.h1) >= len(w.release.Platforms)
+			several = several || w.release != nil && len(w.release.Platforms) > 1
+		}
+		r.all = every && several
 		recoveries[i] = r
 		for _, w := range r.witnesses {
 			if len(r.witnesses) > 1 && !r.all && w.moves && !w.lost {
@@ -127,23 +139,6 @@ func witnesses(choices []chosen) []witness {
 		return cmp.Or(cmp.Compare(len(b.h1), len(a.h1)), claim(a.full(), b.full()), claim(b.stays, a.stays))
 	})
 	return all
-}
-
-// coversAll reports whether every entry has as many h1 hashes as its release
-// serves platforms, so that the lock file is meant to cover all of them.
-func coversAll(choices []chosen) bool {
-	several := false
-	for _, c := range choices {
-		if !c.isLock || len(c.ownPlatforms) > 0 || c.err != nil && c.unheard == nil {
-			continue
-		}
-		w := witnessOf(c, c.old)
-		if w.release == nil || !w.release.Closed() || len(w.h1) < len(w.release.Platforms) {
-			return false
-		}
-		several = several || len(w.release.Platforms) > 1
-	}
-	return several
 }
 
 // full reports whether the entry may have an h1 for every platform of its release,
@@ -262,15 +257,6 @@ func (w witness) place(known map[packageKey]evidence, likely []provider.Platform
 	}
 	found.left = len(left)
 	return found, nil
-}
-
-// refutes reports whether the number of an entry's hashes proves no more that it
-// covers these platforms: it does without one of them, or a package of it could not
-// be had.
-func (found placed) refutes(covered []provider.Platform) bool {
-	return found.err != nil || slices.ContainsFunc(found.answers, func(p provider.Platform) bool {
-		return slices.Contains(covered, p) && !slices.Contains(found.covered, p)
-	})
 }
 
 // named are the platforms that are asked for by name; none where the release

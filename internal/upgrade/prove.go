@@ -33,7 +33,10 @@ type proven struct {
 func prove(c covered, answers map[packageKey]evidence, opts Options, b behaviour) proven {
 	p := proven{covered: c, held: c.held, kept: c.kept, notices: c.notices, err: c.err}
 	if !c.kept && c.err == nil {
-		p = p.gather(answers, opts, b)
+		var found []provider.Hashes
+		if p, found = p.gather(answers, opts, b); p.err == nil {
+			p = p.enter(found, opts, b)
+		}
 	}
 	switch {
 	case p.err == nil:
@@ -51,27 +54,62 @@ func prove(c covered, answers map[packageKey]evidence, opts Options, b behaviour
 	return p
 }
 
-// gather proves the hashes of the new entry.
-func (p proven) gather(answers map[packageKey]evidence, opts Options, b behaviour) proven {
-	found, missing, err := p.collect(answers, opts, b)
-	if p.missing, p.err = missing, err; len(missing) > 0 {
-		p.serving = p.servingAll()
-	}
-	demanded := opts.Platforms.Demanded && len(opts.Platforms.List) > 0
-	switch {
-	case err != nil:
-		return p
-	case len(missing) > 0 && demanded:
-		p.err = p.unserved()
-		return p
-	case len(found) == 0:
-		p.err = &provider.Error{
-			Code: provider.CodeNoPackage, Host: p.addr().Host, Addr: p.addr(), Version: p.to,
-			Message: fmt.Sprintf("%s %s is published for none of the wanted platforms", p.addr(), p.to),
-			Hint:    "name a platform that it is published for with --platform",
+// gather collects the evidence of every wanted package, in order of wanting. A
+// platform that the release does not serve is noted and left out. It fails the
+// provider under Exact and Strict, as it does in the tools, and where somebody asks
+// for it now; the error does not depend on how the sources word it.
+func (p proven) gather(answers map[packageKey]evidence, opts Options, b behaviour) (_ proven, found []provider.Hashes) {
+	lacking := map[provider.Platform]bool{}
+	for _, k := range p.packages {
+		e := answers[k]
+		if provider.Coded(e.err, provider.CodeNoPackage) && b.skipsPlatforms {
+			lacking[k.want.Platform] = true
+			continue
 		}
-		return p
+		if p.err = e.err; p.err == nil {
+			p.err = untrusted(k.want, e.hashes, opts.Signers, b)
+		}
+		if p.err != nil {
+			return p, nil
+		}
+		found = append(found, e.hashes)
 	}
+	for _, h := range found {
+		delete(lacking, h.Package.Platform) // one source of two has it
+	}
+	p.missing = slices.SortedFunc(maps.Keys(lacking), provider.Platform.Compare)
+	err := &provider.Error{Code: provider.CodeNoPackage, Host: p.addr().Host, Addr: p.addr(), Version: p.to}
+	if len(p.missing) > 0 {
+		for _, r := range p.offered.releases {
+			older := r.Version.Precedence(p.to) < 0 && r.Version.Precedence(p.serving) > 0 && p.constraints.Allows(r.Version)
+			if older && !slices.ContainsFunc(p.named, func(q provider.Platform) bool { return !slices.Contains(r.Platforms, q) }) {
+				p.serving = r.Version
+			}
+		}
+	}
+	switch demanded := opts.Platforms.Demanded && len(opts.Platforms.List) > 0; {
+	case len(p.missing) > 0 && demanded:
+		names := make([]string, len(p.missing))
+		for i, m := range p.missing {
+			names[i] = m.String()
+		}
+		err.Platform = p.missing[0]
+		err.Message = fmt.Sprintf("%s %s is not released for %s", p.addr(), p.to, strings.Join(names, ", "))
+		err.Hint = "leave these out of --platform, or name them in the configuration file: there what is not released is told and left out"
+		if !p.serving.IsZero() {
+			err.Hint = fmt.Sprintf("%s is released for all of them; else %s", p.serving, err.Hint)
+		}
+		p.err = err
+	case len(found) == 0:
+		err.Message = fmt.Sprintf("%s %s is published for none of the wanted platforms", p.addr(), p.to)
+		err.Hint = "name a platform that it is published for with --platform"
+		p.err = err
+	}
+	return p, found
+}
+
+// enter proves the hashes of the new entry.
+func (p proven) enter(found []provider.Hashes, opts Options, b behaviour) proven {
 	// init throws hashes of unknown schemes away and providers lock keeps them; they
 	// are kept here too unless the bytes must be init's, since a newer tool may know
 	// the scheme.
@@ -114,31 +152,6 @@ func (p proven) gather(answers map[packageKey]evidence, opts Options, b behaviou
 	p.marks = provider.Marks(found, recorded)
 	p.contents, p.platforms = contentsOf(found, p.hashes)
 	return p
-}
-
-// collect gathers the evidence of every wanted package, in order of wanting. A
-// platform that the release does not serve is noted and left out, or fails the
-// provider under Exact and Strict, as it does in the tools.
-func (c covered) collect(answers map[packageKey]evidence, opts Options, b behaviour) (found []provider.Hashes, missing []provider.Platform, err error) {
-	lacking := map[provider.Platform]bool{}
-	for _, k := range c.packages {
-		e := answers[k]
-		switch {
-		case provider.Coded(e.err, provider.CodeNoPackage) && b.skipsPlatforms:
-			lacking[k.want.Platform] = true
-		case e.err != nil:
-			return nil, nil, e.err
-		default:
-			if err := untrusted(k.want, e.hashes, opts.Signers, b); err != nil {
-				return nil, nil, err
-			}
-			found = append(found, e.hashes)
-		}
-	}
-	for _, h := range found {
-		delete(lacking, h.Package.Platform) // one source of two has it
-	}
-	return found, slices.SortedFunc(maps.Keys(lacking), provider.Platform.Compare), nil
 }
 
 // contradicting finds a package whose bytes changed under the same version. init
@@ -250,38 +263,6 @@ func contentsOf(found []provider.Hashes, entry []provider.Hash) (map[provider.Ha
 	platforms = slices.AppendSeq(platforms, maps.Values(contents))
 	slices.SortFunc(platforms, provider.Platform.Compare)
 	return contents, slices.Compact(platforms)
-}
-
-// servingAll is the newest release before the selected one that the constraints
-// allow and that serves all wanted platforms; zero if none does, or if the source
-// does not say what releases serve.
-func (c covered) servingAll() provider.Version {
-	var best provider.Version
-	for _, r := range c.offered.releases {
-		older := r.Version.Precedence(c.to) < 0 && r.Version.Precedence(best) > 0 && c.constraints.Allows(r.Version)
-		if older && !slices.ContainsFunc(c.named, func(p provider.Platform) bool { return !slices.Contains(r.Platforms, p) }) {
-			best = r.Version
-		}
-	}
-	return best
-}
-
-// unserved is the error of a release that lacks a platform which somebody asked
-// for. It does not depend on how the sources word it.
-func (p proven) unserved() error {
-	names := make([]string, len(p.missing))
-	for i, m := range p.missing {
-		names[i] = m.String()
-	}
-	err := &provider.Error{
-		Code: provider.CodeNoPackage, Host: p.addr().Host, Addr: p.addr(), Version: p.to, Platform: p.missing[0],
-		Message: fmt.Sprintf("%s %s is not released for %s", p.addr(), p.to, strings.Join(names, ", ")),
-		Hint:    "leave these out of --platform, or name them in the configuration file: there what is not released is told and left out",
-	}
-	if !p.serving.IsZero() {
-		err.Hint = fmt.Sprintf("%s is released for all of them; else %s", p.serving, err.Hint)
-	}
-	return err
 }
 
 func (c covered) reReleased(h provider.Hashes) error {

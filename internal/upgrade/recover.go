@@ -66,15 +66,34 @@ func (r recovery) read(known map[packageKey]evidence) recovered {
 			continue
 		}
 		p, next := w.place(known, found.covered)
-		likely = likely && !p.refutes(found.covered)
+		// The number of an entry's hashes proves no more that it covers these platforms if
+		// it does without one of them, or if a package of it could not be had.
+		likely = likely && p.err == nil && !slices.ContainsFunc(p.answers, func(q provider.Platform) bool {
+			return slices.Contains(found.covered, q) && !slices.Contains(p.covered, q)
+		})
 		switch {
-		case next == nil:
-			found.join(p)
-		case likely && r.believed[w.addr()]:
+		case next != nil && likely && r.believed[w.addr()]:
 			found.assumed = append(found.assumed, w)
-		default:
+			continue
+		case next != nil:
 			return recovered{next: next, proving: likely}
 		}
+		found.proven[w.addr()] = slices.Concat(found.proven[w.addr()], p.covered)
+		for _, q := range p.covered {
+			switch {
+			case slices.Contains(found.covered, q):
+			case found.lacking[q] > 0 && !w.lost: // entries come in the order of their hashes
+				found.own[w.addr()] = append(found.own[w.addr()], q)
+			default:
+				found.covered = append(found.covered, q)
+			}
+		}
+		slices.SortFunc(found.covered, provider.Platform.Compare)
+		if p.err != nil {
+			p.before, p.lacking = slices.Clone(found.covered), maps.Clone(found.lacking)
+			found.failed = append(found.failed, p)
+		}
+		found.note(w, slices.Concat(p.covered, p.unknown))
 	}
 	found.failed = slices.DeleteFunc(found.failed, found.harmless)
 	return found
@@ -112,27 +131,6 @@ func (r *recovered) harmless(found placed) bool {
 		return true
 	}
 	return r.chosen && found.left <= both && !found.entry.moves
-}
-
-// join adds what an entry was found to cover.
-func (r *recovered) join(found placed) {
-	w := found.entry
-	r.proven[w.addr()] = slices.Concat(r.proven[w.addr()], found.covered)
-	for _, p := range found.covered {
-		switch {
-		case slices.Contains(r.covered, p):
-		case r.lacking[p] > 0 && !w.lost: // entries come in the order of their hashes
-			r.own[w.addr()] = append(r.own[w.addr()], p)
-		default:
-			r.covered = append(r.covered, p)
-		}
-	}
-	slices.SortFunc(r.covered, provider.Platform.Compare)
-	if found.err != nil {
-		found.before, found.lacking = slices.Clone(r.covered), maps.Clone(r.lacking)
-		r.failed = append(r.failed, found)
-	}
-	r.note(w, slices.Concat(found.covered, found.unknown))
 }
 
 // note remembers what an entry does without.
