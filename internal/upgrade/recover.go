@@ -170,6 +170,11 @@ func (r recovered) cover(choices []chosen) coverage {
 // lack them.
 func (r recovered) doubts(choices []chosen) map[provider.Addr]error {
 	doubts := map[provider.Addr]error{}
+	asMany := func(count int) map[provider.Platform]int { // what entries of so many hashes do without
+		lacking := maps.Clone(r.lacking)
+		maps.DeleteFunc(lacking, func(_ provider.Platform, most int) bool { return most < count })
+		return lacking
+	}
 	for _, c := range choices {
 		w := witnessOf(c, c.old)
 		if !c.isLock || len(c.ownPlatforms) > 0 || len(w.h1) == 0 || w.release != nil {
@@ -186,11 +191,12 @@ func (r recovered) doubts(choices []chosen) map[provider.Addr]error {
 			// can say what the lock file does without.
 			atLeast = 1
 		}
-		lacking := maps.Clone(r.lacking)
-		maps.DeleteFunc(lacking, func(_ provider.Platform, count int) bool { return count < atLeast })
-		r.doubt(placed{entry: w, unknown: provider.KnownPlatforms, before: r.covered, lacking: lacking, err: silence}, choices, doubts)
+		r.doubt(placed{entry: w, unknown: provider.KnownPlatforms, before: r.covered, lacking: asMany(atLeast), err: silence}, choices, doubts)
 	}
 	for _, found := range r.failed {
+		if found.entry.moves || found.entry.lost { // it fails, which tells: then any entry of as many hashes can tell instead
+			found.before, found.lacking = r.covered, asMany(len(found.entry.h1))
+		}
 		r.doubt(found, choices, doubts)
 	}
 	return doubts
@@ -206,8 +212,7 @@ func (r recovered) doubt(found placed, choices []chosen, doubts map[provider.Add
 	several := len(found.entry.h1) > 1 || found.left > 0 && len(r.covered) == 1
 	cut := len(r.covered) < 2 && several && !provider.Coded(found.err, provider.CodeLockedVersion)
 	open := func(p provider.Platform) bool {
-		joins := slices.Contains(found.unknown, p) && (found.entry.lost || found.lacking[p] == 0)
-		return joins && !slices.Contains(found.before, p) ||
+		return slices.Contains(found.unknown, p) && found.lacking[p] == 0 && !slices.Contains(found.before, p) ||
 			cut && !slices.Contains(r.covered, p) && slices.Contains(provider.DefaultPlatforms, p)
 	}
 	for _, c := range choices {

@@ -171,6 +171,33 @@ func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 	}
 }
 
+// An outage of one provider's old packages stops that provider, and no other that
+// can tell by itself what it covers.
+func TestRecoveryLetsOthersTell(t *testing.T) {
+	t.Parallel()
+	src := &offer{
+		releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six}, "b": {"1.0.0": six, "1.1.0": six}},
+		edit: func(want provider.Want, _ *provider.Hashes) error {
+			if want.Addr.Type == "a" && want.Version == version("1.0.0") {
+				return &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}
+			}
+			return nil
+		},
+	}
+	locks := []string{
+		"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64 h1:a-1.0.0-windows_amd64",
+		"b 1.0.0; h1:b-1.0.0-linux_amd64 h1:b-1.0.0-darwin_arm64 h1:b-1.0.0-windows_amd64",
+	}
+	r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, locks)), Options{})[0]
+	a, b := r.Selections[0], r.Selections[1]
+	if want := platforms("darwin_arm64", "linux_amd64", "windows_amd64"); b.Err != nil || !slices.Equal(b.Platforms, want) {
+		t.Errorf("b covers %v, error %v; want %v", b.Platforms, b.Err, want)
+	}
+	if !provider.Coded(a.Err, provider.CodeUnreachable) {
+		t.Errorf("error of a: %v, want %s", a.Err, provider.CodeUnreachable)
+	}
+}
+
 // One platform alone is joined by the default list, unless a package that cannot be
 // had is what keeps a second one from being known.
 func TestRecoveryJoinsNoDefaultsToAFailure(t *testing.T) {
