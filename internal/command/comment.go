@@ -92,5 +92,5 @@ func answer(ctx context.Context, env Env, s settings) (report.Report, error) {
 		Hub: req.Hub, Repository: event.Repository, Number: event.Number, CommentID: event.CommentID,
 		Author: event.Author, Body: event.Body, Config: inRepository(env, config.Merge(s.given...)),
 	}
-	return during(env, s, req, func(session *run.Session) (report.Report, error) { return session.Answer(ctx, remark, configure) })
+	return during(env, s, req, func(session *run.Session) (report.Report, error) { return run.Answer(ctx, session, remark, configure) })
 }

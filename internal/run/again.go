@@ -17,18 +17,18 @@ import (
 const mostPlans = 3
 
 // mayRepeat reports whether all may be planned again for another commit.
-func (c *corridor) mayRepeat() bool { return c.req.Configure != nil && c.plans < mostPlans }
+func mayRepeat(j job) bool { return j.req.Configure != nil && j.plans < mostPlans }
 
 // holds reports whether a commit of the base has all that was read as it was read.
 // What is not told apart is asked for once. A commit that GitHub does not know, such
 // as one of the checkout alone, is not compared.
-func (c *corridor) holds() func(ctx context.Context, sha string) (bool, error) {
+func (p proposing) holds() func(ctx context.Context, sha string) (bool, error) {
 	known := map[string]bool{}
 	return func(ctx context.Context, sha string) (bool, error) {
 		if holds, ok := known[sha]; ok {
 			return holds, nil
 		}
-		paths, err := c.repo.ChangedPaths(ctx, c.proposing.head, sha)
+		paths, err := p.repo.ChangedPaths(ctx, p.head, sha)
 		if errors.Is(err, github.ErrNotFound) {
 			return false, nil
 		}
@@ -46,36 +46,37 @@ func matters(p github.ChangedPath) bool {
 	return !p.File || scan.Notices(p.Path) || slices.Contains(config.FileNames, p.Path)
 }
 
-// again is the way of the request from the commit that the base has moved to,
-// without a checkout of that, by its configuration file.
-func (c *corridor) again(ctx context.Context) (*corridor, error) {
-	remote, err := snapshot(ctx, c.repo, c.proposing.moved)
+// anew is the job from the commit that the base has moved to, without a checkout of
+// that, by its configuration file.
+func anew(ctx context.Context, j job, from proposing, moved string) (job, error) {
+	remote, err := snapshot(ctx, from.repo, moved)
 	if err != nil {
-		return nil, err
+		return j, err
 	}
-	req, err := c.req.Configure(remote.FS)
+	req, err := j.req.Configure(remote.FS)
 	if err != nil {
-		return nil, err
+		return j, err
 	}
-	req.Hub, req.Configure = c.req.Hub, c.req.Configure
-	c.env.Log.Info("the base has moved: planning again", "from", c.proposing.head, "to", remote.Commit)
-	next := c.Session.corridor(req, c.target.at(c.env.WorkDir, remote))
-	next.plans = c.plans + 1
+	req.Hub, req.Configure = j.req.Hub, j.req.Configure
+	j.env.Log.Info("the base has moved: planning again", "from", from.head, "to", remote.Commit)
+	next := jobFor(j.Session, req, j.target.at(j.env.WorkDir, remote))
+	next.plans = j.plans + 1
 	return next, nil
 }
 
 // keep takes over what was done about pull requests before all was planned again.
-func (c *corridor) keep(before report.Report) {
+func keep(r, before report.Report) report.Report {
 	for _, done := range before.PullRequests {
 		if done.Operation == string(pr.None) {
 			continue
 		}
-		i := slices.IndexFunc(c.report.PullRequests, func(p report.PullRequest) bool { return p.Branch == done.Branch })
+		i := slices.IndexFunc(r.PullRequests, func(p report.PullRequest) bool { return p.Branch == done.Branch })
 		switch {
 		case i < 0:
-			c.report.PullRequests = append(c.report.PullRequests, done)
-		case c.report.PullRequests[i].Operation == string(pr.None) || done.Operation == string(pr.Created):
-			c.report.PullRequests[i].Operation, c.report.PullRequests[i].Reason = done.Operation, ""
+			r.PullRequests = append(r.PullRequests, done)
+		case r.PullRequests[i].Operation == string(pr.None) || done.Operation == string(pr.Created):
+			r.PullRequests[i].Operation, r.PullRequests[i].Reason = done.Operation, ""
 		}
 	}
+	return r
 }

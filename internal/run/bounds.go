@@ -130,17 +130,17 @@ func finishing(ctx, asking context.Context) (context.Context, context.CancelFunc
 	return context.WithTimeout(context.WithoutCancel(ctx), proposingTime)
 }
 
-// tellEnd says that a run has ended before it was done, and why.
-func (c *corridor) tellEnd(asking context.Context) {
+// ended says that a run has ended before it was done, and why.
+func (b *bounds) ended(asking context.Context) []provider.Diagnostic {
 	if asking.Err() == nil {
-		return
+		return nil
 	}
 	why := "the run was interrupted"
-	if cause := context.Cause(asking); cause == c.bounds.why {
+	if cause := context.Cause(asking); cause == b.why {
 		why = cause.Error()
 	}
-	c.report.Diagnostics = append(c.report.Diagnostics, provider.Diagnostic{
+	return []provider.Diagnostic{{
 		Code: provider.CodeCancelled, Message: why + ", and what was not finished stays as it is",
 		Hint: "run again: what packages hash to is remembered as far as they have arrived",
-	})
+	}}
 }

@@ -17,40 +17,40 @@ import (
 // learns reports whether the run may add to what is remembered. Whoever can
 // write to that decides what lock files say, so that on GitHub only runs of the
 // base branch do, and none about somebody's head.
-func (s *Session) learns(req Request) bool {
-	return req.Head == NoHead && (!s.env.OnGitHub || req.Verb == PR)
+func learns(env Env, req Request) bool {
+	return req.Head == NoHead && (!env.OnGitHub || req.Verb == PR)
 }
 
 // openCache opens the hash cache. One that somebody names must be usable; the
 // user's own is done without if it is not.
-func (s *Session) openCache(req Request) error {
-	name := cmp.Or(req.Cache, s.env.HashCache)
+func openCache(env Env, req Request) (*hash.Cache, error) {
+	name := cmp.Or(req.Cache, env.HashCache)
 	if name == "" || req.Verb == Scan {
-		return nil
+		return nil, nil
 	}
 	if !filepath.IsAbs(name) {
-		name = filepath.Join(s.env.WorkDir, name)
+		name = filepath.Join(env.WorkDir, name)
 	}
-	var err error
-	if s.hashes, err = s.hashCache(name, req); err == nil {
-		return nil
+	hashes, err := hashCache(env, req, name)
+	if err == nil {
+		return hashes, nil
 	}
 	if req.Cache != "" {
-		return fmt.Errorf("opening the hash cache %s: %w", req.Cache, cause(err))
+		return nil, fmt.Errorf("opening the hash cache %s: %w", req.Cache, cause(err))
 	}
-	s.env.Log.Warn("the hash cache cannot be used", "path", name, "error", cause(err))
-	return nil
+	env.Log.Warn("the hash cache cannot be used", "path", name, "error", cause(err))
+	return nil, nil
 }
 
-func (s *Session) hashCache(name string, req Request) (*hash.Cache, error) {
+func hashCache(env Env, req Request, name string) (*hash.Cache, error) {
 	switch {
-	case s.ofHead(req, name):
+	case ofHead(env, req, name):
 		return nil, &provider.Error{
 			Code:    provider.CodeSettings,
 			Message: "a run about the head of a pull request takes none from the workspace, where that head may have put it",
 			Hint:    "keep the cache outside of the checkout: in Actions, path: ${{ runner.temp }}/relock for the cache action and cache: ${{ runner.temp }}/relock/hashes for relock",
 		}
-	case s.learns(req):
+	case learns(env, req):
 		return hash.OpenCache(name)
 	}
 	return hash.OpenReadOnlyCache(name)
@@ -58,8 +58,8 @@ func (s *Session) hashCache(name string, req Request) (*hash.Cache, error) {
 
 // moduleCache is the directory in which fetched modules are kept, unless the
 // request is about a head that could have filled it.
-func (s *Session) moduleCache(req Request) string {
-	if name := s.env.ModuleCache; !s.ofHead(req, name) {
+func moduleCache(env Env, req Request) string {
+	if name := env.ModuleCache; !ofHead(env, req, name) {
 		return name
 	}
 	return ""
@@ -68,14 +68,14 @@ func (s *Session) moduleCache(req Request) string {
 // ofHead reports whether whoever wrote the head of a pull request may have
 // written a file: it lies in the workspace, or in a repository that is read from
 // disk.
-func (s *Session) ofHead(req Request, name string) bool {
+func ofHead(env Env, req Request, name string) bool {
 	if req.Head == NoHead || name == "" {
 		return false
 	}
-	tops := []string{cmp.Or(s.env.Getenv("GITHUB_WORKSPACE"), s.env.WorkDir), RepositoryOf(s.env.WorkDir)}
+	tops := []string{cmp.Or(env.Getenv("GITHUB_WORKSPACE"), env.WorkDir), RepositoryOf(env.WorkDir)}
 	for _, t := range req.Targets {
 		for _, dir := range t.Dirs {
-			tops = append(tops, RepositoryOf(Absolute(s.env.WorkDir, strings.TrimSuffix(filepath.ToSlash(dir), "..."))))
+			tops = append(tops, RepositoryOf(Absolute(env.WorkDir, strings.TrimSuffix(filepath.ToSlash(dir), "..."))))
 		}
 	}
 	return !Apart(name, tops)

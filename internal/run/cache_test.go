@@ -22,8 +22,7 @@ func TestLearns(t *testing.T) {
 		{Check, ForkHead, false, false},
 		{Upgrade, OwnHead, false, false},
 	} {
-		s := &Session{env: Env{OnGitHub: test.onGitHub}}
-		if got := s.learns(Request{Verb: test.verb, Head: test.head}); got != test.want {
+		if got := learns(Env{OnGitHub: test.onGitHub}, Request{Verb: test.verb, Head: test.head}); got != test.want {
 			t.Errorf("%s of head %d, on GitHub %t, learns: %t, want %t", test.verb, test.head, test.onGitHub, got, test.want)
 		}
 	}

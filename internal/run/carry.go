@@ -15,7 +15,7 @@ import (
 // carrier knows what stands for the groups of a run, and carries it over where the
 // plan failed: an outage takes nothing back that is proposed, and pushes nothing.
 type carrier struct {
-	c       *corridor
+	p       *proposer
 	refuted func(lockfile.Lock) bool
 	known   map[string]standing
 }
@@ -27,20 +27,20 @@ type standing struct {
 	err error
 }
 
-func (c *corridor) carrier() *carrier {
-	results := make([]upgrade.Result, len(c.found))
-	for i, f := range c.found {
+func newCarrier(p *proposer) *carrier {
+	results := make([]upgrade.Result, len(p.found))
+	for i, f := range p.found {
 		results[i] = f.result
 	}
-	return &carrier{c: c, refuted: upgrade.Refuted(results), known: map[string]standing{}}
+	return &carrier{p: p, refuted: upgrade.Refuted(results), known: map[string]standing{}}
 }
 
 // standing reads what stands for a group, once.
 func (k *carrier) standing(ctx context.Context, group string) standing {
 	s, known := k.known[group]
 	if !known {
-		at := k.c.proposing
-		s.Standing, s.err = at.survey.Standing(ctx, k.c.repo, group, at.base, k.c.req.Pull.BranchPrefix)
+		at := k.p.proposing
+		s.Standing, s.err = at.survey.Standing(ctx, at.repo, group, at.base, k.p.req.Pull.BranchPrefix)
 		k.known[group] = s
 	}
 	return s
@@ -68,8 +68,8 @@ func (k *carrier) carry(ctx context.Context, group string, part upgrade.Result) 
 		}
 		with, carried := part.Carry(upgrade.Standing{
 			Before: before.Locks, After: after.Locks, Refuted: k.refuted,
-			Take: func(addr provider.Addr) bool { return k.c.req.Pull.Grouping.of(part.Module.Dir, addr) == group },
-		}, k.c.req.Plan)
+			Take: func(addr provider.Addr) bool { return k.p.req.Pull.Grouping.of(part.Module.Dir, addr) == group },
+		}, k.p.options)
 		return with, carried, nil
 	}
 	return part, false, nil
@@ -81,6 +81,6 @@ func (k *carrier) unreadable(m scan.RootModule, name string) bool {
 	if m.Lock != nil {
 		return m.Lock.Conflict > 0
 	}
-	_, err := fs.Lstat(k.c.trees[0].FS(), name)
+	_, err := fs.Lstat(k.p.trees[0].FS(), name)
 	return err == nil
 }

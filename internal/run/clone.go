@@ -67,10 +67,10 @@ func (c clone) Config() (*config.Config, error) {
 	return cfg, nil
 }
 
-// mergeBase is the common ancestor of a file that git could not merge, as its index
+// mergeBaseOf is the common ancestor of a file that git could not merge, as its index
 // keeps it until the conflict is resolved [git-merge, "How to resolve conflicts"]; nil
 // if there is none. git's usual markers leave it out.
-func (t tree) mergeBase(name string) []byte {
+func mergeBaseOf(t tree, name string) []byte {
 	repo, err := openClone(t.root)
 	if err != nil {
 		return nil

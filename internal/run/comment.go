@@ -34,8 +34,8 @@ type Remark struct {
 // pushed to by a fast-forward from there; settings come from the base branch
 // alone. A refusal is an answer like any other. What fails is in the report, and
 // in the answer if there can be one. An error means that nobody could be asked.
-func (s *Session) Answer(ctx context.Context, r Remark, configure Configure) (report.Report, error) {
-	h, err := s.Hub(r.Hub, r.Repository)
+func Answer(ctx context.Context, s *Session, r Remark, configure Configure) (report.Report, error) {
+	h, err := s.hubs.of(r.Hub, r.Repository)
 	if err != nil {
 		return report.Report{Verb: report.VerbComment}, err
 	}

@@ -19,18 +19,18 @@ type dates struct {
 
 // dateSource is the dates of a run. A token speaks to the GitHub server also for
 // verbs that do nothing else there, so that all of them come to the same plan.
-func (c *corridor) dateSource() dates {
-	server, from := c.hub, c.req.Hub
+func dateSource(j job, server hub) dates {
+	from := j.req.Hub
 	if server.Client == nil && from.Token != "" {
 		from.App = nil
-		if reached, err := c.connect(from, ""); err == nil {
+		if reached, err := j.hubs.connect(from, ""); err == nil {
 			server = reached
 		}
 	}
 	if server.Client != nil && server.Anonymous() { // which GraphQL does not answer
 		server = hub{}
 	}
-	return dates{source: c.source, hub: server, host: webHost(from.API)}
+	return dates{source: j.source, hub: server, host: webHost(from.API)}
 }
 
 // Published returns the day that the registry gives, else that of the GitHub

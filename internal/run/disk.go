@@ -19,27 +19,28 @@ const writers = 16
 
 // write puts every new lock file on disk. One that cannot be written is a
 // problem of its root module alone.
-func (c *corridor) write() {
-	defer c.stage(stageWrite)()
+func write(j job, p planned) report.Report {
+	defer j.clock.stage(stageWrite)()
 	var g errgroup.Group
 	g.SetLimit(writers)
-	for i, f := range c.found {
+	for i, f := range p.found {
 		if f.result.File != nil {
 			g.Go(func() error {
-				c.writeOne(f, &c.report.Modules[i])
+				writeOne(f, &p.report.Modules[i], j.show(f.tree))
 				return nil
 			})
 		}
 	}
 	_ = g.Wait() // failures are in the report
+	return p.report
 }
 
-func (c *corridor) writeOne(f found, m *report.Module) {
+func writeOne(f found, m *report.Module, show func(string) string) {
 	name := f.module.Dir + "/" + lockfile.Name
 	if err := WriteLock(f.tree.path(name), f.result.File); err != nil {
 		m.Diagnostics = append(m.Diagnostics, provider.Diagnostic{
 			Code: provider.CodeUnwritable, Message: fmt.Sprintf("the lock file could not be written: %v", cause(err)),
-			File: c.show(f.tree)(name), Hint: "nothing was changed; check the permissions of the directory",
+			File: show(name), Hint: "nothing was changed; check the permissions of the directory",
 		})
 		return
 	}

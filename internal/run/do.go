@@ -3,103 +3,139 @@ package run
 import (
 	"context"
 	"runtime/metrics"
+	"slices"
 
-	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/module"
-	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// walk goes through the rooms in order. When the time for asking is over, or an
-// interrupt comes, what is known is carried through to the end.
-func (c *corridor) walk(ctx context.Context) error {
-	defer func() { c.report.Stats = c.stats() }()
-	asking, stop := c.bounds.asking(ctx)
-	defer stop()
-	err := c.learn(asking)
-	c.tellEnd(asking)
-	if err != nil && asking.Err() != nil {
-		return nil // it is told, and nothing is known that could be written
-	}
-	if err != nil {
-		return err
-	}
-	acting, stop := finishing(ctx, asking)
-	defer stop()
-	switch d := c.target.Destination.(type) {
-	case Disk:
-		c.write()
-	case *Push:
-		return c.push(acting, d)
-	case Pulls:
-		c.propose(acting, asking, d)
-	}
-	return nil
-}
-
-// learn finds the root modules and plans them.
-func (c *corridor) learn(ctx context.Context) error {
-	if err := c.scan(ctx); err != nil {
-		return err
-	}
-	if err := c.honour(); err != nil {
-		return err
-	}
-	if c.req.Verb == Scan {
-		c.tellOutages()
-		for _, f := range c.found {
-			c.report.Modules = append(c.report.Modules, report.FromScan(f.module).Shown(c.show(f.tree)))
-		}
-		return nil
-	}
-	if _, pulls := c.target.Destination.(Pulls); pulls {
-		if err := c.prepare(ctx); err != nil {
-			return err
-		}
-	}
-	if err := c.plan(ctx); err != nil {
-		return err
-	}
-	c.forgive(ctx)
-	return nil
-}
-
-// corridor is one run on its way.
-type corridor struct {
+// job is a request for one target, and whoever is asked about it. What a run learns
+// is in the values that its steps return, each made from those before.
+type job struct {
 	*Session
 	req     Request
 	target  Target
-	trees   []tree
-	found   []found
 	source  *registry.Client
 	modules *module.Client
-	report  report.Report
-	stages  []report.Stage // those that have ended
-	asked   asked
-	lost    map[wish]provider.Diagnostic // directories that were named and are not there
-
-	// For the verb PR.
-	hub       hub
-	repo      *github.Repository
-	proposing proposing
-	changed   *changed
-	before    func(ctx context.Context) (*Remote, error) // what the change is based on; nil: that is not known
-	plans     int                                        // how often the request was planned, this time included
+	clock   *clock
+	plans   int // how often the target was planned, this time included
 }
 
-// stats says what the run cost.
-func (c *corridor) stats() report.Stats {
-	s := c.client.Stats()
+// jobFor begins the way of one target.
+func jobFor(s *Session, req Request, t Target) job {
+	req.Targets = []Target{t}
+	client := clientFor(s, req)
+	return job{
+		Session: s, req: req, target: t, clock: &clock{}, plans: 1, source: s.registries(req, client),
+		modules: module.New(client, s.configs, module.Options{
+			Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub && t.remote() == nil,
+			Token: moduleToken(s, req), Contact: contact(s, req), Ambient: ambient(req), Head: req.Head != NoHead,
+			Cache: moduleCache(s.env, req), Jobs: req.Plan.Jobs,
+		}),
+	}
+}
+
+// show returns how output names the files of a tree. In a pull request nobody
+// knows the directory that relock ran in: there the repository is the base.
+func (j job) show(t tree) func(string) string {
+	return func(name string) string {
+		// A file of a fetched module is in no tree here.
+		if j.req.Verb == PR || scan.Remote(name) {
+			return name
+		}
+		return t.shown(j.env.WorkDir, name)
+	}
+}
+
+// planned is what a run knows before it writes anything.
+type planned struct {
+	inventory
+	proposing proposing
+	options   upgrade.Options // with which it was planned
+	report    report.Report
+}
+
+// work learns what there is to know and brings it to its destination. When the
+// time for asking is over, or an interrupt comes, what is known is carried through to
+// the end. moved is the commit that the base was found at, for which all is to be
+// planned again; empty if there is nothing to do again.
+func work(ctx context.Context, j job) (p planned, moved string, err error) {
+	defer func() { p.report.Stats = spent(j) }()
+	asking, stop := j.bounds.asking(ctx)
+	defer stop()
+	p, err = learn(asking, j)
+	p.report.Diagnostics = append(p.report.Diagnostics, j.bounds.ended(asking)...)
+	if err != nil && asking.Err() != nil {
+		return p, "", nil // it is told, and nothing is known that could be written
+	}
+	if err != nil {
+		return p, "", err
+	}
+	acting, stop := finishing(ctx, asking)
+	defer stop()
+	switch to := j.target.Destination.(type) {
+	case Disk:
+		p.report = write(j, p)
+	case *Push:
+		p.report, err = push(acting, j, p, to)
+	case Pulls:
+		p.report, moved = proposeAll(acting, asking, j, p, to)
+	}
+	return p, moved, err
+}
+
+// learn finds the root modules and plans them.
+func learn(ctx context.Context, j job) (planned, error) {
+	p, err := observe(ctx, j)
+	if err != nil {
+		return p, err
+	}
+	told, err := honour(j, p.inventory)
+	p.report.Diagnostics = append(p.report.Diagnostics, told...)
+	if err != nil {
+		return p, err
+	}
+	if j.req.Verb == Scan {
+		p.report.Diagnostics = append(p.report.Diagnostics, outages(j)...)
+		for _, f := range p.found {
+			p.report.Modules = append(p.report.Modules, report.FromScan(f.module).Shown(j.show(f.tree)))
+		}
+		return p, nil
+	}
+	if _, pulls := j.target.Destination.(Pulls); pulls {
+		if p.proposing, err = prepare(ctx, j, p.inventory); err != nil {
+			return p, err
+		}
+	}
+	p = planAll(ctx, j, p)
+	p.report.Diagnostics = append(p.report.Diagnostics, forgive(ctx, j, p)...)
+	return p, nil
+}
+
+// observe finds the root modules, and begins the report with what is told of that.
+func observe(ctx context.Context, j job) (planned, error) {
+	there, err := findAll(ctx, j)
+	p := planned{inventory: there, report: report.Report{Verb: string(j.req.Verb), DryRun: j.req.Pull.DryRun}}
+	p.report.Diagnostics = slices.Concat(j.warnings, there.diagnostics)
+	p.report.Unlocked, p.report.Touched = there.unlocked, there.extent.changed != nil
+	return p, err
+}
+
+// spent says what the run cost.
+func spent(j job) report.Stats {
+	s := j.client.Stats()
 	peak := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(peak)
 	packages, cached := 0, 0
-	for _, source := range c.sources {
+	for _, source := range j.sources {
 		packages, cached = packages+source.Packages(), cached+source.Cached()
 	}
 	return report.Stats{
 		Requests: s.Requests, Bytes: s.Bytes,
 		Packages: int64(packages), Cached: int64(cached),
-		PeakBytes: int64(peak[0].Value.Uint64()), Stages: c.times(),
+		PeakBytes: int64(peak[0].Value.Uint64()), Stages: j.clock.times(),
 	}
 }

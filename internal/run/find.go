@@ -24,47 +24,63 @@ type found struct {
 	plugins *registry.Client
 }
 
-// scan finds the root modules of every tree.
-func (c *corridor) scan(ctx context.Context) error {
-	defer c.stage(stageScan)()
-	var err error
-	if c.trees, err = c.target.Files.trees(c.env.WorkDir, c.target.Dirs); err != nil {
-		return err
+// inventory is what the file trees of a target hold.
+type inventory struct {
+	trees       []tree
+	extent      extent
+	found       []found
+	lost        map[wish]provider.Diagnostic // directories that were named and are not there
+	unlocked    []string                     // directories of root modules without a lock file
+	diagnostics []provider.Diagnostic
+}
+
+// findAll finds the root modules of every tree.
+func findAll(ctx context.Context, j job) (s inventory, err error) {
+	defer j.clock.stage(stageScan)()
+	if s.trees, err = j.target.Files.trees(j.env.WorkDir, j.target.Dirs); err != nil {
+		return s, err
 	}
-	if err := c.narrow(ctx); err != nil {
-		return err
+	if s.extent, s.diagnostics, err = narrow(ctx, j, s.trees); err != nil {
+		return s, err
 	}
-	for _, t := range c.trees {
-		opts := c.req.Scan
-		opts.Dirs, opts.Jobs = t.dirs, c.req.Plan.Jobs
-		opts.Orphans = c.req.Plan.Mode == upgrade.Complete
-		if !c.env.OnGitHub && t.remote == nil {
-			opts.Path = t.root
-		}
-		if t.remote == nil && !t.loose {
-			opts.MergeBase = t.mergeBase
-		}
-		if t.loose && !c.env.OnGitHub && c.req.Verb != PR {
-			opts.Around, opts.Within = t.around()
-		}
-		opts.Wanted = c.req.Touched
-		opts.Workspace = c.env.Getenv("TF_WORKSPACE")
-		if c.req.Head == NoHead { // another could put their values into the address of a module
-			opts.Environment = variables(c.env.Environ)
-		}
-		modules, diagnostics, err := rootModules(ctx, t.FS(), c.modules, opts)
+	s.lost = map[wish]provider.Diagnostic{}
+	for _, t := range s.trees {
+		modules, diagnostics, err := rootModules(ctx, t.FS(), j.modules, scanOptions(j, s.extent, t))
 		if err != nil {
-			return fmt.Errorf("scanning %s: %w", t.name(), err)
+			return s, fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
 		for _, m := range modules {
-			f := found{tree: t, module: m}
-			c.screen(&f)
-			c.found = append(c.found, f)
+			s.found = append(s.found, found{tree: t, module: screened(j, m)})
 		}
-		c.tell(t, c.misses(t, c.changed.unlocked(diagnostics)))
+		s.tell(report.Shown(misses(j, s, t, s.extent.changed.unlocked(diagnostics)), j.show(t)))
 	}
-	c.tellUnlocked()
-	return c.usable()
+	if s.extent.touched != nil && j.req.Change == nil {
+		s.unlocked = nil // a command about what a pull request touches is about none of them
+	}
+	s.diagnostics = append(s.diagnostics, unlocked(s.unlocked, j.req.UnlockedFails)...)
+	return s, usable(j, s.found)
+}
+
+// scanOptions say how a tree is scanned.
+func scanOptions(j job, narrowed extent, t tree) scan.Options {
+	opts := j.req.Scan
+	opts.Dirs, opts.Jobs = t.dirs, j.req.Plan.Jobs
+	opts.Orphans = j.req.Plan.Mode == upgrade.Complete
+	if !j.env.OnGitHub && t.remote == nil {
+		opts.Path = t.root
+	}
+	if t.remote == nil && !t.loose {
+		opts.MergeBase = func(name string) []byte { return mergeBaseOf(t, name) }
+	}
+	if t.loose && !j.env.OnGitHub && j.req.Verb != PR {
+		opts.Around, opts.Within = t.around()
+	}
+	opts.Wanted = narrowed.touched
+	opts.Workspace = j.env.Getenv("TF_WORKSPACE")
+	if j.req.Head == NoHead { // another could put their values into the address of a module
+		opts.Environment = variables(j.env.Environ)
+	}
+	return opts
 }
 
 // rootModules finds the root modules of a file tree and reads what they require.
@@ -80,14 +96,14 @@ func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.
 	return modules, diagnostics, err
 }
 
-// tell adds what the scan of a tree says to the report.
-func (c *corridor) tell(t tree, diagnostics []provider.Diagnostic) {
-	for _, d := range report.Shown(diagnostics, c.show(t)) {
+// tell adds what the scan of a tree says.
+func (s *inventory) tell(diagnostics []provider.Diagnostic) {
+	for _, d := range diagnostics {
 		switch {
 		case d.Code != provider.CodeUnlocked:
-			c.report.Diagnostics = append(c.report.Diagnostics, d)
-		case !slices.Contains(c.report.Unlocked, d.File):
-			c.report.Unlocked = append(c.report.Unlocked, d.File)
+			s.diagnostics = append(s.diagnostics, d)
+		case !slices.Contains(s.unlocked, d.File):
+			s.unlocked = append(s.unlocked, d.File)
 		}
 	}
 }
@@ -95,16 +111,11 @@ func (c *corridor) tell(t tree, diagnostics []provider.Diagnostic) {
 // mostNamed is how many root modules without a lock file are named in one line.
 const mostNamed = 20
 
-// tellUnlocked says in one line which root modules have no lock file. A command
-// about what a pull request touches is about none of them.
-func (c *corridor) tellUnlocked() {
-	if c.req.Touched != nil && c.req.Change == nil {
-		c.report.Unlocked = nil
-	}
-	slices.Sort(c.report.Unlocked)
-	dirs := c.report.Unlocked
+// unlocked says in one line which root modules have no lock file.
+func unlocked(dirs []string, fails bool) []provider.Diagnostic {
+	slices.Sort(dirs)
 	if len(dirs) == 0 {
-		return
+		return nil
 	}
 	d := provider.Diagnostic{
 		Code: provider.CodeUnlocked, Severity: provider.SeverityWarning,
@@ -114,14 +125,14 @@ func (c *corridor) tellUnlocked() {
 	if len(dirs) == 1 {
 		d.Message = "1 root module has no lock file: "
 	}
-	if c.req.UnlockedFails {
+	if fails {
 		d.Severity = provider.SeverityError
 	}
 	d.Message += strings.Join(dirs[:min(len(dirs), mostNamed)], ", ")
 	if more := len(dirs) - mostNamed; more > 0 {
 		d.Message += fmt.Sprintf(" and %d more", more)
 	}
-	c.report.Diagnostics = append(c.report.Diagnostics, d)
+	return []provider.Diagnostic{d}
 }
 
 // variables are the values that TF_VAR_NAME gives to variables, by NAME.
@@ -134,16 +145,4 @@ func variables(environ []string) map[string]string {
 		}
 	}
 	return values
-}
-
-// show returns how output names the files of a tree. In a pull request nobody
-// knows the directory that relock ran in: there the repository is the base.
-func (c *corridor) show(t tree) func(string) string {
-	return func(name string) string {
-		// A file of a fetched module is in no tree here.
-		if c.req.Verb == PR || scan.Remote(name) {
-			return name
-		}
-		return t.shown(c.env.WorkDir, name)
-	}
 }

@@ -15,52 +15,56 @@ import (
 // forgive makes warnings of what was wrong before the change that is checked: who
 // proposes a change need not mend what others have left. The base is read only if
 // something is wrong, and planned for those root modules alone.
-func (c *corridor) forgive(ctx context.Context) {
+func forgive(ctx context.Context, j job, p planned) []provider.Diagnostic {
 	var dirs []string
-	for i, m := range c.report.Modules {
+	for i, m := range p.report.Modules {
 		if m.Pending || m.Failed() || len(m.Findings) > 0 {
-			dirs = append(dirs, c.found[i].module.Dir)
+			dirs = append(dirs, p.found[i].module.Dir)
 		}
 	}
-	if c.req.Verb != Check || c.before == nil || len(dirs) == 0 || ctx.Err() != nil {
-		return
+	if j.req.Verb != Check || p.extent.before == nil || len(dirs) == 0 || ctx.Err() != nil {
+		return nil
 	}
-	base, err := c.onBase(ctx, dirs)
+	base, err := planBase(ctx, j, p.extent, dirs)
 	if err != nil {
 		d := provider.Diagnose(err)
 		d.Severity, d.Message = provider.SeverityWarning, "it is not known what was wrong before the change: "+d.Message
-		c.report.Diagnostics = append(c.report.Diagnostics, d)
-		return
+		return []provider.Diagnostic{d}
 	}
-	for i, f := range c.found {
+	for i, f := range p.found {
 		at := slices.IndexFunc(base.found, func(b found) bool { return b.module.Dir == f.module.Dir })
 		if at >= 0 {
-			m := &c.report.Modules[i]
+			m := &p.report.Modules[i]
 			forgiveModule(m, base.report.Modules[at], alike{f, base.found[at]})
 		}
 	}
+	return nil
 }
 
-// onBase plans those of the root modules that have a lock file on the base, as the
+// planBase plans those of the root modules that have a lock file on the base, as the
 // request does. Nothing of its report is shown.
-func (c *corridor) onBase(ctx context.Context, dirs []string) (*corridor, error) {
-	files, err := c.before(ctx)
+func planBase(ctx context.Context, j job, narrowed extent, dirs []string) (planned, error) {
+	files, err := narrowed.before(ctx)
 	if err != nil {
-		return nil, err
+		return planned{}, err
 	}
-	req := c.req
+	req := j.req
 	req.Change, req.Touched, req.Named, req.Clauses = nil, nil, nil, nil
 	req.Scan.Unlocked, req.Scan.Create = false, false
-	target := Target{Repository: c.target.Repository, Files: files, part: true}
+	target := Target{Repository: j.target.Repository, Files: files}
 	target.Dirs = slices.DeleteFunc(dirs, func(dir string) bool {
 		_, err := fs.Stat(files.FS, path.Join(dir, lockfile.Name))
 		return err != nil
 	})
-	base := c.Session.corridor(req, target)
 	if len(target.Dirs) == 0 {
-		return base, nil
+		return planned{}, nil
 	}
-	return base, base.learn(ctx)
+	base := jobFor(j.Session, req, target)
+	p, err := observe(ctx, base)
+	if err != nil {
+		return p, err
+	}
+	return planAll(ctx, base, p), nil
 }
 
 // alike compares a root module with itself on the base.

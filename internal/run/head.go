@@ -1,7 +1,6 @@
 package run
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"maps"
@@ -34,12 +33,12 @@ const (
 // own host, those that the operator's configuration names and those that the
 // base branch is known to use remain. What a registry says or redirects to is
 // not asked about, but for its addresses: see client.
-func (c *corridor) contact() func(host string) bool {
-	if c.req.Head != ForkHead {
+func contact(s *Session, req Request) func(host string) bool {
+	if req.Head != ForkHead {
 		return nil
 	}
 	return func(host string) bool {
-		return host == c.env.Server || c.req.ModuleTokens[host] != "" || slices.Contains(c.named, svchost.Hostname(host)) || c.req.ofBase(host)
+		return host == s.env.Server || req.ModuleTokens[host] != "" || slices.Contains(s.named, svchost.Hostname(host)) || req.ofBase(host)
 	}
 }
 
@@ -51,7 +50,7 @@ func (r Request) ofBase(host string) bool {
 
 // clientFor returns the client for what the files of a request name. The GitHub
 // server and those that a token is for are the operator's.
-func (s *Session) clientFor(req Request) *transport.Client {
+func clientFor(s *Session, req Request) *transport.Client {
 	for _, host := range append(slices.Collect(maps.Keys(req.ModuleTokens)), s.env.Server) {
 		if host != "" {
 			s.client.Admit(transport.HostPort(&url.URL{Scheme: "https", Host: host}))
@@ -69,35 +68,36 @@ func (s *Session) clientFor(req Request) *transport.Client {
 // ambient says for which places credentials that lie about on the machine may
 // be used; nil admits all. For the head of a pull request these are only the
 // hosts that the operator gave a token for.
-func (c *corridor) ambient() func(place string) bool {
-	if c.req.Head == NoHead {
+func ambient(req Request) func(place string) bool {
+	if req.Head == NoHead {
 		return nil
 	}
-	return func(place string) bool { return c.req.ModuleTokens[place] != "" }
+	return func(place string) bool { return req.ModuleTokens[place] != "" }
 }
 
-// screen notes the providers of a root module whose registry may not be
+// screened is a root module that tells of the providers whose registry may not be
 // contacted.
-func (c *corridor) screen(f *found) {
-	admitted := c.contact()
+func screened(j job, m scan.RootModule) scan.RootModule {
+	admitted := contact(j.Session, j.req)
 	if admitted == nil {
-		return
+		return m
 	}
-	wanted := f.module.All().Requirements
-	if c.req.Plan.Preserve {
-		wanted = slices.Concat(wanted, scan.Recorded(f.module.Lock)) // which may stand in
+	wanted := m.All().Requirements
+	if j.req.Plan.Preserve {
+		wanted = slices.Concat(wanted, scan.Recorded(m.Lock)) // which may stand in
 	}
 	for _, r := range wanted {
 		host := r.Addr.Host
 		if admitted(string(host)) {
 			continue
 		}
-		f.module.Tree.Diagnostics = append(f.module.Tree.Diagnostics, provider.Diagnostic{
+		m.Tree.Diagnostics = append(m.Tree.Diagnostics, provider.Diagnostic{
 			Code: provider.CodeUnreachable, Addr: r.Addr, Host: host, File: r.Terms[0].File, Line: r.Terms[0].Line,
 			Message: "the registry " + host.ForDisplay() + " is not contacted for a pull request from a fork",
 			Hint:    "name it in a host block of the runner's CLI configuration, if such pull requests may use it",
 		})
 	}
+	return m
 }
 
 // Committed returns those of the named files that a commit has, if the git
@@ -133,14 +133,4 @@ func Committed(root, commit string, names []string) (fs.FS, bool) {
 	}
 	tree, err := txtar.FS(&files)
 	return tree, err == nil
-}
-
-// Committed returns those of the named files that a commit of a repository on
-// GitHub has.
-func (s *Session) Committed(ctx context.Context, h Hub, repository, commit string, names []string) (fs.FS, error) {
-	repo, err := s.reach(h, repository)
-	if err != nil {
-		return nil, err
-	}
-	return repo.Snapshot(ctx, commit, func(name string) bool { return slices.Contains(names, name) })
 }

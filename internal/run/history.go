@@ -31,11 +31,11 @@ func History(env Env, revision string, dirs []string) (report.Report, error) {
 		return r, err
 	}
 	for _, t := range found {
-		before, err := t.locksAt(revision)
+		before, err := locksAt(t, revision)
 		if err != nil {
 			return r, err
 		}
-		after, err := t.locks()
+		after, err := locksIn(t)
 		if err != nil {
 			return r, err
 		}
@@ -76,8 +76,8 @@ func union(before, after map[string][]byte) []string {
 const maxLock = 8 << 20
 
 // locksAt returns the lock files of a revision, by path in the tree.
-func (t tree) locksAt(revision string) (map[string][]byte, error) {
-	commit, err := t.commit(revision)
+func locksAt(t tree, revision string) (map[string][]byte, error) {
+	commit, err := commitOf(t, revision)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,8 @@ func (t tree) locksAt(revision string) (map[string][]byte, error) {
 	return locks, nil
 }
 
-func (t tree) commit(revision string) (*object.Commit, error) {
+// commitOf is the commit that a revision names.
+func commitOf(t tree, revision string) (*object.Commit, error) {
 	repo, err := openClone(t.root)
 	if err != nil {
 		return nil, err
@@ -123,8 +124,8 @@ func (t tree) commit(revision string) (*object.Commit, error) {
 	return commit, nil
 }
 
-// locks returns the lock files that are there now, by path in the tree.
-func (t tree) locks() (map[string][]byte, error) {
+// locksIn returns the lock files that are there now, by path in the tree.
+func locksIn(t tree) (map[string][]byte, error) {
 	locks := map[string][]byte{}
 	for _, dir := range t.dirs {
 		start := t.path(strings.TrimSuffix(dir, "/..."))
@@ -154,14 +155,6 @@ func (t tree) locks() (map[string][]byte, error) {
 		}
 	}
 	return locks, nil
-}
-
-// covers reports whether a directory is one of the tree's or below one.
-func (t tree) covers(dir string) bool {
-	return slices.ContainsFunc(t.dirs, func(d string) bool {
-		d = strings.TrimSuffix(strings.TrimSuffix(d, "/..."), "/")
-		return d == "." || dir == d || strings.HasPrefix(dir, d+"/")
-	})
 }
 
 func readBounded(r io.Reader) ([]byte, error) {

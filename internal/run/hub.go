@@ -32,14 +32,17 @@ type hub struct{ *github.Client }
 
 // hubs are the clients of a session.
 type hubs struct {
+	env    Env
+	client *transport.Client
+
 	mu    sync.Mutex
 	known map[string]hub
 }
 
-// Hub returns the client for a repository. A token serves all of them. An App has
+// of returns the client for a repository. A token serves all of them. An App has
 // a token for each: narrowed to several, it could not be had where the App is not
 // installed in one of them.
-func (s *Session) Hub(h Hub, repository string) (hub, error) {
+func (s *hubs) of(h Hub, repository string) (hub, error) {
 	if _, _, err := split(repository); err != nil {
 		return hub{}, err
 	}
@@ -64,29 +67,31 @@ func (s *Session) Hub(h Hub, repository string) (hub, error) {
 	return s.connect(h, name)
 }
 
-// moduleToken returns the operator's token for a git host that modules come
-// from: the one that is given or, for the GitHub server, that of the App. It is
-// asked for when the first module needs it.
-func (c *corridor) moduleToken(ctx context.Context, host string) (string, error) {
-	given, h, repository := c.req.ModuleTokens[host], c.req.Hub, c.target.Repository
-	_, _, err := split(repository)
-	if given != "" || h.App == nil || host != c.env.Server || err != nil {
-		return given, nil
+// moduleToken returns the operator's tokens for git hosts that modules come from: the
+// one that is given or, for the GitHub server, that of the App. It is asked for when
+// the first module needs it.
+func moduleToken(s *Session, req Request) func(ctx context.Context, host string) (string, error) {
+	return func(ctx context.Context, host string) (string, error) {
+		given, h, repository := req.ModuleTokens[host], req.Hub, req.Targets[0].Repository
+		_, _, err := split(repository)
+		if given != "" || h.App == nil || host != s.env.Server || err != nil {
+			return given, nil
+		}
+		h.App = narrowed(h.App, repository)
+		h.App.Modules = true
+		client, err := s.hubs.connect(h, "modules for "+repository)
+		if err != nil {
+			return "", err
+		}
+		return client.Token(ctx)
 	}
-	h.App = narrowed(h.App, repository)
-	h.App.Modules = true
-	client, err := c.connect(h, "modules for "+repository)
-	if err != nil {
-		return "", err
-	}
-	return client.Token(ctx)
 }
 
 // connect returns the client that is known by a name, or makes it.
-func (s *Session) connect(h Hub, name string) (hub, error) {
-	s.hubs.mu.Lock()
-	defer s.hubs.mu.Unlock()
-	if known, ok := s.hubs.known[name]; ok {
+func (s *hubs) connect(h Hub, name string) (hub, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.known[name]; ok {
 		return known, nil
 	}
 	for _, endpoint := range []string{h.API, h.GraphQL} {
@@ -100,10 +105,10 @@ func (s *Session) connect(h Hub, name string) (hub, error) {
 	if err != nil {
 		return hub{}, err
 	}
-	if s.hubs.known == nil {
-		s.hubs.known = map[string]hub{}
+	if s.known == nil {
+		s.known = map[string]hub{}
 	}
-	s.hubs.known[name] = hub{client}
+	s.known[name] = hub{client}
 	return hub{client}, nil
 }
 
@@ -132,8 +137,8 @@ func (h hub) repository(full string) (*github.Repository, error) {
 }
 
 // reach returns a repository with the client for it.
-func (s *Session) reach(h Hub, repository string) (*github.Repository, error) {
-	client, err := s.Hub(h, repository)
+func (s *hubs) reach(h Hub, repository string) (*github.Repository, error) {
+	client, err := s.of(h, repository)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +146,7 @@ func (s *Session) reach(h Hub, repository string) (*github.Repository, error) {
 }
 
 // defaultBranch returns the name of a repository's default branch.
-func (s *Session) defaultBranch(ctx context.Context, h Hub, repository string) (string, error) {
+func (s *hubs) defaultBranch(ctx context.Context, h Hub, repository string) (string, error) {
 	repo, err := s.reach(h, repository)
 	if err != nil {
 		return "", err
@@ -151,7 +156,7 @@ func (s *Session) defaultBranch(ctx context.Context, h Hub, repository string) (
 
 // fetch reads the file tree at the head of a branch, without a checkout. An
 // empty branch is the default one, whose name is returned.
-func (s *Session) fetch(ctx context.Context, h Hub, repository, branch string) (remote *Remote, base string, err error) {
+func (s *hubs) fetch(ctx context.Context, h Hub, repository, branch string) (remote *Remote, base string, err error) {
 	repo, err := s.reach(h, repository)
 	if err != nil {
 		return nil, "", err

@@ -23,7 +23,7 @@ import (
 // The name is the path of the file in the repository at top, of which nothing else
 // is read but version files. The content is nil if something failed, which the
 // report tells.
-func (s *Session) Settle(ctx context.Context, req Request, top, name string, marked []byte) ([]byte, report.Report, error) {
+func Settle(ctx context.Context, s *Session, req Request, top, name string, marked []byte) ([]byte, report.Report, error) {
 	united, problems := lockfile.Read(marked, name, nil)
 	if len(problems) > 0 {
 		return nil, report.Report{Verb: string(Lock), Diagnostics: problems}, nil
@@ -42,17 +42,15 @@ func (s *Session) Settle(ctx context.Context, req Request, top, name string, mar
 	if err != nil {
 		return nil, report.Report{Verb: string(Lock)}, err
 	}
-	c := s.corridor(req, Target{Files: &Remote{FS: tree, Commit: "of the merge"}, Dirs: []string{path.Dir(name)}})
-	if err := c.scan(ctx); err != nil {
-		return nil, c.report, err
+	j := jobFor(s, req, Target{Files: &Remote{FS: tree, Commit: "of the merge"}, Dirs: []string{path.Dir(name)}})
+	p, err := observe(ctx, j)
+	if err != nil {
+		return nil, p.report, err
 	}
-	if err := c.plan(ctx); err != nil {
-		return nil, c.report, err
+	if p = planAll(ctx, j, p); p.report.Failed() || len(p.found) != 1 {
+		return nil, p.report, nil
 	}
-	if c.report.Failed() || len(c.found) != 1 {
-		return nil, c.report, nil
-	}
-	return c.found[0].result.File, c.report, nil
+	return p.found[0].result.File, p.report, nil
 }
 
 // alone is a file tree with one lock file and the version files that may say which

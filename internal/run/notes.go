@@ -21,32 +21,22 @@ import (
 // upgrade does not wait longer for its release notes.
 const notesTime = time.Minute
 
-// enrich adds to the report what a reviewer reads and no lock file needs: when
-// releases were published, and what is said about them. It is asked only when a
-// text is to be written, so that a run with nothing to do does not ask.
-func (c *corridor) enrich(ctx context.Context) {
-	c.dates(ctx, c.report.Modules)
-	if c.proposing.notes != nil {
-		c.report.Notes = c.proposing.notes()
-	}
-}
-
 // readNotes reads what is said about all upgrades of the run.
-func (c *corridor) readNotes(ctx context.Context) []notes.Notes {
+func readNotes(ctx context.Context, j job, server hub, all []found) []notes.Notes {
 	ctx, cancel := context.WithTimeout(ctx, notesTime)
 	defer cancel()
-	host := webHost(c.req.Hub.API)
-	var server notes.Hub = c.hub
-	if c.notes != nil {
-		server = notes.Cached(c.hub, host, c.notes)
+	host := webHost(j.req.Hub.API)
+	var asked notes.Hub = server
+	if j.notes != nil {
+		asked = notes.Cached(server, host, j.notes)
 	}
-	return notes.Read(ctx, c.source, server, host, c.upgrades())
+	return notes.Read(ctx, j.source, asked, host, upgrades(all))
 }
 
 // upgrades lists the distinct ways from one release to a newer one.
-func (c *corridor) upgrades() []notes.Upgrade {
+func upgrades(found []found) []notes.Upgrade {
 	var all []notes.Upgrade
-	for _, f := range c.found {
+	for _, f := range found {
 		for _, s := range f.result.Selections {
 			if f.result.File == nil || s.Err != nil || s.From.IsZero() || s.To.Compare(s.From) <= 0 {
 				continue
@@ -64,16 +54,16 @@ func (c *corridor) upgrades() []notes.Upgrade {
 	return all
 }
 
-// dates fills in when the releases of a report were published, as far as
-// registries tell. The modules are those of the run, in part or whole.
-func (c *corridor) dates(ctx context.Context, modules []report.Module) {
+// fillDates fills in when the releases of a report were published, as far as
+// registries tell. The modules are those that were found, in part or whole.
+func fillDates(ctx context.Context, j job, all []found, modules []report.Module) {
 	ctx, cancel := context.WithTimeout(ctx, notesTime)
 	defer cancel()
 	tools := map[provider.Want]provider.Tool{}
 	for i, m := range modules {
 		eachDate(m, func(want provider.Want, published *time.Time) {
 			if published.IsZero() {
-				tools[want] = c.found[i].module.Tool
+				tools[want] = all[i].module.Tool
 			}
 		})
 	}
@@ -83,10 +73,10 @@ func (c *corridor) dates(ctx context.Context, modules []report.Module) {
 		wants = append(wants, want)
 	}
 	var g errgroup.Group
-	g.SetLimit(cmp.Or(c.req.Plan.Jobs, 8))
+	g.SetLimit(cmp.Or(j.req.Plan.Jobs, 8))
 	for i, want := range wants {
 		g.Go(func() error {
-			if r, err := c.source.Repository(ctx, tools[want], want); err == nil {
+			if r, err := j.source.Repository(ctx, tools[want], want); err == nil {
 				answers[i] = r.Published
 			}
 			return nil

@@ -14,38 +14,40 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// plan asks the registries and adds each root module to the report.
-func (c *corridor) plan(ctx context.Context) error {
-	c.req.Plan.Rules = append(slices.Clip(c.req.Plan.Rules), c.ignores()...)
-	c.req.Plan.Now = c.env.Now
-	c.req.Plan.Dates = c.dateSource()
-	results := c.results(ctx)
-	c.formerSigners(ctx, results)
-	c.account(ctx, results)
-	c.tellOutages()
-	defer c.stage(stageDiff)()
-	for i, r := range results {
-		c.found[i].result = r
-		c.report.Modules = append(c.report.Modules, c.describe(c.found[i]))
+// planAll asks the registries and adds each root module to the report.
+func planAll(ctx context.Context, j job, p planned) planned {
+	p.options = j.req.Plan
+	p.options.Rules = append(slices.Clip(p.options.Rules), ignores(j, p.proposing)...)
+	p.options.Now = j.env.Now
+	p.options.Dates = dateSource(j, p.proposing.hub)
+	p.found = results(ctx, j, p)
+	learnSigners(ctx, j, p.found)
+	accountAll(ctx, j, p.found)
+	p.report.Diagnostics = append(p.report.Diagnostics, outages(j)...)
+	defer j.clock.stage(stageDiff)()
+	for _, f := range p.found {
+		p.report.Modules = append(p.report.Modules, describe(j, f))
 	}
-	return nil
+	return p
 }
 
-// tellOutages says once of each host that does not answer why that is so. What was
-// not asked for it says no more than that.
-func (c *corridor) tellOutages() {
-	for _, o := range c.client.Outages() {
-		c.report.Diagnostics = append(c.report.Diagnostics, provider.Diagnostic{
+// outages say once of each host that does not answer why that is so. What was not
+// asked for it says no more than that.
+func outages(j job) []provider.Diagnostic {
+	var all []provider.Diagnostic
+	for _, o := range j.client.Outages() {
+		all = append(all, provider.Diagnostic{
 			Code: provider.CodeUnreachable, Severity: provider.SeverityWarning,
 			Message: fmt.Sprintf("%s does not answer: %v", o.Host, o.Reason),
 			Hint:    "what needs it is left as it is; run again when it answers",
 		})
 	}
+	return all
 }
 
 // describe makes the report of a root module's plan.
-func (c *corridor) describe(f found) report.Module {
-	return report.FromPlan(f.result, changesOf(f.result)).Shown(c.show(f.tree))
+func describe(j job, f found) report.Module {
+	return report.FromPlan(f.result, changesOf(f.result)).Shown(j.show(f.tree))
 }
 
 // changesOf are the changes of a plan.
@@ -64,32 +66,39 @@ const pluginDir = "terraform.d/plugins"
 // results plans all root modules at once, so that nothing is asked twice, but
 // for those that keep providers of their own: what these would get nobody else
 // does. In a pull request and on GitHub such providers are not used.
-func (c *corridor) results(ctx context.Context) []upgrade.Result {
-	defer c.stage(stagePlan)()
-	results := make([]upgrade.Result, len(c.found))
-	usable := c.target.remote() == nil && c.req.Verb != PR && !c.env.OnGitHub
+func results(ctx context.Context, j job, p planned) []found {
+	defer j.clock.stage(stagePlan)()
+	all := slices.Clone(p.found)
+	usable := j.target.remote() == nil && j.req.Verb != PR && !j.env.OnGitHub
 	var indexes []int
 	var modules []scan.RootModule
-	for i, f := range c.found {
+	for i, f := range all {
 		dir := path.Join(f.module.Dir, pluginDir)
 		plugins, err := fs.Sub(f.tree.FS(), dir)
 		if info, statErr := fs.Stat(f.tree.FS(), dir); err != nil || statErr != nil || !info.IsDir() {
 			indexes, modules = append(indexes, i), append(modules, f.module)
 			continue
 		}
-		c.found[i].plugins = c.source.In(plugins, c.show(f.tree)(dir), usable)
-		results[i] = upgrade.Plan(ctx, timed{c.found[i].plugins, &c.asked}, []scan.RootModule{f.module}, c.req.Plan)[0]
+		all[i].plugins = j.source.In(plugins, j.show(f.tree)(dir), usable)
+		all[i].result = upgrade.Plan(ctx, timed{all[i].plugins, &j.clock.asked}, []scan.RootModule{f.module}, p.options)[0]
 	}
-	for i, r := range upgrade.Plan(ctx, timed{c.source, &c.asked}, modules, c.req.Plan) {
-		results[indexes[i]] = r
+	for i, r := range upgrade.Plan(ctx, timed{j.source, &j.clock.asked}, modules, p.options) {
+		all[indexes[i]].result = r
 	}
-	return results
+	return all
 }
 
-// formerSigners learns who signed what the lock files hold now.
-func (c *corridor) formerSigners(ctx context.Context, results []upgrade.Result) {
-	defer c.stage(stageSigners)()
-	upgrade.FormerSigners(ctx, c.source, results, c.req.Plan.Jobs)
+// learnSigners learns who signed what the lock files hold now.
+func learnSigners(ctx context.Context, j job, all []found) {
+	defer j.clock.stage(stageSigners)()
+	results := make([]upgrade.Result, len(all))
+	for i, f := range all {
+		results[i] = f.result
+	}
+	upgrade.FormerSigners(ctx, j.source, results, j.req.Plan.Jobs)
+	for i, r := range results {
+		all[i].result = r
+	}
 }
 
 // platformsOf joins what the selections know of the platform of each hash.

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/pr"
@@ -47,58 +48,48 @@ type Pull struct {
 	DryRun bool
 }
 
-// proposing is what the verb PR knows before it plans.
+// proposing is what is known of pull requests before the plan.
 type proposing struct {
+	hub        hub
+	repo       *github.Repository
 	base, head string
 	// survey is what there is of pull requests, with what people ignore.
 	survey pr.Survey
-	// notes are read once for all pull requests, and only if one is written;
-	// nil if they are not wanted.
-	notes func() []notes.Notes
-	// moved is the commit that the base was found at, for which all is to be
-	// planned again; empty if there is nothing to do again.
-	moved string
 }
 
 // prepare asks GitHub for what the plan depends on: the base branch, and what
 // people have told relock to ignore.
-func (c *corridor) prepare(ctx context.Context) error {
-	if len(c.trees) != 1 {
-		return errors.New("the directories are in different repositories; a pull request is about one")
+func prepare(ctx context.Context, j job, s inventory) (p proposing, err error) {
+	if len(s.trees) != 1 {
+		return p, errors.New("the directories are in different repositories; a pull request is about one")
 	}
-	hub, err := c.Hub(c.req.Hub, c.target.Repository)
-	if err != nil {
-		return err
+	if p.hub, err = j.hubs.of(j.req.Hub, j.target.Repository); err != nil {
+		return p, err
 	}
-	c.hub = hub
-	if c.repo, err = hub.repository(c.target.Repository); err != nil {
-		return err
+	if p.repo, err = p.hub.repository(j.target.Repository); err != nil {
+		return p, err
 	}
-	p := &c.proposing
-	if p.head, err = headOf(c.trees[0], c.target); err != nil {
-		return err
+	if p.head, err = headOf(s.trees[0], j.target); err != nil {
+		return p, err
 	}
-	if p.base = c.target.Base; p.base == "" {
-		if p.base, err = c.repo.DefaultBranch(ctx); err != nil {
-			return err
+	if p.base = j.target.Base; p.base == "" {
+		if p.base, err = p.repo.DefaultBranch(ctx); err != nil {
+			return p, err
 		}
 	}
-	if c.req.Pull.ReleaseNotes && !hub.Anonymous() {
-		p.notes = sync.OnceValue(func() []notes.Notes { return c.readNotes(ctx) })
-	}
-	groups := c.req.Pull.Grouping.groups(c.found)
-	p.survey, err = pr.Look(ctx, c.repo, p.base, c.req.Pull.Bases, c.req.Pull.BranchPrefix, groups...)
-	return err
+	groups := j.req.Pull.Grouping.groups(s.found)
+	p.survey, err = pr.Look(ctx, p.repo, p.base, j.req.Pull.Bases, j.req.Pull.BranchPrefix, groups...)
+	return p, err
 }
 
 // ignores are the rules that comments have set, each for the group under whose
 // pull request it was given.
-func (c *corridor) ignores() []upgrade.Rule {
+func ignores(j job, p proposing) []upgrade.Rule {
 	var rules []upgrade.Rule
-	ignored := c.proposing.survey.Ignores
+	ignored := p.survey.Ignores
 	for _, group := range slices.Sorted(maps.Keys(ignored)) {
 		for _, i := range ignored[group] {
-			if rule, ok := c.ignoring(group, i); ok {
+			if rule, ok := ignoring(j, group, i); ok {
 				rules = append(rules, rule)
 			}
 		}
@@ -107,15 +98,15 @@ func (c *corridor) ignores() []upgrade.Rule {
 }
 
 // ignoring turns what a person said in a comment into a rule.
-func (c *corridor) ignoring(group string, i pr.Ignore) (upgrade.Rule, bool) {
+func ignoring(j job, group string, i pr.Ignore) (upgrade.Rule, bool) {
 	pattern, err := provider.ParsePattern(i.Provider)
-	if err != nil || i.Over(c.env.Now) {
+	if err != nil || i.Over(j.env.Now) {
 		return upgrade.Rule{}, false
 	}
 	yes := true
 	rule := upgrade.Rule{
 		Providers: []provider.Pattern{pattern},
-		Scope:     func(dir string, addr provider.Addr) bool { return c.req.Pull.Grouping.of(dir, addr) == group },
+		Scope:     func(dir string, addr provider.Addr) bool { return j.req.Pull.Grouping.of(dir, addr) == group },
 		Place:     "a comment of " + i.By,
 	}
 	switch bump := provider.Bump(i.What); {
@@ -133,37 +124,51 @@ func (c *corridor) ignoring(group string, i pr.Ignore) (upgrade.Rule, bool) {
 	return rule, true
 }
 
-// propose brings the planned lock files to GitHub, a pull request for each
+// proposer brings what was planned to GitHub.
+type proposer struct {
+	job
+	planned
+	// notes are read once for all pull requests, and only if one is written; nil if
+	// they are not wanted.
+	notes func() []notes.Notes
+}
+
+// proposeAll brings the planned lock files to GitHub, a pull request for each
 // group of changes. What its text would say besides is asked as long as the run
-// asks at all.
-func (c *corridor) propose(ctx, asking context.Context, to Pulls) {
-	defer c.stage(stagePropose)()
-	pull, at := c.req.Pull, c.proposing
-	proposals := c.proposals(asking)
+// asks at all. moved is as in work.
+func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ report.Report, moved string) {
+	defer j.clock.stage(stagePropose)()
+	p := &proposer{job: j, planned: known}
+	pull, at := j.req.Pull, known.proposing
+	if pull.ReleaseNotes && !at.hub.Anonymous() {
+		p.notes = sync.OnceValue(func() []notes.Notes { return readNotes(asking, j, at.hub, known.found) })
+	}
+	proposals := p.proposals(asking)
 	if pull.DryRun {
-		for _, p := range proposals {
-			p.Write() // nobody else asks for the text
+		for _, one := range proposals {
+			one.Write() // nobody else asks for the text
 		}
 	}
-	holds := c.holds()
-	if c.hub.Anonymous() {
+	holds := at.holds()
+	if at.hub.Anonymous() {
 		holds = nil // trees are dear to whoever has no token
 	}
 	// On a runner the checkout stands for the branch; elsewhere it is somebody's own.
-	checkout := pull.DryRun && c.trees[0].remote == nil && (!c.env.OnGitHub || c.hub.Anonymous())
-	outcomes := pr.Propose(ctx, c.repo, proposals, pr.Options{
+	checkout := pull.DryRun && known.trees[0].remote == nil && (!j.env.OnGitHub || at.hub.Anonymous())
+	outcomes := pr.Propose(ctx, at.repo, proposals, pr.Options{
 		Base: at.base, Bases: pull.Bases, SHA: at.head, Holds: holds, Checkout: checkout, Survey: at.survey, Prefix: pull.BranchPrefix, Limit: pull.Limit,
 		Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate,
-		Partial: c.partial(), DryRun: pull.DryRun, Log: c.env.Log,
+		Partial: p.partial(), DryRun: pull.DryRun, Log: j.env.Log,
 	})
 	for _, o := range outcomes {
-		var moved *pr.Moved
-		if errors.As(o.Err, &moved) && c.mayRepeat() && asking.Err() == nil {
-			c.proposing.moved = moved.SHA
+		var now *pr.Moved
+		if errors.As(o.Err, &now) && mayRepeat(j) && asking.Err() == nil {
+			moved = now.SHA
 			continue
 		}
-		c.record(o, proposals)
+		p.record(o, proposals)
 	}
+	return p.report, moved
 }
 
 // headOf is the commit of the tree. The runner's own checkout has no .git where
@@ -201,11 +206,11 @@ type share struct {
 // lock file of which several groups have a part is in the proposal of each,
 // with the changes of that group alone. There is none for a group whose pull
 // request would have to be read and cannot be: it stays as it is.
-func (c *corridor) proposals(ctx context.Context) []pr.Proposal {
+func (p *proposer) proposals(ctx context.Context) []pr.Proposal {
 	shares := map[string]*share{}
-	carrier := c.carrier()
-	for i, f := range c.found {
-		parts := c.parts(f)
+	carrier := newCarrier(p)
+	for i, f := range p.found {
+		parts := p.parts(f)
 		for _, key := range slices.Sorted(maps.Keys(parts)) {
 			s := shares[key]
 			if s == nil {
@@ -218,7 +223,7 @@ func (c *corridor) proposals(ctx context.Context) []pr.Proposal {
 			}
 			f.result = part
 			s.carried = s.carried || carried
-			s.files = append(s.files, c.file(f))
+			s.files = append(s.files, lockFile(f))
 			s.changed = append(s.changed, pr.Changed{Dir: f.module.Dir, Changes: changesOf(part)})
 			s.modules, s.parts = append(s.modules, i), append(s.parts, part)
 		}
@@ -227,13 +232,13 @@ func (c *corridor) proposals(ctx context.Context) []pr.Proposal {
 	for _, key := range slices.Sorted(maps.Keys(shares)) {
 		s, stands := shares[key], carrier.known[key]
 		if stands.err != nil {
-			c.report.Diagnostics = append(c.report.Diagnostics, provider.Diagnose(stands.err))
+			p.report.Diagnostics = append(p.report.Diagnostics, provider.Diagnose(stands.err))
 		} else if len(s.files) > 0 {
-			p := c.proposal(ctx, key, s)
+			one := p.proposal(ctx, key, s)
 			if s.carried {
-				p.Carried = stands.Head
+				one.Carried = stands.Head
 			}
-			proposals = append(proposals, p)
+			proposals = append(proposals, one)
 		}
 	}
 	return proposals
@@ -241,8 +246,8 @@ func (c *corridor) proposals(ctx context.Context) []pr.Proposal {
 
 // parts splits the plan of a root module by group. Groups that have no change
 // in it, and for which nothing failed, are not there.
-func (c *corridor) parts(f found) map[string]upgrade.Result {
-	grouping := c.req.Pull.Grouping
+func (p *proposer) parts(f found) map[string]upgrade.Result {
+	grouping := p.req.Pull.Grouping
 	keys := grouping.groups([]found{f})
 	parts := map[string]upgrade.Result{}
 	for _, key := range keys {
@@ -257,43 +262,53 @@ func (c *corridor) parts(f found) map[string]upgrade.Result {
 	return parts
 }
 
-func (c *corridor) proposal(ctx context.Context, key string, s *share) pr.Proposal {
-	pull, base := c.req.Pull, c.proposing.base
-	about := c.about(key, s)
-	p := c.proposing.survey.Proposal(pr.New(key, base, pull.BranchPrefix, s.files))
-	p.Title, p.Subject, p.Summary = pr.Title(s.changed), pr.Subject(s.changed), pr.Summary(s.changed)
+func (p *proposer) proposal(ctx context.Context, key string, s *share) pr.Proposal {
+	pull, base := p.req.Pull, p.proposing.base
+	about := p.about(key, s)
+	one := p.proposing.survey.Proposal(pr.New(key, base, pull.BranchPrefix, s.files))
+	one.Title, one.Subject, one.Summary = pr.Title(s.changed), pr.Subject(s.changed), pr.Summary(s.changed)
 	if values := placeholders(key, base, s.changed); pull.Title != "" {
-		p.Title = pull.Title.Execute(values)
+		one.Title = pull.Title.Execute(values)
 	} else if pull.Commit == "" {
-		p.Conventional = true
+		one.Conventional = true
 	}
 	if pull.Commit != "" {
-		p.Subject = pr.Shortened(pull.Commit.Execute(placeholders(key, base, s.changed)))
+		one.Subject = pr.Shortened(pull.Commit.Execute(placeholders(key, base, s.changed)))
 	}
-	p.Facts, p.Presentation = facts(about), pull.presentation(key)
-	p.NoAutoMerge = !pull.unattended(about)
-	p.Write = sync.OnceValue(func() string {
-		c.enrich(ctx)
-		full := c.report.About(about)
-		c.dates(ctx, full.Modules)
+	one.Facts, one.Presentation = facts(about), pull.presentation(key)
+	one.NoAutoMerge = !pull.unattended(about)
+	one.Write = sync.OnceValue(func() string {
+		p.enrich(ctx)
+		full := p.report.About(about)
+		fillDates(ctx, p.job, p.found, full.Modules)
 		full.Footer, full.DryRun = pull.Footer, false // it is shown as it would be
 		return report.Body(full)
 	})
-	return p
+	return one
+}
+
+// enrich adds to the report what a reviewer reads and no lock file needs: when
+// releases were published, and what is said about them. It is asked only when a
+// text is to be written, so that a run with nothing to do does not ask.
+func (p *proposer) enrich(ctx context.Context) {
+	fillDates(ctx, p.job, p.found, p.report.Modules)
+	if p.notes != nil {
+		p.report.Notes = p.notes()
+	}
 }
 
 // about is what one group has of each root module: its changes, and what is told
 // of its providers where nothing changes.
-func (c *corridor) about(key string, s *share) []report.Module {
+func (p *proposer) about(key string, s *share) []report.Module {
 	var modules []report.Module
-	for i, f := range c.found {
+	for i, f := range p.found {
 		if n := slices.Index(s.modules, i); n >= 0 {
 			f.result = s.parts[n]
 		} else {
-			f.result = f.result.Only(func(addr provider.Addr) bool { return c.req.Pull.Grouping.of(f.module.Dir, addr) == key })
+			f.result = f.result.Only(func(addr provider.Addr) bool { return p.req.Pull.Grouping.of(f.module.Dir, addr) == key })
 			f.result.File = nil
 		}
-		modules = append(modules, c.describe(f))
+		modules = append(modules, describe(p.job, f))
 	}
 	return modules
 }
@@ -334,7 +349,7 @@ func facts(modules []report.Module) string {
 }
 
 // file is a lock file as it shall be committed.
-func (c *corridor) file(f found) pr.File {
+func lockFile(f found) pr.File {
 	name := path.Join(f.module.Dir, lockfile.Name)
 	file := pr.File{Path: name, Content: f.result.File}
 	if f.module.Lock != nil {
@@ -356,42 +371,42 @@ func executable(mode fs.FileMode) bool { return mode&0o111 != 0 }
 
 // partial reports whether the run did not look at everything: then no pull
 // request may be closed because its changes were not seen.
-func (c *corridor) partial() bool {
-	whole := slices.Equal(c.trees[0].dirs, []string{everything})
-	seen := c.report
+func (p *proposer) partial() bool {
+	whole := slices.Equal(p.trees[0].dirs, []string{everything})
+	seen := p.report
 	seen.Diagnostics = slices.DeleteFunc(slices.Clone(seen.Diagnostics), func(d provider.Diagnostic) bool {
 		return d.Code == provider.CodeUnlocked // known, whatever it is to the run
 	})
-	return !whole || len(c.req.Plan.Only) > 0 || seen.Failed()
+	return !whole || len(p.req.Plan.Only) > 0 || seen.Failed()
 }
 
 // record puts what became of a proposal into the report.
-func (c *corridor) record(o pr.Outcome, proposals []pr.Proposal) {
+func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal) {
 	if o.Err != nil {
-		c.report.Diagnostics = append(c.report.Diagnostics, provider.Diagnose(o.Err))
+		p.report.Diagnostics = append(p.report.Diagnostics, provider.Diagnose(o.Err))
 	}
 	for _, err := range o.Warnings {
 		d := provider.Diagnose(err)
 		d.Severity = provider.SeverityWarning
-		c.report.Diagnostics = append(c.report.Diagnostics, d)
+		p.report.Diagnostics = append(p.report.Diagnostics, d)
 	}
 	pull := report.PullRequest{
-		Operation: string(o.Operation), Repository: c.target.Repository, Number: o.Number, URL: o.URL,
-		Branch: o.Branch, Base: c.proposing.base, HeadSHA: o.HeadSHA, Reason: o.Reason,
+		Operation: string(o.Operation), Repository: p.target.Repository, Number: o.Number, URL: o.URL,
+		Branch: o.Branch, Base: p.proposing.base, HeadSHA: o.HeadSHA, Reason: o.Reason,
 	}
-	for _, p := range proposals {
-		if p.Branch != o.Branch {
+	for _, one := range proposals {
+		if one.Branch != o.Branch {
 			continue
 		}
-		pull.Title = p.Title
-		if c.req.Pull.DryRun && (o.Operation == pr.Created || o.Operation == pr.Updated) {
-			pull.Body = p.Write()
+		pull.Title = one.Title
+		if p.req.Pull.DryRun && (o.Operation == pr.Created || o.Operation == pr.Updated) {
+			pull.Body = one.Write()
 		}
-		for _, f := range p.Files {
+		for _, f := range one.Files {
 			pull.Directories = append(pull.Directories, path.Dir(f.Path))
 		}
 	}
-	c.report.PullRequests = append(c.report.PullRequests, pull)
+	p.report.PullRequests = append(p.report.PullRequests, pull)
 }
 
 // placeholders are the values of config.Placeholders.

@@ -344,57 +344,57 @@ type Push struct {
 
 // push commits the planned lock files to the branch as a fast-forward: if the
 // branch is not where it was read, nothing is pushed.
-func (c *corridor) push(ctx context.Context, to *Push) error {
+func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error) {
 	var files []github.File
 	var changed []pr.Changed
-	for _, f := range c.found {
+	for _, f := range p.found {
 		if f.result.File == nil {
 			continue
 		}
-		file := c.file(f)
+		file := lockFile(f)
 		files = append(files, github.File{Path: file.Path, Mode: cmp.Or(file.Mode, "100644"), Content: file.Content})
 		changed = append(changed, pr.Changed{Dir: f.module.Dir, Changes: changesOf(f.result)})
 	}
 	if m := to.merge; m != nil {
 		complete := false
 		if files, complete = m.files(files); !complete {
-			return nil // the report tells why
+			return p.report, nil // which tells why
 		}
 	} else if len(files) == 0 {
-		return nil
+		return p.report, nil
 	}
-	h, err := c.Hub(to.Hub, to.Repository)
+	h, err := j.hubs.of(to.Hub, to.Repository)
 	if err != nil {
-		return err
+		return p.report, err
 	}
 	repo, err := h.repository(to.Repository)
 	if err != nil {
-		return err
+		return p.report, err
 	}
 	if err := to.ready(ctx); err != nil {
-		return err
+		return p.report, err
 	}
 	subject := pr.Subject(changed)
 	if to.merge != nil {
 		subject = pr.Shortened("Merge " + to.merge.from + " into " + to.Branch)
 	}
-	read := c.target.remote().Commit
+	read := j.target.remote().Commit
 	sha, err := to.commit(ctx, repo, read, files, subject+"\n\n"+pr.Summary(changed))
 	if err != nil {
-		return err
+		return p.report, err
 	}
 	err = repo.FastForward(ctx, to.Branch, sha)
 	if errors.Is(err, github.ErrConflict) && to.moved(ctx, repo, read) {
-		return refused("the branch has moved since it was read, and nothing was pushed; look at what is there, then ask again")
+		return p.report, refused("the branch has moved since it was read, and nothing was pushed; look at what is there, then ask again")
 	}
 	if err != nil {
-		return err
+		return p.report, err
 	}
-	c.report.Pushed = sha
-	for i := range c.report.Modules {
-		c.report.Modules[i].Written = c.report.Modules[i].Pending
+	p.report.Pushed = sha
+	for i := range p.report.Modules {
+		p.report.Modules[i].Written = p.report.Modules[i].Pending
 	}
-	return nil
+	return p.report, nil
 }
 
 // moved reports whether the branch is elsewhere than it was read. Where it is not,

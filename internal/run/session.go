@@ -2,17 +2,16 @@ package run
 
 import (
 	"context"
+	"io/fs"
 	"slices"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/hash"
-	"github.com/relock-dev/relock/internal/module"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
-	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/transport"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
@@ -31,8 +30,8 @@ type Session struct {
 	// allowance is what may be downloaded to find out whether hashes belong to
 	// anything.
 	allowance *upgrade.Allowance
-	notes     *notes.Cache       // nil remembers nothing
-	hubs      hubs               // see Hub
+	notes     *notes.Cache // nil remembers nothing
+	hubs      *hubs
 	named     []svchost.Hostname // by the operator, in the CLI configuration
 	broken    []broken
 	sought    search // by the requests that are part of one run
@@ -47,11 +46,13 @@ func Open(env Env, req Request) (*Session, error) {
 		env: env, bounds: newBounds(req.Timeout, env.OnGitHub), allowance: upgrade.NewAllowance(upgrade.MostAccounted),
 		configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[registryKey]*registry.Client{},
 	}
-	if err := s.openCache(req); err != nil {
+	var err error
+	if s.hashes, err = openCache(env, req); err != nil {
 		return nil, err
 	}
-	s.openNotes(req)
+	s.notes = openNotes(env, req)
 	s.client = transport.New(transport.Options{UserAgent: env.UserAgent, Log: env.Log})
+	s.hubs = &hubs{env: env, client: s.client}
 	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		s.configs[name] = s.configOf(name)
 	}
@@ -99,46 +100,28 @@ func (s *Session) Close() {
 	}
 }
 
-// toTarget carries a request out for a target with files.
-func (s *Session) toTarget(ctx context.Context, req Request, t Target) (report.Report, error) {
-	c := s.corridor(req, t)
-	err := c.walk(ctx)
-	for err == nil && c.proposing.moved != "" {
-		before := c
-		if c, err = before.again(ctx); err != nil {
-			return before.report, err
-		}
-		err = c.walk(ctx)
-		c.keep(before.report)
+// Committed returns those of the named files that a commit of a repository on
+// GitHub has.
+func (s *Session) Committed(ctx context.Context, h Hub, repository, commit string, names []string) (fs.FS, error) {
+	repo, err := s.hubs.reach(h, repository)
+	if err != nil {
+		return nil, err
 	}
-	return c.report, err
-}
-
-// corridor is the way of one target.
-func (s *Session) corridor(req Request, t Target) *corridor {
-	req.Targets = []Target{t}
-	client := s.clientFor(req)
-	c := &corridor{Session: s, req: req, target: t, plans: 1, source: s.registries(req, client), report: report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}}
-	c.report.Diagnostics = slices.Clone(s.warnings)
-	c.modules = module.New(client, s.configs, module.Options{
-		Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub && t.remote() == nil,
-		Token: c.moduleToken, Contact: c.contact(), Ambient: c.ambient(), Head: req.Head != NoHead,
-		Cache: s.moduleCache(req), Jobs: req.Plan.Jobs,
-	})
-	return c
+	return repo.Snapshot(ctx, commit, func(name string) bool { return slices.Contains(names, name) })
 }
 
 // openNotes opens what is remembered of release notes, for a run that writes
 // any. They are shown and decide nothing, so that trouble with them is none.
-func (s *Session) openNotes(req Request) {
-	if req.Verb != PR || s.env.NotesCache == "" {
-		return
+func openNotes(env Env, req Request) *notes.Cache {
+	if req.Verb != PR || env.NotesCache == "" {
+		return nil
 	}
-	var err error
-	if s.notes, err = notes.OpenCache(s.env.NotesCache); err != nil {
-		s.notes = nil
-		s.env.Log.Debug("the release notes of earlier runs cannot be used", "error", cause(err))
+	cache, err := notes.OpenCache(env.NotesCache)
+	if err != nil {
+		env.Log.Debug("the release notes of earlier runs cannot be used", "error", cause(err))
+		return nil
 	}
+	return cache
 }
 
 func (s *Session) cliEnv() cliconfig.Env {
@@ -172,9 +155,9 @@ type broken struct {
 }
 
 // usable fails if a root module is for a tool whose CLI configuration is not.
-func (c *corridor) usable() error {
-	for _, b := range c.broken {
-		if slices.ContainsFunc(c.found, func(f found) bool { return f.module.Tool.Name == b.tool }) {
+func usable(j job, all []found) error {
+	for _, b := range j.broken {
+		if slices.ContainsFunc(all, func(f found) bool { return f.module.Tool.Name == b.tool }) {
 			return b.cause
 		}
 	}

@@ -18,8 +18,8 @@ import (
 
 // changedSince returns the files that differ between where HEAD left a revision and
 // the working tree. Of what is not committed those count that the scan reads.
-func (t tree) changedSince(revision string) ([]string, error) {
-	base, head, err := t.left(revision)
+func changedSince(t tree, revision string) ([]string, error) {
+	base, head, err := parted(t, revision)
 	if err != nil {
 		return nil, provider.Diagnostic{
 			Code: provider.CodeSettings, Message: fmt.Sprintf("finding out what changed since %s: %v", revision, err),
@@ -38,17 +38,17 @@ func (t tree) changedSince(revision string) ([]string, error) {
 			}
 		}
 	}
-	more, err := t.uncommitted(head)
+	more, err := uncommitted(t, head)
 	return append(files, more...), err
 }
 
-// left are the trees of the commit where HEAD left a revision, and of HEAD.
-func (t tree) left(revision string) (base, head *object.Tree, err error) {
-	from, err := t.commit(revision)
+// parted are the trees of the commit where HEAD left a revision, and of HEAD.
+func parted(t tree, revision string) (base, head *object.Tree, err error) {
+	from, err := commitOf(t, revision)
 	if err != nil {
 		return nil, nil, err
 	}
-	at, err := t.commit("HEAD")
+	at, err := commitOf(t, "HEAD")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -66,7 +66,7 @@ func (t tree) left(revision string) (base, head *object.Tree, err error) {
 
 // uncommitted are the files that the scan reads and whose contents are not those of
 // HEAD, by what is on disk: an index may be out of date.
-func (t tree) uncommitted(head *object.Tree) ([]string, error) {
+func uncommitted(t tree, head *object.Tree) ([]string, error) {
 	committed := map[string]plumbing.Hash{}
 	walk := object.NewTreeWalker(head, true, nil) // contents need not be there
 	defer walk.Close()
@@ -125,10 +125,10 @@ func hidden(name string) bool {
 	return false
 }
 
-// at is the tree of a revision, with the files that a run may read. Links are left
+// filesAt is the tree of a revision, with the files that a run may read. Links are left
 // out, so that what they lead to is missing there.
-func (t tree) at(revision string) (*Remote, error) {
-	commit, err := t.commit(revision)
+func filesAt(t tree, revision string) (*Remote, error) {
+	commit, err := commitOf(t, revision)
 	if err != nil {
 		return nil, err
 	}

@@ -24,16 +24,22 @@ const (
 	stagePropose  = "propose"
 )
 
+// clock is how long the stages of a run took.
+type clock struct {
+	ended []report.Stage
+	asked asked
+}
+
 // stage begins a stage. The function that it returns ends it.
-func (c *corridor) stage(name string) (end func()) {
+func (c *clock) stage(name string) (end func()) {
 	began := time.Now()
-	return func() { c.stages = append(c.stages, report.Stage{Name: name, Took: time.Since(began)}) }
+	return func() { c.ended = append(c.ended, report.Stage{Name: name, Took: time.Since(began)}) }
 }
 
 // times are the stages with the questions apart from planning.
-func (c *corridor) times() []report.Stage {
+func (c *clock) times() []report.Stage {
 	var all []report.Stage
-	for _, s := range c.stages {
+	for _, s := range c.ended {
 		if s.Name == stagePlan {
 			versions, hashes := c.asked.versions.total, c.asked.hashes.total
 			all = append(all, report.Stage{Name: stageVersions, Took: versions}, report.Stage{Name: stageHashes, Took: hashes})

@@ -13,7 +13,7 @@ import (
 func TestStagesCountQuestionsOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // its clock moves by what is slept
-		c := new(corridor)
+		c := new(clock)
 		end := c.stage(stageScan)
 		time.Sleep(time.Second)
 		end()

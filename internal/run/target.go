@@ -141,14 +141,14 @@ func (s *Session) toBases(ctx context.Context, req Request, t Target, branch str
 func (s *Session) toBase(ctx context.Context, req Request, t Target, branch string) (report.Report, error) {
 	none := report.Report{Verb: string(req.Verb)}
 	if t.Base == "" && branch != "" {
-		base, err := s.defaultBranch(ctx, req.Hub, t.Repository)
+		base, err := s.hubs.defaultBranch(ctx, req.Hub, t.Repository)
 		if err != nil {
 			return none, err
 		}
 		t.Base = base
 	}
 	if t.Base != branch {
-		remote, base, err := s.fetch(ctx, req.Hub, t.Repository, t.Base)
+		remote, base, err := s.hubs.fetch(ctx, req.Hub, t.Repository, t.Base)
 		if err != nil {
 			return none, err
 		}
@@ -156,6 +156,22 @@ func (s *Session) toBase(ctx context.Context, req Request, t Target, branch stri
 		t.Base = base
 	}
 	return s.toTarget(ctx, req, t)
+}
+
+// toTarget carries a request out for a target with files, again for each commit that
+// its base has moved to meanwhile.
+func (s *Session) toTarget(ctx context.Context, req Request, t Target) (report.Report, error) {
+	j := jobFor(s, req, t)
+	p, moved, err := work(ctx, j)
+	for err == nil && moved != "" {
+		before := p
+		if j, err = anew(ctx, j, before.proposing, moved); err != nil {
+			return before.report, err
+		}
+		p, moved, err = work(ctx, j)
+		p.report = keep(p.report, before.report)
+	}
+	return p.report, err
 }
 
 // elsewhere carries a request out for a repository that is not checked out, by the
@@ -188,7 +204,7 @@ func (s *Session) elsewhere(ctx context.Context, req Request, t Target) report.R
 // byOwnFile carries a request out by the settings in a repository's own file.
 func (s *Session) byOwnFile(ctx context.Context, req Request, t Target) (report.Report, error) {
 	none := report.Report{Verb: string(req.Verb)}
-	remote, branch, err := s.fetch(ctx, req.Hub, t.Repository, "")
+	remote, branch, err := s.hubs.fetch(ctx, req.Hub, t.Repository, "")
 	if err != nil {
 		return none, err
 	}

@@ -63,66 +63,73 @@ func (c *changed) unlocked(diagnostics []provider.Diagnostic) []provider.Diagnos
 	})
 }
 
+// extent is which root modules a run looks at.
+type extent struct {
+	touched func(scan.RootModule) bool                 // nil: all
+	changed *changed                                   // nil: that is not known
+	before  func(ctx context.Context) (*Remote, error) // what the change is based on; nil: that is not known
+}
+
 // narrow restricts a check to the root modules that a change touches. Where it
 // cannot be known what changed, all are looked at: that finds more, never less.
-func (c *corridor) narrow(ctx context.Context) error {
-	change := c.req.Change
+func narrow(ctx context.Context, j job, trees []tree) (extent, []provider.Diagnostic, error) {
+	change, s := j.req.Change, extent{touched: j.req.Touched}
 	if change == nil {
-		return nil
+		return s, nil, nil
 	}
 	var files []string
 	unknown := change.Unknown
 	var err error
 	switch {
 	case change.Revision != "":
-		if len(c.trees) != 1 {
-			return errors.New("--touched is about one repository; the directories are in several")
+		if len(trees) != 1 {
+			return s, nil, errors.New("--touched is about one repository; the directories are in several")
 		}
-		if files, err = c.trees[0].changedSince(change.Revision); err != nil {
-			return err
+		if files, err = changedSince(trees[0], change.Revision); err != nil {
+			return s, nil, err
 		}
-		c.before = func(context.Context) (*Remote, error) { return c.trees[0].at(change.Revision) }
+		s.before = func(context.Context) (*Remote, error) { return filesAt(trees[0], change.Revision) }
 	case unknown == "":
-		files, unknown, err = c.compared(ctx)
+		files, s.before, unknown, err = differing(ctx, j)
 		if ctx.Err() != nil {
-			return err
+			return s, nil, err
 		}
 		if err != nil {
 			d := provider.Diagnose(err)
 			d.Severity, d.Message = provider.SeverityWarning, "all root modules are checked, since it is not known what changed: "+d.Message
-			c.report.Diagnostics = append(c.report.Diagnostics, d)
-			return nil
+			return s, []provider.Diagnostic{d}, nil
 		}
 	}
 	if unknown != "" {
-		c.env.Log.Info("all root modules are checked", "reason", unknown)
-		return nil
+		j.env.Log.Info("all root modules are checked", "reason", unknown)
+		return s, nil, nil
 	}
-	c.changed = newChanged(files)
-	c.req.Touched, c.report.Touched = c.changed.touches, true
-	return nil
+	s.changed = newChanged(files)
+	s.touched = s.changed.touches
+	return s, nil, nil
 }
 
-// compared are the files that GitHub says were changed, or why it does not say.
-func (c *corridor) compared(ctx context.Context) (files []string, unknown string, err error) {
-	change := c.req.Change
-	repo, err := c.reach(c.req.Hub, c.target.Repository)
+// differing are the files that GitHub says were changed, with what they are changed
+// from, or why it does not say.
+func differing(ctx context.Context, j job) (files []string, before func(context.Context) (*Remote, error), unknown string, err error) {
+	change := j.req.Change
+	repo, err := j.hubs.reach(j.req.Hub, j.target.Repository)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
 	d, err := repo.Difference(ctx, change.Base, change.Head)
 	if err == nil && (d.Straight || !change.Straight) {
-		c.before = func(ctx context.Context) (*Remote, error) { return snapshot(ctx, repo, change.Base) }
+		before = func(ctx context.Context) (*Remote, error) { return snapshot(ctx, repo, change.Base) }
 	}
 	switch {
 	case errors.Is(err, github.ErrNotFound):
-		return nil, "GitHub does not know one of the commits " + change.Base + " and " + change.Head, nil
+		return nil, before, "GitHub does not know one of the commits " + change.Base + " and " + change.Head, nil
 	case err != nil:
-		return nil, "", err
+		return nil, before, "", err
 	case !d.Complete:
-		return nil, "GitHub does not list so many files", nil
+		return nil, before, "GitHub does not list so many files", nil
 	case change.Straight && !d.Straight:
-		return nil, fmt.Sprintf("%s does not descend from %s", change.Head, change.Base), nil
+		return nil, before, fmt.Sprintf("%s does not descend from %s", change.Head, change.Base), nil
 	}
-	return d.Files, "", nil
+	return d.Files, before, "", nil
 }

@@ -237,6 +237,41 @@ func (t tree) shown(workDir, name string) string {
 	return filepath.ToSlash(rel)
 }
 
+// covers reports whether a directory is one of the tree's or below one.
+func (t tree) covers(dir string) bool {
+	return slices.ContainsFunc(t.dirs, func(d string) bool {
+		d = strings.TrimSuffix(strings.TrimSuffix(d, "/..."), "/")
+		return d == "." || dir == d || strings.HasPrefix(dir, d+"/")
+	})
+}
+
+// mostListed bounds how many entries of a tree are looked at for a directory that
+// was meant.
+const mostListed = 50_000
+
+// locked are the directories of a repository that have a lock file, as far as
+// they can be listed.
+func (t tree) locked() []string {
+	if t.loose {
+		return nil
+	}
+	var dirs []string
+	listed := 0
+	_ = fs.WalkDir(t.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		listed++
+		switch {
+		case listed > mostListed:
+			return fs.SkipAll
+		case err != nil || d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.Name() == lockfile.Name:
+			dirs = append(dirs, path.Dir(name))
+		}
+		return nil
+	}) // what cannot be read is not suggested
+	return dirs
+}
+
 // lockFiles reads the lock files of a file tree that holds nothing else, by
 // path.
 func lockFiles(fsys fs.FS) (map[string][]byte, error) {

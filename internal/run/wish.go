@@ -13,7 +13,6 @@ import (
 	"github.com/agext/levenshtein"
 
 	"github.com/relock-dev/relock/internal/config"
-	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
@@ -151,60 +150,63 @@ func (s *search) told() []provider.Diagnostic {
 // honour looks for what the request names in the root modules that were found.
 // Where it is the whole run, it fails if one of them is nowhere: nothing has been
 // asked or written then.
-func (c *corridor) honour() error {
+func honour(j job, in inventory) (told []provider.Diagnostic, err error) {
 	s := &search{}
-	if c.target.part {
-		s = &c.sought
+	if j.target.part {
+		s = &j.sought
 	}
-	c.sees(s)
-	for _, p := range c.req.Named {
-		met := slices.ContainsFunc(c.found, func(f found) bool { return slices.ContainsFunc(f.providers(), p.Match) })
-		s.note(wish{pattern: p}, met || c.nothing(), c.place())
+	s.sees(in)
+	for _, p := range j.req.Named {
+		met := slices.ContainsFunc(in.found, func(f found) bool { return slices.ContainsFunc(f.providers(), p.Match) })
+		s.note(wish{pattern: p}, met || in.nothing(), where(j))
 	}
-	for _, t := range c.trees {
+	for _, t := range in.trees {
 		for _, name := range t.named {
-			w := wish{dir: c.show(t)(name)}
-			d, lost := c.lost[w]
-			s.note(w, !lost, c.place())
+			w := wish{dir: j.show(t)(name)}
+			d, lost := in.lost[w]
+			s.note(w, !lost, where(j))
 			if lost {
 				s.lost[w] = d
 			}
 		}
 	}
-	if c.target.part {
-		return nil
+	if j.target.part {
+		return nil, nil
 	}
-	missing, tell := s.verdict()
-	if c.whole(s) {
-		tell = append(tell, idle(c.req.Clauses, c.found)...)
+	missing, told := s.verdict()
+	if !s.unread && len(j.req.Plan.Only) == 0 && in.whole() {
+		told = append(told, idle(j.req.Clauses, in.found)...)
 	}
-	c.report.Diagnostics = append(c.report.Diagnostics, tell...)
 	if slices.ContainsFunc(missing, func(d provider.Diagnostic) bool { return d.Code == provider.CodeNotFound }) {
-		return NotFound(missing)
+		return told, NotFound(missing)
 	}
-	c.report.Diagnostics = append(c.report.Diagnostics, missing...)
-	return nil
+	return append(told, missing...), nil
 }
 
 // nothing reports whether there is no root module for another reason than a
 // provider's name: what a pull request touches is none, or a directory is none.
-func (c *corridor) nothing() bool {
-	return len(c.found) == 0 && (c.req.Touched != nil || len(c.lost) > 0)
+func (s inventory) nothing() bool {
+	return len(s.found) == 0 && (s.extent.touched != nil || len(s.lost) > 0)
+}
+
+// whole reports whether all of a repository was looked at.
+func (s inventory) whole() bool {
+	return s.extent.touched == nil && len(s.found) > 0 && len(s.trees) == 1 && slices.Equal(s.trees[0].dirs, []string{everything})
 }
 
 // sees adds the providers that there are, and whether there may be others.
-func (c *corridor) sees(s *search) {
+func (s *search) sees(in inventory) {
 	if s.there == nil {
 		s.there = map[provider.Addr]bool{}
 	}
-	for _, f := range c.found {
+	for _, f := range in.found {
 		for _, a := range f.providers() {
 			s.there[a] = true
 		}
 		read := f.module.All()
 		s.unread = s.unread || len(read.Unread) > 0 || failing(read.Diagnostics)
 	}
-	s.unread = s.unread || unreadable(c.report.Diagnostics)
+	s.unread = s.unread || unreadable(in.diagnostics)
 }
 
 // unreadable reports whether a scan did not read everything.
@@ -232,19 +234,19 @@ func (f found) providers() []provider.Addr {
 	return all
 }
 
-// place is what a request is about, for people, where others are about others.
-func (c *corridor) place() string {
-	if len(c.req.Pull.Bases) > 1 {
-		return strings.TrimSpace(c.target.Repository + " at " + c.target.Base)
+// where is what a job is about, for people, where others are about others.
+func where(j job) string {
+	if len(j.req.Pull.Bases) > 1 {
+		return strings.TrimSpace(j.target.Repository + " at " + j.target.Base)
 	}
-	return c.target.Repository
+	return j.target.Repository
 }
 
 // misses takes the directories out of a scan's diagnostics that were named and
 // are none, or in which there is no root module: what becomes of that depends on
-// the other requests of the run.
-func (c *corridor) misses(t tree, diagnostics []provider.Diagnostic) []provider.Diagnostic {
-	if c.req.Touched != nil { // no directory is named, but a setting narrows what is touched
+// the other targets of the run.
+func misses(j job, s inventory, t tree, diagnostics []provider.Diagnostic) []provider.Diagnostic {
+	if s.extent.touched != nil { // no directory is named, but a setting narrows what is touched
 		return diagnostics
 	}
 	unlocked := func(dir string) bool { // then it has root modules, which are told of
@@ -259,41 +261,11 @@ func (c *corridor) misses(t tree, diagnostics []provider.Diagnostic) []provider.
 		}
 		hint := d.Hint
 		if near, ok := nearDir(d.File, t.locked()); ok {
-			hint = "did you mean " + c.show(t)(near) + "?"
+			hint = "did you mean " + j.show(t)(near) + "?"
 		}
-		if c.lost == nil {
-			c.lost = map[wish]provider.Diagnostic{}
-		}
-		c.lost[wish{dir: c.show(t)(d.File)}] = provider.Diagnostic{Code: provider.CodeNotFound, Message: d.Message, Hint: hint}
+		s.lost[wish{dir: j.show(t)(d.File)}] = provider.Diagnostic{Code: provider.CodeNotFound, Message: d.Message, Hint: hint}
 		return true
 	})
-}
-
-// mostListed bounds how many entries of a tree are looked at for a directory that
-// was meant.
-const mostListed = 50_000
-
-// locked are the directories of a repository that have a lock file, as far as
-// they can be listed.
-func (t tree) locked() []string {
-	if t.loose {
-		return nil
-	}
-	var dirs []string
-	listed := 0
-	_ = fs.WalkDir(t.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		listed++
-		switch {
-		case listed > mostListed:
-			return fs.SkipAll
-		case err != nil || d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
-			return fs.SkipDir
-		case d.Name() == lockfile.Name:
-			dirs = append(dirs, path.Dir(name))
-		}
-		return nil
-	}) // what cannot be read is not suggested
-	return dirs
 }
 
 // nearDir returns the directory that was probably meant: one of the same name
@@ -391,12 +363,6 @@ func idle(clauses []Clause, all []found) []provider.Diagnostic {
 	}
 	slices.SortFunc(warnings, provider.Diagnostic.Compare)
 	return warnings
-}
-
-// whole reports whether the run looked at all of a repository and read it.
-func (c *corridor) whole(s *search) bool {
-	return !c.target.part && !s.unread && c.req.Touched == nil && len(c.req.Plan.Only) == 0 &&
-		len(c.found) > 0 && len(c.trees) == 1 && slices.Equal(c.trees[0].dirs, []string{everything})
 }
 
 // Idle warns of clauses of the configuration file that nothing in the repository
