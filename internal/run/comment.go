@@ -118,13 +118,11 @@ func (c *conversation) converse(ctx context.Context) error {
 	return c.carryOut(ctx)
 }
 
-// directories are those that the settings name for whatever is done.
-func (c *conversation) directories() []string {
-	var dirs []string
-	for _, t := range c.req.Targets {
-		dirs = append(dirs, t.Dirs...)
+// order is what the command is about.
+func (c *conversation) order() order {
+	return order{
+		repo: c.repo, repository: c.remark.Repository, pull: c.pull, command: c.command, base: c.base, req: c.req, log: c.env.Log,
 	}
-	return dirs
 }
 
 // settle reads the settings from the base branch, and whose the pull request is.
@@ -184,7 +182,7 @@ func (c *conversation) carryOut(ctx context.Context) error {
 	case comment.Why:
 		return c.why(ctx)
 	case comment.Show:
-		return c.say(ctx, c.inForce())
+		return c.say(ctx, inForce(c.owned, c.req))
 	}
 	if err := c.say(ctx, "On it."); err != nil {
 		return err

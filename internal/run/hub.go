@@ -184,5 +184,14 @@ func snapshot(ctx context.Context, repo *github.Repository, commit string) (*Rem
 	return &Remote{FS: files, Commit: commit}, nil
 }
 
+// locksOf are the lock files of a commit on GitHub, by path.
+func locksOf(ctx context.Context, repo *github.Repository, sha string) (map[string][]byte, error) {
+	tree, err := repo.Snapshot(ctx, sha, isLock)
+	if err != nil {
+		return nil, err
+	}
+	return lockFiles(tree)
+}
+
 // reads reports whether a run may read a file.
 func reads(name string) bool { return scan.Reads(name) || slices.Contains(config.FileNames, name) }

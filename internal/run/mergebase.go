@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"path"
 	"slices"
 	"strings"
@@ -38,22 +39,29 @@ type merge struct {
 	without []string          // lock files that go
 }
 
-// mergeBase merges the base into the head of the pull request where both have
+// baseMerge merges the base of a pull request.
+type baseMerge struct {
+	repo *github.Repository
+	pull github.PullRequest
+	log  *slog.Logger
+}
+
+// merge merges the base into the head of the pull request where both have
 // changed a lock file since they parted; nil where they have not. GitHub merges
 // everything else, on a branch of its own whose lock files are already the base's,
 // so that they do not conflict.
-func (c *conversation) mergeBase(ctx context.Context) (*merge, error) {
-	if c.pull.Fork {
+func (r baseMerge) merge(ctx context.Context) (*merge, error) {
+	if r.pull.Fork {
 		return nil, nil // GitHub would merge in a repository where the head is no branch
 	}
-	compared, err := c.repo.Compare(ctx, c.pull.Base, c.pull.Head)
+	compared, err := r.repo.Compare(ctx, r.pull.Base, r.pull.Head)
 	if err != nil || compared.Fork.SHA == compared.Base.SHA {
 		return nil, err
 	}
 	var trees [3]fs.FS
 	var locks [3]map[string][]byte
-	for i, sha := range []string{compared.Fork.SHA, compared.Base.SHA, c.pull.Head} {
-		tree, err := c.repo.Snapshot(ctx, sha, isLock)
+	for i, sha := range []string{compared.Fork.SHA, compared.Base.SHA, r.pull.Head} {
+		tree, err := r.repo.Snapshot(ctx, sha, isLock)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +74,7 @@ func (c *conversation) mergeBase(ctx context.Context) (*merge, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	m := &merge{from: c.pull.Base, base: compared.Base.SHA, merged: map[string][]byte{}, modes: map[string]string{}}
+	m := &merge{from: r.pull.Base, base: compared.Base.SHA, merged: map[string][]byte{}, modes: map[string]string{}}
 	for _, name := range names {
 		m.modes[name] = mergedMode(name, trees, locks)
 	}
@@ -75,10 +83,10 @@ func (c *conversation) mergeBase(ctx context.Context) (*merge, error) {
 		content, there := locks[1][name]
 		rest[i] = github.File{Path: name, Mode: modeOf(trees[1], name), Content: content, Gone: !there}
 	}
-	if err := c.mergeRest(ctx, m, rest); err != nil {
+	if err := r.rest(ctx, m, rest); err != nil {
 		return nil, err
 	}
-	snapshot, err := c.repo.Snapshot(ctx, m.into.SHA, reads)
+	snapshot, err := r.repo.Snapshot(ctx, m.into.SHA, reads)
 	if err != nil {
 		return nil, err
 	}
@@ -143,25 +151,25 @@ func mergedMode(name string, trees [3]fs.FS, locks [3]map[string][]byte) string 
 	return modeOf(trees[1], name)
 }
 
-// mergeRest lets GitHub merge the base into the head with the base's lock files.
-func (c *conversation) mergeRest(ctx context.Context, m *merge, locks []github.File) (err error) {
-	prefix := fmt.Sprintf("%s%d-", mergeBranches, c.remark.Number)
-	c.sweep(ctx, prefix)
-	message := fmt.Sprintf("Merge the rest of %s\n\n%s: #%d", c.pull.Base, mergeTrailer, c.remark.Number)
-	head, err := c.repo.Commit(ctx, c.pull.Head)
+// rest lets GitHub merge the base into the head with the base's lock files.
+func (r baseMerge) rest(ctx context.Context, m *merge, locks []github.File) (err error) {
+	prefix := fmt.Sprintf("%s%d-", mergeBranches, r.pull.Number)
+	r.sweep(ctx, prefix)
+	message := fmt.Sprintf("Merge the rest of %s\n\n%s: #%d", r.pull.Base, mergeTrailer, r.pull.Number)
+	head, err := r.repo.Commit(ctx, r.pull.Head)
 	if err != nil {
 		return err
 	}
-	tree, err := c.repo.CreateTree(ctx, head.Tree, locks)
+	tree, err := r.repo.CreateTree(ctx, head.Tree, locks)
 	if err != nil {
 		return err
 	}
-	at, err := c.repo.CreateCommit(ctx, github.Commit{Message: message, Tree: tree, Parents: []string{head.SHA}})
+	at, err := r.repo.CreateCommit(ctx, github.Commit{Message: message, Tree: tree, Parents: []string{head.SHA}})
 	if err != nil {
 		return err
 	}
-	branch := prefix + c.pull.Head[:8]
-	if err := c.repo.CreateBranch(ctx, branch, at); err != nil {
+	branch := prefix + r.pull.Head[:8]
+	if err := r.repo.CreateBranch(ctx, branch, at); err != nil {
 		return err
 	}
 	defer func() {
@@ -169,17 +177,17 @@ func (c *conversation) mergeRest(ctx context.Context, m *merge, locks []github.F
 		if m.into.SHA != "" {
 			at = m.into.SHA
 		}
-		if err := c.repo.DeleteBranch(ctx, branch, at); err != nil {
-			c.env.Log.Warn("the branch of a merge could not be deleted; the next run tries again", "branch", branch, "error", err)
+		if err := r.repo.DeleteBranch(ctx, branch, at); err != nil {
+			r.log.Warn("the branch of a merge could not be deleted; the next run tries again", "branch", branch, "error", err)
 		}
 	}()
-	m.into, err = c.repo.Merge(ctx, branch, m.base, message)
+	m.into, err = r.repo.Merge(ctx, branch, m.base, message)
 	switch {
 	case errors.Is(err, github.ErrConflict):
-		return refused("the pull request conflicts with %s in more than lock files, and nothing was pushed. %s", report.Code(c.pull.Base), c.locally(locks))
+		return refused("the pull request conflicts with %s in more than lock files, and nothing was pushed. %s", report.Code(r.pull.Base), r.locally(locks))
 	case err != nil && provider.Coded(err, provider.CodeGitHub) && !errors.Is(err, github.ErrUncertain):
 		return refused("the pull request conflicts with %s in lock files, and GitHub refuses the merge: %s. It may do so where the base has changed workflows and the token may not write any (workflows: write, which only an App or a person can have). %s",
-			report.Code(c.pull.Base), report.Inert(err.Error()), c.locally(locks))
+			report.Code(r.pull.Base), report.Inert(err.Error()), r.locally(locks))
 	case err != nil:
 		return err
 	case m.into.SHA == "":
@@ -189,34 +197,34 @@ func (c *conversation) mergeRest(ctx context.Context, m *merge, locks []github.F
 }
 
 // locally says how a person makes the merge.
-func (c *conversation) locally(locks []github.File) string {
+func (r baseMerge) locally(locks []github.File) string {
 	words := []string{"relock", "lock"}
 	for _, l := range locks {
 		words = append(words, quoted(path.Dir(l.Path)))
 	}
 	return "Run this at the top of a checkout of the branch, and commit the result:\n\n" +
-		report.Fenced("git fetch origin "+quoted(c.pull.Base)+"\ngit merge FETCH_HEAD\n"+strings.Join(words, " ")+"\n", 4096)
+		report.Fenced("git fetch origin "+quoted(r.pull.Base)+"\ngit merge FETCH_HEAD\n"+strings.Join(words, " ")+"\n", 4096)
 }
 
 // sweep deletes the branches of merges whose names begin so, as far as their
 // commits say that they are ours. It is a courtesy: what is left is swept by the
 // next run.
-func (c *conversation) sweep(ctx context.Context, prefix string) {
-	branches, err := c.repo.Branches(ctx, prefix)
+func (r baseMerge) sweep(ctx context.Context, prefix string) {
+	branches, err := r.repo.Branches(ctx, prefix)
 	if err != nil {
-		c.env.Log.Warn(deletingBranch, "error", err)
+		r.log.Warn(deletingBranch, "error", err)
 		return
 	}
 	for branch, sha := range branches {
-		commit, err := c.repo.Commit(ctx, sha)
-		if err == nil && !strings.HasSuffix(strings.TrimSpace(commit.Message), fmt.Sprintf("%s: #%d", mergeTrailer, c.remark.Number)) {
+		commit, err := r.repo.Commit(ctx, sha)
+		if err == nil && !strings.HasSuffix(strings.TrimSpace(commit.Message), fmt.Sprintf("%s: #%d", mergeTrailer, r.pull.Number)) {
 			continue // somebody's own
 		}
 		if err == nil {
-			err = c.repo.DeleteBranch(ctx, branch, sha)
+			err = r.repo.DeleteBranch(ctx, branch, sha)
 		}
 		if err != nil {
-			c.env.Log.Warn(deletingBranch, "branch", branch, "error", err)
+			r.log.Warn(deletingBranch, "branch", branch, "error", err)
 		}
 	}
 }

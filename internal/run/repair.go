@@ -1,114 +1,20 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
-	"sync"
-
-	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/comment"
-	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
-	"github.com/relock-dev/relock/internal/scan"
-	"github.com/relock-dev/relock/internal/upgrade"
 )
-
-// mostChanged bounds the files of a pull request that are looked at to find the
-// root modules that it touches.
-const mostChanged = 1000
-
-// head is the request of a command about the pull request's own files. They
-// choose nothing: neither settings, nor credentials, nor, from a fork, hosts.
-func (c *conversation) head(ctx context.Context, verb Verb) (Request, error) {
-	// GitHub keeps the head of each pull request in the repository that it is for.
-	remote, err := snapshot(ctx, c.repo, c.pull.Head)
-	if err != nil {
-		return Request{}, err
-	}
-	return c.about(ctx, verb, remote)
-}
-
-// about is the request of a command about a file tree that the pull request has a
-// part in.
-func (c *conversation) about(ctx context.Context, verb Verb, remote *Remote) (_ Request, err error) {
-	req := c.req
-	target := Target{Repository: c.remark.Repository, Files: remote, Dirs: c.directories()}
-	req.Verb, req.Head = verb, OwnHead
-	if c.pull.Fork {
-		req.Head = ForkHead
-		req.Hosts = sync.OnceValue(func() []svchost.Hostname { return c.hosts(ctx) })
-	}
-	req.Plan.Mode = upgrade.Upgrade
-	if c.command.Verb == comment.Lock {
-		req.Plan.Mode = upgrade.Complete
-	}
-	req.Named = c.command.Providers // what a setting names need not be in every pull request
-	if len(c.command.Providers) > 0 {
-		req.Plan.Only = c.command.Providers
-	}
-	if len(c.command.Platforms) > 0 {
-		req.Plan.Platforms = upgrade.Platforms{List: c.command.Platforms, Demanded: true}
-	}
-	if len(c.command.Dirs) > 0 {
-		target.Dirs = c.command.Dirs
-	} else if req.Touched, err = c.touched(ctx); err != nil {
-		return req, err
-	}
-	req.Targets = []Target{target}
-	return req, nil
-}
-
-// hosts are the registries that the base branch uses already: whoever may write
-// there has chosen them. Modules that the base fetches are not looked into. None
-// is known if the base cannot be read.
-func (c *conversation) hosts(ctx context.Context) []svchost.Hostname {
-	base, err := snapshot(ctx, c.repo, c.base)
-	if err != nil {
-		c.env.Log.Warn("the base branch could not be read for the hosts that it uses", "error", err)
-		return nil
-	}
-	options := c.req.Scan
-	options.Dirs, options.Create, options.Orphans = nil, true, true
-	modules, _, err := rootModules(ctx, base.FS, nil, options)
-	if err != nil {
-		c.env.Log.Warn("the base branch could not be scanned for the hosts that it uses", "error", err)
-		return nil
-	}
-	var hosts []svchost.Hostname
-	for _, m := range modules {
-		for _, r := range m.All().Requirements {
-			hosts = append(hosts, r.Addr.Host)
-		}
-		if m.Lock == nil {
-			continue
-		}
-		for _, l := range m.Lock.Locks {
-			hosts = append(hosts, l.Addr.Host)
-		}
-	}
-	return hosts
-}
-
-// touched returns a test for the root modules that the pull request touches, by
-// one of their own files or one of a module that they call.
-func (c *conversation) touched(ctx context.Context) (func(scan.RootModule) bool, error) {
-	files, complete, err := c.repo.ChangedFiles(ctx, c.remark.Number, mostChanged)
-	if err != nil {
-		return nil, err
-	}
-	if !complete {
-		return nil, refused("the pull request changes more than %d files; name the directories", mostChanged)
-	}
-	return newChanged(files).touches, nil
-}
 
 // repair upgrades or completes lock files on the branch of somebody's pull
 // request, and pushes to it.
@@ -121,7 +27,7 @@ func (c *conversation) repair(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	req, err := c.repairing(ctx, verb, merged)
+	req, err := c.order().repairing(ctx, verb, merged)
 	if err != nil {
 		return err
 	}
@@ -150,31 +56,7 @@ func (c *conversation) conflicts(ctx context.Context) (*merge, error) {
 	if c.command.Verb != comment.Lock || c.decision.ReportOnly {
 		return nil, nil
 	}
-	return c.mergeBase(ctx)
-}
-
-// repairing is the request to repair the lock files of the head or, if the base had
-// to be merged into it, of the merge: then also those that conflict.
-func (c *conversation) repairing(ctx context.Context, verb Verb, merged *merge) (Request, error) {
-	if merged == nil {
-		return c.head(ctx, verb)
-	}
-	req, err := c.about(ctx, verb, &Remote{FS: merged.tree, Commit: c.pull.Head})
-	if err != nil {
-		return req, err
-	}
-	for name := range merged.merged {
-		if t := &req.Targets[0]; len(t.Dirs) > 0 {
-			t.Dirs = append(slices.Clip(t.Dirs), path.Dir(name))
-		}
-	}
-	if touched := req.Touched; touched != nil {
-		req.Touched = func(m scan.RootModule) bool {
-			_, conflicting := merged.merged[path.Join(m.Dir, lockfile.Name)]
-			return conflicting || touched(m)
-		}
-	}
-	return req, nil
+	return baseMerge{c.repo, c.pull, c.env.Log}.merge(ctx)
 }
 
 // something refuses a command that says no directory where there is nothing that
@@ -282,7 +164,7 @@ func (c *conversation) why(ctx context.Context) error {
 
 // look runs a verb that writes nothing.
 func (c *conversation) look(ctx context.Context, verb Verb) error {
-	req, err := c.head(ctx, verb)
+	req, err := c.order().head(ctx, verb)
 	if err != nil {
 		return err
 	}
@@ -303,11 +185,11 @@ func (c *conversation) diff(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before, err := c.locks(ctx, compared.Fork.SHA)
+	before, err := locksOf(ctx, c.repo, compared.Fork.SHA)
 	if err != nil {
 		return err
 	}
-	after, err := c.locks(ctx, c.pull.Head)
+	after, err := locksOf(ctx, c.repo, c.pull.Head)
 	if err != nil {
 		return err
 	}
@@ -320,109 +202,150 @@ func (c *conversation) diff(ctx context.Context) error {
 	return c.say(ctx, report.Comment("", c.report))
 }
 
-// locks are the lock files of a commit, by path.
-func (c *conversation) locks(ctx context.Context, sha string) (map[string][]byte, error) {
-	tree, err := c.repo.Snapshot(ctx, sha, isLock)
-	if err != nil {
-		return nil, err
-	}
-	return lockFiles(tree)
-}
-
 func isLock(name string) bool { return path.Base(name) == lockfile.Name }
 
-// Push says to which branch lock files are pushed, from the commit that they
-// were read at.
-type Push struct {
-	Hub        Hub
-	Repository string // OWNER/NAME
-	Branch     string
-	merge      *merge // of the base, which is committed with the lock files; nil: none
-	// ready is asked just before something is pushed, and may refuse.
-	ready func(context.Context) error
+// rebuild makes our pull request anew on the base as it is now. It does as a
+// scheduled run would, for this pull request alone.
+func (c *conversation) rebuild(ctx context.Context, discard bool) error {
+	said, err := c.propose(ctx, discard)
+	if err != nil {
+		return err
+	}
+	if len(c.command.Providers)+len(c.command.Platforms)+len(c.command.Dirs) > 0 {
+		said += "\n\nA pull request of relock is rebuilt as a whole: what the command names narrows nothing here. " +
+			"`/relock ignore` leaves a provider out."
+	}
+	return c.say(ctx, said)
 }
 
-// push commits the planned lock files to the branch as a fast-forward: if the
-// branch is not where it was read, nothing is pushed.
-func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error) {
-	var files []github.File
-	var changed []pr.Changed
-	for _, f := range p.found {
-		if f.result.File == nil {
-			continue
-		}
-		file := lockFile(f)
-		files = append(files, github.File{Path: file.Path, Mode: cmp.Or(file.Mode, "100644"), Content: file.Content})
-		changed = append(changed, pr.Changed{Dir: f.module.Dir, Changes: changesOf(f.result)})
+// propose runs the verb pr for the pull request's branch, and says what became
+// of that.
+func (c *conversation) propose(ctx context.Context, discard bool) (said string, err error) {
+	if c.owned.Base != c.pull.Base {
+		return "", refused("somebody has changed the base of the pull request, so that relock leaves it alone")
 	}
-	if m := to.merge; m != nil {
-		complete := false
-		if files, complete = m.files(files); !complete {
-			return p.report, nil // which tells why
-		}
-	} else if len(files) == 0 {
-		return p.report, nil
-	}
-	h, err := j.hubs.of(to.Hub, to.Repository)
-	if err != nil {
-		return p.report, err
-	}
-	repo, err := h.repository(to.Repository)
-	if err != nil {
-		return p.report, err
-	}
-	if err := to.ready(ctx); err != nil {
-		return p.report, err
-	}
-	subject := pr.Subject(changed)
-	if to.merge != nil {
-		subject = pr.Shortened("Merge " + to.merge.from + " into " + to.Branch)
-	}
-	read := j.target.remote().Commit
-	sha, err := to.commit(ctx, repo, read, files, subject+"\n\n"+pr.Summary(changed))
-	if err != nil {
-		return p.report, err
-	}
-	err = repo.FastForward(ctx, to.Branch, sha)
-	if errors.Is(err, github.ErrConflict) && to.moved(ctx, repo, read) {
-		return p.report, refused("the branch has moved since it was read, and nothing was pushed; look at what is there, then ask again")
-	}
-	if err != nil {
-		return p.report, err
-	}
-	p.report.Pushed = sha
-	for i := range p.report.Modules {
-		p.report.Modules[i].Written = p.report.Modules[i].Pending
-	}
-	return p.report, nil
-}
-
-// moved reports whether the branch is elsewhere than it was read. Where it is not,
-// a rule of the repository refuses the push.
-func (p *Push) moved(ctx context.Context, repo *github.Repository, read string) bool {
-	now, err := repo.Head(ctx, p.Branch)
-	return err != nil || now != read
-}
-
-// commit stores the files as a commit on the one that they were made from.
-func (p *Push) commit(ctx context.Context, repo *github.Repository, read string, files []github.File, message string) (string, error) {
-	if m := p.merge; m != nil {
-		tree := m.into.Tree
-		if len(files) > 0 {
-			var err error
-			if tree, err = repo.CreateTree(ctx, tree, files); err != nil {
-				return "", err
-			}
-		}
-		return repo.CreateCommit(ctx, github.Commit{Message: message, Tree: tree, Parents: []string{read, m.base}})
-	}
-	parent, err := repo.Commit(ctx, read)
+	files, err := snapshot(ctx, c.repo, c.base)
 	if err != nil {
 		return "", err
 	}
-	tree, err := repo.CreateTree(ctx, parent.Tree, files)
-	if err != nil {
+	req := c.req
+	req.Verb, req.Named, req.Hub = PR, nil, c.remark.Hub
+	req.Configure = func(files fs.FS) (Request, error) {
+		again, err := c.configure(files)
+		again.Verb, again.Named = PR, nil
+		return again, err
+	}
+	req.Targets = []Target{{
+		Repository: c.remark.Repository, Base: c.owned.Base, Files: files, Dirs: c.order().directories(),
+		Destination: Pulls{Only: c.pull.HeadBranch, Seen: c.pull.Head, Rebase: true, Recreate: discard},
+	}}
+	if c.report, err = c.Do(ctx, req); err != nil {
 		return "", err
 	}
-	return repo.CreateCommit(ctx, github.Commit{Message: message, Tree: tree, Parents: []string{parent.SHA}})
+	said = "Nothing was pushed: there is nothing to propose for this group."
+	for _, p := range c.report.PullRequests {
+		if p.Branch == c.pull.HeadBranch {
+			said = c.became(ctx, p)
+		}
+	}
+	if problems := report.Problems(failures(c.report)); problems != "" {
+		said += "\n\n" + problems
+	}
+	return said, nil
+}
+
+// became says what became of the pull request.
+func (c *conversation) became(ctx context.Context, p report.PullRequest) string {
+	switch pushed := p.HeadSHA != c.pull.Head; {
+	case p.Operation == string(pr.Closed):
+		return report.Sentence(report.Inert(p.Reason))
+	case p.Operation != string(pr.None) && pushed:
+		return fmt.Sprintf("Rebuilt on %s: commit %s.", report.Code(c.pull.Base), p.HeadSHA) + c.approval(ctx)
+	case p.Operation != string(pr.None):
+		return "The text was brought up to date; nothing had to be pushed."
+	case p.Reason != "":
+		return "Nothing was pushed: " + report.Inert(p.Reason) + "."
+	}
+	return "Nothing was pushed."
+}
+
+// failures are the errors of a report, wherever they belong to.
+func failures(r report.Report) []provider.Diagnostic {
+	all := slices.Clone(r.Diagnostics)
+	for _, m := range r.Modules {
+		all = append(all, m.Diagnostics...)
+	}
+	return slices.DeleteFunc(all, func(d provider.Diagnostic) bool { return d.Severity != provider.SeverityError })
+}
+
+// ignore changes what is ignored for the group of the pull request, and rebuilds
+// that if it is open.
+func (c *conversation) ignore(ctx context.Context) error {
+	if err := c.newest(ctx); err != nil {
+		return err
+	}
+	if err := c.known(ctx); err != nil {
+		return err
+	}
+	ignores, said := ignoresAfter(c.command, c.owned.Marker.Ignores, c.remark.Author, c.env.Now)
+	if slices.Equal(ignores, c.owned.Marker.Ignores) {
+		return c.say(ctx, said)
+	}
+	if c.pull.Open {
+		if err := c.unqueued(ctx); err != nil {
+			return err
+		}
+	}
+	if err := pr.SetIgnores(ctx, c.repo, *c.owned, ignores); err != nil {
+		return err
+	}
+	switch {
+	case !c.pull.Open:
+		return c.say(ctx, said)
+	case c.owned.Touched:
+		return c.say(ctx, said+" The branch stays as it is, since somebody else has pushed to it.")
+	}
+	if err := c.say(ctx, said+" The pull request is being rebuilt."); err != nil {
+		return err
+	}
+	then, err := c.propose(ctx, false)
+	if err != nil {
+		return err
+	}
+	return c.say(ctx, said+" "+then)
+}
+
+// known refuses to ignore a provider that nothing in the repository requires or
+// locks, since the one that was meant would go on to move. A pattern is for what
+// is to come, too.
+func (c *conversation) known(ctx context.Context) error {
+	literal := slices.ContainsFunc(c.command.Providers, provider.Pattern.Literal)
+	if c.command.Verb != comment.Ignore || !c.pull.Open || !literal {
+		return nil
+	}
+	files, err := snapshot(ctx, c.repo, c.pull.Head)
+	if err != nil {
+		return err
+	}
+	req := c.req
+	req.Verb, req.Head, req.Named, req.Clauses = Scan, OwnHead, c.command.Providers, nil
+	req.Targets = []Target{{Repository: c.remark.Repository, Files: files, Dirs: c.order().directories()}}
+	_, err = c.Do(ctx, req)
+	return notFound(err)
+}
+
+// newest refuses to note something for a group where nobody would look for it:
+// that is its newest pull request.
+func (c *conversation) newest(ctx context.Context) error {
+	if c.pull.Open {
+		return nil
+	}
+	latest, err := c.repo.Latest(ctx, []string{c.pull.HeadBranch})
+	if err != nil {
+		return err
+	}
+	if n := latest[c.pull.HeadBranch].Number; n != c.pull.Number {
+		return refused("there is a newer pull request of this group; say it under #%d", n)
+	}
+	return nil
 }
