@@ -1,0 +1,117 @@
+package run
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/sandbox"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// opened is a session in a repository with one outdated root module, live.
+func opened(t *testing.T, req Request) (s *Session, lock string) {
+	t.Helper()
+	w, err := sandbox.ParseWorld(txtar.Parse([]byte("-- registry/registry.terraform.io/hashicorp/null --\nversions: [3.2.2, 3.2.4]\nplatforms: [linux_amd64]\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	world, err := sandbox.Start(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(world.Close)
+	root := locked(t, 0, "live")
+	rc := filepath.Join(t.TempDir(), "terraformrc")
+	if err := os.WriteFile(rc, []byte(world.CLIConfig()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	getenv := func(name string) string { return map[string]string{"TF_CLI_CONFIG_FILE": rc}[name] }
+	env := Env{WorkDir: root, Getenv: getenv, Home: t.TempDir(), GOOS: "linux", Log: slog.New(slog.DiscardHandler), Now: time.Unix(1, 0)}
+	if s, err = Open(env, req); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s, filepath.Join(root, "live", ".terraform.lock.hcl")
+}
+
+func upgrading(targets ...Target) Request {
+	return Request{
+		Verb: Upgrade, Targets: targets, Scan: scan.Options{Tool: provider.Terraform},
+		Plan: upgrade.Options{Platforms: upgrade.Platforms{List: []provider.Platform{{OS: "linux", Arch: "amd64"}}}},
+	}
+}
+
+// A target without a destination is planned and left as it is; one whose destination
+// is the disk is written where it was read.
+func TestDestinations(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		to      Destination
+		written bool
+	}{
+		"nowhere": {nil, false},
+		"disk":    {Disk{}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			req := upgrading(Target{Files: Checkout{}, Destination: tt.to})
+			s, lock := opened(t, req)
+			before, _ := os.ReadFile(lock)
+			r, err := s.Do(t.Context(), req)
+			if err != nil || !r.Pending() || r.Failed() {
+				t.Fatalf("Do() = %+v, %v, want a change", r, err)
+			}
+			after, _ := os.ReadFile(lock)
+			if written := string(before) != string(after); written != tt.written || r.Modules[0].Written != tt.written {
+				t.Errorf("written: %v, said to be: %v, want %v", written, r.Modules[0].Written, tt.written)
+			}
+		})
+	}
+}
+
+// Repositories that cannot be read stop no other and are named.
+func TestTargetsFailAlone(t *testing.T) {
+	t.Parallel()
+	req := upgrading(Target{Repository: "acme/one"}, Target{Repository: "no name"})
+	s, _ := opened(t, req)
+	r, err := s.Do(t.Context(), req)
+	if err != nil || len(r.Diagnostics) != 2 || !r.Failed() {
+		t.Fatalf("Do() = %+v, %v, want two problems", r, err)
+	}
+	for i, want := range []string{"acme/one: there is no token for GitHub", "no name: the repository is not known"} {
+		if got := r.Diagnostics[i].Message; got != want {
+			t.Errorf("problem %d is %q, want %q", i, got, want)
+		}
+	}
+}
+
+// What is named and is in none of a run's targets is told once, at its end; what one
+// of them has is a warning about the others.
+func TestSoughtOverTargets(t *testing.T) {
+	t.Parallel()
+	pattern := func(text string) wish {
+		p, err := provider.ParsePattern(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return wish{pattern: p}
+	}
+	var s search
+	s.note(pattern("hashicorp/aws"), true, "acme/one")
+	s.note(pattern("hashicorp/aws"), false, "acme/two")
+	s.note(pattern("hashicorp/gone"), false, "acme/one")
+	s.note(pattern("hashicorp/gone"), false, "acme/two")
+	told := report.Report{Diagnostics: s.told()}
+	if len(told.Diagnostics) != 2 || !told.Failed() || told.Diagnostics[1].Severity != provider.SeverityWarning ||
+		told.Diagnostics[1].Message != "hashicorp/aws was not found in acme/two" {
+		t.Errorf("told %v", told.Diagnostics)
+	}
+}

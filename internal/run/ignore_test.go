@@ -1,0 +1,72 @@
+package run
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/comment"
+	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// What is ignored under a pull request after a command, and that the person hears it.
+func TestIgnoresAfterACommand(t *testing.T) {
+	t.Parallel()
+	day := time.Date(2026, 3, 4, 23, 0, 0, 0, time.UTC)
+	all := pr.Ignore{Provider: "hashicorp/aws", By: "octo", When: "2026-01-01"}
+	major := pr.Ignore{Provider: "hashicorp/aws", What: "major", By: "octo", When: "2026-01-01"}
+	other := pr.Ignore{Provider: "hashicorp/null", By: "octo", When: "2026-01-01"}
+	by := func(i pr.Ignore) pr.Ignore {
+		i.By, i.When = "monalisa", "2026-03-04"
+		return i
+	}
+	for _, tt := range []struct {
+		line string
+		now  []pr.Ignore
+		want []pr.Ignore
+		said string
+	}{
+		{"/relock ignore hashicorp/aws", []pr.Ignore{other}, []pr.Ignore{other, by(all)}, "is left alone here."},
+		{"/relock ignore hashicorp/aws major", []pr.Ignore{other}, []pr.Ignore{other, by(major)}, "for major updates."},
+		{"/relock ignore hashicorp/aws", []pr.Ignore{all, major}, []pr.Ignore{major, by(all)}, "is left alone here."},
+		{"/relock unignore hashicorp/aws", []pr.Ignore{all, other, major}, []pr.Ignore{other}, "not ignored any more"},
+		{"/relock unignore hashicorp/aws", []pr.Ignore{other}, []pr.Ignore{other}, "is not ignored here"},
+	} {
+		command, err := comment.Parse(tt.line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, said := ignoresAfter(command, tt.now, "monalisa", day)
+		if diff := cmp.Diff(tt.want, got); diff != "" || !strings.Contains(said, tt.said) {
+			t.Errorf("%s: said %q (-want +got):\n%s", tt.line, said, diff)
+		}
+	}
+}
+
+// show tells of rules and groups, and of ignores only where the pull request is ours.
+func TestShowsWhatIsInForce(t *testing.T) {
+	t.Parallel()
+	pattern, err := provider.ParsePattern("hashicorp/aws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes := true
+	req := Request{
+		Plan: upgrade.Options{Rules: []upgrade.Rule{{Providers: []provider.Pattern{pattern}, Updates: []provider.Bump{provider.BumpMajor}, Ignore: &yes, Place: "relock.yml:3"}}},
+		Pull: Pull{Grouping: Grouping{By: ByDirectory, Named: []Group{{Name: "cloud"}}}},
+	}
+	owned := &pr.Owned{Group: "all", Marker: pr.Marker{Ignores: []pr.Ignore{{Provider: "hashicorp/null", By: "octo", When: "2026-01-01"}}}}
+	others, ours := inForce(nil, req), inForce(owned, req)
+	for _, want := range []string{"`relock.yml:3`: `", "major updates: ignored", "the rest by directory**\n\n- `cloud`"} {
+		if !strings.Contains(others, want) {
+			t.Errorf("what is in force is\n%s\nwant %q in it", others, want)
+		}
+	}
+	if strings.Contains(others, "Ignored in the group") || !strings.Contains(ours, "`hashicorp/null`, by `octo` on 2026-01-01") {
+		t.Errorf("ignores under another's pull request:\n%s\nunder ours:\n%s", others, ours)
+	}
+}
