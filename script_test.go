@@ -2,12 +2,10 @@ package main
 
 import (
 	"bytes"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path"
@@ -23,6 +21,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/sandbox"
 	"github.com/relock-dev/relock/internal/sandbox/described"
+	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )
 
 // programs are those that the test binary can be.
@@ -30,27 +29,11 @@ var programs = map[string]func(){"relock": main}
 
 func TestMain(m *testing.M) { testscript.Main(trusting{m}, programs) }
 
-// trusting are tests in a process that trusts the certificate of the sandbox:
-// the tools speak https alone with mirrors.
+// trusting are tests that trust the certificate of the sandbox.
 type trusting struct{ tests *testing.M }
 
 // Run implements testscript.TestingM.
-func (m trusting) Run() int {
-	server := httptest.NewTLSServer(nil)
-	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	server.Close()
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	name := filepath.Join(dir, "ca.pem")
-	if err := os.WriteFile(name, cert, 0o600); err != nil {
-		panic(err)
-	}
-	os.Setenv("SSL_CERT_FILE", name)
-	return m.tests.Run()
-}
+func (m trusting) Run() int { return trusted.Main(m.tests) }
 
 // TestScript runs the scenarios of testdata/script: whole-program transcripts
 // against a sandbox. Besides testscript's own commands they have

@@ -2,14 +2,12 @@ package cliconfig
 
 import (
 	"context"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -20,28 +18,13 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/sandbox/trusted"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
 // TestMain makes SSL_CERT_FILE name the certificate of httptest: discovery
 // speaks https only.
-func TestMain(m *testing.M) {
-	server := httptest.NewTLSServer(nil)
-	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	server.Close()
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		panic(err)
-	}
-	file := filepath.Join(dir, "ca.pem")
-	if err := os.WriteFile(file, cert, 0o600); err != nil {
-		panic(err)
-	}
-	os.Setenv("SSL_CERT_FILE", file)
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(trusted.Main(m)) }
 
 // serve returns a host with a discovery endpoint.
 func serve(t *testing.T, handler http.HandlerFunc) svchost.Hostname {

@@ -1,13 +1,11 @@
 package module
 
 import (
-	"encoding/pem"
 	"errors"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -16,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/module/moduletest"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/sandbox/trusted"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -44,7 +43,7 @@ func newClient(t *testing.T, opts Options, admit ...*httptest.Server) *Client {
 func testEnv(t *testing.T, env cliconfig.Env) cliconfig.Env {
 	t.Helper()
 	if env.Environ == nil {
-		env.Environ = append(moduletest.Environ(t), "GIT_SSL_CAINFO="+certificate)
+		env.Environ = append(moduletest.Environ(t), "GIT_SSL_CAINFO="+os.Getenv("SSL_CERT_FILE"))
 	}
 	if env.Getenv == nil {
 		env.Getenv = func(name string) string {
@@ -152,23 +151,4 @@ func serveTLS(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 
 // TestMain makes SSL_CERT_FILE name the certificate of httptest, as an operator
 // does for a private authority, and GIT_SSL_CAINFO for git.
-func TestMain(m *testing.M) {
-	server := httptest.NewTLSServer(nil)
-	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	server.Close()
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		panic(err)
-	}
-	certificate = filepath.Join(dir, "ca.pem")
-	if err := os.WriteFile(certificate, cert, 0o600); err != nil {
-		panic(err)
-	}
-	os.Setenv("SSL_CERT_FILE", certificate)
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
-
-// certificate is the file of TestMain.
-var certificate string
+func TestMain(m *testing.M) { os.Exit(trusted.Main(m)) }

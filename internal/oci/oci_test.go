@@ -2,7 +2,6 @@ package oci
 
 import (
 	"bytes"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -22,28 +21,13 @@ import (
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/sandbox/trusted"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
 // TestMain makes SSL_CERT_FILE name the certificate of httptest: OCI registries
 // are spoken to by https alone.
-func TestMain(m *testing.M) {
-	server := httptest.NewTLSServer(nil)
-	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	server.Close()
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		panic(err)
-	}
-	file := filepath.Join(dir, "ca.pem")
-	if err := os.WriteFile(file, cert, 0o600); err != nil {
-		panic(err)
-	}
-	os.Setenv("SSL_CERT_FILE", file)
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(trusted.Main(m)) }
 
 // serve answers for the repository acme/net. Whatever the handler leaves is not
 // found.

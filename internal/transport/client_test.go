@@ -3,7 +3,6 @@ package transport
 import (
 	"bytes"
 	"context"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -21,27 +19,12 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )
 
 // TestMain makes SSL_CERT_FILE name the certificate of httptest, as an operator
 // does for a private authority. Tests over TLS rely on it.
-func TestMain(m *testing.M) {
-	server := httptest.NewTLSServer(nil)
-	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	server.Close()
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		panic(err)
-	}
-	file := filepath.Join(dir, "ca.pem")
-	if err := os.WriteFile(file, cert, 0o600); err != nil {
-		panic(err)
-	}
-	os.Setenv("SSL_CERT_FILE", file)
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(trusted.Main(m)) }
 
 // newClient does not wait for its retries, unless a test sets more.
 func newClient(admit ...*httptest.Server) *Client {
