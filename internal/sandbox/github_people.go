@@ -440,9 +440,15 @@ func (r *gitRepository) mergeTrees(ours, theirs plumbing.Hash) (plumbing.Hash, e
 	if !ok {
 		return plumbing.ZeroHash, fmt.Errorf("no common ancestor")
 	}
+	return r.mergeOver(fork.TreeHash, a.TreeHash, b.TreeHash)
+}
+
+// mergeOver brings what changes from an old tree to another one into a third.
+func (r *gitRepository) mergeOver(from, into, to plumbing.Hash) (plumbing.Hash, error) {
 	var lists [3]listing
-	for i, c := range []*object.Commit{fork, a, b} {
-		if lists[i], err = r.readTree(c.TreeHash); err != nil {
+	for i, tree := range []plumbing.Hash{from, into, to} {
+		var err error
+		if lists[i], err = r.readTree(tree); err != nil {
 			return plumbing.ZeroHash, err
 		}
 	}

@@ -292,6 +292,55 @@ func (g *GitHub) UpdateBranch(repo string, number int, by string) error {
 	})
 }
 
+// RebaseBranch puts the commits of the head on the base anew, as "Update with rebase"
+// does: they keep author and message, merges and what the base has by now are left out.
+// https://github.blog/changelog/2022-02-03-more-ways-to-keep-your-pull-request-branch-up-to-date/
+func (g *GitHub) RebaseBranch(repo string, number int, by string) error {
+	return g.change(repo, number, func(r *gitRepository, p *pullRequest) error {
+		onto := r.branch(p.base)
+		if r.contains(p.headSHA, onto) {
+			return fmt.Errorf("pull request %d has all of %s", number, p.base)
+		}
+		tip, err := r.commit(onto)
+		if err != nil {
+			return err
+		}
+		head, err := r.commit(p.headSHA)
+		if err != nil {
+			return err
+		}
+		own, err := r.log(head, tip)
+		if err != nil {
+			return err
+		}
+		tree, at := tip.TreeHash, onto
+		for _, c := range slices.Backward(own) {
+			if len(c.ParentHashes) != 1 {
+				continue
+			}
+			parent, err := r.commit(c.ParentHashes[0])
+			if err != nil {
+				return err
+			}
+			now, err := r.mergeOver(parent.TreeHash, tree, c.TreeHash)
+			if err != nil {
+				return err
+			}
+			if now == tree {
+				continue
+			}
+			// Who committed is not documented.
+			tree, at = now, r.writeCommit(object.Commit{
+				Author: c.Author, Committer: g.signature(by), Message: c.Message, TreeHash: now, ParentHashes: []plumbing.Hash{at},
+			})
+		}
+		if at == onto {
+			return fmt.Errorf("pull request %d has nothing that %s lacks", number, p.base)
+		}
+		return g.updateRefs(p.headRepo, by, refUpdate{name: plumbing.NewBranchReferenceName(p.head), after: at, force: true})
+	})
+}
+
 // change does something to an open pull request, after which GitHub may merge it.
 func (g *GitHub) change(repo string, number int, do func(*gitRepository, *pullRequest) error) error {
 	g.mu.Lock()

@@ -100,6 +100,35 @@ func TestGitHubUpdatesBranches(t *testing.T) {
 	wantRefusal(t, err, 422, "merge conflict between base and head")
 }
 
+func TestGitHubRebasesBranches(t *testing.T) {
+	t.Parallel()
+	h, ctx := protectedHub(t, Protection{}), context.Background()
+	if err := h.RebaseBranch(octoInfra, 1, "monalisa"); err == nil {
+		t.Error("a branch that has all of its base was rebased")
+	}
+	commit := func() *github.Commit {
+		return must[*github.Commit](t)(h.Git.GetCommit(ctx, "octo", "infra", h.head(t, "topic")))
+	}
+	before := commit()
+	h.push(t, "main", "theirs", "1\n")
+	if err := h.UpdateBranch(octoInfra, 1, "monalisa"); err != nil {
+		t.Fatal(err)
+	}
+	base := h.push(t, "main", "theirs", "2\n")
+	if err := h.RebaseBranch(octoInfra, 1, "hubot"); err != nil {
+		t.Fatal(err)
+	}
+	after := commit()
+	if len(after.Parents) != 1 || after.Parents[0].GetSHA() != base || after.GetMessage() != before.GetMessage() ||
+		after.Author.GetName() != before.Author.GetName() || after.GetTree().GetSHA() == before.GetTree().GetSHA() {
+		t.Errorf("the head is %v, want %v on the base, without merges", after, before)
+	}
+	h.push(t, "main", "ours", "clash\n")
+	if err := h.RebaseBranch(octoInfra, 1, "monalisa"); err == nil {
+		t.Error("a conflict was rebased")
+	}
+}
+
 // An update that was accepted and that somebody forestalls does not happen.
 func TestGitHubUpdatesLater(t *testing.T) {
 	t.Parallel()
