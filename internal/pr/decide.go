@@ -61,9 +61,9 @@ func decide(p Proposal, s state, opts Options) plan {
 }
 
 // current reports whether the branch holds what is wanted, in place of what the
-// base has.
+// base has, and brings nothing back that the base has lost.
 func (s state) current(p Proposal) bool {
-	return s.owner == ours && !s.contained && s.mark.Digest == p.Digest && s.mark.Ground == ground(p.Files)
+	return s.owner == ours && !s.contained && !s.judged.rewritten && s.mark.Digest == p.Digest && s.mark.Ground == ground(p.Files)
 }
 
 // queued reports whether the pull request is in the merge queue of its base. A

@@ -40,8 +40,9 @@ func planned(t *testing.T, branch, pull, wanted string) string {
 	s := state{branch: was.Branch, base: github.Commit{SHA: "base"}, fork: "base"}
 	switch branch {
 	case "none":
-	case "ours, as wanted", "somebody else's commits", "ours, base gone":
+	case "ours, as wanted", "ours, as wanted, base rewritten", "somebody else's commits", "ours, base gone":
 		s.head, s.owner, s.mark = "head", ours, trailers{Group: "all", Base: "main", Digest: was.Digest, Ground: ground(was.Files)}
+		s.judged.rewritten = branch == "ours, as wanted, base rewritten"
 		if s.orphan = branch == "ours, base gone"; branch == "somebody else's commits" {
 			s.owner = touched
 		}

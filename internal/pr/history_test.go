@@ -229,7 +229,9 @@ func (h *history) acts() []act {
 		}},
 		{2, fmt.Sprintf("somebody approves #%d", n), func() error { return h.hub.Approve(repoName, n, "monalisa") }},
 		{2, fmt.Sprintf("the checks of #%d pass", n), func() error { return h.hub.PassChecks(repoName, n) }},
-		{3, fmt.Sprintf("somebody updates the branch of #%d", n), func() error { return h.hub.UpdateBranch(repoName, n, "monalisa") }},
+		{3, fmt.Sprintf("somebody updates the branch of #%d", n), func() error {
+			return h.update(pull, (*sandbox.GitHub).UpdateBranch)
+		}},
 		{2, fmt.Sprintf("somebody merges the base into #%d, and more", n), func() error { return h.evilMerge(pull) }},
 		{3, fmt.Sprintf("#%d is queued", n), func() error { return h.hub.Enqueue(repoName, n, "monalisa") }},
 		{1, fmt.Sprintf("#%d leaves the queue", n), func() error { return h.hub.Dequeue(repoName, n) }},
@@ -237,6 +239,13 @@ func (h *history) acts() []act {
 		{2, fmt.Sprintf("somebody squashes #%d", n), func() error {
 			_, err := h.hub.Squash(repoName, n, "monalisa")
 			return err
+		}},
+		{3, fmt.Sprintf("somebody rebases the branch of #%d", n), func() error {
+			return h.update(pull, (*sandbox.GitHub).RebaseBranch)
+		}},
+		{2, "somebody rewrites " + base, func() error {
+			delete(h.theirs, h.head(base)) // what only our branches hold then goes with them
+			return h.commit(base, "README.md", true)
 		}},
 		{1, base + " is renamed", func() error { return h.rename(base) }},
 		{1, "a stranger opens a pull request from " + branch, func() error {
@@ -355,6 +364,58 @@ func (h *history) someBranch() string {
 func (h *history) someBase() string { return h.now(historyBases[h.rng.IntN(len(historyBases))]) }
 
 func (h *history) someDir() string { return []string{"prod", "stage"}[h.rng.IntN(2)] }
+
+// update is one that GitHub makes for a person. Where it brings back what the base has
+// lost, or leaves out what the base has taken, it is somebody's work to relock.
+func (h *history) update(pull sandbox.PullRequest, update func(*sandbox.GitHub, string, int, string) error) error {
+	return h.lossy(func() error {
+		if pull.State != "open" || h.head(pull.Head) == "" {
+			return errors.New("not open")
+		}
+		own := h.ours(pull.Head)
+		if err := update(h.hub, repoName, pull.Number, "monalisa"); err != nil {
+			return err
+		}
+		head := h.head(pull.Head)
+		if len(own.Parents) > 0 && h.changes(head, pull.Base) != h.changes(own.SHA, own.Parents[len(own.Parents)-1]) {
+			h.theirs[head], h.evil[head] = true, true
+		}
+		return nil
+	})
+}
+
+// ours is the newest commit on a branch that relock has made, by first parents.
+func (h *history) ours(branch string) sandbox.Commit {
+	commits := map[string]sandbox.Commit{}
+	for _, c := range h.commits(branch) {
+		commits[c.SHA] = c
+	}
+	for c := commits[h.head(branch)]; ; c = commits[c.Parents[0]] {
+		if c.Author == "github-actions[bot]" || len(c.Parents) == 0 {
+			return c
+		}
+	}
+}
+
+// changes are the files that a commit has otherwise than another one.
+func (h *history) changes(ref, base string) string {
+	was, err := h.hub.Files(repoName, base)
+	h.must(err)
+	is, err := h.hub.Files(repoName, ref)
+	h.must(err)
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if f := is[name]; string(f.Content) != string(was[name].Content) {
+			fmt.Fprintf(&b, "%s %s\n", name, f.Content)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if _, ok := is[name]; !ok {
+			fmt.Fprintf(&b, "no %s\n", name)
+		}
+	}
+	return b.String()
+}
 
 // evilMerge is a merge of the base by a person who changes something on the way.
 func (h *history) evilMerge(pull sandbox.PullRequest) error {
@@ -576,17 +637,22 @@ func (h *history) outage() {
 }
 
 // outdated reports whether a person has turned down what the base has changed
-// under since: what of it needs no answer is another proposal then.
+// under since, or what they had merged something into: what of it needs no answer is
+// another proposal then.
 func (h *history) outdated(base, down string) bool {
 	p, name := h.plan(base, ""), down+"/.terraform.lock.hcl"
 	survey, err := p.look(context.Background(), h.repo)
 	h.must(err)
 	last := h.newestOf(survey.Proposal(pr.New(p.groups[down], base, "", nil)).Branch, base)
-	return last.State == "closed" && !last.Merged && h.replaced(last, name) != string(p.now[name].Content)
+	return last.State == "closed" && !last.Merged &&
+		(h.theirs[last.HeadSHA] || h.replaced(last, name) != string(p.now[name].Content))
 }
 
 // replaced is what a pull request replaces: the file where it left its base.
 func (h *history) replaced(pull sandbox.PullRequest, name string) string {
+	if own := h.ours(pull.HeadSHA); own.SHA == pull.HeadSHA { // which the base may have lost
+		return string(h.file(own.Parents[len(own.Parents)-1], name).Content)
+	}
 	inBase := map[string]bool{}
 	for _, c := range h.commits(pull.Base) {
 		inBase[c.SHA] = true
@@ -773,8 +839,8 @@ func (h *history) touched(branch, base string) bool {
 		switch {
 		case c.Author != "github-actions[bot]" && !merge:
 			return true
-		case len(c.Parents) == 0, c.Author == "github-actions[bot]" && len(c.Parents) == 2:
-			return false
+		case len(c.Parents) == 0, c.Author == "github-actions[bot]":
+			return h.evil[sha]
 		}
 		sha = c.Parents[0]
 	}

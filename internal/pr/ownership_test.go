@@ -11,21 +11,21 @@ func TestTrailersOfAMessage(t *testing.T) {
 	p := New("prod\n/ eu", "release/1.x", "bot/", []File{{Path: "a", Content: []byte("1")}})
 	p.Subject = "Bump\nhashicorp/aws"
 	p.Summary = "Relock-Group: somebody's\n"
-	got, ok := parseTrailers(message(p, "f00"))
-	want := trailers{Group: "prod / eu", Base: "release/1.x", Digest: p.Digest, Ground: ground(p.Files), Tree: "f00"}
+	got, ok := parseTrailers(message(p, "f00", "b0"))
+	want := trailers{Group: "prod / eu", Base: "release/1.x", Digest: p.Digest, Ground: ground(p.Files), Tree: "f00", On: "b0"}
 	if !ok || got != want {
 		t.Errorf("parseTrailers(message) = %+v, %t, want %+v", got, ok, want)
 	}
 	if !got.name(p.Branch) {
 		t.Errorf("the trailers %+v do not name branch %s", got, p.Branch)
 	}
-	if subject, _, _ := strings.Cut(message(p, "f00"), "\n"); subject != "Bump hashicorp/aws" {
+	if subject, _, _ := strings.Cut(message(p, "f00", "b0"), "\n"); subject != "Bump hashicorp/aws" {
 		t.Errorf("subject = %q, want it in one line", subject)
 	}
 }
 
 func TestTrailersThatAreNotOurs(t *testing.T) {
-	whole := "Relock-Group: all\nRelock-Base: main\nRelock-Digest: d\nRelock-Replaces: r\nRelock-Tree: t"
+	whole := "Relock-Group: all\nRelock-Base: main\nRelock-Digest: d\nRelock-Replaces: r\nRelock-Base-Commit: b\nRelock-Tree: t"
 	tests := map[string]struct {
 		message string
 		ok      bool
@@ -48,7 +48,7 @@ func TestTrailersThatAreNotOurs(t *testing.T) {
 
 // commitOf is a commit of the proposal with its tree.
 func commitOf(p Proposal, sha, tree string, parents ...string) github.Commit {
-	return github.Commit{SHA: sha, Tree: tree, Message: message(p, tree), Parents: parents}
+	return github.Commit{SHA: sha, Tree: tree, Message: message(p, tree, parents[len(parents)-1]), Parents: parents}
 }
 
 func TestJudge(t *testing.T) {
@@ -68,7 +68,7 @@ func TestJudge(t *testing.T) {
 		"a_branch_of_the_base":         {github.Comparison{Fork: github.Commit{SHA: "b1", Message: "Start"}}, "b1", foreign},
 		"nothing_of_ours":              {github.Comparison{Own: []github.Commit{{SHA: "x1", Message: "Fix"}}, Total: 1}, "x1", foreign},
 		"a_commit_on_top":              {github.Comparison{Own: []github.Commit{first, alien}, Total: 2}, "x1", touched},
-		"the_base_merged_into_it":      {github.Comparison{Own: []github.Commit{first, update}, Total: 2, Fork: github.Commit{SHA: "b2"}}, "m1", merging},
+		"the_base_merged_into_it":      {github.Comparison{Own: []github.Commit{first, update}, Total: 2, Fork: github.Commit{SHA: "b2"}}, "m1", unsettled},
 		"an_older_base_merged_into_it": {github.Comparison{Own: []github.Commit{first, update}, Total: 2, Fork: github.Commit{SHA: "b3"}}, "m1", touched},
 		"ours_over_such_a_merge": {github.Comparison{
 			Own: []github.Commit{first, update, commitOf(p, "c3", "t3", "m1", "b3")}, Total: 3, Fork: github.Commit{SHA: "b3"},
@@ -77,7 +77,7 @@ func TestJudge(t *testing.T) {
 			Own: []github.Commit{first, alien, commitOf(p, "c3", "t3", "x1", "b2")}, Total: 3,
 		}, "c3", ours},
 		"ours_without_the_base_over_somebodys": {github.Comparison{
-			Own: []github.Commit{first, alien, commitOf(p, "c3", "t3", "x1")}, Total: 3,
+			Own: []github.Commit{first, alien, {SHA: "c3", Tree: "t3", Message: message(p, "t3", "b1"), Parents: []string{"x1"}}}, Total: 3,
 		}, "c3", touched},
 		"an_amended_one_over_what_was_discarded": {github.Comparison{
 			Own: []github.Commit{first, alien, {SHA: "c3", Tree: "other", Message: first.Message, Parents: []string{"x1", "b2"}}}, Total: 3,
@@ -85,15 +85,27 @@ func TestJudge(t *testing.T) {
 		"a_merge_of_what_is_not_of_the_base": {github.Comparison{
 			Own: []github.Commit{first, {SHA: "x1", Parents: []string{"b1"}}, {SHA: "m1", Parents: []string{"c1", "x1"}}}, Total: 3,
 		}, "m1", touched},
+		"on_what_the_base_has_lost": {github.Comparison{
+			Own: []github.Commit{{SHA: "b1", Message: "Start", Parents: []string{"b0"}}, first}, Total: 2,
+		}, "c1", ours},
+		"rebased": {github.Comparison{
+			Own: []github.Commit{{SHA: "c1", Tree: "other", Message: first.Message, Parents: []string{"b2"}}}, Total: 1,
+		}, "c1", unsettled},
+		"the_same_tree_on_another_base": {github.Comparison{
+			Own: []github.Commit{{SHA: "c1", Tree: "t1", Message: first.Message, Parents: []string{"b2"}}}, Total: 1,
+		}, "c1", unsettled},
+		"rebased_onto_somebodys": {github.Comparison{
+			Own: []github.Commit{{SHA: "x2", Parents: []string{"b1"}}, {SHA: "c1", Tree: "t1", Message: first.Message, Parents: []string{"x2"}}}, Total: 2,
+		}, "c1", touched},
 		"amended": {github.Comparison{
 			Own: []github.Commit{{SHA: "c1", Tree: "other", Message: first.Message, Parents: []string{"b1"}}}, Total: 1,
-		}, "c1", touched},
+		}, "c1", unsettled},
 		"of_another_group": {github.Comparison{
 			Own: []github.Commit{commitOf(New("aws", "main", "", nil), "c1", "t1", "b1")}, Total: 1,
 		}, "c1", foreign},
 		"more_than_was_listed": {github.Comparison{Own: []github.Commit{first}, Total: 2}, "c1", touched},
 		"other_parent_is_not_of_the_base": {github.Comparison{
-			Own: []github.Commit{first, commitOf(p, "c9", "t9", "b1"), commitOf(p, "c2", "t2", "c1", "c9")}, Total: 3,
+			Own: []github.Commit{first, commitOf(p, "c9", "t9", "b1"), {SHA: "c2", Tree: "t2", Message: message(p, "t2", "b2"), Parents: []string{"c1", "c9"}}}, Total: 3,
 		}, "c2", touched},
 	}
 	for name, test := range tests {

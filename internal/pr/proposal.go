@@ -2,9 +2,9 @@
 // branch, when it is updated, left alone or closed.
 //
 // A group of changes has one branch and at most one open pull request. A branch
-// is ours if each commit that it has and its base has not carries our trailers
-// and the tree that they name; who pushed it proves nothing, since every
-// workflow speaks as github-actions[bot]. The digest in the trailers says what
+// is ours if its newest commit carries our trailers, has the tree and stands on the
+// commit that they name; who pushed it proves nothing, since every workflow speaks
+// as github-actions[bot]. The digest in the trailers says what
 // is proposed: while it stays the same, nothing is pushed and nothing edited.
 //
 // [Propose] reads, decides and writes in this order, and begins anew when

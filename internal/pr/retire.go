@@ -25,10 +25,10 @@ func (t *task) retireOnce(ctx context.Context, head string) error {
 	if s.owner != foreign {
 		t.Group, t.known = s.mark.Group, true
 	}
-	if err := t.settle(ctx, &s); err != nil {
+	if err := t.readPulls(ctx, &s, base); err != nil {
 		return err
 	}
-	if err := t.readPulls(ctx, &s, base); err != nil {
+	if err := t.settle(ctx, &s); err != nil {
 		return err
 	}
 	if s.owner == foreign && !s.done() {

@@ -1,7 +1,6 @@
 package pr
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -32,15 +31,25 @@ func (s Survey) Standing(ctx context.Context, repo *github.Repository, group, ba
 	r := newRun(repo, Options{Base: base, Prefix: prefix})
 	at := state{branch: branch, head: pull.Head}
 	err := r.readBranch(ctx, &at, base)
-	if errors.Is(err, github.ErrNotFound) || err == nil && (at.owner < merging || at.contained) {
+	if errors.Is(err, github.ErrNotFound) || err == nil && (at.owner < unsettled || at.contained) {
 		return Standing{}, nil
 	}
 	if err != nil {
 		return Standing{}, err
 	}
-	changes, err := repo.Changes(ctx, at.fork, at.head)
-	if err != nil {
+	files, ok, err := at.mark.proposed(ctx, repo, at.fork, at.head)
+	if err != nil || !ok {
 		return Standing{}, err
+	}
+	return Standing{Head: at.head, Files: files}, nil
+}
+
+// proposed reads what changes from one commit to another, and reports whether that is
+// what the trailers say that it is.
+func (t trailers) proposed(ctx context.Context, repo *github.Repository, from, to string) ([]File, bool, error) {
+	changes, err := repo.Changes(ctx, from, to)
+	if err != nil {
+		return nil, false, err
 	}
 	var files []File
 	for _, c := range changes {
@@ -48,8 +57,5 @@ func (s Survey) Standing(ctx context.Context, repo *github.Repository, group, ba
 	}
 	// What is no file has no mode, and relock proposes none.
 	odd := slices.ContainsFunc(files, func(f File) bool { return f.Mode == "" })
-	if odd || Digest(named(group), cmp.Or(p.former, base), files) != at.mark.Digest {
-		return Standing{}, nil
-	}
-	return Standing{Head: at.head, Files: files}, nil
+	return files, !odd && Digest(t.Group, t.Base, files) == t.Digest, nil
 }

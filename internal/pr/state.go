@@ -65,33 +65,40 @@ func (r *run) read(ctx context.Context, p Proposal, head string) (state, error) 
 	// where those are the ones of the proposal. Their modes are not: before
 	// anything is done about the branch they are looked at.
 	looked := s
-	if s.owner == merging && s.adds(p) {
+	if s.owner == unsettled && s.adds(p) {
 		looked.owner = ours
 	}
-	if pull := r.opts.Survey.recall(p.Branch, r.opts.Base, head); pull != nil && looked.owner != merging {
+	if pull := r.opts.Survey.recall(p.Branch, r.opts.Base, head); pull != nil {
 		looked.seen(pull)
 		if err := r.readDemand(ctx, p, &looked); err != nil {
 			return looked, err
 		}
-		if decide(p, looked, r.opts).idle() {
+		if (looked.owner != unsettled || looked.marker.Stopped) && decide(p, looked, r.opts).idle() {
 			return looked, nil
 		}
+	}
+	if err := r.readCounting(ctx, &s); err != nil {
+		return s, err
 	}
 	if err := r.settle(ctx, &s); err != nil {
 		return s, err
 	}
-	if pull := r.opts.Survey.recall(p.Branch, r.opts.Base, head); pull != nil && !r.opts.DryRun {
-		s.seen(pull)
-		if err := r.readMerging(ctx, &s); err == nil && s.pull.Head == head && s.pull.Base == r.opts.Base {
-			return s, r.readDemand(ctx, p, &s)
-		} else if err != nil && !errors.Is(err, github.ErrConflict) {
-			return s, err
-		}
-	}
-	if err := r.readPulls(ctx, &s, r.opts.Base); err != nil {
-		return s, err
-	}
 	return s, r.readDemand(ctx, p, &s)
+}
+
+// readCounting finds the pull request of a branch that something may be done about:
+// the one that the survey has seen, looked at again, if that still is from its head.
+func (r *run) readCounting(ctx context.Context, s *state) error {
+	pull := r.opts.Survey.recall(s.branch, r.opts.Base, s.head)
+	if pull == nil || r.opts.DryRun {
+		return r.readPulls(ctx, s, r.opts.Base)
+	}
+	s.seen(pull)
+	err := r.readMerging(ctx, s)
+	if errors.Is(err, github.ErrConflict) || err == nil && (s.pull.Head != s.head || s.pull.Base != r.opts.Base) {
+		return r.readPulls(ctx, s, r.opts.Base)
+	}
+	return err
 }
 
 // adds reports whether the branch has the files of a proposal over its base and
@@ -103,14 +110,20 @@ func (s state) adds(p Proposal) bool {
 	return !slices.ContainsFunc(p.Files, func(f File) bool { return s.files[f.Path] != github.BlobID(f.Content) })
 }
 
-// settle finds out whether a merge of the base at the head of a branch holds what
-// the base has, with our files over it, and nothing else.
+// settle finds out whether a branch whose newest commits we have not made as they are
+// holds what the base has, with our files over it, and nothing else.
 func (r *run) settle(ctx context.Context, s *state) error {
-	if s.owner != merging {
+	if s.owner != unsettled {
 		return nil
 	}
-	own, merge := s.judged.own, s.judged.head
-	ok, err := r.repo.Overlays(ctx, merge.SHA, merge.Parents[1], own.Parents[len(own.Parents)-1], own.SHA)
+	own, head, ok := s.judged.own, s.judged.head, !s.marker.Stopped // we have said what it is
+	var err error
+	if ok && s.judged.rebased() {
+		_, ok, err = s.mark.proposed(ctx, r.repo, s.judged.base(), own.SHA)
+	}
+	if err == nil && ok && head.SHA != own.SHA {
+		ok, err = r.repo.Overlays(ctx, head.SHA, head.Parents[1], s.judged.base(), own.SHA)
+	}
 	if err != nil {
 		return err
 	}
@@ -186,8 +199,7 @@ func (r *run) readBranch(ctx context.Context, s *state, base string) error {
 		if _, err := r.repo.Head(ctx, base); err != nil {
 			return err
 		}
-		s.owner = foreign
-		return nil
+		return r.readUnrelated(ctx, s)
 	}
 	if err != nil {
 		return err
@@ -195,6 +207,26 @@ func (r *run) readBranch(ctx context.Context, s *state, base string) error {
 	s.base, s.fork, s.contained, s.files = c.Base, c.Fork.SHA, c.Total == 0, c.Files
 	s.judged = judge(s.branch, c, s.head)
 	s.owner, s.mark = s.judged.owner, s.judged.mark
+	if s.judged.rewritten && s.judged.own.SHA == s.head {
+		s.fork = s.judged.base()
+	}
+	return nil
+}
+
+// readUnrelated is readBranch for a branch that has no commit of its base: if it is
+// ours, all of that was rewritten.
+func (r *run) readUnrelated(ctx context.Context, s *state) error {
+	recent, err := r.repo.History(ctx, s.head)
+	if errors.Is(err, github.ErrNotFound) {
+		return nil // it is gone by now
+	}
+	if err != nil {
+		return err
+	}
+	s.judged = judge(s.branch, github.Comparison{Own: recent, Total: len(recent)}, s.head)
+	if s.owner, s.mark = s.judged.owner, s.judged.mark; s.judged.rewritten {
+		s.fork = s.judged.base()
+	}
 	return nil
 }
 
@@ -271,8 +303,16 @@ func (r *run) readHead(ctx context.Context, branch, sha string) (mark trailers, 
 		if err != nil {
 			return trailers{}, false, err
 		}
-		if t, ok := parseTrailers(c.Message); ok && t.name(branch) && t.Tree == c.Tree {
-			return t, n == 0, nil
+		if t, ok := parseTrailers(c.Message); ok && t.name(branch) {
+			if t.made(c) {
+				return t, n == 0, nil
+			}
+			if len(c.Parents) == 1 { // a rebase makes it anew, onto nobody knows what
+				_, ok, err := t.proposed(ctx, r.repo, c.Parents[0], sha)
+				if err != nil || ok {
+					return t, false, err
+				}
+			}
 		}
 		if len(c.Parents) != 2 {
 			break

@@ -19,6 +19,9 @@ type trailers struct {
 	// Tree is the commit's own tree. Somebody who amends our commit keeps its
 	// message; without this the amended commit would pass for ours.
 	Tree string
+	// On is the commit of the base that the commit stands on. Somebody who puts our
+	// tree on a newer one takes back what that has changed.
+	On string
 }
 
 // The keys of the trailers.
@@ -28,6 +31,7 @@ const (
 	keyDigest = "Relock-Digest"
 	keyGround = "Relock-Replaces"
 	keyTree   = "Relock-Tree"
+	keyOn     = "Relock-Base-Commit"
 )
 
 type trailer struct {
@@ -38,13 +42,14 @@ type trailer struct {
 // all lists the trailers in the order in which they are written.
 func (t *trailers) all() []trailer {
 	return []trailer{
-		{keyGroup, &t.Group}, {keyBase, &t.Base}, {keyDigest, &t.Digest}, {keyGround, &t.Ground}, {keyTree, &t.Tree},
+		{keyGroup, &t.Group}, {keyBase, &t.Base}, {keyDigest, &t.Digest}, {keyGround, &t.Ground}, {keyOn, &t.On}, {keyTree, &t.Tree},
 	}
 }
 
-// message returns the message of a proposal's commit.
-func message(p Proposal, tree string) string {
-	t := trailers{Group: p.Group, Base: cmp.Or(p.former, p.Base), Digest: p.Digest, Ground: ground(p.Files), Tree: tree}
+// message returns the message of a proposal's commit with a tree, on a commit of the
+// base.
+func message(p Proposal, tree, on string) string {
+	t := trailers{Group: p.Group, Base: cmp.Or(p.former, p.Base), Digest: p.Digest, Ground: ground(p.Files), Tree: tree, On: on}
 	paragraphs := []string{oneLine(p.Subject)}
 	if s := strings.TrimSpace(p.Summary); s != "" {
 		paragraphs = append(paragraphs, s)
@@ -87,16 +92,21 @@ func (t trailers) name(branch string) bool {
 	return strings.HasSuffix(branch, branchName(t.Group, t.Base))
 }
 
+// made reports whether the commit with the trailers is as it was made.
+func (t trailers) made(c github.Commit) bool {
+	return c.Tree == t.Tree && len(c.Parents) > 0 && c.Parents[len(c.Parents)-1] == t.On
+}
+
 // owner says whose a branch is.
 type owner int
 
 const (
 	foreign owner = iota // no commit on it is ours
 	touched              // ours, but somebody has pushed to it or rewritten it
-	// merging is ours, if the merge of its base that is its head holds nothing else:
-	// "Update branch" makes such a merge, for us or for a person, and so may anybody
-	// make one that changes what they like. State.settle finds out.
-	merging
+	// unsettled is ours, if trees say so: a merge of the base by GitHub, for us or for a
+	// person, may hold anything else as well, and so may what a person has rebased.
+	// State.settle finds out.
+	unsettled
 	ours
 )
 
@@ -106,7 +116,15 @@ type judged struct {
 	mark  trailers      // of own
 	own   github.Commit // the newest commit of ours along the first parents
 	head  github.Commit
+	// rewritten says that own stands on a commit that the base had, and has no more.
+	rewritten bool
 }
+
+// base is the commit of the base that our own stands on.
+func (j judged) base() string { return j.own.Parents[len(j.own.Parents)-1] }
+
+// rebased reports whether our commit was made anew, as git and GitHub do at a rebase.
+func (j judged) rebased() bool { return !j.mark.made(j.own) }
 
 // judge decides whose a branch is, from what it has and its base has not. What is
 // below a commit of ours was looked at when that was made: it was ours, or merged, or
@@ -135,15 +153,16 @@ func judge(branch string, c github.Comparison, head string) judged {
 		return found
 	}
 	found.own, found.mark = own, mark
-	of := func(sha string) bool { _, ok := commits[sha]; return ok }
+	if len(own.Parents) == 0 {
+		return found
+	}
+	_, found.rewritten = commits[found.base()]
 	switch {
-	case mark.Tree != own.Tree:
-	case len(own.Parents) == 1 && of(own.Parents[0]): // we put such a commit on the base
-	case len(own.Parents) > 1 && of(own.Parents[1]): // and merge nothing else
-	case own.SHA == head:
+	case found.rebased() && (len(own.Parents) > 1 || found.rewritten): // GitHub rebases no merge, and only onto the base
+	case own.SHA == head && !found.rebased():
 		found.owner = ours
-	case found.head.Parents[1] == c.Fork.SHA: // an older base would take back what the branch had of a newer one
-		found.owner = merging
+	case own.SHA == head, found.head.Parents[1] == c.Fork.SHA: // an older base would take back what the branch had of a newer one
+		found.owner = unsettled
 	}
 	return found
 }

@@ -20,6 +20,11 @@ func behind(t *testing.T, rules *sandbox.Protection) *scene {
 	return s
 }
 
+// byButton are the two ways in which GitHub updates a branch for a person.
+var byButton = map[string]func(*sandbox.GitHub, string, int, string) error{
+	"merge": (*sandbox.GitHub).UpdateBranch, "rebase": (*sandbox.GitHub).RebaseBranch,
+}
+
 // updated reports whether the head is a merge of the base, and not made anew.
 func (s *scene) updated(branch string) bool { return len(s.commits(branch)[0].Parents) == 2 }
 
@@ -152,6 +157,30 @@ func TestAMergeOfTheBaseByAPersonIsOurs(t *testing.T) {
 	}
 }
 
+// The other button makes our commit anew, with the tree that it has there.
+func TestARebaseByAPersonIsOurs(t *testing.T) {
+	for name, update := range map[string]bool{"alone": false, "and_a_merge_of_the_base": true} {
+		t.Run(name, func(t *testing.T) {
+			s := behind(t, nil)
+			p := proposal(newLock)
+			s.must(s.hub.RebaseBranch(repoName, 1, "monalisa"))
+			if update {
+				s.pushTo("main", "README.md", "More still.\n")
+				s.must(s.hub.UpdateBranch(repoName, 1, "monalisa"))
+			}
+			s.want(s.one(p), pr.None, 1)
+			s.wantNoWrites()
+			survey := s.look()
+			s.want(s.only(s.proposeWith(pr.Options{Survey: survey}, p)), pr.None, 1)
+			s.wantRequests(2)
+			s.want(s.one(proposal(nextLock)), pr.Updated, 1)
+			if c := s.commits(p.Branch)[0]; len(c.Parents) != 1 || c.Parents[0] != s.head("main") {
+				t.Errorf("the head is %+v, want it made anew", c)
+			}
+		})
+	}
+}
+
 // The base may have taken one of our files by then.
 func TestAMergeOfABaseThatHasSomeOfItIsOurs(t *testing.T) {
 	s := behind(t, nil)
@@ -163,45 +192,124 @@ func TestAMergeOfABaseThatHasSomeOfItIsOurs(t *testing.T) {
 	s.want(s.one(less), pr.None, 1)
 }
 
-// A merge may hold anything. One that changes more than the base did is somebody's
-// work, which is neither overwritten nor taken for ours.
-func TestAnEvilMergeIsNotOurs(t *testing.T) {
+// A merge may hold anything, and so may a commit that was rebased. One that changes
+// more than the base did is somebody's work, which is neither overwritten nor taken
+// for ours.
+func TestAnEvilUpdateIsNotOurs(t *testing.T) {
 	tests := map[string]sandbox.File{
 		"main.tf":                    {Mode: sandbox.ModeFile, Content: []byte("# evil\n")},
 		"README.md":                  {Mode: sandbox.ModeFile, Content: []byte("Infrastructure.\n")}, // as if the base had not changed it
 		"prod/.terraform.lock.hcl":   {Mode: sandbox.ModeFile, Content: []byte("# other\n")},
-		"prod/../prod/x":             {},
 		"prod/.terraform.lock.hcl+x": {Mode: sandbox.ModeExecutable, Content: []byte(newLock)},
 	}
-	delete(tests, "prod/../prod/x")
-	for name, file := range tests {
-		t.Run(strings.ReplaceAll(name, "/", "_"), func(t *testing.T) {
-			s := behind(t, nil)
-			p := proposal(newLock)
-			s.must(s.hub.UpdateBranch(repoName, 1, "monalisa"))
-			theirs := s.push(sandbox.Push{Branch: p.Branch, Amend: true, Files: map[string]sandbox.File{strings.TrimSuffix(name, "+x"): file}})
-			for _, o := range []pr.Outcome{s.one(proposal(nextLock)), s.one()} {
-				if o.Operation != pr.None || !strings.Contains(o.Reason, "somebody else pushed") {
-					t.Errorf("outcome = %s, %q; want that the branch is left alone", o.Operation, o.Reason)
+	for how, update := range byButton {
+		for name, file := range tests {
+			t.Run(how+"_"+strings.ReplaceAll(name, "/", "_"), func(t *testing.T) {
+				s := behind(t, nil)
+				p := proposal(newLock)
+				s.must(update(s.hub, repoName, 1, "monalisa"))
+				theirs := s.push(sandbox.Push{
+					Branch: p.Branch, Amend: true, Message: s.commits(p.Branch)[0].Message,
+					Files: map[string]sandbox.File{strings.TrimSuffix(name, "+x"): file},
+				})
+				for _, o := range []pr.Outcome{s.one(proposal(nextLock)), s.one()} {
+					if o.Operation != pr.None || !strings.Contains(o.Reason, "somebody else pushed") {
+						t.Errorf("outcome = %s, %q; want that the branch is left alone", o.Operation, o.Reason)
+					}
 				}
+				if got := s.head(p.Branch); got != theirs {
+					t.Errorf("the branch is at %s, want %s", got, theirs)
+				}
+			})
+		}
+	}
+}
+
+// Nobody knows what our commit was rebased onto, if not onto the base.
+func TestARebaseOntoSomebodysCommitIsNotOurs(t *testing.T) {
+	s := behind(t, nil)
+	p := proposal(newLock)
+	ours := s.commits(p.Branch)[0].Message
+	s.must(s.hub.RebaseBranch(repoName, 1, "monalisa"))
+	s.push(sandbox.Push{Branch: p.Branch, Amend: true, Files: map[string]sandbox.File{
+		"main.tf": {Mode: sandbox.ModeFile, Content: []byte("# mine\n")}, "prod/.terraform.lock.hcl": {Mode: sandbox.ModeFile, Content: []byte(oldLock)},
+		"stage/.terraform.lock.hcl": {Mode: sandbox.ModeExecutable, Content: []byte(oldLock)},
+	}})
+	theirs := s.push(sandbox.Push{Branch: p.Branch, Message: ours, Files: map[string]sandbox.File{
+		"prod/.terraform.lock.hcl": {Mode: sandbox.ModeFile, Content: []byte(newLock)}, "stage/.terraform.lock.hcl": {Mode: sandbox.ModeExecutable, Content: []byte(newLock)},
+	}})
+	s.want(s.one(proposal(nextLock)), pr.None, 1)
+	if got := s.head(p.Branch); got != theirs {
+		t.Errorf("the branch is at %s, want %s", got, theirs)
+	}
+}
+
+// Where the base is rewritten, our branch has what the base has lost. It is made anew,
+// so that a merge does not bring that back.
+func TestARewrittenBaseMakesItsBranchesAnew(t *testing.T) {
+	for name, first := range map[string]string{"with_a_common_commit": "More.\n", "with_none": ""} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			if first != "" {
+				s.pushTo("main", "README.md", first)
 			}
+			p := proposal(newLock)
+			s.want(s.one(p), pr.Created, 1)
+			rewrite := func(text string) {
+				s.push(sandbox.Push{Branch: "main", Amend: true, Files: map[string]sandbox.File{"README.md": {Mode: sandbox.ModeFile, Content: []byte(text)}}})
+			}
+			rewrite("Other.\n")
+			s.want(s.one(p), pr.Updated, 1)
+			if c := s.commits(p.Branch)[0]; len(c.Parents) != 1 || c.Parents[0] != s.head("main") || len(s.pull(1).Comments) > 0 {
+				t.Errorf("the head is %+v, want it made anew on the base", c)
+			}
+			s.want(s.one(p), pr.None, 1)
+			s.wantNoWrites()
+
+			// Somebody's commit on it is kept, and so is what somebody rebased.
+			rewrite("Others.\n")
+			theirs := s.pushTo(p.Branch, "main.tf", "# mine\n")
+			s.want(s.one(p), pr.None, 1)
 			if got := s.head(p.Branch); got != theirs {
-				t.Errorf("the branch is at %s, want the merge %s", got, theirs)
+				t.Errorf("the branch is at %s, want %s", got, theirs)
 			}
 		})
 	}
 }
 
+// Without updateRefs what the base has lost stays below ours, and out of its tree.
+func TestARewrittenBaseWhereAServerCannotSwap(t *testing.T) {
+	s := newScene(t)
+	s.hub.WithoutUpdateRefs()
+	p := proposal(newLock)
+	s.pushTo("main", "README.md", "More.\n")
+	s.want(s.one(p), pr.Created, 1)
+	for _, text := range []string{"Other.\n", "Another.\n"} {
+		s.push(sandbox.Push{Branch: "main", Amend: true, Files: map[string]sandbox.File{"README.md": {Mode: sandbox.ModeFile, Content: []byte(text)}}})
+		s.want(s.one(p), pr.Updated, 1)
+		if f := s.file(p.Branch, "README.md"); string(f.Content) != text {
+			t.Errorf("README.md = %q, want what the base has", f.Content)
+		}
+		s.want(s.one(p), pr.None, 1)
+		s.wantNoWrites()
+	}
+	s.want(s.one(), pr.Closed, 1)
+}
+
 // What a person turned down after an update is not proposed again.
 func TestWhatWasTurnedDownAfterAnUpdateStaysSo(t *testing.T) {
-	s := behind(t, nil)
-	p := proposal(newLock)
-	s.must(s.hub.UpdateBranch(repoName, 1, "monalisa"))
-	s.must(s.hub.Close(repoName, 1, "monalisa"))
-	s.must(s.hub.DeleteBranch(repoName, p.Branch))
-	o := s.one(p)
-	if o.Operation != pr.None || len(s.pulls()) != 1 {
-		t.Errorf("outcome = %s, %q, %d pull requests; want nothing", o.Operation, o.Reason, len(s.pulls()))
+	for name, update := range byButton {
+		t.Run(name, func(t *testing.T) {
+			s := behind(t, nil)
+			p := proposal(newLock)
+			s.must(update(s.hub, repoName, 1, "monalisa"))
+			s.must(s.hub.Close(repoName, 1, "monalisa"))
+			s.must(s.hub.DeleteBranch(repoName, p.Branch))
+			o := s.one(p)
+			if o.Operation != pr.None || len(s.pulls()) != 1 {
+				t.Errorf("outcome = %s, %q, %d pull requests; want nothing", o.Operation, o.Reason, len(s.pulls()))
+			}
+		})
 	}
 }
 

@@ -157,7 +157,7 @@ func (t *task) push(ctx context.Context, p Proposal, s state) error {
 	if p.Conventional {
 		p.Subject = t.conventional(ctx, p.Subject)
 	}
-	commit := github.Commit{Message: message(p, tree), Tree: tree, Parents: []string{t.opts.SHA}}
+	commit := github.Commit{Message: message(p, tree, t.opts.SHA), Tree: tree, Parents: []string{t.opts.SHA}}
 	if s.head == "" {
 		return t.commit(ctx, commit, func(sha string) error { return t.repo.CreateBranch(ctx, t.Branch, sha) })
 	}
