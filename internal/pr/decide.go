@@ -94,7 +94,7 @@ func finish(p Proposal, s state, opts Options) plan {
 	// A body that somebody has rewritten, marker and all, is theirs.
 	case box, s.marked && !s.marker.describes(p):
 		todo.pull = editPull
-	case !todo.push && !todo.update && s.marked && (len(waiting(s.marker, p)) > 0 || s.awaitsAutoMerge(p)):
+	case !todo.push && !todo.update && s.marked && (len(waiting(s.marker, p)) > 0 || s.awaitsAutoMerge(p) || s.marker.FormerBase != p.former):
 		todo.pull, todo.reason = completePull, proposedAlready
 	case !todo.push && !todo.update:
 		todo.reason = proposedAlready

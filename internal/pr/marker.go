@@ -27,6 +27,9 @@ type Marker struct {
 	MissingLabels []string `json:"missing-labels,omitempty"`
 	// AutoMerge says that GitHub is still to be asked to merge it by itself.
 	AutoMerge bool `json:"auto-merge-pending,omitempty"`
+	// FormerBase is what the base was called when the branch was named, if GitHub has
+	// said that it was renamed since.
+	FormerBase string `json:"former-base,omitempty"`
 	// Ignores are what people told relock not to propose for this group.
 	Ignores []Ignore `json:"ignores,omitempty"`
 }

@@ -168,7 +168,8 @@ func (t *task) complete(ctx context.Context, p Proposal, s state) error {
 			t.Warnings = append(t.Warnings, err)
 		}
 	}
-	if len(missing) == len(labels) && unmerging == s.marker.AutoMerge {
+	known := s.marker.FormerBase == p.former
+	if len(missing) == len(labels) && unmerging == s.marker.AutoMerge && known {
 		return nil
 	}
 	now, err := t.repo.PullRequest(ctx, s.pull.Number)
@@ -180,11 +181,13 @@ func (t *task) complete(ctx context.Context, p Proposal, s state) error {
 		return nil // somebody has rewritten the body: it is theirs
 	}
 	m.missing(missing)
-	m.AutoMerge = unmerging
+	m.AutoMerge, m.FormerBase = unmerging, p.former
 	if _, err := t.repo.EditPullRequest(ctx, now.Number, github.PullRequestEdit{Body: remark(now.Body, m)}); err != nil {
 		return err
 	}
-	t.did(Updated)
-	t.Operation, t.Reason = t.written, ""
+	if len(missing) < len(labels) || unmerging != s.marker.AutoMerge { // what only we remember is no news
+		t.did(Updated)
+		t.Operation, t.Reason = t.written, ""
+	}
 	return nil
 }

@@ -85,8 +85,8 @@ type Outcome struct {
 // in their order, then those of what was closed or left over, by branch. One
 // that fails does not stop the others.
 //
-// Where nothing is to be done it costs a request, and two more for each
-// proposal or branch of ours. The proposals must be of the base's present head: where
+// Where nothing is to be done it costs a request, none after Look, and two more for
+// each proposal or branch of ours. The proposals must be of the base's present head: where
 // that has moved and Options.Holds says no, the outcome is an error that wraps a
 // Moved, and nothing is written. Without a token there are dry runs alone.
 func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal, opts Options) []Outcome {
@@ -94,7 +94,10 @@ func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal,
 	if opts.Only != "" {
 		proposals = slices.DeleteFunc(slices.Clone(proposals), func(p Proposal) bool { return p.Branch != opts.Only })
 	}
-	heads, err := repo.Branches(ctx, r.opts.Prefix)
+	heads, err := opts.Survey.heads, error(nil)
+	if heads == nil {
+		heads, err = repo.Branches(ctx, r.opts.Prefix)
+	}
 	if err != nil {
 		return failAll(proposals, err)
 	}

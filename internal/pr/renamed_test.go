@@ -31,9 +31,19 @@ func TestARenamedBaseKeepsItsPullRequests(t *testing.T) {
 	head := s.head(branch)
 	s.must(s.hub.RenameBranch(repoName, "main", "trunk"))
 
-	// It stays as it is, and is not doubled.
+	// It stays as it is, and is not doubled. It remembers what the base was called, so
+	// that later runs need not find that out.
+	s.want(s.proposeTo("trunk", newLock, "trunk"), pr.None, 1)
+	if w := s.wrote(); len(w) != 1 || !strings.HasPrefix(w[0], "PATCH") {
+		t.Errorf("requests that write: %q, want one that remembers", w)
+	}
 	s.want(s.proposeTo("trunk", newLock, "trunk"), pr.None, 1)
 	s.wantNoWrites()
+	s.wantRequests(1)
+	s.sandbox.ResetRequests()
+	_, err := pr.Look(context.Background(), s.repo, "trunk", []string{"trunk"}, "", "all")
+	s.must(err)
+	s.wantRequests(3) // the third one is for what it ignores
 	if s.head(branch) != head || len(s.pulls()) != 1 {
 		t.Fatalf("the branch is at %s of %d pull requests, want it as it was", s.head(branch), len(s.pulls()))
 	}

@@ -43,7 +43,7 @@ func (t *task) retireOnce(ctx context.Context, head string) error {
 	}
 	todo := unwanted(s, base)
 	if todo.pull != keepPull {
-		if err := t.readMerging(ctx, &s); err != nil {
+		if err := t.lookAgain(ctx, &s); err != nil {
 			return err
 		}
 		todo = unwanted(s, base)

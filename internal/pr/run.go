@@ -86,6 +86,8 @@ type task struct {
 	// refused is the head at which the server would not replace or delete the
 	// branch, as a rule of the repository may have it.
 	refused string
+	// surveyed says that the attempt begins with what the survey saw of the branch.
+	surveyed bool
 	// known reports that the branch is one of ours for a base that this run
 	// is about.
 	known bool
@@ -131,6 +133,7 @@ const (
 // a head that moved, a duplicate pull request are ordinary answers, and after a
 // server error nobody knows what was written.
 func (t *task) converge(ctx context.Context, head string, attempt func(head string) error) {
+	t.surveyed = t.opts.Survey.heads != nil
 	for n := 1; ; n++ {
 		if !t.expected(head) {
 			t.Reason = movedMeanwhile
@@ -152,7 +155,7 @@ func (t *task) converge(ctx context.Context, head string, attempt func(head stri
 		if err != nil && !errors.Is(err, github.ErrNotFound) {
 			return
 		}
-		t.Err = nil
+		t.Err, t.surveyed = nil, false
 	}
 }
 

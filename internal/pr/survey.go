@@ -17,6 +17,8 @@ type Survey struct {
 	// former are the names that the base had when branches of ours were named, by
 	// branch: it was renamed since.
 	former map[string]string
+	// heads are the commits of the branches with our prefix; nil if they are not known.
+	heads map[string]string
 	// newest are the newest pull requests, open or not, by branch.
 	newest map[string]github.PullRequest
 	// whole says that the repository has no others, of any branch.
@@ -25,13 +27,14 @@ type Survey struct {
 
 // Look finds out what people told relock to ignore for each group: it stands in
 // the newest pull request of the group to the base, closed ones included. It is
-// one request for all of them, and one more for each that ignores something, to
+// two requests for all of them, and one more for each that ignores something, to
 // see whether it is ours: without a token it is taken for ours. Propose need not ask
 // again for what it found.
 //
 // Where a group has none, a branch of the group may be named for a base that was
 // renamed since, and whose pull requests GitHub has taken along: its pull request is
-// the group's. The bases are all that there are pull requests for.
+// the group's. That costs two requests for each, until the pull request remembers it.
+// The bases are all that there are pull requests for.
 func Look(ctx context.Context, repo *github.Repository, base string, bases []string, prefix string, groups ...string) (Survey, error) {
 	r := newRun(repo, Options{Base: base, Bases: bases, Prefix: prefix})
 	branches := make([]string, len(groups))
@@ -43,10 +46,7 @@ func Look(ctx context.Context, repo *github.Repository, base string, bases []str
 	if repo.Anonymous() {
 		found.newest, found.whole, err = r.public(ctx)
 	} else {
-		found.newest, err = r.newest(ctx, branches)
-		if err == nil {
-			err = r.lookBehind(ctx, &found, groups, branches)
-		}
+		err = r.lookAt(ctx, &found, groups, branches)
 	}
 	if err != nil {
 		return found, err
@@ -71,75 +71,75 @@ func Look(ctx context.Context, repo *github.Repository, base string, bases []str
 	return found, nil
 }
 
-// lookBehind finds the branches that groups without a pull request have under the
-// former name of the base, and puts them in place of theirs.
-func (r *run) lookBehind(ctx context.Context, found *Survey, groups, branches []string) error {
-	var lacking []int
-	for i := range groups {
-		if _, known := found.newest[branches[i]]; !known {
-			lacking = append(lacking, i)
-		}
-	}
-	if len(lacking) == 0 {
-		return nil
-	}
-	heads, err := r.repo.Branches(ctx, r.opts.Prefix)
-	if err != nil {
+// lookAt asks for the branches and the pull requests of the groups. For a group without
+// one it puts in place of its branch that which has the former name of the base.
+func (r *run) lookAt(ctx context.Context, found *Survey, groups, branches []string) (err error) {
+	if found.heads, err = r.repo.Branches(ctx, r.opts.Prefix); err != nil {
 		return err
 	}
-	for _, i := range lacking {
-		if heads[branches[i]] != "" {
+	formers, asked := make([][]string, len(groups)), slices.Clone(branches)
+	for i, g := range groups {
+		if found.heads[branches[i]] == "" {
+			formers[i] = r.formers(g, found.heads)
+			asked = append(asked, formers[i]...)
+		}
+	}
+	if found.newest, err = r.newest(ctx, asked); err != nil {
+		return err
+	}
+	for i := range groups {
+		if _, known := found.newest[branches[i]]; known {
 			continue
 		}
-		branch, pull, base, err := r.behind(ctx, groups[i], slices.Sorted(maps.Keys(heads)))
-		if err != nil {
-			return err
-		}
-		if branch != "" {
-			branches[i], found.newest[branch], found.former[branch] = branch, pull, base
+		for _, name := range formers[i] {
+			former, err := r.behind(ctx, groups[i], name, found.newest[name])
+			if err != nil {
+				return err
+			}
+			if former != "" {
+				branches[i], found.former[name] = name, former
+				break
+			}
 		}
 	}
 	return nil
 }
 
-// behind looks for a branch of a group that is named for a base that is called like
-// that of the run now, and returns its pull request and the name that the base had.
-func (r *run) behind(ctx context.Context, group string, branches []string) (branch string, pull github.PullRequest, former string, err error) {
-	ours := func(name string) bool {
+// formers are the branches that a group may have under another name of the base.
+func (r *run) formers(group string, heads map[string]string) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(heads)) {
 		rest, ok := strings.CutPrefix(name, r.opts.Prefix+slug(named(group))+"-")
 		known := slices.ContainsFunc(r.opts.Bases, func(base string) bool { return Branch(group, base, r.opts.Prefix) == name })
-		return ok && len(rest) == 8 && r.named(name) && !known
-	}
-	branches = slices.DeleteFunc(branches, func(name string) bool { return !ours(name) })
-	if len(branches) == 0 {
-		return "", pull, "", nil
-	}
-	newest, err := r.newest(ctx, branches)
-	if err != nil {
-		return "", pull, "", err
-	}
-	for _, name := range branches {
-		pull, ok := newest[name]
-		if !ok || pull.Fork || pull.Open && pull.Base != r.opts.Base {
-			continue
-		}
-		at := state{branch: name, head: pull.Head}
-		if err := r.readBranch(ctx, &at, r.opts.Base); err != nil {
-			return "", pull, "", err
-		}
-		mark := at.mark // of a branch that somebody else has pushed to as well
-		if at.owner == foreign || mark.Group != named(group) || mark.Base == r.opts.Base {
-			continue
-		}
-		renamed, err := r.renamed(ctx, mark.Base, r.opts.Base)
-		if err != nil {
-			return "", pull, "", err
-		}
-		if renamed {
-			return name, pull, mark.Base, nil
+		if ok && len(rest) == 8 && r.named(name) && !known {
+			names = append(names, name)
 		}
 	}
-	return "", pull, "", nil
+	return names
+}
+
+// behind returns the name that the base had when a branch of the group was named, and
+// its newest pull request made; none if that is for another base.
+func (r *run) behind(ctx context.Context, group, branch string, pull github.PullRequest) (former string, err error) {
+	if pull.Number == 0 || pull.Fork || pull.Open && pull.Base != r.opts.Base {
+		return "", nil
+	}
+	if m, _ := ParseMarker(pull.Body); m.FormerBase != "" && Branch(group, m.FormerBase, r.opts.Prefix) == branch {
+		return m.FormerBase, nil
+	}
+	at := state{branch: branch, head: pull.Head}
+	if err := r.readBranch(ctx, &at, r.opts.Base); err != nil {
+		return "", err
+	}
+	mark := at.mark // of a branch that somebody else has pushed to as well
+	if at.owner == foreign || mark.Group != named(group) || mark.Base == r.opts.Base {
+		return "", nil
+	}
+	renamed, err := r.renamed(ctx, mark.Base, r.opts.Base)
+	if err != nil || !renamed {
+		return "", err
+	}
+	return mark.Base, nil
 }
 
 // renamed reports whether a branch is gone and has another name now. Where it is

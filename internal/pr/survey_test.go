@@ -2,6 +2,7 @@ package pr_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/relock-dev/relock/internal/pr"
@@ -21,11 +22,41 @@ func TestLookingFirstCostsNothingWhereNothingIsToBeDone(t *testing.T) {
 	s.one(proposal(newLock))
 	s.sandbox.ResetRequests()
 	survey := s.look()
-	s.wantRequests(1)
+	s.wantRequests(2)
 	o := s.only(s.proposeWith(pr.Options{Survey: survey}, proposal(newLock)))
 	s.want(o, pr.None, 1)
 	s.wantNoWrites()
-	s.wantRequests(2)
+	s.wantRequests(1)
+}
+
+// Where nothing is there and nothing wanted, the two questions are all.
+func TestNothingWantedAfterLookingIsNoRequest(t *testing.T) {
+	s := newScene(t)
+	survey := s.look()
+	if got := s.proposeWith(pr.Options{Survey: survey}); len(got) > 0 {
+		t.Errorf("Propose() = %+v, want nothing", got)
+	}
+	s.wantRequests(0)
+}
+
+// Between looking and acting a run plans, and people push: what they pushed to is
+// neither edited nor closed for what it was.
+func TestWhatWasPushedSinceSomebodyLookedIsSeen(t *testing.T) {
+	other := proposal(newLock)
+	other.Facts = "others"
+	for name, wanted := range map[string][]pr.Proposal{"other_facts": {other}, "something_else": {proposal(nextLock)}, "nothing": nil} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			branch := s.one(proposal(newLock)).Branch
+			survey, body := s.look(), s.pull(1).Title
+			theirs := s.pushTo(branch, "note.txt", "mine\n")
+			o := s.only(s.proposeWith(pr.Options{Survey: survey}, wanted...))
+			s.want(o, pr.None, 1)
+			if p := s.pull(1); p.State != "open" || p.Title != body || s.head(branch) != theirs || !strings.Contains(o.Reason, "somebody else pushed") {
+				t.Errorf("outcome = %+v, pull request = %+v; want the branch left alone", o, p)
+			}
+		})
+	}
 }
 
 // What has changed since somebody looked counts as soon as anything is done.

@@ -20,7 +20,7 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 	t.see(s)
 	todo := decide(p, s, t.opts)
 	if s.open() && !todo.idle() && !t.opts.DryRun {
-		if err := t.readMerging(ctx, &s); err != nil {
+		if err := t.lookAgain(ctx, &s); err != nil {
 			return err
 		}
 		todo = decide(p, s, t.opts)
@@ -49,12 +49,24 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 	return t.carryOut(ctx, p, s, todo)
 }
 
+// lookAgain looks at the pull request before something is done about it. It is an
+// ErrConflict if that is not at the head that the survey saw, as it is after a push.
+func (t *task) lookAgain(ctx context.Context, s *state) error {
+	if err := t.readMerging(ctx, s); err != nil {
+		return err
+	}
+	if t.surveyed && s.open() && s.pull.Head != s.head {
+		return changedMeanwhile("looking at", s.pull.Number)
+	}
+	return nil
+}
+
 // changedMeanwhile says that a pull request is not open any more: what closed it
 // decides what comes next.
 func changedMeanwhile(doing string, number int) error {
 	return &provider.Error{
 		Code:    provider.CodeGitHub,
-		Message: fmt.Sprintf("%s pull request #%d, which was closed meanwhile", doing, number),
+		Message: fmt.Sprintf("%s pull request #%d, which has changed meanwhile", doing, number),
 		Err:     github.ErrConflict,
 	}
 }
@@ -207,7 +219,7 @@ func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 	if err != nil {
 		return err
 	}
-	m := Marker{Digest: p.Digest, Facts: p.Facts, Ignores: ignores, Pending: p.Presentation.later()}
+	m := Marker{Digest: p.Digest, Facts: p.Facts, FormerBase: p.former, Ignores: ignores, Pending: p.Presentation.later()}
 	body := compose(p.text(), m)
 	made, err := t.repo.OpenPullRequest(ctx, github.NewPullRequest{
 		Branch: p.Branch, Base: p.Base, Title: p.Title, Body: body, Draft: p.Draft,
@@ -246,7 +258,7 @@ func (t *task) ignores(ctx context.Context, s state) ([]Ignore, error) {
 // edit writes title and body anew. The text may take its time; what people told
 // relock to ignore meanwhile must not be lost, so the body is read again.
 func (t *task) edit(ctx context.Context, p Proposal, s state) error {
-	m := Marker{Digest: p.Digest, Facts: p.Facts, AutoMerge: p.AutoMerge != "" && (s.marker.AutoMerge || t.disabled)}
+	m := Marker{Digest: p.Digest, Facts: p.Facts, FormerBase: p.former, AutoMerge: p.AutoMerge != "" && (s.marker.AutoMerge || t.disabled)}
 	missing := waiting(s.marker, p)
 	if s.marker.Pending {
 		settled := false
