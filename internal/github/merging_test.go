@@ -3,9 +3,11 @@ package github_test
 import (
 	"errors"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -120,6 +122,20 @@ func TestOverlays(t *testing.T) {
 				t.Errorf("Overlays() = %v, %v; want %v", got, err, tt.want)
 			}
 		})
+	}
+}
+
+// What GraphQL says about workflows names none; the hint does.
+func TestReplacingABranchWithAWorkflow(t *testing.T) {
+	h := newHub(t, pullWorld)
+	before := h.head(t, "topic")
+	after := must[string](t)(h.Push("octo/infra", sandbox.Push{Branch: "other", Files: map[string]sandbox.File{
+		".github/workflows/ci.yml": {Mode: sandbox.ModeFile, Content: []byte("on: push\n")},
+	}}))
+	err := h.repository(t).ReplaceBranch(t.Context(), "topic", before, after)
+	e, ok := errors.AsType[*provider.Error](err)
+	if !ok || !strings.Contains(e.Hint, "workflows: write") {
+		t.Errorf("ReplaceBranch: %v, want what to do about it", err)
 	}
 }
 

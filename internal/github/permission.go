@@ -55,6 +55,9 @@ var advice = []struct{ said, hint string }{
 	// It is the base that has changed a workflow, and a merge of it brings that along.
 	{"create or update workflow", "the base branch has changed a workflow, which the token may not bring into another branch: " +
 		"use a GitHub App that has \"workflows: write\", or update the branch by hand"},
+	// GraphQL does not say what it lacks [russellbanks/Komac#1726].
+	{"does not have the correct permissions to execute `UpdateRef", "the token may not write to the branch, or the base branch has changed a workflow, which it may not bring there: " +
+		"grant \"contents: write\", or use a GitHub App that has \"workflows: write\""},
 	{"Repository rule violations", "a ruleset of the repository or its organization forbids this for branches of that name: let it except them, or choose another pull-request.branch-prefix"},
 	{"has been suspended", "unsuspend the GitHub App in the settings of the account that it is installed in"},
 	{"SAML", "authorize the token for the organization's single sign-on"},

@@ -452,6 +452,11 @@ func (c *apiCall) gqlUpdateRefs(input any) (any, error) {
 			}
 			update.before = &before
 		}
+		// What it does about workflows is not documented. Reported is of updateRef that it
+		// names none [russellbanks/Komac#1726, vedantmgoyal9/winget-releaser#341].
+		if c.workflowTouched(r, after, r.ref(update.name)) != "" {
+			return nil, &gqlError{kind: "FORBIDDEN", message: c.who.Login + " does not have the correct permissions to execute `UpdateRefs`"}
+		}
 		if err := c.mayHold(r, update); err != nil {
 			return nil, asGraphQL(err)
 		}
