@@ -189,6 +189,8 @@ func TestAppSaysWhatIsWrong(t *testing.T) {
 		"no_permission": {func(*github.App) {}, map[string]string{"contents": "write", "metadata": "read"},
 			"GitHub answered 422: The permissions requested are not granted", `"Contents: write" and "Pull requests: write"`},
 		"no_teams": {func(a *github.App) { a.Teams = true }, proposing, "GitHub answered 422", `"Members: read"`},
+		"suspended": {func(*github.App) {}, proposing,
+			"GitHub answered 403: This installation has been suspended", "the installation is not suspended"},
 		"not_all_repositories": {func(a *github.App) { a.Repositories = append(a.Repositories, "octo/modules") }, proposing,
 			"GitHub answered 422: There is at least one repository", "let the installation include octo/infra, octo/modules"},
 	}
@@ -198,6 +200,9 @@ func TestAppSaysWhatIsWrong(t *testing.T) {
 			app := h.register(t, test.permissions, "octo/infra")
 			if test.change(&app); app.PrivateKey == "" {
 				app.PrivateKey = privateKey(t)
+			}
+			if name == "suspended" {
+				must0(t, h.Suspend("relock", true))
 			}
 			c := h.client(t, github.Options{App: &app})
 			_, err := c.Repository("octo", "infra").Head(t.Context(), "main")
