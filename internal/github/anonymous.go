@@ -41,10 +41,6 @@ func (f *frugal) RoundTrip(req *http.Request) (*http.Response, error) {
 	return f.next.RoundTrip(req)
 }
 
-// Anonymous reports whether the client has no token: it reads what is public, by
-// REST alone, and does not wait for limits.
-func (c *Client) Anonymous() bool { return c.anonymous }
-
 // Anonymous is that of the client.
 func (r *Repository) Anonymous() bool { return r.client.Anonymous() }
 

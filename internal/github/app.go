@@ -208,13 +208,13 @@ func (t *tokens) renew(ctx context.Context) error {
 		made, err = t.mint(ctx)
 	}
 	if err != nil {
-		return t.client.explain(ctx, doing, t.hint, err)
+		return explanation(ctx, t.client, doing, t.hint, err)
 	}
 	if made.GetToken() == "" {
-		return t.client.explain(ctx, doing, nil, &finding{message: "there is no token in the answer"})
+		return explanation(ctx, t.client, doing, nil, &finding{message: "there is no token in the answer"})
 	}
 	if err := t.made(made.GetToken()); err != nil {
-		return t.client.explain(ctx, doing, nil, err)
+		return explanation(ctx, t.client, doing, nil, err)
 	}
 	t.current, t.until = made.GetToken(), made.GetExpiresAt().Time
 	return nil
@@ -239,7 +239,7 @@ func (t *tokens) find(ctx context.Context) error {
 	owner, name, _ := strings.Cut(full, "/")
 	found, _, err := t.client.rest.Apps.FindRepositoryInstallation(ctx, owner, name)
 	if err != nil {
-		return t.client.explain(ctx, "looking for the installation of the GitHub App in "+full, t.hint, err)
+		return explanation(ctx, t.client, "looking for the installation of the GitHub App in "+full, t.hint, err)
 	}
 	t.installation = found.GetID()
 	return nil

@@ -25,7 +25,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/google/go-github/v60/github"
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -65,15 +64,13 @@ func (o Options) anonymous() bool { return o.Token == "" && o.App == nil }
 // an App. Use one Client for each of them, since limits are counted by it. It is
 // safe for concurrent use.
 type Client struct {
-	rest    *github.Client
-	graphql *url.URL
-	host    svchost.Hostname
-	clock   Clock
-	tokens  *tokens
+	rest   *github.Client
+	graph  *graph
+	host   svchost.Hostname
+	clock  Clock
+	tokens *tokens
 	// anonymous is true without a token and without an App.
 	anonymous bool
-	// noMerging says that the server does not know all of mergingFields.
-	noMerging atomic.Bool
 }
 
 // New returns a Client. It fails if an address or an App cannot be used; it
@@ -108,7 +105,7 @@ func newClient(o Options, s server, token func(context.Context) (string, error))
 	// go-github resolves paths against the base, which must end in a slash.
 	rest.BaseURL = s.api.JoinPath("/")
 	rest.UserAgent = "relock"
-	return &Client{rest: rest, graphql: s.graphql, host: hostname(s.api), clock: o.Clock, anonymous: o.anonymous()}
+	return &Client{rest: rest, graph: &graph{rest: rest, url: s.graphql}, host: hostname(s.api), clock: o.Clock, anonymous: o.anonymous()}
 }
 
 // Token returns the token that the Client would send now, for others who speak
@@ -116,9 +113,18 @@ func newClient(o Options, s server, token func(context.Context) (string, error))
 func (c *Client) Token(ctx context.Context) (string, error) {
 	token, err := c.tokens.token(ctx)
 	if err != nil {
-		return "", c.explain(ctx, "authenticating", nil, err)
+		return "", explanation(ctx, c, "authenticating", nil, err)
 	}
 	return token, nil
+}
+
+// Anonymous reports whether the client has no token: it reads what is public, by
+// REST alone, and does not wait for limits.
+func (c *Client) Anonymous() bool { return c.anonymous }
+
+// Repository returns the repository OWNER/NAME. Nothing is asked yet.
+func (c *Client) Repository(owner, name string) *Repository {
+	return &Repository{client: c, owner: owner, name: name}
 }
 
 // server is where a GitHub has its APIs.

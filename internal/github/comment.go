@@ -103,7 +103,7 @@ func (r *Repository) Workflow(ctx context.Context) bool {
 	var q query
 	q.add(" viewer { login }")
 	var data struct{ Viewer struct{ Login string } }
-	if err := r.client.query(ctx, &q, &data); err != nil {
+	if err := r.client.graph.query(ctx, &q, &data); err != nil {
 		return true
 	}
 	return data.Viewer.Login == "" || strings.TrimSuffix(data.Viewer.Login, "[bot]") == strings.TrimSuffix(WorkflowLogin, "[bot]")

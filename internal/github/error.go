@@ -64,7 +64,7 @@ func (f *finding) Is(target error) bool { return f.kind != nil && target == f.ki
 // what was attempted, needs what the token must be granted for it.
 func (r *Repository) explain(ctx context.Context, doing string, needs permission, err error) error {
 	hint := func(said *refusal) string { return r.hint(said, needs) }
-	return r.client.explain(ctx, doing+" in "+r.String(), hint, err)
+	return explanation(ctx, r.client, doing+" in "+r.String(), hint, err)
 }
 
 // explained is explain for an error that may be none.
@@ -75,9 +75,9 @@ func (r *Repository) explained(ctx context.Context, doing string, needs permissi
 	return r.explain(ctx, doing, needs, err)
 }
 
-// explain is Repository's for what is about no repository. hint says what to do
+// explanation is Repository.explain for what is about no repository. hint says what to do
 // about a refusal; nil where there is nothing to do.
-func (c *Client) explain(ctx context.Context, doing string, hint func(*refusal) string, err error) error {
+func explanation(ctx context.Context, c *Client, doing string, hint func(*refusal) string, err error) error {
 	e := &provider.Error{Code: provider.CodeGitHub, Host: c.host, Message: doing}
 	var known *provider.Error
 	var tokenless *noToken

@@ -2,9 +2,14 @@ package github
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
+	"sync/atomic"
+
+	"github.com/google/go-github/v60/github"
 )
 
 // noObject stands for "no such ref" in updateRefs.
@@ -47,7 +52,7 @@ type graphqlError struct {
 // mutate sends one GraphQL mutation.
 func (r *Repository) mutate(ctx context.Context, doing string, needs permission, mutation string, input map[string]any) error {
 	ctx = behaving(ctx, behaviour{write: true})
-	errs, err := r.client.post(ctx, mutation, map[string]any{"input": input}, nil)
+	errs, err := r.client.graph.post(ctx, mutation, map[string]any{"input": input}, nil)
 	if err == nil && len(errs) > 0 {
 		err = refusalOfGraphQL(errs[0])
 	}
@@ -57,10 +62,18 @@ func (r *Repository) mutate(ctx context.Context, doing string, needs permission,
 	return r.explain(ctx, doing, needs, err)
 }
 
+// graph is the GraphQL API.
+type graph struct {
+	rest *github.Client // whose connection it shares
+	url  *url.URL
+	// noMerging says that the server does not know all of mergingFields.
+	noMerging atomic.Bool
+}
+
 // query sends a query. What was not found is null in the answer, beside errors
 // that say so; those are no failure as long as there is an answer.
-func (c *Client) query(ctx context.Context, q *query, data any) error {
-	errs, err := c.post(ctx, q.String(), q.variables, data)
+func (g *graph) query(ctx context.Context, q *query, data any) error {
+	errs, err := g.post(ctx, q.String(), q.variables, data)
 	for _, e := range errs {
 		if err == nil && e.Type != "NOT_FOUND" {
 			err = refusalOfGraphQL(e)
@@ -69,10 +82,23 @@ func (c *Client) query(ctx context.Context, q *query, data any) error {
 	return err
 }
 
+// full sends a query with the fields about merging, and without them where
+// the server does not know them.
+func (g *graph) full(ctx context.Context, data any, with func(fields string) *query) error {
+	if !g.noMerging.Load() {
+		err := g.query(ctx, with(mergingFields), data)
+		if said, ok := errors.AsType[*refusal](err); !ok || said.kind != ErrUnsupported || said.status != 0 {
+			return err
+		}
+		g.noMerging.Store(true)
+	}
+	return g.query(ctx, with(""), data)
+}
+
 // post sends one document to the GraphQL API. It returns the errors that are
 // part of an answer, and an error if there is none.
-func (c *Client) post(ctx context.Context, document string, variables map[string]any, data any) ([]graphqlError, error) {
-	req, err := c.rest.NewRequest(http.MethodPost, c.graphql.String(), map[string]any{"query": document, "variables": variables})
+func (g *graph) post(ctx context.Context, document string, variables map[string]any, data any) ([]graphqlError, error) {
+	req, err := g.rest.NewRequest(http.MethodPost, g.url.String(), map[string]any{"query": document, "variables": variables})
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +106,7 @@ func (c *Client) post(ctx context.Context, document string, variables map[string
 		Data   any            `json:"data"`
 		Errors []graphqlError `json:"errors"`
 	}{Data: data}
-	resp, err := c.rest.Do(ctx, req, &answer)
+	resp, err := g.rest.Do(ctx, req, &answer)
 	if err != nil && resp != nil && resp.StatusCode == http.StatusNotFound {
 		err = &refusal{status: http.StatusNotFound, message: "there is no GraphQL API", kind: ErrUnsupported}
 	}

@@ -90,7 +90,7 @@ func (r *Repository) Latest(ctx context.Context, branches []string) (map[string]
 func (r *Repository) candidates(ctx context.Context, branches []string) ([][]pullNode, error) {
 	const doing = "listing the newest pull requests"
 	var data struct{ Repository map[string]json.RawMessage }
-	err := r.client.fullQuery(ctx, &data, func(fields string) *query {
+	err := r.client.graph.full(ctx, &data, func(fields string) *query {
 		var q query
 		q.add(" repository(owner: %s, name: %s) { id", q.text(r.owner), q.text(r.name))
 		for i, branch := range branches {

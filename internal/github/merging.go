@@ -62,7 +62,7 @@ func (r *Repository) merging(ctx context.Context, p PullRequest) (PullRequest, e
 	var data struct {
 		Repository struct{ PullRequest *pullNode }
 	}
-	err := r.client.fullQuery(ctx, &data, func(fields string) *query {
+	err := r.client.graph.full(ctx, &data, func(fields string) *query {
 		var q query
 		q.add(" repository(owner: %s, name: %s) { pullRequest(number: %d) { state title body baseRefName headRefOid autoMergeRequest { mergeMethod }%s } }",
 			q.text(r.owner), q.text(r.name), p.Number, fields)
@@ -79,19 +79,6 @@ func (r *Repository) merging(ctx context.Context, p PullRequest) (PullRequest, e
 	p.Title, p.Body, p.Base = n.Title, n.Body, n.BaseRefName
 	p.MergeState, p.Queued, p.AutoMerge = n.MergeStateStatus, n.IsInMergeQueue, n.AutoMergeRequest != nil
 	return p, nil
-}
-
-// fullQuery sends a query with the fields about merging, and without them where
-// the server does not know them.
-func (c *Client) fullQuery(ctx context.Context, data any, with func(fields string) *query) error {
-	if !c.noMerging.Load() {
-		err := c.query(ctx, with(mergingFields), data)
-		if said, ok := errors.AsType[*refusal](err); !ok || said.kind != ErrUnsupported || said.status != 0 {
-			return err
-		}
-		c.noMerging.Store(true)
-	}
-	return c.query(ctx, with(""), data)
 }
 
 // DemandsUpToDate reports whether a ruleset demands that a branch has all of its

@@ -64,7 +64,7 @@ func (r *Repository) knownLabels(ctx context.Context, labels []string) ([]string
 	var data struct {
 		Repository map[string]*struct{ Name string }
 	}
-	if err := r.client.query(ctx, &q, &data); err != nil {
+	if err := r.client.graph.query(ctx, &q, &data); err != nil {
 		return nil, r.explain(ctx, "looking for labels", readPulls, err)
 	}
 	var known []string

@@ -103,8 +103,8 @@ func (c *Client) ask(ctx context.Context, doing string, q *query, data any) erro
 	if len(q.declared) == 0 {
 		return nil
 	}
-	if err := c.query(ctx, q, data); err != nil {
-		return c.explain(ctx, doing, nil, err)
+	if err := c.graph.query(ctx, q, data); err != nil {
+		return explanation(ctx, c, doing, nil, err)
 	}
 	return nil
 }

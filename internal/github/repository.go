@@ -17,11 +17,6 @@ type Repository struct {
 	id string // GraphQL's node id, learnt from any answer that has it
 }
 
-// Repository returns the repository OWNER/NAME. Nothing is asked yet.
-func (c *Client) Repository(owner, name string) *Repository {
-	return &Repository{client: c, owner: owner, name: name}
-}
-
 // String returns OWNER/NAME.
 func (r *Repository) String() string { return r.owner + "/" + r.name }
 
