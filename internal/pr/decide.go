@@ -55,7 +55,7 @@ func decide(p Proposal, s state, opts Options) plan {
 	case s.rejected == p.Digest:
 		return plan{reason: fmt.Sprintf("somebody closed pull request #%d, which proposed the same", s.pull.Number)}
 	case current && (s.pull == nil || !s.pull.Merged):
-		return plan{pull: openPull}
+		return plan{push: s.fork != s.base.SHA, pull: openPull} // nobody has reviewed it yet
 	}
 	return plan{push: true, pull: openPull}
 }

@@ -73,7 +73,10 @@ func planned(t *testing.T, branch, pull, wanted string) string {
 // readPull puts the pull request of a row into the state.
 func readPull(t *testing.T, s *state, text string, was Proposal) {
 	t.Helper()
-	if text == "none" {
+	if strings.HasPrefix(text, "none") {
+		if text != "none" {
+			s.fork = "earlier"
+		}
 		return
 	}
 	s.pull, s.marked = &github.PullRequest{Number: 1, Base: "main", Head: "head", MergeState: github.MergeBlocked}, true

@@ -113,6 +113,8 @@ type history struct {
 	// the comment that the other is about to write.
 	twins bool
 	said  map[string]int
+	// anew are commits that GitHub made of ours for people.
+	anew map[string]bool
 	// evil are merges of a base, by people, that change more than that does.
 	evil       map[string]bool
 	retargeted map[int]bool // by people
@@ -126,7 +128,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 	t.Helper()
 	h := &history{
 		scene: sceneOf(t, historyWorld), rng: rand.New(rand.NewPCG(seed, 0)),
-		newest: 2, bases: []string{"main"}, theirs: map[string]bool{}, reworded: map[int]bool{}, evil: map[string]bool{}, retargeted: map[int]bool{}, called: map[string]string{}, ignored: map[string]string{}, said: map[string]int{},
+		newest: 2, bases: []string{"main"}, theirs: map[string]bool{}, reworded: map[int]bool{}, evil: map[string]bool{}, anew: map[string]bool{}, retargeted: map[int]bool{}, called: map[string]string{}, ignored: map[string]string{}, said: map[string]int{},
 	}
 	if h.rng.IntN(4) == 0 {
 		h.hub.WithoutUpdateRefs()
@@ -372,11 +374,14 @@ func (h *history) update(pull sandbox.PullRequest, update func(*sandbox.GitHub, 
 		if pull.State != "open" || h.head(pull.Head) == "" {
 			return errors.New("not open")
 		}
-		own := h.ours(pull.Head)
+		own, before := h.ours(pull.Head), h.reachable()
 		if err := update(h.hub, repoName, pull.Number, "monalisa"); err != nil {
 			return err
 		}
 		head := h.head(pull.Head)
+		for _, c := range h.commits(pull.Head) {
+			h.anew[c.SHA] = !before[c.SHA]
+		}
 		if len(own.Parents) > 0 && h.changes(head, pull.Base) != h.changes(own.SHA, own.Parents[len(own.Parents)-1]) {
 			h.theirs[head], h.evil[head] = true, true
 		}
@@ -384,15 +389,19 @@ func (h *history) update(pull sandbox.PullRequest, update func(*sandbox.GitHub, 
 	})
 }
 
-// ours is the newest commit on a branch that relock has made, by first parents.
-func (h *history) ours(branch string) sandbox.Commit {
-	commits := map[string]sandbox.Commit{}
-	for _, c := range h.commits(branch) {
+// ours is the newest commit below another that relock has made, by first parents; none
+// if there is none.
+func (h *history) ours(ref string) sandbox.Commit {
+	commits, log := map[string]sandbox.Commit{}, h.commits(ref)
+	for _, c := range log {
 		commits[c.SHA] = c
 	}
-	for c := commits[h.head(branch)]; ; c = commits[c.Parents[0]] {
-		if c.Author == "github-actions[bot]" || len(c.Parents) == 0 {
+	for c := log[0]; ; c = commits[c.Parents[0]] {
+		switch {
+		case c.Author == "github-actions[bot]" && digestOf(c) != "":
 			return c
+		case len(c.Parents) == 0:
+			return sandbox.Commit{}
 		}
 	}
 }
@@ -761,7 +770,7 @@ func (h *history) checkDoubles() {
 			var open []int
 			for _, pull := range h.fromOurs() {
 				own := pull.Head == pr.Branch(group, base, "") || pull.Head == pr.Branch(group, base+"-now", "")
-				if own && pull.State == "open" && pull.Base == h.now(base) && !h.retargeted[pull.Number] {
+				if own && h.ours(pull.HeadSHA).SHA != "" && pull.State == "open" && pull.Base == h.now(base) && !h.retargeted[pull.Number] {
 					open = append(open, pull.Number)
 				}
 			}
@@ -824,7 +833,8 @@ func (h *history) holds(sha string, p pr.Proposal) bool {
 }
 
 // touched reports whether a branch has commits of people that its base has not.
-// What relock put its own commit and the base on was settled then.
+// What relock put its own commit and the base on was settled then. Of an update by
+// GitHub nobody knows what is in it, once the base has lost what that was made with.
 func (h *history) touched(branch, base string) bool {
 	inBase, own := map[string]bool{}, map[string]sandbox.Commit{}
 	for _, c := range h.commits(base) {
@@ -835,12 +845,13 @@ func (h *history) touched(branch, base string) bool {
 	}
 	for sha := h.head(branch); sha != "" && !inBase[sha]; {
 		c := own[sha]
-		merge := len(c.Parents) == 2 && !h.evil[sha] && !h.theirs[sha] // an amended one is no update
+		ours := c.Author == "github-actions[bot]" && digestOf(c) != ""
+		lost := len(c.Parents) == 0 || !inBase[c.Parents[len(c.Parents)-1]]
 		switch {
-		case c.Author != "github-actions[bot]" && !merge:
+		case ours:
+			return h.evil[sha] || h.anew[sha] && lost
+		case len(c.Parents) != 2 || h.evil[sha] || h.theirs[sha] || lost: // no mere merge of the base
 			return true
-		case len(c.Parents) == 0, c.Author == "github-actions[bot]":
-			return h.evil[sha]
 		}
 		sha = c.Parents[0]
 	}
