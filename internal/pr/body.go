@@ -66,25 +66,6 @@ func ignored(ignores []Ignore) string {
 	return b.String()
 }
 
-// rule is the ignore as lines of a rule of the configuration file.
-func (i Ignore) rule() []string {
-	var lines []string
-	switch {
-	case isUpdate(i.What):
-		lines = append(lines, "update-types: ["+i.What+"]")
-	case i.What != "":
-		lines = append(lines, fmt.Sprintf("ignore-versions: %q", i.What))
-		if i.Until != "" {
-			lines[0] += " # until " + i.Until
-		}
-		return lines
-	}
-	if i.Until != "" {
-		return append(lines, "hold-until: "+i.Until)
-	}
-	return append(lines, "ignore: true")
-}
-
 // paragraphs joins texts with an empty line between them, without those that
 // are empty.
 func paragraphs(texts ...string) string {

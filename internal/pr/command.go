@@ -24,7 +24,7 @@ type Owned struct {
 // that is named like ours and holds our commits. It is one request, or none, and
 // four more where the base was merged into it.
 func Find(ctx context.Context, repo *github.Repository, pull github.PullRequest, prefix string) (Owned, bool, error) {
-	r := newRun(repo, Options{Base: pull.Base, Prefix: prefix})
+	r := newSurveyor(repo, Options{Base: pull.Base, Prefix: prefix})
 	if pull.Fork || !r.named(pull.HeadBranch) {
 		return Owned{}, false, nil
 	}
@@ -133,19 +133,4 @@ func merge(list, from, to []Ignore) []Ignore {
 		}
 	}
 	return list
-}
-
-// isOurs reports whether a pull request is one of ours. A merged one is so by
-// its marker: of its commits the base may have any.
-func (r *run) isOurs(ctx context.Context, branch string, pull github.PullRequest) (bool, error) {
-	if pull.Fork || pull.Merged {
-		return !pull.Fork, nil
-	}
-	s := state{branch: branch, head: pull.Head}
-	err := r.readBranch(ctx, &s, pull.Base)
-	if errors.Is(err, github.ErrNotFound) { // its base is gone
-		mark, _, err := r.readHead(ctx, branch, pull.Head)
-		return mark.Digest != "", err
-	}
-	return s.owner != foreign, err
 }

@@ -2,6 +2,7 @@ package pr
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -130,6 +131,25 @@ func (i Ignore) Check() error {
 		return badIgnore("nobody or no day is given")
 	}
 	return nil
+}
+
+// rule is the ignore as lines of a rule of the configuration file.
+func (i Ignore) rule() []string {
+	var lines []string
+	switch {
+	case isUpdate(i.What):
+		lines = append(lines, "update-types: ["+i.What+"]")
+	case i.What != "":
+		lines = append(lines, fmt.Sprintf("ignore-versions: %q", i.What))
+		if i.Until != "" {
+			lines[0] += " # until " + i.Until
+		}
+		return lines
+	}
+	if i.Until != "" {
+		return append(lines, "hold-until: "+i.Until)
+	}
+	return append(lines, "ignore: true")
 }
 
 func badIgnore(message string) error {

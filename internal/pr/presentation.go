@@ -17,42 +17,48 @@ func (p Presentation) later() bool {
 	return len(p.Labels)+len(p.Reviewers)+len(p.TeamReviewers)+len(p.Assignees) > 0 || p.Milestone != "" || p.AutoMerge != ""
 }
 
+// presenter applies a presentation. What it cannot do becomes a warning of the outcome.
+type presenter struct {
+	repo    *github.Repository
+	outcome *Outcome
+}
+
 // present applies what of the presentation cannot be given while opening. None is worth a
 // lost pull request, so that a refusal is a warning. It reports whether the rest
 // need not be tried again, since a run that ends here leaves that to the next one,
 // which labels could not be created, and whether auto-merge is still to be enabled.
-func (t *task) present(ctx context.Context, pull github.PullRequest, m Presentation) (settled bool, missing []string, unmerging bool) {
+func (p presenter) present(ctx context.Context, pull github.PullRequest, m Presentation) (settled bool, missing []string, unmerging bool) {
 	unmerging = m.AutoMerge != "" && m.NoAutoMerge
-	t.Warnings = nil // an earlier attempt may have warned of the same
+	p.outcome.Warnings = nil // an earlier attempt may have warned of the same
 	settled = true
 	apply := func(wanted bool, act func() error) {
 		if !wanted {
 			return
 		}
 		if err := act(); err != nil {
-			t.warnOf(err)
+			p.warnOf(err)
 			settled = settled && ctx.Err() == nil && !errors.Is(err, github.ErrUncertain)
 		}
 	}
 	n := pull.Number
 	apply(len(m.Labels) > 0, func() (err error) {
 		if !m.CreateLabels {
-			return t.labelKnown(ctx, n, m.Labels)
+			return p.labelKnown(ctx, n, m.Labels)
 		}
-		missing, err = t.label(ctx, n, m.Labels)
+		missing, err = p.label(ctx, n, m.Labels)
 		return err
 	})
 	// GitHub refuses teams to a workflow's own token.
 	apply(len(m.Reviewers) > 0, func() error {
-		return allOrEach(m.Reviewers, func(logins []string) error { return t.repo.RequestReviewers(ctx, n, logins, nil) })
+		return allOrEach(m.Reviewers, func(logins []string) error { return p.repo.RequestReviewers(ctx, n, logins, nil) })
 	})
 	apply(len(m.TeamReviewers) > 0, func() error {
-		return allOrEach(m.TeamReviewers, func(teams []string) error { return t.repo.RequestReviewers(ctx, n, nil, teams) })
+		return allOrEach(m.TeamReviewers, func(teams []string) error { return p.repo.RequestReviewers(ctx, n, nil, teams) })
 	})
-	apply(len(m.Assignees) > 0, func() error { return t.repo.Assign(ctx, n, m.Assignees) })
-	apply(m.Milestone != "", func() error { return t.repo.SetMilestone(ctx, n, m.Milestone) })
+	apply(len(m.Assignees) > 0, func() error { return p.repo.Assign(ctx, n, m.Assignees) })
+	apply(m.Milestone != "", func() error { return p.repo.SetMilestone(ctx, n, m.Milestone) })
 	apply(m.mergesItself(), func() (err error) {
-		unmerging, err = t.enableAutoMerge(ctx, pull, m.AutoMerge)
+		unmerging, err = p.enableAutoMerge(ctx, pull, m.AutoMerge)
 		return err
 	})
 	return settled, missing, unmerging
@@ -67,12 +73,12 @@ const (
 
 // enableAutoMerge lets GitHub merge a pull request by itself. It tries again as long
 // as GitHub says that it is not the time, and reports whether a later run shall.
-func (t *task) enableAutoMerge(ctx context.Context, pull github.PullRequest, method string) (later bool, err error) {
+func (p presenter) enableAutoMerge(ctx context.Context, pull github.PullRequest, method string) (later bool, err error) {
 	for n := range mostEnabling {
-		if n > 0 && t.repo.Pause(ctx, firstEnabling<<(n-1)) != nil {
+		if n > 0 && p.repo.Pause(ctx, firstEnabling<<(n-1)) != nil {
 			return true, err
 		}
-		if err = t.repo.EnableAutoMerge(ctx, pull, method); !errors.Is(err, github.ErrNotYet) {
+		if err = p.repo.EnableAutoMerge(ctx, pull, method); !errors.Is(err, github.ErrNotYet) {
 			break
 		}
 	}
@@ -80,12 +86,12 @@ func (t *task) enableAutoMerge(ctx context.Context, pull github.PullRequest, met
 }
 
 // warnOf adds what could not be done, each by itself.
-func (t *task) warnOf(err error) {
+func (p presenter) warnOf(err error) {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		t.Warnings = append(t.Warnings, several.Unwrap()...)
+		p.outcome.Warnings = append(p.outcome.Warnings, several.Unwrap()...)
 		return
 	}
-	t.Warnings = append(t.Warnings, err)
+	p.outcome.Warnings = append(p.outcome.Warnings, err)
 }
 
 // allOrEach asks for all names at once and, where GitHub refuses that for one of
@@ -103,28 +109,28 @@ func allOrEach(names []string, ask func([]string) error) error {
 }
 
 // labelKnown sets those of the labels that the repository has.
-func (t *task) labelKnown(ctx context.Context, number int, labels []string) error {
-	known, err := t.repo.KnownLabels(ctx, labels)
+func (p presenter) labelKnown(ctx context.Context, number int, labels []string) error {
+	known, err := p.repo.KnownLabels(ctx, labels)
 	if err != nil || len(known) == 0 {
 		return err
 	}
-	return t.repo.Label(ctx, number, known)
+	return p.repo.Label(ctx, number, known)
 }
 
 // label sets labels, made where they do not exist, and returns those that cannot
 // be made, with the reason. GitHub takes all labels of a request or none, so that
 // a refusal is followed by the ones that exist and then by each of the others.
-func (t *task) label(ctx context.Context, number int, labels []string) (missing []string, err error) {
-	err = t.repo.Label(ctx, number, labels)
+func (p presenter) label(ctx context.Context, number int, labels []string) (missing []string, err error) {
+	err = p.repo.Label(ctx, number, labels)
 	if !errors.Is(err, github.ErrForbidden) && !errors.Is(err, github.ErrConflict) {
 		return nil, err
 	}
-	known, lookErr := t.repo.KnownLabels(ctx, labels)
+	known, lookErr := p.repo.KnownLabels(ctx, labels)
 	if lookErr != nil {
 		return labels, lookErr
 	}
 	if len(known) > 0 {
-		if err := t.repo.Label(ctx, number, known); err != nil {
+		if err := p.repo.Label(ctx, number, known); err != nil {
 			return labels, err
 		}
 	}
@@ -134,7 +140,7 @@ func (t *task) label(ctx context.Context, number int, labels []string) (missing 
 	}
 	var errs []error
 	missing = slices.DeleteFunc(missing, func(l string) bool {
-		err := t.repo.Label(ctx, number, []string{l})
+		err := p.repo.Label(ctx, number, []string{l})
 		errs = append(errs, err)
 		return err == nil
 	})
@@ -143,51 +149,13 @@ func (t *task) label(ctx context.Context, number int, labels []string) (missing 
 
 // labelAgain tries again to set labels that could not be created, and returns
 // those that still cannot.
-func (t *task) labelAgain(ctx context.Context, pull github.PullRequest, labels []string) []string {
-	missing, err := t.label(ctx, pull.Number, labels)
+func (p presenter) labelAgain(ctx context.Context, pull github.PullRequest, labels []string) []string {
+	missing, err := p.label(ctx, pull.Number, labels)
 	if err != nil {
-		t.Warnings = append(t.Warnings, err)
+		p.outcome.Warnings = append(p.outcome.Warnings, err)
 		if len(missing) == 0 {
 			return labels // the request was lost, and nothing is known of them
 		}
 	}
 	return missing
-}
-
-// complete tries again what could not be done at the opening of a pull request that
-// needs nothing else: labels, and auto-merge.
-func (t *task) complete(ctx context.Context, p Proposal, s state) error {
-	labels, unmerging := waiting(s.marker, p), s.marker.AutoMerge
-	missing := labels
-	if len(labels) > 0 {
-		missing = t.labelAgain(ctx, *s.pull, labels)
-	}
-	if s.awaitsAutoMerge(p) {
-		var err error
-		if unmerging, err = t.enableAutoMerge(ctx, *s.pull, p.AutoMerge); err != nil {
-			t.Warnings = append(t.Warnings, err)
-		}
-	}
-	known := s.marker.FormerBase == p.former
-	if len(missing) == len(labels) && unmerging == s.marker.AutoMerge && known {
-		return nil
-	}
-	now, err := t.repo.PullRequest(ctx, s.pull.Number)
-	if err != nil {
-		return err
-	}
-	m, ok := ParseMarker(now.Body)
-	if !ok {
-		return nil // somebody has rewritten the body: it is theirs
-	}
-	m.missing(missing)
-	m.AutoMerge, m.FormerBase = unmerging, p.former
-	if _, err := t.repo.EditPullRequest(ctx, now.Number, github.PullRequestEdit{Body: remark(now.Body, m)}); err != nil {
-		return err
-	}
-	if len(missing) < len(labels) || unmerging != s.marker.AutoMerge { // what only we remember is no news
-		t.did(Updated)
-		t.Operation, t.Reason = t.written, ""
-	}
-	return nil
 }

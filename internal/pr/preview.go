@@ -21,7 +21,7 @@ func (r *run) preview(ctx context.Context, proposals []Proposal, heads map[strin
 	var outcomes []Outcome
 	for _, p := range proposals {
 		t := r.newTask(p.Group, p.Branch)
-		t.Err = t.foresee(ctx, p, heads[p.Branch])
+		t.Err = r.foresee(ctx, t, p, heads[p.Branch])
 		if t.Operation == Created {
 			r.opened(p.Branch)
 		}
@@ -39,24 +39,24 @@ func (r *run) preview(ctx context.Context, proposals []Proposal, heads map[strin
 
 // foresee decides about a proposal as a run with a token would, if the branch is as
 // its pull request says.
-func (t *task) foresee(ctx context.Context, p Proposal, head string) error {
+func (r *run) foresee(ctx context.Context, t *task, p Proposal, head string) error {
 	s := state{branch: p.Branch, head: head, owner: ours}
-	pull, known := t.opts.Survey.newest[p.Branch]
-	if !known && head != "" && !t.opts.Survey.whole {
-		pulls, err := t.repo.PullRequests(ctx, p.Branch)
+	pull, known := r.opts.Survey.newest[p.Branch]
+	if !known && head != "" && !r.opts.Survey.whole {
+		pulls, err := r.repo.PullRequests(ctx, p.Branch)
 		if err != nil {
 			return err
 		}
-		if found := pick(pulls, t.opts.Base, ""); found != nil {
+		if found := pick(pulls, r.opts.Base, ""); found != nil {
 			pull, known = *found, true
 		}
 	}
 	if known {
-		s.believe(&pull)
+		believe(&s, &pull)
 	}
 	s.mark = trailers{Digest: s.marker.Digest, Ground: ground(p.Files)}
 	t.see(s)
-	todo := decide(p, s, t.opts)
+	todo := decide(p, s, r.opts)
 	if todo.err != nil {
 		return todo.err
 	}
@@ -66,7 +66,7 @@ func (t *task) foresee(ctx context.Context, p Proposal, head string) error {
 }
 
 // believe takes a branch for what its pull request says.
-func (s *state) believe(pull *github.PullRequest) {
+func believe(s *state, pull *github.PullRequest) {
 	s.seen(pull)
 	if turnedDown(*pull, s.marker) {
 		s.rejected = s.marker.Digest
@@ -86,24 +86,11 @@ func (r *run) foreseeEnds(proposals []Proposal, heads map[string]string) []Outco
 		}
 		t := r.newTask("", branch)
 		s := state{branch: branch, head: heads[branch]}
-		s.believe(&pull)
+		believe(&s, &pull)
 		t.see(s)
 		todo := unwanted(s, r.opts.Base)
 		t.Operation, t.Reason = todo.operation(), todo.reason
 		outcomes = append(outcomes, t.Outcome)
 	}
 	return outcomes
-}
-
-// otherBase is checkBase for a dry run, of which one about a checkout is warned once.
-func (r *run) otherBase(ctx context.Context, base github.Commit, writes bool) ([]error, error) {
-	err := r.checkBase(ctx, base, writes)
-	if err == nil || !r.opts.Checkout {
-		return nil, err
-	}
-	if r.warned {
-		return nil, nil
-	}
-	r.warned = true
-	return []error{err}, nil
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/github"
 )
@@ -113,58 +111,6 @@ func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal,
 	}
 	return append(outcomes, ended...)
 }
-
-// retireAll ends our branches that no proposal stands for.
-func (r *run) retireAll(ctx context.Context, proposals []Proposal, heads map[string]string) []Outcome {
-	var outcomes []Outcome
-	for _, branch := range r.unwantedBranches(proposals) {
-		if o, ok := r.retire(ctx, branch, heads[branch]); ok {
-			outcomes = append(outcomes, o)
-		}
-	}
-	return outcomes
-}
-
-// unwantedBranches are those with a name of ours that no proposal stands for; none
-// if there may be proposals that are not known.
-func (r *run) unwantedBranches(proposals []Proposal) []string {
-	if r.opts.Partial {
-		return nil
-	}
-	kept := make(map[string]bool)
-	for _, p := range proposals {
-		kept[p.Branch] = true
-	}
-	return slices.DeleteFunc(slices.Clone(r.branches), func(branch string) bool {
-		return kept[branch] || r.opts.Only != "" && branch != r.opts.Only || r.elsewhere(branch, proposals)
-	})
-}
-
-// elsewhere reports whether a branch is known by its name to be for another of
-// the bases. One that cannot be told by its name is looked at.
-func (r *run) elsewhere(branch string, proposals []Proposal) bool {
-	name := strings.TrimPrefix(branch, r.opts.Prefix)
-	groups := []string{name[:len(name)-len("-00000000")]} // a plain name is its own slug
-	for _, p := range proposals {
-		groups = append(groups, p.Group)
-	}
-	for _, base := range r.opts.Bases {
-		is := func(group string) bool { return branchName(group, base) == name }
-		if base != r.opts.Base && slices.ContainsFunc(groups, is) {
-			return true
-		}
-	}
-	return false
-}
-
-// named reports whether a branch has a name that Branch makes.
-func (r *run) named(branch string) bool {
-	name, ok := strings.CutPrefix(branch, r.opts.Prefix)
-	return ok && branchForm.MatchString(name)
-}
-
-// branchForm is the form of names that Branch makes, behind the prefix.
-var branchForm = regexp.MustCompile(`^[a-z0-9-]+-[0-9a-f]{8}$`)
 
 func failAll(proposals []Proposal, err error) []Outcome {
 	if len(proposals) == 0 {

@@ -12,8 +12,11 @@ import (
 // closedDone is the reason of a pull request that has nothing left to do.
 const closedDone = "nothing left to do"
 
-// retireOnce is one attempt to end a branch that no proposal stands for.
-func (t *task) retireOnce(ctx context.Context, head string) error {
+// ending is the work on a branch that no proposal stands for.
+type ending struct{ *task }
+
+// once is one attempt to end it.
+func (t ending) once(ctx context.Context, head string) error {
 	if head == "" {
 		return nil // somebody was faster
 	}
@@ -66,7 +69,7 @@ func (t *task) retireOnce(ctx context.Context, head string) error {
 // readUnwanted finds out whose a branch is and returns the base that it is for:
 // that of the run, or one that there shall be no pull requests for any more. It
 // returns none for a branch that is not this run's to end.
-func (t *task) readUnwanted(ctx context.Context, s *state) (base string, err error) {
+func (t ending) readUnwanted(ctx context.Context, s *state) (base string, err error) {
 	if err := t.readBranch(ctx, s, t.opts.Base); err != nil {
 		return "", err
 	}
@@ -102,7 +105,7 @@ func (t *task) readUnwanted(ctx context.Context, s *state) (base string, err err
 // readOrphan is readBranch for a branch whose base is gone: there is nothing to
 // compare with, and its head speaks for all of it, since ours stand directly on
 // the base.
-func (t *task) readOrphan(ctx context.Context, s *state) error {
+func (t ending) readOrphan(ctx context.Context, s *state) error {
 	mark, intact, err := t.readHead(ctx, s.branch, s.head)
 	if err != nil {
 		return err
@@ -114,7 +117,7 @@ func (t *task) readOrphan(ctx context.Context, s *state) error {
 }
 
 // end does what the plan for an unwanted branch says.
-func (t *task) end(ctx context.Context, s state, todo plan, base string) error {
+func (t ending) end(ctx context.Context, s state, todo plan, base string) error {
 	switch todo.pull {
 	case warnPull:
 		return t.warn(ctx, s)
@@ -131,7 +134,7 @@ func (t *task) end(ctx context.Context, s state, todo plan, base string) error {
 
 // close ends the pull request with a sentence. The marker tells later runs that
 // no person turned the proposal down; it is written with the closing.
-func (t *task) close(ctx context.Context, s state, base string) error {
+func (t ending) close(ctx context.Context, s state, base string) error {
 	text := fmt.Sprintf("Nothing is left to do here: the lock files on `%s` need none of these changes any more, "+
 		"or another pull request has them.", base)
 	if base != t.opts.Base {
@@ -156,7 +159,7 @@ func (t *task) close(ctx context.Context, s state, base string) error {
 
 // drop deletes the branch. It stays if the server cannot compare before it
 // deletes, or will not delete.
-func (t *task) drop(ctx context.Context, s state) error {
+func (t ending) drop(ctx context.Context, s state) error {
 	if t.maySwap(s) {
 		err := t.repo.DeleteBranch(ctx, s.branch, s.head)
 		if !t.cannotSwap(s, err) {

@@ -1,13 +1,11 @@
 package pr
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/provider"
@@ -15,8 +13,7 @@ import (
 
 // run is one call of Propose.
 type run struct {
-	repo *github.Repository
-	opts Options
+	*surveyor
 	// branches are those with a name of ours, of any base.
 	branches []string
 	// open counts our open pull requests once it is known; before it is -1.
@@ -25,11 +22,6 @@ type run struct {
 	recent []github.Commit
 	// tree is that of the base, once it is known that the base is at opts.SHA.
 	tree string
-	// strict says that a ruleset of the base demands branches that have all of it;
-	// nil before it was asked for.
-	strict *bool
-	// updated are the branches that GitHub was asked to update: once a run.
-	updated map[string]bool
 	// noSwap says that the server cannot replace or delete a branch safely.
 	noSwap bool
 	// warned says that a dry run has told of another commit than the base's head.
@@ -37,11 +29,7 @@ type run struct {
 }
 
 func newRun(repo *github.Repository, opts Options) *run {
-	opts.Prefix = cmp.Or(opts.Prefix, DefaultPrefix)
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
-	return &run{repo: repo, opts: opts, open: -1, updated: map[string]bool{}}
+	return &run{surveyor: newSurveyor(repo, opts), open: -1}
 }
 
 // full reports whether the limit of open pull requests is reached. They are
@@ -75,24 +63,6 @@ func (r *run) opened(branch string) {
 	}
 }
 
-// task is the work on one branch, in as many attempts as it takes.
-type task struct {
-	*run
-	Outcome
-	// written is what an earlier attempt has done, or may have done.
-	written Operation
-	// disabled says that this run has switched auto-merge off.
-	disabled bool
-	// refused is the head at which the server would not replace or delete the
-	// branch, as a rule of the repository may have it.
-	refused string
-	// surveyed says that the attempt begins with what the survey saw of the branch.
-	surveyed bool
-	// known reports that the branch is one of ours for a base that this run
-	// is about.
-	known bool
-}
-
 func (r *run) newTask(group, branch string) *task {
 	return &task{run: r, Outcome: Outcome{Group: group, Operation: None, Branch: branch}, written: None}
 }
@@ -118,63 +88,51 @@ func (r *run) propose(ctx context.Context, p Proposal, head string) Outcome {
 // to report of branches that are not ours or for another base.
 func (r *run) retire(ctx context.Context, branch, head string) (Outcome, bool) {
 	t := r.newTask("", branch)
-	t.converge(ctx, head, func(head string) error { return t.retireOnce(ctx, head) })
+	t.converge(ctx, head, func(head string) error { return ending{t}.once(ctx, head) })
 	return t.Outcome, t.known || t.Err != nil
 }
 
-// The bounds of converging. Who loses so many races in a row should say so.
-const (
-	mostAttempts = 4
-	firstPause   = time.Second // before the third attempt; then twice as long
-)
-
-// converge makes attempts until one is not refused for something that moved
-// meanwhile. Each begins by reading where the branch is now: a ref that exists,
-// a head that moved, a duplicate pull request are ordinary answers, and after a
-// server error nobody knows what was written.
-func (t *task) converge(ctx context.Context, head string, attempt func(head string) error) {
-	t.surveyed = t.opts.Survey.heads != nil
-	for n := 1; ; n++ {
-		if !t.expected(head) {
-			t.Reason = movedMeanwhile
-			return
+// retireAll ends our branches that no proposal stands for.
+func (r *run) retireAll(ctx context.Context, proposals []Proposal, heads map[string]string) []Outcome {
+	var outcomes []Outcome
+	for _, branch := range r.unwantedBranches(proposals) {
+		if o, ok := r.retire(ctx, branch, heads[branch]); ok {
+			outcomes = append(outcomes, o)
 		}
-		err := attempt(head)
-		if err == nil {
-			return
-		}
-		if t.Err = err; n == mostAttempts || !movable(err) {
-			return
-		}
-		if n > 1 {
-			if t.repo.Pause(ctx, firstPause<<(n-2)) != nil {
-				return
-			}
-		}
-		head, err = t.repo.Head(ctx, t.Branch)
-		if err != nil && !errors.Is(err, github.ErrNotFound) {
-			return
-		}
-		t.Err, t.surveyed = nil, false
 	}
+	return outcomes
 }
 
-// expected reports whether the branch is where the caller saw it. What this run
-// may have pushed itself is no surprise.
-func (t *task) expected(head string) bool {
-	return t.opts.Head == "" || head == t.opts.Head || t.written != None
-}
-
-func movable(err error) bool {
-	return errors.Is(err, github.ErrConflict) || errors.Is(err, github.ErrUncertain)
-}
-
-// see notes what a reader of the outcome can look at.
-func (t *task) see(s state) {
-	t.HeadSHA = s.head
-	if s.open() {
-		t.Number, t.URL = s.pull.Number, s.pull.URL
+// unwantedBranches are those with a name of ours that no proposal stands for; none
+// if there may be proposals that are not known.
+func (r *run) unwantedBranches(proposals []Proposal) []string {
+	if r.opts.Partial {
+		return nil
 	}
+	kept := make(map[string]bool)
+	for _, p := range proposals {
+		kept[p.Branch] = true
+	}
+	return slices.DeleteFunc(slices.Clone(r.branches), func(branch string) bool {
+		return kept[branch] || r.opts.Only != "" && branch != r.opts.Only || r.elsewhere(branch, proposals)
+	})
+}
+
+// elsewhere reports whether a branch is known by its name to be for another of
+// the bases. One that cannot be told by its name is looked at.
+func (r *run) elsewhere(branch string, proposals []Proposal) bool {
+	name := strings.TrimPrefix(branch, r.opts.Prefix)
+	groups := []string{name[:len(name)-len("-00000000")]} // a plain name is its own slug
+	for _, p := range proposals {
+		groups = append(groups, p.Group)
+	}
+	for _, base := range r.opts.Bases {
+		is := func(group string) bool { return branchName(group, base) == name }
+		if base != r.opts.Base && slices.ContainsFunc(groups, is) {
+			return true
+		}
+	}
+	return false
 }
 
 // history returns the newest commits of the base, of which there is at least one.
@@ -219,6 +177,19 @@ func (r *run) checkBase(ctx context.Context, base github.Commit, writes bool) er
 	}
 	r.tree = base.Tree
 	return nil
+}
+
+// otherBase is checkBase for a dry run, of which one about a checkout is warned once.
+func (r *run) otherBase(ctx context.Context, base github.Commit, writes bool) ([]error, error) {
+	err := r.checkBase(ctx, base, writes)
+	if err == nil || !r.opts.Checkout {
+		return nil, err
+	}
+	if r.warned {
+		return nil, nil
+	}
+	r.warned = true
+	return []error{err}, nil
 }
 
 // follow takes the proposals for those of a commit that the base has moved to, if

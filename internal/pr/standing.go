@@ -28,7 +28,7 @@ func (s Survey) Standing(ctx context.Context, repo *github.Repository, group, ba
 	if repo.Anonymous() || !known || pull.Fork || pull.Base != base || !pull.Open && !turnedDown(pull, marker) {
 		return Standing{}, nil
 	}
-	r := newRun(repo, Options{Base: base, Prefix: prefix})
+	r := newSurveyor(repo, Options{Base: base, Prefix: prefix})
 	at := state{branch: branch, head: pull.Head}
 	err := r.readBranch(ctx, &at, base)
 	if errors.Is(err, github.ErrNotFound) || err == nil && (at.owner < unsettled || at.contained) {

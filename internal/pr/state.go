@@ -4,10 +4,41 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/github"
 )
+
+// surveyor finds out what is on GitHub.
+type surveyor struct {
+	repo *github.Repository
+	opts Options
+	// strict says that a ruleset of the base demands branches that have all of it;
+	// nil before it was asked for.
+	strict *bool
+	// updated are the branches that GitHub was asked to update: once a run.
+	updated map[string]bool
+}
+
+func newSurveyor(repo *github.Repository, opts Options) *surveyor {
+	opts.Prefix = cmp.Or(opts.Prefix, DefaultPrefix)
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	return &surveyor{repo: repo, opts: opts, updated: map[string]bool{}}
+}
+
+// named reports whether a branch has a name that Branch makes.
+func (r *surveyor) named(branch string) bool {
+	name, ok := strings.CutPrefix(branch, r.opts.Prefix)
+	return ok && branchForm.MatchString(name)
+}
+
+// branchForm is the form of names that Branch makes, behind the prefix.
+var branchForm = regexp.MustCompile(`^[a-z0-9-]+-[0-9a-f]{8}$`)
 
 // state is what GitHub holds for one of our branches.
 type state struct {
@@ -52,7 +83,7 @@ func (s state) done() bool {
 // that is empty, does not exist. A pull request that the survey has seen is not
 // asked for again if nothing is to be done about it: whatever became of it since
 // then is no reason to do something.
-func (r *run) read(ctx context.Context, p Proposal, head string) (state, error) {
+func (r *surveyor) read(ctx context.Context, p Proposal, head string) (state, error) {
 	s := state{branch: p.Branch, head: head}
 	if head != "" {
 		// A foreign branch whose commits the base has may be ours, merged with a
@@ -88,7 +119,7 @@ func (r *run) read(ctx context.Context, p Proposal, head string) (state, error) 
 
 // readCounting finds the pull request of a branch that something may be done about:
 // the one that the survey has seen, looked at again, if that still is from its head.
-func (r *run) readCounting(ctx context.Context, s *state) error {
+func (r *surveyor) readCounting(ctx context.Context, s *state) error {
 	pull := r.opts.Survey.recall(s.branch, r.opts.Base, s.head)
 	if pull == nil || r.opts.DryRun {
 		return r.readPulls(ctx, s, r.opts.Base)
@@ -112,7 +143,7 @@ func (s state) adds(p Proposal) bool {
 
 // settle finds out whether a branch whose newest commits we have not made as they are
 // holds what the base has, with our files over it, and nothing else.
-func (r *run) settle(ctx context.Context, s *state) error {
+func (r *surveyor) settle(ctx context.Context, s *state) error {
 	if s.owner != unsettled {
 		return nil
 	}
@@ -135,7 +166,7 @@ func (r *run) settle(ctx context.Context, s *state) error {
 
 // readDemand finds out whether a branch that proposes what is wanted has to have
 // all of its base before it can be merged. Where GitHub does not say, it has not.
-func (r *run) readDemand(ctx context.Context, p Proposal, s *state) error {
+func (r *surveyor) readDemand(ctx context.Context, p Proposal, s *state) error {
 	if r.updated[s.branch] || !s.open() || s.pull.Base != p.Base || s.pull.Queued || !s.current(p) || s.fork == s.base.SHA {
 		return nil
 	}
@@ -156,7 +187,7 @@ func (r *run) readDemand(ctx context.Context, p Proposal, s *state) error {
 // readMerging looks at an open pull request again, before something is done about
 // it: it may have come into a merge queue since. It is an ErrConflict if it is not
 // open any more.
-func (r *run) readMerging(ctx context.Context, s *state) error {
+func (r *surveyor) readMerging(ctx context.Context, s *state) error {
 	if !s.open() || s.fresh {
 		return nil
 	}
@@ -173,7 +204,7 @@ func (r *run) readMerging(ctx context.Context, s *state) error {
 }
 
 // demandsUpToDate asks once for the rules of the base.
-func (r *run) demandsUpToDate(ctx context.Context) bool {
+func (r *surveyor) demandsUpToDate(ctx context.Context) bool {
 	if r.strict == nil {
 		strict, err := r.repo.DemandsUpToDate(ctx, r.opts.Base)
 		if err != nil { // an older server has no rulesets
@@ -191,7 +222,7 @@ func (s *state) seen(pull *github.PullRequest) {
 }
 
 // readBranch finds out whose the branch is and what it proposes to the base.
-func (r *run) readBranch(ctx context.Context, s *state, base string) error {
+func (r *surveyor) readBranch(ctx context.Context, s *state, base string) error {
 	c, err := r.repo.Compare(ctx, base, s.head)
 	if errors.Is(err, github.ErrNotFound) {
 		// The branch has been seen, so either the base is missing or the two
@@ -215,7 +246,7 @@ func (r *run) readBranch(ctx context.Context, s *state, base string) error {
 
 // readUnrelated is readBranch for a branch that has no commit of its base: if it is
 // ours, all of that was rewritten.
-func (r *run) readUnrelated(ctx context.Context, s *state) error {
+func (r *surveyor) readUnrelated(ctx context.Context, s *state) error {
 	recent, err := r.repo.History(ctx, s.head)
 	if errors.Is(err, github.ErrNotFound) {
 		return nil // it is gone by now
@@ -231,7 +262,7 @@ func (r *run) readUnrelated(ctx context.Context, s *state) error {
 }
 
 // readPulls finds the pull request of the branch to the base.
-func (r *run) readPulls(ctx context.Context, s *state, base string) error {
+func (r *surveyor) readPulls(ctx context.Context, s *state, base string) error {
 	pulls, err := r.repo.PullRequests(ctx, s.branch)
 	if err != nil {
 		return err
@@ -280,7 +311,7 @@ func turnedDown(p github.PullRequest, m Marker) bool {
 // rejected returns the digest of a pull request that a person closed. Its
 // commits can be read after its branch is gone. Nothing is known to be rejected
 // if none of them is ours.
-func (r *run) rejected(ctx context.Context, s state) (string, error) {
+func (r *surveyor) rejected(ctx context.Context, s state) (string, error) {
 	if s.pull.Head == s.head {
 		return s.mark.Digest, nil
 	}
@@ -294,7 +325,7 @@ const mostMerges = 20
 // readHead returns the trailers of the newest commit of ours at a head, behind
 // merges, and reports whether it is the head itself. What is below it is not looked
 // at.
-func (r *run) readHead(ctx context.Context, branch, sha string) (mark trailers, itself bool, err error) {
+func (r *surveyor) readHead(ctx context.Context, branch, sha string) (mark trailers, itself bool, err error) {
 	for n := range mostMerges {
 		c, err := r.repo.Commit(ctx, sha)
 		if errors.Is(err, github.ErrNotFound) {
@@ -320,4 +351,19 @@ func (r *run) readHead(ctx context.Context, branch, sha string) (mark trailers, 
 		sha = c.Parents[0]
 	}
 	return trailers{}, false, nil
+}
+
+// isOurs reports whether a pull request is one of ours. A merged one is so by
+// its marker: of its commits the base may have any.
+func (r *surveyor) isOurs(ctx context.Context, branch string, pull github.PullRequest) (bool, error) {
+	if pull.Fork || pull.Merged {
+		return !pull.Fork, nil
+	}
+	s := state{branch: branch, head: pull.Head}
+	err := r.readBranch(ctx, &s, pull.Base)
+	if errors.Is(err, github.ErrNotFound) { // its base is gone
+		mark, _, err := r.readHead(ctx, branch, pull.Head)
+		return mark.Digest != "", err
+	}
+	return s.owner != foreign, err
 }

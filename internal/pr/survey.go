@@ -36,7 +36,7 @@ type Survey struct {
 // the group's. That costs two requests for each, until the pull request remembers it.
 // The bases are all that there are pull requests for.
 func Look(ctx context.Context, repo *github.Repository, base string, bases []string, prefix string, groups ...string) (Survey, error) {
-	r := newRun(repo, Options{Base: base, Bases: bases, Prefix: prefix})
+	r := newSurveyor(repo, Options{Base: base, Bases: bases, Prefix: prefix})
 	branches := make([]string, len(groups))
 	for i, g := range groups {
 		branches[i] = Branch(g, base, prefix)
@@ -73,7 +73,7 @@ func Look(ctx context.Context, repo *github.Repository, base string, bases []str
 
 // lookAt asks for the branches and the pull requests of the groups. For a group without
 // one it puts in place of its branch that which has the former name of the base.
-func (r *run) lookAt(ctx context.Context, found *Survey, groups, branches []string) (err error) {
+func (r *surveyor) lookAt(ctx context.Context, found *Survey, groups, branches []string) (err error) {
 	if found.heads, err = r.repo.Branches(ctx, r.opts.Prefix); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (r *run) lookAt(ctx context.Context, found *Survey, groups, branches []stri
 }
 
 // formers are the branches that a group may have under another name of the base.
-func (r *run) formers(group string, heads map[string]string) []string {
+func (r *surveyor) formers(group string, heads map[string]string) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(heads)) {
 		rest, ok := strings.CutPrefix(name, r.opts.Prefix+slug(named(group))+"-")
@@ -120,7 +120,7 @@ func (r *run) formers(group string, heads map[string]string) []string {
 
 // behind returns the name that the base had when a branch of the group was named, and
 // its newest pull request made; none if that is for another base.
-func (r *run) behind(ctx context.Context, group, branch string, pull github.PullRequest) (former string, err error) {
+func (r *surveyor) behind(ctx context.Context, group, branch string, pull github.PullRequest) (former string, err error) {
 	if pull.Number == 0 || pull.Fork || pull.Open && pull.Base != r.opts.Base {
 		return "", nil
 	}
@@ -144,7 +144,7 @@ func (r *run) behind(ctx context.Context, group, branch string, pull github.Pull
 
 // renamed reports whether a branch is gone and has another name now. Where it is
 // there, a person has changed the base of a pull request.
-func (r *run) renamed(ctx context.Context, old, now string) (bool, error) {
+func (r *surveyor) renamed(ctx context.Context, old, now string) (bool, error) {
 	name, err := r.repo.RenamedTo(ctx, old)
 	if errors.Is(err, github.ErrNotFound) {
 		return false, nil
@@ -166,7 +166,7 @@ func (s Survey) Proposal(p Proposal) Proposal {
 // newest asks for the newest pull request of each branch; where GraphQL does not
 // answer, with a request for each. What people ignore must be known: to propose
 // it all the same would be to disregard them.
-func (r *run) newest(ctx context.Context, branches []string) (map[string]github.PullRequest, error) {
+func (r *surveyor) newest(ctx context.Context, branches []string) (map[string]github.PullRequest, error) {
 	latest, err := r.repo.Latest(ctx, branches)
 	if err == nil || ctx.Err() != nil {
 		return latest, err
@@ -187,7 +187,7 @@ func (r *run) newest(ctx context.Context, branches []string) (map[string]github.
 
 // public asks for the newest pull requests of the repository, and returns that which
 // counts for each branch. whole is as in Survey.
-func (r *run) public(ctx context.Context) (newest map[string]github.PullRequest, whole bool, err error) {
+func (r *surveyor) public(ctx context.Context) (newest map[string]github.PullRequest, whole bool, err error) {
 	pulls, whole, err := r.repo.Recent(ctx)
 	if err != nil {
 		return nil, false, err

@@ -1,7 +1,6 @@
 package pr
 
 import (
-	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/github"
 )
 
 // Words are what a template of a title or subject may name: "changes" is
@@ -109,10 +109,8 @@ func conventional(subjects []string) string {
 	return conventions[slices.Index(counts, slices.Max(counts))]
 }
 
-// conventional begins the subject as the newest commits do. A habit that cannot
-// be read is none.
-func (t *task) conventional(ctx context.Context, subject string) string {
-	recent, err := t.history(ctx, t.opts.SHA)
+// conventionally begins the subject as the newest commits begin theirs.
+func conventionally(subject string, recent []github.Commit) string {
 	var subjects []string
 	for _, c := range recent {
 		if line, _, _ := strings.Cut(c.Message, "\n"); len(c.Parents) < 2 { // no merge
@@ -120,7 +118,7 @@ func (t *task) conventional(ctx context.Context, subject string) string {
 		}
 	}
 	prefix := conventional(subjects)
-	if err != nil || prefix == "" {
+	if prefix == "" {
 		return subject
 	}
 	return Shortened(prefix + strings.ToLower(subject[:1]) + subject[1:])

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/provider"
@@ -149,13 +148,6 @@ func (t *task) update(ctx context.Context, p Proposal, s state) error {
 	return t.push(ctx, p, s)
 }
 
-// did notes what was done, or may have been, for the attempts that follow.
-func (t *task) did(op Operation) {
-	if t.written != Created {
-		t.written = op
-	}
-}
-
 // push makes the proposal's commit on the base and puts the branch there.
 func (t *task) push(ctx context.Context, p Proposal, s state) error {
 	files := make([]github.File, len(p.Files))
@@ -167,7 +159,8 @@ func (t *task) push(ctx context.Context, p Proposal, s state) error {
 		return err
 	}
 	if p.Conventional {
-		p.Subject = t.conventional(ctx, p.Subject)
+		recent, _ := t.history(ctx, t.opts.SHA) // a habit that cannot be read is none
+		p.Subject = conventionally(p.Subject, recent)
 	}
 	commit := github.Commit{Message: message(p, tree, t.opts.SHA), Tree: tree, Parents: []string{t.opts.SHA}}
 	if s.head == "" {
@@ -183,20 +176,6 @@ func (t *task) push(ctx context.Context, p Proposal, s state) error {
 	// there and from nowhere else: who pushed meanwhile loses nothing.
 	commit.Parents = []string{s.head, t.opts.SHA}
 	return t.commit(ctx, commit, func(sha string) error { return t.repo.FastForward(ctx, t.Branch, sha) })
-}
-
-// maySwap reports whether to try replacing or deleting the branch. What was
-// refused at the same head before is not a lost race.
-func (t *task) maySwap(s state) bool { return !t.noSwap && t.refused != s.head }
-
-// cannotSwap notes why replacing or deleting failed, and reports whether the
-// server has no such operation.
-func (t *task) cannotSwap(s state, err error) bool {
-	if errors.Is(err, github.ErrConflict) {
-		t.refused = s.head
-	}
-	t.noSwap = t.noSwap || errors.Is(err, github.ErrUnsupported)
-	return t.noSwap
 }
 
 // commit stores a commit and lets the branch point to it.
@@ -233,7 +212,7 @@ func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 	if !m.Pending {
 		return nil
 	}
-	settled, missing, unmerging := t.present(ctx, made, p.Presentation)
+	settled, missing, unmerging := t.presenter().present(ctx, made, p.Presentation)
 	if !settled {
 		return nil
 	}
@@ -262,15 +241,15 @@ func (t *task) edit(ctx context.Context, p Proposal, s state) error {
 	missing := waiting(s.marker, p)
 	if s.marker.Pending {
 		settled := false
-		settled, missing, m.AutoMerge = t.present(ctx, *s.pull, p.Presentation)
+		settled, missing, m.AutoMerge = t.presenter().present(ctx, *s.pull, p.Presentation)
 		m.Pending = !settled
 	} else {
 		if len(missing) > 0 {
-			missing = t.labelAgain(ctx, *s.pull, missing)
+			missing = t.presenter().labelAgain(ctx, *s.pull, missing)
 		}
 		if s.marker.AutoMerge && p.mergesItself() && !s.pull.AutoMerge {
 			var err error
-			if m.AutoMerge, err = t.enableAutoMerge(ctx, *s.pull, p.AutoMerge); err != nil {
+			if m.AutoMerge, err = t.presenter().enableAutoMerge(ctx, *s.pull, p.AutoMerge); err != nil {
 				t.Warnings = append(t.Warnings, err)
 			}
 		}
@@ -296,6 +275,44 @@ func (t *task) edit(ctx context.Context, p Proposal, s state) error {
 	return nil
 }
 
+// complete tries again what could not be done at the opening of a pull request that
+// needs nothing else: labels, and auto-merge.
+func (t *task) complete(ctx context.Context, p Proposal, s state) error {
+	labels, unmerging := waiting(s.marker, p), s.marker.AutoMerge
+	missing := labels
+	if len(labels) > 0 {
+		missing = t.presenter().labelAgain(ctx, *s.pull, labels)
+	}
+	if s.awaitsAutoMerge(p) {
+		var err error
+		if unmerging, err = t.presenter().enableAutoMerge(ctx, *s.pull, p.AutoMerge); err != nil {
+			t.Warnings = append(t.Warnings, err)
+		}
+	}
+	known := s.marker.FormerBase == p.former
+	if len(missing) == len(labels) && unmerging == s.marker.AutoMerge && known {
+		return nil
+	}
+	now, err := t.repo.PullRequest(ctx, s.pull.Number)
+	if err != nil {
+		return err
+	}
+	m, ok := ParseMarker(now.Body)
+	if !ok {
+		return nil // somebody has rewritten the body: it is theirs
+	}
+	m.missing(missing)
+	m.AutoMerge, m.FormerBase = unmerging, p.former
+	if _, err := t.repo.EditPullRequest(ctx, now.Number, github.PullRequestEdit{Body: remark(now.Body, m)}); err != nil {
+		return err
+	}
+	if len(missing) < len(labels) || unmerging != s.marker.AutoMerge { // what only we remember is no news
+		t.did(Updated)
+		t.Operation, t.Reason = t.written, ""
+	}
+	return nil
+}
+
 // warn says once that somebody else's commits are left alone, and remembers it
 // in the marker.
 func (t *task) warn(ctx context.Context, s state) error {
@@ -308,19 +325,5 @@ func (t *task) warn(ctx context.Context, s state) error {
 	m := s.marker
 	m.Stopped = true
 	_, err = t.repo.EditPullRequest(ctx, s.pull.Number, github.PullRequestEdit{Body: remark(s.pull.Body, m)})
-	return err
-}
-
-// say comments on a pull request, unless the same is said there: a comment
-// cannot be taken back, and nobody knows what a run that ended has sent.
-func (t *task) say(ctx context.Context, number int, text string) error {
-	comments, err := t.repo.Comments(ctx, number)
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(comments, func(c github.Comment) bool { return c.Body == text }) {
-		return nil
-	}
-	_, err = t.repo.PostComment(ctx, number, text)
 	return err
 }
