@@ -78,6 +78,21 @@ func TestARenamedBaseKeepsWhatWasTurnedDown(t *testing.T) {
 	s.want(s.proposeTo("trunk", nextLock, "trunk"), pr.Created, 2)
 }
 
+// What a closed pull request remembers is about the base that it had.
+func TestTwoRenamedBasesAreToldApart(t *testing.T) {
+	s := newScene(t)
+	s.want(s.proposeTo("release", newLock, "main", "release"), pr.Created, 1)
+	for old, now := range map[string]string{"main": "trunk", "release": "stable"} {
+		s.must(s.hub.RenameBranch(repoName, old, now))
+	}
+	s.want(s.proposeTo("stable", newLock, "trunk", "stable"), pr.None, 1) // and remembers
+	s.must(s.hub.Close(repoName, 1, "monalisa"))
+	s.want(s.proposeTo("trunk", newLock, "trunk", "stable"), pr.Created, 2)
+	if p := s.pull(2); p.Base != "trunk" || p.Head != pr.Branch("all", "trunk", "") {
+		t.Errorf("pull request = %+v, want one of its own for trunk", p)
+	}
+}
+
 // Where the old base is there, a person has changed the base of the pull request.
 func TestARetargetedPullRequestIsAPersons(t *testing.T) {
 	s := newScene(t)

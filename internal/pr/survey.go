@@ -124,7 +124,9 @@ func (r *surveyor) behind(ctx context.Context, group, branch string, pull github
 	if pull.Number == 0 || pull.Fork || pull.Open && pull.Base != r.opts.Base {
 		return "", nil
 	}
-	if m, _ := ParseMarker(pull.Body); m.FormerBase != "" && Branch(group, m.FormerBase, r.opts.Prefix) == branch {
+	// An open one is for the base, as GitHub has taken it along; a closed one may be for
+	// another base that was renamed.
+	if m, _ := ParseMarker(pull.Body); pull.Open && m.FormerBase != "" && Branch(group, m.FormerBase, r.opts.Prefix) == branch {
 		return m.FormerBase, nil
 	}
 	at := state{branch: branch, head: pull.Head}
