@@ -152,16 +152,4 @@ func TestRewritten(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Rewritten (-want +got):\n%s", diff)
 	}
-	if s, want := got[0].String(), "hashicorp/aws 5.31.0: written in normal form"; s != want {
-		t.Errorf("String() = %q, want %q", s, want)
-	}
-}
-
-func TestSignerText(t *testing.T) {
-	t.Parallel()
-	l := lock(t, "example.com/acme/alpha", "1.0.0", "")
-	c := Change{Addr: l.Addr, Kind: Signer, From: l.Version, To: l.Version}
-	if got, want := c.String(), "example.com/acme/alpha 1.0.0 signed by another key or by none"; got != want {
-		t.Errorf("String() = %q, want %q", got, want)
-	}
 }
