@@ -74,7 +74,7 @@ func (f Found) lines(s Setting, name string) []string {
 		}
 		return lines
 	}
-	return []string{name + ": " + s.shown(Value{Items: s.defaults()})}
+	return []string{name + ": " + shownValue(s, Value{Items: s.defaults()})}
 }
 
 // comment writes a text as lines of at most 80 characters.

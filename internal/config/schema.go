@@ -25,7 +25,7 @@ func Schema() []byte {
 			}
 			parent, name = properties[section].(map[string]any), rest
 		}
-		parent["properties"].(map[string]any)[name] = s.schema()
+		parent["properties"].(map[string]any)[name] = schemaOf(s)
 	}
 	text, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
@@ -53,42 +53,42 @@ func object(title, description string) map[string]any {
 	return o
 }
 
-// schema returns what a value of the setting must look like. Patterns, globs,
+// schemaOf returns what a value of the setting must look like. Patterns, globs,
 // names, dates and constraints are checked by ParseFile only.
-func (s Setting) schema() map[string]any {
-	m := s.shape()
+func schemaOf(s Setting) map[string]any {
+	m := shapeOf(s)
 	m["description"] = s.Doc
 	return m
 }
 
-// shape is the schema without the description.
-func (s Setting) shape() map[string]any {
+// shapeOf is the schema without the description.
+func shapeOf(s Setting) map[string]any {
 	switch s.Kind {
 	case Bool:
-		return s.withDefault(map[string]any{"type": "boolean"}, s.Default == "true")
+		return withDefault(s, map[string]any{"type": "boolean"}, s.Default == "true")
 	case Number:
 		if s.Key == "version" {
 			return map[string]any{"const": 1}
 		}
-		return s.withDefault(map[string]any{"type": "integer", "minimum": s.Min}, json.Number(s.Default))
+		return withDefault(s, map[string]any{"type": "integer", "minimum": s.Min}, json.Number(s.Default))
 	case Choice:
-		return s.withDefault(map[string]any{"enum": s.Values}, s.Default)
+		return withDefault(s, map[string]any{"enum": s.Values}, s.Default)
 	case List:
-		return s.withDefault(s.list(), append([]string{}, s.defaults()...))
+		return withDefault(s, listOf(s), append([]string{}, s.defaults()...))
 	case Platforms:
 		platforms := map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"enum": provider.KnownPlatforms}}
-		return s.withDefault(map[string]any{"anyOf": []any{map[string]any{"enum": []string{"auto", "all"}}, platforms}}, s.Default)
+		return withDefault(s, map[string]any{"anyOf": []any{map[string]any{"enum": []string{"auto", "all"}}, platforms}}, s.Default)
 	case Map:
-		return s.withDefault(mapOf(map[string]any{"type": scalars}), map[string]any{})
+		return withDefault(s, mapOf(map[string]any{"type": scalars}), map[string]any{})
 	case Lists:
 		items := map[string]any{"type": scalars}
-		return s.withDefault(mapOf(map[string]any{"type": "array", "minItems": 1, "items": items}), map[string]any{})
+		return withDefault(s, mapOf(map[string]any{"type": "array", "minItems": 1, "items": items}), map[string]any{})
 	case Records:
-		return s.withDefault(map[string]any{"type": "array", "items": s.entry()}, []any{})
+		return withDefault(s, map[string]any{"type": "array", "items": entryOf(s)}, []any{})
 	case Named:
-		return s.withDefault(mapOf(s.entry()), map[string]any{})
+		return withDefault(s, mapOf(entryOf(s)), map[string]any{})
 	}
-	return s.withDefault(map[string]any{"type": "string"}, s.Default)
+	return withDefault(s, map[string]any{"type": "string"}, s.Default)
 }
 
 // scalars are the types that count as the text that they are written as.
@@ -99,14 +99,14 @@ func mapOf(value map[string]any) map[string]any {
 }
 
 // withDefault adds the default, which a field has not.
-func (s Setting) withDefault(m map[string]any, value any) map[string]any {
+func withDefault(s Setting, m map[string]any, value any) map[string]any {
 	if s.set != nil || s.build != nil {
 		m["default"] = value
 	}
 	return m
 }
 
-func (s Setting) list() map[string]any {
+func listOf(s Setting) map[string]any {
 	items := map[string]any{"type": "string"}
 	if len(s.Values) > 0 {
 		items["enum"] = s.Values
@@ -118,14 +118,14 @@ func (s Setting) list() map[string]any {
 	return list
 }
 
-// entry is the schema of one record.
-func (s Setting) entry() map[string]any {
+// entryOf is the schema of one record.
+func entryOf(s Setting) map[string]any {
 	o := object("", "")
 	delete(o, "description")
 	var required []string
 	for _, f := range s.Fields {
 		name := last(f.Key)
-		o["properties"].(map[string]any)[name] = f.schema()
+		o["properties"].(map[string]any)[name] = schemaOf(f)
 		if f.Required {
 			required = append(required, name)
 		}

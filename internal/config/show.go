@@ -14,7 +14,7 @@ func Show(values Values) string {
 	for _, s := range Settings {
 		v := values[s.Name()]
 		if s.Key == "" {
-			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), s.shown(v), v.Source)
+			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), shownValue(s, v), v.Source)
 			continue
 		}
 		if s.Operator && len(v.records) == 0 {
@@ -27,20 +27,20 @@ func Show(values Values) string {
 			}
 			section, name, indent = prefix, inner, "  "
 		}
-		fmt.Fprintf(&file, "%s%s: %s  # %s\n", indent, name, s.shown(v), v.Source)
+		fmt.Fprintf(&file, "%s%s: %s  # %s\n", indent, name, shownValue(s, v), v.Source)
 	}
 	return file.String() + "\n# Set by flags, inputs or the environment alone:\n" + rest.String()
 }
 
-// shown is the value as a file would hold it.
-func (s Setting) shown(v Value) string {
+// shownValue is the value as a file would hold it.
+func shownValue(s Setting, v Value) string {
 	switch {
 	case s.Secret && len(v.Items) == 1 && v.Items[0] != "":
 		return "(set)"
 	case s.Secret:
 		return "(not set)"
 	case s.structured():
-		return s.shownRecords(v.records)
+		return shownRecords(s, v.records)
 	case s.Kind == Map:
 		return shownMap(v.Items)
 	case s.Kind == Lists:
@@ -78,13 +78,13 @@ func shownLists(items []string) string {
 	return "{" + strings.Join(entries, ", ") + "}"
 }
 
-func (s Setting) shownRecords(records []record) string {
+func shownRecords(s Setting, records []record) string {
 	entries := make([]string, len(records))
 	for i, r := range records {
 		var fields []string
 		for _, f := range s.Fields {
 			if r.has(f.Name()) {
-				fields = append(fields, last(f.Key)+": "+f.shown(r.values[f.Name()]))
+				fields = append(fields, last(f.Key)+": "+shownValue(f, r.values[f.Name()]))
 			}
 		}
 		entries[i] = "{" + strings.Join(fields, ", ") + "}"
