@@ -14,7 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// request turns settings into what the corridor is asked for.
+// request turns settings into what package run is asked for.
 func request(env Env, verb run.Verb, dirs []string, cfg config.Config) run.Request {
 	mode := upgrade.Upgrade
 	if verb == run.Lock || verb == run.Check && (cfg.Lock || cfg.Check == "lock") {

@@ -45,7 +45,7 @@ type Request struct {
 	// Clauses are what the repository's own configuration file says of providers
 	// and directories; none of a file that serves other repositories, too.
 	Clauses []Clause
-	// Scan and Plan say how; Scan.Dirs is the corridor's own.
+	// Scan and Plan say how; Scan.Dirs is that of the targets.
 	Scan scan.Options
 	Plan upgrade.Options
 	// UnlockedFails makes a failure of root modules without a lock file, if

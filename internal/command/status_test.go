@@ -1,0 +1,57 @@
+package command
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+)
+
+// The statuses are a contract; where several apply, the first of usage, failed,
+// finding and changes does.
+func TestStatusOfAReport(t *testing.T) {
+	t.Parallel()
+	failure := provider.Diagnostic{Code: provider.CodeUnreachable, Message: "no answer"}
+	warning := provider.Diagnostic{Code: provider.CodeNotFound, Severity: provider.SeverityWarning, Message: "not in acme/two"}
+	missing := provider.Diagnostic{Code: provider.CodeNotFound, Message: "nothing requires it"}
+	changed := report.Module{Pending: true}
+	found := report.Module{Findings: []provider.Finding{{}}}
+	for name, tt := range map[string]struct {
+		verb        string
+		modules     []report.Module
+		diagnostics []provider.Diagnostic
+		want        int
+	}{
+		"nothing":                    {report.VerbCheck, nil, nil, ExitOK},
+		"a warning":                  {report.VerbCheck, nil, []provider.Diagnostic{warning}, ExitOK},
+		"changes that are written":   {report.VerbUpgrade, []report.Module{changed}, nil, ExitOK},
+		"changes that check finds":   {report.VerbCheck, []report.Module{changed}, nil, ExitChanges},
+		"a hash of nothing":          {report.VerbCheck, []report.Module{changed, found}, nil, ExitFinding},
+		"a hash that another tells":  {report.VerbUpgrade, []report.Module{found}, nil, ExitOK},
+		"a failure before a finding": {report.VerbCheck, []report.Module{found}, []provider.Diagnostic{failure}, ExitFailed},
+		"what is named is nowhere":   {report.VerbPR, nil, []provider.Diagnostic{failure, missing}, ExitUsage},
+	} {
+		err := status(report.Report{Verb: tt.verb, Modules: tt.modules, Diagnostics: tt.diagnostics})
+		var got exit
+		if errors.As(err, &got); int(got) != tt.want {
+			t.Errorf("%s: status %d, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// The verb of a step is the one that is asked for, else that of the event.
+func TestVerbOfAStep(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ command, event, want string }{
+		{"lock", "schedule", "lock"},
+		{"auto", "schedule", "pr"},
+		{"auto", "pull_request", "check"},
+		{"auto", "pull_request_target", ""},
+	} {
+		got, err := verbOf(tt.command, inWorkflow("GITHUB_EVENT_NAME="+tt.event).runtime())
+		if string(got) != tt.want || (err == nil) != (tt.want != "") {
+			t.Errorf("%s on %s: %q, %v, want %q", tt.command, tt.event, got, err, tt.want)
+		}
+	}
+}
