@@ -84,9 +84,9 @@ func shapeOf(s Setting) map[string]any {
 		items := map[string]any{"type": scalars}
 		return withDefault(s, mapOf(map[string]any{"type": "array", "minItems": 1, "items": items}), map[string]any{})
 	case Records:
-		return withDefault(s, map[string]any{"type": "array", "items": entryOf(s)}, []any{})
+		return withDefault(s, map[string]any{"type": "array", "items": recordSchema(s)}, []any{})
 	case Named:
-		return withDefault(s, mapOf(entryOf(s)), map[string]any{})
+		return withDefault(s, mapOf(recordSchema(s)), map[string]any{})
 	}
 	return withDefault(s, map[string]any{"type": "string"}, s.Default)
 }
@@ -118,8 +118,8 @@ func listOf(s Setting) map[string]any {
 	return list
 }
 
-// entryOf is the schema of one record.
-func entryOf(s Setting) map[string]any {
+// recordSchema is the schema of one record.
+func recordSchema(s Setting) map[string]any {
 	o := object("", "")
 	delete(o, "description")
 	var required []string
