@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -100,8 +101,8 @@ func (p *program) stream(ctx context.Context, stdin io.Reader, read func(io.Read
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = p.gitDir(), p.env, stdin, killWait
-	complaint := &head{left: maxComplaint}
-	cmd.Stderr = complaint
+	stderr := &head{left: maxComplaint}
+	cmd.Stderr = stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return unread("running git: %v", err)
@@ -127,7 +128,7 @@ func (p *program) stream(ctx context.Context, stdin io.Reader, read func(io.Read
 	early := readErr == nil || errors.Is(readErr, io.EOF) // git ended before what was to be read
 	switch {
 	case err != nil && (early || errors.Is(readErr, fs.ErrClosed)):
-		return p.failure(ctx, commandOf(args), complaint.String(), err)
+		return p.failure(ctx, commandOf(args), readComplaint(stderr.String()), err)
 	case readErr != nil:
 		return unread("reading what git prints: %v", readErr)
 	}
@@ -167,36 +168,66 @@ func (p *program) bounded(ctx context.Context, stdin io.Reader, args ...string) 
 	return err
 }
 
-// signs are what git says of the reasons that a person can do something about.
-var signs = []struct {
-	code  provider.Code
-	words *regexp.Regexp
-}{
-	{provider.CodeUnauthorized, regexp.MustCompile(`(?i)authentication failed|could not read (username|password)|terminal prompts disabled|permission denied|HTTP Basic: Access denied|returned error: 40[13]|access denied|host key verification failed|repository .*not found|does not appear to be a git repository`)},
-	{provider.CodeUnreachable, regexp.MustCompile(`(?i)could not resolve|failed to connect|couldn't connect|connection (refused|reset|timed out|closed)|operation timed out|no route to host|returned error: (429|5\d\d)|unable to access|unable to connect|early EOF|hung up unexpectedly`)},
+// complaint is what git said on its standard error, which is text for people alone.
+// It is read once, here: all else goes by the fields.
+type complaint struct {
+	// words are git's last ones of its own, without what may be secret in the URLs
+	// that they quote; empty where only the server spoke, who may say anything.
+	words string
+	// code is the reason that a person can do something about; empty if it is another.
+	code provider.Code
+}
+
+var (
+	unauthorizedWords = regexp.MustCompile(`(?i)authentication failed|could not read (username|password)|terminal prompts disabled|permission denied|HTTP Basic: Access denied|returned error: 40[13]|access denied|host key verification failed|repository .*not found|does not appear to be a git repository`)
+	unreachableWords  = regexp.MustCompile(`(?i)could not resolve|failed to connect|couldn't connect|connection (refused|reset|timed out|closed)|operation timed out|no route to host|returned error: (429|5\d\d)|unable to access|unable to connect|early EOF|hung up unexpectedly`)
+	// ownWords are a message of git's own, or of the server's behind "remote error:"
+	// [docs: git, gitprotocol-pack, error packets].
+	ownWords   = regexp.MustCompile(`(?m)^(?:fatal|error): (.*)$`)
+	urlSecrets = regexp.MustCompile(`(://)[^/@\s]*@|\?[^\s'"]*`)
+)
+
+// readComplaint reads what git said in its own language: see environ.
+func readComplaint(text string) complaint {
+	var c complaint
+	switch {
+	case unauthorizedWords.MatchString(text):
+		c.code = provider.CodeUnauthorized
+	case unreachableWords.MatchString(text):
+		c.code = provider.CodeUnreachable
+	}
+	for _, found := range slices.Backward(ownWords.FindAllStringSubmatch(text, -1)) {
+		words := strings.Map(func(r rune) rune {
+			if r < ' ' || r == 0x7f {
+				return ' '
+			}
+			return r
+		}, urlSecrets.ReplaceAllString(found[1], "$1"))
+		if !strings.Contains(words, "remote error:") {
+			c.words = fmt.Sprintf("%.300s", strings.TrimSuffix(words, "."))
+			break
+		}
+	}
+	return c
 }
 
 const gitCredentialsHint = "if the repository is private, list a token for its host in the setting for module tokens, or let git itself reach it without being asked for anything"
 
-// failure is the error of a git command. Only git's last words of its own are
-// repeated, since a server's may be anything.
-func (p *program) failure(ctx context.Context, command, complaint string, err error) error {
+// failure is the error of a git command.
+func (p *program) failure(ctx context.Context, command string, said complaint, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return unreachable(p.remote.url, "git %s of %s took longer than %v", command, redact(p.remote.url), gitTimeout)
 	}
 	if over := ended(ctx); over != nil {
 		return over
 	}
-	message := fmt.Sprintf("git %s of %s", command, redact(p.remote.url))
-	if words := lastWords(complaint); words != "" {
-		err = errors.New(words)
+	e := unread("git %s of %s", command, redact(p.remote.url))
+	e.Err = err
+	if said.words != "" {
+		e.Err = errors.New(said.words)
 	}
-	e := unread("%s", message)
-	for _, sign := range signs {
-		if p.remote.url.Scheme != "file" && sign.words.MatchString(complaint) {
-			e.Code, e.Host = sign.code, hostname(p.remote.url)
-			break
-		}
+	if said.code != "" && p.remote.url.Scheme != "file" {
+		e.Code, e.Host = said.code, hostname(p.remote.url)
 	}
 	switch {
 	case e.Code == provider.CodeUnauthorized:
@@ -204,32 +235,7 @@ func (p *program) failure(ctx context.Context, command, complaint string, err er
 	case p.doubt != nil:
 		return p.doubt
 	}
-	e.Err = err
 	return e
-}
-
-var (
-	ownWords   = regexp.MustCompile(`(?m)^(?:fatal|error): (.*)$`)
-	urlSecrets = regexp.MustCompile(`(://)[^/@\s]*@|\?[^\s'"]*`)
-)
-
-// lastWords is the last message of git's own, without what may be secret in the
-// URLs that it quotes.
-func lastWords(complaint string) string {
-	found := ownWords.FindAllStringSubmatch(complaint, -1)
-	for i := len(found) - 1; i >= 0; i-- {
-		words := urlSecrets.ReplaceAllString(found[i][1], "$1")
-		words = strings.Map(func(r rune) rune {
-			if r < ' ' || r == 0x7f {
-				return ' '
-			}
-			return r
-		}, words)
-		if !strings.Contains(words, "remote error:") {
-			return fmt.Sprintf("%.300s", strings.TrimSuffix(words, "."))
-		}
-	}
-	return ""
 }
 
 // The limits on what another program fetches to the disk, where its bytes do not
