@@ -66,6 +66,13 @@ func Parse(text string, tool provider.ToolName) (Address, error) {
 	return a, err
 }
 
+// Same reports whether both lead to one directory of one package, however they are
+// written.
+func (a Address) Same(b Address) bool {
+	return a.Kind == b.Kind && a.Path == b.Path && a.Module == b.Module && a.Subdir == b.Subdir &&
+		(a.Kind != Remote || a.Package.Key() == b.Package.Key())
+}
+
 // isLocal reports whether an address is a path; both separators count on every
 // system.
 func isLocal(text string) bool {

@@ -17,6 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
 )
 
 // The branch that a merge is made on and its commits say whose they are: only those
@@ -125,20 +126,12 @@ func (m *merge) unite(tree fs.FS, name string, locks [3]map[string][]byte) error
 			return refused("%s", report.Inert(wrong[0].Error()))
 		}
 		m.merged[name] = content
-	case configuredIn(tree, path.Dir(name)):
+	case scan.ConfiguredIn(tree, path.Dir(name)):
 		m.merged[name] = slices.Concat(base, head) // one of them is nothing
 	case inBase:
 		m.without = append(m.without, name)
 	}
 	return nil
-}
-
-func configuredIn(tree fs.FS, dir string) bool {
-	entries, _ := fs.ReadDir(tree, dir)
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		name := strings.TrimSuffix(e.Name(), ".json")
-		return !e.IsDir() && (path.Ext(name) == ".tf" || path.Ext(name) == ".tofu")
-	})
 }
 
 // mergedMode is the mode that git would give a lock file: that of the head if it has

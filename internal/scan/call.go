@@ -26,11 +26,9 @@ const (
 type moduleSource struct {
 	kind    sourceKind
 	text    string             // if it is known
+	addr    moduleaddr.Address // what the text says
 	version argument           // of one that is not local
-	path    string             // of a local source, clean
 	why     staticeval.Unknown // it is not read, if it is neither bad nor local
-	// registry says that a module registry knows where the module is.
-	registry bool
 	place
 }
 
@@ -174,17 +172,17 @@ func locateModule(d *decoder, c call, source, version argument) moduleSource {
 		d.add(at, "invalid module source address: it must not be null")
 		return moduleSource{}
 	}
-	m := moduleSource{text: source.text, version: version, place: at}
 	addr, _ := moduleaddr.Parse(source.text, d.tool.Name) // whoever fetches the package says what is wrong with its address
+	m := moduleSource{text: source.text, addr: addr, version: version, place: at}
 	switch {
 	case version.set && addr.Kind != moduleaddr.Registry:
 		d.add(at, "invalid registry module source address: a module with a version must come from a module registry")
 		return m
 	case addr.Kind == moduleaddr.Local:
-		m.kind, m.path = localSource, addr.Path
+		m.kind = localSource
 		return m
 	case addr.Kind == moduleaddr.Registry:
-		m.kind, m.registry, m.why.Reason = otherSource, true, "it comes from a module registry"
+		m.kind, m.why.Reason = otherSource, "it comes from a module registry"
 		return m
 	case addr.Kind == moduleaddr.Unknown:
 		d.diags = append(d.diags, provider.Diagnostic{

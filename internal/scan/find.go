@@ -391,7 +391,7 @@ func (f *finder) called(ctx context.Context) (map[location]bool, error) {
 			if source.kind != localSource {
 				continue
 			}
-			if to, err := f.tree.directory(at.path(source.path)); err == nil {
+			if to, err := f.tree.directory(at.path(source.addr.Path)); err == nil {
 				targets[i] = append(targets[i], to)
 			}
 		}

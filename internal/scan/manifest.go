@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	goversion "github.com/hashicorp/go-version"
-	tfaddr "github.com/hashicorp/terraform-registry-address"
 
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -60,9 +60,12 @@ func (r manifestRecord) inside() bool {
 	return r.Key != "" && !strings.Contains(r.Key, "/") && (r.Dir == r.top() || strings.HasPrefix(r.Dir, r.top()+"/"))
 }
 
-// serves reports whether an installed module is what a call asks for.
+// serves reports whether an installed module is what a call asks for. The tools note
+// the address as they read it, or as it is written
+// [terraform 1.11 internal/modsdir/manifest.go].
 func (r manifestRecord) serves(m moduleSource, tool provider.ToolName) bool {
-	if normalSource(r.Source, tool) != normalSource(m.text, tool) {
+	noted, err := moduleaddr.Parse(r.Source, tool)
+	if r.Source != m.text && (err != nil || !noted.Same(m.addr)) {
 		return false
 	}
 	if !m.version.set {
@@ -74,39 +77,4 @@ func (r manifestRecord) serves(m moduleSource, tool provider.ToolName) bool {
 	}
 	v, err := goversion.NewVersion(r.Version)
 	return err == nil && constraints.Check(v)
-}
-
-// normalSource writes the most usual sources as the tools do in the manifest.
-// Others must be written as the tools would [terraform 1.11 internal/modsdir/manifest.go].
-func normalSource(source string, tool provider.ToolName) string {
-	if m, err := tfaddr.ParseModuleSource(source); err == nil {
-		address, _, _ := strings.Cut(source, "//")
-		if strings.Count(address, "/") == 2 {
-			m.Package.Host = tool.DefaultHost()
-		}
-		return m.Package.Host.ForDisplay() + "/" + m.Package.Namespace + "/" + m.Package.Name + "/" + m.Package.TargetSystem + "//" + m.Subdir
-	}
-	rest, query, hasQuery := strings.Cut(source, "?")
-	if path, ok := strings.CutPrefix(rest, "github.com/"); ok {
-		rest = gitURL("https://github.com/", path)
-	} else if hostPath, ok := strings.CutPrefix(rest, "git@"); ok && strings.Contains(hostPath, ":") {
-		rest = "git::ssh://git@" + strings.Replace(hostPath, ":", "/", 1)
-	}
-	if hasQuery {
-		rest += "?" + query
-	}
-	return rest
-}
-
-// gitURL writes OWNER/NAME[/SUBDIR] as a repository's URL.
-func gitURL(host, path string) string {
-	parts := strings.SplitN(path, "/", 3)
-	if len(parts) < 2 {
-		return host + path
-	}
-	url := "git::" + host + parts[0] + "/" + strings.TrimSuffix(parts[1], ".git") + ".git"
-	if len(parts) == 3 {
-		url += "//" + strings.TrimPrefix(parts[2], "/")
-	}
-	return url
 }

@@ -47,6 +47,12 @@ func files(entries []fs.DirEntry, tool provider.Tool) moduleFiles {
 	return found
 }
 
+// ConfiguredIn reports whether either tool finds configuration in a directory.
+func ConfiguredIn(fsys fs.FS, dir string) bool {
+	entries, _ := fs.ReadDir(fsys, dir)
+	return files(entries, provider.Newest(provider.OpenTofu)).configured() // which reads Terraform's, too
+}
+
 // configured reports whether there is any configuration.
 func (f moduleFiles) configured() bool { return len(f.primary)+len(f.override) > 0 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -134,7 +135,7 @@ func (t *tests) run(d *decoder, block *hcl.Block, name string) {
 			continue
 		}
 		run.module = decodeSource(d, run, false)
-		if run.module.kind == otherSource && !run.module.registry && d.tool.Name == provider.Terraform {
+		if run.module.kind == otherSource && run.module.addr.Kind != moduleaddr.Registry && d.tool.Name == provider.Terraform {
 			d.errorf(run.source.Expr.Range(), "invalid module source address: a run can test only local modules and those of a module registry")
 			continue
 		}

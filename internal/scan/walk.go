@@ -156,7 +156,7 @@ func (w *walker) call(from *visit, c call, to *visit) {
 // local follows a call of a module in the same file tree.
 func (w *walker) local(from *visit, c call, to *visit) {
 	tree, source := from.config.at.tree, c.module
-	name := path.Join(from.base, source.path)
+	name := path.Join(from.base, source.addr.Path)
 	child, err := tree.directory(name)
 	switch {
 	case tree.isPackage() && (name == ".." || strings.HasPrefix(name, "../")):
