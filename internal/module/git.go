@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -61,22 +60,6 @@ func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (
 		return contents{}, err
 	}
 	return g.commit(ctx, repository, commit, 0)
-}
-
-// open prepares to ask a remote, after checking its host as transport would.
-// The URL is given to git by a file: no argument of git, which every user of the
-// machine can see, holds credentials.
-func (g *gits) open(ctx context.Context, of remote) (*repository, error) {
-	dir, err := file.NewTemporaryDir("git")
-	if err != nil {
-		return nil, unread("making a temporary directory: %v", err)
-	}
-	r := &repository{program{opts: g.opts, remote: of, dir: dir}}
-	if err := r.prepare(ctx, g); err != nil {
-		r.close()
-		return nil, err
-	}
-	return r, nil
 }
 
 // commit reads one commit, from the cache if it is there.

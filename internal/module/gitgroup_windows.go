@@ -14,8 +14,14 @@ import (
 // very first moment may escape; if it cannot join, it alone is killed. The job is
 // released when the program has ended.
 func startGroup(cmd *exec.Cmd) (release func(), err error) {
-	job, err := newJob()
+	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
+		return func() {}, cmd.Start()
+	}
+	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE // when its handle is closed
+	if _, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits))); err != nil {
+		windows.CloseHandle(job)
 		return func() {}, cmd.Start()
 	}
 	release = func() { windows.CloseHandle(job) }
@@ -36,19 +42,4 @@ func startGroup(cmd *exec.Cmd) (release func(), err error) {
 		windows.CloseHandle(process)
 	}
 	return release, nil
-}
-
-// newJob makes a job whose programs end when its handle is closed.
-func newJob() (windows.Handle, error) {
-	job, err := windows.CreateJobObject(nil, nil)
-	if err != nil {
-		return 0, err
-	}
-	var limits windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
-	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
-	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
-	if err != nil {
-		windows.CloseHandle(job)
-	}
-	return job, err
 }

@@ -103,8 +103,14 @@ func (r *route) hold(ctx context.Context, of remote, asked, from *url.URL) error
 		return err
 	}
 	if len(addrs) > 0 && r.opts.Head {
-		if err := r.mustPin(ctx); err != nil {
+		out, err := r.run(ctx, nil, "version")
+		if err != nil {
 			return err
+		}
+		var major, minor int
+		if _, err := fmt.Sscanf(string(out), "git version %d.%d", &major, &minor); err != nil || major < 2 || major == 2 && minor < 37 { // http.curloptResolve came with 2.37
+			return refused("update git to 2.37 or later",
+				"this git cannot be held to the addresses that were checked, and so asks no host for a pull request's head")
 		}
 	}
 	more := pins(asked, addrs)
@@ -146,21 +152,6 @@ func pins(u *url.URL, addrs []netip.Addr) []setting {
 		}
 	}
 	return found
-}
-
-// mustPin refuses a git that does not know http.curloptResolve, which came with
-// 2.37.
-func (r *route) mustPin(ctx context.Context) error {
-	out, err := r.run(ctx, nil, "version")
-	if err != nil {
-		return err
-	}
-	var major, minor int
-	if _, err := fmt.Sscanf(string(out), "git version %d.%d", &major, &minor); err == nil && (major > 2 || major == 2 && minor >= 37) {
-		return nil
-	}
-	return refused("update git to 2.37 or later",
-		"this git cannot be held to the addresses that were checked, and so asks no host for a pull request's head")
 }
 
 // maxAdvertised bounds what a server answers when git asks it first: by version 2

@@ -11,36 +11,50 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
 // repository is a bare repository into which commits of one remote are fetched.
 type repository struct{ program }
 
-func (r *repository) close() { os.RemoveAll(r.dir) }
-
-func (r *repository) prepare(ctx context.Context, g *gits) error {
+// open prepares to ask a remote, after checking its host as transport would.
+// The URL is given to git by a file: no argument of git, which every user of the
+// machine can see, holds credentials.
+func (g *gits) open(ctx context.Context, of remote) (_ *repository, err error) {
+	dir, err := file.NewTemporaryDir("git")
+	if err != nil {
+		return nil, unread("making a temporary directory: %v", err)
+	}
+	r := &repository{program{opts: g.opts, remote: of, dir: dir}}
+	defer func() {
+		if err != nil {
+			r.close()
+		}
+	}()
 	key := ""
-	if r.remote.key != nil { // which nobody else may read
+	if of.key != nil { // which nobody else may read
 		key = r.path("key")
-		if err := os.WriteFile(key, r.remote.key, 0o600); err != nil {
-			return unread("writing the key for ssh: %v", pathless(err))
+		if err := os.WriteFile(key, of.key, 0o600); err != nil {
+			return nil, unread("writing the key for ssh: %v", pathless(err))
 		}
 	}
 	if err := os.Mkdir(r.path("home"), 0o700); err != nil {
-		return unread("making a temporary directory: %v", pathless(err))
+		return nil, unread("making a temporary directory: %v", pathless(err))
 	}
-	if err := r.configure(r.remote); err != nil {
-		return err
+	if err := r.configure(of); err != nil {
+		return nil, err
 	}
 	if err := r.reset(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	if r.remote.url.Scheme == "file" {
-		return nil
+	if of.url.Scheme == "file" {
+		return r, nil
 	}
-	return (&route{gits: g, program: &r.program}).open(ctx, key)
+	return r, (&route{gits: g, program: &r.program}).open(ctx, key)
 }
+
+func (r *repository) close() { os.RemoveAll(r.dir) }
 
 // fullCommit is the name of a commit that no branch or tag is taken for.
 var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)

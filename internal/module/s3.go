@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -168,7 +167,15 @@ func (b *s3Bucket) get(ctx context.Context, object string, query url.Values, lim
 		b.region, b.moved = region, true
 		return b.get(ctx, object, query, limit)
 	}
-	return nil, nil, said.error(request.URL, resp.Status)
+	known, ok := s3Reasons[said.Code]
+	if !ok {
+		return nil, nil, statusError(request.URL, resp.Status, awsHint)
+	}
+	e := unread("requesting %s: %d %s, %s", redact(request.URL), resp.Status, http.StatusText(resp.Status), known.reason)
+	if known.code == provider.CodeUnauthorized {
+		e = unauthorized(request.URL, awsHint, "%s", e.Message)
+	}
+	return nil, nil, e
 }
 
 // list implements bucket, with the first version of the request, which every
@@ -245,16 +252,4 @@ var s3Reasons = map[string]struct {
 	"NoSuchVersion":                {provider.CodeUnreadModule, "the object has no such version"},
 	"InvalidObjectState":           {provider.CodeUnreadModule, "the object lies in an archive"},
 	"PermanentRedirect":            {provider.CodeUnreadModule, "the bucket is elsewhere"},
-}
-
-func (f s3Failure) error(u *url.URL, status int) error {
-	known, ok := s3Reasons[f.Code]
-	if !ok {
-		return statusError(u, status, awsHint)
-	}
-	e := unread("requesting %s: %s", redact(u), fmt.Sprintf("%d %s, %s", status, http.StatusText(status), known.reason))
-	if known.code == provider.CodeUnauthorized {
-		e = unauthorized(u, awsHint, "%s", e.Message)
-	}
-	return e
 }
