@@ -34,7 +34,11 @@ func decodeProvider(d *decoder, block *hcl.Block) (providerBlock, bool) {
 	d.hcl(provider.CodeInvalidConfig, diags)
 	alias, aliased := content.Attributes["alias"]
 	if aliased {
-		p.ref.alias = decodeAlias(d, alias.Expr)
+		if name, ok := d.text(alias.Expr); !ok || hclsyntax.ValidIdentifier(name.text) {
+			p.ref.alias = name.text
+		} else {
+			d.errorf(alias.Expr.Range(), "invalid provider configuration alias: it must be a name")
+		}
 	}
 	version, versioned := content.Attributes["version"]
 	if versioned {
@@ -51,13 +55,4 @@ func decodeProvider(d *decoder, block *hcl.Block) (providerBlock, bool) {
 	left, diags := rest.JustAttributes() // which complains about any block
 	p.empty = len(left) == 0 && !diags.HasErrors() && !versioned && (len(content.Attributes) == 0 || aliased && len(content.Attributes) == 1)
 	return p, true
-}
-
-func decodeAlias(d *decoder, expr hcl.Expression) string {
-	v, ok := d.text(expr)
-	if ok && !hclsyntax.ValidIdentifier(v.text) {
-		d.errorf(expr.Range(), "invalid provider configuration alias: it must be a name")
-		return ""
-	}
-	return v.text
 }

@@ -75,7 +75,11 @@ func decodeEntryObject(d *decoder, entry *requiredProvider, attr *hcl.Attribute,
 	}
 	before := len(d.diags)
 	for _, pair := range pairs {
-		switch objectKey(d, pair.Key) {
+		var name string // what is not a string is no known key
+		if key, diags := constant(pair.Key); !diags.HasErrors() && key.Type() == cty.String && !key.IsNull() {
+			name = key.AsString()
+		}
+		switch name {
 		case "version":
 			if isString(d, pair.Value, "version") {
 				entry.version = d.constraint(pair.Value)
@@ -93,15 +97,6 @@ func decodeEntryObject(d *decoder, entry *requiredProvider, attr *hcl.Attribute,
 		return false
 	}
 	return entry.addr != provider.Addr{} || implyAddr(d, entry)
-}
-
-// objectKey evaluates the key of an object; what is not a string is no known key.
-func objectKey(d *decoder, expr hcl.Expression) string {
-	v, diags := constant(expr)
-	if diags.HasErrors() || v.Type() != cty.String || v.IsNull() {
-		return ""
-	}
-	return v.AsString()
 }
 
 // isString reports whether an expression is a string without conversion, and

@@ -22,11 +22,6 @@ type variable struct {
 
 var variableSchema = &hcl.BodySchema{Attributes: attributes("type", "default", "sensitive", "ephemeral", "nullable", "const")}
 
-func decodeVariable(d *decoder, block *hcl.Block) variable {
-	content, _, _ := block.Body.PartialContent(variableSchema)
-	return variable{place: placeOf(block.DefRange), name: block.Labels[0], args: content.Attributes}
-}
-
 // override returns the variable with the arguments that an override file sets.
 func (v variable) override(o variable) variable {
 	if v.name == "" {
@@ -56,12 +51,6 @@ func (v variable) claim(name string) (claim, set bool) {
 func (v variable) is(name string) bool {
 	claim, _ := v.claim(name)
 	return claim
-}
-
-// nullable reports whether a null stays one instead of standing for the default.
-func (v variable) nullable() bool {
-	claim, set := v.claim("nullable")
-	return claim || !set
 }
 
 // fallback is the default; ok is false if there is none.
@@ -117,14 +106,4 @@ func literal(expr hcl.Expression) cty.Value {
 		return value
 	}
 	return cty.DynamicVal
-}
-
-// withLocals adds the local values of a block.
-func withLocals(locals map[string]*hcl.Attribute, block *hcl.Block) map[string]*hcl.Attribute {
-	attrs, _ := block.Body.JustAttributes()
-	if locals == nil {
-		locals = map[string]*hcl.Attribute{}
-	}
-	maps.Copy(locals, attrs)
-	return locals
 }

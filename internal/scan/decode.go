@@ -2,6 +2,7 @@ package scan
 
 import (
 	"bytes"
+	"maps"
 	"strings"
 
 	goversion "github.com/hashicorp/go-version"
@@ -102,11 +103,16 @@ func (d *decoder) block(f *file, block *hcl.Block) {
 		}
 	case "variable":
 		if evaluatesEarly(d.tool) {
-			f.variables = append(f.variables, decodeVariable(d, block))
+			content, _, _ := block.Body.PartialContent(variableSchema)
+			f.variables = append(f.variables, variable{place: placeOf(block.DefRange), name: block.Labels[0], args: content.Attributes})
 		}
 	case "locals":
 		if evaluatesEarly(d.tool) {
-			f.locals = withLocals(f.locals, block)
+			attrs, _ := block.Body.JustAttributes()
+			if f.locals == nil {
+				f.locals = map[string]*hcl.Attribute{}
+			}
+			maps.Copy(f.locals, attrs)
 		}
 	case "resource", "data", "ephemeral", "action":
 		if r, ok := decodeResource(d, block); ok {

@@ -154,7 +154,7 @@ func (s *scope) variable(name string) (cty.Value, *staticeval.Unknown) {
 	if err != nil {
 		return refused("the value of var.%s is not of its type", name)
 	}
-	if value.IsNull() && !decl.nullable() {
+	if nullable, set := decl.claim("nullable"); value.IsNull() && set && !nullable { // a null stands for the default
 		if value, ok = decl.fallback(); !ok {
 			return refused("var.%s must not be null", name)
 		}

@@ -100,7 +100,9 @@ func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []provider.Dia
 	f := &finder{tree: newTree(fsys), opts: opts, roots: map[string]Root{}}
 	f.tools = toolFiles{tree: f.tree, opts: &f.opts}
 	if opts.Around != nil {
-		f.tree.surround(opts.Around, opts.Within)
+		f.tree.within, f.tree.around = path.Clean(opts.Within), newTree(opts.Around)
+		f.tree.around.inner = f.tree
+		f.tree.around.names = func(name string) string { return relative(f.tree.within, name) }
 	}
 	for _, dir := range opts.Dirs {
 		if err := f.find(ctx, dir); err != nil {
@@ -216,8 +218,16 @@ func (f *finder) search(ctx context.Context, base location) error {
 			unlocked = append(unlocked, at)
 		}
 	}
-	if err := f.addLocked(ctx, locked); err != nil {
+	found := make([]Root, len(locked))
+	if err := each(ctx, locked, func(i int, at location) { found[i] = f.identify(at) }); err != nil {
 		return err
+	}
+	for _, r := range found {
+		if r.Standalone && !f.opts.Orphans {
+			f.diags = append(f.diags, r.Kind.warning(path.Join(r.Dir, lockfile.Name)))
+		} else {
+			f.roots[r.Dir] = r
+		}
 	}
 	var fresh []location
 	if f.opts.Create || f.opts.Unlocked {
@@ -273,7 +283,9 @@ func (f *finder) walk(ctx context.Context, base location) ([]location, error) {
 		}
 		for _, e := range entries {
 			name := dirs[i].path(e.Name())
-			if e.IsDir() && !skipped(e.Name()) && !f.ignored(name) {
+			// What tools keep for themselves is skipped, and everything hidden.
+			skipped := strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules"
+			if e.IsDir() && !skipped && !f.ignored(name) {
 				dirs = append(dirs, location{tree: f.tree, dir: name})
 			}
 		}
@@ -296,30 +308,8 @@ func (f *finder) selected(dir string) bool {
 	return len(f.opts.Include) == 0 || matchesAny(f.opts.Include, dir)
 }
 
-// wished reports whether a glob names a directory. The glob of all directories,
-// which is the default of the setting, names none.
-func (f *finder) wished(dir string) bool {
-	return slices.ContainsFunc(f.opts.Include, func(glob string) bool { return glob != "**" && matchesAny([]string{glob}, dir) })
-}
-
 func (f *finder) locked(at location) bool {
 	return at.has(lockfile.Name) && !f.ignored(at.path(lockfile.Name))
-}
-
-// addLocked adds the locked root modules among directories with a lock file.
-func (f *finder) addLocked(ctx context.Context, dirs []location) error {
-	found := make([]Root, len(dirs))
-	if err := each(ctx, dirs, func(i int, at location) { found[i] = f.identify(at) }); err != nil {
-		return err
-	}
-	for _, r := range found {
-		if r.Standalone && !f.opts.Orphans {
-			f.diags = append(f.diags, r.Kind.warning(path.Join(r.Dir, lockfile.Name)))
-			continue
-		}
-		f.roots[r.Dir] = r
-	}
-	return nil
 }
 
 // fresh returns, of directories without a lock file, those that hold a root
@@ -328,11 +318,15 @@ func (f *finder) addLocked(ctx context.Context, dirs []location) error {
 // where called modules and examples usually are, and a lock file there would
 // not be ignored.
 func (f *finder) fresh(ctx context.Context, dirs []location) ([]location, error) {
+	// The glob of all directories, which is the default of the setting, names none.
+	wished := func(dir string) bool {
+		return slices.ContainsFunc(f.opts.Include, func(glob string) bool { return glob != "**" && matchesAny([]string{glob}, dir) })
+	}
 	var likely []location
 	for _, at := range dirs {
 		switch {
 		case f.ignored(at.path(lockfile.Name)), !f.lockable(at):
-		case f.wished(at.dir), !inModules(at.dir) && f.rootOnly(at):
+		case wished(at.dir), !inModules(at.dir) && f.rootOnly(at):
 			likely = append(likely, at)
 		}
 	}
@@ -416,16 +410,11 @@ func (f *finder) top() string {
 			name = path.Dir(name)
 		}
 		if at, err := f.tree.directory(name); err == nil && at.tree == f.tree {
-			top = common(top, at.dir)
+			for top != "" && top != "." && top != at.dir && !strings.HasPrefix(at.dir, top+"/") {
+				top = path.Dir(top)
+			}
+			top = cmp.Or(top, at.dir)
 		}
 	}
 	return cmp.Or(top, ".")
-}
-
-// common is the nearest directory that is or holds both; an empty one is none.
-func common(a, b string) string {
-	for a != "" && a != "." && a != b && !strings.HasPrefix(b, a+"/") {
-		a = path.Dir(a)
-	}
-	return cmp.Or(a, b)
 }

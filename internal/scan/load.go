@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -17,7 +18,10 @@ import (
 // of roots, without those that are not Wanted. Each root module says in its
 // Diagnostics what is wrong with its files; the error is not nil only if ctx is done.
 func Load(ctx context.Context, roots []Root, source Source, opts Options) ([]RootModule, error) {
-	packages := newPackages(source, opts.Jobs)
+	packages := &packages{
+		source: source, jobs: cmp.Or(opts.Jobs, defaultFetches),
+		known: map[remoteCall]fetched{}, trees: map[treeKey]*Tree{},
+	}
 	all := make([]*loading, len(roots))
 	for i, r := range roots {
 		all[i] = &loading{Root: r, asked: map[remoteCall]bool{}}
@@ -71,7 +75,9 @@ func (l *loading) load(packages *packages, opts *Options) {
 	}
 	w := l.walk(packages, opts)
 	l.read.Tool, l.read.Assumed, l.read.Newer, l.lacks = l.Tool, l.Assumed && !l.exact, l.newer, w.wanted
-	l.read.Tree, l.read.Tests = w.result()
+	unsaid := func(addr provider.Addr) bool { _, why := w.refused(addr, w.tree.terms[addr]); return why == "" } // what is wrong is said once
+	l.read.Tests = w.treeOf(&w.tests, unsaid)
+	l.read.Tree = w.treeOf(&w.tree, func(provider.Addr) bool { return true })
 	l.read.Tree.Diagnostics = sorted(slices.Concat(l.Problems, l.read.Tree.Diagnostics))
 	if l.Sources != nil {
 		l.read.Tree.Dirs, l.read.Tests.Dirs = l.Sources, nil

@@ -45,7 +45,8 @@ func readManifest(root location) manifest {
 	m := manifest{}
 	for _, r := range file.Modules {
 		r.Dir = path.Clean(strings.ReplaceAll(r.Dir, `\`, "/"))
-		if r.inside() {
+		inPackage := r.Dir == r.top() || strings.HasPrefix(r.Dir, r.top()+"/")
+		if r.Key != "" && !strings.Contains(r.Key, "/") && inPackage {
 			m[r.Key] = r
 		}
 	}
@@ -54,11 +55,6 @@ func readManifest(root location) manifest {
 
 // top is where the package of a module is.
 func (r manifestRecord) top() string { return modulesDir + "/" + r.Key }
-
-// inside reports whether a module is in its package.
-func (r manifestRecord) inside() bool {
-	return r.Key != "" && !strings.Contains(r.Key, "/") && (r.Dir == r.top() || strings.HasPrefix(r.Dir, r.top()+"/"))
-}
 
 // serves reports whether an installed module is what a call asks for. The tools note
 // the address as they read it, or as it is written

@@ -121,12 +121,6 @@ func unshadowed(names []string) []string {
 	})
 }
 
-// skipped reports whether a search leaves a directory out by its name: what
-// tools keep for themselves, and everything hidden.
-func skipped(name string) bool {
-	return strings.HasPrefix(name, ".") || name == "node_modules"
-}
-
 // variableFile reports whether a file sets variables of a root module.
 func variableFile(name string) bool {
 	name = strings.TrimSuffix(name, ".json")

@@ -66,13 +66,6 @@ type fetched struct {
 	err         error
 }
 
-func newPackages(source Source, jobs int) *packages {
-	return &packages{
-		source: source, jobs: cmp.Or(jobs, defaultFetches),
-		known: map[remoteCall]fetched{}, trees: map[treeKey]*Tree{},
-	}
-}
-
 // fetch asks for what calls lead to, each once and several at a time. It fails
 // only if ctx is done.
 func (p *packages) fetch(ctx context.Context, calls []remoteCall) error {

@@ -118,11 +118,16 @@ func (t *tests) run(d *decoder, block *hcl.Block, name string) {
 	if !d.identifier(block, 0) {
 		return
 	}
+	// The tools name the module by the path of the file, too [terraform 1.11 internal/configs/config_build.go].
+	for _, ext := range slices.Concat(tfExtensions, tofuExtensions) {
+		name = strings.TrimSuffix(name, ext)
+	}
+	name = "test." + strings.ReplaceAll(name, "/", ".") + "." + block.Labels[0]
 	blocks := d.content(block.Body, runSchema).Blocks
 	for _, inner := range blocks.OfType("module") {
 		attrs := d.content(inner.Body, runModuleSchema).Attributes
 		run := call{
-			place: placeOf(inner.DefRange), name: runPath(name, block.Labels[0]),
+			place: placeOf(inner.DefRange), name: name,
 			source: attrs["source"], version: attrs["version"],
 		}
 		if evaluatesEarly(d.tool) {
@@ -141,15 +146,6 @@ func (t *tests) run(d *decoder, block *hcl.Block, name string) {
 		}
 		t.runs = append(t.runs, run)
 	}
-}
-
-// runPath is how the tools name the module of a run: test, the path of the
-// file, the run [terraform 1.11 internal/configs/config_build.go].
-func runPath(file, run string) string {
-	for _, ext := range slices.Concat(tfExtensions, tofuExtensions) {
-		file = strings.TrimSuffix(file, ext)
-	}
-	return "test." + strings.ReplaceAll(file, "/", ".") + "." + run
 }
 
 // provider reads a provider block. With releases that count them, the blocks

@@ -107,10 +107,11 @@ func significantLines(src []byte) func(yield func([]string) bool) {
 // [opentofu 1.12 internal/depsfile/locks.go].
 func (t *toolFiles) toolName(at location, lock *lockfile.File) provider.ToolName {
 	entries, _ := at.tree.list(at.dir)
+	ofOpenTofu := func(l lockfile.Lock) bool { return l.Addr.Host == provider.OpenTofu.DefaultHost() }
 	switch nearest := t.pins(at.dir).nearest; {
 	case t.opts.Tool != "":
 		return t.opts.Tool
-	case lock != nil && writtenByOpenTofu(lock):
+	case lock != nil && (lock.Tool == provider.OpenTofu || slices.ContainsFunc(lock.Locks, ofOpenTofu)):
 		return provider.OpenTofu
 	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		return !e.IsDir() && !editorFile(e.Name()) && forOpenTofu(e.Name())
@@ -120,12 +121,6 @@ func (t *toolFiles) toolName(at location, lock *lockfile.File) provider.ToolName
 		return nearest
 	}
 	return provider.Terraform
-}
-
-func writtenByOpenTofu(lock *lockfile.File) bool {
-	return lock.Tool == provider.OpenTofu || slices.ContainsFunc(lock.Locks, func(l lockfile.Lock) bool {
-		return l.Addr.Host == provider.OpenTofu.DefaultHost()
-	})
 }
 
 // tool returns the tool that is run in a directory, and whether its release is

@@ -54,13 +54,6 @@ func newTree(fsys fs.FS) *Tree {
 	return t
 }
 
-// surround lets paths lead out of the tree into a larger one.
-func (t *Tree) surround(fsys fs.FS, within string) {
-	t.within, t.around = path.Clean(within), newTree(fsys)
-	t.around.inner = t
-	t.around.names = func(name string) string { return relative(t.within, name) }
-}
-
 // NewTree is a file tree that stands for itself, such as a module package or what
 // was made for one root module: what leads out of it leads nowhere, and there are no
 // submodules in it that are not checked out. names gives the name that people know

@@ -25,8 +25,14 @@ func readVariables(at location) variableValues {
 	found := variableValues{exprs: map[string]hcl.Expression{}}
 	entries, _ := at.tree.list(at.dir)
 	for _, name := range variableFiles(entries) {
-		attrs, ok := readVariableFile(at, name)
-		if !ok {
+		src, err := at.tree.read(at.path(name))
+		f, _ := hclfile.Parse(src, at.name(name))
+		if err != nil || f == nil {
+			found.bad = at.name(name)
+			return found
+		}
+		attrs, diags := f.Body.JustAttributes()
+		if diags.HasErrors() {
 			found.bad = at.name(name)
 			return found
 		}
@@ -57,17 +63,4 @@ func variableFiles(entries []fs.DirEntry) []string {
 		return 1
 	})
 	return names
-}
-
-func readVariableFile(at location, name string) (hcl.Attributes, bool) {
-	src, err := at.tree.read(at.path(name))
-	if err != nil {
-		return nil, false
-	}
-	f, _ := hclfile.Parse(src, at.name(name))
-	if f == nil {
-		return nil, false
-	}
-	attrs, diags := f.Body.JustAttributes()
-	return attrs, !diags.HasErrors()
 }

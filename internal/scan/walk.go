@@ -326,13 +326,8 @@ func (w *walker) checkVersions(c *config) {
 	}
 }
 
-// result is what was read, after checking for what no lock file can hold.
-func (w *walker) result() (tree, tests ModuleTree) {
-	allowed := func(addr provider.Addr) bool { _, why := w.refused(addr, w.tree.terms[addr]); return why == "" }
-	tests = w.treeOf(&w.tests, allowed) // what is wrong is said once
-	return w.treeOf(&w.tree, func(provider.Addr) bool { return true }), tests
-}
-
+// treeOf is what was read into a harvest, after checking for what no lock file can
+// hold. It tells of a provider that cannot be required so where told holds.
 func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
 	all := slices.DeleteFunc(merged(h.terms), func(r Requirement) bool {
 		at, why := w.refused(r.Addr, r.Terms)
