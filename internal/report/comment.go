@@ -62,14 +62,6 @@ func Sentence(message string) string {
 	return message + "."
 }
 
-// answer is what is shown of a report of the verb comment.
-func (r Report) answer() string {
-	if r.Answer == "" {
-		return "The comment is no command.\n"
-	}
-	return strings.TrimRight(r.Answer, "\n") + "\n"
-}
-
 // answerText writes the answer.
 func answerText(w io.Writer, r Report, o TextOptions) error {
 	text := r.answer()

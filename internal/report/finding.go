@@ -6,18 +6,6 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// Found reports whether the run found hashes, or entries, that something is wrong
-// with.
-func (r Report) Found() bool { return r.findings() > 0 }
-
-func (r Report) findings() int {
-	n := 0
-	for _, m := range r.Modules {
-		n += len(m.Findings)
-	}
-	return n
-}
-
 // namedFindings bounds the findings about one entry that people are shown. The
 // JSON report has more.
 const namedFindings = 5

@@ -30,7 +30,7 @@ type groupKey struct {
 	signer, former provider.Signer
 }
 
-// groups joins equal changes over root modules, sorted by address, kind and
+// commonChanges joins equal changes over root modules, sorted by address, kind and
 // versions. Root modules keep the report's order.
 func (r Report) groups() []group {
 	var groups []group
@@ -213,24 +213,5 @@ func (r Report) heldBack(d dialect) []alert {
 			}
 		}
 	}
-	return all
-}
-
-// held are the providers of the module that go no further, sorted by address.
-func (m Module) held() []Kept {
-	return slices.DeleteFunc(m.facts(), func(k Kept) bool { return len(k.Held) == 0 })
-}
-
-// facts are the providers of the module that have an entry after the run,
-// changed or not, as far as there is something to say of them; sorted by
-// address.
-func (m Module) facts() []Kept {
-	all := slices.Clone(m.Kept)
-	for _, c := range m.Changes {
-		if c.Kind != diff.Removed {
-			all = append(all, Kept{Addr: c.Addr, Version: c.To, Facts: c.Facts})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b Kept) int { return a.Addr.Compare(b.Addr) })
 	return all
 }

@@ -69,7 +69,7 @@ func document(r Report) any {
 	doc.Unlocked = append(doc.Unlocked, r.Unlocked...)
 	doc.Answer = r.Answer
 	if r.Verb == VerbPR || len(r.PullRequests) > 0 { // a command may have led to some
-		said := list(r.sortedNotes(), notesOf)
+		said := list(sortedNotes(r), notesOf)
 		doc.Notes = &said
 		pulls := list(r.PullRequests, pullJSON)
 		doc.PullRequests = &pulls

@@ -5,9 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/relock-dev/relock/internal/diff"
-	"github.com/relock-dev/relock/internal/provider"
 )
 
 // GitHub accepts 65,536 characters in the body of a pull request and 1 MiB in
@@ -82,68 +79,6 @@ func (r Report) parts(d dialect) []part {
 	}
 }
 
-// sentence says in one what the run came to.
-func (r Report) sentence() string {
-	modules := 0
-	kinds := map[diff.Kind]bool{}
-	providers, upgraded := map[provider.Addr]bool{}, map[provider.Addr]bool{}
-	for _, m := range r.Modules {
-		if m.Pending || len(m.Changes) > 0 {
-			modules++
-		}
-		for _, c := range m.Changes {
-			kinds[c.Kind] = true
-			providers[c.Addr] = true
-			if c.Kind == diff.Upgraded {
-				upgraded[c.Addr] = true
-			}
-		}
-	}
-	where := " in the lock files of " + count(modules, "root module", "root modules")
-	if modules == 1 {
-		where = " in the lock file of 1 root module"
-	}
-	subject := count(len(providers), "provider", "providers")
-	switch {
-	case r.Verb == VerbDiff:
-		return capital(r.differences()) + "."
-	case len(r.Modules) == 0 && r.Touched:
-		return "The change touches no root module that has a lock file."
-	case len(r.Modules) == 0:
-		return "No root module was found."
-	case modules == 0 && r.Failed():
-		return "Nothing is changed, because of errors."
-	case modules == 0 && r.Found():
-		return "Every lock file is up to date, but not all of their hashes are accounted for."
-	case modules == 0 && slices.ContainsFunc(r.Modules, func(m Module) bool { return m.Forgiven }):
-		return "Nothing is wrong that was not so before the change."
-	case modules == 0:
-		return "Every lock file is up to date."
-	case len(providers) == 0:
-		return "The form of the entries " + r.tense(1, "is", "are", "be") + " corrected" + where + "."
-	case len(kinds) == 1 && kinds[diff.Upgraded]:
-		return subject + " " + r.tense(len(providers), "is", "are", "be") + " upgraded" + where + "."
-	case len(kinds) == 1 && kinds[diff.Completed]:
-		return "The hashes of " + subject + " " + r.tense(2, "is", "are", "be") + " completed" + where + "."
-	case len(upgraded) > 0 && len(upgraded) < len(providers):
-		// The title of a pull request counts those that are upgraded.
-		return count(len(upgraded), "provider", "providers") + " " + r.tense(len(upgraded), "is", "are", "be") + " upgraded; in all, the entries of " +
-			subject + " " + r.tense(2, "changes", "change", "change") + where + "."
-	}
-	return "The entries of " + subject + " " + r.tense(2, "changes", "change", "change") + where + "."
-}
-
-// tense is the verb of what was done, or would be.
-func (r Report) tense(n int, one, many, would string) string {
-	switch {
-	case r.Verb == VerbCheck || r.DryRun:
-		return "would " + would
-	case n == 1:
-		return one
-	}
-	return many
-}
-
 // capital begins a sentence of ours.
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
@@ -188,14 +123,6 @@ func tableRow(used []bool, cells []string) string {
 		}
 	}
 	return row + "\n"
-}
-
-// noun is what the report's modules are called.
-func (r Report) noun() string {
-	if r.Verb == VerbDiff {
-		return "Lock files"
-	}
-	return "Root modules"
 }
 
 func (r Report) needsEye(d dialect) part {

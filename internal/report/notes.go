@@ -25,7 +25,7 @@ const (
 func (r Report) releaseNotes(d dialect) part {
 	p := part{rank: 6, head: "### Release notes\n\n", what: "release note"}
 	var missing alerts
-	for _, n := range r.sortedNotes() {
+	for _, n := range sortedNotes(r) {
 		if block := notesBlock(d, n); block != "" {
 			p.items = append(p.items, block)
 			continue
@@ -39,7 +39,7 @@ func (r Report) releaseNotes(d dialect) part {
 }
 
 // sortedNotes are the notes with those first that a reviewer must read.
-func (r Report) sortedNotes() []notes.Notes {
+func sortedNotes(r Report) []notes.Notes {
 	sorted := slices.Clone(r.Notes)
 	slices.SortStableFunc(sorted, func(a, b notes.Notes) int {
 		return cmp.Or(
@@ -162,7 +162,7 @@ func breaking(n notes.Notes) []notes.Section {
 // breakingNotes adds what publishers say that breaks, in the root modules that
 // take such an upgrade.
 func (r Report) breakingNotes(all *alerts, d dialect) {
-	for _, n := range r.sortedNotes() {
+	for _, n := range sortedNotes(r) {
 		var text strings.Builder
 		for _, s := range breaking(n) {
 			text.WriteString(s.Text + "\n\n")
@@ -174,12 +174,12 @@ func (r Report) breakingNotes(all *alerts, d dialect) {
 		if more > 0 {
 			lines = append(lines, fmt.Sprintf("%d more in the release notes", more))
 		}
-		all.add(concernBreaking, d.upgrade(n)+": "+strings.Join(lines, "; "), r.taking(n)...)
+		all.add(concernBreaking, d.upgrade(n)+": "+strings.Join(lines, "; "), taking(r, n)...)
 	}
 }
 
 // taking are the root modules that take an upgrade.
-func (r Report) taking(n notes.Notes) []string {
+func taking(r Report, n notes.Notes) []string {
 	var dirs []string
 	for _, m := range r.Modules {
 		for _, c := range m.Changes {

@@ -11,6 +11,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -222,7 +223,7 @@ func (r Report) About(modules []Module) Report {
 		m.InUse = slices.DeleteFunc(slices.Clone(m.InUse), func(u Use) bool { return !told[u.Addr] })
 		return m
 	})
-	part.Notes = slices.DeleteFunc(slices.Clone(r.Notes), func(n notes.Notes) bool { return len(part.taking(n)) == 0 })
+	part.Notes = slices.DeleteFunc(slices.Clone(r.Notes), func(n notes.Notes) bool { return len(taking(part, n)) == 0 })
 	return part
 }
 
@@ -423,4 +424,43 @@ func distinctDiagnostics(all []provider.Diagnostic) []provider.Diagnostic {
 		}
 	}
 	return kept
+}
+
+// title is what a module is called: its directory, or for a diff its lock file.
+func (r Report) title(m Module) string {
+	if r.Verb == VerbDiff {
+		return cmp.Or(m.LockPath, m.Dir, lockfile.Name)
+	}
+	return m.Dir
+}
+
+// Found reports whether the run found hashes, or entries, that something is wrong
+// with.
+func (r Report) Found() bool { return r.findings() > 0 }
+
+func (r Report) findings() int {
+	n := 0
+	for _, m := range r.Modules {
+		n += len(m.Findings)
+	}
+	return n
+}
+
+// held are the providers of the module that go no further, sorted by address.
+func (m Module) held() []Kept {
+	return slices.DeleteFunc(m.facts(), func(k Kept) bool { return len(k.Held) == 0 })
+}
+
+// facts are the providers of the module that have an entry after the run,
+// changed or not, as far as there is something to say of them; sorted by
+// address.
+func (m Module) facts() []Kept {
+	all := slices.Clone(m.Kept)
+	for _, c := range m.Changes {
+		if c.Kind != diff.Removed {
+			all = append(all, Kept{Addr: c.Addr, Version: c.To, Facts: c.Facts})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Kept) int { return a.Addr.Compare(b.Addr) })
+	return all
 }

@@ -80,17 +80,6 @@ func (t *text) module(m Module) {
 	t.WriteString(body.String() + "\n")
 }
 
-// nothing is what there is to say of a module where there is nothing.
-func (r Report) nothing() string {
-	switch r.Verb {
-	case VerbScan:
-		return "no provider is required"
-	case VerbDiff:
-		return "no differences"
-	}
-	return "up to date"
-}
-
 // about writes what there is to say of one root module, without its title.
 func (t *text) about(m Module) {
 	switch {
@@ -310,47 +299,6 @@ func (t *text) pullRequests() {
 	}
 }
 
-// pullRequest is what became of a pull request, in one sentence. The base is
-// named where the run had several.
-func (r Report) pullRequest(d dialect, p PullRequest) string {
-	name := "the pull request"
-	if p.Number > 0 {
-		name = fmt.Sprintf("pull request %d", p.Number)
-	}
-	text := outcome(p.Operation, r.DryRun) + " " + d.link(name, p.URL)
-	if p.Branch != "" {
-		text += " from " + d.code(p.Branch)
-	}
-	others := func(q PullRequest) bool { return q.Base != "" && q.Base != p.Base }
-	if p.Base != "" && slices.ContainsFunc(r.PullRequests, others) {
-		text += " into " + d.code(p.Base)
-	}
-	if p.Title != "" {
-		text += ": " + d.text(p.Title)
-	}
-	if p.Reason != "" {
-		text += " (" + d.text(p.Reason) + ")"
-	}
-	return text
-}
-
-func outcome(operation string, dryRun bool) string {
-	would, did := "would create", "created"
-	switch operation {
-	case "created":
-	case "updated":
-		would, did = "would update", "updated"
-	case "closed":
-		would, did = "would close", "closed"
-	default:
-		return "left alone"
-	}
-	if dryRun {
-		return would
-	}
-	return did
-}
-
 // known reports whether anything was counted.
 func (s Stats) known() bool {
 	return s.Requests != 0 || s.Packages != 0 || s.Cached != 0 || s.PeakBytes != 0
@@ -423,70 +371,4 @@ func (t *text) closing() {
 		return
 	}
 	t.painted(bold, line)
-}
-
-func (r Report) differences() string {
-	n := 0
-	for _, m := range r.Modules {
-		n += len(m.Changes)
-	}
-	switch {
-	case r.Failed():
-		return "the lock files could not be compared"
-	case n == 0:
-		return "no differences"
-	case n == 1:
-		return "1 provider differs"
-	}
-	return fmt.Sprintf("%d providers differ", n)
-}
-
-func (r Report) found() []string {
-	locked := 0
-	for _, m := range r.Modules {
-		if m.Scan != nil && m.Scan.Lock != nil {
-			locked++
-		}
-	}
-	all := len(r.Modules) + len(r.Unlocked)
-	return []string{count(all, "root module", "root modules"), fmt.Sprintf("%d with a lock file", locked)}
-}
-
-// written counts what became of the lock files.
-func (r Report) written() []string {
-	var written, pending, current int
-	for _, m := range r.Modules {
-		switch {
-		case m.Written:
-			written++
-		case m.Pending:
-			pending++
-		case !m.Failed() && !m.Forgiven:
-			current++
-		}
-	}
-	var parts []string
-	for _, p := range []struct {
-		n    int
-		what string
-	}{{written, "written"}, {pending, r.pendingWord()}, {current, "up to date"}} {
-		switch {
-		case p.n > 0 && len(parts) == 0:
-			parts = append(parts, count(p.n, "lock file", "lock files")+" "+p.what)
-		case p.n > 0:
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
-		}
-	}
-	return parts
-}
-
-// pendingWord says what a changed lock file that was not written waits for.
-func (r Report) pendingWord() string {
-	switch {
-	case r.Verb == VerbPR && !r.DryRun:
-		return "proposed"
-	case r.Verb == VerbUpgrade && !r.DryRun, r.Verb == VerbLock && !r.DryRun:
-		return "not written"
-	}
-	return "would change"
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/diff"
-	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -447,12 +446,4 @@ func (d dialect) list(dirs []string) string {
 		names[i] = d.code(dir)
 	}
 	return strings.Join(names, ", ")
-}
-
-// title is what a module is called: its directory, or for a diff its lock file.
-func (r Report) title(m Module) string {
-	if r.Verb == VerbDiff {
-		return cmp.Or(m.LockPath, m.Dir, lockfile.Name)
-	}
-	return m.Dir
 }

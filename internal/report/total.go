@@ -1,0 +1,206 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// sentence says in one what the run came to.
+func (r Report) sentence() string {
+	modules := 0
+	kinds := map[diff.Kind]bool{}
+	providers, upgraded := map[provider.Addr]bool{}, map[provider.Addr]bool{}
+	for _, m := range r.Modules {
+		if m.Pending || len(m.Changes) > 0 {
+			modules++
+		}
+		for _, c := range m.Changes {
+			kinds[c.Kind] = true
+			providers[c.Addr] = true
+			if c.Kind == diff.Upgraded {
+				upgraded[c.Addr] = true
+			}
+		}
+	}
+	where := " in the lock files of " + count(modules, "root module", "root modules")
+	if modules == 1 {
+		where = " in the lock file of 1 root module"
+	}
+	subject := count(len(providers), "provider", "providers")
+	switch {
+	case r.Verb == VerbDiff:
+		return capital(r.differences()) + "."
+	case len(r.Modules) == 0 && r.Touched:
+		return "The change touches no root module that has a lock file."
+	case len(r.Modules) == 0:
+		return "No root module was found."
+	case modules == 0 && r.Failed():
+		return "Nothing is changed, because of errors."
+	case modules == 0 && r.Found():
+		return "Every lock file is up to date, but not all of their hashes are accounted for."
+	case modules == 0 && slices.ContainsFunc(r.Modules, func(m Module) bool { return m.Forgiven }):
+		return "Nothing is wrong that was not so before the change."
+	case modules == 0:
+		return "Every lock file is up to date."
+	case len(providers) == 0:
+		return "The form of the entries " + r.tense(1, "is", "are", "be") + " corrected" + where + "."
+	case len(kinds) == 1 && kinds[diff.Upgraded]:
+		return subject + " " + r.tense(len(providers), "is", "are", "be") + " upgraded" + where + "."
+	case len(kinds) == 1 && kinds[diff.Completed]:
+		return "The hashes of " + subject + " " + r.tense(2, "is", "are", "be") + " completed" + where + "."
+	case len(upgraded) > 0 && len(upgraded) < len(providers):
+		// The title of a pull request counts those that are upgraded.
+		return count(len(upgraded), "provider", "providers") + " " + r.tense(len(upgraded), "is", "are", "be") + " upgraded; in all, the entries of " +
+			subject + " " + r.tense(2, "changes", "change", "change") + where + "."
+	}
+	return "The entries of " + subject + " " + r.tense(2, "changes", "change", "change") + where + "."
+}
+
+// tense is the verb of what was done, or would be.
+func (r Report) tense(n int, one, many, would string) string {
+	switch {
+	case r.Verb == VerbCheck || r.DryRun:
+		return "would " + would
+	case n == 1:
+		return one
+	}
+	return many
+}
+
+// pullRequest is what became of a pull request, in one sentence. The base is
+// named where the run had several.
+func (r Report) pullRequest(d dialect, p PullRequest) string {
+	name := "the pull request"
+	if p.Number > 0 {
+		name = fmt.Sprintf("pull request %d", p.Number)
+	}
+	text := outcome(p.Operation, r.DryRun) + " " + d.link(name, p.URL)
+	if p.Branch != "" {
+		text += " from " + d.code(p.Branch)
+	}
+	others := func(q PullRequest) bool { return q.Base != "" && q.Base != p.Base }
+	if p.Base != "" && slices.ContainsFunc(r.PullRequests, others) {
+		text += " into " + d.code(p.Base)
+	}
+	if p.Title != "" {
+		text += ": " + d.text(p.Title)
+	}
+	if p.Reason != "" {
+		text += " (" + d.text(p.Reason) + ")"
+	}
+	return text
+}
+
+func outcome(operation string, dryRun bool) string {
+	would, did := "would create", "created"
+	switch operation {
+	case "created":
+	case "updated":
+		would, did = "would update", "updated"
+	case "closed":
+		would, did = "would close", "closed"
+	default:
+		return "left alone"
+	}
+	if dryRun {
+		return would
+	}
+	return did
+}
+
+// nothing is what there is to say of a module where there is nothing.
+func (r Report) nothing() string {
+	switch r.Verb {
+	case VerbScan:
+		return "no provider is required"
+	case VerbDiff:
+		return "no differences"
+	}
+	return "up to date"
+}
+
+// noun is what the report's modules are called.
+func (r Report) noun() string {
+	if r.Verb == VerbDiff {
+		return "Lock files"
+	}
+	return "Root modules"
+}
+
+func (r Report) differences() string {
+	n := 0
+	for _, m := range r.Modules {
+		n += len(m.Changes)
+	}
+	switch {
+	case r.Failed():
+		return "the lock files could not be compared"
+	case n == 0:
+		return "no differences"
+	case n == 1:
+		return "1 provider differs"
+	}
+	return fmt.Sprintf("%d providers differ", n)
+}
+
+func (r Report) found() []string {
+	locked := 0
+	for _, m := range r.Modules {
+		if m.Scan != nil && m.Scan.Lock != nil {
+			locked++
+		}
+	}
+	all := len(r.Modules) + len(r.Unlocked)
+	return []string{count(all, "root module", "root modules"), fmt.Sprintf("%d with a lock file", locked)}
+}
+
+// written counts what became of the lock files.
+func (r Report) written() []string {
+	var written, pending, current int
+	for _, m := range r.Modules {
+		switch {
+		case m.Written:
+			written++
+		case m.Pending:
+			pending++
+		case !m.Failed() && !m.Forgiven:
+			current++
+		}
+	}
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{written, "written"}, {pending, r.pendingWord()}, {current, "up to date"}} {
+		switch {
+		case p.n > 0 && len(parts) == 0:
+			parts = append(parts, count(p.n, "lock file", "lock files")+" "+p.what)
+		case p.n > 0:
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	return parts
+}
+
+// pendingWord says what a changed lock file that was not written waits for.
+func (r Report) pendingWord() string {
+	switch {
+	case r.Verb == VerbPR && !r.DryRun:
+		return "proposed"
+	case r.Verb == VerbUpgrade && !r.DryRun, r.Verb == VerbLock && !r.DryRun:
+		return "not written"
+	}
+	return "would change"
+}
+
+// answer is what is shown of a report of the verb comment.
+func (r Report) answer() string {
+	if r.Answer == "" {
+		return "The comment is no command.\n"
+	}
+	return strings.TrimRight(r.Answer, "\n") + "\n"
+}
