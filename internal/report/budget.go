@@ -13,11 +13,22 @@ type part struct {
 	items []string // each whole in itself, ending in a newline
 	what  string   // the noun for an item; empty for a head alone
 	rank  int      // of importance: a lower one gets room first
+	share int      // of the room, in percent, that no other part takes
+}
+
+// size is that of the whole part, in bytes.
+func (p part) size() int {
+	n := len(p.head)
+	for _, item := range p.items {
+		n += len(item)
+	}
+	return n
 }
 
 // assemble joins the parts in their order. If they exceed the limit in bytes,
-// items are left out from the end of the least important part; a line says how
-// many, and the hint where they are. A limit of 0 is none.
+// items are left out from the end of parts that have had their share, the least
+// important first; a line says how many, and the hint where they are. A limit of
+// 0 is none.
 func assemble(parts []part, limit int, hint string) string {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return p.what != "" && len(p.items) == 0 })
 	kept := fit(parts, limit, hint)
@@ -42,14 +53,21 @@ func fit(parts []part, limit int, hint string) []int {
 		room -= len(p.head) + len(p.cut(0, hint)) + len("\n")
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(parts[a].rank, parts[b].rank) })
-	for _, i := range order {
-		for _, item := range parts[i].items {
-			if limit > 0 && len(item) > room {
+	take := func(i, most int) {
+		for _, item := range parts[i].items[kept[i]:] {
+			if limit > 0 && (len(item) > room || len(item) > most) {
 				break
 			}
-			room -= len(item)
+			room, most = room-len(item), most-len(item)
 			kept[i]++
 		}
+	}
+	whole := room
+	for _, i := range order {
+		take(i, whole*parts[i].share/100)
+	}
+	for _, i := range order {
+		take(i, room)
 	}
 	return kept
 }

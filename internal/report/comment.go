@@ -13,7 +13,7 @@ import (
 // Comment returns Markdown that answers a comment: what we have to say, and below
 // it the report, cut like Body.
 func Comment(lead string, r Report) string {
-	parts := r.parts(markdown(r))
+	parts := partsOf(r, markdown(r), bodyLimit)
 	if lead != "" {
 		parts = append([]part{{head: strings.TrimRight(lead, "\n") + "\n"}}, parts...)
 	}

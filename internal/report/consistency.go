@@ -1,63 +1,5 @@
 package report
 
-import (
-	"maps"
-	"slices"
-
-	"github.com/relock-dev/relock/internal/provider"
-)
-
-// spread is a provider of which root modules use different versions.
-type spread struct {
-	addr     provider.Addr
-	versions []usage // newest first, two at least
-}
-
-// usage is where one version is in use.
-type usage struct {
-	version provider.Version
-	dirs    []string // in the report's order
-}
-
-// lagging are the root modules that do not use the newest version in use.
-func (s spread) lagging() []string {
-	var dirs []string
-	for _, u := range s.versions[1:] {
-		dirs = append(dirs, u.dirs...)
-	}
-	return dirs
-}
-
-// spreads lists the providers of which more than one version is in use, sorted
-// by address. A diff has none: it is about two states of one file.
-func (r Report) spreads() []spread {
-	if r.Verb == VerbDiff {
-		return nil
-	}
-	where := map[provider.Addr]map[provider.Version][]string{}
-	for _, m := range r.Modules {
-		for _, u := range m.InUse {
-			if where[u.Addr] == nil {
-				where[u.Addr] = map[provider.Version][]string{}
-			}
-			where[u.Addr][u.Version] = append(where[u.Addr][u.Version], r.title(m))
-		}
-	}
-	var all []spread
-	for _, addr := range slices.SortedFunc(maps.Keys(where), provider.Addr.Compare) {
-		if len(where[addr]) < 2 {
-			continue
-		}
-		s := spread{addr: addr}
-		newestFirst := func(a, b provider.Version) int { return b.Compare(a) }
-		for _, v := range slices.SortedFunc(maps.Keys(where[addr]), newestFirst) {
-			s.versions = append(s.versions, usage{v, where[addr][v]})
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
 // namedLagging is the number of root modules with an old version up to which
 // they are named: whoever wants to bring them up must find them.
 const namedLagging = 10
@@ -73,8 +15,8 @@ func (d dialect) where(u usage, newest bool) string {
 
 // consistency is the section about versions in use.
 func (r Report) consistency(d dialect) part {
-	p := part{rank: 4, head: "### Versions in use\n\n", what: "provider"}
-	for _, s := range r.spreads() {
+	p := part{rank: 4, share: 5, head: "### Versions in use\n\n", what: "provider"}
+	for _, s := range spreadsOf(r) {
 		text := "- " + d.name(s.addr) + "\n"
 		for i, u := range s.versions {
 			text += "  - " + d.version(u.version) + " " + d.where(u, i == 0)
@@ -91,7 +33,7 @@ func (r Report) consistency(d dialect) part {
 // consistency writes which providers are in use in several versions.
 func (t *text) consistency() {
 	var rows []row
-	for _, s := range t.r.spreads() {
+	for _, s := range spreadsOf(t.r) {
 		name := cell{t.d.name(s.addr), plain}
 		for i, u := range s.versions {
 			state := cell{"behind", yellow}

@@ -10,54 +10,6 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// rank orders kinds by how much they need a reviewer's eye.
-var rank = map[diff.Kind]int{
-	diff.ReReleased: 0, diff.Signer: 1, diff.Downgraded: 2, diff.Upgraded: 3, diff.Moved: 4,
-	diff.Removed: 5, diff.Added: 6, diff.Completed: 7, diff.Constrained: 8, diff.Normalised: 9,
-}
-
-// group is one change that several root modules have in common.
-type group struct {
-	change Change
-	dirs   []string
-}
-
-// groupKey is what makes changes equal.
-type groupKey struct {
-	addr, addrFrom provider.Addr
-	kind           diff.Kind
-	from, to       provider.Version
-	signer, former provider.Signer
-}
-
-// commonChanges joins equal changes over root modules, sorted by address, kind and
-// versions. Root modules keep the report's order.
-func (r Report) groups() []group {
-	var groups []group
-	index := map[groupKey]int{}
-	for _, m := range r.Modules {
-		for _, c := range m.Changes {
-			k := groupKey{c.Addr, c.AddrFrom, c.Kind, c.From, c.To, c.Signer, c.SignerFrom}
-			i, known := index[k]
-			if !known {
-				i = len(groups)
-				index[k] = i
-				groups = append(groups, group{change: c})
-			}
-			groups[i].dirs = append(groups[i].dirs, r.title(m))
-		}
-	}
-	slices.SortStableFunc(groups, func(a, b group) int {
-		return cmp.Or(
-			a.change.Addr.Compare(b.change.Addr),
-			cmp.Compare(rank[a.change.Kind], rank[b.change.Kind]),
-			a.change.From.Compare(b.change.From),
-			a.change.To.Compare(b.change.To),
-		)
-	})
-	return groups
-}
-
 // concern is why an alert wants a reviewer's eye, as its first words.
 type concern string
 

@@ -58,7 +58,7 @@ func document(r Report) any {
 	if r.Verb == VerbDiff {
 		return diffDocument(r, errors, warnings)
 	}
-	doc := runJSON{FormatVersion: formatVersion, Modules: []any{}, Unlocked: []string{}, Consistency: list(r.spreads(), spreadOf), Errors: errors, Warnings: warnings, Stats: statsJSON(r.Stats)}
+	doc := runJSON{FormatVersion: formatVersion, Modules: []any{}, Unlocked: []string{}, Consistency: list(spreadsOf(r), spreadOf), Errors: errors, Warnings: warnings, Stats: statsJSON(r.Stats)}
 	for _, m := range r.Modules {
 		if m.Scan != nil {
 			doc.Modules = append(doc.Modules, scanModule(m))

@@ -21,7 +21,7 @@ const (
 // what was cut.
 func Body(r Report) string {
 	d := markdown(r)
-	parts := append(r.parts(d), footer(r))
+	parts := append(partsOf(r, d, bodyLimit), footer(r))
 	if r.Footer != "" {
 		parts = append(parts, part{head: r.Footer})
 	}
@@ -31,7 +31,7 @@ func Body(r Report) string {
 // Summary returns the Markdown of an Actions step summary, cut like Body.
 func Summary(r Report) string {
 	d := markdown(r)
-	parts := append([]part{{head: "## relock\n"}, pulls(d, r)}, r.parts(d)...)
+	parts := append([]part{{head: "## relock\n"}, pulls(d, r)}, partsOf(r, d, summaryLimit)...)
 	if r.Verb == VerbComment {
 		parts = []part{{head: "## relock\n"}, {head: r.answer()}}
 	}
@@ -48,15 +48,15 @@ func Markdown(r Report) string {
 		return r.answer()
 	}
 	d := markdown(r)
-	if bodies := r.bodies(d); len(bodies) > 0 {
-		parts := []part{pulls(d, r), {head: r.sentence() + "\n"}, r.needsEye(d)}
+	if bodies := bodies(r, d); len(bodies) > 0 {
+		parts := []part{pulls(d, r), {head: r.sentence() + "\n"}, needsEye(r, d)}
 		return assemble(append(parts, bodies...), 0, "")
 	}
-	return assemble(append([]part{pulls(d, r)}, r.parts(d)...), 0, "")
+	return assemble(append([]part{pulls(d, r)}, partsOf(r, d, 0)...), 0, "")
 }
 
 // bodies are the pull requests as a dry run would write them, each under its title.
-func (r Report) bodies(d dialect) []part {
+func bodies(r Report, d dialect) []part {
 	var parts []part
 	for _, p := range r.PullRequests {
 		if p.Body != "" {
@@ -66,52 +66,54 @@ func (r Report) bodies(d dialect) []part {
 	return parts
 }
 
-// parts are what every Markdown report consists of.
-func (r Report) parts(d dialect) []part {
+// partsOf are what every Markdown report consists of. Each has a share of the
+// limit; what is left of it goes to the others, to the most important first.
+func partsOf(r Report, d dialect, limit int) []part {
+	o := outlineOf(r, d)
 	return []part{
-		{head: r.sentence() + "\n"},
-		r.table(d),
-		r.needsEye(d),
-		r.perModule(d),
-		r.holds(d),
+		{head: o.headline + "\n"},
+		changesPart(o, r.noun(), limit*changeShare/100),
+		needsEye(r, d),
+		blocksPart(o, r.noun()),
+		holds(r, d),
 		r.consistency(d),
 		r.releaseNotes(d),
 	}
 }
 
-// capital begins a sentence of ours.
-func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+// changeShare is that of the table of changes, in percent: it survives whatever
+// else there is.
+const changeShare = 40
 
-// fewDirs is the number of root modules up to which they are named in a line.
-const fewDirs = 3
-
-// table has a row for each change that root modules have in common. The columns
-// of dates and signers are there if any is known.
-func (r Report) table(d dialect) part {
-	columns := []string{"Provider", "From", "To", "Kind", r.noun(), "Released", "Signer"}
-	const released, signer = 5, 6
-	used := []bool{true, true, true, true, true, false, false}
-	var rows [][]string
-	for _, g := range r.groups() {
-		cells := r.tableCells(d, g)
-		used[released] = used[released] || cells[released] != ""
-		used[signer] = used[signer] || cells[signer] != ""
-		rows = append(rows, cells)
+// changesPart has a row for each change that root modules have in common or, where
+// these have no room, for each provider. The columns of dates and signers are there
+// if any is known.
+func changesPart(o outline, noun string, room int) part {
+	var p part
+	for way := range waysToJoin {
+		p = changeRows(o.changes.rows(way), noun)
+		if room <= 0 || p.size() <= room {
+			break
+		}
 	}
-	rule := slices.Repeat([]string{"---"}, len(columns))
-	p := part{rank: 2, what: "change", head: tableRow(used, columns) + tableRow(used, rule)}
-	for _, cells := range rows {
-		p.items = append(p.items, tableRow(used, cells))
-	}
+	p.rank, p.share = 1, changeShare
 	return p
 }
 
-func (r Report) tableCells(d dialect, g group) []string {
-	c := g.change
-	return []string{
-		d.name(c.Addr), d.version(c.From), d.version(c.To), c.label(),
-		d.dirs(g.dirs, fewDirs), day(c.Published), d.signers(c.Facts),
+func changeRows(rows []changeRow, noun string) part {
+	columns := []string{"Provider", "From", "To", "Kind", noun, "Released", "Signer"}
+	const released, signer = 5, 6
+	used := []bool{true, true, true, true, true, false, false}
+	for _, row := range rows {
+		used[released] = used[released] || row.released != ""
+		used[signer] = used[signer] || row.signer != ""
 	}
+	rule := slices.Repeat([]string{"---"}, len(columns))
+	p := part{what: "change", head: tableRow(used, columns) + tableRow(used, rule)}
+	for _, r := range rows {
+		p.items = append(p.items, tableRow(used, []string{r.name, r.from, r.to, r.kind, r.where, r.released, r.signer}))
+	}
+	return p
 }
 
 // tableRow joins the cells of the columns in use.
@@ -125,8 +127,8 @@ func tableRow(used []bool, cells []string) string {
 	return row + "\n"
 }
 
-func (r Report) needsEye(d dialect) part {
-	p := part{rank: 1, head: "### Needs your eye\n\n", what: "item"}
+func needsEye(r Report, d dialect) part {
+	p := part{rank: 2, share: 25, head: "### Needs your eye\n\n", what: "item"}
 	for _, a := range r.alerts(d) {
 		where := ""
 		if len(a.dirs) > 0 {
@@ -137,32 +139,58 @@ func (r Report) needsEye(d dialect) part {
 	return p
 }
 
-func (r Report) holds(d dialect) part {
-	p := part{rank: 3, head: "### Held back\n\n", what: "item"}
+func holds(r Report, d dialect) part {
+	p := part{rank: 3, share: 8, head: "### Held back\n\n", what: "item"}
 	for _, a := range r.heldBack(d) {
 		p.items = append(p.items, fmt.Sprintf("- %s (in %s)\n", a.text, d.dirs(a.dirs, fewDirs)))
 	}
 	return p
 }
 
-// perModule shows each root module collapsed, those with the same changes once.
-func (r Report) perModule(d dialect) part {
-	p := part{rank: 5, head: "### " + r.noun() + "\n\n", what: "root module"}
-	var all alerts
-	changes := map[string]int{}
-	for _, m := range r.Modules {
-		if len(m.Changes) == 0 && !m.Pending {
-			continue
-		}
-		key := moduleItems(d, m)
-		all.add(concern(toolText(m)), key, r.title(m))
-		changes[key] = len(m.Changes)
-	}
-	for _, a := range all {
-		p.items = append(p.items, detailsBlock(d, a, changes[a.text]))
+// blocksPart shows each root module collapsed.
+func blocksPart(o outline, noun string) part {
+	p := part{rank: 5, share: 10, head: "### " + noun + "\n\n", what: "root module"}
+	for _, b := range o.modules {
+		p.items = append(p.items, detailsBlock(o.d, b))
 	}
 	return p
 }
+
+// manyDirs is the number of root modules that a block lists at most.
+const manyDirs = 100
+
+// detailsBlock is one collapsed block. Markdown is parsed between the empty
+// lines, HTML in the summary.
+func detailsBlock(d dialect, b block) string {
+	var names []string
+	for _, dir := range b.dirs {
+		names = append(names, codeElement(dir))
+	}
+	title, text := strings.Join(names, ", "), ""
+	if len(b.dirs) > fewDirs {
+		title = count(len(b.dirs), "root module", "root modules")
+		shown := b.dirs[:min(len(b.dirs), manyDirs)]
+		text = d.list(shown)
+		if rest := len(b.dirs) - len(shown); rest > 0 {
+			text += fmt.Sprintf(" and %d more", rest)
+		}
+		text += "\n\n"
+	}
+	for _, item := range b.items {
+		text += "- " + item + "\n"
+	}
+	what := "other form"
+	if b.changes > 0 {
+		what = count(b.changes, "change", "changes")
+	}
+	return fmt.Sprintf("<details><summary>%s%s: %s</summary>\n\n%s\n</details>\n\n", title, b.tool, what, text)
+}
+
+// capital begins a sentence of ours.
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// fewDirs is the number of root modules up to which they are named in a line.
+const fewDirs = 3
 
 func toolText(m Module) string {
 	if m.Tool.Name == "" {
@@ -176,48 +204,6 @@ func toolText(m Module) string {
 		text += ", partial"
 	}
 	return " (" + text + ")"
-}
-
-func moduleItems(d dialect, m Module) string {
-	if len(m.Changes) == 0 {
-		return "- The lock file is not in the form that the tool writes.\n"
-	}
-	var b strings.Builder
-	for _, c := range m.Changes {
-		text := fmt.Sprintf("- %s %s (%s)", d.name(c.Addr), d.move(c), c.label())
-		if details := d.details(c); len(details) > 0 {
-			text += ": " + strings.Join(details, "; ")
-		}
-		b.WriteString(text + "\n")
-	}
-	return b.String()
-}
-
-// manyDirs is the number of root modules that a block lists at most.
-const manyDirs = 100
-
-// detailsBlock is one collapsed block. Markdown is parsed between the empty
-// lines, HTML in the summary.
-func detailsBlock(d dialect, a alert, changes int) string {
-	var names []string
-	for _, dir := range a.dirs {
-		names = append(names, codeElement(dir))
-	}
-	title, list := strings.Join(names, ", "), ""
-	if len(a.dirs) > fewDirs {
-		title = count(len(a.dirs), "root module", "root modules")
-		shown := a.dirs[:min(len(a.dirs), manyDirs)]
-		list = d.list(shown)
-		if rest := len(a.dirs) - len(shown); rest > 0 {
-			list += fmt.Sprintf(" and %d more", rest)
-		}
-		list += "\n\n"
-	}
-	what := "other form"
-	if changes > 0 {
-		what = count(changes, "change", "changes")
-	}
-	return fmt.Sprintf("<details><summary>%s%s: %s</summary>\n\n%s%s\n</details>\n\n", title, a.concern, what, list, a.text)
 }
 
 func pulls(d dialect, r Report) part {

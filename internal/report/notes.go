@@ -23,7 +23,7 @@ const (
 // releaseNotes is the section of notes: a collapsed block for each upgrade,
 // then a line for those of which nothing is known.
 func (r Report) releaseNotes(d dialect) part {
-	p := part{rank: 6, head: "### Release notes\n\n", what: "release note"}
+	p := part{rank: 6, share: 10, head: "### Release notes\n\n", what: "release note"}
 	var missing alerts
 	for _, n := range sortedNotes(r) {
 		if block := notesBlock(d, n); block != "" {

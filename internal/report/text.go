@@ -172,7 +172,7 @@ func (t *text) together() {
 		return
 	}
 	var rows []row
-	for _, g := range t.r.groups() {
+	for _, g := range commonChanges(t.r) {
 		where := "in " + count(len(g.dirs), "directory", "directories")
 		if len(g.dirs) == 1 {
 			where = "in " + Plain(g.dirs[0])

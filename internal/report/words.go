@@ -447,3 +447,33 @@ func (d dialect) list(dirs []string) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// versions names those of several changes: the only one, or the span.
+func (d dialect) versions(all []provider.Version) string {
+	distinct := slices.DeleteFunc(slices.Clone(all), provider.Version.IsZero)
+	slices.SortFunc(distinct, provider.Version.Compare)
+	distinct = slices.Compact(distinct)
+	switch len(distinct) {
+	case 0:
+		return ""
+	case 1:
+		return d.version(distinct[0])
+	case 2:
+		return d.version(distinct[0]) + ", " + d.version(distinct[1])
+	}
+	return fmt.Sprintf("%s to %s (%d versions)", d.version(distinct[0]), d.version(distinct[len(distinct)-1]), len(distinct))
+}
+
+// itemsOf are the changes of a root module as sentences.
+func (d dialect) itemsOf(m Module) []string {
+	if len(m.Changes) == 0 {
+		return []string{"The lock file is not in the form that the tool writes."}
+	}
+	return list(m.Changes, func(c Change) string {
+		text := fmt.Sprintf("%s %s (%s)", d.name(c.Addr), d.move(c), c.label())
+		if details := d.details(c); len(details) > 0 {
+			text += ": " + strings.Join(details, "; ")
+		}
+		return text
+	})
+}
