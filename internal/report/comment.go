@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"unicode"
@@ -23,14 +22,14 @@ func Comment(lead string, r Report) string {
 // Problems returns problems as a list in Markdown, each with its place and what
 // to do next; nothing if there are none.
 func Problems(diagnostics []provider.Diagnostic) string {
-	var all alerts
 	d := markdown(Report{})
+	all := causesIn(d)
 	for _, p := range diagnostics {
-		all.diagnostic(d, p)
+		all.diagnostic(p, "")
 	}
 	p := part{rank: 1, what: "problem"}
-	for _, a := range all {
-		p.items = append(p.items, fmt.Sprintf("- **%s**: %s\n", a.concern, a.text))
+	for _, c := range all.list {
+		p.items = append(p.items, reviewItem(d, c))
 	}
 	return assemble([]part{p}, bodyLimit, "The report of the run lists them.")
 }

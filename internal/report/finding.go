@@ -33,34 +33,6 @@ func brief(all []provider.Finding) []provider.Finding {
 	return shown
 }
 
-// findings writes what was found in a lock file and, if asked for everything, of
-// what it is not known.
-func (t *text) findings(m Module) {
-	for _, f := range m.Brief() {
-		t.paragraph(tableIndent, cell{"finding:", red}, t.d.diagnostic(f.Diagnostic()))
-		if f.Hint != "" {
-			t.paragraph(tableIndent+2, cell{"next:", dim}, Plain(f.Hint))
-		}
-	}
-	if !t.o.Verbose {
-		return
-	}
-	for _, f := range brief(m.Undecided) {
-		t.paragraph(tableIndent, cell{"not proven:", dim}, t.d.diagnostic(f.Diagnostic()))
-	}
-}
-
-// finding adds one without its line: root modules may have the same in theirs.
-func (all *alerts) finding(d dialect, f provider.Finding, dir string) {
-	p := f.Diagnostic()
-	p.File, p.Line = "", 0
-	c := concernHash
-	if f.Code == provider.CodeReReleased {
-		c = concernReReleased
-	}
-	all.problem(c, d, p, dir)
-}
-
 type findingJSON struct {
 	Code     provider.Code `json:"code"`
 	Severity string        `json:"severity"`

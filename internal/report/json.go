@@ -443,3 +443,22 @@ func list[T, U any](in []T, f func(T) U) []U {
 	}
 	return out
 }
+
+type spreadJSON struct {
+	Provider string      `json:"provider"`
+	Versions []usageJSON `json:"versions"`
+	Lagging  []string    `json:"lagging"`
+}
+
+type usageJSON struct {
+	Version     string   `json:"version"`
+	Directories []string `json:"directories"`
+}
+
+func spreadOf(s spread) spreadJSON {
+	return spreadJSON{
+		Provider: s.addr.String(),
+		Versions: list(s.versions, func(u usage) usageJSON { return usageJSON{u.version.String(), u.dirs} }),
+		Lagging:  s.lagging(),
+	}
+}

@@ -55,17 +55,26 @@ const (
 	leastRest   = 24 // columns; a last column with less room goes below the others
 )
 
-// table writes rows in aligned columns or, where the terminal is too narrow
-// for them, each as a small paragraph.
-func (p *printer) table(rows []row) {
+// table writes rows in aligned columns, under headings if there are any, or, where
+// the terminal is too narrow for them, each as a small paragraph.
+func (p *printer) table(rows []row, headings ...string) {
+	if last := len(headings) - 1; last > 0 && len(rows) > 0 {
+		head := row{rest: headings[last]}
+		for _, name := range headings[:last] {
+			head.cells = append(head.cells, cell{name, dim})
+		}
+		rows = append([]row{head}, rows...)
+	}
 	widths := columnWidths(rows)
 	lead := tableIndent
 	for _, w := range widths {
 		lead += w + tableGap
 	}
-	for _, r := range rows {
+	for i, r := range rows {
 		if p.width > 0 && lead+leastRest > p.width {
-			p.stacked(r)
+			if i > 0 || len(headings) == 0 {
+				p.stacked(r)
+			}
 			continue
 		}
 		var line strings.Builder

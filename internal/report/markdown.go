@@ -49,7 +49,7 @@ func Markdown(r Report) string {
 	}
 	d := markdown(r)
 	if bodies := bodies(r, d); len(bodies) > 0 {
-		parts := []part{pulls(d, r), {head: r.sentence() + "\n"}, needsEye(r, d)}
+		parts := []part{pulls(d, r), {head: r.sentence() + "\n"}, reviewPart(outlineOf(r, d))}
 		return assemble(append(parts, bodies...), 0, "")
 	}
 	return assemble(append([]part{pulls(d, r)}, partsOf(r, d, 0)...), 0, "")
@@ -73,11 +73,11 @@ func partsOf(r Report, d dialect, limit int) []part {
 	return []part{
 		{head: o.headline + "\n"},
 		changesPart(o, r.noun(), limit*changeShare/100),
-		needsEye(r, d),
+		reviewPart(o),
 		blocksPart(o, r.noun()),
-		holds(r, d),
-		r.consistency(d),
-		r.releaseNotes(d),
+		heldPart(o),
+		spreadsPart(o),
+		notesPart(o),
 	}
 }
 
@@ -127,22 +127,67 @@ func tableRow(used []bool, cells []string) string {
 	return row + "\n"
 }
 
-func needsEye(r Report, d dialect) part {
+func reviewPart(o outline) part {
 	p := part{rank: 2, share: 25, head: "### Needs your eye\n\n", what: "item"}
-	for _, a := range r.alerts(d) {
-		where := ""
-		if len(a.dirs) > 0 {
-			where = " in " + d.dirs(a.dirs, fewDirs)
-		}
-		p.items = append(p.items, fmt.Sprintf("- **%s**%s: %s\n", a.concern, where, a.text))
+	for _, c := range o.review {
+		p.items = append(p.items, reviewItem(o.d, c))
 	}
 	return p
 }
 
-func holds(r Report, d dialect) part {
+func reviewItem(d dialect, c *cause) string {
+	where := ""
+	if len(c.dirs.list) > 0 {
+		where = " in " + d.dirs(c.dirs.list, fewDirs)
+	}
+	text := d.said(c)
+	if next := c.remedy(); next != "" {
+		text = strings.TrimSuffix(text, ".") + ". Next: " + next
+	}
+	return fmt.Sprintf("- **%s**%s: %s\n", c.concern, where, text)
+}
+
+func heldPart(o outline) part {
 	p := part{rank: 3, share: 8, head: "### Held back\n\n", what: "item"}
-	for _, a := range r.heldBack(d) {
-		p.items = append(p.items, fmt.Sprintf("- %s (in %s)\n", a.text, d.dirs(a.dirs, fewDirs)))
+	for _, c := range o.held {
+		p.items = append(p.items, "- "+o.d.saidIn(c)+"\n")
+	}
+	return p
+}
+
+func spreadsPart(o outline) part {
+	p := part{rank: 4, share: 5, head: "### Versions in use\n\n", what: "provider"}
+	for _, s := range o.spreads {
+		text := "- " + o.d.name(s.addr) + "\n"
+		for i, u := range s.versions {
+			text += "  - " + o.d.version(u.version) + " " + o.d.usedIn(u, i == 0)
+			if i > 0 {
+				text += ", behind"
+			}
+			text += "\n"
+		}
+		p.items = append(p.items, text)
+	}
+	return p
+}
+
+// notesPart is the section of notes: a collapsed block for each upgrade, then a
+// line for those of which nothing is known.
+func notesPart(o outline) part {
+	p := part{rank: 6, share: 10, head: "### Release notes\n\n", what: "release note"}
+	var problems set
+	missing := map[string][]string{}
+	for _, n := range o.notes {
+		if block := notesBlock(o.d, n); block != "" {
+			p.items = append(p.items, block)
+			continue
+		}
+		problem := o.d.text(n.Problem)
+		problems.add(problem)
+		missing[problem] = append(missing[problem], o.d.upgrade(n))
+	}
+	for _, problem := range problems.list {
+		p.items = append(p.items, fmt.Sprintf("- None for %s: %s\n", strings.Join(missing[problem], ", "), problem))
 	}
 	return p
 }
@@ -184,26 +229,6 @@ func detailsBlock(d dialect, b block) string {
 		what = count(b.changes, "change", "changes")
 	}
 	return fmt.Sprintf("<details><summary>%s%s: %s</summary>\n\n%s\n</details>\n\n", title, b.tool, what, text)
-}
-
-// capital begins a sentence of ours.
-func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
-
-// fewDirs is the number of root modules up to which they are named in a line.
-const fewDirs = 3
-
-func toolText(m Module) string {
-	if m.Tool.Name == "" {
-		return ""
-	}
-	text := m.Tool.String()
-	if m.Assumed {
-		text += ", assumed"
-	}
-	if m.Partial {
-		text += ", partial"
-	}
-	return " (" + text + ")"
 }
 
 func pulls(d dialect, r Report) part {

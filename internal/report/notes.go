@@ -20,24 +20,6 @@ const (
 	fewLeads = 3
 )
 
-// releaseNotes is the section of notes: a collapsed block for each upgrade,
-// then a line for those of which nothing is known.
-func (r Report) releaseNotes(d dialect) part {
-	p := part{rank: 6, share: 10, head: "### Release notes\n\n", what: "release note"}
-	var missing alerts
-	for _, n := range sortedNotes(r) {
-		if block := notesBlock(d, n); block != "" {
-			p.items = append(p.items, block)
-			continue
-		}
-		missing.add("", d.text(n.Problem), d.upgrade(n))
-	}
-	for _, m := range missing {
-		p.items = append(p.items, fmt.Sprintf("- None for %s: %s\n", strings.Join(m.dirs, ", "), m.text))
-	}
-	return p
-}
-
 // sortedNotes are the notes with those first that a reviewer must read.
 func sortedNotes(r Report) []notes.Notes {
 	sorted := slices.Clone(r.Notes)
@@ -60,11 +42,6 @@ func urgency(n notes.Notes) int {
 		urgency++
 	}
 	return urgency
-}
-
-// upgrade names a provider and its versions.
-func (d dialect) upgrade(n notes.Notes) string {
-	return fmt.Sprintf("%s %s %s %s", d.name(n.Addr), d.version(n.From), d.arrow, d.version(n.To))
 }
 
 // notesBlock is the collapsed notes of one upgrade; empty if there are none.
@@ -157,25 +134,6 @@ func breaking(n notes.Notes) []notes.Section {
 		}
 	}
 	return all
-}
-
-// breakingNotes adds what publishers say that breaks, in the root modules that
-// take such an upgrade.
-func (r Report) breakingNotes(all *alerts, d dialect) {
-	for _, n := range sortedNotes(r) {
-		var text strings.Builder
-		for _, s := range breaking(n) {
-			text.WriteString(s.Text + "\n\n")
-		}
-		lines, more := leads(text.String(), fewLeads)
-		if len(lines) == 0 {
-			continue
-		}
-		if more > 0 {
-			lines = append(lines, fmt.Sprintf("%d more in the release notes", more))
-		}
-		all.add(concernBreaking, d.upgrade(n)+": "+strings.Join(lines, "; "), taking(r, n)...)
-	}
 }
 
 // taking are the root modules that take an upgrade.

@@ -20,7 +20,9 @@ type outline struct {
 	d        dialect
 	headline string
 	changes  changeTable
+	review   []*cause
 	modules  []block
+	held     []*cause
 	spreads  []spread
 	notes    []notes.Notes
 }
@@ -28,7 +30,7 @@ type outline struct {
 func outlineOf(r Report, d dialect) outline {
 	return outline{
 		d: d, headline: r.sentence(),
-		changes: tableOf(r, d), modules: blocksOf(r, d),
+		changes: tableOf(r, d), review: reviewOf(r, d), modules: blocksOf(r, d), held: heldBack(r, d),
 		spreads: spreadsOf(r), notes: sortedNotes(r),
 	}
 }

@@ -217,7 +217,7 @@ func TestScanSaysNotRequiredOnlyWhereAllWasRead(t *testing.T) {
 			tt.m.Dir, tt.m.Lock = "a", lock
 			m := report.FromScan(tt.m).Shown(func(path string) string { return "repo/" + path })
 			got := text(t, report.Report{Verb: report.VerbScan, Modules: []report.Module{m}}, report.TextOptions{})
-			if !strings.Contains(got, "hashicorp/null  3.2.1  "+tt.want+"\n") {
+			if !strings.Contains(got, "hashicorp/null  3.2.1   "+tt.want+"\n") {
 				t.Errorf("scan says\n%swant %q of the entry", got, tt.want)
 			}
 		})

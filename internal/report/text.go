@@ -17,6 +17,9 @@ type TextOptions struct {
 	Color bool
 	// Width is the terminal's in columns; 0 means unlimited.
 	Width int
+	// Summary says whether changes and counts alone are told, and no root module by
+	// itself; nil: if there are many.
+	Summary *bool
 	// Verbose also lists what is up to date.
 	Verbose bool
 	// Stats adds what the run cost.
@@ -31,18 +34,21 @@ func Text(w io.Writer, r Report, o TextOptions) error {
 	if r.Verb == VerbComment {
 		return answerText(w, r, o)
 	}
-	t := &text{printer: printer{color: o.Color, width: o.Width}, r: r, o: o, d: terminal(r)}
-	for _, m := range r.Modules {
-		t.module(m)
+	t := &text{printer: printer{color: o.Color, width: o.Width}, r: r, o: o, outline: outlineOf(r, terminal(r))}
+	t.own, t.common = t.sorted()
+	if t.brief() {
+		t.summary()
+	} else {
+		t.modules()
 	}
-	if r.Verb != VerbScan && r.Verb != VerbDiff {
-		t.together()
-	}
-	t.section(t.consistency)
-	t.section(func() { t.problems(0, r.Diagnostics) })
+	t.section(t.versions)
+	t.section(func() { t.causes(0, t.common) })
 	t.section(t.pullRequests)
 	if o.Stats {
 		t.painted(dim, r.Stats.String())
+	}
+	if n := toldModules(t.r); n > 0 && t.brief() {
+		t.painted(dim, "--summary=false shows each of "+count(n, "root module", "root modules")+" by itself")
 	}
 	t.closing()
 	_, err := io.WriteString(w, strings.ReplaceAll(t.String(), unbroken, " "))
@@ -52,9 +58,50 @@ func Text(w io.Writer, r Report, o TextOptions) error {
 // text is a report in the writing.
 type text struct {
 	printer
+	outline
 	r Report
 	o TextOptions
-	d dialect
+	// own are causes of one root module, by what that is called; common are the
+	// others.
+	own    map[string][]*cause
+	common []*cause
+}
+
+// labels are the concerns that a terminal is told, the most urgent last: that is
+// where its reader looks first. A change itself is in the table.
+var labels = []struct {
+	concern concern
+	label   cell
+}{
+	{concernHeld, cell{"held:", yellow}},
+	{concernRegistry, cell{"registry:", yellow}},
+	{concernPlatform, cell{"missing:", yellow}},
+	{concernUnread, cell{"not read:", yellow}},
+	{concernHash, cell{"finding:", red}},
+	{concernReReleased, cell{"finding:", red}},
+	{concernWarning, cell{"warning:", yellow}},
+	{concernFailed, cell{"error:", red}},
+}
+
+// sorted parts the causes by whether they are those of one root module alone.
+func (t *text) sorted() (own map[string][]*cause, common []*cause) {
+	own = map[string][]*cause{}
+	brief := t.brief()
+	all := append(slices.Clip(t.held), t.review...)
+	for _, l := range labels {
+		for _, c := range all {
+			// A change of hashes is in the table, and a finding with its lock file.
+			left := (l.concern == concernHash || l.concern == concernReReleased) && !(c.finding && brief)
+			switch {
+			case c.concern != l.concern || left:
+			case len(c.dirs.list) == 1 && !brief:
+				own[c.dirs.list[0]] = append(own[c.dirs.list[0]], c)
+			default:
+				common = append(common, c)
+			}
+		}
+	}
+	return own, common
 }
 
 // section writes an empty line behind what write does, if that is anything.
@@ -66,9 +113,62 @@ func (t *text) section(write func()) {
 	}
 }
 
+// manyModules is the number of root modules with something to say beyond which
+// only what they have in common is said, unless somebody asks for them.
+const manyModules = 20
+
+// brief reports whether root modules are left out.
+func (t *text) brief() bool {
+	if t.o.Summary != nil {
+		return *t.o.Summary
+	}
+	if t.o.Verbose || t.r.Verb == VerbScan || t.r.Verb == VerbDiff {
+		return false
+	}
+	return toldModules(t.r) > manyModules
+}
+
+// toldModules is the number of root modules of which there is something to say.
+func toldModules(r Report) int {
+	n := 0
+	for _, m := range r.Modules {
+		if m.Pending || len(m.Changes)+len(m.Diagnostics)+len(m.Unread)+len(m.Findings) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// mostRows is how many rows the table of a summary should have. If there are more
+// changes, rows are joined.
+const mostRows = 40
+
+// summary writes the changes of all root modules, and no root module.
+func (t *text) summary() {
+	way := everyChange
+	for way < waysToJoin-1 && len(t.changes.rows(way)) > mostRows {
+		way++
+	}
+	t.section(func() { t.together(t.changes.rows(way)) })
+}
+
+// modules writes each root module and, where several change, all changes.
+func (t *text) modules() {
+	changed := 0
+	for _, m := range t.r.Modules {
+		t.module(m)
+		if len(m.Changes) > 0 {
+			changed++
+		}
+	}
+	if changed > 1 && t.r.Verb != VerbScan && t.r.Verb != VerbDiff {
+		t.section(func() { t.together(t.changes.rows(everyChange)) })
+	}
+}
+
 // module writes what there is to say of one root module, and an empty line.
 func (t *text) module(m Module) {
-	body := &text{printer: printer{color: t.color, width: t.width}, r: t.r, o: t.o, d: t.d}
+	body := &text{printer: printer{color: t.color, width: t.width}, outline: t.outline, r: t.r, o: t.o, own: t.own}
 	body.about(m)
 	if body.Len() == 0 && (!t.o.Verbose || len(t.o.Why) > 0) {
 		return
@@ -88,16 +188,44 @@ func (t *text) about(m Module) {
 	case m.Scan != nil:
 		t.scan(m)
 	default:
-		t.changes(m)
-	}
-	for _, u := range m.missingUnread() {
-		t.paragraph(tableIndent, cell{"not read:", yellow}, t.d.unread(u))
-		if u.Hint != "" {
-			t.paragraph(tableIndent+2, cell{"next:", dim}, Plain(u.Hint))
-		}
+		t.changesOf(m)
 	}
 	t.findings(m)
-	t.problems(tableIndent, m.Diagnostics)
+	t.causes(tableIndent, t.own[t.r.title(m)])
+}
+
+// mostCauses is how many causes of one concern are told.
+const mostCauses = 20
+
+// causes writes causes, each with how many root modules it concerns where these are
+// several. What to do next stands once below those that it is the same for.
+func (t *text) causes(indent int, all []*cause) {
+	for _, l := range labels {
+		var some []*cause
+		for _, c := range all {
+			if c.concern == l.concern {
+				some = append(some, c)
+			}
+		}
+		slices.SortStableFunc(some, func(a, b *cause) int { return strings.Compare(a.remedy(), b.remedy()) })
+		shown := some
+		if t.o.Summary == nil || *t.o.Summary {
+			shown = some[:min(len(some), mostCauses)]
+		}
+		for i, c := range shown {
+			text := t.d.said(c)
+			if len(c.dirs.list) > 0 && indent == 0 {
+				text = t.d.saidIn(c)
+			}
+			t.paragraph(indent, l.label, text)
+			if next := c.remedy(); next != "" && (i+1 == len(shown) || shown[i+1].remedy() != next) {
+				t.paragraph(indent+2, cell{"next:", dim}, next)
+			}
+		}
+		if more := len(some) - len(shown); more > 0 {
+			t.paragraph(indent, l.label, count(more, "more", "more")+" of other causes; --format json lists them")
+		}
+	}
 }
 
 func (t *text) header(m Module) string {
@@ -105,8 +233,8 @@ func (t *text) header(m Module) string {
 	return title + t.paint(dim, toolText(m)) + "\n"
 }
 
-// changes writes the difference of a lock file.
-func (t *text) changes(m Module) {
+// changesOf writes the difference of a lock file.
+func (t *text) changesOf(m Module) {
 	var rows []row
 	for _, c := range m.Changes {
 		rows = append(rows, row{t.cells(c), strings.Join(t.d.details(c), "; ")})
@@ -114,17 +242,6 @@ func (t *text) changes(m Module) {
 	t.table(rows)
 	if m.Pending && len(m.Changes) == 0 {
 		t.paragraph(tableIndent, cell{}, "the lock file is not in the form that the tool writes")
-	}
-	for _, k := range m.held() {
-		t.paragraph(tableIndent, cell{"held:", yellow}, t.d.held(k.Addr, k.Version, k.Held))
-	}
-	for _, k := range m.facts() {
-		for _, w := range k.Warnings {
-			t.paragraph(tableIndent, cell{"registry:", yellow}, t.d.name(k.Addr)+": "+Plain(w))
-		}
-		if len(k.Missing) > 0 {
-			t.paragraph(tableIndent, cell{"missing:", yellow}, t.d.missing(k))
-		}
 	}
 }
 
@@ -145,49 +262,23 @@ func styleOf(c Change) style {
 	return green
 }
 
-// problems writes diagnostics, each with what to do next.
-func (t *text) problems(indent int, diagnostics []provider.Diagnostic) {
-	for _, p := range diagnostics {
-		head := cell{"error:", red}
-		if p.Severity == provider.SeverityWarning {
-			head = cell{"warning:", yellow}
-		}
-		t.paragraph(indent, head, t.d.diagnostic(p))
-		if p.Hint != "" {
-			t.paragraph(indent+2, cell{"next:", dim}, Plain(p.Hint))
-		}
-	}
-}
-
-// together lists the changes of all root modules, equal ones once. It says
-// nothing that the only changed root module has not said.
-func (t *text) together() {
-	changed := 0
-	for _, m := range t.r.Modules {
-		if len(m.Changes) > 0 {
-			changed++
-		}
-	}
-	if changed < 2 {
+// together writes changes that several root modules have in common.
+func (t *text) together(changes []changeRow) {
+	if len(changes) == 0 {
 		return
 	}
 	var rows []row
-	for _, g := range commonChanges(t.r) {
-		where := "in " + count(len(g.dirs), "directory", "directories")
-		if len(g.dirs) == 1 {
-			where = "in " + Plain(g.dirs[0])
-		}
-		rows = append(rows, row{t.cells(g.change), where})
+	for _, c := range changes {
+		rows = append(rows, row{[]cell{{c.name, plain}, {c.move, plain}, {c.kind, c.style}}, "in " + c.where})
 	}
 	t.WriteString(t.paint(bold, "All changes") + "\n")
-	t.table(rows)
-	t.WriteString("\n")
+	t.table(rows, "Provider", "Versions", "Change", "Root modules")
 }
 
 // scan writes what a root module requires and what its lock file says, one
 // line for each provider.
 func (t *text) scan(m Module) {
-	t.table(t.requirements(m))
+	t.table(t.requirements(m), "Provider", "Locked", "Allowed", "Decided")
 	if m.Scan.Lock == nil {
 		t.paragraph(tableIndent, cell{}, "there is no lock file")
 	}
@@ -208,7 +299,7 @@ func (t *text) requirements(m Module) []row {
 	}
 	for _, l := range m.Scan.Lock.Locks {
 		if !required[l.Addr] {
-			rows = append(rows, row{[]cell{{t.d.name(l.Addr), plain}, {t.d.version(l.Version), plain}, {m.unrequired(), yellow}}, ""})
+			rows = append(rows, row{[]cell{{t.d.name(l.Addr), plain}, {t.d.version(l.Version), plain}, {unrequired(m), yellow}}, ""})
 		}
 	}
 	return rows
@@ -216,7 +307,7 @@ func (t *text) requirements(m Module) []row {
 
 // unrequired is what is known of a lock entry that nothing was found to
 // require. It is not required only if the whole module tree was read.
-func (m Module) unrequired() string {
+func unrequired(m Module) string {
 	errors := slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d provider.Diagnostic) bool {
 		return d.File == m.LockPath // the configuration can be read all the same
 	})
@@ -371,4 +462,42 @@ func (t *text) closing() {
 		return
 	}
 	t.painted(bold, line)
+}
+
+// versions writes which providers are in use in several versions.
+func (t *text) versions() {
+	var rows []row
+	for _, s := range t.spreads {
+		name := cell{t.d.name(s.addr), plain}
+		for i, u := range s.versions {
+			state := cell{"behind", yellow}
+			if i == 0 {
+				state = cell{"newest in use", dim}
+			}
+			rows = append(rows, row{[]cell{name, {t.d.version(u.version), plain}, state}, t.d.usedIn(u, i == 0)})
+			name = cell{}
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	t.WriteString(t.paint(bold, "Versions in use") + "\n")
+	t.table(rows, "Provider", "Version", "", "Root modules")
+}
+
+// findings writes what was found in a lock file and, if asked for everything, of
+// what it is not known.
+func (t *text) findings(m Module) {
+	for _, f := range m.Brief() {
+		t.paragraph(tableIndent, cell{"finding:", red}, t.d.diagnostic(f.Diagnostic()))
+		if f.Hint != "" {
+			t.paragraph(tableIndent+2, cell{"next:", dim}, Plain(f.Hint))
+		}
+	}
+	if !t.o.Verbose {
+		return
+	}
+	for _, f := range brief(m.Undecided) {
+		t.paragraph(tableIndent, cell{"not proven:", dim}, t.d.diagnostic(f.Diagnostic()))
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -280,13 +282,25 @@ func modulePath(calls string) string {
 // held says why a provider goes no further; empty if that needs no saying. The
 // newest release of all comes first, then the newest that each further reason
 // holds.
-func (d dialect) held(a provider.Addr, at provider.Version, held []upgrade.Held) string {
-	if len(held) == 0 {
+func (d dialect) held(k Kept) string {
+	if len(k.Held) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%s at %s %s; newest is %s", d.name(a), d.version(at), d.because(held[0]), d.dated(held[0]))
+	return d.name(k.Addr) + " at " + d.version(k.Version) + " " + d.heldBy(k.Held, d.terms)
+}
+
+// heldWhy is what is the same of it wherever the constraints stand.
+func (d dialect) heldWhy(k Kept) string {
+	if len(k.Held) == 0 {
+		return ""
+	}
+	return d.name(k.Addr) + " " + d.heldBy(k.Held, func(h upgrade.Held) string { return d.code(h.Term.Constraint.String()) })
+}
+
+func (d dialect) heldBy(held []upgrade.Held, terms func(upgrade.Held) string) string {
+	text := fmt.Sprintf("%s; newest is %s", d.because(held[0], terms), d.dated(held[0]))
 	for _, h := range held[1:] {
-		text += fmt.Sprintf("; then %s, held %s", d.dated(h), d.because(h))
+		text += fmt.Sprintf("; then %s, held %s", d.dated(h), d.because(h, terms))
 	}
 	return text
 }
@@ -300,14 +314,14 @@ func (d dialect) dated(h upgrade.Held) string {
 }
 
 // because says what holds a release, and until when if that is known.
-func (d dialect) because(h upgrade.Held) string {
+func (d dialect) because(h upgrade.Held, terms func(upgrade.Held) string) string {
 	rule := "by a rule"
 	if h.Rule != "" {
 		rule += " (" + d.text(h.Rule) + ")"
 	}
 	switch {
 	case h.Reason == upgrade.HeldByConstraint:
-		return "by " + d.terms(h)
+		return "by " + terms(h)
 	case h.Reason == upgrade.HeldByPlatform:
 		return "by a platform that it is not published for"
 	case h.Reason == upgrade.HeldByLock:
@@ -353,8 +367,8 @@ func (d dialect) missing(k Kept) string {
 	return text
 }
 
-// unread says which module call could not be followed and why.
-func (d dialect) unread(u scan.Unread) string {
+// unreadCall says which module call could not be followed and why.
+func (d dialect) unreadCall(u scan.Unread) string {
 	text := d.code(modulePath(u.Module))
 	if u.File != "" {
 		text += " at " + d.at(u.File, u.Line)
@@ -365,21 +379,30 @@ func (d dialect) unread(u scan.Unread) string {
 	return text + ": " + d.text(u.Reason)
 }
 
+// unread is a call that could not be followed, as one of those to its module
+// package. Recorded constraints may stand in for what it requires.
+func (d dialect) unread(u scan.Unread, replaced bool) symptom {
+	s := symptom{concern: concernUnread, whole: d.unreadCall(u), next: d.text(u.Hint)}
+	if u.Source != "" {
+		s.of = string(u.Code) + " " + moduleaddr.ShownPackage(u.Source)
+		s.what = "modules of " + d.code(moduleaddr.ShownPackage(u.Source)) + " could not be read"
+		if replaced {
+			s.what += ", and the recorded constraints stand in for them"
+		}
+		s.what += ": " + d.text(u.Reason)
+	}
+	if u.File != "" {
+		s.places = []string{d.at(u.File, u.Line)}
+	}
+	return s
+}
+
 // diagnostic returns a problem's place and message.
 func (d dialect) diagnostic(p provider.Diagnostic) string {
 	if p.File == "" {
 		return d.text(p.Message)
 	}
 	return d.code(p.Place()) + ": " + d.text(p.Message)
-}
-
-// missingUnread are the unread modules of which no diagnostic tells.
-func (m Module) missingUnread() []scan.Unread {
-	return slices.DeleteFunc(slices.Clone(m.Unread), func(u scan.Unread) bool {
-		return slices.ContainsFunc(m.Diagnostics, func(d provider.Diagnostic) bool {
-			return d.Code == provider.CodeUnreadModule && d.File == u.File && d.Line == u.Line
-		})
-	})
 }
 
 // deciding is the term that bounds the version most: an exact one, else the one
@@ -448,20 +471,42 @@ func (d dialect) list(dirs []string) string {
 	return strings.Join(names, ", ")
 }
 
+// namedLagging is the number of root modules with an old version up to which
+// they are named: whoever wants to bring them up must find them.
+const namedLagging = 10
+
+// usedIn says in which root modules a version is: the newest in use needs no
+// names, an older one does.
+func (d dialect) usedIn(u usage, newest bool) string {
+	if newest {
+		return "in " + d.dirs(u.dirs, 1)
+	}
+	return "in " + d.dirs(u.dirs, namedLagging)
+}
+
+// documentation links to what Terraform's public registry has on a release, the
+// publisher's guides among it; empty for other registries.
+func (d dialect) documentation(c Change) string {
+	if c.Addr.Host != provider.Terraform.DefaultHost() {
+		return ""
+	}
+	page := fmt.Sprintf("https://%s/providers/%s/%s/%s/docs", c.Addr.Host, c.Addr.Namespace, c.Addr.Type, c.To)
+	return " (" + d.link("documentation", page) + ")"
+}
+
 // versions names those of several changes: the only one, or the span.
 func (d dialect) versions(all []provider.Version) string {
 	distinct := slices.DeleteFunc(slices.Clone(all), provider.Version.IsZero)
 	slices.SortFunc(distinct, provider.Version.Compare)
 	distinct = slices.Compact(distinct)
-	switch len(distinct) {
-	case 0:
+	switch last := len(distinct) - 1; {
+	case last < 0:
 		return ""
-	case 1:
+	case last == 0:
 		return d.version(distinct[0])
-	case 2:
-		return d.version(distinct[0]) + ", " + d.version(distinct[1])
+	default:
+		return d.version(distinct[0]) + " … " + d.version(distinct[last])
 	}
-	return fmt.Sprintf("%s to %s (%d versions)", d.version(distinct[0]), d.version(distinct[len(distinct)-1]), len(distinct))
 }
 
 // itemsOf are the changes of a root module as sentences.
@@ -476,4 +521,81 @@ func (d dialect) itemsOf(m Module) []string {
 		}
 		return text
 	})
+}
+
+// upgrade names a provider and its versions.
+func (d dialect) upgrade(n notes.Notes) string {
+	return fmt.Sprintf("%s %s %s %s", d.name(n.Addr), d.version(n.From), d.arrow, d.version(n.To))
+}
+
+// broken is what publishers say that an upgrade breaks; empty if nothing.
+func (d dialect) broken(n notes.Notes) string {
+	var text strings.Builder
+	for _, s := range breaking(n) {
+		text.WriteString(s.Text + "\n\n")
+	}
+	lines, more := leads(text.String(), fewLeads)
+	if len(lines) == 0 {
+		return ""
+	}
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("%d more in the release notes", more))
+	}
+	return d.upgrade(n) + ": " + strings.Join(lines, "; ")
+}
+
+// fewPlaces is how many places of a cause are named.
+const fewPlaces = 3
+
+// said is the sentence about a cause, without what to do next.
+func (d dialect) said(c *cause) string {
+	if len(c.whole.list) == 1 {
+		return c.whole.list[0]
+	}
+	text := c.what.list[0]
+	if n := len(c.what.list) - 1; n > 0 {
+		text = strings.TrimSuffix(text, ".") + ", and " + count(n, "more like it", "more like it")
+	}
+	if places := c.places.list; len(places) > 0 {
+		text = strings.TrimSuffix(text, ".") + " (" + firstPlaces(places) + ")"
+	}
+	return text
+}
+
+// saidIn is the same with the root modules at its end.
+func (d dialect) saidIn(c *cause) string {
+	where := "in " + d.dirs(c.dirs.list, fewDirs)
+	if len(c.whole.list) > 1 && len(c.places.list) > 0 {
+		return strings.TrimSuffix(d.said(&cause{what: c.what}), ".") + " (" + where + ": " + firstPlaces(c.places.list) + ")"
+	}
+	return d.said(c) + " (" + where + ")"
+}
+
+// firstPlaces are the first places of many.
+func firstPlaces(places []string) string {
+	text := strings.Join(places[:min(len(places), fewPlaces)], ", ")
+	if more := len(places) - fewPlaces; more > 0 {
+		text += " and " + count(more, "more place", "more places")
+	}
+	return text
+}
+
+// capital begins a sentence of ours.
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// fewDirs is the number of root modules up to which they are named in a line.
+const fewDirs = 3
+
+func toolText(m Module) string {
+	if m.Tool.Name == "" {
+		return ""
+	}
+	text := m.Tool.String()
+	if m.Assumed {
+		text += ", assumed"
+	}
+	if m.Partial {
+		text += ", partial"
+	}
+	return " (" + text + ")"
 }

@@ -1,0 +1,290 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// concern is why something wants a reviewer, as its first words.
+type concern string
+
+// The concerns, in the order in which they are listed.
+const (
+	concernFailed     concern = "Failed"
+	concernCarried    concern = "Carried over"
+	concernHash       concern = "Unaccounted hash"
+	concernReReleased concern = "Re-released"
+	concernSigner     concern = "Signer"
+	concernDowngrade  concern = "Downgrade"
+	concernMajor      concern = "Major upgrade"
+	concernBreaking   concern = "Breaking changes"
+	concernMoved      concern = "Other registry"
+	concernRemoved    concern = "Removed"
+	concernRegistry   concern = "Registry warning"
+	concernPlatform   concern = "Missing platform"
+	concernUnread     concern = "Not read"
+	concernWarning    concern = "Warning"
+	concernHeld       concern = "Held back"
+)
+
+var concerns = []concern{
+	concernFailed, concernCarried, concernHash, concernReReleased, concernSigner, concernDowngrade, concernMajor, concernBreaking, concernMoved,
+	concernRemoved, concernRegistry, concernPlatform, concernUnread, concernWarning,
+}
+
+// symptom is what a cause did once: in one root module, at one place.
+type symptom struct {
+	concern concern
+	// of is what symptoms of one cause have in common, beside the concern.
+	of string
+	// whole tells of the symptom alone. what tells of the cause, without the
+	// places, for several symptoms of it.
+	whole, what string
+	places      []string
+	next        string // what to do
+	dir         string // of the root module; empty: of the run
+	finding     bool   // that a line of a lock file is about
+}
+
+// cause is one thing that somebody must know, however often it shows.
+type cause struct {
+	concern concern
+	whole   set // distinct texts of its symptoms
+	what    set
+	places  set
+	next    set
+	dirs    set // root modules; none if it concerns the run
+	finding bool
+}
+
+// remedy is what to do next; empty if that is not known.
+func (c *cause) remedy() string {
+	if len(c.next.list) == 0 {
+		return ""
+	}
+	return c.next.list[0]
+}
+
+// causes joins symptoms.
+type causes struct {
+	d     dialect
+	list  []*cause
+	index map[string]*cause
+}
+
+func causesIn(d dialect) *causes { return &causes{d: d, index: map[string]*cause{}} }
+
+// add adds a symptom to its cause.
+func (all *causes) add(s symptom) {
+	key := string(s.concern) + "\n" + cmp.Or(s.of, s.whole)
+	c := all.index[key]
+	if c == nil {
+		c = &cause{concern: s.concern, finding: s.finding}
+		all.index[key] = c
+		all.list = append(all.list, c)
+	}
+	c.whole.add(s.whole)
+	c.what.add(cmp.Or(s.what, s.whole))
+	c.places.add(s.places...)
+	c.next.add(s.next)
+	c.dirs.add(s.dir)
+}
+
+// ranked are the causes by concern. Of one concern those of the run come first,
+// then those that several root modules share.
+func (all *causes) ranked() []*cause {
+	slices.SortStableFunc(all.list, func(a, b *cause) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(concerns, a.concern), slices.Index(concerns, b.concern)),
+			cmp.Compare(reach(b), reach(a)),
+		)
+	})
+	return all.list
+}
+
+// reach is how far a cause reaches: to the whole run, to several root modules, or to
+// one.
+func reach(c *cause) int {
+	switch len(c.dirs.list) {
+	case 0:
+		return 3
+	case 1:
+		return 1
+	}
+	return 2
+}
+
+// review collects what needs a reviewer.
+func reviewOf(r Report, d dialect) []*cause {
+	all := causesIn(d)
+	for _, p := range r.Diagnostics {
+		all.diagnostic(p, "")
+	}
+	for _, m := range r.Modules {
+		dir := r.title(m)
+		all.problems(m, dir)
+		for _, f := range m.Brief() {
+			all.finding(f, dir)
+		}
+		for _, c := range m.Changes {
+			all.change(c, dir)
+		}
+		for _, k := range m.facts() {
+			all.facts(k, dir)
+		}
+	}
+	all.breaking(r)
+	return all.ranked()
+}
+
+// heldBack collects what holds providers back.
+func heldBack(r Report, d dialect) []*cause {
+	all := causesIn(d)
+	for _, m := range r.Modules {
+		for _, k := range m.held() {
+			all.held(k, r.title(m))
+		}
+	}
+	return all.ranked()
+}
+
+// problems adds those of a root module, and the module calls that were not read. A
+// call of which a problem tells is counted with those to the same module package.
+func (all *causes) problems(m Module, dir string) {
+	type place struct {
+		file string
+		line int
+	}
+	told, calls := map[place]bool{}, map[place]scan.Unread{}
+	for _, u := range m.Unread {
+		calls[place{u.File, u.Line}] = u
+	}
+	for _, p := range m.Diagnostics {
+		at := place{p.File, p.Line}
+		u, ok := calls[at]
+		if p.Code != provider.CodeUnreadModule || !ok {
+			all.diagnostic(p, dir)
+			continue
+		}
+		told[at] = true
+		s := all.d.unread(u, p.Severity == provider.SeverityWarning)
+		s.concern, s.whole, s.dir = severity(p), all.d.diagnostic(p), dir
+		s.next = all.d.text(p.Hint)
+		all.add(s)
+	}
+	for _, u := range m.Unread {
+		if s := all.d.unread(u, false); !told[place{u.File, u.Line}] {
+			s.dir = dir
+			all.add(s)
+		}
+	}
+}
+
+func severity(p provider.Diagnostic) concern {
+	if p.Severity == provider.SeverityWarning {
+		return concernWarning
+	}
+	return concernFailed
+}
+
+// diagnostic adds a problem. What goes wrong with one provider in one way is one
+// cause, whatever the messages add to it.
+func (all *causes) diagnostic(p provider.Diagnostic, dir string) {
+	s := symptom{
+		concern: severity(p), whole: all.d.diagnostic(p), what: all.d.text(p.Message),
+		next: all.d.text(p.Hint), dir: dir,
+	}
+	if s.of = s.what; p.Addr != (provider.Addr{}) {
+		s.of = string(p.Code) + " " + p.Addr.String()
+	}
+	if p.File != "" {
+		s.places = []string{all.d.code(p.Place())}
+	}
+	all.add(s)
+}
+
+// finding adds one without its line: root modules may have the same in theirs.
+func (all *causes) finding(f provider.Finding, dir string) {
+	s := symptom{concern: concernHash, whole: all.d.text(f.Message), next: all.d.text(f.Hint), dir: dir, finding: true}
+	if f.Code == provider.CodeReReleased {
+		s.concern = concernReReleased
+	}
+	all.add(s)
+}
+
+// change adds what of a change a reviewer must see.
+func (all *causes) change(c Change, dir string) {
+	add := func(why concern, text string) { all.add(symptom{concern: why, whole: text, dir: dir}) }
+	d, what := all.d, all.d.name(c.Addr)+" "+all.d.move(c)
+	if c.Carried {
+		add(concernCarried, what+" is as this pull request proposed it before: this run could not look at it")
+	}
+	switch {
+	case c.Kind == diff.ReReleased:
+		add(concernReReleased, what+": no package is as it was when the lock file was written")
+	case c.Kind == diff.Signer && c.Signer.Label == unsigned:
+		add(concernSigner, what+" is no longer signed")
+	case c.Kind == diff.Signer:
+		add(concernSigner, what+" is now "+cmp.Or(d.signer(c.Signer), "signed by another key"))
+	case c.resigned():
+		add(concernSigner, what+" is "+d.signer(c.Signer)+" now; before it was "+d.signer(c.SignerFrom))
+	case c.Signer.Label == unsigned && c.Kind != diff.Removed:
+		add(concernSigner, what+" has a checksum list that nobody signed")
+	}
+	switch {
+	case c.Kind == diff.Downgraded, c.Kind == diff.Moved && c.To.Compare(c.From) < 0:
+		add(concernDowngrade, what)
+	case c.Bump == provider.BumpMajor && c.To.Compare(c.From) > 0:
+		add(concernMajor, what+d.documentation(c))
+	}
+	switch c.Kind {
+	case diff.Removed:
+		add(concernRemoved, what+": no configuration requires it any more")
+	case diff.Moved:
+		add(concernMoved, what+" was "+d.code(c.AddrFrom.String()))
+	}
+}
+
+// facts adds what registries say of a provider.
+func (all *causes) facts(k Kept, dir string) {
+	for _, w := range k.Warnings {
+		all.add(symptom{concern: concernRegistry, whole: all.d.name(k.Addr) + ": " + all.d.text(w), dir: dir})
+	}
+	if len(k.Missing) > 0 {
+		all.add(symptom{concern: concernPlatform, whole: all.d.missing(k), dir: dir})
+	}
+}
+
+// breaking adds what publishers say that breaks, in the root modules that take
+// such an upgrade.
+func (all *causes) breaking(r Report) {
+	for _, n := range sortedNotes(r) {
+		if text := all.d.broken(n); text != "" {
+			for _, dir := range taking(r, n) {
+				all.add(symptom{concern: concernBreaking, whole: text, dir: dir})
+			}
+		}
+	}
+}
+
+// held adds what holds a provider back: the same constraint of the same newest
+// release is one cause, wherever it stands.
+func (all *causes) held(k Kept, dir string) {
+	s := symptom{concern: concernHeld, whole: all.d.held(k), what: all.d.heldWhy(k), dir: dir}
+	if s.of = s.what; s.whole == "" {
+		return
+	}
+	for _, h := range k.Held {
+		if h.Term.File != "" {
+			s.places = append(s.places, all.d.place(h.Term))
+		}
+		for _, t := range h.Others {
+			s.places = append(s.places, all.d.place(t))
+		}
+	}
+	all.add(s)
+}
