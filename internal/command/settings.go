@@ -26,6 +26,9 @@ func addFlags(cmd *cobra.Command, verb string) {
 			flags.StringArray(s.Flag, nil, s.Description())
 		default:
 			flags.String(s.Flag, s.Default, s.Doc)
+			if slices.Contains(s.Values, "true") {
+				flags.Lookup(s.Flag).NoOptDefVal = "true"
+			}
 		}
 	}
 }

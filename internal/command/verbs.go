@@ -108,11 +108,11 @@ func show(env Env, r report.Report, cfg config.Config) error {
 	case "json":
 		return report.JSON(env.Stdout, r)
 	case "markdown":
-		_, err := fmt.Fprint(env.Stdout, report.Markdown(r))
+		_, err := fmt.Fprint(env.Stdout, report.Markdown(r, cfg.MaxBytes))
 		return err
 	}
 	return report.Text(env.Stdout, r, report.TextOptions{
-		Color: env.Color, Width: env.Width, Verbose: cfg.Verbose, Stats: cfg.Stats, Why: cfg.Why,
+		Color: env.Color, Width: env.Width, Summary: cfg.Summary, Verbose: cfg.Verbose, Stats: cfg.Stats, Why: cfg.Why,
 	})
 }
 

@@ -50,7 +50,12 @@ type Config struct {
 	Shared bool
 	Cache  string // path of the hash cache; empty: the default
 	Format string
-	Jobs   int // 0: a default
+	// MaxBytes bounds the result in Markdown; 0: no limit.
+	MaxBytes int
+	// Summary says whether the changes of all root modules and counts alone are
+	// shown; nil: if there are many.
+	Summary *bool
+	Jobs    int // 0: a default
 	// Timeout is the time in which a run may ask; 0: a default.
 	Timeout time.Duration
 

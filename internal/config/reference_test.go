@@ -76,6 +76,8 @@ var examples = map[string]string{
 	"repo":                        "acme/infra",
 	"config":                      "/etc/relock.yml",
 	"format":                      "json",
+	"max-bytes":                   "65536",
+	"summary":                     "true",
 	"cache":                       "/var/cache/relock",
 	"jobs":                        "4",
 	"timeout":                     "20m",

@@ -448,6 +448,21 @@ var Settings = []Setting{
 		set:    func(c *Config, v []string) { c.Format = v[0] },
 	},
 	{
+		Flag: "max-bytes", Kind: Number, Default: "0", Verbs: append(slices.Clone(planning), "diff"),
+		Doc: "Bytes that the result may have in Markdown, such as 65536 for a comment on GitHub. What has no room is cut, the least important first, and counted. 0: no limit.",
+		set: func(c *Config, v []string) { c.MaxBytes = must(strconv.Atoi(v[0])) },
+	},
+	{
+		Flag: "summary", Kind: Choice, Default: "auto", Verbs: append(slices.Clone(scanning), "diff"),
+		Values: []string{"auto", "true", "false"},
+		Doc:    "Show what changes in all, and no root module by itself. auto does so if more than 20 root modules have something to say.",
+		set: func(c *Config, v []string) {
+			if yes := v[0] == "true"; v[0] != "auto" {
+				c.Summary = &yes
+			}
+		},
+	},
+	{
 		Flag: "cache", Input: "cache", Kind: Text, Verbs: hashing,
 		Doc: "File that remembers what packages hash to, so that none is downloaded twice. Whoever can write to it decides what lock files say. Empty: relock/hashes in the user's cache directory.",
 		set: func(c *Config, v []string) { c.Cache = v[0] },

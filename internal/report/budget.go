@@ -25,16 +25,22 @@ func (p part) size() int {
 	return n
 }
 
-// assemble joins the parts in their order. If they exceed the limit in bytes,
-// items are left out from the end of parts that have had their share, the least
-// important first; a line says how many, and the hint where they are. A limit of
-// 0 is none.
-func assemble(parts []part, limit int, hint string) string {
+// bound is how long a text may be.
+type bound struct {
+	bytes int    // 0: no limit
+	of    string // whose limit it is
+	whole string // where the whole is
+}
+
+// assemble joins the parts in their order. If they exceed the bound, items are left
+// out from the end of parts that have had their share, the least important first; a
+// line says how many, and where they are.
+func assemble(parts []part, within bound) string {
 	parts = slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return p.what != "" && len(p.items) == 0 })
-	kept := fit(parts, limit, hint)
+	kept := fit(parts, within)
 	var texts []string
 	for i, p := range parts {
-		texts = append(texts, p.head+strings.Join(p.items[:kept[i]], "")+p.cut(kept[i], hint))
+		texts = append(texts, p.head+strings.Join(p.items[:kept[i]], "")+p.cut(kept[i], within))
 	}
 	for i, t := range texts {
 		texts[i] = strings.TrimRight(t, "\n") + "\n"
@@ -43,14 +49,14 @@ func assemble(parts []part, limit int, hint string) string {
 }
 
 // fit returns how many items of each part there is room for.
-func fit(parts []part, limit int, hint string) []int {
+func fit(parts []part, within bound) []int {
 	kept := make([]int, len(parts))
-	room := limit
+	room, limit := within.bytes, within.bytes
 	order := make([]int, len(parts))
 	for i, p := range parts {
 		order[i] = i
 		// The line about a cut is set aside for each part that may need one.
-		room -= len(p.head) + len(p.cut(0, hint)) + len("\n")
+		room -= len(p.head) + len(p.cut(0, within)) + len("\n")
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(parts[a].rank, parts[b].rank) })
 	take := func(i, most int) {
@@ -73,7 +79,7 @@ func fit(parts []part, limit int, hint string) []int {
 }
 
 // cut is the line about items that were left out; empty if there are none.
-func (p part) cut(kept int, hint string) string {
+func (p part) cut(kept int, within bound) string {
 	left := len(p.items) - kept
 	if left == 0 {
 		return ""
@@ -82,9 +88,9 @@ func (p part) cut(kept int, hint string) string {
 	if left == 1 {
 		verb = "is"
 	}
-	text := "\n" + count(left, "more "+p.what, "more "+p.what+"s") + " " + verb + " not shown, to stay within GitHub's limit."
-	if hint != "" {
-		text += " " + hint
+	text := "\n" + count(left, "more "+p.what, "more "+p.what+"s") + " " + verb + " not shown, to stay within " + within.of + "."
+	if within.whole != "" {
+		text += " " + within.whole
 	}
 	return text + "\n"
 }

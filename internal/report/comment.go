@@ -12,11 +12,11 @@ import (
 // Comment returns Markdown that answers a comment: what we have to say, and below
 // it the report, cut like Body.
 func Comment(lead string, r Report) string {
-	parts := partsOf(r, markdown(r), bodyLimit)
+	parts := partsOf(r, markdown(r), answerBound.bytes)
 	if lead != "" {
 		parts = append([]part{{head: strings.TrimRight(lead, "\n") + "\n"}}, parts...)
 	}
-	return assemble(parts, bodyLimit, "The report of the run lists them.")
+	return assemble(parts, answerBound)
 }
 
 // Problems returns problems as a list in Markdown, each with its place and what
@@ -31,7 +31,7 @@ func Problems(diagnostics []provider.Diagnostic) string {
 	for _, c := range all.list {
 		p.items = append(p.items, reviewItem(d, c))
 	}
-	return assemble([]part{p}, bodyLimit, "The report of the run lists them.")
+	return assemble([]part{p}, answerBound)
 }
 
 // Fenced returns text as a block of code in Markdown, in which nothing is markup

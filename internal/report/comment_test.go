@@ -90,7 +90,7 @@ func TestAnswerIsTheReport(t *testing.T) {
 	r := report.Report{Verb: report.VerbComment, Answer: "Opened again.", Stats: report.Stats{Requests: 3}}
 	for name, got := range map[string]string{
 		"text":     text(t, r, report.TextOptions{}),
-		"markdown": report.Markdown(r),
+		"markdown": report.Markdown(r, 0),
 	} {
 		if got != "Opened again.\n" {
 			t.Errorf("%s = %q", name, got)
@@ -114,7 +114,7 @@ func TestAnswerIsTheReport(t *testing.T) {
 	if got := report.Summary(r); got != "## relock\n\nOpened again.\n\n3 requests, 0 B received\n" {
 		t.Errorf("Summary = %q", got)
 	}
-	if got := report.Markdown(report.Report{Verb: report.VerbComment}); got != "The comment is no command.\n" {
+	if got := report.Markdown(report.Report{Verb: report.VerbComment}, 0); got != "The comment is no command.\n" {
 		t.Errorf("Markdown of no command = %q", got)
 	}
 }

@@ -136,6 +136,45 @@ func TestALargeRepositoryIsReadInAMinute(t *testing.T) {
 	}
 }
 
+func TestMarkdownStaysWithinABound(t *testing.T) {
+	r := estate()
+	for _, most := range []int{10_000, 20_000, 40_000} {
+		got := report.Markdown(r, most)
+		checkPage(t, got)
+		if want := fmt.Sprintf("not shown, to stay within %d bytes. --format json lists them.", most); len(got) > most || !strings.Contains(got, want) {
+			t.Errorf("of %d bytes there are %d; it must say %q", most, len(got), want)
+		}
+		if rows := strings.Count(got, "\n| `"); most > 10_000 && rows < estateProviders {
+			t.Errorf("within %d bytes the table has %d rows, want one for each provider at least", most, rows)
+		}
+	}
+}
+
+func TestSummaryIsForManyRootModules(t *testing.T) {
+	yes, no := true, false
+	many, few := estate(), estate()
+	few.Modules = few.Modules[:20]
+	for name, tt := range map[string]struct {
+		r     report.Report
+		o     report.TextOptions
+		brief bool
+	}{
+		"many":            {many, report.TextOptions{}, true},
+		"many, all asked": {many, report.TextOptions{Summary: &no}, false},
+		"many, verbose":   {many, report.TextOptions{Verbose: true}, false},
+		"few":             {few, report.TextOptions{}, false},
+		"few, in short":   {few, report.TextOptions{Summary: &yes}, true},
+	} {
+		got := text(t, tt.r, tt.o)
+		if single := strings.Contains(got, "\nlive/prod/af/stack-00 (Terraform 1.11.4)\n"); single == tt.brief {
+			t.Errorf("%s: a root module stands by itself: %t", name, single)
+		}
+		if told := strings.Contains(got, "--summary=false shows each of "); told != tt.brief {
+			t.Errorf("%s: it says how to see all: %t", name, told)
+		}
+	}
+}
+
 func TestATableWithoutRoomIsJoinedByProvider(t *testing.T) {
 	r := estate()
 	for i := range r.Modules {

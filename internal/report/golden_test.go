@@ -71,7 +71,7 @@ func TestFormats(t *testing.T) {
 			golden(t, name+".txt", text(t, r, report.TextOptions{}))
 			golden(t, name+".json", jsonText(t, r))
 			if r.Verb != report.VerbScan {
-				golden(t, name+".md", report.Markdown(r))
+				golden(t, name+".md", report.Markdown(r, 0))
 			}
 		})
 	}

@@ -10,9 +10,10 @@ import (
 // GitHub accepts 65,536 characters in the body of a pull request and 1 MiB in
 // a step summary. We stay below: others add to the body, and a job's steps
 // share the page. Counting bytes errs on the safe side.
-const (
-	bodyLimit    = 60_000
-	summaryLimit = 1<<20 - 1<<12
+var (
+	bodyBound    = bound{60_000, "GitHub's limit", "The step summary of the run lists them."}
+	summaryBound = bound{1<<20 - 1<<12, "GitHub's limit", "The JSON report lists them."}
+	answerBound  = bound{bodyBound.bytes, "GitHub's limit", "The report of the run lists them."}
 )
 
 // Body returns the Markdown of a pull request that proposes the report's
@@ -21,49 +22,49 @@ const (
 // what was cut.
 func Body(r Report) string {
 	d := markdown(r)
-	parts := append(partsOf(r, d, bodyLimit), footer(r))
+	parts := append(partsOf(r, d, bodyBound.bytes), footer(r))
 	if r.Footer != "" {
 		parts = append(parts, part{head: r.Footer})
 	}
-	return assemble(parts, bodyLimit, "The step summary of the run lists them.")
+	return assemble(parts, bodyBound)
 }
 
 // Summary returns the Markdown of an Actions step summary, cut like Body.
 func Summary(r Report) string {
 	d := markdown(r)
-	parts := append([]part{{head: "## relock\n"}, pulls(d, r)}, partsOf(r, d, summaryLimit)...)
+	parts := append([]part{{head: "## relock\n"}, pulls(d, r)}, partsOf(r, d, summaryBound.bytes)...)
 	if r.Verb == VerbComment {
 		parts = []part{{head: "## relock\n"}, {head: r.answer()}}
 	}
 	if r.Stats.known() {
 		parts = append(parts, part{head: r.Stats.String() + "\n"})
 	}
-	return assemble(parts, summaryLimit, "The JSON report lists them.")
+	return assemble(parts, summaryBound)
 }
 
-// Markdown returns the report in Markdown, uncut. That of a dry run has the pull
-// requests as people would see them.
-func Markdown(r Report) string {
+// Markdown returns the report in Markdown, cut like Body to a number of bytes; 0 is
+// no limit. That of a dry run has the pull requests as people would see them.
+func Markdown(r Report, limit int) string {
 	if r.Verb == VerbComment {
 		return r.answer()
 	}
-	d := markdown(r)
+	d, within := markdown(r), bound{limit, fmt.Sprintf("%d bytes", limit), "--format json lists them."}
 	if bodies := bodies(r, d); len(bodies) > 0 {
 		parts := []part{pulls(d, r), {head: r.sentence() + "\n"}, reviewPart(outlineOf(r, d))}
-		return assemble(append(parts, bodies...), 0, "")
+		return assemble(append(parts, part{items: bodies, what: "pull request", rank: 3}), within)
 	}
-	return assemble(append([]part{pulls(d, r)}, partsOf(r, d, 0)...), 0, "")
+	return assemble(append([]part{pulls(d, r)}, partsOf(r, d, limit)...), within)
 }
 
 // bodies are the pull requests as a dry run would write them, each under its title.
-func bodies(r Report, d dialect) []part {
-	var parts []part
+func bodies(r Report, d dialect) []string {
+	var all []string
 	for _, p := range r.PullRequests {
 		if p.Body != "" {
-			parts = append(parts, part{head: "---\n\n# " + d.text(p.Title) + "\n\n" + strings.TrimSpace(p.Body) + "\n"})
+			all = append(all, "---\n\n# "+d.text(p.Title)+"\n\n"+strings.TrimSpace(p.Body)+"\n\n")
 		}
 	}
-	return parts
+	return all
 }
 
 // partsOf are what every Markdown report consists of. Each has a share of the

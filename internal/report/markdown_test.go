@@ -74,7 +74,7 @@ func TestMarkdownHasTheStructureMeant(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			for _, markdown := range []string{report.Markdown(r), report.Body(r), report.Summary(r)} {
+			for _, markdown := range []string{report.Markdown(r, 0), report.Body(r), report.Summary(r)} {
 				checkPage(t, markdown)
 				// Within a collapsed block Markdown is parsed, not shown.
 				if page := rendered(t, markdown); strings.Contains(page, "- `") || strings.Contains(prose(page), "**") {
@@ -89,7 +89,7 @@ func TestReportsAreInert(t *testing.T) {
 	for _, tt := range threats {
 		t.Run(tt.name, func(t *testing.T) {
 			r := hostile(tt.text)
-			for name, markdown := range map[string]string{"Markdown": report.Markdown(r), "Body": report.Body(r), "Summary": report.Summary(r)} {
+			for name, markdown := range map[string]string{"Markdown": report.Markdown(r, 0), "Body": report.Body(r), "Summary": report.Summary(r)} {
 				page := rendered(t, markdown)
 				checkPage(t, markdown)
 				checkProse(t, page)
@@ -242,7 +242,7 @@ func TestCutsAreWholeAndCounted(t *testing.T) {
 func TestSummaryStaysWithinItsLimit(t *testing.T) {
 	r := large(200, 50)
 	summary := report.Summary(r)
-	if whole := report.Markdown(r); len(summary) > 1<<20 || len(whole) < 1<<20 {
+	if whole := report.Markdown(r, 0); len(summary) > 1<<20 || len(whole) < 1<<20 {
 		t.Errorf("the step summary has %d of %d bytes, want it cut below 1 MiB", len(summary), len(whole))
 	}
 	checkPage(t, summary)
