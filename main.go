@@ -59,6 +59,7 @@ func run(ctx context.Context) int {
 	home, _ := os.UserHomeDir()
 	cache, _ := os.UserCacheDir()
 	info, _ := debug.ReadBuildInfo()
+	color, width := command.Terminal(os.Stdout, os.Getenv)
 	return command.Main(ctx, command.Env{
 		Args:     os.Args[1:],
 		Stdout:   os.Stdout,
@@ -71,5 +72,7 @@ func run(ctx context.Context) int {
 		GOOS:     runtime.GOOS,
 		Build:    command.Stamp(version, commit, info),
 		Now:      time.Now(),
+		Color:    color,
+		Width:    width,
 	})
 }

@@ -47,6 +47,7 @@ func runAction(ctx context.Context, env Env) error {
 	// Whatever is printed from here on may hold text from outside, in which a
 	// runner would find commands.
 	env.Stdout, env.Stderr, env.mask = rt.Stdout(), action.Inert(env.Stderr), rt.Mask
+	env.Color, env.Width = false, 0 // the log of a workflow
 	if dir := rt.Workspace(); dir != "" {
 		env.WorkDir = dir
 	}

@@ -1,0 +1,36 @@
+package command
+
+import (
+	"os"
+
+	"github.com/vbauerster/mpb/v8/cwriter"
+)
+
+// Terminal says what a report may look like on a file: whether in colour, and how
+// wide; 0 is as wide as it likes, as in a pipe. NO_COLOR [no-color.org] wins over
+// CLICOLOR_FORCE and CLICOLOR [bixense.com/clicolors], and these over what the
+// terminal is.
+func Terminal(out *os.File, getenv func(string) string) (color bool, width int) {
+	fd := int(out.Fd())
+	terminal := cwriter.IsTerminal(fd)
+	if terminal {
+		if columns, _, err := cwriter.GetSize(fd); err == nil {
+			width = columns
+		}
+	}
+	return colored(terminal && speaksANSI(out), getenv), width
+}
+
+// colored reports whether there is colour on a terminal, or where there is none.
+func colored(terminal bool, getenv func(string) string) bool {
+	set := func(name string) bool { return getenv(name) != "" && getenv(name) != "0" }
+	switch {
+	case getenv("NO_COLOR") != "":
+		return false
+	case set("CLICOLOR_FORCE"):
+		return true
+	case getenv("CLICOLOR") == "0", getenv("TERM") == "dumb":
+		return false
+	}
+	return terminal
+}

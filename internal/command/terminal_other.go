@@ -1,0 +1,9 @@
+//go:build !windows
+
+package command
+
+import "os"
+
+// speaksANSI reports whether a terminal understands escape sequences. All do but
+// the one that TERM calls dumb.
+func speaksANSI(*os.File) bool { return true }

@@ -1,0 +1,17 @@
+package command
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// speaksANSI reports whether a console understands escape sequences. It must be
+// asked to, and old ones refuse
+// [learn.microsoft.com/windows/console/console-virtual-terminal-sequences].
+func speaksANSI(out *os.File) bool {
+	console := windows.Handle(out.Fd())
+	var mode uint32
+	return windows.GetConsoleMode(console, &mode) == nil &&
+		windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
+}
