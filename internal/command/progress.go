@@ -23,7 +23,7 @@ func during(env Env, s settings, req run.Request, act func(*run.Session) (report
 	p := newProgress(env, s.Format)
 	defer p.end()
 	world := env.ofRun(s)
-	world.Watch, world.Log = p.watch, logger(p.talk, s.Verbose)
+	world.Watch, world.Fetching, world.Log = p.watch, p.fetching, logger(p.talk, s.Verbose)
 	session, err := run.Open(world, req)
 	if err != nil {
 		return report.Report{Verb: string(req.Verb)}, err
@@ -37,10 +37,12 @@ func during(env Env, s settings, req run.Request, act func(*run.Session) (report
 type progress struct {
 	talk  io.Writer // for what else is said meanwhile
 	watch func(name string, size int64) registry.Download
-	end   func()
+	// fetching is for modules, as run.Env.Fetching; nil: nobody sees them.
+	fetching func(source string)
+	end      func()
 }
 
-// newProgress shows bars on a terminal and lines in a log. Whoever asks for JSON is
+// newProgress shows bars on a terminal and a line in a log. Whoever asks for JSON is
 // a program: then nothing is shown.
 func newProgress(env Env, format string) progress {
 	switch {
@@ -48,10 +50,10 @@ func newProgress(env Env, format string) progress {
 		return progress{talk: env.Stderr, end: func() {}}
 	case env.Getenv("CI") == "" && isTerminal(env.Stderr):
 		b := newBars(env.Stderr)
-		return progress{talk: b, watch: b.watch, end: b.end}
+		return progress{talk: b, watch: b.watch, fetching: b.fetching, end: b.end}
 	}
-	l := newLines(env.Stderr)
-	return progress{talk: l, watch: l.watch, end: func() {}}
+	l := &lines{w: env.Stderr}
+	return progress{talk: l, watch: l.watch, end: l.end}
 }
 
 func isTerminal(w io.Writer) bool {
@@ -59,45 +61,54 @@ func isTerminal(w io.Writer) bool {
 	return ok && cwriter.IsTerminal(int(f.Fd()))
 }
 
-// lines writes a line for each package once it is here. What becomes of the
-// others is in the report.
+// lines counts the packages that have come, for the one line in which a log tells
+// of them. What becomes of the others is in the report.
 type lines struct {
-	mu   sync.Mutex
-	w    io.Writer
-	said map[string]bool // lines: a package that is needed twice is here twice
+	mu       sync.Mutex
+	w        io.Writer
+	packages int
+	size     int64
 }
 
-func newLines(w io.Writer) *lines { return &lines{w: w, said: map[string]bool{}} }
-
+// Write passes on what else is said, line by line.
 func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Write(p)
 }
 
-// say writes a line, if it is a new one.
-func (l *lines) say(text string) {
+func (l *lines) watch(string, int64) registry.Download { return &line{to: l} }
+
+// end says what has come, if anything.
+func (l *lines) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.said[text] {
-		l.said[text] = true
-		io.WriteString(l.w, text) // whoever has closed the log wants no lines
+	if l.packages > 0 {
+		fmt.Fprintf(l.w, "downloaded %s, %s\n", packageCount(l.packages), report.Size(l.size)) // whoever has closed the log wants no line
 	}
 }
 
-func (l *lines) watch(name string, _ int64) registry.Download { return &line{to: l, name: name} }
+// packageCount is a number of packages.
+func packageCount(n int) string {
+	if n == 1 {
+		return "1 package"
+	}
+	return fmt.Sprintf("%d packages", n)
+}
 
+// line is a download that a log counts.
 type line struct {
 	to   *lines
-	name string
 	size int64
 }
 
 func (l *line) Read(n int64) { l.size += n }
 
 func (l *line) Done(err error) {
+	l.to.mu.Lock()
+	defer l.to.mu.Unlock()
 	if err == nil {
-		l.to.say(fmt.Sprintf("%s: %s\n", report.Plain(l.name), report.Size(l.size)))
+		l.to.packages, l.to.size = l.to.packages+1, l.to.size+l.size
 	}
 }
 
@@ -110,7 +121,12 @@ type bars struct {
 	mu     sync.Mutex    // not taken where bars are drawn
 	screen *mpb.Progress // nil before the first download
 	all    *mpb.Bar
-	size   int64 // of all downloads that were begun, as far as known
+	// modules are the sources of those that were fetched or are, and module is the
+	// one that was begun last, for the line about them.
+	modules map[string]bool
+	module  atomic.Pointer[string]
+	line    *mpb.Bar // nil before the first module
+	size    int64    // of all downloads that were begun, as far as known
 }
 
 func newBars(w io.Writer, options ...mpb.ContainerOption) *bars {
@@ -130,8 +146,9 @@ func (b *bars) Write(p []byte) (int, error) {
 func (b *bars) watch(name string, size int64) registry.Download {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.screen == nil {
-		b.screen = mpb.New(b.options...)
+	b.show()
+	b.read()
+	if b.all == nil {
 		b.all = b.add(0, decor.Any(b.count, decor.WCSyncSpaceR), mpb.BarPriority(math.MaxInt))
 	}
 	size = max(size, 0)
@@ -141,6 +158,40 @@ func (b *bars) watch(name string, size int64) registry.Download {
 	}
 	b.expect(size)
 	return d
+}
+
+// show begins to show something. The mutex is held.
+func (b *bars) show() {
+	if b.screen == nil {
+		b.screen = mpb.New(b.options...)
+	}
+}
+
+// fetching shows in one line which module is fetched, and how many there have been.
+func (b *bars) fetching(source string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.modules == nil {
+		b.modules = map[string]bool{}
+	}
+	b.modules[source] = true
+	text := fmt.Sprintf("module %d: %s", len(b.modules), report.Plain(source))
+	b.module.Store(&text)
+	b.show()
+	if b.line == nil {
+		last := func(decor.Statistics) string { return *b.module.Load() }
+		if added, err := b.screen.Add(0, mpb.NopStyle().Build(), mpb.BarPriority(-1), mpb.PrependDecorators(decor.Any(last))); err == nil {
+			b.line = added
+		}
+	}
+}
+
+// read takes the line about modules away.
+func (b *bars) read() {
+	if b.line != nil {
+		b.line.Abort(true)
+		b.line = nil
+	}
 }
 
 // add adds a bar. It returns nil if the terminal has gone.
@@ -154,12 +205,7 @@ func (b *bars) add(size int64, title decor.Decorator, options ...mpb.BarOption) 
 }
 
 // count says of how many packages all has arrived.
-func (b *bars) count(decor.Statistics) string {
-	if n := b.arrived.Load(); n != 1 {
-		return fmt.Sprintf("%d packages", n)
-	}
-	return "1 package"
-}
+func (b *bars) count(decor.Statistics) string { return packageCount(int(b.arrived.Load())) }
 
 // received says how much has arrived, and of how much if that is known.
 func received(s decor.Statistics) string {
@@ -177,8 +223,11 @@ func (b *bars) expect(n int64) {
 
 // end takes the bars away. Every download has ended.
 func (b *bars) end() {
+	b.read()
 	if b.all != nil {
 		b.all.Abort(true)
+	}
+	if b.screen != nil {
 		b.screen.Wait()
 	}
 }

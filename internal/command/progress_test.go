@@ -49,6 +49,30 @@ func TestBarsShowWhatIsUnderWayAndThenVanish(t *testing.T) {
 	})
 }
 
+func TestALineShowsWhichModuleIsFetched(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		b := newBars(&out, mpb.WithAutoRefresh())
+		b.fetching("acme/vpc/aws")
+		b.fetching("git::https://example.com/x\x1b[2J.git")
+		b.fetching("acme/vpc/aws")
+		time.Sleep(frame)
+		synctest.Wait()
+		checkScreen(t, "under way", out.String(), "^module 2: acme/vpc/aws")
+
+		d := b.watch("hashicorp/aws 5.34.0 linux_amd64", 4<<20)
+		time.Sleep(frame)
+		synctest.Wait()
+		checkScreen(t, "then", out.String(), "hashicorp/aws 5.34.0", "0 packages")
+		d.Done(nil)
+		b.fetching("acme/late/aws")
+		time.Sleep(frame)
+		b.end()
+		checkScreen(t, "at the end", out.String())
+	})
+}
+
 // checkScreen compares what a terminal shows with a pattern for each line.
 func checkScreen(t *testing.T, when, out string, patterns ...string) {
 	t.Helper()
@@ -101,19 +125,20 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("no terminal any more") }
 
-func TestALogHasALineForEachPackage(t *testing.T) {
+func TestALogHasALineForAllPackages(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	l := newLines(&out)
+	l := &lines{w: &out}
 	aws, evil, lost := l.watch("hashicorp/aws 5.34.0 linux_amd64", 4<<20), l.watch("acme/evil\n1.0.0", 0), l.watch("acme/lost 1.0.0", 7)
 	aws.Read(1 << 20)
-	evil.Read(10)
+	evil.Read(1 << 20)
 	aws.Read(3 << 20)
 	lost.Read(3)
 	aws.Done(nil)
 	lost.Done(errors.New("the line broke"))
 	evil.Done(nil)
-	if want := "hashicorp/aws 5.34.0 linux_amd64: 4.0 MiB\nacme/evil 1.0.0: 10 B\n"; out.String() != want {
+	l.end()
+	if want := "downloaded 2 packages, 5.0 MiB\n"; out.String() != want {
 		t.Errorf("the log is %q, want %q", out.String(), want)
 	}
 }
@@ -124,15 +149,15 @@ func TestProgressByFormat(t *testing.T) {
 	for _, tt := range []struct {
 		format string
 		lines  int
-	}{{"text", 2}, {"markdown", 2}, {"json", 0}} {
+	}{{"text", 1}, {"markdown", 1}, {"json", 0}} {
 		t.Run(tt.format, func(t *testing.T) {
 			t.Parallel()
 			s := serveText(t, "-- registry/registry.terraform.io/acme/tool --\nversions: [1.0.0]\n")
 			dir := t.TempDir()
 			writeFile(t, filepath.Join(dir, "main.tf"), "terraform {\n  required_providers {\n    tool = { source = \"acme/tool\" }\n  }\n}\n")
 			status, stderr := runPiped(t, s, dir, "upgrade", "--format", tt.format, "--platform", "linux_amd64", "--platform", "darwin_arm64", ".")
-			if n := len(regexp.MustCompile(`(?m)^.*tool.*1\.0\.0.*: \d+ B$`).FindAllString(stderr, -1)); status != ExitOK || n != tt.lines || strings.Count(stderr, "\n") != tt.lines {
-				t.Errorf("status %d, standard error is %q, want %d lines about packages", status, stderr, tt.lines)
+			if n := len(regexp.MustCompile(`(?m)^downloaded 2 packages, \d+ B$`).FindAllString(stderr, -1)); status != ExitOK || n != tt.lines || strings.Count(stderr, "\n") != tt.lines {
+				t.Errorf("status %d, standard error is %q, want %d lines about two packages", status, stderr, tt.lines)
 			}
 		})
 	}

@@ -45,7 +45,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	}
 	s.lost = map[wish]provider.Diagnostic{}
 	for _, t := range s.trees {
-		modules, diagnostics, err := rootModules(ctx, t.FS(), j.modules, scanOptions(j, s.extent, t))
+		modules, diagnostics, err := rootModules(ctx, t.FS(), shown{j.modules, j.env.Fetching}, scanOptions(j, s.extent, t))
 		if err != nil {
 			return s, fmt.Errorf("scanning %s: %w", t.name(), err)
 		}

@@ -100,4 +100,7 @@ type Env struct {
 	Now time.Time
 	// Watch is told of the downloads of packages, as registry.Options.Watch is.
 	Watch func(name string, size int64) registry.Download
+	// Fetching is told the source of each module that is fetched, when that begins;
+	// nil: nobody is.
+	Fetching func(source string)
 }

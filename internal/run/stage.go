@@ -5,8 +5,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
@@ -93,4 +95,18 @@ func (t timed) Versions(ctx context.Context, tool provider.Tool, addr provider.A
 func (t timed) Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
 	defer t.asked.hashes.begin()()
 	return t.Source.Hashes(ctx, tool, want)
+}
+
+// shown is a source of modules that is watched.
+type shown struct {
+	scan.Source
+	watch func(source string)
+}
+
+// Fetch implements scan.Source.
+func (s shown) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) (scan.Package, error) {
+	if s.watch != nil {
+		s.watch(moduleaddr.Shown(call.Source))
+	}
+	return s.Source.Fetch(ctx, tool, call)
 }
