@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -114,8 +115,7 @@ func (d *demonstration) prepare() error {
 	return nil
 }
 
-// act runs the Action. Its log repeats the difference that check has shown, so
-// that only what became of the pull request is printed here.
+// act runs the Action, of whose log only what became of the pull request is printed.
 func (d *demonstration) act(ctx context.Context, logName string) error {
 	var log bytes.Buffer
 	code := d.run(ctx, &log, "action")
@@ -125,14 +125,16 @@ func (d *demonstration) act(ctx context.Context, logName string) error {
 	if code != ExitOK {
 		return fmt.Errorf("the Action ended with status %d:\n%s", code, &log)
 	}
-	_, end, found := strings.Cut(log.String(), "All changes\n")
-	if !found {
-		return fmt.Errorf("the Action changed nothing:\n%s", &log)
+	at := pullLine.FindStringIndex(log.String())
+	if at == nil {
+		return fmt.Errorf("the Action tells of no pull request:\n%s", &log)
 	}
-	_, end, _ = strings.Cut(end, "\n\n")
-	d.say("%s", strings.TrimSpace(end))
+	d.say("%s", strings.TrimSpace(log.String()[at[0]:]))
 	return nil
 }
+
+// pullLine begins what the log says of the pull request.
+var pullLine = regexp.MustCompile(`(?m)^\w.* pull request \d`)
 
 // run calls the program as a person or a runner would.
 func (d *demonstration) run(ctx context.Context, stdout io.Writer, args ...string) int {
@@ -156,16 +158,16 @@ func (d *demonstration) play(ctx context.Context) error {
 	if code := d.run(ctx, d.env.Stdout, "scan"); code != ExitOK {
 		return fmt.Errorf("scan ended with status %d", code)
 	}
-	d.say("\n# 2. What an upgrade would change; status 3 says that it would\n")
-	if code := d.run(ctx, d.env.Stdout, "check"); code != ExitChanges {
-		return fmt.Errorf("check ended with status %d, not %d", code, ExitChanges)
-	}
-	d.say("\n# 3. The Action on a schedule proposes it\n")
+	d.say("\n# 2. On a schedule, the Action proposes what there is to do\n")
 	if err := d.act(ctx, "action-1.log"); err != nil {
 		return err
 	}
 	if err := d.show(); err != nil {
 		return err
+	}
+	d.say("\n# 3. The same by hand: status 3 says that something would change\n")
+	if code := d.run(ctx, d.env.Stdout, "check"); code != ExitChanges {
+		return fmt.Errorf("check ended with status %d, not %d", code, ExitChanges)
 	}
 	d.say("\n# 4. The next night: the same proposal, so nothing is written\n")
 	d.sandbox.ResetRequests()
@@ -187,7 +189,7 @@ func (d *demonstration) show() error {
 	p := pulls[0]
 	rule := strings.Repeat("─", 80)
 	d.say("\n%s\n#%d %s\n%s wants to merge into %s from %s   labels: %s\n%s\n", rule, p.Number, p.Title, p.Author, p.Base, p.Head, strings.Join(p.Labels, ", "), rule)
-	d.say("%s\n%s\nFiles changed:", strings.TrimSpace(p.Body), rule)
+	d.say("%s\n%s\nFiles changed:", folded(p.Body), rule)
 	for _, f := range p.ChangedFiles {
 		d.say("  %s", f)
 	}
@@ -196,6 +198,20 @@ func (d *demonstration) show() error {
 		return fmt.Errorf("writing the pull request's text: %w", err)
 	}
 	return nil
+}
+
+var (
+	collapsed = regexp.MustCompile(`(?s)<details><summary>(.*?)</summary>.*?</details>\n*`)
+	markup    = regexp.MustCompile(`(?s)<!--.*?-->|</?code>`)
+	gaps      = regexp.MustCompile(`\n{3,}`)
+)
+
+// folded is the text of a pull request as it opens: collapsed blocks are, and
+// comments are not seen.
+func folded(body string) string {
+	text := markup.ReplaceAllString(collapsed.ReplaceAllString(body, "▸ $1\n"), "")
+	text = strings.ReplaceAll(text, "\n###", "\n\n###")
+	return strings.TrimSpace(gaps.ReplaceAllString(text, "\n\n"))
 }
 
 // count says what the second run asked of GitHub, and fails if it wrote.
