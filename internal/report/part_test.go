@@ -152,6 +152,37 @@ func TestNotesWithoutRoomAreInTheSummary(t *testing.T) {
 	}
 }
 
+func TestCountsSayWhatHappened(t *testing.T) {
+	t.Parallel()
+	aws := everyKind()[3]
+	pull := func(operation string, number int, dirs ...string) report.PullRequest {
+		return report.PullRequest{Operation: operation, Repository: "acme/infra", Number: number, Directories: dirs}
+	}
+	for name, tt := range map[string]struct {
+		pulls  []report.PullRequest
+		dryRun bool
+		want   string
+	}{
+		"opened":           {[]report.PullRequest{pull("created", 1, "a", "b")}, false, "2 lock files proposed"},
+		"as it was":        {[]report.PullRequest{pull("none", 1, "a", "b")}, false, "2 lock files already proposed"},
+		"beyond the limit": {[]report.PullRequest{pull("created", 1, "a"), pull("none", 0, "b")}, false, "1 lock file proposed, 1 not proposed"},
+		"of two groups":    {[]report.PullRequest{pull("none", 1, "a", "b"), pull("updated", 2, "b")}, false, "1 lock file proposed, 1 already proposed"},
+		"failed":           {nil, false, "2 lock files not proposed"},
+		"dry":              {[]report.PullRequest{pull("created", 0, "a", "b")}, true, "2 lock files would change"},
+	} {
+		r := report.Report{Verb: report.VerbPR, DryRun: tt.dryRun, PullRequests: tt.pulls, Modules: []report.Module{module("a", aws), module("b", aws)}}
+		if got := text(t, r, report.TextOptions{}); !strings.HasSuffix(got, "\n"+tt.want+"\n") {
+			t.Errorf("%s: the report ends in %q, want %q", name, got[strings.LastIndex(strings.TrimSpace(got), "\n")+1:], tt.want)
+		}
+		for i := range r.Modules {
+			r.Modules[i].Dir = "acme/infra//" + r.Modules[i].Dir
+		}
+		if got := text(t, r, report.TextOptions{}); !strings.HasSuffix(got, "\n"+tt.want+"\n") {
+			t.Errorf("%s, not checked out: the report does not end in %q:\n%s", name, tt.want, got)
+		}
+	}
+}
+
 func TestPullRequestsOfSeveralBasesNameThem(t *testing.T) {
 	t.Parallel()
 	one := report.PullRequest{Operation: "created", Number: 1, URL: "https://github.com/acme/infra/pull/1", Title: "Bump aws", Branch: "relock/aws-0a1b2c3d", Base: "main"}

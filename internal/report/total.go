@@ -160,41 +160,55 @@ func (r Report) found() []string {
 
 // written counts what became of the lock files.
 func (r Report) written() []string {
-	var written, pending, current int
+	counts := map[string]int{}
 	for _, m := range r.Modules {
 		switch {
 		case m.Written:
-			written++
+			counts["written"]++
 		case m.Pending:
-			pending++
+			counts[r.pendingWord(m)]++
 		case !m.Failed() && !m.Forgiven:
-			current++
+			counts["up to date"]++
 		}
 	}
 	var parts []string
-	for _, p := range []struct {
-		n    int
-		what string
-	}{{written, "written"}, {pending, r.pendingWord()}, {current, "up to date"}} {
-		switch {
-		case p.n > 0 && len(parts) == 0:
-			parts = append(parts, count(p.n, "lock file", "lock files")+" "+p.what)
-		case p.n > 0:
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+	for _, what := range []string{"written", "proposed", "already proposed", "not proposed", "not written", "would change", "up to date"} {
+		switch n := counts[what]; {
+		case n > 0 && len(parts) == 0:
+			parts = append(parts, count(n, "lock file", "lock files")+" "+what)
+		case n > 0:
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
 	return parts
 }
 
-// pendingWord says what a changed lock file that was not written waits for.
-func (r Report) pendingWord() string {
+// pendingWord says what became of a changed lock file that was not written.
+func (r Report) pendingWord(m Module) string {
 	switch {
-	case r.Verb == VerbPR && !r.DryRun:
-		return "proposed"
-	case r.Verb == VerbUpgrade && !r.DryRun, r.Verb == VerbLock && !r.DryRun:
+	case r.DryRun:
+		return "would change"
+	case r.Verb == VerbPR:
+		return proposed(r.PullRequests, m.Dir)
+	case r.Verb == VerbUpgrade, r.Verb == VerbLock:
 		return "not written"
 	}
 	return "would change"
+}
+
+// proposed says what became of a root module in pull requests.
+func proposed(pulls []PullRequest, dir string) string {
+	word := "not proposed"
+	for _, p := range pulls {
+		in := slices.ContainsFunc(p.Directories, func(d string) bool { return d == dir || p.Repository+"//"+d == dir })
+		switch {
+		case in && (p.Operation == "created" || p.Operation == "updated"):
+			return "proposed"
+		case in && p.Number > 0:
+			word = "already proposed"
+		}
+	}
+	return word
 }
 
 // answer is what is shown of a report of the verb comment.
