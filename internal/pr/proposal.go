@@ -50,7 +50,7 @@ type Proposal struct {
 	Files  []File // sorted by path
 
 	Title   string // of the pull request
-	Subject string // of the commit, at most MaxSubject characters
+	Subject string // of the commit, at most report.MaxSubject characters
 	Summary string // of the commit, below the subject; may be empty
 	// Conventional begins the subject as the newest commits of the base begin
 	// theirs, where most of them follow Conventional Commits.

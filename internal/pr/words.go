@@ -1,66 +1,14 @@
 package pr
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
-	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/report"
 )
-
-// Words are what a template of a title or subject may name: "changes" is
-// Title's sentence, "provider" the provider if it is one, else their number,
-// "from" and "to" its versions where they are the same everywhere, and
-// "directories" the directory or their number.
-func Words(changed []Changed) map[string]string {
-	var names, from, to, dirs []string
-	called := namesOf(changed)
-	for _, m := range changed {
-		dirs = append(dirs, m.Dir)
-		for _, c := range m.Changes {
-			names = append(names, called[c.Addr])
-			from, to = append(from, c.From.String()), append(to, c.To.String())
-		}
-	}
-	return map[string]string{
-		"changes":     Title(changed),
-		"provider":    oneOrMany(names, "providers"),
-		"from":        only(from),
-		"to":          only(to),
-		"directories": oneOrMany(dirs, "directories"),
-	}
-}
-
-// only is the text that all are; empty if they differ, and for no version.
-func only(texts []string) string {
-	if texts = distinct(texts); len(texts) == 1 && texts[0] != (diff.Change{}).To.String() {
-		return texts[0]
-	}
-	return ""
-}
-
-func oneOrMany(names []string, many string) string {
-	if names = distinct(names); len(names) == 1 {
-		return names[0]
-	}
-	return fmt.Sprintf("%d %s", len(names), many)
-}
-
-// Shortened cuts a subject to MaxSubject characters, at a word where it can.
-func Shortened(subject string) string {
-	if utf8.RuneCountInString(subject) <= MaxSubject {
-		return subject
-	}
-	cut := string([]rune(subject)[:MaxSubject-1])
-	if i := strings.LastIndexByte(cut, ' '); i > 0 {
-		cut = cut[:i]
-	}
-	return strings.TrimRight(cut, " ,") + "…"
-}
 
 // String returns the ignore as it was said: PROVIDER [WHAT] [until DATE].
 func (i Ignore) String() string {
@@ -121,5 +69,5 @@ func conventionally(subject string, recent []github.Commit) string {
 	if prefix == "" {
 		return subject
 	}
-	return Shortened(prefix + strings.ToLower(subject[:1]) + subject[1:])
+	return report.Shortened(prefix + strings.ToLower(subject[:1]) + subject[1:])
 }

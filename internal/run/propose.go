@@ -194,7 +194,7 @@ func headOf(t tree, of Target) (string, error) {
 // share is what one group has of the changes.
 type share struct {
 	files   []pr.File
-	changed []pr.Changed
+	changed []report.Changed
 	// modules are indexes of root modules, parts what the group has of their
 	// plans.
 	modules []int
@@ -224,7 +224,7 @@ func (p *proposer) proposals(ctx context.Context) []pr.Proposal {
 			f.result = part
 			s.carried = s.carried || carried
 			s.files = append(s.files, lockFile(f))
-			s.changed = append(s.changed, pr.Changed{Dir: f.module.Dir, Changes: changesOf(part)})
+			s.changed = append(s.changed, report.Changed{Dir: f.module.Dir, Changes: changesOf(part)})
 			s.modules, s.parts = append(s.modules, i), append(s.parts, part)
 		}
 	}
@@ -266,14 +266,14 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share) pr.Propos
 	pull, base := p.req.Pull, p.proposing.base
 	about := p.about(key, s)
 	one := p.proposing.survey.Proposal(pr.New(key, base, pull.BranchPrefix, s.files))
-	one.Title, one.Subject, one.Summary = pr.Title(s.changed), pr.Subject(s.changed), pr.Summary(s.changed)
+	one.Title, one.Subject, one.Summary = report.Title(s.changed), report.Subject(s.changed), report.Details(s.changed)
 	if values := placeholders(key, base, s.changed); pull.Title != "" {
 		one.Title = pull.Title.Execute(values)
 	} else if pull.Commit == "" {
 		one.Conventional = true
 	}
 	if pull.Commit != "" {
-		one.Subject = pr.Shortened(pull.Commit.Execute(placeholders(key, base, s.changed)))
+		one.Subject = report.Shortened(pull.Commit.Execute(placeholders(key, base, s.changed)))
 	}
 	one.Facts, one.Presentation = facts(about), pull.presentation(key)
 	one.NoAutoMerge = !pull.unattended(about)
@@ -410,8 +410,8 @@ func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal) {
 }
 
 // placeholders are the values of config.Placeholders.
-func placeholders(group, base string, changed []pr.Changed) map[string]string {
-	values := pr.Words(changed)
+func placeholders(group, base string, changed []report.Changed) map[string]string {
+	values := report.Words(changed)
 	values["group"], values["base"] = group, base
 	return values
 }

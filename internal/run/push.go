@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/report"
 )
 
@@ -25,14 +24,14 @@ type Push struct {
 // branch is not where it was read, nothing is pushed.
 func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error) {
 	var files []github.File
-	var changed []pr.Changed
+	var changed []report.Changed
 	for _, f := range p.found {
 		if f.result.File == nil {
 			continue
 		}
 		file := lockFile(f)
 		files = append(files, github.File{Path: file.Path, Mode: cmp.Or(file.Mode, "100644"), Content: file.Content})
-		changed = append(changed, pr.Changed{Dir: f.module.Dir, Changes: changesOf(f.result)})
+		changed = append(changed, report.Changed{Dir: f.module.Dir, Changes: changesOf(f.result)})
 	}
 	if m := to.merge; m != nil {
 		complete := false
@@ -53,12 +52,12 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	if err := to.ready(ctx); err != nil {
 		return p.report, err
 	}
-	subject := pr.Subject(changed)
+	subject := report.Subject(changed)
 	if to.merge != nil {
-		subject = pr.Shortened("Merge " + to.merge.from + " into " + to.Branch)
+		subject = report.Shortened("Merge " + to.merge.from + " into " + to.Branch)
 	}
 	read := j.target.remote().Commit
-	sha, err := to.commit(ctx, repo, read, files, subject+"\n\n"+pr.Summary(changed))
+	sha, err := to.commit(ctx, repo, read, files, subject+"\n\n"+report.Details(changed))
 	if err != nil {
 		return p.report, err
 	}

@@ -1,4 +1,4 @@
-package pr
+package report
 
 import (
 	"cmp"
@@ -48,7 +48,7 @@ var quiet = []struct {
 // 5.34.0 in 3 directories".
 func Title(changed []Changed) string {
 	headline, dirs := headlineOf(changed)
-	return headline + place(dirs)
+	return headline + inDirs(dirs)
 }
 
 // MaxSubject is the length of a commit's subject, in characters, beyond which
@@ -58,7 +58,7 @@ const MaxSubject = 72
 // Subject is Title within the length of a commit's subject.
 func Subject(changed []Changed) string {
 	headline, dirs := headlineOf(changed)
-	for _, s := range []string{headline + place(dirs), headline, fmt.Sprintf("Update lock files in %s", directories(len(dirs)))} {
+	for _, s := range []string{headline + inDirs(dirs), headline, fmt.Sprintf("Update lock files in %s", directoryCount(len(dirs)))} {
 		if utf8.RuneCountInString(s) <= MaxSubject {
 			return s
 		}
@@ -70,14 +70,14 @@ func Subject(changed []Changed) string {
 func headlineOf(changed []Changed) (string, []string) {
 	clauses, dirs := clausesOf(changed)
 	if len(clauses) == 1 && len(clauses[0].names) == 1 {
-		return sentence(clauses[0].verb + " " + clauses[0].names[0] + clauses[0].versions()), dirs
+		return capital(clauses[0].verb + " " + clauses[0].names[0] + clauses[0].versions()), dirs
 	}
 	if len(clauses) > 0 {
 		var parts []string
 		for _, c := range clauses {
 			parts = append(parts, c.verb+" "+c.providers())
 		}
-		return sentence(enumerate(parts)), dirs
+		return capital(enumerate(parts)), dirs
 	}
 	for _, q := range quiet {
 		if dirs := dirsWith(changed, q.kind); len(dirs) > 0 {
@@ -91,13 +91,13 @@ func headlineOf(changed []Changed) (string, []string) {
 type clause struct {
 	verb     string
 	kind     diff.Kind
-	names    []string // of the providers, as namesOf has them
+	names    []string // of the providers, as namesIn has them
 	from, to []string // versions, distinct
 }
 
-// namesOf returns what a text about the changes calls each provider. Those that
+// namesIn returns what a text about the changes calls each provider. Those that
 // share a type, as those of the registries of both tools do, are two.
-func namesOf(changed []Changed) map[provider.Addr]string {
+func namesIn(changed []Changed) map[provider.Addr]string {
 	var addrs []provider.Addr
 	for _, m := range changed {
 		for _, c := range m.Changes {
@@ -109,7 +109,7 @@ func namesOf(changed []Changed) map[provider.Addr]string {
 
 // clausesOf sorts the providers with a loud change by kind.
 func clausesOf(changed []Changed) (clauses []clause, dirs []string) {
-	names, taken := namesOf(changed), make(map[string]bool)
+	names, taken := namesIn(changed), make(map[string]bool)
 	for _, l := range loud {
 		c := clause{verb: l.verb, kind: l.kind}
 		for _, m := range changed {
@@ -181,24 +181,22 @@ func enumerate(parts []string) string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
 // plainDir is a directory that can stand in a title as it is.
 var plainDir = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/-]{0,47}$`)
 
-// place says where: the name of a single directory, the number of several, and
+// inDirs says where: the name of a single directory, the number of several, and
 // nothing for the top of the repository.
-func place(dirs []string) string {
+func inDirs(dirs []string) string {
 	switch {
 	case len(dirs) == 0 || len(dirs) == 1 && dirs[0] == ".":
 		return ""
 	case len(dirs) == 1 && plainDir.MatchString(dirs[0]):
 		return " in " + dirs[0]
 	}
-	return " in " + directories(len(dirs))
+	return " in " + directoryCount(len(dirs))
 }
 
-func directories(n int) string {
+func directoryCount(n int) string {
 	if n == 1 {
 		return "1 directory"
 	}
@@ -208,15 +206,15 @@ func directories(n int) string {
 // mostLines bounds the table of a commit message.
 const mostLines = 50
 
-// Summary is the table below the subject of a commit: what changes of each
+// Details is the table below the subject of a commit: what changes of each
 // provider, and in how many directories.
-func Summary(changed []Changed) string {
+func Details(changed []Changed) string {
 	type row struct{ provider, text string }
-	names, dirs := namesOf(changed), make(map[row][]string)
+	names, dirs := namesIn(changed), make(map[row][]string)
 	var rows []row
 	for _, m := range changed {
 		for _, c := range m.Changes {
-			r := row{names[c.Addr], what(c)}
+			r := row{names[c.Addr], whatOf(c)}
 			if dirs[r] == nil {
 				rows = append(rows, r)
 			}
@@ -229,7 +227,7 @@ func Summary(changed []Changed) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, r := range rows[:min(len(rows), mostLines)] {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", r.provider, r.text, directories(len(distinct(dirs[r]))))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.provider, r.text, directoryCount(len(distinct(dirs[r]))))
 	}
 	w.Flush() // a strings.Builder takes everything
 	if more := len(rows) - mostLines; more > 0 {
@@ -238,8 +236,8 @@ func Summary(changed []Changed) string {
 	return b.String()
 }
 
-// what says in a word or two what changes of a provider.
-func what(c diff.Change) string {
+// whatOf says in a word or two what changes of a provider.
+func whatOf(c diff.Change) string {
 	version := cmp.Or(c.To, c.From).String()
 	if c.From != c.To && c.From != (provider.Version{}) && c.To != (provider.Version{}) {
 		return c.From.String() + " -> " + c.To.String()
@@ -248,4 +246,54 @@ func what(c diff.Change) string {
 		return version + " hashes completed"
 	}
 	return version + " " + string(c.Kind)
+}
+
+// Words are what a template of a title or subject may name: "changes" is
+// Title's sentence, "provider" the provider if it is one, else their number,
+// "from" and "to" its versions where they are the same everywhere, and
+// "directories" the directory or their number.
+func Words(changed []Changed) map[string]string {
+	var names, from, to, dirs []string
+	called := namesIn(changed)
+	for _, m := range changed {
+		dirs = append(dirs, m.Dir)
+		for _, c := range m.Changes {
+			names = append(names, called[c.Addr])
+			from, to = append(from, c.From.String()), append(to, c.To.String())
+		}
+	}
+	return map[string]string{
+		"changes":     Title(changed),
+		"provider":    oneOrMany(names, "providers"),
+		"from":        onlyOne(from),
+		"to":          onlyOne(to),
+		"directories": oneOrMany(dirs, "directories"),
+	}
+}
+
+// onlyOne is the text that all are; empty if they differ, and for no version.
+func onlyOne(texts []string) string {
+	if texts = distinct(texts); len(texts) == 1 && texts[0] != (diff.Change{}).To.String() {
+		return texts[0]
+	}
+	return ""
+}
+
+func oneOrMany(names []string, many string) string {
+	if names = distinct(names); len(names) == 1 {
+		return names[0]
+	}
+	return fmt.Sprintf("%d %s", len(names), many)
+}
+
+// Shortened cuts a subject to MaxSubject characters, at a word where it can.
+func Shortened(subject string) string {
+	if utf8.RuneCountInString(subject) <= MaxSubject {
+		return subject
+	}
+	cut := string([]rune(subject)[:MaxSubject-1])
+	if i := strings.LastIndexByte(cut, ' '); i > 0 {
+		cut = cut[:i]
+	}
+	return strings.TrimRight(cut, " ,") + "…"
 }

@@ -1,4 +1,4 @@
-package pr_test
+package report_test
 
 import (
 	"fmt"
@@ -6,13 +6,15 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/relock-dev/relock/internal/diff"
-	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 )
 
-// change reads "KIND PROVIDER [FROM] [TO]".
-func change(t *testing.T, text string) diff.Change {
+// changeOf reads "KIND PROVIDER [FROM] [TO]".
+func changeOf(t *testing.T, text string) diff.Change {
 	t.Helper()
 	words := strings.Fields(text)
 	addr, err := provider.ParseAddr(words[1], provider.Terraform)
@@ -42,14 +44,14 @@ func change(t *testing.T, text string) diff.Change {
 }
 
 // changed reads one root module in a line: "DIR: CHANGE, CHANGE".
-func changed(t *testing.T, lines ...string) []pr.Changed {
+func changed(t *testing.T, lines ...string) []report.Changed {
 	t.Helper()
-	var all []pr.Changed
+	var all []report.Changed
 	for _, line := range lines {
 		dir, changes, _ := strings.Cut(line, ": ")
-		m := pr.Changed{Dir: dir}
+		m := report.Changed{Dir: dir}
 		for text := range strings.SplitSeq(changes, ", ") {
-			m.Changes = append(m.Changes, change(t, text))
+			m.Changes = append(m.Changes, changeOf(t, text))
 		}
 		all = append(all, m)
 	}
@@ -98,7 +100,7 @@ func TestTitle(t *testing.T) {
 		"nothing":        {nil, "Update lock files"},
 	}
 	for name, test := range tests {
-		if got := pr.Title(changed(t, test.changed...)); got != test.want {
+		if got := report.Title(changed(t, test.changed...)); got != test.want {
 			t.Errorf("%s: Title(%q) = %q, want %q", name, test.changed, got, test.want)
 		}
 	}
@@ -115,15 +117,15 @@ func TestSubjectFitsItsLine(t *testing.T) {
 		"without_the_name":  {[]string{"a: upgraded " + long + "/" + long + " 1.0.0 1.1.0"}, "Update lock files in 1 directory"},
 	}
 	for name, test := range tests {
-		got := pr.Subject(changed(t, test.changed...))
-		if got != test.want || utf8.RuneCountInString(got) > pr.MaxSubject {
+		got := report.Subject(changed(t, test.changed...))
+		if got != test.want || utf8.RuneCountInString(got) > report.MaxSubject {
 			t.Errorf("%s: Subject = %q, want %q", name, got, test.want)
 		}
 	}
 }
 
-func TestSummary(t *testing.T) {
-	got := pr.Summary(changed(t,
+func TestDetails(t *testing.T) {
+	got := report.Details(changed(t,
 		"a: upgraded hashicorp/aws 5.31.0 5.34.0, completed hashicorp/null 3.2.1",
 		"b: upgraded hashicorp/aws 5.31.0 5.34.0, removed hashicorp/http 3.0.0",
 		"c: added hashicorp/random 3.6.0",
@@ -134,12 +136,12 @@ hashicorp/null    3.2.1 hashes completed  1 directory
 hashicorp/random  3.6.0 added             1 directory
 `
 	if got != want {
-		t.Errorf("Summary =\n%s\nwant\n%s", got, want)
+		t.Errorf("Details =\n%s\nwant\n%s", got, want)
 	}
 }
 
-func TestSummaryTellsRegistriesApart(t *testing.T) {
-	got := pr.Summary(changed(t,
+func TestDetailsTellsRegistriesApart(t *testing.T) {
+	got := report.Details(changed(t,
 		"a: upgraded hashicorp/random 3.6.0 3.7.2",
 		"b: upgraded registry.opentofu.org/hashicorp/random 3.6.0 3.7.2",
 	))
@@ -147,17 +149,72 @@ func TestSummaryTellsRegistriesApart(t *testing.T) {
 registry.terraform.io/hashicorp/random  3.6.0 -> 3.7.2  1 directory
 `
 	if got != want {
-		t.Errorf("Summary =\n%s\nwant\n%s", got, want)
+		t.Errorf("Details =\n%s\nwant\n%s", got, want)
 	}
 }
 
-func TestSummaryIsBounded(t *testing.T) {
+func TestDetailsIsBounded(t *testing.T) {
 	m := "a: added hashicorp/p0 1.0.0"
 	for i := range 59 {
 		m += fmt.Sprintf(", added hashicorp/p%d 1.0.0", i+1)
 	}
-	got := pr.Summary(changed(t, m))
+	got := report.Details(changed(t, m))
 	if lines := strings.Count(got, "\n"); lines != 51 || !strings.HasSuffix(got, "and 10 more\n") {
-		t.Errorf("Summary has %d lines and ends in %q, want 50 and the rest counted", lines, got[len(got)-20:])
+		t.Errorf("Details has %d lines and ends in %q, want 50 and the rest counted", lines, got[len(got)-20:])
+	}
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	aws, older, null := changeOf(t, "upgraded hashicorp/aws 5.31.0 5.34.0"), changeOf(t, "upgraded hashicorp/aws 5.30.0 5.34.0"), changeOf(t, "upgraded hashicorp/null 3.2.2 3.2.4")
+	tests := []struct {
+		name    string
+		changed []report.Changed
+		want    map[string]string
+	}{
+		{"one provider in one directory", []report.Changed{{"prod", []diff.Change{aws}}}, map[string]string{
+			"changes":  "Bump hashicorp/aws from 5.31.0 to 5.34.0 in prod",
+			"provider": "hashicorp/aws", "from": "5.31.0", "to": "5.34.0", "directories": "prod",
+		}},
+		{"from several versions", []report.Changed{{"prod", []diff.Change{aws}}, {"stage", []diff.Change{older}}}, map[string]string{
+			"changes":  "Bump hashicorp/aws to 5.34.0 in 2 directories",
+			"provider": "hashicorp/aws", "from": "", "to": "5.34.0", "directories": "2 directories",
+		}},
+		{"several providers", []report.Changed{{"prod", []diff.Change{aws, null}}}, map[string]string{
+			"changes":  "Bump 2 providers in prod",
+			"provider": "2 providers", "from": "", "to": "", "directories": "prod",
+		}},
+	}
+	tofu := aws
+	tofu.Addr.Host = provider.OpenTofu.DefaultHost()
+	tests = append(tests, struct {
+		name    string
+		changed []report.Changed
+		want    map[string]string
+	}{"the same provider of two registries", []report.Changed{{"prod", []diff.Change{aws, tofu}}}, map[string]string{
+		"changes":  "Bump 2 providers in prod",
+		"provider": "2 providers", "from": "5.31.0", "to": "5.34.0", "directories": "prod",
+	}})
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, report.Words(tt.changed)); diff != "" {
+				t.Errorf("Words (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestShortened(t *testing.T) {
+	t.Parallel()
+	for subject, want := range map[string]string{
+		"short":                                  "short",
+		strings.Repeat("é", report.MaxSubject):   strings.Repeat("é", report.MaxSubject),
+		strings.Repeat("word ", 20):              strings.Repeat("word ", 14)[:69] + "…",
+		strings.Repeat("x", report.MaxSubject+1): strings.Repeat("x", report.MaxSubject-1) + "…",
+	} {
+		if got := report.Shortened(subject); got != want {
+			t.Errorf("Shortened(%q) = %q, want %q", subject, got, want)
+		}
 	}
 }
