@@ -115,3 +115,6 @@ func ParseReleasePattern(s string) (ReleasePattern, error) {
 func (r ReleasePattern) Match(a Addr, v Version) bool {
 	return r.Version == v && r.Provider.Match(a)
 }
+
+// Pattern selects the provider alone.
+func (a Addr) Pattern() Pattern { return Pattern{a.Host.ForDisplay(), a.Namespace, a.Type} }

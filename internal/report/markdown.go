@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -245,24 +244,5 @@ func footer(r Report) part {
 	return part{head: "---\n\n" +
 		"[relock](https://github.com/relock-dev/relock) selects the newest version of each provider that the whole module " +
 		"tree allows, and records verified hashes for every platform that the lock file covers. It runs neither the tools nor any code of this repository.\n\n" +
-		"The same on your own machine:\n\n```sh\n" + command(r) + "\n```\n"}
-}
-
-// plainName matches what needs no quoting in a shell and no care in Markdown.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./-]*$`)
-
-// command is the command line that makes the report's changes. Readers copy it
-// into a shell, so it names root modules only if every name is plain.
-func command(r Report) string {
-	words := []string{"relock", "upgrade"}
-	for _, m := range r.Modules {
-		if m.Pending {
-			words = append(words, m.Dir)
-		}
-	}
-	odd := slices.ContainsFunc(words[2:], func(dir string) bool { return dir != "." && !plainName.MatchString(dir) })
-	if odd || len(words) > 10 {
-		words = words[:2]
-	}
-	return strings.Join(words, " ")
+		"The same on your own machine:\n\n```sh\n" + sameHere(r) + "\n```\n"}
 }

@@ -62,6 +62,8 @@ type Report struct {
 	Pushed string
 	// Touched is true if only root modules that a change touches were looked at.
 	Touched bool
+	// Asked is what the run was restricted to.
+	Asked Asked
 	// DryRun is true if the run wrote nothing because it was told so.
 	DryRun bool
 	Stats  Stats
@@ -223,8 +225,29 @@ func (r Report) About(modules []Module) Report {
 		m.InUse = slices.DeleteFunc(slices.Clone(m.InUse), func(u Use) bool { return !told[u.Addr] })
 		return m
 	})
+	part.Asked.Providers = r.split(told)
 	part.Notes = slices.DeleteFunc(slices.Clone(r.Notes), func(n notes.Notes) bool { return len(taking(part, n)) == 0 })
 	return part
+}
+
+// split are the patterns that restrict a run to the providers of a part, where the
+// whole changes others too.
+func (r Report) split(part map[provider.Addr]bool) []provider.Pattern {
+	var mine []provider.Pattern
+	taken, others := map[provider.Addr]bool{}, false
+	for _, m := range r.Modules {
+		for _, c := range m.Changes {
+			others = others || !part[c.Addr]
+			if part[c.Addr] && !taken[c.Addr] {
+				taken[c.Addr] = true
+				mine = append(mine, c.Addr.Pattern())
+			}
+		}
+	}
+	if !others {
+		return r.Asked.Providers
+	}
+	return mine
 }
 
 func lockPath(m scan.RootModule) string {
@@ -383,6 +406,17 @@ func (r Report) Failed() bool {
 // Pending reports whether any lock file differs from what it should be.
 func (r Report) Pending() bool {
 	return slices.ContainsFunc(r.Modules, func(m Module) bool { return m.Pending })
+}
+
+// PendingDirs are the root modules whose lock file differs from what it should be.
+func (r Report) PendingDirs() []string {
+	var dirs []string
+	for _, m := range r.Modules {
+		if m.Pending {
+			dirs = append(dirs, m.Dir)
+		}
+	}
+	return dirs
 }
 
 // Fails reports whether any lock file differs from what it should be, and did not

@@ -118,7 +118,7 @@ func learn(ctx context.Context, j job) (planned, error) {
 // observe finds the root modules, and begins the report with what is told of that.
 func observe(ctx context.Context, j job) (planned, error) {
 	there, err := findAll(ctx, j)
-	p := planned{inventory: there, report: report.Report{Verb: string(j.req.Verb), DryRun: j.req.Pull.DryRun}}
+	p := planned{inventory: there, report: report.Report{Verb: string(j.req.Verb), DryRun: j.req.Pull.DryRun, Asked: restriction(j.req)}}
 	p.report.Diagnostics = slices.Concat(j.warnings, there.diagnostics)
 	p.report.Unlocked, p.report.Touched = there.unlocked, there.extent.changed != nil
 	return p, err

@@ -191,12 +191,12 @@ func (r baseMerge) rest(ctx context.Context, m *merge, locks []github.File) (err
 
 // locally says how a person makes the merge.
 func (r baseMerge) locally(locks []github.File) string {
-	words := []string{"relock", "lock"}
-	for _, l := range locks {
-		words = append(words, quoted(path.Dir(l.Path)))
+	dirs := make([]string, len(locks))
+	for i, l := range locks {
+		dirs[i] = path.Dir(l.Path)
 	}
 	return "Run this at the top of a checkout of the branch, and commit the result:\n\n" +
-		report.Fenced("git fetch origin "+quoted(r.pull.Base)+"\ngit merge FETCH_HEAD\n"+strings.Join(words, " ")+"\n", 4096)
+		report.Fenced("git fetch origin "+report.ShellWord(r.pull.Base)+"\ngit merge FETCH_HEAD\n"+report.CommandLine(string(Lock), report.Asked{}, dirs)+"\n", 4096)
 }
 
 // sweep deletes the branches of merges whose names begin so, as far as their

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -112,34 +111,8 @@ func (c *conversation) outcome(ctx context.Context, verb Verb, why string) strin
 
 // local is the command line that does the same in a checkout.
 func (c *conversation) local(verb Verb) string {
-	words := []string{"relock", string(verb)}
-	for _, p := range c.command.Providers {
-		words = append(words, "--provider", quoted(p.String()))
-	}
-	for _, p := range c.command.Platforms {
-		words = append(words, "--platform", p.String())
-	}
-	for _, m := range c.report.Modules {
-		if m.Pending {
-			words = append(words, quoted(m.Dir))
-		}
-	}
-	return strings.Join(words, " ") + "\n"
-}
-
-// quoted makes a directory, or another text that holds no control characters
-// once it is Plain, one word of a POSIX shell.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/-", r)
-	}
-	if strings.HasPrefix(word, "-") {
-		word = "./" + word
-	}
-	if !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(report.Plain(word), "'", `'\''`) + "'"
+	asked := report.Asked{Providers: c.command.Providers, Platforms: c.command.Platforms}
+	return report.CommandLine(string(verb), asked, c.report.PendingDirs())
 }
 
 // check says what upgrade would change.

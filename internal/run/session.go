@@ -12,6 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/transport"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
@@ -171,4 +172,13 @@ func hashSource(req Request) string {
 		return ""
 	}
 	return req.HashSource
+}
+
+// restriction is what the request was restricted to by whoever made it.
+func restriction(req Request) report.Asked {
+	asked := report.Asked{Providers: req.Plan.Only}
+	if req.Plan.Platforms.Demanded {
+		asked.Platforms = req.Plan.Platforms.List
+	}
+	return asked
 }

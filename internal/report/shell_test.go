@@ -1,0 +1,67 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// People copy the command line into a shell, and the names in it are from a
+// stranger's pull request.
+func TestShellWords(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"envs/prod-1":       "envs/prod-1",
+		".":                 ".",
+		"*/hashicorp/aws":   "'*/hashicorp/aws'",
+		"with space":        "'with space'",
+		"it's":              `'it'\''s'`,
+		"$(id)":             "'$(id)'",
+		"`id`;rm":           "'`id`;rm'",
+		"--config=evil.yml": "'./--config=evil.yml'",
+		"-rf":               "./-rf",
+		"naïve":             "'naïve'",
+	} {
+		if got := ShellWord(word); got != want {
+			t.Errorf("ShellWord(%q) = %s, want %s", word, got, want)
+		}
+	}
+}
+
+// What a pull request changes is done on another machine by the same command: for
+// the same providers and platforms.
+func TestTheSameElsewhereIsForTheSameProviders(t *testing.T) {
+	t.Parallel()
+	change := func(name string) Change {
+		addr, err := provider.ParseAddr(name, provider.Terraform)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Change{Change: diff.Change{Addr: addr, Kind: diff.Upgraded}}
+	}
+	pattern, err := provider.ParsePattern("hashicorp/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	aws, null := change("hashicorp/aws"), change("hashicorp/null")
+	whole := Report{Verb: VerbPR, Modules: []Module{{Dir: "prod", Pending: true, Changes: []Change{aws, null}}}}
+	part := []Module{{Dir: "prod", Pending: true, Changes: []Change{aws}}}
+	restricted := whole
+	restricted.Asked = Asked{[]provider.Pattern{pattern}, []provider.Platform{{OS: "linux", Arch: "amd64"}}}
+	for name, tt := range map[string]struct {
+		r    Report
+		want string
+	}{
+		"the whole":           {whole, "relock upgrade prod"},
+		"the whole as a part": {whole.About(whole.Modules), "relock upgrade prod"},
+		"a part":              {whole.About(part), "relock upgrade --provider registry.terraform.io/hashicorp/aws prod"},
+		"restricted":          {restricted, "relock upgrade --provider 'hashicorp/*' --platform linux_amd64 prod"},
+		"a part of that":      {restricted.About(part), "relock upgrade --provider registry.terraform.io/hashicorp/aws --platform linux_amd64 prod"},
+	} {
+		if body := Body(tt.r); !strings.Contains(body, "```sh\n"+tt.want+"\n```\n") {
+			t.Errorf("%s: the body ends in\n%s\nwant %s", name, body[strings.LastIndex(body, "```sh"):], tt.want)
+		}
+	}
+}
