@@ -262,7 +262,7 @@ var Settings = []Setting{
 	{
 		Key: "group-by", Flag: "group-by", Input: "group-by", Kind: Choice, Default: "all", Verbs: []string{"pr"},
 		Values: []string{"all", "provider", "directory", "namespace"},
-		Doc:    "What shares a pull request, of the changes that no named group takes.",
+		Doc:    "How to group changes that match no named group.",
 		set:    func(c *Config, v []string) { c.GroupBy = v[0] },
 	},
 	{

@@ -103,7 +103,7 @@ func finish(p Proposal, s state, opts Options) plan {
 }
 
 // proposedAlready is the reason why nothing is done where all is there.
-const proposedAlready = "it is proposed already"
+const proposedAlready = "already up to date"
 
 // waiting are the labels that could not be created and are still wanted.
 func waiting(m Marker, p Proposal) []string {

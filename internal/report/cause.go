@@ -16,7 +16,7 @@ type concern string
 const (
 	concernFailed     concern = "Failed"
 	concernCarried    concern = "Carried over"
-	concernHash       concern = "Unaccounted hash"
+	concernHash       concern = "Unknown hash"
 	concernReReleased concern = "Re-released"
 	concernSigner     concern = "Signer"
 	concernDowngrade  concern = "Downgrade"
@@ -221,7 +221,7 @@ func (all *causes) change(c Change, dir string) {
 	add := func(why concern, text string) { all.add(symptom{concern: why, whole: text, dir: dir}) }
 	d, what := all.d, all.d.name(c.Addr)+" "+all.d.move(c)
 	if c.Carried {
-		add(concernCarried, what+" is as this pull request proposed it before: this run could not look at it")
+		add(concernCarried, what+" stays as this pull request proposed it: this run could not look at it")
 	}
 	switch {
 	case c.Kind == diff.ReReleased:

@@ -128,7 +128,7 @@ func tableRow(used []bool, cells []string) string {
 }
 
 func reviewPart(o outline) part {
-	p := part{rank: 2, share: 25, head: "### Needs your eye\n\n", what: "item"}
+	p := part{rank: 2, share: 25, head: "### Needs review\n\n", what: "item"}
 	for _, c := range o.review {
 		p.items = append(p.items, reviewItem(o.d, c))
 	}
@@ -224,7 +224,7 @@ func detailsBlock(d dialect, b block) string {
 	for _, item := range b.items {
 		text += "- " + item + "\n"
 	}
-	what := "other form"
+	what := "formatting only"
 	if b.changes > 0 {
 		what = count(b.changes, "change", "changes")
 	}

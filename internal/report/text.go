@@ -241,7 +241,7 @@ func (t *text) changesOf(m Module) {
 	}
 	t.table(rows)
 	if m.Pending && len(m.Changes) == 0 {
-		t.paragraph(tableIndent, cell{}, "the lock file is not in the form that the tool writes")
+		t.paragraph(tableIndent, cell{}, "formatting only")
 	}
 }
 
@@ -402,7 +402,7 @@ func (s Stats) String() string {
 		parts = append(parts, count(int(s.Packages), "package", "packages")+" downloaded")
 	}
 	if s.Cached > 0 {
-		parts = append(parts, count(int(s.Cached), "package", "packages")+" known before")
+		parts = append(parts, count(int(s.Cached), "package", "packages")+" from cache")
 	}
 	if s.PeakBytes > 0 {
 		parts = append(parts, Size(s.PeakBytes)+" of memory")

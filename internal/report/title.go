@@ -41,7 +41,7 @@ var quiet = []struct {
 	{diff.Completed, "Complete lock file hashes"},
 	{diff.Signer, "Update lock file hashes"},
 	{diff.Constrained, "Update lock file constraints"},
-	{diff.Normalised, "Normalise lock files"},
+	{diff.Normalised, "Format lock files"},
 }
 
 // Title says in a few words what changes: "Bump hashicorp/aws from 5.31.0 to

@@ -85,7 +85,7 @@ func TestTitle(t *testing.T) {
 		"added":       {[]string{"a: added hashicorp/random 3.6.0", "b: added hashicorp/random 3.6.0"}, "Add hashicorp/random 3.6.0 in 2 directories"},
 		"removed":     {[]string{"a: removed hashicorp/null 3.2.1"}, "Remove hashicorp/null in a"},
 		"constraints": {[]string{"a: constrained hashicorp/null 3.2.1"}, "Update lock file constraints in a"},
-		"normalised":  {[]string{"a: normalised hashicorp/null 3.2.1"}, "Normalise lock files in a"},
+		"normalised":  {[]string{"a: normalised hashicorp/null 3.2.1"}, "Format lock files in a"},
 		"downgraded":  {[]string{"a: downgraded hashicorp/aws 5.34.0 5.31.0"}, "Downgrade hashicorp/aws from 5.34.0 to 5.31.0 in a"},
 		"re_released": {[]string{"a: re-released hashicorp/aws 5.34.0"}, "Replace the hashes of re-released hashicorp/aws 5.34.0 in a"},
 		"several_kinds": {[]string{"a: " + aws + ", added hashicorp/random 3.6.0", "b: removed hashicorp/null 3.2.1, removed hashicorp/http 1.0.0"},

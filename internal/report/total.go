@@ -41,13 +41,13 @@ func (r Report) sentence() string {
 	case modules == 0 && r.Failed():
 		return "Nothing is changed, because of errors."
 	case modules == 0 && r.Found():
-		return "Every lock file is up to date, but not all of their hashes are accounted for."
+		return "Every lock file is up to date, but some hashes belong to no known package."
 	case modules == 0 && slices.ContainsFunc(r.Modules, func(m Module) bool { return m.Forgiven }):
-		return "Nothing is wrong that was not so before the change."
+		return "The change makes nothing worse."
 	case modules == 0:
 		return "Every lock file is up to date."
 	case len(providers) == 0:
-		return "The form of the entries " + r.tense(1, "is", "are", "be") + " corrected" + where + "."
+		return "Only the formatting " + r.tense(1, "changes", "change", "change") + where + "."
 	case len(kinds) == 1 && kinds[diff.Upgraded]:
 		return subject + " " + r.tense(len(providers), "is", "are", "be") + " upgraded" + where + "."
 	case len(kinds) == 1 && kinds[diff.Completed]:
@@ -79,6 +79,9 @@ func (r Report) pullRequest(d dialect, p PullRequest) string {
 		name = fmt.Sprintf("pull request %d", p.Number)
 	}
 	text := outcome(p.Operation, r.DryRun) + " " + d.link(name, p.URL)
+	if p.Operation == "none" && p.Number == 0 {
+		text = "opened no pull request"
+	}
 	if p.Branch != "" {
 		text += " from " + d.code(p.Branch)
 	}
@@ -104,7 +107,7 @@ func outcome(operation string, dryRun bool) string {
 	case "closed":
 		would, did = "would close", "closed"
 	default:
-		return "left alone"
+		return "kept"
 	}
 	if dryRun {
 		return would

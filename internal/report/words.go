@@ -88,6 +88,12 @@ func (c Change) label() string {
 		return unsigned
 	case c.Kind == diff.Signer:
 		return "new signer"
+	case c.Kind == diff.Normalised && len(c.HashesRemoved) > 0:
+		return "hashes dropped"
+	case c.Kind == diff.Normalised:
+		return "formatting only"
+	case c.Kind == diff.Constrained:
+		return "constraints"
 	}
 	return string(c.Kind)
 }
@@ -512,7 +518,7 @@ func (d dialect) versions(all []provider.Version) string {
 // itemsOf are the changes of a root module as sentences.
 func (d dialect) itemsOf(m Module) []string {
 	if len(m.Changes) == 0 {
-		return []string{"The lock file is not in the form that the tool writes."}
+		return []string{"Formatting only: the lock file is not in the form that the tool writes."}
 	}
 	return list(m.Changes, func(c Change) string {
 		text := fmt.Sprintf("%s %s (%s)", d.name(c.Addr), d.move(c), c.label())
