@@ -38,6 +38,9 @@ type Options struct {
 	// empty if there is none, and nil is none at all. A host that has one is asked
 	// over https with it, also where a source says ssh. Errors are *provider.Error.
 	Token func(ctx context.Context, host string) (string, error)
+	// TokenHost is the host that the operator can set such a credential for, so that
+	// errors can tell; empty: none.
+	TokenHost string
 	// Contact reports whether a host that a source or a fetched package names may
 	// be contacted; nil admits all. It is not asked about hosts that a registry
 	// says packages are at, nor about those that HTTP redirects lead to.

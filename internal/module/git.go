@@ -152,7 +152,7 @@ func (g *gits) admitted(ctx context.Context, r remote) (remote, error) {
 		return r, nil
 	}
 	if u.Scheme == "ssh" && r.key == nil && !g.opts.own(host) {
-		return remote{}, unauthorized(u, "list a token for the host in the setting for module tokens",
+		return remote{}, unauthorized(u, "set module-token (RELOCK_MODULE_TOKEN), which is sent to its host over https",
 			"the git repository is asked for over ssh, and the keys of this machine are not used for %s here", host)
 	}
 	return r, nil

@@ -248,6 +248,22 @@ func TestGitToken(t *testing.T) {
 			t.Errorf("without a token the server was sent %q", header)
 		}
 	}
+	// What was tried, where it goes, and what to do.
+	other := func(context.Context, string) (string, error) { return "0ther", nil }
+	for hint, o := range map[string]Options{
+		"the token for 127.0.0.1 was sent to it over https: let it read the repository, or set module-token to one that may":                                      {Token: other},
+		"no token was sent to 127.0.0.1, only what git finds on this machine: set module-token (RELOCK_MODULE_TOKEN), which is sent to it over https":             {TokenHost: "127.0.0.1"},
+		"no token was sent to 127.0.0.1, only what git finds on this machine, and module-token is for github.com: give git a login or a key that needs no answer": {TokenHost: "github.com"},
+		"no token was sent to 127.0.0.1, only what git finds on this machine: give git a login or a key that needs no answer":                                     {},
+	} {
+		if e := failing(t, newClient(t, o, s), source, provider.CodeUnauthorized); e.Hint != hint {
+			t.Errorf("the hint is %q, want %q", e.Hint, hint)
+		}
+	}
+	withLogin := strings.Replace(source, "https://", "https://me:s3cret@", 1)
+	if e := failing(t, without, withLogin, provider.CodeUnauthorized); e.Hint != "the login in the source address was sent to 127.0.0.1: let it read the repository" {
+		t.Errorf("with a login in the address the hint is %q", e.Hint)
+	}
 }
 
 // tokenFor gives t0ken to one host, and to nobody else.

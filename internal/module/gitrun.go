@@ -211,7 +211,25 @@ func readComplaint(text string) complaint {
 	return c
 }
 
-const gitCredentialsHint = "if the repository is private, list a token for its host in the setting for module tokens, or let git itself reach it without being asked for anything"
+// remedy says which credential a repository was asked with in vain, where that
+// goes, and what to do.
+func (p *program) remedy() string {
+	host := strings.ToLower(p.remote.url.Hostname())
+	_, password := p.remote.url.User.Password()
+	switch {
+	case p.remote.token != "":
+		return "the token for " + host + " was sent to it over https: let it read the repository, or set module-token to one that may"
+	case p.remote.key != nil:
+		return "the ssh key in the source address was used: let it read the repository"
+	case password:
+		return "the login in the source address was sent to " + host + ": let it read the repository"
+	case host == p.opts.TokenHost:
+		return "no token was sent to " + host + ", only what git finds on this machine: set module-token (RELOCK_MODULE_TOKEN), which is sent to it over https"
+	case p.opts.TokenHost != "":
+		return "no token was sent to " + host + ", only what git finds on this machine, and module-token is for " + p.opts.TokenHost + ": give git a login or a key that needs no answer"
+	}
+	return "no token was sent to " + host + ", only what git finds on this machine: give git a login or a key that needs no answer"
+}
 
 // failure is the error of a git command.
 func (p *program) failure(ctx context.Context, command string, said complaint, err error) error {
@@ -231,7 +249,7 @@ func (p *program) failure(ctx context.Context, command string, said complaint, e
 	}
 	switch {
 	case e.Code == provider.CodeUnauthorized:
-		e.Hint = gitCredentialsHint
+		e.Hint = p.remedy()
 	case p.doubt != nil:
 		return p.doubt
 	}

@@ -174,6 +174,9 @@ func (all *causes) problems(m Module, dir string) {
 		s := all.d.unread(u, p.Severity == provider.SeverityWarning)
 		s.concern, s.whole, s.dir = severity(p), all.d.diagnostic(p), dir
 		s.next = all.d.text(p.Hint)
+		if p.Severity == provider.SeverityError {
+			s.next += preserving
+		}
 		all.add(s)
 	}
 	for _, u := range m.Unread {

@@ -75,7 +75,7 @@ func estateProblems(m *report.Module, i int) {
 		u := scan.Unread{
 			Module: module, Source: source, Code: provider.CodeUnauthorized, File: m.Dir + "/main.tf", Line: 10 + i%5,
 			Reason: fmt.Sprintf("fetching https://git.example.com/platform/modules-%d.git at %s: authentication is required", i%3, ref),
-			Hint:   "list a token for the host in the setting for module tokens",
+			Hint:   "no token was sent to git.example.com, only what git finds on this machine, and module-token is for github.com: give git a login or a key that needs no answer",
 		}
 		m.Unread = []scan.Unread{u}
 		m.Diagnostics = append(m.Diagnostics, provider.Diagnostic{
@@ -119,7 +119,7 @@ func TestALargeRepositoryIsReadInAMinute(t *testing.T) {
 	// providers, and those whose entries hold unknown hashes.
 	for what, want := range map[string]struct{ body, text int }{
 		"- **Warning** in 27 root modules: modules of `git::https://git.example.com/platform/modules-0.git` could not be read, and the recorded constraints stand in for them": {1, 0},
-		"list a token for the host":              {3, 1},
+		"no token was sent":                      {3, 1},
 		"reading the versions of":                {5, 5},
 		"try again later":                        {5, 1},
 		"keep relock's hash cache":               {0, 1},

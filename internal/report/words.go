@@ -385,6 +385,9 @@ func (d dialect) unreadCall(u scan.Unread) string {
 	return text + ": " + d.text(u.Reason)
 }
 
+// preserving is what else can be done about a module that cannot be read.
+const preserving = "; or --unreadable-modules preserve lets the recorded constraints stand in for it"
+
 // unread is a call that could not be followed, as one of those to its module
 // package. Recorded constraints may stand in for what it requires.
 func (d dialect) unread(u scan.Unread, replaced bool) symptom {

@@ -32,7 +32,7 @@ func jobFor(s *Session, req Request, t Target) job {
 		Session: s, req: req, target: t, clock: &clock{}, plans: 1, source: s.registries(req, client),
 		modules: module.New(client, s.configs, module.Options{
 			Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub && t.remote() == nil,
-			Token: moduleToken(s, req), Contact: contact(s, req), Ambient: ambient(req), Head: req.Head != NoHead,
+			Token: moduleToken(s, req), TokenHost: s.env.Server, Contact: contact(s, req), Ambient: ambient(req), Head: req.Head != NoHead,
 			Cache: moduleCache(s.env, req), Jobs: req.Plan.Jobs,
 		}),
 	}
