@@ -31,8 +31,15 @@ func outlineOf(r Report, d dialect) outline {
 	return outline{
 		d: d, headline: r.sentence(),
 		changes: tableOf(r, d), review: reviewOf(r, d), modules: blocksOf(r, d), held: heldBack(r, d),
-		spreads: spreadsOf(r), notes: sortedNotes(r),
+		spreads: askedFor(spreadsOf(r), r.Asked.Providers), notes: sortedNotes(r),
 	}
+}
+
+// askedFor are those of the providers that the run was about.
+func askedFor(spreads []spread, asked []provider.Pattern) []spread {
+	return slices.DeleteFunc(spreads, func(s spread) bool {
+		return len(asked) > 0 && !slices.ContainsFunc(asked, func(p provider.Pattern) bool { return p.Match(s.addr) })
+	})
 }
 
 // rank orders kinds by how much they need a reviewer's eye.

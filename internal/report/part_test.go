@@ -152,6 +152,29 @@ func TestNotesWithoutRoomAreInTheSummary(t *testing.T) {
 	}
 }
 
+func TestVersionsInUseAreOfWhatWasSelected(t *testing.T) {
+	t.Parallel()
+	r := monorepo()
+	r.Modules[0].InUse = append(r.Modules[0].InUse, report.Use{Addr: addr("acme/other"), Version: version("1.0.0")})
+	r.Modules[1].InUse = append(r.Modules[1].InUse, report.Use{Addr: addr("acme/other"), Version: version("2.0.0")})
+	pattern, err := provider.ParsePattern("acme/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		asked []provider.Pattern
+		aws   bool
+	}{{nil, true}, {[]provider.Pattern{pattern}, false}} {
+		r.Asked.Providers = tt.asked
+		for name, got := range map[string]string{"text": text(t, r, report.TextOptions{}), "body": report.Body(r)} {
+			_, inUse, _ := strings.Cut(got, "Versions in use\n")
+			if aws, other := strings.Contains(inUse, "4.67.0"), strings.Contains(inUse, "acme/other"); aws != tt.aws || !other {
+				t.Errorf("%s of %v: that versions of aws are told is %t, want %t; of other %t:\n%s", name, tt.asked, aws, tt.aws, other, inUse)
+			}
+		}
+	}
+}
+
 func TestCountsSayWhatHappened(t *testing.T) {
 	t.Parallel()
 	aws := everyKind()[3]

@@ -326,3 +326,19 @@ func TestRenderingIsDeterministic(t *testing.T) {
 		}
 	}
 }
+
+func TestUnreadModulesCanBeStoodInFor(t *testing.T) {
+	u := scan.Unread{Module: "vpc", Source: "git::https://git.example.com/vpc.git", Reason: "it is private", File: "a/main.tf", Line: 3}
+	m := module("a")
+	m.Unread = []scan.Unread{u}
+	m.Diagnostics = []provider.Diagnostic{{Code: provider.CodeUnreadModule, File: u.File, Line: u.Line, Message: "module.vpc could not be read: it is private", Hint: "set module-token"}}
+	r := report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{m}}
+	const remedy = "set module-token; or --unreadable-modules preserve lets the recorded constraints stand in for it"
+	if got := text(t, r, report.TextOptions{}); !strings.Contains(got, "  error: a/main.tf:3: module.vpc could not be read: it is private\n    next: "+remedy+"\n") {
+		t.Errorf("the text does not say what can be done:\n%s", got)
+	}
+	r.Modules[0].Diagnostics[0].Severity = provider.SeverityWarning // they do already
+	if got := text(t, r, report.TextOptions{}); strings.Contains(got, "preserve") {
+		t.Errorf("the text advises what is done already:\n%s", got)
+	}
+}
