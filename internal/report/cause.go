@@ -283,10 +283,10 @@ func (all *causes) held(k Kept, dir string) {
 	}
 	for _, h := range k.Held {
 		if h.Term.File != "" {
-			s.places = append(s.places, all.d.place(h.Term))
+			s.places = append(s.places, all.d.place(h.Term, k.Origins))
 		}
 		for _, t := range h.Others {
-			s.places = append(s.places, all.d.place(t))
+			s.places = append(s.places, all.d.place(t, k.Origins))
 		}
 	}
 	all.add(s)

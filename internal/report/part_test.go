@@ -152,6 +152,29 @@ func TestNotesWithoutRoomAreInTheSummary(t *testing.T) {
 	}
 }
 
+// A constraint in a module from elsewhere is found again only by what was fetched.
+func TestAPlaceInAFetchedModuleNamesItsVersion(t *testing.T) {
+	t.Parallel()
+	r := planned(t)
+	r.Module.Tree.Fetched = []scan.Fetched{
+		{Module: "vpc", Source: "acme/vpc/aws", Version: "1.2.0", ID: "git+https://example.com/vpc@0123456789abcdef"},
+		{Module: "net", Source: "git::https://example.com/net.git", ID: "git+https://example.com/net.git@fedcba9876543210"},
+		{Module: "zip", Source: "https://example.com/m.zip", ID: "zip+sha256:00"},
+	}
+	for place, want := range map[scan.Term]string{
+		term("~> 5.0", "vpc.subnets", "acme/vpc/aws//subnets/main.tf", 4):     "by `~> 5.0` at `acme/vpc/aws//subnets/main.tf:4` (`module.vpc.module.subnets`, version 1.2.0)",
+		term("~> 5.0", "net", "git::https://example.com/net.git//main.tf", 2): "main.tf:2` (`module.net`, commit fedcba98)",
+		term("~> 5.0", "zip", "https://example.com/m.zip//main.tf", 1):        "main.tf:1` (`module.zip`)",
+		term("~> 5.0", "net", "local/main.tf", 1):                             "at `local/main.tf:1` (`module.net`)",
+	} {
+		r.Selections[0].Held = []upgrade.Held{{Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: place}}
+		m := report.FromPlan(r, diff.Locks(r.Old, r.New, nil))
+		if got := report.Markdown(report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{m}}, 0); !strings.Contains(got, want) {
+			t.Errorf("the report lacks %q:\n%s", want, got)
+		}
+	}
+}
+
 func TestVersionsInUseAreOfWhatWasSelected(t *testing.T) {
 	t.Parallel()
 	r := monorepo()

@@ -13,6 +13,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/relock-dev/relock/internal/diff"
@@ -125,6 +126,9 @@ type Facts struct {
 	Warnings []string
 	// Marks are the grounds, weaker than a signed list, that some hashes rest on.
 	Marks []provider.Mark
+	// Origins say which of the versions of fetched modules the constraints in Held
+	// stand in.
+	Origins Origins
 	// Carried is true if the entry is what the pull request proposed before, since
 	// the run failed to find out about the provider.
 	Carried bool
@@ -267,8 +271,11 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 		Findings:    r.Findings, Undecided: r.Undecided,
 	}
 	facts := map[provider.Addr]Facts{}
+	origins := originsOf(r.Module.Tree.Fetched)
 	for _, s := range r.Selections {
-		facts[s.Requirement.Addr] = factsOf(s)
+		f := factsOf(s)
+		f.Origins = origins
+		facts[s.Requirement.Addr] = f
 	}
 	if m.Pending {
 		for _, c := range changes {
@@ -283,10 +290,47 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 		case s.Err == nil && len(f.Held)+len(f.Missing)+len(f.Warnings) > 0:
 			m.Kept = append(m.Kept, Kept{Addr: s.Requirement.Addr, Version: s.To, Facts: f})
 		case s.Err != nil && len(f.Held) > 0 && !s.From.IsZero(): // the failure itself is told elsewhere
-			m.Kept = append(m.Kept, Kept{Addr: s.Requirement.Addr, Version: s.From, Facts: Facts{Held: f.Held}})
+			m.Kept = append(m.Kept, Kept{Addr: s.Requirement.Addr, Version: s.From, Facts: Facts{Held: f.Held, Origins: f.Origins}})
 		}
 	}
 	return m
+}
+
+// Origins say of fetched modules which version they are, by the path of the call:
+// "version 1.2.0" or "commit 0a1b2c3d".
+type Origins map[string]string
+
+// originsOf are those of what was fetched; nil if that is nothing.
+func originsOf(fetched []scan.Fetched) Origins {
+	var all Origins
+	for _, f := range fetched {
+		origin := ""
+		if f.Version != "" {
+			origin = "version " + f.Version
+		} else if _, commit, ok := strings.Cut(f.ID, "@"); ok && strings.HasPrefix(f.ID, "git+") {
+			origin = "commit " + commit[max(0, strings.LastIndex(commit, "@")+1):]
+			origin = origin[:min(len(origin), len("commit ")+8)]
+		}
+		if origin == "" {
+			continue
+		}
+		if all == nil {
+			all = Origins{}
+		}
+		all[f.Module] = origin
+	}
+	return all
+}
+
+// of is the origin of a module, which may be a local one in the package of a
+// fetched one; empty if it is not known.
+func (o Origins) of(module string) string {
+	for ; module != ""; module = module[:max(0, strings.LastIndexByte(module, '.'))] {
+		if origin := o[module]; origin != "" {
+			return origin
+		}
+	}
+	return ""
 }
 
 func factsOf(s upgrade.Selection) Facts {

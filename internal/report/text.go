@@ -291,7 +291,7 @@ func (t *text) requirements(m Module) []row {
 		required[q.Addr] = true
 		rows = append(rows, row{
 			[]cell{{t.d.name(q.Addr), plain}, t.locked(*m.Scan, q), {t.constraints(q), plain}},
-			t.origin(q),
+			t.origin(q, originsOf(m.Scan.Tree.Fetched)),
 		})
 	}
 	if m.Scan.Lock == nil {
@@ -344,18 +344,18 @@ func (t *text) constraints(q scan.Requirement) string {
 
 // origin is where the deciding term stands, or the first place that needs the
 // provider.
-func (t *text) origin(q scan.Requirement) string {
+func (t *text) origin(q scan.Requirement, from Origins) string {
 	if len(q.Terms) == 0 {
 		return ""
 	}
 	term, ok := deciding(q.Terms)
 	if !ok {
-		return "needed at " + t.d.place(q.Terms[0])
+		return "needed at " + t.d.place(q.Terms[0], from)
 	}
 	if q.Constraints().Equal(provider.NewConstraints(term.Constraint)) {
-		return "at " + t.d.place(term)
+		return "at " + t.d.place(term, from)
 	}
-	return fmt.Sprintf("%s at %s", t.d.code(term.Constraint.String()), t.d.place(term))
+	return fmt.Sprintf("%s at %s", t.d.code(term.Constraint.String()), t.d.place(term, from))
 }
 
 // why writes every term of the selected providers with its place.
@@ -371,7 +371,7 @@ func (t *text) why(m scan.RootModule) {
 			if term.Constraint.Op != 0 {
 				constraint = cell{t.d.code(term.Constraint.String()), plain}
 			}
-			rows = append(rows, row{[]cell{{"", plain}, constraint}, t.d.place(term)})
+			rows = append(rows, row{[]cell{{"", plain}, constraint}, t.d.place(term, originsOf(m.Tree.Fetched))})
 		}
 		t.table(rows)
 	}

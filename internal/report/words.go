@@ -267,12 +267,16 @@ func (d dialect) signers(f Facts) string {
 }
 
 // place is where a term stands: the line, and the module path if it is not in
-// the root module.
-func (d dialect) place(t scan.Term) string {
+// the root module, with the version of a module that was fetched.
+func (d dialect) place(t scan.Term, from Origins) string {
 	if t.Module == "" {
 		return d.at(t.File, t.Line)
 	}
-	return d.at(t.File, t.Line) + " (" + d.code(modulePath(t.Module)) + ")"
+	which := d.code(modulePath(t.Module))
+	if origin := from.of(t.Module); origin != "" && scan.Remote(t.File) {
+		which += ", " + d.text(origin)
+	}
+	return d.at(t.File, t.Line) + " (" + which + ")"
 }
 
 func (d dialect) at(file string, line int) string {
@@ -292,7 +296,7 @@ func (d dialect) held(k Kept) string {
 	if len(k.Held) == 0 {
 		return ""
 	}
-	return d.name(k.Addr) + " at " + d.version(k.Version) + " " + d.heldBy(k.Held, d.terms)
+	return d.name(k.Addr) + " at " + d.version(k.Version) + " " + d.heldBy(k.Held, func(h upgrade.Held) string { return d.terms(h, k.Origins) })
 }
 
 // heldWhy is what is the same of it wherever the constraints stand.
@@ -349,10 +353,10 @@ func (d dialect) because(h upgrade.Held, terms func(upgrade.Held) string) string
 const fewTerms = 2
 
 // terms are those that exclude a release, the deciding one first.
-func (d dialect) terms(h upgrade.Held) string {
-	text := d.term(h.Term)
+func (d dialect) terms(h upgrade.Held, from Origins) string {
+	text := d.term(h.Term, from)
 	for _, t := range h.Others[:min(len(h.Others), fewTerms)] {
-		text += " and " + d.term(t)
+		text += " and " + d.term(t, from)
 	}
 	if rest := len(h.Others) - fewTerms; rest > 0 {
 		text += " and " + count(rest, "other term", "other terms")
@@ -360,8 +364,8 @@ func (d dialect) terms(h upgrade.Held) string {
 	return text
 }
 
-func (d dialect) term(t scan.Term) string {
-	return d.code(t.Constraint.String()) + " at " + d.place(t)
+func (d dialect) term(t scan.Term, from Origins) string {
+	return d.code(t.Constraint.String()) + " at " + d.place(t, from)
 }
 
 // missing says which wanted platforms a release does not serve.
