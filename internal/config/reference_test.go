@@ -94,6 +94,8 @@ func (s Setting) example() string {
 			return section + ": {" + name + ": " + value + "}"
 		}
 		return s.Key + ": " + value
+	case s.Flag != "" && slices.Contains(s.Values, "true"): // which may stand without a value
+		return "relock " + s.Verbs[0] + " --" + s.Flag + "=" + value
 	case s.Flag != "":
 		return strings.TrimSpace("relock " + s.Verbs[0] + " --" + s.Flag + " " + value)
 	}
