@@ -83,7 +83,7 @@ var Settings = []Setting{
 	{
 		Key: "unlocked", Flag: "unlocked", Input: "unlocked", Kind: Choice, Default: "warn", Verbs: scanning,
 		Values: []string{"warn", "fail", "ignore"},
-		Doc:    "What becomes of root modules that a search finds without a lock file, where create does not write one. warn names them; fail does so, and the run fails; ignore says nothing of them.",
+		Doc:    "What to do about root modules that a search finds without a lock file, unless create writes one. warn names them; fail names them and fails the run; ignore says nothing.",
 		set:    func(c *Config, v []string) { c.Unlocked = v[0] },
 	},
 	{
@@ -106,7 +106,7 @@ var Settings = []Setting{
 	{
 		Key: "hash-source", Flag: "hash-source", Kind: Choice, Verbs: hashing,
 		Values: []string{"", "opentofu"},
-		Doc:    "Whose word counts for the hash of a package that was not downloaded. opentofu: that of registry.opentofu.org where the package stands in a verified checksum list; such hashes are marked. Empty: it counts where OpenTofu's own rule says so.",
+		Doc:    "Whether to trust hashes that a registry reports of packages that were not downloaded. opentofu: trust registry.opentofu.org if the package is in a verified checksum list, and mark such hashes. Empty: only where OpenTofu itself does.",
 		set:    func(c *Config, v []string) { c.HashSource = v[0] },
 	},
 	{
@@ -138,7 +138,7 @@ var Settings = []Setting{
 	{
 		Key: "unreadable-modules", Flag: "unreadable-modules", Kind: Choice, Default: "fail", Verbs: planning,
 		Values: []string{"fail", "preserve"},
-		Doc:    "What becomes of a root module of which a child module cannot be read. fail leaves it alone and says so; preserve lets the constraints that its lock file records stand in for what is not known, drops nothing, and marks the result as partial.",
+		Doc:    "What to do about a root module if one of its child modules cannot be read. fail leaves it alone and says so; preserve uses the constraints that its lock file records instead, drops nothing, and marks the result as partial.",
 		set:    func(c *Config, v []string) { c.UnreadableModules = v[0] },
 	},
 	{
@@ -160,12 +160,12 @@ var Settings = []Setting{
 	{
 		Key: "downgrades", Input: "downgrades", Kind: Choice, Default: "keep",
 		Values: []string{"keep", "allow"},
-		Doc:    "What becomes of a locked version that is not offered any more while only older ones are allowed. keep leaves it and fails the provider, so that a person looks; allow moves it down. Such a pull request is never merged automatically.",
+		Doc:    "What to do if a locked version is no longer offered and only older ones are allowed. keep leaves it and fails the provider, so that a person looks; allow moves it down. Such a pull request is never merged automatically.",
 		set:    func(c *Config, v []string) { c.AllowDowngrade = c.AllowDowngrade || v[0] == "allow" },
 	},
 	{
 		Flag: "allow-downgrade", Kind: Bool, Default: "false", Verbs: []string{"upgrade", "check", "pr"},
-		Doc: "Move a locked version down that is not offered any more, as downgrades: allow does.",
+		Doc: "Move a locked version down if it is no longer offered, as downgrades: allow does.",
 		set: func(c *Config, v []string) { c.AllowDowngrade = c.AllowDowngrade || v[0] == "true" },
 	},
 	{
@@ -175,7 +175,7 @@ var Settings = []Setting{
 	},
 	{
 		Flag: "prune", Kind: Bool, Default: "false", Verbs: []string{"lock"},
-		Doc: "Drop hashes that no package of the wanted platforms and no verified checksum list accounts for.",
+		Doc: "Drop hashes that belong to no package of the wanted platforms and stand in no verified checksum list.",
 		set: func(c *Config, v []string) { c.Prune = v[0] == "true" },
 	},
 	{
@@ -195,7 +195,7 @@ var Settings = []Setting{
 	},
 	{
 		Flag: "why", Kind: List, Verbs: []string{"scan"},
-		Doc:   "Patterns of providers of which every constraint is listed with its place.",
+		Doc:   "Patterns of providers; list each of their constraints with its file and line.",
 		check: isPattern,
 		set:   func(c *Config, v []string) { c.Why = patterns(v) },
 	},
@@ -246,7 +246,7 @@ var Settings = []Setting{
 			},
 			{
 				Key: "rules[].age-unknown", Kind: Choice, Values: []string{"allow", "hold"},
-				Doc: "What becomes of a release of which no date is known where a minimum age holds. Without it: allow.",
+				Doc: "What to do about a release without a known date if there is a minimum age. Without it: allow.",
 			},
 			{
 				Key: "rules[].auto-merge", Kind: Bool,
@@ -469,7 +469,7 @@ var Settings = []Setting{
 	},
 	{
 		Flag: "jobs", Kind: Number, Default: "0", Verbs: hashing,
-		Doc: "How many questions to registries may be open at once; 0 chooses by the number of processors.",
+		Doc: "How many requests to registries may run at once; 0 chooses by the number of processors.",
 		set: func(c *Config, v []string) { c.Jobs = must(strconv.Atoi(v[0])) },
 	},
 	{
@@ -489,7 +489,7 @@ var Settings = []Setting{
 	},
 	{
 		Flag: "verbose", Input: "verbose", Kind: Bool, Default: "false", Verbs: everyVerb,
-		Doc: "Log what is asked and answered, and list what is up to date.",
+		Doc: "Log each request and its answer, and list what is up to date.",
 		set: func(c *Config, v []string) { c.Verbose = v[0] == "true" },
 	},
 }
