@@ -31,7 +31,7 @@ func propose(ctx context.Context, env Env, s settings, req run.Request) (report.
 // anonymously says what a run without a token leaves out.
 var anonymously = provider.Diagnostic{
 	Code: provider.CodeSettings, Severity: provider.SeverityWarning,
-	Message: "there is no token for GitHub: release notes are left out, and it is not seen who has pushed to a branch of relock's",
+	Message: "there is no token for GitHub: relock shows no release notes and cannot see who pushed to its branches",
 	Hint:    "set GITHUB_TOKEN, for example to what `gh auth token` prints",
 }
 

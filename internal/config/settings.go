@@ -449,7 +449,7 @@ var Settings = []Setting{
 	},
 	{
 		Flag: "max-bytes", Kind: Number, Default: "0", Verbs: append(slices.Clone(planning), "diff"),
-		Doc: "Bytes that the result may have in Markdown, such as 65536 for a comment on GitHub. What has no room is cut, the least important first, and counted. 0: no limit.",
+		Doc: "Bytes that the result may have in Markdown, such as 65536 for a comment on GitHub. What does not fit is cut, the least important first, and counted. 0: no limit.",
 		set: func(c *Config, v []string) { c.MaxBytes = must(strconv.Atoi(v[0])) },
 	},
 	{

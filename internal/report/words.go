@@ -335,15 +335,15 @@ func (d dialect) because(h upgrade.Held, terms func(upgrade.Held) string) string
 	case h.Reason == upgrade.HeldByPlatform:
 		return "by a platform that it is not published for"
 	case h.Reason == upgrade.HeldByLock:
-		return "as it is locked, since this check asks for no newer version"
+		return "by the lock file, since this check takes no newer version"
 	case h.Reason == upgrade.HeldByProtocol:
 		return "by its plugin protocol"
 	case h.Reason == upgrade.HeldByHold:
 		return rule + " until " + day(h.Eligible)
 	case h.Reason == upgrade.HeldByAge && h.Eligible.IsZero():
-		return rule + ", since its age is not known"
+		return rule + ", because its age is not known"
 	case h.Reason == upgrade.HeldByAge:
-		return rule + " for its age until " + day(h.Eligible)
+		return rule + " until " + day(h.Eligible) + ", when it is old enough"
 	}
 	return rule
 }
