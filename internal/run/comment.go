@@ -184,7 +184,7 @@ func (c *conversation) carryOut(ctx context.Context) error {
 	case comment.Show:
 		return c.say(ctx, inForce(c.owned, c.req))
 	}
-	if err := c.say(ctx, "On it."); err != nil {
+	if err := c.say(ctx, report.Started); err != nil {
 		return err
 	}
 	switch c.command.Verb {
@@ -266,8 +266,7 @@ func (c *conversation) approval(ctx context.Context) string {
 	if !c.byWorkflow(ctx) {
 		return ""
 	}
-	return "\n\nWorkflows on what the workflow's own token pushes wait until somebody with write access approves them; " +
-		"older GitHub Enterprise Servers start none. With the token of a GitHub App they start by themselves."
+	return "\n\n" + report.ApprovalNeeded
 }
 
 // text is a report as on a terminal.

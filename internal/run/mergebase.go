@@ -195,8 +195,7 @@ func (r baseMerge) locally(locks []github.File) string {
 	for i, l := range locks {
 		dirs[i] = path.Dir(l.Path)
 	}
-	return "Run this at the top of a checkout of the branch, and commit the result:\n\n" +
-		report.Fenced("git fetch origin "+report.ShellWord(r.pull.Base)+"\ngit merge FETCH_HEAD\n"+report.CommandLine(string(Lock), report.Asked{}, dirs)+"\n", 4096)
+	return report.ByHand("git fetch origin "+report.ShellWord(r.pull.Base), "git merge FETCH_HEAD", report.CommandLine(string(Lock), report.Asked{}, dirs))
 }
 
 // sweep deletes the branches of merges whose names begin so, as far as their

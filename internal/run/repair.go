@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -101,12 +100,11 @@ func (c *conversation) pushFailed(err error) bool {
 func (c *conversation) outcome(ctx context.Context, verb Verb, why string) string {
 	switch {
 	case c.report.Pushed != "":
-		return "Pushed commit " + c.report.Pushed + "." + c.approval(ctx)
+		return report.Pushed(c.report.Pushed) + c.approval(ctx)
 	case why != "" && c.report.Pending():
-		return "Nothing was pushed: " + why + ". Run this at the top of a checkout of the branch, and commit the result:\n\n" +
-			report.Fenced(c.local(verb), 4096)
+		return report.NotPushed(why, c.local(verb))
 	}
-	return "Nothing was pushed."
+	return report.NothingPushed
 }
 
 // local is the command line that does the same in a checkout.
@@ -233,13 +231,13 @@ func (c *conversation) became(ctx context.Context, p report.PullRequest) string 
 	case p.Operation == string(pr.Closed):
 		return report.Sentence(report.Inert(p.Reason))
 	case p.Operation != string(pr.None) && pushed:
-		return fmt.Sprintf("Rebuilt on %s: commit %s.", report.Code(c.pull.Base), p.HeadSHA) + c.approval(ctx)
+		return report.Rebuilt(c.pull.Base, p.HeadSHA) + c.approval(ctx)
 	case p.Operation != string(pr.None):
 		return "The text was brought up to date; nothing had to be pushed."
 	case p.Reason != "":
 		return "Nothing was pushed: " + report.Inert(p.Reason) + "."
 	}
-	return "Nothing was pushed."
+	return report.NothingPushed
 }
 
 // failures are the errors of a report, wherever they belong to.
