@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
-	"golang.org/x/sync/errgroup"
 )
 
 // Whatever waits for the world stands in this file, and nothing else does. The
@@ -93,7 +93,7 @@ func FormerSigners(ctx context.Context, src SignerSource, results []Result, jobs
 			asked = append(asked, s.former(r.Module.Tool)...)
 		}
 	}
-	answers := each(jobsOf(jobs), asked, func(k packageKey) provider.Signer {
+	answers := memo.Each(jobsOf(jobs), asked, func(k packageKey) provider.Signer {
 		signer, err := src.Signer(ctx, k.tool, k.want)
 		if err != nil {
 			return provider.Signer{}
@@ -162,7 +162,7 @@ type evidence struct {
 
 // versions asks for the releases of providers.
 func (a asker) versions(asked []providerKey) map[providerKey]offered {
-	return each(a.jobs, asked, func(k providerKey) offered {
+	return memo.Each(a.jobs, asked, func(k providerKey) offered {
 		releases, err := a.plan.Versions(a.ctx, k.tool, k.addr)
 		return offered{releases: slices.Clone(releases), methods: a.plan.Methods(a.ctx, k.tool, k.addr), err: err}
 	})
@@ -170,7 +170,7 @@ func (a asker) versions(asked []providerKey) map[providerKey]offered {
 
 // published asks when releases were.
 func (a asker) published(asked []packageKey) map[packageKey]date {
-	return each(a.jobs, asked, func(k packageKey) date {
+	return memo.Each(a.jobs, asked, func(k packageKey) date {
 		at, err := a.dates.Published(a.ctx, k.tool, k.want)
 		return date{at, err}
 	})
@@ -179,7 +179,7 @@ func (a asker) published(asked []packageKey) map[packageKey]date {
 // remembered asks what the source knows of packages without a download: of one of
 // a release for all of that release.
 func (a asker) remembered(asked []packageKey) map[packageKey]evidence {
-	listings := each(a.jobs, asked, func(k packageKey) provider.Listing {
+	listings := memo.Each(a.jobs, asked, func(k packageKey) provider.Listing {
 		l, err := a.plan.Listing(a.ctx, k.tool, k.want)
 		if err != nil {
 			return provider.Listing{} // the packages may tell
@@ -204,7 +204,7 @@ const ahead = 4
 
 // packages asks for packages.
 func (a asker) packages(asked []packageKey) map[packageKey]evidence {
-	return each(ahead*a.jobs, asked, func(k packageKey) evidence {
+	return memo.Each(ahead*a.jobs, asked, func(k packageKey) evidence {
 		h, err := a.plan.Hashes(a.ctx, k.tool, k.want)
 		return evidence{h, err}
 	})
@@ -213,7 +213,7 @@ func (a asker) packages(asked []packageKey) map[packageKey]evidence {
 // served asks for the platforms of releases. What a registry does not list any
 // more may still be had: it has none.
 func (a asker) served(asked []packageKey) map[packageKey][]provider.Platform {
-	return each(a.jobs, asked, func(k packageKey) []provider.Platform {
+	return memo.Each(a.jobs, asked, func(k packageKey) []provider.Platform {
 		releases, _ := a.account.Versions(a.ctx, k.tool, k.want.Addr)
 		if i := slices.IndexFunc(releases, func(r provider.Release) bool { return r.Version == k.want.Version }); i >= 0 {
 			return releases[i].Platforms
@@ -232,7 +232,7 @@ type packageAnswer struct {
 // looked asks for the lists of releases or, if there are limits, for what packages
 // contain, and downloads none that is larger than its limit.
 func (a asker) looked(asked []packageKey, limits map[packageKey]int64) map[packageKey]packageAnswer {
-	return each(a.jobs, asked, func(k packageKey) (h packageAnswer) {
+	return memo.Each(a.jobs, asked, func(k packageKey) (h packageAnswer) {
 		if limits == nil {
 			h.listing, h.err = a.account.Listing(a.ctx, k.tool, k.want)
 		} else {
@@ -244,33 +244,8 @@ func (a asker) looked(asked []packageKey, limits map[packageKey]int64) map[packa
 
 // sizes asks how large packages are.
 func (a asker) sizes(asked []packageKey) map[packageKey]packageAnswer {
-	return each(a.jobs, asked, func(k packageKey) packageAnswer {
+	return memo.Each(a.jobs, asked, func(k packageKey) packageAnswer {
 		size, err := a.account.Size(a.ctx, k.tool, k.want)
 		return packageAnswer{size: size, err: err}
 	})
-}
-
-// each answers each distinct question once, several at a time.
-func each[Q comparable, A any](jobs int, asked []Q, answer func(Q) A) map[Q]A {
-	var distinct []Q
-	byQuestion := map[Q]A{}
-	for _, q := range asked {
-		if _, again := byQuestion[q]; !again {
-			byQuestion[q], distinct = *new(A), append(distinct, q)
-		}
-	}
-	answers := make([]A, len(distinct))
-	var g errgroup.Group
-	g.SetLimit(jobs)
-	for i, q := range distinct {
-		g.Go(func() error {
-			answers[i] = answer(q)
-			return nil
-		})
-	}
-	_ = g.Wait() // failures are part of the answers
-	for i, q := range distinct {
-		byQuestion[q] = answers[i]
-	}
-	return byQuestion
 }
