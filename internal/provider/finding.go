@@ -1,5 +1,7 @@
 package provider
 
+import "cmp"
+
 // Finding is what is wrong with one hash of a lock file, or with one entry, that
 // no failure of the run is: the run could look, and this is what it saw.
 type Finding struct {
@@ -27,4 +29,9 @@ func (f Finding) Diagnostic() Diagnostic {
 		Severity: f.Severity, Code: f.Code, Message: f.Message, Hint: f.Hint,
 		File: f.File, Line: f.Line, Addr: f.Addr, Host: f.Addr.Host,
 	}
+}
+
+// Compare orders findings by place, then by provider and hash.
+func (f Finding) Compare(g Finding) int {
+	return cmp.Or(cmp.Compare(f.Line, g.Line), f.Addr.Compare(g.Addr), cmp.Compare(f.Hash, g.Hash))
 }

@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,6 +50,20 @@ func (h Hash) Value() string {
 func (h Hash) Known() bool {
 	s := h.Scheme()
 	return s == SchemeH1 || s == SchemeZH
+}
+
+// WellFormed reports whether the hash is written as the tools write one. They
+// compare strings, so that no package has another.
+func (h Hash) WellFormed() bool {
+	switch h.Scheme() {
+	case SchemeH1:
+		digest, err := base64.StdEncoding.Strict().DecodeString(h.Value())
+		return err == nil && len(digest) == 32 && base64.StdEncoding.EncodeToString(digest) == h.Value()
+	case SchemeZH:
+		digest, err := hex.DecodeString(h.Value())
+		return err == nil && len(digest) == 32 && ZH(h.Value()) == h
+	}
+	return false
 }
 
 // Sorted returns the hashes sorted and without duplicates, in a new slice.
