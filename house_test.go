@@ -27,7 +27,7 @@ var levels = map[string]int{
 	"hash": 1, "memo": 1, "transport": 1, "config": 1, "filetree": 1, "hclfile": 1, "moduleaddr": 1,
 	"lockfile": 2, "cliconfig": 2, "staticeval": 2, "github": 2,
 	"scan": 3, "diff": 3, "oci": 3,
-	"module": 4, "registry": 4, "upgrade": 4, "notes": 4, "comment": 4,
+	"module": 4, "registry": 4, "upgrade": 4, "verify": 4, "notes": 4, "comment": 4,
 	"report": 5, "action": 5,
 	"pr":      6,
 	"run":     7,
@@ -76,7 +76,7 @@ var direct = []rule{
 }
 
 // pure packages must not reach the network through any of our packages.
-var pure = []string{"provider", "lockfile", "hash", "config", "staticeval", "scan", "diff", "upgrade", "comment", "report"}
+var pure = []string{"provider", "lockfile", "hash", "config", "staticeval", "scan", "diff", "upgrade", "verify", "comment", "report"}
 
 type pkg struct {
 	ImportPath string

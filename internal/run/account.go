@@ -2,15 +2,19 @@ package run
 
 import (
 	"context"
+	"maps"
+	"slices"
 
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verify"
 )
 
-// accountAll finds recorded hashes that belong to nothing. Whoever checks asks about
-// what is committed now; the other verbs write nothing of an entry that they
-// leave. A root module with providers of its own is held against its own source,
-// which knows that no list covers these.
+// accountAll finds recorded hashes that belong to nothing, in the entries as they
+// were read, of the providers that the plan is about. A root module with providers
+// of its own is held against its own source, which knows that no list covers
+// these.
 func accountAll(ctx context.Context, j job, all []found) {
 	defer j.clock.stage(stageAccount)()
 	var common []int
@@ -26,14 +30,47 @@ func accountAll(ctx context.Context, j job, all []found) {
 
 // judgeEach accounts for the plans with the indices.
 func judgeEach(ctx context.Context, j job, source *registry.Client, all []found, indices []int) {
-	results := make([]upgrade.Result, len(indices))
-	for n, i := range indices {
-		results[n] = all[i].result
+	var suspects []verify.Suspect
+	var of []int
+	for _, i := range indices {
+		some := judged(j, all[i].result)
+		suspects, of = append(suspects, some...), append(of, slices.Repeat([]int{i}, len(some))...)
 	}
-	upgrade.Account(ctx, source, results, upgrade.AccountOptions{
-		Whole: j.req.Verb == Check, Allowance: j.allowance, Jobs: j.req.Plan.Jobs,
-	})
-	for n, i := range indices {
-		all[i].result = results[n]
+	for n, found := range verify.Judge(ctx, source, suspects, verify.Options{Allowance: j.allowance, Jobs: j.req.Plan.Jobs}) {
+		r := &all[of[n]].result
+		r.Findings, r.Undecided = append(r.Findings, found.Found...), append(r.Undecided, found.Undecided...)
 	}
+	for _, i := range indices {
+		r := &all[i].result
+		slices.SortStableFunc(r.Findings, provider.Finding.Compare)
+		slices.SortStableFunc(r.Undecided, provider.Finding.Compare)
+	}
+}
+
+// judged are the suspects of a plan that are judged. Left out are those of which
+// the plan knows better: where the provider failed, where the release was found
+// to be replaced, where the packages are those of a mirror, and where the sides
+// of a merge differ: of their hashes only proven ones are written.
+//
+// Whoever checks asks about what is committed now. The other verbs write nothing
+// of an entry that they leave, and download nothing for it.
+func judged(j job, r upgrade.Result) []verify.Suspect {
+	lock := r.Module.Lock
+	if lock == nil {
+		return nil
+	}
+	var suspects []verify.Suspect
+	for _, s := range r.Selections {
+		l, locked := lock.Lock(s.Requirement.Addr)
+		if !locked || lock.Disputed[l.Addr] != nil || s.Err != nil || s.To.IsZero() || s.Replaced || slices.Contains(s.Marks, provider.MarkMirror) {
+			continue
+		}
+		e := verify.Suspect{Tool: r.Module.Tool, Lock: l, Path: lock.Path, Covered: s.Platforms, Left: s.From != s.To}
+		e.Shallow = e.Left && j.req.Verb != Check
+		if !e.Left {
+			e.Explained = slices.Collect(maps.Keys(s.Hashes)) // by this very run
+		}
+		suspects = append(suspects, e)
+	}
+	return suspects
 }

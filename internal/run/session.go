@@ -15,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/transport"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verify"
 )
 
 // Session is what several requests share: the one HTTP client, what registries
@@ -30,7 +31,7 @@ type Session struct {
 	hashes  *hash.Cache
 	// allowance is what may be downloaded to find out whether hashes belong to
 	// anything.
-	allowance *upgrade.Allowance
+	allowance *verify.Allowance
 	notes     *notes.Cache // nil remembers nothing
 	hubs      *hubs
 	named     []svchost.Hostname // by the operator, in the CLI configuration
@@ -44,7 +45,7 @@ type Session struct {
 // verb, cache and plan. It asks nobody anything. Close must be called.
 func Open(env Env, req Request) (*Session, error) {
 	s := &Session{
-		env: env, bounds: newBounds(req.Timeout, env.OnGitHub), allowance: upgrade.NewAllowance(upgrade.MostAccounted),
+		env: env, bounds: newBounds(req.Timeout, env.OnGitHub), allowance: verify.NewAllowance(verify.MostAccounted),
 		configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[registryKey]*registry.Client{},
 	}
 	var err error

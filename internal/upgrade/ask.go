@@ -53,22 +53,6 @@ type SignerSource interface {
 	Signer(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Signer, error)
 }
 
-// AccountSource answers what the hashes of a release can be held against. It is
-// no part of Source: a lock file is planned without these answers.
-type AccountSource interface {
-	// Versions is that of Source.
-	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
-	// Listing returns what the verified checksum list of the release says, of
-	// whichever package was asked about before; it is zero where nothing can be
-	// held against a list.
-	Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error)
-	// Package is Listing by the package's own list. What the package contains is
-	// learned by a download of at most limit bytes, if it is not known.
-	Package(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Listing, error)
-	// Size returns how large the package is; 0 if nobody says.
-	Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
-}
-
 // Plan decides about every root module. Results are in the order of modules;
 // a module that could not be planned says so in its diagnostics and has no
 // File. Plan never writes. After ctx is done, what could not be asked any more
@@ -110,20 +94,6 @@ func FormerSigners(ctx context.Context, src SignerSource, results []Result, jobs
 	}
 }
 
-// Account notes in each result which recorded hashes belong to no package of
-// their release, and of which that could not be decided. Judged are the entries
-// that the lock file holds now, of the providers that the plan is about. Those
-// that the plan knows better about are not: where the provider failed, where the
-// release was found to be replaced, where the packages are those of a mirror, and
-// where the sides of a merge differ: of their hashes only proven ones are written.
-//
-// Most lock files are accounted for by what the plan has learned. More is asked
-// only where that leaves a hash unexplained: the lists of the release's other
-// platforms first, then packages, smallest first, until every hash is explained.
-func Account(ctx context.Context, src AccountSource, results []Result, opts AccountOptions) {
-	accountFor(results, opts, asker{ctx: ctx, jobs: jobsOf(opts.Jobs), account: src})
-}
-
 // jobsOf is how many questions are open at once, unless the options say it.
 func jobsOf(jobs int) int { return cmp.Or(jobs, 4*runtime.GOMAXPROCS(0)) }
 
@@ -131,15 +101,11 @@ func jobsOf(jobs int) int { return cmp.Or(jobs, 4*runtime.GOMAXPROCS(0)) }
 // than that, so that it may hold its context. It has the sources that the call is
 // given.
 type asker struct {
-	ctx     context.Context
-	jobs    int
-	plan    Source
-	dates   DateSource
-	account AccountSource
+	ctx   context.Context
+	jobs  int
+	plan  Source
+	dates DateSource
 }
-
-// ended reports whether nothing is asked any more.
-func (a asker) ended() bool { return a.ctx.Err() != nil }
 
 // providerKey names a provider under the rules of one tool.
 type providerKey struct {
@@ -207,45 +173,5 @@ func (a asker) packages(asked []packageKey) map[packageKey]evidence {
 	return memo.Each(ahead*a.jobs, asked, func(k packageKey) evidence {
 		h, err := a.plan.Hashes(a.ctx, k.tool, k.want)
 		return evidence{h, err}
-	})
-}
-
-// served asks for the platforms of releases. What a registry does not list any
-// more may still be had: it has none.
-func (a asker) served(asked []packageKey) map[packageKey][]provider.Platform {
-	return memo.Each(a.jobs, asked, func(k packageKey) []provider.Platform {
-		releases, _ := a.account.Versions(a.ctx, k.tool, k.want.Addr)
-		if i := slices.IndexFunc(releases, func(r provider.Release) bool { return r.Version == k.want.Version }); i >= 0 {
-			return releases[i].Platforms
-		}
-		return nil
-	})
-}
-
-// packageAnswer is an answer about the list that names a package, or about its size.
-type packageAnswer struct {
-	listing provider.Listing
-	size    int64
-	err     error
-}
-
-// looked asks for the lists of releases or, if there are limits, for what packages
-// contain, and downloads none that is larger than its limit.
-func (a asker) looked(asked []packageKey, limits map[packageKey]int64) map[packageKey]packageAnswer {
-	return memo.Each(a.jobs, asked, func(k packageKey) (h packageAnswer) {
-		if limits == nil {
-			h.listing, h.err = a.account.Listing(a.ctx, k.tool, k.want)
-		} else {
-			h.listing, h.err = a.account.Package(a.ctx, k.tool, k.want, limits[k])
-		}
-		return h
-	})
-}
-
-// sizes asks how large packages are.
-func (a asker) sizes(asked []packageKey) map[packageKey]packageAnswer {
-	return memo.Each(a.jobs, asked, func(k packageKey) packageAnswer {
-		size, err := a.account.Size(a.ctx, k.tool, k.want)
-		return packageAnswer{size: size, err: err}
 	})
 }

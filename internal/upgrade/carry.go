@@ -185,7 +185,7 @@ func (c carrier) allowed(addr provider.Addr, old, l lockfile.Lock) bool {
 	if stays {
 		p.locked = old.Version
 	}
-	made := func(h provider.Hash) bool { return !wellFormed(h) && !slices.Contains(old.Hashes, h) } // by no plan
+	made := func(h provider.Hash) bool { return !h.WellFormed() && !slices.Contains(old.Hashes, h) } // by no plan
 	held := p.judge(provider.Release{Version: l.Version}).Reason
 	down := stays && l.Version.Precedence(old.Version) < 0
 	switch {

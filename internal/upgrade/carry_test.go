@@ -2,6 +2,8 @@ package upgrade
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"strings"
@@ -13,6 +15,16 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
+
+// zh and dirH1 are the well-formed hashes of what a name stands for.
+func zh(name string) provider.Hash {
+	return provider.ZH(fmt.Sprintf("%x", sha256.Sum256([]byte(name))))
+}
+
+func dirH1(name string) provider.Hash {
+	sum := sha256.Sum256([]byte(name))
+	return provider.Hash("h1:" + base64.StdEncoding.EncodeToString(sum[:]))
+}
 
 // carryCase is a run after one that has proposed a and b at 1.1.0 in place of
 // 1.0.0, and what has changed in between.

@@ -28,7 +28,7 @@ type Result struct {
 	// among them makes the run exit with status 1.
 	Diagnostics []provider.Diagnostic
 	// Findings are recorded hashes that belong to nothing, and Undecided those of
-	// which that is not known, sorted by place; Account fills both.
+	// which that is not known, sorted by place; a plan leaves both empty.
 	Findings, Undecided []provider.Finding
 
 	allBytes bool // File is what the tools write, byte for byte

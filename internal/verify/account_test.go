@@ -1,11 +1,10 @@
-package upgrade
+package verify
 
 import (
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,8 +13,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/scan"
 )
 
 // zh and h1 are the well-formed hashes of what a name stands for.
@@ -30,7 +29,7 @@ func dirH1(name string) provider.Hash {
 
 func zipH1(name string) provider.Hash { return dirH1("zip of " + name) }
 
-// release is an AccountSource of one release, 1.0.0 of any provider.
+// release is an Source of one release, 1.0.0 of any provider.
 type release struct {
 	platforms []string          // served
 	lists     map[string]string // platform -> names of its list; the others' is that of ""
@@ -115,14 +114,25 @@ func (r *release) Size(_ context.Context, _ provider.Tool, want provider.Want) (
 	return 100, nil
 }
 
-// entryOf is a lock file entry of alpha 1.0.0 with hashes: the names of what
+func version(s string) provider.Version { return must(provider.ParseVersion(s)) }
+
+func platform(s string) provider.Platform { return must(provider.ParsePlatform(s)) }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// lockOf is a lock file with an entry of alpha 1.0.0 with hashes: the names of what
 // they are the hashes of, behind "zh ", "h1 " or "zip ", or a hash as it is.
-func entryOf(t *testing.T, hashes ...string) Result {
+func lockOf(t *testing.T, hashes ...string) *lockfile.File {
 	t.Helper()
-	entry := "alpha 1.0.0;"
-	for _, text := range hashes {
-		kind, name, _ := strings.Cut(text, " ")
-		h := provider.Hash(text)
+	text := "provider \"registry.terraform.io/hashicorp/alpha\" {\n  version = \"1.0.0\"\n  hashes = [\n"
+	for _, given := range hashes {
+		kind, name, _ := strings.Cut(given, " ")
+		h := provider.Hash(given)
 		switch kind {
 		case "zh":
 			h = zh(name)
@@ -131,21 +141,31 @@ func entryOf(t *testing.T, hashes ...string) Result {
 		case "zip":
 			h = zipH1(name)
 		}
-		entry += " " + string(h)
+		text += fmt.Sprintf("    %q,\n", h)
 	}
-	m := module(t, []string{"alpha"}, []string{entry})
-	v := version("1.0.0")
-	return Result{Module: m, Old: m.Lock.Locks, Selections: []Selection{{
-		Requirement: m.Tree.Requirements[0], From: v, To: v, Platforms: []provider.Platform{platform("linux_amd64")},
-	}}}
+	f, problems := lockfile.Parse([]byte(text+"  ]\n}\n"), "root/.terraform.lock.hcl")
+	if len(problems) > 0 {
+		t.Fatalf("%s\n%v", text, problems)
+	}
+	return f
 }
 
-// accounts says what was found in a result, by the names of entryOf's test.
-func accounts(r Result) (found, undecided []string) {
-	for _, f := range r.Findings {
+// entryOf is the entry of lockOf.
+func entryOf(t *testing.T, hashes ...string) Suspect {
+	t.Helper()
+	f := lockOf(t, hashes...)
+	return Suspect{
+		Tool: provider.Newest(provider.Terraform), Lock: f.Locks[0], Path: f.Path,
+		Covered: []provider.Platform{platform("linux_amd64")},
+	}
+}
+
+// accounts says what was found, by the names of entryOf's test.
+func accounts(j Judgement) (found, undecided []string) {
+	for _, f := range j.Found {
 		found = append(found, string(f.Code)+" "+string(f.Hash))
 	}
-	for _, f := range r.Undecided {
+	for _, f := range j.Undecided {
 		undecided = append(undecided, string(f.Hash)+" "+f.Message[strings.Index(f.Message, ": ")+2:])
 	}
 	return found, undecided
@@ -161,8 +181,7 @@ func TestHashesAreAccountedFor(t *testing.T) {
 		name    string
 		release *release
 		hashes  []string
-		edit    func(*Result)
-		whole   bool
+		edit    func(*Suspect)
 		allowed int64 // bytes; 0: plenty, negative: none
 		found   []string
 		// undecided has the words behind the colon.
@@ -253,59 +272,40 @@ func TestHashesAreAccountedFor(t *testing.T) {
 		},
 		{
 			name: "h1_that_the_plan_computed", release: &release{platforms: five}, hashes: []string{forged},
-			edit: func(r *Result) {
-				r.Selections[0].Hashes = map[provider.Hash]provider.Platform{dirH1("somebody"): platform("linux_amd64")}
-			},
-		},
-		{
-			name: "mirror", release: &release{platforms: five, known: five}, hashes: []string{forged},
-			edit: func(r *Result) { r.Selections[0].Marks = []provider.Mark{provider.MarkMirror} },
-		},
-		{
-			name: "failed_provider", release: &release{platforms: five, known: five}, hashes: []string{forged},
-			edit: func(r *Result) { r.Selections[0].Err = errors.New("no") },
-		},
-		{
-			name: "replaced_release_is_said_otherwise", release: &release{platforms: five, known: five}, hashes: []string{"zh somebody"},
-			edit: func(r *Result) { r.Selections[0].Replaced = true },
-		},
-		{
-			name: "entry_that_goes", release: &release{platforms: five, known: five}, hashes: []string{forged},
-			edit: func(r *Result) { r.Selections[0].To = provider.Version{} },
+			edit: func(e *Suspect) { e.Explained = []provider.Hash{dirH1("somebody")} },
 		},
 		{
 			name: "entry_that_is_left_costs_no_download", release: &release{platforms: five}, hashes: []string{"h1 linux_amd64", "zh linux_amd64"},
-			edit: func(r *Result) { r.Selections[0].To = version("2.0.0") },
+			edit: func(e *Suspect) { e.Left, e.Shallow = true, true },
 		},
 		{
 			name: "entry_that_is_left_is_held_against_what_is_known", release: &release{platforms: five, known: five}, hashes: []string{"h1 linux_amd64", forged},
-			edit:  func(r *Result) { r.Selections[0].To = version("2.0.0") },
+			edit:  func(e *Suspect) { e.Left, e.Shallow = true, true },
 			found: []string{"hash-unknown " + string(dirH1("somebody"))},
 		},
 		{
 			name: "entry_that_is_left_is_looked_into_by_check", release: &release{platforms: []string{"linux_amd64"}}, hashes: []string{"h1 linux_amd64", forged},
-			edit:  func(r *Result) { r.Selections[0].To = version("2.0.0") },
-			whole: true, found: []string{"hash-unknown " + string(dirH1("somebody"))},
+			edit:  func(e *Suspect) { e.Left = true },
+			found: []string{"hash-unknown " + string(dirH1("somebody"))},
 			asked: []string{"linux_amd64 100", "linux_amd64 ?"},
 		},
 		{
 			name: "entry_that_is_left_of_a_replaced_release", release: &release{platforms: []string{"linux_amd64"}}, hashes: []string{"h1 somebody", "zh somebody"},
-			edit:  func(r *Result) { r.Selections[0].To = version("2.0.0") },
-			whole: true, found: []string{"re-released "},
+			edit:  func(e *Suspect) { e.Left = true },
+			found: []string{"re-released "},
 			asked: []string{"linux_amd64 0"},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := entryOf(t, tt.hashes...)
+			e := entryOf(t, tt.hashes...)
 			if tt.edit != nil {
-				tt.edit(&r)
+				tt.edit(&e)
 			}
-			results := []Result{r}
 			allowance := NewAllowance(max(cmp.Or(tt.allowed, 1<<20), 0))
-			Account(t.Context(), tt.release, results, AccountOptions{Whole: tt.whole, Allowance: allowance, Jobs: 3})
-			found, undecided := accounts(results[0])
+			judged := Judge(t.Context(), tt.release, []Suspect{e}, Options{Allowance: allowance, Jobs: 3})
+			found, undecided := accounts(judged[0])
 			if diff := gocmp.Diff(tt.found, found); diff != "" {
 				t.Errorf("found (-want +got):\n%s", diff)
 			}
@@ -323,28 +323,21 @@ func TestHashesAreAccountedFor(t *testing.T) {
 
 func TestFindingSaysWhereTheHashStands(t *testing.T) {
 	t.Parallel()
-	results := []Result{entryOf(t, "h1 linux_amd64", forged), entryOf(t, "h1 linux_amd64")}
+	entries := []Suspect{entryOf(t, "h1 linux_amd64", forged), entryOf(t, "h1 linux_amd64")}
 	src := &release{platforms: []string{"linux_amd64"}, known: []string{"linux_amd64"}}
-	Account(t.Context(), src, results, AccountOptions{Allowance: NewAllowance(0)})
-	line := 1 + strings.Count(string(before(results[0], dirH1("somebody"))), "\n")
+	judged := Judge(t.Context(), src, entries, Options{Allowance: NewAllowance(0)})
 	want := []provider.Finding{{
-		Code: provider.CodeHashUnknown, Addr: addr("alpha"), Version: version("1.0.0"), Hash: dirH1("somebody"),
-		File: "root/.terraform.lock.hcl", Line: line,
+		Code: provider.CodeHashUnknown, Addr: entries[0].Lock.Addr, Version: version("1.0.0"), Hash: dirH1("somebody"),
+		File: "root/.terraform.lock.hcl", Line: 5,
 		Message: string(dirH1("somebody")) + " belongs to no package of registry.terraform.io/hashicorp/alpha 1.0.0",
 		Hint:    "find out who added it (git log -S HASH); relock lock --prune removes it",
 	}}
-	if diff := gocmp.Diff(want, results[0].Findings); diff != "" {
+	if diff := gocmp.Diff(want, judged[0].Found); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
-	if len(results[1].Findings) > 0 {
-		t.Errorf("the other root module has %v", results[1].Findings)
+	if len(judged[1].Found) > 0 {
+		t.Errorf("the other root module has %v", judged[1].Found)
 	}
-}
-
-// before is the source of a lock file up to a hash.
-func before(r Result, h provider.Hash) []byte {
-	source, _, _ := strings.Cut(string(r.Module.Lock.Source), string(h))
-	return []byte(source)
 }
 
 func TestManyForgedHashesAreCounted(t *testing.T) {
@@ -353,11 +346,11 @@ func TestManyForgedHashesAreCounted(t *testing.T) {
 	for i := range fewFindings + 7 {
 		hashes = append(hashes, fmt.Sprintf("h1:%d", i))
 	}
-	results := []Result{entryOf(t, hashes...)}
-	Account(t.Context(), &release{platforms: []string{"linux_amd64"}}, results, AccountOptions{Allowance: NewAllowance(0)})
-	found := results[0].Findings
-	if len(found) != fewFindings || !strings.Contains(found[fewFindings-1].Message, "7 more") {
-		t.Errorf("%d findings, want %d, and the last to count the rest", len(found), fewFindings)
+	entries := []Suspect{entryOf(t, hashes...)}
+	judged := Judge(t.Context(), &release{platforms: []string{"linux_amd64"}}, entries, Options{Allowance: NewAllowance(0)})
+	found := judged[0].Found
+	if len(found) != fewFindings || !slices.ContainsFunc(found, func(f provider.Finding) bool { return strings.Contains(f.Message, "7 more") }) {
+		t.Errorf("%d findings, want %d, and one to count the rest", len(found), fewFindings)
 	}
 }
 
@@ -369,10 +362,10 @@ func TestListOfEndlessPlatformsEnds(t *testing.T) {
 	for i := range 10 * mostPlatforms {
 		src.lists[""] += fmt.Sprintf(" linux_a%d", i)
 	}
-	results := []Result{entryOf(t, forged, "zh somebody")}
-	Account(t.Context(), src, results, AccountOptions{Allowance: NewAllowance(1 << 20)})
-	if len(results[0].Findings) > 0 || len(results[0].Undecided) != 2 {
-		t.Errorf("findings %v, undecided %v, want both hashes undecided", results[0].Findings, results[0].Undecided)
+	entries := []Suspect{entryOf(t, forged, "zh somebody")}
+	judged := Judge(t.Context(), src, entries, Options{Allowance: NewAllowance(1 << 20)})
+	if len(judged[0].Found) > 0 || len(judged[0].Undecided) != 2 {
+		t.Errorf("findings %v, undecided %v, want both hashes undecided", judged[0].Found, judged[0].Undecided)
 	}
 	if most := 3 * mostPlatforms; len(src.asked) > most {
 		t.Errorf("%d questions, want at most %d", len(src.asked), most)
@@ -381,9 +374,9 @@ func TestListOfEndlessPlatformsEnds(t *testing.T) {
 
 func TestLongHashIsShortened(t *testing.T) {
 	t.Parallel()
-	results := []Result{entryOf(t, "h1:"+strings.Repeat("x", 1<<12))}
-	Account(t.Context(), &release{platforms: []string{"linux_amd64"}}, results, AccountOptions{Allowance: NewAllowance(0)})
-	if got := len(results[0].Findings[0].Message); got > 300 {
+	entries := []Suspect{entryOf(t, "h1:"+strings.Repeat("x", 1<<12))}
+	judged := Judge(t.Context(), &release{platforms: []string{"linux_amd64"}}, entries, Options{Allowance: NewAllowance(0)})
+	if got := len(judged[0].Found[0].Message); got > 300 {
 		t.Errorf("the message has %d bytes", got)
 	}
 }
@@ -392,28 +385,9 @@ func TestInterruptedAccountSaysNothing(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	results := []Result{entryOf(t, "h1:surplus")}
-	Account(ctx, &release{platforms: []string{"linux_amd64"}}, results, AccountOptions{Allowance: NewAllowance(0)})
-	if len(results[0].Findings) > 0 {
-		t.Errorf("findings of an interrupted run: %v", results[0].Findings)
-	}
-}
-
-func TestReplacedReleaseIsNoted(t *testing.T) {
-	t.Parallel()
-	replaced := map[string]map[string][]string{"a": {"1.0.0": {"linux_amd64"}}}
-	m := func() scan.RootModule { return module(t, []string{"a"}, []string{"a 1.0.0; zh:gone"}) }
-	accept, err := provider.ParseReleasePattern("hashicorp/a@1.0.0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, opts := range map[string]Options{
-		"accepted": {Platforms: linux, AcceptReReleased: []provider.ReleasePattern{accept}},
-		"exact":    {Platforms: linux, Mode: Complete, Exact: true},
-	} {
-		r := Plan(t.Context(), &offer{releases: replaced}, []scan.RootModule{m()}, opts)[0]
-		if s := r.Selections[0]; s.Err != nil || !s.Replaced {
-			t.Errorf("%s: replaced %t, error %v, want it noted", name, s.Replaced, s.Err)
-		}
+	entries := []Suspect{entryOf(t, "h1:surplus")}
+	judged := Judge(ctx, &release{platforms: []string{"linux_amd64"}}, entries, Options{Allowance: NewAllowance(0)})
+	if len(judged[0].Found) > 0 {
+		t.Errorf("findings of an interrupted run: %v", judged[0].Found)
 	}
 }

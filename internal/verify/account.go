@@ -1,9 +1,7 @@
-package upgrade
+package verify
 
 import (
 	"cmp"
-	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,9 +39,9 @@ type account struct {
 type verdict int
 
 const (
-	unproven verdict = iota // not everything that could explain it was looked at
-	explained
-	refuted // everything was looked at, and nothing explains it
+	isUnproven verdict = iota // not everything that could explain it was looked at
+	isExplained
+	isRefuted // everything was looked at, and nothing explains it
 )
 
 // judge decides about a hash of a scheme that the tools know. They compare
@@ -56,13 +54,13 @@ const (
 func (a *account) judge(h provider.Hash, everything map[string]bool) verdict {
 	switch {
 	case a.explains(h):
-		return explained
+		return isExplained
 	case a.err != nil:
-		return unproven
-	case !wellFormed(h) || everything[h.Scheme()]:
-		return refuted
+		return isUnproven
+	case !h.WellFormed() || everything[h.Scheme()]:
+		return isRefuted
 	}
-	return unproven
+	return isUnproven
 }
 
 func (a *account) explains(h provider.Hash) bool {
@@ -91,20 +89,6 @@ func (a *account) looked() (looked, of int) {
 		}
 	}
 	return looked, of
-}
-
-// wellFormed reports whether a hash is written as the tools write one. No package
-// has another.
-func wellFormed(h provider.Hash) bool {
-	switch h.Scheme() {
-	case provider.SchemeH1:
-		digest, err := base64.StdEncoding.Strict().DecodeString(h.Value())
-		return err == nil && len(digest) == 32 && base64.StdEncoding.EncodeToString(digest) == h.Value()
-	case provider.SchemeZH:
-		digest, err := hex.DecodeString(h.Value())
-		return err == nil && len(digest) == 32 && provider.ZH(h.Value()) == h
-	}
-	return false
 }
 
 // add joins what a listing says. What relock has computed of an archive stays
@@ -160,6 +144,16 @@ func tier(p provider.Platform, covered []provider.Platform) int {
 	return 2
 }
 
+// known reports whether the content of a platform's package is.
+func (a *account) known(p provider.Platform) bool {
+	for _, f := range a.files {
+		if f.Platform == p && f.Contents != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // replaced reports whether the release seems to have been replaced after it was
 // locked: recorded zh are in no list any more, and a list names a package that
 // the entry knows nothing of. It is one finding then, not one for each hash.
@@ -168,7 +162,7 @@ func (a *account) replaced(l lockfile.Lock) bool {
 	gone := false
 	for _, h := range l.Hashes {
 		recorded[h] = true
-		gone = gone || a.everyList && h.Scheme() == provider.SchemeZH && wellFormed(h) && !a.explains(h)
+		gone = gone || a.everyList && h.Scheme() == provider.SchemeZH && h.WellFormed() && !a.explains(h)
 	}
 	if !gone {
 		return false
@@ -203,20 +197,20 @@ func (a *account) findings(l lockfile.Lock, path string, left bool) (found, unde
 			judged[v] = append(judged[v], h)
 		}
 	}
-	found = named(judged[refuted], func(h provider.Hash) provider.Finding {
-		f := finding(l, h, path)
-		f.Message = fmt.Sprintf("%s belongs to no package of %s %s", short(h), l.Addr, l.Version)
+	found = fewOf(judged[isRefuted], func(h provider.Hash) provider.Finding {
+		f := refutation(l, h, path)
+		f.Message = fmt.Sprintf("%s belongs to no package of %s %s", shortened(h), l.Addr, l.Version)
 		f.Hint = "find out who added it (git log -S HASH); relock lock --prune removes it"
 		return f
 	})
-	undecided = named(judged[unproven], func(h provider.Hash) provider.Finding { return a.unprovenFinding(l, h, path) })
+	undecided = fewOf(judged[isUnproven], func(h provider.Hash) provider.Finding { return a.unprovenFinding(l, h, path) })
 	return found, undecided
 }
 
 // fewFindings bounds the hashes of one entry that are named; the rest is counted.
 const fewFindings = 100
 
-func named(hashes []provider.Hash, make func(provider.Hash) provider.Finding) []provider.Finding {
+func fewOf(hashes []provider.Hash, make func(provider.Hash) provider.Finding) []provider.Finding {
 	var all []provider.Finding
 	for _, h := range hashes[:min(len(hashes), fewFindings)] {
 		all = append(all, make(h))
@@ -227,40 +221,42 @@ func named(hashes []provider.Hash, make func(provider.Hash) provider.Finding) []
 	return all
 }
 
-func finding(l lockfile.Lock, h provider.Hash, path string) provider.Finding {
+func refutation(l lockfile.Lock, h provider.Hash, path string) provider.Finding {
 	return provider.Finding{
 		Code: provider.CodeHashUnknown, Addr: l.Addr, Version: l.Version, Hash: h,
 		File: path, Line: l.HashLine(h),
 	}
 }
 
-// unprovenFinding says in a word what kept an account from a decision, and with what
-// error.
 func (a *account) unprovenFinding(l lockfile.Lock, h provider.Hash, path string) provider.Finding {
-	f := finding(l, h, path)
+	f := refutation(l, h, path)
 	f.Code = provider.CodeHashUnproven
-	var cause error
+	reason, cause := a.why()
+	looked, of := a.looked()
+	f.Message = fmt.Sprintf("%s of %s %s could not be checked: %s; %d of %d packages looked at", shortened(h), l.Addr, l.Version, reason, looked, of)
+	if cause != nil {
+		f.Message += "; " + cause.Error()
+	}
+	return f
+}
+
+// why says in a word what kept an account from a decision, and with what error.
+func (a *account) why() (reason string, cause error) {
 	some, _ := a.platforms(nil)
 	for _, p := range some {
 		if cause = a.failures[p]; cause != nil {
 			break
 		}
 	}
-	reason := "unusable"
 	switch {
 	case cause == nil && a.poor:
-		reason = "budget"
+		return "budget", nil
 	case provider.Coded(cause, provider.CodeUnauthorized):
-		reason = "unauthorized"
+		return "unauthorized", cause
 	case cause == nil, provider.Coded(cause, provider.CodeUnreachable), provider.Coded(cause, provider.CodeCancelled):
-		reason = "unreachable"
+		return "unreachable", cause
 	}
-	looked, of := a.looked()
-	f.Message = fmt.Sprintf("%s of %s %s could not be checked: %s; %d of %d packages looked at", short(h), l.Addr, l.Version, reason, looked, of)
-	if cause != nil {
-		f.Message += "; " + cause.Error()
-	}
-	return f
+	return "unusable", cause
 }
 
 // longestHash is more than any that the tools write.
@@ -268,7 +264,7 @@ const longestHash = 100
 
 // short is a hash as a message shows it: people can write anything behind a
 // scheme.
-func short(h provider.Hash) string {
+func shortened(h provider.Hash) string {
 	if len(h) > longestHash {
 		return fmt.Sprintf("%.*s…", longestHash, string(h))
 	}

@@ -1,0 +1,58 @@
+package run
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// TestOnlyWhatThePlanDoesNotKnowBetterIsJudged names the entries that nothing is
+// said of, beside one that is judged.
+func TestOnlyWhatThePlanDoesNotKnowBetterIsJudged(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		edit                  func(*upgrade.Selection, *lockfile.File)
+		verb                  Verb
+		judged, left, shallow bool
+	}{
+		"entry_that_stays":    {judged: true},
+		"package_of_a_mirror": {edit: func(s *upgrade.Selection, _ *lockfile.File) { s.Marks = []provider.Mark{provider.MarkMirror} }},
+		"failed_provider":     {edit: func(s *upgrade.Selection, _ *lockfile.File) { s.Err = errors.New("no") }},
+		"replaced_release":    {edit: func(s *upgrade.Selection, _ *lockfile.File) { s.Replaced = true }},
+		"entry_that_goes":     {edit: func(s *upgrade.Selection, _ *lockfile.File) { s.To = provider.Version{} }},
+		"entry_of_two_sides": {edit: func(s *upgrade.Selection, f *lockfile.File) {
+			f.Disputed = map[provider.Addr][]lockfile.Lock{s.Requirement.Addr: f.Locks}
+		}},
+		"entry_that_is_left":            {edit: otherVersion, verb: Upgrade, judged: true, left: true, shallow: true},
+		"entry_that_is_left_by_a_check": {edit: otherVersion, verb: Check, judged: true, left: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, problems := lockfile.Parse([]byte("provider \"registry.terraform.io/hashicorp/alpha\" {\n  version = \"1.0.0\"\n  hashes = [\"h1:x\"]\n}\n"), "lock")
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			l := file.Locks[0]
+			s := upgrade.Selection{Requirement: scan.Requirement{Addr: l.Addr}, From: l.Version, To: l.Version}
+			if tt.edit != nil {
+				tt.edit(&s, file)
+			}
+			got := judged(job{req: Request{Verb: tt.verb}}, upgrade.Result{Module: scan.RootModule{Root: scan.Root{Lock: file}}, Selections: []upgrade.Selection{s}})
+			if len(got) > 0 != tt.judged {
+				t.Fatalf("judged = %v, want %v", len(got) > 0, tt.judged)
+			}
+			if tt.judged && (got[0].Left != tt.left || got[0].Shallow != tt.shallow) {
+				t.Errorf("left %v, shallow %v, want %v, %v", got[0].Left, got[0].Shallow, tt.left, tt.shallow)
+			}
+		})
+	}
+}
+
+// otherVersion makes a selection leave its version.
+func otherVersion(s *upgrade.Selection, _ *lockfile.File) {
+	s.To, _ = provider.ParseVersion("2.0.0")
+}

@@ -1,0 +1,279 @@
+package verify
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// accountCase is a release with the entries whose hashes are in question.
+type accountCase struct {
+	release packageKey
+	account
+	suspects []caseSuspect
+	covered  []provider.Platform // by the entries
+	deep     bool                // packages may be downloaded
+	signed   bool                // there is a list to hold hashes against, or ought to be
+	tried    map[provider.Platform]bool
+	sizes    map[provider.Platform]int64
+}
+
+// caseSuspect is an entry with its place among those that Judge is asked about.
+type caseSuspect struct {
+	Suspect
+	index int
+}
+
+// accountant decides what Judge asks.
+type accountant struct {
+	ask       asker
+	allowance *Allowance
+	cases     map[packageKey]*accountCase
+	order     []*accountCase
+}
+
+// open adds an entry to the release that it is about. One without a hash that the
+// tools know has nothing to be held against.
+func (a *accountant) open(i int, e Suspect) {
+	if !slices.ContainsFunc(e.Lock.Hashes, provider.Hash.Known) {
+		return
+	}
+	k := packageKey{e.Tool, provider.Want{Addr: e.Lock.Addr, Version: e.Lock.Version}}
+	c := a.cases[k]
+	if c == nil {
+		c = &accountCase{
+			release: k, tried: map[provider.Platform]bool{}, sizes: map[provider.Platform]int64{},
+			account: account{
+				files: map[provider.Hash]provider.ListedFile{}, contents: map[provider.Hash]bool{}, reported: map[provider.Hash]bool{},
+				failures: map[provider.Platform]error{}, absent: map[provider.Platform]bool{},
+			},
+		}
+		a.cases[k], a.order = c, append(a.order, c)
+	}
+	c.suspects = append(c.suspects, caseSuspect{e, i})
+	c.covered = append(c.covered, e.Covered...)
+	c.deep = c.deep || !e.Shallow
+	for _, h := range e.Explained {
+		c.reported[h] = true
+	}
+}
+
+// key names the package of the release for a platform.
+func (c *accountCase) key(p provider.Platform) packageKey {
+	k := c.release
+	k.want.Platform = p
+	return k
+}
+
+// unexplained reports whether an entry holds a hash of the scheme that nothing
+// explains and that something could. What is said of a replaced release is said
+// of its whole entry.
+func (c *accountCase) unexplained(scheme string) int {
+	open := map[provider.Hash]bool{}
+	for _, e := range c.suspects {
+		if e.Left && c.replaced(e.Lock) {
+			continue
+		}
+		for _, h := range e.Lock.Hashes {
+			if h.Scheme() == scheme && h.WellFormed() && !c.explains(h) {
+				open[h] = true
+			}
+		}
+	}
+	return len(open)
+}
+
+// judgement is what there is to say of an entry.
+func (c *accountCase) judgement(e Suspect) Judgement {
+	if !c.signed {
+		return Judgement{}
+	}
+	found, undecided := c.findings(e.Lock, e.Path, e.Left)
+	if e.Shallow {
+		undecided = nil
+	}
+	return Judgement{found, undecided}
+}
+
+// readLists asks for the list of each release that was asked about before.
+func (a *accountant) readLists() {
+	var releases, first []packageKey
+	for _, c := range a.order {
+		releases = append(releases, c.release)
+	}
+	served := a.ask.served(releases)
+	for _, c := range a.order {
+		c.served = served[c.release]
+		p := slices.Concat(c.covered, c.served, provider.DefaultPlatforms)[0]
+		if len(c.served) > 0 && !slices.Contains(c.served, p) {
+			p = c.served[0]
+		}
+		first = append(first, c.key(p))
+	}
+	lists := a.ask.lists(first)
+	for i, c := range a.order {
+		l := lists[first[i]]
+		if l.err != nil {
+			c.err, c.failures[first[i].want.Platform], c.signed = l.err, l.err, true
+			continue
+		}
+		c.signed = l.listing.Signed()
+		c.add(l.listing)
+	}
+}
+
+// packagePart is the package of a case for a platform.
+type packagePart struct {
+	*accountCase
+	platform provider.Platform
+}
+
+// readOtherLists asks for the list of every package of a release where the one
+// that is known leaves a zh unexplained: a registry may have a list for each.
+func (a *accountant) readOtherLists() {
+	var asked []packagePart
+	for _, c := range a.order {
+		if c.signed && c.err == nil && c.unexplained(provider.SchemeZH) > 0 {
+			var some []provider.Platform
+			some, c.everyList = c.platforms(c.covered)
+			for _, p := range some {
+				asked = append(asked, packagePart{c, p})
+			}
+		}
+	}
+	a.look(asked, func(packagePart) int64 { return 0 })
+	for _, part := range asked {
+		part.everyList = part.everyList && part.failures[part.platform] == nil
+	}
+}
+
+// look asks about packages, downloads none that is larger than its limit, and notes
+// the answers.
+func (a *accountant) look(parts []packagePart, limit func(packagePart) int64) map[packageKey]packageAnswer {
+	var asked []packageKey
+	limits := map[packageKey]int64{}
+	for _, p := range parts {
+		k := p.key(p.platform)
+		asked, limits[k] = append(asked, k), limit(p)
+	}
+	answers := a.ask.looked(limits, asked)
+	for _, p := range parts {
+		p.learn(answers[p.key(p.platform)])
+	}
+	return answers
+}
+
+// learn notes an answer.
+func (p packagePart) learn(h packageAnswer) {
+	switch {
+	case provider.Coded(h.err, provider.CodeNoPackage):
+		p.absent[p.platform] = true
+	case h.err != nil:
+		p.failures[p.platform] = h.err
+	default:
+		p.add(h.listing)
+	}
+}
+
+// next are the packages to look at now: of each release as many as it has h1
+// hashes that nothing explains, the smallest of those platforms that come first.
+func (a *accountant) next() []packagePart {
+	var unsized []packagePart
+	var asked []packageKey
+	for _, c := range a.order {
+		for _, p := range c.candidates() {
+			if _, known := c.sizes[p]; !known {
+				unsized, asked = append(unsized, packagePart{c, p}), append(asked, c.key(p))
+			}
+		}
+	}
+	sizes := a.ask.sizes(asked)
+	for _, part := range unsized {
+		h := sizes[part.key(part.platform)]
+		part.sizes[part.platform] = h.size
+		if h.err != nil {
+			part.tried[part.platform] = true
+			part.learn(h)
+		}
+	}
+	var next []packagePart
+	for _, c := range a.order {
+		next = append(next, c.next()...)
+	}
+	slices.SortStableFunc(next, func(p, q packagePart) int { return bySize(p.sizes[p.platform], q.sizes[q.platform]) })
+	return next
+}
+
+// bySize orders sizes, those that are not known last.
+func bySize(a, b int64) int {
+	switch {
+	case a == b:
+		return 0
+	case a == 0:
+		return 1
+	case b == 0:
+		return -1
+	}
+	return cmp.Compare(a, b)
+}
+
+// candidates are the packages of the platforms that come first among those that
+// were not looked at; none where everything is explained.
+func (c *accountCase) candidates() []provider.Platform {
+	if !c.deep || !c.signed || c.err != nil || c.unexplained(provider.SchemeH1) == 0 {
+		return nil
+	}
+	some, _ := c.platforms(c.covered)
+	left := slices.DeleteFunc(some, func(p provider.Platform) bool { return c.tried[p] || c.absent[p] || c.known(p) })
+	if len(left) == 0 {
+		return nil
+	}
+	now := tier(left[0], c.covered)
+	return slices.DeleteFunc(left, func(p provider.Platform) bool { return tier(p, c.covered) > now })
+}
+
+func (c *accountCase) next() []packagePart {
+	candidates := c.candidates()
+	slices.SortStableFunc(candidates, func(p, q provider.Platform) int { return bySize(c.sizes[p], c.sizes[q]) })
+	var parts []packagePart
+	for _, p := range candidates[:min(len(candidates), c.unexplained(provider.SchemeH1))] {
+		parts = append(parts, packagePart{c, p})
+	}
+	return parts
+}
+
+// download hashes the packages as far as the allowance goes. One whose size
+// nobody says gets all that is left, so that it comes alone, after the others.
+func (a *accountant) download(next []packagePart) {
+	var sized []packagePart
+	for _, part := range next {
+		part.tried[part.platform] = true
+		size := part.sizes[part.platform]
+		switch {
+		case size == 0:
+		case a.allowance.take(size):
+			sized = append(sized, part)
+		default:
+			part.poor = true
+		}
+	}
+	a.look(sized, func(p packagePart) int64 { return p.sizes[p.platform] })
+	for _, part := range next {
+		if part.sizes[part.platform] == 0 && part.unexplained(provider.SchemeH1) > 0 {
+			a.downloadUnsized(part)
+		}
+	}
+}
+
+func (a *accountant) downloadUnsized(part packagePart) {
+	limit := a.allowance.takeAll()
+	if limit == 0 {
+		part.poor = true
+		return
+	}
+	h := a.look([]packagePart{part}, func(packagePart) int64 { return limit })[part.key(part.platform)]
+	if h.err == nil {
+		a.allowance.giveBack(limit - h.listing.Size(part.platform))
+	}
+}

@@ -1,0 +1,45 @@
+package verify
+
+import "sync"
+
+// MostAccounted is how many bytes a run downloads at most to find out whether
+// hashes belong to anything. It is enough for any release but the largest, and
+// little beside what runs download to upgrade; what is downloaded is remembered,
+// so that the next run gets further.
+const MostAccounted = 1_000_000_000
+
+// Allowance is what a run may still download to account for hashes. It is safe
+// for concurrent use.
+type Allowance struct {
+	mu   sync.Mutex
+	left int64
+}
+
+// NewAllowance allows so many bytes.
+func NewAllowance(bytes int64) *Allowance { return &Allowance{left: bytes} }
+
+// take reports whether so much is left, and takes it then.
+func (a *Allowance) take(bytes int64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if bytes > a.left {
+		return false
+	}
+	a.left -= bytes
+	return true
+}
+
+// takeAll takes all that is left.
+func (a *Allowance) takeAll() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := a.left
+	a.left = 0
+	return all
+}
+
+func (a *Allowance) giveBack(bytes int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.left += bytes
+}

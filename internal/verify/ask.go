@@ -1,0 +1,91 @@
+package verify
+
+import (
+	"context"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Whatever waits for the world stands in this file.
+
+// Source answers what the hashes of a release can be held against.
+// Implementations must be safe for concurrent use; they may answer a repeated
+// question from memory.
+type Source interface {
+	// Versions returns the releases that the tool's installation methods offer
+	// for the provider, in any order. Errors are *provider.Error.
+	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
+	// Listing returns what the verified checksum list of the release says, of
+	// whichever package was asked about before; it is zero where nothing can be
+	// held against a list.
+	Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error)
+	// Package is Listing by the package's own list. What the package contains is
+	// learned by a download of at most limit bytes, if it is not known.
+	Package(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Listing, error)
+	// Size returns how large the package is; 0 if nobody says.
+	Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
+}
+
+// asker asks the questions of one call of an exported function and lives no longer
+// than that, so that it may hold its context.
+type asker struct {
+	ctx    context.Context
+	jobs   int
+	source Source
+}
+
+// ended reports whether nothing is asked any more.
+func (a asker) ended() bool { return a.ctx.Err() != nil }
+
+// packageKey names a package under the rules of one tool; without a platform, a
+// release.
+type packageKey struct {
+	tool provider.Tool
+	want provider.Want
+}
+
+// served asks for the platforms of releases. What a registry does not list any
+// more may still be had: it has none.
+func (a asker) served(asked []packageKey) map[packageKey][]provider.Platform {
+	return memo.Each(a.jobs, asked, func(k packageKey) []provider.Platform {
+		releases, _ := a.source.Versions(a.ctx, k.tool, k.want.Addr)
+		if i := slices.IndexFunc(releases, func(r provider.Release) bool { return r.Version == k.want.Version }); i >= 0 {
+			return releases[i].Platforms
+		}
+		return nil
+	})
+}
+
+// packageAnswer is an answer about the list that names a package, or about its size.
+type packageAnswer struct {
+	listing provider.Listing
+	size    int64
+	err     error
+}
+
+// lists asks for the lists of releases.
+func (a asker) lists(asked []packageKey) map[packageKey]packageAnswer {
+	return memo.Each(a.jobs, asked, func(k packageKey) packageAnswer {
+		l, err := a.source.Listing(a.ctx, k.tool, k.want)
+		return packageAnswer{listing: l, err: err}
+	})
+}
+
+// looked asks for what packages contain, and downloads none that is larger than
+// its limit.
+func (a asker) looked(limits map[packageKey]int64, asked []packageKey) map[packageKey]packageAnswer {
+	return memo.Each(a.jobs, asked, func(k packageKey) packageAnswer {
+		l, err := a.source.Package(a.ctx, k.tool, k.want, limits[k])
+		return packageAnswer{listing: l, err: err}
+	})
+}
+
+// sizes asks how large packages are.
+func (a asker) sizes(asked []packageKey) map[packageKey]packageAnswer {
+	return memo.Each(a.jobs, asked, func(k packageKey) packageAnswer {
+		size, err := a.source.Size(a.ctx, k.tool, k.want)
+		return packageAnswer{size: size, err: err}
+	})
+}

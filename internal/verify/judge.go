@@ -1,0 +1,94 @@
+// Package verify proves or refutes the hashes of lock files. The tools accept a
+// package that matches any one recorded hash, so that one that somebody has put
+// there defeats the lock file, and no reader of a change can tell it from the
+// others.
+//
+// A zh is decided by the signed checksum list of its release alone. An h1 is known
+// from packages that were hashed, in this run or by the hash cache; it is refuted
+// only where every package that there is has been looked at.
+//
+// Judge knows neither registries nor disks: it is given suspects, and a Source
+// that answers what they are held against.
+package verify
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Suspect is an entry of a lock file that is to be judged.
+type Suspect struct {
+	Tool provider.Tool
+	Lock lockfile.Lock
+	// Path is that of the lock file, for messages.
+	Path string
+	// Covered are platforms that the entry is known to be for. Their packages are
+	// looked at first.
+	Covered []provider.Platform
+	// Explained are hashes that the caller has seen explained.
+	Explained []provider.Hash
+	// Left says that the run plans another version, so that nothing has compared
+	// the recorded packages with those of now.
+	Left bool
+	// Shallow is for whoever writes none of the hashes: nothing is downloaded for
+	// the entry, and nothing of it is undecided.
+	Shallow bool
+}
+
+// Judgement is what there is to say of an entry.
+type Judgement struct {
+	// Found are the hashes that belong to nothing, and Undecided those of which
+	// that could not be found out, sorted by place.
+	Found, Undecided []provider.Finding
+}
+
+// Options are the choices of Judge.
+type Options struct {
+	// Allowance bounds the downloads.
+	Allowance *Allowance
+	// Jobs bounds the questions that are open at once; 0 means a default.
+	Jobs int
+}
+
+// Judge says which recorded hashes belong to no package of their release, and of
+// which that could not be decided. Judgements are in the order of suspects; after
+// ctx is done they are empty.
+//
+// Most lock files are accounted for by what a run has learned anyway. More is
+// asked only where that leaves a hash unexplained: the lists of the release's
+// other platforms first, then packages, smallest first, until every hash is
+// explained.
+func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []Judgement {
+	ask := asker{ctx: ctx, jobs: cmp.Or(opts.Jobs, 4*runtime.GOMAXPROCS(0)), source: src}
+	a := &accountant{ask: ask, allowance: opts.Allowance, cases: map[packageKey]*accountCase{}}
+	for i, e := range suspects {
+		a.open(i, e)
+	}
+	a.readLists()
+	a.readOtherLists()
+	for !ask.ended() { // until every h1 is explained, or nothing is left that may be downloaded
+		next := a.next()
+		if len(next) == 0 {
+			break
+		}
+		a.download(next)
+	}
+	judgements := make([]Judgement, len(suspects))
+	if ask.ended() {
+		return judgements
+	}
+	for _, c := range a.order {
+		for _, e := range c.suspects {
+			j := c.judgement(e.Suspect)
+			slices.SortStableFunc(j.Found, provider.Finding.Compare)
+			slices.SortStableFunc(j.Undecided, provider.Finding.Compare)
+			judgements[e.index] = j
+		}
+	}
+	return judgements
+}
