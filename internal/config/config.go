@@ -24,7 +24,7 @@ type Config struct {
 	Providers        []provider.Pattern // empty: all
 	Keep             []provider.Pattern
 	AcceptReReleased []provider.ReleasePattern
-	Signers          Signers
+	Signers          provider.Signers
 	Rules            []Rule // in the order of the file: later ones outrank earlier ones
 	Groups           []Group
 	GroupBy          string // "all", "provider", "directory" or "namespace"

@@ -38,7 +38,7 @@ func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
 		Include: []string{"**"}, Command: "auto", Format: "text",
 		Providers: []provider.Pattern{}, Keep: []provider.Pattern{}, Why: []provider.Pattern{},
 		AcceptReReleased: []provider.ReleasePattern{}, HashesFrom: "methods",
-		UnreadableModules: "fail", Unlocked: "warn", ModuleVars: map[string]string{}, Signers: config.Signers{}, GroupBy: "all",
+		UnreadableModules: "fail", Unlocked: "warn", ModuleVars: map[string]string{}, Signers: provider.Signers{}, GroupBy: "all",
 		PullRequest: config.PullRequest{
 			BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}, Limit: 10, ReleaseNotes: true,
 		},
@@ -222,13 +222,16 @@ func TestSecretsAreNotRepeatedWhenRefused(t *testing.T) {
 
 func TestSignersAdmit(t *testing.T) {
 	t.Parallel()
-	signers := resolve(t, file(t, "version: 1\nverify:\n  signers:\n    hashicorp/*: [AAAAAAAAAAAAAAAA, bbbbbbbbbbbbbbbb]\n    aws: [BBBBBBBBBBBBBBBB]\n")).Signers
+	signers := resolve(t, file(t, "version: 1\nverify:\n  signers:\n    hashicorp/*: [AAAAAAAAAAAAAAAA, bbbbbbbbbbbbbbbb, 1111 2222 3333 4444 5555  6666 7777 8888 9999 dddd]\n    aws: [BBBBBBBBBBBBBBBB]\n")).Signers
 	tests := []struct {
 		source, key string
 		want        bool
 	}{
 		{"hashicorp/null", "AAAAAAAAAAAAAAAA", true},
 		{"hashicorp/null", "CCCCCCCCCCCCCCCC", false},
+		{"hashicorp/null", "111122223333444455556666777788889999DDDD", true},
+		{"hashicorp/null", "011122223333444455556666777788889999DDDD", false},
+		{"hashicorp/null", "777788889999DDDD", false},
 		{"hashicorp/null", "", false},
 		{"hashicorp/aws", "AAAAAAAAAAAAAAAA", false},
 		{"hashicorp/aws", "BBBBBBBBBBBBBBBB", true},
@@ -240,7 +243,7 @@ func TestSignersAdmit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := signers.Admits(addr, tt.key); got != tt.want {
+		if got := signers.Admits(addr, provider.Signer{KeyID: tt.key[max(0, len(tt.key)-16):], Fingerprint: tt.key}); got != tt.want {
 			t.Errorf("Admits(%s, %q) = %t, want %t", tt.source, tt.key, got, tt.want)
 		}
 	}

@@ -117,7 +117,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 		ToolVersion: provider.Version{Major: 1, Minor: 11, Patch: 4}, Platforms: config.PlatformSet{All: true},
 		Create: true, Keep: []provider.Pattern{pattern("hashicorp/null")}, HashesFrom: "both", HashSource: "opentofu",
 		AcceptReReleased: []provider.ReleasePattern{parsed(t, provider.ParseReleasePattern, "hashicorp/aws@5.31.0")},
-		Signers: config.Signers{
+		Signers: provider.Signers{
 			pattern("hashicorp/*"):           {"34365D9472D7468F", "0C0AF313E5FD9F80"},
 			pattern("example.com/corp/tool"): {"1234567890123456"},
 		},
@@ -318,7 +318,7 @@ var refusedFiles = []struct {
 	{"signers that are no map", "version: 1\nverify:\n  signers: [a]\n", "relock.yml:3: verify.signers must be names and lists of texts, like {a: [b, c]}", "", true},
 	{"signers without a list", "version: 1\nverify:\n  signers: {hashicorp/aws: 34365D9472D7468F}\n", "relock.yml:3: verify.signers must be names and lists of texts, like {a: [b, c]}", "", true},
 	{"no signer", "version: 1\nverify:\n  signers: {hashicorp/aws: []}\n", "relock.yml:3: verify.signers must be names and lists of texts, like {a: [b, c]}", "", true},
-	{"fingerprint for a signer", "version: 1\nverify:\n  signers:\n    hashicorp/aws:\n      - 34365D9472D7468F\n      - C874011F0AB405110D02105534365D9472D7468F\n", `relock.yml:6: verify.signers: "C874011F0AB405110D02105534365D9472D7468F" is not the ID of a key; it must be 16 hexadecimal digits, the last of the fingerprint`, "", false},
+	{"part of a fingerprint for a signer", "version: 1\nverify:\n  signers:\n    hashicorp/aws:\n      - C874011F0AB405110D02105534365D9472D7468F\n      - 105534365D9472D7468F\n", `relock.yml:6: verify.signers: "105534365D9472D7468F" is not the fingerprint of a key; it must be 40 hexadecimal digits, or 64, or the last 16 of them`, "", false},
 	{"signers of no pattern", "version: 1\nverify:\n  signers: {a//b: [34365D9472D7468F]}\n", `relock.yml:3: verify.signers: invalid provider pattern "a//b": it must be like hashicorp/aws or */aws`, "", false},
 	{"rules that are a map", "version: 1\nrules: {ignore: true}\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},
 	{"rules of text", "version: 1\nrules: [aws]\n", "relock.yml:2: rules must be a list of entries with keys and values", "", true},

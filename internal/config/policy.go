@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"time"
 
@@ -62,22 +61,6 @@ type Registry struct {
 	Host     svchost.Hostname
 	TokenEnv string // name of the environment variable that holds the token
 	Position
-}
-
-// Signers are the IDs of the keys that may sign the checksum lists of the
-// providers that a pattern selects.
-type Signers map[provider.Pattern][]string
-
-// Admits reports whether the key may sign the releases of the provider: whether
-// every pattern that selects it names the key. An empty ID stands for a list
-// that nobody signed.
-func (s Signers) Admits(addr provider.Addr, keyID string) bool {
-	for pattern, keys := range s {
-		if pattern.Match(addr) && !slices.Contains(keys, keyID) {
-			return false
-		}
-	}
-	return true
 }
 
 func addRule(c *Config, r record) {

@@ -117,7 +117,7 @@ var Settings = []Setting{
 	},
 	{
 		Key: "verify.signers", Kind: Lists,
-		Doc:   "Patterns of providers, each with the IDs of the keys that may sign their checksum lists, like hashicorp/*: [34365D9472D7468F]. Releases that another key signed, or none, are refused. A provider that several patterns select must be signed by a key that all of them name.",
+		Doc:   "Patterns of providers, each with the fingerprints of the keys that may sign their checksum lists, like hashicorp/*: [C874011F0AB405110D02105534365D9472D7468F]. Releases that another key signed, or none, are refused. A provider that several patterns select must be signed by a key that all of them name.",
 		check: isSigner,
 		set:   func(c *Config, v []string) { c.Signers = signers(v) },
 	},

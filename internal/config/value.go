@@ -82,24 +82,29 @@ func lists(items []string) []named {
 	return entries
 }
 
-func signers(items []string) Signers {
-	keys := Signers{}
+func signers(items []string) provider.Signers {
+	keys := provider.Signers{}
 	for _, entry := range lists(items) {
 		pattern := must(provider.ParsePattern(entry.name))
 		for _, id := range entry.items {
-			keys[pattern] = append(keys[pattern], strings.ToUpper(id))
+			keys[pattern] = append(keys[pattern], fingerprint(id))
 		}
 	}
 	return keys
 }
 
-var keyID = regexp.MustCompile(`^[0-9A-Fa-f]{16}$`)
+// keyName is a whole fingerprint, of keys of version 4 or 6, or the last 16 digits
+// of one: others can make a key that ends in the same.
+var keyName = regexp.MustCompile(`^([0-9A-F]{16}|[0-9A-F]{40}|[0-9A-F]{64})$`)
+
+// fingerprint is a key's in one form: people copy it in groups of digits.
+func fingerprint(text string) string { return strings.ToUpper(strings.ReplaceAll(text, " ", "")) }
 
 // isSigner accepts PATTERN=KEY.
 func isSigner(item string) error {
 	pattern, id, _ := strings.Cut(item, "=")
-	if !keyID.MatchString(id) {
-		return fmt.Errorf("%q is not the ID of a key; it must be 16 hexadecimal digits, the last of the fingerprint", id)
+	if !keyName.MatchString(fingerprint(id)) {
+		return fmt.Errorf("%q is not the fingerprint of a key; it must be 40 hexadecimal digits, or 64, or the last 16 of them", id)
 	}
 	return isPattern(pattern)
 }

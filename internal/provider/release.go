@@ -46,12 +46,6 @@ type Package struct {
 	Size     int64 // of the zip in bytes; 0 if not known
 }
 
-// Signer is who signed a checksum list.
-type Signer struct {
-	KeyID string // primary key ID, 16 hexadecimal capitals; empty if nobody
-	Label string // "HashiCorp", "partner", "self-signed", "signed" or "unsigned"
-}
-
 // Want names one package.
 type Want struct {
 	Addr     Addr

@@ -320,3 +320,10 @@ func signWith(key *openpgp.Entity, document string, config *packet.Config) []byt
 	}
 	return buf.Bytes()
 }
+
+// signerOf is who has signed with a key that has not expired.
+func signerOf(key *openpgp.Entity, label string) provider.Signer {
+	return provider.Signer{
+		KeyID: key.PrimaryKey.KeyIdString(), Label: label, Fingerprint: fmt.Sprintf("%X", key.PrimaryKey.Fingerprint),
+	}
+}

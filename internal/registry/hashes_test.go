@@ -41,7 +41,7 @@ func TestHashes(t *testing.T) {
 			H1:      sum.H1,
 			H1Zip:   sum.H1Zip,
 			Listed:  provider.Sorted(listed),
-			Signer:  provider.Signer{KeyID: validKey.PrimaryKey.KeyIdString(), Label: label},
+			Signer:  signerOf(validKey, label),
 		}
 		if tool == opentofu {
 			want.Verified = []provider.Hash{sum.ZH}
@@ -362,7 +362,8 @@ func TestSignatures(t *testing.T) {
 				}
 				signer := provider.Signer{Label: "unsigned"}
 				if tt.signer != nil {
-					signer = provider.Signer{KeyID: tt.signer.PrimaryKey.KeyIdString(), Label: ask.label}
+					signer = signerOf(tt.signer, ask.label)
+					signer.Expired = strings.Contains(tt.name, "expired")
 				}
 				if got.Signer != signer || len(got.Listed) != 3 {
 					t.Errorf("%s at %s: signer %+v, %d listed; want %+v, 3", ask.tool, ask.host, got.Signer, len(got.Listed), signer)

@@ -51,7 +51,7 @@ func TestHashSourceSavesTheDownload(t *testing.T) {
 		H1:       sum.H1,
 		Listed:   checksums(f.list).hashes(),
 		Reported: map[provider.Platform][]provider.Hash{linux: {sum.H1}},
-		Signer:   provider.Signer{KeyID: validKey.PrimaryKey.KeyIdString(), Label: "self-signed"},
+		Signer:   signerOf(validKey, "self-signed"),
 	}
 	for _, run := range []string{"first", "second"} {
 		c := f.client(t, Options{HashSource: HashSourceOpenTofu, Cache: openCache(t, path)}, "")

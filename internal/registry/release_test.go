@@ -20,7 +20,7 @@ func TestSignerIsLearnedWithoutThePackage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (provider.Signer{KeyID: validKey.PrimaryKey.KeyIdString(), Label: "self-signed"}); got != want {
+	if want := (signerOf(validKey, "self-signed")); got != want {
 		t.Errorf("Signer = %+v, want %+v", got, want)
 	}
 	if c.Packages() != 0 {

@@ -76,15 +76,16 @@ type signed struct {
 // [terraform 1.11 internal/getproviders/package_authentication.go].
 func (s signed) byTerraform(t trust) (provider.Signer, error) {
 	for _, key := range s.keys {
-		id, err := s.verify(key)
+		signer, err := s.verify(key)
 		if errors.Is(err, pgperrors.ErrUnknownIssuer) {
 			continue
 		}
-		if err != nil && !errors.Is(err, pgperrors.ErrKeyExpired) {
+		signer.Expired = errors.Is(err, pgperrors.ErrKeyExpired)
+		if err != nil && !signer.Expired {
 			return provider.Signer{}, badSignature(err)
 		}
-		label, err := t.label(s, key)
-		return provider.Signer{KeyID: id, Label: label}, err
+		signer.Label, err = t.label(s, key)
+		return signer, err
 	}
 	return provider.Signer{}, badSignature(errUnknownIssuer)
 }
@@ -94,14 +95,16 @@ func (s signed) byTerraform(t trust) (provider.Signer, error) {
 // [opentofu 1.12 internal/getproviders/package_authentication.go].
 func (s signed) byOpenTofu(enforce bool) (signer provider.Signer, expired bool, err error) {
 	for _, key := range s.keys {
-		id, err := s.verify(key)
+		found, err := s.verify(key)
+		found.Label = labelSigned
 		switch {
 		case err == nil:
-			return provider.Signer{KeyID: id, Label: labelSigned}, false, nil
+			return found, false, nil
 		case errors.Is(err, pgperrors.ErrUnknownIssuer):
 		case errors.Is(err, pgperrors.ErrKeyExpired) || errors.Is(err, pgperrors.ErrSignatureExpired):
 			if !expired {
-				signer, expired = provider.Signer{KeyID: id, Label: labelSigned}, true
+				signer, expired = found, true
+				signer.Expired = true
 			}
 		default:
 			return provider.Signer{}, false, badSignature(err)
@@ -116,19 +119,19 @@ func (s signed) byOpenTofu(enforce bool) (signer provider.Signer, expired bool, 
 	return signer, true, nil
 }
 
-// verify checks the signature with one announced key and returns the ID of the
-// key that made it, also beside the errors about expiry: the library looks at
-// that last.
-func (s signed) verify(key signingKey) (id string, err error) {
+// verify checks the signature with one announced key and returns the key that
+// made it, also beside the errors about expiry: the library looks at that last.
+func (s signed) verify(key signingKey) (signer provider.Signer, err error) {
 	ring, err := openpgp.ReadArmoredKeyRing(strings.NewReader(key.ASCIIArmor))
 	if err != nil {
-		return "", fmt.Errorf("decoding an announced key: %w", err)
+		return signer, fmt.Errorf("decoding an announced key: %w", err)
 	}
 	entity, err := openpgp.CheckDetachedSignature(ring, bytes.NewReader(s.list), bytes.NewReader(s.signature), nil)
 	if entity != nil && entity.PrimaryKey != nil {
-		id = entity.PrimaryKey.KeyIdString()
+		signer.KeyID = entity.PrimaryKey.KeyIdString()
+		signer.Fingerprint = fmt.Sprintf("%X", entity.PrimaryKey.Fingerprint)
 	}
-	return id, err
+	return signer, err
 }
 
 // label tells who stands behind a key that has been found to have signed.

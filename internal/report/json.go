@@ -292,8 +292,9 @@ type changeJSON struct {
 }
 
 type signerJSON struct {
-	KeyID string `json:"key_id"`
-	Label string `json:"label"`
+	KeyID       string `json:"key_id"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Label       string `json:"label"`
 }
 
 type heldJSON struct {
@@ -368,7 +369,7 @@ func signerOf(s provider.Signer) *signerJSON {
 	if s == (provider.Signer{}) {
 		return nil
 	}
-	return &signerJSON{KeyID: s.KeyID, Label: s.Label}
+	return &signerJSON{KeyID: s.KeyID, Fingerprint: s.Fingerprint, Label: s.Label}
 }
 
 func heldBackOf(h upgrade.Held) heldJSON {

@@ -46,9 +46,9 @@ type Options struct {
 	Now   time.Time
 	Dates DateSource
 	// Signers pins who may sign the releases of a provider: the keys that stand
-	// here with any pattern that names it, as 16 hexadecimal digits or as a whole
-	// fingerprint. A provider that no pattern names may have any signer.
-	Signers map[provider.Pattern][]string
+	// here with any pattern that names it, as whole fingerprints or as their last 16
+	// hexadecimal digits. A provider that no pattern names may have any signer.
+	Signers provider.Signers
 	// AcceptReReleased names releases whose packages may differ from what was
 	// locked: the recorded hashes of these are replaced.
 	AcceptReReleased []provider.ReleasePattern

@@ -85,7 +85,7 @@ func (o *offer) Hashes(ctx context.Context, _ provider.Tool, want provider.Want)
 		Package: provider.Package{Platform: want.Platform, ZH: provider.Hash("zh:" + name + want.Platform.String())},
 		H1:      provider.Hash("h1:" + name + want.Platform.String()),
 		H1Zip:   provider.Hash("h1:" + name + want.Platform.String()),
-		Signer:  provider.Signer{KeyID: "0123456789ABCDEF"},
+		Signer:  provider.Signer{KeyID: "0123456789ABCDEF", Fingerprint: "C874011F0AB405110D0210550123456789ABCDEF"},
 	}
 	for _, p := range platforms {
 		h.Listed = append(h.Listed, provider.Hash("zh:"+name+p))

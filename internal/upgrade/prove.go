@@ -279,20 +279,13 @@ func (c covered) reReleased(h provider.Hashes) error {
 // vouches for it: where every hash must be proven one of a mirror, or of a list
 // that nobody has signed, and one of a signer who is not among the keys that are
 // configured for the provider.
-func untrusted(want provider.Want, h provider.Hashes, signers map[provider.Pattern][]string, b behaviour) error {
+func untrusted(want provider.Want, h provider.Hashes, signers provider.Signers, b behaviour) error {
 	err := &provider.Error{
 		Code: provider.CodeBadSignature, Host: want.Addr.Host, Addr: want.Addr, Version: want.Version, Platform: want.Platform,
 		Message: fmt.Sprintf("the checksum list of %s %s is ", want.Addr, want.Version),
 	}
 	if h.Mirror != "" {
 		err.Message = fmt.Sprintf("the package of %s %s for %s is from the %s, which no signature covers", want.Addr, want.Version, want.Platform, h.Mirror)
-	}
-	pinned, signed := false, false
-	for pattern, keys := range signers {
-		if pattern.Match(want.Addr) {
-			pinned = true
-			signed = signed || slices.ContainsFunc(keys, func(key string) bool { return names(key, h.Signer.KeyID) })
-		}
 	}
 	switch {
 	case b.provenOnly && h.Mirror != "":
@@ -302,21 +295,15 @@ func untrusted(want provider.Want, h provider.Hashes, signers map[provider.Patte
 		err.Message += "not signed by an announced key"
 		err.Hint = "without --strict it is accepted where the tool accepts it"
 		return err
-	case !pinned || signed:
+	case signers.Admits(want.Addr, h.Signer):
 		return nil
 	case h.Mirror != "":
 	case h.Signer.KeyID != "":
-		err.Message += "signed by the key " + h.Signer.KeyID
+		err.Message += "signed by the key " + cmp.Or(h.Signer.Fingerprint, h.Signer.KeyID)
 	default:
 		err.Message += "signed by no announced key"
 	}
 	err.Message += ", and the configured signers of the provider are others"
 	err.Hint = "ask the provider's publisher; if the key is theirs, add it to the configured signers"
 	return err
-}
-
-// names reports whether an ID, or the fingerprint that ends in it, is that of a
-// key. People copy fingerprints in groups of digits.
-func names(key, id string) bool {
-	return id != "" && strings.HasSuffix(strings.ToUpper(strings.ReplaceAll(key, " ", "")), id)
 }
