@@ -126,7 +126,10 @@ type Error struct {
 	Platform Platform
 	Message  string
 	Hint     string
-	Err      error // the cause, already redacted; its text is part of Error's
+	// Finding is what a verification finds in the answer that the error is about,
+	// where that is no failure to ask: CodeListGone. Empty for any other.
+	Finding Code
+	Err     error // the cause, already redacted; its text is part of Error's
 }
 
 // Error returns the message and the cause.

@@ -21,6 +21,7 @@ type Finding struct {
 const (
 	CodeHashUnknown  Code = "hash-unknown"  // a hash that belongs to no package of its release
 	CodeHashUnproven Code = "hash-unproven" // a hash of which not everything could be looked at
+	CodeListGone     Code = "list-gone"     // a release whose checksum list or signature is not there
 )
 
 // Diagnostic returns the finding as a problem of its place.

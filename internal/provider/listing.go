@@ -36,5 +36,7 @@ type ListedFile struct {
 	// Contents are the h1 hashes of the archive, that of the directory and that
 	// of the zip, if relock has computed them; nil if not.
 	Contents []Hash
-	Size     int64 // of the archive in bytes, if Contents are known; else 0
+	// Fresh says that this run has hashed the archive, and no earlier one.
+	Fresh bool
+	Size  int64 // of the archive in bytes, if Contents are known; else 0
 }

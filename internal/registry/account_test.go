@@ -41,7 +41,7 @@ func TestListingOfWhatWasAskedCostsNoRequest(t *testing.T) {
 	}
 	wanted := provider.Listing{Signer: got.Signer, Files: []provider.ListedFile{
 		{Name: filename(darwin), ZH: provider.ZH(sha256Hex(f.zips[darwin])), Platform: darwin},
-		{Name: filename(linux), ZH: provider.ZH(sha256Hex(f.zips[linux])), Platform: linux, Contents: []provider.Hash{f.sum(t, linux).H1, f.sum(t, linux).H1Zip}, Size: f.sum(t, linux).Size},
+		{Name: filename(linux), ZH: provider.ZH(sha256Hex(f.zips[linux])), Platform: linux, Contents: []provider.Hash{f.sum(t, linux).H1, f.sum(t, linux).H1Zip}, Fresh: true, Size: f.sum(t, linux).Size},
 		{Name: filename(windows), ZH: provider.ZH(sha256Hex(f.zips[windows])), Platform: windows},
 		{Name: "terraform-provider-alpha_1.1.0_manifest.json", ZH: provider.ZH(strings.Repeat("a", 64))},
 	}}

@@ -442,7 +442,11 @@ func (d *direct) file(ctx context.Context, u, referrer *url.URL, limit int64) ([
 			return nil, err
 		}
 		if resp.Status != http.StatusOK {
-			return nil, statusError("requesting "+transport.Redact(u), resp.Status)
+			err := statusError("requesting "+transport.Redact(u), resp.Status)
+			if resp.Status == http.StatusNotFound || resp.Status == http.StatusGone {
+				err.Finding = provider.CodeListGone
+			}
+			return nil, err
 		}
 		return resp.Body, nil
 	})

@@ -66,7 +66,7 @@ var hints = map[provider.Code]string{
 func failed(names provider.Want, attempt string, err error) error {
 	e := &provider.Error{Code: provider.CodeInternal, Message: attempt, Err: err}
 	if cause, ok := errors.AsType[*provider.Error](err); ok {
-		e.Code, e.Hint = cause.Code, cause.Hint
+		e.Code, e.Hint, e.Finding = cause.Code, cause.Hint, cause.Finding
 	}
 	return naming(names, e)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"sync"
 	"sync/atomic"
 
 	"github.com/relock-dev/relock/internal/hash"
@@ -28,6 +29,7 @@ type fetcher struct {
 	archives memo.Memo[archive, hash.Sum]
 	sums     memo.Memo[provider.Hash, hash.Sum]
 
+	fresh              sync.Map // zh of the archives that were downloaded
 	downloaded, cached atomic.Int64
 }
 
@@ -156,6 +158,7 @@ func (f *fetcher) read(ctx context.Context, turn *turn, l link, open func() (io.
 		return hash.Sum{}, err
 	}
 	f.downloaded.Add(1)
+	f.fresh.Store(sum.ZH, true)
 	f.remember(l.name, hash.Entry{Sum: sum, Origin: hash.FromPackage})
 	return sum, nil
 }

@@ -3,6 +3,7 @@ package registry
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -82,9 +83,10 @@ func (c *Client) Modified(ctx context.Context, tool provider.Tool, want provider
 //
 // The listing is zero where the release must not be held against its registry:
 // if the tool may take the provider from a mirror, lock files rightly hold what
-// the mirror has. Errors are those of Hashes.
+// the mirror has. With Want.Origin it is the registry's wherever the methods let
+// it be asked at all. Errors are those of Hashes.
 func (c *Client) Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error) {
-	d := c.soleRegistry(tool, want.Addr)
+	d := c.held(tool, want)
 	if d == nil {
 		return provider.Listing{}, nil
 	}
@@ -102,7 +104,7 @@ func (c *Client) Listing(ctx context.Context, tool provider.Tool, want provider.
 // package. If it is not known what the package contains and it has at most limit
 // bytes, it is downloaded once and hashed. Without a limit nothing is.
 func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Listing, error) {
-	d := c.soleRegistry(tool, want.Addr)
+	d := c.held(tool, want)
 	if d == nil {
 		return provider.Listing{}, nil
 	}
@@ -128,7 +130,7 @@ func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.
 // the package says; 0 if neither does. Some stores answer no HEAD at addresses
 // that they have signed for GET. Errors are those of Hashes.
 func (c *Client) Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error) {
-	d := c.soleRegistry(tool, want.Addr)
+	d := c.held(tool, want)
 	if d == nil {
 		return 0, nil
 	}
@@ -146,6 +148,49 @@ func (c *Client) Size(ctx context.Context, tool provider.Tool, want provider.Wan
 		return 0, nil
 	}
 	return max(resp.Size, 0), nil
+}
+
+// Recheck downloads a package of which the cache knows what it hashes to, and
+// hashes it anew; it returns how many bytes that took. The error has
+// CodeBadChecksum and no more if the cache is wrong; others are those of Package.
+func (c *Client) Recheck(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (int64, error) {
+	d := c.held(tool, want)
+	if d == nil {
+		return 0, nil
+	}
+	p, err := d.ask(ctx, tool, want)
+	if err != nil {
+		return 0, about(err, want, d.host(want.Addr))
+	}
+	known, ok := c.fetch.computed(p.zh)
+	if !ok {
+		return 0, nil
+	}
+	l := d.link(p)
+	l.size, l.limit = known.Size, limit
+	sum, err := c.fetch.download(ctx, l)
+	switch {
+	case err != nil:
+		return 0, about(failed(want, subject(want), err), want, d.host(want.Addr))
+	case sum.H1 != known.H1 || sum.H1Zip != known.H1Zip:
+		return sum.Size, about(naming(want, &provider.Error{
+			Code:    provider.CodeBadChecksum,
+			Message: fmt.Sprintf("the hash cache is wrong about the %s: it says %s, and the package hashes to %s", subject(want), known.H1, sum.H1),
+			Hint:    "delete the hash cache, and find out who could write to it",
+		}), want, d.host(want.Addr))
+	}
+	return sum.Size, nil
+}
+
+// held is the registry that the hashes of a release are held against; nil where
+// they must not be.
+func (c *Client) held(tool provider.Tool, want provider.Want) *direct {
+	if !want.Origin {
+		return c.soleRegistry(tool, want.Addr)
+	}
+	want.Origin = false
+	d, _ := c.registry(tool, want) // what is wrong with the methods, they say themselves
+	return d
 }
 
 // registry is the provider's own registry, if the tool's installation methods
@@ -210,6 +255,7 @@ func (d *direct) listed(ctx context.Context, tool provider.Tool, addr provider.A
 		}
 		if sum, err := d.fetch.known(ctx, zh); err == nil {
 			f.Contents, f.Size = []provider.Hash{sum.H1, sum.H1Zip}, sum.Size
+			_, f.Fresh = d.fetch.fresh.Load(zh)
 		}
 		l.Reported = append(l.Reported, d.stated.before(zh, p.signer)...)
 		l.Files = append(l.Files, f)

@@ -1,0 +1,78 @@
+package registry
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// TestListThatIsGoneIsToldApart holds that a list which is not there is something
+// else than a server that does not answer for it.
+func TestListThatIsGoneIsToldApart(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"/SHA256SUMS", "/SHA256SUMS.sig"} {
+		for status, found := range map[int]provider.Code{404: provider.CodeListGone, 410: provider.CodeListGone, 403: "", 503: ""} {
+			f := newFixture(t)
+			f.status[file] = status
+			_, err := f.client(t, Options{}, "").Listing(t.Context(), terraform, want(privateHost, linux))
+			e, ok := err.(*provider.Error)
+			if !ok || e.Finding != found {
+				t.Errorf("%s with status %d: %v, want the finding %q", file, status, err, found)
+			}
+		}
+	}
+}
+
+// TestOriginIsAskedWhereTheMethodsAdmitIt holds that a mirror beside the registry
+// does not keep the registry's list from being read, and that nothing does where
+// the methods do not let the registry be asked.
+func TestOriginIsAskedWhereTheMethodsAdmitIt(t *testing.T) {
+	t.Parallel()
+	dir := filepath.ToSlash(t.TempDir())
+	for config, listed := range map[string]bool{
+		"": true,
+		`provider_installation { filesystem_mirror { path = "` + dir + `" } direct {} }`:                      true,
+		`provider_installation { filesystem_mirror { path = "` + dir + `" } }`:                                false,
+		`provider_installation { filesystem_mirror { path = "` + dir + `" } direct { exclude = ["*/*/*"] } }`: false,
+	} {
+		f, asked := newFixture(t), want(privateHost, linux)
+		asked.Origin = true
+		got, err := f.client(t, Options{}, config).Listing(t.Context(), terraform, asked)
+		if err != nil || len(got.Files) > 0 != listed {
+			t.Errorf("%s\nlists %d files, error %v; want some: %t", config, len(got.Files), err, listed)
+		}
+	}
+}
+
+func TestRecheckFindsAWrongCache(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	sum := f.sum(t, linux)
+	for name, tt := range map[string]struct {
+		edit  func(*hash.Sum)
+		limit int64
+		code  provider.Code // empty: nothing is wrong
+	}{
+		"right":            {edit: func(*hash.Sum) {}, limit: 1 << 20},
+		"wrong_h1":         {edit: func(s *hash.Sum) { s.H1 = f.sum(t, darwin).H1 }, limit: 1 << 20, code: provider.CodeBadChecksum},
+		"wrong_h1_of_zip":  {edit: func(s *hash.Sum) { s.H1Zip = f.sum(t, darwin).H1Zip }, limit: 1 << 20, code: provider.CodeBadChecksum},
+		"longer_than_said": {edit: func(*hash.Sum) {}, limit: 1, code: provider.CodeBadAnswer},
+	} {
+		cache := openCache(t, filepath.Join(t.TempDir(), "hashes"))
+		known := sum
+		tt.edit(&known)
+		if err := cache.Add(hash.Entry{Sum: known, Origin: hash.FromPackage}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := f.client(t, Options{Cache: cache}, "").Recheck(t.Context(), terraform, want(privateHost, linux), tt.limit)
+		if tt.code == "" && err != nil || tt.code != "" && !provider.Coded(err, tt.code) {
+			t.Errorf("%s: error %v, want code %q", name, err, tt.code)
+		}
+		if tt.code == provider.CodeBadChecksum && !strings.Contains(err.Error(), "the hash cache is wrong") {
+			t.Errorf("%s: %v does not say that the cache is wrong", name, err)
+		}
+	}
+}
