@@ -15,10 +15,17 @@ import (
 type account struct {
 	// files are the lines of all verified checksum lists of the release, by zh.
 	files map[provider.Hash]provider.ListedFile
-	// contents are the h1 hashes of the files that are known.
-	contents map[provider.Hash]bool
+	// contents are the h1 hashes of the files that are known, and by what.
+	contents map[provider.Hash]Verdict
 	// reported are h1 hashes that a source states and the tool takes.
 	reported map[provider.Hash]bool
+	// mirrored are the hashes of a mirror's packages, where no registry may be
+	// asked.
+	mirrored map[provider.Hash]bool
+	// everyMirrored: every package that the mirror has was looked at.
+	everyMirrored bool
+	// unsigned: the tool takes the lists, and nobody has signed them.
+	unsigned bool
 	// served are the platforms that the registry says the release is for.
 	served []provider.Platform
 	// failures say of platforms why they could not be looked at. CodeNoPackage
@@ -35,15 +42,6 @@ type account struct {
 	poor bool
 }
 
-// verdict is what an account says of a hash.
-type verdict int
-
-const (
-	isUnproven verdict = iota // not everything that could explain it was looked at
-	isExplained
-	isRefuted // everything was looked at, and nothing explains it
-)
-
 // judge decides about a hash of a scheme that the tools know. They compare
 // strings, and so does it: a hash that is spelt in another way than they write
 // it, such as a zh in capitals, explains nothing and is explained by nothing.
@@ -51,21 +49,48 @@ const (
 // A zh is decided by the checksum lists alone. An h1 is refuted only where every
 // archive that the lists name, and every package that the registry serves, was
 // hashed in both of its forms. Whether that is so, everything says.
-func (a *account) judge(h provider.Hash, everything map[string]bool) verdict {
+func (a *account) judge(h provider.Hash, everything map[string]bool) Verdict {
+	explained := a.explanation(h)
 	switch {
-	case a.explains(h):
-		return isExplained
+	case explained != "":
+		return explained
 	case a.err != nil:
-		return isUnproven
+		return Unproven
 	case !h.WellFormed() || everything[h.Scheme()]:
-		return isRefuted
+		return Disproven
 	}
-	return isUnproven
+	return Unproven
 }
 
-func (a *account) explains(h provider.Hash) bool {
+func (a *account) explains(h provider.Hash) bool { return a.explanation(h) != "" }
+
+// explanation is what proves a hash, the strongest first; empty if nothing does.
+func (a *account) explanation(h provider.Hash) Verdict {
 	_, listed := a.files[h]
-	return listed || a.contents[h] || a.reported[h]
+	known := a.contents[h]
+	switch {
+	case (listed || known != "") && a.unsigned:
+		return Unsigned
+	case listed:
+		return ByList
+	case known != "":
+		return known
+	case a.reported[h]:
+		return ByReport
+	case a.mirrored[h]:
+		return ByMirror
+	}
+	return ""
+}
+
+// everything says of each scheme whether all was looked at that could explain a
+// hash. It is asked once for an entry: a lock file and a list may have a hundred
+// thousand lines each.
+func (a *account) everything() map[string]bool {
+	looked, of := a.looked()
+	return map[string]bool{
+		provider.SchemeZH: a.everyList || a.everyMirrored, provider.SchemeH1: of > 0 && looked == of || a.everyMirrored,
+	}
 }
 
 // looked counts the packages that were hashed, and those that there are: the
@@ -100,11 +125,15 @@ func (a *account) add(l provider.Listing) {
 			f.Platform = known.Platform
 		}
 		if f.Contents == nil {
-			f.Contents = known.Contents
+			f.Contents, f.Fresh = known.Contents, known.Fresh
 		}
 		a.files[f.ZH] = f
+		by := ByCache
+		if f.Fresh {
+			by = ByPackage
+		}
 		for _, h := range f.Contents {
-			a.contents[h] = true
+			a.contents[h] = by
 		}
 	}
 	for _, h := range l.Reported {
@@ -186,24 +215,21 @@ func (a *account) findings(l lockfile.Lock, path string, left bool) (found, unde
 			Hint:    "ask the publisher why, and who wrote these hashes (git log)",
 		}}, nil
 	}
-	// Whether everything was looked at, is asked once: a lock file and a list may
-	// have a hundred thousand lines each.
-	looked, of := a.looked()
-	everything := map[string]bool{provider.SchemeZH: a.everyList, provider.SchemeH1: of > 0 && looked == of}
-	judged := map[verdict][]provider.Hash{}
+	everything := a.everything()
+	judged := map[Verdict][]provider.Hash{}
 	for _, h := range l.Hashes {
 		if h.Known() {
 			v := a.judge(h, everything)
 			judged[v] = append(judged[v], h)
 		}
 	}
-	found = fewOf(judged[isRefuted], func(h provider.Hash) provider.Finding {
+	found = fewOf(judged[Disproven], func(h provider.Hash) provider.Finding {
 		f := refutation(l, h, path)
 		f.Message = fmt.Sprintf("%s belongs to no package of %s %s", shortened(h), l.Addr, l.Version)
 		f.Hint = "find out who added it (git log -S HASH); relock lock --prune removes it"
 		return f
 	})
-	undecided = fewOf(judged[isUnproven], func(h provider.Hash) provider.Finding { return a.unprovenFinding(l, h, path) })
+	undecided = fewOf(judged[Unproven], func(h provider.Hash) provider.Finding { return a.unprovenFinding(l, h, path) })
 	return found, undecided
 }
 

@@ -39,6 +39,8 @@ type release struct {
 	fail      map[string]error  // platform -> why it cannot be had
 	broken    error             // why nothing can be
 	unsigned  bool
+	mirrored  bool  // no registry may be asked
+	wrong     error // what is wrong with the hash cache
 	reported  []provider.Hash
 
 	mu    sync.Mutex
@@ -60,6 +62,9 @@ func (r *release) Versions(context.Context, provider.Tool, provider.Addr) ([]pro
 }
 
 func (r *release) listing(p string) provider.Listing {
+	if r.mirrored {
+		return provider.Listing{}
+	}
 	l := provider.Listing{Signer: provider.Signer{KeyID: "0123456789ABCDEF"}, Reported: r.reported}
 	if r.unsigned {
 		l.Signer = provider.Signer{Label: "unsigned"}
@@ -103,6 +108,25 @@ func (r *release) Package(_ context.Context, _ provider.Tool, want provider.Want
 		r.known = append(r.known, p)
 	}
 	return r.listing(p), nil
+}
+
+func (r *release) Hashes(_ context.Context, _ provider.Tool, want provider.Want) (provider.Hashes, error) {
+	p := want.Platform.String()
+	r.note("%s mirror", p)
+	switch {
+	case r.fail[p] != nil:
+		return provider.Hashes{}, r.fail[p]
+	case !slices.Contains(r.platforms, p):
+		return provider.Hashes{}, &provider.Error{Code: provider.CodeNoPackage, Message: "no package for " + p}
+	}
+	return provider.Hashes{
+		H1: dirH1(p), H1Zip: zipH1(p), Mirror: "network mirror", Package: provider.Package{ZH: zh(p), Size: r.sizeOf(p)},
+	}, nil
+}
+
+func (r *release) Recheck(_ context.Context, _ provider.Tool, want provider.Want, _ int64) (int64, error) {
+	r.note("%s again", want.Platform)
+	return r.sizeOf(want.Platform.String()), r.wrong
 }
 
 func (r *release) Size(_ context.Context, _ provider.Tool, want provider.Want) (int64, error) {

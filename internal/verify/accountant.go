@@ -15,6 +15,10 @@ type accountCase struct {
 	covered  []provider.Platform // by the entries
 	deep     bool                // packages may be downloaded
 	signed   bool                // there is a list to hold hashes against, or ought to be
+	gone     bool                // the registry has the release no more
+	mirror   string              // that has the packages, where no registry may be asked
+	signer   provider.Signer     // of the list
+	reason   Obstacle            // why nothing was asked; empty if something was
 	tried    map[provider.Platform]bool
 	sizes    map[provider.Platform]int64
 }
@@ -25,12 +29,35 @@ type caseSuspect struct {
 	index int
 }
 
-// accountant decides what Judge asks.
+// accountant decides what Judge and Prove ask.
 type accountant struct {
 	ask       asker
 	allowance *Allowance
-	cases     map[packageKey]*accountCase
-	order     []*accountCase
+	// all says that every hash is to have a verdict, by whatever list the tool takes,
+	// and nothing was asked before. Without it a plan has asked for the versions of
+	// every provider, and hashes are judged by signed lists alone.
+	all   bool
+	cases map[packageKey]*accountCase
+	order []*accountCase
+}
+
+// account asks until every hash is explained, or nothing is left that may be
+// asked.
+func (a *accountant) account() {
+	if a.all {
+		a.readFirstLists()
+		a.readMirrors()
+	} else {
+		a.readLists()
+	}
+	a.readOtherLists()
+	for !a.ask.ended() {
+		next := a.next()
+		if len(next) == 0 {
+			break
+		}
+		a.download(next)
+	}
 }
 
 // open adds an entry to the release that it is about. One without a hash that the
@@ -45,7 +72,7 @@ func (a *accountant) open(i int, e Suspect) {
 		c = &accountCase{
 			release: k, tried: map[provider.Platform]bool{}, sizes: map[provider.Platform]int64{},
 			account: account{
-				files: map[provider.Hash]provider.ListedFile{}, contents: map[provider.Hash]bool{}, reported: map[provider.Hash]bool{},
+				files: map[provider.Hash]provider.ListedFile{}, contents: map[provider.Hash]Verdict{}, reported: map[provider.Hash]bool{}, mirrored: map[provider.Hash]bool{},
 				failures: map[provider.Platform]error{}, absent: map[provider.Platform]bool{},
 			},
 		}
@@ -94,33 +121,6 @@ func (c *accountCase) judgement(e Suspect) Judgement {
 		undecided = nil
 	}
 	return Judgement{found, undecided}
-}
-
-// readLists asks for the list of each release that was asked about before.
-func (a *accountant) readLists() {
-	var releases, first []packageKey
-	for _, c := range a.order {
-		releases = append(releases, c.release)
-	}
-	served := a.ask.served(releases)
-	for _, c := range a.order {
-		c.served = served[c.release]
-		p := slices.Concat(c.covered, c.served, provider.DefaultPlatforms)[0]
-		if len(c.served) > 0 && !slices.Contains(c.served, p) {
-			p = c.served[0]
-		}
-		first = append(first, c.key(p))
-	}
-	lists := a.ask.lists(first)
-	for i, c := range a.order {
-		l := lists[first[i]]
-		if l.err != nil {
-			c.err, c.failures[first[i].want.Platform], c.signed = l.err, l.err, true
-			continue
-		}
-		c.signed = l.listing.Signed()
-		c.add(l.listing)
-	}
 }
 
 // packagePart is the package of a case for a platform.

@@ -24,6 +24,13 @@ type Source interface {
 	// Package is Listing by the package's own list. What the package contains is
 	// learned by a download of at most limit bytes, if it is not known.
 	Package(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Listing, error)
+	// Hashes returns what the package hashes to that the tool's installation methods
+	// have. It is asked where Listing is zero: about packages of mirrors.
+	Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error)
+	// Recheck holds what the hash cache knows of a package against the package, and
+	// returns how many bytes that took, at most limit. CodeBadChecksum says that the
+	// cache is wrong.
+	Recheck(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (int64, error)
 	// Size returns how large the package is; 0 if nobody says.
 	Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
 }
@@ -46,16 +53,28 @@ type packageKey struct {
 	want provider.Want
 }
 
+// listedRelease is what is said of a release in the list of versions.
+type listedRelease struct {
+	served []provider.Platform
+	err    error
+}
+
 // served asks for the platforms of releases. What a registry does not list any
 // more may still be had: it has none.
-func (a asker) served(asked []packageKey) map[packageKey][]provider.Platform {
-	return memo.Each(a.jobs, asked, func(k packageKey) []provider.Platform {
-		releases, _ := a.source.Versions(a.ctx, k.tool, k.want.Addr)
+func (a asker) served(asked []packageKey) map[packageKey]listedRelease {
+	return memo.Each(a.jobs, asked, func(k packageKey) listedRelease {
+		releases, err := a.source.Versions(a.ctx, k.tool, k.want.Addr)
 		if i := slices.IndexFunc(releases, func(r provider.Release) bool { return r.Version == k.want.Version }); i >= 0 {
-			return releases[i].Platforms
+			return listedRelease{releases[i].Platforms, nil}
 		}
-		return nil
+		return listedRelease{nil, err}
 	})
+}
+
+// hashes asks for what the package of a mirror hashes to.
+func (a asker) hashes(k packageKey) (provider.Hashes, error) {
+	k.want.Origin = false
+	return a.source.Hashes(a.ctx, k.tool, k.want)
 }
 
 // packageAnswer is an answer about the list that names a package, or about its size.

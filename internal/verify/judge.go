@@ -69,15 +69,7 @@ func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []
 	for i, e := range suspects {
 		a.open(i, e)
 	}
-	a.readLists()
-	a.readOtherLists()
-	for !ask.ended() { // until every h1 is explained, or nothing is left that may be downloaded
-		next := a.next()
-		if len(next) == 0 {
-			break
-		}
-		a.download(next)
-	}
+	a.account()
 	judgements := make([]Judgement, len(suspects))
 	if ask.ended() {
 		return judgements
