@@ -342,7 +342,7 @@ func TestDocumentOfProblems(t *testing.T) {
 	doc := read(t, "docs/troubleshooting.md")
 	var source strings.Builder
 	codes := map[string]bool{}
-	code := regexp.MustCompile(`Code\w+ +(?:provider\.)?Code += "([a-z-]+)"`)
+	code := regexp.MustCompile(`Code\w+ +(?:provider\.)?Code += "([a-z0-9-]+)"`)
 	err := filepath.WalkDir("internal", func(name string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return err

@@ -49,6 +49,16 @@ func (l Lock) Line() int { return l.line }
 // if it does not stand there.
 func (l Lock) HashLine(h provider.Hash) int { return l.places[h].Start.Line }
 
+// HashColumns are the columns in which a hash of the entry begins in its line, and
+// behind which it ends, counted from 1; 0 if it does not stand there or is written
+// over several lines.
+func (l Lock) HashColumns(h provider.Hash) (from, to int) {
+	if place := l.places[h]; place.Start.Line == place.End.Line {
+		return place.Start.Column, place.End.Column
+	}
+	return 0, 0
+}
+
 // Equal reports whether both entries record the same facts: address, version,
 // constraints and set of hashes. How they are written plays no part.
 func (l Lock) Equal(m Lock) bool {

@@ -64,7 +64,14 @@ type Severity int
 const (
 	SeverityError Severity = iota
 	SeverityWarning
+	SeverityNote // of findings alone
 )
+
+// severities are the names of the severities, as people and programs read them.
+var severities = []string{"error", "warning", "note"}
+
+// String returns the severity's name.
+func (s Severity) String() string { return severities[s] }
 
 // Diagnostic is one problem as a person reads it: what is wrong, where, and
 // what to do next. It is an error, so that it can travel as one.

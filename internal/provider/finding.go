@@ -9,9 +9,14 @@ type Finding struct {
 	Code     Code
 	Addr     Addr
 	Version  Version
-	Hash     Hash   // empty for a finding about the whole entry
-	File     string // slash-separated, relative to the scanned file tree
-	Line     int    // of the hash, or else of the entry; counted from 1, 0 if unknown
+	Hash     Hash     // empty for a finding about the whole entry
+	Platform Platform // zero for a finding that is not about one
+	File     string   // slash-separated, relative to the scanned file tree
+	Line     int      // of the hash, or else of the entry; counted from 1, 0 if unknown
+	// From and To are the columns in which a hash begins and behind which it ends;
+	// 0 if the finding is about something else.
+	From, To int
+	ProvenBy string // the verdict on a hash that something proves, such as "mirror"
 	Message  string // one sentence without a full stop, no untrusted markup
 	Hint     string // what to do next; may be empty
 }
@@ -21,7 +26,31 @@ type Finding struct {
 const (
 	CodeHashUnknown  Code = "hash-unknown"  // a hash that belongs to no package of its release
 	CodeHashUnproven Code = "hash-unproven" // a hash of which not everything could be looked at
-	CodeListGone     Code = "list-gone"     // a release whose checksum list or signature is not there
+	CodeHashOfOther  Code = "hash-of-other" // a hash that belongs to another release
+	CodeHashScheme   Code = "hash-scheme"   // a hash of a scheme that no tool knows
+	CodeHashReported Code = "hash-reported" // a hash that only a registry's word stands for
+	CodeHashMirror   Code = "hash-mirror"   // a hash that only a mirror stands for
+
+	CodeReleaseGone   Code = "release-gone"   // a release that its registry has no more
+	CodeListGone      Code = "list-gone"      // a release whose checksum list or signature is not there
+	CodeSignatureBad  Code = "signature-bad"  // a checksum list that no announced key signed
+	CodeUnsigned      Code = "unsigned"       // a checksum list without an announced key
+	CodeSignerChanged Code = "signer-changed" // a provider that another key has signed before
+	CodeSignerRefused Code = "signer-refused" // a key that the configuration does not admit
+	CodeKeyExpired    Code = "key-expired"    // a key or signature that has expired
+	CodeKeyShortID    Code = "key-short-id"   // a key that is named by a part of its fingerprint
+
+	CodePlatformMissing   Code = "platform-missing"   // an entry that has nothing for a platform
+	CodeH1Missing         Code = "h1-missing"         // an entry without the h1 of a platform
+	CodeZHMissing         Code = "zh-missing"         // an entry that nothing ties to a signature
+	CodeEntryStale        Code = "entry-stale"        // an entry that nothing requires
+	CodeEntryMissing      Code = "entry-missing"      // a requirement without an entry
+	CodeVersionOutside    Code = "version-outside"    // a version that the requirements do not allow
+	CodeConstraintsDiffer Code = "constraints-differ" // constraints that are not the configuration's
+	CodeNotNormal         Code = "not-normal"         // a file that is not in normal form
+	CodeToolHeader        Code = "tool-header"        // a file that another tool has written
+	CodeTamperedBoth      Code = "tampered-both"      // a change of what it is judged by
+	CodePackageContent    Code = "package-content"    // a package that is not one program
 )
 
 // Diagnostic returns the finding as a problem of its place.
@@ -32,7 +61,10 @@ func (f Finding) Diagnostic() Diagnostic {
 	}
 }
 
-// Compare orders findings by place, then by provider and hash.
+// Compare orders findings by place, then by what they say.
 func (f Finding) Compare(g Finding) int {
-	return cmp.Or(cmp.Compare(f.Line, g.Line), f.Addr.Compare(g.Addr), cmp.Compare(f.Hash, g.Hash))
+	return cmp.Or(
+		cmp.Compare(f.File, g.File), cmp.Compare(f.Line, g.Line), f.Addr.Compare(g.Addr),
+		cmp.Compare(f.Hash, g.Hash), cmp.Compare(f.Code, g.Code), f.Platform.Compare(g.Platform),
+	)
 }

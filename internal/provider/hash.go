@@ -53,7 +53,8 @@ func (h Hash) Known() bool {
 }
 
 // WellFormed reports whether the hash is written as the tools write one. They
-// compare strings, so that no package has another.
+// compare strings, so that no package has another
+// [terraform 1.11 internal/getproviders/hash.go].
 func (h Hash) WellFormed() bool {
 	switch h.Scheme() {
 	case SchemeH1:

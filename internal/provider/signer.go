@@ -14,7 +14,7 @@ type Signer struct {
 	// key for.
 	Fingerprint string
 	// Expired says that the key or the signature has, and that the tool accepts it
-	// all the same.
+	// all the same [terraform 1.11 internal/getproviders/package_authentication.go].
 	Expired bool
 }
 

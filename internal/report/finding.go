@@ -46,12 +46,8 @@ type findingJSON struct {
 }
 
 func findingOf(f provider.Finding) findingJSON {
-	severity := "error"
-	if f.Severity == provider.SeverityWarning {
-		severity = "warning"
-	}
 	return findingJSON{
-		Code: f.Code, Severity: severity, Provider: f.Addr.String(), Version: f.Version.String(), Hash: f.Hash,
+		Code: f.Code, Severity: f.Severity.String(), Provider: f.Addr.String(), Version: f.Version.String(), Hash: f.Hash,
 		File: f.File, Line: f.Line, Message: f.Message, Hint: f.Hint,
 	}
 }

@@ -274,6 +274,9 @@ func (a *account) why() (reason string, cause error) {
 			break
 		}
 	}
+	if cause == nil {
+		cause = a.err
+	}
 	switch {
 	case cause == nil && a.poor:
 		return "budget", nil

@@ -60,13 +60,9 @@ func (a *accountant) account() {
 	}
 }
 
-// open adds an entry to the release that it is about. One without a hash that the
-// tools know has nothing to be held against.
-func (a *accountant) open(i int, e Suspect) {
-	if !slices.ContainsFunc(e.Lock.Hashes, provider.Hash.Known) {
-		return
-	}
-	k := packageKey{e.Tool, provider.Want{Addr: e.Lock.Addr, Version: e.Lock.Version}}
+// open adds an entry to the release that it is about, and returns that.
+func (a *accountant) open(i int, e Suspect) *accountCase {
+	k := packageKey{e.Tool, provider.Want{Addr: e.Lock.Addr, Version: e.Lock.Version, Origin: a.all}}
 	c := a.cases[k]
 	if c == nil {
 		c = &accountCase{
@@ -84,6 +80,7 @@ func (a *accountant) open(i int, e Suspect) {
 	for _, h := range e.Explained {
 		c.reported[h] = true
 	}
+	return c
 }
 
 // key names the package of the release for a platform.

@@ -67,7 +67,9 @@ func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []
 	ask := asker{ctx: ctx, jobs: cmp.Or(opts.Jobs, 4*runtime.GOMAXPROCS(0)), source: src}
 	a := &accountant{ask: ask, allowance: opts.Allowance, cases: map[packageKey]*accountCase{}}
 	for i, e := range suspects {
-		a.open(i, e)
+		if slices.ContainsFunc(e.Lock.Hashes, provider.Hash.Known) { // else there is nothing to be held against
+			a.open(i, e)
+		}
 	}
 	a.account()
 	judgements := make([]Judgement, len(suspects))
