@@ -1,0 +1,208 @@
+package verify
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// A ledger says what was first seen of a release and when. It does not say that
+// this was right: it is what later findings are held against. Its file is text, a
+// line a package, sorted, so that git can merge two by union.
+
+// Sighting is one package of a verified list.
+type Sighting struct {
+	Addr        provider.Addr
+	Version     provider.Version
+	Platform    provider.Platform // as in the file name of the list; zero if that says none
+	ZH          provider.Hash
+	Fingerprint string // of the key that signed the list; empty if nobody did
+	Day         string // when it was first seen, as YYYY-MM-DD
+}
+
+// rotation is a change of a provider's key that somebody has looked into.
+type rotation struct {
+	addr                  provider.Addr
+	old, fresh, day, text string
+}
+
+// sighted is what makes two lines the same sighting, whenever they were made.
+type sighted struct {
+	addr    provider.Addr
+	version provider.Version
+	zh      provider.Hash
+}
+
+// Ledger is the content of a ledger's file. The methods of a nil Ledger know
+// nothing.
+type Ledger struct {
+	seen      map[sighted]Sighting
+	rotations []rotation
+}
+
+// ledgerHeader is the first line of the file.
+const ledgerHeader = "relock ledger 1"
+
+// noValue stands for a field without value.
+const noValue = "-"
+
+var (
+	ledgerDay = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+	ledgerKey = regexp.MustCompile(`^([0-9A-F]{16}|[0-9A-F]{40}|[0-9A-F]{64}|-)$`)
+)
+
+// MaxLedger bounds a ledger's file: some 200,000 packages.
+const MaxLedger = 32 << 20
+
+// ReadLedger reads the file of a ledger; an empty one knows nothing. A line that
+// cannot be read is an error: to pass over it would be to forget.
+func ReadLedger(src []byte, name string) (*Ledger, error) {
+	l := &Ledger{seen: map[sighted]Sighting{}}
+	n := 0
+	for line := range bytes.Lines(src) {
+		n++
+		text := strings.TrimSuffix(string(line), "\n")
+		if text == ledgerHeader || text == "" { // both sides of a merge have it
+			continue
+		}
+		if err := l.read(text); err != nil {
+			return nil, &provider.Error{
+				Code:    provider.CodeSettings,
+				Message: fmt.Sprintf("the ledger %s, line %d: %v", name, n, err),
+				Hint:    "mend the line or take the file from the last commit that could be read; a line that is left out would be forgotten",
+			}
+		}
+	}
+	if n > 0 && !bytes.HasPrefix(src, []byte(ledgerHeader+"\n")) {
+		return nil, &provider.Error{
+			Code:    provider.CodeSettings,
+			Message: fmt.Sprintf("%s is no ledger of this version: its first line is not %q", name, ledgerHeader),
+		}
+	}
+	return l, nil
+}
+
+func (l *Ledger) read(line string) error {
+	f := strings.Split(line, " ")
+	if f[0] == "rotate" {
+		return l.readRotation(f[1:])
+	}
+	if len(f) != 6 {
+		return fmt.Errorf("it has %d words, want 6", len(f))
+	}
+	var s Sighting
+	var failed [3]error
+	s.Addr, failed[0] = provider.ParseAddr(f[0], provider.Terraform)
+	s.Version, failed[1] = provider.ParseVersion(f[1])
+	if f[2] != noValue {
+		s.Platform, failed[2] = provider.ParsePlatform(f[2])
+	}
+	s.ZH, s.Day = provider.Hash(f[3]), f[5]
+	if f[4] != noValue {
+		s.Fingerprint = f[4]
+	}
+	switch {
+	case errors.Join(failed[:]...) != nil:
+		return errors.Join(failed[:]...)
+	case s.ZH.Scheme() != provider.SchemeZH || !s.ZH.WellFormed():
+		return errors.New("the fourth word is no zh hash")
+	case !ledgerKey.MatchString(f[4]):
+		return errors.New("the fifth word is no fingerprint")
+	case !ledgerDay.MatchString(s.Day):
+		return errors.New("the sixth word is no day")
+	}
+	l.note(s)
+	return nil
+}
+
+func (l *Ledger) readRotation(f []string) error {
+	if len(f) < 5 || !ledgerKey.MatchString(f[1]) || !ledgerKey.MatchString(f[2]) || !ledgerDay.MatchString(f[3]) {
+		return errors.New("a rotation is: rotate ADDRESS OLD NEW DAY REASON")
+	}
+	addr, err := provider.ParseAddr(f[0], provider.Terraform)
+	if err != nil {
+		return err
+	}
+	l.rotations = append(l.rotations, rotation{addr, f[1], f[2], f[3], strings.Join(f[4:], " ")})
+	return nil
+}
+
+// note adds a sighting. Of two of the same package the earlier counts.
+func (l *Ledger) note(s Sighting) (fresh bool) {
+	key := sighted{s.Addr, s.Version, s.ZH}
+	known, ok := l.seen[key]
+	if !ok || s.Day < known.Day {
+		l.seen[key] = s
+	}
+	return !ok
+}
+
+// Note adds what a run has seen on a day, and reports whether anything is new.
+func (l *Ledger) Note(seen []Sighting, day time.Time) bool {
+	changed := false
+	for _, s := range seen {
+		s.Day = day.UTC().Format(time.DateOnly)
+		changed = l.note(s) || changed
+	}
+	return changed
+}
+
+// Print returns the file.
+func (l *Ledger) Print() []byte {
+	var lines []string
+	for _, s := range l.seen {
+		platform := noValue
+		if s.Platform != (provider.Platform{}) {
+			platform = s.Platform.String()
+		}
+		lines = append(lines, fmt.Sprintf("%s %s %s %s %s %s\n", s.Addr, s.Version, platform, s.ZH, cmp.Or(s.Fingerprint, noValue), s.Day))
+	}
+	for _, r := range l.rotations {
+		lines = append(lines, fmt.Sprintf("rotate %s %s %s %s %s\n", r.addr, r.old, r.fresh, r.day, r.text))
+	}
+	slices.Sort(lines)
+	return []byte(ledgerHeader + "\n" + strings.Join(lines, ""))
+}
+
+// lost counts the packages of a release that the ledger has seen and that no list
+// names any more.
+func (l *Ledger) lost(addr provider.Addr, version provider.Version, files map[provider.Hash]provider.ListedFile) int {
+	if l == nil {
+		return 0
+	}
+	n := 0
+	for key := range l.seen {
+		if _, there := files[key.zh]; key.addr == addr && key.version == version && !there {
+			n++
+		}
+	}
+	return n
+}
+
+// key is who signed the packages of a provider that were seen last; empty if none
+// were, or if nobody did.
+func (l *Ledger) key(addr provider.Addr) string {
+	if l == nil {
+		return ""
+	}
+	var last Sighting
+	for _, s := range l.seen {
+		if s.Addr == addr && cmp.Or(cmp.Compare(s.Day, last.Day), s.Version.Compare(last.Version), cmp.Compare(s.ZH, last.ZH)) > 0 {
+			last = s
+		}
+	}
+	return last.Fingerprint
+}
+
+// rotated reports whether somebody has noted that a provider's key is another one
+// now.
+func (l *Ledger) rotated(addr provider.Addr, old, fresh string) bool {
+	return slices.ContainsFunc(l.rotations, func(r rotation) bool { return r.addr == addr && r.old == old && r.fresh == fresh })
+}
