@@ -39,12 +39,15 @@ type release struct {
 	fail      map[string]error  // platform -> why it cannot be had
 	broken    error             // why nothing can be
 	unsigned  bool
-	mirrored  bool  // no registry may be asked
-	wrong     error // what is wrong with the hash cache
+	expired   bool
+	mirrored  bool              // no registry may be asked
+	byType    map[string]string // type of a provider -> names of its list
+	wrong     error             // what is wrong with the hash cache
 	reported  []provider.Hash
 
-	mu    sync.Mutex
-	asked []string
+	mu       sync.Mutex
+	asked    []string
+	versions int // lists of versions that were asked for
 }
 
 func (r *release) note(format string, args ...any) {
@@ -54,6 +57,12 @@ func (r *release) note(format string, args ...any) {
 }
 
 func (r *release) Versions(context.Context, provider.Tool, provider.Addr) ([]provider.Release, error) {
+	r.mu.Lock()
+	r.versions++
+	r.mu.Unlock()
+	if len(r.platforms) == 0 {
+		return nil, nil
+	}
 	served := provider.Release{Version: version("1.0.0")}
 	for _, p := range r.platforms {
 		served.Platforms = append(served.Platforms, platform(p))
@@ -65,7 +74,7 @@ func (r *release) listing(p string) provider.Listing {
 	if r.mirrored {
 		return provider.Listing{}
 	}
-	l := provider.Listing{Signer: provider.Signer{KeyID: "0123456789ABCDEF"}, Reported: r.reported}
+	l := provider.Listing{Signer: provider.Signer{KeyID: fingerprint[24:], Fingerprint: fingerprint, Expired: r.expired}, Reported: r.reported}
 	if r.unsigned {
 		l.Signer = provider.Signer{Label: "unsigned"}
 	}
@@ -86,8 +95,13 @@ func (r *release) listing(p string) provider.Listing {
 func (r *release) sizeOf(p string) int64 { return cmp.Or(r.real[p], r.size[p], 100) }
 
 func (r *release) Listing(_ context.Context, _ provider.Tool, want provider.Want) (provider.Listing, error) {
-	if r.broken != nil {
+	switch names := r.byType[want.Addr.Type]; {
+	case r.broken != nil:
 		return provider.Listing{}, r.broken
+	case len(r.platforms) == 0:
+		return provider.Listing{}, &provider.Error{Code: provider.CodeNoPackage, Message: "no package"}
+	case names != "":
+		return (&release{platforms: strings.Fields(names), known: r.known}).listing(""), nil
 	}
 	return r.listing(""), nil
 }

@@ -1,0 +1,310 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// Policy is what root modules are verified by. The zero value demands what is so
+// in every repository.
+type Policy struct {
+	// Only restricts the run to these providers; empty means all.
+	Only []provider.Pattern
+	// Strict makes errors of what only a mirror or a registry stands for.
+	Strict bool
+	// Platforms are those that every entry is to cover.
+	Platforms []provider.Platform
+	// Keep names providers whose entries may stay though nothing requires them;
+	// KeepUnreferenced is for all providers.
+	Keep             []provider.Pattern
+	KeepUnreferenced bool
+	// Signers are the keys that may sign.
+	Signers provider.Signers
+	// Ledger is what was seen before; nil if nobody keeps one.
+	Ledger *Ledger
+	// AcceptReReleased names releases that may have been replaced.
+	AcceptReReleased []provider.ReleasePattern
+	// Offline says that nothing may be asked.
+	Offline bool
+	// Admits says whether a registry may be asked; nil admits all.
+	Admits func(addr provider.Addr) bool
+	// Allowance bounds the downloads, and Jobs the questions that are open at once.
+	Allowance *Allowance
+	Jobs      int
+}
+
+// Verification is what was found of one root module.
+type Verification struct {
+	Module   scan.RootModule
+	Findings []provider.Finding
+	// Counts are those of the hashes of its lock file.
+	Counts Counts
+	// Unchecked says what of the root module could not be judged at all, and why.
+	Unchecked []string
+	// Seen are the packages of the lists that were verified, for a ledger.
+	Seen []Sighting
+}
+
+// Prove gives every hash of every lock file its verdict. Results are in the order
+// of modules. After ctx is done, what could not be asked any more is unproven. The
+// diagnostics are failures of the run: registries that answered nothing at all.
+func Prove(ctx context.Context, src Source, modules []scan.RootModule, p Policy) ([]Verification, []provider.Diagnostic) {
+	a := &accountant{
+		ask:       asker{ctx: ctx, jobs: cmp.Or(p.Jobs, 4*runtime.GOMAXPROCS(0)), source: src},
+		allowance: p.Allowance, cases: map[packageKey]*accountCase{}, all: true,
+	}
+	v := &verifier{Policy: p, accountant: a}
+	entries := make([][]*accountCase, len(modules))
+	for i, m := range modules {
+		entries[i] = v.open(m)
+	}
+	if !p.Offline {
+		a.account()
+	}
+	v.elsewhere = a.index()
+	results := make([]Verification, len(modules))
+	for i, m := range modules {
+		results[i] = v.result(m, entries[i])
+	}
+	return results, a.outages()
+}
+
+// outages names the registries of which no list could be had though several
+// releases were asked about, or the one that there is.
+func (a *accountant) outages() []provider.Diagnostic {
+	causes := map[svchost.Hostname]error{}
+	answered := map[svchost.Hostname]bool{}
+	for _, c := range a.order {
+		host := c.release.want.Addr.Host
+		failed := provider.Coded(c.err, provider.CodeUnreachable) || provider.Coded(c.err, provider.CodeUnauthorized) || provider.Coded(c.err, provider.CodeNoService)
+		switch {
+		case c.reason != "":
+		case failed:
+			causes[host] = c.err
+		default:
+			answered[host] = true
+		}
+	}
+	var all []provider.Diagnostic
+	for _, host := range slices.Sorted(maps.Keys(causes)) {
+		if !answered[host] {
+			d := provider.Diagnose(causes[host])
+			d.Message = "the registry " + host.ForDisplay() + " answered nothing that was asked: " + d.Message
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// verifier is one call of Prove.
+type verifier struct {
+	Policy
+	*accountant
+	elsewhere map[provider.Hash]packageKey
+}
+
+// open adds the entries of a root module, and returns the case of each entry; nil
+// for those that are left out.
+func (v *verifier) open(m scan.RootModule) []*accountCase {
+	if m.Lock == nil {
+		return nil
+	}
+	cases := make([]*accountCase, len(m.Lock.Locks))
+	for i, l := range m.Lock.Locks {
+		if !v.about(l.Addr) {
+			continue
+		}
+		c := v.accountant.open(i, Suspect{Tool: m.Tool, Lock: l, Path: m.Lock.Path})
+		switch {
+		case v.Offline:
+			c.reason = ForOffline
+		case v.Admits != nil && !v.Admits(l.Addr):
+			c.reason = ForHost
+		}
+		cases[i] = c
+	}
+	return cases
+}
+
+// result judges a root module by what is known now.
+func (v *verifier) result(m scan.RootModule, cases []*accountCase) Verification {
+	r := Verification{Module: m, Counts: Counts{}}
+	for i, c := range cases {
+		if c != nil {
+			v.entry(&r, m.Lock.Locks[i], c)
+		}
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		rule, _ := RuleOf(f.Code)
+		switch {
+		case f.Severity != asError: // it says so itself
+		case v.Strict:
+			f.Severity = rule.Strict
+		default:
+			f.Severity = rule.Severity
+		}
+		f.Hint = cmp.Or(f.Hint, rule.Help)
+	}
+	slices.SortStableFunc(r.Findings, provider.Finding.Compare)
+	return r
+}
+
+// entry judges one entry.
+func (v *verifier) entry(r *Verification, l lockfile.Lock, c *accountCase) {
+	about := scribe{lock: l, path: r.Module.Lock.Path, result: r}
+	judged := c.proofs(l)
+	for _, p := range judged {
+		r.Counts[p.Verdict]++
+	}
+	silent := v.release(about, c, judged)
+	if !silent {
+		v.hashes(about, c, judged)
+	}
+	v.coverage(about, c)
+	v.seen(r, c)
+}
+
+// proofs are the verdicts on the hashes of an entry.
+func (c *accountCase) proofs(l lockfile.Lock) []Proof {
+	everything := c.everything()
+	proofs := make([]Proof, len(l.Hashes))
+	for i, h := range l.Hashes {
+		p := Proof{Hash: h, Verdict: Disproven}
+		switch {
+		case c.reason != "":
+			p.Verdict, p.Reason = Unproven, c.reason
+		case h.Known():
+			p.Verdict = c.judge(h, everything)
+		}
+		if p.Verdict == Unproven && p.Reason == "" {
+			p.Reason = c.reasonOf()
+		}
+		proofs[i] = p
+	}
+	return proofs
+}
+
+// reasonOf is what kept the case from a decision, in one of the words for it.
+func (c *accountCase) reasonOf() Obstacle {
+	switch reason, _ := c.why(); reason {
+	case "budget":
+		return ForBudget
+	case "unauthorized":
+		return ForUnauthorized
+	}
+	return ForUnreachable
+}
+
+// index says of every hash that is known of any release which one that is.
+func (a *accountant) index() map[provider.Hash]packageKey {
+	of := map[provider.Hash]packageKey{}
+	for _, c := range a.order {
+		for _, zh := range slices.Sorted(maps.Keys(c.files)) {
+			f := c.files[zh]
+			k := c.key(f.Platform)
+			of[zh] = k
+			for _, h := range f.Contents {
+				of[h] = k
+			}
+		}
+	}
+	return of
+}
+
+// scribe makes the findings about an entry.
+type scribe struct {
+	lock   lockfile.Lock
+	path   string
+	result *Verification
+}
+
+// add adds a finding about the entry.
+func (f scribe) add(code provider.Code, format string, args ...any) *provider.Finding {
+	return f.result.add(provider.Finding{
+		Code: code, Addr: f.lock.Addr, Version: f.lock.Version, File: f.path, Line: f.lock.Line(),
+		Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// addHash adds a finding about a hash of the entry.
+func (f scribe) addHash(code provider.Code, h provider.Hash, format string, args ...any) *provider.Finding {
+	found := f.add(code, format, args...)
+	found.Hash, found.Line = h, f.lock.HashLine(h)
+	found.From, found.To = f.lock.HashColumns(h)
+	return found
+}
+
+func (r *Verification) add(f provider.Finding) *provider.Finding {
+	r.Findings = append(r.Findings, f)
+	return &r.Findings[len(r.Findings)-1]
+}
+
+// hashes says which hashes of the entry nothing proves, and which only somebody's
+// word does.
+func (v *verifier) hashes(about scribe, c *accountCase, judged []Proof) {
+	l := about.lock
+	looked, of := c.looked()
+	named := map[provider.Code]int{}
+	for _, p := range judged {
+		h := p.Hash
+		code, message := provider.Code(""), ""
+		switch {
+		case !h.Known():
+			code, message = provider.CodeHashScheme, fmt.Sprintf("the scheme of %s is unknown to the tools", shortened(h))
+		case p.Verdict == Disproven:
+			code, message = provider.CodeHashUnknown, fmt.Sprintf("%s belongs to no package of %s %s", shortened(h), l.Addr, l.Version)
+			if k, ok := v.elsewhere[h]; ok {
+				code = provider.CodeHashOfOther
+				message = fmt.Sprintf("%s belongs to %s %s", shortened(h), k.want.Addr, k.want.Version)
+				if k.want.Platform != (provider.Platform{}) {
+					message += " for " + k.want.Platform.String()
+				}
+				message += fmt.Sprintf(", and not to %s %s", l.Addr, l.Version)
+			}
+		case p.Verdict == Unproven:
+			code = provider.CodeHashUnproven
+			message = fmt.Sprintf("%s of %s %s could not be checked: %s; %d of %d packages looked at", shortened(h), l.Addr, l.Version, p.Reason, looked, of)
+			if _, cause := c.why(); cause != nil && c.reason == "" {
+				message += "; " + cause.Error()
+			}
+		case p.Verdict == ByReport:
+			code, message = provider.CodeHashReported, fmt.Sprintf("%s of %s %s is known from the registry's word alone", shortened(h), l.Addr, l.Version)
+		case p.Verdict == ByMirror:
+			code, message = provider.CodeHashMirror, fmt.Sprintf("%s of %s %s is known from the %s alone", shortened(h), l.Addr, l.Version, c.mirror)
+		}
+		if code == "" {
+			continue
+		}
+		if named[code]++; named[code] > fewFindings {
+			continue
+		}
+		f := about.addHash(code, h, "%s", message)
+		f.Platform = c.files[h].Platform
+		if code == provider.CodeHashReported || code == provider.CodeHashMirror {
+			f.ProvenBy = string(p.Verdict)
+		}
+	}
+	for i := range about.result.Findings {
+		f := &about.result.Findings[i]
+		if rest := named[f.Code] - fewFindings; rest > 0 && f.Addr == l.Addr && f.Hash != "" {
+			f.Message += fmt.Sprintf("; the entry has %d more like it", rest)
+			named[f.Code] = 0
+		}
+	}
+}
+
+// about reports whether the run is about a provider.
+func (v *verifier) about(addr provider.Addr) bool {
+	return len(v.Only) == 0 || slices.ContainsFunc(v.Only, func(p provider.Pattern) bool { return p.Match(addr) })
+}

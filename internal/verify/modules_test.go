@@ -1,0 +1,259 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// plot is a root module with one entry, its registry and the policy. Nothing is
+// wrong with it until a test plants something.
+type plot struct {
+	src    *release
+	hashes []string
+	lock   func(string) string // changes the text of the lock file
+	module func(*scan.RootModule)
+	policy Policy
+}
+
+// sound is a plot in which every hash is in order.
+func sound() *plot {
+	names := []string{"linux_amd64", "darwin_arm64"}
+	return &plot{
+		src:    &release{platforms: names, known: names},
+		hashes: []string{"h1 linux_amd64", "h1 darwin_arm64", "zh linux_amd64", "zh darwin_arm64"},
+		lock:   func(s string) string { return s }, module: func(*scan.RootModule) {},
+		policy: Policy{Allowance: NewAllowance(1 << 20), Jobs: 2},
+	}
+}
+
+// verify runs the plot.
+func (p *plot) verify(t *testing.T) Verification {
+	t.Helper()
+	return p.verifyAll(t)[0]
+}
+
+func (p *plot) verifyAll(t *testing.T) []Verification {
+	t.Helper()
+	tool := provider.Newest(provider.Terraform)
+	written := lockOf(t, p.hashes...)
+	constraints := must(provider.ParseConstraints("~> 1.0"))
+	for i, l := range written.Locks {
+		written.Locks[i] = lockfile.New(l.Addr, l.Version, constraints, l.Hashes)
+	}
+	text := p.lock(string(lockfile.Print(tool.Name, written.Locks)))
+	file, problems := lockfile.Parse([]byte(text), "root/.terraform.lock.hcl")
+	if len(problems) > 0 {
+		t.Fatalf("%s\n%v", text, problems)
+	}
+	m := scan.RootModule{Root: scan.Root{Dir: "root", Tool: tool, Lock: file}}
+	for _, term := range constraints.Terms() {
+		m.Tree.Requirements = append(m.Tree.Requirements, scan.Requirement{
+			Addr: written.Locks[0].Addr, Terms: []scan.Term{{Constraint: term, File: "root/main.tf", Line: 3}},
+		})
+	}
+	p.module(&m)
+	results, _ := Prove(t.Context(), p.src, []scan.RootModule{m}, p.policy)
+	return results
+}
+
+// codesOf are the codes of findings, with the severities that are no errors.
+func codesOf(findings []provider.Finding) []string {
+	var all []string
+	for _, f := range findings {
+		text := string(f.Code)
+		if f.Severity != asError {
+			text = f.Severity.String() + " " + text
+		}
+		all = append(all, text)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func gone(code provider.Code) error {
+	return &provider.Error{Code: provider.CodeBadAnswer, Finding: code, Message: "404 Not Found"}
+}
+
+// plants has for each code what makes a run find it.
+var plants = map[string]func(p *plot){
+	"hash-unknown":             func(p *plot) { p.hashes = append(p.hashes, forged) },
+	"hash-unproven":            func(p *plot) { p.src.known, p.policy.Allowance = nil, NewAllowance(0) },
+	"hash-scheme":              func(p *plot) { p.hashes = append(p.hashes, "h3:new") },
+	"re-released":              func(p *plot) { p.src.lists = map[string]string{"": "linux_amd64 darwin_386"} },
+	"list-gone":                func(p *plot) { p.src.broken = gone(provider.CodeListGone) },
+	"signature-bad":            func(p *plot) { p.src.broken = &provider.Error{Code: provider.CodeBadSignature, Message: "forged"} },
+	"release-gone":             func(p *plot) { p.src.platforms = nil },
+	"signer-refused":           func(p *plot) { p.policy.Signers = pinTo("0000" + fingerprint[4:]) },
+	"signer-changed":           func(p *plot) { p.policy.Ledger = ledgerOf("zh:" + strings.Repeat("0", 64) + " 0000" + fingerprint[4:]) },
+	"warning unsigned":         func(p *plot) { p.src.unsigned = true },
+	"warning key-expired":      func(p *plot) { p.src.expired = true },
+	"warning key-short-id":     func(p *plot) { p.policy.Signers = pinTo(fingerprint[24:]) },
+	"warning platform-missing": func(p *plot) { p.hashes = []string{"h1 linux_amd64", "zh linux_amd64"}; p.demand("darwin_arm64") },
+	"warning h1-missing":       func(p *plot) { p.hashes = slices.Delete(p.hashes, 1, 2); p.demand("darwin_arm64") },
+	"note platform-missing":    func(p *plot) { p.demand("plan9_386") },
+	"warning zh-missing":       func(p *plot) { p.hashes = p.hashes[:2] },
+	"note hash-reported": func(p *plot) {
+		p.hashes, p.src.reported = append(p.hashes, forged), []provider.Hash{dirH1("somebody")}
+	},
+	"hash-reported": func(p *plot) {
+		p.hashes, p.src.reported, p.policy.Strict = append(p.hashes, forged), []provider.Hash{dirH1("somebody")}, true
+	},
+	"note hash-mirror": func(p *plot) { p.src.mirrored = true },
+	"hash-mirror":      func(p *plot) { p.src.mirrored, p.policy.Strict = true, true },
+}
+
+func (p *plot) demand(name string) { p.policy.Platforms = []provider.Platform{platform(name)} }
+
+func pinTo(key string) provider.Signers {
+	return provider.Signers{must(provider.ParsePattern("hashicorp/alpha")): {key}}
+}
+
+// ledgerOf is a ledger that has seen a package of another version.
+func ledgerOf(zhAndKey string) *Ledger {
+	line := "registry.terraform.io/hashicorp/alpha 0.9.0 linux_amd64 " + zhAndKey + " 2026-01-02\n"
+	return must(ReadLedger([]byte(ledgerHeader+"\n"+line), "relock.ledger"))
+}
+
+func TestEveryCodeIsFoundWhereItIsPlanted(t *testing.T) {
+	t.Parallel()
+	if found := sound().verify(t).Findings; len(found) > 0 {
+		t.Fatalf("a sound root module has %+v", found)
+	}
+	for code, plant := range plants {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			p := sound()
+			plant(p)
+			r := p.verify(t)
+			if got := codesOf(r.Findings); !slices.Contains(got, code) {
+				t.Fatalf("found %v, want %s", got, code)
+			}
+			for _, f := range r.Findings {
+				if f.File == "" || f.Line == 0 || f.Message == "" || f.Hint == "" {
+					t.Errorf("%+v lacks its place, its message or the way out", f)
+				}
+			}
+			if n := r.Counts.Hashes(); n != len(p.hashes) {
+				t.Errorf("%d verdicts on %d hashes", n, len(p.hashes))
+			}
+		})
+	}
+}
+
+func TestFindingPointsAtItsHash(t *testing.T) {
+	t.Parallel()
+	p := sound()
+	p.hashes = append(p.hashes, forged)
+	f := p.verify(t).Findings[0]
+	want := string(dirH1("somebody"))
+	if f.Line == 0 || f.From != 5 || f.To != 5+len(want)+2 || f.Hash != dirH1("somebody") {
+		t.Errorf("finding at %d:%d-%d of %s, want column 5 and the hash's length", f.Line, f.From, f.To, f.Hash)
+	}
+}
+
+func TestHashOfAnotherReleaseIsToldSo(t *testing.T) {
+	t.Parallel()
+	p := sound()
+	p.lock, p.src.byType = func(s string) string {
+		beta := strings.ReplaceAll(s, "hashicorp/alpha", "hashicorp/beta")
+		return strings.Replace(s, string(zh("linux_amd64")), string(zh("other")), 1) + beta[strings.Index(beta, "\nprovider"):]
+	}, map[string]string{"beta": "linux_amd64 darwin_arm64 other"}
+	found := p.verify(t).Findings
+	if !slices.ContainsFunc(found, func(f provider.Finding) bool {
+		return f.Code == provider.CodeHashOfOther && f.Hash == zh("other") && strings.Contains(f.Message, "hashicorp/beta 1.0.0")
+	}) {
+		t.Errorf("found %+v, want that the hash is beta's", found)
+	}
+}
+
+// TestWhatCannotBeAskedIsUnproven has a reason for every hash that nobody looked at.
+func TestWhatCannotBeAskedIsUnproven(t *testing.T) {
+	t.Parallel()
+	for reason, plant := range map[Obstacle]func(*plot){
+		ForOffline: func(p *plot) { p.policy.Offline = true },
+		ForHost:    func(p *plot) { p.policy.Admits = func(provider.Addr) bool { return false } },
+		ForBudget:  func(p *plot) { p.src.known, p.policy.Allowance = nil, NewAllowance(0) },
+		ForUnreachable: func(p *plot) {
+			p.src.broken = &provider.Error{Code: provider.CodeBadAnswer, Message: "a page of a proxy"}
+		},
+		ForUnauthorized: func(p *plot) { p.src.broken = &provider.Error{Code: provider.CodeUnauthorized, Message: "401"} },
+	} {
+		p := sound()
+		plant(p)
+		r := p.verify(t)
+		want := fmt.Sprintf("could not be checked: %s; ", reason)
+		if r.Counts[Unproven] == 0 || r.Counts[Disproven] > 0 || !strings.Contains(r.Findings[0].Message, want) {
+			t.Errorf("%s: counts %v, findings %+v", reason, r.Counts, r.Findings)
+		}
+		if (reason == ForOffline || reason == ForHost) && len(p.src.asked) > 0 {
+			t.Errorf("%s: asked %v", reason, p.src.asked)
+		}
+	}
+}
+
+// TestCompleteReleaseCostsNoListOfVersions holds that what the list and the cache
+// prove needs no other question.
+func TestCompleteReleaseCostsNoListOfVersions(t *testing.T) {
+	t.Parallel()
+	p := sound()
+	p.verify(t)
+	if len(p.src.asked) > 0 || p.src.versions > 0 {
+		t.Errorf("asked %v and %d lists of versions, want the checksum list alone", p.src.asked, p.src.versions)
+	}
+}
+
+func TestLedgerRemembersWhatVanishes(t *testing.T) {
+	t.Parallel()
+	p := sound()
+	ledger := must(ReadLedger(nil, "relock.ledger"))
+	p.policy.Ledger = ledger
+	r := p.verify(t)
+	day := time.Date(2026, 11, 22, 23, 0, 0, 0, time.UTC)
+	if !ledger.Note(r.Seen, day) || ledger.Note(r.Seen, day.AddDate(0, 0, 1)) {
+		t.Fatal("the ledger notes packages once")
+	}
+	again := must(ReadLedger(ledger.Print(), "relock.ledger"))
+	if string(again.Print()) != string(ledger.Print()) {
+		t.Errorf("printed again:\n%s", again.Print())
+	}
+	p = sound()
+	p.policy.Ledger = again
+	if found := p.verify(t).Findings; len(found) > 0 {
+		t.Errorf("the same release has %+v", found)
+	}
+	p.hashes = []string{"h1 linux_amd64", "zh linux_amd64"}
+	p.src.lists = map[string]string{"": "linux_amd64"}
+	if got := codesOf(p.verify(t).Findings); !slices.Equal(got, []string{"re-released"}) {
+		t.Errorf("found %v where a package has vanished, want re-released", got)
+	}
+}
+
+func TestSignerMayChangeWhereSomebodySaysSo(t *testing.T) {
+	t.Parallel()
+	old := "0000" + fingerprint[4:]
+	for name, tt := range map[string]struct {
+		rotate string
+		pins   provider.Signers
+		want   bool
+	}{
+		"nobody":         {want: true},
+		"the ledger":     {rotate: "rotate registry.terraform.io/hashicorp/alpha " + old + " " + fingerprint + " 2026-02-03 they told us\n"},
+		"the policy":     {pins: provider.Signers{must(provider.ParsePattern("hashicorp/*")): {old, fingerprint}}},
+		"of the new key": {pins: pinTo(fingerprint), want: true},
+	} {
+		p := sound()
+		p.policy.Signers = tt.pins
+		text := string(ledgerOf("zh:" + strings.Repeat("0", 64) + " " + old).Print())
+		p.policy.Ledger = must(ReadLedger([]byte(text+tt.rotate), "l"))
+		if got := slices.Contains(codesOf(p.verify(t).Findings), "signer-changed"); got != tt.want {
+			t.Errorf("%s: signer-changed is found: %t, want %t", name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// release says what is wrong with the release of an entry, its list and who signed
+// that. It returns true where that tells of every hash: none could be held against
+// anything.
+func (v *verifier) release(about scribe, c *accountCase, judged []Proof) (silent bool) {
+	l := about.lock
+	e, _ := c.err.(*provider.Error)
+	switch {
+	case c.gone:
+		about.add(provider.CodeReleaseGone, "%s %s is no longer published: the registry has neither the version nor a package of it", l.Addr, l.Version)
+		return true
+	case e != nil && e.Finding == provider.CodeListGone:
+		about.add(provider.CodeListGone, "the registry has %s %s, and its list of checksums or the signature of that is gone: %v", l.Addr, l.Version, e)
+		return true
+	case e != nil && e.Code == provider.CodeBadSignature:
+		about.add(provider.CodeSignatureBad, "%v", e)
+		return true
+	}
+	if len(c.files) == 0 {
+		return false
+	}
+	v.signer(about, c)
+	v.replaced(about, c, judged)
+	return false
+}
+
+// signer says what there is to say of the key that has signed.
+func (v *verifier) signer(about scribe, c *accountCase) {
+	l, key := about.lock, c.signer
+	if c.unsigned {
+		about.add(provider.CodeUnsigned, "the checksum list of %s %s is signed by nobody: the registry announces no key", l.Addr, l.Version)
+	}
+	if !v.Signers.Admits(l.Addr, key) {
+		by := "nobody"
+		if key.Fingerprint != "" {
+			by = "the key " + key.Fingerprint
+		}
+		about.add(provider.CodeSignerRefused, "the checksum list of %s %s is signed by %s, whom verify.signers does not admit", l.Addr, l.Version, by)
+	}
+	if key.Expired {
+		about.add(provider.CodeKeyExpired, "the key %s of %s %s, or its signature, has expired; the tool accepts it still", key.Fingerprint, l.Addr, l.Version)
+	}
+	for pattern, keys := range v.Signers {
+		if !pattern.Match(l.Addr) {
+			continue
+		}
+		for _, k := range keys {
+			if len(k) == len(key.KeyID) && key.Is(k) {
+				about.add(provider.CodeKeyShortID, "verify.signers names the key of %s by %s; its fingerprint is %s", l.Addr, k, key.Fingerprint)
+			}
+		}
+	}
+	v.ledgerSigner(about, c)
+}
+
+// replaced says that packages of the release were replaced under its version: by
+// the hashes of the entry, or by what the ledger has seen.
+func (v *verifier) replaced(about scribe, c *accountCase, judged []Proof) {
+	l := about.lock
+	if slices.ContainsFunc(v.AcceptReReleased, func(p provider.ReleasePattern) bool { return p.Match(l.Addr, l.Version) }) {
+		return
+	}
+	gone := 0
+	if c.account.replaced(l) {
+		for _, p := range judged {
+			if p.Verdict == Disproven && p.Hash.Scheme() == provider.SchemeZH && p.Hash.WellFormed() {
+				gone++
+			}
+		}
+	}
+	lost := v.Ledger.lost(l.Addr, l.Version, c.files)
+	switch {
+	case gone > 0:
+		about.add(provider.CodeReReleased, "%s of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more", packageCount(gone), l.Addr, l.Version)
+	case lost > 0:
+		about.add(provider.CodeReReleased, "%s of %s %s were replaced since the ledger has seen them", packageCount(lost), l.Addr, l.Version)
+	}
+}
+
+func packageCount(n int) string {
+	if n == 1 {
+		return "1 package"
+	}
+	return fmt.Sprintf("%d packages", n)
+}
+
+// coverage says what the entry lacks: of the platforms that are demanded, and of
+// what ties it to a signature.
+func (v *verifier) coverage(about scribe, c *accountCase) {
+	if len(c.files) == 0 {
+		return
+	}
+	l := about.lock
+	recorded := map[provider.Hash]bool{}
+	signed := false
+	for _, h := range l.Hashes {
+		recorded[h] = true
+		signed = signed || h.Scheme() == provider.SchemeZH
+	}
+	if !signed && !c.unsigned {
+		about.add(provider.CodeZHMissing, "%s %s has no zh hash, so that no signature stands for it", l.Addr, l.Version)
+	}
+	for _, p := range v.Platforms {
+		file, published := c.file(p)
+		has := slices.ContainsFunc(file.Contents, func(h provider.Hash) bool { return recorded[h] })
+		switch {
+		case !published:
+			f := about.add(provider.CodePlatformMissing, "%s %s is not published for %s", l.Addr, l.Version, p)
+			f.Platform, f.Severity = p, asNote
+		case !recorded[file.ZH] && !has && !c.mayHave(l, file):
+			f := about.add(provider.CodePlatformMissing, "%s %s has no hash for %s, where init fails", l.Addr, l.Version, p)
+			f.Platform = p
+		case recorded[file.ZH] && !has && !c.mayHave(l, file):
+			f := about.add(provider.CodeH1Missing, "%s %s has the zh for %s and not the h1, which a plugin cache is checked by", l.Addr, l.Version, p)
+			f.Platform = p
+		}
+	}
+}
+
+// file is the package for a platform, and whether there is one.
+func (c *accountCase) file(p provider.Platform) (provider.ListedFile, bool) {
+	for _, f := range c.files {
+		if f.Platform == p {
+			return f, true
+		}
+	}
+	return provider.ListedFile{}, false
+}
+
+// mayHave reports whether an h1 of the entry that nothing explains may be that of a
+// file which nobody has looked into.
+func (c *accountCase) mayHave(l lockfile.Lock, f provider.ListedFile) bool {
+	return f.Contents == nil && slices.ContainsFunc(l.Hashes, func(h provider.Hash) bool {
+		return h.Scheme() == provider.SchemeH1 && !c.explains(h)
+	})
+}
+
+// ledgerSigner says that another key has signed the provider than the ledger saw
+// last, unless the configuration admits both.
+func (v *verifier) ledgerSigner(about scribe, c *accountCase) {
+	l, key := about.lock, c.signer
+	before := v.Ledger.key(l.Addr)
+	switch {
+	case before == "" || key.Is(before):
+		if len(before) > 0 && len(before) < len(key.Fingerprint) {
+			about.add(provider.CodeKeyShortID, "the ledger names the key of %s by %s; its fingerprint is %s", l.Addr, before, key.Fingerprint)
+		}
+		return
+	case v.Ledger.rotated(l.Addr, before, key.Fingerprint):
+		return
+	case v.pinned(l.Addr) && v.Signers.Admits(l.Addr, key) && v.Signers.Admits(l.Addr, provider.Signer{KeyID: before, Fingerprint: before}):
+		return
+	}
+	about.add(provider.CodeSignerChanged, "%s was signed by the key %s, and %s is signed by %s", l.Addr, before, l.Version, cmp.Or(key.Fingerprint, "nobody"))
+}
+
+// pinned reports whether the configuration says who may sign a provider.
+func (v *verifier) pinned(addr provider.Addr) bool {
+	for p := range v.Signers {
+		if p.Match(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// seen notes the packages of the release for a ledger.
+func (v *verifier) seen(r *Verification, c *accountCase) {
+	if c.mirror != "" {
+		return
+	}
+	for _, f := range c.files {
+		r.Seen = append(r.Seen, Sighting{
+			Addr: c.release.want.Addr, Version: c.release.want.Version, Platform: f.Platform, ZH: f.ZH, Fingerprint: c.signer.Fingerprint,
+		})
+	}
+}
