@@ -33,7 +33,7 @@ func judgeEach(ctx context.Context, j job, source *registry.Client, all []found,
 	var suspects []verify.Suspect
 	var of []int
 	for _, i := range indices {
-		some := judged(j, all[i].result)
+		some := suspectsOf(j, all[i].result)
 		suspects, of = append(suspects, some...), append(of, slices.Repeat([]int{i}, len(some))...)
 	}
 	for n, found := range verify.Judge(ctx, source, suspects, verify.Options{Allowance: j.allowance, Jobs: j.req.Plan.Jobs}) {
@@ -47,14 +47,14 @@ func judgeEach(ctx context.Context, j job, source *registry.Client, all []found,
 	}
 }
 
-// judged are the suspects of a plan that are judged. Left out are those of which
+// suspectsOf are the suspects of a plan that are judged. Left out are those of which
 // the plan knows better: where the provider failed, where the release was found
 // to be replaced, where the packages are those of a mirror, and where the sides
 // of a merge differ: of their hashes only proven ones are written.
 //
 // Whoever checks asks about what is committed now. The other verbs write nothing
 // of an entry that they leave, and download nothing for it.
-func judged(j job, r upgrade.Result) []verify.Suspect {
+func suspectsOf(j job, r upgrade.Result) []verify.Suspect {
 	lock := r.Module.Lock
 	if lock == nil {
 		return nil

@@ -41,7 +41,7 @@ func TestOnlyWhatThePlanDoesNotKnowBetterIsJudged(t *testing.T) {
 			if tt.edit != nil {
 				tt.edit(&s, file)
 			}
-			got := judged(job{req: Request{Verb: tt.verb}}, upgrade.Result{Module: scan.RootModule{Root: scan.Root{Lock: file}}, Selections: []upgrade.Selection{s}})
+			got := suspectsOf(job{req: Request{Verb: tt.verb}}, upgrade.Result{Module: scan.RootModule{Root: scan.Root{Lock: file}}, Selections: []upgrade.Selection{s}})
 			if len(got) > 0 != tt.judged {
 				t.Fatalf("judged = %v, want %v", len(got) > 0, tt.judged)
 			}

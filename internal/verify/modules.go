@@ -144,6 +144,7 @@ func (v *verifier) result(m scan.RootModule, cases []*accountCase) Verification 
 			v.entry(&r, m.Lock.Locks[i], c)
 		}
 	}
+	v.form(&r)
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		rule, _ := RuleOf(f.Code)

@@ -83,15 +83,27 @@ func gone(code provider.Code) error {
 
 // plants has for each code what makes a run find it.
 var plants = map[string]func(p *plot){
-	"hash-unknown":             func(p *plot) { p.hashes = append(p.hashes, forged) },
-	"hash-unproven":            func(p *plot) { p.src.known, p.policy.Allowance = nil, NewAllowance(0) },
-	"hash-scheme":              func(p *plot) { p.hashes = append(p.hashes, "h3:new") },
-	"re-released":              func(p *plot) { p.src.lists = map[string]string{"": "linux_amd64 darwin_386"} },
-	"list-gone":                func(p *plot) { p.src.broken = gone(provider.CodeListGone) },
-	"signature-bad":            func(p *plot) { p.src.broken = &provider.Error{Code: provider.CodeBadSignature, Message: "forged"} },
-	"release-gone":             func(p *plot) { p.src.platforms = nil },
-	"signer-refused":           func(p *plot) { p.policy.Signers = pinTo("0000" + fingerprint[4:]) },
-	"signer-changed":           func(p *plot) { p.policy.Ledger = ledgerOf("zh:" + strings.Repeat("0", 64) + " 0000" + fingerprint[4:]) },
+	"hash-unknown":   func(p *plot) { p.hashes = append(p.hashes, forged) },
+	"hash-unproven":  func(p *plot) { p.src.known, p.policy.Allowance = nil, NewAllowance(0) },
+	"hash-scheme":    func(p *plot) { p.hashes = append(p.hashes, "h3:new") },
+	"re-released":    func(p *plot) { p.src.lists = map[string]string{"": "linux_amd64 darwin_386"} },
+	"list-gone":      func(p *plot) { p.src.broken = gone(provider.CodeListGone) },
+	"signature-bad":  func(p *plot) { p.src.broken = &provider.Error{Code: provider.CodeBadSignature, Message: "forged"} },
+	"release-gone":   func(p *plot) { p.src.platforms = nil },
+	"signer-refused": func(p *plot) { p.policy.Signers = pinTo("0000" + fingerprint[4:]) },
+	"signer-changed": func(p *plot) { p.policy.Ledger = ledgerOf("zh:" + strings.Repeat("0", 64) + " 0000" + fingerprint[4:]) },
+	"entry-missing": func(p *plot) {
+		p.module = func(m *scan.RootModule) {
+			beta := m.Tree.Requirements[0]
+			beta.Addr.Type = "beta"
+			m.Tree.Requirements = append(m.Tree.Requirements, beta)
+		}
+	},
+	"version-outside": func(p *plot) {
+		p.module = func(m *scan.RootModule) {
+			m.Tree.Requirements[0].Terms[0].Constraint = must(provider.ParseConstraints("> 2.0")).Terms()[0]
+		}
+	},
 	"warning unsigned":         func(p *plot) { p.src.unsigned = true },
 	"warning key-expired":      func(p *plot) { p.src.expired = true },
 	"warning key-short-id":     func(p *plot) { p.policy.Signers = pinTo(fingerprint[24:]) },
@@ -107,6 +119,12 @@ var plants = map[string]func(p *plot){
 	},
 	"note hash-mirror": func(p *plot) { p.src.mirrored = true },
 	"hash-mirror":      func(p *plot) { p.src.mirrored, p.policy.Strict = true, true },
+	"note entry-stale": func(p *plot) { p.module = func(m *scan.RootModule) { m.Tree.Requirements = nil } },
+	"note constraints-differ": func(p *plot) {
+		p.lock = func(s string) string { return strings.Replace(s, "~> 1.0", ">= 1.0.0", 1) }
+	},
+	"note not-normal":  func(p *plot) { p.lock = func(s string) string { return s + "\n" } },
+	"note tool-header": func(p *plot) { p.module = func(m *scan.RootModule) { m.Tool = provider.Newest(provider.OpenTofu) } },
 }
 
 func (p *plot) demand(name string) { p.policy.Platforms = []provider.Platform{platform(name)} }
@@ -144,6 +162,22 @@ func TestEveryCodeIsFoundWhereItIsPlanted(t *testing.T) {
 				t.Errorf("%d verdicts on %d hashes", n, len(p.hashes))
 			}
 		})
+	}
+}
+
+// TestEveryRuleIsPlanted holds that no code is listed that nothing finds; those
+// that other packages find are named.
+func TestEveryRuleIsPlanted(t *testing.T) {
+	t.Parallel()
+	elsewhere := []provider.Code{provider.CodeHashOfOther, provider.CodeTamperedBoth, provider.CodePackageContent}
+	for _, r := range Rules {
+		planted := slices.Contains(elsewhere, r.Code)
+		for name := range plants {
+			planted = planted || name == string(r.Code) || strings.HasSuffix(name, " "+string(r.Code))
+		}
+		if !planted {
+			t.Errorf("nothing plants %s", r.Code)
+		}
 	}
 }
 
@@ -206,6 +240,24 @@ func TestCompleteReleaseCostsNoListOfVersions(t *testing.T) {
 	p.verify(t)
 	if len(p.src.asked) > 0 || p.src.versions > 0 {
 		t.Errorf("asked %v and %d lists of versions, want the checksum list alone", p.src.asked, p.src.versions)
+	}
+}
+
+func TestUnreadModulesSayNothingOfStaleEntries(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*scan.RootModule){
+		"unread module":   func(m *scan.RootModule) { m.Tree.Requirements, m.Tree.Unread = nil, []scan.Unread{{Module: "vpc"}} },
+		"terragrunt unit": func(m *scan.RootModule) { m.Tree.Requirements, m.Kind, m.Standalone = nil, scan.TerragruntUnit, true },
+		"broken configuration": func(m *scan.RootModule) {
+			m.Tree.Requirements, m.Tree.Diagnostics = nil, []provider.Diagnostic{{Code: provider.CodeSyntax}}
+		},
+	} {
+		p := sound()
+		p.hashes, p.module = append(p.hashes, forged), change
+		r := p.verify(t)
+		if got := codesOf(r.Findings); !slices.Equal(got, []string{"hash-unknown"}) || len(r.Unchecked) != 1 {
+			t.Errorf("%s: found %v, unchecked %v; want the hash alone, and what was not checked", name, got, r.Unchecked)
+		}
 	}
 }
 

@@ -81,13 +81,13 @@ func (v *verifier) replaced(about scribe, c *accountCase, judged []Proof) {
 	lost := v.Ledger.lost(l.Addr, l.Version, c.files)
 	switch {
 	case gone > 0:
-		about.add(provider.CodeReReleased, "%s of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more", packageCount(gone), l.Addr, l.Version)
+		about.add(provider.CodeReReleased, "%s of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more", replacedCount(gone), l.Addr, l.Version)
 	case lost > 0:
-		about.add(provider.CodeReReleased, "%s of %s %s were replaced since the ledger has seen them", packageCount(lost), l.Addr, l.Version)
+		about.add(provider.CodeReReleased, "%s of %s %s were replaced since the ledger has seen them", replacedCount(lost), l.Addr, l.Version)
 	}
 }
 
-func packageCount(n int) string {
+func replacedCount(n int) string {
 	if n == 1 {
 		return "1 package"
 	}

@@ -1,0 +1,115 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// form says how the lock file differs from what the configuration beside it asks
+// for, and from what its tool would write. What cannot be known is named, and not
+// passed over.
+func (v *verifier) form(r *Verification) {
+	m := r.Module
+	if m.Lock == nil {
+		return
+	}
+	v.written(r)
+	switch {
+	case m.Standalone || m.Kind != scan.Ordinary:
+		r.Unchecked = append(r.Unchecked, "entries against requirements: the configuration is not, or not all, beside the lock file")
+		return
+	case slices.ContainsFunc(m.All().Diagnostics, func(d provider.Diagnostic) bool { return d.Severity == provider.SeverityError }):
+		r.Unchecked = append(r.Unchecked, "entries against requirements: the configuration has errors")
+		return
+	}
+	v.required(r)
+	if len(m.All().Unread) > 0 {
+		r.Unchecked = append(r.Unchecked, fmt.Sprintf("entries that nothing requires: %d modules could not be read", len(m.All().Unread)))
+		return
+	}
+	v.stale(r)
+}
+
+// written says that the tool would write the file otherwise.
+func (v *verifier) written(r *Verification) {
+	lock := r.Module.Lock
+	about := provider.Finding{File: lock.Path, Line: 1}
+	if lock.Tool != "" && lock.Tool != r.Module.Tool.Name {
+		f := r.add(about)
+		f.Code, f.Message = provider.CodeToolHeader, fmt.Sprintf("the file was written by %s, and %s is in force", lock.Tool.Title(), r.Module.Tool.Name.Title())
+	}
+	if !lock.Canonical() {
+		f := r.add(about)
+		f.Code, f.Message = provider.CodeNotNormal, "the file is not in the form that "+r.Module.Tool.Name.Title()+" writes"
+	}
+}
+
+// required holds what the module tree requires against the entries.
+func (v *verifier) required(r *Verification) {
+	lock := r.Module.Lock
+	for _, q := range r.Module.All().Requirements {
+		if !v.about(q.Addr) {
+			continue
+		}
+		l, locked := lock.Lock(q.Addr)
+		if !locked {
+			r.add(provider.Finding{
+				Code: provider.CodeEntryMissing, Addr: q.Addr, File: q.Terms[0].File, Line: q.Terms[0].Line,
+				Message: fmt.Sprintf("%s is required and not locked", q.Addr),
+			})
+			continue
+		}
+		about := scribe{lock: l, path: lock.Path, result: r}
+		if outside := termsOutside(q, l); len(outside) > 0 {
+			about.add(provider.CodeVersionOutside, "%s %s does not meet %s, so that init fails", l.Addr, l.Version, strings.Join(outside, ", "))
+		} else if !q.Constraints().Equal(l.Constraints) && len(r.Module.All().Unread) == 0 {
+			about.add(provider.CodeConstraintsDiffer, "the recorded constraints of %s are %s, and the configuration's are %s", l.Addr, constraintsText(l.Constraints), constraintsText(q.Constraints()))
+		}
+	}
+}
+
+// termsOutside are the terms that the locked version does not meet, each with its place.
+func termsOutside(q scan.Requirement, l lockfile.Lock) []string {
+	if q.Constraints().Allows(l.Version) {
+		return nil
+	}
+	var outside []string
+	for _, t := range q.Terms {
+		if t.Constraint.Op != 0 && !provider.NewConstraints(t.Constraint).Allows(l.Version) {
+			outside = append(outside, fmt.Sprintf("%q (%s:%d)", t.Constraint, t.File, t.Line))
+		}
+	}
+	if len(outside) == 0 { // a prerelease is in no range
+		outside = []string{constraintsText(q.Constraints())}
+	}
+	return outside
+}
+
+func constraintsText(c provider.Constraints) string {
+	if c.Empty() {
+		return "none"
+	}
+	return fmt.Sprintf("%q", c)
+}
+
+// stale names the entries that nothing requires.
+func (v *verifier) stale(r *Verification) {
+	if v.KeepUnreferenced {
+		return
+	}
+	required := map[provider.Addr]bool{}
+	for _, q := range r.Module.All().Requirements {
+		required[q.Addr] = true
+	}
+	for _, l := range r.Module.Lock.Locks {
+		kept := slices.ContainsFunc(v.Keep, func(p provider.Pattern) bool { return p.Match(l.Addr) })
+		if !required[l.Addr] && !kept && v.about(l.Addr) {
+			scribe{lock: l, path: r.Module.Lock.Path, result: r}.add(provider.CodeEntryStale, "nothing requires %s", l.Addr)
+		}
+	}
+}
