@@ -56,8 +56,9 @@ markdown the texts, too. For a public repository that takes no token.`)
 const directories = `
 
 A DIR that holds configuration is that root module, locked or not. Any other DIR
-is searched for root modules with a lock file, and so is DIR/... always. Without
-a DIR the working directory is searched.`
+is searched for root modules with a lock file, and so is DIR/... always. A pattern
+like 'prod/*' stands for those that match. Without a DIR the working directory is
+searched.`
 
 // verbCommand makes the command of a verb that takes root modules.
 func verbCommand(env Env, verb run.Verb, short, long string) *cobra.Command {

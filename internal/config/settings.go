@@ -40,7 +40,7 @@ var Settings = []Setting{
 	},
 	{
 		Input: "directories", Kind: List,
-		Doc: "Directories of root modules, or DIR/... to search below one, separated by comma or newline. Empty: the whole repository is searched for root modules with a lock file.",
+		Doc: "Directories of root modules, patterns of them like prod/*, or DIR/... to search below one, separated by comma or newline. Empty: the whole repository is searched for root modules with a lock file.",
 		set: func(c *Config, v []string) { c.Directories = v },
 	},
 	{

@@ -91,8 +91,8 @@ func TestShown(t *testing.T) {
 		{"/repo", "live/main.tf", "live/main.tf"},
 		{"/repo/live", "live", "."},
 		{"/repo/live", "live/main.tf", "main.tf"},
-		{"/repo/live", "modules/vpc", "/repo/modules/vpc"},
-		{"/repo/live", "live..old", "/repo/live..old"},
+		{"/repo/live", "modules/vpc", "../modules/vpc"},
+		{"/repo/live", "live..old", "../live..old"},
 		{"/elsewhere", "live", "/repo/live"},
 	} {
 		if got := at.shown(tt.work, tt.name); got != tt.want {

@@ -62,6 +62,10 @@ func trees(workDir string, dirs []string) ([]tree, error) {
 	if len(dirs) == 0 {
 		dirs = []string{everything}
 	}
+	dirs, err := patternsResolved(workDir, dirs)
+	if err != nil {
+		return nil, err
+	}
 	var places []place
 	var loose []string // in no repository
 	for _, dir := range dirs {
@@ -224,14 +228,14 @@ func repository(dir string) (top string, found bool) {
 }
 
 // shown is how output names a file: slash-separated, relative to the working
-// directory where it is below it, else absolute.
+// directory where both are in one tree or it is below that, else absolute.
 func (t tree) shown(workDir, name string) string {
 	if t.remote != nil {
 		return name
 	}
 	abs := t.path(name)
 	rel, err := filepath.Rel(workDir, abs)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+	if err != nil || !holds(workDir, abs) && !holds(t.root, workDir) {
 		return filepath.ToSlash(abs)
 	}
 	return filepath.ToSlash(rel)

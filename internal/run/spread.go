@@ -1,0 +1,66 @@
+package run
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// wildcards make a name a pattern.
+const wildcards = "*?["
+
+// patternsResolved puts in the place of each DIR with wildcards the directories that
+// it stands for: a workflow's input sees no shell.
+func patternsResolved(workDir string, dirs []string) ([]string, error) {
+	var all []string
+	for _, dir := range dirs {
+		name, search := strings.CutSuffix(filepath.ToSlash(dir), "...")
+		if _, err := os.Lstat(Absolute(workDir, name)); err == nil || !strings.ContainsAny(name, wildcards) {
+			all = append(all, dir) // a name may have brackets
+			continue
+		}
+		d := provider.Diagnostic{Code: provider.CodeNotFound, Message: fmt.Sprintf("%s: no directory with a lock file matches", dir)}
+		if search {
+			d.Message, d.Hint = fmt.Sprintf("%s: a search takes no wildcards", dir), "** matches directories at any depth"
+			return nil, d
+		}
+		found := lockedDirs(workDir, path.Clean(name))
+		if len(found) == 0 {
+			return nil, d
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// lockedDirs are the directories with a lock file that a pattern stands for, by the
+// rules of the setting include: those without one may be modules, of which nobody
+// wants lock files. Hidden directories match nothing, and links are not followed.
+func lockedDirs(workDir, pattern string) []string {
+	parts := strings.Split(pattern, "/")
+	first := slices.IndexFunc(parts, func(part string) bool { return strings.ContainsAny(part, wildcards) })
+	above, globs := path.Join(parts[:first]...), []string{path.Join(parts[first:]...)}
+	if strings.HasPrefix(pattern, "/") {
+		above = "/" + above
+	}
+	var found []string
+	_ = fs.WalkDir(os.DirFS(Absolute(workDir, above)), ".", func(name string, d fs.DirEntry, err error) error {
+		switch dir := path.Dir(name); {
+		case err != nil: // what cannot be read matches nothing
+		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.Name() == lockfile.Name && d.Type().IsRegular() && scan.InAny(globs, dir):
+			found = append(found, path.Join(above, dir))
+		}
+		return nil
+	})
+	return found
+}
