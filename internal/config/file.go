@@ -151,6 +151,10 @@ func (r *reader) root(src []byte) (ast.MapNode, bool) {
 		return nil, false
 	}
 	file, err := parser.Parse(tokens, 0)
+	if d, unmerged := provider.Unmerged(src, r.file.Name); unmerged && err != nil {
+		r.problems = append(r.problems, d)
+		return nil, false
+	}
 	if err != nil {
 		r.syntax(err)
 		return nil, false

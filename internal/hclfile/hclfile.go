@@ -57,6 +57,9 @@ func Parse(src []byte, name string) (*hcl.File, []provider.Diagnostic) {
 	} else {
 		file, diags = hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 	}
+	if d, unmerged := provider.Unmerged(src, name); unmerged && diags.HasErrors() {
+		return nil, []provider.Diagnostic{d}
+	}
 	if diags.HasErrors() {
 		return nil, diagnostics(name, few(diags))
 	}

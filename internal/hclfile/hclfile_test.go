@@ -66,6 +66,24 @@ func TestParse_reads_what_people_write(t *testing.T) {
 	}
 }
 
+// TestParse_names_a_merge_conflict holds that the markers are called what they are,
+// and a text that only looks like them is read.
+func TestParse_names_a_merge_conflict(t *testing.T) {
+	t.Parallel()
+	for name, src := range map[string]string{
+		"a.tf":      "a = 1\n<<<<<<< HEAD\nb = 1\n=======\nb = 2\n>>>>>>> topic\n",
+		"a.tf.json": "{\n<<<<<<< HEAD\n\"b\": 1\n=======\n\"b\": 2\n>>>>>>> topic\n}\n",
+	} {
+		_, problems := Parse([]byte(src), name)
+		if len(problems) != 1 || problems[0].Error() != name+":2: the file has the markers of a merge conflict" {
+			t.Errorf("Parse(%s) reports %v", name, problems)
+		}
+	}
+	if _, problems := Parse([]byte("a = <<EOT\n<<<<<<< HEAD\nEOT\n"), "a.tf"); len(problems) > 0 {
+		t.Errorf("a heredoc with such a line: %v", problems)
+	}
+}
+
 func TestParseTemplate(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ src, want string }{

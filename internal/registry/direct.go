@@ -307,7 +307,7 @@ func (d *direct) versions(ctx context.Context, tool provider.Tool, addr provider
 func (d *direct) advise(ctx context.Context, tool provider.Tool, q query) string {
 	addr := q.want.Addr
 	if addr.Namespace != "hashicorp" || addr.Host != provider.Terraform.DefaultHost() && addr.Host != provider.OpenTofu.DefaultHost() {
-		return unknownHint
+		return unknownHint(addr)
 	}
 	resp, err := d.get(ctx, tool, q, maxVersions, "-", addr.Type, "versions")
 	var list struct {
@@ -315,7 +315,7 @@ func (d *direct) advise(ctx context.Context, tool provider.Tool, q query) string
 		MovedTo string `json:"moved_to"` // NAMESPACE/TYPE
 	}
 	if err != nil || resp.Status != http.StatusOK || transport.DecodeJSON(resp.Body, &list) != nil {
-		return unknownHint
+		return unknownHint(addr)
 	}
 	for _, name := range []string{list.MovedTo, list.ID} {
 		// The name is the registry's: only a valid address is repeated.
@@ -324,7 +324,7 @@ func (d *direct) advise(ctx context.Context, tool provider.Tool, q query) string
 			return fmt.Sprintf("did you mean %s/%s? write it as the source of %q in required_providers", meant.Namespace, meant.Type, addr.Type)
 		}
 	}
-	return unknownHint
+	return unknownHint(addr)
 }
 
 // unserved holds the 404 of a package against what else the registry says of the

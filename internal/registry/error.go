@@ -28,7 +28,9 @@ func about(err error, want provider.Want, host svchost.Hostname) error {
 	}
 	e.Host = cmp.Or(host, e.Host, want.Addr.Host)
 	e.Addr, e.Version, e.Platform = want.Addr, want.Version, want.Platform
-	e.Hint = cmp.Or(e.Hint, hints[e.Code])
+	if e.Hint = cmp.Or(e.Hint, hints[e.Code]); e.Hint == "" && e.Code == provider.CodeUnknownProvider {
+		e.Hint = unknownHint(want.Addr)
+	}
 	return &e
 }
 
@@ -52,14 +54,13 @@ func subject(want provider.Want) string {
 
 // hints say what to do about errors that know nothing better.
 var hints = map[provider.Code]string{
-	provider.CodeUnknownProvider: unknownHint,
-	provider.CodeNoPackage:       "leave the platform out, or select a version that is published for it",
-	provider.CodeUnreachable:     "check that the host can be reached from here, and try again",
-	provider.CodeBadAnswer:       "report this to the operator of the registry or mirror",
-	provider.CodeBadChecksum:     "do not use the package; report this to the operator of the registry or mirror",
-	provider.CodeBadSignature:    "do not use the package; report this to the provider's author or the registry's operator",
-	provider.CodeBadPackage:      "report this to the provider's author, and select another version until then",
-	provider.CodeUnreadable:      "check the permissions of the file",
+	provider.CodeNoPackage:    "leave the platform out, or select a version that is published for it",
+	provider.CodeUnreachable:  "check that the host can be reached from here, and try again",
+	provider.CodeBadAnswer:    "report this to the operator of the registry or mirror",
+	provider.CodeBadChecksum:  "do not use the package; report this to the operator of the registry or mirror",
+	provider.CodeBadSignature: "do not use the package; report this to the provider's author or the registry's operator",
+	provider.CodeBadPackage:   "report this to the provider's author, and select another version until then",
+	provider.CodeUnreadable:   "check the permissions of the file",
 }
 
 // failed puts what was attempted before an error, and keeps its code and hint.

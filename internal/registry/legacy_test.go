@@ -27,7 +27,7 @@ func TestUnknownProviderIsAdvisedOnByTheRegistry(t *testing.T) {
 		{"advice that is no address", terraformHost, "hashicorp", `{"id": "a/b/c/d; rm"}`, ""},
 		{"advice of the same address", terraformHost, "hashicorp", `{"id": "hashicorp/datadog"}`, ""},
 		{"advice that is not JSON", terraformHost, "hashicorp", `<html>`, ""},
-		{"a namespace that was written", terraformHost, "acme", `{"id": "DataDog/datadog"}`, ""},
+		{"a namespace that was written", terraformHost, "acme", `{"id": "DataDog/datadog"}`, "check the source in required_providers; for a private provider, check the credentials for registry.terraform.io"},
 		{"a private registry", privateHost, "hashicorp", `{"id": "DataDog/datadog"}`, ""},
 	}
 	for _, tt := range tests {
@@ -48,7 +48,7 @@ func TestUnknownProviderIsAdvisedOnByTheRegistry(t *testing.T) {
 			}
 			want := tt.want
 			if want == "" {
-				want = unknownHint
+				want = "check the source in required_providers; a provider without one is taken to be in the namespace hashicorp"
 			}
 			if !strings.HasPrefix(e.Hint, want) {
 				t.Errorf("hint = %q, want %q", e.Hint, want)

@@ -195,12 +195,18 @@ func notFound(sources []source, addr provider.Addr) error {
 	return &provider.Error{
 		Code: provider.CodeUnknownProvider, Addr: addr,
 		Message: fmt.Sprintf("provider %s was not found in any of the search locations: %s", addr, strings.Join(names, ", ")),
-		Hint:    unknownHint,
+		Hint:    unknownHint(addr),
 	}
 }
 
-// unknownHint names the usual mistake.
-const unknownHint = "check the source in required_providers; a provider without one is taken to be in the namespace hashicorp"
+// unknownHint names the usual mistakes: no source at all, which means a provider of
+// HashiCorp's; and no credentials, to which registries say 404.
+func unknownHint(addr provider.Addr) string {
+	if addr.Namespace == "hashicorp" {
+		return "check the source in required_providers; a provider without one is taken to be in the namespace hashicorp"
+	}
+	return "check the source in required_providers; for a private provider, check the credentials for " + addr.Host.ForDisplay()
+}
 
 func noPackage(want provider.Want) error {
 	return naming(want, &provider.Error{

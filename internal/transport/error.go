@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"net/http"
 	"net/url"
@@ -43,6 +44,11 @@ func refusalOf(k kind, hostport string) *refusal {
 	return r
 }
 
+// untrustedHint is about certificates of an authority that nobody here trusts: most
+// often that of a proxy that opens TLS. crypto/x509 reads the variable but on macOS
+// and Windows, where the system's own authorities count.
+const untrustedHint = "if a proxy or a server of your own signs with an authority of its own, name a file with that in SSL_CERT_FILE; on macOS and Windows, add it to those of the system"
+
 func retryAfter(header string) time.Duration {
 	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil {
 		return time.Duration(seconds) * time.Second
@@ -63,6 +69,9 @@ func failure(ctx context.Context, u *url.URL, err error) *provider.Error {
 	}
 	if r, ok := errors.AsType[*refusal](err); ok {
 		e.Hint = r.hint
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		e.Hint = untrustedHint
 	}
 	if ctx.Err() != nil {
 		e.Code, e.Err = provider.CodeCancelled, context.Cause(ctx)

@@ -1,0 +1,24 @@
+package provider_test
+
+import (
+	"testing"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+func TestUnmerged(t *testing.T) {
+	t.Parallel()
+	for text, line := range map[string]int{
+		"":                                  0,
+		"a = 1\n":                           0,
+		"<<<<<<< HEAD\n":                    1,
+		"a\nb\n<<<<<<<<< ours\n":            3,
+		" <<<<<<< HEAD\n":                   0,
+		"<<<<<<<HEAD\n":                     0,
+		"a = <<<<<<< x\n=======\n>>>>>>>\n": 0,
+	} {
+		if d, ok := provider.Unmerged([]byte(text), "a.tf"); ok != (line > 0) || d.Line != line {
+			t.Errorf("Unmerged(%q) = line %d, %t, want %d", text, d.Line, ok, line)
+		}
+	}
+}
