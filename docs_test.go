@@ -231,6 +231,8 @@ func judgeYAML(code string, inputs map[string]input) error {
 			}
 		}
 		return fmt.Errorf("no file of %s is this workflow", examplesDir)
+	case strings.HasPrefix(first, "# .pre-commit-config.yaml"):
+		return judgeHooks(code)
 	case strings.Contains(first, "- uses:"):
 		var steps []struct {
 			Uses string
@@ -260,6 +262,64 @@ func judgeYAML(code string, inputs map[string]input) error {
 		return fmt.Errorf("%v", append(problems, more...))
 	}
 	return nil
+}
+
+// hook is one of those that pre-commit runs.
+type hook struct {
+	ID, Entry, Language, Files string
+	PassFilenames              *bool `yaml:"pass_filenames"`
+}
+
+// hooks are those that this repository offers.
+func hooks() ([]hook, error) {
+	src, err := os.ReadFile(".pre-commit-hooks.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var offered []hook
+	return offered, yaml.Unmarshal(src, &offered)
+}
+
+// judgeHooks says whether a configuration of pre-commit names hooks that are offered.
+func judgeHooks(code string) error {
+	var file struct{ Repos []struct{ Hooks []hook } }
+	if err := yaml.Unmarshal([]byte(code), &file); err != nil {
+		return err
+	}
+	offered, err := hooks()
+	for _, repo := range file.Repos {
+		for _, h := range repo.Hooks {
+			if !slices.ContainsFunc(offered, func(o hook) bool { return o.ID == h.ID }) {
+				return fmt.Errorf("no hook is called %s", h.ID)
+			}
+		}
+	}
+	return err
+}
+
+// TestHooks holds .pre-commit-hooks.yaml to the command line: pre-commit would hand
+// relock the names of files, which takes directories.
+func TestHooks(t *testing.T) {
+	t.Parallel()
+	offered, err := hooks()
+	if err != nil || len(offered) < 2 {
+		t.Fatalf("hooks() = %v, %v", offered, err)
+	}
+	for _, h := range offered {
+		if err := judgeCode(t, h.Entry); err != nil || !strings.HasPrefix(h.Entry, "relock ") {
+			t.Errorf("%s runs %q: %v", h.ID, h.Entry, err)
+		}
+		files, err := regexp.Compile(h.Files)
+		if err != nil || h.Language != "golang" || h.PassFilenames == nil || *h.PassFilenames {
+			t.Errorf("%s: files %v, language %s, pass_filenames %v", h.ID, err, h.Language, h.PassFilenames)
+			continue
+		}
+		for name, want := range map[string]bool{"a/main.tf": true, "main.tf.json": true, "x.tofu": true, "a/.terraform.lock.hcl": true, "README.md": false, "a.tfvars.txt": false} {
+			if files.MatchString(name) != want {
+				t.Errorf("%s runs for %s: %t, want %t", h.ID, name, !want, want)
+			}
+		}
+	}
 }
 
 // judgeCode says what is wrong with a command line of relock, or with a command in
@@ -319,6 +379,7 @@ func TestDocumentsMistakesAreFound(t *testing.T) {
 		"unknown_setting":    {"```yaml\nplatform: [linux_amd64]\n```\n", "platform"},
 		"wrong_value":        {"```yaml\ngroup-by: team\n```\n", "group-by"},
 		"workflow_apart":     {"```yaml\n# .github/workflows/relock.yml\non: push\n```\n", "no file of examples/workflows is this workflow"},
+		"hook_that_is_gone":  {"```yaml\n# .pre-commit-config.yaml\nrepos: [{hooks: [{id: relock-fix}]}]\n```\n", "no hook is called relock-fix"},
 		"half_of_JSON":       {"```json\n{\"a\": 1\n```\n", "no JSON"},
 		"half_of_HCL":        {"```hcl\nhost \"a\" {\n```\n", "Unclosed"},
 		"unread_language":    {"```ini\na=b\n```\n", `a block of the language "ini"`},
