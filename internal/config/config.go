@@ -63,6 +63,14 @@ type Config struct {
 	// is a revision of git, or empty.
 	Check, Touched string
 
+	// FailOn is the least severity of a finding that fails verify.
+	FailOn      provider.Severity
+	Ledger      string // path; empty: none
+	MaxDownload int64  // of verify, in bytes
+	Recheck     int    // packages of the hash cache that verify proves anew
+
+	Offline, NoCache bool
+
 	Create, Strict, Exact, Prune, AllowDowngrade, Lock, DryRun, Stats, Verbose bool
 }
 

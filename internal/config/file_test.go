@@ -117,6 +117,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 		ToolVersion: provider.Version{Major: 1, Minor: 11, Patch: 4}, Platforms: config.PlatformSet{All: true},
 		Create: true, Keep: []provider.Pattern{pattern("hashicorp/null")}, HashesFrom: "both", HashSource: "opentofu",
 		AcceptReReleased: []provider.ReleasePattern{parsed(t, provider.ParseReleasePattern, "hashicorp/aws@5.31.0")},
+		MaxDownload:      2 << 30,
 		Signers: provider.Signers{
 			pattern("hashicorp/*"):           {"34365D9472D7468F", "0C0AF313E5FD9F80"},
 			pattern("example.com/corp/tool"): {"1234567890123456"},

@@ -11,10 +11,13 @@ import (
 
 // The verbs that share flags.
 var (
-	everyVerb = []string{"scan", "upgrade", "lock", "check", "diff", "pr", "comment"}
+	everyVerb = []string{"scan", "upgrade", "lock", "check", "verify", "diff", "pr", "comment"}
 	scanning  = []string{"scan", "upgrade", "lock", "check", "pr"}
 	planning  = []string{"upgrade", "lock", "check", "pr"}
-	hashing   = append(slices.Clone(planning), "comment")
+	hashing   = append(slices.Clone(planning), "comment", "verify")
+	reading   = append(slices.Clone(scanning), "verify")
+	judging   = append(slices.Clone(planning), "verify")
+	verifying = []string{"verify"}
 )
 
 // Settings is the table, in the order in which people read it. It must not be
@@ -44,7 +47,7 @@ var Settings = []Setting{
 		set: func(c *Config, v []string) { c.Directories = v },
 	},
 	{
-		Key: "tool", Flag: "tool", Input: "tool", Kind: Choice, Default: "auto", Verbs: scanning,
+		Key: "tool", Flag: "tool", Input: "tool", Kind: Choice, Default: "auto", Verbs: reading,
 		Values: []string{"auto", string(provider.Terraform), string(provider.OpenTofu)},
 		Doc:    "Whose rules apply. auto tells the tool of each root module from its version files, its lock file and .tofu files.",
 		set: func(c *Config, v []string) {
@@ -54,7 +57,7 @@ var Settings = []Setting{
 		},
 	},
 	{
-		Key: "tool-version", Flag: "tool-version", Input: "tool-version", Kind: Text, Verbs: scanning,
+		Key: "tool-version", Flag: "tool-version", Input: "tool-version", Kind: Text, Verbs: reading,
 		Doc:   "Release of the tool whose rules apply, like 1.11.4. Empty: an exact version in .terraform-version, .opentofu-version or .tool-versions, else the newest release that relock knows and that required_version allows.",
 		check: isToolVersion,
 		set: func(c *Config, v []string) {
@@ -64,13 +67,13 @@ var Settings = []Setting{
 		},
 	},
 	{
-		Key: "platforms", Flag: "platform", Input: "platforms", Kind: Platforms, Default: "auto", Verbs: planning,
+		Key: "platforms", Flag: "platform", Input: "platforms", Kind: Platforms, Default: "auto", Verbs: judging,
 		Doc:   "Platforms that each lock file must cover: a list like linux_amd64, darwin_arm64; all for every platform that a release serves; auto for those that the lock file covers now if there are two or more, else the common ones. What a release does not serve is told and left out, but fails the provider if the command line names it.",
 		check: isPlatform,
 		set:   func(c *Config, v []string) { c.Platforms = platformSet(v) },
 	},
 	{
-		Flag: "provider", Input: "providers", Kind: List, Verbs: planning,
+		Flag: "provider", Input: "providers", Kind: List, Verbs: judging,
 		Doc:   "Patterns of providers, like hashicorp/aws or */aws. Entries of other providers keep their bytes. Empty: every provider.",
 		check: isPattern,
 		set:   func(c *Config, v []string) { c.Providers = patterns(v) },
@@ -81,7 +84,7 @@ var Settings = []Setting{
 		set: func(c *Config, v []string) { c.Create = v[0] == "true" },
 	},
 	{
-		Key: "unlocked", Flag: "unlocked", Input: "unlocked", Kind: Choice, Default: "warn", Verbs: scanning,
+		Key: "unlocked", Flag: "unlocked", Input: "unlocked", Kind: Choice, Default: "warn", Verbs: reading,
 		Values: []string{"warn", "fail", "ignore"},
 		Doc:    "What to do about root modules that a search finds without a lock file, unless create writes one. warn names them; fail names them and fails the run; ignore says nothing.",
 		set:    func(c *Config, v []string) { c.Unlocked = v[0] },
@@ -93,7 +96,7 @@ var Settings = []Setting{
 		set:   func(c *Config, v []string) { c.Keep = patterns(v) },
 	},
 	{
-		Flag: "keep-unreferenced", Kind: Bool, Default: "false", Verbs: []string{"upgrade", "check", "pr"},
+		Flag: "keep-unreferenced", Kind: Bool, Default: "false", Verbs: []string{"upgrade", "check", "verify", "pr"},
 		Doc: "Keep every entry that no configuration requires.",
 		set: func(c *Config, v []string) { c.KeepUnreferenced = v[0] == "true" },
 	},
@@ -110,7 +113,7 @@ var Settings = []Setting{
 		set:    func(c *Config, v []string) { c.HashSource = v[0] },
 	},
 	{
-		Key: "verify.accept-re-released", Flag: "accept-re-released", Kind: List, Verbs: planning,
+		Key: "verify.accept-re-released", Flag: "accept-re-released", Kind: List, Verbs: judging,
 		Doc:   "Releases like hashicorp/aws@5.31.0 whose packages may differ from what was locked: their hashes are replaced. Others are refused.",
 		check: isRelease,
 		set:   func(c *Config, v []string) { c.AcceptReReleased = releases(v) },
@@ -192,6 +195,38 @@ var Settings = []Setting{
 		Flag: "lock", Kind: Bool, Default: "false", Verbs: []string{"check"},
 		Doc: "Check what lock would change instead of upgrade, as check: lock does.",
 		set: func(c *Config, v []string) { c.Lock = v[0] == "true" },
+	},
+	{
+		Flag: "fail-on", Kind: Choice, Default: "error", Verbs: verifying,
+		Values: []string{"error", "warning", "note"},
+		Doc:    "The least severity of a finding with which verify ends with status 4.",
+		set:    func(c *Config, v []string) { c.FailOn = must(provider.ParseSeverity(v[0])) },
+	},
+	{
+		Flag: "ledger", Kind: Text, Verbs: verifying,
+		Doc: "File of what was first seen of every release. What differs from it is found, and what is new is added, but not on a pull request's head, where the base's is read. Empty: none.",
+		set: func(c *Config, v []string) { c.Ledger = v[0] },
+	},
+	{
+		Flag: "max-download", Kind: Text, Default: "2GiB", Verbs: verifying,
+		Doc:   "How much verify downloads at most to prove h1 hashes, like 500MiB; 0 downloads nothing. What is left is unproven.",
+		check: isSize,
+		set:   func(c *Config, v []string) { c.MaxDownload = must(parseSize(v[0])) },
+	},
+	{
+		Flag: "offline", Kind: Bool, Default: "false", Verbs: verifying,
+		Doc: "Ask nobody. No hash is proven then; the entries are held against the configuration alone.",
+		set: func(c *Config, v []string) { c.Offline = v[0] == "true" },
+	},
+	{
+		Flag: "no-cache", Kind: Bool, Default: "false", Verbs: verifying,
+		Doc: "Use no hash cache: every h1 is proven by a package of this run.",
+		set: func(c *Config, v []string) { c.NoCache = v[0] == "true" },
+	},
+	{
+		Flag: "recheck", Kind: Number, Default: "0", Verbs: verifying,
+		Doc: "How many packages that the hash cache knows are downloaded and hashed anew, to find a cache that somebody has changed.",
+		set: func(c *Config, v []string) { c.Recheck = must(strconv.Atoi(v[0])) },
 	},
 	{
 		Flag: "why", Kind: List, Verbs: []string{"scan"},
@@ -437,7 +472,7 @@ var Settings = []Setting{
 		set:   func(c *Config, v []string) { c.Repositories = v },
 	},
 	{
-		Flag: "config", Input: "config", Kind: Text, Verbs: append(slices.Clone(scanning), "comment", "config"),
+		Flag: "config", Input: "config", Kind: Text, Verbs: append(slices.Clone(reading), "comment", "config"),
 		Doc: "Path of the configuration file. Empty: " + strings.Join(FileNames[:len(FileNames)-1], ", ") + " or " + FileNames[len(FileNames)-1] + ".",
 		set: func(c *Config, v []string) { c.File = v[0] },
 	},
@@ -473,7 +508,7 @@ var Settings = []Setting{
 		set: func(c *Config, v []string) { c.Jobs = must(strconv.Atoi(v[0])) },
 	},
 	{
-		Key: "timeout", Flag: "timeout", Input: "timeout", Kind: Text, Verbs: append(slices.Clone(scanning), "comment"),
+		Key: "timeout", Flag: "timeout", Input: "timeout", Kind: Text, Verbs: append(slices.Clone(reading), "comment"),
 		Doc:   "How long a run may ask for versions, modules and packages, like 90s or 20m. What is not finished by then fails and stays as it is, and the rest is done. Empty: as long as it takes; in a workflow 30m, and longer while no 5 minutes pass without a package.",
 		check: isTimeout,
 		set: func(c *Config, v []string) {

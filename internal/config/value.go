@@ -4,9 +4,11 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -276,4 +278,23 @@ func refName(s string) bool {
 		}
 	}
 	return true
+}
+
+// units are what sizes are written in.
+var units = map[string]int64{"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "kB": 1e3, "MB": 1e6, "GB": 1e9}
+
+// parseSize reads a number of bytes, like 500MiB.
+func parseSize(text string) (int64, error) {
+	digits := strings.TrimRight(text, "BGKMik")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	unit, known := units[text[len(digits):]]
+	if err != nil || !known || n < 0 || n > math.MaxInt64/unit {
+		return 0, fmt.Errorf("%q is not a size; it must be like 500MiB or 2GiB", text)
+	}
+	return n * unit, nil
+}
+
+func isSize(text string) error {
+	_, err := parseSize(text)
+	return err
 }

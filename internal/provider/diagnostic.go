@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -167,4 +168,12 @@ func Diagnose(err error) Diagnostic {
 		return Diagnostic{Code: e.Code, Message: err.Error(), Addr: e.Addr, Host: e.Host, Hint: e.Hint}
 	}
 	return Diagnostic{Code: CodeInternal, Message: err.Error()}
+}
+
+// ParseSeverity reads the name of a severity.
+func ParseSeverity(s string) (Severity, error) {
+	if i := slices.Index(severities, s); i >= 0 {
+		return Severity(i), nil
+	}
+	return 0, fmt.Errorf("%q is no severity: it must be error, warning or note", s)
 }

@@ -77,6 +77,12 @@ func (a asker) hashes(k packageKey) (provider.Hashes, error) {
 	return a.source.Hashes(a.ctx, k.tool, k.want)
 }
 
+// recheck holds what the cache knows of a package against the package.
+func (a asker) recheck(k packageKey, limit int64) error {
+	_, err := a.source.Recheck(a.ctx, k.tool, k.want, limit)
+	return err
+}
+
 // packageAnswer is an answer about the list that names a package, or about its size.
 type packageAnswer struct {
 	listing provider.Listing

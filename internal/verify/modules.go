@@ -34,6 +34,10 @@ type Policy struct {
 	Ledger *Ledger
 	// AcceptReReleased names releases that may have been replaced.
 	AcceptReReleased []provider.ReleasePattern
+	// Recheck is how many packages that the hash cache knows are downloaded and hashed
+	// anew; which ones, Seed decides.
+	Recheck int
+	Seed    string
 	// Offline says that nothing may be asked.
 	Offline bool
 	// Admits says whether a registry may be asked; nil admits all.
@@ -71,12 +75,16 @@ func Prove(ctx context.Context, src Source, modules []scan.RootModule, p Policy)
 	if !p.Offline {
 		a.account()
 	}
+	var problems []provider.Diagnostic
+	if p.Recheck > 0 && !p.Offline {
+		problems = v.recheck()
+	}
 	v.elsewhere = a.index()
 	results := make([]Verification, len(modules))
 	for i, m := range modules {
 		results[i] = v.result(m, entries[i])
 	}
-	return results, a.outages()
+	return results, append(problems, a.outages()...)
 }
 
 // outages names the registries of which no list could be had though several

@@ -36,10 +36,11 @@ func sound() *plot {
 // verify runs the plot.
 func (p *plot) verify(t *testing.T) Verification {
 	t.Helper()
-	return p.verifyAll(t)[0]
+	r, _ := p.prove(t)
+	return r
 }
 
-func (p *plot) verifyAll(t *testing.T) []Verification {
+func (p *plot) prove(t *testing.T) (Verification, []provider.Diagnostic) {
 	t.Helper()
 	tool := provider.Newest(provider.Terraform)
 	written := lockOf(t, p.hashes...)
@@ -59,8 +60,8 @@ func (p *plot) verifyAll(t *testing.T) []Verification {
 		})
 	}
 	p.module(&m)
-	results, _ := Prove(t.Context(), p.src, []scan.RootModule{m}, p.policy)
-	return results
+	results, problems := Prove(t.Context(), p.src, []scan.RootModule{m}, p.policy)
+	return results[0], problems
 }
 
 // codesOf are the codes of findings, with the severities that are no errors.
@@ -307,5 +308,21 @@ func TestSignerMayChangeWhereSomebodySaysSo(t *testing.T) {
 		if got := slices.Contains(codesOf(p.verify(t).Findings), "signer-changed"); got != tt.want {
 			t.Errorf("%s: signer-changed is found: %t, want %t", name, got, tt.want)
 		}
+	}
+}
+
+func TestRecheckFindsAWrongCache(t *testing.T) {
+	t.Parallel()
+	p := sound()
+	p.policy.Recheck = 1
+	p.src.wrong = &provider.Error{Code: provider.CodeBadChecksum, Message: "the hash cache is wrong"}
+	_, problems := p.prove(t)
+	if len(problems) != 1 || problems[0].Code != provider.CodeBadChecksum || len(p.src.asked) != 1 {
+		t.Errorf("problems %v after %v, want one of the one package that was asked for", problems, p.src.asked)
+	}
+	p = sound()
+	p.policy.Recheck, p.policy.Allowance = 5, NewAllowance(150)
+	if _, problems := p.prove(t); len(problems) > 0 || len(p.src.asked) != 1 {
+		t.Errorf("problems %v after %v, want what the allowance is enough for", problems, p.src.asked)
 	}
 }

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -81,17 +80,10 @@ func (v *verifier) replaced(about scribe, c *accountCase, judged []Proof) {
 	lost := v.Ledger.lost(l.Addr, l.Version, c.files)
 	switch {
 	case gone > 0:
-		about.add(provider.CodeReReleased, "%s of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more", replacedCount(gone), l.Addr, l.Version)
+		about.add(provider.CodeReReleased, "packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more (%d)", l.Addr, l.Version, gone)
 	case lost > 0:
-		about.add(provider.CodeReReleased, "%s of %s %s were replaced since the ledger has seen them", replacedCount(lost), l.Addr, l.Version)
+		about.add(provider.CodeReReleased, "packages of %s %s were replaced since the ledger has seen them (%d)", l.Addr, l.Version, lost)
 	}
-}
-
-func replacedCount(n int) string {
-	if n == 1 {
-		return "1 package"
-	}
-	return fmt.Sprintf("%d packages", n)
 }
 
 // coverage says what the entry lacks: of the platforms that are demanded, and of
