@@ -216,7 +216,7 @@ func diagnosticsOf(r report.Report) []provider.Diagnostic {
 		all = append(all[:len(all):len(all)], m.Diagnostics...)
 		for _, f := range m.Brief() {
 			d := f.Diagnostic()
-			if r.Verb != report.VerbCheck {
+			if r.Verb != report.VerbCheck && r.Verb != report.VerbVerify {
 				d.Severity = provider.SeverityWarning
 			}
 			all = append(all, d)

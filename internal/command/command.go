@@ -29,7 +29,7 @@ const (
 	ExitFailed  = 1 // something failed, wholly or in part
 	ExitUsage   = 2 // the command line, the configuration, or what they name
 	ExitChanges = 3 // check found changes
-	ExitFinding = 4 // check found a hash that belongs to nothing
+	ExitFinding = 4 // verify has findings, or check found a hash that belongs to nothing
 
 	// Git takes statuses up to 128 of a merge driver for a conflict that is left
 	// in the file, and any above it for a failure: then it stops the merge and
@@ -106,7 +106,7 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	root.AddCommand(
-		scanCommand(env), upgradeCommand(env), lockCommand(env), checkCommand(env), diffCommand(env),
+		scanCommand(env), upgradeCommand(env), lockCommand(env), checkCommand(env), verifyCommand(env), diffCommand(env),
 		mergeDriverCommand(env), prCommand(env), commentCommand(env), demoCommand(env), configCommand(env),
 		cacheCommand(env), actionCommand(env), versionCommand(env),
 	)

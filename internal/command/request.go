@@ -39,6 +39,9 @@ func request(env Env, verb run.Verb, dirs []string, cfg config.Config) run.Reque
 		HashSource:   cfg.HashSource,
 		Timeout:      cfg.Timeout,
 
+		Proof: run.Proving{
+			MaxDownload: cfg.MaxDownload, Offline: cfg.Offline, NoCache: cfg.NoCache, Recheck: cfg.Recheck, Seed: env.runtime().SHA(),
+		},
 		UnlockedFails: cfg.Unlocked == "fail",
 		Scan: scan.Options{
 			Create: cfg.Create, Unlocked: cfg.Unlocked != "ignore", Tool: cfg.Tool, ToolVersion: cfg.ToolVersion,

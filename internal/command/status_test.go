@@ -17,6 +17,7 @@ func TestStatusOfAReport(t *testing.T) {
 	missing := provider.Diagnostic{Code: provider.CodeNotFound, Message: "nothing requires it"}
 	changed := report.Module{Pending: true}
 	found := report.Module{Findings: []provider.Finding{{}}}
+	noted := report.Module{Findings: []provider.Finding{{Severity: provider.SeverityNote}}}
 	for name, tt := range map[string]struct {
 		verb        string
 		modules     []report.Module
@@ -29,6 +30,8 @@ func TestStatusOfAReport(t *testing.T) {
 		"changes that check finds":   {report.VerbCheck, []report.Module{changed}, nil, ExitChanges},
 		"a hash of nothing":          {report.VerbCheck, []report.Module{changed, found}, nil, ExitFinding},
 		"a hash that another tells":  {report.VerbUpgrade, []report.Module{found}, nil, ExitOK},
+		"a finding of verify":        {report.VerbVerify, []report.Module{found}, nil, ExitFinding},
+		"a finding that is no error": {report.VerbVerify, []report.Module{noted}, nil, ExitOK},
 		"a failure before a finding": {report.VerbCheck, []report.Module{found}, []provider.Diagnostic{failure}, ExitFailed},
 		"what is named is nowhere":   {report.VerbPR, nil, []provider.Diagnostic{failure, missing}, ExitUsage},
 	} {

@@ -41,6 +41,14 @@ lock) would change a lock file. With --touched it looks only at root modules tha
 differ from a revision.`)
 }
 
+func verifyCommand(env Env) *cobra.Command {
+	return verbCommand(env, run.Verify, "Prove or refute every hash of the lock files; write nothing",
+		`verify says of every hash what proves it: the signed checksum list of its
+release, a package that was hashed now or by an earlier run, a mirror, or a
+registry's word. A hash that nothing proves is an error. It ends with status 4 if
+a finding is as severe as --fail-on says.`)
+}
+
 func prCommand(env Env) *cobra.Command {
 	return verbCommand(env, run.PR, "Propose upgrades as a pull request",
 		`pr upgrades the lock files of a checkout and proposes them as one pull request,
@@ -98,6 +106,9 @@ func carryOut(ctx context.Context, env Env, s settings, verb run.Verb, dirs []st
 	if req.Change = change; s.Touched != "" && verb == run.Check {
 		req.Change = &run.Change{Revision: s.Touched}
 	}
+	if verb == run.Verify {
+		return carryOutVerify(ctx, env, s, req)
+	}
 	r, err := during(env, s, req, func(session *run.Session) (report.Report, error) { return session.Do(ctx, req) })
 	r.Diagnostics = append(r.Diagnostics, s.notices...)
 	return r, err
@@ -124,7 +135,7 @@ func status(r report.Report) error {
 		return exit(ExitUsage)
 	case r.Failed():
 		return exit(ExitFailed)
-	case r.Verb == report.VerbCheck && r.Found():
+	case r.Verb == report.VerbCheck && r.Found(), r.Verb == report.VerbVerify && r.Reaches(r.FailOn):
 		return exit(ExitFinding)
 	case r.Verb == report.VerbCheck && r.Fails():
 		return exit(ExitChanges)

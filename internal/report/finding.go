@@ -41,15 +41,28 @@ type findingJSON struct {
 	Hash     provider.Hash `json:"hash,omitempty"`
 	File     string        `json:"file"`
 	Line     int           `json:"line"`
+	Column   int           `json:"column,omitempty"`
+	Platform string        `json:"platform,omitempty"`
+	ProvenBy string        `json:"proven_by,omitempty"`
 	Message  string        `json:"message"`
 	Hint     string        `json:"hint,omitempty"`
 }
 
 func findingOf(f provider.Finding) findingJSON {
-	return findingJSON{
-		Code: f.Code, Severity: f.Severity.String(), Provider: f.Addr.String(), Version: f.Version.String(), Hash: f.Hash,
-		File: f.File, Line: f.Line, Message: f.Message, Hint: f.Hint,
+	j := findingJSON{
+		Code: f.Code, Severity: f.Severity.String(), Hash: f.Hash, File: f.File, Line: f.Line, Column: f.From,
+		ProvenBy: f.ProvenBy, Message: f.Message, Hint: f.Hint,
 	}
+	if f.Addr != (provider.Addr{}) { // else it is about the whole file
+		j.Provider = f.Addr.String()
+	}
+	if !f.Version.IsZero() {
+		j.Version = f.Version.String()
+	}
+	if f.Platform != (provider.Platform{}) {
+		j.Platform = f.Platform.String()
+	}
+	return j
 }
 
 // shownFindings are findings with every path replaced by what show makes of it.

@@ -60,9 +60,12 @@ func document(r Report) any {
 	}
 	doc := runJSON{FormatVersion: formatVersion, Modules: []any{}, Unlocked: []string{}, Consistency: list(spreadsOf(r), spreadOf), Errors: errors, Warnings: warnings, Stats: statsJSON(r.Stats)}
 	for _, m := range r.Modules {
-		if m.Scan != nil {
+		switch {
+		case m.Scan != nil:
 			doc.Modules = append(doc.Modules, scanModule(m))
-		} else {
+		case m.Verified != nil:
+			doc.Modules = append(doc.Modules, verifiedModule(m))
+		default:
 			doc.Modules = append(doc.Modules, planModule(m))
 		}
 	}

@@ -69,6 +69,9 @@ func bodies(r Report, d dialect) []string {
 // partsOf are what every Markdown report consists of. Each has a share of the
 // limit; what is left of it goes to the others, to the most important first.
 func partsOf(r Report, d dialect, limit int) []part {
+	if r.Verb == VerbVerify {
+		return verification(r, d)
+	}
 	o := outlineOf(r, d)
 	return []part{
 		{head: o.headline + "\n"},

@@ -33,6 +33,7 @@ const (
 	VerbDiff    = "diff"
 	VerbPR      = "pr"
 	VerbComment = "comment"
+	VerbVerify  = "verify"
 )
 
 // Report is the result of one run.
@@ -65,6 +66,8 @@ type Report struct {
 	Touched bool
 	// Asked is what the run was restricted to.
 	Asked Asked
+	// FailOn is the least severity of a finding with which verify fails.
+	FailOn provider.Severity
 	// DryRun is true if the run wrote nothing because it was told so.
 	DryRun bool
 	Stats  Stats
@@ -105,6 +108,8 @@ type Module struct {
 	// Findings are hashes of the lock file that belong to nothing, and Undecided
 	// those of which that could not be found out, sorted by place.
 	Findings, Undecided []provider.Finding
+	// Verified is what else a verification found; nil for other verbs.
+	Verified *Verified
 }
 
 // Facts is what a run learned of a provider besides the change of its entry.

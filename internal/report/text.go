@@ -190,7 +190,11 @@ func (t *text) about(m Module) {
 	default:
 		t.changesOf(m)
 	}
-	t.findings(m)
+	if m.Verified != nil {
+		t.verified(m)
+	} else {
+		t.findings(m)
+	}
 	t.causes(tableIndent, t.own[t.r.title(m)])
 }
 
@@ -444,6 +448,8 @@ func (t *text) closing() {
 		parts = append(parts, "no root module was found")
 	case t.r.Verb == VerbScan:
 		parts = t.r.found()
+	case t.r.Verb == VerbVerify:
+		parts = append([]string{t.r.Counts().String()}, t.r.severities()...)
 	default:
 		parts = t.r.written()
 	}
@@ -453,7 +459,7 @@ func (t *text) closing() {
 	case failed > 0 && t.r.Verb != VerbDiff:
 		parts = append(parts, fmt.Sprintf("%d with errors", failed))
 	}
-	if n := t.r.findings(); n > 0 {
+	if n := t.r.findings(); n > 0 && t.r.Verb != VerbVerify {
 		parts = append(parts, count(n, "finding", "findings"))
 	}
 	line := strings.Join(parts, ", ")

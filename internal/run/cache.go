@@ -25,7 +25,7 @@ func learns(env Env, req Request) bool {
 // user's own is done without if it is not.
 func openCache(env Env, req Request) (*hash.Cache, error) {
 	name := cmp.Or(req.Cache, env.HashCache)
-	if name == "" || req.Verb == Scan {
+	if name == "" || req.Verb == Scan || req.Proof.NoCache {
 		return nil, nil
 	}
 	if !filepath.IsAbs(name) {

@@ -105,6 +105,9 @@ func learn(ctx context.Context, j job) (planned, error) {
 		}
 		return p, nil
 	}
+	if j.req.Verb == Verify {
+		return proveAll(ctx, j, p), nil
+	}
 	if _, pulls := j.target.Destination.(Pulls); pulls {
 		if p.proposing, err = prepare(ctx, j, p.inventory); err != nil {
 			return p, err

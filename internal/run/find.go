@@ -65,7 +65,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 func scanOptions(j job, narrowed extent, t tree) scan.Options {
 	opts := j.req.Scan
 	opts.Dirs, opts.Jobs = t.dirs, j.req.Plan.Jobs
-	opts.Orphans = j.req.Plan.Mode == upgrade.Complete
+	opts.Orphans = j.req.Plan.Mode == upgrade.Complete || j.req.Verb == Verify
 	if !j.env.OnGitHub && t.remote == nil {
 		opts.Path = t.root
 	}

@@ -68,22 +68,32 @@ const pluginDir = "terraform.d/plugins"
 // does. In a pull request and on GitHub such providers are not used.
 func results(ctx context.Context, j job, p planned) []found {
 	defer j.clock.stage(stagePlan)()
-	all := slices.Clone(p.found)
-	usable := j.target.remote() == nil && j.req.Verb != PR && !j.env.OnGitHub
+	all := withPlugins(j, p.found)
 	var indexes []int
 	var modules []scan.RootModule
 	for i, f := range all {
-		dir := path.Join(f.module.Dir, pluginDir)
-		plugins, err := fs.Sub(f.tree.FS(), dir)
-		if info, statErr := fs.Stat(f.tree.FS(), dir); err != nil || statErr != nil || !info.IsDir() {
+		if f.plugins == nil {
 			indexes, modules = append(indexes, i), append(modules, f.module)
 			continue
 		}
-		all[i].plugins = j.source.In(plugins, j.show(f.tree)(dir), usable)
 		all[i].result = upgrade.Plan(ctx, timed{all[i].plugins, &j.clock.asked}, []scan.RootModule{f.module}, p.options)[0]
 	}
 	for i, r := range upgrade.Plan(ctx, timed{j.source, &j.clock.asked}, modules, p.options) {
 		all[indexes[i]].result = r
+	}
+	return all
+}
+
+// withPlugins adds the source of each root module that keeps providers of its own.
+func withPlugins(j job, all []found) []found {
+	all = slices.Clone(all)
+	usable := j.target.remote() == nil && j.req.Verb != PR && !j.env.OnGitHub
+	for i, f := range all {
+		dir := path.Join(f.module.Dir, pluginDir)
+		plugins, err := fs.Sub(f.tree.FS(), dir)
+		if info, statErr := fs.Stat(f.tree.FS(), dir); err == nil && statErr == nil && info.IsDir() {
+			all[i].plugins = j.source.In(plugins, j.show(f.tree)(dir), usable)
+		}
 	}
 	return all
 }

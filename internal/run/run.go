@@ -23,6 +23,7 @@ const (
 	Lock    Verb = report.VerbLock    // writes complete hashes, versions kept
 	Check   Verb = report.VerbCheck   // writes nothing, says what would change
 	PR      Verb = report.VerbPR      // proposes an upgrade as a pull request
+	Verify  Verb = report.VerbVerify  // writes nothing, proves or refutes every hash
 )
 
 // Request is what a person or an event asks for.
@@ -48,6 +49,8 @@ type Request struct {
 	// Scan and Plan say how; Scan.Dirs is that of the targets.
 	Scan scan.Options
 	Plan upgrade.Options
+	// Proof says how Verify proves; the rest of it is as in Plan.
+	Proof Proving
 	// UnlockedFails makes a failure of root modules without a lock file, if
 	// Scan.Unlocked looks for them.
 	UnlockedFails bool

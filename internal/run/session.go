@@ -45,7 +45,7 @@ type Session struct {
 // verb, cache and plan. It asks nobody anything. Close must be called.
 func Open(env Env, req Request) (*Session, error) {
 	s := &Session{
-		env: env, bounds: newBounds(req.Timeout, env.OnGitHub), allowance: verify.NewAllowance(verify.MostAccounted),
+		env: env, bounds: newBounds(req.Timeout, env.OnGitHub), allowance: verify.NewAllowance(mostDownloaded(req)),
 		configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[registryKey]*registry.Client{},
 	}
 	var err error

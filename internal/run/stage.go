@@ -21,6 +21,7 @@ const (
 	stagePlan     = "plan"
 	stageSigners  = "signers"
 	stageAccount  = "account"
+	stageVerify   = "verify"
 	stageDiff     = "diff"
 	stageWrite    = "write"
 	stagePropose  = "propose"

@@ -1,0 +1,134 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/verify"
+)
+
+// Verified is what a verification found of a lock file besides its findings.
+type Verified struct {
+	// Counts say how many of its hashes have which verdict.
+	Counts verify.Counts
+	// Unchecked says what could not be judged at all, and why.
+	Unchecked []string
+}
+
+// FromVerification makes the report of a root module that was verified.
+func FromVerification(v verify.Verification) Module {
+	m := v.Module
+	return Module{
+		Dir: m.Dir, LockPath: lockPath(m), Tool: m.Tool, Assumed: m.Assumed, Unread: m.Tree.Unread, Diagnostics: m.Tree.Diagnostics,
+		Findings: v.Findings, Verified: &Verified{v.Counts, v.Unchecked},
+	}
+}
+
+// Counts are those of the hashes of all lock files.
+func (r Report) Counts() verify.Counts {
+	all := verify.Counts{}
+	for _, m := range r.Modules {
+		if m.Verified != nil {
+			all.Add(m.Verified.Counts)
+		}
+	}
+	return all
+}
+
+// Reaches reports whether a finding is as severe as that, or more.
+func (r Report) Reaches(least provider.Severity) bool {
+	return slices.ContainsFunc(r.Modules, func(m Module) bool {
+		return slices.ContainsFunc(m.Findings, func(f provider.Finding) bool { return f.Severity <= least })
+	})
+}
+
+// severities counts the findings by how severe they are.
+func (r Report) severities() []string {
+	n := map[provider.Severity]int{}
+	for _, m := range r.Modules {
+		for _, f := range m.Findings {
+			n[f.Severity]++
+		}
+	}
+	var parts []string
+	for _, s := range []provider.Severity{provider.SeverityError, provider.SeverityWarning, provider.SeverityNote} {
+		if n[s] > 0 {
+			parts = append(parts, count(n[s], s.String(), s.String()+"s"))
+		}
+	}
+	return parts
+}
+
+// bySeverity are findings with the errors first; of equal ones the order stays.
+func bySeverity(findings []provider.Finding) []provider.Finding {
+	return slices.SortedStableFunc(slices.Values(findings), func(f, g provider.Finding) int { return int(f.Severity) - int(g.Severity) })
+}
+
+// verified writes what was found in a lock file: for everybody what is wrong, and
+// notes for those who ask for everything.
+func (t *text) verified(m Module) {
+	styles := map[provider.Severity]style{provider.SeverityError: red, provider.SeverityWarning: yellow, provider.SeverityNote: dim}
+	for _, f := range brief(bySeverity(m.Findings)) {
+		if f.Severity == provider.SeverityNote && !t.o.Verbose {
+			continue
+		}
+		head := cell{f.Severity.String() + " " + string(f.Code) + ":", styles[f.Severity]}
+		t.paragraph(tableIndent, head, t.d.diagnostic(f.Diagnostic()))
+		if f.Hint != "" {
+			t.paragraph(tableIndent+2, cell{"next:", dim}, Plain(f.Hint))
+		}
+	}
+	for _, u := range m.Verified.Unchecked {
+		t.paragraph(tableIndent, cell{"not checked:", yellow}, Plain(u))
+	}
+	if t.o.Verbose {
+		t.paragraph(tableIndent, cell{}, m.Verified.Counts.String())
+	}
+}
+
+// verification is a report of verify in Markdown.
+func verification(r Report, d dialect) []part {
+	findings := part{rank: 1, head: "### Findings\n\n| Severity | Code | Root module | Place | What |\n| --- | --- | --- | --- | --- |\n", what: "finding"}
+	unchecked := part{rank: 3, head: "### Not checked\n\n", what: "item"}
+	for _, severity := range []provider.Severity{provider.SeverityError, provider.SeverityWarning, provider.SeverityNote} {
+		for _, m := range r.Modules {
+			for _, f := range brief(m.Findings) {
+				if f.Severity == severity {
+					findings.items = append(findings.items, fmt.Sprintf("| %s | `%s` | %s | %s | %s |\n", severity, f.Code, d.code(m.Dir), d.code(f.Diagnostic().Place()), d.text(f.Message)))
+				}
+			}
+		}
+	}
+	for _, m := range r.Modules {
+		if m.Verified != nil && len(m.Verified.Unchecked) > 0 {
+			unchecked.items = append(unchecked.items, fmt.Sprintf("- %s: %s\n", d.code(m.Dir), d.text(strings.Join(m.Verified.Unchecked, "; "))))
+		}
+	}
+	return []part{{head: r.Counts().String() + ".\n"}, findings, unchecked}
+}
+
+type verifiedJSON struct {
+	Dir         string         `json:"dir"`
+	Tool        string         `json:"tool"`
+	ToolVersion string         `json:"tool_version"`
+	Path        string         `json:"path"`
+	Counts      map[string]int `json:"counts"`
+	Findings    []findingJSON  `json:"findings"`
+	Accepted    []findingJSON  `json:"accepted"`
+	Unchecked   []string       `json:"unchecked"`
+	Errors      []problemJSON  `json:"errors"`
+	Warnings    []problemJSON  `json:"warnings"`
+}
+
+func verifiedModule(m Module) verifiedJSON {
+	errors, warnings := problemsJSON(m.Diagnostics)
+	counts := m.Verified.Counts.Each()
+	counts["hashes"] = m.Verified.Counts.Hashes()
+	return verifiedJSON{
+		Dir: m.Dir, Tool: string(m.Tool.Name), ToolVersion: m.Tool.Version.String(), Path: m.LockPath, Counts: counts,
+		Findings: list(m.Findings, findingOf), Accepted: []findingJSON{}, Unchecked: append([]string{}, m.Verified.Unchecked...),
+		Errors: errors, Warnings: warnings,
+	}
+}

@@ -1,0 +1,86 @@
+package run
+
+import (
+	"context"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/registry"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/verify"
+)
+
+// Proving says how the hashes of lock files are proven.
+type Proving struct {
+	// MaxDownload bounds what is downloaded for it.
+	MaxDownload int64
+	// Offline asks nobody, and NoCache uses no hash cache.
+	Offline, NoCache bool
+	// Recheck is how many packages that the cache knows are proven anew.
+	Recheck int
+	// Seed decides which those are.
+	Seed string
+	// Ledger is what was seen before; nil if nobody keeps one. What the run sees is
+	// added to it.
+	Ledger *verify.Ledger
+}
+
+// mostDownloaded is what a session may download to account for hashes.
+func mostDownloaded(req Request) int64 {
+	if req.Verb == Verify {
+		return req.Proof.MaxDownload
+	}
+	return verify.MostAccounted
+}
+
+// proveAll proves or refutes every hash of the lock files that were found. Root
+// modules with providers of their own are held against their own source, which
+// knows that no list covers these.
+func proveAll(ctx context.Context, j job, p planned) planned {
+	defer j.clock.stage(stageVerify)()
+	p.found = withPlugins(j, p.found)
+	policy := policyOf(j)
+	results := make([]verify.Verification, len(p.found))
+	prove := func(source *registry.Client, indices []int) {
+		modules := make([]scan.RootModule, len(indices))
+		for n, i := range indices {
+			modules[n] = p.found[i].module
+		}
+		proven, problems := verify.Prove(ctx, source, modules, policy)
+		for n, i := range indices {
+			results[i] = proven[n]
+		}
+		p.report.Diagnostics = append(p.report.Diagnostics, problems...)
+	}
+	var common []int
+	for i, f := range p.found {
+		if f.plugins != nil {
+			prove(f.plugins, []int{i})
+			continue
+		}
+		common = append(common, i)
+	}
+	prove(j.source, common)
+	p.report.Diagnostics = append(p.report.Diagnostics, outages(j)...)
+	for i, v := range results {
+		if policy.Ledger != nil {
+			policy.Ledger.Note(v.Seen, j.env.Now)
+		}
+		p.report.Modules = append(p.report.Modules, report.FromVerification(v).Shown(j.show(p.found[i].tree)))
+	}
+	return p
+}
+
+// policyOf is what the request demands of lock files.
+func policyOf(j job) verify.Policy {
+	plan, proof := j.req.Plan, j.req.Proof
+	p := verify.Policy{
+		Only: plan.Only, Strict: plan.Strict, Platforms: plan.Platforms.List, Keep: plan.Keep, KeepUnreferenced: plan.KeepUnreferenced,
+		Signers: plan.Signers, Ledger: proof.Ledger, AcceptReReleased: plan.AcceptReReleased, Offline: proof.Offline,
+		Recheck: proof.Recheck, Seed: proof.Seed, Allowance: j.allowance, Jobs: plan.Jobs,
+	}
+	if admitted := contact(j.Session, j.req); admitted != nil {
+		p.Admits = func(addr provider.Addr) bool { return admitted(string(addr.Host)) }
+	}
+	return p
+}
