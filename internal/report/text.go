@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -184,7 +185,7 @@ func (t *text) module(m Module) {
 func (t *text) about(m Module) {
 	switch {
 	case m.Scan != nil && len(t.o.Why) > 0:
-		t.why(*m.Scan)
+		t.why(m)
 	case m.Scan != nil:
 		t.scan(m)
 	default:
@@ -290,23 +291,30 @@ func (t *text) scan(m Module) {
 
 func (t *text) requirements(m Module) []row {
 	var rows []row
-	required := map[provider.Addr]bool{}
 	for _, q := range m.Scan.Tree.Requirements {
-		required[q.Addr] = true
 		rows = append(rows, row{
 			[]cell{{t.d.name(q.Addr), plain}, t.locked(*m.Scan, q), {t.constraints(q), plain}},
 			t.origin(q, originsOf(m.Scan.Tree.Fetched)),
 		})
 	}
-	if m.Scan.Lock == nil {
-		return rows
-	}
-	for _, l := range m.Scan.Lock.Locks {
-		if !required[l.Addr] {
-			rows = append(rows, row{[]cell{{t.d.name(l.Addr), plain}, {t.d.version(l.Version), plain}, {unrequired(m), yellow}}, ""})
-		}
+	for _, l := range unexplained(m) {
+		rows = append(rows, t.unexplained(m, l, plain))
 	}
 	return rows
+}
+
+// unexplained are the lock entries that nothing was found to require.
+func unexplained(m Module) []lockfile.Lock {
+	if m.Scan.Lock == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(m.Scan.Lock.Locks), func(l lockfile.Lock) bool {
+		return slices.ContainsFunc(m.Scan.Tree.Requirements, func(q scan.Requirement) bool { return q.Addr == l.Addr })
+	})
+}
+
+func (t *text) unexplained(m Module, l lockfile.Lock, name style) row {
+	return row{[]cell{{t.d.name(l.Addr), name}, {t.d.version(l.Version), plain}, {unrequired(m), yellow}}, ""}
 }
 
 // unrequired is what is known of a lock entry that nothing was found to
@@ -362,22 +370,31 @@ func (t *text) origin(q scan.Requirement, from Origins) string {
 	return fmt.Sprintf("%s at %s", t.d.code(term.Constraint.String()), t.d.place(term, from))
 }
 
-// why writes every term of the selected providers with its place.
-func (t *text) why(m scan.RootModule) {
-	for _, q := range m.Tree.Requirements {
-		if !slices.ContainsFunc(t.o.Why, func(p provider.Pattern) bool { return p.Match(q.Addr) }) {
+// why writes every term of the selected providers with its place, and what is known
+// of those that are locked alone.
+func (t *text) why(m Module) {
+	asked := func(addr provider.Addr) bool {
+		return slices.ContainsFunc(t.o.Why, func(p provider.Pattern) bool { return p.Match(addr) })
+	}
+	for _, q := range m.Scan.Tree.Requirements {
+		if !asked(q.Addr) {
 			continue
 		}
-		t.table([]row{{[]cell{{t.d.name(q.Addr), bold}, t.locked(m, q), {t.constraints(q), plain}}, ""}})
+		t.table([]row{{[]cell{{t.d.name(q.Addr), bold}, t.locked(*m.Scan, q), {t.constraints(q), plain}}, ""}})
 		var rows []row
 		for _, term := range q.Terms {
 			constraint := cell{"any version", dim}
 			if term.Constraint.Op != 0 {
 				constraint = cell{t.d.code(term.Constraint.String()), plain}
 			}
-			rows = append(rows, row{[]cell{{"", plain}, constraint}, t.d.place(term, originsOf(m.Tree.Fetched))})
+			rows = append(rows, row{[]cell{{"", plain}, constraint}, t.d.place(term, originsOf(m.Scan.Tree.Fetched))})
 		}
 		t.table(rows)
+	}
+	for _, l := range unexplained(m) {
+		if asked(l.Addr) {
+			t.table([]row{t.unexplained(m, l, bold)})
+		}
 	}
 }
 
