@@ -1,0 +1,247 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// mostColumns is how many providers the matrix of versions has: those that the most
+// root modules use. Every provider is in the list below it.
+const mostColumns = 40
+
+// versionTable is which root module uses which version of a provider, and how far
+// that is behind the newest release that the run knows.
+type versionTable struct {
+	Columns   []string // names of providers
+	More      int      // providers without a column
+	Rows      []versionRow
+	Providers []versionSum
+}
+
+// versionRow is a root module, with a cell for each column.
+type versionRow struct {
+	Dir, Tool string
+	Cells     []versionCell
+}
+
+// versionCell is a version in use; empty if the root module does not use the
+// provider.
+type versionCell struct {
+	Version string
+	Behind  provider.Bump
+}
+
+// versionSum is what there is to say of a provider over all root modules.
+type versionSum struct {
+	Name, Newest string
+	Used         []string // versions, newest first, each with how often
+	Lag          chart
+	Held         []string
+}
+
+// versionsOf collects the versions in use after the run. A diff has none: it is
+// about two states of one file.
+func versionsOf(r Report, d dialect) versionTable {
+	if r.Verb == VerbDiff {
+		return versionTable{}
+	}
+	newest, used := newestKnown(r), map[provider.Addr]int{}
+	for _, m := range r.Modules {
+		for _, u := range m.InUse {
+			used[u.Addr]++
+		}
+	}
+	byUse := slices.SortedFunc(maps.Keys(used), func(a, b provider.Addr) int { return cmp.Or(used[b]-used[a], a.Compare(b)) })
+	columns := byUse[:min(len(byUse), mostColumns)]
+	t := versionTable{More: len(byUse) - len(columns), Columns: list(columns, d.called)}
+	for _, m := range r.Modules {
+		if len(m.InUse) > 0 {
+			t.Rows = append(t.Rows, versionRow{Dir: r.title(m), Tool: m.Tool.String(), Cells: cellsOf(m, columns, newest)})
+		}
+	}
+	slices.SortFunc(byUse, provider.Addr.Compare)
+	reasons := reasonsOf(r, d)
+	for _, a := range byUse {
+		t.Providers = append(t.Providers, sumOf(r, d, a, newest[a], reasons[a]))
+	}
+	return t
+}
+
+// newestKnown is the newest release of each provider that the run came across: in
+// use, or held back.
+func newestKnown(r Report) map[provider.Addr]provider.Version {
+	newest := map[provider.Addr]provider.Version{}
+	see := func(a provider.Addr, v provider.Version) {
+		if known, ok := newest[a]; !ok || v.Compare(known) > 0 {
+			newest[a] = v
+		}
+	}
+	for _, m := range r.Modules {
+		for _, u := range m.InUse {
+			see(u.Addr, u.Version)
+		}
+		for _, k := range m.held() {
+			see(k.Addr, k.Held[0].Version)
+		}
+	}
+	return newest
+}
+
+func cellsOf(m Module, columns []provider.Addr, newest map[provider.Addr]provider.Version) []versionCell {
+	used := map[provider.Addr]provider.Version{}
+	for _, u := range m.InUse {
+		used[u.Addr] = u.Version
+	}
+	return list(columns, func(a provider.Addr) versionCell {
+		v, ok := used[a]
+		if !ok {
+			return versionCell{}
+		}
+		return versionCell{Plain(v.String()), provider.BumpBetween(v, newest[a])}
+	})
+}
+
+// reasonsOf are what holds each provider, wherever the constraints stand.
+func reasonsOf(r Report, d dialect) map[provider.Addr][]string {
+	all := map[provider.Addr]*set{}
+	for _, m := range r.Modules {
+		for _, k := range m.held() {
+			if all[k.Addr] == nil {
+				all[k.Addr] = &set{}
+			}
+			all[k.Addr].add(d.heldBy(k.Held, func(h upgrade.Held) string { return d.code(h.Term.Constraint.String()) }))
+		}
+	}
+	reasons := map[provider.Addr][]string{}
+	for a, s := range all {
+		reasons[a] = s.list
+	}
+	return reasons
+}
+
+func sumOf(r Report, d dialect, a provider.Addr, newest provider.Version, held []string) versionSum {
+	times, behind := map[provider.Version]int{}, map[provider.Bump]int{}
+	for _, m := range r.Modules {
+		for _, u := range m.InUse {
+			if u.Addr == a {
+				times[u.Version]++
+				behind[provider.BumpBetween(u.Version, newest)]++
+			}
+		}
+	}
+	s := versionSum{Name: d.name(a), Newest: d.version(newest), Held: held}
+	for _, v := range slices.SortedFunc(maps.Keys(times), func(a, b provider.Version) int { return b.Compare(a) }) {
+		s.Used = append(s.Used, d.version(v)+" in "+count(times[v], "root module", "root modules"))
+	}
+	s.Lag = charted(
+		chartPart{Label: "at the newest", Class: "good", N: behind[provider.BumpNone]},
+		chartPart{Label: "a patch or prerelease behind", Class: "patch", N: behind[provider.BumpPatch] + behind[provider.BumpPrerelease]},
+		chartPart{Label: "a minor version behind", Class: "minor", N: behind[provider.BumpMinor]},
+		chartPart{Label: "a major version behind", Class: "major", N: behind[provider.BumpMajor]},
+	)
+	return s
+}
+
+// coverageTable is which platforms the entries of providers cover, as far as the
+// run looked.
+type coverageTable struct {
+	Platforms []string
+	Rows      []coverageRow
+}
+
+// coverageRow is a version of a provider, with a cell for each platform.
+type coverageRow struct {
+	Name, Version string
+	Of            int // entries
+	Cells         []coverageCell
+}
+
+// coverageCell is how many entries cover a platform, and how many lack it because
+// the release is not published for it.
+type coverageCell struct{ Covered, Missing int }
+
+// platformsCovered collects what is known of entries after the run.
+func platformsCovered(r Report, d dialect) coverageTable {
+	type entry struct {
+		addr    provider.Addr
+		version provider.Version
+	}
+	cells, of, platforms := map[entry]map[provider.Platform]coverageCell{}, map[entry]int{}, map[provider.Platform]bool{}
+	for _, m := range r.Modules {
+		for _, k := range m.facts() {
+			if len(k.Coverage)+len(k.Missing) == 0 {
+				continue
+			}
+			e := entry{k.Addr, k.Version}
+			if of[e]++; cells[e] == nil {
+				cells[e] = map[provider.Platform]coverageCell{}
+			}
+			for _, p := range k.Coverage {
+				c := cells[e][p]
+				c.Covered++
+				cells[e][p], platforms[p] = c, true
+			}
+			for _, p := range k.Missing {
+				c := cells[e][p]
+				c.Missing++
+				cells[e][p], platforms[p] = c, true
+			}
+		}
+	}
+	columns := slices.SortedFunc(maps.Keys(platforms), func(a, b provider.Platform) int { return cmp.Compare(a.String(), b.String()) })
+	t := coverageTable{Platforms: list(columns, func(p provider.Platform) string { return Plain(p.String()) })}
+	entries := slices.SortedFunc(maps.Keys(of), func(a, b entry) int { return cmp.Or(a.addr.Compare(b.addr), b.version.Compare(a.version)) })
+	for _, e := range entries {
+		t.Rows = append(t.Rows, coverageRow{
+			Name: d.name(e.addr), Version: d.version(e.version), Of: of[e],
+			Cells: list(columns, func(p provider.Platform) coverageCell { return cells[e][p] }),
+		})
+	}
+	return t
+}
+
+// pageSigner is who signed releases, and which.
+type pageSigner struct {
+	Name     string
+	Releases []string
+}
+
+// signersOf lists who signed what the lock files hold after the run, as far as it is
+// known, those first who signed least: they are the ones to look at.
+func signersOf(r Report, d dialect) []pageSigner {
+	signed := map[string]*set{}
+	var names set
+	add := func(a provider.Addr, v provider.Version, s provider.Signer) {
+		name := d.signerCell(s)
+		if name == "" {
+			return
+		}
+		if names.add(name); signed[name] == nil {
+			signed[name] = &set{}
+		}
+		signed[name].add(d.name(a) + " " + d.version(v))
+	}
+	for _, m := range r.Modules {
+		for _, c := range m.Changes {
+			if c.Kind != diff.Removed {
+				add(c.Addr, c.To, c.Signer)
+			}
+		}
+		for _, k := range m.Kept {
+			add(k.Addr, k.Version, k.Signer)
+		}
+	}
+	all := list(names.list, func(name string) pageSigner {
+		slices.Sort(signed[name].list)
+		return pageSigner{name, signed[name].list}
+	})
+	slices.SortStableFunc(all, func(a, b pageSigner) int {
+		return cmp.Or(len(a.Releases)-len(b.Releases), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
