@@ -1,0 +1,235 @@
+package report
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"io"
+	"regexp"
+	"strings"
+)
+
+//go:embed html/page.html
+var pageSource string
+
+//go:embed html/page.css
+var pageStyle string
+
+//go:embed html/page.js
+var pageScript string
+
+// pageTemplate is the page. html/template escapes whatever stands in it; style and
+// script alone are written as they are, and they are ours.
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"spans": spansOf, "count": count, "plain": Plain,
+}).Parse(pageSource))
+
+// HTML writes the report as one page that fetches nothing. All of it can be read
+// without its script, which filters and sorts. The error is the writer's.
+func HTML(w io.Writer, r Report) error {
+	var b strings.Builder
+	if err := pageTemplate.Execute(&b, pageOf(r)); err != nil {
+		panic("report: the page cannot be written: " + err.Error())
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// pageView is what the template prints.
+type pageView struct {
+	Verb, Headline, Noun string
+	Policy               string
+	Style                template.CSS
+	Script               template.JS
+	Answer               []string
+	States, Kinds        chart
+	Pulls                []string
+	Changes              []pageChange
+	Modules              []pageBlock
+	Review               []pageConcern
+	Held                 []pageCause
+	Versions             versionTable
+	Coverage             coverageTable
+	Signers              []pageSigner
+	Notes                []pageNotes
+	Stats                string
+}
+
+// pageChange is a change and the root modules in which it is.
+type pageChange struct {
+	Name, From, To, Kind, Released, Signer string
+	Dirs                                   []string
+}
+
+// pageBlock is what changes in root modules that change alike.
+type pageBlock struct {
+	Dirs  []string
+	Tool  string
+	Items []string
+}
+
+// pageConcern are the causes of one concern.
+type pageConcern struct {
+	Name   concern
+	Causes []pageCause
+}
+
+// pageCause is a cause, in which root modules and at which places it shows, and
+// what to do.
+type pageCause struct {
+	Text, Next string
+	Dirs       []string
+	Places     []string
+}
+
+// pageNotes are the release notes of an upgrade.
+type pageNotes struct {
+	Name, Problem string
+	Releases      []pageRelease
+}
+
+// pageRelease is what the publisher says of a release.
+type pageRelease struct {
+	Name  string
+	Lines []string
+}
+
+func pageOf(r Report) pageView {
+	o := outlineOf(r, webpage(r))
+	p := pageView{
+		Verb: r.Verb, Headline: o.headline, Noun: r.noun(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
+		Policy: contentPolicy, States: statesOf(r), Kinds: kindsOf(r), Pulls: list(r.PullRequests, func(q PullRequest) string { return capital(r.pullRequest(o.d, q)) }),
+		Changes: pageChanges(o), Review: pageConcerns(o), Held: list(o.held, o.pageCause),
+		Modules:  list(o.modules, func(b block) pageBlock { return pageBlock{b.dirs, b.tool, b.items} }),
+		Versions: versionsOf(r, o.d), Coverage: platformsCovered(r, o.d), Signers: signersOf(r, o.d),
+		Notes: pageNotesOf(o),
+	}
+	if r.Verb == VerbComment {
+		p.Headline, p.Answer = "The answer to a comment", plainLines(r.answer())
+	}
+	if r.Stats.known() {
+		p.Stats = r.Stats.String()
+	}
+	return p
+}
+
+// contentPolicy lets a browser load nothing, and run nothing but our style and our
+// script: https://www.w3.org/TR/CSP3/#match-element-to-source-list.
+var contentPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + sourceOf(pageStyle) + "; script-src " + sourceOf(pageScript)
+
+func sourceOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// The marks with which a sentence says what of it is code and what a link. Outside
+// text has none of them: Plain takes control characters out.
+const (
+	codeMark, codeEnd         = "\x02", "\x03"
+	linkMark, linkTo, linkEnd = "\x04", "\x05", "\x06"
+)
+
+// webpage is the dialect of the page. The template escapes its words.
+func webpage(r Report) dialect {
+	return dialect{
+		text: Plain,
+		code: func(s string) string {
+			if s = Plain(s); s != "" {
+				s = codeMark + s + codeEnd
+			}
+			return s
+		},
+		link: func(text, url string) string {
+			if !safeURL.MatchString(url) {
+				return text
+			}
+			return linkMark + text + linkTo + url + linkEnd
+		},
+		arrow: "→", names: namesOf(r),
+	}
+}
+
+// sentencePart is a part of a sentence.
+type sentencePart struct {
+	Text string
+	Code bool
+	URL  string
+}
+
+var marked = regexp.MustCompile(codeMark + "([^" + codeEnd + "]*)" + codeEnd + "|" + linkMark + "([^" + linkTo + "]*)" + linkTo + "([^" + linkEnd + "]*)" + linkEnd)
+
+// spansOf takes a sentence apart.
+func spansOf(sentence string) []sentencePart {
+	var all []sentencePart
+	at := 0
+	for _, m := range marked.FindAllStringSubmatchIndex(sentence, -1) {
+		if m[0] > at {
+			all = append(all, sentencePart{Text: sentence[at:m[0]]})
+		}
+		if at = m[1]; m[2] >= 0 {
+			all = append(all, sentencePart{Text: sentence[m[2]:m[3]], Code: true})
+			continue
+		}
+		all = append(all, sentencePart{Text: sentence[m[4]:m[5]], URL: sentence[m[6]:m[7]]})
+	}
+	if at < len(sentence) {
+		all = append(all, sentencePart{Text: sentence[at:]})
+	}
+	return all
+}
+
+func pageChanges(o outline) []pageChange {
+	var all []pageChange
+	for i, row := range o.changes.rows(everyChange) {
+		all = append(all, pageChange{row.name, row.from, row.to, row.kind, row.released, row.signer, o.changes.groups[i].dirs})
+	}
+	return all
+}
+
+// pageConcerns are the causes that want a reviewer, by concern.
+func pageConcerns(o outline) []pageConcern {
+	var all []pageConcern
+	for _, c := range o.review {
+		if len(all) == 0 || all[len(all)-1].Name != c.concern {
+			all = append(all, pageConcern{Name: c.concern})
+		}
+		last := &all[len(all)-1]
+		last.Causes = append(last.Causes, o.pageCause(c))
+	}
+	return all
+}
+
+// pageCause tells of a cause without its places, which have a list of their own.
+func (o outline) pageCause(c *cause) pageCause {
+	p := pageCause{Text: o.d.said(&cause{whole: c.whole, what: c.what}), Next: c.remedy(), Dirs: c.dirs.list}
+	if len(c.whole.list) > 1 {
+		p.Places = c.places.list
+	}
+	return p
+}
+
+func pageNotesOf(o outline) []pageNotes {
+	var all []pageNotes
+	for _, n := range o.notes {
+		p := pageNotes{Name: o.d.upgrade(n), Problem: Plain(n.Problem)}
+		for _, release := range n.Releases {
+			q := pageRelease{Name: o.d.link(release.Version.String(), release.URL)}
+			for _, s := range release.Sections {
+				q.Lines = append(q.Lines, Plain(s.Title))
+				q.Lines = append(q.Lines, plainLines(s.Text)...)
+			}
+			p.Releases = append(p.Releases, q)
+		}
+		if n.More > 0 {
+			p.Releases = append(p.Releases, pageRelease{Name: count(n.More, "release in between was not read", "releases in between were not read")})
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// plainLines are the lines of an outside text, each harmless.
+func plainLines(text string) []string {
+	return list(strings.Split(strings.TrimSpace(text), "\n"), Plain)
+}
