@@ -23,7 +23,7 @@ func TestCompletions(t *testing.T) {
 	for line, want := range map[string][]string{
 		"upgrade --platform ": platforms,
 		"check --tool ":       {"auto", "terraform", "opentofu"},
-		"check --format ":     {"text", "json", "markdown"},
+		"check --format ":     {"text", "json", "markdown", "html"},
 		"scan --format ":      {"text", "json"},
 		"pr --group-by ":      {"all", "provider", "directory", "namespace"},
 		"lock --provider ":    {"example.com/corp/tool", "hashicorp/aws"},

@@ -79,8 +79,8 @@ func verbCommand(env Env, verb run.Verb, short, long string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if verb == run.Scan && s.Format == "markdown" {
-				return fmt.Errorf("scan has no markdown format; it must be text or json")
+			if verb == run.Scan && forChanges(s.Format) {
+				return fmt.Errorf("scan has no %s format; it must be text or json", s.Format)
 			}
 			r, err := carryOut(cmd.Context(), env, s, verb, dirs, nil)
 			if err != nil {
@@ -114,6 +114,9 @@ func carryOut(ctx context.Context, env Env, s settings, verb run.Verb, dirs []st
 	return r, err
 }
 
+// forChanges reports whether a format is for what changes, of which scan has nothing.
+func forChanges(format string) bool { return format == "markdown" || format == "html" }
+
 // show writes the report to standard output.
 func show(env Env, r report.Report, cfg config.Config) error {
 	switch cfg.Format {
@@ -122,6 +125,8 @@ func show(env Env, r report.Report, cfg config.Config) error {
 	case "markdown":
 		_, err := fmt.Fprint(env.Stdout, report.Markdown(r, cfg.MaxBytes))
 		return err
+	case "html":
+		return report.HTML(env.Stdout, r)
 	}
 	return report.Text(env.Stdout, r, report.TextOptions{
 		Color: env.Color, Width: env.Width, Summary: cfg.Summary, Verbose: cfg.Verbose, Stats: cfg.Stats, Why: cfg.Why,

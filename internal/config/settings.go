@@ -478,8 +478,8 @@ var Settings = []Setting{
 	},
 	{
 		Flag: "format", Kind: Choice, Default: "text", Verbs: everyVerb,
-		Values: []string{"text", "json", "markdown"},
-		Doc:    "Format of the result on standard output.",
+		Values: []string{"text", "json", "markdown", "html"},
+		Doc:    "Format of the result on standard output. html is one page for a browser that loads nothing. scan has neither markdown nor html.",
 		set:    func(c *Config, v []string) { c.Format = v[0] },
 	},
 	{
