@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/report"
 )
 
 // tailStart is the hidden line below which a body is ours to write anew at any
@@ -29,7 +31,7 @@ func compose(text string, m Marker) string { return paragraphs(text, tail(m)) }
 
 // tail is the part of a body that depends on the marker alone.
 func tail(m Marker) string {
-	box := "- [ ] " + rebaseBox + "Check this box to have the branch rebuilt on its base at the next run."
+	box := "- [ ] " + rebaseBox + report.RebaseBox
 	return paragraphs(tailStart, ignored(m.Ignores), box, m.String())
 }
 
@@ -55,7 +57,7 @@ func ignored(ignores []Ignore) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("Ignored here by comments. To have it so everywhere, copy it to `.github/relock.yml`:\n\n```yaml\nrules:\n")
+	b.WriteString(report.IgnoredHere + "\n\n```yaml\nrules:\n")
 	for _, i := range ignores {
 		fmt.Fprintf(&b, "  - providers: [%q] # %s, %s\n", i.Provider, i.By, i.When)
 		for _, line := range i.rule() {

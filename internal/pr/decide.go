@@ -6,6 +6,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 )
 
 // pullStep is what happens to the pull request.
@@ -41,19 +42,19 @@ func decide(p Proposal, s state, opts Options) plan {
 	case s.head != "" && s.owner == foreign:
 		return plan{err: taken(s.branch)}
 	case s.queued():
-		return plan{reason: inQueue(s)}
+		return plan{reason: report.InQueue(s.pull.Number)}
 	case s.owner == touched && !opts.Recreate:
 		return leave(s)
 	case !current && p.Carried != "" && !s.stands(p.Carried):
-		return plan{reason: movedMeanwhile}
+		return plan{reason: report.MovedMeanwhile}
 	case s.open() && s.pull.Base != p.Base:
-		return plan{reason: rebased(s)}
+		return plan{reason: report.Rebased(s.pull.Number, s.pull.Base)}
 	case s.open() && current:
 		return finish(p, s, opts)
 	case s.open():
 		return plan{push: true, pull: editPull}
 	case s.rejected == p.Digest:
-		return plan{reason: fmt.Sprintf("somebody closed pull request #%d, which proposed the same", s.pull.Number)}
+		return plan{reason: report.TurnedDown(s.pull.Number)}
 	case current && (s.pull == nil || !s.pull.Merged):
 		return plan{push: s.fork != s.base.SHA, pull: openPull} // nobody has reviewed it yet
 	}
@@ -71,18 +72,11 @@ func (s state) current(p Proposal) bool {
 // nothing is done about it before it is merged or out [renovatebot/renovate#45252].
 func (s state) queued() bool { return s.open() && s.pull.Queued }
 
-func inQueue(s state) string {
-	return fmt.Sprintf("pull request #%d is in the merge queue", s.pull.Number)
-}
-
 // stands reports whether the pull request that counts is still at a head: the
 // branch of a closed one may be gone.
 func (s state) stands(head string) bool {
 	return s.pull != nil && s.pull.Head == head && (s.head == head || s.head == "" && !s.pull.Open)
 }
-
-// movedMeanwhile is the reason why nothing is done about a branch.
-const movedMeanwhile = "its branch has moved since it was looked at"
 
 // finish is for a branch that holds what is wanted and has a pull request.
 func finish(p Proposal, s state, opts Options) plan {
@@ -95,15 +89,12 @@ func finish(p Proposal, s state, opts Options) plan {
 	case box, s.marked && !s.marker.describes(p):
 		todo.pull = editPull
 	case !todo.push && !todo.update && s.marked && (len(waiting(s.marker, p)) > 0 || s.awaitsAutoMerge(p) || s.marker.FormerBase != p.former):
-		todo.pull, todo.reason = completePull, proposedAlready
+		todo.pull, todo.reason = completePull, report.AlreadyProposed
 	case !todo.push && !todo.update:
-		todo.reason = proposedAlready
+		todo.reason = report.AlreadyProposed
 	}
 	return todo
 }
-
-// proposedAlready is the reason why nothing is done where all is there.
-const proposedAlready = "already up to date"
 
 // waiting are the labels that could not be created and are still wanted.
 func waiting(m Marker, p Proposal) []string {
@@ -130,7 +121,7 @@ func (m Marker) describes(p Proposal) bool {
 
 // leave is for a branch that somebody else has pushed to.
 func leave(s state) plan {
-	l := plan{reason: "somebody else pushed to the branch"}
+	l := plan{reason: report.PushedTo}
 	if s.open() && !s.marker.Stopped {
 		l.pull = warnPull
 	}
@@ -141,20 +132,20 @@ func leave(s state) plan {
 func unwanted(s state, base string) plan {
 	switch {
 	case s.done():
-		return plan{drop: true, reason: "it is merged"}
+		return plan{drop: true, reason: report.AlreadyMerged}
 	case s.queued():
-		return plan{reason: inQueue(s)}
+		return plan{reason: report.InQueue(s.pull.Number)}
 	case s.owner == touched:
 		return leave(s)
 	case s.open() && s.pull.Base != base:
-		return plan{reason: rebased(s)}
+		return plan{reason: report.Rebased(s.pull.Number, s.pull.Base)}
 	case s.open():
-		return plan{pull: closePull, drop: true, reason: closedDone}
+		return plan{pull: closePull, drop: true, reason: report.NothingLeft}
 	case s.orphan && s.pull != nil && turnedDown(*s.pull, s.marker):
 		// GitHub has closed it with its base, and no person has turned it down.
-		return plan{pull: closePull, drop: true, reason: "its base is gone"}
+		return plan{pull: closePull, drop: true, reason: report.BaseGone}
 	}
-	return plan{drop: true, reason: "its branch was left over"}
+	return plan{drop: true, reason: report.LeftOver}
 }
 
 // operation names the plan as an outcome does.
@@ -173,10 +164,6 @@ func (p plan) operation() Operation {
 // idle reports whether there is nothing to do, not even to refuse.
 func (p plan) idle() bool {
 	return !p.push && !p.update && !p.drop && p.pull == keepPull && p.err == nil
-}
-
-func rebased(s state) string {
-	return fmt.Sprintf("somebody changed the base of pull request #%d to %s", s.pull.Number, s.pull.Base)
 }
 
 func taken(branch string) error {

@@ -3,13 +3,13 @@ package pr
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/report"
 )
 
-// closedDone is the reason of a pull request that has nothing left to do.
+// closedDone is how a marker says that no person has closed the pull request.
 const closedDone = "nothing left to do"
 
 // ending is the work on a branch that no proposal stands for.
@@ -135,13 +135,12 @@ func (t ending) end(ctx context.Context, s state, todo plan, base string) error 
 // close ends the pull request with a sentence. The marker tells later runs that
 // no person turned the proposal down; it is written with the closing.
 func (t ending) close(ctx context.Context, s state, base string) error {
-	text := fmt.Sprintf("Nothing is left to do here: the lock files on `%s` need none of these changes any more, "+
-		"or another pull request has them.", base)
+	text := report.NothingLeftOn(base)
 	if base != t.opts.Base {
-		text = fmt.Sprintf("relock is no longer configured to propose to `%s`.", base)
+		text = report.NoBaseOfOurs(base)
 	}
 	if s.orphan {
-		text = fmt.Sprintf("The branch `%s` is gone, so relock proposes nothing for it any more.", base)
+		text = report.BaseIsGone(base)
 	}
 	if err := t.say(ctx, s.pull.Number, text); err != nil {
 		return err
@@ -166,6 +165,6 @@ func (t ending) drop(ctx context.Context, s state) error {
 			return err
 		}
 	}
-	t.Reason += "; its branch stays, since it cannot be deleted safely"
+	t.Reason += report.BranchStays
 	return nil
 }

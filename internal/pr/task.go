@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/report"
 )
 
 // task is the work on one branch, in as many attempts as it takes.
@@ -41,7 +42,7 @@ func (t *task) converge(ctx context.Context, head string, attempt func(head stri
 	t.surveyed = t.opts.Survey.heads != nil
 	for n := 1; ; n++ {
 		if !t.expected(head) {
-			t.Reason = movedMeanwhile
+			t.Reason = report.MovedMeanwhile
 			return
 		}
 		err := attempt(head)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 )
 
 // proposeOnce is one attempt to bring a proposal to GitHub.
@@ -80,7 +81,7 @@ func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error)
 	if err != nil || !full {
 		return todo, err
 	}
-	return plan{reason: fmt.Sprintf("it waits, since %d pull requests are open and the limit is %d", t.run.open, limit)}, nil
+	return plan{reason: report.Waits(t.run.open, limit)}, nil
 }
 
 // carryOut does what the plan says, in an order after which a run that ends in
@@ -316,9 +317,7 @@ func (t *task) complete(ctx context.Context, p Proposal, s state) error {
 // warn says once that somebody else's commits are left alone, and remembers it
 // in the marker.
 func (t *task) warn(ctx context.Context, s state) error {
-	err := t.say(ctx, s.pull.Number, fmt.Sprintf(
-		"Somebody else has pushed to `%s`, so relock leaves this pull request alone: it will neither update nor close it.\n\n"+
-			"To have the lock files proposed anew without these commits, comment `/relock recreate`, or delete the branch.", s.branch))
+	err := t.say(ctx, s.pull.Number, report.LeftAlone(s.branch))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,69 @@
+package report
+
+import "fmt"
+
+// What relock says of and in its pull requests, beside their titles and bodies. What
+// became of one, and when to say it, is the caller's.
+
+// The reasons why nothing is done about a pull request or a branch, or why it ends.
+// They stand behind what was done, so that they begin small and end without a stop.
+const (
+	AlreadyProposed = "already up to date"
+	MovedMeanwhile  = "its branch has moved since it was looked at"
+	PushedTo        = "somebody else pushed to the branch"
+	AlreadyMerged   = "it is merged"
+	NothingLeft     = "nothing left to do"
+	BaseGone        = "its base is gone"
+	LeftOver        = "its branch was left over"
+)
+
+// BranchStays follows the reason where a branch cannot be deleted.
+const BranchStays = "; its branch stays, since it cannot be deleted safely"
+
+// InQueue is the reason where the merge queue has the pull request.
+func InQueue(number int) string { return fmt.Sprintf("pull request #%d is in the merge queue", number) }
+
+// TurnedDown is the reason where a person has closed the same.
+func TurnedDown(number int) string {
+	return fmt.Sprintf("somebody closed pull request #%d, which proposed the same", number)
+}
+
+// Rebased is the reason where a person has given the pull request another base.
+func Rebased(number int, base string) string {
+	return fmt.Sprintf("somebody changed the base of pull request #%d to %s", number, base)
+}
+
+// Waits is the reason of a group that waits for others to be merged.
+func Waits(open, limit int) string {
+	return fmt.Sprintf("it waits, since %d pull requests are open and the limit is %d", open, limit)
+}
+
+// NothingLeftOn is the comment with which a pull request is closed that its base needs
+// no more.
+func NothingLeftOn(base string) string {
+	return fmt.Sprintf("Nothing is left to do here: the lock files on `%s` need none of these changes any more, "+
+		"or another pull request has them.", base)
+}
+
+// NoBaseOfOurs is that comment where the base is none of the configured ones any more.
+func NoBaseOfOurs(base string) string {
+	return fmt.Sprintf("relock is no longer configured to propose to `%s`.", base)
+}
+
+// BaseIsGone is that comment where the base is no branch any more.
+func BaseIsGone(base string) string {
+	return fmt.Sprintf("The branch `%s` is gone, so relock proposes nothing for it any more.", base)
+}
+
+// LeftAlone is the comment under a pull request that somebody else has pushed to.
+func LeftAlone(branch string) string {
+	return fmt.Sprintf("Somebody else has pushed to `%s`, so relock leaves this pull request alone: it will neither update nor close it.\n\n"+
+		"To have the lock files proposed anew without these commits, comment `/relock recreate`, or delete the branch.", branch)
+}
+
+// RebaseBox stands beside the box of a body that asks for a rebase.
+const RebaseBox = "Check this box to have the branch rebuilt on its base at the next run."
+
+// IgnoredHere stands above the rules that comments have made, as the configuration
+// file has them.
+const IgnoredHere = "Ignored here by comments. To have it so everywhere, copy it to `.github/relock.yml`:"
