@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // The answers to comments, in Markdown. Who asked, and what was done, is the
@@ -13,6 +15,34 @@ const Started = "On it."
 
 // NothingPushed is the answer where there was nothing to do.
 const NothingPushed = "Nothing was pushed."
+
+// NothingPushedFor is the answer where nothing was done for a reason, such as
+// NothingForGroup.
+func NothingPushedFor(why string) string { return "Nothing was pushed: " + why + "." }
+
+// NothingForGroup is why nothing was pushed where the group has no changes any more.
+const NothingForGroup = "there is nothing to propose for this group"
+
+// What was done about a pull request of relock, or what follows the answer that says so.
+const (
+	ClosedAsAsked = "Closed. These versions are not proposed again; `/relock reopen` takes that back."
+	OpenedAgain   = "Opened again."
+	TextUpdated   = "The text was brought up to date; nothing had to be pushed."
+	BeingRebuilt  = "The pull request is being rebuilt."
+	BranchKept    = "The branch stays as it is, since somebody else has pushed to it."
+	RebuiltWhole  = "A pull request of relock is rebuilt as a whole: what the command names narrows nothing here. " +
+		"`/relock ignore` leaves a provider out."
+)
+
+// DidNotWork is the answer where a command failed.
+func DidNotWork(d provider.Diagnostic) string {
+	return "This did not work.\n\n" + Problems([]provider.Diagnostic{d})
+}
+
+// NobodyTold is what the report of a run adds where an answer could not be given.
+func NobodyTold(d provider.Diagnostic) string {
+	return "Nobody could be told:\n\n" + Problems([]provider.Diagnostic{d})
+}
 
 // ApprovalNeeded says what the workflows on a push of the workflow's own token
 // wait for.
@@ -30,7 +60,7 @@ func Rebuilt(base, commit string) string {
 // NotPushed says why nothing was pushed, and how a person does it by these command
 // lines.
 func NotPushed(why string, lines ...string) string {
-	return "Nothing was pushed: " + why + ". " + ByHand(lines...)
+	return NothingPushedFor(why) + " " + ByHand(lines...)
 }
 
 // ByHand says how a person does the same.

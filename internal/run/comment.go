@@ -182,7 +182,7 @@ func (c *conversation) carryOut(ctx context.Context) error {
 	case comment.Why:
 		return c.why(ctx)
 	case comment.Show:
-		return c.say(ctx, inForce(c.owned, c.req))
+		return c.say(ctx, inForce(c.owned, c.req).Markdown())
 	}
 	if err := c.say(ctx, report.Started); err != nil {
 		return err
@@ -200,9 +200,9 @@ func (c *conversation) carryOut(ctx context.Context) error {
 	case comment.Ignore, comment.Unignore:
 		return c.ignore(ctx)
 	case comment.Close:
-		return c.done(ctx, pr.Close(ctx, c.repo, *c.owned), "Closed. These versions are not proposed again; `/relock reopen` takes that back.")
+		return c.done(ctx, pr.Close(ctx, c.repo, *c.owned), report.ClosedAsAsked)
 	case comment.Reopen:
-		return c.done(ctx, pr.Reopen(ctx, c.repo, *c.owned), "Opened again.")
+		return c.done(ctx, pr.Reopen(ctx, c.repo, *c.owned), report.OpenedAgain)
 	}
 	panic("run: a command that is in the language and not here: " + string(c.command.Verb))
 }
@@ -242,12 +242,12 @@ func (c *conversation) end(ctx context.Context, err error) {
 	} else {
 		d := provider.Diagnose(err)
 		c.report.Diagnostics = append(c.report.Diagnostics, d)
-		text = "This did not work.\n\n" + report.Problems([]provider.Diagnostic{d})
+		text = report.DidNotWork(d)
 	}
 	if err := c.say(ctx, text); err != nil {
 		d := provider.Diagnose(err)
 		c.report.Diagnostics = append(c.report.Diagnostics, d)
-		c.said += "\n\nNobody could be told:\n\n" + report.Problems([]provider.Diagnostic{d})
+		c.said += "\n\n" + report.NobodyTold(d)
 	}
 }
 

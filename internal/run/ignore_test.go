@@ -60,7 +60,7 @@ func TestShowsWhatIsInForce(t *testing.T) {
 		Pull: Pull{Grouping: Grouping{By: ByDirectory, Named: []Group{{Name: "cloud"}}}},
 	}
 	owned := &pr.Owned{Group: "all", Marker: pr.Marker{Ignores: []pr.Ignore{{Provider: "hashicorp/null", By: "octo", When: "2026-01-01"}}}}
-	others, ours := inForce(nil, req), inForce(owned, req)
+	others, ours := inForce(nil, req).Markdown(), inForce(owned, req).Markdown()
 	for _, want := range []string{"`relock.yml:3`: `", "major updates: ignored", "the rest by directory**\n\n- `cloud`"} {
 		if !strings.Contains(others, want) {
 			t.Errorf("what is in force is\n%s\nwant %q in it", others, want)

@@ -183,8 +183,7 @@ func (c *conversation) rebuild(ctx context.Context, discard bool) error {
 		return err
 	}
 	if len(c.command.Providers)+len(c.command.Platforms)+len(c.command.Dirs) > 0 {
-		said += "\n\nA pull request of relock is rebuilt as a whole: what the command names narrows nothing here. " +
-			"`/relock ignore` leaves a provider out."
+		said += "\n\n" + report.RebuiltWhole
 	}
 	return c.say(ctx, said)
 }
@@ -213,7 +212,7 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said string, 
 	if c.report, err = c.Do(ctx, req); err != nil {
 		return "", err
 	}
-	said = "Nothing was pushed: there is nothing to propose for this group."
+	said = report.NothingPushedFor(report.NothingForGroup)
 	for _, p := range c.report.PullRequests {
 		if p.Branch == c.pull.HeadBranch {
 			said = c.became(ctx, p)
@@ -233,9 +232,9 @@ func (c *conversation) became(ctx context.Context, p report.PullRequest) string 
 	case p.Operation != string(pr.None) && pushed:
 		return report.Rebuilt(c.pull.Base, p.HeadSHA) + c.approval(ctx)
 	case p.Operation != string(pr.None):
-		return "The text was brought up to date; nothing had to be pushed."
+		return report.TextUpdated
 	case p.Reason != "":
-		return "Nothing was pushed: " + report.Inert(p.Reason) + "."
+		return report.NothingPushedFor(report.Inert(p.Reason))
 	}
 	return report.NothingPushed
 }
@@ -274,9 +273,9 @@ func (c *conversation) ignore(ctx context.Context) error {
 	case !c.pull.Open:
 		return c.say(ctx, said)
 	case c.owned.Touched:
-		return c.say(ctx, said+" The branch stays as it is, since somebody else has pushed to it.")
+		return c.say(ctx, said+" "+report.BranchKept)
 	}
-	if err := c.say(ctx, said+" The pull request is being rebuilt."); err != nil {
+	if err := c.say(ctx, said+" "+report.BeingRebuilt); err != nil {
 		return err
 	}
 	then, err := c.propose(ctx, false)

@@ -1,0 +1,115 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/relock-dev/relock/internal/comment"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// InForce is what decides what is proposed, for a person who asks in a comment.
+type InForce struct {
+	// Group is that of a pull request of relock, and Ignores what comments under it
+	// have made, each as IgnoredBy says it; empty: it is another's.
+	Group   string
+	Ignores []string
+	Rules   []upgrade.Rule
+	Groups  []string // by their names
+	By      string   // how the rest is grouped
+}
+
+// Markdown lists it.
+func (f InForce) Markdown() string {
+	var b strings.Builder
+	list := func(title string, items []string) {
+		if len(items) == 0 {
+			items = []string{"none"}
+		}
+		fmt.Fprintf(&b, "**%s**\n\n- %s\n\n", title, strings.Join(items, "\n- "))
+	}
+	if f.Group != "" {
+		list("Ignored in the group "+Code(f.Group), f.Ignores)
+	}
+	var rules, groups []string
+	for _, r := range f.Rules {
+		rules = append(rules, ruleText(r))
+	}
+	list("Rules", rules)
+	for _, name := range f.Groups {
+		groups = append(groups, Code(name))
+	}
+	list("Groups, and the rest by "+f.By, groups)
+	return b.String()
+}
+
+// IgnoredBy says what somebody ignored on a day: a provider, what of it and until
+// when, which may both be empty.
+func IgnoredBy(provider, what, until, by, day string) string {
+	text := Code(provider)
+	if what != "" {
+		text += " " + Code(what)
+	}
+	if until != "" {
+		text += " until " + until
+	}
+	return text + ", by " + Code(by) + " on " + day
+}
+
+// ruleText says where a rule stands, whom it is about, and what it says.
+func ruleText(r upgrade.Rule) string {
+	var who, what []string
+	for _, p := range r.Providers {
+		who = append(who, Code(p.String()))
+	}
+	for _, u := range r.Updates {
+		who = append(who, string(u)+" updates")
+	}
+	if r.Ignore != nil && *r.Ignore {
+		what = append(what, "ignored")
+	} else if r.Ignore != nil {
+		what = append(what, "not ignored")
+	}
+	if !r.HoldUntil.IsZero() {
+		what = append(what, "held until "+r.HoldUntil.Format(time.DateOnly))
+	}
+	if r.Allow != nil {
+		what = append(what, "only versions "+Code(r.Allow.String()))
+	}
+	if r.Except != nil {
+		what = append(what, "no versions "+Code(r.Except.String()))
+	}
+	if r.MinimumAge != nil {
+		what = append(what, fmt.Sprintf("at least %g hours old", r.MinimumAge.Hours()))
+	}
+	for _, p := range r.Platforms {
+		what = append(what, "for "+p.String())
+	}
+	if len(who) == 0 {
+		who = []string{"every provider"}
+	}
+	return fmt.Sprintf("%s: %s: %s", Code(r.Place), strings.Join(who, ", "), strings.Join(what, ", "))
+}
+
+// IgnoreNoted is the answer to a command that ignores a provider.
+func IgnoreNoted(i comment.Ignored) string {
+	text := "Noted: " + Code(i.Provider) + " is left alone here"
+	if i.Update != "" {
+		text += " for " + i.Update + " updates"
+	} else if i.Versions != "" {
+		text += " for versions " + Code(i.Versions)
+	}
+	if !i.Until.IsZero() {
+		text += " until " + i.Until.Format(time.DateOnly)
+	}
+	return text + "."
+}
+
+// IgnoreEnded is the answer to a command that takes that back.
+func IgnoreEnded(provider string) string {
+	return "Noted: " + Code(provider) + " is not ignored any more."
+}
+
+// NotIgnored is the answer to a command that takes back what nobody said.
+func NotIgnored(provider string) string { return Code(provider) + " is not ignored here." }
