@@ -5,11 +5,9 @@ import (
 	"strings"
 )
 
-// leftOut stands for the sections that did not fit.
-const leftOut = "\n> The rest is left out: a step summary may have no more than 1 MiB.\n"
-
-// fit returns as many of the leading sections as the room in bytes allows.
-func fit(markdown string, room int) string {
+// fit returns as many of the leading sections as the room in bytes allows, and what
+// stands for those that did not fit.
+func fit(markdown, leftOut string, room int) string {
 	if !strings.HasSuffix(markdown, "\n") {
 		markdown += "\n"
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+const leftOut = "\n> The rest is left out.\n"
+
 func TestAddSummaryAppends(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "summary")
@@ -17,7 +19,7 @@ func TestAddSummaryAppends(t *testing.T) {
 	}
 	r := New(env{"GITHUB_STEP_SUMMARY": file}.get, &strings.Builder{})
 	for _, text := range []string{"# One\n", "two"} {
-		if err := r.AddSummary(text); err != nil {
+		if err := r.AddSummary(text, leftOut); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -25,7 +27,7 @@ func TestAddSummaryAppends(t *testing.T) {
 	if want := "before\n# One\ntwo\n"; string(got) != want || err != nil {
 		t.Errorf("summary = %q, %v; want %q", got, err, want)
 	}
-	if err := New(env{}.get, &strings.Builder{}).AddSummary("x"); err == nil {
+	if err := New(env{}.get, &strings.Builder{}).AddSummary("x", leftOut); err == nil {
 		t.Error("AddSummary without a file succeeded")
 	}
 }
@@ -36,7 +38,7 @@ func TestAddSummaryStaysBelowTheLimit(t *testing.T) {
 	r := New(env{"GITHUB_STEP_SUMMARY": file}.get, &strings.Builder{})
 	section := "## Section\n" + strings.Repeat("x", 300<<10) + "\n"
 	for range 3 {
-		if err := r.AddSummary(section + section); err != nil {
+		if err := r.AddSummary(section+section, leftOut); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,7 +78,7 @@ func TestFit(t *testing.T) {
 			if tt.name == "all" {
 				in = text
 			}
-			if got := fit(in, tt.room); got != tt.want {
+			if got := fit(in, leftOut, tt.room); got != tt.want {
 				t.Errorf("fit(%d) = %q, want %q", tt.room, got, tt.want)
 			}
 		})

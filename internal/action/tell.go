@@ -104,9 +104,9 @@ func (r *Runtime) SetOutput(name, value string) error {
 
 // AddSummary appends Markdown to the step's summary. A runner drops a summary
 // of more than 1 MiB whole, so what does not fit is left out, in whole
-// sections, with a line that says so.
-func (r *Runtime) AddSummary(markdown string) error {
-	return r.appendTo("GITHUB_STEP_SUMMARY", func(used int) string { return fit(markdown, maxSummary-used) })
+// sections, and leftOut stands for it.
+func (r *Runtime) AddSummary(markdown, leftOut string) error {
+	return r.appendTo("GITHUB_STEP_SUMMARY", func(used int) string { return fit(markdown, leftOut, maxSummary-used) })
 }
 
 // appendTo appends to the file that a variable of the environment names, given

@@ -145,7 +145,7 @@ func tell(rt *action.Runtime, r report.Report, dir string) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		errs = append(errs, rt.SetOutput(name, values[name]))
 	}
-	errs = append(errs, rt.AddSummary(report.Summary(r)))
+	errs = append(errs, rt.AddSummary(report.Summary(r), report.SummaryLeftOut))
 	for _, d := range diagnosticsOf(r) {
 		if d.Code == provider.CodeNotFound && d.Severity == provider.SeverityWarning {
 			continue // the summary tells; nobody need be stopped for it
