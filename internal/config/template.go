@@ -21,12 +21,12 @@ type Placeholder struct{ Name, Doc string }
 // Placeholders are those of pull-request.title and pull-request.commit-message.
 // It must not be changed.
 var Placeholders = []Placeholder{
-	{"changes", "what relock writes itself, like Bump hashicorp/aws from 5.31.0 to 5.34.0 in 3 directories"},
+	{"changes", "what relock writes itself, like Bump hashicorp/aws from 5.31.0 to 5.34.0 in 3 root modules"},
 	{"group", "the name of the group"},
 	{"provider", "the provider if it is one, else their number, like 7 providers"},
 	{"from", "the version before, or nothing if there are several"},
 	{"to", "the version after, or nothing if there are several"},
-	{"directories", "the directory if it is one, else their number, like 3 directories"},
+	{"directories", "the directory if it is one, else the number of root modules, like 3 root modules"},
 	{"base", "the branch that the pull request is made against"},
 }
 

@@ -45,7 +45,7 @@ var quiet = []struct {
 }
 
 // Title says in a few words what changes: "Bump hashicorp/aws from 5.31.0 to
-// 5.34.0 in 3 directories".
+// 5.34.0 in 3 root modules".
 func Title(changed []Changed) string {
 	headline, dirs := headlineOf(changed)
 	return headline + inDirs(dirs)
@@ -58,7 +58,7 @@ const MaxSubject = 72
 // Subject is Title within the length of a commit's subject.
 func Subject(changed []Changed) string {
 	headline, dirs := headlineOf(changed)
-	for _, s := range []string{headline + inDirs(dirs), headline, fmt.Sprintf("Update lock files in %s", directoryCount(len(dirs)))} {
+	for _, s := range []string{headline + inDirs(dirs), headline, fmt.Sprintf("Update lock files in %s", countedRoots(len(dirs)))} {
 		if utf8.RuneCountInString(s) <= MaxSubject {
 			return s
 		}
@@ -193,21 +193,17 @@ func inDirs(dirs []string) string {
 	case len(dirs) == 1 && plainDir.MatchString(dirs[0]):
 		return " in " + dirs[0]
 	}
-	return " in " + directoryCount(len(dirs))
+	return " in " + countedRoots(len(dirs))
 }
 
-func directoryCount(n int) string {
-	if n == 1 {
-		return "1 directory"
-	}
-	return fmt.Sprintf("%d directories", n)
-}
+// countedRoots counts them, by their directories.
+func countedRoots(n int) string { return count(n, "root module", "root modules") }
 
 // mostLines bounds the table of a commit message.
 const mostLines = 50
 
 // Details is the table below the subject of a commit: what changes of each
-// provider, and in how many directories.
+// provider, and in how many root modules.
 func Details(changed []Changed) string {
 	type row struct{ provider, text string }
 	names, dirs := namesIn(changed), make(map[row][]string)
@@ -227,7 +223,7 @@ func Details(changed []Changed) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, r := range rows[:min(len(rows), mostLines)] {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", r.provider, r.text, directoryCount(len(distinct(dirs[r]))))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.provider, r.text, countedRoots(len(distinct(dirs[r]))))
 	}
 	w.Flush() // a strings.Builder takes everything
 	if more := len(rows) - mostLines; more > 0 {
@@ -251,7 +247,7 @@ func whatOf(c diff.Change) string {
 // Words are what a template of a title or subject may name: "changes" is
 // Title's sentence, "provider" the provider if it is one, else their number,
 // "from" and "to" its versions where they are the same everywhere, and
-// "directories" the directory or their number.
+// "directories" the directory of the only root module or their number.
 func Words(changed []Changed) map[string]string {
 	var names, from, to, dirs []string
 	called := namesIn(changed)
@@ -267,7 +263,7 @@ func Words(changed []Changed) map[string]string {
 		"provider":    oneOrMany(names, "providers"),
 		"from":        onlyOne(from),
 		"to":          onlyOne(to),
-		"directories": oneOrMany(dirs, "directories"),
+		"directories": oneOrMany(dirs, "root modules"),
 	}
 }
 

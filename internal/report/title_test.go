@@ -69,33 +69,33 @@ func TestTitle(t *testing.T) {
 		want    string
 	}{
 		"one_provider": {[]string{"a: " + aws, "b: " + aws, "c: " + aws},
-			"Bump hashicorp/aws from 5.31.0 to 5.34.0 in 3 directories"},
+			"Bump hashicorp/aws from 5.31.0 to 5.34.0 in 3 root modules"},
 		"one_directory_is_named": {[]string{"prod/vpc: " + aws}, "Bump hashicorp/aws from 5.31.0 to 5.34.0 in prod/vpc"},
 		"the_top_is_not":         {[]string{".: " + aws}, "Bump hashicorp/aws from 5.31.0 to 5.34.0"},
-		"nor_an_odd_one":         {[]string{"pr`od: " + aws}, "Bump hashicorp/aws from 5.31.0 to 5.34.0 in 1 directory"},
+		"nor_an_odd_one":         {[]string{"pr`od: " + aws}, "Bump hashicorp/aws from 5.31.0 to 5.34.0 in 1 root module"},
 		"from_two_versions": {[]string{"a: " + aws, "b: upgraded hashicorp/aws 5.30.0 5.34.0"},
-			"Bump hashicorp/aws to 5.34.0 in 2 directories"},
+			"Bump hashicorp/aws to 5.34.0 in 2 root modules"},
 		"to_two_versions": {[]string{"a: " + aws, "b: upgraded hashicorp/aws 4.0.0 4.1.0"},
-			"Bump hashicorp/aws in 2 directories"},
-		"several_providers": {[]string{"a: " + seven, "b: " + aws}, "Bump 8 providers in 2 directories"},
+			"Bump hashicorp/aws in 2 root modules"},
+		"several_providers": {[]string{"a: " + seven, "b: " + aws}, "Bump 8 providers in 2 root modules"},
 		"completed": {[]string{"a: completed hashicorp/aws 5.31.0", "b: completed hashicorp/aws 5.31.0, completed hashicorp/null 3.2.1"},
-			"Complete lock file hashes in 2 directories"},
+			"Complete lock file hashes in 2 root modules"},
 		"a_bump_is_louder_than_hashes": {[]string{"a: " + aws, "b: completed hashicorp/null 3.2.1"},
 			"Bump hashicorp/aws from 5.31.0 to 5.34.0 in a"},
-		"added":       {[]string{"a: added hashicorp/random 3.6.0", "b: added hashicorp/random 3.6.0"}, "Add hashicorp/random 3.6.0 in 2 directories"},
+		"added":       {[]string{"a: added hashicorp/random 3.6.0", "b: added hashicorp/random 3.6.0"}, "Add hashicorp/random 3.6.0 in 2 root modules"},
 		"removed":     {[]string{"a: removed hashicorp/null 3.2.1"}, "Remove hashicorp/null in a"},
 		"constraints": {[]string{"a: constrained hashicorp/null 3.2.1"}, "Update lock file constraints in a"},
 		"normalised":  {[]string{"a: normalised hashicorp/null 3.2.1"}, "Format lock files in a"},
 		"downgraded":  {[]string{"a: downgraded hashicorp/aws 5.34.0 5.31.0"}, "Downgrade hashicorp/aws from 5.34.0 to 5.31.0 in a"},
 		"re_released": {[]string{"a: re-released hashicorp/aws 5.34.0"}, "Replace the hashes of re-released hashicorp/aws 5.34.0 in a"},
 		"several_kinds": {[]string{"a: " + aws + ", added hashicorp/random 3.6.0", "b: removed hashicorp/null 3.2.1, removed hashicorp/http 1.0.0"},
-			"Bump hashicorp/aws, add hashicorp/random and remove 2 providers in 2 directories"},
+			"Bump hashicorp/aws, add hashicorp/random and remove 2 providers in 2 root modules"},
 		"bumped_here_and_added_there": {[]string{"a: " + aws, "b: added hashicorp/aws 5.34.0"},
-			"Bump hashicorp/aws from 5.31.0 to 5.34.0 in 2 directories"},
+			"Bump hashicorp/aws from 5.31.0 to 5.34.0 in 2 root modules"},
 		"the_same_provider_of_both_registries": {[]string{"a: " + aws, "b: upgraded registry.opentofu.org/hashicorp/aws 5.31.0 5.34.0"},
-			"Bump 2 providers in 2 directories"},
+			"Bump 2 providers in 2 root modules"},
 		"bumped_from_one_registry_and_added_from_the_other": {[]string{"a: " + aws, "b: added registry.opentofu.org/hashicorp/aws 5.34.0"},
-			"Bump registry.terraform.io/hashicorp/aws and add registry.opentofu.org/hashicorp/aws in 2 directories"},
+			"Bump registry.terraform.io/hashicorp/aws and add registry.opentofu.org/hashicorp/aws in 2 root modules"},
 		"other_registry": {[]string{"a: upgraded example.com/acme/x 1.0.0 1.1.0"}, "Bump example.com/acme/x from 1.0.0 to 1.1.0 in a"},
 		"nothing":        {nil, "Update lock files"},
 	}
@@ -114,7 +114,7 @@ func TestSubjectFitsItsLine(t *testing.T) {
 	}{
 		"short":             {[]string{"a: upgraded hashicorp/aws 1.0.0 1.1.0"}, "Bump hashicorp/aws from 1.0.0 to 1.1.0 in a"},
 		"without_the_place": {[]string{long + ": upgraded hashicorp/google-beta 1.0.0 1.1.0"}, "Bump hashicorp/google-beta from 1.0.0 to 1.1.0"},
-		"without_the_name":  {[]string{"a: upgraded " + long + "/" + long + " 1.0.0 1.1.0"}, "Update lock files in 1 directory"},
+		"without_the_name":  {[]string{"a: upgraded " + long + "/" + long + " 1.0.0 1.1.0"}, "Update lock files in 1 root module"},
 	}
 	for name, test := range tests {
 		got := report.Subject(changed(t, test.changed...))
@@ -130,10 +130,10 @@ func TestDetails(t *testing.T) {
 		"b: upgraded hashicorp/aws 5.31.0 5.34.0, removed hashicorp/http 3.0.0",
 		"c: added hashicorp/random 3.6.0",
 	))
-	want := `hashicorp/aws     5.31.0 -> 5.34.0        2 directories
-hashicorp/http    3.0.0 removed           1 directory
-hashicorp/null    3.2.1 hashes completed  1 directory
-hashicorp/random  3.6.0 added             1 directory
+	want := `hashicorp/aws     5.31.0 -> 5.34.0        2 root modules
+hashicorp/http    3.0.0 removed           1 root module
+hashicorp/null    3.2.1 hashes completed  1 root module
+hashicorp/random  3.6.0 added             1 root module
 `
 	if got != want {
 		t.Errorf("Details =\n%s\nwant\n%s", got, want)
@@ -145,8 +145,8 @@ func TestDetailsTellsRegistriesApart(t *testing.T) {
 		"a: upgraded hashicorp/random 3.6.0 3.7.2",
 		"b: upgraded registry.opentofu.org/hashicorp/random 3.6.0 3.7.2",
 	))
-	want := `registry.opentofu.org/hashicorp/random  3.6.0 -> 3.7.2  1 directory
-registry.terraform.io/hashicorp/random  3.6.0 -> 3.7.2  1 directory
+	want := `registry.opentofu.org/hashicorp/random  3.6.0 -> 3.7.2  1 root module
+registry.terraform.io/hashicorp/random  3.6.0 -> 3.7.2  1 root module
 `
 	if got != want {
 		t.Errorf("Details =\n%s\nwant\n%s", got, want)
@@ -177,8 +177,8 @@ func TestWords(t *testing.T) {
 			"provider": "hashicorp/aws", "from": "5.31.0", "to": "5.34.0", "directories": "prod",
 		}},
 		{"from several versions", []report.Changed{{"prod", []diff.Change{aws}}, {"stage", []diff.Change{older}}}, map[string]string{
-			"changes":  "Bump hashicorp/aws to 5.34.0 in 2 directories",
-			"provider": "hashicorp/aws", "from": "", "to": "5.34.0", "directories": "2 directories",
+			"changes":  "Bump hashicorp/aws to 5.34.0 in 2 root modules",
+			"provider": "hashicorp/aws", "from": "", "to": "5.34.0", "directories": "2 root modules",
 		}},
 		{"several providers", []report.Changed{{"prod", []diff.Change{aws, null}}}, map[string]string{
 			"changes":  "Bump 2 providers in prod",
