@@ -48,6 +48,7 @@ func runAction(ctx context.Context, env Env) error {
 	// runner would find commands.
 	env.Stdout, env.Stderr, env.mask = rt.Stdout(), action.Inert(env.Stderr), rt.Mask
 	env.Color, env.Width = false, 0 // the log of a workflow
+	env.summary = true
 	if dir := rt.Workspace(); dir != "" {
 		env.WorkDir = dir
 	}

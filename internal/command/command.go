@@ -59,6 +59,8 @@ type Env struct {
 
 	// mask keeps a secret out of a workflow's log; nil elsewhere.
 	mask func(secret string) error
+	// summary says that the run writes a step summary.
+	summary bool
 }
 
 // Main runs the program and returns its exit status.
@@ -175,7 +177,7 @@ func (env Env) ofRun(s settings) run.Env {
 		UserAgent: "relock/" + env.Build.Version,
 		OnGitHub:  env.Getenv("GITHUB_ACTIONS") == "true",
 		Server:    env.server(), ModuleCache: env.cached("modules"), HashCache: env.cached("hashes"), NotesCache: env.cached("notes"),
-		Mask: env.mask, Now: env.Now,
+		Mask: env.mask, Now: env.Now, Summary: env.summary,
 		Log: logger(env.Stderr, s.Verbose),
 	}
 }

@@ -91,3 +91,15 @@ func TestProposingNeedsARepository(t *testing.T) {
 		t.Errorf("targeted() = %v, want an error about the clone", err)
 	}
 }
+
+// Whoever runs in a workflow writes no step summary by that alone: the Action does.
+func TestOnlyTheActionWritesAStepSummary(t *testing.T) {
+	t.Parallel()
+	env := inWorkflow()
+	if env.ofRun(settings{}).Summary {
+		t.Error("a verb in a workflow is said to write a step summary")
+	}
+	if env.summary = true; !env.ofRun(settings{}).Summary {
+		t.Error("the Action is not said to write a step summary")
+	}
+}

@@ -25,6 +25,9 @@ func Body(r Report) string {
 	if r.Footer != "" {
 		parts = append(parts, part{head: r.Footer})
 	}
+	if !r.Summarised {
+		return assemble(parts, answerBound)
+	}
 	return assemble(parts, bodyBound)
 }
 

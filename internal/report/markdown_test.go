@@ -118,7 +118,7 @@ func TestBodyNamesOddDirectoriesNotInACommand(t *testing.T) {
 
 // large is a monorepo in which no two root modules are alike.
 func large(modules, providers int) report.Report {
-	r := report.Report{Verb: report.VerbPR}
+	r := report.Report{Verb: report.VerbPR, Summarised: true}
 	pool := hashes("x", modules)
 	for i := range modules {
 		m := module(fmt.Sprintf("teams/team-%03d/environments/production", i))
@@ -246,4 +246,16 @@ func TestSummaryStaysWithinItsLimit(t *testing.T) {
 		t.Errorf("the step summary has %d of %d bytes, want it cut below 1 MiB", len(summary), len(whole))
 	}
 	checkPage(t, summary)
+}
+
+// A body that is cut names the step summary only where there is one.
+func TestBodySaysWhereTheRestIs(t *testing.T) {
+	t.Parallel()
+	r := large(400, 25)
+	for summarised, want := range map[bool]string{true: "The step summary of the run lists them.", false: "The report of the run lists them."} {
+		r.Summarised = summarised
+		if body := report.Body(r); !strings.Contains(body, want) || strings.Contains(body, "step summary") != summarised {
+			t.Errorf("with a step summary %t, the body does not say: %s", summarised, want)
+		}
+	}
 }

@@ -70,7 +70,10 @@ type Report struct {
 	FailOn provider.Severity
 	// DryRun is true if the run wrote nothing because it was told so.
 	DryRun bool
-	Stats  Stats
+	// Summarised is true if there will be a step summary of the report, for what the
+	// body of a pull request has no room for.
+	Summarised bool
+	Stats      Stats
 }
 
 // Module is the result for one root module.

@@ -122,6 +122,7 @@ func learn(ctx context.Context, j job) (planned, error) {
 func observe(ctx context.Context, j job) (planned, error) {
 	there, err := findAll(ctx, j)
 	p := planned{inventory: there, report: report.Report{Verb: string(j.req.Verb), DryRun: j.req.Pull.DryRun, Asked: restriction(j.req)}}
+	p.report.Summarised = j.env.Summary
 	p.report.Diagnostics = slices.Concat(j.warnings, there.diagnostics)
 	p.report.Unlocked, p.report.Touched = there.unlocked, there.extent.changed != nil
 	return p, err

@@ -95,7 +95,9 @@ type Env struct {
 	// OnGitHub says that the run is on a runner of GitHub, where others decide
 	// what is in the repository.
 	OnGitHub bool
-	Log      *slog.Logger
+	// Summary says that whoever runs it writes a step summary of the report.
+	Summary bool
+	Log     *slog.Logger
 	// Mask is told of every secret that is made in the run, before it is used; nil:
 	// nobody prints a log for others.
 	Mask func(secret string) error
