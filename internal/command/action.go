@@ -28,6 +28,9 @@ import (
 // repository is in it.
 const reportFile = "relock-report.json"
 
+// pageFile is the name of the same report as a page, beside it.
+const pageFile = "relock-report.html"
+
 func actionCommand(env Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "action",
@@ -140,9 +143,17 @@ func tell(rt *action.Runtime, r report.Report, dir string) error {
 	if err := file.Replace(name, doc.Bytes(), file.Options{Mode: 0o644}); err != nil {
 		return fmt.Errorf("writing the report %s: %w", reportFile, cause(err))
 	}
+	var page bytes.Buffer
+	if err := report.HTML(&page, r); err != nil {
+		return err
+	}
+	shown := filepath.Join(dir, pageFile)
+	if err := file.Replace(shown, page.Bytes(), file.Options{Mode: 0o644}); err != nil {
+		return fmt.Errorf("writing the report %s: %w", pageFile, cause(err))
+	}
 	var errs []error
 	values := outputs(r, doc.Bytes())
-	values["report"] = rt.Outside(name)
+	values["report"], values["page"] = rt.Outside(name), rt.Outside(shown)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		errs = append(errs, rt.SetOutput(name, values[name]))
 	}
