@@ -56,6 +56,15 @@ func (r *Runtime) Event() string { return r.getenv("GITHUB_EVENT_NAME") }
 // Repository returns OWNER/NAME of the workflow's repository.
 func (r *Runtime) Repository() string { return r.getenv("GITHUB_REPOSITORY") }
 
+// RunURL returns the address of the workflow's run; empty if it is not known.
+func (r *Runtime) RunURL() string {
+	id := r.getenv("GITHUB_RUN_ID")
+	if id == "" || r.Repository() == "" {
+		return ""
+	}
+	return r.ServerURL() + "/" + r.Repository() + "/actions/runs/" + id
+}
+
 // Workspace returns the directory of the checkout.
 func (r *Runtime) Workspace() string { return r.getenv("GITHUB_WORKSPACE") }
 

@@ -101,6 +101,10 @@ func verbCommand(env Env, verb run.Verb, short, long string) *cobra.Command {
 func carryOut(ctx context.Context, env Env, s settings, verb run.Verb, dirs []string, change *run.Change) (report.Report, error) {
 	req := withRepository(env, request(env, verb, dirs, s.Config))
 	if verb == run.PR {
+		// A run of another repository stays unnamed: it may be a private one.
+		if len(s.Repositories) == 0 {
+			req.Pull.Footer = report.WrittenBy(env.runtime().RunURL()) + req.Pull.Footer
+		}
 		return propose(ctx, env, s, req)
 	}
 	if req.Change = change; s.Touched != "" && verb == run.Check {

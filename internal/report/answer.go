@@ -49,6 +49,14 @@ func NobodyTold(d provider.Diagnostic) string {
 const ApprovalNeeded = "Workflows on what the workflow's own token pushes wait until somebody with write access approves them; " +
 	"older GitHub Enterprise Servers start none. With the token of a GitHub App they start by themselves."
 
+// WrittenBy names the run that wrote a text, by its address; empty for none.
+func WrittenBy(run string) string {
+	if !safeURL.MatchString(run) {
+		return ""
+	}
+	return "Written by " + link("this run", run) + ".\n\n"
+}
+
 // Pushed says which commit was pushed.
 func Pushed(commit string) string { return "Pushed commit " + commit + "." }
 
