@@ -1,0 +1,125 @@
+package report_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/report"
+)
+
+// driver is a page of the same origin that looks at the report as a person does:
+// it types into the filter, clicks a heading, and writes down what it sees.
+const driver = `<!DOCTYPE html><title>driver</title><iframe id="report" src="/report"></iframe><ul id="seen"></ul><script>
+document.getElementById("report").addEventListener("load", function () {
+  var page = document.getElementById("report").contentDocument;
+  var all = function (selector) { return Array.prototype.slice.call(page.querySelectorAll(selector)); };
+  function say(what, value) {
+    var item = document.createElement("li");
+    item.textContent = what + ": " + value;
+    document.getElementById("seen").appendChild(item);
+  }
+  function shown() { return all("#versions .matrix tbody tr").filter(function (row) { return row.offsetParent !== null; }); }
+  function type(text) {
+    var input = page.getElementById("filter");
+    input.value = text;
+    input.dispatchEvent(new Event("input"));
+  }
+  say("filter is offered", page.getElementById("filter").offsetParent !== null);
+  say("rows", shown().length);
+  type("stack-0007 tool");
+  say("one left", shown().map(function (row) { return row.cells[0].textContent; }).join());
+  type("no such thing");
+  say("none left", shown().length);
+  type("");
+  say("rows again", shown().length);
+  var heading = all("#versions .matrix thead button")[2];
+  heading.click();
+  say("oldest first", shown()[0].cells[2].textContent.trim());
+  heading.click();
+  say("newest first", shown()[0].cells[2].textContent.trim());
+  say("sorted", heading.parentNode.getAttribute("aria-sort"));
+  say("coloured", page.defaultView.getComputedStyle(page.querySelector("rect")).fill !== "rgb(0, 0, 0)");
+  say("done", true);
+});
+</script>`
+
+// manyRoots is a report of 1,000 root modules with eight providers each.
+func manyRoots() report.Report {
+	r := report.Report{Verb: report.VerbCheck}
+	for i := range 1000 {
+		m := module(fmt.Sprintf("live/stack-%04d/tool", i))
+		for j := range 8 {
+			use := report.Use{Addr: addr(fmt.Sprintf("acme/p%d", j)), Version: version(fmt.Sprintf("5.%d.0", i%12+j))}
+			m.InUse = append(m.InUse, use)
+		}
+		r.Modules = append(r.Modules, m)
+	}
+	return r
+}
+
+func TestPageInABrowser(t *testing.T) {
+	report := webpage(t, manyRoots())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		switch r.URL.Path {
+		case "/":
+			fmt.Fprint(w, driver)
+		case "/report":
+			fmt.Fprint(w, report)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	seen, log := browsed(t, server.URL+"/")
+	for _, want := range []string{
+		"filter is offered: true", "rows: 1000", "one left: live/stack-0007/tool", "none left: 0", "rows again: 1000",
+		"oldest first: 5.0.0 ▾▾", "newest first: 5.11.0", "sorted: descending", "coloured: true", "done: true",
+	} {
+		if !strings.Contains(seen, "<li>"+want+"</li>") {
+			t.Errorf("the browser does not show %q:\n%s\n%s", want, regexp.MustCompile(`<li>.*</li>`).FindString(seen), log)
+		}
+	}
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, "CONSOLE") && !strings.Contains(line, "favicon.ico") {
+			t.Errorf("the browser complains: %s", line)
+		}
+	}
+}
+
+// browsed is the page as it is in a browser without a window once its scripts ran,
+// and what the browser says of it.
+func browsed(t *testing.T, url string) (page, log string) {
+	t.Helper()
+	browser := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			browser = found
+			break
+		}
+	}
+	if browser == "" {
+		t.Skip("no browser is here: with Chromium on PATH this test looks at the page in it")
+	}
+	home := t.TempDir()
+	args := []string{"--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-dev-shm-usage",
+		"--user-data-dir=" + path.Join(home, "profile"), "--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom", url}
+	if os.Geteuid() == 0 {
+		args = append([]string{"--no-sandbox"}, args...) // Chromium does not start for root else
+	}
+	cmd := exec.Command(browser, args...)
+	cmd.Env = append(os.Environ(), "HOME="+home)
+	var out, said strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		t.Skipf("%s does not run here: %v\n%s", browser, err, said.String())
+	}
+	return out.String(), said.String()
+}
