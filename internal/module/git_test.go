@@ -15,8 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/module/moduletest"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )
 
 // text makes a commit whose main.tf says what it is.
@@ -263,6 +265,47 @@ func TestGitToken(t *testing.T) {
 	withLogin := strings.Replace(source, "https://", "https://me:s3cret@", 1)
 	if e := failing(t, without, withLogin, provider.CodeUnauthorized); e.Hint != "the login in the source address was sent to 127.0.0.1: let it read the repository" {
 		t.Errorf("with a login in the address the hint is %q", e.Hint)
+	}
+}
+
+// Two servers present a certificate that git does not trust: relock trusts the one's,
+// as with SSL_CERT_FILE, which git does not read, and not the other's.
+func TestGitSaysWhatHelpsAgainstUnknownAuthorities(t *testing.T) {
+	t.Parallel()
+	moduletest.Git(t, t.TempDir(), nil, "version") // skips without git
+	environ := cliconfig.Env{Environ: moduletest.Environ(t)}
+	for name, s := range map[string]*httptest.Server{
+		"to git": serveTLS(t, http.NotFound), "to anybody": trusted.NobodysServer(t, http.NotFoundHandler()),
+	} {
+		c := newClient(t, Options{Env: environ}, s)
+		e := failing(t, c, "git::"+s.URL+"/modrepo.git?ref=v1.0.0", provider.CodeUnreachable)
+		for _, variable := range []string{"SSL_CERT_FILE", "GIT_SSL_CAINFO"} {
+			if !strings.Contains(e.Hint, variable) {
+				t.Errorf("a server unknown %s: %v with the hint %q, want one that names %s", name, e, e.Hint, variable)
+			}
+		}
+	}
+}
+
+// The words for an unknown authority differ between the libraries that curl is built
+// with; those for other certificates are not taken for them.
+func TestWordsOfGitAboutCertificates(t *testing.T) {
+	t.Parallel()
+	const failed = "fatal: unable to access 'https://example.com/r.git/': "
+	for words, want := range map[string]bool{
+		"SSL certificate problem: unable to get local issuer certificate":             true,
+		"SSL certificate problem: self-signed certificate in certificate chain":       true,
+		"SSL certificate problem: self signed certificate":                            true,
+		"server certificate verification failed. CAfile: none CRLfile: none":          true,
+		"server verification failed: certificate signer not trusted. (CAfile: none)":  true,
+		"schannel: SEC_E_UNTRUSTED_ROOT (0x80090325) - The certificate chain was...":  true,
+		"SSL certificate problem: certificate has expired":                            false,
+		"SSL: no alternative certificate subject name matches target host name 'a.b'": false,
+		"Could not resolve host: example.com":                                         false,
+	} {
+		if got := readComplaint(failed + words); got.untrusted != want || got.code != provider.CodeUnreachable {
+			t.Errorf("readComplaint(%q) = %+v, want untrusted %v", words, got, want)
+		}
 	}
 }
 

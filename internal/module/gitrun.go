@@ -176,11 +176,15 @@ type complaint struct {
 	words string
 	// code is the reason that a person can do something about; empty if it is another.
 	code provider.Code
+	// untrusted is a server whose certificate nobody that git trusts has signed.
+	untrusted bool
 }
 
 var (
 	unauthorizedWords = regexp.MustCompile(`(?i)authentication failed|could not read (username|password)|terminal prompts disabled|permission denied|HTTP Basic: Access denied|returned error: 40[13]|access denied|host key verification failed|repository .*not found|does not appear to be a git repository`)
 	unreachableWords  = regexp.MustCompile(`(?i)could not resolve|failed to connect|couldn't connect|connection (refused|reset|timed out|closed)|operation timed out|no route to host|returned error: (429|5\d\d)|unable to access|unable to connect|early EOF|hung up unexpectedly`)
+	// untrustedWords are those of libcurl with OpenSSL, with GnuTLS and with Schannel.
+	untrustedWords = regexp.MustCompile(`(?i)SSL certificate problem: (unable to get|self[- ]signed)|server certificate verification failed|certificate signer not trusted|SEC_E_UNTRUSTED_ROOT`)
 	// ownWords are a message of git's own, or of the server's behind "remote error:"
 	// [docs: git, gitprotocol-pack, error packets].
 	ownWords   = regexp.MustCompile(`(?m)^(?:fatal|error): (.*)$`)
@@ -189,7 +193,7 @@ var (
 
 // readComplaint reads what git said in its own language: see environ.
 func readComplaint(text string) complaint {
-	var c complaint
+	c := complaint{untrusted: untrustedWords.MatchString(text)}
 	switch {
 	case unauthorizedWords.MatchString(text):
 		c.code = provider.CodeUnauthorized
@@ -231,6 +235,10 @@ func (p *program) remedy() string {
 	return "no token was sent to " + host + ", only what git finds on this machine: give git a login or a key that needs no answer"
 }
 
+// certificateHint names both variables: relock asks a server before git does, and
+// libcurl does not read SSL_CERT_FILE [docs: git-config, http.sslCAInfo].
+const certificateHint = "if a proxy or a server of your own signs with an authority of its own, name a file with that in SSL_CERT_FILE for relock, and in GIT_SSL_CAINFO for git"
+
 // failure is the error of a git command.
 func (p *program) failure(ctx context.Context, command string, said complaint, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -250,6 +258,8 @@ func (p *program) failure(ctx context.Context, command string, said complaint, e
 	switch {
 	case e.Code == provider.CodeUnauthorized:
 		e.Hint = p.remedy()
+	case said.untrusted:
+		e.Hint = certificateHint
 	case p.doubt != nil:
 		return p.doubt
 	}

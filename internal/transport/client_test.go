@@ -3,17 +3,10 @@ package transport
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -637,21 +630,8 @@ func TestHostPort(t *testing.T) {
 // trusts, as that of a proxy which opens TLS.
 func TestUnknownAuthoritySaysWhatHelps(t *testing.T) {
 	t.Parallel()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, &template, &template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewUnstartedServer(answer("secret"))
-	s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.StartTLS()
-	t.Cleanup(s.Close)
-	_, err = newClient(s).Do(t.Context(), Request{URL: parse(t, s.URL)})
+	s := trusted.NobodysServer(t, answer("secret"))
+	_, err := newClient(s).Do(t.Context(), Request{URL: parse(t, s.URL)})
 	e := wantCode(t, err, provider.CodeUnreachable)
 	if !strings.Contains(e.Error(), "unknown authority") || !strings.Contains(e.Hint, "SSL_CERT_FILE") {
 		t.Errorf("Do = %v with the hint %q, want one that names SSL_CERT_FILE", e, e.Hint)

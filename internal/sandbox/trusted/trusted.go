@@ -4,10 +4,22 @@
 package trusted
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"testing"
+	"time"
 )
 
 // Main runs tests while SSL_CERT_FILE names the certificate of httptest, as an
@@ -27,4 +39,25 @@ func Main(tests interface{ Run() int }) int {
 	}
 	os.Setenv("SSL_CERT_FILE", file)
 	return tests.Run()
+}
+
+// NobodysServer serves over TLS with a certificate that nobody has reason to trust,
+// as that of a proxy which opens TLS.
+func NobodysServer(t testing.TB, handler http.Handler) *httptest.Server {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, &template, &template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(handler)
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
 }
