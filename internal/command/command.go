@@ -68,7 +68,10 @@ func Main(ctx context.Context, env Env) int {
 	if rt := action.New(env.Getenv, env.Stderr); rt.Enabled() {
 		env.mask = rt.Mask // a verb may print its result to standard output
 	}
-	err := rootCommand(env).ExecuteContext(ctx)
+	cmd, err := rootCommand(env).ExecuteContextC(ctx)
+	if err == nil {
+		_, err = meantByHelp(cmd)
+	}
 	var status exit
 	switch {
 	case err == nil:
@@ -115,7 +118,11 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultCompletionCmd()
 	root.SetFlagErrorFunc(unknownFlag)
-	root.SetHelpFunc(printHelp)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		if meant, err := meantByHelp(cmd); err == nil {
+			printHelp(meant)
+		}
+	})
 	refuseUnknown(root)
 	offerCompletions(env, root)
 	return root

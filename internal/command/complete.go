@@ -26,6 +26,9 @@ func offerCompletions(env Env, cmd *cobra.Command) {
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if complete := completionOf(env, cmd.Name(), f.Name); complete != nil {
+			if _, list := f.Value.(pflag.SliceValue); list {
+				complete = eachOf(complete)
+			}
 			// It fails for a flag that has completions or is none: neither can be.
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete)
 		}
@@ -55,6 +58,24 @@ func completionOf(env Env, verb, flag string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	}
 	return nil
+}
+
+// eachOf completes each item of a list that is written with commas: the last one, and
+// to none that is there already.
+func eachOf(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, words []string, begun string) ([]string, cobra.ShellCompDirective) {
+		at := strings.LastIndex(begun, ",") + 1
+		before, item := begun[:at], begun[at:]
+		items, directive := complete(cmd, words, item)
+		there := strings.Split(before, ",")
+		var lists []string
+		for _, item := range items {
+			if !slices.Contains(there, item) {
+				lists = append(lists, before+item)
+			}
+		}
+		return lists, directive
+	}
 }
 
 // flagValues are the values that a verb takes for a flag of the table, if it is one of

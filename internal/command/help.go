@@ -88,7 +88,7 @@ var arguments = map[string]string{
 
 // printHelp is cobra's help function; its own brings templates, and lines of any
 // width.
-func printHelp(cmd *cobra.Command, _ []string) {
+func printHelp(cmd *cobra.Command) {
 	_, _ = io.WriteString(cmd.OutOrStdout(), help(cmd))
 }
 

@@ -26,6 +26,20 @@ func refuseUnknown(cmd *cobra.Command) {
 	}
 }
 
+// meantByHelp is the command that --help is about, or refuses a word that is none:
+// cobra looks at that flag before it looks at the words, takes the word behind it for
+// its value, and has a function for help that cannot fail.
+func meantByHelp(cmd *cobra.Command) (*cobra.Command, error) {
+	if !cmd.HasSubCommands() {
+		return cmd, nil
+	}
+	meant, words, err := cmd.Find(cmd.Flags().Args())
+	if err == nil && meant.HasSubCommands() {
+		err = noSuchCommand(meant, words)
+	}
+	return meant, err
+}
+
 // noSuchCommand refuses what stands where the name of a command belongs.
 func noSuchCommand(cmd *cobra.Command, words []string) error {
 	if len(words) == 0 {
