@@ -27,7 +27,7 @@ var levels = map[string]int{
 	"hash": 1, "memo": 1, "transport": 1, "config": 1, "filetree": 1, "hclfile": 1, "moduleaddr": 1,
 	"lockfile": 2, "cliconfig": 2, "staticeval": 2, "github": 2,
 	"scan": 3, "diff": 3, "oci": 3,
-	"module": 4, "registry": 4, "upgrade": 4, "verify": 4, "notes": 4, "comment": 4,
+	"module": 4, "registry": 4, "upgrade": 4, "verify": 4, "notes": 4, "comment": 4, "terragrunt": 4,
 	"report": 5, "action": 5,
 	"pr":      6,
 	"run":     7,
@@ -62,7 +62,7 @@ type rule struct {
 var direct = []rule{
 	{"github.com/google/go-github/", []string{"github"}, "its major version is in the path; keep it in one place"},
 	{"github.com/sethvargo/go-githubactions", []string{"action"}, "it escapes nothing; action does"},
-	{"github.com/hashicorp/hcl/v2", []string{"hclfile", "lockfile", "staticeval", "scan", "cliconfig"}, "HCL is for files of the tools"},
+	{"github.com/hashicorp/hcl/v2", []string{"hclfile", "lockfile", "staticeval", "scan", "terragrunt", "cliconfig"}, "HCL is for files of the tools"},
 	{"github.com/hashicorp/hcl", []string{"cliconfig"}, "HCL 1 is for the CLI configuration alone"},
 	{"github.com/go-git/go-git/", []string{"run", "sandbox"}, "run knows where files come from; the sandbox keeps repositories in it"},
 	{"github.com/ProtonMail/go-crypto/", []string{"registry", "sandbox"}, "signatures are verified in one place"},
@@ -76,7 +76,7 @@ var direct = []rule{
 }
 
 // pure packages must not reach the network through any of our packages.
-var pure = []string{"provider", "lockfile", "hash", "config", "staticeval", "scan", "diff", "upgrade", "verify", "comment", "report"}
+var pure = []string{"provider", "lockfile", "hash", "config", "staticeval", "scan", "diff", "terragrunt", "upgrade", "verify", "comment", "report"}
 
 type pkg struct {
 	ImportPath string

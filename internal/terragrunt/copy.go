@@ -1,0 +1,334 @@
+package terragrunt
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+)
+
+// workingCopy is what Terragrunt works in: a module, the files of the unit over it,
+// and generated files over both. It is an fs.ReadLinkFS without links, since
+// copying follows them. Nothing is copied: a file is looked for when it is asked
+// for.
+type workingCopy struct {
+	layers  []layer // each over the one before
+	written map[string][]byte
+	removed map[string]bool
+}
+
+// layer is a directory of a file tree, and where it is in the copy.
+type layer struct {
+	*fileReader
+	dir, at string
+	// keep reports whether a path below the directory is copied; nil: every one is.
+	keep func(rel string) bool
+	// shown is what people call a path of the file tree.
+	shown func(name string) string
+}
+
+// copyNode is what is at a path of the copy.
+type copyNode struct {
+	layer *layer // nil for what is generated
+	real  string // its path in the layer
+	fs.FileInfo
+	written []byte
+}
+
+// relTo returns the path below a directory; false if it is not there.
+func relTo(dir, name string) (string, bool) {
+	switch {
+	case dir == ".":
+		return name, true
+	case name == dir:
+		return ".", true
+	}
+	return strings.CutPrefix(name, dir+"/")
+}
+
+// find returns what is at a path.
+func (w *workingCopy) find(name string) (copyNode, error) {
+	if !fs.ValidPath(name) {
+		return copyNode{}, fs.ErrInvalid
+	}
+	if src, ok := w.written[name]; ok {
+		return copyNode{FileInfo: copyInfo{name: path.Base(name), size: int64(len(src))}, written: src}, nil
+	}
+	if w.removed[name] {
+		return copyNode{}, fs.ErrNotExist
+	}
+	for i := len(w.layers) - 1; i >= 0; i-- {
+		l := &w.layers[i]
+		rel, ok := relTo(l.at, name)
+		if !ok || rel != "." && l.keep != nil && !l.keep(rel) {
+			continue
+		}
+		real, found, err := l.stat(path.Join(l.dir, rel))
+		if err != nil {
+			continue
+		}
+		return copyNode{layer: l, real: real, FileInfo: copyInfo{path.Base(name), found.Size(), found.IsDir(), found.Mode().Type()}}, nil
+	}
+	if w.holds(name) {
+		return copyNode{FileInfo: copyInfo{name: path.Base(name), dir: true}}, nil
+	}
+	return copyNode{}, fs.ErrNotExist
+}
+
+// holds reports whether something is put below a path that no layer has.
+func (w *workingCopy) holds(name string) bool {
+	put := slices.Collect(maps.Keys(w.written))
+	for _, l := range w.layers {
+		put = append(put, l.at)
+	}
+	return name == "." || slices.ContainsFunc(put, func(at string) bool { return strings.HasPrefix(at, name+"/") })
+}
+
+func pathError(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
+
+// Lstat implements fs.ReadLinkFS.
+func (w *workingCopy) Lstat(name string) (fs.FileInfo, error) {
+	n, err := w.find(name)
+	if err != nil {
+		return nil, pathError("lstat", name, err)
+	}
+	return n.FileInfo, nil
+}
+
+// Stat implements fs.StatFS.
+func (w *workingCopy) Stat(name string) (fs.FileInfo, error) { return w.Lstat(name) }
+
+// ReadLink implements fs.ReadLinkFS.
+func (w *workingCopy) ReadLink(name string) (string, error) {
+	return "", pathError("readlink", name, fs.ErrInvalid)
+}
+
+// ReadFile implements fs.ReadFileFS. What it returns must not be changed.
+func (w *workingCopy) ReadFile(name string) ([]byte, error) {
+	n, err := w.find(name)
+	switch {
+	case err != nil:
+		return nil, pathError("open", name, err)
+	case n.layer == nil && !n.IsDir():
+		return n.written, nil
+	case n.layer == nil:
+		return nil, pathError("open", name, errNoFile)
+	}
+	src, err := n.layer.read(n.real)
+	if err != nil {
+		return nil, pathError("open", name, withoutPath(err))
+	}
+	return src, nil
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (w *workingCopy) ReadDir(name string) ([]fs.DirEntry, error) {
+	n, err := w.find(name)
+	if err != nil || !n.IsDir() {
+		return nil, pathError("readdir", name, fs.ErrNotExist)
+	}
+	names := map[string]bool{}
+	var unread error
+	for i := range w.layers {
+		l := &w.layers[i]
+		rel, ok := relTo(l.at, name)
+		if !ok {
+			continue
+		}
+		real, found, err := l.stat(path.Join(l.dir, rel))
+		if err != nil || !found.IsDir() {
+			continue
+		}
+		entries, err := l.list(real)
+		if err != nil {
+			unread = withoutPath(err)
+		}
+		for _, e := range entries {
+			names[e.Name()] = true
+		}
+	}
+	if unread != nil {
+		return nil, pathError("readdir", name, unread)
+	}
+	for put := range w.written {
+		if rel, ok := relTo(name, put); ok {
+			first, _, _ := strings.Cut(rel, "/")
+			names[first] = true
+		}
+	}
+	for _, l := range w.layers {
+		if rel, ok := relTo(name, l.at); ok && rel != "." {
+			first, _, _ := strings.Cut(rel, "/")
+			names[first] = true
+		}
+	}
+	var entries []fs.DirEntry
+	for _, child := range slices.Sorted(maps.Keys(names)) {
+		if n, err := w.find(path.Join(name, child)); err == nil {
+			entries = append(entries, fs.FileInfoToDirEntry(n.FileInfo))
+		}
+	}
+	return entries, nil
+}
+
+// Open implements fs.FS.
+func (w *workingCopy) Open(name string) (fs.File, error) {
+	n, err := w.find(name)
+	switch {
+	case err != nil:
+		return nil, pathError("open", name, err)
+	case n.IsDir():
+		entries, err := w.ReadDir(name)
+		return &copyDir{n.FileInfo, entries}, err
+	}
+	src, err := w.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return &copyFile{n.FileInfo, bytes.NewReader(src)}, nil
+}
+
+// shown is what people call a file of the copy: one that is generated is in the
+// directory of the unit, where it would be looked for.
+func (w *workingCopy) shown(unit, workDir, name string) string {
+	n, err := w.find(name)
+	switch {
+	case err == nil && n.layer != nil:
+		return n.layer.shown(n.real)
+	case workDir == ".":
+		return path.Join(unit, name)
+	}
+	rel, ok := relTo(workDir, name)
+	if !ok {
+		return path.Join(unit, "..", path.Base(name))
+	}
+	return path.Join(unit, rel)
+}
+
+// notCopied reports whether Terragrunt leaves out a path when it copies a directory
+// [terragrunt 1.1.3 internal/util/file.go, TerragruntExcludes].
+func notCopied(rel string) bool {
+	if path.Base(rel) == lockfile.Name {
+		return false
+	}
+	return slices.ContainsFunc(strings.Split(rel, "/"), func(part string) bool { return strings.HasPrefix(part, ".") })
+}
+
+// copied returns what of a directory is copied: what is not hidden, and what the
+// lists say, of which exclude wins.
+func copied(include, exclude []string) func(rel string) bool {
+	if len(include)+len(exclude) == 0 {
+		return func(rel string) bool { return !notCopied(rel) }
+	}
+	return func(rel string) bool {
+		switch {
+		case globbed(exclude, rel):
+			return false
+		case globbed(include, rel), slices.ContainsFunc(include, func(glob string) bool { return leadsTo(glob, rel) }):
+			return true
+		}
+		return !notCopied(rel)
+	}
+}
+
+// globbed reports whether a glob matches a path or a directory above it.
+func globbed(globs []string, rel string) bool {
+	for ; rel != "."; rel = path.Dir(rel) {
+		if slices.ContainsFunc(globs, func(glob string) bool { return globMatches(strings.Split(glob, "/"), strings.Split(rel, "/")) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsTo reports whether a glob may match something below a path.
+func leadsTo(glob, rel string) bool {
+	parts := strings.Split(glob, "/")
+	for i := range parts {
+		if parts[i] == "**" && globMatches(append(slices.Clone(parts[:i]), "**"), strings.Split(rel, "/")) && i > 0 || i > 0 && globMatches(parts[:i], strings.Split(rel, "/")) {
+			return true
+		}
+	}
+	return false
+}
+
+// globMatches matches a path with a glob, in which ** stands for any number of elements:
+// element by element of the glob, after how many of the path it can be.
+func globMatches(glob, rel []string) bool {
+	reached := make([]bool, len(rel)+1)
+	reached[0] = true
+	for _, element := range glob {
+		next := make([]bool, len(rel)+1)
+		before := false
+		for i := range reached {
+			before = before || reached[i]
+			switch {
+			case element == "**":
+				next[i] = before
+			case reached[i] && i < len(rel):
+				ok, err := path.Match(element, rel[i])
+				next[i+1] = ok && err == nil
+			}
+		}
+		reached = next
+	}
+	return reached[len(rel)]
+}
+
+// copyInfo describes a file or directory of the copy.
+type copyInfo struct {
+	name string
+	size int64
+	dir  bool
+	kind fs.FileMode
+}
+
+func (i copyInfo) Name() string       { return i.name }
+func (i copyInfo) Size() int64        { return i.size }
+func (i copyInfo) IsDir() bool        { return i.dir }
+func (i copyInfo) ModTime() time.Time { return time.Time{} }
+func (i copyInfo) Sys() any           { return nil }
+func (i copyInfo) Mode() fs.FileMode {
+	if i.dir {
+		return fs.ModeDir | 0o755
+	}
+	return i.kind | 0o644
+}
+
+type copyFile struct {
+	fs.FileInfo
+	*bytes.Reader
+}
+
+func (f *copyFile) Stat() (fs.FileInfo, error) { return f.FileInfo, nil }
+func (f *copyFile) Size() int64                { return f.FileInfo.Size() }
+func (f *copyFile) Close() error               { return nil }
+
+type copyDir struct {
+	fs.FileInfo
+	left []fs.DirEntry
+}
+
+func (d *copyDir) Stat() (fs.FileInfo, error) { return d.FileInfo, nil }
+func (d *copyDir) Close() error               { return nil }
+
+func (d *copyDir) Read([]byte) (int, error) { return 0, errNoFile }
+
+// ReadDir implements fs.ReadDirFile.
+func (d *copyDir) ReadDir(n int) ([]fs.DirEntry, error) {
+	if n > 0 && len(d.left) == 0 {
+		return nil, io.EOF
+	}
+	if n <= 0 || n > len(d.left) {
+		n = len(d.left)
+	}
+	some := d.left[:n]
+	d.left = d.left[n:]
+	return some, nil
+}

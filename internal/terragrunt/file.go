@@ -1,0 +1,266 @@
+package terragrunt
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/hclfile"
+	"github.com/relock-dev/relock/internal/staticeval"
+)
+
+// The names of Terragrunt's own files.
+const (
+	configName = "terragrunt.hcl"
+	jsonName   = configName + ".json"
+	autoName   = "terragrunt.autoinclude.hcl"
+	valuesName = "terragrunt.values.hcl"
+)
+
+// maxRead bounds the files that are read. The texts of large ones have no value in
+// expressions all the same.
+const maxRead = 16 << 20
+
+// Why a file is not read.
+var (
+	errLarge  = fmt.Errorf("it is larger than %d MiB", maxRead>>20)
+	errNoFile = errors.New("it is not a regular file")
+)
+
+// fileReader is the file tree that units are in. It is read lazily, and nothing of
+// it twice.
+type fileReader struct {
+	fsys     fs.FS
+	infos    onceEach[string, fileEntry]
+	lists    onceEach[string, dirListing]
+	contents onceEach[string, fileContent]
+	files    onceEach[string, parsed]
+	missing  sync.Map // files that are there and are not held
+}
+
+type fileEntry struct {
+	info fs.FileInfo
+	err  error
+}
+
+type dirListing struct {
+	entries []fs.DirEntry
+	err     error
+}
+
+type fileContent struct {
+	src []byte
+	err error
+}
+
+type parsed struct {
+	file *configSource
+	why  *staticeval.Unknown
+}
+
+// onceEach computes the value of a key once, also when many ask for it.
+type onceEach[K comparable, V any] struct{ values sync.Map }
+
+func (m *onceEach[K, V]) get(key K, compute func() V) V {
+	once, ok := m.values.Load(key)
+	if !ok {
+		once, _ = m.values.LoadOrStore(key, sync.OnceValue(compute))
+	}
+	return once.(func() V)()
+}
+
+// Open implements fs.FS for filetree.Resolve, which does not open anything.
+func (r *fileReader) Open(name string) (fs.File, error) { return r.fsys.Open(name) }
+
+// Lstat implements fs.ReadLinkFS.
+func (r *fileReader) Lstat(name string) (fs.FileInfo, error) {
+	e := r.infos.get(name, func() fileEntry {
+		info, err := fs.Lstat(r.fsys, name)
+		return fileEntry{info, err}
+	})
+	return e.info, e.err
+}
+
+// ReadLink implements fs.ReadLinkFS.
+func (r *fileReader) ReadLink(name string) (string, error) { return fs.ReadLink(r.fsys, name) }
+
+// stat describes what a path leads to, through links, and returns its path without
+// them.
+func (r *fileReader) stat(name string) (string, fs.FileInfo, error) {
+	real, err := filetree.Resolve(r, path.Clean(name))
+	if err != nil {
+		return "", nil, err
+	}
+	info, err := r.Lstat(real)
+	return real, info, err
+}
+
+func (r *fileReader) isDir(name string) bool {
+	_, info, err := r.stat(name)
+	return err == nil && info.IsDir()
+}
+
+func (r *fileReader) isFile(name string) bool {
+	_, info, err := r.stat(name)
+	return err == nil && !info.IsDir()
+}
+
+// list returns the entries of a directory that has no links in its path.
+func (r *fileReader) list(dir string) ([]fs.DirEntry, error) {
+	l := r.lists.get(dir, func() dirListing {
+		entries, err := fs.ReadDir(r.fsys, dir)
+		return dirListing{entries, err}
+	})
+	return l.entries, l.err
+}
+
+// read returns the content of a file, through links.
+func (r *fileReader) read(name string) ([]byte, error) {
+	real, info, err := r.stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errNoFile
+	case info.Size() > maxRead:
+		return nil, errLarge
+	}
+	c := r.contents.get(real, func() fileContent {
+		src, err := fs.ReadFile(r.fsys, real)
+		if err != nil {
+			r.missing.Store(real, true)
+		}
+		return fileContent{src, err}
+	})
+	return c.src, c.err
+}
+
+// evaluated returns the path of the configuration in a directory; empty if there is
+// none [terragrunt 1.1.3 pkg/config/config.go, GetDefaultConfigPath].
+func (r *fileReader) config(dir string) string {
+	for _, name := range []string{configName, jsonName} {
+		if name = path.Join(dir, name); r.isFile(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// configSource is a configuration file as it is written.
+type configSource struct {
+	name string
+	body
+	locals   map[string]*hcl.Attribute
+	includes []block
+	features map[string]block
+}
+
+// parse reads a configuration file.
+func (r *fileReader) parse(name string) (*configSource, *staticeval.Unknown) {
+	p := r.files.get(name, func() parsed {
+		src, err := r.read(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return parsed{why: &staticeval.Unknown{Refused: true, Reason: "there is no file " + name}}
+		}
+		if err != nil {
+			return parsed{why: &staticeval.Unknown{Reason: fmt.Sprintf("%s could not be read: %v", name, withoutPath(err))}}
+		}
+		f, diags := hclfile.Parse(src, name)
+		if len(diags) > 0 {
+			return parsed{why: &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf("%s, line %d: %s", name, diags[0].Line, diags[0].Message)}}
+		}
+		return parsed{file: newFile(name, f.Body)}
+	})
+	return p.file, p.why
+}
+
+func newFile(name string, b hcl.Body) *configSource {
+	f := &configSource{name: name, body: body{b}, locals: map[string]*hcl.Attribute{}, features: map[string]block{}}
+	for _, b := range f.blocks("locals", 0) {
+		for name, attr := range b.attributes() {
+			f.locals[name] = attr
+		}
+	}
+	f.includes = f.blocks("include", 1)
+	for _, b := range f.blocks("feature", 1) {
+		f.features[b.label] = b
+	}
+	return f
+}
+
+// withoutPath strips the path from a file system error; the caller names the file.
+func withoutPath(err error) error {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		return pathErr.Err
+	}
+	return err
+}
+
+// body is a body in native syntax or in JSON, where a block is an attribute, too.
+type body struct{ hcl.Body }
+
+// block is a block with one label or none.
+type block struct {
+	body
+	label string
+	line  int
+}
+
+// attributes are those of a body, whatever else is in it.
+func (b body) attributes() map[string]*hcl.Attribute {
+	if native, ok := b.Body.(*hclsyntax.Body); ok {
+		attrs := make(map[string]*hcl.Attribute, len(native.Attributes))
+		for name, attr := range native.Attributes {
+			attrs[name] = attr.AsHCLAttribute()
+		}
+		return attrs
+	}
+	attrs, _ := b.JustAttributes() // the errors are about what is no object
+	return attrs
+}
+
+// attribute returns an attribute, or nil.
+func (b body) attribute(name string) *hcl.Attribute {
+	if native, ok := b.Body.(*hclsyntax.Body); ok {
+		if attr := native.Attributes[name]; attr != nil {
+			return attr.AsHCLAttribute()
+		}
+		return nil
+	}
+	return b.attributes()[name]
+}
+
+// blocks are those of a kind. A label that is missing is empty.
+func (b body) blocks(kind string, labels int) []block {
+	var found []block
+	if native, ok := b.Body.(*hclsyntax.Body); ok {
+		for _, n := range native.Blocks {
+			if n.Type == kind {
+				found = append(found, block{body{n.Body}, strings.Join(n.Labels, " "), n.DefRange().Start.Line})
+			}
+		}
+		return found
+	}
+	schema := hcl.BlockHeaderSchema{Type: kind}
+	if labels > 0 {
+		schema.LabelNames = []string{"name"}
+	}
+	c, _, _ := b.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{schema}})
+	for _, n := range c.Blocks {
+		found = append(found, block{body{n.Body}, strings.Join(n.Labels, " "), n.DefRange.Start.Line})
+	}
+	return found
+}
+
+// hasSuffix reports whether a name ends in one of these.
+func hasSuffix(name string, suffixes []string) bool {
+	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
+}
