@@ -1,0 +1,247 @@
+package terragrunt
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/staticeval"
+)
+
+// Where the rules of functions are from.
+const (
+	helpers   = "terragrunt 1.1.3 pkg/config/config_helpers.go"
+	fileRules = "terraform 1.11 internal/lang/funcs/filesystem.go"
+)
+
+// dynamic are the functions that have no value before Terragrunt runs, each with
+// what it depends on.
+var dynamic = []struct{ name, on string }{
+	{"run_cmd", "a command"},
+	{"sops_decrypt_file", "a secret"},
+	{"get_aws_account_alias", "who runs Terragrunt"},
+	{"get_aws_account_id", "who runs Terragrunt"},
+	{"get_aws_caller_identity_arn", "who runs Terragrunt"},
+	{"get_aws_caller_identity_user_id", "who runs Terragrunt"},
+	{"get_terraform_command", "what Terragrunt is to do"},
+	{"get_terraform_cli_args", "what Terragrunt is to do"},
+	{"get_terragrunt_source_cli_flag", "what Terragrunt is to do"},
+	{"get_platform", "the machine"},
+	{"get_working_dir", "the machine"},
+	{"pathexpand", "the machine"},
+	{"timestamp", "the time"},
+	{"uuid", "chance"},
+	{"bcrypt", "chance"},
+}
+
+// sameFunctions are the functions that are the same everywhere, sorted by what comes first
+// if two have a name.
+var sameFunctions = slices.Concat(notKnown(), constants(), []staticeval.Function{
+	{Name: "basename", Meaning: "the last part of a path", Source: fileRules, Call: staticeval.Text(func(text string) (cty.Value, error) {
+		return cty.StringVal(path.Base(text)), nil
+	})},
+	{Name: "dirname", Meaning: "a path without its last part", Source: fileRules, Call: staticeval.Text(func(text string) (cty.Value, error) {
+		return cty.StringVal(path.Dir(text)), nil
+	})},
+	{Name: "mark_as_read", Meaning: "a path as it is", Source: helpers, Call: staticeval.Text(func(text string) (cty.Value, error) {
+		return cty.StringVal(text), nil
+	})},
+	{Name: "constraint_check", Meaning: "whether a version meets constraints", Source: helpers, Call: constraintFunc},
+}, staticeval.Wide, staticeval.Tools)
+
+func notKnown() []staticeval.Function {
+	var all []staticeval.Function
+	for _, d := range dynamic {
+		why := &staticeval.Unknown{Reason: d.name + " depends on " + d.on}
+		all = append(all, staticeval.Function{Name: d.name, Meaning: "nothing that is known here", Source: helpers, Call: textsFunction(func([]string) (cty.Value, error) { return cty.NilVal, why })})
+	}
+	return all
+}
+
+// constants are lists of Terraform's commands [terragrunt 1.1.3
+// pkg/config/config_helpers.go], which nothing that init sees depends on.
+func constants() []staticeval.Function {
+	list := func(commands ...string) function.Function {
+		values := make([]cty.Value, len(commands))
+		for i, c := range commands {
+			values[i] = cty.StringVal(c)
+		}
+		return textsFunction(func([]string) (cty.Value, error) { return cty.ListVal(values), nil })
+	}
+	all := []staticeval.Function{
+		{Name: "get_terraform_commands_that_need_vars", Call: list("apply", "console", "destroy", "import", "plan", "push", "refresh")},
+		{Name: "get_terraform_commands_that_need_locking", Call: list("apply", "destroy", "import", "plan", "refresh", "taint", "untaint")},
+		{Name: "get_terraform_commands_that_need_input", Call: list("apply", "import", "init", "plan", "refresh")},
+		{Name: "get_terraform_commands_that_need_parallelism", Call: list("apply", "plan", "destroy")},
+	}
+	for i := range all {
+		all[i].Meaning, all[i].Source = "commands of Terraform", helpers
+	}
+	return all
+}
+
+// textsFunction makes a function of any number of texts.
+func textsFunction(do func(args []string) (cty.Value, error)) function.Function {
+	return function.New(&function.Spec{
+		VarParam: &function.Parameter{Name: "args", Type: cty.String},
+		Type:     function.StaticReturnType(cty.DynamicPseudoType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			plain := make([]string, len(args))
+			for i, arg := range args {
+				plain[i] = arg.AsString()
+			}
+			return do(plain)
+		},
+	})
+}
+
+// textFunction is a function of texts.
+func textFunction(name, meaning, source string, do func(args []string) (cty.Value, error)) staticeval.Function {
+	return staticeval.Function{Name: name, Meaning: meaning, Source: source, Call: textsFunction(do)}
+}
+
+// functions are those that a file can call.
+func (c *evaluated) functions() []staticeval.Function {
+	constant := func(name, meaning, value string) staticeval.Function {
+		return textFunction(name, meaning, helpers, func([]string) (cty.Value, error) { return cty.StringVal(value), nil })
+	}
+	own := []staticeval.Function{
+		textFunction("find_in_parent_folders", "the nearest file or directory of a name above", helpers, c.findInParents),
+		textFunction("path_relative_to_include", "the way from an included file's directory", helpers, func(args []string) (cty.Value, error) {
+			in, err := c.selected(args)
+			if in == nil || err != nil {
+				return cty.StringVal("."), err
+			}
+			return cty.StringVal(wayBetween(path.Dir(in.path), c.dir)), nil
+		}),
+		textFunction("path_relative_from_include", "the way to an included file's directory", helpers, func(args []string) (cty.Value, error) {
+			in, err := c.selected(args)
+			if in == nil || err != nil {
+				return cty.StringVal("."), err
+			}
+			return cty.StringVal(wayBetween(c.dir, path.Dir(in.path))), nil
+		}),
+		textFunction("get_parent_terragrunt_dir", "the directory of an included file", helpers, func(args []string) (cty.Value, error) {
+			in, err := c.selected(args)
+			if in == nil || err != nil {
+				return cty.StringVal(asSeen(c.dir)), err
+			}
+			return cty.StringVal(asSeen(path.Dir(in.path))), nil
+		}),
+		constant("get_terragrunt_dir", "the directory of the configuration", asSeen(c.dir)),
+		constant("get_original_terragrunt_dir", "the directory of the unit", asSeen(c.unit)),
+		constant("get_repo_root", "the top of the repository", repositoryTop),
+		constant("get_path_to_repo_root", "the way to the top of the repository", wayBetween(c.dir, ".")),
+		constant("get_path_from_repo_root", "the way from the top of the repository", wayBetween(".", c.dir)),
+		textFunction("get_env", "a variable's default: the environment is not read", helpers, environment),
+		textFunction("abspath", "an absolute path", fileRules, func(args []string) (cty.Value, error) {
+			if len(args) != 1 {
+				return cty.NilVal, errors.New("it takes one argument")
+			}
+			if !path.IsAbs(args[0]) {
+				return cty.NilVal, &staticeval.Unknown{Reason: "abspath depends on where Terragrunt runs"}
+			}
+			return cty.StringVal(path.Clean(args[0])), nil
+		}),
+	}
+	return slices.Concat(own, sameFunctions)
+}
+
+// selected is the include that the functions about included files are about; nil if
+// there is none [terragrunt 1.1.3 pkg/config/config_helpers.go, getSelectedIncludeBlock].
+func (c *evaluated) selected(args []string) (*include, error) {
+	if c.parent != nil {
+		return c.parent, nil
+	}
+	includes, why, _ := c.includes()
+	switch {
+	case why != nil:
+		return nil, why
+	case len(includes) == 0:
+		return nil, nil
+	case len(includes) == 1:
+		return includes[0], nil
+	case len(args) != 1:
+		return nil, errors.New("it needs the name of an include")
+	}
+	for _, in := range includes {
+		if in.label == args[0] {
+			return in, nil
+		}
+	}
+	return nil, errors.New("there is no such include")
+}
+
+// findInParents begins above the directory of the unit, or of a file that is read,
+// also in a file that is included.
+func (c *evaluated) findInParents(args []string) (cty.Value, error) {
+	if len(args) > 2 {
+		return cty.NilVal, errors.New("it takes at most two arguments")
+	}
+	for dir := c.dir; dir != "."; {
+		dir = path.Dir(dir)
+		if len(args) == 0 || args[0] == "" {
+			if name := c.config(dir); name != "" {
+				return cty.StringVal(asSeen(name)), nil
+			}
+			continue
+		}
+		name, why := pathIn(dir, args[0])
+		if why != nil || path.IsAbs(args[0]) {
+			break
+		}
+		if _, _, err := c.stat(name); err == nil {
+			return cty.StringVal(asSeen(name)), nil
+		}
+	}
+	if len(args) == 2 {
+		return cty.StringVal(args[1]), nil
+	}
+	return cty.NilVal, &staticeval.Unknown{Refused: true, Reason: "find_in_parent_folders finds nothing in the repository"}
+}
+
+// wayBetween is the way from one directory to another.
+func wayBetween(from, to string) string {
+	up := ""
+	for ; from != "." && to != from && !strings.HasPrefix(to, from+"/"); from = path.Dir(from) {
+		up += "../"
+	}
+	if from != "." {
+		to = strings.TrimPrefix(strings.TrimPrefix(to, from), "/")
+	}
+	return path.Clean(up + to)
+}
+
+// environment is get_env: a default holds unless somebody sets the variable.
+func environment(args []string) (cty.Value, error) {
+	switch {
+	case len(args) == 2:
+		return cty.StringVal(args[1]).Mark(assume("the environment variable %s is not set", args[0])), nil
+	case len(args) != 1:
+		return cty.NilVal, errors.New("it takes one or two arguments")
+	case plainName.MatchString(args[0]):
+		return cty.NilVal, &staticeval.Unknown{Reason: "it depends on the environment variable " + args[0]}
+	}
+	return cty.NilVal, &staticeval.Unknown{Reason: "it depends on the environment"}
+}
+
+// constraintFunc is constraint_check.
+var constraintFunc = textsFunction(func(args []string) (cty.Value, error) {
+	if len(args) != 2 {
+		return cty.NilVal, errors.New("it takes a version and constraints")
+	}
+	v, err := provider.ParseVersion(strings.TrimPrefix(args[0], "v"))
+	if err != nil {
+		return cty.NilVal, errors.New("it is no version")
+	}
+	allowed, err := provider.ParseConstraints(args[1])
+	if err != nil {
+		return cty.NilVal, errors.New("these are no constraints")
+	}
+	return cty.BoolVal(allowed.Allows(v)), nil
+})
