@@ -193,3 +193,6 @@ func directive(part hclsyntax.Expression) bool {
 	}
 	return false
 }
+
+// HolesIn counts the holes in a text.
+func HolesIn(text string) int { return strings.Count(text, hole) }

@@ -149,7 +149,7 @@ func (c *evaluated) functions() []staticeval.Function {
 			return cty.StringVal(path.Clean(args[0])), nil
 		}),
 	}
-	return slices.Concat(own, sameFunctions)
+	return slices.Concat(own, c.fileFunctions(), sameFunctions)
 }
 
 // selected is the include that the functions about included files are about; nil if

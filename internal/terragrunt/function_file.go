@@ -1,0 +1,269 @@
+package terragrunt
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"github.com/relock-dev/relock/internal/hclfile"
+	"github.com/relock-dev/relock/internal/staticeval"
+)
+
+// fileFunctions are those that read files, and those that make the text of one.
+func (c *evaluated) fileFunctions() []staticeval.Function {
+	return []staticeval.Function{
+		textFunction("read_tfvars_file", "the values of variables as JSON", helpers, c.readVariables),
+		textFunction("file", "the content of a file", fileRules, func(args []string) (cty.Value, error) {
+			if len(args) != 1 {
+				return cty.NilVal, errors.New("it takes one argument")
+			}
+			src, err := c.content(args[0], path.Dir(c.name))
+			return cty.StringVal(string(src)), err
+		}),
+		textFunction("fileexists", "whether there is a file", fileRules, func(args []string) (cty.Value, error) {
+			if len(args) != 1 {
+				return cty.NilVal, errors.New("it takes one argument")
+			}
+			name, why := pathIn(path.Dir(c.name), args[0])
+			if why != nil {
+				return cty.NilVal, why
+			}
+			return cty.BoolVal(c.isFile(name)), nil
+		}),
+		{Name: "read_terragrunt_config", Meaning: "another configuration as an object", Source: helpers, Call: c.readConfigFunc()},
+		{Name: "templatefile", Meaning: "a file that is a template, with values", Source: fileRules, Call: c.templateFunc()},
+		{Name: "jsonencode", Meaning: "a value as JSON", Source: "cty 1.19 function/stdlib", Call: c.encodeFunc()},
+		{Name: "deep_merge", Meaning: "maps in one, with what nests in them", Source: helpers, Call: deepMergeFunc},
+	}
+}
+
+// fileContent reads a file by a path that may be relative to a directory.
+func (c *evaluated) content(text, dir string) ([]byte, error) {
+	name, why := pathIn(dir, text)
+	if why != nil {
+		return nil, why
+	}
+	c.dirs[path.Dir(name)] = true
+	src, err := c.fileReader.read(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &staticeval.Unknown{Reason: "it reads a file that is not there"}
+	case err != nil:
+		return nil, &staticeval.Unknown{Reason: "it reads a file that could not be read: " + withoutPath(err).Error()}
+	}
+	return src, nil
+}
+
+// readVariables is read_tfvars_file.
+func (c *evaluated) readVariables(args []string) (cty.Value, error) {
+	if len(args) != 1 {
+		return cty.NilVal, errors.New("it takes one argument")
+	}
+	src, err := c.content(args[0], c.dir)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	if strings.HasSuffix(args[0], "json") {
+		return cty.StringVal(string(src)), nil
+	}
+	f, diags := hclfile.Parse(src, "variables.tfvars")
+	if len(diags) > 0 {
+		return cty.NilVal, errors.New("the file is no valid HCL")
+	}
+	literals := &evaluated{reading: c.reading, scope: &staticeval.Scope{Bound: &c.bound}}
+	v := literals.object(body{f.Body}.attributes())
+	if why := staticeval.ReasonFor(v); why != nil {
+		return cty.NilVal, why
+	}
+	encoded, err := ctyjson.Marshal(v, v.Type())
+	return cty.StringVal(string(encoded)), err
+}
+
+// readConfigFunc is read_terragrunt_config.
+func (c *evaluated) readConfigFunc() function.Function {
+	return function.New(&function.Spec{
+		Params:   []function.Parameter{{Name: "path", Type: cty.String}},
+		VarParam: &function.Parameter{Name: "default", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true, AllowDynamicType: true, AllowMarked: true},
+		Type:     function.StaticReturnType(cty.DynamicPseudoType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			name, why := pathIn(c.dir, args[0].AsString())
+			if why != nil {
+				return cty.NilVal, why
+			}
+			if c.isDir(name) {
+				name = c.config(name)
+			}
+			if _, _, err := c.stat(name); err != nil && len(args) == 2 {
+				return args[1], nil
+			}
+			return c.readConfig(name)
+		},
+	})
+}
+
+// readConfig reads another configuration, which is evaluated for itself.
+func (c *evaluated) readConfig(name string) (cty.Value, error) {
+	if v, ok := c.reading.read[name]; ok {
+		return v, nil
+	}
+	// While it is read this stands for it: who meets it then goes round in circles.
+	c.reading.read[name], _ = notAllowed("a configuration reads itself")
+	other, why := c.open(name, path.Dir(name), nil)
+	if why != nil {
+		delete(c.reading.read, name)
+		return cty.NilVal, why
+	}
+	v, why := other.merged()
+	if why != nil {
+		delete(c.reading.read, name)
+		return cty.NilVal, why
+	}
+	c.reading.read[name] = v
+	return v, nil
+}
+
+// templateFunc is templatefile.
+func (c *evaluated) templateFunc() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{
+			{Name: "path", Type: cty.String},
+			{Name: "vars", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowMarked: true},
+		},
+		Type: function.StaticReturnType(cty.DynamicPseudoType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			src, err := c.content(args[0].AsString(), path.Dir(c.name))
+			if err != nil {
+				return cty.NilVal, err
+			}
+			expr, diags := hclfile.ParseTemplate(src, "template")
+			if len(diags) > 0 {
+				return cty.NilVal, errors.New("the file is no valid template")
+			}
+			vars, marks := args[1].Unmark()
+			s := &staticeval.Scope{Functions: c.functions(), Loops: true, Holes: &c.holes, Bound: &c.bound}
+			s.Refer = func(root, name string) (cty.Value, *staticeval.Unknown) { return templateValue(vars, root, name) }
+			v, why := s.Value(expr)
+			if why != nil {
+				return cty.NilVal, why
+			}
+			return v.WithMarks(marks), nil
+		},
+	})
+}
+
+// templateValue is what a template refers to among its values.
+func templateValue(vars cty.Value, names ...string) (cty.Value, *staticeval.Unknown) {
+	for _, name := range names {
+		typ := vars.Type()
+		switch {
+		case name == "":
+			continue
+		case !vars.IsKnown() && !typ.IsObjectType(), typ == cty.DynamicPseudoType:
+			why := staticeval.ReasonFor(vars)
+			if why == nil {
+				why = &staticeval.Unknown{Reason: "the values of a template are not known"}
+			}
+			return notStatic(why)
+		case typ.IsObjectType() && typ.HasAttribute(name):
+			vars = vars.GetAttr(name)
+		case typ.IsMapType() && !vars.IsNull():
+			v, diags := hcl.Index(vars, cty.StringVal(name), nil)
+			if diags.HasErrors() {
+				return notAllowed("a template refers to %s, which is not given", name)
+			}
+			vars = v
+		default:
+			return notAllowed("a template refers to %s, which is not given", name)
+		}
+	}
+	return vars, staticeval.ReasonFor(vars)
+}
+
+// encodeFunc is jsonencode, which has holes for what is not known.
+func (c *evaluated) encodeFunc() function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{{Name: "val", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true, AllowMarked: true}},
+		Type:   function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			plain, marks := args[0].UnmarkDeep()
+			filled := plain
+			if !plain.IsWhollyKnown() {
+				why := staticeval.ReasonFor(args[0])
+				if why == nil {
+					why = &staticeval.Unknown{Reason: "a part of it is not known"}
+				}
+				if !plain.IsKnown() {
+					return cty.NilVal, why
+				}
+				var err error
+				filled, err = cty.Transform(plain, func(_ cty.Path, v cty.Value) (cty.Value, error) {
+					if v.IsKnown() {
+						return v, nil
+					}
+					return cty.StringVal(c.holes.Text(why)), nil
+				})
+				if err != nil {
+					return cty.NilVal, why
+				}
+			}
+			v, err := stdlib.JSONEncode(filled)
+			if err != nil {
+				return cty.NilVal, err
+			}
+			return v.WithMarks(marks), nil
+		},
+	})
+}
+
+// deepMergeFunc joins maps: the last wins, maps in both are joined, and so are lists
+// [terragrunt 1.1.3 pkg/config/config_helpers.go, deepMergeMapValues].
+var deepMergeFunc = function.New(&function.Spec{
+	VarParam: &function.Parameter{Name: "maps", Type: cty.DynamicPseudoType},
+	Type:     function.StaticReturnType(cty.DynamicPseudoType),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		merged := map[string]any{}
+		for _, arg := range args {
+			encoded, err := ctyjson.Marshal(arg, arg.Type())
+			if err != nil {
+				return cty.NilVal, err
+			}
+			var object map[string]any
+			if err := json.Unmarshal(encoded, &object); err != nil {
+				return cty.NilVal, errors.New("it takes maps")
+			}
+			deepMerge(merged, object)
+		}
+		encoded, err := json.Marshal(merged)
+		if err != nil {
+			return cty.NilVal, err
+		}
+		return stdlib.JSONDecode(cty.StringVal(string(encoded)))
+	},
+})
+
+func deepMerge(into, from map[string]any) {
+	for name, v := range from {
+		switch own := into[name].(type) {
+		case map[string]any:
+			if object, ok := v.(map[string]any); ok {
+				deepMerge(own, object)
+				continue
+			}
+		case []any:
+			if list, ok := v.([]any); ok {
+				into[name] = slices.Concat(own, list)
+				continue
+			}
+		}
+		into[name] = v
+	}
+}

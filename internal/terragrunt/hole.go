@@ -1,0 +1,157 @@
+package terragrunt
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/relock-dev/relock/internal/hclfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/staticeval"
+)
+
+// decidingArguments are the arguments of blocks in which a part that is not known may change
+// what is required: of providers, of which modules are called, of which provider a
+// resource belongs to.
+var decidingArguments = map[string][]string{
+	"terraform": {"required_version"},
+	"provider":  {"version"},
+	"module":    {"source", "version", "providers"},
+	"resource":  {"provider"},
+	"data":      {"provider"},
+	"ephemeral": {"provider"},
+	"import":    {"provider", "to"},
+}
+
+// earlyBlocks are the blocks that the sources of modules may depend on in releases that
+// evaluate these.
+var earlyBlocks = []string{"locals", "variable"}
+
+// misplaced reports whether a generated file has a hole where that may change what
+// is required. A hole that breaks the file does.
+func misplaced(name, contents string, tool provider.Tool) bool {
+	if !staticeval.Has(contents) || !hasSuffix(name, configuration) {
+		return false
+	}
+	early := tool.Has(provider.EarlyEvaluation) || tool.Has(provider.ConstEvaluation)
+	if path.Ext(name) == ".json" {
+		return misplacedJSON(contents, early)
+	}
+	f, diags := hclfile.Parse([]byte(contents), name)
+	if len(diags) > 0 {
+		return true
+	}
+	top, ok := f.Body.(*hclsyntax.Body)
+	if !ok || len(top.Attributes) > 0 {
+		return true
+	}
+	for _, b := range top.Blocks {
+		text := contents[b.Range().Start.Byte:b.Body.SrcRange.End.Byte]
+		if staticeval.Has(text) && misplacedIn(b, contents, early) {
+			return true
+		}
+	}
+	return false
+}
+
+// configuration are the ends of names of files that say what is required.
+var configuration = []string{".tf", ".tf.json", ".tofu", ".tofu.json", ".tftest.hcl", ".tofutest.hcl"}
+
+// misplacedIn reports whether a hole in a block decides something.
+func misplacedIn(b *hclsyntax.Block, contents string, early bool) bool {
+	if staticeval.Has(b.Type) || slices.ContainsFunc(b.Labels, staticeval.Has) || early && slices.Contains(earlyBlocks, b.Type) {
+		return true
+	}
+	for name, attr := range b.Body.Attributes {
+		rng := attr.Expr.Range()
+		if staticeval.Has(name) || slices.Contains(decidingArguments[b.Type], name) && staticeval.Has(contents[rng.Start.Byte:rng.End.Byte]) {
+			return true
+		}
+	}
+	for _, inner := range b.Body.Blocks {
+		rng := inner.Body.SrcRange
+		switch text := contents[rng.Start.Byte:rng.End.Byte]; {
+		case staticeval.Has(inner.Type), slices.ContainsFunc(inner.Labels, staticeval.Has):
+			return true
+		case inner.Type == "required_providers" && staticeval.Has(text):
+			return true
+		case b.Type == "check" && staticeval.Has(text) && misplacedIn(inner, contents, early):
+			return true
+		}
+	}
+	return false
+}
+
+// misplacedJSON is misplaced for JSON, where every name stands for a label or an
+// argument.
+func misplacedJSON(contents string, early bool) bool {
+	var top map[string]any
+	if err := json.Unmarshal([]byte(contents), &top); err != nil {
+		return true
+	}
+	for kind, v := range top {
+		if staticeval.Has(kind) || early && slices.Contains(earlyBlocks, kind) && holedJSON(v) {
+			return true
+		}
+		if notBlocks(v, labels[kind]) || misplacedAt(v, decidingArguments[kind], 3) {
+			return true
+		}
+	}
+	return false
+}
+
+// labels is how many labels blocks have that may have holes.
+var labels = map[string]int{"provider": 1, "module": 1, "resource": 2, "data": 2, "ephemeral": 2, "variable": 1, "check": 1}
+
+// notBlocks reports whether there is a hole in place of blocks with so many labels.
+func notBlocks(v any, labels int) bool {
+	switch v := v.(type) {
+	case string:
+		return staticeval.Has(v)
+	case []any:
+		return slices.ContainsFunc(v, func(v any) bool { return notBlocks(v, labels) })
+	case map[string]any:
+		for _, inner := range v {
+			if labels > 0 && notBlocks(inner, labels-1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// misplacedAt looks for names of arguments as deep as they can be below a kind of
+// block.
+func misplacedAt(v any, deciding []string, depth int) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, func(v any) bool { return misplacedAt(v, deciding, depth) })
+	case map[string]any:
+		for name, inner := range v {
+			decides := slices.Contains(deciding, name) || name == "required_providers"
+			if staticeval.Has(name) || decides && holedJSON(inner) || depth > 0 && misplacedAt(inner, deciding, depth-1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// holedJSON reports whether there is a hole anywhere in a value.
+func holedJSON(v any) bool {
+	encoded, err := json.Marshal(v)
+	return err != nil || staticeval.Has(string(encoded))
+}
+
+// signature is what Terragrunt writes into the first line of what it generates
+// [terragrunt 1.1.3 internal/codegen/generate.go].
+const signature = "Generated by Terragrunt. Sig: nIlQXj57tbuaRZEa"
+
+// generatedBy reports whether Terragrunt has generated a file, by its first line.
+func generatedBy(src []byte) bool {
+	line, _, _ := strings.Cut(string(src), "\n")
+	return strings.HasSuffix(strings.TrimSpace(line), signature)
+}
