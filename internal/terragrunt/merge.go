@@ -1,0 +1,319 @@
+package terragrunt
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/relock-dev/relock/internal/staticeval"
+)
+
+// remoteLabel stands for a label where remote_state generates a file.
+const remoteLabel = "remote_state"
+
+// Problem is something for which a unit is not statically known or, if Refused is
+// set, for which Terragrunt refuses it.
+type Problem struct {
+	staticeval.Unknown
+	File string
+	Line int
+}
+
+// result is what an expression gave, where.
+type result struct {
+	value cty.Value
+	why   *staticeval.Unknown
+	configPlace
+}
+
+// unitSettings are what is used of configuration files: their values are evaluated, and
+// what has none is a problem only of who uses it.
+type unitSettings struct {
+	terraform  bool // there is such a block
+	attributes map[string]result
+	include    []result // include_in_copy
+	exclude    []result // exclude_from_copy
+	hooks      map[string]hook
+	upgrades   bool // extra arguments make init upgrade
+	generate   map[string]generation
+	remote     *generation // the file that remote_state generates, or one without path
+	problems   []Problem
+}
+
+// generation is a file that is generated.
+type generation struct {
+	label  string
+	fields map[string]result
+	configPlace
+}
+
+// hook is a hook that runs before init.
+type hook struct {
+	name string
+	configPlace
+}
+
+// topAttributes are the attributes that count at the top of a file.
+var topAttributes = []string{"terraform_binary", "download_dir"}
+
+// own collects what one file says.
+func (c *evaluated) own() *unitSettings {
+	s := &unitSettings{attributes: map[string]result{}, hooks: map[string]hook{}, generate: map[string]generation{}}
+	for _, name := range topAttributes {
+		s.set(c, name, c.attribute(name))
+	}
+	for _, b := range c.blocks("terraform", 0) {
+		s.terraform = true
+		attrs := b.attributes()
+		for _, name := range []string{"source", "version", "copy_terraform_lock_file"} {
+			s.set(c, name, attrs[name])
+		}
+		if attr := attrs["include_in_copy"]; attr != nil {
+			s.include = append(s.include, c.result(attr.Expr))
+		}
+		if attr := attrs["exclude_from_copy"]; attr != nil {
+			s.exclude = append(s.exclude, c.result(attr.Expr))
+		}
+		c.hooks(b, s)
+	}
+	c.generations(s)
+	c.remoteState(s)
+	return s
+}
+
+// set keeps an attribute, unless it is null.
+func (s *unitSettings) set(c *evaluated, name string, attr *hcl.Attribute) {
+	if attr == nil {
+		return
+	}
+	if r := c.result(attr.Expr); r.why != nil || !r.value.IsNull() {
+		s.attributes[name] = r
+	}
+}
+
+func (c *evaluated) result(expr hcl.Expression) result {
+	v, why := c.value(expr)
+	return result{v, why, configPlace{c.name, expr.Range().Start.Line}}
+}
+
+// early are the commands whose hooks run before init does, as Terragrunt names them:
+// when it has read the configuration, and when it has fetched the module
+// [terragrunt 1.1.3 internal/runner/run/run.go].
+var early = []string{"terragrunt-read-config", "init-from-module"}
+
+// hooks collects those that can change what init sees.
+func (c *evaluated) hooks(terraform block, s *unitSettings) {
+	for kind, commands := range map[string][]string{"before_hook": append([]string{"init"}, early...), "after_hook": early} {
+		for _, b := range terraform.blocks(kind, 1) {
+			if attr := b.attribute("if"); attr != nil {
+				if v, why := c.value(attr.Expr); why == nil {
+					if text, why := c.text(v, "true"); why == nil && text == "false" {
+						continue
+					}
+				}
+			}
+			attr := b.attribute("commands")
+			if attr == nil {
+				continue
+			}
+			v, why := c.value(attr.Expr)
+			listed, _ := c.strings(v)
+			if why != nil || slices.ContainsFunc(listed, func(name string) bool { return slices.Contains(commands, name) }) {
+				s.hooks[kind+" "+b.label] = hook{b.label, configPlace{c.name, b.line}}
+			}
+		}
+	}
+}
+
+// generations collects the files to be generated, in either form.
+func (c *evaluated) generations(s *unitSettings) {
+	for _, b := range c.blocks("generate", 1) {
+		g := generation{label: b.label, fields: map[string]result{}, configPlace: configPlace{c.name, b.line}}
+		for name, attr := range b.attributes() {
+			g.fields[name] = c.result(attr.Expr)
+		}
+		if _, twice := s.generate[b.label]; twice {
+			s.refuse(g.configPlace, "the generate block %q is there twice", b.label)
+		}
+		s.generate[b.label] = g
+	}
+	if attr := c.attribute("generate"); attr != nil {
+		clear(s.generate) // in JSON the blocks are the attribute
+		r := c.result(attr.Expr)
+		objects, why := fieldsOf(r.value)
+		if why != nil {
+			s.problem(*why, r.configPlace, "what is generated is not statically known")
+		}
+		for label, object := range objects {
+			g := generation{label: label, fields: map[string]result{}, configPlace: r.configPlace}
+			values, why := fieldsOf(object)
+			if why != nil {
+				s.problem(*why, r.configPlace, "what is generated is not statically known")
+			}
+			for name, v := range values {
+				g.fields[name] = result{v, staticeval.ReasonFor(v), r.configPlace}
+			}
+			s.generate[label] = g
+		}
+	}
+}
+
+// fieldsOf are the parts of an object or map, with its marks.
+func fieldsOf(v cty.Value) (map[string]cty.Value, *staticeval.Unknown) {
+	plain, marks := v.Unmark()
+	switch typ := plain.Type(); {
+	case plain.IsNull():
+		return nil, nil
+	case !plain.IsKnown():
+		why := cmp.Or(staticeval.ReasonFor(v), &staticeval.Unknown{Reason: "its value is not known here"})
+		return nil, why
+	case !typ.IsObjectType() && !typ.IsMapType():
+		return nil, &staticeval.Unknown{Refused: true, Reason: "it must be an object"}
+	}
+	parts := plain.AsValueMap()
+	for name := range parts {
+		parts[name] = parts[name].WithMarks(marks)
+	}
+	return parts, nil
+}
+
+// remoteState keeps the file that remote_state generates.
+func (c *evaluated) remoteState(s *unitSettings) {
+	var r result
+	if attr := c.attribute("remote_state"); attr != nil {
+		whole := c.result(attr.Expr)
+		parts, why := fieldsOf(whole.value)
+		r = result{parts["generate"], why, whole.configPlace}
+		if parts["generate"] == cty.NilVal {
+			r.value = cty.NullVal(cty.DynamicPseudoType)
+		}
+	} else if blocks := c.blocks("remote_state", 0); len(blocks) > 0 {
+		r = result{value: cty.NullVal(cty.DynamicPseudoType), configPlace: configPlace{c.name, blocks[0].line}}
+		if attr := blocks[0].attribute("generate"); attr != nil {
+			r = c.result(attr.Expr)
+		}
+	} else {
+		return
+	}
+	s.remote = &generation{label: remoteLabel, fields: map[string]result{}, configPlace: r.configPlace}
+	parts, why := fieldsOf(r.value)
+	if why != nil {
+		s.problem(*why, r.configPlace, "what remote_state generates is not statically known")
+	}
+	for name, v := range parts {
+		s.remote.fields[name] = result{v, staticeval.ReasonFor(v), r.configPlace}
+	}
+	if len(parts) > 0 {
+		contents := cty.StringVal("terraform {\n  backend \"local\" {}\n}\n") // of whatever kind it is
+		s.remote.fields["contents"] = result{value: contents, configPlace: r.configPlace}
+	}
+}
+
+func (s *unitSettings) refuse(at configPlace, format string, args ...any) {
+	s.problem(staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)}, at, "")
+}
+
+// problem keeps what is not known, and what that is about.
+func (s *unitSettings) problem(why staticeval.Unknown, at configPlace, about string) {
+	if about != "" {
+		why.Reason = about + ": " + why.Reason
+	}
+	s.problems = append(s.problems, Problem{why, at.file, at.line})
+}
+
+// all is what a file says with the files that it includes: the last one wins over
+// those before it, and the file itself over all.
+func (c *evaluated) all() *unitSettings {
+	s := c.own()
+	includes, why, at := c.includes()
+	if why != nil {
+		s.problem(*why, at, "what it includes is not known")
+	}
+	for _, in := range slices.Backward(includes) {
+		if in.strategy == noMerge {
+			continue
+		}
+		base := in.config.own()
+		if _, why, at := in.config.includes(); why != nil {
+			s.problem(*why, at, "")
+		}
+		base.under(s, in.strategy, configPlace{c.name, in.line})
+		s = base
+	}
+	return s
+}
+
+// settings is all with the sibling file that a stack writes, which wins over the unit
+// [terragrunt 1.1.3 pkg/config/config.go, mergeAutoIncludeIfPresent].
+func (r *reading) settings(c *evaluated) *unitSettings {
+	s := c.all()
+	name := path.Join(c.unit, autoName)
+	if !r.isFile(name) {
+		return s
+	}
+	auto, why := r.open(name, c.unit, nil)
+	if why != nil {
+		s.problem(*why, configPlace{name, 1}, "")
+		return s
+	}
+	s.under(auto.all(), shallow, configPlace{name, 1})
+	return s
+}
+
+// under merges settings that win into these [terragrunt 1.1.3 pkg/config/include.go,
+// Merge and DeepMerge].
+func (s *unitSettings) under(winner *unitSettings, strategy string, at configPlace) {
+	maps.Copy(s.attributes, winner.attributes)
+	switch {
+	case !winner.terraform:
+	case strategy == deep:
+		s.include, s.exclude = append(s.include, winner.include...), append(s.exclude, winner.exclude...)
+	case !s.terraform:
+		s.include, s.exclude = winner.include, winner.exclude
+	}
+	s.terraform = s.terraform || winner.terraform
+	maps.Copy(s.hooks, winner.hooks)
+	if strategy == shallow {
+		for _, label := range slices.Sorted(maps.Keys(winner.generate)) {
+			if _, twice := s.generate[label]; twice {
+				s.refuse(at, "the generate block %q is there twice, here and in an included file", label)
+			}
+		}
+	}
+	maps.Copy(s.generate, winner.generate)
+	if winner.remote != nil {
+		s.remote = winner.remote
+	}
+	s.problems = append(s.problems, winner.problems...)
+}
+
+// strings are the texts of a list.
+func (c *evaluated) strings(v cty.Value) ([]string, *staticeval.Unknown) {
+	v = c.holes.Whole(v)
+	if why := staticeval.ReasonFor(v); why != nil {
+		return nil, why
+	}
+	v, _ = v.UnmarkDeep()
+	switch {
+	case !v.IsWhollyKnown():
+		return nil, &staticeval.Unknown{Reason: "its value is not known here"}
+	case v.IsNull():
+		return nil, nil
+	case !v.CanIterateElements():
+		return nil, &staticeval.Unknown{Refused: true, Reason: "it must be a list of strings"}
+	}
+	var list []string
+	for _, element := range v.AsValueSlice() {
+		if element.IsNull() || element.Type() != cty.String {
+			return nil, &staticeval.Unknown{Refused: true, Reason: "it must be a list of strings"}
+		}
+		list = append(list, strings.TrimPrefix(element.AsString(), "./"))
+	}
+	return list, nil
+}

@@ -1,0 +1,134 @@
+package terragrunt
+
+import (
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/staticeval"
+)
+
+// Source is where the module of a unit is. Its zero value is the unit's own
+// directory.
+type Source struct {
+	// Text is as evaluated, without credentials and query, and without what the
+	// path of the repository is; empty for the unit's own directory.
+	Text string
+	// Local says that the module is in the file tree: Package is copied whole, and
+	// Subdir in it is where init runs.
+	Local           bool
+	Package, Subdir string
+
+	registry *registryModule
+	text     string // as evaluated
+	configPlace
+}
+
+// registryModule is a module of a module registry.
+type registryModule struct{ host, module, subdir, version string }
+
+// parseSource reads a source, which is relative to the directory of the unit.
+func parseSource(text, version, dir string) (Source, *staticeval.Unknown) {
+	if text == "" {
+		return Source{}, nil
+	}
+	s := Source{text: text, Text: moduleaddr.Shown(strings.ReplaceAll(text, repositoryTop, "."))}
+	if rest, ok := strings.CutPrefix(text, "tfr://"); ok {
+		return s.fromRegistry(rest, version)
+	}
+	if isFetched(text) {
+		if strings.Contains(withoutTop(text), path.Base(repositoryTop)) {
+			return s, &staticeval.Unknown{Reason: "it depends on where the repository is"}
+		}
+		return s, nil
+	}
+	pkg, subdir, _ := strings.Cut(text, "//")
+	if strings.HasPrefix(text, "//") {
+		return s, &staticeval.Unknown{Reason: "it leads out of the repository"}
+	}
+	name, why := pathIn(dir, pkg)
+	if why != nil {
+		return s, why
+	}
+	s.Subdir = path.Clean("./" + strings.ReplaceAll(subdir, "//", "/"))
+	if s.Subdir == ".." || strings.HasPrefix(s.Subdir, "../") {
+		return s, &staticeval.Unknown{Reason: "its subdirectory leads out of the module package"}
+	}
+	if strings.Contains(name+"/"+s.Subdir, path.Base(repositoryTop)) {
+		return s, &staticeval.Unknown{Reason: "it depends on where the repository is"}
+	}
+	s.Local, s.Package = true, name
+	return s, nil
+}
+
+// withoutTop cuts the place where the path of the repository may stand.
+func withoutTop(text string) string {
+	before, after, _ := strings.Cut(text, "file://"+repositoryTop)
+	return before + after
+}
+
+// isFetched reports whether a source is fetched. What is neither a URL nor has a short
+// form is a path, also where it would be an address of a registry in Terraform.
+func isFetched(text string) bool {
+	if moduleaddr.Forced(text) || strings.Contains(text, "://") {
+		return true
+	}
+	a, _ := moduleaddr.Parse(text, provider.Terraform)
+	return a.Kind == moduleaddr.Remote && !path.IsAbs(text)
+}
+
+// fromRegistry reads tfr://HOST/NAMESPACE/NAME/SYSTEM[//SUBDIR]?version=VERSION
+// [terragrunt 1.1.3 internal/getter, tfr].
+func (s Source) fromRegistry(rest, version string) (Source, *staticeval.Unknown) {
+	rest, query, _ := strings.Cut(rest, "?")
+	host, module, _ := strings.Cut(rest, "/")
+	module, subdir, _ := strings.Cut(module, "//")
+	values, err := url.ParseQuery(query)
+	if err != nil || strings.Count(module, "/") != 2 {
+		return s, &staticeval.Unknown{Refused: true, Reason: "it is no address of a module registry"}
+	}
+	if exact := values.Get("version"); exact != "" {
+		version = exact
+	}
+	if version == "" {
+		return s, &staticeval.Unknown{Refused: true, Reason: "the module of a registry has no version"}
+	}
+	s.registry = &registryModule{host, module, subdir, version}
+	return s, nil
+}
+
+// own reports whether the unit has no source.
+func (s Source) own() bool { return s.text == "" }
+
+// call is what a module client is asked for. repository is where the file tree is on
+// this machine; empty if it is nowhere.
+func (s Source) call(tool provider.Tool, repository string) (scan.Call, *staticeval.Unknown) {
+	if r := s.registry; r != nil {
+		host := r.host
+		if host == "" {
+			host = tool.Name.DefaultHost().ForDisplay()
+		}
+		source := host + "/" + r.module
+		if r.subdir != "" {
+			source += "//" + r.subdir
+		}
+		return scan.Call{Source: source, Version: r.version, Versioned: true}, nil
+	}
+	text := s.text
+	if s.Local { // an archive
+		text = repositoryTop + "/" + s.Package
+		if s.Subdir != "." {
+			text += "//" + s.Subdir
+		}
+	}
+	if !strings.Contains(text, repositoryTop) {
+		return scan.Call{Source: text}, nil
+	}
+	if repository == "" {
+		return scan.Call{}, &staticeval.Unknown{Reason: "it is an archive or a repository on this machine, which is read only where relock is run by hand"}
+	}
+	return scan.Call{Source: strings.Replace(text, repositoryTop, repository, 1)}, nil
+}
