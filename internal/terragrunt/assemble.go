@@ -1,0 +1,196 @@
+package terragrunt
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/staticeval"
+)
+
+// Assembly is a unit as init sees it.
+type Assembly struct {
+	Unit
+	// Tree are the files that init sees, and Dir is where in it it runs; nil if the
+	// unit is not statically known.
+	Tree *scan.Tree
+	Dir  string
+	// Start is the lock file that the module carries, where the unit has none: with
+	// it Terragrunt begins. Nil if there is none.
+	Start []byte
+	// Failed is why the module could not be fetched; nil if it could.
+	Failed error
+}
+
+// Assembler makes what init sees of units, which share what was read and fetched.
+type Assembler struct {
+	*Configs
+	source scan.Source
+	// repository is where the file tree is on this machine; empty if it is nowhere,
+	// or if nothing of it may be read but the tree.
+	repository string
+
+	mu       sync.Mutex
+	packages map[string]*fileReader // by what they are
+}
+
+// NewAssembler returns an assembler of the units of a file tree. Without a source,
+// units with a module from elsewhere are not known. at is where the file tree is on
+// this machine, absolute and slash-separated: archives and git repositories in it are
+// read there; empty if it is nowhere.
+func NewAssembler(r *Configs, source scan.Source, at string) *Assembler {
+	return &Assembler{Configs: r, source: source, repository: at, packages: map[string]*fileReader{}}
+}
+
+// Assemble makes the files that init sees in a unit, by the rules of a tool. It
+// fetches the module if that is not in the file tree.
+func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) Assembly {
+	made := Assembly{Unit: u}
+	if !u.Known() {
+		return made
+	}
+	w, dir, ok := a.module(ctx, &made, tool)
+	if !ok {
+		return made
+	}
+	if !u.Source.own() {
+		if n, err := w.find(path.Join(dir, lockfile.Name)); err == nil && n.layer != nil && !n.IsDir() {
+			made.Start, _ = w.ReadFile(path.Join(dir, lockfile.Name))
+		}
+		w.layers = append(w.layers, layer{a.Configs.fileReader, u.Dir, dir, copied(u.include, u.exclude), sameName})
+	}
+	for _, f := range u.Generated {
+		made.write(w, dir, f, tool)
+	}
+	if !configured(w, dir) && made.Known() {
+		made.refuse(u.Source.configPlace, "the module has no configuration of Terraform or OpenTofu, and none is generated")
+	}
+	if made.Known() {
+		made.Dir = dir
+		made.Tree = scan.NewTree(w, func(name string) string { return w.shown(u.Dir, dir, name) })
+		made.Dirs = append(slices.Clone(u.Dirs), u.Dir)
+		if u.Source.Local {
+			made.Dirs = append(made.Dirs, path.Join(u.Source.Package, dir))
+		}
+	}
+	return made
+}
+
+func sameName(name string) string { return name }
+
+// refuse notes a problem for which Terragrunt refuses the unit.
+func (made *Assembly) refuse(at configPlace, reason string) {
+	made.problem(at, staticeval.Unknown{Refused: true, Reason: reason})
+}
+
+func (made *Assembly) problem(at configPlace, why staticeval.Unknown) {
+	if at.file == "" {
+		at = configPlace{made.File, 1}
+	}
+	made.Problems = append(slices.Clip(made.Problems), Problem{why, at.file, at.line})
+}
+
+// module begins the copy with the module. It returns where in it init runs.
+func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.Tool) (*workingCopy, string, bool) {
+	u := made.Unit
+	w := &workingCopy{written: map[string][]byte{}, removed: map[string]bool{}}
+	switch {
+	case u.Source.own():
+		w.layers = []layer{{a.Configs.fileReader, u.Dir, ".", copied(u.include, u.exclude), sameName}}
+		return w, ".", true
+	case u.Source.Local && a.isDir(u.Source.Package):
+		w.layers = []layer{{a.Configs.fileReader, u.Source.Package, ".", copied(u.include, u.exclude), sameName}}
+		if n, err := w.find(u.Source.Subdir); err != nil || !n.IsDir() {
+			made.refuse(u.Source.configPlace, "the directory of the module does not exist")
+			return nil, "", false
+		}
+		return w, u.Source.Subdir, true
+	case u.Source.Local && !a.isFile(u.Source.Package):
+		made.refuse(u.Source.configPlace, "the directory of the module does not exist")
+		return nil, "", false
+	}
+	return a.fetched(ctx, made, w, tool)
+}
+
+// fetched begins the copy with a module that is fetched.
+func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy, tool provider.Tool) (*workingCopy, string, bool) {
+	at := made.Source.configPlace
+	call, why := made.Source.call(tool, a.repository)
+	if why != nil {
+		made.problem(at, *why)
+		return nil, "", false
+	}
+	if a.source == nil {
+		made.problem(at, staticeval.Unknown{Reason: "the module comes from outside of the repository"})
+		return nil, "", false
+	}
+	p, err := a.source.Fetch(ctx, tool, call)
+	if err != nil {
+		d := provider.Diagnose(err)
+		made.Failed = err
+		made.problem(at, staticeval.Unknown{Reason: "the module could not be fetched: " + d.Message, Hint: d.Hint})
+		return nil, "", false
+	}
+	prefix := moduleaddr.ShownPackage(made.Source.Text) + "//"
+	w.layers = []layer{{a.pkg(p), ".", ".", nil, func(name string) string { return prefix + name }}}
+	return w, path.Clean(p.Dir), true
+}
+
+// pkg is what is read of a package, once for all units that have it.
+func (a *Assembler) pkg(p scan.Package) *fileReader {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	known, ok := a.packages[p.ID]
+	if !ok || p.ID == "" {
+		known = &fileReader{fsys: p.FS}
+		a.packages[p.ID] = known
+	}
+	return known
+}
+
+// write writes a generated file into the copy, or removes what is there instead.
+func (made *Assembly) write(w *workingCopy, dir string, f Generated, tool provider.Tool) {
+	at := configPlace{f.File, f.Line}
+	name := path.Join(dir, f.Path)
+	if !fs.ValidPath(name) || name == "." {
+		made.problem(at, staticeval.Unknown{Reason: fmt.Sprintf("the generated file %q is written outside of the working directory", shown(f.Label))})
+		return
+	}
+	n, err := w.find(name)
+	there, signed := err == nil && !n.IsDir(), false
+	if there {
+		src, err := w.ReadFile(name)
+		signed = err == nil && generatedBy(src)
+	}
+	switch {
+	case f.Disabled && (!there || f.IfDisabled == "skip"):
+	case f.Disabled && (f.IfDisabled == "remove" || signed):
+		delete(w.written, name)
+		w.removed[name] = true
+	case f.Disabled, there && f.IfExists == "overwrite_terragrunt" && !signed, there && f.IfExists == "error":
+		made.refuse(at, fmt.Sprintf("the file of %q exists already", shown(f.Label)))
+	case there && f.IfExists == "skip":
+	case misplaced(name, f.Contents, tool):
+		why := staticeval.Unknown{Reason: "a part of it that is not known may change what is required"}
+		why.Reason = fmt.Sprintf("the contents of the generated file %q are not statically known: %s", shown(f.Label), why.Reason)
+		made.problem(at, why)
+	default:
+		delete(w.removed, name)
+		w.written[name] = []byte(f.Contents)
+	}
+}
+
+// configured reports whether a directory of the copy has configuration.
+func configured(w *workingCopy, dir string) bool {
+	entries, err := w.ReadDir(dir)
+	return err != nil || slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return !e.IsDir() && hasSuffix(e.Name(), []string{".tf", ".tf.json", ".tofu", ".tofu.json"})
+	})
+}

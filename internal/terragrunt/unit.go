@@ -1,0 +1,356 @@
+package terragrunt
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/staticeval"
+)
+
+// Configs reads the units of one file tree, which should be the whole repository. It
+// reads each file once, and nothing outside of the tree.
+type Configs struct{ *fileReader }
+
+// NewConfigs returns a reader of a file tree, which must be an fs.ReadLinkFS for
+// links to be followed.
+func NewConfigs(fsys fs.FS) *Configs { return &Configs{&fileReader{fsys: fsys}} }
+
+// Unit is what the configuration of a unit says about the files that init sees.
+type Unit struct {
+	Dir  string // slash-separated, relative to the top of the file tree
+	File string // the configuration
+	// Source is where the module is; that of the unit's own directory is empty.
+	Source Source
+	// Generated are the files that are generated, in the order of their labels;
+	// that of remote_state is the last.
+	Generated []Generated
+	// Hooks are the names of the hooks that run before init and may do anything.
+	Hooks []Hook
+	// LeavesLock says that Terragrunt does not copy the lock file to the unit, so
+	// that the one there, if any, is its owner's affair.
+	LeavesLock bool
+	// Tool is the tool that the unit names; empty if it names none.
+	Tool provider.ToolName
+	// Assumed are what is taken for granted, since nothing in the repository says
+	// otherwise: that a variable of the environment is not set, and the like.
+	Assumed []string
+	// Problems are why the unit is not statically known, or refused.
+	Problems []Problem
+	// Template says that it depends on values that a stack gives, which are not
+	// there: it is what stacks make units of.
+	Template bool
+	// Includes are the files that it includes.
+	Includes []string
+	// Dirs are the directories of the file tree that the configuration was read
+	// from, sorted.
+	Dirs []string
+
+	// include and exclude are globs of the unit's files that are copied though they
+	// are hidden, and of those that are not copied.
+	include, exclude []string
+}
+
+// Hook is a hook that runs before init.
+type Hook struct {
+	Name string
+	File string
+	Line int
+}
+
+// Generated is a file that is generated.
+type Generated struct {
+	Label    string
+	Path     string // relative to the working directory
+	Contents string
+	// Holes is how many parts of the contents are not known, which change no
+	// requirement.
+	Holes      int
+	Disabled   bool
+	IfExists   string
+	IfDisabled string
+	File       string
+	Line       int
+}
+
+// Unit reads the unit of a directory.
+func (r *Configs) Unit(dir string) Unit {
+	u := Unit{Dir: dir, File: r.config(dir)}
+	if u.File == "" {
+		u.Problems = []Problem{{staticeval.Unknown{Reason: "there is no configuration of Terragrunt"}, dir, 0}}
+		return u
+	}
+	reading := r.reading(dir)
+	c, why := reading.open(u.File, dir, nil)
+	if why != nil {
+		u.Problems = []Problem{{*why, u.File, 1}}
+		return u
+	}
+	b := builder{evaluated: c, unitSettings: reading.settings(c), unit: &u, assumed: map[string]bool{}}
+	b.build()
+	u.Template = reading.template
+	for _, in := range c.below {
+		u.Includes = append(u.Includes, in.path)
+	}
+	u.Dirs = slices.Sorted(maps.Keys(reading.dirs))
+	u.Assumed = slices.Sorted(maps.Keys(b.assumed))
+	return u
+}
+
+// builder makes a unit of its settings.
+type builder struct {
+	*evaluated
+	*unitSettings
+	unit    *Unit
+	assumed map[string]bool
+}
+
+func (b *builder) build() {
+	u := b.unit
+	for _, v := range b.included() {
+		b.assume(v)
+	}
+	u.Source = b.source()
+	u.include, u.exclude = b.globs("include_in_copy", b.unitSettings.include), b.globs("exclude_from_copy", b.unitSettings.exclude)
+	if text := b.attribute("copy_terraform_lock_file", "whether the lock file is copied", true); text == "false" {
+		u.LeavesLock = true
+	}
+	u.Tool = b.tool()
+	for _, key := range slices.Sorted(maps.Keys(b.unitSettings.hooks)) {
+		h := b.unitSettings.hooks[key]
+		u.Hooks = append(u.Hooks, Hook{h.name, h.file, h.line})
+	}
+	for _, label := range slices.Sorted(maps.Keys(b.generate)) {
+		b.add(b.generate[label])
+	}
+	if b.remote != nil && b.remote.fields["path"].value != cty.NilVal {
+		b.add(*b.remote)
+	}
+	b.unordered()
+	u.Problems = b.problems
+}
+
+// included are the values on which it depends which files are included: they are
+// not marked with more than what they assume.
+func (b *builder) included() []cty.Value {
+	includes, _, _ := b.includes()
+	var all []cty.Value
+	for _, in := range includes {
+		all = append(all, in.assumed...)
+	}
+	return all
+}
+
+// assume notes what a value assumes.
+func (b *builder) assume(v cty.Value) {
+	if v == cty.NilVal {
+		return
+	}
+	_, marks := v.UnmarkDeep()
+	for mark := range marks {
+		if a, ok := mark.(assumption); ok {
+			b.assumed[a.text] = true
+		}
+	}
+}
+
+// known is the text of a result; "" after noting why it is not known.
+func (b *builder) known(r result, about, fallback string) string {
+	if r.value == cty.NilVal {
+		return fallback
+	}
+	b.assume(r.value)
+	why := r.why
+	text := ""
+	if why == nil {
+		text, why = b.text(r.value, fallback)
+	}
+	if why != nil {
+		b.problem(*why, r.configPlace, about+" is not statically known")
+		return ""
+	}
+	return text
+}
+
+// attribute is the text of an attribute that counts.
+func (b *builder) attribute(name, about string, needed bool) string {
+	r, ok := b.attributes[name]
+	if !ok || !needed && r.why != nil {
+		return ""
+	}
+	return b.known(r, about, "")
+}
+
+// tool is the tool that terraform_binary names.
+func (b *builder) tool() provider.ToolName {
+	switch path.Base(b.attribute("terraform_binary", "", false)) {
+	case "terraform", "terraform.exe":
+		return provider.Terraform
+	case "tofu", "tofu.exe":
+		return provider.OpenTofu
+	}
+	return ""
+}
+
+func (b *builder) globs(name string, lists []result) []string {
+	var all []string
+	for _, r := range lists {
+		b.assume(r.value)
+		list, why := b.strings(r.value)
+		if why = cmp.Or(r.why, why); why != nil {
+			b.problem(*why, r.configPlace, name+" is not statically known")
+		}
+		all = append(all, list...)
+		if len(all) > maxGlobs {
+			b.problem(staticeval.Unknown{Reason: fmt.Sprintf("it has more than %d globs", maxGlobs)}, r.configPlace, name)
+			return nil
+		}
+	}
+	return all
+}
+
+// maxGlobs bounds the globs that every file is matched with.
+const maxGlobs = 100
+
+// source reads where the module is. What it depends on of other units is refused.
+func (b *builder) source() Source {
+	r, ok := b.attributes["source"]
+	if !ok {
+		return Source{}
+	}
+	if r.why == b.outputs || staticeval.ReasonFor(b.holes.Whole(r.value)) == b.outputs {
+		b.refuse(r.configPlace, "the source must not depend on outputs of another unit")
+		return Source{}
+	}
+	before := len(b.problems)
+	text := b.known(r, "the source", "")
+	version := b.attribute("version", "the version of the module", true)
+	if len(b.problems) > before {
+		return Source{}
+	}
+	if _, ok := b.attributes["version"]; ok {
+		b.assumed["the experiment version-attribute is on"] = true
+	}
+	s, why := parseSource(text, version, b.dir)
+	if why != nil {
+		b.problem(*why, r.configPlace, "the source is not statically known")
+	}
+	s.configPlace = r.configPlace
+	return s
+}
+
+// ifExistsWords and disabled are what can be done with a file that is there.
+var (
+	ifExistsWords = []string{"overwrite", "overwrite_terragrunt", "skip", "error"}
+	disabled      = []string{"skip", "remove", "remove_terragrunt"}
+)
+
+// add reads a file that is to be generated.
+func (b *builder) add(g generation) {
+	before := len(b.problems)
+	text := func(name, fallback string) string {
+		return b.known(g.fields[name], fmt.Sprintf("%s of the generated file %q", name, shown(g.label)), fallback)
+	}
+	f := Generated{Label: g.label, File: g.file, Line: g.line}
+	f.Path = text("path", "")
+	f.Disabled = text("disable", "false") == "true"
+	f.IfExists, f.IfDisabled = text("if_exists", ""), text("if_disabled", "skip")
+	unsigned := text("disable_signature", "false") == "true"
+	prefix := text("comment_prefix", "# ")
+	switch {
+	case len(b.problems) > before:
+		return
+	case f.Path == "" || f.IfExists == "" && g.fields["if_exists"].value == cty.NilVal:
+		b.refuse(g.configPlace, "the generated file %q has no path or no if_exists", shown(g.label))
+		return
+	case !slices.Contains(ifExistsWords, f.IfExists) || !slices.Contains(disabled, f.IfDisabled):
+		b.refuse(g.configPlace, "the generated file %q has no such if_exists or if_disabled", shown(g.label))
+		return
+	case path.IsAbs(f.Path):
+		b.problem(staticeval.Unknown{Reason: "it is written outside of the working directory"}, g.configPlace, fmt.Sprintf("what the generated file %q changes is not statically known", shown(g.label)))
+		return
+	}
+	f.Path = path.Clean(f.Path)
+	if !f.Disabled {
+		contents, ok := b.contents(g)
+		if !ok {
+			return
+		}
+		f.Contents, f.Holes = contents, staticeval.HolesIn(contents)
+		if !unsigned {
+			f.Contents = prefix + signature + "\n" + f.Contents
+		}
+	}
+	b.unit.Generated = append(b.unit.Generated, f)
+}
+
+// contents are those of a generated file, which may have holes.
+func (b *builder) contents(g generation) (string, bool) {
+	about := fmt.Sprintf("the contents of the generated file %q are not statically known", shown(g.label))
+	r := g.fields["contents"]
+	if r.value == cty.NilVal {
+		b.refuse(g.configPlace, "the generated file %q has no contents", shown(g.label))
+		return "", false
+	}
+	b.assume(r.value)
+	plain, _ := r.value.Unmark()
+	if why := cmp.Or(r.why, staticeval.ReasonFor(r.value)); why != nil {
+		b.problem(*why, r.configPlace, about)
+		return "", false
+	}
+	if plain.IsNull() || !plain.IsKnown() || plain.Type() != cty.String {
+		b.refuse(r.configPlace, "the contents of the generated file %q must be a string", shown(g.label))
+		return "", false
+	}
+	return plain.AsString(), true
+}
+
+// unordered notes files that are generated twice: their order is that of a map in
+// Terragrunt, which is none.
+func (b *builder) unordered() {
+	seen := map[string]bool{}
+	for _, f := range b.unit.Generated {
+		if f.Label == remoteLabel { // it comes after the others
+			continue
+		}
+		if seen[f.Path] {
+			b.problem(staticeval.Unknown{Reason: "two blocks generate the same file, in no order"}, configPlace{f.File, f.Line}, "")
+		}
+		seen[f.Path] = true
+	}
+}
+
+// shown is a name as messages have it.
+func shown(name string) string {
+	if !plainName.MatchString(name) {
+		return "…"
+	}
+	return name
+}
+
+// Empty reports whether the unit names no module and generates nothing: unless it
+// has configuration of its own, it is a file that others include.
+func (u Unit) Empty() bool { return u.Source.own() && len(u.Generated) == 0 && u.Known() }
+
+// Known reports whether the files that init sees are known, but for hooks.
+func (u Unit) Known() bool { return len(u.Problems) == 0 }
+
+// Refused returns the problems for which Terragrunt refuses the unit.
+func (u Unit) Refused() []Problem {
+	return slices.DeleteFunc(slices.Clone(u.Problems), func(p Problem) bool { return !p.Refused })
+}
+
+// Holes is how many parts of generated files are not known.
+func (u Unit) Holes() int {
+	n := 0
+	for _, f := range u.Generated {
+		n += f.Holes
+	}
+	return n
+}
