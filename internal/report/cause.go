@@ -180,6 +180,9 @@ func (all *causes) problems(m Module, dir string) {
 		all.add(s)
 	}
 	for _, u := range m.Unread {
+		if u.Module == "" {
+			continue // the run tells of it, once for all root modules
+		}
 		if s := all.d.unread(u, false); !told[place{u.File, u.Line}] {
 			s.dir = dir
 			all.add(s)

@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
@@ -86,10 +87,18 @@ func scanOptions(j job, narrowed extent, t tree) scan.Options {
 // rootModules finds the root modules of a file tree and reads what they require.
 // Without a source nobody is asked for modules that are elsewhere.
 func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.Options) ([]scan.RootModule, []provider.Diagnostic, error) {
+	opts.Made = terragrunt.Kinds
 	roots, diagnostics, err := scan.Find(ctx, fsys, opts)
 	if err != nil {
 		return nil, nil, err
 	}
+	roots, told, err := terragrunt.Roots(ctx, fsys, roots, terragrunt.Options{
+		Source: source, Path: opts.Path, Tool: opts.Tool, Create: opts.Create, Unlocked: opts.Unlocked, Jobs: opts.Jobs, Wanted: opts.Wanted,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	diagnostics = append(diagnostics, told...)
 	modules, err := scan.Load(ctx, roots, source, opts)
 	diagnostics = append(diagnostics, scan.Newer(modules)...)
 	slices.SortFunc(diagnostics, provider.Diagnostic.Compare)

@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -181,6 +182,21 @@ func snapshot(ctx context.Context, repo *github.Repository, commit string) (*Rem
 	if err != nil {
 		return nil, err
 	}
+	// Which files Terragrunt units read only their configuration says, which may read
+	// others in turn.
+	lacking := map[string]bool{}
+	for range mostRounds {
+		names := slices.DeleteFunc(terragrunt.Lacks(files), func(name string) bool { return lacking[name] })
+		if len(names) == 0 {
+			break
+		}
+		for _, name := range names {
+			lacking[name] = true
+		}
+		if files, err = repo.Snapshot(ctx, commit, func(name string) bool { return reads(name) || lacking[name] }); err != nil {
+			return nil, err
+		}
+	}
 	return &Remote{FS: files, Commit: commit}, nil
 }
 
@@ -192,6 +208,10 @@ func locksOf(ctx context.Context, repo *github.Repository, sha string) (map[stri
 	}
 	return lockFiles(tree)
 }
+
+// mostRounds bounds how often a commit is read again for files that were not known
+// to be needed. What is lacking then is not known.
+const mostRounds = 4
 
 // reads reports whether a run may read a file.
 func reads(name string) bool { return scan.Reads(name) || slices.Contains(config.FileNames, name) }

@@ -50,6 +50,12 @@ type Options struct {
 	// Orphans lets a search also take lock files without their configuration
 	// beside them, as modules that are Standalone.
 	Orphans bool
+	// Made are kinds of which somebody else makes the configuration: a search takes
+	// them as it takes root modules, and a directory of such a kind that is named is
+	// one, but they are Standalone until that is done. With Create or Unlocked, and
+	// where they are named, those without a lock file are taken as well, of which
+	// some may turn out to be none.
+	Made []Kind
 
 	// Around is a larger file tree that the scanned one is in, at the path
 	// Within; nil if the scanned one is a whole repository. Local modules and
@@ -142,9 +148,14 @@ func (f *finder) find(ctx context.Context, dir string) error {
 		return nil
 	}
 	if !search {
-		if r := f.identify(at); !r.Standalone {
+		r := f.identify(at)
+		r.Named = true
+		if !r.Standalone || f.made(r) && f.locked(at) {
 			f.roots[at.dir] = r
 			return nil
+		}
+		if f.made(r) {
+			f.roots[at.dir] = r
 		}
 	}
 	return f.search(ctx, at)
@@ -223,7 +234,7 @@ func (f *finder) search(ctx context.Context, base location) error {
 		return err
 	}
 	for _, r := range found {
-		if r.Standalone && !f.opts.Orphans {
+		if r.Standalone && !f.opts.Orphans && !f.made(r) {
 			f.diags = append(f.diags, r.Kind.warning(path.Join(r.Dir, lockfile.Name)))
 		} else {
 			f.roots[r.Dir] = r
@@ -242,10 +253,30 @@ func (f *finder) search(ctx context.Context, base location) error {
 			f.warn(provider.CodeUnlocked, at.dir, "the root module has no lock file", unlockedHint)
 		}
 	}
-	if len(locked) == 0 && (len(fresh) == 0 || !f.opts.Create) {
+	others := f.addMade(unlocked)
+	if len(locked) == 0 && (len(fresh) == 0 || !f.opts.Create) && !others && f.roots[base.dir].Tree == nil {
 		f.warn(provider.CodeNotRootModule, base.dir, "no root module was found in "+base.dir, f.hint(base, unlocked))
 	}
 	return nil
+}
+
+// made reports whether somebody else makes the configuration of a root module.
+func (f *finder) made(r Root) bool { return slices.Contains(f.opts.Made, r.Kind) }
+
+// addMade adds directories without a lock file of which somebody else makes the
+// configuration, unless git ignores a lock file there, or they were made for a stack.
+func (f *finder) addMade(dirs []location) bool {
+	if !f.opts.Create && !f.opts.Unlocked || !slices.Contains(f.opts.Made, TerragruntUnit) {
+		return false
+	}
+	added := false
+	for _, at := range dirs {
+		if _, named := f.roots[at.dir]; !named && terragruntUnit(at) && !f.ignored(at.path(lockfile.Name)) && !strings.Contains("/"+at.dir+"/", "/"+terragruntStack+"/") {
+			f.roots[at.dir] = f.identify(at)
+			added = true
+		}
+	}
+	return added
 }
 
 const unlockedHint = "name its directory, or set --create"
@@ -284,7 +315,7 @@ func (f *finder) walk(ctx context.Context, base location) ([]location, error) {
 		for _, e := range entries {
 			name := dirs[i].path(e.Name())
 			// What tools keep for themselves is skipped, and everything hidden.
-			skipped := strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules"
+			skipped := strings.HasPrefix(e.Name(), ".") && e.Name() != terragruntStack || e.Name() == "node_modules"
 			if e.IsDir() && !skipped && !f.ignored(name) {
 				dirs = append(dirs, location{tree: f.tree, dir: name})
 			}

@@ -70,7 +70,7 @@ func (l *loading) load(packages *packages, opts *Options) {
 	l.read = RootModule{Root: l.Root}
 	l.read.Root.Tree = nil // what was read of it would be kept as long as the result
 	if l.Standalone {
-		l.read.Tree = ModuleTree{Requirements: Recorded(l.Lock), Diagnostics: sorted(l.Problems)}
+		l.read.Tree = ModuleTree{Requirements: Recorded(l.Lock), Unread: l.Unread, Diagnostics: sorted(l.Problems)}
 		return
 	}
 	w := l.walk(packages, opts)
@@ -79,9 +79,23 @@ func (l *loading) load(packages *packages, opts *Options) {
 	l.read.Tests = w.treeOf(&w.tests, unsaid)
 	l.read.Tree = w.treeOf(&w.tree, func(provider.Addr) bool { return true })
 	l.read.Tree.Diagnostics = sorted(slices.Concat(l.Problems, l.read.Tree.Diagnostics))
+	l.read.Tree.Unread = slices.Concat(l.Unread, l.read.Tree.Unread)
 	if l.Sources != nil {
-		l.read.Tree.Dirs, l.read.Tests.Dirs = l.Sources, nil
+		l.read.Tree.Dirs, l.read.Tests.Dirs = l.sources(), nil
 	}
+}
+
+// sources are the directories of the searched file tree that a Tree of its own was
+// made of, as far as it was read.
+func (l *loading) sources() []string {
+	dirs := slices.Clone(l.Sources)
+	for _, dir := range slices.Concat(l.read.Tree.Dirs, l.read.Tests.Dirs) {
+		if from := l.Tree.names(dir); !Remote(from + "/") {
+			dirs = append(dirs, from)
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
 }
 
 func sorted(diags []provider.Diagnostic) []provider.Diagnostic {

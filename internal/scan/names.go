@@ -12,8 +12,10 @@ import (
 const (
 	testDir        = "tests" // of test files, besides the root module itself
 	terragruntFile = "terragrunt.hcl"
-	cdkFile        = "cdk.tf.json" // what CDK for Terraform generates from a program
-	cdkProject     = "cdktf.json"  // and beside the program
+	// terragruntStack is where Terragrunt writes the units of a stack.
+	terragruntStack = ".terragrunt-stack"
+	cdkFile         = "cdk.tf.json" // what CDK for Terraform generates from a program
+	cdkProject      = "cdktf.json"  // and beside the program
 )
 
 // moduleFiles are the files of a module, each list in the order in which the

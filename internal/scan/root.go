@@ -33,14 +33,27 @@ type Root struct {
 	Lock     *lockfile.File
 	Problems []provider.Diagnostic
 
+	// Named says that somebody named the directory: its lock file is wanted if there
+	// is none.
+	Named bool
+	// Origin is where the configuration comes from, as people see it, if another
+	// program makes it and that is known.
+	Origin string
+	// Unread is what is known to be missing before anything is read, and with Preserve
+	// what the lock file records stands in for what is missing, whatever is asked for.
+	Unread   []Unread
+	Preserve bool
+	// Start is a lock file to begin with where there is none.
+	Start *lockfile.File
+
 	// Tree is what Load reads the configuration from: the searched file tree, or one
 	// that was made for this root module alone. Load does not return it.
 	Tree *Tree
 	// TreeDir is the directory in Tree that the tool is run in, without links in its
 	// path; empty if it is Dir.
 	TreeDir string
-	// Sources are the directories of the searched file tree that a Tree of its own
-	// was made of, sorted; nil if it is the searched one.
+	// Sources are directories of the searched file tree that a Tree of its own was
+	// made of, besides those that are read in it; nil if it is the searched one.
 	Sources []string
 }
 
@@ -88,9 +101,14 @@ func terragruntUnit(at location) bool {
 
 // Left returns a warning, and true, if an upgrade leaves the lock file as it is:
 // only the program that makes the configuration knows what that requires. The
-// hashes can be completed all the same.
-func (r Root) Left() (provider.Diagnostic, bool) {
-	if !r.Standalone && r.Kind != CDK {
+// hashes can be completed all the same. recorded says whether what a lock file
+// records may stand in for what is not known.
+func (r Root) Left(recorded bool) (provider.Diagnostic, bool) {
+	known := !r.Standalone && r.Kind != CDK
+	if r.Preserve {
+		known = recorded || len(r.Unread) == 0
+	}
+	if known {
 		return provider.Diagnostic{}, false
 	}
 	return r.Kind.warning(path.Join(r.Dir, lockfile.Name)), true

@@ -4,8 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/relock-dev/relock/internal/lockfile"
 )
 
 // Reads reports whether Find or Load may read the content of a file with this path.
@@ -14,8 +12,10 @@ import (
 func Reads(name string) bool {
 	base := path.Base(name)
 	switch {
-	case base == lockfile.Name, base == terragruntFile, base == cdkProject, base == ".gitmodules":
+	case base == cdkProject, base == ".gitmodules":
 		return true
+	case strings.HasSuffix(base, ".hcl"), strings.HasSuffix(base, ".hcl.json"):
+		return true // lock files, and what other programs make configuration of, which read each other
 	case stackFile(base):
 		return true
 	case strings.HasSuffix(name, dataDir+"/environment"), strings.HasSuffix(name, modulesDir+"/modules.json"):
@@ -31,7 +31,7 @@ func Reads(name string) bool {
 // those by which it knows a Terragrunt unit or packages of providers. Of every
 // directory it matters that it is there: one without configuration can be called.
 func Notices(name string) bool {
-	return Reads(name) || path.Base(name) == terragruntFile+".json" || strings.Contains("/"+name, "/terraform.d/plugins/")
+	return Reads(name) || strings.Contains("/"+name, "/terraform.d/plugins/")
 }
 
 // VersionFiles are the names of the files that may say, for their directory and

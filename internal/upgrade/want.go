@@ -57,22 +57,29 @@ func want(m scan.RootModule, opts Options, b behaviour) root {
 	if b.settlesConflicts {
 		m = settled(m)
 	}
-	r := root{module: m, partial: opts.Preserve && b.takesRecorded && len(m.Tree.Unread) > 0 && m.Lock != nil}
+	standsIn := b.takesRecorded && (opts.Preserve || m.Preserve) || m.Preserve && !b.leavesGenerated
+	r := root{module: m, partial: standsIn && len(m.Tree.Unread) > 0 && m.Lock != nil}
 	if r.partial {
 		r.module.Tree.Requirements = preserved(m)
 	}
 	r.diagnostics = slices.Clone(m.Tree.Diagnostics)
-	if warning, ok := m.Left(); ok && b.leavesGenerated {
+	if warning, ok := m.Left(b.takesRecorded); ok && b.leavesGenerated {
 		r.generated, r.diagnostics = true, append(r.diagnostics, warning)
 		return r
 	}
 	// Module calls that could not be followed are errors, since nothing is known of what
 	// these modules require, or warnings where recorded constraints stand in for them.
 	for _, u := range m.Tree.Unread {
+		if u.Module == "" && r.partial {
+			continue // whoever made the configuration tells of it, once for all
+		}
 		diagnostic := provider.Diagnostic{
 			Code: provider.CodeUnreadModule, File: u.File, Line: u.Line,
 			Message: fmt.Sprintf("module.%s could not be read: %s", u.Module, u.Reason),
 			Hint:    u.Hint,
+		}
+		if u.Module == "" {
+			diagnostic.Code, diagnostic.Message = u.Code, "what is required is not known: "+u.Reason
 		}
 		switch {
 		case r.partial:
@@ -119,6 +126,10 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 		}
 	}
 	if m.Lock == nil {
+		if m.Start != nil {
+			start, _ := m.Start.Lock(required.Addr)
+			w.carried = start.Version
+		}
 		return w
 	}
 	w.locked, w.isLock = m.Lock.Lock(required.Addr)

@@ -1,0 +1,286 @@
+package terragrunt
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// Kinds are the kinds of root modules whose configuration the package makes.
+var Kinds = []scan.Kind{scan.TerragruntUnit}
+
+// Options say how units are read.
+type Options struct {
+	// Source fetches modules that are not in the file tree; without one the units
+	// that have such a module are not statically known.
+	Source scan.Source
+	// Path is where the file tree is on this machine, absolute and slash-separated:
+	// archives and git repositories in it are read there. Empty if it is nowhere, or
+	// if somebody else chooses what the units say.
+	Path string
+	// Tool is the tool of every unit; if it is empty, lock files and others tell.
+	Tool provider.ToolName
+	// Create takes units without a lock file, too; Unlocked says which there are.
+	Create, Unlocked bool
+	// Jobs bounds how many modules are fetched at once; 0 means a default.
+	Jobs int
+	// Wanted is as in scan.Options: nothing is fetched for other units.
+	Wanted func(scan.RootModule) bool
+}
+
+// Roots makes of the units among root modules what scan.Load can read: each gets a
+// file tree of its own. What is not statically known of a unit is Unread in it, and
+// what its lock file records stands in for that. Units that leave their lock file to
+// its owner are left out, as are those without a lock file unless they are to be
+// created. The diagnostics tell what is assumed, what is not known and what is left
+// alone, each cause once. The error is not nil only if ctx is done.
+func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]scan.Root, []provider.Diagnostic, error) {
+	made := make([]Assembly, len(roots))
+	a := NewAssembler(NewConfigs(fsys), opts.Source, opts.Path)
+	units := func(do func(i int) error) error {
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(max(cmp.Or(opts.Jobs, defaultJobs), runtime.GOMAXPROCS(0)))
+		for i, r := range roots {
+			if r.Kind == scan.TerragruntUnit {
+				group.Go(func() error { return cmp.Or(ctx.Err(), do(i)) })
+			}
+		}
+		return group.Wait()
+	}
+	if err := units(func(i int) error { made[i].Unit = a.Unit(roots[i].Dir); return nil }); err != nil {
+		return nil, nil, err
+	}
+	included := map[string]bool{}
+	for _, m := range made {
+		for _, name := range m.Includes {
+			included[name] = true
+		}
+	}
+	err := units(func(i int) error {
+		u, r := made[i].Unit, roots[i]
+		if r.Lock != nil || !included[u.File] && !u.Template && (opts.Create || r.Named) {
+			if opts.Wanted == nil || opts.Wanted(scan.RootModule{Root: r, Tree: scan.ModuleTree{Dirs: u.Dirs}}) || !u.Source.fetched() {
+				made[i] = a.Assemble(ctx, u, toolOf(&r, u, opts.Tool))
+				roots[i].Tool, roots[i].Assumed = r.Tool, r.Assumed
+			}
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	var kept []scan.Root
+	var told causes
+	for i, r := range roots {
+		if r.Kind != scan.TerragruntUnit {
+			kept = append(kept, r)
+			continue
+		}
+		if r.Lock == nil && len(r.Problems) == 0 && (included[made[i].File] || made[i].Template || made[i].Empty() && !a.configured(r.Dir)) {
+			continue // it is what units are made of
+		}
+		if r, ok := rootOf(r, made[i], &told, opts); ok {
+			kept = append(kept, r)
+		}
+	}
+	return kept, told.diagnostics(), nil
+}
+
+const defaultJobs = 8
+
+// configured reports whether a directory has configuration.
+func (r *fileReader) configured(dir string) bool {
+	entries, _ := r.list(dir)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return hasSuffix(e.Name(), configuration[:4]) })
+}
+
+// fetched reports whether the module comes from outside of the file tree.
+func (s Source) fetched() bool { return !s.own() && !s.Local }
+
+// toolOf is the tool of a unit: that which the lock file shows to be OpenTofu, or
+// which terraform_binary names, or which scan has found.
+func toolOf(r *scan.Root, u Unit, set provider.ToolName) provider.Tool {
+	shows := r.Lock != nil && slices.ContainsFunc(r.Lock.Locks, func(l lockfile.Lock) bool { return l.Addr.Host == provider.OpenTofu.DefaultHost() })
+	if set == "" && u.Tool != "" && u.Tool != r.Tool.Name && !shows {
+		r.Tool, r.Assumed = provider.Newest(u.Tool), true
+	}
+	return r.Tool
+}
+
+// rootOf is the root module of a unit; false if it is left out.
+func rootOf(r scan.Root, made Assembly, told *causes, opts Options) (scan.Root, bool) {
+	switch {
+	case made.LeavesLock:
+		told.note(cause{kind: leftAlone, file: made.File}, r.Dir)
+		return r, false
+	case r.Lock == nil && len(r.Problems) == 0 && !opts.Create && !r.Named:
+		if opts.Unlocked {
+			told.unlocked = append(told.unlocked, r.Dir)
+		}
+		return r, false
+	}
+	r.Origin = made.Source.Text
+	for _, p := range made.Refused() {
+		r.Problems = append(r.Problems, provider.Diagnostic{
+			Code: provider.CodeInvalidConfig, Message: "Terragrunt refuses the unit: " + p.Reason, Hint: p.Hint, File: p.File, Line: p.Line,
+		})
+	}
+	if len(made.Refused()) > 0 {
+		return r, true
+	}
+	if passing(made.Failed) {
+		d := provider.Diagnose(made.Failed)
+		d.File, d.Line = made.Source.file, made.Source.line
+		r.Problems = append(r.Problems, d)
+		return r, true
+	}
+	for _, text := range made.Assumed {
+		told.note(cause{kind: assumed, text: text}, r.Dir)
+	}
+	for _, h := range made.Hooks {
+		why := fmt.Sprintf("the hook %q runs before init and may change what it requires", shown(h.Name))
+		r.Unread = append(r.Unread, unreadUnit(made, why, "", h.File, h.Line))
+		told.note(cause{kind: standIn, text: why, file: h.File, line: h.Line}, r.Dir)
+	}
+	for _, p := range made.Problems {
+		r.Unread = append(r.Unread, unreadUnit(made, p.Reason, p.Hint, p.File, p.Line))
+		told.note(cause{kind: standIn, text: p.Reason, hint: p.Hint, file: p.File, line: p.Line}, r.Dir)
+	}
+	r.Preserve = true
+	if made.Tree != nil {
+		r.Standalone, r.Tree, r.TreeDir, r.Sources = false, made.Tree, made.Dir, made.Dirs
+	}
+	if r.Lock == nil && made.Start != nil {
+		r.Start, _ = lockfile.Read(made.Start, path.Join(r.Dir, lockfile.Name), nil)
+	}
+	return r, true
+}
+
+// passing reports whether a module could not be fetched for a reason that passes.
+func passing(err error) bool {
+	for _, code := range []provider.Code{provider.CodeUnreachable, provider.CodeBadAnswer, provider.CodeCancelled} {
+		if provider.Coded(err, code) {
+			return true
+		}
+	}
+	return false
+}
+
+func unreadUnit(made Assembly, reason, hint, file string, line int) scan.Unread {
+	return scan.Unread{
+		Source: made.Source.Text, Code: provider.CodeTerragruntUnit,
+		Reason: reason, Hint: hint, File: file, Line: line,
+	}
+}
+
+// causeKind is what a cause leads to.
+type causeKind int
+
+const (
+	standIn   causeKind = iota // recorded constraints stand in
+	leftAlone                  // the lock file is its owner's
+	assumed                    // something is taken for granted
+)
+
+// cause is why something is to be told of units.
+type cause struct {
+	kind       causeKind
+	text, hint string
+	file       string
+	line       int
+}
+
+// causes are those of all units, each with the units.
+type causes struct {
+	order    []cause
+	dirs     map[cause][]string
+	unlocked []string
+}
+
+func (c *causes) note(why cause, dir string) {
+	if c.dirs == nil {
+		c.dirs = map[cause][]string{}
+	}
+	if why.kind == leftAlone {
+		why.file = "" // they may say so themselves
+	}
+	if c.dirs[why] == nil {
+		c.order = append(c.order, why)
+	}
+	if !slices.Contains(c.dirs[why], dir) {
+		c.dirs[why] = append(c.dirs[why], dir)
+	}
+}
+
+// diagnostics tell of each cause once.
+func (c *causes) diagnostics() []provider.Diagnostic {
+	var told []provider.Diagnostic
+	for _, why := range c.order {
+		dirs := c.dirs[why]
+		d := provider.Diagnostic{Severity: provider.SeverityWarning, Code: provider.CodeTerragruntUnit, File: why.file, Line: why.line, Hint: why.hint}
+		units := fmt.Sprintf("%d Terragrunt units", len(dirs))
+		if len(dirs) == 1 {
+			units = "1 Terragrunt unit"
+		}
+		switch why.kind {
+		case standIn:
+			d.Message = fmt.Sprintf("what is required of %s is known in part: %s. The recorded constraints stand in for the rest in %s", units, why.text, unitList(dirs))
+		case leftAlone:
+			d.Message = fmt.Sprintf("%s is left alone, since copy_terraform_lock_file is false: %s", units, unitList(dirs))
+			if len(dirs) > 1 {
+				d.Message = fmt.Sprintf("%s are left alone, since copy_terraform_lock_file is false: %s", units, unitList(dirs))
+			}
+		case assumed:
+			d.Message = fmt.Sprintf("for %s it is assumed that %s: %s", units, why.text, unitList(dirs))
+		}
+		told = append(told, d)
+	}
+	for _, dir := range c.unlocked {
+		told = append(told, provider.Diagnostic{
+			Severity: provider.SeverityWarning, Code: provider.CodeUnlocked, File: dir,
+			Message: "the Terragrunt unit has no lock file", Hint: "name its directory, or set --create",
+		})
+	}
+	return told
+}
+
+// mostUnits is how many units are named in one line.
+const mostUnits = 10
+
+func unitList(dirs []string) string {
+	text := strings.Join(dirs[:min(len(dirs), mostUnits)], ", ")
+	if more := len(dirs) - mostUnits; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// Lacks returns the files that units read and that a file tree has, but whose
+// fileContent is not in it, sorted.
+func Lacks(t *filetree.Tree) []string {
+	r := NewConfigs(t)
+	for _, name := range t.Names() {
+		if base := path.Base(name); base == configName || base == jsonName {
+			r.Unit(path.Dir(name))
+		}
+	}
+	var names []string
+	r.missing.Range(func(name, _ any) bool {
+		names = append(names, name.(string))
+		return true
+	})
+	slices.Sort(names)
+	return names
+}
