@@ -40,7 +40,6 @@ type unitSettings struct {
 	include    []result // include_in_copy
 	exclude    []result // exclude_from_copy
 	hooks      map[string]hook
-	upgrades   bool // extra arguments make init upgrade
 	generate   map[string]generation
 	remote     *generation // the file that remote_state generates, or one without path
 	problems   []Problem

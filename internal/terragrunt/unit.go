@@ -345,12 +345,3 @@ func (u Unit) Known() bool { return len(u.Problems) == 0 }
 func (u Unit) Refused() []Problem {
 	return slices.DeleteFunc(slices.Clone(u.Problems), func(p Problem) bool { return !p.Refused })
 }
-
-// Holes is how many parts of generated files are not known.
-func (u Unit) Holes() int {
-	n := 0
-	for _, f := range u.Generated {
-		n += f.Holes
-	}
-	return n
-}
