@@ -160,7 +160,7 @@ func (made *Assembly) write(w *workingCopy, dir string, f Generated, tool provid
 	at := configPlace{f.File, f.Line}
 	name := path.Join(dir, f.Path)
 	if !fs.ValidPath(name) || name == "." {
-		made.problem(at, staticeval.Unknown{Reason: fmt.Sprintf("the generated file %q is written outside of the working directory", shown(f.Label))})
+		made.problem(at, staticeval.Unknown{Reason: fmt.Sprintf("the generated file %q is written outside of the working directory", plainLabel(f.Label))})
 		return
 	}
 	n, err := w.find(name)
@@ -175,11 +175,11 @@ func (made *Assembly) write(w *workingCopy, dir string, f Generated, tool provid
 		delete(w.written, name)
 		w.removed[name] = true
 	case f.Disabled, there && f.IfExists == "overwrite_terragrunt" && !signed, there && f.IfExists == "error":
-		made.refuse(at, fmt.Sprintf("the file of %q exists already", shown(f.Label)))
+		made.refuse(at, fmt.Sprintf("the file of %q exists already", plainLabel(f.Label)))
 	case there && f.IfExists == "skip":
 	case misplaced(name, f.Contents, tool):
 		why := staticeval.Unknown{Reason: "a part of it that is not known may change what is required"}
-		why.Reason = fmt.Sprintf("the contents of the generated file %q are not statically known: %s", shown(f.Label), why.Reason)
+		why.Reason = fmt.Sprintf("the contents of the generated file %q are not statically known: %s", plainLabel(f.Label), why.Reason)
 		made.problem(at, why)
 	default:
 		delete(w.removed, name)

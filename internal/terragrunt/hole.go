@@ -96,15 +96,15 @@ func misplacedJSON(contents string, early bool) bool {
 		if staticeval.Has(kind) || early && slices.Contains(earlyBlocks, kind) && holedJSON(v) {
 			return true
 		}
-		if notBlocks(v, labels[kind]) || misplacedAt(v, decidingArguments[kind], 3) {
+		if notBlocks(v, jsonLabels[kind]) || misplacedAt(v, decidingArguments[kind], 3) {
 			return true
 		}
 	}
 	return false
 }
 
-// labels is how many labels blocks have that may have holes.
-var labels = map[string]int{"provider": 1, "module": 1, "resource": 2, "data": 2, "ephemeral": 2, "variable": 1, "check": 1}
+// jsonLabels is how many labels blocks have that may have holes.
+var jsonLabels = map[string]int{"provider": 1, "module": 1, "resource": 2, "data": 2, "ephemeral": 2, "variable": 1, "check": 1}
 
 // notBlocks reports whether there is a hole in place of blocks with so many labels.
 func notBlocks(v any, labels int) bool {

@@ -82,7 +82,7 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 		return nil, nil, err
 	}
 	var kept []scan.Root
-	var told causes
+	var told toldCauses
 	for i, r := range roots {
 		if r.Kind != scan.TerragruntUnit {
 			kept = append(kept, r)
@@ -120,7 +120,7 @@ func toolOf(r *scan.Root, u Unit, set provider.ToolName) provider.Tool {
 }
 
 // rootOf is the root module of a unit; false if it is left out.
-func rootOf(r scan.Root, made Assembly, told *causes, opts Options) (scan.Root, bool) {
+func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Root, bool) {
 	switch {
 	case made.LeavesLock:
 		told.note(cause{kind: leftAlone, file: made.File}, r.Dir)
@@ -150,7 +150,7 @@ func rootOf(r scan.Root, made Assembly, told *causes, opts Options) (scan.Root, 
 		told.note(cause{kind: assumed, text: text}, r.Dir)
 	}
 	for _, h := range made.Hooks {
-		why := fmt.Sprintf("the hook %q runs before init and may change what it requires", shown(h.Name))
+		why := fmt.Sprintf("the hook %q runs before init and may change what it requires", plainLabel(h.Name))
 		r.Unread = append(r.Unread, unreadUnit(made, why, "", h.File, h.Line))
 		told.note(cause{kind: standIn, text: why, file: h.File, line: h.Line}, r.Dir)
 	}
@@ -202,14 +202,14 @@ type cause struct {
 	line       int
 }
 
-// causes are those of all units, each with the units.
-type causes struct {
+// toldCauses are those of all units, each with the units.
+type toldCauses struct {
 	order    []cause
 	dirs     map[cause][]string
 	unlocked []string
 }
 
-func (c *causes) note(why cause, dir string) {
+func (c *toldCauses) note(why cause, dir string) {
 	if c.dirs == nil {
 		c.dirs = map[cause][]string{}
 	}
@@ -225,7 +225,7 @@ func (c *causes) note(why cause, dir string) {
 }
 
 // diagnostics tell of each cause once.
-func (c *causes) diagnostics() []provider.Diagnostic {
+func (c *toldCauses) diagnostics() []provider.Diagnostic {
 	var told []provider.Diagnostic
 	for _, why := range c.order {
 		dirs := c.dirs[why]

@@ -255,7 +255,7 @@ var (
 func (b *builder) add(g generation) {
 	before := len(b.problems)
 	text := func(name, fallback string) string {
-		return b.known(g.fields[name], fmt.Sprintf("%s of the generated file %q", name, shown(g.label)), fallback)
+		return b.known(g.fields[name], fmt.Sprintf("%s of the generated file %q", name, plainLabel(g.label)), fallback)
 	}
 	f := Generated{Label: g.label, File: g.file, Line: g.line}
 	f.Path = text("path", "")
@@ -267,13 +267,13 @@ func (b *builder) add(g generation) {
 	case len(b.problems) > before:
 		return
 	case f.Path == "" || f.IfExists == "" && g.fields["if_exists"].value == cty.NilVal:
-		b.refuse(g.configPlace, "the generated file %q has no path or no if_exists", shown(g.label))
+		b.refuse(g.configPlace, "the generated file %q has no path or no if_exists", plainLabel(g.label))
 		return
 	case !slices.Contains(ifExistsWords, f.IfExists) || !slices.Contains(disabled, f.IfDisabled):
-		b.refuse(g.configPlace, "the generated file %q has no such if_exists or if_disabled", shown(g.label))
+		b.refuse(g.configPlace, "the generated file %q has no such if_exists or if_disabled", plainLabel(g.label))
 		return
 	case path.IsAbs(f.Path):
-		b.problem(staticeval.Unknown{Reason: "it is written outside of the working directory"}, g.configPlace, fmt.Sprintf("what the generated file %q changes is not statically known", shown(g.label)))
+		b.problem(staticeval.Unknown{Reason: "it is written outside of the working directory"}, g.configPlace, fmt.Sprintf("what the generated file %q changes is not statically known", plainLabel(g.label)))
 		return
 	}
 	f.Path = path.Clean(f.Path)
@@ -292,10 +292,10 @@ func (b *builder) add(g generation) {
 
 // contents are those of a generated file, which may have holes.
 func (b *builder) contents(g generation) (string, bool) {
-	about := fmt.Sprintf("the contents of the generated file %q are not statically known", shown(g.label))
+	about := fmt.Sprintf("the contents of the generated file %q are not statically known", plainLabel(g.label))
 	r := g.fields["contents"]
 	if r.value == cty.NilVal {
-		b.refuse(g.configPlace, "the generated file %q has no contents", shown(g.label))
+		b.refuse(g.configPlace, "the generated file %q has no contents", plainLabel(g.label))
 		return "", false
 	}
 	b.assume(r.value)
@@ -305,7 +305,7 @@ func (b *builder) contents(g generation) (string, bool) {
 		return "", false
 	}
 	if plain.IsNull() || !plain.IsKnown() || plain.Type() != cty.String {
-		b.refuse(r.configPlace, "the contents of the generated file %q must be a string", shown(g.label))
+		b.refuse(r.configPlace, "the contents of the generated file %q must be a string", plainLabel(g.label))
 		return "", false
 	}
 	return plain.AsString(), true
@@ -326,8 +326,8 @@ func (b *builder) unordered() {
 	}
 }
 
-// shown is a name as messages have it.
-func shown(name string) string {
+// plainLabel is a name as messages have it.
+func plainLabel(name string) string {
 	if !plainName.MatchString(name) {
 		return "…"
 	}
