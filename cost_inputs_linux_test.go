@@ -51,6 +51,40 @@ var hostileInputs = []hostile{
 	{name: "lock file with an error in each line", files: lock(repeat("a b\n", parsed/4)), says: "further errors from here on are not listed"},
 	{name: "lock file of a number of 200,000,000 digits", files: lock(text(lockedProvider, " hashes=[\"h1:${1e200000000}\"]\n}\n")), says: "so large or small", worst: true},
 	{name: "lock file with constraints of 9 MB", files: lock(text(lockedProvider, " constraints=\"", repeat("> 1.0.0, ", 1_000_000), "> 1.0.0\"\n}\n")), says: tooMany},
+	{name: "`terragrunt.hcl` of 16 MiB of `[`", files: file("terragrunt.hcl", repeat("[", largest)), says: tooMany},
+	{name: "`terragrunt.hcl` of as many locals as fit, each of all before", files: file("terragrunt.hcl", text("locals {\n a0=\"x\"\n", chained(" a%d=\"${local.a%d}${local.a%[2]d}\"\n", parsed/20), "}\nterraform {\n source=local.a9999\n}\n")), says: "too large or too complex", worst: true},
+	{name: "`terragrunt.hcl` of loops in loops", files: file("terragrunt.hcl", text("terraform {\n source=", repeat("[for a in range(1000):", 50), "1", repeat("]", 50), "[0]\n}\n")), says: "too large or too complex"},
+	{name: "Terragrunt files that read each other twice", files: reading(200), says: "too large or too complex", worst: true},
+	{name: "Terragrunt files that include each other", files: func() map[string][]byte {
+		include := []byte("include \"a\" {\n path=\"a.hcl\"\n expose=true\n}\nterraform {\n source=include.a.include.a\n}\n")
+		return map[string][]byte{"terragrunt.hcl": include, "a.hcl": include}
+	}, says: "includes another one"},
+	{name: "Terragrunt template of 300,000 directives", files: func() map[string][]byte {
+		unit := "generate \"g\" {\n path=\"g.tf\"\n if_exists=\"skip\"\n contents=templatefile(\"t\", {a=[1]})\n}\n"
+		return map[string][]byte{"terragrunt.hcl": []byte(unit), "t": repeat("%{for b in a}", parsed/6)()}
+	}, says: "is no valid template"},
+}
+
+// chained is a format with each number from 1 on and the one before.
+func chained(format string, n int) part {
+	return func() []byte {
+		var b bytes.Buffer
+		for i := range n {
+			fmt.Fprintf(&b, format, i+1, i)
+		}
+		return b.Bytes()
+	}
+}
+
+// reading are configurations of Terragrunt of which each reads the next one twice.
+func reading(n int) func() map[string][]byte {
+	return func() map[string][]byte {
+		files := map[string][]byte{"terragrunt.hcl": []byte("locals {\n a=read_terragrunt_config(\"a0.hcl\")\n}\nterraform {\n source=local.a.locals.a.locals.x\n}\n")}
+		for i := range n {
+			files[fmt.Sprintf("a%d.hcl", i)] = fmt.Appendf(nil, "locals {\n a=read_terragrunt_config(\"a%d.hcl\")\n b=read_terragrunt_config(\"a%[1]d.hcl\", 1)\n x=local.a\n}\n", i+1)
+		}
+		return files
+	}
 }
 
 const lockedProvider = "provider \"registry.terraform.io/hashicorp/a\" {\n version=\"1.0.0\"\n"

@@ -146,7 +146,7 @@ func (c *evaluated) templateFunc() function.Function {
 			}
 			expr, diags := hclfile.ParseTemplate(src, "template")
 			if len(diags) > 0 {
-				return cty.NilVal, errors.New("the file is no valid template")
+				return cty.NilVal, &staticeval.Unknown{Refused: true, Reason: "the file that it reads is no valid template"}
 			}
 			vars, marks := args[1].Unmark()
 			s := &staticeval.Scope{Functions: c.functions(), Loops: true, Holes: &c.holes, Bound: &c.bound}
