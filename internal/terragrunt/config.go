@@ -304,7 +304,7 @@ func (c *evaluated) includes() ([]*include, *staticeval.Unknown, configPlace) {
 }
 
 // include reads the file of one block.
-func (c *evaluated) include(b block, early *staticeval.Scope) (*include, *staticeval.Unknown) {
+func (c *evaluated) include(b configBlock, early *staticeval.Scope) (*include, *staticeval.Unknown) {
 	in := &include{label: b.label, line: b.line}
 	if c.parent != nil {
 		return nil, &staticeval.Unknown{Refused: true, Reason: "a file that is included includes another one"}

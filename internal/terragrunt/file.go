@@ -159,8 +159,8 @@ type configSource struct {
 	name string
 	body
 	locals   map[string]*hcl.Attribute
-	includes []block
-	features map[string]block
+	includes []configBlock
+	features map[string]configBlock
 }
 
 // parse reads a configuration file.
@@ -183,7 +183,7 @@ func (r *fileReader) parse(name string) (*configSource, *staticeval.Unknown) {
 }
 
 func newFile(name string, b hcl.Body) *configSource {
-	f := &configSource{name: name, body: body{b}, locals: map[string]*hcl.Attribute{}, features: map[string]block{}}
+	f := &configSource{name: name, body: body{b}, locals: map[string]*hcl.Attribute{}, features: map[string]configBlock{}}
 	for _, b := range f.blocks("locals", 0) {
 		for name, attr := range b.attributes() {
 			f.locals[name] = attr
@@ -207,8 +207,8 @@ func withoutPath(err error) error {
 // body is a body in native syntax or in JSON, where a block is an attribute, too.
 type body struct{ hcl.Body }
 
-// block is a block with one label or none.
-type block struct {
+// configBlock is a block with one label or none.
+type configBlock struct {
 	body
 	label string
 	line  int
@@ -239,12 +239,12 @@ func (b body) attribute(name string) *hcl.Attribute {
 }
 
 // blocks are those of a kind. A label that is missing is empty.
-func (b body) blocks(kind string, labels int) []block {
-	var found []block
+func (b body) blocks(kind string, labels int) []configBlock {
+	var found []configBlock
 	if native, ok := b.Body.(*hclsyntax.Body); ok {
 		for _, n := range native.Blocks {
 			if n.Type == kind {
-				found = append(found, block{body{n.Body}, strings.Join(n.Labels, " "), n.DefRange().Start.Line})
+				found = append(found, configBlock{body{n.Body}, strings.Join(n.Labels, " "), n.DefRange().Start.Line})
 			}
 		}
 		return found
@@ -255,7 +255,7 @@ func (b body) blocks(kind string, labels int) []block {
 	}
 	c, _, _ := b.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{schema}})
 	for _, n := range c.Blocks {
-		found = append(found, block{body{n.Body}, strings.Join(n.Labels, " "), n.DefRange.Start.Line})
+		found = append(found, configBlock{body{n.Body}, strings.Join(n.Labels, " "), n.DefRange.Start.Line})
 	}
 	return found
 }

@@ -107,7 +107,7 @@ func (c *evaluated) result(expr hcl.Expression) result {
 var early = []string{"terragrunt-read-config", "init-from-module"}
 
 // hooks collects those that can change what init sees.
-func (c *evaluated) hooks(terraform block, s *unitSettings) {
+func (c *evaluated) hooks(terraform configBlock, s *unitSettings) {
 	for kind, commands := range map[string][]string{"before_hook": append([]string{"init"}, early...), "after_hook": early} {
 		for _, b := range terraform.blocks(kind, 1) {
 			if attr := b.attribute("if"); attr != nil {
