@@ -30,8 +30,8 @@ const (
 // others twice.
 const maxConfigs = 1000
 
-// reading is the evaluation of one unit, whose files share its bounds.
-type reading struct {
+// unitReading is the evaluation of one unit, whose files share its bounds.
+type unitReading struct {
 	*fileReader
 	unit    string // its directory
 	bound   staticeval.Bound
@@ -45,8 +45,8 @@ type reading struct {
 	read     map[string]cty.Value
 }
 
-func (r *fileReader) reading(unit string) *reading {
-	return &reading{
+func (r *fileReader) reading(unit string) *unitReading {
+	return &unitReading{
 		fileReader: r, unit: unit,
 		holes:   staticeval.Holes{Through: through},
 		outputs: &staticeval.Unknown{Reason: "it depends on outputs of another unit"},
@@ -63,7 +63,7 @@ var through = []string{
 
 // evaluated is a configuration file as it is evaluated for a unit.
 type evaluated struct {
-	*reading
+	*unitReading
 	*configSource
 	dir string // what get_terragrunt_dir gives: of the unit, or of a file that is read
 	// parent is the block that includes the file, in a file of the directory dir; nil
@@ -94,7 +94,7 @@ type configPlace struct {
 }
 
 // open reads a configuration file.
-func (r *reading) open(name, dir string, parent *include) (*evaluated, *staticeval.Unknown) {
+func (r *unitReading) open(name, dir string, parent *include) (*evaluated, *staticeval.Unknown) {
 	if r.configs++; r.configs > maxConfigs {
 		return nil, &staticeval.Unknown{Reason: fmt.Sprintf("it reads more than %d configuration files", maxConfigs)}
 	}
@@ -103,7 +103,7 @@ func (r *reading) open(name, dir string, parent *include) (*evaluated, *staticev
 	if why != nil {
 		return nil, why
 	}
-	c := &evaluated{reading: r, configSource: f, dir: dir, parent: parent}
+	c := &evaluated{unitReading: r, configSource: f, dir: dir, parent: parent}
 	c.scope = &staticeval.Scope{Functions: c.functions(), Refer: c.refer, Loops: true, Holes: &r.holes, Bound: &r.bound}
 	return c, nil
 }
@@ -222,7 +222,7 @@ func (c *evaluated) stackValue(name string) (cty.Value, *staticeval.Unknown) {
 	if why != nil {
 		return notStatic(why)
 	}
-	literals := &evaluated{reading: c.reading, configSource: f, dir: c.unit, scope: &staticeval.Scope{Bound: &c.bound}}
+	literals := &evaluated{unitReading: c.unitReading, configSource: f, dir: c.unit, scope: &staticeval.Scope{Bound: &c.bound}}
 	if name == "" {
 		v := literals.object(f.attributes())
 		return v, staticeval.ReasonFor(v)

@@ -79,7 +79,7 @@ func (c *evaluated) readVariables(args []string) (cty.Value, error) {
 	if len(diags) > 0 {
 		return cty.NilVal, errors.New("the file is no valid HCL")
 	}
-	literals := &evaluated{reading: c.reading, scope: &staticeval.Scope{Bound: &c.bound}}
+	literals := &evaluated{unitReading: c.unitReading, scope: &staticeval.Scope{Bound: &c.bound}}
 	v := literals.object(body{f.Body}.attributes())
 	if why := staticeval.ReasonFor(v); why != nil {
 		return cty.NilVal, why
@@ -112,22 +112,22 @@ func (c *evaluated) readConfigFunc() function.Function {
 
 // readConfig reads another configuration, which is evaluated for itself.
 func (c *evaluated) readConfig(name string) (cty.Value, error) {
-	if v, ok := c.reading.read[name]; ok {
+	if v, ok := c.unitReading.read[name]; ok {
 		return v, nil
 	}
 	// While it is read this stands for it: who meets it then goes round in circles.
-	c.reading.read[name], _ = notAllowed("a configuration reads itself")
+	c.unitReading.read[name], _ = notAllowed("a configuration reads itself")
 	other, why := c.open(name, path.Dir(name), nil)
 	if why != nil {
-		delete(c.reading.read, name)
+		delete(c.unitReading.read, name)
 		return cty.NilVal, why
 	}
 	v, why := other.merged()
 	if why != nil {
-		delete(c.reading.read, name)
+		delete(c.unitReading.read, name)
 		return cty.NilVal, why
 	}
-	c.reading.read[name] = v
+	c.unitReading.read[name] = v
 	return v, nil
 }
 

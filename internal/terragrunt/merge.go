@@ -250,7 +250,7 @@ func (c *evaluated) all() *unitSettings {
 
 // settings is all with the sibling file that a stack writes, which wins over the unit
 // [terragrunt 1.1.3 pkg/config/config.go, mergeAutoIncludeIfPresent].
-func (r *reading) settings(c *evaluated) *unitSettings {
+func (r *unitReading) settings(c *evaluated) *unitSettings {
 	s := c.all()
 	name := path.Join(c.unit, autoName)
 	if !r.isFile(name) {
