@@ -20,7 +20,6 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
-	"github.com/relock-dev/relock/internal/scan"
 )
 
 // reportFile is the name of the Action's JSON report. It lies in the job's folder
@@ -250,7 +249,7 @@ func annotation(d provider.Diagnostic) action.Annotation {
 	if d.Severity == provider.SeverityWarning {
 		a.Level = action.Warning
 	}
-	if scan.Remote(d.File) { // a place in a fetched module is no file of the workspace
+	if d.Package != "" { // such a place is no file of the workspace
 		a.File, a.Line, a.Message = "", 0, report.Plain(d.Error())
 	}
 	if d.Hint != "" {

@@ -82,6 +82,7 @@ type Diagnostic struct {
 	Message  string // one sentence without a full stop, no untrusted markup
 	File     string // slash-separated, relative to the scanned file tree
 	Line     int    // counted from 1; 0 if unknown
+	Package  string // the module package, or the other repository, that the file is in; empty for the scanned file tree
 	Addr     Addr
 	Host     svchost.Hostname
 	Hint     string // what to do next; may be empty

@@ -13,6 +13,7 @@ type Finding struct {
 	Platform Platform // zero for a finding that is not about one
 	File     string   // slash-separated, relative to the scanned file tree
 	Line     int      // of the hash, or else of the entry; counted from 1, 0 if unknown
+	Package  string   // as in Diagnostic
 	// From and To are the columns in which a hash begins and behind which it ends;
 	// 0 if the finding is about something else.
 	From, To int
@@ -57,7 +58,7 @@ const (
 func (f Finding) Diagnostic() Diagnostic {
 	return Diagnostic{
 		Severity: f.Severity, Code: f.Code, Message: f.Message, Hint: f.Hint,
-		File: f.File, Line: f.Line, Addr: f.Addr, Host: f.Addr.Host,
+		File: f.File, Line: f.Line, Package: f.Package, Addr: f.Addr, Host: f.Addr.Host,
 	}
 }
 

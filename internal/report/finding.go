@@ -65,10 +65,10 @@ func findingOf(f provider.Finding) findingJSON {
 	return j
 }
 
-// shownFindings are findings with every path replaced by what show makes of it.
-func shownFindings(findings []provider.Finding, show func(string) string) []provider.Finding {
+// placedFindings are findings at the places that show makes of theirs.
+func placedFindings(findings []provider.Finding, show placing) []provider.Finding {
 	return mapped(findings, func(f provider.Finding) provider.Finding {
-		f.File = show(f.File)
+		f.File, f.Package = show(f.File, f.Package)
 		return f
 	})
 }

@@ -161,11 +161,16 @@ func TestAPlaceInAFetchedModuleNamesItsVersion(t *testing.T) {
 		{Module: "net", Source: "git::https://example.com/net.git", ID: "git+https://example.com/net.git@fedcba9876543210"},
 		{Module: "zip", Source: "https://example.com/m.zip", ID: "zip+sha256:00"},
 	}
+	fetched := func(module, pkg, file string, line int) scan.Term {
+		t := term("~> 5.0", module, pkg+"//"+file, line)
+		t.Package = pkg
+		return t
+	}
 	for place, want := range map[scan.Term]string{
-		term("~> 5.0", "vpc.subnets", "acme/vpc/aws//subnets/main.tf", 4):     "by `~> 5.0` at `acme/vpc/aws//subnets/main.tf:4` (`module.vpc.module.subnets`, version 1.2.0)",
-		term("~> 5.0", "net", "git::https://example.com/net.git//main.tf", 2): "main.tf:2` (`module.net`, commit fedcba98)",
-		term("~> 5.0", "zip", "https://example.com/m.zip//main.tf", 1):        "main.tf:1` (`module.zip`)",
-		term("~> 5.0", "net", "local/main.tf", 1):                             "at `local/main.tf:1` (`module.net`)",
+		fetched("vpc.subnets", "acme/vpc/aws", "subnets/main.tf", 4):     "by `~> 5.0` at `acme/vpc/aws//subnets/main.tf:4` (`module.vpc.module.subnets`, version 1.2.0)",
+		fetched("net", "git::https://example.com/net.git", "main.tf", 2): "main.tf:2` (`module.net`, commit fedcba98)",
+		fetched("zip", "https://example.com/m.zip", "main.tf", 1):        "main.tf:1` (`module.zip`)",
+		term("~> 5.0", "net", "local/main.tf", 1):                        "at `local/main.tf:1` (`module.net`)",
 	} {
 		r.Selections[0].Held = []upgrade.Held{{Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: place}}
 		m := report.FromPlan(r, diff.Locks(r.Old, r.New, nil))

@@ -370,72 +370,101 @@ func withFailures(diagnostics []provider.Diagnostic, selections []upgrade.Select
 	return all
 }
 
+// placing says how people know a file, by its name and the package that it is in.
+type placing func(file, pkg string) (string, string)
+
 // Shown returns a copy of the module in which every path of the scanned file
 // tree is replaced by what show makes of it, such as the path relative to the
-// working directory.
-func (m Module) Shown(show func(path string) string) Module {
-	m.Dir = show(m.Dir)
-	if m.LockPath != "" {
-		m.LockPath = show(m.LockPath)
-	}
-	if m.Scan != nil {
-		m.Scan = shownScan(*m.Scan, show)
-	}
-	m.Changes = mapped(m.Changes, func(c Change) Change {
-		c.Held = shownHeld(c.Held, show)
-		return c
+// working directory. Files of module packages keep their names.
+func (m Module) Shown(show func(path string) string) Module { return m.placed(inTree(show)) }
+
+// In returns a copy of the module in which every path of the scanned file tree is
+// named as one of another repository.
+func (m Module) In(repository string) Module {
+	return m.placed(func(file, pkg string) (string, string) {
+		if pkg != "" {
+			return file, pkg
+		}
+		return repository + "//" + file, repository
 	})
-	m.Kept = mapped(m.Kept, func(k Kept) Kept {
-		k.Held = shownHeld(k.Held, show)
-		return k
-	})
-	m.Unread = shownUnread(m.Unread, show)
-	m.Diagnostics = Shown(m.Diagnostics, show)
-	m.Findings, m.Undecided = shownFindings(m.Findings, show), shownFindings(m.Undecided, show)
-	return m
 }
 
 // Shown returns a copy of diagnostics with every path replaced likewise.
 func Shown(diagnostics []provider.Diagnostic, show func(path string) string) []provider.Diagnostic {
+	return placedDiagnostics(diagnostics, inTree(show))
+}
+
+// inTree renames what is in no package.
+func inTree(show func(path string) string) placing {
+	return func(file, pkg string) (string, string) {
+		if pkg != "" {
+			return file, pkg
+		}
+		return show(file), ""
+	}
+}
+
+func (m Module) placed(show placing) Module {
+	m.Dir, _ = show(m.Dir, "")
+	if m.LockPath != "" {
+		m.LockPath, _ = show(m.LockPath, "")
+	}
+	if m.Scan != nil {
+		m.Scan = placedScan(*m.Scan, show)
+	}
+	m.Changes = mapped(m.Changes, func(c Change) Change {
+		c.Held = placedHeld(c.Held, show)
+		return c
+	})
+	m.Kept = mapped(m.Kept, func(k Kept) Kept {
+		k.Held = placedHeld(k.Held, show)
+		return k
+	})
+	m.Unread = placedUnread(m.Unread, show)
+	m.Diagnostics = placedDiagnostics(m.Diagnostics, show)
+	m.Findings, m.Undecided = placedFindings(m.Findings, show), placedFindings(m.Undecided, show)
+	return m
+}
+
+func placedDiagnostics(diagnostics []provider.Diagnostic, show placing) []provider.Diagnostic {
 	return mapped(diagnostics, func(d provider.Diagnostic) provider.Diagnostic {
 		if d.File != "" {
-			d.File = show(d.File)
+			d.File, d.Package = show(d.File, d.Package)
 		}
 		return d
 	})
 }
 
-func shownScan(m scan.RootModule, show func(string) string) *scan.RootModule {
-	m.Dir = show(m.Dir)
+func placedScan(m scan.RootModule, show placing) *scan.RootModule {
+	m.Dir, _ = show(m.Dir, "")
 	m.Tree.Requirements = mapped(m.Tree.Requirements, func(r scan.Requirement) scan.Requirement {
-		r.Terms = mapped(r.Terms, func(t scan.Term) scan.Term {
-			t.File = show(t.File)
-			return t
-		})
+		r.Terms = mapped(r.Terms, show.term)
 		return r
 	})
-	m.Tree.Unread = shownUnread(m.Tree.Unread, show)
-	m.Tree.Diagnostics = Shown(m.Tree.Diagnostics, show)
+	m.Tree.Unread = placedUnread(m.Tree.Unread, show)
+	m.Tree.Diagnostics = placedDiagnostics(m.Tree.Diagnostics, show)
 	return &m
 }
 
-func shownHeld(held []upgrade.Held, show func(string) string) []upgrade.Held {
+func placedHeld(held []upgrade.Held, show placing) []upgrade.Held {
 	return mapped(held, func(h upgrade.Held) upgrade.Held {
 		if h.Term.File != "" {
-			h.Term.File = show(h.Term.File)
+			h.Term = show.term(h.Term)
 		}
-		h.Others = mapped(h.Others, func(t scan.Term) scan.Term {
-			t.File = show(t.File)
-			return t
-		})
+		h.Others = mapped(h.Others, show.term)
 		return h
 	})
 }
 
-func shownUnread(unread []scan.Unread, show func(string) string) []scan.Unread {
+func (show placing) term(t scan.Term) scan.Term {
+	t.File, t.Package = show(t.File, t.Package)
+	return t
+}
+
+func placedUnread(unread []scan.Unread, show placing) []scan.Unread {
 	return mapped(unread, func(u scan.Unread) scan.Unread {
 		if u.File != "" {
-			u.File = show(u.File)
+			u.File, u.Package = show(u.File, u.Package)
 		}
 		return u
 	})

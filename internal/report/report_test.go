@@ -96,6 +96,34 @@ func TestShownReplacesEveryPathInACopy(t *testing.T) {
 	}
 }
 
+func TestPlacesInPackagesKeepTheirNames(t *testing.T) {
+	const far = "git::https://example.com/net.git"
+	m := report.Module{
+		Dir:    "envs/prod",
+		Unread: []scan.Unread{{File: "main.tf"}, {File: far + "//main.tf", Package: far}},
+		Diagnostics: []provider.Diagnostic{
+			{File: "main.tf"}, {File: far + "//main.tf", Package: far}, {},
+		},
+		Findings: []provider.Finding{{File: "envs/prod/.terraform.lock.hcl"}},
+	}
+	here := m
+	here.Dir = "infra/envs/prod"
+	here.Unread = []scan.Unread{{File: "infra/main.tf"}, m.Unread[1]}
+	here.Diagnostics = []provider.Diagnostic{{File: "infra/main.tf"}, m.Diagnostics[1], {}}
+	here.Findings = []provider.Finding{{File: "infra/envs/prod/.terraform.lock.hcl"}}
+	if diff := cmp.Diff(here, m.Shown(func(path string) string { return "infra/" + path })); diff != "" {
+		t.Errorf("Shown (-want +got):\n%s", diff)
+	}
+	other := m
+	other.Dir = "acme/infra//envs/prod"
+	other.Unread = []scan.Unread{{File: "acme/infra//main.tf", Package: "acme/infra"}, m.Unread[1]}
+	other.Diagnostics = []provider.Diagnostic{{File: "acme/infra//main.tf", Package: "acme/infra"}, m.Diagnostics[1], {}}
+	other.Findings = []provider.Finding{{File: "acme/infra//envs/prod/.terraform.lock.hcl", Package: "acme/infra"}}
+	if diff := cmp.Diff(other, m.In("acme/infra")); diff != "" {
+		t.Errorf("In (-want +got):\n%s", diff)
+	}
+}
+
 func TestFailedAndPending(t *testing.T) {
 	warning := provider.Diagnostic{Severity: provider.SeverityWarning}
 	tests := []struct {

@@ -273,7 +273,7 @@ func (d dialect) place(t scan.Term, from Origins) string {
 		return d.at(t.File, t.Line)
 	}
 	which := d.code(modulePath(t.Module))
-	if origin := from.of(t.Module); origin != "" && scan.Remote(t.File) {
+	if origin := from.of(t.Module); origin != "" && t.Package != "" {
 		which += ", " + d.text(origin)
 	}
 	return d.at(t.File, t.Line) + " (" + which + ")"

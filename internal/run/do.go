@@ -8,7 +8,6 @@ import (
 	"github.com/relock-dev/relock/internal/module"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
-	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
@@ -42,8 +41,7 @@ func jobFor(s *Session, req Request, t Target) job {
 // knows the directory that relock ran in: there the repository is the base.
 func (j job) show(t tree) func(string) string {
 	return func(name string) string {
-		// A file of a fetched module is in no tree here.
-		if j.req.Verb == PR || scan.Remote(name) {
+		if j.req.Verb == PR {
 			return name
 		}
 		return t.shown(j.env.WorkDir, name)

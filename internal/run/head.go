@@ -92,7 +92,7 @@ func screened(j job, m scan.RootModule) scan.RootModule {
 			continue
 		}
 		m.Tree.Diagnostics = append(m.Tree.Diagnostics, provider.Diagnostic{
-			Code: provider.CodeUnreachable, Addr: r.Addr, Host: host, File: r.Terms[0].File, Line: r.Terms[0].Line,
+			Code: provider.CodeUnreachable, Addr: r.Addr, Host: host, File: r.Terms[0].File, Line: r.Terms[0].Line, Package: r.Terms[0].Package,
 			Message: "the registry " + host.ForDisplay() + " is not contacted for a pull request from a fork",
 			Hint:    "name it in a host block of the runner's CLI configuration, if such pull requests may use it",
 		})

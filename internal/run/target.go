@@ -180,7 +180,7 @@ func (s *Session) toTarget(ctx context.Context, req Request, t Target) (report.R
 func (s *Session) elsewhere(ctx context.Context, req Request, t Target) report.Report {
 	r, err := s.byOwnFile(ctx, req, t)
 	for i, m := range r.Modules {
-		r.Modules[i] = m.Shown(func(name string) string { return t.Repository + "//" + name })
+		r.Modules[i] = m.In(t.Repository)
 	}
 	var wrong provider.Diagnostics
 	var missing NotFound
@@ -189,7 +189,7 @@ func (s *Session) elsewhere(ctx context.Context, req Request, t Target) report.R
 		r.Diagnostics = append(r.Diagnostics, missing...)
 	case errors.As(err, &wrong): // in its configuration file
 		for _, d := range wrong {
-			d.File = t.Repository + "//" + d.File
+			d.File, d.Package = t.Repository+"//"+d.File, t.Repository
 			r.Diagnostics = append(r.Diagnostics, d)
 		}
 	case err != nil:
@@ -220,7 +220,7 @@ func (s *Session) byOwnFile(ctx context.Context, req Request, t Target) (report.
 	r, err := s.toBases(ctx, own, t, branch)
 	for i, d := range r.Diagnostics {
 		if _, missing := fs.Stat(remote.FS, d.File); missing == nil {
-			r.Diagnostics[i].File = t.Repository + "//" + d.File
+			r.Diagnostics[i].File, r.Diagnostics[i].Package = t.Repository+"//"+d.File, t.Repository
 		}
 	}
 	return r, err

@@ -205,7 +205,7 @@ func TestPackagesAreBounded(t *testing.T) {
 		}
 		return errs
 	}
-	errs := read(NewTree(files, namedBelow("evil.example//")))
+	errs := read(NewTree(files, inPackage("evil.example")))
 	if errs[1] != nil || !errors.Is(errs[5], errCostly) {
 		t.Errorf("reading a package = %v, want that it ends with %v", errs, errCostly)
 	}

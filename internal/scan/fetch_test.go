@@ -126,15 +126,15 @@ func TestModules_holes_in_packages(t *testing.T) {
 	want := []Unread{{
 		Module: "m0.sub", Source: "./submodule", Code: provider.CodeUnauthorized,
 		Reason: "example.com wants credentials", Hint: "set module-token",
-		File: "https://example.com/m0.zip//main.tf", Line: 2,
+		File: "https://example.com/m0.zip//main.tf", Line: 2, Package: "https://example.com/m0.zip",
 	}}
 	if diff := cmp.Diff(want, modules[0].Tree.Unread); diff != "" {
 		t.Errorf("Unread (-want +got):\n%s", diff)
 	}
 }
 
-// Only what is in a package has a remote name.
-func TestRemote(t *testing.T) {
+// Only what is in a package says so.
+func TestPackage(t *testing.T) {
 	t.Parallel()
 	source := newTableSource()
 	source.answers[Call{Source: "/opt/modules//net"}] = tableAnswer{pkg: Package{
@@ -145,13 +145,10 @@ func TestRemote(t *testing.T) {
 	if err != nil || len(modules) != 1 || len(modules[0].Tree.Requirements) != 2 {
 		t.Fatalf("scanned = %v, %v, want one module with two requirements", modules, err)
 	}
-	for i, want := range []struct {
-		file   string
-		remote bool
-	}{{"main.tf", false}, {"/opt/modules//net/main.tf", true}} {
-		got := modules[0].Tree.Requirements[i].Terms[0].File
-		if got != want.file || Remote(got) != want.remote {
-			t.Errorf("File = %q, Remote = %v, want %q, %v", got, Remote(got), want.file, want.remote)
+	for i, want := range []FileName{{File: "main.tf"}, {File: "/opt/modules//net/main.tf", Package: "/opt/modules"}} {
+		term := modules[0].Tree.Requirements[i].Terms[0]
+		if got := (FileName{File: term.File, Package: term.Package}); got != want {
+			t.Errorf("the term is in %+v, want %+v", got, want)
 		}
 	}
 }

@@ -108,7 +108,7 @@ func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []provider.Dia
 	if opts.Around != nil {
 		f.tree.within, f.tree.around = path.Clean(opts.Within), newTree(opts.Around)
 		f.tree.around.inner = f.tree
-		f.tree.around.names = func(name string) string { return relative(f.tree.within, name) }
+		f.tree.around.names = func(name string) FileName { return FileName{File: relative(f.tree.within, name)} }
 	}
 	for _, dir := range opts.Dirs {
 		if err := f.find(ctx, dir); err != nil {

@@ -90,8 +90,8 @@ func (l *loading) load(packages *packages, opts *Options) {
 func (l *loading) sources() []string {
 	dirs := slices.Clone(l.Sources)
 	for _, dir := range slices.Concat(l.read.Tree.Dirs, l.read.Tests.Dirs) {
-		if from := l.Tree.names(dir); !Remote(from + "/") {
-			dirs = append(dirs, from)
+		if from := l.Tree.names(dir); from.Package == "" {
+			dirs = append(dirs, from.File)
 		}
 	}
 	slices.Sort(dirs)

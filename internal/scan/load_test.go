@@ -34,7 +34,7 @@ func TestLoad_tree_of_its_own(t *testing.T) {
 	}
 	unit := roots[0]
 	unit.Standalone, unit.TreeDir, unit.Sources = false, "work/net", []string{"live", "modules/net"}
-	unit.Tree = NewTree(b.Tree(), func(name string) string { return strings.Replace(name, "work", "modules", 1) })
+	unit.Tree = NewTree(b.Tree(), func(name string) FileName { return FileName{File: strings.Replace(name, "work", "modules", 1)} })
 	modules, err := Load(t.Context(), []Root{unit}, nil, Options{})
 	if err != nil || len(modules) != 1 {
 		t.Fatalf("Load = %v, %v, want one module", modules, err)

@@ -56,7 +56,7 @@ type packages struct {
 	inits memo[location, *Tree]
 }
 
-type treeKey struct{ prefix, id string }
+type treeKey struct{ source, id string }
 
 // fetched is what a call leads to.
 type fetched struct {
@@ -99,10 +99,10 @@ func (p *packages) accept(c remoteCall, pkg Package, err error) fetched {
 	if err != nil {
 		return fetched{err: err}
 	}
-	key := treeKey{moduleaddr.ShownPackage(c.Source) + "//", pkg.ID}
+	key := treeKey{moduleaddr.ShownPackage(c.Source), pkg.ID}
 	t, ok := p.trees[key]
 	if !ok || pkg.ID == "" {
-		t = NewTree(pkg.FS, namedBelow(key.prefix))
+		t = NewTree(pkg.FS, inPackage(key.source))
 		p.trees[key] = t
 	}
 	at, err := t.directory(pkg.Dir)
@@ -124,7 +124,9 @@ func (p *packages) stored(root location, record manifestRecord) (at location, ba
 		if err != nil {
 			panic("scan: a directory of the tree is no path: " + err.Error())
 		}
-		return NewTree(sub, namedBelow(top.String()+"/"))
+		name := top.tree.names(top.dir)
+		name.File += "/"
+		return NewTree(sub, namedBelow(name))
 	})
 	base = cmp.Or(strings.TrimPrefix(strings.TrimPrefix(record.Dir, record.top()), "/"), ".")
 	at, err = t.directory(base)

@@ -95,10 +95,11 @@ type Term struct {
 	// Module is the path of module calls from the root module, joined by dots;
 	// empty for the root module itself.
 	Module string
-	// File is slash-separated and relative to the scanned file tree, unless it
-	// is Remote.
-	File string
-	Line int
+	// File is slash-separated and relative to the scanned file tree, unless there is
+	// a Package; Package is as in FileName.
+	File    string
+	Line    int
+	Package string
 }
 
 func (t Term) compare(u Term) int {
@@ -127,6 +128,8 @@ type Unread struct {
 	Hint   string // what to do next; may be empty
 	File   string // as in Term
 	Line   int
+	// Package is as in FileName.
+	Package string
 }
 
 // Fetched is a module call that was followed out of the scanned file tree.
@@ -139,12 +142,6 @@ type Fetched struct {
 	// it in its directory below the root module.
 	Stored bool
 }
-
-// Remote reports whether the name of a file, in a Term or anywhere else in the
-// results of a scan, is that of a file in a fetched module package: the source
-// of the package without credentials and query, two slashes, and the path in
-// the package. Any other name is a path in the scanned file tree.
-func Remote(file string) bool { return strings.Contains(file, "//") }
 
 // Recorded returns the constraints that a lock file records as requirements,
 // for where no configuration tells any: each term at the line of its entry.

@@ -24,6 +24,16 @@ var (
 	errLarge     = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
 )
 
+// FileName is how people know a file.
+type FileName struct {
+	// File is a path in the searched file tree. In a module package it is the
+	// Package, two slashes, and the path in the package.
+	File string
+	// Package is the source of the module package that the file is in, without
+	// credentials and query; empty for a file of the searched file tree.
+	Package string
+}
+
 // Tree is a file tree that modules are read from. It never leaves that tree,
 // whatever the file system below it would do: what is beside a repository is none
 // of its files.
@@ -31,7 +41,10 @@ type Tree struct {
 	fsys fs.FS
 	// names turns a path of the tree into the name that people know it by. Of the
 	// tree around the searched one that is the path that leads there from its top.
-	names func(string) string
+	names func(string) FileName
+	// packages has the Package of each name that was given and has one, by its File:
+	// of a place in a parsed file no more is known than that.
+	packages sync.Map
 	// outside is the error of a path that leads out of the tree.
 	outside error
 	lists   memo[string, listing]
@@ -49,7 +62,7 @@ type Tree struct {
 }
 
 func newTree(fsys fs.FS) *Tree {
-	t := &Tree{fsys: fsys, names: func(name string) string { return name }, outside: errOutside}
+	t := &Tree{fsys: fsys, names: func(name string) FileName { return FileName{File: name} }, outside: errOutside}
 	t.submodules = sync.OnceValue(t.readSubmodules)
 	return t
 }
@@ -58,18 +71,33 @@ func newTree(fsys fs.FS) *Tree {
 // was made for one root module: what leads out of it leads nowhere, and there are no
 // submodules in it that are not checked out. names gives the name that people know
 // a path of it by.
-func NewTree(fsys fs.FS, names func(string) string) *Tree {
+func NewTree(fsys fs.FS, names func(string) FileName) *Tree {
 	return &Tree{fsys: fsys, names: names, outside: errPackage, submodules: func() []string { return nil }}
 }
 
 // namedBelow names the paths of a tree by what people call its top.
-func namedBelow(top string) func(string) string {
-	return func(name string) string {
+func namedBelow(top FileName) func(string) FileName {
+	return func(name string) FileName {
+		file := top.File + name
 		if name == "." {
-			return strings.TrimRight(top, "/")
+			file = strings.TrimRight(top.File, "/")
 		}
-		return top + name
+		return FileName{File: file, Package: top.Package}
 	}
+}
+
+// inPackage names the paths of a module package.
+func inPackage(source string) func(string) FileName {
+	return namedBelow(FileName{File: source + "//", Package: source})
+}
+
+// name is the name that people know a path of the tree by.
+func (t *Tree) name(path string) string {
+	name := t.names(path)
+	if name.Package != "" {
+		t.packages.Store(name.File, name.Package)
+	}
+	return name.File
 }
 
 // isPackage reports whether the tree is a module package of its own.
@@ -182,10 +210,10 @@ func (t *Tree) read(name string) ([]byte, error) {
 func (l location) path(name string) string { return path.Join(l.dir, name) }
 
 // name returns the name that people know a file in the directory by.
-func (l location) name(file string) string { return l.tree.names(l.path(file)) }
+func (l location) name(file string) string { return l.tree.name(l.path(file)) }
 
 // String is the name that people know the directory by.
-func (l location) String() string { return l.tree.names(l.dir) }
+func (l location) String() string { return l.tree.name(l.dir) }
 
 // whole is the path of the directory from the top of the largest tree around it.
 func (l location) whole() string { return path.Join(l.tree.within, l.dir) }

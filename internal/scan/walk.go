@@ -40,6 +40,7 @@ type walker struct {
 
 	versions []versionText     // that the modules require of the tool
 	seen     map[location]bool // modules whose diagnostics have been taken over
+	packaged map[*Tree]bool    // file trees of those that are packages of their own
 	modules  int
 	asked    map[remoteCall]bool // of the root module, in this walk and before
 	wanted   []remoteCall        // calls of which it is not known yet what they lead to
@@ -76,6 +77,7 @@ type visit struct {
 // root reads the whole tree below a root module.
 func (w *walker) root(c *config, opts *Options) {
 	w.tree.terms, w.tests.terms, w.seen = map[provider.Addr][]Term{}, map[provider.Addr][]Term{}, map[location]bool{}
+	w.packaged = map[*Tree]bool{}
 	w.manifest = sync.OnceValue(func() manifest { return readManifest(c.at) })
 	w.early = newEvaluation(c, opts)
 	root := &visit{config: c, scope: w.early.scope(), base: c.at.dir}
@@ -115,6 +117,9 @@ func (w *walker) module(at *visit) {
 		w.seen[c.at] = true
 		if c.at.tree == w.early.root.at.tree {
 			w.dirs = append(w.dirs, c.at.dir)
+		}
+		if c.at.tree.isPackage() {
+			w.packaged[c.at.tree] = true
 		}
 		w.diags = append(w.diags, c.diags...)
 		w.checkVersions(c)
@@ -337,7 +342,36 @@ func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
 		return why != "" || r.Addr.Builtin()
 	})
 	slices.Sort(h.dirs)
-	return ModuleTree{Requirements: all, Unread: h.unread, Fetched: h.fetched, Dirs: h.dirs, Diagnostics: sorted(h.diags)}
+	t := ModuleTree{Requirements: all, Unread: h.unread, Fetched: h.fetched, Dirs: h.dirs, Diagnostics: sorted(h.diags)}
+	if len(w.packaged) > 0 {
+		w.namePackages(t)
+	}
+	return t
+}
+
+// namePackages says of every place in a module tree which package it is in.
+func (w *walker) namePackages(t ModuleTree) {
+	for _, r := range t.Requirements {
+		for i := range r.Terms {
+			r.Terms[i].Package = w.packageOf(r.Terms[i].File)
+		}
+	}
+	for i := range t.Unread {
+		t.Unread[i].Package = w.packageOf(t.Unread[i].File)
+	}
+	for i := range t.Diagnostics {
+		t.Diagnostics[i].Package = w.packageOf(t.Diagnostics[i].File)
+	}
+}
+
+// packageOf returns the package that a file is in, by its name; empty if none is.
+func (w *walker) packageOf(file string) string {
+	for t := range w.packaged {
+		if source, ok := t.packages.Load(file); ok {
+			return source.(string)
+		}
+	}
+	return ""
 }
 
 // refused says why a provider cannot be required so, and where it is. One that

@@ -74,7 +74,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 	}
 	if made.Known() {
 		made.Dir = dir
-		made.Tree = scan.NewTree(w, func(name string) string { return w.shown(u.Dir, dir, name) })
+		made.Tree = scan.NewTree(w, func(name string) scan.FileName { return w.shown(u.Dir, dir, name) })
 		made.Dirs = append(slices.Clone(u.Dirs), u.Dir)
 		if u.Source.Local {
 			made.Dirs = append(made.Dirs, path.Join(u.Source.Package, dir))
@@ -83,7 +83,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 	return made
 }
 
-func sameName(name string) string { return name }
+func sameName(name string) scan.FileName { return scan.FileName{File: name} }
 
 // refuse notes a problem for which Terragrunt refuses the unit.
 func (made *Assembly) refuse(at configPlace, reason string) {
@@ -138,8 +138,10 @@ func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy,
 		made.problem(at, staticeval.Unknown{Reason: "the module could not be fetched: " + d.Message, Hint: d.Hint})
 		return nil, "", false
 	}
-	prefix := moduleaddr.ShownPackage(made.Source.Text) + "//"
-	w.layers = []layer{{a.pkg(p), ".", ".", nil, func(name string) string { return prefix + name }}}
+	source := moduleaddr.ShownPackage(made.Source.Text)
+	w.layers = []layer{{a.pkg(p), ".", ".", nil, func(name string) scan.FileName {
+		return scan.FileName{File: source + "//" + name, Package: source}
+	}}}
 	return w, path.Clean(p.Dir), true
 }
 

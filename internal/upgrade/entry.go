@@ -47,7 +47,7 @@ func (p proven) explain() []provider.Diagnostic {
 		d := provider.Diagnose(cause)
 		d.Severity, d.Addr = severity, p.addr()
 		if terms := p.requirement.Terms; d.File == "" && len(terms) > 0 {
-			d.File, d.Line = terms[0].File, terms[0].Line
+			d.File, d.Line, d.Package = terms[0].File, terms[0].Line, terms[0].Package
 		}
 		diagnostics = append(diagnostics, d)
 	}

@@ -74,7 +74,7 @@ func want(m scan.RootModule, opts Options, b behaviour) root {
 			continue // whoever made the configuration tells of it, once for all
 		}
 		diagnostic := provider.Diagnostic{
-			Code: provider.CodeUnreadModule, File: u.File, Line: u.Line,
+			Code: provider.CodeUnreadModule, File: u.File, Line: u.Line, Package: u.Package,
 			Message: fmt.Sprintf("module.%s could not be read: %s", u.Module, u.Reason),
 			Hint:    u.Hint,
 		}

@@ -59,7 +59,7 @@ func (v *verifier) required(r *Verification) {
 		l, locked := lock.Lock(q.Addr)
 		if !locked {
 			r.add(provider.Finding{
-				Code: provider.CodeEntryMissing, Addr: q.Addr, File: q.Terms[0].File, Line: q.Terms[0].Line,
+				Code: provider.CodeEntryMissing, Addr: q.Addr, File: q.Terms[0].File, Line: q.Terms[0].Line, Package: q.Terms[0].Package,
 				Message: fmt.Sprintf("%s is required and not locked", q.Addr),
 			})
 			continue
