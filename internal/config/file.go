@@ -74,7 +74,7 @@ func cause(err error) string {
 // ParseFile reads the configuration file of a repository. Problems carry the
 // file and the line; with any of them the values are not to be used.
 func ParseFile(src []byte, name string) (File, []provider.Diagnostic) {
-	return parseFile(src, name, false)
+	return parseFile(src, name, configuration)
 }
 
 // ParseOperatorFile reads a configuration file that the operator of the run
@@ -82,13 +82,25 @@ func ParseFile(src []byte, name string) (File, []provider.Diagnostic) {
 // repository that the run reads: whoever writes there must not choose to whom
 // credentials are sent.
 func ParseOperatorFile(src []byte, name string) (File, []provider.Diagnostic) {
-	return parseFile(src, name, true)
+	operators := configuration
+	operators.operator = true
+	return parseFile(src, name, operators)
 }
 
-func parseFile(src []byte, name string, operator bool) (File, []provider.Diagnostic) {
-	r := &reader{file: File{Name: name, Values: Values{}}, operator: operator}
+// form is what a kind of file may hold.
+type form struct {
+	what     string // for people, with its article
+	settings []Setting
+	limit    int  // of its size
+	operator bool // it may hold what only the operator may say
+}
+
+var configuration = form{what: "the configuration file", settings: Settings, limit: MaxFileSize}
+
+func parseFile(src []byte, name string, is form) (File, []provider.Diagnostic) {
+	r := &reader{file: File{Name: name, Values: Values{}}, form: is}
 	if root, ok := r.root(src); ok {
-		r.section(root, scope{settings: Settings, values: r.file.Values})
+		r.section(root, scope{settings: is.settings, values: r.file.Values})
 		if !r.versioned {
 			r.fail(1, provider.CodeSettings, "begin the file with: version: 1", "the key version is missing")
 		}
@@ -99,8 +111,8 @@ func parseFile(src []byte, name string, operator bool) (File, []provider.Diagnos
 
 // reader collects the values and the problems of one file.
 type reader struct {
-	file      File
-	operator  bool // the file may hold what only the operator may say
+	file File
+	form
 	versioned bool // the key version was met
 	problems  []provider.Diagnostic
 }
@@ -138,11 +150,11 @@ func (r *reader) fail(line int, code provider.Code, hint, format string, args ..
 func (r *reader) root(src []byte) (ast.MapNode, bool) {
 	src = bytes.TrimPrefix(src, []byte("\ufeff"))
 	switch {
-	case len(src) > MaxFileSize:
-		r.fail(0, provider.CodeSettings, "", "the configuration file is larger than %d KiB", MaxFileSize>>10)
+	case len(src) > r.limit:
+		r.fail(0, provider.CodeSettings, "", "%s is larger than %d KiB", r.what, r.limit>>10)
 		return nil, false
 	case !utf8.Valid(src):
-		r.fail(0, provider.CodeSyntax, "", "the configuration file is not UTF-8 text")
+		r.fail(0, provider.CodeSyntax, "", "%s is not UTF-8 text", r.what)
 		return nil, false
 	}
 	tokens := lexer.Tokenize(string(src))
@@ -208,15 +220,15 @@ func (r *reader) document(file *ast.File) (ast.MapNode, bool) {
 	const hint = "a file with defaults only is: version: 1"
 	switch {
 	case len(bodies) == 0:
-		r.fail(0, provider.CodeSettings, hint, "the configuration file is empty")
+		r.fail(0, provider.CodeSettings, hint, "%s is empty", r.what)
 		return nil, false
 	case len(bodies) > 1:
-		r.fail(line(bodies[1]), provider.CodeSettings, "remove the line ---", "the configuration file holds more than one document")
+		r.fail(line(bodies[1]), provider.CodeSettings, "remove the line ---", "%s holds more than one document", r.what)
 		return nil, false
 	}
 	root, ok := bodies[0].(ast.MapNode)
 	if !ok {
-		r.fail(line(bodies[0]), provider.CodeSettings, hint, "the configuration file does not consist of keys and values")
+		r.fail(line(bodies[0]), provider.CodeSettings, hint, "%s does not consist of keys and values", r.what)
 	}
 	return root, ok
 }

@@ -1,6 +1,11 @@
 package provider
 
-import "cmp"
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
 
 // Finding is what is wrong with one hash of a lock file, or with one entry, that
 // no failure of the run is: the run could look, and this is what it saw.
@@ -14,6 +19,9 @@ type Finding struct {
 	File     string   // slash-separated, relative to the scanned file tree
 	Line     int      // of the hash, or else of the entry; counted from 1, 0 if unknown
 	Package  string   // as in Diagnostic
+	// Path is File as it is in the repository, where people are shown another one;
+	// else it is empty.
+	Path string
 	// From and To are the columns in which a hash begins and behind which it ends;
 	// 0 if the finding is about something else.
 	From, To int
@@ -60,6 +68,25 @@ func (f Finding) Diagnostic() Diagnostic {
 		Severity: f.Severity, Code: f.Code, Message: f.Message, Hint: f.Hint,
 		File: f.File, Line: f.Line, Package: f.Package, Addr: f.Addr, Host: f.Addr.Host,
 	}
+}
+
+// Fingerprint names the finding for as long as it is there: by what it is about,
+// not by where it stands in the file, so that a changed neighbour does not make
+// another one of it. The number behind it is what code scanning expects of its key
+// primaryLocationLineHash.
+func (f Finding) Fingerprint() string {
+	about, version, addr := string(f.Hash), "", ""
+	if about == "" && f.Platform != (Platform{}) {
+		about = f.Platform.String()
+	}
+	if !f.Version.IsZero() {
+		version = f.Version.String()
+	}
+	if f.Addr != (Addr{}) {
+		addr = f.Addr.String()
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(f.Code), cmp.Or(f.Path, f.File), addr, version, about}, "\x00")))
+	return hex.EncodeToString(sum[:])[:32] + ":1"
 }
 
 // Compare orders findings by place, then by what they say.

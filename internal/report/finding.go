@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -68,6 +69,7 @@ func findingOf(f provider.Finding) findingJSON {
 // placedFindings are findings at the places that show makes of theirs.
 func placedFindings(findings []provider.Finding, show placing) []provider.Finding {
 	return mapped(findings, func(f provider.Finding) provider.Finding {
+		f.Path = cmp.Or(f.Path, f.File)
 		f.File, f.Package = show(f.File, f.Package)
 		return f
 	})

@@ -1,0 +1,125 @@
+package verify
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Baseline is what somebody accepts for a time. The methods of a nil Baseline accept
+// nothing.
+type Baseline struct {
+	lines []config.Accepted
+	now   time.Time
+	used  []bool
+}
+
+// ReadBaseline reads the file of a baseline, for a run at that time. A line that is
+// to hold for more than a year is a problem: what nobody looks at again is not
+// accepted, it is forgotten.
+func ReadBaseline(src []byte, name string, now time.Time) (*Baseline, []provider.Diagnostic) {
+	lines, problems := config.ParseBaseline(src, name)
+	today := now.UTC().Truncate(24 * time.Hour)
+	for _, l := range lines {
+		from := today
+		if !l.Date.IsZero() {
+			from = l.Date
+		}
+		rule, known := RuleOf(l.Code)
+		message := ""
+		switch {
+		case l.Code != "" && !known:
+			message = fmt.Sprintf("there is no code %q", l.Code)
+		case l.Fingerprint == "" && rule.Pinned:
+			message = fmt.Sprintf("%s is accepted by its fingerprint alone, one by one", l.Code)
+		case from.After(today):
+			message = fmt.Sprintf("date %s is to come", l.Date.Format(time.DateOnly))
+		case l.Until.After(from.AddDate(1, 0, 0)):
+			message = fmt.Sprintf("until %s is more than a year after %s", l.Until.Format(time.DateOnly), from.Format(time.DateOnly))
+		}
+		if message != "" {
+			problems = append(problems, provider.Diagnostic{Code: provider.CodeSettings, File: name, Line: l.Line, Message: "findings: " + message})
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return &Baseline{lines: lines, now: today, used: make([]bool, len(lines))}, nil
+}
+
+// Acceptance is a finding that a baseline accepts, and why.
+type Acceptance struct {
+	provider.Finding
+	Reason, By string
+	Until      time.Time
+}
+
+// Accept divides findings into those that stand and those that are accepted.
+func (b *Baseline) Accept(findings []provider.Finding) (standing []provider.Finding, accepted []Acceptance) {
+	if b == nil {
+		return findings, nil
+	}
+	for _, f := range findings {
+		i := b.line(f)
+		if i < 0 {
+			standing = append(standing, f)
+			continue
+		}
+		l := b.lines[i]
+		accepted = append(accepted, Acceptance{f, l.Reason, l.By, l.Until})
+	}
+	return standing, accepted
+}
+
+// line is the first line that accepts the finding, or -1. Every line that is about
+// it counts as used, also one that has expired.
+func (b *Baseline) line(f provider.Finding) int {
+	found := -1
+	for i, l := range b.lines {
+		if !about(l, f) {
+			continue
+		}
+		b.used[i] = true
+		if found < 0 && !b.expired(l) {
+			found = i
+		}
+	}
+	return found
+}
+
+// about reports whether a line names the finding: everything that it gives must fit.
+func about(l config.Accepted, f provider.Finding) bool {
+	return (l.Fingerprint == "" || l.Fingerprint == f.Fingerprint()) &&
+		(l.Code == "" || l.Code == f.Code) &&
+		(l.Provider == (provider.Pattern{}) || l.Provider.Match(f.Addr))
+}
+
+// expired reports whether the last day on which the line holds is over.
+func (b *Baseline) expired(l config.Accepted) bool { return b.now.After(l.Until) }
+
+// Idle says which lines do nothing: the expired ones, and those that are about no
+// finding of this run.
+func (b *Baseline) Idle() []provider.Diagnostic {
+	if b == nil {
+		return nil
+	}
+	var idle []provider.Diagnostic
+	for i, l := range b.lines {
+		message := ""
+		switch {
+		case b.expired(l):
+			message = "the line has expired on " + l.Until.Format(time.DateOnly)
+		case !b.used[i]:
+			message = "the line accepts no finding of this run"
+		default:
+			continue
+		}
+		idle = append(idle, provider.Diagnostic{
+			Code: provider.CodeSettings, Severity: provider.SeverityWarning, File: l.File, Line: l.Line, Message: message,
+			Hint: "look at the finding again, or remove the line from the baseline",
+		})
+	}
+	return idle
+}
