@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -23,12 +24,20 @@ func carryOutVerify(ctx context.Context, env Env, s settings, req run.Request) (
 	if err != nil {
 		return report.Report{}, err
 	}
+	baseline, err := readBaseline(ctx, env, s)
+	if err != nil {
+		return report.Report{}, err
+	}
 	req.Proof.Ledger = ledger.Ledger
 	r, err := during(env, s, req, func(session *run.Session) (report.Report, error) { return session.Do(ctx, req) })
 	r.Diagnostics, r.FailOn = append(r.Diagnostics, s.notices...), s.FailOn
 	if ledger.tampered {
-		r.Modules = append(r.Modules, tamperedModule(s.Ledger))
+		r.Modules = append(r.Modules, tamperedModule(s.Ledger, "ledger"))
 	}
+	if baseline.tampered {
+		r.Modules = append(r.Modules, tamperedModule(s.Baseline, "baseline"))
+	}
+	r = r.Accept(baseline.Baseline)
 	if err == nil {
 		err = ledger.write()
 	}
@@ -43,38 +52,85 @@ type ledgerFile struct {
 	tampered bool // the head has another one than the base
 }
 
-// readLedger reads the ledger that is named. A pull request's head is judged by its
-// base's, since otherwise it could change what it is judged by; that it does is a
-// finding.
+// readLedger reads the ledger that is named.
 func readLedger(ctx context.Context, env Env, s settings) (ledgerFile, error) {
 	if s.Ledger == "" {
 		return ledgerFile{}, nil
 	}
-	path := env.path(s.Ledger)
-	here, err := readIfThere(path)
+	f, err := readJudging(ctx, env, s, judging{"ledger", s.Ledger, verify.MaxLedger})
 	if err != nil {
-		return ledgerFile{}, fmt.Errorf("reading the ledger %s: %w", s.Ledger, cause(err))
+		return ledgerFile{}, err
 	}
-	l := ledgerFile{path: path, before: here}
-	if head, _ := env.runtime().Head(); head {
-		l.path = ""
-		if l.before, err = ledgerOfBase(ctx, env, s, path); err != nil {
-			return l, err
-		}
-		l.tampered = !bytes.Equal(here, l.before)
-	}
-	l.Ledger, err = verify.ReadLedger(l.before, s.Ledger)
+	l := ledgerFile{path: f.path, before: f.src, tampered: f.tampered}
+	l.Ledger, err = verify.ReadLedger(f.src, s.Ledger)
 	return l, err
 }
 
-// ledgerOfBase is the ledger that the base of the pull request has at hand; empty
-// where it has none. Without the base nothing can be judged.
-func ledgerOfBase(ctx context.Context, env Env, s settings, path string) ([]byte, error) {
+// baselineFile is the baseline of a run.
+type baselineFile struct {
+	*verify.Baseline
+	tampered bool // the head has another one than the base
+}
+
+// readBaseline reads the baseline that is named. It must be there: a misspelt name
+// is not an empty baseline. On a pull request's head the base may not have it yet.
+func readBaseline(ctx context.Context, env Env, s settings) (baselineFile, error) {
+	if s.Baseline == "" {
+		return baselineFile{}, nil
+	}
+	f, err := readJudging(ctx, env, s, judging{"baseline", s.Baseline, config.MaxBaselineSize})
+	switch {
+	case err != nil:
+		return baselineFile{}, err
+	case f.src == nil && f.path == "":
+		return baselineFile{tampered: f.tampered}, nil
+	case f.src == nil:
+		return baselineFile{}, fmt.Errorf("reading the baseline %s: %w", s.Baseline, fs.ErrNotExist)
+	}
+	baseline, problems := verify.ReadBaseline(f.src, s.Baseline, env.Now)
+	if len(problems) > 0 {
+		return baselineFile{}, provider.Diagnostics(problems)
+	}
+	return baselineFile{baseline, f.tampered}, nil
+}
+
+// judging is a file by which lock files are judged.
+type judging struct {
+	what, name string
+	limit      int
+}
+
+// judged is what counts of such a file.
+type judged struct {
+	path     string // where it may be written; empty on a pull request's head
+	src      []byte // nil if there is none
+	tampered bool   // the head has another one than the base
+}
+
+// readJudging reads a file. A pull request's head is judged by its base's, since
+// otherwise it could change what it is judged by; that it does is a finding.
+func readJudging(ctx context.Context, env Env, s settings, f judging) (judged, error) {
+	path := env.path(f.name)
+	here, err := readIfThere(path, f.limit)
+	if err != nil {
+		return judged{}, fmt.Errorf("reading the %s %s: %w", f.what, f.name, cause(err))
+	}
+	head, _ := env.runtime().Head()
+	if !head {
+		return judged{path: path, src: here}, nil
+	}
+	base, err := judgingOfBase(ctx, env, s, f, path)
+	return judged{src: base, tampered: !bytes.Equal(here, base)}, err
+}
+
+// judgingOfBase is the file that the base of the pull request has at hand; nil where
+// it has none. Without the base nothing can be judged.
+func judgingOfBase(ctx context.Context, env Env, s settings, f judging, path string) ([]byte, error) {
 	root := run.RepositoryOf(env.WorkDir)
 	name, err := filepath.Rel(root, path)
 	name = filepath.ToSlash(name)
 	if err != nil || !fs.ValidPath(name) {
-		return nil, fmt.Errorf("the ledger %s is not in the repository whose pull request is verified", s.Ledger)
+		return nil, fmt.Errorf("the %s %s is not in the repository whose pull request is verified", f.what, f.name)
 	}
 	base, err := baseFiles(ctx, env, s, root, []string{name})
 	if err != nil {
@@ -83,7 +139,7 @@ func ledgerOfBase(ctx context.Context, env Env, s settings, path string) ([]byte
 	if base == nil {
 		return nil, &provider.Error{
 			Code:    provider.CodeSettings,
-			Message: fmt.Sprintf("the ledger %s is not read: that of a pull request's head decides nothing, and its base is not here", s.Ledger),
+			Message: fmt.Sprintf("the %s %s is not read: that of a pull request's head decides nothing, and its base is not here", f.what, f.name),
 			Hint:    baseUnknown.Hint,
 		}
 	}
@@ -95,7 +151,7 @@ func ledgerOfBase(ctx context.Context, env Env, s settings, path string) ([]byte
 }
 
 // readIfThere reads a file of bounded size; nothing if there is none.
-func readIfThere(path string) ([]byte, error) {
+func readIfThere(path string, limit int) ([]byte, error) {
 	f, err := file.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -104,9 +160,9 @@ func readIfThere(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	src, err := io.ReadAll(io.LimitReader(f, verify.MaxLedger+1))
-	if err == nil && len(src) > verify.MaxLedger {
-		err = fmt.Errorf("it is larger than %d bytes", verify.MaxLedger)
+	src, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if err == nil && len(src) > limit {
+		err = fmt.Errorf("it is larger than %d bytes", limit)
 	}
 	return src, err
 }
@@ -127,10 +183,10 @@ func (l ledgerFile) write() error {
 }
 
 // tamperedModule reports that a pull request changes the file that it is judged by.
-func tamperedModule(name string) report.Module {
+func tamperedModule(name, what string) report.Module {
 	rule, _ := verify.RuleOf(provider.CodeTamperedBoth)
 	return report.Module{Dir: ".", Verified: &report.Verified{Counts: verify.Counts{}}, Findings: []provider.Finding{{
 		Code: provider.CodeTamperedBoth, Severity: rule.Severity, File: name, Line: 1, Hint: rule.Help,
-		Message: "this pull request changes the ledger, and is judged by the base's",
+		Message: "this pull request changes the " + what + ", and is judged by the base's",
 	}}}
 }

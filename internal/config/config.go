@@ -66,6 +66,7 @@ type Config struct {
 	// FailOn is the least severity of a finding that fails verify.
 	FailOn      provider.Severity
 	Ledger      string // path; empty: none
+	Baseline    string // path; empty: none
 	MaxDownload int64  // of verify, in bytes
 	Recheck     int    // packages of the hash cache that verify proves anew
 

@@ -55,6 +55,7 @@ var examples = map[string]string{
 	"why":                        "hashicorp/aws",
 	"fail-on":                    "warning",
 	"ledger":                     "relock.ledger",
+	"baseline":                   "baseline.yml",
 	"max-download":               "500MiB",
 	"offline":                    "true",
 	"no-cache":                   "true",

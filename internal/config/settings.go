@@ -208,6 +208,11 @@ var Settings = []Setting{
 		set: func(c *Config, v []string) { c.Ledger = v[0] },
 	},
 	{
+		Flag: "baseline", Kind: Text, Verbs: verifying,
+		Doc: "File of the findings that are accepted, each with a reason and the day until which it is. On a pull request's head the base's is read. Empty: none.",
+		set: func(c *Config, v []string) { c.Baseline = v[0] },
+	},
+	{
 		Flag: "max-download", Kind: Text, Default: "2GiB", Verbs: verifying,
 		Doc:   "How much verify downloads at most to prove h1 hashes, like 500MiB; 0 downloads nothing. What is left is unproven.",
 		check: isSize,

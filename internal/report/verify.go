@@ -15,6 +15,23 @@ type Verified struct {
 	Counts verify.Counts
 	// Unchecked says what could not be judged at all, and why.
 	Unchecked []string
+	// Accepted are findings that a baseline accepts; they are none of the module's.
+	Accepted []verify.Acceptance
+}
+
+// Accept returns the report without the findings that a baseline accepts, which
+// stand apart, and with a warning for each of its lines that does nothing.
+func (r Report) Accept(b *verify.Baseline) Report {
+	r.Modules = mapped(r.Modules, func(m Module) Module {
+		if m.Verified != nil {
+			v := *m.Verified
+			m.Findings, v.Accepted = b.Accept(m.Findings)
+			m.Verified = &v
+		}
+		return m
+	})
+	r.Diagnostics = append(r.Diagnostics, b.Idle()...)
+	return r
 }
 
 // FromVerification makes the report of a root module that was verified.
@@ -22,7 +39,7 @@ func FromVerification(v verify.Verification) Module {
 	m := v.Module
 	return Module{
 		Dir: m.Dir, LockPath: lockPath(m), Tool: m.Tool, Assumed: m.Assumed, Unread: m.Tree.Unread, Diagnostics: m.Tree.Diagnostics,
-		Findings: v.Findings, Verified: &Verified{v.Counts, v.Unchecked},
+		Findings: v.Findings, Verified: &Verified{Counts: v.Counts, Unchecked: v.Unchecked},
 	}
 }
 
@@ -44,10 +61,14 @@ func (r Report) Reaches(least provider.Severity) bool {
 	})
 }
 
-// severities counts the findings by how severe they are.
+// severities counts the findings by how severe they are, and those that a baseline
+// accepts.
 func (r Report) severities() []string {
-	n := map[provider.Severity]int{}
+	n, accepted := map[provider.Severity]int{}, 0
 	for _, m := range r.Modules {
+		if m.Verified != nil {
+			accepted += len(m.Verified.Accepted)
+		}
 		for _, f := range m.Findings {
 			n[f.Severity]++
 		}
@@ -57,6 +78,9 @@ func (r Report) severities() []string {
 		if n[s] > 0 {
 			parts = append(parts, count(n[s], s.String(), s.String()+"s"))
 		}
+	}
+	if accepted > 0 {
+		parts = append(parts, fmt.Sprintf("%d accepted", accepted))
 	}
 	return parts
 }
@@ -106,7 +130,40 @@ func verification(r Report, d dialect) []part {
 			unchecked.items = append(unchecked.items, fmt.Sprintf("- %s: %s\n", d.code(m.Dir), d.text(strings.Join(m.Verified.Unchecked, "; "))))
 		}
 	}
-	return []part{{head: r.Counts().String() + ".\n"}, findings, unchecked}
+	return []part{{head: r.Counts().String() + ".\n"}, findings, acceptedPart(r, d), unchecked}
+}
+
+// acceptedPart lists what a baseline accepts.
+func acceptedPart(r Report, d dialect) part {
+	p := part{rank: 2, head: "### Accepted\n\n| Code | Place | Until | Reason |\n| --- | --- | --- | --- |\n", what: "accepted finding"}
+	for _, m := range r.Modules {
+		if m.Verified == nil {
+			continue
+		}
+		for _, a := range m.Verified.Accepted {
+			p.items = append(p.items, fmt.Sprintf("| `%s` | %s | %s | %s |\n", a.Code, d.code(a.Diagnostic().Place()), day(a.Until), d.text(a.Reason)))
+		}
+	}
+	return p
+}
+
+// markedJSON is a finding with the name by which a baseline accepts it.
+type markedJSON struct {
+	findingJSON
+	Fingerprint string `json:"fingerprint"`
+}
+
+func markedOf(f provider.Finding) markedJSON { return markedJSON{findingOf(f), f.Fingerprint()} }
+
+type acceptedJSON struct {
+	markedJSON
+	Reason string `json:"reason"`
+	By     string `json:"accepted_by"`
+	Until  string `json:"until"`
+}
+
+func acceptedOf(a verify.Acceptance) acceptedJSON {
+	return acceptedJSON{markedOf(a.Finding), a.Reason, a.By, day(a.Until)}
 }
 
 type verifiedJSON struct {
@@ -115,8 +172,8 @@ type verifiedJSON struct {
 	ToolVersion string         `json:"tool_version"`
 	Path        string         `json:"path"`
 	Counts      map[string]int `json:"counts"`
-	Findings    []findingJSON  `json:"findings"`
-	Accepted    []findingJSON  `json:"accepted"`
+	Findings    []markedJSON   `json:"findings"`
+	Accepted    []acceptedJSON `json:"accepted"`
 	Unchecked   []string       `json:"unchecked"`
 	Errors      []problemJSON  `json:"errors"`
 	Warnings    []problemJSON  `json:"warnings"`
@@ -128,7 +185,7 @@ func verifiedModule(m Module) verifiedJSON {
 	counts["hashes"] = m.Verified.Counts.Hashes()
 	return verifiedJSON{
 		Dir: m.Dir, Tool: string(m.Tool.Name), ToolVersion: m.Tool.Version.String(), Path: m.LockPath, Counts: counts,
-		Findings: list(m.Findings, findingOf), Accepted: []findingJSON{}, Unchecked: append([]string{}, m.Verified.Unchecked...),
+		Findings: list(m.Findings, markedOf), Accepted: list(m.Verified.Accepted, acceptedOf), Unchecked: append([]string{}, m.Verified.Unchecked...),
 		Errors: errors, Warnings: warnings,
 	}
 }
