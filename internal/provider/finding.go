@@ -59,7 +59,6 @@ const (
 	CodeNotNormal         Code = "not-normal"         // a file that is not in normal form
 	CodeToolHeader        Code = "tool-header"        // a file that another tool has written
 	CodeTamperedBoth      Code = "tampered-both"      // a change of what it is judged by
-	CodePackageContent    Code = "package-content"    // a package that is not one program
 )
 
 // Diagnostic returns the finding as a problem of its place.

@@ -247,6 +247,9 @@ func (d *direct) description(ctx context.Context, tool provider.Tool, want provi
 		addr := want.Addr
 		resp, err := d.get(ctx, tool, q, maxMetadata,
 			addr.Namespace, addr.Type, want.Version.String(), "download", want.Platform.OS, want.Platform.Arch)
+		if err == nil && resp.Status == http.StatusGone { // for ever
+			return nil, noPackage(want)
+		}
 		if err := q.refused(resp, err); err != nil {
 			return nil, err
 		}

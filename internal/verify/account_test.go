@@ -40,6 +40,7 @@ type release struct {
 	broken    error             // why nothing can be
 	unsigned  bool
 	expired   bool
+	fresh     bool              // what is known was downloaded by this run
 	mirrored  bool              // no registry may be asked
 	byType    map[string]string // type of a provider -> names of its list
 	wrong     error             // what is wrong with the hash cache
@@ -85,7 +86,7 @@ func (r *release) listing(p string) provider.Listing {
 			f.Name, f.Platform = name+".zip", parsed
 		}
 		if slices.Contains(r.known, name) {
-			f.Contents, f.Size = []provider.Hash{dirH1(name), zipH1(name)}, r.sizeOf(name)
+			f.Contents, f.Size, f.Fresh = []provider.Hash{dirH1(name), zipH1(name)}, r.sizeOf(name), r.fresh
 		}
 		l.Files = append(l.Files, f)
 	}

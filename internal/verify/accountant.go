@@ -19,6 +19,7 @@ type accountCase struct {
 	mirror   string              // that has the packages, where no registry may be asked
 	signer   provider.Signer     // of the list
 	reason   Obstacle            // why nothing was asked; empty if something was
+	strict   bool                // a registry's word is not enough
 	tried    map[provider.Platform]bool
 	sizes    map[provider.Platform]int64
 }
@@ -36,9 +37,12 @@ type accountant struct {
 	// all says that every hash is to have a verdict, by whatever list the tool takes,
 	// and nothing was asked before. Without it a plan has asked for the versions of
 	// every provider, and hashes are judged by signed lists alone.
-	all   bool
-	cases map[packageKey]*accountCase
-	order []*accountCase
+	all bool
+	// strict says that a registry's word explains nothing as long as a package may
+	// be hashed.
+	strict bool
+	cases  map[packageKey]*accountCase
+	order  []*accountCase
 }
 
 // account asks until every hash is explained, or nothing is left that may be
@@ -66,7 +70,7 @@ func (a *accountant) open(i int, e Suspect) *accountCase {
 	c := a.cases[k]
 	if c == nil {
 		c = &accountCase{
-			release: k, tried: map[provider.Platform]bool{}, sizes: map[provider.Platform]int64{},
+			release: k, strict: a.strict, tried: map[provider.Platform]bool{}, sizes: map[provider.Platform]int64{},
 			account: account{
 				files: map[provider.Hash]provider.ListedFile{}, contents: map[provider.Hash]Verdict{}, reported: map[provider.Hash]bool{}, mirrored: map[provider.Hash]bool{},
 				failures: map[provider.Platform]error{}, absent: map[provider.Platform]bool{},
@@ -100,7 +104,8 @@ func (c *accountCase) unexplained(scheme string) int {
 			continue
 		}
 		for _, h := range e.Lock.Hashes {
-			if h.Scheme() == scheme && h.WellFormed() && !c.explains(h) {
+			known := c.explanation(h)
+			if h.Scheme() == scheme && h.WellFormed() && (known == "" || known == ByReport && c.strict) {
 				open[h] = true
 			}
 		}

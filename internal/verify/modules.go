@@ -65,7 +65,7 @@ type Verification struct {
 func Prove(ctx context.Context, src Source, modules []scan.RootModule, p Policy) ([]Verification, []provider.Diagnostic) {
 	a := &accountant{
 		ask:       asker{ctx: ctx, jobs: cmp.Or(p.Jobs, 4*runtime.GOMAXPROCS(0)), source: src},
-		allowance: p.Allowance, cases: map[packageKey]*accountCase{}, all: true,
+		allowance: p.Allowance, cases: map[packageKey]*accountCase{}, all: true, strict: p.Strict,
 	}
 	v := &verifier{Policy: p, accountant: a}
 	entries := make([][]*accountCase, len(modules))
@@ -265,8 +265,12 @@ func (v *verifier) hashes(about scribe, c *accountCase, judged []Proof) {
 	l := about.lock
 	looked, of := c.looked()
 	named := map[provider.Code]int{}
+	vanished := v.vanished(c, l, judged)
 	for _, p := range judged {
 		h := p.Hash
+		if slices.Contains(vanished, h) { // release has said so
+			continue
+		}
 		code, message := provider.Code(""), ""
 		switch {
 		case !h.Known():

@@ -170,7 +170,7 @@ func TestEveryCodeIsFoundWhereItIsPlanted(t *testing.T) {
 // that other packages find are named.
 func TestEveryRuleIsPlanted(t *testing.T) {
 	t.Parallel()
-	elsewhere := []provider.Code{provider.CodeHashOfOther, provider.CodeTamperedBoth, provider.CodePackageContent}
+	elsewhere := []provider.Code{provider.CodeHashOfOther, provider.CodeTamperedBoth}
 	for _, r := range Rules {
 		planted := slices.Contains(elsewhere, r.Code)
 		for name := range plants {
@@ -241,6 +241,48 @@ func TestCompleteReleaseCostsNoListOfVersions(t *testing.T) {
 	p.verify(t)
 	if len(p.src.asked) > 0 || p.src.versions > 0 {
 		t.Errorf("asked %v and %d lists of versions, want the checksum list alone", p.src.asked, p.src.versions)
+	}
+}
+
+// TestEntryWithoutHashesIsOneFinding holds that it is not told of the h1 that it has
+// not either.
+func TestEntryWithoutHashesIsOneFinding(t *testing.T) {
+	t.Parallel()
+	p := sound()
+	p.lock = func(s string) string { return s[:strings.Index(s, "  hashes")] + "}\n" }
+	if got := codesOf(p.verify(t).Findings); !slices.Equal(got, []string{"warning platform-missing"}) {
+		t.Errorf("found %v, want that there is no hash", got)
+	}
+}
+
+// TestReplacedPackageIsOneFinding holds that a zh which is in no list any more is not
+// named twice, and that its place is.
+func TestReplacedPackageIsOneFinding(t *testing.T) {
+	t.Parallel()
+	p := sound()
+	p.hashes[3] = "zh replaced"
+	p.hashes = slices.Delete(p.hashes, 1, 2)
+	r := p.verify(t)
+	if got := codesOf(r.Findings); len(r.Findings) != 1 || got[0] != "re-released" || r.Findings[0].Hash != zh("replaced") || r.Findings[0].From == 0 {
+		t.Errorf("found %+v, want re-released at its hash", r.Findings)
+	}
+	p.policy.AcceptReReleased = []provider.ReleasePattern{must(provider.ParseReleasePattern("hashicorp/alpha@1.0.0"))}
+	if got := codesOf(p.verify(t).Findings); !slices.Equal(got, []string{"hash-unknown"}) {
+		t.Errorf("found %v where that is accepted, want that the hash is in no list", got)
+	}
+}
+
+// TestStrictHashesWhatIsReported holds that a registry's word is held against the
+// package where nothing else counts.
+func TestStrictHashesWhatIsReported(t *testing.T) {
+	t.Parallel()
+	for strict, want := range map[bool]Verdict{false: ByReport, true: ByPackage} {
+		p := sound()
+		p.hashes, p.policy.Strict = p.hashes[:1], strict
+		p.src.known, p.src.reported, p.src.fresh = nil, []provider.Hash{dirH1("linux_amd64")}, true
+		if r := p.verify(t); r.Counts[want] != 1 {
+			t.Errorf("strict is %t: counts %v, asked %v; want %s", strict, r.Counts, p.src.asked, want)
+		}
 	}
 }
 

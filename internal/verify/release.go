@@ -66,33 +66,51 @@ func (v *verifier) signer(about scribe, c *accountCase) {
 // the hashes of the entry, or by what the ledger has seen.
 func (v *verifier) replaced(about scribe, c *accountCase, judged []Proof) {
 	l := about.lock
-	if slices.ContainsFunc(v.AcceptReReleased, func(p provider.ReleasePattern) bool { return p.Match(l.Addr, l.Version) }) {
+	if v.acceptsReReleased(l) {
 		return
 	}
-	gone := 0
-	if c.account.replaced(l) {
-		for _, p := range judged {
-			if p.Verdict == Disproven && p.Hash.Scheme() == provider.SchemeZH && p.Hash.WellFormed() {
-				gone++
-			}
-		}
-	}
+	gone := v.vanished(c, l, judged)
 	lost := v.Ledger.lost(l.Addr, l.Version, c.files)
 	switch {
-	case gone > 0:
-		about.add(provider.CodeReReleased, "packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more (%d)", l.Addr, l.Version, gone)
+	case len(gone) > 0:
+		about.addHash(provider.CodeReReleased, gone[0], "packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more (%d)", l.Addr, l.Version, len(gone))
 	case lost > 0:
 		about.add(provider.CodeReReleased, "packages of %s %s were replaced since the ledger has seen them (%d)", l.Addr, l.Version, lost)
 	}
 }
 
+// vanished are the zh of an entry whose packages seem to have been replaced. They are
+// one finding, and not one more for each hash; where the replacement is accepted
+// there is none, and each of them is in no list.
+func (v *verifier) vanished(c *accountCase, l lockfile.Lock, judged []Proof) []provider.Hash {
+	if v.acceptsReReleased(l) || !c.account.replaced(l) {
+		return nil
+	}
+	var gone []provider.Hash
+	for _, p := range judged {
+		_, other := v.elsewhere[p.Hash]
+		if p.Verdict == Disproven && p.Hash.Scheme() == provider.SchemeZH && p.Hash.WellFormed() && !other {
+			gone = append(gone, p.Hash)
+		}
+	}
+	return gone
+}
+
+func (v *verifier) acceptsReReleased(l lockfile.Lock) bool {
+	return slices.ContainsFunc(v.AcceptReReleased, func(p provider.ReleasePattern) bool { return p.Match(l.Addr, l.Version) })
+}
+
 // coverage says what the entry lacks: of the platforms that are demanded, and of
 // what ties it to a signature.
 func (v *verifier) coverage(about scribe, c *accountCase) {
+	l := about.lock
+	if len(l.Hashes) == 0 {
+		about.add(provider.CodePlatformMissing, "%s %s has no hash at all, so that init takes whatever package it is served", l.Addr, l.Version)
+		return
+	}
 	if len(c.files) == 0 {
 		return
 	}
-	l := about.lock
 	recorded := map[provider.Hash]bool{}
 	signed := false
 	for _, h := range l.Hashes {

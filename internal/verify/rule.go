@@ -32,7 +32,7 @@ var Rules = []Rule{
 	{provider.CodeHashOfOther, asError, asError, false, "A hash belongs to another release", "find out who added it (git log -S HASH); relock lock --prune removes it"},
 	{provider.CodeHashUnproven, asError, asError, false, "A hash could not be checked", "raise --max-download, or give the run credentials or a network"},
 	{provider.CodeHashScheme, asError, asError, false, "A hash has a scheme that no tool knows", "relock lock --prune writes the entry anew"},
-	{provider.CodeHashReported, asNote, asError, false, "A hash is known from a registry's word alone", "run without --strict, or verify with the package: --max-download"},
+	{provider.CodeHashReported, asNote, asError, false, "A hash is known from a registry's word alone", "relock verify --strict hashes the package itself, as far as --max-download goes"},
 	{provider.CodeHashMirror, asNote, asError, false, "A hash is known from a mirror alone", "let the CLI configuration admit the provider's own registry (direct)"},
 	{provider.CodeReReleased, asError, asError, false, "Packages of a release were replaced after the lock file was written", "ask the publisher why; then relock upgrade --accept-re-released"},
 	{provider.CodeReleaseGone, asError, asError, false, "A release is no longer published", "relock upgrade selects another one; a mirror may still have it"},
@@ -53,7 +53,6 @@ var Rules = []Rule{
 	{provider.CodeNotNormal, asNote, asNote, false, "A lock file is not in the form that its tool writes", "relock lock writes it so"},
 	{provider.CodeToolHeader, asNote, asNote, false, "A lock file was written by the other tool", "relock lock writes the header of the tool in force"},
 	{provider.CodeTamperedBoth, asError, asError, true, "A pull request changes what it is judged by", "change the baseline or the ledger in a pull request of its own"},
-	{provider.CodePackageContent, asError, asError, false, "A package is not one program for its platform", "report it to the publisher"},
 }
 
 // RuleOf returns what a code means.
