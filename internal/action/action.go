@@ -289,6 +289,13 @@ func (r *Runtime) orDefault(name, otherwise string) string {
 	return otherwise
 }
 
+// Planned reports whether a schedule or a person has started the run, and not a
+// change that somebody makes.
+func (r *Runtime) Planned() bool {
+	verb, err := Verb(r.Event())
+	return err == nil && verb == "pr"
+}
+
 // Verb returns the verb that answers an event. Its errors are for people who
 // write workflows: all of them are usage errors.
 func Verb(event string) (string, error) {

@@ -122,12 +122,16 @@ func mask(rt *action.Runtime, cfg config.Config) error {
 	return errors.Join(rt.Mask(cfg.Token), rt.Mask(cfg.ModuleToken), rt.Mask(cfg.App.Key))
 }
 
-// verbOf is the verb that a workflow asks for, or else the event.
+// verbOf is the verb that a workflow asks for, or else the event. verify must know
+// by the event whose files it reads: what a head brings along may not decide.
 func verbOf(command string, rt *action.Runtime) (run.Verb, error) {
-	if command != "auto" {
+	if command != "auto" && command != report.VerbVerify {
 		return run.Verb(command), nil
 	}
 	verb, err := action.Verb(rt.Event())
+	if command != "auto" {
+		verb = command
+	}
 	return run.Verb(verb), err
 }
 
@@ -192,6 +196,7 @@ func outputs(r report.Report, doc []byte) map[string]string {
 		"pull-request-head-sha":  pull.HeadSHA,
 		"pull-requests":          compact(parts.PullRequests),
 		"directories":            directoriesOf(r),
+		"findings":               strconv.Itoa(r.Reaching(r.FailOn)),
 	}
 }
 
@@ -233,21 +238,16 @@ func diagnosticsOf(r report.Report) []provider.Diagnostic {
 			all = append(all, d)
 		}
 	}
-	var failures, warnings []provider.Diagnostic
-	for _, d := range all {
-		if d.Severity == provider.SeverityError {
-			failures = append(failures, d)
-		} else {
-			warnings = append(warnings, d)
-		}
-	}
-	return append(failures, warnings...)
+	return slices.SortedStableFunc(slices.Values(all), func(a, b provider.Diagnostic) int { return int(a.Severity) - int(b.Severity) })
 }
 
 func annotation(d provider.Diagnostic) action.Annotation {
 	a := action.Annotation{Level: action.Error, Title: string(d.Code), Message: report.Plain(d.Message), File: d.File, Line: d.Line}
-	if d.Severity == provider.SeverityWarning {
+	switch d.Severity {
+	case provider.SeverityWarning:
 		a.Level = action.Warning
+	case provider.SeverityNote:
+		a.Level = action.Notice
 	}
 	if d.Package != "" { // such a place is no file of the workspace
 		a.File, a.Line, a.Message = "", 0, report.Plain(d.Error())

@@ -183,6 +183,7 @@ func (env Env) ofRun(s settings) run.Env {
 		Home: env.Home, GOOS: env.GOOS,
 		UserAgent: "relock/" + env.Build.Version,
 		OnGitHub:  env.Getenv("GITHUB_ACTIONS") == "true",
+		Planned:   env.runtime().Planned(),
 		Server:    env.server(), ModuleCache: env.cached("modules"), HashCache: env.cached("hashes"), NotesCache: env.cached("notes"),
 		Mask: env.mask, Now: env.Now, Summary: env.summary,
 		Log: logger(env.Stderr, s.Verbose),

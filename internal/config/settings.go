@@ -197,13 +197,13 @@ var Settings = []Setting{
 		set: func(c *Config, v []string) { c.Lock = v[0] == "true" },
 	},
 	{
-		Flag: "fail-on", Kind: Choice, Default: "error", Verbs: verifying,
+		Flag: "fail-on", Input: "fail-on", Kind: Choice, Default: "error", Verbs: verifying,
 		Values: []string{"error", "warning", "note"},
 		Doc:    "The least severity of a finding with which verify ends with status 4.",
 		set:    func(c *Config, v []string) { c.FailOn = must(provider.ParseSeverity(v[0])) },
 	},
 	{
-		Flag: "ledger", Kind: Text, Verbs: verifying,
+		Flag: "ledger", Input: "ledger", Kind: Text, Verbs: verifying,
 		Doc: "File of what was first seen of every release. What differs from it is found, and what is new is added, but not on a pull request's head, where the base's is read. Empty: none.",
 		set: func(c *Config, v []string) { c.Ledger = v[0] },
 	},
@@ -213,7 +213,7 @@ var Settings = []Setting{
 		set: func(c *Config, v []string) { c.Baseline = v[0] },
 	},
 	{
-		Flag: "max-download", Kind: Text, Default: "2GiB", Verbs: verifying,
+		Flag: "max-download", Input: "max-download", Kind: Text, Default: "2GiB", Verbs: verifying,
 		Doc:   "How much verify downloads at most to prove h1 hashes, like 500MiB; 0 downloads nothing. What is left is unproven.",
 		check: isSize,
 		set:   func(c *Config, v []string) { c.MaxDownload = must(parseSize(v[0])) },
@@ -229,7 +229,7 @@ var Settings = []Setting{
 		set: func(c *Config, v []string) { c.NoCache = v[0] == "true" },
 	},
 	{
-		Flag: "recheck", Kind: Number, Default: "0", Verbs: verifying,
+		Flag: "recheck", Input: "recheck", Kind: Number, Default: "0", Verbs: verifying,
 		Doc: "How many packages that the hash cache knows are downloaded and hashed anew, to find a cache that somebody has changed.",
 		set: func(c *Config, v []string) { c.Recheck = must(strconv.Atoi(v[0])) },
 	},
@@ -439,7 +439,7 @@ var Settings = []Setting{
 	},
 	{
 		Input: "command", Kind: Choice, Default: "auto",
-		Values: []string{"auto", "pr", "check", "upgrade", "lock", "scan", "comment"},
+		Values: []string{"auto", "pr", "check", "verify", "upgrade", "lock", "scan", "comment"},
 		Doc:    "What to run. auto picks it from the event: pr on a schedule or by hand, check on pushes and pull requests, comment on comments.",
 		set:    func(c *Config, v []string) { c.Command = v[0] },
 	},

@@ -55,10 +55,19 @@ func (r Report) Counts() verify.Counts {
 }
 
 // Reaches reports whether a finding is as severe as that, or more.
-func (r Report) Reaches(least provider.Severity) bool {
-	return slices.ContainsFunc(r.Modules, func(m Module) bool {
-		return slices.ContainsFunc(m.Findings, func(f provider.Finding) bool { return f.Severity <= least })
-	})
+func (r Report) Reaches(least provider.Severity) bool { return r.Reaching(least) > 0 }
+
+// Reaching counts the findings that are as severe as that, or more.
+func (r Report) Reaching(least provider.Severity) int {
+	n := 0
+	for _, m := range r.Modules {
+		for _, f := range m.Findings {
+			if f.Severity <= least {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // severities counts the findings by how severe they are, and those that a baseline

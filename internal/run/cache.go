@@ -18,7 +18,7 @@ import (
 // write to that decides what lock files say, so that on GitHub only runs of the
 // base branch do, and none about somebody's head.
 func learns(env Env, req Request) bool {
-	return req.Head == NoHead && (!env.OnGitHub || req.Verb == PR)
+	return req.Head == NoHead && (!env.OnGitHub || req.Verb == PR || req.Verb == Verify && env.Planned)
 }
 
 // openCache opens the hash cache. One that somebody names must be usable; the

@@ -10,20 +10,26 @@ func TestLearns(t *testing.T) {
 		verb     Verb
 		head     Head
 		onGitHub bool
+		planned  bool
 		want     bool
 	}{
-		{Upgrade, NoHead, false, true},
-		{Check, NoHead, false, true},
-		{PR, NoHead, true, true},
-		{Check, NoHead, true, false},
-		{Upgrade, NoHead, true, false},
-		{PR, OwnHead, true, false},
-		{PR, ForkHead, true, false},
-		{Check, ForkHead, false, false},
-		{Upgrade, OwnHead, false, false},
+		{Upgrade, NoHead, false, false, true},
+		{Check, NoHead, false, false, true},
+		{PR, NoHead, true, false, true},
+		{Check, NoHead, true, false, false},
+		{Upgrade, NoHead, true, false, false},
+		{PR, OwnHead, true, false, false},
+		{PR, ForkHead, true, false, false},
+		{Check, ForkHead, false, false, false},
+		{Upgrade, OwnHead, false, false, false},
+		{Verify, NoHead, false, false, true},
+		{Verify, NoHead, true, true, true},
+		{Verify, NoHead, true, false, false},
+		{Verify, OwnHead, true, true, false},
+		{Check, NoHead, true, true, false},
 	} {
-		if got := learns(Env{OnGitHub: test.onGitHub}, Request{Verb: test.verb, Head: test.head}); got != test.want {
-			t.Errorf("%s of head %d, on GitHub %t, learns: %t, want %t", test.verb, test.head, test.onGitHub, got, test.want)
+		if got := learns(Env{OnGitHub: test.onGitHub, Planned: test.planned}, Request{Verb: test.verb, Head: test.head}); got != test.want {
+			t.Errorf("%s of head %d, on GitHub %t, planned %t, learns: %t, want %t", test.verb, test.head, test.onGitHub, test.planned, got, test.want)
 		}
 	}
 }

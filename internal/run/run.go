@@ -97,6 +97,9 @@ type Env struct {
 	OnGitHub bool
 	// Summary says that whoever runs it writes a step summary of the report.
 	Summary bool
+	// Planned says that a schedule or a person has started the run there, and not a
+	// change that somebody makes.
+	Planned bool
 	Log     *slog.Logger
 	// Mask is told of every secret that is made in the run, before it is used; nil:
 	// nobody prints a log for others.
