@@ -13,6 +13,7 @@ const (
 	Upgrade  Verb = "upgrade"
 	Lock     Verb = "lock"
 	Check    Verb = "check"
+	Verify   Verb = "verify"
 	Diff     Verb = "diff"
 	Rebase   Verb = "rebase"
 	Recreate Verb = "recreate"
@@ -71,6 +72,10 @@ var Verbs = []Usage{
 	{
 		Verb: Check, Args: planArgs, dirs: true, platforms: true, providers: byFlag,
 		Doc: "Says what `upgrade` would change, and changes nothing.",
+	},
+	{
+		Verb: Verify, Args: planArgs, dirs: true, platforms: true, providers: byFlag,
+		Doc: "Says of every hash what proves it, and changes nothing.",
 	},
 	{Verb: Diff, Doc: "Shows what this pull request changes in lock files, in words."},
 	{Verb: Rebase, Own: true, Pushes: true, rebuilds: true, Args: "[--sha PREFIX]", Doc: "Builds the pull request anew on the base as it is now. Refuses over other people's commits."},

@@ -176,7 +176,9 @@ func (c *conversation) byWorkflow(ctx context.Context) bool {
 func (c *conversation) carryOut(ctx context.Context) error {
 	switch c.command.Verb {
 	case comment.Check:
-		return c.check(ctx)
+		return c.inspect(ctx, Check)
+	case comment.Verify:
+		return c.inspect(ctx, Verify)
 	case comment.Diff:
 		return c.diff(ctx)
 	case comment.Why:

@@ -113,9 +113,9 @@ func (c *conversation) local(verb Verb) string {
 	return report.CommandLine(string(verb), asked, c.report.PendingDirs())
 }
 
-// check says what upgrade would change.
-func (c *conversation) check(ctx context.Context) error {
-	if err := c.look(ctx, Check); err != nil {
+// inspect answers with the report of a verb that writes nothing.
+func (c *conversation) inspect(ctx context.Context, verb Verb) error {
+	if err := c.look(ctx, verb); err != nil {
 		return err
 	}
 	return c.say(ctx, report.Comment("", c.report))
