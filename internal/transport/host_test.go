@@ -23,24 +23,26 @@ import (
 // pipes connects a client with a server in memory, so that time is virtual in a
 // bubble of synctest. A dial that fails does so with the error.
 type pipes struct {
-	conns chan net.Conn
-	dial  func(hostport string) error
+	conns  chan net.Conn
+	closed chan struct{} // conns is not: a client may still be connecting
+	dial   func(hostport string) error
 }
 
 func (p *pipes) Accept() (net.Conn, error) {
-	conn, ok := <-p.conns
-	if !ok {
+	select {
+	case conn := <-p.conns:
+		return conn, nil
+	case <-p.closed:
 		return nil, net.ErrClosed
 	}
-	return conn, nil
 }
-func (p *pipes) Close() error   { close(p.conns); return nil }
+func (p *pipes) Close() error   { close(p.closed); return nil }
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 
 // inMemory returns a client of a server in memory, whatever host it asks.
 func inMemory(t *testing.T, dial func(hostport string) error, handler http.HandlerFunc) *Client {
 	t.Helper()
-	p := &pipes{conns: make(chan net.Conn), dial: dial}
+	p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{}), dial: dial}
 	s := &http.Server{Handler: handler}
 	go s.Serve(p)
 	c := New(Options{})
@@ -56,6 +58,8 @@ func inMemory(t *testing.T, dial func(hostport string) error, handler http.Handl
 			select {
 			case p.conns <- there:
 				return here, nil
+			case <-p.closed:
+				return nil, net.ErrClosed
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
