@@ -233,6 +233,11 @@ func judgeYAML(code string, inputs map[string]input) error {
 		return fmt.Errorf("no file of %s is this workflow", examplesDir)
 	case strings.HasPrefix(first, "# .pre-commit-config.yaml"):
 		return judgeHooks(code)
+	case strings.HasPrefix(code, "version: 1\nfindings:"):
+		if _, problems := config.ParseBaseline([]byte(code), "relock-baseline.yml"); len(problems) > 0 {
+			return fmt.Errorf("%v", problems)
+		}
+		return nil
 	case strings.Contains(first, "- uses:"):
 		var steps []struct {
 			Uses string
