@@ -110,7 +110,7 @@ func TestPlacesInPackagesKeepTheirNames(t *testing.T) {
 	here.Dir = "infra/envs/prod"
 	here.Unread = []scan.Unread{{File: "infra/main.tf"}, m.Unread[1]}
 	here.Diagnostics = []provider.Diagnostic{{File: "infra/main.tf"}, m.Diagnostics[1], {}}
-	here.Findings = []provider.Finding{{File: "infra/envs/prod/.terraform.lock.hcl"}}
+	here.Findings = []provider.Finding{{File: "infra/envs/prod/.terraform.lock.hcl", Path: "envs/prod/.terraform.lock.hcl"}}
 	if diff := cmp.Diff(here, m.Shown(func(path string) string { return "infra/" + path })); diff != "" {
 		t.Errorf("Shown (-want +got):\n%s", diff)
 	}
@@ -118,7 +118,7 @@ func TestPlacesInPackagesKeepTheirNames(t *testing.T) {
 	other.Dir = "acme/infra//envs/prod"
 	other.Unread = []scan.Unread{{File: "acme/infra//main.tf", Package: "acme/infra"}, m.Unread[1]}
 	other.Diagnostics = []provider.Diagnostic{{File: "acme/infra//main.tf", Package: "acme/infra"}, m.Diagnostics[1], {}}
-	other.Findings = []provider.Finding{{File: "acme/infra//envs/prod/.terraform.lock.hcl", Package: "acme/infra"}}
+	other.Findings = []provider.Finding{{File: "acme/infra//envs/prod/.terraform.lock.hcl", Path: "envs/prod/.terraform.lock.hcl", Package: "acme/infra"}}
 	if diff := cmp.Diff(other, m.In("acme/infra")); diff != "" {
 		t.Errorf("In (-want +got):\n%s", diff)
 	}
