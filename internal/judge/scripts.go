@@ -50,27 +50,23 @@ func scriptWorlds(top string) ([]world, error) {
 // with both, or differs.
 func (w world) judgeScript(ctx context.Context, base, head program) (verdict, error) {
 	v := verdict{world: w.name}
-	var wants, gots []string
-	for range replays {
-		want, err := w.playScript(ctx, base)
-		if err != nil {
-			return v, err
-		}
-		got, err := w.playScript(ctx, head)
-		if err != nil {
-			return v, err
-		}
-		wants, gots = append(wants, want), append(gots, got)
-		if slices.ContainsFunc(wants, func(one string) bool { return slices.Contains(gots, one) }) {
-			break
-		}
-		v.difference = shortened(cmp.Diff(strings.SplitAfter(want, "\n"), strings.SplitAfter(got, "\n")))
+	wants, difference, err := replay(func(p program) (string, error) { return w.playScript(ctx, p) }, base, head, transcriptsDiffer)
+	if err != nil {
+		return v, err
 	}
-	if v.replayed = len(wants) - 1; v.replayed < replays-1 || slices.Contains(gots, wants[v.replayed]) {
-		v.difference = ""
-	}
+	v.difference, v.replayed = difference, len(wants)-1
 	v.calls, v.requests = strings.Count(wants[0], "> exec relock "), strings.Count(wants[0], "\nasked: ")
 	return v, nil
+}
+
+// transcriptsDiffer is the difference of two transcripts, if none of one program is
+// one of the other's.
+func transcriptsDiffer(wants, gots []string) string {
+	if slices.ContainsFunc(wants, func(one string) bool { return slices.Contains(gots, one) }) {
+		return ""
+	}
+	last := len(wants) - 1
+	return shortened(cmp.Diff(strings.SplitAfter(wants[last], "\n"), strings.SplitAfter(gots[last], "\n")))
 }
 
 // playScript returns the transcript of a scenario, without what is chance in it.

@@ -108,26 +108,36 @@ func (w world) judge(ctx context.Context, base, head program, temp string) (verd
 	defer os.RemoveAll(dir)
 	stage := &stage{world: w, sandbox: s, dir: dir}
 	s.Before(stage.note)
-	var wants, gots [][]outcome
-	for range replays {
-		want, err := stage.play(ctx, base)
-		if err != nil {
-			return v, err
-		}
-		got, err := stage.play(ctx, head)
-		if err != nil {
-			return v, err
-		}
-		wants, gots = append(wants, want), append(gots, got)
-		if v.difference = w.difference(wants, gots); v.difference == "" {
-			break
-		}
+	wants, difference, err := replay(func(p program) ([]outcome, error) { return stage.play(ctx, p) }, base, head, w.difference)
+	if err != nil {
+		return v, err
 	}
+	v.difference, v.replayed = difference, len(wants)-1
 	for _, o := range wants[0] {
 		v.calls, v.requests = v.calls+1, v.requests+len(o.requests)
 	}
-	v.replayed = len(wants) - 1
 	return v, nil
+}
+
+// replay plays something with both programs until their plays do not differ, which
+// chance may need, or it has been played often enough. It returns the plays of base.
+func replay[T any](play func(program) (T, error), base, head program, differ func(wants, gots []T) string) (wants []T, difference string, err error) {
+	var gots []T
+	for range replays {
+		want, err := play(base)
+		if err != nil {
+			return nil, "", err
+		}
+		got, err := play(head)
+		if err != nil {
+			return nil, "", err
+		}
+		wants, gots = append(wants, want), append(gots, got)
+		if difference = differ(wants, gots); difference == "" {
+			break
+		}
+	}
+	return wants, difference, nil
 }
 
 // difference is that of the first call of which no outcome of one program is one
