@@ -17,7 +17,7 @@ func pseudoTerminal(t *testing.T, columns uint16) (outer, inner *os.File) {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		t.Skipf("this system has no pseudo-terminals to run on: %v", err)
+		t.Skipf("/dev/ptmx is missing, by which this system would give a pseudo-terminal: %v", err)
 	}
 	outer = os.NewFile(uintptr(fd), "ptmx")
 	t.Cleanup(func() { outer.Close() })
@@ -27,7 +27,7 @@ func pseudoTerminal(t *testing.T, columns uint16) (outer, inner *os.File) {
 	// Its name below /dev/pts is not needed so, which may not be mounted here.
 	peer, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
 	if errno != 0 {
-		t.Skipf("this kernel does not open the other end of a pseudo-terminal: %v", errno)
+		t.Skipf("TIOCGPTPEER is missing, by which a kernel opens the other end of a pseudo-terminal: %v", errno)
 	}
 	inner = os.NewFile(peer, "pts")
 	t.Cleanup(func() { inner.Close() })

@@ -158,7 +158,7 @@ func (c terragruntCase) makeRepositories(t *testing.T, root string) {
 	t.Helper()
 	for _, r := range c.Repos {
 		if _, err := exec.LookPath("git"); err != nil {
-			t.Skip("there is no git")
+			t.Skipf("git is not on PATH, and the case has modules in git repositories: %v", err)
 		}
 		dir := filepath.Join(root, r.Path)
 		git := func(args ...string) {

@@ -13,7 +13,7 @@ import (
 func TestScriptsAreCompared(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("a shell script stands for the player of scenarios")
+		t.Skip("Windows runs no shell script, and one stands for the player of scenarios here")
 	}
 	dir := t.TempDir()
 	player := filepath.Join(dir, "player")

@@ -106,7 +106,7 @@ func browsed(t *testing.T, url string) (page, log string) {
 		}
 	}
 	if browser == "" {
-		t.Skip("no browser is here: with Chromium on PATH this test looks at the page in it")
+		t.Skip("Chromium is not on PATH, in which this test looks at the page")
 	}
 	home := t.TempDir()
 	args := []string{"--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-dev-shm-usage",
@@ -119,7 +119,7 @@ func browsed(t *testing.T, url string) (page, log string) {
 	var out, said strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
-		t.Skipf("%s does not run here: %v\n%s", browser, err, said.String())
+		t.Skipf("%s is on PATH and does not start, so that no browser looks at the page: %v\n%s", browser, err, said.String())
 	}
 	return out.String(), said.String()
 }
