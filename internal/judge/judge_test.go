@@ -133,6 +133,33 @@ func TestJudgeIsNotBlind(t *testing.T) {
 	}
 }
 
+// The deaf judge misses what is said, and nothing else.
+func TestDeafJudge(t *testing.T) {
+	t.Parallel()
+	one := outcome{status: 0, stdout: "a", stderr: []string{"b\n"}, requests: []string{"GET /a"}, files: map[string]string{"f": "1"}}
+	for what, change := range map[string]struct {
+		change func(*outcome)
+		heard  bool
+	}{
+		"output":   {func(o *outcome) { o.stdout = "c" }, false},
+		"errors":   {func(o *outcome) { o.stderr = nil }, false},
+		"status":   {func(o *outcome) { o.status = 1 }, true},
+		"requests": {func(o *outcome) { o.requests = nil }, true},
+		"files":    {func(o *outcome) { o.files = nil }, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			other := one
+			change.change(&other)
+			if got := one.deaf().difference(other.deaf()); (got != "") != change.heard {
+				t.Errorf("the deaf judge says %q", got)
+			}
+			if one.difference(other) == "" {
+				t.Error("the other judge hears nothing")
+			}
+		})
+	}
+}
+
 // Two commits of a repository, and what is not committed, are three programs.
 func TestJudgeBuildsCommits(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,8 @@ func allWorlds(top string, o options) ([]world, error) {
 	}
 	var worlds []world
 	for _, w := range slices.Concat(generatedWorlds(o.seeds), requirements, locks, files, scripts) {
-		if o.only.MatchString(w.name) {
+		w.deaf = o.deaf
+		if o.only.MatchString(w.name) && !(w.deaf && w.script != "") {
 			worlds = append(worlds, w)
 		}
 	}
