@@ -103,11 +103,7 @@ var (
 
 func newMonorepo(b *testing.B) *monorepo {
 	b.Helper()
-	m := &monorepo{home: b.TempDir(), program: filepath.Join(b.TempDir(), "relock")}
-	build := exec.CommandContext(b.Context(), "go", "build", "-o", m.program, "github.com/relock-dev/relock")
-	if out, err := build.CombinedOutput(); err != nil {
-		b.Fatalf("building relock: %v\n%s", err, out)
-	}
+	m := &monorepo{home: b.TempDir(), program: built(b)}
 	var listed []string
 	for minor := range 300 {
 		listed = append(listed, fmt.Sprintf("0.%d.0", minor+1))
@@ -129,6 +125,17 @@ func newMonorepo(b *testing.B) *monorepo {
 	}
 	b.Cleanup(m.sandbox.Close)
 	return m
+}
+
+// built returns the program, built as tests find the code.
+func built(b *testing.B) string {
+	b.Helper()
+	program := filepath.Join(b.TempDir(), "relock")
+	build := exec.CommandContext(b.Context(), "go", "build", "-o", program, "github.com/relock-dev/relock")
+	if out, err := build.CombinedOutput(); err != nil {
+		b.Fatalf("building relock: %v\n%s", err, out)
+	}
+	return program
 }
 
 // write lays root modules out, and a module that each of them calls. The

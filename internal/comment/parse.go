@@ -214,7 +214,7 @@ func patterns(words []string) ([]provider.Pattern, error) {
 	var list []provider.Pattern
 	for _, w := range words {
 		p, err := provider.ParsePattern(w)
-		if err != nil || !patternForm.MatchString(w) {
+		if err != nil || !patternForm.MatchString(w) || utf8.RuneCountInString(w) > longestPattern {
 			return nil, errors.New("a provider must be named like hashicorp/aws or */aws")
 		}
 		list = append(list, p)
@@ -223,8 +223,12 @@ func patterns(words []string) ([]provider.Pattern, error) {
 }
 
 // patternForm is narrower than ParsePattern: what is kept of a command is shown
-// again, in a pull request.
-var patternForm = regexp.MustCompile(`^[\pL\pN*?._:/-]{1,200}$`)
+// again, in a pull request. Its length is longestPattern's matter, since a count
+// in the expression compiles the tables of all letters that many times.
+var patternForm = regexp.MustCompile(`^[\pL\pN*?._:/-]+$`)
+
+// longestPattern bounds the pattern of a provider, in characters.
+const longestPattern = 200
 
 func platformsOf(words []string) ([]provider.Platform, error) {
 	var list []provider.Platform

@@ -53,6 +53,7 @@ func pattern(t *testing.T, s string) provider.Pattern {
 func TestParse(t *testing.T) {
 	t.Parallel()
 	aws, anyAWS := pattern(t, "hashicorp/aws"), pattern(t, "*/aws")
+	longest := "a/" + strings.Repeat("é", 198)
 	linux, darwin := provider.Platform{OS: "linux", Arch: "amd64"}, provider.Platform{OS: "darwin", Arch: "arm64"}
 	for text, want := range map[string]comment.Command{
 		"/relock":                       {Verb: comment.Help},
@@ -73,6 +74,7 @@ func TestParse(t *testing.T) {
 		"/relock rebase --sha 0123abc":   {Verb: comment.Rebase, SHA: "0123abc"},
 		"/relock upgrade -- --provider":  {Verb: comment.Upgrade, Dirs: []string{"--provider"}},
 		"/relock why hashicorp/aws prod": {Verb: comment.Why, Providers: []provider.Pattern{aws}, Dirs: []string{"prod"}},
+		"/relock why " + longest:         {Verb: comment.Why, Providers: []provider.Pattern{pattern(t, longest)}},
 		"/relock unignore hashicorp/aws": {Verb: comment.Unignore, Providers: []provider.Pattern{aws}, Ignored: comment.Ignored{Provider: "hashicorp/aws"}},
 		"/relock ignore hashicorp/aws":   {Verb: comment.Ignore, Providers: []provider.Pattern{aws}, Ignored: comment.Ignored{Provider: "hashicorp/aws"}},
 		"/relock ignore */aws major":     {Verb: comment.Ignore, Providers: []provider.Pattern{anyAWS}, Ignored: comment.Ignored{Provider: "*/aws", Update: "major"}},
@@ -114,6 +116,7 @@ func TestParseRefuses(t *testing.T) {
 		"/relock upgrade --provider":                   "a flag is unknown, or lacks its value",
 		"/relock upgrade --provider a//b":              "a provider must be named like",
 		"/relock ignore <!--/aws":                      "a provider must be named like",
+		"/relock why a/" + strings.Repeat("é", 199):    "a provider must be named like",
 		"/relock upgrade --platform linux":             "a platform must be one that providers are built for, like",
 		"/relock upgrade --platform made_up":           "a platform must be one that providers are built for, like",
 		"/relock upgrade --platform darwn_arm64":       "but for `darwin_arm64`",
