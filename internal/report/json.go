@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -172,11 +173,23 @@ type scanJSON struct {
 	Tool         provider.ToolName `json:"tool"`
 	ToolVersion  string            `json:"tool_version"`
 	Assumed      bool              `json:"tool_version_assumed"`
+	Kind         string            `json:"kind"`
+	Origin       string            `json:"origin"`
+	Holes        []holeJSON        `json:"holes"`
+	Assumptions  []string          `json:"assumptions"`
+	Partial      bool              `json:"partial"`
 	Lock         *lockJSON         `json:"lock"`
 	Requirements []requirementJSON `json:"requirements"`
 	Unread       []unreadJSON      `json:"unread"`
 	Errors       []problemJSON     `json:"errors"`
 	Warnings     []problemJSON     `json:"warnings"`
+}
+
+type holeJSON struct {
+	Path  string `json:"path"`
+	Parts int    `json:"parts"`
+	File  string `json:"file"`
+	Line  int    `json:"line"`
 }
 
 type lockJSON struct {
@@ -216,9 +229,15 @@ func scanModule(m Module) scanJSON {
 	errors, warnings := problemsJSON(m.Diagnostics)
 	return scanJSON{
 		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(), Assumed: m.Assumed, Lock: lockOf(m),
+		Kind: string(cmp.Or(m.Scan.Kind, "ordinary")), Origin: m.Scan.Origin, Holes: list(m.Scan.Holes, holeOf),
+		Assumptions: append([]string{}, m.Scan.Assumptions...), Partial: m.Scan.Partial(),
 		Requirements: list(m.Scan.Tree.Requirements, requirementOf), Unread: list(m.Unread, unreadOf),
 		Errors: errors, Warnings: warnings,
 	}
+}
+
+func holeOf(h scan.Hole) holeJSON {
+	return holeJSON{Path: h.Path, Parts: h.Parts, File: h.File, Line: h.Line}
 }
 
 func lockOf(m Module) *lockJSON {

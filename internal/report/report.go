@@ -441,6 +441,10 @@ func placedScan(m scan.RootModule, show placing) *scan.RootModule {
 		r.Terms = mapped(r.Terms, show.term)
 		return r
 	})
+	m.Holes = mapped(m.Holes, func(h scan.Hole) scan.Hole {
+		h.File, _ = show(h.File, "")
+		return h
+	})
 	m.Tree.Unread = placedUnread(m.Tree.Unread, show)
 	m.Tree.Diagnostics = placedDiagnostics(m.Tree.Diagnostics, show)
 	return &m

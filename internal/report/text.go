@@ -283,6 +283,9 @@ func (t *text) together(changes []changeRow) {
 // scan writes what a root module requires and what its lock file says, one
 // line for each provider.
 func (t *text) scan(m Module) {
+	for _, line := range t.d.made(*m.Scan) {
+		t.paragraph(tableIndent, cell{}, line)
+	}
 	t.table(t.requirements(m), "Provider", "Locked", "Allowed", "Decided")
 	if m.Scan.Lock == nil {
 		t.paragraph(tableIndent, cell{}, "there is no lock file")
@@ -323,7 +326,10 @@ func unrequired(m Module) string {
 	errors := slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d provider.Diagnostic) bool {
 		return d.File == m.LockPath // the configuration can be read all the same
 	})
+	ofUnit := func(u scan.Unread) bool { return u.Code == provider.CodeTerragruntUnit }
 	switch {
+	case slices.ContainsFunc(m.Unread, ofUnit):
+		return "unknown: the unit is known in part"
 	case len(m.Unread) > 0:
 		return "unknown: " + count(len(m.Unread), "module", "modules") + " not read"
 	case failed(errors):

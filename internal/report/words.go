@@ -612,3 +612,35 @@ func toolText(m Module) string {
 	}
 	return " (" + text + ")"
 }
+
+// made says what is known of a configuration that another program makes.
+func (d dialect) made(m scan.RootModule) []string {
+	var lines []string
+	if name := kindTitles[m.Kind]; name != "" {
+		if m.Origin != "" {
+			name += " of the module " + d.code(m.Origin)
+		}
+		lines = append(lines, name)
+	}
+	for _, h := range m.Holes {
+		known := " is not known; no requirement depends on it"
+		if h.Parts > 1 {
+			known = " are not known; no requirement depends on them"
+		}
+		lines = append(lines, fmt.Sprintf("%s of %s%s (%s)", count(h.Parts, "part", "parts"), d.code(h.Path), known, d.text(fmt.Sprintf("%s:%d", h.File, h.Line))))
+	}
+	for _, text := range m.Assumptions {
+		lines = append(lines, "assumed: "+d.text(text))
+	}
+	for _, u := range m.Tree.Unread {
+		if u.Code == provider.CodeTerragruntUnit {
+			lines = append(lines, fmt.Sprintf("known in part: %s (%s)", d.text(u.Reason), d.text(fmt.Sprintf("%s:%d", u.File, u.Line))))
+		}
+	}
+	return lines
+}
+
+// kindTitles are what people call root modules whose configuration is not theirs.
+var kindTitles = map[scan.Kind]string{
+	scan.TerragruntUnit: "Terragrunt unit", scan.Stack: "stack", scan.CDK: "CDK for Terraform", scan.Orphan: "a lock file alone",
+}

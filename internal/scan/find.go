@@ -182,6 +182,7 @@ func (f *finder) identify(at location) Root {
 	var pinned bool
 	r.Tool, pinned = f.tools.tool(at, r.Lock)
 	r.Assumed = !pinned
+	_, r.Guessed = f.tools.toolName(at, r.Lock)
 	entries, _ := at.tree.list(at.dir)
 	configured := files(entries, r.Tool).configured()
 	r.Kind = kindOf(at, configured)

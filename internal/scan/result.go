@@ -22,6 +22,12 @@ type RootModule struct {
 	Tree, Tests ModuleTree
 }
 
+// Partial reports whether what the lock file records stands in for what is not
+// known of the requirements.
+func (m RootModule) Partial() bool {
+	return m.Standalone || m.Preserve && len(m.Tree.Unread) > 0
+}
+
 // ModuleTree is what was read of a root module and the modules that it calls, or
 // of its test files and the modules that those run.
 type ModuleTree struct {

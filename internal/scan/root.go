@@ -28,6 +28,9 @@ type Root struct {
 	// those that required_version allows.
 	Tool    provider.Tool
 	Assumed bool
+	// Guessed says that nothing names the tool: neither a setting nor a file of
+	// OpenTofu's nor a version file.
+	Guessed bool
 	// Lock is the lock file, by its place in the searched file tree; nil if there is
 	// none. Problems are those of reading it.
 	Lock     *lockfile.File
@@ -39,6 +42,10 @@ type Root struct {
 	// Origin is where the configuration comes from, as people see it, if another
 	// program makes it and that is known.
 	Origin string
+	// Holes are parts of what that program generates that are not known and change
+	// no requirement; Assumptions are what is taken for granted about the rest.
+	Holes       []Hole
+	Assumptions []string
 	// Unread is what is known to be missing before anything is read, and with Preserve
 	// what the lock file records stands in for what is missing, whatever is asked for.
 	Unread   []Unread
@@ -55,6 +62,14 @@ type Root struct {
 	// Sources are directories of the searched file tree that a Tree of its own was
 	// made of, besides those that are read in it; nil if it is the searched one.
 	Sources []string
+}
+
+// Hole is how many parts of a generated file are not known.
+type Hole struct {
+	Path  string // of the generated file, relative to where the tool is run
+	Parts int
+	File  string // what generates it, as in Term
+	Line  int
 }
 
 // at is where the configuration is.

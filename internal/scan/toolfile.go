@@ -104,30 +104,30 @@ func significantLines(src []byte) func(yield func([]string) bool) {
 // toolName tells which tool is run in a directory: by the lock file if that is
 // OpenTofu's, by files that only OpenTofu reads, by the nearest version file.
 // A lock file of Terraform proves little, since OpenTofu takes those over
-// [opentofu 1.12 internal/depsfile/locks.go].
-func (t *toolFiles) toolName(at location, lock *lockfile.File) provider.ToolName {
+// [opentofu 1.12 internal/depsfile/locks.go]. If nothing tells, it is guessed.
+func (t *toolFiles) toolName(at location, lock *lockfile.File) (name provider.ToolName, guessed bool) {
 	entries, _ := at.tree.list(at.dir)
 	ofOpenTofu := func(l lockfile.Lock) bool { return l.Addr.Host == provider.OpenTofu.DefaultHost() }
 	switch nearest := t.pins(at.dir).nearest; {
 	case t.opts.Tool != "":
-		return t.opts.Tool
+		return t.opts.Tool, false
 	case lock != nil && (lock.Tool == provider.OpenTofu || slices.ContainsFunc(lock.Locks, ofOpenTofu)):
-		return provider.OpenTofu
+		return provider.OpenTofu, false
 	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		return !e.IsDir() && !editorFile(e.Name()) && forOpenTofu(e.Name())
 	}):
-		return provider.OpenTofu
+		return provider.OpenTofu, false
 	case nearest != "":
-		return nearest
+		return nearest, false
 	}
-	return provider.Terraform
+	return provider.Terraform, true
 }
 
 // tool returns the tool that is run in a directory, and whether its release is
 // known: it is set, or an exact version file names it. Else the newest release
 // whose rules are known is assumed.
 func (t *toolFiles) tool(at location, lock *lockfile.File) (tool provider.Tool, pinned bool) {
-	name := t.toolName(at, lock)
+	name, _ := t.toolName(at, lock)
 	if !t.opts.ToolVersion.IsZero() {
 		return provider.Tool{Name: name, Version: t.opts.ToolVersion}, true
 	}

@@ -73,7 +73,7 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 		if r.Lock != nil || !included[u.File] && !u.Template && (opts.Create || r.Named) {
 			if opts.Wanted == nil || opts.Wanted(scan.RootModule{Root: r, Tree: scan.ModuleTree{Dirs: u.Dirs}}) || !u.Source.fetched() {
 				made[i] = a.Assemble(ctx, u, toolOf(&r, u, opts.Tool))
-				roots[i].Tool, roots[i].Assumed = r.Tool, r.Assumed
+				roots[i].Tool, roots[i].Assumed, roots[i].Guessed = r.Tool, r.Assumed, r.Guessed
 			}
 		}
 		return ctx.Err()
@@ -110,13 +110,19 @@ func (r *fileReader) configured(dir string) bool {
 func (s Source) fetched() bool { return !s.own() && !s.Local }
 
 // toolOf is the tool of a unit: that which the lock file shows to be OpenTofu, or
-// which terraform_binary names, or which scan has found.
+// which terraform_binary names, or which scan has found. Of a unit a lock file with
+// the registry of Terraform shows that tool: OpenTofu would have rewritten it.
 func toolOf(r *scan.Root, u Unit, set provider.ToolName) provider.Tool {
-	shows := r.Lock != nil && slices.ContainsFunc(r.Lock.Locks, func(l lockfile.Lock) bool { return l.Addr.Host == provider.OpenTofu.DefaultHost() })
-	if set == "" && u.Tool != "" && u.Tool != r.Tool.Name && !shows {
+	if set == "" && u.Tool != "" && u.Tool != r.Tool.Name && !lockedBy(r.Lock, provider.OpenTofu) {
 		r.Tool, r.Assumed = provider.Newest(u.Tool), true
 	}
+	r.Guessed = r.Guessed && u.Tool == "" && !lockedBy(r.Lock, provider.Terraform)
 	return r.Tool
+}
+
+// lockedBy reports whether a lock file has entries of the registry of a tool.
+func lockedBy(lock *lockfile.File, tool provider.ToolName) bool {
+	return lock != nil && slices.ContainsFunc(lock.Locks, func(l lockfile.Lock) bool { return l.Addr.Host == tool.DefaultHost() })
 }
 
 // rootOf is the root module of a unit; false if it is left out.
@@ -132,6 +138,15 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 		return r, false
 	}
 	r.Origin = made.Source.Text
+	for _, f := range made.Generated {
+		if f.Holes > 0 {
+			r.Holes = append(r.Holes, scan.Hole{Path: f.Path, Parts: f.Holes, File: f.File, Line: f.Line})
+		}
+	}
+	r.Assumptions = made.Assumed
+	if r.Guessed {
+		r.Assumptions = append(slices.Clip(r.Assumptions), "the tool is "+r.Tool.Name.Title())
+	}
 	for _, p := range made.Refused() {
 		r.Problems = append(r.Problems, provider.Diagnostic{
 			Code: provider.CodeInvalidConfig, Message: "Terragrunt refuses the unit: " + p.Reason, Hint: p.Hint, File: p.File, Line: p.Line,
@@ -146,7 +161,7 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 		r.Problems = append(r.Problems, d)
 		return r, true
 	}
-	for _, text := range made.Assumed {
+	for _, text := range r.Assumptions {
 		told.note(cause{kind: assumed, text: text}, r.Dir)
 	}
 	for _, h := range made.Hooks {
