@@ -23,7 +23,7 @@ func during(env Env, s settings, req run.Request, act func(*run.Session) (report
 	p := newProgress(env, s.Format)
 	defer p.end()
 	world := env.ofRun(s)
-	world.Watch, world.Fetching, world.Log = p.watch, p.fetching, logger(p.talk, s.Verbose)
+	world.Announce, world.Watch, world.Fetching, world.Log = p.announce, p.watch, p.fetching, logger(p.talk, s.Verbose)
 	session, err := run.Open(world, req)
 	if err != nil {
 		return report.Report{Verb: string(req.Verb)}, err
@@ -35,8 +35,11 @@ func during(env Env, s settings, req run.Request, act func(*run.Session) (report
 // progress is what a person sees of a run under way. Nothing of it is left on a
 // terminal when it has ended, so that the report follows what was there before.
 type progress struct {
-	talk  io.Writer // for what else is said meanwhile
-	watch func(name string, size int64) registry.Download
+	talk io.Writer // for what else is said meanwhile
+	// announce is for packages, as run.Env.Announce; nil: nobody sees them. A log does
+	// without: it has one line for all that has come.
+	announce func(packages int, size int64)
+	watch    func(name string, size int64) registry.Download
 	// fetching is for modules, as run.Env.Fetching; nil: nobody sees them.
 	fetching func(source string)
 	end      func()
@@ -50,7 +53,7 @@ func newProgress(env Env, format string) progress {
 		return progress{talk: env.Stderr, end: func() {}}
 	case env.Getenv("CI") == "" && isTerminal(env.Stderr):
 		b := newBars(env.Stderr)
-		return progress{talk: b, watch: b.watch, fetching: b.fetching, end: b.end}
+		return progress{talk: b, announce: b.announce, watch: b.watch, fetching: b.fetching, end: b.end}
 	}
 	l := &lines{w: env.Stderr}
 	return progress{talk: l, watch: l.watch, end: l.end}
@@ -127,6 +130,9 @@ type bars struct {
 	module  atomic.Pointer[string]
 	line    *mpb.Bar // nil before the first module
 	size    int64    // of all downloads that were begun, as far as known
+	// announced is how many packages there are to download at most, and weight how
+	// large they are together, as far as that is known before.
+	announced, weight atomic.Int64
 }
 
 func newBars(w io.Writer, options ...mpb.ContainerOption) *bars {
@@ -146,11 +152,7 @@ func (b *bars) Write(p []byte) (int, error) {
 func (b *bars) watch(name string, size int64) registry.Download {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.show()
-	b.read()
-	if b.all == nil {
-		b.all = b.add(0, decor.Any(b.count, decor.WCSyncSpaceR), mpb.BarPriority(math.MaxInt))
-	}
+	b.showAll()
 	size = max(size, 0)
 	d := &bar{of: b, size: size, bar: b.add(size, decor.Name(report.Plain(name), decor.WCSyncSpaceR))}
 	if b.all == nil || d.bar == nil {
@@ -158,6 +160,28 @@ func (b *bars) watch(name string, size int64) registry.Download {
 	}
 	b.expect(size)
 	return d
+}
+
+// announce shows how many packages there are to download, before any of them is.
+func (b *bars) announce(packages int, size int64) {
+	if packages == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.announced.Add(int64(packages))
+	b.weight.Add(size)
+	b.showAll()
+}
+
+// showAll shows the bar for all packages in the place of the line about modules.
+// The mutex is held.
+func (b *bars) showAll() {
+	b.show()
+	b.read()
+	if b.all == nil {
+		b.all = b.add(0, decor.Any(b.count, decor.WCSyncSpaceR), mpb.BarPriority(math.MaxInt))
+	}
 }
 
 // show begins to show something. The mutex is held.
@@ -204,8 +228,18 @@ func (b *bars) add(size int64, title decor.Decorator, options ...mpb.BarOption) 
 	return added
 }
 
-// count says of how many packages all has arrived.
-func (b *bars) count(decor.Statistics) string { return packageCount(int(b.arrived.Load())) }
+// count says of how many packages all has arrived, and how many there are at most.
+func (b *bars) count(decor.Statistics) string {
+	arrived, most := b.arrived.Load(), b.announced.Load()
+	if most < max(arrived, 1) {
+		return packageCount(int(arrived))
+	}
+	text := fmt.Sprintf("%d of at most %s", arrived, packageCount(int(most)))
+	if weight := b.weight.Load(); weight > 0 {
+		text += ", " + report.Size(weight)
+	}
+	return text
+}
 
 // received says how much has arrived, and of how much if that is known.
 func received(s decor.Statistics) string {

@@ -49,6 +49,32 @@ func TestBarsShowWhatIsUnderWayAndThenVanish(t *testing.T) {
 	})
 }
 
+func TestBarsSayHowManyPackagesAreToCome(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		b := newBars(&out, mpb.WithAutoRefresh())
+		b.fetching("acme/vpc/aws")
+		b.announce(0, 0) // all are known
+		time.Sleep(frame)
+		synctest.Wait()
+		checkScreen(t, "with nothing to download", out.String(), "^module 1: acme/vpc/aws")
+
+		b.announce(40, 0)
+		time.Sleep(frame)
+		synctest.Wait()
+		checkScreen(t, "before a download", out.String(), "^0 of at most 40 packages")
+
+		b.watch("hashicorp/aws 5.34.0 linux_amd64", 4<<20).Done(nil)
+		b.announce(2, 3<<20) // and 2 more, of which somebody says the size
+		time.Sleep(frame)
+		synctest.Wait()
+		checkScreen(t, "then", out.String(), "^1 of at most 42 packages, 3.0 MiB")
+		b.end()
+		checkScreen(t, "at the end", out.String())
+	})
+}
+
 func TestALineShowsWhichModuleIsFetched(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -36,7 +36,9 @@ func judgeEach(ctx context.Context, j job, source *registry.Client, all []found,
 		some := suspectsOf(j, all[i].result)
 		suspects, of = append(suspects, some...), append(of, slices.Repeat([]int{i}, len(some))...)
 	}
-	for n, found := range verify.Judge(ctx, source, suspects, verify.Options{Allowance: j.allowance, Jobs: j.req.Plan.Jobs}) {
+	for n, found := range verify.Judge(ctx, source, suspects, verify.Options{
+		Allowance: j.allowance, Jobs: j.req.Plan.Jobs, Announce: j.env.Announce,
+	}) {
 		r := &all[of[n]].result
 		r.Findings, r.Undecided = append(r.Findings, found.Found...), append(r.Undecided, found.Undecided...)
 	}

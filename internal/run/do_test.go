@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -74,6 +75,24 @@ func TestDestinations(t *testing.T) {
 				t.Errorf("written: %v, said to be: %v, want %v", written, r.Modules[0].Written, tt.written)
 			}
 		})
+	}
+}
+
+// Whoever watches a run learns how many packages it may download; a session that has
+// hashed them downloads none again.
+func TestPackagesAreAnnounced(t *testing.T) {
+	t.Parallel()
+	req := upgrading(Target{Files: Checkout{}})
+	s, _ := opened(t, req)
+	var announced []int
+	s.env.Announce = func(packages int, _ int64) { announced = append(announced, packages) }
+	for range 2 {
+		if _, err := s.Do(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []int{1, 0}; !slices.Equal(announced, want) {
+		t.Errorf("announced %v packages, want %v", announced, want)
 	}
 }
 

@@ -77,7 +77,7 @@ func policyOf(j job) verify.Policy {
 	p := verify.Policy{
 		Only: plan.Only, Strict: plan.Strict, Platforms: plan.Platforms.List, Keep: plan.Keep, KeepUnreferenced: plan.KeepUnreferenced,
 		Signers: plan.Signers, Ledger: proof.Ledger, AcceptReReleased: plan.AcceptReReleased, Offline: proof.Offline,
-		Recheck: proof.Recheck, Seed: proof.Seed, Allowance: j.allowance, Jobs: plan.Jobs,
+		Recheck: proof.Recheck, Seed: proof.Seed, Allowance: j.allowance, Jobs: plan.Jobs, Announce: j.env.Announce,
 	}
 	if admitted := contact(j.Session, j.req); admitted != nil {
 		p.Admits = func(addr provider.Addr) bool { return admitted(string(addr.Host)) }

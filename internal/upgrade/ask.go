@@ -3,6 +3,7 @@ package upgrade
 import (
 	"cmp"
 	"context"
+	"maps"
 	"runtime"
 	"slices"
 	"time"
@@ -58,7 +59,7 @@ type SignerSource interface {
 // File. Plan never writes. After ctx is done, what could not be asked any more
 // has failed, and what is complete is in the File.
 func Plan(ctx context.Context, src Source, modules []scan.RootModule, opts Options) []Result {
-	return plan(modules, opts, opts.behaviour(), asker{ctx: ctx, jobs: jobsOf(opts.Jobs), plan: src, dates: opts.Dates})
+	return plan(modules, opts, opts.behaviour(), asker{ctx: ctx, jobs: jobsOf(opts.Jobs), plan: src, dates: opts.Dates, announce: opts.Announce})
 }
 
 // FormerSigners notes in each selection that leaves one release for another who
@@ -105,6 +106,8 @@ type asker struct {
 	jobs  int
 	plan  Source
 	dates DateSource
+
+	announce func(packages int, size int64)
 }
 
 // providerKey names a provider under the rules of one tool.
@@ -170,8 +173,28 @@ const ahead = 4
 
 // packages asks for packages.
 func (a asker) packages(asked []packageKey) map[packageKey]evidence {
+	if a.announce != nil {
+		a.announce(len(a.unknown(asked)), 0) // no list says how large they are
+	}
 	return memo.Each(ahead*a.jobs, asked, func(k packageKey) evidence {
 		h, err := a.plan.Hashes(a.ctx, k.tool, k.want)
 		return evidence{h, err}
 	})
+}
+
+// unknown are the packages of which the source does not know what they hash to.
+func (a asker) unknown(asked []packageKey) map[provider.Want]bool {
+	one := map[packageKey]packageKey{} // of each release
+	for _, k := range asked {
+		release := k
+		release.want.Platform = provider.Platform{}
+		one[release] = k
+	}
+	known, unknown := a.remembered(slices.Collect(maps.Values(one))), map[provider.Want]bool{}
+	for _, k := range asked {
+		if _, ok := known[k]; !ok {
+			unknown[k.want] = true // whichever release of a tool asks
+		}
+	}
+	return unknown
 }

@@ -54,6 +54,10 @@ type Options struct {
 	AcceptReReleased []provider.ReleasePattern
 	// Jobs bounds the questions that are open at once; 0 means a default.
 	Jobs int
+	// Announce is told how many packages are to be downloaded at most, before any of
+	// them is: the source may still find that it knows one. It costs asking for the
+	// lists of all releases first. nil: nobody is.
+	Announce func(packages int, size int64)
 }
 
 // HashesFrom names the sources of packages. Versions always come from the

@@ -648,3 +648,33 @@ func TestPlanCarriesVersionsFromTheOtherRegistry(t *testing.T) {
 		})
 	}
 }
+
+// Root modules share packages, tools share releases, and what is remembered is not
+// downloaded again.
+func TestPlanAnnouncesWhatMayBeDownloaded(t *testing.T) {
+	t.Parallel()
+	two := []string{"linux_amd64", "darwin_arm64"}
+	for _, remembers := range []bool{false, true} {
+		src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": two}, "b": {"1.0.0": two, "2.0.0": two}}, remembers: remembers}
+		first, second := module(t, []string{"a", "b"}, nil), module(t, []string{"a"}, nil)
+		second.Tool.Version = version("1.0.0")
+		var announced []int
+		opts := Options{
+			Platforms: Platforms{List: []provider.Platform{platform("linux_amd64"), platform("darwin_arm64")}},
+			Announce: func(packages int, _ int64) {
+				announced = append(announced, packages)
+				if i := slices.IndexFunc(src.asked, func(q string) bool { return strings.HasSuffix(q, "linux_amd64") }); i >= 0 {
+					t.Errorf("%q was asked for before", src.asked[i])
+				}
+			},
+		}
+		Plan(t.Context(), src, modules(first, second), opts)
+		want := []int{4}
+		if remembers {
+			want = []int{0}
+		}
+		if !slices.Equal(announced, want) {
+			t.Errorf("with a source that remembers (%t), announced %v packages, want %v", remembers, announced, want)
+		}
+	}
+}

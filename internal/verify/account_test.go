@@ -343,7 +343,16 @@ func TestHashesAreAccountedFor(t *testing.T) {
 				tt.edit(&e)
 			}
 			allowance := NewAllowance(max(cmp.Or(tt.allowed, 1<<20), 0))
-			judged := Judge(t.Context(), tt.release, []Suspect{e}, Options{Allowance: allowance, Jobs: 3})
+			announced := 0
+			judged := Judge(t.Context(), tt.release, []Suspect{e}, Options{Allowance: allowance, Jobs: 3, Announce: func(packages int, size int64) {
+				if announced += packages; size < int64(packages) {
+					t.Errorf("%d packages of %d bytes are announced", packages, size)
+				}
+			}})
+			looked := slices.DeleteFunc(slices.Clone(tt.release.asked), func(q string) bool { return !strings.HasSuffix(q, " 100") })
+			if tt.release.size == nil && announced != len(looked) {
+				t.Errorf("%d packages are announced, and %q were looked at", announced, looked)
+			}
 			found, undecided := accounts(judged[0])
 			if diff := gocmp.Diff(tt.found, found); diff != "" {
 				t.Errorf("found (-want +got):\n%s", diff)

@@ -40,9 +40,10 @@ type accountant struct {
 	all bool
 	// strict says that a registry's word explains nothing as long as a package may
 	// be hashed.
-	strict bool
-	cases  map[packageKey]*accountCase
-	order  []*accountCase
+	strict   bool
+	announce func(packages int, size int64) // nil: nobody listens
+	cases    map[packageKey]*accountCase
+	order    []*accountCase
 }
 
 // account asks until every hash is explained, or nothing is left that may be
@@ -249,16 +250,20 @@ func (c *accountCase) next() []packagePart {
 // nobody says gets all that is left, so that it comes alone, after the others.
 func (a *accountant) download(next []packagePart) {
 	var sized []packagePart
+	var together int64
 	for _, part := range next {
 		part.tried[part.platform] = true
 		size := part.sizes[part.platform]
 		switch {
 		case size == 0:
 		case a.allowance.take(size):
-			sized = append(sized, part)
+			sized, together = append(sized, part), together+size
 		default:
 			part.poor = true
 		}
+	}
+	if a.announce != nil && len(sized) > 0 {
+		a.announce(len(sized), together)
 	}
 	a.look(sized, func(p packagePart) int64 { return p.sizes[p.platform] })
 	for _, part := range next {

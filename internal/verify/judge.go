@@ -53,6 +53,9 @@ type Options struct {
 	Allowance *Allowance
 	// Jobs bounds the questions that are open at once; 0 means a default.
 	Jobs int
+	// Announce is told of packages before they are downloaded: how many, and how large
+	// they are together. nil: nobody is.
+	Announce func(packages int, size int64)
 }
 
 // Judge says which recorded hashes belong to no package of their release, and of
@@ -65,7 +68,7 @@ type Options struct {
 // explained.
 func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []Judgement {
 	ask := asker{ctx: ctx, jobs: cmp.Or(opts.Jobs, 4*runtime.GOMAXPROCS(0)), source: src}
-	a := &accountant{ask: ask, allowance: opts.Allowance, cases: map[packageKey]*accountCase{}}
+	a := &accountant{ask: ask, allowance: opts.Allowance, announce: opts.Announce, cases: map[packageKey]*accountCase{}}
 	for i, e := range suspects {
 		if slices.ContainsFunc(e.Lock.Hashes, provider.Hash.Known) { // else there is nothing to be held against
 			a.open(i, e)

@@ -45,6 +45,8 @@ type Policy struct {
 	// Allowance bounds the downloads, and Jobs the questions that are open at once.
 	Allowance *Allowance
 	Jobs      int
+	// Announce is as in Options.
+	Announce func(packages int, size int64)
 }
 
 // Verification is what was found of one root module.
@@ -65,6 +67,7 @@ type Verification struct {
 func Prove(ctx context.Context, src Source, modules []scan.RootModule, p Policy) ([]Verification, []provider.Diagnostic) {
 	a := &accountant{
 		ask:       asker{ctx: ctx, jobs: cmp.Or(p.Jobs, 4*runtime.GOMAXPROCS(0)), source: src},
+		announce:  p.Announce,
 		allowance: p.Allowance, cases: map[packageKey]*accountCase{}, all: true, strict: p.Strict,
 	}
 	v := &verifier{Policy: p, accountant: a}
