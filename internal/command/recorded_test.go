@@ -219,7 +219,7 @@ func recordedHome(t *testing.T, dir string, recorded recordedCase, tool provider
 	return home
 }
 
-func write(t *testing.T, name string, content []byte) {
+func write(t testing.TB, name string, content []byte) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		t.Fatal(err)
@@ -337,7 +337,7 @@ func shell(t *testing.T, command, home string) {
 
 // runIn runs the program in a directory against a sandbox. It returns the exit
 // status and what was said.
-func runIn(t *testing.T, s *sandbox.Sandbox, dir string, args ...string) (int, string) {
+func runIn(t testing.TB, s *sandbox.Sandbox, dir string, args ...string) (int, string) {
 	t.Helper()
 	return session{home: t.TempDir()}.run(t, s, dir, args...)
 }
@@ -349,7 +349,7 @@ type session struct {
 	home string
 }
 
-func (o session) run(t *testing.T, s *sandbox.Sandbox, dir string, args ...string) (int, string) {
+func (o session) run(t testing.TB, s *sandbox.Sandbox, dir string, args ...string) (int, string) {
 	t.Helper()
 	rc := filepath.Join(t.TempDir(), "terraformrc")
 	if err := os.WriteFile(rc, []byte(s.CLIConfig()+o.cli), 0o644); err != nil {
