@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,6 +16,9 @@ import (
 type account struct {
 	// files are the lines of all verified checksum lists of the release, by zh.
 	files map[provider.Hash]provider.ListedFile
+	// archives are the zh that the lists give the packages for a platform. Several
+	// platforms may have one archive in common.
+	archives map[provider.Platform][]provider.Hash
 	// contents are the h1 hashes of the files that are known, and by what.
 	contents map[provider.Hash]Verdict
 	// reported are h1 hashes that a source states and the tool takes.
@@ -97,19 +101,17 @@ func (a *account) everything() map[string]bool {
 // archives of the lists, and the platforms that are served by an archive that no
 // list which was seen names.
 func (a *account) looked() (looked, of int) {
-	named := map[provider.Platform]bool{}
 	for _, f := range a.files {
 		if f.Platform == (provider.Platform{}) && !strings.HasSuffix(f.Name, ".zip") {
 			continue // such as the manifest
 		}
-		named[f.Platform] = true
 		of++
 		if f.Contents != nil {
 			looked++
 		}
 	}
 	for _, p := range a.served {
-		if !named[p] && !a.absent[p] {
+		if len(a.archives[p]) == 0 && !a.absent[p] {
 			of++
 		}
 	}
@@ -128,6 +130,9 @@ func (a *account) add(l provider.Listing) {
 			f.Contents, f.Fresh = known.Contents, known.Fresh
 		}
 		a.files[f.ZH] = f
+		if of := a.archives[f.Platform]; f.Platform != (provider.Platform{}) && !slices.Contains(of, f.ZH) {
+			a.archives[f.Platform] = append(of, f.ZH)
+		}
 		by := ByCache
 		if f.Fresh {
 			by = ByPackage
@@ -149,12 +154,7 @@ const mostPlatforms = 100
 // before the others: what the lock file covers, then the default list. all is
 // false if there are more than anybody asks about.
 func (a *account) platforms(covered []provider.Platform) (some []provider.Platform, all bool) {
-	some = slices.Clone(a.served)
-	for _, f := range a.files {
-		if f.Platform != (provider.Platform{}) {
-			some = append(some, f.Platform)
-		}
-	}
+	some = slices.AppendSeq(slices.Clone(a.served), maps.Keys(a.archives))
 	slices.SortFunc(some, func(p, q provider.Platform) int {
 		return cmp.Or(cmp.Compare(tier(p, covered), tier(q, covered)), p.Compare(q))
 	})
@@ -175,12 +175,7 @@ func tier(p provider.Platform, covered []provider.Platform) int {
 
 // known reports whether the content of a platform's package is.
 func (a *account) known(p provider.Platform) bool {
-	for _, f := range a.files {
-		if f.Platform == p && f.Contents != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.archives[p], func(zh provider.Hash) bool { return a.files[zh].Contents != nil })
 }
 
 // replaced reports whether the release seems to have been replaced after it was

@@ -32,7 +32,7 @@ func zipH1(name string) provider.Hash { return dirH1("zip of " + name) }
 // release is an Source of one release, 1.0.0 of any provider.
 type release struct {
 	platforms []string          // served
-	lists     map[string]string // platform -> names of its list; the others' is that of ""
+	lists     map[string]string // platform -> names of its list; the others' is that of ""; NAME=OTHER has the archive of another
 	known     []string          // platforms whose content is known without a download
 	size      map[string]int64  // 100 where it does not say
 	real      map[string]int64  // where it is not as said
@@ -81,12 +81,16 @@ func (r *release) listing(p string) provider.Listing {
 	}
 	names := cmp.Or(r.lists[p], r.lists[""], strings.Join(r.platforms, " ")+" manifest.json")
 	for name := range strings.FieldsSeq(names) {
-		f := provider.ListedFile{Name: name, ZH: zh(name)}
+		name, archive, same := strings.Cut(name, "=")
+		if !same {
+			archive = name
+		}
+		f := provider.ListedFile{Name: name, ZH: zh(archive)}
 		if parsed, err := provider.ParsePlatform(name); err == nil {
 			f.Name, f.Platform = name+".zip", parsed
 		}
-		if slices.Contains(r.known, name) {
-			f.Contents, f.Size, f.Fresh = []provider.Hash{dirH1(name), zipH1(name)}, r.sizeOf(name), r.fresh
+		if slices.Contains(r.known, archive) {
+			f.Contents, f.Size, f.Fresh = []provider.Hash{dirH1(archive), zipH1(archive)}, r.sizeOf(name), r.fresh
 		}
 		l.Files = append(l.Files, f)
 	}
@@ -283,6 +287,12 @@ func TestHashesAreAccountedFor(t *testing.T) {
 		{
 			name: "archive_of_an_odd_name", release: &release{platforms: []string{"linux_amd64"}, lists: map[string]string{"": "linux_amd64 odd.zip"}, known: []string{"linux_amd64"}},
 			hashes: []string{forged}, undecided: []string{string(dirH1("somebody")) + " unreachable; 1 of 2 packages looked at"},
+		},
+		{
+			name: "one_archive_for_two_platforms", release: &release{
+				platforms: []string{"freebsd_386", "linux_amd64"}, known: []string{"linux_amd64"}, lists: map[string]string{"": "linux_amd64 freebsd_386=linux_amd64"},
+			},
+			hashes: []string{"h1 linux_amd64", forged}, found: []string{"hash-unknown " + string(dirH1("somebody"))},
 		},
 		{
 			name: "forged_zh", release: &release{platforms: []string{"linux_amd64", "freebsd_386"}, known: []string{"linux_amd64"}},

@@ -73,7 +73,7 @@ func (a *accountant) open(i int, e Suspect) *accountCase {
 		c = &accountCase{
 			release: k, strict: a.strict, tried: map[provider.Platform]bool{}, sizes: map[provider.Platform]int64{},
 			account: account{
-				files: map[provider.Hash]provider.ListedFile{}, contents: map[provider.Hash]Verdict{}, reported: map[provider.Hash]bool{}, mirrored: map[provider.Hash]bool{},
+				files: map[provider.Hash]provider.ListedFile{}, archives: map[provider.Platform][]provider.Hash{}, contents: map[provider.Hash]Verdict{}, reported: map[provider.Hash]bool{}, mirrored: map[provider.Hash]bool{},
 				failures: map[provider.Platform]error{}, absent: map[provider.Platform]bool{},
 			},
 		}

@@ -139,10 +139,8 @@ func (v *verifier) coverage(about scribe, c *accountCase) {
 
 // file is the package for a platform, and whether there is one.
 func (c *accountCase) file(p provider.Platform) (provider.ListedFile, bool) {
-	for _, f := range c.files {
-		if f.Platform == p {
-			return f, true
-		}
+	if zhs := c.archives[p]; len(zhs) > 0 {
+		return c.files[zhs[0]], true
 	}
 	return provider.ListedFile{}, false
 }
