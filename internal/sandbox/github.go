@@ -42,7 +42,8 @@ type Identity struct {
 	// Expires is when the token ends, by the machine's clock; zero: never.
 	Expires time.Time
 
-	app *registeredApp // of a token that an App was given
+	app          *registeredApp // of a token that an App was given
+	installation int64          // that the token is of; 0: none
 }
 
 // GitHub is GitHub's API over real git objects, as an http.Handler. REST is
@@ -70,6 +71,7 @@ type GitHub struct {
 	// treeLimit is how many entries of a recursive tree are listed.
 	treeLimit int
 	tokenLife time.Duration // of installations
+	listing   int           // the most repositories that GraphQL lists at once; 0: any number
 	schema    gqlSchema
 	host      string // under which events name it
 }

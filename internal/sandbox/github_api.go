@@ -97,7 +97,7 @@ type route struct {
 // to http.ServeMux their paths, as in issues/comments/1, would conflict with
 // those of one issue, as in issues/1/labels.
 func (g *GitHub) routes() http.Handler {
-	all := g.muxOf(slices.Concat(repositoryRoutes, dataRoutes, pullRoutes, branchRoutes, protectionRoutes, reviewerRoutes, issueRoutes, conversationRoutes, appRoutes))
+	all := g.muxOf(slices.Concat(repositoryRoutes, dataRoutes, pullRoutes, branchRoutes, protectionRoutes, reviewerRoutes, issueRoutes, conversationRoutes, appRoutes, organizationRoutes))
 	all.HandleFunc("POST "+graphqlPath, g.serve(route{graphQL, "", http.StatusOK, (*apiCall).graphql, right{}}))
 	all.HandleFunc("GET "+codeloadPath+"/{owner}/{repo}/{format}/{ref...}", g.serve(route{"GET", "", http.StatusOK, (*apiCall).codeload, readContents}))
 	comments := g.muxOf(commentRoutes)
@@ -326,6 +326,9 @@ func (g *GitHub) rate(token, method string) *rate {
 		resource = "graphql"
 	}
 	key := resource + " " + token
+	if who := g.tokens[token]; who.installation != 0 { // all its tokens share one
+		key = fmt.Sprint(resource, " of installation ", who.installation)
+	}
 	if g.rates[key] == nil {
 		limit := 5000
 		if token == "" {

@@ -287,7 +287,7 @@ func (c *apiCall) createToken() (any, error) {
 // grant gives a token of no more than the installation has.
 func (c *apiCall) grant(in *installation, wish tokenWish) (any, error) {
 	who := Identity{
-		Login: in.app.Slug + "[bot]", Bot: true, app: in.app,
+		Login: in.app.Slug + "[bot]", Bot: true, app: in.app, installation: in.id,
 		Permissions: in.app.Permissions, Repositories: in.repositories,
 	}
 	narrowed := len(wish.Repositories)+len(wish.RepositoryIDs) > 0

@@ -31,8 +31,9 @@ func newGQLSchema() gqlSchema {
 	page := []string{"first", "last", "after"}
 	return gqlSchema{
 		"Query": {
-			"repository": {typ: "Repository", args: []string{"owner!", "name!"}},
-			"viewer":     {typ: "User"},
+			"repository":      {typ: "Repository", args: []string{"owner!", "name!"}},
+			"repositoryOwner": {typ: "RepositoryOwner", args: []string{"login!"}},
+			"viewer":          {typ: "User"},
 		},
 		"Mutation": {
 			"updateRefs":                  {typ: "UpdateRefsPayload", args: input},
@@ -44,8 +45,20 @@ func newGQLSchema() gqlSchema {
 		"DisablePullRequestAutoMergePayload": {"clientMutationId": {}, "actor": {typ: "Actor"}, "pullRequest": {typ: "PullRequest"}},
 		"User":                               {"login": {}},
 		"Actor":                              {"login": {}},
+		"RepositoryOwner": {
+			"id": {}, "login": {},
+			"repositories": {typ: "RepositoryConnection!", args: append([]string{"ownerAffiliations", "isArchived", "isFork", "orderBy"}, page...)},
+		},
+		"RepositoryConnection":      {"totalCount": {}, "nodes": {typ: "Repository"}, "pageInfo": {typ: "PageInfo"}},
+		"RepositoryTopicConnection": {"totalCount": {}, "nodes": {typ: "RepositoryTopic"}},
+		"RepositoryTopic":           {"topic": {typ: "Topic"}},
+		"Topic":                     {"name": {}},
+		"RefConnection":             {"totalCount": {}, "nodes": {typ: "Ref"}, "pageInfo": {typ: "PageInfo"}},
 		"Repository": {
-			"id": {}, "name": {}, "nameWithOwner": {}, "isFork": {}, "isPrivate": {}, "viewerPermission": {}, "autoMergeAllowed": {},
+			"databaseId": {}, "isArchived": {}, "isDisabled": {}, "visibility": {}, "diskUsage": {},
+			"refs":             {typ: "RefConnection", args: append([]string{"refPrefix!"}, page...)},
+			"repositoryTopics": {typ: "RepositoryTopicConnection", args: page},
+			"id":               {}, "name": {}, "nameWithOwner": {}, "isFork": {}, "isPrivate": {}, "viewerPermission": {}, "autoMergeAllowed": {},
 			"defaultBranchRef": {typ: "Ref"},
 			"ref":              {typ: "Ref", args: []string{"qualifiedName!"}},
 			"release":          {typ: "Release", args: []string{"tagName!"}},
@@ -58,6 +71,8 @@ func newGQLSchema() gqlSchema {
 		},
 		"Ref":                   {"id": {}, "name": {}, "prefix": {}, "target": {typ: "GitObject"}},
 		"GitObject":             {"id": {}, "oid": {}},
+		"Commit":                {"tree": {typ: "Tree"}},
+		"Tree":                  {"id": {}, "oid": {}},
 		"Blob":                  {"byteSize": {}, "isTruncated": {}, "text": {}},
 		"Release":               {"tagName": {}, "url": {}, "description": {}, "publishedAt": {}},
 		"PageInfo":              {"hasNextPage": {}, "endCursor": {}},
@@ -305,8 +320,9 @@ func scalar(v any) func(map[string]any) (any, error) {
 
 func (c *apiCall) gqlQuery() gqlObject {
 	return gqlObject{
-		"viewer":     scalar(gqlObject{"login": scalar(c.who.Login)}),
-		"repository": c.gqlRepository,
+		"viewer":          scalar(gqlObject{"login": scalar(c.who.Login)}),
+		"repository":      c.gqlRepository,
+		"repositoryOwner": c.gqlOwner,
 	}
 }
 
@@ -319,8 +335,17 @@ func (c *apiCall) gqlRepository(args map[string]any) (any, error) {
 	if err != nil || !c.sees(r) {
 		return nil, &gqlError{kind: "NOT_FOUND", message: fmt.Sprintf("Could not resolve to a Repository with the name '%s'.", name)}
 	}
+	return c.gqlOf(r), nil
+}
+
+// gqlOf is a repository that the caller sees.
+func (c *apiCall) gqlOf(r *gitRepository) gqlObject {
 	return gqlObject{
-		"id": scalar(r.nodeID()), "name": scalar(r.name), "nameWithOwner": scalar(r.fullName()),
+		"databaseId": scalar(r.id), "isArchived": scalar(r.settings.Archived), "isDisabled": scalar(false), "diskUsage": scalar(1),
+		"visibility":       scalar(strings.ToUpper(r.settings.visibility())),
+		"refs":             func(args map[string]any) (any, error) { return gqlRefs(r, args) },
+		"repositoryTopics": func(args map[string]any) (any, error) { return gqlTopics(r, args) },
+		"id":               scalar(r.nodeID()), "name": scalar(r.name), "nameWithOwner": scalar(r.fullName()),
 		"isFork": scalar(r.parent != nil), "isPrivate": scalar(r.settings.Private),
 		"viewerPermission": scalar(strings.ToUpper(string(c.roleOf(r)))), "autoMergeAllowed": scalar(r.settings.AutoMerge),
 		"defaultBranchRef": scalar(gqlRef(r, "refs/heads/"+r.defaultBranch)),
@@ -350,7 +375,7 @@ func (c *apiCall) gqlRepository(args map[string]any) (any, error) {
 			}
 			return gqlObject{"name": scalar(name)}, nil
 		},
-	}, nil
+	}
 }
 
 // gqlRelease is a release by its tag; nil if there is none.
@@ -394,7 +419,7 @@ func gqlRef(r *gitRepository, name string) gqlObject {
 		}
 		return gqlObject{
 			"id": scalar(refID(r, full)), "name": scalar(full.Short()), "prefix": scalar(strings.TrimSuffix(full.String(), full.Short())),
-			"target": scalar(gqlObject{"id": scalar("O_" + hash.String()), "oid": scalar(hash.String())}),
+			"target": scalar(gqlTarget(r, hash)),
 		}
 	}
 	return nil

@@ -95,18 +95,14 @@ var below = map[string]string{
 }
 
 func (c *apiCall) repositoryDoc(r *gitRepository) doc {
-	visibility := "public"
-	if r.settings.Private {
-		visibility = "private"
-	}
 	forks := c.hub.forks(r)
 	d := doc{
 		"id": r.id, "node_id": r.nodeID(), "name": r.name, "full_name": r.fullName(), "description": nil,
-		"owner": c.userDoc(r.owner), "private": r.settings.Private, "visibility": visibility, "fork": r.parent != nil,
+		"owner": c.userDoc(r.owner), "private": r.settings.Private, "visibility": r.settings.visibility(), "fork": r.parent != nil,
 		"default_branch": r.defaultBranch, "archived": r.settings.Archived, "disabled": false,
 		"url": c.api(r, ""), "html_url": c.web(r, ""), "clone_url": c.web(r, ".git"), "svn_url": c.web(r, ""),
 		"git_url": "git://" + c.Host + "/" + r.fullName() + ".git", "ssh_url": "git@" + c.Host + ":" + r.fullName() + ".git",
-		"mirror_url": nil, "homepage": nil, "language": nil, "license": nil, "topics": []string{}, "size": 0,
+		"mirror_url": nil, "homepage": nil, "language": nil, "license": nil, "topics": append([]string{}, r.settings.Topics...), "size": 0,
 		"allow_merge_commit": true, "allow_squash_merge": true, "allow_rebase_merge": true,
 		"allow_auto_merge": r.settings.AutoMerge, "delete_branch_on_merge": r.settings.DeleteMerged,
 		"has_issues": true, "has_projects": false, "has_wiki": false, "has_pages": false, "has_downloads": false, "has_discussions": false,

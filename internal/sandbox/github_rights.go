@@ -44,6 +44,12 @@ func (r Role) permission() string {
 type Settings struct {
 	// Private hides the repository from those who have no role in it.
 	Private bool
+	// Internal shows a private one to the members of the enterprise.
+	Internal bool
+	// Topics and Properties say what the repository is about: the values of custom
+	// properties are texts or lists of them.
+	Topics     []string
+	Properties map[string]any
 	// People are roles by login. The owner is an admin and monalisa may write,
 	// except in forks, unless this says otherwise. Everyone else may read what
 	// is not private.

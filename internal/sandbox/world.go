@@ -72,6 +72,9 @@ type World struct {
 // The settings of a repository are those of Settings:
 //
 //	private: true
+//	internal: true                 as well, but for the members of an enterprise
+//	topics: [terraform]
+//	properties: {team: platform, stages: [test, live]}   custom ones of the organization
 //	people: {hubot: read}          roles: none, read, triage, write, maintain, admin
 //	teams: [platform]              those that can be asked for a review
 //	labels: [dependencies]         those that it has
