@@ -1,6 +1,7 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,11 @@ type App struct {
 	// Repositories are those that the tokens are for, OWNER/NAME each, of one
 	// owner: an installation belongs to one.
 	Repositories []string
+	// Owner asks for tokens that read all repositories of the owner's installation, and
+	// write none: Client.Narrowed is for that. Properties adds the right to read the
+	// custom properties of an organization.
+	Owner      string
+	Properties bool
 	// Modules asks for tokens that read the contents of all repositories of the
 	// installation, since modules are in any of them, and do nothing else.
 	Modules bool
@@ -43,6 +49,9 @@ type App struct {
 // assignees and milestones of pull requests take the permission for pull requests.
 func (a App) permissions() *github.InstallationPermissions {
 	read, write := github.String("read"), github.String("write")
+	if a.Owner != "" {
+		return &github.InstallationPermissions{Contents: read, PullRequests: read, Metadata: read}
+	}
 	if a.Modules {
 		return &github.InstallationPermissions{Contents: read, Metadata: read}
 	}
@@ -58,7 +67,7 @@ func (a App) permissions() *github.InstallationPermissions {
 
 // names are the repositories to which tokens are narrowed, as GitHub wants them.
 func (a App) names() []string {
-	if a.Modules {
+	if a.Modules || a.Owner != "" {
 		return nil
 	}
 	var names []string
@@ -76,6 +85,9 @@ func (a App) check() error {
 	}
 	if a.ID == "" {
 		return settings("the ID of the GitHub App is missing", "it is on the App's settings page")
+	}
+	if a.Owner != "" {
+		return nil
 	}
 	if len(a.Repositories) == 0 && (a.Installation == 0 || !a.Modules) {
 		return settings("no repository is named for the GitHub App", "")
@@ -108,6 +120,7 @@ type tokens struct {
 	made   func(token string) error
 	clock  Clock
 
+	wide         *tokens       // those of the whole installation, which know which one it is; nil: these
 	turn         chan struct{} // holds an element while somebody looks or asks
 	installation int64
 	current      string
@@ -116,8 +129,11 @@ type tokens struct {
 
 func (t *tokens) isApp() bool { return t.client != nil }
 
+func (t *tokens) forRequest(req *http.Request) (string, error) { return t.token(req.Context()) }
+
 // ofApp returns the tokens of the App. Nothing is asked yet.
-func ofApp(a App, o Options, s server) (*tokens, error) {
+func ofApp(a App, as connection) (*tokens, error) {
+	o := as.options
 	if err := a.check(); err != nil {
 		return nil, err
 	}
@@ -133,18 +149,25 @@ func ofApp(a App, o Options, s server) (*tokens, error) {
 	if made == nil {
 		made = func(string) error { return nil }
 	}
+	as.rates = &rates{} // the App itself has limits of its own
 	return &tokens{
 		app: a, clock: o.Clock, installation: a.Installation, turn: make(chan struct{}, 1), made: made,
-		client: newClient(o, s, told(signed, made)),
+		client: newClient(as, told(signed, made)),
 	}, nil
+}
+
+// narrowed returns other tokens of the same installation.
+func (t *tokens) narrowed(to App) *tokens {
+	to.ID, to.PrivateKey = t.app.ID, t.app.PrivateKey
+	return &tokens{app: to, clock: t.clock, turn: make(chan struct{}, 1), made: t.made, client: t.client, wide: t}
 }
 
 // told gives the tokens of a source, and tells of each new one before anybody has
 // it.
-func told(source oauth2.TokenSource, made func(token string) error) func(context.Context) (string, error) {
+func told(source oauth2.TokenSource, made func(token string) error) func(*http.Request) (string, error) {
 	var mu sync.Mutex
 	known := ""
-	return func(context.Context) (string, error) {
+	return func(*http.Request) (string, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		t, err := source.Token()
@@ -194,10 +217,8 @@ func (t *tokens) token(ctx context.Context) (string, error) {
 }
 
 func (t *tokens) renew(ctx context.Context) error {
-	if t.installation == 0 {
-		if err := t.find(ctx); err != nil {
-			return err
-		}
+	if err := t.find(ctx); err != nil {
+		return err
 	}
 	const doing = "asking for a token of the GitHub App"
 	made, err := t.mint(ctx)
@@ -221,10 +242,28 @@ func (t *tokens) renew(ctx context.Context) error {
 }
 
 func (t *tokens) mint(ctx context.Context) (*github.InstallationToken, error) {
-	made, _, err := t.client.rest.Apps.CreateInstallationToken(ctx, t.installation, &github.InstallationTokenOptions{
-		Repositories: t.app.names(), Permissions: t.app.permissions(),
-	})
+	wish := tokenWish{Repositories: t.app.names(), Permissions: permissions{InstallationPermissions: t.app.permissions()}}
+	if t.app.Properties {
+		wish.Permissions.OrganizationCustomProperties = "read"
+	}
+	req, err := t.client.rest.NewRequest(http.MethodPost, fmt.Sprintf("app/installations/%d/access_tokens", t.installation), wish)
+	if err != nil {
+		return nil, err
+	}
+	made := new(github.InstallationToken)
+	_, err = t.client.rest.Do(ctx, req, made)
 	return made, err
+}
+
+// tokenWish is what a token is asked for. go-github does not know all permissions.
+type tokenWish struct {
+	Repositories []string    `json:"repositories,omitempty"`
+	Permissions  permissions `json:"permissions"`
+}
+
+type permissions struct {
+	*github.InstallationPermissions
+	OrganizationCustomProperties string `json:"organization_custom_properties,omitempty"`
 }
 
 // refusedFor reports whether GitHub answered with the status.
@@ -233,8 +272,21 @@ func refusedFor(err error, status int) bool {
 	return ok && answer.Response.StatusCode == status
 }
 
-// find looks for the installation that the first repository belongs to.
+// find looks for the installation of the owner, or that which the first repository
+// belongs to, if it is not known.
 func (t *tokens) find(ctx context.Context) error {
+	switch {
+	case t.installation != 0:
+		return nil
+	case t.wide != nil: // which has listed the repositories with it
+		if _, err := t.wide.token(ctx); err != nil {
+			return err
+		}
+		t.installation = t.wide.installation
+		return nil
+	case t.app.Owner != "":
+		return t.findOwner(ctx)
+	}
 	full := t.app.Repositories[0]
 	owner, name, _ := strings.Cut(full, "/")
 	found, _, err := t.client.rest.Apps.FindRepositoryInstallation(ctx, owner, name)
@@ -245,9 +297,22 @@ func (t *tokens) find(ctx context.Context) error {
 	return nil
 }
 
+// findOwner looks for the installation of an organisation, or of a user.
+func (t *tokens) findOwner(ctx context.Context) error {
+	found, _, err := t.client.rest.Apps.FindOrganizationInstallation(ctx, t.app.Owner)
+	if refusedFor(err, http.StatusNotFound) {
+		found, _, err = t.client.rest.Apps.FindUserInstallation(ctx, t.app.Owner)
+	}
+	if err != nil {
+		return explanation(ctx, t.client, "looking for the installation of the GitHub App in "+t.app.Owner, t.hint, err)
+	}
+	t.installation = found.GetID()
+	return nil
+}
+
 // hint says what to do if an App is refused.
 func (t *tokens) hint(said *refusal) string {
-	where := "the owner of the modules"
+	where := cmp.Or(t.app.Owner, "the owner of the modules")
 	if len(t.app.Repositories) > 0 {
 		where = strings.Join(t.app.Repositories, ", ")
 	}
@@ -270,6 +335,8 @@ func (t *tokens) hint(said *refusal) string {
 // needs names the permissions as the settings page of an App does.
 func (t *tokens) needs() string {
 	switch {
+	case t.app.Properties:
+		return `"Contents: write", "Pull requests: write" and of the organization "Custom properties: read"`
 	case t.app.Modules:
 		return `"Contents: read"`
 	case t.app.Teams:

@@ -71,6 +71,15 @@ type Client struct {
 	tokens *tokens
 	// anonymous is true without a token and without an App.
 	anonymous bool
+	// as is how the client was made, for others that share its limits.
+	as connection
+}
+
+// connection is what a client is made of, besides what authenticates it.
+type connection struct {
+	options Options
+	server  server
+	rates   *rates
 }
 
 // New returns a Client. It fails if an address or an App cannot be used; it
@@ -88,24 +97,47 @@ func New(o Options) (*Client, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	as := connection{o, s, &rates{}}
 	t := &tokens{given: o.Token}
 	if o.App != nil {
-		if t, err = ofApp(*o.App, o, s); err != nil {
+		if t, err = ofApp(*o.App, as); err != nil {
 			return nil, err
 		}
 	}
-	c := newClient(o, s, t.token)
+	c := newClient(as, t.forRequest)
 	c.tokens = t
 	return c, nil
 }
 
+// Narrowed returns a client for one repository of the App's owner, which shares the
+// limits of this one. It reads with this one's token, and writes with one of the App
+// for that repository alone, which is asked for when the first write is sent. Without
+// an App it has the same token. What it remembers of answers goes with it.
+func (c *Client) Narrowed(repository string, teams, labels bool) *Client {
+	writing := c.tokens
+	if c.tokens.isApp() {
+		writing = c.tokens.narrowed(App{Repositories: []string{repository}, Teams: teams, Labels: labels})
+	}
+	narrow := newClient(c.as, func(req *http.Request) (string, error) {
+		if behaviourOf(req).write {
+			return writing.token(req.Context())
+		}
+		return c.tokens.token(req.Context())
+	})
+	narrow.tokens = c.tokens
+	return narrow
+}
+
 // newClient returns a Client that authenticates by what token returns.
-func newClient(o Options, s server, token func(context.Context) (string, error)) *Client {
-	rest := github.NewClient(careful(o, s, token))
+func newClient(as connection, token func(*http.Request) (string, error)) *Client {
+	rest := github.NewClient(careful(as, token))
 	// go-github resolves paths against the base, which must end in a slash.
-	rest.BaseURL = s.api.JoinPath("/")
+	rest.BaseURL = as.server.api.JoinPath("/")
 	rest.UserAgent = "relock"
-	return &Client{rest: rest, graph: &graph{rest: rest, url: s.graphql}, host: hostname(s.api), clock: o.Clock, anonymous: o.anonymous()}
+	return &Client{
+		rest: rest, graph: &graph{rest: rest, url: as.server.graphql}, host: hostname(as.server.api),
+		clock: as.options.Clock, anonymous: as.options.anonymous(), as: as,
+	}
 }
 
 // Token returns the token that the Client would send now, for others who speak
@@ -155,14 +187,15 @@ func hostname(u *url.URL) svchost.Hostname {
 
 // careful is the operator's HTTP client with the token, the bounds and the
 // waiting that every request to GitHub needs.
-func careful(o Options, s server, token func(context.Context) (string, error)) *http.Client {
+func careful(as connection, token func(*http.Request) (string, error)) *http.Client {
+	o, s := as.options, as.server
 	client := *o.HTTP
 	client.Timeout = 0 // it would count the waiting for limits; see send
 	var server http.RoundTripper = &authorized{next: o.HTTP.Transport, token: token, origins: []string{origin(s.api), origin(s.graphql)}}
 	if o.anonymous() {
 		server = &frugal{next: o.HTTP.Transport}
 	}
-	client.Transport = &revalidating{next: &limits{next: server, clock: o.Clock, log: o.Log, impatient: o.anonymous()}}
+	client.Transport = &revalidating{next: &limits{next: server, clock: o.Clock, log: o.Log, impatient: o.anonymous(), rates: as.rates}}
 	return &client
 }
 
@@ -199,7 +232,7 @@ func graphqlOf(api string) string {
 // own WithAuthToken does not: that one hands the token to any redirect target.
 type authorized struct {
 	next    http.RoundTripper
-	token   func(context.Context) (string, error)
+	token   func(*http.Request) (string, error)
 	origins []string
 }
 
@@ -207,7 +240,7 @@ func (a *authorized) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !slices.Contains(a.origins, origin(req.URL)) {
 		return a.next.RoundTrip(req)
 	}
-	token, err := a.token(req.Context())
+	token, err := a.token(req)
 	if err != nil {
 		return nil, err
 	}

@@ -118,7 +118,12 @@ type limits struct {
 	// impatient says that no limit is waited for: a token spares whoever has none
 	// the hour.
 	impatient bool
+	*rates
+}
 
+// rates is what is known of the limits of one token, or of one installation: its
+// tokens share them.
+type rates struct {
 	mu    sync.Mutex
 	until map[string]time.Time // by the name of the limit ("core", "graphql")
 	paid  time.Time            // until when the writes so far take, one after the other
