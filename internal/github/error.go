@@ -39,6 +39,7 @@ type refusal struct {
 	message string
 	kind    error          // one of the exported errors, or nil
 	accepts [][]permission // what GitHub says that the request needs, if it does
+	limits  bool           // the query took more than GitHub gives to one
 }
 
 func (r *refusal) Error() string {

@@ -159,6 +159,8 @@ func refusalOfGraphQL(e graphqlError) *refusal {
 		said.status, said.kind = http.StatusForbidden, nil
 	case e.Type == "NOT_FOUND":
 		said.status, said.kind = http.StatusNotFound, ErrNotFound
+	case e.Type == "RESOURCE_LIMITS_EXCEEDED":
+		said.kind, said.limits = ErrUncertain, true
 	case e.Type == "RATE_LIMITED":
 		said.kind = nil
 	}

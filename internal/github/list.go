@@ -1,0 +1,300 @@
+package github
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/go-github/v60/github"
+)
+
+const (
+	// largestPage is how many repositories one query lists. GitHub gives up on
+	// queries after about ten seconds, with status 502 or RESOURCE_LIMITS_EXCEEDED
+	// [cilium/team-manager#36, cli/cli#12715]: a page that fails is halved.
+	largestPage = 50
+	// mostTopics and mostHeads bound what is listed of a repository. GitHub allows
+	// twenty topics.
+	mostTopics = 20
+	mostHeads  = 50
+	// actionsLogin is whom the token of a workflow speaks for.
+	actionsLogin = "github-actions[bot]"
+)
+
+// Listed is what a list of repositories says of one.
+type Listed struct {
+	ID     int64
+	Name   string // OWNER/NAME
+	Branch string // the default one; empty if there is no commit
+	Head   string // the commit at it
+	Tree   string // the tree of that commit
+
+	Visibility               string // public, private or internal
+	Archived, Disabled, Fork bool
+	Topics                   []string
+	// Properties are the values of custom properties, if they were asked for.
+	Properties map[string][]string
+	// Heads are the commits of the branches with the prefix that was asked for; nil if
+	// there are more than are listed.
+	Heads map[string]string
+	// Files are those of the files that were asked for which the head has.
+	Files []string
+}
+
+// ListOptions say what is asked of each repository.
+type ListOptions struct {
+	Prefix     string   // of branches
+	Files      []string // paths
+	Properties bool     // custom properties, for which a token needs a permission of its own
+}
+
+// List returns the repositories of an owner that the token sees, sorted by name: for
+// an App those that it is installed in. It is one request for every fifty, more where
+// GitHub gives up on so many at once, and one for every hundred to know the
+// installation's, and custom properties. The token of a workflow is refused: it
+// reaches one repository.
+func (c *Client) List(ctx context.Context, owner string, o ListOptions) ([]Listed, error) {
+	doing := "listing the repositories of " + owner
+	found, err := c.listPages(ctx, owner, o)
+	if err != nil {
+		return nil, explanation(ctx, c, doing, nil, err)
+	}
+	if c.tokens.isApp() {
+		installed, err := c.installed(ctx)
+		if err != nil {
+			return nil, explanation(ctx, c, doing, nil, err)
+		}
+		found = slices.DeleteFunc(found, func(l Listed) bool { return !installed[l.ID] })
+	}
+	if o.Properties {
+		values, err := c.properties(ctx, owner)
+		if err != nil {
+			return nil, explanation(ctx, c, "reading the custom properties of "+owner, propertiesHint, err)
+		}
+		for i, l := range found {
+			found[i].Properties = values[l.ID]
+		}
+	}
+	slices.SortFunc(found, func(a, b Listed) int { return cmp.Compare(a.Name, b.Name) })
+	return found, nil
+}
+
+// propertiesHint says what reading custom properties takes.
+func propertiesHint(said *refusal) string {
+	if said.status == http.StatusForbidden || said.status == http.StatusNotFound {
+		return `grant the App or the token "Custom properties: read" of the organisation`
+	}
+	return ""
+}
+
+// listAnswer is a page of repositories as GraphQL has it.
+type listAnswer struct {
+	Viewer          struct{ Login string }
+	RepositoryOwner *struct {
+		Repositories struct {
+			PageInfo struct {
+				HasNextPage bool
+				EndCursor   string
+			}
+			Nodes []json.RawMessage
+		}
+	}
+}
+
+// listPages reads the pages of a list, each as large as GitHub manages.
+func (c *Client) listPages(ctx context.Context, owner string, o ListOptions) ([]Listed, error) {
+	var found []Listed
+	after := ""
+	for size := largestPage; ; {
+		var page listAnswer
+		err := c.graph.query(ctx, listQuery(owner, o, size, after), &page)
+		if tooLarge(err) && size > 1 && ctx.Err() == nil {
+			size /= 2
+			continue
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case page.Viewer.Login == actionsLogin:
+			return nil, &finding{
+				message: "the token of a workflow reaches the workflow's own repository alone",
+				hint:    "give a GitHub App (app-id and app-private-key) that is installed in the organisation, or somebody's token",
+				kind:    ErrForbidden,
+			}
+		case page.RepositoryOwner == nil:
+			return nil, &finding{message: "there is no organisation or user of that name", hint: "check its name, and that the token may see it", kind: ErrNotFound}
+		}
+		list := page.RepositoryOwner.Repositories
+		for _, node := range list.Nodes {
+			l, err := listedOf(node, o)
+			if err != nil {
+				return nil, err
+			}
+			if l.Name != "" { // null is what the token may not see
+				found = append(found, l)
+			}
+		}
+		if !list.PageInfo.HasNextPage {
+			return found, nil
+		}
+		if list.PageInfo.EndCursor == "" || list.PageInfo.EndCursor == after {
+			return nil, &finding{message: "the list does not go on where it says that it does"}
+		}
+		after = list.PageInfo.EndCursor
+	}
+}
+
+// tooLarge reports whether GitHub gave up on a query, which may be for its size.
+func tooLarge(err error) bool {
+	var said *refusal
+	var answer *github.ErrorResponse
+	switch {
+	case errors.As(err, &said):
+		return said.limits
+	case errors.As(err, &answer):
+		return answer.Response.StatusCode >= http.StatusInternalServerError
+	}
+	return false
+}
+
+func listQuery(owner string, o ListOptions, size int, after string) *query {
+	var q query
+	q.add(" viewer { login } repositoryOwner(login: %s) { repositories(first:%d", q.text(owner), size)
+	if after != "" {
+		q.add(", after: %s", q.text(after))
+	}
+	q.add(", ownerAffiliations: [OWNER], orderBy: {field: NAME, direction: ASC}) { pageInfo { hasNextPage endCursor }"+
+		" nodes { databaseId nameWithOwner isArchived isDisabled isFork visibility repositoryTopics(first: %d) { nodes { topic { name } } }"+
+		" defaultBranchRef { name target { oid ... on Commit { tree { oid } } } }", mostTopics)
+	if o.Prefix != "" {
+		q.add(" refs(refPrefix: %s, first: %d) { nodes { prefix name target { oid } } pageInfo { hasNextPage } }", q.text(branchRefs+o.Prefix), mostHeads)
+	}
+	for i, name := range o.Files {
+		q.add(" f%d: object(expression: %s) { oid }", i, q.text("HEAD:"+name))
+	}
+	q.add(" } } }")
+	return &q
+}
+
+// listedNode is a repository as GraphQL lists it.
+type listedNode struct {
+	DatabaseID       int64
+	NameWithOwner    string
+	IsArchived       bool
+	IsDisabled       bool
+	IsFork           bool
+	Visibility       string
+	RepositoryTopics struct {
+		Nodes []struct{ Topic struct{ Name string } }
+	}
+	DefaultBranchRef *struct {
+		Name   string
+		Target struct {
+			OID  string
+			Tree struct{ OID string }
+		}
+	}
+	Refs *struct {
+		PageInfo struct{ HasNextPage bool }
+		Nodes    []struct {
+			Prefix, Name string
+			Target       struct{ OID string }
+		}
+	}
+}
+
+func listedOf(node json.RawMessage, o ListOptions) (Listed, error) {
+	var n listedNode
+	var files map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(node, &n), json.Unmarshal(node, &files)); err != nil {
+		return Listed{}, err
+	}
+	l := Listed{
+		ID: n.DatabaseID, Name: n.NameWithOwner, Visibility: strings.ToLower(n.Visibility),
+		Archived: n.IsArchived, Disabled: n.IsDisabled, Fork: n.IsFork,
+	}
+	for _, t := range n.RepositoryTopics.Nodes {
+		l.Topics = append(l.Topics, t.Topic.Name)
+	}
+	if head := n.DefaultBranchRef; head != nil {
+		l.Branch, l.Head, l.Tree = head.Name, head.Target.OID, head.Target.Tree.OID
+	}
+	if n.Refs != nil && !n.Refs.PageInfo.HasNextPage {
+		l.Heads = map[string]string{}
+		for _, ref := range n.Refs.Nodes {
+			// Whether the name begins with the prefix that was asked for is not documented.
+			name := strings.TrimPrefix(ref.Prefix, branchRefs) + ref.Name
+			if !strings.HasPrefix(name, o.Prefix) {
+				name = o.Prefix + name
+			}
+			l.Heads[name] = ref.Target.OID
+		}
+	}
+	for i, name := range o.Files {
+		if found := files[fmt.Sprint("f", i)]; len(found) > 0 && string(found) != "null" {
+			l.Files = append(l.Files, name)
+		}
+	}
+	return l, nil
+}
+
+// installed are the ids of the repositories that the installation has. GraphQL lists
+// public ones that it has not, too.
+func (c *Client) installed(ctx context.Context) (map[int64]bool, error) {
+	ids := map[int64]bool{}
+	for at := (github.ListOptions{PerPage: 100, Page: 1}); at.Page != 0; {
+		page, resp, err := c.rest.Apps.ListRepos(ctx, &at)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range page.Repositories {
+			ids[r.GetID()] = true
+		}
+		at.Page = resp.NextPage
+	}
+	return ids, nil
+}
+
+// properties are the custom properties of an organisation's repositories, by the
+// ids of those. go-github knows no values that are lists.
+func (c *Client) properties(ctx context.Context, owner string) (map[int64]map[string][]string, error) {
+	values := map[int64]map[string][]string{}
+	for page := 1; page != 0; {
+		req, err := c.rest.NewRequest(http.MethodGet, fmt.Sprintf("orgs/%s/properties/values?per_page=100&page=%d", url.PathEscape(owner), page), nil)
+		if err != nil {
+			return nil, err
+		}
+		var repositories []struct {
+			ID         int64 `json:"repository_id"`
+			Properties []struct {
+				Name  string          `json:"property_name"`
+				Value json.RawMessage `json:"value"`
+			}
+		}
+		resp, err := c.rest.Do(ctx, req, &repositories)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range repositories {
+			values[r.ID] = map[string][]string{}
+			for _, p := range r.Properties {
+				var one string
+				var several []string
+				if json.Unmarshal(p.Value, &one) == nil && one != "" {
+					several = []string{one}
+				} else {
+					_ = json.Unmarshal(p.Value, &several) // null is no value
+				}
+				values[r.ID][p.Name] = several
+			}
+		}
+		page = resp.NextPage
+	}
+	return values, nil
+}

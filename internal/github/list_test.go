@@ -1,0 +1,131 @@
+package github_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/sandbox"
+)
+
+// TestListsARepository holds what is known of each repository without a request of its
+// own, for an App only of those that it is installed in.
+func TestListsARepository(t *testing.T) {
+	h := newHub(t, listWorld)
+	app := h.register(t, organizing, "acme/app", "acme/old", "octo/infra")
+	app.Repositories, app.Owner, app.Properties = nil, "acme", true
+	c := h.client(t, github.Options{App: &app})
+	if err := c.Narrowed("acme/app", false, false).Repository("acme", "app").CreateBranch(t.Context(), "relock/all-1", h.headOf(t, "acme/app")); err != nil {
+		t.Fatal(err)
+	}
+	h.asked = nil
+	got, err := c.List(t.Context(), "acme", github.ListOptions{Prefix: "relock/", Files: []string{".norelock", ".github/relock.yml"}, Properties: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refs, err := h.Refs("acme/app")
+	if err != nil || len(got) != 2 {
+		t.Fatalf("List = %+v, %v, want acme/app and acme/old", got, err)
+	}
+	if len(got[0].Tree) != 40 || got[0].ID == 0 {
+		t.Errorf("List = %+v, want the id and the tree of the head", got[0])
+	}
+	want := github.Listed{
+		ID: got[0].ID, Name: "acme/app", Branch: "main", Head: refs["refs/heads/main"], Tree: got[0].Tree, Visibility: "private",
+		Topics: []string{"terraform"}, Files: []string{".github/relock.yml"},
+		Properties: map[string][]string{"team": {"platform"}, "stages": {"test", "live"}, "none": nil},
+		Heads:      map[string]string{"relock/all-1": refs["refs/heads/relock/all-1"]},
+	}
+	if diff := cmp.Diff(want, got[0]); diff != "" {
+		t.Errorf("List (-want +got):\n%s", diff)
+	}
+	if !got[1].Archived || got[1].Heads == nil || len(got[1].Heads) != 0 {
+		t.Errorf("List = %+v, want an archived repository without branches of ours", got[1])
+	}
+	h.wantAsked(t, "POST api/graphql", "GET /installation/repositories", "GET /orgs/acme/properties/values")
+}
+
+// TestListsInPages holds that a page on which GitHub gives up is asked for again with
+// half as many, and that nobody is left out or listed twice.
+func TestListsInPages(t *testing.T) {
+	for name, limit := range map[string]int{"all_at_once": 0, "halved": 30, "one_by_one": 1} {
+		t.Run(name, func(t *testing.T) {
+			var world strings.Builder
+			var want []string
+			for i := range 53 {
+				want = append(want, fmt.Sprintf("acme/r%02d", i))
+				fmt.Fprintf(&world, "-- github/%s/main/a --\n", want[i])
+			}
+			h := newHub(t, world.String())
+			h.LimitListing(limit)
+			c := h.client(t, github.Options{Token: sandbox.UserToken})
+			got, err := c.List(t.Context(), "acme", github.ListOptions{})
+			var names []string
+			for _, l := range got {
+				names = append(names, l.Name)
+			}
+			if err != nil || !slices.Equal(names, want) {
+				t.Errorf("List = %v, %v, want %v", names, err, want)
+			}
+		})
+	}
+}
+
+// TestListSaysWhyItCannot holds what people are told who cannot have a list.
+func TestListSaysWhyItCannot(t *testing.T) {
+	for name, tt := range map[string]struct {
+		owner, token, want string
+		properties         bool
+	}{
+		"token_of_a_workflow": {"acme", sandbox.ActionsToken, "give a GitHub App", false},
+		"unknown":             {"nobody", sandbox.UserToken, "check its name", false},
+		"properties":          {"acme", "narrow", `"Custom properties: read"`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, listWorld)
+			h.Admit("narrow", sandbox.Identity{Login: "app[bot]", Bot: true, Permissions: map[string]string{"metadata": "read"}})
+			_, err := h.client(t, github.Options{Token: tt.token}).List(t.Context(), tt.owner, github.ListOptions{Properties: tt.properties})
+			if err == nil || !strings.Contains(provider.Diagnose(err).Hint, tt.want) {
+				t.Errorf("List = %v, hint %q, want %q", err, provider.Diagnose(err).Hint, tt.want)
+			}
+		})
+	}
+}
+
+// TestListMeetsBadAnswers holds that a list ends with an error where GitHub fails for
+// good, and never as a shorter list.
+func TestListMeetsBadAnswers(t *testing.T) {
+	page := func(more bool, cursor string) reply {
+		return ok(fmt.Sprintf(`{"data": {"viewer": {"login": "x"}, "repositoryOwner": {"repositories": {"nodes": [null, {"databaseId": 1, "nameWithOwner": "a/b"}],`+
+			`"pageInfo": {"hasNextPage": %t, "endCursor": %q}}}}}`, more, cursor))
+	}
+	for name, tt := range map[string]struct {
+		replies []reply
+		want    int // repositories; 0: an error
+	}{
+		"hidden_ones":        {[]reply{page(false, "")}, 1},
+		"for_ever_the_same":  {[]reply{page(true, "x"), page(true, "x")}, 0},
+		"server_error":       {[]reply{{502, nil, ""}}, 0},
+		"server_error_once":  {[]reply{{502, nil, ""}, {502, nil, ""}, {502, nil, ""}, page(false, "")}, 1},
+		"half_an_answer":     {[]reply{{200, map[string]string{"Content-Length": "999"}, `{"data": {`}}, 0},
+		"beside_an_error":    {[]reply{ok(`{"data": {"viewer": {"login": "x"}, "repositoryOwner": {"repositories": {"nodes": [], "pageInfo": {"hasNextPage": false}}}}, "errors": [{"type": "INTERNAL", "message": "no"}]}`)}, 0},
+		"limit_in_the_pages": {[]reply{page(true, "1"), ok(`{"data": null, "errors": [{"type": "RESOURCE_LIMITS_EXCEEDED", "message": "no"}]}`), page(false, "")}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, _ := start(t, tt.replies...)
+			c, err := github.New(github.Options{HTTP: f.Client(), API: f.URL + "/api/v3", Token: token, Clock: f.clock()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := c.List(t.Context(), "a", github.ListOptions{})
+			if len(got) != tt.want || (err != nil) != (tt.want == 0) {
+				t.Errorf("List = %+v, %v, want %d repositories", got, err, tt.want)
+			}
+		})
+	}
+}
