@@ -8,6 +8,7 @@ package moduleaddr
 
 import (
 	"errors"
+	"net/url"
 	"path"
 	"regexp"
 	"strings"
@@ -117,6 +118,20 @@ func Shown(text string) string {
 func ShownPackage(text string) string {
 	pkg, _ := cutSubdir(Shown(text))
 	return strings.TrimRight(pkg, "/")
+}
+
+// refForm is a ref that can be shown: what else a query holds may be secret.
+var refForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/+-]{0,99}$`)
+
+// Ref is the ref of git that an address asks for, as it is written; empty if it asks
+// for none.
+func Ref(text string) string {
+	_, query, _ := strings.Cut(text, "?")
+	values, err := url.ParseQuery(query)
+	if ref := values.Get("ref"); err == nil && refForm.MatchString(ref) {
+		return ref
+	}
+	return ""
 }
 
 // cutSubdir cuts the directory in a package from an address: what is behind the

@@ -154,3 +154,21 @@ func TestParse_registry(t *testing.T) {
 		}
 	}
 }
+
+// Of a query the ref alone is shown, and no text that is none.
+func TestRef(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"github.com/o/r//a?ref=v1.2.0":            "v1.2.0",
+		"git::ssh://git@h/o/r?depth=1&ref=feat/x": "feat/x",
+		"git::https://h/o/r?sshkey=c2VjcmV0":      "",
+		"git::https://h/o/r?ref=a%20b":            "",
+		"git::https://h/o/r?ref=%zz":              "",
+		"git::https://h/o/r?ref=-x":               "",
+		"acme/net/aws":                            "",
+	} {
+		if got := Ref(text); got != want {
+			t.Errorf("Ref(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

@@ -159,6 +159,9 @@ func TestAPlaceInAFetchedModuleNamesItsVersion(t *testing.T) {
 	r.Module.Tree.Fetched = []scan.Fetched{
 		{Module: "vpc", Source: "acme/vpc/aws", Version: "1.2.0", ID: "git+https://example.com/vpc@0123456789abcdef"},
 		{Module: "net", Source: "git::https://example.com/net.git", ID: "git+https://example.com/net.git@fedcba9876543210"},
+		{Module: "tag", Source: "git::https://example.com/tag.git", Ref: "v1.2.0", ID: "git+https://example.com/tag.git@fedcba9876543210"},
+		{Module: "pin", Source: "git::https://example.com/pin.git", Ref: "fedcba9876543210", ID: "git+https://example.com/pin.git@fedcba9876543210"},
+		{Module: "left", Source: "git::https://example.com/left.git", Ref: "main"}, // by init: nobody says the commit
 		{Module: "zip", Source: "https://example.com/m.zip", ID: "zip+sha256:00"},
 	}
 	fetched := func(module, pkg, file string, line int) scan.Term {
@@ -169,6 +172,9 @@ func TestAPlaceInAFetchedModuleNamesItsVersion(t *testing.T) {
 	for place, want := range map[scan.Term]string{
 		fetched("vpc.subnets", "acme/vpc/aws", "subnets/main.tf", 4):     "by `~> 5.0` at `acme/vpc/aws//subnets/main.tf:4` (`module.vpc.module.subnets`, version 1.2.0)",
 		fetched("net", "git::https://example.com/net.git", "main.tf", 2): "main.tf:2` (`module.net`, commit fedcba98)",
+		fetched("tag", "git::https://example.com/tag.git", "main.tf", 2): "at `git::https://example.com/tag.git//main.tf:2` (`module.tag`, ref v1.2.0, commit fedcba98)",
+		fetched("pin", "git::https://example.com/pin.git", "main.tf", 2): "(`module.pin`, commit fedcba98)",
+		fetched("left", "git::https://example.com/l.git", "main.tf", 2):  "(`module.left`, ref main)",
 		fetched("zip", "https://example.com/m.zip", "main.tf", 1):        "main.tf:1` (`module.zip`)",
 		term("~> 5.0", "net", "local/main.tf", 1):                        "at `local/main.tf:1` (`module.net`)",
 	} {

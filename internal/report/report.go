@@ -305,20 +305,14 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 }
 
 // Origins say of fetched modules which version they are, by the path of the call:
-// "version 1.2.0" or "commit 0a1b2c3d".
+// "version 1.2.0", or "ref v1.2, commit 0a1b2c3d" with the ref as it is written.
 type Origins map[string]string
 
 // originsOf are those of what was fetched; nil if that is nothing.
 func originsOf(fetched []scan.Fetched) Origins {
 	var all Origins
 	for _, f := range fetched {
-		origin := ""
-		if f.Version != "" {
-			origin = "version " + f.Version
-		} else if _, commit, ok := strings.Cut(f.ID, "@"); ok && strings.HasPrefix(f.ID, "git+") {
-			origin = "commit " + commit[max(0, strings.LastIndex(commit, "@")+1):]
-			origin = origin[:min(len(origin), len("commit ")+8)]
-		}
+		origin := fetchedAs(f)
 		if origin == "" {
 			continue
 		}
@@ -328,6 +322,24 @@ func originsOf(fetched []scan.Fetched) Origins {
 		all[f.Module] = origin
 	}
 	return all
+}
+
+func fetchedAs(f scan.Fetched) string {
+	if f.Version != "" {
+		return "version " + f.Version
+	}
+	var parts []string
+	commit := ""
+	if strings.HasPrefix(f.ID, "git+") {
+		commit = f.ID[strings.LastIndex(f.ID, "@")+1:]
+	}
+	if f.Ref != "" && f.Ref != commit {
+		parts = append(parts, "ref "+f.Ref)
+	}
+	if commit != "" {
+		parts = append(parts, "commit "+commit[:min(len(commit), 8)])
+	}
+	return strings.Join(parts, ", ")
 }
 
 // of is the origin of a module, which may be a local one in the package of a

@@ -142,6 +142,7 @@ type Unread struct {
 type Fetched struct {
 	Module  string // path of the call, joined by dots
 	Source  string // as in Unread
+	Ref     string // that the source asks for, as written; empty if it asks for none
 	Version string // that was selected of a registry module; empty for others
 	ID      string // of the package, as in Package
 	// Stored says that the module was not fetched by a Source: the tool has left

@@ -212,7 +212,8 @@ func (w *walker) remote(from *visit, c call, to *visit) {
 		w.notFetched(c, to, got.err)
 	default:
 		w.fetched = append(w.fetched, Fetched{
-			Module: to.path, Source: moduleaddr.Shown(c.module.text), Version: got.version, ID: got.id,
+			Module: to.path, Source: moduleaddr.Shown(c.module.text), Ref: moduleaddr.Ref(c.module.text),
+			Version: got.version, ID: got.id,
 		})
 		to.base = got.base
 		w.enter(from, c, got.at, to)
@@ -232,7 +233,7 @@ func (w *walker) stored(from *visit, c call, to *visit) bool {
 		return false
 	}
 	w.fetched = append(w.fetched, Fetched{
-		Module: to.path, Source: moduleaddr.Shown(c.module.text), Version: record.Version, Stored: true,
+		Module: to.path, Source: moduleaddr.Shown(c.module.text), Ref: moduleaddr.Ref(c.module.text), Version: record.Version, Stored: true,
 	})
 	to.base = base
 	w.enter(from, c, at, to)
