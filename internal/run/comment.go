@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -75,7 +74,7 @@ type conversation struct {
 // refusal is why a command is not carried out, for the person who gave it.
 type refusal struct{ error }
 
-func refused(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
+func refused(why string) error { return refusal{errors.New(why)} }
 
 // converse understands the command, decides, and carries it out.
 func (c *conversation) converse(ctx context.Context) error {
@@ -92,7 +91,7 @@ func (c *conversation) converse(ctx context.Context) error {
 	c.command, err = comment.Parse(c.remark.Body)
 	switch {
 	case errors.Is(err, comment.ErrUnknown):
-		return refused("%s\n\n%s", report.Sentence(err.Error()), comment.Table())
+		return refused(report.UnknownCommand(err, comment.Table()))
 	case err != nil:
 		return refusal{err}
 	}
@@ -137,7 +136,7 @@ func (c *conversation) settle(ctx context.Context) (err error) {
 		return err
 	}
 	if c.req, err = c.configure(files); err != nil {
-		return refused("the configuration on the branch %s cannot be used: %s", report.Code(c.pull.Base), report.Inert(err.Error()))
+		return refused(report.UnusableConfig(c.pull.Base, err))
 	}
 	owned, ours, err := pr.Find(ctx, c.repo, c.pull, c.req.Pull.BranchPrefix)
 	if ours {

@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 )
 
@@ -22,93 +24,35 @@ func Found(ctx context.Context, workDir string) (config.Found, error) {
 	if err != nil {
 		return config.Found{}, fmt.Errorf("looking for root modules: %w", err)
 	}
-	if len(modules) == 0 {
-		return config.Found{Notes: map[string]string{"include": "no lock file."}}, nil
-	}
+	told := report.Surroundings{Locked: len(modules), Tools: map[string]int{}, Covered: map[int]int{}}
 	var dirs []string
 	for _, m := range modules {
 		dirs = append(dirs, m.Dir)
+		told.Tools[m.Tool.String()]++
+		if m.Assumed {
+			told.Assumed++
+		}
+		if m.Lock != nil { // it can be read
+			told.Covered[widest(m.Lock.Locks)]++
+		}
 	}
-	found := config.Found{
-		Notes: map[string]string{
-			"include":   counted(len(modules), "directory with a lock file", "directories with a lock file") + ".",
-			"tool":      toolsOf(modules),
-			"platforms": coverageOf(modules),
-		},
-		Exclude: examplesIn(dirs),
-	}
+	found := config.Found{Exclude: examplesIn(dirs)}
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return scan.InAny(found.Exclude, dir) })
-	if len(found.Exclude) > 0 {
-		found.Notes["exclude"] = counted(len(modules)-len(dirs), "directory that looks", "directories that look") +
-			" like examples or tests. relock keeps their lock files fresh, too, unless they are excluded."
-	}
-	if found.Groups = groupsOf(dirs); len(found.Groups) > 0 {
-		found.Notes["groups"] = counted(len(dirs), "root module", "root modules") +
-			", which may be much for one pull request. These groups would split them by directory."
-	}
+	found.Groups = groupsOf(dirs)
+	told.Examples, told.Split = len(modules)-len(dirs), len(found.Groups) > 0
+	found.Notes = told.Notes()
 	return found, nil
 }
 
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
+// widest is for how many platforms a lock file has packages' hashes. Which those are
+// stands in no lock file: it takes packages to tell.
+func widest(locks []lockfile.Lock) int {
+	most := 0
+	for _, l := range locks {
+		h1 := slices.DeleteFunc(slices.Clone(l.Hashes), func(h provider.Hash) bool { return h.Scheme() != provider.SchemeH1 })
+		most = max(most, len(h1))
 	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// toolsOf says whose root modules they are.
-func toolsOf(modules []scan.RootModule) string {
-	counts := map[string]int{}
-	assumed := 0
-	for _, m := range modules {
-		counts[m.Tool.String()]++
-		if m.Assumed {
-			assumed++
-		}
-	}
-	var parts []string
-	for _, tool := range slices.Sorted(maps.Keys(counts)) {
-		parts = append(parts, fmt.Sprintf("%s in %d", tool, counts[tool]))
-	}
-	text := strings.Join(parts, ", ") + "."
-	if assumed > 0 {
-		text += fmt.Sprintf(" Nothing names the release in %d: the newest one that fits is assumed there.", assumed)
-	}
-	return text
-}
-
-// coverageOf says how many platforms lock files have packages' hashes for. Which
-// those are stands in no lock file: it takes packages to tell.
-func coverageOf(modules []scan.RootModule) string {
-	counts := map[int]int{}
-	for _, m := range modules {
-		if m.Lock == nil { // it cannot be read
-			continue
-		}
-		most := 0
-		for _, l := range m.Lock.Locks {
-			h1 := 0
-			for _, h := range l.Hashes {
-				if h.Scheme() == provider.SchemeH1 {
-					h1++
-				}
-			}
-			most = max(most, h1)
-		}
-		counts[most]++
-	}
-	var parts []string
-	for _, n := range slices.Backward(slices.Sorted(maps.Keys(counts))) {
-		parts = append(parts, fmt.Sprintf("hashes for %s in %s", counted(n, "platform", "platforms"), counted(counts[n], "lock file", "lock files")))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	text := strings.Join(parts, ", ") + ". Which platforms those are stands in no lock file; a run finds it out."
-	if counts[0]+counts[1] > 0 {
-		text += " Lock files with fewer than two get the common platforms with auto."
-	}
-	return text
+	return most
 }
 
 // exampleNames are directories whose root modules nobody applies. A directory test is

@@ -123,7 +123,7 @@ func (m *merge) unite(tree fs.FS, name string, locks [3]map[string][]byte) error
 	case inBase && inHead:
 		content, _, wrong := lockfile.Merge(locks[0][name], head, base, name)
 		if len(wrong) > 0 {
-			return refused("%s", report.Inert(wrong[0].Error()))
+			return refused(report.Unmergeable(wrong[0]))
 		}
 		m.merged[name] = content
 	case scan.ConfiguredIn(tree, path.Dir(name)):
@@ -177,14 +177,13 @@ func (r baseMerge) rest(ctx context.Context, m *merge, locks []github.File) (err
 	m.into, err = r.repo.Merge(ctx, branch, m.base, message)
 	switch {
 	case errors.Is(err, github.ErrConflict):
-		return refused("the pull request conflicts with %s in more than lock files, and nothing was pushed. %s", report.Code(r.pull.Base), r.locally(locks))
+		return refused(report.Conflicts(r.pull.Base, r.locally(locks)))
 	case err != nil && provider.Coded(err, provider.CodeGitHub) && !errors.Is(err, github.ErrUncertain):
-		return refused("the pull request conflicts with %s in lock files, and GitHub refuses the merge: %s. It may do so where the base has changed workflows and the token may not write any (workflows: write, which only an App or a person can have). %s",
-			report.Code(r.pull.Base), report.Inert(err.Error()), r.locally(locks))
+		return refused(report.MergeRefused(r.pull.Base, err, r.locally(locks)))
 	case err != nil:
 		return err
 	case m.into.SHA == "":
-		return refused("the base has been merged meanwhile; look at what is there, then ask again")
+		return refused(report.BaseMerged)
 	}
 	return nil
 }

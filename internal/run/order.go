@@ -12,6 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
@@ -120,7 +121,7 @@ func (o order) touched(ctx context.Context) (func(scan.RootModule) bool, error) 
 		return nil, err
 	}
 	if !complete {
-		return nil, refused("the pull request changes more than %d files; name the directories", mostChanged)
+		return nil, refused(report.TooManyFiles(mostChanged))
 	}
 	return newChanged(files).touches, nil
 }

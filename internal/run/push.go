@@ -54,7 +54,7 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	}
 	subject := report.Subject(changed)
 	if to.merge != nil {
-		subject = report.Shortened("Merge " + to.merge.from + " into " + to.Branch)
+		subject = report.MergeSubject(to.merge.from, to.Branch)
 	}
 	read := j.target.remote().Commit
 	sha, err := to.commit(ctx, repo, read, files, subject+"\n\n"+report.Details(changed))
@@ -63,7 +63,7 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	}
 	err = repo.FastForward(ctx, to.Branch, sha)
 	if errors.Is(err, github.ErrConflict) && to.moved(ctx, repo, read) {
-		return p.report, refused("the branch has moved since it was read, and nothing was pushed; look at what is there, then ask again")
+		return p.report, refused(report.HeadMoved)
 	}
 	if err != nil {
 		return p.report, err

@@ -31,7 +31,7 @@ func (c *conversation) repair(ctx context.Context) error {
 	}
 	why := ""
 	if c.decision.ReportOnly {
-		req.Verb, why = Check, "relock may not push to the branch of this fork"
+		req.Verb, why = Check, report.MayNotPush
 	} else {
 		req.Targets[0].Destination = c.destination(merged)
 	}
@@ -63,7 +63,7 @@ func (c *conversation) something() error {
 	if len(c.report.Modules) > 0 || len(c.command.Dirs) > 0 || c.report.Failed() || c.report.Pushed != "" {
 		return nil
 	}
-	return refused("the pull request touches no root module that has a lock file; name a directory to take one all the same")
+	return refused(report.NothingToLock)
 }
 
 // destination is the branch of the pull request. A GitHub App must be installed
@@ -83,7 +83,7 @@ func (c *conversation) destination(merged *merge) *Push {
 func (c *conversation) unqueued(ctx context.Context) error {
 	now, err := c.repo.Merging(ctx, c.pull)
 	if err == nil && now.Open && now.Queued {
-		err = refused("the pull request is in the merge queue of %s; ask again when it is merged or out of there", c.pull.Base)
+		err = refused(report.InQueueOf(c.pull.Base))
 	}
 	return err
 }
@@ -192,7 +192,7 @@ func (c *conversation) rebuild(ctx context.Context, discard bool) error {
 // of that.
 func (c *conversation) propose(ctx context.Context, discard bool) (said string, err error) {
 	if c.owned.Base != c.pull.Base {
-		return "", refused("somebody has changed the base of the pull request, so that relock leaves it alone")
+		return "", refused(report.BaseChanged)
 	}
 	files, err := snapshot(ctx, c.repo, c.base)
 	if err != nil {
@@ -315,7 +315,7 @@ func (c *conversation) newest(ctx context.Context) error {
 		return err
 	}
 	if n := latest[c.pull.HeadBranch].Number; n != c.pull.Number {
-		return refused("there is a newer pull request of this group; say it under #%d", n)
+		return refused(report.NewerPull(n))
 	}
 	return nil
 }

@@ -307,15 +307,7 @@ func notFound(err error) error {
 	if !errors.As(err, &missing) {
 		return err
 	}
-	var texts []string
-	for _, d := range missing {
-		text := report.Inert(d.Message)
-		if d.Hint != "" {
-			text += " (" + report.Inert(d.Hint) + ")"
-		}
-		texts = append(texts, text)
-	}
-	return refused("nothing was done: %s", strings.Join(texts, "; "))
+	return refused(report.NotThere(missing))
 }
 
 // Clause is what a configuration file of the repository says of some providers

@@ -1,0 +1,71 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Surroundings are what a repository on disk holds, as far as it bears on its settings.
+type Surroundings struct {
+	// Locked are its directories with a lock file; Examples are those of them that look
+	// like examples or tests.
+	Locked, Examples int
+	// Tools are the releases that the root modules are for, and how many are for each;
+	// in Assumed of them nothing names the release.
+	Tools   map[string]int
+	Assumed int
+	// Covered is how many lock files have packages' hashes for so many platforms.
+	Covered map[int]int
+	// Split says that there are groups to split the others by.
+	Split bool
+}
+
+// Notes say so beside the settings of the configuration file, by their keys.
+func (s Surroundings) Notes() map[string]string {
+	if s.Locked == 0 {
+		return map[string]string{"include": "no lock file."}
+	}
+	notes := map[string]string{
+		"include":   count(s.Locked, "directory with a lock file", "directories with a lock file") + ".",
+		"tool":      s.tools(),
+		"platforms": s.platforms(),
+	}
+	if s.Examples > 0 {
+		notes["exclude"] = count(s.Examples, "directory that looks", "directories that look") +
+			" like examples or tests. relock keeps their lock files fresh, too, unless they are excluded."
+	}
+	if s.Split {
+		notes["groups"] = countedRoots(s.Locked-s.Examples) +
+			", which may be much for one pull request. These groups would split them by directory."
+	}
+	return notes
+}
+
+func (s Surroundings) tools() string {
+	var parts []string
+	for _, tool := range slices.Sorted(maps.Keys(s.Tools)) {
+		parts = append(parts, fmt.Sprintf("%s in %d", tool, s.Tools[tool]))
+	}
+	text := strings.Join(parts, ", ") + "."
+	if s.Assumed > 0 {
+		text += fmt.Sprintf(" Nothing names the release in %d: the newest one that fits is assumed there.", s.Assumed)
+	}
+	return text
+}
+
+func (s Surroundings) platforms() string {
+	if len(s.Covered) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, n := range slices.Backward(slices.Sorted(maps.Keys(s.Covered))) {
+		parts = append(parts, fmt.Sprintf("hashes for %s in %s", count(n, "platform", "platforms"), count(s.Covered[n], "lock file", "lock files")))
+	}
+	text := strings.Join(parts, ", ") + ". Which platforms those are stands in no lock file; a run finds it out."
+	if s.Covered[0]+s.Covered[1] > 0 {
+		text += " Lock files with fewer than two get the common platforms with auto."
+	}
+	return text
+}
