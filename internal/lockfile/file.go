@@ -30,6 +30,9 @@ type File struct {
 	Source []byte
 	// Tool is the tool that the header comment names; empty if there is none.
 	Tool provider.ToolName
+	// Keeper is the command that the header comment names, if it is one that keeps
+	// the lock files of stacks; empty for any other.
+	Keeper string
 	// Locks are the entries, sorted by address.
 	Locks []Lock
 	// Warnings are the problems for which the tools do not refuse the file
@@ -59,7 +62,7 @@ func (f *File) Lock(addr provider.Addr) (Lock, bool) {
 // Canonical reports whether the tool that the header names would write the
 // same bytes for the same locks. A file without a header is not canonical.
 func (f *File) Canonical() bool {
-	return bytes.Equal(Print(f.Tool, f.Locks), f.Source)
+	return bytes.Equal(Headed(f.Keeper, Print(f.Tool, f.Locks)), f.Source)
 }
 
 // Conflicted tells of the markers of a merge conflict in the file, if it has any.

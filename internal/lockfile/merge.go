@@ -25,7 +25,7 @@ func Merge(base, ours, theirs []byte, path string) (content []byte, disputed boo
 	}
 	united := unite(origin, first, second)
 	if len(united.Disputed) == 0 {
-		return Print(united.Tool, united.Locks), false, nil
+		return Headed(united.Keeper, Print(united.Tool, united.Locks)), false, nil
 	}
 	var b bytes.Buffer
 	b.WriteString(header(united.Tool))
@@ -41,7 +41,7 @@ func Merge(base, ours, theirs []byte, path string) (content []byte, disputed boo
 		}
 		b.WriteString(beginTheirs + second.text(l.Addr) + endConflict)
 	}
-	return b.Bytes(), true, nil
+	return Headed(united.Keeper, b.Bytes()), true, nil
 }
 
 func parseVersion(src []byte, path, which string) (*File, []provider.Diagnostic) {

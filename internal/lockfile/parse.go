@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -45,7 +46,8 @@ var lockSchema = &hcl.BodySchema{
 // where it need not end in useful time or memory, since the file may come from
 // anyone: what package hclfile refuses [terraform 1.11 internal/depsfile/locks_file.go].
 func Parse(src []byte, path string) (*File, []provider.Diagnostic) {
-	p := &parser{src: src, path: path, tool: headerTool(src), lines: map[provider.Addr]int{}}
+	tool, keeper := headerTool(src)
+	p := &parser{src: src, path: path, tool: tool, lines: map[provider.Addr]int{}}
 	p.file()
 	slices.SortStableFunc(p.errors, provider.Diagnostic.Compare)
 	if len(p.errors) > 0 {
@@ -53,27 +55,35 @@ func Parse(src []byte, path string) (*File, []provider.Diagnostic) {
 	}
 	slices.SortFunc(p.locks, Lock.compare)
 	return &File{
-		Path: path, Source: src, Tool: p.tool,
+		Path: path, Source: src, Tool: p.tool, Keeper: keeper,
 		Locks: p.locks, Warnings: p.warnings,
 	}, nil
 }
 
-// headerTool looks for a header line in the comments before the first block.
-func headerTool(src []byte) provider.ToolName {
+// headerTool looks for a header line in the comments before the first block: of
+// which tool it is, and which command it names if that is one for stacks.
+func headerTool(src []byte) (tool provider.ToolName, keeper string) {
 	src = bytes.TrimPrefix(src, []byte("\ufeff"))
 	for line := range bytes.Lines(src) {
 		text := string(bytes.TrimSpace(line))
+		stack := stackHeader.FindStringSubmatch(text)
 		switch {
-		case text == maintainedBy(provider.Terraform):
-			return provider.Terraform
-		case text == maintainedBy(provider.OpenTofu):
-			return provider.OpenTofu
+		case text == maintainedBy(provider.Terraform.Command()+" init"):
+			return provider.Terraform, ""
+		case text == maintainedBy(provider.OpenTofu.Command()+" init"):
+			return provider.OpenTofu, ""
+		case stack != nil:
+			return provider.Terraform, stack[1]
 		case text != "" && !strings.HasPrefix(text, "#") && !strings.HasPrefix(text, "//"):
-			return ""
+			return "", ""
 		}
 	}
-	return ""
+	return "", ""
 }
+
+// stackHeader is the header line of a stack's lock file. Releases of the command
+// spell its name differently, as files in public repositories show.
+var stackHeader = regexp.MustCompile(`^# This file is maintained automatically by "((?:tfstacks|terraform stacks) providers[ -]lock)"\.$`)
 
 // maxProblems bounds the errors that are reported of one file.
 const maxProblems = 100

@@ -31,12 +31,25 @@ func Print(tool provider.ToolName, locks []Lock) []byte {
 }
 
 func header(tool provider.ToolName) string {
-	return maintainedBy(tool) + "\n# Manual edits may be lost in future updates.\n"
+	return maintainedBy(tool.Command()+" init") + "\n# Manual edits may be lost in future updates.\n"
 }
 
 // maintainedBy is the line by which a lock file tells whose it is.
-func maintainedBy(tool provider.ToolName) string {
-	return `# This file is maintained automatically by "` + tool.Command() + ` init".`
+func maintainedBy(command string) string {
+	return `# This file is maintained automatically by "` + command + `".`
+}
+
+// StackKeeper is the command that keeps lock files of stacks.
+const StackKeeper = "terraform stacks providers lock"
+
+// Headed returns a printed lock file with the header of the command that keeps it; as
+// it is if that is empty.
+func Headed(keeper string, printed []byte) []byte {
+	if keeper == "" {
+		return printed
+	}
+	_, rest, _ := bytes.Cut(printed, []byte("\n"))
+	return append([]byte(maintainedBy(keeper)+"\n"), rest...)
 }
 
 // block returns the entry's block without a newline behind it.

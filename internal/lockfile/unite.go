@@ -18,7 +18,7 @@ import (
 // differs is disputed.
 func unite(base, ours, theirs *File) *File {
 	united := &File{Tool: unitedTool(base, ours, theirs), Disputed: map[provider.Addr][]Lock{}}
-	united.Warnings = ours.Warnings
+	united.Keeper, united.Warnings = ours.Keeper, ours.Warnings
 	if len(united.Warnings) == 0 {
 		united.Warnings = theirs.Warnings
 	}
