@@ -33,7 +33,7 @@ func charted(parts ...chartPart) chart {
 
 // statesOf counts root modules by the worst that is to say of them.
 func statesOf(r Report) chart {
-	failed, found, changed, fine := 0, 0, 0, 0
+	failed, found, changed, left, fine := 0, 0, 0, 0, 0
 	for _, m := range r.Modules {
 		switch {
 		case m.Failed():
@@ -42,6 +42,8 @@ func statesOf(r Report) chart {
 			found++
 		case m.Pending || len(m.Changes) > 0:
 			changed++
+		case m.Left:
+			left++
 		default:
 			fine++
 		}
@@ -49,6 +51,7 @@ func statesOf(r Report) chart {
 	return charted(
 		chartPart{Label: "with errors", Class: "bad", N: failed}, chartPart{Label: "with findings", Class: "major", N: found},
 		chartPart{Label: "changing", Class: "minor", N: changed}, chartPart{Label: "up to date", Class: "good", N: fine},
+		chartPart{Label: "left alone", Class: "none", N: left},
 	)
 }
 

@@ -104,6 +104,9 @@ type Module struct {
 	// Partial is true if recorded constraints stand in for modules that could
 	// not be read.
 	Partial bool
+	// Left is true if the lock file was not examined, since what is required is not
+	// known.
+	Left bool
 	// Unread are module calls that could not be followed.
 	Unread []scan.Unread
 	// Diagnostics are the problems of this root module.
@@ -274,7 +277,7 @@ func lockPath(m scan.RootModule) string {
 func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 	m := Module{
 		Dir: r.Module.Dir, LockPath: lockPath(r.Module), Tool: r.Module.Tool, Assumed: r.Module.Assumed,
-		Pending: r.File != nil, Partial: r.Partial, Unread: r.Module.Tree.Unread, InUse: uses(r.New),
+		Pending: r.File != nil, Partial: r.Partial, Left: r.Left, Unread: r.Module.Tree.Unread, InUse: uses(r.New),
 		Diagnostics: withFailures(r.Diagnostics, r.Selections),
 		Findings:    r.Findings, Undecided: r.Undecided,
 	}

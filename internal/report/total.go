@@ -44,6 +44,8 @@ func (r Report) sentence() string {
 		return "Every lock file is up to date, but some hashes belong to no known package."
 	case modules == 0 && slices.ContainsFunc(r.Modules, func(m Module) bool { return m.Forgiven }):
 		return "The change makes nothing worse."
+	case modules == 0 && r.left() > 0:
+		return "Nothing has to change, but " + count(r.left(), "lock file was", "lock files were") + " not examined."
 	case modules == 0:
 		return "Every lock file is up to date."
 	case len(providers) == 0:
@@ -58,6 +60,17 @@ func (r Report) sentence() string {
 			subject + " " + r.tense(2, "changes", "change", "change") + where + "."
 	}
 	return "The entries of " + subject + " " + r.tense(2, "changes", "change", "change") + where + "."
+}
+
+// left counts the lock files that were not examined.
+func (r Report) left() int {
+	n := 0
+	for _, m := range r.Modules {
+		if m.Left {
+			n++
+		}
+	}
+	return n
 }
 
 // tense is the verb of what was done, or would be.
@@ -170,12 +183,14 @@ func (r Report) written() []string {
 			counts["written"]++
 		case m.Pending:
 			counts[r.pendingWord(m)]++
+		case m.Left && !m.Failed():
+			counts["left alone"]++
 		case !m.Failed() && !m.Forgiven:
 			counts["up to date"]++
 		}
 	}
 	var parts []string
-	for _, what := range []string{"written", "proposed", "already proposed", "not proposed", "not written", "would change", "up to date"} {
+	for _, what := range []string{"written", "proposed", "already proposed", "not proposed", "not written", "would change", "up to date", "left alone"} {
 		switch n := counts[what]; {
 		case n > 0 && len(parts) == 0:
 			parts = append(parts, count(n, "lock file", "lock files")+" "+what)

@@ -161,6 +161,9 @@ func TestPlan_kinds(t *testing.T) {
 			if tt.want == nil && len(r.New) != len(locks) {
 				t.Errorf("New = %v, want the old entries", r.New)
 			}
+			if r.Left != (tt.want == nil) {
+				t.Errorf("Left = %t", r.Left)
+			}
 		})
 	}
 }

@@ -17,6 +17,9 @@ type Result struct {
 	// the constraints of the old lock file stand in for the rest: Requirements
 	// of Module are what is known and those.
 	Partial bool
+	// Left says that the lock file stays as it is, unexamined: what is required is
+	// known to nobody but the program that makes the configuration.
+	Left bool
 	// Selections has one element for each required provider and for each entry
 	// that the new lock file drops, sorted by address.
 	Selections []Selection
@@ -110,7 +113,7 @@ const (
 
 // resultOf builds the result of a root module, and with it each Selection.
 func resultOf(root root, assumed []witness, proofs []proven, opts Options, b behaviour) Result {
-	r := Result{Module: root.module, Partial: root.partial, Diagnostics: root.diagnostics, allBytes: b.allBytes, untouched: root.unknown}
+	r := Result{Module: root.module, Partial: root.partial, Left: root.generated, Diagnostics: root.diagnostics, allBytes: b.allBytes, untouched: root.unknown}
 	if r.Module.Lock != nil {
 		r.Old = slices.Clone(r.Module.Lock.Locks)
 	}
@@ -139,7 +142,7 @@ func resultOf(root root, assumed []witness, proofs []proven, opts Options, b beh
 		r.Diagnostics = append(r.Diagnostics, p.explain()...)
 	}
 	r.New = r.Old
-	if r.untouched || root.generated {
+	if r.untouched || r.Left {
 		return r
 	}
 	r.Diagnostics = append(r.Diagnostics, believed(root.module.Dir, doubtful)...)
@@ -212,7 +215,9 @@ func (r Result) Only(take func(provider.Addr) bool) Result {
 		}
 	}
 	slices.SortFunc(part.New, func(a, b lockfile.Lock) int { return a.Addr.Compare(b.Addr) })
-	print := func(l lockfile.Lock) []byte { return lockfile.Print(r.Module.Tool.Name, []lockfile.Lock{l}) }
+	print := func(l lockfile.Lock) []byte {
+		return lockfile.Print(r.Module.Tool.Name, []lockfile.Lock{l})
+	}
 	var changed []provider.Addr // what their entries say or, under Exact, how it is written
 	for _, l := range slices.Concat(r.New, r.Old) {
 		old, was := find(r.Old, l.Addr)
