@@ -16,6 +16,7 @@ type call struct {
 	passed          []passedProvider
 	args            map[string]*hcl.Attribute // only for early evaluation
 	module          moduleSource              // of source and version, once files are merged
+	stack           bool                      // a stack is called, by another one
 }
 
 // passedProvider is an entry of a module's providers map.

@@ -45,11 +45,12 @@ type need struct {
 type configKey struct {
 	dir   string
 	rules provider.Tool
+	stack bool // it is the configuration of a stack
 }
 
 // config loads the configuration of a directory by the rules of a tool, once.
 func (l location) config(tool provider.Tool) *config {
-	key := configKey{l.dir, tool.Rules()}
+	key := configKey{dir: l.dir, rules: tool.Rules()}
 	return l.tree.configs.get(key, func() *config { return loadConfig(l, key.rules) })
 }
 
@@ -57,21 +58,13 @@ func (l location) config(tool provider.Tool) *config {
 // replace parts of them, in the order of their names. What required_providers says
 // is complete before any provider is looked up.
 func loadConfig(at location, tool provider.Tool) *config {
-	m := &merger{
-		c: &config{
-			at: at, tool: tool, required: map[string]requiredProvider{},
-			variables: map[string]variable{}, locals: map[string]*hcl.Attribute{},
-		},
-		providers: map[providerRef]providerBlock{},
-		resources: map[resourceKey]resource{},
-		calls:     map[string]call{},
-	}
+	m := newMerger(at, tool)
 	entries, err := at.tree.list(at.dir)
 	if err != nil {
 		m.unreadable("directory", at.String(), err)
 	}
 	m.c.files = files(entries, tool)
-	primary, override := m.decode(m.c.files.primary, false), m.decode(m.c.files.override, true)
+	primary, override := m.decode(m.c.files.primary, false, decodeFile), m.decode(m.c.files.override, true, decodeFile)
 	m.require(primary, override)
 	for _, f := range primary {
 		m.declare(f)
@@ -96,7 +89,19 @@ type merger struct {
 	calls     map[string]call
 }
 
-func (m *merger) decode(names []string, override bool) []file {
+func newMerger(at location, tool provider.Tool) *merger {
+	return &merger{
+		c: &config{
+			at: at, tool: tool, required: map[string]requiredProvider{},
+			variables: map[string]variable{}, locals: map[string]*hcl.Attribute{},
+		},
+		providers: map[providerRef]providerBlock{},
+		resources: map[resourceKey]resource{},
+		calls:     map[string]call{},
+	}
+}
+
+func (m *merger) decode(names []string, override bool, decode func(src []byte, d *decoder) file) []file {
 	decoded := make([]file, 0, len(names))
 	for _, name := range names {
 		d := &decoder{tool: m.c.tool, name: m.c.at.name(name), override: override}
@@ -105,7 +110,7 @@ func (m *merger) decode(names []string, override bool) []file {
 			m.unreadable("file", d.name, err)
 			continue
 		}
-		decoded = append(decoded, decodeFile(src, d))
+		decoded = append(decoded, decode(src, d))
 		m.diags = append(m.diags, d.diags...)
 	}
 	return decoded
@@ -238,7 +243,11 @@ func (m *merger) locateCalls() {
 	for _, name := range slices.Sorted(maps.Keys(m.calls)) {
 		c := m.calls[name]
 		d := &decoder{tool: m.c.tool, name: c.file}
-		c.module = decodeSource(d, c, evaluatesEarly(m.c.tool))
+		if c.stack {
+			c.module = decodeStackSource(d, c)
+		} else {
+			c.module = decodeSource(d, c, evaluatesEarly(m.c.tool))
+		}
 		m.diags = append(m.diags, d.diags...)
 		if c.module.kind != earlySource {
 			c.source, c.version = nil, nil // nothing else keeps the parsed files

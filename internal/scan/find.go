@@ -185,8 +185,11 @@ func (f *finder) identify(at location) Root {
 	_, r.Guessed = f.tools.toolName(at, r.Lock)
 	entries, _ := at.tree.list(at.dir)
 	configured := files(entries, r.Tool).configured()
-	r.Kind = kindOf(at, configured)
+	r.Kind = kindOf(at, configured, r.Lock)
 	r.Standalone = !configured || r.Kind == TerragruntUnit
+	if r.Kind == Stack {
+		r.keep(entries)
+	}
 	return r
 }
 
@@ -235,7 +238,8 @@ func (f *finder) search(ctx context.Context, base location) error {
 		return err
 	}
 	for _, r := range found {
-		if r.Standalone && !f.opts.Orphans && !f.made(r) {
+		// What a program makes is left alone by upgrades, but counted.
+		if r.Standalone && r.Kind != Stack && r.Kind != CDK && !f.opts.Orphans && !f.made(r) {
 			f.diags = append(f.diags, r.Kind.warning(path.Join(r.Dir, lockfile.Name)))
 		} else {
 			f.roots[r.Dir] = r
@@ -357,7 +361,10 @@ func (f *finder) fresh(ctx context.Context, dirs []location) ([]location, error)
 	var likely []location
 	for _, at := range dirs {
 		switch {
-		case f.ignored(at.path(lockfile.Name)), !f.lockable(at):
+		case f.ignored(at.path(lockfile.Name)):
+		case stackTop(at):
+			likely = append(likely, at)
+		case !f.lockable(at):
 		case wished(at.dir), !inModules(at.dir) && f.rootOnly(at):
 			likely = append(likely, at)
 		}

@@ -80,6 +80,9 @@ func (l *loading) load(packages *packages, opts *Options) {
 	l.read.Tree = w.treeOf(&w.tree, func(provider.Addr) bool { return true })
 	l.read.Tree.Diagnostics = sorted(slices.Concat(l.Problems, l.read.Tree.Diagnostics))
 	l.read.Tree.Unread = slices.Concat(l.Unread, l.read.Tree.Unread)
+	if l.Kind == Stack && len(l.read.Tree.Unread) > 0 {
+		l.read.standIn()
+	}
 	if l.Sources != nil {
 		l.read.Tree.Dirs, l.read.Tests.Dirs = l.sources(), nil
 	}

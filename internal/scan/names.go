@@ -129,13 +129,6 @@ func variableFile(name string) bool {
 	return name == "terraform.tfvars" || strings.HasSuffix(name, ".auto.tfvars")
 }
 
-// stackFile reports whether a file belongs to a stack, which has a language
-// and locks of its own.
-func stackFile(name string) bool {
-	name = strings.TrimSuffix(strings.TrimSuffix(name, ".json"), ".hcl")
-	return strings.HasSuffix(name, ".tfcomponent") || strings.HasSuffix(name, ".tfstack") || strings.HasSuffix(name, ".tfdeploy")
-}
-
 // inModules reports whether a directory is, by its path, more likely to be
 // called or run by something else than to be a root module by itself.
 func inModules(dir string) bool {

@@ -106,7 +106,7 @@ func (l *loading) walk(packages *packages, opts *Options) *walker {
 	pinned := !l.Assumed
 	for tries := 1; ; tries++ {
 		w := &walker{packages: packages, tool: l.Tool, pinned: pinned, asked: l.asked}
-		w.root(l.at().config(l.Tool), opts)
+		w.root(l.config(), opts)
 		if pinned {
 			l.newer = l.Tool.Version.Core().Compare(provider.Newest(l.Tool.Name).Version) > 0
 			return w

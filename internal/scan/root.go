@@ -50,6 +50,10 @@ type Root struct {
 	// what the lock file records stands in for what is missing, whatever is asked for.
 	Unread   []Unread
 	Preserve bool
+	// Keeper is the command that keeps the lock file, if that is not init of the tool,
+	// and Bare says that it records no constraints.
+	Keeper string
+	Bare   bool
 	// Start is a lock file to begin with where there is none.
 	Start *lockfile.File
 
@@ -75,6 +79,14 @@ type Hole struct {
 // at is where the configuration is.
 func (r Root) at() location { return location{tree: r.Tree, dir: cmp.Or(r.TreeDir, r.Dir)} }
 
+// config is the configuration.
+func (r Root) config() *config {
+	if r.Kind == Stack {
+		return r.at().stack(r.Tool)
+	}
+	return r.at().config(r.Tool)
+}
+
 // Kind says where the configuration comes from that a lock file belongs to.
 type Kind string
 
@@ -83,14 +95,17 @@ const (
 	Ordinary       Kind = ""           // from the files beside the lock file
 	TerragruntUnit Kind = "terragrunt" // from Terragrunt, which adds those to a module from elsewhere
 	Stack          Kind = "stack"      // from stack files, which have a language of their own
-	CDK            Kind = "cdk"        // from CDK for Terraform, which makes those
+	CDK            Kind = "cdk"        // from CDK for Terraform, whose output may be committed
 	Orphan         Kind = "orphan"     // from nowhere: the lock file stands alone
 )
 
-// kindOf tells the kind of a directory by its files.
-func kindOf(at location, configured bool) Kind {
+// kindOf tells the kind of a directory by its files. A stack may keep the module of a
+// component beside its own files: then the lock file tells whose it is.
+func kindOf(at location, configured bool, lock *lockfile.File) Kind {
 	entries, _ := at.tree.list(at.dir)
 	switch {
+	case lock != nil && lock.Keeper != "":
+		return Stack
 	case terragruntUnit(at):
 		return TerragruntUnit
 	case at.has(cdkFile), !configured && at.has(cdkProject):
@@ -119,7 +134,7 @@ func terragruntUnit(at location) bool {
 // hashes can be completed all the same. recorded says whether what a lock file
 // records may stand in for what is not known.
 func (r Root) Left(recorded bool) (provider.Diagnostic, bool) {
-	known := !r.Standalone && r.Kind != CDK
+	known := !r.Standalone
 	if r.Preserve {
 		known = recorded || len(r.Unread) == 0
 	}
@@ -136,9 +151,9 @@ func (k Kind) warning(lock string) provider.Diagnostic {
 	case TerragruntUnit:
 		d.Code, d.Message = provider.CodeTerragruntUnit, "the lock file belongs to a Terragrunt unit, whose configuration is generated"
 	case Stack:
-		d.Code, d.Message = provider.CodeStack, "the lock file belongs to a stack, whose configuration has a language of its own"
+		d.Code, d.Message = provider.CodeStack, "the lock file belongs to a stack, and not all of its configuration is in the repository"
 	case CDK:
-		d.Code, d.Message = provider.CodeCDK, "the lock file belongs to CDK for Terraform, which generates the configuration"
+		d.Code, d.Message = provider.CodeCDK, "the lock file belongs to CDK for Terraform, and what that generates is not in the repository"
 	default:
 		d.Code, d.Message = provider.CodeOrphanLock, "the lock file has no configuration beside it"
 	}

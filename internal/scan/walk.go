@@ -281,7 +281,9 @@ func (w *walker) enter(from *visit, c call, child location, to *visit) {
 		return
 	}
 	w.modules++
-	to.config = child.config(w.tool)
+	if to.config = child.config(w.tool); c.stack {
+		to.config = child.stack(w.tool)
+	}
 	to.scope = from.scope.below(c, to)
 	w.checkCall(from.config, c, to.config)
 	w.module(to)

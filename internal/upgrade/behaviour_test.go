@@ -36,7 +36,7 @@ func behaviourCases(t *testing.T) map[string]behaviourCase {
 	testOnly.Tool = old
 	testOnly.Tree, testOnly.Tests = testOnly.Tests, testOnly.Tree
 	made := module(t, []string{"a ~> 1.0"}, []string{pair})
-	made.Kind = scan.CDK
+	made.Kind, made.Standalone = scan.CDK, true
 	half := module(t, []string{"a ~> 1.0"}, []string{pair})
 	half.Tree.Unread = []scan.Unread{{Module: "net", Reason: "it is elsewhere", File: "main.tf", Line: 1}}
 	moved := func(namespace, constraints string) scan.RootModule {

@@ -177,7 +177,7 @@ func (r Result) print() []byte {
 	if !r.allBytes && !conflicted && slices.EqualFunc(r.Old, r.New, lockfile.Lock.Equal) {
 		return nil
 	}
-	printed := lockfile.Print(r.Module.Tool.Name, r.New)
+	printed := lockfile.Headed(r.Module.Keeper, lockfile.Print(r.Module.Tool.Name, r.New))
 	if r.allBytes && r.Module.Lock != nil && bytes.Equal(printed, r.Module.Lock.Source) {
 		return nil
 	}
@@ -216,7 +216,7 @@ func (r Result) Only(take func(provider.Addr) bool) Result {
 	}
 	slices.SortFunc(part.New, func(a, b lockfile.Lock) int { return a.Addr.Compare(b.Addr) })
 	print := func(l lockfile.Lock) []byte {
-		return lockfile.Print(r.Module.Tool.Name, []lockfile.Lock{l})
+		return lockfile.Headed(r.Module.Keeper, lockfile.Print(r.Module.Tool.Name, []lockfile.Lock{l}))
 	}
 	var changed []provider.Addr // what their entries say or, under Exact, how it is written
 	for _, l := range slices.Concat(r.New, r.Old) {
@@ -236,7 +236,7 @@ func (r Result) Only(take func(provider.Addr) bool) Result {
 	case len(changed) == 0 && len(r.New) > 0 && !taken(r.New[0].Addr), len(changed) > 0 && !slices.ContainsFunc(changed, taken):
 		part.New, part.File = r.Old, nil
 	default:
-		part.File = lockfile.Print(r.Module.Tool.Name, part.New)
+		part.File = lockfile.Headed(r.Module.Keeper, lockfile.Print(r.Module.Tool.Name, part.New))
 	}
 	return part
 }

@@ -118,7 +118,9 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 			}
 		}
 	}
-	w.records = w.constraints
+	if w.records = w.constraints; m.Bare {
+		w.records = provider.Constraints{}
+	}
 	if b.twoCommands && !m.Tool.Has(provider.TestFilesInLock) {
 		i := slices.IndexFunc(untested, func(r scan.Requirement) bool { return r.Addr == required.Addr })
 		if w.initAlone = i < 0; i >= 0 {
