@@ -186,15 +186,22 @@ func (l *Ledger) lost(addr provider.Addr, version provider.Version, files map[pr
 	return n
 }
 
-// key is who signed the packages of a provider that were seen last; empty if none
-// were, or if nobody did.
-func (l *Ledger) key(addr provider.Addr) string {
+// key is who signed the packages of a release when they were seen, or else those of
+// its provider that were seen last: releases of two keys may be locked side by side.
+// It is empty if none were seen, or if nobody did.
+func (l *Ledger) key(addr provider.Addr, version provider.Version) string {
 	if l == nil {
 		return ""
 	}
 	var last Sighting
+	own := func(s Sighting) int {
+		if s.Version == version {
+			return 1
+		}
+		return 0
+	}
 	for _, s := range l.seen {
-		if s.Addr == addr && cmp.Or(cmp.Compare(s.Day, last.Day), s.Version.Compare(last.Version), cmp.Compare(s.ZH, last.ZH)) > 0 {
+		if s.Addr == addr && cmp.Or(own(s)-own(last), cmp.Compare(s.Day, last.Day), s.Version.Compare(last.Version), cmp.Compare(s.ZH, last.ZH)) > 0 {
 			last = s
 		}
 	}

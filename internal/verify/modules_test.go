@@ -330,6 +330,41 @@ func TestLedgerRemembersWhatVanishes(t *testing.T) {
 	}
 }
 
+// TestAlarmAboutASignerRingsAgain holds that a run which finds another key does not
+// teach it to the ledger.
+func TestAlarmAboutASignerRingsAgain(t *testing.T) {
+	t.Parallel()
+	ledger := ledgerOf("zh:" + strings.Repeat("0", 64) + " 0000" + fingerprint[4:])
+	for day := range 2 {
+		p := sound()
+		p.policy.Ledger = ledger
+		r := p.verify(t)
+		if got := codesOf(r.Findings); !slices.Equal(got, []string{"signer-changed"}) {
+			t.Fatalf("run %d found %v, want signer-changed", day, got)
+		}
+		ledger.Note(r.Seen, time.Date(2026, 3, 1+day, 0, 0, 0, 0, time.UTC))
+	}
+}
+
+// TestReleasesOfTwoKeysAreLockedSideBySide holds that a release is held against who has
+// signed itself, where the ledger has seen it.
+func TestReleasesOfTwoKeysAreLockedSideBySide(t *testing.T) {
+	t.Parallel()
+	newer := "registry.terraform.io/hashicorp/alpha 2.0.0 linux_amd64 zh:" + strings.Repeat("0", 64) + " 0000" + fingerprint[4:] + " 2026-01-02\n"
+	own := "registry.terraform.io/hashicorp/alpha 1.0.0 linux_amd64 " + string(zh("linux_amd64")) + " " + fingerprint + " 2026-01-01\n"
+	for text, want := range map[string][]string{
+		newer + own: nil,
+		newer:       {"signer-changed"},
+		newer + strings.Replace(own, fingerprint, "1111"+fingerprint[4:], 1): {"signer-changed"},
+	} {
+		p := sound()
+		p.policy.Ledger = must(ReadLedger([]byte(ledgerHeader+"\n"+text), "relock.ledger"))
+		if got := codesOf(p.verify(t).Findings); !slices.Equal(got, want) {
+			t.Errorf("found %v by this ledger, want %v:\n%s", got, want, text)
+		}
+	}
+}
+
 func TestSignerMayChangeWhereSomebodySaysSo(t *testing.T) {
 	t.Parallel()
 	old := "0000" + fingerprint[4:]

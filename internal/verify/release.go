@@ -153,23 +153,32 @@ func (c *accountCase) mayHave(l lockfile.Lock, f provider.ListedFile) bool {
 	})
 }
 
-// ledgerSigner says that another key has signed the provider than the ledger saw
-// last, unless the configuration admits both.
+// ledgerSigner says that another key has signed the release than the ledger knows,
+// and that this is the same key by a part of its fingerprint.
 func (v *verifier) ledgerSigner(about scribe, c *accountCase) {
 	l, key := about.lock, c.signer
-	before := v.Ledger.key(l.Addr)
+	before, changed := v.formerKey(c)
 	switch {
-	case before == "" || key.Is(before):
-		if len(before) > 0 && len(before) < len(key.Fingerprint) {
-			about.add(provider.CodeKeyShortID, "the ledger names the key of %s by %s; its fingerprint is %s", l.Addr, before, key.Fingerprint)
-		}
-		return
-	case v.Ledger.rotated(l.Addr, before, key.Fingerprint):
-		return
-	case v.pinned(l.Addr) && v.Signers.Admits(l.Addr, key) && v.Signers.Admits(l.Addr, provider.Signer{KeyID: before, Fingerprint: before}):
-		return
+	case changed:
+		about.add(provider.CodeSignerChanged, "%s was signed by the key %s, and %s is signed by %s", l.Addr, before, l.Version, cmp.Or(key.Fingerprint, "nobody"))
+	case before != "" && len(before) < len(key.Fingerprint) && key.Is(before):
+		about.add(provider.CodeKeyShortID, "the ledger names the key of %s by %s; its fingerprint is %s", l.Addr, before, key.Fingerprint)
 	}
-	about.add(provider.CodeSignerChanged, "%s was signed by the key %s, and %s is signed by %s", l.Addr, before, l.Version, cmp.Or(key.Fingerprint, "nobody"))
+}
+
+// formerKey is who has signed the release by the ledger. It is changed if that is
+// another key than now, and neither the ledger nor the configuration says that both
+// are right.
+func (v *verifier) formerKey(c *accountCase) (before string, changed bool) {
+	addr, key := c.release.want.Addr, c.signer
+	before = v.Ledger.key(addr, c.release.want.Version)
+	switch {
+	case before == "", key.Is(before), v.Ledger.rotated(addr, before, key.Fingerprint):
+		return before, false
+	case v.pinned(addr) && v.Signers.Admits(addr, key) && v.Signers.Admits(addr, provider.Signer{KeyID: before, Fingerprint: before}):
+		return before, false
+	}
+	return before, true
 }
 
 // pinned reports whether the configuration says who may sign a provider.
@@ -182,9 +191,10 @@ func (v *verifier) pinned(addr provider.Addr) bool {
 	return false
 }
 
-// seen notes the packages of the release for a ledger.
+// seen notes the packages of the release for a ledger: but not where another key has
+// signed them. What the next run finds would be known by then, and be no change.
 func (v *verifier) seen(r *Verification, c *accountCase) {
-	if c.mirror != "" {
+	if _, changed := v.formerKey(c); changed || c.mirror != "" {
 		return
 	}
 	for _, f := range c.files {
