@@ -307,6 +307,9 @@ func (v *verifier) hashes(about scribe, c *accountCase, judged []Proof) {
 		}
 		f := about.addHash(code, h, "%s", message)
 		f.Platform = c.files[h].Platform
+		if len(vanished) > 0 && code == provider.CodeHashUnknown {
+			f.Hint = "the packages of the release were replaced, and this may be the hash of one of those: ask the publisher why"
+		}
 		if code == provider.CodeHashReported || code == provider.CodeHashMirror {
 			f.ProvenBy = string(p.Verdict)
 		}

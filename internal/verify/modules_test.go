@@ -272,6 +272,21 @@ func TestReplacedPackageIsOneFinding(t *testing.T) {
 	}
 }
 
+// TestContentOfAReplacedPackageIsToldSo holds that nobody is sent after an h1 that the
+// replaced package explains, though it is found.
+func TestContentOfAReplacedPackageIsToldSo(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"zh replaced": "were replaced", "zh darwin_arm64": "git log"} {
+		p := sound()
+		p.hashes = []string{"h1 linux_amd64", "h1 replaced", "zh linux_amd64", name}
+		found := p.verify(t).Findings
+		i := slices.IndexFunc(found, func(f provider.Finding) bool { return f.Code == provider.CodeHashUnknown })
+		if i < 0 || !strings.Contains(found[i].Hint, want) {
+			t.Errorf("with %s: found %+v, want that a hash is unknown, and %q as what to do", name, found, want)
+		}
+	}
+}
+
 // TestStrictHashesWhatIsReported holds that a registry's word is held against the
 // package where nothing else counts.
 func TestStrictHashesWhatIsReported(t *testing.T) {
