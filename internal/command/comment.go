@@ -92,5 +92,8 @@ func answer(ctx context.Context, env Env, s settings) (report.Report, error) {
 		Hub: req.Hub, Repository: event.Repository, Number: event.Number, CommentID: event.CommentID,
 		Author: event.Author, Body: event.Body, Config: inRepository(env, config.Merge(s.given...)),
 	}
+	if s.Ledger != "" {
+		remark.Ledger = slashed(env, env.path(s.Ledger))
+	}
 	return during(env, s, req, func(session *run.Session) (report.Report, error) { return run.Answer(ctx, session, remark, configure) })
 }

@@ -86,7 +86,11 @@ func inRepository(env Env, values config.Values) string {
 	if locate(env, values, scanned(env, values), false) != config.NamedTree {
 		return ""
 	}
-	name := configPath(env, values)
+	return slashed(env, configPath(env, values))
+}
+
+// slashed is a path relative to the working directory, as a tree of files has it.
+func slashed(env Env, name string) string {
 	if rel, err := filepath.Rel(env.WorkDir, name); err == nil {
 		name = rel
 	}

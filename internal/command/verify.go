@@ -32,10 +32,10 @@ func carryOutVerify(ctx context.Context, env Env, s settings, req run.Request) (
 	r, err := during(env, s, req, func(session *run.Session) (report.Report, error) { return session.Do(ctx, req) })
 	r.Diagnostics, r.FailOn = append(r.Diagnostics, s.notices...), s.FailOn
 	if ledger.tampered {
-		r.Modules = append(r.Modules, tamperedModule(s.Ledger, "ledger"))
+		r.Modules = append(r.Modules, report.Tampered(s.Ledger, "ledger"))
 	}
 	if baseline.tampered {
-		r.Modules = append(r.Modules, tamperedModule(s.Baseline, "baseline"))
+		r.Modules = append(r.Modules, report.Tampered(s.Baseline, "baseline"))
 	}
 	r = r.Accept(baseline.Baseline)
 	if err == nil {
@@ -180,13 +180,4 @@ func (l ledgerFile) write() error {
 		return fmt.Errorf("writing the ledger: %w", cause(err))
 	}
 	return nil
-}
-
-// tamperedModule reports that a pull request changes the file that it is judged by.
-func tamperedModule(name, what string) report.Module {
-	rule, _ := verify.RuleOf(provider.CodeTamperedBoth)
-	return report.Module{Dir: ".", Verified: &report.Verified{Counts: verify.Counts{}}, Findings: []provider.Finding{{
-		Code: provider.CodeTamperedBoth, Severity: rule.Severity, File: name, Line: 1, Hint: rule.Help,
-		Message: "this pull request changes the " + what + ", and is judged by the base's",
-	}}}
 }

@@ -18,6 +18,7 @@ var (
 	reading   = append(slices.Clone(scanning), "verify")
 	judging   = append(slices.Clone(planning), "verify")
 	verifying = []string{"verify"}
+	proving   = []string{"verify", "comment"}
 )
 
 // Settings is the table, in the order in which people read it. It must not be
@@ -203,7 +204,7 @@ var Settings = []Setting{
 		set:    func(c *Config, v []string) { c.FailOn = must(provider.ParseSeverity(v[0])) },
 	},
 	{
-		Flag: "ledger", Input: "ledger", Kind: Text, Verbs: verifying,
+		Flag: "ledger", Input: "ledger", Kind: Text, Verbs: proving,
 		Doc: "File of what was first seen of every release. What differs from it is found, and what is new is added, but not on a pull request's head, where the base's is read. Empty: none.",
 		set: func(c *Config, v []string) { c.Ledger = v[0] },
 	},
@@ -213,7 +214,7 @@ var Settings = []Setting{
 		set: func(c *Config, v []string) { c.Baseline = v[0] },
 	},
 	{
-		Flag: "max-download", Input: "max-download", Kind: Text, Default: "2GiB", Verbs: verifying,
+		Flag: "max-download", Input: "max-download", Kind: Text, Default: "2GiB", Verbs: proving,
 		Doc:   "How much verify downloads at most to prove h1 hashes, like 500MiB; 0 downloads nothing. What is left is unproven.",
 		check: isSize,
 		set:   func(c *Config, v []string) { c.MaxDownload = must(parseSize(v[0])) },

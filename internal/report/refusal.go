@@ -27,6 +27,11 @@ func UnusableConfig(base string, why error) string {
 	return fmt.Sprintf("the configuration on the branch %s cannot be used: %s", Code(base), Inert(why.Error()))
 }
 
+// UnusableLedger is the refusal where the base's ledger cannot be read.
+func UnusableLedger(name, base string, why error) string {
+	return fmt.Sprintf("the ledger %s on the branch %s cannot be used: %s", Code(name), Code(base), Inert(why.Error()))
+}
+
 // Unmergeable is the refusal where one lock file of the two sides cannot be read.
 func Unmergeable(d provider.Diagnostic) string { return Inert(d.Error()) }
 
@@ -47,6 +52,12 @@ func MergeRefused(base string, why error, byHand string) string {
 // touches.
 func TooManyFiles(most int) string {
 	return fmt.Sprintf("the pull request changes more than %d files; name the directories", most)
+}
+
+// MayBeChanged is the refusal where nobody says whether a pull request changes what it
+// is judged by.
+func MayBeChanged(name string, most int) string {
+	return fmt.Sprintf("the pull request changes more than %d files, and %s may be one of them", most, Code(name))
 }
 
 // InQueueOf is the refusal to push to what waits in the merge queue of its base.

@@ -43,6 +43,15 @@ func FromVerification(v verify.Verification) Module {
 	}
 }
 
+// Tampered reports that a pull request changes a file that it is judged by.
+func Tampered(name, what string) Module {
+	rule, _ := verify.RuleOf(provider.CodeTamperedBoth)
+	return Module{Dir: ".", Verified: &Verified{Counts: verify.Counts{}}, Findings: []provider.Finding{{
+		Code: provider.CodeTamperedBoth, Severity: rule.Severity, File: name, Line: 1, Hint: rule.Help,
+		Message: "this pull request changes the " + what + ", and is judged by the base's",
+	}}}
+}
+
 // Counts are those of the hashes of all lock files.
 func (r Report) Counts() verify.Counts {
 	all := verify.Counts{}

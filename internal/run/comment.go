@@ -26,6 +26,9 @@ type Remark struct {
 	// Config is a file of the repository that Configure reads, besides those of
 	// config.FileNames.
 	Config string
+	// Ledger is the path in the repository of the ledger by which Verify judges;
+	// empty: none.
+	Ledger string
 }
 
 // Answer carries out the command of a comment and says under it what came of
@@ -177,7 +180,7 @@ func (c *conversation) carryOut(ctx context.Context) error {
 	case comment.Check:
 		return c.inspect(ctx, Check)
 	case comment.Verify:
-		return c.inspect(ctx, Verify)
+		return c.verify(ctx)
 	case comment.Diff:
 		return c.diff(ctx)
 	case comment.Why:

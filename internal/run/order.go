@@ -126,6 +126,15 @@ func (o order) touched(ctx context.Context) (func(scan.RootModule) bool, error) 
 	return newChanged(files).touches, nil
 }
 
+// changes reports whether the pull request changes a file.
+func (o order) changes(ctx context.Context, name string) (bool, error) {
+	files, complete, err := o.repo.ChangedFiles(ctx, o.pull.Number, mostChanged)
+	if err == nil && !complete {
+		err = refused(report.MayBeChanged(name, mostChanged))
+	}
+	return slices.Contains(files, name), err
+}
+
 // repairing is the request to repair the lock files of the head or, if the base had
 // to be merged into it, of the merge: then also those that conflict.
 func (o order) repairing(ctx context.Context, verb Verb, merged *merge) (Request, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/verify"
 )
 
 // repair upgrades or completes lock files on the branch of somebody's pull
@@ -133,8 +134,58 @@ func (c *conversation) why(ctx context.Context) error {
 	return c.say(ctx, report.Fenced(said, mostText))
 }
 
-// look runs a verb that writes nothing.
+// verify answers with what proves the hashes of the head. They are judged by the
+// ledger of the base: that the pull request changes it is a finding.
+func (c *conversation) verify(ctx context.Context) error {
+	var tampered bool
+	var err error
+	if name := c.remark.Ledger; name != "" {
+		if c.req.Proof.Ledger, err = c.ledger(ctx, name); err != nil {
+			return err
+		}
+		if tampered, err = c.order().changes(ctx, name); err != nil {
+			return err
+		}
+	}
+	if err := c.examine(ctx, Verify); err != nil {
+		return err
+	}
+	if tampered {
+		c.report.Modules = append(c.report.Modules, report.Tampered(c.remark.Ledger, "ledger"))
+	}
+	if err := c.something(); err != nil {
+		return err
+	}
+	return c.say(ctx, report.Comment("", c.report))
+}
+
+// ledger reads a ledger as the base branch has it. One that it has not knows nothing.
+func (c *conversation) ledger(ctx context.Context, name string) (*verify.Ledger, error) {
+	files, err := c.repo.Snapshot(ctx, c.base, func(n string) bool { return n == name })
+	if err != nil {
+		return nil, err
+	}
+	src, err := fs.ReadFile(files, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, refused(report.UnusableLedger(name, c.pull.Base, err))
+	}
+	ledger, err := verify.ReadLedger(src, name)
+	if err != nil {
+		return nil, refused(report.UnusableLedger(name, c.pull.Base, err))
+	}
+	return ledger, nil
+}
+
+// look runs a verb that writes nothing, about something.
 func (c *conversation) look(ctx context.Context, verb Verb) error {
+	if err := c.examine(ctx, verb); err != nil {
+		return err
+	}
+	return c.something()
+}
+
+// examine runs a verb that writes nothing.
+func (c *conversation) examine(ctx context.Context, verb Verb) error {
 	req, err := c.order().head(ctx, verb)
 	if err != nil {
 		return err
@@ -142,7 +193,7 @@ func (c *conversation) look(ctx context.Context, verb Verb) error {
 	if c.report, err = c.Do(ctx, req); err != nil {
 		return notFound(err)
 	}
-	return c.something()
+	return nil
 }
 
 // mostText bounds the text of an answer, in bytes; GitHub takes 65,536

@@ -30,7 +30,7 @@ type Session struct {
 	sources map[registryKey]*registry.Client // see registries
 	hashes  *hash.Cache
 	// allowance is what may be downloaded to find out whether hashes belong to
-	// anything.
+	// anything, but by Verify, which has its own.
 	allowance *verify.Allowance
 	notes     *notes.Cache // nil remembers nothing
 	hubs      *hubs
@@ -45,7 +45,7 @@ type Session struct {
 // verb, cache and plan. It asks nobody anything. Close must be called.
 func Open(env Env, req Request) (*Session, error) {
 	s := &Session{
-		env: env, bounds: newBounds(req.Timeout, env.OnGitHub), allowance: verify.NewAllowance(mostDownloaded(req)),
+		env: env, bounds: newBounds(req.Timeout, env.OnGitHub), allowance: verify.NewAllowance(verify.MostAccounted),
 		configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[registryKey]*registry.Client{},
 	}
 	var err error

@@ -25,14 +25,6 @@ type Proving struct {
 	Ledger *verify.Ledger
 }
 
-// mostDownloaded is what a session may download to account for hashes.
-func mostDownloaded(req Request) int64 {
-	if req.Verb == Verify {
-		return req.Proof.MaxDownload
-	}
-	return verify.MostAccounted
-}
-
 // proveAll proves or refutes every hash of the lock files that were found. Root
 // modules with providers of their own are held against their own source, which
 // knows that no list covers these.
@@ -77,7 +69,7 @@ func policyOf(j job) verify.Policy {
 	p := verify.Policy{
 		Only: plan.Only, Strict: plan.Strict, Platforms: plan.Platforms.List, Keep: plan.Keep, KeepUnreferenced: plan.KeepUnreferenced,
 		Signers: plan.Signers, Ledger: proof.Ledger, AcceptReReleased: plan.AcceptReReleased, Offline: proof.Offline,
-		Recheck: proof.Recheck, Seed: proof.Seed, Allowance: j.allowance, Jobs: plan.Jobs, Announce: j.env.Announce,
+		Recheck: proof.Recheck, Seed: proof.Seed, Allowance: verify.NewAllowance(proof.MaxDownload), Jobs: plan.Jobs, Announce: j.env.Announce,
 	}
 	if admitted := contact(j.Session, j.req); admitted != nil {
 		p.Admits = func(addr provider.Addr) bool { return admitted(string(addr.Host)) }
