@@ -152,6 +152,24 @@ func (i Ignore) rule() []string {
 	return append(lines, "ignore: true")
 }
 
+// String returns the ignore as it was said: PROVIDER [WHAT] [until DATE].
+func (i Ignore) String() string {
+	said := i.Provider
+	if i.What != "" {
+		said += " " + i.What
+	}
+	if i.Until != "" {
+		said += " until " + i.Until
+	}
+	return said
+}
+
+// Over reports whether an ignore has ended.
+func (i Ignore) Over(now time.Time) bool {
+	until, err := time.Parse(time.DateOnly, i.Until)
+	return i.Until != "" && (err != nil || !now.Before(until))
+}
+
 func badIgnore(message string) error {
 	return &provider.Error{Code: provider.CodeSettings, Message: message}
 }

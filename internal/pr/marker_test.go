@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -138,6 +139,16 @@ func TestRebaseBox(t *testing.T) {
 		}
 		if asksForRebase(remark(checked, Marker{})) {
 			t.Errorf("the box stays checked in %q", checked)
+		}
+	}
+}
+
+func TestIgnoreOver(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)
+	for until, want := range map[string]bool{"": false, "2027-02-01": false, "2027-01-31": true, "2020-01-01": true, "soon": true} {
+		if got := (Ignore{Until: until}).Over(now); got != want {
+			t.Errorf("Ignore{Until: %q}.Over = %t, want %t", until, got, want)
 		}
 	}
 }

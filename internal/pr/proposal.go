@@ -52,10 +52,11 @@ type Proposal struct {
 	Title   string // of the pull request
 	Subject string // of the commit, at most report.MaxSubject characters
 	Summary string // of the commit, below the subject; may be empty
-	// Conventional begins the subject as the newest commits of the base begin
-	// theirs, where most of them follow Conventional Commits.
-	Conventional bool
-	Body         string // of the pull request, in Markdown, harmless
+	// Styled is the subject behind the prefix with which the newest commits of the
+	// base begin theirs, where most of them follow Conventional Commits; nil: it is
+	// Subject, whatever they do.
+	Styled func(prefix string) string
+	Body   string // of the pull request, in Markdown, harmless
 	// Write makes the body when it is needed, for one that is dear; nil if Body
 	// is it.
 	Write func() string

@@ -62,6 +62,24 @@ func TestProposeMakesOneSignedCommitOnTheBase(t *testing.T) {
 	}
 }
 
+// The style is that of the base's commits; what has a subject of its own keeps it.
+func TestProposeWritesSubjectsAsTheBaseDoes(t *testing.T) {
+	s := newScene(t)
+	for _, subject := range []string{"feat: one", "build(deps): two", "fix(vpc)!: three"} {
+		s.push(sandbox.Push{Branch: "main", Message: subject, Files: map[string]sandbox.File{
+			"README.md": {Mode: sandbox.ModeFile, Content: []byte(subject)},
+		}})
+	}
+	styled, plain := proposalFor("styled", newLock), proposalFor("plain", newLock)
+	styled.Styled = func(prefix string) string { return prefix + "bump" }
+	s.propose(styled, plain)
+	for branch, want := range map[string]string{styled.Branch: "build(deps): bump\n", plain.Branch: plain.Subject + "\n"} {
+		if got := s.commits(branch)[0].Message; !strings.HasPrefix(got, want) {
+			t.Errorf("the message on %s is %q, want it to begin with %q", branch, got, want)
+		}
+	}
+}
+
 func TestProposeAgainDoesNothing(t *testing.T) {
 	s := newScene(t)
 	s.one(proposal(newLock))

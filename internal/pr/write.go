@@ -159,9 +159,11 @@ func (t *task) push(ctx context.Context, p Proposal, s state) error {
 	if err != nil {
 		return err
 	}
-	if p.Conventional {
+	if p.Styled != nil {
 		recent, _ := t.history(ctx, t.opts.SHA) // a habit that cannot be read is none
-		p.Subject = conventionally(p.Subject, recent)
+		if prefix := prefixOf(recent); prefix != "" {
+			p.Subject = p.Styled(prefix)
+		}
 	}
 	commit := github.Commit{Message: message(p, tree, t.opts.SHA), Tree: tree, Parents: []string{t.opts.SHA}}
 	if s.head == "" {

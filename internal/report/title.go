@@ -55,15 +55,20 @@ func Title(changed []Changed) string {
 // tools cut it.
 const MaxSubject = 72
 
-// Subject is Title within the length of a commit's subject.
-func Subject(changed []Changed) string {
+// Subject is Title within the length of a commit's subject, behind a prefix such as
+// "chore(deps): ", which is followed by a small letter.
+func Subject(changed []Changed, prefix string) string {
 	headline, dirs := headlineOf(changed)
-	for _, s := range []string{headline + inDirs(dirs), headline, fmt.Sprintf("Update lock files in %s", countedRoots(len(dirs)))} {
+	const least = "Update lock files"
+	for _, s := range []string{headline + inDirs(dirs), headline, least + " in " + countedRoots(len(dirs)), least} {
+		if prefix != "" {
+			s = prefix + strings.ToLower(s[:1]) + s[1:]
+		}
 		if utf8.RuneCountInString(s) <= MaxSubject {
 			return s
 		}
 	}
-	return "Update lock files"
+	return least
 }
 
 // headlineOf returns the title without the place, and the places.

@@ -109,15 +109,17 @@ func TestTitle(t *testing.T) {
 func TestSubjectFitsItsLine(t *testing.T) {
 	long := strings.Repeat("x", 40)
 	tests := map[string]struct {
-		changed []string
-		want    string
+		prefix, changed, want string
 	}{
-		"short":             {[]string{"a: upgraded hashicorp/aws 1.0.0 1.1.0"}, "Bump hashicorp/aws from 1.0.0 to 1.1.0 in a"},
-		"without_the_place": {[]string{long + ": upgraded hashicorp/google-beta 1.0.0 1.1.0"}, "Bump hashicorp/google-beta from 1.0.0 to 1.1.0"},
-		"without_the_name":  {[]string{"a: upgraded " + long + "/" + long + " 1.0.0 1.1.0"}, "Update lock files in 1 root module"},
+		"short":             {"", "a: upgraded hashicorp/aws 1.0.0 1.1.0", "Bump hashicorp/aws from 1.0.0 to 1.1.0 in a"},
+		"without_the_place": {"", long + ": upgraded hashicorp/google-beta 1.0.0 1.1.0", "Bump hashicorp/google-beta from 1.0.0 to 1.1.0"},
+		"without_the_name":  {"", "a: upgraded " + long + "/" + long + " 1.0.0 1.1.0", "Update lock files in 1 root module"},
+		"behind_a_prefix":   {"chore(deps): ", "a: upgraded hashicorp/aws 1.0.0 1.1.0", "chore(deps): bump hashicorp/aws from 1.0.0 to 1.1.0 in a"},
+		"with_less_room": {"chore(deps): ", strings.Repeat("x", 20) + ": upgraded hashicorp/aws 1.0.0 1.1.0",
+			"chore(deps): bump hashicorp/aws from 1.0.0 to 1.1.0"},
 	}
 	for name, test := range tests {
-		got := report.Subject(changed(t, test.changed...))
+		got := report.Subject(changed(t, test.changed), test.prefix)
 		if got != test.want || utf8.RuneCountInString(got) > report.MaxSubject {
 			t.Errorf("%s: Subject = %q, want %q", name, got, test.want)
 		}

@@ -266,11 +266,11 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share) pr.Propos
 	pull, base := p.req.Pull, p.proposing.base
 	about := p.about(key, s)
 	one := p.proposing.survey.Proposal(pr.New(key, base, pull.BranchPrefix, s.files))
-	one.Title, one.Subject, one.Summary = report.Title(s.changed), report.Subject(s.changed), report.Details(s.changed)
+	one.Title, one.Subject, one.Summary = report.Title(s.changed), report.Subject(s.changed, ""), report.Details(s.changed)
 	if values := placeholders(key, base, s.changed); pull.Title != "" {
 		one.Title = pull.Title.Execute(values)
 	} else if pull.Commit == "" {
-		one.Conventional = true
+		one.Styled = func(prefix string) string { return report.Subject(s.changed, prefix) }
 	}
 	if pull.Commit != "" {
 		one.Subject = report.Shortened(pull.Commit.Execute(placeholders(key, base, s.changed)))

@@ -52,7 +52,7 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	if err := to.ready(ctx); err != nil {
 		return p.report, err
 	}
-	subject := report.Subject(changed)
+	subject := report.Subject(changed, "")
 	if to.merge != nil {
 		subject = report.MergeSubject(to.merge.from, to.Branch)
 	}

@@ -1,9 +1,6 @@
 package pr
 
-import (
-	"testing"
-	"time"
-)
+import "testing"
 
 func TestConventional(t *testing.T) {
 	t.Parallel()
@@ -26,15 +23,5 @@ func TestConventional(t *testing.T) {
 				t.Errorf("conventional(%q) = %q, want %q", tt.subjects, got, tt.want)
 			}
 		})
-	}
-}
-
-func TestIgnoreOver(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)
-	for until, want := range map[string]bool{"": false, "2027-02-01": false, "2027-01-31": true, "2020-01-01": true, "soon": true} {
-		if got := (Ignore{Until: until}).Over(now); got != want {
-			t.Errorf("Ignore{Until: %q}.Over = %t, want %t", until, got, want)
-		}
 	}
 }

@@ -4,29 +4,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/report"
 )
-
-// String returns the ignore as it was said: PROVIDER [WHAT] [until DATE].
-func (i Ignore) String() string {
-	said := i.Provider
-	if i.What != "" {
-		said += " " + i.What
-	}
-	if i.Until != "" {
-		said += " until " + i.Until
-	}
-	return said
-}
-
-// Over reports whether an ignore has ended.
-func (i Ignore) Over(now time.Time) bool {
-	until, err := time.Parse(time.DateOnly, i.Until)
-	return i.Until != "" && (err != nil || !now.Before(until))
-}
 
 // conventionalForm is a subject by https://www.conventionalcommits.org/en/v1.0.0/.
 var conventionalForm = regexp.MustCompile(`^(feat|fix|docs|style|refactor|perf|test|build|ci|chore|revert)(\([^()]+\))?!?: `)
@@ -57,17 +37,13 @@ func conventional(subjects []string) string {
 	return conventions[slices.Index(counts, slices.Max(counts))]
 }
 
-// conventionally begins the subject as the newest commits begin theirs.
-func conventionally(subject string, recent []github.Commit) string {
+// prefixOf is the prefix that the newest commits of a base ask for.
+func prefixOf(recent []github.Commit) string {
 	var subjects []string
 	for _, c := range recent {
 		if line, _, _ := strings.Cut(c.Message, "\n"); len(c.Parents) < 2 { // no merge
 			subjects = append(subjects, line)
 		}
 	}
-	prefix := conventional(subjects)
-	if prefix == "" {
-		return subject
-	}
-	return report.Shortened(prefix + strings.ToLower(subject[:1]) + subject[1:])
+	return conventional(subjects)
 }
