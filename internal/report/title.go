@@ -16,6 +16,7 @@ import (
 // Changed is what changes in one root module.
 type Changed struct {
 	Dir     string
+	Tool    provider.Tool
 	Changes []diff.Change
 }
 
@@ -103,13 +104,13 @@ type clause struct {
 // namesIn returns what a text about the changes calls each provider. Those that
 // share a type, as those of the registries of both tools do, are two.
 func namesIn(changed []Changed) map[provider.Addr]string {
-	var addrs []provider.Addr
+	var all callNames
 	for _, m := range changed {
 		for _, c := range m.Changes {
-			addrs = append(addrs, c.Addr)
+			all.of(m.Tool, c.Addr)
 		}
 	}
-	return provider.Names(addrs)
+	return all.names()
 }
 
 // clausesOf sorts the providers with a loud change by kind.

@@ -106,6 +106,28 @@ func TestTitle(t *testing.T) {
 	}
 }
 
+// A short name is read by the tool of its root module: the registry of the other tool
+// has another provider of that name.
+func TestNamesAreShortByTheTool(t *testing.T) {
+	t.Parallel()
+	c := changeOf(t, "upgraded registry.opentofu.org/hashicorp/aws 5.31.0 5.34.0")
+	for name, want := range map[provider.ToolName]string{
+		provider.OpenTofu:  "Bump hashicorp/aws from 5.31.0 to 5.34.0 in prod",
+		provider.Terraform: "Bump registry.opentofu.org/hashicorp/aws from 5.31.0 to 5.34.0 in prod",
+		"":                 "Bump hashicorp/aws from 5.31.0 to 5.34.0 in prod", // nobody says: a diff of files
+	} {
+		tool := provider.Tool{Name: name}
+		if got := report.Title([]report.Changed{{Dir: "prod", Tool: tool, Changes: []diff.Change{c}}}); got != want {
+			t.Errorf("for %q: Title = %q, want %q", name, got, want)
+		}
+		m := report.Module{Dir: "prod", Tool: tool, Pending: true, Changes: []report.Change{{Change: c}}}
+		called, _, _ := strings.Cut(strings.TrimPrefix(want, "Bump "), " ")
+		if got := report.Body(report.Report{Verb: report.VerbPR, Modules: []report.Module{m}}); !strings.Contains(got, "`"+called+"`") {
+			t.Errorf("for %q the body does not call the provider %s:\n%s", name, called, got)
+		}
+	}
+}
+
 func TestSubjectFitsItsLine(t *testing.T) {
 	long := strings.Repeat("x", 40)
 	tests := map[string]struct {
@@ -174,15 +196,15 @@ func TestWords(t *testing.T) {
 		changed []report.Changed
 		want    map[string]string
 	}{
-		{"one provider in one directory", []report.Changed{{"prod", []diff.Change{aws}}}, map[string]string{
+		{"one provider in one directory", []report.Changed{{Dir: "prod", Changes: []diff.Change{aws}}}, map[string]string{
 			"changes":  "Bump hashicorp/aws from 5.31.0 to 5.34.0 in prod",
 			"provider": "hashicorp/aws", "from": "5.31.0", "to": "5.34.0", "directories": "prod",
 		}},
-		{"from several versions", []report.Changed{{"prod", []diff.Change{aws}}, {"stage", []diff.Change{older}}}, map[string]string{
+		{"from several versions", []report.Changed{{Dir: "prod", Changes: []diff.Change{aws}}, {Dir: "stage", Changes: []diff.Change{older}}}, map[string]string{
 			"changes":  "Bump hashicorp/aws to 5.34.0 in 2 root modules",
 			"provider": "hashicorp/aws", "from": "", "to": "5.34.0", "directories": "2 root modules",
 		}},
-		{"several providers", []report.Changed{{"prod", []diff.Change{aws, null}}}, map[string]string{
+		{"several providers", []report.Changed{{Dir: "prod", Changes: []diff.Change{aws, null}}}, map[string]string{
 			"changes":  "Bump 2 providers in prod",
 			"provider": "2 providers", "from": "", "to": "", "directories": "prod",
 		}},
@@ -193,7 +215,7 @@ func TestWords(t *testing.T) {
 		name    string
 		changed []report.Changed
 		want    map[string]string
-	}{"the same provider of two registries", []report.Changed{{"prod", []diff.Change{aws, tofu}}}, map[string]string{
+	}{"the same provider of two registries", []report.Changed{{Dir: "prod", Changes: []diff.Change{aws, tofu}}}, map[string]string{
 		"changes":  "Bump 2 providers in prod",
 		"provider": "2 providers", "from": "5.31.0", "to": "5.34.0", "directories": "prod",
 	}})

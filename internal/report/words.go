@@ -43,27 +43,56 @@ func markdown(r Report) dialect {
 // it, at which no line should end.
 var operator = regexp.MustCompile(`([<>=!~]) `)
 
+// callNames collects the providers that a text tells of, to choose what it calls each.
+type callNames struct {
+	addrs []provider.Addr
+	// foreign are those of the other tool's registry: their short form would be read as
+	// the address of another provider.
+	foreign map[provider.Addr]bool
+}
+
+// of adds a provider of a root module for a tool, which may not be known.
+func (p *callNames) of(tool provider.Tool, addr provider.Addr) {
+	p.addrs = append(p.addrs, addr)
+	if tool.Name != "" && addr.Host != tool.Name.DefaultHost() {
+		if p.foreign == nil {
+			p.foreign = map[provider.Addr]bool{}
+		}
+		p.foreign[addr] = true
+	}
+}
+
+// names returns what the text calls each provider: its short form where no other has
+// that, else its address.
+func (p *callNames) names() map[provider.Addr]string {
+	names := provider.Names(p.addrs)
+	for addr := range p.foreign {
+		names[addr] = addr.String()
+	}
+	return names
+}
+
 // namesOf returns what a report calls each provider that it tells of.
 func namesOf(r Report) map[provider.Addr]string {
-	var addrs []provider.Addr
+	var all callNames
 	for _, m := range r.Modules {
 		for _, c := range m.Changes {
-			addrs = append(addrs, c.Addr)
+			all.of(m.Tool, c.Addr)
 		}
 		for _, k := range m.Kept {
-			addrs = append(addrs, k.Addr)
+			all.of(m.Tool, k.Addr)
 		}
 		for _, u := range m.InUse {
-			addrs = append(addrs, u.Addr)
+			all.of(m.Tool, u.Addr)
 		}
 		if m.Scan == nil {
 			continue
 		}
 		for _, q := range m.Scan.Tree.Requirements {
-			addrs = append(addrs, q.Addr)
+			all.of(m.Tool, q.Addr)
 		}
 	}
-	return provider.Names(addrs)
+	return all.names()
 }
 
 // name is the provider's short name where that is clear, else its address.

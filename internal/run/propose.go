@@ -224,7 +224,7 @@ func (p *proposer) proposals(ctx context.Context) []pr.Proposal {
 			f.result = part
 			s.carried = s.carried || carried
 			s.files = append(s.files, lockFile(f))
-			s.changed = append(s.changed, report.Changed{Dir: f.module.Dir, Changes: changesOf(part)})
+			s.changed = append(s.changed, report.Changed{Dir: f.module.Dir, Tool: f.module.Tool, Changes: changesOf(part)})
 			s.modules, s.parts = append(s.modules, i), append(s.parts, part)
 		}
 	}

@@ -31,7 +31,7 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 		}
 		file := lockFile(f)
 		files = append(files, github.File{Path: file.Path, Mode: cmp.Or(file.Mode, "100644"), Content: file.Content})
-		changed = append(changed, report.Changed{Dir: f.module.Dir, Changes: changesOf(f.result)})
+		changed = append(changed, report.Changed{Dir: f.module.Dir, Tool: f.module.Tool, Changes: changesOf(f.result)})
 	}
 	if m := to.merge; m != nil {
 		complete := false
