@@ -26,7 +26,7 @@ var levels = map[string]int{
 	"provider": 0, "file": 0, "inflate": 0, "zipfile": 0,
 	"hash": 1, "memo": 1, "transport": 1, "config": 1, "filetree": 1, "hclfile": 1, "moduleaddr": 1,
 	"lockfile": 2, "cliconfig": 2, "staticeval": 2, "github": 2,
-	"scan": 3, "diff": 3, "oci": 3,
+	"scan": 3, "diff": 3, "oci": 3, "fleet": 3,
 	"module": 4, "registry": 4, "upgrade": 4, "verify": 4, "notes": 4, "comment": 4, "terragrunt": 4,
 	"report": 5, "action": 5,
 	"pr":      6,
