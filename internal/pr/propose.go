@@ -30,6 +30,9 @@ type Options struct {
 	// which none is opened: a group that has none waits. Those that are open are
 	// updated. 0: no limit.
 	Limit int
+	// May reports whether a pull request may be opened from a branch, beside the limit;
+	// nil: it may. It may be asked twice about one.
+	May func(branch string) bool
 	// Only is the branch that the run is about; empty: all of ours.
 	Only string
 	// Head is the commit that the branch Only must be at: where it is not,

@@ -25,6 +25,10 @@ type Survey struct {
 	whole bool
 }
 
+// Nothing is the survey of a repository that has no branch of ours, by what somebody
+// has listed. It serves a run that has nothing to propose.
+func Nothing() Survey { return Survey{heads: map[string]string{}} }
+
 // Look finds out what people told relock to ignore for each group: it stands in
 // the newest pull request of the group to the base, closed ones included. It is
 // two requests for all of them, and one more for each that ignores something, to

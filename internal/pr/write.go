@@ -78,6 +78,9 @@ func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error)
 	}
 	limit := cmp.Or(p.Limit, t.opts.Limit)
 	full, err := t.full(ctx, limit)
+	if err == nil && !full && t.opts.May != nil && !t.opts.May(p.Branch) {
+		return plan{reason: report.WaitsForAll}, nil
+	}
 	if err != nil || !full {
 		return todo, err
 	}

@@ -71,7 +71,7 @@ func document(r Report) any {
 		}
 	}
 	doc.Unlocked = append(doc.Unlocked, r.Unlocked...)
-	doc.Answer = r.Answer
+	doc.Answer, doc.Fleet = r.Answer, fleetOf(r.Fleet)
 	if r.Verb == VerbPR || len(r.PullRequests) > 0 { // a command may have led to some
 		said := list(sortedNotes(r), notesOf)
 		doc.Notes = &said
@@ -89,6 +89,7 @@ type runJSON struct {
 	Notes         *[]notesJSON       `json:"release_notes,omitempty"`
 	PullRequests  *[]pullRequestJSON `json:"pull_requests,omitempty"`
 	Answer        string             `json:"answer,omitempty"`
+	Fleet         *fleetJSON         `json:"fleet,omitempty"`
 	Errors        []problemJSON      `json:"errors"`
 	Warnings      []problemJSON      `json:"warnings"`
 	Stats         stats              `json:"stats"`

@@ -38,6 +38,9 @@ func Summary(r Report) string {
 	if r.Verb == VerbComment {
 		parts = []part{{head: "## relock\n"}, {head: r.answer()}}
 	}
+	if r.Fleet != nil {
+		parts = append(parts, part{head: d.text(r.Fleet.sentence()) + "\n\n"})
+	}
 	if r.Stats.known() {
 		parts = append(parts, part{head: r.Stats.String() + "\n"})
 	}

@@ -38,6 +38,10 @@ func Waits(open, limit int) string {
 	return fmt.Sprintf("it waits, since %d pull requests are open and the limit is %d", open, limit)
 }
 
+// WaitsForAll is the reason of a group that waits since a run has opened as many pull
+// requests as it may.
+const WaitsForAll = "it waits, since this run opens no more pull requests"
+
 // NothingLeftOn is the comment with which a pull request is closed that its base needs
 // no more.
 func NothingLeftOn(base string) string {

@@ -52,6 +52,9 @@ type Report struct {
 	Notes []notes.Notes
 	// PullRequests is what happened to pull requests, for the verb pr.
 	PullRequests []PullRequest
+	// Fleet is what became of the repositories of an organisation; nil where the run is
+	// about none.
+	Fleet *Fleet
 	// Footer ends the body of a pull request, whatever else is cut: Markdown of
 	// our own, in which all that is from outside is harmless.
 	Footer string
@@ -536,26 +539,47 @@ func failed(diagnostics []provider.Diagnostic) bool {
 
 // And returns the report of two runs as one. What they cost is counted together
 // in the later one.
-func (r Report) And(later Report) Report {
-	r.Modules = slices.Concat(r.Modules, later.Modules)
-	r.Diagnostics = distinctDiagnostics(slices.Concat(r.Diagnostics, later.Diagnostics))
-	r.Unlocked = slices.Concat(r.Unlocked, later.Unlocked)
-	r.Notes = slices.Concat(r.Notes, later.Notes)
-	r.PullRequests = slices.Concat(r.PullRequests, later.PullRequests)
-	if later.Stats.known() {
-		r.Stats = later.Stats
+func (r Report) And(later Report) Report { return Join(r, later) }
+
+// Join is And for any number of runs, of which the first gives what they have in
+// common.
+func Join(runs ...Report) Report {
+	if len(runs) == 0 {
+		return Report{}
 	}
-	return r
+	all := runs[0]
+	all.Modules = concat(runs, func(r Report) []Module { return r.Modules })
+	all.Diagnostics = distinctDiagnostics(concat(runs, func(r Report) []provider.Diagnostic { return r.Diagnostics }))
+	all.Unlocked = concat(runs, func(r Report) []string { return r.Unlocked })
+	all.Notes = concat(runs, func(r Report) []notes.Notes { return r.Notes })
+	all.PullRequests = concat(runs, func(r Report) []PullRequest { return r.PullRequests })
+	for _, r := range runs {
+		if r.Stats.known() {
+			all.Stats = r.Stats
+		}
+	}
+	return all
+}
+
+// concat are the elements of all lists, one after the other; nil if there are none.
+func concat[T any](runs []Report, list func(Report) []T) []T {
+	var all []T
+	for _, r := range runs {
+		all = append(all, list(r)...)
+	}
+	return all
 }
 
 // distinctDiagnostics drops what is said twice, such as a warning about the CLI
 // configuration.
 func distinctDiagnostics(all []provider.Diagnostic) []provider.Diagnostic {
 	var kept []provider.Diagnostic
+	said := map[provider.Diagnostic]bool{}
 	for _, d := range all {
-		if !slices.Contains(kept, d) {
+		if !said[d] {
 			kept = append(kept, d)
 		}
+		said[d] = true
 	}
 	return kept
 }

@@ -48,6 +48,9 @@ func Text(w io.Writer, r Report, o TextOptions) error {
 	if o.Stats {
 		t.painted(dim, r.Stats.String())
 	}
+	if t.r.Fleet != nil {
+		t.painted(dim, Plain(t.r.Fleet.sentence()))
+	}
 	if n := toldModules(t.r); n > 0 && t.brief() {
 		t.painted(dim, "--summary=false shows each of "+count(n, "root module", "root modules")+" by itself")
 	}

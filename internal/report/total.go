@@ -98,6 +98,10 @@ func (r Report) pullRequest(d dialect, p PullRequest) string {
 	if p.Branch != "" {
 		text += " from " + d.code(p.Branch)
 	}
+	elsewhere := func(q PullRequest) bool { return q.Repository != "" && q.Repository != p.Repository }
+	if p.Repository != "" && (r.Fleet != nil || slices.ContainsFunc(r.PullRequests, elsewhere)) {
+		text += " in " + d.code(p.Repository)
+	}
 	others := func(q PullRequest) bool { return q.Base != "" && q.Base != p.Base }
 	if p.Base != "" && slices.ContainsFunc(r.PullRequests, others) {
 		text += " into " + d.code(p.Base)
