@@ -154,6 +154,14 @@ func (c *Client) Token(ctx context.Context) (string, error) {
 // REST alone, and does not wait for limits.
 func (c *Client) Anonymous() bool { return c.anonymous }
 
+// UsedUp reports whether a limit was met that nobody waited for: what is asked next
+// would be refused, too.
+func (c *Client) UsedUp() bool {
+	c.as.rates.mu.Lock()
+	defer c.as.rates.mu.Unlock()
+	return c.as.rates.given
+}
+
 // Repository returns the repository OWNER/NAME. Nothing is asked yet.
 func (c *Client) Repository(owner, name string) *Repository {
 	return &Repository{client: c, owner: owner, name: name}

@@ -127,6 +127,7 @@ type rates struct {
 	mu    sync.Mutex
 	until map[string]time.Time // by the name of the limit ("core", "graphql")
 	paid  time.Time            // until when the writes so far take, one after the other
+	given bool                 // up: a limit was not waited for to its end
 }
 
 func (l *limits) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -169,6 +170,7 @@ func (l *limits) again(req *http.Request, resp *http.Response, err error, tries 
 		return 0, false
 	}
 	if l.impatient || pause > longestPause || l.late(req, pause) || tries == mostTries {
+		l.giveUp()
 		return 0, false
 	}
 	l.log.Warn("waiting for a rate limit of GitHub", "seconds", int(pause.Seconds()))
@@ -241,6 +243,13 @@ func (l *limits) await(req *http.Request) error {
 	}
 	l.log.Warn("waiting for a rate limit of GitHub", "seconds", int(pause.Seconds()))
 	return l.clock.Sleep(req.Context(), pause)
+}
+
+// giveUp notes that a limit is met for longer than anybody waits.
+func (r *rates) giveUp() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.given = true
 }
 
 // late reports whether the time of whoever asks is over after the pause.

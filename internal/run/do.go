@@ -27,14 +27,19 @@ type job struct {
 func jobFor(s *Session, req Request, t Target) job {
 	req.Targets = []Target{t}
 	client := clientFor(s, req)
-	return job{
-		Session: s, req: req, target: t, clock: &clock{}, plans: 1, source: s.registries(req, client),
-		modules: module.New(client, s.configs, module.Options{
-			Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub && t.remote() == nil,
-			Token: moduleToken(s, req), TokenHost: s.env.Server, Contact: contact(s, req), Ambient: ambient(req), Head: req.Head != NoHead,
-			Cache: moduleCache(s.env, req), Jobs: req.Plan.Jobs,
-		}),
+	j := job{Session: s, req: req, target: t, clock: &clock{}, plans: 1, source: s.registries(req, client), modules: s.modules}
+	if t.listed != nil && j.modules != nil {
+		return j // which repositories call them makes no difference to whoever has a token for all
 	}
+	j.modules = module.New(client, s.configs, module.Options{
+		Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub && t.remote() == nil,
+		Token: moduleToken(s, req), TokenHost: s.env.Server, Contact: contact(s, req), Ambient: ambient(req), Head: req.Head != NoHead,
+		Cache: moduleCache(s.env, req), Jobs: req.Plan.Jobs,
+	})
+	if t.listed != nil {
+		s.modules = j.modules
+	}
+	return j
 }
 
 // show returns how output names the files of a tree. In a pull request nobody
@@ -106,12 +111,11 @@ func learn(ctx context.Context, j job) (planned, error) {
 	if j.req.Verb == Verify {
 		return proveAll(ctx, j, p), nil
 	}
-	if _, pulls := j.target.Destination.(Pulls); pulls {
-		if p.proposing, err = prepare(ctx, j, p.inventory); err != nil {
-			return p, err
-		}
+	if _, pulls := j.target.Destination.(Pulls); !pulls {
+		p = planAll(ctx, j, p)
+	} else if p, err = planPulls(ctx, j, p); err != nil {
+		return p, err
 	}
-	p = planAll(ctx, j, p)
 	p.report.Diagnostics = append(p.report.Diagnostics, forgive(ctx, j, p)...)
 	return p, nil
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -24,6 +25,9 @@ type Hub struct {
 	// App takes the place of the token if it is given; its Repositories are
 	// those of the requests.
 	App *github.App
+	// Owner is whose repositories the run is about, if it is about all of them: an App
+	// then reads with one token, and makes others for what is written.
+	Owner string
 	// Anonymous says that a run without a token and an App reads what is public.
 	Anonymous bool
 }
@@ -57,6 +61,9 @@ func (s *hubs) of(h Hub, repository string) (hub, error) {
 	if anonymous { // whose requests are counted by repository
 		return s.connect(h, "anonymous "+repository)
 	}
+	if h.Owner != "" {
+		return s.inOwner(h, repository)
+	}
 	if h.App == nil {
 		return s.connect(h, "")
 	}
@@ -68,6 +75,53 @@ func (s *hubs) of(h Hub, repository string) (hub, error) {
 	return s.connect(h, name)
 }
 
+// ofOwner returns the client that lists the repositories of an owner and reads them,
+// with custom properties where somebody chooses by them.
+func (s *hubs) ofOwner(h Hub, properties bool) (hub, error) {
+	if h.Token == "" && h.App == nil {
+		return hub{}, provider.Diagnostic{
+			Code: provider.CodeSettings, Message: "there is no token for GitHub",
+			Hint: "give a GitHub App that is installed in the organisation, or set GITHUB_TOKEN to somebody's token",
+		}
+	}
+	if h.App != nil {
+		h.App = &github.App{ID: h.App.ID, PrivateKey: h.App.PrivateKey, Installation: h.App.Installation, Owner: h.Owner, Properties: properties}
+	}
+	return s.connect(h, "owner "+h.Owner)
+}
+
+// inOwner returns the client for one of an owner's repositories.
+func (s *hubs) inOwner(h Hub, repository string) (hub, error) {
+	owner, err := s.ofOwner(h, false) // which is there already
+	if err != nil {
+		return hub{}, err
+	}
+	teams, labels := h.App != nil && h.App.Teams, h.App != nil && h.App.Labels
+	name := clientName(repository, teams, labels)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.known[name]; !known {
+		s.known[name] = hub{owner.Narrowed(repository, teams, labels)}
+	}
+	return s.known[name], nil
+}
+
+// clientName is the name of a client for one repository.
+func clientName(repository string, teams, labels bool) string {
+	return fmt.Sprint(repository, " with teams: ", teams, ", labels: ", labels)
+}
+
+// forget lets the clients of a repository go, with what they remember.
+func (s *hubs) forget(repository string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, teams := range []bool{false, true} {
+		for _, labels := range []bool{false, true} {
+			delete(s.known, clientName(repository, teams, labels))
+		}
+	}
+}
+
 // moduleToken returns the operator's tokens for git hosts that modules come from: the
 // one that is given or, for the GitHub server, that of the App. It is asked for when
 // the first module needs it.
@@ -77,6 +131,13 @@ func moduleToken(s *Session, req Request) func(ctx context.Context, host string)
 		_, _, err := split(repository)
 		if given != "" || h.App == nil || host != s.env.Server || err != nil {
 			return given, nil
+		}
+		if h.Owner != "" { // whose repositories can be read all
+			client, err := s.hubs.ofOwner(h, false)
+			if err != nil {
+				return "", err
+			}
+			return client.Token(ctx)
 		}
 		h.App = narrowed(h.App, repository)
 		h.App.Modules = true

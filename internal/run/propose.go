@@ -57,9 +57,61 @@ type proposing struct {
 	survey pr.Survey
 }
 
+// planPulls plans what is proposed. Where a list of repositories says that none of our
+// branches is there, GitHub is asked about pull requests only if there is anything to
+// propose; what people ignore may leave less of that.
+func planPulls(ctx context.Context, j job, p planned) (planned, error) {
+	var err error
+	if !unmarked(j) {
+		if p.proposing, err = prepare(ctx, j, p.inventory); err != nil {
+			return p, err
+		}
+		return planAll(ctx, j, p), nil
+	}
+	if p.proposing, err = proposingTo(j, p.inventory); err != nil {
+		return p, err
+	}
+	p.proposing.survey = pr.Nothing()
+	first := planAll(ctx, j, p)
+	if !first.report.Pending() {
+		return first, nil
+	}
+	if p.proposing, err = prepare(ctx, j, p.inventory); err != nil {
+		return p, err
+	}
+	if len(p.proposing.survey.Ignores) > 0 {
+		return planAll(ctx, j, p), nil
+	}
+	first.proposing = p.proposing
+	return first, nil
+}
+
+// unmarked reports whether it is known that the repository has no branch of ours: a
+// list has said so of the prefix that its settings name.
+func unmarked(j job) bool {
+	l := j.target.listed
+	return l != nil && l.Heads != nil && len(l.Heads) == 0 && j.target.prefix == j.req.Pull.BranchPrefix && j.target.Base == l.Branch
+}
+
 // prepare asks GitHub for what the plan depends on: the base branch, and what
 // people have told relock to ignore.
-func prepare(ctx context.Context, j job, s inventory) (p proposing, err error) {
+func prepare(ctx context.Context, j job, s inventory) (proposing, error) {
+	p, err := proposingTo(j, s)
+	if err != nil {
+		return p, err
+	}
+	if p.base == "" {
+		if p.base, err = p.repo.DefaultBranch(ctx); err != nil {
+			return p, err
+		}
+	}
+	groups := j.req.Pull.Grouping.groups(s.found)
+	p.survey, err = pr.Look(ctx, p.repo, p.base, j.req.Pull.Bases, j.req.Pull.BranchPrefix, groups...)
+	return p, err
+}
+
+// proposingTo says what is proposed to, as far as it is known without asking.
+func proposingTo(j job, s inventory) (p proposing, err error) {
 	if len(s.trees) != 1 {
 		return p, errors.New("the directories are in different repositories; a pull request is about one")
 	}
@@ -72,14 +124,8 @@ func prepare(ctx context.Context, j job, s inventory) (p proposing, err error) {
 	if p.head, err = headOf(s.trees[0], j.target); err != nil {
 		return p, err
 	}
-	if p.base = j.target.Base; p.base == "" {
-		if p.base, err = p.repo.DefaultBranch(ctx); err != nil {
-			return p, err
-		}
-	}
-	groups := j.req.Pull.Grouping.groups(s.found)
-	p.survey, err = pr.Look(ctx, p.repo, p.base, j.req.Pull.Bases, j.req.Pull.BranchPrefix, groups...)
-	return p, err
+	p.base = j.target.Base
+	return p, nil
 }
 
 // ignores are the rules that comments have set, each for the group under whose
@@ -157,7 +203,7 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	checkout := pull.DryRun && known.trees[0].remote == nil && (!j.env.OnGitHub || at.hub.Anonymous())
 	outcomes := pr.Propose(ctx, at.repo, proposals, pr.Options{
 		Base: at.base, Bases: pull.Bases, SHA: at.head, Holds: holds, Checkout: checkout, Survey: at.survey, Prefix: pull.BranchPrefix, Limit: pull.Limit,
-		Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate,
+		May: j.target.room.may(j.target.Repository), Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate,
 		Partial: p.partial(), DryRun: pull.DryRun, Log: j.env.Log,
 	})
 	for _, o := range outcomes {

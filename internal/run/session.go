@@ -9,6 +9,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/module"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
@@ -34,6 +35,7 @@ type Session struct {
 	allowance *verify.Allowance
 	notes     *notes.Cache // nil remembers nothing
 	hubs      *hubs
+	modules   *module.Client     // of all repositories of an organisation; nil before the first
 	named     []svchost.Hostname // by the operator, in the CLI configuration
 	broken    []broken
 	sought    search // by the requests that are part of one run

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 )
@@ -30,6 +31,12 @@ type Target struct {
 	Dirs []string
 	// Destination is where changed lock files go; nil writes nothing.
 	Destination Destination
+
+	// listed is what a list of repositories says of this one; nil if it was named.
+	listed *github.Listed
+	prefix string // of the branches that it lists
+	// room says how many pull requests may be opened; nil: as many as its settings say.
+	room *room
 
 	// part says that the request has other targets, in which may be what it names.
 	// Then Session.sought tells at the end.
@@ -92,6 +99,9 @@ type Configure func(files fs.FS) (Request, error)
 // root module, provider, pull request or repository is in the report. An error means
 // that the request itself cannot be carried out: it is for the person who made it.
 func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
+	if req.Organisation != nil {
+		return s.inOrganisation(ctx, req)
+	}
 	if len(req.Targets) == 1 && req.Targets[0].Files != nil {
 		return s.atBases(ctx, req, req.Targets[0])
 	}
@@ -204,7 +214,7 @@ func (s *Session) elsewhere(ctx context.Context, req Request, t Target) report.R
 // byOwnFile carries a request out by the settings in a repository's own file.
 func (s *Session) byOwnFile(ctx context.Context, req Request, t Target) (report.Report, error) {
 	none := report.Report{Verb: string(req.Verb)}
-	remote, branch, err := s.hubs.fetch(ctx, req.Hub, t.Repository, "")
+	remote, branch, err := s.files(ctx, req, t)
 	if err != nil {
 		return none, err
 	}
@@ -212,7 +222,7 @@ func (s *Session) byOwnFile(ctx context.Context, req Request, t Target) (report.
 	if err != nil {
 		return none, err
 	}
-	own.Configure = req.Configure
+	own.Configure, own.Hub.Owner = req.Configure, req.Hub.Owner
 	t.Files, t.Base = remote, branch
 	if len(own.Pull.Bases) > 0 {
 		t.Base = own.Pull.Bases[0]
@@ -224,6 +234,19 @@ func (s *Session) byOwnFile(ctx context.Context, req Request, t Target) (report.
 		}
 	}
 	return r, err
+}
+
+// files reads the default branch of a repository that is not checked out.
+func (s *Session) files(ctx context.Context, req Request, t Target) (*Remote, string, error) {
+	if t.listed == nil {
+		return s.hubs.fetch(ctx, req.Hub, t.Repository, "")
+	}
+	repo, err := s.hubs.reach(req.Hub, t.Repository)
+	if err != nil {
+		return nil, "", err
+	}
+	remote, err := snapshot(ctx, repo, t.listed.Head)
+	return remote, t.listed.Branch, err
 }
 
 // about is the diagnostic of an error that belongs to one of several.

@@ -1,0 +1,182 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/fleet"
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+)
+
+// Organisation is an owner whose repositories a request is about. The one target of
+// the request says which directories of each, and where the lock files go.
+type Organisation struct {
+	Owner  string
+	Where  []config.Condition
+	MaxNew int // how many pull requests are opened in all; 0: any number
+}
+
+// inOrganisation carries a request out for the repositories of an owner, one after
+// the other. What goes wrong in one is in the report.
+func (s *Session) inOrganisation(ctx context.Context, req Request) (report.Report, error) {
+	org := req.Organisation
+	req.Hub.Owner = org.Owner
+	asks := fleet.Asks(org.Where, req.Pull.BranchPrefix)
+	client, err := s.hubs.ofOwner(req.Hub, asks.Properties)
+	if err != nil {
+		return report.Report{}, err
+	}
+	asking, stop := s.bounds.asking(ctx)
+	defer stop()
+	listed, err := client.List(asking, org.Owner, asks)
+	if err != nil {
+		return report.Report{}, err
+	}
+	chosen, left := fleet.Pick(listed, org.Where)
+	f := fleetRun{Session: s, req: req, client: client, room: &room{left: org.MaxNew, unlimited: org.MaxNew == 0}}
+	f.told, f.costs = make([]report.Report, len(chosen)), make([]int64, len(chosen))
+	f.share = max(1, org.MaxNew/max(1, len(chosen)))
+	became := report.Fleet{Owner: org.Owner, Listed: len(listed), LeftOut: left}
+	done := f.all(asking, chosen)
+	for i, l := range chosen {
+		if i < done {
+			became.Repositories = append(became.Repositories, fateOf(l.Name, f.told[i], f.costs[i]))
+		} else {
+			became.Repositories = append(became.Repositories, report.Fate{Name: l.Name, State: report.NotReached})
+		}
+	}
+	all := report.Join(f.told[:done]...)
+	all.Verb, all.DryRun, all.Fleet = string(req.Verb), req.Pull.DryRun, &became
+	if done < len(chosen) {
+		all.Diagnostics = append(all.Diagnostics, f.stopped(asking, chosen[done].Name, len(chosen)-done))
+	}
+	all.Diagnostics = append(all.Diagnostics, s.sought.told()...)
+	return all, nil
+}
+
+// fleetRun is a request on its way through the repositories of an owner.
+type fleetRun struct {
+	*Session
+	req    Request
+	client hub // that lists them
+	room   *room
+	share  int // of the new pull requests that a repository may open at its turn
+	// told and costs are the reports of the repositories and their requests.
+	told  []report.Report
+	costs []int64
+}
+
+// all carries the request out for one repository after the other, and returns how
+// many had their turn: none begins when the time is over or a limit of GitHub is used
+// up. Those that could not open all that they have get what is left at the end.
+func (f *fleetRun) all(ctx context.Context, chosen []github.Listed) (done int) {
+	var waiting []int
+	for i, l := range chosen {
+		if ctx.Err() != nil || f.client.UsedUp() {
+			return i
+		}
+		f.room.turn, f.room.denied = f.share, false
+		f.told[i], f.costs[i] = f.one(ctx, l)
+		if f.room.denied {
+			waiting = append(waiting, i)
+		}
+	}
+	for _, i := range waiting {
+		if ctx.Err() != nil || f.client.UsedUp() || f.room.left == 0 {
+			break
+		}
+		f.room.turn = f.room.left
+		again, cost := f.one(ctx, chosen[i])
+		f.told[i], f.costs[i] = keep(again, f.told[i]), f.costs[i]+cost
+	}
+	return len(chosen)
+}
+
+// one carries the request out for a repository. What is known of it is forgotten
+// then: there may be thousands.
+func (f *fleetRun) one(ctx context.Context, l github.Listed) (told report.Report, requests int64) {
+	t := f.req.Targets[0]
+	t.Repository, t.Files, t.Base, t.part, t.listed, t.room = l.Name, nil, "", true, &l, f.room
+	t.prefix = f.req.Pull.BranchPrefix
+	f.env.Log.Info("looking at a repository", "repository", l.Name)
+	before := f.Session.client.Stats().Requests
+	told = f.elsewhere(ctx, f.req, t)
+	told.Diagnostics = slices.DeleteFunc(told.Diagnostics, func(d provider.Diagnostic) bool {
+		return d.Code == provider.CodeNotRootModule && d.Severity == provider.SeverityWarning // as most repositories are
+	})
+	f.hubs.forget(l.Name)
+	return told, f.Session.client.Stats().Requests - before
+}
+
+// stopped says that a run has not come to all repositories, and why.
+func (f *fleetRun) stopped(ctx context.Context, next string, left int) provider.Diagnostic {
+	why := "a limit of GitHub is used up"
+	if ctx.Err() != nil {
+		why = "the time of the run is over"
+	}
+	return provider.Diagnostic{
+		Code: provider.CodeCancelled, Message: fmt.Sprintf("%s: %d repositories have not been looked at, from %s on", why, left, next),
+		Hint: "run again, with more time or in shards: what is done stays, and costs little the next time",
+	}
+}
+
+// fateOf is what became of a repository, by its report.
+func fateOf(name string, r report.Report, requests int64) report.Fate {
+	f := report.Fate{Name: name, State: report.UpToDate, Modules: len(r.Modules), Requests: requests}
+	for _, m := range r.Modules {
+		if m.Pending {
+			f.Pending++
+		}
+	}
+	for _, p := range r.PullRequests {
+		if p.Operation != string(pr.None) {
+			f.PullRequests++
+		}
+	}
+	switch {
+	case r.Failed():
+		f.State = report.FleetFailed
+	case f.PullRequests > 0 || f.Pending > 0:
+		f.State = report.Outdated
+	case f.Modules == 0:
+		f.State = report.NoLockFile
+	}
+	return f
+}
+
+// room is how many pull requests may still be opened: in all, and by the repository
+// whose turn it is.
+type room struct {
+	left, turn int
+	unlimited  bool
+	denied     bool // somebody wanted more than was left
+	granted    []string
+}
+
+// may is take for one repository; nil without a limit.
+func (r *room) may(repository string) func(branch string) bool {
+	if r == nil {
+		return nil
+	}
+	return func(branch string) bool { return r.take(repository + " " + branch) }
+}
+
+// take reports whether a pull request may be opened from a branch of a repository. A
+// second attempt to open one is no second pull request.
+func (r *room) take(branch string) bool {
+	switch {
+	case r.unlimited || slices.Contains(r.granted, branch):
+		return true
+	case r.left == 0 || r.turn == 0:
+		r.denied = true
+		return false
+	}
+	r.left, r.turn = r.left-1, r.turn-1
+	r.granted = append(r.granted, branch)
+	return true
+}
