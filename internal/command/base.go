@@ -19,7 +19,7 @@ import (
 // the one that lies around here is not for them.
 func settingsOfRun(ctx context.Context, env Env, given ...config.Values) (settings, error) {
 	values := config.Merge(given...)
-	if len(values["repo"].Items) > 0 {
+	if notCheckedOut(values) {
 		return settingsOf(env, embed.FS{}, given...)
 	}
 	read := append(scanned(env, values), run.RepositoryOf(env.WorkDir))
@@ -47,6 +47,12 @@ func settingsOfRun(ctx context.Context, env Env, given ...config.Values) (settin
 		return s, fmt.Errorf("on the base of the pull request: %w", err)
 	}
 	return resolve(env, file, given)
+}
+
+// notCheckedOut reports whether the repositories of a run are not those that are checked
+// out.
+func notCheckedOut(values config.Values) bool {
+	return len(values["repo"].Items) > 0 || values["org"].Items[0] != ""
 }
 
 // baseUnknown says that a pull request's base can be read nowhere.

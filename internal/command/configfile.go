@@ -70,7 +70,7 @@ func configPath(env Env, values config.Values) string {
 // disk; where there is no repository, the directory itself.
 func scanned(env Env, values config.Values) []string {
 	dirs := values["directories"].Items
-	if len(dirs) == 0 && len(values["repo"].Items) == 0 {
+	if len(dirs) == 0 && !notCheckedOut(values) {
 		dirs = []string{"."}
 	}
 	var roots []string

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 
 	"github.com/relock-dev/relock/internal/config"
@@ -17,6 +18,9 @@ func propose(ctx context.Context, env Env, s settings, req run.Request) (report.
 	if err != nil {
 		return report.Report{Verb: report.VerbPR}, err
 	}
+	if s.Organisation.Pause && req.Organisation != nil {
+		return report.Report{Verb: report.VerbPR, Diagnostics: append(notices, paused(s))}, nil
+	}
 	r, err := during(env, s, req, func(session *run.Session) (report.Report, error) {
 		r, err := session.Do(ctx, req)
 		if hub := req.Hub; err == nil && hub.Token == "" && hub.App == nil {
@@ -26,6 +30,26 @@ func propose(ctx context.Context, env Env, s settings, req run.Request) (report.
 	})
 	r.Diagnostics = append(r.Diagnostics, notices...)
 	return r, err
+}
+
+// ofOne refuses settings that name repositories in two ways, or conditions on none.
+func ofOne(s settings) error {
+	switch {
+	case s.Organisation.Owner != "" && len(s.Repositories) > 0:
+		return errors.New("--org and --repo cannot be combined; name one repository, or choose among those of the organisation with --where name=NAME")
+	case s.Organisation.Owner == "" && len(s.Organisation.Where) > 0:
+		return errors.New("--where chooses among the repositories of an organisation; name it with --org")
+	}
+	return nil
+}
+
+// paused says that nothing is done, and where somebody has decided so.
+func paused(s settings) provider.Diagnostic {
+	at := s.Places["org.pause"]
+	return provider.Diagnostic{
+		Code: provider.CodeSettings, Severity: provider.SeverityWarning, File: at.File, Line: at.Line,
+		Message: "runs over the organisation are paused: nothing was read or changed", Hint: "take org.pause out of that file to go on",
+	}
 }
 
 // anonymously says what a run without a token leaves out.
@@ -40,7 +64,13 @@ var anonymously = provider.Diagnostic{
 func targeted(env Env, s settings, req run.Request) (run.Request, []provider.Diagnostic, error) {
 	notices, here := s.notices, req.Targets[0]
 	settingsIn := settingsOn
-	if len(s.Repositories) > 0 {
+	if err := ofOne(s); err != nil {
+		return req, nil, err
+	}
+	if s.Organisation.Owner != "" {
+		settingsIn = settingsOf
+		req.Organisation = &run.Organisation{Owner: s.Organisation.Owner, Where: s.Organisation.Where, MaxNew: s.Organisation.MaxNew}
+	} else if len(s.Repositories) > 0 {
 		settingsIn = settingsOf
 		req.Targets = nil
 		for _, repository := range s.Repositories {

@@ -112,7 +112,7 @@ func resolve(env Env, file config.File, given []config.Values) (settings, error)
 		return settings{}, provider.Diagnostics(diagnostics)
 	}
 	if name := configPath(env, values); name != "" {
-		cfg.Shared = len(cfg.Repositories) > 0 || run.Apart(name, scanned(env, values))
+		cfg.Shared = notCheckedOut(values) || run.Apart(name, scanned(env, values))
 	}
 	return settings{Config: cfg, values: values, given: given, environ: slices.Concat(env.Environ, tokens)}, nil
 }

@@ -30,8 +30,9 @@ type Config struct {
 	GroupBy          string // "all", "provider", "directory" or "namespace"
 	Registries       []Registry
 	Repositories     []string // OWNER/NAME; empty: the one at hand
-	HashesFrom       string   // "methods", "origin" or "both"
-	HashSource       string   // "opentofu", or empty: none
+	Organisation     Organisation
+	HashesFrom       string // "methods", "origin" or "both"
+	HashSource       string // "opentofu", or empty: none
 	KeepUnreferenced bool
 	// UnreadableModules is "fail" or "preserve".
 	UnreadableModules string
@@ -90,6 +91,14 @@ type App struct {
 	ID           string // number or client ID
 	Key          string // secret, in PEM form
 	Installation int64  // 0: the one of the repository
+}
+
+// Organisation says which repositories of an owner a run is about.
+type Organisation struct {
+	Owner  string // empty: none
+	Where  []Condition
+	MaxNew int  // pull requests that a run opens
+	Pause  bool // no run does anything
 }
 
 // PullRequest is the settings of pull requests.

@@ -38,7 +38,7 @@ func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
 		Include: []string{"**"}, Command: "auto", Format: "text",
 		Providers: []provider.Pattern{}, Keep: []provider.Pattern{}, Why: []provider.Pattern{},
 		AcceptReReleased: []provider.ReleasePattern{}, HashesFrom: "methods",
-		MaxDownload: 2 << 30, UnreadableModules: "fail", Unlocked: "warn", ModuleVars: map[string]string{}, Signers: provider.Signers{}, GroupBy: "all",
+		MaxDownload: 2 << 30, Organisation: config.Organisation{MaxNew: 50}, UnreadableModules: "fail", Unlocked: "warn", ModuleVars: map[string]string{}, Signers: provider.Signers{}, GroupBy: "all",
 		PullRequest: config.PullRequest{
 			BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}, Limit: 10, ReleaseNotes: true,
 		},

@@ -266,6 +266,9 @@ func (r *reader) entry(path string, at int, value ast.Node, sc scope) {
 	switch {
 	case !ok:
 		r.fail(at, provider.CodeSettings, suggestion(path, sc), "unknown key %q", path)
+	case s.Operator && !r.operator && s.Kind != Named:
+		r.fail(at, provider.CodeSettings, "keep it in the file that --config names for a run over all repositories",
+			"%s may not stand in a repository's own configuration file, since it is about all repositories", path)
 	case s.Operator && !r.operator:
 		r.fail(at, provider.CodeSettings, "keep it in a file outside of the repository, and name that with --config",
 			"%s may not stand in a repository's own configuration file, since it chooses who gets credentials", path)

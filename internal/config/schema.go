@@ -38,6 +38,7 @@ func Schema() []byte {
 var sections = map[string]string{
 	"pull-request": "How pull requests are made.",
 	"verify":       "What is believed.",
+	"org":          "Which repositories of an organisation, and how much at once.",
 }
 
 func object(title, description string) map[string]any {

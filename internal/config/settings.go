@@ -478,6 +478,28 @@ var Settings = []Setting{
 		set:   func(c *Config, v []string) { c.Repositories = v },
 	},
 	{
+		Flag: "org", Input: "org", Kind: Text, Verbs: []string{"pr"},
+		Doc:   "Organisation, or user, whose repositories are read from GitHub. It takes a GitHub App that is installed there, or somebody's token. Empty: none.",
+		check: isOwner,
+		set:   func(c *Config, v []string) { c.Organisation.Owner = v[0] },
+	},
+	{
+		Key: "org.where", Flag: "where", Input: "where", Kind: List, Operator: true, Verbs: []string{"pr"},
+		Doc:   "Conditions on the repositories of an organisation, like topic=terraform, name=infra-*, visibility=private, property.team=platform, or file!=.norelock for those without that file; fork=any takes forks, too. One of those with the same key must hold, and none with !=.",
+		check: isCondition,
+		set:   func(c *Config, v []string) { c.Organisation.Where = conditions(v) },
+	},
+	{
+		Key: "org.max-new", Flag: "max-new", Input: "max-new", Kind: Number, Default: "50", Min: 1, Operator: true, Verbs: []string{"pr"},
+		Doc: "How many pull requests a run opens at most over all repositories of an organisation; what is beyond waits for a later run.",
+		set: func(c *Config, v []string) { c.Organisation.MaxNew = must(strconv.Atoi(v[0])) },
+	},
+	{
+		Key: "org.pause", Kind: Bool, Default: "false", Operator: true,
+		Doc: "Do nothing in the repositories of an organisation, and say so. Whoever may change the file can so stop every run at once.",
+		set: func(c *Config, v []string) { c.Organisation.Pause = v[0] == "true" },
+	},
+	{
 		Flag: "config", Input: "config", Kind: Text, Verbs: append(slices.Clone(reading), "comment", "config"),
 		Doc: "Path of the configuration file. Empty: " + strings.Join(FileNames[:len(FileNames)-1], ", ") + " or " + FileNames[len(FileNames)-1] + ".",
 		set: func(c *Config, v []string) { c.File = v[0] },

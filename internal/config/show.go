@@ -17,7 +17,7 @@ func Show(values Values) string {
 			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), shownValue(s, v), v.Source)
 			continue
 		}
-		if s.Operator && len(v.records) == 0 {
+		if s.Operator && v.Source == defaultSource {
 			continue // only an operator's file may hold the key at all
 		}
 		name, indent := s.Key, ""

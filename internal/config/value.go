@@ -228,6 +228,13 @@ func isRepository(s string) error {
 	return nil
 }
 
+func isOwner(s string) error {
+	if s != "" && !login.MatchString(s) {
+		return fmt.Errorf("%q is not the name of an organisation or a user", s)
+	}
+	return nil
+}
+
 func isAppID(s string) error {
 	if !appID.MatchString(s) {
 		return fmt.Errorf("%q is not the ID of a GitHub App; it must be like 123456 or Iv23liAbCd", s)
