@@ -1,0 +1,230 @@
+package run
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// commitAll commits all files of a repository, which is made if there is none.
+func commitAll(t *testing.T, root string) string {
+	t.Helper()
+	repo, err := git.PlainOpen(root)
+	if err != nil {
+		if repo, err = git.PlainInit(root, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	work, err := repo.Worktree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := work.AddWithOptions(&git.AddOptions{All: true}); err != nil {
+		t.Fatal(err)
+	}
+	commit, err := work.Commit("change", &git.CommitOptions{Author: &object.Signature{Name: "a", Email: "a@example.com", When: time.Unix(1, 0)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return commit.String()
+}
+
+// replace gives files another content; an empty one removes the file.
+func replace(t *testing.T, root string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		if err := os.Remove(filepath.Join(root, filepath.FromSlash(name))); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		if text != "" {
+			put(t, root, map[string]string{name: text})
+		}
+	}
+}
+
+func lockOf(typ, version string) string {
+	return "provider \"registry.terraform.io/hashicorp/" + typ + "\" {\n  version = \"" + version + "\"\n}\n"
+}
+
+func TestHistoryComparesWithARevision(t *testing.T) {
+	t.Parallel()
+	root := lay(t)
+	put(t, root, map[string]string{
+		"prod/.terraform.lock.hcl":   lockOf("null", "3.2.2"),
+		"stage/.terraform.lock.hcl":  lockOf("null", "3.2.2"),
+		"same/.terraform.lock.hcl":   lockOf("null", "3.2.2"),
+		"broken/.terraform.lock.hcl": lockOf("null", "3.2.2"),
+	})
+	commitAll(t, root)
+	replace(t, root, map[string]string{
+		"prod/.terraform.lock.hcl":    lockOf("null", "3.2.4"),
+		"stage/.terraform.lock.hcl":   "",
+		"dev/.terraform.lock.hcl":     lockOf("aws", "5.0.0"),
+		"broken/.terraform.lock.hcl":  "provider {",
+		".hidden/.terraform.lock.hcl": lockOf("aws", "5.0.0"),
+	})
+	for name, tt := range map[string]struct {
+		dirs []string
+		want []string
+	}{
+		"all":            {nil, []string{"broken: 1 problem", "dev: added", "prod: upgraded", "stage: removed"}},
+		"one":            {[]string{"prod"}, []string{"prod: upgraded"}},
+		"what is gone":   {[]string{"."}, []string{"broken: 1 problem", "dev: added", "prod: upgraded", "stage: removed"}},
+		"nothing to say": {[]string{"same"}, nil},
+	} {
+		r, err := History(Env{WorkDir: root}, "HEAD", tt.dirs)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		var got []string
+		for _, m := range r.Modules {
+			said := m.Dir + ": 1 problem"
+			if len(m.Diagnostics) != 1 {
+				said = m.Dir + ": " + string(m.Changes[0].Kind)
+			}
+			got = append(got, said)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	_, err := History(Env{WorkDir: root}, "gone", nil)
+	if d := provider.Diagnose(err); d.Code != provider.CodeUnreadable || !strings.Contains(d.Message, `"gone"`) || d.Hint == "" {
+		t.Errorf("History(of no revision) = %v with the hint %q", err, d.Hint)
+	}
+}
+
+// Files count by their contents on disk, committed or not; hidden directories and
+// what the scan does not read count where they are committed alone.
+func TestChangedSince(t *testing.T) {
+	t.Parallel()
+	root := lay(t)
+	put(t, root, map[string]string{
+		"README.md": "a", "prod/main.tf": "# a\n", "stage/main.tf": "# a\n", "modules/vpc/main.tf": "# a\n", ".ci/main.tf": "# a\n", "notes.txt": "a",
+	})
+	base := commitAll(t, root)
+	replace(t, root, map[string]string{"modules/vpc/main.tf": "# b\n", "README.md": "b"})
+	commitAll(t, root)
+	replace(t, root, map[string]string{"prod/main.tf": "# b\n", "stage/main.tf": "", "dev/main.tf": "# b\n", ".ci/main.tf": "", "notes.txt": "b"})
+
+	got, err := changedSince(tree{root: root}, base)
+	slices.Sort(got)
+	got = slices.Compact(got)
+	if want := []string{"README.md", "dev/main.tf", "modules/vpc/main.tf", "prod/main.tf", "stage/main.tf"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("changedSince(the base) = %q, %v, want %q", got, err, want)
+	}
+	_, err = changedSince(tree{root: root}, "gone")
+	if d := provider.Diagnose(err); d.Code != provider.CodeSettings || !strings.Contains(d.Hint, "fetch-depth: 0") {
+		t.Errorf("changedSince(no revision) = %v with the hint %q", err, d.Hint)
+	}
+}
+
+// What a revision has is read without a checkout of it: what the scan reads, and what
+// somebody names.
+func TestFilesOfARevision(t *testing.T) {
+	t.Parallel()
+	root := lay(t)
+	put(t, root, map[string]string{"prod/main.tf": "# a\n", "notes.txt": "a", ".github/relock.yml": "version: 1\n"})
+	if err := os.Symlink("main.tf", filepath.Join(root, "prod", "link.tf")); err != nil {
+		t.Fatal(err)
+	}
+	base := commitAll(t, root)
+	replace(t, root, map[string]string{"prod/main.tf": "# b\n", ".github/relock.yml": ""})
+	commitAll(t, root)
+
+	files, err := filesAt(tree{root: root}, base)
+	if err != nil || files.Commit != base {
+		t.Fatalf("filesAt() = %+v, %v, want commit %s", files, err, base)
+	}
+	for name, want := range map[string]string{"prod/main.tf": "# a\n", ".github/relock.yml": "version: 1\n", "notes.txt": "", "prod/link.tf": ""} {
+		if got, _ := fs.ReadFile(files.FS, name); string(got) != want {
+			t.Errorf("%s holds %q, want %q", name, got, want)
+		}
+	}
+	named, known := Committed(root, base, []string{".github/relock.yml", "missing.yml"})
+	if got, _ := fs.ReadFile(named, ".github/relock.yml"); !known || string(got) != "version: 1\n" {
+		t.Errorf("Committed() = %q, %t, want the file of the base", got, known)
+	}
+	if _, known := Committed(root, base, []string{"prod/link.tf"}); known {
+		t.Error("Committed(a link) is known, and what it leads to need not be of the commit")
+	}
+	if _, known := Committed(root, strings.Repeat("0", 40), nil); known {
+		t.Error("Committed(no commit) is known")
+	}
+}
+
+func TestTouches(t *testing.T) {
+	t.Parallel()
+	c := newChanged([]string{"modules/vpc/main.tf", "live/.terraform-version", "prod/README.md"})
+	for name, tt := range map[string]struct {
+		dir, calls string
+		want       bool
+	}{
+		"a file beside":          {"prod", "", true},
+		"a module that it calls": {"stage", "modules/vpc", true},
+		"a release above":        {"live/a", "", true},
+		"another one":            {"stage", "modules/net", false},
+		"a name that begins so":  {"liver", "", false},
+	} {
+		m := scan.RootModule{Root: scan.Root{Dir: tt.dir}}
+		if tt.calls != "" {
+			m.Tree.Dirs = []string{tt.calls}
+		}
+		if got := c.touches(m); got != tt.want {
+			t.Errorf("%s: touches(%s) = %t, want %t", name, tt.dir, got, tt.want)
+		}
+	}
+	if top := newChanged([]string{".tool-versions"}); !top.touches(scan.RootModule{Root: scan.Root{Dir: "prod"}}) {
+		t.Error("a version file at the top touches nothing")
+	}
+}
+
+// A check of a change looks at what it touches, and at all where nobody knows what
+// that is: it says so where that is a surprise.
+func TestCheckIsNarrowed(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(base string) *Change
+		want   int
+		told   string
+	}{
+		"all":                        {func(string) *Change { return nil }, 2, ""},
+		"since a revision":           {func(base string) *Change { return &Change{Revision: base} }, 1, ""},
+		"an event that does not say": {func(string) *Change { return &Change{Unknown: "the branch is new"} }, 2, ""},
+		"commits that nobody can ask about": {func(base string) *Change { return &Change{Base: base, Head: "HEAD"} }, 2,
+			"all root modules are checked, since it is not known what changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			req := upgrading(Target{Files: Checkout{}, Repository: "acme/infra"})
+			req.Verb = Check
+			s, lock := opened(t, req)
+			root := filepath.Dir(filepath.Dir(lock))
+			replace(t, root, map[string]string{".git/HEAD": "", "other/main.tf": "# a\n", "other/.terraform.lock.hcl": lockOf("null", "3.2.2")})
+			if err := os.Remove(filepath.Join(root, ".git")); err != nil {
+				t.Fatal(err)
+			}
+			base := commitAll(t, root)
+			replace(t, root, map[string]string{"other/main.tf": "resource \"null_resource\" \"x\" {}\n"})
+			req.Change = tt.change(base)
+			r, err := s.Do(t.Context(), req)
+			if err != nil || len(r.Modules) != tt.want {
+				t.Fatalf("Do() = %d root modules, %v, want %d", len(r.Modules), err, tt.want)
+			}
+			if told := len(r.Diagnostics) > 0 && strings.HasPrefix(r.Diagnostics[0].Message, tt.told); tt.told != "" && !told {
+				t.Errorf("told %v, want %q", r.Diagnostics, tt.told)
+			}
+		})
+	}
+}
