@@ -1,0 +1,155 @@
+package run
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+func addrOf(t *testing.T, text string) provider.Addr {
+	t.Helper()
+	a, err := provider.ParseFullAddr("registry.terraform.io/" + text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// having is what was found of one repository: a root module, live, that requires
+// some providers, with calls that could not be followed.
+func having(t *testing.T, unread int, providers ...string) inventory {
+	t.Helper()
+	m := scan.RootModule{Root: scan.Root{Dir: "live"}}
+	for _, p := range providers {
+		m.Tree.Requirements = append(m.Tree.Requirements, scan.Requirement{Addr: addrOf(t, p)})
+	}
+	m.Tree.Unread = make([]scan.Unread, unread)
+	in := tree{root: "/repo", dirs: []string{everything}}
+	return inventory{trees: []tree{in}, found: []found{{tree: in, module: m}}, lost: map[wish]provider.Diagnostic{}}
+}
+
+// A name is a contract: whoever misspells one must not read that all is well.
+func TestNamesAreHonoured(t *testing.T) {
+	t.Parallel()
+	ruled := []Clause{{Key: "the rule", Providers: []provider.Pattern{pattern(t, "hashicorp/nul")}}, {Key: "the group", Directories: []string{"live/**", "live"}}}
+	tests := map[string]struct {
+		named   string
+		clauses []Clause
+		unread  int
+		part    bool
+		fails   bool
+		told    []string // SEVERITY MESSAGE: HINT
+	}{
+		"there":             {named: "hashicorp/null"},
+		"misspelt":          {named: "hashicorp/nul", fails: true, told: []string{"0 no root module requires or locks hashicorp/nul: did you mean hashicorp/null?"}},
+		"nothing_like_it":   {named: "acme/else", fails: true, told: []string{"0 no root module requires or locks acme/else: relock scan lists"}},
+		"a_pattern":         {named: "acme/*", told: []string{"1 no root module requires or locks acme/*: relock scan lists"}},
+		"not_all_was_read":  {named: "acme/else", unread: 1, told: []string{"0 acme/else was not found in what could be read: make readable"}},
+		"a_rule_for_nobody": {clauses: ruled, told: []string{"1 the rule matches nothing in this repository: did you mean hashicorp/null?"}},
+		"a_rule_for_others": {clauses: ruled, unread: 1},
+		"one_of_several":    {named: "acme/else", part: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := job{Session: &Session{}, req: Request{Verb: PR, Clauses: tt.clauses}, target: Target{part: tt.part}}
+			if tt.named != "" {
+				j.req.Named = []provider.Pattern{pattern(t, tt.named)}
+			}
+			told, err := honour(j, having(t, tt.unread, "hashicorp/null"))
+			var missing NotFound
+			if errors.As(err, &missing); tt.fails != (err != nil) {
+				t.Errorf("honour() fails with %v, want a failure: %t", err, tt.fails)
+			}
+			all := slices.Concat(told, missing)
+			if len(all) != len(tt.told) {
+				t.Fatalf("told %v, want %q", all, tt.told)
+			}
+			for i, want := range tt.told {
+				if got := string('0'+rune(all[i].Severity)) + " " + all[i].Message + ": " + all[i].Hint; !strings.HasPrefix(got, want) {
+					t.Errorf("told %q, want %q", got, want)
+				}
+			}
+		})
+	}
+}
+
+// Rules are held against a whole repository only: what was left out may be what they
+// are about.
+func TestRulesAreHeldAgainstAllOfARepository(t *testing.T) {
+	t.Parallel()
+	clauses := []Clause{{Key: "the rule", Providers: []provider.Pattern{pattern(t, "acme/else")}}}
+	for name, edit := range map[string]func(*Request, *inventory){
+		"one_directory": func(_ *Request, in *inventory) { in.trees[0].dirs = []string{"live"} },
+		"one_provider": func(r *Request, _ *inventory) {
+			r.Plan = upgrade.Options{Only: []provider.Pattern{pattern(t, "hashicorp/null")}}
+		},
+		"what_changed": func(_ *Request, in *inventory) { in.extent.touched = func(scan.RootModule) bool { return true } },
+		"nothing":      func(_ *Request, in *inventory) { in.found = nil },
+	} {
+		in, j := having(t, 0, "hashicorp/null"), job{Session: &Session{}, req: Request{Verb: PR, Clauses: clauses}}
+		edit(&j.req, &in)
+		if told, err := honour(j, in); len(told) > 0 || err != nil {
+			t.Errorf("%s: honour() = %v, %v, want nothing", name, told, err)
+		}
+	}
+}
+
+func TestNearDir(t *testing.T) {
+	t.Parallel()
+	dirs := []string{"live/prod/network", "live/stage", "dev"}
+	for name, want := range map[string]string{
+		"network": "live/prod/network", "live/prod/netwrk": "live/prod/network", "live/stge": "live/stage", "stage": "live/stage",
+		"de": "dev", "else": "", "prod/dev": "dev",
+	} {
+		if got, ok := nearDir(name, dirs); got != want || ok != (want != "") {
+			t.Errorf("nearDir(%q) = %q, %t, want %q", name, got, ok, want)
+		}
+	}
+}
+
+// A directory that is misspelt, and one that holds no root module, end a run before
+// it begins, with the one that was probably meant.
+func TestDirectoriesAreHonoured(t *testing.T) {
+	t.Parallel()
+	for dir, want := range map[string]string{"lvie": "did you mean live?", "docs/live": "did you mean live?", "docs": "", "live": ""} {
+		t.Run(strings.ReplaceAll(dir, "/", "_"), func(t *testing.T) {
+			t.Parallel()
+			req := upgrading(Target{Files: Checkout{}, Dirs: []string{dir}})
+			s, lock := opened(t, req)
+			root := filepath.Dir(filepath.Dir(lock))
+			put(t, root, map[string]string{"docs/README.md": "a", "docs/live/README.md": "a"})
+			_, err := s.Do(t.Context(), req)
+			var d provider.Diagnostic
+			if !errors.As(err, &d) && dir != "live" {
+				t.Fatalf("Do(in %s) = %v, want a diagnostic", dir, err)
+			}
+			if (err == nil) != (dir == "live") || err != nil && d.Code != provider.CodeNotFound || !strings.Contains(d.Hint, want) {
+				t.Errorf("Do(in %s) = %v with the hint %q, want %q", dir, err, d.Hint, want)
+			}
+		})
+	}
+}
+
+// By files alone nothing is said where something is not known without asking.
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	root := locked(t, 0, "live")
+	req := Request{Clauses: []Clause{{Key: "the rule", Providers: []provider.Pattern{pattern(t, "acme/else")}}}}
+	if told, err := Idle(t.Context(), root, req); err != nil || len(told) != 1 || told[0].Message != "the rule matches nothing in this repository" {
+		t.Errorf("Idle() = %v, %v, want a warning", told, err)
+	}
+	put(t, root, map[string]string{"other/main.tf": "module \"m\" {\n  source = \"acme/m/aws\"\n}\n", "other/.terraform.lock.hcl": "provider {"})
+	if told, err := Idle(t.Context(), root, req); err != nil || len(told) > 0 {
+		t.Errorf("Idle(with a module elsewhere) = %v, %v, want nothing", told, err)
+	}
+	if told, err := Idle(t.Context(), t.TempDir(), req); err != nil || len(told) > 0 {
+		t.Errorf("Idle(without a repository) = %v, %v, want nothing", told, err)
+	}
+}
