@@ -1,0 +1,46 @@
+package run
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/report"
+)
+
+// What a run may have read decides whether a base that has moved is planned again.
+func TestMatters(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]bool{
+		"live/main.tf": true, "live/.terraform.lock.hcl": true, ".terraform-version": true, ".github/relock.yml": true,
+		"README.md": false, ".github/workflows/ci.yml": false,
+	} {
+		if got := matters(github.ChangedPath{Path: path, File: true}); got != want {
+			t.Errorf("matters(%s) = %t, want %t", path, got, want)
+		}
+	}
+	if !matters(github.ChangedPath{Path: "README.md"}) {
+		t.Error("a link or a submodule does not matter, though a module may lie behind it")
+	}
+}
+
+// What an earlier plan has done about pull requests is not lost by a later one.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	pull := func(branch, operation, reason string) report.PullRequest {
+		return report.PullRequest{Branch: branch, Operation: operation, Reason: reason}
+	}
+	before := report.Report{PullRequests: []report.PullRequest{
+		pull("closed", "closed", "nothing left to do"), pull("made", "created", ""), pull("same", "none", "already up to date"), pull("edited", "updated", ""),
+	}}
+	now := report.Report{PullRequests: []report.PullRequest{
+		pull("made", "updated", ""), pull("same", "none", "already up to date"), pull("edited", "none", "already up to date"),
+	}}
+	want := []report.PullRequest{
+		pull("made", "created", ""), pull("same", "none", "already up to date"), pull("edited", "updated", ""), pull("closed", "closed", "nothing left to do"),
+	}
+	if diff := cmp.Diff(want, keep(now, before).PullRequests); diff != "" {
+		t.Errorf("keep() (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,80 @@
+package run
+
+import (
+	"testing"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// What the base has, too, is a warning, unless it is of the day or of an entry that
+// the change has touched.
+func TestForgive(t *testing.T) {
+	t.Parallel()
+	aws, null := addrOf(t, "hashicorp/aws"), addrOf(t, "hashicorp/null")
+	entry := func(addr provider.Addr, version string) lockfile.Lock {
+		v, err := provider.ParseVersion(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lockfile.Lock{Addr: addr, Version: v}
+	}
+	planned := func(old, new string) found {
+		return found{result: upgrade.Result{Old: []lockfile.Lock{entry(aws, old), entry(null, "3.2.2")}, New: []lockfile.Lock{entry(aws, new), entry(null, "3.2.2")}}}
+	}
+	problem := func(code provider.Code, addr provider.Addr) provider.Diagnostic {
+		return provider.Diagnostic{Severity: provider.SeverityError, Code: code, Addr: addr, Message: "wrong"}
+	}
+	stale := []report.Change{{Change: diff.Change{Kind: diff.Upgraded, Addr: aws}}}
+	finding := provider.Finding{Code: provider.CodeHashUnknown, Addr: null, Hash: "h1:x"}
+	for name, tt := range map[string]struct {
+		now, before   found
+		m, was        report.Module
+		onBase        bool
+		fails, finds  bool
+		anyIsForgiven bool
+	}{
+		"as_it_was": {
+			now: planned("5.0.0", "5.1.0"), before: planned("5.0.0", "5.1.0"),
+			m: report.Module{Pending: true, Changes: stale}, onBase: true, anyIsForgiven: true,
+		},
+		"changed_here": {
+			now: planned("5.0.1", "5.1.0"), before: planned("5.0.0", "5.1.0"), m: report.Module{Pending: true, Changes: stale},
+		},
+		"should_be_something_else_now": {
+			now: planned("5.0.0", "5.2.0"), before: planned("5.0.0", "5.1.0"), m: report.Module{Pending: true, Changes: stale},
+		},
+		"the_same_problem": {
+			m:   report.Module{Diagnostics: []provider.Diagnostic{problem(provider.CodeNoVersion, aws)}},
+			was: report.Module{Diagnostics: []provider.Diagnostic{problem(provider.CodeNoVersion, aws)}}, anyIsForgiven: true,
+		},
+		"another_problem": {
+			m:   report.Module{Diagnostics: []provider.Diagnostic{problem(provider.CodeNoVersion, aws)}},
+			was: report.Module{Diagnostics: []provider.Diagnostic{problem(provider.CodeNoVersion, null)}}, fails: true,
+		},
+		"an_outage_hides_what_is_new": {
+			m:   report.Module{Diagnostics: []provider.Diagnostic{problem(provider.CodeUnreachable, aws)}},
+			was: report.Module{Diagnostics: []provider.Diagnostic{problem(provider.CodeUnreachable, aws)}}, fails: true,
+		},
+		"a_problem_of_a_changed_entry": {
+			now: planned("5.0.1", "5.1.0"), before: planned("5.0.0", "5.1.0"),
+			m:   report.Module{Diagnostics: []provider.Diagnostic{problem(provider.CodeNoVersion, aws)}},
+			was: report.Module{Diagnostics: []provider.Diagnostic{problem(provider.CodeNoVersion, aws)}}, fails: true,
+		},
+		"the_same_finding": {
+			m: report.Module{Findings: []provider.Finding{finding}}, was: report.Module{Findings: []provider.Finding{finding}}, anyIsForgiven: true,
+		},
+		"a_new_finding": {m: report.Module{Findings: []provider.Finding{finding}}, finds: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			forgiveModule(&tt.m, tt.was, alike{tt.now, tt.before})
+			if tt.m.OnBase != tt.onBase || tt.m.Failed() != tt.fails || (len(tt.m.Findings) > 0) != tt.finds || tt.m.Forgiven != tt.anyIsForgiven {
+				t.Errorf("on the base: %t, failed: %t, findings: %v, forgiven: %t; want %+v", tt.m.OnBase, tt.m.Failed(), tt.m.Findings, tt.m.Forgiven, tt)
+			}
+		})
+	}
+}
