@@ -1,0 +1,131 @@
+package run
+
+import (
+	"io/fs"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// What people say in comments becomes rules for the group of that pull request; what
+// is over, or what nobody can read, becomes none.
+func TestIgnoresBecomeRules(t *testing.T) {
+	t.Parallel()
+	j := job{
+		Session: &Session{env: Env{Now: time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)}},
+		req:     Request{Pull: Pull{Grouping: Grouping{By: ByDirectory}}},
+	}
+	for name, tt := range map[string]struct {
+		ignore pr.Ignore
+		want   string
+	}{
+		"all":           {pr.Ignore{Provider: "hashicorp/aws"}, "all"},
+		"major updates": {pr.Ignore{Provider: "hashicorp/aws", What: "major"}, "major"},
+		"versions":      {pr.Ignore{Provider: "hashicorp/aws", What: ">= 6.0.0"}, ">= 6.0.0"},
+		"for a while":   {pr.Ignore{Provider: "hashicorp/aws", Until: "2027-02-01"}, "all"},
+		"over":          {pr.Ignore{Provider: "hashicorp/aws", Until: "2027-01-31"}, ""},
+		"no pattern":    {pr.Ignore{Provider: "a/b/c/d"}, ""},
+		"no versions":   {pr.Ignore{Provider: "hashicorp/aws", What: "next"}, ""},
+	} {
+		tt.ignore.By = "monalisa"
+		rules := ignores(j, proposing{survey: pr.Survey{Ignores: map[string][]pr.Ignore{"live": {tt.ignore}}}})
+		got := ""
+		for _, r := range rules {
+			switch {
+			case r.Versions != nil:
+				got = r.Versions.String()
+			case len(r.Updates) > 0:
+				got = string(r.Updates[0])
+			default:
+				got = "all"
+			}
+			aws := addrOf(t, "hashicorp/aws")
+			if r.Ignore == nil || !*r.Ignore || r.Place != "a comment of monalisa" || !r.Scope("live", aws) || r.Scope("other", aws) {
+				t.Errorf("%s: the rule is %+v", name, r)
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s: ignored is %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// The digest of what a text tells changes with each of these, and with nothing else.
+func TestFactsOfAText(t *testing.T) {
+	t.Parallel()
+	aws := addrOf(t, "hashicorp/aws")
+	module := func(edit func(*report.Module)) []report.Module {
+		m := report.Module{Dir: "live", Changes: []report.Change{{Change: diff.Change{Addr: aws}}}, Kept: []report.Kept{{Addr: aws}}}
+		if edit != nil {
+			edit(&m)
+		}
+		return []report.Module{m}
+	}
+	known := map[string]string{facts(module(nil)): "nothing"}
+	for name, edit := range map[string]func(*report.Module){
+		"held":       func(m *report.Module) { m.Kept[0].Held = []upgrade.Held{{Reason: upgrade.HeldByAge}} },
+		"missing":    func(m *report.Module) { m.Changes[0].Missing = []provider.Platform{{OS: "linux", Arch: "amd64"}} },
+		"signer":     func(m *report.Module) { m.Changes[0].Signer.KeyID = "A" },
+		"carried":    func(m *report.Module) { m.Changes[0].Carried = true },
+		"unread":     func(m *report.Module) { m.Unread = []scan.Unread{{Module: "vpc"}} },
+		"finding":    func(m *report.Module) { m.Findings = []provider.Finding{{Hash: "h1:x"}} },
+		"diagnostic": func(m *report.Module) { m.Diagnostics = []provider.Diagnostic{{Code: provider.CodeNoVersion}} },
+	} {
+		digest := facts(module(edit))
+		if other, same := known[digest]; same {
+			t.Errorf("the digest of %s is that of %s", name, other)
+		}
+		known[digest] = name
+	}
+	dated := facts(module(func(m *report.Module) { m.Changes[0].Published = time.Unix(1, 0) }))
+	if known[dated] != "nothing" {
+		t.Error("a date changes the digest, though it is asked for only where a text is written")
+	}
+}
+
+// Only a run that looked at everything, and that nothing stopped, may close pull
+// requests.
+func TestPartial(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		edit func(*proposer)
+		want bool
+	}{
+		"all":           {func(*proposer) {}, false},
+		"one_directory": {func(p *proposer) { p.trees[0].dirs = []string{"live"} }, true},
+		"one_provider":  {func(p *proposer) { p.req.Plan.Only = []provider.Pattern{pattern(t, "hashicorp/aws")} }, true},
+		"a_failure": {func(p *proposer) {
+			p.report.Modules = []report.Module{{Diagnostics: []provider.Diagnostic{{Severity: provider.SeverityError}}}}
+		}, true},
+		"no_lock_file": {func(p *proposer) {
+			p.report.Diagnostics = []provider.Diagnostic{{Severity: provider.SeverityError, Code: provider.CodeUnlocked}}
+		}, false},
+	} {
+		p := &proposer{planned: planned{inventory: inventory{trees: []tree{{dirs: []string{everything}}}}}}
+		tt.edit(p)
+		if got := p.partial(); got != tt.want {
+			t.Errorf("%s: partial() = %t, want %t", name, got, tt.want)
+		}
+	}
+}
+
+// A lock file keeps git's mode, and a new one is an ordinary file.
+func TestLockFileOfAProposal(t *testing.T) {
+	t.Parallel()
+	const name = "live/.terraform.lock.hcl"
+	for mode, want := range map[fs.FileMode]string{0o644: "100644", 0o755: "100755", 0o744: "100755", fs.ModeSymlink | 0o777: "100644"} {
+		if got := modeOf(fstest.MapFS{name: {Mode: mode}}, name); got != want {
+			t.Errorf("modeOf(%v) = %s, want %s", mode, got, want)
+		}
+	}
+	if got := modeOf(fstest.MapFS{}, name); got != "100644" {
+		t.Errorf("modeOf(no file) = %s", got)
+	}
+}
