@@ -1,6 +1,15 @@
 package run
 
-import "testing"
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
 
 // Nobody's head adds to what is remembered, with whatever verb and wherever it
 // is looked at.
@@ -31,5 +40,56 @@ func TestLearns(t *testing.T) {
 		if got := learns(Env{OnGitHub: test.onGitHub, Planned: test.planned}, Request{Verb: test.verb, Head: test.head}); got != test.want {
 			t.Errorf("%s of head %d, on GitHub %t, planned %t, learns: %t, want %t", test.verb, test.head, test.onGitHub, test.planned, got, test.want)
 		}
+	}
+}
+
+// A cache that whoever wrote a pull request's head may have put there is refused, by
+// whatever name it is given.
+func TestCacheOfAHead(t *testing.T) {
+	t.Parallel()
+	top := lay(t, "repo/.git/HEAD", "repo/live/main.tf", "other/.git/HEAD", "kept/file")
+	for link, to := range map[string]string{"to-repo": "repo", "repo/out": filepath.Join(top, "kept")} {
+		if err := os.Symlink(to, filepath.Join(top, link)); err != nil {
+			t.Skipf("links are missing on this system: %v", err)
+		}
+	}
+	env := Env{WorkDir: filepath.Join(top, "repo", "live"), Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler)}
+	for name, refused := range map[string]bool{
+		"kept/hashes": false, "kept/new/hashes": false, "elsewhere": false,
+		"repo/hashes": true, "repo/live/hashes": true, "to-repo/hashes": true, "repo/out/hashes": true, "other/hashes": true,
+	} {
+		req := Request{Verb: Check, Head: ForkHead, Cache: filepath.Join(top, name), Targets: []Target{{Dirs: []string{"..", "../../other/..."}}}}
+		cache, err := openCache(env, req)
+		if (err != nil) != refused || err != nil && provider.Diagnose(err).Hint == "" {
+			t.Errorf("openCache(%s) = %v, want a refusal: %t", name, err, refused)
+		}
+		cache.Close()
+		if got := moduleCache(Env{WorkDir: env.WorkDir, Getenv: env.Getenv, ModuleCache: req.Cache}, req); (got == "") != refused {
+			t.Errorf("moduleCache(%s) = %q, want none: %t", name, got, refused)
+		}
+		req.Head = NoHead
+		if cache, err = openCache(env, req); err != nil {
+			t.Errorf("openCache(%s) for nobody's head = %v", name, err)
+		}
+		cache.Close()
+	}
+}
+
+// The cache that somebody names must be usable; the user's own is done without.
+func TestCacheThatCannotBeOpened(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a directory in the place of a file is another error on Windows")
+	}
+	dir := t.TempDir()
+	env := Env{WorkDir: dir, Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler), HashCache: dir}
+	if cache, err := openCache(env, Request{Verb: Upgrade}); cache != nil || err != nil {
+		t.Errorf("openCache(the user's own) = %v, %v, want none", cache, err)
+	}
+	if _, err := openCache(env, Request{Verb: Upgrade, Cache: "."}); err == nil || !strings.Contains(err.Error(), "opening the hash cache .") {
+		t.Errorf("openCache(a directory) = %v, want an error", err)
+	}
+	if cache, err := openCache(env, Request{Verb: Scan, Cache: "."}); cache != nil || err != nil {
+		t.Errorf("openCache(to scan) = %v, %v, want none", cache, err)
 	}
 }

@@ -1,15 +1,20 @@
 package run
 
 import (
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // lay makes empty files below a new directory and returns that, links resolved.
@@ -71,6 +76,66 @@ func TestTrees(t *testing.T) {
 				t.Errorf("trees(%q) (-want +got):\n%s", tt.dirs, diff)
 			}
 		})
+	}
+}
+
+// The directories of a commit on GitHub are relative to its top and do not lead out.
+func TestTreeOfACommit(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ dirs, want, named []string }{
+		"all":         {nil, []string{everything}, nil},
+		"the_top":     {[]string{"."}, []string{"."}, nil},
+		"directories": {[]string{"live", "./prod/..."}, []string{"live", "prod/..."}, []string{"live", "prod"}},
+	} {
+		got, err := (&Remote{Commit: "abc"}).trees("/anywhere", tt.dirs)
+		if err != nil || !slices.Equal(got[0].dirs, tt.want) || !slices.Equal(got[0].named, tt.named) || got[0].name() != "commit abc" {
+			t.Errorf("%s: trees(%q) = %+v, %v, want %q", name, tt.dirs, got, err, tt.want)
+		}
+	}
+	for _, dir := range []string{"..", "/live", "live/../.."} {
+		if _, err := (&Remote{}).trees("", []string{dir}); err == nil {
+			t.Errorf("trees(%s) = nil, want an error", dir)
+		}
+	}
+}
+
+func TestCovers(t *testing.T) {
+	t.Parallel()
+	for dir, want := range map[string]bool{"live": true, "live/a": true, "liver": false, "prod": true, "prod/a": true, ".": false} {
+		if got := (tree{dirs: []string{"live", "prod/..."}}).covers(dir); got != want {
+			t.Errorf("covers(%s) = %t, want %t", dir, got, want)
+		}
+	}
+	if !(tree{dirs: []string{everything}}).covers("live") {
+		t.Error("a search of everything does not cover live")
+	}
+}
+
+// Outside of a repository the tree is a part of its volume.
+func TestAround(t *testing.T) {
+	t.Parallel()
+	top := lay(t, "live/main.tf")
+	fsys, within := tree{root: top}.around()
+	if _, err := fs.Stat(fsys, path.Join(within, "live/main.tf")); err != nil {
+		t.Errorf("around() = %q, in which there is no file: %v", within, err)
+	}
+}
+
+// A pattern stands for directories with a lock file; a name with brackets for itself.
+func TestPatterns(t *testing.T) {
+	t.Parallel()
+	top := lay(t, "prod/a/.terraform.lock.hcl", "prod/b/.terraform.lock.hcl", "prod/c/main.tf", "prod/.old/.terraform.lock.hcl", "odd[1]/main.tf")
+	for pattern, want := range map[string][]string{
+		"prod/*": {"prod/a", "prod/b"}, "**/a": {"prod/a"}, "odd[1]": {"odd[1]"}, "prod/c": {"prod/c"},
+	} {
+		if got, err := patternsResolved(top, []string{pattern}); err != nil || !slices.Equal(got, want) {
+			t.Errorf("patternsResolved(%s) = %q, %v, want %q", pattern, got, err, want)
+		}
+	}
+	for _, pattern := range []string{"stage/*", "prod/*/..."} {
+		if got, err := patternsResolved(top, []string{pattern}); provider.Diagnose(err).Code != provider.CodeNotFound {
+			t.Errorf("patternsResolved(%s) = %q, %v, want an error", pattern, got, err)
+		}
 	}
 }
 
