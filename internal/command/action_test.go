@@ -1,0 +1,177 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/action"
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+)
+
+// stepIn is the environment of a step of a workflow whose files for the runner are in a
+// directory of their own, and what is printed.
+func stepIn(t *testing.T, vars ...string) (env Env, dir string, printed *bytes.Buffer) {
+	t.Helper()
+	dir, printed = t.TempDir(), &bytes.Buffer{}
+	env = inWorkflow(append(vars, "GITHUB_OUTPUT="+filepath.Join(dir, "outputs"), "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary"), "RUNNER_TEMP="+dir)...)
+	env.Stdout, env.Stderr, env.WorkDir, env.Home = printed, printed, dir, dir
+	return env, dir, printed
+}
+
+// The outputs are a contract with workflows: each is there, whatever became of the
+// run, and the first pull request is the one of those that are about one.
+func TestOutputs(t *testing.T) {
+	t.Parallel()
+	none := map[string]string{
+		"changed": "false", "pull-request-number": "", "pull-request-url": "", "pull-request-operation": "none", "pull-request-branch": "",
+		"pull-request-head-sha": "", "pull-requests": "[]", "directories": "[]", "findings": "0",
+	}
+	for name, tt := range map[string]struct {
+		report report.Report
+		other  map[string]string
+	}{
+		"nothing": {report.Report{Verb: report.VerbPR}, nil},
+		"changes": {report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{{Dir: "a\"b", Pending: true}, {Dir: "c"}}}, map[string]string{
+			"changed": "true", "directories": `["a\"b"]`,
+		}},
+		"pull requests": {report.Report{Verb: report.VerbPR, PullRequests: []report.PullRequest{
+			{Operation: "created", Number: 7, URL: "https://github.com/acme/infra/pull/7", Branch: "relock/a-01234567", HeadSHA: "abc"}, {Operation: "closed", Number: 5},
+		}}, map[string]string{
+			"pull-request-number": "7", "pull-request-url": "https://github.com/acme/infra/pull/7", "pull-request-operation": "created",
+			"pull-request-branch": "relock/a-01234567", "pull-request-head-sha": "abc",
+		}},
+		"findings": {report.Report{Verb: report.VerbVerify, Modules: []report.Module{{Findings: []provider.Finding{{}, {Severity: provider.SeverityNote}}}}}, map[string]string{
+			"findings": "1",
+		}},
+	} {
+		var doc bytes.Buffer
+		if err := report.JSON(&doc, tt.report); err != nil {
+			t.Fatal(err)
+		}
+		got := outputs(tt.report, doc.Bytes())
+		if pulls := len(tt.report.PullRequests); strings.Count(got["pull-requests"], `"branch":`) != pulls || strings.Contains(got["pull-requests"], "\n") {
+			t.Errorf("%s: pull-requests is %q, want a line with %d", name, got["pull-requests"], pulls)
+		}
+		delete(got, "pull-requests")
+		for key, want := range none {
+			if other, ok := tt.other[key]; ok {
+				want = other
+			}
+			if value, there := got[key]; key != "pull-requests" && (value != want || !there) {
+				t.Errorf("%s: %s is %q, want %q", name, key, value, want)
+			}
+			delete(got, key)
+		}
+		if len(got) > 0 {
+			t.Errorf("%s: also %v", name, got)
+		}
+	}
+}
+
+// Runners show ten annotations of a step: failures come first. What a finding is
+// depends on the verb.
+func TestAnnotationsOfAReport(t *testing.T) {
+	t.Parallel()
+	at := func(severity provider.Severity, message string) provider.Diagnostic {
+		return provider.Diagnostic{Severity: severity, Code: provider.CodeNoVersion, Message: message, File: "live/main.tf", Line: 3}
+	}
+	r := report.Report{
+		Diagnostics: []provider.Diagnostic{at(provider.SeverityWarning, "careful")},
+		Modules: []report.Module{{
+			Dir: "live", Diagnostics: []provider.Diagnostic{at(provider.SeverityNote, "by the way"), at(provider.SeverityError, "wrong")},
+			Findings: []provider.Finding{{Code: provider.CodeHashUnknown, Message: "belongs to nothing", File: "live/.terraform.lock.hcl", Line: 9}},
+		}},
+	}
+	for verb, want := range map[string][]string{
+		report.VerbCheck:   {"error wrong", "error belongs to nothing", "warning careful", "notice by the way"},
+		report.VerbUpgrade: {"error wrong", "warning careful", "warning belongs to nothing", "notice by the way"},
+	} {
+		r.Verb = verb
+		var got []string
+		for _, d := range diagnosticsOf(r) {
+			a := annotation(d)
+			text, _, _ := strings.Cut(a.Message, "\n")
+			got = append(got, string(a.Level)+" "+text)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", verb, diff)
+		}
+	}
+	elsewhere := at(provider.SeverityError, "wrong")
+	elsewhere.Package, elsewhere.Hint = "acme/vpc/aws", "try this"
+	want := action.Annotation{Level: action.Error, Title: string(provider.CodeNoVersion), Message: "live/main.tf:3: wrong\ntry this"}
+	if diff := cmp.Diff(want, annotation(elsewhere)); diff != "" {
+		t.Errorf("a place that is no file of the workspace (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhichStepsAnswerComments(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		command, event string
+		want           bool
+	}{{"auto", "issue_comment", true}, {"comment", "schedule", true}, {"auto", "schedule", false}, {"check", "issue_comment", false}} {
+		inputs := config.Merge(config.Inputs(func(name string) string { return map[string]string{"INPUT_COMMAND": tt.command}[name] }))
+		if got := commented(inputs, inWorkflow("GITHUB_EVENT_NAME="+tt.event).runtime()); got != tt.want {
+			t.Errorf("commented(%s on %s) = %t, want %t", tt.command, tt.event, got, tt.want)
+		}
+	}
+}
+
+// What ends a step before it has a report is an annotation, and its text is no command
+// for the runner.
+func TestStepThatCannotBegin(t *testing.T) {
+	t.Parallel()
+	env, _, printed := stepIn(t, "GITHUB_EVENT_NAME=pull_request_target", "INPUT_TOKEN=s3cret")
+	var status exit
+	if err := runAction(t.Context(), env); !errors.As(err, &status) || status != ExitUsage {
+		t.Errorf("runAction() = %v, want status %d", err, ExitUsage)
+	}
+	for _, want := range []string{"::add-mask::s3cret\n", "::error", "the event pull_request_target is refused"} {
+		if !strings.Contains(printed.String(), want) {
+			t.Errorf("printed %q, want %q in it", printed, want)
+		}
+	}
+	if err := runAction(t.Context(), Env{Getenv: func(string) string { return "" }}); err == nil || !strings.Contains(err.Error(), "use one of the other verbs") {
+		t.Errorf("runAction(outside of a workflow) = %v", err)
+	}
+}
+
+// The report is handed to the runner as a file, a page, a summary and outputs; what
+// stands at the place of a file is replaced, and not followed.
+func TestReportIsHandedToTheRunner(t *testing.T) {
+	t.Parallel()
+	env, dir, printed := stepIn(t)
+	victim := filepath.Join(t.TempDir(), "victim")
+	put(t, victim, "as it was")
+	if err := os.Symlink(victim, filepath.Join(dir, reportFile)); err != nil {
+		t.Skipf("links are missing on this system: %v", err)
+	}
+	missed := provider.Diagnostic{Severity: provider.SeverityWarning, Code: provider.CodeNotFound, Message: "nobody need be stopped for it"}
+	r := report.Report{Verb: report.VerbCheck, Diagnostics: []provider.Diagnostic{missed, {Message: "wrong"}}}
+	if err := tell(env.runtime(), r, dir); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		reportFile: `"format_version": 1`, pageFile: "<!doctype html>", "summary": "wrong", "outputs": "changed<<",
+	} {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !strings.Contains(strings.ToLower(string(got)), strings.ToLower(want)) {
+			t.Errorf("%s holds %q, %v, want %q in it", name, got, err, want)
+		}
+	}
+	if got, _ := os.ReadFile(victim); string(got) != "as it was" {
+		t.Errorf("the file behind the link holds %q", got)
+	}
+	if got := printed.String(); !strings.Contains(got, "::error") || strings.Contains(got, missed.Message) {
+		t.Errorf("printed %q, want the error alone", got)
+	}
+}
