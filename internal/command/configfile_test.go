@@ -1,0 +1,128 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+
+	"github.com/relock-dev/relock/internal/config"
+)
+
+// limited is a configuration file that is known by the limit in it.
+func limited(n string) string { return "version: 1\npull-request: {limit: " + n + "}\n" }
+
+// noFile is the limit where no file says it.
+const noFile = 10
+
+// A configuration file that is named comes from the base where it lies in what is
+// checked out, and from disk where it is the operator's; without a name the base's own
+// is searched for. What is checked out decides nothing.
+func TestSettingsOnABase(t *testing.T) {
+	t.Parallel()
+	base := fstest.MapFS{
+		".github/relock.yml": {Data: []byte(limited("2"))},
+		"named.yml":          {Data: []byte(limited("3"))},
+	}
+	for name, tt := range map[string]struct {
+		config string
+		known  bool // the base is
+		want   int
+		fails  string
+	}{
+		"searched":                         {"", true, 2, ""},
+		"searched where none is known yet": {"", false, noFile, ""},
+		"named":                            {"named.yml", true, 3, ""},
+		"named where none is known yet":    {"named.yml", false, noFile, ""},
+		"named and missing there":          {"mine.yml", true, 0, "reading the configuration file mine.yml"},
+		"the operator's":                   {"../op.yml", true, 5, ""},
+		"the operator's, at once":          {"../op.yml", false, 5, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env, top := place(t)
+			put(t, filepath.Join(top, "work", ".github", "relock.yml"), limited("7"))
+			put(t, filepath.Join(top, "work", "named.yml"), limited("7"))
+			put(t, filepath.Join(top, "work", "mine.yml"), limited("7"))
+			put(t, filepath.Join(top, "op.yml"), limited("5"))
+			given := config.Flags(map[string][]string{"config": {tt.config}})
+			s, err := settings{}, error(nil)
+			if tt.known {
+				s, err = settingsOn(env, base, given)
+			} else {
+				s, err = settingsOn(env, nil, given)
+			}
+			if s.PullRequest.Limit != tt.want || problem(err) != tt.fails && tt.fails == "" || tt.fails != "" && err == nil {
+				t.Errorf("the limit is %d, %v, want %d and %q", s.PullRequest.Limit, err, tt.want, tt.fails)
+			}
+		})
+	}
+}
+
+// A repository that is not on disk has a file of its own, unless one on disk is named.
+func TestSettingsOfAnotherRepository(t *testing.T) {
+	t.Parallel()
+	env, top := place(t)
+	put(t, filepath.Join(top, "work", ".github", "relock.yml"), limited("7"))
+	put(t, filepath.Join(top, "op.yml"), limited("5"))
+	for name, tt := range map[string]struct {
+		files  fstest.MapFS
+		config string
+		want   int
+		fails  bool
+	}{
+		"its own":       {fstest.MapFS{".github/relock.yml": {Data: []byte(limited("2"))}}, "", 2, false},
+		"none":          {fstest.MapFS{}, "", noFile, false},
+		"two":           {fstest.MapFS{".github/relock.yml": {Data: []byte("version: 1\n")}, ".github/relock.yaml": {Data: []byte("version: 1\n")}}, "", 0, true},
+		"with errors":   {fstest.MapFS{".github/relock.yml": {Data: []byte("version: 1\nnope: 2\n")}}, "", 0, true},
+		"one on disk":   {fstest.MapFS{".github/relock.yml": {Data: []byte(limited("2"))}}, "../op.yml", 5, false},
+		"one not there": {fstest.MapFS{}, "../gone.yml", 0, true},
+	} {
+		s, err := settingsOf(env, tt.files, config.Flags(map[string][]string{"config": {tt.config}, "repo": {"octo/infra"}}))
+		if s.PullRequest.Limit != tt.want || (err != nil) != tt.fails {
+			t.Errorf("%s: the limit is %d, %v, want %d and an error: %t", name, s.PullRequest.Limit, err, tt.want, tt.fails)
+		}
+	}
+}
+
+// What a configuration file is called in its repository, GitHub is asked for.
+func TestConfigurationFileInItsRepository(t *testing.T) {
+	t.Parallel()
+	env, top := place(t)
+	for given, want := range map[string]string{
+		"": "", "named.yml": "named.yml", "prod/named.yml": "prod/named.yml", "../op.yml": "", filepath.Join(top, "work", "a.yml"): "a.yml",
+	} {
+		if got := inRepository(env, config.Merge(config.Flags(map[string][]string{"config": {given}}))); got != want {
+			t.Errorf("inRepository(%q) = %q, want %q", given, got, want)
+		}
+	}
+}
+
+// On a pull request's head the file is the base's, and where that can be read nowhere
+// there is none, which is said.
+func TestSettingsOfAHead(t *testing.T) {
+	t.Parallel()
+	env, top := place(t)
+	work := filepath.Join(top, "work")
+	put(t, filepath.Join(work, ".github", "relock.yml"), limited("7"))
+	put(t, filepath.Join(top, "op.yml"), limited("5"))
+	event := filepath.Join(top, "event.json")
+	put(t, event, `{"pull_request": {"head": {"sha": "b"}, "base": {"sha": "0123456789012345678901234567890123456789"}}}`)
+	env.Getenv = func(name string) string {
+		return map[string]string{"GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": event}[name]
+	}
+	s, err := settingsOfRun(t.Context(), env)
+	if err != nil || s.PullRequest.Limit != noFile || len(s.notices) != 1 || s.notices[0] != baseUnknown {
+		t.Errorf("the limit is %d with %v, %v, want none and a notice", s.PullRequest.Limit, s.notices, err)
+	}
+	s, err = settingsOfRun(t.Context(), env, config.Flags(map[string][]string{"config": {"../op.yml"}}))
+	if err != nil || s.PullRequest.Limit != 5 {
+		t.Errorf("by the operator's file the limit is %d, %v, want 5", s.PullRequest.Limit, err)
+	}
+	if err := os.Symlink(filepath.Join(work, ".github", "relock.yml"), filepath.Join(top, "link.yml")); err != nil {
+		t.Skipf("links are missing on this system: %v", err)
+	}
+	if _, err = settingsOfRun(t.Context(), env, config.Flags(map[string][]string{"config": {"../link.yml"}})); err == nil {
+		t.Error("a link from outside into the head's checkout is read")
+	}
+}
