@@ -1,0 +1,59 @@
+package command
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestNearestWord(t *testing.T) {
+	t.Parallel()
+	words := []string{"scan", "check", "upgrade", "lock", "config", "comment", "completion"}
+	for word, want := range map[string]string{
+		"chek": "check", "up": "upgrade", "upgarde": "upgrade", "co": "", "conf": "config", "x": "", "everything": "", "scna": "scan",
+	} {
+		if got := nearestWord(word, words); got != want {
+			t.Errorf("nearestWord(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+// Whoever mistypes a word or a flag reads what was meant, and the status is that of
+// a wrong command line.
+func TestMistypedCommandLines(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"chek":                   "next: did you mean relock check?",
+		"nonsense":               "next: relock --help lists the commands",
+		"config nonsense":        "next: relock config --help lists the commands",
+		"config valdate --help":  "next: did you mean relock config validate?",
+		"help chek":              "next: did you mean relock check?",
+		"check --jbos 2":         "next: did you mean --jobs?",
+		"scan --exact":           "next: --exact is a flag of relock upgrade, lock",
+		"check --nonsense":       "next: relock check --help lists the flags",
+		"version more":           "relock:",
+		"scan --format markdown": "scan has no markdown format; it must be text or json",
+		"action":                 "action runs as a step of a GitHub workflow",
+	} {
+		var stdout, stderr bytes.Buffer
+		status := Main(t.Context(), Env{
+			Args: strings.Fields(line), Stdout: &stdout, Stderr: &stderr, WorkDir: t.TempDir(), Getenv: func(string) string { return "" },
+		})
+		if status != ExitUsage || !strings.Contains(stderr.String(), want) || stdout.Len() > 0 {
+			t.Errorf("relock %s: status %d, %q, want %d and %q", line, status, stderr.String(), ExitUsage, want)
+		}
+	}
+}
+
+// Every command has help that names it.
+func TestHelpOfEveryCommand(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"", "help", "help config", "config", "help config init", "cache merge --help", "diff --help", "demo --help"} {
+		var stdout, stderr bytes.Buffer
+		status := Main(t.Context(), Env{Args: strings.Fields(line), Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }})
+		name := strings.TrimSpace("relock " + strings.TrimSuffix(strings.TrimPrefix(line, "help"), "--help"))
+		if status != ExitOK || !strings.Contains(stdout.String(), "Usage:\n  "+strings.Join(strings.Fields(name), " ")) {
+			t.Errorf("relock %s: status %d, %q, %q", line, status, stdout.String(), stderr.String())
+		}
+	}
+}
