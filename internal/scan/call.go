@@ -5,6 +5,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
@@ -24,17 +25,14 @@ const (
 
 // moduleSource says where the module of a call is.
 type moduleSource struct {
-	kind    sourceKind
-	text    string             // if it is known
-	addr    moduleaddr.Address // what the text says
-	version argument           // of one that is not local
-	why     staticeval.Unknown // it is not read, if it is neither bad nor local
+	kind sourceKind
+	text string             // if it is known
+	addr moduleaddr.Address // what the text says
+	why  staticeval.Unknown // it is not read, if it is neither bad nor local
+	// version is the version constraint of one that is not local, if versioned.
+	version   string
+	versioned bool
 	place
-}
-
-// remote is what a Source is asked for.
-func (m moduleSource) remote() Call {
-	return Call{Source: m.text, Version: m.version.text, Versioned: m.version.set}
 }
 
 // decodeSource reads what a call says about where its module is. Early
@@ -60,50 +58,64 @@ func decodeSource(d *decoder, c call, early bool) moduleSource {
 	return locateModule(d, c, source, version)
 }
 
-// evaluateSource is decodeSource in a scope.
-func evaluateSource(d *decoder, c call, s *scope) moduleSource {
+// evaluate is decodeSource where references have values.
+func (c call) evaluate(tool provider.Tool, value evaluator) (moduleSource, []provider.Diagnostic) {
+	d := &decoder{tool: tool, name: c.file}
 	unknown := moduleSource{kind: unknownSource, place: placeOf(c.source.Expr.Range())}
-	source, ok := evaluateArgument(d, c.source, s, "source", &unknown.why)
+	source, ok := evaluateArgument(d, c.source, value, "source", &unknown.why)
 	if !ok {
-		return moduleSource{}
+		return moduleSource{}, d.diags
 	}
 	unknown.text = source.text
 	var version argument
 	if c.version != nil {
-		if version, ok = evaluateArgument(d, c.version, s, "version", &unknown.why); !ok {
-			return moduleSource{}
-		}
-		if version.set && !d.versionSyntax(c.version.Expr, version.text) {
-			return moduleSource{}
+		version, ok = evaluateArgument(d, c.version, value, "version", &unknown.why)
+		if !ok || version.set && !d.versionSyntax(c.version.Expr, version.text) {
+			return moduleSource{}, d.diags
 		}
 	}
 	if unknown.why.Reason != "" {
-		return unknown
+		return unknown, d.diags
 	}
-	return locateModule(d, c, source, version)
+	return locateModule(d, c, source, version), d.diags
 }
 
-// evaluateArgument evaluates an argument of a call. If it is not known it says why; it
-// returns false after reporting an error.
-func evaluateArgument(d *decoder, attr *hcl.Attribute, s *scope, what string, unknown *staticeval.Unknown) (argument, bool) {
+// evaluator gives the value of an expression, or says why it has none.
+type evaluator func(hcl.Expression) (cty.Value, *staticeval.Unknown)
+
+// evaluateArgument evaluates an argument of a call, which must be a string. If it is
+// not known it says why; it returns false after reporting an error.
+func evaluateArgument(d *decoder, attr *hcl.Attribute, evaluate evaluator, what string, unknown *staticeval.Unknown) (argument, bool) {
 	expr, diags := template(attr.Expr)
 	if d.hcl(provider.CodeInvalidConfig, diags) {
 		return argument{}, false
 	}
-	value, why := s.text(expr)
-	switch {
-	case why == nil:
-		return value, true
-	case why.Refused:
-		at := placeOf(attr.Expr.Range())
-		d.diags = append(d.diags, provider.Diagnostic{
-			Code: provider.CodeInvalidConfig, File: at.file, Line: at.line,
-			Message: "invalid module " + what + ": " + why.Reason, Hint: why.Hint,
-		})
-		return argument{}, false
+	value, why := evaluate(expr)
+	if why == nil {
+		var marks cty.ValueMarks
+		value, marks = value.Unmark()
+		text, err := convert.Convert(value, cty.String)
+		switch {
+		case len(marks) > 0:
+			why = &staticeval.Unknown{Refused: true, Reason: "it comes from a value that is sensitive or ephemeral"}
+		case err != nil:
+			why = &staticeval.Unknown{Refused: true, Reason: "it must be a string"}
+		case text.IsNull():
+			return argument{known: true}, true
+		default:
+			return argument{text: text.AsString(), set: true, known: true}, true
+		}
 	}
-	*unknown = staticeval.Unknown{Reason: "its " + what + " is not statically known: " + why.Reason, Hint: why.Hint}
-	return argument{}, true
+	if !why.Refused {
+		*unknown = staticeval.Unknown{Reason: "its " + what + " is not statically known: " + why.Reason, Hint: why.Hint}
+		return argument{}, true
+	}
+	at := placeOf(attr.Expr.Range())
+	d.diags = append(d.diags, provider.Diagnostic{
+		Code: provider.CodeInvalidConfig, File: at.file, Line: at.line,
+		Message: "invalid module " + what + ": " + why.Reason, Hint: why.Hint,
+	})
+	return argument{}, false
 }
 
 // decodeArgument evaluates an argument of a call, which may be missing. With early
@@ -173,7 +185,7 @@ func locateModule(d *decoder, c call, source, version argument) moduleSource {
 		return moduleSource{}
 	}
 	addr, _ := moduleaddr.Parse(source.text, d.tool.Name) // whoever fetches the package says what is wrong with its address
-	m := moduleSource{text: source.text, addr: addr, version: version, place: at}
+	m := moduleSource{text: source.text, addr: addr, version: version.text, versioned: version.set, place: at}
 	switch {
 	case version.set && addr.Kind != moduleaddr.Registry:
 		d.add(at, "invalid registry module source address: a module with a version must come from a module registry")
@@ -194,4 +206,28 @@ func locateModule(d *decoder, c call, source, version argument) moduleSource {
 	}
 	m.kind, m.why.Reason = otherSource, "it comes from outside of the repository"
 	return m
+}
+
+// checkCall checks what can be checked only where the module is called: that it has
+// no import blocks, and that no provider configuration is passed to it under a name
+// that stands for another provider there. As the tools do, it looks up the caller's
+// side by the name that the called module uses, if the caller requires a provider
+// of that name [case 105] [terraform 1.11 internal/configs/provider_validation.go].
+func (c *config) checkCall(caller *config, by call, found *problems) {
+	if len(c.imports) > 0 {
+		found.add(c.imports[0].place, "import blocks can only be in the root module")
+	}
+	for _, p := range by.passed {
+		inChild, err := c.provider(p.child.name)
+		if err != nil {
+			continue
+		}
+		inParent, err := caller.provider(p.parent.name)
+		if entry, ok := caller.required[p.child.String()]; ok {
+			inParent, err = entry.addr, nil
+		}
+		if err == nil && inChild != inParent {
+			found.add(p.place, "provider type mismatch: %s is %s here, but %s is %s in the called module", p.parent, inParent, p.child, inChild)
+		}
+	}
 }

@@ -59,7 +59,7 @@ func (l location) config(tool provider.Tool) *config {
 // is complete before any provider is looked up.
 func loadConfig(at location, tool provider.Tool) *config {
 	m := newMerger(at, tool)
-	entries, err := at.tree.list(at.dir)
+	entries, err := at.entries()
 	if err != nil {
 		m.unreadable("directory", at.String(), err)
 	}
@@ -105,7 +105,7 @@ func (m *merger) decode(names []string, override bool, decode func(src []byte, d
 	decoded := make([]file, 0, len(names))
 	for _, name := range names {
 		d := &decoder{tool: m.c.tool, name: m.c.at.name(name), override: override}
-		src, err := m.c.at.tree.read(m.c.at.path(name))
+		src, err := m.c.at.read(name)
 		if err != nil {
 			m.unreadable("file", d.name, err)
 			continue

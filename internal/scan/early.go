@@ -70,26 +70,6 @@ func (e *evaluation) enter(s scope) *scope {
 	return &s
 }
 
-// text evaluates an argument of a module call, which must be a string.
-func (s *scope) text(expr hcl.Expression) (argument, *staticeval.Unknown) {
-	value, why := s.static.Value(expr)
-	if why != nil {
-		return argument{}, why
-	}
-	value, marks := value.Unmark()
-	if len(marks) > 0 {
-		return argument{}, &staticeval.Unknown{Refused: true, Reason: "it comes from a value that is sensitive or ephemeral"}
-	}
-	value, err := convert.Convert(value, cty.String)
-	switch {
-	case err != nil:
-		return argument{}, &staticeval.Unknown{Refused: true, Reason: "it must be a string"}
-	case value.IsNull():
-		return argument{known: true}, nil
-	}
-	return argument{text: value.AsString(), set: true, known: true}, nil
-}
-
 // refer evaluates a reference.
 func (s *scope) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 	switch root + "." + name {
@@ -105,7 +85,7 @@ func (s *scope) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 	case "terraform.workspace":
 		// the selected one, as the tools leave it in their directory beside the root module
 		// [terraform 1.11 internal/command/meta.go]
-		selected, _ := s.root.at.tree.read(s.root.at.path(".terraform/environment"))
+		selected, _ := s.root.at.read(".terraform/environment")
 		return cty.StringVal(cmp.Or(s.opts.Workspace, strings.TrimSpace(string(selected)), "default")), nil
 	}
 	switch {
@@ -247,7 +227,7 @@ func (s *scope) sure(decl variable, value cty.Value) (cty.Value, *staticeval.Unk
 func (e *evaluation) file(name string) (cty.Value, error) {
 	// In the tool's own directory may be what another run left there.
 	if !path.IsAbs(name) && !strings.HasPrefix(path.Clean(name), dataDir) {
-		if src, err := e.root.at.tree.read(e.root.at.path(name)); err == nil {
+		if src, err := e.root.at.read(name); err == nil {
 			return cty.StringVal(string(src)), nil
 		}
 	}
@@ -257,9 +237,10 @@ func (e *evaluation) file(name string) (cty.Value, error) {
 // below is the scope of a called module.
 func (s *scope) below(c call, to *visit) *scope {
 	called := scope{config: to.config, caller: s, args: c.args, test: to.test, top: s.top}
-	switch at := to.config.at; {
-	case at.tree == s.root.at.tree, at.tree.inner == s.root.at.tree:
-		called.dir = relative(s.root.at.whole(), at.whole())
+	at := to.config.at
+	switch dir, reached := at.from(s.root.at); {
+	case reached:
+		called.dir = dir
 	case c.module.kind != localSource:
 		called.top = path.Join(modulesDir, to.path)
 		called.dir = path.Join(called.top, to.base)
@@ -267,16 +248,4 @@ func (s *scope) below(c call, to *visit) *scope {
 		called.dir = path.Join(s.top, at.dir)
 	}
 	return s.enter(called)
-}
-
-// relative is the path that leads from one directory of a tree to another.
-func relative(from, to string) string {
-	up := ""
-	for ; from != "." && to != from && !strings.HasPrefix(to, from+"/"); from = path.Dir(from) {
-		up += "../"
-	}
-	if from != "." {
-		to = strings.TrimPrefix(strings.TrimPrefix(to, from), "/")
-	}
-	return path.Clean(up + to)
 }

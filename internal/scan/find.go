@@ -106,9 +106,7 @@ func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []provider.Dia
 	f := &finder{tree: newTree(fsys), opts: opts, roots: map[string]Root{}}
 	f.tools = toolFiles{tree: f.tree, opts: &f.opts}
 	if opts.Around != nil {
-		f.tree.within, f.tree.around = path.Clean(opts.Within), newTree(opts.Around)
-		f.tree.around.inner = f.tree
-		f.tree.around.names = func(name string) FileName { return FileName{File: relative(f.tree.within, name)} }
+		f.tree.isWithin(opts.Around, opts.Within)
 	}
 	for _, dir := range opts.Dirs {
 		if err := f.find(ctx, dir); err != nil {
@@ -183,19 +181,18 @@ func (f *finder) identify(at location) Root {
 	r.Tool, pinned = f.tools.tool(at, r.Lock)
 	r.Assumed = !pinned
 	_, r.Guessed = f.tools.toolName(at, r.Lock)
-	entries, _ := at.tree.list(at.dir)
-	configured := files(entries, r.Tool).configured()
+	configured := at.configured(r.Tool)
 	r.Kind = kindOf(at, configured, r.Lock)
 	r.Standalone = !configured || r.Kind == TerragruntUnit
 	if r.Kind == Stack {
-		r.keep(entries)
+		r.keep(at)
 	}
 	return r
 }
 
 func (r *Root) readLock(at location, opts *Options) {
 	name := at.path(lockfile.Name)
-	src, err := at.tree.read(name)
+	src, err := at.read(lockfile.Name)
 	if err != nil {
 		var p problems
 		p.unreadable("file", name, err)
@@ -312,7 +309,7 @@ func (f *finder) walk(ctx context.Context, base location) ([]location, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		entries, err := f.tree.list(dirs[i].dir)
+		entries, err := dirs[i].entries()
 		if err != nil {
 			f.unreadable("directory", dirs[i].dir, err)
 			continue
@@ -377,10 +374,7 @@ func (f *finder) fresh(ctx context.Context, dirs []location) ([]location, error)
 }
 
 // configured reports whether a directory holds configuration.
-func (f *finder) configured(at location) bool {
-	entries, _ := f.tree.list(at.dir)
-	return files(entries, f.likelyTool(at)).configured()
-}
+func (f *finder) configured(at location) bool { return at.configured(f.likelyTool(at)) }
 
 // lockable reports whether a directory holds all of its configuration, so that
 // a lock file can be written for it.
@@ -399,7 +393,7 @@ func (f *finder) likelyTool(at location) provider.Tool {
 // rootOnly reports whether a directory holds what only root modules have reason
 // to hold: values of variables, a backend, imports, configured providers.
 func (f *finder) rootOnly(at location) bool {
-	entries, _ := f.tree.list(at.dir)
+	entries, _ := at.entries()
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return variableFile(e.Name()) }) ||
 		at.config(f.likelyTool(at)).rootOnly
 }
@@ -419,12 +413,12 @@ func (f *finder) called(ctx context.Context) (map[location]bool, error) {
 		for _, call := range slices.Concat(c.calls, c.tests().runs) {
 			source := call.module
 			if source.kind == earlySource {
-				source = evaluateSource(&decoder{tool: c.tool}, call, scope)
+				source, _ = call.evaluate(c.tool, scope.static.Value)
 			}
 			if source.kind != localSource {
 				continue
 			}
-			if to, err := f.tree.directory(at.path(source.addr.Path)); err == nil {
+			if to, err := at.directory(source.addr.Path); err == nil {
 				targets[i] = append(targets[i], to)
 			}
 		}

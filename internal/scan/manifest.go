@@ -34,7 +34,7 @@ type manifestRecord struct {
 // readManifest reads the manifest of a root module. Without one, or with one
 // that is not understood, nothing is installed.
 func readManifest(root location) manifest {
-	src, err := root.tree.read(root.path(modulesDir + "/modules.json"))
+	src, err := root.read(modulesDir + "/modules.json")
 	if err != nil {
 		return nil
 	}
@@ -64,10 +64,10 @@ func (r manifestRecord) serves(m moduleSource, tool provider.ToolName) bool {
 	if r.Source != m.text && (err != nil || !noted.Same(m.addr)) {
 		return false
 	}
-	if !m.version.set {
+	if !m.versioned {
 		return true
 	}
-	constraints, err := goversion.NewConstraint(m.version.text)
+	constraints, err := goversion.NewConstraint(m.version)
 	if err != nil {
 		return false
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -115,19 +114,11 @@ func (p *packages) accept(c remoteCall, pkg Package, err error) fetched {
 // stored is where a module is that the tool has left in its directory below a
 // root module.
 func (p *packages) stored(root location, record manifestRecord) (at location, base string, err error) {
-	top, err := root.tree.directory(root.path(record.top()))
+	top, err := root.directory(record.top())
 	if err != nil {
 		return location{}, "", err
 	}
-	t := p.inits.get(top, func() *Tree {
-		sub, err := fs.Sub(root.tree.fsys, top.dir)
-		if err != nil {
-			panic("scan: a directory of the tree is no path: " + err.Error())
-		}
-		name := top.tree.names(top.dir)
-		name.File += "/"
-		return NewTree(sub, namedBelow(name))
-	})
+	t := p.inits.get(top, top.below)
 	base = cmp.Or(strings.TrimPrefix(strings.TrimPrefix(record.Dir, record.top()), "/"), ".")
 	at, err = t.directory(base)
 	return at, base, err

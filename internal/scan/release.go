@@ -118,8 +118,7 @@ func (l *loading) walk(packages *packages, opts *Options) *walker {
 		}
 		next := provider.Tool{Name: l.Tool.Name, Version: c.version}
 		same := next.Rules() == l.Tool.Rules()
-		entries, _ := l.Root.Tree.list(l.at().dir)
-		if !same && !files(entries, next).configured() {
+		if !same && !l.at().configured(next) {
 			w.add(w.versions[0].place, "unsupported release: %s reads none of the files here", next)
 			return w
 		}

@@ -102,7 +102,7 @@ const (
 // kindOf tells the kind of a directory by its files. A stack may keep the module of a
 // component beside its own files: then the lock file tells whose it is.
 func kindOf(at location, configured bool, lock *lockfile.File) Kind {
-	entries, _ := at.tree.list(at.dir)
+	entries, _ := at.entries()
 	switch {
 	case lock != nil && lock.Keeper != "":
 		return Stack
@@ -123,7 +123,7 @@ func kindOf(at location, configured bool, lock *lockfile.File) Kind {
 // ones (Terragrunt 1.1, internal/tf/source.go and internal/codegen/generate.go),
 // so that .tf files in the directory are never the whole configuration.
 func terragruntUnit(at location) bool {
-	entries, _ := at.tree.list(at.dir)
+	entries, _ := at.entries()
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		return !e.IsDir() && (e.Name() == terragruntFile || e.Name() == terragruntFile+".json")
 	})

@@ -30,7 +30,7 @@ func stackFile(name string) bool {
 
 // stackTop reports whether a directory is the top of a stack.
 func stackTop(at location) bool {
-	entries, _ := at.tree.list(at.dir)
+	entries, _ := at.entries()
 	return len(componentFiles(entries)) > 0 && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), deployExtension) })
 }
 
@@ -54,7 +54,8 @@ func componentFiles(entries []fs.DirEntry) []string {
 // keep notes how the lock file of a stack is kept: its command records no
 // constraints, as lock files in public repositories show. One that states some is
 // kept otherwise. OpenTofu has no stacks.
-func (r *Root) keep(entries []fs.DirEntry) {
+func (r *Root) keep(at location) {
+	entries, _ := at.entries()
 	r.Standalone = len(componentFiles(entries)) == 0
 	if r.Guessed = false; r.Tool.Name != provider.Terraform {
 		r.Tool, r.Assumed = provider.Newest(provider.Terraform), true
@@ -89,7 +90,7 @@ func (l location) stack(tool provider.Tool) *config {
 	key := configKey{dir: l.dir, rules: tool.Rules(), stack: true}
 	return l.tree.configs.get(key, func() *config {
 		m := newMerger(l, key.rules)
-		entries, err := l.tree.list(l.dir)
+		entries, err := l.entries()
 		if err != nil {
 			m.unreadable("directory", l.String(), err)
 		}

@@ -18,6 +18,7 @@ import (
 type tests struct {
 	problems
 	runs      []call // of runs that test another module, sorted by path
+	needs     []need // by provider blocks
 	providers []providerBlock
 }
 
@@ -44,13 +45,26 @@ func loadTests(c *config) *tests {
 	slices.Sort(names)
 	for _, name := range names {
 		d := &decoder{tool: c.tool, name: c.at.name(name)}
-		src, err := c.at.tree.read(c.at.path(name))
+		src, err := c.at.read(name)
 		if err != nil {
 			t.unreadable("file", d.name, err)
 			continue
 		}
 		t.file(c, d, src, name)
 		t.diags = append(t.diags, d.diags...)
+	}
+	for _, p := range t.providers {
+		addr, err := c.provider(p.ref.name) // by the names of the root module
+		if err != nil {
+			t.add(p.place, badName)
+			continue
+		}
+		needs, err := needsOf(addr, p.version, p.place)
+		if err != nil {
+			t.add(p.version.place, badVersionTerm)
+			continue
+		}
+		t.needs = append(t.needs, needs...)
 	}
 	return t
 }
@@ -60,13 +74,13 @@ func (t *tests) directory(c *config) []string {
 	if !c.at.has(testDir) {
 		return nil
 	}
-	at, err := c.at.tree.directory(c.at.path(testDir))
+	at, err := c.at.directory(testDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // a file of this name, or a link to nothing
 	}
 	var entries []fs.DirEntry
 	if err == nil {
-		entries, err = c.at.tree.list(at.dir)
+		entries, err = at.entries()
 	}
 	if err != nil {
 		t.unreadable("directory", c.at.name(testDir), err)
@@ -189,7 +203,7 @@ func (t *tests) mockSource(c *config, d *decoder, attr *hcl.Attribute) {
 	if !ok || path.IsAbs(dir.text) {
 		return
 	}
-	if _, err := c.at.tree.directory(c.at.path(dir.text)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := c.at.directory(dir.text); errors.Is(err, fs.ErrNotExist) {
 		d.errorf(attr.Expr.Range(), "unreadable mock data directory: it does not exist")
 	}
 }

@@ -106,7 +106,7 @@ func significantLines(src []byte) func(yield func([]string) bool) {
 // A lock file of Terraform proves little, since OpenTofu takes those over
 // [opentofu 1.12 internal/depsfile/locks.go]. If nothing tells, it is guessed.
 func (t *toolFiles) toolName(at location, lock *lockfile.File) (name provider.ToolName, guessed bool) {
-	entries, _ := at.tree.list(at.dir)
+	entries, _ := at.entries()
 	ofOpenTofu := func(l lockfile.Lock) bool { return l.Addr.Host == provider.OpenTofu.DefaultHost() }
 	switch nearest := t.pins(at.dir).nearest; {
 	case t.opts.Tool != "":

@@ -13,6 +13,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/hclfile"
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // Why a path of a file tree could not be followed, besides fs.ErrNotExist.
@@ -61,10 +62,19 @@ type Tree struct {
 	pieces atomic.Int64
 }
 
+// newTree is a repository, or what is searched in its place.
 func newTree(fsys fs.FS) *Tree {
 	t := &Tree{fsys: fsys, names: func(name string) FileName { return FileName{File: name} }, outside: errOutside}
 	t.submodules = sync.OnceValue(t.readSubmodules)
 	return t
+}
+
+// isWithin makes a tree the one that is within another, at a path of that: what leads
+// out of it is followed there.
+func (t *Tree) isWithin(fsys fs.FS, at string) {
+	t.within, t.around = path.Clean(at), newTree(fsys)
+	t.around.inner = t
+	t.around.names = func(name string) FileName { return FileName{File: relative(t.within, name)} }
 }
 
 // NewTree is a file tree that stands for itself, such as a module package or what
@@ -86,6 +96,18 @@ func namedBelow(top FileName) func(string) FileName {
 	}
 }
 
+// below is what is below a directory as a tree of its own, in which its files have
+// the names that people know them by.
+func (l location) below() *Tree {
+	sub, err := fs.Sub(l.tree.fsys, l.dir)
+	if err != nil {
+		panic("scan: a directory of the tree is no path: " + err.Error())
+	}
+	name := l.tree.names(l.dir)
+	name.File += "/"
+	return NewTree(sub, namedBelow(name))
+}
+
 // inPackage names the paths of a module package.
 func inPackage(source string) func(string) FileName {
 	return namedBelow(FileName{File: source + "//", Package: source})
@@ -98,6 +120,13 @@ func (t *Tree) name(path string) string {
 		t.packages.Store(name.File, name.Package)
 	}
 	return name.File
+}
+
+// packageOf returns the package that a file is in, by its name; empty if none is.
+func (t *Tree) packageOf(file string) string {
+	source, _ := t.packages.Load(file)
+	text, _ := source.(string)
+	return text
 }
 
 // isPackage reports whether the tree is a module package of its own.
@@ -180,6 +209,18 @@ func (t *Tree) directory(name string) (location, error) {
 	return location{tree: t, dir: dir}, nil
 }
 
+// relative is the path that leads from one directory of a tree to another.
+func relative(from, to string) string {
+	up := ""
+	for ; from != "." && to != from && !strings.HasPrefix(to, from+"/"); from = path.Dir(from) {
+		up += "../"
+	}
+	if from != "." {
+		to = strings.TrimPrefix(strings.TrimPrefix(to, from), "/")
+	}
+	return path.Clean(up + to)
+}
+
 // read returns the content of a file, through links, also of one in the tree
 // around this one.
 func (t *Tree) read(name string) ([]byte, error) {
@@ -218,9 +259,33 @@ func (l location) String() string { return l.tree.name(l.dir) }
 // whole is the path of the directory from the top of the largest tree around it.
 func (l location) whole() string { return path.Join(l.tree.within, l.dir) }
 
+// entries are those of the directory, sorted by name.
+func (l location) entries() ([]fs.DirEntry, error) { return l.tree.list(l.dir) }
+
+// read returns the content of a file by its path from the directory.
+func (l location) read(name string) ([]byte, error) { return l.tree.read(l.path(name)) }
+
+// directory resolves a path from the directory that must be one.
+func (l location) directory(name string) (location, error) { return l.tree.directory(l.path(name)) }
+
+// from is the path that leads here from another directory; false if this one is
+// neither in the tree of that one nor in the tree around it.
+func (l location) from(other location) (string, bool) {
+	if l.tree != other.tree && l.tree.inner != other.tree {
+		return "", false
+	}
+	return relative(other.whole(), l.whole()), true
+}
+
+// configured reports whether there is configuration for a tool in the directory.
+func (l location) configured(tool provider.Tool) bool {
+	entries, _ := l.entries()
+	return files(entries, tool).configured()
+}
+
 // has reports whether the directory has an entry of this name.
 func (l location) has(name string) bool {
-	entries, _ := l.tree.list(l.dir)
+	entries, _ := l.entries()
 	_, found := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int {
 		return strings.Compare(e.Name(), name)
 	})
@@ -229,7 +294,7 @@ func (l location) has(name string) bool {
 
 // empty reports whether there is nothing at all in a directory.
 func (l location) empty() bool {
-	entries, err := l.tree.list(l.dir)
+	entries, err := l.entries()
 	return err == nil && len(entries) == 0
 }
 

@@ -23,9 +23,9 @@ type variableValues struct {
 // *.auto.tfvars and *.auto.tfvars.json in the order of their names.
 func readVariables(at location) variableValues {
 	found := variableValues{exprs: map[string]hcl.Expression{}}
-	entries, _ := at.tree.list(at.dir)
+	entries, _ := at.entries()
 	for _, name := range variableFiles(entries) {
-		src, err := at.tree.read(at.path(name))
+		src, err := at.read(name)
 		f, _ := hclfile.Parse(src, at.name(name))
 		if err != nil || f == nil {
 			found.bad = at.name(name)

@@ -92,20 +92,8 @@ func (w *walker) root(c *config, opts *Options) {
 func (w *walker) runs(root *visit) {
 	t := root.config.tests()
 	w.diags = append(w.diags, t.diags...)
-	for _, p := range t.providers {
-		addr, err := root.config.provider(p.ref.name) // by the names of the root module
-		if err != nil {
-			w.add(p.place, badName)
-			continue
-		}
-		needs, err := needsOf(addr, p.version, p.place)
-		if err != nil {
-			w.add(p.version.place, badVersionTerm)
-			continue
-		}
-		for _, n := range needs {
-			w.need(n, &visit{})
-		}
+	for _, n := range t.needs {
+		w.need(n, &visit{})
 	}
 	for _, run := range t.runs {
 		w.call(root, run, &visit{path: run.name, test: true})
@@ -143,9 +131,9 @@ func (w *walker) need(n need, at *visit) {
 func (w *walker) call(from *visit, c call, to *visit) {
 	to.depth = from.depth + 1
 	if c.module.kind == earlySource {
-		d := &decoder{tool: w.tool, name: c.file}
-		c.module = evaluateSource(d, c, from.scope)
-		w.diags = append(w.diags, d.diags...)
+		var diags []provider.Diagnostic
+		c.module, diags = c.evaluate(w.tool, from.scope.static.Value)
+		w.diags = append(w.diags, diags...)
 		to.above = nil // another time it may lead elsewhere
 	}
 	switch c.module.kind {
@@ -184,7 +172,7 @@ func (w *walker) local(from *visit, c call, to *visit) {
 
 // remote follows a call of a module that is not in the file tree of its caller.
 func (w *walker) remote(from *visit, c call, to *visit) {
-	key := remoteCall{tool: w.tool.Rules(), Call: c.module.remote()}
+	key := remoteCall{tool: w.tool.Rules(), Call: Call{Source: c.module.text, Version: c.module.version, Versioned: c.module.versioned}}
 	switch {
 	case w.packages.source == nil:
 		if !w.stored(from, c, to) {
@@ -261,7 +249,7 @@ func (w *walker) notFetched(c call, to *visit, err error) {
 func (w *walker) enter(from *visit, c call, child location, to *visit) {
 	if child.tree.isPackage() {
 		// A package knows of directories that could not be fetched.
-		if _, err := child.tree.list(child.dir); err != nil {
+		if _, err := child.entries(); err != nil {
 			w.notFetched(c, to, reason(err))
 			return
 		}
@@ -285,32 +273,8 @@ func (w *walker) enter(from *visit, c call, child location, to *visit) {
 		to.config = child.stack(w.tool)
 	}
 	to.scope = from.scope.below(c, to)
-	w.checkCall(from.config, c, to.config)
+	to.config.checkCall(from.config, c, &w.problems)
 	w.module(to)
-}
-
-// checkCall checks what can be checked only where a module is called: that it has
-// no import blocks, and that no provider configuration is passed to it under a name
-// that stands for another provider there. As the tools do, it looks up the caller's
-// side by the name that the called module uses, if the caller requires a provider
-// of that name [case 105] [terraform 1.11 internal/configs/provider_validation.go].
-func (w *walker) checkCall(caller *config, c call, called *config) {
-	if len(called.imports) > 0 {
-		w.add(called.imports[0].place, "import blocks can only be in the root module")
-	}
-	for _, p := range c.passed {
-		inChild, err := called.provider(p.child.name)
-		if err != nil {
-			continue
-		}
-		inParent, err := caller.provider(p.parent.name)
-		if entry, ok := caller.required[p.child.String()]; ok {
-			inParent, err = entry.addr, nil
-		}
-		if err == nil && inChild != inParent {
-			w.add(p.place, "provider type mismatch: %s is %s here, but %s is %s in the called module", p.parent, inParent, p.child, inChild)
-		}
-	}
 }
 
 // checkVersions reports a module that excludes the release of the tool, if it
@@ -370,8 +334,8 @@ func (w *walker) namePackages(t ModuleTree) {
 // packageOf returns the package that a file is in, by its name; empty if none is.
 func (w *walker) packageOf(file string) string {
 	for t := range w.packaged {
-		if source, ok := t.packages.Load(file); ok {
-			return source.(string)
+		if source := t.packageOf(file); source != "" {
+			return source
 		}
 	}
 	return ""
