@@ -7,7 +7,7 @@ import (
 
 // importBlock brings an existing object under a resource's address.
 type importBlock struct {
-	place
+	Place
 	to       target
 	provider providerRef // of the meta-argument; zero if there is none
 }
@@ -21,7 +21,7 @@ type target struct {
 var importSchema = &hcl.BodySchema{Attributes: append(attributes("provider"), hcl.AttributeSchema{Name: "to", Required: true})}
 
 func decodeImport(d *decoder, block *hcl.Block) (importBlock, bool) {
-	i := importBlock{place: placeOf(block.DefRange)}
+	i := importBlock{Place: placeOf(block.DefRange)}
 	if d.override {
 		d.errorf(block.DefRange, "import blocks cannot be in override files")
 		return i, false
@@ -49,7 +49,7 @@ func decodeImport(d *decoder, block *hcl.Block) (importBlock, bool) {
 // decodeTarget reads the to argument of an import block: a resource, perhaps
 // of a module, with any instance keys, which do not matter here.
 func decodeTarget(d *decoder, expr hcl.Expression) (target, bool) {
-	t, ok := target{}, !unbounded(expr)
+	t, ok := target{}, !excessive(expr)
 	var steps []string
 	if ok {
 		native, _ := unquoted(expr)

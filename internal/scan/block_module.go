@@ -9,26 +9,26 @@ import (
 )
 
 // call is a module block, or the module block in a run of a test file.
-type call struct {
-	place
-	name            string
+type ModuleCall struct {
+	Place
+	Name            string
 	source, version *hcl.Attribute
 	passed          []passedProvider
-	args            map[string]*hcl.Attribute // only for early evaluation
-	module          moduleSource              // of source and version, once files are merged
-	stack           bool                      // a stack is called, by another one
+	Args            map[string]*hcl.Attribute // only for early evaluation
+	Module          ModuleSource              // of source and version, once files are merged
+	Stack           bool                      // a stack is called, by another one
 }
 
 // passedProvider is an entry of a module's providers map.
 type passedProvider struct {
-	place
+	Place
 	child, parent providerRef
 }
 
 var callSchema = &hcl.BodySchema{Attributes: attributes("source", "version", "providers")}
 
-func decodeCall(d *decoder, block *hcl.Block) (call, bool) {
-	c := call{place: placeOf(block.DefRange), name: block.Labels[0]}
+func decodeCall(d *decoder, block *hcl.Block) (ModuleCall, bool) {
+	c := ModuleCall{Place: placeOf(block.DefRange), Name: block.Labels[0]}
 	if !d.identifier(block, 0) {
 		return c, false
 	}
@@ -37,10 +37,10 @@ func decodeCall(d *decoder, block *hcl.Block) (call, bool) {
 	attrs := content.Attributes
 	c.source, c.version = attrs["source"], attrs["version"]
 	if evaluatesEarly(d.tool) {
-		c.args, _ = rest.JustAttributes()
+		c.Args, _ = rest.JustAttributes()
 	}
 	if c.source == nil && !d.override {
-		d.errorf(block.DefRange, "missing required argument: module %q has no source", c.name)
+		d.errorf(block.DefRange, "missing required argument: module %q has no source", c.Name)
 	}
 	attr, ok := attrs["providers"]
 	if !ok {
@@ -52,14 +52,14 @@ func decodeCall(d *decoder, block *hcl.Block) (call, bool) {
 		child, childOK := decodeRef(d, pair.Key)
 		parent, parentOK := decodeRef(d, pair.Value)
 		if childOK && parentOK {
-			c.passed = append(c.passed, passedProvider{place: placeOf(pair.Key.Range()), child: child, parent: parent})
+			c.passed = append(c.passed, passedProvider{Place: placeOf(pair.Key.Range()), child: child, parent: parent})
 		}
 	}
 	return c, true
 }
 
 // override replaces what an override file sets.
-func (c *call) override(o call) {
+func (c *ModuleCall) override(o ModuleCall) {
 	if o.source != nil {
 		c.source = o.source
 	}
@@ -69,9 +69,9 @@ func (c *call) override(o call) {
 	if len(o.passed) > 0 {
 		c.passed = o.passed
 	}
-	if len(o.args) > 0 {
-		args := maps.Clone(c.args)
-		maps.Copy(args, o.args)
-		c.args = args
+	if len(o.Args) > 0 {
+		args := maps.Clone(c.Args)
+		maps.Copy(args, o.Args)
+		c.Args = args
 	}
 }

@@ -12,20 +12,20 @@ import (
 
 // providerBlock is a configuration of a provider.
 type providerBlock struct {
-	place
+	Place
 	ref     providerRef
-	version *versionText
+	version *VersionText
 	empty   bool // nothing but an alias: a stand-in for what the caller passes
 }
 
 func (p providerBlock) compare(q providerBlock) int {
-	return cmp.Or(p.place.compare(q.place), strings.Compare(p.ref.String(), q.ref.String()))
+	return cmp.Or(p.Place.compare(q.Place), strings.Compare(p.ref.String(), q.ref.String()))
 }
 
 var providerSchema = &hcl.BodySchema{Attributes: attributes("alias", "version", "count", "for_each", "depends_on", "source")}
 
 func decodeProvider(d *decoder, block *hcl.Block) (providerBlock, bool) {
-	p := providerBlock{place: placeOf(block.DefRange), ref: providerRef{name: block.Labels[0]}}
+	p := providerBlock{Place: placeOf(block.DefRange), ref: providerRef{name: block.Labels[0]}}
 	if !provider.NormalisedName(p.ref.name) {
 		d.errorf(block.LabelRanges[0], badName)
 		return p, false

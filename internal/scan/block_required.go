@@ -15,22 +15,22 @@ import (
 
 // requiredBlock is a required_providers block.
 type requiredBlock struct {
-	place
+	Place
 	entries []requiredProvider
 }
 
 // requiredProvider is an entry of a required_providers block.
 type requiredProvider struct {
-	place
+	Place
 	name    string // local name
 	addr    provider.Addr
-	version *versionText
+	version *VersionText
 }
 
 // decodeRequired reads a required_providers block. Entries are in the order
 // in which they are written.
 func decodeRequired(d *decoder, block *hcl.Block) requiredBlock {
-	found := requiredBlock{place: placeOf(block.DefRange)}
+	found := requiredBlock{Place: placeOf(block.DefRange)}
 	attrs, diags := block.Body.JustAttributes()
 	if d.hcl(provider.CodeInvalidConfig, diags) {
 		return found
@@ -49,7 +49,7 @@ func decodeRequired(d *decoder, block *hcl.Block) requiredBlock {
 // decodeEntry reads an entry in one of its two forms: an object, or the
 // legacy form, which is a version constraint alone.
 func decodeEntry(d *decoder, attr *hcl.Attribute) (requiredProvider, bool) {
-	entry := requiredProvider{place: placeOf(attr.NameRange), name: attr.Name}
+	entry := requiredProvider{Place: placeOf(attr.NameRange), name: attr.Name}
 	if pairs, diags := hcl.ExprMap(attr.Expr); !diags.HasErrors() {
 		return entry, decodeEntryObject(d, &entry, attr, pairs)
 	}
@@ -73,7 +73,7 @@ func decodeEntryObject(d *decoder, entry *requiredProvider, attr *hcl.Attribute,
 		d.errorf(attr.NameRange, badName)
 		return false
 	}
-	before := len(d.diags)
+	before := len(d.Diags)
 	for _, pair := range pairs {
 		var name string // what is not a string is no known key
 		if key, diags := constant(pair.Key); !diags.HasErrors() && key.Type() == cty.String && !key.IsNull() {
@@ -93,7 +93,7 @@ func decodeEntryObject(d *decoder, entry *requiredProvider, attr *hcl.Attribute,
 			return false
 		}
 	}
-	if len(d.diags) > before {
+	if len(d.Diags) > before {
 		return false
 	}
 	return entry.addr != provider.Addr{} || implyAddr(d, entry)
@@ -146,7 +146,7 @@ func checkAliases(d *decoder, name string, expr hcl.Expression) {
 func implyAddr(d *decoder, entry *requiredProvider) bool {
 	addr, err := provider.ImpliedAddr(entry.name, d.tool.Name)
 	if err != nil {
-		d.add(entry.place, badName)
+		d.Add(entry.Place, badName)
 		return false
 	}
 	entry.addr = addr

@@ -18,7 +18,7 @@ const (
 
 // resource is anything whose type implies a provider.
 type resource struct {
-	place
+	Place
 	resourceKey
 	provider providerRef // of the meta-argument; zero if there is none
 }
@@ -37,7 +37,7 @@ var (
 
 func decodeResource(d *decoder, block *hcl.Block) (resource, bool) {
 	r := resource{
-		place:       placeOf(block.DefRange),
+		Place:       placeOf(block.DefRange),
 		resourceKey: resourceKey{kind: resourceKind(block.Type), typ: block.Labels[0], name: block.Labels[1]},
 	}
 	if !d.identifier(block, 0) || !d.identifier(block, 1) {

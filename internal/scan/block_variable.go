@@ -14,17 +14,17 @@ import (
 
 // variable is what early evaluation reads of a variable block. Its arguments
 // are read when something refers to it.
-type variable struct {
-	place
-	name string
+type Variable struct {
+	Place
+	Name string
 	args map[string]*hcl.Attribute
 }
 
 var variableSchema = &hcl.BodySchema{Attributes: attributes("type", "default", "sensitive", "ephemeral", "nullable", "const")}
 
 // override returns the variable with the arguments that an override file sets.
-func (v variable) override(o variable) variable {
-	if v.name == "" {
+func (v Variable) override(o Variable) Variable {
+	if v.Name == "" {
 		return o
 	}
 	args := maps.Clone(v.args)
@@ -35,12 +35,12 @@ func (v variable) override(o variable) variable {
 
 // claim is an argument that must be true or false. It is unset where the
 // variable does not have it, or has something that is neither.
-func (v variable) claim(name string) (claim, set bool) {
+func (v Variable) Claim(name string) (claim, set bool) {
 	attr, ok := v.args[name]
 	if !ok {
 		return false, false
 	}
-	value, err := convert.Convert(literal(attr.Expr), cty.Bool)
+	value, err := convert.Convert(Literal(attr.Expr), cty.Bool)
 	if err != nil || value.IsNull() || !value.IsKnown() {
 		return false, false
 	}
@@ -48,25 +48,25 @@ func (v variable) claim(name string) (claim, set bool) {
 }
 
 // is reports whether an argument is true.
-func (v variable) is(name string) bool {
-	claim, _ := v.claim(name)
+func (v Variable) Is(name string) bool {
+	claim, _ := v.Claim(name)
 	return claim
 }
 
 // fallback is the default; ok is false if there is none.
-func (v variable) fallback() (value cty.Value, ok bool) {
+func (v Variable) Fallback() (value cty.Value, ok bool) {
 	attr, ok := v.args["default"]
 	if !ok {
 		return cty.DynamicVal, false
 	}
-	return literal(attr.Expr), true
+	return Literal(attr.Expr), true
 }
 
 // constraint is the type that values are converted to. What is no type
 // constraint here may be one in a newer release: then any value will do.
-func (v variable) constraint() (cty.Type, *typeexpr.Defaults) {
+func (v Variable) Constraint() (cty.Type, *typeexpr.Defaults) {
 	attr, ok := v.args["type"]
-	if !ok || unbounded(attr.Expr) {
+	if !ok || excessive(attr.Expr) {
 		return cty.DynamicPseudoType, nil
 	}
 	expr, _ := unquoted(attr.Expr)
@@ -83,8 +83,8 @@ func (v variable) constraint() (cty.Type, *typeexpr.Defaults) {
 // parse reads a value from the command line or the environment: as it stands
 // for a variable of a primitive type or without type, as an expression for any
 // other. It returns false for what is no expression.
-func (v variable) parse(text string) (cty.Value, bool) {
-	typ, _ := v.constraint()
+func (v Variable) Parse(text string) (cty.Value, bool) {
+	typ, _ := v.Constraint()
 	if _, typed := v.args["type"]; !typed || typ.IsPrimitiveType() {
 		return cty.StringVal(text), true
 	}
@@ -95,13 +95,13 @@ func (v variable) parse(text string) (cty.Value, bool) {
 	if diags.HasErrors() {
 		return cty.DynamicVal, false
 	}
-	value := literal(expr)
+	value := Literal(expr)
 	return value, value.IsWhollyKnown()
 }
 
 // literal is the value of an expression without references and functions,
 // unknown if it is none or is too large.
-func literal(expr hcl.Expression) cty.Value {
+func Literal(expr hcl.Expression) cty.Value {
 	if value, ok := staticeval.Literal(expr); ok {
 		return value
 	}

@@ -49,6 +49,6 @@ func iterates(expr hcl.Expression) string {
 	return ""
 }
 
-func unbounded(expr hcl.Expression) bool {
+func excessive(expr hcl.Expression) bool {
 	return hclfile.ExcessOf(expr) != hclfile.None || iterates(expr) != ""
 }

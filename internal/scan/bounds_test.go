@@ -200,7 +200,7 @@ func TestPackagesAreBounded(t *testing.T) {
 	files := fstest.MapFS{"a/main.tf": {Data: half}, "b/main.tf": {Data: half}, "c/main.tf": {}}
 	read := func(tree *Tree) (errs []error) {
 		for _, name := range []string{"a/main.tf", "b/main.tf", "c/main.tf", "c/main.tf", "c/main.tf", "c/main.tf"} {
-			_, err := tree.read(name)
+			_, err := tree.Read(name)
 			errs = append(errs, err)
 		}
 		return errs

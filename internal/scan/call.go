@@ -13,45 +13,45 @@ import (
 )
 
 // sourceKind says what a module source is.
-type sourceKind int
+type SourceKind int
 
 const (
-	badSource     sourceKind = iota // an error that has been reported
-	localSource                     // a path relative to the calling module
-	otherSource                     // in a registry, or in a package that is fetched
-	earlySource                     // has a value in a scope only
-	unknownSource                   // is not statically known
+	badSource     SourceKind = iota // an error that has been reported
+	LocalSource                     // a path relative to the calling module
+	RemoteSource                    // in a registry, or in a package that is fetched
+	EarlySource                     // has a value in a scope only
+	UnknownSource                   // is not statically known
 )
 
 // moduleSource says where the module of a call is.
-type moduleSource struct {
-	kind sourceKind
-	text string             // if it is known
-	addr moduleaddr.Address // what the text says
-	why  staticeval.Unknown // it is not read, if it is neither bad nor local
+type ModuleSource struct {
+	Kind SourceKind
+	Text string             // if it is known
+	Addr moduleaddr.Address // what the text says
+	Why  staticeval.Unknown // it is not read, if it is neither bad nor local
 	// version is the version constraint of one that is not local, if versioned.
-	version   string
-	versioned bool
-	place
+	Version   string
+	Versioned bool
+	Place
 }
 
 // decodeSource reads what a call says about where its module is. Early
 // evaluation admits references to what is known before a plan: then what is no
 // constant is left to evaluateSource.
-func decodeSource(d *decoder, c call, early bool) moduleSource {
+func decodeSource(d *decoder, c ModuleCall, early bool) ModuleSource {
 	if c.source == nil {
-		return moduleSource{}
+		return ModuleSource{}
 	}
 	version, ok := decodeArgument(d, c.version, early)
 	if !ok || version.set && !d.versionSyntax(c.version.Expr, version.text) {
-		return moduleSource{}
+		return ModuleSource{}
 	}
 	source, ok := decodeArgument(d, c.source, early)
 	switch {
 	case !ok:
-		return moduleSource{}
+		return ModuleSource{}
 	case !source.known || !version.known:
-		return moduleSource{kind: earlySource, place: placeOf(c.source.Expr.Range())}
+		return ModuleSource{Kind: EarlySource, Place: placeOf(c.source.Expr.Range())}
 	}
 	// Only early evaluation takes a null for no version at all.
 	version.set = version.set || c.version != nil && !early
@@ -59,33 +59,33 @@ func decodeSource(d *decoder, c call, early bool) moduleSource {
 }
 
 // evaluate is decodeSource where references have values.
-func (c call) evaluate(tool provider.Tool, value evaluator) (moduleSource, []provider.Diagnostic) {
-	d := &decoder{tool: tool, name: c.file}
-	unknown := moduleSource{kind: unknownSource, place: placeOf(c.source.Expr.Range())}
-	source, ok := evaluateArgument(d, c.source, value, "source", &unknown.why)
+func (c ModuleCall) Evaluate(tool provider.Tool, value Evaluator) (ModuleSource, []provider.Diagnostic) {
+	d := &decoder{tool: tool, name: c.File}
+	unknown := ModuleSource{Kind: UnknownSource, Place: placeOf(c.source.Expr.Range())}
+	source, ok := evaluateArgument(d, c.source, value, "source", &unknown.Why)
 	if !ok {
-		return moduleSource{}, d.diags
+		return ModuleSource{}, d.Diags
 	}
-	unknown.text = source.text
+	unknown.Text = source.text
 	var version argument
 	if c.version != nil {
-		version, ok = evaluateArgument(d, c.version, value, "version", &unknown.why)
+		version, ok = evaluateArgument(d, c.version, value, "version", &unknown.Why)
 		if !ok || version.set && !d.versionSyntax(c.version.Expr, version.text) {
-			return moduleSource{}, d.diags
+			return ModuleSource{}, d.Diags
 		}
 	}
-	if unknown.why.Reason != "" {
-		return unknown, d.diags
+	if unknown.Why.Reason != "" {
+		return unknown, d.Diags
 	}
-	return locateModule(d, c, source, version), d.diags
+	return locateModule(d, c, source, version), d.Diags
 }
 
 // evaluator gives the value of an expression, or says why it has none.
-type evaluator func(hcl.Expression) (cty.Value, *staticeval.Unknown)
+type Evaluator func(hcl.Expression) (cty.Value, *staticeval.Unknown)
 
 // evaluateArgument evaluates an argument of a call, which must be a string. If it is
 // not known it says why; it returns false after reporting an error.
-func evaluateArgument(d *decoder, attr *hcl.Attribute, evaluate evaluator, what string, unknown *staticeval.Unknown) (argument, bool) {
+func evaluateArgument(d *decoder, attr *hcl.Attribute, evaluate Evaluator, what string, unknown *staticeval.Unknown) (argument, bool) {
 	expr, diags := template(attr.Expr)
 	if d.hcl(provider.CodeInvalidConfig, diags) {
 		return argument{}, false
@@ -111,8 +111,8 @@ func evaluateArgument(d *decoder, attr *hcl.Attribute, evaluate evaluator, what 
 		return argument{}, true
 	}
 	at := placeOf(attr.Expr.Range())
-	d.diags = append(d.diags, provider.Diagnostic{
-		Code: provider.CodeInvalidConfig, File: at.file, Line: at.line,
+	d.Diags = append(d.Diags, provider.Diagnostic{
+		Code: provider.CodeInvalidConfig, File: at.File, Line: at.Line,
 		Message: "invalid module " + what + ": " + why.Reason, Hint: why.Hint,
 	})
 	return argument{}, false
@@ -141,7 +141,7 @@ func decodeArgument(d *decoder, attr *hcl.Attribute, early bool) (argument, bool
 // template parses a JSON string as what it is under early evaluation. Any other
 // expression is returned as it is.
 func template(expr hcl.Expression) (hcl.Expression, hcl.Diagnostics) {
-	if !json.IsJSONExpression(expr) || unbounded(expr) {
+	if !json.IsJSONExpression(expr) || excessive(expr) {
 		return expr, nil
 	}
 	v, diags := expr.Value(nil)
@@ -155,7 +155,7 @@ func template(expr hcl.Expression) (hcl.Expression, hcl.Diagnostics) {
 // knownEarly reports whether an expression refers only to what is known before
 // a plan, and an error if not.
 func knownEarly(d *decoder, expr hcl.Expression) bool {
-	if unbounded(expr) {
+	if excessive(expr) {
 		return true
 	}
 	for _, traversal := range expr.Variables() {
@@ -178,33 +178,33 @@ func knownEarly(d *decoder, expr hcl.Expression) bool {
 // address with a version must be one of a module registry; one without is tried in this order: local,
 // registry, anything that go-getter fetches
 // [case 123] [terraform 1.11 internal/getmodules/moduleaddrs/source_parsing.go].
-func locateModule(d *decoder, c call, source, version argument) moduleSource {
+func locateModule(d *decoder, c ModuleCall, source, version argument) ModuleSource {
 	at := placeOf(c.source.Expr.Range())
 	if !source.set {
-		d.add(at, "invalid module source address: it must not be null")
-		return moduleSource{}
+		d.Add(at, "invalid module source address: it must not be null")
+		return ModuleSource{}
 	}
 	addr, _ := moduleaddr.Parse(source.text, d.tool.Name) // whoever fetches the package says what is wrong with its address
-	m := moduleSource{text: source.text, addr: addr, version: version.text, versioned: version.set, place: at}
+	m := ModuleSource{Text: source.text, Addr: addr, Version: version.text, Versioned: version.set, Place: at}
 	switch {
 	case version.set && addr.Kind != moduleaddr.Registry:
-		d.add(at, "invalid registry module source address: a module with a version must come from a module registry")
+		d.Add(at, "invalid registry module source address: a module with a version must come from a module registry")
 		return m
 	case addr.Kind == moduleaddr.Local:
-		m.kind = localSource
+		m.Kind = LocalSource
 		return m
 	case addr.Kind == moduleaddr.Registry:
-		m.kind, m.why.Reason = otherSource, "it comes from a module registry"
+		m.Kind, m.Why.Reason = RemoteSource, "it comes from a module registry"
 		return m
 	case addr.Kind == moduleaddr.Unknown:
-		d.diags = append(d.diags, provider.Diagnostic{
-			Code: provider.CodeInvalidConfig, File: at.file, Line: at.line,
+		d.Diags = append(d.Diags, provider.Diagnostic{
+			Code: provider.CodeInvalidConfig, File: at.File, Line: at.Line,
 			Message: "invalid module source address: it is no local path, no address of a module registry and no URL",
 			Hint:    "a path relative to the module must begin with ./ or ../",
 		})
 		return m
 	}
-	m.kind, m.why.Reason = otherSource, "it comes from outside of the repository"
+	m.Kind, m.Why.Reason = RemoteSource, "it comes from outside of the repository"
 	return m
 }
 
@@ -213,9 +213,9 @@ func locateModule(d *decoder, c call, source, version argument) moduleSource {
 // that stands for another provider there. As the tools do, it looks up the caller's
 // side by the name that the called module uses, if the caller requires a provider
 // of that name [case 105] [terraform 1.11 internal/configs/provider_validation.go].
-func (c *config) checkCall(caller *config, by call, found *problems) {
+func (c *Configuration) CheckCall(caller *Configuration, by ModuleCall, found *Mistakes) {
 	if len(c.imports) > 0 {
-		found.add(c.imports[0].place, "import blocks can only be in the root module")
+		found.Add(c.imports[0].Place, "import blocks can only be in the root module")
 	}
 	for _, p := range by.passed {
 		inChild, err := c.provider(p.child.name)
@@ -227,7 +227,7 @@ func (c *config) checkCall(caller *config, by call, found *problems) {
 			inParent, err = entry.addr, nil
 		}
 		if err == nil && inChild != inParent {
-			found.add(p.place, "provider type mismatch: %s is %s here, but %s is %s in the called module", p.parent, inParent, p.child, inChild)
+			found.Add(p.Place, "provider type mismatch: %s is %s here, but %s is %s in the called module", p.parent, inParent, p.child, inChild)
 		}
 	}
 }

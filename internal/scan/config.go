@@ -14,31 +14,31 @@ import (
 // config is the configuration of one module without the modules that it calls:
 // its files merged by the rules of a tool. It does not change once it is
 // loaded, and every module tree that the directory is part of shares it.
-type config struct {
-	at    location
-	tool  provider.Tool // the oldest release with the same rules
-	files moduleFiles
+type Configuration struct {
+	Directory Directory
+	Tool      provider.Tool // the oldest release with the same rules
+	files     moduleFiles
 
 	required map[string]requiredProvider // by local name
-	needs    []need
-	calls    []call // sorted by name
+	Needs    []Need
+	Calls    []ModuleCall // sorted by name
 	// variables and locals are kept for early evaluation only.
-	variables map[string]variable
-	locals    map[string]*hcl.Attribute
-	imports   []importBlock
-	versions  []versionText // of the tool itself
-	rootOnly  bool          // it says something that only a root module has reason to say
-	diags     []provider.Diagnostic
+	Variables   map[string]Variable
+	Locals      map[string]*hcl.Attribute
+	imports     []importBlock
+	Versions    []VersionText // of the tool itself
+	RootOnly    bool          // it says something that only a root module has reason to say
+	Diagnostics []provider.Diagnostic
 	// tests reads the test files beside the configuration, once.
-	tests func() *tests
+	Tests func() *Tests
 }
 
 // need is a term of a requirement, or a place that needs a provider without
 // constraining it, as far as a module alone can tell.
-type need struct {
-	place
-	addr provider.Addr
-	term provider.Term
+type Need struct {
+	Place
+	Addr provider.Addr
+	Term provider.Term
 }
 
 // configKey is a directory of a tree and the rules of a tool.
@@ -49,19 +49,19 @@ type configKey struct {
 }
 
 // config loads the configuration of a directory by the rules of a tool, once.
-func (l location) config(tool provider.Tool) *config {
-	key := configKey{dir: l.dir, rules: tool.Rules()}
-	return l.tree.configs.get(key, func() *config { return loadConfig(l, key.rules) })
+func (l Directory) Configuration(tool provider.Tool) *Configuration {
+	key := configKey{dir: l.Path, rules: tool.Rules()}
+	return l.Tree.configs.get(key, func() *Configuration { return loadConfig(l, key.rules) })
 }
 
 // loadConfig joins the primary files of a directory and lets the override files
 // replace parts of them, in the order of their names. What required_providers says
 // is complete before any provider is looked up.
-func loadConfig(at location, tool provider.Tool) *config {
+func loadConfig(at Directory, tool provider.Tool) *Configuration {
 	m := newMerger(at, tool)
-	entries, err := at.entries()
+	entries, err := at.Entries()
 	if err != nil {
-		m.unreadable("directory", at.String(), err)
+		m.Unreadable("directory", at.String(), err)
 	}
 	m.c.files = files(entries, tool)
 	primary, override := m.decode(m.c.files.primary, false, decodeFile), m.decode(m.c.files.override, true, decodeFile)
@@ -75,43 +75,43 @@ func loadConfig(at location, tool provider.Tool) *config {
 	m.locateCalls()
 	m.resolve()
 	c := m.c
-	c.diags = m.diags
-	c.tests = sync.OnceValue(func() *tests { return loadTests(c) })
+	c.Diagnostics = m.Diags
+	c.Tests = sync.OnceValue(func() *Tests { return loadTests(c) })
 	return c
 }
 
 // merger makes one configuration of many files.
 type merger struct {
-	problems
-	c         *config
+	Mistakes
+	c         *Configuration
 	providers map[providerRef]providerBlock
 	resources map[resourceKey]resource
-	calls     map[string]call
+	calls     map[string]ModuleCall
 }
 
-func newMerger(at location, tool provider.Tool) *merger {
+func newMerger(at Directory, tool provider.Tool) *merger {
 	return &merger{
-		c: &config{
-			at: at, tool: tool, required: map[string]requiredProvider{},
-			variables: map[string]variable{}, locals: map[string]*hcl.Attribute{},
+		c: &Configuration{
+			Directory: at, Tool: tool, required: map[string]requiredProvider{},
+			Variables: map[string]Variable{}, Locals: map[string]*hcl.Attribute{},
 		},
 		providers: map[providerRef]providerBlock{},
 		resources: map[resourceKey]resource{},
-		calls:     map[string]call{},
+		calls:     map[string]ModuleCall{},
 	}
 }
 
 func (m *merger) decode(names []string, override bool, decode func(src []byte, d *decoder) file) []file {
 	decoded := make([]file, 0, len(names))
 	for _, name := range names {
-		d := &decoder{tool: m.c.tool, name: m.c.at.name(name), override: override}
-		src, err := m.c.at.read(name)
+		d := &decoder{tool: m.c.Tool, name: m.c.Directory.Name(name), override: override}
+		src, err := m.c.Directory.Read(name)
 		if err != nil {
-			m.unreadable("file", d.name, err)
+			m.Unreadable("file", d.name, err)
 			continue
 		}
 		decoded = append(decoded, decode(src, d))
-		m.diags = append(m.diags, d.diags...)
+		m.Diags = append(m.Diags, d.Diags...)
 	}
 	return decoded
 }
@@ -124,7 +124,7 @@ func (m *merger) require(primary, override []file) {
 	for _, f := range primary {
 		for i, block := range f.required {
 			if first != nil {
-				m.add(block.place, "duplicate required_providers block: the module has one at %s", first.place)
+				m.Add(block.Place, "duplicate required_providers block: the module has one at %s", first.Place)
 				continue
 			}
 			first = &f.required[i]
@@ -148,32 +148,32 @@ func (m *merger) requireAll(block requiredBlock) {
 func (m *merger) declare(f file) {
 	for _, p := range f.providers {
 		if old, ok := m.providers[p.ref]; ok {
-			m.add(p.place, "duplicate provider configuration: %s is configured at %s", p.ref, old.place)
+			m.Add(p.Place, "duplicate provider configuration: %s is configured at %s", p.ref, old.Place)
 			continue
 		}
 		m.providers[p.ref] = p
 	}
 	for _, r := range f.resources {
 		if old, ok := m.resources[r.resourceKey]; ok {
-			m.add(r.place, "duplicate %s configuration: %s is declared at %s", r.kind, r.resourceKey, old.place)
+			m.Add(r.Place, "duplicate %s configuration: %s is declared at %s", r.kind, r.resourceKey, old.Place)
 			continue
 		}
 		m.resources[r.resourceKey] = r
 	}
 	for _, c := range f.calls {
-		if old, ok := m.calls[c.name]; ok {
-			m.add(c.place, "duplicate module call: module.%s is called at %s", c.name, old.place)
+		if old, ok := m.calls[c.Name]; ok {
+			m.Add(c.Place, "duplicate module call: module.%s is called at %s", c.Name, old.Place)
 			continue
 		}
-		m.calls[c.name] = c
+		m.calls[c.Name] = c
 	}
 	for _, v := range f.variables {
-		m.c.variables[v.name] = v
+		m.c.Variables[v.Name] = v
 	}
-	maps.Copy(m.c.locals, f.locals)
+	maps.Copy(m.c.Locals, f.locals)
 	m.c.imports = append(m.c.imports, f.imports...)
-	m.c.versions = append(m.c.versions, f.versions...)
-	m.c.rootOnly = m.c.rootOnly || f.rootOnly
+	m.c.Versions = append(m.c.Versions, f.versions...)
+	m.c.RootOnly = m.c.RootOnly || f.rootOnly
 }
 
 // override applies an override file. What it is about must be declared in a
@@ -186,32 +186,32 @@ func (m *merger) override(f file) {
 		m.overrideResource(r)
 	}
 	for _, c := range f.calls {
-		base, ok := m.calls[c.name]
+		base, ok := m.calls[c.Name]
 		if !ok {
-			m.add(c.place, "missing module call to override: no primary file calls module.%s", c.name)
+			m.Add(c.Place, "missing module call to override: no primary file calls module.%s", c.Name)
 			continue
 		}
 		base.override(c)
-		m.calls[c.name] = base
+		m.calls[c.Name] = base
 	}
 	for _, v := range f.variables {
-		m.c.variables[v.name] = m.c.variables[v.name].override(v)
+		m.c.Variables[v.Name] = m.c.Variables[v.Name].override(v)
 	}
-	maps.Copy(m.c.locals, f.locals)
+	maps.Copy(m.c.Locals, f.locals)
 	switch {
-	case m.c.tool.Has(provider.LanguageBlocks): // every file stands for itself
-		m.c.versions = append(m.c.versions, f.versions...)
+	case m.c.Tool.Has(provider.LanguageBlocks): // every file stands for itself
+		m.c.Versions = append(m.c.Versions, f.versions...)
 	case len(f.versions) > 0:
-		m.c.versions = f.versions
+		m.c.Versions = f.versions
 	}
-	m.c.rootOnly = m.c.rootOnly || f.rootOnly
+	m.c.RootOnly = m.c.RootOnly || f.rootOnly
 }
 
 func (m *merger) overrideProvider(p providerBlock) {
 	base, ok := m.providers[p.ref]
 	switch {
 	case !ok && p.ref.alias != "":
-		m.add(p.place, "missing provider configuration to override: no primary file configures %s", p.ref)
+		m.Add(p.Place, "missing provider configuration to override: no primary file configures %s", p.ref)
 		return
 	case !ok:
 		base = p
@@ -223,12 +223,12 @@ func (m *merger) overrideProvider(p providerBlock) {
 
 func (m *merger) overrideResource(r resource) {
 	// Terraform ignores ephemeral blocks of override files [case 256].
-	if r.kind == ephemeralResource && m.c.tool.Name == provider.Terraform {
+	if r.kind == ephemeralResource && m.c.Tool.Name == provider.Terraform {
 		return
 	}
 	base, ok := m.resources[r.resourceKey]
 	if !ok {
-		m.add(r.place, "missing %s to override: no primary file declares %s", r.kind, r.resourceKey)
+		m.Add(r.Place, "missing %s to override: no primary file declares %s", r.kind, r.resourceKey)
 		return
 	}
 	if r.provider != (providerRef{}) {
@@ -242,17 +242,17 @@ func (m *merger) overrideResource(r resource) {
 func (m *merger) locateCalls() {
 	for _, name := range slices.Sorted(maps.Keys(m.calls)) {
 		c := m.calls[name]
-		d := &decoder{tool: m.c.tool, name: c.file}
-		if c.stack {
-			c.module = decodeStackSource(d, c)
+		d := &decoder{tool: m.c.Tool, name: c.File}
+		if c.Stack {
+			c.Module = decodeStackSource(d, c)
 		} else {
-			c.module = decodeSource(d, c, evaluatesEarly(m.c.tool))
+			c.Module = decodeSource(d, c, evaluatesEarly(m.c.Tool))
 		}
-		m.diags = append(m.diags, d.diags...)
-		if c.module.kind != earlySource {
+		m.Diags = append(m.Diags, d.Diags...)
+		if c.Module.Kind != EarlySource {
 			c.source, c.version = nil, nil // nothing else keeps the parsed files
 		}
-		m.c.calls = append(m.c.calls, c)
+		m.c.Calls = append(m.c.Calls, c)
 	}
 }
 
@@ -264,79 +264,79 @@ func (m *merger) resolve() {
 	for _, name := range slices.Sorted(maps.Keys(m.c.required)) {
 		entry := m.c.required[name]
 		named[entry.addr] = true
-		m.need(entry.addr, entry.version, entry.place)
+		m.need(entry.addr, entry.version, entry.Place)
 	}
-	var implied []need
+	var implied []Need
 	for _, p := range slices.SortedFunc(maps.Values(m.providers), providerBlock.compare) {
-		addr, ok := m.provider(p.ref.name, p.place)
+		addr, ok := m.provider(p.ref.name, p.Place)
 		switch {
 		case ok && p.version != nil:
 			named[addr] = true
-			m.need(addr, p.version, p.place)
+			m.need(addr, p.version, p.Place)
 		case ok:
-			implied = append(implied, need{addr: addr, place: p.place})
+			implied = append(implied, Need{Addr: addr, Place: p.Place})
 		}
 	}
 	for _, r := range m.resources {
-		if addr, ok := m.provider(cmp.Or(r.provider.name, impliedName(r.typ)), r.place); ok {
-			implied = append(implied, need{addr: addr, place: r.place})
+		if addr, ok := m.provider(cmp.Or(r.provider.name, impliedName(r.typ)), r.Place); ok {
+			implied = append(implied, Need{Addr: addr, Place: r.Place})
 		}
 	}
 	for _, i := range m.c.imports {
 		if addr, ok := m.importProvider(i); ok {
-			implied = append(implied, need{addr: addr, place: i.place})
+			implied = append(implied, Need{Addr: addr, Place: i.Place})
 		}
 	}
-	slices.SortFunc(implied, func(a, b need) int { return a.place.compare(b.place) })
+	slices.SortFunc(implied, func(a, b Need) int { return a.Place.compare(b.Place) })
 	for _, n := range implied {
-		if !named[n.addr] {
-			named[n.addr] = true
-			m.c.needs = append(m.c.needs, n)
+		if !named[n.Addr] {
+			named[n.Addr] = true
+			m.c.Needs = append(m.c.Needs, n)
 		}
 	}
 }
 
 // need adds a provider with its constraints, or none, as needed at a place.
-func (m *merger) need(addr provider.Addr, version *versionText, at place) {
+func (m *merger) need(addr provider.Addr, version *VersionText, at Place) {
 	needs, err := needsOf(addr, version, at)
 	if err != nil {
-		m.add(version.place, badVersionTerm)
+		m.Add(version.Place, badVersionTerm)
 		return
 	}
-	m.c.needs = append(m.c.needs, needs...)
+	m.c.Needs = append(m.c.Needs, needs...)
 }
 
 // needsOf parses a constraint string into one need for each of its terms.
-func needsOf(addr provider.Addr, version *versionText, at place) ([]need, error) {
+func needsOf(addr provider.Addr, version *VersionText, at Place) ([]Need, error) {
 	if version == nil {
-		return []need{{addr: addr, place: at}}, nil
+		return []Need{{Addr: addr, Place: at}}, nil
 	}
-	constraints, err := provider.ParseConstraints(version.text)
+	constraints, err := provider.ParseConstraints(version.Text)
 	if err != nil {
 		return nil, err
 	}
-	var needs []need
+	var needs []Need
 	for _, t := range constraints.Terms() {
-		needs = append(needs, need{addr: addr, term: t, place: version.place})
+		needs = append(needs, Need{Addr: addr, Term: t, Place: version.Place})
 	}
 	return needs, nil
 }
 
 // provider returns the provider of a local name in this module, or reports an
 // error at the place. Nothing is inherited from a calling module.
-func (m *merger) provider(name string, at place) (provider.Addr, bool) {
+func (m *merger) provider(name string, at Place) (provider.Addr, bool) {
 	addr, err := m.c.provider(name)
 	if err != nil {
-		m.add(at, badName)
+		m.Add(at, badName)
 	}
 	return addr, err == nil
 }
 
-func (c *config) provider(name string) (provider.Addr, error) {
+func (c *Configuration) provider(name string) (provider.Addr, error) {
 	if entry, ok := c.required[name]; ok {
 		return entry.addr, nil
 	}
-	implied, err := provider.ImpliedAddr(name, c.tool.Name)
+	implied, err := provider.ImpliedAddr(name, c.Tool.Name)
 	if err != nil {
 		return provider.Addr{}, err
 	}
@@ -356,12 +356,12 @@ func (m *merger) importProvider(i importBlock) (provider.Addr, bool) {
 		var r resource
 		r, declared = m.resources[resourceKey{kind: managedResource, typ: i.to.typ, name: i.to.name}]
 		if declared && i.provider != (providerRef{}) && i.provider != r.provider {
-			m.add(i.place, "invalid import block: its provider must be the one that the resource at %s names", r.place)
+			m.Add(i.Place, "invalid import block: its provider must be the one that the resource at %s names", r.Place)
 			return provider.Addr{}, false
 		}
 	}
-	if (declared || i.to.inModule) && !m.c.tool.Has(provider.ImportAlways) {
+	if (declared || i.to.inModule) && !m.c.Tool.Has(provider.ImportAlways) {
 		return provider.Addr{}, false
 	}
-	return m.provider(cmp.Or(i.provider.name, impliedName(i.to.typ)), i.place)
+	return m.provider(cmp.Or(i.provider.name, impliedName(i.to.typ)), i.Place)
 }

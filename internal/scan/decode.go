@@ -22,15 +22,15 @@ type file struct {
 	providers []providerBlock
 	resources []resource
 	imports   []importBlock
-	calls     []call
-	variables []variable                // only for early evaluation
+	calls     []ModuleCall
+	variables []Variable                // only for early evaluation
 	locals    map[string]*hcl.Attribute // likewise
-	versions  []versionText             // of the tool itself
+	versions  []VersionText             // of the tool itself
 	rootOnly  bool
 }
 
 // fileSchema returns what a tool expects at the top of a configuration file.
-func fileSchema(tool provider.Tool) *hcl.BodySchema {
+func configurationSchema(tool provider.Tool) *hcl.BodySchema {
 	s := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "terraform"},
 		{Type: "required_providers"}, // for a message of its own
@@ -76,7 +76,7 @@ func decodeFile(src []byte, d *decoder) file {
 	if !ok {
 		return f
 	}
-	content, diags := body.Content(fileSchema(d.tool))
+	content, diags := body.Content(configurationSchema(d.tool))
 	d.unexpected(diags)
 	for _, block := range content.Blocks {
 		d.block(&f, block)
@@ -104,7 +104,7 @@ func (d *decoder) block(f *file, block *hcl.Block) {
 	case "variable":
 		if evaluatesEarly(d.tool) {
 			content, _, _ := block.Body.PartialContent(variableSchema)
-			f.variables = append(f.variables, variable{place: placeOf(block.DefRange), name: block.Labels[0], args: content.Attributes})
+			f.variables = append(f.variables, Variable{Place: placeOf(block.DefRange), Name: block.Labels[0], args: content.Attributes})
 		}
 	case "locals":
 		if evaluatesEarly(d.tool) {
@@ -136,7 +136,7 @@ func (d *decoder) block(f *file, block *hcl.Block) {
 
 // decoder reads one configuration file by the rules of a tool.
 type decoder struct {
-	problems
+	Mistakes
 	tool     provider.Tool
 	name     string // of the file, in the scanned file tree
 	override bool   // it is an override file
@@ -148,12 +148,12 @@ func (d *decoder) body(src []byte) (hcl.Body, bool) {
 	if f != nil {
 		return f.Body, true
 	}
-	before := len(d.diags)
+	before := len(d.Diags)
 	for _, e := range errors {
 		d.report(e)
 	}
 	if bytes.Contains(src, []byte("\n<<<<<<< ")) {
-		d.diags[before].Hint = "resolve the merge conflict that is marked in the file"
+		d.Diags[before].Hint = "resolve the merge conflict that is marked in the file"
 	}
 	return nil, false
 }
@@ -167,18 +167,18 @@ func (d *decoder) content(body hcl.Body, schema *hcl.BodySchema) *hcl.BodyConten
 
 // unexpected reports what a schema does not have. Another release may have it.
 func (d *decoder) unexpected(diags hcl.Diagnostics) {
-	before := len(d.diags)
+	before := len(d.Diags)
 	d.hcl(provider.CodeInvalidConfig, diags)
-	for i, diag := range d.diags[before:] {
+	for i, diag := range d.Diags[before:] {
 		if strings.HasPrefix(diag.Message, "unsupported ") || strings.HasPrefix(diag.Message, "extraneous ") {
-			d.diags[before+i].Hint = "this is read as configuration of " + d.tool.Name.Title() + ": if another tool or release is used, set --tool and --tool-version"
+			d.Diags[before+i].Hint = "this is read as configuration of " + d.tool.Name.Title() + ": if another tool or release is used, set --tool and --tool-version"
 		}
 	}
 }
 
 // errorf reports an error at the beginning of a range.
 func (d *decoder) errorf(rng hcl.Range, format string, args ...any) {
-	d.add(placeOf(rng), format, args...)
+	d.Add(placeOf(rng), format, args...)
 }
 
 // identifier reports whether a block's label is one, and an error if not.
@@ -220,18 +220,18 @@ func (d *decoder) text(expr hcl.Expression) (argument, bool) {
 // grammar when they merge the module tree. An override file can repair what only
 // the second parser refuses
 // [terraform 1.11 internal/configs/version_constraint.go, internal/getproviders/providerreqs/version.go].
-type versionText struct {
-	text string
-	place
+type VersionText struct {
+	Text string
+	Place
 }
 
 // constraint reads a version constraint string; nil means that there is none.
-func (d *decoder) constraint(expr hcl.Expression) *versionText {
+func (d *decoder) constraint(expr hcl.Expression) *VersionText {
 	v, ok := d.text(expr)
 	if !ok || !v.set || !d.versionSyntax(expr, v.text) {
 		return nil
 	}
-	return &versionText{text: v.text, place: placeOf(expr.Range())}
+	return &VersionText{Text: v.text, Place: placeOf(expr.Range())}
 }
 
 // versionSyntax reports whether go-version reads a constraint string, and an

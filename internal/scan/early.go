@@ -26,16 +26,16 @@ func evaluatesEarly(tool provider.Tool) bool {
 // evaluation is all early evaluation for one root module.
 type evaluation struct {
 	tool      provider.Tool
-	root      *config
+	root      *Configuration
 	opts      *Options
 	files     func() variableValues // of the root module
 	functions []staticeval.Function
 	bound     staticeval.Bound
 }
 
-func newEvaluation(root *config, opts *Options) *evaluation {
-	e := &evaluation{tool: root.tool, root: root, opts: opts}
-	e.files = sync.OnceValue(func() variableValues { return readVariables(root.at) })
+func newEvaluation(root *Configuration, opts *Options) *evaluation {
+	e := &evaluation{tool: root.Tool, root: root, opts: opts}
+	e.files = sync.OnceValue(func() variableValues { return readVariables(root.Directory) })
 	e.functions = slices.Concat(staticeval.Tools, []staticeval.Function{
 		{Name: "file", Meaning: "the content of a file", Source: filesystem, Call: staticeval.Text(e.file)},
 		{Name: "fileexists", Meaning: "whether there is a file", Source: filesystem, Call: staticeval.Text(func(name string) (cty.Value, error) {
@@ -52,7 +52,7 @@ const filesystem = "terraform 1.11 internal/lang/funcs/filesystem.go"
 type scope struct {
 	*evaluation
 	static *staticeval.Scope
-	config *config
+	config *Configuration
 	caller *scope // nil for the root module
 	args   map[string]*hcl.Attribute
 	test   bool // the caller is a run of a test, which may leave variables out
@@ -81,11 +81,11 @@ func (s *scope) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 		if s.opts.Path == "" {
 			return cty.UnknownVal(cty.String), &staticeval.Unknown{Reason: "path.cwd depends on where the tool runs"}
 		}
-		return cty.StringVal(path.Join(s.opts.Path, s.root.at.dir)), nil
+		return cty.StringVal(path.Join(s.opts.Path, s.root.Directory.Path)), nil
 	case "terraform.workspace":
 		// the selected one, as the tools leave it in their directory beside the root module
 		// [terraform 1.11 internal/command/meta.go]
-		selected, _ := s.root.at.read(".terraform/environment")
+		selected, _ := s.root.Directory.Read(".terraform/environment")
 		return cty.StringVal(cmp.Or(s.opts.Workspace, strings.TrimSpace(string(selected)), "default")), nil
 	}
 	switch {
@@ -108,7 +108,7 @@ func unknown(reason string) (cty.Value, *staticeval.Unknown) {
 }
 
 func (s *scope) local(name string) (cty.Value, *staticeval.Unknown) {
-	attr, ok := s.config.locals[name]
+	attr, ok := s.config.Locals[name]
 	if !ok {
 		return refused("local.%s is not declared", name)
 	}
@@ -118,7 +118,7 @@ func (s *scope) local(name string) (cty.Value, *staticeval.Unknown) {
 // variable is the value of a variable as the module's expressions see it:
 // converted to its type, and marked.
 func (s *scope) variable(name string) (cty.Value, *staticeval.Unknown) {
-	decl, ok := s.config.variables[name]
+	decl, ok := s.config.Variables[name]
 	if !ok {
 		return refused("var.%s is not declared", name)
 	}
@@ -126,7 +126,7 @@ func (s *scope) variable(name string) (cty.Value, *staticeval.Unknown) {
 		return cty.DynamicVal, why
 	}
 	given, why := s.given(decl)
-	typ, defaults := decl.constraint()
+	typ, defaults := decl.Constraint()
 	if defaults != nil && !given.IsNull() {
 		given = defaults.Apply(given)
 	}
@@ -134,15 +134,15 @@ func (s *scope) variable(name string) (cty.Value, *staticeval.Unknown) {
 	if err != nil {
 		return refused("the value of var.%s is not of its type", name)
 	}
-	if nullable, set := decl.claim("nullable"); value.IsNull() && set && !nullable { // a null stands for the default
-		if value, ok = decl.fallback(); !ok {
+	if nullable, set := decl.Claim("nullable"); value.IsNull() && set && !nullable { // a null stands for the default
+		if value, ok = decl.Fallback(); !ok {
 			return refused("var.%s must not be null", name)
 		}
 	}
-	if decl.is("sensitive") {
+	if decl.Is("sensitive") {
 		value = value.Mark(staticeval.Sensitive)
 	}
-	if decl.is("ephemeral") {
+	if decl.Is("ephemeral") {
 		value = value.Mark(staticeval.Ephemeral)
 	}
 	return value, why
@@ -152,73 +152,73 @@ func (s *scope) variable(name string) (cty.Value, *staticeval.Unknown) {
 // only those that are declared constant, OpenTofu all but those that are
 // declared not to be
 // [case 220] [terraform 1.15 internal/configs/named_values.go] [opentofu 1.12 internal/configs/named_values.go].
-func (s *scope) admits(decl variable) *staticeval.Unknown {
-	switch constant, set := decl.claim("const"); {
+func (s *scope) admits(decl Variable) *staticeval.Unknown {
+	switch constant, set := decl.Claim("const"); {
 	case s.tool.Has(provider.ConstEvaluation) && !constant:
-		return &staticeval.Unknown{Refused: true, Reason: "var." + decl.name + " is not declared with const = true"}
+		return &staticeval.Unknown{Refused: true, Reason: "var." + decl.Name + " is not declared with const = true"}
 	case s.tool.Has(provider.LanguageBlocks) && set && !constant:
-		return &staticeval.Unknown{Refused: true, Reason: "var." + decl.name + " is declared with const = false"}
+		return &staticeval.Unknown{Refused: true, Reason: "var." + decl.Name + " is declared with const = false"}
 	}
 	return nil
 }
 
 // given is what is passed to a variable, or its default.
-func (s *scope) given(decl variable) (cty.Value, *staticeval.Unknown) {
+func (s *scope) given(decl Variable) (cty.Value, *staticeval.Unknown) {
 	if s.caller == nil {
 		return s.givenToRoot(decl)
 	}
-	if attr, ok := s.args[decl.name]; ok {
+	if attr, ok := s.args[decl.Name]; ok {
 		return s.caller.static.Value(attr.Expr)
 	}
-	value, ok := decl.fallback()
+	value, ok := decl.Fallback()
 	switch {
 	case ok:
 		return s.sure(decl, value)
 	case s.test:
-		return unknown("the test passes no value to var." + decl.name)
+		return unknown("the test passes no value to var." + decl.Name)
 	}
-	return refused("no value is passed to var.%s", decl.name)
+	return refused("no value is passed to var.%s", decl.Name)
 }
 
 // givenToRoot finds the value of a root module's variable: on the command line,
 // in a variable file, in the environment, else the default.
-func (s *scope) givenToRoot(decl variable) (cty.Value, *staticeval.Unknown) {
-	if text, ok := s.opts.Variables[decl.name]; ok {
+func (s *scope) givenToRoot(decl Variable) (cty.Value, *staticeval.Unknown) {
+	if text, ok := s.opts.Variables[decl.Name]; ok {
 		return s.parsed(decl, text)
 	}
 	files := s.files()
 	if bad := files.bad; bad != "" {
 		return refused("%s could not be read", bad)
 	}
-	if expr, ok := files.exprs[decl.name]; ok {
-		return s.sure(decl, literal(expr))
+	if expr, ok := files.exprs[decl.Name]; ok {
+		return s.sure(decl, Literal(expr))
 	}
-	if text, ok := s.opts.Environment[decl.name]; ok {
+	if text, ok := s.opts.Environment[decl.Name]; ok {
 		return s.parsed(decl, text)
 	}
-	if value, ok := decl.fallback(); ok {
+	if value, ok := decl.Fallback(); ok {
 		return s.sure(decl, value)
 	}
 	return cty.DynamicVal, &staticeval.Unknown{
-		Reason: "var." + decl.name + " has no value",
+		Reason: "var." + decl.Name + " has no value",
 		Hint:   "set it in terraform.tfvars, or set module-vars",
 	}
 }
 
-func (s *scope) parsed(decl variable, text string) (cty.Value, *staticeval.Unknown) {
-	value, ok := decl.parse(text)
+func (s *scope) parsed(decl Variable, text string) (cty.Value, *staticeval.Unknown) {
+	value, ok := decl.Parse(text)
 	if !ok {
-		return refused("the value that is set for var.%s is no literal", decl.name)
+		return refused("the value that is set for var.%s is no literal", decl.Name)
 	}
 	return value, nil
 }
 
 // sure returns a literal, and why it is not known.
-func (s *scope) sure(decl variable, value cty.Value) (cty.Value, *staticeval.Unknown) {
+func (s *scope) sure(decl Variable, value cty.Value) (cty.Value, *staticeval.Unknown) {
 	if value.IsWhollyKnown() {
 		return value, nil
 	}
-	return unknown("the value of var." + decl.name + " is no literal, or too large")
+	return unknown("the value of var." + decl.Name + " is no literal, or too large")
 }
 
 // file reads a file by its path, which is relative to where the tool runs: the
@@ -227,7 +227,7 @@ func (s *scope) sure(decl variable, value cty.Value) (cty.Value, *staticeval.Unk
 func (e *evaluation) file(name string) (cty.Value, error) {
 	// In the tool's own directory may be what another run left there.
 	if !path.IsAbs(name) && !strings.HasPrefix(path.Clean(name), dataDir) {
-		if src, err := e.root.at.read(name); err == nil {
+		if src, err := e.root.Directory.Read(name); err == nil {
 			return cty.StringVal(string(src)), nil
 		}
 	}
@@ -235,17 +235,17 @@ func (e *evaluation) file(name string) (cty.Value, error) {
 }
 
 // below is the scope of a called module.
-func (s *scope) below(c call, to *visit) *scope {
-	called := scope{config: to.config, caller: s, args: c.args, test: to.test, top: s.top}
-	at := to.config.at
-	switch dir, reached := at.from(s.root.at); {
+func (s *scope) below(c ModuleCall, to *visit) *scope {
+	called := scope{config: to.config, caller: s, args: c.Args, test: to.test, top: s.top}
+	at := to.config.Directory
+	switch dir, reached := at.From(s.root.Directory); {
 	case reached:
 		called.dir = dir
-	case c.module.kind != localSource:
+	case c.Module.Kind != LocalSource:
 		called.top = path.Join(modulesDir, to.path)
 		called.dir = path.Join(called.top, to.base)
 	default:
-		called.dir = path.Join(s.top, at.dir)
+		called.dir = path.Join(s.top, at.Path)
 	}
 	return s.enter(called)
 }

@@ -113,17 +113,17 @@ func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []provider.Dia
 			return nil, nil, err
 		}
 	}
-	f.diags = slices.DeleteFunc(f.diags, func(d provider.Diagnostic) bool {
+	f.Diags = slices.DeleteFunc(f.Diags, func(d provider.Diagnostic) bool {
 		_, found := f.roots[d.File]
 		return d.Code == provider.CodeUnlocked && found // another DIR is it
 	})
 	roots := slices.SortedFunc(maps.Values(f.roots), func(a, b Root) int { return strings.Compare(a.Dir, b.Dir) })
-	return roots, sorted(f.diags), nil
+	return roots, sorted(f.Diags), nil
 }
 
 // finder is one run of Find.
 type finder struct {
-	problems
+	Mistakes
 	tree  *Tree
 	opts  Options
 	tools toolFiles
@@ -137,9 +137,9 @@ func (f *finder) find(ctx context.Context, dir string) error {
 	if search {
 		name = path.Dir(name)
 	}
-	at, err := f.tree.directory(name)
-	if err == nil && at.tree != f.tree {
-		err = errOutside
+	at, err := f.tree.Dir(name)
+	if err == nil && at.Tree != f.tree {
+		err = ErrOutside
 	}
 	if err != nil || path.IsAbs(name) {
 		f.missing(name, err)
@@ -149,11 +149,11 @@ func (f *finder) find(ctx context.Context, dir string) error {
 		r := f.identify(at)
 		r.Named = true
 		if !r.Standalone || f.made(r) && f.locked(at) {
-			f.roots[at.dir] = r
+			f.roots[at.Path] = r
 			return nil
 		}
 		if f.made(r) {
-			f.roots[at.dir] = r
+			f.roots[at.Path] = r
 		}
 	}
 	return f.search(ctx, at)
@@ -163,25 +163,25 @@ func (f *finder) find(ctx context.Context, dir string) error {
 func (f *finder) missing(name string, err error) {
 	message := "there is no directory " + name
 	switch {
-	case path.IsAbs(name) || errors.Is(err, errOutside):
+	case path.IsAbs(name) || errors.Is(err, ErrOutside):
 		message = name + " leads out of the repository"
 	case !errors.Is(err, fs.ErrNotExist):
-		message = fmt.Sprintf("%s could not be read: %v", name, reason(err))
+		message = fmt.Sprintf("%s could not be read: %v", name, WithoutPath(err))
 	}
-	f.diags = append(f.diags, provider.Diagnostic{Code: provider.CodeNotRootModule, Message: message, File: name})
+	f.Diags = append(f.Diags, provider.Diagnostic{Code: provider.CodeNotRootModule, Message: message, File: name})
 }
 
 // identify reads what must be known of a root module before its configuration.
-func (f *finder) identify(at location) Root {
-	r := Root{Dir: at.dir, Tree: at.tree}
-	if at.has(lockfile.Name) {
+func (f *finder) identify(at Directory) Root {
+	r := Root{Dir: at.Path, Tree: at.Tree}
+	if at.Has(lockfile.Name) {
 		r.readLock(at, &f.opts)
 	}
 	var pinned bool
 	r.Tool, pinned = f.tools.tool(at, r.Lock)
 	r.Assumed = !pinned
 	_, r.Guessed = f.tools.toolName(at, r.Lock)
-	configured := at.configured(r.Tool)
+	configured := at.Configured(r.Tool)
 	r.Kind = kindOf(at, configured, r.Lock)
 	r.Standalone = !configured || r.Kind == TerragruntUnit
 	if r.Kind == Stack {
@@ -190,13 +190,13 @@ func (f *finder) identify(at location) Root {
 	return r
 }
 
-func (r *Root) readLock(at location, opts *Options) {
-	name := at.path(lockfile.Name)
-	src, err := at.read(lockfile.Name)
+func (r *Root) readLock(at Directory, opts *Options) {
+	name := at.Join(lockfile.Name)
+	src, err := at.Read(lockfile.Name)
 	if err != nil {
-		var p problems
-		p.unreadable("file", name, err)
-		r.Problems = p.diags
+		var p Mistakes
+		p.Unreadable("file", name, err)
+		r.Problems = p.Diags
 		return
 	}
 	var base func() []byte
@@ -215,15 +215,15 @@ func (r *Root) readLock(at location, opts *Options) {
 
 // search adds the locked root modules in a directory and below it, and with
 // Create those that should be locked.
-func (f *finder) search(ctx context.Context, base location) error {
+func (f *finder) search(ctx context.Context, base Directory) error {
 	dirs, err := f.walk(ctx, base)
 	if err != nil {
 		return err
 	}
-	var locked, unlocked []location
+	var locked, unlocked []Directory
 	for _, at := range dirs {
 		switch {
-		case !f.selected(at.dir):
+		case !f.selected(at.Path):
 		case f.locked(at):
 			locked = append(locked, at)
 		default:
@@ -231,18 +231,18 @@ func (f *finder) search(ctx context.Context, base location) error {
 		}
 	}
 	found := make([]Root, len(locked))
-	if err := each(ctx, locked, func(i int, at location) { found[i] = f.identify(at) }); err != nil {
+	if err := each(ctx, locked, func(i int, at Directory) { found[i] = f.identify(at) }); err != nil {
 		return err
 	}
 	for _, r := range found {
 		// What a program makes is left alone by upgrades, but counted.
 		if r.Standalone && r.Kind != Stack && r.Kind != CDK && !f.opts.Orphans && !f.made(r) {
-			f.diags = append(f.diags, r.Kind.warning(path.Join(r.Dir, lockfile.Name)))
+			f.Diags = append(f.Diags, r.Kind.warning(path.Join(r.Dir, lockfile.Name)))
 		} else {
 			f.roots[r.Dir] = r
 		}
 	}
-	var fresh []location
+	var fresh []Directory
 	if f.opts.Create || f.opts.Unlocked {
 		if fresh, err = f.fresh(ctx, unlocked); err != nil {
 			return err
@@ -250,14 +250,14 @@ func (f *finder) search(ctx context.Context, base location) error {
 	}
 	for _, at := range fresh {
 		if f.opts.Create {
-			f.roots[at.dir] = f.identify(at)
+			f.roots[at.Path] = f.identify(at)
 		} else {
-			f.warn(provider.CodeUnlocked, at.dir, "the root module has no lock file", unlockedHint)
+			f.warn(provider.CodeUnlocked, at.Path, "the root module has no lock file", unlockedHint)
 		}
 	}
 	others := f.addMade(unlocked)
-	if len(locked) == 0 && (len(fresh) == 0 || !f.opts.Create) && !others && f.roots[base.dir].Tree == nil {
-		f.warn(provider.CodeNotRootModule, base.dir, "no root module was found in "+base.dir, f.hint(base, unlocked))
+	if len(locked) == 0 && (len(fresh) == 0 || !f.opts.Create) && !others && f.roots[base.Path].Tree == nil {
+		f.warn(provider.CodeNotRootModule, base.Path, "no root module was found in "+base.Path, f.hint(base, unlocked))
 	}
 	return nil
 }
@@ -267,14 +267,14 @@ func (f *finder) made(r Root) bool { return slices.Contains(f.opts.Made, r.Kind)
 
 // addMade adds directories without a lock file of which somebody else makes the
 // configuration, unless git ignores a lock file there, or they were made for a stack.
-func (f *finder) addMade(dirs []location) bool {
+func (f *finder) addMade(dirs []Directory) bool {
 	if !f.opts.Create && !f.opts.Unlocked || !slices.Contains(f.opts.Made, TerragruntUnit) {
 		return false
 	}
 	added := false
 	for _, at := range dirs {
-		if _, named := f.roots[at.dir]; !named && terragruntUnit(at) && !f.ignored(at.path(lockfile.Name)) && !strings.Contains("/"+at.dir+"/", "/"+terragruntStack+"/") {
-			f.roots[at.dir] = f.identify(at)
+		if _, named := f.roots[at.Path]; !named && terragruntUnit(at) && !f.ignored(at.Join(lockfile.Name)) && !strings.Contains("/"+at.Path+"/", "/"+terragruntStack+"/") {
+			f.roots[at.Path] = f.identify(at)
 			added = true
 		}
 	}
@@ -284,7 +284,7 @@ func (f *finder) addMade(dirs []location) bool {
 const unlockedHint = "name its directory, or set --create"
 
 // hint says what to do where a search found nothing.
-func (f *finder) hint(base location, unlocked []location) string {
+func (f *finder) hint(base Directory, unlocked []Directory) string {
 	switch {
 	case terragruntUnit(base) && !f.locked(base):
 		return "it is a Terragrunt unit: Terragrunt writes its lock file, and relock lock completes it"
@@ -296,30 +296,30 @@ func (f *finder) hint(base location, unlocked []location) string {
 
 // warn reports something about the tree that stops nothing.
 func (f *finder) warn(code provider.Code, file, message, hint string) {
-	f.diags = append(f.diags, provider.Diagnostic{
+	f.Diags = append(f.Diags, provider.Diagnostic{
 		Severity: provider.SeverityWarning, Code: code, Message: message, File: file, Hint: hint,
 	})
 }
 
 // walk lists the directories at and below one, without what a search skips. It
 // does not follow links, which would lead to the same directories again.
-func (f *finder) walk(ctx context.Context, base location) ([]location, error) {
-	dirs := []location{base}
+func (f *finder) walk(ctx context.Context, base Directory) ([]Directory, error) {
+	dirs := []Directory{base}
 	for i := 0; i < len(dirs); i++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		entries, err := dirs[i].entries()
+		entries, err := dirs[i].Entries()
 		if err != nil {
-			f.unreadable("directory", dirs[i].dir, err)
+			f.Unreadable("directory", dirs[i].Path, err)
 			continue
 		}
 		for _, e := range entries {
-			name := dirs[i].path(e.Name())
+			name := dirs[i].Join(e.Name())
 			// What tools keep for themselves is skipped, and everything hidden.
 			skipped := strings.HasPrefix(e.Name(), ".") && e.Name() != terragruntStack || e.Name() == "node_modules"
 			if e.IsDir() && !skipped && !f.ignored(name) {
-				dirs = append(dirs, location{tree: f.tree, dir: name})
+				dirs = append(dirs, Directory{Tree: f.tree, Path: name})
 			}
 		}
 	}
@@ -341,8 +341,8 @@ func (f *finder) selected(dir string) bool {
 	return len(f.opts.Include) == 0 || matchesAny(f.opts.Include, dir)
 }
 
-func (f *finder) locked(at location) bool {
-	return at.has(lockfile.Name) && !f.ignored(at.path(lockfile.Name))
+func (f *finder) locked(at Directory) bool {
+	return at.Has(lockfile.Name) && !f.ignored(at.Join(lockfile.Name))
 }
 
 // fresh returns, of directories without a lock file, those that hold a root
@@ -350,19 +350,19 @@ func (f *finder) locked(at location) bool {
 // only a root module has reason to say or are included by a glob, they are not
 // where called modules and examples usually are, and a lock file there would
 // not be ignored.
-func (f *finder) fresh(ctx context.Context, dirs []location) ([]location, error) {
+func (f *finder) fresh(ctx context.Context, dirs []Directory) ([]Directory, error) {
 	// The glob of all directories, which is the default of the setting, names none.
 	wished := func(dir string) bool {
 		return slices.ContainsFunc(f.opts.Include, func(glob string) bool { return glob != "**" && matchesAny([]string{glob}, dir) })
 	}
-	var likely []location
+	var likely []Directory
 	for _, at := range dirs {
 		switch {
-		case f.ignored(at.path(lockfile.Name)):
+		case f.ignored(at.Join(lockfile.Name)):
 		case stackTop(at):
 			likely = append(likely, at)
 		case !f.lockable(at):
-		case wished(at.dir), !inModules(at.dir) && f.rootOnly(at):
+		case wished(at.Path), !inModules(at.Path) && f.rootOnly(at):
 			likely = append(likely, at)
 		}
 	}
@@ -370,20 +370,20 @@ func (f *finder) fresh(ctx context.Context, dirs []location) ([]location, error)
 		return nil, nil
 	}
 	called, err := f.called(ctx)
-	return slices.DeleteFunc(likely, func(at location) bool { return called[at] }), err
+	return slices.DeleteFunc(likely, func(at Directory) bool { return called[at] }), err
 }
 
 // configured reports whether a directory holds configuration.
-func (f *finder) configured(at location) bool { return at.configured(f.likelyTool(at)) }
+func (f *finder) configured(at Directory) bool { return at.Configured(f.likelyTool(at)) }
 
 // lockable reports whether a directory holds all of its configuration, so that
 // a lock file can be written for it.
-func (f *finder) lockable(at location) bool { return f.configured(at) && !terragruntUnit(at) }
+func (f *finder) lockable(at Directory) bool { return f.configured(at) && !terragruntUnit(at) }
 
 // likelyTool is the tool of a directory whose lock file, if there is one, has
 // not been read for itself.
-func (f *finder) likelyTool(at location) provider.Tool {
-	if r, ok := f.roots[at.dir]; ok {
+func (f *finder) likelyTool(at Directory) provider.Tool {
+	if r, ok := f.roots[at.Path]; ok {
 		return r.Tool
 	}
 	tool, _ := f.tools.tool(at, nil)
@@ -392,38 +392,38 @@ func (f *finder) likelyTool(at location) provider.Tool {
 
 // rootOnly reports whether a directory holds what only root modules have reason
 // to hold: values of variables, a backend, imports, configured providers.
-func (f *finder) rootOnly(at location) bool {
-	entries, _ := at.entries()
+func (f *finder) rootOnly(at Directory) bool {
+	entries, _ := at.Entries()
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return variableFile(e.Name()) }) ||
-		at.config(f.likelyTool(at)).rootOnly
+		at.Configuration(f.likelyTool(at)).RootOnly
 }
 
 // called returns the directories that any module of the tree calls, or any
 // test runs. The whole tree is read for it, if it is a repository.
-func (f *finder) called(ctx context.Context) (map[location]bool, error) {
-	dirs, err := f.walk(ctx, location{tree: f.tree, dir: f.top()})
+func (f *finder) called(ctx context.Context) (map[Directory]bool, error) {
+	dirs, err := f.walk(ctx, Directory{Tree: f.tree, Path: f.top()})
 	if err != nil {
 		return nil, err
 	}
-	dirs = slices.DeleteFunc(dirs, func(at location) bool { return !f.configured(at) })
-	targets := make([][]location, len(dirs))
-	err = each(ctx, dirs, func(i int, at location) {
-		c := at.config(f.likelyTool(at))
+	dirs = slices.DeleteFunc(dirs, func(at Directory) bool { return !f.configured(at) })
+	targets := make([][]Directory, len(dirs))
+	err = each(ctx, dirs, func(i int, at Directory) {
+		c := at.Configuration(f.likelyTool(at))
 		scope := newEvaluation(c, &f.opts).scope()
-		for _, call := range slices.Concat(c.calls, c.tests().runs) {
-			source := call.module
-			if source.kind == earlySource {
-				source, _ = call.evaluate(c.tool, scope.static.Value)
+		for _, call := range slices.Concat(c.Calls, c.Tests().Runs) {
+			source := call.Module
+			if source.Kind == EarlySource {
+				source, _ = call.Evaluate(c.Tool, scope.static.Value)
 			}
-			if source.kind != localSource {
+			if source.Kind != LocalSource {
 				continue
 			}
-			if to, err := at.directory(source.addr.Path); err == nil {
+			if to, err := at.Dir(source.Addr.Path); err == nil {
 				targets[i] = append(targets[i], to)
 			}
 		}
 	})
-	called := map[location]bool{}
+	called := map[Directory]bool{}
 	for _, to := range slices.Concat(targets...) {
 		called[to] = true
 	}
@@ -442,11 +442,11 @@ func (f *finder) top() string {
 		if path.Base(name) == everything {
 			name = path.Dir(name)
 		}
-		if at, err := f.tree.directory(name); err == nil && at.tree == f.tree {
-			for top != "" && top != "." && top != at.dir && !strings.HasPrefix(at.dir, top+"/") {
+		if at, err := f.tree.Dir(name); err == nil && at.Tree == f.tree {
+			for top != "" && top != "." && top != at.Path && !strings.HasPrefix(at.Path, top+"/") {
 				top = path.Dir(top)
 			}
-			top = cmp.Or(top, at.dir)
+			top = cmp.Or(top, at.Path)
 		}
 	}
 	return cmp.Or(top, ".")

@@ -93,7 +93,7 @@ func (l *loading) load(packages *packages, opts *Options) {
 func (l *loading) sources() []string {
 	dirs := slices.Clone(l.Sources)
 	for _, dir := range slices.Concat(l.read.Tree.Dirs, l.read.Tests.Dirs) {
-		if from := l.Tree.names(dir); from.Package == "" {
+		if from := l.Tree.FileName(dir); from.Package == "" {
 			dirs = append(dirs, from.File)
 		}
 	}

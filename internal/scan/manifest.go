@@ -33,8 +33,8 @@ type manifestRecord struct {
 
 // readManifest reads the manifest of a root module. Without one, or with one
 // that is not understood, nothing is installed.
-func readManifest(root location) manifest {
-	src, err := root.read(modulesDir + "/modules.json")
+func readManifest(root Directory) manifest {
+	src, err := root.Read(modulesDir + "/modules.json")
 	if err != nil {
 		return nil
 	}
@@ -59,15 +59,15 @@ func (r manifestRecord) top() string { return modulesDir + "/" + r.Key }
 // serves reports whether an installed module is what a call asks for. The tools note
 // the address as they read it, or as it is written
 // [terraform 1.11 internal/modsdir/manifest.go].
-func (r manifestRecord) serves(m moduleSource, tool provider.ToolName) bool {
+func (r manifestRecord) serves(m ModuleSource, tool provider.ToolName) bool {
 	noted, err := moduleaddr.Parse(r.Source, tool)
-	if r.Source != m.text && (err != nil || !noted.Same(m.addr)) {
+	if r.Source != m.Text && (err != nil || !noted.Same(m.Addr)) {
 		return false
 	}
-	if !m.versioned {
+	if !m.Versioned {
 		return true
 	}
-	constraints, err := goversion.NewConstraint(m.version)
+	constraints, err := goversion.NewConstraint(m.Version)
 	if err != nil {
 		return false
 	}

@@ -23,7 +23,7 @@ func TestManifestRecordServes(t *testing.T) {
 		{"no address", "acme/net/aws", false},
 	} {
 		addr, _ := moduleaddr.Parse(tt.text, provider.Terraform)
-		got := manifestRecord{Source: tt.noted}.serves(moduleSource{text: tt.text, addr: addr}, provider.Terraform)
+		got := manifestRecord{Source: tt.noted}.serves(ModuleSource{Text: tt.text, Addr: addr}, provider.Terraform)
 		if got != tt.serves {
 			t.Errorf("a record of %q serves %q: %v, want %v", tt.noted, tt.text, got, tt.serves)
 		}

@@ -52,14 +52,14 @@ type packages struct {
 	// to the same content, so that each file is read once. Contents alone would
 	// not do: the names of places must not depend on who came first.
 	trees map[treeKey]*Tree
-	inits memo[location, *Tree]
+	inits memo[Directory, *Tree]
 }
 
 type treeKey struct{ source, id string }
 
 // fetched is what a call leads to.
 type fetched struct {
-	at          location
+	at          Directory
 	base        string // of the module's local sources
 	version, id string
 	err         error
@@ -104,22 +104,22 @@ func (p *packages) accept(c remoteCall, pkg Package, err error) fetched {
 		t = NewTree(pkg.FS, inPackage(key.source))
 		p.trees[key] = t
 	}
-	at, err := t.directory(pkg.Dir)
+	at, err := t.Dir(pkg.Dir)
 	if _, told := errors.AsType[*provider.Error](err); err != nil && !told {
-		err = &provider.Error{Code: provider.CodeUnreadModule, Message: "the module's directory in its package could not be read", Err: reason(err)}
+		err = &provider.Error{Code: provider.CodeUnreadModule, Message: "the module's directory in its package could not be read", Err: WithoutPath(err)}
 	}
 	return fetched{at: at, base: path.Clean(pkg.Dir), version: pkg.Version, id: pkg.ID, err: err}
 }
 
 // stored is where a module is that the tool has left in its directory below a
 // root module.
-func (p *packages) stored(root location, record manifestRecord) (at location, base string, err error) {
-	top, err := root.directory(record.top())
+func (p *packages) stored(root Directory, record manifestRecord) (at Directory, base string, err error) {
+	top, err := root.Dir(record.top())
 	if err != nil {
-		return location{}, "", err
+		return Directory{}, "", err
 	}
-	t := p.inits.get(top, top.below)
+	t := p.inits.get(top, top.Below)
 	base = cmp.Or(strings.TrimPrefix(strings.TrimPrefix(record.Dir, record.top()), "/"), ".")
-	at, err = t.directory(base)
+	at, err = t.Dir(base)
 	return at, base, err
 }

@@ -12,38 +12,38 @@ import (
 )
 
 // place is where something stands: a file of the scanned file tree and a line.
-type place struct {
-	file string
-	line int
+type Place struct {
+	File string
+	Line int
 }
 
-func (p place) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
+func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
-func (p place) compare(q place) int {
-	return cmp.Or(strings.Compare(p.file, q.file), cmp.Compare(p.line, q.line))
+func (p Place) compare(q Place) int {
+	return cmp.Or(strings.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line))
 }
 
 // placeOf is the place where a range begins.
-func placeOf(rng hcl.Range) place { return place{file: rng.Filename, line: rng.Start.Line} }
+func placeOf(rng hcl.Range) Place { return Place{File: rng.Filename, Line: rng.Start.Line} }
 
 // problems collects diagnostics. Their messages repeat nothing of a file but
 // identifiers and what has a canonical form, since they are shown where nobody
 // should be able to place a text.
-type problems struct{ diags []provider.Diagnostic }
+type Mistakes struct{ Diags []provider.Diagnostic }
 
 // maxProblems bounds the errors about one file, or about what the files of one
 // module say together: a file can hold a mistake in each of its lines.
 const maxProblems = 100
 
 // report adds an error, or says once that there are more.
-func (p *problems) report(d provider.Diagnostic) {
-	switch n := len(p.diags); {
+func (p *Mistakes) report(d provider.Diagnostic) {
+	switch n := len(p.Diags); {
 	case n == maxProblems:
 		d.Code, d.Message = provider.CodeInvalidConfig, "further errors from here on are not listed"
 	case n > maxProblems:
 		return
 	}
-	p.diags = append(p.diags, d)
+	p.Diags = append(p.Diags, d)
 }
 
 // Messages that are used in many places.
@@ -56,22 +56,22 @@ const (
 )
 
 // add reports an error in the configuration.
-func (p *problems) add(at place, format string, args ...any) {
+func (p *Mistakes) Add(at Place, format string, args ...any) {
 	p.report(provider.Diagnostic{
-		Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...), File: at.file, Line: at.line,
+		Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...), File: at.File, Line: at.Line,
 	})
 }
 
 // unreadable reports a file, or a directory, that could not be read.
-func (p *problems) unreadable(what, name string, err error) {
+func (p *Mistakes) Unreadable(what, name string, err error) {
 	p.report(provider.Diagnostic{
-		Code: provider.CodeUnreadable, Message: fmt.Sprintf("the %s could not be read: %v", what, reason(err)), File: name,
+		Code: provider.CodeUnreadable, Message: fmt.Sprintf("the %s could not be read: %v", what, WithoutPath(err)), File: name,
 	})
 }
 
 // hcl reports the errors among HCL's diagnostics, and whether there are any.
 // HCL's warnings are about style.
-func (p *problems) hcl(code provider.Code, diags hcl.Diagnostics) (failed bool) {
+func (p *Mistakes) hcl(code provider.Code, diags hcl.Diagnostics) (failed bool) {
 	for _, d := range diags {
 		if d.Severity != hcl.DiagError {
 			continue

@@ -60,7 +60,7 @@ func refTraversal(d *decoder, expr hcl.Expression) (hcl.Traversal, bool) {
 	if key, ok := expr.(*hclsyntax.ObjectConsKeyExpr); ok {
 		expr = key.Wrapped
 	}
-	if unbounded(expr) {
+	if excessive(expr) {
 		return nil, false
 	}
 	if d.tool.Has(provider.ProviderInstances) {

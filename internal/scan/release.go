@@ -22,14 +22,14 @@ type choice struct {
 // patch releases there are is not known; what rules a release has is, by the
 // boundaries in the table of features, so that between two of them one release
 // is as good as another.
-func choose(name provider.ToolName, texts []versionText) choice {
+func choose(name provider.ToolName, texts []VersionText) choice {
 	newest := provider.Newest(name).Version
 	first := provider.First(name).Version
 	candidates := append(name.Boundaries(), newest, first, provider.Version{Minor: 14}, provider.Version{Patch: 1})
 	var all goversion.Constraints
 	exact := false
 	for _, text := range texts {
-		constraints, err := goversion.NewConstraint(text.text)
+		constraints, err := goversion.NewConstraint(text.Text)
 		if err != nil || slices.ContainsFunc(constraints, (*goversion.Constraint).Prerelease) {
 			continue // the tool refuses these, whatever its release is [terraform 1.11 internal/configs/module.go]
 		}
@@ -86,12 +86,12 @@ func (w *walker) conflict() {
 		}
 		with := ""
 		for _, other := range w.versions[:i] {
-			if choose(w.tool.Name, []versionText{other, text}).none {
-				with = fmt.Sprintf(" together with that at %s", other.place)
+			if choose(w.tool.Name, []VersionText{other, text}).none {
+				with = fmt.Sprintf(" together with that at %s", other.Place)
 				break
 			}
 		}
-		w.add(text.place, "unsupported release: no release of %s meets the constraint%s", w.tool.Name.Title(), with)
+		w.Add(text.Place, "unsupported release: no release of %s meets the constraint%s", w.tool.Name.Title(), with)
 		return
 	}
 }
@@ -118,8 +118,8 @@ func (l *loading) walk(packages *packages, opts *Options) *walker {
 		}
 		next := provider.Tool{Name: l.Tool.Name, Version: c.version}
 		same := next.Rules() == l.Tool.Rules()
-		if !same && !l.at().configured(next) {
-			w.add(w.versions[0].place, "unsupported release: %s reads none of the files here", next)
+		if !same && !l.at().Configured(next) {
+			w.Add(w.versions[0].Place, "unsupported release: %s reads none of the files here", next)
 			return w
 		}
 		// A release that the tree does not exclude by its own rules may stay,

@@ -112,7 +112,7 @@ func (t Term) compare(u Term) int {
 	return cmp.Or(strings.Compare(t.Module, u.Module), strings.Compare(t.File, u.File), cmp.Compare(t.Line, u.Line))
 }
 
-func (t Term) place() place { return place{file: t.File, line: t.Line} }
+func (t Term) place() Place { return Place{File: t.File, Line: t.Line} }
 
 // Constraints merges the terms to the string that the lock file records.
 func (r Requirement) Constraints() provider.Constraints {

@@ -77,14 +77,14 @@ type Hole struct {
 }
 
 // at is where the configuration is.
-func (r Root) at() location { return location{tree: r.Tree, dir: cmp.Or(r.TreeDir, r.Dir)} }
+func (r Root) at() Directory { return Directory{Tree: r.Tree, Path: cmp.Or(r.TreeDir, r.Dir)} }
 
 // config is the configuration.
-func (r Root) config() *config {
+func (r Root) config() *Configuration {
 	if r.Kind == Stack {
-		return r.at().stack(r.Tool)
+		return r.at().Stack(r.Tool)
 	}
-	return r.at().config(r.Tool)
+	return r.at().Configuration(r.Tool)
 }
 
 // Kind says where the configuration comes from that a lock file belongs to.
@@ -101,18 +101,18 @@ const (
 
 // kindOf tells the kind of a directory by its files. A stack may keep the module of a
 // component beside its own files: then the lock file tells whose it is.
-func kindOf(at location, configured bool, lock *lockfile.File) Kind {
-	entries, _ := at.entries()
+func kindOf(at Directory, configured bool, lock *lockfile.File) Kind {
+	entries, _ := at.Entries()
 	switch {
 	case lock != nil && lock.Keeper != "":
 		return Stack
 	case terragruntUnit(at):
 		return TerragruntUnit
-	case at.has(cdkFile), !configured && at.has(cdkProject):
+	case at.Has(cdkFile), !configured && at.Has(cdkProject):
 		return CDK
 	case configured:
 		return Ordinary
-	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return stackFile(e.Name()) }):
+	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return StackFile(e.Name()) }):
 		return Stack
 	}
 	return Orphan
@@ -122,8 +122,8 @@ func kindOf(at location, configured bool, lock *lockfile.File) Kind {
 // files of the unit over those of a module from elsewhere and adds generated
 // ones (Terragrunt 1.1, internal/tf/source.go and internal/codegen/generate.go),
 // so that .tf files in the directory are never the whole configuration.
-func terragruntUnit(at location) bool {
-	entries, _ := at.entries()
+func terragruntUnit(at Directory) bool {
+	entries, _ := at.Entries()
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		return !e.IsDir() && (e.Name() == terragruntFile || e.Name() == terragruntFile+".json")
 	})

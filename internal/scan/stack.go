@@ -23,14 +23,14 @@ const deployExtension = ".tfdeploy.hcl"
 
 // stackFile reports whether a file belongs to a stack, which has a language
 // and locks of its own.
-func stackFile(name string) bool {
+func StackFile(name string) bool {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".json"), ".hcl")
 	return strings.HasSuffix(name, ".tfcomponent") || strings.HasSuffix(name, ".tfstack") || strings.HasSuffix(name, ".tfdeploy")
 }
 
 // stackTop reports whether a directory is the top of a stack.
-func stackTop(at location) bool {
-	entries, _ := at.entries()
+func stackTop(at Directory) bool {
+	entries, _ := at.Entries()
 	return len(componentFiles(entries)) > 0 && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), deployExtension) })
 }
 
@@ -54,8 +54,8 @@ func componentFiles(entries []fs.DirEntry) []string {
 // keep notes how the lock file of a stack is kept: its command records no
 // constraints, as lock files in public repositories show. One that states some is
 // kept otherwise. OpenTofu has no stacks.
-func (r *Root) keep(at location) {
-	entries, _ := at.entries()
+func (r *Root) keep(at Directory) {
+	entries, _ := at.Entries()
 	r.Standalone = len(componentFiles(entries)) == 0
 	if r.Guessed = false; r.Tool.Name != provider.Terraform {
 		r.Tool, r.Assumed = provider.Newest(provider.Terraform), true
@@ -86,13 +86,13 @@ func (m *RootModule) standIn() {
 // [docs: developer.hashicorp.com/terraform/language/block/stack/tfcomponent/required_providers].
 // Stacks that it embeds say it for themselves
 // [terraform 1.14 internal/stacks/stackconfig/config.go].
-func (l location) stack(tool provider.Tool) *config {
-	key := configKey{dir: l.dir, rules: tool.Rules(), stack: true}
-	return l.tree.configs.get(key, func() *config {
+func (l Directory) Stack(tool provider.Tool) *Configuration {
+	key := configKey{dir: l.Path, rules: tool.Rules(), stack: true}
+	return l.Tree.configs.get(key, func() *Configuration {
 		m := newMerger(l, key.rules)
-		entries, err := l.entries()
+		entries, err := l.Entries()
 		if err != nil {
-			m.unreadable("directory", l.String(), err)
+			m.Unreadable("directory", l.String(), err)
 		}
 		files := m.decode(componentFiles(entries), false, decodeStackFile)
 		m.require(files, nil)
@@ -101,7 +101,7 @@ func (l location) stack(tool provider.Tool) *config {
 		}
 		m.locateCalls()
 		m.resolve()
-		m.c.diags, m.c.tests = m.diags, func() *tests { return &tests{} }
+		m.c.Diagnostics, m.c.Tests = m.Diags, func() *Tests { return &Tests{} }
 		return m.c
 	})
 }
@@ -131,7 +131,7 @@ func decodeStackFile(src []byte, d *decoder) file {
 			d.errorf(block.DefRange, "missing required argument: the stack has no source")
 			continue
 		}
-		f.calls = append(f.calls, call{place: placeOf(block.DefRange), name: block.Labels[0], source: attrs["source"], version: attrs["version"], stack: true})
+		f.calls = append(f.calls, ModuleCall{Place: placeOf(block.DefRange), Name: block.Labels[0], source: attrs["source"], version: attrs["version"], Stack: true})
 	}
 	return f
 }
@@ -148,7 +148,7 @@ func decodeStackRequired(d *decoder, block *hcl.Block) requiredBlock {
 			said[hcl.ExprAsKeyword(pair.Key)] = true
 		}
 		if !said["source"] || !said["version"] && !entry.addr.Builtin() {
-			d.add(entry.place, "invalid required_providers entry: in a stack it must have a source and a version")
+			d.Add(entry.Place, "invalid required_providers entry: in a stack it must have a source and a version")
 		}
 	}
 	return found
@@ -156,15 +156,15 @@ func decodeStackRequired(d *decoder, block *hcl.Block) requiredBlock {
 
 // decodeStackSource reads where an embedded stack is. Those from elsewhere are not
 // read: of the packages that are fetched only the files of modules are kept.
-func decodeStackSource(d *decoder, c call) moduleSource {
+func decodeStackSource(d *decoder, c ModuleCall) ModuleSource {
 	source, ok := d.text(c.source.Expr)
 	if !ok {
-		return moduleSource{}
+		return ModuleSource{}
 	}
-	m := moduleSource{kind: unknownSource, text: source.text, place: placeOf(c.source.Expr.Range())}
-	m.why.Reason = "it comes from outside of the repository"
+	m := ModuleSource{Kind: UnknownSource, Text: source.text, Place: placeOf(c.source.Expr.Range())}
+	m.Why.Reason = "it comes from outside of the repository"
 	if addr, _ := moduleaddr.Parse(source.text, d.tool.Name); addr.Kind == moduleaddr.Local {
-		m.kind, m.addr = localSource, addr
+		m.Kind, m.Addr = LocalSource, addr
 	}
 	return m
 }

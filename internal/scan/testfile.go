@@ -15,10 +15,10 @@ import (
 
 // tests is what the test files of a root module add to its requirements. No
 // other module's test files count.
-type tests struct {
-	problems
-	runs      []call // of runs that test another module, sorted by path
-	needs     []need // by provider blocks
+type Tests struct {
+	Mistakes
+	Runs      []ModuleCall // of runs that test another module, sorted by path
+	Needs     []Need       // by provider blocks
 	providers []providerBlock
 }
 
@@ -36,58 +36,58 @@ var (
 // loadTests reads the test files in a root module's directory and in the
 // directory "tests" below it. The test directory can be set on the tools'
 // command line; that setting is in no file.
-func loadTests(c *config) *tests {
-	t := &tests{}
-	if !c.tool.Has(provider.TestFiles) {
+func loadTests(c *Configuration) *Tests {
+	t := &Tests{}
+	if !c.Tool.Has(provider.TestFiles) {
 		return t
 	}
 	names := append(t.directory(c), c.files.tests...)
 	slices.Sort(names)
 	for _, name := range names {
-		d := &decoder{tool: c.tool, name: c.at.name(name)}
-		src, err := c.at.read(name)
+		d := &decoder{tool: c.Tool, name: c.Directory.Name(name)}
+		src, err := c.Directory.Read(name)
 		if err != nil {
-			t.unreadable("file", d.name, err)
+			t.Unreadable("file", d.name, err)
 			continue
 		}
 		t.file(c, d, src, name)
-		t.diags = append(t.diags, d.diags...)
+		t.Diags = append(t.Diags, d.Diags...)
 	}
 	for _, p := range t.providers {
 		addr, err := c.provider(p.ref.name) // by the names of the root module
 		if err != nil {
-			t.add(p.place, badName)
+			t.Add(p.Place, badName)
 			continue
 		}
-		needs, err := needsOf(addr, p.version, p.place)
+		needs, err := needsOf(addr, p.version, p.Place)
 		if err != nil {
-			t.add(p.version.place, badVersionTerm)
+			t.Add(p.version.Place, badVersionTerm)
 			continue
 		}
-		t.needs = append(t.needs, needs...)
+		t.Needs = append(t.Needs, needs...)
 	}
 	return t
 }
 
 // directory returns the test files below, by their path in the root module.
-func (t *tests) directory(c *config) []string {
-	if !c.at.has(testDir) {
+func (t *Tests) directory(c *Configuration) []string {
+	if !c.Directory.Has(testDir) {
 		return nil
 	}
-	at, err := c.at.directory(testDir)
+	at, err := c.Directory.Dir(testDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // a file of this name, or a link to nothing
 	}
 	var entries []fs.DirEntry
 	if err == nil {
-		entries, err = at.entries()
+		entries, err = at.Entries()
 	}
 	if err != nil {
-		t.unreadable("directory", c.at.name(testDir), err)
+		t.Unreadable("directory", c.Directory.Name(testDir), err)
 		return nil
 	}
 	var names []string
-	for _, name := range testNames(entries, c.tool) {
+	for _, name := range testNames(entries, c.Tool) {
 		names = append(names, path.Join(testDir, name))
 	}
 	return names
@@ -108,7 +108,7 @@ func testNames(entries []fs.DirEntry, tool provider.Tool) []string {
 
 // file reads a test file. Blocks that have no bearing on providers and modules
 // are left unread: their syntax grows with every release.
-func (t *tests) file(c *config, d *decoder, src []byte, name string) {
+func (t *Tests) file(c *Configuration, d *decoder, src []byte, name string) {
 	body, ok := d.body(src)
 	if !ok {
 		return
@@ -128,7 +128,7 @@ func (t *tests) file(c *config, d *decoder, src []byte, name string) {
 // run reads which module a run tests, if it is not the root module itself. Its
 // source is never evaluated early, and is relative to the root module also for
 // a file in the tests directory.
-func (t *tests) run(d *decoder, block *hcl.Block, name string) {
+func (t *Tests) run(d *decoder, block *hcl.Block, name string) {
 	if !d.identifier(block, 0) {
 		return
 	}
@@ -140,45 +140,45 @@ func (t *tests) run(d *decoder, block *hcl.Block, name string) {
 	blocks := d.content(block.Body, runSchema).Blocks
 	for _, inner := range blocks.OfType("module") {
 		attrs := d.content(inner.Body, runModuleSchema).Attributes
-		run := call{
-			place: placeOf(inner.DefRange), name: name,
+		run := ModuleCall{
+			Place: placeOf(inner.DefRange), Name: name,
 			source: attrs["source"], version: attrs["version"],
 		}
 		if evaluatesEarly(d.tool) {
 			for _, variables := range blocks.OfType("variables") {
-				run.args, _ = variables.Body.JustAttributes()
+				run.Args, _ = variables.Body.JustAttributes()
 			}
 		}
 		if run.source == nil {
 			d.errorf(inner.DefRange, "missing required argument: the module has no source")
 			continue
 		}
-		run.module = decodeSource(d, run, false)
-		if run.module.kind == otherSource && run.module.addr.Kind != moduleaddr.Registry && d.tool.Name == provider.Terraform {
+		run.Module = decodeSource(d, run, false)
+		if run.Module.Kind == RemoteSource && run.Module.Addr.Kind != moduleaddr.Registry && d.tool.Name == provider.Terraform {
 			d.errorf(run.source.Expr.Range(), "invalid module source address: a run can test only local modules and those of a module registry")
 			continue
 		}
-		t.runs = append(t.runs, run)
+		t.Runs = append(t.Runs, run)
 	}
 }
 
 // provider reads a provider block. With releases that count them, the blocks
 // of test files require what those of configuration files do; the later ones of
 // Terraform refuse a version there [cases 267, 268].
-func (t *tests) provider(d *decoder, block *hcl.Block) {
+func (t *Tests) provider(d *decoder, block *hcl.Block) {
 	p, ok := decodeProvider(d, block)
 	switch {
 	case !ok:
 	case d.tool.Has(provider.TestProviders):
 		t.providers = append(t.providers, p)
 	case p.version != nil:
-		d.add(p.version.place, "version constraints are not allowed in test files")
+		d.Add(p.version.Place, "version constraints are not allowed in test files")
 	}
 }
 
 // mock reads a mock_provider block, which Terraform counted as a provider block
 // for as long as it counted those.
-func (t *tests) mock(c *config, d *decoder, block *hcl.Block) {
+func (t *Tests) mock(c *Configuration, d *decoder, block *hcl.Block) {
 	attrs := d.content(block.Body, mockSchema).Attributes
 	ref := providerRef{name: block.Labels[0]}
 	if !provider.NormalisedName(ref.name) {
@@ -189,12 +189,12 @@ func (t *tests) mock(c *config, d *decoder, block *hcl.Block) {
 		t.mockSource(c, d, source)
 	}
 	if d.tool.Name == provider.Terraform && d.tool.Has(provider.TestProviders) {
-		t.providers = append(t.providers, providerBlock{place: placeOf(block.DefRange), ref: ref})
+		t.providers = append(t.providers, providerBlock{Place: placeOf(block.DefRange), ref: ref})
 	}
 }
 
 // mockSource checks that there is a directory with the data of a mock.
-func (t *tests) mockSource(c *config, d *decoder, attr *hcl.Attribute) {
+func (t *Tests) mockSource(c *Configuration, d *decoder, attr *hcl.Attribute) {
 	if d.tool.Name == provider.OpenTofu {
 		d.errorf(attr.NameRange, "unsupported argument: source is not expected in a mock_provider block")
 		return
@@ -203,7 +203,7 @@ func (t *tests) mockSource(c *config, d *decoder, attr *hcl.Attribute) {
 	if !ok || path.IsAbs(dir.text) {
 		return
 	}
-	if _, err := c.at.directory(dir.text); errors.Is(err, fs.ErrNotExist) {
+	if _, err := c.Directory.Dir(dir.text); errors.Is(err, fs.ErrNotExist) {
 		d.errorf(attr.Expr.Range(), "unreadable mock data directory: it does not exist")
 	}
 }

@@ -66,7 +66,7 @@ func (t *toolFiles) ownPins(dir string) pins {
 		own.versions[tool] = version
 	}
 	for _, f := range versionFiles {
-		src, err := t.tree.read(path.Join(dir, f.name))
+		src, err := t.tree.Read(path.Join(dir, f.name))
 		if err != nil {
 			continue
 		}
@@ -75,7 +75,7 @@ func (t *toolFiles) ownPins(dir string) pins {
 			break
 		}
 	}
-	src, err := t.tree.read(path.Join(dir, toolVersionsFile))
+	src, err := t.tree.Read(path.Join(dir, toolVersionsFile))
 	if err != nil {
 		return own
 	}
@@ -105,10 +105,10 @@ func significantLines(src []byte) func(yield func([]string) bool) {
 // OpenTofu's, by files that only OpenTofu reads, by the nearest version file.
 // A lock file of Terraform proves little, since OpenTofu takes those over
 // [opentofu 1.12 internal/depsfile/locks.go]. If nothing tells, it is guessed.
-func (t *toolFiles) toolName(at location, lock *lockfile.File) (name provider.ToolName, guessed bool) {
-	entries, _ := at.entries()
+func (t *toolFiles) toolName(at Directory, lock *lockfile.File) (name provider.ToolName, guessed bool) {
+	entries, _ := at.Entries()
 	ofOpenTofu := func(l lockfile.Lock) bool { return l.Addr.Host == provider.OpenTofu.DefaultHost() }
-	switch nearest := t.pins(at.dir).nearest; {
+	switch nearest := t.pins(at.Path).nearest; {
 	case t.opts.Tool != "":
 		return t.opts.Tool, false
 	case lock != nil && (lock.Tool == provider.OpenTofu || slices.ContainsFunc(lock.Locks, ofOpenTofu)):
@@ -126,12 +126,12 @@ func (t *toolFiles) toolName(at location, lock *lockfile.File) (name provider.To
 // tool returns the tool that is run in a directory, and whether its release is
 // known: it is set, or an exact version file names it. Else the newest release
 // whose rules are known is assumed.
-func (t *toolFiles) tool(at location, lock *lockfile.File) (tool provider.Tool, pinned bool) {
+func (t *toolFiles) tool(at Directory, lock *lockfile.File) (tool provider.Tool, pinned bool) {
 	name, _ := t.toolName(at, lock)
 	if !t.opts.ToolVersion.IsZero() {
 		return provider.Tool{Name: name, Version: t.opts.ToolVersion}, true
 	}
-	text := strings.TrimPrefix(t.pins(at.dir).versions[name], "v")
+	text := strings.TrimPrefix(t.pins(at.Path).versions[name], "v")
 	if v, err := provider.ParseVersion(text); err == nil && strings.Count(text, ".") >= 2 {
 		return provider.Tool{Name: name, Version: v}, true
 	}

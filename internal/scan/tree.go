@@ -18,7 +18,7 @@ import (
 
 // Why a path of a file tree could not be followed, besides fs.ErrNotExist.
 var (
-	errOutside   = errors.New("it leads out of the repository")
+	ErrOutside   = errors.New("it leads out of the repository")
 	errPackage   = errors.New("it leads out of the module package")
 	errIrregular = errors.New("it is not a regular file")
 	errCostly    = fmt.Errorf("the modules of this package have more than %d words, lines and signs together", maxPackage)
@@ -42,15 +42,15 @@ type Tree struct {
 	fsys fs.FS
 	// names turns a path of the tree into the name that people know it by. Of the
 	// tree around the searched one that is the path that leads there from its top.
-	names func(string) FileName
+	FileName func(string) FileName
 	// packages has the Package of each name that was given and has one, by its File:
 	// of a place in a parsed file no more is known than that.
 	packages sync.Map
 	// outside is the error of a path that leads out of the tree.
 	outside error
-	lists   memo[string, listing]
+	lists   memo[string, entryList]
 	infos   memo[string, fileInfo]
-	configs memo[configKey, *config]
+	configs memo[configKey, *Configuration]
 	// submodules are the directories of Git submodules; see submodule.
 	submodules func() []string
 	// around is the tree that this one is in, at the path within; nil if what
@@ -64,7 +64,7 @@ type Tree struct {
 
 // newTree is a repository, or what is searched in its place.
 func newTree(fsys fs.FS) *Tree {
-	t := &Tree{fsys: fsys, names: func(name string) FileName { return FileName{File: name} }, outside: errOutside}
+	t := &Tree{fsys: fsys, FileName: func(name string) FileName { return FileName{File: name} }, outside: ErrOutside}
 	t.submodules = sync.OnceValue(t.readSubmodules)
 	return t
 }
@@ -74,7 +74,7 @@ func newTree(fsys fs.FS) *Tree {
 func (t *Tree) isWithin(fsys fs.FS, at string) {
 	t.within, t.around = path.Clean(at), newTree(fsys)
 	t.around.inner = t
-	t.around.names = func(name string) FileName { return FileName{File: relative(t.within, name)} }
+	t.around.FileName = func(name string) FileName { return FileName{File: relative(t.within, name)} }
 }
 
 // NewTree is a file tree that stands for itself, such as a module package or what
@@ -82,7 +82,7 @@ func (t *Tree) isWithin(fsys fs.FS, at string) {
 // submodules in it that are not checked out. names gives the name that people know
 // a path of it by.
 func NewTree(fsys fs.FS, names func(string) FileName) *Tree {
-	return &Tree{fsys: fsys, names: names, outside: errPackage, submodules: func() []string { return nil }}
+	return &Tree{fsys: fsys, FileName: names, outside: errPackage, submodules: func() []string { return nil }}
 }
 
 // namedBelow names the paths of a tree by what people call its top.
@@ -98,12 +98,12 @@ func namedBelow(top FileName) func(string) FileName {
 
 // below is what is below a directory as a tree of its own, in which its files have
 // the names that people know them by.
-func (l location) below() *Tree {
-	sub, err := fs.Sub(l.tree.fsys, l.dir)
+func (l Directory) Below() *Tree {
+	sub, err := fs.Sub(l.Tree.fsys, l.Path)
 	if err != nil {
 		panic("scan: a directory of the tree is no path: " + err.Error())
 	}
-	name := l.tree.names(l.dir)
+	name := l.Tree.FileName(l.Path)
 	name.File += "/"
 	return NewTree(sub, namedBelow(name))
 }
@@ -115,7 +115,7 @@ func inPackage(source string) func(string) FileName {
 
 // name is the name that people know a path of the tree by.
 func (t *Tree) name(path string) string {
-	name := t.names(path)
+	name := t.FileName(path)
 	if name.Package != "" {
 		t.packages.Store(name.File, name.Package)
 	}
@@ -123,16 +123,16 @@ func (t *Tree) name(path string) string {
 }
 
 // packageOf returns the package that a file is in, by its name; empty if none is.
-func (t *Tree) packageOf(file string) string {
+func (t *Tree) PackageOf(file string) string {
 	source, _ := t.packages.Load(file)
 	text, _ := source.(string)
 	return text
 }
 
 // isPackage reports whether the tree is a module package of its own.
-func (t *Tree) isPackage() bool { return t.outside == errPackage }
+func (t *Tree) IsPackage() bool { return t.outside == errPackage }
 
-type listing struct {
+type entryList struct {
 	entries []fs.DirEntry
 	err     error
 }
@@ -144,17 +144,17 @@ type fileInfo struct {
 
 // location is a directory in a file tree, where a module is. Its dir has no
 // links in it, so that equal locations are the same directory.
-type location struct {
-	tree *Tree
-	dir  string
+type Directory struct {
+	Tree *Tree
+	Path string
 }
 
 // list returns the entries of a directory without links in its path, sorted by
 // name. Each directory is read once.
 func (t *Tree) list(dir string) ([]fs.DirEntry, error) {
-	l := t.lists.get(dir, func() listing {
+	l := t.lists.get(dir, func() entryList {
 		entries, err := fs.ReadDir(t.fsys, dir)
-		return listing{entries, err}
+		return entryList{entries, err}
 	})
 	return l.entries, l.err
 }
@@ -192,21 +192,21 @@ func (d described) ReadLink(name string) (string, error) { return fs.ReadLink(d.
 
 // directory resolves a path that must be a directory, which may be in the tree
 // around this one.
-func (t *Tree) directory(name string) (location, error) {
+func (t *Tree) Dir(name string) (Directory, error) {
 	dir, err := t.resolve(name)
-	if errors.Is(err, errOutside) && t.around != nil {
-		return t.around.directory(path.Join(t.within, name))
+	if errors.Is(err, ErrOutside) && t.around != nil {
+		return t.around.Dir(path.Join(t.within, name))
 	}
 	if err != nil {
-		return location{}, err
+		return Directory{}, err
 	}
 	if info, err := t.lstat(dir); err != nil || !info.IsDir() {
-		return location{}, cmp.Or(err, fs.ErrNotExist)
+		return Directory{}, cmp.Or(err, fs.ErrNotExist)
 	}
 	if t.inner != nil && (dir == t.inner.within || strings.HasPrefix(dir, t.inner.within+"/")) {
-		return location{tree: t.inner, dir: relative(t.inner.within, dir)}, nil
+		return Directory{Tree: t.inner, Path: relative(t.inner.within, dir)}, nil
 	}
-	return location{tree: t, dir: dir}, nil
+	return Directory{Tree: t, Path: dir}, nil
 }
 
 // relative is the path that leads from one directory of a tree to another.
@@ -223,10 +223,10 @@ func relative(from, to string) string {
 
 // read returns the content of a file, through links, also of one in the tree
 // around this one.
-func (t *Tree) read(name string) ([]byte, error) {
+func (t *Tree) Read(name string) ([]byte, error) {
 	real, err := t.resolve(name)
-	if errors.Is(err, errOutside) && t.around != nil {
-		return t.around.read(path.Join(t.within, name))
+	if errors.Is(err, ErrOutside) && t.around != nil {
+		return t.around.Read(path.Join(t.within, name))
 	}
 	if err != nil {
 		return nil, err
@@ -241,51 +241,51 @@ func (t *Tree) read(name string) ([]byte, error) {
 		return nil, errLarge
 	}
 	src, err := fs.ReadFile(t.fsys, real)
-	if err == nil && t.isPackage() && t.pieces.Add(int64(pieceFile+hclfile.Pieces(src, name))) > maxPackage {
+	if err == nil && t.IsPackage() && t.pieces.Add(int64(pieceFile+hclfile.Pieces(src, name))) > maxPackage {
 		return nil, errCostly
 	}
 	return src, err
 }
 
 // path returns the path in the tree of a file in the directory.
-func (l location) path(name string) string { return path.Join(l.dir, name) }
+func (l Directory) Join(name string) string { return path.Join(l.Path, name) }
 
 // name returns the name that people know a file in the directory by.
-func (l location) name(file string) string { return l.tree.name(l.path(file)) }
+func (l Directory) Name(file string) string { return l.Tree.name(l.Join(file)) }
 
 // String is the name that people know the directory by.
-func (l location) String() string { return l.tree.name(l.dir) }
+func (l Directory) String() string { return l.Tree.name(l.Path) }
 
 // whole is the path of the directory from the top of the largest tree around it.
-func (l location) whole() string { return path.Join(l.tree.within, l.dir) }
+func (l Directory) whole() string { return path.Join(l.Tree.within, l.Path) }
 
 // entries are those of the directory, sorted by name.
-func (l location) entries() ([]fs.DirEntry, error) { return l.tree.list(l.dir) }
+func (l Directory) Entries() ([]fs.DirEntry, error) { return l.Tree.list(l.Path) }
 
 // read returns the content of a file by its path from the directory.
-func (l location) read(name string) ([]byte, error) { return l.tree.read(l.path(name)) }
+func (l Directory) Read(name string) ([]byte, error) { return l.Tree.Read(l.Join(name)) }
 
 // directory resolves a path from the directory that must be one.
-func (l location) directory(name string) (location, error) { return l.tree.directory(l.path(name)) }
+func (l Directory) Dir(name string) (Directory, error) { return l.Tree.Dir(l.Join(name)) }
 
 // from is the path that leads here from another directory; false if this one is
 // neither in the tree of that one nor in the tree around it.
-func (l location) from(other location) (string, bool) {
-	if l.tree != other.tree && l.tree.inner != other.tree {
+func (l Directory) From(other Directory) (string, bool) {
+	if l.Tree != other.Tree && l.Tree.inner != other.Tree {
 		return "", false
 	}
 	return relative(other.whole(), l.whole()), true
 }
 
 // configured reports whether there is configuration for a tool in the directory.
-func (l location) configured(tool provider.Tool) bool {
-	entries, _ := l.entries()
+func (l Directory) Configured(tool provider.Tool) bool {
+	entries, _ := l.Entries()
 	return files(entries, tool).configured()
 }
 
 // has reports whether the directory has an entry of this name.
-func (l location) has(name string) bool {
-	entries, _ := l.entries()
+func (l Directory) Has(name string) bool {
+	entries, _ := l.Entries()
 	_, found := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int {
 		return strings.Compare(e.Name(), name)
 	})
@@ -293,13 +293,13 @@ func (l location) has(name string) bool {
 }
 
 // empty reports whether there is nothing at all in a directory.
-func (l location) empty() bool {
-	entries, err := l.entries()
+func (l Directory) Empty() bool {
+	entries, err := l.Entries()
 	return err == nil && len(entries) == 0
 }
 
 // reason strips the path from a file system error; the caller names the file.
-func reason(err error) error {
+func WithoutPath(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
 		return pathErr.Err
@@ -309,14 +309,14 @@ func reason(err error) error {
 
 // submodule reports whether a path is in a Git submodule, by what .gitmodules at
 // the top of the tree says.
-func (t *Tree) submodule(name string) bool {
+func (t *Tree) Submodule(name string) bool {
 	return slices.ContainsFunc(t.submodules(), func(dir string) bool {
 		return name == dir || strings.HasPrefix(name, dir+"/")
 	})
 }
 
 func (t *Tree) readSubmodules() []string {
-	src, err := t.read(".gitmodules")
+	src, err := t.Read(".gitmodules")
 	if err != nil {
 		return nil
 	}

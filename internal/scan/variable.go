@@ -21,19 +21,19 @@ type variableValues struct {
 // readVariables reads the variable files of a root module in the tools' order,
 // in which a later one wins: terraform.tfvars, terraform.tfvars.json, and the
 // *.auto.tfvars and *.auto.tfvars.json in the order of their names.
-func readVariables(at location) variableValues {
+func readVariables(at Directory) variableValues {
 	found := variableValues{exprs: map[string]hcl.Expression{}}
-	entries, _ := at.entries()
+	entries, _ := at.Entries()
 	for _, name := range variableFiles(entries) {
-		src, err := at.read(name)
-		f, _ := hclfile.Parse(src, at.name(name))
+		src, err := at.Read(name)
+		f, _ := hclfile.Parse(src, at.Name(name))
 		if err != nil || f == nil {
-			found.bad = at.name(name)
+			found.bad = at.Name(name)
 			return found
 		}
 		attrs, diags := f.Body.JustAttributes()
 		if diags.HasErrors() {
-			found.bad = at.name(name)
+			found.bad = at.Name(name)
 			return found
 		}
 		for _, attr := range attrs {

@@ -38,9 +38,9 @@ type walker struct {
 	pinned   bool // the tool's release is known, not assumed
 	early    *evaluation
 
-	versions []versionText     // that the modules require of the tool
-	seen     map[location]bool // modules whose diagnostics have been taken over
-	packaged map[*Tree]bool    // file trees of those that are packages of their own
+	versions []VersionText      // that the modules require of the tool
+	seen     map[Directory]bool // modules whose diagnostics have been taken over
+	packaged map[*Tree]bool     // file trees of those that are packages of their own
 	modules  int
 	asked    map[remoteCall]bool // of the root module, in this walk and before
 	wanted   []remoteCall        // calls of which it is not known yet what they lead to
@@ -50,7 +50,7 @@ type walker struct {
 // harvest is what the modules say that are reached without test files, or what
 // only test files lead to.
 type harvest struct {
-	problems
+	Mistakes
 	terms   map[provider.Addr][]Term
 	unread  []Unread
 	fetched []Fetched
@@ -60,7 +60,7 @@ type harvest struct {
 // visit is a module in the tree: its configuration, how it was called, and the
 // modules above it.
 type visit struct {
-	config *config
+	config *Configuration
 	scope  *scope
 	// base is the directory in its file tree that the tools join the local
 	// sources of the module to. It differs from where the module is if that is
@@ -69,18 +69,18 @@ type visit struct {
 	path string // of calls, joined by dots
 	// above are the modules that lead here by calls that always do: one of
 	// them once more has no end.
-	above []location
+	above []Directory
 	depth int
 	test  bool // a run of a test file calls it
 }
 
 // root reads the whole tree below a root module.
-func (w *walker) root(c *config, opts *Options) {
-	w.tree.terms, w.tests.terms, w.seen = map[provider.Addr][]Term{}, map[provider.Addr][]Term{}, map[location]bool{}
+func (w *walker) root(c *Configuration, opts *Options) {
+	w.tree.terms, w.tests.terms, w.seen = map[provider.Addr][]Term{}, map[provider.Addr][]Term{}, map[Directory]bool{}
 	w.packaged = map[*Tree]bool{}
-	w.manifest = sync.OnceValue(func() manifest { return readManifest(c.at) })
+	w.manifest = sync.OnceValue(func() manifest { return readManifest(c.Directory) })
 	w.early = newEvaluation(c, opts)
-	root := &visit{config: c, scope: w.early.scope(), base: c.at.dir}
+	root := &visit{config: c, scope: w.early.scope(), base: c.Directory.Path}
 	w.harvest = &w.tree
 	w.module(root)
 	w.harvest = &w.tests
@@ -90,93 +90,93 @@ func (w *walker) root(c *config, opts *Options) {
 
 // runs reads what test files add.
 func (w *walker) runs(root *visit) {
-	t := root.config.tests()
-	w.diags = append(w.diags, t.diags...)
-	for _, n := range t.needs {
+	t := root.config.Tests()
+	w.Diags = append(w.Diags, t.Diags...)
+	for _, n := range t.Needs {
 		w.need(n, &visit{})
 	}
-	for _, run := range t.runs {
-		w.call(root, run, &visit{path: run.name, test: true})
+	for _, run := range t.Runs {
+		w.call(root, run, &visit{path: run.Name, test: true})
 	}
 }
 
 func (w *walker) module(at *visit) {
-	if c := at.config; !w.seen[c.at] {
-		w.seen[c.at] = true
-		if c.at.tree == w.early.root.at.tree {
-			w.dirs = append(w.dirs, c.at.dir)
+	if c := at.config; !w.seen[c.Directory] {
+		w.seen[c.Directory] = true
+		if c.Directory.Tree == w.early.root.Directory.Tree {
+			w.dirs = append(w.dirs, c.Directory.Path)
 		}
-		if c.at.tree.isPackage() {
-			w.packaged[c.at.tree] = true
+		if c.Directory.Tree.IsPackage() {
+			w.packaged[c.Directory.Tree] = true
 		}
-		w.diags = append(w.diags, c.diags...)
+		w.Diags = append(w.Diags, c.Diagnostics...)
 		w.checkVersions(c)
 	}
-	for _, n := range at.config.needs {
+	for _, n := range at.config.Needs {
 		w.need(n, at)
 	}
-	above := append(slices.Clip(at.above), at.config.at)
-	for _, call := range at.config.calls {
-		w.call(at, call, &visit{path: strings.TrimPrefix(at.path+"."+call.name, "."), above: above})
+	above := append(slices.Clip(at.above), at.config.Directory)
+	for _, call := range at.config.Calls {
+		w.call(at, call, &visit{path: strings.TrimPrefix(at.path+"."+call.Name, "."), above: above})
 	}
 }
 
-func (w *walker) need(n need, at *visit) {
-	w.terms[n.addr] = append(w.terms[n.addr], Term{
-		Constraint: n.term, Module: at.path, File: n.file, Line: n.line,
+func (w *walker) need(n Need, at *visit) {
+	w.terms[n.Addr] = append(w.terms[n.Addr], Term{
+		Constraint: n.Term, Module: at.path, File: n.File, Line: n.Line,
 	})
 }
 
 // call follows a module call. What is known of the called module is in to.
-func (w *walker) call(from *visit, c call, to *visit) {
+func (w *walker) call(from *visit, c ModuleCall, to *visit) {
 	to.depth = from.depth + 1
-	if c.module.kind == earlySource {
+	if c.Module.Kind == EarlySource {
 		var diags []provider.Diagnostic
-		c.module, diags = c.evaluate(w.tool, from.scope.static.Value)
-		w.diags = append(w.diags, diags...)
+		c.Module, diags = c.Evaluate(w.tool, from.scope.static.Value)
+		w.Diags = append(w.Diags, diags...)
 		to.above = nil // another time it may lead elsewhere
 	}
-	switch c.module.kind {
-	case unknownSource:
-		w.notRead(c, to, c.module.why)
-	case otherSource:
+	switch c.Module.Kind {
+	case UnknownSource:
+		w.notRead(c, to, c.Module.Why)
+	case RemoteSource:
 		w.remote(from, c, to)
-	case localSource:
+	case LocalSource:
 		w.local(from, c, to)
 	}
 }
 
 // local follows a call of a module in the same file tree.
-func (w *walker) local(from *visit, c call, to *visit) {
-	tree, source := from.config.at.tree, c.module
-	name := path.Join(from.base, source.addr.Path)
-	child, err := tree.directory(name)
+func (w *walker) local(from *visit, c ModuleCall, to *visit) {
+	tree, source := from.config.Directory.Tree, c.Module
+	name := path.Join(from.base, source.Addr.Path)
+	child, err := tree.Dir(name)
 	switch {
-	case tree.isPackage() && (name == ".." || strings.HasPrefix(name, "../")):
-		w.add(source.place, "unreadable module directory: it is outside of the module package that calls it")
+	case tree.IsPackage() && (name == ".." || strings.HasPrefix(name, "../")):
+		w.Add(source.Place, "unreadable module directory: it is outside of the module package that calls it")
 	case errors.Is(err, tree.outside):
 		w.notRead(c, to, staticeval.Unknown{Reason: err.Error()})
-	case tree.submodule(name) && (err != nil || child.empty()):
+	case tree.Submodule(name) && (err != nil || child.Empty()):
 		w.notRead(c, to, staticeval.Unknown{Reason: "it is in a Git submodule that is not checked out"})
 	case errors.Is(err, fs.ErrNotExist):
-		w.add(source.place, "unreadable module directory: it does not exist")
-	case err != nil && tree.isPackage():
-		w.notFetched(c, to, reason(err))
+		w.Add(source.Place, "unreadable module directory: it does not exist")
+	case err != nil && tree.IsPackage():
+		w.notFetched(c, to, WithoutPath(err))
 	case err != nil:
-		w.add(source.place, "unreadable module directory: %v", reason(err))
+		w.Add(source.Place, "unreadable module directory: %v", WithoutPath(err))
 	default:
-		to.base = child.dir
+		to.base = child.Path
 		w.enter(from, c, child, to)
 	}
 }
 
 // remote follows a call of a module that is not in the file tree of its caller.
-func (w *walker) remote(from *visit, c call, to *visit) {
-	key := remoteCall{tool: w.tool.Rules(), Call: Call{Source: c.module.text, Version: c.module.version, Versioned: c.module.versioned}}
+func (w *walker) remote(from *visit, c ModuleCall, to *visit) {
+	key := remoteCall{tool: w.tool.Rules(), Call: Call{Source: c.Module.Text, Version: c.Module.Version, Versioned: c.Module.Versioned}}
 	switch {
 	case w.packages.source == nil:
 		if !w.stored(from, c, to) {
-			w.notRead(c, to, c.module.why)
+			w.notRead(c, to, c.Module.Why)
 		}
 		return
 	case !w.asked[key] && len(w.asked) >= maxPackages:
@@ -189,18 +189,18 @@ func (w *walker) remote(from *visit, c call, to *visit) {
 	case !ok:
 		w.wanted = append(w.wanted, key)
 	case provider.Coded(got.err, provider.CodeInvalidConfig):
-		w.add(c.module.place, "invalid module source address: no module package has such an address")
+		w.Add(c.Module.Place, "invalid module source address: no module package has such an address")
 	case got.err != nil && !provider.Coded(got.err, provider.CodeNoVersion) && w.stored(from, c, to):
 		why := provider.Diagnose(got.err)
-		w.diags = append(w.diags, provider.Diagnostic{
-			Severity: provider.SeverityWarning, Code: why.Code, Hint: why.Hint, File: c.module.file, Line: c.module.line,
+		w.Diags = append(w.Diags, provider.Diagnostic{
+			Severity: provider.SeverityWarning, Code: why.Code, Hint: why.Hint, File: c.Module.File, Line: c.Module.Line,
 			Message: fmt.Sprintf("module.%s is read from %s, since it could not be fetched: %s", to.path, modulesDir, why.Message),
 		})
 	case got.err != nil:
 		w.notFetched(c, to, got.err)
 	default:
 		w.fetched = append(w.fetched, Fetched{
-			Module: to.path, Source: moduleaddr.Shown(c.module.text), Ref: moduleaddr.Ref(c.module.text),
+			Module: to.path, Source: moduleaddr.Shown(c.Module.Text), Ref: moduleaddr.Ref(c.Module.Text),
 			Version: got.version, ID: got.id,
 		})
 		to.base = got.base
@@ -211,33 +211,33 @@ func (w *walker) remote(from *visit, c call, to *visit) {
 // stored follows a call of a module that the tool has left in its directory
 // when it last initialised the root module. It returns false if the tool has
 // not, or not this one.
-func (w *walker) stored(from *visit, c call, to *visit) bool {
+func (w *walker) stored(from *visit, c ModuleCall, to *visit) bool {
 	record, ok := w.manifest()[to.path]
-	if !ok || !record.serves(c.module, w.tool.Name) {
+	if !ok || !record.serves(c.Module, w.tool.Name) {
 		return false
 	}
-	at, base, err := w.packages.stored(w.early.root.at, record)
+	at, base, err := w.packages.stored(w.early.root.Directory, record)
 	if err != nil {
 		return false
 	}
 	w.fetched = append(w.fetched, Fetched{
-		Module: to.path, Source: moduleaddr.Shown(c.module.text), Ref: moduleaddr.Ref(c.module.text), Version: record.Version, Stored: true,
+		Module: to.path, Source: moduleaddr.Shown(c.Module.Text), Ref: moduleaddr.Ref(c.Module.Text), Version: record.Version, Stored: true,
 	})
 	to.base = base
 	w.enter(from, c, at, to)
 	return true
 }
 
-func (w *walker) notRead(c call, to *visit, why staticeval.Unknown) {
+func (w *walker) notRead(c ModuleCall, to *visit, why staticeval.Unknown) {
 	w.unread = append(w.unread, Unread{
-		Module: to.path, Source: moduleaddr.Shown(c.module.text),
+		Module: to.path, Source: moduleaddr.Shown(c.Module.Text),
 		Code: provider.CodeUnreadModule, Reason: why.Reason, Hint: why.Hint,
-		File: c.module.file, Line: c.module.line,
+		File: c.Module.File, Line: c.Module.Line,
 	})
 }
 
 // notFetched reports a module that could not be had.
-func (w *walker) notFetched(c call, to *visit, err error) {
+func (w *walker) notFetched(c ModuleCall, to *visit, err error) {
 	why := provider.Diagnose(err)
 	w.notRead(c, to, staticeval.Unknown{Reason: why.Message, Hint: why.Hint})
 	if why.Code != provider.CodeInternal {
@@ -246,54 +246,54 @@ func (w *walker) notFetched(c call, to *visit, err error) {
 }
 
 // enter reads a called module, unless the tree would have no end.
-func (w *walker) enter(from *visit, c call, child location, to *visit) {
-	if child.tree.isPackage() {
+func (w *walker) enter(from *visit, c ModuleCall, child Directory, to *visit) {
+	if child.Tree.IsPackage() {
 		// A package knows of directories that could not be fetched.
-		if _, err := child.entries(); err != nil {
-			w.notFetched(c, to, reason(err))
+		if _, err := child.Entries(); err != nil {
+			w.notFetched(c, to, WithoutPath(err))
 			return
 		}
 	}
 	switch {
 	case slices.Contains(to.above, child):
-		w.add(c.module.place, "endless module tree: %s is called from within itself", child)
+		w.Add(c.Module.Place, "endless module tree: %s is called from within itself", child)
 		return
 	case to.depth > maxNested:
-		w.add(c.module.place, "endless module tree: there are more than %d modules within each other", maxNested)
+		w.Add(c.Module.Place, "endless module tree: there are more than %d modules within each other", maxNested)
 		return
 	case w.modules >= maxModules:
 		if w.modules == maxModules {
-			w.add(c.module.place, "endless module tree: there are more than %d module calls", maxModules)
+			w.Add(c.Module.Place, "endless module tree: there are more than %d module calls", maxModules)
 		}
 		w.modules++
 		return
 	}
 	w.modules++
-	if to.config = child.config(w.tool); c.stack {
-		to.config = child.stack(w.tool)
+	if to.config = child.Configuration(w.tool); c.Stack {
+		to.config = child.Stack(w.tool)
 	}
 	to.scope = from.scope.below(c, to)
-	to.config.checkCall(from.config, c, &w.problems)
+	to.config.CheckCall(from.config, c, &w.Mistakes)
 	w.module(to)
 }
 
 // checkVersions reports a module that excludes the release of the tool, if it
 // is known which one is used. Terms with a prerelease are refused, as by the
 // tools, which compare without their own [terraform 1.11 internal/configs/module.go].
-func (w *walker) checkVersions(c *config) {
-	w.versions = append(w.versions, c.versions...)
+func (w *walker) checkVersions(c *Configuration) {
+	w.versions = append(w.versions, c.Versions...)
 	if !w.pinned {
 		return
 	}
 	release := goversion.Must(goversion.NewVersion(w.tool.Version.Core().String()))
-	for _, v := range c.versions {
-		constraints, err := goversion.NewConstraint(v.text)
+	for _, v := range c.Versions {
+		constraints, err := goversion.NewConstraint(v.Text)
 		if err != nil {
 			continue // has been reported
 		}
 		prerelease := slices.ContainsFunc(constraints, (*goversion.Constraint).Prerelease)
 		if prerelease || !constraints.Check(release) {
-			w.add(v.place, "unsupported release: the module does not allow %s", w.tool)
+			w.Add(v.Place, "unsupported release: the module does not allow %s", w.tool)
 		}
 	}
 }
@@ -304,12 +304,12 @@ func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
 	all := slices.DeleteFunc(merged(h.terms), func(r Requirement) bool {
 		at, why := w.refused(r.Addr, r.Terms)
 		if why != "" && told(r.Addr) {
-			h.add(at, "%s", why)
+			h.Add(at, "%s", why)
 		}
 		return why != "" || r.Addr.Builtin()
 	})
 	slices.Sort(h.dirs)
-	t := ModuleTree{Requirements: all, Unread: h.unread, Fetched: h.fetched, Dirs: h.dirs, Diagnostics: sorted(h.diags)}
+	t := ModuleTree{Requirements: all, Unread: h.unread, Fetched: h.fetched, Dirs: h.dirs, Diagnostics: sorted(h.Diags)}
 	if len(w.packaged) > 0 {
 		w.namePackages(t)
 	}
@@ -334,7 +334,7 @@ func (w *walker) namePackages(t ModuleTree) {
 // packageOf returns the package that a file is in, by its name; empty if none is.
 func (w *walker) packageOf(file string) string {
 	for t := range w.packaged {
-		if source := t.packageOf(file); source != "" {
+		if source := t.PackageOf(file); source != "" {
 			return source
 		}
 	}
@@ -343,7 +343,7 @@ func (w *walker) packageOf(file string) string {
 
 // refused says why a provider cannot be required so, and where it is. One that
 // is part of the tool has no versions of its own.
-func (w *walker) refused(addr provider.Addr, terms []Term) (place, string) {
+func (w *walker) refused(addr provider.Addr, terms []Term) (Place, string) {
 	terraform, _ := provider.ImpliedAddr("terraform", w.tool.Name)
 	constrained := slices.IndexFunc(terms, func(t Term) bool { return t.Constraint != (provider.Term{}) })
 	switch {
@@ -355,5 +355,5 @@ func (w *walker) refused(addr provider.Addr, terms []Term) (place, string) {
 	case addr.Builtin() && constrained >= 0:
 		return terms[constrained].place(), fmt.Sprintf("invalid dependency on a built-in provider: %s supports no version constraints", addr)
 	}
-	return place{}, ""
+	return Place{}, ""
 }

@@ -16,7 +16,7 @@ func Reads(name string) bool {
 		return true
 	case strings.HasSuffix(base, ".hcl"), strings.HasSuffix(base, ".hcl.json"):
 		return true // lock files, and what other programs make configuration of, which read each other
-	case stackFile(base):
+	case StackFile(base):
 		return true
 	case strings.HasSuffix(name, dataDir+"/environment"), strings.HasSuffix(name, modulesDir+"/modules.json"):
 		return true
