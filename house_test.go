@@ -26,12 +26,13 @@ var levels = map[string]int{
 	"provider": 0, "file": 0, "inflate": 0, "zipfile": 0,
 	"hash": 1, "memo": 1, "transport": 1, "config": 1, "filetree": 1, "hclfile": 1, "moduleaddr": 1,
 	"lockfile": 2, "cliconfig": 2, "staticeval": 2, "github": 2,
-	"scan": 3, "diff": 3, "oci": 3, "fleet": 3,
-	"module": 4, "registry": 4, "upgrade": 4, "verify": 4, "notes": 4, "comment": 4, "terragrunt": 4,
-	"report": 5, "action": 5,
-	"pr":      6,
-	"run":     7,
-	"command": 8,
+	"tfconfig": 3, "diff": 3, "oci": 3, "fleet": 3,
+	"scan":   4,
+	"module": 5, "registry": 5, "upgrade": 5, "verify": 5, "notes": 5, "comment": 5, "terragrunt": 5,
+	"report": 6, "action": 6,
+	"pr":      7,
+	"run":     8,
+	"command": 9,
 }
 
 // outside holds packages that stand beside the levels: what they may import of
@@ -62,7 +63,7 @@ type rule struct {
 var direct = []rule{
 	{"github.com/google/go-github/", []string{"github"}, "its major version is in the path; keep it in one place"},
 	{"github.com/sethvargo/go-githubactions", []string{"action"}, "it escapes nothing; action does"},
-	{"github.com/hashicorp/hcl/v2", []string{"hclfile", "lockfile", "staticeval", "scan", "terragrunt", "cliconfig"}, "HCL is for files of the tools"},
+	{"github.com/hashicorp/hcl/v2", []string{"hclfile", "lockfile", "staticeval", "tfconfig", "scan", "terragrunt", "cliconfig"}, "HCL is for files of the tools"},
 	{"github.com/hashicorp/hcl", []string{"cliconfig"}, "HCL 1 is for the CLI configuration alone"},
 	{"github.com/go-git/go-git/", []string{"run", "sandbox"}, "run knows where files come from; the sandbox keeps repositories in it"},
 	{"github.com/ProtonMail/go-crypto/", []string{"registry", "sandbox"}, "signatures are verified in one place"},
@@ -76,7 +77,7 @@ var direct = []rule{
 }
 
 // pure packages must not reach the network through any of our packages.
-var pure = []string{"provider", "lockfile", "hash", "config", "staticeval", "scan", "diff", "terragrunt", "upgrade", "verify", "comment", "report"}
+var pure = []string{"provider", "lockfile", "hash", "config", "staticeval", "tfconfig", "scan", "diff", "terragrunt", "upgrade", "verify", "comment", "report"}
 
 type pkg struct {
 	ImportPath string

@@ -16,6 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/module/moduletest"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 func TestCacheKeepsCommits(t *testing.T) {
@@ -88,7 +89,7 @@ func TestCacheKeepsArchivesOfKnownChecksum(t *testing.T) {
 // configuration file is, and that a package kept by another list is not used.
 func TestPackagesKeepAllConfiguration(t *testing.T) {
 	t.Parallel()
-	extensions := scan.Extensions()
+	extensions := tfconfig.Extensions()
 	for _, ext := range extensions {
 		if name := "dir/a" + ext; !kept(name) || !scan.Reads(name) {
 			t.Errorf("%s is not kept", name)

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/relock-dev/relock/internal/filetree"
-	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // The limits on packages, against those made to exhaust the machine. They are
@@ -23,7 +23,7 @@ const (
 )
 
 // keptExtensions are those of the files that configuration is read from.
-var keptExtensions = scan.Extensions()
+var keptExtensions = tfconfig.Extensions()
 
 // kept reports whether a file of this name is kept of a package.
 func kept(name string) bool {

@@ -17,7 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
-	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // The branch that a merge is made on and its commits say whose they are: only those
@@ -126,7 +126,7 @@ func (m *merge) unite(tree fs.FS, name string, locks [3]map[string][]byte) error
 			return refused(report.Unmergeable(wrong[0]))
 		}
 		m.merged[name] = content
-	case scan.ConfiguredIn(tree, path.Dir(name)):
+	case tfconfig.ConfiguredIn(tree, path.Dir(name)):
 		m.merged[name] = slices.Concat(base, head) // one of them is nothing
 	case inBase:
 		m.without = append(m.without, name)

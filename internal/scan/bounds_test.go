@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/fstest"
 
+	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -15,7 +15,10 @@ import (
 // for ever, if they were parsed or evaluated as they stand.
 func TestModules_hostile_files(t *testing.T) {
 	t.Parallel()
-	const many = 120_000
+	const (
+		many    = 120_000
+		maxFile = 16 << 20 // bytes that are read of a file
+	)
 	required := func(expr string) string {
 		return "terraform {\n  required_providers {\n    a = " + expr + "\n  }\n}\n"
 	}
@@ -34,7 +37,7 @@ func TestModules_hostile_files(t *testing.T) {
 		"JSON_arrays":        {"main.tf.json", `{"locals":{"a":` + strings.Repeat("[", many)},
 		"JSON_objects":       {"main.tf.json", strings.Repeat(`{"a":`, many)},
 		"loops":              {"main.tf", required("{ version = " + loops + " }")},
-		"long_expression":    {"main.tf", required(`{ version = "` + strings.Repeat(" ", 2*maxExpression) + `1.0" }`)},
+		"long_expression":    {"main.tf", required(`{ version = "` + strings.Repeat(" ", 2*hclfile.MaxExpression) + `1.0" }`)},
 		"huge_number":        {"main.tf", required("1e600000000")},
 		"tiny_number":        {"main.tf", required("1e-600000000")},
 		"huge_in_a_template": {"main.tf", required(`"${1e600000000}"`)},
@@ -42,7 +45,7 @@ func TestModules_hostile_files(t *testing.T) {
 		"huge_product":       {"main.tf", required(`{ version = "${` + strings.Repeat("1e1200 * ", 800) + `1}" }`)},
 		"huge_JSON_number":   {"main.tf.json", `{"terraform":{"required_providers":{"a":1e600000000}}}`},
 		"large":              {"main.tf", strings.Repeat("# comment\n", maxFile/10+1)},
-		"long_reference":     {"main.tf", `resource "a_b" "c" { provider = "a` + strings.Repeat("[0]", maxExpression) + `" }`},
+		"long_reference":     {"main.tf", `resource "a_b" "c" { provider = "a` + strings.Repeat("[0]", hclfile.MaxExpression) + `" }`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -189,27 +192,5 @@ func TestModules_cancelled(t *testing.T) {
 		if modules, _, err := scanned(ctx, tree, nil, Options{Dirs: dirs}); !errors.Is(err, context.Canceled) {
 			t.Errorf("scanned(%v) = %v, %v, want %v", dirs, modules, err, context.Canceled)
 		}
-	}
-}
-
-// TestPackagesAreBounded holds that what is parsed of a module package has one
-// budget, however many files and modules it has, and that a repository has none.
-func TestPackagesAreBounded(t *testing.T) {
-	t.Parallel()
-	half := []byte(strings.Repeat("a=1\n", (maxPackage/2-2*pieceFile)/6))
-	files := fstest.MapFS{"a/main.tf": {Data: half}, "b/main.tf": {Data: half}, "c/main.tf": {}}
-	read := func(tree *Tree) (errs []error) {
-		for _, name := range []string{"a/main.tf", "b/main.tf", "c/main.tf", "c/main.tf", "c/main.tf", "c/main.tf"} {
-			_, err := tree.Read(name)
-			errs = append(errs, err)
-		}
-		return errs
-	}
-	errs := read(NewTree(files, inPackage("evil.example")))
-	if errs[1] != nil || !errors.Is(errs[5], errCostly) {
-		t.Errorf("reading a package = %v, want that it ends with %v", errs, errCostly)
-	}
-	if errs := read(newTree(files)); errors.Join(errs...) != nil {
-		t.Errorf("reading a repository = %v", errs)
 	}
 }

@@ -16,9 +16,5 @@
 // the package, within bounds of size and effort. What depends on more than the
 // files and Options is not statically known, and the call unread.
 //
-// The package reads of a file what bears on providers and module calls, and
-// leaves every other body unread, so that newer syntax there is no obstacle. At
-// the top of a file and in terraform blocks, where requirements come from,
-// unknown syntax is an error, as it is for the tools
-// [terraform 1.11 internal/configs/parser_config.go]: ignoring it might drop a requirement.
+// What one directory holds is read by package tfconfig.
 package scan

@@ -14,26 +14,20 @@ import (
 
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
-
-// evaluatesEarly reports whether the tool evaluates the sources and versions of
-// module calls before it installs the modules: with what is known before a plan
-// [opentofu 1.12 internal/configs/static_evaluator.go] [terraform 1.15 internal/terraform/graph_builder_init.go].
-func evaluatesEarly(tool provider.Tool) bool {
-	return tool.Has(provider.EarlyEvaluation) || tool.Has(provider.ConstEvaluation)
-}
 
 // evaluation is all early evaluation for one root module.
 type evaluation struct {
 	tool      provider.Tool
-	root      *Configuration
+	root      *tfconfig.Configuration
 	opts      *Options
 	files     func() variableValues // of the root module
 	functions []staticeval.Function
 	bound     staticeval.Bound
 }
 
-func newEvaluation(root *Configuration, opts *Options) *evaluation {
+func newEvaluation(root *tfconfig.Configuration, opts *Options) *evaluation {
 	e := &evaluation{tool: root.Tool, root: root, opts: opts}
 	e.files = sync.OnceValue(func() variableValues { return readVariables(root.Directory) })
 	e.functions = slices.Concat(staticeval.Tools, []staticeval.Function{
@@ -52,7 +46,7 @@ const filesystem = "terraform 1.11 internal/lang/funcs/filesystem.go"
 type scope struct {
 	*evaluation
 	static *staticeval.Scope
-	config *Configuration
+	config *tfconfig.Configuration
 	caller *scope // nil for the root module
 	args   map[string]*hcl.Attribute
 	test   bool // the caller is a run of a test, which may leave variables out
@@ -152,7 +146,7 @@ func (s *scope) variable(name string) (cty.Value, *staticeval.Unknown) {
 // only those that are declared constant, OpenTofu all but those that are
 // declared not to be
 // [case 220] [terraform 1.15 internal/configs/named_values.go] [opentofu 1.12 internal/configs/named_values.go].
-func (s *scope) admits(decl Variable) *staticeval.Unknown {
+func (s *scope) admits(decl tfconfig.Variable) *staticeval.Unknown {
 	switch constant, set := decl.Claim("const"); {
 	case s.tool.Has(provider.ConstEvaluation) && !constant:
 		return &staticeval.Unknown{Refused: true, Reason: "var." + decl.Name + " is not declared with const = true"}
@@ -163,7 +157,7 @@ func (s *scope) admits(decl Variable) *staticeval.Unknown {
 }
 
 // given is what is passed to a variable, or its default.
-func (s *scope) given(decl Variable) (cty.Value, *staticeval.Unknown) {
+func (s *scope) given(decl tfconfig.Variable) (cty.Value, *staticeval.Unknown) {
 	if s.caller == nil {
 		return s.givenToRoot(decl)
 	}
@@ -182,7 +176,7 @@ func (s *scope) given(decl Variable) (cty.Value, *staticeval.Unknown) {
 
 // givenToRoot finds the value of a root module's variable: on the command line,
 // in a variable file, in the environment, else the default.
-func (s *scope) givenToRoot(decl Variable) (cty.Value, *staticeval.Unknown) {
+func (s *scope) givenToRoot(decl tfconfig.Variable) (cty.Value, *staticeval.Unknown) {
 	if text, ok := s.opts.Variables[decl.Name]; ok {
 		return s.parsed(decl, text)
 	}
@@ -191,7 +185,7 @@ func (s *scope) givenToRoot(decl Variable) (cty.Value, *staticeval.Unknown) {
 		return refused("%s could not be read", bad)
 	}
 	if expr, ok := files.exprs[decl.Name]; ok {
-		return s.sure(decl, Literal(expr))
+		return s.sure(decl, tfconfig.Literal(expr))
 	}
 	if text, ok := s.opts.Environment[decl.Name]; ok {
 		return s.parsed(decl, text)
@@ -205,7 +199,7 @@ func (s *scope) givenToRoot(decl Variable) (cty.Value, *staticeval.Unknown) {
 	}
 }
 
-func (s *scope) parsed(decl Variable, text string) (cty.Value, *staticeval.Unknown) {
+func (s *scope) parsed(decl tfconfig.Variable, text string) (cty.Value, *staticeval.Unknown) {
 	value, ok := decl.Parse(text)
 	if !ok {
 		return refused("the value that is set for var.%s is no literal", decl.Name)
@@ -214,7 +208,7 @@ func (s *scope) parsed(decl Variable, text string) (cty.Value, *staticeval.Unkno
 }
 
 // sure returns a literal, and why it is not known.
-func (s *scope) sure(decl Variable, value cty.Value) (cty.Value, *staticeval.Unknown) {
+func (s *scope) sure(decl tfconfig.Variable, value cty.Value) (cty.Value, *staticeval.Unknown) {
 	if value.IsWhollyKnown() {
 		return value, nil
 	}
@@ -235,13 +229,13 @@ func (e *evaluation) file(name string) (cty.Value, error) {
 }
 
 // below is the scope of a called module.
-func (s *scope) below(c ModuleCall, to *visit) *scope {
+func (s *scope) below(c tfconfig.ModuleCall, to *visit) *scope {
 	called := scope{config: to.config, caller: s, args: c.Args, test: to.test, top: s.top}
 	at := to.config.Directory
 	switch dir, reached := at.From(s.root.Directory); {
 	case reached:
 		called.dir = dir
-	case c.Module.Kind != LocalSource:
+	case c.Module.Kind != tfconfig.LocalSource:
 		called.top = path.Join(modulesDir, to.path)
 		called.dir = path.Join(called.top, to.base)
 	default:

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // remoteCalls is a module that calls n modules that must be fetched.
@@ -145,9 +146,9 @@ func TestPackage(t *testing.T) {
 	if err != nil || len(modules) != 1 || len(modules[0].Tree.Requirements) != 2 {
 		t.Fatalf("scanned = %v, %v, want one module with two requirements", modules, err)
 	}
-	for i, want := range []FileName{{File: "main.tf"}, {File: "/opt/modules//net/main.tf", Package: "/opt/modules"}} {
+	for i, want := range []tfconfig.FileName{{File: "main.tf"}, {File: "/opt/modules//net/main.tf", Package: "/opt/modules"}} {
 		term := modules[0].Tree.Requirements[i].Terms[0]
-		if got := (FileName{File: term.File, Package: term.Package}); got != want {
+		if got := (tfconfig.FileName{File: term.File, Package: term.Package}); got != want {
 			t.Errorf("the term is in %+v, want %+v", got, want)
 		}
 	}

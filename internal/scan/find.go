@@ -13,6 +13,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // Options says which root modules to find and by whose rules to read them. The
@@ -103,11 +104,8 @@ func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []provider.Dia
 	if len(opts.Dirs) == 0 {
 		opts.Dirs = []string{everything}
 	}
-	f := &finder{tree: newTree(fsys), opts: opts, roots: map[string]Root{}}
+	f := &finder{tree: tfconfig.Searched(fsys, opts.Around, opts.Within), opts: opts, roots: map[string]Root{}}
 	f.tools = toolFiles{tree: f.tree, opts: &f.opts}
-	if opts.Around != nil {
-		f.tree.isWithin(opts.Around, opts.Within)
-	}
 	for _, dir := range opts.Dirs {
 		if err := f.find(ctx, dir); err != nil {
 			return nil, nil, err
@@ -123,8 +121,8 @@ func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []provider.Dia
 
 // finder is one run of Find.
 type finder struct {
-	Mistakes
-	tree  *Tree
+	tfconfig.Mistakes
+	tree  *tfconfig.Tree
 	opts  Options
 	tools toolFiles
 	roots map[string]Root // by Dir
@@ -139,7 +137,7 @@ func (f *finder) find(ctx context.Context, dir string) error {
 	}
 	at, err := f.tree.Dir(name)
 	if err == nil && at.Tree != f.tree {
-		err = ErrOutside
+		err = tfconfig.ErrOutside
 	}
 	if err != nil || path.IsAbs(name) {
 		f.missing(name, err)
@@ -163,16 +161,16 @@ func (f *finder) find(ctx context.Context, dir string) error {
 func (f *finder) missing(name string, err error) {
 	message := "there is no directory " + name
 	switch {
-	case path.IsAbs(name) || errors.Is(err, ErrOutside):
+	case path.IsAbs(name) || errors.Is(err, tfconfig.ErrOutside):
 		message = name + " leads out of the repository"
 	case !errors.Is(err, fs.ErrNotExist):
-		message = fmt.Sprintf("%s could not be read: %v", name, WithoutPath(err))
+		message = fmt.Sprintf("%s could not be read: %v", name, tfconfig.WithoutPath(err))
 	}
 	f.Diags = append(f.Diags, provider.Diagnostic{Code: provider.CodeNotRootModule, Message: message, File: name})
 }
 
 // identify reads what must be known of a root module before its configuration.
-func (f *finder) identify(at Directory) Root {
+func (f *finder) identify(at tfconfig.Directory) Root {
 	r := Root{Dir: at.Path, Tree: at.Tree}
 	if at.Has(lockfile.Name) {
 		r.readLock(at, &f.opts)
@@ -190,11 +188,11 @@ func (f *finder) identify(at Directory) Root {
 	return r
 }
 
-func (r *Root) readLock(at Directory, opts *Options) {
+func (r *Root) readLock(at tfconfig.Directory, opts *Options) {
 	name := at.Join(lockfile.Name)
 	src, err := at.Read(lockfile.Name)
 	if err != nil {
-		var p Mistakes
+		var p tfconfig.Mistakes
 		p.Unreadable("file", name, err)
 		r.Problems = p.Diags
 		return
@@ -215,12 +213,12 @@ func (r *Root) readLock(at Directory, opts *Options) {
 
 // search adds the locked root modules in a directory and below it, and with
 // Create those that should be locked.
-func (f *finder) search(ctx context.Context, base Directory) error {
+func (f *finder) search(ctx context.Context, base tfconfig.Directory) error {
 	dirs, err := f.walk(ctx, base)
 	if err != nil {
 		return err
 	}
-	var locked, unlocked []Directory
+	var locked, unlocked []tfconfig.Directory
 	for _, at := range dirs {
 		switch {
 		case !f.selected(at.Path):
@@ -231,7 +229,7 @@ func (f *finder) search(ctx context.Context, base Directory) error {
 		}
 	}
 	found := make([]Root, len(locked))
-	if err := each(ctx, locked, func(i int, at Directory) { found[i] = f.identify(at) }); err != nil {
+	if err := each(ctx, locked, func(i int, at tfconfig.Directory) { found[i] = f.identify(at) }); err != nil {
 		return err
 	}
 	for _, r := range found {
@@ -242,7 +240,7 @@ func (f *finder) search(ctx context.Context, base Directory) error {
 			f.roots[r.Dir] = r
 		}
 	}
-	var fresh []Directory
+	var fresh []tfconfig.Directory
 	if f.opts.Create || f.opts.Unlocked {
 		if fresh, err = f.fresh(ctx, unlocked); err != nil {
 			return err
@@ -267,7 +265,7 @@ func (f *finder) made(r Root) bool { return slices.Contains(f.opts.Made, r.Kind)
 
 // addMade adds directories without a lock file of which somebody else makes the
 // configuration, unless git ignores a lock file there, or they were made for a stack.
-func (f *finder) addMade(dirs []Directory) bool {
+func (f *finder) addMade(dirs []tfconfig.Directory) bool {
 	if !f.opts.Create && !f.opts.Unlocked || !slices.Contains(f.opts.Made, TerragruntUnit) {
 		return false
 	}
@@ -284,7 +282,7 @@ func (f *finder) addMade(dirs []Directory) bool {
 const unlockedHint = "name its directory, or set --create"
 
 // hint says what to do where a search found nothing.
-func (f *finder) hint(base Directory, unlocked []Directory) string {
+func (f *finder) hint(base tfconfig.Directory, unlocked []tfconfig.Directory) string {
 	switch {
 	case terragruntUnit(base) && !f.locked(base):
 		return "it is a Terragrunt unit: Terragrunt writes its lock file, and relock lock completes it"
@@ -303,8 +301,8 @@ func (f *finder) warn(code provider.Code, file, message, hint string) {
 
 // walk lists the directories at and below one, without what a search skips. It
 // does not follow links, which would lead to the same directories again.
-func (f *finder) walk(ctx context.Context, base Directory) ([]Directory, error) {
-	dirs := []Directory{base}
+func (f *finder) walk(ctx context.Context, base tfconfig.Directory) ([]tfconfig.Directory, error) {
+	dirs := []tfconfig.Directory{base}
 	for i := 0; i < len(dirs); i++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -319,7 +317,7 @@ func (f *finder) walk(ctx context.Context, base Directory) ([]Directory, error) 
 			// What tools keep for themselves is skipped, and everything hidden.
 			skipped := strings.HasPrefix(e.Name(), ".") && e.Name() != terragruntStack || e.Name() == "node_modules"
 			if e.IsDir() && !skipped && !f.ignored(name) {
-				dirs = append(dirs, Directory{Tree: f.tree, Path: name})
+				dirs = append(dirs, tfconfig.Directory{Tree: f.tree, Path: name})
 			}
 		}
 	}
@@ -341,7 +339,7 @@ func (f *finder) selected(dir string) bool {
 	return len(f.opts.Include) == 0 || matchesAny(f.opts.Include, dir)
 }
 
-func (f *finder) locked(at Directory) bool {
+func (f *finder) locked(at tfconfig.Directory) bool {
 	return at.Has(lockfile.Name) && !f.ignored(at.Join(lockfile.Name))
 }
 
@@ -350,12 +348,12 @@ func (f *finder) locked(at Directory) bool {
 // only a root module has reason to say or are included by a glob, they are not
 // where called modules and examples usually are, and a lock file there would
 // not be ignored.
-func (f *finder) fresh(ctx context.Context, dirs []Directory) ([]Directory, error) {
+func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) ([]tfconfig.Directory, error) {
 	// The glob of all directories, which is the default of the setting, names none.
 	wished := func(dir string) bool {
 		return slices.ContainsFunc(f.opts.Include, func(glob string) bool { return glob != "**" && matchesAny([]string{glob}, dir) })
 	}
-	var likely []Directory
+	var likely []tfconfig.Directory
 	for _, at := range dirs {
 		switch {
 		case f.ignored(at.Join(lockfile.Name)):
@@ -370,19 +368,19 @@ func (f *finder) fresh(ctx context.Context, dirs []Directory) ([]Directory, erro
 		return nil, nil
 	}
 	called, err := f.called(ctx)
-	return slices.DeleteFunc(likely, func(at Directory) bool { return called[at] }), err
+	return slices.DeleteFunc(likely, func(at tfconfig.Directory) bool { return called[at] }), err
 }
 
 // configured reports whether a directory holds configuration.
-func (f *finder) configured(at Directory) bool { return at.Configured(f.likelyTool(at)) }
+func (f *finder) configured(at tfconfig.Directory) bool { return at.Configured(f.likelyTool(at)) }
 
 // lockable reports whether a directory holds all of its configuration, so that
 // a lock file can be written for it.
-func (f *finder) lockable(at Directory) bool { return f.configured(at) && !terragruntUnit(at) }
+func (f *finder) lockable(at tfconfig.Directory) bool { return f.configured(at) && !terragruntUnit(at) }
 
 // likelyTool is the tool of a directory whose lock file, if there is one, has
 // not been read for itself.
-func (f *finder) likelyTool(at Directory) provider.Tool {
+func (f *finder) likelyTool(at tfconfig.Directory) provider.Tool {
 	if r, ok := f.roots[at.Path]; ok {
 		return r.Tool
 	}
@@ -392,7 +390,7 @@ func (f *finder) likelyTool(at Directory) provider.Tool {
 
 // rootOnly reports whether a directory holds what only root modules have reason
 // to hold: values of variables, a backend, imports, configured providers.
-func (f *finder) rootOnly(at Directory) bool {
+func (f *finder) rootOnly(at tfconfig.Directory) bool {
 	entries, _ := at.Entries()
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return variableFile(e.Name()) }) ||
 		at.Configuration(f.likelyTool(at)).RootOnly
@@ -400,22 +398,22 @@ func (f *finder) rootOnly(at Directory) bool {
 
 // called returns the directories that any module of the tree calls, or any
 // test runs. The whole tree is read for it, if it is a repository.
-func (f *finder) called(ctx context.Context) (map[Directory]bool, error) {
-	dirs, err := f.walk(ctx, Directory{Tree: f.tree, Path: f.top()})
+func (f *finder) called(ctx context.Context) (map[tfconfig.Directory]bool, error) {
+	dirs, err := f.walk(ctx, tfconfig.Directory{Tree: f.tree, Path: f.top()})
 	if err != nil {
 		return nil, err
 	}
-	dirs = slices.DeleteFunc(dirs, func(at Directory) bool { return !f.configured(at) })
-	targets := make([][]Directory, len(dirs))
-	err = each(ctx, dirs, func(i int, at Directory) {
+	dirs = slices.DeleteFunc(dirs, func(at tfconfig.Directory) bool { return !f.configured(at) })
+	targets := make([][]tfconfig.Directory, len(dirs))
+	err = each(ctx, dirs, func(i int, at tfconfig.Directory) {
 		c := at.Configuration(f.likelyTool(at))
 		scope := newEvaluation(c, &f.opts).scope()
 		for _, call := range slices.Concat(c.Calls, c.Tests().Runs) {
 			source := call.Module
-			if source.Kind == EarlySource {
+			if source.Kind == tfconfig.EarlySource {
 				source, _ = call.Evaluate(c.Tool, scope.static.Value)
 			}
-			if source.Kind != LocalSource {
+			if source.Kind != tfconfig.LocalSource {
 				continue
 			}
 			if to, err := at.Dir(source.Addr.Path); err == nil {
@@ -423,7 +421,7 @@ func (f *finder) called(ctx context.Context) (map[Directory]bool, error) {
 			}
 		}
 	})
-	called := map[Directory]bool{}
+	called := map[tfconfig.Directory]bool{}
 	for _, to := range slices.Concat(targets...) {
 		called[to] = true
 	}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // Load reads the module trees of root modules. What they lack is fetched from the
@@ -20,7 +21,7 @@ import (
 func Load(ctx context.Context, roots []Root, source Source, opts Options) ([]RootModule, error) {
 	packages := &packages{
 		source: source, jobs: cmp.Or(opts.Jobs, defaultFetches),
-		known: map[remoteCall]fetched{}, trees: map[treeKey]*Tree{},
+		known: map[remoteCall]fetched{}, trees: map[treeKey]*tfconfig.Tree{},
 	}
 	all := make([]*loading, len(roots))
 	for i, r := range roots {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // A root module may bring a file tree of its own, with the names of its files and
@@ -34,7 +35,9 @@ func TestLoad_tree_of_its_own(t *testing.T) {
 	}
 	unit := roots[0]
 	unit.Standalone, unit.TreeDir, unit.Sources = false, "work/net", []string{"live", "modules/net"}
-	unit.Tree = NewTree(b.Tree(), func(name string) FileName { return FileName{File: strings.Replace(name, "work", "modules", 1)} })
+	unit.Tree = tfconfig.NewTree(b.Tree(), func(name string) tfconfig.FileName {
+		return tfconfig.FileName{File: strings.Replace(name, "work", "modules", 1)}
+	})
 	modules, err := Load(t.Context(), []Root{unit}, nil, Options{})
 	if err != nil || len(modules) != 1 {
 		t.Fatalf("Load = %v, %v, want one module", modules, err)

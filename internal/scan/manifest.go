@@ -9,6 +9,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // dataDir is where the tools keep what is theirs, beside a root module
@@ -33,7 +34,7 @@ type manifestRecord struct {
 
 // readManifest reads the manifest of a root module. Without one, or with one
 // that is not understood, nothing is installed.
-func readManifest(root Directory) manifest {
+func readManifest(root tfconfig.Directory) manifest {
 	src, err := root.Read(modulesDir + "/modules.json")
 	if err != nil {
 		return nil
@@ -59,7 +60,7 @@ func (r manifestRecord) top() string { return modulesDir + "/" + r.Key }
 // serves reports whether an installed module is what a call asks for. The tools note
 // the address as they read it, or as it is written
 // [terraform 1.11 internal/modsdir/manifest.go].
-func (r manifestRecord) serves(m ModuleSource, tool provider.ToolName) bool {
+func (r manifestRecord) serves(m tfconfig.ModuleSource, tool provider.ToolName) bool {
 	noted, err := moduleaddr.Parse(r.Source, tool)
 	if r.Source != m.Text && (err != nil || !noted.Same(m.Addr)) {
 		return false

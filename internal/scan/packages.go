@@ -10,8 +10,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // defaultFetches is how many packages are fetched at once: enough to wait for
@@ -51,15 +53,15 @@ type packages struct {
 	// trees are shared by all calls that people know by one name and that lead
 	// to the same content, so that each file is read once. Contents alone would
 	// not do: the names of places must not depend on who came first.
-	trees map[treeKey]*Tree
-	inits memo[Directory, *Tree]
+	trees map[treeKey]*tfconfig.Tree
+	inits memo.Once[tfconfig.Directory, *tfconfig.Tree]
 }
 
 type treeKey struct{ source, id string }
 
 // fetched is what a call leads to.
 type fetched struct {
-	at          Directory
+	at          tfconfig.Directory
 	base        string // of the module's local sources
 	version, id string
 	err         error
@@ -101,24 +103,24 @@ func (p *packages) accept(c remoteCall, pkg Package, err error) fetched {
 	key := treeKey{moduleaddr.ShownPackage(c.Source), pkg.ID}
 	t, ok := p.trees[key]
 	if !ok || pkg.ID == "" {
-		t = NewTree(pkg.FS, inPackage(key.source))
+		t = tfconfig.PackageTree(pkg.FS, key.source)
 		p.trees[key] = t
 	}
 	at, err := t.Dir(pkg.Dir)
 	if _, told := errors.AsType[*provider.Error](err); err != nil && !told {
-		err = &provider.Error{Code: provider.CodeUnreadModule, Message: "the module's directory in its package could not be read", Err: WithoutPath(err)}
+		err = &provider.Error{Code: provider.CodeUnreadModule, Message: "the module's directory in its package could not be read", Err: tfconfig.WithoutPath(err)}
 	}
 	return fetched{at: at, base: path.Clean(pkg.Dir), version: pkg.Version, id: pkg.ID, err: err}
 }
 
 // stored is where a module is that the tool has left in its directory below a
 // root module.
-func (p *packages) stored(root Directory, record manifestRecord) (at Directory, base string, err error) {
+func (p *packages) stored(root tfconfig.Directory, record manifestRecord) (at tfconfig.Directory, base string, err error) {
 	top, err := root.Dir(record.top())
 	if err != nil {
-		return Directory{}, "", err
+		return tfconfig.Directory{}, "", err
 	}
-	t := p.inits.get(top, top.Below)
+	t := p.inits.Get(top, top.Below)
 	base = cmp.Or(strings.TrimPrefix(strings.TrimPrefix(record.Dir, record.top()), "/"), ".")
 	at, err = t.Dir(base)
 	return at, base, err

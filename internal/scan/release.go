@@ -8,6 +8,7 @@ import (
 	goversion "github.com/hashicorp/go-version"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // choice is the release of a tool that the required_version of modules leave.
@@ -22,7 +23,7 @@ type choice struct {
 // patch releases there are is not known; what rules a release has is, by the
 // boundaries in the table of features, so that between two of them one release
 // is as good as another.
-func choose(name provider.ToolName, texts []VersionText) choice {
+func choose(name provider.ToolName, texts []tfconfig.VersionText) choice {
 	newest := provider.Newest(name).Version
 	first := provider.First(name).Version
 	candidates := append(name.Boundaries(), newest, first, provider.Version{Minor: 14}, provider.Version{Patch: 1})
@@ -86,7 +87,7 @@ func (w *walker) conflict() {
 		}
 		with := ""
 		for _, other := range w.versions[:i] {
-			if choose(w.tool.Name, []VersionText{other, text}).none {
+			if choose(w.tool.Name, []tfconfig.VersionText{other, text}).none {
 				with = fmt.Sprintf(" together with that at %s", other.Place)
 				break
 			}

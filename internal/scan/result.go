@@ -8,6 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // RootModule is a root module and what it requires.
@@ -112,7 +113,7 @@ func (t Term) compare(u Term) int {
 	return cmp.Or(strings.Compare(t.Module, u.Module), strings.Compare(t.File, u.File), cmp.Compare(t.Line, u.Line))
 }
 
-func (t Term) place() Place { return Place{File: t.File, Line: t.Line} }
+func (t Term) place() tfconfig.Place { return tfconfig.Place{File: t.File, Line: t.Line} }
 
 // Constraints merges the terms to the string that the lock file records.
 func (r Requirement) Constraints() provider.Constraints {

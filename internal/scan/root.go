@@ -8,6 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // Root is a root module that was found: a directory in which a tool is run, and
@@ -59,7 +60,7 @@ type Root struct {
 
 	// Tree is what Load reads the configuration from: the searched file tree, or one
 	// that was made for this root module alone. Load does not return it.
-	Tree *Tree
+	Tree *tfconfig.Tree
 	// TreeDir is the directory in Tree that the tool is run in, without links in its
 	// path; empty if it is Dir.
 	TreeDir string
@@ -77,10 +78,12 @@ type Hole struct {
 }
 
 // at is where the configuration is.
-func (r Root) at() Directory { return Directory{Tree: r.Tree, Path: cmp.Or(r.TreeDir, r.Dir)} }
+func (r Root) at() tfconfig.Directory {
+	return tfconfig.Directory{Tree: r.Tree, Path: cmp.Or(r.TreeDir, r.Dir)}
+}
 
 // config is the configuration.
-func (r Root) config() *Configuration {
+func (r Root) config() *tfconfig.Configuration {
 	if r.Kind == Stack {
 		return r.at().Stack(r.Tool)
 	}
@@ -101,7 +104,7 @@ const (
 
 // kindOf tells the kind of a directory by its files. A stack may keep the module of a
 // component beside its own files: then the lock file tells whose it is.
-func kindOf(at Directory, configured bool, lock *lockfile.File) Kind {
+func kindOf(at tfconfig.Directory, configured bool, lock *lockfile.File) Kind {
 	entries, _ := at.Entries()
 	switch {
 	case lock != nil && lock.Keeper != "":
@@ -112,7 +115,7 @@ func kindOf(at Directory, configured bool, lock *lockfile.File) Kind {
 		return CDK
 	case configured:
 		return Ordinary
-	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return StackFile(e.Name()) }):
+	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return tfconfig.StackFile(e.Name()) }):
 		return Stack
 	}
 	return Orphan
@@ -122,7 +125,7 @@ func kindOf(at Directory, configured bool, lock *lockfile.File) Kind {
 // files of the unit over those of a module from elsewhere and adds generated
 // ones (Terragrunt 1.1, internal/tf/source.go and internal/codegen/generate.go),
 // so that .tf files in the directory are never the whole configuration.
-func terragruntUnit(at Directory) bool {
+func terragruntUnit(at tfconfig.Directory) bool {
 	entries, _ := at.Entries()
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		return !e.IsDir() && (e.Name() == terragruntFile || e.Name() == terragruntFile+".json")

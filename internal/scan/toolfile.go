@@ -1,13 +1,14 @@
 package scan
 
 import (
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // pins are what the version files of a directory and those above it say. Of
@@ -32,14 +33,14 @@ const toolVersionsFile = ".tool-versions"
 
 // toolFiles tells from the files of a tree which tool is run in a directory.
 type toolFiles struct {
-	tree   *Tree
+	tree   *tfconfig.Tree
 	opts   *Options
-	pinned memo[string, pins]
+	pinned memo.Once[string, pins]
 }
 
 // pins reads the version files of a directory and of those above it.
 func (t *toolFiles) pins(dir string) pins {
-	return t.pinned.get(dir, func() pins {
+	return t.pinned.Get(dir, func() pins {
 		above := pins{}
 		if dir != "." {
 			above = t.pins(path.Dir(dir))
@@ -105,17 +106,14 @@ func significantLines(src []byte) func(yield func([]string) bool) {
 // OpenTofu's, by files that only OpenTofu reads, by the nearest version file.
 // A lock file of Terraform proves little, since OpenTofu takes those over
 // [opentofu 1.12 internal/depsfile/locks.go]. If nothing tells, it is guessed.
-func (t *toolFiles) toolName(at Directory, lock *lockfile.File) (name provider.ToolName, guessed bool) {
-	entries, _ := at.Entries()
+func (t *toolFiles) toolName(at tfconfig.Directory, lock *lockfile.File) (name provider.ToolName, guessed bool) {
 	ofOpenTofu := func(l lockfile.Lock) bool { return l.Addr.Host == provider.OpenTofu.DefaultHost() }
 	switch nearest := t.pins(at.Path).nearest; {
 	case t.opts.Tool != "":
 		return t.opts.Tool, false
 	case lock != nil && (lock.Tool == provider.OpenTofu || slices.ContainsFunc(lock.Locks, ofOpenTofu)):
 		return provider.OpenTofu, false
-	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return !e.IsDir() && !editorFile(e.Name()) && forOpenTofu(e.Name())
-	}):
+	case at.ForOpenTofu():
 		return provider.OpenTofu, false
 	case nearest != "":
 		return nearest, false
@@ -126,7 +124,7 @@ func (t *toolFiles) toolName(at Directory, lock *lockfile.File) (name provider.T
 // tool returns the tool that is run in a directory, and whether its release is
 // known: it is set, or an exact version file names it. Else the newest release
 // whose rules are known is assumed.
-func (t *toolFiles) tool(at Directory, lock *lockfile.File) (tool provider.Tool, pinned bool) {
+func (t *toolFiles) tool(at tfconfig.Directory, lock *lockfile.File) (tool provider.Tool, pinned bool) {
 	name, _ := t.toolName(at, lock)
 	if !t.opts.ToolVersion.IsZero() {
 		return provider.Tool{Name: name, Version: t.opts.ToolVersion}, true

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/relock-dev/relock/internal/hclfile"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // variableValues are the values that the variable files of a root module set.
@@ -21,7 +22,7 @@ type variableValues struct {
 // readVariables reads the variable files of a root module in the tools' order,
 // in which a later one wins: terraform.tfvars, terraform.tfvars.json, and the
 // *.auto.tfvars and *.auto.tfvars.json in the order of their names.
-func readVariables(at Directory) variableValues {
+func readVariables(at tfconfig.Directory) variableValues {
 	found := variableValues{exprs: map[string]hcl.Expression{}}
 	entries, _ := at.Entries()
 	for _, name := range variableFiles(entries) {

@@ -14,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // The bounds of the module tree of one root module. Modules that call two others
@@ -38,9 +39,9 @@ type walker struct {
 	pinned   bool // the tool's release is known, not assumed
 	early    *evaluation
 
-	versions []VersionText      // that the modules require of the tool
-	seen     map[Directory]bool // modules whose diagnostics have been taken over
-	packaged map[*Tree]bool     // file trees of those that are packages of their own
+	versions []tfconfig.VersionText      // that the modules require of the tool
+	seen     map[tfconfig.Directory]bool // modules whose diagnostics have been taken over
+	packaged map[*tfconfig.Tree]bool     // file trees of those that are packages of their own
 	modules  int
 	asked    map[remoteCall]bool // of the root module, in this walk and before
 	wanted   []remoteCall        // calls of which it is not known yet what they lead to
@@ -50,7 +51,7 @@ type walker struct {
 // harvest is what the modules say that are reached without test files, or what
 // only test files lead to.
 type harvest struct {
-	Mistakes
+	tfconfig.Mistakes
 	terms   map[provider.Addr][]Term
 	unread  []Unread
 	fetched []Fetched
@@ -60,7 +61,7 @@ type harvest struct {
 // visit is a module in the tree: its configuration, how it was called, and the
 // modules above it.
 type visit struct {
-	config *Configuration
+	config *tfconfig.Configuration
 	scope  *scope
 	// base is the directory in its file tree that the tools join the local
 	// sources of the module to. It differs from where the module is if that is
@@ -69,15 +70,15 @@ type visit struct {
 	path string // of calls, joined by dots
 	// above are the modules that lead here by calls that always do: one of
 	// them once more has no end.
-	above []Directory
+	above []tfconfig.Directory
 	depth int
 	test  bool // a run of a test file calls it
 }
 
 // root reads the whole tree below a root module.
-func (w *walker) root(c *Configuration, opts *Options) {
-	w.tree.terms, w.tests.terms, w.seen = map[provider.Addr][]Term{}, map[provider.Addr][]Term{}, map[Directory]bool{}
-	w.packaged = map[*Tree]bool{}
+func (w *walker) root(c *tfconfig.Configuration, opts *Options) {
+	w.tree.terms, w.tests.terms, w.seen = map[provider.Addr][]Term{}, map[provider.Addr][]Term{}, map[tfconfig.Directory]bool{}
+	w.packaged = map[*tfconfig.Tree]bool{}
 	w.manifest = sync.OnceValue(func() manifest { return readManifest(c.Directory) })
 	w.early = newEvaluation(c, opts)
 	root := &visit{config: c, scope: w.early.scope(), base: c.Directory.Path}
@@ -121,49 +122,49 @@ func (w *walker) module(at *visit) {
 	}
 }
 
-func (w *walker) need(n Need, at *visit) {
+func (w *walker) need(n tfconfig.Need, at *visit) {
 	w.terms[n.Addr] = append(w.terms[n.Addr], Term{
 		Constraint: n.Term, Module: at.path, File: n.File, Line: n.Line,
 	})
 }
 
 // call follows a module call. What is known of the called module is in to.
-func (w *walker) call(from *visit, c ModuleCall, to *visit) {
+func (w *walker) call(from *visit, c tfconfig.ModuleCall, to *visit) {
 	to.depth = from.depth + 1
-	if c.Module.Kind == EarlySource {
+	if c.Module.Kind == tfconfig.EarlySource {
 		var diags []provider.Diagnostic
 		c.Module, diags = c.Evaluate(w.tool, from.scope.static.Value)
 		w.Diags = append(w.Diags, diags...)
 		to.above = nil // another time it may lead elsewhere
 	}
 	switch c.Module.Kind {
-	case UnknownSource:
+	case tfconfig.UnknownSource:
 		w.notRead(c, to, c.Module.Why)
-	case RemoteSource:
+	case tfconfig.RemoteSource:
 		w.remote(from, c, to)
-	case LocalSource:
+	case tfconfig.LocalSource:
 		w.local(from, c, to)
 	}
 }
 
 // local follows a call of a module in the same file tree.
-func (w *walker) local(from *visit, c ModuleCall, to *visit) {
+func (w *walker) local(from *visit, c tfconfig.ModuleCall, to *visit) {
 	tree, source := from.config.Directory.Tree, c.Module
 	name := path.Join(from.base, source.Addr.Path)
 	child, err := tree.Dir(name)
 	switch {
 	case tree.IsPackage() && (name == ".." || strings.HasPrefix(name, "../")):
 		w.Add(source.Place, "unreadable module directory: it is outside of the module package that calls it")
-	case errors.Is(err, tree.outside):
+	case tree.LeadsOut(err):
 		w.notRead(c, to, staticeval.Unknown{Reason: err.Error()})
 	case tree.Submodule(name) && (err != nil || child.Empty()):
 		w.notRead(c, to, staticeval.Unknown{Reason: "it is in a Git submodule that is not checked out"})
 	case errors.Is(err, fs.ErrNotExist):
 		w.Add(source.Place, "unreadable module directory: it does not exist")
 	case err != nil && tree.IsPackage():
-		w.notFetched(c, to, WithoutPath(err))
+		w.notFetched(c, to, tfconfig.WithoutPath(err))
 	case err != nil:
-		w.Add(source.Place, "unreadable module directory: %v", WithoutPath(err))
+		w.Add(source.Place, "unreadable module directory: %v", tfconfig.WithoutPath(err))
 	default:
 		to.base = child.Path
 		w.enter(from, c, child, to)
@@ -171,7 +172,7 @@ func (w *walker) local(from *visit, c ModuleCall, to *visit) {
 }
 
 // remote follows a call of a module that is not in the file tree of its caller.
-func (w *walker) remote(from *visit, c ModuleCall, to *visit) {
+func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 	key := remoteCall{tool: w.tool.Rules(), Call: Call{Source: c.Module.Text, Version: c.Module.Version, Versioned: c.Module.Versioned}}
 	switch {
 	case w.packages.source == nil:
@@ -211,7 +212,7 @@ func (w *walker) remote(from *visit, c ModuleCall, to *visit) {
 // stored follows a call of a module that the tool has left in its directory
 // when it last initialised the root module. It returns false if the tool has
 // not, or not this one.
-func (w *walker) stored(from *visit, c ModuleCall, to *visit) bool {
+func (w *walker) stored(from *visit, c tfconfig.ModuleCall, to *visit) bool {
 	record, ok := w.manifest()[to.path]
 	if !ok || !record.serves(c.Module, w.tool.Name) {
 		return false
@@ -228,7 +229,7 @@ func (w *walker) stored(from *visit, c ModuleCall, to *visit) bool {
 	return true
 }
 
-func (w *walker) notRead(c ModuleCall, to *visit, why staticeval.Unknown) {
+func (w *walker) notRead(c tfconfig.ModuleCall, to *visit, why staticeval.Unknown) {
 	w.unread = append(w.unread, Unread{
 		Module: to.path, Source: moduleaddr.Shown(c.Module.Text),
 		Code: provider.CodeUnreadModule, Reason: why.Reason, Hint: why.Hint,
@@ -237,7 +238,7 @@ func (w *walker) notRead(c ModuleCall, to *visit, why staticeval.Unknown) {
 }
 
 // notFetched reports a module that could not be had.
-func (w *walker) notFetched(c ModuleCall, to *visit, err error) {
+func (w *walker) notFetched(c tfconfig.ModuleCall, to *visit, err error) {
 	why := provider.Diagnose(err)
 	w.notRead(c, to, staticeval.Unknown{Reason: why.Message, Hint: why.Hint})
 	if why.Code != provider.CodeInternal {
@@ -246,11 +247,11 @@ func (w *walker) notFetched(c ModuleCall, to *visit, err error) {
 }
 
 // enter reads a called module, unless the tree would have no end.
-func (w *walker) enter(from *visit, c ModuleCall, child Directory, to *visit) {
+func (w *walker) enter(from *visit, c tfconfig.ModuleCall, child tfconfig.Directory, to *visit) {
 	if child.Tree.IsPackage() {
 		// A package knows of directories that could not be fetched.
 		if _, err := child.Entries(); err != nil {
-			w.notFetched(c, to, WithoutPath(err))
+			w.notFetched(c, to, tfconfig.WithoutPath(err))
 			return
 		}
 	}
@@ -280,7 +281,7 @@ func (w *walker) enter(from *visit, c ModuleCall, child Directory, to *visit) {
 // checkVersions reports a module that excludes the release of the tool, if it
 // is known which one is used. Terms with a prerelease are refused, as by the
 // tools, which compare without their own [terraform 1.11 internal/configs/module.go].
-func (w *walker) checkVersions(c *Configuration) {
+func (w *walker) checkVersions(c *tfconfig.Configuration) {
 	w.versions = append(w.versions, c.Versions...)
 	if !w.pinned {
 		return
@@ -343,7 +344,7 @@ func (w *walker) packageOf(file string) string {
 
 // refused says why a provider cannot be required so, and where it is. One that
 // is part of the tool has no versions of its own.
-func (w *walker) refused(addr provider.Addr, terms []Term) (Place, string) {
+func (w *walker) refused(addr provider.Addr, terms []Term) (tfconfig.Place, string) {
 	terraform, _ := provider.ImpliedAddr("terraform", w.tool.Name)
 	constrained := slices.IndexFunc(terms, func(t Term) bool { return t.Constraint != (provider.Term{}) })
 	switch {
@@ -355,5 +356,5 @@ func (w *walker) refused(addr provider.Addr, terms []Term) (Place, string) {
 	case addr.Builtin() && constrained >= 0:
 		return terms[constrained].place(), fmt.Sprintf("invalid dependency on a built-in provider: %s supports no version constraints", addr)
 	}
-	return Place{}, ""
+	return tfconfig.Place{}, ""
 }

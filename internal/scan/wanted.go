@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // Reads reports whether Find or Load may read the content of a file with this path.
@@ -16,12 +18,12 @@ func Reads(name string) bool {
 		return true
 	case strings.HasSuffix(base, ".hcl"), strings.HasSuffix(base, ".hcl.json"):
 		return true // lock files, and what other programs make configuration of, which read each other
-	case StackFile(base):
+	case tfconfig.StackFile(base):
 		return true
 	case strings.HasSuffix(name, dataDir+"/environment"), strings.HasSuffix(name, modulesDir+"/modules.json"):
 		return true
 	}
-	return slices.Contains(VersionFiles(), base) || slices.ContainsFunc(Extensions(), func(ext string) bool {
+	return slices.Contains(VersionFiles(), base) || slices.ContainsFunc(tfconfig.Extensions(), func(ext string) bool {
 		return strings.HasSuffix(base, ext)
 	})
 }

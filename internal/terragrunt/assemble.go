@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // Assembly is a unit as init sees it.
@@ -20,7 +21,7 @@ type Assembly struct {
 	Unit
 	// Tree are the files that init sees, and Dir is where in it it runs; nil if the
 	// unit is not statically known.
-	Tree *scan.Tree
+	Tree *tfconfig.Tree
 	Dir  string
 	// Start is the lock file that the module carries, where the unit has none: with
 	// it Terragrunt begins. Nil if there is none.
@@ -74,7 +75,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 	}
 	if made.Known() {
 		made.Dir = dir
-		made.Tree = scan.NewTree(w, func(name string) scan.FileName { return w.shown(u.Dir, dir, name) })
+		made.Tree = tfconfig.NewTree(w, func(name string) tfconfig.FileName { return w.shown(u.Dir, dir, name) })
 		made.Dirs = append(slices.Clone(u.Dirs), u.Dir)
 		if u.Source.Local {
 			made.Dirs = append(made.Dirs, path.Join(u.Source.Package, dir))
@@ -83,7 +84,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 	return made
 }
 
-func sameName(name string) scan.FileName { return scan.FileName{File: name} }
+func sameName(name string) tfconfig.FileName { return tfconfig.FileName{File: name} }
 
 // refuse notes a problem for which Terragrunt refuses the unit.
 func (made *Assembly) refuse(at configPlace, reason string) {
@@ -139,8 +140,8 @@ func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy,
 		return nil, "", false
 	}
 	source := moduleaddr.ShownPackage(made.Source.Text)
-	w.layers = []layer{{a.pkg(p), ".", ".", nil, func(name string) scan.FileName {
-		return scan.FileName{File: source + "//" + name, Package: source}
+	w.layers = []layer{{a.pkg(p), ".", ".", nil, func(name string) tfconfig.FileName {
+		return tfconfig.FileName{File: source + "//" + name, Package: source}
 	}}}
 	return w, path.Clean(p.Dir), true
 }

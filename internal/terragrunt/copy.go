@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/lockfile"
-	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // workingCopy is what Terragrunt works in: a module, the files of the unit over it,
@@ -31,7 +31,7 @@ type layer struct {
 	// keep reports whether a path below the directory is copied; nil: every one is.
 	keep func(rel string) bool
 	// shown is what people call a path of the file tree.
-	shown func(name string) scan.FileName
+	shown func(name string) tfconfig.FileName
 }
 
 // copyNode is what is at a path of the copy.
@@ -197,19 +197,19 @@ func (w *workingCopy) Open(name string) (fs.File, error) {
 
 // shown is what people call a file of the copy: one that is generated is in the
 // directory of the unit, where it would be looked for.
-func (w *workingCopy) shown(unit, workDir, name string) scan.FileName {
+func (w *workingCopy) shown(unit, workDir, name string) tfconfig.FileName {
 	n, err := w.find(name)
 	switch {
 	case err == nil && n.layer != nil:
 		return n.layer.shown(n.real)
 	case workDir == ".":
-		return scan.FileName{File: path.Join(unit, name)}
+		return tfconfig.FileName{File: path.Join(unit, name)}
 	}
 	rel, ok := relTo(workDir, name)
 	if !ok {
-		return scan.FileName{File: path.Join(unit, "..", path.Base(name))}
+		return tfconfig.FileName{File: path.Join(unit, "..", path.Base(name))}
 	}
-	return scan.FileName{File: path.Join(unit, rel)}
+	return tfconfig.FileName{File: path.Join(unit, rel)}
 }
 
 // notCopied reports whether Terragrunt leaves out a path when it copies a directory

@@ -1,4 +1,4 @@
-package scan
+package tfconfig
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// place is where something stands: a file of the scanned file tree and a line.
+// Place is where something stands: a file of the scanned file tree and a line.
 type Place struct {
 	File string
 	Line int
@@ -26,7 +26,7 @@ func (p Place) compare(q Place) int {
 // placeOf is the place where a range begins.
 func placeOf(rng hcl.Range) Place { return Place{File: rng.Filename, Line: rng.Start.Line} }
 
-// problems collects diagnostics. Their messages repeat nothing of a file but
+// Mistakes collects diagnostics. Their messages repeat nothing of a file but
 // identifiers and what has a canonical form, since they are shown where nobody
 // should be able to place a text.
 type Mistakes struct{ Diags []provider.Diagnostic }
@@ -55,14 +55,14 @@ const (
 	badVersionTerm = "invalid version constraint: each term must be an operator, at most one space, and a version like 1, 1.2 or 1.2.3-beta"
 )
 
-// add reports an error in the configuration.
+// Add reports an error in the configuration.
 func (p *Mistakes) Add(at Place, format string, args ...any) {
 	p.report(provider.Diagnostic{
 		Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...), File: at.File, Line: at.Line,
 	})
 }
 
-// unreadable reports a file, or a directory, that could not be read.
+// Unreadable reports a file, or a directory, that could not be read.
 func (p *Mistakes) Unreadable(what, name string, err error) {
 	p.report(provider.Diagnostic{
 		Code: provider.CodeUnreadable, Message: fmt.Sprintf("the %s could not be read: %v", what, WithoutPath(err)), File: name,

@@ -1,4 +1,4 @@
-package scan
+package tfconfig
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// tests is what the test files of a root module add to its requirements. No
+// Tests is what the test files of a root module add to its requirements. No
 // other module's test files count.
 type Tests struct {
 	Mistakes

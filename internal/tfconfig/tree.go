@@ -1,4 +1,4 @@
-package scan
+package tfconfig
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/hclfile"
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -42,16 +43,16 @@ type Tree struct {
 	fsys fs.FS
 	// names turns a path of the tree into the name that people know it by. Of the
 	// tree around the searched one that is the path that leads there from its top.
-	FileName func(string) FileName
+	names func(string) FileName
 	// packages has the Package of each name that was given and has one, by its File:
 	// of a place in a parsed file no more is known than that.
 	packages sync.Map
 	// outside is the error of a path that leads out of the tree.
 	outside error
-	lists   memo[string, entryList]
-	infos   memo[string, fileInfo]
-	configs memo[configKey, *Configuration]
-	// submodules are the directories of Git submodules; see submodule.
+	lists   memo.Once[string, entryList]
+	infos   memo.Once[string, fileInfo]
+	configs memo.Once[configKey, *Configuration]
+	// submodules are the directories of Git submodules; see Submodule.
 	submodules func() []string
 	// around is the tree that this one is in, at the path within; nil if what
 	// leads out is not followed. Of that tree this one is the inner.
@@ -62,19 +63,23 @@ type Tree struct {
 	pieces atomic.Int64
 }
 
-// newTree is a repository, or what is searched in its place.
-func newTree(fsys fs.FS) *Tree {
-	t := &Tree{fsys: fsys, FileName: func(name string) FileName { return FileName{File: name} }, outside: ErrOutside}
-	t.submodules = sync.OnceValue(t.readSubmodules)
+// Searched is the file tree that is searched: a repository, or what stands for one. If
+// that is within another tree, at a path of it, what leads out is followed there;
+// around may be nil.
+func Searched(fsys, around fs.FS, within string) *Tree {
+	t := localTree(fsys)
+	if around != nil {
+		t.within, t.around = path.Clean(within), localTree(around)
+		t.around.inner = t
+		t.around.names = func(name string) FileName { return FileName{File: relative(t.within, name)} }
+	}
 	return t
 }
 
-// isWithin makes a tree the one that is within another, at a path of that: what leads
-// out of it is followed there.
-func (t *Tree) isWithin(fsys fs.FS, at string) {
-	t.within, t.around = path.Clean(at), newTree(fsys)
-	t.around.inner = t
-	t.around.FileName = func(name string) FileName { return FileName{File: relative(t.within, name)} }
+func localTree(fsys fs.FS) *Tree {
+	t := &Tree{fsys: fsys, names: func(name string) FileName { return FileName{File: name} }, outside: ErrOutside}
+	t.submodules = sync.OnceValue(t.readSubmodules)
+	return t
 }
 
 // NewTree is a file tree that stands for itself, such as a module package or what
@@ -82,7 +87,7 @@ func (t *Tree) isWithin(fsys fs.FS, at string) {
 // submodules in it that are not checked out. names gives the name that people know
 // a path of it by.
 func NewTree(fsys fs.FS, names func(string) FileName) *Tree {
-	return &Tree{fsys: fsys, FileName: names, outside: errPackage, submodules: func() []string { return nil }}
+	return &Tree{fsys: fsys, names: names, outside: errPackage, submodules: func() []string { return nil }}
 }
 
 // namedBelow names the paths of a tree by what people call its top.
@@ -96,40 +101,47 @@ func namedBelow(top FileName) func(string) FileName {
 	}
 }
 
-// below is what is below a directory as a tree of its own, in which its files have
+// Below is what is below a directory as a tree of its own, in which its files have
 // the names that people know them by.
-func (l Directory) Below() *Tree {
-	sub, err := fs.Sub(l.Tree.fsys, l.Path)
+func (d Directory) Below() *Tree {
+	sub, err := fs.Sub(d.Tree.fsys, d.Path)
 	if err != nil {
-		panic("scan: a directory of the tree is no path: " + err.Error())
+		panic("tfconfig: a directory of the tree is no path: " + err.Error())
 	}
-	name := l.Tree.FileName(l.Path)
+	name := d.Tree.names(d.Path)
 	name.File += "/"
 	return NewTree(sub, namedBelow(name))
 }
 
-// inPackage names the paths of a module package.
-func inPackage(source string) func(string) FileName {
-	return namedBelow(FileName{File: source + "//", Package: source})
+// PackageTree is the file tree of a module package, by its source without credentials
+// and query.
+func PackageTree(fsys fs.FS, source string) *Tree {
+	return NewTree(fsys, namedBelow(FileName{File: source + "//", Package: source}))
 }
+
+// FileName is how people know a path of the tree.
+func (t *Tree) FileName(path string) FileName { return t.names(path) }
 
 // name is the name that people know a path of the tree by.
 func (t *Tree) name(path string) string {
-	name := t.FileName(path)
+	name := t.names(path)
 	if name.Package != "" {
 		t.packages.Store(name.File, name.Package)
 	}
 	return name.File
 }
 
-// packageOf returns the package that a file is in, by its name; empty if none is.
+// PackageOf returns the package that a file is in, by its name; empty if none is.
 func (t *Tree) PackageOf(file string) string {
 	source, _ := t.packages.Load(file)
 	text, _ := source.(string)
 	return text
 }
 
-// isPackage reports whether the tree is a module package of its own.
+// LeadsOut reports whether a path could not be followed since it leads out of the tree.
+func (t *Tree) LeadsOut(err error) bool { return errors.Is(err, t.outside) }
+
+// IsPackage reports whether the tree is a module package of its own.
 func (t *Tree) IsPackage() bool { return t.outside == errPackage }
 
 type entryList struct {
@@ -142,7 +154,7 @@ type fileInfo struct {
 	err error
 }
 
-// location is a directory in a file tree, where a module is. Its dir has no
+// Directory is a directory in a file tree, where a module is. Its dir has no
 // links in it, so that equal locations are the same directory.
 type Directory struct {
 	Tree *Tree
@@ -152,7 +164,7 @@ type Directory struct {
 // list returns the entries of a directory without links in its path, sorted by
 // name. Each directory is read once.
 func (t *Tree) list(dir string) ([]fs.DirEntry, error) {
-	l := t.lists.get(dir, func() entryList {
+	l := t.lists.Get(dir, func() entryList {
 		entries, err := fs.ReadDir(t.fsys, dir)
 		return entryList{entries, err}
 	})
@@ -161,7 +173,7 @@ func (t *Tree) list(dir string) ([]fs.DirEntry, error) {
 
 // lstat describes a file without links in its directory's path.
 func (t *Tree) lstat(name string) (fs.FileInfo, error) {
-	info := t.infos.get(name, func() fileInfo {
+	info := t.infos.Get(name, func() fileInfo {
 		info, err := fs.Lstat(t.fsys, name)
 		return fileInfo{info, err}
 	})
@@ -190,7 +202,7 @@ func (d described) Lstat(name string) (fs.FileInfo, error) { return d.tree.lstat
 // ReadLink implements fs.ReadLinkFS.
 func (d described) ReadLink(name string) (string, error) { return fs.ReadLink(d.FS, name) }
 
-// directory resolves a path that must be a directory, which may be in the tree
+// Directory resolves a path that must be a directory, which may be in the tree
 // around this one.
 func (t *Tree) Dir(name string) (Directory, error) {
 	dir, err := t.resolve(name)
@@ -221,7 +233,7 @@ func relative(from, to string) string {
 	return path.Clean(up + to)
 }
 
-// read returns the content of a file, through links, also of one in the tree
+// Read returns the content of a file, through links, also of one in the tree
 // around this one.
 func (t *Tree) Read(name string) ([]byte, error) {
 	real, err := t.resolve(name)
@@ -247,58 +259,66 @@ func (t *Tree) Read(name string) ([]byte, error) {
 	return src, err
 }
 
-// path returns the path in the tree of a file in the directory.
-func (l Directory) Join(name string) string { return path.Join(l.Path, name) }
+// Join returns the path in the tree of a file in the directory.
+func (d Directory) Join(name string) string { return path.Join(d.Path, name) }
 
-// name returns the name that people know a file in the directory by.
-func (l Directory) Name(file string) string { return l.Tree.name(l.Join(file)) }
+// Name returns the name that people know a file in the directory by.
+func (d Directory) Name(file string) string { return d.Tree.name(d.Join(file)) }
 
 // String is the name that people know the directory by.
-func (l Directory) String() string { return l.Tree.name(l.Path) }
+func (d Directory) String() string { return d.Tree.name(d.Path) }
 
 // whole is the path of the directory from the top of the largest tree around it.
-func (l Directory) whole() string { return path.Join(l.Tree.within, l.Path) }
+func (d Directory) whole() string { return path.Join(d.Tree.within, d.Path) }
 
-// entries are those of the directory, sorted by name.
-func (l Directory) Entries() ([]fs.DirEntry, error) { return l.Tree.list(l.Path) }
+// Entries are those of the directory, sorted by name.
+func (d Directory) Entries() ([]fs.DirEntry, error) { return d.Tree.list(d.Path) }
 
-// read returns the content of a file by its path from the directory.
-func (l Directory) Read(name string) ([]byte, error) { return l.Tree.Read(l.Join(name)) }
+// Read returns the content of a file by its path from the directory.
+func (d Directory) Read(name string) ([]byte, error) { return d.Tree.Read(d.Join(name)) }
 
-// directory resolves a path from the directory that must be one.
-func (l Directory) Dir(name string) (Directory, error) { return l.Tree.Dir(l.Join(name)) }
+// Directory resolves a path from the directory that must be one.
+func (d Directory) Dir(name string) (Directory, error) { return d.Tree.Dir(d.Join(name)) }
 
-// from is the path that leads here from another directory; false if this one is
+// From is the path that leads here from another directory; false if this one is
 // neither in the tree of that one nor in the tree around it.
-func (l Directory) From(other Directory) (string, bool) {
-	if l.Tree != other.Tree && l.Tree.inner != other.Tree {
+func (d Directory) From(other Directory) (string, bool) {
+	if d.Tree != other.Tree && d.Tree.inner != other.Tree {
 		return "", false
 	}
-	return relative(other.whole(), l.whole()), true
+	return relative(other.whole(), d.whole()), true
 }
 
-// configured reports whether there is configuration for a tool in the directory.
-func (l Directory) Configured(tool provider.Tool) bool {
-	entries, _ := l.Entries()
+// Configured reports whether there is configuration for a tool in the directory.
+func (d Directory) Configured(tool provider.Tool) bool {
+	entries, _ := d.Entries()
 	return files(entries, tool).configured()
 }
 
-// has reports whether the directory has an entry of this name.
-func (l Directory) Has(name string) bool {
-	entries, _ := l.Entries()
+// ForOpenTofu reports whether the directory has a file for OpenTofu alone.
+func (d Directory) ForOpenTofu() bool {
+	entries, _ := d.Entries()
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return !e.IsDir() && !editorFile(e.Name()) && forOpenTofu(e.Name())
+	})
+}
+
+// Has reports whether the directory has an entry of this name.
+func (d Directory) Has(name string) bool {
+	entries, _ := d.Entries()
 	_, found := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int {
 		return strings.Compare(e.Name(), name)
 	})
 	return found
 }
 
-// empty reports whether there is nothing at all in a directory.
-func (l Directory) Empty() bool {
-	entries, err := l.Entries()
+// Empty reports whether there is nothing at all in a directory.
+func (d Directory) Empty() bool {
+	entries, err := d.Entries()
 	return err == nil && len(entries) == 0
 }
 
-// reason strips the path from a file system error; the caller names the file.
+// WithoutPath strips the path from a file system error; the caller names the file.
 func WithoutPath(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
@@ -307,7 +327,7 @@ func WithoutPath(err error) error {
 	return err
 }
 
-// submodule reports whether a path is in a Git submodule, by what .gitmodules at
+// Submodule reports whether a path is in a Git submodule, by what .gitmodules at
 // the top of the tree says.
 func (t *Tree) Submodule(name string) bool {
 	return slices.ContainsFunc(t.submodules(), func(dir string) bool {

@@ -1,4 +1,4 @@
-package scan
+package tfconfig
 
 import (
 	"cmp"
@@ -47,31 +47,27 @@ func decodeRequired(d *decoder, block *hcl.Block) requiredBlock {
 }
 
 // decodeEntry reads an entry in one of its two forms: an object, or the
-// legacy form, which is a version constraint alone.
+// legacy form, which is a version constraint alone. Of a key of an object that is
+// given twice the last one counts. An unknown key ends the reading, as it does for
+// the tools [terraform 1.11 internal/configs/provider_requirements.go].
 func decodeEntry(d *decoder, attr *hcl.Attribute) (requiredProvider, bool) {
 	entry := requiredProvider{Place: placeOf(attr.NameRange), name: attr.Name}
-	if pairs, diags := hcl.ExprMap(attr.Expr); !diags.HasErrors() {
-		return entry, decodeEntryObject(d, &entry, attr, pairs)
+	pairs, diags := hcl.ExprMap(attr.Expr)
+	if diags.HasErrors() {
+		// The null keyword has no type and is refused; a null string, which only an
+		// operator can make, is an entry without a constraint.
+		v, diags := constant(attr.Expr)
+		if diags.HasErrors() || !v.Type().IsPrimitiveType() {
+			d.errorf(attr.Expr.Range(), "invalid required_providers entry: it must be a string or an object")
+			return entry, false
+		}
+		entry.version = d.constraint(attr.Expr)
+		// This form alone folds the case of the local name.
+		return entry, implyAddr(d, &entry)
 	}
-	// The null keyword has no type and is refused; a null string, which only an
-	// operator can make, is an entry without a constraint.
-	v, diags := constant(attr.Expr)
-	if diags.HasErrors() || !v.Type().IsPrimitiveType() {
-		d.errorf(attr.Expr.Range(), "invalid required_providers entry: it must be a string or an object")
-		return entry, false
-	}
-	entry.version = d.constraint(attr.Expr)
-	// This form alone folds the case of the local name.
-	return entry, implyAddr(d, &entry)
-}
-
-// decodeEntryObject reads the object form. Of a key that is given twice the last
-// one counts. An unknown key ends the reading, as it does for the tools
-// [terraform 1.11 internal/configs/provider_requirements.go].
-func decodeEntryObject(d *decoder, entry *requiredProvider, attr *hcl.Attribute, pairs []hcl.KeyValuePair) bool {
 	if !provider.NormalisedName(attr.Name) {
 		d.errorf(attr.NameRange, badName)
-		return false
+		return entry, false
 	}
 	before := len(d.Diags)
 	for _, pair := range pairs {
@@ -85,18 +81,20 @@ func decodeEntryObject(d *decoder, entry *requiredProvider, attr *hcl.Attribute,
 				entry.version = d.constraint(pair.Value)
 			}
 		case "source":
-			decodeEntrySource(d, entry, pair.Value)
+			if isString(d, pair.Value, "source") {
+				decodeAddr(d, &entry, pair.Value)
+			}
 		case "configuration_aliases":
 			checkAliases(d, attr.Name, pair.Value)
 		default:
 			d.errorf(pair.Key.Range(), "invalid required_providers entry: only source, version and configuration_aliases may be set")
-			return false
+			return entry, false
 		}
 	}
 	if len(d.Diags) > before {
-		return false
+		return entry, false
 	}
-	return entry.addr != provider.Addr{} || implyAddr(d, entry)
+	return entry, entry.addr != provider.Addr{} || implyAddr(d, &entry)
 }
 
 // isString reports whether an expression is a string without conversion, and
@@ -110,10 +108,8 @@ func isString(d *decoder, expr hcl.Expression, what string) bool {
 	return true
 }
 
-func decodeEntrySource(d *decoder, entry *requiredProvider, expr hcl.Expression) {
-	if !isString(d, expr, "source") {
-		return
-	}
+// decodeAddr reads the source address of a provider.
+func decodeAddr(d *decoder, entry *requiredProvider, expr hcl.Expression) {
 	text, _ := d.text(expr)
 	addr, err := provider.ParseAddr(text.text, d.tool.Name)
 	_, typ, qualified := strings.Cut(text.text, "/")

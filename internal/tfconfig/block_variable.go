@@ -1,4 +1,4 @@
-package scan
+package tfconfig
 
 import (
 	"maps"
@@ -12,7 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// variable is what early evaluation reads of a variable block. Its arguments
+// Variable is what early evaluation reads of a variable block. Its arguments
 // are read when something refers to it.
 type Variable struct {
 	Place
@@ -33,7 +33,7 @@ func (v Variable) override(o Variable) Variable {
 	return v
 }
 
-// claim is an argument that must be true or false. It is unset where the
+// Claim is an argument that must be true or false. It is unset where the
 // variable does not have it, or has something that is neither.
 func (v Variable) Claim(name string) (claim, set bool) {
 	attr, ok := v.args[name]
@@ -47,13 +47,13 @@ func (v Variable) Claim(name string) (claim, set bool) {
 	return value.True(), true
 }
 
-// is reports whether an argument is true.
+// Is reports whether an argument is true.
 func (v Variable) Is(name string) bool {
 	claim, _ := v.Claim(name)
 	return claim
 }
 
-// fallback is the default; ok is false if there is none.
+// Fallback is the default; ok is false if there is none.
 func (v Variable) Fallback() (value cty.Value, ok bool) {
 	attr, ok := v.args["default"]
 	if !ok {
@@ -62,7 +62,7 @@ func (v Variable) Fallback() (value cty.Value, ok bool) {
 	return Literal(attr.Expr), true
 }
 
-// constraint is the type that values are converted to. What is no type
+// Constraint is the type that values are converted to. What is no type
 // constraint here may be one in a newer release: then any value will do.
 func (v Variable) Constraint() (cty.Type, *typeexpr.Defaults) {
 	attr, ok := v.args["type"]
@@ -80,7 +80,7 @@ func (v Variable) Constraint() (cty.Type, *typeexpr.Defaults) {
 	return typ, defaults
 }
 
-// parse reads a value from the command line or the environment: as it stands
+// Parse reads a value from the command line or the environment: as it stands
 // for a variable of a primitive type or without type, as an expression for any
 // other. It returns false for what is no expression.
 func (v Variable) Parse(text string) (cty.Value, bool) {
@@ -99,7 +99,7 @@ func (v Variable) Parse(text string) (cty.Value, bool) {
 	return value, value.IsWhollyKnown()
 }
 
-// literal is the value of an expression without references and functions,
+// Literal is the value of an expression without references and functions,
 // unknown if it is none or is too large.
 func Literal(expr hcl.Expression) cty.Value {
 	if value, ok := staticeval.Literal(expr); ok {

@@ -1,4 +1,4 @@
-package scan
+package tfconfig
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// config is the configuration of one module without the modules that it calls:
+// Configuration is the configuration of one module without the modules that it calls:
 // its files merged by the rules of a tool. It does not change once it is
 // loaded, and every module tree that the directory is part of shares it.
 type Configuration struct {
@@ -22,18 +22,18 @@ type Configuration struct {
 	required map[string]requiredProvider // by local name
 	Needs    []Need
 	Calls    []ModuleCall // sorted by name
-	// variables and locals are kept for early evaluation only.
+	// Variables and Locals are kept for early evaluation only.
 	Variables   map[string]Variable
 	Locals      map[string]*hcl.Attribute
 	imports     []importBlock
 	Versions    []VersionText // of the tool itself
 	RootOnly    bool          // it says something that only a root module has reason to say
 	Diagnostics []provider.Diagnostic
-	// tests reads the test files beside the configuration, once.
+	// Tests reads the test files beside the configuration, once.
 	Tests func() *Tests
 }
 
-// need is a term of a requirement, or a place that needs a provider without
+// Need is a term of a requirement, or a place that needs a provider without
 // constraining it, as far as a module alone can tell.
 type Need struct {
 	Place
@@ -48,35 +48,61 @@ type configKey struct {
 	stack bool // it is the configuration of a stack
 }
 
-// config loads the configuration of a directory by the rules of a tool, once.
-func (l Directory) Configuration(tool provider.Tool) *Configuration {
-	key := configKey{dir: l.Path, rules: tool.Rules()}
-	return l.Tree.configs.get(key, func() *Configuration { return loadConfig(l, key.rules) })
+// Configuration loads the configuration of a directory by the rules of a tool, once.
+func (d Directory) Configuration(tool provider.Tool) *Configuration {
+	key := configKey{dir: d.Path, rules: tool.Rules()}
+	return d.Tree.configs.Get(key, func() *Configuration { return load(d, key) })
 }
 
-// loadConfig joins the primary files of a directory and lets the override files
+// load joins the primary files of a directory and lets the override files
 // replace parts of them, in the order of their names. What required_providers says
 // is complete before any provider is looked up.
-func loadConfig(at Directory, tool provider.Tool) *Configuration {
-	m := newMerger(at, tool)
+func load(at Directory, key configKey) *Configuration {
+	c := &Configuration{
+		Directory: at, Tool: key.rules, required: map[string]requiredProvider{},
+		Variables: map[string]Variable{}, Locals: map[string]*hcl.Attribute{},
+	}
+	m := &merger{c: c, providers: map[providerRef]providerBlock{}, resources: map[resourceKey]resource{}, calls: map[string]ModuleCall{}}
 	entries, err := at.Entries()
 	if err != nil {
 		m.Unreadable("directory", at.String(), err)
 	}
-	m.c.files = files(entries, tool)
-	primary, override := m.decode(m.c.files.primary, false, decodeFile), m.decode(m.c.files.override, true, decodeFile)
-	m.require(primary, override)
-	for _, f := range primary {
-		m.declare(f)
+	c.files = files(entries, c.Tool)
+	if key.stack {
+		c.files = moduleFiles{primary: componentFiles(entries)}
 	}
-	for _, f := range override {
-		m.override(f)
+	var decoded []file
+	for i, name := range slices.Concat(c.files.primary, c.files.override) {
+		d := &decoder{tool: c.Tool, name: at.Name(name), override: i >= len(c.files.primary)}
+		src, err := at.Read(name)
+		if err != nil {
+			m.Unreadable("file", d.name, err)
+			continue
+		}
+		if key.stack {
+			decoded = append(decoded, decodeStackFile(src, d))
+		} else {
+			decoded = append(decoded, decodeFile(src, d))
+		}
+		m.Diags = append(m.Diags, d.Diags...)
+	}
+	m.require(decoded)
+	for _, f := range decoded {
+		if f.override {
+			m.override(f)
+		} else {
+			m.declare(f)
+		}
 	}
 	m.locateCalls()
 	m.resolve()
-	c := m.c
 	c.Diagnostics = m.Diags
-	c.Tests = sync.OnceValue(func() *Tests { return loadTests(c) })
+	c.Tests = sync.OnceValue(func() *Tests {
+		if key.stack {
+			return &Tests{} // it has none
+		}
+		return loadTests(c)
+	})
 	return c
 }
 
@@ -89,58 +115,22 @@ type merger struct {
 	calls     map[string]ModuleCall
 }
 
-func newMerger(at Directory, tool provider.Tool) *merger {
-	return &merger{
-		c: &Configuration{
-			Directory: at, Tool: tool, required: map[string]requiredProvider{},
-			Variables: map[string]Variable{}, Locals: map[string]*hcl.Attribute{},
-		},
-		providers: map[providerRef]providerBlock{},
-		resources: map[resourceKey]resource{},
-		calls:     map[string]ModuleCall{},
-	}
-}
-
-func (m *merger) decode(names []string, override bool, decode func(src []byte, d *decoder) file) []file {
-	decoded := make([]file, 0, len(names))
-	for _, name := range names {
-		d := &decoder{tool: m.c.Tool, name: m.c.Directory.Name(name), override: override}
-		src, err := m.c.Directory.Read(name)
-		if err != nil {
-			m.Unreadable("file", d.name, err)
-			continue
-		}
-		decoded = append(decoded, decode(src, d))
-		m.Diags = append(m.Diags, d.Diags...)
-	}
-	return decoded
-}
-
 // require merges required_providers: one block in all primary files, and any
 // number in override files, whose entries replace those of the same local name
 // as a whole.
-func (m *merger) require(primary, override []file) {
+func (m *merger) require(decoded []file) {
 	var first *requiredBlock
-	for _, f := range primary {
+	for _, f := range decoded {
 		for i, block := range f.required {
-			if first != nil {
+			if first != nil && !f.override {
 				m.Add(block.Place, "duplicate required_providers block: the module has one at %s", first.Place)
 				continue
 			}
-			first = &f.required[i]
-			m.requireAll(block)
+			first = cmp.Or(first, &f.required[i])
+			for _, entry := range block.entries {
+				m.c.required[entry.name] = entry
+			}
 		}
-	}
-	for _, f := range override {
-		for _, block := range f.required {
-			m.requireAll(block)
-		}
-	}
-}
-
-func (m *merger) requireAll(block requiredBlock) {
-	for _, entry := range block.entries {
-		m.c.required[entry.name] = entry
 	}
 }
 

@@ -1,4 +1,4 @@
-package scan
+package tfconfig
 
 import (
 	"maps"
@@ -8,7 +8,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// call is a module block, or the module block in a run of a test file.
+// ModuleCall is a module block, or the module block in a run of a test file.
 type ModuleCall struct {
 	Place
 	Name            string

@@ -1,4 +1,4 @@
-package scan
+package tfconfig
 
 import (
 	"github.com/hashicorp/hcl/v2"

@@ -1,4 +1,4 @@
-package scan
+package tfconfig
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 // file is what one configuration file says about providers and module calls,
 // and what only root modules have reason to say.
 type file struct {
+	override  bool
 	required  []requiredBlock
 	providers []providerBlock
 	resources []resource
@@ -29,7 +30,7 @@ type file struct {
 	rootOnly  bool
 }
 
-// fileSchema returns what a tool expects at the top of a configuration file.
+// configurationSchema returns what a tool expects at the top of a configuration file.
 func configurationSchema(tool provider.Tool) *hcl.BodySchema {
 	s := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "terraform"},
@@ -71,7 +72,7 @@ func attributes(names ...string) []hcl.AttributeSchema {
 
 // decodeFile reads a configuration file.
 func decodeFile(src []byte, d *decoder) file {
-	var f file
+	f := file{override: d.override}
 	body, ok := d.body(src)
 	if !ok {
 		return f
@@ -79,59 +80,55 @@ func decodeFile(src []byte, d *decoder) file {
 	content, diags := body.Content(configurationSchema(d.tool))
 	d.unexpected(diags)
 	for _, block := range content.Blocks {
-		d.block(&f, block)
+		switch block.Type {
+		case "terraform":
+			decodeTerraform(d, &f, block)
+		case "required_providers":
+			d.errorf(block.DefRange, "invalid required_providers block: it must stand in a terraform block")
+		case "language":
+			decodeLanguage(d, &f, block)
+		case "provider":
+			if p, ok := decodeProvider(d, block); ok {
+				f.providers = append(f.providers, p)
+				f.rootOnly = f.rootOnly || !p.empty
+			}
+		case "module":
+			if c, ok := decodeCall(d, block); ok {
+				f.calls = append(f.calls, c)
+			}
+		case "variable":
+			if evaluatesEarly(d.tool) {
+				content, _, _ := block.Body.PartialContent(variableSchema)
+				f.variables = append(f.variables, Variable{Place: placeOf(block.DefRange), Name: block.Labels[0], args: content.Attributes})
+			}
+		case "locals":
+			if evaluatesEarly(d.tool) {
+				attrs, _ := block.Body.JustAttributes()
+				if f.locals == nil {
+					f.locals = map[string]*hcl.Attribute{}
+				}
+				maps.Copy(f.locals, attrs)
+			}
+		case "resource", "data", "ephemeral", "action":
+			if r, ok := decodeResource(d, block); ok {
+				f.resources = append(f.resources, r)
+			}
+		case "check":
+			decodeCheck(d, &f, block)
+		case "import":
+			f.rootOnly = true
+			if i, ok := decodeImport(d, block); ok {
+				f.imports = append(f.imports, i)
+			}
+		case "moved", "removed":
+			// Terraform ignores removed blocks of override files
+			// [terraform 1.11 internal/configs/module.go] [opentofu 1.12 internal/configs/module.go].
+			if d.override && (block.Type == "moved" || d.tool.Name == provider.OpenTofu) {
+				d.errorf(block.DefRange, "%s blocks cannot be in override files", block.Type)
+			}
+		}
 	}
 	return f
-}
-
-func (d *decoder) block(f *file, block *hcl.Block) {
-	switch block.Type {
-	case "terraform":
-		decodeTerraform(d, f, block)
-	case "required_providers":
-		d.errorf(block.DefRange, "invalid required_providers block: it must stand in a terraform block")
-	case "language":
-		decodeLanguage(d, f, block)
-	case "provider":
-		if p, ok := decodeProvider(d, block); ok {
-			f.providers = append(f.providers, p)
-			f.rootOnly = f.rootOnly || !p.empty
-		}
-	case "module":
-		if c, ok := decodeCall(d, block); ok {
-			f.calls = append(f.calls, c)
-		}
-	case "variable":
-		if evaluatesEarly(d.tool) {
-			content, _, _ := block.Body.PartialContent(variableSchema)
-			f.variables = append(f.variables, Variable{Place: placeOf(block.DefRange), Name: block.Labels[0], args: content.Attributes})
-		}
-	case "locals":
-		if evaluatesEarly(d.tool) {
-			attrs, _ := block.Body.JustAttributes()
-			if f.locals == nil {
-				f.locals = map[string]*hcl.Attribute{}
-			}
-			maps.Copy(f.locals, attrs)
-		}
-	case "resource", "data", "ephemeral", "action":
-		if r, ok := decodeResource(d, block); ok {
-			f.resources = append(f.resources, r)
-		}
-	case "check":
-		decodeCheck(d, f, block)
-	case "import":
-		f.rootOnly = true
-		if i, ok := decodeImport(d, block); ok {
-			f.imports = append(f.imports, i)
-		}
-	case "moved", "removed":
-		// Terraform ignores removed blocks of override files
-		// [terraform 1.11 internal/configs/module.go] [opentofu 1.12 internal/configs/module.go].
-		if d.override && (block.Type == "moved" || d.tool.Name == provider.OpenTofu) {
-			d.errorf(block.DefRange, "%s blocks cannot be in override files", block.Type)
-		}
-	}
 }
 
 // decoder reads one configuration file by the rules of a tool.
@@ -215,7 +212,7 @@ func (d *decoder) text(expr hcl.Expression) (argument, bool) {
 	return argument{text: v.AsString(), set: true, known: true}, true
 }
 
-// versionText is a version constraint string as written. The tools parse it
+// VersionText is a version constraint string as written. The tools parse it
 // twice: with go-version when they read the file, and with their own, narrower
 // grammar when they merge the module tree. An override file can repair what only
 // the second parser refuses

@@ -1,4 +1,4 @@
-package scan
+package tfconfig
 
 import (
 	"github.com/hashicorp/hcl/v2"
@@ -12,7 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
-// sourceKind says what a module source is.
+// SourceKind says what a module source is.
 type SourceKind int
 
 const (
@@ -23,21 +23,28 @@ const (
 	UnknownSource                   // is not statically known
 )
 
-// moduleSource says where the module of a call is.
+// ModuleSource says where the module of a call is.
 type ModuleSource struct {
 	Kind SourceKind
 	Text string             // if it is known
 	Addr moduleaddr.Address // what the text says
 	Why  staticeval.Unknown // it is not read, if it is neither bad nor local
-	// version is the version constraint of one that is not local, if versioned.
+	// Version is the version constraint of one that is not local, if Versioned.
 	Version   string
 	Versioned bool
 	Place
 }
 
+// evaluatesEarly reports whether the tool evaluates the sources and versions of
+// module calls before it installs the modules: with what is known before a plan
+// [opentofu 1.12 internal/configs/static_evaluator.go] [terraform 1.15 internal/terraform/graph_builder_init.go].
+func evaluatesEarly(tool provider.Tool) bool {
+	return tool.Has(provider.EarlyEvaluation) || tool.Has(provider.ConstEvaluation)
+}
+
 // decodeSource reads what a call says about where its module is. Early
 // evaluation admits references to what is known before a plan: then what is no
-// constant is left to evaluateSource.
+// constant is left to ModuleCall.Evaluate.
 func decodeSource(d *decoder, c ModuleCall, early bool) ModuleSource {
 	if c.source == nil {
 		return ModuleSource{}
@@ -58,7 +65,7 @@ func decodeSource(d *decoder, c ModuleCall, early bool) ModuleSource {
 	return locateModule(d, c, source, version)
 }
 
-// evaluate is decodeSource where references have values.
+// Evaluate says where the called module is, now that references have values.
 func (c ModuleCall) Evaluate(tool provider.Tool, value Evaluator) (ModuleSource, []provider.Diagnostic) {
 	d := &decoder{tool: tool, name: c.File}
 	unknown := ModuleSource{Kind: UnknownSource, Place: placeOf(c.source.Expr.Range())}
@@ -80,7 +87,7 @@ func (c ModuleCall) Evaluate(tool provider.Tool, value Evaluator) (ModuleSource,
 	return locateModule(d, c, source, version), d.Diags
 }
 
-// evaluator gives the value of an expression, or says why it has none.
+// Evaluator gives the value of an expression, or says why it has none.
 type Evaluator func(hcl.Expression) (cty.Value, *staticeval.Unknown)
 
 // evaluateArgument evaluates an argument of a call, which must be a string. If it is
@@ -208,7 +215,7 @@ func locateModule(d *decoder, c ModuleCall, source, version argument) ModuleSour
 	return m
 }
 
-// checkCall checks what can be checked only where the module is called: that it has
+// CheckCall checks what can be checked only where the module is called: that it has
 // no import blocks, and that no provider configuration is passed to it under a name
 // that stands for another provider there. As the tools do, it looks up the caller's
 // side by the name that the called module uses, if the caller requires a provider

@@ -1,0 +1,117 @@
+package tfconfig
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// testDir is where test files are, besides the root module itself.
+const testDir = "tests"
+
+// moduleFiles are the files of a module, each list in the order in which the
+// tools read it [terraform 1.11 internal/configs/parser_config_dir.go].
+type moduleFiles struct{ primary, override, tests []string }
+
+// files sorts the names of a directory by what the tool makes of them: nothing
+// below it counts, nor does a directory, whatever it is called [cases 062, 064, 067].
+func files(entries []fs.DirEntry, tool provider.Tool) moduleFiles {
+	var found moduleFiles
+	for _, e := range entries {
+		stem, ext := splitName(e.Name(), tool)
+		switch {
+		case ext == "" || e.IsDir() || editorFile(e.Name()):
+		case testExtension(ext):
+			found.tests = append(found.tests, e.Name())
+		case stem == "override" || strings.HasSuffix(stem, "_override"):
+			found.override = append(found.override, e.Name())
+		default:
+			found.primary = append(found.primary, e.Name())
+		}
+	}
+	if tool.Has(provider.TofuFiles) {
+		found.primary = unshadowed(found.primary)
+		found.override = unshadowed(found.override)
+		found.tests = unshadowed(found.tests)
+	}
+	if !tool.Has(provider.TestFiles) {
+		found.tests = nil
+	}
+	return found
+}
+
+// ConfiguredIn reports whether either tool finds configuration in a directory.
+func ConfiguredIn(fsys fs.FS, dir string) bool {
+	entries, _ := fs.ReadDir(fsys, dir)
+	return files(entries, provider.Newest(provider.OpenTofu)).configured() // which reads Terraform's, too
+}
+
+// configured reports whether there is any configuration.
+func (f moduleFiles) configured() bool { return len(f.primary)+len(f.override) > 0 }
+
+// The extensions, .tf before .tofu: a .tofu file shadows its .tf twin.
+var (
+	tfExtensions   = []string{".tf", ".tf.json", ".tftest.hcl", ".tftest.json"}
+	tofuExtensions = []string{".tofu", ".tofu.json", ".tofutest.hcl", ".tofutest.json"}
+	// variableExtensions are those of files with values of variables.
+	variableExtensions = []string{".tfvars", ".tfvars.json"}
+)
+
+// Extensions are those of all files that modules are made of, the one list of
+// them: whoever brings a module from afar keeps the files that have one, and what
+// is kept by another list is something else.
+func Extensions() []string { return slices.Concat(tfExtensions, tofuExtensions, variableExtensions) }
+
+// splitName separates a name from the extension that makes it a file of the
+// tool; ext is empty if none does. Letter case counts.
+func splitName(name string, tool provider.Tool) (stem, ext string) {
+	for _, ext := range tfExtensions {
+		if stem, ok := strings.CutSuffix(name, ext); ok {
+			return stem, ext
+		}
+	}
+	if !tool.Has(provider.TofuFiles) {
+		return name, ""
+	}
+	for _, ext := range tofuExtensions {
+		if stem, ok := strings.CutSuffix(name, ext); ok {
+			return stem, ext
+		}
+	}
+	return name, ""
+}
+
+func testExtension(ext string) bool {
+	return strings.HasPrefix(ext, ".tftest") || strings.HasPrefix(ext, ".tofutest")
+}
+
+// forOpenTofu reports whether a file is for OpenTofu alone.
+func forOpenTofu(name string) bool {
+	return slices.ContainsFunc(tofuExtensions, func(ext string) bool { return strings.HasSuffix(name, ext) })
+}
+
+// editorFile reports whether a file is one that the tools ignore: hidden, or
+// an editor's backup [cases 062, 063].
+func editorFile(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") ||
+		strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
+}
+
+// unshadowed drops each .tf file of which there is a .tofu twin in the same
+// list. JSON shadows JSON only.
+func unshadowed(names []string) []string {
+	present := make(map[string]bool, len(names))
+	for _, name := range names {
+		present[name] = true
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		for i, ext := range tfExtensions {
+			if stem, ok := strings.CutSuffix(name, ext); ok {
+				return present[stem+tofuExtensions[i]]
+			}
+		}
+		return false
+	})
+}

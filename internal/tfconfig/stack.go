@@ -1,0 +1,120 @@
+package tfconfig
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// stackExtensions are those of the files that say what a stack requires. The second
+// ones are those of releases before 1.14, which later ones ignore
+// [terraform 1.14 internal/stacks/stackconfig/file.go].
+var stackExtensions = [][]string{{".tfcomponent.hcl", ".tfcomponent.json"}, {".tfstack.hcl", ".tfstack.json"}}
+
+// StackFile reports whether a file belongs to a stack, which has a language
+// and locks of its own.
+func StackFile(name string) bool {
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".json"), ".hcl")
+	return strings.HasSuffix(name, ".tfcomponent") || strings.HasSuffix(name, ".tfstack") || strings.HasSuffix(name, ".tfdeploy")
+}
+
+// componentFiles are the files of a directory that say what a stack requires.
+func componentFiles(entries []fs.DirEntry) []string {
+	for _, extensions := range stackExtensions {
+		var names []string
+		for _, e := range entries {
+			named := slices.ContainsFunc(extensions, func(ext string) bool { return strings.HasSuffix(e.Name(), ext) })
+			if named && !e.IsDir() && !editorFile(e.Name()) {
+				names = append(names, e.Name())
+			}
+		}
+		if len(names) > 0 {
+			return names
+		}
+	}
+	return nil
+}
+
+// Stack loads the component files of a directory, once. What a stack requires is
+// what they say: the modules of its components require nothing by themselves
+// [docs: developer.hashicorp.com/terraform/language/block/stack/tfcomponent/required_providers].
+// Stacks that it embeds say it for themselves
+// [terraform 1.14 internal/stacks/stackconfig/config.go].
+func (d Directory) Stack(tool provider.Tool) *Configuration {
+	key := configKey{dir: d.Path, rules: tool.Rules(), stack: true}
+	return d.Tree.configs.Get(key, func() *Configuration { return load(d, key) })
+}
+
+// Components are the files of a directory that say what a stack requires.
+func (d Directory) Components() []string {
+	entries, _ := d.Entries()
+	return componentFiles(entries)
+}
+
+var (
+	stackSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+		{Type: "required_providers"},
+		{Type: "stack", LabelNames: []string{"name"}},
+	}}
+	embeddedSchema = &hcl.BodySchema{Attributes: attributes("source", "version")}
+)
+
+// decodeStackFile reads a component file, as far as it says what is required.
+func decodeStackFile(src []byte, d *decoder) file {
+	var f file
+	body, ok := d.body(src)
+	if !ok {
+		return f
+	}
+	for _, block := range d.content(body, stackSchema).Blocks {
+		if block.Type == "required_providers" {
+			f.required = append(f.required, decodeStackRequired(d, block))
+			continue
+		}
+		attrs := d.content(block.Body, embeddedSchema).Attributes
+		if attrs["source"] == nil {
+			d.errorf(block.DefRange, "missing required argument: the stack has no source")
+			continue
+		}
+		f.calls = append(f.calls, ModuleCall{Place: placeOf(block.DefRange), Name: block.Labels[0], source: attrs["source"], version: attrs["version"], Stack: true})
+	}
+	return f
+}
+
+// decodeStackRequired reads required_providers of a stack, where both source and
+// version must be said [terraform 1.14 internal/stacks/stackconfig/provider_requirements.go].
+func decodeStackRequired(d *decoder, block *hcl.Block) requiredBlock {
+	found := decodeRequired(d, block)
+	attrs, _ := block.Body.JustAttributes()
+	for _, entry := range found.entries {
+		said := map[string]bool{}
+		pairs, _ := hcl.ExprMap(attrs[entry.name].Expr)
+		for _, pair := range pairs {
+			said[hcl.ExprAsKeyword(pair.Key)] = true
+		}
+		if !said["source"] || !said["version"] && !entry.addr.Builtin() {
+			d.Add(entry.Place, "invalid required_providers entry: in a stack it must have a source and a version")
+		}
+	}
+	return found
+}
+
+// decodeStackSource reads where an embedded stack is. Those from elsewhere are not
+// read: of the packages that are fetched only the files of modules are kept.
+func decodeStackSource(d *decoder, c ModuleCall) ModuleSource {
+	source, ok := d.text(c.source.Expr)
+	if !ok {
+		return ModuleSource{}
+	}
+	m := ModuleSource{Kind: UnknownSource, Text: source.text, Place: placeOf(c.source.Expr.Range())}
+	m.Why.Reason = "it comes from outside of the repository"
+	if addr, _ := moduleaddr.Parse(source.text, d.tool.Name); addr.Kind == moduleaddr.Local {
+		m.Kind, m.Addr = LocalSource, addr
+	}
+	return m
+}
