@@ -5,7 +5,9 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -13,8 +15,13 @@ import (
 // step is a row of the table in ARCHITECTURE.md: | 1 | `Type.name` | `file` | … |.
 var step = regexp.MustCompile("(?m)^\\| \\d+ \\| `([\\w.]+)` \\| `(internal/[\\w/]+\\.go)` \\|")
 
+// maxDepth is how many calls lead from what a package exports to a row of the table,
+// both counted.
+const maxDepth = 6
+
 // TestMainLine holds that the functions by which ARCHITECTURE.md leads from main.tf
-// to the bytes of a lock file are in the files that it names, and are no more than 25.
+// to the bytes of a lock file are in the files that it names, are no more than 25,
+// and that none is deep in its package.
 func TestMainLine(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("ARCHITECTURE.md")
@@ -25,39 +32,101 @@ func TestMainLine(t *testing.T) {
 	if len(steps) < 20 || len(steps) > 25 {
 		t.Errorf("ARCHITECTURE.md leads from main.tf to the bytes in %d steps, want 20 to 25", len(steps))
 	}
+	packages := map[string][]function{}
 	for _, s := range steps {
-		if !declares(t, s[2], s[1]) {
+		dir := filepath.Dir(s[2])
+		if packages[dir] == nil {
+			packages[dir] = functionsIn(t, dir)
+		}
+		i := slices.IndexFunc(packages[dir], func(f function) bool { return f.name == s[1] && f.file == s[2] })
+		if i < 0 {
 			t.Errorf("ARCHITECTURE.md names %s in %s, which does not declare it", s[1], s[2])
+			continue
+		}
+		if n := depth(packages[dir], i); n == 0 || n > maxDepth {
+			t.Errorf("%s in %s is %d calls deep in its package, want %d at most", s[1], s[2], n, maxDepth)
 		}
 	}
 }
 
-// declares reports whether a file declares a function, or a method as TYPE.NAME.
-func declares(t *testing.T, file, name string) bool {
+// function is a function of a package, or a method as TYPE.NAME, and what it calls by
+// name: a method is not told from another of that name.
+type function struct {
+	name, file string
+	exported   bool
+	calls      map[string]bool
+}
+
+// short is the name by which a function is called.
+func (f function) short() string { return f.name[strings.LastIndex(f.name, ".")+1:] }
+
+func functionsIn(t *testing.T, dir string) []function {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
-		t.Errorf("reading %s: %v", file, err)
-		return false
+		t.Fatal(err)
 	}
-	for _, d := range f.Decls {
-		fn, ok := d.(*ast.FuncDecl)
-		if !ok {
+	var found []function
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		full := fn.Name.Name
-		if fn.Recv != nil {
-			typ := fn.Recv.List[0].Type
-			if pointer, ok := typ.(*ast.StarExpr); ok {
-				typ = pointer.X
-			}
-			if named, ok := typ.(*ast.Ident); ok {
-				full = strings.Join([]string{named.Name, full}, ".")
-			}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatalf("reading %s: %v", file, err)
 		}
-		if full == name {
-			return true
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			one := function{name: fn.Name.Name, file: filepath.ToSlash(file), exported: fn.Name.IsExported(), calls: map[string]bool{}}
+			if fn.Recv != nil {
+				typ := fn.Recv.List[0].Type
+				if pointer, ok := typ.(*ast.StarExpr); ok {
+					typ = pointer.X
+				}
+				if named, ok := typ.(*ast.Ident); ok {
+					one.name = named.Name + "." + one.name
+				}
+			}
+			ast.Inspect(fn, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				switch called := call.Fun.(type) {
+				case *ast.Ident:
+					one.calls[called.Name] = true
+				case *ast.SelectorExpr:
+					one.calls[called.Sel.Name] = true
+				}
+				return true
+			})
+			found = append(found, one)
 		}
 	}
-	return false
+	return found
+}
+
+// depth is how many functions of a package stand on the shortest way from one that is
+// exported to a function, both counted.
+func depth(all []function, target int) int {
+	level := map[int]int{}
+	var queue []int
+	for i, f := range all {
+		if f.exported {
+			level[i] = 1
+			queue = append(queue, i)
+		}
+	}
+	for ; len(queue) > 0 && level[target] == 0; queue = queue[1:] {
+		for i, f := range all {
+			if level[i] == 0 && all[queue[0]].calls[f.short()] {
+				level[i] = level[queue[0]] + 1
+				queue = append(queue, i)
+			}
+		}
+	}
+	return level[target]
 }
