@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // Fleet is what became of the repositories of an organisation.
@@ -35,10 +37,12 @@ const (
 	NoLockFile  State = "no lock file"
 	FleetFailed State = "failed" // wholly or in part
 	NotReached  State = "not reached"
+	Planned     State = "planned"
+	NoResult    State = "no result" // the shard that has it told nothing of it
 )
 
 // states are all of them, in the order in which people are told.
-var states = []State{Outdated, UpToDate, NoLockFile, FleetFailed, NotReached}
+var states = []State{Outdated, UpToDate, NoLockFile, FleetFailed, NotReached, Planned, NoResult}
 
 // count is how many repositories are in a state.
 func (f Fleet) count(s State) int {
@@ -73,8 +77,51 @@ func (f Fleet) sentence() string {
 	return text
 }
 
+// OfShards returns the report of the shards of a run as one. planned are all repositories
+// of the run; what a shard says of others does not count.
+func OfShards(planned Fleet, shards ...Report) Report {
+	all := Join(shards...)
+	all.Verb, all.Stats = VerbPR, Stats{}
+	told := map[string]Fate{}
+	for _, r := range shards {
+		all.DryRun = all.DryRun || r.DryRun
+		all.Stats.Requests += r.Stats.Requests
+		all.Stats.Bytes += r.Stats.Bytes
+		all.Stats.Packages += r.Stats.Packages
+		all.Stats.Cached += r.Stats.Cached
+		all.Stats.PeakBytes = max(all.Stats.PeakBytes, r.Stats.PeakBytes)
+		if r.Fleet == nil {
+			continue
+		}
+		for _, f := range r.Fleet.Repositories {
+			if before, twice := told[f.Name]; !twice || before.State == NotReached {
+				told[f.Name] = f
+			}
+		}
+	}
+	all.Fleet = &planned
+	var missing []string
+	for i, f := range planned.Repositories {
+		if of, ok := told[f.Name]; ok {
+			planned.Repositories[i] = of
+			continue
+		}
+		planned.Repositories[i].State = NoResult
+		missing = append(missing, f.Name)
+	}
+	if len(missing) > 0 {
+		all.Diagnostics = append(all.Diagnostics, provider.Diagnostic{
+			Code:    provider.CodeCancelled,
+			Message: fmt.Sprintf("there is no result for %s: %s", count(len(missing), "repository", "repositories"), strings.Join(missing, ", ")),
+			Hint:    "run the jobs of their shards again; nothing was closed there for it",
+		})
+	}
+	return all
+}
+
 type fleetJSON struct {
 	Owner        string         `json:"owner"`
+	DryRun       bool           `json:"dry_run"`
 	Listed       int            `json:"listed"`
 	LeftOut      map[string]int `json:"left_out"`
 	Repositories []fateJSON     `json:"repositories"`
@@ -89,11 +136,12 @@ type fateJSON struct {
 	Requests     int64  `json:"requests"`
 }
 
-func fleetOf(f *Fleet) *fleetJSON {
+func fleetOf(r Report) *fleetJSON {
+	f := r.Fleet
 	if f == nil {
 		return nil
 	}
 	left := map[string]int{}
 	maps.Copy(left, f.LeftOut)
-	return &fleetJSON{f.Owner, f.Listed, left, list(f.Repositories, func(r Fate) fateJSON { return fateJSON(r) })}
+	return &fleetJSON{f.Owner, r.DryRun, f.Listed, left, list(f.Repositories, func(r Fate) fateJSON { return fateJSON(r) })}
 }

@@ -54,6 +54,7 @@ type pageView struct {
 	Signers              []pageSigner
 	Notes                []pageNotes
 	Stats                string
+	Fleet                *Fleet
 }
 
 // pageChange is a change and the root modules in which it is.
@@ -105,6 +106,7 @@ func pageOf(r Report) pageView {
 		Versions: versionsOf(r, o.d), Coverage: platformsCovered(r, o.d), Signers: signersOf(r, o.d),
 		Notes: pageNotesOf(o),
 	}
+	p.Fleet = r.Fleet
 	if r.Verb == VerbComment {
 		p.Headline, p.Answer = "The answer to a comment", plainLines(r.answer())
 	}

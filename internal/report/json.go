@@ -67,11 +67,15 @@ func document(r Report) any {
 		case m.Verified != nil:
 			doc.Modules = append(doc.Modules, verifiedModule(m))
 		default:
-			doc.Modules = append(doc.Modules, planModule(m))
+			plan := planModule(m)
+			if r.Fleet != nil { // whose reports are joined
+				plan.InUse = list(m.InUse, useOf)
+			}
+			doc.Modules = append(doc.Modules, plan)
 		}
 	}
 	doc.Unlocked = append(doc.Unlocked, r.Unlocked...)
-	doc.Answer, doc.Fleet = r.Answer, fleetOf(r.Fleet)
+	doc.Answer, doc.Fleet = r.Answer, fleetOf(r)
 	if r.Verb == VerbPR || len(r.PullRequests) > 0 { // a command may have led to some
 		said := list(sortedNotes(r), notesOf)
 		doc.Notes = &said
@@ -285,6 +289,7 @@ type planJSON struct {
 	Pending     bool              `json:"pending"`
 	Written     bool              `json:"written"`
 	Partial     bool              `json:"partial"`
+	InUse       []useJSON         `json:"in_use,omitempty"`
 	Changes     []changeJSON      `json:"changes"`
 	Held        []moduleHeldJSON  `json:"held"`
 	Missing     []missingJSON     `json:"missing_platforms"`
@@ -313,6 +318,13 @@ type changeJSON struct {
 	Marks          []provider.Mark     `json:"marks"`
 	Held           []heldJSON          `json:"held"`
 }
+
+type useJSON struct {
+	Provider string `json:"provider"`
+	Version  string `json:"version"`
+}
+
+func useOf(u Use) useJSON { return useJSON{u.Addr.String(), u.Version.String()} }
 
 type signerJSON struct {
 	KeyID       string `json:"key_id"`

@@ -470,6 +470,8 @@ func (t *text) closing() {
 		parts = append(parts, t.r.differences())
 	case len(t.r.Modules) == 0 && t.r.Touched:
 		parts = append(parts, "the change touches no root module that has a lock file")
+	case len(t.r.Modules) == 0 && t.r.Fleet != nil: // which has been told
+		return
 	case len(t.r.Modules) == 0:
 		parts = append(parts, "no root module was found")
 	case t.r.Verb == VerbScan:

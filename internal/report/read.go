@@ -1,0 +1,200 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+)
+
+// FromJSON returns the report that JSON has written of a run that proposes, with what of
+// it JSON has. It serves those who join reports; release notes and texts of pull
+// requests stay where they are.
+func FromJSON(r io.Reader) (Report, error) {
+	var doc struct {
+		runJSON
+		Modules []planJSON `json:"modules"`
+	}
+	if err := json.NewDecoder(r).Decode(&doc); err != nil {
+		return Report{}, fmt.Errorf("it is no report: %w", err)
+	}
+	if doc.FormatVersion != formatVersion || doc.PullRequests == nil {
+		return Report{}, errors.New("it is no report of the verb pr, or of another version of relock")
+	}
+	var c checked
+	read := Report{Verb: VerbPR, DryRun: doc.Fleet != nil && doc.Fleet.DryRun, Unlocked: doc.Unlocked, Fleet: doc.Fleet.fleet(), Stats: doc.Stats.stats()}
+	read.Diagnostics = c.problems(doc.Errors, doc.Warnings)
+	for _, m := range doc.Modules {
+		read.Modules = append(read.Modules, c.module(m))
+	}
+	for _, p := range *doc.PullRequests {
+		read.PullRequests = append(read.PullRequests, PullRequest{
+			Operation: p.Operation, Repository: p.Repository, Number: p.Number, URL: p.URL, Title: p.Title, Branch: p.Branch, Base: p.Base,
+			HeadSHA: p.HeadSHA, Directories: p.Directories, Reason: p.Reason,
+		})
+	}
+	return read, errors.Join(c.wrong)
+}
+
+func (f *fleetJSON) fleet() *Fleet {
+	if f == nil {
+		return nil
+	}
+	return &Fleet{f.Owner, f.Listed, f.LeftOut, list(f.Repositories, func(r fateJSON) Fate { return Fate(r) })}
+}
+
+func (s stats) stats() Stats {
+	return Stats{Requests: s.Requests, Bytes: s.Bytes, Packages: s.Packages, Cached: s.Cached, PeakBytes: s.PeakBytes}
+}
+
+// checked reads values, and keeps the first thing that is wrong with any.
+type checked struct{ wrong error }
+
+// value is what a text stands for; its zero value for none.
+func value[T any](c *checked, text string, parse func(string) (T, error)) T {
+	var none T
+	if text == "" {
+		return none
+	}
+	v, err := parse(text)
+	if err != nil && c.wrong == nil {
+		c.wrong = fmt.Errorf("it is no report: %w", err)
+	}
+	return v
+}
+
+func (c *checked) addr(text string) provider.Addr { return value(c, text, provider.ParseFullAddr) }
+
+func (c *checked) version(text *string) provider.Version {
+	if text == nil {
+		return provider.Version{}
+	}
+	return value(c, *text, provider.ParseVersion)
+}
+
+func (c *checked) day(text *string) time.Time {
+	if text == nil {
+		return time.Time{}
+	}
+	return value(c, *text, func(s string) (time.Time, error) { return time.Parse(time.DateOnly, s) })
+}
+
+func (c *checked) problems(failures, warnings []problemJSON) []provider.Diagnostic {
+	var all []provider.Diagnostic
+	add := func(severity provider.Severity, problems []problemJSON) {
+		for _, p := range problems {
+			all = append(all, provider.Diagnostic{
+				Severity: severity, Code: p.Code, Message: p.Message, File: p.File, Line: p.Line, Hint: p.Hint,
+				Addr: c.addr(p.Provider), Host: value(c, p.Host, svchost.ForComparison),
+			})
+		}
+	}
+	add(provider.SeverityError, failures)
+	add(provider.SeverityWarning, warnings)
+	return all
+}
+
+func (c *checked) module(m planJSON) Module {
+	read := Module{
+		Dir: m.Dir, Tool: provider.Tool{Name: m.Tool, Version: value(c, m.ToolVersion, provider.ParseVersion)}, Assumed: m.Assumed,
+		Pending: m.Pending, Written: m.Written, Partial: m.Partial, Diagnostics: c.problems(m.Errors, m.Warnings),
+	}
+	for _, u := range m.Unread {
+		read.Unread = append(read.Unread, scan.Unread{Module: u.Module, Source: u.Source, Reason: u.Reason, File: u.File, Line: u.Line})
+	}
+	for _, u := range m.InUse {
+		read.InUse = append(read.InUse, Use{c.addr(u.Provider), value(c, u.Version, provider.ParseVersion)})
+	}
+	for _, f := range m.Findings {
+		severity, _ := provider.ParseSeverity(f.Severity)
+		read.Findings = append(read.Findings, provider.Finding{
+			Severity: severity, Code: f.Code, Addr: c.addr(f.Provider), Version: value(c, f.Version, provider.ParseVersion), Hash: f.Hash,
+			Platform: value(c, f.Platform, provider.ParsePlatform), File: f.File, Line: f.Line, From: f.Column, ProvenBy: f.ProvenBy, Message: f.Message, Hint: f.Hint,
+		})
+	}
+	facts := map[provider.Addr]*Facts{}
+	for _, change := range m.Changes {
+		read.Changes = append(read.Changes, c.change(change))
+	}
+	for i := range read.Changes {
+		facts[read.Changes[i].Addr] = &read.Changes[i].Facts
+	}
+	c.kept(m, &read, facts)
+	return read
+}
+
+// kept adds what is said of providers that do not change, and of what changes that
+// stands beside the change.
+func (c *checked) kept(m planJSON, read *Module, changed map[provider.Addr]*Facts) {
+	kept := map[provider.Addr]int{} // how they stand in read.Kept, counted from 1
+	of := func(addr provider.Addr, at provider.Version) *Facts {
+		if kept[addr] == 0 {
+			read.Kept = append(read.Kept, Kept{Addr: addr, Version: at})
+			kept[addr] = len(read.Kept)
+		}
+		return &read.Kept[kept[addr]-1].Facts
+	}
+	for _, h := range m.Held {
+		if addr := c.addr(h.Provider); changed[addr] == nil {
+			f := of(addr, value(c, h.At, provider.ParseVersion))
+			f.Held = append(f.Held, c.held(h.heldJSON))
+		}
+	}
+	for _, missing := range m.Missing {
+		addr := c.addr(missing.Provider)
+		f := changed[addr]
+		if f == nil {
+			f = of(addr, value(c, missing.Version, provider.ParseVersion))
+		}
+		f.Missing, f.Serving = missing.Platforms, c.version(missing.ServedBy)
+	}
+}
+
+func (c *checked) change(j changeJSON) Change {
+	return Change{
+		diff.Change{
+			Addr: c.addr(j.Provider), AddrFrom: c.addr(j.ProviderFrom), Kind: diff.Kind(j.Kind), Bump: j.Bump, From: c.version(j.From), To: c.version(j.To),
+			ConstraintsFrom: value(c, j.ConstraintFrom, provider.ParseConstraints), ConstraintsTo: value(c, j.Constraints, provider.ParseConstraints),
+			Platforms: j.Completed, HashesAdded: j.HashesAdded, HashesRemoved: j.HashesRemoved,
+		},
+		Facts{
+			Coverage: j.Platforms, Signer: j.Signer.signer(), SignerFrom: j.SignerFrom.signer(), Published: c.day(j.Released), Marks: j.Marks,
+			Held: list(j.Held, c.held),
+		},
+	}
+}
+
+func (s *signerJSON) signer() provider.Signer {
+	if s == nil {
+		return provider.Signer{}
+	}
+	return provider.Signer{KeyID: s.KeyID, Fingerprint: s.Fingerprint, Label: s.Label}
+}
+
+func (c *checked) held(h heldJSON) upgrade.Held {
+	return upgrade.Held{
+		Version: value(c, h.Version, provider.ParseVersion), Reason: h.Reason, Published: c.day(h.Released), Rule: h.Rule, Eligible: c.day(h.Eligible),
+		Term:   c.term(termJSON{h.Constraint, h.Module, h.File, h.Line}),
+		Others: list(h.Also, c.term),
+	}
+}
+
+func (c *checked) term(t termJSON) scan.Term {
+	read := scan.Term{Module: t.Module, File: t.File, Line: t.Line}
+	if terms := value(c, t.Text, provider.ParseConstraints).Terms(); len(terms) == 1 {
+		read.Constraint = terms[0]
+	}
+	if repository, _, ok := strings.Cut(t.File, "//"); ok {
+		read.Package = repository
+	}
+	return read
+}

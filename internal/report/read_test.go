@@ -1,0 +1,62 @@
+package report_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/report"
+)
+
+// TestFromJSONIsTheInverseOfJSON holds that a report which is read says in JSON what it
+// was read from, but for release notes and the texts of pull requests.
+func TestFromJSONIsTheInverseOfJSON(t *testing.T) {
+	t.Parallel()
+	for name, r := range fixtures(t) {
+		if r.Verb == report.VerbScan || r.Verb == report.VerbDiff || r.Verb == report.VerbVerify || r.Verb == report.VerbComment {
+			continue
+		}
+		r.Verb, r.Notes, r.Stats.Stages = report.VerbPR, nil, nil
+		for i := range r.PullRequests {
+			r.PullRequests[i].Body = ""
+		}
+		r.Fleet = &report.Fleet{
+			Owner: "acme", Listed: 4, LeftOut: map[string]int{"archived": 1},
+			Repositories: []report.Fate{{Name: "acme/a", State: report.Outdated, Modules: 3, Pending: 2, PullRequests: 1, Requests: 9}},
+		}
+		var written, again bytes.Buffer
+		if err := report.JSON(&written, r); err != nil {
+			t.Fatal(err)
+		}
+		read, err := report.FromJSON(bytes.NewReader(written.Bytes()))
+		if err != nil {
+			t.Errorf("%s: FromJSON = %v", name, err)
+			continue
+		}
+		if err := report.JSON(&again, read); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(written.String(), again.String()); diff != "" {
+			t.Errorf("%s: read and written again (-first +then):\n%s", name, diff)
+		}
+	}
+}
+
+func TestFromJSONRefuses(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                      "no report",
+		"[]":                    "no report",
+		`{"format_version": 1}`: "of the verb pr",
+		`{"format_version": 2, "pull_requests": []}`: "another version",
+		`{"format_version": 1, "pull_requests": [], "modules": [{"in_use": [{"provider": "x", "version": "1.0.0"}]}]}`:        "invalid provider source address",
+		`{"format_version": 1, "pull_requests": [], "modules": [{"changes": [{"provider": "a/b/c", "from": "one"}]}]}`:        "one",
+		`{"format_version": 1, "pull_requests": [], "modules": [{"changes": [{"provider": "a.b/b/c", "released": "soon"}]}]}`: "soon",
+	} {
+		if r, err := report.FromJSON(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("FromJSON(%s) = %+v, %v, want an error with %q", text, r, err, want)
+		}
+	}
+}
