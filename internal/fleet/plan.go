@@ -1,0 +1,250 @@
+package fleet
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/github"
+)
+
+// MostShards is how many jobs the matrix of a workflow may have
+// [docs.github.com, "Running variations of jobs in a workflow"].
+const MostShards = 256
+
+// Division says which repositories of an organisation each shard of a run is about. It
+// serves one run: what is known of a repository in it is as old as the plan.
+type Division struct {
+	FormatVersion int            `json:"format_version"`
+	Owner         string         `json:"owner"`
+	Prefix        string         `json:"branch_prefix"` // of the branches in Heads
+	Listed        int            `json:"listed"`
+	LeftOut       map[string]int `json:"left_out"`
+	Shards        []Shard        `json:"shards"`
+}
+
+// Shard is what one job does.
+type Shard struct {
+	MaxNew int `json:"max_new"` // pull requests that it opens
+	// Requests is how many requests to GitHub it makes in an hour; 0: any number.
+	Requests     int      `json:"requests"`
+	Repositories []Member `json:"repositories"`
+}
+
+// Member is what a plan says of a repository.
+type Member struct {
+	ID     int64  `json:"id"`
+	Name   string `json:"name"`
+	Branch string `json:"branch"`
+	Head   string `json:"head"`
+	Tree   string `json:"tree"`
+	// Heads are the branches of ours; null if they are not known.
+	Heads map[string]string `json:"heads"`
+}
+
+// Listed is the repository as a list has it, as far as a run needs to know.
+func (r Member) Listed() github.Listed {
+	return github.Listed{ID: r.ID, Name: r.Name, Branch: r.Branch, Head: r.Head, Tree: r.Tree, Heads: r.Heads}
+}
+
+// Sharing says how a run is divided.
+type Sharing struct {
+	Shards   int
+	MaxNew   int              // over all shards
+	Requests int              // over all shards in an hour; 0: any number
+	Costs    map[string]int64 // requests of the last run, by name of the repository; one that is not there costs as much as most
+}
+
+// Divide plans a run over repositories. Which shard has a repository depends on its id
+// and the number of shards (rendezvous hashing), so that most stay where they were when
+// others come and go; but a shard that would have more than its share of the costs
+// leaves a repository to the next one in that repository's order.
+func Divide(chosen []github.Listed, s Sharing) []Shard {
+	shards := make([]Shard, s.Shards)
+	weights := weigh(chosen, s.Costs)
+	total, heaviest := int64(0), int64(0)
+	for _, w := range weights {
+		total, heaviest = total+w, max(heaviest, w)
+	}
+	most := total/int64(s.Shards) + heaviest // no shard has more
+	loads := make([]int64, s.Shards)
+	order := make([]int, len(chosen))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(weights[b], weights[a]), cmp.Compare(chosen[a].ID, chosen[b].ID))
+	})
+	placed := make([]int, len(chosen))
+	for _, i := range order {
+		placed[i] = preferred(chosen[i].ID, s.Shards, func(shard int) bool { return loads[shard]+weights[i] <= most })
+		loads[placed[i]] += weights[i]
+	}
+	for i, l := range chosen {
+		shard := &shards[placed[i]]
+		shard.Repositories = append(shard.Repositories, Member{l.ID, l.Name, l.Branch, l.Head, l.Tree, l.Heads})
+	}
+	handOut(shards, loads, s)
+	return shards
+}
+
+// weigh returns what each repository is expected to cost, one at least.
+func weigh(chosen []github.Listed, costs map[string]int64) []int64 {
+	var known []int64
+	for _, l := range chosen {
+		if c, ok := costs[l.Name]; ok {
+			known = append(known, max(1, c))
+		}
+	}
+	slices.Sort(known)
+	usual := int64(1)
+	if len(known) > 0 {
+		usual = known[len(known)/2]
+	}
+	weights := make([]int64, len(chosen))
+	for i, l := range chosen {
+		weights[i] = usual
+		if c, ok := costs[l.Name]; ok {
+			weights[i] = max(1, c)
+		}
+	}
+	return weights
+}
+
+// preferred returns the first shard with room in the order of a repository; there is
+// room in one.
+func preferred(id int64, shards int, room func(int) bool) int {
+	best, highest := -1, uint64(0)
+	for shard := range shards {
+		h := fnv.New64a()
+		var key [16]byte
+		binary.BigEndian.PutUint64(key[:8], uint64(id))
+		binary.BigEndian.PutUint64(key[8:], uint64(shard))
+		h.Write(key[:])
+		if score := mixed(h.Sum64()); room(shard) && (best < 0 || score > highest) {
+			best, highest = shard, score
+		}
+	}
+	return best
+}
+
+// mixed spreads the bits of a hash: the last bytes that FNV reads change few of them.
+// It is the finalizer of MurmurHash3, which is in the public domain.
+func mixed(h uint64) uint64 {
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+// handOut divides what all shards may do by how many repositories they have, and requests
+// by what those cost. Nothing is handed out twice.
+func handOut(shards []Shard, loads []int64, s Sharing) {
+	repositories, total := 0, int64(0)
+	for i, shard := range shards {
+		repositories, total = repositories+len(shard.Repositories), total+loads[i]
+	}
+	seen, given := 0, 0
+	for i := range shards {
+		seen += len(shards[i].Repositories)
+		if repositories > 0 {
+			shards[i].MaxNew = s.MaxNew*seen/repositories - given
+			given += shards[i].MaxNew
+		}
+		if s.Requests > 0 && total > 0 {
+			shards[i].Requests = max(1, int(int64(s.Requests)*loads[i]/total))
+		}
+	}
+}
+
+// divisionFormat is the version of plans.
+const divisionFormat = 1
+
+// Write writes the plan.
+func (p Division) Write(w io.Writer) error {
+	p.FormatVersion = divisionFormat
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	return e.Encode(p)
+}
+
+// The forms of what a plan names.
+var (
+	fullName = regexp.MustCompile(`^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$`)
+	objectID = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+)
+
+// ReadDivision reads what Write has written.
+func ReadDivision(r io.Reader) (Division, error) {
+	var p Division
+	if err := json.NewDecoder(r).Decode(&p); err != nil {
+		return p, fmt.Errorf("it is no plan: %w", err)
+	}
+	if p.FormatVersion != divisionFormat || p.Owner == "" || len(p.Shards) == 0 {
+		return p, errors.New("it is no plan that this version of relock can read")
+	}
+	seen := map[string]bool{}
+	for _, r := range p.All() {
+		owner, _, _ := strings.Cut(r.Name, "/")
+		switch {
+		case !fullName.MatchString(r.Name) || !strings.EqualFold(owner, p.Owner) || r.Branch == "" || !objectID.MatchString(r.Head):
+			return p, fmt.Errorf("it is no plan: %q is no repository of %s with a branch and a commit", r.Name, p.Owner)
+		case seen[r.Name]:
+			return p, fmt.Errorf("it is no plan: %s is in it twice", r.Name)
+		}
+		seen[r.Name] = true
+	}
+	return p, nil
+}
+
+// All are the repositories of all shards, by name.
+func (p Division) All() []Member {
+	var all []Member
+	for _, s := range p.Shards {
+		all = append(all, s.Repositories...)
+	}
+	slices.SortFunc(all, func(a, b Member) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Matrix is the matrix of a workflow's jobs, as JSON: one for each shard that has
+// anything to do, by the words that the verb pr takes.
+func (p Division) Matrix() string {
+	type job struct {
+		Shard        string `json:"shard"`
+		Repositories int    `json:"repositories"`
+	}
+	matrix := struct {
+		Include []job `json:"include"`
+	}{[]job{}}
+	for i, s := range p.Shards {
+		if len(s.Repositories) > 0 {
+			matrix.Include = append(matrix.Include, job{fmt.Sprintf("%d/%d", i+1, len(p.Shards)), len(s.Repositories)})
+		}
+	}
+	text, err := json.Marshal(matrix)
+	if err != nil {
+		panic("fleet: a matrix is no JSON: " + err.Error())
+	}
+	return string(text)
+}
+
+// Shard returns what I/N names.
+func (p Division) Shard(text string) (Shard, error) {
+	number, of, _ := strings.Cut(text, "/")
+	i, err := strconv.Atoi(number)
+	n, err2 := strconv.Atoi(of)
+	if err != nil || err2 != nil || n != len(p.Shards) || i < 1 || i > n {
+		return Shard{}, fmt.Errorf("%q is no shard of the plan; it must be from 1/%d to %[2]d/%[2]d", text, len(p.Shards))
+	}
+	return p.Shards[i-1], nil
+}
