@@ -128,10 +128,16 @@ type rates struct {
 	until map[string]time.Time // by the name of the limit ("core", "graphql")
 	paid  time.Time            // until when the writes so far take, one after the other
 	given bool                 // up: a limit was not waited for to its end
+	left  map[string]int       // requests, by the name of the limit, as the last answer said
+	// share is how many requests may be sent in an hour from since on, and sent how many
+	// were; 0: any number.
+	share, sent int
+	since       time.Time
 }
 
 func (l *limits) RoundTrip(req *http.Request) (*http.Response, error) {
 	for tries := 1; ; tries++ {
+		l.count(l.clock.Now())
 		if err := l.await(req); err != nil {
 			return nil, err
 		}
@@ -245,6 +251,16 @@ func (l *limits) await(req *http.Request) error {
 	return l.clock.Sleep(req.Context(), pause)
 }
 
+// count notes that a request is sent. Each hour has a share of its own.
+func (r *rates) count(now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now.Sub(r.since) >= time.Hour {
+		r.since, r.sent = now, 0
+	}
+	r.sent++
+}
+
 // giveUp notes that a limit is met for longer than anybody waits.
 func (r *rates) giveUp() {
 	r.mu.Lock()
@@ -291,6 +307,12 @@ func (l *limits) met(req *http.Request, resp *http.Response, tries int) (time.Du
 			l.until = make(map[string]time.Time)
 		}
 		l.until[limitOf(req)] = reset
+		if left, err := strconv.Atoi(resp.Header.Get("X-RateLimit-Remaining")); err == nil {
+			if l.left == nil {
+				l.left = make(map[string]int)
+			}
+			l.left[limitOf(req)] = left
+		}
 		l.mu.Unlock()
 	}
 

@@ -18,30 +18,39 @@ import (
 type Organisation struct {
 	Owner  string
 	Where  []config.Condition
-	MaxNew int // how many pull requests are opened in all; 0: any number
+	MaxNew int // how many pull requests are opened in all
+	// Shard is the part of a plan that the run is about, with the prefix of branches that
+	// the plan tells of; nil: what a list has of the owner.
+	Shard  *fleet.Shard
+	Prefix string
 }
 
 // inOrganisation carries a request out for the repositories of an owner, one after
 // the other. What goes wrong in one is in the report.
 func (s *Session) inOrganisation(ctx context.Context, req Request) (report.Report, error) {
 	org := req.Organisation
-	req.Hub.Owner = org.Owner
-	asks := fleet.Asks(org.Where, req.Pull.BranchPrefix)
-	client, err := s.hubs.ofOwner(req.Hub, asks.Properties)
-	if err != nil {
-		return report.Report{}, err
-	}
 	asking, stop := s.bounds.asking(ctx)
 	defer stop()
-	listed, err := client.List(asking, org.Owner, asks)
+	req.Hub.Owner = org.Owner
+	f := fleetRun{Session: s, req: req, prefix: org.Prefix, room: &room{left: org.MaxNew}}
+	became := report.Fleet{Owner: org.Owner}
+	var chosen []github.Listed
+	var err error
+	if org.Shard == nil {
+		f.prefix = req.Pull.BranchPrefix
+		f.client, chosen, became, err = s.pick(asking, req)
+	} else if f.client, err = s.hubs.ofOwner(req.Hub, false); err == nil {
+		for _, r := range org.Shard.Repositories {
+			chosen = append(chosen, r.Listed())
+		}
+		became.Listed = len(chosen)
+		f.client.Share(org.Shard.Requests)
+	}
 	if err != nil {
 		return report.Report{}, err
 	}
-	chosen, left := fleet.Pick(listed, org.Where)
-	f := fleetRun{Session: s, req: req, client: client, room: &room{left: org.MaxNew, unlimited: org.MaxNew == 0}}
 	f.told, f.costs = make([]report.Report, len(chosen)), make([]int64, len(chosen))
 	f.share = max(1, org.MaxNew/max(1, len(chosen)))
-	became := report.Fleet{Owner: org.Owner, Listed: len(listed), LeftOut: left}
 	done := f.all(asking, chosen)
 	for i, l := range chosen {
 		if i < done {
@@ -59,11 +68,48 @@ func (s *Session) inOrganisation(ctx context.Context, req Request) (report.Repor
 	return all, nil
 }
 
+// pick lists the repositories of an owner and picks among them.
+func (s *Session) pick(ctx context.Context, req Request) (hub, []github.Listed, report.Fleet, error) {
+	org := req.Organisation
+	became := report.Fleet{Owner: org.Owner}
+	asks := fleet.Asks(org.Where, req.Pull.BranchPrefix)
+	client, err := s.hubs.ofOwner(req.Hub, asks.Properties)
+	if err != nil {
+		return client, nil, became, err
+	}
+	listed, err := client.List(ctx, org.Owner, asks)
+	chosen, left := fleet.Pick(listed, org.Where)
+	became.Listed, became.LeftOut = len(listed), left
+	return client, chosen, became, err
+}
+
+// spare is the part of the requests of an hour, one in so many, that shards leave to
+// others who use the same App or token.
+const spare = 10
+
+// Divide plans a run over the repositories of an owner in shards. What is left of the
+// hour's requests is divided between them.
+func (s *Session) Divide(ctx context.Context, req Request, by fleet.Sharing) (fleet.Division, error) {
+	org := req.Organisation
+	req.Hub.Owner = org.Owner
+	asking, stop := s.bounds.asking(ctx)
+	defer stop()
+	client, chosen, became, err := s.pick(asking, req)
+	if err != nil {
+		return fleet.Division{}, err
+	}
+	by.MaxNew, by.Requests = org.MaxNew, client.Left()*(spare-1)/spare
+	return fleet.Division{
+		Owner: org.Owner, Prefix: req.Pull.BranchPrefix, Listed: became.Listed, LeftOut: became.LeftOut, Shards: fleet.Divide(chosen, by),
+	}, nil
+}
+
 // fleetRun is a request on its way through the repositories of an owner.
 type fleetRun struct {
 	*Session
 	req    Request
-	client hub // that lists them
+	client hub    // that lists them
+	prefix string // of the branches that are listed
 	room   *room
 	share  int // of the new pull requests that a repository may open at its turn
 	// told and costs are the reports of the repositories and their requests.
@@ -102,7 +148,7 @@ func (f *fleetRun) all(ctx context.Context, chosen []github.Listed) (done int) {
 func (f *fleetRun) one(ctx context.Context, l github.Listed) (told report.Report, requests int64) {
 	t := f.req.Targets[0]
 	t.Repository, t.Files, t.Base, t.part, t.listed, t.room = l.Name, nil, "", true, &l, f.room
-	t.prefix = f.req.Pull.BranchPrefix
+	t.prefix = f.prefix
 	f.env.Log.Info("looking at a repository", "repository", l.Name)
 	before := f.Session.client.Stats().Requests
 	told = f.elsewhere(ctx, f.req, t)
@@ -153,7 +199,6 @@ func fateOf(name string, r report.Report, requests int64) report.Fate {
 // whose turn it is.
 type room struct {
 	left, turn int
-	unlimited  bool
 	denied     bool // somebody wanted more than was left
 	granted    []string
 }
@@ -170,7 +215,7 @@ func (r *room) may(repository string) func(branch string) bool {
 // second attempt to open one is no second pull request.
 func (r *room) take(branch string) bool {
 	switch {
-	case r.unlimited || slices.Contains(r.granted, branch):
+	case slices.Contains(r.granted, branch):
 		return true
 	case r.left == 0 || r.turn == 0:
 		r.denied = true
