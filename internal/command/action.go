@@ -6,9 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -16,7 +14,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/config"
-	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -95,6 +92,14 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, conf
 		r, err := answer(ctx, env, s)
 		return r, s.Config, err
 	}
+	switch s.Command {
+	case "shards":
+		r, err := shardsStep(ctx, env, rt, s)
+		return r, s.Config, err
+	case "merge":
+		r, err := joinShards(env, s.Organisation.Plan, s.Organisation.Reports)
+		return r, s.Config, err
+	}
 	verb, err := verbOf(s.Command, rt)
 	if err != nil {
 		return report.Report{}, s.Config, err
@@ -138,25 +143,13 @@ func verbOf(command string, rt *action.Runtime) (run.Verb, error) {
 // tell hands the report to the runner. What stands at its place in the workspace
 // may be a pull request's, such as a link that leads elsewhere: it is replaced.
 func tell(rt *action.Runtime, r report.Report, dir string) error {
-	var doc bytes.Buffer
-	if err := report.JSON(&doc, r); err != nil {
+	kept, err := keepReport(r, dir)
+	if err != nil {
 		return err
-	}
-	name := filepath.Join(dir, reportFile)
-	if err := file.Replace(name, doc.Bytes(), file.Options{Mode: 0o644}); err != nil {
-		return fmt.Errorf("writing the report %s: %w", reportFile, cause(err))
-	}
-	var page bytes.Buffer
-	if err := report.HTML(&page, r); err != nil {
-		return err
-	}
-	shown := filepath.Join(dir, pageFile)
-	if err := file.Replace(shown, page.Bytes(), file.Options{Mode: 0o644}); err != nil {
-		return fmt.Errorf("writing the report %s: %w", pageFile, cause(err))
 	}
 	var errs []error
-	values := outputs(r, doc.Bytes())
-	values["report"], values["page"] = rt.Outside(name), rt.Outside(shown)
+	values := outputs(r, kept.json)
+	values["report"], values["page"] = rt.Outside(kept.doc), rt.Outside(kept.page)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		errs = append(errs, rt.SetOutput(name, values[name]))
 	}

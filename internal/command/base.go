@@ -52,7 +52,7 @@ func settingsOfRun(ctx context.Context, env Env, given ...config.Values) (settin
 // notCheckedOut reports whether the repositories of a run are not those that are checked
 // out.
 func notCheckedOut(values config.Values) bool {
-	return len(values["repo"].Items) > 0 || values["org"].Items[0] != ""
+	return len(values["repo"].Items) > 0 || values["org"].Items[0] != "" || values["plan"].Items[0] != ""
 }
 
 // baseUnknown says that a pull request's base can be read nowhere.

@@ -37,7 +37,9 @@ func ofOne(s settings) error {
 	switch {
 	case s.Organisation.Owner != "" && len(s.Repositories) > 0:
 		return errors.New("--org and --repo cannot be combined; name one repository, or choose among those of the organisation with --where name=NAME")
-	case s.Organisation.Owner == "" && len(s.Organisation.Where) > 0:
+	case s.Organisation.Plan != "" && (s.Organisation.Owner != "" || len(s.Repositories) > 0):
+		return errors.New("--plan says which repositories; leave out --org and --repo")
+	case s.Organisation.Plan == "" && s.Organisation.Owner == "" && len(s.Organisation.Where) > 0:
 		return errors.New("--where chooses among the repositories of an organisation; name it with --org")
 	}
 	return nil
@@ -67,9 +69,15 @@ func targeted(env Env, s settings, req run.Request) (run.Request, []provider.Dia
 	if err := ofOne(s); err != nil {
 		return req, nil, err
 	}
-	if s.Organisation.Owner != "" {
+	if s.Organisation.Plan != "" || s.Organisation.Shard != "" {
+		var err error
+		if req.Organisation, err = ofShard(env, s); err != nil {
+			return req, nil, err
+		}
 		settingsIn = settingsOf
-		req.Organisation = &run.Organisation{Owner: s.Organisation.Owner, Where: s.Organisation.Where, MaxNew: s.Organisation.MaxNew}
+	} else if s.Organisation.Owner != "" {
+		settingsIn = settingsOf
+		req.Organisation = organisation(s)
 	} else if len(s.Repositories) > 0 {
 		settingsIn = settingsOf
 		req.Targets = nil

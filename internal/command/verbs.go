@@ -102,7 +102,7 @@ func carryOut(ctx context.Context, env Env, s settings, verb run.Verb, dirs []st
 	req := withRepository(env, request(env, verb, dirs, s.Config))
 	if verb == run.PR {
 		// A run of another repository stays unnamed: it may be a private one.
-		if len(s.Repositories) == 0 && s.Organisation.Owner == "" {
+		if len(s.Repositories) == 0 && s.Organisation.Owner == "" && s.Organisation.Plan == "" {
 			req.Pull.Footer = report.WrittenBy(env.runtime().RunURL()) + req.Pull.Footer
 		}
 		return propose(ctx, env, s, req)

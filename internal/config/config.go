@@ -99,6 +99,11 @@ type Organisation struct {
 	Where  []Condition
 	MaxNew int  // pull requests that a run opens
 	Pause  bool // no run does anything
+
+	Shards      int    // into which a run is divided
+	Shard       string // that the run is about, I/N
+	Plan, Costs string // paths; empty: none
+	Reports     []string
 }
 
 // PullRequest is the settings of pull requests.

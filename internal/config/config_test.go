@@ -38,7 +38,7 @@ func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
 		Include: []string{"**"}, Command: "auto", Format: "text",
 		Providers: []provider.Pattern{}, Keep: []provider.Pattern{}, Why: []provider.Pattern{},
 		AcceptReReleased: []provider.ReleasePattern{}, HashesFrom: "methods",
-		MaxDownload: 2 << 30, Organisation: config.Organisation{MaxNew: 50}, UnreadableModules: "fail", Unlocked: "warn", ModuleVars: map[string]string{}, Signers: provider.Signers{}, GroupBy: "all",
+		MaxDownload: 2 << 30, Organisation: config.Organisation{MaxNew: 50, Shards: 8}, UnreadableModules: "fail", Unlocked: "warn", ModuleVars: map[string]string{}, Signers: provider.Signers{}, GroupBy: "all",
 		PullRequest: config.PullRequest{
 			BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}, Limit: 10, ReleaseNotes: true,
 		},
@@ -150,7 +150,7 @@ func TestBadValuesNameTheirSource(t *testing.T) {
 		{"flag", config.Flags(map[string][]string{"tool": {"tf"}}), `flag --tool: "tf" is not one of auto, terraform, opentofu`},
 		{"flag given twice", config.Flags(map[string][]string{"tool": {"auto", "auto"}}), "flag --tool: 2 values are given, it must be one"},
 		{"input", config.Inputs(environment(map[string]string{"INPUT_STRICT": "yes"})), `input strict: "yes" is neither true nor false`},
-		{"command", config.Inputs(environment(map[string]string{"INPUT_COMMAND": "deploy"})), `input command: "deploy" is not one of auto, pr, check, verify, upgrade, lock, scan, comment`},
+		{"command", config.Inputs(environment(map[string]string{"INPUT_COMMAND": "deploy"})), `input command: "deploy" is not one of auto, pr, check, verify, upgrade, lock, scan, comment, shards, merge`},
 		{"platform", config.Flags(map[string][]string{"platform": {"linux"}}), `flag --platform: invalid platform "linux": it must be like linux_amd64`},
 		{"misspelt platform", config.Flags(map[string][]string{"platform": {"darwn_arm64"}}), `flag --platform: providers are not built for a platform "darwn_arm64"; did you mean darwin_arm64?`},
 		{"no platform", config.Flags(map[string][]string{"platform": {","}}), "flag --platform: no platform is given; it must be auto, all or a list like linux_amd64, darwin_arm64"},

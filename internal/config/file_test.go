@@ -127,7 +127,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			{Host: "registry.example.com", TokenEnv: "RELOCK_TOKEN_EXAMPLE", Position: config.Position{File: "relock.yml", Line: 19}},
 			{Host: "registry.example.net:8443", TokenEnv: "RELOCK_TOKEN_NET", Position: config.Position{File: "relock.yml", Line: 20}},
 		},
-		Organisation:      config.Organisation{Where: []config.Condition{{Key: "topic", Value: "terraform"}}, MaxNew: 5, Pause: true},
+		Organisation:      config.Organisation{Where: []config.Condition{{Key: "topic", Value: "terraform"}}, MaxNew: 5, Pause: true, Shards: 8},
 		UnreadableModules: "preserve", Unlocked: "fail", ModuleVars: map[string]string{"environment": "prod"}, Strict: true, AllowDowngrade: true,
 		Rules: []config.Rule{
 			{

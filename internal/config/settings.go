@@ -19,6 +19,7 @@ var (
 	judging   = append(slices.Clone(planning), "verify")
 	verifying = []string{"verify"}
 	proving   = []string{"verify", "comment"}
+	fleets    = []string{"pr", "shards"}
 )
 
 // Settings is the table, in the order in which people read it. It must not be
@@ -440,8 +441,8 @@ var Settings = []Setting{
 	},
 	{
 		Input: "command", Kind: Choice, Default: "auto",
-		Values: []string{"auto", "pr", "check", "verify", "upgrade", "lock", "scan", "comment"},
-		Doc:    "What to run. auto picks it from the event: pr on a schedule or by hand, check on pushes and pull requests, comment on comments.",
+		Values: []string{"auto", "pr", "check", "verify", "upgrade", "lock", "scan", "comment", "shards", "merge"},
+		Doc:    "What to run. auto picks it from the event: pr on a schedule or by hand, check on pushes and pull requests, comment on comments. shards and merge begin and end a run over an organisation in several jobs.",
 		set:    func(c *Config, v []string) { c.Command = v[0] },
 	},
 	{
@@ -478,21 +479,48 @@ var Settings = []Setting{
 		set:   func(c *Config, v []string) { c.Repositories = v },
 	},
 	{
-		Flag: "org", Input: "org", Kind: Text, Verbs: []string{"pr"},
+		Flag: "org", Input: "org", Kind: Text, Verbs: fleets,
 		Doc:   "Organisation, or user, whose repositories are read from GitHub. It takes a GitHub App that is installed there, or somebody's token. Empty: none.",
 		check: isOwner,
 		set:   func(c *Config, v []string) { c.Organisation.Owner = v[0] },
 	},
 	{
-		Key: "org.where", Flag: "where", Input: "where", Kind: List, Operator: true, Verbs: []string{"pr"},
+		Key: "org.where", Flag: "where", Input: "where", Kind: List, Operator: true, Verbs: fleets,
 		Doc:   "Conditions on the repositories of an organisation, like topic=terraform, name=infra-*, visibility=private, property.team=platform, or file!=.norelock for those without that file; fork=any takes forks, too. One of those with the same key must hold, and none with !=.",
 		check: isCondition,
 		set:   func(c *Config, v []string) { c.Organisation.Where = conditions(v) },
 	},
 	{
-		Key: "org.max-new", Flag: "max-new", Input: "max-new", Kind: Number, Default: "50", Min: 1, Operator: true, Verbs: []string{"pr"},
+		Key: "org.max-new", Flag: "max-new", Input: "max-new", Kind: Number, Default: "50", Min: 1, Operator: true, Verbs: fleets,
 		Doc: "How many pull requests a run opens at most over all repositories of an organisation; what is beyond waits for a later run.",
 		set: func(c *Config, v []string) { c.Organisation.MaxNew = must(strconv.Atoi(v[0])) },
+	},
+	{
+		Flag: "shards", Input: "shards", Kind: Number, Default: "8", Min: 1, Verbs: []string{"shards"},
+		Doc:   "Into how many parts, each a job of a workflow's matrix, a run over an organisation is divided; 256 at most.",
+		check: isShards,
+		set:   func(c *Config, v []string) { c.Organisation.Shards = must(strconv.Atoi(v[0])) },
+	},
+	{
+		Flag: "costs", Input: "costs", Kind: Text, Verbs: []string{"shards"},
+		Doc: "JSON report of an earlier run over the organisation, so that shards share what repositories cost. Empty: all cost alike.",
+		set: func(c *Config, v []string) { c.Organisation.Costs = v[0] },
+	},
+	{
+		Flag: "plan", Input: "plan", Kind: Text, Verbs: []string{"pr", "shards"},
+		Doc: "File that says which shard has which repositories. shards writes it, plan.json if you name none; pr does with it what one shard has to do.",
+		set: func(c *Config, v []string) { c.Organisation.Plan = v[0] },
+	},
+	{
+		Flag: "shard", Input: "shard", Kind: Text, Verbs: []string{"pr"},
+		Doc:   "The shard of the plan, like 3/8.",
+		check: isShard,
+		set:   func(c *Config, v []string) { c.Organisation.Shard = v[0] },
+	},
+	{
+		Input: "reports", Kind: List,
+		Doc: "JSON reports of shards, or patterns of their paths, which the command merge makes one report of.",
+		set: func(c *Config, v []string) { c.Organisation.Reports = v },
 	},
 	{
 		Key: "org.pause", Kind: Bool, Default: "false", Operator: true,
@@ -500,7 +528,7 @@ var Settings = []Setting{
 		set: func(c *Config, v []string) { c.Organisation.Pause = v[0] == "true" },
 	},
 	{
-		Flag: "config", Input: "config", Kind: Text, Verbs: append(slices.Clone(reading), "comment", "config"),
+		Flag: "config", Input: "config", Kind: Text, Verbs: append(slices.Clone(reading), "comment", "config", "shards"),
 		Doc: "Path of the configuration file. Empty: " + strings.Join(FileNames[:len(FileNames)-1], ", ") + " or " + FileNames[len(FileNames)-1] + ".",
 		set: func(c *Config, v []string) { c.File = v[0] },
 	},

@@ -190,6 +190,7 @@ var (
 	login      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`) // those of managed users hold an underscore
 	team       = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,254}$`)
 	repository = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}$`)
+	shard      = regexp.MustCompile(`^[1-9][0-9]{0,2}/[1-9][0-9]{0,2}$`)
 	appID      = regexp.MustCompile(`^[A-Za-z0-9.]{0,64}$`)
 )
 
@@ -231,6 +232,20 @@ func isRepository(s string) error {
 func isOwner(s string) error {
 	if s != "" && !login.MatchString(s) {
 		return fmt.Errorf("%q is not the name of an organisation or a user", s)
+	}
+	return nil
+}
+
+func isShards(s string) error {
+	if n, err := strconv.Atoi(s); err != nil || n > 256 {
+		return fmt.Errorf("%q is more than the 256 jobs that a workflow's matrix may have", s)
+	}
+	return nil
+}
+
+func isShard(s string) error {
+	if s != "" && !shard.MatchString(s) {
+		return fmt.Errorf("%q is no shard; it must be like 3/8", s)
 	}
 	return nil
 }

@@ -1,0 +1,262 @@
+package command
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/relock-dev/relock/internal/action"
+	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/fleet"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/run"
+)
+
+// usualPlan is where a plan is written if nobody says where.
+const usualPlan = "plan.json"
+
+func shardsCommand(env Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "shards --org ORG", Short: "Divide a run over an organisation into the jobs of a workflow",
+		Long: `shards lists the repositories of an organisation once, writes which of them each
+shard has to a plan, and prints the matrix of a workflow's jobs. Each job runs
+relock pr --plan FILE --shard I/N, and the last one relock report merge.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := settingsOfRun(cmd.Context(), env, given(cmd.Flags()))
+			if err != nil {
+				return err
+			}
+			p, err := divide(cmd.Context(), env, s)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(env.Stdout, p.Matrix())
+			return err
+		},
+	}
+	addFlags(cmd, "shards")
+	return cmd
+}
+
+// divide plans a run over an organisation, and writes the plan.
+func divide(ctx context.Context, env Env, s settings) (fleet.Division, error) {
+	if s.Organisation.Owner == "" {
+		return fleet.Division{}, errors.New("shards divides a run over an organisation; name it with --org")
+	}
+	costs, err := costsOf(env, s.Organisation.Costs)
+	if err != nil {
+		return fleet.Division{}, err
+	}
+	req := withRepository(env, request(env, run.PR, nil, s.Config))
+	req.Organisation = organisation(s)
+	var p fleet.Division
+	_, err = during(env, s, req, func(session *run.Session) (r report.Report, err error) {
+		p, err = session.Divide(ctx, req, fleet.Sharing{Shards: s.Organisation.Shards, Costs: costs})
+		return r, err
+	})
+	if err != nil {
+		return p, err
+	}
+	if s.Organisation.Pause {
+		p.Shards = []fleet.Shard{{}} // nothing is done
+	}
+	var text bytes.Buffer
+	if err := p.Write(&text); err != nil {
+		return p, err
+	}
+	name := cmp.Or(s.Organisation.Plan, usualPlan)
+	if err := file.Replace(env.path(name), text.Bytes(), file.Options{Mode: 0o644, Parents: 0o755}); err != nil {
+		return p, fmt.Errorf("writing the plan %s: %w", name, cause(err))
+	}
+	return p, nil
+}
+
+// organisation is which repositories of an owner a run is about, by its settings.
+func organisation(s settings) *run.Organisation {
+	return &run.Organisation{Owner: s.Organisation.Owner, Where: s.Organisation.Where, MaxNew: s.Organisation.MaxNew}
+}
+
+// costsOf are the requests of the repositories of an earlier run, by its report.
+func costsOf(env Env, name string) (map[string]int64, error) {
+	if name == "" {
+		return nil, nil
+	}
+	r, err := readReport(env.path(name))
+	if err != nil || r.Fleet == nil {
+		return nil, fmt.Errorf("reading the costs in %s: %w", name, cmp.Or(err, errors.New("the report is of no organisation")))
+	}
+	costs := map[string]int64{}
+	for _, f := range r.Fleet.Repositories {
+		if f.State != report.NotReached && f.State != report.NoResult {
+			costs[f.Name] = f.Requests
+		}
+	}
+	return costs, nil
+}
+
+// ofShard is what one shard of a plan has to do.
+func ofShard(env Env, s settings) (*run.Organisation, error) {
+	if s.Organisation.Plan == "" || s.Organisation.Shard == "" {
+		return nil, errors.New("--plan and --shard go together: --plan plan.json --shard 1/8")
+	}
+	p, err := readPlan(env, s.Organisation.Plan)
+	if err != nil {
+		return nil, err
+	}
+	shard, err := p.Shard(s.Organisation.Shard)
+	if err != nil {
+		return nil, err
+	}
+	return &run.Organisation{Owner: p.Owner, MaxNew: shard.MaxNew, Shard: &shard, Prefix: p.Prefix}, nil
+}
+
+func readPlan(env Env, name string) (fleet.Division, error) {
+	f, err := file.Open(env.path(name))
+	if err != nil {
+		return fleet.Division{}, fmt.Errorf("reading the plan %s: %w", name, cause(err))
+	}
+	defer f.Close()
+	p, err := fleet.ReadDivision(f)
+	if err != nil {
+		return p, fmt.Errorf("reading the plan %s: %w", name, err)
+	}
+	return p, nil
+}
+
+func readReport(path string) (report.Report, error) {
+	f, err := file.Open(path)
+	if err != nil {
+		return report.Report{}, cause(err)
+	}
+	defer f.Close()
+	return report.FromJSON(f)
+}
+
+func reportCommand(env Env) *cobra.Command {
+	cmd := &cobra.Command{Use: "report", Short: "Make one report of several"}
+	var plan, output, format string
+	merge := &cobra.Command{
+		Use: "merge --plan FILE REPORT…", Short: "Make one report of those of all shards",
+		Long: `merge reads the JSON reports of the shards of a plan and makes one of them. It
+names each repository of the plan that has no result, and ends with status 1 then.`,
+		RunE: func(_ *cobra.Command, reports []string) error {
+			r, err := joinShards(env, plan, reports)
+			if err != nil {
+				return err
+			}
+			cfg := config.Config{Format: format}
+			if err := show(env, r, cfg); err != nil {
+				return err
+			}
+			if output != "" {
+				if _, err := keepReport(r, env.path(output)); err != nil {
+					return err
+				}
+			}
+			return status(r)
+		},
+	}
+	merge.Flags().StringVar(&plan, "plan", usualPlan, "The plan of the shards.")
+	merge.Flags().StringVar(&output, "output", "", "Directory for the report as JSON and as a page for a browser.")
+	merge.Flags().StringVar(&format, "format", "text", "Format of the result on standard output: text, json, markdown or html.")
+	cmd.AddCommand(merge)
+	return cmd
+}
+
+// joinShards is the report of all shards of a plan. One that cannot be read is named, and
+// so are the repositories that it should tell of.
+func joinShards(env Env, plan string, patterns []string) (report.Report, error) {
+	p, err := readPlan(env, cmp.Or(plan, usualPlan))
+	if err != nil {
+		return report.Report{}, err
+	}
+	var runs []report.Report
+	var unreadable []provider.Diagnostic
+	for _, name := range reportFiles(env, patterns) {
+		r, err := readReport(env.path(name))
+		if err != nil {
+			unreadable = append(unreadable, provider.Diagnostic{
+				Code: provider.CodeSettings, File: shownPath(env, name), Message: fmt.Sprintf("the report cannot be read: %v", err),
+				Hint: "run the job of that shard again",
+			})
+			continue
+		}
+		runs = append(runs, r)
+	}
+	planned := report.Fleet{Owner: p.Owner, Listed: p.Listed, LeftOut: p.LeftOut}
+	for _, r := range p.All() {
+		planned.Repositories = append(planned.Repositories, report.Fate{Name: r.Name, State: report.NoResult})
+	}
+	all := report.OfShards(planned, runs...)
+	all.Diagnostics = append(all.Diagnostics, unreadable...)
+	return all, nil
+}
+
+// shownPath is a path as people know it: relative to the working directory, if it is
+// below that.
+func shownPath(env Env, name string) string {
+	if rel, err := filepath.Rel(env.WorkDir, env.path(name)); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return name
+}
+
+// reportFiles are the files that patterns match, sorted. One that matches none stands for
+// itself, and cannot be read.
+func reportFiles(env Env, patterns []string) []string {
+	var names []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(env.path(pattern))
+		if err != nil || len(found) == 0 {
+			found = []string{pattern}
+		}
+		names = append(names, found...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// keptReport is where a report is for others: as JSON and as a page.
+type keptReport struct {
+	json      []byte
+	doc, page string
+}
+
+// keepReport writes a report to a directory.
+func keepReport(r report.Report, dir string) (keptReport, error) {
+	var text, html bytes.Buffer
+	if err := errors.Join(report.JSON(&text, r), report.HTML(&html, r)); err != nil {
+		return keptReport{}, err
+	}
+	kept := keptReport{text.Bytes(), filepath.Join(dir, reportFile), filepath.Join(dir, pageFile)}
+	for name, content := range map[string][]byte{kept.doc: kept.json, kept.page: html.Bytes()} {
+		if err := file.Replace(name, content, file.Options{Mode: 0o644, Parents: 0o755}); err != nil {
+			return kept, fmt.Errorf("writing the report %s: %w", filepath.Base(name), cause(err))
+		}
+	}
+	return kept, nil
+}
+
+// shardsStep divides a run over an organisation as a step of a workflow, with the
+// matrix of the jobs that follow as an output.
+func shardsStep(ctx context.Context, env Env, rt *action.Runtime, s settings) (report.Report, error) {
+	p, err := divide(ctx, env, s)
+	if err != nil {
+		return report.Report{}, err
+	}
+	planned := report.Fleet{Owner: p.Owner, Listed: p.Listed, LeftOut: p.LeftOut}
+	for _, r := range p.All() {
+		planned.Repositories = append(planned.Repositories, report.Fate{Name: r.Name, State: report.Planned})
+	}
+	name := env.path(cmp.Or(s.Organisation.Plan, usualPlan))
+	return report.Report{Verb: report.VerbPR, Fleet: &planned}, errors.Join(rt.SetOutput("matrix", p.Matrix()), rt.SetOutput("plan", rt.Outside(name)))
+}
