@@ -1,9 +1,8 @@
 package lockfile
 
 import (
+	"cmp"
 	"slices"
-
-	"github.com/hashicorp/hcl/v2"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -23,8 +22,31 @@ type Lock struct {
 	source []byte
 	kept   bool
 	line   int
-	// places is where each hash stands, of duplicates the first.
-	places map[provider.Hash]hcl.Range
+	// written is where each hash stands, of duplicates the first; sorted by hash.
+	written []placedHash
+}
+
+// placedHash is where a hash stands in a file: its line, and the columns in which it
+// begins and behind which it ends, all counted from 1. Both columns are 0 if it is
+// written over several lines.
+type placedHash struct {
+	hash           provider.Hash
+	line, from, to int32
+}
+
+// firstOf sorts by hash, and keeps of each what comes first. The slice is changed.
+func firstOf(list []placedHash) []placedHash {
+	slices.SortStableFunc(list, func(a, b placedHash) int { return cmp.Compare(a.hash, b.hash) })
+	return slices.CompactFunc(list, func(a, b placedHash) bool { return a.hash == b.hash })
+}
+
+// place is the zero value for a hash that does not stand in the entry's file.
+func (l Lock) place(h provider.Hash) placedHash {
+	i, ok := slices.BinarySearchFunc(l.written, h, func(w placedHash, h provider.Hash) int { return cmp.Compare(w.hash, h) })
+	if !ok {
+		return placedHash{}
+	}
+	return l.written[i]
 }
 
 // New makes an entry of hashes in any order. The slice remains the caller's.
@@ -47,16 +69,14 @@ func (l Lock) Line() int { return l.line }
 
 // HashLine is the line of a hash of the entry in its file, counted from 1; 0
 // if it does not stand there.
-func (l Lock) HashLine(h provider.Hash) int { return l.places[h].Start.Line }
+func (l Lock) HashLine(h provider.Hash) int { return int(l.place(h).line) }
 
 // HashColumns are the columns in which a hash of the entry begins in its line, and
 // behind which it ends, counted from 1; 0 if it does not stand there or is written
 // over several lines.
 func (l Lock) HashColumns(h provider.Hash) (from, to int) {
-	if place := l.places[h]; place.Start.Line == place.End.Line {
-		return place.Start.Column, place.End.Column
-	}
-	return 0, 0
+	p := l.place(h)
+	return int(p.from), int(p.to)
 }
 
 // Equal reports whether both entries record the same facts: address, version,

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -199,5 +201,31 @@ func TestCanonicalNeedsEveryByte(t *testing.T) {
 		if mustParse(t, []byte(text)).Canonical() {
 			t.Errorf("%s: Canonical() = true, want false", name)
 		}
+	}
+}
+
+// What is printed plain is what the library prints.
+func TestLiteralsAreTheLibrarys(t *testing.T) {
+	t.Parallel()
+	texts := []string{"", "h1:$", "h1:${", "h1:%{x}", "h1:$$", "x:é", "x:e\u0301", "x:\U0001f600", "x:\u2028", "x:\xff"}
+	for c := range 256 {
+		texts = append(texts, "x:"+string(rune(c))+"{y", "x:"+string([]byte{byte(c)}))
+	}
+	for _, s := range texts {
+		want := string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes())
+		if got := string(appendQuoted([]byte("before"), s)); got != "before"+want {
+			t.Errorf("appendQuoted(before, %q) = %s, want before%s", s, got, want)
+		}
+	}
+}
+
+// A lock file is in the native syntax, whatever it is called.
+func TestParseKnowsOneSyntax(t *testing.T) {
+	t.Parallel()
+	if f, diags := Parse([]byte("{}"), "old.json"); f != nil || len(diags) != 1 || diags[0].File != "old.json" {
+		t.Errorf("Parse({}, old.json) = %v, %v, want an error in old.json", f, diags)
+	}
+	if f, diags := Parse(read(t, "testdata/canonical/terraform.hcl"), "old.json"); f == nil {
+		t.Errorf("Parse of a lock file that is called old.json fails: %v", diags)
 	}
 }

@@ -3,7 +3,6 @@ package lockfile
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -101,13 +100,14 @@ type parser struct {
 }
 
 func (p *parser) file() {
-	f, errors := hclfile.Parse(p.src, p.path)
+	f, errors := hclfile.Parse(p.src, Name) // the syntax is the native one, whatever the file is called
 	if f == nil {
 		if line := markerLine(p.src); line > 0 {
 			p.errors = append(p.errors, conflictAt(p.path, line))
 			return
 		}
 		for _, d := range errors {
+			d.File = p.path
 			p.report(d)
 		}
 		return
@@ -143,7 +143,7 @@ func (p *parser) provider(block *hclsyntax.Block) {
 	p.hcl(addr, diags)
 	version := p.version(addr, content.Attributes["version"])
 	constraints := p.constraints(addr, content.Attributes["constraints"])
-	places := p.hashes(addr, content.Attributes["hashes"])
+	list := firstOf(p.hashes(addr, content.Attributes["hashes"]))
 
 	line := block.TypeRange.Start.Line
 	if first, ok := p.lines[addr]; ok {
@@ -152,10 +152,12 @@ func (p *parser) provider(block *hclsyntax.Block) {
 	}
 	p.lines[addr] = line
 
-	lock := New(addr, version, constraints, slices.Collect(maps.Keys(places)))
+	lock := Lock{Addr: addr, Version: version, Constraints: constraints, written: list}
+	for _, w := range list {
+		lock.Hashes = append(lock.Hashes, w.hash)
+	}
 	lock.source = p.src[block.TypeRange.Start.Byte:block.CloseBraceRange.End.Byte]
 	lock.line = line
-	lock.places = places
 	p.locks = append(p.locks, lock)
 }
 
@@ -216,7 +218,7 @@ func (p *parser) constraints(addr provider.Addr, attr *hcl.Attribute) provider.C
 // hashes reads a list of hashes and where each stands. The list must be
 // written as one: that lets each element be reported by itself. Without the
 // argument the entry has no hash; the next installation will add some.
-func (p *parser) hashes(addr provider.Addr, attr *hcl.Attribute) map[provider.Hash]hcl.Range {
+func (p *parser) hashes(addr provider.Addr, attr *hcl.Attribute) []placedHash {
 	if attr == nil {
 		return nil
 	}
@@ -225,7 +227,7 @@ func (p *parser) hashes(addr provider.Addr, attr *hcl.Attribute) map[provider.Ha
 	if len(exprs) == 0 && !diags.HasErrors() {
 		p.invalid(attr.Expr.Range(), addr, "invalid provider hash set: the hashes of %s must be left out or hold at least one", addr)
 	}
-	places := make(map[provider.Hash]hcl.Range, len(exprs))
+	var list []placedHash
 	for _, expr := range exprs {
 		text, ok := p.evaluate(addr, expr)
 		if !ok {
@@ -236,11 +238,17 @@ func (p *parser) hashes(addr provider.Addr, attr *hcl.Attribute) map[provider.Ha
 			p.invalid(expr.Range(), addr, "invalid provider hash string: a hash of %s must begin with a scheme and a colon, like h1: or zh:", addr)
 			continue
 		}
-		if _, known := places[h]; !known {
-			places[h] = expr.Range()
-		}
+		list = append(list, writtenAt(h, expr.Range()))
 	}
-	return places
+	return list
+}
+
+func writtenAt(h provider.Hash, rng hcl.Range) placedHash {
+	w := placedHash{hash: h, line: int32(rng.Start.Line)}
+	if rng.Start.Line == rng.End.Line {
+		w.from, w.to = int32(rng.Start.Column), int32(rng.End.Column)
+	}
+	return w
 }
 
 // text reads an argument that must be a string or convert to one. That a

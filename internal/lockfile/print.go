@@ -3,7 +3,6 @@ package lockfile
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
@@ -20,14 +19,12 @@ import (
 // with nothing; one hash a line with a comma behind each. Constraints and
 // hashes are left out when there are none.
 func Print(tool provider.ToolName, locks []Lock) []byte {
-	var b bytes.Buffer
-	b.WriteString(header(tool))
+	b := []byte(header(tool))
 	for _, l := range slices.SortedFunc(slices.Values(locks), Lock.compare) {
-		b.WriteByte('\n')
-		b.WriteString(l.block())
-		b.WriteByte('\n')
+		b = append(b, '\n')
+		b = append(l.appendBlock(b), '\n')
 	}
-	return b.Bytes()
+	return b
 }
 
 func header(tool provider.ToolName) string {
@@ -53,31 +50,51 @@ func Headed(keeper string, printed []byte) []byte {
 }
 
 // block returns the entry's block without a newline behind it.
-func (l Lock) block() string {
+func (l Lock) block() string { return string(l.appendBlock(nil)) }
+
+func (l Lock) appendBlock(b []byte) []byte {
 	if l.kept && l.source != nil {
-		return string(l.source)
+		return append(b, l.source...)
 	}
-	var b strings.Builder
-	b.WriteString("provider " + quote(l.Addr.String()) + " {\n")
+	b = append(appendQuoted(append(b, "provider "...), l.Addr.String()), " {\n"...)
 	if l.Constraints.Empty() {
-		b.WriteString("  version = " + quote(l.Version.String()) + "\n")
+		b = appendArgument(b, "  version = ", l.Version.String())
 	} else {
-		b.WriteString("  version     = " + quote(l.Version.String()) + "\n")
-		b.WriteString("  constraints = " + quote(l.Constraints.String()) + "\n")
+		b = appendArgument(b, "  version     = ", l.Version.String())
+		b = appendArgument(b, "  constraints = ", l.Constraints.String())
 	}
 	if len(l.Hashes) > 0 {
-		b.WriteString("  hashes = [\n")
+		b = append(b, "  hashes = [\n"...)
 		for _, h := range l.Hashes {
-			b.WriteString("    " + quote(string(h)) + ",\n")
+			b = append(appendQuoted(append(b, "    "...), string(h)), ",\n"...)
 		}
-		b.WriteString("  ]\n")
+		b = append(b, "  ]\n"...)
 	}
-	b.WriteString("}")
-	return b.String()
+	return append(b, '}')
 }
 
-// quote returns an HCL string literal. Only hashes of unknown schemes can hold
-// anything that needs escaping.
-func quote(s string) string {
-	return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes())
+func appendArgument(b []byte, name, value string) []byte {
+	return append(appendQuoted(append(b, name...), value), '\n')
+}
+
+// appendQuoted appends an HCL string literal. Only hashes of unknown schemes and
+// hosts with other letters than ASCII's can hold anything that needs a library.
+func appendQuoted(b []byte, s string) []byte {
+	if !plainASCII(s) {
+		return append(b, hclwrite.TokensForValue(cty.StringVal(s)).Bytes()...)
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}
+
+// plainASCII reports whether a text means itself between quotation marks: it is
+// printable ASCII, and begins neither an escape nor a template.
+func plainASCII[T string | []byte](s T) bool {
+	for _, c := range []byte(s) {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' || c == '$' || c == '%' {
+			return false
+		}
+	}
+	return true
 }

@@ -2,7 +2,6 @@ package lockfile
 
 import (
 	"bytes"
-	"maps"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -113,9 +112,7 @@ func (e entries) candidates() []Lock {
 	first, second := *withoutSource(e.ours), *withoutSource(e.theirs)
 	if first.Version == second.Version {
 		first.Hashes = provider.Sorted(slices.Concat(first.Hashes, second.Hashes))
-		places := maps.Clone(second.places)
-		maps.Copy(places, first.places)
-		first.places = places
+		first.written = firstOf(slices.Concat(first.written, second.written))
 		first.Constraints = e.terms(first, first)
 		return []Lock{first}
 	}
