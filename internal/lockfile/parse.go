@@ -45,6 +45,13 @@ var lockSchema = &hcl.BodySchema{
 // where it need not end in useful time or memory, since the file may come from
 // anyone: what package hclfile refuses [terraform 1.11 internal/depsfile/locks_file.go].
 func Parse(src []byte, path string) (*File, []provider.Diagnostic) {
+	if f, ok := quick(src, path); ok {
+		return f, nil
+	}
+	return parseHCL(src, path)
+}
+
+func parseHCL(src []byte, path string) (*File, []provider.Diagnostic) {
 	tool, keeper := headerTool(src)
 	p := &parser{src: src, path: path, tool: tool, lines: map[provider.Addr]int{}}
 	p.file()

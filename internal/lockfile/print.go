@@ -19,12 +19,25 @@ import (
 // with nothing; one hash a line with a comma behind each. Constraints and
 // hashes are left out when there are none.
 func Print(tool provider.ToolName, locks []Lock) []byte {
-	b := []byte(header(tool))
+	b := append(make([]byte, 0, sizeOf(locks)), header(tool)...)
 	for _, l := range slices.SortedFunc(slices.Values(locks), Lock.compare) {
 		b = append(b, '\n')
 		b = append(l.appendBlock(b), '\n')
 	}
 	return b
+}
+
+// sizeOf is about as much as the entries take in print, so that bytes are seldom
+// moved.
+func sizeOf(locks []Lock) int {
+	size := 256
+	for _, l := range locks {
+		size += 192 + len(l.Constraints.Terms())*16
+		for _, h := range l.Hashes {
+			size += len(h) + len("    \"\",\n")
+		}
+	}
+	return size
 }
 
 func header(tool provider.ToolName) string {
