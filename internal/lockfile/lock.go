@@ -22,31 +22,56 @@ type Lock struct {
 	source []byte
 	kept   bool
 	line   int
-	// written is where each hash stands, of duplicates the first; sorted by hash.
-	written []placedHash
+	places hashPlaces // of the hashes as they were read
 }
 
-// placedHash is where a hash stands in a file: its line, and the columns in which it
-// begins and behind which it ends, all counted from 1. Both columns are 0 if it is
-// written over several lines.
+// placedHash is a hash and where it stands in a file.
 type placedHash struct {
-	hash           provider.Hash
-	line, from, to int32
+	hash provider.Hash
+	hashPlace
 }
 
-// firstOf sorts by hash, and keeps of each what comes first. The slice is changed.
-func firstOf(list []placedHash) []placedHash {
+// hashPlace is a line, and the columns in which a hash begins there and behind which it
+// ends, all counted from 1. Both columns are 0 if it is written over several lines.
+type hashPlace struct{ line, from, to int32 }
+
+// hashPlaces are where the hashes of an entry stand.
+type hashPlaces struct {
+	hashes []provider.Hash // sorted, without duplicates
+	at     []hashPlace     // of each; nil where each has a line to itself,
+	first  int32           // from this one on
+}
+
+// placesOf keeps of hashes in any order where each stands first. The slice is
+// changed.
+func placesOf(list []placedHash) hashPlaces {
 	slices.SortStableFunc(list, func(a, b placedHash) int { return cmp.Compare(a.hash, b.hash) })
-	return slices.CompactFunc(list, func(a, b placedHash) bool { return a.hash == b.hash })
+	var p hashPlaces
+	for _, w := range slices.CompactFunc(list, func(a, b placedHash) bool { return a.hash == b.hash }) {
+		p.hashes, p.at = append(p.hashes, w.hash), append(p.at, w.hashPlace)
+	}
+	return p
 }
 
-// place is the zero value for a hash that does not stand in the entry's file.
-func (l Lock) place(h provider.Hash) placedHash {
-	i, ok := slices.BinarySearchFunc(l.written, h, func(w placedHash, h provider.Hash) int { return cmp.Compare(w.hash, h) })
-	if !ok {
-		return placedHash{}
+// of is the zero value for a hash that does not stand there.
+func (p hashPlaces) of(h provider.Hash) hashPlace {
+	i, ok := slices.BinarySearch(p.hashes, h)
+	switch {
+	case !ok:
+		return hashPlace{}
+	case p.at != nil:
+		return p.at[i]
 	}
-	return l.written[i]
+	return hashPlace{p.first + int32(i), int32(len(hashIndent)) + 1, int32(len(hashIndent)+len(h)+len(`""`)) + 1}
+}
+
+// list is the opposite of placesOf.
+func (p hashPlaces) list() []placedHash {
+	var list []placedHash
+	for _, h := range p.hashes {
+		list = append(list, placedHash{h, p.of(h)})
+	}
+	return list
 }
 
 // New makes an entry of hashes in any order. The slice remains the caller's.
@@ -69,13 +94,13 @@ func (l Lock) Line() int { return l.line }
 
 // HashLine is the line of a hash of the entry in its file, counted from 1; 0
 // if it does not stand there.
-func (l Lock) HashLine(h provider.Hash) int { return int(l.place(h).line) }
+func (l Lock) HashLine(h provider.Hash) int { return int(l.places.of(h).line) }
 
 // HashColumns are the columns in which a hash of the entry begins in its line, and
 // behind which it ends, counted from 1; 0 if it does not stand there or is written
 // over several lines.
 func (l Lock) HashColumns(h provider.Hash) (from, to int) {
-	p := l.place(h)
+	p := l.places.of(h)
 	return int(p.from), int(p.to)
 }
 

@@ -150,7 +150,7 @@ func (p *parser) provider(block *hclsyntax.Block) {
 	p.hcl(addr, diags)
 	version := p.version(addr, content.Attributes["version"])
 	constraints := p.constraints(addr, content.Attributes["constraints"])
-	list := firstOf(p.hashes(addr, content.Attributes["hashes"]))
+	places := placesOf(p.hashes(addr, content.Attributes["hashes"]))
 
 	line := block.TypeRange.Start.Line
 	if first, ok := p.lines[addr]; ok {
@@ -159,10 +159,7 @@ func (p *parser) provider(block *hclsyntax.Block) {
 	}
 	p.lines[addr] = line
 
-	lock := Lock{Addr: addr, Version: version, Constraints: constraints, written: list}
-	for _, w := range list {
-		lock.Hashes = append(lock.Hashes, w.hash)
-	}
+	lock := Lock{Addr: addr, Version: version, Constraints: constraints, Hashes: places.hashes, places: places}
 	lock.source = p.src[block.TypeRange.Start.Byte:block.CloseBraceRange.End.Byte]
 	lock.line = line
 	p.locks = append(p.locks, lock)
@@ -251,7 +248,7 @@ func (p *parser) hashes(addr provider.Addr, attr *hcl.Attribute) []placedHash {
 }
 
 func writtenAt(h provider.Hash, rng hcl.Range) placedHash {
-	w := placedHash{hash: h, line: int32(rng.Start.Line)}
+	w := placedHash{h, hashPlace{line: int32(rng.Start.Line)}}
 	if rng.Start.Line == rng.End.Line {
 		w.from, w.to = int32(rng.Start.Column), int32(rng.End.Column)
 	}

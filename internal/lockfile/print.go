@@ -79,12 +79,15 @@ func (l Lock) appendBlock(b []byte) []byte {
 	if len(l.Hashes) > 0 {
 		b = append(b, "  hashes = [\n"...)
 		for _, h := range l.Hashes {
-			b = append(appendQuoted(append(b, "    "...), string(h)), ",\n"...)
+			b = append(appendQuoted(append(b, hashIndent...), string(h)), ",\n"...)
 		}
 		b = append(b, "  ]\n"...)
 	}
 	return append(b, '}')
 }
+
+// hashIndent stands before each hash.
+const hashIndent = "    "
 
 func appendArgument(b []byte, name, value string) []byte {
 	return append(appendQuoted(append(b, name...), value), '\n')

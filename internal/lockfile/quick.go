@@ -3,6 +3,7 @@ package lockfile
 import (
 	"fmt"
 	"strings"
+	"unique"
 
 	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/provider"
@@ -60,14 +61,16 @@ func (q *quickReader) skip(text string) bool {
 }
 
 // literal takes the text between two quotation marks off the rest, with what stands
-// before and behind.
+// before and behind. The lock files of a repository hold the same texts again and
+// again: in memory there is one of each, and the file's text is not kept for them.
 func (q *quickReader) literal(before, after string) (string, bool) {
 	if !q.skip(before) {
 		return "", false
 	}
 	s, _, _ := strings.Cut(q.text[q.at:], `"`)
 	q.at += len(s)
-	return s, len(s)+len(`""`) <= hclfile.MaxExpression && plainASCII(s) && q.skip(after)
+	ok := len(s)+len(`""`) <= hclfile.MaxExpression && plainASCII(s) && q.skip(after)
+	return unique.Make(s).Value(), ok
 }
 
 // entry reads a block and the newline behind it.
@@ -118,11 +121,9 @@ func (q *quickReader) hashes(l *Lock) bool {
 		return true
 	}
 	list, _, _ := strings.Cut(q.text[q.at:], "]")
-	lines := strings.Count(list, "\n")
-	l.Hashes, l.written = make([]provider.Hash, 0, lines), make([]placedHash, 0, lines)
+	l.Hashes, l.places.first = make([]provider.Hash, 0, strings.Count(list, "\n")), int32(q.line+1)
 	for !q.skip("  ]\n") {
-		w := placedHash{line: int32(q.line + 1), from: int32(len(`    "`))}
-		text, ok := q.literal(`    "`, "\",\n")
+		text, ok := q.literal(hashIndent+`"`, "\",\n")
 		if !ok {
 			return false
 		}
@@ -130,8 +131,8 @@ func (q *quickReader) hashes(l *Lock) bool {
 		if n := len(l.Hashes); err != nil || n > 0 && l.Hashes[n-1] >= h {
 			return false
 		}
-		w.hash, w.to = h, w.from+int32(len(text)+len(`""`))
-		l.Hashes, l.written = append(l.Hashes, h), append(l.written, w)
+		l.Hashes = append(l.Hashes, h)
 	}
+	l.places.hashes = l.Hashes
 	return len(l.Hashes) > 0
 }

@@ -112,7 +112,7 @@ func (e entries) candidates() []Lock {
 	first, second := *withoutSource(e.ours), *withoutSource(e.theirs)
 	if first.Version == second.Version {
 		first.Hashes = provider.Sorted(slices.Concat(first.Hashes, second.Hashes))
-		first.written = firstOf(slices.Concat(first.written, second.written))
+		first.places = placesOf(slices.Concat(first.places.list(), second.places.list()))
 		first.Constraints = e.terms(first, first)
 		return []Lock{first}
 	}

@@ -12,7 +12,7 @@ import (
 
 // chosen is a wanted provider with its version.
 type chosen struct {
-	wanted
+	*wanted
 	old     lockfile.Lock // the entry that counts: of a disputed one that of a side
 	offered offered
 	policy  policy           // with the version that can stay
@@ -28,10 +28,10 @@ type chosen struct {
 }
 
 // addr is the provider's.
-func (w wanted) addr() provider.Addr { return w.requirement.Addr }
+func (w *wanted) addr() provider.Addr { return w.requirement.Addr }
 
 // key names a package of the provider.
-func (w wanted) key(v provider.Version, p provider.Platform) packageKey {
+func (w *wanted) key(v provider.Version, p provider.Platform) packageKey {
 	return packageKey{w.tool, provider.Want{Addr: w.addr(), Version: v, Platform: p}}
 }
 
@@ -95,7 +95,7 @@ func chooseIdle(roots []root, choices [][]chosen, covers []coverage, opts Option
 }
 
 // choose selects the version of a provider.
-func choose(w wanted, o offered, opts Options, b behaviour) chosen {
+func choose(w *wanted, o offered, opts Options, b behaviour) chosen {
 	c := chosen{wanted: w, old: w.locked, offered: o, policy: w.policy, unheard: o.err, err: o.err}
 	switch {
 	case c.err != nil:

@@ -95,7 +95,7 @@ func choosePlatforms(roots []root, choices [][]chosen, opts Options, ask asker) 
 
 // witness is an old entry that tells of platforms by its h1 hashes.
 type witness struct {
-	wanted
+	*wanted
 	old     lockfile.Lock
 	release *provider.Release // what is offered of its version; nil if it is not
 	h1      []provider.Hash
@@ -261,7 +261,7 @@ func (w witness) place(known map[packageKey]evidence, likely []provider.Platform
 
 // named are the platforms that are asked for by name; none where the release
 // says which.
-func (v coverage) named(w wanted) []provider.Platform {
+func (v coverage) named(w *wanted) []provider.Platform {
 	own := v.own[w.addr()]
 	switch {
 	case len(w.ownPlatforms) > 0:
@@ -278,7 +278,7 @@ func (v coverage) named(w wanted) []provider.Platform {
 // wanted, as far as their number tells: which of them an h1 belongs to, only the
 // packages say. Where no other entry tells which platforms are meant, those of
 // this one are, if they are more than one machine's.
-func (v coverage) complete(w wanted, old lockfile.Lock, choices []chosen) bool {
+func (v coverage) complete(w *wanted, old lockfile.Lock, choices []chosen) bool {
 	count, platforms := len(h1(old.Hashes)), len(v.named(w))
 	switch {
 	case v.auto && len(w.ownPlatforms) == 0 && (platforms == 0 || len(witnesses(choices)) == 0):

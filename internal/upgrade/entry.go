@@ -20,7 +20,7 @@ func (r root) locks(old []lockfile.Lock, renewed map[provider.Addr]lockfile.Lock
 	for _, q := range r.module.Tree.Requirements {
 		required[q.Addr] = true
 	}
-	var all []lockfile.Lock
+	all := make([]lockfile.Lock, 0, max(len(old), len(renewed)))
 	for _, l := range old {
 		if _, again := renewed[l.Addr]; again {
 			continue

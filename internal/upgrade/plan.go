@@ -1,7 +1,10 @@
 package upgrade
 
 import (
+	"runtime"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -97,22 +100,39 @@ func plan(modules []scan.RootModule, opts Options, b behaviour, ask asker) []Res
 	choices := chooseVersions(roots, opts, b, ask)
 	covers := choosePlatforms(roots, choices, opts, ask)
 	choices = chooseIdle(roots, choices, covers, opts, b, ask)
-	var asked []packageKey
-	entries := make([][]covered, len(roots))
-	for i, c := range covers {
-		entries[i] = c.packages(choices[i], opts, b)
-		for _, e := range entries[i] {
-			asked = append(asked, e.packages...)
-		}
-	}
-	evidence := ask.packages(asked)
+	evidence := ask.packages(distinctPackages(roots, choices, covers, opts, b))
 	results := make([]Result, len(roots))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, r := range roots {
-		proofs := make([]proven, len(entries[i]))
-		for j, e := range entries[i] {
-			proofs[j] = prove(e, evidence, opts, b)
-		}
-		results[i] = resultOf(r, covers[i].assumed, proofs, opts, b)
+		group.Go(func() error {
+			var proofs []proven
+			for _, e := range covers[i].packages(choices[i], opts, b) {
+				proofs = append(proofs, prove(e, evidence, opts, b))
+			}
+			results[i] = resultOf(r, covers[i].assumed, proofs, opts, b)
+			roots[i], choices[i], covers[i] = root{}, nil, coverage{} // which take as much memory
+			return nil
+		})
 	}
+	_ = group.Wait() // failures are in the results
 	return results
+}
+
+// distinctPackages are the packages that the entries of all root modules are made of, each
+// once. What else is known of the entries is found out anew when their packages are
+// there: that of thousands of root modules would fill the memory meanwhile.
+func distinctPackages(roots []root, choices [][]chosen, covers []coverage, opts Options, b behaviour) []packageKey {
+	var asked []packageKey
+	known := map[packageKey]bool{}
+	for i := range roots {
+		for _, e := range covers[i].packages(choices[i], opts, b) {
+			for _, k := range e.packages {
+				if !known[k] {
+					known[k], asked = true, append(asked, k)
+				}
+			}
+		}
+	}
+	return asked
 }

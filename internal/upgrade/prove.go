@@ -262,7 +262,7 @@ func contentsOf(found []provider.Hashes, entry []provider.Hash) (map[provider.Ha
 	}
 	platforms = slices.AppendSeq(platforms, maps.Values(contents))
 	slices.SortFunc(platforms, provider.Platform.Compare)
-	return contents, slices.Compact(platforms)
+	return contents, slices.Clone(slices.Compact(platforms)) // without the room for twice as many
 }
 
 func (c covered) reReleased(h provider.Hashes) error {

@@ -115,16 +115,18 @@ const (
 func resultOf(root root, assumed []witness, proofs []proven, opts Options, b behaviour) Result {
 	r := Result{Module: root.module, Partial: root.partial, Left: root.generated, Diagnostics: root.diagnostics, allBytes: b.allBytes, untouched: root.unknown}
 	if r.Module.Lock != nil {
-		r.Old = slices.Clone(r.Module.Lock.Locks)
+		r.Old = r.Module.Lock.Locks
 	}
 	doubtful := slices.Clone(assumed)
 	entries := map[provider.Addr]lockfile.Lock{}
+	r.Selections = make([]Selection, 0, len(proofs))
 	for _, p := range proofs {
 		if i := slices.IndexFunc(r.Old, func(l lockfile.Lock) bool { return p.sides != nil && l.Addr == p.old.Addr }); i >= 0 {
+			r.Old = slices.Clone(r.Old)
 			r.Old[i] = p.old // the side that counts
 		}
 		if p.err == nil && !p.kept {
-			entries[p.addr()] = lockfile.New(p.addr(), p.to, p.records, p.hashes)
+			entries[p.addr()] = p.entry()
 		}
 		if p.err != nil {
 			doubtful = slices.DeleteFunc(doubtful, func(w witness) bool { return w.addr() == p.addr() })
@@ -157,6 +159,16 @@ func resultOf(root root, assumed []witness, proofs []proven, opts Options, b beh
 	slices.SortFunc(r.Selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })
 	r.File = r.print()
 	return r
+}
+
+// entry is the new entry. Most say what the old ones do: of thousands of root modules
+// these share their hashes.
+func (p proven) entry() lockfile.Lock {
+	l := lockfile.New(p.addr(), p.to, p.records, p.hashes)
+	if slices.Equal(l.Hashes, p.old.Hashes) {
+		l.Hashes = p.old.Hashes
+	}
+	return l
 }
 
 // former names the package whose list tells who signed the release that the

@@ -17,8 +17,8 @@ type root struct {
 	// generated says that only the program knows the requirements that makes the
 	// configuration; unknown, that nobody does.
 	generated, unknown bool
-	wanted             []wanted
-	idle               []wanted // for which the rules let no release in, so that nobody need be asked
+	wanted             []*wanted
+	idle               []*wanted // for which the rules let no release in, so that nobody need be asked
 }
 
 // wanted is a required provider, before anybody is asked about it.
@@ -108,8 +108,8 @@ func want(m scan.RootModule, opts Options, b behaviour) root {
 
 // wantProvider does so for one provider. untested is what is required where no test
 // files are read.
-func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.Requirement, opts Options, b behaviour) wanted {
-	w := wanted{tool: m.Tool, requirement: required, constraints: required.Constraints()}
+func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.Requirement, opts Options, b behaviour) *wanted {
+	w := &wanted{tool: m.Tool, requirement: required, constraints: required.Constraints()}
 	w.policy = policy{rules: opts.rules(m.Dir, required.Addr), now: opts.Now}
 	if !opts.Platforms.Demanded {
 		for _, rule := range w.policy.rules { // the last one that says any
