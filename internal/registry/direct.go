@@ -45,6 +45,7 @@ type direct struct {
 type registryAnswers struct {
 	versions  memo.Memo[query, versionList]
 	described memo.Memo[query, *description]
+	first     memo.Memo[query, *description] // by release: of the package that was asked about first
 	details   memo.Memo[query, provider.Repository]
 	files     memo.Memo[reference, []byte]
 	proven    memo.Memo[releaseQuery, proven]
@@ -111,9 +112,20 @@ func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.W
 }
 
 // prove returns what the registry says of the package: by what it said of another
-// one of the release where that is enough, and else by asking about this one.
+// one of the release where that is enough, and else by asking about this one. The
+// former needs the cache to know the archives of the release. Where it does not know
+// that of the package which was asked about first, all are asked about at once.
 func (d *direct) prove(ctx context.Context, tool provider.Tool, want provider.Want) (proven, error) {
-	first, err := d.anyProven(ctx, tool, want)
+	about, err := d.anyDescribed(ctx, tool, want)
+	if err != nil {
+		return d.ask(ctx, tool, want)
+	}
+	if _, known := d.fetch.computed(about.zh); !known && about.platform != want.Platform {
+		return d.ask(ctx, tool, want)
+	}
+	told := want
+	told.Platform = about.platform
+	first, err := d.anyProven(ctx, tool, told)
 	if err == nil {
 		if p, ok := d.infer(ctx, tool, want, first); ok {
 			return p, nil
@@ -122,8 +134,18 @@ func (d *direct) prove(ctx context.Context, tool provider.Tool, want provider.Wa
 	return d.ask(ctx, tool, want)
 }
 
+// anyDescribed returns what the registry says of whichever package of the release
+// was asked about first in this run.
+func (d *direct) anyDescribed(ctx context.Context, tool provider.Tool, want provider.Want) (*description, error) {
+	q, err := d.query(ctx, provider.Want{Addr: want.Addr, Version: want.Version})
+	if err != nil {
+		return nil, err
+	}
+	return d.answers.first.Do(ctx, q, func() (*description, error) { return d.description(ctx, tool, want) })
+}
+
 // anyProven returns what is proven of whichever package of the release was asked
-// about first in this run.
+// about first in this run, which is the wanted one if nobody has.
 func (d *direct) anyProven(ctx context.Context, tool provider.Tool, want provider.Want) (proven, error) {
 	q, err := d.query(ctx, provider.Want{Addr: want.Addr, Version: want.Version})
 	if err != nil {
@@ -183,13 +205,17 @@ func (d *direct) ask(ctx context.Context, tool provider.Tool, want provider.Want
 		return proven{}, err
 	}
 	p, release := proven{description: about, reported: reported}, provider.Want{Addr: want.Addr, Version: want.Version}
+	var signature []byte
+	var unsigned error
+	var both sync.WaitGroup
+	both.Go(func() { signature, unsigned = d.file(ctx, about.signature, about.from, maxSignature) })
 	p.sums, err = d.file(ctx, about.list, about.from, maxList)
+	both.Wait()
 	if err != nil {
 		return proven{}, failed(release, fmt.Sprintf("checksum list of %s %s", want.Addr, want.Version), err)
 	}
-	signature, err := d.file(ctx, about.signature, about.from, maxSignature)
-	if err != nil {
-		return proven{}, failed(release, fmt.Sprintf("signature of %s %s", want.Addr, want.Version), err)
+	if unsigned != nil {
+		return proven{}, failed(release, fmt.Sprintf("signature of %s %s", want.Addr, want.Version), unsigned)
 	}
 	if err := p.sums.check(about.filename, about.zh); err != nil {
 		return proven{}, err
