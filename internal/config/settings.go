@@ -560,7 +560,7 @@ var Settings = []Setting{
 	},
 	{
 		Flag: "jobs", Kind: Number, Default: "0", Verbs: hashing,
-		Doc: "How many requests to registries may run at once; 0 chooses by the number of processors.",
+		Doc: "How many requests to registries may run at once; 0: 32, and 6 packages of a host.",
 		set: func(c *Config, v []string) { c.Jobs = must(strconv.Atoi(v[0])) },
 	},
 	{

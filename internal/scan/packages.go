@@ -16,9 +16,9 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// defaultFetches is how many packages are fetched at once: enough to wait for
-// several servers, few enough for each of them.
-const defaultFetches = 8
+// defaultFetches is how many calls are followed at once. Most ask registries small
+// questions; how many packages are fetched at once is the source's business.
+const defaultFetches = 32
 
 // remoteCall is a call of a module that must be fetched, by the rules of a tool.
 type remoteCall struct {

@@ -206,6 +206,11 @@ type Response struct {
 // CodeBadAnswer if it exceeds the limit, CodeCancelled if ctx has ended.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	r.Timeout = cmp.Or(r.Timeout, c.opts.Timeout)
+	leave, err := c.guard.places.enter(ctx, HostPort(r.URL))
+	if err != nil {
+		return nil, failure(ctx, r.URL, err)
+	}
+	defer leave()
 	resp, body, err := c.open(withCaller(ctx), r, keepWhole(cmp.Or(r.Limit, DefaultLimit)))
 	if err != nil {
 		return nil, err

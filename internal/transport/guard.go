@@ -25,8 +25,9 @@ const (
 	tlsTimeout    = 10 * time.Second
 	headerTimeout = 30 * time.Second
 	idleTimeout   = 90 * time.Second
-	// maxIdlePerHost is above what a run asks of one host at once.
-	maxIdlePerHost = 16
+	// maxIdlePerHost is above what a run asks of one host at once: atOncePerHost, and
+	// some downloads.
+	maxIdlePerHost = 48
 )
 
 // guard is the RoundTripper under every client. Since net/http calls it for
@@ -57,6 +58,7 @@ type shared struct {
 	found    map[string]kindSet // by host:port, what connections found there
 
 	hosts           hosts
+	places          hostPlaces
 	requests, bytes atomic.Int64
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"runtime"
 	"slices"
 	"time"
 
@@ -95,8 +94,11 @@ func FormerSigners(ctx context.Context, src SignerSource, results []Result, jobs
 	}
 }
 
-// jobsOf is how many questions are open at once, unless the options say it.
-func jobsOf(jobs int) int { return cmp.Or(jobs, 4*runtime.GOMAXPROCS(0)) }
+// defaultJobs is how many questions are open at once, unless the options say it.
+// They wait for the world and not for this machine.
+const defaultJobs = 32
+
+func jobsOf(jobs int) int { return cmp.Or(jobs, defaultJobs) }
 
 // asker asks the questions of one call of an exported function and lives no longer
 // than that, so that it may hold its context. It has the sources that the call is

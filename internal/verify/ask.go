@@ -35,6 +35,9 @@ type Source interface {
 	Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
 }
 
+// defaultJobs is how many questions are open at once, unless the options say it.
+const defaultJobs = 32
+
 // asker asks the questions of one call of an exported function and lives no longer
 // than that, so that it may hold its context.
 type asker struct {

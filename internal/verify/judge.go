@@ -14,7 +14,6 @@ package verify
 import (
 	"cmp"
 	"context"
-	"runtime"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -67,7 +66,7 @@ type Options struct {
 // other platforms first, then packages, smallest first, until every hash is
 // explained.
 func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []Judgement {
-	ask := asker{ctx: ctx, jobs: cmp.Or(opts.Jobs, 4*runtime.GOMAXPROCS(0)), source: src}
+	ask := asker{ctx: ctx, jobs: cmp.Or(opts.Jobs, defaultJobs), source: src}
 	a := &accountant{ask: ask, allowance: opts.Allowance, announce: opts.Announce, cases: map[packageKey]*accountCase{}}
 	for i, e := range suspects {
 		if slices.ContainsFunc(e.Lock.Hashes, provider.Hash.Known) { // else there is nothing to be held against

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -66,7 +65,7 @@ type Verification struct {
 // diagnostics are failures of the run: registries that answered nothing at all.
 func Prove(ctx context.Context, src Source, modules []scan.RootModule, p Policy) ([]Verification, []provider.Diagnostic) {
 	a := &accountant{
-		ask:       asker{ctx: ctx, jobs: cmp.Or(p.Jobs, 4*runtime.GOMAXPROCS(0)), source: src},
+		ask:       asker{ctx: ctx, jobs: cmp.Or(p.Jobs, defaultJobs), source: src},
 		announce:  p.Announce,
 		allowance: p.Allowance, cases: map[packageKey]*accountCase{}, all: true, strict: p.Strict,
 	}
