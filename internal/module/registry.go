@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 
 	goversion "github.com/hashicorp/go-version"
 
@@ -85,6 +86,11 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 		base = &slashed
 	}
 	r := registry{base, token, addr, tool}
+	if version, one := exactly(call); one { // mostly it is listed, and then its location is known by then
+		var beside sync.WaitGroup
+		defer beside.Wait()
+		beside.Go(func() { _, _ = rs.download(ctx, r, version) }) // whoever needs the answer has its error, too
+	}
 	listed, err := rs.listed(ctx, r)
 	if err != nil {
 		return found{}, err
@@ -166,9 +172,7 @@ func (rs *registries) listed(ctx context.Context, r registry) ([]string, error) 
 // locate asks where a version of the module is.
 func (rs *registries) locate(ctx context.Context, r registry, version string) (found, error) {
 	u := r.endpoint(version, "download")
-	resp, err := rs.downloads.Do(ctx, registryQuestion{u.String(), r.token}, func() (*transport.Response, error) {
-		return rs.ask(ctx, r, u, 0)
-	})
+	resp, err := rs.download(ctx, r, version)
 	switch {
 	case err != nil:
 		return found{}, err
@@ -201,6 +205,14 @@ func (rs *registries) locate(ctx context.Context, r registry, version string) (f
 	// The caller's directory is below that of the address.
 	a.Subdir, err = moduleaddr.CleanSubdir(path.Join(a.Subdir, r.addr.Subdir))
 	return found{address: a, from: u}, err
+}
+
+// download asks where a version of the module is.
+func (rs *registries) download(ctx context.Context, r registry, version string) (*transport.Response, error) {
+	u := r.endpoint(version, "download")
+	return rs.downloads.Do(ctx, registryQuestion{u.String(), r.token}, func() (*transport.Response, error) {
+		return rs.ask(ctx, r, u, 0)
+	})
 }
 
 // download reads where a version is. Terraform reads a header alone. OpenTofu

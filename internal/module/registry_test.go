@@ -3,14 +3,17 @@ package module
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/tools/txtar"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/module/moduletest"
+	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/sandbox"
 	"github.com/relock-dev/relock/internal/scan"
@@ -60,8 +63,14 @@ func startWorld(t *testing.T) *sandbox.Sandbox {
 // configuration.
 func connect(t *testing.T, s *sandbox.Sandbox, opts Options, more string) *Client {
 	t.Helper()
+	return configured(t, opts, s.CLIConfig()+more)
+}
+
+// configured makes a client with a CLI configuration.
+func configured(t *testing.T, opts Options, text string) *Client {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "cli.tfrc")
-	writeFile(t, file, s.CLIConfig()+more, 0o600)
+	writeFile(t, file, text, 0o600)
 	env := cliconfig.Env{Home: t.TempDir(), GOOS: "linux", Getenv: func(name string) string {
 		if name == "TF_CLI_CONFIG_FILE" {
 			return file
@@ -368,3 +377,48 @@ func TestContactOfWhatPackagesName(t *testing.T) {
 		}
 	}
 }
+
+// Where a call names one version, its location is asked for beside the list: each
+// answer waits here until both are asked for. What the list lacks is not taken.
+func TestLocationIsAskedBesideTheList(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]string{"1.2.0": "1.2.0", "= 1.2.0": "1.2.0", "1.3.0": ""} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			list, location := newGate(), newGate()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mine, other := list, location
+				if strings.HasSuffix(r.URL.Path, "/download") {
+					mine, other = location, list
+				}
+				mine.open()
+				select {
+				case <-other.opened:
+				case <-r.Context().Done():
+				}
+				w.Header().Set("X-Terraform-Get", "https://modules.example/net.zip")
+				fmt.Fprint(w, `{"modules": [{"versions": [{"version": "1.2.0"}]}]}`)
+			}))
+			t.Cleanup(server.Close)
+			c := configured(t, Options{}, fmt.Sprintf("host %q {\n  services = {\n    \"modules.v1\" = \"%s/\"\n  }\n}\n", "mods.example", server.URL))
+			addr, err := moduleaddr.Parse("mods.example/acme/net/aws", provider.Terraform)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at, err := c.registries.find(t.Context(), terraform, addr, scan.Call{Version: version, Versioned: true})
+			if at.version != want || (err == nil) != (want != "") {
+				t.Errorf("version %q is found as %q, error %v, want %q", version, at.version, err, want)
+			}
+		})
+	}
+}
+
+// gate is opened once or more often.
+type gate struct {
+	opened chan struct{}
+	once   sync.Once
+}
+
+func newGate() *gate { return &gate{opened: make(chan struct{})} }
+
+func (g *gate) open() { g.once.Do(func() { close(g.opened) }) }
