@@ -20,6 +20,7 @@ func planAll(ctx context.Context, j job, p planned) planned {
 	p.options.Rules = append(slices.Clip(p.options.Rules), ignores(j, p.proposing)...)
 	p.options.Now, p.options.Announce = j.env.Now, j.env.Announce
 	p.options.Dates = dateSource(j, p.proposing.hub)
+	p.options.Former = j.source
 	p.found = results(ctx, j, p)
 	learnSigners(ctx, j, p.found)
 	accountAll(ctx, j, p.found)

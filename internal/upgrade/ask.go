@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/relock-dev/relock/internal/memo"
@@ -58,7 +59,7 @@ type SignerSource interface {
 // File. Plan never writes. After ctx is done, what could not be asked any more
 // has failed, and what is complete is in the File.
 func Plan(ctx context.Context, src Source, modules []scan.RootModule, opts Options) []Result {
-	return plan(modules, opts, opts.behaviour(), asker{ctx: ctx, jobs: jobsOf(opts.Jobs), plan: src, dates: opts.Dates, announce: opts.Announce})
+	return plan(modules, opts, opts.behaviour(), asker{ctx: ctx, jobs: jobsOf(opts.Jobs), plan: src, dates: opts.Dates, former: opts.Former, announce: opts.Announce})
 }
 
 // FormerSigners notes in each selection that leaves one release for another who
@@ -77,13 +78,7 @@ func FormerSigners(ctx context.Context, src SignerSource, results []Result, jobs
 			asked = append(asked, s.former(r.Module.Tool)...)
 		}
 	}
-	answers := memo.Each(jobsOf(jobs), asked, func(k packageKey) provider.Signer {
-		signer, err := src.Signer(ctx, k.tool, k.want)
-		if err != nil {
-			return provider.Signer{}
-		}
-		return signer
-	})
+	answers := askSigners(ctx, src, asked, jobsOf(jobs))
 	for _, r := range results {
 		for i := range r.Selections {
 			s := &r.Selections[i]
@@ -92,6 +87,18 @@ func FormerSigners(ctx context.Context, src SignerSource, results []Result, jobs
 			}
 		}
 	}
+}
+
+// askSigners asks who signed the lists that name packages; zero where that is not
+// known.
+func askSigners(ctx context.Context, src SignerSource, asked []packageKey, jobs int) map[packageKey]provider.Signer {
+	return memo.Each(jobs, asked, func(k packageKey) provider.Signer {
+		signer, err := src.Signer(ctx, k.tool, k.want)
+		if err != nil {
+			return provider.Signer{}
+		}
+		return signer
+	})
 }
 
 // defaultJobs is how many questions are open at once, unless the options say it.
@@ -104,10 +111,11 @@ func jobsOf(jobs int) int { return cmp.Or(jobs, defaultJobs) }
 // than that, so that it may hold its context. It has the sources that the call is
 // given.
 type asker struct {
-	ctx   context.Context
-	jobs  int
-	plan  Source
-	dates DateSource
+	ctx    context.Context
+	jobs   int
+	plan   Source
+	dates  DateSource
+	former SignerSource
 
 	announce func(packages int, size int64)
 }
@@ -173,8 +181,14 @@ func (a asker) remembered(asked []packageKey) map[packageKey]evidence {
 // can only begin with the largest of the packages that it has been asked for.
 const ahead = 4
 
-// packages asks for packages.
-func (a asker) packages(asked []packageKey) map[packageKey]evidence {
+// packages asks for packages. Meanwhile it lets the source learn who signed the
+// releases that are left, of which the packages tell nothing.
+func (a asker) packages(asked, left []packageKey) map[packageKey]evidence {
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	if a.former != nil && len(left) > 0 {
+		beside.Go(func() { askSigners(a.ctx, a.former, left, a.jobs) })
+	}
 	if a.announce != nil {
 		a.announce(len(a.unknown(asked)), 0) // no list says how large they are
 	}

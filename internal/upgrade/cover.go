@@ -85,7 +85,7 @@ func choosePlatforms(roots []root, choices [][]chosen, opts Options, ask asker) 
 		if len(asked) == 0 {
 			break
 		}
-		maps.Copy(known, ask.packages(asked))
+		maps.Copy(known, ask.packages(asked, nil))
 	}
 	for i, r := range recoveries {
 		covers[i] = r.read(known).cover(choices[i])

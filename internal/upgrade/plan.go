@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -48,6 +49,9 @@ type Options struct {
 	Rules []Rule
 	Now   time.Time
 	Dates DateSource
+	// Former is asked meanwhile who signed the releases that entries leave, so that
+	// FormerSigners need not wait for it; it may be nil.
+	Former SignerSource
 	// Signers pins who may sign the releases of a provider: the keys that stand
 	// here with any pattern that names it, as whole fingerprints or as their last 16
 	// hexadecimal digits. A provider that no pattern names may have any signer.
@@ -120,19 +124,32 @@ func plan(modules []scan.RootModule, opts Options, b behaviour, ask asker) []Res
 }
 
 // distinctPackages are the packages that the entries of all root modules are made of, each
-// once. What else is known of the entries is found out anew when their packages are
+// once, and those of the releases that entries leave whose lists tell who signed
+// these. What else is known of the entries is found out anew when their packages are
 // there: that of thousands of root modules would fill the memory meanwhile.
-func distinctPackages(roots []root, choices [][]chosen, covers []coverage, opts Options, b behaviour) []packageKey {
-	var asked []packageKey
-	known := map[packageKey]bool{}
+func distinctPackages(roots []root, choices [][]chosen, covers []coverage, opts Options, b behaviour) (packages, left []packageKey) {
+	asked, replaced := map[packageKey]bool{}, map[packageKey]bool{}
 	for i := range roots {
 		for _, e := range covers[i].packages(choices[i], opts, b) {
 			for _, k := range e.packages {
-				if !known[k] {
-					known[k], asked = true, append(asked, k)
+				if !asked[k] {
+					asked[k], packages = true, append(packages, k)
 				}
+			}
+			if k, ok := e.former(); ok && !replaced[k] {
+				replaced[k], left = true, append(left, k)
 			}
 		}
 	}
-	return asked
+	return packages, left
+}
+
+// former names a package of the release that the entry leaves, most likely the one
+// that Selection.former will name.
+func (c covered) former() (k packageKey, ok bool) {
+	if len(c.packages) == 0 || !c.isLock || c.old.Version == c.to {
+		return k, false
+	}
+	first := slices.MinFunc(c.packages, func(k, l packageKey) int { return k.want.Platform.Compare(l.want.Platform) })
+	return c.key(c.old.Version, first.want.Platform), true
 }
