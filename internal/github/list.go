@@ -43,6 +43,9 @@ type Listed struct {
 	// Heads are the commits of the branches with the prefix that was asked for; nil if
 	// there are more than are listed.
 	Heads map[string]string
+	// Pulls are the open pull requests of those branches, by branch: their numbers with
+	// when they changed last.
+	Pulls map[string]string
 	// Files are those of the files that were asked for which the head has.
 	Files []string
 }
@@ -173,7 +176,7 @@ func listQuery(owner string, o ListOptions, size int, after string) *query {
 		" nodes { databaseId nameWithOwner isArchived isDisabled isFork visibility repositoryTopics(first: %d) { nodes { topic { name } } }"+
 		" defaultBranchRef { name target { oid ... on Commit { tree { oid } } } }", mostTopics)
 	if o.Prefix != "" {
-		q.add(" refs(refPrefix: %s, first: %d) { nodes { prefix name target { oid } } pageInfo { hasNextPage } }", q.text(branchRefs+o.Prefix), mostHeads)
+		q.add(" refs(refPrefix: %s, first: %d) { nodes { prefix name target { oid } associatedPullRequests(first: 1, states: [OPEN]) { nodes { number updatedAt } } } pageInfo { hasNextPage } }", q.text(branchRefs+o.Prefix), mostHeads)
 	}
 	for i, name := range o.Files {
 		q.add(" f%d: object(expression: %s) { oid }", i, q.text("HEAD:"+name))
@@ -203,8 +206,14 @@ type listedNode struct {
 	Refs *struct {
 		PageInfo struct{ HasNextPage bool }
 		Nodes    []struct {
-			Prefix, Name string
-			Target       struct{ OID string }
+			Prefix, Name           string
+			Target                 struct{ OID string }
+			AssociatedPullRequests struct {
+				Nodes []struct {
+					Number    int
+					UpdatedAt string
+				}
+			}
 		}
 	}
 }
@@ -226,7 +235,7 @@ func listedOf(node json.RawMessage, o ListOptions) (Listed, error) {
 		l.Branch, l.Head, l.Tree = head.Name, head.Target.OID, head.Target.Tree.OID
 	}
 	if n.Refs != nil && !n.Refs.PageInfo.HasNextPage {
-		l.Heads = map[string]string{}
+		l.Heads, l.Pulls = map[string]string{}, map[string]string{}
 		for _, ref := range n.Refs.Nodes {
 			// Whether the name begins with the prefix that was asked for is not documented.
 			name := strings.TrimPrefix(ref.Prefix, branchRefs) + ref.Name
@@ -234,6 +243,9 @@ func listedOf(node json.RawMessage, o ListOptions) (Listed, error) {
 				name = o.Prefix + name
 			}
 			l.Heads[name] = ref.Target.OID
+			for _, p := range ref.AssociatedPullRequests.Nodes {
+				l.Pulls[name] = fmt.Sprintf("#%d %s", p.Number, p.UpdatedAt)
+			}
 		}
 	}
 	for i, name := range o.Files {

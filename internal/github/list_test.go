@@ -23,6 +23,12 @@ func TestListsARepository(t *testing.T) {
 	if err := c.Narrowed("acme/app", false, false).Repository("acme", "app").CreateBranch(t.Context(), "relock/all-1", h.headOf(t, "acme/app")); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := h.Push("acme/app", sandbox.Push{Branch: "relock/all-1", Files: map[string]sandbox.File{"b": {}}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Open("acme/app", "relock/all-1", "main", "More", "acme"); err != nil {
+		t.Fatal(err)
+	}
 	h.asked = nil
 	got, err := c.List(t.Context(), "acme", github.ListOptions{Prefix: "relock/", Files: []string{".norelock", ".github/relock.yml"}, Properties: true})
 	if err != nil {
@@ -35,11 +41,15 @@ func TestListsARepository(t *testing.T) {
 	if len(got[0].Tree) != 40 || got[0].ID == 0 {
 		t.Errorf("List = %+v, want the id and the tree of the head", got[0])
 	}
+	if p := got[0].Pulls["relock/all-1"]; !strings.HasPrefix(p, "#1 20") {
+		t.Errorf("the pull request is %q, want #1 with its time", p)
+	}
 	want := github.Listed{
 		ID: got[0].ID, Name: "acme/app", Branch: "main", Head: refs["refs/heads/main"], Tree: got[0].Tree, Visibility: "private",
 		Topics: []string{"terraform"}, Files: []string{".github/relock.yml"},
 		Properties: map[string][]string{"team": {"platform"}, "stages": {"test", "live"}, "none": nil},
 		Heads:      map[string]string{"relock/all-1": refs["refs/heads/relock/all-1"]},
+		Pulls:      map[string]string{"relock/all-1": got[0].Pulls["relock/all-1"]},
 	}
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("List (-want +got):\n%s", diff)

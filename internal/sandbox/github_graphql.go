@@ -69,7 +69,10 @@ func newGQLSchema() gqlSchema {
 			"label":      {typ: "Label", args: []string{"name!"}},
 			"milestones": {typ: "MilestoneConnection", args: append([]string{"states", "query", "orderBy"}, page...)},
 		},
-		"Ref":                   {"id": {}, "name": {}, "prefix": {}, "target": {typ: "GitObject"}},
+		"Ref": {
+			"id": {}, "name": {}, "prefix": {}, "target": {typ: "GitObject"},
+			"associatedPullRequests": {typ: "PullRequestConnection!", args: append([]string{"states"}, page...)},
+		},
 		"GitObject":             {"id": {}, "oid": {}},
 		"Commit":                {"tree": {typ: "Tree"}},
 		"Tree":                  {"id": {}, "oid": {}},
@@ -343,14 +346,14 @@ func (c *apiCall) gqlOf(r *gitRepository) gqlObject {
 	return gqlObject{
 		"databaseId": scalar(r.id), "isArchived": scalar(r.settings.Archived), "isDisabled": scalar(false), "diskUsage": scalar(1),
 		"visibility":       scalar(strings.ToUpper(r.settings.visibility())),
-		"refs":             func(args map[string]any) (any, error) { return gqlRefs(r, args) },
+		"refs":             func(args map[string]any) (any, error) { return c.gqlRefs(r, args) },
 		"repositoryTopics": func(args map[string]any) (any, error) { return gqlTopics(r, args) },
 		"id":               scalar(r.nodeID()), "name": scalar(r.name), "nameWithOwner": scalar(r.fullName()),
 		"isFork": scalar(r.parent != nil), "isPrivate": scalar(r.settings.Private),
 		"viewerPermission": scalar(strings.ToUpper(string(c.roleOf(r)))), "autoMergeAllowed": scalar(r.settings.AutoMerge),
-		"defaultBranchRef": scalar(gqlRef(r, "refs/heads/"+r.defaultBranch)),
+		"defaultBranchRef": scalar(c.gqlRef(r, "refs/heads/"+r.defaultBranch)),
 		"ref": func(args map[string]any) (any, error) {
-			return gqlRef(r, fmt.Sprint(args["qualifiedName"])), nil
+			return c.gqlRef(r, fmt.Sprint(args["qualifiedName"])), nil
 		},
 		"release": func(args map[string]any) (any, error) {
 			return c.gqlRelease(r, fmt.Sprint(args["tagName"])), nil
@@ -410,7 +413,7 @@ func gqlFile(r *gitRepository, expression string) gqlObject {
 
 // gqlRef is a ref by its full name, or a branch or tag by its short one; nil
 // if there is none.
-func gqlRef(r *gitRepository, name string) gqlObject {
+func (c *apiCall) gqlRef(r *gitRepository, name string) gqlObject {
 	for _, prefix := range []string{"", "refs/heads/", "refs/tags/"} {
 		full := plumbing.ReferenceName(prefix + name)
 		hash := r.ref(full)
@@ -420,6 +423,10 @@ func gqlRef(r *gitRepository, name string) gqlObject {
 		return gqlObject{
 			"id": scalar(refID(r, full)), "name": scalar(full.Short()), "prefix": scalar(strings.TrimSuffix(full.String(), full.Short())),
 			"target": scalar(gqlTarget(r, hash)),
+			"associatedPullRequests": func(args map[string]any) (any, error) {
+				args["headRefName"] = full.Short()
+				return c.gqlPullRequests(r, args)
+			},
 		}
 	}
 	return nil

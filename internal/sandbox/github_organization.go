@@ -96,7 +96,7 @@ func gqlTopics(r *gitRepository, args map[string]any) (any, error) {
 }
 
 // gqlRefs is a connection to the refs whose names begin with a prefix.
-func gqlRefs(r *gitRepository, args map[string]any) (any, error) {
+func (c *apiCall) gqlRefs(r *gitRepository, args map[string]any) (any, error) {
 	size, err := connectionSize(args)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func gqlRefs(r *gitRepository, args map[string]any) (any, error) {
 	shown := names[:min(size, len(names))]
 	nodes := make([]gqlObject, len(shown))
 	for i, name := range shown {
-		nodes[i] = gqlRef(r, name.String())
+		nodes[i] = c.gqlRef(r, name.String())
 	}
 	return gqlObject{
 		"totalCount": scalar(len(names)), "nodes": scalar(nodes),

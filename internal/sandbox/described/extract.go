@@ -98,7 +98,7 @@ var fields = map[string]string{
 	"RepositoryTopic":                    "topic",
 	"Topic":                              "name",
 	"RefConnection":                      "nodes pageInfo totalCount",
-	"Ref":                                "id name prefix target",
+	"Ref":                                "associatedPullRequests id name prefix target",
 	"GitObject":                          "id oid",
 	"Blob":                               "byteSize id isTruncated oid text",
 	"Commit":                             "id oid tree",
