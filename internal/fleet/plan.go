@@ -48,11 +48,12 @@ type Member struct {
 	Tree   string `json:"tree"`
 	// Heads are the branches of ours; null if they are not known.
 	Heads map[string]string `json:"heads"`
+	Pulls map[string]string `json:"pulls"` // open pull requests of these
 }
 
 // Listed is the repository as a list has it, as far as a run needs to know.
 func (r Member) Listed() github.Listed {
-	return github.Listed{ID: r.ID, Name: r.Name, Branch: r.Branch, Head: r.Head, Tree: r.Tree, Heads: r.Heads}
+	return github.Listed{ID: r.ID, Name: r.Name, Branch: r.Branch, Head: r.Head, Tree: r.Tree, Heads: r.Heads, Pulls: r.Pulls}
 }
 
 // Sharing says how a run is divided.
@@ -90,7 +91,7 @@ func Divide(chosen []github.Listed, s Sharing) []Shard {
 	}
 	for i, l := range chosen {
 		shard := &shards[placed[i]]
-		shard.Repositories = append(shard.Repositories, Member{l.ID, l.Name, l.Branch, l.Head, l.Tree, l.Heads})
+		shard.Repositories = append(shard.Repositories, Member{l.ID, l.Name, l.Branch, l.Head, l.Tree, l.Heads, l.Pulls})
 	}
 	handOut(shards, loads, s)
 	return shards

@@ -1,0 +1,130 @@
+package fleet
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Memory is what runs over an organisation know of its repositories, by their ids. It
+// names private repositories. What stands in it decides only which repositories are
+// read: whatever is written is decided from the repository itself.
+type Memory struct {
+	FormatVersion int                   `json:"format_version"`
+	Relock        string                `json:"relock"` // the version that has written it
+	Repositories  map[string]Remembered `json:"repositories"`
+}
+
+// Remembered is a repository at the end of a run that had nothing to do in it.
+type Remembered struct {
+	Tree     string             `json:"tree"` // of the default branch
+	Branch   string             `json:"branch"`
+	Settings string             `json:"settings"` // what identifies those that its own file does not give
+	Heads    map[string]string  `json:"heads"`    // of our branches
+	Pulls    map[string]string  `json:"pulls"`    // our open pull requests, with when they changed
+	Modules  []RememberedModule `json:"modules"`
+	Requires []Required         `json:"requires"`
+	Until    time.Time          `json:"until"` // when a rule lets something through that it held; zero: none does
+	Read     time.Time          `json:"read"`
+}
+
+// RememberedModule is a root module and the versions that its lock file has, by provider.
+type RememberedModule struct {
+	Dir      string            `json:"dir"`
+	Pending  bool              `json:"pending"`
+	Versions map[string]string `json:"versions"`
+}
+
+// Required is a provider that root modules require in the same versions, and the newest
+// of these that was there.
+type Required struct {
+	Tool        provider.ToolName `json:"tool"`
+	ToolVersion string            `json:"tool_version"`
+	Provider    string            `json:"provider"`
+	Constraints string            `json:"constraints"`
+	Newest      string            `json:"newest"` // empty: none
+}
+
+// NewestOf is what Newest says where these releases are offered. Constraints that are
+// none, as in a file that somebody has changed, allow no release.
+func (r Required) NewestOf(releases []provider.Release) string {
+	var allowed provider.Constraints
+	var err error
+	if r.Constraints != "" {
+		if allowed, err = provider.ParseConstraints(r.Constraints); err != nil {
+			return ""
+		}
+	}
+	var newest provider.Version
+	for _, one := range releases {
+		if allowed.Allows(one.Version) && (newest.IsZero() || one.Version.Compare(newest) > 0) {
+			newest = one.Version
+		}
+	}
+	if newest.IsZero() {
+		return ""
+	}
+	return newest.String()
+}
+
+// longestMemory is how long a repository may go unread. Within it modules that are
+// fetched may change, and no file of the repository shows it.
+const longestMemory = 7 * 24 * time.Hour
+
+// Recall returns what is known of a repository, if nothing that the list tells is
+// otherwise now. Whether there are new releases is for the caller to ask.
+func (m *Memory) Recall(l github.Listed, settings string, now time.Time) (Remembered, bool) {
+	r, known := m.Repositories[idOf(l)]
+	age := now.Sub(r.Read)
+	// Not all that was first read on one day is read again on one day.
+	patience := longestMemory - time.Duration(uint64(l.ID)%24)*time.Hour
+	same := known && r.Tree == l.Tree && r.Branch == l.Branch && r.Settings == settings && l.Heads != nil &&
+		maps.Equal(r.Heads, l.Heads) && maps.Equal(r.Pulls, l.Pulls)
+	return r, same && age >= 0 && age < patience && (r.Until.IsZero() || now.Before(r.Until))
+}
+
+// Remember keeps what a run has found of a repository.
+func (m *Memory) Remember(l github.Listed, r Remembered) {
+	if m.Repositories == nil {
+		m.Repositories = map[string]Remembered{}
+	}
+	r.Tree, r.Branch, r.Heads, r.Pulls = l.Tree, l.Branch, l.Heads, l.Pulls
+	m.Repositories[idOf(l)] = r
+}
+
+// Forget lets a repository be read the next time.
+func (m *Memory) Forget(l github.Listed) { delete(m.Repositories, idOf(l)) }
+
+func idOf(l github.Listed) string { return strconv.FormatInt(l.ID, 10) }
+
+const memoryFormat = 1
+
+// ReadMemory reads what Write has written. What another version of relock knows counts
+// for nothing: its rules may be others.
+func ReadMemory(r io.Reader, relock string) (*Memory, error) {
+	m := &Memory{}
+	if err := json.NewDecoder(r).Decode(m); err != nil {
+		return &Memory{}, fmt.Errorf("it is no memory of a fleet: %w", err)
+	}
+	if m.FormatVersion != memoryFormat {
+		return &Memory{}, errors.New("it is no memory of a fleet that this version of relock can read")
+	}
+	if m.Relock != relock {
+		return &Memory{}, nil
+	}
+	return m, nil
+}
+
+// Write writes the memory, as that of a version of relock.
+func (m *Memory) Write(w io.Writer, relock string) error {
+	out := *m
+	out.FormatVersion, out.Relock = memoryFormat, relock
+	return json.NewEncoder(w).Encode(out)
+}

@@ -1,0 +1,104 @@
+package fleet_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/fleet"
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// TestRecall holds that what is remembered counts only for what the list shows as it
+// was then, and not for ever.
+func TestRecall(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 2, 5, 0, 0, 0, time.UTC)
+	at := github.Listed{
+		ID: 24, Branch: "main", Tree: "t", Heads: map[string]string{"relock/a": "h"}, Pulls: map[string]string{"relock/a": "#1 then"},
+	}
+	for name, tt := range map[string]struct {
+		change   func(*github.Listed)
+		settings string
+		later    time.Duration
+		want     bool
+	}{
+		"the_same":                {nil, "s", time.Hour, true},
+		"another_tree":            {func(l *github.Listed) { l.Tree = "u" }, "s", 0, false},
+		"another_default_branch":  {func(l *github.Listed) { l.Branch = "trunk" }, "s", 0, false},
+		"a_branch_has_moved":      {func(l *github.Listed) { l.Heads = map[string]string{"relock/a": "i"} }, "s", 0, false},
+		"branches_are_not_known":  {func(l *github.Listed) { l.Heads = nil }, "s", 0, false},
+		"a_pull_request_changed":  {func(l *github.Listed) { l.Pulls = map[string]string{"relock/a": "#1 now"} }, "s", 0, false},
+		"a_pull_request_is_shut":  {func(l *github.Listed) { l.Pulls = nil }, "s", 0, false},
+		"another_repository":      {func(l *github.Listed) { l.ID = 25 }, "s", 0, false},
+		"other_settings":          {nil, "x", 0, false},
+		"until_a_rule_ends":       {nil, "s", 49 * time.Hour, false},
+		"from_the_future":         {nil, "s", -time.Hour, false},
+		"two_days_are_not_long":   {nil, "s", 47 * time.Hour, true},
+		"the_end_of_all_memories": {nil, "s", 8 * 24 * time.Hour, false},
+	} {
+		var m fleet.Memory
+		m.Remember(at, fleet.Remembered{Settings: "s", Read: now, Until: now.Add(48 * time.Hour)})
+		l := at
+		if tt.change != nil {
+			tt.change(&l)
+		}
+		if r, got := m.Recall(l, tt.settings, now.Add(tt.later)); got != tt.want {
+			t.Errorf("%s: Recall = %+v, %t, want %t", name, r, got, tt.want)
+		}
+		m.Forget(at)
+		if r, got := m.Recall(at, "s", now); got {
+			t.Errorf("%s: Recall of what is forgotten = %+v", name, r)
+		}
+	}
+}
+
+func TestMemoryIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	var m fleet.Memory
+	m.Remember(github.Listed{ID: 7, Tree: "t", Heads: map[string]string{}}, fleet.Remembered{
+		Read: time.Unix(1_800_000_000, 0).UTC(), Modules: []fleet.RememberedModule{{Dir: "live", Versions: map[string]string{"a/b/c": "1.0.0"}}},
+		Requires: []fleet.Required{{Tool: "terraform", ToolVersion: "1.11.4", Provider: "a/b/c", Constraints: "~> 1.0", Newest: "1.2.0"}},
+	})
+	var text bytes.Buffer
+	if err := m.Write(&text, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	read, err := fleet.ReadMemory(bytes.NewReader(text.Bytes()), "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(m.Repositories, read.Repositories); diff != "" {
+		t.Errorf("memory (-written +read):\n%s", diff)
+	}
+	if read, err := fleet.ReadMemory(bytes.NewReader(text.Bytes()), "v2"); err != nil || len(read.Repositories) != 0 {
+		t.Errorf("memory of another version = %v, %v, want none", read, err)
+	}
+	for _, bad := range []string{"", "{", "[]", `{"format_version": 9}`, text.String()[:40]} {
+		if read, err := fleet.ReadMemory(strings.NewReader(bad), "v1"); err == nil || len(read.Repositories) != 0 {
+			t.Errorf("ReadMemory(%q) = %v, %v, want an error and nothing", bad, read, err)
+		}
+	}
+}
+
+func TestNewest(t *testing.T) {
+	t.Parallel()
+	var releases []provider.Release
+	for _, text := range []string{"1.9.0", "2.1.0-beta1", "1.10.0", "2.0.0"} {
+		v, err := provider.ParseVersion(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		releases = append(releases, provider.Release{Version: v})
+	}
+	for constraints, want := range map[string]string{"": "2.0.0", "~> 1.0": "1.10.0", "> 3.0.0": ""} {
+		r := fleet.Required{Constraints: constraints}
+		if got := r.NewestOf(releases); got != want {
+			t.Errorf("NewestOf(%q) = %q, want %q", constraints, got, want)
+		}
+	}
+}
