@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -82,7 +84,24 @@ func divide(ctx context.Context, env Env, s settings) (fleet.Division, error) {
 
 // organisation is which repositories of an owner a run is about, by its settings.
 func organisation(s settings) *run.Organisation {
-	return &run.Organisation{Owner: s.Organisation.Owner, Where: s.Organisation.Where, MaxNew: s.Organisation.MaxNew}
+	return &run.Organisation{
+		Owner: s.Organisation.Owner, Where: s.Organisation.Where, MaxNew: s.Organisation.MaxNew, Memory: remembering(s), Settings: s.identity(),
+	}
+}
+
+// remembering is the path of the memory, for a run that looks at all of a repository.
+func remembering(s settings) string {
+	if len(s.Providers) > 0 || len(s.Directories) > 0 {
+		return ""
+	}
+	return s.Organisation.Memory
+}
+
+// identity identifies the settings that decide what is proposed, as far as they are no
+// repository's own.
+func (s settings) identity() string {
+	sum := sha256.Sum256([]byte(config.Show(s.values.Deciding())))
+	return hex.EncodeToString(sum[:])
 }
 
 // costsOf are the requests of the repositories of an earlier run, by its report.
@@ -116,7 +135,7 @@ func ofShard(env Env, s settings) (*run.Organisation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &run.Organisation{Owner: p.Owner, MaxNew: shard.MaxNew, Shard: &shard, Prefix: p.Prefix}, nil
+	return &run.Organisation{Owner: p.Owner, MaxNew: shard.MaxNew, Shard: &shard, Prefix: p.Prefix, Memory: remembering(s), Settings: s.identity()}, nil
 }
 
 func readPlan(env Env, name string) (fleet.Division, error) {

@@ -103,6 +103,7 @@ type Organisation struct {
 	Shards      int    // into which a run is divided
 	Shard       string // that the run is about, I/N
 	Plan, Costs string // paths; empty: none
+	Memory      string // path; empty: none
 	Reports     []string
 }
 

@@ -82,6 +82,7 @@ var examples = map[string]string{
 	"app-installation-id":         "${{ vars.RELOCK_APP_INSTALLATION }}",
 	"repo":                        "acme/infra",
 	"org":                         "acme",
+	"fleet":                       "fleet.json",
 	"shards":                      "16",
 	"costs":                       "relock-report.json",
 	"plan":                        "plan.json",

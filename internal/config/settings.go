@@ -496,6 +496,11 @@ var Settings = []Setting{
 		set: func(c *Config, v []string) { c.Organisation.MaxNew = must(strconv.Atoi(v[0])) },
 	},
 	{
+		Flag: "fleet", Input: "fleet", Kind: Text, Verbs: []string{"pr"},
+		Doc: "File that remembers the repositories of an organisation, so that those in which nothing has changed are not read. It names private repositories: keep it out of caches that others share. Empty: none.",
+		set: func(c *Config, v []string) { c.Organisation.Memory = v[0] },
+	},
+	{
 		Flag: "shards", Input: "shards", Kind: Number, Default: "8", Min: 1, Verbs: []string{"shards"},
 		Doc:   "Into how many parts, each a job of a workflow's matrix, a run over an organisation is divided; 256 at most.",
 		check: isShards,

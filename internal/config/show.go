@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -31,6 +32,22 @@ func Show(values Values) string {
 	}
 	return file.String() + "\n# Set by flags, inputs or the environment alone:\n" + rest.String()
 }
+
+// Deciding are the values without those that say where a run is, how it is told of, or
+// which repositories it is about.
+func (v Values) Deciding() Values {
+	kept := Values{}
+	for _, s := range Settings {
+		if value, ok := v[s.Name()]; ok && (s.Key != "" && !strings.HasPrefix(s.Key, "org.") || slices.Contains(proposingFlags, s.Flag)) {
+			value.Source = "" // the same from another place
+			kept[s.Name()] = value
+		}
+	}
+	return Merge(kept)
+}
+
+// proposingFlags are flags without a key that decide what is proposed.
+var proposingFlags = []string{"keep-unreferenced", "allow-downgrade"}
 
 // shownValue is the value as a file would hold it.
 func shownValue(s Setting, v Value) string {

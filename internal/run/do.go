@@ -77,6 +77,7 @@ func work(ctx context.Context, j job) (p planned, moved string, err error) {
 	if err != nil {
 		return p, "", err
 	}
+	j.target.seen.note(asking, j, p)
 	acting, stop := finishing(ctx, asking)
 	defer stop()
 	switch to := j.target.Destination.(type) {

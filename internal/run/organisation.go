@@ -23,6 +23,10 @@ type Organisation struct {
 	// the plan tells of; nil: what a list has of the owner.
 	Shard  *fleet.Shard
 	Prefix string
+	// Memory is the path of what earlier runs know of the repositories; empty: nothing
+	// is remembered. Settings identifies those that hold for all repositories, by which
+	// what is known was found.
+	Memory, Settings string
 }
 
 // inOrganisation carries a request out for the repositories of an owner, one after
@@ -49,9 +53,11 @@ func (s *Session) inOrganisation(ctx context.Context, req Request) (report.Repor
 	if err != nil {
 		return report.Report{}, err
 	}
+	forgotten := f.open()
 	f.told, f.costs = make([]report.Report, len(chosen)), make([]int64, len(chosen))
 	f.share = max(1, org.MaxNew/max(1, len(chosen)))
 	done := f.all(asking, chosen)
+	forgotten = append(forgotten, f.save()...)
 	for i, l := range chosen {
 		if i < done {
 			became.Repositories = append(became.Repositories, fateOf(l.Name, f.told[i], f.costs[i]))
@@ -61,6 +67,7 @@ func (s *Session) inOrganisation(ctx context.Context, req Request) (report.Repor
 	}
 	all := report.Join(f.told[:done]...)
 	all.Verb, all.DryRun, all.Fleet = string(req.Verb), req.Pull.DryRun, &became
+	all.Diagnostics = append(all.Diagnostics, forgotten...)
 	if done < len(chosen) {
 		all.Diagnostics = append(all.Diagnostics, f.stopped(asking, chosen[done].Name, len(chosen)-done))
 	}
@@ -111,11 +118,16 @@ type fleetRun struct {
 	client hub    // that lists them
 	prefix string // of the branches that are listed
 	room   *room
-	share  int // of the new pull requests that a repository may open at its turn
+	memory *fleet.Memory // nil: nothing is remembered
+	share  int           // of the new pull requests that a repository may open at its turn
 	// told and costs are the reports of the repositories and their requests.
 	told  []report.Report
 	costs []int64
 }
+
+// oftenSaved is after how many turns the memory is written, so that a run that is killed
+// has not learned for nothing.
+const oftenSaved = 100
 
 // all carries the request out for one repository after the other, and returns how
 // many had their turn: none begins when the time is over or a limit of GitHub is used
@@ -130,6 +142,9 @@ func (f *fleetRun) all(ctx context.Context, chosen []github.Listed) (done int) {
 		f.told[i], f.costs[i] = f.one(ctx, l)
 		if f.room.denied {
 			waiting = append(waiting, i)
+		}
+		if i%oftenSaved == oftenSaved-1 {
+			f.save() // trouble is told at the end
 		}
 	}
 	for _, i := range waiting {
@@ -146,9 +161,12 @@ func (f *fleetRun) all(ctx context.Context, chosen []github.Listed) (done int) {
 // one carries the request out for a repository. What is known of it is forgotten
 // then: there may be thousands.
 func (f *fleetRun) one(ctx context.Context, l github.Listed) (told report.Report, requests int64) {
+	if told, ok := f.recall(ctx, l); ok {
+		return told, 0
+	}
 	t := f.req.Targets[0]
 	t.Repository, t.Files, t.Base, t.part, t.listed, t.room = l.Name, nil, "", true, &l, f.room
-	t.prefix = f.prefix
+	t.prefix, t.seen = f.prefix, f.sighting()
 	f.env.Log.Info("looking at a repository", "repository", l.Name)
 	before := f.Session.client.Stats().Requests
 	told = f.elsewhere(ctx, f.req, t)
@@ -156,6 +174,7 @@ func (f *fleetRun) one(ctx context.Context, l github.Listed) (told report.Report
 		return d.Code == provider.CodeNotRootModule && d.Severity == provider.SeverityWarning // as most repositories are
 	})
 	f.hubs.forget(l.Name)
+	f.remember(l, t.seen, told)
 	return told, f.Session.client.Stats().Requests - before
 }
 

@@ -35,6 +35,8 @@ type Target struct {
 	// listed is what a list of repositories says of this one; nil if it was named.
 	listed *github.Listed
 	prefix string // of the branches that it lists
+	// seen takes down what a memory of the repository needs; nil: there is none.
+	seen *sighting
 	// room says how many pull requests may be opened; nil: as many as its settings say.
 	room *room
 

@@ -1,0 +1,170 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/fleet"
+	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+)
+
+// sighting is what a run has found out about a repository, besides its report.
+type sighting struct {
+	requires map[fleet.Required]bool
+	until    time.Time // when a rule lets something through that it held; zero: none does
+	times    int       // how often root modules were planned
+	blurred  bool      // something is not known
+}
+
+// note takes down what the plan of a target depends on besides its files.
+func (s *sighting) note(ctx context.Context, j job, p planned) {
+	if s == nil {
+		return
+	}
+	s.times++
+	s.blurred = s.blurred || j.target.Base != j.target.listed.Branch
+	for _, f := range p.found {
+		for _, sel := range f.result.Selections {
+			r := fleet.Required{
+				Tool: f.module.Tool.Name, ToolVersion: f.module.Tool.Version.String(),
+				Provider: sel.Requirement.Addr.String(), Constraints: sel.Requirement.Constraints().String(),
+			}
+			releases, err := j.source.Versions(ctx, f.module.Tool, sel.Requirement.Addr)
+			s.blurred = s.blurred || err != nil || sel.Err != nil
+			r.Newest = r.NewestOf(releases)
+			s.requires[r] = true
+			for _, h := range sel.Held {
+				if !h.Eligible.IsZero() && (s.until.IsZero() || h.Eligible.Before(s.until)) {
+					s.until = h.Eligible
+				}
+			}
+		}
+	}
+}
+
+// open reads what earlier runs know. Trouble with that costs requests, and is told.
+func (f *fleetRun) open() []provider.Diagnostic {
+	name := f.req.Organisation.Memory
+	if name == "" {
+		return nil
+	}
+	f.memory = &fleet.Memory{}
+	from, err := file.Open(Absolute(f.env.WorkDir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		defer from.Close()
+		f.memory, err = fleet.ReadMemory(from, f.env.UserAgent)
+	}
+	return unremembered(name, err)
+}
+
+// save writes what is known now.
+func (f *fleetRun) save() []provider.Diagnostic {
+	if f.memory == nil {
+		return nil
+	}
+	name := f.req.Organisation.Memory
+	var text bytes.Buffer
+	err := f.memory.Write(&text, f.env.UserAgent)
+	if err == nil {
+		err = file.Replace(Absolute(f.env.WorkDir, name), text.Bytes(), file.Options{Mode: 0o600, Parents: 0o755})
+	}
+	return unremembered(name, err)
+}
+
+// unremembered tells of trouble with the memory; nothing, where there is none.
+func unremembered(name string, err error) []provider.Diagnostic {
+	if err == nil {
+		return nil
+	}
+	return []provider.Diagnostic{{
+		Code: provider.CodeSettings, Severity: provider.SeverityWarning, File: name,
+		Message: fmt.Sprintf("what is known of the repositories cannot be used: %v", cause(err)),
+		Hint:    "nothing is wrong with what the run does; every repository is read",
+	}}
+}
+
+// sighting is where a turn takes down what is to be remembered; nil if nothing is. A dry
+// run remembers nothing, since what it would do is not done.
+func (f *fleetRun) sighting() *sighting {
+	if f.memory == nil || f.req.Pull.DryRun {
+		return nil
+	}
+	return &sighting{requires: map[fleet.Required]bool{}}
+}
+
+// recall is the report of a repository that need not be read: the list shows it as it
+// was, and no release has come that changes what is selected.
+func (f *fleetRun) recall(ctx context.Context, l github.Listed) (report.Report, bool) {
+	told := report.Report{Verb: string(f.req.Verb)}
+	if f.memory == nil {
+		return told, false
+	}
+	known, ok := f.memory.Recall(l, f.req.Organisation.Settings, f.env.Now)
+	if !ok {
+		return told, false
+	}
+	source := f.registries(f.req, clientFor(f.Session, f.req))
+	for _, r := range known.Requires {
+		version, err := provider.ParseVersion(r.ToolVersion)
+		addr, err2 := provider.ParseFullAddr(r.Provider)
+		if err != nil || err2 != nil {
+			return told, false
+		}
+		releases, err := source.Versions(ctx, provider.Tool{Name: r.Tool, Version: version}, addr)
+		if err != nil || r.NewestOf(releases) != r.Newest {
+			return told, false
+		}
+	}
+	for _, m := range known.Modules {
+		module := report.Module{Dir: m.Dir, Pending: m.Pending}
+		for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
+			addr, err := provider.ParseFullAddr(name)
+			version, err2 := provider.ParseVersion(m.Versions[name])
+			if err == nil && err2 == nil {
+				module.InUse = append(module.InUse, report.Use{Addr: addr, Version: version})
+			}
+		}
+		told.Modules = append(told.Modules, module.In(l.Name))
+	}
+	return told, true
+}
+
+// remember keeps what a turn has found out, if the same would be found again: nothing
+// was written, nothing failed, and nothing waits for room.
+func (f *fleetRun) remember(l github.Listed, seen *sighting, told report.Report) {
+	if seen == nil {
+		return
+	}
+	f.memory.Forget(l)
+	wrote := slices.ContainsFunc(told.PullRequests, func(p report.PullRequest) bool { return p.Operation != string(pr.None) || p.Number == 0 })
+	if wrote || seen.blurred || seen.times > 1 || told.Failed() || f.room.denied || l.Heads == nil {
+		return
+	}
+	r := fleet.Remembered{Settings: f.req.Organisation.Settings, Read: f.env.Now, Until: seen.until}
+	for required := range seen.requires {
+		r.Requires = append(r.Requires, required)
+	}
+	slices.SortFunc(r.Requires, func(a, b fleet.Required) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	for _, m := range told.Modules {
+		module := fleet.RememberedModule{Dir: strings.TrimPrefix(m.Dir, l.Name+"//"), Pending: m.Pending, Versions: map[string]string{}}
+		for _, u := range m.InUse {
+			module.Versions[u.Addr.String()] = u.Version.String()
+		}
+		r.Modules = append(r.Modules, module)
+	}
+	f.memory.Remember(l, r)
+}
