@@ -22,8 +22,14 @@ func mayRepeat(j job) bool { return j.req.Configure != nil && j.plans < mostPlan
 // holds reports whether a commit of the base has all that was read as it was read.
 // What is not told apart is asked for once. A commit that GitHub does not know, such
 // as one of the checkout alone, is not compared.
-func (p proposing) holds() func(ctx context.Context, sha string) (bool, error) {
-	known := map[string]bool{}
+func (p proposing) holds(found []found) func(ctx context.Context, sha string) (bool, error) {
+	known, read := map[string]bool{}, map[string]bool{}
+	for _, f := range found {
+		for _, name := range f.module.Files {
+			read[name] = true
+		}
+	}
+	matters := func(p github.ChangedPath) bool { return matters(p) || read[p.Path] }
 	return func(ctx context.Context, sha string) (bool, error) {
 		if holds, ok := known[sha]; ok {
 			return holds, nil

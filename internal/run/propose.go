@@ -195,7 +195,7 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 			one.Write() // nobody else asks for the text
 		}
 	}
-	holds := at.holds()
+	holds := at.holds(known.found)
 	if at.hub.Anonymous() {
 		holds = nil // trees are dear to whoever has no token
 	}

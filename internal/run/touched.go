@@ -26,18 +26,19 @@ type Change struct {
 	Unknown string
 }
 
-// changed are the directories in which files were changed, and those below which a
-// version file was.
+// changed are the files that were changed and their directories, and those below which
+// a version file was.
 type changed struct {
 	in    map[string]bool
+	files map[string]bool
 	below []string
 }
 
 // newChanged sorts the paths of changed files.
 func newChanged(files []string) *changed {
-	c := &changed{in: map[string]bool{}}
+	c := &changed{in: map[string]bool{}, files: map[string]bool{}}
 	for _, name := range files {
-		c.in[path.Dir(name)] = true
+		c.in[path.Dir(name)], c.files[name] = true, true
 		if slices.Contains(scan.VersionFiles(), path.Base(name)) {
 			c.below = append(c.below, path.Dir(name))
 		}
@@ -46,9 +47,11 @@ func newChanged(files []string) *changed {
 }
 
 // touches reports whether a root module is touched: by a file beside its own, or
-// beside those of a local module that it calls, or by what says its tool's release.
+// beside those of a local module that it calls, by one that its configuration depends
+// on, or by what says its tool's release.
 func (c *changed) touches(m scan.RootModule) bool {
 	return c.in[m.Dir] || slices.ContainsFunc(m.All().Dirs, func(dir string) bool { return c.in[dir] }) ||
+		slices.ContainsFunc(m.Files, func(name string) bool { return c.files[name] }) ||
 		slices.ContainsFunc(c.below, func(top string) bool { return top == "." || strings.HasPrefix(m.Dir+"/", top+"/") })
 }
 

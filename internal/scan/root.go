@@ -55,6 +55,9 @@ type Root struct {
 	// and Bare says that it records no constraints.
 	Keeper string
 	Bare   bool
+	// Files are those of the searched file tree that the configuration depends on
+	// besides the ones in directories that are read.
+	Files []string
 	// Start is a lock file to begin with where there is none.
 	Start *lockfile.File
 

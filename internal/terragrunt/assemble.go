@@ -23,6 +23,8 @@ type Assembly struct {
 	// unit is not statically known.
 	Tree *tfconfig.Tree
 	Dir  string
+	// Dirs are the directories of the file tree that it was made of.
+	Dirs []string
 	// Start is the lock file that the module carries, where the unit has none: with
 	// it Terragrunt begins. Nil if there is none.
 	Start []byte
@@ -76,7 +78,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 	if made.Known() {
 		made.Dir = dir
 		made.Tree = tfconfig.NewTree(w, func(name string) tfconfig.FileName { return w.shown(u.Dir, dir, name) })
-		made.Dirs = append(slices.Clone(u.Dirs), u.Dir)
+		made.Dirs = []string{u.Dir}
 		if u.Source.Local {
 			made.Dirs = append(made.Dirs, path.Join(u.Source.Package, dir))
 		}

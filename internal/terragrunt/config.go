@@ -3,6 +3,7 @@ package terragrunt
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"regexp"
@@ -41,8 +42,9 @@ type unitReading struct {
 	configs int
 	// template says that the unit depends on values that only a stack gives.
 	template bool
-	dirs     map[string]bool // of the files that were read
-	read     map[string]cty.Value
+	// files are those that were read or looked for, there or not.
+	files map[string]bool
+	read  map[string]cty.Value
 }
 
 func (r *fileReader) reading(unit string) *unitReading {
@@ -51,8 +53,37 @@ func (r *fileReader) reading(unit string) *unitReading {
 		holes:   staticeval.Holes{Through: through},
 		outputs: &staticeval.Unknown{Reason: "it depends on outputs of another unit"},
 		values:  &staticeval.Unknown{Reason: "the values of the stack are not in the repository"},
-		dirs:    map[string]bool{}, read: map[string]cty.Value{},
+		files:   map[string]bool{}, read: map[string]cty.Value{},
 	}
+}
+
+// stat is that of the file tree, and notes what the unit depends on.
+func (r *unitReading) stat(name string) (string, fs.FileInfo, error) {
+	real, info, err := r.fileReader.stat(name)
+	r.files[path.Clean(name)] = true
+	if err == nil {
+		r.files[real] = true
+	}
+	return real, info, err
+}
+
+func (r *unitReading) isDir(name string) bool {
+	_, info, err := r.stat(name)
+	return err == nil && info.IsDir()
+}
+
+func (r *unitReading) isFile(name string) bool {
+	_, info, err := r.stat(name)
+	return err == nil && !info.IsDir()
+}
+
+// config is the path of the configuration in a directory; empty if there is none.
+func (r *unitReading) config(dir string) string { return unitConfig(dir, r.isFile) }
+
+// parse reads a configuration file.
+func (r *unitReading) parse(name string) (*configSource, *staticeval.Unknown) {
+	_, _, _ = r.stat(name)
+	return r.fileReader.parse(name)
 }
 
 // through are the functions that carry on texts with holes as they are.
@@ -98,7 +129,6 @@ func (r *unitReading) open(name, dir string, parent *include) (*evaluated, *stat
 	if r.configs++; r.configs > maxConfigs {
 		return nil, &staticeval.Unknown{Reason: fmt.Sprintf("it reads more than %d configuration files", maxConfigs)}
 	}
-	r.dirs[path.Dir(name)] = true
 	f, why := r.parse(name)
 	if why != nil {
 		return nil, why
@@ -217,7 +247,6 @@ func (c *evaluated) stackValue(name string) (cty.Value, *staticeval.Unknown) {
 		c.template = true
 		return notStatic(c.values)
 	}
-	c.dirs[c.unit] = true
 	f, why := c.parse(from)
 	if why != nil {
 		return notStatic(why)

@@ -143,11 +143,11 @@ func (r *fileReader) read(name string) ([]byte, error) {
 	return c.src, c.err
 }
 
-// evaluated returns the path of the configuration in a directory; empty if there is
+// unitConfig returns the path of the configuration in a directory; empty if there is
 // none [terragrunt 1.1.3 pkg/config/config.go, GetDefaultConfigPath].
-func (r *fileReader) config(dir string) string {
+func unitConfig(dir string, isFile func(name string) bool) string {
 	for _, name := range []string{configName, jsonName} {
-		if name = path.Join(dir, name); r.isFile(name) {
+		if name = path.Join(dir, name); isFile(name) {
 			return name
 		}
 	}

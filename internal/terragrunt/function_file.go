@@ -52,7 +52,7 @@ func (c *evaluated) content(text, dir string) ([]byte, error) {
 	if why != nil {
 		return nil, why
 	}
-	c.dirs[path.Dir(name)] = true
+	_, _, _ = c.stat(name)
 	src, err := c.fileReader.read(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

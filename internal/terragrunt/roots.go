@@ -71,7 +71,7 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 	err := units(func(i int) error {
 		u, r := made[i].Unit, roots[i]
 		if r.Lock != nil || !included[u.File] && !u.Template && (opts.Create || r.Named) {
-			if opts.Wanted == nil || opts.Wanted(scan.RootModule{Root: r, Tree: scan.ModuleTree{Dirs: u.Dirs}}) || !u.Source.fetched() {
+			if r.Files = u.Files; opts.Wanted == nil || opts.Wanted(scan.RootModule{Root: r}) || !u.Source.fetched() {
 				made[i] = a.Assemble(ctx, u, toolOf(&r, u, opts.Tool))
 				roots[i].Tool, roots[i].Assumed, roots[i].Guessed = r.Tool, r.Assumed, r.Guessed
 			}
@@ -137,7 +137,7 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 		}
 		return r, false
 	}
-	r.Origin = made.Source.Text
+	r.Origin, r.Files = made.Source.Text, made.Files
 	for _, f := range made.Generated {
 		if f.Holes > 0 {
 			r.Holes = append(r.Holes, scan.Hole{Path: f.Path, Parts: f.Holes, File: f.File, Line: f.Line})

@@ -48,9 +48,9 @@ type Unit struct {
 	Template bool
 	// Includes are the files that it includes.
 	Includes []string
-	// Dirs are the directories of the file tree that the configuration was read
-	// from, sorted.
-	Dirs []string
+	// Files are those of the file tree that the configuration depends on: which were
+	// read or looked for, there or not, sorted.
+	Files []string
 
 	// include and exclude are globs of the unit's files that are copied though they
 	// are hidden, and of those that are not copied.
@@ -81,7 +81,7 @@ type Generated struct {
 
 // Unit reads the unit of a directory.
 func (r *Configs) Unit(dir string) Unit {
-	u := Unit{Dir: dir, File: r.config(dir)}
+	u := Unit{Dir: dir, File: unitConfig(dir, r.isFile)}
 	if u.File == "" {
 		u.Problems = []Problem{{staticeval.Unknown{Reason: "there is no configuration of Terragrunt"}, dir, 0}}
 		return u
@@ -98,7 +98,7 @@ func (r *Configs) Unit(dir string) Unit {
 	for _, in := range c.below {
 		u.Includes = append(u.Includes, in.path)
 	}
-	u.Dirs = slices.Sorted(maps.Keys(reading.dirs))
+	u.Files = slices.Sorted(maps.Keys(reading.files))
 	u.Assumed = slices.Sorted(maps.Keys(b.assumed))
 	return u
 }
