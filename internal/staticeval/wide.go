@@ -3,6 +3,7 @@ package staticeval
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,10 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-const encodings = "terraform 1.11 internal/lang/funcs/encoding.go"
+const (
+	encodings = "terraform 1.11 internal/lang/funcs/encoding.go"
+	numbers   = "terraform 1.11 internal/lang/funcs/number.go"
+)
 
 // Wide are further functions of Terraform and OpenTofu, for callers that evaluate
 // more than the sources of modules: those whose result or work is not bounded by
@@ -21,22 +25,38 @@ var Wide = []Function{
 	{"abs", "a number without its sign", library, stdlib.AbsoluteFunc, nil},
 	{"alltrue", "whether all elements are true", collections, allFunc(true), nil},
 	{"anytrue", "whether an element is true", collections, allFunc(false), nil},
+	{"base64decode", "the text that is written in base64", encodings, base64DecodeFunc, nil},
+	{"base64encode", "a text in base64", encodings, encoded("base64"), costOfEncoding},
+	{"base64sha256", "a digest of a text", digests, encoded("base64sha256"), nil},
+	{"base64sha512", "a digest of a text", digests, encoded("base64sha512"), nil},
 	{"ceil", "the next integer above", library, stdlib.CeilFunc, nil},
 	{"chomp", "a text without line ends at its end", library, stdlib.ChompFunc, nil},
 	{"chunklist", "lists of so many elements", library, stdlib.ChunklistFunc, nil},
+	{"cidrhost", "the address of a host in a network", addressRules, cidrHostFunc, nil},
+	{"cidrnetmask", "the netmask of a network", addressRules, cidrNetmaskFunc, nil},
+	{"cidrsubnet", "a network in another", addressRules, cidrSubnetFunc, nil},
+	{"cidrsubnets", "networks in another, one after the other", addressRules, cidrSubnetsFunc, costOfSubnets},
 	{"coalescelist", "the first list that is not empty", library, stdlib.CoalesceListFunc, nil},
 	{"compact", "a list without empty strings", library, stdlib.CompactFunc, nil},
 	{"contains", "whether a list has an element", library, stdlib.ContainsFunc, nil},
+	{"csvdecode", "the rows of CSV", library, stdlib.CSVDecodeFunc, costOfCSV},
 	{"distinct", "a list without repetitions", library, stdlib.DistinctFunc, costOfPairs},
 	{"endswith", "whether a text ends with another", texts, textTest(strings.HasSuffix), nil},
 	{"flatten", "a list of what nested lists hold", library, stdlib.FlattenFunc, nil},
 	{"floor", "the next integer below", library, stdlib.FloorFunc, nil},
+	{"formatdate", "a time in another form", library, stdlib.FormatDateFunc, costOfDate},
 	{"formatlist", "texts with values in them", library, stdlib.FormatListFunc, costOfFormatList},
 	{"indent", "a text whose lines begin further right", library, stdlib.IndentFunc, costOfIndent},
+	{"index", "where in a list an element is", collections, indexFunc, costOfIndex},
 	{"keys", "the keys of a map or object", library, stdlib.KeysFunc, nil},
+	{"log", "the logarithm of a number", numbers, stdlib.LogFunc, nil},
+	{"matchkeys", "the values whose keys are among others", collections, matchKeysFunc, costOfPairs},
 	{"max", "the greatest number", library, stdlib.MaxFunc, nil},
+	{"md5", "a digest of a text", digests, encoded("md5"), nil},
 	{"min", "the smallest number", library, stdlib.MinFunc, nil},
 	{"one", "the only element, or null", collections, oneFunc, nil},
+	{"parseint", "the integer that a text stands for", library, stdlib.ParseIntFunc, costOfInteger},
+	{"pow", "a power of a number", numbers, stdlib.PowFunc, nil},
 	{"range", "a list of numbers", library, stdlib.RangeFunc, costOfRange},
 	{"regex", "what a regular expression finds", library, stdlib.RegexFunc, costOfRegex},
 	{"regexall", "all that a regular expression finds", library, stdlib.RegexAllFunc, costOfRegex},
@@ -46,18 +66,27 @@ var Wide = []Function{
 	{"setproduct", "all combinations of elements", library, stdlib.SetProductFunc, costOfProduct},
 	{"setsubtract", "what a set has and another has not", library, stdlib.SetSubtractFunc, costOfPairs},
 	{"setunion", "what any set has", library, stdlib.SetUnionFunc, costOfPairs},
+	{"sha1", "a digest of a text", digests, encoded("sha1"), nil},
+	{"sha256", "a digest of a text", digests, encoded("sha256"), nil},
+	{"sha512", "a digest of a text", digests, encoded("sha512"), nil},
+	{"signum", "whether a number is positive or negative", library, stdlib.SignumFunc, nil},
 	{"slice", "a part of a list", library, stdlib.SliceFunc, nil},
 	{"sort", "a list of texts in order", library, stdlib.SortFunc, nil},
 	{"strcontains", "whether a text has another in it", texts, textTest(strings.Contains), nil},
 	{"strrev", "a text from its end", library, stdlib.ReverseFunc, nil},
 	{"substr", "a part of a text", library, stdlib.SubstrFunc, nil},
+	{"sum", "numbers together", collections, sumFunc, nil},
+	{"timeadd", "a time, so much later", library, stdlib.TimeAddFunc, nil},
 	{"title", "a text with capitals", library, stdlib.TitleFunc, nil},
 	{"tobool", "a value as a boolean", library, stdlib.MakeToFunc(cty.Bool), nil},
 	{"tomap", "a value as a map", library, stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)), nil},
 	{"tonumber", "a value as a number", library, stdlib.MakeToFunc(cty.Number), costOfNumber},
 	{"toset", "a value as a set", library, stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType)), costOfPairs},
+	{"transpose", "a map of lists, the other way round", collections, transposeFunc, costOfPairs},
+	{"urlencode", "a text as a part of a URL", encodings, urlEncodeFunc, costOfEncoding},
 	{"values", "the values of a map or object", library, stdlib.ValuesFunc, nil},
 	{"yamldecode", "the value that YAML stands for", encodings, yaml.YAMLDecodeFunc, costOfYAML},
+	{"yamlencode", "a value as YAML", encodings, yaml.YAMLEncodeFunc, costOfYAMLText},
 	{"zipmap", "a map of keys and values", library, stdlib.ZipmapFunc, nil},
 }
 
@@ -221,4 +250,132 @@ func costOfYAML(args []cty.Value) int {
 		sum <<= min(strings.Count(src, "*"), 20)
 	}
 	return sum
+}
+
+var indexFunc = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}, {Name: "value", Type: cty.DynamicPseudoType}},
+	Type:   function.StaticReturnType(cty.Number),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		if typ := args[0].Type(); !typ.IsListType() && !typ.IsTupleType() {
+			return cty.NilVal, errors.New("it needs a list")
+		}
+		for i, element := range args[0].AsValueSlice() {
+			if same := element.Equals(args[1]); same.IsKnown() && same.True() {
+				return cty.NumberIntVal(int64(i)), nil
+			}
+		}
+		return cty.NilVal, errors.New("there is no such element")
+	},
+})
+
+func costOfIndex(args []cty.Value) int { return costs(args) + elements(args[0])*cost(args[1], false) }
+
+// matchKeysFunc gives the elements of a list at whose places another has one of some.
+var matchKeysFunc = function.New(&function.Spec{
+	Params: []function.Parameter{
+		{Name: "values", Type: cty.List(cty.DynamicPseudoType)}, {Name: "keys", Type: cty.List(cty.DynamicPseudoType)}, {Name: "searchset", Type: cty.List(cty.DynamicPseudoType)},
+	},
+	Type: func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
+	Impl: func(args []cty.Value, typ cty.Type) (cty.Value, error) {
+		if args[0].LengthInt() != args[1].LengthInt() {
+			return cty.NilVal, errors.New("there must be as many keys as values")
+		}
+		var found []cty.Value
+		values, wanted := args[0].AsValueSlice(), args[2].AsValueSlice()
+		for i, key := range args[1].AsValueSlice() {
+			if slices.ContainsFunc(wanted, func(v cty.Value) bool { same := key.Equals(v); return same.IsKnown() && same.True() }) {
+				found = append(found, values[i])
+			}
+		}
+		if len(found) == 0 {
+			return cty.ListValEmpty(typ.ElementType()), nil
+		}
+		return cty.ListVal(found), nil
+	},
+})
+
+var sumFunc = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "list", Type: cty.List(cty.Number)}},
+	Type:   function.StaticReturnType(cty.Number),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		if args[0].LengthInt() == 0 {
+			return cty.NilVal, errors.New("the list is empty")
+		}
+		sum := cty.Zero
+		for _, v := range args[0].AsValueSlice() {
+			if v.IsNull() {
+				return cty.NilVal, errors.New("the list has a null")
+			}
+			sum = sum.Add(v)
+		}
+		return sum, nil
+	},
+})
+
+var transposeFunc = function.New(&function.Spec{
+	Params: []function.Parameter{{Name: "values", Type: cty.Map(cty.List(cty.String))}},
+	Type:   function.StaticReturnType(cty.Map(cty.List(cty.String))),
+	Impl: func(args []cty.Value, typ cty.Type) (cty.Value, error) {
+		lists := map[string][]cty.Value{}
+		for keys := args[0].ElementIterator(); keys.Next(); {
+			key, list := keys.Element()
+			if list.IsNull() {
+				return cty.NilVal, errors.New("the map has a null")
+			}
+			for _, v := range list.AsValueSlice() {
+				if v.IsNull() {
+					return cty.NilVal, errors.New("a list has a null")
+				}
+				lists[v.AsString()] = append(lists[v.AsString()], key)
+			}
+		}
+		turned := map[string]cty.Value{}
+		for name, list := range lists {
+			slices.SortFunc(list, func(a, b cty.Value) int { return strings.Compare(a.AsString(), b.AsString()) })
+			turned[name] = cty.ListVal(list)
+		}
+		if len(turned) == 0 {
+			return cty.MapValEmpty(typ.ElementType()), nil
+		}
+		return cty.MapVal(turned), nil
+	},
+})
+
+// costOfSubnets counts an address for each.
+func costOfSubnets(args []cty.Value) int { return costs(args) + 2*perValue*len(args) }
+
+// costOfCSV counts a value for each field, and the types of a row.
+func costOfCSV(args []cty.Value) int {
+	src := text(args[0])
+	head, _, _ := strings.Cut(src, "\n")
+	return costs(args) + perValue*(strings.Count(src, ",")+strings.Count(src, "\n")+1) + pairs(strings.Count(head, ",")+1)
+}
+
+// costOfDate takes it that each letter stands for the longest word.
+func costOfDate(args []cty.Value) int { return costs(args) + 10*len(text(args[0])) }
+
+// costOfInteger counts that digits are converted from one base to another.
+func costOfInteger(args []cty.Value) int { return 8 * costs(args) }
+
+// costOfYAMLText counts that every line begins as far right as its value is deep.
+func costOfYAMLText(args []cty.Value) int {
+	return costs(args) * (4 + 2*depth(args[0].Type()))
+}
+
+// depth is how deep types are in each other.
+func depth(typ cty.Type) int {
+	deepest := 0
+	switch {
+	case typ.IsCollectionType():
+		deepest = depth(typ.ElementType())
+	case typ.IsTupleType():
+		for _, t := range typ.TupleElementTypes() {
+			deepest = max(deepest, depth(t))
+		}
+	case typ.IsObjectType():
+		for _, t := range typ.AttributeTypes() {
+			deepest = max(deepest, depth(t))
+		}
+	}
+	return deepest + 1
 }

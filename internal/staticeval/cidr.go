@@ -1,0 +1,134 @@
+package staticeval
+
+import (
+	"errors"
+	"math/big"
+	"net/netip"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+const addressRules = "terraform 1.11 internal/lang/funcs/cidr.go"
+
+var (
+	errNoNetwork = errors.New("it is no network in CIDR notation")
+	errNoRoom    = errors.New("there are not so many in the network")
+	errNoNumber  = errors.New("it must be an integer that is not too large")
+)
+
+// networkFunc is a function of a network, in CIDR notation, and of integers.
+func networkFunc(names []string, do func(prefix netip.Prefix, numbers []*big.Int) (cty.Value, error)) function.Function {
+	params := []function.Parameter{{Name: "prefix", Type: cty.String}}
+	for _, name := range names {
+		params = append(params, function.Parameter{Name: name, Type: cty.Number})
+	}
+	return function.New(&function.Spec{
+		Params: params, Type: function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			prefix, err := netip.ParsePrefix(args[0].AsString())
+			if err != nil {
+				return cty.NilVal, errNoNetwork
+			}
+			var numbers []*big.Int
+			for _, arg := range args[1:] {
+				n, err := integer(arg)
+				if err != nil {
+					return cty.NilVal, err
+				}
+				numbers = append(numbers, n)
+			}
+			return do(prefix.Masked(), numbers)
+		},
+	})
+}
+
+// integer is a number that fits into the address of a host.
+func integer(v cty.Value) (*big.Int, error) {
+	n, exact := v.AsBigFloat().Int(nil)
+	if exact != big.Exact || n.BitLen() > 128 {
+		return nil, errNoNumber
+	}
+	return n, nil
+}
+
+// add returns an address that many later, counted in units of so many bits.
+func add(a netip.Addr, n *big.Int, bits int) netip.Addr {
+	raw := a.AsSlice()
+	sum := new(big.Int).Lsh(n, uint(bits))
+	sum.Add(sum, new(big.Int).SetBytes(raw))
+	if sum.Sign() < 0 || sum.BitLen() > 8*len(raw) {
+		return netip.Addr{}
+	}
+	b, _ := netip.AddrFromSlice(sum.FillBytes(raw))
+	return b
+}
+
+// cidrHostFunc counts hosts from the end where their number is negative.
+var cidrHostFunc = networkFunc([]string{"hostnum"}, func(prefix netip.Prefix, numbers []*big.Int) (cty.Value, error) {
+	n := numbers[0]
+	hosts := new(big.Int).Lsh(big.NewInt(1), uint(prefix.Addr().BitLen()-prefix.Bits()))
+	if n.Sign() < 0 {
+		n = new(big.Int).Add(hosts, n)
+	}
+	if n.Sign() < 0 || n.Cmp(hosts) >= 0 {
+		return cty.NilVal, errNoRoom
+	}
+	return cty.StringVal(add(prefix.Addr(), n, 0).String()), nil
+})
+
+var cidrNetmaskFunc = networkFunc(nil, func(prefix netip.Prefix, _ []*big.Int) (cty.Value, error) {
+	if !prefix.Addr().Is4() {
+		return cty.NilVal, errors.New("addresses of IPv6 have no netmask")
+	}
+	ones, _ := netip.AddrFrom4([4]byte{255, 255, 255, 255}).Prefix(prefix.Bits())
+	return cty.StringVal(ones.Addr().String()), nil
+})
+
+var cidrSubnetFunc = networkFunc([]string{"newbits", "netnum"}, func(prefix netip.Prefix, numbers []*big.Int) (cty.Value, error) {
+	bits := int(numbers[0].Int64())
+	if !numbers[0].IsInt64() || bits < 0 || prefix.Bits()+bits > prefix.Addr().BitLen() || numbers[1].Sign() < 0 || numbers[1].BitLen() > bits {
+		return cty.NilVal, errNoRoom
+	}
+	bits += prefix.Bits()
+	return cty.StringVal(netip.PrefixFrom(add(prefix.Addr(), numbers[1], prefix.Addr().BitLen()-bits), bits).String()), nil
+})
+
+// cidrSubnetsFunc gives networks one after the other, each where its size allows.
+var cidrSubnetsFunc = function.New(&function.Spec{
+	Params:   []function.Parameter{{Name: "prefix", Type: cty.String}},
+	VarParam: &function.Parameter{Name: "newbits", Type: cty.Number},
+	Type:     function.StaticReturnType(cty.List(cty.String)),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		within, err := netip.ParsePrefix(args[0].AsString())
+		if err != nil {
+			return cty.NilVal, errNoNetwork
+		}
+		within = within.Masked()
+		next := within.Addr()
+		var subnets []cty.Value
+		for _, arg := range args[1:] {
+			n, err := integer(arg)
+			if err != nil {
+				return cty.NilVal, err
+			}
+			bits := int(n.Int64()) + within.Bits()
+			if !n.IsInt64() || n.Int64() < 1 || n.Int64() > 32 || bits > next.BitLen() || !next.IsValid() {
+				return cty.NilVal, errNoRoom
+			}
+			subnet := netip.PrefixFrom(next, bits)
+			if start := subnet.Masked().Addr(); start != next { // the next one that begins where such a network can
+				subnet = netip.PrefixFrom(add(start, big.NewInt(1), next.BitLen()-bits), bits)
+			}
+			if !subnet.Addr().IsValid() || !within.Contains(subnet.Addr()) {
+				return cty.NilVal, errNoRoom
+			}
+			subnets = append(subnets, cty.StringVal(subnet.String()))
+			next = add(subnet.Addr(), big.NewInt(1), next.BitLen()-bits)
+		}
+		if len(subnets) == 0 {
+			return cty.ListValEmpty(cty.String), nil
+		}
+		return cty.ListVal(subnets), nil
+	},
+})
