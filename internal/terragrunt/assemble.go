@@ -67,7 +67,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 		if n, err := w.find(path.Join(dir, lockfile.Name)); err == nil && n.layer != nil && !n.IsDir() {
 			made.Start, _ = w.ReadFile(path.Join(dir, lockfile.Name))
 		}
-		w.layers = append(w.layers, layer{a.Configs.fileReader, u.Dir, dir, copied(u.include, u.exclude), sameName})
+		w.layers = append(w.layers, layer{a.Configs.fileReader, u.Dir, dir, &u.lists, sameName})
 	}
 	for _, f := range u.Generated {
 		made.write(w, dir, f, tool)
@@ -106,10 +106,10 @@ func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.To
 	w := &workingCopy{written: map[string][]byte{}, removed: map[string]bool{}}
 	switch {
 	case u.Source.own():
-		w.layers = []layer{{a.Configs.fileReader, u.Dir, ".", copied(u.include, u.exclude), sameName}}
+		w.layers = []layer{{a.Configs.fileReader, u.Dir, ".", &u.lists, sameName}}
 		return w, ".", true
 	case u.Source.Local && a.isDir(u.Source.Package):
-		w.layers = []layer{{a.Configs.fileReader, u.Source.Package, ".", copied(u.include, u.exclude), sameName}}
+		w.layers = []layer{{a.Configs.fileReader, u.Source.Package, ".", &u.lists, sameName}}
 		if n, err := w.find(u.Source.Subdir); err != nil || !n.IsDir() {
 			made.refuse(u.Source.configPlace, "the directory of the module does not exist")
 			return nil, "", false

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -28,8 +29,8 @@ type workingCopy struct {
 type layer struct {
 	*fileReader
 	dir, at string
-	// keep reports whether a path below the directory is copied; nil: every one is.
-	keep func(rel string) bool
+	// keep says which paths below the directory are copied; nil: every one is.
+	keep *copyList
 	// shown is what people call a path of the file tree.
 	shown func(name string) tfconfig.FileName
 }
@@ -67,11 +68,11 @@ func (w *workingCopy) find(name string) (copyNode, error) {
 	for i := len(w.layers) - 1; i >= 0; i-- {
 		l := &w.layers[i]
 		rel, ok := relTo(l.at, name)
-		if !ok || rel != "." && l.keep != nil && !l.keep(rel) {
+		if !ok {
 			continue
 		}
 		real, found, err := l.stat(path.Join(l.dir, rel))
-		if err != nil {
+		if err != nil || rel != "." && l.keep != nil && !l.copies(rel, found.IsDir()) {
 			continue
 		}
 		return copyNode{layer: l, real: real, FileInfo: copyInfo{path.Base(name), found.Size(), found.IsDir(), found.Mode().Type()}}, nil
@@ -221,47 +222,111 @@ func notCopied(rel string) bool {
 	return slices.ContainsFunc(strings.Split(rel, "/"), func(part string) bool { return strings.HasPrefix(part, ".") })
 }
 
-// copied returns what of a directory is copied: what is not hidden, and what the
-// lists say, of which exclude wins.
-func copied(include, exclude []string) func(rel string) bool {
-	if len(include)+len(exclude) == 0 {
-		return func(rel string) bool { return !notCopied(rel) }
+// copyList says which files of a directory are copied besides those that are not
+// hidden, and which are not.
+type copyList struct{ include, exclude []pathPattern }
+
+// copies reports whether a path is copied: exclude wins. A path is excluded if its
+// name begins with one that is there and that a pattern matches: "x" takes "x.tf"
+// along [terragrunt 1.1.3 internal/util/file.go, newLegacyCopyFilter].
+func (l *layer) copies(rel string, dir bool) bool {
+	for i := 1; i <= len(rel) && len(l.keep.exclude) > 0; i++ {
+		if anyMatches(l.keep.exclude, rel[:i]) {
+			if _, _, err := l.stat(path.Join(l.dir, rel[:i])); err == nil {
+				return false
+			}
+		}
 	}
-	return func(rel string) bool {
+	if !notCopied(rel) || dir && slices.ContainsFunc(l.keep.include, func(p pathPattern) bool { return p.leadsTo(rel) }) {
+		return true
+	}
+	for above := rel; above != "."; above = path.Dir(above) {
+		if anyMatches(l.keep.include, above) {
+			return true
+		}
+	}
+	return false
+}
+
+func anyMatches(patterns []pathPattern, rel string) bool {
+	return slices.ContainsFunc(patterns, func(p pathPattern) bool { return p.matches(rel) })
+}
+
+// pathPattern is a glob: a star stands for a part of a name, two stars and a slash for
+// any directories, braces for one of several texts. Without any of these it is a path
+// [docs: pkg.go.dev/github.com/mattn/go-zglob].
+type pathPattern struct {
+	text    string
+	pattern *regexp.Regexp // nil for a path
+}
+
+// patternOf reads a glob.
+func patternOf(glob string) (pathPattern, error) {
+	p := pathPattern{text: path.Clean(glob)}
+	if !strings.ContainsAny(p.text, "*{") {
+		return p, nil
+	}
+	var b strings.Builder
+	for rest := p.text; rest != ""; {
+		end := strings.IndexAny(rest, "*{[")
+		if end < 0 {
+			end = len(rest)
+		}
+		b.WriteString(regexp.QuoteMeta(rest[:end]))
+		rest = rest[end:]
+		inner, after, closed := strings.Cut(strings.TrimLeft(rest, "{["), bracketEnd(rest))
 		switch {
-		case globbed(exclude, rel):
-			return false
-		case globbed(include, rel), slices.ContainsFunc(include, func(glob string) bool { return leadsTo(glob, rel) }):
-			return true
-		}
-		return !notCopied(rel)
-	}
-}
-
-// globbed reports whether a glob matches a path or a directory above it.
-func globbed(globs []string, rel string) bool {
-	for ; rel != "."; rel = path.Dir(rel) {
-		if slices.ContainsFunc(globs, func(glob string) bool { return globMatches(strings.Split(glob, "/"), strings.Split(rel, "/")) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// leadsTo reports whether a glob may match something below a path.
-func leadsTo(glob, rel string) bool {
-	parts := strings.Split(glob, "/")
-	for i := range parts {
-		if parts[i] == "**" && globMatches(append(slices.Clone(parts[:i]), "**"), strings.Split(rel, "/")) && i > 0 || i > 0 && globMatches(parts[:i], strings.Split(rel, "/")) {
-			return true
+		case strings.HasPrefix(rest, "**/"):
+			b.WriteString("(.*/)?")
+			rest = rest[3:]
+		case strings.HasPrefix(rest, "*"):
+			b.WriteString("[^/]*")
+			rest = rest[1:]
+		case rest == "":
+		case closed && inner != "" && rest[0] == '[':
+			b.WriteString("[" + inner + "]")
+			rest = after
+		case closed && inner != "":
+			b.WriteString("(" + strings.ReplaceAll(regexp.QuoteMeta(inner), ",", "|") + ")")
+			rest = after
+		default:
+			b.WriteString(regexp.QuoteMeta(rest[:1]))
+			rest = rest[1:]
 		}
 	}
-	return false
+	pattern, err := regexp.Compile("^" + b.String() + "$")
+	p.pattern = pattern
+	return p, err
 }
 
-// globMatches matches a path with a glob, in which ** stands for any number of elements:
+// bracketEnd is what ends a bracket.
+func bracketEnd(rest string) string {
+	if strings.HasPrefix(rest, "[") {
+		return "]"
+	}
+	return "}"
+}
+
+func (p pathPattern) matches(rel string) bool {
+	if p.pattern == nil {
+		return rel == p.text
+	}
+	return p.pattern.MatchString(rel)
+}
+
+// leadsTo reports whether a pattern may match something in a directory.
+func (p pathPattern) leadsTo(dir string) bool {
+	fixed, _, starred := strings.Cut(p.text, "*")
+	fixed, _, alternatives := strings.Cut(fixed, "{")
+	if !starred && !alternatives {
+		return strings.HasPrefix(p.text, dir+"/")
+	}
+	return strings.HasPrefix(fixed, dir+"/") || strings.HasPrefix(dir+"/", fixed)
+}
+
+// elementsMatch matches a path with a glob, in which ** stands for any number of elements:
 // element by element of the glob, after how many of the path it can be.
-func globMatches(glob, rel []string) bool {
+func elementsMatch(glob, rel []string) bool {
 	reached := make([]bool, len(rel)+1)
 	reached[0] = true
 	for _, element := range glob {

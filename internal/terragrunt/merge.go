@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -312,7 +311,7 @@ func (c *evaluated) strings(v cty.Value) ([]string, *staticeval.Unknown) {
 		if element.IsNull() || element.Type() != cty.String {
 			return nil, &staticeval.Unknown{Refused: true, Reason: "it must be a list of strings"}
 		}
-		list = append(list, strings.TrimPrefix(element.AsString(), "./"))
+		list = append(list, element.AsString())
 	}
 	return list, nil
 }

@@ -39,6 +39,9 @@ func required(t *testing.T, fsys fstest.MapFS, unit string) []string {
 	for _, text := range made.Assumed {
 		said = append(said, "assumed: "+text)
 	}
+	for _, h := range made.Hooks {
+		said = append(said, "hook: "+h.Name)
+	}
 	if made.Tree == nil {
 		return said
 	}
@@ -180,5 +183,38 @@ func TestUnit_holes(t *testing.T) {
 		if diff := cmp.Diff(want, required(t, tree(files), "u")); diff != "" {
 			t.Errorf("required of %s (-want +got):\n%s", contents, diff)
 		}
+	}
+}
+
+// TestUnit_rules holds rules that none of the recorded cases is about, as they stand in
+// Terragrunt's sources.
+func TestUnit_rules(t *testing.T) {
+	t.Parallel()
+	const unit = "-- live/app/terragrunt.hcl --\n"
+	modules := module("modules/a", "random", "~> 3.0")
+	lists := func(text string) string {
+		return "terraform {\n  source = \"../../modules/a\"\n  " + text + "\n}\n"
+	}
+	tests := map[string]struct {
+		files string
+		want  []string
+	}{
+		"exclude_takes_what_begins_so": {unit + lists(`exclude_from_copy = ["x"]`) + "-- live/app/x --\n-- live/app/x.tf --\nprovider \"tls\" {}\n-- live/app/y.tf --\nprovider \"archive\" {}\n", []string{"archive", "random ~> 3.0"}},
+		"if_it_is_there":               {unit + lists(`exclude_from_copy = ["x"]`) + "-- live/app/x.tf --\nprovider \"tls\" {}\n", []string{"random ~> 3.0", "tls"}},
+		"exclude_directories":          {unit + lists(`exclude_from_copy = ["./sub/**"]`) + "-- live/app/main.tf --\nmodule \"s\" {\n  source = \"./s\"\n}\n-- live/app/sub/x.tf --\n-- live/app/s/x.tf --\nprovider \"tls\" {}\n", []string{"tls"}},
+		"exclude_alternatives":         {unit + lists(`exclude_from_copy = ["{a,b}.tf", "**/c.tf"]`) + "-- live/app/a.tf --\nprovider \"tls\" {}\n-- live/app/b.tf --\nprovider \"tls\" {}\n-- live/app/c.tf --\nprovider \"tls\" {}\n-- live/app/d.tf --\nprovider \"archive\" {}\n", []string{"archive", "random ~> 3.0"}},
+		"a_star_in_braces_is_none":     {unit + lists(`exclude_from_copy = ["{*.tf}"]`) + "-- live/app/a.tf --\nprovider \"tls\" {}\n", []string{"random ~> 3.0", "tls"}},
+		"a_question_mark_is_itself":    {unit + lists(`exclude_from_copy = ["?.tf", "[ab]*.tf"]`) + "-- live/app/a.tf --\nprovider \"tls\" {}\n-- live/app/c.tf --\nprovider \"archive\" {}\n", []string{"archive", "random ~> 3.0"}},
+		"include_below_what_is_hidden": {unit + lists(`include_in_copy = ["**/keep/x.tf"]`) + "-- live/app/main.tf --\nmodule \"s\" {\n  source = \"./.h/keep\"\n}\n-- live/app/.h/keep/x.tf --\nprovider \"tls\" {}\n-- live/app/.h/keep/y.tf --\nprovider \"archive\" {}\n", []string{"tls"}},
+		"exclude_wins_over_include":    {unit + lists("include_in_copy = [\".h\"]\n  exclude_from_copy = [\".h/y.tf\"]") + "-- live/app/main.tf --\nmodule \"s\" {\n  source = \"./.h\"\n}\n-- live/app/.h/x.tf --\nprovider \"tls\" {}\n-- live/app/.h/y.tf --\nprovider \"archive\" {}\n", []string{"tls"}},
+		"an_absurd_pattern_is_refused": {unit + lists(`exclude_from_copy = ["*[z-a]"]`), []string{"refused: exclude_from_copy: it is no pattern, or a very long one"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, required(t, tree(modules+tt.files), "live/app")); diff != "" {
+				t.Errorf("required (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -52,9 +52,9 @@ type Unit struct {
 	// read or looked for, there or not, sorted.
 	Files []string
 
-	// include and exclude are globs of the unit's files that are copied though they
-	// are hidden, and of those that are not copied.
-	include, exclude []string
+	// lists are globs of the unit's files that are copied though they are hidden, and
+	// of those that are not copied.
+	lists copyList
 }
 
 // Hook is a hook that runs before init.
@@ -117,7 +117,7 @@ func (b *builder) build() {
 		b.assume(v)
 	}
 	u.Source = b.source()
-	u.include, u.exclude = b.globs("include_in_copy", b.unitSettings.include), b.globs("exclude_from_copy", b.unitSettings.exclude)
+	u.lists = copyList{b.globs("include_in_copy", b.unitSettings.include), b.globs("exclude_from_copy", b.unitSettings.exclude)}
 	if text := b.attribute("copy_terraform_lock_file", "whether the lock file is copied", true); text == "false" {
 		u.LeavesLock = true
 	}
@@ -198,15 +198,22 @@ func (b *builder) tool() provider.ToolName {
 	return ""
 }
 
-func (b *builder) globs(name string, lists []result) []string {
-	var all []string
+func (b *builder) globs(name string, lists []result) []pathPattern {
+	var all []pathPattern
 	for _, r := range lists {
 		b.assume(r.value)
 		list, why := b.strings(r.value)
 		if why = cmp.Or(r.why, why); why != nil {
 			b.problem(*why, r.configPlace, name+" is not statically known")
 		}
-		all = append(all, list...)
+		for _, glob := range list {
+			p, err := patternOf(glob)
+			if err != nil || len(glob) > maxGlob {
+				b.problem(staticeval.Unknown{Refused: err != nil, Reason: "it is no pattern, or a very long one"}, r.configPlace, name)
+				return nil
+			}
+			all = append(all, p)
+		}
 		if len(all) > maxGlobs {
 			b.problem(staticeval.Unknown{Reason: fmt.Sprintf("it has more than %d globs", maxGlobs)}, r.configPlace, name)
 			return nil
@@ -217,6 +224,9 @@ func (b *builder) globs(name string, lists []result) []string {
 
 // maxGlobs bounds the globs that every file is matched with.
 const maxGlobs = 100
+
+// maxGlob bounds the length of one.
+const maxGlob = 1000
 
 // source reads where the module is. What it depends on of other units is refused.
 func (b *builder) source() Source {
