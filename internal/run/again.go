@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"path"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/config"
@@ -29,7 +30,7 @@ func (p proposing) holds(found []found) func(ctx context.Context, sha string) (b
 			read[name] = true
 		}
 	}
-	matters := func(p github.ChangedPath) bool { return matters(p) || read[p.Path] }
+	matters := func(p github.ChangedPath) bool { return matters(p) || read[p.Path] || read[path.Dir(p.Path)+"/"] }
 	return func(ctx context.Context, sha string) (bool, error) {
 		if holds, ok := known[sha]; ok {
 			return holds, nil

@@ -38,7 +38,7 @@ type changed struct {
 func newChanged(files []string) *changed {
 	c := &changed{in: map[string]bool{}, files: map[string]bool{}}
 	for _, name := range files {
-		c.in[path.Dir(name)], c.files[name] = true, true
+		c.in[path.Dir(name)], c.files[name], c.files[path.Dir(name)+"/"] = true, true, true
 		if slices.Contains(scan.VersionFiles(), path.Base(name)) {
 			c.below = append(c.below, path.Dir(name))
 		}

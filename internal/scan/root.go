@@ -56,7 +56,8 @@ type Root struct {
 	Keeper string
 	Bare   bool
 	// Files are those of the searched file tree that the configuration depends on
-	// besides the ones in directories that are read.
+	// besides the ones in directories that are read. One that ends in a slash stands
+	// for all files in that directory.
 	Files []string
 	// Start is a lock file to begin with where there is none.
 	Start *lockfile.File

@@ -196,7 +196,8 @@ func (c *evaluated) exposed(name string) (cty.Value, *staticeval.Unknown) {
 		return notStatic(why)
 	}
 	for _, in := range includes {
-		if in.label != name && in.label != "" {
+		bare := in.label == "" && len(includes) == 1
+		if in.label != name && !bare {
 			continue
 		}
 		if !in.expose {
@@ -222,7 +223,9 @@ func (c *evaluated) feature(name string) (cty.Value, *staticeval.Unknown) {
 	if c.parent == nil {
 		includes, _, _ := c.includes()
 		for _, in := range slices.Backward(includes) {
-			files = append(files, in.config)
+			if in.strategy != noMerge {
+				files = append(files, in.config)
+			}
 		}
 	}
 	for _, f := range files {
@@ -240,18 +243,19 @@ func (c *evaluated) feature(name string) (cty.Value, *staticeval.Unknown) {
 	return notStatic(&staticeval.Unknown{Reason: "feature." + name + " is not declared here"})
 }
 
-// stackValue is a value that a stack has given to the unit.
+// stackValue is a value that a stack has given: a file has those that lie beside it
+// [terragrunt 1.1.3 pkg/config/config.go, ParseConfig].
 func (c *evaluated) stackValue(name string) (cty.Value, *staticeval.Unknown) {
-	from := path.Join(c.unit, valuesName)
+	from := path.Join(path.Dir(c.name), valuesName)
 	if !c.isFile(from) {
-		c.template = true
+		c.template = c.template || path.Dir(c.name) == c.unit
 		return notStatic(c.values)
 	}
 	f, why := c.parse(from)
 	if why != nil {
 		return notStatic(why)
 	}
-	literals := &evaluated{unitReading: c.unitReading, configSource: f, dir: c.unit, scope: &staticeval.Scope{Bound: &c.bound}}
+	literals := &evaluated{unitReading: c.unitReading, configSource: f, scope: &staticeval.Scope{Bound: &c.bound}}
 	if name == "" {
 		v := literals.object(f.attributes())
 		return v, staticeval.ReasonFor(v)
@@ -314,14 +318,21 @@ func (c *evaluated) includes() ([]*include, *staticeval.Unknown, configPlace) {
 	early := &staticeval.Scope{Functions: c.functions(), Loops: true, Holes: &c.holes, Bound: &c.bound}
 	early.Refer = func(root, name string) (cty.Value, *staticeval.Unknown) {
 		switch root {
-		case "feature", "values":
+		case "values": // flags are read after the includes
 			return c.refer(root, name)
 		}
 		return notAllowed("%s is not known in an include block", root)
 	}
 	var below []*include
+	bare := 0
 	for _, b := range c.configSource.includes {
 		in, why := c.include(b, early)
+		if b.label == "" {
+			bare++
+		}
+		if why == nil && bare > 1 {
+			why = &staticeval.Unknown{Refused: true, Reason: "there are several includes without a name"}
+		}
 		if why != nil {
 			c.why, c.whose = why, configPlace{c.name, b.line}
 			break

@@ -23,6 +23,7 @@ const (
 	jsonName   = configName + ".json"
 	autoName   = "terragrunt.autoinclude.hcl"
 	valuesName = "terragrunt.values.hcl"
+	stackName  = "terragrunt.stack.hcl"
 )
 
 // maxRead bounds the files that are read. The texts of large ones have no value in
@@ -212,6 +213,12 @@ type configBlock struct {
 	body
 	label string
 	line  int
+}
+
+// native reports whether a body is in native syntax.
+func (b body) native() bool {
+	_, ok := b.Body.(*hclsyntax.Body)
+	return ok
 }
 
 // attributes are those of a body, whatever else is in it.

@@ -1,10 +1,12 @@
 package terragrunt
 
 import (
+	"cmp"
 	"errors"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -51,6 +53,7 @@ var sameFunctions = slices.Concat(notKnown(), constants(), []staticeval.Function
 	{Name: "mark_as_read", Meaning: "a path as it is", Source: helpers, Call: staticeval.Text(func(text string) (cty.Value, error) {
 		return cty.StringVal(text), nil
 	})},
+	{Name: "timecmp", Meaning: "which of two times is earlier", Source: helpers, Call: timeFunc},
 	{Name: "constraint_check", Meaning: "whether a version meets constraints", Source: helpers, Call: constraintFunc},
 }, staticeval.Wide, staticeval.Tools)
 
@@ -220,6 +223,8 @@ func wayBetween(from, to string) string {
 // environment is get_env: a default holds unless somebody sets the variable.
 func environment(args []string) (cty.Value, error) {
 	switch {
+	case len(args) > 0 && args[0] == "":
+		return cty.NilVal, errors.New("it needs the name of a variable")
 	case len(args) == 2:
 		return cty.StringVal(args[1]).Mark(assume("the environment variable %s is not set", args[0])), nil
 	case len(args) != 1:
@@ -244,4 +249,17 @@ var constraintFunc = textsFunction(func(args []string) (cty.Value, error) {
 		return cty.NilVal, errors.New("these are no constraints")
 	}
 	return cty.BoolVal(allowed.Allows(v)), nil
+})
+
+// timeFunc is timecmp.
+var timeFunc = textsFunction(func(args []string) (cty.Value, error) {
+	if len(args) != 2 {
+		return cty.NilVal, errors.New("it takes two times")
+	}
+	a, errA := time.Parse(time.RFC3339, args[0])
+	b, errB := time.Parse(time.RFC3339, args[1])
+	if err := cmp.Or(errA, errB); err != nil {
+		return cty.NilVal, errors.New("it is no time")
+	}
+	return cty.NumberIntVal(int64(a.Compare(b))), nil
 })

@@ -20,7 +20,20 @@ import (
 
 // fileFunctions are those that read files, and those that make the text of one.
 func (c *evaluated) fileFunctions() []staticeval.Function {
-	return []staticeval.Function{
+	var all []staticeval.Function
+	for name, encode := range staticeval.Encodings {
+		all = append(all, textFunction("file"+name, "the content of a file, encoded", fileRules, func(args []string) (cty.Value, error) {
+			if len(args) != 1 {
+				return cty.NilVal, errors.New("it takes one argument")
+			}
+			src, err := c.content(args[0], path.Dir(c.name))
+			if err != nil {
+				return cty.NilVal, err
+			}
+			return cty.StringVal(encode(src)), nil
+		}))
+	}
+	return append(all, []staticeval.Function{
 		textFunction("read_tfvars_file", "the values of variables as JSON", helpers, c.readVariables),
 		textFunction("file", "the content of a file", fileRules, func(args []string) (cty.Value, error) {
 			if len(args) != 1 {
@@ -43,7 +56,84 @@ func (c *evaluated) fileFunctions() []staticeval.Function {
 		{Name: "templatefile", Meaning: "a file that is a template, with values", Source: fileRules, Call: c.templateFunc()},
 		{Name: "jsonencode", Meaning: "a value as JSON", Source: "cty 1.19 function/stdlib", Call: c.encodeFunc()},
 		{Name: "deep_merge", Meaning: "maps in one, with what nests in them", Source: helpers, Call: deepMergeFunc},
+		textFunction("fileset", "the files below a directory that a pattern matches", fileRules, c.fileSet),
+	}...)
+}
+
+// maxFound bounds how many entries fileset looks at.
+const maxFound = 10_000
+
+// fileSet is fileset: of files, through links.
+func (c *evaluated) fileSet(args []string) (cty.Value, error) {
+	if len(args) != 2 {
+		return cty.NilVal, errors.New("it takes a directory and a pattern")
 	}
+	dir, why := pathIn(path.Dir(c.name), args[0])
+	if why != nil {
+		return cty.NilVal, why
+	}
+	if rel := path.Clean("/" + args[1]); rel != "/"+path.Clean(args[1]) {
+		return cty.NilVal, &staticeval.Unknown{Reason: "the pattern of fileset leads out of its directory"}
+	}
+	patterns := braced(path.Clean(args[1]), maxGlobs)
+	if patterns == nil {
+		return cty.NilVal, &staticeval.Unknown{Reason: "the pattern of fileset is too large"}
+	}
+	var names []cty.Value
+	looked := 0
+	var walk func(rel string) bool
+	walk = func(rel string) bool {
+		at := path.Join(dir, rel)
+		c.files[at+"/"] = true
+		real, _, err := c.stat(at)
+		if err != nil {
+			return true
+		}
+		entries, _ := c.list(real)
+		for _, e := range entries {
+			if looked++; looked > maxFound || strings.Count(rel, "/") > maxNestedDirs {
+				return false
+			}
+			name := path.Join(rel, e.Name())
+			switch {
+			case c.isDir(path.Join(dir, name)):
+				if !walk(name) {
+					return false
+				}
+			case slices.ContainsFunc(patterns, func(p string) bool { return elementsMatch(strings.Split(p, "/"), strings.Split(name, "/")) }):
+				names = append(names, cty.StringVal(name))
+			}
+		}
+		return true
+	}
+	switch {
+	case !walk("."):
+		return cty.NilVal, &staticeval.Unknown{Reason: "fileset looks at too many files"}
+	case len(names) == 0:
+		return cty.SetValEmpty(cty.String), nil
+	}
+	return cty.SetVal(names), nil
+}
+
+// maxNestedDirs is how deep the directories may be in each other that fileset looks at.
+const maxNestedDirs = 50
+
+// braced are the patterns that one with alternatives in braces stands for; nil if
+// there are more than so many.
+func braced(pattern string, most int) []string {
+	before, rest, ok := strings.Cut(pattern, "{")
+	inner, after, closed := strings.Cut(rest, "}")
+	if !ok || !closed || strings.Contains(inner, "{") {
+		return []string{pattern}
+	}
+	var all []string
+	for alternative := range strings.SplitSeq(inner, ",") {
+		more := braced(before+alternative+after, most)
+		if all = append(all, more...); more == nil || len(all) > most {
+			return nil
+		}
+	}
+	return all
 }
 
 // fileContent reads a file by a path that may be relative to a directory.
@@ -73,6 +163,10 @@ func (c *evaluated) readVariables(args []string) (cty.Value, error) {
 		return cty.NilVal, err
 	}
 	if strings.HasSuffix(args[0], "json") {
+		var object map[string]any
+		if err := json.Unmarshal(src, &object); err != nil {
+			return cty.NilVal, errors.New("the file is no JSON object")
+		}
 		return cty.StringVal(string(src)), nil
 	}
 	f, diags := hclfile.Parse(src, "variables.tfvars")
@@ -114,6 +208,9 @@ func (c *evaluated) readConfigFunc() function.Function {
 func (c *evaluated) readConfig(name string) (cty.Value, error) {
 	if v, ok := c.unitReading.read[name]; ok {
 		return v, nil
+	}
+	if path.Base(name) == stackName {
+		return cty.NilVal, &staticeval.Unknown{Reason: "it reads the configuration of a stack"}
 	}
 	// While it is read this stands for it: who meets it then goes round in circles.
 	c.unitReading.read[name], _ = notAllowed("a configuration reads itself")

@@ -51,9 +51,10 @@ type generation struct {
 	configPlace
 }
 
-// hook is a hook that runs before init.
+// hook is a hook, and whether it runs before init.
 type hook struct {
-	name string
+	name  string
+	early bool
 	configPlace
 }
 
@@ -69,6 +70,9 @@ func (c *evaluated) own() *unitSettings {
 	for _, b := range c.blocks("terraform", 0) {
 		s.terraform = true
 		attrs := b.attributes()
+		if attr := attrs["source"]; attr != nil && slices.ContainsFunc(attr.Expr.Variables(), func(t hcl.Traversal) bool { return t.RootName() == "dependency" }) {
+			s.refuse(c.place(attr), "the source must not depend on outputs of another unit")
+		}
 		for _, name := range []string{"source", "version", "copy_terraform_lock_file"} {
 			s.set(c, name, attrs[name])
 		}
@@ -80,9 +84,18 @@ func (c *evaluated) own() *unitSettings {
 		}
 		c.hooks(b, s)
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.features)) {
+		if b := c.features[name]; b.attribute("default") == nil {
+			s.refuse(configPlace{c.name, b.line}, "feature %q has no default", plainLabel(name))
+		}
+	}
 	c.generations(s)
 	c.remoteState(s)
 	return s
+}
+
+func (c *evaluated) place(attr *hcl.Attribute) configPlace {
+	return configPlace{c.name, attr.Range.Start.Line}
 }
 
 // set keeps an attribute, unless it is null.
@@ -105,28 +118,32 @@ func (c *evaluated) result(expr hcl.Expression) result {
 // [terragrunt 1.1.3 internal/runner/run/run.go].
 var early = []string{"terragrunt-read-config", "init-from-module"}
 
-// hooks collects those that can change what init sees.
+// hooks collects the hooks, of which the last of a name counts, and says which can
+// change what init sees.
 func (c *evaluated) hooks(terraform configBlock, s *unitSettings) {
 	for kind, commands := range map[string][]string{"before_hook": append([]string{"init"}, early...), "after_hook": early} {
 		for _, b := range terraform.blocks(kind, 1) {
-			if attr := b.attribute("if"); attr != nil {
-				if v, why := c.value(attr.Expr); why == nil {
-					if text, why := c.text(v, "true"); why == nil && text == "false" {
-						continue
-					}
-				}
-			}
-			attr := b.attribute("commands")
-			if attr == nil {
-				continue
-			}
-			v, why := c.value(attr.Expr)
-			listed, _ := c.strings(v)
-			if why != nil || slices.ContainsFunc(listed, func(name string) bool { return slices.Contains(commands, name) }) {
-				s.hooks[kind+" "+b.label] = hook{b.label, configPlace{c.name, b.line}}
+			s.hooks[kind+" "+b.label] = hook{b.label, c.changes(b, commands), configPlace{c.name, b.line}}
+		}
+	}
+}
+
+// changes reports whether a hook may run with one of these commands.
+func (c *evaluated) changes(b configBlock, commands []string) bool {
+	if attr := b.attribute("if"); attr != nil {
+		if v, why := c.value(attr.Expr); why == nil {
+			if text, why := c.text(v, "true"); why == nil && text == "false" {
+				return false
 			}
 		}
 	}
+	attr := b.attribute("commands")
+	if attr == nil {
+		return false
+	}
+	v, why := c.value(attr.Expr)
+	listed, _ := c.strings(v)
+	return why != nil || slices.ContainsFunc(listed, func(name string) bool { return slices.Contains(commands, name) })
 }
 
 // generations collects the files to be generated, in either form.
@@ -142,7 +159,9 @@ func (c *evaluated) generations(s *unitSettings) {
 		s.generate[b.label] = g
 	}
 	if attr := c.attribute("generate"); attr != nil {
-		clear(s.generate) // in JSON the blocks are the attribute
+		if !c.native() {
+			clear(s.generate) // in JSON the blocks are the attribute
+		}
 		r := c.result(attr.Expr)
 		objects, why := fieldsOf(r.value)
 		if why != nil {
@@ -156,6 +175,9 @@ func (c *evaluated) generations(s *unitSettings) {
 			}
 			for name, v := range values {
 				g.fields[name] = result{v, staticeval.ReasonFor(v), r.configPlace}
+			}
+			if _, twice := s.generate[label]; twice {
+				s.refuse(g.configPlace, "the generate block %q is there twice", label)
 			}
 			s.generate[label] = g
 		}
@@ -228,7 +250,7 @@ func (s *unitSettings) problem(why staticeval.Unknown, at configPlace, about str
 // all is what a file says with the files that it includes: the last one wins over
 // those before it, and the file itself over all.
 func (c *evaluated) all() *unitSettings {
-	s := c.own()
+	s := c.beside()
 	includes, why, at := c.includes()
 	if why != nil {
 		s.problem(*why, at, "what it includes is not known")
@@ -237,7 +259,7 @@ func (c *evaluated) all() *unitSettings {
 		if in.strategy == noMerge {
 			continue
 		}
-		base := in.config.own()
+		base := in.config.beside()
 		if _, why, at := in.config.includes(); why != nil {
 			s.problem(*why, at, "")
 		}
@@ -247,15 +269,15 @@ func (c *evaluated) all() *unitSettings {
 	return s
 }
 
-// settings is all with the sibling file that a stack writes, which wins over the unit
+// beside is what a file says with the file beside it that a stack writes, which wins
 // [terragrunt 1.1.3 pkg/config/config.go, mergeAutoIncludeIfPresent].
-func (r *unitReading) settings(c *evaluated) *unitSettings {
-	s := c.all()
-	name := path.Join(c.unit, autoName)
-	if !r.isFile(name) {
+func (c *evaluated) beside() *unitSettings {
+	s := c.own()
+	name := path.Join(path.Dir(c.name), autoName)
+	if path.Base(c.name) == autoName || !c.isFile(name) {
 		return s
 	}
-	auto, why := r.open(name, c.unit, nil)
+	auto, why := c.open(name, c.dir, nil)
 	if why != nil {
 		s.problem(*why, configPlace{name, 1}, "")
 		return s

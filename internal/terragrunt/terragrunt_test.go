@@ -190,15 +190,48 @@ func TestUnit_holes(t *testing.T) {
 // Terragrunt's sources.
 func TestUnit_rules(t *testing.T) {
 	t.Parallel()
-	const unit = "-- live/app/terragrunt.hcl --\n"
-	modules := module("modules/a", "random", "~> 3.0")
+	const unit, include = "-- live/app/terragrunt.hcl --\n", "include \"r\" {\n  path = \"../r.hcl\"\n  expose = true\n}\n"
+	modules := module("modules/a", "random", "~> 3.0") + module("modules/b", "null", "~> 2.0")
+	source := "terraform {\n  source = \"../../modules/a\"\n}\n"
+	hook := func(commands string) string {
+		return "  before_hook \"h\" {\n    commands = [" + commands + "]\n    execute = [\"x\"]\n  }\n}\n"
+	}
+	tls := generated("g", "g.tf", "overwrite", `provider "tls" {}`)
+	archive := generated("g", "g.tf", "overwrite", `provider "archive" {}`)
 	lists := func(text string) string {
 		return "terraform {\n  source = \"../../modules/a\"\n  " + text + "\n}\n"
+	}
+	says := func(expr string) string {
+		return source + generated("g", "g.tf", "overwrite", "provider \"${"+expr+"}\" {}")
 	}
 	tests := map[string]struct {
 		files string
 		want  []string
 	}{
+		"values_lie_beside_a_file": {unit + include + "-- live/r.hcl --\nterraform {\n  source = \"../../modules/${values.m}\"\n}\n-- live/terragrunt.values.hcl --\nm = \"b\"\n-- live/app/terragrunt.values.hcl --\nm = \"a\"\n", []string{"null ~> 2.0"}},
+		"and_not_beside_the_unit": {unit + include + "-- live/r.hcl --\nterraform {\n  source = \"../../modules/${values.m}\"\n}\n-- live/app/terragrunt.values.hcl --\nm = \"a\"\n",
+			[]string{"unknown: the source is not statically known: the values of the stack are not in the repository"}},
+		"autoinclude_of_what_is_included": {unit + include + "-- live/r.hcl --\n" + source + "-- live/terragrunt.autoinclude.hcl --\nterraform {\n  source = \"../../modules/b\"\n}\n", []string{"null ~> 2.0"}},
+		"autoinclude_wins_before_merging": {unit + "include \"r\" {\n  path = \"../r.hcl\"\n  merge_strategy = \"deep\"\n}\n" + source + "-- live/r.hcl --\n" + archive + "-- live/app/terragrunt.autoinclude.hcl --\n" + tls, []string{"random ~> 3.0", "tls"}},
+		"autoinclude_of_the_same_label":   {unit + source + archive + "-- live/app/terragrunt.autoinclude.hcl --\n" + tls, []string{`refused: the generate block "g" is there twice, here and in an included file`}},
+		"autoinclude_includes":            {unit + source + "-- live/app/terragrunt.autoinclude.hcl --\n" + include + "-- live/r.hcl --\n" + tls, []string{"random ~> 3.0", "tls"}},
+		"a_hook_of_the_same_name":         {unit + include + "terraform {\n" + hook(`"plan"`) + "-- live/r.hcl --\nterraform {\n  source = \"../../modules/a\"\n" + hook(`"init"`), []string{"random ~> 3.0"}},
+		"a_hook_that_is_included":         {unit + include + "-- live/r.hcl --\nterraform {\n  source = \"../../modules/a\"\n" + hook(`"plan", "init"`), []string{"hook: h", "random ~> 3.0"}},
+		"no_flags_in_includes": {unit + "feature \"f\" {\n  default = \"r\"\n}\ninclude \"r\" {\n  path = \"../${feature.f.value}.hcl\"\n}\n-- live/r.hcl --\n" + source,
+			[]string{"refused: what it includes is not known: feature is not known in an include block"}},
+		"a_flag_without_default": {unit + source + "feature \"f\" {\n}\n", []string{`refused: feature "f" has no default`}},
+		"an_included_flag":       {unit + include + "terraform {\n  source = \"../../modules/${feature.f.value}\"\n}\n-- live/r.hcl --\nfeature \"f\" {\n  default = \"b\"\n}\n", []string{"assumed: the feature f has its default", "null ~> 2.0"}},
+		"a_flag_that_is_not_merged": {unit + "include \"r\" {\n  path = \"../r.hcl\"\n  merge_strategy = \"no_merge\"\n}\nterraform {\n  source = \"../../modules/${feature.f.value}\"\n}\n-- live/r.hcl --\nfeature \"f\" {\n  default = \"b\"\n}\n",
+			[]string{"unknown: the source is not statically known: feature.f is not declared here"}},
+		"bare_beside_named": {unit + "include {\n  path = \"../s.hcl\"\n}\n" + include + "terraform {\n  source = \"../../modules/${include.r.locals.m}\"\n}\n-- live/r.hcl --\nlocals {\n  m = \"b\"\n}\n-- live/s.hcl --\n", []string{"null ~> 2.0"}},
+		"two_bare": {unit + "include {\n  path = \"../r.hcl\"\n}\ninclude {\n  path = \"../s.hcl\"\n}\n" + source + "-- live/r.hcl --\n-- live/s.hcl --\n",
+			[]string{"refused: what it includes is not known: there are several includes without a name"}},
+		"a_dependency_in_any_source":   {unit + include + source + "-- live/r.hcl --\nterraform {\n  source = true ? \"x\" : dependency.d.outputs.x\n}\n", []string{"refused: the source must not depend on outputs of another unit"}},
+		"generate_in_both_forms":       {unit + source + tls + "generate = {\n  h = {\n    path = \"h.tf\"\n    if_exists = \"overwrite\"\n    contents = \"provider \\\"archive\\\" {}\"\n  }\n}\n", []string{"archive", "random ~> 3.0", "tls"}},
+		"the_same_label_in_both_forms": {unit + source + tls + "generate = {\n  g = {\n    path = \"h.tf\"\n    if_exists = \"overwrite\"\n    contents = \"\"\n  }\n}\n", []string{`refused: the generate block "g" is there twice`}},
+		"an_empty_source_is_the_unit":  {unit + include + "terraform {\n  source = \"\"\n}\n-- live/r.hcl --\n" + source + module("live/app", "tls", "1.0.0"), []string{"tls 1.0.0"}},
+		"a_comment_prefix":             {unit + source + strings.Replace(generated("g", "g.tf.json", "overwrite", "{\"provider\": {\"tls\": {}}}"), "path", "disable_signature = true\n  comment_prefix = \"// \"\n  path", 1), []string{"random ~> 3.0", "tls"}},
+
 		"exclude_takes_what_begins_so": {unit + lists(`exclude_from_copy = ["x"]`) + "-- live/app/x --\n-- live/app/x.tf --\nprovider \"tls\" {}\n-- live/app/y.tf --\nprovider \"archive\" {}\n", []string{"archive", "random ~> 3.0"}},
 		"if_it_is_there":               {unit + lists(`exclude_from_copy = ["x"]`) + "-- live/app/x.tf --\nprovider \"tls\" {}\n", []string{"random ~> 3.0", "tls"}},
 		"exclude_directories":          {unit + lists(`exclude_from_copy = ["./sub/**"]`) + "-- live/app/main.tf --\nmodule \"s\" {\n  source = \"./s\"\n}\n-- live/app/sub/x.tf --\n-- live/app/s/x.tf --\nprovider \"tls\" {}\n", []string{"tls"}},
@@ -208,6 +241,12 @@ func TestUnit_rules(t *testing.T) {
 		"include_below_what_is_hidden": {unit + lists(`include_in_copy = ["**/keep/x.tf"]`) + "-- live/app/main.tf --\nmodule \"s\" {\n  source = \"./.h/keep\"\n}\n-- live/app/.h/keep/x.tf --\nprovider \"tls\" {}\n-- live/app/.h/keep/y.tf --\nprovider \"archive\" {}\n", []string{"tls"}},
 		"exclude_wins_over_include":    {unit + lists("include_in_copy = [\".h\"]\n  exclude_from_copy = [\".h/y.tf\"]") + "-- live/app/main.tf --\nmodule \"s\" {\n  source = \"./.h\"\n}\n-- live/app/.h/x.tf --\nprovider \"tls\" {}\n-- live/app/.h/y.tf --\nprovider \"archive\" {}\n", []string{"tls"}},
 		"an_absurd_pattern_is_refused": {unit + lists(`exclude_from_copy = ["*[z-a]"]`), []string{"refused: exclude_from_copy: it is no pattern, or a very long one"}},
+
+		"fileset":                    {unit + says(`basename(one([for f in fileset(".", "**/{t,u}*") : f if f != "terragrunt.hcl"]))`) + "-- live/app/names/tls --\n", []string{"random ~> 3.0", "tls"}},
+		"a_digest_of_a_file":         {unit + says(`substr(filemd5("x"), 0, 2) == "60" ? "tls" : "archive"`) + "-- live/app/x --\na", []string{"random ~> 3.0", "tls"}},
+		"timecmp":                    {unit + says(`timecmp("2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z") < 0 ? "tls" : "archive"`), []string{"random ~> 3.0", "tls"}},
+		"a_stack's_configuration":    {unit + "locals {\n  s = read_terragrunt_config(\"../terragrunt.stack.hcl\")\n}\nterraform {\n  source = local.s.unit.a.source\n}\n-- live/terragrunt.stack.hcl --\nunit \"a\" {\n}\n", []string{"unknown: the source is not statically known: it reads the configuration of a stack"}},
+		"variables_that_are_no_JSON": {unit + says(`jsondecode(read_tfvars_file("x.json")).a`) + "-- live/app/x.json --\n[]\n", []string{`refused: the contents of the generated file "g" are not statically known: error in function call`}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -92,7 +92,7 @@ func (r *Configs) Unit(dir string) Unit {
 		u.Problems = []Problem{{*why, u.File, 1}}
 		return u
 	}
-	b := builder{evaluated: c, unitSettings: reading.settings(c), unit: &u, assumed: map[string]bool{}}
+	b := builder{evaluated: c, unitSettings: c.all(), unit: &u, assumed: map[string]bool{}}
 	b.build()
 	u.Template = reading.template
 	for _, in := range c.below {
@@ -123,8 +123,9 @@ func (b *builder) build() {
 	}
 	u.Tool = b.tool()
 	for _, key := range slices.Sorted(maps.Keys(b.unitSettings.hooks)) {
-		h := b.unitSettings.hooks[key]
-		u.Hooks = append(u.Hooks, Hook{h.name, h.file, h.line})
+		if h := b.unitSettings.hooks[key]; h.early {
+			u.Hooks = append(u.Hooks, Hook{h.name, h.file, h.line})
+		}
 	}
 	for _, label := range slices.Sorted(maps.Keys(b.generate)) {
 		b.add(b.generate[label])
