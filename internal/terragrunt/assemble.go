@@ -42,6 +42,8 @@ type Assembler struct {
 
 	mu       sync.Mutex
 	packages map[string]*fileReader // by what they are
+
+	decoded tfconfig.Decoded // of modules that units share
 }
 
 // NewAssembler returns an assembler of the units of a file tree. Without a source,
@@ -77,7 +79,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 	}
 	if made.Known() {
 		made.Dir = dir
-		made.Tree = tfconfig.NewTree(w, func(name string) tfconfig.FileName { return w.shown(u.Dir, dir, name) })
+		made.Tree = tfconfig.NewTree(w, func(name string) tfconfig.FileName { return w.shown(u.Dir, dir, name) }).Sharing(&a.decoded, w.ofModule)
 		made.Dirs = []string{u.Dir}
 		if u.Source.Local {
 			made.Dirs = append(made.Dirs, path.Join(u.Source.Package, dir))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -92,7 +93,13 @@ func TestRoots_reads_once(t *testing.T) {
 func BenchmarkTerragrunt(b *testing.B) {
 	for _, units := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(units), func(b *testing.B) {
-			files := estate(units)
+			var build filetree.Builder
+			for name, f := range estate(units) {
+				if err := build.AddFile(name, 0o644, f.Data); err != nil {
+					b.Fatal(err)
+				}
+			}
+			files := build.Tree()
 			for b.Loop() {
 				load(b, files, units)
 			}

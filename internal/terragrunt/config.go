@@ -101,6 +101,7 @@ type evaluated struct {
 	// if none does.
 	parent *include
 	scope  *staticeval.Scope
+	table  []staticeval.Function // that the file can call
 	below  []*include
 	why    *staticeval.Unknown // an include that cannot be read
 	whose  configPlace
@@ -134,7 +135,8 @@ func (r *unitReading) open(name, dir string, parent *include) (*evaluated, *stat
 		return nil, why
 	}
 	c := &evaluated{unitReading: r, configSource: f, dir: dir, parent: parent}
-	c.scope = &staticeval.Scope{Functions: c.functions(), Refer: c.refer, Loops: true, Holes: &r.holes, Bound: &r.bound}
+	c.table = c.functions()
+	c.scope = &staticeval.Scope{Functions: c.table, Refer: c.refer, Loops: true, Holes: &r.holes, Bound: &r.bound}
 	return c, nil
 }
 
@@ -315,7 +317,7 @@ func (c *evaluated) includes() ([]*include, *staticeval.Unknown, configPlace) {
 		return c.below, c.why, c.whose
 	}
 	c.asked = true
-	early := &staticeval.Scope{Functions: c.functions(), Loops: true, Holes: &c.holes, Bound: &c.bound}
+	early := &staticeval.Scope{Functions: c.table, Loops: true, Holes: &c.holes, Bound: &c.bound}
 	early.Refer = func(root, name string) (cty.Value, *staticeval.Unknown) {
 		switch root {
 		case "values": // flags are read after the includes

@@ -196,6 +196,12 @@ func (w *workingCopy) Open(name string) (fs.File, error) {
 	return &copyFile{n.FileInfo, bytes.NewReader(src)}, nil
 }
 
+// ofModule reports whether a file is the module's, which other units may have, too.
+func (w *workingCopy) ofModule(name string) bool {
+	n, err := w.find(name)
+	return err == nil && n.layer == &w.layers[0] && len(w.layers) > 1
+}
+
 // shown is what people call a file of the copy: one that is generated is in the
 // directory of the unit, where it would be looked for.
 func (w *workingCopy) shown(unit, workDir, name string) tfconfig.FileName {

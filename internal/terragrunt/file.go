@@ -41,6 +41,7 @@ var (
 type fileReader struct {
 	fsys     fs.FS
 	infos    onceEach[string, fileEntry]
+	stats    onceEach[string, fileEntry]
 	lists    onceEach[string, dirListing]
 	contents onceEach[string, fileContent]
 	files    onceEach[string, parsed]
@@ -48,6 +49,7 @@ type fileReader struct {
 }
 
 type fileEntry struct {
+	real string // its path without links
 	info fs.FileInfo
 	err  error
 }
@@ -85,7 +87,7 @@ func (r *fileReader) Open(name string) (fs.File, error) { return r.fsys.Open(nam
 func (r *fileReader) Lstat(name string) (fs.FileInfo, error) {
 	e := r.infos.get(name, func() fileEntry {
 		info, err := fs.Lstat(r.fsys, name)
-		return fileEntry{info, err}
+		return fileEntry{name, info, err}
 	})
 	return e.info, e.err
 }
@@ -96,12 +98,15 @@ func (r *fileReader) ReadLink(name string) (string, error) { return fs.ReadLink(
 // stat describes what a path leads to, through links, and returns its path without
 // them.
 func (r *fileReader) stat(name string) (string, fs.FileInfo, error) {
-	real, err := filetree.Resolve(r, path.Clean(name))
-	if err != nil {
-		return "", nil, err
-	}
-	info, err := r.Lstat(real)
-	return real, info, err
+	e := r.stats.get(path.Clean(name), func() fileEntry {
+		real, err := filetree.Resolve(r, path.Clean(name))
+		if err != nil {
+			return fileEntry{err: err}
+		}
+		info, err := r.Lstat(real)
+		return fileEntry{real, info, err}
+	})
+	return e.real, e.info, e.err
 }
 
 func (r *fileReader) isDir(name string) bool {

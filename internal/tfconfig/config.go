@@ -3,6 +3,7 @@ package tfconfig
 import (
 	"cmp"
 	"maps"
+	"path"
 	"slices"
 	"sync"
 
@@ -82,7 +83,7 @@ func load(at Directory, key configKey) *Configuration {
 		if key.stack {
 			decoded = append(decoded, decodeStackFile(src, d))
 		} else {
-			decoded = append(decoded, decodeFile(src, d))
+			decoded = append(decoded, at.Tree.decode(path.Join(at.Path, name), src, d))
 		}
 		m.Diags = append(m.Diags, d.Diags...)
 	}

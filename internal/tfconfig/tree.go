@@ -2,6 +2,7 @@ package tfconfig
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -52,6 +53,10 @@ type Tree struct {
 	lists   memo.Once[string, entryList]
 	infos   memo.Once[string, fileInfo]
 	configs memo.Once[configKey, *Configuration]
+	// decoded are files by name and content, of trees that share some, and shared says
+	// which; nil for others.
+	decoded *Decoded
+	shared  func(name string) bool
 	// submodules are the directories of Git submodules; see Submodule.
 	submodules func() []string
 	// around is the tree that this one is in, at the path within; nil if what
@@ -88,6 +93,44 @@ func localTree(fsys fs.FS) *Tree {
 // a path of it by.
 func NewTree(fsys fs.FS, names func(string) FileName) *Tree {
 	return &Tree{fsys: fsys, names: names, outside: errPackage, submodules: func() []string { return nil }}
+}
+
+// Decoded keeps what files say, by their name and content, for trees that have files
+// in common. Its zero value is ready for use.
+type Decoded struct {
+	files memo.Once[decodedKey, decodedFile]
+}
+
+type decodedKey struct {
+	name     string
+	content  [sha256.Size]byte
+	rules    provider.Tool
+	override bool
+}
+
+type decodedFile struct {
+	file  file
+	diags []provider.Diagnostic
+}
+
+// Sharing makes the tree one of those that share what is kept of some paths, and
+// returns it.
+func (t *Tree) Sharing(d *Decoded, shared func(name string) bool) *Tree {
+	t.decoded, t.shared = d, shared
+	return t
+}
+
+// decode reads the file of a path by the rules of a decoder, once for all that share it.
+func (t *Tree) decode(name string, src []byte, d *decoder) file {
+	if t.decoded == nil || !t.shared(name) {
+		return decodeFile(src, d)
+	}
+	known := t.decoded.files.Get(decodedKey{d.name, sha256.Sum256(src), d.tool, d.override}, func() decodedFile {
+		f := decodeFile(src, d)
+		return decodedFile{f, d.Diags}
+	})
+	d.Diags = known.diags
+	return known.file
 }
 
 // namedBelow names the paths of a tree by what people call its top.

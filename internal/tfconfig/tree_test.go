@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // TestPackagesAreBounded holds that what is parsed of a module package has one
@@ -26,5 +28,34 @@ func TestPackagesAreBounded(t *testing.T) {
 	}
 	if errs := read(Searched(files, nil, "")); errors.Join(errs...) != nil {
 		t.Errorf("reading a repository = %v", errs)
+	}
+}
+
+// TestTree_Sharing holds that trees read a file that they share once: one of the same
+// name and content, by the same rules.
+func TestTree_Sharing(t *testing.T) {
+	t.Parallel()
+	const content = "terraform {\n  required_providers {\n    a = [1]\n  }\n}\n"
+	var kept Decoded
+	shared := func(name string) bool { return name != "own.tf" }
+	read := func(name, content string, tool provider.ToolName) *requiredBlock {
+		d := &decoder{tool: provider.Newest(tool), name: name}
+		f := NewTree(fstest.MapFS{}, nil).Sharing(&kept, shared).decode(name, []byte(content), d)
+		if len(f.required) != 1 || len(d.Diags) != 1 {
+			t.Fatalf("%s holds %+v, with the problems %v, want one block and one problem", name, f, d.Diags)
+		}
+		return &f.required[0]
+	}
+	first := read("a.tf", content, provider.Terraform)
+	if read("a.tf", content, provider.Terraform) != first {
+		t.Error("the same file is read twice")
+	}
+	if read("own.tf", content, provider.Terraform) == read("own.tf", content, provider.Terraform) {
+		t.Error("a file that is not shared is read once")
+	}
+	for _, other := range []*requiredBlock{read("b.tf", content, provider.Terraform), read("a.tf", content+"\n", provider.Terraform), read("a.tf", content, provider.OpenTofu)} {
+		if other == first {
+			t.Error("another file is taken for the first")
+		}
 	}
 }
