@@ -41,7 +41,32 @@ type unitSettings struct {
 	hooks      map[string]hook
 	generate   map[string]generation
 	remote     *generation // the file that remote_state generates, or one without path
+	exclusion  *exclusion  // the exclude block
 	problems   []Problem
+}
+
+// exclusion is an exclude block, in its file.
+type exclusion struct {
+	*evaluated
+	configBlock
+}
+
+// initialises reports whether Terragrunt runs init in spite of the block: unless it is
+// known to be on and about init.
+func (e *exclusion) initialises() bool {
+	on, actions := e.attribute("if"), e.attribute("actions")
+	if on == nil || actions == nil {
+		return true
+	}
+	v, why := e.value(on.Expr)
+	if why != nil {
+		return true
+	}
+	text, _ := e.text(v, "false")
+	list, why := e.value(actions.Expr)
+	names, notList := e.strings(list)
+	return text != "true" || why != nil || notList != nil ||
+		!slices.ContainsFunc(names, func(name string) bool { return slices.Contains([]string{"init", "all", "all_except_output"}, name) })
 }
 
 // generation is a file that is generated.
@@ -59,7 +84,7 @@ type hook struct {
 }
 
 // topAttributes are the attributes that count at the top of a file.
-var topAttributes = []string{"terraform_binary", "download_dir"}
+var topAttributes = []string{"terraform_binary", "download_dir", "terraform_version_constraint"}
 
 // own collects what one file says.
 func (c *evaluated) own() *unitSettings {
@@ -83,6 +108,9 @@ func (c *evaluated) own() *unitSettings {
 			s.exclude = append(s.exclude, c.result(attr.Expr))
 		}
 		c.hooks(b, s)
+	}
+	for _, b := range c.blocks("exclude", 0) {
+		s.exclusion = &exclusion{c, b}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.features)) {
 		if b := c.features[name]; b.attribute("default") == nil {
@@ -307,6 +335,9 @@ func (s *unitSettings) under(winner *unitSettings, strategy string, at configPla
 		}
 	}
 	maps.Copy(s.generate, winner.generate)
+	if winner.exclusion != nil {
+		s.exclusion = winner.exclusion
+	}
 	if winner.remote != nil {
 		s.remote = winner.remote
 	}

@@ -131,6 +131,11 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 	case made.LeavesLock:
 		told.note(cause{kind: leftAlone, file: made.File}, r.Dir)
 		return r, false
+	case r.Lock == nil && len(r.Problems) == 0 && made.Excluded:
+		if opts.Create || r.Named {
+			told.note(cause{kind: excluded, file: made.File}, r.Dir)
+		}
+		return r, false
 	case r.Lock == nil && len(r.Problems) == 0 && !opts.Create && !r.Named:
 		if opts.Unlocked {
 			told.unlocked = append(told.unlocked, r.Dir)
@@ -146,6 +151,12 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 	r.Assumptions = made.Assumed
 	if r.Guessed {
 		r.Assumptions = append(slices.Clip(r.Assumptions), "the tool is "+r.Tool.Name.Title())
+	}
+	if !r.Assumed && !made.Tools.Empty() && !made.Tools.Allows(r.Tool.Version) {
+		r.Problems = append(r.Problems, provider.Diagnostic{
+			Code: provider.CodeInvalidConfig, Message: "Terragrunt refuses the unit: terraform_version_constraint does not allow " + r.Tool.String(), File: made.File,
+		})
+		return r, true
 	}
 	for _, p := range made.Refused() {
 		r.Problems = append(r.Problems, provider.Diagnostic{
@@ -206,6 +217,7 @@ type causeKind int
 const (
 	standIn   causeKind = iota // recorded constraints stand in
 	leftAlone                  // the lock file is its owner's
+	excluded                   // there is to be none
 	assumed                    // something is taken for granted
 )
 
@@ -228,7 +240,7 @@ func (c *toldCauses) note(why cause, dir string) {
 	if c.dirs == nil {
 		c.dirs = map[cause][]string{}
 	}
-	if why.kind == leftAlone {
+	if why.kind == leftAlone || why.kind == excluded {
 		why.file = "" // they may say so themselves
 	}
 	if c.dirs[why] == nil {
@@ -253,10 +265,9 @@ func (c *toldCauses) diagnostics() []provider.Diagnostic {
 		case standIn:
 			d.Message = fmt.Sprintf("what is required of %s is known in part: %s. The recorded constraints stand in for the rest in %s", units, why.text, unitList(dirs))
 		case leftAlone:
-			d.Message = fmt.Sprintf("%s is left alone, since copy_terraform_lock_file is false: %s", units, unitList(dirs))
-			if len(dirs) > 1 {
-				d.Message = fmt.Sprintf("%s are left alone, since copy_terraform_lock_file is false: %s", units, unitList(dirs))
-			}
+			d.Message = fmt.Sprintf("%s %s left alone, since copy_terraform_lock_file is false: %s", units, are(len(dirs)), unitList(dirs))
+		case excluded:
+			d.Message = fmt.Sprintf("%s %s no lock file, since the exclude block keeps Terragrunt from running init: %s", units, have(len(dirs)), unitList(dirs))
 		case assumed:
 			d.Message = fmt.Sprintf("for %s it is assumed that %s: %s", units, why.text, unitList(dirs))
 		}
@@ -269,6 +280,20 @@ func (c *toldCauses) diagnostics() []provider.Diagnostic {
 		})
 	}
 	return told
+}
+
+func are(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+func have(n int) string {
+	if n == 1 {
+		return "gets"
+	}
+	return "get"
 }
 
 // mostUnits is how many units are named in one line.

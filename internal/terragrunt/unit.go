@@ -36,8 +36,12 @@ type Unit struct {
 	// LeavesLock says that Terragrunt does not copy the lock file to the unit, so
 	// that the one there, if any, is its owner's affair.
 	LeavesLock bool
-	// Tool is the tool that the unit names; empty if it names none.
-	Tool provider.ToolName
+	// Excluded says that Terragrunt does not run init in the unit.
+	Excluded bool
+	// Tool is the tool that the unit names; empty if it names none. Tools are the
+	// releases of it that it allows.
+	Tool  provider.ToolName
+	Tools provider.Constraints
 	// Assumed are what is taken for granted, since nothing in the repository says
 	// otherwise: that a variable of the environment is not set, and the like.
 	Assumed []string
@@ -122,6 +126,8 @@ func (b *builder) build() {
 		u.LeavesLock = true
 	}
 	u.Tool = b.tool()
+	u.Tools, _ = provider.ParseConstraints(b.attribute("terraform_version_constraint", "", false))
+	u.Excluded = b.exclusion != nil && !b.exclusion.initialises()
 	for _, key := range slices.Sorted(maps.Keys(b.unitSettings.hooks)) {
 		if h := b.unitSettings.hooks[key]; h.early {
 			u.Hooks = append(u.Hooks, Hook{h.name, h.file, h.line})
