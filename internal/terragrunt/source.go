@@ -35,6 +35,7 @@ func parseSource(text, version, dir string) (Source, *staticeval.Unknown) {
 	if text == "" {
 		return Source{}, nil
 	}
+	text = spelledOut(text)
 	s := Source{text: text, Text: moduleaddr.Shown(strings.ReplaceAll(text, repositoryTop, "."))}
 	if rest, ok := strings.CutPrefix(text, "tfr://"); ok {
 		return s.fromRegistry(rest, version)
@@ -62,6 +63,26 @@ func parseSource(text, version, dir string) (Source, *staticeval.Unknown) {
 	}
 	s.Local, s.Package = true, name
 	return s, nil
+}
+
+// spelledOut spells out what is short for a repository at GitLab, which Terraform does
+// not know [docs: pkg.go.dev/github.com/hashicorp/go-getter/v2].
+func spelledOut(text string) string {
+	pkg, query, hasQuery := strings.Cut(text, "?")
+	pkg, subdir, hasSubdir := strings.Cut(pkg, "//")
+	parts := strings.SplitN(pkg, "/", 4)
+	if parts[0] != "gitlab.com" || len(parts) < 3 {
+		return text
+	}
+	parts[2] = strings.TrimSuffix(parts[2], ".git") + ".git"
+	spelled := "git::https://" + strings.Join(parts, "/")
+	if hasSubdir {
+		spelled += "//" + subdir
+	}
+	if hasQuery {
+		spelled += "?" + query
+	}
+	return spelled
 }
 
 // withoutTop cuts the place where the path of the repository may stand.

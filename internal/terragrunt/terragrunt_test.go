@@ -257,3 +257,24 @@ func TestUnit_rules(t *testing.T) {
 		})
 	}
 }
+
+func TestParseSource(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"gitlab.com/a/b":            "git::https://gitlab.com/a/b.git",
+		"gitlab.com/a/b//c?ref=v1":  "git::https://gitlab.com/a/b.git//c?ref=v1",
+		"gitlab.com/a/b.git?ref=v1": "git::https://gitlab.com/a/b.git?ref=v1",
+		"github.com/a/b//c?ref=v1":  "github.com/a/b//c?ref=v1",
+		"git@gitlab.com:a/b.git":    "git@gitlab.com:a/b.git",
+	} {
+		s, why := parseSource(text, "", "live/app")
+		if why != nil || s.Local {
+			t.Errorf("parseSource(%q) is %+v, %v", text, s, why)
+			continue
+		}
+		call, why := s.call(provider.Newest(provider.Terraform), "")
+		if why != nil || call.Source != want {
+			t.Errorf("parseSource(%q) asks for %q, %v, want %q", text, call.Source, why, want)
+		}
+	}
+}
