@@ -13,20 +13,20 @@ import (
 )
 
 // sourced are the packages in which every rule of the tools names its source.
-var sourced = []string{"cliconfig", "hash", "hclfile", "lockfile", "moduleaddr", "module", "provider", "registry", "scan", "staticeval", "tfconfig"}
+var sourced = []string{"cliconfig", "hash", "hclfile", "lockfile", "moduleaddr", "module", "provider", "registry", "scan", "staticeval", "terragrunt", "tfconfig"}
 
 // ofTheTools is how a paragraph speaks of what the tools do: "the tools" or a name
 // of theirs before one of these verbs, or a comparison such as "as the tools do".
 var ofTheTools = regexp.MustCompile(
-	`\b([Tt]he tools?|[Bb]oth tools|Terraform|OpenTofu|go-getter)( itself| alone| also| then| never)? ` +
+	`\b([Tt]he tools?|[Bb]oth tools|Terraform|OpenTofu|Terragrunt|go-getter)( itself| alone| also| then| never)? ` +
 		`(do|does|did|would|could|cannot|can|must|accepts?|adds?|asks?|checks?|compares?|completes?|counts?|evaluates?|fetch|fetches|finds?|follows?|forgives?|gets?|goes|ignores?|` +
 		`installs?|joins?|keeps?|knows?|leaves?|lets?|locks?|looks?|makes?|names?|notes?|orders?|parses?|prints?|puts?|reads?|records?|refuses?|selects?|sends?|skips?|sorts?|starts?|stops?|` +
 		`takes?|treats?|tries|try|unpacks?|uses?|verify|verifies|wants?|writes?)\b` +
-		`|\b(as|for|like|than|by) (the tools|both tools)\b|\b[Aa]s (Terraform|OpenTofu) `)
+		`|\b(as|for|like|than|by) (the tools|both tools)\b|\b[Aa]s (Terraform|OpenTofu|Terragrunt) `)
 
 // source is where a rule comes from: recorded cases, files of a tool or of one of its
 // libraries at a release, or a page that describes a protocol or a language.
-var source = regexp.MustCompile(`\[(cases?|terraform|opentofu|go-getter|hcl|go-version|go-versions|registry-address|svchost|protocol:|docs:) ([^\]]+)\]`)
+var source = regexp.MustCompile(`\[(cases?|terraform|opentofu|terragrunt|go-getter|hcl|go-version|go-versions|registry-address|svchost|protocol:|docs:) ([^\]]+)\]`)
 
 // fileAt is how files are cited: the release's first two numbers and paths.
 var fileAt = regexp.MustCompile(`^\d+\.\d+( [\w./-]+(,|$))+$`)
@@ -62,7 +62,7 @@ func TestRulesOfToolsNameTheirSource(t *testing.T) {
 				}
 				for id := range strings.SplitSeq(f[2], ", ") {
 					if !cases[id] {
-						t.Errorf("%s cites case %s, which is neither in testdata/lock nor in internal/scan/testdata/cases.json", name, id)
+						t.Errorf("%s cites case %s, which is neither in testdata/lock, nor in testdata/terragrunt, nor in internal/scan/testdata/cases.json", name, id)
 					}
 				}
 			}
@@ -74,7 +74,7 @@ func TestRulesOfToolsNameTheirSource(t *testing.T) {
 }
 
 // recordedCases are the names by which cases are cited: what stands before the
-// first hyphen of their ids.
+// first hyphen of their ids, or the whole name of one of Terragrunt.
 func recordedCases(t *testing.T) map[string]bool {
 	t.Helper()
 	known := map[string]bool{}
@@ -85,6 +85,13 @@ func recordedCases(t *testing.T) map[string]bool {
 	for _, dir := range dirs {
 		id, _, _ := strings.Cut(filepath.Base(dir), "-")
 		known[id] = true
+	}
+	units, err := filepath.Glob("testdata/terragrunt/*.txtar")
+	if err != nil || len(units) == 0 {
+		t.Fatalf("no recorded cases of Terragrunt: %v", err)
+	}
+	for _, name := range units {
+		known[strings.TrimSuffix(filepath.Base(name), ".txtar")] = true
 	}
 	src, err := os.ReadFile("internal/scan/testdata/cases.json")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 // Names that mean something to those around the tools.
 const (
 	terragruntFile = "terragrunt.hcl"
-	// terragruntStack is where Terragrunt writes the units of a stack.
+	// terragruntStack is where Terragrunt writes the units of a stack [case stack-unit].
 	terragruntStack = ".terragrunt-stack"
 	cdkFile         = "cdk.tf.json" // what CDK for Terraform generates from a program
 	cdkProject      = "cdktf.json"  // and beside the program

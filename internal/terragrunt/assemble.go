@@ -90,7 +90,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 
 func sameName(name string) tfconfig.FileName { return tfconfig.FileName{File: name} }
 
-// refuse notes a problem for which Terragrunt refuses the unit.
+// refuse notes a problem for which the unit is refused.
 func (made *Assembly) refuse(at configPlace, reason string) {
 	made.problem(at, staticeval.Unknown{Refused: true, Reason: reason})
 }

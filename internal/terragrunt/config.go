@@ -246,7 +246,7 @@ func (c *evaluated) feature(name string) (cty.Value, *staticeval.Unknown) {
 }
 
 // stackValue is a value that a stack has given: a file has those that lie beside it
-// [terragrunt 1.1.3 pkg/config/config.go, ParseConfig].
+// [terragrunt 1.1 pkg/config/config.go].
 func (c *evaluated) stackValue(name string) (cty.Value, *staticeval.Unknown) {
 	from := path.Join(path.Dir(c.name), valuesName)
 	if !c.isFile(from) {

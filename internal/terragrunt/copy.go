@@ -220,7 +220,7 @@ func (w *workingCopy) shown(unit, workDir, name string) tfconfig.FileName {
 }
 
 // notCopied reports whether Terragrunt leaves out a path when it copies a directory
-// [terragrunt 1.1.3 internal/util/file.go, TerragruntExcludes].
+// [terragrunt 1.1 internal/util/file.go].
 func notCopied(rel string) bool {
 	if path.Base(rel) == lockfile.Name {
 		return false
@@ -234,7 +234,7 @@ type copyList struct{ include, exclude []pathPattern }
 
 // copies reports whether a path is copied: exclude wins. A path is excluded if its
 // name begins with one that is there and that a pattern matches: "x" takes "x.tf"
-// along [terragrunt 1.1.3 internal/util/file.go, newLegacyCopyFilter].
+// along [terragrunt 1.1 internal/util/file.go].
 func (l *layer) copies(rel string, dir bool) bool {
 	for i := 1; i <= len(rel) && len(l.keep.exclude) > 0; i++ {
 		if anyMatches(l.keep.exclude, rel[:i]) {

@@ -150,7 +150,7 @@ func (r *fileReader) read(name string) ([]byte, error) {
 }
 
 // unitConfig returns the path of the configuration in a directory; empty if there is
-// none [terragrunt 1.1.3 pkg/config/config.go, GetDefaultConfigPath].
+// none [terragrunt 1.1 pkg/config/config.go].
 func unitConfig(dir string, isFile func(name string) bool) string {
 	for _, name := range []string{configName, jsonName} {
 		if name = path.Join(dir, name); isFile(name) {

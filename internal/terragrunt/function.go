@@ -17,7 +17,7 @@ import (
 
 // Where the rules of functions are from.
 const (
-	helpers   = "terragrunt 1.1.3 pkg/config/config_helpers.go"
+	helpers   = "terragrunt 1.1 pkg/config/config_helpers.go"
 	fileRules = "terraform 1.11 internal/lang/funcs/filesystem.go"
 )
 
@@ -66,7 +66,7 @@ func notKnown() []staticeval.Function {
 	return all
 }
 
-// constants are lists of Terraform's commands [terragrunt 1.1.3
+// constants are lists of Terraform's commands [terragrunt 1.1
 // pkg/config/config_helpers.go], which nothing that init sees depends on.
 func constants() []staticeval.Function {
 	list := func(commands ...string) function.Function {
@@ -156,7 +156,7 @@ func (c *evaluated) functions() []staticeval.Function {
 }
 
 // selected is the include that the functions about included files are about; nil if
-// there is none [terragrunt 1.1.3 pkg/config/config_helpers.go, getSelectedIncludeBlock].
+// there is none [terragrunt 1.1 pkg/config/config_helpers.go].
 func (c *evaluated) selected(args []string) (*include, error) {
 	if c.parent != nil {
 		return c.parent, nil

@@ -322,7 +322,7 @@ func (c *evaluated) encodeFunc() function.Function {
 }
 
 // deepMergeFunc joins maps: the last wins, maps in both are joined, and so are lists
-// [terragrunt 1.1.3 pkg/config/config_helpers.go, deepMergeMapValues].
+// [terragrunt 1.1 pkg/config/config_helpers.go].
 var deepMergeFunc = function.New(&function.Spec{
 	VarParam: &function.Parameter{Name: "maps", Type: cty.DynamicPseudoType},
 	Type:     function.StaticReturnType(cty.DynamicPseudoType),

@@ -17,7 +17,7 @@ import (
 const remoteLabel = "remote_state"
 
 // Problem is something for which a unit is not statically known or, if Refused is
-// set, for which Terragrunt refuses it.
+// set, an error.
 type Problem struct {
 	staticeval.Unknown
 	File string
@@ -143,7 +143,7 @@ func (c *evaluated) result(expr hcl.Expression) result {
 
 // early are the commands whose hooks run before init does, as Terragrunt names them:
 // when it has read the configuration, and when it has fetched the module
-// [terragrunt 1.1.3 internal/runner/run/run.go].
+// [terragrunt 1.1 internal/runner/run/run.go].
 var early = []string{"terragrunt-read-config", "init-from-module"}
 
 // hooks collects the hooks, of which the last of a name counts, and says which can
@@ -298,7 +298,7 @@ func (c *evaluated) all() *unitSettings {
 }
 
 // beside is what a file says with the file beside it that a stack writes, which wins
-// [terragrunt 1.1.3 pkg/config/config.go, mergeAutoIncludeIfPresent].
+// [terragrunt 1.1 pkg/config/config.go].
 func (c *evaluated) beside() *unitSettings {
 	s := c.own()
 	name := path.Join(path.Dir(c.name), autoName)
@@ -314,8 +314,7 @@ func (c *evaluated) beside() *unitSettings {
 	return s
 }
 
-// under merges settings that win into these [terragrunt 1.1.3 pkg/config/include.go,
-// Merge and DeepMerge].
+// under merges settings that win into these [terragrunt 1.1 pkg/config/include.go].
 func (s *unitSettings) under(winner *unitSettings, strategy string, at configPlace) {
 	maps.Copy(s.attributes, winner.attributes)
 	switch {

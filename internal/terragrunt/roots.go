@@ -111,7 +111,7 @@ func (s Source) fetched() bool { return !s.own() && !s.Local }
 
 // toolOf is the tool of a unit: that which the lock file shows to be OpenTofu, or
 // which terraform_binary names, or which scan has found. Of a unit a lock file with
-// the registry of Terraform shows that tool: OpenTofu would have rewritten it.
+// the registry of Terraform shows that tool: OpenTofu would have rewritten it [case tofu-lock-hosts].
 func toolOf(r *scan.Root, u Unit, set provider.ToolName) provider.Tool {
 	if set == "" && u.Tool != "" && u.Tool != r.Tool.Name && !lockedBy(r.Lock, provider.OpenTofu) {
 		r.Tool, r.Assumed = provider.Newest(u.Tool), true

@@ -102,7 +102,7 @@ func isFetched(text string) bool {
 }
 
 // fromRegistry reads tfr://HOST/NAMESPACE/NAME/SYSTEM[//SUBDIR]?version=VERSION
-// [terragrunt 1.1.3 internal/getter, tfr].
+// [case source-tfr].
 func (s Source) fromRegistry(rest, version string) (Source, *staticeval.Unknown) {
 	rest, query, _ := strings.Cut(rest, "?")
 	host, module, _ := strings.Cut(rest, "/")

@@ -34,9 +34,9 @@ type Unit struct {
 	// Hooks are the names of the hooks that run before init and may do anything.
 	Hooks []Hook
 	// LeavesLock says that Terragrunt does not copy the lock file to the unit, so
-	// that the one there, if any, is its owner's affair.
+	// that the one there, if any, is its owner's affair [case lock-copy-false].
 	LeavesLock bool
-	// Excluded says that Terragrunt does not run init in the unit.
+	// Excluded says that Terragrunt does not run init in the unit [case exclude-init].
 	Excluded bool
 	// Tool is the tool that the unit names; empty if it names none. Tools are the
 	// releases of it that it allows.
@@ -358,7 +358,7 @@ func (u Unit) Empty() bool { return u.Source.own() && len(u.Generated) == 0 && u
 // Known reports whether the files that init sees are known, but for hooks.
 func (u Unit) Known() bool { return len(u.Problems) == 0 }
 
-// Refused returns the problems for which Terragrunt refuses the unit.
+// Refused returns the problems that are errors.
 func (u Unit) Refused() []Problem {
 	return slices.DeleteFunc(slices.Clone(u.Problems), func(p Problem) bool { return !p.Refused })
 }
