@@ -47,7 +47,8 @@ type unitReading struct {
 	read  map[string]cty.Value
 }
 
-func (r *fileReader) reading(unit string) *unitReading {
+// newReading begins the evaluation of the unit of a directory.
+func newReading(r *fileReader, unit string) *unitReading {
 	return &unitReading{
 		fileReader: r, unit: unit,
 		holes:   staticeval.Holes{Through: through},
@@ -135,7 +136,7 @@ func (r *unitReading) open(name, dir string, parent *include) (*evaluated, *stat
 		return nil, why
 	}
 	c := &evaluated{unitReading: r, configSource: f, dir: dir, parent: parent}
-	c.table = c.functions()
+	c.table = functionTable{c}.functions()
 	c.scope = &staticeval.Scope{Functions: c.table, Refer: c.refer, Loops: true, Holes: &r.holes, Bound: &r.bound}
 	return c, nil
 }

@@ -108,8 +108,11 @@ func textFunction(name, meaning, source string, do func(args []string) (cty.Valu
 	return staticeval.Function{Name: name, Meaning: meaning, Source: source, Call: textsFunction(do)}
 }
 
-// functions are those that a file can call.
-func (c *evaluated) functions() []staticeval.Function {
+// functionTable makes the functions that a file can call.
+type functionTable struct{ *evaluated }
+
+// functions are all of them.
+func (c functionTable) functions() []staticeval.Function {
 	constant := func(name, meaning, value string) staticeval.Function {
 		return textFunction(name, meaning, helpers, func([]string) (cty.Value, error) { return cty.StringVal(value), nil })
 	}
@@ -157,7 +160,7 @@ func (c *evaluated) functions() []staticeval.Function {
 
 // selected is the include that the functions about included files are about; nil if
 // there is none [terragrunt 1.1 pkg/config/config_helpers.go].
-func (c *evaluated) selected(args []string) (*include, error) {
+func (c functionTable) selected(args []string) (*include, error) {
 	if c.parent != nil {
 		return c.parent, nil
 	}
@@ -182,7 +185,7 @@ func (c *evaluated) selected(args []string) (*include, error) {
 
 // findInParents begins above the directory of the unit, or of a file that is read,
 // also in a file that is included.
-func (c *evaluated) findInParents(args []string) (cty.Value, error) {
+func (c functionTable) findInParents(args []string) (cty.Value, error) {
 	if len(args) > 2 {
 		return cty.NilVal, errors.New("it takes at most two arguments")
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // fileFunctions are those that read files, and those that make the text of one.
-func (c *evaluated) fileFunctions() []staticeval.Function {
+func (c functionTable) fileFunctions() []staticeval.Function {
 	var all []staticeval.Function
 	for name, encode := range staticeval.Encodings {
 		all = append(all, textFunction("file"+name, "the content of a file, encoded", fileRules, func(args []string) (cty.Value, error) {
@@ -64,7 +64,7 @@ func (c *evaluated) fileFunctions() []staticeval.Function {
 const maxFound = 10_000
 
 // fileSet is fileset: of files, through links.
-func (c *evaluated) fileSet(args []string) (cty.Value, error) {
+func (c functionTable) fileSet(args []string) (cty.Value, error) {
 	if len(args) != 2 {
 		return cty.NilVal, errors.New("it takes a directory and a pattern")
 	}
@@ -137,7 +137,7 @@ func braced(pattern string, most int) []string {
 }
 
 // fileContent reads a file by a path that may be relative to a directory.
-func (c *evaluated) content(text, dir string) ([]byte, error) {
+func (c functionTable) content(text, dir string) ([]byte, error) {
 	name, why := pathIn(dir, text)
 	if why != nil {
 		return nil, why
@@ -154,7 +154,7 @@ func (c *evaluated) content(text, dir string) ([]byte, error) {
 }
 
 // readVariables is read_tfvars_file.
-func (c *evaluated) readVariables(args []string) (cty.Value, error) {
+func (c functionTable) readVariables(args []string) (cty.Value, error) {
 	if len(args) != 1 {
 		return cty.NilVal, errors.New("it takes one argument")
 	}
@@ -183,7 +183,7 @@ func (c *evaluated) readVariables(args []string) (cty.Value, error) {
 }
 
 // readConfigFunc is read_terragrunt_config.
-func (c *evaluated) readConfigFunc() function.Function {
+func (c functionTable) readConfigFunc() function.Function {
 	return function.New(&function.Spec{
 		Params:   []function.Parameter{{Name: "path", Type: cty.String}},
 		VarParam: &function.Parameter{Name: "default", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true, AllowDynamicType: true, AllowMarked: true},
@@ -205,7 +205,7 @@ func (c *evaluated) readConfigFunc() function.Function {
 }
 
 // readConfig reads another configuration, which is evaluated for itself.
-func (c *evaluated) readConfig(name string) (cty.Value, error) {
+func (c functionTable) readConfig(name string) (cty.Value, error) {
 	if v, ok := c.unitReading.read[name]; ok {
 		return v, nil
 	}
@@ -229,7 +229,7 @@ func (c *evaluated) readConfig(name string) (cty.Value, error) {
 }
 
 // templateFunc is templatefile.
-func (c *evaluated) templateFunc() function.Function {
+func (c functionTable) templateFunc() function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{
 			{Name: "path", Type: cty.String},
@@ -286,7 +286,7 @@ func templateValue(vars cty.Value, names ...string) (cty.Value, *staticeval.Unkn
 }
 
 // encodeFunc is jsonencode, which has holes for what is not known.
-func (c *evaluated) encodeFunc() function.Function {
+func (c functionTable) encodeFunc() function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "val", Type: cty.DynamicPseudoType, AllowUnknown: true, AllowDynamicType: true, AllowNull: true, AllowMarked: true}},
 		Type:   function.StaticReturnType(cty.String),

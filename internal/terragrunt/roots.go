@@ -88,7 +88,7 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 			kept = append(kept, r)
 			continue
 		}
-		if r.Lock == nil && len(r.Problems) == 0 && (included[made[i].File] || made[i].Template || made[i].Empty() && !a.configured(r.Dir)) {
+		if r.Lock == nil && len(r.Problems) == 0 && (included[made[i].File] || made[i].Template || made[i].Empty() && !hasConfiguration(a.fileReader, r.Dir)) {
 			continue // it is what units are made of
 		}
 		if r, ok := rootOf(r, made[i], &told, opts); ok {
@@ -100,8 +100,8 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 
 const defaultJobs = 8
 
-// configured reports whether a directory has configuration.
-func (r *fileReader) configured(dir string) bool {
+// hasConfiguration reports whether a directory has configuration.
+func hasConfiguration(r *fileReader, dir string) bool {
 	entries, _ := r.list(dir)
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return hasSuffix(e.Name(), configuration[:4]) })
 }

@@ -90,7 +90,7 @@ func (r *Configs) Unit(dir string) Unit {
 		u.Problems = []Problem{{staticeval.Unknown{Reason: "there is no configuration of Terragrunt"}, dir, 0}}
 		return u
 	}
-	reading := r.reading(dir)
+	reading := newReading(r.fileReader, dir)
 	c, why := reading.open(u.File, dir, nil)
 	if why != nil {
 		u.Problems = []Problem{{*why, u.File, 1}}
