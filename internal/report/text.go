@@ -472,6 +472,8 @@ func (t *text) closing() {
 		parts = append(parts, "the change touches no root module that has a lock file")
 	case len(t.r.Modules) == 0 && t.r.Fleet != nil: // which has been told
 		return
+	case len(t.r.Modules) == 0 && slices.ContainsFunc(t.r.Diagnostics, func(d provider.Diagnostic) bool { return d.Code == provider.CodeNotRootModule }):
+		parts = append(parts, "0 root modules") // why, has just been said
 	case len(t.r.Modules) == 0:
 		parts = append(parts, "no root module was found")
 	case t.r.Verb == VerbScan:

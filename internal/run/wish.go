@@ -259,11 +259,14 @@ func misses(j job, s inventory, t tree, diagnostics []provider.Diagnostic) []pro
 		if d.Code != provider.CodeNotRootModule || !slices.Contains(t.named, d.File) || unlocked(d.File) {
 			return false
 		}
-		hint := d.Hint
+		shown, message, hint := j.show(t)(d.File), d.Message, d.Hint
+		if d.Severity == provider.SeverityWarning { // it is there, and holds none
+			message = "no root module was found in " + shown
+		}
 		if near, ok := nearDir(d.File, t.locked()); ok {
 			hint = "did you mean " + j.show(t)(near) + "?"
 		}
-		s.lost[wish{dir: j.show(t)(d.File)}] = provider.Diagnostic{Code: provider.CodeNotFound, Message: d.Message, Hint: hint}
+		s.lost[wish{dir: shown}] = provider.Diagnostic{Code: provider.CodeNotFound, Message: message, Hint: hint}
 		return true
 	})
 }

@@ -255,7 +255,7 @@ func (f *finder) search(ctx context.Context, base tfconfig.Directory) error {
 	}
 	others := f.addMade(unlocked)
 	if len(locked) == 0 && (len(fresh) == 0 || !f.opts.Create) && !others && f.roots[base.Path].Tree == nil {
-		f.warn(provider.CodeNotRootModule, base.Path, "no root module was found in "+base.Path, f.hint(base, unlocked))
+		f.warn(provider.CodeNotRootModule, base.Path, "no root module was found here or below", f.hint(base, unlocked, len(fresh) > 0))
 	}
 	return nil
 }
@@ -281,13 +281,17 @@ func (f *finder) addMade(dirs []tfconfig.Directory) bool {
 
 const unlockedHint = "name its directory, or set --create"
 
-// hint says what to do where a search found nothing.
-func (f *finder) hint(base tfconfig.Directory, unlocked []tfconfig.Directory) string {
+// hint says what to do where a search found nothing but, perhaps, what it tells of.
+func (f *finder) hint(base tfconfig.Directory, unlocked []tfconfig.Directory, told bool) string {
 	switch {
 	case terragruntUnit(base) && !f.locked(base):
 		return "it is a Terragrunt unit: Terragrunt writes its lock file, and relock lock completes it"
-	case f.opts.Create || !slices.ContainsFunc(unlocked, f.lockable):
+	case !slices.ContainsFunc(unlocked, f.lockable) && told: // of each that has no lock file
 		return ""
+	case !slices.ContainsFunc(unlocked, f.lockable):
+		return "name a directory that holds configuration of Terraform or OpenTofu"
+	case f.opts.Create:
+		return "nothing shows that the configuration there is a root module, such as a backend, a configured provider or values of variables: name its directory"
 	}
 	return "no configuration there has a lock file yet: name its directory, or set --create"
 }
