@@ -186,6 +186,31 @@ func TestAPlaceInAFetchedModuleNamesItsVersion(t *testing.T) {
 	}
 }
 
+// An exact version holds a provider as a constraint does, and is not read as another
+// release of it.
+func TestHeldByAnExactVersion(t *testing.T) {
+	t.Parallel()
+	for constraint, want := range map[string]string{"5.31.0": "by = 5.31.0 at main.tf:3;", "= 5.31.0": "by = 5.31.0 at main.tf:3;", "~> 5.31.0": "by ~> 5.31.0 at main.tf:3;"} {
+		held := []upgrade.Held{{Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: term(constraint, "", "main.tf", 3)}}
+		m := report.Module{Dir: "live", Kept: []report.Kept{{Addr: addr("hashicorp/aws"), Version: version("5.31.0"), Facts: report.Facts{Held: held}}}}
+		if got := text(t, report.Report{Verb: report.VerbCheck, Modules: []report.Module{m}}, report.TextOptions{}); !strings.Contains(got, want) {
+			t.Errorf("held by %q reads\n%s\nwant %q in it", constraint, got, want)
+		}
+	}
+}
+
+// Whoever starts relock in an empty directory reads once that nothing is there.
+func TestNothingIsFoundHere(t *testing.T) {
+	t.Parallel()
+	r := report.Report{Verb: report.VerbScan, Diagnostics: []provider.Diagnostic{{
+		Severity: provider.SeverityWarning, Code: provider.CodeNotRootModule, File: ".", Message: "no root module was found here or below", Hint: "name a directory",
+	}}}
+	want := "warning: no root module was found here or below\n  next: name a directory\n\n0 root modules\n"
+	if got := text(t, r, report.TextOptions{}); got != want {
+		t.Errorf("the report is %q, want %q", got, want)
+	}
+}
+
 func TestVersionsInUseAreOfWhatWasSelected(t *testing.T) {
 	t.Parallel()
 	r := monorepo()

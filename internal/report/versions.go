@@ -114,7 +114,7 @@ func reasonsOf(r Report, d dialect) map[provider.Addr][]string {
 			if all[k.Addr] == nil {
 				all[k.Addr] = &set{}
 			}
-			all[k.Addr].add(d.heldBy(k.Held, func(h upgrade.Held) string { return d.code(h.Term.Constraint.String()) }))
+			all[k.Addr].add(d.heldBy(k.Held, func(h upgrade.Held) string { return d.bound(h.Term) }))
 		}
 	}
 	reasons := map[provider.Addr][]string{}

@@ -333,7 +333,7 @@ func (d dialect) heldWhy(k Kept) string {
 	if len(k.Held) == 0 {
 		return ""
 	}
-	return d.name(k.Addr) + " " + d.heldBy(k.Held, func(h upgrade.Held) string { return d.code(h.Term.Constraint.String()) })
+	return d.name(k.Addr) + " " + d.heldBy(k.Held, func(h upgrade.Held) string { return d.bound(h.Term) })
 }
 
 func (d dialect) heldBy(held []upgrade.Held, terms func(upgrade.Held) string) string {
@@ -394,7 +394,17 @@ func (d dialect) terms(h upgrade.Held, from Origins) string {
 }
 
 func (d dialect) term(t scan.Term, from Origins) string {
-	return d.code(t.Constraint.String()) + " at " + d.place(t, from)
+	return d.bound(t) + " at " + d.place(t, from)
+}
+
+// bound is a term as it holds a release. A version alone, which means that version
+// exactly, would be read as the release that is held.
+func (d dialect) bound(t scan.Term) string {
+	text := t.Constraint.String()
+	if t.Constraint.Op == provider.Exactly {
+		text = "= " + strings.TrimPrefix(text, "= ")
+	}
+	return d.code(text)
 }
 
 // missing says which wanted platforms a release does not serve.
@@ -441,7 +451,7 @@ func (d dialect) unread(u scan.Unread, replaced bool) symptom {
 
 // diagnostic returns a problem's place and message.
 func (d dialect) diagnostic(p provider.Diagnostic) string {
-	if p.File == "" {
+	if p.File == "" || p.File == "." { // where relock was started
 		return d.text(p.Message)
 	}
 	return d.code(p.Place()) + ": " + d.text(p.Message)
