@@ -117,6 +117,9 @@ It never runs terraform, tofu, a provider, or code of the repository it reads.`,
 	)
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultCompletionCmd()
+	if cmd, _, err := root.Find([]string{"completion"}); err == nil { // cobra's
+		cmd.Short = "Print a script that lets a shell complete relock's words"
+	}
 	root.SetFlagErrorFunc(unknownFlag)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		if meant, err := meantByHelp(cmd); err == nil {

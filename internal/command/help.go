@@ -34,7 +34,7 @@ var flagSections = []section{
 // commandSections are where the help of the program lists the commands; others
 // come last.
 var commandSections = []section{
-	{"Lock files", []string{"scan", "check", "upgrade", "lock", "diff"}},
+	{"Lock files", []string{"scan", "check", "upgrade", "lock", "verify", "diff"}},
 	{"Pull requests", []string{"pr", "comment", "action"}},
 	{"Setting up", []string{"config", "cache", "merge-driver", "completion"}},
 }
