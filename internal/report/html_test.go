@@ -67,7 +67,8 @@ func shownText(n *html.Node) string {
 
 func TestPage(t *testing.T) {
 	reports := fixtures(t)
-	for _, name := range []string{"kinds", "monorepo", "held", "failures"} {
+	reports["estate"] = estate()
+	for _, name := range []string{"kinds", "monorepo", "held", "failures", "estate"} {
 		_, body, _ := strings.Cut(webpage(t, reports[name]), "<body>")
 		body, _, _ = strings.Cut(body, "<script>")
 		golden(t, name+".html", body)
