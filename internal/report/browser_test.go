@@ -45,6 +45,11 @@ document.getElementById("report").addEventListener("load", function () {
   heading.click();
   say("newest first", shown()[0].cells[2].textContent.trim());
   say("sorted", heading.parentNode.getAttribute("aria-sort"));
+  var box = page.querySelector(".matrix").parentNode;
+  box.scrollLeft = 150;
+  var left = function (element) { return element.getBoundingClientRect().left; };
+  say("scrolled", left(shown()[0].cells[1]) < shown()[0].cells[0].getBoundingClientRect().right - 20);
+  say("names stay", Math.abs(left(shown()[0].cells[0]) - left(box)) < 3 && Math.abs(left(page.querySelector(".matrix thead th")) - left(box)) < 3);
   say("coloured", page.defaultView.getComputedStyle(page.querySelector("rect")).fill !== "rgb(0, 0, 0)");
   say("done", true);
 });
@@ -81,7 +86,7 @@ func TestPageInABrowser(t *testing.T) {
 	seen, log := browsed(t, server.URL+"/")
 	for _, want := range []string{
 		"filter is offered: true", "rows: 1000", "one left: live/stack-0007/tool", "none left: 0", "rows again: 1000",
-		"oldest first: 5.0.0 ▾▾", "newest first: 5.11.0", "sorted: descending", "coloured: true", "done: true",
+		"oldest first: 5.0.0 ▾▾", "newest first: 5.11.0", "sorted: descending", "scrolled: true", "names stay: true", "coloured: true", "done: true",
 	} {
 		if !strings.Contains(seen, "<li>"+want+"</li>") {
 			t.Errorf("the browser does not show %q:\n%s\n%s", want, regexp.MustCompile(`<li>.*</li>`).FindString(seen), log)
