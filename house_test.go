@@ -49,6 +49,8 @@ var outside = map[string]struct{ imports, importers []string }{
 	"sandbox/described": {},
 	// trusted is for tests that speak https.
 	"sandbox/trusted": {},
+	// waves is for tests that count round trips.
+	"sandbox/waves": {},
 }
 
 // rule forbids an import (a path, or a prefix of paths that ends in /) to every

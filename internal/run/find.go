@@ -46,7 +46,9 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	}
 	s.lost = map[wish]provider.Diagnostic{}
 	for _, t := range s.trees {
-		modules, diagnostics, err := rootModules(ctx, t.FS(), shown{j.modules, j.env.Fetching}, scanOptions(j, s.extent, t))
+		opts := scanOptions(j, s.extent, t)
+		opts.Met = foresee(ctx, j, t)
+		modules, diagnostics, err := rootModules(ctx, t.FS(), shown{j.modules, j.env.Fetching}, opts)
 		if err != nil {
 			return s, fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
@@ -82,6 +84,18 @@ func scanOptions(j job, narrowed extent, t tree) scan.Options {
 		opts.Environment = variables(j.env.Environ)
 	}
 	return opts
+}
+
+// foresee lets registries be asked for versions while modules are fetched; nil where
+// nothing is planned, or where not every registry may be asked.
+func foresee(ctx context.Context, j job, t tree) func([]scan.RootModule) {
+	if j.req.Verb == Scan || j.req.Verb == Verify || j.req.Head != NoHead {
+		return nil
+	}
+	return func(modules []scan.RootModule) {
+		modules = slices.DeleteFunc(modules, func(m scan.RootModule) bool { return hasPlugins(t, m) })
+		upgrade.Foresee(ctx, j.source, modules, j.req.Plan)
+	}
 }
 
 // rootModules finds the root modules of a file tree and reads what they require.

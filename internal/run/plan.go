@@ -92,11 +92,17 @@ func withPlugins(j job, all []found) []found {
 	for i, f := range all {
 		dir := path.Join(f.module.Dir, pluginDir)
 		plugins, err := fs.Sub(f.tree.FS(), dir)
-		if info, statErr := fs.Stat(f.tree.FS(), dir); err == nil && statErr == nil && info.IsDir() {
+		if err == nil && hasPlugins(f.tree, f.module) {
 			all[i].plugins = j.source.In(plugins, j.show(f.tree)(dir), usable)
 		}
 	}
 	return all
+}
+
+// hasPlugins reports whether a root module keeps providers of its own.
+func hasPlugins(t tree, m scan.RootModule) bool {
+	info, err := fs.Stat(t.FS(), path.Join(m.Dir, pluginDir))
+	return err == nil && info.IsDir()
 }
 
 // learnSigners learns who signed what the lock files hold now.

@@ -72,6 +72,9 @@ type Options struct {
 	// tree says of it: Load fetches nothing for the others and does not return them.
 	// Its Dirs are all that there will be. nil: all are wanted.
 	Wanted func(RootModule) bool
+	// Met is told of the root modules as far as they are read while Load fetches what
+	// they lack; Load returns after it. It may be nil.
+	Met func([]RootModule)
 	// Variables are values of root modules' variables, as on the tools' command
 	// line, and Environment those of the variables TF_VAR_NAME, by NAME. They
 	// are for tools that evaluate the sources of modules early.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -28,6 +29,8 @@ func Load(ctx context.Context, roots []Root, source Source, opts Options) ([]Roo
 		all[i] = &loading{Root: r, asked: map[remoteCall]bool{}}
 	}
 	unfinished := all
+	var beside sync.WaitGroup
+	defer beside.Wait()
 	for first := true; len(unfinished) > 0; first = false {
 		err := each(ctx, unfinished, func(_ int, l *loading) { l.load(packages, &opts) })
 		if err != nil {
@@ -42,15 +45,23 @@ func Load(ctx context.Context, roots []Root, source Source, opts Options) ([]Roo
 		for _, l := range unfinished {
 			calls = append(calls, l.lacks...)
 		}
+		if len(calls) > 0 && opts.Met != nil {
+			met := modulesOf(all)
+			beside.Go(func() { opts.Met(met) })
+		}
 		if err := packages.fetch(ctx, calls); err != nil {
 			return nil, err
 		}
 	}
+	return modulesOf(all), nil
+}
+
+func modulesOf(all []*loading) []RootModule {
 	var modules []RootModule
 	for _, l := range all {
 		modules = append(modules, l.read)
 	}
-	return modules, nil
+	return modules
 }
 
 // loading is a root module while its tree is read: once, and again when what it

@@ -62,6 +62,25 @@ func Plan(ctx context.Context, src Source, modules []scan.RootModule, opts Optio
 	return plan(modules, opts, opts.behaviour(), asker{ctx: ctx, jobs: jobsOf(opts.Jobs), plan: src, dates: opts.Dates, former: opts.Former, announce: opts.Announce})
 }
 
+// Foresee asks for the releases that a plan of these root modules will ask for,
+// which may be read in part: what they lack may require more, and what they require
+// is required then, too. The source remembers what it answers.
+func Foresee(ctx context.Context, src Source, modules []scan.RootModule, opts Options) {
+	b := opts.behaviour()
+	var asked []providerKey
+	for _, m := range modules {
+		for _, required := range m.Tree.Requirements {
+			if selected(opts.Only, required.Addr) && !failed(m.Tree.Diagnostics) && !wantProvider(m, nil, required, opts, b).spared(b) {
+				asked = append(asked, providerKey{m.Tool, required.Addr})
+			}
+		}
+	}
+	memo.Each(jobsOf(opts.Jobs), asked, func(k providerKey) error {
+		_, err := src.Versions(ctx, k.tool, k.addr)
+		return err // which the plan meets again
+	})
+}
+
 // FormerSigners notes in each selection that leaves one release for another who
 // signed the one it leaves, so that a change of signer can be shown. A lock
 // file does not say that, so the registry is asked for the old list, once for

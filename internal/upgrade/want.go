@@ -97,7 +97,7 @@ func want(m scan.RootModule, opts Options, b behaviour) root {
 		if !selected(opts.Only, required.Addr) && !disputed(m, required.Addr) {
 			continue
 		}
-		if w := wantProvider(m, untested, required, opts, b); w.mayStay && b.spares {
+		if w := wantProvider(m, untested, required, opts, b); w.spared(b) {
 			r.idle = append(r.idle, w)
 		} else {
 			r.wanted = append(r.wanted, w)
@@ -155,6 +155,9 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 	}
 	return w
 }
+
+// spared reports whether the rules let no release in, so that nobody need be asked.
+func (w *wanted) spared(b behaviour) bool { return w.mayStay && b.spares }
 
 // preserved joins what is known of the requirements with what the lock file
 // records: the union when it was last written. So nothing is required less than
