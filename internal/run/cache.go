@@ -57,12 +57,20 @@ func hashCache(env Env, req Request, name string) (*hash.Cache, error) {
 }
 
 // moduleCache is the directory in which fetched modules are kept, unless the
-// request is about a head that could have filled it.
+// request is about a head that could have filled it. On GitHub a workflow keeps what
+// lies where it puts the hash cache, and nothing of the home of a runner.
 func moduleCache(env Env, req Request) string {
-	if name := env.ModuleCache; !ofHead(env, req, name) {
-		return name
+	name := env.ModuleCache
+	if env.OnGitHub && req.Cache != "" {
+		name = req.Cache + ".modules"
 	}
-	return ""
+	if !filepath.IsAbs(name) && name != "" {
+		name = filepath.Join(env.WorkDir, name)
+	}
+	if ofHead(env, req, name) {
+		return ""
+	}
+	return name
 }
 
 // ofHead reports whether whoever wrote the head of a pull request may have

@@ -67,6 +67,14 @@ func TestCacheOfAHead(t *testing.T) {
 		if got := moduleCache(Env{WorkDir: env.WorkDir, Getenv: env.Getenv, ModuleCache: req.Cache}, req); (got == "") != refused {
 			t.Errorf("moduleCache(%s) = %q, want none: %t", name, got, refused)
 		}
+		onGitHub := Env{WorkDir: env.WorkDir, Getenv: env.Getenv, OnGitHub: true, ModuleCache: filepath.Join(top, "elsewhere")}
+		want := req.Cache + ".modules"
+		if refused {
+			want = ""
+		}
+		if got := moduleCache(onGitHub, req); got != want {
+			t.Errorf("moduleCache(%s) on GitHub = %q, want %q", name, got, want)
+		}
 		req.Head = NoHead
 		if cache, err = openCache(env, req); err != nil {
 			t.Errorf("openCache(%s) for nobody's head = %v", name, err)
