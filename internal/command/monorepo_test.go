@@ -30,6 +30,7 @@ import (
 //	warm       the same with what a run before has remembered
 //	current    the same where the lock files are right, too
 //	line       cold on a line with 20 ms and 50 MB/s
+//	distant    warm on a line with 100 ms
 //
 // The first two run if the tools are on PATH. The times are those of programs
 // from start to end. x is how many times faster than terraform relock is,
@@ -78,6 +79,13 @@ func BenchmarkMonorepo(b *testing.B) {
 		took := m.relock(b, dir, strings.ReplaceAll(m.sandbox.CLIConfig(), m.sandbox.URL(), line.url), m.forget)
 		m.checkDownloads(b, b.N)
 		reportRatio(b, "x-line", took, line.alone(m.bytes))
+	})
+	b.Run("distant/50", func(b *testing.B) {
+		dir := m.write(b, 50, "~> %d.0")
+		m.fill(b, dir)
+		line := newSlowLine(b, m.sandbox.URL(), 100*time.Millisecond, 50e6)
+		m.relock(b, dir, strings.ReplaceAll(m.sandbox.CLIConfig(), m.sandbox.URL(), line.url), unlock)
+		m.checkDownloads(b, 0)
 	})
 }
 
