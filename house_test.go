@@ -71,6 +71,7 @@ var direct = []rule{
 	{"github.com/ProtonMail/go-crypto/", []string{"registry", "sandbox"}, "signatures are verified in one place"},
 	{"oras.land/oras-go/v2", []string{"cliconfig", "oci"}, "OCI registries are asked in one place; cliconfig reads their addresses"},
 	{"oras.land/oras-go/v2/registry/remote", []string{"oci"}, "OCI registries are asked in one place"},
+	{"github.com/owenrumney/go-sarif/", []string{"report"}, "SARIF is one format of the report"},
 	{"github.com/spf13/cobra", []string{"command"}, "the command line is one package"},
 	{"github.com/goccy/go-yaml", []string{"config", "sandbox"}, "our only YAML is the configuration file"},
 	{"os/exec", []string{"cliconfig", "module"}, "relock runs no program but credentials helpers and git"},

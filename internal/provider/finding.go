@@ -59,6 +59,8 @@ const (
 	CodeNotNormal         Code = "not-normal"         // a file that is not in normal form
 	CodeToolHeader        Code = "tool-header"        // a file that another tool has written
 	CodeTamperedBoth      Code = "tampered-both"      // a change of what it is judged by
+
+	CodeLeftOut Code = "left-out" // findings that a format has no room for
 )
 
 // Diagnostic returns the finding as a problem of its place.

@@ -1,0 +1,218 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/verify"
+)
+
+// SARIFOptions are what a report does not know of itself.
+type SARIFOptions struct {
+	// Version is the program's.
+	Version string
+	// Category tells apart what several runs of one verb upload for one commit.
+	Category string
+	// Path returns the name that a file has in the repository, of the one that
+	// people are shown; false if it is none of the repository's.
+	Path func(shown string) (string, bool)
+}
+
+// mostResults is how many results of a run GitHub shows:
+// https://docs.github.com/en/code-security/reference/code-scanning/sarif-files/sarif-support-for-code-scanning
+const mostResults = 5000
+
+// sarifLog is what a file of SARIF 2.1.0 holds. It is not the library's type for it:
+// that can validate itself, and with its method a validator would come into the
+// program that fetches what a schema names.
+type sarifLog struct {
+	Schema  string       `json:"$schema"`
+	Version string       `json:"version"`
+	Runs    []*sarif.Run `json:"runs"`
+}
+
+// SARIF writes the report of verify or check for code scanning: SARIF 2.1.0,
+// https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/sarif-v2.1.0-errata01-os-complete.html.
+// The error is the writer's.
+func SARIF(w io.Writer, r Report, o SARIFOptions) error {
+	doc := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []*sarif.Run{sarifRun(r, o)}}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	if err := e.Encode(doc); err != nil {
+		panic("report: a report cannot be encoded as SARIF: " + err.Error())
+	}
+	_, err := io.WriteString(w, escaped(b.String()))
+	return err
+}
+
+func sarifRun(r Report, o SARIFOptions) *sarif.Run {
+	issues, notices := issuesOf(r, o)
+	rules := rulesOf(r.Verb, issues)
+	run := sarif.NewRunWithInformationURI("relock", projectURL).WithColumnKind("unicodeCodePoints")
+	run.Tool.Driver.WithVersion(o.Version)
+	for _, rule := range rules {
+		run.Tool.Driver.AddRule(sarifRule(rule, issues))
+	}
+	root := sarif.NewArtifactLocation().WithDescription(sarif.NewMessage().WithText("The root of the repository."))
+	run.WithOriginalUriBaseIds(map[string]sarif.ArtifactLocation{rootID: *root})
+	run.WithAutomationDetails(sarif.NewRunAutomationDetails().WithID(automationID(r.Verb, o.Category)))
+	run.WithInvocations([]*sarif.Invocation{sarifInvocation(r, notices)})
+	seen := map[string]int{}
+	for _, i := range fitting(issues) {
+		print := i.Fingerprint()
+		seen[print]++
+		result := i.result(fmt.Sprintf("%s:%d", strings.TrimSuffix(print, ":1"), seen[print]))
+		result.RuleIndex = slices.IndexFunc(rules, func(rule verify.Rule) bool { return rule.Code == i.Code })
+		run.AddResult(result)
+	}
+	return run
+}
+
+// automationID is the category under which code scanning keeps the results: all up
+// to the last slash. What is uploaded for the same commit under the same category
+// replaces what was.
+func automationID(verb, category string) string {
+	id := "relock/" + verb + "/"
+	if category = strings.Trim(linkless(category), "/"); category != "" {
+		id += category + "/"
+	}
+	return id
+}
+
+// issue is what a result tells of.
+type issue struct {
+	provider.Finding
+	path     string             // in the repository
+	accepted *verify.Acceptance // nil unless a baseline accepts it
+}
+
+// issuesOf are the results of a report, the worst first and what is accepted last,
+// and the problems that are at no place of the repository.
+func issuesOf(r Report, o SARIFOptions) (issues []issue, notices []provider.Diagnostic) {
+	for _, m := range r.Modules {
+		for _, f := range m.Findings {
+			issues = append(issues, o.placed(f, m))
+		}
+		if m.Verified == nil {
+			continue
+		}
+		for _, a := range m.Verified.Accepted {
+			i := o.placed(a.Finding, m)
+			i.accepted = &a
+			issues = append(issues, i)
+		}
+	}
+	slices.SortStableFunc(issues, func(a, b issue) int {
+		return cmp.Or(cmp.Compare(a.order(), b.order()), cmp.Compare(a.Severity, b.Severity))
+	})
+	return issues, notices
+}
+
+func (i issue) order() int {
+	if i.accepted != nil {
+		return 1
+	}
+	return 0
+}
+
+// placed is a finding at its file in the repository, or at the root module's lock
+// file where its own is elsewhere, such as in a module package.
+func (o SARIFOptions) placed(f provider.Finding, m Module) issue {
+	if f.Package == "" {
+		path, ok := f.Path, f.Path != ""
+		if !ok {
+			path, ok = o.Path(f.File)
+		}
+		if ok {
+			return issue{Finding: f, path: path}
+		}
+	}
+	f.Line, f.From, f.To = 0, 0, 0
+	path, _ := o.Path(cmp.Or(m.LockPath, m.Dir))
+	return issue{Finding: f, path: path}
+}
+
+// fitting are the issues that code scanning shows. Of those that it would not, the
+// last one tells.
+func fitting(issues []issue) []issue {
+	if len(issues) <= mostResults {
+		return issues
+	}
+	shown, cut := issues[:mostResults-1], issues[mostResults-1:]
+	return append(slices.Clip(shown), issue{path: cut[0].path, Finding: provider.Finding{
+		Code: provider.CodeLeftOut, Severity: provider.SeverityWarning, Path: cut[0].path,
+		Message: fmt.Sprintf("%d more results are left out, since code scanning shows %d of a run", len(cut), mostResults),
+	}})
+}
+
+// result is the issue as SARIF has it. Code scanning knows it again by the
+// fingerprint, under a key of its own for that.
+func (i issue) result(fingerprint string) *sarif.Result {
+	result := sarif.NewRuleResult(string(i.Code)).WithLevel(i.Severity.String()).WithMessage(sarif.NewMessage().WithText(i.text()))
+	result.WithPartialFingerprints(map[string]string{"primaryLocationLineHash": fingerprint, "relock/v1": fingerprint})
+	region := sarif.NewRegion().WithStartLine(max(i.Line, 1))
+	if i.From > 0 {
+		region.WithStartColumn(i.From).WithEndColumn(i.To)
+	}
+	file := sarif.NewArtifactLocation().WithURI(uriOf(i.path)).WithURIBaseID(rootID)
+	result.AddLocation(sarif.NewLocationWithPhysicalLocation(sarif.NewPhysicalLocation().WithArtifactLocation(file).WithRegion(region)))
+	if a := i.accepted; a != nil {
+		why := linkless(a.Reason) + " (until " + day(a.Until)
+		if a.By != "" {
+			why += ", accepted by " + linkless(a.By)
+		}
+		result.AddSuppression(sarif.NewSuppression().WithKind("external").WithStatus("accepted").WithJustification(why + ")"))
+	}
+	return result
+}
+
+func (i issue) text() string {
+	text := linkless(i.Message)
+	if i.Hint != "" {
+		text += "\nNext: " + linkless(i.Hint)
+	}
+	return text
+}
+
+// linkless makes outside text harmless in a message of SARIF, whose plain texts may
+// hold links as Markdown has them (SARIF 3.11.6).
+func linkless(s string) string { return strings.ReplaceAll(Plain(s), "](", "] (") }
+
+// rootID is how SARIF's producers and consumers name the root of the repository.
+const rootID = "%SRCROOT%"
+
+// uriOf is the reference to a file of the repository. Whatever RFC 3986 reserves is
+// escaped: a colon would make a scheme of what stands before it.
+func uriOf(path string) string {
+	var b strings.Builder
+	for _, c := range []byte(path) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-._~/", c) >= 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// sarifInvocation says whether the run could do all that it was to do, and what is
+// wrong with it that no file of the repository is the place of.
+func sarifInvocation(r Report, notices []provider.Diagnostic) *sarif.Invocation {
+	run := sarif.NewInvocation().WithExecutionSuccessful(!r.Failed())
+	for _, d := range notices {
+		run.AddToolExecutionNotification(sarif.NewNotification().WithLevel(d.Severity.String()).WithMessage(
+			sarif.NewMessage().WithText(string(d.Code) + ": " + linkless(d.Error()))))
+	}
+	return run
+}
