@@ -96,6 +96,15 @@ func (d Diagnostic) Error() string {
 	return d.Place() + ": " + d.Message
 }
 
+// Finding returns the problem as a finding at its place. Others there have another
+// message.
+func (d Diagnostic) Finding() Finding {
+	return Finding{
+		Severity: d.Severity, Code: d.Code, Message: d.Message, Hint: d.Hint, About: d.Message,
+		File: d.File, Line: d.Line, Package: d.Package, Addr: d.Addr,
+	}
+}
+
 // Place returns FILE:LINE, FILE, or nothing.
 func (d Diagnostic) Place() string {
 	if d.Line == 0 {

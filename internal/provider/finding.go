@@ -25,6 +25,9 @@ type Finding struct {
 	// From and To are the columns in which a hash begins and behind which it ends;
 	// 0 if the finding is about something else.
 	From, To int
+	// About tells findings apart that are alike in all of the above: what of the world
+	// they are about, such as a key.
+	About    string
 	ProvenBy string // the verdict on a hash that something proves, such as "mirror"
 	Message  string // one sentence without a full stop, no untrusted markup
 	Hint     string // what to do next; may be empty
@@ -60,6 +63,11 @@ const (
 	CodeToolHeader        Code = "tool-header"        // a file that another tool has written
 	CodeTamperedBoth      Code = "tampered-both"      // a change of what it is judged by
 
+	// Codes of what would change in a lock file.
+	CodeOutdated   Code = "outdated"   // an entry for which there is a newer release
+	CodeIncomplete Code = "incomplete" // an entry that lacks hashes
+	CodeMoved      Code = "moved"      // an entry whose provider is under another address
+
 	CodeLeftOut Code = "left-out" // findings that a format has no room for
 )
 
@@ -86,7 +94,11 @@ func (f Finding) Fingerprint() string {
 	if f.Addr != (Addr{}) {
 		addr = f.Addr.String()
 	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(f.Code), cmp.Or(f.Path, f.File), addr, version, about}, "\x00")))
+	facts := []string{string(f.Code), cmp.Or(f.Path, f.File), addr, version, about}
+	if f.About != "" {
+		facts = append(facts, f.About)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(facts, "\x00")))
 	return hex.EncodeToString(sum[:])[:32] + ":1"
 }
 

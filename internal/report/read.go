@@ -161,12 +161,12 @@ func (c *checked) kept(m planJSON, read *Module, changed map[provider.Addr]*Fact
 
 func (c *checked) change(j changeJSON) Change {
 	return Change{
-		diff.Change{
+		Change: diff.Change{
 			Addr: c.addr(j.Provider), AddrFrom: c.addr(j.ProviderFrom), Kind: diff.Kind(j.Kind), Bump: j.Bump, From: c.version(j.From), To: c.version(j.To),
 			ConstraintsFrom: value(c, j.ConstraintFrom, provider.ParseConstraints), ConstraintsTo: value(c, j.Constraints, provider.ParseConstraints),
 			Platforms: j.Completed, HashesAdded: j.HashesAdded, HashesRemoved: j.HashesRemoved,
 		},
-		Facts{
+		Facts: Facts{
 			Coverage: j.Platforms, Signer: j.Signer.signer(), SignerFrom: j.SignerFrom.signer(), Published: c.day(j.Released), Marks: j.Marks,
 			Held: list(j.Held, c.held),
 		},

@@ -152,6 +152,8 @@ type Facts struct {
 type Change struct {
 	diff.Change
 	Facts
+	// Line is where the entry begins in the lock file as it is; 0 if it is not there.
+	Line int
 }
 
 // Use is the version of a provider that a lock file holds.
@@ -292,8 +294,12 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 		facts[s.Requirement.Addr] = f
 	}
 	if m.Pending {
+		lines := map[provider.Addr]int{}
+		for _, l := range r.Old {
+			lines[l.Addr] = l.Line()
+		}
 		for _, c := range changes {
-			m.Changes = append(m.Changes, Change{Change: c, Facts: facts[c.Addr]})
+			m.Changes = append(m.Changes, Change{Change: c, Facts: facts[c.Addr], Line: cmp.Or(lines[c.Addr], lines[c.AddrFrom])})
 			delete(facts, c.Addr)
 		}
 	}

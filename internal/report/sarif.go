@@ -57,18 +57,19 @@ func SARIF(w io.Writer, r Report, o SARIFOptions) error {
 
 func sarifRun(r Report, o SARIFOptions) *sarif.Run {
 	issues, notices := issuesOf(r, o)
+	issues = fitting(issues)
 	rules := rulesOf(r.Verb, issues)
 	run := sarif.NewRunWithInformationURI("relock", projectURL).WithColumnKind("unicodeCodePoints")
 	run.Tool.Driver.WithVersion(o.Version)
 	for _, rule := range rules {
-		run.Tool.Driver.AddRule(sarifRule(rule, issues))
+		run.Tool.Driver.AddRule(sarifRule(r.Verb, rule, issues))
 	}
 	root := sarif.NewArtifactLocation().WithDescription(sarif.NewMessage().WithText("The root of the repository."))
 	run.WithOriginalUriBaseIds(map[string]sarif.ArtifactLocation{rootID: *root})
 	run.WithAutomationDetails(sarif.NewRunAutomationDetails().WithID(automationID(r.Verb, o.Category)))
 	run.WithInvocations([]*sarif.Invocation{sarifInvocation(r, notices)})
 	seen := map[string]int{}
-	for _, i := range fitting(issues) {
+	for _, i := range issues {
 		print := i.Fingerprint()
 		seen[print]++
 		result := i.result(fmt.Sprintf("%s:%d", strings.TrimSuffix(print, ":1"), seen[print]))
@@ -99,11 +100,28 @@ type issue struct {
 // issuesOf are the results of a report, the worst first and what is accepted last,
 // and the problems that are at no place of the repository.
 func issuesOf(r Report, o SARIFOptions) (issues []issue, notices []provider.Diagnostic) {
+	problems := func(all []provider.Diagnostic, m Module) {
+		for _, d := range all {
+			_, ours := o.Path(d.File)
+			switch {
+			case d.Code == provider.CodeOnBase: // its results are warnings
+			case d.File == "", d.Package == "" && !ours:
+				notices = append(notices, d)
+			default:
+				issues = append(issues, o.placed(d.Finding(), m))
+			}
+		}
+	}
+	problems(r.Diagnostics, Module{})
 	for _, m := range r.Modules {
-		for _, f := range m.Findings {
+		problems(m.Diagnostics, m)
+		for _, f := range slices.Concat(m.Findings, unfollowed(r, m)) {
 			issues = append(issues, o.placed(f, m))
 		}
 		if m.Verified == nil {
+			for _, f := range outOfStep(r, m) {
+				issues = append(issues, o.placed(f, m))
+			}
 			continue
 		}
 		for _, a := range m.Verified.Accepted {
@@ -129,12 +147,9 @@ func (i issue) order() int {
 // file where its own is elsewhere, such as in a module package.
 func (o SARIFOptions) placed(f provider.Finding, m Module) issue {
 	if f.Package == "" {
-		path, ok := f.Path, f.Path != ""
-		if !ok {
-			path, ok = o.Path(f.File)
-		}
-		if ok {
-			return issue{Finding: f, path: path}
+		path, ok := o.Path(f.File)
+		if f.Path = cmp.Or(f.Path, path); ok || f.Path != "" {
+			return issue{Finding: f, path: f.Path}
 		}
 	}
 	f.Line, f.From, f.To = 0, 0, 0

@@ -97,6 +97,44 @@ func TestSARIF(t *testing.T) {
 	}
 }
 
+// checked is a check that finds something of everything.
+func checked() report.Report {
+	r := failures()
+	r.Verb = report.VerbCheck
+	prod := module("envs/prod", everyKind()...)
+	for i := range prod.Changes {
+		prod.Changes[i].Line = 10 * (i + 1)
+	}
+	prod.Findings = []provider.Finding{forged("envs/prod", "h1:forged=", 8)}
+	before := module("envs/before", everyKind()[5])
+	before.OnBase = true
+	before.Diagnostics = []provider.Diagnostic{{Severity: provider.SeverityWarning, Code: provider.CodeOnBase, File: before.LockPath, Message: "the lock file was like that before the change"}}
+	other := module("envs/form")
+	other.Pending = true
+	r.Modules = append(r.Modules, prod, before, other)
+	return r
+}
+
+func TestSARIFOfACheck(t *testing.T) {
+	t.Parallel()
+	run := sarifRead(t, checked(), asShown)
+	golden(t, "checked.sarif", results(run))
+	seen := map[string]bool{}
+	for _, r := range run.Results {
+		if print := r.PartialFingerprints["primaryLocationLineHash"]; seen[print] || !strings.HasSuffix(print, ":1") {
+			t.Errorf("the fingerprint %s of %q is not its own", print, *r.Message.Text)
+		} else {
+			seen[print] = true
+		}
+	}
+	for _, rule := range run.Tool.Driver.Rules {
+		score := rule.Properties.Properties["security-severity"]
+		if own, found := verify.RuleOf(provider.Code(*rule.ID)); (score != nil) != (found && own.Severity != provider.SeverityNote) {
+			t.Errorf("%s has the score %v", *rule.ID, score)
+		}
+	}
+}
+
 // prints are the fingerprints of the findings about hashes.
 func prints(t *testing.T, findings ...provider.Finding) map[string]string {
 	t.Helper()

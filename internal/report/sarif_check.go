@@ -1,0 +1,68 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// changeCodes say what is wrong with a lock file that a change would mend.
+var changeCodes = map[diff.Kind]provider.Code{
+	diff.Added: provider.CodeEntryMissing, diff.Removed: provider.CodeEntryStale,
+	diff.Upgraded: provider.CodeOutdated, diff.Downgraded: provider.CodeLockedVersion, diff.Moved: provider.CodeMoved,
+	diff.Completed: provider.CodeIncomplete, diff.Constrained: provider.CodeConstraintsDiffer, diff.Normalised: provider.CodeNotNormal,
+	diff.ReReleased: provider.CodeReReleased, diff.Signer: provider.CodeSignerChanged,
+}
+
+// outOfStep are findings of what a check says of a lock file besides what is wrong
+// with its hashes: what would change in it, and what it cannot cover.
+func outOfStep(r Report, m Module) []provider.Finding {
+	d := terminal(r)
+	d.code = Plain
+	about := provider.Finding{Severity: provider.SeverityError, File: m.LockPath}
+	if !m.Pending || m.OnBase { // the check does not fail for it
+		about.Severity = provider.SeverityWarning
+	}
+	var all []provider.Finding
+	for _, c := range m.Changes {
+		f := about
+		f.Code, f.Addr, f.Version, f.Line = changeCodes[c.Kind], c.Addr, c.From, c.Line
+		f.Message = fmt.Sprintf("%s %s: %s", d.name(c.Addr), d.move(c), strings.Join(append([]string{c.label()}, d.details(c)...), ", "))
+		all = append(all, f)
+	}
+	if m.Pending && len(m.Changes) == 0 {
+		f := about
+		f.Code, f.Message = provider.CodeNotNormal, "the lock file is not in the form that its tool writes"
+		all = append(all, f)
+	}
+	for _, k := range m.facts() {
+		if len(k.Missing) > 0 {
+			f := about
+			f.Severity, f.Code, f.Addr, f.Version, f.Message = provider.SeverityNote, provider.CodePlatformMissing, k.Addr, k.Version, d.missing(k)
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// unfollowed are findings of the module calls that were not followed and of which no
+// problem of the root module tells.
+func unfollowed(r Report, m Module) []provider.Finding {
+	d := terminal(r)
+	d.code = Plain
+	var all []provider.Finding
+	for _, u := range m.Unread {
+		told := slices.ContainsFunc(m.Diagnostics, func(p provider.Diagnostic) bool { return p.File == u.File && p.Line == u.Line })
+		if told || u.Module == "" {
+			continue
+		}
+		all = append(all, provider.Finding{
+			Severity: provider.SeverityWarning, Code: provider.CodeUnreadModule, File: u.File, Line: u.Line, Package: u.Package,
+			Message: d.unreadCall(u), Hint: u.Hint, About: u.Module,
+		})
+	}
+	return all
+}
