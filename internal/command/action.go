@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -24,8 +27,11 @@ import (
 // repository is in it.
 const reportFile = "relock-report.json"
 
-// pageFile is the name of the same report as a page, beside it.
-const pageFile = "relock-report.html"
+// Beside it lie the same report as a page, and as what code scanning reads.
+const (
+	pageFile  = "relock-report.html"
+	sarifFile = "relock-report.sarif"
+)
 
 func actionCommand(env Env) *cobra.Command {
 	return &cobra.Command{
@@ -55,7 +61,7 @@ func runAction(ctx context.Context, env Env) error {
 	if err != nil {
 		return said(ctx, env, errors.Join(err, annotateError(rt, err)))
 	}
-	if err := errors.Join(show(env, r, cfg), tell(rt, r, cmp.Or(rt.Temp(), env.WorkDir))); err != nil {
+	if err := errors.Join(show(env, r, cfg), tell(rt, r, cmp.Or(rt.Temp(), env.WorkDir), sarifOptions(env, cfg))); err != nil {
 		return said(ctx, env, err)
 	}
 	return status(r)
@@ -142,7 +148,7 @@ func verbOf(command string, rt *action.Runtime) (run.Verb, error) {
 
 // tell hands the report to the runner. What stands at its place in the workspace
 // may be a pull request's, such as a link that leads elsewhere: it is replaced.
-func tell(rt *action.Runtime, r report.Report, dir string) error {
+func tell(rt *action.Runtime, r report.Report, dir string, o report.SARIFOptions) error {
 	kept, err := keepReport(r, dir)
 	if err != nil {
 		return err
@@ -150,6 +156,13 @@ func tell(rt *action.Runtime, r report.Report, dir string) error {
 	var errs []error
 	values := outputs(r, kept.json)
 	values["report"], values["page"] = rt.Outside(kept.doc), rt.Outside(kept.page)
+	if formatOf(r.Verb, "sarif") == nil {
+		name, err := keepResults(r, dir, o)
+		if err != nil {
+			return err
+		}
+		values["sarif"] = rt.Outside(name)
+	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		errs = append(errs, rt.SetOutput(name, values[name]))
 	}
@@ -161,6 +174,19 @@ func tell(rt *action.Runtime, r report.Report, dir string) error {
 		errs = append(errs, rt.Annotate(annotation(d)))
 	}
 	return errors.Join(errs...)
+}
+
+// keepResults writes what code scanning reads beside the report.
+func keepResults(r report.Report, dir string, o report.SARIFOptions) (string, error) {
+	var results bytes.Buffer
+	if err := report.SARIF(&results, r, o); err != nil {
+		return "", err
+	}
+	name := filepath.Join(dir, sarifFile)
+	if err := file.Replace(name, results.Bytes(), file.Options{Mode: 0o644}); err != nil {
+		return "", fmt.Errorf("writing the report %s: %w", sarifFile, cause(err))
+	}
+	return name, nil
 }
 
 // outputs are the values that action.yml promises. The first pull request is

@@ -157,11 +157,11 @@ func TestReportIsHandedToTheRunner(t *testing.T) {
 	}
 	missed := provider.Diagnostic{Severity: provider.SeverityWarning, Code: provider.CodeNotFound, Message: "nobody need be stopped for it"}
 	r := report.Report{Verb: report.VerbCheck, Diagnostics: []provider.Diagnostic{missed, {Message: "wrong"}}}
-	if err := tell(env.runtime(), r, dir); err != nil {
+	if err := tell(env.runtime(), r, dir, sarifOptions(env, config.Config{})); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		reportFile: `"format_version": 1`, pageFile: "<!doctype html>", "summary": "wrong", "outputs": "changed<<",
+		reportFile: `"format_version": 1`, pageFile: "<!doctype html>", sarifFile: `"version": "2.1.0"`, "summary": "wrong", "outputs": "changed<<",
 	} {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil || !strings.Contains(strings.ToLower(string(got)), strings.ToLower(want)) {

@@ -34,6 +34,9 @@ its configuration from the base branch of the pull request.`,
 				env.Stdout, env.Stderr = rt.Stdout(), action.Inert(env.Stderr)
 			}
 			s, err := settingsOn(env, nil, given(cmd.Flags()))
+			if err == nil {
+				err = formatOf(report.VerbComment, s.Format)
+			}
 			if err != nil {
 				return said(cmd.Context(), env, err)
 			}

@@ -84,7 +84,7 @@ func flagValues(verb, flag string) []string {
 	for _, s := range config.Settings {
 		if s.Flag == flag && s.HasVerb(verb) {
 			return slices.DeleteFunc(slices.Clone(s.Values), func(value string) bool {
-				return value == "" || verb == "scan" && forChanges(value)
+				return value == "" || flag == "format" && formatOf(verb, value) != nil
 			})
 		}
 	}

@@ -32,6 +32,9 @@ docs/command-line.md says how to set up.`,
 			if err != nil {
 				return err
 			}
+			if err := formatOf(report.VerbDiff, s.Format); err != nil {
+				return err
+			}
 			var r report.Report
 			switch {
 			case asText:

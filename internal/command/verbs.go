@@ -3,6 +3,8 @@ package command
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -79,8 +81,8 @@ func verbCommand(env Env, verb run.Verb, short, long string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if verb == run.Scan && forChanges(s.Format) {
-				return fmt.Errorf("scan has no %s format; it must be text or json", s.Format)
+			if err := formatOf(string(verb), s.Format); err != nil {
+				return err
 			}
 			r, err := carryOut(cmd.Context(), env, s, verb, dirs, nil)
 			if err != nil {
@@ -118,8 +120,17 @@ func carryOut(ctx context.Context, env Env, s settings, verb run.Verb, dirs []st
 	return r, err
 }
 
-// forChanges reports whether a format is for what changes, of which scan has nothing.
-func forChanges(format string) bool { return format == "markdown" || format == "html" }
+// formatOf refuses a format that a verb does not have: of what changes scan knows
+// nothing, and results for code scanning are of check and verify.
+func formatOf(verb, format string) error {
+	switch {
+	case verb == report.VerbScan && (format == "markdown" || format == "html"):
+		return fmt.Errorf("scan has no %s format; it must be text or json", format)
+	case format == "sarif" && verb != report.VerbCheck && verb != report.VerbVerify:
+		return fmt.Errorf("%s has no sarif format; check and verify have", verb)
+	}
+	return nil
+}
 
 // show writes the report to standard output.
 func show(env Env, r report.Report, cfg config.Config) error {
@@ -131,10 +142,23 @@ func show(env Env, r report.Report, cfg config.Config) error {
 		return err
 	case "html":
 		return report.HTML(env.Stdout, r)
+	case "sarif":
+		return report.SARIF(env.Stdout, r, sarifOptions(env, cfg))
 	}
 	return report.Text(env.Stdout, r, report.TextOptions{
 		Color: env.Color, Width: env.Width, Summary: cfg.Summary, Verbose: cfg.Verbose, Stats: cfg.Stats, Why: cfg.Why,
 	})
+}
+
+// sarifOptions say how the repository knows the files of a report, whose names are
+// relative to the working directory.
+func sarifOptions(env Env, cfg config.Config) report.SARIFOptions {
+	root := run.RepositoryOf(env.WorkDir)
+	return report.SARIFOptions{Version: env.Build.Version, Category: cfg.SARIFCategory, Path: func(shown string) (string, bool) {
+		name, err := filepath.Rel(root, env.path(filepath.FromSlash(shown)))
+		name = filepath.ToSlash(name)
+		return name, shown != "" && err == nil && fs.ValidPath(name)
+	}}
 }
 
 // status is the exit status that a report stands for.

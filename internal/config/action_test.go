@@ -109,7 +109,7 @@ func TestActionHandsEveryOutputOn(t *testing.T) {
 func TestActionDescribesEveryOutput(t *testing.T) {
 	for _, name := range []string{
 		"changed", "pull-request-number", "pull-request-url", "pull-request-operation", "pull-request-branch",
-		"pull-request-head-sha", "pull-requests", "directories", "findings", "report", "page",
+		"pull-request-head-sha", "pull-requests", "directories", "findings", "report", "page", "sarif",
 	} {
 		if readAction(t).Outputs[name].Description == "" {
 			t.Errorf("action.yml does not describe the output %s", name)

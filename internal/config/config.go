@@ -65,11 +65,12 @@ type Config struct {
 	Check, Touched string
 
 	// FailOn is the least severity of a finding that fails verify.
-	FailOn      provider.Severity
-	Ledger      string // path; empty: none
-	Baseline    string // path; empty: none
-	MaxDownload int64  // of verify, in bytes
-	Recheck     int    // packages of the hash cache that verify proves anew
+	FailOn        provider.Severity
+	Ledger        string // path; empty: none
+	Baseline      string // path; empty: none
+	MaxDownload   int64  // of verify, in bytes
+	SARIFCategory string
+	Recheck       int // packages of the hash cache that verify proves anew
 
 	Offline, NoCache bool
 

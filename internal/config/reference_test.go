@@ -94,6 +94,7 @@ var examples = map[string]string{
 	"config":                      "/etc/relock.yml",
 	"format":                      "json",
 	"max-bytes":                   "65536",
+	"sarif-category":              "prod",
 	"summary":                     "true",
 	"cache":                       "/var/cache/relock",
 	"jobs":                        "4",

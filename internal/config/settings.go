@@ -539,14 +539,19 @@ var Settings = []Setting{
 	},
 	{
 		Flag: "format", Kind: Choice, Default: "text", Verbs: everyVerb,
-		Values: []string{"text", "json", "markdown", "html"},
-		Doc:    "Format of the result on standard output. html is one page for a browser that loads nothing. scan has neither markdown nor html.",
+		Values: []string{"text", "json", "markdown", "html", "sarif"},
+		Doc:    "Format of the result on standard output. html is one page for a browser that loads nothing, and sarif is what code scanning reads, of check and verify alone. scan has neither markdown nor html.",
 		set:    func(c *Config, v []string) { c.Format = v[0] },
 	},
 	{
 		Flag: "max-bytes", Kind: Number, Default: "0", Verbs: append(slices.Clone(planning), "diff"),
 		Doc: "Bytes that the result may have in Markdown, such as 65536 for a comment on GitHub. What does not fit is cut, the least important first, and counted. 0: no limit.",
 		set: func(c *Config, v []string) { c.MaxBytes = must(strconv.Atoi(v[0])) },
+	},
+	{
+		Flag: "sarif-category", Input: "sarif-category", Kind: Text, Verbs: []string{"check", "verify"},
+		Doc: "Tells apart what several runs upload to code scanning for one commit, such as the jobs of a matrix: what has the same verb and category replaces what was there.",
+		set: func(c *Config, v []string) { c.SARIFCategory = v[0] },
 	},
 	{
 		Flag: "summary", Kind: Choice, Default: "auto", Verbs: append(slices.Clone(scanning), "diff"),
