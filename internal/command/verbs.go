@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -151,9 +152,12 @@ func show(env Env, r report.Report, cfg config.Config) error {
 }
 
 // sarifOptions say how the repository knows the files of a report, whose names are
-// relative to the working directory.
+// relative to the working directory: that of the first directory that is named.
 func sarifOptions(env Env, cfg config.Config) report.SARIFOptions {
 	root := run.RepositoryOf(env.WorkDir)
+	if len(cfg.Directories) > 0 {
+		root = run.RepositoryOf(env.path(strings.TrimSuffix(cfg.Directories[0], "/...")))
+	}
 	return report.SARIFOptions{Version: env.Build.Version, Category: cfg.SARIFCategory, Path: func(shown string) (string, bool) {
 		name, err := filepath.Rel(root, env.path(filepath.FromSlash(shown)))
 		name = filepath.ToSlash(name)

@@ -100,15 +100,22 @@ type issue struct {
 // issuesOf are the results of a report, the worst first and what is accepted last,
 // and the problems that are at no place of the repository.
 func issuesOf(r Report, o SARIFOptions) (issues []issue, notices []provider.Diagnostic) {
+	add := func(f provider.Finding, m Module, accepted *verify.Acceptance) {
+		i, ok := o.placed(f, m)
+		if i.accepted = accepted; !ok {
+			notices = append(notices, f.Diagnostic())
+			return
+		}
+		issues = append(issues, i)
+	}
 	problems := func(all []provider.Diagnostic, m Module) {
 		for _, d := range all {
-			_, ours := o.Path(d.File)
 			switch {
 			case d.Code == provider.CodeOnBase: // its results are warnings
-			case d.File == "", d.Package == "" && !ours:
+			case d.File == "":
 				notices = append(notices, d)
 			default:
-				issues = append(issues, o.placed(d.Finding(), m))
+				add(d.Finding(), m, nil)
 			}
 		}
 	}
@@ -116,18 +123,16 @@ func issuesOf(r Report, o SARIFOptions) (issues []issue, notices []provider.Diag
 	for _, m := range r.Modules {
 		problems(m.Diagnostics, m)
 		for _, f := range slices.Concat(m.Findings, unfollowed(r, m)) {
-			issues = append(issues, o.placed(f, m))
+			add(f, m, nil)
 		}
 		if m.Verified == nil {
 			for _, f := range outOfStep(r, m) {
-				issues = append(issues, o.placed(f, m))
+				add(f, m, nil)
 			}
 			continue
 		}
 		for _, a := range m.Verified.Accepted {
-			i := o.placed(a.Finding, m)
-			i.accepted = &a
-			issues = append(issues, i)
+			add(a.Finding, m, &a)
 		}
 	}
 	slices.SortStableFunc(issues, func(a, b issue) int {
@@ -144,17 +149,16 @@ func (i issue) order() int {
 }
 
 // placed is a finding at its file in the repository, or at the root module's lock
-// file where its own is elsewhere, such as in a module package.
-func (o SARIFOptions) placed(f provider.Finding, m Module) issue {
+// file where its own is in a module package; false if it is in another repository.
+func (o SARIFOptions) placed(f provider.Finding, m Module) (issue, bool) {
 	if f.Package == "" {
 		path, ok := o.Path(f.File)
-		if f.Path = cmp.Or(f.Path, path); ok || f.Path != "" {
-			return issue{Finding: f, path: f.Path}
-		}
+		f.Path = cmp.Or(f.Path, path)
+		return issue{Finding: f, path: path}, ok
 	}
 	f.Line, f.From, f.To = 0, 0, 0
-	path, _ := o.Path(cmp.Or(m.LockPath, m.Dir))
-	return issue{Finding: f, path: path}
+	path, ok := o.Path(cmp.Or(m.LockPath, m.Dir))
+	return issue{Finding: f, path: path}, ok
 }
 
 // fitting are the issues that code scanning shows. Of those that it would not, the

@@ -16,8 +16,10 @@ import (
 	"github.com/relock-dev/relock/internal/verify"
 )
 
-// asShown is how SARIF is written where people are shown the repository's names.
-var asShown = report.SARIFOptions{Version: "1.2.3", Path: func(shown string) (string, bool) { return shown, true }}
+// asShown is how SARIF is written in a directory beside those of the repository.
+var asShown = report.SARIFOptions{Version: "1.2.3", Path: func(shown string) (string, bool) {
+	return strings.TrimPrefix(shown, "../"), !strings.HasPrefix(shown, "/")
+}}
 
 func sarifText(t *testing.T, r report.Report, o report.SARIFOptions) string {
 	t.Helper()
@@ -191,6 +193,20 @@ func TestSARIFNamesFilesOfTheRepository(t *testing.T) {
 		if *at.Region.StartLine != 8 || *at.Region.StartColumn != 5 || *at.Region.EndColumn != 12 {
 			t.Errorf("the region is %+v", at.Region)
 		}
+	}
+}
+
+// What is in another repository, or on the machine, is at no place of this one.
+func TestSARIFHasNoPlacesElsewhere(t *testing.T) {
+	t.Parallel()
+	f := forged("x", "h1:a=", 8)
+	f.File = "/elsewhere/.terraform.lock.hcl"
+	m := module("x")
+	m.Findings, m.Verified = []provider.Finding{f}, &report.Verified{}
+	run := sarifRead(t, report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}}, asShown)
+	told := run.Invocations[0].ToolExecutionNotifications
+	if len(run.Results) > 0 || len(told) != 1 || !strings.HasPrefix(*told[0].Message.Text, "hash-unknown: /elsewhere/.terraform.lock.hcl:8: h1:a=") {
+		t.Errorf("%d results and the notifications %v", len(run.Results), told)
 	}
 }
 
