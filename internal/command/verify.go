@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -28,16 +29,18 @@ func carryOutVerify(ctx context.Context, env Env, s settings, req run.Request) (
 	if err != nil {
 		return report.Report{}, err
 	}
-	req.Proof.Ledger = ledger.Ledger
+	req.Proof.Ledger, req.Proof.Baseline = ledger.Ledger, baseline.Baseline
 	r, err := during(env, s, req, func(session *run.Session) (report.Report, error) { return session.Do(ctx, req) })
 	r.Diagnostics, r.FailOn = append(r.Diagnostics, s.notices...), s.FailOn
-	if ledger.tampered {
-		r.Modules = append(r.Modules, report.Tampered(s.Ledger, "ledger"))
+	for _, f := range []struct{ name, what, head string }{{s.Ledger, "ledger", ledger.tampered}, {s.Baseline, "baseline", baseline.tampered}} {
+		if f.head == "" {
+			continue
+		}
+		m := report.Tampered(f.name, f.what, f.head)
+		m.Findings, m.Verified.Accepted = baseline.Accept(m.Findings)
+		r.Modules = append(r.Modules, m)
 	}
-	if baseline.tampered {
-		r.Modules = append(r.Modules, report.Tampered(s.Baseline, "baseline"))
-	}
-	r = r.Accept(baseline.Baseline)
+	r.Diagnostics = append(r.Diagnostics, baseline.Idle()...)
 	if err == nil {
 		err = ledger.write()
 	}
@@ -49,7 +52,7 @@ type ledgerFile struct {
 	*verify.Ledger
 	path     string // where it is written; empty on a pull request's head
 	before   []byte
-	tampered bool // the head has another one than the base
+	tampered string // as judged has it
 }
 
 // readLedger reads the ledger that is named.
@@ -69,7 +72,7 @@ func readLedger(ctx context.Context, env Env, s settings) (ledgerFile, error) {
 // baselineFile is the baseline of a run.
 type baselineFile struct {
 	*verify.Baseline
-	tampered bool // the head has another one than the base
+	tampered string // as judged has it
 }
 
 // readBaseline reads the baseline that is named. It must be there: a misspelt name
@@ -104,7 +107,7 @@ type judging struct {
 type judged struct {
 	path     string // where it may be written; empty on a pull request's head
 	src      []byte // nil if there is none
-	tampered bool   // the head has another one than the base
+	tampered string // names what the head has in its place; empty if that is the same
 }
 
 // readJudging reads a file. A pull request's head is judged by its base's, since
@@ -120,7 +123,11 @@ func readJudging(ctx context.Context, env Env, s settings, f judging) (judged, e
 		return judged{path: path, src: here}, nil
 	}
 	base, err := judgingOfBase(ctx, env, s, f, path)
-	return judged{src: base, tampered: !bytes.Equal(here, base)}, err
+	j := judged{src: base}
+	if !bytes.Equal(here, base) {
+		j.tampered = fmt.Sprintf("%x", sha256.Sum256(here))
+	}
+	return j, err
 }
 
 // judgingOfBase is the file that the base of the pull request has at hand; nil where

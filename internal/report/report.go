@@ -22,6 +22,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verify"
 )
 
 // The verbs whose reports differ in more than their numbers.
@@ -447,6 +448,14 @@ func (m Module) placed(show placing) Module {
 	m.Unread = placedUnread(m.Unread, show)
 	m.Diagnostics = placedDiagnostics(m.Diagnostics, show)
 	m.Findings, m.Undecided = placedFindings(m.Findings, show), placedFindings(m.Undecided, show)
+	if m.Verified != nil {
+		v := *m.Verified
+		v.Accepted = mapped(v.Accepted, func(a verify.Acceptance) verify.Acceptance {
+			a.Finding = placedFindings([]provider.Finding{a.Finding}, show)[0]
+			return a
+		})
+		m.Verified = &v
+	}
 	return m
 }
 

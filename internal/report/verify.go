@@ -19,35 +19,21 @@ type Verified struct {
 	Accepted []verify.Acceptance
 }
 
-// Accept returns the report without the findings that a baseline accepts, which
-// stand apart, and with a warning for each of its lines that does nothing.
-func (r Report) Accept(b *verify.Baseline) Report {
-	r.Modules = mapped(r.Modules, func(m Module) Module {
-		if m.Verified != nil {
-			v := *m.Verified
-			m.Findings, v.Accepted = b.Accept(m.Findings)
-			m.Verified = &v
-		}
-		return m
-	})
-	r.Diagnostics = append(r.Diagnostics, b.Idle()...)
-	return r
-}
-
 // FromVerification makes the report of a root module that was verified.
 func FromVerification(v verify.Verification) Module {
 	m := v.Module
 	return Module{
 		Dir: m.Dir, LockPath: lockPath(m), Tool: m.Tool, Assumed: m.Assumed, Unread: m.Tree.Unread, Diagnostics: m.Tree.Diagnostics,
-		Findings: v.Findings, Verified: &Verified{Counts: v.Counts, Unchecked: v.Unchecked},
+		Findings: v.Findings, Verified: &Verified{Counts: v.Counts, Unchecked: v.Unchecked, Accepted: v.Accepted},
 	}
 }
 
-// Tampered reports that a pull request changes a file that it is judged by.
-func Tampered(name, what string) Module {
+// Tampered reports that a pull request changes a file that it is judged by. head names
+// what the file is there: whoever accepts that has looked at no other.
+func Tampered(name, what, head string) Module {
 	rule, _ := verify.RuleOf(provider.CodeTamperedBoth)
 	return Module{Dir: ".", Verified: &Verified{Counts: verify.Counts{}}, Findings: []provider.Finding{{
-		Code: provider.CodeTamperedBoth, Severity: rule.Severity, File: name, Line: 1, Hint: rule.Help,
+		Code: provider.CodeTamperedBoth, Severity: rule.Severity, File: name, Line: 1, Hint: rule.Help, About: head,
 		Message: "this pull request changes the " + what + ", and is judged by the base's",
 	}}}
 }

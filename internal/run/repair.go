@@ -151,7 +151,7 @@ func (c *conversation) verify(ctx context.Context) error {
 		return err
 	}
 	if tampered {
-		c.report.Modules = append(c.report.Modules, report.Tampered(c.remark.Ledger, "ledger"))
+		c.report.Modules = append(c.report.Modules, report.Tampered(c.remark.Ledger, "ledger", ""))
 	}
 	if err := c.something(); err != nil {
 		return err

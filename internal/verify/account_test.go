@@ -40,6 +40,7 @@ type release struct {
 	broken    error             // why nothing can be
 	unsigned  bool
 	expired   bool
+	signedBy  string            // fingerprint of another key than usual
 	fresh     bool              // what is known was downloaded by this run
 	mirrored  bool              // no registry may be asked
 	byType    map[string]string // type of a provider -> names of its list
@@ -75,7 +76,8 @@ func (r *release) listing(p string) provider.Listing {
 	if r.mirrored {
 		return provider.Listing{}
 	}
-	l := provider.Listing{Signer: provider.Signer{KeyID: fingerprint[24:], Fingerprint: fingerprint, Expired: r.expired}, Reported: r.reported}
+	key := cmp.Or(r.signedBy, fingerprint)
+	l := provider.Listing{Signer: provider.Signer{KeyID: key[24:], Fingerprint: key, Expired: r.expired}, Reported: r.reported}
 	if r.unsigned {
 		l.Signer = provider.Signer{Label: "unsigned"}
 	}

@@ -73,6 +73,9 @@ func (b *Baseline) Accept(findings []provider.Finding) (standing []provider.Find
 	return standing, accepted
 }
 
+// accepts reports whether a line accepts the finding.
+func (b *Baseline) accepts(f provider.Finding) bool { return b != nil && b.line(f) >= 0 }
+
 // line is the first line that accepts the finding, or -1. Every line that is about
 // it counts as used, also one that has expired.
 func (b *Baseline) line(f provider.Finding) int {

@@ -171,19 +171,19 @@ func (l *Ledger) Print() []byte {
 	return []byte(ledgerHeader + "\n" + strings.Join(lines, ""))
 }
 
-// lost counts the packages of a release that the ledger has seen and that no list
+// lost are the packages of a release that the ledger has seen and that no list
 // names any more.
-func (l *Ledger) lost(addr provider.Addr, version provider.Version, files map[provider.Hash]provider.ListedFile) int {
+func (l *Ledger) lost(addr provider.Addr, version provider.Version, files map[provider.Hash]provider.ListedFile) []provider.Hash {
 	if l == nil {
-		return 0
+		return nil
 	}
-	n := 0
+	var gone []provider.Hash
 	for key := range l.seen {
 		if _, there := files[key.zh]; key.addr == addr && key.version == version && !there {
-			n++
+			gone = append(gone, key.zh)
 		}
 	}
-	return n
+	return gone
 }
 
 // key is who signed the packages of a release when they were seen, or else those of

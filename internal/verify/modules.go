@@ -3,6 +3,8 @@ package verify
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,6 +35,8 @@ type Policy struct {
 	Ledger *Ledger
 	// AcceptReReleased names releases that may have been replaced.
 	AcceptReReleased []provider.ReleasePattern
+	// Baseline is what somebody accepts; nil if nothing is.
+	Baseline *Baseline
 	// Recheck is how many packages that the hash cache knows are downloaded and hashed
 	// anew; which ones, Seed decides.
 	Recheck int
@@ -52,6 +56,8 @@ type Policy struct {
 type Verification struct {
 	Module   scan.RootModule
 	Findings []provider.Finding
+	// Accepted are findings that the baseline accepts; they are none of Findings.
+	Accepted []Acceptance
 	// Counts are those of the hashes of its lock file.
 	Counts Counts
 	// Unchecked says what of the root module could not be judged at all, and why.
@@ -168,6 +174,7 @@ func (v *verifier) result(m scan.RootModule, cases []*accountCase) Verification 
 		f.Hint = cmp.Or(f.Hint, rule.Help)
 	}
 	slices.SortStableFunc(r.Findings, provider.Finding.Compare)
+	r.Findings, r.Accepted = v.Baseline.Accept(r.Findings)
 	return r
 }
 
@@ -242,18 +249,40 @@ type scribe struct {
 
 // add adds a finding about the entry.
 func (f scribe) add(code provider.Code, format string, args ...any) *provider.Finding {
-	return f.result.add(provider.Finding{
-		Code: code, Addr: f.lock.Addr, Version: f.lock.Version, File: f.path, Line: f.lock.Line(),
-		Message: fmt.Sprintf(format, args...),
-	})
+	return f.result.add(f.ofEntry(code, fmt.Sprintf(format, args...)))
+}
+
+func (f scribe) ofEntry(code provider.Code, message string) provider.Finding {
+	return provider.Finding{Code: code, Addr: f.lock.Addr, Version: f.lock.Version, File: f.path, Line: f.lock.Line(), Message: message}
+}
+
+func (f scribe) ofHash(code provider.Code, h provider.Hash, message string) provider.Finding {
+	found := f.ofEntry(code, message)
+	found.Hash, found.Line = h, f.lock.HashLine(h)
+	found.From, found.To = f.lock.HashColumns(h)
+	return found
+}
+
+// addOf adds a finding that speaks for all of the hashes. It is another one when there
+// is one more: whoever has accepted it knew of these alone.
+func (f scribe) addOf(hashes []provider.Hash, code provider.Code, format string, args ...any) *provider.Finding {
+	found := f.add(code, format, args...)
+	found.About = digestOf(hashes)
+	return found
+}
+
+// digestOf names a set of hashes.
+func digestOf(hashes []provider.Hash) string {
+	sum := sha256.New()
+	for _, h := range slices.Sorted(slices.Values(hashes)) {
+		fmt.Fprintln(sum, h)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // addHash adds a finding about a hash of the entry.
 func (f scribe) addHash(code provider.Code, h provider.Hash, format string, args ...any) *provider.Finding {
-	found := f.add(code, format, args...)
-	found.Hash, found.Line = h, f.lock.HashLine(h)
-	found.From, found.To = f.lock.HashColumns(h)
-	return found
+	return f.result.add(f.ofHash(code, h, fmt.Sprintf(format, args...)))
 }
 
 func (r *Verification) add(f provider.Finding) *provider.Finding {
@@ -266,7 +295,7 @@ func (r *Verification) add(f provider.Finding) *provider.Finding {
 func (v *verifier) hashes(about scribe, c *accountCase, judged []Proof) {
 	l := about.lock
 	looked, of := c.looked()
-	named := map[provider.Code]int{}
+	named, last := map[pile]int{}, map[pile]int{}
 	vanished := v.vanished(c, l, judged)
 	for _, p := range judged {
 		h := p.Hash
@@ -301,10 +330,7 @@ func (v *verifier) hashes(about scribe, c *accountCase, judged []Proof) {
 		if code == "" {
 			continue
 		}
-		if named[code]++; named[code] > fewFindings {
-			continue
-		}
-		f := about.addHash(code, h, "%s", message)
+		f := about.ofHash(code, h, message)
 		f.Platform = c.files[h].Platform
 		if len(vanished) > 0 && code == provider.CodeHashUnknown {
 			f.Hint = "the packages of the release were replaced, and this may be the hash of one of those: ask the publisher why"
@@ -312,14 +338,24 @@ func (v *verifier) hashes(about scribe, c *accountCase, judged []Proof) {
 		if code == provider.CodeHashReported || code == provider.CodeHashMirror {
 			f.ProvenBy = string(p.Verdict)
 		}
-	}
-	for i := range about.result.Findings {
-		f := &about.result.Findings[i]
-		if rest := named[f.Code] - fewFindings; rest > 0 && f.Addr == l.Addr && f.Hash != "" {
-			f.Message += fmt.Sprintf("; the entry has %d more like it", rest)
-			named[f.Code] = 0
+		on := pile{code, v.Baseline.accepts(f)}
+		if named[on]++; named[on] <= fewFindings {
+			last[on] = len(about.result.Findings)
+			about.result.add(f)
 		}
 	}
+	for on, n := range named {
+		if rest := n - fewFindings; rest > 0 {
+			about.result.Findings[last[on]].Message += fmt.Sprintf("; the entry has %d more like it", rest)
+		}
+	}
+}
+
+// pile is one kind of finding about the hashes of an entry, of which a few are named.
+// What somebody accepts lies apart: it must not speak for what nobody has seen.
+type pile struct {
+	code     provider.Code
+	accepted bool
 }
 
 // about reports whether the run is about a provider.

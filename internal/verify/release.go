@@ -16,13 +16,13 @@ func (v *verifier) release(about scribe, c *accountCase, judged []Proof) (silent
 	e, _ := c.err.(*provider.Error)
 	switch {
 	case c.gone:
-		about.add(provider.CodeReleaseGone, "%s %s is no longer published: the registry has neither the version nor a package of it", l.Addr, l.Version)
+		about.addOf(l.Hashes, provider.CodeReleaseGone, "%s %s is no longer published: the registry has neither the version nor a package of it", l.Addr, l.Version)
 		return true
 	case e != nil && e.Finding == provider.CodeListGone:
-		about.add(provider.CodeListGone, "the registry has %s %s, and its list of checksums or the signature of that is gone: %v", l.Addr, l.Version, e)
+		about.addOf(l.Hashes, provider.CodeListGone, "the registry has %s %s, and its list of checksums or the signature of that is gone: %v", l.Addr, l.Version, e)
 		return true
 	case e != nil && e.Code == provider.CodeBadSignature:
-		about.add(provider.CodeSignatureBad, "%v", e)
+		about.addOf(l.Hashes, provider.CodeSignatureBad, "%v", e)
 		return true
 	}
 	if len(c.files) == 0 {
@@ -44,10 +44,10 @@ func (v *verifier) signer(about scribe, c *accountCase) {
 		if key.Fingerprint != "" {
 			by = "the key " + key.Fingerprint
 		}
-		about.add(provider.CodeSignerRefused, "the checksum list of %s %s is signed by %s, whom verify.signers does not admit", l.Addr, l.Version, by)
+		about.add(provider.CodeSignerRefused, "the checksum list of %s %s is signed by %s, whom verify.signers does not admit", l.Addr, l.Version, by).About = key.Fingerprint
 	}
 	if key.Expired {
-		about.add(provider.CodeKeyExpired, "the key %s of %s %s, or its signature, has expired; the tool accepts it still", key.Fingerprint, l.Addr, l.Version)
+		about.add(provider.CodeKeyExpired, "the key %s of %s %s, or its signature, has expired; the tool accepts it still", key.Fingerprint, l.Addr, l.Version).About = key.Fingerprint
 	}
 	for pattern, keys := range v.Signers {
 		if !pattern.Match(l.Addr) {
@@ -55,7 +55,7 @@ func (v *verifier) signer(about scribe, c *accountCase) {
 		}
 		for _, k := range keys {
 			if len(k) == len(key.KeyID) && key.Is(k) {
-				about.add(provider.CodeKeyShortID, "verify.signers names the key of %s by %s; its fingerprint is %s", l.Addr, k, key.Fingerprint)
+				about.add(provider.CodeKeyShortID, "verify.signers names the key of %s by %s; its fingerprint is %s", l.Addr, k, key.Fingerprint).About = k
 			}
 		}
 	}
@@ -73,9 +73,9 @@ func (v *verifier) replaced(about scribe, c *accountCase, judged []Proof) {
 	lost := v.Ledger.lost(l.Addr, l.Version, c.files)
 	switch {
 	case len(gone) > 0:
-		about.addHash(provider.CodeReReleased, gone[0], "packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more (%d)", l.Addr, l.Version, len(gone))
-	case lost > 0:
-		about.add(provider.CodeReReleased, "packages of %s %s were replaced since the ledger has seen them (%d)", l.Addr, l.Version, lost)
+		about.addHash(provider.CodeReReleased, gone[0], "packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more (%d)", l.Addr, l.Version, len(gone)).About = digestOf(gone)
+	case len(lost) > 0:
+		about.addOf(lost, provider.CodeReReleased, "packages of %s %s were replaced since the ledger has seen them (%d)", l.Addr, l.Version, len(lost))
 	}
 }
 
@@ -160,9 +160,9 @@ func (v *verifier) ledgerSigner(about scribe, c *accountCase) {
 	before, changed := v.formerKey(c)
 	switch {
 	case changed:
-		about.add(provider.CodeSignerChanged, "%s was signed by the key %s, and %s is signed by %s", l.Addr, before, l.Version, cmp.Or(key.Fingerprint, "nobody"))
+		about.add(provider.CodeSignerChanged, "%s was signed by the key %s, and %s is signed by %s", l.Addr, before, l.Version, cmp.Or(key.Fingerprint, "nobody")).About = before + " " + key.Fingerprint
 	case before != "" && len(before) < len(key.Fingerprint) && key.Is(before):
-		about.add(provider.CodeKeyShortID, "the ledger names the key of %s by %s; its fingerprint is %s", l.Addr, before, key.Fingerprint)
+		about.add(provider.CodeKeyShortID, "the ledger names the key of %s by %s; its fingerprint is %s", l.Addr, before, key.Fingerprint).About = before
 	}
 }
 

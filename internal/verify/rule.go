@@ -14,7 +14,8 @@ type Rule struct {
 	// Strict is the severity in a strict run, where nothing counts but what a
 	// signature covers.
 	Strict provider.Severity
-	// Pinned findings are accepted by their fingerprint alone, one by one.
+	// Pinned findings are accepted by their fingerprint alone, one by one: those that
+	// refute a hash, and those that speak for all hashes of an entry.
 	Pinned bool
 	// Title is what the rule finds, and Help what to do about it.
 	Title, Help string
@@ -29,14 +30,14 @@ const (
 // Rules are all codes of findings, as docs/verify.md has them.
 var Rules = []Rule{
 	{provider.CodeHashUnknown, asError, asError, true, "A hash belongs to no package of its release", "find out who added it (git log -S HASH); relock lock --prune removes it"},
-	{provider.CodeHashOfOther, asError, asError, false, "A hash belongs to another release", "find out who added it (git log -S HASH); relock lock --prune removes it"},
+	{provider.CodeHashOfOther, asError, asError, true, "A hash belongs to another release", "find out who added it (git log -S HASH); relock lock --prune removes it"},
 	{provider.CodeHashUnproven, asError, asError, false, "A hash could not be checked", "raise --max-download, or give the run credentials or a network"},
 	{provider.CodeHashScheme, asError, asError, false, "A hash has a scheme that no tool knows", "relock lock --prune writes the entry anew"},
 	{provider.CodeHashReported, asNote, asError, false, "A hash is known from a registry's word alone", "relock verify --strict hashes the package itself, as far as --max-download goes"},
 	{provider.CodeHashMirror, asNote, asError, false, "A hash is known from a mirror alone", "let the CLI configuration admit the provider's own registry (direct)"},
-	{provider.CodeReReleased, asError, asError, false, "Packages of a release were replaced after the lock file was written", "ask the publisher why; then relock upgrade --accept-re-released"},
-	{provider.CodeReleaseGone, asError, asError, false, "A release is no longer published", "relock upgrade selects another one; a mirror may still have it"},
-	{provider.CodeListGone, asError, asError, false, "A release has no checksum list or signature any more", "relock upgrade selects another release; ask the publisher why"},
+	{provider.CodeReReleased, asError, asError, true, "Packages of a release were replaced after the lock file was written", "ask the publisher why; then relock upgrade --accept-re-released"},
+	{provider.CodeReleaseGone, asError, asError, true, "A release is no longer published", "relock upgrade selects another one; a mirror may still have it"},
+	{provider.CodeListGone, asError, asError, true, "A release has no checksum list or signature any more", "relock upgrade selects another release; ask the publisher why"},
 	{provider.CodeSignatureBad, asError, asError, true, "A checksum list is not signed by an announced key", "do not use this release; report it to the publisher and to the registry"},
 	{provider.CodeUnsigned, asWarning, asError, false, "A checksum list is signed by nobody", "nothing but the connection to the registry stands for these hashes"},
 	{provider.CodeSignerChanged, asError, asError, false, "Another key signs the provider than before", "ask the publisher; then add the key to verify.signers"},
