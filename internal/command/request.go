@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/comment"
@@ -12,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verify"
 )
 
 // request turns settings into what package run is asked for.
@@ -41,6 +43,7 @@ func request(env Env, verb run.Verb, dirs []string, cfg config.Config) run.Reque
 
 		Proof: run.Proving{
 			MaxDownload: cfg.MaxDownload, Offline: cfg.Offline, NoCache: cfg.NoCache, Recheck: cfg.Recheck, Seed: env.runtime().SHA(),
+			Severities: severitiesOf(cfg),
 		},
 		UnlockedFails: cfg.Unlocked == "fail",
 		Scan: scan.Options{
@@ -89,6 +92,19 @@ func withRepository(env Env, req run.Request) run.Request {
 		req.Head = run.OwnHead
 	}
 	return req
+}
+
+// severitiesOf are those of the settings. A repository's own file can only raise one.
+func severitiesOf(cfg config.Config) verify.Severities {
+	if !cfg.Operators {
+		return verify.Severities{Chosen: cfg.Severities, Raised: cfg.Severity}
+	}
+	chosen := maps.Clone(cfg.Severity)
+	if chosen == nil {
+		chosen = map[provider.Code]provider.Severity{}
+	}
+	maps.Copy(chosen, cfg.Severities)
+	return verify.Severities{Chosen: chosen}
 }
 
 // clauses are what the repository's own configuration file says of providers and

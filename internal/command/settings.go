@@ -113,6 +113,14 @@ func resolve(env Env, file config.File, given []config.Values) (settings, error)
 	}
 	if name := configPath(env, values); name != "" {
 		cfg.Shared = notCheckedOut(values) || run.Apart(name, scanned(env, values))
+		cfg.Operators = run.Apart(name, append(scanned(env, values), run.RepositoryOf(env.WorkDir)))
+	}
+	if err := severitiesOf(cfg).Unsound(); err != nil {
+		at := cfg.Places["verify.severity"]
+		return settings{}, provider.Diagnostic{
+			Code: provider.CodeSettings, File: at.File, Line: at.Line, Message: "verify.severity: " + err.Error(),
+			Hint: "docs/verify.md lists the codes; --severity, and a file that --config names outside of the repository, may choose any severity",
+		}
 	}
 	return settings{Config: cfg, values: values, given: given, environ: slices.Concat(env.Environ, tokens)}, nil
 }

@@ -37,6 +37,7 @@ func carryOutVerify(ctx context.Context, env Env, s settings, req run.Request) (
 			continue
 		}
 		m := report.Tampered(f.name, f.what, f.head)
+		m.Findings[0].Severity = req.Proof.Severities.Of(provider.CodeTamperedBoth, s.Strict)
 		m.Findings, m.Verified.Accepted = baseline.Accept(m.Findings)
 		r.Modules = append(r.Modules, m)
 	}

@@ -64,6 +64,12 @@ type Config struct {
 	// is a revision of git, or empty.
 	Check, Touched string
 
+	// Severity is what the configuration file makes of findings, and Severities what the
+	// command line does.
+	Severity, Severities map[provider.Code]provider.Severity
+	// Operators says that the file is that of the operator of the run, and lies in no
+	// repository that is read.
+	Operators bool
 	// FailOn is the least severity of a finding that fails verify.
 	FailOn        provider.Severity
 	Ledger        string // path; empty: none

@@ -39,6 +39,7 @@ func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
 		Providers: []provider.Pattern{}, Keep: []provider.Pattern{}, Why: []provider.Pattern{},
 		AcceptReReleased: []provider.ReleasePattern{}, HashesFrom: "methods",
 		MaxDownload: 2 << 30, Organisation: config.Organisation{MaxNew: 50, Shards: 8}, UnreadableModules: "fail", Unlocked: "warn", ModuleVars: map[string]string{}, Signers: provider.Signers{}, GroupBy: "all",
+		Severity: map[provider.Code]provider.Severity{}, Severities: map[provider.Code]provider.Severity{},
 		PullRequest: config.PullRequest{
 			BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}, Limit: 10, ReleaseNotes: true,
 		},

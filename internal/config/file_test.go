@@ -21,8 +21,7 @@ import (
 
 // everyKey is a file that an operator gives, with every key at another value
 // than its default.
-const everyKey = `# comment
-version: 1
+const everyKey = `version: 1 # comment
 include: ["envs/**", modules]
 exclude:
   - examples/**
@@ -34,6 +33,7 @@ keep: [hashicorp/null]
 hashes-from: both
 hash-source: opentofu
 verify:
+  severity: {unsigned: error, tool-header: warning}
   accept-re-released: [hashicorp/aws@5.31.0]
   signers:
     hashicorp/*: [34365D9472D7468F, 0c0af313e5fd9f80]
@@ -119,6 +119,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 		Create: true, Keep: []provider.Pattern{pattern("hashicorp/null")}, HashesFrom: "both", HashSource: "opentofu",
 		AcceptReReleased: []provider.ReleasePattern{parsed(t, provider.ParseReleasePattern, "hashicorp/aws@5.31.0")},
 		MaxDownload:      2 << 30,
+		Severity:         map[provider.Code]provider.Severity{"unsigned": provider.SeverityError, "tool-header": provider.SeverityWarning},
 		Signers: provider.Signers{
 			pattern("hashicorp/*"):           {"34365D9472D7468F", "0C0AF313E5FD9F80"},
 			pattern("example.com/corp/tool"): {"1234567890123456"},
@@ -171,8 +172,8 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.AllowUnexported(provider.Pattern{}), cmpopts.IgnoreFields(config.Config{}, "Places"), cmpopts.IgnoreUnexported(config.Group{})); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
-	if at := got.Places["keep"]; at != (config.Position{File: "relock.yml", Line: 10}) || len(got.Places) < 20 {
-		t.Errorf("keep stands at %v of %d places, want relock.yml:10", at, len(got.Places))
+	if at := got.Places["keep"]; at != (config.Position{File: "relock.yml", Line: 9}) || len(got.Places) < 20 {
+		t.Errorf("keep stands at %v of %d places, want relock.yml:9", at, len(got.Places))
 	}
 }
 
@@ -321,6 +322,7 @@ var refusedFiles = []struct {
 	{"half a pull request", "version: 1\npull-request: {limit: 1.5}\n", "relock.yml:2: pull-request.limit must be a number", "", true},
 	{"signers that are no map", "version: 1\nverify:\n  signers: [a]\n", "relock.yml:3: verify.signers must be names and lists of texts, like {a: [b, c]}", "", true},
 	{"signers without a list", "version: 1\nverify:\n  signers: {hashicorp/aws: 34365D9472D7468F}\n", "relock.yml:3: verify.signers must be names and lists of texts, like {a: [b, c]}", "", true},
+	{"a severity that is none", "version: 1\nverify:\n  severity: {unsigned: fatal}\n", `relock.yml:3: verify.severity: unsigned: "fatal" is no severity: it must be error, warning or note`, "", false},
 	{"no signer", "version: 1\nverify:\n  signers: {hashicorp/aws: []}\n", "relock.yml:3: verify.signers must be names and lists of texts, like {a: [b, c]}", "", true},
 	{"part of a fingerprint for a signer", "version: 1\nverify:\n  signers:\n    hashicorp/aws:\n      - C874011F0AB405110D02105534365D9472D7468F\n      - 105534365D9472D7468F\n", `relock.yml:6: verify.signers: "105534365D9472D7468F" is not the fingerprint of a key; it must be 40 hexadecimal digits, or 64, or the last 16 of them`, "", false},
 	{"signers of no pattern", "version: 1\nverify:\n  signers: {a//b: [34365D9472D7468F]}\n", `relock.yml:3: verify.signers: invalid provider pattern "a//b": it must be like hashicorp/aws or */aws`, "", false},

@@ -54,6 +54,8 @@ var examples = map[string]string{
 	"touched":                    "origin/main",
 	"why":                        "hashicorp/aws",
 	"fail-on":                    "warning",
+	"verify.severity":            "{unsigned: error}",
+	"severity":                   "key-expired=note",
 	"ledger":                     "relock.ledger",
 	"baseline":                   "baseline.yml",
 	"max-download":               "500MiB",

@@ -127,6 +127,12 @@ var Settings = []Setting{
 		set:   func(c *Config, v []string) { c.Signers = signers(v) },
 	},
 	{
+		Key: "verify.severity", Kind: Map,
+		Doc:   "Codes of findings, each with the severity that verify gives them, like unsigned: error. A repository's own file can only make findings worse; one that --config names outside of the repositories that are read can make them less bad, too.",
+		check: isSeverity,
+		set:   func(c *Config, v []string) { c.Severity = severityByCode(v) },
+	},
+	{
 		Key: "registries", Kind: Named, Operator: true,
 		Doc:   "Hosts of registries with the credentials for them. Only a file that --config or the input config names may hold them, and only outside of the repositories that are read.",
 		check: isHost,
@@ -203,6 +209,12 @@ var Settings = []Setting{
 		Values: []string{"error", "warning", "note"},
 		Doc:    "The least severity of a finding with which verify ends with status 4.",
 		set:    func(c *Config, v []string) { c.FailOn = must(provider.ParseSeverity(v[0])) },
+	},
+	{
+		Flag: "severity", Kind: List, Verbs: verifying,
+		Doc:   "CODE=SEVERITY, the severity of findings of a code: error, warning or note. It outranks what any file says.",
+		check: isSeverity,
+		set:   func(c *Config, v []string) { c.Severities = severityByCode(v) },
 	},
 	{
 		Flag: "ledger", Input: "ledger", Kind: Text, Verbs: proving,

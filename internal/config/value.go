@@ -320,3 +320,21 @@ func isSize(text string) error {
 	_, err := parseSize(text)
 	return err
 }
+
+// isSeverity accepts CODE=SEVERITY. Which codes there are, verify knows.
+func isSeverity(item string) error {
+	code, severity, _ := strings.Cut(item, "=")
+	if _, err := provider.ParseSeverity(severity); err != nil {
+		return fmt.Errorf("%s: %w", code, err)
+	}
+	return nil
+}
+
+func severityByCode(items []string) map[provider.Code]provider.Severity {
+	all := map[provider.Code]provider.Severity{}
+	for _, item := range items {
+		code, severity, _ := strings.Cut(item, "=")
+		all[provider.Code(code)] = must(provider.ParseSeverity(severity))
+	}
+	return all
+}

@@ -23,6 +23,8 @@ type Proving struct {
 	// Ledger is what was seen before; nil if nobody keeps one. What the run sees is
 	// added to it.
 	Ledger *verify.Ledger
+	// Severities are what people make of those of the rules.
+	Severities verify.Severities
 	// Baseline is what somebody accepts; nil if nothing is.
 	Baseline *verify.Baseline
 }
@@ -70,7 +72,7 @@ func policyOf(j job) verify.Policy {
 	plan, proof := j.req.Plan, j.req.Proof
 	p := verify.Policy{
 		Only: plan.Only, Strict: plan.Strict, Platforms: plan.Platforms.List, Keep: plan.Keep, KeepUnreferenced: plan.KeepUnreferenced,
-		Signers: plan.Signers, Ledger: proof.Ledger, Baseline: proof.Baseline, AcceptReReleased: plan.AcceptReReleased, Offline: proof.Offline,
+		Signers: plan.Signers, Ledger: proof.Ledger, Baseline: proof.Baseline, Severities: proof.Severities, AcceptReReleased: plan.AcceptReReleased, Offline: proof.Offline,
 		Recheck: proof.Recheck, Seed: proof.Seed, Allowance: verify.NewAllowance(proof.MaxDownload), Jobs: plan.Jobs, Announce: j.env.Announce,
 	}
 	if admitted := contact(j.Session, j.req); admitted != nil {

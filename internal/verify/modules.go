@@ -23,6 +23,8 @@ type Policy struct {
 	Only []provider.Pattern
 	// Strict makes errors of what only a mirror or a registry stands for.
 	Strict bool
+	// Severities are what people make of those of the rules.
+	Severities Severities
 	// Platforms are those that every entry is to cover.
 	Platforms []provider.Platform
 	// Keep names providers whose entries may stay though nothing requires them;
@@ -164,12 +166,8 @@ func (v *verifier) result(m scan.RootModule, cases []*accountCase) Verification 
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		rule, _ := RuleOf(f.Code)
-		switch {
-		case f.Severity != asError: // it says so itself
-		case v.Strict:
-			f.Severity = rule.Strict
-		default:
-			f.Severity = rule.Severity
+		if f.Severity == asError { // else it says so itself
+			f.Severity = v.Severities.Of(f.Code, v.Strict)
 		}
 		f.Hint = cmp.Or(f.Hint, rule.Help)
 	}
