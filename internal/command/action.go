@@ -167,11 +167,8 @@ func tell(rt *action.Runtime, r report.Report, dir string, o report.SARIFOptions
 		errs = append(errs, rt.SetOutput(name, values[name]))
 	}
 	errs = append(errs, rt.AddSummary(report.Summary(r), report.SummaryLeftOut))
-	for _, d := range diagnosticsOf(r) {
-		if d.Code == provider.CodeNotFound && d.Severity == provider.SeverityWarning {
-			continue // the summary tells; nobody need be stopped for it
-		}
-		errs = append(errs, rt.Annotate(annotation(d)))
+	for _, a := range annotations(r) {
+		errs = append(errs, rt.Annotate(a))
 	}
 	return errors.Join(errs...)
 }
@@ -187,6 +184,28 @@ func keepResults(r report.Report, dir string, o report.SARIFOptions) (string, er
 		return "", fmt.Errorf("writing the report %s: %w", sarifFile, cause(err))
 	}
 	return name, nil
+}
+
+// mostAnnotations is how many of each level are shown of a step:
+// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+const mostAnnotations = 10
+
+// annotations are what is shown of a report. Of more of a level than are shown the last
+// one tells, and the summary has them all.
+func annotations(r report.Report) []action.Annotation {
+	var all []action.Annotation
+	for level, problems := range byLevel(diagnosticsOf(r)) {
+		for i, d := range problems {
+			if rest := len(problems) - i; i == mostAnnotations-1 && rest > 1 {
+				all = append(all, annotation(provider.Diagnostic{
+					Severity: provider.Severity(level), Code: provider.CodeLeftOut, Message: fmt.Sprintf("%d more of this level are in the summary of the step", rest),
+				}))
+				break
+			}
+			all = append(all, annotation(d))
+		}
+	}
+	return all
 }
 
 // outputs are the values that action.yml promises. The first pull request is
@@ -243,12 +262,12 @@ func directoriesOf(r report.Report) string {
 	return string(text)
 }
 
-// diagnosticsOf lists all problems, failures first: runners show only ten. What
-// check finds is one, and a warning for the other verbs.
+// diagnosticsOf lists all problems. What check finds is one, and a warning for the
+// other verbs.
 func diagnosticsOf(r report.Report) []provider.Diagnostic {
-	all := r.Diagnostics
+	all := slices.Clone(r.Diagnostics)
 	for _, m := range r.Modules {
-		all = append(all[:len(all):len(all)], m.Diagnostics...)
+		all = append(all, m.Diagnostics...)
 		for _, f := range m.Brief() {
 			d := f.Diagnostic()
 			if r.Verb != report.VerbCheck && r.Verb != report.VerbVerify {
@@ -257,7 +276,18 @@ func diagnosticsOf(r report.Report) []provider.Diagnostic {
 			all = append(all, d)
 		}
 	}
-	return slices.SortedStableFunc(slices.Values(all), func(a, b provider.Diagnostic) int { return int(a.Severity) - int(b.Severity) })
+	return slices.DeleteFunc(all, func(d provider.Diagnostic) bool { // the summary tells; nobody need be stopped for it
+		return d.Code == provider.CodeNotFound && d.Severity == provider.SeverityWarning
+	})
+}
+
+// byLevel divides problems by how severe they are, the failures first.
+func byLevel(all []provider.Diagnostic) [3][]provider.Diagnostic {
+	var by [3][]provider.Diagnostic
+	for _, d := range all {
+		by[d.Severity] = append(by[d.Severity], d)
+	}
+	return by
 }
 
 func annotation(d provider.Diagnostic) action.Annotation {

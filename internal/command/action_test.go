@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,8 +97,7 @@ func TestAnnotationsOfAReport(t *testing.T) {
 	} {
 		r.Verb = verb
 		var got []string
-		for _, d := range diagnosticsOf(r) {
-			a := annotation(d)
+		for _, a := range annotations(r) {
 			text, _, _ := strings.Cut(a.Message, "\n")
 			got = append(got, string(a.Level)+" "+text)
 		}
@@ -173,5 +173,33 @@ func TestReportIsHandedToTheRunner(t *testing.T) {
 	}
 	if got := printed.String(); !strings.Contains(got, "::error") || strings.Contains(got, missed.Message) {
 		t.Errorf("printed %q, want the error alone", got)
+	}
+}
+
+// A runner shows ten annotations of each level. None of these is spent on what is
+// less bad, and the last one tells of the rest.
+func TestAnnotationsAreTheWorst(t *testing.T) {
+	t.Parallel()
+	r := report.Report{Verb: report.VerbVerify}
+	for i := range 30 {
+		for _, s := range []provider.Severity{provider.SeverityNote, provider.SeverityWarning, provider.SeverityError} {
+			m := report.Module{Dir: fmt.Sprint(i), Findings: []provider.Finding{{Severity: s, Code: provider.CodeHashUnknown, Message: fmt.Sprintf("%s %d", s, i)}}}
+			r.Modules = append(r.Modules, m)
+		}
+	}
+	all := annotations(r)
+	if len(all) != 30 {
+		t.Fatalf("%d annotations, want ten of each level", len(all))
+	}
+	for i, level := range []action.Level{action.Error, action.Warning, action.Notice} {
+		first, last := all[10*i], all[10*i+9]
+		name := provider.Severity(i).String()
+		if first.Level != level || first.Message != name+" 0" || last.Level != level || last.Message != "21 more of this level are in the summary of the step" {
+			t.Errorf("of the level %s the first is %v, and the last %v", name, first, last)
+		}
+	}
+	r.Modules = r.Modules[:30]
+	if all := annotations(r); len(all) != 30 || all[9].Message != "error 9" {
+		t.Errorf("ten of a level are %v", all)
 	}
 }

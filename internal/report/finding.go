@@ -11,11 +11,12 @@ import (
 // JSON report has more.
 const namedFindings = 5
 
-// Brief returns the findings as people are shown them: of each entry a few, the
-// last of which counts the rest.
+// Brief returns the findings as people are shown them, the worst first: of each entry
+// a few, the last of which counts the rest.
 func (m Module) Brief() []provider.Finding { return brief(m.Findings) }
 
 func brief(all []provider.Finding) []provider.Finding {
+	all = bySeverity(all)
 	total := map[provider.Addr]int{}
 	for _, f := range all {
 		total[f.Addr]++

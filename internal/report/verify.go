@@ -98,7 +98,7 @@ func bySeverity(findings []provider.Finding) []provider.Finding {
 // notes for those who ask for everything.
 func (t *text) verified(m Module) {
 	styles := map[provider.Severity]style{provider.SeverityError: red, provider.SeverityWarning: yellow, provider.SeverityNote: dim}
-	for _, f := range brief(bySeverity(m.Findings)) {
+	for _, f := range m.Brief() {
 		if f.Severity == provider.SeverityNote && !t.o.Verbose {
 			continue
 		}
@@ -122,7 +122,7 @@ func verification(r Report, d dialect) []part {
 	unchecked := part{rank: 3, head: "### Not checked\n\n", what: "item"}
 	for _, severity := range []provider.Severity{provider.SeverityError, provider.SeverityWarning, provider.SeverityNote} {
 		for _, m := range r.Modules {
-			for _, f := range brief(m.Findings) {
+			for _, f := range m.Brief() {
 				if f.Severity == severity {
 					findings.items = append(findings.items, fmt.Sprintf("| %s | `%s` | %s | %s | %s |\n", severity, f.Code, d.code(m.Dir), d.code(f.Diagnostic().Place()), d.text(f.Message)))
 				}
