@@ -133,16 +133,23 @@ func observe(ctx context.Context, j job) (planned, error) {
 
 // spent says what the run cost.
 func spent(j job) report.Stats {
-	s := j.client.Stats()
+	all := j.Session.spent()
+	all.Stages = j.clock.times()
+	return all
+}
+
+// spent says what all of the session has cost so far.
+func (s *Session) spent() report.Stats {
+	asked := s.client.Stats()
 	peak := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(peak)
 	packages, cached := 0, 0
-	for _, source := range j.sources {
+	for _, source := range s.sources {
 		packages, cached = packages+source.Packages(), cached+source.Cached()
 	}
 	return report.Stats{
-		Requests: s.Requests, Bytes: s.Bytes,
+		Requests: asked.Requests, Bytes: asked.Bytes,
 		Packages: int64(packages), Cached: int64(cached),
-		PeakBytes: int64(peak[0].Value.Uint64()), Stages: j.clock.times(),
+		PeakBytes: int64(peak[0].Value.Uint64()),
 	}
 }

@@ -33,7 +33,10 @@ func (s *sighting) note(ctx context.Context, j job, p planned) {
 		return
 	}
 	s.times++
-	s.blurred = s.blurred || j.target.Base != j.target.listed.Branch
+	// That GitHub may merge a pull request by itself now, which it refuses at first, is not
+	// seen in a list.
+	merging := j.req.Pull.Presentation.AutoMerge != "" || slices.ContainsFunc(j.req.Pull.Grouping.Named, func(g Group) bool { return g.Presentation.AutoMerge != "" })
+	s.blurred = s.blurred || j.target.Base != j.target.listed.Branch || merging && len(j.target.listed.Heads) > 0
 	for _, f := range p.found {
 		for _, sel := range f.result.Selections {
 			r := fleet.Required{

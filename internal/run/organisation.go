@@ -67,7 +67,7 @@ func (s *Session) inOrganisation(ctx context.Context, req Request) (report.Repor
 	}
 	all := report.Join(f.told[:done]...)
 	all.Verb, all.DryRun, all.Fleet = string(req.Verb), req.Pull.DryRun, &became
-	all.Diagnostics = append(all.Diagnostics, forgotten...)
+	all.Diagnostics, all.Stats = append(all.Diagnostics, forgotten...), s.spent()
 	if done < len(chosen) {
 		all.Diagnostics = append(all.Diagnostics, f.stopped(asking, chosen[done].Name, len(chosen)-done))
 	}

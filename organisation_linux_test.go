@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/sandbox"
+)
+
+var (
+	fleetRepositories = flag.Int("repositories", 40, "repositories of BenchmarkOrganisation")
+	fleetModules      = flag.Int("modules", 10, "root modules in each of them")
+)
+
+// estate is an organisation in the sandbox, and relock outside of it.
+type estate struct {
+	*sandbox.Sandbox
+	dir     string
+	environ []string
+}
+
+// estateRegistry is what all repositories of an estate take their providers from.
+const estateRegistry = `
+-- registry/registry.terraform.io/hashicorp/null --
+versions: [3.2.2, 3.2.4]
+platforms: [linux_amd64]
+-- registry/registry.terraform.io/hashicorp/local --
+versions: [2.1.0, 2.2.0]
+platforms: [linux_amd64]
+`
+
+// newEstate starts an organisation, acme, of which each repository has root modules with
+// the same lock file.
+func newEstate(t testing.TB, repositories, modules int, lock string) *estate {
+	t.Helper()
+	w, err := sandbox.ParseWorld(txtar.Parse([]byte(estateRegistry)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range repositories {
+		r := &sandbox.Repository{Owner: "acme", Name: fmt.Sprintf("r%04d", i), DefaultBranch: "main", Branches: map[string]map[string]sandbox.File{"main": {}}}
+		for m := range modules {
+			for name, text := range map[string]string{"main.tf": estateConfig(i, m), ".terraform.lock.hcl": lock} {
+				r.Branches["main"][fmt.Sprintf("live/m%02d/%s", m, name)] = sandbox.File{Mode: sandbox.ModeFile, Content: []byte(text)}
+			}
+		}
+		w.Repositories[r.Owner+"/"+r.Name] = r
+	}
+	s, err := sandbox.Start(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	e := &estate{Sandbox: s, dir: t.TempDir()}
+	rc := filepath.Join(e.dir, "terraformrc")
+	if err := os.WriteFile(rc, []byte(s.CLIConfig()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e.environ = append(os.Environ(), "TF_CLI_CONFIG_FILE="+rc, "HOME="+e.dir, "XDG_CACHE_HOME="+filepath.Join(e.dir, "cache"),
+		"GITHUB_TOKEN="+sandbox.UserToken, "GITHUB_API_URL="+strings.TrimSuffix(s.GitHubAPI(), "/"), "GITHUB_GRAPHQL_URL="+s.GraphQL())
+	return e
+}
+
+func estateConfig(repository, module int) string {
+	return fmt.Sprintf("# %d, %d\nresource \"null_resource\" \"x\" {}\nresource \"local_file\" \"x\" {}\n", repository, module)
+}
+
+const oldLock = "provider \"registry.terraform.io/hashicorp/null\" {\n  version = \"3.2.2\"\n}\n"
+
+func (e *estate) relock(args ...string) *exec.Cmd {
+	cmd := exec.Command("relock", args...)
+	cmd.Dir, cmd.Env = e.dir, e.environ
+	return cmd
+}
+
+// TestKilledInAnOrganisation kills a run over some repositories at a random request or
+// answer, and holds that the next one leaves each with the one pull request that it
+// should have, and the one after that does nothing. -kills and -kill-seed are those of
+// TestKilled.
+func TestKilledInAnOrganisation(t *testing.T) {
+	t.Parallel()
+	const repositories = 3
+	for i := range max(2, *kills/3) {
+		seed := *killSeed + uint64(i)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			e, random := newEstate(t, repositories, 1, oldLock), rand.New(rand.NewPCG(seed, 21))
+			args := []string{"pr", "--org", "acme", "--fleet", "fleet.json", "--platform", "linux_amd64"}
+			cmd, started := e.relock(args...), make(chan struct{})
+			var asked atomic.Int64
+			at := int64(1 + random.IntN(55))
+			hook := func(*http.Request) {
+				if asked.Add(1) == at {
+					<-started
+					_ = cmd.Process.Kill() // it may have ended
+				}
+			}
+			if random.IntN(2) == 0 {
+				e.Before(hook)
+			} else {
+				e.After(hook)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			close(started)
+			_ = cmd.Wait() // it was killed
+			for n := range 3 {
+				if out, err := e.relock(args...).CombinedOutput(); err != nil {
+					t.Fatalf("run %d after the killed one: %v\n%s", n+1, err, out)
+				}
+				for r := range repositories {
+					name := fmt.Sprintf("acme/r%04d", r)
+					pulls, err := e.GitHub().Pulls(name)
+					if err != nil || len(pulls) != 1 || pulls[0].State != "open" {
+						t.Errorf("killed at %d, run %d: %s has %+v, %v, want one open pull request", at, n+1, name, pulls, err)
+					}
+				}
+			}
+			e.ResetRequests()
+			if out, err := e.relock(args...).CombinedOutput(); err != nil {
+				t.Fatalf("the last run: %v\n%s", err, out)
+			}
+			for _, r := range e.Requests() {
+				if strings.Contains(r.Path, "/repos/") {
+					t.Errorf("killed at %d: the last run, which remembers, asks %s %s", at, r.Method, r.Path)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkOrganisation measures a run over an organisation in which nothing is to be
+// done: every lock file is complete. The program is a process of its own, and so the
+// peak of its memory is.
+//
+//	unread      the repositories are read
+//	remembered  --fleet names what a run before has remembered
+//
+// requests and bytes are those of one run, peak-MiB the memory that it obtained from the
+// system, and cpu-ms/repo the time that it used of the processors. For docs/scale.md:
+//
+//	go test -run '^$' -bench Organisation -benchtime 1x -timeout 1h -repositories 2000 .
+func BenchmarkOrganisation(b *testing.B) {
+	if _, err := exec.LookPath("relock"); err != nil {
+		b.Skip("the program relock is not on PATH")
+	}
+	small := newEstate(b, 0, 0, "")
+	for name, text := range map[string]string{"main.tf": estateConfig(0, 0), ".terraform.lock.hcl": oldLock} {
+		if err := os.WriteFile(filepath.Join(small.dir, name), []byte(text), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if out, err := small.relock("upgrade", "--platform", "linux_amd64", ".").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	lock, err := os.ReadFile(filepath.Join(small.dir, ".terraform.lock.hcl"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	e := newEstate(b, *fleetRepositories, *fleetModules, string(lock))
+	args := []string{"pr", "--org", "acme", "--format", "json", "--platform", "linux_amd64"}
+	measure := func(b *testing.B, args ...string) {
+		var stats report.Stats
+		var spent time.Duration
+		for b.Loop() {
+			var doc, said bytes.Buffer
+			cmd := e.relock(args...)
+			cmd.Stdout, cmd.Stderr = &doc, &said
+			if err := cmd.Run(); err != nil {
+				b.Fatalf("%v\n%s", err, said.String())
+			}
+			r, err := report.FromJSON(&doc)
+			if err != nil || len(r.Fleet.Repositories) != *fleetRepositories || r.Pending() {
+				b.Fatalf("the report has %+v, %v, want %d repositories in which nothing changes", r.Fleet, err, *fleetRepositories)
+			}
+			stats, spent = r.Stats, spent+cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
+		}
+		b.ReportMetric(float64(stats.Requests), "requests")
+		b.ReportMetric(float64(stats.Bytes), "bytes")
+		b.ReportMetric(float64(stats.PeakBytes)/(1<<20), "peak-MiB")
+		b.ReportMetric(float64(spent.Microseconds())/1000/float64(b.N)/float64(*fleetRepositories), "cpu-ms/repo")
+	}
+	b.Run("unread", func(b *testing.B) { measure(b, args...) })
+	args = append(args, "--fleet", "fleet.json")
+	if out, err := e.relock(args...).Output(); err != nil || !json.Valid(out) {
+		b.Fatalf("remembering: %v", err)
+	}
+	b.Run("remembered", func(b *testing.B) { measure(b, args...) })
+}
