@@ -155,6 +155,11 @@ func tell(rt *action.Runtime, r report.Report, dir string, o report.SARIFOptions
 	}
 	var errs []error
 	values := outputs(r, kept.json)
+	for _, name := range []string{"directories", "pull-requests"} {
+		if r.Fleet != nil && len(values[name]) > largestArray {
+			values[name] = "[]" // the report has them
+		}
+	}
 	values["report"], values["page"] = rt.Outside(kept.doc), rt.Outside(kept.page)
 	if formatOf(r.Verb, "sarif") == nil {
 		name, err := keepResults(r, dir, o)
@@ -207,6 +212,10 @@ func annotations(r report.Report) []action.Annotation {
 	}
 	return all
 }
+
+// largestArray bounds what a run over an organisation gives as outputs: those of a job
+// have 1 MB together [docs.github.com, "Defining outputs for jobs"].
+const largestArray = 256 << 10
 
 // outputs are the values that action.yml promises. The first pull request is
 // the one of the outputs that are about one.
