@@ -143,7 +143,14 @@ func (f *finder) find(ctx context.Context, dir string) error {
 		err = tfconfig.ErrOutside
 	}
 	if err != nil || path.IsAbs(name) {
-		f.missing(name, err)
+		message := "there is no directory " + name
+		switch {
+		case path.IsAbs(name) || errors.Is(err, tfconfig.ErrOutside):
+			message = name + " leads out of the repository"
+		case !errors.Is(err, fs.ErrNotExist):
+			message = fmt.Sprintf("%s could not be read: %v", name, tfconfig.WithoutPath(err))
+		}
+		f.Diags = append(f.Diags, provider.Diagnostic{Code: provider.CodeNotRootModule, Message: message, File: name})
 		return nil
 	}
 	if !search {
@@ -160,23 +167,27 @@ func (f *finder) find(ctx context.Context, dir string) error {
 	return f.search(ctx, at)
 }
 
-// missing reports a DIR that cannot be searched.
-func (f *finder) missing(name string, err error) {
-	message := "there is no directory " + name
-	switch {
-	case path.IsAbs(name) || errors.Is(err, tfconfig.ErrOutside):
-		message = name + " leads out of the repository"
-	case !errors.Is(err, fs.ErrNotExist):
-		message = fmt.Sprintf("%s could not be read: %v", name, tfconfig.WithoutPath(err))
-	}
-	f.Diags = append(f.Diags, provider.Diagnostic{Code: provider.CodeNotRootModule, Message: message, File: name})
-}
-
 // identify reads what must be known of a root module before its configuration.
 func (f *finder) identify(at tfconfig.Directory) Root {
 	r := Root{Dir: at.Path, Tree: at.Tree}
-	if at.Has(lockfile.Name) {
-		r.readLock(at, &f.opts)
+	if name := at.Join(lockfile.Name); at.Has(lockfile.Name) {
+		var base func() []byte
+		if f.opts.MergeBase != nil {
+			base = func() []byte { return f.opts.MergeBase(name) }
+		}
+		var unread tfconfig.Mistakes
+		if src, err := at.Read(lockfile.Name); err != nil {
+			unread.Unreadable("file", name, err)
+			r.Problems = unread.Diags
+		} else {
+			r.Lock, r.Problems = lockfile.Read(src, name, base)
+		}
+	}
+	if r.Lock != nil {
+		r.Problems = append(r.Problems, r.Lock.Warnings...)
+		if d, conflicted := r.Lock.Conflicted(); conflicted {
+			r.Problems = append(r.Problems, d)
+		}
 	}
 	var pinned bool
 	r.Tool, pinned = f.tools.tool(at, r.Lock)
@@ -189,29 +200,6 @@ func (f *finder) identify(at tfconfig.Directory) Root {
 		r.keep(at)
 	}
 	return r
-}
-
-func (r *Root) readLock(at tfconfig.Directory, opts *Options) {
-	name := at.Join(lockfile.Name)
-	src, err := at.Read(lockfile.Name)
-	if err != nil {
-		var p tfconfig.Mistakes
-		p.Unreadable("file", name, err)
-		r.Problems = p.Diags
-		return
-	}
-	var base func() []byte
-	if opts.MergeBase != nil {
-		base = func() []byte { return opts.MergeBase(name) }
-	}
-	r.Lock, r.Problems = lockfile.Read(src, name, base)
-	if r.Lock == nil {
-		return
-	}
-	r.Problems = append(r.Problems, r.Lock.Warnings...)
-	if d, conflicted := r.Lock.Conflicted(); conflicted {
-		r.Problems = append(r.Problems, d)
-	}
 }
 
 // search adds the locked root modules in a directory and below it, and with
@@ -360,6 +348,19 @@ func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) ([]tfconf
 	wished := func(dir string) bool {
 		return slices.ContainsFunc(f.opts.Include, func(glob string) bool { return glob != "**" && matchesAny([]string{glob}, dir) })
 	}
+	// By their path some are likely to be called or run by something else. The others
+	// hold what only root modules have reason to: values of variables, a backend,
+	// imports, configured providers.
+	byItself := func(at tfconfig.Directory) bool {
+		if slices.ContainsFunc(strings.Split(at.Path, "/"), func(part string) bool {
+			return part == "modules" || part == "examples" || strings.HasPrefix(part, "test")
+		}) {
+			return false
+		}
+		entries, _ := at.Entries()
+		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return variableFile(e.Name()) }) ||
+			at.Configuration(f.likelyTool(at)).RootOnly
+	}
 	var likely []tfconfig.Directory
 	for _, at := range dirs {
 		switch {
@@ -367,7 +368,7 @@ func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) ([]tfconf
 		case stackTop(at):
 			likely = append(likely, at)
 		case !f.lockable(at):
-		case wished(at.Path), !inModules(at.Path) && f.rootOnly(at):
+		case wished(at.Path), byItself(at):
 			likely = append(likely, at)
 		}
 	}
@@ -393,14 +394,6 @@ func (f *finder) likelyTool(at tfconfig.Directory) provider.Tool {
 	}
 	tool, _ := f.tools.tool(at, nil)
 	return tool
-}
-
-// rootOnly reports whether a directory holds what only root modules have reason
-// to hold: values of variables, a backend, imports, configured providers.
-func (f *finder) rootOnly(at tfconfig.Directory) bool {
-	entries, _ := at.Entries()
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return variableFile(e.Name()) }) ||
-		at.Configuration(f.likelyTool(at)).RootOnly
 }
 
 // called returns the directories that any module of the tree calls, or any

@@ -95,14 +95,10 @@ func (l *loading) load(packages *packages, opts *Options) {
 	if l.Kind == Stack && len(l.read.Tree.Unread) > 0 {
 		l.read.standIn()
 	}
-	if l.Sources != nil {
-		l.read.Tree.Dirs, l.read.Tests.Dirs = l.sources(), nil
+	if l.Sources == nil {
+		return
 	}
-}
-
-// sources are the directories of the searched file tree that a Tree of its own was
-// made of, as far as it was read.
-func (l *loading) sources() []string {
+	// The Tree is its own: what of the searched one it was made of, as far as it was read.
 	dirs := slices.Clone(l.Sources)
 	for _, dir := range slices.Concat(l.read.Tree.Dirs, l.read.Tests.Dirs) {
 		if from := l.Tree.FileName(dir); from.Package == "" {
@@ -110,7 +106,7 @@ func (l *loading) sources() []string {
 		}
 	}
 	slices.Sort(dirs)
-	return slices.Compact(dirs)
+	l.read.Tree.Dirs, l.read.Tests.Dirs = slices.Compact(dirs), nil
 }
 
 func sorted(diags []provider.Diagnostic) []provider.Diagnostic {

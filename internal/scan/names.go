@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -18,12 +17,4 @@ const (
 func variableFile(name string) bool {
 	name = strings.TrimSuffix(name, ".json")
 	return name == "terraform.tfvars" || strings.HasSuffix(name, ".auto.tfvars")
-}
-
-// inModules reports whether a directory is, by its path, more likely to be
-// called or run by something else than to be a root module by itself.
-func inModules(dir string) bool {
-	return slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
-		return part == "modules" || part == "examples" || strings.HasPrefix(part, "test")
-	})
 }

@@ -90,27 +90,24 @@ func (p *packages) fetch(ctx context.Context, calls []remoteCall) error {
 		return err
 	}
 	for i, c := range calls {
-		p.known[c] = p.accept(c, answers[i].Package, answers[i].err)
+		pkg, err := answers[i].Package, answers[i].err
+		if err != nil {
+			p.known[c] = fetched{err: err}
+			continue
+		}
+		key := treeKey{moduleaddr.ShownPackage(c.Source), pkg.ID}
+		t, ok := p.trees[key]
+		if !ok || pkg.ID == "" {
+			t = tfconfig.PackageTree(pkg.FS, key.source)
+			p.trees[key] = t
+		}
+		at, err := t.Dir(pkg.Dir)
+		if _, told := errors.AsType[*provider.Error](err); err != nil && !told {
+			err = &provider.Error{Code: provider.CodeUnreadModule, Message: "the module's directory in its package could not be read", Err: tfconfig.WithoutPath(err)}
+		}
+		p.known[c] = fetched{at: at, base: path.Clean(pkg.Dir), version: pkg.Version, id: pkg.ID, err: err}
 	}
 	return nil
-}
-
-// accept finds the called module in a package.
-func (p *packages) accept(c remoteCall, pkg Package, err error) fetched {
-	if err != nil {
-		return fetched{err: err}
-	}
-	key := treeKey{moduleaddr.ShownPackage(c.Source), pkg.ID}
-	t, ok := p.trees[key]
-	if !ok || pkg.ID == "" {
-		t = tfconfig.PackageTree(pkg.FS, key.source)
-		p.trees[key] = t
-	}
-	at, err := t.Dir(pkg.Dir)
-	if _, told := errors.AsType[*provider.Error](err); err != nil && !told {
-		err = &provider.Error{Code: provider.CodeUnreadModule, Message: "the module's directory in its package could not be read", Err: tfconfig.WithoutPath(err)}
-	}
-	return fetched{at: at, base: path.Clean(pkg.Dir), version: pkg.Version, id: pkg.ID, err: err}
 }
 
 // stored is where a module is that the tool has left in its directory below a

@@ -53,7 +53,7 @@ type ModuleTree struct {
 
 // All is what the root module requires with its tests.
 func (m RootModule) All() ModuleTree {
-	if m.Tests.empty() {
+	if t := m.Tests; len(t.Requirements)+len(t.Unread)+len(t.Fetched)+len(t.Dirs)+len(t.Diagnostics) == 0 {
 		return m.Tree
 	}
 	terms := map[provider.Addr][]Term{}
@@ -69,10 +69,6 @@ func (m RootModule) All() ModuleTree {
 		Dirs:         slices.Compact(dirs),
 		Diagnostics:  sorted(slices.Concat(m.Tree.Diagnostics, m.Tests.Diagnostics)),
 	}
-}
-
-func (t ModuleTree) empty() bool {
-	return len(t.Requirements)+len(t.Unread)+len(t.Fetched)+len(t.Dirs)+len(t.Diagnostics) == 0
 }
 
 // merged sorts terms into requirements.

@@ -1,7 +1,7 @@
 package scan
 
 import (
-	"io/fs"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -23,9 +23,22 @@ type variableValues struct {
 // in which a later one wins: terraform.tfvars, terraform.tfvars.json, and the
 // *.auto.tfvars and *.auto.tfvars.json in the order of their names.
 func readVariables(at tfconfig.Directory) variableValues {
-	found := variableValues{exprs: map[string]hcl.Expression{}}
+	turn := func(name string) int { // of the names that count, only two do not end in .auto.tfvars[.json]
+		if strings.TrimSuffix(name, ".json") == "terraform.tfvars" {
+			return 0
+		}
+		return 1
+	}
+	var names []string
 	entries, _ := at.Entries()
-	for _, name := range variableFiles(entries) {
+	for _, e := range entries {
+		if !e.IsDir() && variableFile(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(turn(a), turn(b)), strings.Compare(a, b)) })
+	found := variableValues{exprs: map[string]hcl.Expression{}}
+	for _, name := range names {
 		src, err := at.Read(name)
 		f, _ := hclfile.Parse(src, at.Name(name))
 		if err != nil || f == nil {
@@ -42,26 +55,4 @@ func readVariables(at tfconfig.Directory) variableValues {
 		}
 	}
 	return found
-}
-
-func variableFiles(entries []fs.DirEntry) []string {
-	const defaults = "terraform.tfvars"
-	var names []string
-	for _, e := range entries {
-		if !e.IsDir() && variableFile(e.Name()) {
-			names = append(names, e.Name())
-		}
-	}
-	// Of the names that count, only these two do not end in .auto.tfvars[.json].
-	isDefault := func(name string) bool { return strings.TrimSuffix(name, ".json") == defaults }
-	slices.SortStableFunc(names, func(a, b string) int {
-		switch {
-		case isDefault(a) == isDefault(b):
-			return strings.Compare(a, b)
-		case isDefault(a):
-			return -1
-		}
-		return 1
-	})
-	return names
 }

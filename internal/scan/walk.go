@@ -84,14 +84,8 @@ func (w *walker) root(c *tfconfig.Configuration, opts *Options) {
 	root := &visit{config: c, scope: w.early.scope(), base: c.Directory.Path}
 	w.harvest = &w.tree
 	w.module(root)
-	w.harvest = &w.tests
-	w.runs(root)
-	w.harvest = &w.tree
-}
-
-// runs reads what test files add.
-func (w *walker) runs(root *visit) {
-	t := root.config.Tests()
+	w.harvest = &w.tests // what test files add
+	t := c.Tests()
 	w.Diags = append(w.Diags, t.Diags...)
 	for _, n := range t.Needs {
 		w.need(n, &visit{})
@@ -99,6 +93,7 @@ func (w *walker) runs(root *visit) {
 	for _, run := range t.Runs {
 		w.call(root, run, &visit{path: run.Name, test: true})
 	}
+	w.harvest = &w.tree
 }
 
 func (w *walker) module(at *visit) {
@@ -111,7 +106,19 @@ func (w *walker) module(at *visit) {
 			w.packaged[c.Directory.Tree] = true
 		}
 		w.Diags = append(w.Diags, c.Diagnostics...)
-		w.checkVersions(c)
+		w.versions = append(w.versions, c.Versions...)
+		for _, v := range c.Versions {
+			constraints, err := goversion.NewConstraint(v.Text)
+			if !w.pinned || err != nil {
+				continue // the release is not known, or the error has been reported
+			}
+			// Terms with a prerelease are refused, as by the tools, which compare
+			// without their own [terraform 1.11 internal/configs/module.go].
+			release := goversion.Must(goversion.NewVersion(w.tool.Version.Core().String()))
+			if slices.ContainsFunc(constraints, (*goversion.Constraint).Prerelease) || !constraints.Check(release) {
+				w.Add(v.Place, "unsupported release: the module does not allow %s", w.tool)
+			}
+		}
 	}
 	for _, n := range at.config.Needs {
 		w.need(n, at)
@@ -278,27 +285,6 @@ func (w *walker) enter(from *visit, c tfconfig.ModuleCall, child tfconfig.Direct
 	w.module(to)
 }
 
-// checkVersions reports a module that excludes the release of the tool, if it
-// is known which one is used. Terms with a prerelease are refused, as by the
-// tools, which compare without their own [terraform 1.11 internal/configs/module.go].
-func (w *walker) checkVersions(c *tfconfig.Configuration) {
-	w.versions = append(w.versions, c.Versions...)
-	if !w.pinned {
-		return
-	}
-	release := goversion.Must(goversion.NewVersion(w.tool.Version.Core().String()))
-	for _, v := range c.Versions {
-		constraints, err := goversion.NewConstraint(v.Text)
-		if err != nil {
-			continue // has been reported
-		}
-		prerelease := slices.ContainsFunc(constraints, (*goversion.Constraint).Prerelease)
-		if prerelease || !constraints.Check(release) {
-			w.Add(v.Place, "unsupported release: the module does not allow %s", w.tool)
-		}
-	}
-}
-
 // treeOf is what was read into a harvest, after checking for what no lock file can
 // hold. It tells of a provider that cannot be required so where told holds.
 func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
@@ -311,14 +297,9 @@ func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
 	})
 	slices.Sort(h.dirs)
 	t := ModuleTree{Requirements: all, Unread: h.unread, Fetched: h.fetched, Dirs: h.dirs, Diagnostics: sorted(h.Diags)}
-	if len(w.packaged) > 0 {
-		w.namePackages(t)
+	if len(w.packaged) == 0 {
+		return t
 	}
-	return t
-}
-
-// namePackages says of every place in a module tree which package it is in.
-func (w *walker) namePackages(t ModuleTree) {
 	for _, r := range t.Requirements {
 		for i := range r.Terms {
 			r.Terms[i].Package = w.packageOf(r.Terms[i].File)
@@ -330,6 +311,7 @@ func (w *walker) namePackages(t ModuleTree) {
 	for i := range t.Diagnostics {
 		t.Diagnostics[i].Package = w.packageOf(t.Diagnostics[i].File)
 	}
+	return t
 }
 
 // packageOf returns the package that a file is in, by its name; empty if none is.
