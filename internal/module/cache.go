@@ -132,14 +132,14 @@ func readSaved(r io.Reader) (*filetree.Tree, error) {
 	}
 }
 
-// node is what a tree has at a path.
-type node struct {
+// objectNode is what a tree has at a path.
+type objectNode struct {
 	mode   fs.FileMode
 	target string // of a link
 	data   []byte // of a file that is here
 }
 
-func nodeAt(t *filetree.Tree, name string) (n node, err error) {
+func nodeAt(t *filetree.Tree, name string) (n objectNode, err error) {
 	info, err := t.Lstat(name)
 	if err != nil {
 		return n, err

@@ -66,7 +66,7 @@ func (o Options) mayContact(host string) error {
 	if host == "" || o.Contact == nil || o.Contact(host) {
 		return nil
 	}
-	return refused("hosts that the base branch does not use are not contacted for a pull request from a fork",
+	return refusedModule("hosts that the base branch does not use are not contacted for a pull request from a fork",
 		"the host %s is not one that modules are fetched from here", host)
 }
 
@@ -90,8 +90,8 @@ type Client struct {
 	gits       gits
 	stores     stores
 
-	locations memo.Memo[origin, location]
-	packages  memo.Memo[origin, contents]
+	locations memo.Memo[packageOrigin, location]
+	packages  memo.Memo[packageOrigin, contents]
 	parts     memo.Memo[string, contents] // of packages, by ID
 }
 
@@ -145,7 +145,7 @@ func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) 
 	case a.Kind == moduleaddr.Registry && err == nil:
 		p, err := c.fromRegistry(ctx, tool, a, call)
 		if err != nil {
-			err = during("fetching the module "+a.Module.ForDisplay(), err)
+			err = attempting("fetching the module "+a.Module.ForDisplay(), err)
 			if e, ok := errors.AsType[*provider.Error](err); ok && e.Host == "" {
 				e.Host = a.Module.Host // a new error: nobody else has it
 			}
@@ -153,18 +153,18 @@ func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) 
 		}
 		return p, nil
 	case call.Versioned:
-		return scan.Package{}, invalid("a module with a version must come from a module registry")
+		return scan.Package{}, invalidAddress("a module with a version must come from a module registry")
 	case err != nil:
-		return scan.Package{}, invalid("invalid module source address: %v", err)
+		return scan.Package{}, invalidAddress("invalid module source address: %v", err)
 	case a.Kind == moduleaddr.Local:
-		return scan.Package{}, invalid("invalid module source address: it is a path in the package of the calling module")
+		return scan.Package{}, invalidAddress("invalid module source address: it is a path in the package of the calling module")
 	}
 	if err := c.opts.mayContact(a.Package.URL.Hostname()); err != nil {
 		return scan.Package{}, err
 	}
 	p, err := c.fromRemote(ctx, tool, a, nil)
 	if err != nil {
-		return scan.Package{}, during("fetching the module package "+redact(a.Package.URL), err)
+		return scan.Package{}, attempting("fetching the module package "+redact(a.Package.URL), err)
 	}
 	return p, nil
 }
@@ -183,7 +183,7 @@ func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr modu
 		p.Version = at.version
 		return p, err
 	}
-	key := origin{"registry::" + at.archive.URL.String() + " " + at.archive.Token, transport.HostPort(at.from)}
+	key := packageOrigin{"registry::" + at.archive.URL.String() + " " + at.archive.Token, transport.HostPort(at.from)}
 	p, err := c.packages.Do(ctx, key, func() (contents, error) {
 		release, err := c.slot(ctx)
 		if err != nil {
@@ -199,12 +199,12 @@ func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr modu
 	return scan.Package{FS: p.fs, Dir: dir, ID: p.id, Version: at.version}, err
 }
 
-// origin is a package address and the server that referred to it, which may
+// packageOrigin is a package address and the server that referred to it, which may
 // decide whether it can be on this machine.
-type origin struct{ address, referrer string }
+type packageOrigin struct{ address, referrer string }
 
-func originOf(a moduleaddr.Package, from *url.URL) origin {
-	o := origin{address: a.Key()}
+func originOf(a moduleaddr.Package, from *url.URL) packageOrigin {
+	o := packageOrigin{address: a.Key()}
 	if from != nil {
 		o.referrer = transport.HostPort(from)
 	}
@@ -274,7 +274,7 @@ func (c *Client) part(ctx context.Context, p contents, dir string) (contents, er
 // get fetches a package that is no reference to another.
 func (c *Client) get(ctx context.Context, tool provider.Tool, a moduleaddr.Package, from *url.URL) (contents, error) {
 	if a.OnDisk() && !c.opts.AllowLocal {
-		return contents{}, refused("relock reads modules outside of the repository only where it is run by hand",
+		return contents{}, refusedModule("relock reads modules outside of the repository only where it is run by hand",
 			"the module is on the disk of this machine")
 	}
 	release, err := c.slot(ctx)
@@ -297,14 +297,14 @@ func (c *Client) get(ctx context.Context, tool provider.Tool, a moduleaddr.Packa
 		}
 		return p, err
 	case "hg":
-		return contents{}, refused("move the module to a git repository, or publish it as an archive",
+		return contents{}, refusedModule("move the module to a git repository, or publish it as an archive",
 			"Mercurial repositories are not read: the hg program runs what its configuration says")
 	case "oci":
 		if tool.Has(provider.OCIModules) {
 			return fromOCI(ctx, oci.Client{Transport: c.transport, Ambient: c.opts.Ambient}, c.tools[tool.Name].config, c.cache, a)
 		}
 	}
-	return contents{}, invalid("invalid module source address: %s fetches nothing of the kind %q", tool, a.Getter)
+	return contents{}, invalidAddress("invalid module source address: %s fetches nothing of the kind %q", tool, a.Getter)
 }
 
 // slot waits until one more package may be fetched.
@@ -347,7 +347,7 @@ func findDir(fsys fs.FS, subdir string) (string, error) {
 func readable(fsys fs.FS, dir string) error {
 	_, err := fs.ReadDir(fsys, dir)
 	if reason, ok := errors.AsType[*provider.Error](err); ok {
-		return during(fmt.Sprintf("reading the subdirectory %q of the module package", dir), reason)
+		return attempting(fmt.Sprintf("reading the subdirectory %q of the module package", dir), reason)
 	}
 	return nil
 }

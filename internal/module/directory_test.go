@@ -11,7 +11,7 @@ import (
 func TestWithin(t *testing.T) {
 	t.Parallel()
 	want := errors.New("own")
-	if err := within(t.Context(), t.TempDir(), func(context.Context) error { return want }); err != want {
+	if err := withinBounds(t.Context(), t.TempDir(), func(context.Context) error { return want }); err != want {
 		t.Errorf("within = %v, want the error of what it calls", err)
 	}
 	dir := t.TempDir()
@@ -23,7 +23,7 @@ func TestWithin(t *testing.T) {
 	if err := file.Truncate(maxDirectory + 1); err != nil { // takes no room on the disk
 		t.Skipf("this file system takes no sparse file of that size: %v", err)
 	}
-	err = within(t.Context(), dir, func(ctx context.Context) error {
+	err = withinBounds(t.Context(), dir, func(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()
 	})

@@ -16,8 +16,8 @@ import (
 // redact is a URL for people. What is no URL of a host has no parts to drop.
 func redact(u *url.URL) string { return transport.Redact(u) }
 
-// invalid is the error of what is no address of a module.
-func invalid(format string, args ...any) error {
+// invalidAddress is the error of what is no address of a module.
+func invalidAddress(format string, args ...any) error {
 	return &provider.Error{Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -26,8 +26,8 @@ func unread(format string, args ...any) *provider.Error {
 	return &provider.Error{Code: provider.CodeUnreadModule, Message: fmt.Sprintf(format, args...)}
 }
 
-// refused is the error of a source that Options do not allow.
-func refused(hint, format string, args ...any) *provider.Error {
+// refusedModule is the error of a source that Options do not allow.
+func refusedModule(hint, format string, args ...any) *provider.Error {
 	e := unread(format, args...)
 	e.Hint = hint
 	return e
@@ -63,9 +63,9 @@ func hostname(u *url.URL) svchost.Hostname {
 	return h
 }
 
-// during puts what was attempted before an error, and keeps what is known of
+// attempting puts what was attempted before an error, and keeps what is known of
 // it. It returns a new error, since errors are shared by all who asked the same.
-func during(attempt string, err error) error {
+func attempting(attempt string, err error) error {
 	e := provider.Error{Code: provider.CodeUnreadModule}
 	if cause, ok := errors.AsType[*provider.Error](err); ok {
 		e = *cause

@@ -30,7 +30,7 @@ func openGCS(ctx context.Context, s stores, u *url.URL) (bucket, string, error) 
 	parts := strings.SplitN(strings.TrimPrefix(u.Path, "/"), "/", 4)
 	host := u.Hostname()
 	if !strings.HasSuffix(host, ".googleapis.com") || strings.Count(host, ".") != 2 || len(parts) != 4 || parts[2] == "" {
-		return nil, "", invalid("invalid module source address: it is no object of Google Cloud Storage")
+		return nil, "", invalidAddress("invalid module source address: it is no object of Google Cloud Storage")
 	}
 	name, object := parts[2], parts[3]
 	if place := host + "/" + name; !s.opts.ambient(place) {

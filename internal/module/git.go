@@ -17,8 +17,8 @@ var gitSchemes = map[string]bool{"https": true, "http": true, "ssh": true, "git"
 
 const gitHint = "only https, http, ssh, git and file URLs are read as git repositories"
 
-// remote is a git repository as a source names it.
-type remote struct {
+// gitRemote is a git repository as a source names it.
+type gitRemote struct {
 	url   *url.URL // for git: without the arguments that are for go-getter
 	key   []byte   // of ssh; nil: whatever ssh finds
 	token string   // the operator's, for url's host over https
@@ -50,7 +50,7 @@ func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (
 			return p, nil
 		}
 	}
-	repository, err := g.open(ctx, r)
+	repository, err := openRepository(ctx, g, r)
 	if err != nil {
 		return contents{}, err
 	}
@@ -63,7 +63,7 @@ func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (
 }
 
 // commit reads one commit, from the cache if it is there.
-func (g *gits) commit(ctx context.Context, r *repository, commit string, depth int) (contents, error) {
+func (g *gits) commit(ctx context.Context, r *gitRepository, commit string, depth int) (contents, error) {
 	id := gitID(r.remote.url, commit)
 	if p, ok := g.cache.load(id); ok {
 		return p, nil
@@ -91,17 +91,17 @@ func gitID(u *url.URL, commit string) string {
 }
 
 // source reads the arguments that go-getter takes out of a git URL [go-getter 1.7 get_git.go].
-func (g *gits) source(ctx context.Context, u *url.URL, from *url.URL) (remote, reference, error) {
+func (g *gits) source(ctx context.Context, u *url.URL, from *url.URL) (gitRemote, reference, error) {
 	query := u.Query()
 	ref := reference{name: query.Get("ref")}
 	if depth, err := strconv.Atoi(query.Get("depth")); err == nil && depth > 0 {
 		ref.shallow = true
 	}
-	r := remote{from: from}
+	r := gitRemote{from: from}
 	if encoded := query.Get("sshkey"); encoded != "" {
 		key, err := base64.StdEncoding.DecodeString(encoded)
 		if err != nil {
-			return remote{}, reference{}, invalid("invalid module source address: its sshkey is not in base64")
+			return gitRemote{}, reference{}, invalidAddress("invalid module source address: its sshkey is not in base64")
 		}
 		r.key = key
 	}
@@ -113,7 +113,7 @@ func (g *gits) source(ctx context.Context, u *url.URL, from *url.URL) (remote, r
 	r.url = &plain
 	// git might take such a name for something else
 	if strings.HasPrefix(ref.name, "-") || strings.ContainsFunc(ref.name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return remote{}, reference{}, invalid("invalid module source address: its ref is no name of a commit")
+		return gitRemote{}, reference{}, invalidAddress("invalid module source address: its ref is no name of a commit")
 	}
 	r, err := g.admitted(ctx, r)
 	return r, ref, err
@@ -121,26 +121,26 @@ func (g *gits) source(ctx context.Context, u *url.URL, from *url.URL) (remote, r
 
 // admitted checks that a repository may be asked, and gives it the operator's
 // token for its host, over https.
-func (g *gits) admitted(ctx context.Context, r remote) (remote, error) {
+func (g *gits) admitted(ctx context.Context, r gitRemote) (gitRemote, error) {
 	u := r.url
 	host := u.Hostname()
 	switch {
 	case !gitSchemes[u.Scheme]:
-		return remote{}, refused(gitHint, "a git repository at a URL with the scheme %q is not read", u.Scheme)
+		return gitRemote{}, refusedModule(gitHint, "a git repository at a URL with the scheme %q is not read", u.Scheme)
 	case strings.HasPrefix(host, "-") || strings.HasPrefix(u.User.Username(), "-") || strings.ContainsFunc(u.String(), func(r rune) bool { return r < ' ' }):
-		return remote{}, invalid("invalid module source address: it is no URL of a git repository")
+		return gitRemote{}, invalidAddress("invalid module source address: it is no URL of a git repository")
 	case u.Scheme == "file":
 		if !g.opts.AllowLocal {
-			return remote{}, refused("relock reads modules outside of the repository only where it is run by hand",
+			return gitRemote{}, refusedModule("relock reads modules outside of the repository only where it is run by hand",
 				"the git repository is on the disk of this machine")
 		}
 		return r, nil
 	case host == "":
-		return remote{}, invalid("invalid module source address: it is no URL of a git repository")
+		return gitRemote{}, invalidAddress("invalid module source address: it is no URL of a git repository")
 	}
 	token, err := g.token(ctx, r)
 	if err != nil {
-		return remote{}, err
+		return gitRemote{}, err
 	}
 	if token != "" {
 		over := *u
@@ -152,7 +152,7 @@ func (g *gits) admitted(ctx context.Context, r remote) (remote, error) {
 		return r, nil
 	}
 	if u.Scheme == "ssh" && r.key == nil && !g.opts.own(host) {
-		return remote{}, unauthorized(u, "set module-token (RELOCK_MODULE_TOKEN), which is sent to its host over https",
+		return gitRemote{}, unauthorized(u, "set module-token (RELOCK_MODULE_TOKEN), which is sent to its host over https",
 			"the git repository is asked for over ssh, and the keys of this machine are not used for %s here", host)
 	}
 	return r, nil
@@ -161,7 +161,7 @@ func (g *gits) admitted(ctx context.Context, r remote) (remote, error) {
 // token returns the operator's for a repository; empty if there is none, or the
 // repository must not get one: a token never travels in the clear, and a source
 // may bring its own credentials.
-func (g *gits) token(ctx context.Context, r remote) (string, error) {
+func (g *gits) token(ctx context.Context, r gitRemote) (string, error) {
 	_, hasPassword := r.url.User.Password()
 	own := r.key != nil || r.url.Scheme == "https" && hasPassword
 	if g.opts.Token == nil || own || r.url.Scheme != "https" && r.url.Scheme != "ssh" {

@@ -92,8 +92,8 @@ func TestGitTokenIsNotInTheEnvironment(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Options{Token: tokenFor("git.example.com")})
 	u, _ := url.Parse("https://user:pa55@git.example.com/r.git")
-	r := &repository{program{opts: c.opts, dir: t.TempDir()}}
-	if err := r.configure(remote{url: u, token: "t0ken"}); err != nil {
+	r := &gitRepository{gitProgram{opts: c.opts, dir: t.TempDir()}}
+	if err := r.configure(gitRemote{url: u, token: "t0ken"}); err != nil {
 		t.Fatal(err)
 	}
 	if all := strings.Join(r.env, "\n"); strings.Contains(all, "t0ken") || strings.Contains(all, basic("t0ken")) || strings.Contains(all, "pa55") {
@@ -120,8 +120,8 @@ func TestHeadIgnoresThePlantedConfiguration(t *testing.T) {
 		t.Errorf("a program of the operator's git configuration ran:\n%s", text)
 	}
 	u, _ := url.Parse("https://git.example.com/r.git")
-	r := &repository{program{opts: c.opts, dir: t.TempDir()}}
-	env := r.environ(remote{url: u})
+	r := &gitRepository{gitProgram{opts: c.opts, dir: t.TempDir()}}
+	env := r.environ(gitRemote{url: u})
 	for _, want := range []string{"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "HOME=" + r.path("home"), "GIT_NO_LAZY_FETCH=1"} {
 		if !slices.Contains(env, want) {
 			t.Errorf("git's environment lacks %s:\n%s", want, strings.Join(env, "\n"))
@@ -142,9 +142,9 @@ func TestGitEnvironment(t *testing.T) {
 	u, _ := url.Parse("https://git.example.com/r.git")
 	for _, ambient := range []bool{true, false} {
 		c := New(newTransport(), nil, Options{Env: env, Ambient: func(host string) bool { return ambient || host != "git.example.com" }})
-		r := &repository{program{opts: c.opts, dir: "/tmp/repo"}}
+		r := &gitRepository{gitProgram{opts: c.opts, dir: "/tmp/repo"}}
 		got := map[string]string{}
-		for _, v := range r.environ(remote{url: u}) {
+		for _, v := range r.environ(gitRemote{url: u}) {
 			name, value, _ := strings.Cut(v, "=")
 			got[name] = value
 			if strings.Contains(value, "s3cret") {

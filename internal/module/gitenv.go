@@ -14,12 +14,12 @@ import (
 var (
 	// plainVariables say where programs and temporary files are, and whose
 	// certificates are trusted.
-	plainVariables = variables(`PATH TMPDIR TMP TEMP LD_LIBRARY_PATH GIT_EXEC_PATH
+	plainVariables = variableNames(`PATH TMPDIR TMP TEMP LD_LIBRARY_PATH GIT_EXEC_PATH
 		SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT PROGRAMDATA PROGRAMFILES
 		GIT_SSL_CAINFO GIT_SSL_CAPATH GIT_PROXY_SSL_CAINFO SSL_CERT_FILE SSL_CERT_DIR NIX_SSL_CERT_FILE`)
 	// ownVariables are the operator's ways to servers. They count where
 	// credentials that lie about do.
-	ownVariables = variables(`HOME USER LOGNAME XDG_CONFIG_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS
+	ownVariables = variableNames(`HOME USER LOGNAME XDG_CONFIG_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS
 		USERPROFILE USERNAME HOMEDRIVE HOMEPATH APPDATA LOCALAPPDATA
 		SSH_AUTH_SOCK SSH_ASKPASS KRB5CCNAME KRB5_CONFIG
 		HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
@@ -28,7 +28,7 @@ var (
 		GIT_HTTP_PROXY_AUTHMETHOD GIT_PROXY_SSL_CERT GIT_PROXY_SSL_KEY`)
 )
 
-func variables(names string) map[string]bool {
+func variableNames(names string) map[string]bool {
 	set := map[string]bool{}
 	for name := range strings.FieldsSeq(names) {
 		set[name] = true
@@ -39,9 +39,9 @@ func variables(names string) map[string]bool {
 // setting is one of git's configuration.
 type setting struct{ key, value string }
 
-// configFile is what git reads settings from, each in a section of its own. A key
+// gitConfigText is what git reads settings from, each in a section of its own. A key
 // without a section is none that git knows.
-func configFile(settings []setting) string {
+func gitConfigText(settings []setting) string {
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 	var b strings.Builder
 	for _, s := range settings {
@@ -60,7 +60,7 @@ func configFile(settings []setting) string {
 }
 
 // environ is the environment in which git asks a remote.
-func (p *program) environ(of remote) []string {
+func (p *gitProgram) environ(of gitRemote) []string {
 	own := p.opts.own(of.url.Hostname())
 	var list []string
 	for _, variable := range p.opts.Env.Environ {

@@ -22,7 +22,7 @@ import (
 // git is held to the addresses that were found, since the name may stand for others
 // when git looks it up. What is refused here no git asks.
 type route struct {
-	*program
+	*gitProgram
 	gits *gits
 }
 
@@ -49,7 +49,7 @@ func (r *route) open(ctx context.Context, key string) error {
 	}
 	addrs, _, err := r.gits.transport.Resolve(ctx, asked, r.remote.from)
 	if err == nil && len(addrs) > 0 && r.opts.Head {
-		return refused("use https instead", "over %s git would look the name %s up by itself, which it may not do for a pull request's head", asked.Scheme, asked.Hostname())
+		return refusedModule("use https instead", "over %s git would look the name %s up by itself, which it may not do for a pull request's head", asked.Scheme, asked.Hostname())
 	}
 	return err
 }
@@ -81,7 +81,7 @@ func (r *route) asked(ctx context.Context) (*url.URL, error) {
 // hold configures git for a remote, which it asks at a URL, so that it connects
 // to the addresses that were checked, or to the proxy that transport uses: the two
 // read the variables of proxies in different ways.
-func (r *route) hold(ctx context.Context, of remote, asked, from *url.URL) error {
+func (r *route) hold(ctx context.Context, of gitRemote, asked, from *url.URL) error {
 	addrs, proxy, err := r.gits.transport.Resolve(ctx, asked, from)
 	if err != nil && (ended(ctx) != nil || transport.Refused(err)) {
 		return err
@@ -109,11 +109,11 @@ func (r *route) hold(ctx context.Context, of remote, asked, from *url.URL) error
 		}
 		var major, minor int
 		if _, err := fmt.Sscanf(string(out), "git version %d.%d", &major, &minor); err != nil || major < 2 || major == 2 && minor < 37 { // http.curloptResolve came with 2.37
-			return refused("update git to 2.37 or later",
+			return refusedModule("update git to 2.37 or later",
 				"this git cannot be held to the addresses that were checked, and so asks no host for a pull request's head")
 		}
 	}
-	more := pins(asked, addrs)
+	more := pinSettings(asked, addrs)
 	if proxy != nil {
 		more = append(more, setting{"http.proxy", resolving(proxy).String()})
 	}
@@ -130,8 +130,8 @@ func resolving(proxy *url.URL) *url.URL {
 	return &u
 }
 
-// pins are the settings by which git connects to these addresses for a URL.
-func pins(u *url.URL, addrs []netip.Addr) []setting {
+// pinSettings are the settings by which git connects to these addresses for a URL.
+func pinSettings(u *url.URL, addrs []netip.Addr) []setting {
 	if len(addrs) == 0 {
 		return nil
 	}
@@ -162,7 +162,7 @@ const maxAdvertised = 32 << 20
 // rules for what may be connected to hold at each hop only here. It returns where
 // the repository has moved to, nil if nowhere. What cannot be asked is left to
 // git where it may know other ways by the operator's configuration.
-func (r *route) settle(ctx context.Context, asked *url.URL) (*remote, error) {
+func (r *route) settle(ctx context.Context, asked *url.URL) (*gitRemote, error) {
 	const question = "/info/refs"
 	u := asked.JoinPath(question)
 	query := u.Query()
@@ -197,7 +197,7 @@ func (r *route) settle(ctx context.Context, asked *url.URL) (*remote, error) {
 	if transport.HostPort(&final) == transport.HostPort(asked) {
 		final.User = asked.User
 	}
-	moved := remote{url: &final, key: r.remote.key, from: r.remote.from}
+	moved := gitRemote{url: &final, key: r.remote.key, from: r.remote.from}
 	if moved, err = r.gits.admitted(ctx, moved); err != nil {
 		return nil, err
 	}

@@ -229,7 +229,7 @@ func TestPins(t *testing.T) {
 			addrs = append(addrs, netip.MustParseAddr(text))
 		}
 		var got []string
-		for _, s := range pins(u, addrs) {
+		for _, s := range pinSettings(u, addrs) {
 			if s.key != "http.curloptResolve" {
 				t.Errorf("pins(%q) sets %s", tt.url, s.key)
 			}

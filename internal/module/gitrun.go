@@ -32,28 +32,28 @@ const (
 	maxComplaint = 64 << 10
 )
 
-// program is git at work on a bare repository in a temporary directory, and for one
+// gitProgram is git at work on a bare repository in a temporary directory, and for one
 // remote. Beside the repository are the settings of git, the key for ssh, and an
 // empty home directory.
-type program struct {
+type gitProgram struct {
 	opts   Options
-	remote remote
+	remote gitRemote
 	dir    string // that is removed in the end
 	env    []string
 	doubt  error // why the remote could not be asked before git was; git may know better
 }
 
 // path is that of a file beside the repository.
-func (p *program) path(name string) string { return filepath.Join(p.dir, name) }
+func (p *gitProgram) path(name string) string { return filepath.Join(p.dir, name) }
 
-func (p *program) gitDir() string { return p.path("repository") }
+func (p *gitProgram) gitDir() string { return p.path("repository") }
 
 var configVariable = regexp.MustCompile(`^GIT_CONFIG_(COUNT|KEY_[0-9]+|VALUE_[0-9]+)$`)
 
 // configure makes the environment for a remote. What may be secret in it (the URL,
 // the token, and what the operator set) is in a file that nobody else can read:
 // what is in the environment, every program gets that git runs.
-func (p *program) configure(of remote, more ...setting) error {
+func (p *gitProgram) configure(of gitRemote, more ...setting) error {
 	var secret []setting
 	if p.opts.own(of.url.Hostname()) {
 		values := map[string]string{}
@@ -76,7 +76,7 @@ func (p *program) configure(of remote, more ...setting) error {
 			setting{"credential.helper", ""}, // a helper could only know less
 			setting{"http." + top.String() + ".extraHeader", "Authorization: " + basic(of.token)})
 	}
-	text := configFile(append(secret, more...))
+	text := gitConfigText(append(secret, more...))
 	if err := os.WriteFile(p.path("settings"), []byte(text), 0o600); err != nil {
 		return unread("writing the settings of git: %v", pathless(err))
 	}
@@ -86,7 +86,7 @@ func (p *program) configure(of remote, more ...setting) error {
 
 // run runs git in the repository and returns what it prints. Arguments never
 // hold credentials.
-func (p *program) run(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+func (p *gitProgram) run(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
 	var out bytes.Buffer
 	err := p.stream(ctx, stdin, func(stdout io.Reader) error {
 		_, err := out.ReadFrom(&capped{stdout, maxListing, errors.New("git prints too much")})
@@ -96,12 +96,12 @@ func (p *program) run(ctx context.Context, stdin io.Reader, args ...string) ([]b
 }
 
 // stream runs git in the repository and lets read take what it prints.
-func (p *program) stream(ctx context.Context, stdin io.Reader, read func(io.Reader) error, args ...string) error {
+func (p *gitProgram) stream(ctx context.Context, stdin io.Reader, read func(io.Reader) error, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = p.gitDir(), p.env, stdin, killWait
-	stderr := &head{left: maxComplaint}
+	stderr := &beginning{left: maxComplaint}
 	cmd.Stderr = stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *program) stream(ctx context.Context, stdin io.Reader, read func(io.Read
 		case over != nil:
 			return over
 		case errors.Is(err, exec.ErrNotFound):
-			return refused("install git", "the git program is not on the PATH")
+			return refusedModule("install git", "the git program is not on the PATH")
 		}
 		return unread("running git: %v", err)
 	}
@@ -143,13 +143,13 @@ func commandOf(args []string) string {
 	return args[0]
 }
 
-// head keeps the beginning of what is written.
-type head struct {
+// beginning keeps the beginning of what is written.
+type beginning struct {
 	strings.Builder
 	left int
 }
 
-func (h *head) Write(p []byte) (int, error) {
+func (h *beginning) Write(p []byte) (int, error) {
 	keep := p[:min(len(p), h.left)]
 	h.left -= len(keep)
 	h.Builder.Write(keep)
@@ -157,8 +157,8 @@ func (h *head) Write(p []byte) (int, error) {
 }
 
 // bounded runs git while it does not fill the disk.
-func (p *program) bounded(ctx context.Context, stdin io.Reader, args ...string) error {
-	err := within(ctx, p.dir, func(ctx context.Context) error {
+func (p *gitProgram) bounded(ctx context.Context, stdin io.Reader, args ...string) error {
+	err := withinBounds(ctx, p.dir, func(ctx context.Context) error {
 		_, err := p.run(ctx, stdin, args...)
 		return err
 	})
@@ -217,7 +217,7 @@ func readComplaint(text string) complaint {
 
 // remedy says which credential a repository was asked with in vain, where that
 // goes, and what to do.
-func (p *program) remedy() string {
+func (p *gitProgram) remedy() string {
 	host := strings.ToLower(p.remote.url.Hostname())
 	_, password := p.remote.url.User.Password()
 	switch {
@@ -240,7 +240,7 @@ func (p *program) remedy() string {
 const certificateHint = "if a proxy or a server of your own signs with an authority of its own, name a file with that in SSL_CERT_FILE for relock, and in GIT_SSL_CAINFO for git"
 
 // failure is the error of a git command.
-func (p *program) failure(ctx context.Context, command string, said complaint, err error) error {
+func (p *gitProgram) failure(ctx context.Context, command string, said complaint, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return unreachable(p.remote.url, "git %s of %s took longer than %v", command, redact(p.remote.url), gitTimeout)
 	}
@@ -274,9 +274,9 @@ const (
 	checkInterval  = time.Second
 )
 
-// within calls do, and ends its context when it takes too long or has written
+// withinBounds calls do, and ends its context when it takes too long or has written
 // more into a directory than any module package holds.
-func within(ctx context.Context, dir string, do func(context.Context) error) error {
+func withinBounds(ctx context.Context, dir string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, programTimeout)
 	defer cancel()
 	done, watched := make(chan struct{}), make(chan bool)

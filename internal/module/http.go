@@ -46,7 +46,7 @@ func (w web) ask(ctx context.Context, a moduleaddr.Package, from *url.URL) (loca
 	a, _ = archiveFormat(a)
 	query := a.URL.Query()
 	if query.Has("checksum") {
-		return location{}, invalid("invalid module source address: only an archive has a checksum")
+		return location{}, invalidAddress("invalid module source address: only an archive has a checksum")
 	}
 	query.Add("terraform-get", "1")
 	u := *a.URL
@@ -162,7 +162,7 @@ func (w web) download(ctx context.Context, r transport.Request, kind string, sum
 			into = append(into, sum.hash)
 		}
 		if _, err := io.Copy(io.MultiWriter(into...), body); err != nil {
-			return during("downloading "+redact(r.URL), err)
+			return attempting("downloading "+redact(r.URL), err)
 		}
 		if sum.hash != nil && hex.EncodeToString(sum.hash.Sum(nil)) != sum.want {
 			return &provider.Error{
@@ -189,9 +189,9 @@ type checksum struct {
 	hash       hash.Hash
 }
 
-// checksums are those that a source may demand, with their length in
+// checksumKinds are those that a source may demand, with their length in
 // hexadecimal digits, which tells the kind where none is named.
-var checksums = []struct {
+var checksumKinds = []struct {
 	kind   string
 	digits int
 	new    func() hash.Hash
@@ -214,10 +214,10 @@ func withoutChecksum(u *url.URL) (*url.URL, checksum, error) {
 	if !named {
 		kind, digits = "", value
 	}
-	for _, known := range checksums {
+	for _, known := range checksumKinds {
 		if (kind == known.kind || !named) && len(digits) == known.digits {
 			return &plain, checksum{known.kind, strings.ToLower(digits), known.new()}, nil
 		}
 	}
-	return nil, checksum{}, invalid("invalid module source address: its checksum is not md5, sha1, sha256 or sha512 in hexadecimal digits")
+	return nil, checksum{}, invalidAddress("invalid module source address: its checksum is not md5, sha1, sha256 or sha512 in hexadecimal digits")
 }

@@ -31,7 +31,7 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 	of := cliconfig.Repository{Registry: a.URL.Host, Name: strings.TrimPrefix(a.URL.Path, "/")}
 	repository, err := asking.Repository(config, of)
 	if err != nil || a.URL.Scheme != "oci" {
-		return contents{}, invalid("invalid module source address: it is no address of an OCI repository")
+		return contents{}, invalidAddress("invalid module source address: it is no address of an OCI repository")
 	}
 	reference, err := ociReference(a.URL)
 	if err != nil {
@@ -70,7 +70,7 @@ func ociReference(u *url.URL) (string, error) {
 	reference, query := "latest", u.Query()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if name != "tag" && name != "digest" || len(query[name]) > 1 || len(query) > 1 {
-			return "", invalid("invalid module source address: an OCI repository has a tag or a digest, and no other argument")
+			return "", invalidAddress("invalid module source address: an OCI repository has a tag or a digest, and no other argument")
 		}
 		reference = query.Get(name)
 		valid := oci.IsTag(reference)
@@ -78,7 +78,7 @@ func ociReference(u *url.URL) (string, error) {
 			valid = digest.Digest(reference).Validate() == nil
 		}
 		if !valid {
-			return "", invalid("invalid module source address: its %s is not valid", name)
+			return "", invalidAddress("invalid module source address: its %s is not valid", name)
 		}
 	}
 	return reference, nil
@@ -115,7 +115,7 @@ func ociError(ctx context.Context, u *url.URL, attempt string, err error) error 
 	said, ok := errors.AsType[*oci.Error](err)
 	switch {
 	case !ok:
-		return during(attempt, err)
+		return attempting(attempt, err)
 	case said.Status != 0:
 		return statusError(u, said.Status, cliconfig.OCICredentialsHint(u.Host))
 	case said.Code == provider.CodeUnreachable:

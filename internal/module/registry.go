@@ -53,8 +53,8 @@ type toolConfig struct {
 	discovery *cliconfig.Discovery
 }
 
-// found is where a registry has a version of a module.
-type found struct {
+// registryRelease is where a registry has a version of a module.
+type registryRelease struct {
 	version string
 	address moduleaddr.Address // of the package, with the module's directory
 	// archive is the request for a package that the registry serves itself, instead
@@ -64,21 +64,21 @@ type found struct {
 }
 
 // find selects a version of a registry module, and asks where that is.
-func (rs *registries) find(ctx context.Context, tool provider.Tool, addr moduleaddr.Address, call scan.Call) (found, error) {
+func (rs *registries) find(ctx context.Context, tool provider.Tool, addr moduleaddr.Address, call scan.Call) (registryRelease, error) {
 	var allowed goversion.Constraints
 	if call.Versioned {
 		var err error
 		if allowed, err = goversion.NewConstraint(call.Version); err != nil {
-			return found{}, invalid("invalid version constraint %q", call.Version)
+			return registryRelease{}, invalidAddress("invalid version constraint %q", call.Version)
 		}
 	}
 	base, err := rs.tools[tool.Name].discovery.Service(ctx, addr.Module.Host, service)
 	if err != nil {
-		return found{}, err
+		return registryRelease{}, err
 	}
 	token, err := rs.tools[tool.Name].config.Token(ctx, addr.Module.Host)
 	if err != nil {
-		return found{}, err
+		return registryRelease{}, err
 	}
 	if !strings.HasSuffix(base.Path, "/") { // as the tools complete it [terraform 1.11 internal/registry/client.go]
 		slashed := *base
@@ -93,14 +93,14 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 	}
 	listed, err := rs.listed(ctx, r)
 	if err != nil {
-		return found{}, err
+		return registryRelease{}, err
 	}
 	version, newest := choose(listed, allowed, tool)
 	switch {
 	case newest == "":
-		return found{}, noVersion("it has no versions")
+		return registryRelease{}, noVersion("it has no versions")
 	case version == "":
-		return found{}, noVersion("no version meets the constraint %q; the newest one is %s", call.Version, newest)
+		return registryRelease{}, noVersion("no version meets the constraint %q; the newest one is %s", call.Version, newest)
 	}
 	at, err := rs.locate(ctx, r, version)
 	at.version = version
@@ -170,41 +170,41 @@ func (rs *registries) listed(ctx context.Context, r registry) ([]string, error) 
 }
 
 // locate asks where a version of the module is.
-func (rs *registries) locate(ctx context.Context, r registry, version string) (found, error) {
+func (rs *registries) locate(ctx context.Context, r registry, version string) (registryRelease, error) {
 	u := r.endpoint(version, "download")
 	resp, err := rs.download(ctx, r, version)
 	switch {
 	case err != nil:
-		return found{}, err
+		return registryRelease{}, err
 	case resp.Status == http.StatusNotFound:
-		return found{}, unread("the module registry %s does not have its version %s", r.addr.Module.Host.ForDisplay(), version)
+		return registryRelease{}, unread("the module registry %s does not have its version %s", r.addr.Module.Host.ForDisplay(), version)
 	}
 	source, direct, err := r.download(resp)
 	if err != nil {
-		return found{}, err
+		return registryRelease{}, err
 	}
 	if direct != nil {
 		request, err := r.archive(u, source, *direct)
-		return found{archive: request, from: u}, err
+		return registryRelease{archive: request, from: u}, err
 	}
 	beginsWith := func(prefix string) bool { return strings.HasPrefix(source, prefix) }
 	if beginsWith("/") || beginsWith("./") || beginsWith("../") {
 		ref, err := url.Parse(source)
 		if err != nil {
-			return found{}, badAnswer("the registry's location for it is no URL")
+			return registryRelease{}, badAnswer("the registry's location for it is no URL")
 		}
 		source = u.ResolveReference(ref).String()
 	}
 	a, err := moduleaddr.Parse(source, r.tool.Name)
 	switch {
 	case a.Kind == moduleaddr.Local || a.Kind == moduleaddr.Registry:
-		return found{}, badAnswer("the registry's location for it is no remote address")
+		return registryRelease{}, badAnswer("the registry's location for it is no remote address")
 	case err != nil:
-		return found{}, badAnswer("the registry's location for it is not valid: %v", err)
+		return registryRelease{}, badAnswer("the registry's location for it is not valid: %v", err)
 	}
 	// The caller's directory is below that of the address.
 	a.Subdir, err = moduleaddr.CleanSubdir(path.Join(a.Subdir, r.addr.Subdir))
-	return found{address: a, from: u}, err
+	return registryRelease{address: a, from: u}, err
 }
 
 // download asks where a version of the module is.

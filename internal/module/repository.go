@@ -15,18 +15,18 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// repository is a bare repository into which commits of one remote are fetched.
-type repository struct{ program }
+// gitRepository is a bare repository into which commits of one remote are fetched.
+type gitRepository struct{ gitProgram }
 
-// open prepares to ask a remote, after checking its host as transport would.
+// openRepository prepares to ask a remote, after checking its host as transport would.
 // The URL is given to git by a file: no argument of git, which every user of the
 // machine can see, holds credentials.
-func (g *gits) open(ctx context.Context, of remote) (_ *repository, err error) {
+func openRepository(ctx context.Context, g *gits, of gitRemote) (_ *gitRepository, err error) {
 	dir, err := file.NewTemporaryDir("git")
 	if err != nil {
 		return nil, unread("making a temporary directory: %v", err)
 	}
-	r := &repository{program{opts: g.opts, remote: of, dir: dir}}
+	r := &gitRepository{gitProgram{opts: g.opts, remote: of, dir: dir}}
 	defer func() {
 		if err != nil {
 			r.close()
@@ -51,10 +51,10 @@ func (g *gits) open(ctx context.Context, of remote) (_ *repository, err error) {
 	if of.url.Scheme == "file" {
 		return r, nil
 	}
-	return r, (&route{gits: g, program: &r.program}).open(ctx, key)
+	return r, (&route{gits: g, gitProgram: &r.gitProgram}).open(ctx, key)
 }
 
-func (r *repository) close() { os.RemoveAll(r.dir) }
+func (r *gitRepository) close() { os.RemoveAll(r.dir) }
 
 // fullCommit is the name of a commit that no branch or tag is taken for.
 var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
@@ -64,7 +64,7 @@ var plainName = regexp.MustCompile(`^[^ ~^:?*\[\\]+$`)
 
 // resolve finds the commit that a reference means to the tools, which clone the
 // repository and then check it out.
-func (r *repository) resolve(ctx context.Context, ref reference) (string, error) {
+func (r *gitRepository) resolve(ctx context.Context, ref reference) (string, error) {
 	if fullCommit.MatchString(ref.name) && !ref.shallow {
 		return ref.name, nil
 	}
@@ -122,7 +122,7 @@ func (h heads) choose(ref reference) string {
 }
 
 // advertised asks the remote for its default branch and for a name.
-func (r *repository) advertised(ctx context.Context, name string) (heads, error) {
+func (r *gitRepository) advertised(ctx context.Context, name string) (heads, error) {
 	const branches, tags = "refs/heads/", "refs/tags/"
 	args := []string{"ls-remote", "--symref", "origin", "HEAD"}
 	if name != "" {
@@ -152,7 +152,7 @@ func (r *repository) advertised(ctx context.Context, name string) (heads, error)
 }
 
 // clone fetches all branches and tags to where they are in a clone.
-func (r *repository) clone(ctx context.Context, options ...string) error {
+func (r *gitRepository) clone(ctx context.Context, options ...string) error {
 	heads, err := r.advertised(ctx, "")
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (r *repository) clone(ctx context.Context, options ...string) error {
 // reset makes the repository, or makes it anew. Having a commit without its files,
 // a server would take it for whole and send nothing; and a fetch that failed may
 // have left settings behind, by which git would look for objects at the remote.
-func (r *repository) reset(ctx context.Context) error {
+func (r *gitRepository) reset(ctx context.Context) error {
 	if err := os.RemoveAll(r.gitDir()); err != nil {
 		return unread("emptying a temporary directory: %v", pathless(err))
 	}
@@ -190,7 +190,7 @@ func (r *repository) reset(ctx context.Context) error {
 // configuration is as large as: see readBlobs. Not every server gives a commit
 // that it does not advertise, and one that is no more than files over HTTP knows
 // neither; then all of them are fetched.
-func (r *repository) fetch(ctx context.Context, commit string) error {
+func (r *gitRepository) fetch(ctx context.Context, commit string) error {
 	err := r.bounded(ctx, nil, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules",
 		"--filter=blob:limit=1m", "origin", commit)
 	if err == nil {
@@ -218,14 +218,14 @@ type gitlink struct{ dir, commit string }
 const maxListing = 64 << 20
 
 // read reads what is kept of a commit's files.
-func (r *repository) read(ctx context.Context, commit string) (*filling, []gitlink, error) {
+func (r *gitRepository) read(ctx context.Context, commit string) (*filling, []gitlink, error) {
 	out, err := r.run(ctx, nil, "ls-tree", "-r", "-t", "-z", "--full-tree", commit)
 	if err != nil {
 		return nil, nil, err
 	}
 	into := newFilling()
 	var links []gitlink
-	var blobs []blob
+	var blobs []keptBlob
 	for record := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		meta, name, _ := strings.Cut(record, "\t")
 		fields := strings.Fields(meta) // MODE TYPE ID
@@ -244,7 +244,7 @@ func (r *repository) read(ctx context.Context, commit string) (*filling, []gitli
 			err = into.AddDir(name)
 			links = append(links, gitlink{name, id})
 		case mode == "120000" || kept(name):
-			blobs = append(blobs, blob{id: id, name: name, link: mode == "120000"})
+			blobs = append(blobs, keptBlob{id: id, name: name, link: mode == "120000"})
 		}
 		if err != nil {
 			return nil, nil, unread("the git repository cannot be read: %v", err)
@@ -259,13 +259,13 @@ func (r *repository) read(ctx context.Context, commit string) (*filling, []gitli
 // maxTarget bounds the target of a link, as operating systems do.
 const maxTarget = 4096
 
-// blob is a file of a commit that is kept.
-type blob struct {
+// keptBlob is a file of a commit that is kept.
+type keptBlob struct {
 	id, name string
 	link     bool
 }
 
-func (b blob) read(into *filling, content io.Reader) error {
+func (b keptBlob) read(into *filling, content io.Reader) error {
 	if !b.link {
 		return into.file(b.name, content)
 	}
@@ -278,7 +278,7 @@ func (b blob) read(into *filling, content io.Reader) error {
 
 // readBlobs adds files to the package, by one run of git. Those that were left out
 // because they are large are fetched first, all at once.
-func (r *repository) readBlobs(ctx context.Context, into *filling, commit string, blobs []blob) error {
+func (r *gitRepository) readBlobs(ctx context.Context, into *filling, commit string, blobs []keptBlob) error {
 	if len(blobs) == 0 {
 		return nil
 	}
@@ -321,7 +321,7 @@ func (r *repository) readBlobs(ctx context.Context, into *filling, commit string
 }
 
 // fetchMissing fetches those of a commit's files that the repository lacks.
-func (r *repository) fetchMissing(ctx context.Context, commit string, blobs []blob) error {
+func (r *gitRepository) fetchMissing(ctx context.Context, commit string, blobs []keptBlob) error {
 	out, err := r.run(ctx, nil, "rev-list", "--objects", "--no-object-names", "--no-walk", "--missing=print", commit)
 	if err != nil {
 		return err

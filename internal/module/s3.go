@@ -59,7 +59,7 @@ func openS3(s stores, u, from *url.URL) (bucket, string, error) {
 	if isAWS {
 		m := awsHost.FindStringSubmatch(u.Hostname())
 		if m == nil {
-			return nil, "", invalid("invalid module source address: the host is not one of S3")
+			return nil, "", invalidAddress("invalid module source address: the host is not one of S3")
 		}
 		if m[1] != "" {
 			path = "/" + m[1] + path
@@ -71,7 +71,7 @@ func openS3(s stores, u, from *url.URL) (bucket, string, error) {
 	}
 	name, object, ok := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if !ok || name == "" || !awsRegion.MatchString(b.region) {
-		return nil, "", invalid("invalid module source address: it is no object of S3")
+		return nil, "", invalidAddress("invalid module source address: it is no object of S3")
 	}
 	b.name = name
 	var err error

@@ -20,7 +20,7 @@ func choose(listed []string, allowed goversion.Constraints, tool provider.Tool) 
 	var best, last *goversion.Version
 	for _, text := range listed {
 		v, err := goversion.NewVersion(text)
-		if err != nil || v.Prerelease() != "" && !asked(v, allowed.String(), tool) {
+		if err != nil || v.Prerelease() != "" && !asksForPrerelease(v, allowed.String(), tool) {
 			continue
 		}
 		if last == nil || v.GreaterThan(last) {
@@ -39,12 +39,12 @@ func choose(listed []string, allowed goversion.Constraints, tool provider.Tool) 
 	return chosen, newest
 }
 
-// asked reports whether a constraint asks for a prerelease. The tools read it
+// asksForPrerelease reports whether a constraint asks for a prerelease. The tools read it
 // a second time for that, by a grammar where terms stand side by side and not
 // with commas, and where nothing may stand between an operator and a number.
 // What both grammars read and what admits a prerelease is an exact version alone
 // [terraform 1.11 internal/initwd/module_install.go].
-func asked(v *goversion.Version, constraint string, tool provider.Tool) bool {
+func asksForPrerelease(v *goversion.Version, constraint string, tool provider.Tool) bool {
 	exact, err := exactVersion(constraint)
 	if err != nil && tool.Has(provider.PrefixedPrereleases) {
 		exact, err = exactVersion(versionText.ReplaceAllStringFunc(constraint, func(version string) string {

@@ -65,7 +65,7 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) 
 		return contents{}, err
 	}
 	if sum.hash != nil {
-		return contents{}, invalid("invalid module source address: checksums of archives are read for http and https alone")
+		return contents{}, invalidAddress("invalid module source address: checksums of archives are read for http and https alone")
 	}
 	var t *filetree.Tree
 	err = inTime(ctx, u, storeTimeout, func(ctx context.Context) error {
@@ -73,13 +73,13 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) 
 		var name string
 		switch {
 		case u.Host == "":
-			err = invalid("invalid module source address: it is no URL with a host")
+			err = invalidAddress("invalid module source address: it is no URL with a host")
 		case a.Getter == "s3" && (u.Scheme == "https" || u.Scheme == "http"):
 			in, name, err = openS3(s, u, from)
 		case a.Getter == "gcs" && u.Scheme == "https":
 			in, name, err = openGCS(ctx, s, u)
 		default:
-			err = invalid("invalid module source address: %s fetches nothing from a URL with the scheme %q", a.Getter, u.Scheme)
+			err = invalidAddress("invalid module source address: %s fetches nothing from a URL with the scheme %q", a.Getter, u.Scheme)
 		}
 		switch {
 		case err != nil:
@@ -95,7 +95,7 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) 
 			}
 			defer body.Close()
 			if _, err := io.Copy(archive, body); err != nil {
-				return during("downloading the archive", err)
+				return attempting("downloading the archive", err)
 			}
 			return nil
 		})
@@ -158,7 +158,7 @@ func readObjects(ctx context.Context, in bucket, dir string) (*filetree.Tree, er
 		}
 		for _, name := range p.names {
 			if err := add(name); err != nil {
-				return nil, during("reading the objects of the module package", err)
+				return nil, attempting("reading the objects of the module package", err)
 			}
 		}
 		switch {

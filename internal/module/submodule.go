@@ -20,7 +20,7 @@ const (
 // submodules adds the files of submodules where they belong. The tools fetch
 // all of them and give up where one fails; here a failure is found by whoever
 // reads the directory, since most submodules have nothing to do with modules [go-getter 1.7 get_git.go].
-func (g *gits) submodules(ctx context.Context, r *repository, into *filling, commit string, links []gitlink, depth int) error {
+func (g *gits) submodules(ctx context.Context, r *gitRepository, into *filling, commit string, links []gitlink, depth int) error {
 	config, err := r.gitmodules(ctx, commit)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (g *gits) submodules(ctx context.Context, r *repository, into *filling, com
 			return over
 		}
 		if err != nil {
-			if err := into.AddMissing(link.dir, fs.ModeDir|0o755, 0, during("fetching the git submodule "+link.dir, err)); err != nil {
+			if err := into.AddMissing(link.dir, fs.ModeDir|0o755, 0, attempting("fetching the git submodule "+link.dir, err)); err != nil {
 				return unread("the git repository cannot be read: %v", err)
 			}
 		}
@@ -49,7 +49,7 @@ func (g *gits) submodules(ctx context.Context, r *repository, into *filling, com
 	return nil
 }
 
-func (g *gits) submodule(ctx context.Context, parent *repository, into *filling, link gitlink, text string, depth int) error {
+func (g *gits) submodule(ctx context.Context, parent *gitRepository, into *filling, link gitlink, text string, depth int) error {
 	u, err := submoduleURL(parent.remote.url, text)
 	if err != nil {
 		return err
@@ -57,11 +57,11 @@ func (g *gits) submodule(ctx context.Context, parent *repository, into *filling,
 	if err := g.opts.mayContact(u.Hostname()); err != nil {
 		return err
 	}
-	r, err := g.admitted(ctx, remote{url: u, key: parent.remote.key, from: parent.remote.from})
+	r, err := g.admitted(ctx, gitRemote{url: u, key: parent.remote.key, from: parent.remote.from})
 	if err != nil {
 		return err
 	}
-	child, err := g.open(ctx, r)
+	child, err := openRepository(ctx, g, r)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func submoduleURL(parent *url.URL, text string) (*url.URL, error) {
 		return &url.URL{Scheme: "file", Path: text}, nil
 	}
 	if moduleaddr.Forced(text) {
-		return nil, refused(gitHint, "its URL names a program that git should run")
+		return nil, refusedModule(gitHint, "its URL names a program that git should run")
 	}
 	if u, ok := moduleaddr.ParseSCP(text); ok {
 		return u, nil
@@ -104,7 +104,7 @@ func submoduleURL(parent *url.URL, text string) (*url.URL, error) {
 type submoduleConfig struct{ url, update string }
 
 // gitmodules reads .gitmodules, by the directories of the submodules.
-func (r *repository) gitmodules(ctx context.Context, commit string) (map[string]submoduleConfig, error) {
+func (r *gitRepository) gitmodules(ctx context.Context, commit string) (map[string]submoduleConfig, error) {
 	out, err := r.run(ctx, nil, "config", "--null", "--blob", commit+":.gitmodules", "--get-regexp", `^submodule\..*\.(path|url|update)$`)
 	if over := ended(ctx); over != nil {
 		return nil, over
