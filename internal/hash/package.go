@@ -198,7 +198,7 @@ func (s *Sum) addContent(archive io.ReaderAt) error {
 // of files by their names, whose content is that of the entries with the
 // indices.
 func (s *Sum) addHashes(headers []*zip.FileHeader, h1 func(names []string, entries map[string]int) (provider.Hash, error)) error {
-	files, err := unpack(headers)
+	files, err := unpackedFiles(headers)
 	if err != nil {
 		return err
 	}

@@ -36,8 +36,8 @@ const (
 	maxCache = 16 << 20
 	// maxRecord bounds a record; most have about 250 bytes.
 	maxRecord = 4 << 10
-	// none stands for a field without value.
-	none = "-"
+	// noField stands for a field without value.
+	noField = "-"
 )
 
 // record returns the entry as it is appended to a file.
@@ -45,9 +45,9 @@ func (e Entry) record() (string, error) {
 	if err := e.Check(); err != nil {
 		return "", fmt.Errorf("entry of the hash cache for %q: %w", e.ZH, err)
 	}
-	h1zip, names := string(e.H1Zip), none
+	h1zip, names := string(e.H1Zip), noField
 	if h1zip == "" {
-		h1zip = none
+		h1zip = noField
 	}
 	if len(e.Programs) > 0 {
 		escaped := make([]string, len(e.Programs)) // names of files may hold any byte
@@ -107,10 +107,10 @@ func parseRecord(line string) (Entry, bool) {
 		Origin: Origin(f[0]),
 		Sum:    Sum{ZH: provider.Hash(f[1]), H1: provider.Hash(f[2]), H1Zip: provider.Hash(f[3])},
 	}
-	if f[3] == none {
+	if f[3] == noField {
 		e.H1Zip = ""
 	}
-	if f[5] != none {
+	if f[5] != noField {
 		e.Programs = strings.Split(f[5], ",")
 	}
 	for i, name := range e.Programs {

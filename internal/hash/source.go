@@ -21,9 +21,9 @@ func isOdd(err error) bool {
 	return ok
 }
 
-// A source is an archive while it arrives: a buffer whose every byte is hashed
+// A zipStream is an archive while it arrives: a buffer whose every byte is hashed
 // as it comes in.
-type source struct {
+type zipStream struct {
 	r         io.Reader
 	err       error // of r; nothing follows it
 	digest    stdhash.Hash
@@ -32,26 +32,26 @@ type source struct {
 	next, end int // buf[next:end] is not yet taken
 }
 
-func newSource(r io.Reader) *source {
-	s := new(source)
+func newSource(r io.Reader) *zipStream {
+	s := new(zipStream)
 	s.reset(r)
 	return s
 }
 
 // reset begins anew, with another archive.
-func (s *source) reset(r io.Reader) {
+func (s *zipStream) reset(r io.Reader) {
 	s.r, s.err, s.digest, s.size, s.next, s.end = r, nil, sha256.New(), 0, 0, 0
 }
 
 // left is how many bytes can be taken without reading.
-func (s *source) left() int { return s.end - s.next }
+func (s *zipStream) left() int { return s.end - s.next }
 
 // offset is where in the archive the next byte to take stands.
-func (s *source) offset() int64 { return s.size - int64(s.left()) }
+func (s *zipStream) offset() int64 { return s.size - int64(s.left()) }
 
 // ensure reads until n bytes can be taken, at most the size of the buffer. An
 // archive that ends before is odd.
-func (s *source) ensure(n int) error {
+func (s *zipStream) ensure(n int) error {
 	if s.left() >= n {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (s *source) ensure(n int) error {
 	return nil
 }
 
-func (s *source) read() {
+func (s *zipStream) read() {
 	var n int
 	n, s.err = s.r.Read(s.buf[s.end:])
 	s.digest.Write(s.buf[s.end : s.end+n])
@@ -79,7 +79,7 @@ func (s *source) read() {
 
 // take returns the next n bytes, which stay valid until something else is done
 // with the source.
-func (s *source) take(n int) ([]byte, error) {
+func (s *zipStream) take(n int) ([]byte, error) {
 	if err := s.ensure(n); err != nil {
 		return nil, err
 	}
@@ -88,16 +88,16 @@ func (s *source) take(n int) ([]byte, error) {
 }
 
 // Peek implements inflate.Input.
-func (s *source) Peek(n int) ([]byte, error) {
+func (s *zipStream) Peek(n int) ([]byte, error) {
 	err := s.ensure(n)
 	return s.buf[s.next:s.end], err
 }
 
 // Discard implements inflate.Input.
-func (s *source) Discard(n int) { s.next += n }
+func (s *zipStream) Discard(n int) { s.next += n }
 
 // copyTo writes the next n bytes to w.
-func (s *source) copyTo(w io.Writer, n int64) error {
+func (s *zipStream) copyTo(w io.Writer, n int64) error {
 	for n > 0 {
 		if err := s.ensure(1); err != nil {
 			return err
@@ -115,10 +115,10 @@ func (s *source) copyTo(w io.Writer, n int64) error {
 }
 
 // skip takes n bytes and drops them.
-func (s *source) skip(n int) error { return s.copyTo(io.Discard, int64(n)) }
+func (s *zipStream) skip(n int) error { return s.copyTo(io.Discard, int64(n)) }
 
 // drain reads to the end of the archive.
-func (s *source) drain() error {
+func (s *zipStream) drain() error {
 	for s.err == nil {
 		s.next, s.end = 0, 0
 		s.read()
@@ -130,6 +130,6 @@ func (s *source) drain() error {
 }
 
 // sum is what the bytes alone say, once they have all been read.
-func (s *source) sum() Sum {
+func (s *zipStream) sum() Sum {
 	return Sum{ZH: provider.ZH(hex.EncodeToString(s.digest.Sum(nil))), Size: s.size}
 }

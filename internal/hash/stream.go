@@ -73,7 +73,7 @@ func onePass(r io.Reader) (Sum, error) {
 // 200 kB. Passes use each other's, so that many of them, one after another or at
 // once, take no more than those that run.
 type workspace struct {
-	src      source
+	src      zipStream
 	inflater inflate.Reader
 }
 
@@ -135,7 +135,7 @@ func parseFields(b []byte) fields {
 
 // A pass is one way through an archive.
 type pass struct {
-	src       *source
+	src       *zipStream
 	inflater  *inflate.Reader
 	left      int64 // of maxUnpacked
 	leftNames int   // of maxNames
@@ -209,7 +209,7 @@ func (p *pass) name(size int) (string, error) {
 func (p *pass) readData(m *member, stated fields) error {
 	m.fields = fields{name: stated.name, flags: stated.flags, method: stated.method}
 	begin := p.src.offset()
-	c := content{digest: sha256.New(), limit: p.left}
+	c := memberContent{digest: sha256.New(), limit: p.left}
 	var err error
 	switch {
 	case stated.method == zip.Deflate:
@@ -339,15 +339,15 @@ func newH1(digest []byte) provider.Hash {
 	return provider.Hash(provider.SchemeH1 + ":" + base64.StdEncoding.EncodeToString(digest))
 }
 
-// content takes what a member unpacks to.
-type content struct {
+// memberContent takes what a member unpacks to.
+type memberContent struct {
 	digest stdhash.Hash
 	crc    uint32
 	size   int64
 	limit  int64
 }
 
-func (c *content) Write(p []byte) (int, error) {
+func (c *memberContent) Write(p []byte) (int, error) {
 	if c.size += int64(len(p)); c.size > c.limit {
 		return 0, odd("large content")
 	}

@@ -16,12 +16,12 @@ const (
 	maxName = 255
 )
 
-// unpack returns the files that the tools would find in a directory where they
+// unpackedFiles returns the files that the tools would find in a directory where they
 // unpacked the entries: which entry each is, by slash-separated path. Where two
 // entries have one path, the last wins. It follows go-getter, which the tools unpack with, on
 // Linux: a backslash is a letter like any other, and a symbolic link becomes a
 // plain file that holds its target [cases 27, 28] [go-getter 1.7 decompress_zip.go].
-func unpack(entries []*zip.FileHeader) (map[string]int, error) {
+func unpackedFiles(entries []*zip.FileHeader) (map[string]int, error) {
 	if len(entries) == 0 {
 		return nil, errors.New("empty archive")
 	}

@@ -32,7 +32,7 @@ type versionList struct {
 // releases reads the version strings. Where two are the same version, the last
 // wins.
 func (l versionList) releases(lenient bool) ([]provider.Release, error) {
-	all := union{}
+	all := joinedReleases{}
 	for _, v := range l.Versions {
 		version, err := provider.ParseVersion(v.Version)
 		if err != nil && lenient {
@@ -43,14 +43,14 @@ func (l versionList) releases(lenient bool) ([]provider.Release, error) {
 		}
 		all[version] = provider.Release{
 			Version: version, Protocols: slices.Clone(v.Protocols),
-			Platforms: platforms(v.Platforms), Warnings: slices.Clone(l.Warnings),
+			Platforms: platformsIn(v.Platforms), Warnings: slices.Clone(l.Warnings),
 		}
 	}
 	return all.sorted(), nil
 }
 
-// platforms reads what it can of a release's platforms, sorted.
-func platforms(raw json.RawMessage) []provider.Platform {
+// platformsIn reads what it can of a release's platforms, sorted.
+func platformsIn(raw json.RawMessage) []provider.Platform {
 	var list []struct{ OS, Arch string }
 	if json.Unmarshal(raw, &list) != nil {
 		return nil
@@ -71,7 +71,7 @@ func (l versionList) platforms(version provider.Version) (served map[provider.Pl
 	for _, v := range l.Versions {
 		if v.Version == text { // the last wins
 			served, listed = map[provider.Platform]bool{}, true
-			for _, p := range platforms(v.Platforms) {
+			for _, p := range platformsIn(v.Platforms) {
 				served[p] = true
 			}
 		}

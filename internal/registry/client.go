@@ -61,9 +61,9 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &Client{fetch: newFetcher(t, opts), tools: map[provider.ToolName]installation{}}
-	s := shared{fetch: c.fetch, registries: &registryAnswers{trust: hashicorpTrust}, mirrors: &networkAnswers{}}
+	s := sharedAnswers{fetch: c.fetch, registries: &registryAnswers{trust: hashicorpTrust}, mirrors: &networkAnswers{}}
 	if opts.HashSource == HashSourceOpenTofu {
-		s.stated = &hashSource{fetch: c.fetch}
+		s.stated = &reportedHashes{fetch: c.fetch}
 	}
 	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		c.tools[name] = s.installation(cmp.Or(configs[name], &cliconfig.Config{}))
@@ -106,11 +106,11 @@ func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider
 	if err != nil {
 		return nil, about(err, want, "")
 	}
-	var all, elsewhere union // elsewhere: in no directory
-	beyond := false          // the directories
+	var all, elsewhere joinedReleases // elsewhere: in no directory
+	beyond := false                   // the directories
 	var unknown error
 	for _, s := range sources {
-		_, isDirectory := s.(*directory)
+		_, isDirectory := s.(*directoryMirror)
 		beyond = beyond || !isDirectory
 		releases, err := s.releases(ctx, tool, addr)
 		switch {
@@ -132,7 +132,7 @@ func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider
 	case all == nil && len(sources) == 1:
 		return nil, unknown
 	case all == nil:
-		return nil, about(notFound(sources, addr), want, "")
+		return nil, about(notInRegistry(sources, addr), want, "")
 	}
 	return all.sorted(), nil
 }
@@ -149,7 +149,7 @@ func (c *Client) Methods(ctx context.Context, tool provider.Tool, addr provider.
 	for _, s := range sources {
 		_, err := s.releases(ctx, tool, addr)
 		_, isRegistry := s.(*direct)
-		_, isDirectory := s.(*directory)
+		_, isDirectory := s.(*directoryMirror)
 		if isDirectory && err != nil && c.tools[tool.Name].implied {
 			continue // nobody has named it, and it has nothing of the provider
 		}

@@ -36,19 +36,19 @@ type direct struct {
 	answers   *registryAnswers
 	config    *cliconfig.Config
 	discovery *cliconfig.Discovery
-	stated    *hashSource // nil where nobody's word is taken
-	retries   int         // of downloads, as in cliconfig.Limits
+	stated    *reportedHashes // nil where nobody's word is taken
+	retries   int             // of downloads, as in cliconfig.Limits
 }
 
 // registryAnswers are what all registries of a run have said: what is one question
 // whatever the tool is asked once.
 type registryAnswers struct {
-	versions  memo.Memo[query, versionList]
-	described memo.Memo[query, *description]
-	first     memo.Memo[query, *description] // by release: of the package that was asked about first
-	details   memo.Memo[query, provider.Repository]
+	versions  memo.Memo[placeQuery, versionList]
+	described memo.Memo[placeQuery, *description]
+	first     memo.Memo[placeQuery, *description] // by release: of the package that was asked about first
+	details   memo.Memo[placeQuery, provider.Repository]
 	files     memo.Memo[reference, []byte]
-	proven    memo.Memo[releaseQuery, proven]
+	proven    memo.Memo[releaseQuery, provenPackage]
 	trust     func() trust
 	warned    sync.Map // of the releases whose key has expired
 }
@@ -56,13 +56,13 @@ type registryAnswers struct {
 // releaseQuery is a query without a platform. What is proven depends on the tool and
 // its version.
 type releaseQuery struct {
-	query
+	placeQuery
 	tool provider.Tool
 }
 
-// proven is what a registry says of a package, verified as far as it can be
+// provenPackage is what a registry says of a package, verified as far as it can be
 // without the package itself.
-type proven struct {
+type provenPackage struct {
 	*description // without the archive's address if it is known what that hashes to
 	reported     reports
 	sums         checksums
@@ -115,7 +115,7 @@ func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.W
 // one of the release where that is enough, and else by asking about this one. The
 // former needs the cache to know the archives of the release. Where it does not know
 // that of the package which was asked about first, all are asked about at once.
-func (d *direct) prove(ctx context.Context, tool provider.Tool, want provider.Want) (proven, error) {
+func (d *direct) prove(ctx context.Context, tool provider.Tool, want provider.Want) (provenPackage, error) {
 	about, err := d.anyDescribed(ctx, tool, want)
 	if err != nil {
 		return d.ask(ctx, tool, want)
@@ -146,12 +146,12 @@ func (d *direct) anyDescribed(ctx context.Context, tool provider.Tool, want prov
 
 // anyProven returns what is proven of whichever package of the release was asked
 // about first in this run, which is the wanted one if nobody has.
-func (d *direct) anyProven(ctx context.Context, tool provider.Tool, want provider.Want) (proven, error) {
+func (d *direct) anyProven(ctx context.Context, tool provider.Tool, want provider.Want) (provenPackage, error) {
 	q, err := d.query(ctx, provider.Want{Addr: want.Addr, Version: want.Version})
 	if err != nil {
-		return proven{}, err
+		return provenPackage{}, err
 	}
-	return d.answers.proven.Do(ctx, releaseQuery{q, tool}, func() (proven, error) { return d.ask(ctx, tool, want) })
+	return d.answers.proven.Do(ctx, releaseQuery{q, tool}, func() (provenPackage, error) { return d.ask(ctx, tool, want) })
 }
 
 // infer proves a package by what is proven of another one of the release, so
@@ -171,26 +171,26 @@ func (d *direct) anyProven(ctx context.Context, tool provider.Tool, want provide
 // repeat for each platform; one that has a list for each has only one archive in
 // it, and is asked. Only a registry that contradicts its own list of versions or
 // its publisher's signed list would have said anything else.
-func (d *direct) infer(ctx context.Context, tool provider.Tool, want provider.Want, first proven) (proven, bool) {
+func (d *direct) infer(ctx context.Context, tool provider.Tool, want provider.Want, first provenPackage) (provenPackage, bool) {
 	if first.platform == want.Platform {
 		return first, true
 	}
 	zh, ok := lineHash(first.sums.line(archiveName(want, want.Platform)))
 	if !ok || first.filename != archiveName(want, first.platform) {
-		return proven{}, false
+		return provenPackage{}, false
 	}
 	if len(first.reported) > 0 && first.reported.check(want.Platform, zh) != nil {
-		return proven{}, false
+		return provenPackage{}, false
 	}
 	if _, ok := d.fetch.computed(zh); !ok {
-		return proven{}, false
+		return provenPackage{}, false
 	}
 	versions, err := d.versions(ctx, tool, want.Addr)
 	if err != nil {
-		return proven{}, false
+		return provenPackage{}, false
 	}
 	if served, _ := versions.platforms(want.Version); !served[want.Platform] {
-		return proven{}, false
+		return provenPackage{}, false
 	}
 	p, own := first, *first.description
 	own.platform, own.filename, own.zh, own.archive = want.Platform, archiveName(want, want.Platform), zh, nil
@@ -199,12 +199,12 @@ func (d *direct) infer(ctx context.Context, tool provider.Tool, want provider.Wa
 }
 
 // ask asks about the package itself.
-func (d *direct) ask(ctx context.Context, tool provider.Tool, want provider.Want) (proven, error) {
+func (d *direct) ask(ctx context.Context, tool provider.Tool, want provider.Want) (provenPackage, error) {
 	about, reported, err := d.describe(ctx, tool, want)
 	if err != nil {
-		return proven{}, err
+		return provenPackage{}, err
 	}
-	p, release := proven{description: about, reported: reported}, provider.Want{Addr: want.Addr, Version: want.Version}
+	p, release := provenPackage{description: about, reported: reported}, provider.Want{Addr: want.Addr, Version: want.Version}
 	var signature []byte
 	var unsigned error
 	var both sync.WaitGroup
@@ -212,16 +212,16 @@ func (d *direct) ask(ctx context.Context, tool provider.Tool, want provider.Want
 	p.sums, err = d.file(ctx, about.list, about.from, maxList)
 	both.Wait()
 	if err != nil {
-		return proven{}, failed(release, fmt.Sprintf("checksum list of %s %s", want.Addr, want.Version), err)
+		return provenPackage{}, failed(release, fmt.Sprintf("checksum list of %s %s", want.Addr, want.Version), err)
 	}
 	if unsigned != nil {
-		return proven{}, failed(release, fmt.Sprintf("signature of %s %s", want.Addr, want.Version), unsigned)
+		return provenPackage{}, failed(release, fmt.Sprintf("signature of %s %s", want.Addr, want.Version), unsigned)
 	}
 	if err := p.sums.check(about.filename, about.zh); err != nil {
-		return proven{}, err
+		return provenPackage{}, err
 	}
 	if err := checkKeys(about.keys); err != nil {
-		return proven{}, err
+		return provenPackage{}, err
 	}
 	s := signed{list: p.sums, signature: signature, keys: about.keys}
 	switch {
@@ -333,7 +333,7 @@ func (d *direct) versions(ctx context.Context, tool provider.Tool, addr provider
 // not: a default registry knows which provider the name stood for before
 // namespaces, in configurations of Terraform 0.12. As in the tools this is advice
 // only, and never what is locked [terraform 1.11 internal/getproviders/didyoumean.go].
-func (d *direct) advise(ctx context.Context, tool provider.Tool, q query) string {
+func (d *direct) advise(ctx context.Context, tool provider.Tool, q placeQuery) string {
 	addr := q.want.Addr
 	if addr.Namespace != "hashicorp" || addr.Host != provider.Terraform.DefaultHost() && addr.Host != provider.OpenTofu.DefaultHost() {
 		return unknownHint(addr)
@@ -406,28 +406,28 @@ func (d *direct) unserved(ctx context.Context, tool provider.Tool, want provider
 }
 
 // link is where the archive of a package is.
-func (d *direct) link(p proven) link {
-	return link{
+func (d *direct) link(p provenPackage) archiveLink {
+	return archiveLink{
 		url: p.archive, from: p.from, name: p.filename, zh: p.zh, retries: d.retries, size: p.reported[p.platform].Size,
 	}
 }
 
 // query finds the registry of the provider.
-func (d *direct) query(ctx context.Context, want provider.Want) (query, error) {
+func (d *direct) query(ctx context.Context, want provider.Want) (placeQuery, error) {
 	want.Origin = false // asks the same
 	base, err := d.discovery.Service(ctx, want.Addr.Host, service)
 	if err != nil {
-		return query{}, err
+		return placeQuery{}, err
 	}
 	token, err := d.config.Token(ctx, want.Addr.Host)
-	return query{base.String(), token, want}, err
+	return placeQuery{base.String(), token, want}, err
 }
 
 // get asks with the headers that the tools send
 // [terraform 1.11 internal/getproviders/registry_client.go]. The path is relative to the
 // service as RFC 3986 has it: without a slash at the end of the service's URL,
 // its last segment is replaced.
-func (d *direct) get(ctx context.Context, tool provider.Tool, q query, limit int64, segments ...string) (*transport.Response, error) {
+func (d *direct) get(ctx context.Context, tool provider.Tool, q placeQuery, limit int64, segments ...string) (*transport.Response, error) {
 	base, err := url.Parse(q.service)
 	if err != nil {
 		return nil, err
@@ -445,7 +445,7 @@ func (d *direct) get(ctx context.Context, tool provider.Tool, q query, limit int
 
 // refused returns an error unless there is an answer, or a 404, which means
 // something else for each query.
-func (q query) refused(resp *transport.Response, err error) error {
+func (q placeQuery) refused(resp *transport.Response, err error) error {
 	addr, attempt := provider.Want{Addr: q.want.Addr}, "could not query provider registry for "+q.want.Addr.String()
 	if err != nil {
 		return failed(addr, attempt, err)

@@ -21,10 +21,10 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// directory is a filesystem mirror: a directory of packages, as zips or
+// directoryMirror is a filesystem mirror: a directory of packages, as zips or
 // unpacked. It has neither checksum lists nor signatures; the tools record of it
 // what they compute [terraform 1.11 internal/getproviders/filesystem_mirror_source.go].
-type directory struct {
+type directoryMirror struct {
 	fetch    *fetcher
 	shown    string // the directory's name, for people
 	fsys     fs.FS
@@ -42,7 +42,7 @@ type localPackage struct {
 
 // openDirectory makes a directory of a path. The path itself may be a link, but
 // no directory below it may: only then is it sure that a search ends.
-func openDirectory(f *fetcher, dir string) *directory {
+func openDirectory(f *fetcher, dir string) *directoryMirror {
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		resolved = dir // and the search says what is wrong
@@ -50,23 +50,23 @@ func openDirectory(f *fetcher, dir string) *directory {
 	return newDirectory(f, os.DirFS(resolved), filepath.ToSlash(dir))
 }
 
-func newDirectory(f *fetcher, fsys fs.FS, shown string) *directory {
-	d := &directory{fetch: f, shown: shown, fsys: file.Tree(fsys)}
+func newDirectory(f *fetcher, fsys fs.FS, shown string) *directoryMirror {
+	d := &directoryMirror{fetch: f, shown: shown, fsys: file.Tree(fsys)}
 	d.packages = sync.OnceValues(d.search)
 	return d
 }
 
-func (d *directory) host(provider.Addr) svchost.Hostname { return "" }
-func (d *directory) name(provider.Addr) string           { return "filesystem mirror " + d.shown }
+func (d *directoryMirror) host(provider.Addr) svchost.Hostname { return "" }
+func (d *directoryMirror) name(provider.Addr) string           { return "filesystem mirror " + d.shown }
 
 // has reports whether any package of the provider is in the directory. One that
 // cannot be searched has nothing, and fails when it is asked.
-func (d *directory) has(addr provider.Addr) bool {
+func (d *directoryMirror) has(addr provider.Addr) bool {
 	packages, err := d.packages()
 	return err == nil && len(packages[addr]) > 0
 }
 
-func (d *directory) releases(_ context.Context, _ provider.Tool, addr provider.Addr) ([]provider.Release, error) {
+func (d *directoryMirror) releases(_ context.Context, _ provider.Tool, addr provider.Addr) ([]provider.Release, error) {
 	packages, err := d.packages()
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (d *directory) releases(_ context.Context, _ provider.Tool, addr provider.A
 			Hint:    "put its packages there, or allow another installation method in the CLI configuration",
 		}
 	}
-	var all union
+	var all joinedReleases
 	for _, p := range packages[addr] {
 		all.add(provider.Release{Version: p.version, Platforms: []provider.Platform{p.platform}})
 	}
@@ -87,7 +87,7 @@ func (d *directory) releases(_ context.Context, _ provider.Tool, addr provider.A
 
 // hashes takes a zip before an unpacked copy, since more can be said of it. The
 // tools take any [terraform 1.11 internal/getproviders/filesystem_mirror_source.go].
-func (d *directory) hashes(ctx context.Context, _ provider.Tool, want provider.Want) (provider.Hashes, error) {
+func (d *directoryMirror) hashes(ctx context.Context, _ provider.Tool, want provider.Want) (provider.Hashes, error) {
 	packages, err := d.packages()
 	if err != nil {
 		return provider.Hashes{}, err
@@ -113,7 +113,7 @@ func (d *directory) hashes(ctx context.Context, _ provider.Tool, want provider.W
 }
 
 // sum hashes a package. A link in place of an unpacked one is followed.
-func (d *directory) sum(ctx context.Context, want provider.Want, p localPackage) (hash.Sum, error) {
+func (d *directoryMirror) sum(ctx context.Context, want provider.Want, p localPackage) (hash.Sum, error) {
 	var sum hash.Sum
 	var err error
 	if p.packed {
@@ -138,7 +138,7 @@ func (d *directory) sum(ctx context.Context, want provider.Want, p localPackage)
 
 // sumZip computes the zh of a zip first, which takes a small part of the time
 // that its content does: that may be known.
-func (d *directory) sumZip(ctx context.Context, name string) (hash.Sum, error) {
+func (d *directoryMirror) sumZip(ctx context.Context, name string) (hash.Sum, error) {
 	open := func() (io.ReadCloser, error) { return d.fsys.Open(name) }
 	zh, err := hash.ZH(open)
 	if err != nil {
@@ -164,7 +164,7 @@ func (d *directory) sumZip(ctx context.Context, name string) (hash.Sum, error) {
 // The layout is HOST/NAMESPACE/TYPE/ and then either
 // terraform-provider-TYPE_VERSION_OS_ARCH.zip or VERSION/OS_ARCH/. Links to
 // directories above those are not followed.
-func (d *directory) search() (map[provider.Addr][]localPackage, error) {
+func (d *directoryMirror) search() (map[provider.Addr][]localPackage, error) {
 	packages := map[provider.Addr][]localPackage{}
 	err := fs.WalkDir(d.fsys, ".", func(name string, e fs.DirEntry, err error) error {
 		parts := strings.Split(name, "/")
@@ -195,7 +195,7 @@ func (d *directory) search() (map[provider.Addr][]localPackage, error) {
 
 // find reads the package at a path of four parts, a zip, or of five, a directory;
 // either may be a link. In the name of a zip case does not count.
-func (d *directory) find(name string, parts []string) (provider.Addr, localPackage, bool) {
+func (d *directoryMirror) find(name string, parts []string) (provider.Addr, localPackage, bool) {
 	addr, err := provider.ParseFullAddr(path.Join(parts[:3]...))
 	if err != nil {
 		return addr, localPackage{}, false

@@ -45,8 +45,8 @@ type reference struct {
 	url, referrer string
 }
 
-// link says where an archive is and how to get it.
-type link struct {
+// archiveLink says where an archive is and how to get it.
+type archiveLink struct {
 	url, from *url.URL      // no url where it is enough to know what the archive hashes to
 	name      string        // of the file
 	zh        provider.Hash // that it must have; empty if it is not known before
@@ -67,7 +67,7 @@ var errNotKnown = errors.New("not known")
 // archive downloads and hashes an archive, without the token, unless an archive of
 // that zh has been: the zh is of the checksum list, and the error says so where
 // the bytes are others.
-func (f *fetcher) archive(ctx context.Context, l link) (hash.Sum, error) {
+func (f *fetcher) archive(ctx context.Context, l archiveLink) (hash.Sum, error) {
 	if l.url == nil {
 		return f.sum(ctx, l.zh, func() (hash.Sum, error) { return hash.Sum{}, errNotKnown })
 	}
@@ -117,7 +117,7 @@ func (f *fetcher) computed(zh provider.Hash) (hash.Sum, bool) {
 }
 
 // download downloads and hashes the archive of a link.
-func (f *fetcher) download(ctx context.Context, l link) (hash.Sum, error) {
+func (f *fetcher) download(ctx context.Context, l archiveLink) (hash.Sum, error) {
 	turn := f.queue.turn(l.url.Host, l.size)
 	return f.read(ctx, turn, l, func() (io.ReadCloser, error) {
 		resp, body, err := f.transport.Stream(ctx, transport.Request{
@@ -136,7 +136,7 @@ func (f *fetcher) download(ctx context.Context, l link) (hash.Sum, error) {
 
 // read waits for its turn, hashes an archive, and adds that to the cache. An
 // archive whose bytes are counted is asked for once, and is on disk meanwhile.
-func (f *fetcher) read(ctx context.Context, turn *turn, l link, open func() (io.ReadCloser, error)) (sum hash.Sum, err error) {
+func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func() (io.ReadCloser, error)) (sum hash.Sum, err error) {
 	if err := turn.Enter(ctx); err != nil {
 		return hash.Sum{}, err
 	}

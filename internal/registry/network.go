@@ -40,8 +40,8 @@ type network struct {
 // networkAnswers are what all network mirrors of a run have said: tools that name
 // the same mirror ask it once.
 type networkAnswers struct {
-	releases memo.Memo[query, []provider.Release]
-	archives memo.Memo[query, *mirrorArchives]
+	releases memo.Memo[placeQuery, []provider.Release]
+	archives memo.Memo[placeQuery, *mirrorArchives]
 	warned   sync.Map // of the packages that a warning was logged about
 }
 
@@ -80,7 +80,7 @@ func (n network) releases(ctx context.Context, tool provider.Tool, addr provider
 		var answer struct {
 			Versions map[string]struct{} `json:"versions"`
 		}
-		_, err := n.get(ctx, tool, q, document{"index.json", &answer, &provider.Error{
+		_, err := n.get(ctx, tool, q, mirrorDocument{"index.json", &answer, &provider.Error{
 			Code: provider.CodeUnknownProvider, Addr: addr,
 			Message: fmt.Sprintf("provider %s was not found in the %s", addr, n.name(addr)),
 			Hint:    "add it to the mirror, or allow another installation method in the CLI configuration",
@@ -96,7 +96,7 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	}
 	all, err := n.answers.archives.Do(ctx, q, func() (*mirrorArchives, error) {
 		var all mirrorArchives
-		all.from, err = n.get(ctx, tool, q, document{want.Version.String() + ".json", &all, &provider.Error{
+		all.from, err = n.get(ctx, tool, q, mirrorDocument{want.Version.String() + ".json", &all, &provider.Error{
 			Code: provider.CodeBadAnswer, Addr: want.Addr, Version: want.Version, // no reason for the tools to go on [terraform 1.11 internal/getproviders/multi_source.go]
 			Message: fmt.Sprintf("%s: it has no archives of %s %s", n.name(want.Addr), want.Addr, want.Version),
 			Hint:    "add the version to the mirror, or exclude the provider from the mirror in the CLI configuration",
@@ -147,21 +147,21 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 }
 
 // query is one to the mirror, with the token of its host.
-func (n network) query(ctx context.Context, want provider.Want) (query, error) {
+func (n network) query(ctx context.Context, want provider.Want) (placeQuery, error) {
 	token, err := n.config.Token(ctx, n.host(want.Addr))
-	return query{n.base.String(), token, want}, err
+	return placeQuery{n.base.String(), token, want}, err
 }
 
-// document is one of the mirror's two kinds: what to read it into, and what it
+// mirrorDocument is one of the mirror's two kinds: what to read it into, and what it
 // means that there is none.
-type document struct {
+type mirrorDocument struct {
 	name    string
 	into    any
 	missing *provider.Error
 }
 
 // get asks for a document, and returns where it was found.
-func (n network) get(ctx context.Context, tool provider.Tool, q query, d document) (from *url.URL, err error) {
+func (n network) get(ctx context.Context, tool provider.Tool, q placeQuery, d mirrorDocument) (from *url.URL, err error) {
 	addr, limits := q.want.Addr, n.config.Limits()
 	ref := &url.URL{Path: path.Join(addr.Host.String(), addr.Namespace, addr.Type, d.name)}
 	about, attempt := provider.Want{Addr: addr}, "could not query "+n.name(addr)+" for "+addr.String()
@@ -203,19 +203,19 @@ func (n network) badAnswer(format string, args ...any) *provider.Error {
 }
 
 // link finds the archive for the platform.
-func (n network) link(all *mirrorArchives, want provider.Want) (link, error) {
+func (n network) link(all *mirrorArchives, want provider.Want) (archiveLink, error) {
 	a, ok := all.Archives[want.Platform.String()]
 	if !ok {
-		return link{}, noPackage(want)
+		return archiveLink{}, noPackage(want)
 	}
 	if a == nil || a.URL == "" {
-		return link{}, n.badAnswer("the archive for %s has no URL", want.Platform)
+		return archiveLink{}, n.badAnswer("the archive for %s has no URL", want.Platform)
 	}
 	u, err := all.from.Parse(a.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		return link{}, n.badAnswer("the archive for %s has no valid URL", want.Platform)
+		return archiveLink{}, n.badAnswer("the archive for %s has no valid URL", want.Platform)
 	}
-	return link{url: u, from: all.from, name: path.Base(u.Path), retries: n.retries}, nil
+	return archiveLink{url: u, from: all.from, name: path.Base(u.Path), retries: n.retries}, nil
 }
 
 // named returns the hashes that the package may match, by the platform that the

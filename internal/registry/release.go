@@ -239,7 +239,7 @@ func (d *direct) detail(ctx context.Context, tool provider.Tool, want provider.W
 }
 
 // listed makes the listing of what is proven.
-func (d *direct) listed(ctx context.Context, tool provider.Tool, addr provider.Addr, p proven) provider.Listing {
+func (d *direct) listed(ctx context.Context, tool provider.Tool, addr provider.Addr, p provenPackage) provider.Listing {
 	l := provider.Listing{Signer: p.signer}
 	for line := range bytes.Lines(p.sums) {
 		fields := bytes.Fields(line)

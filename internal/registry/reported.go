@@ -153,9 +153,9 @@ func (r reports) contents(list checksums) []provider.Hash {
 // HashSourceOpenTofu as Options.HashSource stands for registry.opentofu.org.
 const HashSourceOpenTofu = "opentofu"
 
-// hashSource is OpenTofu's registry where its word is taken for the h1 of packages
+// reportedHashes is OpenTofu's registry where its word is taken for the h1 of packages
 // of other registries; nil is none.
-type hashSource struct {
+type reportedHashes struct {
 	registry *direct
 	fetch    *fetcher
 	silent   atomic.Bool // since it could not be asked
@@ -166,7 +166,7 @@ type hashSource struct {
 // are asked about: the archive is proven then, and its h1 alone rests on the
 // source's word. Whatever is wrong with the source, the package can be
 // downloaded. Nothing is stated about H1Zip, and the size may be 0.
-func (s *hashSource) hashes(ctx context.Context, want provider.Want, p proven) (provider.Hashes, bool) {
+func (s *reportedHashes) hashes(ctx context.Context, want provider.Want, p provenPackage) (provider.Hashes, bool) {
 	if s == nil || p.signer.KeyID == "" {
 		return provider.Hashes{}, false
 	}
@@ -200,7 +200,7 @@ func (s *hashSource) hashes(ctx context.Context, want provider.Want, p proven) (
 
 // ask asks OpenTofu's registry about the package of the same name, as OpenTofu's
 // CLI configuration has it.
-func (s *hashSource) ask(ctx context.Context, want provider.Want) reports {
+func (s *reportedHashes) ask(ctx context.Context, want provider.Want) reports {
 	if s.silent.Load() {
 		return nil
 	}
@@ -225,7 +225,7 @@ func (s *hashSource) ask(ctx context.Context, want provider.Want) reports {
 }
 
 // before is what the source is remembered to have stated about an archive.
-func (s *hashSource) before(zh provider.Hash, signer provider.Signer) []provider.Hash {
+func (s *reportedHashes) before(zh provider.Hash, signer provider.Signer) []provider.Hash {
 	if s == nil || signer.KeyID == "" {
 		return nil
 	}

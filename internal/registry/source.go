@@ -27,9 +27,9 @@ type source interface {
 	name(addr provider.Addr) string
 }
 
-// query is what the registry of a provider, or a mirror, is asked. Tools that would
+// placeQuery is what the registry of a provider, or a mirror, is asked. Tools that would
 // ask the same in the same place with the same credentials share the answer.
-type query struct {
+type placeQuery struct {
 	service string // the URL of the registry or mirror
 	token   string
 	want    provider.Want // version and platform as far as they matter
@@ -52,19 +52,19 @@ type method struct {
 
 // plugins is the plugin directory of a root module.
 type plugins struct {
-	*directory
+	*directoryMirror
 	usable bool
 }
 
-// shared is what the sources of a run share.
-type shared struct {
+// sharedAnswers is what the sources of a run share.
+type sharedAnswers struct {
 	fetch      *fetcher
 	registries *registryAnswers
 	mirrors    *networkAnswers
-	stated     *hashSource
+	stated     *reportedHashes
 }
 
-func (s shared) installation(config *cliconfig.Config) installation {
+func (s sharedAnswers) installation(config *cliconfig.Config) installation {
 	discovery := cliconfig.NewDiscovery(config, s.fetch.transport)
 	registry := func(retries int) *direct {
 		return &direct{s.fetch, s.registries, config, discovery, s.stated, retries}
@@ -105,10 +105,10 @@ func (in installation) sources(tool provider.Tool, addr provider.Addr, own *plug
 				Hint: "name the directory in a filesystem_mirror of the runner's CLI configuration, or remove the provider from it",
 			}
 		}
-		sources = append(sources, own.directory)
+		sources = append(sources, own.directoryMirror)
 	}
 	for _, m := range in.methods {
-		directory, isDirectory := m.source.(*directory)
+		directory, isDirectory := m.source.(*directoryMirror)
 		switch {
 		case in.implied && isDirectory:
 			found = found || directory.has(addr)
@@ -123,16 +123,16 @@ func (in installation) sources(tool provider.Tool, addr provider.Addr, own *plug
 	return sources, nil
 }
 
-// union has the releases of several places; it is nil until one has answered, if
+// joinedReleases has the releases of several places; it is nil until one has answered, if
 // only with nothing.
-type union map[provider.Version]provider.Release
+type joinedReleases map[provider.Version]provider.Release
 
 // add keeps what an earlier place says of a version, but for the platforms:
 // each package is taken from the first place that has it. Where one of the places
 // does not say what it has, nobody knows what they have together.
-func (u *union) add(releases ...provider.Release) {
+func (u *joinedReleases) add(releases ...provider.Release) {
 	if *u == nil {
-		*u = union{}
+		*u = joinedReleases{}
 	}
 	for _, r := range releases {
 		known, ok := (*u)[r.Version]
@@ -149,7 +149,7 @@ func (u *union) add(releases ...provider.Release) {
 // openBut opens the releases that are not listed elsewhere than in directories, where
 // other places are asked, too. A directory has what somebody has put there; the rest of
 // a release may come from a place that does not list it any more, but still serves it.
-func (u union) openBut(listed union) {
+func (u joinedReleases) openBut(listed joinedReleases) {
 	for v, r := range u {
 		if _, ok := listed[v]; !ok {
 			r.Open = true
@@ -158,7 +158,7 @@ func (u union) openBut(listed union) {
 	}
 }
 
-func (u union) sorted() []provider.Release {
+func (u joinedReleases) sorted() []provider.Release {
 	return slices.SortedFunc(maps.Values(u), func(a, b provider.Release) int { return a.Version.Compare(b.Version) })
 }
 
@@ -166,7 +166,7 @@ func (u union) sorted() []provider.Release {
 // what is none, as either tool does with a mirror
 // [terraform 1.11 internal/getproviders/http_mirror_source.go].
 func releasesOf(versions []string) []provider.Release {
-	var all union
+	var all joinedReleases
 	for _, text := range versions {
 		if v, err := provider.ParseVersion(text); err == nil {
 			all.add(provider.Release{Version: v})
@@ -180,7 +180,7 @@ func sortedPlatforms(platforms []provider.Platform) []provider.Platform {
 	return slices.Compact(platforms)
 }
 
-func notFound(sources []source, addr provider.Addr) error {
+func notInRegistry(sources []source, addr provider.Addr) error {
 	if len(sources) == 0 {
 		return &provider.Error{
 			Code: provider.CodeUnknownProvider, Addr: addr,
