@@ -28,7 +28,7 @@ func (r *Repository) Changes(ctx context.Context, from, to string) ([]Change, er
 	if err != nil {
 		return nil, r.explain(ctx, doing, readContents, err)
 	}
-	paths := changed(before, after)
+	paths := changedPaths(before, after)
 	if err := r.contents(ctx, from, before, paths); err != nil {
 		return nil, r.explain(ctx, doing, readContents, err)
 	}
@@ -63,7 +63,7 @@ func (r *Repository) ChangedPaths(ctx context.Context, from, to string) ([]Chang
 	if err != nil {
 		return nil, r.explain(ctx, doing, readContents, err)
 	}
-	differ := changed(before, after)
+	differ := changedPaths(before, after)
 	onlyIn := func(l, other *listing) {
 		for _, e := range l.entries {
 			if _, ok := other.at(e.path); !ok && e.mode.IsDir() && !e.module {
@@ -87,8 +87,8 @@ type ChangedPath struct {
 	File bool // it is that of a file: of no link, submodule or directory
 }
 
-// changed are the paths of what is no directory and differs, sorted.
-func changed(before, after *listing) []string {
+// changedPaths are the paths of what is no directory and differs, sorted.
+func changedPaths(before, after *listing) []string {
 	differ := map[string]bool{}
 	compare := func(l, other *listing) {
 		for _, e := range l.entries {
@@ -113,14 +113,14 @@ func (r *Repository) contents(ctx context.Context, sha string, l *listing, paths
 			continue
 		}
 		if e.size > largestBlob {
-			return tooMuch("%s is larger than %d MiB", path, largestBlob>>20)
+			return overBound("%s is larger than %d MiB", path, largestBlob>>20)
 		}
 		if _, known := wanted[e.blob]; !known {
 			wanted[e.blob], total = e.size, total+e.size
 		}
 	}
 	if total > mostContents {
-		return tooMuch("what they change is larger than %d MiB", mostContents>>20)
+		return overBound("what they change is larger than %d MiB", mostContents>>20)
 	}
 	if err := r.download(ctx, sha, l, wanted); err != nil {
 		return err

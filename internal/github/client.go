@@ -216,7 +216,7 @@ func careful(as connection, token func(*http.Request) (string, error)) *http.Cli
 	o, s := as.options, as.server
 	client := *o.HTTP
 	client.Timeout = 0 // it would count the waiting for limits; see send
-	var server http.RoundTripper = &authorized{next: o.HTTP.Transport, token: token, origins: []string{origin(s.api), origin(s.graphql)}}
+	var server http.RoundTripper = &authorized{next: o.HTTP.Transport, token: token, origins: []string{hostOrigin(s.api), hostOrigin(s.graphql)}}
 	if o.anonymous() {
 		server = &frugal{next: o.HTTP.Transport}
 	}
@@ -224,7 +224,7 @@ func careful(as connection, token func(*http.Request) (string, error)) *http.Cli
 	return &client
 }
 
-func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
+func hostOrigin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 func parseEndpoint(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
@@ -262,7 +262,7 @@ type authorized struct {
 }
 
 func (a *authorized) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !slices.Contains(a.origins, origin(req.URL)) {
+	if !slices.Contains(a.origins, hostOrigin(req.URL)) {
 		return a.next.RoundTrip(req)
 	}
 	token, err := a.token(req)

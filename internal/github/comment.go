@@ -15,7 +15,7 @@ type Comment struct {
 	Body   string
 }
 
-func comment(c *github.IssueComment) Comment {
+func commentOf(c *github.IssueComment) Comment {
 	return Comment{ID: c.GetID(), Author: c.GetUser().GetLogin(), Body: c.GetBody()}
 }
 
@@ -34,7 +34,7 @@ func (r *Repository) Comments(ctx context.Context, number int) ([]Comment, error
 			return nil, r.explain(ctx, doing, readPulls, err)
 		}
 		for _, c := range comments {
-			out = append(out, comment(c))
+			out = append(out, commentOf(c))
 		}
 		if resp.NextPage == 0 {
 			return out, nil
@@ -50,7 +50,7 @@ func (r *Repository) PostComment(ctx context.Context, number int, body string) (
 	if err != nil {
 		return Comment{}, r.explain(ctx, "commenting on the pull request", writePulls, err)
 	}
-	return comment(made), nil
+	return commentOf(made), nil
 }
 
 // EditComment replaces the text of a comment.
@@ -100,7 +100,7 @@ func (r *Repository) Workflow(ctx context.Context) bool {
 	if err == nil && slices.ContainsFunc(personal, func(prefix string) bool { return strings.HasPrefix(token, prefix) }) {
 		return false
 	}
-	var q query
+	var q graphQuery
 	q.add(" viewer { login }")
 	var data struct{ Viewer struct{ Login string } }
 	if err := r.client.graph.query(ctx, &q, &data); err != nil {

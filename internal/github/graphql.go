@@ -51,7 +51,7 @@ type graphqlError struct {
 
 // mutate sends one GraphQL mutation.
 func (r *Repository) mutate(ctx context.Context, doing string, needs permission, mutation string, input map[string]any) error {
-	ctx = behaving(ctx, behaviour{write: true})
+	ctx = behaving(ctx, requestBehaviour{write: true})
 	errs, err := r.client.graph.post(ctx, mutation, map[string]any{"input": input}, nil)
 	if err == nil && len(errs) > 0 {
 		err = refusalOfGraphQL(errs[0])
@@ -72,7 +72,7 @@ type graph struct {
 
 // query sends a query. What was not found is null in the answer, beside errors
 // that say so; those are no failure as long as there is an answer.
-func (g *graph) query(ctx context.Context, q *query, data any) error {
+func (g *graph) query(ctx context.Context, q *graphQuery, data any) error {
 	errs, err := g.post(ctx, q.String(), q.variables, data)
 	for _, e := range errs {
 		if err == nil && e.Type != "NOT_FOUND" {
@@ -84,7 +84,7 @@ func (g *graph) query(ctx context.Context, q *query, data any) error {
 
 // full sends a query with the fields about merging, and without them where
 // the server does not know them.
-func (g *graph) full(ctx context.Context, data any, with func(fields string) *query) error {
+func (g *graph) full(ctx context.Context, data any, with func(fields string) *graphQuery) error {
 	if !g.noMerging.Load() {
 		err := g.query(ctx, with(mergingFields), data)
 		if said, ok := errors.AsType[*refusal](err); !ok || said.kind != ErrUnsupported || said.status != 0 {
@@ -113,18 +113,18 @@ func (g *graph) post(ctx context.Context, document string, variables map[string]
 	return answer.Errors, err
 }
 
-// query is a GraphQL query in the making. Texts from outside are variables, so
+// graphQuery is a GraphQL query in the making. Texts from outside are variables, so
 // that they cannot end a string of ours.
-type query struct {
+type graphQuery struct {
 	fields    strings.Builder
 	declared  []string
 	variables map[string]any
 }
 
-func (q *query) add(format string, args ...any) { fmt.Fprintf(&q.fields, format, args...) }
+func (q *graphQuery) add(format string, args ...any) { fmt.Fprintf(&q.fields, format, args...) }
 
 // text returns the name of a variable with the value.
-func (q *query) text(value string) string {
+func (q *graphQuery) text(value string) string {
 	name := fmt.Sprint("v", len(q.declared))
 	q.declared = append(q.declared, "$"+name+": String!")
 	if q.variables == nil {
@@ -135,7 +135,7 @@ func (q *query) text(value string) string {
 }
 
 // String returns the document.
-func (q *query) String() string {
+func (q *graphQuery) String() string {
 	if len(q.declared) == 0 {
 		return "query {" + q.fields.String() + " }"
 	}

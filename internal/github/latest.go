@@ -90,8 +90,8 @@ func (r *Repository) Latest(ctx context.Context, branches []string) (map[string]
 func (r *Repository) candidates(ctx context.Context, branches []string) ([][]pullNode, error) {
 	const doing = "listing the newest pull requests"
 	var data struct{ Repository map[string]json.RawMessage }
-	err := r.client.graph.full(ctx, &data, func(fields string) *query {
-		var q query
+	err := r.client.graph.full(ctx, &data, func(fields string) *graphQuery {
+		var q graphQuery
 		q.add(" repository(owner: %s, name: %s) { id", q.text(r.owner), q.text(r.name))
 		for i, branch := range branches {
 			q.add(" b%d: pullRequests(headRefName: %s, first: %d, orderBy: {field: CREATED_AT, direction: DESC}) { nodes { %s } }",

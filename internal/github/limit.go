@@ -48,9 +48,9 @@ const (
 	fewWrites     = 20
 )
 
-// behaviour is how a request differs from others. It travels in the context,
+// requestBehaviour is how a request differs from others. It travels in the context,
 // through go-github and redirects.
-type behaviour struct {
+type requestBehaviour struct {
 	write   bool          // though it is a POST of GraphQL, which most often reads
 	stream  bool          // the caller reads the answer while it arrives
 	largest int64         // of the answer, instead of largestAnswer
@@ -59,16 +59,16 @@ type behaviour struct {
 
 // question reports whether a request changes nothing, so that it may be sent again
 // where no whole answer came.
-func (b behaviour) question() bool { return !b.write }
+func (b requestBehaviour) question() bool { return !b.write }
 
 type behaviourKey struct{}
 
-func behaving(ctx context.Context, b behaviour) context.Context {
+func behaving(ctx context.Context, b requestBehaviour) context.Context {
 	return context.WithValue(ctx, behaviourKey{}, b)
 }
 
-func behaviourOf(req *http.Request) behaviour {
-	b, _ := req.Context().Value(behaviourKey{}).(behaviour)
+func behaviourOf(req *http.Request) requestBehaviour {
+	b, _ := req.Context().Value(behaviourKey{}).(requestBehaviour)
 	b.time = cmp.Or(b.time, sendingTime)
 	b.write = b.write || req.Method != http.MethodGet && limitOf(req) != "graphql"
 	if b.write {
@@ -361,7 +361,7 @@ func peek(resp *http.Response) string {
 	start, err := io.ReadAll(io.LimitReader(resp.Body, largestRefusal))
 	rest := io.Reader(resp.Body)
 	if err != nil {
-		rest = failing{err}
+		rest = failingBody{err}
 	}
 	resp.Body = struct {
 		io.Reader
@@ -370,9 +370,9 @@ func peek(resp *http.Response) string {
 	return string(start)
 }
 
-type failing struct{ err error }
+type failingBody struct{ err error }
 
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
+func (f failingBody) Read([]byte) (int, error) { return 0, f.err }
 
 // limitOf names the limit that a request counts against.
 func limitOf(req *http.Request) string {

@@ -166,8 +166,8 @@ func tooLarge(err error) bool {
 	return false
 }
 
-func listQuery(owner string, o ListOptions, size int, after string) *query {
-	var q query
+func listQuery(owner string, o ListOptions, size int, after string) *graphQuery {
+	var q graphQuery
 	q.add(" viewer { login } repositoryOwner(login: %s) { repositories(first:%d", q.text(owner), size)
 	if after != "" {
 		q.add(", after: %s", q.text(after))

@@ -62,8 +62,8 @@ func (r *Repository) merging(ctx context.Context, p PullRequest) (PullRequest, e
 	var data struct {
 		Repository struct{ PullRequest *pullNode }
 	}
-	err := r.client.graph.full(ctx, &data, func(fields string) *query {
-		var q query
+	err := r.client.graph.full(ctx, &data, func(fields string) *graphQuery {
+		var q graphQuery
 		q.add(" repository(owner: %s, name: %s) { pullRequest(number: %d) { state title body baseRefName headRefOid autoMergeRequest { mergeMethod }%s } }",
 			q.text(r.owner), q.text(r.name), p.Number, fields)
 		return &q
@@ -92,7 +92,7 @@ func (r *Repository) DemandsUpToDate(ctx context.Context, base string) (bool, er
 			Strict bool `json:"strict_required_status_checks_policy"`
 		}
 	}
-	if err := r.get(ctx, "rules/branches/"+escaped(base)+"?per_page=100", &rules); err != nil {
+	if err := r.get(ctx, "rules/branches/"+branchPath(base)+"?per_page=100", &rules); err != nil {
 		return false, r.explain(ctx, doing, readContents, err)
 	}
 	for _, rule := range rules {
@@ -119,7 +119,7 @@ func (r *Repository) UpdateBranch(ctx context.Context, number int, head string) 
 // ErrNotFound if there is no such branch.
 func (r *Repository) RenamedTo(ctx context.Context, branch string) (string, error) {
 	var found struct{ Name string }
-	if err := r.get(ctx, "branches/"+escaped(branch), &found); err != nil {
+	if err := r.get(ctx, "branches/"+branchPath(branch), &found); err != nil {
 		return "", r.explain(ctx, "looking for branch "+branch, readContents, err)
 	}
 	return found.Name, nil
@@ -135,8 +135,8 @@ func (r *Repository) get(ctx context.Context, below string, into any) error {
 	return err
 }
 
-// escaped is the name of a branch as the end of a path.
-func escaped(branch string) string {
+// branchPath is the name of a branch as the end of a path.
+func branchPath(branch string) string {
 	parts := strings.Split(branch, "/")
 	for i, part := range parts {
 		parts[i] = url.PathEscape(part)
@@ -157,10 +157,10 @@ func (r *Repository) Overlays(ctx context.Context, sha, base, from, to string) (
 		}
 	}
 	ours := map[string]bool{}
-	for _, path := range changed(trees[2], trees[3]) {
+	for _, path := range changedPaths(trees[2], trees[3]) {
 		ours[path] = true
 	}
-	for _, path := range changed(trees[0], trees[1]) {
+	for _, path := range changedPaths(trees[0], trees[1]) {
 		if !ours[path] {
 			return false, nil
 		}

@@ -55,7 +55,7 @@ func (r *Repository) KnownLabels(ctx context.Context, labels []string) ([]string
 }
 
 func (r *Repository) knownLabels(ctx context.Context, labels []string) ([]string, error) {
-	var q query
+	var q graphQuery
 	q.add(" repository(owner: %s, name: %s) {", q.text(r.owner), q.text(r.name))
 	for i, label := range labels {
 		q.add(" l%d: label(name: %s) { name }", i, q.text(label))

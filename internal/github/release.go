@@ -22,7 +22,7 @@ const largestFile = 1 << 20
 func (c *Client) Releases(ctx context.Context, asked []provider.Tagged) ([][]provider.Announcement, error) {
 	found := make([][]provider.Announcement, len(asked))
 	for from, to := range batches(asked) {
-		var q query
+		var q graphQuery
 		for i := from; i < to; i++ {
 			q.repository(i, asked[i])
 			for j, tag := range asked[i].Tags {
@@ -72,7 +72,7 @@ func batches(asked []provider.Tagged) iter.Seq2[int, int] {
 // It is one request.
 func (c *Client) Files(ctx context.Context, asked []provider.Tagged, path string) ([]string, error) {
 	texts := make([]string, len(asked))
-	var q query
+	var q graphQuery
 	for i, a := range asked {
 		q.repository(i, a)
 		q.add(" file: object(expression: %s) { ... on Blob { byteSize isTruncated text } } }", q.text("HEAD:"+path))
@@ -93,13 +93,13 @@ func (c *Client) Files(ctx context.Context, asked []provider.Tagged, path string
 	return texts, nil
 }
 
-func (q *query) repository(i int, a provider.Tagged) {
+func (q *graphQuery) repository(i int, a provider.Tagged) {
 	q.add(" r%d: repository(owner: %s, name: %s) {", i, q.text(a.Owner), q.text(a.Name))
 }
 
 // ask sends a query that is about no repository of ours, and which nobody has to
 // act on if it fails.
-func (c *Client) ask(ctx context.Context, doing string, q *query, data any) error {
+func (c *Client) ask(ctx context.Context, doing string, q *graphQuery, data any) error {
 	if len(q.declared) == 0 {
 		return nil
 	}

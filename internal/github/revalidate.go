@@ -80,7 +80,7 @@ func (r *revalidating) keep(q question, resp *http.Response) {
 	if resp.ContentLength > largestKept {
 		return
 	}
-	resp.Body = &remembered{ReadCloser: resp.Body, whole: func(body []byte) {
+	resp.Body = &smallBody{ReadCloser: resp.Body, whole: func(body []byte) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		size := r.size - len(r.kept[q].body) + len(body)
@@ -95,14 +95,14 @@ func (r *revalidating) keep(q question, resp *http.Response) {
 	}}
 }
 
-// remembered gathers what is read of a body, as long as it is small.
-type remembered struct {
+// smallBody gathers what is read of a body, as long as it is small.
+type smallBody struct {
 	io.ReadCloser
 	read  []byte
 	whole func([]byte) // called once, at the end of a small body
 }
 
-func (m *remembered) Read(p []byte) (int, error) {
+func (m *smallBody) Read(p []byte) (int, error) {
 	n, err := m.ReadCloser.Read(p)
 	if m.whole == nil {
 		return n, err
@@ -117,7 +117,7 @@ func (m *remembered) Read(p []byte) (int, error) {
 }
 
 // Close reads what may be left of a small body, as after the end of a JSON value.
-func (m *remembered) Close() error {
+func (m *smallBody) Close() error {
 	if m.whole != nil {
 		io.CopyN(io.Discard, m, bytes.MinRead) // an error leaves the answer unremembered
 	}

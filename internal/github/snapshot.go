@@ -83,8 +83,8 @@ func (r *Repository) Snapshot(ctx context.Context, sha string, keep func(name st
 	return l.tree()
 }
 
-// tooMuch refuses a repository that is beyond a bound.
-func tooMuch(format string, args ...any) error {
+// overBound refuses a repository that is beyond a bound.
+func overBound(format string, args ...any) error {
 	return &finding{message: fmt.Sprintf(format, args...), hint: "run on a checkout of the repository instead"}
 }
 
@@ -100,7 +100,7 @@ func (r *Repository) list(ctx context.Context, sha string) (*listing, error) {
 // lister asks for trees.
 type lister struct {
 	repo    *Repository
-	entries []entry
+	entries []treeEntry
 	read    int
 }
 
@@ -114,7 +114,7 @@ func (l *lister) list(ctx context.Context, id, dir string) error {
 	if !t.GetTruncated() {
 		l.entries = slices.Grow(l.entries, len(t.Entries))
 		for _, e := range t.Entries {
-			l.entries = append(l.entries, entryOf(dir, e))
+			l.entries = append(l.entries, treeEntryOf(dir, e))
 		}
 		return l.check()
 	}
@@ -123,10 +123,10 @@ func (l *lister) list(ctx context.Context, id, dir string) error {
 		return err
 	}
 	if t.GetTruncated() {
-		return tooMuch("directory %s has more entries than GitHub lists", path.Clean(dir))
+		return overBound("directory %s has more entries than GitHub lists", path.Clean(dir))
 	}
 	for _, e := range t.Entries {
-		l.entries = append(l.entries, entryOf(dir, e))
+		l.entries = append(l.entries, treeEntryOf(dir, e))
 		if e.GetType() != "tree" {
 			continue
 		}
@@ -139,7 +139,7 @@ func (l *lister) list(ctx context.Context, id, dir string) error {
 
 func (l *lister) tree(ctx context.Context, id string, recursive bool) (*github.Tree, error) {
 	if l.read++; l.read > mostTrees {
-		return nil, tooMuch("its tree takes more than %d requests", mostTrees)
+		return nil, overBound("its tree takes more than %d requests", mostTrees)
 	}
 	t, _, err := l.repo.client.rest.Git.GetTree(ctx, l.repo.owner, l.repo.name, id, recursive)
 	return t, err
@@ -147,20 +147,20 @@ func (l *lister) tree(ctx context.Context, id string, recursive bool) (*github.T
 
 func (l *lister) check() error {
 	if len(l.entries) >= mostEntries {
-		return tooMuch("it has more than %d files", mostEntries)
+		return overBound("it has more than %d files", mostEntries)
 	}
 	return nil
 }
 
-func entryOf(dir string, e *github.TreeEntry) entry {
+func treeEntryOf(dir string, e *github.TreeEntry) treeEntry {
 	name := dir + e.GetPath()
 	switch e.GetMode() {
 	case "040000":
-		return entry{path: name, mode: fs.ModeDir | 0o755}
+		return treeEntry{path: name, mode: fs.ModeDir | 0o755}
 	case "160000":
-		return entry{path: name, mode: fs.ModeDir | 0o755, module: true}
+		return treeEntry{path: name, mode: fs.ModeDir | 0o755, module: true}
 	}
-	n := entry{path: name, mode: 0o644, size: int64(e.GetSize()), blob: e.GetSHA()}
+	n := treeEntry{path: name, mode: 0o644, size: int64(e.GetSize()), blob: e.GetSHA()}
 	switch e.GetMode() {
 	case "120000":
 		n.mode = fs.ModeSymlink | 0o777
@@ -183,7 +183,7 @@ func (l *listing) wanted(keep func(string) bool) (map[string]int64, error) {
 		total += e.size
 	}
 	if total > mostContents {
-		return nil, tooMuch("its configuration is larger than %d MiB", mostContents>>20)
+		return nil, overBound("its configuration is larger than %d MiB", mostContents>>20)
 	}
 	return ids, nil
 }
@@ -240,7 +240,7 @@ func (b *brokenOff) Unwrap() error { return b.error }
 // downloadOnce asks for an archive. The API redirects to another host, whose
 // address is good for some minutes, and which gets no token.
 func (r *Repository) downloadOnce(ctx context.Context, sha string, l *listing, wanted map[string]int64) error {
-	ctx = behaving(ctx, behaviour{stream: true, largest: largestArchive, time: archiveTime})
+	ctx = behaving(ctx, requestBehaviour{stream: true, largest: largestArchive, time: archiveTime})
 	req, err := r.client.rest.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/tarball/%s", r.owner, r.name, sha), nil)
 	if err != nil {
 		return err
@@ -325,7 +325,7 @@ func BlobID(data []byte) string {
 func (r *Repository) fill(ctx context.Context, l *listing, wanted map[string]int64) error {
 	ids := l.missing(wanted)
 	if len(ids) > mostBlobs {
-		return tooMuch("%d files are not as they are in its archive, and at most %d are read one by one", len(ids), mostBlobs)
+		return overBound("%d files are not as they are in its archive, and at most %d are read one by one", len(ids), mostBlobs)
 	}
 	contents := make([][]byte, len(ids))
 	g, ctx := errgroup.WithContext(ctx)

@@ -13,14 +13,14 @@ import (
 
 // listing is the tree of a commit, and what has been read of it.
 type listing struct {
-	entries []entry // sorted, what is in a directory behind that
+	entries []treeEntry // sorted, what is in a directory behind that
 	// blobs are the contents by their ids, so that equal files share one.
 	blobs map[string][]byte
 	size  int64 // of all files
 }
 
-// entry is a file, a link or a directory as GitHub lists it.
-type entry struct {
+// treeEntry is a file, a link or a directory as GitHub lists it.
+type treeEntry struct {
 	path   string
 	mode   fs.FileMode
 	module bool // a submodule: a directory of which nothing is here
@@ -30,11 +30,11 @@ type entry struct {
 
 // newListing is what GitHub lists, in its order. Git checks out neither names that
 // are no path nor a second file of the same name: they are left out.
-func newListing(entries []entry) *listing {
+func newListing(entries []treeEntry) *listing {
 	l := &listing{blobs: map[string][]byte{}}
-	slices.SortStableFunc(entries, func(a, b entry) int { return comparePaths(a.path, b.path) })
+	slices.SortStableFunc(entries, func(a, b treeEntry) int { return comparePaths(a.path, b.path) })
 	file, last := "", "."
-	l.entries = slices.DeleteFunc(entries, func(e entry) bool {
+	l.entries = slices.DeleteFunc(entries, func(e treeEntry) bool {
 		below := file != "" && strings.HasPrefix(e.path, file) && strings.HasPrefix(e.path[len(file):], "/")
 		if below || e.path == last || !fs.ValidPath(e.path) {
 			return true
@@ -65,10 +65,10 @@ func comparePaths(a, b string) int {
 }
 
 // at returns what is listed at a path.
-func (l *listing) at(path string) (entry, bool) {
-	i, ok := slices.BinarySearchFunc(l.entries, path, func(e entry, path string) int { return comparePaths(e.path, path) })
+func (l *listing) at(path string) (treeEntry, bool) {
+	i, ok := slices.BinarySearchFunc(l.entries, path, func(e treeEntry, path string) int { return comparePaths(e.path, path) })
 	if !ok {
-		return entry{}, false
+		return treeEntry{}, false
 	}
 	return l.entries[i], true
 }

@@ -112,7 +112,7 @@ func expandGCS(src string) (shortForm, bool, error) {
 	if len(parts) < 5 {
 		return shortForm{}, false, errors.New("an address of Google Cloud Storage must be www.googleapis.com/storage/VERSION/BUCKET/OBJECT")
 	}
-	return object("gcs", "https://www.googleapis.com/storage/"+strings.Join(parts[2:], "/"))
+	return objectForm("gcs", "https://www.googleapis.com/storage/"+strings.Join(parts[2:], "/"))
 }
 
 // expandS3 reads the three styles of addresses in S3: s3[-REGION] with the
@@ -124,16 +124,16 @@ func expandS3(src string) (shortForm, bool, error) {
 	host, key, _ := strings.Cut(src, "/")
 	switch labels := strings.Split(host, "."); {
 	case len(labels) == 3:
-		return object("s3", "https://"+labels[0]+".amazonaws.com/"+key)
+		return objectForm("s3", "https://"+labels[0]+".amazonaws.com/"+key)
 	case len(labels) == 4:
-		return object("s3", "https://"+labels[1]+".amazonaws.com/"+labels[0]+"/"+key)
+		return objectForm("s3", "https://"+labels[1]+".amazonaws.com/"+labels[0]+"/"+key)
 	case len(labels) == 5 && labels[1] == "s3":
-		return object("s3", "https://s3."+labels[2]+".amazonaws.com/"+labels[0]+"/"+key)
+		return objectForm("s3", "https://s3."+labels[2]+".amazonaws.com/"+labels[0]+"/"+key)
 	}
 	return shortForm{}, false, errors.New("the host is not one of S3")
 }
 
-func object(getter, text string) (shortForm, bool, error) {
+func objectForm(getter, text string) (shortForm, bool, error) {
 	u, err := url.Parse(text)
 	if err != nil {
 		return shortForm{}, false, errNoURL

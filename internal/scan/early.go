@@ -17,8 +17,8 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// evaluation is all early evaluation for one root module.
-type evaluation struct {
+// earlyEvaluation is all early evaluation for one root module.
+type earlyEvaluation struct {
 	tool      provider.Tool
 	root      *tfconfig.Configuration
 	opts      *Options
@@ -27,8 +27,8 @@ type evaluation struct {
 	bound     staticeval.Bound
 }
 
-func newEvaluation(root *tfconfig.Configuration, opts *Options) *evaluation {
-	e := &evaluation{tool: root.Tool, root: root, opts: opts}
+func newEvaluation(root *tfconfig.Configuration, opts *Options) *earlyEvaluation {
+	e := &earlyEvaluation{tool: root.Tool, root: root, opts: opts}
 	e.files = sync.OnceValue(func() variableValues { return readVariables(root.Directory) })
 	e.functions = slices.Concat(staticeval.Tools, []staticeval.Function{
 		{Name: "file", Meaning: "the content of a file", Source: filesystem, Call: staticeval.Text(e.file)},
@@ -42,12 +42,12 @@ func newEvaluation(root *tfconfig.Configuration, opts *Options) *evaluation {
 
 const filesystem = "terraform 1.11 internal/lang/funcs/filesystem.go"
 
-// scope is what the expressions of one module in a tree can refer to.
-type scope struct {
-	*evaluation
+// moduleScope is what the expressions of one module in a tree can refer to.
+type moduleScope struct {
+	*earlyEvaluation
 	static *staticeval.Scope
 	config *tfconfig.Configuration
-	caller *scope // nil for the root module
+	caller *moduleScope // nil for the root module
 	args   map[string]*hcl.Attribute
 	test   bool // the caller is a run of a test, which may leave variables out
 	// dir is path.module: where the tool has the module, seen from the root
@@ -55,17 +55,17 @@ type scope struct {
 	dir, top string
 }
 
-func (e *evaluation) scope() *scope { return e.enter(scope{config: e.root, dir: "."}) }
+func (e *earlyEvaluation) scope() *moduleScope { return e.enter(moduleScope{config: e.root, dir: "."}) }
 
 // enter makes a scope of what is known of it.
-func (e *evaluation) enter(s scope) *scope {
-	s.evaluation = e
+func (e *earlyEvaluation) enter(s moduleScope) *moduleScope {
+	s.earlyEvaluation = e
 	s.static = &staticeval.Scope{Functions: e.functions, Refer: s.refer, Bound: &e.bound}
 	return &s
 }
 
 // refer evaluates a reference.
-func (s *scope) refer(root, name string) (cty.Value, *staticeval.Unknown) {
+func (s *moduleScope) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 	switch root + "." + name {
 	case "path.module":
 		return cty.StringVal(s.dir), nil
@@ -88,33 +88,33 @@ func (s *scope) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 	case root == "local" && name != "":
 		return s.local(name)
 	}
-	return refused("%s is not known before a plan", root)
+	return refusedValue("%s is not known before a plan", root)
 }
 
-// refused is what has no value, since it is an error in the configuration.
-func refused(format string, args ...any) (cty.Value, *staticeval.Unknown) {
+// refusedValue is what has no value, since it is an error in the configuration.
+func refusedValue(format string, args ...any) (cty.Value, *staticeval.Unknown) {
 	return cty.DynamicVal, &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)}
 }
 
-// unknown is what has no value here.
-func unknown(reason string) (cty.Value, *staticeval.Unknown) {
+// unknownValue is what has no value here.
+func unknownValue(reason string) (cty.Value, *staticeval.Unknown) {
 	return cty.DynamicVal, &staticeval.Unknown{Reason: reason}
 }
 
-func (s *scope) local(name string) (cty.Value, *staticeval.Unknown) {
+func (s *moduleScope) local(name string) (cty.Value, *staticeval.Unknown) {
 	attr, ok := s.config.Locals[name]
 	if !ok {
-		return refused("local.%s is not declared", name)
+		return refusedValue("local.%s is not declared", name)
 	}
 	return s.static.Value(attr.Expr)
 }
 
 // variable is the value of a variable as the module's expressions see it:
 // converted to its type, and marked.
-func (s *scope) variable(name string) (cty.Value, *staticeval.Unknown) {
+func (s *moduleScope) variable(name string) (cty.Value, *staticeval.Unknown) {
 	decl, ok := s.config.Variables[name]
 	if !ok {
-		return refused("var.%s is not declared", name)
+		return refusedValue("var.%s is not declared", name)
 	}
 	if why := s.admits(decl); why != nil {
 		return cty.DynamicVal, why
@@ -126,11 +126,11 @@ func (s *scope) variable(name string) (cty.Value, *staticeval.Unknown) {
 	}
 	value, err := convert.Convert(given, typ)
 	if err != nil {
-		return refused("the value of var.%s is not of its type", name)
+		return refusedValue("the value of var.%s is not of its type", name)
 	}
 	if nullable, set := decl.Claim("nullable"); value.IsNull() && set && !nullable { // a null stands for the default
 		if value, ok = decl.Fallback(); !ok {
-			return refused("var.%s must not be null", name)
+			return refusedValue("var.%s must not be null", name)
 		}
 	}
 	if decl.Is("sensitive") {
@@ -146,7 +146,7 @@ func (s *scope) variable(name string) (cty.Value, *staticeval.Unknown) {
 // only those that are declared constant, OpenTofu all but those that are
 // declared not to be
 // [case 220] [terraform 1.15 internal/configs/named_values.go] [opentofu 1.12 internal/configs/named_values.go].
-func (s *scope) admits(decl tfconfig.Variable) *staticeval.Unknown {
+func (s *moduleScope) admits(decl tfconfig.Variable) *staticeval.Unknown {
 	switch constant, set := decl.Claim("const"); {
 	case s.tool.Has(provider.ConstEvaluation) && !constant:
 		return &staticeval.Unknown{Refused: true, Reason: "var." + decl.Name + " is not declared with const = true"}
@@ -157,7 +157,7 @@ func (s *scope) admits(decl tfconfig.Variable) *staticeval.Unknown {
 }
 
 // given is what is passed to a variable, or its default.
-func (s *scope) given(decl tfconfig.Variable) (cty.Value, *staticeval.Unknown) {
+func (s *moduleScope) given(decl tfconfig.Variable) (cty.Value, *staticeval.Unknown) {
 	if s.caller == nil {
 		return s.givenToRoot(decl)
 	}
@@ -169,20 +169,20 @@ func (s *scope) given(decl tfconfig.Variable) (cty.Value, *staticeval.Unknown) {
 	case ok:
 		return s.sure(decl, value)
 	case s.test:
-		return unknown("the test passes no value to var." + decl.Name)
+		return unknownValue("the test passes no value to var." + decl.Name)
 	}
-	return refused("no value is passed to var.%s", decl.Name)
+	return refusedValue("no value is passed to var.%s", decl.Name)
 }
 
 // givenToRoot finds the value of a root module's variable: on the command line,
 // in a variable file, in the environment, else the default.
-func (s *scope) givenToRoot(decl tfconfig.Variable) (cty.Value, *staticeval.Unknown) {
+func (s *moduleScope) givenToRoot(decl tfconfig.Variable) (cty.Value, *staticeval.Unknown) {
 	if text, ok := s.opts.Variables[decl.Name]; ok {
 		return s.parsed(decl, text)
 	}
 	files := s.files()
 	if bad := files.bad; bad != "" {
-		return refused("%s could not be read", bad)
+		return refusedValue("%s could not be read", bad)
 	}
 	if expr, ok := files.exprs[decl.Name]; ok {
 		return s.sure(decl, tfconfig.Literal(expr))
@@ -199,26 +199,26 @@ func (s *scope) givenToRoot(decl tfconfig.Variable) (cty.Value, *staticeval.Unkn
 	}
 }
 
-func (s *scope) parsed(decl tfconfig.Variable, text string) (cty.Value, *staticeval.Unknown) {
+func (s *moduleScope) parsed(decl tfconfig.Variable, text string) (cty.Value, *staticeval.Unknown) {
 	value, ok := decl.Parse(text)
 	if !ok {
-		return refused("the value that is set for var.%s is no literal", decl.Name)
+		return refusedValue("the value that is set for var.%s is no literal", decl.Name)
 	}
 	return value, nil
 }
 
 // sure returns a literal, and why it is not known.
-func (s *scope) sure(decl tfconfig.Variable, value cty.Value) (cty.Value, *staticeval.Unknown) {
+func (s *moduleScope) sure(decl tfconfig.Variable, value cty.Value) (cty.Value, *staticeval.Unknown) {
 	if value.IsWhollyKnown() {
 		return value, nil
 	}
-	return unknown("the value of var." + decl.Name + " is no literal, or too large")
+	return unknownValue("the value of var." + decl.Name + " is no literal, or too large")
 }
 
 // file reads a file by its path, which is relative to where the tool runs: the
 // root module. What it says is known only if it is a file of the scanned tree,
 // and that may lack files which the tool has.
-func (e *evaluation) file(name string) (cty.Value, error) {
+func (e *earlyEvaluation) file(name string) (cty.Value, error) {
 	// In the tool's own directory may be what another run left there.
 	if !path.IsAbs(name) && !strings.HasPrefix(path.Clean(name), dataDir) {
 		if src, err := e.root.Directory.Read(name); err == nil {
@@ -229,8 +229,8 @@ func (e *evaluation) file(name string) (cty.Value, error) {
 }
 
 // below is the scope of a called module.
-func (s *scope) below(c tfconfig.ModuleCall, to *visit) *scope {
-	called := scope{config: to.config, caller: s, args: c.Args, test: to.test, top: s.top}
+func (s *moduleScope) below(c tfconfig.ModuleCall, to *visit) *moduleScope {
+	called := moduleScope{config: to.config, caller: s, args: c.Args, test: to.test, top: s.top}
 	at := to.config.Directory
 	switch dir, reached := at.From(s.root.Directory); {
 	case reached:

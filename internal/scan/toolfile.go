@@ -11,10 +11,10 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// pins are what the version files of a directory and those above it say. Of
+// versionPins are what the version files of a directory and those above it say. Of
 // each tool the nearest file that names it counts, even if it names no exact
 // release.
-type pins struct {
+type versionPins struct {
 	nearest  provider.ToolName // the tool that the nearest version file is for
 	versions map[provider.ToolName]string
 }
@@ -35,13 +35,13 @@ const toolVersionsFile = ".tool-versions"
 type toolFiles struct {
 	tree   *tfconfig.Tree
 	opts   *Options
-	pinned memo.Once[string, pins]
+	pinned memo.Once[string, versionPins]
 }
 
 // pins reads the version files of a directory and of those above it.
-func (t *toolFiles) pins(dir string) pins {
-	return t.pinned.Get(dir, func() pins {
-		above := pins{}
+func (t *toolFiles) pins(dir string) versionPins {
+	return t.pinned.Get(dir, func() versionPins {
+		above := versionPins{}
 		if dir != "." {
 			above = t.pins(path.Dir(dir))
 		}
@@ -58,8 +58,8 @@ func (t *toolFiles) pins(dir string) pins {
 	})
 }
 
-func (t *toolFiles) ownPins(dir string) pins {
-	own := pins{versions: map[provider.ToolName]string{}}
+func (t *toolFiles) ownPins(dir string) versionPins {
+	own := versionPins{versions: map[provider.ToolName]string{}}
 	say := func(tool provider.ToolName, version string) {
 		if own.nearest == "" {
 			own.nearest = tool

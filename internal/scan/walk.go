@@ -37,7 +37,7 @@ type walker struct {
 	packages *packages
 	tool     provider.Tool
 	pinned   bool // the tool's release is known, not assumed
-	early    *evaluation
+	early    *earlyEvaluation
 
 	versions []tfconfig.VersionText      // that the modules require of the tool
 	seen     map[tfconfig.Directory]bool // modules whose diagnostics have been taken over
@@ -62,7 +62,7 @@ type harvest struct {
 // modules above it.
 type visit struct {
 	config *tfconfig.Configuration
-	scope  *scope
+	scope  *moduleScope
 	// base is the directory in its file tree that the tools join the local
 	// sources of the module to. It differs from where the module is if that is
 	// a fetched one behind links [terraform 1.11 internal/initwd/module_install.go].
