@@ -14,6 +14,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/hclfile"
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
@@ -40,11 +41,11 @@ var (
 // it twice.
 type fileReader struct {
 	fsys     fs.FS
-	infos    onceEach[string, fileEntry]
-	stats    onceEach[string, fileEntry]
-	lists    onceEach[string, dirListing]
-	contents onceEach[string, fileContent]
-	files    onceEach[string, parsed]
+	infos    memo.Once[string, fileEntry]
+	stats    memo.Once[string, fileEntry]
+	lists    memo.Once[string, dirListing]
+	contents memo.Once[string, fileContent]
+	files    memo.Once[string, parsed]
 	missing  sync.Map // files that are there and are not held
 }
 
@@ -69,23 +70,12 @@ type parsed struct {
 	why  *staticeval.Unknown
 }
 
-// onceEach computes the value of a key once, also when many ask for it.
-type onceEach[K comparable, V any] struct{ values sync.Map }
-
-func (m *onceEach[K, V]) get(key K, compute func() V) V {
-	once, ok := m.values.Load(key)
-	if !ok {
-		once, _ = m.values.LoadOrStore(key, sync.OnceValue(compute))
-	}
-	return once.(func() V)()
-}
-
 // Open implements fs.FS for filetree.Resolve, which does not open anything.
 func (r *fileReader) Open(name string) (fs.File, error) { return r.fsys.Open(name) }
 
 // Lstat implements fs.ReadLinkFS.
 func (r *fileReader) Lstat(name string) (fs.FileInfo, error) {
-	e := r.infos.get(name, func() fileEntry {
+	e := r.infos.Get(name, func() fileEntry {
 		info, err := fs.Lstat(r.fsys, name)
 		return fileEntry{name, info, err}
 	})
@@ -98,7 +88,7 @@ func (r *fileReader) ReadLink(name string) (string, error) { return fs.ReadLink(
 // stat describes what a path leads to, through links, and returns its path without
 // them.
 func (r *fileReader) stat(name string) (string, fs.FileInfo, error) {
-	e := r.stats.get(path.Clean(name), func() fileEntry {
+	e := r.stats.Get(path.Clean(name), func() fileEntry {
 		real, err := filetree.Resolve(r, path.Clean(name))
 		if err != nil {
 			return fileEntry{err: err}
@@ -121,7 +111,7 @@ func (r *fileReader) isFile(name string) bool {
 
 // list returns the entries of a directory that has no links in its path.
 func (r *fileReader) list(dir string) ([]fs.DirEntry, error) {
-	l := r.lists.get(dir, func() dirListing {
+	l := r.lists.Get(dir, func() dirListing {
 		entries, err := fs.ReadDir(r.fsys, dir)
 		return dirListing{entries, err}
 	})
@@ -139,7 +129,7 @@ func (r *fileReader) read(name string) ([]byte, error) {
 	case info.Size() > maxRead:
 		return nil, errLarge
 	}
-	c := r.contents.get(real, func() fileContent {
+	c := r.contents.Get(real, func() fileContent {
 		src, err := fs.ReadFile(r.fsys, real)
 		if err != nil {
 			r.missing.Store(real, true)
@@ -171,7 +161,7 @@ type configSource struct {
 
 // parse reads a configuration file.
 func (r *fileReader) parse(name string) (*configSource, *staticeval.Unknown) {
-	p := r.files.get(name, func() parsed {
+	p := r.files.Get(name, func() parsed {
 		src, err := r.read(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return parsed{why: &staticeval.Unknown{Refused: true, Reason: "there is no file " + name}}
