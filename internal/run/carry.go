@@ -28,11 +28,7 @@ type standing struct {
 }
 
 func newCarrier(p *proposer) *carrier {
-	results := make([]upgrade.Result, len(p.found))
-	for i, f := range p.found {
-		results[i] = f.result
-	}
-	return &carrier{p: p, refuted: upgrade.Refuted(results), known: map[string]standing{}}
+	return &carrier{p: p, refuted: upgrade.Refuted(resultsOf(p.found)), known: map[string]standing{}}
 }
 
 // standing reads what stands for a group, once.

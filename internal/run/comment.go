@@ -1,11 +1,9 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/config"
@@ -37,11 +35,7 @@ type Remark struct {
 // alone. A refusal is an answer like any other. What fails is in the report, and
 // in the answer if there can be one. An error means that nobody could be asked.
 func Answer(ctx context.Context, s *Session, r Remark, configure Configure) (report.Report, error) {
-	h, err := s.hubs.of(r.Hub, r.Repository)
-	if err != nil {
-		return report.Report{Verb: report.VerbComment}, err
-	}
-	repo, err := h.repository(r.Repository)
+	repo, err := s.hubs.reach(r.Hub, r.Repository)
 	if err != nil {
 		return report.Report{Verb: report.VerbComment}, err
 	}
@@ -271,11 +265,4 @@ func (c *conversation) approval(ctx context.Context) string {
 		return ""
 	}
 	return "\n\n" + report.ApprovalNeeded
-}
-
-// text is a report as on a terminal.
-func text(r report.Report, o report.TextOptions) (string, error) {
-	var b bytes.Buffer
-	err := report.Text(&b, r, o)
-	return strings.TrimSpace(b.String()), err
 }

@@ -77,14 +77,8 @@ func (g Group) takes(dir string, addr provider.Addr) bool {
 func (g Grouping) groups(found []found) []string {
 	keys := map[string]bool{}
 	for _, f := range found {
-		for _, r := range f.module.All().Requirements {
-			keys[g.of(f.module.Dir, r.Addr)] = true
-		}
-		if f.module.Lock == nil {
-			continue
-		}
-		for _, l := range f.module.Lock.Locks {
-			keys[g.of(f.module.Dir, l.Addr)] = true
+		for _, addr := range f.providers() {
+			keys[g.of(f.module.Dir, addr)] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(keys))

@@ -10,7 +10,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	svchost "github.com/hashicorp/terraform-svchost"
-	"golang.org/x/tools/txtar"
 
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -112,7 +111,7 @@ func Committed(root, commit string, names []string) (fs.FS, bool) {
 	if err != nil {
 		return nil, false
 	}
-	var files txtar.Archive
+	files := map[string][]byte{}
 	for _, name := range names {
 		f, err := at.File(name)
 		if errors.Is(err, object.ErrFileNotFound) {
@@ -129,8 +128,8 @@ func Committed(root, commit string, names []string) (fs.FS, bool) {
 		if err = errors.Join(err, r.Close()); err != nil {
 			return nil, false
 		}
-		files.Files = append(files.Files, txtar.File{Name: name, Data: content})
+		files[name] = content
 	}
-	tree, err := txtar.FS(&files)
+	tree, err := treeOf(files)
 	return tree, err == nil
 }

@@ -77,32 +77,45 @@ const maxLock = 8 << 20
 
 // locksAt returns the lock files of a revision, by path in the tree.
 func locksAt(t tree, revision string) (map[string][]byte, error) {
+	locks, _, err := contentsAt(t, revision, func(name string) bool { return isLock(name) && t.covers(path.Dir(name)) })
+	return locks, err
+}
+
+// contentsAt reads those files of a revision that are taken, by path, without a
+// checkout. Links are left out, so that what they lead to is missing there.
+func contentsAt(t tree, revision string, takes func(name string) bool) (contents map[string][]byte, sha string, err error) {
 	commit, err := commitOf(t, revision)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
+	contents = map[string][]byte{}
 	files, err := commit.Files()
-	if err != nil {
-		return nil, fmt.Errorf("reading revision %s: %w", revision, err)
-	}
-	locks := map[string][]byte{}
-	err = files.ForEach(func(f *object.File) error {
-		if path.Base(f.Name) != lockfile.Name || !f.Mode.IsRegular() || !t.covers(path.Dir(f.Name)) {
-			return nil
-		}
-		content, err := f.Reader()
-		if err != nil {
+	size := 0
+	if err == nil {
+		err = files.ForEach(func(f *object.File) error {
+			if !f.Mode.IsRegular() || !takes(f.Name) {
+				return nil
+			}
+			content, err := f.Reader()
+			if err != nil {
+				return err
+			}
+			defer content.Close()
+			contents[f.Name], err = readBounded(content)
+			if size += len(contents[f.Name]); size > mostBase {
+				return fmt.Errorf("its configuration is larger than %d MiB", mostBase>>20)
+			}
 			return err
-		}
-		defer content.Close()
-		locks[f.Name], err = readBounded(content)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading revision %s: %w", revision, err)
+		})
 	}
-	return locks, nil
+	if err != nil {
+		return nil, "", fmt.Errorf("reading revision %s: %w", revision, err)
+	}
+	return contents, commit.Hash.String(), nil
 }
+
+// mostBase bounds the configuration of a revision, as github.Snapshot does.
+const mostBase = 128 << 20
 
 // commitOf is the commit that a revision names.
 func commitOf(t tree, revision string) (*object.Commit, error) {

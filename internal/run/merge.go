@@ -7,8 +7,6 @@ import (
 	"path"
 	"path/filepath"
 
-	"golang.org/x/tools/txtar"
-
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
@@ -56,7 +54,7 @@ func Settle(ctx context.Context, s *Session, req Request, top, name string, mark
 // alone is a file tree with one lock file and the version files that may say which
 // release of the tool it is for.
 func alone(top, name string, lock []byte) (fs.FS, error) {
-	files := txtar.Archive{Files: []txtar.File{{Name: name, Data: lock}}}
+	files := map[string][]byte{name: lock}
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		for _, version := range scan.VersionFiles() {
 			f, err := file.Open(filepath.Join(top, filepath.FromSlash(dir), version))
@@ -65,11 +63,11 @@ func alone(top, name string, lock []byte) (fs.FS, error) {
 			}
 			src, err := readBounded(f)
 			if err = errors.Join(err, f.Close()); err == nil {
-				files.Files = append(files.Files, txtar.File{Name: path.Join(dir, version), Data: src})
+				files[path.Join(dir, version)] = src
 			}
 		}
 		if dir == "." {
-			return txtar.FS(&files)
+			return treeOf(files)
 		}
 	}
 }

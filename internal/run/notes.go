@@ -3,15 +3,15 @@ package run
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -67,26 +67,14 @@ func fillDates(ctx context.Context, j job, all []found, modules []report.Module)
 			}
 		})
 	}
-	answers := make([]time.Time, len(tools))
-	var wants []provider.Want
-	for want := range tools {
-		wants = append(wants, want)
-	}
-	var g errgroup.Group
-	g.SetLimit(cmp.Or(j.req.Plan.Jobs, 8))
-	for i, want := range wants {
-		g.Go(func() error {
-			if r, err := j.source.Repository(ctx, tools[want], want); err == nil {
-				answers[i] = r.Published
-			}
-			return nil
-		})
-	}
-	_ = g.Wait() // a date that cannot be had stays unknown
+	answers := memo.Each(cmp.Or(j.req.Plan.Jobs, 8), slices.Collect(maps.Keys(tools)), func(want provider.Want) time.Time {
+		r, _ := j.source.Repository(ctx, tools[want], want) // a date that cannot be had stays unknown
+		return r.Published
+	})
 	for _, m := range modules {
 		eachDate(m, func(want provider.Want, published *time.Time) {
-			if i := slices.Index(wants, want); i >= 0 && published.IsZero() {
-				*published = answers[i]
+			if published.IsZero() {
+				*published = answers[want]
 			}
 		})
 	}

@@ -100,14 +100,8 @@ func (o order) hosts(ctx context.Context) []svchost.Hostname {
 	}
 	var hosts []svchost.Hostname
 	for _, m := range modules {
-		for _, r := range m.All().Requirements {
-			hosts = append(hosts, r.Addr.Host)
-		}
-		if m.Lock == nil {
-			continue
-		}
-		for _, l := range m.Lock.Locks {
-			hosts = append(hosts, l.Addr.Host)
+		for _, addr := range (found{module: m}).providers() {
+			hosts = append(hosts, addr.Host)
 		}
 	}
 	return hosts

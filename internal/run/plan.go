@@ -108,14 +108,19 @@ func hasPlugins(t tree, m scan.RootModule) bool {
 // learnSigners learns who signed what the lock files hold now.
 func learnSigners(ctx context.Context, j job, all []found) {
 	defer j.clock.stage(stageSigners)()
-	results := make([]upgrade.Result, len(all))
-	for i, f := range all {
-		results[i] = f.result
-	}
+	results := resultsOf(all)
 	upgrade.FormerSigners(ctx, j.source, results, j.req.Plan.Jobs)
 	for i, r := range results {
 		all[i].result = r
 	}
+}
+
+func resultsOf(all []found) []upgrade.Result {
+	results := make([]upgrade.Result, len(all))
+	for i, f := range all {
+		results[i] = f.result
+	}
+	return results
 }
 
 // platformsOf joins what the selections know of the platform of each hash.

@@ -41,11 +41,7 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 	} else if len(files) == 0 {
 		return p.report, nil
 	}
-	h, err := j.hubs.of(to.Hub, to.Repository)
-	if err != nil {
-		return p.report, err
-	}
-	repo, err := h.repository(to.Repository)
+	repo, err := j.hubs.reach(to.Hub, to.Repository)
 	if err != nil {
 		return p.report, err
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -127,11 +128,11 @@ func (c *conversation) why(ctx context.Context) error {
 	if err := c.look(ctx, Scan); err != nil {
 		return err
 	}
-	said, err := text(c.report, report.TextOptions{Why: c.command.Providers})
-	if err != nil {
+	var said strings.Builder
+	if err := report.Text(&said, c.report, report.TextOptions{Why: c.command.Providers}); err != nil {
 		return err
 	}
-	return c.say(ctx, report.Fenced(said, mostText))
+	return c.say(ctx, report.Fenced(strings.TrimSpace(said.String()), mostText))
 }
 
 // verify answers with what proves the hashes of the head. They are judged by the

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -125,41 +127,21 @@ func hidden(name string) bool {
 	return false
 }
 
-// filesAt is the tree of a revision, with the files that a run may read. Links are left
-// out, so that what they lead to is missing there.
+// filesAt is the tree of a revision, with the files that a run may read.
 func filesAt(t tree, revision string) (*Remote, error) {
-	commit, err := commitOf(t, revision)
+	contents, sha, err := contentsAt(t, revision, reads)
 	if err != nil {
 		return nil, err
 	}
-	files, err := commit.Files()
-	if err != nil {
-		return nil, fmt.Errorf("reading revision %s: %w", revision, err)
-	}
-	var kept txtar.Archive
-	size := 0
-	err = files.ForEach(func(f *object.File) error {
-		if !f.Mode.IsRegular() || !reads(f.Name) {
-			return nil
-		}
-		content, err := f.Reader()
-		if err != nil {
-			return err
-		}
-		defer content.Close()
-		src, err := readBounded(content)
-		if size += len(src); size > mostBase {
-			return fmt.Errorf("its configuration is larger than %d MiB", mostBase>>20)
-		}
-		kept.Files = append(kept.Files, txtar.File{Name: f.Name, Data: src})
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading revision %s: %w", revision, err)
-	}
-	fsys, err := txtar.FS(&kept)
-	return &Remote{FS: fsys, Commit: commit.Hash.String()}, err
+	fsys, err := treeOf(contents)
+	return &Remote{FS: fsys, Commit: sha}, err
 }
 
-// mostBase bounds the configuration of a revision, as github.Snapshot does.
-const mostBase = 128 << 20
+// treeOf is a file tree of nothing but these files.
+func treeOf(files map[string][]byte) (fs.FS, error) {
+	var archive txtar.Archive
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		archive.Files = append(archive.Files, txtar.File{Name: name, Data: files[name]})
+	}
+	return txtar.FS(&archive)
+}

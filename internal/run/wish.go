@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -119,7 +120,7 @@ func (s *search) missing(w wish) provider.Diagnostic {
 		Code: provider.CodeNotFound, Message: "no root module requires or locks " + w.String(),
 		Hint: "relock scan lists the providers of each root module",
 	}
-	if near, ok := w.pattern.Near(addresses(s.there)); ok {
+	if near, ok := w.pattern.Near(slices.SortedFunc(maps.Keys(s.there), provider.Addr.Compare)); ok {
 		d.Hint = fmt.Sprintf("did you mean %s?", near.Short())
 	}
 	if s.unread {
@@ -130,15 +131,6 @@ func (s *search) missing(w wish) provider.Diagnostic {
 		d.Code = provider.CodeUnreadModule // it is not known that the name is wrong
 	}
 	return d
-}
-
-func addresses(set map[provider.Addr]bool) []provider.Addr {
-	var list []provider.Addr
-	for a := range set {
-		list = append(list, a)
-	}
-	slices.SortFunc(list, provider.Addr.Compare)
-	return list
 }
 
 // told is what the targets of one run do not have of what it names: some or all.
@@ -350,7 +342,7 @@ func idle(clauses []Clause, all []found) []provider.Diagnostic {
 			Message: cl.Key + " matches nothing in this repository",
 		}
 		for _, p := range cl.Providers {
-			if near, ok := p.Near(addresses(there)); ok && !p.Match(near) {
+			if near, ok := p.Near(slices.SortedFunc(maps.Keys(there), provider.Addr.Compare)); ok && !p.Match(near) {
 				d.Hint = fmt.Sprintf("did you mean %s?", near.Short())
 			}
 		}
