@@ -186,7 +186,7 @@ func keepResults(r report.Report, dir string, o report.SARIFOptions) (string, er
 	}
 	name := filepath.Join(dir, sarifFile)
 	if err := file.Replace(name, results.Bytes(), file.Options{Mode: 0o644}); err != nil {
-		return "", fmt.Errorf("writing the report %s: %w", sarifFile, cause(err))
+		return "", fmt.Errorf("writing the report %s: %w", sarifFile, file.Cause(err))
 	}
 	return name, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/report"
 )
@@ -30,16 +31,16 @@ says ends up in lock files; where they contradict each other, none is believed.`
 func mergeCaches(env Env, into string, names []string) error {
 	cache, err := hash.OpenCache(env.path(into))
 	if err != nil {
-		return fmt.Errorf("opening the hash cache %s: %w", into, cause(err))
+		return fmt.Errorf("opening the hash cache %s: %w", into, file.Cause(err))
 	}
 	var failed []error
 	for _, name := range names {
 		if err := cache.Merge(env.path(name)); err != nil {
-			failed = append(failed, fmt.Errorf("merging the hash cache %s: %w", name, cause(err)))
+			failed = append(failed, fmt.Errorf("merging the hash cache %s: %w", name, file.Cause(err)))
 		}
 	}
 	if err := cache.Close(); err != nil {
-		failed = append(failed, fmt.Errorf("writing the hash cache %s: %w", into, cause(err)))
+		failed = append(failed, fmt.Errorf("writing the hash cache %s: %w", into, file.Cause(err)))
 	}
 	if err := errors.Join(failed...); err != nil {
 		return err

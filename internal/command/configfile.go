@@ -37,7 +37,7 @@ func configFile(env Env, values config.Values) (config.File, error) {
 		err = errors.New("it is a link that leads out of the repository")
 	}
 	if err != nil {
-		return config.File{}, fmt.Errorf("reading the configuration file %s: %w", name, cause(err))
+		return config.File{}, fmt.Errorf("reading the configuration file %s: %w", name, file.Cause(err))
 	}
 	parse := config.ParseFile
 	if at == config.Operators {
@@ -132,20 +132,11 @@ func searched(repository fs.FS) (config.File, error) {
 func repositoryFile(repository fs.FS, name string) (config.File, error) {
 	src, err := fs.ReadFile(repository, name)
 	if err != nil {
-		return config.File{}, fmt.Errorf("reading the configuration file %s: %w", name, cause(err))
+		return config.File{}, fmt.Errorf("reading the configuration file %s: %w", name, file.Cause(err))
 	}
 	file, diagnostics := config.ParseFile(src, name)
 	if len(diagnostics) > 0 {
 		return config.File{}, provider.Diagnostics(diagnostics)
 	}
 	return file, nil
-}
-
-// cause strips the path from a file system error, which the caller names.
-func cause(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err
-	}
-	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -80,10 +81,10 @@ func demoDir(env Env, keep string) (string, error) {
 	}
 	dir := env.path(keep)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("making %s: %w", keep, cause(err))
+		return "", fmt.Errorf("making %s: %w", keep, file.Cause(err))
 	}
 	if entries, err := os.ReadDir(dir); err != nil {
-		return "", fmt.Errorf("reading %s: %w", keep, cause(err))
+		return "", fmt.Errorf("reading %s: %w", keep, file.Cause(err))
 	} else if len(entries) > 0 {
 		return "", fmt.Errorf("%s is not empty; name a new directory", keep)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -118,7 +119,7 @@ func textconv(env Env, args []string) error {
 func read(env Env, name string) ([]byte, error) {
 	src, err := os.ReadFile(env.path(name))
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, cause(err))
+		return nil, fmt.Errorf("reading %s: %w", name, file.Cause(err))
 	}
 	return src, nil
 }

@@ -77,7 +77,7 @@ func divide(ctx context.Context, env Env, s settings) (fleet.Division, error) {
 	}
 	name := cmp.Or(s.Organisation.Plan, usualPlan)
 	if err := file.Replace(env.path(name), text.Bytes(), file.Options{Mode: 0o644, Parents: 0o755}); err != nil {
-		return p, fmt.Errorf("writing the plan %s: %w", name, cause(err))
+		return p, fmt.Errorf("writing the plan %s: %w", name, file.Cause(err))
 	}
 	return p, nil
 }
@@ -141,7 +141,7 @@ func ofShard(env Env, s settings) (*run.Organisation, error) {
 func readPlan(env Env, name string) (fleet.Division, error) {
 	f, err := file.Open(env.path(name))
 	if err != nil {
-		return fleet.Division{}, fmt.Errorf("reading the plan %s: %w", name, cause(err))
+		return fleet.Division{}, fmt.Errorf("reading the plan %s: %w", name, file.Cause(err))
 	}
 	defer f.Close()
 	p, err := fleet.ReadDivision(f)
@@ -154,7 +154,7 @@ func readPlan(env Env, name string) (fleet.Division, error) {
 func readReport(path string) (report.Report, error) {
 	f, err := file.Open(path)
 	if err != nil {
-		return report.Report{}, cause(err)
+		return report.Report{}, file.Cause(err)
 	}
 	defer f.Close()
 	return report.FromJSON(f)
@@ -259,7 +259,7 @@ func keepReport(r report.Report, dir string) (keptReport, error) {
 	kept := keptReport{text.Bytes(), filepath.Join(dir, reportFile), filepath.Join(dir, pageFile)}
 	for name, content := range map[string][]byte{kept.doc: kept.json, kept.page: html.Bytes()} {
 		if err := file.Replace(name, content, file.Options{Mode: 0o644, Parents: 0o755}); err != nil {
-			return kept, fmt.Errorf("writing the report %s: %w", filepath.Base(name), cause(err))
+			return kept, fmt.Errorf("writing the report %s: %w", filepath.Base(name), file.Cause(err))
 		}
 	}
 	return kept, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -54,7 +55,7 @@ func merge(ctx context.Context, env Env, args []string) error {
 	name := filepath.ToSlash(args[3])
 	content, conflicted := merged(ctx, env, name, versions[0], versions[1], versions[2])
 	if err := run.WriteLock(env.path(args[1]), content); err != nil {
-		complain(env.Stderr, fmt.Errorf("writing %s: %w", args[1], cause(err)))
+		complain(env.Stderr, fmt.Errorf("writing %s: %w", args[1], file.Cause(err)))
 		return exit(ExitNoMerge)
 	}
 	if conflicted {

@@ -117,7 +117,7 @@ func readJudging(ctx context.Context, env Env, s settings, f judging) (judged, e
 	path := env.path(f.name)
 	here, err := readIfThere(path, f.limit)
 	if err != nil {
-		return judged{}, fmt.Errorf("reading the %s %s: %w", f.what, f.name, cause(err))
+		return judged{}, fmt.Errorf("reading the %s %s: %w", f.what, f.name, file.Cause(err))
 	}
 	head, _ := env.runtime().Head()
 	if !head {
@@ -185,7 +185,7 @@ func (l ledgerFile) write() error {
 		return nil
 	}
 	if err := file.Replace(l.path, text, file.Options{Mode: os.FileMode(0o644)}); err != nil {
-		return fmt.Errorf("writing the ledger: %w", cause(err))
+		return fmt.Errorf("writing the ledger: %w", file.Cause(err))
 	}
 	return nil
 }

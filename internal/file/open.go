@@ -43,6 +43,15 @@ func Read(name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
+// Cause returns what is wrong with a file, without its path, which the caller names.
+func Cause(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}
+
 func regular(name string, info fs.FileInfo, err error) error {
 	if err == nil && !info.Mode().IsRegular() {
 		err = &fs.PathError{Op: "open", Path: name, Err: ErrIrregular}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -36,9 +37,9 @@ func openCache(env Env, req Request) (*hash.Cache, error) {
 		return hashes, nil
 	}
 	if req.Cache != "" {
-		return nil, fmt.Errorf("opening the hash cache %s: %w", req.Cache, cause(err))
+		return nil, fmt.Errorf("opening the hash cache %s: %w", req.Cache, file.Cause(err))
 	}
-	env.Log.Warn("the hash cache cannot be used", "path", name, "error", cause(err))
+	env.Log.Warn("the hash cache cannot be used", "path", name, "error", file.Cause(err))
 	return nil, nil
 }
 

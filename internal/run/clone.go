@@ -104,7 +104,7 @@ func mergeBaseOf(t tree, name string) []byte {
 func gitDirs(root string) (dir, common string, err error) {
 	dir = filepath.Join(root, git.GitDirName)
 	if info, err := os.Stat(dir); err != nil {
-		return "", "", cause(err)
+		return "", "", file.Cause(err)
 	} else if !info.IsDir() {
 		text, err := readPath(dir)
 		if err != nil {
@@ -130,7 +130,7 @@ func gitDirs(root string) (dir, common string, err error) {
 func readPath(name string) (string, error) {
 	f, err := file.Open(name)
 	if err != nil {
-		return "", cause(err)
+		return "", file.Cause(err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, longestPath))

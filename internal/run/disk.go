@@ -39,7 +39,7 @@ func writeOne(f found, m *report.Module, show func(string) string) {
 	name := f.module.Dir + "/" + lockfile.Name
 	if err := WriteLock(f.tree.path(name), f.result.File); err != nil {
 		m.Diagnostics = append(m.Diagnostics, provider.Diagnostic{
-			Code: provider.CodeUnwritable, Message: fmt.Sprintf("the lock file could not be written: %v", cause(err)),
+			Code: provider.CodeUnwritable, Message: fmt.Sprintf("the lock file could not be written: %v", file.Cause(err)),
 			File: show(name), Hint: "nothing was changed; check the permissions of the directory",
 		})
 		return

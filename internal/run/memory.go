@@ -95,7 +95,7 @@ func unremembered(name string, err error) []provider.Diagnostic {
 	}
 	return []provider.Diagnostic{{
 		Code: provider.CodeSettings, Severity: provider.SeverityWarning, File: name,
-		Message: fmt.Sprintf("what is known of the repositories cannot be used: %v", cause(err)),
+		Message: fmt.Sprintf("what is known of the repositories cannot be used: %v", file.Cause(err)),
 		Hint:    "nothing is wrong with what the run does; every repository is read",
 	}}
 }

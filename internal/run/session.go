@@ -8,6 +8,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/module"
 	"github.com/relock-dev/relock/internal/notes"
@@ -94,13 +95,13 @@ func (s *Session) registries(req Request, client *transport.Client) *registry.Cl
 // Close writes what is remembered for the next session.
 func (s *Session) Close() {
 	if err := s.hashes.Close(); err != nil {
-		s.env.Log.Warn("the hash cache could not be written in whole", "error", cause(err))
+		s.env.Log.Warn("the hash cache could not be written in whole", "error", file.Cause(err))
 	}
 	if s.notes == nil {
 		return
 	}
 	if err := s.notes.Save(); err != nil {
-		s.env.Log.Warn("the release notes could not be kept", "error", cause(err))
+		s.env.Log.Warn("the release notes could not be kept", "error", file.Cause(err))
 	}
 }
 
@@ -122,7 +123,7 @@ func openNotes(env Env, req Request) *notes.Cache {
 	}
 	cache, err := notes.OpenCache(env.NotesCache)
 	if err != nil {
-		env.Log.Debug("the release notes of earlier runs cannot be used", "error", cause(err))
+		env.Log.Debug("the release notes of earlier runs cannot be used", "error", file.Cause(err))
 		return nil
 	}
 	return cache

@@ -2,7 +2,6 @@ package run
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
 )
 
@@ -114,7 +114,7 @@ func placeOf(workDir, dir string) (place, error) {
 	}
 	abs, err := filepath.EvalSymlinks(abs)
 	if err != nil {
-		return place{}, fmt.Errorf("%s: %w", dir, cause(err))
+		return place{}, fmt.Errorf("%s: %w", dir, file.Cause(err))
 	}
 	return place{path: abs, search: search, named: path.Clean(cmp.Or(name, ".")) != "."}, nil
 }
@@ -193,15 +193,6 @@ func (r *Remote) in(dirs []string) (tree, error) {
 		t.dirs = []string{everything}
 	}
 	return t, nil
-}
-
-// cause strips the path from a file system error, which the caller names.
-func cause(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err
-	}
-	return err
 }
 
 // RepositoryOf is the top of the git repository that a directory is in, or else

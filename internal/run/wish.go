@@ -14,6 +14,7 @@ import (
 	"github.com/agext/levenshtein"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
@@ -283,7 +284,7 @@ func nearDir(name string, dirs []string) (near string, ok bool) {
 // noDirectory is the error of a directory on disk that cannot be used, with the
 // one that was probably meant.
 func noDirectory(workDir, dir, abs string, err error) error {
-	d := provider.Diagnostic{Code: provider.CodeNotFound, Message: fmt.Sprintf("%s: %v", dir, cause(err))}
+	d := provider.Diagnostic{Code: provider.CodeNotFound, Message: fmt.Sprintf("%s: %v", dir, file.Cause(err))}
 	root, ok := repository(filepath.Dir(abs))
 	if !errors.Is(err, fs.ErrNotExist) || !ok {
 		return d
