@@ -39,11 +39,8 @@ func History(env Env, revision string, dirs []string) (report.Report, error) {
 		if err != nil {
 			return r, err
 		}
-		for _, name := range union(before, after) {
-			m := Compare(name, before[name], after[name]).Shown(func(p string) string { return t.shown(env.WorkDir, p) })
-			if len(m.Changes)+len(m.Diagnostics) > 0 {
-				r.Modules = append(r.Modules, m)
-			}
+		for _, m := range compareAll(before, after) {
+			r.Modules = append(r.Modules, m.Shown(func(p string) string { return t.shown(env.WorkDir, p) }))
 		}
 	}
 	return r, nil
@@ -64,6 +61,16 @@ func Compare(name string, before, after []byte) report.Module {
 		m.Changes = append(m.Changes, report.Change{Change: change})
 	}
 	return m
+}
+
+// compareAll compares lock files by their paths, and leaves out what is the same.
+func compareAll(before, after map[string][]byte) (differ []report.Module) {
+	for _, name := range union(before, after) {
+		if m := Compare(name, before[name], after[name]); len(m.Changes)+len(m.Diagnostics) > 0 {
+			differ = append(differ, m)
+		}
+	}
+	return differ
 }
 
 func union(before, after map[string][]byte) []string {

@@ -216,12 +216,7 @@ func (c *conversation) diff(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.report = report.Report{Verb: report.VerbDiff}
-	for _, name := range union(before, after) {
-		if m := Compare(name, before[name], after[name]); len(m.Changes)+len(m.Diagnostics) > 0 {
-			c.report.Modules = append(c.report.Modules, m)
-		}
-	}
+	c.report = report.Report{Verb: report.VerbDiff, Modules: compareAll(before, after)}
 	return c.say(ctx, report.Comment("", c.report))
 }
 
