@@ -50,6 +50,14 @@ document.getElementById("report").addEventListener("load", function () {
   var left = function (element) { return element.getBoundingClientRect().left; };
   say("scrolled", left(shown()[0].cells[1]) < shown()[0].cells[0].getBoundingClientRect().right - 20);
   say("names stay", Math.abs(left(shown()[0].cells[0]) - left(box)) < 3 && Math.abs(left(page.querySelector(".matrix thead th")) - left(box)) < 3);
+  function found() { return all("#findings tbody tr").filter(function (row) { return row.offsetParent !== null; }); }
+  type("forged");
+  say("finding left", found().map(function (row) { return row.cells[1].textContent; }).join());
+  type("");
+  all("#findings thead button")[0].click();
+  say("worst first", found()[0].cells[0].textContent);
+  all("#findings thead button")[0].click();
+  say("mildest first", found()[0].cells[0].textContent);
   say("coloured", page.defaultView.getComputedStyle(page.querySelector("rect")).fill !== "rgb(0, 0, 0)");
   say("done", true);
 });
@@ -70,7 +78,10 @@ func manyRoots() report.Report {
 }
 
 func TestPageInABrowser(t *testing.T) {
-	report := webpage(t, manyRoots())
+	r := manyRoots()
+	r.Modules = append(r.Modules[:999:999], verified().Modules[0])
+	r.Modules[999].InUse = r.Modules[0].InUse
+	report := webpage(t, r)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		switch r.URL.Path {
@@ -86,7 +97,7 @@ func TestPageInABrowser(t *testing.T) {
 	seen, log := browsed(t, server.URL+"/")
 	for _, want := range []string{
 		"filter is offered: true", "rows: 1000", "one left: live/stack-0007/tool", "none left: 0", "rows again: 1000",
-		"oldest first: 5.0.0 ▾▾", "newest first: 5.11.0", "sorted: descending", "scrolled: true", "names stay: true", "coloured: true", "done: true",
+		"oldest first: 5.0.0 ▾▾", "newest first: 5.11.0", "sorted: descending", "scrolled: true", "names stay: true", "finding left: hash-unknown", "worst first: error", "mildest first: note", "coloured: true", "done: true",
 	} {
 		if !strings.Contains(seen, "<li>"+want+"</li>") {
 			t.Errorf("the browser does not show %q:\n%s\n%s", want, regexp.MustCompile(`<li>.*</li>`).FindString(seen), log)

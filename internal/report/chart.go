@@ -48,9 +48,13 @@ func statesOf(r Report) chart {
 			fine++
 		}
 	}
+	right := "up to date"
+	if r.Verb == VerbVerify {
+		right = "without findings"
+	}
 	return charted(
 		chartPart{Label: "with errors", Class: "bad", N: failed}, chartPart{Label: "with findings", Class: "major", N: found},
-		chartPart{Label: "changing", Class: "minor", N: changed}, chartPart{Label: "up to date", Class: "good", N: fine},
+		chartPart{Label: "changing", Class: "minor", N: changed}, chartPart{Label: right, Class: "good", N: fine},
 		chartPart{Label: "left alone", Class: "none", N: left},
 	)
 }

@@ -45,6 +45,7 @@ type pageView struct {
 	Answer               []string
 	States, Kinds        chart
 	Pulls                []string
+	Verified             *pageVerified
 	Changes              []pageChange
 	Modules              []pageBlock
 	Review               []pageConcern
@@ -97,14 +98,14 @@ type pageRelease struct {
 }
 
 func pageOf(r Report) pageView {
-	o := outlineOf(r, webpage(r))
+	o := outlineOf(withoutVerified(r), webpage(r))
 	p := pageView{
 		Verb: r.Verb, Headline: o.headline, Noun: r.noun(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
 		Policy: contentPolicy, States: statesOf(r), Kinds: kindsOf(r), Pulls: list(r.PullRequests, func(q PullRequest) string { return capital(r.pullRequest(o.d, q)) }),
 		Changes: pageChanges(o), Review: pageConcerns(o), Held: list(o.held, o.pageCause),
 		Modules:  list(o.modules, func(b block) pageBlock { return pageBlock{b.dirs, b.tool, b.items} }),
 		Versions: versionsOf(r, o.d), Coverage: platformsCovered(r, o.d), Signers: signersOf(r, o.d),
-		Notes: pageNotesOf(o),
+		Notes: pageNotesOf(o), Verified: pageVerifiedOf(r, o.d),
 	}
 	p.Fleet = r.Fleet
 	if r.Verb == VerbComment {

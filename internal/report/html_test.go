@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verify"
 )
 
 func webpage(t *testing.T, r report.Report) string {
@@ -65,10 +66,17 @@ func shownText(n *html.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-func TestPage(t *testing.T) {
+// pages are reports that a page is made of.
+func pages(t *testing.T) map[string]report.Report {
+	t.Helper()
 	reports := fixtures(t)
-	reports["estate"] = estate()
-	for _, name := range []string{"kinds", "monorepo", "held", "failures", "estate"} {
+	reports["estate"], reports["verified"] = estate(), verified()
+	return reports
+}
+
+func TestPage(t *testing.T) {
+	reports := pages(t)
+	for _, name := range []string{"kinds", "monorepo", "held", "failures", "estate", "verified"} {
 		_, body, _ := strings.Cut(webpage(t, reports[name]), "<body>")
 		body, _, _ = strings.Cut(body, "<script>")
 		golden(t, name+".html", body)
@@ -76,7 +84,7 @@ func TestPage(t *testing.T) {
 }
 
 func TestPageRunsAndLoadsNothingButItsOwn(t *testing.T) {
-	for name, r := range fixtures(t) {
+	for name, r := range pages(t) {
 		root := parsed(t, webpage(t, r))
 		policy := ""
 		for _, m := range elements(root, "meta") {
@@ -142,23 +150,81 @@ func TestPageShowsOutsideTextAsText(t *testing.T) {
 			r := report.Report{Verb: report.VerbPR, Modules: []report.Module{m, other}, Footer: evil}
 			r.PullRequests = []report.PullRequest{{Operation: "created", Number: 1, URL: evil, Title: evil, Branch: evil, Base: evil, Reason: evil, Body: evil}}
 			r.Notes = []notes.Notes{{Addr: c.Addr, From: c.From, To: c.To, Problem: evil, Releases: []notes.Release{{URL: evil, Sections: []notes.Section{{Title: evil, Text: evil}}}}}}
-			page := webpage(t, r)
-			root := parsed(t, page)
-			checkElements(t, root)
-			if scripts := elements(root, "script"); len(scripts) != 1 {
-				t.Errorf("the page has %d scripts", len(scripts))
-			}
-			if want := strings.Join(strings.Fields(report.Plain(evil)), " "); !strings.Contains(shownText(root), want) {
-				t.Errorf("the page does not show %q", want)
-			}
-			if i := strings.IndexAny(page, "\x00\x02\x03\x04\x05\x06\x07\x08\x1b\x7f\r\u0085\u202e\u2066\u200f"); i >= 0 {
-				t.Errorf("the page has the control character %q", page[i:i+1])
-			}
+			checkShown(t, webpage(t, r), evil, 1)
+			found := provider.Finding{Code: provider.CodeHashUnknown, Addr: c.Addr, File: evil, Path: evil, Line: 8, Message: evil, Hint: evil}
+			m = module(evil)
+			m.Findings = []provider.Finding{found}
+			m.Verified = &report.Verified{Unchecked: []string{evil}, Accepted: []verify.Acceptance{{Finding: found, Reason: evil, By: evil}}}
+			// Directory, place, what and next of the finding; the first three, reason and
+			// by of the accepted one; what is not checked and where.
+			checkShown(t, webpage(t, report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}}), evil, 4+5+2)
 		})
 	}
 	forged := module("envs/\x02prod\x03", upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp))
 	forged.Diagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax, Message: "\x04click\x05https://evil.example/\x06"}}
 	checkElements(t, parsed(t, webpage(t, report.Report{Verb: report.VerbCheck, Modules: []report.Module{forged}})))
+}
+
+// checkShown fails if an outside text is anything but text in a page, or does not
+// stand there so often at least.
+func checkShown(t *testing.T, page, evil string, least int) {
+	t.Helper()
+	root := parsed(t, page)
+	checkElements(t, root)
+	if scripts := elements(root, "script"); len(scripts) != 1 {
+		t.Errorf("the page has %d scripts", len(scripts))
+	}
+	want := strings.Join(strings.Fields(report.Plain(evil)), " ")
+	if n := strings.Count(shownText(root), want); n < least {
+		t.Errorf("the page shows %d times %q, want %d", n, want, least)
+	}
+	if i := strings.IndexAny(page, "\x00\x02\x03\x04\x05\x06\x07\x08\x1b\x7f\r\u0085\u202e\u2066\u200f"); i >= 0 {
+		t.Errorf("the page has the control character %q", page[i:i+1])
+	}
+}
+
+func TestPageOfAVerification(t *testing.T) {
+	sections := map[string]string{}
+	root := parsed(t, webpage(t, verified()))
+	for _, s := range elements(root, "section") {
+		sections[attribute(s, "id")] += shownText(s)
+	}
+	for section, wanted := range map[string][]string{
+		"":          {"16 in signed lists", "3 h1 by packages hashed now", "2 refuted", "1 unproven"},
+		"findings":  {"3 errors, 1 warning, 2 notes, 1 accepted", "envs/prod/.terraform.lock.hcl:8 h1:forged= belongs to no package", "git::https://example.com/net.git//main.tf:3"},
+		"accepted":  {"h1:accepted= belongs to no package of registry.terraform.io/hashicorp/aws 5.31.0 built by ourselves mona 2027-05-31"},
+		"unchecked": {"entries that nothing requires: 2 modules could not be read", "envs/dev"},
+		"review":    {"invalid provider source address", "registry.example.com answered nothing"},
+	} {
+		for _, want := range wanted {
+			if !strings.Contains(sections[section], want) {
+				t.Errorf("the section %q lacks %q: %s", section, want, sections[section])
+			}
+		}
+	}
+	if strings.Contains(sections["review"], "forged") || strings.Contains(shownText(root), "up to date") {
+		t.Errorf("findings stand among the problems, or a lock file is called up to date: %s", sections["review"])
+	}
+	var severities []string
+	for _, row := range elements(root, "tr") {
+		if cells := elements(row, "td"); len(cells) == 6 {
+			severities = append(severities, shownText(cells[0]))
+		}
+	}
+	if got := strings.Join(severities, " "); got != "error error error warning note note" {
+		t.Errorf("the findings are %s, want the errors first", got)
+	}
+}
+
+func TestPageOfAVerificationThatFoundNothing(t *testing.T) {
+	m := module(".")
+	m.Verified = &report.Verified{Counts: verify.Counts{verify.ByList: 2}}
+	text := shownText(parsed(t, webpage(t, report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}})))
+	for _, want := range []string{"2 hashes: 2 in signed lists; 0 unproven.", "1 without findings", "Findings none"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q: %s", want, text)
+		}
+	}
 }
 
 func TestPageOfALargeRepository(t *testing.T) {

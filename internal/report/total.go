@@ -38,6 +38,8 @@ func (r Report) sentence() string {
 		return "The change touches no root module that has a lock file."
 	case len(r.Modules) == 0:
 		return "No root module was found."
+	case r.Verb == VerbVerify:
+		return r.Counts().String() + "."
 	case modules == 0 && r.Failed():
 		return "Nothing is changed, because of errors."
 	case modules == 0 && r.Found():

@@ -82,16 +82,32 @@ var words = map[Verdict]string{
 	Disproven: "refuted", Unproven: "unproven",
 }
 
+// Part is how many hashes have a verdict, and what they are in the words of the summary.
+type Part struct {
+	Verdict Verdict
+	N       int
+	Words   string
+}
+
+// Parts are those of every verdict, in the order of the summary.
+func (c Counts) Parts() []Part {
+	var all []Part
+	for _, v := range verdicts {
+		all = append(all, Part{v, c[v], words[v]})
+	}
+	return all
+}
+
 // String is the summary in one line: "214 hashes: 150 in signed lists, 40 h1 by
 // packages hashed now, 24 h1 by earlier runs; 0 unproven".
 func (c Counts) String() string {
 	var proven, not []string
-	for _, v := range verdicts {
-		text := fmt.Sprintf("%d %s", c[v], words[v])
+	for _, p := range c.Parts() {
+		text := fmt.Sprintf("%d %s", p.N, p.Words)
 		switch {
-		case v == Unproven || v == Disproven && c[v] > 0:
+		case p.Verdict == Unproven || p.Verdict == Disproven && p.N > 0:
 			not = append(not, text)
-		case c[v] > 0:
+		case p.N > 0:
 			proven = append(proven, text)
 		}
 	}

@@ -1,0 +1,95 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/verify"
+)
+
+// pageVerified is what a verification found, as the page shows it.
+type pageVerified struct {
+	Verdicts  chart
+	Totals    []string
+	Findings  []pageFinding
+	Accepted  []pageAccepted
+	Unchecked []pageCause
+}
+
+// pageFinding is a row of the table of findings. The most severe has the rank 0.
+type pageFinding struct {
+	Rank                         int
+	Severity, Class              string
+	Code, Dir, Place, Text, Hint string
+}
+
+// pageAccepted is a finding that a baseline accepts, and why.
+type pageAccepted struct {
+	pageFinding
+	Reason, By, Until string
+}
+
+// pageVerifiedOf is nil where nothing was verified.
+func pageVerifiedOf(r Report, d dialect) *pageVerified {
+	p := &pageVerified{Verdicts: verdictsOf(r.Counts()), Totals: r.severities()}
+	verified, unchecked := false, map[string]*set{}
+	var reasons set
+	for _, m := range r.Modules {
+		if m.Verified == nil {
+			continue
+		}
+		verified = true
+		p.Findings = append(p.Findings, list(m.Brief(), func(f provider.Finding) pageFinding { return pageFindingOf(f, m.Dir, d) })...)
+		for _, a := range m.Verified.Accepted {
+			p.Accepted = append(p.Accepted, pageAccepted{pageFindingOf(a.Finding, m.Dir, d), d.text(a.Reason), d.text(a.By), day(a.Until)})
+		}
+		for _, what := range m.Verified.Unchecked {
+			if reasons.add(what); unchecked[what] == nil {
+				unchecked[what] = &set{}
+			}
+			unchecked[what].add(m.Dir)
+		}
+	}
+	if !verified {
+		return nil
+	}
+	slices.SortStableFunc(p.Findings, func(a, b pageFinding) int { return a.Rank - b.Rank })
+	p.Unchecked = list(reasons.list, func(what string) pageCause { return pageCause{Text: d.text(what), Dirs: unchecked[what].list} })
+	return p
+}
+
+// withoutVerified is the report without the findings that have a table of their own.
+func withoutVerified(r Report) Report {
+	r.Modules = mapped(r.Modules, func(m Module) Module {
+		if m.Verified != nil {
+			m.Findings = nil
+		}
+		return m
+	})
+	return r
+}
+
+var severityClass = map[provider.Severity]string{provider.SeverityError: "bad", provider.SeverityWarning: "minor", provider.SeverityNote: "none"}
+
+func pageFindingOf(f provider.Finding, dir string, d dialect) pageFinding {
+	return pageFinding{
+		Rank: int(f.Severity), Severity: f.Severity.String(), Class: severityClass[f.Severity],
+		Code: d.code(string(f.Code)), Dir: d.code(dir), Place: d.code(f.Diagnostic().Place()), Text: d.text(f.Message), Hint: d.text(f.Hint),
+	}
+}
+
+// verdictClass colours a verdict by what the hash is worth.
+var verdictClass = map[verify.Verdict]string{
+	verify.ByList: "good", verify.ByPackage: "good", verify.ByCache: "patch", verify.Disproven: "bad", verify.Unproven: "major",
+}
+
+// verdictsOf charts how many hashes have which verdict.
+func verdictsOf(counts verify.Counts) chart {
+	return charted(list(counts.Parts(), func(p verify.Part) chartPart {
+		class := verdictClass[p.Verdict]
+		if class == "" {
+			class = "minor"
+		}
+		return chartPart{Label: p.Words, Class: class, N: p.N}
+	})...)
+}
