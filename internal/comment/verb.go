@@ -67,7 +67,7 @@ var Verbs = []Usage{
 	},
 	{
 		Verb: Lock, Args: planArgs, Pushes: true, rebuilds: true, dirs: true, platforms: true, providers: byFlag,
-		Doc: "Completes and repairs lock files, also after a merge conflict. Versions stay. Where lock files conflict with the base, it merges that.",
+		Doc: "Completes and repairs lock files; versions stay. Where lock files conflict with the base, it merges the base.",
 	},
 	{
 		Verb: Check, Args: planArgs, dirs: true, platforms: true, providers: byFlag,
@@ -78,16 +78,16 @@ var Verbs = []Usage{
 		Doc: "Says of every hash what proves it, and changes nothing.",
 	},
 	{Verb: Diff, Doc: "Shows what this pull request changes in lock files, in words."},
-	{Verb: Rebase, Own: true, Pushes: true, rebuilds: true, Args: "[--sha PREFIX]", Doc: "Builds the pull request anew on the base as it is now. Refuses over other people's commits."},
-	{Verb: Recreate, Own: true, Pushes: true, Args: "[--sha PREFIX]", Doc: "The same, and discards other people's commits."},
+	{Verb: Rebase, Own: true, Pushes: true, rebuilds: true, Args: "[--sha PREFIX]", Doc: "Rebuilds the pull request on its base as it is now, unless other people have pushed to it."},
+	{Verb: Recreate, Own: true, Pushes: true, Args: "[--sha PREFIX]", Doc: "Rebuilds it all the same, and discards other people's commits."},
 	{
 		Verb: Ignore, Own: true, Closed: true, Args: "PROVIDER [major|minor|patch|CONSTRAINT] [until YYYY-MM-DD]", providers: asFirstWord,
-		Doc: "Leaves a provider alone in this group: wholly, by the kind of update, or by versions.",
+		Doc: "Stops proposing a provider in this group: all updates, one kind of update, or some versions.",
 	},
-	{Verb: Unignore, Own: true, Closed: true, Args: "PROVIDER", providers: asFirstWord, Doc: "Takes that back."},
+	{Verb: Unignore, Own: true, Closed: true, Args: "PROVIDER", providers: asFirstWord, Doc: "Proposes an ignored provider again."},
 	{Verb: Show, Closed: true, Doc: "Lists the ignores, rules and groups in force."},
 	{Verb: Close, Own: true, Doc: "Closes the pull request. These versions are not proposed again."},
-	{Verb: Reopen, Own: true, Closed: true, Doc: "Takes that back."},
+	{Verb: Reopen, Own: true, Closed: true, Doc: "Opens the closed pull request again."},
 	{Verb: Why, Args: "PROVIDER [DIR…]", providers: asFirstWord, dirs: true, Doc: "Says why this version: every constraint with its place."},
 	{Verb: Help, Closed: true, Doc: "Shows this table."},
 }

@@ -224,7 +224,7 @@ func (h *history) acts() []act {
 			return h.hub.Edit(repoName, n, "My title", "My words.")
 		}},
 		{1, fmt.Sprintf("somebody adds to #%d", n), func() error { return h.hub.Edit(repoName, n, "", pull.Body+"\r\nMy words.") }},
-		{1, fmt.Sprintf("somebody asks for a rebase of #%d", n), func() error { return h.hub.Tick(repoName, n, "rebuilt") }},
+		{1, fmt.Sprintf("somebody asks for a rebase of #%d", n), func() error { return h.hub.Tick(repoName, n, "rebuild the branch") }},
 		{2, "the rules of " + base + " change", func() error {
 			rules := []*sandbox.Protection{nil, {Strict: true}, {Strict: true, Reviews: 1, DismissStale: true, Ruleset: true}, {Queue: true}, {Checks: true}}
 			return h.hub.Protect(repoName, base, rules[h.rng.IntN(len(rules))])

@@ -110,7 +110,7 @@ func TestBodyShowsWhatIsIgnored(t *testing.T) {
 	body := compose(Proposal{Body: "Text."}.text(), fullMarker())
 	want := "Text.\n\n" + tailStart + `
 
-Ignored here by comments. To have it so everywhere, copy it to ` + "`.github/relock.yml`:\n\n```yaml" + `
+Ignored here by comments. To ignore the same everywhere, copy this to ` + "`.github/relock.yml`:\n\n```yaml" + `
 rules:
   - providers: ["hashicorp/aws"] # monalisa, 2026-01-05
     update-types: [major]

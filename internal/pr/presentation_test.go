@@ -347,7 +347,7 @@ func TestProposeRebasesWhenTheBoxIsChecked(t *testing.T) {
 	p := proposal(newLock)
 	s.one(p)
 	base := s.pushTo("main", "README.md", "New text.\n")
-	s.must(s.hub.Tick(repoName, 1, "rebuilt on its base"))
+	s.must(s.hub.Tick(repoName, 1, "rebuild the branch"))
 	s.want(s.one(p), pr.Updated, 1)
 	s.wantRequests(12)
 	if c := s.commits(p.Branch)[0]; c.Parents[0] != base {
@@ -359,7 +359,7 @@ func TestProposeRebasesWhenTheBoxIsChecked(t *testing.T) {
 	s.want(s.one(p), pr.None, 1)
 	// Where nothing has moved the box is cleared all the same.
 	head := s.head(p.Branch)
-	s.must(s.hub.Tick(repoName, 1, "rebuilt on its base"))
+	s.must(s.hub.Tick(repoName, 1, "rebuild the branch"))
 	s.want(s.one(p), pr.Updated, 1)
 	if s.head(p.Branch) != head {
 		t.Errorf("head = %s, want it where it was, %s", s.head(p.Branch), head)

@@ -106,7 +106,7 @@ func (s *scene) bringPull(p *pr.Proposal, part string) {
 	case "base moved":
 		s.pushTo("main", "README.md", "More.\n")
 	case "box checked":
-		s.must(s.hub.Tick(repoName, 1, "rebuilt"))
+		s.must(s.hub.Tick(repoName, 1, "rebuild the branch"))
 	case "base demands it":
 		s.must(s.hub.Protect(repoName, "main", &sandbox.Protection{Strict: true}))
 	case "labels missing":

@@ -27,10 +27,10 @@ const NothingForGroup = "there is nothing to propose for this group"
 const (
 	ClosedAsAsked = "Closed. These versions are not proposed again; `/relock reopen` takes that back."
 	OpenedAgain   = "Opened again."
-	TextUpdated   = "The text was brought up to date; nothing had to be pushed."
+	TextUpdated   = "The text is up to date again; nothing had to be pushed."
 	BeingRebuilt  = "The pull request is being rebuilt."
 	BranchKept    = "The branch stays as it is, since somebody else has pushed to it."
-	RebuiltWhole  = "A pull request of relock is rebuilt as a whole: what the command names narrows nothing here. " +
+	RebuiltWhole  = "relock rebuilds its own pull requests as a whole, whatever the command names. " +
 		"`/relock ignore` leaves a provider out."
 )
 
@@ -41,7 +41,7 @@ func DidNotWork(d provider.Diagnostic) string {
 
 // NobodyTold is what the report of a run adds where an answer could not be given.
 func NobodyTold(d provider.Diagnostic) string {
-	return "Nobody could be told:\n\n" + Problems([]provider.Diagnostic{d})
+	return "The answer could not be posted:\n\n" + Problems([]provider.Diagnostic{d})
 }
 
 // ApprovalNeeded says what the workflows on a push of the workflow's own token

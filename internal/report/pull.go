@@ -62,12 +62,12 @@ func BaseIsGone(base string) string {
 // LeftAlone is the comment under a pull request that somebody else has pushed to.
 func LeftAlone(branch string) string {
 	return fmt.Sprintf("Somebody else has pushed to `%s`, so relock leaves this pull request alone: it will neither update nor close it.\n\n"+
-		"To have the lock files proposed anew without these commits, comment `/relock recreate`, or delete the branch.", branch)
+		"To get a new proposal without these commits, comment `/relock recreate`, or delete the branch.", branch)
 }
 
 // RebaseBox stands beside the box of a body that asks for a rebase.
-const RebaseBox = "Check this box to have the branch rebuilt on its base at the next run."
+const RebaseBox = "Check this box to rebuild the branch on its base in the next run."
 
 // IgnoredHere stands above the rules that comments have made, as the configuration
 // file has them.
-const IgnoredHere = "Ignored here by comments. To have it so everywhere, copy it to `.github/relock.yml`:"
+const IgnoredHere = "Ignored here by comments. To ignore the same everywhere, copy this to `.github/relock.yml`:"
