@@ -25,7 +25,8 @@ type Policy struct {
 	Strict bool
 	// Severities are what people make of those of the rules.
 	Severities Severities
-	// Platforms are those that every entry is to cover.
+	// Platforms are those that every entry is to cover. Their packages are looked at
+	// first.
 	Platforms []provider.Platform
 	// Keep names providers whose entries may stay though nothing requires them;
 	// KeepUnreferenced is for all providers.
@@ -142,7 +143,7 @@ func (v *verifier) open(m scan.RootModule) []*accountCase {
 		if !v.about(l.Addr) {
 			continue
 		}
-		c := v.accountant.open(i, Suspect{Tool: m.Tool, Lock: l, Path: m.Lock.Path})
+		c := v.accountant.open(i, Suspect{Tool: m.Tool, Lock: l, Path: m.Lock.Path, Covered: v.Platforms})
 		switch {
 		case v.Offline:
 			c.reason = ForOffline

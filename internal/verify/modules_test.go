@@ -287,6 +287,19 @@ func TestContentOfAReplacedPackageIsToldSo(t *testing.T) {
 	}
 }
 
+// TestPackagesOfNamedPlatformsAreLookedAtFirst holds that what may be downloaded is spent
+// where hashes are likely to belong.
+func TestPackagesOfNamedPlatformsAreLookedAtFirst(t *testing.T) {
+	t.Parallel()
+	p := sound()
+	p.src.platforms, p.src.known, p.policy.Allowance = []string{"linux_amd64", "plan9_386"}, nil, NewAllowance(100)
+	p.hashes = []string{"h1 plan9_386", "zh linux_amd64", "zh plan9_386"}
+	p.demand("plan9_386")
+	if r := p.verify(t); r.Counts[Unproven] > 0 {
+		t.Errorf("counts %v after %v, want that the package for plan9_386 proves its h1", r.Counts, p.src.asked)
+	}
+}
+
 // TestStrictHashesWhatIsReported holds that a registry's word is held against the
 // package where nothing else counts.
 func TestStrictHashesWhatIsReported(t *testing.T) {
