@@ -82,6 +82,9 @@ func document(r Report) any {
 		pulls := list(r.PullRequests, pullJSON)
 		doc.PullRequests = &pulls
 	}
+	if r.Verb == VerbVerify {
+		doc.Summary = r.Counts().String()
+	}
 	return doc
 }
 
@@ -94,6 +97,7 @@ type runJSON struct {
 	PullRequests  *[]pullRequestJSON `json:"pull_requests,omitempty"`
 	Answer        string             `json:"answer,omitempty"`
 	Fleet         *fleetJSON         `json:"fleet,omitempty"`
+	Summary       string             `json:"summary,omitempty"`
 	Errors        []problemJSON      `json:"errors"`
 	Warnings      []problemJSON      `json:"warnings"`
 	Stats         stats              `json:"stats"`

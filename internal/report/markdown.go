@@ -84,7 +84,7 @@ func partsOf(r Report, d dialect, limit int) []part {
 	}
 	o := outlineOf(r, d)
 	return []part{
-		{head: o.headline + "\n"},
+		{head: o.headline + "\n" + proofsLine(r)},
 		changesPart(o, r.noun(), limit*changeShare/100),
 		reviewPart(o),
 		blocksPart(o, r.noun()),

@@ -63,6 +63,9 @@ type Report struct {
 	// Markdown, for the verb comment; empty if that is not for relock. It tells of
 	// all the rest.
 	Answer string
+	// Proofs count what proves the hashes of the lock files that a pull request
+	// proposes; nil: nobody has looked.
+	Proofs verify.Counts
 	// Pushed is the commit with the lock files that was pushed to the branch of a
 	// pull request; empty if none was.
 	Pushed string

@@ -137,6 +137,14 @@ func verification(r Report, d dialect) []part {
 	return []part{{head: r.Counts().String() + ".\n"}, findings, acceptedPart(r, d), unchecked}
 }
 
+// proofsLine says what proves the hashes of the lock files that are proposed.
+func proofsLine(r Report) string {
+	if r.Proofs == nil {
+		return ""
+	}
+	return "\n" + r.Proofs.String() + ".\n"
+}
+
 // acceptedPart lists what a baseline accepts.
 func acceptedPart(r Report, d dialect) part {
 	p := part{rank: 2, head: "### Accepted\n\n| Code | Place | Until | Reason |\n| --- | --- | --- | --- |\n", what: "accepted finding"}

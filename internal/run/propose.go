@@ -328,9 +328,21 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share) pr.Propos
 		full := p.report.About(about)
 		fillDates(ctx, p.job, p.found, full.Modules)
 		full.Footer, full.DryRun = pull.Footer, false // it is shown as it would be
+		full.Proofs = proofs(ctx, p.job, p.shared(s))
 		return report.Body(full)
 	})
 	return one
+}
+
+// shared are the plans of the root modules that a group has changes in, with these
+// alone.
+func (p *proposer) shared(s *share) []found {
+	plans := make([]found, len(s.modules))
+	for n, i := range s.modules {
+		plans[n] = p.found[i]
+		plans[n].result = s.parts[n]
+	}
+	return plans
 }
 
 // enrich adds to the report what a reviewer reads and no lock file needs: when

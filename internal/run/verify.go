@@ -2,7 +2,10 @@ package run
 
 import (
 	"context"
+	"path"
+	"slices"
 
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
@@ -79,4 +82,35 @@ func policyOf(j job) verify.Policy {
 		p.Admits = func(addr provider.Addr) bool { return admitted(string(addr.Host)) }
 	}
 	return p
+}
+
+// proofs count what proves the hashes of lock files as they are proposed; nil if
+// nobody was left to ask. Those that the plan has written it has proven itself, so
+// that little is asked for again.
+func proofs(ctx context.Context, j job, plans []found) verify.Counts {
+	policy := policyOf(j)
+	policy.Allowance, policy.Announce = j.allowance, nil
+	var modules []scan.RootModule
+	for _, f := range plans {
+		m := f.module
+		lock, problems := lockfile.Parse(f.result.File, path.Join(m.Dir, lockfile.Name))
+		if len(problems) > 0 {
+			continue // those of entries that stay as they are
+		}
+		m.Lock = lock
+		modules = append(modules, m)
+		for _, s := range f.result.Selections {
+			policy.Platforms = append(slices.Clip(policy.Platforms), s.Platforms...)
+		}
+	}
+	policy.Platforms = slices.Compact(slices.SortedFunc(slices.Values(policy.Platforms), provider.Platform.Compare))
+	results, _ := verify.Prove(ctx, j.source, modules, policy)
+	if ctx.Err() != nil {
+		return nil
+	}
+	all := verify.Counts{}
+	for _, r := range results {
+		all.Add(r.Counts)
+	}
+	return all
 }
