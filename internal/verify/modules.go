@@ -184,10 +184,10 @@ func (v *verifier) entry(r *Verification, l lockfile.Lock, c *accountCase) {
 	for _, p := range judged {
 		r.Counts[p.Verdict]++
 	}
-	silent := v.release(about, c, judged)
-	if !silent {
-		v.hashes(about, c, judged)
+	if silent := v.release(about, c, judged); silent { // but of what nobody has to be asked about
+		judged = slices.DeleteFunc(slices.Clone(judged), func(p Proof) bool { return p.Verdict != Disproven })
 	}
+	v.hashes(about, c, judged)
 	v.coverage(about, c)
 	v.seen(r, c)
 }
@@ -198,14 +198,11 @@ func (c *accountCase) proofs(l lockfile.Lock) []Proof {
 	proofs := make([]Proof, len(l.Hashes))
 	for i, h := range l.Hashes {
 		p := Proof{Hash: h, Verdict: Disproven}
-		switch {
-		case c.reason != "":
-			p.Verdict, p.Reason = Unproven, c.reason
-		case h.Known():
+		if h.Known() {
 			p.Verdict = c.judge(h, everything)
 		}
-		if p.Verdict == Unproven && p.Reason == "" {
-			p.Reason = c.reasonOf()
+		if p.Verdict == Unproven {
+			p.Reason = cmp.Or(c.reason, c.reasonOf())
 		}
 		proofs[i] = p
 	}

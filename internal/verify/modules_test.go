@@ -233,6 +233,32 @@ func TestWhatCannotBeAskedIsUnproven(t *testing.T) {
 	}
 }
 
+// TestMalformedHashNeedsNobody holds that what no tool ever writes is refuted, whoever
+// cannot be asked, and though all that can be told of the others is told.
+func TestMalformedHashNeedsNobody(t *testing.T) {
+	t.Parallel()
+	for name, plant := range map[string]func(*plot){
+		"offline":     func(p *plot) { p.policy.Offline = true },
+		"host":        func(p *plot) { p.policy.Admits = func(provider.Addr) bool { return false } },
+		"unreachable": func(p *plot) { p.src.broken = &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"} },
+		"gone":        func(p *plot) { p.src.platforms = nil },
+	} {
+		p := sound()
+		plant(p)
+		p.hashes = append(p.hashes, "h1:AAAA", "zh:"+strings.Repeat("AB", 32), "h3:new")
+		r := p.verify(t)
+		var told []string
+		for _, f := range r.Findings {
+			if f.Code == provider.CodeHashUnknown || f.Code == provider.CodeHashScheme {
+				told = append(told, string(f.Hash))
+			}
+		}
+		if want := slices.Sorted(slices.Values(p.hashes[4:])); r.Counts[Disproven] != 3 || !slices.Equal(told, want) {
+			t.Errorf("%s: counts %v, found %v, want that these are refuted: %v", name, r.Counts, told, want)
+		}
+	}
+}
+
 // TestCompleteReleaseCostsNoListOfVersions holds that what the list and the cache
 // prove needs no other question.
 func TestCompleteReleaseCostsNoListOfVersions(t *testing.T) {
