@@ -48,7 +48,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	for _, t := range s.trees {
 		opts := scanOptions(j, s.extent, t)
 		opts.Met = foresee(ctx, j, t)
-		modules, diagnostics, err := rootModules(ctx, t.FS(), shown{j.modules, j.env.Fetching}, opts)
+		modules, diagnostics, err := rootModules(ctx, t.FS(), fetching(j), opts)
 		if err != nil {
 			return s, fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
@@ -62,6 +62,14 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	}
 	s.diagnostics = append(s.diagnostics, unlocked(s.unlocked, j.req.UnlockedFails)...)
 	return s, usable(j, s.found)
+}
+
+// fetching is who is asked for modules that are elsewhere; nil where nobody may be.
+func fetching(j job) scan.Source {
+	if j.req.Proof.Offline {
+		return nil
+	}
+	return shown{j.modules, j.env.Fetching}
 }
 
 // scanOptions say how a tree is scanned.
