@@ -11,13 +11,23 @@ type Listing struct {
 	// Reported are the h1 hashes that the tool takes on a source's word, each for
 	// an archive that the list names [opentofu 1.12 internal/getproviders/registry_client.go].
 	Reported []Hash
+	// Mirrored is what a mirror's package hashes to, where only mirrors may be asked;
+	// nil elsewhere, and where the package was not asked for.
+	Mirrored *Hashes
 }
+
+// AtHand is the size of a package for which nothing need be downloaded, since it is
+// on this machine or this run has hashed it.
+const AtHand int64 = -1
 
 // Signed reports whether hashes can be held against the list.
 func (l Listing) Signed() bool { return l.Signer.KeyID != "" }
 
 // Size returns how large the package for a platform is; 0 if that is not known.
 func (l Listing) Size(p Platform) int64 {
+	if l.Mirrored != nil && l.Mirrored.Package.Platform == p {
+		return l.Mirrored.Package.Size
+	}
 	for _, f := range l.Files {
 		if f.Platform == p {
 			return f.Size

@@ -165,24 +165,33 @@ func (c *Client) Methods(ctx context.Context, tool provider.Tool, addr provider.
 // Errors are *provider.Error: those of Versions, but CodeNoPackage instead of
 // CodeUnknownProvider, further CodeProtocol, CodeBadSignature, CodeBadChecksum,
 // CodeBadPackage and CodeUnreadable.
-func (c *Client) Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
+func (c *Client) Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (h provider.Hashes, err error) {
+	err = c.first(tool, want, func(s source) (err error) {
+		h, err = s.hashes(ctx, tool, want, 0)
+		return err
+	})
+	return h, err
+}
+
+// first asks the sources in order until one has the package.
+func (c *Client) first(tool provider.Tool, want provider.Want, ask func(source) error) error {
 	sources, err := c.sources(tool, want)
 	if err != nil {
-		return provider.Hashes{}, about(err, want, "")
+		return about(err, want, "")
 	}
 	var missing error = noPackage(want)
 	for _, s := range sources {
-		h, err := s.hashes(ctx, tool, want)
+		err := ask(s)
 		switch {
 		case err == nil:
-			return h, nil
+			return nil
 		case provider.Coded(err, provider.CodeNoPackage) && len(sources) == 1:
 			missing = err
 		case !provider.Coded(err, provider.CodeNoPackage) && !provider.Coded(err, provider.CodeUnknownProvider):
-			return provider.Hashes{}, about(err, want, s.host(want.Addr))
+			return about(err, want, s.host(want.Addr))
 		}
 	}
-	return provider.Hashes{}, about(missing, want, "")
+	return about(missing, want, "")
 }
 
 // sources are the places to ask about a provider, in order.

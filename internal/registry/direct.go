@@ -80,14 +80,16 @@ func (d *direct) releases(ctx context.Context, tool provider.Tool, addr provider
 	return list.releases(tool.Has(provider.LenientVersions))
 }
 
-func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
+func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Hashes, error) {
 	p, err := d.prove(ctx, tool, want)
 	if err != nil {
 		return provider.Hashes{}, d.unserved(ctx, tool, want, err)
 	}
 	h, stated := d.stated.hashes(ctx, want, p)
 	if !stated {
-		sum, err := d.fetch.archive(ctx, d.link(p))
+		l := d.link(p)
+		l.limit = limit
+		sum, err := d.fetch.archive(ctx, l)
 		if err != nil {
 			return provider.Hashes{}, failed(want, subject(want), err)
 		}
@@ -109,6 +111,19 @@ func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.W
 		h.Reported, err = p.reported.recorded(p.sums, h)
 	}
 	return h, err
+}
+
+// size asks the server of the package where the registry says nothing. Some stores
+// answer no HEAD at addresses that they have signed for GET.
+func (d *direct) size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error) {
+	p, reported, err := d.describe(ctx, tool, want)
+	if err != nil {
+		return 0, d.unserved(ctx, tool, want, err)
+	}
+	if size := reported[want.Platform].Size; size > 0 {
+		return size, nil
+	}
+	return d.fetch.size(ctx, p.archive, p.from), nil
 }
 
 // prove returns what the registry says of the package: by what it said of another

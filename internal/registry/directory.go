@@ -87,16 +87,10 @@ func (d *directoryMirror) releases(_ context.Context, _ provider.Tool, addr prov
 
 // hashes takes a zip before an unpacked copy, since more can be said of it. The
 // tools take any [terraform 1.11 internal/getproviders/filesystem_mirror_source.go].
-func (d *directoryMirror) hashes(ctx context.Context, _ provider.Tool, want provider.Want) (provider.Hashes, error) {
-	packages, err := d.packages()
+func (d *directoryMirror) hashes(ctx context.Context, _ provider.Tool, want provider.Want, _ int64) (provider.Hashes, error) {
+	copies, err := d.copies(want)
 	if err != nil {
 		return provider.Hashes{}, err
-	}
-	copies := slices.DeleteFunc(slices.Clone(packages[want.Addr]), func(p localPackage) bool {
-		return p.version != want.Version || p.platform != want.Platform
-	})
-	if len(copies) == 0 {
-		return provider.Hashes{}, noPackage(want)
 	}
 	found := copies[max(0, slices.IndexFunc(copies, func(p localPackage) bool { return p.packed }))]
 	sum, err := d.sums.Do(ctx, found.path, func() (hash.Sum, error) { return d.sum(ctx, want, found) })
@@ -110,6 +104,26 @@ func (d *directoryMirror) hashes(ctx context.Context, _ provider.Tool, want prov
 	h, err := hashesOf(sum, filename, want)
 	h.Mirror = d.name(want.Addr)
 	return h, err
+}
+
+func (d *directoryMirror) size(_ context.Context, _ provider.Tool, want provider.Want) (int64, error) {
+	_, err := d.copies(want)
+	return provider.AtHand, err
+}
+
+// copies are the packages of the release for the platform: at least one, or an error.
+func (d *directoryMirror) copies(want provider.Want) ([]localPackage, error) {
+	packages, err := d.packages()
+	if err != nil {
+		return nil, err
+	}
+	copies := slices.DeleteFunc(slices.Clone(packages[want.Addr]), func(p localPackage) bool {
+		return p.version != want.Version || p.platform != want.Platform
+	})
+	if len(copies) == 0 {
+		return nil, noPackage(want)
+	}
+	return copies, nil
 }
 
 // sum hashes a package. A link in place of an unpacked one is followed.

@@ -332,3 +332,16 @@ func TestPluginDirectoryOfARootModule(t *testing.T) {
 		t.Errorf("Hashes with direct alone = %+v, %v; want the registry's", h, err)
 	}
 }
+
+func TestPackageOfADirectoryIsAtHand(t *testing.T) {
+	t.Parallel()
+	c := mirrored(t, lay(t, map[string]string{alphaDir + "1.1.0/linux_amd64/terraform-provider-alpha": "one"}))
+	want := want(terraformHost, linux)
+	want.Origin = true
+	if size, err := c.Size(t.Context(), terraform, want); err != nil || size != provider.AtHand {
+		t.Errorf("Size = %d, error %v, want that it costs nothing", size, err)
+	}
+	if l, err := c.Package(t.Context(), terraform, want, 1); err != nil || l.Mirrored == nil || l.Mirrored.H1 == "" {
+		t.Errorf("Package = %+v, error %v, want what it hashes to", l.Mirrored, err)
+	}
+}

@@ -30,6 +30,7 @@ type fetcher struct {
 	sums     memo.Memo[provider.Hash, hash.Sum]
 
 	fresh              sync.Map // zh of the archives that were downloaded
+	had                sync.Map // those of archives that were hashed
 	downloaded, cached atomic.Int64
 }
 
@@ -55,6 +56,10 @@ type archiveLink struct {
 	limit     int64         // of what may be downloaded for it; 0: hash.MaxSize
 }
 
+func (l archiveLink) archive() archive {
+	return archive{reference{l.url.String(), transport.HostPort(l.from)}, l.zh}
+}
+
 func newFetcher(t *transport.Client, opts Options) *fetcher {
 	f := &fetcher{transport: t, opts: opts, queue: newQueue(opts.MaxDownloads)}
 	f.sums.ForgetErrors = true
@@ -71,8 +76,7 @@ func (f *fetcher) archive(ctx context.Context, l archiveLink) (hash.Sum, error) 
 	if l.url == nil {
 		return f.sum(ctx, l.zh, func() (hash.Sum, error) { return hash.Sum{}, errNotKnown })
 	}
-	key := archive{reference{l.url.String(), transport.HostPort(l.from)}, l.zh}
-	return f.archives.Do(ctx, key, func() (hash.Sum, error) {
+	return f.archives.Do(ctx, l.archive(), func() (hash.Sum, error) {
 		if l.zh != "" {
 			return f.sum(ctx, l.zh, func() (hash.Sum, error) { return f.download(ctx, l) })
 		}
@@ -80,9 +84,19 @@ func (f *fetcher) archive(ctx context.Context, l archiveLink) (hash.Sum, error) 
 		if err != nil {
 			return sum, err
 		}
+		f.had.Store(l.archive(), true)
 		// From here on nobody needs to download an archive of that zh.
 		return f.sums.Do(ctx, sum.ZH, func() (hash.Sum, error) { return sum, nil })
 	})
+}
+
+// size asks how large an archive is; 0 if its server does not say.
+func (f *fetcher) size(ctx context.Context, at, from *url.URL) int64 {
+	resp, err := f.transport.Do(ctx, transport.Request{Method: http.MethodHead, URL: at, Referrer: from, Limit: hash.MaxSize, NoRetry: true})
+	if err != nil || resp.Status != http.StatusOK {
+		return 0
+	}
+	return max(resp.Size, 0)
 }
 
 // sum returns what the archive with a zh hashes to: as was found in this run, as

@@ -89,10 +89,11 @@ func (n network) releases(ctx context.Context, tool provider.Tool, addr provider
 	})
 }
 
-func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
+// find asks for the archives of the version, and finds that for the platform.
+func (n network) find(ctx context.Context, tool provider.Tool, want provider.Want) (*mirrorArchives, archiveLink, error) {
 	q, err := n.query(ctx, provider.Want{Addr: want.Addr, Version: want.Version})
 	if err != nil {
-		return provider.Hashes{}, err
+		return nil, archiveLink{}, err
 	}
 	all, err := n.answers.archives.Do(ctx, q, func() (*mirrorArchives, error) {
 		var all mirrorArchives
@@ -104,9 +105,25 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 		return &all, err
 	})
 	if err != nil {
-		return provider.Hashes{}, err
+		return nil, archiveLink{}, err
 	}
 	zip, err := n.link(all, want)
+	return all, zip, err
+}
+
+func (n network) size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error) {
+	_, zip, err := n.find(ctx, tool, want)
+	if err != nil {
+		return 0, err
+	}
+	if _, had := n.fetch.had.Load(zip.archive()); had {
+		return provider.AtHand, nil
+	}
+	return n.fetch.size(ctx, zip.url, zip.from), nil
+}
+
+func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Hashes, error) {
+	all, zip, err := n.find(ctx, tool, want)
 	if err != nil {
 		return provider.Hashes{}, err
 	}
@@ -114,6 +131,7 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	if err != nil {
 		return provider.Hashes{}, err
 	}
+	zip.limit = limit
 	sum, err := n.fetch.archive(ctx, zip)
 	if err != nil {
 		return provider.Hashes{}, failed(want, subject(want), err)

@@ -347,3 +347,34 @@ func TestArchiveOfAMirrorIsNotDownloadedAgain(t *testing.T) {
 		t.Errorf("Hashes = %+v, %v after %d downloads; want the registry's own, of the archive that is known", h, err, c.Packages())
 	}
 }
+
+// TestMirrorIsAskedForWhatMayBeDownloaded holds that the size of a mirror's package is
+// known before it is downloaded, and that it does not become more.
+func TestMirrorIsAskedForWhatMayBeDownloaded(t *testing.T) {
+	t.Parallel()
+	m := newMirror(t)
+	c := m.client(t, Options{}, "", "")
+	want := want(terraformHost, linux)
+	want.Origin = true
+	size := int64(len(m.zips[linux]))
+	if got, err := c.Size(t.Context(), terraform, want); err != nil || got != size {
+		t.Errorf("Size = %d, error %v, want %d as the server says", got, err, size)
+	}
+	if _, err := m.client(t, Options{}, "", "").Package(t.Context(), terraform, want, size-1); err == nil {
+		t.Errorf("Package downloads more than the limit")
+	}
+	if l, err := c.Package(t.Context(), terraform, want, 0); err != nil || l.Mirrored != nil {
+		t.Errorf("Package = %+v, error %v, want nothing where nothing may be downloaded", l.Mirrored, err)
+	}
+	l, err := c.Package(t.Context(), terraform, want, size)
+	if err != nil || l.Mirrored == nil || l.Mirrored.H1 != m.sum(t, linux).H1 || l.Size(linux) != size {
+		t.Fatalf("Package = %+v, error %v, want what the package hashes to", l.Mirrored, err)
+	}
+	if got, err := c.Size(t.Context(), terraform, want); err != nil || got != provider.AtHand {
+		t.Errorf("Size = %d, error %v once the package was hashed, want that it costs nothing", got, err)
+	}
+	want.Platform = provider.Platform{OS: "plan9", Arch: "386"}
+	if _, err := c.Size(t.Context(), terraform, want); !provider.Coded(err, provider.CodeNoPackage) {
+		t.Errorf("Size of what the mirror does not have: error %v, want %s", err, provider.CodeNoPackage)
+	}
+}

@@ -102,14 +102,34 @@ func (o *ociMirror) releases(ctx context.Context, _ provider.Tool, addr provider
 	})
 }
 
-func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.Want) (provider.Hashes, error) {
+func (o *ociMirror) size(ctx context.Context, _ provider.Tool, want provider.Want) (int64, error) {
+	_, zip, err := o.find(ctx, want)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := o.fetch.known(ctx, provider.ZH(zip.Digest.Encoded())); err == nil {
+		return provider.AtHand, nil
+	}
+	return zip.Size, nil
+}
+
+// find finds the zip for the platform in the repository of the provider.
+func (o *ociMirror) find(ctx context.Context, want provider.Want) (*ociRepository, ocispec.Descriptor, error) {
 	r, err := o.open(ctx, want.Addr)
+	if err != nil {
+		return nil, ocispec.Descriptor{}, err
+	}
+	zip, err := r.find(ctx, want)
+	return r, zip, err
+}
+
+func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.Want, limit int64) (provider.Hashes, error) {
+	r, zip, err := o.find(ctx, want)
 	if err != nil {
 		return provider.Hashes{}, err
 	}
-	zip, err := r.find(ctx, want)
-	if err != nil {
-		return provider.Hashes{}, err
+	if limit > 0 && zip.Size > limit {
+		return provider.Hashes{}, r.bad("the package for %s has %d bytes, and %d may be downloaded", want.Platform, zip.Size, limit)
 	}
 	// The zh is the name of the package, so that it is as sure as the mirror is.
 	zh := provider.ZH(zip.Digest.Encoded())

@@ -103,10 +103,13 @@ func (c *Client) Listing(ctx context.Context, tool provider.Tool, want provider.
 // Package is Listing with the list that the registry names for this very
 // package. If it is not known what the package contains and it has at most limit
 // bytes, it is downloaded once and hashed. Without a limit nothing is.
+//
+// With Want.Origin, where only mirrors may be asked, it is what the first of them
+// that has the package has.
 func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Listing, error) {
 	d := c.held(tool, want)
 	if d == nil {
-		return provider.Listing{}, nil
+		return c.mirrored(ctx, tool, want, limit)
 	}
 	p, err := d.ask(ctx, tool, want)
 	if err != nil {
@@ -126,28 +129,41 @@ func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.
 	return d.listed(ctx, tool, want.Addr, p), nil
 }
 
-// Size returns how many bytes the package has, as its registry or the server of
-// the package says; 0 if neither does. Some stores answer no HEAD at addresses
-// that they have signed for GET. Errors are those of Hashes.
-func (c *Client) Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error) {
-	d := c.held(tool, want)
-	if d == nil {
-		return 0, nil
+// mirrored is what a mirror's package hashes to.
+func (c *Client) mirrored(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (l provider.Listing, err error) {
+	if !want.Origin || limit == 0 {
+		return l, nil
 	}
-	p, reported, err := d.describe(ctx, tool, want)
-	if err != nil {
-		return 0, about(d.unserved(ctx, tool, want, err), want, d.host(want.Addr))
-	}
-	if size := reported[want.Platform].Size; size > 0 {
-		return size, nil
-	}
-	resp, err := c.fetch.transport.Do(ctx, transport.Request{
-		Method: http.MethodHead, URL: p.archive, Referrer: p.from, Limit: hash.MaxSize, NoRetry: true,
+	want.Origin = false
+	err = c.first(tool, want, func(s source) error {
+		h, err := s.hashes(ctx, tool, want, limit)
+		l.Mirrored = &h
+		return err
 	})
-	if err != nil || resp.Status != http.StatusOK {
+	if err != nil {
+		return provider.Listing{}, err
+	}
+	return l, nil
+}
+
+// Size returns how many bytes are downloaded for what Package says, as the package's
+// registry or server says: provider.AtHand if none are, and 0 if nobody says. Errors
+// are those of Hashes.
+func (c *Client) Size(ctx context.Context, tool provider.Tool, want provider.Want) (size int64, err error) {
+	d := c.held(tool, want)
+	switch {
+	case d != nil:
+		size, err = d.size(ctx, tool, want)
+		return size, about(err, want, d.host(want.Addr))
+	case !want.Origin:
 		return 0, nil
 	}
-	return max(resp.Size, 0), nil
+	want.Origin = false
+	err = c.first(tool, want, func(s source) (err error) {
+		size, err = s.size(ctx, tool, want)
+		return err
+	})
+	return size, err
 }
 
 // Recheck downloads a package of which the cache knows what it hashes to, and

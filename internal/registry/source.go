@@ -18,9 +18,13 @@ type source interface {
 	// releases lists what the place has of a provider. CodeUnknownProvider means
 	// nothing, so that the next place is asked; every other error is final.
 	releases(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
-	// hashes finds, verifies and hashes one package. CodeUnknownProvider and
-	// CodeNoPackage mean that the next place is asked.
-	hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error)
+	// hashes finds, verifies and hashes one package, of which at most limit bytes are
+	// downloaded; 0 is no limit. CodeUnknownProvider and CodeNoPackage mean that the
+	// next place is asked.
+	hashes(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Hashes, error)
+	// size is how many bytes hashes downloads: provider.AtHand if none, 0 if nobody
+	// says. Errors are as those of hashes.
+	size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
 	// host is the one to talk about where the place fails, empty if none.
 	host(addr provider.Addr) svchost.Hostname
 	// name says for people where the provider is looked for.

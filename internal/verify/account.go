@@ -24,8 +24,9 @@ type account struct {
 	// reported are h1 hashes that a source states and the tool takes.
 	reported map[provider.Hash]bool
 	// mirrored are the hashes of a mirror's packages, where no registry may be
-	// asked.
+	// asked, and mirror is its name.
 	mirrored map[provider.Hash]bool
+	mirror   string
 	// everyMirrored: every package that the mirror has was looked at.
 	everyMirrored bool
 	// unsigned: the tool takes the lists, and nobody has signed them.
@@ -144,6 +145,12 @@ func (a *account) add(l provider.Listing) {
 	}
 	for _, h := range l.Reported {
 		a.reported[h] = true
+	}
+	if m := l.Mirrored; m != nil {
+		a.mirror = m.Mirror
+		for _, h := range slices.Concat([]provider.Hash{m.H1, m.H1Zip, m.Package.ZH}, m.Verified) {
+			a.mirrored[h] = true
+		}
 	}
 }
 

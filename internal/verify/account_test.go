@@ -118,6 +118,11 @@ func (r *release) Package(_ context.Context, _ provider.Tool, want provider.Want
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = append(r.asked, fmt.Sprintf("%s %d", p, limit))
+	if r.mirrored && slices.Contains(r.platforms, p) && r.fail[p] == nil && r.sizeOf(p) <= limit {
+		return provider.Listing{Mirrored: &provider.Hashes{
+			H1: dirH1(p), H1Zip: zipH1(p), Mirror: "network mirror", Package: provider.Package{Platform: platform(p), ZH: zh(p), Size: r.sizeOf(p)},
+		}}, nil
+	}
 	switch {
 	case !slices.Contains(r.platforms, p):
 		return provider.Listing{}, &provider.Error{Code: provider.CodeNoPackage, Message: "no package for " + p}
@@ -129,20 +134,6 @@ func (r *release) Package(_ context.Context, _ provider.Tool, want provider.Want
 		r.known = append(r.known, p)
 	}
 	return r.listing(p), nil
-}
-
-func (r *release) Hashes(_ context.Context, _ provider.Tool, want provider.Want) (provider.Hashes, error) {
-	p := want.Platform.String()
-	r.note("%s mirror", p)
-	switch {
-	case r.fail[p] != nil:
-		return provider.Hashes{}, r.fail[p]
-	case !slices.Contains(r.platforms, p):
-		return provider.Hashes{}, &provider.Error{Code: provider.CodeNoPackage, Message: "no package for " + p}
-	}
-	return provider.Hashes{
-		H1: dirH1(p), H1Zip: zipH1(p), Mirror: "network mirror", Package: provider.Package{ZH: zh(p), Size: r.sizeOf(p)},
-	}, nil
 }
 
 func (r *release) Recheck(_ context.Context, _ provider.Tool, want provider.Want, _ int64) (int64, error) {

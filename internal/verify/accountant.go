@@ -16,7 +16,7 @@ type accountCase struct {
 	deep     bool                // packages may be downloaded
 	signed   bool                // there is a list to hold hashes against, or ought to be
 	gone     bool                // the registry has the release no more
-	mirror   string              // that has the packages, where no registry may be asked
+	atMirror bool                // no registry may be asked, so that mirrors are
 	signer   provider.Signer     // of the list
 	reason   Obstacle            // why nothing was asked; empty if something was
 	strict   bool                // a registry's word is not enough
@@ -51,7 +51,7 @@ type accountant struct {
 func (a *accountant) account() {
 	if a.all {
 		a.readFirstLists()
-		a.readMirrors()
+		a.turnToMirrors()
 	} else {
 		a.readLists()
 	}
@@ -62,6 +62,9 @@ func (a *accountant) account() {
 			break
 		}
 		a.download(next)
+	}
+	for _, c := range a.order {
+		c.mirrorLooked()
 	}
 }
 
@@ -224,10 +227,13 @@ func bySize(a, b int64) int {
 // candidates are the packages of the platforms that come first among those that
 // were not looked at; none where everything is explained.
 func (c *accountCase) candidates() []provider.Platform {
-	if !c.deep || !c.signed || c.err != nil || c.unexplained(provider.SchemeH1) == 0 {
+	if !c.deep || c.err != nil || c.open() == 0 {
 		return nil
 	}
 	some, _ := c.platforms(c.covered)
+	if c.atMirror { // which need not say for which platforms it has packages
+		some = append(some, slices.DeleteFunc(slices.Clone(provider.DefaultPlatforms), func(p provider.Platform) bool { return slices.Contains(some, p) })...)
+	}
 	left := slices.DeleteFunc(some, func(p provider.Platform) bool { return c.tried[p] || c.absent[p] || c.known(p) })
 	if len(left) == 0 {
 		return nil
@@ -236,25 +242,39 @@ func (c *accountCase) candidates() []provider.Platform {
 	return slices.DeleteFunc(left, func(p provider.Platform) bool { return tier(p, c.covered) > now })
 }
 
+// open counts the hashes that packages may explain: those of a mirror explain zh, too,
+// since it has no list.
+func (c *accountCase) open() int {
+	switch {
+	case c.atMirror:
+		return c.unexplained(provider.SchemeZH) + c.unexplained(provider.SchemeH1)
+	case c.signed:
+		return c.unexplained(provider.SchemeH1)
+	}
+	return 0
+}
+
 func (c *accountCase) next() []packagePart {
 	candidates := c.candidates()
 	slices.SortStableFunc(candidates, func(p, q provider.Platform) int { return bySize(c.sizes[p], c.sizes[q]) })
 	var parts []packagePart
-	for _, p := range candidates[:min(len(candidates), c.unexplained(provider.SchemeH1))] {
+	for _, p := range candidates[:min(len(candidates), c.open())] {
 		parts = append(parts, packagePart{c, p})
 	}
 	return parts
 }
 
-// download hashes the packages as far as the allowance goes. One whose size
-// nobody says gets all that is left, so that it comes alone, after the others.
+// download hashes the packages as far as the allowance goes; those that are at hand
+// cost nothing of it. One whose size nobody says gets all that is left, so that it comes alone, after the others.
 func (a *accountant) download(next []packagePart) {
-	var sized []packagePart
+	var sized, free []packagePart
 	var together int64
 	for _, part := range next {
 		part.tried[part.platform] = true
 		size := part.sizes[part.platform]
 		switch {
+		case size == provider.AtHand:
+			free = append(free, part)
 		case size == 0:
 		case a.allowance.take(size):
 			sized, together = append(sized, part), together+size
@@ -265,9 +285,9 @@ func (a *accountant) download(next []packagePart) {
 	if a.announce != nil && len(sized) > 0 {
 		a.announce(len(sized), together)
 	}
-	a.look(sized, func(p packagePart) int64 { return p.sizes[p.platform] })
+	a.look(append(sized, free...), func(p packagePart) int64 { return max(p.sizes[p.platform], 1) })
 	for _, part := range next {
-		if part.sizes[part.platform] == 0 && part.unexplained(provider.SchemeH1) > 0 {
+		if part.sizes[part.platform] == 0 && part.open() > 0 {
 			a.downloadUnsized(part)
 		}
 	}

@@ -18,20 +18,6 @@ type Allowance struct {
 // NewAllowance allows so many bytes.
 func NewAllowance(bytes int64) *Allowance { return &Allowance{left: bytes} }
 
-// some reports whether anything is left.
-func (a *Allowance) some() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.left > 0
-}
-
-// spend takes what has been downloaded already.
-func (a *Allowance) spend(bytes int64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.left = max(0, a.left-bytes)
-}
-
 // take reports whether so much is left, and takes it then.
 func (a *Allowance) take(bytes int64) bool {
 	a.mu.Lock()

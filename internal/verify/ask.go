@@ -22,16 +22,15 @@ type Source interface {
 	// held against a list.
 	Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error)
 	// Package is Listing by the package's own list. What the package contains is
-	// learned by a download of at most limit bytes, if it is not known.
+	// learned by a download of at most limit bytes, if it is not known. Where Listing
+	// is zero it may say what a mirror has.
 	Package(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Listing, error)
-	// Hashes returns what the package hashes to that the tool's installation methods
-	// have. It is asked where Listing is zero: about packages of mirrors.
-	Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error)
 	// Recheck holds what the hash cache knows of a package against the package, and
 	// returns how many bytes that took, at most limit. CodeBadChecksum says that the
 	// cache is wrong.
 	Recheck(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (int64, error)
-	// Size returns how large the package is; 0 if nobody says.
+	// Size returns how large the package is: provider.AtHand if nothing is downloaded
+	// for it, and 0 if nobody says.
 	Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
 }
 
@@ -72,12 +71,6 @@ func (a asker) served(asked []packageKey) map[packageKey]listedRelease {
 		}
 		return listedRelease{nil, err}
 	})
-}
-
-// hashes asks for what the package of a mirror hashes to.
-func (a asker) hashes(k packageKey) (provider.Hashes, error) {
-	k.want.Origin = false
-	return a.source.Hashes(a.ctx, k.tool, k.want)
 }
 
 // recheck holds what the cache knows of a package against the package.

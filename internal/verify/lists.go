@@ -118,51 +118,26 @@ func (a *accountant) readMissing(cases []*accountCase) {
 	}
 }
 
-// readMirrors asks the mirrors of the installation methods about releases for which
-// no registry may be asked, until every hash is explained. Their packages are
-// counted when they have been had, since no mirror says how large one is.
-func (a *accountant) readMirrors() {
+// turnToMirrors leaves releases of which no registry may be asked to the mirrors of the
+// installation methods, whose packages are all that can be looked at.
+func (a *accountant) turnToMirrors() {
 	for _, c := range a.asked(func(c *accountCase) bool { return c.err == nil && !c.signed }) {
-		wanted, _ := c.platforms(c.covered)
-		for _, p := range slices.Concat(wanted, provider.DefaultPlatforms) {
-			if c.tried[p] || len(c.mirrored) > 0 && c.unexplained(provider.SchemeZH)+c.unexplained(provider.SchemeH1) == 0 {
-				continue
-			}
-			c.tried[p] = true
-			if !a.allowance.some() {
-				c.poor = true
-				break
-			}
-			a.readMirror(c, p)
-		}
-		c.mirrorLooked()
-	}
-}
-
-func (a *accountant) readMirror(c *accountCase, p provider.Platform) {
-	h, err := a.ask.hashes(c.key(p))
-	switch {
-	case provider.Coded(err, provider.CodeNoPackage), provider.Coded(err, provider.CodeUnknownProvider):
-		c.absent[p] = true
-	case err != nil:
-		c.failures[p] = err
-	default:
-		a.allowance.spend(h.Package.Size)
-		c.mirror = h.Mirror
-		for _, own := range slices.Concat([]provider.Hash{h.H1, h.H1Zip, h.Package.ZH}, h.Verified) {
-			c.mirrored[own] = true
-		}
+		c.atMirror = true
 	}
 }
 
 // mirrorLooked notes whether every package was looked at that there is: of those
-// that the mirror says it has.
+// that the mirror says it has. Where none could be had, the reason is that of one.
 func (c *accountCase) mirrorLooked() {
-	c.everyMirrored = len(c.served) > 0 && len(c.failures) == 0 && !c.poor
-	if c.everyMirrored || len(c.mirrored) > 0 {
+	if !c.atMirror {
 		return
 	}
-	for _, p := range provider.DefaultPlatforms {
+	c.everyMirrored = len(c.served) > 0 && len(c.failures) == 0 && !c.poor &&
+		!slices.ContainsFunc(c.served, func(p provider.Platform) bool { return !c.tried[p] && !c.absent[p] })
+	if len(c.mirrored) > 0 {
+		return
+	}
+	for _, p := range slices.Concat(c.served, provider.DefaultPlatforms) {
 		if c.err == nil {
 			c.err = c.failures[p]
 		}

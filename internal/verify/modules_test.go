@@ -259,6 +259,37 @@ func TestMalformedHashNeedsNobody(t *testing.T) {
 	}
 }
 
+// TestMirrorsAreAskedWithinTheBudget holds that packages of mirrors are charged before
+// they are downloaded, those of one tier together, and not where they are at hand.
+func TestMirrorsAreAskedWithinTheBudget(t *testing.T) {
+	t.Parallel()
+	five := []string{"darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64"}
+	for name, tt := range map[string]struct {
+		size    int64
+		allowed int64
+		counts  Counts
+		asked   int // packages that were asked for
+	}{
+		"enough":  {100, 500, Counts{ByMirror: 4}, 5},
+		"little":  {100, 150, Counts{ByMirror: 2, Unproven: 2}, 1},
+		"none":    {100, 0, Counts{Unproven: 4}, 0},
+		"at hand": {provider.AtHand, 0, Counts{ByMirror: 4}, 5},
+	} {
+		p := sound()
+		p.src.platforms, p.src.mirrored, p.src.size = five, true, map[string]int64{}
+		for _, platform := range five {
+			p.src.size[platform] = tt.size
+		}
+		p.hashes = []string{"h1 darwin_amd64", "zh darwin_amd64", "h1 windows_amd64", "zh windows_amd64"}
+		p.policy.Allowance = NewAllowance(tt.allowed)
+		r := p.verify(t)
+		packages := slices.DeleteFunc(slices.Clone(p.src.asked), func(s string) bool { return strings.HasSuffix(s, "?") })
+		if r.Counts.String() != tt.counts.String() || len(packages) != tt.asked {
+			t.Errorf("%s: counts %v after %v, want %v and %d packages", name, r.Counts, p.src.asked, tt.counts, tt.asked)
+		}
+	}
+}
+
 // TestCompleteReleaseCostsNoListOfVersions holds that what the list and the cache
 // prove needs no other question.
 func TestCompleteReleaseCostsNoListOfVersions(t *testing.T) {

@@ -40,10 +40,6 @@ func (w published) Package(ctx context.Context, tool provider.Tool, want provide
 	return w.Listing(ctx, tool, want)
 }
 
-func (w published) Hashes(context.Context, provider.Tool, provider.Want) (provider.Hashes, error) {
-	return provider.Hashes{}, &provider.Error{Code: provider.CodeNoPackage, Message: "no package"}
-}
-
 func (w published) Recheck(context.Context, provider.Tool, provider.Want, int64) (int64, error) {
 	return 0, nil
 }
