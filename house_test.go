@@ -24,7 +24,7 @@ const module = "github.com/relock-dev/relock"
 // levels is the house: a package imports only packages of a lower level.
 var levels = map[string]int{
 	"provider": 0, "file": 0, "inflate": 0, "zipfile": 0,
-	"hash": 1, "memo": 1, "transport": 1, "config": 1, "filetree": 1, "hclfile": 1, "moduleaddr": 1,
+	"content": 1, "hash": 1, "memo": 1, "transport": 1, "config": 1, "filetree": 1, "hclfile": 1, "moduleaddr": 1,
 	"lockfile": 2, "cliconfig": 2, "staticeval": 2, "github": 2,
 	"tfconfig": 3, "diff": 3, "oci": 3, "fleet": 3,
 	"scan":   4,
