@@ -16,6 +16,12 @@ type Listing struct {
 	Mirrored *Hashes
 }
 
+// Content is what a package holds that it should not.
+type Content struct {
+	Problems []string // in words; nil if there is nothing to say
+	Size     int64    // how many bytes were downloaded to know
+}
+
 // AtHand is the size of a package for which nothing need be downloaded, since it is
 // on this machine or this run has hashed it.
 const AtHand int64 = -1

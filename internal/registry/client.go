@@ -36,6 +36,8 @@ type Options struct {
 	// EnforceExpiration is OPENTOFU_ENFORCE_GPG_EXPIRATION=true: OpenTofu takes
 	// no signature of an expired key [opentofu 1.12 internal/getproviders/package_authentication.go].
 	EnforceExpiration bool
+	// Content keeps what packages hold that Package downloads, for Content.
+	Content bool
 	// MaxDownloads bounds the packages that are downloaded at once; those of one
 	// host are bounded besides. 0: no further bound.
 	MaxDownloads int

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/relock-dev/relock/internal/content"
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
@@ -31,6 +33,7 @@ type fetcher struct {
 
 	fresh              sync.Map // zh of the archives that were downloaded
 	had                sync.Map // those of archives that were hashed
+	contents           sync.Map // content.Inside by the zh of the archive, with Options.Content
 	downloaded, cached atomic.Int64
 }
 
@@ -160,7 +163,7 @@ func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func
 	} else if body, opened := open(); opened != nil {
 		err = opened
 	} else {
-		sum, err = hash.Package(body)
+		sum, err = f.whole(body)
 		body.Close() // all that matters of it has been read
 	}
 	switch {
@@ -175,6 +178,25 @@ func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func
 	f.fresh.Store(sum.ZH, true)
 	f.remember(l.name, hash.Entry{Sum: sum, Origin: hash.FromPackage})
 	return sum, nil
+}
+
+// whole hashes an archive that is on disk meanwhile, and looks into it if anybody wants
+// to know what it holds.
+func (f *fetcher) whole(body io.Reader) (hash.Sum, error) {
+	if !f.opts.Content {
+		return hash.Package(body)
+	}
+	copied, err := file.NewTemporary()
+	if err != nil {
+		return hash.Sum{}, err
+	}
+	defer copied.Close() // nothing of it is needed any more
+	sum, err := hash.Package(io.TeeReader(body, copied))
+	if err != nil && !errors.Is(err, hash.ErrUnpack) {
+		return sum, err
+	}
+	f.contents.Store(sum.ZH, content.Inspect(copied, sum.Size))
+	return sum, err
 }
 
 // remember adds an entry to the cache. A cache that cannot be written costs

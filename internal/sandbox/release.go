@@ -42,10 +42,11 @@ type releaseText struct {
 	Modified     time.Time
 	Tag          string
 	Files        map[string][]entry
-	NoKeys       bool                    `yaml:"no_keys"`
-	NoPlatforms  bool                    `yaml:"no_platforms"`
-	ListOnly     bool                    `yaml:"list_only"`
-	Unlisted     bool                    `yaml:"unlisted"`
+	NoKeys       bool `yaml:"no_keys"`
+	NoPlatforms  bool `yaml:"no_platforms"`
+	ListOnly     bool `yaml:"list_only"`
+	Unlisted     bool `yaml:"unlisted"`
+	Manifest     []string
 	ShasumsExtra []string                `yaml:"shasums_extra"`
 	ShasumsRaw   string                  `yaml:"shasums_raw"`
 	ServeOther   map[string]string       `yaml:"serve_other"`
@@ -234,6 +235,16 @@ func (r *release) filename(rest string) string {
 func (r *release) listName() string      { return r.filename("SHA256SUMS") }
 func (r *release) signatureName() string { return r.filename("SHA256SUMS.sig") }
 
+func (r *release) manifestName() string { return r.filename("manifest.json") }
+
+// addManifest adds the file in which publishers say what a release speaks
+// [protocol: publishing providers].
+func (r *release) addManifest(protocols []string) {
+	if protocols != nil {
+		r.files[r.manifestName()] = fmt.Appendf(nil, `{"version": 1, "metadata": {"protocol_versions": ["%s"]}}`, strings.Join(protocols, `", "`))
+	}
+}
+
 func (r *release) pkg(platform string) (*pkg, error) {
 	for _, p := range r.packages {
 		if p.platform.String() == platform {
@@ -265,6 +276,7 @@ func (r *release) addList(text releaseText, keys keyring) error {
 	if err != nil {
 		return err
 	}
+	r.addManifest(text.Manifest)
 	list := []byte(r.list(text))
 	signature, err := signer.sign(list)
 	if err != nil {
@@ -284,6 +296,9 @@ func (r *release) list(text releaseText) string {
 	}
 	if text.ShasumsRaw != "" {
 		return strings.NewReplacer(sums...).Replace(text.ShasumsRaw)
+	}
+	if manifest, ok := r.files[r.manifestName()]; ok {
+		fmt.Fprintf(&lines, "%x  %s\n", sha256.Sum256(manifest), r.manifestName())
 	}
 	for _, line := range text.ShasumsExtra {
 		lines.WriteString(line + "\n")

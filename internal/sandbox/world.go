@@ -63,6 +63,7 @@ type World struct {
 //	no_platforms: true             do not list which platforms it serves
 //	list_only: true                list it, but know no package
 //	unlisted: true                 have packages, but do not list it
+//	manifest: ["5.0"]              publish a manifest that says that it speaks these protocols
 //	shasums_extra: [LINE]          more lines of the checksum list
 //	shasums_raw: TEXT              all of it; {{linux_amd64}} is the SHA-256 of that package
 //	serve_other: {linux_amd64: darwin_arm64}   the bytes of another package
