@@ -42,7 +42,7 @@ func request(env Env, verb run.Verb, dirs []string, cfg config.Config) run.Reque
 		Timeout:      cfg.Timeout,
 
 		Proof: run.Proving{
-			MaxDownload: cfg.MaxDownload, Offline: cfg.Offline, NoCache: cfg.NoCache, Recheck: cfg.Recheck, Seed: env.runtime().SHA(),
+			MaxDownload: cfg.MaxDownload, Offline: cfg.Offline, NoCache: cfg.NoCache, Packages: cfg.Packages, Recheck: cfg.Recheck, Seed: env.runtime().SHA(),
 			Severities: severitiesOf(cfg),
 		},
 		UnlockedFails: cfg.Unlocked == "fail",

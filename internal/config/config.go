@@ -72,6 +72,7 @@ type Config struct {
 	Operators bool
 	// FailOn is the least severity of a finding that fails verify.
 	FailOn        provider.Severity
+	Packages      bool
 	Ledger        string // path; empty: none
 	Baseline      string // path; empty: none
 	MaxDownload   int64  // of verify, in bytes

@@ -243,6 +243,11 @@ var Settings = []Setting{
 		set: func(c *Config, v []string) { c.NoCache = v[0] == "true" },
 	},
 	{
+		Flag: "packages", Input: "packages", Kind: Bool, Default: "false", Verbs: proving,
+		Doc: "Look into the packages that the lock files cover: each must hold one program of the expected name, for its platform by its own header, and nothing that leads out of it. They are downloaded for it, as far as max-download goes.",
+		set: func(c *Config, v []string) { c.Packages = v[0] == "true" },
+	},
+	{
 		Flag: "recheck", Input: "recheck", Kind: Number, Default: "0", Verbs: verifying,
 		Doc: "How many packages that the hash cache knows are downloaded and hashed anew, to find a cache that somebody has changed.",
 		set: func(c *Config, v []string) { c.Recheck = must(strconv.Atoi(v[0])) },

@@ -62,6 +62,7 @@ const (
 	CodeNotNormal         Code = "not-normal"         // a file that is not in normal form
 	CodeToolHeader        Code = "tool-header"        // a file that another tool has written
 	CodeTamperedBoth      Code = "tampered-both"      // a change of what it is judged by
+	CodePackageContent    Code = "package-content"    // a package that holds something else than its program
 
 	// Codes of what would change in a lock file.
 	CodeOutdated   Code = "outdated"   // an entry for which there is a newer release

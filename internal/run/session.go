@@ -66,6 +66,7 @@ func Open(env Env, req Request) (*Session, error) {
 		MaxDownloads:      req.Plan.Jobs,
 		Watch:             s.bounds.watch(env.Watch),
 		Cache:             s.hashes,
+		Content:           req.Proof.Packages,
 		Origin:            req.Plan.Exact && req.Plan.Mode == upgrade.Complete,
 		EnforceValidation: env.Getenv("OPENTOFU_ENFORCE_GPG_VALIDATION") == "true",
 		EnforceExpiration: env.Getenv("OPENTOFU_ENFORCE_GPG_EXPIRATION") == "true",

@@ -19,6 +19,8 @@ type Proving struct {
 	MaxDownload int64
 	// Offline asks nobody, and NoCache uses no hash cache.
 	Offline, NoCache bool
+	// Packages looks into packages, too.
+	Packages bool
 	// Recheck is how many packages that the cache knows are proven anew.
 	Recheck int
 	// Seed decides which those are.
@@ -76,7 +78,7 @@ func policyOf(j job) verify.Policy {
 	p := verify.Policy{
 		Only: plan.Only, Strict: plan.Strict, Platforms: plan.Platforms.List, Keep: plan.Keep, KeepUnreferenced: plan.KeepUnreferenced,
 		Signers: plan.Signers, Ledger: proof.Ledger, Baseline: proof.Baseline, Severities: proof.Severities, AcceptReReleased: plan.AcceptReReleased, Offline: proof.Offline,
-		Recheck: proof.Recheck, Seed: proof.Seed, Allowance: verify.NewAllowance(proof.MaxDownload), Jobs: plan.Jobs, Announce: j.env.Announce,
+		Packages: proof.Packages, Recheck: proof.Recheck, Seed: proof.Seed, Allowance: verify.NewAllowance(proof.MaxDownload), Jobs: plan.Jobs, Announce: j.env.Announce,
 	}
 	if admitted := contact(j.Session, j.req); admitted != nil {
 		p.Admits = func(addr provider.Addr) bool { return admitted(string(addr.Host)) }

@@ -46,6 +46,7 @@ type release struct {
 	byType    map[string]string // type of a provider -> names of its list
 	wrong     error             // what is wrong with the hash cache
 	reported  []provider.Hash
+	content   map[string][]string // platform -> what is wrong with what its package holds
 
 	mu       sync.Mutex
 	asked    []string
@@ -139,6 +140,12 @@ func (r *release) Package(_ context.Context, _ provider.Tool, want provider.Want
 func (r *release) Recheck(_ context.Context, _ provider.Tool, want provider.Want, _ int64) (int64, error) {
 	r.note("%s again", want.Platform)
 	return r.sizeOf(want.Platform.String()), r.wrong
+}
+
+func (r *release) Content(_ context.Context, _ provider.Tool, want provider.Want, limit int64) (provider.Content, error) {
+	p := want.Platform.String()
+	r.note("%s inside %d", p, limit)
+	return provider.Content{Problems: r.content[p], Size: r.sizeOf(p)}, r.fail[p]
 }
 
 func (r *release) Size(_ context.Context, _ provider.Tool, want provider.Want) (int64, error) {

@@ -22,6 +22,8 @@ type accountCase struct {
 	strict   bool                // a registry's word is not enough
 	tried    map[provider.Platform]bool
 	sizes    map[provider.Platform]int64
+	problems map[provider.Platform][]string // of what packages hold
+	unseen   []string                       // why packages were not looked into, which should be
 }
 
 // caseSuspect is an entry with its place among those that Judge is asked about.
@@ -74,7 +76,7 @@ func (a *accountant) open(i int, e Suspect) *accountCase {
 	c := a.cases[k]
 	if c == nil {
 		c = &accountCase{
-			release: k, strict: a.strict, tried: map[provider.Platform]bool{}, sizes: map[provider.Platform]int64{},
+			release: k, strict: a.strict, tried: map[provider.Platform]bool{}, sizes: map[provider.Platform]int64{}, problems: map[provider.Platform][]string{},
 			account: account{
 				files: map[provider.Hash]provider.ListedFile{}, archives: map[provider.Platform][]provider.Hash{}, contents: map[provider.Hash]Verdict{}, reported: map[provider.Hash]bool{}, mirrored: map[provider.Hash]bool{},
 				failures: map[provider.Platform]error{}, absent: map[provider.Platform]bool{},

@@ -29,6 +29,9 @@ type Source interface {
 	// returns how many bytes that took, at most limit. CodeBadChecksum says that the
 	// cache is wrong.
 	Recheck(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (int64, error)
+	// Content says what is wrong with what a package holds. It is downloaded, at most
+	// limit bytes of it, if this run has not done so.
+	Content(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Content, error)
 	// Size returns how large the package is: provider.AtHand if nothing is downloaded
 	// for it, and 0 if nobody says.
 	Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
@@ -100,6 +103,21 @@ func (a asker) looked(limits map[packageKey]int64, asked []packageKey) map[packa
 	return memo.Each(a.jobs, asked, func(k packageKey) packageAnswer {
 		l, err := a.source.Package(a.ctx, k.tool, k.want, limits[k])
 		return packageAnswer{listing: l, err: err}
+	})
+}
+
+// contentAnswer is an answer about what a package holds.
+type contentAnswer struct {
+	provider.Content
+	err error
+}
+
+// contents asks what is wrong with what packages hold, and downloads none that is
+// larger than its limit.
+func (a asker) contents(limits map[packageKey]int64, asked []packageKey) map[packageKey]contentAnswer {
+	return memo.Each(a.jobs, asked, func(k packageKey) contentAnswer {
+		said, err := a.source.Content(a.ctx, k.tool, k.want, limits[k])
+		return contentAnswer{said, err}
 	})
 }
 

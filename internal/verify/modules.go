@@ -44,6 +44,8 @@ type Policy struct {
 	// anew; which ones, Seed decides.
 	Recheck int
 	Seed    string
+	// Packages looks into the packages that the entries cover.
+	Packages bool
 	// Offline says that nothing may be asked.
 	Offline bool
 	// Admits says whether a registry may be asked; nil admits all.
@@ -89,6 +91,9 @@ func Prove(ctx context.Context, src Source, modules []scan.RootModule, p Policy)
 	var problems []provider.Diagnostic
 	if p.Recheck > 0 && !p.Offline {
 		problems = v.recheck()
+	}
+	if p.Packages {
+		v.lookInto()
 	}
 	v.elsewhere = a.index()
 	results := make([]Verification, len(modules))
@@ -189,6 +194,7 @@ func (v *verifier) entry(r *Verification, l lockfile.Lock, c *accountCase) {
 	}
 	v.hashes(about, c, judged)
 	v.coverage(about, c)
+	v.content(about, c)
 	v.seen(r, c)
 }
 

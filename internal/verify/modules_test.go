@@ -120,6 +120,9 @@ var plants = map[string]func(p *plot){
 	},
 	"note hash-mirror": func(p *plot) { p.src.mirrored = true },
 	"hash-mirror":      func(p *plot) { p.src.mirrored, p.policy.Strict = true, true },
+	"package-content": func(p *plot) {
+		p.policy.Packages, p.src.content = true, map[string][]string{"darwin_arm64": {"it has no program"}}
+	},
 	"note entry-stale": func(p *plot) { p.module = func(m *scan.RootModule) { m.Tree.Requirements = nil } },
 	"note constraints-differ": func(p *plot) {
 		p.lock = func(s string) string { return strings.Replace(s, "~> 1.0", ">= 1.0.0", 1) }
@@ -256,6 +259,44 @@ func TestMalformedHashNeedsNobody(t *testing.T) {
 		if want := slices.Sorted(slices.Values(p.hashes[4:])); r.Counts[Disproven] != 3 || !slices.Equal(told, want) {
 			t.Errorf("%s: counts %v, found %v, want that these are refuted: %v", name, r.Counts, told, want)
 		}
+	}
+}
+
+// TestPackagesAreLookedInto holds which packages are, what that costs, and that the
+// others are named.
+func TestPackagesAreLookedInto(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		plant     func(*plot)
+		asked     []string
+		unchecked string
+	}{
+		"covered":  {func(p *plot) { p.src.platforms = append(p.src.platforms, "plan9_386") }, []string{"darwin_arm64 inside 100", "linux_amd64 inside 100"}, ""},
+		"demanded": {func(p *plot) { p.demand("linux_amd64") }, []string{"linux_amd64 inside 100"}, ""},
+		"had":      {func(p *plot) { p.src.fresh, p.policy.Allowance = true, NewAllowance(0) }, []string{"darwin_arm64 inside 1", "linux_amd64 inside 1"}, ""},
+		"budget":   {func(p *plot) { p.policy.Allowance = NewAllowance(150) }, []string{"darwin_arm64 inside 100"}, "budget"},
+		"no size": {func(p *plot) {
+			p.src.known, p.src.size = nil, map[string]int64{"linux_amd64": 0}
+			p.demand("linux_amd64")
+			p.hashes = p.hashes[2:]
+		}, []string{"linux_amd64 inside 1048576"}, ""},
+		"failed":     {func(p *plot) { p.src.fail = map[string]error{"linux_amd64": gone(provider.CodeListGone)} }, []string{"darwin_arm64 inside 100", "linux_amd64 inside 100"}, "404"},
+		"offline":    {func(p *plot) { p.policy.Offline = true }, nil, "offline"},
+		"a mirror's": {func(p *plot) { p.src.mirrored = true }, nil, "mirror"},
+	} {
+		p := sound()
+		p.policy.Packages = true
+		tt.plant(p)
+		r := p.verify(t)
+		asked := slices.DeleteFunc(slices.Sorted(slices.Values(p.src.asked)), func(s string) bool { return !strings.Contains(s, " inside ") })
+		if !slices.Equal(asked, tt.asked) || (tt.unchecked != "") != (len(r.Unchecked) == 1) || !strings.Contains(strings.Join(r.Unchecked, ""), tt.unchecked) {
+			t.Errorf("%s: asked %v, unchecked %v, want %v and %q", name, p.src.asked, r.Unchecked, tt.asked, tt.unchecked)
+		}
+	}
+	p := sound()
+	p.src.content = map[string][]string{"linux_amd64": {"it has no program"}}
+	if r := p.verify(t); len(r.Findings) > 0 || len(p.src.asked) > 0 {
+		t.Errorf("asked %v, found %v though nobody wants to know", p.src.asked, r.Findings)
 	}
 }
 

@@ -44,6 +44,10 @@ func (w published) Recheck(context.Context, provider.Tool, provider.Want, int64)
 	return 0, nil
 }
 
+func (w published) Content(context.Context, provider.Tool, provider.Want, int64) (provider.Content, error) {
+	return provider.Content{}, nil
+}
+
 func (w published) Size(context.Context, provider.Tool, provider.Want) (int64, error) { return 1, nil }
 
 // publish gives every hash of a lock file a package, and returns the file with the
