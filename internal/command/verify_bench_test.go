@@ -3,11 +3,16 @@ package command
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
+	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -147,5 +152,45 @@ func BenchmarkVerify(b *testing.B) {
 			b.ReportMetric(float64(2*2*provenReleases*len(provenPlatforms)), "hashes")
 			reportStats(b, report)
 		})
+	}
+}
+
+// TestChangedLockFileIsFoundByTheProgram plays changes of one character through the whole
+// program: those of hashes, of the version and of the provider's name.
+func TestChangedLockFileIsFoundByTheProgram(t *testing.T) {
+	t.Parallel()
+	s := serveText(t, "-- registry/registry.terraform.io/acme/one --\nplatforms: [linux_amd64, darwin_arm64]\nversions: [1.0.0, 1.0.1]\n")
+	o, dir := session{home: t.TempDir()}, t.TempDir()
+	lock := filepath.Join(dir, "live", lockfile.Name)
+	write(t, lock, []byte("provider \"registry.terraform.io/acme/one\" {\n  version = \"1.0.0\"\n}\n"))
+	if status, said := o.run(t, s, dir, "lock", "live", "--platform", "linux_amd64,darwin_arm64", "--cache", "hashes"); status != ExitOK {
+		t.Fatalf("lock = %d:\n%s", status, said)
+	}
+	text, err := os.ReadFile(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verify := func(text []byte) (int, string) {
+		write(t, lock, text)
+		return o.run(t, s, dir, "verify", "live", "--cache", "hashes")
+	}
+	if status, said := verify(text); status != ExitOK {
+		t.Fatalf("verify of a sound lock file = %d:\n%s", status, said)
+	}
+	places := regexp.MustCompile(`acme/one|1\.0\.0|(h1|zh):[^"]+`).FindAllIndex(text, -1)
+	if len(places) != 6 {
+		t.Fatalf("%d places in\n%s", len(places), text)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, at := range places {
+		for range 6 {
+			mutant, i := slices.Clone(text), at[0]+r.IntN(at[1]-at[0])
+			if mutant[i] ^= 1; r.IntN(3) == 0 && mutant[i]|0x20 >= 'a' && mutant[i]|0x20 <= 'z' {
+				mutant[i] = text[i] ^ 0x20 // of the other case
+			}
+			if status, said := verify(mutant); status == ExitOK {
+				t.Errorf("verify = %d though %q is changed into %q:\n%s", status, text[at[0]:at[1]], mutant[at[0]:at[1]], said)
+			}
+		}
 	}
 }
