@@ -13,7 +13,10 @@ import (
 )
 
 // sourced are the packages in which every rule of the tools names its source.
-var sourced = []string{"cliconfig", "hash", "hclfile", "lockfile", "moduleaddr", "module", "provider", "registry", "scan", "staticeval", "terragrunt", "tfconfig"}
+var sourced = []string{
+	"cliconfig", "content", "hash", "hclfile", "lockfile", "module", "moduleaddr", "provider", "registry", "scan", "staticeval", "terragrunt",
+	"tfconfig", "upgrade", "verify",
+}
 
 // ofTheTools is how a paragraph speaks of what the tools do: "the tools" or a name
 // of theirs before one of these verbs, or a comparison such as "as the tools do".

@@ -44,7 +44,7 @@ type behaviour struct {
 	keepsHashes       bool // and so do those that no package has
 	keepsUnreferenced bool // and so do entries that nothing requires
 	allOrNothing      bool // one failure leaves the root module as it is
-	allBytes          bool // entries and files are as the tools write them, also where that says the same
+	allBytes          bool // entries and files are as the tools write them, also where that says the same [case 15]
 }
 
 // packagesFrom says whose packages are asked for.

@@ -199,7 +199,7 @@ func (c chosen) newest(opts Options, b behaviour) chosen {
 // first one is selected all the same, since the tools refuse to work without an
 // entry that meets the constraints; people are told. It fails where a date decides
 // that could not be asked for: what rules say of releases without a date is not
-// meant for those.
+// meant for those [case 75].
 func (c chosen) obedient(allowed []provider.Release, locked provider.Version, dates bool) chosen {
 	c.policy.locked = provider.Version{}
 	if slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version == locked }) {

@@ -25,7 +25,8 @@ type Options struct {
 	// verified checksum list accounts for. It applies to Complete.
 	Prune bool
 	// AllowDowngrade lets a version go down where the locked one is not offered any
-	// more. Without it the locked one is kept. Exact does as the tools.
+	// more. Without it the locked one is kept. Exact does as the tools
+	// [terraform 1.11 internal/providercache/installer.go].
 	AllowDowngrade bool
 	Platforms      Platforms
 	// HashesFrom says whose packages are hashed. Exact decides it by itself.

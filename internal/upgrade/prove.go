@@ -204,8 +204,9 @@ func replaced(prior, zips []provider.Hash, found []provider.Hashes) (provider.Ha
 }
 
 // altered compares the packages of mirrors with those of the registry where both
-// were asked. The tools record the hashes of both, whatever they are; here a
-// mirror that has other content is refused, unless the bytes must be theirs.
+// were asked. The tools record the hashes of both, whatever they are
+// [case 54b]; here a mirror that has other content is refused, unless the bytes must
+// be theirs.
 func altered(addr provider.Addr, v provider.Version, found []provider.Hashes) error {
 	origin := map[provider.Platform]provider.Hash{}
 	for _, h := range found {
@@ -227,7 +228,7 @@ func altered(addr provider.Addr, v provider.Version, found []provider.Hashes) er
 
 // recorded are the hashes of packages that the tool writes: of each the h1, every
 // line of the signed list, and what the source finds verified or reported, which
-// it leaves empty where the tool does not record it. Under Strict nothing is
+// it leaves empty where the tool does not record it [cases 33, 80]. Under Strict nothing is
 // recorded on a source's word alone.
 func recorded(found []provider.Hashes, provenOnly bool) []provider.Hash {
 	var hashes []provider.Hash

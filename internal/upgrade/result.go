@@ -34,7 +34,7 @@ type Result struct {
 	// which that is not known, sorted by place; a plan leaves both empty.
 	Findings, Undecided []provider.Finding
 
-	allBytes bool // File is what the tools write, byte for byte
+	allBytes bool // File is what the tools write, byte for byte [terraform 1.11 internal/depsfile/locks_file.go]
 	// untouched says that a failure leaves the whole root module as it is.
 	untouched bool
 }
@@ -108,7 +108,7 @@ const (
 	HeldByAge        Reason = "age"        // it has not been published for long enough
 	HeldByPlatform   Reason = "platform"   // it is not published for a platform that must be covered
 	HeldByLock       Reason = "lock"       // Options.Newer: versions stay, and this one is only told
-	HeldByProtocol   Reason = "protocol"   // it speaks a plugin protocol that the tool does not
+	HeldByProtocol   Reason = "protocol"   // it speaks a plugin protocol that the tool does not [terraform 1.11 internal/getproviders/registry_client.go]
 )
 
 // resultOf builds the result of a root module, and with it each Selection.

@@ -145,7 +145,8 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 	w.mayStay = w.mayStay && w.isLock && w.sides == nil && w.constraints.Allows(w.locked.Version)
 	// A provider of OpenTofu's registry begins at the version of its twin on
 	// Terraform's, which the configuration required before it moved. OpenTofu does
-	// this for the namespace hashicorp from 1.10 on; here it holds for every one.
+	// this for the namespace hashicorp from 1.10 on [case 81c]
+	// [opentofu 1.12 internal/depsfile/locks.go]; here it holds for every one.
 	asTool := required.Addr.Namespace == "hashicorp" && m.Tool.Has(provider.PredecessorLocks)
 	if m.Tool.Name == provider.OpenTofu && required.Addr.Host == provider.OpenTofu.DefaultHost() && (asTool || b.carriesAll) {
 		twin := required.Addr

@@ -21,7 +21,8 @@ type account struct {
 	archives map[provider.Platform][]provider.Hash
 	// contents are the h1 hashes of the files that are known, and by what.
 	contents map[provider.Hash]Verdict
-	// reported are h1 hashes that a source states and the tool takes.
+	// reported are h1 hashes that a source states and the tool takes
+	// [opentofu 1.12 internal/getproviders/registry_client.go].
 	reported map[provider.Hash]bool
 	// mirrored are the hashes of a mirror's packages, where no registry may be
 	// asked, and mirror is its name.
@@ -29,7 +30,8 @@ type account struct {
 	mirror   string
 	// everyMirrored: every package that the mirror has was looked at.
 	everyMirrored bool
-	// unsigned: the tool takes the lists, and nobody has signed them.
+	// unsigned: the tool takes the lists, and nobody has signed them
+	// [opentofu 1.12 internal/getproviders/package_authentication.go].
 	unsigned bool
 	// served are the platforms that the registry says the release is for.
 	served []provider.Platform
@@ -50,7 +52,7 @@ type account struct {
 // judge decides about a hash of a scheme that the tools know. They compare
 // strings, and so does it: a hash that is spelt in another way than they write
 // it, such as a zh in capitals, explains nothing and is explained by nothing, and
-// that needs no answer of anybody.
+// that needs no answer of anybody [case 91].
 //
 // A zh is decided by the checksum lists alone. An h1 is refuted only where every
 // archive that the lists name, and every package that the registry serves, was
@@ -291,7 +293,7 @@ func (a *account) why() (reason string, cause error) {
 	return "unusable", cause
 }
 
-// longestHash is more than any that the tools write.
+// longestHash is more than any that the tools write [terraform 1.11 internal/getproviders/hash.go].
 const longestHash = 100
 
 // short is a hash as a message shows it: people can write anything behind a

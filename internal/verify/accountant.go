@@ -36,8 +36,9 @@ type caseSuspect struct {
 type accountant struct {
 	ask       asker
 	allowance *Allowance
-	// all says that every hash is to have a verdict, by whatever list the tool takes,
-	// and nothing was asked before. Without it a plan has asked for the versions of
+	// all says that every hash is to have a verdict, by whatever list the tool takes
+	// [opentofu 1.12 internal/getproviders/package_authentication.go], and nothing was
+	// asked before. Without it a plan has asked for the versions of
 	// every provider, and hashes are judged by signed lists alone.
 	all bool
 	// strict says that a registry's word explains nothing as long as a package may

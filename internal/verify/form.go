@@ -35,7 +35,8 @@ func (v *verifier) form(r *Verification) {
 	v.stale(r)
 }
 
-// written says that the tool would write the file otherwise.
+// written says that the tool would write the file otherwise
+// [terraform 1.11 internal/depsfile/locks_file.go].
 func (v *verifier) written(r *Verification) {
 	lock := r.Module.Lock
 	about := provider.Finding{File: lock.Path, Line: 1}

@@ -1,7 +1,7 @@
 // Package verify proves or refutes the hashes of lock files. The tools accept a
 // package that matches any one recorded hash, so that one that somebody has put
 // there defeats the lock file, and no reader of a change can tell it from the
-// others.
+// others [terraform 1.11 internal/getproviders/hash.go].
 //
 // A zh is decided by the signed checksum list of its release alone. An h1 is known
 // from packages that were hashed, in this run or by the hash cache; it is refuted
