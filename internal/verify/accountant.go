@@ -2,35 +2,13 @@ package verify
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+
+	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
-
-// accountCase is a release with the entries whose hashes are in question.
-type accountCase struct {
-	release packageKey
-	account
-	suspects []caseSuspect
-	covered  []provider.Platform // by the entries
-	deep     bool                // packages may be downloaded
-	signed   bool                // there is a list to hold hashes against, or ought to be
-	gone     bool                // the registry has the release no more
-	atMirror bool                // no registry may be asked, so that mirrors are
-	signer   provider.Signer     // of the list
-	reason   Obstacle            // why nothing was asked; empty if something was
-	strict   bool                // a registry's word is not enough
-	tried    map[provider.Platform]bool
-	sizes    map[provider.Platform]int64
-	problems map[provider.Platform][]string // of what packages hold
-	unseen   []string                       // why packages were not looked into, which should be
-}
-
-// caseSuspect is an entry with its place among those that Judge is asked about.
-type caseSuspect struct {
-	Suspect
-	index int
-}
 
 // accountant decides what Judge and Prove ask.
 type accountant struct {
@@ -92,44 +70,6 @@ func (a *accountant) open(i int, e Suspect) *accountCase {
 		c.reported[h] = true
 	}
 	return c
-}
-
-// key names the package of the release for a platform.
-func (c *accountCase) key(p provider.Platform) packageKey {
-	k := c.release
-	k.want.Platform = p
-	return k
-}
-
-// unexplained reports whether an entry holds a hash of the scheme that nothing
-// explains and that something could. What is said of a replaced release is said
-// of its whole entry.
-func (c *accountCase) unexplained(scheme string) int {
-	open := map[provider.Hash]bool{}
-	for _, e := range c.suspects {
-		if e.Left && c.replaced(e.Lock) {
-			continue
-		}
-		for _, h := range e.Lock.Hashes {
-			known := c.explanation(h)
-			if h.Scheme() == scheme && h.WellFormed() && (known == "" || known == ByReport && c.strict) {
-				open[h] = true
-			}
-		}
-	}
-	return len(open)
-}
-
-// judgement is what there is to say of an entry.
-func (c *accountCase) judgement(e Suspect) Judgement {
-	if !c.signed {
-		return Judgement{}
-	}
-	found, undecided := c.findings(e.Lock, e.Path, e.Left)
-	if e.Shallow {
-		undecided = nil
-	}
-	return Judgement{found, undecided}
 }
 
 // packagePart is the package of a case for a platform.
@@ -227,46 +167,6 @@ func bySize(a, b int64) int {
 	return cmp.Compare(a, b)
 }
 
-// candidates are the packages of the platforms that come first among those that
-// were not looked at; none where everything is explained.
-func (c *accountCase) candidates() []provider.Platform {
-	if !c.deep || c.err != nil || c.open() == 0 {
-		return nil
-	}
-	some, _ := c.platforms(c.covered)
-	if c.atMirror { // which need not say for which platforms it has packages
-		some = append(some, slices.DeleteFunc(slices.Clone(provider.DefaultPlatforms), func(p provider.Platform) bool { return slices.Contains(some, p) })...)
-	}
-	left := slices.DeleteFunc(some, func(p provider.Platform) bool { return c.tried[p] || c.absent[p] || c.known(p) })
-	if len(left) == 0 {
-		return nil
-	}
-	now := tier(left[0], c.covered)
-	return slices.DeleteFunc(left, func(p provider.Platform) bool { return tier(p, c.covered) > now })
-}
-
-// open counts the hashes that packages may explain: those of a mirror explain zh, too,
-// since it has no list.
-func (c *accountCase) open() int {
-	switch {
-	case c.atMirror:
-		return c.unexplained(provider.SchemeZH) + c.unexplained(provider.SchemeH1)
-	case c.signed:
-		return c.unexplained(provider.SchemeH1)
-	}
-	return 0
-}
-
-func (c *accountCase) next() []packagePart {
-	candidates := c.candidates()
-	slices.SortStableFunc(candidates, func(p, q provider.Platform) int { return bySize(c.sizes[p], c.sizes[q]) })
-	var parts []packagePart
-	for _, p := range candidates[:min(len(candidates), c.open())] {
-		parts = append(parts, packagePart{c, p})
-	}
-	return parts
-}
-
 // download hashes the packages as far as the allowance goes; those that are at hand
 // cost nothing of it. One whose size nobody says gets all that is left, so that it comes alone, after the others.
 func (a *accountant) download(next []packagePart) {
@@ -306,4 +206,47 @@ func (a *accountant) downloadUnsized(part packagePart) {
 	if h.err == nil {
 		a.allowance.giveBack(limit - h.listing.Size(part.platform))
 	}
+}
+
+// outages names the registries of which no list could be had though several
+// releases were asked about, or the one that there is.
+func (a *accountant) outages() []provider.Diagnostic {
+	causes := map[svchost.Hostname]error{}
+	answered := map[svchost.Hostname]bool{}
+	for _, c := range a.order {
+		host := c.release.want.Addr.Host
+		failed := provider.Coded(c.err, provider.CodeUnreachable) || provider.Coded(c.err, provider.CodeUnauthorized) || provider.Coded(c.err, provider.CodeNoService)
+		switch {
+		case c.reason != "":
+		case failed:
+			causes[host] = c.err
+		default:
+			answered[host] = true
+		}
+	}
+	var all []provider.Diagnostic
+	for _, host := range slices.Sorted(maps.Keys(causes)) {
+		if !answered[host] {
+			d := provider.Diagnose(causes[host])
+			d.Message = "the registry " + host.ForDisplay() + " answered nothing that was asked: " + d.Message
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// index says of every hash that is known of any release which one that is.
+func (a *accountant) index() map[provider.Hash]packageKey {
+	of := map[provider.Hash]packageKey{}
+	for _, c := range a.order {
+		for _, zh := range slices.Sorted(maps.Keys(c.files)) {
+			f := c.files[zh]
+			k := c.key(f.Platform)
+			of[zh] = k
+			for _, h := range f.Contents {
+				of[h] = k
+			}
+		}
+	}
+	return of
 }

@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"slices"
-
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -21,29 +19,6 @@ func (a *accountant) readLists() {
 	for i, c := range a.order {
 		c.readList(first[i].want.Platform, lists[first[i]], false)
 	}
-}
-
-// likely is the platform whose package is asked about first.
-func (c *accountCase) likely() provider.Platform {
-	p := slices.Concat(c.covered, c.served, provider.DefaultPlatforms)[0]
-	if len(c.served) > 0 && !slices.Contains(c.served, p) {
-		p = c.served[0]
-	}
-	return p
-}
-
-// readList notes the list that names the package for a platform. all says that it
-// need not be signed.
-func (c *accountCase) readList(p provider.Platform, l packageAnswer, all bool) {
-	if l.err != nil {
-		c.err, c.failures[p], c.signed = l.err, l.err, true
-		return
-	}
-	c.err, c.signer = nil, l.listing.Signer
-	delete(c.failures, p)
-	c.unsigned = !l.listing.Signed()
-	c.signed = !c.unsigned || all && len(l.listing.Files) > 0
-	c.add(l.listing)
 }
 
 // readFirstLists asks for the list of each release, and for the list of versions
@@ -123,23 +98,5 @@ func (a *accountant) readMissing(cases []*accountCase) {
 func (a *accountant) turnToMirrors() {
 	for _, c := range a.asked(func(c *accountCase) bool { return c.err == nil && !c.signed }) {
 		c.atMirror = true
-	}
-}
-
-// mirrorLooked notes whether every package was looked at that there is: of those
-// that the mirror says it has. Where none could be had, the reason is that of one.
-func (c *accountCase) mirrorLooked() {
-	if !c.atMirror {
-		return
-	}
-	c.everyMirrored = len(c.served) > 0 && len(c.failures) == 0 && !c.poor &&
-		!slices.ContainsFunc(c.served, func(p provider.Platform) bool { return !c.tried[p] && !c.absent[p] })
-	if len(c.mirrored) > 0 {
-		return
-	}
-	for _, p := range slices.Concat(c.served, provider.DefaultPlatforms) {
-		if c.err == nil {
-			c.err = c.failures[p]
-		}
 	}
 }

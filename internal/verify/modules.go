@@ -6,10 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
-
-	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
@@ -103,33 +100,6 @@ func Prove(ctx context.Context, src Source, modules []scan.RootModule, p Policy)
 	return results, append(problems, a.outages()...)
 }
 
-// outages names the registries of which no list could be had though several
-// releases were asked about, or the one that there is.
-func (a *accountant) outages() []provider.Diagnostic {
-	causes := map[svchost.Hostname]error{}
-	answered := map[svchost.Hostname]bool{}
-	for _, c := range a.order {
-		host := c.release.want.Addr.Host
-		failed := provider.Coded(c.err, provider.CodeUnreachable) || provider.Coded(c.err, provider.CodeUnauthorized) || provider.Coded(c.err, provider.CodeNoService)
-		switch {
-		case c.reason != "":
-		case failed:
-			causes[host] = c.err
-		default:
-			answered[host] = true
-		}
-	}
-	var all []provider.Diagnostic
-	for _, host := range slices.Sorted(maps.Keys(causes)) {
-		if !answered[host] {
-			d := provider.Diagnose(causes[host])
-			d.Message = "the registry " + host.ForDisplay() + " answered nothing that was asked: " + d.Message
-			all = append(all, d)
-		}
-	}
-	return all
-}
-
 // verifier is one call of Prove.
 type verifier struct {
 	Policy
@@ -196,50 +166,6 @@ func (v *verifier) entry(r *Verification, l lockfile.Lock, c *accountCase) {
 	v.coverage(about, c)
 	v.content(about, c)
 	v.seen(r, c)
-}
-
-// proofs are the verdicts on the hashes of an entry.
-func (c *accountCase) proofs(l lockfile.Lock) []Proof {
-	everything := c.everything()
-	proofs := make([]Proof, len(l.Hashes))
-	for i, h := range l.Hashes {
-		p := Proof{Hash: h, Verdict: Disproven}
-		if h.Known() {
-			p.Verdict = c.judge(h, everything)
-		}
-		if p.Verdict == Unproven {
-			p.Reason = cmp.Or(c.reason, c.reasonOf())
-		}
-		proofs[i] = p
-	}
-	return proofs
-}
-
-// reasonOf is what kept the case from a decision, in one of the words for it.
-func (c *accountCase) reasonOf() Obstacle {
-	switch reason, _ := c.why(); reason {
-	case "budget":
-		return ForBudget
-	case "unauthorized":
-		return ForUnauthorized
-	}
-	return ForUnreachable
-}
-
-// index says of every hash that is known of any release which one that is.
-func (a *accountant) index() map[provider.Hash]packageKey {
-	of := map[provider.Hash]packageKey{}
-	for _, c := range a.order {
-		for _, zh := range slices.Sorted(maps.Keys(c.files)) {
-			f := c.files[zh]
-			k := c.key(f.Platform)
-			of[zh] = k
-			for _, h := range f.Contents {
-				of[h] = k
-			}
-		}
-	}
-	return of
 }
 
 // scribe makes the findings about an entry.

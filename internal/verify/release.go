@@ -137,22 +137,6 @@ func (v *verifier) coverage(about scribe, c *accountCase) {
 	}
 }
 
-// file is the package for a platform, and whether there is one.
-func (c *accountCase) file(p provider.Platform) (provider.ListedFile, bool) {
-	if zhs := c.archives[p]; len(zhs) > 0 {
-		return c.files[zhs[0]], true
-	}
-	return provider.ListedFile{}, false
-}
-
-// mayHave reports whether an h1 of the entry that nothing explains may be that of a
-// file which nobody has looked into.
-func (c *accountCase) mayHave(l lockfile.Lock, f provider.ListedFile) bool {
-	return f.Contents == nil && slices.ContainsFunc(l.Hashes, func(h provider.Hash) bool {
-		return h.Scheme() == provider.SchemeH1 && !c.explains(h)
-	})
-}
-
 // ledgerSigner says that another key has signed the release than the ledger knows,
 // and that this is the same key by a part of its fingerprint.
 func (v *verifier) ledgerSigner(about scribe, c *accountCase) {

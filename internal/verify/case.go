@@ -1,0 +1,197 @@
+package verify
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// accountCase is a release with the entries whose hashes are in question.
+type accountCase struct {
+	release packageKey
+	account
+	suspects []caseSuspect
+	covered  []provider.Platform // by the entries
+	deep     bool                // packages may be downloaded
+	signed   bool                // there is a list to hold hashes against, or ought to be
+	gone     bool                // the registry has the release no more
+	atMirror bool                // no registry may be asked, so that mirrors are
+	signer   provider.Signer     // of the list
+	reason   Obstacle            // why nothing was asked; empty if something was
+	strict   bool                // a registry's word is not enough
+	tried    map[provider.Platform]bool
+	sizes    map[provider.Platform]int64
+	problems map[provider.Platform][]string // of what packages hold
+	unseen   []string                       // why packages were not looked into, which should be
+}
+
+// caseSuspect is an entry with its place among those that Judge is asked about.
+type caseSuspect struct {
+	Suspect
+	index int
+}
+
+// key names the package of the release for a platform.
+func (c *accountCase) key(p provider.Platform) packageKey {
+	k := c.release
+	k.want.Platform = p
+	return k
+}
+
+// likely is the platform whose package is asked about first.
+func (c *accountCase) likely() provider.Platform {
+	p := slices.Concat(c.covered, c.served, provider.DefaultPlatforms)[0]
+	if len(c.served) > 0 && !slices.Contains(c.served, p) {
+		p = c.served[0]
+	}
+	return p
+}
+
+// readList notes the list that names the package for a platform. all says that it
+// need not be signed.
+func (c *accountCase) readList(p provider.Platform, l packageAnswer, all bool) {
+	if l.err != nil {
+		c.err, c.failures[p], c.signed = l.err, l.err, true
+		return
+	}
+	c.err, c.signer = nil, l.listing.Signer
+	delete(c.failures, p)
+	c.unsigned = !l.listing.Signed()
+	c.signed = !c.unsigned || all && len(l.listing.Files) > 0
+	c.add(l.listing)
+}
+
+// unexplained reports whether an entry holds a hash of the scheme that nothing
+// explains and that something could. What is said of a replaced release is said
+// of its whole entry.
+func (c *accountCase) unexplained(scheme string) int {
+	open := map[provider.Hash]bool{}
+	for _, e := range c.suspects {
+		if e.Left && c.replaced(e.Lock) {
+			continue
+		}
+		for _, h := range e.Lock.Hashes {
+			known := c.explanation(h)
+			if h.Scheme() == scheme && h.WellFormed() && (known == "" || known == ByReport && c.strict) {
+				open[h] = true
+			}
+		}
+	}
+	return len(open)
+}
+
+// open counts the hashes that packages may explain: those of a mirror explain zh, too,
+// since it has no list.
+func (c *accountCase) open() int {
+	switch {
+	case c.atMirror:
+		return c.unexplained(provider.SchemeZH) + c.unexplained(provider.SchemeH1)
+	case c.signed:
+		return c.unexplained(provider.SchemeH1)
+	}
+	return 0
+}
+
+// candidates are the packages of the platforms that come first among those that
+// were not looked at; none where everything is explained.
+func (c *accountCase) candidates() []provider.Platform {
+	if !c.deep || c.err != nil || c.open() == 0 {
+		return nil
+	}
+	some, _ := c.platforms(c.covered)
+	if c.atMirror { // which need not say for which platforms it has packages
+		some = append(some, slices.DeleteFunc(slices.Clone(provider.DefaultPlatforms), func(p provider.Platform) bool { return slices.Contains(some, p) })...)
+	}
+	left := slices.DeleteFunc(some, func(p provider.Platform) bool { return c.tried[p] || c.absent[p] || c.known(p) })
+	if len(left) == 0 {
+		return nil
+	}
+	now := tier(left[0], c.covered)
+	return slices.DeleteFunc(left, func(p provider.Platform) bool { return tier(p, c.covered) > now })
+}
+
+func (c *accountCase) next() []packagePart {
+	candidates := c.candidates()
+	slices.SortStableFunc(candidates, func(p, q provider.Platform) int { return bySize(c.sizes[p], c.sizes[q]) })
+	var parts []packagePart
+	for _, p := range candidates[:min(len(candidates), c.open())] {
+		parts = append(parts, packagePart{c, p})
+	}
+	return parts
+}
+
+// mirrorLooked notes whether every package was looked at that there is: of those
+// that the mirror says it has. Where none could be had, the reason is that of one.
+func (c *accountCase) mirrorLooked() {
+	if !c.atMirror {
+		return
+	}
+	c.everyMirrored = len(c.served) > 0 && len(c.failures) == 0 && !c.poor &&
+		!slices.ContainsFunc(c.served, func(p provider.Platform) bool { return !c.tried[p] && !c.absent[p] })
+	if len(c.mirrored) > 0 {
+		return
+	}
+	for _, p := range slices.Concat(c.served, provider.DefaultPlatforms) {
+		if c.err == nil {
+			c.err = c.failures[p]
+		}
+	}
+}
+
+// judgement is what there is to say of an entry.
+func (c *accountCase) judgement(e Suspect) Judgement {
+	if !c.signed {
+		return Judgement{}
+	}
+	found, undecided := c.findings(e.Lock, e.Path, e.Left)
+	if e.Shallow {
+		undecided = nil
+	}
+	return Judgement{found, undecided}
+}
+
+// proofs are the verdicts on the hashes of an entry.
+func (c *accountCase) proofs(l lockfile.Lock) []Proof {
+	everything := c.everything()
+	proofs := make([]Proof, len(l.Hashes))
+	for i, h := range l.Hashes {
+		p := Proof{Hash: h, Verdict: Disproven}
+		if h.Known() {
+			p.Verdict = c.judge(h, everything)
+		}
+		if p.Verdict == Unproven {
+			p.Reason = cmp.Or(c.reason, c.reasonOf())
+		}
+		proofs[i] = p
+	}
+	return proofs
+}
+
+// reasonOf is what kept the case from a decision, in one of the words for it.
+func (c *accountCase) reasonOf() Obstacle {
+	switch reason, _ := c.why(); reason {
+	case "budget":
+		return ForBudget
+	case "unauthorized":
+		return ForUnauthorized
+	}
+	return ForUnreachable
+}
+
+// file is the package for a platform, and whether there is one.
+func (c *accountCase) file(p provider.Platform) (provider.ListedFile, bool) {
+	if zhs := c.archives[p]; len(zhs) > 0 {
+		return c.files[zhs[0]], true
+	}
+	return provider.ListedFile{}, false
+}
+
+// mayHave reports whether an h1 of the entry that nothing explains may be that of a
+// file which nobody has looked into.
+func (c *accountCase) mayHave(l lockfile.Lock, f provider.ListedFile) bool {
+	return f.Contents == nil && slices.ContainsFunc(l.Hashes, func(h provider.Hash) bool {
+		return h.Scheme() == provider.SchemeH1 && !c.explains(h)
+	})
+}
