@@ -40,9 +40,14 @@ func (c *accountCase) key(p provider.Platform) packageKey {
 	return k
 }
 
-// likely is the platform whose package is asked about first.
+// likely is the platform whose package is asked about first. One that is demanded need
+// not be published: its 404 would say nothing of the release.
 func (c *accountCase) likely() provider.Platform {
-	p := slices.Concat(c.covered, c.served, provider.DefaultPlatforms)[0]
+	covered := c.covered
+	if c.release.want.Origin {
+		covered = nil
+	}
+	p := slices.Concat(covered, c.served, provider.DefaultPlatforms)[0]
 	if len(c.served) > 0 && !slices.Contains(c.served, p) {
 		p = c.served[0]
 	}
