@@ -92,6 +92,7 @@ func policyOf(j job) verify.Policy {
 func proofs(ctx context.Context, j job, plans []found) verify.Counts {
 	policy := policyOf(j)
 	policy.Allowance, policy.Announce = j.allowance, nil
+	policy.Recheck, policy.Packages = 0, false // which Verify alone is asked for
 	var modules []scan.RootModule
 	for _, f := range plans {
 		m := f.module
