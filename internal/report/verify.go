@@ -142,7 +142,7 @@ func proofsLine(r Report) string {
 	if r.Proofs == nil {
 		return ""
 	}
-	return "\n" + r.Proofs.String() + ".\n"
+	return "\n" + r.Proofs.Lasting() + ".\n"
 }
 
 // acceptedPart lists what a baseline accepts.

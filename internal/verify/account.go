@@ -51,8 +51,8 @@ type account struct {
 
 // judge decides about a hash of a scheme that the tools know. They compare
 // strings, and so does it: a hash that is spelt in another way than they write
-// it, such as a zh in capitals, explains nothing and is explained by nothing, and
-// that needs no answer of anybody [case 91].
+// it, such as a zh in capitals, explains nothing and is explained by nothing
+// [case 91].
 //
 // A zh is decided by the checksum lists alone. An h1 is refuted only where every
 // archive that the lists name, and every package that the registry serves, was
@@ -62,9 +62,9 @@ func (a *account) judge(h provider.Hash, everything map[string]bool) Verdict {
 	switch {
 	case explained != "":
 		return explained
-	case !h.WellFormed():
-		return Disproven
-	case a.err == nil && everything[h.Scheme()]:
+	case a.err != nil:
+		return Unproven
+	case !h.WellFormed() || everything[h.Scheme()]:
 		return Disproven
 	}
 	return Unproven

@@ -163,7 +163,7 @@ func (c *accountCase) proofs(l lockfile.Lock) []Proof {
 	proofs := make([]Proof, len(l.Hashes))
 	for i, h := range l.Hashes {
 		p := Proof{Hash: h, Verdict: Disproven}
-		if h.Known() {
+		if h.Known() && h.WellFormed() { // whoever answers, a malformed one belongs to nothing
 			p.Verdict = c.judge(h, everything)
 		}
 		if p.Verdict == Unproven {

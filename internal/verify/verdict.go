@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -96,6 +97,15 @@ func (c Counts) Parts() []Part {
 		all = append(all, Part{v, c[v], words[v]})
 	}
 	return all
+}
+
+// Lasting is String without when packages were hashed, for a text that the next run is
+// to find as it would write it.
+func (c Counts) Lasting() string {
+	all := maps.Clone(c)
+	all[ByPackage] += all[ByCache]
+	delete(all, ByCache)
+	return strings.Replace(all.String(), words[ByPackage], "h1 by packages", 1)
 }
 
 // String is the summary in one line: "214 hashes: 150 in signed lists, 40 h1 by
