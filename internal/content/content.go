@@ -133,5 +133,5 @@ func headerOf(e *zip.File) image {
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return image{kind: closed}
 	}
-	return formatOf(head[:n])
+	return imageOf(head[:n])
 }

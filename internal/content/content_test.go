@@ -95,7 +95,7 @@ func TestProgramIsToldByItsHeader(t *testing.T) {
 		"script":         {"#!/bin/sh\nexit 0\n", "", "linux_amd64 darwin_arm64 windows_amd64"},
 		"empty":          {"", "", "linux_amd64 darwin_arm64"},
 	} {
-		f := formatOf([]byte(tt.head))
+		f := imageOf([]byte(tt.head))
 		for p := range strings.FieldsSeq(tt.fits) {
 			if !f.fits(platform(t, p)) {
 				t.Errorf("%s: %s is not for %s", name, f, p)
@@ -128,7 +128,7 @@ func checkProgram(t *testing.T, name string, p provider.Platform) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := formatOf(src[:min(len(src), maxHeader)])
+	f := imageOf(src[:min(len(src), maxHeader)])
 	if _, known := kindOf[p.OS]; known && (!f.fits(p) || len(f.archs) != 1 || f.archs[0] != p.Arch) {
 		t.Errorf("%s is %s, want that it is for %s", name, f, p)
 	}

@@ -78,7 +78,7 @@ func (f image) String() string {
 	return text
 }
 
-func formatOf(head []byte) image {
+func imageOf(head []byte) image {
 	switch {
 	case bytes.HasPrefix(head, []byte(elf.ELFMAG)):
 		return elfFormat(head)
