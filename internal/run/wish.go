@@ -285,8 +285,12 @@ func nearDir(name string, dirs []string) (near string, ok bool) {
 // one that was probably meant.
 func noDirectory(workDir, dir, abs string, err error) error {
 	d := provider.Diagnostic{Code: provider.CodeNotFound, Message: fmt.Sprintf("%s: %v", dir, file.Cause(err))}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return d
+	}
+	d.Hint = "name a directory that is there; without a name it is the working directory"
 	root, ok := repository(filepath.Dir(abs))
-	if !errors.Is(err, fs.ErrNotExist) || !ok {
+	if !ok {
 		return d
 	}
 	t := tree{root: root}
