@@ -377,13 +377,22 @@ func planModule(m Module) planJSON {
 func changeOf(c Change) changeJSON {
 	return changeJSON{
 		Provider: c.Addr.String(), ProviderFrom: c.AddrFrom.String(), Kind: string(c.Kind), Bump: c.Bump,
-		From: versionOf(c.From), To: versionOf(c.To),
+		From: onlyOf(c.olds()), To: onlyOf(c.news()),
 		Constraints: c.ConstraintsTo.String(), ConstraintFrom: c.ConstraintsFrom.String(),
 		Platforms: append([]provider.Platform{}, c.Coverage...), Completed: append([]provider.Platform{}, c.Platforms...),
 		HashesAdded: append([]provider.Hash{}, c.HashesAdded...), HashesRemoved: append([]provider.Hash{}, c.HashesRemoved...),
 		Released: dayOf(c.Published), Signer: signerOf(c.Signer), SignerFrom: signerOf(c.SignerFrom),
 		Marks: append([]provider.Mark{}, c.Marks...), Held: list(c.Held, heldBackOf),
 	}
+}
+
+// onlyOf is nil for no version, of which there is at most one.
+func onlyOf(versions []provider.Version) *string {
+	if len(versions) == 0 {
+		return nil
+	}
+	text := versions[0].String()
+	return &text
 }
 
 // versionOf is nil for no version.

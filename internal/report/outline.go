@@ -146,7 +146,7 @@ func (t changeTable) row(groups []group) changeRow {
 	first := groups[0].change
 	if len(groups) == 1 {
 		return changeRow{
-			name: t.d.name(first.Addr), from: t.d.version(first.From), to: t.d.version(first.To), move: t.d.move(first),
+			name: t.d.name(first.Addr), from: t.d.versions(first.olds()), to: t.d.versions(first.news()), move: t.d.move(first),
 			kind: first.label(), where: t.where(groups[0].dirs), released: day(first.Published), signer: t.d.signers(first.Facts),
 			style: styleOf(first),
 		}
@@ -155,7 +155,7 @@ func (t changeTable) row(groups []group) changeRow {
 	var from, to []provider.Version
 	var dirs, kinds, released, signers set
 	for _, g := range groups {
-		from, to = append(from, g.change.From), append(to, g.change.To)
+		from, to = append(from, g.change.olds()...), append(to, g.change.news()...)
 		dirs.add(g.dirs...)
 		kinds.add(g.change.label())
 		released.add(day(g.change.Published))

@@ -3,6 +3,8 @@ package report_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -368,5 +370,49 @@ func TestUnreadModulesCanBeStoodInFor(t *testing.T) {
 	r.Modules[0].Diagnostics[0].Severity = provider.SeverityWarning // they do already
 	if got := text(t, r, report.TextOptions{}); strings.Contains(got, "preserve") {
 		t.Errorf("the text advises what is done already:\n%s", got)
+	}
+}
+
+// A version 0.0.0 can be locked, and is not the absence of one.
+func TestZeroVersionIsAVersion(t *testing.T) {
+	zero, later := change(diff.Upgraded, "hashicorp/aws", "0.0.0", "5.34.0"), change(diff.Upgraded, "hashicorp/aws", "5.31.0", "5.34.0")
+	r := report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{module("a", zero), module("b", later), module("c", change(diff.Added, "hashicorp/null", "", "0.0.0"))}}
+	if got := text(t, r, report.TextOptions{}); !strings.Contains(got, "0.0.0 -> 5.34.0") {
+		t.Errorf("the text does not say from where:\n%s", got)
+	}
+	many := report.Report{Verb: report.VerbUpgrade}
+	for i := range 100 { // more than rows for each
+		many.Modules = append(many.Modules, module(fmt.Sprint("m", i), change(diff.Upgraded, "hashicorp/aws", fmt.Sprintf("0.0.%d", i), "5.34.0")))
+	}
+	if got := text(t, many, report.TextOptions{}); !strings.Contains(got, "0.0.0 … 0.0.99 -> 5.34.0") {
+		t.Errorf("the span leaves 0.0.0 out:\n%s", got)
+	}
+	if got := jsonText(t, r); !strings.Contains(got, `"from": "0.0.0"`) || !strings.Contains(got, `"from": null`) || !strings.Contains(got, `"to": "0.0.0"`) {
+		t.Errorf("the document leaves 0.0.0 out:\n%s", got)
+	}
+}
+
+func TestUnreadModuleIsNamedOnce(t *testing.T) {
+	m := module("a")
+	for source, attempt := range map[string]string{
+		"acme/gone/aws":                      "fetching the module acme/gone/aws: ",
+		"git::https://git.example.com/r.git": "fetching the module package https://git.example.com/r.git: ",
+		"https://example.com/net.zip//vpc":   "fetching the module package https://example.com/net.zip: ",
+	} {
+		m.Unread = []scan.Unread{{Module: "vpc", Code: provider.CodeUnreadModule, Source: source, Reason: attempt + "it is private", File: "a/main.tf", Line: 3}}
+		m.Diagnostics = []provider.Diagnostic{{Code: provider.CodeUnreadModule, File: "a/main.tf", Line: 3, Message: "module.vpc could not be read: " + m.Unread[0].Reason}}
+		b := m // another call of the same package
+		b.Dir = "b"
+		b.Unread, b.Diagnostics = slices.Clone(m.Unread), slices.Clone(m.Diagnostics)
+		b.Unread[0].Line, b.Diagnostics[0].Line = 9, 9
+		got := text(t, report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{m, b}}, report.TextOptions{})
+		if !strings.Contains(got, "could not be read: it is private") || strings.Contains(got, "fetching") {
+			t.Errorf("of %s the text says:\n%s", source, got)
+		}
+	}
+	m.Diagnostics = nil
+	m.Unread[0].Reason = "fetching the module package https://other.example.com/: it is private"
+	if got := text(t, report.Report{Verb: report.VerbScan, Modules: []report.Module{m}}, report.TextOptions{}); !strings.Contains(got, "other.example.com") {
+		t.Errorf("the text leaves out where the module would have come from:\n%s", got)
 	}
 }

@@ -127,9 +127,26 @@ func (c Change) label() string {
 	return string(c.Kind)
 }
 
+// olds holds the version that a change leaves, news the one it brings. They are
+// empty where there is none: a version alone does not say so, since 0.0.0 can be
+// locked.
+func (c Change) olds() []provider.Version {
+	if c.Kind == diff.Added {
+		return nil
+	}
+	return []provider.Version{c.From}
+}
+
+func (c Change) news() []provider.Version {
+	if c.Kind == diff.Removed {
+		return nil
+	}
+	return []provider.Version{c.To}
+}
+
 // move says which versions a change is about.
 func (d dialect) move(c Change) string {
-	from, to := d.version(c.From), d.version(c.To)
+	from, to := d.versions(c.olds()), d.versions(c.news())
 	if from == "" || to == "" || from == to {
 		return cmp.Or(to, from)
 	}
@@ -425,7 +442,22 @@ func (d dialect) unreadCall(u scan.Unread) string {
 	if u.Source != "" {
 		text += ", source " + d.code(u.Source)
 	}
-	return text + ": " + d.text(u.Reason)
+	return text + ": " + d.text(shortReason(u))
+}
+
+// shortReason is why a module could not be read, without the attempt where it names
+// the source, which every sentence with a reason does already.
+func shortReason(u scan.Unread) string {
+	source := moduleaddr.ShownPackage(u.Source)
+	if _, remote, forced := strings.Cut(source, "::"); forced { // git:: and its kin
+		source = remote
+	}
+	for _, attempt := range []string{"fetching the module ", "fetching the module package "} {
+		if why, same := strings.CutPrefix(u.Reason, attempt+source+": "); same {
+			return why
+		}
+	}
+	return u.Reason
 }
 
 // preserving is what else can be done about a module that cannot be read.
@@ -441,7 +473,7 @@ func (d dialect) unread(u scan.Unread, replaced bool) symptom {
 		if replaced {
 			s.what += ", and the recorded constraints stand in for them"
 		}
-		s.what += ": " + d.text(u.Reason)
+		s.what += ": " + d.text(shortReason(u))
 	}
 	if u.File != "" {
 		s.places = []string{d.at(u.File, u.Line)}
@@ -548,16 +580,15 @@ func (d dialect) documentation(c Change) string {
 
 // versions names those of several changes: the only one, or the span.
 func (d dialect) versions(all []provider.Version) string {
-	distinct := slices.DeleteFunc(slices.Clone(all), provider.Version.IsZero)
-	slices.SortFunc(distinct, provider.Version.Compare)
+	distinct := slices.SortedFunc(slices.Values(all), provider.Version.Compare)
 	distinct = slices.Compact(distinct)
 	switch last := len(distinct) - 1; {
 	case last < 0:
 		return ""
 	case last == 0:
-		return d.version(distinct[0])
+		return d.text(distinct[0].String())
 	default:
-		return d.version(distinct[0]) + " … " + d.version(distinct[last])
+		return d.text(distinct[0].String()) + " … " + d.text(distinct[last].String())
 	}
 }
 
