@@ -24,15 +24,15 @@ type Accepted struct {
 
 // baselineFile is the format of a baseline.
 var baselineFile = form{what: "the baseline", limit: MaxBaselineSize, settings: []Setting{
-	{Key: "version", Kind: Number, check: isVersion1},
+	{Key: "version", Kind: Number, take: asOne(asGiven(isVersion1), func(*Accepted) *string { return new(string) })},
 	{Key: "findings", Kind: Records, sound: acceptedSoundly, Fields: []Setting{
-		{Key: "findings[].fingerprint", Kind: Text},
-		{Key: "findings[].code", Kind: Text},
-		{Key: "findings[].provider", Kind: Text, check: isPattern},
-		{Key: "findings[].reason", Kind: Text, Required: true, check: isReason},
-		{Key: "findings[].accepted-by", Kind: Text},
-		{Key: "findings[].date", Kind: Text, check: isDate},
-		{Key: "findings[].until", Kind: Text, Required: true, check: isDate},
+		{Key: "findings[].fingerprint", Kind: Text, take: asText(func(a *Accepted) *string { return &a.Fingerprint })},
+		{Key: "findings[].code", Kind: Text, take: asOne(word[provider.Code], func(a *Accepted) *provider.Code { return &a.Code })},
+		{Key: "findings[].provider", Kind: Text, take: asOne(provider.ParsePattern, func(a *Accepted) *provider.Pattern { return &a.Provider })},
+		{Key: "findings[].reason", Kind: Text, Required: true, take: asOne(asGiven(isReason), func(a *Accepted) *string { return &a.Reason })},
+		{Key: "findings[].accepted-by", Kind: Text, take: asText(func(a *Accepted) *string { return &a.By })},
+		{Key: "findings[].date", Kind: Text, take: asOne(parseDate, func(a *Accepted) *time.Time { return &a.Date })},
+		{Key: "findings[].until", Kind: Text, Required: true, take: asOne(parseDate, func(a *Accepted) *time.Time { return &a.Until })},
 	}},
 }}
 
@@ -63,17 +63,8 @@ func ParseBaseline(src []byte, name string) ([]Accepted, []provider.Diagnostic) 
 	}
 	var all []Accepted
 	for _, r := range file.Values["findings"].records {
-		a := Accepted{
-			Fingerprint: r.text("findings[].fingerprint"), Code: provider.Code(r.text("findings[].code")),
-			Reason: r.text("findings[].reason"), By: r.text("findings[].accepted-by"),
-			Until: date(r.text("findings[].until")), Position: r.Position,
-		}
-		if text := r.text("findings[].provider"); text != "" {
-			a.Provider = must(provider.ParsePattern(text))
-		}
-		if text := r.text("findings[].date"); text != "" {
-			a.Date = date(text)
-		}
+		a := Accepted{Position: r.Position}
+		r.fill(&a)
 		all = append(all, a)
 	}
 	return all, nil

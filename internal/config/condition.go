@@ -76,16 +76,3 @@ func ParseCondition(text string) (Condition, error) {
 	}
 	return c, nil
 }
-
-func isCondition(s string) error {
-	_, err := ParseCondition(s)
-	return err
-}
-
-func conditions(texts []string) []Condition {
-	var all []Condition
-	for _, text := range texts {
-		all = append(all, must(ParseCondition(text)))
-	}
-	return all
-}

@@ -292,12 +292,10 @@ func Resolve(values Values) (Config, []provider.Diagnostic) {
 			}
 			continue
 		}
-		items, _, err := s.parse(v.Items)
-		if err != nil {
+		if _, _, err := s.parse(&c, v.Items); err != nil {
 			problems = append(problems, v.diagnose(err))
 			continue
 		}
-		s.set(&c, items)
 		if v.File != "" {
 			if c.Places == nil {
 				c.Places = map[string]Position{}
@@ -340,10 +338,10 @@ func (v Value) diagnose(err error) provider.Diagnostic {
 	return d
 }
 
-// parse checks the items of a value and returns them in their one spelling.
-// With an error, bad is the index of the item that is refused, or -1 if it is
-// the value as a whole.
-func (s Setting) parse(items []string) (parsed []string, bad int, err error) {
+// parse reads the items of a value into a target, as taker does, and returns them in
+// their one spelling. With an error, bad is the index of the item that is refused, or
+// -1 if it is the value as a whole.
+func (s Setting) parse(target any, items []string) (parsed []string, bad int, err error) {
 	if !s.Repeats() && len(items) != 1 {
 		return nil, -1, fmt.Errorf("%d values are given, it must be one", len(items))
 	}
@@ -354,7 +352,9 @@ func (s Setting) parse(items []string) (parsed []string, bad int, err error) {
 	}
 	switch s.Kind {
 	case Bool:
-		return parseBool(items[0])
+		if items, err = parseBool(items[0]); err != nil {
+			return nil, 0, err
+		}
 	case Number:
 		if n, err := strconv.Atoi(items[0]); err != nil || n < s.Min {
 			return nil, 0, fmt.Errorf("%q is not a number from %d up", items[0], s.Min)
@@ -366,17 +366,17 @@ func (s Setting) parse(items []string) (parsed []string, bad int, err error) {
 			}
 		}
 	case Platforms:
-		if keyword(items) {
-			return items, 0, nil
-		}
 		if len(items) == 0 {
 			return nil, -1, errors.New("no platform is given; it must be auto, all or a list like linux_amd64, darwin_arm64")
 		}
-		if slices.Contains(items, "auto") || slices.Contains(items, "all") {
+		if !keyword(items) && (slices.Contains(items, "auto") || slices.Contains(items, "all")) {
 			return nil, -1, errors.New("auto and all cannot be combined with other platforms")
 		}
 	}
-	return s.checked(items)
+	if bad, err = s.take(target, items); err != nil {
+		return nil, bad, err
+	}
+	return items, 0, nil
 }
 
 // printable refuses control characters; only a Block may have several lines.
@@ -406,26 +406,14 @@ func keyword(items []string) bool {
 	return len(items) == 1 && (items[0] == "auto" || items[0] == "all")
 }
 
-func (s Setting) checked(items []string) (parsed []string, bad int, err error) {
-	for i, item := range items {
-		if s.check == nil {
-			break
-		}
-		if err := s.check(item); err != nil {
-			return nil, i, err
-		}
-	}
-	return items, 0, nil
-}
-
 // parseBool accepts what YAML 1.2's core schema and the runner's toolkit call
 // booleans.
-func parseBool(text string) (parsed []string, bad int, err error) {
+func parseBool(text string) ([]string, error) {
 	switch text {
 	case "true", "True", "TRUE":
-		return []string{"true"}, 0, nil
+		return []string{"true"}, nil
 	case "false", "False", "FALSE":
-		return []string{"false"}, 0, nil
+		return []string{"false"}, nil
 	}
-	return nil, 0, fmt.Errorf("%q is neither true nor false", text)
+	return nil, fmt.Errorf("%q is neither true nor false", text)
 }

@@ -36,10 +36,8 @@ func resolve(t *testing.T, strongestFirst ...config.Values) config.Config {
 func TestResolveWithoutSourcesGivesDefaults(t *testing.T) {
 	want := config.Config{
 		Include: []string{"**"}, Command: "auto", Format: "text",
-		Providers: []provider.Pattern{}, Keep: []provider.Pattern{}, Why: []provider.Pattern{},
-		AcceptReReleased: []provider.ReleasePattern{}, HashesFrom: "methods",
-		MaxDownload: 2 << 30, Organisation: config.Organisation{MaxNew: 50, Shards: 8}, UnreadableModules: "fail", Unlocked: "warn", ModuleVars: map[string]string{}, Signers: provider.Signers{}, GroupBy: "all",
-		Severity: map[provider.Code]provider.Severity{}, Severities: map[provider.Code]provider.Severity{},
+		HashesFrom:  "methods",
+		MaxDownload: 2 << 30, Organisation: config.Organisation{MaxNew: 50, Shards: 8}, UnreadableModules: "fail", Unlocked: "warn", GroupBy: "all",
 		PullRequest: config.PullRequest{
 			BranchPrefix: "relock/", Labels: []string{"dependencies", "terraform"}, Limit: 10, ReleaseNotes: true,
 		},

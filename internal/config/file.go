@@ -293,7 +293,7 @@ func (r *reader) setting(s Setting, at int, value ast.Node, sc scope) {
 		r.fail(at, provider.CodeSettings, quoteHint(s.Kind, value), "%s must be %s", s.Key, expected(s))
 		return
 	}
-	parsed, bad, err := s.parse(items)
+	parsed, bad, err := s.parse(nil, items)
 	if err != nil {
 		if bad >= 0 {
 			at = lines[bad]

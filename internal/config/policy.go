@@ -64,37 +64,8 @@ type Registry struct {
 }
 
 func addRule(c *Config, r record) {
-	rule := Rule{
-		Providers:   patterns(r.items("rules[].providers")),
-		Directories: r.items("rules[].directories"),
-		HoldUntil:   date(r.text("rules[].hold-until")),
-		UnknownAge:  r.text("rules[].age-unknown"),
-		Platforms:   platformSet(r.items("rules[].platforms")).List,
-		Position:    r.Position,
-	}
-	for _, kind := range r.items("rules[].update-types") {
-		rule.Updates = append(rule.Updates, provider.Bump(kind))
-	}
-	if text := r.text("rules[].ignore"); text != "" {
-		ignore := text == "true"
-		rule.Ignore = &ignore
-	}
-	if text := r.text("rules[].auto-merge"); text != "" {
-		merge := text == "true"
-		rule.AutoMerge = &merge
-	}
-	if text := r.text("rules[].allow-versions"); text != "" {
-		allow := must(provider.ParseConstraints(text))
-		rule.Allow = &allow
-	}
-	if text := r.text("rules[].ignore-versions"); text != "" {
-		except := must(provider.ParseConstraints(text))
-		rule.Except = &except
-	}
-	if text := r.text("rules[].minimum-age"); text != "" {
-		age := must(parseAge(text))
-		rule.MinimumAge = &age
-	}
+	rule := Rule{Position: r.Position}
+	r.fill(&rule)
 	c.Rules = append(c.Rules, rule)
 }
 
@@ -116,43 +87,10 @@ func ruleActs(_ []record, r record) error {
 	return errors.New("the rule does nothing; it must hold ignore, allow-versions, ignore-versions, hold-until, minimum-age, age-unknown, auto-merge or platforms")
 }
 
+// addGroup leaves the fields to completeGroups, since what they say goes over the
+// settings for all pull requests.
 func addGroup(c *Config, r record) {
-	c.Groups = append(c.Groups, Group{
-		Name:        r.text("groups[].name"),
-		Providers:   patterns(r.items("groups[].providers")),
-		Directories: r.items("groups[].directories"),
-		Position:    r.Position,
-		given:       r,
-	})
-}
-
-// completed is how the pull request of a group is made: as all, except for what the
-// group says.
-func (g Group) completed(all PullRequest) PullRequest {
-	list := func(field string, into *[]string) {
-		if g.given.has(field) {
-			*into = g.given.items(field)
-		}
-	}
-	text := func(field string, into *string) {
-		if g.given.has(field) {
-			*into = g.given.text(field)
-		}
-	}
-	list("groups[].labels", &all.Labels)
-	list("groups[].reviewers", &all.Reviewers)
-	list("groups[].team-reviewers", &all.TeamReviewers)
-	list("groups[].assignees", &all.Assignees)
-	text("groups[].milestone", &all.Milestone)
-	text("groups[].auto-merge", &all.AutoMerge)
-	all.CreateLabels = all.CreateLabels || g.given.has("groups[].labels")
-	if g.given.has("groups[].draft") {
-		all.Draft = g.given.text("groups[].draft") == "true"
-	}
-	if g.given.has("groups[].limit") {
-		all.Limit = must(strconv.Atoi(g.given.text("groups[].limit")))
-	}
-	return all
+	c.Groups = append(c.Groups, Group{Position: r.Position, given: r})
 }
 
 // completeGroups gives groups the settings for all pull requests that they do not
@@ -166,13 +104,15 @@ func (c *Config) completeGroups() []provider.Diagnostic {
 		problems = append(problems, provider.Diagnostic{Code: provider.CodeSettings, Message: message, Hint: hint, File: at.File, Line: at.Line})
 	}
 	for i, g := range c.Groups {
-		own := g.completed(c.PullRequest)
-		if own.Draft && own.AutoMerge != "" && len(problems) == 0 {
+		g.PullRequest = c.PullRequest
+		g.given.fill(&g)
+		g.PullRequest.CreateLabels = g.PullRequest.CreateLabels || g.given.has("groups[].labels")
+		c.Groups[i] = g
+		if own := g.PullRequest; own.Draft && own.AutoMerge != "" && len(problems) == 0 {
 			problems = append(problems, provider.Diagnostic{
 				Code: provider.CodeSettings, Message: "group " + g.Name + ": " + message, Hint: hint, File: g.File, Line: g.Line,
 			})
 		}
-		c.Groups[i].PullRequest = own
 	}
 	return problems
 }
@@ -191,9 +131,9 @@ func groupSelects(before []record, r record) error {
 }
 
 func addRegistry(c *Config, r record) {
-	c.Registries = append(c.Registries, Registry{
-		Host: must(svchost.ForComparison(r.name)), TokenEnv: r.text("registries.*.token-env"), Position: r.Position,
-	})
+	registry := Registry{Host: must(svchost.ForComparison(r.name)), Position: r.Position}
+	r.fill(&registry)
+	c.Registries = append(c.Registries, registry)
 }
 
 func otherHost(before []record, r record) error {
@@ -206,19 +146,12 @@ func otherHost(before []record, r record) error {
 	return nil
 }
 
-// date reads a day; an empty text is no day.
-func date(text string) time.Time {
-	if text == "" {
-		return time.Time{}
+func parseDate(s string) (time.Time, error) {
+	day, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%q is not a date like 2027-01-31", s)
 	}
-	return must(time.Parse(time.DateOnly, text))
-}
-
-func isDate(s string) error {
-	if _, err := time.Parse(time.DateOnly, s); err != nil {
-		return fmt.Errorf("%q is not a date like 2027-01-31", s)
-	}
-	return nil
+	return day, nil
 }
 
 // ageForm bounds the number, so that every age is a time.Duration.
@@ -234,9 +167,4 @@ func parseAge(s string) (time.Duration, error) {
 		return 0, fmt.Errorf("%q is not an age like 12h, 3d or 2w", s)
 	}
 	return time.Duration(must(strconv.Atoi(m[1]))) * ageUnits[m[2]], nil
-}
-
-func isAge(s string) error {
-	_, err := parseAge(s)
-	return err
 }

@@ -11,8 +11,20 @@ import (
 // record is one map of a setting that is made of them.
 type record struct {
 	name   string // of Named
+	fields []Setting
 	values Values // of the fields that are given, by their names
 	Position
+}
+
+// fill puts what the fields say into what the record stands for.
+func (r record) fill(target any) {
+	for _, f := range r.fields {
+		if v, given := r.values[f.Name()]; given {
+			if _, err := f.take(target, v.Items); err != nil {
+				panic("config: a value that was read is refused: " + err.Error())
+			}
+		}
+	}
 }
 
 // items are those of a field; none if it is left out.
@@ -50,7 +62,7 @@ func (r *reader) structure(s Setting, at int, value ast.Node, sc scope) {
 // record reads one record, which is good if nothing about it is reported.
 func (r *reader) record(s Setting, n node, before []record) (record, bool) {
 	known := len(r.problems)
-	rec := record{name: n.name, values: Values{}, Position: Position{r.file.Name, n.line}}
+	rec := record{name: n.name, fields: s.Fields, values: Values{}, Position: Position{r.file.Name, n.line}}
 	if s.check != nil {
 		if err := s.check(n.name); err != nil {
 			r.fail(n.line, provider.CodeSettings, "", "%s: %s", s.Key, err)

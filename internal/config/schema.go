@@ -101,7 +101,7 @@ func mapOf(value map[string]any) map[string]any {
 
 // withDefault adds the default, which a field has not.
 func withDefault(s Setting, m map[string]any, value any) map[string]any {
-	if s.set != nil || s.build != nil {
+	if !s.field() {
 		m["default"] = value
 	}
 	return m

@@ -79,8 +79,9 @@ type Setting struct {
 	// Block texts may have several lines.
 	Block bool
 
-	check func(string) error // of each item, or name of Named; nil accepts any text
-	set   func(*Config, []string)
+	take taker // of all but Records and Named
+	// check is of the names of Named.
+	check func(string) error
 	// sound checks a record beside those before it, and build adds a record, of
 	// Records and Named; sound may be nil.
 	sound func(before []record, r record) error
@@ -102,6 +103,11 @@ func (s Setting) Repeats() bool {
 
 // structured reports whether the value is made of records.
 func (s Setting) structured() bool { return s.Kind == Records || s.Kind == Named }
+
+// field reports whether the row is a key of Records or Named.
+func (s Setting) field() bool {
+	return strings.Contains(s.Key, "[].") || strings.Contains(s.Key, ".*.")
+}
 
 // prefix is what the keys of the fields begin with.
 func (s Setting) prefix() string {

@@ -42,21 +42,21 @@ func (t Template) Execute(values map[string]string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// isTemplate refuses unknown placeholders and braces that are none.
-func isTemplate(s string) error {
+// readTemplate refuses unknown placeholders and braces that are none.
+func readTemplate(s string) (Template, error) {
 	if len(s) > maxTemplate {
-		return fmt.Errorf("the template is longer than %d bytes", maxTemplate)
+		return "", fmt.Errorf("the template is longer than %d bytes", maxTemplate)
 	}
 	for _, m := range placeholder.FindAllStringSubmatch(s, -1) {
 		if !slices.ContainsFunc(Placeholders, func(p Placeholder) bool { return p.Name == m[1] }) {
-			return fmt.Errorf("%q is not a placeholder; known are %s", m[0], placeholderNames())
+			return "", fmt.Errorf("%q is not a placeholder; known are %s", m[0], placeholderNames())
 		}
 	}
 	rest := placeholder.ReplaceAllString(s, "")
 	if strings.Contains(rest, "{{") || strings.Contains(rest, "}}") {
-		return fmt.Errorf("%q holds braces that are no placeholder; known are %s", s, placeholderNames())
+		return "", fmt.Errorf("%q holds braces that are no placeholder; known are %s", s, placeholderNames())
 	}
-	return nil
+	return Template(s), nil
 }
 
 // placeholderDocs says of each placeholder what it stands for.

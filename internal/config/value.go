@@ -17,7 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// must unwraps what the setting's check has accepted before.
+// must unwraps what a check has accepted before.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic("config: a value passed its check and does not parse: " + err.Error())
@@ -25,34 +25,34 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func platformSet(items []string) PlatformSet {
+// asPlatforms reads a word that stands for a set, or a list.
+func asPlatforms(target any, items []string) (bad int, err error) {
 	if keyword(items) {
-		return PlatformSet{All: items[0] == "all"}
-	}
-	var list []provider.Platform
-	for _, item := range items {
-		if p := must(provider.ParseKnownPlatform(item)); !slices.Contains(list, p) {
-			list = append(list, p)
+		if target != nil {
+			target.(*Config).Platforms = PlatformSet{All: items[0] == "all"}
 		}
+		return 0, nil
 	}
-	return PlatformSet{List: list}
+	return asWhole(addPlatform, func(c *Config) *[]provider.Platform { return &c.Platforms.List })(target, items)
 }
 
-func patterns(items []string) []provider.Pattern {
-	list := make([]provider.Pattern, len(items))
-	for i, item := range items {
-		list[i] = must(provider.ParsePattern(item))
+// addPlatform leaves out what is there.
+func addPlatform(to *[]provider.Platform, item string) error {
+	p, err := provider.ParseKnownPlatform(item)
+	if err == nil && !slices.Contains(*to, p) {
+		*to = append(*to, p)
 	}
-	return list
+	return err
 }
 
-func variables(items []string) map[string]string {
-	values := make(map[string]string, len(items))
-	for _, item := range items {
-		name, text, _ := strings.Cut(item, "=")
-		values[name] = text
+// addVariable reads NAME=TEXT.
+func addVariable(to *map[string]string, item string) error {
+	if *to == nil {
+		*to = map[string]string{}
 	}
-	return values
+	name, text, _ := strings.Cut(item, "=")
+	(*to)[name] = text
+	return isVariable(item)
 }
 
 // isVariable accepts what HCL calls an identifier, as far as ASCII goes.
@@ -84,17 +84,6 @@ func lists(items []string) []named {
 	return entries
 }
 
-func signers(items []string) provider.Signers {
-	keys := provider.Signers{}
-	for _, entry := range lists(items) {
-		pattern := must(provider.ParsePattern(entry.name))
-		for _, id := range entry.items {
-			keys[pattern] = append(keys[pattern], fingerprint(id))
-		}
-	}
-	return keys
-}
-
 // keyName is a whole fingerprint, of keys of version 4 or 6, or the last 16 digits
 // of one: others can make a key that ends in the same.
 var keyName = regexp.MustCompile(`^([0-9A-F]{16}|[0-9A-F]{40}|[0-9A-F]{64})$`)
@@ -102,26 +91,21 @@ var keyName = regexp.MustCompile(`^([0-9A-F]{16}|[0-9A-F]{40}|[0-9A-F]{64})$`)
 // fingerprint is a key's in one form: people copy it in groups of digits.
 func fingerprint(text string) string { return strings.ToUpper(strings.ReplaceAll(text, " ", "")) }
 
-// isSigner accepts PATTERN=KEY.
-func isSigner(item string) error {
-	pattern, id, _ := strings.Cut(item, "=")
-	if !keyName.MatchString(fingerprint(id)) {
-		return fmt.Errorf("%q is not the fingerprint of a key; it must be 40 hexadecimal digits, or 64, or the last 16 of them", id)
+// addSigner reads PATTERN=KEY.
+func addSigner(to *provider.Signers, item string) error {
+	text, id, _ := strings.Cut(item, "=")
+	if id = fingerprint(id); !keyName.MatchString(id) {
+		return fmt.Errorf("%q is not the fingerprint of a key; it must be 40 hexadecimal digits, or 64, or the last 16 of them", item[len(text)+1:])
 	}
-	return isPattern(pattern)
-}
-
-func releases(items []string) []provider.ReleasePattern {
-	list := make([]provider.ReleasePattern, len(items))
-	for i, item := range items {
-		list[i] = must(provider.ParseReleasePattern(item))
+	pattern, err := provider.ParsePattern(text)
+	if err != nil {
+		return err
 	}
-	return list
-}
-
-func isRelease(s string) error {
-	_, err := provider.ParseReleasePattern(s)
-	return err
+	if *to == nil {
+		*to = provider.Signers{}
+	}
+	(*to)[pattern] = append((*to)[pattern], id)
+	return nil
 }
 
 func isVersion1(s string) error {
@@ -131,33 +115,13 @@ func isVersion1(s string) error {
 	return nil
 }
 
-func isPattern(s string) error {
-	_, err := provider.ParsePattern(s)
-	return err
-}
-
-func isPlatform(s string) error {
-	_, err := provider.ParseKnownPlatform(s)
-	return err
-}
-
-func isToolVersion(s string) error {
-	if s == "" {
-		return nil
+// parseTimeout reads a duration as Go writes it.
+func parseTimeout(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is no time like 90s, 20m or 1h30m", s)
 	}
-	_, err := provider.ParseVersion(s)
-	return err
-}
-
-// isTimeout accepts durations as Go writes them; an empty one is a default.
-func isTimeout(s string) error {
-	if s == "" {
-		return nil
-	}
-	if d, err := time.ParseDuration(s); err != nil || d <= 0 {
-		return fmt.Errorf("%q is no time like 90s, 20m or 1h30m", s)
-	}
-	return nil
+	return d, nil
 }
 
 // isGlob accepts path.Match patterns for each path element, and ** for any
@@ -170,11 +134,6 @@ func isGlob(s string) error {
 		}
 	}
 	return nil
-}
-
-func isConstraints(s string) error {
-	_, err := provider.ParseConstraints(s)
-	return err
 }
 
 func isHost(s string) error {
@@ -236,11 +195,12 @@ func isOwner(s string) error {
 	return nil
 }
 
-func isShards(s string) error {
-	if n, err := strconv.Atoi(s); err != nil || n > 256 {
-		return fmt.Errorf("%q is more than the 256 jobs that a workflow's matrix may have", s)
+func parseShards(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n > 256 {
+		return 0, fmt.Errorf("%q is more than the 256 jobs that a workflow's matrix may have", s)
 	}
-	return nil
+	return n, nil
 }
 
 func isShard(s string) error {
@@ -316,25 +276,16 @@ func parseSize(text string) (int64, error) {
 	return n * unit, nil
 }
 
-func isSize(text string) error {
-	_, err := parseSize(text)
-	return err
-}
-
-// isSeverity accepts CODE=SEVERITY. Which codes there are, verify knows.
-func isSeverity(item string) error {
-	code, severity, _ := strings.Cut(item, "=")
-	if _, err := provider.ParseSeverity(severity); err != nil {
+// addSeverity reads CODE=SEVERITY. Which codes there are, verify knows.
+func addSeverity(to *map[provider.Code]provider.Severity, item string) error {
+	code, text, _ := strings.Cut(item, "=")
+	severity, err := provider.ParseSeverity(text)
+	if err != nil {
 		return fmt.Errorf("%s: %w", code, err)
 	}
-	return nil
-}
-
-func severityByCode(items []string) map[provider.Code]provider.Severity {
-	all := map[provider.Code]provider.Severity{}
-	for _, item := range items {
-		code, severity, _ := strings.Cut(item, "=")
-		all[provider.Code(code)] = must(provider.ParseSeverity(severity))
+	if *to == nil {
+		*to = map[provider.Code]provider.Severity{}
 	}
-	return all
+	(*to)[provider.Code(code)] = severity
+	return nil
 }
