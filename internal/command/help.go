@@ -35,7 +35,7 @@ var flagSections = []section{
 // come last.
 var commandSections = []section{
 	{"Lock files", []string{"scan", "check", "upgrade", "lock", "verify", "diff"}},
-	{"Pull requests", []string{"pr", "comment", "action"}},
+	{"Pull requests", []string{"pr", "shards", "report", "comment", "action"}},
 	{"Setting up", []string{"config", "cache", "merge-driver", "completion"}},
 }
 

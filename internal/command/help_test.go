@@ -36,6 +36,20 @@ func TestHelpFitsATerminal(t *testing.T) {
 	}
 }
 
+// TestHelpHasAPlaceForEveryCommand holds that none is forgotten among the others.
+func TestHelpHasAPlaceForEveryCommand(t *testing.T) {
+	t.Parallel()
+	placed := []string{"demo", "help", "version"} // which are about relock itself
+	for _, s := range commandSections {
+		placed = append(placed, s.names...)
+	}
+	for _, cmd := range rootCommand(Env{}).Commands() {
+		if cmd.IsAvailableCommand() && !slices.Contains(placed, cmd.Name()) {
+			t.Errorf("relock --help lists %s among the others: it belongs to a section", cmd.Name())
+		}
+	}
+}
+
 func TestHelpTellsOfEveryFlagOnce(t *testing.T) {
 	t.Parallel()
 	for _, cmd := range everyCommand(t, Env{}) {
