@@ -55,6 +55,22 @@ func (d Directory) Configuration(tool provider.Tool) *Configuration {
 	return d.Tree.configs.Get(key, func() *Configuration { return load(d, key) })
 }
 
+// Stack loads the component files of a directory, once. What a stack requires is
+// what they say: the modules of its components require nothing by themselves
+// [docs: developer.hashicorp.com/terraform/language/block/stack/tfcomponent/required_providers].
+// Stacks that it embeds say it for themselves
+// [terraform 1.14 internal/stacks/stackconfig/config.go].
+func (d Directory) Stack(tool provider.Tool) *Configuration {
+	key := configKey{dir: d.Path, rules: tool.Rules(), stack: true}
+	return d.Tree.configs.Get(key, func() *Configuration { return load(d, key) })
+}
+
+// Components are the files of a directory that say what a stack requires.
+func (d Directory) Components() []string {
+	entries, _ := d.Entries()
+	return componentFiles(entries)
+}
+
 // load joins the primary files of a directory and lets the override files
 // replace parts of them, in the order of their names. What required_providers says
 // is complete before any provider is looked up.

@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/relock-dev/relock/internal/moduleaddr"
-	"github.com/relock-dev/relock/internal/provider"
 )
 
 // stackExtensions are those of the files that say what a stack requires. The second
@@ -38,22 +37,6 @@ func componentFiles(entries []fs.DirEntry) []string {
 		}
 	}
 	return nil
-}
-
-// Stack loads the component files of a directory, once. What a stack requires is
-// what they say: the modules of its components require nothing by themselves
-// [docs: developer.hashicorp.com/terraform/language/block/stack/tfcomponent/required_providers].
-// Stacks that it embeds say it for themselves
-// [terraform 1.14 internal/stacks/stackconfig/config.go].
-func (d Directory) Stack(tool provider.Tool) *Configuration {
-	key := configKey{dir: d.Path, rules: tool.Rules(), stack: true}
-	return d.Tree.configs.Get(key, func() *Configuration { return load(d, key) })
-}
-
-// Components are the files of a directory that say what a stack requires.
-func (d Directory) Components() []string {
-	entries, _ := d.Entries()
-	return componentFiles(entries)
 }
 
 var (
