@@ -325,15 +325,14 @@ func (g *GitHub) rate(token, method string) *rate {
 	if method == graphQL {
 		resource = "graphql"
 	}
-	key := resource + " " + token
+	key, limit := resource+" "+token, 5000
+	if token == "" {
+		limit = 60
+	}
 	if who := g.tokens[token]; who.installation != 0 { // all its tokens share one
-		key = fmt.Sprint(resource, " of installation ", who.installation)
+		key, limit = fmt.Sprint(resource, " of installation ", who.installation), g.installationLimit(who.installation)
 	}
 	if g.rates[key] == nil {
-		limit := 5000
-		if token == "" {
-			limit = 60
-		}
 		g.rates[key] = &rate{resource, limit, limit, time.Now().Add(time.Hour)}
 	}
 	return g.rates[key]

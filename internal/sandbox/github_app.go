@@ -46,6 +46,21 @@ type installation struct {
 	repositories []string // OWNER/NAME
 }
 
+// installationLimit is how many requests an installation has in an hour: more with
+// every repository beyond twenty. Users, who count alike, the sandbox knows none of
+// [docs: docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api].
+func (g *GitHub) installationLimit(id int64) int {
+	repositories := 0
+	for _, app := range g.apps {
+		for _, in := range app.installations {
+			if in.id == id {
+				repositories = len(in.repositories)
+			}
+		}
+	}
+	return min(5000+50*max(0, repositories-20), 12500)
+}
+
 // appKeyBits is short for the sake of speed: nothing real depends on it.
 const appKeyBits = 1024
 

@@ -174,3 +174,14 @@ func TestAppProvesItself(t *testing.T) {
 		})
 	}
 }
+
+func TestInstallationsHaveMoreRequestsForManyRepositories(t *testing.T) {
+	t.Parallel()
+	for repositories, want := range map[int]int{1: 5000, 20: 5000, 21: 5050, 170: 12500, 2000: 12500} {
+		in := &installation{id: 7, repositories: make([]string, repositories)}
+		g := &GitHub{apps: map[int64]*registeredApp{1: {installations: []*installation{{id: 8}, in}}}}
+		if got := g.installationLimit(7); got != want {
+			t.Errorf("the limit with %d repositories = %d, want %d", repositories, got, want)
+		}
+	}
+}
