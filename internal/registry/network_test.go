@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )
 
 // mirror is a network mirror of hashicorp/alpha 1.1.0 under every host. Tests
@@ -34,9 +34,7 @@ type mirror struct {
 
 func newMirror(t *testing.T) *mirror {
 	t.Helper()
-	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
-		t.Skip("SSL_CERT_FILE, by which the test server is trusted, is not read on this system: its own verifier is used")
-	}
+	trusted.Needed(t)
 	m := &mirror{
 		versions: `{"versions": {"1.1.0": {}, "1.0.0": {}, "latest": {}}}`,
 		archives: map[string]any{}, zips: map[provider.Platform][]byte{},

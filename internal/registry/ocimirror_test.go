@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )
 
 // ociRegistry is an OCI registry with one repository, providers/alpha. Its
@@ -41,9 +41,7 @@ const ociName = "providers/alpha"
 
 func newOCIRegistry(t *testing.T) *ociRegistry {
 	t.Helper()
-	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
-		t.Skip("SSL_CERT_FILE, by which the test server is trusted, is not read on this system: its own verifier is used")
-	}
+	trusted.Needed(t)
 	o := &ociRegistry{blobs: map[digest.Digest][]byte{}, types: map[digest.Digest]string{}, tags: map[string]digest.Digest{}}
 	o.server = httptest.NewTLSServer(o)
 	t.Cleanup(o.server.Close)

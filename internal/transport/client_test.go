@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -44,18 +43,10 @@ func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 
 func serveTLS(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
-	trustsTests(t)
+	trusted.Needed(t)
 	s := httptest.NewTLSServer(handler)
 	t.Cleanup(s.Close)
 	return s
-}
-
-// trustsTests skips a test where no server of tests can be trusted.
-func trustsTests(t *testing.T) {
-	t.Helper()
-	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
-		t.Skip("SSL_CERT_FILE, by which the test server is trusted, is not read on this system: its own verifier is used")
-	}
 }
 
 func answer(body string) http.HandlerFunc {

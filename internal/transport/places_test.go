@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+
+	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )
 
 // So many questions are open at a host at once, and one more waits: no server is
@@ -48,7 +50,7 @@ func TestQuestionsAtOnce(t *testing.T) {
 // Where a server offers HTTP/2 all questions to it share one connection.
 func TestSpeaksHTTP2(t *testing.T) {
 	t.Parallel()
-	trustsTests(t)
+	trusted.Needed(t)
 	offering := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
 	offering.EnableHTTP2 = true
 	offering.StartTLS()
