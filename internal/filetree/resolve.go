@@ -89,3 +89,16 @@ func resolve(name string, last bool, at func(name string) (place, error)) (strin
 	}
 	return done, nil
 }
+
+// Relative is the path that leads from one directory of a tree to another, both of
+// them clean and below its top.
+func Relative(from, to string) string {
+	up := ""
+	for ; from != "." && to != from && !strings.HasPrefix(to, from+"/"); from = path.Dir(from) {
+		up += "../"
+	}
+	if from != "." {
+		to = strings.TrimPrefix(strings.TrimPrefix(to, from), "/")
+	}
+	return path.Clean(up + to)
+}

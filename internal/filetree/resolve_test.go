@@ -113,3 +113,15 @@ func throughLink(root *os.Root, name string) bool {
 	}
 	return false
 }
+
+func TestRelative(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ from, to, want string }{
+		{".", ".", "."}, {"a", "a", "."}, {".", "a/b", "a/b"}, {"a/b", ".", "../.."},
+		{"a", "a/b", "b"}, {"a/b", "a", ".."}, {"a/b", "a/c", "../c"}, {"a", "ab", "../ab"}, {"a/b", "c/d", "../../c/d"},
+	} {
+		if got := Relative(tt.from, tt.to); got != tt.want {
+			t.Errorf("Relative(%s, %s) = %s, want %s", tt.from, tt.to, got, tt.want)
+		}
+	}
+}

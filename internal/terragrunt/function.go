@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
@@ -123,14 +124,14 @@ func (c functionTable) functions() []staticeval.Function {
 			if in == nil || err != nil {
 				return cty.StringVal("."), err
 			}
-			return cty.StringVal(wayBetween(path.Dir(in.path), c.dir)), nil
+			return cty.StringVal(filetree.Relative(path.Dir(in.path), c.dir)), nil
 		}),
 		textFunction("path_relative_from_include", "the way to an included file's directory", helpers, func(args []string) (cty.Value, error) {
 			in, err := c.selected(args)
 			if in == nil || err != nil {
 				return cty.StringVal("."), err
 			}
-			return cty.StringVal(wayBetween(c.dir, path.Dir(in.path))), nil
+			return cty.StringVal(filetree.Relative(c.dir, path.Dir(in.path))), nil
 		}),
 		textFunction("get_parent_terragrunt_dir", "the directory of an included file", helpers, func(args []string) (cty.Value, error) {
 			in, err := c.selected(args)
@@ -142,8 +143,8 @@ func (c functionTable) functions() []staticeval.Function {
 		constant("get_terragrunt_dir", "the directory of the configuration", asSeen(c.dir)),
 		constant("get_original_terragrunt_dir", "the directory of the unit", asSeen(c.unit)),
 		constant("get_repo_root", "the top of the repository", repositoryTop),
-		constant("get_path_to_repo_root", "the way to the top of the repository", wayBetween(c.dir, ".")),
-		constant("get_path_from_repo_root", "the way from the top of the repository", wayBetween(".", c.dir)),
+		constant("get_path_to_repo_root", "the way to the top of the repository", filetree.Relative(c.dir, ".")),
+		constant("get_path_from_repo_root", "the way from the top of the repository", filetree.Relative(".", c.dir)),
 		textFunction("get_env", "a variable's default: the environment is not read", helpers, environment),
 		textFunction("abspath", "an absolute path", fileRules, func(args []string) (cty.Value, error) {
 			if len(args) != 1 {
@@ -209,18 +210,6 @@ func (c functionTable) findInParents(args []string) (cty.Value, error) {
 		return cty.StringVal(args[1]), nil
 	}
 	return cty.NilVal, &staticeval.Unknown{Refused: true, Reason: "find_in_parent_folders finds nothing in the repository"}
-}
-
-// wayBetween is the way from one directory to another.
-func wayBetween(from, to string) string {
-	up := ""
-	for ; from != "." && to != from && !strings.HasPrefix(to, from+"/"); from = path.Dir(from) {
-		up += "../"
-	}
-	if from != "." {
-		to = strings.TrimPrefix(strings.TrimPrefix(to, from), "/")
-	}
-	return path.Clean(up + to)
 }
 
 // environment is get_env: a default holds unless somebody sets the variable.

@@ -76,7 +76,7 @@ func Searched(fsys, around fs.FS, within string) *Tree {
 	if around != nil {
 		t.within, t.around = path.Clean(within), localTree(around)
 		t.around.inner = t
-		t.around.names = func(name string) FileName { return FileName{File: relative(t.within, name)} }
+		t.around.names = func(name string) FileName { return FileName{File: filetree.Relative(t.within, name)} }
 	}
 	return t
 }
@@ -259,21 +259,9 @@ func (t *Tree) Dir(name string) (Directory, error) {
 		return Directory{}, cmp.Or(err, fs.ErrNotExist)
 	}
 	if t.inner != nil && (dir == t.inner.within || strings.HasPrefix(dir, t.inner.within+"/")) {
-		return Directory{Tree: t.inner, Path: relative(t.inner.within, dir)}, nil
+		return Directory{Tree: t.inner, Path: filetree.Relative(t.inner.within, dir)}, nil
 	}
 	return Directory{Tree: t, Path: dir}, nil
-}
-
-// relative is the path that leads from one directory of a tree to another.
-func relative(from, to string) string {
-	up := ""
-	for ; from != "." && to != from && !strings.HasPrefix(to, from+"/"); from = path.Dir(from) {
-		up += "../"
-	}
-	if from != "." {
-		to = strings.TrimPrefix(strings.TrimPrefix(to, from), "/")
-	}
-	return path.Clean(up + to)
 }
 
 // Read returns the content of a file, through links, also of one in the tree
@@ -329,7 +317,7 @@ func (d Directory) From(other Directory) (string, bool) {
 	if d.Tree != other.Tree && d.Tree.inner != other.Tree {
 		return "", false
 	}
-	return relative(other.whole(), d.whole()), true
+	return filetree.Relative(other.whole(), d.whole()), true
 }
 
 // Configured reports whether there is configuration for a tool in the directory.
