@@ -91,9 +91,6 @@ func headerTool(src []byte) (tool provider.ToolName, keeper string) {
 // spell its name differently, as files in public repositories show.
 var stackHeader = regexp.MustCompile(`^# This file is maintained automatically by "((?:tfstacks|terraform stacks) providers[ -]lock)"\.$`)
 
-// maxProblems bounds the errors that are reported of one file.
-const maxProblems = 100
-
 // parser collects what one file holds.
 type parser struct {
 	src  []byte
@@ -102,7 +99,7 @@ type parser struct {
 
 	locks    []Lock
 	lines    map[provider.Addr]int // of the first block of each provider
-	errors   []provider.Diagnostic
+	errors   provider.Diagnostics
 	warnings []provider.Diagnostic
 }
 
@@ -311,14 +308,5 @@ func (p *parser) hcl(addr provider.Addr, diags hcl.Diagnostics) {
 	}
 }
 
-// report adds an error, or says once that there are more: a file can hold a
-// mistake in each of its lines.
-func (p *parser) report(d provider.Diagnostic) {
-	switch n := len(p.errors); {
-	case n == maxProblems:
-		d.Code, d.Message = provider.CodeInvalidLock, "further errors from here on are not listed"
-	case n > maxProblems:
-		return
-	}
-	p.errors = append(p.errors, d)
-}
+// report adds an error.
+func (p *parser) report(d provider.Diagnostic) { p.errors = p.errors.With(d, provider.CodeInvalidLock) }

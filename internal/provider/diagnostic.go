@@ -133,6 +133,22 @@ func (p Diagnostics) Error() string {
 	return strings.Join(texts, "\n")
 }
 
+// maxDiagnostics bounds the errors about one file, or about what the files of one
+// module say together: a file can hold a mistake in each of its lines.
+const maxDiagnostics = 100
+
+// With adds an error to those about a file, or says once, with a code, that there are
+// more.
+func (p Diagnostics) With(d Diagnostic, more Code) Diagnostics {
+	switch n := len(p); {
+	case n == maxDiagnostics:
+		d.Code, d.Message = more, "further errors from here on are not listed"
+	case n > maxDiagnostics:
+		return p
+	}
+	return append(p, d)
+}
+
 // Error is a problem of the world: a registry, a host, a package. Message says
 // what went wrong in one sentence; the other fields say with what, as far as
 // it is known.

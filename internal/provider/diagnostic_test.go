@@ -81,3 +81,15 @@ func TestDiagnose(t *testing.T) {
 		}
 	}
 }
+
+func TestDiagnosticsAreBounded(t *testing.T) {
+	t.Parallel()
+	var all Diagnostics
+	for range 3 * maxDiagnostics {
+		all = all.With(Diagnostic{Code: CodeInvalidConfig, Message: "wrong", Line: 1 + len(all)}, CodeInvalidLock)
+	}
+	last := Diagnostic{Code: CodeInvalidLock, Message: "further errors from here on are not listed", Line: maxDiagnostics + 1}
+	if len(all) != maxDiagnostics+1 || all[maxDiagnostics-1].Message != "wrong" || all[maxDiagnostics] != last {
+		t.Errorf("%d errors that end in %+v, want %d and one that says that there are more", len(all), all[len(all)-1], maxDiagnostics)
+	}
+}

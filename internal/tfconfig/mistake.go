@@ -31,19 +31,9 @@ func placeOf(rng hcl.Range) Place { return Place{File: rng.Filename, Line: rng.S
 // should be able to place a text.
 type Mistakes struct{ Diags []provider.Diagnostic }
 
-// maxProblems bounds the errors about one file, or about what the files of one
-// module say together: a file can hold a mistake in each of its lines.
-const maxProblems = 100
-
-// report adds an error, or says once that there are more.
+// report adds an error.
 func (p *Mistakes) report(d provider.Diagnostic) {
-	switch n := len(p.Diags); {
-	case n == maxProblems:
-		d.Code, d.Message = provider.CodeInvalidConfig, "further errors from here on are not listed"
-	case n > maxProblems:
-		return
-	}
-	p.Diags = append(p.Diags, d)
+	p.Diags = provider.Diagnostics(p.Diags).With(d, provider.CodeInvalidConfig)
 }
 
 // Messages that are used in many places.
