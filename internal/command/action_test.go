@@ -153,7 +153,8 @@ func TestReportIsHandedToTheRunner(t *testing.T) {
 	victim := filepath.Join(t.TempDir(), "victim")
 	put(t, victim, "as it was")
 	if err := os.Symlink(victim, filepath.Join(dir, reportFile)); err != nil {
-		t.Skipf("links are missing on this system: %v", err)
+		t.Logf("links are missing on this system, a file stands there instead: %v", err)
+		put(t, filepath.Join(dir, reportFile), "of an earlier run")
 	}
 	missed := provider.Diagnostic{Severity: provider.SeverityWarning, Code: provider.CodeNotFound, Message: "nobody need be stopped for it"}
 	r := report.Report{Verb: report.VerbCheck, Diagnostics: []provider.Diagnostic{missed, {Message: "wrong"}}}

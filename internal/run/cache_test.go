@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -48,16 +47,9 @@ func TestLearns(t *testing.T) {
 func TestCacheOfAHead(t *testing.T) {
 	t.Parallel()
 	top := lay(t, "repo/.git/HEAD", "repo/live/main.tf", "other/.git/HEAD", "kept/file")
-	for link, to := range map[string]string{"to-repo": "repo", "repo/out": filepath.Join(top, "kept")} {
-		if err := os.Symlink(to, filepath.Join(top, link)); err != nil {
-			t.Skipf("links are missing on this system: %v", err)
-		}
-	}
 	env := Env{WorkDir: filepath.Join(top, "repo", "live"), Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler)}
-	for name, refused := range map[string]bool{
-		"kept/hashes": false, "kept/new/hashes": false, "elsewhere": false,
-		"repo/hashes": true, "repo/live/hashes": true, "to-repo/hashes": true, "repo/out/hashes": true, "other/hashes": true,
-	} {
+	check := func(t *testing.T, name string, refused bool) {
+		t.Helper()
 		req := Request{Verb: Check, Head: ForkHead, Cache: filepath.Join(top, name), Targets: []Target{{Dirs: []string{"..", "../../other/..."}}}}
 		cache, err := openCache(env, req)
 		if (err != nil) != refused || err != nil && provider.Diagnose(err).Hint == "" {
@@ -81,23 +73,34 @@ func TestCacheOfAHead(t *testing.T) {
 		}
 		cache.Close()
 	}
+	for name, refused := range map[string]bool{
+		"kept/hashes": false, "kept/new/hashes": false, "elsewhere": false,
+		"repo/hashes": true, "repo/live/hashes": true, "other/hashes": true,
+	} {
+		check(t, name, refused)
+	}
+	t.Run("links", func(t *testing.T) {
+		for link, to := range map[string]string{"to-repo": "repo", "repo/out": filepath.Join(top, "kept")} {
+			if err := os.Symlink(to, filepath.Join(top, link)); err != nil {
+				t.Skipf("links are missing on this system: %v", err)
+			}
+			check(t, link+"/hashes", true)
+		}
+	})
 }
 
 // The cache that somebody names must be usable; the user's own is done without.
 func TestCacheThatCannotBeOpened(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("a directory in the place of a file is another error on Windows")
-	}
-	dir := t.TempDir()
-	env := Env{WorkDir: dir, Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler), HashCache: dir}
+	dir := lay(t, "file")
+	env := Env{WorkDir: dir, Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler), HashCache: filepath.Join(dir, "file", "hashes")}
 	if cache, err := openCache(env, Request{Verb: Upgrade}); cache != nil || err != nil {
 		t.Errorf("openCache(the user's own) = %v, %v, want none", cache, err)
 	}
-	if _, err := openCache(env, Request{Verb: Upgrade, Cache: "."}); err == nil || !strings.Contains(err.Error(), "opening the hash cache .") {
-		t.Errorf("openCache(a directory) = %v, want an error", err)
+	if _, err := openCache(env, Request{Verb: Upgrade, Cache: "file/hashes"}); err == nil || !strings.Contains(err.Error(), "opening the hash cache file/hashes: ") {
+		t.Errorf("openCache(below a file) = %v, want an error", err)
 	}
-	if cache, err := openCache(env, Request{Verb: Scan, Cache: "."}); cache != nil || err != nil {
+	if cache, err := openCache(env, Request{Verb: Scan, Cache: "file/hashes"}); cache != nil || err != nil {
 		t.Errorf("openCache(to scan) = %v, %v, want none", cache, err)
 	}
 }
