@@ -1,6 +1,7 @@
 package cliconfig
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,10 +9,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -20,7 +21,7 @@ import (
 const maxDiscoveryRedirects = 3
 
 // Discovery finds the services of registry hosts, for one tool. Each host is
-// asked once in a run; it is safe for concurrent use.
+// asked once, also where it fails; it is safe for concurrent use.
 //
 // The protocol is that of terraform-svchost's disco package. It is not used
 // since it takes no context, cuts off long documents instead of refusing them,
@@ -28,40 +29,51 @@ const maxDiscoveryRedirects = 3
 type Discovery struct {
 	config    *Config
 	transport *transport.Client
-
-	mu    sync.Mutex
-	hosts map[svchost.Hostname]*host
+	documents *Documents
+	hosts     memo.Memo[svchost.Hostname, hostOffer]
 }
 
-// host is what is known of one host. Its mutex is held while the host is
-// asked, so that whoever comes second waits for the answer to the first.
-type host struct {
-	mu       sync.Mutex
-	known    bool
-	base     *url.URL // what service URLs are relative to
+// Documents are what hosts say of their services, for all in a run who ask them: a
+// host is asked once, whoever needs a service of it first. A failure is not among
+// them. It is kept by the Discovery that met it, and the next one tries itself: what
+// was down when the first module was fetched may answer about providers. They are
+// safe for concurrent use.
+type Documents struct {
+	answered memo.Memo[documentQuery, hostOffer]
+}
+
+// NewDocuments returns what is known before anybody is asked.
+func NewDocuments() *Documents {
+	return &Documents{memo.Memo[documentQuery, hostOffer]{ForgetErrors: true}}
+}
+
+// documentQuery is one that a host is asked. With other credentials it may have
+// another answer.
+type documentQuery struct {
+	host  svchost.Hostname
+	token string
+}
+
+// hostOffer is what one host offers. It is shared, and not changed.
+type hostOffer struct {
+	base     *url.URL // what URLs are relative to
 	services map[string]any
-	err      error
 }
 
 // NewDiscovery returns a Discovery that asks with the tokens and believes the
-// host blocks of the configuration.
-func NewDiscovery(c *Config, t *transport.Client) *Discovery {
-	return &Discovery{config: c, transport: t, hosts: map[svchost.Hostname]*host{}}
+// host blocks of the configuration. It shares the documents with others that may
+// connect to the same hosts; nil: with nobody.
+func NewDiscovery(c *Config, t *transport.Client, shared *Documents) *Discovery {
+	return &Discovery{config: c, transport: t, documents: cmp.Or(shared, NewDocuments())}
 }
 
 // Service returns the URL of a service such as "providers.v1". Errors are
 // *provider.Error: CodeNoService if the host does not offer the service,
 // CodeUnauthorized, CodeUnreachable or CodeBadAnswer if it could not be asked.
 func (d *Discovery) Service(ctx context.Context, name svchost.Hostname, service string) (*url.URL, error) {
-	h := d.host(name)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.known {
-		h.base, h.services, h.err = d.ask(ctx, name)
-		h.known = ctx.Err() == nil
-	}
-	if h.err != nil {
-		return nil, h.err
+	h, err := d.hosts.Do(ctx, name, func() (hostOffer, error) { return d.ask(ctx, name) })
+	if err != nil {
+		return nil, err
 	}
 	value, ok := h.services[service]
 	if !ok {
@@ -74,29 +86,24 @@ func (d *Discovery) Service(ctx context.Context, name svchost.Hostname, service 
 	return u, nil
 }
 
-func (d *Discovery) host(name svchost.Hostname) *host {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.hosts[name] == nil {
-		d.hosts[name] = &host{}
-	}
-	return d.hosts[name]
-}
-
 // ask returns the services of the host block, which replaces discovery wholly,
-// or of the discovery document. A host without the document has no services.
-func (d *Discovery) ask(ctx context.Context, name svchost.Hostname) (*url.URL, map[string]any, error) {
-	at := discoveryURL(name)
+// or of the discovery document.
+func (d *Discovery) ask(ctx context.Context, name svchost.Hostname) (hostOffer, error) {
 	if services, ok := d.config.services[name]; ok {
-		return at, services, nil
+		return hostOffer{discoveryURL(name), services}, nil
 	}
 	token, err := d.config.Token(ctx, name)
 	if err != nil {
-		return nil, nil, err
+		return hostOffer{}, err
 	}
+	return d.documents.answered.Do(ctx, documentQuery{name, token}, func() (hostOffer, error) { return d.get(ctx, name, token) })
+}
+
+// get asks a host for its document. One without it has no services.
+func (d *Discovery) get(ctx context.Context, name svchost.Hostname, token string) (hostOffer, error) {
 	limits := d.config.Limits()
 	resp, err := d.transport.Do(ctx, transport.Request{
-		URL:          at,
+		URL:          discoveryURL(name),
 		Header:       http.Header{"Accept": {"application/json"}},
 		Token:        token,
 		MaxRedirects: maxDiscoveryRedirects,
@@ -104,23 +111,23 @@ func (d *Discovery) ask(ctx context.Context, name svchost.Hostname) (*url.URL, m
 		Timeout:      limits.Timeout,
 	})
 	if err != nil {
-		return nil, nil, withHost(err, name)
+		return hostOffer{}, withHost(err, name)
 	}
 	if resp.Status == http.StatusNotFound {
-		return resp.URL, nil, nil
+		return hostOffer{base: resp.URL}, nil
 	}
 	if err := checkStatus(name, resp.Status, token != ""); err != nil {
-		return nil, nil, err
+		return hostOffer{}, err
 	}
 	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
-		return nil, nil, badDiscovery(name, errors.New("its content type is not application/json"))
+		return hostOffer{}, badDiscovery(name, errors.New("its content type is not application/json"))
 	}
 	var services map[string]any
 	if err := transport.UnmarshalJSON(resp.Body, &services); err != nil {
-		return nil, nil, badDiscovery(name, err)
+		return hostOffer{}, badDiscovery(name, err)
 	}
-	return resp.URL, services, nil
+	return hostOffer{resp.URL, services}, nil
 }
 
 func checkStatus(name svchost.Hostname, status int, hadToken bool) error {
@@ -173,7 +180,7 @@ func serviceURL(base *url.URL, value any) (*url.URL, error) {
 // serviceNames say what the known services are.
 var serviceNames = map[string]string{"providers": "provider registry", "modules": "module registry"}
 
-func noService(name svchost.Hostname, service string, offered map[string]any) *provider.Error {
+func noService(name svchost.Hostname, service string, services map[string]any) *provider.Error {
 	kind, _, _ := strings.Cut(service, ".")
 	what := serviceNames[kind]
 	if what == "" {
@@ -185,7 +192,7 @@ func noService(name svchost.Hostname, service string, offered map[string]any) *p
 		Message: fmt.Sprintf("host %s does not offer a Terraform %s", name.ForDisplay(), what),
 		Hint:    "check the host in the source address",
 	}
-	for id := range offered {
+	for id := range services {
 		if strings.HasPrefix(id, kind+".") {
 			e.Message = fmt.Sprintf("host %s offers a Terraform %s of another version than %s", name.ForDisplay(), what, service)
 		}

@@ -36,11 +36,16 @@ func serve(t *testing.T, handler http.HandlerFunc) svchost.Hostname {
 
 // discover returns a Discovery that may talk to the hosts.
 func discover(c *Config, hosts ...svchost.Hostname) *Discovery {
+	return discoverBeside(nil, c, hosts...)
+}
+
+// discoverBeside returns one that shares what hosts have said.
+func discoverBeside(shared *Documents, c *Config, hosts ...svchost.Hostname) *Discovery {
 	client := transport.New(transport.Options{Retries: -1})
 	for _, h := range hosts {
 		client.Admit(h.String())
 	}
-	return NewDiscovery(c, client)
+	return NewDiscovery(c, client, shared)
 }
 
 func document(contentType, body string) http.HandlerFunc {
@@ -231,5 +236,71 @@ func TestCancellationIsNotRemembered(t *testing.T) {
 	close(release)
 	if _, err := d.Service(t.Context(), host, "providers.v1"); err != nil {
 		t.Errorf("Service afterwards: %v", err)
+	}
+}
+
+// Those who share what hosts say ask a host once, where they have the same token for
+// it: the second one waits for the answer to the first.
+func TestHostIsAskedOnceForAllWhoShare(t *testing.T) {
+	t.Parallel()
+	asking, release := make(chan struct{}, 9), make(chan struct{})
+	host := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asking <- struct{}{}
+		<-release
+		document("application/json", `{"providers.v1": "/v1/", "modules.v1": "/m/"}`)(w, r)
+	})
+	shared := NewDocuments()
+	var group sync.WaitGroup
+	ask := func(service string, c *Config) {
+		group.Go(func() {
+			if _, err := discoverBeside(shared, c, host).Service(t.Context(), host, service); err != nil {
+				t.Errorf("Service(%s): %v", service, err)
+			}
+		})
+	}
+	ask("modules.v1", &Config{})
+	<-asking
+	ask("providers.v1", &Config{})
+	ask("providers.v1", &Config{tokens: map[svchost.Hostname]string{host: "t0ken"}})
+	<-asking // of the other token
+	close(release)
+	group.Wait()
+	if more := len(asking); more > 0 {
+		t.Errorf("%d requests more than one for each token", more)
+	}
+}
+
+// A failure is no answer: whoever met it does not ask again, and whoever comes next
+// does so once.
+func TestFailureIsNotShared(t *testing.T) {
+	t.Parallel()
+	for name, failing := range map[string]http.HandlerFunc{
+		"status":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+		"lying":   document("application/json", `{"providers.v1": `),
+		"refused": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int64
+			host := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if asked.Add(1) == 1 {
+					failing(w, r)
+					return
+				}
+				document("application/json", `{"providers.v1": "/v1/"}`)(w, r)
+			})
+			shared := NewDocuments()
+			first, second := discoverBeside(shared, &Config{}, host), discoverBeside(shared, &Config{}, host)
+			for _, d := range []*Discovery{first, first} {
+				if _, err := d.Service(t.Context(), host, "providers.v1"); err == nil || asked.Load() != 1 {
+					t.Errorf("Service = %v after %d requests, want an error of one", err, asked.Load())
+				}
+			}
+			for _, d := range []*Discovery{second, second, discoverBeside(shared, &Config{}, host)} {
+				if _, err := d.Service(t.Context(), host, "providers.v1"); err != nil || asked.Load() != 2 {
+					t.Errorf("Service for the next one = %v after %d requests, want none after 2", err, asked.Load())
+				}
+			}
+		})
 	}
 }

@@ -59,6 +59,8 @@ type Options struct {
 	// from one run to the next; none if empty.
 	Cache string
 	Jobs  int // DefaultJobs if 0
+	// Documents are what hosts have said of their services; nil: nothing yet.
+	Documents *cliconfig.Documents
 }
 
 // mayContact refuses a host that is not to be contacted.
@@ -120,7 +122,7 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 	c.stores = stores{opts, t, clouds{s3: amazon, gcs: &url.URL{Scheme: "https", Host: "storage.googleapis.com"}, googleToken: "https://oauth2.googleapis.com/token"}}
 	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		config := cmp.Or(configs[tool], &cliconfig.Config{})
-		c.tools[tool] = toolConfig{config, cliconfig.NewDiscovery(config, t)}
+		c.tools[tool] = toolConfig{config, cliconfig.NewDiscovery(config, t, opts.Documents)}
 	}
 	return c
 }

@@ -46,6 +46,8 @@ type Options struct {
 	// rare package whose bytes are needed twice is downloaded twice. Downloads
 	// run at the same time; nil watches none.
 	Watch func(name string, size int64) Download
+	// Documents are what hosts have said of their services; nil: nothing yet.
+	Documents *cliconfig.Documents
 }
 
 // Client asks provider registries and mirrors. It is safe for concurrent use;

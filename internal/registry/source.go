@@ -69,7 +69,7 @@ type sharedAnswers struct {
 }
 
 func (s sharedAnswers) installation(config *cliconfig.Config) installation {
-	discovery := cliconfig.NewDiscovery(config, s.fetch.transport)
+	discovery := cliconfig.NewDiscovery(config, s.fetch.transport, s.fetch.opts.Documents)
 	registry := func(retries int) *direct {
 		return &direct{s.fetch, s.registries, config, discovery, s.stated, retries}
 	}

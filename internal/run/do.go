@@ -34,7 +34,7 @@ func jobFor(s *Session, req Request, t Target) job {
 	j.modules = module.New(client, s.configs, module.Options{
 		Log: s.env.Log, Env: s.cliEnv(), AllowLocal: !s.env.OnGitHub && t.remote() == nil,
 		Token: moduleToken(s, req), TokenHost: s.env.Server, Contact: contact(s, req), Ambient: ambient(req), Head: req.Head != NoHead,
-		Cache: moduleCache(s.env, req), Jobs: req.Plan.Jobs,
+		Cache: moduleCache(s.env, req), Jobs: req.Plan.Jobs, Documents: s.documentsFor(req),
 	})
 	if t.listed != nil {
 		s.modules = j.modules

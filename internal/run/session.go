@@ -30,7 +30,10 @@ type Session struct {
 	configs map[provider.ToolName]*cliconfig.Config
 	asking  registry.Options
 	sources map[registryKey]*registry.Client // see registries
-	hashes  *hash.Cache
+	// documents are what hosts have said of their services, by who named the hosts:
+	// that decides which of them may be connected to.
+	documents map[Head]*cliconfig.Documents
+	hashes    *hash.Cache
 	// allowance is what may be downloaded to find out whether hashes belong to
 	// anything, but by Verify, which has its own.
 	allowance *verify.Allowance
@@ -50,6 +53,7 @@ func Open(env Env, req Request) (*Session, error) {
 	s := &Session{
 		env: env, bounds: newBounds(req.Timeout, env.OnGitHub), allowance: verify.NewAllowance(verify.MostAccounted),
 		configs: map[provider.ToolName]*cliconfig.Config{}, sources: map[registryKey]*registry.Client{},
+		documents: map[Head]*cliconfig.Documents{},
 	}
 	var err error
 	if s.hashes, err = openCache(env, req); err != nil {
@@ -87,10 +91,18 @@ func (s *Session) registries(req Request, client *transport.Client) *registry.Cl
 	key := registryKey{hashSource(req), req.Head}
 	if s.sources[key] == nil {
 		asking := s.asking
-		asking.HashSource = key.hashSource
+		asking.HashSource, asking.Documents = key.hashSource, s.documentsFor(req)
 		s.sources[key] = registry.New(client, s.configs, asking)
 	}
 	return s.sources[key]
+}
+
+// documentsFor returns what hosts have said, for a request.
+func (s *Session) documentsFor(req Request) *cliconfig.Documents {
+	if s.documents[req.Head] == nil {
+		s.documents[req.Head] = cliconfig.NewDocuments()
+	}
+	return s.documents[req.Head]
 }
 
 // Close writes what is remembered for the next session.
