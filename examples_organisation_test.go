@@ -23,7 +23,7 @@ func TestOrganisationExampleRuns(t *testing.T) {
 	if got := w.Jobs["report"].If; !strings.HasPrefix(got, "always()") {
 		t.Errorf("the report is made if %s, want always", got)
 	}
-	s := startExamples(t)
+	s := startWorld(t, examplesWorld)
 	check(t, s.GitHub().Configure("acme/infra", func(s *sandbox.Settings) { s.Topics = []string{"terraform"} }))
 	app, err := s.GitHub().Credentials("relock")
 	check(t, err)

@@ -215,7 +215,7 @@ func TestExamplesRun(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := startExamples(t)
+			s := startWorld(t, examplesWorld)
 			token, temp := "ghs_example", t.TempDir()
 			who := sandbox.Identity{Login: "github-actions[bot]", Bot: true, Permissions: map[string]string{"metadata": "read"}}
 			for permission, level := range w.Permissions {
@@ -290,7 +290,7 @@ func TestGitLabExampleRuns(t *testing.T) {
 	if !slices.Equal(job.Image.Entrypoint, []string{""}) {
 		t.Errorf("the entrypoint is %q; GitLab runs a shell in the image", job.Image.Entrypoint)
 	}
-	s := startExamples(t)
+	s := startWorld(t, examplesWorld)
 	checkout := filepath.Join(t.TempDir(), "checkout")
 	_, err := s.GitHub().Clone("acme/infra", "main", checkout)
 	check(t, err)
@@ -305,9 +305,9 @@ func TestGitLabExampleRuns(t *testing.T) {
 	}
 }
 
-func startExamples(t *testing.T) *sandbox.Sandbox {
+func startWorld(t *testing.T, text string) *sandbox.Sandbox {
 	t.Helper()
-	w, err := sandbox.ParseWorld(txtar.Parse([]byte(examplesWorld)))
+	w, err := sandbox.ParseWorld(txtar.Parse([]byte(text)))
 	check(t, err)
 	s, err := sandbox.Start(w)
 	check(t, err)

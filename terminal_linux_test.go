@@ -1,14 +1,18 @@
-package main_test
+package main
 
 import (
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/relock-dev/relock/internal/sandbox"
 )
 
 // pseudoTerminal returns both ends of a terminal of some columns: what is written
@@ -106,6 +110,68 @@ func TestReportsFitTheirTerminal(t *testing.T) {
 			}
 			if !strings.Contains(out, "1 root module, 1 with a lock file") {
 				t.Errorf("the report is not whole:\n%s", out)
+			}
+		})
+	}
+}
+
+// Whoever waits at a terminal reads how much there is to download before it comes;
+// and what a server says of sizes, or that a download breaks off, stops nothing.
+func TestDownloadsAreForeseenOnATerminal(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, verb, fault, want string
+	}{
+		{"upgrade", "upgrade", "", `0 of at most 4 packages .* of about \d`},
+		{"lock", "lock", "", `0 of at most 4 packages .* of about \d`},
+		{"a server that does not say", "upgrade", "HEAD /registry.terraform.io/files/acme/tool/... 403", `0 of at most 4 packages .* of more than \d`},
+		{"one that exaggerates", "upgrade", "HEAD /registry.terraform.io/files/acme/tool/... 200 header=Content-Length:300000000", `0 of at most 4 packages .* of about 572\.\d MiB`},
+		{"one that goes on", "upgrade", "GET /registry.terraform.io/files/acme/tool/... truncate=100 times=2", `0 of at most 4 packages .* of about \d`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := startWorld(t, "-- registry/registry.terraform.io/acme/tool --\nversions: [1.0.0]\n-- registry/registry.terraform.io/acme/other --\nversions: [1.0.0]\n")
+			if tt.fault != "" {
+				fault, err := sandbox.ParseFault(tt.fault)
+				check(t, err)
+				s.Inject(fault)
+			}
+			read := make(chan struct{}) // closed when the line is on the terminal
+			s.Before(func(r *http.Request) {
+				if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, ".zip") {
+					select {
+					case <-read:
+					case <-r.Context().Done():
+					}
+				}
+			})
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "main.tf"), "terraform {\n  required_providers {\n    tool = { source = \"acme/tool\" }\n    other = { source = \"acme/other\" }\n  }\n}\n", 0o600)
+			outer, inner := pseudoTerminal(t, 120)
+			cmd := exec.Command("relock", tt.verb, "--platform", "linux_amd64", "--platform", "darwin_arm64", "--timeout", "1m", ".")
+			cmd.Dir, cmd.Stderr = dir, inner
+			cmd.Env = append(registriesOf(t, s), "PATH="+os.Getenv("PATH"), "TERM=xterm-256color")
+			check(t, cmd.Start())
+			inner.Close() // the program has its own
+			foreseen := regexp.MustCompile(tt.want)
+			var shown []byte
+			seen := false
+			for buf := make([]byte, 4<<10); ; {
+				n, err := outer.Read(buf)
+				shown = append(shown, buf[:n]...)
+				if !seen && foreseen.Match(shown) {
+					close(read)
+					seen = true
+				}
+				if err != nil {
+					break // Linux ends a terminal that nobody holds with an error
+				}
+			}
+			if err := cmd.Wait(); err != nil || !seen {
+				t.Fatalf("relock %s ends with %v; want a line like %q in\n%q", tt.verb, err, tt.want, shown)
+			}
+			if lock := content(t, filepath.Join(dir, ".terraform.lock.hcl")); strings.Count(lock, "h1:") != 4 {
+				t.Errorf("the lock file is not whole:\n%s", lock)
 			}
 		})
 	}

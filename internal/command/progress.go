@@ -12,6 +12,7 @@ import (
 	"github.com/vbauerster/mpb/v8/cwriter"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -38,7 +39,7 @@ type progress struct {
 	talk io.Writer // for what else is said meanwhile
 	// announce is for packages, as run.Env.Announce; nil: nobody sees them. A log does
 	// without: it has one line for all that has come.
-	announce func(packages int, size int64)
+	announce func(provider.Downloads)
 	watch    func(name string, size int64) registry.Download
 	// fetching is for modules, as run.Env.Fetching; nil: nobody sees them.
 	fetching func(source string)
@@ -130,13 +131,14 @@ type bars struct {
 	module  atomic.Pointer[string]
 	line    *mpb.Bar // nil before the first module
 	size    int64    // of all downloads that were begun, as far as known
-	// announced is how many packages there are to download at most, and weight how
-	// large they are together, as far as that is known before.
-	announced, weight atomic.Int64
+	// announced is what there is to download, as far as that is known before.
+	announced atomic.Pointer[provider.Downloads]
 }
 
 func newBars(w io.Writer, options ...mpb.ContainerOption) *bars {
-	return &bars{w: w, options: append(options, mpb.WithOutput(w))}
+	b := &bars{w: w, options: append(options, mpb.WithOutput(w))}
+	b.announced.Store(&provider.Downloads{})
+	return b
 }
 
 // Write writes above the bars.
@@ -154,7 +156,8 @@ func (b *bars) watch(name string, size int64) registry.Download {
 	defer b.mu.Unlock()
 	b.showAll()
 	size = max(size, 0)
-	d := &bar{of: b, size: size, bar: b.add(size, decor.Name(report.Plain(name), decor.WCSyncSpaceR))}
+	title := report.Plain(name)
+	d := &bar{of: b, size: size, bar: b.add(size, func(decor.Statistics) string { return title }, received)}
 	if b.all == nil || d.bar == nil {
 		return unseen{}
 	}
@@ -162,16 +165,21 @@ func (b *bars) watch(name string, size int64) registry.Download {
 	return d
 }
 
-// announce shows how many packages there are to download, before any of them is.
-func (b *bars) announce(packages int, size int64) {
-	if packages == 0 {
+// announce shows how many packages there are to download, before any of them is, and
+// how large they are, when that is known.
+func (b *bars) announce(more provider.Downloads) {
+	if more == (provider.Downloads{}) {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.announced.Add(int64(packages))
-	b.weight.Add(size)
-	b.showAll()
+	known := b.announced.Load()
+	b.announced.Store(&provider.Downloads{
+		Packages: known.Packages + more.Packages, Sized: known.Sized + more.Sized, Size: known.Size + more.Size,
+	})
+	if b.showAll(); b.all != nil {
+		b.expect(0)
+	}
 }
 
 // showAll shows the bar for all packages in the place of the line about modules.
@@ -180,7 +188,7 @@ func (b *bars) showAll() {
 	b.show()
 	b.read()
 	if b.all == nil {
-		b.all = b.add(0, decor.Any(b.count, decor.WCSyncSpaceR), mpb.BarPriority(math.MaxInt))
+		b.all = b.add(0, b.count, b.receivedOfAll, mpb.BarPriority(math.MaxInt))
 	}
 }
 
@@ -219,8 +227,8 @@ func (b *bars) read() {
 }
 
 // add adds a bar. It returns nil if the terminal has gone.
-func (b *bars) add(size int64, title decor.Decorator, options ...mpb.BarOption) *mpb.Bar {
-	options = append(options, mpb.BarRemoveOnComplete(), mpb.PrependDecorators(title), mpb.AppendDecorators(decor.Any(received)))
+func (b *bars) add(size int64, title, come decor.DecorFunc, options ...mpb.BarOption) *mpb.Bar {
+	options = append(options, mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Any(title, decor.WCSyncSpaceR)), mpb.AppendDecorators(decor.Any(come)))
 	added, err := b.screen.Add(size, mpb.BarStyle().Build(), options...)
 	if err != nil {
 		return nil
@@ -230,29 +238,40 @@ func (b *bars) add(size int64, title decor.Decorator, options ...mpb.BarOption) 
 
 // count says of how many packages all has arrived, and how many there are at most.
 func (b *bars) count(decor.Statistics) string {
-	arrived, most := b.arrived.Load(), b.announced.Load()
-	if most < max(arrived, 1) {
+	arrived, most := b.arrived.Load(), b.announced.Load().Packages
+	if most < max(int(arrived), 1) {
 		return packageCount(int(arrived))
 	}
-	text := fmt.Sprintf("%d of at most %s", arrived, packageCount(int(most)))
-	if weight := b.weight.Load(); weight > 0 {
-		text += ", " + report.Size(weight)
-	}
-	return text
+	return fmt.Sprintf("%d of at most %s", arrived, packageCount(most))
 }
 
 // received says how much has arrived, and of how much if that is known.
-func received(s decor.Statistics) string {
+func received(s decor.Statistics) string { return receivedOf(s, "") }
+
+// receivedOfAll says it of all packages. What they come to is an estimate; where the
+// size of some is not known, it is more than that of the others.
+func (b *bars) receivedOfAll(s decor.Statistics) string {
+	switch known := b.announced.Load(); {
+	case known.Sized == 0 || known.Size == 0:
+		return receivedOf(s, "")
+	case known.Sized < known.Packages:
+		return receivedOf(s, "more than ")
+	}
+	return receivedOf(s, "about ")
+}
+
+func receivedOf(s decor.Statistics, how string) string {
 	if s.Total < s.Current || s.Total == 0 {
 		return report.Size(s.Current)
 	}
-	return report.Size(s.Current) + " of " + report.Size(s.Total)
+	return report.Size(s.Current) + " of " + how + report.Size(s.Total)
 }
 
-// expect adds to what all downloads come to. The mutex is held.
+// expect adds to what all downloads that were begun come to. Where more is announced
+// than that, all come to more. The mutex is held.
 func (b *bars) expect(n int64) {
 	b.size += n
-	b.all.SetTotal(b.size, false)
+	b.all.SetTotal(max(b.size, b.announced.Load().Size), false)
 }
 
 // end takes the bars away. Every download has ended.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vbauerster/mpb/v8"
 
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -55,21 +56,34 @@ func TestBarsSayHowManyPackagesAreToCome(t *testing.T) {
 		var out bytes.Buffer
 		b := newBars(&out, mpb.WithAutoRefresh())
 		b.fetching("acme/vpc/aws")
-		b.announce(0, 0) // all are known
+		b.announce(provider.Downloads{}) // all are known
 		time.Sleep(frame)
 		synctest.Wait()
 		checkScreen(t, "with nothing to download", out.String(), "^module 1: acme/vpc/aws")
 
-		b.announce(40, 0)
-		time.Sleep(frame)
-		synctest.Wait()
-		checkScreen(t, "before a download", out.String(), "^0 of at most 40 packages")
-
-		b.watch("hashicorp/aws 5.34.0 linux_amd64", 4<<20).Done(nil)
-		b.announce(2, 3<<20) // and 2 more, of which somebody says the size
-		time.Sleep(frame)
-		synctest.Wait()
-		checkScreen(t, "then", out.String(), "^1 of at most 42 packages, 3.0 MiB")
+		for _, step := range []struct {
+			when  string
+			known provider.Downloads
+			size  int64 // of a package that is downloaded then, and has two mebibytes
+			want  string
+		}{
+			{"before a download", provider.Downloads{Packages: 40}, 0, `^0 of at most 40 packages .* 0 B$`},
+			{"when the size of some is known", provider.Downloads{Sized: 30, Size: 900 << 20}, 0, `^0 of at most 40 packages .* 0 B of more than 900.0 MiB$`},
+			{"when that of all is", provider.Downloads{Sized: 10, Size: 300 << 20}, 0, `^0 of at most 40 packages .* 0 B of about 1.2 GiB$`},
+			{"after a download", provider.Downloads{}, 4 << 20, `^1 of at most 40 packages .* 2.0 MiB of about 1.2 GiB$`},
+			{"when more are wanted", provider.Downloads{Packages: 2, Sized: 2, Size: 1 << 30}, 0, `^1 of at most 42 packages .* 2.0 MiB of about 2.2 GiB$`},
+			{"after one that is larger than all", provider.Downloads{}, 4 << 30, `^2 of at most 42 packages .* 4.0 MiB of about 2.2 GiB$`},
+		} {
+			b.announce(step.known)
+			if step.size > 0 {
+				d := b.watch("hashicorp/aws 5.34.0 linux_amd64", step.size)
+				d.Read(2 << 20)
+				d.Done(nil)
+			}
+			time.Sleep(frame)
+			synctest.Wait()
+			checkScreen(t, step.when, out.String(), step.want)
+		}
 		b.end()
 		checkScreen(t, "at the end", out.String())
 	})
@@ -136,6 +150,7 @@ func TestBarsSurviveTheTerminal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBars(broken{}, mpb.WithAutoRefresh())
+		b.announce(provider.Downloads{Packages: 2, Sized: 2, Size: 20})
 		first := b.watch("acme/tool 1.0.0 linux_amd64", 10)
 		time.Sleep(frame)
 		second := b.watch("acme/tool 1.0.0 darwin_arm64", 10)

@@ -26,6 +26,14 @@ type Content struct {
 // on this machine or this run has hashed it.
 const AtHand int64 = -1
 
+// Downloads are packages that are about to be downloaded, or what has become known
+// of them since.
+type Downloads struct {
+	Packages int   // so many at most
+	Sized    int   // of how many of them Size is
+	Size     int64 // together in bytes, about, as those who serve them say
+}
+
 // Signed reports whether hashes can be held against the list.
 func (l Listing) Signed() bool { return l.Signer.KeyID != "" }
 

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/relock-dev/relock/internal/content"
 	"github.com/relock-dev/relock/internal/file"
@@ -25,6 +26,7 @@ type fetcher struct {
 	transport *transport.Client
 	opts      Options
 	queue     *queue
+	patience  time.Duration // with a server that does not say how large an archive is
 
 	// archives has what became of each link, failures too, and sums what archives
 	// hash to by their zh, which identifies an archive whatever its URL.
@@ -64,7 +66,7 @@ func (l archiveLink) archive() archive {
 }
 
 func newFetcher(t *transport.Client, opts Options) *fetcher {
-	f := &fetcher{transport: t, opts: opts, queue: newQueue(opts.MaxDownloads)}
+	f := &fetcher{transport: t, opts: opts, queue: newQueue(opts.MaxDownloads), patience: sizeTimeout}
 	f.sums.ForgetErrors = true
 	return f
 }
@@ -93,8 +95,15 @@ func (f *fetcher) archive(ctx context.Context, l archiveLink) (hash.Sum, error) 
 	})
 }
 
+// sizeTimeout is how long a server has to say how large an archive is. There are
+// some that never answer HEAD; that says nothing about how they are, so that the
+// context of the question ends, and not its time.
+const sizeTimeout = 10 * time.Second
+
 // size asks how large an archive is; 0 if its server does not say.
 func (f *fetcher) size(ctx context.Context, at, from *url.URL) int64 {
+	ctx, cancel := context.WithTimeout(ctx, f.patience)
+	defer cancel()
 	resp, err := f.transport.Do(ctx, transport.Request{Method: http.MethodHead, URL: at, Referrer: from, Limit: hash.MaxSize, NoRetry: true})
 	if err != nil || resp.Status != http.StatusOK {
 		return 0

@@ -166,6 +166,23 @@ func (c *Client) Size(ctx context.Context, tool provider.Tool, want provider.Wan
 	return size, err
 }
 
+// DownloadSize returns how many bytes Hashes downloads, as the registry, the mirror
+// or the server of the package says: provider.AtHand if none are, and 0 if nobody says,
+// or if a source of hashes may spare the download. Errors are those of Hashes.
+func (c *Client) DownloadSize(ctx context.Context, tool provider.Tool, want provider.Want) (size int64, err error) {
+	if c.fetch.opts.HashSource != "" {
+		return 0, nil
+	}
+	err = c.first(tool, want, func(s source) (err error) {
+		size, err = s.size(ctx, tool, want)
+		return err
+	})
+	if size > hash.MaxSize {
+		return 0, err // no package is as large as that
+	}
+	return size, err
+}
+
 // Recheck downloads a package of which the cache knows what it hashes to, and
 // hashes it anew; it returns how many bytes that took. The error has
 // CodeBadChecksum and no more if the cache is wrong; others are those of Package.

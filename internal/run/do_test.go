@@ -85,7 +85,11 @@ func TestPackagesAreAnnounced(t *testing.T) {
 	req := upgrading(Target{Files: Checkout{}})
 	s, _ := opened(t, req)
 	var announced []int
-	s.env.Announce = func(packages int, _ int64) { announced = append(announced, packages) }
+	s.env.Announce = func(d provider.Downloads) {
+		if d.Packages > 0 || d.Sized == 0 {
+			announced = append(announced, d.Packages)
+		}
+	}
 	for range 2 {
 		if _, err := s.Do(t.Context(), req); err != nil {
 			t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 func planAll(ctx context.Context, j job, p planned) planned {
 	p.options = j.req.Plan
 	p.options.Rules = append(slices.Clip(p.options.Rules), ignores(j, p.proposing)...)
-	p.options.Now, p.options.Announce = j.env.Now, j.env.Announce
+	p.options.Now, p.options.Announce, p.options.Sizes = j.env.Now, j.env.Announce, j.source
 	p.options.Dates = dateSource(j, p.proposing.hub)
 	p.options.Former = j.source
 	p.found = results(ctx, j, p)

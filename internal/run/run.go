@@ -109,9 +109,9 @@ type Env struct {
 	Mask func(secret string) error
 	// Now is when the run is, for rules about dates.
 	Now time.Time
-	// Announce is told of packages before they are downloaded: how many there are at
-	// most, and how large they are together, 0 if that is not known; nil: nobody is.
-	Announce func(packages int, size int64)
+	// Announce is told of packages before they are downloaded, and when it is known how
+	// large they are; nil: nobody is.
+	Announce func(provider.Downloads)
 	// Watch is told of the downloads of packages, as registry.Options.Watch is.
 	Watch func(name string, size int64) registry.Download
 	// Fetching is told the source of each module that is fetched, when that begins;

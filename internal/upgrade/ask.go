@@ -54,12 +54,20 @@ type SignerSource interface {
 	Signer(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Signer, error)
 }
 
+// SizeSource says how large a download is, for whoever waits for it. Nothing is
+// decided by that, and nobody waits for the answer.
+type SizeSource interface {
+	// DownloadSize returns how many bytes Source.Hashes downloads for the package:
+	// provider.AtHand if none, 0 if nobody says.
+	DownloadSize(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error)
+}
+
 // Plan decides about every root module. Results are in the order of modules;
 // a module that could not be planned says so in its diagnostics and has no
 // File. Plan never writes. After ctx is done, what could not be asked any more
 // has failed, and what is complete is in the File.
 func Plan(ctx context.Context, src Source, modules []scan.RootModule, opts Options) []Result {
-	return plan(modules, opts, opts.behaviour(), asker{ctx: ctx, jobs: jobsOf(opts.Jobs), plan: src, dates: opts.Dates, former: opts.Former, announce: opts.Announce})
+	return plan(modules, opts, opts.behaviour(), asker{ctx: ctx, jobs: jobsOf(opts.Jobs), plan: src, dates: opts.Dates, former: opts.Former, announce: opts.Announce, sizes: opts.Sizes})
 }
 
 // Foresee asks for the releases that a plan of these root modules will ask for,
@@ -136,7 +144,8 @@ type asker struct {
 	dates  DateSource
 	former SignerSource
 
-	announce func(packages int, size int64)
+	announce func(provider.Downloads)
+	sizes    SizeSource
 }
 
 // providerKey names a provider under the rules of one tool.
@@ -209,7 +218,11 @@ func (a asker) packages(asked, left []packageKey) map[packageKey]evidence {
 		beside.Go(func() { askSigners(a.ctx, a.former, left, a.jobs) })
 	}
 	if a.announce != nil {
-		a.announce(len(a.unknown(asked)), 0) // no list says how large they are
+		unknown := a.unknown(asked)
+		a.announce(provider.Downloads{Packages: len(unknown)}) // no list says how large they are
+		sizing, enough := context.WithCancel(a.ctx)
+		defer enough()
+		beside.Go(func() { a.size(sizing, unknown) })
 	}
 	return memo.Each(ahead*a.jobs, asked, func(k packageKey) evidence {
 		h, err := a.plan.Hashes(a.ctx, k.tool, k.want)
@@ -217,18 +230,54 @@ func (a asker) packages(asked, left []packageKey) map[packageKey]evidence {
 	})
 }
 
-// unknown are the packages of which the source does not know what they hash to.
-func (a asker) unknown(asked []packageKey) map[provider.Want]bool {
+// size announces how large packages are. One of each release is asked about, since a
+// question costs a request: those for other platforms are about as large.
+func (a asker) size(ctx context.Context, unknown map[provider.Want]packageKey) {
+	if a.sizes == nil || len(unknown) == 0 {
+		return
+	}
+	one, count := map[provider.Want]packageKey{}, map[packageKey]int{} // of each release
+	for _, want := range slices.SortedFunc(maps.Keys(unknown), func(p, q provider.Want) int { return p.Platform.Compare(q.Platform) }) {
+		release := want
+		release.Platform = provider.Platform{}
+		if _, ok := one[release]; !ok {
+			one[release] = unknown[want]
+		}
+		count[one[release]]++
+	}
+	sizes := memo.Each(a.jobs, slices.Collect(maps.Values(one)), func(k packageKey) int64 {
+		size, err := a.sizes.DownloadSize(ctx, k.tool, k.want)
+		if err != nil {
+			return 0 // of which whoever wants the package hears
+		}
+		return size
+	})
+	if ctx.Err() != nil {
+		return // the packages have come
+	}
+	var known provider.Downloads
+	for k, size := range sizes {
+		if size != 0 {
+			known.Sized += count[k]
+			known.Size += int64(count[k]) * max(size, 0)
+		}
+	}
+	a.announce(known)
+}
+
+// unknown are the packages of which the source does not know what they hash to, each
+// with one of the questions about it.
+func (a asker) unknown(asked []packageKey) map[provider.Want]packageKey {
 	one := map[packageKey]packageKey{} // of each release
 	for _, k := range asked {
 		release := k
 		release.want.Platform = provider.Platform{}
 		one[release] = k
 	}
-	known, unknown := a.remembered(slices.Collect(maps.Values(one))), map[provider.Want]bool{}
+	known, unknown := a.remembered(slices.Collect(maps.Values(one))), map[provider.Want]packageKey{}
 	for _, k := range asked {
 		if _, ok := known[k]; !ok {
-			unknown[k.want] = true // whichever release of a tool asks
+			unknown[k.want] = k // whichever release of a tool asks
 		}
 	}
 	return unknown

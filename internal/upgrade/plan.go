@@ -64,8 +64,10 @@ type Options struct {
 	Jobs int
 	// Announce is told how many packages are to be downloaded at most, before any of
 	// them is: the source may still find that it knows one. It costs asking for the
-	// lists of all releases first. nil: nobody is.
-	Announce func(packages int, size int64)
+	// lists of all releases first. nil: nobody is. How large they are Sizes says a
+	// little later, while the first of them are asked for; it may be nil.
+	Announce func(provider.Downloads)
+	Sizes    SizeSource
 }
 
 // HashesFrom names the sources of packages. Versions always come from the

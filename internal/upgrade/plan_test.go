@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -661,8 +662,8 @@ func TestPlanAnnouncesWhatMayBeDownloaded(t *testing.T) {
 		var announced []int
 		opts := Options{
 			Platforms: Platforms{List: []provider.Platform{platform("linux_amd64"), platform("darwin_arm64")}},
-			Announce: func(packages int, _ int64) {
-				announced = append(announced, packages)
+			Announce: func(d provider.Downloads) {
+				announced = append(announced, d.Packages)
 				if i := slices.IndexFunc(src.asked, func(q string) bool { return strings.HasSuffix(q, "linux_amd64") }); i >= 0 {
 					t.Errorf("%q was asked for before", src.asked[i])
 				}
@@ -676,5 +677,73 @@ func TestPlanAnnouncesWhatMayBeDownloaded(t *testing.T) {
 		if !slices.Equal(announced, want) {
 			t.Errorf("with a source that remembers (%t), announced %v packages, want %v", remembers, announced, want)
 		}
+	}
+}
+
+// sized is an offer that says how large packages are, by the provider: 0 is nothing,
+// a missing one an error. Those of late it tells when nobody waits any more.
+type sized struct {
+	*offer
+	sizes map[string]int64
+	late  string
+}
+
+func (s *sized) DownloadSize(ctx context.Context, _ provider.Tool, want provider.Want) (int64, error) {
+	s.note("size of %s %s %s", want.Addr.Type, want.Version, want.Platform)
+	if want.Addr.Type == s.late {
+		<-ctx.Done()
+	}
+	size, ok := s.sizes[want.Addr.Type]
+	if !ok {
+		return 0, errors.New("no answer")
+	}
+	return size, nil
+}
+
+// One package of each release tells how large the others are, and nobody waits for that.
+func TestPlanAnnouncesHowLargeDownloadsAre(t *testing.T) {
+	t.Parallel()
+	two := []string{"linux_amd64", "darwin_arm64"}
+	for _, tt := range []struct {
+		name  string
+		sizes map[string]int64
+		late  string
+		want  []provider.Downloads
+	}{
+		{"all", map[string]int64{"a": 10, "b": 3}, "", []provider.Downloads{{Packages: 4}, {Sized: 4, Size: 26}}},
+		{"one is at hand", map[string]int64{"a": 10, "b": provider.AtHand}, "", []provider.Downloads{{Packages: 4}, {Sized: 4, Size: 20}}},
+		{"one is not known", map[string]int64{"a": 10, "b": 0}, "", []provider.Downloads{{Packages: 4}, {Sized: 2, Size: 20}}},
+		{"no answer", nil, "", []provider.Downloads{{Packages: 4}, {}}},
+		{"too late", map[string]int64{"a": 10, "b": 3}, "b", []provider.Downloads{{Packages: 4}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			src := &sized{&offer{releases: map[string]map[string][]string{"a": {"1.0.0": two}, "b": {"1.0.0": two}}}, tt.sizes, tt.late}
+			known := make(chan bool, 2)
+			src.edit = func(provider.Want, *provider.Hashes) error {
+				if tt.late == "" { // packages take longer than to learn their sizes
+					<-known
+					known <- true
+				}
+				return nil
+			}
+			var announced []provider.Downloads
+			Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, nil)), Options{
+				Platforms: Platforms{List: []provider.Platform{platform("linux_amd64"), platform("darwin_arm64")}},
+				Sizes:     src,
+				Announce: func(d provider.Downloads) {
+					if announced = append(announced, d); len(announced) == 2 {
+						known <- true
+					}
+				},
+			})
+			if !slices.Equal(announced, tt.want) {
+				t.Errorf("announced %+v, want %+v", announced, tt.want)
+			}
+			asked := slices.DeleteFunc(src.asked, func(q string) bool { return !strings.HasPrefix(q, "size of ") })
+			if slices.Sort(asked); !slices.Equal(asked, []string{"size of a 1.0.0 darwin_arm64", "size of b 1.0.0 darwin_arm64"}) {
+				t.Errorf("asked for %q, want one package of each release", asked)
+			}
+		})
 	}
 }

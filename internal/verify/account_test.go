@@ -354,9 +354,9 @@ func TestHashesAreAccountedFor(t *testing.T) {
 			}
 			allowance := NewAllowance(max(cmp.Or(tt.allowed, 1<<20), 0))
 			announced := 0
-			judged := Judge(t.Context(), tt.release, []Suspect{e}, Options{Allowance: allowance, Jobs: 3, Announce: func(packages int, size int64) {
-				if announced += packages; size < int64(packages) {
-					t.Errorf("%d packages of %d bytes are announced", packages, size)
+			judged := Judge(t.Context(), tt.release, []Suspect{e}, Options{Allowance: allowance, Jobs: 3, Announce: func(d provider.Downloads) {
+				if announced += d.Packages; d.Sized != d.Packages || d.Size < int64(d.Packages) {
+					t.Errorf("%+v is announced, want packages of known size", d)
 				}
 			}})
 			looked := slices.DeleteFunc(slices.Clone(tt.release.asked), func(q string) bool { return !strings.HasSuffix(q, " 100") })

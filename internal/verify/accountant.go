@@ -22,7 +22,7 @@ type accountant struct {
 	// strict says that a registry's word explains nothing as long as a package may
 	// be hashed.
 	strict   bool
-	announce func(packages int, size int64) // nil: nobody listens
+	announce func(provider.Downloads) // nil: nobody listens
 	cases    map[packageKey]*accountCase
 	order    []*accountCase
 }
@@ -186,7 +186,7 @@ func (a *accountant) download(next []packagePart) {
 		}
 	}
 	if a.announce != nil && len(sized) > 0 {
-		a.announce(len(sized), together)
+		a.announce(provider.Downloads{Packages: len(sized), Sized: len(sized), Size: together})
 	}
 	a.look(append(sized, free...), func(p packagePart) int64 { return max(p.sizes[p.platform], 1) })
 	for _, part := range next {

@@ -52,9 +52,8 @@ type Options struct {
 	Allowance *Allowance
 	// Jobs bounds the questions that are open at once; 0 means a default.
 	Jobs int
-	// Announce is told of packages before they are downloaded: how many, and how large
-	// they are together. nil: nobody is.
-	Announce func(packages int, size int64)
+	// Announce is told of packages before they are downloaded; nil: nobody is.
+	Announce func(provider.Downloads)
 }
 
 // Judge says which recorded hashes belong to no package of their release, and of

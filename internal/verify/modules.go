@@ -51,7 +51,7 @@ type Policy struct {
 	Allowance *Allowance
 	Jobs      int
 	// Announce is as in Options.
-	Announce func(packages int, size int64)
+	Announce func(provider.Downloads)
 }
 
 // Verification is what was found of one root module.
