@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relock-dev/relock/internal/sandbox"
 	"github.com/relock-dev/relock/internal/sandbox/waves"
 )
 
@@ -51,7 +52,7 @@ module "net" {
 	}
 	upgrade()
 	main = strings.Replace(main, `"1.0.0"`, `">= 1.0.0"`, 1)
-	w := waves.New(
+	checkWaves(t, s, upgrade,
 		[]string{"aws/versions", "aws/1.0.0/download", "alpha/versions"},
 		[]string{"aws/1.0.0.zip"},
 		[]string{"beta/versions"},
@@ -62,9 +63,96 @@ module "net" {
 		},
 		[]string{"alpha_1.1.0_linux_amd64.zip", "beta_1.0.0_linux_amd64.zip"},
 	)
+}
+
+// A tree of modules needs three round trips for each of its levels, however many
+// modules are on one, and two where all calls of a level name one version. What a
+// level requires is asked for beside the first question about the next one.
+func TestRoundTripsOfModuleTree(t *testing.T) {
+	t.Parallel()
+	s := serveText(t, `
+-- registry/registry.terraform.io/hashicorp/alpha --
+versions: [1.0.0]
+-- registry/registry.terraform.io/hashicorp/beta --
+versions: [1.0.0]
+-- registry/registry.terraform.io/hashicorp/gamma --
+versions: [1.0.0]
+-- modules/registry.terraform.io/acme/first/aws/1.0.0/main.tf --
+terraform {
+  required_providers {
+    beta = { source = "hashicorp/beta" }
+  }
+}
+
+module "second" {
+  source  = "acme/second/aws"
+  version = "1.0.0"
+}
+
+module "other" {
+  source  = "acme/other/aws"
+  version = "= 1.0.0"
+}
+-- modules/registry.terraform.io/acme/second/aws/1.0.0/main.tf --
+module "third" {
+  source = "acme/third/aws"
+}
+-- modules/registry.terraform.io/acme/other/aws/1.0.0/main.tf --
+module "third" {
+  source  = "acme/third/aws"
+  version = "~> 1.0"
+}
+-- modules/registry.terraform.io/acme/third/aws/1.0.0/main.tf --
+terraform {
+  required_providers {
+    gamma = { source = "hashicorp/gamma" }
+  }
+}
+`)
+	dir, o := t.TempDir(), session{home: t.TempDir()}
+	write(t, filepath.Join(dir, "main.tf"), []byte(`terraform {
+  required_providers {
+    alpha = { source = "hashicorp/alpha" }
+  }
+}
+
+module "first" {
+  source  = "acme/first/aws"
+  version = ">= 1.0.0"
+}
+`))
+	var trips [][]string
+	for _, level := range []string{
+		"first/aws/versions alpha/versions, first/aws/1.0.0/download, first/aws/1.0.0.zip",
+		"second/aws/versions second/aws/1.0.0/download other/aws/versions other/aws/1.0.0/download beta/versions, second/aws/1.0.0.zip other/aws/1.0.0.zip",
+		"third/aws/versions, third/aws/1.0.0/download, third/aws/1.0.0.zip",
+		"gamma/versions",
+	} {
+		for wave := range strings.SplitSeq(level, ", ") {
+			trips = append(trips, strings.Fields(wave))
+		}
+	}
+	packages := make([][]string, 3)
+	for _, name := range []string{"alpha", "beta", "gamma"} {
+		packages[0] = append(packages[0], name+"/1.0.0/download/linux/amd64")
+		packages[1] = append(packages[1], name+"_1.0.0_SHA256SUMS", name+"_1.0.0_SHA256SUMS.sig")
+		packages[2] = append(packages[2], name+"_1.0.0_linux_amd64.zip")
+	}
+	checkWaves(t, s, func() {
+		if status, out := o.run(t, s, dir, "check", "--create", "--platform", "linux_amd64", "."); status != ExitChanges {
+			t.Fatalf("check ends with %d:\n%s", status, out)
+		}
+	}, append(trips, packages...)...)
+}
+
+// checkWaves holds that a run asks the questions in as many round trips as there are
+// groups, which are ends of paths.
+func checkWaves(t *testing.T, s *sandbox.Sandbox, run func(), groups ...[]string) {
+	t.Helper()
+	w := waves.New(groups...)
 	s.ResetRequests()
 	s.Before(w.Hold)
-	upgrade()
+	run()
 	if missed := w.Missed(); len(missed) > 0 {
 		t.Errorf("not asked in their turn: %v", missed)
 		for _, r := range s.Requests() {
