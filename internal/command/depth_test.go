@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/relock-dev/relock/internal/sandbox"
 	"github.com/relock-dev/relock/internal/sandbox/waves"
 )
@@ -158,5 +160,57 @@ func checkWaves(t *testing.T, s *sandbox.Sandbox, run func(), groups ...[]string
 		for _, r := range s.Requests() {
 			t.Log(r.Method, r.Path)
 		}
+	}
+}
+
+// Versions that are asked for beside modules are asked for in vain where a module
+// then cannot be had: once for each provider, however many root modules and levels
+// there are, and no more of it.
+func TestVersionsInVainAreAskedOnce(t *testing.T) {
+	t.Parallel()
+	s := serveText(t, `
+-- registry/registry.terraform.io/hashicorp/alpha --
+versions: [1.0.0]
+-- registry/registry.terraform.io/hashicorp/beta --
+versions: [1.0.0]
+-- modules/registry.terraform.io/acme/first/aws/1.0.0/main.tf --
+terraform {
+  required_providers {
+    beta = { source = "hashicorp/beta" }
+  }
+}
+
+module "gone" {
+  source = "acme/gone/aws"
+}
+`)
+	dir, o := t.TempDir(), session{home: t.TempDir()}
+	for _, root := range []string{"one", "two", "three"} {
+		write(t, filepath.Join(dir, root, "main.tf"), []byte(`terraform {
+  backend "local" {}
+
+  required_providers {
+    alpha = { source = "hashicorp/alpha" }
+    none  = { source = "hashicorp/none" }
+  }
+}
+
+module "first" {
+  source = "acme/first/aws"
+}
+`))
+	}
+	if status, out := o.run(t, s, dir, "upgrade", "--create", "./..."); status != ExitFailed || !strings.Contains(out, "acme/gone/aws") {
+		t.Fatalf("upgrade ends with %d, want a failure for a module that is gone:\n%s", status, out)
+	}
+	asked := map[string]int{}
+	for _, r := range s.Requests() {
+		if _, question, ok := strings.Cut(r.Path, "/v1/providers/"); ok {
+			asked[question]++
+		}
+	}
+	want := map[string]int{"hashicorp/alpha/versions": 1, "hashicorp/beta/versions": 1, "hashicorp/none/versions": 1, "-/none/versions": 1}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("questions about providers (-want +got):\n%s", diff)
 	}
 }
