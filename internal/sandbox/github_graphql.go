@@ -51,6 +51,8 @@ func newGQLSchema() gqlSchema {
 		},
 		"RepositoryConnection":      {"totalCount": {}, "nodes": {typ: "Repository"}, "pageInfo": {typ: "PageInfo"}},
 		"RepositoryTopicConnection": {"totalCount": {}, "nodes": {typ: "RepositoryTopic"}},
+		"LanguageConnection":        {"totalCount": {}, "nodes": {typ: "Language"}},
+		"Language":                  {"name": {}},
 		"RepositoryTopic":           {"topic": {typ: "Topic"}},
 		"Topic":                     {"name": {}},
 		"RefConnection":             {"totalCount": {}, "nodes": {typ: "Ref"}, "pageInfo": {typ: "PageInfo"}},
@@ -58,6 +60,7 @@ func newGQLSchema() gqlSchema {
 			"databaseId": {}, "isArchived": {}, "isDisabled": {}, "visibility": {}, "diskUsage": {},
 			"refs":             {typ: "RefConnection", args: append([]string{"refPrefix!"}, page...)},
 			"repositoryTopics": {typ: "RepositoryTopicConnection", args: page},
+			"languages":        {typ: "LanguageConnection", args: append([]string{"orderBy"}, page...)},
 			"id":               {}, "name": {}, "nameWithOwner": {}, "isFork": {}, "isPrivate": {}, "viewerPermission": {}, "autoMergeAllowed": {},
 			"defaultBranchRef": {typ: "Ref"},
 			"ref":              {typ: "Ref", args: []string{"qualifiedName!"}},
@@ -344,10 +347,11 @@ func (c *apiCall) gqlRepository(args map[string]any) (any, error) {
 // gqlOf is a repository that the caller sees.
 func (c *apiCall) gqlOf(r *gitRepository) gqlObject {
 	return gqlObject{
-		"databaseId": scalar(r.id), "isArchived": scalar(r.settings.Archived), "isDisabled": scalar(false), "diskUsage": scalar(1),
+		"databaseId": scalar(r.id), "isArchived": scalar(r.settings.Archived), "isDisabled": scalar(false), "diskUsage": scalar(r.settings.DiskUsage),
 		"visibility":       scalar(strings.ToUpper(r.settings.visibility())),
 		"refs":             func(args map[string]any) (any, error) { return c.gqlRefs(r, args) },
 		"repositoryTopics": func(args map[string]any) (any, error) { return gqlTopics(r, args) },
+		"languages":        func(args map[string]any) (any, error) { return gqlLanguages(r, args) },
 		"id":               scalar(r.nodeID()), "name": scalar(r.name), "nameWithOwner": scalar(r.fullName()),
 		"isFork": scalar(r.parent != nil), "isPrivate": scalar(r.settings.Private),
 		"viewerPermission": scalar(strings.ToUpper(string(c.roleOf(r)))), "autoMergeAllowed": scalar(r.settings.AutoMerge),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,6 +94,28 @@ func gqlTopics(r *gitRepository, args map[string]any) (any, error) {
 		topics = append(topics, gqlObject{"topic": scalar(gqlObject{"name": scalar(name)})})
 	}
 	return gqlObject{"totalCount": scalar(len(r.settings.Topics)), "nodes": scalar(topics)}, nil
+}
+
+// gqlLanguages is a connection to the languages of the default branch, of which the sandbox
+// knows one. GitHub counts no file that is generated, as lock files are, and none of some
+// directories [github-linguist/linguist, lib/linguist/languages.yml, generated.rb].
+func gqlLanguages(r *gitRepository, args map[string]any) (any, error) {
+	if _, err := connectionSize(args); err != nil {
+		return nil, err
+	}
+	languages := []gqlObject{}
+	if tree, ok := r.treeAt(r.defaultBranch); ok {
+		err := r.walkTree(tree, true, func(name string, e gitEntry) error {
+			if ext := path.Ext(name); len(languages) == 0 && e.mode.IsFile() && (ext == ".tf" || ext == ".hcl" && path.Base(name) != ".terraform.lock.hcl") {
+				languages = append(languages, gqlObject{"name": scalar("HCL")})
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return gqlObject{"totalCount": scalar(len(languages)), "nodes": scalar(languages)}, nil
 }
 
 // gqlRefs is a connection to the refs whose names begin with a prefix.

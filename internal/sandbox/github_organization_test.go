@@ -16,13 +16,13 @@ func startOrganization(t *testing.T) *hub {
 	t.Helper()
 	h := startHub(t)
 	for name, settings := range map[string]Settings{
-		"app": {Private: true, Internal: true, Topics: []string{"terraform", "aws"},
+		"app": {Private: true, Internal: true, DiskUsage: 7, Topics: []string{"terraform", "aws"},
 			Properties: map[string]any{"team": "platform", "stages": []string{"test", "live"}}},
 		"hidden": {Private: true}, "old": {Archived: true}, "web": {},
 	} {
 		r := Repository{Owner: "acme", Name: name, DefaultBranch: "main", Branches: map[string]map[string]File{"main": {"a": {}}}, Settings: settings}
 		if name == "app" {
-			r.Branches["relock/x"] = map[string]File{"a": {}}
+			r.Branches["main"]["live/main.tf"], r.Branches["relock/x"] = File{}, map[string]File{"a": {}}
 		}
 		if err := h.create(r); err != nil {
 			t.Fatal(err)
@@ -34,7 +34,7 @@ func startOrganization(t *testing.T) *hub {
 const listQuery = `query($login: String!, $n: Int!, $after: String) { repositoryOwner(login: $login) {
  repositories(first: $n, after: $after, ownerAffiliations: [OWNER], orderBy: {field: NAME, direction: ASC}) {
  totalCount pageInfo { hasNextPage endCursor } nodes { databaseId nameWithOwner isArchived isFork visibility
- repositoryTopics(first: 20) { nodes { topic { name } } }
+ repositoryTopics(first: 20) { nodes { topic { name } } } diskUsage languages(first: 9) { nodes { name } }
  refs(refPrefix: "refs/heads/relock/", first: 10) { nodes { prefix name target { oid } } }
  defaultBranchRef { name target { oid ... on Commit { tree { oid } } } } } } } }`
 
@@ -77,7 +77,8 @@ func TestListsRepositories(t *testing.T) {
 	ref := first["refs"].(map[string]any)["nodes"].([]any)[0].(map[string]any)
 	delete(ref, "target")
 	want := map[string]any{
-		"nameWithOwner": "acme/app", "isArchived": false, "isFork": false, "visibility": "INTERNAL",
+		"nameWithOwner": "acme/app", "isArchived": false, "isFork": false, "visibility": "INTERNAL", "diskUsage": 7.0,
+		"languages": map[string]any{"nodes": []any{map[string]any{"name": "HCL"}}},
 		"repositoryTopics": map[string]any{"nodes": []any{
 			map[string]any{"topic": map[string]any{"name": "terraform"}}, map[string]any{"topic": map[string]any{"name": "aws"}},
 		}},

@@ -50,6 +50,8 @@ type Settings struct {
 	// properties are texts or lists of them.
 	Topics     []string
 	Properties map[string]any
+	// DiskUsage is what GraphQL says of the repository's size, in kilobytes.
+	DiskUsage int `yaml:"disk_usage"`
 	// People are roles by login. The owner is an admin and monalisa may write,
 	// except in forks, unless this says otherwise. Everyone else may read what
 	// is not private.
