@@ -3,13 +3,16 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -75,6 +78,32 @@ func newEstate(t testing.TB, repositories, modules int, lock string) *estate {
 	return e
 }
 
+// asApp lets relock speak for a GitHub App that is installed in all repositories, with
+// these permissions besides those that it needs.
+func (e *estate) asApp(t testing.TB, repositories []string, besides map[string]string) {
+	t.Helper()
+	granted := map[string]string{"metadata": "read", "contents": "write", "pull_requests": "write"}
+	maps.Copy(granted, besides)
+	app, err := e.GitHub().Register(sandbox.App{Slug: "relock", ID: 12, Permissions: granted, Repositories: repositories})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.environ = append(e.environ, "GITHUB_TOKEN=", fmt.Sprint("RELOCK_APP_ID=", app.ID), "RELOCK_APP_PRIVATE_KEY="+string(app.Key))
+}
+
+// asked are the requests to GitHub of a run, as GitHub counts them: what an archive's
+// address redirects to is none.
+func (e *estate) asked(t testing.TB, args ...string) []sandbox.Request {
+	t.Helper()
+	e.ResetRequests()
+	if out, err := e.relock(args...).CombinedOutput(); err != nil {
+		t.Fatalf("relock %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return slices.DeleteFunc(e.Requests(), func(r sandbox.Request) bool {
+		return !strings.HasPrefix(r.Path, "/github/") || strings.HasPrefix(r.Path, "/github/_codeload/")
+	})
+}
+
 func estateConfig(repository, module int) string {
 	return fmt.Sprintf("# %d, %d\nresource \"null_resource\" \"x\" {}\nresource \"local_file\" \"x\" {}\n", repository, module)
 }
@@ -85,6 +114,72 @@ func (e *estate) relock(args ...string) *exec.Cmd {
 	cmd := exec.Command("relock", args...)
 	cmd.Dir, cmd.Env = e.dir, e.environ
 	return cmd
+}
+
+// TestRequestsInAnOrganisation counts what one repository costs an App besides the list:
+// nothing if it is remembered, one request if there is nothing to do in it; else at most
+// five for its files and for what there is of pull requests, and at most twelve for each
+// that is opened, with the token for that, labels and people.
+func TestRequestsInAnOrganisation(t *testing.T) {
+	t.Parallel()
+	const name = "acme/r0000"
+	e := newEstate(t, 1, 2, oldLock)
+	e.asApp(t, []string{name}, map[string]string{"issues": "write", "members": "read"})
+	if err := e.GitHub().Configure(name, func(s *sandbox.Settings) {
+		s.People, s.Teams, s.Labels = map[string]sandbox.Role{"hubot": sandbox.RoleWrite}, []string{"platform"}, []string{"terraform"}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	configure := func(text string) {
+		t.Helper()
+		file := sandbox.File{Mode: sandbox.ModeFile, Content: []byte(text)}
+		if _, err := e.GitHub().Push(name, sandbox.Push{Branch: "main", Files: map[string]sandbox.File{".github/relock.yml": file}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	configure("version: 1\ngroup-by: provider\npull-request: {labels: [terraform, locks], reviewers: [hubot], team-reviewers: [platform], assignees: [monalisa]}\n")
+	args := []string{"pr", "--org", "acme", "--platform", "linux_amd64"}
+	list := len(e.asked(t, append(args, "--where", "name=none")...))
+	asked := e.asked(t, args...)[list:]
+	first := slices.IndexFunc(asked, func(r sandbox.Request) bool { return r.Writes() })
+	pulls, err := e.GitHub().Pulls(name)
+	if err != nil || len(pulls) != 2 || len(pulls[0].Reviewers)+len(pulls[0].Teams) != 2 || len(pulls[0].Labels) != 2 || len(pulls[0].Assignees) != 1 {
+		t.Fatalf("%d pull requests, %v, want two with labels and people", len(pulls), err)
+	}
+	if first > 5 || !strings.HasSuffix(asked[first].Path, "/access_tokens") {
+		t.Errorf("%d requests before the first that writes, want at most 5 and then a token: %v", first, asked)
+	}
+	if n := len(asked) - first; n > 2*12 {
+		t.Errorf("%d requests for two new pull requests, want at most 24: %v", n, asked[first:])
+	}
+	if asked := e.asked(t, args...)[list:]; len(asked) > 5+2*2 {
+		t.Errorf("%d requests where two pull requests are open, want at most 9: %v", len(asked), asked)
+	}
+	configure("version: 1\n") // one pull request in place of the two, which is merged
+	e.asked(t, args...)
+	pulls, err = e.GitHub().Pulls(name)
+	if err != nil || len(pulls) != 3 {
+		t.Fatalf("%d pull requests, %v, want three", len(pulls), err)
+	}
+	for _, p := range pulls {
+		if p.State == "open" {
+			_, err = e.GitHub().Merge(name, p.Number, "monalisa")
+			err = errors.Join(err, e.GitHub().DeleteBranch(name, p.Head))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if asked := e.asked(t, args...)[list:]; len(asked) != 1 {
+		t.Errorf("%d requests for a repository in which nothing is to be done, want 1: %v", len(asked), asked)
+	}
+	args = append(args, "--fleet", "fleet.json")
+	if asked := e.asked(t, args...)[list:]; len(asked) != 1 {
+		t.Errorf("%d requests for a repository that is not remembered yet, want 1: %v", len(asked), asked)
+	}
+	if asked := e.asked(t, args...)[list:]; len(asked) != 0 {
+		t.Errorf("%d requests for a repository that is remembered, want none: %v", len(asked), asked)
+	}
 }
 
 // TestKilledInAnOrganisation kills a run over some repositories at a random request or

@@ -49,11 +49,13 @@ type Member struct {
 	// Heads are the branches of ours; null if they are not known.
 	Heads map[string]string `json:"heads"`
 	Pulls map[string]string `json:"pulls"` // open pull requests of these
+	// Compact says that an archive is the cheapest way to its files.
+	Compact bool `json:"compact"`
 }
 
 // Listed is the repository as a list has it, as far as a run needs to know.
 func (r Member) Listed() github.Listed {
-	return github.Listed{ID: r.ID, Name: r.Name, Branch: r.Branch, Head: r.Head, Tree: r.Tree, Heads: r.Heads, Pulls: r.Pulls}
+	return github.Listed{ID: r.ID, Name: r.Name, Branch: r.Branch, Head: r.Head, Tree: r.Tree, Heads: r.Heads, Pulls: r.Pulls, Compact: r.Compact}
 }
 
 // Sharing says how a run is divided.
@@ -91,7 +93,7 @@ func Divide(chosen []github.Listed, s Sharing) []Shard {
 	}
 	for i, l := range chosen {
 		shard := &shards[placed[i]]
-		shard.Repositories = append(shard.Repositories, Member{l.ID, l.Name, l.Branch, l.Head, l.Tree, l.Heads, l.Pulls})
+		shard.Repositories = append(shard.Repositories, Member{l.ID, l.Name, l.Branch, l.Head, l.Tree, l.Heads, l.Pulls, l.Compact})
 	}
 	handOut(shards, loads, s)
 	return shards

@@ -23,6 +23,10 @@ const (
 	// twenty topics.
 	mostTopics = 20
 	mostHeads  = 50
+	// mostLanguages bounds those that are listed of a repository, the most used first.
+	mostLanguages = 20
+	// largestDisk is up to which size a repository is read by an archive at once.
+	largestDisk = largestUnseen >> 10
 	// actionsLogin is whom the token of a workflow speaks for.
 	actionsLogin = "github-actions[bot]"
 )
@@ -48,6 +52,9 @@ type Listed struct {
 	Pulls map[string]string
 	// Files are those of the files that were asked for which the head has.
 	Files []string
+	// Compact says that an archive is the cheapest way to its configuration: GitHub has
+	// found HCL in it, and it is not large. It is advice.
+	Compact bool
 }
 
 // ListOptions say what is asked of each repository.
@@ -173,8 +180,9 @@ func listQuery(owner string, o ListOptions, size int, after string) *graphQuery 
 		q.add(", after: %s", q.text(after))
 	}
 	q.add(", ownerAffiliations: [OWNER], orderBy: {field: NAME, direction: ASC}) { pageInfo { hasNextPage endCursor }"+
-		" nodes { databaseId nameWithOwner isArchived isDisabled isFork visibility repositoryTopics(first: %d) { nodes { topic { name } } }"+
-		" defaultBranchRef { name target { oid ... on Commit { tree { oid } } } }", mostTopics)
+		" nodes { databaseId nameWithOwner isArchived isDisabled isFork visibility diskUsage"+
+		" languages(first: %d, orderBy: {field: SIZE, direction: DESC}) { nodes { name } } repositoryTopics(first: %d) { nodes { topic { name } } }"+
+		" defaultBranchRef { name target { oid ... on Commit { tree { oid } } } }", mostLanguages, mostTopics)
 	if o.Prefix != "" {
 		q.add(" refs(refPrefix: %s, first: %d) { nodes { prefix name target { oid } associatedPullRequests(first: 1, states: [OPEN]) { nodes { number updatedAt } } } pageInfo { hasNextPage } }", q.text(branchRefs+o.Prefix), mostHeads)
 	}
@@ -193,6 +201,8 @@ type listedNode struct {
 	IsDisabled       bool
 	IsFork           bool
 	Visibility       string
+	DiskUsage        int // in kilobytes, with all that ever was
+	Languages        struct{ Nodes []struct{ Name string } }
 	RepositoryTopics struct {
 		Nodes []struct{ Topic struct{ Name string } }
 	}
@@ -227,6 +237,9 @@ func listedOf(node json.RawMessage, o ListOptions) (Listed, error) {
 	l := Listed{
 		ID: n.DatabaseID, Name: n.NameWithOwner, Visibility: strings.ToLower(n.Visibility),
 		Archived: n.IsArchived, Disabled: n.IsDisabled, Fork: n.IsFork,
+	}
+	for _, one := range n.Languages.Nodes {
+		l.Compact = l.Compact || one.Name == "HCL" && n.DiskUsage <= largestDisk
 	}
 	for _, t := range n.RepositoryTopics.Nodes {
 		l.Topics = append(l.Topics, t.Topic.Name)

@@ -47,6 +47,7 @@ func TestListsARepository(t *testing.T) {
 	want := github.Listed{
 		ID: got[0].ID, Name: "acme/app", Branch: "main", Head: refs["refs/heads/main"], Tree: got[0].Tree, Visibility: "private",
 		Topics: []string{"terraform"}, Files: []string{".github/relock.yml"},
+		Compact:    true,
 		Properties: map[string][]string{"team": {"platform"}, "stages": {"test", "live"}, "none": nil},
 		Heads:      map[string]string{"relock/all-1": refs["refs/heads/relock/all-1"]},
 		Pulls:      map[string]string{"relock/all-1": got[0].Pulls["relock/all-1"]},
@@ -54,8 +55,8 @@ func TestListsARepository(t *testing.T) {
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("List (-want +got):\n%s", diff)
 	}
-	if !got[1].Archived || got[1].Heads == nil || len(got[1].Heads) != 0 {
-		t.Errorf("List = %+v, want an archived repository without branches of ours", got[1])
+	if got[1].Compact || !got[1].Archived || got[1].Heads == nil || len(got[1].Heads) != 0 {
+		t.Errorf("List = %+v, want an archived repository without HCL and branches of ours", got[1])
 	}
 	h.wantAsked(t, "POST api/graphql", "GET /installation/repositories", "GET /orgs/acme/properties/values")
 }

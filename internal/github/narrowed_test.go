@@ -20,6 +20,7 @@ properties: {team: platform, stages: [test, live], none: null}
 -- settings/acme/old --
 archived: true
 -- github/acme/app/main/.github/relock.yml --
+-- github/acme/app/main/live/main.tf --
 -- github/acme/old/main/a --
 -- github/acme/public/main/a --
 -- github/octo/infra/main/a --

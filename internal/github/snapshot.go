@@ -59,6 +59,12 @@ func (r *Repository) Snapshot(ctx context.Context, sha string, keep func(name st
 	if err != nil {
 		return nil, r.explain(ctx, "reading the tree of commit "+sha, readContents, err)
 	}
+	return r.take(ctx, sha, l, keep)
+}
+
+// take returns the file tree of a commit that is listed, with the contents that are
+// to be kept.
+func (r *Repository) take(ctx context.Context, sha string, l *listing, keep func(name string) bool) (*filetree.Tree, error) {
 	wanted, err := l.wanted(keep)
 	if err != nil {
 		return nil, r.explain(ctx, "reading commit "+sha, readContents, err)
@@ -217,7 +223,7 @@ func (l *listing) missing(ids map[string]int64) []string {
 
 // download reads contents from the archive of a commit, again if it breaks off.
 func (r *Repository) download(ctx context.Context, sha string, l *listing, wanted map[string]int64) error {
-	if len(wanted) <= fewBlobs || l.size > largestArchive {
+	if l.unpacked || len(l.missing(wanted)) <= fewBlobs || l.size > largestArchive {
 		return nil
 	}
 	for tries := 1; ; tries++ {
@@ -240,20 +246,29 @@ func (b *brokenOff) Unwrap() error { return b.error }
 // downloadOnce asks for an archive. The API redirects to another host, whose
 // address is good for some minutes, and which gets no token.
 func (r *Repository) downloadOnce(ctx context.Context, sha string, l *listing, wanted map[string]int64) error {
-	ctx = behaving(ctx, requestBehaviour{stream: true, largest: largestArchive, time: archiveTime})
-	req, err := r.client.rest.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/tarball/%s", r.owner, r.name, sha), nil)
+	body, err := r.archive(ctx, sha, largestArchive)
 	if err != nil {
 		return err
 	}
-	resp, err := r.client.rest.BareDo(ctx, req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if err := l.unpack(resp.Body, wanted); err != nil {
+	defer body.Close()
+	if err := l.unpack(body, wanted); err != nil {
 		return &brokenOff{err}
 	}
 	return nil
+}
+
+// archive begins to read the archive of a commit.
+func (r *Repository) archive(ctx context.Context, sha string, largest int64) (io.ReadCloser, error) {
+	ctx = behaving(ctx, requestBehaviour{stream: true, largest: largest, time: archiveTime})
+	req, err := r.client.rest.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/tarball/%s", r.owner, r.name, sha), nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := r.client.rest.BareDo(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return resp.Body, nil
 }
 
 // unpack takes the wanted contents out of an archive, and reads no further than

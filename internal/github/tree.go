@@ -17,6 +17,8 @@ type listing struct {
 	// blobs are the contents by their ids, so that equal files share one.
 	blobs map[string][]byte
 	size  int64 // of all files
+	// unpacked says that all of an archive has been read.
+	unpacked bool
 }
 
 // treeEntry is a file, a link or a directory as GitHub lists it.

@@ -239,7 +239,13 @@ func (s *hubs) fetch(ctx context.Context, h Hub, repository, branch string) (rem
 // snapshot reads the file tree of a commit, with the contents of the files that a
 // run may read.
 func snapshot(ctx context.Context, repo *github.Repository, commit string) (*Remote, error) {
-	files, err := repo.Snapshot(ctx, commit, reads)
+	return snapshotOf(ctx, repo, commit, "")
+}
+
+// snapshotOf does so for a commit whose tree has this id, if that is known and an archive
+// is the cheapest way to its files.
+func snapshotOf(ctx context.Context, repo *github.Repository, commit, id string) (*Remote, error) {
+	files, err := repo.SnapshotOf(ctx, commit, id, reads)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +260,7 @@ func snapshot(ctx context.Context, repo *github.Repository, commit string) (*Rem
 		for _, name := range names {
 			lacking[name] = true
 		}
-		if files, err = repo.Snapshot(ctx, commit, func(name string) bool { return reads(name) || lacking[name] }); err != nil {
+		if files, err = repo.SnapshotOf(ctx, commit, id, func(name string) bool { return reads(name) || lacking[name] }); err != nil {
 			return nil, err
 		}
 	}

@@ -247,7 +247,11 @@ func (s *Session) files(ctx context.Context, req Request, t Target) (*Remote, st
 	if err != nil {
 		return nil, "", err
 	}
-	remote, err := snapshot(ctx, repo, t.listed.Head)
+	tree := ""
+	if t.listed.Compact {
+		tree = t.listed.Tree
+	}
+	remote, err := snapshotOf(ctx, repo, t.listed.Head, tree)
 	return remote, t.listed.Branch, err
 }
 
