@@ -1,7 +1,9 @@
 package command
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -160,6 +162,76 @@ func checkWaves(t *testing.T, s *sandbox.Sandbox, run func(), groups ...[]string
 		for _, r := range s.Requests() {
 			t.Log(r.Method, r.Path)
 		}
+	}
+}
+
+// Where the platforms of a lock file are to be found out, that takes no round trip of
+// its own while the cache knows what old packages hash to. Without the cache it takes
+// four, however many entries and platforms there are.
+func TestRoundTripsOfPlatformsThatNobodyNames(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		constraint string
+		forgets    bool
+		trips      string // a line each; EACH is every provider
+	}{
+		"nothing_changes": {"1.0.0", false, `
+EACH/versions
+EACH/1.0.0/download/linux/amd64
+EACH_1.0.0_SHA256SUMS EACH_1.0.0_SHA256SUMS.sig`},
+		"new_releases": {">= 1.0.0", false, `
+EACH/versions
+EACH/1.0.0/download/linux/amd64 EACH/1.1.0/download/linux/amd64
+EACH_1.0.0_SHA256SUMS EACH_1.0.0_SHA256SUMS.sig EACH_1.1.0_SHA256SUMS EACH_1.1.0_SHA256SUMS.sig
+EACH/1.1.0/download/darwin/arm64 EACH_1.1.0_linux_amd64.zip
+EACH_1.1.0_darwin_arm64.zip`},
+		"new_releases_and_no_cache": {">= 1.0.0", true, `
+EACH/versions
+EACH/1.0.0/download/linux/amd64 EACH/1.1.0/download/linux/amd64
+EACH_1.0.0_SHA256SUMS EACH_1.0.0_SHA256SUMS.sig EACH_1.1.0_SHA256SUMS EACH_1.1.0_SHA256SUMS.sig
+alpha/1.0.0/download/darwin/arm64 alpha_1.0.0_linux_amd64.zip
+alpha_1.0.0_darwin_arm64.zip
+beta/1.0.0/download/darwin/arm64 beta_1.0.0_linux_amd64.zip gamma/1.0.0/download/darwin/arm64 gamma_1.0.0_linux_amd64.zip
+beta_1.0.0_darwin_arm64.zip gamma_1.0.0_darwin_arm64.zip
+EACH/1.1.0/download/darwin/arm64 EACH_1.1.0_linux_amd64.zip
+EACH_1.1.0_darwin_arm64.zip`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			providers := []string{"alpha", "beta", "gamma"}
+			var world, required strings.Builder
+			for _, p := range providers {
+				fmt.Fprintf(&world, "-- registry/registry.terraform.io/hashicorp/%s --\nversions: [1.0.0, 1.1.0]\nplatforms: [linux_amd64, darwin_arm64, windows_amd64]\n", p)
+				fmt.Fprintf(&required, "    %s = { source = \"hashicorp/%[1]s\", version = \"VERSION\" }\n", p)
+			}
+			s, dir, o := serveText(t, world.String()), t.TempDir(), session{home: t.TempDir()}
+			upgrade := func(version, cache string, args ...string) {
+				t.Helper()
+				main := strings.ReplaceAll("terraform {\n  required_providers {\n"+required.String()+"  }\n}\n", "VERSION", version)
+				write(t, filepath.Join(dir, "main.tf"), []byte(main))
+				if status, out := o.run(t, s, dir, append(args, "upgrade", "--create", "--cache", filepath.Join(o.home, cache), ".")...); status != 0 {
+					t.Fatalf("upgrade ends with %d:\n%s", status, out)
+				}
+			}
+			upgrade("1.0.0", "kept", "--platform", "linux_amd64", "--platform", "darwin_arm64")
+			var trips [][]string
+			for line := range strings.Lines(strings.TrimSpace(tt.trips)) {
+				var trip []string
+				for _, end := range strings.Fields(line) {
+					for _, p := range providers {
+						if name := strings.ReplaceAll(end, "EACH", p); !slices.Contains(trip, name) {
+							trip = append(trip, name)
+						}
+					}
+				}
+				trips = append(trips, trip)
+			}
+			cache := "kept"
+			if tt.forgets {
+				cache = "lost"
+			}
+			checkWaves(t, s, func() { upgrade(tt.constraint, cache) }, trips...)
+		})
 	}
 }
 

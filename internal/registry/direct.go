@@ -138,9 +138,7 @@ func (d *direct) prove(ctx context.Context, tool provider.Tool, want provider.Wa
 	if _, known := d.fetch.computed(about.zh); !known && about.platform != want.Platform {
 		return d.ask(ctx, tool, want)
 	}
-	told := want
-	told.Platform = about.platform
-	first, err := d.anyProven(ctx, tool, told)
+	first, err := d.anyProven(ctx, tool, want)
 	if err == nil {
 		if p, ok := d.infer(ctx, tool, want, first); ok {
 			return p, nil
@@ -162,6 +160,9 @@ func (d *direct) anyDescribed(ctx context.Context, tool provider.Tool, want prov
 // anyProven returns what is proven of whichever package of the release was asked
 // about first in this run, which is the wanted one if nobody has.
 func (d *direct) anyProven(ctx context.Context, tool provider.Tool, want provider.Want) (provenPackage, error) {
+	if first, err := d.anyDescribed(ctx, tool, want); err == nil {
+		want.Platform = first.platform
+	}
 	q, err := d.query(ctx, provider.Want{Addr: want.Addr, Version: want.Version})
 	if err != nil {
 		return provenPackage{}, err

@@ -50,9 +50,9 @@ func choosePlatforms(roots []root, choices [][]chosen, opts Options, ask asker) 
 		}
 		return covers
 	}
-	// Where more than one entry may tell, the source may remember what the packages
-	// of releases are that are left.
-	var left []packageKey
+	// The source may remember what the packages of releases are that are left. It is
+	// asked at once about those that new entries are made of, whatever the platforms.
+	var releases []packageKey
 	recoveries := make([]recovery, len(roots))
 	for i := range roots {
 		r := recovery{witnesses: witnesses(choices[i]), believed: map[provider.Addr]bool{}}
@@ -70,12 +70,15 @@ func choosePlatforms(roots []root, choices [][]chosen, opts Options, ask asker) 
 		r.all = every && several
 		recoveries[i] = r
 		for _, w := range r.witnesses {
-			if len(r.witnesses) > 1 && !r.all && w.moves && !w.lost {
-				left = append(left, w.key(w.old.Version, w.candidates()[0]))
+			if !r.all && w.moves && !w.lost {
+				releases = append(releases, w.key(w.old.Version, w.candidates()[0]))
 			}
 		}
+		if len(r.witnesses) > 1 || len(r.witnesses) == 1 && r.witnesses[0].moves {
+			releases = append(releases, certain(choices[i])...)
+		}
 	}
-	known := ask.remembered(left)
+	known := ask.remembered(releases)
 	proofs := map[packageKey]bool{}
 	for {
 		var asked []packageKey
@@ -91,6 +94,18 @@ func choosePlatforms(roots []root, choices [][]chosen, opts Options, ask asker) 
 		covers[i] = r.read(known).cover(choices[i])
 	}
 	return covers
+}
+
+// certain names a package of each release that a new entry is made of: the likeliest
+// of those that the release is known to serve.
+func certain(choices []chosen) (keys []packageKey) {
+	for _, c := range choices {
+		i := slices.IndexFunc(likely, func(p provider.Platform) bool { return slices.Contains(c.release.Platforms, p) })
+		if c.err == nil && !c.gone && i >= 0 {
+			keys = append(keys, c.key(c.to, likely[i]))
+		}
+	}
+	return keys
 }
 
 // witness is an old entry that tells of platforms by its h1 hashes.
@@ -211,7 +226,7 @@ type placed struct {
 
 // place looks for the platform of each h1 of an entry. As many packages are
 // asked about at once as hashes are left, since fewer cannot explain them; but
-// first a single one, since OpenTofu's registry tells of all with it. An h1 that
+// first a single one, where OpenTofu's registry tells of all with it. An h1 that
 // no package has belongs to nothing, if every package could be asked about. The
 // platforms that are likely for what other entries cover come first. While there
 // are packages to ask about, what is found is what is known so far.
@@ -247,7 +262,7 @@ func (w witness) place(known map[packageKey]evidence, likely []provider.Platform
 			found.err = cmp.Or(found.err, e.err)
 		}
 	}
-	switch first := len(next) == len(candidates); {
+	switch first := len(next) == len(candidates) && w.tool.Has(provider.RegistryHashes); {
 	case len(left) == 0:
 		return placed{entry: w, covered: found.covered}, nil
 	case first:

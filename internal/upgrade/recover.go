@@ -20,22 +20,31 @@ type recovery struct {
 // are seldom without what their last run has hashed.
 const mostProven = 40
 
-// next are the packages to ask about before more is known. What is asked for a
+// next are the packages to ask about before more is known. All that is to be proven
+// is asked for at once, since it mostly is what it is taken for. What is asked for a
 // proof is noted; where that would be too much, the entry is taken at its number.
-func (r recovery) next(known map[packageKey]evidence, proofs map[packageKey]bool) []packageKey {
-	found := r.read(known)
-	for found.proving {
-		further := slices.DeleteFunc(slices.Clone(found.next), func(k packageKey) bool { return proofs[k] })
-		if len(proofs)+len(further) <= mostProven {
-			for _, k := range further {
-				proofs[k] = true
+func (r recovery) next(known map[packageKey]evidence, proofs map[packageKey]bool) (asked []packageKey) {
+	meanwhile := recovery{r.witnesses, r.all, maps.Clone(r.believed)}
+	for {
+		found := meanwhile.read(known)
+		if !found.proving {
+			if len(asked) == 0 {
+				return found.next
 			}
-			break
+			return asked // what else is to be asked, the proofs tell
 		}
-		r.believed[found.next[0].want.Addr] = true
-		found = r.read(known)
+		further := slices.DeleteFunc(slices.Clone(found.next), func(k packageKey) bool { return proofs[k] })
+		addr := found.next[0].want.Addr
+		meanwhile.believed[addr] = true
+		if len(proofs)+len(further) > mostProven {
+			r.believed[addr] = true
+			continue
+		}
+		for _, k := range further {
+			proofs[k] = true
+		}
+		asked = append(asked, found.next...)
 	}
-	return found.next
 }
 
 // recovered is what is known so far of the platforms that a lock file covers.
