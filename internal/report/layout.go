@@ -127,16 +127,17 @@ func (p *printer) stacked(r row) {
 // paragraph writes wrapped text after a head such as "error:", with further
 // lines indented by two more columns.
 func (p *printer) paragraph(indent int, head cell, text string) {
-	p.WriteString(strings.Repeat(" ", indent))
-	first := indent
+	p.WriteString(strings.Repeat(" ", indent) + p.paint(head.style, head.text))
+	first, hang := indent, indent+2
 	if head.text != "" {
-		p.WriteString(p.paint(head.style, head.text) + " ")
 		first += columns(head.text) + 1
 	}
-	hang := indent + 2
 	for i, line := range p.wrap(text, first, hang) {
-		if i > 0 {
+		switch {
+		case i > 0:
 			p.WriteString(strings.Repeat(" ", hang))
+		case head.text != "" && line != "":
+			p.WriteString(" ")
 		}
 		p.WriteString(line + "\n")
 	}
@@ -151,7 +152,8 @@ func (p *printer) painted(s style, text string) {
 
 // wrap breaks text into lines that fit beside some columns, first of them on
 // the first line and hang on the others. A word that is too long for a line
-// has one of its own and is not broken, so that it can be copied.
+// has one of its own and is not broken, so that it can be copied; what stands
+// before the first line is left alone for one.
 func (p *printer) wrap(text string, first, hang int) []string {
 	if p.width <= 0 {
 		return []string{text}
@@ -159,8 +161,9 @@ func (p *printer) wrap(text string, first, hang int) []string {
 	var lines []string
 	line, room := "", p.width-first
 	for word := range strings.SplitSeq(text, " ") {
-		if line != "" && columns(line)+1+columns(word) > room {
-			lines, line, room = append(lines, line), "", p.width-hang
+		full := line != "" && columns(line)+1+columns(word) > room
+		if full || line == "" && columns(word) > room && first > hang {
+			lines, line, room, first = append(lines, line), "", p.width-hang, hang
 		}
 		line = strings.TrimPrefix(line+" "+word, " ")
 	}
