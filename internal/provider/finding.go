@@ -13,7 +13,7 @@ type Finding struct {
 	Severity Severity
 	Code     Code
 	Addr     Addr
-	Version  Version
+	Version  *Version // of the entry; nil for a finding that is about none
 	Hash     Hash     // empty for a finding about the whole entry
 	Platform Platform // zero for a finding that is not about one
 	File     string   // slash-separated, relative to the scanned file tree
@@ -89,7 +89,7 @@ func (f Finding) Fingerprint() string {
 	if about == "" && f.Platform != (Platform{}) {
 		about = f.Platform.String()
 	}
-	if !f.Version.IsZero() {
+	if f.Version != nil {
 		version = f.Version.String()
 	}
 	if f.Addr != (Addr{}) {

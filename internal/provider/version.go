@@ -83,7 +83,9 @@ func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil 
 // Core returns the version without prerelease and metadata.
 func (v Version) Core() Version { return Version{Major: v.Major, Minor: v.Minor, Patch: v.Patch} }
 
-// IsZero reports whether v is 0.0.0, which stands for "no version".
+// IsZero reports whether v is 0.0.0. Where a version is selected, that stands for
+// none, since it can never be. What tells of releases and entries must not take it
+// for that: there may be one of that version.
 func (v Version) IsZero() bool { return v == Version{} }
 
 // Compare is a total order: by Precedence, then by metadata.

@@ -173,7 +173,7 @@ func spreadsPart(o outline) part {
 	for _, s := range o.spreads {
 		text := "- " + o.d.name(s.addr) + "\n"
 		for i, u := range s.versions {
-			text += "  - " + o.d.text(u.version.String()) + " " + o.d.usedIn(u, i == 0)
+			text += "  - " + o.d.version(u.version) + " " + o.d.usedIn(u, i == 0)
 			if i > 0 {
 				text += ", behind"
 			}

@@ -297,11 +297,11 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 		f.Origins = origins
 		facts[s.Requirement.Addr] = f
 	}
+	lines := map[provider.Addr]int{} // of the entries that there are
+	for _, l := range r.Old {
+		lines[l.Addr] = l.Line()
+	}
 	if m.Pending {
-		lines := map[provider.Addr]int{}
-		for _, l := range r.Old {
-			lines[l.Addr] = l.Line()
-		}
 		for _, c := range changes {
 			m.Changes = append(m.Changes, Change{Change: c, Facts: facts[c.Addr], Line: cmp.Or(lines[c.Addr], lines[c.AddrFrom])})
 			delete(facts, c.Addr)
@@ -309,11 +309,12 @@ func FromPlan(r upgrade.Result, changes []diff.Change) Module {
 	}
 	for _, s := range r.Selections {
 		f, unchanged := facts[s.Requirement.Addr]
+		_, locked := lines[s.Requirement.Addr]
 		switch {
 		case !unchanged:
 		case s.Err == nil && len(f.Held)+len(f.Missing)+len(f.Warnings) > 0:
 			m.Kept = append(m.Kept, Kept{Addr: s.Requirement.Addr, Version: s.To, Facts: f})
-		case s.Err != nil && len(f.Held) > 0 && !s.From.IsZero(): // the failure itself is told elsewhere
+		case s.Err != nil && len(f.Held) > 0 && locked: // the failure itself is told elsewhere
 			m.Kept = append(m.Kept, Kept{Addr: s.Requirement.Addr, Version: s.From, Facts: Facts{Held: f.Held, Origins: f.Origins}})
 		}
 	}

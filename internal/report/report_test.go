@@ -60,6 +60,20 @@ func TestFromPlanSaysAFailureOnce(t *testing.T) {
 	}
 }
 
+// What a failed provider is held at is in the old lock file, if only in version 0.0.0.
+func TestFromPlanKeepsWhatHoldsAFailure(t *testing.T) {
+	r := plan()
+	failed := &r.Selections[1]
+	failed.Held = []upgrade.Held{heldByVPC}
+	if got := report.FromPlan(r, nil).Kept; slices.ContainsFunc(got, func(k report.Kept) bool { return k.Addr == failed.Requirement.Addr }) {
+		t.Errorf("a provider without an entry is kept at something: %v", got)
+	}
+	r.Old = []lockfile.Lock{{Addr: failed.Requirement.Addr}}
+	if got := report.FromPlan(r, nil).Kept; !slices.ContainsFunc(got, func(k report.Kept) bool { return k.Addr == failed.Requirement.Addr }) {
+		t.Errorf("an entry of 0.0.0 is not kept: %v", got)
+	}
+}
+
 func TestFromPlanWithoutAFileChangesNothing(t *testing.T) {
 	r := plan()
 	r.File = nil
@@ -395,6 +409,20 @@ func TestZeroVersionIsAVersion(t *testing.T) {
 	}
 	if got := jsonText(t, r); !strings.Contains(got, `"from": "0.0.0"`) || !strings.Contains(got, `"from": null`) || !strings.Contains(got, `"to": "0.0.0"`) {
 		t.Errorf("the document leaves 0.0.0 out:\n%s", got)
+	}
+	kept := report.Report{Verb: report.VerbCheck, Modules: []report.Module{module("a")}}
+	kept.Modules[0].Kept = []report.Kept{{Addr: addr("acme/early"), Version: version("0.0.0"), Facts: report.Facts{
+		Held: []upgrade.Held{{Version: version("0.0.0"), Reason: upgrade.HeldByProtocol}},
+	}}}
+	kept.Modules[0].Findings = []provider.Finding{found(provider.CodeUnsigned, "a", "acme/early", "0.0.0", 2)}
+	if got := text(t, kept, report.TextOptions{}); !strings.Contains(got, "acme/early at 0.0.0 by its plugin protocol; newest is 0.0.0") {
+		t.Errorf("the text does not say what is held back, and where:\n%s", got)
+	}
+	if got := jsonText(t, kept); strings.Count(got, `"version": "0.0.0"`) != 2 {
+		t.Errorf("the document leaves 0.0.0 out:\n%s", got)
+	}
+	if zero, none := found(provider.CodeUnsigned, "a", "acme/early", "0.0.0", 2), found(provider.CodeUnsigned, "a", "acme/early", "", 2); zero.Fingerprint() == none.Fingerprint() {
+		t.Error("a finding about 0.0.0 has the fingerprint of one about no version")
 	}
 }
 

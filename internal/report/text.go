@@ -320,7 +320,7 @@ func unexplained(m Module) []lockfile.Lock {
 }
 
 func (t *text) unexplained(m Module, l lockfile.Lock, name style) row {
-	return row{[]cell{{t.d.name(l.Addr), name}, {t.d.text(l.Version.String()), plain}, {unrequired(m), yellow}}, ""}
+	return row{[]cell{{t.d.name(l.Addr), name}, {t.d.version(l.Version), plain}, {unrequired(m), yellow}}, ""}
 }
 
 // unrequired is what is known of a lock entry that nothing was found to
@@ -351,9 +351,9 @@ func (t *text) locked(m scan.RootModule, q scan.Requirement) cell {
 	case !ok:
 		return cell{"not locked", yellow}
 	case !q.Constraints().Allows(l.Version):
-		return cell{t.d.text(l.Version.String()) + " (not allowed)", red}
+		return cell{t.d.version(l.Version) + " (not allowed)", red}
 	}
-	return cell{t.d.text(l.Version.String()), plain}
+	return cell{t.d.version(l.Version), plain}
 }
 
 func (t *text) constraints(q scan.Requirement) string {
@@ -510,7 +510,7 @@ func (t *text) versions() {
 			if i == 0 {
 				state = cell{"newest in use", dim}
 			}
-			rows = append(rows, row{[]cell{name, {t.d.text(u.version.String()), plain}, state}, t.d.usedIn(u, i == 0)})
+			rows = append(rows, row{[]cell{name, {t.d.version(u.version), plain}, state}, t.d.usedIn(u, i == 0)})
 			name = cell{}
 		}
 	}

@@ -136,7 +136,7 @@ func sumOf(r Report, d dialect, a provider.Addr, newest provider.Version, held [
 	}
 	s := versionSum{Name: d.name(a), Newest: d.version(newest), Held: held}
 	for _, v := range slices.SortedFunc(maps.Keys(times), func(a, b provider.Version) int { return b.Compare(a) }) {
-		s.Used = append(s.Used, d.text(v.String())+" in "+count(times[v], "root module", "root modules"))
+		s.Used = append(s.Used, d.version(v)+" in "+count(times[v], "root module", "root modules"))
 	}
 	s.Lag = charted(
 		chartPart{Label: "at the newest", Class: "good", N: behind[provider.BumpNone]},

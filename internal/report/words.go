@@ -100,13 +100,8 @@ func (d dialect) name(a provider.Addr) string { return d.code(d.called(a)) }
 
 func (d dialect) called(a provider.Addr) string { return cmp.Or(d.names[a], a.Short()) }
 
-// version is empty for no version.
-func (d dialect) version(v provider.Version) string {
-	if v.IsZero() {
-		return ""
-	}
-	return d.text(v.String())
-}
+// version writes a version that there is, 0.0.0 among them.
+func (d dialect) version(v provider.Version) string { return d.text(v.String()) }
 
 // label says what kind of change it is, in a word or two.
 func (c Change) label() string {
@@ -586,9 +581,9 @@ func (d dialect) versions(all []provider.Version) string {
 	case last < 0:
 		return ""
 	case last == 0:
-		return d.text(distinct[0].String())
+		return d.version(distinct[0])
 	default:
-		return d.text(distinct[0].String()) + " … " + d.text(distinct[last].String())
+		return d.version(distinct[0]) + " … " + d.version(distinct[last])
 	}
 }
 
