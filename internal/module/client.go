@@ -147,11 +147,9 @@ func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) 
 	case a.Kind == moduleaddr.Registry && err == nil:
 		p, err := c.fromRegistry(ctx, tool, a, call)
 		if err != nil {
-			err = attempting("fetching the module "+a.Module.ForDisplay(), err)
-			if e, ok := errors.AsType[*provider.Error](err); ok && e.Host == "" {
-				e.Host = a.Module.Host // a new error: nobody else has it
-			}
-			return scan.Package{}, err
+			e := unfetched("module", a.Module.ForDisplay(), err)
+			e.Host = cmp.Or(e.Host, a.Module.Host) // a new error: nobody else has it
+			return scan.Package{}, e
 		}
 		return p, nil
 	case call.Versioned:
@@ -166,7 +164,7 @@ func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) 
 	}
 	p, err := c.fromRemote(ctx, tool, a, nil)
 	if err != nil {
-		return scan.Package{}, attempting("fetching the module package "+redact(a.Package.URL), err)
+		return scan.Package{}, unfetched("module package", redact(a.Package.URL), err)
 	}
 	return p, nil
 }

@@ -65,13 +65,20 @@ func hostname(u *url.URL) svchost.Hostname {
 
 // attempting puts what was attempted before an error, and keeps what is known of
 // it. It returns a new error, since errors are shared by all who asked the same.
-func attempting(attempt string, err error) error {
+func attempting(attempt string, err error) *provider.Error {
 	e := provider.Error{Code: provider.CodeUnreadModule}
 	if cause, ok := errors.AsType[*provider.Error](err); ok {
 		e = *cause
 	}
-	e.Message, e.Err = attempt, err
+	e.Message, e.Err, e.Fetching = attempt, err, ""
 	return &e
+}
+
+// unfetched is attempting for a whole module, by the address that is shown of it.
+func unfetched(what, address string, err error) *provider.Error {
+	e := attempting("fetching the "+what+" "+address, err)
+	e.Fetching = address
+	return e
 }
 
 // ended is the error of a run that was interrupted; nil if ctx goes on.

@@ -76,7 +76,7 @@ func TestGitReferences(t *testing.T) {
 		"?ref=v1.0.0:main.tf", "?ref=@{upstream}", "?ref=*",
 	} {
 		e := failing(t, c, "git::file://"+dir+"/r.git"+query, provider.CodeUnreadModule)
-		if !strings.HasPrefix(e.Error(), "fetching the module package file://"+dir+"/r.git: ") {
+		if at := "file://" + dir + "/r.git"; e.Fetching != at || !strings.HasPrefix(e.Error(), "fetching the module package "+at+": ") {
 			t.Errorf("error of %s = %v", query, e)
 		}
 	}

@@ -120,6 +120,15 @@ func ShownPackage(text string) string {
 	return strings.TrimRight(pkg, "/")
 }
 
+// Unforced is ShownPackage without what forces a way to fetch it, as git:: does.
+func Unforced(text string) string {
+	pkg := ShownPackage(text)
+	if _, forced, ok := strings.Cut(pkg, "::"); ok {
+		return forced
+	}
+	return pkg
+}
+
 // refForm is a ref that can be shown: what else a query holds may be secret.
 var refForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._/+-]{0,99}$`)
 

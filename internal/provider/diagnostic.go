@@ -163,7 +163,10 @@ type Error struct {
 	// Finding is what a verification finds in the answer that the error is about,
 	// where that is no failure to ask: CodeListGone. Empty for any other.
 	Finding Code
-	Err     error // the cause, already redacted; its text is part of Error's
+	// Fetching is the address of a module that could not be fetched, where Message says
+	// no more than that; empty for any other.
+	Fetching string
+	Err      error // the cause, already redacted; its text is part of Error's
 }
 
 // Error returns the message and the cause.

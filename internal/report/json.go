@@ -230,6 +230,7 @@ type unreadJSON struct {
 	Module string `json:"module"`
 	Source string `json:"source"`
 	Reason string `json:"reason"`
+	Cause  string `json:"cause,omitempty"`
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 }
@@ -282,7 +283,7 @@ func termText(t scan.Term) string {
 }
 
 func unreadOf(u scan.Unread) unreadJSON {
-	return unreadJSON{Module: u.Module, Source: u.Source, Reason: u.Reason, File: u.File, Line: u.Line}
+	return unreadJSON{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: u.File, Line: u.Line}
 }
 
 type planJSON struct {

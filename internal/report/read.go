@@ -109,7 +109,7 @@ func (c *checked) module(m planJSON) Module {
 		Pending: m.Pending, Written: m.Written, Partial: m.Partial, Diagnostics: c.problems(m.Errors, m.Warnings),
 	}
 	for _, u := range m.Unread {
-		read.Unread = append(read.Unread, scan.Unread{Module: u.Module, Source: u.Source, Reason: u.Reason, File: u.File, Line: u.Line})
+		read.Unread = append(read.Unread, scan.Unread{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: u.File, Line: u.Line})
 	}
 	for _, u := range m.InUse {
 		read.InUse = append(read.InUse, Use{c.addr(u.Provider), value(c, u.Version, provider.ParseVersion)})

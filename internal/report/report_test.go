@@ -428,12 +428,10 @@ func TestZeroVersionIsAVersion(t *testing.T) {
 
 func TestUnreadModuleIsNamedOnce(t *testing.T) {
 	m := module("a")
-	for source, attempt := range map[string]string{
-		"acme/gone/aws":                      "fetching the module acme/gone/aws: ",
-		"git::https://git.example.com/r.git": "fetching the module package https://git.example.com/r.git: ",
-		"https://example.com/net.zip//vpc":   "fetching the module package https://example.com/net.zip: ",
-	} {
-		m.Unread = []scan.Unread{{Module: "vpc", Code: provider.CodeUnreadModule, Source: source, Reason: attempt + "it is private", File: "a/main.tf", Line: 3}}
+	for _, source := range []string{"acme/gone/aws", "git::https://git.example.com/r.git", "https://example.com/net.zip//vpc"} {
+		m.Unread = []scan.Unread{{
+			Module: "vpc", Code: provider.CodeUnreadModule, Source: source, Reason: "fetching it: it is private", Cause: "it is private", File: "a/main.tf", Line: 3,
+		}}
 		m.Diagnostics = []provider.Diagnostic{{Code: provider.CodeUnreadModule, File: "a/main.tf", Line: 3, Message: "module.vpc could not be read: " + m.Unread[0].Reason}}
 		b := m // another call of the same package
 		b.Dir = "b"
@@ -445,7 +443,7 @@ func TestUnreadModuleIsNamedOnce(t *testing.T) {
 		}
 	}
 	m.Diagnostics = nil
-	m.Unread[0].Reason = "fetching the module package https://other.example.com/: it is private"
+	m.Unread[0].Cause, m.Unread[0].Reason = "", "fetching the module package https://other.example.com/: it is private"
 	if got := text(t, report.Report{Verb: report.VerbScan, Modules: []report.Module{m}}, report.TextOptions{}); !strings.Contains(got, "other.example.com") {
 		t.Errorf("the text leaves out where the module would have come from:\n%s", got)
 	}

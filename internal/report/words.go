@@ -437,22 +437,7 @@ func (d dialect) unreadCall(u scan.Unread) string {
 	if u.Source != "" {
 		text += ", source " + d.code(u.Source)
 	}
-	return text + ": " + d.text(shortReason(u))
-}
-
-// shortReason is why a module could not be read, without the attempt where it names
-// the source, which every sentence with a reason does already.
-func shortReason(u scan.Unread) string {
-	source := moduleaddr.ShownPackage(u.Source)
-	if _, remote, forced := strings.Cut(source, "::"); forced { // git:: and its kin
-		source = remote
-	}
-	for _, attempt := range []string{"fetching the module ", "fetching the module package "} {
-		if why, same := strings.CutPrefix(u.Reason, attempt+source+": "); same {
-			return why
-		}
-	}
-	return u.Reason
+	return text + ": " + d.text(cmp.Or(u.Cause, u.Reason))
 }
 
 // preserving is what else can be done about a module that cannot be read.
@@ -468,7 +453,7 @@ func (d dialect) unread(u scan.Unread, replaced bool) symptom {
 		if replaced {
 			s.what += ", and the recorded constraints stand in for them"
 		}
-		s.what += ": " + d.text(shortReason(u))
+		s.what += ": " + d.text(cmp.Or(u.Cause, u.Reason))
 	}
 	if u.File != "" {
 		s.places = []string{d.at(u.File, u.Line)}

@@ -128,9 +128,12 @@ type Unread struct {
 	Source string // as evaluated, if it is known; without credentials and query
 	Code   provider.Code
 	Reason string
-	Hint   string // what to do next; may be empty
-	File   string // as in Term
-	Line   int
+	// Cause is Reason without what was attempted, where that was no more than to fetch
+	// the package of Source; else empty.
+	Cause string
+	Hint  string // what to do next; may be empty
+	File  string // as in Term
+	Line  int
 	// Package is as in FileName.
 	Package string
 }

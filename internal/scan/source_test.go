@@ -2,6 +2,7 @@ package scan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -162,4 +163,30 @@ func modrepoTree(number int) fs.FS {
 		return fmt.Sprintf("terraform {\n  required_providers {\n    %s = {\n      source  = \"hashicorp/%s\"\n      version = \"!= 0.0.%d\"\n    }\n  }\n}\n", name, name, number)
 	}
 	return fileTree(map[string]string{"main.tf": required("random"), "modules/sub/main.tf": required("null")}, nil)
+}
+
+// The cause stands alone where no more was attempted than to fetch what the source
+// says.
+func TestUnreadHasTheCauseOfItsSource(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ source, fetching, want string }{
+		{"acme/gone/aws", "acme/gone/aws", "it is private"},
+		{"git::https://git.example.com/r.git//vpc?ref=v1", "https://git.example.com/r.git", "it is private"},
+		{"https://example.com/net.zip//vpc", "https://example.com/net.zip", "it is private"},
+		{"github.com/acme/net", "https://github.com/acme/net.git", ""},
+		{"acme/gone/aws", "", ""},
+	} {
+		src := newTableSource()
+		src.answers[Call{Source: tt.source}] = tableAnswer{err: &provider.Error{
+			Code: provider.CodeUnauthorized, Message: "fetching it", Fetching: tt.fetching, Err: errors.New("it is private"),
+		}}
+		tree := fileTree(map[string]string{"main.tf": fmt.Sprintf("module \"m\" {\n  source = %q\n}\n", tt.source)}, nil)
+		modules, _, err := scanned(t.Context(), tree, src, Options{Dirs: []string{"."}})
+		if err != nil || len(modules) != 1 || len(modules[0].Tree.Unread) != 1 {
+			t.Fatalf("%s: %v, %v, want a module call that is not read", tt.source, modules, err)
+		}
+		if u := modules[0].Tree.Unread[0]; u.Cause != tt.want || u.Reason != "fetching it: it is private" {
+			t.Errorf("of %s, when %q was fetched, the cause is %q of %q, want %q", tt.source, tt.fetching, u.Cause, u.Reason, tt.want)
+		}
+	}
 }

@@ -248,8 +248,12 @@ func (w *walker) notRead(c tfconfig.ModuleCall, to *visit, why staticeval.Unknow
 func (w *walker) notFetched(c tfconfig.ModuleCall, to *visit, err error) {
 	why := provider.Diagnose(err)
 	w.notRead(c, to, staticeval.Unknown{Reason: why.Message, Hint: why.Hint})
+	u := &w.unread[len(w.unread)-1]
 	if why.Code != provider.CodeInternal {
-		w.unread[len(w.unread)-1].Code = why.Code
+		u.Code = why.Code
+	}
+	if e, ok := errors.AsType[*provider.Error](err); ok && e.Fetching != "" && e.Fetching == moduleaddr.Unforced(u.Source) {
+		u.Cause = e.Err.Error()
 	}
 }
 
