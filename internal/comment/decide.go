@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Scene is what GitHub said of a pull request and of the person who gives a
+// Situation is what GitHub said of a pull request and of the person who gives a
 // command, when it was asked.
-type Scene struct {
+type Situation struct {
 	// Permission is what the person may do in the repository now: admin, write,
 	// read or none, as GitHub's API has it. What the event says of them
 	// (author_association) is older and weaker.
@@ -38,7 +38,7 @@ func May(permission string) bool { return permission == "admin" || permission ==
 
 // Decide says whether a command is carried out. Its errors are for the person
 // who gave it.
-func Decide(c Command, s Scene) (Decision, error) {
+func Decide(c Command, s Situation) (Decision, error) {
 	u, ok := usageOf(c.Verb)
 	switch {
 	case !May(s.Permission):

@@ -9,28 +9,28 @@ import (
 
 func TestDecide(t *testing.T) {
 	t.Parallel()
-	open := comment.Scene{Permission: "write", Open: true, Head: "0123abcd", Writable: true}
-	with := func(change func(*comment.Scene)) comment.Scene {
+	open := comment.Situation{Permission: "write", Open: true, Head: "0123abcd", Writable: true}
+	with := func(change func(*comment.Situation)) comment.Situation {
 		s := open
 		change(&s)
 		return s
 	}
-	ours := with(func(s *comment.Scene) { s.Ours = true })
-	closed := with(func(s *comment.Scene) { s.Ours, s.Open = true, false })
-	merged := with(func(s *comment.Scene) { s.Ours, s.Open, s.Merged = true, false, true })
-	touched := with(func(s *comment.Scene) { s.Ours, s.Touched = true, true })
-	fork := with(func(s *comment.Scene) { s.Writable = false })
+	ours := with(func(s *comment.Situation) { s.Ours = true })
+	closed := with(func(s *comment.Situation) { s.Ours, s.Open = true, false })
+	merged := with(func(s *comment.Situation) { s.Ours, s.Open, s.Merged = true, false, true })
+	touched := with(func(s *comment.Situation) { s.Ours, s.Touched = true, true })
+	fork := with(func(s *comment.Situation) { s.Writable = false })
 	tests := []struct {
 		name    string
 		command string
-		scene   comment.Scene
+		now     comment.Situation
 		want    string // refusal; "report" for a report alone; empty: carried out
 	}{
 		{"a writer upgrades", "upgrade", open, ""},
-		{"an administrator upgrades", "upgrade", with(func(s *comment.Scene) { s.Permission = "admin" }), ""},
-		{"a reader does not", "upgrade", with(func(s *comment.Scene) { s.Permission = "read" }), "people who may write"},
-		{"nor gets help", "help", with(func(s *comment.Scene) { s.Permission = "none" }), "people who may write"},
-		{"nor somebody of whom GitHub says nothing", "show", with(func(s *comment.Scene) { s.Permission = "" }), "people who may write"},
+		{"an administrator upgrades", "upgrade", with(func(s *comment.Situation) { s.Permission = "admin" }), ""},
+		{"a reader does not", "upgrade", with(func(s *comment.Situation) { s.Permission = "read" }), "people who may write"},
+		{"nor gets help", "help", with(func(s *comment.Situation) { s.Permission = "none" }), "people who may write"},
+		{"nor somebody of whom GitHub says nothing", "show", with(func(s *comment.Situation) { s.Permission = "" }), "people who may write"},
 		{"upgrade on a fork reports", "upgrade", fork, "report"},
 		{"lock on a fork reports", "lock", fork, "report"},
 		{"check on a fork is a report anyway", "check", fork, ""},
@@ -60,7 +60,7 @@ func TestDecide(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := comment.Decide(c, tt.scene)
+			got, err := comment.Decide(c, tt.now)
 			switch {
 			case tt.want == "" && (err != nil || got.ReportOnly):
 				t.Errorf("Decide = %+v, %v, want it carried out", got, err)

@@ -82,7 +82,7 @@ func (c *conversation) converse(ctx context.Context) error {
 	}
 	c.env.Log.Info("a command was given", "by", c.remark.Author, "permission", permission, "role", role)
 	if !comment.May(permission) {
-		_, err := comment.Decide(comment.Command{}, comment.Scene{Permission: permission})
+		_, err := comment.Decide(comment.Command{}, comment.Situation{Permission: permission})
 		return refusal{err}
 	}
 	c.command, err = comment.Parse(c.remark.Body)
@@ -99,16 +99,16 @@ func (c *conversation) converse(ctx context.Context) error {
 		return err
 	}
 	// What is refused whoever opened the pull request needs no settings.
-	scene := c.scene(ctx, permission)
-	scene.Ours = true
-	if _, err := comment.Decide(c.command, scene); err != nil {
+	now := c.situation(ctx, permission)
+	now.Ours = true
+	if _, err := comment.Decide(c.command, now); err != nil {
 		return refusal{err}
 	}
 	if err := c.settle(ctx); err != nil {
 		return err
 	}
-	scene.Ours, scene.Touched = c.owned != nil, c.owned != nil && c.owned.Touched
-	if c.decision, err = comment.Decide(c.command, scene); err != nil {
+	now.Ours, now.Touched = c.owned != nil, c.owned != nil && c.owned.Touched
+	if c.decision, err = comment.Decide(c.command, now); err != nil {
 		return refusal{err}
 	}
 	return c.carryOut(ctx)
@@ -142,8 +142,8 @@ func (c *conversation) settle(ctx context.Context) (err error) {
 	return err
 }
 
-func (c *conversation) scene(ctx context.Context, permission string) comment.Scene {
-	return comment.Scene{
+func (c *conversation) situation(ctx context.Context, permission string) comment.Situation {
+	return comment.Situation{
 		Permission: permission,
 		Open:       c.pull.Open, Merged: c.pull.Merged, Head: c.pull.Head,
 		Writable: !c.pull.Fork || c.pull.MaintainerCanModify && c.pull.HeadRepository != "" && !c.byWorkflow(ctx),
