@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -46,7 +47,7 @@ func Locate(fsys fs.FS) (string, []provider.Diagnostic) {
 		case err == nil:
 			found = append(found, name)
 		case !errors.Is(err, fs.ErrNotExist):
-			return "", []provider.Diagnostic{{Code: provider.CodeUnreadable, File: name, Message: "the configuration file cannot be read: " + cause(err)}}
+			return "", []provider.Diagnostic{{Code: provider.CodeUnreadable, File: name, Message: "the configuration file cannot be read: " + file.Cause(err).Error()}}
 		}
 	}
 	switch len(found) {
@@ -60,15 +61,6 @@ func Locate(fsys fs.FS) (string, []provider.Diagnostic) {
 		Message: "there is another configuration file, " + found[0],
 		Hint:    "keep one of them",
 	}}
-}
-
-// cause is the text of an error without the path, which is the machine's own.
-func cause(err error) string {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err.Error()
-	}
-	return err.Error()
 }
 
 // ParseFile reads the configuration file of a repository. Problems carry the

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
@@ -148,7 +149,7 @@ func (f *finder) find(ctx context.Context, dir string) error {
 		case path.IsAbs(name) || errors.Is(err, tfconfig.ErrOutside):
 			message = name + " leads out of the repository"
 		case !errors.Is(err, fs.ErrNotExist):
-			message = fmt.Sprintf("%s could not be read: %v", name, tfconfig.WithoutPath(err))
+			message = fmt.Sprintf("%s could not be read: %v", name, file.Cause(err))
 		}
 		f.Diags = append(f.Diags, provider.Diagnostic{Code: provider.CodeNotRootModule, Message: message, File: name})
 		return nil

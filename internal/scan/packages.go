@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
@@ -103,7 +104,7 @@ func (p *packages) fetch(ctx context.Context, calls []remoteCall) error {
 		}
 		at, err := t.Dir(pkg.Dir)
 		if _, told := errors.AsType[*provider.Error](err); err != nil && !told {
-			err = &provider.Error{Code: provider.CodeUnreadModule, Message: "the module's directory in its package could not be read", Err: tfconfig.WithoutPath(err)}
+			err = &provider.Error{Code: provider.CodeUnreadModule, Message: "the module's directory in its package could not be read", Err: file.Cause(err)}
 		}
 		p.known[c] = fetched{at: at, base: path.Clean(pkg.Dir), version: pkg.Version, id: pkg.ID, err: err}
 	}

@@ -11,6 +11,7 @@ import (
 
 	goversion "github.com/hashicorp/go-version"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
@@ -169,9 +170,9 @@ func (w *walker) local(from *visit, c tfconfig.ModuleCall, to *visit) {
 	case errors.Is(err, fs.ErrNotExist):
 		w.Add(source.Place, "unreadable module directory: it does not exist")
 	case err != nil && tree.IsPackage():
-		w.notFetched(c, to, tfconfig.WithoutPath(err))
+		w.notFetched(c, to, file.Cause(err))
 	case err != nil:
-		w.Add(source.Place, "unreadable module directory: %v", tfconfig.WithoutPath(err))
+		w.Add(source.Place, "unreadable module directory: %v", file.Cause(err))
 	default:
 		to.base = child.Path
 		w.enter(from, c, child, to)
@@ -262,7 +263,7 @@ func (w *walker) enter(from *visit, c tfconfig.ModuleCall, child tfconfig.Direct
 	if child.Tree.IsPackage() {
 		// A package knows of directories that could not be fetched.
 		if _, err := child.Entries(); err != nil {
-			w.notFetched(c, to, tfconfig.WithoutPath(err))
+			w.notFetched(c, to, file.Cause(err))
 			return
 		}
 	}

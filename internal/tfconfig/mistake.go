@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	regular "github.com/relock-dev/relock/internal/file" // the type file is another here
 	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -55,7 +56,7 @@ func (p *Mistakes) Add(at Place, format string, args ...any) {
 // Unreadable reports a file, or a directory, that could not be read.
 func (p *Mistakes) Unreadable(what, name string, err error) {
 	p.report(provider.Diagnostic{
-		Code: provider.CodeUnreadable, Message: fmt.Sprintf("the %s could not be read: %v", what, WithoutPath(err)), File: name,
+		Code: provider.CodeUnreadable, Message: fmt.Sprintf("the %s could not be read: %v", what, regular.Cause(err)), File: name,
 	})
 }
 

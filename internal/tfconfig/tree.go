@@ -349,15 +349,6 @@ func (d Directory) Empty() bool {
 	return err == nil && len(entries) == 0
 }
 
-// WithoutPath strips the path from a file system error; the caller names the file.
-func WithoutPath(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err
-	}
-	return err
-}
-
 // Submodule reports whether a path is in a Git submodule, by what .gitmodules at
 // the top of the tree says.
 func (t *Tree) Submodule(name string) bool {
