@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,14 +141,40 @@ type Value struct {
 	Items []string
 	// records are checked: only ParseFile makes them.
 	records []record
-	// flag says that the command line gives it.
-	flag bool
+	// lines are those of the items, if they are in a file.
+	lines []int
 	// Source says where the value comes from, in words for people: "flag
 	// --tool", "input tool", ".github/relock.yml:3", "default".
 	Source string
+	By     GivenBy
 	// Position is the place, if it is in a file.
 	Position
+
+	// parts are what several files have put together, the weakest first; nil: one source
+	// says it all.
+	parts []Value
+	// over are what the value stands in place of, the strongest first.
+	over []Value
+	// implied says that the value only follows from another one at its place.
+	implied bool
 }
+
+// empty reports whether a value says nothing at all; an empty text is said.
+func (v Value) empty() bool { return len(v.Items)+len(v.records) == 0 }
+
+// GivenBy is the kind of a source.
+type GivenBy string
+
+// The kinds of sources.
+const (
+	ByDefault     GivenBy = "default"
+	ByOperator    GivenBy = "operator"   // the operator's configuration file
+	ByRepository  GivenBy = "repository" // a repository's own configuration file
+	ByEnforcement GivenBy = "enforced"   // what the operator's enforces
+	ByFlag        GivenBy = "flag"       // and other words of the command line
+	ByInput       GivenBy = "input"      // of the Action, or of an event
+	ByEnvironment GivenBy = "environment"
+)
 
 // Flags are the values of the flags that were given. A list's item may hold
 // several, separated by comma. Names that are no flags are ignored.
@@ -164,7 +189,7 @@ func Flags(given map[string][]string) Values {
 		if s.Repeats() {
 			items = splitList(strings.Join(texts, "\n"))
 		}
-		values[s.Name()] = Value{Items: items, Source: "flag --" + name, flag: true}
+		values[s.Name()] = Value{Items: items, Source: "flag --" + name, By: ByFlag}
 	}
 	return values
 }
@@ -174,7 +199,7 @@ func Arguments(dirs []string) Values {
 	if len(dirs) == 0 {
 		return nil
 	}
-	return Values{"directories": {Items: dirs, Source: "the command line"}}
+	return Values{"directories": {Items: dirs, Source: "the command line", By: ByFlag}}
 }
 
 // Inputs are the values of the Action's inputs, which come as environment
@@ -220,7 +245,7 @@ func inputs(source string, read func(Setting) string) Values {
 		if s.Repeats() {
 			items = splitList(text)
 		}
-		values[s.Name()] = Value{Items: items, Source: source + s.Input}
+		values[s.Name()] = Value{Items: items, Source: source + s.Input, By: ByInput}
 	}
 	return values
 }
@@ -246,31 +271,35 @@ func Environment(getenv func(string) string) Values {
 			continue
 		}
 		if text := getenv(s.Env); text != "" {
-			values[s.Name()] = Value{Items: []string{text}, Source: "environment variable " + s.Env}
+			values[s.Name()] = Value{Items: []string{text}, Source: "environment variable " + s.Env, By: ByEnvironment}
 		}
 	}
 	return values
 }
 
-// defaultSource is the source of a value that no other source gives.
-const defaultSource = "default"
-
 // Defaults are the values that hold when no source gives one.
 func Defaults() Values {
 	values := Values{}
 	for _, s := range Settings {
-		values[s.Name()] = Value{Items: s.defaults(), Source: defaultSource}
+		values[s.Name()] = s.byDefault()
 	}
 	return values
 }
 
 // Merge lays sources over each other, the strongest first, over the defaults.
-// The order is flags, dispatch inputs, inputs, file, environment. A value
-// replaces another whole: lists are not joined.
+// The order is flags, dispatch inputs, inputs, files, environment. A value
+// replaces another whole: lists are not joined. Lay makes one source of two files.
 func Merge(strongestFirst ...Values) Values {
 	merged := Defaults()
 	for _, layer := range slices.Backward(strongestFirst) {
-		maps.Copy(merged, layer)
+		for name, v := range layer {
+			if was := merged[name]; was.By != ByDefault {
+				below := was.over
+				was.over = nil
+				v.over = slices.Concat(v.over, []Value{was}, below)
+			}
+			merged[name] = v
+		}
 	}
 	return merged
 }
@@ -284,7 +313,7 @@ func Resolve(values Values) (Config, []provider.Diagnostic) {
 	for _, s := range Settings {
 		v, ok := values[s.Name()]
 		if !ok {
-			v = Value{Items: s.defaults(), Source: "default"}
+			v = s.byDefault()
 		}
 		if s.structured() {
 			for _, r := range v.records {
@@ -303,8 +332,8 @@ func Resolve(values Values) (Config, []provider.Diagnostic) {
 			c.Places[s.Name()] = v.Position
 		}
 	}
-	c.Platforms.Demanded = values["platforms"].flag
-	c.PullRequest.CreateLabels = values["pull-request.labels"].Source != defaultSource
+	c.Platforms.Demanded = values["platforms"].By == ByFlag
+	c.PullRequest.CreateLabels = values["pull-request.labels"].By != ByDefault
 	problems = append(problems, c.completeGroups()...)
 	if len(problems) == 0 {
 		problems = c.App.incomplete()

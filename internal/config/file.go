@@ -35,6 +35,10 @@ const maxNesting = 16
 type File struct {
 	Name   string
 	Values Values
+	// Operator says that the operator of the run gives it, and Enforced what it says below
+	// the key enforced.
+	Operator bool
+	Enforced Values
 }
 
 // Locate returns the name of the repository's configuration file; empty if
@@ -84,15 +88,19 @@ type form struct {
 	what     string // for people, with its article
 	settings []Setting
 	limit    int  // of its size
+	enforces bool // it may have the key enforced, if it is the operator's
 	operator bool // it may hold what only the operator may say
 }
 
-var configuration = form{what: "the configuration file", settings: Settings, limit: MaxFileSize}
+var configuration = form{what: "the configuration file", settings: Settings, limit: MaxFileSize, enforces: true}
 
 func parseFile(src []byte, name string, is form) (File, []provider.Diagnostic) {
-	r := &reader{file: File{Name: name, Values: Values{}}, form: is}
+	r := &reader{file: File{Name: name, Values: Values{}, Operator: is.operator, Enforced: Values{}}, form: is}
 	if root, ok := r.root(src); ok {
 		r.section(root, scope{settings: is.settings, values: r.file.Values})
+		if len(r.problems) == 0 {
+			r.enforceable()
+		}
 		if !r.versioned {
 			r.fail(1, provider.CodeSettings, "begin the file with: version: 1", "the key version is missing")
 		}
@@ -114,6 +122,7 @@ type scope struct {
 	prefix   string // of the keys: empty, or it ends in a dot
 	settings []Setting
 	values   Values
+	enforced bool // what stands here is
 }
 
 // lookup finds the setting of a key of the map.
@@ -129,7 +138,7 @@ func (s scope) lookup(path string) (Setting, bool) {
 // that only divides settings.
 func (s scope) section(path string) (scope, bool) {
 	ok := slices.ContainsFunc(s.settings, func(t Setting) bool { return strings.HasPrefix(t.Key, path+".") })
-	return scope{prefix: path + ".", settings: s.settings, values: s.values}, ok
+	return scope{prefix: path + ".", settings: s.settings, values: s.values, enforced: s.enforced}, ok
 }
 
 func (r *reader) fail(line int, code provider.Code, hint, format string, args ...any) {
@@ -244,6 +253,10 @@ func (r *reader) section(m ast.MapNode, sc scope) {
 }
 
 func (r *reader) entry(path string, at int, value ast.Node, sc scope) {
+	if path == enforced && r.enforces && !sc.enforced {
+		r.enforcing(at, value)
+		return
+	}
 	if inner, ok := sc.section(path); ok {
 		m, ok := value.(ast.MapNode)
 		if !ok {
@@ -253,11 +266,13 @@ func (r *reader) entry(path string, at int, value ast.Node, sc scope) {
 		r.section(m, inner)
 		return
 	}
-	r.versioned = r.versioned || path == "version"
+	r.versioned = r.versioned || path == "version" && !sc.enforced
 	s, ok := sc.lookup(path)
 	switch {
 	case !ok:
-		r.fail(at, provider.CodeSettings, suggestion(path, sc), "unknown key %q", path)
+		r.fail(at, provider.CodeSettings, suggestion(path, sc), "unknown key %q", sc.shown(path))
+	case sc.enforced && (s.Operator || path == "version"):
+		r.fail(at, provider.CodeSettings, "write it without "+enforced, "%s cannot be enforced, since no repository has a say in it", path)
 	case s.Operator && !r.operator && s.Kind != Named:
 		r.fail(at, provider.CodeSettings, "keep it in the file that --config names for a run over all repositories",
 			"%s may not stand in a repository's own configuration file, since it is about all repositories", path)
@@ -272,10 +287,57 @@ func (r *reader) entry(path string, at int, value ast.Node, sc scope) {
 }
 
 // value adds to a value where it stands.
-func (r *reader) value(at int, v Value) Value {
+func (r *reader) value(at int, v Value, sc scope) Value {
 	v.Position = Position{r.file.Name, at}
-	v.Source = v.Place()
+	v.Source, v.By = v.Place(), ByRepository
+	switch {
+	case sc.enforced:
+		v.Source, v.By = "enforced by "+v.Source, ByEnforcement
+	case r.operator:
+		v.By = ByOperator
+	}
 	return v
+}
+
+// enforced is the key below which an operator's file holds what no repository's own
+// changes.
+const enforced = "enforced"
+
+// enforcing reads what stands below that key.
+func (r *reader) enforcing(at int, value ast.Node) {
+	m, ok := value.(ast.MapNode)
+	switch {
+	case !r.operator:
+		r.fail(at, provider.CodeSettings, "keep it in the file that --config names for a run over other repositories",
+			"%s may not stand in a repository's own configuration file: the operator of a run enforces settings", enforced)
+		return
+	case !ok:
+		r.fail(at, provider.CodeSettings, "", "%s must hold keys and values", enforced)
+		return
+	}
+	r.section(m, scope{settings: r.settings, values: r.file.Enforced, enforced: true})
+}
+
+// enforceable refuses what enforces nothing, or leaves another value without any effect.
+func (r *reader) enforceable() {
+	for _, s := range r.settings {
+		v, ok := r.file.Enforced[s.Name()]
+		was, twice := r.file.Values[s.Name()]
+		switch {
+		case ok && v.empty() && s.layering() != replacing:
+			r.fail(v.Line, provider.CodeSettings, "", "%s is empty, so that nothing is enforced", s.Key)
+		case ok && twice && s.layering() == replacing:
+			r.fail(v.Line, provider.CodeSettings, "keep one of them", "%s stands in line %d, too, where it would never hold", s.Key, was.Line)
+		}
+	}
+}
+
+// shown is a key as the file has it.
+func (s scope) shown(path string) string {
+	if s.enforced {
+		return enforced + "." + path
+	}
+	return path
 }
 
 // setting reads one value and checks it, so that every problem has its line.
@@ -293,7 +355,7 @@ func (r *reader) setting(s Setting, at int, value ast.Node, sc scope) {
 		r.fail(at, provider.CodeSettings, "", "%s: %s", s.Key, err)
 		return
 	}
-	sc.values[s.Name()] = r.value(at, Value{Items: parsed})
+	sc.values[s.Name()] = r.value(at, Value{Items: parsed, lines: lines}, sc)
 }
 
 // texts returns the items of a value and their lines; ok is false if the value

@@ -655,3 +655,67 @@ func TestDraftsDoNotMergeByThemselves(t *testing.T) {
 		}
 	}
 }
+
+// operatorsMistakes are files of an operator with one problem each.
+var operatorsMistakes = []struct{ name, src, want, hint string }{
+	{"an unknown key", "enforced:\n  plattforms: all\n", `central.yml:3: unknown key "enforced.plattforms"`, `did you mean "platforms"?`},
+	{"an unknown key of a section", "enforced:\n  pull-request:\n    limits: 3\n", `central.yml:4: unknown key "enforced.pull-request.limits"`, `did you mean "pull-request.limit"?`},
+	{"an unknown key of a rule", "enforced:\n  rules:\n    - ignores: true\n", `central.yml:4: unknown key "enforced.rules[].ignores"`, `did you mean "rules[].ignore"?`},
+	{"itself", "enforced:\n  enforced: {strict: true}\n", `central.yml:3: unknown key "enforced.enforced"`, ""},
+	{"another case", "Enforced: {strict: true}\n", `central.yml:2: unknown key "Enforced"`, ""},
+	{"a value that is wrong", "enforced:\n  tool: tofu\n", `central.yml:3: tool: "tofu" is not one of auto, terraform, opentofu`, ""},
+	{"no keys", "enforced: strict\n", "central.yml:2: enforced must hold keys and values", ""},
+	{"what no repository may say", "enforced:\n  org: {pause: true}\n", "central.yml:3: org.pause cannot be enforced, since no repository has a say in it", "write it without enforced"},
+	{"the version", "enforced:\n  version: 1\n", "central.yml:3: version cannot be enforced, since no repository has a say in it", "write it without enforced"},
+	{"twice", "enforced:\n  strict: true\nstrict: false\n", "central.yml:3: strict stands in line 4, too, where it would never hold", "keep one of them"},
+	{"nothing", "enforced:\n  rules: []\n", "central.yml:3: rules is empty, so that nothing is enforced", ""},
+	{"no names", "enforced:\n  module-vars: {}\n", "central.yml:3: module-vars is empty, so that nothing is enforced", ""},
+}
+
+func TestMistakesOfAnOperator(t *testing.T) {
+	t.Parallel()
+	for _, tt := range operatorsMistakes {
+		_, problems := config.ParseOperatorFile([]byte("version: 1\n"+tt.src), "central.yml")
+		if len(problems) != 1 || problems[0].Error() != tt.want || tt.hint != "" && problems[0].Hint != tt.hint {
+			t.Errorf("%s: ParseOperatorFile reports %q, want %q", tt.name, problems, tt.want)
+		}
+	}
+	if _, problems := config.ParseOperatorFile([]byte("enforced: {version: 1}\n"), "central.yml"); len(problems) == 0 {
+		t.Error("a version that is enforced counts as the file's")
+	}
+}
+
+// escapes are files of a repository that would get round what is enforced by the form
+// of YAML, by another name of a key or by another place. None is read: the repository
+// fails, and nothing is written to it.
+var escapes = map[string]string{
+	"an alias":                   "exclude: &all [linux_amd64]\nplatforms: *all\n",
+	"an anchor":                  "platforms: &mine [darwin_arm64]\n",
+	"a merge key":                "<<: {platforms: [darwin_arm64]}\n",
+	"a merge key in a section":   "pull-request:\n  <<: {auto-merge: squash}\n",
+	"the key twice":              "platforms: all\nplatforms: [darwin_arm64]\n",
+	"the key twice, quoted":      "platforms: all\n\"platforms\": [darwin_arm64]\n",
+	"the key twice, escaped":     "platforms: all\n\"plat\\u0066orms\": [darwin_arm64]\n",
+	"the section twice":          "pull-request: {draft: true}\npull-request: {auto-merge: squash}\n",
+	"another case":               "Platforms: [darwin_arm64]\n",
+	"the flag's name":            "platform: [darwin_arm64]\n",
+	"a dotted key":               "pull-request.auto-merge: squash\n",
+	"a tag":                      "platforms: !!seq [darwin_arm64]\n",
+	"a tagged key":               "!!str platforms: [darwin_arm64]\n",
+	"a complex key":              "? [platforms]\n: [darwin_arm64]\n",
+	"what an operator may say":   "org: {pause: true}\n",
+	"enforcing":                  "enforced: {platforms: [darwin_arm64]}\n",
+	"enforcing nothing":          "enforced: {}\n",
+	"a second document":          "platforms: all\n---\nversion: 1\nplatforms: [darwin_arm64]\n",
+	"more than a file may have":  "# " + strings.Repeat("x", config.MaxFileSize) + "\nplatforms: all\n",
+	"settings for one directory": "directories: {prod: {platforms: all}}\n",
+}
+
+func TestEscapesAreNotRead(t *testing.T) {
+	t.Parallel()
+	for name, src := range escapes {
+		if f, problems := config.ParseFile([]byte("version: 1\n"+src), "relock.yml"); len(problems) == 0 {
+			t.Errorf("%s is read: %v", name, f.Values)
+		}
+	}
+}

@@ -52,15 +52,15 @@ func (r *reader) structure(s Setting, at int, value ast.Node, sc scope) {
 	}
 	var records []record
 	for _, m := range maps {
-		if rec, ok := r.record(s, m, records); ok {
+		if rec, ok := r.record(s, m, records, sc.enforced); ok {
 			records = append(records, rec)
 		}
 	}
-	sc.values[s.Name()] = r.value(at, Value{records: records})
+	sc.values[s.Name()] = r.value(at, Value{records: records}, sc)
 }
 
 // record reads one record, which is good if nothing about it is reported.
-func (r *reader) record(s Setting, n node, before []record) (record, bool) {
+func (r *reader) record(s Setting, n node, before []record, enforced bool) (record, bool) {
 	known := len(r.problems)
 	rec := record{name: n.name, fields: s.Fields, values: Values{}, Position: Position{r.file.Name, n.line}}
 	if s.check != nil {
@@ -68,7 +68,7 @@ func (r *reader) record(s Setting, n node, before []record) (record, bool) {
 			r.fail(n.line, provider.CodeSettings, "", "%s: %s", s.Key, err)
 		}
 	}
-	r.section(n.m, scope{prefix: s.prefix(), settings: s.Fields, values: rec.values})
+	r.section(n.m, scope{prefix: s.prefix(), settings: s.Fields, values: rec.values, enforced: enforced})
 	for _, f := range s.Fields {
 		if f.Required && len(r.problems) == known && !rec.has(f.Name()) {
 			r.fail(n.line, provider.CodeSettings, "", "%s is missing", f.Key)

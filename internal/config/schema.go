@@ -13,8 +13,19 @@ func Schema() []byte {
 	root := object("relock", "Settings of relock, which keeps dependency lock files of Terraform and OpenTofu fresh.")
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["required"] = []string{"version"}
+	addSettings(root, func(s Setting) bool { return s.Key != "" })
+	root["properties"].(map[string]any)[enforced] = enforceableSchema()
+	text, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		panic("config: the schema is not JSON: " + err.Error())
+	}
+	return append(text, '\n')
+}
+
+// addSettings adds to the schema of a map the settings that it may hold.
+func addSettings(root map[string]any, holds func(Setting) bool) {
 	for _, s := range Settings {
-		if s.Key == "" {
+		if !holds(s) {
 			continue
 		}
 		parent, name := root, s.Key
@@ -27,11 +38,13 @@ func Schema() []byte {
 		}
 		parent["properties"].(map[string]any)[name] = schemaOf(s)
 	}
-	text, err := json.MarshalIndent(root, "", "  ")
-	if err != nil {
-		panic("config: the schema is not JSON: " + err.Error())
-	}
-	return append(text, '\n')
+}
+
+// enforceableSchema is what may stand below the key enforced.
+func enforceableSchema() map[string]any {
+	o := object("", "What no repository's own file changes. Only the operator's file may hold it, which --config names for a run over other repositories.")
+	addSettings(o, func(s Setting) bool { return s.Key != "" && !s.Operator && s.Key != "version" })
+	return o
 }
 
 // sections describes the keys that hold other keys.

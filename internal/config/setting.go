@@ -72,12 +72,20 @@ type Setting struct {
 	// Operator says that only a file which the operator of the run gives may
 	// hold the setting, never one that lies in a repository.
 	Operator bool
+	// Where says that a field is about where a record holds, and not what it says there.
+	Where bool
+	// Instead is the setting in whose place the field of a record stands.
+	Instead string
 	// Verbs are those that have the flag.
 	Verbs []string
 	// Secret values are never shown.
 	Secret bool
 	// Block texts may have several lines.
 	Block bool
+
+	// lenient reports whether an item of a Map is less than another one of its name, which
+	// a repository may not make of what the operator has chosen; nil: it may choose.
+	lenient func(given, own string) bool
 
 	take taker // of all but Records and Named
 	// check is of the names of Named.
@@ -103,6 +111,25 @@ func (s Setting) Repeats() bool {
 
 // structured reports whether the value is made of records.
 func (s Setting) structured() bool { return s.Kind == Records || s.Kind == Named }
+
+// layering is how a setting's values of several files become one.
+type layering int
+
+const (
+	replacing layering = iota // the strongest one holds
+	byName                    // each name has the strongest one's
+	joining                   // one after the other
+)
+
+func (s Setting) layering() layering {
+	switch {
+	case s.Key == "rules":
+		return joining
+	case s.Kind == Map, s.Kind == Lists:
+		return byName
+	}
+	return replacing
+}
 
 // field reports whether the row is a key of Records or Named.
 func (s Setting) field() bool {
@@ -145,6 +172,11 @@ func (s Setting) defaults() []string {
 		return splitList(s.Default)
 	}
 	return []string{s.Default}
+}
+
+// byDefault is the value that holds when no source gives one.
+func (s Setting) byDefault() Value {
+	return Value{Items: s.defaults(), Source: string(ByDefault), By: ByDefault}
 }
 
 // splitList reads a list from one text: by comma or newline.

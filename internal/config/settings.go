@@ -110,8 +110,9 @@ var Settings = []Setting{
 	},
 	{
 		Key: "verify.severity", Kind: Map,
-		Doc:  "Codes of findings, each with the severity that verify gives them, like unsigned: error. A repository's own file can only make findings worse; one that --config names outside of the repositories that are read can make them less bad, too.",
-		take: asWhole(addSeverity, func(c *Config) *map[provider.Code]provider.Severity { return &c.Severity }),
+		Doc:     "Codes of findings, each with the severity that verify gives them, like unsigned: error. A repository's own file can only make findings worse; one that --config names outside of the repositories that are read can make them less bad, too.",
+		lenient: lessSevere,
+		take:    asWhole(addSeverity, func(c *Config) *map[provider.Code]provider.Severity { return &c.Severity }),
 	},
 	{
 		Key: "registries", Kind: Named, Operator: true,
@@ -242,17 +243,17 @@ var Settings = []Setting{
 		build: addRule,
 		Fields: []Setting{
 			{
-				Key: "rules[].providers", Kind: List,
+				Key: "rules[].providers", Kind: List, Where: true,
 				Doc:  "Patterns of the providers that the rule is for. Without it: every provider.",
 				take: asPatterns(func(r *Rule) *[]provider.Pattern { return &r.Providers }),
 			},
 			{
-				Key: "rules[].directories", Kind: List,
+				Key: "rules[].directories", Kind: List, Where: true,
 				Doc:  "Globs of the directories that the rule is for. Without it: everywhere.",
 				take: asTexts(isGlob, func(r *Rule) *[]string { return &r.Directories }),
 			},
 			{
-				Key: "rules[].update-types", Kind: List,
+				Key: "rules[].update-types", Kind: List, Where: true,
 				Values: []string{string(provider.BumpMajor), string(provider.BumpMinor), string(provider.BumpPatch)},
 				Doc:    "The updates that the rule is for: major, minor, patch. Without it: all of them.",
 				take:   asEach(word[provider.Bump], func(r *Rule) *[]provider.Bump { return &r.Updates }),
@@ -293,7 +294,7 @@ var Settings = []Setting{
 				take: asSaid(truth, func(r *Rule) **bool { return &r.AutoMerge }),
 			},
 			{
-				Key: "rules[].platforms", Kind: List,
+				Key: "rules[].platforms", Kind: List, Instead: "platforms",
 				Doc:  "Platforms that count for these providers, in place of those of the setting platforms, as for one that is not released for all of them. --platform on the command line outranks it.",
 				take: asWhole(addPlatform, func(r *Rule) *[]provider.Platform { return &r.Platforms }),
 			},
@@ -327,42 +328,42 @@ var Settings = []Setting{
 				take: asTexts(isGlob, func(g *Group) *[]string { return &g.Directories }),
 			},
 			{
-				Key: "groups[].labels", Kind: List,
+				Key: "groups[].labels", Kind: List, Instead: "pull-request.labels",
 				Doc:  "In place of pull-request.labels.",
 				take: asTexts(isLabel, func(g *Group) *[]string { return &g.PullRequest.Labels }),
 			},
 			{
-				Key: "groups[].reviewers", Kind: List,
+				Key: "groups[].reviewers", Kind: List, Instead: "pull-request.reviewers",
 				Doc:  "In place of pull-request.reviewers.",
 				take: asTexts(isLogin, func(g *Group) *[]string { return &g.PullRequest.Reviewers }),
 			},
 			{
-				Key: "groups[].team-reviewers", Kind: List,
+				Key: "groups[].team-reviewers", Kind: List, Instead: "pull-request.team-reviewers",
 				Doc:  "In place of pull-request.team-reviewers.",
 				take: asTexts(isTeam, func(g *Group) *[]string { return &g.PullRequest.TeamReviewers }),
 			},
 			{
-				Key: "groups[].assignees", Kind: List,
+				Key: "groups[].assignees", Kind: List, Instead: "pull-request.assignees",
 				Doc:  "In place of pull-request.assignees.",
 				take: asTexts(isLogin, func(g *Group) *[]string { return &g.PullRequest.Assignees }),
 			},
 			{
-				Key: "groups[].milestone", Kind: Text,
+				Key: "groups[].milestone", Kind: Text, Instead: "pull-request.milestone",
 				Doc:  "In place of pull-request.milestone.",
 				take: asText(func(g *Group) *string { return &g.PullRequest.Milestone }),
 			},
 			{
-				Key: "groups[].draft", Kind: Bool,
+				Key: "groups[].draft", Kind: Bool, Instead: "pull-request.draft",
 				Doc:  "In place of pull-request.draft.",
 				take: asBool(func(g *Group) *bool { return &g.PullRequest.Draft }),
 			},
 			{
-				Key: "groups[].auto-merge", Kind: Choice, Values: []string{"", "squash", "merge", "rebase"},
+				Key: "groups[].auto-merge", Kind: Choice, Instead: "pull-request.auto-merge", Values: []string{"", "squash", "merge", "rebase"},
 				Doc:  "In place of pull-request.auto-merge.",
 				take: asText(func(g *Group) *string { return &g.PullRequest.AutoMerge }),
 			},
 			{
-				Key: "groups[].limit", Kind: Number, Min: 1,
+				Key: "groups[].limit", Kind: Number, Instead: "pull-request.limit", Min: 1,
 				Doc:  "In place of pull-request.limit: how many pull requests of relock may be open when this one is opened.",
 				take: asNumber(func(g *Group) *int { return &g.PullRequest.Limit }),
 			},

@@ -15,10 +15,10 @@ func Show(values Values) string {
 	for _, s := range Settings {
 		v := values[s.Name()]
 		if s.Key == "" {
-			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), shownValue(s, v), v.Source)
+			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), shownValue(s, v), v.told(s))
 			continue
 		}
-		if s.Operator && v.Source == defaultSource {
+		if s.Operator && v.By == ByDefault {
 			continue // only an operator's file may hold the key at all
 		}
 		name, indent := s.Key, ""
@@ -28,9 +28,18 @@ func Show(values Values) string {
 			}
 			section, name, indent = prefix, inner, "  "
 		}
-		fmt.Fprintf(&file, "%s%s: %s  # %s\n", indent, name, shownValue(s, v), v.Source)
+		fmt.Fprintf(&file, "%s%s: %s  # %s\n", indent, name, shownValue(s, v), v.told(s))
 	}
 	return file.String() + "\n# Set by flags, inputs or the environment alone:\n" + rest.String()
+}
+
+// told says where a value comes from, and in place of which others it stands.
+func (v Value) told(s Setting) string {
+	text := v.Source
+	for _, was := range v.over {
+		text += "; not " + shownValue(s, was) + ", " + was.Source
+	}
+	return text
 }
 
 // Deciding are the values without those that say where a run is, how it is told of, or
@@ -39,7 +48,7 @@ func (v Values) Deciding() Values {
 	kept := Values{}
 	for _, s := range Settings {
 		if value, ok := v[s.Name()]; ok && (s.Key != "" && !strings.HasPrefix(s.Key, "org.") || slices.Contains(proposingFlags, s.Flag)) {
-			value.Source = "" // the same from another place
+			value.Source, value.parts, value.over = "", nil, nil // the same from another place
 			kept[s.Name()] = value
 		}
 	}

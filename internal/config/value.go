@@ -276,6 +276,15 @@ func parseSize(text string) (int64, error) {
 	return n * unit, nil
 }
 
+// lessSevere reports whether the second CODE=SEVERITY is less severe.
+func lessSevere(given, own string) bool {
+	of := func(item string) provider.Severity {
+		_, text, _ := strings.Cut(item, "=")
+		return must(provider.ParseSeverity(text))
+	}
+	return of(own) > of(given)
+}
+
 // addSeverity reads CODE=SEVERITY. Which codes there are, verify knows.
 func addSeverity(to *map[provider.Code]provider.Severity, item string) error {
 	code, text, _ := strings.Cut(item, "=")
