@@ -255,3 +255,31 @@ func TestExamplesAreTaken(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryKeyCanBeEnforced lets an operator enforce each setting as its example says, and
+// a repository say the same: none of what it says counts, but for rules, which come after
+// its own.
+func TestEveryKeyCanBeEnforced(t *testing.T) {
+	t.Parallel()
+	for _, s := range Settings {
+		if s.Key == "" {
+			continue
+		}
+		operator, problems := ParseOperatorFile([]byte("version: 1\nenforced:\n  "+strings.ReplaceAll(s.example(), "\n", "\n  ")+"\n"), "central.yml")
+		if s.Operator || s.Key == "version" {
+			if len(problems) != 1 || !strings.Contains(problems[0].Message, "cannot be enforced") {
+				t.Errorf("%s: problems %v, want that it cannot be enforced", s.Key, problems)
+			}
+			continue
+		}
+		own, more := ParseFile([]byte("version: 1\n"+s.example()+"\n"), "relock.yml")
+		if problems = append(problems, more...); len(problems) > 0 {
+			t.Errorf("%s: %v", s.Key, problems)
+			continue
+		}
+		laid := Lay(operator, own)
+		if _, counts := laid.Own[s.Name()]; counts && s.Key != "rules" || len(laid.Notices) == 0 {
+			t.Errorf("%s: the repository's own value counts: %t, with the notices %v", s.Key, counts, laid.Notices)
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Laid is what the operator's configuration file and a repository's own say together.
+type Laid struct {
+	Values Values
+	// Own is what of the repository's own file counts.
+	Own Values
+	// Notices tell what of it has no effect, and what the operator enforces there.
+	Notices []provider.Diagnostic
+}
+
+// Lay lays a repository's own file over the operator's, and over both what the
+// operator's enforces. A file that was not read has no name.
+//
+// A text, a number, a list or a list of groups replaces another whole. Maps are laid
+// over each other by their names. Rules are joined in the order in which they outrank
+// each other: those of the operator's file, the repository's own, those that are
+// enforced.
+func Lay(operator, own File) Laid {
+	if operator.Name == "" {
+		return Laid{Values: own.Values, Own: own.Values}
+	}
+	given, said := complete(operator.Values), complete(own.Values)
+	l := laying{given: given, enforced: complete(operator.Enforced)}
+	laid := Laid{Values: Values{}, Own: Values{}}
+	for _, s := range Settings {
+		name := s.Name()
+		var layers, vain []Value // the weakest first
+		for _, from := range []Values{given, said, l.enforced} {
+			v, ok := from[name]
+			if !ok {
+				continue
+			}
+			if v.By == ByRepository {
+				counts, without := l.admit(s, v)
+				vain = append(vain, without...)
+				if counts == nil {
+					continue
+				}
+				laid.Own[name], v = *counts, *counts
+			}
+			layers = append(layers, v)
+		}
+		if len(layers) > 0 {
+			laid.Values[name] = s.join(layers, vain)
+		}
+	}
+	laid.Notices = l.notices
+	slices.SortStableFunc(laid.Notices, provider.Diagnostic.Compare)
+	return laid
+}
+
+// laying is the operator's file on its way over a repository's own.
+type laying struct {
+	given, enforced Values
+	notices         []provider.Diagnostic
+}
+
+// admit returns what of a repository's own value counts, nil if nothing does, and what
+// does not.
+func (l *laying) admit(s Setting, own Value) (counts *Value, without []Value) {
+	e, enforced := l.enforced[s.Name()]
+	switch {
+	case enforced && s.layering() == replacing:
+		l.tell(own, own.Line, s, e)
+		return nil, []Value{own}
+	case s.structured():
+		own = l.admitRecords(s, own, e.records)
+	case s.layering() == byName:
+		return l.admitNames(s, own, e)
+	}
+	return &own, nil
+}
+
+// admitNames leaves out the names that are enforced, and what a repository may not make
+// of what the operator has chosen.
+func (l *laying) admitNames(s Setting, own, enforced Value) (counts *Value, without []Value) {
+	some := own
+	some.Items, some.lines = nil, nil
+	for i, item := range own.Items {
+		name := nameOf(item)
+		if by := enforced.only(name); !by.empty() {
+			if i == 0 || nameOf(own.Items[i-1]) != name {
+				l.tell(own, own.lines[i], s, by)
+				without = append(without, own.only(name))
+			}
+			continue
+		}
+		if given := l.given[s.Name()].only(name); s.lenient != nil && !given.empty() && s.lenient(given.Items[0], item) {
+			l.notice(own.lines[i], own, fmt.Sprintf("%s: the operator has chosen %s (%s), and a repository's own file can only make that worse",
+				s.Key, shownValue(s, given), given.Place()))
+			without = append(without, own.only(name))
+			continue
+		}
+		some.Items, some.lines = append(some.Items, item), append(some.lines, own.lines[i])
+	}
+	if some.empty() && !own.empty() {
+		return nil, without
+	}
+	return &some, without
+}
+
+// admitRecords leaves out the keys that stand in for a setting that is enforced. Rules
+// are told of what an enforced one says of all that they are about: it comes after them,
+// so that it outranks them there.
+func (l *laying) admitRecords(s Setting, own Value, enforced []record) Value {
+	counts := own
+	counts.records = nil
+	for _, r := range own.records {
+		r.values = maps.Clone(r.values)
+		for _, f := range s.Fields {
+			v, said := r.values[f.Name()]
+			if by, ok := l.enforced[f.Instead]; ok && said {
+				instead, _ := lookup(Setting.Name, f.Instead)
+				l.tell(v, v.Line, instead, by)
+				delete(r.values, f.Name())
+			} else if i := outranking(enforced, r, f); i >= 0 && said {
+				l.tell(v, v.Line, f, enforced[i].values[f.Name()])
+			}
+		}
+		if s.sound == nil || s.sound(nil, r) == nil { // something is left
+			counts.records = append(counts.records, r)
+		}
+	}
+	return counts
+}
+
+// outranking is the rule among the enforced ones that says a key of all that another
+// rule is about; -1 if none does.
+func outranking(enforced []record, r record, f Setting) int {
+	return slices.IndexFunc(enforced, func(by record) bool {
+		if f.Where || !by.has(f.Name()) {
+			return false
+		}
+		for _, where := range by.fields {
+			if where.Where && by.has(where.Name()) && !slices.Equal(by.items(where.Name()), r.items(where.Name())) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// tell says that a value has no effect, and why. What only follows from another value is
+// told with that.
+func (l *laying) tell(own Value, line int, s Setting, enforced Value) {
+	if own.implied {
+		return
+	}
+	l.notice(line, own, fmt.Sprintf("the operator enforces %s: %s (%s)", s.Key, shownValue(s, enforced), enforced.Place()))
+}
+
+func (l *laying) notice(line int, own Value, message string) {
+	l.notices = append(l.notices, provider.Diagnostic{
+		Code: provider.CodeSettings, Severity: provider.SeverityWarning, File: own.File, Line: line,
+		Message: message, Hint: "take the line out: it has no effect",
+	})
+}
+
+// join makes one value of those of several files, the weakest first. vain are those
+// that have no effect.
+func (s Setting) join(layers, vain []Value) Value {
+	last := layers[len(layers)-1]
+	v := last
+	switch before := layers[:len(layers)-1]; {
+	case s.layering() == replacing:
+		vain = slices.Concat(before, vain)
+	case len(before) > 0:
+		v.Items, v.lines, v.records = nil, nil, nil
+		v.parts = slices.DeleteFunc(layers, Value.empty)
+		if s.layering() == byName {
+			var gone []Value
+			v.parts, gone = united(layers)
+			vain = append(vain, gone...)
+		}
+		for _, p := range v.parts {
+			v.Items, v.lines, v.records = append(v.Items, p.Items...), append(v.lines, p.lines...), append(v.records, p.records...)
+		}
+		switch v.Source = sourcesOf(v.parts); len(v.parts) {
+		case 0:
+			v = last
+		case 1:
+			v = v.parts[0]
+		}
+	}
+	slices.Reverse(vain)
+	v.over = vain
+	return v
+}
+
+// united are maps without the names that a stronger one has, and gone are those.
+func united(layers []Value) (parts, gone []Value) {
+	for i, layer := range layers {
+		part, rest := layer, layer
+		part.Items, part.lines, rest.Items, rest.lines = nil, nil, nil, nil
+		for n, item := range layer.Items {
+			to, name := &part, nameOf(item)
+			if slices.ContainsFunc(layers[i+1:], func(v Value) bool { return !v.only(name).empty() }) {
+				to = &rest
+			}
+			to.Items, to.lines = append(to.Items, item), append(to.lines, layer.lines[n])
+		}
+		parts, gone = append(parts, part), append(gone, rest)
+	}
+	return slices.DeleteFunc(parts, Value.empty), slices.DeleteFunc(gone, Value.empty)
+}
+
+func sourcesOf(parts []Value) string {
+	sources := make([]string, len(parts))
+	for i, p := range parts {
+		sources[i] = p.Source
+	}
+	return strings.Join(sources, ", ")
+}
+
+// only is what a map says of one name.
+func (v Value) only(name string) Value {
+	items, lines := v.Items, v.lines
+	v.Items, v.lines = nil, nil
+	for i, item := range items {
+		if nameOf(item) == name {
+			v.Items, v.lines = append(v.Items, item), append(v.lines, lines[i])
+			v.Line = v.lines[0]
+		}
+	}
+	return v
+}
+
+// nameOf is the name of an item of a map.
+func nameOf(item string) string {
+	name, _, _ := strings.Cut(item, "=")
+	return name
+}
+
+// complete says with auto-merge that a pull request is no draft and with a draft that it
+// does not merge, since GitHub refuses both: what one file says must not contradict
+// another one.
+func complete(given Values) Values {
+	given = maps.Clone(given)
+	exclude(given, nil, "pull-request.")
+	if groups, ok := given["groups"]; ok {
+		groups.records = slices.Clone(groups.records)
+		for i, r := range groups.records {
+			groups.records[i].values = maps.Clone(r.values)
+			exclude(groups.records[i].values, given, "groups[].")
+		}
+		given["groups"] = groups
+	}
+	return given
+}
+
+// exclude does so for the keys with a prefix. around are values of the same file that
+// hold where these say nothing.
+func exclude(values, around Values, prefix string) {
+	draft, drafts := values[prefix+"draft"]
+	merge, merges := values[prefix+"auto-merge"]
+	_, draftAround := around["pull-request.draft"]
+	_, mergeAround := around["pull-request.auto-merge"]
+	if drafts && draft.Items[0] == "true" && !merges && !mergeAround {
+		draft.Items, draft.implied = []string{""}, true
+		values[prefix+"auto-merge"] = draft
+	}
+	if merges && merge.Items[0] != "" && !drafts && !draftAround {
+		merge.Items, merge.implied = []string{"false"}, true
+		values[prefix+"draft"] = merge
+	}
+}
