@@ -84,9 +84,9 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, conf
 	var s settings
 	var err error
 	if comments {
-		s, err = settingsOn(env, nil, inputs...)
+		s, err = settingsApart(env, inputs...)
 	} else {
-		s, err = settingsOfRun(ctx, env, inputs...)
+		s, err = settingsOfRun(ctx, env, likelyVerb(inputs, rt), inputs...)
 	}
 	if err == nil {
 		err = mask(rt, s.Config)
@@ -119,6 +119,15 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, conf
 	}
 	r, err := carryOut(ctx, env, s, verb, s.Directories, change)
 	return r, s.Config, err
+}
+
+// likelyVerb is the verb that a step is for; nothing, for what is none or is refused.
+func likelyVerb(inputs []config.Values, rt *action.Runtime) run.Verb {
+	verb, err := verbOf(config.Merge(inputs...)["command"].Items[0], rt)
+	if err != nil {
+		return ""
+	}
+	return verb
 }
 
 // commented reports whether a comment is to be answered. It is asked first: what

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,21 +15,32 @@ import (
 // settingsOfRun are the settings of a run. A pull request's head chooses nothing:
 // where that is checked out, the repository's configuration file is the one of
 // the base. Repositories that are not checked out have files of their own, and
-// the one that lies around here is not for them.
-func settingsOfRun(ctx context.Context, env Env, given ...config.Values) (settings, error) {
+// the one that lies around here is not for them. What is proposed goes by the
+// repository's own file, laid over the operator's; for the other verbs that stands in
+// for it.
+func settingsOfRun(ctx context.Context, env Env, verb run.Verb, given ...config.Values) (settings, error) {
 	values := config.Merge(given...)
 	if notCheckedOut(values) {
-		return settingsOf(env, embed.FS{}, given...)
+		return settingsApart(env, given...)
 	}
 	read := append(scanned(env, values), run.RepositoryOf(env.WorkDir))
-	if head, _ := env.runtime().Head(); !head || locate(env, values, read, false) == config.Operators {
+	head, _ := env.runtime().Head()
+	operators := locate(env, values, read, false) == config.Operators
+	switch {
+	case !head && verb == run.PR:
+		return settingsHere(env, given...)
+	case !head, operators && verb != run.PR:
 		return readSettings(env, given...)
 	}
-	root, name, err := ownFile(env, values, read)
-	if err != nil {
-		return settings{}, err
+	root, name, apart := run.RepositoryOf(env.WorkDir), "", settingsApart
+	if !operators {
+		var err error
+		if root, name, err = ownFile(env, values, read); err != nil {
+			return settings{}, err
+		}
+		apart = func(env Env, given ...config.Values) (settings, error) { return resolve(env, given) }
 	}
-	s, err := resolve(env, config.File{}, given)
+	s, err := apart(env, given...)
 	if err != nil {
 		return s, err
 	}
@@ -46,7 +56,21 @@ func settingsOfRun(ctx context.Context, env Env, given ...config.Values) (settin
 	if err != nil {
 		return s, fmt.Errorf("on the base of the pull request: %w", err)
 	}
-	return resolve(env, file, given)
+	return resolve(env, given, s.operator, file)
+}
+
+// settingsHere are the settings by which the checkout is proposed: its own configuration
+// file, laid over the operator's.
+func settingsHere(env Env, given ...config.Values) (settings, error) {
+	s, err := readSettings(env, given...)
+	if err != nil || s.operator.Name == "" {
+		return s, err
+	}
+	own, err := fileHere(env)
+	if err != nil {
+		return settings{}, err
+	}
+	return resolve(env, given, s.operator, own)
 }
 
 // notCheckedOut reports whether the repositories of a run are not those that are checked

@@ -33,7 +33,7 @@ its configuration from the base branch of the pull request.`,
 			if rt := env.runtime(); rt.Enabled() { // whatever is printed may hold text from outside
 				env.Stdout, env.Stderr = rt.Stdout(), action.Inert(env.Stderr)
 			}
-			s, err := settingsOn(env, nil, given(cmd.Flags()))
+			s, err := settingsApart(env, given(cmd.Flags()))
 			if err == nil {
 				err = formatOf(report.VerbComment, s.Format)
 			}
@@ -86,8 +86,10 @@ func answer(ctx context.Context, env Env, s settings) (report.Report, error) {
 		return none, errors.New("a comment cannot be answered in a dry run")
 	}
 	configure := func(base fs.FS) (run.Request, error) {
-		based, err := settingsOn(env, base, s.given...)
-		return withRepository(env, request(env, run.PR, based.Directories, based.Config)), err
+		based, err := s.on(env, base)
+		req := withRepository(env, request(env, run.PR, based.Directories, based.Config))
+		req.Notices = based.notices
+		return req, err
 	}
 	req := withRepository(env, request(env, run.Upgrade, nil, s.Config))
 	req.Head = run.OwnHead // nothing of the session is kept for later runs

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/config"
@@ -18,36 +19,60 @@ import (
 // configFile reads the file that is named, else the repository's own, else
 // nothing.
 func configFile(env Env, values config.Values) (config.File, error) {
-	name, dir, tops := values["config"].Items[0], env.WorkDir, scanned(env, values)
-	at := locate(env, values, tops, true)
-	if at == config.SearchedDisk {
-		dir = run.RepositoryOf(env.WorkDir)
-		found, diagnostics := config.Locate(os.DirFS(dir))
-		if len(diagnostics) > 0 {
-			return config.File{}, provider.Diagnostics(diagnostics)
-		}
-		if found == "" {
-			return config.File{}, nil
-		}
-		name, tops = found, []string{dir}
+	tops := scanned(env, values)
+	switch at := locate(env, values, tops, true); at {
+	case config.SearchedDisk:
+		return fileHere(env)
+	case config.Operators:
+		return readOperators(env, values["config"].Items[0])
 	}
-	path := run.Absolute(dir, name)
-	src, err := readFile(path)
-	if err == nil && at != config.Operators && leadsOut(path, tops) {
-		err = errors.New("it is a link that leads out of the repository")
-	}
-	if err != nil {
-		return config.File{}, fmt.Errorf("reading the configuration file %s: %w", name, file.Cause(err))
-	}
-	parse := config.ParseFile
-	if at == config.Operators {
-		parse = config.ParseOperatorFile
-	}
-	file, diagnostics := parse(src, name)
+	return ownFileAt(env.WorkDir, values["config"].Items[0], tops)
+}
+
+// fileHere reads the configuration file that is searched for in the checkout; nothing, if
+// it has none.
+func fileHere(env Env) (config.File, error) {
+	dir := run.RepositoryOf(env.WorkDir)
+	found, diagnostics := config.Locate(os.DirFS(dir))
 	if len(diagnostics) > 0 {
 		return config.File{}, provider.Diagnostics(diagnostics)
 	}
-	return file, nil
+	if found == "" {
+		return config.File{}, nil
+	}
+	return ownFileAt(dir, found, []string{dir})
+}
+
+// ownFileAt reads a configuration file of a repository, of which no link leads out.
+func ownFileAt(dir, name string, tops []string) (config.File, error) {
+	path := run.Absolute(dir, name)
+	src, err := readFile(path)
+	if err == nil && leadsOut(path, tops) {
+		err = errors.New("it is a link that leads out of the repository")
+	}
+	return readConfiguration(config.ParseFile, src, name, err)
+}
+
+// readOperators reads the operator's configuration file. One that is called as a
+// repository's own would be gets another name, since both may be in force.
+func readOperators(env Env, name string) (config.File, error) {
+	src, err := readFile(env.path(name))
+	if slices.Contains(config.FileNames, filepath.ToSlash(filepath.Clean(name))) {
+		name = "operator:" + name
+	}
+	return readConfiguration(config.ParseOperatorFile, src, name, err)
+}
+
+// readConfiguration is the configuration file that was read with an error, if any.
+func readConfiguration(parse func([]byte, string) (config.File, []provider.Diagnostic), src []byte, name string, err error) (config.File, error) {
+	if err != nil {
+		return config.File{}, fmt.Errorf("reading the configuration file %s: %w", name, file.Cause(err))
+	}
+	read, diagnostics := parse(src, name)
+	if len(diagnostics) > 0 {
+		return config.File{}, provider.Diagnostics(diagnostics)
+	}
+	return read, nil
 }
 
 // locate says where the configuration file is, for a run that reads the
@@ -131,12 +156,5 @@ func searched(repository fs.FS) (config.File, error) {
 // repositoryFile reads a configuration file that is in a repository's file tree.
 func repositoryFile(repository fs.FS, name string) (config.File, error) {
 	src, err := fs.ReadFile(repository, name)
-	if err != nil {
-		return config.File{}, fmt.Errorf("reading the configuration file %s: %w", name, file.Cause(err))
-	}
-	file, diagnostics := config.ParseFile(src, name)
-	if len(diagnostics) > 0 {
-		return config.File{}, provider.Diagnostics(diagnostics)
-	}
-	return file, nil
+	return readConfiguration(config.ParseFile, src, name, err)
 }

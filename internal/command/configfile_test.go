@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/run"
 )
 
 // limited is a configuration file that is known by the limit in it.
@@ -16,8 +17,8 @@ func limited(n string) string { return "version: 1\npull-request: {limit: " + n 
 const noFile = 10
 
 // A configuration file that is named comes from the base where it lies in what is
-// checked out, and from disk where it is the operator's; without a name the base's own
-// is searched for. What is checked out decides nothing.
+// checked out, and from disk where it is the operator's; without a name, and over the
+// operator's, the base's own is searched for. What is checked out decides nothing.
 func TestSettingsOnABase(t *testing.T) {
 	t.Parallel()
 	base := fstest.MapFS{
@@ -35,7 +36,7 @@ func TestSettingsOnABase(t *testing.T) {
 		"named":                            {"named.yml", true, 3, ""},
 		"named where none is known yet":    {"named.yml", false, noFile, ""},
 		"named and missing there":          {"mine.yml", true, 0, "reading the configuration file mine.yml"},
-		"the operator's":                   {"../op.yml", true, 5, ""},
+		"over the operator's":              {"../op.yml", true, 2, ""},
 		"the operator's, at once":          {"../op.yml", false, 5, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,11 +47,9 @@ func TestSettingsOnABase(t *testing.T) {
 			put(t, filepath.Join(top, "work", "mine.yml"), limited("7"))
 			put(t, filepath.Join(top, "op.yml"), limited("5"))
 			given := config.Flags(map[string][]string{"config": {tt.config}})
-			s, err := settings{}, error(nil)
-			if tt.known {
-				s, err = settingsOn(env, base, given)
-			} else {
-				s, err = settingsOn(env, nil, given)
+			s, err := settingsApart(env, given)
+			if err == nil && tt.known {
+				s, err = s.on(env, base)
 			}
 			if s.PullRequest.Limit != tt.want || problem(err) != tt.fails && tt.fails == "" || tt.fails != "" && err == nil {
 				t.Errorf("the limit is %d, %v, want %d and %q", s.PullRequest.Limit, err, tt.want, tt.fails)
@@ -59,26 +58,36 @@ func TestSettingsOnABase(t *testing.T) {
 	}
 }
 
-// A repository that is not on disk has a file of its own, unless one on disk is named.
+// A repository that is not on disk has a file of its own, which is laid over one on disk
+// that is named. One that is broken is not replaced by that.
 func TestSettingsOfAnotherRepository(t *testing.T) {
 	t.Parallel()
 	env, top := place(t)
 	put(t, filepath.Join(top, "work", ".github", "relock.yml"), limited("7"))
 	put(t, filepath.Join(top, "op.yml"), limited("5"))
+	put(t, filepath.Join(top, "hard.yml"), "version: 1\nenforced: {pull-request: {limit: 6}}\n")
 	for name, tt := range map[string]struct {
 		files  fstest.MapFS
 		config string
 		want   int
 		fails  bool
 	}{
-		"its own":       {fstest.MapFS{".github/relock.yml": {Data: []byte(limited("2"))}}, "", 2, false},
-		"none":          {fstest.MapFS{}, "", noFile, false},
-		"two":           {fstest.MapFS{".github/relock.yml": {Data: []byte("version: 1\n")}, ".github/relock.yaml": {Data: []byte("version: 1\n")}}, "", 0, true},
-		"with errors":   {fstest.MapFS{".github/relock.yml": {Data: []byte("version: 1\nnope: 2\n")}}, "", 0, true},
-		"one on disk":   {fstest.MapFS{".github/relock.yml": {Data: []byte(limited("2"))}}, "../op.yml", 5, false},
-		"one not there": {fstest.MapFS{}, "../gone.yml", 0, true},
+		"its own":             {fstest.MapFS{".github/relock.yml": {Data: []byte(limited("2"))}}, "", 2, false},
+		"none":                {fstest.MapFS{}, "", noFile, false},
+		"two":                 {fstest.MapFS{".github/relock.yml": {Data: []byte("version: 1\n")}, ".github/relock.yaml": {Data: []byte("version: 1\n")}}, "", 0, true},
+		"with errors":         {fstest.MapFS{".github/relock.yml": {Data: []byte("version: 1\nnope: 2\n")}}, "", 0, true},
+		"over the operator's": {fstest.MapFS{".github/relock.yml": {Data: []byte(limited("2"))}}, "../op.yml", 2, false},
+		"the operator's":      {fstest.MapFS{}, "../op.yml", 5, false},
+		"enforced":            {fstest.MapFS{".github/relock.yml": {Data: []byte(limited("2"))}}, "../hard.yml", 6, false},
+		"errors, below it":    {fstest.MapFS{".github/relock.yml": {Data: []byte("version: 1\nnope: 2\n")}}, "../op.yml", 0, true},
+		"two, below it":       {fstest.MapFS{".github/relock.yml": {Data: []byte("version: 1\n")}, ".relock.yml": {Data: []byte("version: 1\n")}}, "../hard.yml", 0, true},
+		"enforcing itself":    {fstest.MapFS{".github/relock.yml": {Data: []byte("version: 1\nenforced: {strict: false}\n")}}, "../op.yml", 0, true},
+		"one not there":       {fstest.MapFS{}, "../gone.yml", 0, true},
 	} {
-		s, err := settingsOf(env, tt.files, config.Flags(map[string][]string{"config": {tt.config}, "repo": {"octo/infra"}}))
+		s, err := settingsApart(env, config.Flags(map[string][]string{"config": {tt.config}, "repo": {"octo/infra"}}))
+		if err == nil {
+			s, err = s.on(env, tt.files)
+		}
 		if s.PullRequest.Limit != tt.want || (err != nil) != tt.fails {
 			t.Errorf("%s: the limit is %d, %v, want %d and an error: %t", name, s.PullRequest.Limit, err, tt.want, tt.fails)
 		}
@@ -111,20 +120,74 @@ func TestSettingsOfAHead(t *testing.T) {
 	env.Getenv = func(name string) string {
 		return map[string]string{"GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": event}[name]
 	}
-	s, err := settingsOfRun(t.Context(), env)
+	s, err := settingsOfRun(t.Context(), env, run.Check)
 	if err != nil || s.PullRequest.Limit != noFile || len(s.notices) != 1 || s.notices[0] != baseUnknown {
 		t.Errorf("the limit is %d with %v, %v, want none and a notice", s.PullRequest.Limit, s.notices, err)
 	}
-	s, err = settingsOfRun(t.Context(), env, config.Flags(map[string][]string{"config": {"../op.yml"}}))
+	s, err = settingsOfRun(t.Context(), env, run.Check, config.Flags(map[string][]string{"config": {"../op.yml"}}))
 	if err != nil || s.PullRequest.Limit != 5 {
 		t.Errorf("by the operator's file the limit is %d, %v, want 5", s.PullRequest.Limit, err)
+	}
+	s, err = settingsOfRun(t.Context(), env, run.PR, config.Flags(map[string][]string{"config": {"../op.yml"}}))
+	if err != nil || s.PullRequest.Limit != 5 || len(s.notices) != 1 {
+		t.Errorf("for a proposal the limit is %d with %v, %v, want the operator's and a notice", s.PullRequest.Limit, s.notices, err)
 	}
 	t.Run("link", func(t *testing.T) {
 		if err := os.Symlink(filepath.Join(work, ".github", "relock.yml"), filepath.Join(top, "link.yml")); err != nil {
 			t.Skipf("links are missing on this system: %v", err)
 		}
-		if _, err := settingsOfRun(t.Context(), env, config.Flags(map[string][]string{"config": {"../link.yml"}})); err == nil {
+		if _, err := settingsOfRun(t.Context(), env, run.Check, config.Flags(map[string][]string{"config": {"../link.yml"}})); err == nil {
 			t.Error("a link from outside into the head's checkout is read")
 		}
 	})
+}
+
+// What is proposed from a checkout goes by its own file, laid over the operator's. The other
+// verbs go by the operator's alone: nothing that is checked out decides.
+func TestSettingsOfACheckout(t *testing.T) {
+	t.Parallel()
+	for own, want := range map[string]map[run.Verb]int{
+		limited("7"): {run.PR: 7, run.Check: 5, run.Verify: 5, run.Upgrade: 5, run.Lock: 5, run.Scan: 5},
+		"version: 1\npull-request: {limit: none}\n": {run.PR: 0, run.Check: 5},
+	} {
+		env, top := place(t)
+		put(t, filepath.Join(top, "work", ".github", "relock.yml"), own)
+		put(t, filepath.Join(top, "op.yml"), limited("5"))
+		for verb, limit := range want {
+			s, err := settingsOfRun(t.Context(), env, verb, config.Flags(map[string][]string{"config": {"../op.yml"}}))
+			if s.PullRequest.Limit != limit || (err != nil) != (limit == 0) {
+				t.Errorf("%s: the limit is %d, %v, want %d", verb, s.PullRequest.Limit, err, limit)
+			}
+		}
+	}
+}
+
+// Another default, and the same value enforced, is another identity of the settings by
+// which repositories are remembered; another order, another place and a comment are not.
+func TestIdentityOfSettings(t *testing.T) {
+	t.Parallel()
+	env, top := place(t)
+	identity := func(src string) string {
+		put(t, filepath.Join(top, "op.yml"), "version: 1\n"+src)
+		s, err := settingsApart(env, config.Flags(map[string][]string{"config": {"../op.yml"}, "org": {"octo"}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.identity()
+	}
+	first := identity("strict: true\nplatforms: [linux_amd64]\n")
+	for src, same := range map[string]bool{
+		"strict: true\nplatforms: [darwin_arm64]\n":                   false,
+		"strict: true\nenforced: {platforms: [linux_amd64]}\n":        false,
+		"platforms: [linux_amd64]\nenforced: {strict: true}\n":        false,
+		"# a comment\nplatforms: [linux_amd64]\nstrict: true\n":       true,
+		"strict: true\nplatforms: [linux_amd64]\norg: {max-new: 3}\n": true,
+	} {
+		if (identity(src) == first) != same {
+			t.Errorf("settings %q have the identity of the first: want %t", src, same)
+		}
+	}
+	if identity("rules: [{minimum-age: 3d}]\n") == identity("enforced: {rules: [{minimum-age: 3d}]}\n") {
+		t.Error("rules that are enforced have the identity of those that are not")
+	}
 }

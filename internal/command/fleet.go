@@ -33,7 +33,7 @@ shard has to a plan, and prints the matrix of a workflow's jobs. Each job runs
 relock pr --plan FILE --shard I/N, and the last one relock report merge.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := settingsOfRun(cmd.Context(), env, given(cmd.Flags()))
+			s, err := settingsOfRun(cmd.Context(), env, run.PR, given(cmd.Flags()))
 			if err != nil {
 				return err
 			}
@@ -98,9 +98,9 @@ func remembering(s settings) string {
 }
 
 // identity identifies the settings that decide what is proposed, as far as they are no
-// repository's own.
+// repository's own. What is enforced is more than a value: repositories may say another.
 func (s settings) identity() string {
-	sum := sha256.Sum256([]byte(config.Show(s.values.Deciding())))
+	sum := sha256.Sum256([]byte(config.Show(s.values.Deciding()) + config.Show(s.operator.Enforced.Deciding())))
 	return hex.EncodeToString(sum[:])
 }
 

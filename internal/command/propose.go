@@ -65,7 +65,6 @@ var anonymously = provider.Diagnostic{
 // files are read that are not checked out.
 func targeted(env Env, s settings, req run.Request) (run.Request, []provider.Diagnostic, error) {
 	notices, here := s.notices, req.Targets[0]
-	settingsIn := settingsOn
 	if err := ofOne(s); err != nil {
 		return req, nil, err
 	}
@@ -74,12 +73,9 @@ func targeted(env Env, s settings, req run.Request) (run.Request, []provider.Dia
 		if req.Organisation, err = ofShard(env, s); err != nil {
 			return req, nil, err
 		}
-		settingsIn = settingsOf
 	} else if s.Organisation.Owner != "" {
-		settingsIn = settingsOf
 		req.Organisation = organisation(s)
 	} else if len(s.Repositories) > 0 {
-		settingsIn = settingsOf
 		req.Targets = nil
 		for _, repository := range s.Repositories {
 			req.Targets = append(req.Targets, run.Target{Repository: repository, Dirs: here.Dirs, Destination: here.Destination})
@@ -95,8 +91,10 @@ func targeted(env Env, s settings, req run.Request) (run.Request, []provider.Dia
 		req.Targets[0].Repository, notices = repository, append(notices, more...)
 	}
 	req.Configure = func(files fs.FS) (run.Request, error) {
-		own, err := settingsIn(env, files, s.given...)
-		return withRepository(env, request(env, run.PR, here.Dirs, own.Config)), err
+		own, err := s.on(env, files)
+		req := withRepository(env, request(env, run.PR, here.Dirs, own.Config))
+		req.Notices = own.notices
+		return req, err
 	}
 	return req, notices, nil
 }

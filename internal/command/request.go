@@ -96,37 +96,36 @@ func withRepository(env Env, req run.Request) run.Request {
 
 // severitiesOf are those of the settings. A repository's own file can only raise one.
 func severitiesOf(cfg config.Config) verify.Severities {
-	if !cfg.Operators {
-		return verify.Severities{Chosen: cfg.Severities, Raised: cfg.Severity}
-	}
-	chosen := maps.Clone(cfg.Severity)
-	if chosen == nil {
-		chosen = map[provider.Code]provider.Severity{}
-	}
+	chosen := map[provider.Code]provider.Severity{}
+	maps.Copy(chosen, cfg.SeverityEnforced)
 	maps.Copy(chosen, cfg.Severities)
-	return verify.Severities{Chosen: chosen}
+	return verify.Severities{Chosen: chosen, Given: cfg.SeverityGiven, Raised: cfg.Severity}
 }
 
 // clauses are what the repository's own configuration file says of providers and
 // directories, which should be there.
 func clauses(cfg config.Config) []run.Clause {
-	if cfg.Shared {
-		return nil
-	}
 	var all []run.Clause
+	own := func(at config.Position) bool { return cfg.Own != "" && at.File == cfg.Own }
 	for _, r := range cfg.Rules {
+		if !own(r.Position) {
+			continue
+		}
 		all = append(all, run.Clause{Key: "the rule", Providers: r.Providers, Directories: r.Directories, Position: r.Position})
 	}
 	for _, g := range cfg.Groups {
+		if !own(g.Position) {
+			continue
+		}
 		all = append(all, run.Clause{Key: "the group " + g.Name, Providers: g.Providers, Directories: g.Directories, Position: g.Position})
 	}
 	for _, p := range cfg.Keep {
-		if at, ok := cfg.Places["keep"]; ok {
+		if at := cfg.Places["keep"]; own(at) {
 			all = append(all, run.Clause{Key: "keep: " + p.Given(), Providers: []provider.Pattern{p}, Position: at})
 		}
 	}
 	for _, glob := range cfg.Include {
-		if at, ok := cfg.Places["include"]; ok {
+		if at := cfg.Places["include"]; own(at) {
 			all = append(all, run.Clause{Key: "include: " + glob, Directories: []string{glob}, Position: at})
 		}
 	}

@@ -50,70 +50,77 @@ func given(flags *pflag.FlagSet) config.Values {
 // settings are those of one run, and what reading them has brought along.
 type settings struct {
 	config.Config
-	values  config.Values         // each with where it comes from
-	given   []config.Values       // by flags, inputs and words; the strongest first
-	environ []string              // the process's, and the credentials that the file speaks of
-	notices []provider.Diagnostic // for the report
+	values   config.Values         // each with where it comes from
+	given    []config.Values       // by flags, inputs and words; the strongest first
+	operator config.File           // that is in force; none without a name
+	environ  []string              // the process's, and the credentials that the file speaks of
+	notices  []provider.Diagnostic // for the report
 }
 
 // readSettings lays flags and inputs over the configuration file that is in force
-// here and the environment, and checks them all.
+// here and the environment, and checks them all. An operator's file stands in for the
+// repository's own: nothing that is checked out decides then.
 func readSettings(env Env, given ...config.Values) (settings, error) {
 	file, err := configFile(env, config.Merge(given...))
 	if err != nil {
 		return settings{}, err
 	}
-	return resolve(env, file, given)
+	return resolve(env, given, file)
 }
 
-// settingsOf are the settings for a repository that is not on disk, by the
-// configuration file that is in its file tree, unless one on disk is named.
-func settingsOf(env Env, repository fs.FS, given ...config.Values) (settings, error) {
-	if config.Merge(given...)["config"].Items[0] != "" {
-		return readSettings(env, given...)
-	}
-	file, err := searched(repository)
-	if err != nil {
-		return settings{}, err
-	}
-	return resolve(env, file, given)
-}
-
-// settingsOn are the settings that are in force on a base branch; nil stands for
-// one that is not known yet. What is checked out when a comment is answered, if
-// anything, decides nothing: a configuration file that is named and would lie in
-// the checkout is read from the base branch.
-func settingsOn(env Env, base fs.FS, given ...config.Values) (settings, error) {
+// settingsApart are the settings that hold whatever a repository says: by the operator's
+// file, if one is named. What is checked out, if anything, decides nothing.
+func settingsApart(env Env, given ...config.Values) (settings, error) {
 	values := config.Merge(given...)
-	var file config.File
+	var operator config.File
 	var err error
-	switch at := locate(env, values, scanned(env, values), false); {
-	case at == config.Operators:
-		return readSettings(env, given...)
-	case base == nil: // the others are read when it is known
-	case at == config.NamedTree:
-		file, err = repositoryFile(base, inRepository(env, values))
-	default:
-		file, err = searched(base)
+	if notCheckedOut(values) && configPath(env, values) != "" || locate(env, values, scanned(env, values), false) == config.Operators {
+		operator, err = configFile(env, values)
 	}
 	if err != nil {
 		return settings{}, err
 	}
-	return resolve(env, file, given)
+	return resolve(env, given, operator)
 }
 
-// resolve lays what is given over the file and the environment.
-func resolve(env Env, file config.File, given []config.Values) (settings, error) {
-	layers := append(slices.Clip(given), file.Values, config.Environment(env.Getenv))
+// on are the settings that are in force for the files of a commit: by the repository's
+// own file there, laid over the operator's. A file that is named and would lie in the
+// checkout is read from the commit.
+func (s settings) on(env Env, files fs.FS) (settings, error) {
+	var own config.File
+	var err error
+	if name := inRepository(env, config.Merge(s.given...)); name != "" {
+		own, err = repositoryFile(files, name)
+	} else {
+		own, err = searched(files)
+	}
+	if err != nil {
+		return settings{}, err
+	}
+	return resolve(env, s.given, s.operator, own)
+}
+
+// resolve lays what is given over the files and the environment.
+func resolve(env Env, given []config.Values, files ...config.File) (settings, error) {
+	var operator, own config.File
+	for _, f := range files {
+		if f.Operator {
+			operator = f
+		} else {
+			own = f
+		}
+	}
+	laid := config.Lay(operator, own)
+	layers := append(slices.Clip(given), laid.Values, config.Environment(env.Getenv))
 	values := config.Merge(layers...)
 	cfg, diagnostics := config.Resolve(values)
 	tokens, missing := registryTokens(env, cfg.Registries)
 	if diagnostics = append(diagnostics, missing...); len(diagnostics) > 0 {
 		return settings{}, provider.Diagnostics(diagnostics)
 	}
-	if name := configPath(env, values); name != "" {
-		cfg.Shared = notCheckedOut(values) || run.Apart(name, scanned(env, values))
-		cfg.Operators = run.Apart(name, append(scanned(env, values), run.RepositoryOf(env.WorkDir)))
+	cfg.Own = own.Name
+	if operator.Name != "" && run.Apart(configPath(env, values), append(scanned(env, values), run.RepositoryOf(env.WorkDir))) {
+		cfg.SeverityGiven, cfg.SeverityEnforced, cfg.Severity = severityIn(operator.Values), severityIn(operator.Enforced), severityIn(laid.Own)
 	}
 	if err := severitiesOf(cfg).Unsound(); err != nil {
 		at := cfg.Places["verify.severity"]
@@ -122,7 +129,15 @@ func resolve(env Env, file config.File, given []config.Values) (settings, error)
 			Hint: "docs/verify.md lists the codes; --severity, and a file that --config names outside of the repository, may choose any severity",
 		}
 	}
-	return settings{Config: cfg, values: values, given: given, environ: slices.Concat(env.Environ, tokens)}, nil
+	return settings{
+		Config: cfg, values: values, given: given, operator: operator, environ: slices.Concat(env.Environ, tokens), notices: laid.Notices,
+	}, nil
+}
+
+// severityIn is what values that were checked make of findings.
+func severityIn(values config.Values) map[provider.Code]provider.Severity {
+	cfg, _ := config.Resolve(values)
+	return cfg.Severity
 }
 
 // registryTokens are the credentials for registries, as the TF_TOKEN_ variables

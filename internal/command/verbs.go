@@ -78,7 +78,7 @@ func verbCommand(env Env, verb run.Verb, short, long string) *cobra.Command {
 		Short: short,
 		Long:  long + directories,
 		RunE: func(cmd *cobra.Command, dirs []string) error {
-			s, err := settingsOfRun(cmd.Context(), env, given(cmd.Flags()), config.Arguments(dirs))
+			s, err := settingsOfRun(cmd.Context(), env, verb, given(cmd.Flags()), config.Arguments(dirs))
 			if err != nil {
 				return err
 			}

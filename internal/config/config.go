@@ -46,8 +46,9 @@ type Config struct {
 	File              string // of the configuration; empty: searched
 	// Places are where the configuration file gives values, by Setting.Name.
 	Places map[string]Position
-	// Shared says that the configuration file serves other repositories, too.
-	Shared bool
+	// Own is the name of the repository's own configuration file; empty if none is in
+	// force.
+	Own    string
 	Cache  string // path of the hash cache; empty: the default
 	Format string
 	// MaxBytes bounds the result in Markdown; 0: no limit.
@@ -63,12 +64,11 @@ type Config struct {
 	// is a revision of git, or empty.
 	Check, Touched string
 
-	// Severity is what the configuration file makes of findings, and Severities what the
-	// command line does.
-	Severity, Severities map[provider.Code]provider.Severity
-	// Operators says that the file is that of the operator of the run, and lies in no
-	// repository that is read.
-	Operators bool
+	// Severity is what a repository's own configuration file makes of findings, and
+	// Severities what the command line does. SeverityGiven and SeverityEnforced are what
+	// the operator's file says, if it lies in no repository that is read.
+	Severity, Severities            map[provider.Code]provider.Severity
+	SeverityGiven, SeverityEnforced map[provider.Code]provider.Severity
 	// FailOn is the least severity of a finding that fails verify.
 	FailOn        provider.Severity
 	Packages      bool

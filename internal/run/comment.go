@@ -44,6 +44,7 @@ func Answer(ctx context.Context, s *Session, r Remark, configure Configure) (rep
 	answering, stop := finishing(ctx, ctx)
 	defer stop()
 	c.end(answering, err)
+	c.report.Diagnostics = append(c.report.Diagnostics, c.req.Notices...)
 	c.report.Verb, c.report.Answer = report.VerbComment, c.said
 	return c.report, nil
 }

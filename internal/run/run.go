@@ -38,6 +38,8 @@ type Request struct {
 	// configuration file: for targets without Files, and where a base has moved; nil:
 	// what has moved is an error.
 	Configure Configure
+	// Notices tell what of the repository's own configuration file has no effect.
+	Notices []provider.Diagnostic
 	// Touched restricts the run to root modules for which it holds; nil: all.
 	Touched func(scan.RootModule) bool
 	// Change narrows the verb check to what was changed; nil: nothing is known of

@@ -230,6 +230,7 @@ func (s *Session) byOwnFile(ctx context.Context, req Request, t Target) (report.
 		t.Base = own.Pull.Bases[0]
 	}
 	r, err := s.toBases(ctx, own, t, branch)
+	r.Diagnostics = append(r.Diagnostics, own.Notices...)
 	for i, d := range r.Diagnostics {
 		if _, missing := fs.Stat(remote.FS, d.File); missing == nil {
 			r.Diagnostics[i].File, r.Diagnostics[i].Package = t.Repository+"//"+d.File, t.Repository

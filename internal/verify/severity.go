@@ -10,8 +10,10 @@ import (
 
 // Severities are what people make of the severities of rules.
 type Severities struct {
-	// Chosen are those of the operator of a run, whatever the rules say.
+	// Chosen are those of the operator of a run, whatever the rules and a repository say.
 	Chosen map[provider.Code]provider.Severity
+	// Given are those of the operator in place of the rules'.
+	Given map[provider.Code]provider.Severity
 	// Raised are those of a scanned repository: they make findings worse, never less
 	// bad.
 	Raised map[provider.Code]provider.Severity
@@ -24,6 +26,9 @@ func (s Severities) Of(code provider.Code, strict bool) provider.Severity {
 	if strict {
 		severity = rule.Strict
 	}
+	if given, ok := s.Given[code]; ok {
+		severity = given
+	}
 	if raised, ok := s.Raised[code]; ok {
 		severity = min(severity, raised)
 	}
@@ -35,17 +40,16 @@ func (s Severities) Of(code provider.Code, strict bool) provider.Severity {
 
 // Unsound says what is wrong with them; nothing if all is well.
 func (s Severities) Unsound() error {
-	for _, code := range slices.Sorted(maps.Keys(s.Chosen)) {
-		if _, known := RuleOf(code); !known {
-			return fmt.Errorf("there is no code %q", code)
+	for _, codes := range []map[provider.Code]provider.Severity{s.Chosen, s.Given, s.Raised} {
+		for _, code := range slices.Sorted(maps.Keys(codes)) {
+			if _, known := RuleOf(code); !known {
+				return fmt.Errorf("there is no code %q", code)
+			}
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(s.Raised)) {
-		rule, known := RuleOf(code)
-		switch {
-		case !known:
-			return fmt.Errorf("there is no code %q", code)
-		case s.Raised[code] > rule.Severity:
+		rule, _ := RuleOf(code)
+		if _, given := s.Given[code]; !given && s.Raised[code] > rule.Severity {
 			return fmt.Errorf("%s is of the severity %s, and a repository's own configuration file may not make it a %s", code, rule.Severity, s.Raised[code])
 		}
 	}

@@ -27,6 +27,11 @@ func TestSeverityIsRaisedByARepositoryAndChosenByTheOperator(t *testing.T) {
 		"chosen, higher":                 {Severities{Chosen: of(unsigned, asError)}, asError, asError, ""},
 		"chosen, lower":                  {Severities{Chosen: of(unsigned, asNote)}, asNote, asNote, ""},
 		"raised, and chosen lower":       {Severities{Raised: of(unsigned, asError), Chosen: of(unsigned, asNote)}, asNote, asNote, ""},
+		"given, lower":                   {Severities{Given: of(unsigned, asNote)}, asNote, asNote, ""},
+		"given, and raised":              {Severities{Given: of(unsigned, asNote), Raised: of(unsigned, asWarning)}, asWarning, asWarning, ""},
+		"given, and raised to less":      {Severities{Given: of(unsigned, asError), Raised: of(unsigned, asNote)}, asError, asError, ""},
+		"given, and chosen":              {Severities{Given: of(unsigned, asError), Chosen: of(unsigned, asNote)}, asNote, asNote, ""},
+		"a code that is none, given":     {Severities{Given: of("odd", asNote)}, asWarning, asError, "no code \"odd\""},
 		"a code that is none":            {Severities{Chosen: of("odd", asNote)}, asWarning, asError, "no code \"odd\""},
 		"a code that is none, in a file": {Severities{Raised: of("odd", asNote)}, asWarning, asError, "no code \"odd\""},
 	} {
