@@ -344,9 +344,10 @@ func runIn(t testing.TB, s *sandbox.Sandbox, dir string, args ...string) (int, s
 
 // session is an operator's configuration beside the hosts of a sandbox.
 type session struct {
-	cli  string // more of the CLI configuration
-	env  map[string]string
-	home string
+	cli   string // more of the CLI configuration
+	env   map[string]string
+	home  string
+	cache string // where relock keeps what it remembers; empty: nowhere
 }
 
 func (o session) run(t testing.TB, s *sandbox.Sandbox, dir string, args ...string) (int, string) {
@@ -364,7 +365,7 @@ func (o session) run(t testing.TB, s *sandbox.Sandbox, dir string, args ...strin
 	}
 	var out bytes.Buffer
 	status := Main(t.Context(), Env{
-		Args: args, Stdout: &out, Stderr: &out, WorkDir: dir, Home: o.home, GOOS: "linux", Build: Build{Version: "test"},
+		Args: args, Stdout: &out, Stderr: &out, WorkDir: dir, Home: o.home, CacheDir: o.cache, GOOS: "linux", Build: Build{Version: "test"},
 		Getenv: func(name string) string { return env[name] }, Environ: environ,
 	})
 	return status, out.String()

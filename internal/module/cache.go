@@ -12,7 +12,9 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
@@ -26,7 +28,15 @@ type cache struct {
 	dir     string // "": keeps nothing
 	log     *slog.Logger
 	fetched atomic.Int64 // packages that were not here
+	pruned  sync.Once
 }
+
+// What is kept: packages that a run has used in this time, and no more than this
+// together. It is some 5,000 packages, of which a repository calls the newest.
+const (
+	keptFor  = 90 * 24 * time.Hour
+	keptSize = 128 << 20
+)
 
 func (c *cache) file(id string) string { return filepath.Join(c.dir, fileName(id, keptExtensions)) }
 
@@ -36,6 +46,13 @@ func (c *cache) file(id string) string { return filepath.Join(c.dir, fileName(id
 func fileName(id string, extensions []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(extensions, " ") + "\n" + id))
 	return hex.EncodeToString(sum[:]) + ".tar.gz"
+}
+
+// isPackage reports whether a file of the directory has a name that fileName gives.
+func isPackage(name string) bool {
+	sum, archive := strings.CutSuffix(name, ".tar.gz")
+	decoded, err := hex.DecodeString(sum)
+	return archive && err == nil && len(decoded) == sha256.Size && sum == strings.ToLower(sum)
 }
 
 // load returns a package that was saved.
@@ -53,6 +70,7 @@ func (c *cache) load(id string) (contents, bool) {
 		c.log.Warn("a package in the cache of modules is damaged", "file", f.Name(), "reason", err)
 		return contents{}, false
 	}
+	file.Touch(f.Name())
 	return contents{t, id}, true
 }
 
@@ -72,7 +90,9 @@ func (c *cache) save(p contents) contents {
 	}
 	if err != nil {
 		c.log.Warn("the cache of modules cannot be written", "reason", err)
+		return p
 	}
+	c.pruned.Do(func() { file.Prune(c.dir, isPackage, keptFor, keptSize) })
 	return p
 }
 

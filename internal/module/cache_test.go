@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -129,6 +130,13 @@ func TestCacheIsNoObstacle(t *testing.T) {
 			t.Errorf("a damaged file of %d bytes was used", len(bad))
 		}
 	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(name, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	fetch(t, newClient(t, Options{AllowLocal: true, Cache: good}), source)
 }
 
 func TestCacheKeepsNoHalfPackages(t *testing.T) {
@@ -145,5 +153,49 @@ func TestCacheKeepsNoHalfPackages(t *testing.T) {
 	failing(t, c, source[:strings.Index(source, "?")]+"//m?ref="+ids[0], provider.CodeUnreadModule)
 	if entries, err := os.ReadDir(cache); err != nil || len(entries) != 0 {
 		t.Errorf("cache holds %v, %v; want nothing", entries, err)
+	}
+}
+
+// What nobody has used for long goes from the directory when something is added, and
+// nothing else does: what is somebody's own, what a run has used, and what lies there
+// half, for which another run may be at work.
+func TestCacheForgetsWhatNobodyUses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ids := moduletest.Repository(t, filepath.Join(dir, "r.git"),
+		moduletest.Commit{Files: map[string]string{"main.tf": "# one"}}, moduletest.Commit{Files: map[string]string{"main.tf": "# two"}},
+	)
+	source := "git::file://" + dir + "/r.git?ref="
+	cache := t.TempDir()
+	age := func(name string) string {
+		then := time.Now().Add(-2 * keptFor)
+		if err := os.Chtimes(filepath.Join(cache, name), then, then); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	fetch(t, newClient(t, Options{AllowLocal: true, Cache: cache}), source+ids[0])
+	used := age(names(t, os.DirFS(cache))[0])
+	unused := strings.Repeat("0123456789abcdef", 4) + ".tar.gz"
+	own := []string{"README", "backup.tar.gz", strings.ToUpper(unused), used + ".part"}
+	for _, name := range append(own, unused) {
+		writeFile(t, filepath.Join(cache, name), "x", 0o600)
+		age(name)
+	}
+
+	c := newClient(t, Options{AllowLocal: true, Cache: cache})
+	fetch(t, c, source+ids[0])
+	if got := names(t, os.DirFS(cache)); !slices.Contains(got, unused) || c.Packages() != 0 {
+		t.Errorf("a run that adds nothing leaves %q", got)
+	}
+	fetch(t, c, source+ids[1])
+	got := names(t, os.DirFS(cache))
+	for _, name := range append(own, used) {
+		if !slices.Contains(got, name) {
+			t.Errorf("%s has gone", name)
+		}
+	}
+	if slices.Contains(got, unused) || len(got) != len(own)+2 {
+		t.Errorf("the cache holds %q, want it without %s", got, unused)
 	}
 }

@@ -1,0 +1,56 @@
+package file
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// inUse is how long what was used counts as in use: as long as a run may take. It
+// stays whatever a directory holds, since another run may be about to read it again.
+const inUse = time.Hour
+
+// Touch notes that a file is used, so that Prune does not count it among what nobody
+// needs any more. Where that cannot be noted the file may go, and is made again.
+func Touch(name string) {
+	if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() { // what a link leads to is somebody's own
+		now := time.Now()
+		_ = os.Chtimes(name, now, now)
+	}
+}
+
+// Prune bounds a directory in which files are kept from one run to the next, each
+// of which can be made again: those go that nobody has used for the age, and those
+// that were used longest ago while all have more than the size. Nothing goes but
+// regular files whose names are ours. Another run may be reading one that goes: it has
+// it open, or makes it again. What cannot be removed stays, which is no reason to fail.
+func Prune(dir string, ours func(name string) bool, age time.Duration, size int64) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	var kept []fs.FileInfo
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && ours(e.Name()) {
+			kept = append(kept, info)
+			size -= info.Size()
+		}
+	}
+	slices.SortFunc(kept, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	now := time.Now()
+	for _, info := range kept {
+		unused := now.Sub(info.ModTime())
+		if unused <= inUse || unused <= age && size >= 0 {
+			return // and so are all that were used later
+		}
+		name := filepath.Join(dir, info.Name())
+		if again, err := os.Lstat(name); err != nil || !os.SameFile(info, again) || again.ModTime() != info.ModTime() {
+			continue // another run has used it, or removed it
+		}
+		if err := os.Remove(name); err == nil {
+			size += info.Size()
+		}
+	}
+}
