@@ -63,7 +63,7 @@ func New(seed uint64) *World {
 		w.Earlier = w.pinned()
 	}
 	w.Spoil = w.spoiler()
-	w.Platform = pick(w, "linux_amd64", "darwin_arm64")
+	w.Platform = pick(w.rand, "linux_amd64", "darwin_arm64")
 	if w.chance(50) {
 		w.addTest()
 	}
@@ -72,10 +72,10 @@ func New(seed uint64) *World {
 
 func (w *World) chance(percent int) bool { return w.rand.IntN(100) < percent }
 
-func pick[T any](w *World, list ...T) T { return list[w.rand.IntN(len(list))] }
+func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
 func (w *World) addProvider(name string) {
-	p := randomProvider{name: name, source: pick(w, "hashicorp/", "acme/", "reg.example/acme/") + name}
+	p := randomProvider{name: name, source: pick(w.rand, "hashicorp/", "acme/", "reg.example/acme/") + name}
 	seen := map[string]bool{}
 	for range 2 + w.rand.IntN(6) {
 		v := fmt.Sprintf("%d.%d.%d", w.rand.IntN(3), w.rand.IntN(12), w.rand.IntN(3))
@@ -85,7 +85,7 @@ func (w *World) addProvider(name string) {
 		seen[v] = true
 		switch {
 		case w.chance(10):
-			v += pick(w, "-beta1", "-rc.2")
+			v += pick(w.rand, "-beta1", "-rc.2")
 		case w.chance(5):
 			v += "+build.7"
 		}
@@ -95,7 +95,7 @@ func (w *World) addProvider(name string) {
 	if strings.Count(p.source, "/") == 2 {
 		host = p.source
 	}
-	platforms := pick(w, "linux_amd64, darwin_arm64, windows_amd64", "linux_amd64, darwin_arm64", "darwin_arm64, linux_amd64, linux_arm64")
+	platforms := pick(w.rand, "linux_amd64, darwin_arm64, windows_amd64", "linux_amd64, darwin_arm64", "darwin_arm64, linux_amd64, linux_arm64")
 	if w.chance(5) {
 		platforms = "linux_amd64"
 	}
@@ -121,7 +121,7 @@ func (w *World) config(providers []randomProvider, rest string) string {
 }
 
 func (w *World) constraints(p randomProvider) string {
-	near := pick(w, p.versions...)
+	near := pick(w.rand, p.versions...)
 	core, _, _ := strings.Cut(near, "-")
 	core, _, _ = strings.Cut(core, "+")
 	minor := core[:strings.LastIndex(core, ".")]
@@ -164,7 +164,7 @@ func (w *World) pinned() string {
 	var b strings.Builder
 	b.WriteString("terraform {\n  required_providers {\n")
 	for _, p := range providers {
-		fmt.Fprintf(&b, "    %s = {\n      source  = %q\n      version = %q\n    }\n", p.name, p.source, pick(w, p.versions...))
+		fmt.Fprintf(&b, "    %s = {\n      source  = %q\n      version = %q\n    }\n", p.name, p.source, pick(w.rand, p.versions...))
 	}
 	b.WriteString("  }\n}\n")
 	return b.String()
@@ -210,7 +210,7 @@ func (w *World) addTest() {
 	}
 	tested := w.config(w.providers[w.rand.IntN(len(w.providers)):], "")
 	test := "run \"first\" {\n  module {\n    source = \"../tested\"\n  }\n}\n"
-	name := pick(w, "root/main.tftest.hcl", "root/tests/main.tftest.hcl")
+	name := pick(w.rand, "root/main.tftest.hcl", "root/tests/main.tftest.hcl")
 	if w.chance(40) {
 		text := "platforms: [linux_amd64, darwin_arm64]\nversions: [1.0.0, 1.1.0]\n"
 		w.Archive.Files = append(w.Archive.Files, txtar.File{Name: "registry/registry.terraform.io/hashicorp/sigma", Data: []byte(text)})
