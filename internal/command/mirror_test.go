@@ -166,7 +166,7 @@ func TestTerraformAgreesOnMirrors(t *testing.T) {
 		t.Skip("the packages of the cases are for linux_amd64")
 	}
 	s := serveText(t, mirrorWorld)
-	version := terraformVersion(t, terraform)
+	version := versionOf(t, terraform)
 	for _, tt := range mirrorCases {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
