@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -205,6 +206,122 @@ func TestInflateAgreesOnBadStreams(t *testing.T) {
 	}
 }
 
+// TestMatchesAtEdges holds that matches are copied right wherever they begin,
+// come from and end: at the beginning of the stream, and where the room for
+// what is unpacked ends.
+func TestMatchesAtEdges(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(5, 6))
+	content := make([]byte, len(Reader{}.out)+window)
+	for i := range content {
+		content[i] = byte(rnd.IntN(256))
+	}
+	at := func(begin int, matches []match) {
+		var stream bitWriter
+		for part := range slices.Chunk(content[:begin], 1<<16-1) {
+			stream.stored(part)
+		}
+		for literals := range 4 {
+			for _, m := range matches {
+				s := bitWriter{bytes: slices.Clone(stream.bytes), n: stream.n}
+				s.put(1, 1).put(1, 2)
+				for range literals {
+					s.code(0x30+'a', 8)
+				}
+				s.match(m).code(0x30+'b', 8).match(m).code(0, 7)
+				sameAsLibrary(t, s.bytes)
+				if t.Failed() {
+					t.Fatalf("%d bytes, %d literals and matches %+v", begin, literals, m)
+				}
+			}
+		}
+	}
+	for _, begin := range []int{0, 1, 2, 15, 16, 30, 31, 32, 33, window - 3, window - 2, window - 1, window} {
+		at(begin, matches([]int{3, 16, 17, 32, 33, 49, 258}, distances))
+	}
+	for _, end := range []int{len(Reader{}.out), len(Reader{}.out) - outputMargin} {
+		for before := range 8 {
+			for _, length := range []int{0, 32, 258} {
+				at(end-before+4-length, matches([]int{3, 33, 258}, []int{1, 7, 16, window}))
+			}
+		}
+	}
+}
+
+type match struct{ length, distance int }
+
+// distances are some of each kind that is copied in another way.
+var distances = []int{1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, window - 1, window}
+
+func matches(lengths, distances []int) (matches []match) {
+	for _, length := range lengths {
+		for _, distance := range distances {
+			matches = append(matches, match{length, distance})
+		}
+	}
+	return matches
+}
+
+// stored adds a block that holds the content as it is, and begins at a byte.
+func (w *bitWriter) stored(content []byte) {
+	w.put(0, 3)
+	w.put(0, -w.n&7)
+	w.put(len(content), 16).put(^len(content), 16)
+	w.bytes = append(w.bytes, content...)
+	w.n = len(w.bytes) * 8
+}
+
+// match adds a match in fixed codes.
+func (w *bitWriter) match(m match) *bitWriter {
+	for i := 285; ; i-- {
+		if base := int(litSymbols[i].value()); base <= m.length {
+			if i < 280 {
+				w.code(i-256, 7)
+			} else {
+				w.code(0xc0+i-280, 8)
+			}
+			w.put(m.length-base, int(litSymbols[i].bits()))
+			break
+		}
+	}
+	for i := 29; ; i-- {
+		if base := int(distSymbols[i].value()); base <= m.distance {
+			return w.code(i, 5).put(m.distance-base, int(distSymbols[i].bits()))
+		}
+	}
+}
+
+// TestInputEndsAnywhere holds that a stream that is cut is refused wherever it
+// ends, and one that arrives in small parts is taken.
+func TestInputEndsAnywhere(t *testing.T) {
+	t.Parallel()
+	var stream bitWriter
+	stream.put(1, 1).put(1, 2)
+	for i := range 30 {
+		stream.code(0x30+i, 8).match(match{3 + i*8, 1}).code(0x30+i, 8).match(match{3 + i, 2 + i})
+	}
+	stream.code(0, 7)
+	for end := range len(stream.bytes) {
+		sameAsLibrary(t, stream.bytes[:end])
+	}
+	sameAsLibrary(t, stream.bytes)
+	for _, size := range []int{1, 2, 7, 8, 9, 15, 16, 17, 23, 24, 25} {
+		got, taken, err := inflated(&parts{bytes.NewReader(stream.bytes), size})
+		want, _ := io.ReadAll(flate.NewReader(bytes.NewReader(stream.bytes)))
+		if err != nil || !bytes.Equal(got, want) || taken != int64(len(stream.bytes)) {
+			t.Errorf("in parts of %d: %d bytes from %d, %v; want %d from %d", size, len(got), taken, err, len(want), len(stream.bytes))
+		}
+	}
+}
+
+// parts gives at most size bytes at once.
+type parts struct {
+	io.Reader
+	size int
+}
+
+func (p *parts) Read(b []byte) (int, error) { return p.Reader.Read(b[:min(p.size, len(b))]) }
+
 // FuzzInflate compares with compress/flate: the data as a stream, and what
 // streams that hold it become when a byte is changed.
 func FuzzInflate(f *testing.F) {
@@ -215,6 +332,16 @@ func FuzzInflate(f *testing.F) {
 		var buf bytes.Buffer
 		compress(f, &buf, 6, content)
 		f.Add(buf.Bytes(), uint8(0), uint16(0), byte(0))
+	}
+	// Each way to copy a match, behind two literals, and literals at the end.
+	for _, m := range matches([]int{3, 32, 33, 258}, distances) {
+		var stream bitWriter
+		stream.stored(bytes.Repeat([]byte("0123456789abcdefghijklmnopqrstuvw"), m.distance/33+1))
+		stream.put(1, 1).put(1, 2).code(0x30, 8).code(0x31, 8).match(m)
+		for i := range m.length % 8 {
+			stream.code(0x32+i, 8)
+		}
+		f.Add(stream.code(0, 7).bytes, uint8(0), uint16(0), byte(0))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, level uint8, at uint16, with byte) {
 		sameAsLibrary(t, data)
