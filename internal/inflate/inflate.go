@@ -34,19 +34,22 @@ type Reader struct {
 	lens  [maxLit + maxDist]uint8
 	// out is what the stream unpacked to: the last window bytes, and those since
 	// the last flush, which begin at fresh and end at end.
-	out        [window + 64<<10]byte
+	out        [outSize]byte
 	fresh, end int
 }
 
 const (
 	// window is how far back a match may reach.
 	window = 32 << 10
-	// margin is what a turn of the inner loop may look at: twice it takes
-	// up to 7 bytes by looking at 8.
-	margin = 16
-	// outputMargin is what a turn of the inner loop may write: the longest
-	// match, or the literals before it, in steps of 16 bytes.
-	outputMargin = 2 + 258 + 2*16
+	// turnMargin is what a turn of the inner loop may look at: twice it takes up to
+	// 7 bytes by looking at 8. Before the first turn this happens once more.
+	turnMargin = 7 + 8
+	margin     = 7 + turnMargin
+
+	outSize = window + 64<<10
+	// lastEnd is up to where a turn of the inner loop may begin: it writes the
+	// longest match, or the literals before it, in steps of 16 bytes.
+	lastEnd = outSize - (2 + 258 + 2*16)
 )
 
 // Inflate reads one stream, leaves the input behind its last byte, and writes its
@@ -143,7 +146,7 @@ func (z *Reader) flush(w io.Writer) error {
 
 // room makes that out takes what a turn of the inner loop writes.
 func (z *Reader) room(w io.Writer) error {
-	if z.end < len(z.out)-outputMargin {
+	if z.end < lastEnd {
 		return nil
 	}
 	return z.flush(w)
@@ -288,9 +291,11 @@ func (z *Reader) compressed(w io.Writer) error {
 // run is the inner loop: it reads symbols until the block is done, or there is
 // too little input or room for another turn.
 //
-// What a turn consumes: three literals of at most 11 bits each; or two and a
-// length of at most 15+5, and then, refilled, a distance of at most 15+13. Both
-// are below 56.
+// What a turn consumes, of the 56 bits at least that it begins with: three literals
+// of at most 11 bits each; or two and a length of at most 15+5, and then, refilled,
+// a distance of at most 15+13. All leave the 11 bits that find the next symbol.
+// That is looked up before the refill and before a match is copied, so that the
+// processor does neither while it waits for the other.
 //
 // The loop keeps its state in variables and repeats refill and take in place,
 // because the compiler then holds all of it in registers. Shifts are by n&63,
@@ -298,14 +303,13 @@ func (z *Reader) compressed(w io.Writer) error {
 func (z *Reader) run() (done bool, err error) {
 	in, out := z.in, z.out[:]
 	next, end, bits, nbits := z.next, z.end, z.bits, z.nbits
-	lastNext, lastEnd := len(in)-margin, len(out)-outputMargin
+	lastNext := len(in) - turnMargin
 
+	bits |= binary.LittleEndian.Uint64(in[next:]) << (nbits & 63)
+	next += int((63 - nbits) / 8)
+	nbits |= 56
+	s := z.lit[bits&(1<<litBits-1)]
 	for next <= lastNext && end < lastEnd {
-		bits |= binary.LittleEndian.Uint64(in[next:]) << (nbits & 63)
-		next += int((63 - nbits) / 8)
-		nbits |= 56
-
-		s := z.lit[bits&(1<<litBits-1)]
 		if s&literal != 0 {
 			out[end] = byte(s >> valueShift)
 			end++
@@ -323,6 +327,10 @@ func (z *Reader) run() (done bool, err error) {
 					end++
 					bits >>= s & 63
 					nbits -= s.bits()
+					s = z.lit[bits&(1<<litBits-1)]
+					bits |= binary.LittleEndian.Uint64(in[next:]) << (nbits & 63)
+					next += int((63 - nbits) / 8)
+					nbits |= 56
 					continue
 				}
 			}
@@ -338,6 +346,10 @@ func (z *Reader) run() (done bool, err error) {
 				end++
 				bits >>= s & 63
 				nbits -= s.bits()
+				s = z.lit[bits&(1<<litBits-1)]
+				bits |= binary.LittleEndian.Uint64(in[next:]) << (nbits & 63)
+				next += int((63 - nbits) / 8)
+				nbits |= 56
 				continue
 			}
 			if s&special != 0 {
@@ -352,11 +364,10 @@ func (z *Reader) run() (done bool, err error) {
 		bits >>= s & 63
 		nbits -= s.bits()
 
+		s = z.dist[bits&(1<<distBits-1)]
 		bits |= binary.LittleEndian.Uint64(in[next:]) << (nbits & 63)
 		next += int((63 - nbits) / 8)
 		nbits |= 56
-
-		s = z.dist[bits&(1<<distBits-1)]
 		if s&special != 0 {
 			if s&subtable != 0 {
 				bits >>= distBits
@@ -370,6 +381,11 @@ func (z *Reader) run() (done bool, err error) {
 		dist := int(s>>valueShift) + s.extra(bits)
 		bits >>= s & 63
 		nbits -= s.bits()
+
+		s = z.lit[bits&(1<<litBits-1)]
+		bits |= binary.LittleEndian.Uint64(in[next:]) << (nbits & 63)
+		next += int((63 - nbits) / 8)
+		nbits |= 56
 
 		from := end - dist
 		if from < 0 {

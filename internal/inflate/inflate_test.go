@@ -239,7 +239,7 @@ func TestMatchesAtEdges(t *testing.T) {
 	for _, begin := range []int{0, 1, 2, 15, 16, 30, 31, 32, 33, window - 3, window - 2, window - 1, window} {
 		at(begin, matches([]int{3, 16, 17, 32, 33, 49, 258}, distances))
 	}
-	for _, end := range []int{len(Reader{}.out), len(Reader{}.out) - outputMargin} {
+	for _, end := range []int{len(Reader{}.out), lastEnd} {
 		for before := range 8 {
 			for _, length := range []int{0, 32, 258} {
 				at(end-before+4-length, matches([]int{3, 33, 258}, []int{1, 7, 16, window}))
