@@ -70,7 +70,7 @@ func onePass(r io.Reader) (Sum, error) {
 }
 
 // A workspace is the memory that a pass needs whatever the archive is, some
-// 200 kB. Passes use each other's, so that many of them, one after another or at
+// 220 kB. Passes use each other's, so that many of them, one after another or at
 // once, take no more than those that run.
 type workspace struct {
 	src      zipStream

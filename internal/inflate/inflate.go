@@ -21,7 +21,7 @@ type Input interface {
 	Discard(n int)
 }
 
-// Reader decompresses streams. Its zero value is ready; it takes some 120 kB,
+// Reader decompresses streams. Its zero value is ready; it takes some 150 kB,
 // so that whoever reads many streams keeps it.
 type Reader struct {
 	input Input
@@ -34,7 +34,7 @@ type Reader struct {
 	lens  [maxLit + maxDist]uint8
 	// out is what the stream unpacked to: the last window bytes, and those since
 	// the last flush, which begin at fresh and end at end.
-	out        [outSize]byte
+	out        [outSize + 2*stride]byte
 	fresh, end int
 }
 
@@ -46,10 +46,14 @@ const (
 	turnMargin = 7 + 8
 	margin     = 7 + turnMargin
 
-	outSize = window + 64<<10
-	// lastEnd is up to where a turn of the inner loop may begin: it writes the
-	// longest match, or the literals before it, in steps of 16 bytes.
-	lastEnd = outSize - (2 + 258 + 2*16)
+	// stride is how many bytes of a match are copied at once, if it is far enough.
+	stride = 16
+	// outSize is a power of two so that an index can be masked. Behind it is what the
+	// last steps of a match write too much.
+	outSize = 128 << 10
+	// lastEnd is up to where a turn of the inner loop may begin: it writes two
+	// literals and the longest match, or three literals.
+	lastEnd = outSize - (2 + 258)
 )
 
 // Inflate reads one stream, leaves the input behind its last byte, and writes its
@@ -297,40 +301,38 @@ func (z *Reader) compressed(w io.Writer) error {
 // That is looked up before the refill and before a match is copied, so that the
 // processor does neither while it waits for the other.
 //
-// The loop keeps its state in variables and repeats refill and take in place,
-// because the compiler then holds all of it in registers. Shifts are by n&63,
-// which is n, since the compiler then need not care about longer ones.
+// The loop keeps its state in variables, because the compiler then holds all of it
+// in registers, and is written so that it finds no index that could be out of
+// range: in becomes shorter instead of being indexed, and end is below lastEnd. Where
+// it does not see that, masks say so; they change nothing. Of nbits, only the lowest
+// 6 bits count here. Shifts are by n&63, which costs nothing, since the compiler
+// then need not care about longer ones.
 func (z *Reader) run() (done bool, err error) {
-	in, out := z.in, z.out[:]
-	next, end, bits, nbits := z.next, z.end, z.bits, z.nbits
-	lastNext := len(in) - turnMargin
+	in := z.in[z.next:len(z.in):len(z.in)]
+	out, end, bits, nbits := z.out[:], z.end, z.bits, z.nbits
 
-	bits |= binary.LittleEndian.Uint64(in[next:]) << (nbits & 63)
-	next += int((63 - nbits) / 8)
-	nbits |= 56
+	bits, nbits, in = refilled(bits, nbits, in)
 	s := z.lit[bits&(1<<litBits-1)]
-	for next <= lastNext && end < lastEnd {
+	for len(in) >= turnMargin && uint(end) < lastEnd {
 		if s&literal != 0 {
-			out[end] = byte(s >> valueShift)
+			z.out[end] = byte(s >> valueShift)
 			end++
 			bits >>= s & 63
-			nbits -= s.bits()
+			nbits -= uint(s)
 			s = z.lit[bits&(1<<litBits-1)]
 			if s&literal != 0 {
-				out[end] = byte(s >> valueShift)
+				z.out[end] = byte(s >> valueShift)
 				end++
 				bits >>= s & 63
-				nbits -= s.bits()
+				nbits -= uint(s)
 				s = z.lit[bits&(1<<litBits-1)]
 				if s&literal != 0 {
-					out[end] = byte(s >> valueShift)
+					z.out[end] = byte(s >> valueShift)
 					end++
 					bits >>= s & 63
-					nbits -= s.bits()
+					nbits -= uint(s)
 					s = z.lit[bits&(1<<litBits-1)]
-					bits |= binary.LittleEndian.Uint64(in[next:]) << (nbits & 63)
-					next += int((63 - nbits) / 8)
-					nbits |= 56
+					bits, nbits, in = refilled(bits, nbits, in)
 					continue
 				}
 			}
@@ -342,32 +344,28 @@ func (z *Reader) run() (done bool, err error) {
 				s = z.lit[s.sub(bits)%litTable]
 			}
 			if s&literal != 0 {
-				out[end] = byte(s >> valueShift)
+				z.out[end&(outSize-1)] = byte(s >> valueShift)
 				end++
 				bits >>= s & 63
-				nbits -= s.bits()
+				nbits -= uint(s)
 				s = z.lit[bits&(1<<litBits-1)]
-				bits |= binary.LittleEndian.Uint64(in[next:]) << (nbits & 63)
-				next += int((63 - nbits) / 8)
-				nbits |= 56
+				bits, nbits, in = refilled(bits, nbits, in)
 				continue
 			}
 			if s&special != 0 {
 				if s == invalid {
 					return false, Error("symbol")
 				}
-				z.next, z.end, z.bits, z.nbits = next, end, bits>>(s&63), nbits-s.bits()
+				z.next, z.end, z.bits, z.nbits = len(z.in)-len(in), end, bits>>(s&63), nbits&63-s.bits()
 				return true, nil
 			}
 		}
 		length := int(s>>valueShift) + s.extra(bits)
 		bits >>= s & 63
-		nbits -= s.bits()
+		nbits -= uint(s)
 
 		s = z.dist[bits&(1<<distBits-1)]
-		bits |= binary.LittleEndian.Uint64(in[next:]) << (nbits & 63)
-		next += int((63 - nbits) / 8)
-		nbits |= 56
+		bits, nbits, in = refilled(bits, nbits, in)
 		if s&special != 0 {
 			if s&subtable != 0 {
 				bits >>= distBits
@@ -380,12 +378,10 @@ func (z *Reader) run() (done bool, err error) {
 		}
 		dist := int(s>>valueShift) + s.extra(bits)
 		bits >>= s & 63
-		nbits -= s.bits()
+		nbits -= uint(s)
 
 		s = z.lit[bits&(1<<litBits-1)]
-		bits |= binary.LittleEndian.Uint64(in[next:]) << (nbits & 63)
-		next += int((63 - nbits) / 8)
-		nbits |= 56
+		bits, nbits, in = refilled(bits, nbits, in)
 
 		from := end - dist
 		if from < 0 {
@@ -416,6 +412,12 @@ func (z *Reader) run() (done bool, err error) {
 			}
 		}
 	}
-	z.next, z.end, z.bits, z.nbits = next, end, bits, nbits
+	z.next, z.end, z.bits, z.nbits = len(z.in)-len(in), end, bits, nbits&63
 	return false, nil
+}
+
+// refilled is refill for the variables of run.
+func refilled(bits uint64, nbits uint, in []byte) (uint64, uint, []byte) {
+	bits |= binary.LittleEndian.Uint64(in) << (nbits & 63)
+	return bits, nbits | 56, in[^nbits>>3&7 : len(in) : len(in)] // (63-nbits)/8
 }
