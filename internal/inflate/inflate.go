@@ -46,7 +46,7 @@ const (
 	turnMargin = 7 + 8
 	margin     = 7 + turnMargin
 
-	// stride is how many bytes of a match are copied at once, if it is far enough.
+	// stride is how many bytes of a match are copied at once.
 	stride = 16
 	// outSize is a power of two so that an index can be masked. Behind it is what the
 	// last steps of a match write too much.
@@ -309,7 +309,7 @@ func (z *Reader) compressed(w io.Writer) error {
 // then need not care about longer ones.
 func (z *Reader) run() (done bool, err error) {
 	in := z.in[z.next:len(z.in):len(z.in)]
-	out, end, bits, nbits := z.out[:], z.end, z.bits, z.nbits
+	end, bits, nbits := z.end, z.bits, z.nbits
 
 	bits, nbits, in = refilled(bits, nbits, in)
 	s := z.lit[bits&(1<<litBits-1)]
@@ -383,33 +383,22 @@ func (z *Reader) run() (done bool, err error) {
 		s = z.lit[bits&(1<<litBits-1)]
 		bits, nbits, in = refilled(bits, nbits, in)
 
-		from := end - dist
-		if from < 0 {
+		to, from := end&(outSize-1), end-dist
+		if uint(from) >= outSize {
 			return false, Error("distance beyond the beginning")
 		}
-		// Copying goes beyond the match by up to a step; what it writes there is
-		// written again. No step may be longer than the distance: it would read
-		// what it has yet to write.
-		to := end
 		end += length
-		switch {
-		case dist >= 16:
-			for ; to < end; to, from = to+16, from+16 {
-				*(*[16]byte)(out[to:]) = *(*[16]byte)(out[from:])
-			}
-		case dist >= 8:
-			for ; to < end; to, from = to+8, from+8 {
-				*(*[8]byte)(out[to:]) = *(*[8]byte)(out[from:])
-			}
-		case dist == 1:
-			same := uint64(out[from]) * 0x0101010101010101
-			for ; to < end; to += 8 {
-				binary.LittleEndian.PutUint64(out[to:], same)
-			}
-		default:
-			for ; to < end; to, from = to+1, from+1 {
-				out[to] = out[from]
-			}
+		if dist < stride {
+			z.repeat(to, dist, length)
+			continue
+		}
+		// Most matches are not longer than two steps, so that these are copied without
+		// a question. What they write behind the match is written again.
+		copyStride(z.out[to:], z.out[from:])
+		copyStride(z.out[to+stride:], z.out[from+stride:])
+		for ; length > 2*stride; length -= stride {
+			to, from = (to+stride)&(outSize-1), (from+stride)&(outSize-1)
+			copyStride(z.out[to+stride:], z.out[from+stride:])
 		}
 	}
 	z.next, z.end, z.bits, z.nbits = len(z.in)-len(in), end, bits, nbits&63
@@ -421,3 +410,19 @@ func refilled(bits uint64, nbits uint, in []byte) (uint64, uint, []byte) {
 	bits |= binary.LittleEndian.Uint64(in) << (nbits & 63)
 	return bits, nbits | 56, in[^nbits>>3&7 : len(in) : len(in)] // (63-nbits)/8
 }
+
+// repeat copies a match from so near that a stride would read what it has yet to
+// write: each stride doubles what can be copied at once.
+func (z *Reader) repeat(to, dist, length int) {
+	from, end := to-dist, to+length
+	for ; dist < stride && to < end; dist *= 2 {
+		copyStride(z.out[to:], z.out[from:])
+		to += dist
+	}
+	for ; to < end; to += stride {
+		copyStride(z.out[to:], z.out[to-dist:])
+	}
+}
+
+// copyStride copies the first stride bytes, in one move.
+func copyStride(to, from []byte) { *(*[stride]byte)(to) = *(*[stride]byte)(from) }
