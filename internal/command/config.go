@@ -1,9 +1,13 @@
 package command
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -80,12 +84,7 @@ func configValidateCommand(env Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, d := range warnings {
-				fmt.Fprintln(env.Stderr, "relock: warning:", report.Plain(d.Error()))
-				if d.Hint != "" {
-					fmt.Fprintln(env.Stderr, "  next:", report.Plain(d.Hint))
-				}
-			}
+			warn(env, warnings)
 			_, err = fmt.Fprintln(env.Stdout, "the configuration is valid")
 			return err
 		},
@@ -107,15 +106,92 @@ func configSchemaCommand(env Env) *cobra.Command {
 func configShowCommand(env Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show", Short: "Print every setting, its value and where that comes from", Args: cobra.NoArgs,
+		Long: `show prints every setting with its value and where that comes from: a flag, an
+input, what the operator's file enforces, the repository's own file, the operator's
+file, or the default. What a value stands in place of is behind it. The settings are
+those by which pr proposes.
+
+With --repo they are those of a repository on GitHub, by the file on its default
+branch.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := readSettings(env, given(cmd.Flags()))
+			s, of, err := settingsShown(cmd.Context(), env, given(cmd.Flags()))
+			if err == nil {
+				err = formatOf(showing, s.Format)
+			}
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(env.Stdout, config.Show(s.values))
+			if s.Format == "json" {
+				of.All, of.Warnings = config.Explain(s.values), s.notices
+				return report.SettingsJSON(env.Stdout, of)
+			}
+			warn(env, s.notices)
+			_, err = fmt.Fprint(env.Stdout, filesShown(s, of)+config.Show(s.values))
 			return err
 		},
 	}
 	addFlags(cmd, "config")
+	addFlags(cmd, showing)
 	return cmd
+}
+
+// showing is the verb that shows settings, as flags know it.
+const showing = "config show"
+
+// settingsShown are the settings by which is proposed: from the checkout or, if one is
+// named, for a repository on GitHub.
+func settingsShown(ctx context.Context, env Env, given ...config.Values) (settings, report.SettingsShown, error) {
+	repositories := config.Merge(given...)["repo"].Items
+	switch len(repositories) {
+	case 0:
+		s, err := settingsHere(env, given...)
+		return s, report.SettingsShown{}, err
+	case 1:
+	default:
+		return settings{}, report.SettingsShown{}, errors.New("config show is about one repository; name one with --repo")
+	}
+	of := report.SettingsShown{Repository: repositories[0]}
+	s, err := settingsApart(env, given...)
+	if err != nil {
+		return s, of, err
+	}
+	req := withRepository(env, request(env, run.Scan, nil, s.Config))
+	req.Hub.Owner, _, _ = strings.Cut(of.Repository, "/") // nothing is written: an App reads with the owner's token
+	req.Hub.Anonymous = true
+	session, err := run.Open(env.ofRun(s), req)
+	if err != nil {
+		return s, of, err
+	}
+	defer session.Close()
+	files, branch, err := session.AtDefault(ctx, req.Hub, of.Repository, config.FileNames)
+	if err != nil {
+		return s, of, err
+	}
+	of.Branch = branch
+	own, err := s.on(env, files)
+	return own, of, err
+}
+
+// filesShown says as a comment which files are in force, where that is more than one or
+// another repository's.
+func filesShown(s settings, of report.SettingsShown) string {
+	switch own := s.Own; {
+	case of.Repository != "" && s.operator.Name == "":
+		return fmt.Sprintf("# %s, branch %s: %s\n", of.Repository, of.Branch, cmp.Or(own, "it has no file of its own"))
+	case of.Repository != "":
+		return fmt.Sprintf("# %s, branch %s: %s, over %s\n", of.Repository, of.Branch, cmp.Or(own, "no file of its own"), s.operator.Name)
+	case s.operator.Name != "" && own != "":
+		return fmt.Sprintf("# %s, over %s, as pr takes them; scan, upgrade, lock, check and verify take %[2]s alone\n", own, s.operator.Name)
+	}
+	return ""
+}
+
+// warn says warnings where nothing else is said.
+func warn(env Env, warnings []provider.Diagnostic) {
+	for _, d := range warnings {
+		fmt.Fprintln(env.Stderr, "relock: warning:", report.Plain(d.Error()))
+		if d.Hint != "" {
+			fmt.Fprintln(env.Stderr, "  next:", report.Plain(d.Hint))
+		}
+	}
 }

@@ -75,7 +75,11 @@ var exampleLines = map[string][][2]string{
 	"relock cache merge":     {{"relock cache merge kept job-1 job-2", "what the jobs of a matrix learned"}},
 	"relock config init":     {{"relock config init --stdout", "look before it is written"}},
 	"relock config validate": {{"relock config validate --config draft.yml", "another file"}},
-	"relock demo":            {{"relock demo --keep demo", "keep everything for a look"}},
+	"relock config show": {
+		{"relock config show --config central.yml", "by an operator's file, too"},
+		{"relock config show --repo acme/infra --config central.yml", "without a checkout"},
+	},
+	"relock demo": {{"relock demo --keep demo", "keep everything for a look"}},
 }
 
 // arguments are what help calls the arguments of flags, where that is neither one

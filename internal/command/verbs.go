@@ -125,6 +125,8 @@ func carryOut(ctx context.Context, env Env, s settings, verb run.Verb, dirs []st
 // nothing, and results for code scanning are of check and verify.
 func formatOf(verb, format string) error {
 	switch {
+	case verb == showing && format != "text" && format != "json":
+		return fmt.Errorf("%s has no %s format; it must be text or json", verb, format)
 	case verb == report.VerbScan && (format == "markdown" || format == "html"):
 		return fmt.Errorf("scan has no %s format; it must be text or json", format)
 	case format == "sarif" && verb != report.VerbCheck && verb != report.VerbVerify:

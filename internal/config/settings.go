@@ -466,7 +466,7 @@ var Settings = []Setting{
 		take: asOne(parseInstallation, func(c *Config) *int64 { return &c.App.Installation }),
 	},
 	{
-		Flag: "repo", Input: "repositories", Kind: List, Verbs: []string{"pr"},
+		Flag: "repo", Input: "repositories", Kind: List, Verbs: []string{"pr", "config show"},
 		Doc:  "Repositories, as OWNER/NAME, that are read from GitHub instead of a checkout. Empty: the one at hand.",
 		take: asTexts(isRepository, func(c *Config) *[]string { return &c.Repositories }),
 	},
@@ -526,9 +526,9 @@ var Settings = []Setting{
 		take: asText(func(c *Config) *string { return &c.File }),
 	},
 	{
-		Flag: "format", Kind: Choice, Default: "text", Verbs: everyVerb,
+		Flag: "format", Kind: Choice, Default: "text", Verbs: append(slices.Clone(everyVerb), "config show"),
 		Values: []string{"text", "json", "markdown", "html", "sarif"},
-		Doc:    "Format of the result on standard output. html is one page for a browser that loads nothing, and sarif is what code scanning reads, of check and verify alone. scan has neither markdown nor html.",
+		Doc:    "Format of the result on standard output. html is one page for a browser that loads nothing, and sarif is what code scanning reads, of check and verify alone. scan has neither markdown nor html, and config show text and json alone.",
 		take:   asText(func(c *Config) *string { return &c.Format }),
 	},
 	{

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,6 +41,94 @@ func (v Value) told(s Setting) string {
 		text += "; not " + shownValue(s, was) + ", " + was.Source
 	}
 	return text
+}
+
+// Explanation is a setting with its value, for programs.
+type Explanation struct {
+	Name    string
+	Value   any     // as JSON has it; a secret is not shown
+	Sources []Share // that made it, the weakest first
+	Over    []Explanation
+}
+
+// Share is what one source says of a setting.
+type Share struct {
+	Value any // nil: all of it
+	Given Value
+}
+
+// Explain is what Show says, for programs, in the order of the table.
+func Explain(values Values) []Explanation {
+	var all []Explanation
+	for _, s := range Settings {
+		v := values[s.Name()]
+		told := s.explain(v)
+		for _, was := range v.over {
+			told.Over = append(told.Over, s.explain(was))
+		}
+		all = append(all, told)
+	}
+	return all
+}
+
+// explain is a value without those in whose place it stands.
+func (s Setting) explain(v Value) Explanation {
+	told := Explanation{Name: s.Name(), Value: plainValue(s, v)}
+	for _, part := range v.parts {
+		told.Sources = append(told.Sources, Share{plainValue(s, part), part})
+	}
+	if len(v.parts) == 0 {
+		told.Sources = []Share{{nil, v}}
+	}
+	return told
+}
+
+// plainValue is a value of the type that it has in a file.
+func plainValue(s Setting, v Value) any {
+	switch {
+	case s.Secret:
+		return shownValue(s, v)
+	case s.structured():
+		return plainRecords(s, v.records)
+	case s.Kind == Map:
+		texts := map[string]string{}
+		for _, item := range v.Items {
+			name, text, _ := strings.Cut(item, "=")
+			texts[name] = text
+		}
+		return texts
+	case s.Kind == Lists:
+		named := map[string][]string{}
+		for _, l := range lists(v.Items) {
+			named[l.name] = l.items
+		}
+		return named
+	case s.Repeats() && !keyword(v.Items):
+		return append([]string{}, v.Items...)
+	case s.Kind == Bool:
+		return v.Items[0] == "true"
+	case s.Kind == Number:
+		return json.Number(v.Items[0])
+	}
+	return v.Items[0]
+}
+
+func plainRecords(s Setting, records []record) any {
+	list, named := []map[string]any{}, map[string]any{}
+	for _, r := range records {
+		fields := map[string]any{}
+		for _, f := range s.Fields {
+			if r.has(f.Name()) {
+				fields[last(f.Key)] = plainValue(f, r.values[f.Name()])
+			}
+		}
+		list = append(list, fields)
+		named[r.name] = fields
+	}
+	if s.Kind == Named {
+		return named
+	}
+	return list
 }
 
 // Deciding are the values without those that say where a run is, how it is told of, or

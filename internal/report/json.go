@@ -24,12 +24,14 @@ const formatVersion = 1
 // there is null or, for a text, empty. Outside text is as it was, but
 // characters that a terminal would act on are escaped. The error is the
 // writer's.
-func JSON(w io.Writer, r Report) error {
+func JSON(w io.Writer, r Report) error { return encode(w, document(r)) }
+
+func encode(w io.Writer, document any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	if err := e.Encode(document(r)); err != nil {
+	if err := e.Encode(document); err != nil {
 		panic("report: a report cannot be encoded: " + err.Error())
 	}
 	_, err := io.WriteString(w, escaped(b.String()))

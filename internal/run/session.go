@@ -128,6 +128,24 @@ func (s *Session) Committed(ctx context.Context, h Hub, repository, commit strin
 	return repo.Snapshot(ctx, commit, func(name string) bool { return slices.Contains(names, name) })
 }
 
+// AtDefault returns those of the named files that the default branch of a repository on
+// GitHub has, and what that is called.
+func (s *Session) AtDefault(ctx context.Context, h Hub, repository string, names []string) (files fs.FS, branch string, err error) {
+	repo, err := s.hubs.reach(h, repository)
+	if err != nil {
+		return nil, "", err
+	}
+	if branch, err = repo.DefaultBranch(ctx); err != nil {
+		return nil, "", err
+	}
+	commit, err := repo.Head(ctx, branch)
+	if err != nil {
+		return nil, branch, err
+	}
+	files, err = s.Committed(ctx, h, repository, commit, names)
+	return files, branch, err
+}
+
 // openNotes opens what is remembered of release notes, for a run that writes
 // any. They are shown and decide nothing, so that trouble with them is none.
 func openNotes(env Env, req Request) *notes.Cache {
