@@ -6,6 +6,26 @@
 // more room than one turn can use. The ideas are those of libdeflate. It has no
 // unsafe code.
 //
+// # The inner loop
+//
+// What costs time is waiting: for an element of a table, which the next one depends
+// on, and after each wrong guess of the processor at where a branch goes. So the
+// next element is looked up as soon as its bits are known, before a match is copied;
+// bits are refilled without asking whether it is necessary; and a match is copied in
+// two moves of 16 bytes whatever its length, of which most need no more. What they
+// write behind its end is written again. A match from nearer than 16 bytes is copied
+// apart, from bytes that double.
+//
+// The compiler checks each index that it cannot prove to be in range. Those of the
+// inner loop it can, but for near matches: the input is a slice that becomes shorter,
+// whose length the loop asks for, and the output has a fixed size, of a power of two
+// for masks where the proof ends.
+//
+//	go build -gcflags=-d=ssa/check_bce ./internal/inflate
+//
+// lists the checks that are left. A mistake in a margin thus panics or is masked, and
+// never reads or writes what is not the reader's.
+//
 // # The tables
 //
 // A Huffman code of deflate has up to 15 bits. A table that has an element for
