@@ -55,7 +55,7 @@ type Identity struct {
 // called at any time, also while requests are served.
 //
 // Time in it is a counter, so that the same acts give the same commits. Only
-// the hour of the rate limits is the machine's.
+// the hours of limits and the lives of tokens are the machine's, or a test's.
 type GitHub struct {
 	mu      sync.Mutex   // held for the whole of a request or method
 	handler http.Handler // the routes and what wraps them
@@ -71,7 +71,9 @@ type GitHub struct {
 	// treeLimit is how many entries of a recursive tree are listed.
 	treeLimit int
 	tokenLife time.Duration // of installations
-	listing   int           // the most repositories that GraphQL lists at once; 0: any number
+	machine   func() time.Time
+	contents  contentLimit
+	listing   int // the most repositories that GraphQL lists at once; 0: any number
 	schema    gqlSchema
 	host      string // under which events name it
 }
@@ -86,6 +88,7 @@ func newGitHub(repos []Repository) (*GitHub, error) {
 		rates:     map[string]*rate{},
 		clock:     time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC),
 		treeLimit: maxTreeEntries,
+		machine:   time.Now,
 		tokenLife: installationLife,
 		schema:    newGQLSchema(),
 		host:      "github.test",

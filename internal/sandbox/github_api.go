@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -56,6 +57,7 @@ type apiError struct {
 	status  int
 	message string
 	details []doc
+	page    string // of the documentation; empty: that of all
 }
 
 func (e *apiError) Error() string { return e.message }
@@ -79,7 +81,7 @@ func invalid(resource, field, code, message string) *apiError {
 	if message != "" {
 		d["message"] = message
 	}
-	return &apiError{http.StatusUnprocessableEntity, "Validation Failed", []doc{d}}
+	return &apiError{status: http.StatusUnprocessableEntity, message: "Validation Failed", details: []doc{d}}
 }
 
 var errNotFound = refusal(http.StatusNotFound, "Not Found")
@@ -152,6 +154,9 @@ func (c *apiCall) answer(rt route) rawAnswer {
 	rate := c.hub.rate(token, rt.method)
 	free := rt.path == "/rate_limit" || strings.HasPrefix(c.URL.Path, codeloadPath) // no part of the rate
 	err := c.admit(rt, token, free || rate.left > 0)
+	if err == nil {
+		err = c.makeContent(rt)
+	}
 	var v any
 	if err == nil {
 		v, err = rt.call(c)
@@ -165,6 +170,9 @@ func (c *apiCall) answer(rt route) rawAnswer {
 	a := encode(v, rt.status)
 	if rt.method == http.MethodGet && a.status == http.StatusOK && c.unchanged(a.body) {
 		a = rawAnswer{http.StatusNotModified, a.contentType, nil}
+	}
+	if strings.HasPrefix(c.URL.Path, codeloadPath) {
+		return a // another host, which tells of no rate
 	}
 	rate.charge(c.header, free || a.status == http.StatusNotModified)
 	return a
@@ -209,7 +217,7 @@ func (c *apiCall) authenticate(token string) (err error) {
 		return err
 	}
 	who, known := c.hub.tokens[token]
-	if token != "" && (!known || !who.Expires.IsZero() && !time.Now().Before(who.Expires)) {
+	if token != "" && (!known || !who.Expires.IsZero() && !c.hub.machine().Before(who.Expires)) {
 		return refusal(http.StatusUnauthorized, "Bad credentials")
 	}
 	c.who = who
@@ -269,7 +277,7 @@ func failure(err error) (doc, int) {
 	}
 	d := doc{
 		"message":           e.message,
-		"documentation_url": "https://docs.github.com/rest",
+		"documentation_url": cmp.Or(e.page, "https://docs.github.com/rest"),
 		"status":            strconv.Itoa(e.status),
 	}
 	if len(e.details) > 0 {
@@ -332,8 +340,8 @@ func (g *GitHub) rate(token, method string) *rate {
 	if who := g.tokens[token]; who.installation != 0 { // all its tokens share one
 		key, limit = fmt.Sprint(resource, " of installation ", who.installation), g.installationLimit(who.installation)
 	}
-	if g.rates[key] == nil {
-		g.rates[key] = &rate{resource, limit, limit, time.Now().Add(time.Hour)}
+	if r := g.rates[key]; r == nil || !g.machine().Before(r.reset) {
+		g.rates[key] = &rate{resource, limit, limit, g.machine().Add(time.Hour)}
 	}
 	return g.rates[key]
 }

@@ -320,7 +320,7 @@ func (c *apiCall) grant(in *installation, wish tokenWish) (any, error) {
 		}
 		who.Permissions = wish.Permissions
 	}
-	who.Expires = time.Now().Add(c.hub.tokenLife).Truncate(time.Second)
+	who.Expires = c.hub.machine().Add(c.hub.tokenLife).Truncate(time.Second)
 	token := fmt.Sprintf("ghs_sandbox%08d", c.hub.nextID())
 	c.hub.tokens[token] = who
 	d := doc{"token": token, "expires_at": timestamp(who.Expires), "permissions": who.Permissions, "repository_selection": "selected"}

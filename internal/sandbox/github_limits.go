@@ -1,0 +1,90 @@
+package sandbox
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ContentLimit is how much content one user or one installation may make in a minute and
+// in an hour; 0: any amount. GitHub documents 80 and 500, and neither what counts nor
+// which headers a refusal has [docs.github.com, "Rate limits for the REST API", "About
+// secondary rate limits"]: here all that writes counts, whatever the token.
+type ContentLimit struct {
+	Minute, Hour int
+	// Silent leaves Retry-After out of refusals.
+	Silent bool
+}
+
+// contentLimit is one in use.
+type contentLimit struct {
+	ContentLimit
+	made map[string][]time.Time // by who has made it
+	// most is what anybody has made in a minute and in an hour.
+	most [2]int
+	// refused counts refusals.
+	refused int
+}
+
+// SetMachine gives the time of limits and of the lives of tokens.
+func (g *GitHub) SetMachine(now func() time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.machine = now
+}
+
+// LimitContents refuses to make more content than that, as GitHub does.
+func (g *GitHub) LimitContents(l ContentLimit) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.contents = contentLimit{ContentLimit: l, made: map[string][]time.Time{}}
+}
+
+// Contents says what anybody has made at most in a minute and in an hour since the limit
+// was set, and how often it was refused.
+func (g *GitHub) Contents() (minute, hour, refused int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.contents.most[0], g.contents.most[1], g.contents.refused
+}
+
+// makeContent counts a call that makes content, and refuses what is too much.
+func (c *apiCall) makeContent(rt route) error {
+	l := &c.hub.contents
+	makes := rt.method != http.MethodGet && rt.method != graphQL && !strings.HasSuffix(rt.path, "/access_tokens") ||
+		rt.method == graphQL && strings.Contains(string(c.body), "mutation")
+	if l.made == nil || !makes {
+		return nil
+	}
+	now, who := c.hub.machine(), fmt.Sprint(c.who.Login, c.who.installation)
+	made := slices.DeleteFunc(l.made[who], func(at time.Time) bool { return now.Sub(at) >= time.Hour })
+	minute := 0
+	for _, at := range made {
+		if now.Sub(at) < time.Minute {
+			minute++
+		}
+	}
+	wait := time.Duration(0)
+	if l.Minute > 0 && minute >= l.Minute {
+		wait = time.Minute - now.Sub(made[len(made)-minute])
+	}
+	if l.Hour > 0 && len(made) >= l.Hour {
+		wait = time.Hour - now.Sub(made[0])
+	}
+	l.made[who] = made
+	if wait > 0 {
+		l.refused++
+		if !l.Silent {
+			c.header.Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
+		}
+		e := refusal(http.StatusForbidden, "You have exceeded a secondary rate limit and have been temporarily blocked from content creation. Please retry your request again later.")
+		e.page = "https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"
+		return e
+	}
+	l.made[who] = append(made, now)
+	l.most = [2]int{max(l.most[0], minute+1), max(l.most[1], len(made)+1)}
+	return nil
+}
