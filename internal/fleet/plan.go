@@ -34,8 +34,10 @@ type Division struct {
 // Shard is what one job does.
 type Shard struct {
 	MaxNew int `json:"max_new"` // pull requests that it opens
-	// Requests is how many requests to GitHub it makes in an hour; 0: any number.
+	// Requests is how many requests to GitHub it makes in an hour, and Contents how many
+	// contents; 0: any number.
 	Requests     int      `json:"requests"`
+	Contents     int      `json:"contents"`
 	Repositories []Member `json:"repositories"`
 }
 
@@ -63,6 +65,7 @@ type Sharing struct {
 	Shards   int
 	MaxNew   int              // over all shards
 	Requests int              // over all shards in an hour; 0: any number
+	Contents int              // that all shards make in an hour; 0: any number
 	Costs    map[string]int64 // requests of the last run, by name of the repository; one that is not there costs as much as most
 }
 
@@ -149,8 +152,15 @@ func mixed(h uint64) uint64 {
 	return h ^ h>>33
 }
 
-// handOut divides what all shards may do by how many repositories they have, and requests
-// by what those cost. Nothing is handed out twice.
+// Contents that a new pull request and the update of an open one may take.
+const (
+	contentsToOpen   = 6
+	contentsToUpdate = 3
+)
+
+// handOut divides what all shards may do by how many repositories they have, requests by
+// what those cost, and contents by what the shard may open and update. Nothing is handed
+// out twice, but for the one that everybody has.
 func handOut(shards []Shard, loads []int64, s Sharing) {
 	repositories, total := 0, int64(0)
 	for i, shard := range shards {
@@ -166,6 +176,20 @@ func handOut(shards []Shard, loads []int64, s Sharing) {
 		if s.Requests > 0 && total > 0 {
 			shards[i].Requests = max(1, int(int64(s.Requests)*loads[i]/total))
 		}
+	}
+	if s.Contents == 0 {
+		return
+	}
+	needs, all := make([]int, len(shards)), 0
+	for i, shard := range shards {
+		needs[i] = contentsToOpen * shard.MaxNew
+		for _, r := range shard.Repositories {
+			needs[i] += contentsToUpdate * len(r.Pulls)
+		}
+		all += needs[i]
+	}
+	for i := range shards {
+		shards[i].Contents = max(1, s.Contents*needs[i]/max(1, all))
 	}
 }
 

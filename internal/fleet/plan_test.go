@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +51,23 @@ func TestDivideIsEvenAndStable(t *testing.T) {
 	if opens != 50 || requests > 4000 || requests < 3990 {
 		t.Errorf("the shards open %d pull requests with %d requests, want 50 with at most 4000", opens, requests)
 	}
+	contents := 0
+	for i, s := range fleet.Divide(all, fleet.Sharing{Shards: 8, MaxNew: 50, Contents: 450}) {
+		contents += s.Contents
+		if s.Contents < 45 || s.Contents > 70 {
+			t.Errorf("shard %d opens %d and makes %d of 450 contents, want about 56", i, s.MaxNew, s.Contents)
+		}
+	}
+	if contents > 450 || contents < 440 {
+		t.Errorf("the shards make %d contents, want at most 450", contents)
+	}
+	all[0].Pulls = map[string]string{"relock/x": "#1", "relock/y": "#2"}
+	for i, s := range fleet.Divide(all, fleet.Sharing{Shards: 8, Contents: 90}) {
+		if has := slices.ContainsFunc(s.Repositories, func(r fleet.Member) bool { return r.ID == all[0].ID }); has != (s.Contents == 90) || s.Contents < 1 {
+			t.Errorf("shard %d makes %d of 90 contents, want all where pull requests are open", i, s.Contents)
+		}
+	}
+	all[0].Pulls = nil
 	moved := 0
 	for name, i := range shardsOf(fleet.Divide(all[:990], fleet.Sharing{Shards: 8, MaxNew: 50})) {
 		if in[name] != i {
