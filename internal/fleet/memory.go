@@ -17,9 +17,12 @@ import (
 // names private repositories. What stands in it decides only which repositories are
 // read: whatever is written is decided from the repository itself.
 type Memory struct {
-	FormatVersion int                   `json:"format_version"`
-	Relock        string                `json:"relock"` // the version that has written it
-	Repositories  map[string]Remembered `json:"repositories"`
+	FormatVersion int    `json:"format_version"`
+	Relock        string `json:"relock"` // the version that has written it
+	// Next is the first repository that a run has not come to, or in which something waits;
+	// empty: there is none.
+	Next         string                `json:"next"`
+	Repositories map[string]Remembered `json:"repositories"`
 }
 
 // Remembered is a repository at the end of a run that had nothing to do in it.

@@ -154,31 +154,6 @@ func (c *Client) Token(ctx context.Context) (string, error) {
 // REST alone, and does not wait for limits.
 func (c *Client) Anonymous() bool { return c.anonymous }
 
-// UsedUp reports whether a limit was met that nobody waited for, so that what is asked
-// next would be refused, too, or the share of the hour is used up.
-func (c *Client) UsedUp() bool {
-	r := c.as.rates
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.given || r.share > 0 && r.sent >= r.share
-}
-
-// Share bounds the requests that are sent in an hour; 0: any number. It refuses none:
-// UsedUp tells whoever begins something.
-func (c *Client) Share(requests int) {
-	c.as.rates.mu.Lock()
-	defer c.as.rates.mu.Unlock()
-	c.as.rates.share = requests
-}
-
-// Left is how many requests of REST are left of the hour, by the last answer; 0 if
-// none has said so.
-func (c *Client) Left() int {
-	c.as.rates.mu.Lock()
-	defer c.as.rates.mu.Unlock()
-	return c.as.rates.left["core"]
-}
-
 // Repository returns the repository OWNER/NAME. Nothing is asked yet.
 func (c *Client) Repository(owner, name string) *Repository {
 	return &Repository{client: c, owner: owner, name: name}

@@ -126,13 +126,15 @@ type limits struct {
 type rates struct {
 	mu    sync.Mutex
 	until map[string]time.Time // by the name of the limit ("core", "graphql")
-	paid  time.Time            // until when the writes so far take, one after the other
-	given bool                 // up: a limit was not waited for to its end
-	left  map[string]int       // requests, by the name of the limit, as the last answer said
-	// share is how many requests may be sent in an hour from since on, and sent how many
-	// were; 0: any number.
-	share, sent int
-	since       time.Time
+	// renewed is when the limits are, by their names.
+	renewed map[string]time.Time
+	paid    time.Time      // until when the writes so far take, one after the other
+	givenUp time.Time      // until when a limit lasts that nobody waited for
+	left    map[string]int // requests, by the name of the limit, as the last answer said
+	share   Ration
+	sent    int // requests, in the hour from since on
+	since   time.Time
+	made    []time.Time // contents of the last hour, the oldest first
 }
 
 func (l *limits) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -145,8 +147,10 @@ func (l *limits) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		resp, err := l.send(req)
+		free := uncounted(resp)
 		pause, again := l.again(req, resp, err, tries)
 		if !again {
+			l.settle(behaviourOf(req).write, free, l.clock.Now())
 			return resp, err
 		}
 		if resp != nil {
@@ -175,11 +179,11 @@ func (l *limits) again(req *http.Request, resp *http.Response, err error, tries 
 		forget(resp.Header)
 		return 0, false
 	}
-	if l.impatient || pause > longestPause || l.late(req, pause) || tries == mostTries {
-		l.giveUp()
+	if l.impatient || pause > l.patience() || l.late(req, pause) || tries == mostTries {
+		l.giveUp(l.clock.Now().Add(pause))
 		return 0, false
 	}
-	l.log.Warn("waiting for a rate limit of GitHub", "seconds", int(pause.Seconds()))
+	l.announce(pause)
 	return pause, true
 }
 
@@ -244,28 +248,16 @@ func (l *limits) await(req *http.Request) error {
 	pause := l.until[limitOf(req)].Sub(l.clock.Now())
 	l.mu.Unlock()
 	// A longer wait is not begun: the request is sent, and its refusal says why.
-	if l.impatient || pause <= 0 || pause > longestPause || l.late(req, pause) {
+	if l.impatient || pause <= 0 || pause > l.patience() || l.late(req, pause) {
 		return nil
 	}
-	l.log.Warn("waiting for a rate limit of GitHub", "seconds", int(pause.Seconds()))
+	l.announce(pause)
 	return l.clock.Sleep(req.Context(), pause)
 }
 
-// count notes that a request is sent. Each hour has a share of its own.
-func (r *rates) count(now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if now.Sub(r.since) >= time.Hour {
-		r.since, r.sent = now, 0
-	}
-	r.sent++
-}
-
-// giveUp notes that a limit is met for longer than anybody waits.
-func (r *rates) giveUp() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.given = true
+// announce tells of a wait before it begins.
+func (l *limits) announce(pause time.Duration) {
+	l.log.Warn("waiting for a rate limit of GitHub", "seconds", int(pause.Seconds()), "until", l.clock.Now().Add(pause).UTC().Format("15:04:05 MST"))
 }
 
 // late reports whether the time of whoever asks is over after the pause.
@@ -276,7 +268,8 @@ func (l *limits) late(req *http.Request, pause time.Duration) bool {
 
 // pace keeps many writes a second apart [docs.github.com, "Best practices for
 // using the REST API", "Pause between mutative requests"]. The first few go out
-// at once, so that one pull request is made without waiting.
+// at once, so that one pull request is made without waiting. Who has a share of what
+// may be made has the same share of a minute.
 func (l *limits) pace(req *http.Request) error {
 	if !behaviourOf(req).write {
 		return nil
@@ -286,8 +279,10 @@ func (l *limits) pace(req *http.Request) error {
 	if l.paid.Before(now) {
 		l.paid = now
 	}
-	pause := l.paid.Sub(now) - (fewWrites-1)*betweenWrites
-	l.paid = l.paid.Add(betweenWrites)
+	share := l.share.contents()
+	between, few := betweenWrites*ContentsAnHour/time.Duration(share), max(1, fewWrites*share/ContentsAnHour)
+	pause := l.paid.Sub(now) - time.Duration(few-1)*between
+	l.paid = l.paid.Add(between)
 	l.mu.Unlock()
 	if pause <= 0 {
 		return nil
@@ -307,11 +302,13 @@ func (l *limits) met(req *http.Request, resp *http.Response, tries int) (time.Du
 			l.until = make(map[string]time.Time)
 		}
 		l.until[limitOf(req)] = reset
-		if left, err := strconv.Atoi(resp.Header.Get("X-RateLimit-Remaining")); err == nil {
+		left, err := strconv.Atoi(resp.Header.Get("X-RateLimit-Remaining"))
+		seconds, err2 := strconv.ParseInt(resp.Header.Get("X-RateLimit-Reset"), 10, 64)
+		if err == nil && err2 == nil {
 			if l.left == nil {
-				l.left = make(map[string]int)
+				l.left, l.renewed = make(map[string]int), make(map[string]time.Time)
 			}
-			l.left[limitOf(req)] = left
+			l.left[limitOf(req)], l.renewed[limitOf(req)] = left, time.Unix(seconds+1, 0) // the clocks may differ
 		}
 		l.mu.Unlock()
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/sandbox"
 )
 
 const listWorld = `
@@ -88,34 +87,5 @@ func TestTokensOfAnOrganisationAreRenewed(t *testing.T) {
 	}
 	if minted != 4 {
 		t.Errorf("%d tokens were made in %v, want two for reading and two for writing", minted, h.asked)
-	}
-}
-
-// TestShareOfAnHour holds that whoever has a share is told when it is used up, by all
-// clients that share the limits, and has another one in the next hour.
-func TestShareOfAnHour(t *testing.T) {
-	h := newHub(t, listWorld)
-	now := time.Now()
-	c := h.client(t, github.Options{Token: sandbox.UserToken, Clock: github.Clock{Now: func() time.Time { return now }}})
-	repo := c.Narrowed("acme/public", false, false).Repository("acme", "public")
-	ask := func() {
-		t.Helper()
-		if _, err := repo.Head(t.Context(), "main"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c.Share(2)
-	ask()
-	if c.UsedUp() {
-		t.Error("a share of two requests is used up by one")
-	}
-	ask()
-	if left := c.Left(); !c.UsedUp() || left < 4990 || left > 4999 {
-		t.Errorf("after two requests the share is used up: %t, and %d are left of the hour, want about 5000", c.UsedUp(), left)
-	}
-	now = now.Add(time.Hour)
-	ask()
-	if c.UsedUp() {
-		t.Error("the share of another hour is used up by one request")
 	}
 }

@@ -68,19 +68,26 @@ func newHub(t *testing.T, world string) *hub {
 // client is the API as a token or an App sees it.
 func (h *hub) client(t *testing.T, o github.Options) *github.Client {
 	t.Helper()
-	conn := transport.New(transport.Options{})
-	u, err := url.Parse(h.box.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn.Admit(transport.HostPort(u))
-	o.HTTP, o.API, o.GraphQL = conn.HTTP(), h.box.GitHubAPI(), h.box.GraphQL()
+	at := h.options(t)
+	o.HTTP, o.API, o.GraphQL = at.HTTP, at.API, at.GraphQL
 	o.Clock.Sleep = func(context.Context, time.Duration) error { return nil }
 	c, err := github.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// options are where the API is.
+func (h *hub) options(t *testing.T) github.Options {
+	t.Helper()
+	conn := transport.New(transport.Options{})
+	u, err := url.Parse(h.box.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Admit(transport.HostPort(u))
+	return github.Options{HTTP: conn.HTTP(), API: h.box.GitHubAPI(), GraphQL: h.box.GraphQL()}
 }
 
 func (h *hub) repository(t *testing.T) *github.Repository {

@@ -33,6 +33,9 @@ type Options struct {
 	// May reports whether a pull request may be opened from a branch, beside the limit;
 	// nil: it may. It may be asked twice about one.
 	May func(branch string) bool
+	// Makes reports whether anything may be written now, of which GitHub lets only so much
+	// be made in an hour; nil: it may.
+	Makes func() bool
 	// Only is the branch that the run is about; empty: all of ours.
 	Only string
 	// Head is the commit that the branch Only must be at: where it is not,

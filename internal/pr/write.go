@@ -71,8 +71,12 @@ func changedMeanwhile(doing string, number int) error {
 	}
 }
 
-// limited lets a group wait that has no pull request while too many are open.
+// limited lets a group wait that has no pull request while too many are open, and any
+// while GitHub lets no more be made.
 func (t *task) limited(ctx context.Context, p Proposal, todo plan) (plan, error) {
+	if !todo.idle() && !t.opts.DryRun && t.written == None && t.opts.Makes != nil && !t.opts.Makes() {
+		return plan{reason: report.WaitsForHour}, nil
+	}
 	if todo.pull != openPull {
 		return todo, nil
 	}

@@ -42,6 +42,10 @@ func Waits(open, limit int) string {
 // requests as it may.
 const WaitsForAll = "it waits, since this run opens no more pull requests"
 
+// WaitsForHour is the reason of a group that waits since GitHub lets only so much be made
+// in an hour.
+const WaitsForHour = "it waits, since GitHub lets this run make no more in this hour"
+
 // NothingLeftOn is the comment with which a pull request is closed that its base needs
 // no more.
 func NothingLeftOn(base string) string {

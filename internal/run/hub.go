@@ -162,7 +162,7 @@ func (s *hubs) connect(h Hub, name string) (hub, error) {
 		}
 	}
 	client, err := github.New(github.Options{
-		HTTP: s.client.HTTP(), API: h.API, GraphQL: h.GraphQL, Token: h.Token, App: h.App, Made: s.env.Mask, Log: s.env.Log,
+		HTTP: s.client.HTTP(), API: h.API, GraphQL: h.GraphQL, Token: h.Token, App: h.App, Made: s.env.Mask, Log: s.env.Log, Clock: s.env.Clock,
 	})
 	if err != nil {
 		return hub{}, err

@@ -74,11 +74,20 @@ func (f *fleetRun) open() []provider.Diagnostic {
 	return unremembered(name, err)
 }
 
-// save writes what is known now.
-func (f *fleetRun) save() []provider.Diagnostic {
+// next is the repository with which the run begins, if an earlier one has said so.
+func (f *fleetRun) next() string {
+	if f.memory == nil {
+		return ""
+	}
+	return f.memory.Next
+}
+
+// save writes what is known now, and with which repository the next run begins.
+func (f *fleetRun) save(next string) []provider.Diagnostic {
 	if f.memory == nil {
 		return nil
 	}
+	f.memory.Next = next
 	name := f.req.Organisation.Memory
 	var text bytes.Buffer
 	err := f.memory.Write(&text, f.env.UserAgent)

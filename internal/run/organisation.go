@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/fleet"
@@ -37,6 +38,7 @@ func (s *Session) inOrganisation(ctx context.Context, req Request) (report.Repor
 	defer stop()
 	req.Hub.Owner = org.Owner
 	f := fleetRun{Session: s, req: req, prefix: org.Prefix, room: &room{left: org.MaxNew}}
+	var share github.Ration
 	became := report.Fleet{Owner: org.Owner}
 	var chosen []github.Listed
 	var err error
@@ -48,28 +50,44 @@ func (s *Session) inOrganisation(ctx context.Context, req Request) (report.Repor
 			chosen = append(chosen, r.Listed())
 		}
 		became.Listed = len(chosen)
-		f.client.Share(org.Shard.Requests)
+		share = github.Ration{Requests: org.Shard.Requests, Contents: org.Shard.Contents}
 	}
 	if err != nil {
 		return report.Report{}, err
 	}
+	if _, bounded := asking.Deadline(); bounded {
+		share.Patience = time.Hour + time.Minute // whoever says how long a run may take has it waited for the next hour
+	}
+	f.client.Share(share)
 	forgotten := f.open()
 	f.told, f.costs = make([]report.Report, len(chosen)), make([]int64, len(chosen))
 	f.share = max(1, org.MaxNew/max(1, len(chosen)))
-	done := f.all(asking, chosen)
-	forgotten = append(forgotten, f.save()...)
+	f.order = fleet.Order(chosen, f.next(), s.env.Now)
+	done, until := f.all(asking, chosen)
+	forgotten = append(forgotten, f.save(f.rest(chosen, done))...)
+	reached := make([]bool, len(chosen))
+	for _, i := range f.order[:done] {
+		reached[i] = true
+	}
+	var told []report.Report
+	n := 0
 	for i, l := range chosen {
-		if i < done {
+		if reached[i] {
+			told = slices.Insert(told, n, f.told[i])
+			n++
 			became.Repositories = append(became.Repositories, fateOf(l.Name, f.told[i], f.costs[i]))
 		} else {
 			became.Repositories = append(became.Repositories, report.Fate{Name: l.Name, State: report.NotReached})
+			told = append(told, f.told[i]) // what was done when a limit of GitHub ended its turn
 		}
 	}
-	all := report.Join(f.told[:done]...)
+	all := report.Join(told...)
 	all.Verb, all.DryRun, all.Fleet = string(req.Verb), req.Pull.DryRun, &became
 	all.Diagnostics, all.Stats = append(all.Diagnostics, forgotten...), s.spent()
 	if done < len(chosen) {
-		all.Diagnostics = append(all.Diagnostics, f.stopped(asking, chosen[done].Name, len(chosen)-done))
+		all.Diagnostics = append(all.Diagnostics, f.stopped(asking, until, chosen[f.order[done]].Name, len(chosen)-done))
+	} else if late := f.late(); late > 0 {
+		all.Diagnostics = append(all.Diagnostics, f.waits(late))
 	}
 	all.Diagnostics = append(all.Diagnostics, s.sought.told()...)
 	return all, nil
@@ -95,7 +113,7 @@ func (s *Session) pick(ctx context.Context, req Request) (hub, []github.Listed, 
 const spare = 10
 
 // Divide plans a run over the repositories of an owner in shards. What is left of the
-// hour's requests is divided between them.
+// hour's requests is divided between them, and so is what may be made in an hour.
 func (s *Session) Divide(ctx context.Context, req Request, by fleet.Sharing) (fleet.Division, error) {
 	org := req.Organisation
 	req.Hub.Owner = org.Owner
@@ -105,7 +123,7 @@ func (s *Session) Divide(ctx context.Context, req Request, by fleet.Sharing) (fl
 	if err != nil {
 		return fleet.Division{}, err
 	}
-	by.MaxNew, by.Requests = org.MaxNew, client.Left()*(spare-1)/spare
+	by.MaxNew, by.Requests, by.Contents = org.MaxNew, client.Left()*(spare-1)/spare, github.ContentsAnHour*(spare-1)/spare
 	return fleet.Division{
 		Owner: org.Owner, Prefix: req.Pull.BranchPrefix, Listed: became.Listed, LeftOut: became.LeftOut, Shards: fleet.Divide(chosen, by),
 	}, nil
@@ -120,53 +138,130 @@ type fleetRun struct {
 	room   *room
 	memory *fleet.Memory // nil: nothing is remembered
 	share  int           // of the new pull requests that a repository may open at its turn
+	order  []int         // of the turns
+	// scarce is why GitHub lets no more content be made, if it has let anything wait in the
+	// turn that is short.
+	scarce github.Wait
+	short  bool
+	// waiting are the repositories in which something waits.
+	waiting []waiter
 	// told and costs are the reports of the repositories and their requests.
 	told  []report.Report
 	costs []int64
+}
+
+// waiter is a repository in which something waits: for room, or late for what GitHub lets
+// be made in an hour.
+type waiter struct {
+	index      int
+	late, done bool
 }
 
 // oftenSaved is after how many turns the memory is written, so that a run that is killed
 // has not learned for nothing.
 const oftenSaved = 100
 
+// What a turn may take. A repository that has one change asks some twenty times, and one
+// pull request is about half as many contents.
+const (
+	requestsOfTurn = 30
+	contentsOfPull = 12
+	// mostTurns is how often a repository has its turn that limits of GitHub interrupt.
+	mostTurns = 3
+)
+
 // all carries the request out for one repository after the other, and returns how
-// many had their turn: none begins when the time is over or a limit of GitHub is used
-// up. Those that could not open all that they have get what is left at the end.
-func (f *fleetRun) all(ctx context.Context, chosen []github.Listed) (done int) {
-	var waiting []int
-	for i, l := range chosen {
-		if ctx.Err() != nil || f.client.UsedUp() {
-			return i
+// many had their turn: none begins when the time is over, or when a limit of GitHub leaves
+// too little and the wait for more is too long. Those that could not write all that they
+// have get what is left at the end.
+func (f *fleetRun) all(ctx context.Context, chosen []github.Listed) (done int, until github.Wait) {
+	for n, i := range f.order {
+		if ctx.Err() != nil {
+			return n, github.Wait{}
 		}
-		f.room.turn, f.room.denied = f.share, false
-		f.told[i], f.costs[i] = f.one(ctx, l)
+		if until = f.client.Ready(requestsOfTurn, 0); !f.await(ctx, until) {
+			return n, until
+		}
+		for turns := 1; ; turns++ {
+			told, cost := f.one(ctx, chosen[i], f.share)
+			f.told[i], f.costs[i] = keep(told, f.told[i]), f.costs[i]+cost
+			if until = f.client.Ready(0, 0); !until.Needed() || !told.Failed() {
+				break
+			}
+			// GitHub has refused something, which is no fault of the repository.
+			if turns == mostTurns || !f.await(ctx, until) {
+				f.told[i] = report.Report{PullRequests: f.told[i].PullRequests}
+				return n, until
+			}
+		}
 		if f.room.denied {
-			waiting = append(waiting, i)
+			f.waiting = append(f.waiting, waiter{index: i, late: f.short})
 		}
-		if i%oftenSaved == oftenSaved-1 {
-			f.save() // trouble is told at the end
+		if n%oftenSaved == oftenSaved-1 {
+			f.save(f.rest(chosen, n+1)) // trouble is told at the end
 		}
 	}
-	for _, i := range waiting {
-		if ctx.Err() != nil || f.client.UsedUp() || f.room.left == 0 {
+	for n, w := range f.waiting {
+		if f.room.left == 0 && !w.late {
+			continue
+		}
+		if f.scarce = f.client.Ready(requestsOfTurn, contentsOfPull); ctx.Err() != nil || !f.await(ctx, f.scarce) {
 			break
 		}
-		f.room.turn = f.room.left
-		again, cost := f.one(ctx, chosen[i])
-		f.told[i], f.costs[i] = keep(again, f.told[i]), f.costs[i]+cost
+		again, cost := f.one(ctx, chosen[w.index], f.room.left)
+		f.told[w.index], f.costs[w.index] = keep(again, f.told[w.index]), f.costs[w.index]+cost
+		f.waiting[n] = waiter{index: w.index, late: f.short, done: !f.room.denied}
 	}
-	return len(chosen)
+	return len(chosen), until
 }
 
-// one carries the request out for a repository. What is known of it is forgotten
-// then: there may be thousands.
-func (f *fleetRun) one(ctx context.Context, l github.Listed) (told report.Report, requests int64) {
+// await waits for a limit, if there is any; false if that takes too long.
+func (f *fleetRun) await(ctx context.Context, w github.Wait) bool {
+	return !w.Needed() || f.client.Await(ctx, w)
+}
+
+// makes reports whether something may be written now; what may not be waits.
+func (f *fleetRun) makes() bool {
+	w := f.client.Ready(0, contentsOfPull)
+	if w.Needed() {
+		f.scarce, f.short, f.room.denied = w, true, true
+	}
+	return !w.Needed()
+}
+
+// late is in how many repositories something waits for another hour.
+func (f *fleetRun) late() (n int) {
+	for _, w := range f.waiting {
+		if w.late && !w.done {
+			n++
+		}
+	}
+	return n
+}
+
+// rest is the repository with which the next run begins; empty if it does not matter.
+func (f *fleetRun) rest(chosen []github.Listed, done int) string {
+	if done < len(chosen) {
+		return chosen[f.order[done]].Name
+	}
+	for _, w := range f.waiting {
+		if !w.done {
+			return chosen[w.index].Name
+		}
+	}
+	return ""
+}
+
+// one carries the request out for a repository, which may open so many pull requests. What
+// is known of it is forgotten then: there may be thousands.
+func (f *fleetRun) one(ctx context.Context, l github.Listed, opens int) (told report.Report, requests int64) {
+	f.room.turn, f.room.denied, f.short = opens, false, false
 	if told, ok := f.recall(ctx, l); ok {
 		return told, 0
 	}
 	t := f.req.Targets[0]
 	t.Repository, t.Files, t.Base, t.part, t.listed, t.room = l.Name, nil, "", true, &l, f.room
-	t.prefix, t.seen = f.prefix, f.sighting()
+	t.prefix, t.seen, t.makes = f.prefix, f.sighting(), f.makes
 	f.env.Log.Info("looking at a repository", "repository", l.Name)
 	before := f.Session.client.Stats().Requests
 	told = f.elsewhere(ctx, f.req, t)
@@ -179,14 +274,22 @@ func (f *fleetRun) one(ctx context.Context, l github.Listed) (told report.Report
 }
 
 // stopped says that a run has not come to all repositories, and why.
-func (f *fleetRun) stopped(ctx context.Context, next string, left int) provider.Diagnostic {
-	why := "a limit of GitHub is used up"
-	if ctx.Err() != nil {
-		why = "the time of the run is over"
+func (f *fleetRun) stopped(ctx context.Context, until github.Wait, next string, left int) provider.Diagnostic {
+	d := provider.Diagnostic{Code: provider.CodeCancelled, Hint: "run again, with more time or in shards: what is done stays, and costs little the next time"}
+	why := "the time of the run is over"
+	if until.Needed() {
+		why, d.Hint = until.String(), "run again after that: what is done stays, and costs little the next time"
 	}
+	d.Message = fmt.Sprintf("%s: %d repositories have not been looked at, from %s on", why, left, next)
+	return d
+}
+
+// waits says that pull requests wait, since GitHub lets no more be made now.
+func (f *fleetRun) waits(late int) provider.Diagnostic {
 	return provider.Diagnostic{
-		Code: provider.CodeCancelled, Message: fmt.Sprintf("%s: %d repositories have not been looked at, from %s on", why, left, next),
-		Hint: "run again, with more time or in shards: what is done stays, and costs little the next time",
+		Code: provider.CodeGitHub, Severity: provider.SeverityWarning,
+		Message: fmt.Sprintf("%s: %d repositories have pull requests that wait", f.scarce, late),
+		Hint:    "run again after that; --timeout with more than an hour lets a run wait by itself",
 	}
 }
 

@@ -203,7 +203,7 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	checkout := pull.DryRun && known.trees[0].remote == nil && (!j.env.OnGitHub || at.hub.Anonymous())
 	outcomes := pr.Propose(ctx, at.repo, proposals, pr.Options{
 		Base: at.base, Bases: pull.Bases, SHA: at.head, Holds: holds, Checkout: checkout, Survey: at.survey, Prefix: pull.BranchPrefix, Limit: pull.Limit,
-		May: j.target.room.may(j.target.Repository), Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate,
+		May: j.target.room.may(j.target.Repository), Makes: j.target.makes, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate,
 		Partial: p.partial(), DryRun: pull.DryRun, Log: j.env.Log,
 	})
 	for _, o := range outcomes {

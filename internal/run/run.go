@@ -6,6 +6,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
@@ -111,6 +112,8 @@ type Env struct {
 	Mask func(secret string) error
 	// Now is when the run is, for rules about dates.
 	Now time.Time
+	// Clock measures the waiting for limits of GitHub; its zero value is the real one.
+	Clock github.Clock
 	// Announce is told of packages before they are downloaded, and when it is known how
 	// large they are; nil: nobody is.
 	Announce func(provider.Downloads)

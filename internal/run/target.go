@@ -39,6 +39,8 @@ type Target struct {
 	seen *sighting
 	// room says how many pull requests may be opened; nil: as many as its settings say.
 	room *room
+	// makes reports whether GitHub lets content be made now; nil: nobody counts.
+	makes func() bool
 
 	// part says that the request has other targets, in which may be what it names.
 	// Then Session.sought tells at the end.
