@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/action"
+	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -57,6 +58,8 @@ type Env struct {
 	Color bool
 	Width int
 
+	// clock measures the waiting for limits of GitHub; its zero value is the real one.
+	clock github.Clock
 	// mask keeps a secret out of a workflow's log; nil elsewhere.
 	mask func(secret string) error
 	// summary says that the run writes a step summary.
@@ -188,7 +191,7 @@ func (env Env) ofRun(s settings) run.Env {
 		OnGitHub:  env.Getenv("GITHUB_ACTIONS") == "true",
 		Planned:   env.runtime().Planned(),
 		Server:    env.server(), ModuleCache: env.cached("modules"), HashCache: env.cached("hashes"), NotesCache: env.cached("notes"),
-		Mask: env.mask, Now: env.Now, Summary: env.summary,
+		Mask: env.mask, Now: env.Now, Clock: env.clock, Summary: env.summary,
 		Log: logger(env.Stderr, s.Verbose),
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/sandbox"
@@ -348,6 +349,8 @@ type session struct {
 	env   map[string]string
 	home  string
 	cache string // where relock keeps what it remembers; empty: nowhere
+	// clock is that of limits of GitHub.
+	clock github.Clock
 }
 
 func (o session) run(t testing.TB, s *sandbox.Sandbox, dir string, args ...string) (int, string) {
@@ -366,7 +369,7 @@ func (o session) run(t testing.TB, s *sandbox.Sandbox, dir string, args ...strin
 	var out bytes.Buffer
 	status := Main(t.Context(), Env{
 		Args: args, Stdout: &out, Stderr: &out, WorkDir: dir, Home: o.home, CacheDir: o.cache, GOOS: "linux", Build: Build{Version: "test"},
-		Getenv: func(name string) string { return env[name] }, Environ: environ,
+		Getenv: func(name string) string { return env[name] }, Environ: environ, clock: o.clock,
 	})
 	return status, out.String()
 }
