@@ -106,7 +106,7 @@ func judge(t *testing.T, terraform string, s *sandbox.Sandbox, dir string) (bool
 	for _, args := range [][]string{{"init", "-upgrade", "-input=false", "-no-color"}, lock} {
 		cmd := exec.Command(terraform, args...)
 		cmd.Dir = dir
-		cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "TF_CLI_CONFIG_FILE=" + rc, "CHECKPOINT_DISABLE=1"}
+		cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "TF_CLI_CONFIG_FILE=" + rc, "CHECKPOINT_DISABLE=1", "GOGC=400"}
 		cmd.Stdout, cmd.Stderr = &output, &output
 		if err := cmd.Run(); err != nil {
 			return false, output.String()

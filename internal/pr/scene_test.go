@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,8 +17,11 @@ import (
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/sandbox"
 	"github.com/relock-dev/relock/internal/sandbox/described"
+	"github.com/relock-dev/relock/internal/sandbox/trusted"
 	"github.com/relock-dev/relock/internal/transport"
 )
+
+func TestMain(m *testing.M) { os.Exit(trusted.Main(m)) }
 
 const (
 	repoName = "octo/infra"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 		os.Stderr.WriteString("golden files are not written in CI: they are reviewed like code\n")
 		os.Exit(2)
 	}
-	os.Exit(m.Run())
+	os.Exit(trusted.Main(m))
 }
 
 // golden compares with a file in testdata.

@@ -4,12 +4,16 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"testing"
 
 	"golang.org/x/tools/txtar"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )
+
+func TestMain(m *testing.M) { os.Exit(trusted.Main(m)) }
 
 // startWorld serves testdata/world.txtar.
 func startWorld(t *testing.T) *Sandbox {

@@ -59,7 +59,7 @@ func Repository(t testing.TB, path string, commits ...Commit) []string {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	Git(t, path, nil, "init", "--quiet", "--bare", "--initial-branch=main", ".")
+	Git(t, path, nil, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", ".")
 	marks := filepath.Join(path, "marks")
 	Git(t, path, strings.NewReader(stream(commits)), "fast-import", "--quiet", "--export-marks="+marks)
 	text, err := os.ReadFile(marks)
