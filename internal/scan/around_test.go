@@ -69,6 +69,18 @@ func TestModulesReadWhatLeadsOutOfTheTreeOneByOne(t *testing.T) {
 			[]string{"aws at versions.tf", "null at ../shared/main.tf"}, []string{"home/me/shared"},
 		},
 		{
+			// The tools read a link as what it leads to, and name the files by the link [terraform 1.11 internal/configs/parser_config_dir.go].
+			"a tests directory behind a link, whose runs are relative to the root module",
+			disk(map[string]string{"home/me/work/tests": "../shared/tests"},
+				"home/me/work/main.tf", "", lock, "", "home/me/shared/tests/a.tftest.hcl", `run "a" {
+					module {
+						source = "./sub"
+					}
+				}`,
+				"home/me/work/sub/main.tf", strings.ReplaceAll(provider, "%", "null")),
+			[]string{"null at sub/main.tf"}, []string{"home/me/shared/tests"},
+		},
+		{
 			"links that go round in circles outside",
 			disk(map[string]string{"home/me/loop": "loop", "home/me/work/versions.tf": "../loop"}, "home/me/work/main.tf", call("../loop"), lock, ""),
 			[]string{
