@@ -17,27 +17,13 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// earlyEvaluation is all early evaluation for one root module.
+// earlyEvaluation is what all scopes of one root module share.
 type earlyEvaluation struct {
-	tool      provider.Tool
 	root      *tfconfig.Configuration
 	opts      *Options
-	files     func() variableValues // of the root module
-	functions []staticeval.Function
+	files     func() variableValues        // of the root module
+	functions func() []staticeval.Function // which read its files, too
 	bound     staticeval.Bound
-}
-
-func newEvaluation(root *tfconfig.Configuration, opts *Options) *earlyEvaluation {
-	e := &earlyEvaluation{tool: root.Tool, root: root, opts: opts}
-	e.files = sync.OnceValue(func() variableValues { return readVariables(root.Directory) })
-	e.functions = slices.Concat(staticeval.Tools, []staticeval.Function{
-		{Name: "file", Meaning: "the content of a file", Source: filesystem, Call: staticeval.Text(e.file)},
-		{Name: "fileexists", Meaning: "whether there is a file", Source: filesystem, Call: staticeval.Text(func(name string) (cty.Value, error) {
-			_, err := e.file(name)
-			return cty.True, err
-		})},
-	})
-	return e
 }
 
 const filesystem = "terraform 1.11 internal/lang/funcs/filesystem.go"
@@ -45,7 +31,7 @@ const filesystem = "terraform 1.11 internal/lang/funcs/filesystem.go"
 // moduleScope is what the expressions of one module in a tree can refer to.
 type moduleScope struct {
 	*earlyEvaluation
-	static *staticeval.Scope
+	static *staticeval.Scope // nil as long as nothing is evaluated
 	config *tfconfig.Configuration
 	caller *moduleScope // nil for the root module
 	args   map[string]*hcl.Attribute
@@ -55,13 +41,28 @@ type moduleScope struct {
 	dir, top string
 }
 
-func (e *earlyEvaluation) scope() *moduleScope { return e.enter(moduleScope{config: e.root, dir: "."}) }
+// rootScope is the scope of a root module.
+func rootScope(root *tfconfig.Configuration, opts *Options) *moduleScope {
+	e := &earlyEvaluation{root: root, opts: opts}
+	e.files = sync.OnceValue(func() variableValues { return readVariables(root.Directory) })
+	e.functions = sync.OnceValue(func() []staticeval.Function {
+		return slices.Concat(staticeval.Tools, []staticeval.Function{
+			{Name: "file", Meaning: "the content of a file", Source: filesystem, Call: staticeval.Text(e.file)},
+			{Name: "fileexists", Meaning: "whether there is a file", Source: filesystem, Call: staticeval.Text(func(name string) (cty.Value, error) {
+				_, err := e.file(name)
+				return cty.True, err
+			})},
+		})
+	})
+	return &moduleScope{earlyEvaluation: e, config: root, dir: "."}
+}
 
-// enter makes a scope of what is known of it.
-func (e *earlyEvaluation) enter(s moduleScope) *moduleScope {
-	s.earlyEvaluation = e
-	s.static = &staticeval.Scope{Functions: e.functions, Refer: s.refer, Bound: &e.bound}
-	return &s
+// value evaluates an expression of the module.
+func (s *moduleScope) value(expr hcl.Expression) (cty.Value, *staticeval.Unknown) {
+	if s.static == nil {
+		s.static = &staticeval.Scope{Functions: s.functions(), Refer: s.refer, Bound: &s.bound}
+	}
+	return s.static.Value(expr)
 }
 
 // refer evaluates a reference.
@@ -106,7 +107,7 @@ func (s *moduleScope) local(name string) (cty.Value, *staticeval.Unknown) {
 	if !ok {
 		return refusedValue("local.%s is not declared", name)
 	}
-	return s.static.Value(attr.Expr)
+	return s.value(attr.Expr)
 }
 
 // variable is the value of a variable as the module's expressions see it:
@@ -148,9 +149,9 @@ func (s *moduleScope) variable(name string) (cty.Value, *staticeval.Unknown) {
 // [case 220] [terraform 1.15 internal/configs/named_values.go] [opentofu 1.12 internal/configs/named_values.go].
 func (s *moduleScope) admits(decl tfconfig.Variable) *staticeval.Unknown {
 	switch constant, set := decl.Claim("const"); {
-	case s.tool.Has(provider.ConstEvaluation) && !constant:
+	case s.root.Tool.Has(provider.ConstEvaluation) && !constant:
 		return &staticeval.Unknown{Refused: true, Reason: "var." + decl.Name + " is not declared with const = true"}
-	case s.tool.Has(provider.LanguageBlocks) && set && !constant:
+	case s.root.Tool.Has(provider.LanguageBlocks) && set && !constant:
 		return &staticeval.Unknown{Refused: true, Reason: "var." + decl.Name + " is declared with const = false"}
 	}
 	return nil
@@ -162,7 +163,7 @@ func (s *moduleScope) given(decl tfconfig.Variable) (cty.Value, *staticeval.Unkn
 		return s.givenToRoot(decl)
 	}
 	if attr, ok := s.args[decl.Name]; ok {
-		return s.caller.static.Value(attr.Expr)
+		return s.caller.value(attr.Expr)
 	}
 	value, ok := decl.Fallback()
 	switch {
@@ -230,7 +231,7 @@ func (e *earlyEvaluation) file(name string) (cty.Value, error) {
 
 // below is the scope of a called module.
 func (s *moduleScope) below(c tfconfig.ModuleCall, to *visit) *moduleScope {
-	called := moduleScope{config: to.config, caller: s, args: c.Args, test: to.test, top: s.top}
+	called := &moduleScope{earlyEvaluation: s.earlyEvaluation, config: to.config, caller: s, args: c.Args, test: to.test, top: s.top}
 	at := to.config.Directory
 	switch dir, reached := at.From(s.root.Directory); {
 	case reached:
@@ -241,5 +242,5 @@ func (s *moduleScope) below(c tfconfig.ModuleCall, to *visit) *moduleScope {
 	default:
 		called.dir = path.Join(s.top, at.Path)
 	}
-	return s.enter(called)
+	return called
 }

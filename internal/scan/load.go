@@ -57,9 +57,9 @@ func Load(ctx context.Context, roots []Root, source Source, opts Options) ([]Roo
 }
 
 func modulesOf(all []*loading) []RootModule {
-	var modules []RootModule
-	for _, l := range all {
-		modules = append(modules, l.read)
+	modules := make([]RootModule, len(all))
+	for i, l := range all {
+		modules[i] = l.read
 	}
 	return modules
 }

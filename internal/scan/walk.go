@@ -37,8 +37,8 @@ type walker struct {
 
 	packages *packages
 	tool     provider.Tool
-	pinned   bool // the tool's release is known, not assumed
-	early    *earlyEvaluation
+	pinned   bool         // the tool's release is known, not assumed
+	scope    *moduleScope // of the root module
 
 	versions []tfconfig.VersionText      // that the modules require of the tool
 	seen     map[tfconfig.Directory]bool // modules whose diagnostics have been taken over
@@ -81,8 +81,8 @@ func (w *walker) root(c *tfconfig.Configuration, opts *Options) {
 	w.tree.terms, w.tests.terms, w.seen = map[provider.Addr][]Term{}, map[provider.Addr][]Term{}, map[tfconfig.Directory]bool{}
 	w.packaged = map[*tfconfig.Tree]bool{}
 	w.manifest = sync.OnceValue(func() manifest { return readManifest(c.Directory) })
-	w.early = newEvaluation(c, opts)
-	root := &visit{config: c, scope: w.early.scope(), base: c.Directory.Path}
+	w.scope = rootScope(c, opts)
+	root := &visit{config: c, scope: w.scope, base: c.Directory.Path}
 	w.harvest = &w.tree
 	w.module(root)
 	w.harvest = &w.tests // what test files add
@@ -100,7 +100,7 @@ func (w *walker) root(c *tfconfig.Configuration, opts *Options) {
 func (w *walker) module(at *visit) {
 	if c := at.config; !w.seen[c.Directory] {
 		w.seen[c.Directory] = true
-		if c.Directory.Tree == w.early.root.Directory.Tree {
+		if c.Directory.Tree == w.scope.root.Directory.Tree {
 			w.dirs = append(w.dirs, c.Directory.Path)
 		}
 		if c.Directory.Tree.IsPackage() {
@@ -141,7 +141,7 @@ func (w *walker) call(from *visit, c tfconfig.ModuleCall, to *visit) {
 	to.depth = from.depth + 1
 	if c.Module.Kind == tfconfig.EarlySource {
 		var diags []provider.Diagnostic
-		c.Module, diags = c.Evaluate(w.tool, from.scope.static.Value)
+		c.Module, diags = c.Evaluate(w.tool, from.scope.value)
 		w.Diags = append(w.Diags, diags...)
 		to.above = nil // another time it may lead elsewhere
 	}
@@ -225,7 +225,7 @@ func (w *walker) stored(from *visit, c tfconfig.ModuleCall, to *visit) bool {
 	if !ok || !record.serves(c.Module, w.tool.Name) {
 		return false
 	}
-	at, base, err := w.packages.stored(w.early.root.Directory, record)
+	at, base, err := w.packages.stored(w.scope.root.Directory, record)
 	if err != nil {
 		return false
 	}

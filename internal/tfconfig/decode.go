@@ -12,6 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/relock-dev/relock/internal/hclfile"
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -30,7 +31,10 @@ type file struct {
 	rootOnly  bool
 }
 
-// configurationSchema returns what a tool expects at the top of a configuration file.
+// configurationSchemas are what the tools expect at the top of a configuration file.
+// Thousands of files share one.
+var configurationSchemas memo.Once[provider.Tool, *hcl.BodySchema]
+
 func configurationSchema(tool provider.Tool) *hcl.BodySchema {
 	s := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "terraform"},
@@ -77,7 +81,7 @@ func decodeFile(src []byte, d *decoder) file {
 	if !ok {
 		return f
 	}
-	content, diags := body.Content(configurationSchema(d.tool))
+	content, diags := body.Content(configurationSchemas.Get(d.tool, func() *hcl.BodySchema { return configurationSchema(d.tool) }))
 	d.unexpected(diags)
 	for _, block := range content.Blocks {
 		switch block.Type {
