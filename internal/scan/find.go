@@ -325,14 +325,14 @@ func (f *finder) ignored(name string) bool { return f.opts.Ignored != nil && f.o
 // selected applies Include and Exclude.
 func (f *finder) selected(dir string) bool {
 	for above := dir; ; above = path.Dir(above) {
-		if matchesAny(f.opts.Exclude, above) {
+		if InAny(f.opts.Exclude, above) {
 			return false
 		}
 		if above == "." {
 			break
 		}
 	}
-	return len(f.opts.Include) == 0 || matchesAny(f.opts.Include, dir)
+	return len(f.opts.Include) == 0 || InAny(f.opts.Include, dir)
 }
 
 func (f *finder) locked(at tfconfig.Directory) bool {
@@ -347,7 +347,7 @@ func (f *finder) locked(at tfconfig.Directory) bool {
 func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) ([]tfconfig.Directory, error) {
 	// The glob of all directories, which is the default of the setting, names none.
 	wished := func(dir string) bool {
-		return slices.ContainsFunc(f.opts.Include, func(glob string) bool { return glob != "**" && matchesAny([]string{glob}, dir) })
+		return slices.ContainsFunc(f.opts.Include, func(glob string) bool { return glob != "**" && InAny([]string{glob}, dir) })
 	}
 	// By their path some are likely to be called or run by something else. The others
 	// hold what only root modules have reason to: values of variables, a backend,

@@ -19,16 +19,11 @@ func validGlob(pattern string) error {
 // InAny reports whether a directory matches one of the globs, in which ** stands
 // for any number of path elements. A glob that is malformed matches nothing.
 func InAny(globs []string, dir string) bool {
-	return slices.ContainsFunc(globs, func(p string) bool { return validGlob(p) == nil && matchGlob(p, dir) })
-}
-
-// matchesAny reports whether a directory matches one of the patterns.
-func matchesAny(patterns []string, dir string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return matchGlob(p, dir) })
+	return slices.ContainsFunc(globs, func(glob string) bool { return matchGlob(glob, dir) })
 }
 
 // matchGlob matches a directory with a pattern, part by part: ** stands for any
-// number of parts, none included. The pattern must be valid. It keeps the set of
+// number of parts, none included. A part that is malformed matches nothing. It keeps the set of
 // positions in the pattern that the parts read so far can lead to, so that no
 // pattern takes more than the product of both numbers of parts.
 func matchGlob(pattern, dir string) bool {

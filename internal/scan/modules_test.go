@@ -125,7 +125,7 @@ func optionsOf(t *testing.T, args []string) Options {
 		t.Fatal(err)
 	}
 	opts.Dirs = flags.Args()
-	opts.Ignored = func(path string) bool { return matchesAny(ignored, path) }
+	opts.Ignored = func(path string) bool { return InAny(ignored, path) }
 	return opts
 }
 

@@ -5,10 +5,7 @@ import (
 	"context"
 	"errors"
 	"path"
-	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/memo"
@@ -25,24 +22,6 @@ const defaultFetches = 32
 type remoteCall struct {
 	tool provider.Tool
 	Call
-}
-
-func (c remoteCall) compare(d remoteCall) int {
-	return cmp.Or(
-		strings.Compare(string(c.tool.Name), string(d.tool.Name)), c.tool.Version.Compare(d.tool.Version),
-		strings.Compare(c.Source, d.Source), strings.Compare(c.Version, d.Version), compareBools(c.Versioned, d.Versioned),
-	)
-}
-
-// compareBools orders false before true.
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 // packages are the module packages of one run. Walkers read them; between their
@@ -71,27 +50,19 @@ type fetched struct {
 // fetch asks for what calls lead to, each once and several at a time. It fails
 // only if ctx is done.
 func (p *packages) fetch(ctx context.Context, calls []remoteCall) error {
-	slices.SortFunc(calls, remoteCall.compare)
-	calls = slices.Compact(calls)
 	type answer struct {
 		Package
 		err error
 	}
-	answers := make([]answer, len(calls))
-	var group errgroup.Group
-	group.SetLimit(p.jobs)
-	for i, c := range calls {
-		group.Go(func() error {
-			answers[i].Package, answers[i].err = p.source.Fetch(ctx, c.tool, c.Call)
-			return nil
-		})
-	}
-	_ = group.Wait() // failures are answers
+	answers := memo.Each(p.jobs, calls, func(c remoteCall) (got answer) {
+		got.Package, got.err = p.source.Fetch(ctx, c.tool, c.Call)
+		return got
+	})
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	for i, c := range calls {
-		pkg, err := answers[i].Package, answers[i].err
+	for c, got := range answers {
+		pkg, err := got.Package, got.err
 		if err != nil {
 			p.known[c] = fetched{err: err}
 			continue
