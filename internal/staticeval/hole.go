@@ -1,14 +1,11 @@
 package staticeval
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -115,83 +112,6 @@ func reasonOf(marks cty.ValueMarks) *Unknown {
 		return nil
 	}
 	return slices.MinFunc(all, func(a, b *Unknown) int { return strings.Compare(a.Reason, b.Reason) })
-}
-
-// solid are the arguments of a function: without holes, unless it takes them.
-func (e *evaluation) solid(name string, args []cty.Value) []cty.Value {
-	if e.holes == nil || slices.Contains(e.holes.Through, name) {
-		return args
-	}
-	whole := slices.Clone(args)
-	for i, arg := range args {
-		if !arg.Type().IsCapsuleType() { // an expression
-			whole[i], _ = e.decided(arg).UnmarkDeep()
-		}
-	}
-	return whole
-}
-
-// decided is a value that decides something.
-func (e *evaluation) decided(v cty.Value) cty.Value {
-	whole := e.holes.Whole(v)
-	if e.unknown == nil {
-		e.unknown = ReasonFor(whole)
-	}
-	return whole
-}
-
-// whole is an expression whose value decides something.
-func (e *evaluation) whole(expr hclsyntax.Expression) hclsyntax.Expression {
-	if e.holes == nil {
-		return e.rewrite(expr)
-	}
-	return &decisive{e.rewrite(expr), e}
-}
-
-type decisive struct {
-	hclsyntax.Expression
-	run *evaluation
-}
-
-// Value implements hcl.Expression.
-func (d *decisive) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	value, diags := d.Expression.Value(ctx)
-	return d.run.decided(value), diags
-}
-
-// holedTemplate is a template whose parts need not all be known.
-type holedTemplate struct {
-	*hclsyntax.TemplateExpr
-	run *evaluation
-}
-
-// Value implements hcl.Expression.
-func (t *holedTemplate) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	c := *t.TemplateExpr
-	c.Parts = make([]hclsyntax.Expression, len(t.Parts))
-	for i, part := range t.Parts {
-		value, diags := part.Value(ctx)
-		if diags.HasErrors() {
-			return cty.DynamicVal, diags
-		}
-		if plain, marks := value.Unmark(); !plain.IsKnown() && !directive(part) {
-			why := cmp.Or(reasonOf(marks), t.run.unknown, nowhere)
-			value = cty.StringVal(t.run.holes.Text(why)).WithMarks(marks)
-		}
-		c.Parts[i] = valued(value, part.Range())
-	}
-	return c.Value(ctx)
-}
-
-// directive reports whether a part of a template is %{ if … } or %{ for … }.
-func directive(part hclsyntax.Expression) bool {
-	switch n := part.(type) {
-	case *hclsyntax.TemplateJoinExpr:
-		return true
-	case *conditional:
-		return n.directive()
-	}
-	return false
 }
 
 // HolesIn counts the holes in a text.

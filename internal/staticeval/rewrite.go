@@ -1,6 +1,8 @@
 package staticeval
 
 import (
+	"cmp"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -216,4 +218,58 @@ func (e *evaluation) turns(ctx *hcl.EvalContext, over cty.Value, body []hclsynta
 		}
 	}
 	return e.take(sum + n*each)
+}
+
+// whole is an expression whose value decides something.
+func (e *evaluation) whole(expr hclsyntax.Expression) hclsyntax.Expression {
+	if e.holes == nil {
+		return e.rewrite(expr)
+	}
+	return &decisive{e.rewrite(expr), e}
+}
+
+type decisive struct {
+	hclsyntax.Expression
+	run *evaluation
+}
+
+// Value implements hcl.Expression.
+func (d *decisive) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	value, diags := d.Expression.Value(ctx)
+	return d.run.decided(value), diags
+}
+
+// holedTemplate is a template whose parts need not all be known.
+type holedTemplate struct {
+	*hclsyntax.TemplateExpr
+	run *evaluation
+}
+
+// Value implements hcl.Expression.
+func (t *holedTemplate) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	c := *t.TemplateExpr
+	c.Parts = make([]hclsyntax.Expression, len(t.Parts))
+	for i, part := range t.Parts {
+		value, diags := part.Value(ctx)
+		if diags.HasErrors() {
+			return cty.DynamicVal, diags
+		}
+		if plain, marks := value.Unmark(); !plain.IsKnown() && !directive(part) {
+			why := cmp.Or(reasonOf(marks), t.run.unknown, nowhere)
+			value = cty.StringVal(t.run.holes.Text(why)).WithMarks(marks)
+		}
+		c.Parts[i] = valued(value, part.Range())
+	}
+	return c.Value(ctx)
+}
+
+// directive reports whether a part of a template is %{ if … } or %{ for … }.
+func directive(part hclsyntax.Expression) bool {
+	switch n := part.(type) {
+	case *hclsyntax.TemplateJoinExpr:
+		return true
+	case *conditional:
+		return n.directive()
+	}
+	return false
 }
