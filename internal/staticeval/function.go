@@ -56,7 +56,7 @@ var Tools = []Function{
 	{"replace", "a text with parts replaced", texts, replaceFunc, costOfReplace},
 	{"sensitive", "a value that must not be shown", markers, marking(func(v cty.Value) cty.Value { return v.Mark(Sensitive) }), nil},
 	{"split", "the parts of a text between separators", library, stdlib.SplitFunc, costOfSplit},
-	{"startswith", "whether a text begins with another", texts, startsWithFunc, nil},
+	{"startswith", "whether a text begins with another", texts, textTest(strings.HasPrefix), nil},
 	{"tolist", "a value as a list", library, stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType)), nil},
 	{"tostring", "a value as a text", library, stdlib.MakeToFunc(cty.String), nil},
 	{"trim", "a text without some characters at its ends", library, stdlib.TrimFunc, costOfTrim},
@@ -241,14 +241,6 @@ func lookup(args []cty.Value) (cty.Value, error) {
 	}
 	return args[2], nil
 }
-
-var startsWithFunc = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "str", Type: cty.String}, {Name: "prefix", Type: cty.String}},
-	Type:   function.StaticReturnType(cty.Bool),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		return cty.BoolVal(strings.HasPrefix(args[0].AsString(), args[1].AsString())), nil
-	},
-})
 
 // replaceFunc does not take what stands between slashes, as a regular expression
 // does: how long one works is not bounded by its length.

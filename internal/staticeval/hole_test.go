@@ -12,7 +12,7 @@ import (
 func lenient(t testing.TB, texts map[string]string) *Scope {
 	t.Helper()
 	s := locals(t, texts)
-	s.Loops, s.Holes = true, &Holes{Through: []string{"join"}}
+	s.Holes = &Holes{Through: []string{"join"}}
 	s.Refer = func(root, name string) (cty.Value, *Unknown) {
 		if text, ok := texts[name]; ok && root == "local" {
 			return s.Value(parse(t, text))
@@ -168,7 +168,7 @@ func TestValue_loop_attacks(t *testing.T) {
 // TestValue_whole_reference evaluates what refers to a root alone.
 func TestValue_whole_reference(t *testing.T) {
 	t.Parallel()
-	s := &Scope{Functions: Tools, Loops: true}
+	s := &Scope{Functions: Tools, Holes: &Holes{}}
 	s.Refer = func(root, name string) (cty.Value, *Unknown) {
 		list := cty.TupleVal([]cty.Value{cty.StringVal("a"), cty.StringVal("b")})
 		return list, nil

@@ -10,8 +10,6 @@ import (
 // maxTemplate bounds the bytes of a string in JSON that is parsed as a template.
 const maxTemplate = 8 << 10
 
-func isJSON(expr hcl.Expression) bool { return json.IsJSONExpression(expr) }
-
 // length is how many bytes of its file an expression takes.
 func length(expr hcl.Expression) int {
 	rng := expr.Range()
@@ -24,7 +22,7 @@ func translate(expr hcl.Expression) (hclsyntax.Expression, *Unknown) {
 	if native, ok := expr.(hclsyntax.Expression); ok {
 		return native, nil
 	}
-	if !isJSON(expr) {
+	if !json.IsJSONExpression(expr) {
 		return nil, refusal(nil)
 	}
 	rng := expr.Range()
@@ -43,22 +41,6 @@ func translate(expr hcl.Expression) (hclsyntax.Expression, *Unknown) {
 		}
 		return object, nil
 	}
-	return translateLeaf(expr)
-}
-
-func translateAll(exprs []hcl.Expression) ([]hclsyntax.Expression, *Unknown) {
-	native := make([]hclsyntax.Expression, len(exprs))
-	for i, expr := range exprs {
-		var unknown *Unknown
-		if native[i], unknown = translate(expr); unknown != nil {
-			return nil, unknown
-		}
-	}
-	return native, nil
-}
-
-func translateLeaf(expr hcl.Expression) (hclsyntax.Expression, *Unknown) {
-	rng := expr.Range()
 	value, diags := expr.Value(nil)
 	switch {
 	case diags.HasErrors():
@@ -73,4 +55,15 @@ func translateLeaf(expr hcl.Expression) (hclsyntax.Expression, *Unknown) {
 		return nil, refusal(diags)
 	}
 	return template, nil
+}
+
+func translateAll(exprs []hcl.Expression) ([]hclsyntax.Expression, *Unknown) {
+	native := make([]hclsyntax.Expression, len(exprs))
+	for i, expr := range exprs {
+		var unknown *Unknown
+		if native[i], unknown = translate(expr); unknown != nil {
+			return nil, unknown
+		}
+	}
+	return native, nil
 }

@@ -9,17 +9,14 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// rewrite returns an expression whose loops are charged before they run and, if
-// there may be holes, whose templates have them. It copies: the expression of a
-// file is evaluated by many at once.
+// rewrite returns an expression whose loops are charged before they run, and whose
+// templates have holes. It copies: the expression of a file is evaluated by many at
+// once.
 func (e *evaluation) rewrite(expr hclsyntax.Expression) hclsyntax.Expression {
 	switch n := expr.(type) {
 	case *hclsyntax.TemplateExpr:
 		c := *n
 		c.Parts = e.rewriteAll(n.Parts)
-		if e.holes == nil {
-			return &c
-		}
 		return &holedTemplate{&c, e}
 	case *hclsyntax.TemplateWrapExpr:
 		c := *n
@@ -222,9 +219,6 @@ func (e *evaluation) turns(ctx *hcl.EvalContext, over cty.Value, body []hclsynta
 
 // whole is an expression whose value decides something.
 func (e *evaluation) whole(expr hclsyntax.Expression) hclsyntax.Expression {
-	if e.holes == nil {
-		return e.rewrite(expr)
-	}
 	return &decisive{e.rewrite(expr), e}
 }
 

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/json"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
@@ -27,11 +28,9 @@ type Scope struct {
 	// is asked once for each. A value that is not wholly known comes with a
 	// reason. Without Refer nothing is known.
 	Refer func(root, name string) (cty.Value, *Unknown)
-	// Loops admits for and splat expressions.
-	Loops bool
-	// Holes lets texts have parts that are not known; nil: such a text is not known.
-	// Then reasons are marks on what has no value, so that each part of a value has
-	// its own.
+	// Holes admits loops (for and splat expressions), and lets texts have parts that
+	// are not known; nil: such a text is not known. With it, reasons are marks on
+	// what has no value, so that each part of a value has its own.
 	Holes *Holes
 	// Bound is shared by scopes that may cost together what one may; nil is a
 	// bound for this scope alone.
@@ -73,7 +72,7 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *Unknown) {
 	}
 	s.Bound.chain++
 	defer func() { s.Bound.chain-- }()
-	e := look(expr, s.Loops)
+	e := look(expr, s.Holes != nil)
 	if e.unknown == nil && s.Bound.chain > maxChain {
 		e.unknown = costly()
 	}
@@ -86,7 +85,7 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *Unknown) {
 		return cty.DynamicVal, costly()
 	}
 	native := e.native
-	if s.Loops || s.Holes != nil {
+	if s.Holes != nil {
 		native = run.rewrite(native)
 	}
 	value, diags := native.Value(ctx)
@@ -104,7 +103,7 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *Unknown) {
 // Literal is the value of an expression without references and functions. In JSON
 // strings stand for themselves. It returns false for what has none.
 func Literal(expr hcl.Expression) (cty.Value, bool) {
-	if isJSON(expr) && length(expr) <= maxExpression {
+	if json.IsJSONExpression(expr) && length(expr) <= maxExpression {
 		value, diags := expr.Value(nil)
 		return value, !diags.HasErrors() && value.IsWhollyKnown() && cost(value, false) <= maxEvaluation
 	}

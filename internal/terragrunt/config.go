@@ -137,7 +137,7 @@ func (r *unitReading) open(name, dir string, parent *include) (*evaluated, *stat
 	}
 	c := &evaluated{unitReading: r, configSource: f, dir: dir, parent: parent}
 	c.table = functionTable{c}.functions()
-	c.scope = &staticeval.Scope{Functions: c.table, Refer: c.refer, Loops: true, Holes: &r.holes, Bound: &r.bound}
+	c.scope = &staticeval.Scope{Functions: c.table, Refer: c.refer, Holes: &r.holes, Bound: &r.bound}
 	return c, nil
 }
 
@@ -318,7 +318,7 @@ func (c *evaluated) includes() ([]*include, *staticeval.Unknown, configPlace) {
 		return c.below, c.why, c.whose
 	}
 	c.asked = true
-	early := &staticeval.Scope{Functions: c.table, Loops: true, Holes: &c.holes, Bound: &c.bound}
+	early := &staticeval.Scope{Functions: c.table, Holes: &c.holes, Bound: &c.bound}
 	early.Refer = func(root, name string) (cty.Value, *staticeval.Unknown) {
 		switch root {
 		case "values": // flags are read after the includes

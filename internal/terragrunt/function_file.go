@@ -246,7 +246,7 @@ func (c functionTable) templateFunc() function.Function {
 				return cty.NilVal, &staticeval.Unknown{Refused: true, Reason: "the file that it reads is no valid template"}
 			}
 			vars, marks := args[1].Unmark()
-			s := &staticeval.Scope{Functions: c.table, Loops: true, Holes: &c.holes, Bound: &c.bound}
+			s := &staticeval.Scope{Functions: c.table, Holes: &c.holes, Bound: &c.bound}
 			s.Refer = func(root, name string) (cty.Value, *staticeval.Unknown) { return templateValue(vars, root, name) }
 			v, why := s.Value(expr)
 			if why != nil {
