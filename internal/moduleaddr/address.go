@@ -41,15 +41,13 @@ type Address struct {
 	// Subdir is the directory in the package, clean, perhaps a glob; empty is the
 	// top. Of a Local one it is empty.
 	Subdir string
-
-	text string // as written
 }
 
 // Parse reads an address as it is written. Short addresses of registries stand
 // for the tool's own. With an error the kind may still be known: that of an
 // address which looks like one that is fetched, and is not.
 func Parse(text string, tool provider.ToolName) (Address, error) {
-	a := Address{text: text}
+	var a Address
 	if isLocal(text) {
 		a.Kind, a.Path = Local, path.Clean(strings.ReplaceAll(text, `\`, "/"))
 		return a, nil
@@ -100,12 +98,6 @@ func parseRegistry(text string, tool provider.ToolName) (tfaddr.Module, error) {
 
 // userInfo matches the credentials in a URL.
 var userInfo = regexp.MustCompile(`://[^/?#]*@`)
-
-// String is the address as people see it: Shown of its text.
-func (a Address) String() string { return Shown(a.text) }
-
-// PackageString is String without the directory in the package.
-func (a Address) PackageString() string { return ShownPackage(a.text) }
 
 // Shown is an address as it is written, without what may be secret in it:
 // credentials and the query. The text need not be an address.

@@ -47,8 +47,8 @@ func TestParse(t *testing.T) {
 		if tt.pkgShow == "" {
 			tt.pkgShow = tt.shown
 		}
-		if a.Kind != tt.kind || is != tt.is || a.Subdir != tt.subdir || a.String() != tt.shown || a.PackageString() != tt.pkgShow {
-			t.Errorf("Parse(%q) = %v %q, %q, shown as %q, %q", tt.text, a.Kind, is, a.Subdir, a, a.PackageString())
+		if a.Kind != tt.kind || is != tt.is || a.Subdir != tt.subdir || Shown(tt.text) != tt.shown || ShownPackage(tt.text) != tt.pkgShow {
+			t.Errorf("Parse(%q) = %v %q, %q, shown as %q, %q", tt.text, a.Kind, is, a.Subdir, Shown(tt.text), ShownPackage(tt.text))
 		}
 	}
 }
@@ -124,8 +124,8 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		a, err := Parse(text, provider.Terraform)
-		if shown := a.String(); strings.Contains(shown, "?") || !strings.HasPrefix(shown, a.PackageString()) {
-			t.Errorf("%q is shown as %q, %q", text, shown, a.PackageString())
+		if shown := Shown(text); strings.Contains(shown, "?") || !strings.HasPrefix(shown, ShownPackage(text)) {
+			t.Errorf("%q is shown as %q, %q", text, shown, ShownPackage(text))
 		}
 		if err != nil {
 			return
@@ -139,8 +139,8 @@ func FuzzParse(f *testing.F) {
 		if a.Kind != Remote || a.Package.URL.User == nil || strings.Contains(text, "@") && !strings.Contains(text, "://") {
 			return
 		}
-		if _, secret := a.Package.URL.User.Password(); secret && strings.Contains(a.String(), a.Package.URL.User.String()+"@") {
-			t.Errorf("%q is shown as %q", text, a)
+		if _, secret := a.Package.URL.User.Password(); secret && strings.Contains(Shown(text), a.Package.URL.User.String()+"@") {
+			t.Errorf("%q is shown as %q", text, Shown(text))
 		}
 	})
 }

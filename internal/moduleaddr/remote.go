@@ -71,7 +71,7 @@ func ParseURL(text string) (Address, error) {
 	if u, err := url.Parse(src); err != nil || u.Scheme == "" {
 		return Address{}, errNoURL
 	}
-	a := Address{Kind: Remote, text: text}
+	a := Address{Kind: Remote}
 	var err error
 	a.Package, a.Subdir, err = parseRemote(text)
 	return a, err
