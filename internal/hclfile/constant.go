@@ -17,30 +17,17 @@ const (
 	maxExponent = 4096
 )
 
-// Excess is why an expression is not evaluated: it
+// Excess is why an expression is not evaluated, as the end of a sentence about it: it
 // need not end in useful time or memory.
-type Excess int
+type Excess string
 
 // The kinds of excess.
 const (
-	None Excess = iota
-	Long        // more than MaxExpression bytes
-	Loop        // nested for expressions over literal lists multiply: a few lines can take years
-	Huge        // a number whose text would fill the memory
+	None Excess = ""
+	Long Excess = "it is too long"                      // more than MaxExpression bytes
+	Loop Excess = "it is computed by a for expression"  // nested ones over literal lists multiply: a few lines can take years
+	Huge Excess = "it holds a number that is too large" // whose text would fill the memory
 )
-
-// String says it of an expression, as the end of a sentence.
-func (e Excess) String() string {
-	switch e {
-	case Long:
-		return "it is too long"
-	case Loop:
-		return "it is computed by a for expression"
-	case Huge:
-		return "it holds a number that is too large"
-	}
-	return "it can be evaluated"
-}
 
 // ExcessOf looks through an expression before it is evaluated.
 func ExcessOf(expr hcl.Expression) Excess {
@@ -128,13 +115,11 @@ func Constant(expr hcl.Expression) (cty.Value, Excess, hcl.Diagnostics) {
 		return cty.DynamicVal, excess, nil
 	}
 	v, diags := expr.Value(nil)
-	if !diags.HasErrors() && huge(v) {
+	if !diags.HasErrors() && exponent(v) > maxExponent {
 		return cty.DynamicVal, Huge, diags
 	}
 	return v, None, diags
 }
-
-func huge(v cty.Value) bool { return exponent(v) > maxExponent }
 
 // exponent is that of a number to the base 2, without its sign; 0 for all else.
 func exponent(v cty.Value) int {

@@ -25,30 +25,30 @@ const (
 // take useless time or memory is an error here.
 func constant(expr hcl.Expression) (cty.Value, hcl.Diagnostics) {
 	why := iterates(expr)
-	if why == "" {
+	if why == hclfile.None {
 		v, excess, diags := hclfile.Constant(expr)
 		if excess == hclfile.None {
 			return v, diags
 		}
-		why = excess.String()
+		why = excess
 	}
 	return cty.DynamicVal, hcl.Diagnostics{{
-		Severity: hcl.DiagError, Summary: "Unsuitable value", Detail: why, Subject: expr.Range().Ptr(),
+		Severity: hcl.DiagError, Summary: "Unsuitable value", Detail: string(why), Subject: expr.Range().Ptr(),
 	}}
 }
 
 // iterates says why an expression is not evaluated whatever it refers to, as
 // package staticeval has it; empty for others.
-func iterates(expr hcl.Expression) string {
+func iterates(expr hcl.Expression) hclfile.Excess {
 	rng := expr.Range()
 	if native, ok := expr.(hclsyntax.Expression); ok && rng.End.Byte-rng.Start.Byte <= maxExpression {
 		if why := staticeval.Check(native); why != nil {
-			return why.Reason
+			return hclfile.Excess(why.Reason)
 		}
 	}
-	return ""
+	return hclfile.None
 }
 
 func excessive(expr hcl.Expression) bool {
-	return hclfile.ExcessOf(expr) != hclfile.None || iterates(expr) != ""
+	return hclfile.ExcessOf(expr) != hclfile.None || iterates(expr) != hclfile.None
 }
