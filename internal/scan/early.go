@@ -186,7 +186,7 @@ func (s *moduleScope) givenToRoot(decl tfconfig.Variable) (cty.Value, *staticeva
 		return refusedValue("%s could not be read", bad)
 	}
 	if expr, ok := files.exprs[decl.Name]; ok {
-		return s.sure(decl, tfconfig.Literal(expr))
+		return s.sure(decl, staticeval.Literal(expr))
 	}
 	if text, ok := s.opts.Environment[decl.Name]; ok {
 		return s.parsed(decl, text)

@@ -100,15 +100,18 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *Unknown) {
 	return value, cmp.Or(ReasonFor(value), unknown, run.unknown, nowhere)
 }
 
-// Literal is the value of an expression without references and functions. In JSON
-// strings stand for themselves. It returns false for what has none.
-func Literal(expr hcl.Expression) (cty.Value, bool) {
+// Literal is the value of an expression without references and functions, unknown if
+// it has none or is too large. In JSON strings stand for themselves.
+func Literal(expr hcl.Expression) cty.Value {
 	if json.IsJSONExpression(expr) && length(expr) <= maxExpression {
 		value, diags := expr.Value(nil)
-		return value, !diags.HasErrors() && value.IsWhollyKnown() && cost(value, false) <= maxEvaluation
+		if !diags.HasErrors() && value.IsWhollyKnown() && cost(value, false) <= maxEvaluation {
+			return value
+		}
+	} else if value, unknown := new(Scope).Value(expr); unknown == nil {
+		return value
 	}
-	value, unknown := new(Scope).Value(expr)
-	return value, unknown == nil
+	return cty.DynamicVal
 }
 
 // refusal says why HCL refuses an expression. The details that it has to tell

@@ -238,8 +238,8 @@ func TestValue_JSON(t *testing.T) {
 			t.Errorf("Value(%.20s) = %+v, want one that is refused: %t", text, unknown, refused)
 		}
 	}
-	if value, ok := Literal(attrs(`{"v": "${a}"}`)["v"].Expr); !ok || value.AsString() != "${a}" {
-		t.Errorf("Literal = %#v, %t, want the text", value, ok)
+	if value := Literal(attrs(`{"v": "${a}"}`)["v"].Expr); value.Equals(cty.StringVal("${a}")) != cty.True {
+		t.Errorf("Literal = %#v, want the text", value)
 	}
 }
 
@@ -249,8 +249,8 @@ func TestLiteral(t *testing.T) {
 		`"a"`: true, `[1, { a = null }]`: true, `"a${1 + 1}"`: true,
 		`local.a`: false, `lower("A")`: false, `[for a in [] : a]`: false, `"${"1e600000000" * 1}"`: false,
 	} {
-		if _, ok := Literal(parse(t, text)); ok != want {
-			t.Errorf("Literal(%s) = %t, want %t", text, ok, want)
+		if value := Literal(parse(t, text)); value.IsWhollyKnown() != want {
+			t.Errorf("Literal(%s) = %#v, want a known value: %t", text, value, want)
 		}
 	}
 }

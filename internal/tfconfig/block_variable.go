@@ -40,7 +40,7 @@ func (v Variable) Claim(name string) (claim, set bool) {
 	if !ok {
 		return false, false
 	}
-	value, err := convert.Convert(Literal(attr.Expr), cty.Bool)
+	value, err := convert.Convert(staticeval.Literal(attr.Expr), cty.Bool)
 	if err != nil || value.IsNull() || !value.IsKnown() {
 		return false, false
 	}
@@ -59,7 +59,7 @@ func (v Variable) Fallback() (value cty.Value, ok bool) {
 	if !ok {
 		return cty.DynamicVal, false
 	}
-	return Literal(attr.Expr), true
+	return staticeval.Literal(attr.Expr), true
 }
 
 // Constraint is the type that values are converted to. What is no type
@@ -95,15 +95,6 @@ func (v Variable) Parse(text string) (cty.Value, bool) {
 	if diags.HasErrors() {
 		return cty.DynamicVal, false
 	}
-	value := Literal(expr)
+	value := staticeval.Literal(expr)
 	return value, value.IsWhollyKnown()
-}
-
-// Literal is the value of an expression without references and functions,
-// unknown if it is none or is too large.
-func Literal(expr hcl.Expression) cty.Value {
-	if value, ok := staticeval.Literal(expr); ok {
-		return value
-	}
-	return cty.DynamicVal
 }
