@@ -148,7 +148,7 @@ func printModules(w io.Writer, modules []RootModule, diags []provider.Diagnostic
 			}
 		}
 		for _, f := range all.Fetched {
-			fmt.Fprintf(w, "  fetched%s module.%s %q %s%s\n", map[bool]string{true: " in tests"}[slices.Contains(m.Tests.Fetched, f)], f.Module, f.Source, f.Version+f.Ref, map[bool]string{true: " (stored)"}[f.Stored])
+			fmt.Fprintf(w, "  fetched%s module.%s %q %s%s\n", map[bool]string{true: " in tests"}[slices.Contains(m.Tests.Fetched, f)], f.Module, f.Source, f.Version+f.Ref, map[bool]string{true: " (stored)"}[f.ID == ""])
 		}
 		printDiagnostics(w, "  ", all.Diagnostics)
 	}

@@ -144,10 +144,9 @@ type Fetched struct {
 	Source  string // as in Unread
 	Ref     string // that the source asks for, as written; empty if it asks for none
 	Version string // that was selected of a registry module; empty for others
-	ID      string // of the package, as in Package
-	// Stored says that the module was not fetched by a Source: the tool has left
-	// it in its directory below the root module.
-	Stored bool
+	// ID is that of the package, as in Package; empty if no Source has fetched it, but
+	// the tool has left it in its directory below the root module.
+	ID string
 }
 
 // Recorded returns the constraints that a lock file records as requirements,

@@ -230,7 +230,7 @@ func (w *walker) stored(from *visit, c tfconfig.ModuleCall, to *visit) bool {
 		return false
 	}
 	w.fetched = append(w.fetched, Fetched{
-		Module: to.path, Source: moduleaddr.Shown(c.Module.Text), Ref: moduleaddr.Ref(c.Module.Text), Version: record.Version, Stored: true,
+		Module: to.path, Source: moduleaddr.Shown(c.Module.Text), Ref: moduleaddr.Ref(c.Module.Text), Version: record.Version,
 	})
 	to.base = base
 	w.enter(from, c, at, to)
