@@ -138,17 +138,22 @@ func (g *gits) admitted(ctx context.Context, r gitRemote) (gitRemote, error) {
 	case host == "":
 		return gitRemote{}, invalidAddress("invalid module source address: it is no URL of a git repository")
 	}
-	token, err := g.token(ctx, r)
-	if err != nil {
-		return gitRemote{}, err
+	// A token never travels in the clear, and a source may bring its own credentials.
+	_, hasPassword := u.User.Password()
+	taken := u.Scheme == "ssh" || u.Scheme == "https" && !hasPassword
+	if g.opts.Token != nil && r.key == nil && taken {
+		var err error
+		if r.token, err = g.opts.Token(ctx, strings.ToLower(host)); err != nil {
+			return gitRemote{}, err
+		}
 	}
-	if token != "" {
+	if r.token != "" {
 		over := *u
 		if u.Scheme == "ssh" { // whose port says nothing about https
 			over.Scheme, over.Host = "https", u.Hostname()
 		}
 		over.User = nil
-		r.url, r.token = &over, token
+		r.url = &over
 		return r, nil
 	}
 	if u.Scheme == "ssh" && r.key == nil && !g.opts.own(host) {
@@ -156,16 +161,4 @@ func (g *gits) admitted(ctx context.Context, r gitRemote) (gitRemote, error) {
 			"the git repository is asked for over ssh, and the keys of this machine are not used for %s here", host)
 	}
 	return r, nil
-}
-
-// token returns the operator's for a repository; empty if there is none, or the
-// repository must not get one: a token never travels in the clear, and a source
-// may bring its own credentials.
-func (g *gits) token(ctx context.Context, r gitRemote) (string, error) {
-	_, hasPassword := r.url.User.Password()
-	own := r.key != nil || r.url.Scheme == "https" && hasPassword
-	if g.opts.Token == nil || own || r.url.Scheme != "https" && r.url.Scheme != "ssh" {
-		return "", nil
-	}
-	return g.opts.Token(ctx, strings.ToLower(r.url.Hostname()))
 }

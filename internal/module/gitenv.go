@@ -3,6 +3,7 @@ package module
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,12 +15,12 @@ import (
 var (
 	// plainVariables say where programs and temporary files are, and whose
 	// certificates are trusted.
-	plainVariables = variableNames(`PATH TMPDIR TMP TEMP LD_LIBRARY_PATH GIT_EXEC_PATH
+	plainVariables = strings.Fields(`PATH TMPDIR TMP TEMP LD_LIBRARY_PATH GIT_EXEC_PATH
 		SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT PROGRAMDATA PROGRAMFILES
 		GIT_SSL_CAINFO GIT_SSL_CAPATH GIT_PROXY_SSL_CAINFO SSL_CERT_FILE SSL_CERT_DIR NIX_SSL_CERT_FILE`)
 	// ownVariables are the operator's ways to servers. They count where
 	// credentials that lie about do.
-	ownVariables = variableNames(`HOME USER LOGNAME XDG_CONFIG_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS
+	ownVariables = strings.Fields(`HOME USER LOGNAME XDG_CONFIG_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS
 		USERPROFILE USERNAME HOMEDRIVE HOMEPATH APPDATA LOCALAPPDATA
 		SSH_AUTH_SOCK SSH_ASKPASS KRB5CCNAME KRB5_CONFIG
 		HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY
@@ -27,14 +28,6 @@ var (
 		GIT_SSL_CERT GIT_SSL_KEY GIT_SSL_NO_VERIFY
 		GIT_HTTP_PROXY_AUTHMETHOD GIT_PROXY_SSL_CERT GIT_PROXY_SSL_KEY`)
 )
-
-func variableNames(names string) map[string]bool {
-	set := map[string]bool{}
-	for name := range strings.FieldsSeq(names) {
-		set[name] = true
-	}
-	return set
-}
 
 // setting is one of git's configuration.
 type setting struct{ key, value string }
@@ -66,7 +59,7 @@ func (p *gitProgram) environ(of gitRemote) []string {
 	for _, variable := range p.opts.Env.Environ {
 		name, _, _ := strings.Cut(variable, "=")
 		name = strings.ToUpper(name) // as on Windows; those of proxies are written in both ways
-		if plainVariables[name] || own && ownVariables[name] {
+		if slices.Contains(plainVariables, name) || own && slices.Contains(ownVariables, name) {
 			list = append(list, variable)
 		}
 	}

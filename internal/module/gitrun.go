@@ -269,15 +269,14 @@ func (p *gitProgram) failure(ctx context.Context, command string, said complaint
 // The limits on what another program fetches to the disk, where its bytes do not
 // pass through here.
 const (
-	programTimeout = 15 * time.Minute
-	maxDirectory   = 4 << 30 // bytes below a temporary directory
-	checkInterval  = time.Second
+	maxDirectory  = 4 << 30 // bytes below a temporary directory
+	checkInterval = time.Second
 )
 
-// withinBounds calls do, and ends its context when it takes too long or has written
-// more into a directory than any module package holds.
+// withinBounds calls do, and ends its context when it has written more into a
+// directory than any module package holds.
 func withinBounds(ctx context.Context, dir string, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, programTimeout)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done, watched := make(chan struct{}), make(chan bool)
 	go func() {

@@ -16,6 +16,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/bgentry/go-netrc/netrc"
+
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
@@ -36,7 +38,7 @@ type location struct {
 type web struct {
 	opts      Options
 	transport *transport.Client
-	netrc     func() (*netrcFile, error)
+	netrc     func() (*netrc.Netrc, error)
 	cache     *cache
 }
 

@@ -12,12 +12,10 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 )
 
-// netrcFile is the operator's netrc file; nil has no machines.
-type netrcFile struct{ *netrc.Netrc }
-
-// readNetrc reads the file once, when it is first needed.
-func readNetrc(env cliconfig.Env) func() (*netrcFile, error) {
-	return sync.OnceValues(func() (*netrcFile, error) {
+// readNetrc reads the operator's netrc file once, when it is first needed; nil if
+// there is none.
+func readNetrc(env cliconfig.Env) func() (*netrc.Netrc, error) {
+	return sync.OnceValues(func() (*netrc.Netrc, error) {
 		name := env.Getenv("NETRC")
 		if name == "" && env.Home == "" {
 			return nil, nil
@@ -40,7 +38,7 @@ func readNetrc(env cliconfig.Env) func() (*netrcFile, error) {
 		if err != nil {
 			return nil, unread("the netrc file is not valid") // the cause would quote it
 		}
-		return &netrcFile{parsed}, nil
+		return parsed, nil
 	})
 }
 

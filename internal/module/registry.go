@@ -179,7 +179,7 @@ func (rs *registries) locate(ctx context.Context, r registry, version string) (r
 	case resp.Status == http.StatusNotFound:
 		return registryRelease{}, unread("the module registry %s does not have its version %s", r.addr.Module.Host.ForDisplay(), version)
 	}
-	source, direct, err := r.download(resp)
+	source, direct, err := r.location(resp)
 	if err != nil {
 		return registryRelease{}, err
 	}
@@ -215,12 +215,12 @@ func (rs *registries) download(ctx context.Context, r registry, version string) 
 	})
 }
 
-// download reads where a version is. Terraform reads a header alone. OpenTofu
+// location reads where a version is. Terraform reads a header alone. OpenTofu
 // reads the body of a 200, which must then be JSON, before the header; newer
 // releases find there whether the registry itself serves the package, and
 // whether with credentials
 // [terraform 1.11 internal/registry/client.go] [opentofu 1.12 internal/registry/client.go].
-func (r registry) download(resp *transport.Response) (source string, direct *bool, err error) {
+func (r registry) location(resp *transport.Response) (source string, direct *bool, err error) {
 	source = resp.Header.Get(getHeader)
 	if resp.Status == http.StatusOK && r.tool.Has(provider.ModuleLocations) {
 		var answer struct {

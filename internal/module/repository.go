@@ -265,17 +265,6 @@ type keptBlob struct {
 	link     bool
 }
 
-func (b keptBlob) read(into *filling, content io.Reader) error {
-	if !b.link {
-		return into.file(b.name, content)
-	}
-	target, err := io.ReadAll(io.LimitReader(content, maxTarget))
-	if err != nil {
-		return err
-	}
-	return into.AddLink(b.name, string(target))
-}
-
 // readBlobs adds files to the package, by one run of git. Those that were left out
 // because they are large are fetched first, all at once.
 func (r *gitRepository) readBlobs(ctx context.Context, into *filling, commit string, blobs []keptBlob) error {
@@ -306,7 +295,15 @@ func (r *gitRepository) readBlobs(ctx context.Context, into *filling, commit str
 				return err
 			}
 			content := io.LimitReader(out, size)
-			if err := b.read(into, content); err != nil {
+			if b.link {
+				var target []byte
+				if target, err = io.ReadAll(io.LimitReader(content, maxTarget)); err == nil {
+					err = into.AddLink(b.name, string(target))
+				}
+			} else {
+				err = into.file(b.name, content)
+			}
+			if err != nil {
 				return err
 			}
 			if _, err := io.Copy(io.Discard, content); err != nil {

@@ -1,6 +1,7 @@
 package module
 
 import (
+	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -132,12 +133,11 @@ func (b *s3Bucket) signed(ctx context.Context, object string, query url.Values) 
 	if err := signer.SignHTTP(ctx, b.keys, req, noBody, "s3", b.region, time.Now()); err != nil {
 		return transport.Request{}, unread("signing the request to %s: %v", redact(&u), err)
 	}
+	namesRegion := func(redirect http.Header) bool { return redirect.Get(regionHeader) != "" }
 	return transport.Request{URL: req.URL, Header: req.Header, Referrer: b.from, Final: namesRegion}, nil
 }
 
 const regionHeader = "X-Amz-Bucket-Region"
-
-func namesRegion(redirect http.Header) bool { return redirect.Get(regionHeader) != "" }
 
 // get asks for an object, or for a list, and once more where the store says that
 // the bucket is in another region. The caller closes the body.
@@ -154,15 +154,12 @@ func (b *s3Bucket) get(ctx context.Context, object string, query url.Values, lim
 	if resp.Status == http.StatusOK {
 		return request.URL, body, nil
 	}
-	var said s3Failure
+	var said struct{ Code, Region string } // of the words of a store only those are told that are known
 	if xml.NewDecoder(io.LimitReader(body, maxFailure)).Decode(&said) != nil {
-		said = s3Failure{}
+		said.Code, said.Region = "", ""
 	}
 	body.Close()
-	region := resp.Header.Get(regionHeader)
-	if region == "" {
-		region = said.Region
-	}
+	region := cmp.Or(resp.Header.Get(regionHeader), said.Region)
 	if region != b.region && awsRegion.MatchString(region) && !b.moved {
 		b.region, b.moved = region, true
 		return b.get(ctx, object, query, limit)
@@ -228,11 +225,7 @@ func (b *s3Bucket) open(ctx context.Context, name string, limit int64) (io.ReadC
 	return body, err
 }
 
-// s3Failure is what a store says of a request that failed; of its words only
-// those are told that are known.
-type s3Failure struct{ Code, Region string }
-
-const maxFailure = 64 << 10
+const maxFailure = 64 << 10 // bytes of what a store says of a request that failed
 
 // s3Reasons are the failures that a person can do something about.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html

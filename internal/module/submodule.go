@@ -101,7 +101,7 @@ func submoduleURL(parent *url.URL, text string) (*url.URL, error) {
 }
 
 // submoduleConfig is what .gitmodules says of a submodule.
-type submoduleConfig struct{ url, update string }
+type submoduleConfig struct{ dir, url, update string }
 
 // gitmodules reads .gitmodules, by the directories of the submodules.
 func (r *gitRepository) gitmodules(ctx context.Context, commit string) (map[string]submoduleConfig, error) {
@@ -112,8 +112,7 @@ func (r *gitRepository) gitmodules(ctx context.Context, commit string) (map[stri
 	if err != nil {
 		return nil, nil // there is none, or it is not valid: no submodule has a URL
 	}
-	type section struct{ dir, url, update string }
-	sections := map[string]*section{}
+	sections := map[string]*submoduleConfig{}
 	for record := range strings.SplitSeq(string(out), "\x00") {
 		key, value, _ := strings.Cut(record, "\n")
 		dot := strings.LastIndex(key, ".")
@@ -122,7 +121,7 @@ func (r *gitRepository) gitmodules(ctx context.Context, commit string) (map[stri
 		}
 		name := key[:dot]
 		if sections[name] == nil {
-			sections[name] = &section{}
+			sections[name] = &submoduleConfig{}
 		}
 		switch key[dot+1:] {
 		case "path":
@@ -136,7 +135,7 @@ func (r *gitRepository) gitmodules(ctx context.Context, commit string) (map[stri
 	config := map[string]submoduleConfig{}
 	for _, s := range sections {
 		if s.url != "" {
-			config[s.dir] = submoduleConfig{s.url, s.update}
+			config[s.dir] = *s
 		}
 	}
 	return config, nil
