@@ -39,9 +39,32 @@ type gits struct {
 	cache     *cache
 }
 
-// fetch reads the files of a commit.
+// fetch reads the files of a commit, which arguments in the URL choose: they are for
+// go-getter, which takes them out [go-getter 1.7 get_git.go].
 func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (contents, error) {
-	r, ref, err := g.source(ctx, a.URL, from)
+	query := a.URL.Query()
+	ref := reference{name: query.Get("ref")}
+	if depth, err := strconv.Atoi(query.Get("depth")); err == nil && depth > 0 {
+		ref.shallow = true
+	}
+	plain := *a.URL
+	r := gitRemote{url: &plain, from: from}
+	if encoded := query.Get("sshkey"); encoded != "" {
+		key, err := base64.StdEncoding.DecodeString(encoded)
+		if err != nil {
+			return contents{}, invalidAddress("invalid module source address: its sshkey is not in base64")
+		}
+		r.key = key
+	}
+	for _, argument := range []string{"ref", "depth", "sshkey", "archive", "checksum"} {
+		query.Del(argument)
+	}
+	plain.RawQuery = query.Encode()
+	// git might take such a name for something else
+	if strings.HasPrefix(ref.name, "-") || strings.ContainsFunc(ref.name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return contents{}, invalidAddress("invalid module source address: its ref is no name of a commit")
+	}
+	r, err := g.admitted(ctx, r)
 	if err != nil {
 		return contents{}, err
 	}
@@ -88,35 +111,6 @@ func gitID(u *url.URL, commit string) string {
 	plain := *u
 	plain.User = nil
 	return "git+" + plain.String() + "@" + commit
-}
-
-// source reads the arguments that go-getter takes out of a git URL [go-getter 1.7 get_git.go].
-func (g *gits) source(ctx context.Context, u *url.URL, from *url.URL) (gitRemote, reference, error) {
-	query := u.Query()
-	ref := reference{name: query.Get("ref")}
-	if depth, err := strconv.Atoi(query.Get("depth")); err == nil && depth > 0 {
-		ref.shallow = true
-	}
-	r := gitRemote{from: from}
-	if encoded := query.Get("sshkey"); encoded != "" {
-		key, err := base64.StdEncoding.DecodeString(encoded)
-		if err != nil {
-			return gitRemote{}, reference{}, invalidAddress("invalid module source address: its sshkey is not in base64")
-		}
-		r.key = key
-	}
-	for _, argument := range []string{"ref", "depth", "sshkey", "archive", "checksum"} {
-		query.Del(argument)
-	}
-	plain := *u
-	plain.RawQuery = query.Encode()
-	r.url = &plain
-	// git might take such a name for something else
-	if strings.HasPrefix(ref.name, "-") || strings.ContainsFunc(ref.name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return gitRemote{}, reference{}, invalidAddress("invalid module source address: its ref is no name of a commit")
-	}
-	r, err := g.admitted(ctx, r)
-	return r, ref, err
 }
 
 // admitted checks that a repository may be asked, and gives it the operator's

@@ -332,26 +332,30 @@ func TestGitTokenThatCannotBeHadIsTold(t *testing.T) {
 func TestGitTokenIsForItsHostOverHTTPS(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Options{Token: tokenFor("github.com")})
-	tests := []struct{ source, url, token string }{
-		{"ssh://git@github.com/o/r.git", "https://github.com/o/r.git", "t0ken"},
-		{"ssh://git@GitHub.com:22/o/r.git", "https://GitHub.com/o/r.git", "t0ken"},
-		{"https://github.com/o/r.git", "https://github.com/o/r.git", "t0ken"},
-		{"https://git@github.com/o/r.git", "https://github.com/o/r.git", "t0ken"},
-		{"https://me:own@github.com/o/r.git", "https://me:own@github.com/o/r.git", ""},
-		{"http://github.com/o/r.git", "http://github.com/o/r.git", ""},
-		{"git://github.com/o/r.git", "git://github.com/o/r.git", ""},
-		{"ssh://git@example.com/o/r.git", "ssh://git@example.com/o/r.git", ""},
-		{"https://github.com.example.com/o/r.git", "https://github.com.example.com/o/r.git", ""},
-		{"ssh://git@github.com/o/r.git?sshkey=a2V5", "ssh://git@github.com/o/r.git", ""}, // the source brings its own
+	tests := []struct{ source, key, url, token string }{
+		{"ssh://git@github.com/o/r.git", "", "https://github.com/o/r.git", "t0ken"},
+		{"ssh://git@GitHub.com:22/o/r.git", "", "https://GitHub.com/o/r.git", "t0ken"},
+		{"https://github.com/o/r.git", "", "https://github.com/o/r.git", "t0ken"},
+		{"https://git@github.com/o/r.git", "", "https://github.com/o/r.git", "t0ken"},
+		{"https://me:own@github.com/o/r.git", "", "https://me:own@github.com/o/r.git", ""},
+		{"http://github.com/o/r.git", "", "http://github.com/o/r.git", ""},
+		{"git://github.com/o/r.git", "", "git://github.com/o/r.git", ""},
+		{"ssh://git@example.com/o/r.git", "", "ssh://git@example.com/o/r.git", ""},
+		{"https://github.com.example.com/o/r.git", "", "https://github.com.example.com/o/r.git", ""},
+		{"ssh://git@github.com/o/r.git", "key", "ssh://git@github.com/o/r.git", ""}, // the source brings its own
 	}
 	for _, tt := range tests {
 		u, err := url.Parse(tt.source)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, _, err := c.gits.source(t.Context(), u, nil)
+		of := gitRemote{url: u}
+		if tt.key != "" {
+			of.key = []byte(tt.key)
+		}
+		r, err := c.gits.admitted(t.Context(), of)
 		if err != nil || r.url.String() != tt.url || r.token != tt.token {
-			t.Errorf("gitSource(%q) = %v, token %q, %v; want %q, token %q", tt.source, r.url, r.token, err, tt.url, tt.token)
+			t.Errorf("admitted(%q) = %v, token %q, %v; want %q, token %q", tt.source, r.url, r.token, err, tt.url, tt.token)
 		}
 	}
 }

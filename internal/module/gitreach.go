@@ -26,11 +26,27 @@ type route struct {
 	gits *gits
 }
 
-// open prepares git for the URL that it asks.
+// open prepares git for the URL that it asks: the operator's configuration may put
+// another one in the place of the source's (insteadOf), or a path or an alias of
+// ssh, which is none.
 func (r *route) open(ctx context.Context, key string) error {
-	asked, err := r.asked(ctx)
-	if err != nil {
-		return err
+	asked := r.remote.url
+	if r.opts.own(asked.Hostname()) {
+		out, err := r.run(ctx, nil, "ls-remote", "--get-url", "origin")
+		if err != nil {
+			return err
+		}
+		text := strings.TrimSpace(string(out))
+		u, isSCP := moduleaddr.ParseSCP(text)
+		switch {
+		case strings.Contains(text, "://"):
+			if u, err = url.Parse(text); err != nil {
+				return unread("git's configuration puts something in place of %s that is no URL", redact(asked))
+			}
+		case !isSCP:
+			u = &url.URL{Scheme: "file", Path: text}
+		}
+		asked = u
 	}
 	switch asked.Scheme {
 	case "https", "http":
@@ -52,30 +68,6 @@ func (r *route) open(ctx context.Context, key string) error {
 		return refusedModule("use https instead", "over %s git would look the name %s up by itself, which it may not do for a pull request's head", asked.Scheme, asked.Hostname())
 	}
 	return err
-}
-
-// asked is the URL that git asks: the operator's configuration may put another
-// one in its place (insteadOf), or a path or an alias of ssh, which is none.
-func (r *route) asked(ctx context.Context) (*url.URL, error) {
-	if !r.opts.own(r.remote.url.Hostname()) {
-		return r.remote.url, nil
-	}
-	out, err := r.run(ctx, nil, "ls-remote", "--get-url", "origin")
-	if err != nil {
-		return nil, err
-	}
-	text := strings.TrimSpace(string(out))
-	if strings.Contains(text, "://") {
-		u, err := url.Parse(text)
-		if err != nil {
-			return nil, unread("git's configuration puts something in place of %s that is no URL", redact(r.remote.url))
-		}
-		return u, nil
-	}
-	if u, ok := moduleaddr.ParseSCP(text); ok {
-		return u, nil
-	}
-	return &url.URL{Scheme: "file", Path: text}, nil
 }
 
 // hold configures git for a remote, which it asks at a URL, so that it connects

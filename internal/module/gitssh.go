@@ -17,40 +17,13 @@ import (
 // sshTimeout is in seconds.
 const sshTimeout = "20"
 
-// overSSH gives git the command for ssh, which connects to an address that was
-// checked. Where the operator's ssh configuration leads elsewhere, such as by an
-// alias, it is left to that.
+// overSSH gives git the command for ssh: the operator's, or one that finds no
+// credentials but the source's own key. It never asks a person, and connects to an
+// address that was checked. Where the operator's ssh configuration leads elsewhere,
+// such as by an alias, it is left to that.
 func (r *route) overSSH(ctx context.Context, asked *url.URL, key string) error {
-	command := r.sshCommand(ctx, key)
-	addrs, _, err := r.gits.transport.Resolve(ctx, asked, r.remote.from)
-	if err != nil && (ended(ctx) != nil || transport.Refused(err)) {
-		return err
-	}
-	pinned := command
-	if len(addrs) > 0 {
-		// The key of the host is looked for under the name that ssh gives it in
-		// known_hosts.
-		name := strings.ToLower(asked.Hostname())
-		if port := asked.Port(); port != "" && port != "22" {
-			name = "[" + name + "]:" + port
-		}
-		pinned += " -o HostName=" + addrs[0].String() + " -o HostKeyAlias=" + shellQuote(name)
-	}
-	switch own := r.opts.own(r.remote.url.Hostname()); {
-	case own && (err != nil || pinned != command) && !r.sshDirect(ctx, command, pinned, asked):
-		pinned = command
-	case err != nil:
-		return err
-	}
-	r.env = append(r.env, "GIT_SSH_COMMAND="+pinned)
-	return nil
-}
-
-// sshCommand is the command that git runs for ssh: the operator's, or one that
-// finds no credentials but the source's own key. It never asks a person.
-func (r *route) sshCommand(ctx context.Context, key string) string {
-	command := "ssh"
-	if r.opts.own(r.remote.url.Hostname()) {
+	own, command := r.opts.own(r.remote.url.Hostname()), "ssh"
+	if own {
 		if out, err := r.run(ctx, nil, "config", "--get", "core.sshCommand"); err == nil {
 			command = cmp.Or(string(bytes.TrimSpace(out)), command)
 		}
@@ -67,7 +40,28 @@ func (r *route) sshCommand(ctx context.Context, key string) string {
 		}
 		command += " -i " + shellQuote(key)
 	}
-	return command
+	addrs, _, err := r.gits.transport.Resolve(ctx, asked, r.remote.from)
+	if err != nil && (ended(ctx) != nil || transport.Refused(err)) {
+		return err
+	}
+	pinned := command
+	if len(addrs) > 0 {
+		// The key of the host is looked for under the name that ssh gives it in
+		// known_hosts.
+		name := strings.ToLower(asked.Hostname())
+		if port := asked.Port(); port != "" && port != "22" {
+			name = "[" + name + "]:" + port
+		}
+		pinned += " -o HostName=" + addrs[0].String() + " -o HostKeyAlias=" + shellQuote(name)
+	}
+	switch {
+	case own && (err != nil || pinned != command) && !r.sshDirect(ctx, command, pinned, asked):
+		pinned = command
+	case err != nil:
+		return err
+	}
+	r.env = append(r.env, "GIT_SSH_COMMAND="+pinned)
+	return nil
 }
 
 // shellQuote is a word for the shell in which git runs a command.

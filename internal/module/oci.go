@@ -37,20 +37,32 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 	if err != nil {
 		return contents{}, err
 	}
-	manifest, err := repository.Resolve(ctx, reference)
+	named, err := repository.Resolve(ctx, reference)
 	if err != nil {
 		return contents{}, ociError(ctx, a.URL, "resolving the reference", err)
 	}
-	id := "oci+" + of.String() + "@" + manifest.Digest.String()
+	id := "oci+" + of.String() + "@" + named.Digest.String()
 	if p, ok := kept.load(id); ok {
 		return p, nil
 	}
-	layer, err := packageLayer(ctx, a.URL, repository, manifest)
+	if named.MediaType != ocispec.MediaTypeImageManifest {
+		return contents{}, unread("%s is no OCI image manifest", redact(a.URL))
+	}
+	manifest, err := repository.Manifest(ctx, named)
 	if err != nil {
-		return contents{}, err
+		return contents{}, ociError(ctx, a.URL, "reading the manifest", err)
+	}
+	layers := slices.DeleteFunc(manifest.Layers, func(d ocispec.Descriptor) bool { return d.MediaType != layerType })
+	switch {
+	case manifest.MediaType != ocispec.MediaTypeImageManifest || manifest.ArtifactType != packageType:
+		return contents{}, unread("%s is no module package", redact(a.URL))
+	case len(layers) != 1:
+		return contents{}, unread("%s has %d layers of the type %s, where a module package has one", redact(a.URL), len(layers), layerType)
+	case layers[0].Size > maxArchive:
+		return contents{}, unread("the package %s is larger than %d bytes", redact(a.URL), int64(maxArchive))
 	}
 	t, _, err := unpackCopy(ctx, "zip", func(archive io.Writer) error {
-		err := repository.Copy(ctx, archive, layer)
+		err := repository.Copy(ctx, archive, layers[0])
 		if said, ok := errors.AsType[*oci.Error](err); ok && said.Code == provider.CodeBadChecksum {
 			return badAnswer("the package %s is not the one that its manifest names", redact(a.URL))
 		}
@@ -82,28 +94,6 @@ func ociReference(u *url.URL) (string, error) {
 		}
 	}
 	return reference, nil
-}
-
-// packageLayer reads the manifest of a module package and finds the archive.
-func packageLayer(ctx context.Context, u *url.URL, from *oci.Repository, d ocispec.Descriptor) (ocispec.Descriptor, error) {
-	if d.MediaType != ocispec.MediaTypeImageManifest {
-		return d, unread("%s is no OCI image manifest", redact(u))
-	}
-	manifest, err := from.Manifest(ctx, d)
-	if err != nil {
-		return d, ociError(ctx, u, "reading the manifest", err)
-	}
-	if manifest.MediaType != ocispec.MediaTypeImageManifest || manifest.ArtifactType != packageType {
-		return d, unread("%s is no module package", redact(u))
-	}
-	layers := slices.DeleteFunc(manifest.Layers, func(d ocispec.Descriptor) bool { return d.MediaType != layerType })
-	if len(layers) != 1 {
-		return d, unread("%s has %d layers of the type %s, where a module package has one", redact(u), len(layers), layerType)
-	}
-	if layers[0].Size > maxArchive {
-		return d, unread("the package %s is larger than %d bytes", redact(u), int64(maxArchive))
-	}
-	return layers[0], nil
 }
 
 // ociError says what was asked of a registry that failed.

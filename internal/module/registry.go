@@ -1,6 +1,7 @@
 package module
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -86,10 +87,11 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 		base = &slashed
 	}
 	r := registry{base, token, addr, tool}
-	if version, one := exactly(call); one { // mostly it is listed, and then its location is known by then
+	exact := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(call.Version), "="))
+	if v, err := provider.ParseVersion(exact); call.Versioned && err == nil && v.String() == exact { // mostly it is listed, and then its location is known by then
 		var beside sync.WaitGroup
 		defer beside.Wait()
-		beside.Go(func() { _, _ = rs.download(ctx, r, version) }) // whoever needs the answer has its error, too
+		beside.Go(func() { _, _ = rs.download(ctx, r, exact) }) // whoever needs the answer has its error, too
 	}
 	listed, err := rs.listed(ctx, r)
 	if err != nil {
@@ -169,7 +171,11 @@ func (rs *registries) listed(ctx context.Context, r registry) ([]string, error) 
 	})
 }
 
-// locate asks where a version of the module is.
+// locate asks where a version of the module is. Terraform reads a header alone. OpenTofu
+// reads the body of a 200, which must then be JSON, before the header; newer
+// releases find there whether the registry itself serves the package, and whether
+// with credentials [terraform 1.11 internal/registry/client.go] [opentofu 1.12
+// internal/registry/client.go].
 func (rs *registries) locate(ctx context.Context, r registry, version string) (registryRelease, error) {
 	u := r.endpoint(version, "download")
 	resp, err := rs.download(ctx, r, version)
@@ -179,12 +185,22 @@ func (rs *registries) locate(ctx context.Context, r registry, version string) (r
 	case resp.Status == http.StatusNotFound:
 		return registryRelease{}, unread("the module registry %s does not have its version %s", r.addr.Module.Host.ForDisplay(), version)
 	}
-	source, direct, err := r.location(resp)
-	if err != nil {
-		return registryRelease{}, err
+	source := resp.Header.Get(getHeader)
+	var said struct {
+		Location    string
+		Credentials *bool `json:"use_registry_credentials"`
 	}
-	if direct != nil {
-		request, err := r.archive(u, source, *direct)
+	if resp.Status == http.StatusOK && r.tool.Has(provider.ModuleLocations) {
+		if err := transport.UnmarshalJSON(resp.Body, &said); err != nil {
+			return registryRelease{}, badAnswer("the registry's answer for its location is not valid: %v", err)
+		}
+		source = cmp.Or(said.Location, source)
+	}
+	if source == "" {
+		return registryRelease{}, badAnswer("the registry does not say where it is")
+	}
+	if said.Credentials != nil && r.tool.Has(provider.RegistryPackages) {
+		request, err := r.archive(u, source, *said.Credentials)
 		return registryRelease{archive: request, from: u}, err
 	}
 	beginsWith := func(prefix string) bool { return strings.HasPrefix(source, prefix) }
@@ -213,34 +229,6 @@ func (rs *registries) download(ctx context.Context, r registry, version string) 
 	return rs.downloads.Do(ctx, registryQuestion{u.String(), r.token}, func() (*transport.Response, error) {
 		return rs.ask(ctx, r, u, 0)
 	})
-}
-
-// location reads where a version is. Terraform reads a header alone. OpenTofu
-// reads the body of a 200, which must then be JSON, before the header; newer
-// releases find there whether the registry itself serves the package, and
-// whether with credentials
-// [terraform 1.11 internal/registry/client.go] [opentofu 1.12 internal/registry/client.go].
-func (r registry) location(resp *transport.Response) (source string, direct *bool, err error) {
-	source = resp.Header.Get(getHeader)
-	if resp.Status == http.StatusOK && r.tool.Has(provider.ModuleLocations) {
-		var answer struct {
-			Location    string
-			Credentials *bool `json:"use_registry_credentials"`
-		}
-		if err := transport.UnmarshalJSON(resp.Body, &answer); err != nil {
-			return "", nil, badAnswer("the registry's answer for its location is not valid: %v", err)
-		}
-		if answer.Location != "" {
-			source = answer.Location
-		}
-		if r.tool.Has(provider.RegistryPackages) {
-			direct = answer.Credentials
-		}
-	}
-	if source == "" {
-		return "", nil, badAnswer("the registry does not say where it is")
-	}
-	return source, direct, nil
 }
 
 // archive is the request for an archive that the registry serves itself. Its format

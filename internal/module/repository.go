@@ -271,12 +271,30 @@ func (r *gitRepository) readBlobs(ctx context.Context, into *filling, commit str
 	if len(blobs) == 0 {
 		return nil
 	}
-	var ids strings.Builder
+	out, err := r.run(ctx, nil, "rev-list", "--objects", "--no-object-names", "--no-walk", "--missing=print", commit)
+	if err != nil {
+		return err
+	}
+	lacks := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		if id, ok := strings.CutPrefix(line, "?"); ok {
+			lacks[strings.TrimSuffix(id, "\n")] = true
+		}
+	}
+	var ids, missing strings.Builder
 	for _, b := range blobs {
 		ids.WriteString(b.id + "\n")
+		if lacks[b.id] {
+			missing.WriteString(b.id + "\n")
+			delete(lacks, b.id)
+		}
 	}
-	if err := r.fetchMissing(ctx, commit, blobs); err != nil {
-		return err
+	if missing.Len() > 0 {
+		err := r.bounded(ctx, strings.NewReader(missing.String()), "-c", "fetch.negotiationAlgorithm=noop",
+			"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--filter=blob:none", "--stdin", "origin")
+		if err != nil {
+			return err
+		}
 	}
 	// For each object it prints a line "ID TYPE SIZE", its bytes, and a line feed.
 	return r.stream(ctx, strings.NewReader(ids.String()), func(stdout io.Reader) error {
@@ -315,30 +333,4 @@ func (r *gitRepository) readBlobs(ctx context.Context, into *filling, commit str
 		}
 		return nil
 	}, "cat-file", "--batch", "--buffer")
-}
-
-// fetchMissing fetches those of a commit's files that the repository lacks.
-func (r *gitRepository) fetchMissing(ctx context.Context, commit string, blobs []keptBlob) error {
-	out, err := r.run(ctx, nil, "rev-list", "--objects", "--no-object-names", "--no-walk", "--missing=print", commit)
-	if err != nil {
-		return err
-	}
-	lacks := map[string]bool{}
-	for line := range strings.Lines(string(out)) {
-		if id, ok := strings.CutPrefix(line, "?"); ok {
-			lacks[strings.TrimSuffix(id, "\n")] = true
-		}
-	}
-	var missing strings.Builder
-	for _, b := range blobs {
-		if lacks[b.id] {
-			missing.WriteString(b.id + "\n")
-			delete(lacks, b.id)
-		}
-	}
-	if missing.Len() == 0 {
-		return nil
-	}
-	return r.bounded(ctx, strings.NewReader(missing.String()), "-c", "fetch.negotiationAlgorithm=noop",
-		"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--filter=blob:none", "--stdin", "origin")
 }

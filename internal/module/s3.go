@@ -114,9 +114,12 @@ func s3Keys(opts Options, u *url.URL, place string, isAWS bool) (aws.Credentials
 // noBody is the SHA-256 of what a request without a body sends, which is signed.
 const noBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// signed is a request for an object, or for a list of objects if it has no name.
-// https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
-func (b *s3Bucket) signed(ctx context.Context, object string, query url.Values) (transport.Request, error) {
+const regionHeader = "X-Amz-Bucket-Region"
+
+// get asks for an object, or for a list of objects if it has no name, and once more
+// where the store says that the bucket is in another region. The caller closes the
+// body. https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
+func (b *s3Bucket) get(ctx context.Context, object string, query url.Values, limit int64) (*url.URL, io.ReadCloser, error) {
 	u := *b.endpoint(b.region)
 	u.Path = "/" + b.name
 	if object != "" {
@@ -124,35 +127,24 @@ func (b *s3Bucket) signed(ctx context.Context, object string, query url.Values) 
 	}
 	u.RawPath = httpbinding.EscapePath(u.Path, false) // what is signed; net/url leaves more as it is
 	u.RawQuery = query.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	signed, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return transport.Request{}, errors.New("it is not a valid URL")
+		return nil, nil, errors.New("it is not a valid URL")
 	}
-	req.Header.Set("X-Amz-Content-Sha256", noBody)
+	signed.Header.Set("X-Amz-Content-Sha256", noBody)
 	signer := v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true })
-	if err := signer.SignHTTP(ctx, b.keys, req, noBody, "s3", b.region, time.Now()); err != nil {
-		return transport.Request{}, unread("signing the request to %s: %v", redact(&u), err)
+	if err := signer.SignHTTP(ctx, b.keys, signed, noBody, "s3", b.region, time.Now()); err != nil {
+		return nil, nil, unread("signing the request to %s: %v", redact(&u), err)
 	}
 	namesRegion := func(redirect http.Header) bool { return redirect.Get(regionHeader) != "" }
-	return transport.Request{URL: req.URL, Header: req.Header, Referrer: b.from, Final: namesRegion}, nil
-}
-
-const regionHeader = "X-Amz-Bucket-Region"
-
-// get asks for an object, or for a list, and once more where the store says that
-// the bucket is in another region. The caller closes the body.
-func (b *s3Bucket) get(ctx context.Context, object string, query url.Values, limit int64) (*url.URL, io.ReadCloser, error) {
-	request, err := b.signed(ctx, object, query)
-	if err != nil {
-		return nil, nil, err
-	}
-	request.Limit = limit
-	resp, body, err := b.transport.Stream(ctx, request)
+	resp, body, err := b.transport.Stream(ctx, transport.Request{
+		URL: signed.URL, Header: signed.Header, Referrer: b.from, Final: namesRegion, Limit: limit,
+	})
 	if err != nil {
 		return nil, nil, err
 	}
 	if resp.Status == http.StatusOK {
-		return request.URL, body, nil
+		return signed.URL, body, nil
 	}
 	var said struct{ Code, Region string } // of the words of a store only those are told that are known
 	if xml.NewDecoder(io.LimitReader(body, maxFailure)).Decode(&said) != nil {
@@ -166,11 +158,11 @@ func (b *s3Bucket) get(ctx context.Context, object string, query url.Values, lim
 	}
 	known, ok := s3Reasons[said.Code]
 	if !ok {
-		return nil, nil, statusError(request.URL, resp.Status, awsHint)
+		return nil, nil, statusError(signed.URL, resp.Status, awsHint)
 	}
-	e := unread("requesting %s: %d %s, %s", redact(request.URL), resp.Status, http.StatusText(resp.Status), known.reason)
+	e := unread("requesting %s: %d %s, %s", redact(signed.URL), resp.Status, http.StatusText(resp.Status), known.reason)
 	if known.code == provider.CodeUnauthorized {
-		e = unauthorized(request.URL, awsHint, "%s", e.Message)
+		e = unauthorized(signed.URL, awsHint, "%s", e.Message)
 	}
 	return nil, nil, e
 }

@@ -7,7 +7,6 @@ import (
 	goversion "github.com/hashicorp/go-version"
 
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/scan"
 )
 
 // choose selects the version of a registry module as the tools do, which is not
@@ -56,14 +55,6 @@ func asksForPrerelease(v *goversion.Version, constraint string, tool provider.To
 	}
 	offered, err := provider.ParseVersion(v.String())
 	return err == nil && offered == exact
-}
-
-// exactly returns the version that a call names in the registry's spelling, if it
-// names one and nothing else.
-func exactly(call scan.Call) (version string, one bool) {
-	text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(call.Version), "="))
-	v, err := provider.ParseVersion(text)
-	return text, call.Versioned && err == nil && v.String() == text
 }
 
 func exactVersion(constraint string) (provider.Version, error) {
