@@ -110,15 +110,20 @@ func (s *moduleScope) local(name string) (cty.Value, *staticeval.Unknown) {
 	return s.value(attr.Expr)
 }
 
-// variable is the value of a variable as the module's expressions see it:
-// converted to its type, and marked.
+// variable is the value of a variable as the module's expressions see it: converted
+// to its type, and marked. Before a plan Terraform takes only those that are declared
+// constant, OpenTofu all but those that are declared not to be
+// [case 220] [terraform 1.15 internal/configs/named_values.go] [opentofu 1.12 internal/configs/named_values.go].
 func (s *moduleScope) variable(name string) (cty.Value, *staticeval.Unknown) {
 	decl, ok := s.config.Variables[name]
 	if !ok {
 		return refusedValue("var.%s is not declared", name)
 	}
-	if why := s.admits(decl); why != nil {
-		return cty.DynamicVal, why
+	switch constant, set := decl.Claim("const"); {
+	case s.root.Tool.Has(provider.ConstEvaluation) && !constant:
+		return refusedValue("var.%s is not declared with const = true", name)
+	case s.root.Tool.Has(provider.LanguageBlocks) && set && !constant:
+		return refusedValue("var.%s is declared with const = false", name)
 	}
 	given, why := s.given(decl)
 	typ, defaults := decl.Constraint()
@@ -141,20 +146,6 @@ func (s *moduleScope) variable(name string) (cty.Value, *staticeval.Unknown) {
 		value = value.Mark(staticeval.Ephemeral)
 	}
 	return value, why
-}
-
-// admits reports why a variable cannot be used before a plan: Terraform takes
-// only those that are declared constant, OpenTofu all but those that are
-// declared not to be
-// [case 220] [terraform 1.15 internal/configs/named_values.go] [opentofu 1.12 internal/configs/named_values.go].
-func (s *moduleScope) admits(decl tfconfig.Variable) *staticeval.Unknown {
-	switch constant, set := decl.Claim("const"); {
-	case s.root.Tool.Has(provider.ConstEvaluation) && !constant:
-		return &staticeval.Unknown{Refused: true, Reason: "var." + decl.Name + " is not declared with const = true"}
-	case s.root.Tool.Has(provider.LanguageBlocks) && set && !constant:
-		return &staticeval.Unknown{Refused: true, Reason: "var." + decl.Name + " is declared with const = false"}
-	}
-	return nil
 }
 
 // given is what is passed to a variable, or its default.

@@ -101,8 +101,10 @@ const everything = "..."
 // ctx is done or a glob is malformed.
 func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []provider.Diagnostic, error) {
 	for _, pattern := range slices.Concat(opts.Include, opts.Exclude) {
-		if err := validGlob(pattern); err != nil {
-			return nil, nil, fmt.Errorf("reading the glob %q: %w", pattern, err)
+		for part := range strings.SplitSeq(pattern, "/") {
+			if _, err := path.Match(part, ""); err != nil {
+				return nil, nil, fmt.Errorf("reading the glob %q: %w", pattern, err)
+			}
 		}
 	}
 	if len(opts.Dirs) == 0 {
@@ -347,7 +349,7 @@ func (f *finder) locked(at tfconfig.Directory) bool {
 func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) ([]tfconfig.Directory, error) {
 	// The glob of all directories, which is the default of the setting, names none.
 	wished := func(dir string) bool {
-		return slices.ContainsFunc(f.opts.Include, func(glob string) bool { return glob != "**" && InAny([]string{glob}, dir) })
+		return slices.ContainsFunc(f.opts.Include, func(glob string) bool { return glob != "**" && matchGlob(glob, dir) })
 	}
 	// By their path some are likely to be called or run by something else. The others
 	// hold what only root modules have reason to: values of variables, a backend,

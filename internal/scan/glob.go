@@ -6,16 +6,6 @@ import (
 	"strings"
 )
 
-// validGlob reports whether a pattern can be matched.
-func validGlob(pattern string) error {
-	for part := range strings.SplitSeq(pattern, "/") {
-		if _, err := path.Match(part, ""); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // InAny reports whether a directory matches one of the globs, in which ** stands
 // for any number of path elements. A glob that is malformed matches nothing.
 func InAny(globs []string, dir string) bool {

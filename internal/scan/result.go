@@ -75,7 +75,9 @@ func (m RootModule) All() ModuleTree {
 func merged(terms map[provider.Addr][]Term) []Requirement {
 	var all []Requirement
 	for _, addr := range slices.SortedFunc(maps.Keys(terms), provider.Addr.Compare) {
-		slices.SortStableFunc(terms[addr], Term.compare)
+		slices.SortStableFunc(terms[addr], func(a, b Term) int {
+			return cmp.Or(strings.Compare(a.Module, b.Module), strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+		})
 		all = append(all, Requirement{Addr: addr, Terms: slices.Compact(terms[addr])})
 	}
 	return all
@@ -103,10 +105,6 @@ type Term struct {
 	File    string
 	Line    int
 	Package string
-}
-
-func (t Term) compare(u Term) int {
-	return cmp.Or(strings.Compare(t.Module, u.Module), strings.Compare(t.File, u.File), cmp.Compare(t.Line, u.Line))
 }
 
 func (t Term) place() tfconfig.Place { return tfconfig.Place{File: t.File, Line: t.Line} }

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -41,58 +42,45 @@ type toolFiles struct {
 // pins reads the version files of a directory and of those above it.
 func (t *toolFiles) pins(dir string) versionPins {
 	return t.pinned.Get(dir, func() versionPins {
-		above := versionPins{}
-		if dir != "." {
-			above = t.pins(path.Dir(dir))
+		found := versionPins{versions: map[provider.ToolName]string{}}
+		say := func(tool provider.ToolName, version string) {
+			found.nearest = cmp.Or(found.nearest, tool)
+			found.versions[tool] = version
 		}
-		own := t.ownPins(dir)
-		if own.nearest == "" {
-			own.nearest = above.nearest
-		}
-		for tool, v := range above.versions {
-			if _, ok := own.versions[tool]; !ok {
-				own.versions[tool] = v
+		for _, f := range versionFiles {
+			for line := range t.significantLines(path.Join(dir, f.name)) {
+				say(f.tool, line[0])
+				break
 			}
 		}
-		return own
+		for line := range t.significantLines(path.Join(dir, toolVersionsFile)) {
+			tool, err := provider.ParseToolName(line[0])
+			if _, known := found.versions[tool]; err == nil && !known && len(line) > 1 {
+				say(tool, line[1])
+			}
+		}
+		if dir == "." {
+			return found
+		}
+		above := t.pins(path.Dir(dir))
+		found.nearest = cmp.Or(found.nearest, above.nearest)
+		for tool, v := range above.versions {
+			if _, ok := found.versions[tool]; !ok {
+				found.versions[tool] = v
+			}
+		}
+		return found
 	})
 }
 
-func (t *toolFiles) ownPins(dir string) versionPins {
-	own := versionPins{versions: map[provider.ToolName]string{}}
-	say := func(tool provider.ToolName, version string) {
-		if own.nearest == "" {
-			own.nearest = tool
-		}
-		own.versions[tool] = version
-	}
-	for _, f := range versionFiles {
-		src, err := t.tree.Read(path.Join(dir, f.name))
-		if err != nil {
-			continue
-		}
-		for line := range significantLines(src) {
-			say(f.tool, line[0])
-			break
-		}
-	}
-	src, err := t.tree.Read(path.Join(dir, toolVersionsFile))
-	if err != nil {
-		return own
-	}
-	for line := range significantLines(src) {
-		tool, err := provider.ParseToolName(line[0])
-		if _, known := own.versions[tool]; err == nil && !known && len(line) > 1 {
-			say(tool, line[1])
-		}
-	}
-	return own
-}
-
-// significantLines yields the words of each line that is not empty, without
-// comments.
-func significantLines(src []byte) func(yield func([]string) bool) {
+// significantLines yields the words of each line of a file that is not empty, without
+// comments. A file that cannot be read has none.
+func (t *toolFiles) significantLines(name string) func(yield func([]string) bool) {
 	return func(yield func([]string) bool) {
+		src, err := t.tree.Read(name)
+		if err != nil {
+			return
+		}
 		for line := range strings.Lines(string(src)) {
 			line, _, _ = strings.Cut(line, "#")
 			if words := strings.Fields(line); len(words) > 0 && !yield(words) {
