@@ -121,7 +121,7 @@ func unpackCopy(ctx context.Context, kind string, fetch func(io.Writer) error) (
 	}
 	size, err := archive.Seek(0, io.SeekEnd)
 	if err != nil {
-		return nil, "", unread("reading an archive: %v", pathless(err))
+		return nil, "", unread("reading an archive: %v", file.Cause(err))
 	}
 	if kind == "" {
 		start := make([]byte, 6)

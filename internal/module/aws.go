@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/file"
 )
 
 // awsHint is how whatever the AWS command line can find is given to relock, which
@@ -105,12 +106,12 @@ func readOwn(path string) (string, error) {
 	if !stat.Mode().IsRegular() { // a named pipe would keep the run waiting for ever
 		return "", fmt.Errorf("%s is no file", path)
 	}
-	file, err := os.Open(path)
+	f, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("reading %s: %w", path, pathless(err))
+		return "", fmt.Errorf("reading %s: %w", path, file.Cause(err))
 	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxOwn+1))
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxOwn+1))
 	if err != nil || len(text) > maxOwn {
 		return "", fmt.Errorf("%s cannot be read, or is larger than %d MiB", path, maxOwn>>20)
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/moduleaddr"
@@ -328,7 +329,7 @@ func findDir(fsys fs.FS, subdir string) (string, error) {
 		return subdir, readable(fsys, subdir)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrInvalid) {
-		return "", unread("reading the subdirectory %q of the module package: %v", subdir, pathless(err))
+		return "", unread("reading the subdirectory %q of the module package: %v", subdir, file.Cause(err))
 	}
 	found, err := fs.Glob(fsys, subdir)
 	switch {
@@ -350,12 +351,4 @@ func readable(fsys fs.FS, dir string) error {
 		return attempting(fmt.Sprintf("reading the subdirectory %q of the module package", dir), reason)
 	}
 	return nil
-}
-
-// pathless strips the path from a file system error; the message names it.
-func pathless(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
 }

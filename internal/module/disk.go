@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 )
 
@@ -25,7 +26,7 @@ func fromDisk(ctx context.Context, a moduleaddr.Package) (contents, error) {
 	stat, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return contents{}, unread("reading %s: %v", name, pathless(err))
+		return contents{}, unread("reading %s: %v", name, file.Cause(err))
 	case kind == "" && stat.IsDir():
 		return contents{os.DirFS(name), "file://" + filepath.ToSlash(name)}, nil
 	case kind == "":
@@ -33,18 +34,18 @@ func fromDisk(ctx context.Context, a moduleaddr.Package) (contents, error) {
 	case !stat.Mode().IsRegular(): // a named pipe would keep the run waiting for ever
 		return contents{}, unread("%s is no archive", name)
 	}
-	file, err := os.Open(name)
+	f, err := os.Open(name)
 	if err != nil {
-		return contents{}, unread("opening the archive %s: %v", name, pathless(err))
+		return contents{}, unread("opening the archive %s: %v", name, file.Cause(err))
 	}
-	defer file.Close()
-	t, err := unpack(ctx, io.NewSectionReader(file, 0, stat.Size()), kind)
+	defer f.Close()
+	t, err := unpack(ctx, io.NewSectionReader(f, 0, stat.Size()), kind)
 	if err != nil {
 		return contents{}, err
 	}
 	digest := sha256.New()
-	if _, err := io.Copy(digest, io.NewSectionReader(file, 0, 1<<62)); err != nil {
-		return contents{}, unread("reading the archive %s: %v", name, pathless(err))
+	if _, err := io.Copy(digest, io.NewSectionReader(f, 0, 1<<62)); err != nil {
+		return contents{}, unread("reading the archive %s: %v", name, file.Cause(err))
 	}
 	return contents{t, archiveID(kind, hex.EncodeToString(digest.Sum(nil)))}, nil
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -78,7 +79,7 @@ func (p *gitProgram) configure(of gitRemote, more ...setting) error {
 	}
 	text := gitConfigText(append(secret, more...))
 	if err := os.WriteFile(p.path("settings"), []byte(text), 0o600); err != nil {
-		return unread("writing the settings of git: %v", pathless(err))
+		return unread("writing the settings of git: %v", file.Cause(err))
 	}
 	p.env = p.environ(of)
 	return nil

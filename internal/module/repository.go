@@ -36,11 +36,11 @@ func openRepository(ctx context.Context, g *gits, of gitRemote) (_ *gitRepositor
 	if of.key != nil { // which nobody else may read
 		key = r.path("key")
 		if err := os.WriteFile(key, of.key, 0o600); err != nil {
-			return nil, unread("writing the key for ssh: %v", pathless(err))
+			return nil, unread("writing the key for ssh: %v", file.Cause(err))
 		}
 	}
 	if err := os.Mkdir(r.path("home"), 0o700); err != nil {
-		return nil, unread("making a temporary directory: %v", pathless(err))
+		return nil, unread("making a temporary directory: %v", file.Cause(err))
 	}
 	if err := r.configure(of); err != nil {
 		return nil, err
@@ -177,10 +177,10 @@ func (r *gitRepository) clone(ctx context.Context, options ...string) error {
 // have left settings behind, by which git would look for objects at the remote.
 func (r *gitRepository) reset(ctx context.Context) error {
 	if err := os.RemoveAll(r.gitDir()); err != nil {
-		return unread("emptying a temporary directory: %v", pathless(err))
+		return unread("emptying a temporary directory: %v", file.Cause(err))
 	}
 	if err := os.Mkdir(r.gitDir(), 0o700); err != nil {
-		return unread("making a temporary directory: %v", pathless(err))
+		return unread("making a temporary directory: %v", file.Cause(err))
 	}
 	_, err := r.run(ctx, nil, "init", "--quiet", "--bare", "--template=", ".")
 	return err
