@@ -91,6 +91,14 @@ type Options struct {
 // everything is the last element of a DIR that is to be searched.
 const everything = "..."
 
+// cutEverything is the directory of a DIR, and whether it is to be searched.
+func cutEverything(dir string) (name string, search bool) {
+	if name = path.Clean(dir); path.Base(name) == everything {
+		return path.Dir(name), true
+	}
+	return name, false
+}
+
 // Find finds the root modules in a file tree, which should be the whole repository
 // since modules call each other across it. They are sorted by Dir. Each says what is
 // wrong with its lock file; the diagnostics returned here are about none in
@@ -136,11 +144,7 @@ type finder struct {
 
 // find adds the root modules that a DIR stands for.
 func (f *finder) find(ctx context.Context, dir string) error {
-	name := path.Clean(dir)
-	search := path.Base(name) == everything
-	if search {
-		name = path.Dir(name)
-	}
+	name, search := cutEverything(dir)
 	at, err := f.tree.Dir(name)
 	if err == nil && at.Tree != f.tree {
 		err = tfconfig.ErrOutside
@@ -159,12 +163,11 @@ func (f *finder) find(ctx context.Context, dir string) error {
 	if !search {
 		r := f.identify(at)
 		r.Named = true
-		if !r.Standalone || f.made(r) && f.locked(at) {
+		if !r.Standalone || f.made(r) {
 			f.roots[at.Path] = r
-			return nil
 		}
-		if f.made(r) {
-			f.roots[at.Path] = r
+		if !r.Standalone || f.made(r) && f.locked(at) {
+			return nil
 		}
 	}
 	return f.search(ctx, at)
@@ -193,9 +196,8 @@ func (f *finder) identify(at tfconfig.Directory) Root {
 		}
 	}
 	var pinned bool
-	r.Tool, pinned = f.tools.tool(at, r.Lock)
+	r.Tool, pinned, r.Guessed = f.tools.tool(at, r.Lock)
 	r.Assumed = !pinned
-	_, r.Guessed = f.tools.toolName(at, r.Lock)
 	configured := at.Configured(r.Tool)
 	r.Kind = kindOf(at, configured, r.Lock)
 	r.Standalone = !configured || r.Kind == TerragruntUnit
@@ -395,7 +397,7 @@ func (f *finder) likelyTool(at tfconfig.Directory) provider.Tool {
 	if r, ok := f.roots[at.Path]; ok {
 		return r.Tool
 	}
-	tool, _ := f.tools.tool(at, nil)
+	tool, _, _ := f.tools.tool(at, nil)
 	return tool
 }
 
@@ -439,10 +441,7 @@ func (f *finder) top() string {
 	}
 	top := ""
 	for _, dir := range f.opts.Dirs {
-		name := path.Clean(dir)
-		if path.Base(name) == everything {
-			name = path.Dir(name)
-		}
+		name, _ := cutEverything(dir)
 		if at, err := f.tree.Dir(name); err == nil && at.Tree == f.tree {
 			for top != "" && top != "." && top != at.Path && !strings.HasPrefix(at.Path, top+"/") {
 				top = path.Dir(top)

@@ -11,6 +11,15 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
+// Names that mean something to those around the tools.
+const (
+	terragruntFile = "terragrunt.hcl"
+	// terragruntStack is where Terragrunt writes the units of a stack [case stack-unit].
+	terragruntStack = ".terragrunt-stack"
+	cdkFile         = "cdk.tf.json" // what CDK for Terraform generates from a program
+	cdkProject      = "cdktf.json"  // and beside the program
+)
+
 // Root is a root module that was found: a directory in which a tool is run, and
 // where its configuration is read from.
 type Root struct {

@@ -90,36 +90,34 @@ func (t *toolFiles) significantLines(name string) func(yield func([]string) bool
 	}
 }
 
-// toolName tells which tool is run in a directory: by the lock file if that is
-// OpenTofu's, by files that only OpenTofu reads, by the nearest version file.
-// A lock file of Terraform proves little, since OpenTofu takes those over
-// [opentofu 1.12 internal/depsfile/locks.go]. If nothing tells, it is guessed.
-func (t *toolFiles) toolName(at tfconfig.Directory, lock *lockfile.File) (name provider.ToolName, guessed bool) {
+// tool tells which tool is run in a directory: by the lock file if that is OpenTofu's,
+// by files that only OpenTofu reads, by the nearest version file. A lock file of
+// Terraform proves little, since OpenTofu takes those over
+// [opentofu 1.12 internal/depsfile/locks.go]. If nothing tells, it is guessed. Its
+// release is pinned if it is set, or an exact version file names it; else the newest
+// release whose rules are known is assumed.
+func (t *toolFiles) tool(at tfconfig.Directory, lock *lockfile.File) (tool provider.Tool, pinned, guessed bool) {
 	ofOpenTofu := func(l lockfile.Lock) bool { return l.Addr.Host == provider.OpenTofu.DefaultHost() }
-	switch nearest := t.pins(at.Path).nearest; {
+	pins := t.pins(at.Path)
+	name := provider.Terraform
+	switch {
 	case t.opts.Tool != "":
-		return t.opts.Tool, false
+		name = t.opts.Tool
 	case lock != nil && (lock.Tool == provider.OpenTofu || slices.ContainsFunc(lock.Locks, ofOpenTofu)):
-		return provider.OpenTofu, false
+		name = provider.OpenTofu
 	case at.ForOpenTofu():
-		return provider.OpenTofu, false
-	case nearest != "":
-		return nearest, false
+		name = provider.OpenTofu
+	case pins.nearest != "":
+		name = pins.nearest
+	default:
+		guessed = true
 	}
-	return provider.Terraform, true
-}
-
-// tool returns the tool that is run in a directory, and whether its release is
-// known: it is set, or an exact version file names it. Else the newest release
-// whose rules are known is assumed.
-func (t *toolFiles) tool(at tfconfig.Directory, lock *lockfile.File) (tool provider.Tool, pinned bool) {
-	name, _ := t.toolName(at, lock)
 	if !t.opts.ToolVersion.IsZero() {
-		return provider.Tool{Name: name, Version: t.opts.ToolVersion}, true
+		return provider.Tool{Name: name, Version: t.opts.ToolVersion}, true, guessed
 	}
-	text := strings.TrimPrefix(t.pins(at.Path).versions[name], "v")
+	text := strings.TrimPrefix(pins.versions[name], "v")
 	if v, err := provider.ParseVersion(text); err == nil && strings.Count(text, ".") >= 2 {
-		return provider.Tool{Name: name, Version: v}, true
+		return provider.Tool{Name: name, Version: v}, true, guessed
 	}
-	return provider.Newest(name), false
+	return provider.Newest(name), false, guessed
 }

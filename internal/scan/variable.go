@@ -19,6 +19,12 @@ type variableValues struct {
 	bad string
 }
 
+// variableFile reports whether a file sets variables of a root module.
+func variableFile(name string) bool {
+	name = strings.TrimSuffix(name, ".json")
+	return name == "terraform.tfvars" || strings.HasSuffix(name, ".auto.tfvars")
+}
+
 // readVariables reads the variable files of a root module in the tools' order,
 // in which a later one wins: terraform.tfvars, terraform.tfvars.json, and the
 // *.auto.tfvars and *.auto.tfvars.json in the order of their names.
