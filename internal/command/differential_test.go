@@ -21,61 +21,50 @@ import (
 )
 
 var (
-	rounds = flag.Int("rounds", 25, "random worlds in which TestTerraformAgrees compares us with the real terraform")
+	rounds = flag.Int("rounds", 25, "random worlds in which TestTerraformAgrees and TestTofuAgrees compare us with the real tools")
 	seed   = flag.Uint64("seed", 1, "seed of the first of them")
 )
 
-// TestTerraformAgrees makes a random configuration, lock file and registry from
-// a seed, lets the real terraform run init -upgrade and providers lock, and
-// compares the bytes with those of relock upgrade --exact.
+// TestTerraformAgrees makes a random configuration, lock file and registry from a
+// seed, lets the real terraform run init -upgrade and providers lock, and compares the
+// bytes with those of relock upgrade --exact.
 //
 //	go test ./internal/command -run TerraformAgrees -rounds 2000
 func TestTerraformAgrees(t *testing.T) {
 	t.Parallel()
-	terraform, err := exec.LookPath("terraform")
-	if err != nil {
-		t.Skip("terraform is not on PATH")
-	}
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("the random worlds' first platform is linux_amd64")
-	}
-	version := versionOf(t, terraform)
+	agrees(t, "terraform")
+}
+
+// TestTofuAgrees does so with the real tofu.
+func TestTofuAgrees(t *testing.T) {
+	t.Parallel()
+	agrees(t, "tofu")
+}
+
+func agrees(t *testing.T, tool string) {
+	program, as := realTool(t, tool)
 	for i := range *rounds {
 		seed := *seed + uint64(i)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			w := random.New(seed)
-			s := startRandom(t, w)
-			root := filepath.Join(t.TempDir(), "repository", "root")
-			writeRandom(t, w, s, root)
-
-			theirs := filepath.Join(t.TempDir(), "repository")
-			if err := os.CopyFS(theirs, os.DirFS(filepath.Dir(root))); err != nil {
-				t.Fatal(err)
-			}
-			judged, output := judge(t, terraform, s, filepath.Join(theirs, "root"))
-			args := []string{"upgrade", "--exact", "--tool", "terraform", "--tool-version", version}
-			for _, p := range judgedPlatforms {
-				args = append(args, "--platform", p)
-			}
-			before := readLock(t, root)
-			status, ours := runIn(t, s, root, append(args, ".")...)
-			want := before // what a failure of either step leaves
-			if judged {
-				want = readLock(t, filepath.Join(theirs, "root"))
-			}
-			if got := status == ExitOK; got != judged {
-				t.Errorf("relock succeeded: %v, terraform: %v\n%s\nrelock:\n%s\nterraform:\n%s", got, judged, w, ours, output)
-			}
-			if diff := cmp.Diff(want, readLock(t, root)); diff != "" {
-				t.Errorf("lock file (-terraform +relock):\n%s\n%s", diff, w)
-			}
+			agree(t, program, as, seed)
 		})
 	}
 }
 
-// judgedPlatforms are locked by both; terraform runs on the first.
-var judgedPlatforms = []string{"linux_amd64", "darwin_arm64"}
+// realTool finds a tool, with the flags by which relock is that release of it.
+func realTool(t *testing.T, tool string) (program string, as []string) {
+	t.Helper()
+	program, err := exec.LookPath(tool)
+	if err != nil {
+		t.Skipf("%s is not on PATH: %v", tool, err)
+	}
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("the first platform of the worlds is linux_amd64, and the tool runs on another")
+	}
+	name := map[string]string{"terraform": "terraform", "tofu": "opentofu"}[tool]
+	return program, []string{"--tool", name, "--tool-version", versionOf(t, program)}
+}
 
 // versionOf is what the tool says of itself: "Terraform v1.11.4".
 func versionOf(t *testing.T, tool string) string {
@@ -91,8 +80,41 @@ func versionOf(t *testing.T, tool string) string {
 	return version
 }
 
+// agree compares relock with a tool in one random world.
+func agree(t *testing.T, program string, as []string, seed uint64) {
+	w := random.New(seed)
+	s := startRandom(t, w)
+	root := filepath.Join(t.TempDir(), "repository", "root")
+	writeRandom(t, w, s, root, as)
+
+	theirs := filepath.Join(t.TempDir(), "repository")
+	if err := os.CopyFS(theirs, os.DirFS(filepath.Dir(root))); err != nil {
+		t.Fatal(err)
+	}
+	judged, output := judge(t, program, s, filepath.Join(theirs, "root"))
+	args := append([]string{"upgrade", "--exact"}, as...)
+	for _, p := range judgedPlatforms {
+		args = append(args, "--platform", p)
+	}
+	before := readLock(t, root)
+	status, ours := runIn(t, s, root, append(args, ".")...)
+	want := before // what a failure of either step leaves
+	if judged {
+		want = readLock(t, filepath.Join(theirs, "root"))
+	}
+	if got := status == ExitOK; got != judged {
+		t.Errorf("relock succeeded: %v, the tool: %v\n%s\nrelock:\n%s\nthe tool:\n%s", got, judged, w, ours, output)
+	}
+	if diff := cmp.Diff(want, readLock(t, root)); diff != "" {
+		t.Errorf("lock file (-tool +relock):\n%s\n%s", diff, w)
+	}
+}
+
+// judgedPlatforms are locked by both; the tool runs on the first.
+var judgedPlatforms = []string{"linux_amd64", "darwin_arm64"}
+
 // judge runs the two commands and reports whether both succeeded.
-func judge(t *testing.T, terraform string, s *sandbox.Sandbox, dir string) (bool, string) {
+func judge(t *testing.T, program string, s *sandbox.Sandbox, dir string) (bool, string) {
 	t.Helper()
 	rc := filepath.Join(t.TempDir(), "terraformrc")
 	if err := os.WriteFile(rc, []byte(s.CLIConfig()), 0o644); err != nil {
@@ -104,7 +126,7 @@ func judge(t *testing.T, terraform string, s *sandbox.Sandbox, dir string) (bool
 	}
 	var output bytes.Buffer
 	for _, args := range [][]string{{"init", "-upgrade", "-input=false", "-no-color"}, lock} {
-		cmd := exec.Command(terraform, args...)
+		cmd := exec.Command(program, args...)
 		cmd.Dir = dir
 		cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "TF_CLI_CONFIG_FILE=" + rc, "CHECKPOINT_DISABLE=1", "GOGC=400"}
 		cmd.Stdout, cmd.Stderr = &output, &output
@@ -124,14 +146,21 @@ func readLock(t *testing.T, dir string) string {
 	return string(src)
 }
 
+// startRandom serves a world. Both tools have another registry for the same short
+// addresses.
 func startRandom(t *testing.T, w *random.World) *sandbox.Sandbox {
 	t.Helper()
+	for i, f := range w.Archive.Files {
+		if strings.HasPrefix(f.Name, "registry/registry.terraform.io/") {
+			w.Archive.Files[i].Data = append(f.Data, "also: [registry.opentofu.org]\n"...)
+		}
+	}
 	world, err := sandbox.ParseWorld(&w.Archive)
 	return serve(t, world, err)
 }
 
-// writeRandom lays the root module, its child and the old lock file out.
-func writeRandom(t *testing.T, w *random.World, s *sandbox.Sandbox, root string) {
+// writeRandom lays the root module, its child and the old lock file of a tool out.
+func writeRandom(t *testing.T, w *random.World, s *sandbox.Sandbox, root string, as []string) {
 	t.Helper()
 	child := filepath.Join(filepath.Dir(root), "child")
 	for _, dir := range []string{root, child} {
@@ -142,7 +171,7 @@ func writeRandom(t *testing.T, w *random.World, s *sandbox.Sandbox, root string)
 	main := filepath.Join(root, "main.tf")
 	if w.Earlier != "" {
 		writeFile(t, main, w.Earlier)
-		if status, _ := runIn(t, s, root, "upgrade", "--platform", "linux_amd64", "--platform", w.Platform, "."); status == ExitOK {
+		if status, _ := runIn(t, s, root, append([]string{"upgrade", "--platform", "linux_amd64", "--platform", w.Platform, "."}, as...)...); status == ExitOK {
 			writeFile(t, filepath.Join(root, lockfile.Name), w.Spoil(readLock(t, root)))
 		}
 	}

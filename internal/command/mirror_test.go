@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -18,7 +17,8 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
-// mirrorWorld is the registry and the network mirror of TestTerraformAgreesOnMirrors.
+// mirrorWorld is the registry and the network mirror of TestTerraformAgreesOnMirrors and
+// TestTofuAgreesOnMirrors.
 const mirrorWorld = `
 -- registry/registry.terraform.io/hashicorp/plain --
 versions: [1.0.0, 1.1.0, 1.2.0]
@@ -158,28 +158,33 @@ direct {
 // upgrade with each configuration, and compares what they leave.
 func TestTerraformAgreesOnMirrors(t *testing.T) {
 	t.Parallel()
-	terraform, err := exec.LookPath("terraform")
-	if err != nil {
-		t.Skip("terraform is not on PATH")
-	}
-	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("the packages of the cases are for linux_amd64")
-	}
-	s := serveText(t, mirrorWorld)
-	version := versionOf(t, terraform)
+	agreesOnMirrors(t, "terraform", "registry.terraform.io")
+}
+
+// TestTofuAgreesOnMirrors does so with the real tofu, for which the same is in its
+// own registry.
+func TestTofuAgreesOnMirrors(t *testing.T) {
+	t.Parallel()
+	agreesOnMirrors(t, "tofu", "registry.opentofu.org")
+}
+
+func agreesOnMirrors(t *testing.T, tool, registry string) {
+	program, as := realTool(t, tool)
+	own := func(text string) string { return strings.ReplaceAll(text, "registry.terraform.io", registry) }
+	s := serveText(t, own(mirrorWorld))
 	for _, tt := range mirrorCases {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
 			ours, theirs := filepath.Join(t.TempDir(), "root"), filepath.Join(t.TempDir(), "root")
 			for _, root := range []string{ours, theirs} {
-				write(t, filepath.Join(root, "main.tf"), []byte("terraform {\n required_providers {\n"+tt.providers+"\n }\n}\n"))
+				write(t, filepath.Join(root, "main.tf"), []byte("terraform {\n required_providers {\n"+own(tt.providers)+"\n }\n}\n"))
 				if tt.lock != "" {
-					write(t, filepath.Join(root, lockfile.Name), []byte("provider \"registry.terraform.io/hashicorp/plain\" {\n  version = \"1.0.0\"\n  hashes = [\n    \""+tt.lock+"\",\n  ]\n}\n"))
+					write(t, filepath.Join(root, lockfile.Name), []byte("provider \""+registry+"/hashicorp/plain\" {\n  version = \"1.0.0\"\n  hashes = [\n    \""+tt.lock+"\",\n  ]\n}\n"))
 				}
 				for name, pkg := range tt.files {
-					name = strings.NewReplacer("@WORK@", home, "@ROOT@", root).Replace(name)
-					archive := packageOf(t, s, pkg)
+					name = strings.NewReplacer("@WORK@", home, "@ROOT@", root).Replace(own(name))
+					archive := packageOf(t, s, registry, pkg)
 					if dir, ok := strings.CutSuffix(name, "/"); ok {
 						_ = os.RemoveAll(dir)
 						unpack(t, dir, archive)
@@ -190,15 +195,15 @@ func TestTerraformAgreesOnMirrors(t *testing.T) {
 			}
 			cli := ""
 			if tt.cli != "none" {
-				cli = "provider_installation {\n" + strings.NewReplacer("@MIRROR@", s.Mirror(), "@WORK@", home).Replace(tt.cli) + "\n}\n"
+				cli = "provider_installation {\n" + strings.NewReplacer("@MIRROR@", s.Mirror(), "@WORK@", home).Replace(own(tt.cli)) + "\n}\n"
 			}
-			output, failed := initUpgrade(t, terraform, s, theirs, home, cli)
-			status, said := session{cli: cli, home: home}.run(t, s, ours, "upgrade", "--platform", "linux_amd64", "--tool", "terraform", "--tool-version", version, ".")
+			output, failed := initUpgrade(t, program, s, theirs, home, cli)
+			status, said := session{cli: cli, home: home}.run(t, s, ours, append([]string{"upgrade", "--platform", "linux_amd64", "."}, as...)...)
 			if (status != ExitOK) != failed {
-				t.Errorf("relock ended with status %d, terraform failed: %v\nrelock:\n%s\nterraform:\n%s", status, failed, said, output)
+				t.Errorf("relock ended with status %d, the tool failed: %v\nrelock:\n%s\nthe tool:\n%s", status, failed, said, output)
 			}
 			if diff := cmp.Diff(readLock(t, theirs), readLock(t, ours)); diff != "" {
-				t.Errorf("lock file (-terraform +relock):\n%s\nrelock:\n%s\nterraform:\n%s", diff, said, output)
+				t.Errorf("lock file (-tool +relock):\n%s\nrelock:\n%s\nthe tool:\n%s", diff, said, output)
 			}
 		})
 	}
@@ -228,10 +233,10 @@ func TestBlockThatOneToolKnows(t *testing.T) {
 }
 
 // packageOf is the zip of "NAME VERSION" for linux_amd64, as the sandbox has it.
-func packageOf(t *testing.T, s *sandbox.Sandbox, pkg string) []byte {
+func packageOf(t *testing.T, s *sandbox.Sandbox, registry, pkg string) []byte {
 	t.Helper()
 	name, version, _ := strings.Cut(pkg, " ")
-	url := fmt.Sprintf("%s/registry.terraform.io/files/hashicorp/%s/%s/terraform-provider-%[2]s_%[3]s_linux_amd64.zip", s.URL(), name, version)
+	url := fmt.Sprintf("%s/%s/files/hashicorp/%s/%s/terraform-provider-%[3]s_%[4]s_linux_amd64.zip", s.URL(), registry, name, version)
 	resp, err := http.Get(url)
 	if err != nil {
 		t.Fatal(err)
