@@ -13,7 +13,8 @@ type Finding struct {
 	Severity Severity
 	Code     Code
 	Addr     Addr
-	Version  *Version // of the entry; nil for a finding that is about none
+	Version  Version  // of the entry
+	OfEntry  bool     // it is about an entry; else there is no Version, which 0.0.0 does not say
 	Hash     Hash     // empty for a finding about the whole entry
 	Platform Platform // zero for a finding that is not about one
 	File     string   // slash-separated, relative to the scanned file tree
@@ -89,7 +90,7 @@ func (f Finding) Fingerprint() string {
 	if about == "" && f.Platform != (Platform{}) {
 		about = f.Platform.String()
 	}
-	if f.Version != nil {
+	if f.OfEntry {
 		version = f.Version.String()
 	}
 	if f.Addr != (Addr{}) {

@@ -58,7 +58,7 @@ func findingOf(f provider.Finding) findingJSON {
 	if f.Addr != (provider.Addr{}) { // else it is about the whole file
 		j.Provider = f.Addr.String()
 	}
-	if f.Version != nil {
+	if f.OfEntry {
 		j.Version = f.Version.String()
 	}
 	if f.Platform != (provider.Platform{}) {

@@ -116,12 +116,8 @@ func (c *checked) module(m planJSON) Module {
 	}
 	for _, f := range m.Findings {
 		severity, _ := provider.ParseSeverity(f.Severity)
-		var version *provider.Version
-		if f.Version != "" {
-			version = new(value(c, f.Version, provider.ParseVersion))
-		}
 		read.Findings = append(read.Findings, provider.Finding{
-			Severity: severity, Code: f.Code, Addr: c.addr(f.Provider), Version: version, Hash: f.Hash,
+			Severity: severity, Code: f.Code, Addr: c.addr(f.Provider), Version: value(c, f.Version, provider.ParseVersion), OfEntry: f.Version != "", Hash: f.Hash,
 			Platform: value(c, f.Platform, provider.ParsePlatform), File: f.File, Line: f.Line, From: f.Column, ProvenBy: f.ProvenBy, Message: f.Message, Hint: f.Hint,
 		})
 	}

@@ -29,10 +29,8 @@ func outOfStep(r Report, m Module) []provider.Finding {
 	var all []provider.Finding
 	for _, c := range m.Changes {
 		f := about
-		f.Code, f.Addr, f.Line = changeCodes[c.Kind], c.Addr, c.Line
-		for _, v := range c.olds() {
-			f.Version = &v
-		}
+		f.Code, f.Addr, f.Version, f.Line = changeCodes[c.Kind], c.Addr, c.From, c.Line
+		f.OfEntry = len(c.olds()) > 0
 		f.Message = fmt.Sprintf("%s %s: %s", d.name(c.Addr), d.move(c), strings.Join(append([]string{c.label()}, d.details(c)...), ", "))
 		all = append(all, f)
 	}
@@ -44,7 +42,8 @@ func outOfStep(r Report, m Module) []provider.Finding {
 	for _, k := range m.facts() {
 		if len(k.Missing) > 0 {
 			f := about
-			f.Severity, f.Code, f.Addr, f.Version, f.Message = provider.SeverityNote, provider.CodePlatformMissing, k.Addr, &k.Version, d.missing(k)
+			f.Severity, f.Code, f.Message = provider.SeverityNote, provider.CodePlatformMissing, d.missing(k)
+			f.Addr, f.Version, f.OfEntry = k.Addr, k.Version, true
 			all = append(all, f)
 		}
 	}

@@ -13,12 +13,8 @@ import (
 func found(code provider.Code, dir, name, v string, line int) provider.Finding {
 	rule, _ := verify.RuleOf(code)
 	path := strings.TrimPrefix(dir+"/"+lockfile.Name, "./")
-	var of *provider.Version
-	if v != "" {
-		of = new(version(v))
-	}
 	return provider.Finding{
-		Severity: rule.Severity, Code: code, Addr: addr(name), Version: of, File: path, Path: path, Line: line,
+		Severity: rule.Severity, Code: code, Addr: addr(name), Version: version(v), OfEntry: v != "", File: path, Path: path, Line: line,
 		Message: "what " + name + " " + v + " has", Hint: rule.Help,
 	}
 }

@@ -29,7 +29,9 @@ func TestForgive(t *testing.T) {
 		return provider.Diagnostic{Severity: provider.SeverityError, Code: code, Addr: addr, Message: "wrong"}
 	}
 	stale := []report.Change{{Change: diff.Change{Kind: diff.Upgraded, Addr: aws}}}
-	finding := provider.Finding{Code: provider.CodeHashUnknown, Addr: null, Hash: "h1:x"}
+	finding := provider.Finding{Code: provider.CodeHashUnknown, Addr: null, Version: provider.Version{Major: 1}, OfEntry: true, Hash: "h1:x"}
+	other := finding
+	other.Version.Major = 2
 	for name, tt := range map[string]struct {
 		now, before   found
 		m, was        report.Module
@@ -66,6 +68,9 @@ func TestForgive(t *testing.T) {
 		},
 		"the_same_finding": {
 			m: report.Module{Findings: []provider.Finding{finding}}, was: report.Module{Findings: []provider.Finding{finding}}, anyIsForgiven: true,
+		},
+		"a_finding_of_another_version": {
+			m: report.Module{Findings: []provider.Finding{finding}}, was: report.Module{Findings: []provider.Finding{other}}, finds: true,
 		},
 		"a_new_finding": {m: report.Module{Findings: []provider.Finding{finding}}, finds: true},
 	} {

@@ -233,9 +233,7 @@ func Refuted(results []Result) func(lockfile.Lock) bool {
 	}
 	for _, r := range results {
 		for _, f := range r.Findings {
-			if f.Version != nil {
-				add(found, release{f.Addr, *f.Version}, f.Hash)
-			}
+			add(found, release{f.Addr, f.Version}, f.Hash)
 		}
 		for _, s := range r.Selections {
 			if s.Err == nil && s.Signer.KeyID != "" && !s.Carried {

@@ -101,7 +101,7 @@ func carryCases() []carryCase {
 		{name: "a bad signature of another release", fails: failing("b", provider.CodeBadSignature, "1.2.0"), want: []string{"same"}, carried: "b"},
 		{name: "a checksum that is not that of the list", fails: failing("b", provider.CodeBadChecksum, ""), want: []string{"a 1.1.0", "b 1.0.0"}},
 		{name: "a finding", lacks: "b", refuted: func(all []Result) []Result {
-			all[0].Findings = []provider.Finding{{Addr: addr("b"), Version: new(version("1.1.0")), Hash: zh("b-1.1.0")}}
+			all[0].Findings = []provider.Finding{{Addr: addr("b"), Version: version("1.1.0"), Hash: zh("b-1.1.0")}}
 			return all
 		}, want: []string{"a 1.1.0", "b 1.0.0"}},
 		{name: "another root module saw another list", lacks: "b", refuted: func(all []Result) []Result {

@@ -215,7 +215,7 @@ func (a *account) replaced(l lockfile.Lock) bool {
 func (a *account) findings(l lockfile.Lock, path string, left bool) (found, undecided []provider.Finding) {
 	if left && a.replaced(l) {
 		return []provider.Finding{{
-			Code: provider.CodeReReleased, Addr: l.Addr, Version: &l.Version, File: path, Line: l.Line(),
+			Code: provider.CodeReReleased, Addr: l.Addr, Version: l.Version, OfEntry: true, File: path, Line: l.Line(),
 			Message: fmt.Sprintf("packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more", l.Addr, l.Version),
 			Hint:    "ask the publisher why, and who wrote these hashes (git log)",
 		}}, nil
@@ -254,7 +254,7 @@ func fewOf(hashes []provider.Hash, make func(provider.Hash) provider.Finding) []
 
 func refutation(l lockfile.Lock, h provider.Hash, path string) provider.Finding {
 	return provider.Finding{
-		Code: provider.CodeHashUnknown, Addr: l.Addr, Version: &l.Version, Hash: h,
+		Code: provider.CodeHashUnknown, Addr: l.Addr, Version: l.Version, OfEntry: true, Hash: h,
 		File: path, Line: l.HashLine(h),
 	}
 }

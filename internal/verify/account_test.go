@@ -385,7 +385,7 @@ func TestFindingSaysWhereTheHashStands(t *testing.T) {
 	src := &release{platforms: []string{"linux_amd64"}, known: []string{"linux_amd64"}}
 	judged := Judge(t.Context(), src, entries, Options{Allowance: NewAllowance(0)})
 	want := []provider.Finding{{
-		Code: provider.CodeHashUnknown, Addr: entries[0].Lock.Addr, Version: new(version("1.0.0")), Hash: dirH1("somebody"),
+		Code: provider.CodeHashUnknown, Addr: entries[0].Lock.Addr, Version: version("1.0.0"), OfEntry: true, Hash: dirH1("somebody"),
 		File: "root/.terraform.lock.hcl", Line: 5,
 		Message: string(dirH1("somebody")) + " belongs to no package of registry.terraform.io/hashicorp/alpha 1.0.0",
 		Hint:    "find out who added it (git log -S HASH); relock lock --prune removes it",

@@ -181,7 +181,7 @@ func (f scribe) add(code provider.Code, format string, args ...any) *provider.Fi
 }
 
 func (f scribe) ofEntry(code provider.Code, message string) provider.Finding {
-	return provider.Finding{Code: code, Addr: f.lock.Addr, Version: &f.lock.Version, File: f.path, Line: f.lock.Line(), Message: message}
+	return provider.Finding{Code: code, Addr: f.lock.Addr, Version: f.lock.Version, OfEntry: true, File: f.path, Line: f.lock.Line(), Message: message}
 }
 
 func (f scribe) ofHash(code provider.Code, h provider.Hash, message string) provider.Finding {
