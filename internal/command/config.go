@@ -85,7 +85,11 @@ func configValidateCommand(env Env) *cobra.Command {
 				return err
 			}
 			warn(env, warnings)
-			_, err = fmt.Fprintln(env.Stdout, "the configuration is valid")
+			said := "the configuration is valid"
+			if configPath(env, s.values) == "" && configIn(run.RepositoryOf(env.WorkDir)) == "" {
+				said = "there is no configuration file here; relock config init writes one"
+			}
+			_, err = fmt.Fprintln(env.Stdout, said)
 			return err
 		},
 	}

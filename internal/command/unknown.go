@@ -79,6 +79,8 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	switch near := nearestWord(name, names); {
 	case near != "":
 		d.Hint = "did you mean --" + near + "?"
+	case name == "dry-run": // which people know of other tools
+		d.Hint = "relock check says what would change, and writes nothing; --dry-run is a flag of relock pr"
 	case len(owners) > 0:
 		d.Hint = fmt.Sprintf("--%s is a flag of relock %s", name, strings.Join(owners, ", "))
 	}

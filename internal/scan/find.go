@@ -289,7 +289,7 @@ func (f *finder) hint(base tfconfig.Directory, unlocked []tfconfig.Directory, to
 	case f.opts.Create:
 		return "nothing shows that the configuration there is a root module, such as a backend, a configured provider or values of variables: name its directory"
 	}
-	return "no configuration there has a lock file yet: name its directory, or set --create"
+	return "configuration is there, without a lock file: name its directory (. is this one), or set --create"
 }
 
 // warn reports something about the tree that stops nothing.
