@@ -1,6 +1,7 @@
 package command
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -81,6 +82,7 @@ func TestSettingsOfAnotherRepository(t *testing.T) {
 		"enforced":            {fstest.MapFS{".github/relock.yml": {Data: []byte(limited("2"))}}, "../hard.yml", 6, false},
 		"errors, below it":    {fstest.MapFS{".github/relock.yml": {Data: []byte("version: 1\nnope: 2\n")}}, "../op.yml", 0, true},
 		"two, below it":       {fstest.MapFS{".github/relock.yml": {Data: []byte("version: 1\n")}, ".relock.yml": {Data: []byte("version: 1\n")}}, "../hard.yml", 0, true},
+		"a link to nothing":   {fstest.MapFS{".github/relock.yml": {Mode: fs.ModeSymlink, Data: []byte("gone.yml")}}, "../op.yml", 0, true},
 		"enforcing itself":    {fstest.MapFS{".github/relock.yml": {Data: []byte("version: 1\nenforced: {strict: false}\n")}}, "../op.yml", 0, true},
 		"one not there":       {fstest.MapFS{}, "../gone.yml", 0, true},
 	} {

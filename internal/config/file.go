@@ -47,8 +47,9 @@ func Locate(fsys fs.FS) (string, []provider.Diagnostic) {
 	var found []string
 	for _, name := range FileNames {
 		_, err := fs.Stat(fsys, name)
+		_, missing := fs.Lstat(fsys, name)
 		switch {
-		case err == nil:
+		case err == nil, errors.Is(err, fs.ErrNotExist) && missing == nil: // a link to nothing is no file that can be read
 			found = append(found, name)
 		case !errors.Is(err, fs.ErrNotExist):
 			return "", []provider.Diagnostic{{Code: provider.CodeUnreadable, File: name, Message: "the configuration file cannot be read: " + file.Cause(err).Error()}}
