@@ -68,6 +68,7 @@ func divide(ctx context.Context, env Env, s settings) (fleet.Division, error) {
 	if err != nil {
 		return p, err
 	}
+	p.Settings = s.operators()
 	if s.Organisation.Pause {
 		p.Shards = []fleet.Shard{{}} // nothing is done
 	}
@@ -99,8 +100,19 @@ func remembering(s settings) string {
 
 // identity identifies the settings that decide what is proposed, as far as they are no
 // repository's own. What is enforced is more than a value: repositories may say another.
-func (s settings) identity() string {
-	sum := sha256.Sum256([]byte(config.Show(s.values.Deciding()) + config.Show(s.operator.Enforced.Deciding())))
+func (s settings) identity() string { return identityOf(s.values, s.operator.Enforced) }
+
+// operators identifies what the operator's file decides; empty if it decides nothing.
+func (s settings) operators() string {
+	if id := identityOf(s.operator.Values, s.operator.Enforced); id != identityOf(nil, nil) {
+		return id
+	}
+	return ""
+}
+
+// identityOf identifies values, and those that are enforced.
+func identityOf(values, enforced config.Values) string {
+	sum := sha256.Sum256([]byte(config.Show(values.Deciding()) + config.Show(enforced.Deciding())))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -130,6 +142,12 @@ func ofShard(env Env, s settings) (*run.Organisation, error) {
 	p, err := readPlan(env, s.Organisation.Plan)
 	if err != nil {
 		return nil, err
+	}
+	if p.Settings != "" && p.Settings != s.operators() {
+		return nil, provider.Diagnostic{
+			Code: provider.CodeSettings, File: s.Organisation.Plan, Message: "the plan was made by another operator's file than this run has",
+			Hint: "give every job of a run the same file with --config, or plan anew",
+		}
 	}
 	shard, err := p.Shard(s.Organisation.Shard)
 	if err != nil {

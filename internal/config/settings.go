@@ -522,7 +522,7 @@ var Settings = []Setting{
 	},
 	{
 		Flag: "config", Input: "config", Kind: Text, Verbs: append(slices.Clone(reading), "comment", "config", "shards"),
-		Doc:  "Path of the configuration file. Empty: " + strings.Join(FileNames[:len(FileNames)-1], ", ") + " or " + FileNames[len(FileNames)-1] + ".",
+		Doc:  "Path of the configuration file. One outside of the repositories that are read is the operator's, over which their own are laid for what is proposed. Empty: " + strings.Join(FileNames[:len(FileNames)-1], ", ") + " or " + FileNames[len(FileNames)-1] + ".",
 		take: asText(func(c *Config) *string { return &c.File }),
 	},
 	{

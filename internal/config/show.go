@@ -136,7 +136,7 @@ func plainRecords(s Setting, records []record) any {
 func (v Values) Deciding() Values {
 	kept := Values{}
 	for _, s := range Settings {
-		if value, ok := v[s.Name()]; ok && (s.Key != "" && !strings.HasPrefix(s.Key, "org.") || slices.Contains(proposingFlags, s.Flag)) {
+		if value, ok := v[s.Name()]; ok && (s.Key != "" && s.Key != "version" && !strings.HasPrefix(s.Key, "org.") || slices.Contains(proposingFlags, s.Flag)) {
 			value.Source, value.parts, value.over = "", nil, nil // the same from another place
 			kept[s.Name()] = value
 		}

@@ -23,12 +23,15 @@ const MostShards = 256
 // Division says which repositories of an organisation each shard of a run is about. It
 // serves one run: what is known of a repository in it is as old as the plan.
 type Division struct {
-	FormatVersion int            `json:"format_version"`
-	Owner         string         `json:"owner"`
-	Prefix        string         `json:"branch_prefix"` // of the branches in Heads
-	Listed        int            `json:"listed"`
-	LeftOut       map[string]int `json:"left_out"`
-	Shards        []Shard        `json:"shards"`
+	FormatVersion int    `json:"format_version"`
+	Owner         string `json:"owner"`
+	Prefix        string `json:"branch_prefix"` // of the branches in Heads
+	// Settings identifies what the operator's file decides in each repository; empty: none
+	// decides anything.
+	Settings string         `json:"settings,omitempty"`
+	Listed   int            `json:"listed"`
+	LeftOut  map[string]int `json:"left_out"`
+	Shards   []Shard        `json:"shards"`
 }
 
 // Shard is what one job does.
