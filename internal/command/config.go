@@ -73,9 +73,13 @@ func configIn(root string) string {
 }
 
 func configValidateCommand(env Env) *cobra.Command {
+	var operators bool
 	cmd := &cobra.Command{
 		Use: "validate", Short: "Check the configuration file", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if operators {
+				return validateOperators(env, config.Merge(given(cmd.Flags()))["config"].Items[0])
+			}
 			s, err := readSettings(env, given(cmd.Flags()))
 			if err != nil {
 				return err
@@ -94,7 +98,30 @@ func configValidateCommand(env Env) *cobra.Command {
 		},
 	}
 	addFlags(cmd, "config")
+	cmd.Flags().BoolVar(&operators, "operator", false, "Check the file that --config names as one for many repositories, wherever it lies.")
 	return cmd
+}
+
+// validateOperators checks an operator's file, which may lie in a repository of its own.
+// The variables in which credentials will be need not be there.
+func validateOperators(env Env, name string) error {
+	if name == "" {
+		return errors.New("--operator is about a file for many repositories; name it with --config")
+	}
+	file, err := readOperators(env, name)
+	if err != nil {
+		return err
+	}
+	cfg, problems := config.Resolve(config.Merge(config.Lay(file, config.File{}).Values))
+	if len(problems) > 0 {
+		return provider.Diagnostics(problems)
+	}
+	cfg.Severity, cfg.SeverityGiven, cfg.SeverityEnforced = nil, severityIn(file.Values), severityIn(file.Enforced)
+	if err := unsound(cfg); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(env.Stdout, "the configuration is valid")
+	return err
 }
 
 func configSchemaCommand(env Env) *cobra.Command {

@@ -72,9 +72,12 @@ var exampleLines = map[string][][2]string{
 		{"relock pr --dry-run --format markdown", "show the texts and change nothing"},
 		{"relock pr --repo acme/infra", "without a checkout"},
 	},
-	"relock cache merge":     {{"relock cache merge kept job-1 job-2", "what the jobs of a matrix learned"}},
-	"relock config init":     {{"relock config init --stdout", "look before it is written"}},
-	"relock config validate": {{"relock config validate --config draft.yml", "another file"}},
+	"relock cache merge": {{"relock cache merge kept job-1 job-2", "what the jobs of a matrix learned"}},
+	"relock config init": {{"relock config init --stdout", "look before it is written"}},
+	"relock config validate": {
+		{"relock config validate --config draft.yml", "another file"},
+		{"relock config validate --operator --config central.yml", "one for many repositories"},
+	},
 	"relock config show": {
 		{"relock config show --config central.yml", "by an operator's file, too"},
 		{"relock config show --repo acme/infra --config central.yml", "without a checkout"},

@@ -122,16 +122,25 @@ func resolve(env Env, given []config.Values, files ...config.File) (settings, er
 	if operator.Name != "" && run.Apart(configPath(env, values), append(scanned(env, values), run.RepositoryOf(env.WorkDir))) {
 		cfg.SeverityGiven, cfg.SeverityEnforced, cfg.Severity = severityIn(operator.Values), severityIn(operator.Enforced), severityIn(laid.Own)
 	}
-	if err := severitiesOf(cfg).Unsound(); err != nil {
-		at := cfg.Places["verify.severity"]
-		return settings{}, provider.Diagnostic{
-			Code: provider.CodeSettings, File: at.File, Line: at.Line, Message: "verify.severity: " + err.Error(),
-			Hint: "docs/verify.md lists the codes; --severity, and a file that --config names outside of the repository, may choose any severity",
-		}
+	if err := unsound(cfg); err != nil {
+		return settings{}, err
 	}
 	return settings{
 		Config: cfg, values: values, given: given, operator: operator, environ: slices.Concat(env.Environ, tokens), notices: laid.Notices,
 	}, nil
+}
+
+// unsound says what is wrong with the severities of findings; nil if all is well.
+func unsound(cfg config.Config) error {
+	err := severitiesOf(cfg).Unsound()
+	if err == nil {
+		return nil
+	}
+	at := cfg.Places["verify.severity"]
+	return provider.Diagnostic{
+		Code: provider.CodeSettings, File: at.File, Line: at.Line, Message: "verify.severity: " + err.Error(),
+		Hint: "docs/verify.md lists the codes; --severity, and a file that --config names outside of the repository, may choose any severity",
+	}
 }
 
 // severityIn is what values that were checked make of findings.

@@ -309,7 +309,7 @@ func (r *reader) enforcing(at int, value ast.Node) {
 	m, ok := value.(ast.MapNode)
 	switch {
 	case !r.operator:
-		r.fail(at, provider.CodeSettings, "keep it in the file that --config names for a run over other repositories",
+		r.fail(at, provider.CodeSettings, "keep it in the file that --config names for a run over other repositories; relock config validate --operator checks that",
 			"%s may not stand in a repository's own configuration file: the operator of a run enforces settings", enforced)
 		return
 	case !ok:
