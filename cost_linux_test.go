@@ -68,6 +68,7 @@ func TestCosts(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector takes several times the memory and the time: .ci/run measures without it")
 	}
+	t.Parallel() // beside others: one child at a time is measured, by what it took itself
 	for _, h := range slices.Concat(hostileInputs, hostileAnswers()) {
 		t.Run(strings.ReplaceAll(h.name, " ", "_"), func(t *testing.T) {
 			if !allCosts && !h.worst {
