@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -65,7 +66,13 @@ func TestOrganisationExampleRuns(t *testing.T) {
 	mkdir(t, filepath.Join(temp, "shards", "report-0"))
 	write(t, filepath.Join(temp, "shards", "plan", "plan.json"), content(t, filepath.Join(temp, "plan.json")), 0o600)
 	write(t, filepath.Join(temp, "shards", "report-0", "relock-report.json"), content(t, out["report"]), 0o600)
+	hashes, known := filepath.Join(temp, "relock", "hashes"), filepath.Join(temp, "shards", "hashes-0", "hashes")
+	mkdir(t, filepath.Dir(known))
+	check(t, os.Rename(hashes, known)) // to another machine
 	run("report")
+	if got := content(t, hashes); got != content(t, known) || strings.Count(got, "\npackage ") == 0 {
+		t.Errorf("the joined hash cache is not that of the shard:\n%s", got)
+	}
 	if pulls, err := s.GitHub().Pulls("acme/infra"); err != nil || len(pulls) != 1 {
 		t.Errorf("%d pull requests, want one", len(pulls))
 	}

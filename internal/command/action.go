@@ -104,6 +104,7 @@ func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, conf
 		return r, s.Config, err
 	case "merge":
 		r, err := joinShards(env, s.Organisation.Plan, s.Organisation.Reports)
+		r.Diagnostics = append(r.Diagnostics, joinCaches(env, s.Cache, s.Organisation.Caches)...)
 		return r, s.Config, err
 	}
 	verb, err := verbOf(s.Command, rt)

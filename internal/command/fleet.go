@@ -17,6 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/fleet"
+	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
@@ -180,16 +181,19 @@ func readReport(path string) (report.Report, error) {
 
 func reportCommand(env Env) *cobra.Command {
 	cmd := &cobra.Command{Use: "report", Short: "Make one report of several"}
-	var plan, output, format string
+	var plan, output, format, cache string
+	var caches []string
 	merge := &cobra.Command{
 		Use: "merge --plan FILE REPORT…", Short: "Make one report of those of all shards",
 		Long: `merge reads the JSON reports of the shards of a plan and makes one of them. It
-names each repository of the plan that has no result, and ends with status 1 then.`,
+names each repository of the plan that has no result, and ends with status 1 then.
+With --caches it adds to the hash cache --cache what those of the shards know.`,
 		RunE: func(_ *cobra.Command, reports []string) error {
 			r, err := joinShards(env, plan, reports)
 			if err != nil {
 				return err
 			}
+			r.Diagnostics = append(r.Diagnostics, joinCaches(env, cache, caches)...)
 			cfg := config.Config{Format: format}
 			if err := show(env, r, cfg); err != nil {
 				return err
@@ -204,6 +208,8 @@ names each repository of the plan that has no result, and ends with status 1 the
 	}
 	merge.Flags().StringVar(&plan, "plan", usualPlan, "The plan of the shards.")
 	merge.Flags().StringVar(&output, "output", "", "Directory for the report as JSON and as a page for a browser.")
+	merge.Flags().StringVar(&cache, "cache", "", "Hash cache to which those of the shards are added.")
+	merge.Flags().StringSliceVar(&caches, "caches", nil, "Hash caches of the shards, or patterns of their paths.")
 	merge.Flags().StringVar(&format, "format", "text", "Format of the result on standard output: text, json, markdown or html.")
 	cmd.AddCommand(merge)
 	return cmd
@@ -218,7 +224,7 @@ func joinShards(env Env, plan string, patterns []string) (report.Report, error) 
 	}
 	var runs []report.Report
 	var unreadable []provider.Diagnostic
-	for _, name := range reportFiles(env, patterns) {
+	for _, name := range filesMatching(env, patterns) {
 		r, err := readReport(env.path(name))
 		if err != nil {
 			unreadable = append(unreadable, provider.Diagnostic{
@@ -238,6 +244,34 @@ func joinShards(env Env, plan string, patterns []string) (report.Report, error) 
 	return all, nil
 }
 
+// joinCaches adds to a hash cache what those of shards know. Where they contradict each
+// other, none is believed. One that cannot be used costs downloads, and is told.
+func joinCaches(env Env, into string, patterns []string) []provider.Diagnostic {
+	if len(patterns) == 0 {
+		return nil
+	}
+	unusable := func(name string, err error) provider.Diagnostic {
+		return provider.Diagnostic{
+			Code: provider.CodeSettings, Severity: provider.SeverityWarning, File: shownPath(env, name), Message: fmt.Sprintf("the hash cache cannot be used: %v", file.Cause(err)),
+			Hint: "nothing is wrong with what the shards have done; what they have hashed is downloaded again",
+		}
+	}
+	cache, err := hash.OpenCache(env.path(cmp.Or(into, env.cached("hashes"))))
+	if err != nil {
+		return []provider.Diagnostic{unusable(into, err)}
+	}
+	var told []provider.Diagnostic
+	for _, name := range filesMatching(env, patterns) {
+		if err := cache.Merge(env.path(name)); err != nil {
+			told = append(told, unusable(name, err))
+		}
+	}
+	if err := cache.Close(); err != nil {
+		told = append(told, unusable(into, err))
+	}
+	return told
+}
+
 // shownPath is a path as people know it: relative to the working directory, if it is
 // below that.
 func shownPath(env Env, name string) string {
@@ -247,9 +281,9 @@ func shownPath(env Env, name string) string {
 	return name
 }
 
-// reportFiles are the files that patterns match, sorted. One that matches none stands for
+// filesMatching are the files that patterns match, sorted. One that matches none stands for
 // itself, and cannot be read.
-func reportFiles(env Env, patterns []string) []string {
+func filesMatching(env Env, patterns []string) []string {
 	var names []string
 	for _, pattern := range patterns {
 		found, err := filepath.Glob(env.path(pattern))

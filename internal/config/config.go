@@ -111,7 +111,8 @@ type Organisation struct {
 	Shard       string // that the run is about, I/N
 	Plan, Costs string // paths; empty: none
 	Memory      string // path; empty: none
-	Reports     []string
+	// Reports and Caches are paths of what shards have left, or patterns of these.
+	Reports, Caches []string
 }
 
 // PullRequest is the settings of pull requests.

@@ -90,6 +90,7 @@ var examples = map[string]string{
 	"plan":                        "plan.json",
 	"shard":                       "3/8",
 	"reports":                     "reports/**/relock-report.json",
+	"caches":                      "shards/hashes-*/hashes",
 	"org.where":                   "[topic=terraform, file!=.norelock]",
 	"org.max-new":                 "20",
 	"org.pause":                   "true",

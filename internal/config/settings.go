@@ -516,6 +516,11 @@ var Settings = []Setting{
 		take: asTexts(anyText, func(c *Config) *[]string { return &c.Organisation.Reports }),
 	},
 	{
+		Input: "caches", Kind: List,
+		Doc:  "Hash caches of shards, or patterns of their paths, which the command merge adds to the cache. They must be as trusted as that.",
+		take: asTexts(anyText, func(c *Config) *[]string { return &c.Organisation.Caches }),
+	},
+	{
 		Key: "org.pause", Kind: Bool, Default: "false", Operator: true,
 		Doc:  "Do nothing in the repositories of an organisation, and say so. Whoever may change the file can so stop every run at once.",
 		take: asBool(func(c *Config) *bool { return &c.Organisation.Pause }),
