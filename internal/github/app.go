@@ -222,11 +222,10 @@ func (t *tokens) renew(ctx context.Context) error {
 	}
 	const doing = "asking for a token of the GitHub App"
 	made, err := t.mint(ctx)
-	if t.app.Labels && refusedFor(err, http.StatusUnprocessableEntity) {
+	if refusedFor(err, http.StatusUnprocessableEntity) {
 		// GitHub gives all that is asked for or nothing. Labels that cannot be
-		// created are a warning when they are set.
-		t.app.Labels = false
-		made, err = t.mint(ctx)
+		// created, and teams that cannot be asked, are warnings when they are set.
+		made, err = t.mintLess(ctx, err)
 	}
 	if err != nil {
 		return explanation(ctx, t.client, doing, t.hint, err)
@@ -239,6 +238,23 @@ func (t *tokens) renew(ctx context.Context) error {
 	}
 	t.current, t.until = made.GetToken(), made.GetExpiresAt().Time
 	return nil
+}
+
+// mintLess asks for tokens without what an App may lack, first without one of it.
+func (t *tokens) mintLess(ctx context.Context, refused error) (made *github.InstallationToken, err error) {
+	whole := t.app
+	err = refused
+	for _, less := range []App{{Teams: whole.Teams}, {Labels: whole.Labels}, {}} {
+		if same := less.Teams == t.app.Teams && less.Labels == t.app.Labels; same || !refusedFor(err, http.StatusUnprocessableEntity) {
+			continue
+		}
+		t.app.Teams, t.app.Labels = less.Teams, less.Labels
+		made, err = t.mint(ctx)
+	}
+	if err != nil {
+		t.app = whole // for the hint, and for whoever tries again when it is granted
+	}
+	return made, err
 }
 
 func (t *tokens) mint(ctx context.Context) (*github.InstallationToken, error) {

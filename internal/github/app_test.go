@@ -188,7 +188,7 @@ func TestAppSaysWhatIsWrong(t *testing.T) {
 			"asking for a token of the GitHub App: GitHub answered 404", "check that installation 12345 belongs to the App"},
 		"no_permission": {func(*github.App) {}, map[string]string{"contents": "write", "metadata": "read"},
 			"GitHub answered 422: The permissions requested are not granted", `"Contents: write" and "Pull requests: write"`},
-		"no_teams": {func(a *github.App) { a.Teams = true }, proposing, "GitHub answered 422", `"Members: read"`},
+		"no_teams": {func(a *github.App) { a.Teams = true }, map[string]string{"contents": "write", "metadata": "read"}, "GitHub answered 422", `"Members: read"`},
 		"suspended": {func(*github.App) {}, proposing,
 			"GitHub answered 403: This installation has been suspended", "the installation is not suspended"},
 		"not_all_repositories": {func(a *github.App) { a.Repositories = append(a.Repositories, "octo/modules") }, proposing,
@@ -214,7 +214,7 @@ func TestAppSaysWhatIsWrong(t *testing.T) {
 			if errors.Is(err, github.ErrNotFound) || errors.Is(err, github.ErrConflict) || errors.Is(err, github.ErrUncertain) {
 				t.Errorf("error %v has the kind of its cause", err)
 			}
-			if strings.Contains(err.Error(), "PRIVATE") || len(h.asked) > 2 {
+			if strings.Contains(err.Error(), "PRIVATE") || len(h.asked) > 3 {
 				t.Errorf("error = %v after %q", err, h.asked)
 			}
 			if _, err := c.Token(t.Context()); err == nil {

@@ -29,7 +29,8 @@ func (c *apiCall) listReviewers() (any, error) {
 }
 
 // requestReviewers asks all of them or, if one cannot be asked, nobody. A
-// GITHUB_TOKEN sees no teams.
+// GITHUB_TOKEN sees no teams, and neither does an App that may not read the members of an
+// organization [peter-evans/create-pull-request, README, "Action inputs", team-reviewers].
 func (c *apiCall) requestReviewers() (any, error) {
 	p, err := c.pull()
 	if err != nil {
@@ -49,7 +50,7 @@ func (c *apiCall) requestReviewers() (any, error) {
 	}
 	for _, slug := range in.TeamReviewers {
 		switch {
-		case c.who.workflow():
+		case c.who.workflow(), c.who.app != nil && c.who.Permissions["members"] == "":
 			return nil, unprocessable("Could not resolve to a node with the global id of '%s'.", teamID(slug))
 		case !slices.Contains(c.repo.settings.Teams, slug):
 			return nil, c.noCollaborator("teams")
