@@ -8,7 +8,6 @@ import (
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/scan"
@@ -58,8 +57,11 @@ func request(env Env, verb run.Verb, dirs []string, cfg config.Config) run.Reque
 			Newer: verb == run.Check, Rules: rules(cfg.Rules), Signers: cfg.Signers,
 			Preserve: cfg.UnreadableModules == "preserve", Jobs: cfg.Jobs,
 		},
-		Hub:  hubOf(cfg),
-		Pull: pull(cfg),
+		Hub: hubOf(cfg),
+		Pull: run.Pull{
+			PullRequest: cfg.PullRequest, Grouping: run.Grouping{By: run.GroupBy(cfg.GroupBy), Named: cfg.Groups},
+			Merging: cfg.Rules, Footer: footer, DryRun: cfg.DryRun,
+		},
 	}
 }
 
@@ -148,31 +150,6 @@ func rules(given []config.Rule) []upgrade.Rule {
 	return policy
 }
 
-// pull turns settings into how pull requests are made.
-func pull(cfg config.Config) run.Pull {
-	p := cfg.PullRequest
-	made := run.Pull{
-		Bases:        p.Base,
-		Grouping:     run.Grouping{By: run.GroupBy(cfg.GroupBy)},
-		BranchPrefix: p.BranchPrefix,
-		Title:        p.Title, Commit: p.CommitMessage,
-		Presentation: presentation(p),
-		Limit:        p.Limit, ReleaseNotes: p.ReleaseNotes, DryRun: cfg.DryRun,
-		Footer: footer,
-	}
-	for _, g := range cfg.Groups {
-		made.Grouping.Named = append(made.Grouping.Named, run.Group{
-			Name: g.Name, Providers: g.Providers, Directories: g.Directories, Presentation: presentation(g.PullRequest),
-		})
-	}
-	for _, r := range cfg.Rules {
-		if r.AutoMerge != nil {
-			made.Merging = append(made.Merging, run.MergeRule{Providers: r.Providers, Directories: r.Directories, Updates: r.Updates, May: *r.AutoMerge})
-		}
-	}
-	return made
-}
-
 // hubOf is how GitHub is spoken to by the settings, but for where it is.
 func hubOf(cfg config.Config) run.Hub {
 	h := run.Hub{Token: cfg.Token, Anonymous: cfg.DryRun}
@@ -192,14 +169,6 @@ func hubOf(cfg config.Config) run.Hub {
 		h.App.Labels = h.App.Labels || p.CreateLabels && len(p.Labels) > 0
 	}
 	return h
-}
-
-// presentation is how a pull request is presented by the settings.
-func presentation(p config.PullRequest) pr.Presentation {
-	return pr.Presentation{
-		Labels: p.Labels, CreateLabels: p.CreateLabels, Reviewers: p.Reviewers, TeamReviewers: p.TeamReviewers,
-		Assignees: p.Assignees, Milestone: p.Milestone, Draft: p.Draft, AutoMerge: p.AutoMerge, Limit: p.Limit,
-	}
 }
 
 // footer tells under a pull request how to steer it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/sandbox"
@@ -18,7 +19,7 @@ import (
 // presented is a proposal with all that is set behind the opening.
 func presented(content string) pr.Proposal {
 	p := proposal(content)
-	p.Presentation = pr.Presentation{
+	p.PullRequest = config.PullRequest{
 		Labels: []string{"dependencies"}, Reviewers: []string{"monalisa"}, TeamReviewers: []string{"platform"},
 		Assignees: []string{"monalisa"}, Milestone: "v1", AutoMerge: "squash",
 	}

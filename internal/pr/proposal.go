@@ -23,6 +23,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/config"
 )
 
 // File is a file of a proposal.
@@ -76,22 +78,11 @@ type Proposal struct {
 // reviewer, meant it. A label that could not be created is tried again by later
 // runs, and so is auto-merge until it holds.
 type Presentation struct {
-	Labels        []string
-	CreateLabels  bool     // labels that do not exist are made; else they are left out
-	Reviewers     []string // logins
-	TeamReviewers []string // slugs of teams
-	Assignees     []string // logins
-	Milestone     string   // its title
-	Draft         bool
-	// AutoMerge lets GitHub merge it once everything passes: "merge", "squash" or
-	// "rebase"; empty: a person merges.
-	AutoMerge string
+	config.PullRequest // a Limit of 0: Options.Limit holds
 	// NoAutoMerge says that what is proposed now is for a person to merge: what made
 	// GitHub merge it is taken back before the branch gets anything new. A later
 	// proposal without it merges by itself again.
 	NoAutoMerge bool
-	// Limit stands in for Options.Limit; 0: that holds.
-	Limit int
 }
 
 // DefaultPrefix begins the names of our branches.

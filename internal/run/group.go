@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -15,7 +15,7 @@ type Grouping struct {
 	// all, or one for each provider, directory or namespace. Empty: ByAll.
 	By GroupBy
 	// Named are tried in order.
-	Named []Group
+	Named []config.Group
 }
 
 // GroupBy says what changes have in common that share a pull request.
@@ -29,30 +29,21 @@ const (
 	ByNamespace GroupBy = "namespace"
 )
 
-// Group is a set of changes with a name.
-type Group struct {
-	Name        string
-	Providers   []provider.Pattern // empty: all
-	Directories []string           // globs; empty: everywhere
-	// Presentation is that of its pull request.
-	Presentation pr.Presentation
-}
-
-// presentation is that of the pull request of a group by its key.
-func (p Pull) presentation(key string) pr.Presentation {
+// settings are those of the pull request of a group by its key.
+func (p Pull) settings(key string) config.PullRequest {
 	for _, n := range p.Grouping.Named {
 		if n.Name == key {
-			return n.Presentation
+			return n.PullRequest
 		}
 	}
-	return p.Presentation
+	return p.PullRequest
 }
 
 // of returns the key of the group that a provider of a root module belongs to.
 // It depends on no version, so that a group keeps its branch.
 func (g Grouping) of(dir string, addr provider.Addr) string {
 	for _, n := range g.Named {
-		if n.takes(dir, addr) {
+		if isAbout(n.Providers, n.Directories, dir, addr) {
 			return n.Name
 		}
 	}
@@ -67,9 +58,11 @@ func (g Grouping) of(dir string, addr provider.Addr) string {
 	return string(ByAll)
 }
 
-func (g Group) takes(dir string, addr provider.Addr) bool {
-	named := len(g.Providers) == 0 || slices.ContainsFunc(g.Providers, func(p provider.Pattern) bool { return p.Match(addr) })
-	return named && (len(g.Directories) == 0 || scan.InAny(g.Directories, dir))
+// isAbout reports whether a provider of a root module is one of those that an entry
+// of the configuration file names: empty lists are all, and everywhere.
+func isAbout(providers []provider.Pattern, globs []string, dir string, addr provider.Addr) bool {
+	named := len(providers) == 0 || slices.ContainsFunc(providers, func(p provider.Pattern) bool { return p.Match(addr) })
+	return named && (len(globs) == 0 || scan.InAny(globs, dir))
 }
 
 // groups lists the keys of all groups that the root modules can have changes

@@ -3,6 +3,7 @@ package run
 import (
 	"testing"
 
+	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -15,7 +16,7 @@ func TestGroupOfAChange(t *testing.T) {
 		}
 		return []provider.Pattern{p}
 	}
-	named := []Group{
+	named := []config.Group{
 		{Name: "aws-prod", Providers: pattern("hashicorp/aws"), Directories: []string{"prod/**"}},
 		{Name: "aws", Providers: pattern("hashicorp/aws")},
 		{Name: "prod", Directories: []string{"prod/**"}},

@@ -26,23 +26,13 @@ import (
 
 // Pull says how changes are proposed.
 type Pull struct {
-	// Bases are the branches to propose against; none: the default branch.
-	Bases []string
+	// PullRequest are the settings of those of groups without a name.
+	config.PullRequest
 	// Grouping sorts the changes into pull requests.
-	Grouping     Grouping
-	BranchPrefix string
-	// Title and Commit are templates of the pull request's title and the
-	// commit's subject; empty: relock's own words.
-	Title, Commit config.Template
-	// Presentation is that of pull requests of groups without a name.
-	Presentation pr.Presentation
-	// Merging are the rules on which pull requests may merge by themselves.
-	Merging []MergeRule
-	// Limit is the number of open pull requests beyond which none is opened; 0:
-	// no limit.
-	Limit int
-	// ReleaseNotes puts those of upgrades into the text.
-	ReleaseNotes bool
+	Grouping Grouping
+	// Merging are the rules of the configuration file, some of which say which pull
+	// requests may merge by themselves.
+	Merging []config.Rule
 	// Footer ends the text of each pull request.
 	Footer string
 	DryRun bool
@@ -106,7 +96,7 @@ func prepare(ctx context.Context, j job, s inventory) (proposing, error) {
 		}
 	}
 	groups := j.req.Pull.Grouping.groups(s.found)
-	p.survey, err = pr.Look(ctx, p.repo, p.base, j.req.Pull.Bases, j.req.Pull.BranchPrefix, groups...)
+	p.survey, err = pr.Look(ctx, p.repo, p.base, j.req.Pull.Base, j.req.Pull.BranchPrefix, groups...)
 	return p, err
 }
 
@@ -202,7 +192,7 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	// On a runner the checkout stands for the branch; elsewhere it is somebody's own.
 	checkout := pull.DryRun && known.trees[0].remote == nil && (!j.env.OnGitHub || at.hub.Anonymous())
 	outcomes := pr.Propose(ctx, at.repo, proposals, pr.Options{
-		Base: at.base, Bases: pull.Bases, SHA: at.head, Holds: holds, Checkout: checkout, Survey: at.survey, Prefix: pull.BranchPrefix, Limit: pull.Limit,
+		Base: at.base, Bases: pull.Base, SHA: at.head, Holds: holds, Checkout: checkout, Survey: at.survey, Prefix: pull.BranchPrefix, Limit: pull.Limit,
 		May: j.target.room.may(j.target.Repository), Makes: j.target.makes, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate,
 		Partial: p.partial(), DryRun: pull.DryRun, Log: j.env.Log,
 	})
@@ -315,14 +305,14 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share) pr.Propos
 	one.Title, one.Subject, one.Summary = report.Title(s.changed), report.Subject(s.changed, ""), report.Details(s.changed)
 	if values := placeholders(key, base, s.changed); pull.Title != "" {
 		one.Title = pull.Title.Execute(values)
-	} else if pull.Commit == "" {
+	} else if pull.CommitMessage == "" {
 		one.Styled = func(prefix string) string { return report.Subject(s.changed, prefix) }
 	}
-	if pull.Commit != "" {
-		one.Subject = report.Shortened(pull.Commit.Execute(placeholders(key, base, s.changed)))
+	if pull.CommitMessage != "" {
+		one.Subject = report.Shortened(pull.CommitMessage.Execute(placeholders(key, base, s.changed)))
 	}
-	one.Facts, one.Presentation = facts(about), pull.presentation(key)
-	one.NoAutoMerge = !pull.unattended(about)
+	one.Facts = facts(about)
+	one.Presentation = pr.Presentation{PullRequest: pull.settings(key), NoAutoMerge: !pull.unattended(about)}
 	one.Write = sync.OnceValue(func() string {
 		p.enrich(ctx)
 		full := p.report.About(about)

@@ -135,11 +135,11 @@ func (s *Session) atBases(ctx context.Context, req Request, t Target) (report.Re
 
 // toBases does so for a target whose files are those of a branch.
 func (s *Session) toBases(ctx context.Context, req Request, t Target, branch string) (report.Report, error) {
-	if len(req.Pull.Bases) < 2 {
+	if len(req.Pull.Base) < 2 {
 		return s.toBase(ctx, req, t, branch)
 	}
 	all := report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}
-	for _, base := range req.Pull.Bases {
+	for _, base := range req.Pull.Base {
 		t.Base, t.part = base, true
 		r, err := s.toBase(ctx, req, t, branch)
 		if err != nil {
@@ -228,8 +228,8 @@ func (s *Session) byOwnFile(ctx context.Context, req Request, t Target) (report.
 	}
 	own.Configure, own.Hub.Owner = req.Configure, req.Hub.Owner
 	t.Files, t.Base = remote, branch
-	if len(own.Pull.Bases) > 0 {
-		t.Base = own.Pull.Bases[0]
+	if len(own.Pull.Base) > 0 {
+		t.Base = own.Pull.Base[0]
 	}
 	r, err := s.toBases(ctx, own, t, branch)
 	r.Diagnostics = append(r.Diagnostics, own.Notices...)

@@ -6,17 +6,7 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
-	"github.com/relock-dev/relock/internal/scan"
 )
-
-// MergeRule says of updates whether a pull request with one of them may merge by
-// itself. Of several that match, the last one counts.
-type MergeRule struct {
-	Providers   []provider.Pattern // empty: all
-	Directories []string           // globs; empty: everywhere
-	Updates     []provider.Bump    // empty: every change
-	May         bool
-}
 
 // unattended reports whether changes may be merged without a person: whether the
 // rules let each of them, and none needs an eye by our own judgement, which no rule
@@ -49,16 +39,14 @@ func needsAnEye(c report.Change) bool {
 	return c.SignerFrom != (provider.Signer{}) && c.SignerFrom != c.Signer
 }
 
-// mayMerge is what the rules say of a change. One of no version, as of hashes, is no
+// mayMerge is what the rules say of a change, of several that match the last. One of no version, as of hashes, is no
 // update: only rules for every change are about it.
 func (p Pull) mayMerge(dir string, c diff.Change) bool {
 	may := true
 	for _, r := range p.Merging {
-		by := len(r.Providers) == 0 || slices.ContainsFunc(r.Providers, func(p provider.Pattern) bool { return p.Match(c.Addr) })
-		in := len(r.Directories) == 0 || scan.InAny(r.Directories, dir)
 		of := len(r.Updates) == 0 || c.From != c.To && !c.From.IsZero() && !c.To.IsZero() && slices.Contains(r.Updates, provider.BumpBetween(c.From, c.To))
-		if by && in && of {
-			may = r.May
+		if r.AutoMerge != nil && of && isAbout(r.Providers, r.Directories, dir, c.Addr) {
+			may = *r.AutoMerge
 		}
 	}
 	return may

@@ -3,6 +3,7 @@ package run
 import (
 	"testing"
 
+	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -32,21 +33,22 @@ func TestWhatMergesByItself(t *testing.T) {
 	signed.Signer, signed.SignerFrom = provider.Signer{KeyID: "B"}, provider.Signer{KeyID: "A"}
 	minor, major := change(diff.Upgraded, "1.0.0", "1.1.0"), change(diff.Upgraded, "1.0.0", "2.0.0")
 	completed := change(diff.Completed, "1.0.0", "1.0.0")
-	noMajor := []MergeRule{{Updates: []provider.Bump{provider.BumpMajor}}}
-	nothing := []MergeRule{{}}
+	yes, no := true, false
+	noMajor := []config.Rule{{Updates: []provider.Bump{provider.BumpMajor}, AutoMerge: &no}}
+	nothing := []config.Rule{{AutoMerge: &no}}
 	tests := map[string]struct {
-		rules  []MergeRule
+		rules  []config.Rule
 		module report.Module
 		want   bool
 	}{
 		"without_rules":         {nil, report.Module{Changes: []report.Change{minor, major}}, true},
 		"all_may":               {noMajor, report.Module{Changes: []report.Change{minor, completed}}, true},
 		"one_may_not":           {noMajor, report.Module{Changes: []report.Change{minor, major}}, false},
-		"the_last_rule_counts":  {append(nothing, MergeRule{Updates: []provider.Bump{provider.BumpMinor}, May: true}), report.Module{Changes: []report.Change{minor}}, true},
-		"hashes_are_no_update":  {append(nothing, MergeRule{Updates: []provider.Bump{provider.BumpPatch}, May: true}), report.Module{Changes: []report.Change{completed}}, false},
-		"elsewhere":             {[]MergeRule{{Directories: []string{"prod/**"}}}, report.Module{Dir: "stage", Changes: []report.Change{minor}}, true},
-		"here":                  {[]MergeRule{{Directories: []string{"prod/**"}}}, report.Module{Dir: "prod/a", Changes: []report.Change{minor}}, false},
-		"a_downgrade":           {[]MergeRule{{May: true}}, report.Module{Changes: []report.Change{change(diff.Downgraded, "2.0.0", "1.0.0")}}, false},
+		"the_last_rule_counts":  {append(nothing, config.Rule{Updates: []provider.Bump{provider.BumpMinor}, AutoMerge: &yes}), report.Module{Changes: []report.Change{minor}}, true},
+		"hashes_are_no_update":  {append(nothing, config.Rule{Updates: []provider.Bump{provider.BumpPatch}, AutoMerge: &yes}), report.Module{Changes: []report.Change{completed}}, false},
+		"elsewhere":             {[]config.Rule{{Directories: []string{"prod/**"}, AutoMerge: &no}}, report.Module{Dir: "stage", Changes: []report.Change{minor}}, true},
+		"here":                  {[]config.Rule{{Directories: []string{"prod/**"}, AutoMerge: &no}}, report.Module{Dir: "prod/a", Changes: []report.Change{minor}}, false},
+		"a_downgrade":           {[]config.Rule{{AutoMerge: &yes}}, report.Module{Changes: []report.Change{change(diff.Downgraded, "2.0.0", "1.0.0")}}, false},
 		"a_move_down":           {nil, report.Module{Changes: []report.Change{change(diff.Moved, "2.0.0", "1.0.0")}}, false},
 		"a_re-release":          {nil, report.Module{Changes: []report.Change{change(diff.ReReleased, "1.0.0", "1.0.0")}}, false},
 		"another_signer":        {nil, report.Module{Changes: []report.Change{signed}}, false},
@@ -54,7 +56,8 @@ func TestWhatMergesByItself(t *testing.T) {
 		"a_module_unread":       {nil, report.Module{Changes: []report.Change{minor}, Unread: []scan.Unread{{}}}, false},
 		"partial":               {nil, report.Module{Changes: []report.Change{minor}, Partial: true}, false},
 		"where_nothing_changes": {nothing, report.Module{Partial: true}, true},
-		"of_others":             {[]MergeRule{{Providers: []provider.Pattern{pattern(t, "corp/*")}}}, report.Module{Changes: []report.Change{minor}}, true},
+		"of_another_matter":     {[]config.Rule{{}}, report.Module{Changes: []report.Change{minor}}, true},
+		"of_others":             {[]config.Rule{{Providers: []provider.Pattern{pattern(t, "corp/*")}, AutoMerge: &no}}, report.Module{Changes: []report.Change{minor}}, true},
 	}
 	for name, tt := range tests {
 		if got := (Pull{Merging: tt.rules}).unattended([]report.Module{tt.module}); got != tt.want {

@@ -229,7 +229,7 @@ func (f found) providers() []provider.Addr {
 
 // where is what a job is about, for people, where others are about others.
 func where(j job) string {
-	if len(j.req.Pull.Bases) > 1 {
+	if len(j.req.Pull.Base) > 1 {
 		return strings.TrimSpace(j.target.Repository + " at " + j.target.Base)
 	}
 	return j.target.Repository
