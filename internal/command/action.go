@@ -268,13 +268,7 @@ func compact(array json.RawMessage) string {
 
 // directoriesOf lists the root modules with changes as a JSON array.
 func directoriesOf(r report.Report) string {
-	dirs := []string{}
-	for _, m := range r.Modules {
-		if m.Pending {
-			dirs = append(dirs, m.Dir)
-		}
-	}
-	text, err := json.Marshal(dirs)
+	text, err := json.Marshal(append([]string{}, r.PendingDirs()...))
 	if err != nil {
 		panic("command: a list of strings cannot be encoded: " + err.Error())
 	}

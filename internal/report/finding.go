@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -65,13 +64,4 @@ func findingOf(f provider.Finding) findingJSON {
 		j.Platform = f.Platform.String()
 	}
 	return j
-}
-
-// placedFindings are findings at the places that show makes of theirs.
-func placedFindings(findings []provider.Finding, show placing) []provider.Finding {
-	return mapped(findings, func(f provider.Finding) provider.Finding {
-		f.Path = cmp.Or(f.Path, f.File)
-		f.File, f.Package = show(f.File, f.Package)
-		return f
-	})
 }

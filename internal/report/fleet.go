@@ -46,13 +46,7 @@ var states = []State{Outdated, UpToDate, NoLockFile, FleetFailed, NotReached, Pl
 
 // count is how many repositories are in a state.
 func (f Fleet) count(s State) int {
-	n := 0
-	for _, r := range f.Repositories {
-		if r.State == s {
-			n++
-		}
-	}
-	return n
+	return number(f.Repositories, func(r Fate) bool { return r.State == s })
 }
 
 // sentence says how many repositories there are, and what became of them.

@@ -451,11 +451,11 @@ func (m Module) placed(show placing) Module {
 	})
 	m.Unread = placedUnread(m.Unread, show)
 	m.Diagnostics = placedDiagnostics(m.Diagnostics, show)
-	m.Findings, m.Undecided = placedFindings(m.Findings, show), placedFindings(m.Undecided, show)
+	m.Findings, m.Undecided = mapped(m.Findings, show.finding), mapped(m.Undecided, show.finding)
 	if m.Verified != nil {
 		v := *m.Verified
 		v.Accepted = mapped(v.Accepted, func(a verify.Acceptance) verify.Acceptance {
-			a.Finding = placedFindings([]provider.Finding{a.Finding}, show)[0]
+			a.Finding = show.finding(a.Finding)
 			return a
 		})
 		m.Verified = &v
@@ -465,9 +465,7 @@ func (m Module) placed(show placing) Module {
 
 func placedDiagnostics(diagnostics []provider.Diagnostic, show placing) []provider.Diagnostic {
 	return mapped(diagnostics, func(d provider.Diagnostic) provider.Diagnostic {
-		if d.File != "" {
-			d.File, d.Package = show(d.File, d.Package)
-		}
+		show.at(&d.File, &d.Package)
 		return d
 	})
 }
@@ -489,26 +487,46 @@ func placedScan(m scan.RootModule, show placing) *scan.RootModule {
 
 func placedHeld(held []upgrade.Held, show placing) []upgrade.Held {
 	return mapped(held, func(h upgrade.Held) upgrade.Held {
-		if h.Term.File != "" {
-			h.Term = show.term(h.Term)
-		}
-		h.Others = mapped(h.Others, show.term)
+		h.Term, h.Others = show.term(h.Term), mapped(h.Others, show.term)
 		return h
 	})
 }
 
 func (show placing) term(t scan.Term) scan.Term {
-	t.File, t.Package = show(t.File, t.Package)
+	show.at(&t.File, &t.Package)
 	return t
+}
+
+// finding keeps what the file is called in the repository.
+func (show placing) finding(f provider.Finding) provider.Finding {
+	f.Path = cmp.Or(f.Path, f.File)
+	show.at(&f.File, &f.Package)
+	return f
+}
+
+// at renames a place, if there is one.
+func (show placing) at(file, pkg *string) {
+	if *file != "" {
+		*file, *pkg = show(*file, *pkg)
+	}
 }
 
 func placedUnread(unread []scan.Unread, show placing) []scan.Unread {
 	return mapped(unread, func(u scan.Unread) scan.Unread {
-		if u.File != "" {
-			u.File, u.Package = show(u.File, u.Package)
-		}
+		show.at(&u.File, &u.Package)
 		return u
 	})
+}
+
+// number counts the elements of which something holds.
+func number[T any](list []T, holds func(T) bool) int {
+	n := 0
+	for _, e := range list {
+		if holds(e) {
+			n++
+		}
+	}
+	return n
 }
 
 // mapped applies f to each element of a copy.
@@ -556,12 +574,8 @@ func failed(diagnostics []provider.Diagnostic) bool {
 	})
 }
 
-// And returns the report of two runs as one. What they cost is counted together
-// in the later one.
-func (r Report) And(later Report) Report { return Join(r, later) }
-
-// Join is And for any number of runs, of which the first gives what they have in
-// common.
+// Join returns the reports of runs as one, of which the first gives what they have in
+// common. What they cost is counted together in the last one.
 func Join(runs ...Report) Report {
 	if len(runs) == 0 {
 		return Report{}

@@ -134,13 +134,9 @@ func (t *text) brief() bool {
 
 // toldModules is the number of root modules of which there is something to say.
 func toldModules(r Report) int {
-	n := 0
-	for _, m := range r.Modules {
-		if m.Pending || len(m.Changes)+len(m.Diagnostics)+len(m.Unread)+len(m.Findings) > 0 {
-			n++
-		}
-	}
-	return n
+	return number(r.Modules, func(m Module) bool {
+		return m.Pending || len(m.Changes)+len(m.Diagnostics)+len(m.Unread)+len(m.Findings) > 0
+	})
 }
 
 // mostRows is how many rows the table of a summary should have. If there are more
@@ -158,13 +154,10 @@ func (t *text) summary() {
 
 // modules writes each root module and, where several change, all changes.
 func (t *text) modules() {
-	changed := 0
 	for _, m := range t.r.Modules {
 		t.module(m)
-		if len(m.Changes) > 0 {
-			changed++
-		}
 	}
+	changed := number(t.r.Modules, func(m Module) bool { return len(m.Changes) > 0 })
 	if changed > 1 && t.r.Verb != VerbScan && t.r.Verb != VerbDiff {
 		t.section(func() { t.together(t.changes.rows(everyChange)) })
 	}
@@ -458,12 +451,7 @@ func Size(n int64) string {
 
 // closing is the last line: what the run came to.
 func (t *text) closing() {
-	failed := 0
-	for _, m := range t.r.Modules {
-		if m.Failed() {
-			failed++
-		}
-	}
+	failed := number(t.r.Modules, Module.Failed)
 	var parts []string
 	switch {
 	case t.r.Verb == VerbDiff:
@@ -525,15 +513,20 @@ func (t *text) versions() {
 // what it is not known.
 func (t *text) findings(m Module) {
 	for _, f := range m.Brief() {
-		t.paragraph(tableIndent, cell{"finding:", red}, t.d.diagnostic(f.Diagnostic()))
-		if f.Hint != "" {
-			t.paragraph(tableIndent+2, cell{"next:", dim}, Plain(f.Hint))
-		}
+		t.finding(cell{"finding:", red}, f)
 	}
 	if !t.o.Verbose {
 		return
 	}
 	for _, f := range brief(m.Undecided) {
 		t.paragraph(tableIndent, cell{"not proven:", dim}, t.d.diagnostic(f.Diagnostic()))
+	}
+}
+
+// finding writes one, and what to do next.
+func (t *text) finding(head cell, f provider.Finding) {
+	t.paragraph(tableIndent, head, t.d.diagnostic(f.Diagnostic()))
+	if f.Hint != "" {
+		t.paragraph(tableIndent+2, cell{"next:", dim}, Plain(f.Hint))
 	}
 }

@@ -66,13 +66,7 @@ func (r Report) sentence() string {
 
 // left counts the lock files that were not examined.
 func (r Report) left() int {
-	n := 0
-	for _, m := range r.Modules {
-		if m.Left {
-			n++
-		}
-	}
-	return n
+	return number(r.Modules, func(m Module) bool { return m.Left })
 }
 
 // tense is the verb of what was done, or would be.
@@ -170,12 +164,7 @@ func (r Report) differences() string {
 }
 
 func (r Report) found() []string {
-	locked := 0
-	for _, m := range r.Modules {
-		if m.Scan != nil && m.Scan.Lock != nil {
-			locked++
-		}
-	}
+	locked := number(r.Modules, func(m Module) bool { return m.Scan != nil && m.Scan.Lock != nil })
 	all := len(r.Modules) + len(r.Unlocked)
 	return []string{count(all, "root module", "root modules"), fmt.Sprintf("%d with a lock file", locked)}
 }

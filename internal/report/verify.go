@@ -56,11 +56,7 @@ func (r Report) Reaches(least provider.Severity) bool { return r.Reaching(least)
 func (r Report) Reaching(least provider.Severity) int {
 	n := 0
 	for _, m := range r.Modules {
-		for _, f := range m.Findings {
-			if f.Severity <= least {
-				n++
-			}
-		}
+		n += number(m.Findings, func(f provider.Finding) bool { return f.Severity <= least })
 	}
 	return n
 }
@@ -102,11 +98,7 @@ func (t *text) verified(m Module) {
 		if f.Severity == provider.SeverityNote && !t.o.Verbose {
 			continue
 		}
-		head := cell{f.Severity.String() + " " + string(f.Code) + ":", styles[f.Severity]}
-		t.paragraph(tableIndent, head, t.d.diagnostic(f.Diagnostic()))
-		if f.Hint != "" {
-			t.paragraph(tableIndent+2, cell{"next:", dim}, Plain(f.Hint))
-		}
+		t.finding(cell{f.Severity.String() + " " + string(f.Code) + ":", styles[f.Severity]}, f)
 	}
 	for _, u := range m.Verified.Unchecked {
 		t.paragraph(tableIndent, cell{"not checked:", yellow}, Plain(u))

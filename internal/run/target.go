@@ -112,7 +112,7 @@ func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
 	all := report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}
 	for _, t := range req.Targets {
 		t.part = len(req.Targets) > 1
-		all = all.And(s.elsewhere(ctx, req, t))
+		all = report.Join(all, s.elsewhere(ctx, req, t))
 	}
 	all.Diagnostics = append(all.Diagnostics, s.sought.told()...)
 	return all, nil
@@ -146,7 +146,7 @@ func (s *Session) toBases(ctx context.Context, req Request, t Target, branch str
 			s.sought.unread = true
 			r.Diagnostics = append(r.Diagnostics, about("branch "+base, err))
 		}
-		all = all.And(r)
+		all = report.Join(all, r)
 	}
 	return all, nil
 }
