@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -46,7 +45,7 @@ func fileHere(env Env) (config.File, error) {
 // ownFileAt reads a configuration file of a repository, of which no link leads out.
 func ownFileAt(dir, name string, tops []string) (config.File, error) {
 	path := run.Absolute(dir, name)
-	src, err := readFile(path)
+	src, err := file.ReadAtMost(path, config.MaxFileSize+1) // of which an excess is seen
 	if err == nil && leadsOut(path, tops) {
 		err = errors.New("it is a link that leads out of the repository")
 	}
@@ -56,7 +55,7 @@ func ownFileAt(dir, name string, tops []string) (config.File, error) {
 // readOperators reads the operator's configuration file. One that is called as a
 // repository's own would be gets another name, since both may be in force.
 func readOperators(env Env, name string) (config.File, error) {
-	src, err := readFile(env.path(name))
+	src, err := file.ReadAtMost(env.path(name), config.MaxFileSize+1)
 	if slices.Contains(config.FileNames, filepath.ToSlash(filepath.Clean(name))) {
 		name = "operator:" + name
 	}
@@ -120,17 +119,6 @@ func slashed(env Env, name string) string {
 		name = rel
 	}
 	return filepath.ToSlash(name)
-}
-
-// readFile reads one byte more than a configuration file may have, so that the
-// excess is seen.
-func readFile(path string) ([]byte, error) {
-	f, err := file.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, config.MaxFileSize+1))
 }
 
 // leadsOut reports whether links make something of a path that is in none of the

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -160,16 +159,11 @@ func judgingOfBase(ctx context.Context, env Env, s settings, f judging, path str
 
 // readIfThere reads a file of bounded size; nothing if there is none.
 func readIfThere(path string, limit int) ([]byte, error) {
-	f, err := file.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	src, err := file.ReadAtMost(path, int64(limit)+1)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	src, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
-	if err == nil && len(src) > limit {
+	case err == nil && len(src) > limit:
 		err = fmt.Errorf("it is larger than %d bytes", limit)
 	}
 	return src, err

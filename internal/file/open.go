@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"syscall"
@@ -34,13 +35,17 @@ func Open(name string) (*os.File, error) {
 }
 
 // Read returns the content of a file that Open opens.
-func Read(name string) ([]byte, error) {
+func Read(name string) ([]byte, error) { return ReadAtMost(name, math.MaxInt64) }
+
+// ReadAtMost returns so many bytes of that at most. Whoever must not take a part for
+// the whole asks for one more than there may be.
+func ReadAtMost(name string, most int64) ([]byte, error) {
 	f, err := Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(f)
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // Cause returns what is wrong with a file, without its path, which the caller names.

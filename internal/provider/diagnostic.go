@@ -124,6 +124,11 @@ func (d Diagnostic) Compare(e Diagnostic) int {
 // Diagnostics are several diagnostics that together make a request impossible.
 type Diagnostics []Diagnostic
 
+// AnyError reports whether one of them is an error.
+func AnyError(diagnostics []Diagnostic) bool {
+	return slices.ContainsFunc(diagnostics, func(d Diagnostic) bool { return d.Severity == SeverityError })
+}
+
 // Error returns their texts, one a line.
 func (p Diagnostics) Error() string {
 	texts := make([]string, len(p))

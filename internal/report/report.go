@@ -540,7 +540,7 @@ func mapped[T any](list []T, f func(T) T) []T {
 
 // Failed reports whether any part of the run failed.
 func (r Report) Failed() bool {
-	return failed(r.Diagnostics) || slices.ContainsFunc(r.Modules, Module.Failed)
+	return provider.AnyError(r.Diagnostics) || slices.ContainsFunc(r.Modules, Module.Failed)
 }
 
 // Pending reports whether any lock file differs from what it should be.
@@ -566,13 +566,7 @@ func (r Report) Fails() bool {
 }
 
 // Failed reports whether the root module failed, wholly or in part.
-func (m Module) Failed() bool { return failed(m.Diagnostics) }
-
-func failed(diagnostics []provider.Diagnostic) bool {
-	return slices.ContainsFunc(diagnostics, func(d provider.Diagnostic) bool {
-		return d.Severity == provider.SeverityError
-	})
-}
+func (m Module) Failed() bool { return provider.AnyError(m.Diagnostics) }
 
 // Join returns the reports of runs as one, of which the first gives what they have in
 // common. What they cost is counted together in the last one.

@@ -328,7 +328,7 @@ func unrequired(m Module) string {
 		return "unknown: the unit is known in part"
 	case len(m.Unread) > 0:
 		return "unknown: " + count(len(m.Unread), "module", "modules") + " not read"
-	case failed(errors):
+	case provider.AnyError(errors):
 		return "unknown: the configuration has errors"
 	}
 	return "not required"

@@ -3,7 +3,6 @@ package run
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -114,7 +113,7 @@ func gitDirs(root string) (dir, common string, err error) {
 		if !ok {
 			return "", "", errors.New("its file .git does not say where the repository is")
 		}
-		dir = from(root, strings.TrimSpace(target))
+		dir = Absolute(root, strings.TrimSpace(target))
 	}
 	common, err = readPath(filepath.Join(dir, "commondir"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -123,28 +122,14 @@ func gitDirs(root string) (dir, common string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	return dir, from(dir, common), nil
+	return dir, Absolute(dir, common), nil
 }
 
 // readPath reads a file in which git keeps a path.
 func readPath(name string) (string, error) {
-	f, err := file.Open(name)
-	if err != nil {
-		return "", file.Cause(err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, longestPath))
-	return strings.TrimSpace(string(text)), err
+	text, err := file.ReadAtMost(name, longestPath)
+	return strings.TrimSpace(string(text)), file.Cause(err)
 }
 
 // longestPath is more than any system's longest path, with git's word before it.
 const longestPath = 64 << 10
-
-// from is a path that is relative to a directory, or absolute.
-func from(dir, path string) string {
-	path = filepath.FromSlash(path)
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(dir, path)
-}

@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -148,26 +146,16 @@ func commitOf(t tree, revision string) (*object.Commit, error) {
 func locksIn(t tree) (map[string][]byte, error) {
 	locks := map[string][]byte{}
 	for _, dir := range t.dirs {
-		start := t.path(strings.TrimSuffix(dir, "/..."))
-		err := filepath.WalkDir(start, func(name string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case d.IsDir() && name != start && strings.HasPrefix(d.Name(), "."):
-				return fs.SkipDir
-			case d.Name() != lockfile.Name || !d.Type().IsRegular():
-				return nil // nobody's link leads elsewhere
+		err := t.visible(strings.TrimSuffix(dir, "/..."), func(file, name string) error {
+			if !isLock(name) {
+				return nil
 			}
-			f, err := os.Open(name)
+			f, err := os.Open(file)
 			if err != nil {
 				return err
 			}
 			defer f.Close()
-			rel, err := filepath.Rel(t.root, name)
-			if err != nil {
-				return err
-			}
-			locks[filepath.ToSlash(rel)], err = readBounded(f)
+			locks[name], err = readBounded(f)
 			return err
 		})
 		if err != nil {

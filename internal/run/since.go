@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -85,27 +84,18 @@ func uncommitted(t tree, head *object.Tree) ([]string, error) {
 		}
 	}
 	var changed []string
-	err := filepath.WalkDir(t.root, func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != t.root && strings.HasPrefix(d.Name(), "."):
-			return fs.SkipDir
-		case !d.Type().IsRegular():
+	err := t.visible(".", func(file, name string) error {
+		if !scan.Reads(name) {
 			return nil
 		}
-		rel, err := filepath.Rel(t.root, name)
-		if rel = filepath.ToSlash(rel); err != nil || !scan.Reads(rel) {
-			return err
-		}
-		content, err := os.ReadFile(name)
+		content, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		if plumbing.ComputeHash(plumbing.BlobObject, content) != committed[rel] {
-			changed = append(changed, rel)
+		if plumbing.ComputeHash(plumbing.BlobObject, content) != committed[name] {
+			changed = append(changed, name)
 		}
-		delete(committed, rel)
+		delete(committed, name)
 		return nil
 	})
 	for gone := range committed {

@@ -272,7 +272,7 @@ func (t tree) locked() []string {
 func lockFiles(fsys fs.FS) (map[string][]byte, error) {
 	locks := map[string][]byte{}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || path.Base(name) != lockfile.Name || !d.Type().IsRegular() {
+		if err != nil || !isLock(name) || !d.Type().IsRegular() {
 			return err
 		}
 		f, err := fsys.Open(name)
@@ -284,4 +284,26 @@ func lockFiles(fsys fs.FS) (map[string][]byte, error) {
 		return err
 	})
 	return locks, err
+}
+
+// visible calls visit with the regular files of a tree on disk at or below a directory
+// of it, by their paths and their names in the tree, but for those in directories whose
+// names begin with a dot. Links are none: nobody's leads elsewhere.
+func (t tree) visible(start string, visit func(file, name string) error) error {
+	start = t.path(start)
+	return filepath.WalkDir(start, func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && file != start && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case !d.Type().IsRegular():
+			return nil
+		}
+		name, err := filepath.Rel(t.root, file)
+		if err != nil {
+			return err
+		}
+		return visit(file, filepath.ToSlash(name))
+	})
 }

@@ -197,7 +197,7 @@ func (s *search) sees(in inventory) {
 			s.there[a] = true
 		}
 		read := f.module.All()
-		s.unread = s.unread || len(read.Unread) > 0 || failing(read.Diagnostics)
+		s.unread = s.unread || len(read.Unread) > 0 || provider.AnyError(read.Diagnostics)
 	}
 	s.unread = s.unread || unreadable(in.diagnostics)
 }
@@ -207,10 +207,6 @@ func unreadable(diagnostics []provider.Diagnostic) bool {
 	return slices.ContainsFunc(diagnostics, func(d provider.Diagnostic) bool {
 		return d.Severity == provider.SeverityError && d.Code != provider.CodeUnlocked
 	})
-}
-
-func failing(diagnostics []provider.Diagnostic) bool {
-	return slices.ContainsFunc(diagnostics, func(d provider.Diagnostic) bool { return d.Severity == provider.SeverityError })
 }
 
 // providers are those that a root module requires or locks.
@@ -374,7 +370,7 @@ func Idle(ctx context.Context, workDir string, req Request) ([]provider.Diagnost
 	}
 	var all []found
 	for _, m := range modules {
-		if read := m.All(); failing(read.Diagnostics) || len(read.Unread) > 0 && m.Lock == nil {
+		if read := m.All(); provider.AnyError(read.Diagnostics) || len(read.Unread) > 0 && m.Lock == nil {
 			return nil, nil
 		}
 		all = append(all, found{tree: t, module: m})

@@ -78,7 +78,7 @@ func Foresee(ctx context.Context, src Source, modules []scan.RootModule, opts Op
 	var asked []providerKey
 	for _, m := range modules {
 		for _, required := range m.Tree.Requirements {
-			if selected(opts.Only, required.Addr) && !failed(m.Tree.Diagnostics) && !wantProvider(m, nil, required, opts, b).spared(b) {
+			if selected(opts.Only, required.Addr) && !provider.AnyError(m.Tree.Diagnostics) && !wantProvider(m, nil, required, opts, b).spared(b) {
 				asked = append(asked, providerKey{m.Tool, required.Addr})
 			}
 		}

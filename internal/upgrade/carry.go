@@ -164,7 +164,7 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 func (c carrier) requirement(addr provider.Addr) (scan.Requirement, bool) {
 	m := c.result.Module
 	i := slices.IndexFunc(m.Tree.Requirements, func(r scan.Requirement) bool { return r.Addr == addr })
-	if i < 0 || len(m.Tree.Unread) > 0 || failed(m.Tree.Diagnostics) {
+	if i < 0 || len(m.Tree.Unread) > 0 || provider.AnyError(m.Tree.Diagnostics) {
 		return scan.Requirement{}, false
 	}
 	return m.Tree.Requirements[i], true

@@ -146,7 +146,7 @@ func TestCompleteSettlesMergeConflicts(t *testing.T) {
 			for _, d := range r.Diagnostics {
 				said += d.Message + "\n"
 			}
-			if failed(r.Diagnostics) || !strings.Contains(said, tt.said) {
+			if provider.AnyError(r.Diagnostics) || !strings.Contains(said, tt.said) {
 				t.Errorf("diagnostics %v, want no error, and a warning with %q", r.Diagnostics, tt.said)
 			}
 		})

@@ -591,7 +591,7 @@ func (w *faultyWorld) checkFaults(t *testing.T, s *sandbox.Sandbox, faults []san
 	if w.module.Lock != nil {
 		old = w.module.Lock.Locks
 	}
-	different, told := false, failed(got.Diagnostics)
+	different, told := false, provider.AnyError(got.Diagnostics)
 	for _, o := range w.providers {
 		is, was, ought := entry(got.New, o.addr), entry(old, o.addr), entry(faultless.New, o.addr)
 		w.checkVersion(t, faults, o, old, faultless, got)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -497,7 +498,7 @@ func TestPlanLeavesWhatItCannotKnow(t *testing.T) {
 	broken := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0; h1:old"})
 	broken.Tree.Diagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax, File: "main.tf", Line: 1}}
 	for i, r := range Plan(t.Context(), &offer{releases: simple}, []scan.RootModule{unread, broken}, Options{Platforms: linux}) {
-		if r.File != nil || !failed(r.Diagnostics) {
+		if r.File != nil || !provider.AnyError(r.Diagnostics) {
 			t.Errorf("module %d: File = %q, Diagnostics = %v, want no file and an error", i, r.File, r.Diagnostics)
 		}
 	}
@@ -532,10 +533,10 @@ func TestPlanKeepsWhatIsCompleteOnceInterrupted(t *testing.T) {
 	lock := []string{"a 1.0.0 ~> 1.0; h1:old", "b 1.0.0 ~> 1.0; h1:old"}
 	results := Plan(ctx, src, []scan.RootModule{module(t, []string{"a ~> 1.0", "b ~> 1.0"}, lock), module(t, []string{"a ~> 1.0", "c ~> 1.0"}, lock[:1])}, Options{Platforms: linux})
 	want := []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH, "b 1.0.0 ~> 1.0; h1:old"}
-	if diff := cmp.Diff(want, summary(results[0])); diff != "" || results[0].File == nil || !failed(results[0].Diagnostics) {
+	if diff := cmp.Diff(want, summary(results[0])); diff != "" || results[0].File == nil || !provider.AnyError(results[0].Diagnostics) {
 		t.Errorf("File = %q, Diagnostics = %v (-want +got):\n%s", results[0].File, results[0].Diagnostics, diff)
 	}
-	if r := results[1]; r.File != nil || !failed(r.Diagnostics) {
+	if r := results[1]; r.File != nil || !provider.AnyError(r.Diagnostics) {
 		t.Errorf("without an entry for c: File = %q, Diagnostics = %v, want no file and an error", r.File, r.Diagnostics)
 	}
 }

@@ -258,7 +258,7 @@ func TestPolicy(t *testing.T) {
 			noticed := slices.ContainsFunc(r.Diagnostics, func(d provider.Diagnostic) bool {
 				return d.Code == provider.CodePolicy && d.Severity == provider.SeverityWarning
 			})
-			if noticed != tt.noticed || failed(r.Diagnostics) {
+			if noticed != tt.noticed || provider.AnyError(r.Diagnostics) {
 				t.Errorf("noticed = %t, want %t; %v", noticed, tt.noticed, r.Diagnostics)
 			}
 		})

@@ -64,7 +64,7 @@ func TestRecoveryAsksForAsFewPackagesAsItCan(t *testing.T) {
 			t.Parallel()
 			src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six}, "b": {"1.0.0": six, "1.1.0": six}}, remembers: tt.remembers}
 			r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, tt.locks)), Options{})[0]
-			if failed(r.Diagnostics) {
+			if provider.AnyError(r.Diagnostics) {
 				t.Error(r.Diagnostics)
 			}
 			var got []string

@@ -90,7 +90,7 @@ func want(m scan.RootModule, opts Options, b behaviour) root {
 		}
 		r.diagnostics = append(r.diagnostics, diagnostic)
 	}
-	if r.unknown = failed(r.diagnostics); r.unknown {
+	if r.unknown = provider.AnyError(r.diagnostics); r.unknown {
 		return r
 	}
 	for _, required := range r.module.Tree.Requirements {
@@ -182,12 +182,6 @@ func preserved(m scan.RootModule) []scan.Requirement {
 	}
 	slices.SortFunc(merged, func(a, b scan.Requirement) int { return a.Addr.Compare(b.Addr) })
 	return merged
-}
-
-func failed(diagnostics []provider.Diagnostic) bool {
-	return slices.ContainsFunc(diagnostics, func(d provider.Diagnostic) bool {
-		return d.Severity == provider.SeverityError
-	})
 }
 
 // selected reports whether the patterns, if there are any, name the provider.

@@ -23,7 +23,7 @@ func (v *verifier) form(r *Verification) {
 	case m.Standalone || m.Kind != scan.Ordinary:
 		r.Unchecked = append(r.Unchecked, "entries against requirements: the configuration is not, or not all, beside the lock file")
 		return
-	case slices.ContainsFunc(m.All().Diagnostics, func(d provider.Diagnostic) bool { return d.Severity == provider.SeverityError }):
+	case provider.AnyError(m.All().Diagnostics):
 		r.Unchecked = append(r.Unchecked, "entries against requirements: the configuration has errors")
 		return
 	}
