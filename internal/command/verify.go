@@ -50,51 +50,45 @@ func carryOutVerify(ctx context.Context, env Env, s settings, req run.Request) (
 // ledgerFile is the ledger of a run.
 type ledgerFile struct {
 	*verify.Ledger
-	path     string // where it is written; empty on a pull request's head
-	before   []byte
-	tampered string // as judged has it
+	judged
 }
 
 // readLedger reads the ledger that is named.
-func readLedger(ctx context.Context, env Env, s settings) (ledgerFile, error) {
+func readLedger(ctx context.Context, env Env, s settings) (l ledgerFile, err error) {
 	if s.Ledger == "" {
-		return ledgerFile{}, nil
+		return l, nil
 	}
-	f, err := readJudging(ctx, env, s, judging{"ledger", s.Ledger, verify.MaxLedger})
-	if err != nil {
-		return ledgerFile{}, err
+	if l.judged, err = readJudging(ctx, env, s, judging{"ledger", s.Ledger, verify.MaxLedger}); err != nil {
+		return l, err
 	}
-	l := ledgerFile{path: f.path, before: f.src, tampered: f.tampered}
-	l.Ledger, err = verify.ReadLedger(f.src, s.Ledger)
+	l.Ledger, err = verify.ReadLedger(l.src, s.Ledger)
 	return l, err
 }
 
 // baselineFile is the baseline of a run.
 type baselineFile struct {
 	*verify.Baseline
-	tampered string // as judged has it
+	judged
 }
 
 // readBaseline reads the baseline that is named. It must be there: a misspelt name
 // is not an empty baseline. On a pull request's head the base may not have it yet.
-func readBaseline(ctx context.Context, env Env, s settings) (baselineFile, error) {
+func readBaseline(ctx context.Context, env Env, s settings) (b baselineFile, err error) {
 	if s.Baseline == "" {
-		return baselineFile{}, nil
+		return b, nil
 	}
-	f, err := readJudging(ctx, env, s, judging{"baseline", s.Baseline, config.MaxBaselineSize})
-	switch {
-	case err != nil:
-		return baselineFile{}, err
-	case f.src == nil && f.path == "":
-		return baselineFile{tampered: f.tampered}, nil
-	case f.src == nil:
-		return baselineFile{}, fmt.Errorf("reading the baseline %s: %w", s.Baseline, fs.ErrNotExist)
+	b.judged, err = readJudging(ctx, env, s, judging{"baseline", s.Baseline, config.MaxBaselineSize})
+	if err != nil || b.src == nil && b.path == "" {
+		return b, err
 	}
-	baseline, problems := verify.ReadBaseline(f.src, s.Baseline, env.Now)
-	if len(problems) > 0 {
-		return baselineFile{}, provider.Diagnostics(problems)
+	if b.src == nil {
+		return b, fmt.Errorf("reading the baseline %s: %w", s.Baseline, fs.ErrNotExist)
 	}
-	return baselineFile{baseline, f.tampered}, nil
+	var problems []provider.Diagnostic
+	if b.Baseline, problems = verify.ReadBaseline(b.src, s.Baseline, env.Now); len(problems) > 0 {
+		return b, provider.Diagnostics(problems)
+	}
+	return b, nil
 }
 
 // judging is a file by which lock files are judged.
@@ -175,7 +169,7 @@ func (l ledgerFile) write() error {
 		return nil
 	}
 	text := l.Print()
-	if bytes.Equal(text, l.before) {
+	if bytes.Equal(text, l.src) {
 		return nil
 	}
 	if err := file.Replace(l.path, text, file.Options{Mode: os.FileMode(0o644)}); err != nil {
