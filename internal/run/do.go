@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"runtime/metrics"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/module"
@@ -136,20 +135,4 @@ func spent(j job) report.Stats {
 	all := j.Session.spent()
 	all.Stages = j.clock.times()
 	return all
-}
-
-// spent says what all of the session has cost so far.
-func (s *Session) spent() report.Stats {
-	asked := s.client.Stats()
-	peak := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
-	metrics.Read(peak)
-	packages, cached := 0, 0
-	for _, source := range s.sources {
-		packages, cached = packages+source.Packages(), cached+source.Cached()
-	}
-	return report.Stats{
-		Requests: asked.Requests, Bytes: asked.Bytes,
-		Packages: int64(packages), Cached: int64(cached),
-		PeakBytes: int64(peak[0].Value.Uint64()),
-	}
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"io/fs"
+	"runtime/metrics"
 	"slices"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -144,6 +145,22 @@ func (s *Session) AtDefault(ctx context.Context, h Hub, repository string, names
 	}
 	files, err = s.Committed(ctx, h, repository, commit, names)
 	return files, branch, err
+}
+
+// spent says what all of the session has cost so far.
+func (s *Session) spent() report.Stats {
+	asked := s.client.Stats()
+	peak := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
+	metrics.Read(peak)
+	packages, cached := 0, 0
+	for _, source := range s.sources {
+		packages, cached = packages+source.Packages(), cached+source.Cached()
+	}
+	return report.Stats{
+		Requests: asked.Requests, Bytes: asked.Bytes,
+		Packages: int64(packages), Cached: int64(cached),
+		PeakBytes: int64(peak[0].Value.Uint64()),
+	}
 }
 
 // openNotes opens what is remembered of release notes, for a run that writes
