@@ -748,3 +748,33 @@ func TestPlanAnnouncesHowLargeDownloadsAre(t *testing.T) {
 		})
 	}
 }
+
+// A prerelease that tests alone name is selected by init, and refused by providers
+// lock, which does not read them; from Terraform 1.14 on it does.
+func TestPrereleaseThatTestsAloneName(t *testing.T) {
+	t.Parallel()
+	src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": {"linux_amd64"}, "1.1.0-rc1": {"linux_amd64"}}}}
+	for name, tt := range map[string]struct {
+		tool, tree string
+		exact      bool
+		want       string
+	}{
+		"exact":               {"1.13.0", "a >= 1.0.0", true, "1.1.0-rc1 is required by tests alone"},
+		"exact_unbounded":     {"1.13.0", "a", true, "required by tests alone"},
+		"read_by_both":        {"1.14.0", "a >= 1.0.0", true, ""},
+		"in_the_tree_as_well": {"1.13.0", "a 1.1.0-rc1", true, ""},
+		"not_exact":           {"1.13.0", "a >= 1.0.0", false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := module(t, []string{tt.tree}, nil)
+			m.Tool.Version = version(tt.tool)
+			m.Tests = module(t, []string{"a 1.1.0-rc1"}, nil).Tree
+			r := Plan(t.Context(), src, modules(m), Options{Exact: tt.exact, Platforms: Platforms{List: []provider.Platform{platform("linux_amd64")}}})[0]
+			s := r.Selections[0]
+			if (tt.want == "") != (s.Err == nil) || s.Err != nil && !strings.Contains(s.Err.Error(), tt.want) || (r.File == nil) != (s.Err != nil) {
+				t.Errorf("selected %s, error %v and %d bytes; want an error with %q", s.To, s.Err, len(r.File), tt.want)
+			}
+		})
+	}
+}

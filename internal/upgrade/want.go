@@ -28,11 +28,12 @@ type wanted struct {
 	constraints provider.Constraints
 	// records are the constraints that the new entry states, and initAlone says that
 	// of two commands only the first knows the provider, so that the second neither
-	// completes its hashes nor writes its constraints.
-	records   provider.Constraints
-	initAlone bool
-	locked    lockfile.Lock
-	isLock    bool // the old lock file has an entry
+	// completes its hashes nor writes its constraints; relocked, that it knows it by
+	// records alone, as what tests require is nothing to it.
+	records             provider.Constraints
+	initAlone, relocked bool
+	locked              lockfile.Lock
+	isLock              bool // the old lock file has an entry
 	// sides are the entries of both sides of a merge if they differ, and locked is
 	// one of them.
 	sides        []lockfile.Lock
@@ -124,7 +125,7 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 	if b.twoCommands && !m.Tool.Has(provider.TestFilesInLock) {
 		i := slices.IndexFunc(untested, func(r scan.Requirement) bool { return r.Addr == required.Addr })
 		if w.initAlone = i < 0; i >= 0 {
-			w.records = untested[i].Constraints()
+			w.records, w.relocked = untested[i].Constraints(), true
 		}
 	}
 	if m.Lock == nil {
