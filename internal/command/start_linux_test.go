@@ -15,7 +15,7 @@ import (
 // on every machine.
 func TestStartAllocatesLittle(t *testing.T) {
 	t.Parallel()
-	const ofPackage, ofAll = 1 << 20, 6 << 20
+	const ofPackage, ofAll = 512 << 10, 4 << 20
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	trace, err := cmd.CombinedOutput()

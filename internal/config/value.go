@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -86,7 +87,7 @@ func lists(items []string) []named {
 
 // keyName is a whole fingerprint, of keys of version 4 or 6, or the last 16 digits
 // of one: others can make a key that ends in the same.
-var keyName = regexp.MustCompile(`^([0-9A-F]{16}|[0-9A-F]{40}|[0-9A-F]{64})$`)
+var keyName = whenUsed(`^([0-9A-F]{16}|[0-9A-F]{40}|[0-9A-F]{64})$`)
 
 // fingerprint is a key's in one form: people copy it in groups of digits.
 func fingerprint(text string) string { return strings.ToUpper(strings.ReplaceAll(text, " ", "")) }
@@ -94,7 +95,7 @@ func fingerprint(text string) string { return strings.ToUpper(strings.ReplaceAll
 // addSigner reads PATTERN=KEY.
 func addSigner(to *provider.Signers, item string) error {
 	text, id, _ := strings.Cut(item, "=")
-	if id = fingerprint(id); !keyName.MatchString(id) {
+	if id = fingerprint(id); !keyName().MatchString(id) {
 		return fmt.Errorf("%q is not the fingerprint of a key; it must be 40 hexadecimal digits, or 64, or the last 16 of them", item[len(text)+1:])
 	}
 	pattern, err := provider.ParsePattern(text)
@@ -144,52 +145,58 @@ func isHost(s string) error {
 }
 
 var (
-	tokenEnv   = regexp.MustCompile(`^RELOCK_TOKEN_[A-Za-z0-9_]+$`)
-	groupName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$`)
-	login      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`) // those of managed users hold an underscore
-	team       = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,254}$`)
-	repository = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}$`)
-	shard      = regexp.MustCompile(`^[1-9][0-9]{0,2}/[1-9][0-9]{0,2}$`)
-	appID      = regexp.MustCompile(`^[A-Za-z0-9.]{0,64}$`)
+	tokenEnv   = whenUsed(`^RELOCK_TOKEN_[A-Za-z0-9_]+$`)
+	groupName  = whenUsed(`^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$`)
+	login      = whenUsed(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`) // those of managed users hold an underscore
+	team       = whenUsed(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,254}$`)
+	repository = whenUsed(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}$`)
+	shard      = whenUsed(`^[1-9][0-9]{0,2}/[1-9][0-9]{0,2}$`)
+	appID      = whenUsed(`^[A-Za-z0-9.]{0,64}$`)
 )
 
+// whenUsed is a pattern that is compiled where it is first used: one that counts takes a
+// hundred kilobytes and more, and few runs use any.
+func whenUsed(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 func isTokenEnv(s string) error {
-	if !tokenEnv.MatchString(s) {
+	if !tokenEnv().MatchString(s) {
 		return fmt.Errorf("%q is not a variable like RELOCK_TOKEN_EXAMPLE; tokens come from variables with that beginning only", s)
 	}
 	return nil
 }
 
 func isGroupName(s string) error {
-	if !groupName.MatchString(s) {
+	if !groupName().MatchString(s) {
 		return fmt.Errorf("%q is not a name of up to 50 letters, digits, dots, dashes and underscores", s)
 	}
 	return nil
 }
 
 func isLogin(s string) error {
-	if !login.MatchString(s) {
+	if !login().MatchString(s) {
 		return fmt.Errorf("%q is not the name of a user; it must be like octocat, without @", s)
 	}
 	return nil
 }
 
 func isTeam(s string) error {
-	if !team.MatchString(s) {
+	if !team().MatchString(s) {
 		return fmt.Errorf("%q is not a team; it must be like platform-admins, without the organisation", s)
 	}
 	return nil
 }
 
 func isRepository(s string) error {
-	if _, name, _ := strings.Cut(s, "/"); !repository.MatchString(s) || name == "." || name == ".." {
+	if _, name, _ := strings.Cut(s, "/"); !repository().MatchString(s) || name == "." || name == ".." {
 		return fmt.Errorf("%q is not a repository; it must be OWNER/NAME", s)
 	}
 	return nil
 }
 
 func isOwner(s string) error {
-	if s != "" && !login.MatchString(s) {
+	if s != "" && !login().MatchString(s) {
 		return fmt.Errorf("%q is not the name of an organisation or a user", s)
 	}
 	return nil
@@ -204,14 +211,14 @@ func parseShards(s string) (int, error) {
 }
 
 func isShard(s string) error {
-	if s != "" && !shard.MatchString(s) {
+	if s != "" && !shard().MatchString(s) {
 		return fmt.Errorf("%q is no shard; it must be like 3/8", s)
 	}
 	return nil
 }
 
 func isAppID(s string) error {
-	if !appID.MatchString(s) {
+	if !appID().MatchString(s) {
 		return fmt.Errorf("%q is not the ID of a GitHub App; it must be like 123456 or Iv23liAbCd", s)
 	}
 	return nil
