@@ -15,6 +15,7 @@ import (
 // LargeProvider is a provider whose packages are about as large as real ones.
 type LargeProvider struct {
 	Addr     provider.Addr
+	Also     []string // hosts that offer the same
 	Versions []string
 	// Listed are more versions that the registry lists, without packages.
 	Listed    []string
@@ -43,7 +44,7 @@ func NewLarge(providers []LargeProvider) (*World, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Addr, err)
 		}
-		if err := w.offer(p.Addr, nil, o); err != nil {
+		if err := w.offer(p.Addr, p.Also, o); err != nil {
 			return nil, err
 		}
 	}
