@@ -80,7 +80,8 @@ type unpacking struct {
 	entries []treeEntry
 	dirs    map[string]bool
 	blobs   map[string][]byte // contents to be kept, by their ids
-	names   int64             // bytes
+	names   int64             // bytes, with those of directories
+	size    int64             // bytes of all files, holes too
 	kept    int64             // bytes
 }
 
@@ -96,7 +97,9 @@ func (u *unpacking) read(archive *tar.Reader, keep func(name string) bool) error
 			return err
 		}
 		_, name, _ := strings.Cut(h.Name, "/") // all is below one directory
-		if u.names += int64(len(name)); u.names > mostNames || len(u.entries) >= mostEntries {
+		u.names += int64(len(name))
+		u.size += min(max(h.Size, 0), mostUnseen+1) // a sparse file has more than the bytes that come
+		if u.size > mostUnseen || u.names > mostNames || len(u.entries) >= mostEntries {
 			return errUnseen
 		}
 		e := treeEntry{path: name, mode: 0o644, size: h.Size}
@@ -117,7 +120,9 @@ func (u *unpacking) read(archive *tar.Reader, keep func(name string) bool) error
 			return err
 		}
 		u.entries = append(u.entries, e)
-		u.addDirs(path.Dir(name))
+		if u.addDirs(path.Dir(name)); u.names > mostNames {
+			return errUnseen
+		}
 	}
 }
 
@@ -145,9 +150,12 @@ func (u *unpacking) content(archive io.Reader, h *tar.Header, wanted bool) (id s
 	return id, nil
 }
 
+// addDirs adds a directory and those that it is in, as far as names are bounded: one
+// name of a million bytes can have half a million directories, each with a long name.
 func (u *unpacking) addDirs(dir string) {
-	for ; dir != "." && dir != "/" && !u.dirs[dir]; dir = path.Dir(dir) {
+	for ; dir != "." && dir != "/" && u.names <= mostNames && !u.dirs[dir]; dir = path.Dir(dir) {
 		u.dirs[dir] = true
+		u.names += int64(len(dir))
 		u.entries = append(u.entries, treeEntry{path: dir, mode: fs.ModeDir | 0o755})
 	}
 }

@@ -2,8 +2,11 @@ package github_test
 
 import (
 	"archive/tar"
+	"bytes"
+	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -128,4 +131,58 @@ func TestSnapshotOfBelievesNoArchive(t *testing.T) {
 	if _, err := repo.SnapshotOf(t.Context(), "c0", tree, always); err != nil || len(*asked) != 2 {
 		t.Errorf("the commit = %v after %q, want no request for the tree", err, *asked)
 	}
+}
+
+// TestSnapshotOfBoundsWhatItCannotSee holds that an archive of few bytes which stands for
+// many is not read: the listed tree and its contents are asked for instead.
+func TestSnapshotOfBoundsWhatItCannotSee(t *testing.T) {
+	t.Parallel()
+	for name, wild := range map[string]tar.Header{
+		"a_hole":           sparse(t, "top/z.bin", 300<<20),
+		"deep_directories": packed(strings.Repeat("d/", 10_000)+"z.bin", "z"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			repo, asked := served(t, []treeEntry{blob("a.tf", "a")}, packed("a.tf", "a"), wild)
+			s, err := repo.SnapshotOf(t.Context(), "c0", strings.Repeat("b", 40), configuration)
+			if err != nil || contents(s, "a.tf")["a.tf"] != "a" {
+				t.Errorf("SnapshotOf = %v", err)
+			}
+			if !slices.ContainsFunc(*asked, func(r string) bool { return strings.HasPrefix(r, "blob ") }) {
+				t.Errorf("requests = %q, want one for the content", *asked)
+			}
+		})
+	}
+}
+
+// sparse is a file in an archive that is a hole of so many bytes, as GNU tar writes it in
+// its PAX format 1.0, which Go reads and does not write.
+func sparse(t *testing.T, name string, size int64) tar.Header {
+	t.Helper()
+	records := ""
+	for _, r := range []string{"GNU.sparse.major=1", "GNU.sparse.minor=0", "GNU.sparse.name=" + name, fmt.Sprintf("GNU.sparse.realsize=%d", size)} {
+		n := len(r) + 4 // two digits, a blank and a line's end
+		records += fmt.Sprintf("%d %s\n", n, r)
+	}
+	var raw bytes.Buffer
+	w := tar.NewWriter(&raw)
+	for i, content := range []string{records, "0\n" + strings.Repeat("\x00", 510)} {
+		at := raw.Len()
+		if err := w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Size: int64(len(content)), Mode: 0o644}); err != nil {
+			t.Fatal(err)
+		}
+		if header := raw.Bytes()[at:]; i == 0 { // the sum of the bytes, as the type is another one
+			header[156] = tar.TypeXHeader
+			sum, err := strconv.ParseInt(strings.Trim(string(header[148:156]), " \x00"), 8, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			copy(header[148:], fmt.Sprintf("%06o\x00 ", sum+tar.TypeXHeader-tar.TypeReg))
+		}
+		if _, err := w.Write([]byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		w.Flush()
+	}
+	return tar.Header{PAXRecords: map[string]string{"RELOCK.raw": raw.String()}}
 }

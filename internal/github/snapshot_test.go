@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -346,6 +347,11 @@ func served(t *testing.T, tree []treeEntry, archive ...tar.Header) (*github.Repo
 		files := tar.NewWriter(gz)
 		defer files.Close()
 		for _, h := range archive {
+			if raw, ok := h.PAXRecords["RELOCK.raw"]; ok {
+				files.Flush()
+				io.WriteString(gz, raw)
+				continue
+			}
 			content := h.PAXRecords["RELOCK.content"]
 			h.PAXRecords, h.Size, h.Mode = nil, int64(len(content)), 0o644
 			if err := files.WriteHeader(&h); err != nil {
