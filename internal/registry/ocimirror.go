@@ -140,7 +140,11 @@ func (o *ociMirror) hashes(ctx context.Context, _ provider.Tool, want provider.W
 			if err != nil {
 				return nil, err
 			}
-			return watch(o.fetch.opts.Watch, path.Base(r.address.String())+"@"+zip.Digest.Encoded()[:12], zip.Size, body), nil
+			said := struct { // who may download no more has asked for the size
+				io.Reader
+				io.Closer
+			}{io.LimitReader(body, zip.Size), body}
+			return watch(o.fetch.opts.Watch, path.Base(r.address.String())+"@"+zip.Digest.Encoded()[:12], zip.Size, said), nil
 		})
 		return sum, r.failed("downloading "+r.address.String()+"@"+zip.Digest.String(), err)
 	})
@@ -231,6 +235,8 @@ func (r *ociRepository) chooseZip(layers []ocispec.Descriptor, platform provider
 		return none, r.bad("the package for %s is said to be for %s_%s", platform, p.OS, p.Architecture)
 	case zip.Digest.Validate() != nil || zip.Digest.Algorithm() != digest.SHA256:
 		return none, r.bad("the package for %s is not named by a SHA-256", platform)
+	case zip.Size <= 0: // which would count as at hand, or as not said
+		return none, r.bad("the package for %s is said to have %d bytes", platform, zip.Size)
 	case zip.Size > hash.MaxSize:
 		return none, r.bad("the package for %s is larger than %d bytes", platform, int64(hash.MaxSize))
 	}

@@ -404,6 +404,30 @@ func TestOCIMirrorFailures(t *testing.T) {
 			o.tag("1.1.0", d)
 			o.blobs[d.Digest] = []byte(strings.Replace(string(o.blobs[d.Digest]), "archive/zip", "archive/ZIP", 1))
 		}, provider.CodeBadChecksum, "fetching a manifest of"},
+		{"less_than_nothing", func(o *ociRegistry) {
+			d := o.put(zipType, zip)
+			d.Size = -1
+			o.tag("1.1.0", o.manifest(linux, d))
+		}, provider.CodeBadAnswer, "is said to have -1 bytes"},
+		{"nothing", func(o *ociRegistry) {
+			d := o.put(zipType, zip)
+			d.Size = 0
+			o.tag("1.1.0", o.manifest(linux, d))
+		}, provider.CodeBadAnswer, "is said to have 0 bytes"},
+		{"more_than_is_said", func(o *ociRegistry) {
+			d := o.put(zipType, zip)
+			d.Size--
+			o.tag("1.1.0", o.manifest(linux, d))
+			o.hook = func(w http.ResponseWriter, r *http.Request) bool {
+				if !strings.HasSuffix(r.URL.Path, d.Digest.String()) {
+					return false
+				}
+				w.Write(zip[:1])
+				w.(http.Flusher).Flush() // so that the answer does not say how long it is
+				w.Write(zip[1:])
+				return true
+			}
+		}, provider.CodeBadChecksum, "archive has incorrect checksum zh:"},
 		{"not_a_package", func(o *ociRegistry) { o.tag("1.1.0", o.target(linux, []byte("<html>"))) }, provider.CodeBadPackage, "cannot be unpacked"},
 		{"no_program", func(o *ociRegistry) {
 			o.tag("1.1.0", o.target(linux, pack(map[string]string{"README": ""})))
