@@ -171,15 +171,22 @@ type evidence struct {
 func (a asker) versions(asked []providerKey) map[providerKey]offered {
 	return memo.Each(a.jobs, asked, func(k providerKey) offered {
 		releases, err := a.plan.Versions(a.ctx, k.tool, k.addr)
-		return offered{releases: slices.Clone(releases), methods: a.plan.Methods(a.ctx, k.tool, k.addr), err: err}
+		return offered{releases: slices.Clone(releases), methods: a.plan.Methods(a.ctx, k.tool, k.addr), err: err, dates: map[provider.Version]date{}}
 	})
 }
 
-// published asks when releases were.
+// published asks when releases were. A failure is no missing date, since it would
+// be known on another day; a source that has none may say so by any other error.
 func (a asker) published(asked []packageKey) map[packageKey]date {
 	return memo.Each(a.jobs, asked, func(k packageKey) date {
 		at, err := a.dates.Published(a.ctx, k.tool, k.want)
-		return date{at, err}
+		switch {
+		case provider.Coded(err, provider.CodeUnreachable), provider.Coded(err, provider.CodeCancelled):
+			return date{err: err}
+		case err != nil:
+			return date{}
+		}
+		return date{at: at}
 	})
 }
 

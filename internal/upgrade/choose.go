@@ -3,6 +3,7 @@ package upgrade
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -65,7 +66,10 @@ func chooseVersions(roots []root, opts Options, b behaviour, ask asker) [][]chos
 		}
 		for k, d := range ask.published(waiting) {
 			q := providerKey{k.tool, k.want.Addr}
-			answers[q] = answers[q].with(k.want.Version, d)
+			o := answers[q]
+			o.releases, o.dates = slices.Clone(o.releases), maps.Clone(o.dates) // choices that are made have the others
+			o.release(k.want.Version).Published, o.dates[k.want.Version] = d.at, d
+			answers[q] = o
 		}
 	}
 }
@@ -200,10 +204,10 @@ func (c chosen) newest(opts Options, b behaviour) chosen {
 		c.release = allowed[0]
 		return c
 	}
-	return c.obedient(allowed, locked, opts.Dates != nil)
+	return c.newestUnheld(allowed, locked, opts.Dates != nil)
 }
 
-// obedient selects the first of the releases that no rule holds, and may find
+// newestUnheld selects the first of the releases that no rule holds, and may find
 // that it has to know the date of one before. The releases are those that the
 // constraints allow, the newest first.
 //
@@ -214,27 +218,33 @@ func (c chosen) newest(opts Options, b behaviour) chosen {
 // entry that meets the constraints; people are told. It fails where a date decides
 // that could not be asked for: what rules say of releases without a date is not
 // meant for those [case 75].
-func (c chosen) obedient(allowed []provider.Release, locked provider.Version, dates bool) chosen {
+func (c chosen) newestUnheld(allowed []provider.Release, locked provider.Version, dates bool) chosen {
 	c.policy.locked = provider.Version{}
 	if slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version == locked }) {
 		c.policy.locked = locked
 	}
 	c.release = allowed[0]
+	inVain := 0
+	for _, d := range c.offered.dates {
+		if d.err == nil && d.at.IsZero() {
+			inVain++
+		}
+	}
 	for i, r := range allowed {
 		if i > 0 && r.Version.Precedence(locked) < 0 {
 			break
 		}
 		h := c.policy.judge(r)
-		byDate := (h.Reason == "" || h.Reason == HeldByAge) && c.policy.aging(r) != nil
-		undated := r.Version != c.policy.locked && r.Published.IsZero() && !c.offered.dated[r.Version] &&
-			(c.offered.undated < mostUndated || !c.policy.holdsUnknown(r))
-		if byDate && dates && undated {
-			c.release, c.undated = r, true
-			return c
-		}
-		if err := c.offered.unheard[r.Version]; byDate && r.Version != c.policy.locked && err != nil {
-			c.release, c.unheard, c.err = provider.Release{}, err, err
-			return c
+		if (h.Reason == "" || h.Reason == HeldByAge) && r.Version != c.policy.locked && c.policy.aging(r) != nil {
+			d, asked := c.offered.dates[r.Version]
+			switch {
+			case d.err != nil:
+				c.release, c.unheard, c.err = provider.Release{}, d.err, d.err
+				return c
+			case dates && r.Published.IsZero() && !asked && (inVain < mostUndated || !c.policy.holdsUnknown(r)):
+				c.release, c.undated = r, true
+				return c
+			}
 		}
 		if h.Reason == "" {
 			c.release = r

@@ -2,7 +2,6 @@ package upgrade
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -17,47 +16,14 @@ type offered struct {
 	releases []provider.Release
 	methods  methods // that were asked
 	err      error
-	// dated are the versions whose date was asked for, and undated how many of
-	// them have none.
-	dated   map[provider.Version]bool
-	undated int
-	// unheard are the versions whose date could not be asked for, with the reason.
-	unheard map[provider.Version]error
+	dates    map[provider.Version]date // that were asked for
 }
 
-// date is what is known of when a release was published.
+// date is when a release was published, which is zero if nobody knows it, or why
+// nobody could be asked.
 type date struct {
 	at  time.Time
 	err error
-}
-
-// with is what is offered with the date of one release. A failure is no missing
-// date, since it would be known on another day; a source that has none may say so
-// by any other error.
-func (o offered) with(v provider.Version, d date) offered {
-	o.dated = maps.Clone(o.dated)
-	if o.dated == nil {
-		o.dated = map[provider.Version]bool{}
-	}
-	o.dated[v] = true
-	switch {
-	case provider.Coded(d.err, provider.CodeUnreachable), provider.Coded(d.err, provider.CodeCancelled):
-		o.unheard = maps.Clone(o.unheard)
-		if o.unheard == nil {
-			o.unheard = map[provider.Version]error{}
-		}
-		o.unheard[v] = d.err
-	case d.err != nil || d.at.IsZero():
-		o.undated++
-	default:
-		o.releases = slices.Clone(o.releases)
-		for i := range o.releases {
-			if o.releases[i].Version == v {
-				o.releases[i].Published = d.at
-			}
-		}
-	}
-	return o
 }
 
 // release is what is offered of a version; nil if it is not.
