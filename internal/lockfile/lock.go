@@ -111,4 +111,5 @@ func (l Lock) Equal(m Lock) bool {
 		l.Constraints.Equal(m.Constraints) && slices.Equal(l.Hashes, m.Hashes)
 }
 
-func (l Lock) compare(m Lock) int { return l.Addr.Compare(m.Addr) }
+// Compare orders entries by address, as in a file.
+func (l Lock) Compare(m Lock) int { return l.Addr.Compare(m.Addr) }

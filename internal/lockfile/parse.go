@@ -59,7 +59,7 @@ func parseHCL(src []byte, path string) (*File, []provider.Diagnostic) {
 	if len(p.errors) > 0 {
 		return nil, p.errors
 	}
-	slices.SortFunc(p.locks, Lock.compare)
+	slices.SortFunc(p.locks, Lock.Compare)
 	return &File{
 		Path: path, Source: src, Tool: p.tool, Keeper: keeper,
 		Locks: p.locks, Warnings: p.warnings,

@@ -20,7 +20,7 @@ import (
 // hashes are left out when there are none.
 func Print(tool provider.ToolName, locks []Lock) []byte {
 	b := append(make([]byte, 0, sizeOf(locks)), header(tool)...)
-	for _, l := range slices.SortedFunc(slices.Values(locks), Lock.compare) {
+	for _, l := range slices.SortedFunc(slices.Values(locks), Lock.Compare) {
 		b = append(b, '\n')
 		b = append(l.appendBlock(b), '\n')
 	}

@@ -34,7 +34,7 @@ func quick(src []byte, path string) (*File, bool) {
 	}
 	for q.skip("\n") {
 		l, ok := q.entry(f.Tool)
-		if last := len(f.Locks) - 1; !ok || last >= 0 && f.Locks[last].compare(l) >= 0 {
+		if last := len(f.Locks) - 1; !ok || last >= 0 && f.Locks[last].Compare(l) >= 0 {
 			return nil, false
 		}
 		f.Locks = append(f.Locks, l)

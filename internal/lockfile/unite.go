@@ -35,7 +35,7 @@ func unite(base, ours, theirs *File) *File {
 			united.Locks = append(united.Locks, *l)
 		}
 	}
-	slices.SortFunc(united.Locks, Lock.compare)
+	slices.SortFunc(united.Locks, Lock.Compare)
 	return united
 }
 

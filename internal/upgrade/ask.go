@@ -67,7 +67,7 @@ type SizeSource interface {
 // File. Plan never writes. After ctx is done, what could not be asked any more
 // has failed, and what is complete is in the File.
 func Plan(ctx context.Context, src Source, modules []scan.RootModule, opts Options) []Result {
-	return plan(modules, opts, opts.behaviour(), asker{ctx: ctx, jobs: jobsOf(opts.Jobs), plan: src, dates: opts.Dates, former: opts.Former, announce: opts.Announce, sizes: opts.Sizes})
+	return plan(modules, opts, opts.behaviour(), asker{ctx, src, opts})
 }
 
 // Foresee asks for the releases that a plan of these root modules will ask for,
@@ -105,7 +105,7 @@ func FormerSigners(ctx context.Context, src SignerSource, results []Result, jobs
 			asked = append(asked, s.former(r.Module.Tool)...)
 		}
 	}
-	answers := askSigners(ctx, src, asked, jobsOf(jobs))
+	answers := askSigners(ctx, src, asked, jobs)
 	for _, r := range results {
 		for i := range r.Selections {
 			s := &r.Selections[i]
@@ -119,7 +119,7 @@ func FormerSigners(ctx context.Context, src SignerSource, results []Result, jobs
 // askSigners asks who signed the lists that name packages; zero where that is not
 // known.
 func askSigners(ctx context.Context, src SignerSource, asked []packageKey, jobs int) map[packageKey]provider.Signer {
-	return memo.Each(jobs, asked, func(k packageKey) provider.Signer {
+	return memo.Each(jobsOf(jobs), asked, func(k packageKey) provider.Signer {
 		signer, err := src.Signer(ctx, k.tool, k.want)
 		if err != nil {
 			return provider.Signer{}
@@ -134,18 +134,12 @@ const defaultJobs = 32
 
 func jobsOf(jobs int) int { return cmp.Or(jobs, defaultJobs) }
 
-// asker asks the questions of one call of an exported function and lives no longer
-// than that, so that it may hold its context. It has the sources that the call is
-// given.
+// asker asks the questions of one plan and lives no longer than that, so that it may
+// hold its context.
 type asker struct {
 	ctx    context.Context
-	jobs   int
-	plan   Source
-	dates  DateSource
-	former SignerSource
-
-	announce func(provider.Downloads)
-	sizes    SizeSource
+	source Source
+	opts   Options
 }
 
 // providerKey names a provider under the rules of one tool.
@@ -169,17 +163,17 @@ type evidence struct {
 
 // versions asks for the releases of providers.
 func (a asker) versions(asked []providerKey) map[providerKey]offered {
-	return memo.Each(a.jobs, asked, func(k providerKey) offered {
-		releases, err := a.plan.Versions(a.ctx, k.tool, k.addr)
-		return offered{releases: slices.Clone(releases), methods: a.plan.Methods(a.ctx, k.tool, k.addr), err: err, dates: map[provider.Version]date{}}
+	return memo.Each(jobsOf(a.opts.Jobs), asked, func(k providerKey) offered {
+		releases, err := a.source.Versions(a.ctx, k.tool, k.addr)
+		return offered{releases: slices.Clone(releases), methods: a.source.Methods(a.ctx, k.tool, k.addr), err: err, dates: map[provider.Version]date{}}
 	})
 }
 
 // published asks when releases were. A failure is no missing date, since it would
 // be known on another day; a source that has none may say so by any other error.
 func (a asker) published(asked []packageKey) map[packageKey]date {
-	return memo.Each(a.jobs, asked, func(k packageKey) date {
-		at, err := a.dates.Published(a.ctx, k.tool, k.want)
+	return memo.Each(jobsOf(a.opts.Jobs), asked, func(k packageKey) date {
+		at, err := a.opts.Dates.Published(a.ctx, k.tool, k.want)
 		switch {
 		case provider.Coded(err, provider.CodeUnreachable), provider.Coded(err, provider.CodeCancelled):
 			return date{err: err}
@@ -193,8 +187,8 @@ func (a asker) published(asked []packageKey) map[packageKey]date {
 // remembered asks what the source knows of packages without a download: of one of
 // a release for all of that release.
 func (a asker) remembered(asked []packageKey) map[packageKey]evidence {
-	listings := memo.Each(a.jobs, asked, func(k packageKey) provider.Listing {
-		l, err := a.plan.Listing(a.ctx, k.tool, k.want)
+	listings := memo.Each(jobsOf(a.opts.Jobs), asked, func(k packageKey) provider.Listing {
+		l, err := a.source.Listing(a.ctx, k.tool, k.want)
 		if err != nil {
 			return provider.Listing{} // the packages may tell
 		}
@@ -221,18 +215,18 @@ const ahead = 4
 func (a asker) packages(asked, left []packageKey) map[packageKey]evidence {
 	var beside sync.WaitGroup
 	defer beside.Wait()
-	if a.former != nil && len(left) > 0 {
-		beside.Go(func() { askSigners(a.ctx, a.former, left, a.jobs) })
+	if a.opts.Former != nil && len(left) > 0 {
+		beside.Go(func() { askSigners(a.ctx, a.opts.Former, left, a.opts.Jobs) })
 	}
-	if a.announce != nil {
+	if a.opts.Announce != nil {
 		unknown := a.unknown(asked)
-		a.announce(provider.Downloads{Packages: len(unknown)}) // no list says how large they are
+		a.opts.Announce(provider.Downloads{Packages: len(unknown)}) // no list says how large they are
 		sizing, enough := context.WithCancel(a.ctx)
 		defer enough()
 		beside.Go(func() { a.size(sizing, unknown) })
 	}
-	return memo.Each(ahead*a.jobs, asked, func(k packageKey) evidence {
-		h, err := a.plan.Hashes(a.ctx, k.tool, k.want)
+	return memo.Each(ahead*jobsOf(a.opts.Jobs), asked, func(k packageKey) evidence {
+		h, err := a.source.Hashes(a.ctx, k.tool, k.want)
 		return evidence{h, err}
 	})
 }
@@ -240,7 +234,7 @@ func (a asker) packages(asked, left []packageKey) map[packageKey]evidence {
 // size announces how large packages are. One of each release is asked about, since a
 // question costs a request: those for other platforms are about as large.
 func (a asker) size(ctx context.Context, unknown map[provider.Want]packageKey) {
-	if a.sizes == nil || len(unknown) == 0 {
+	if a.opts.Sizes == nil || len(unknown) == 0 {
 		return
 	}
 	one, count := map[provider.Want]packageKey{}, map[packageKey]int{} // of each release
@@ -252,8 +246,8 @@ func (a asker) size(ctx context.Context, unknown map[provider.Want]packageKey) {
 		}
 		count[one[release]]++
 	}
-	sizes := memo.Each(a.jobs, slices.Collect(maps.Values(one)), func(k packageKey) int64 {
-		size, err := a.sizes.DownloadSize(ctx, k.tool, k.want)
+	sizes := memo.Each(jobsOf(a.opts.Jobs), slices.Collect(maps.Values(one)), func(k packageKey) int64 {
+		size, err := a.opts.Sizes.DownloadSize(ctx, k.tool, k.want)
 		if err != nil {
 			return 0 // of which whoever wants the package hears
 		}
@@ -269,7 +263,7 @@ func (a asker) size(ctx context.Context, unknown map[provider.Want]packageKey) {
 			known.Size += int64(count[k]) * max(size, 0)
 		}
 	}
-	a.announce(known)
+	a.opts.Announce(known)
 }
 
 // unknown are the packages of which the source does not know what they hash to, each

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
@@ -63,8 +62,7 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, carried boo
 			locks = append(locks, l)
 		}
 		if !l.Equal(old) {
-			s := Selection{From: old.Version, To: l.Version, Carried: true}
-			s.Requirement.Addr = addr
+			s := Selection{Requirement: scan.Requirement{Addr: addr}, From: old.Version, To: l.Version, Carried: true}
 			if i := slices.IndexFunc(selections, func(s Selection) bool { return s.Requirement.Addr == addr }); i >= 0 {
 				s.Requirement, s.Err = selections[i].Requirement, selections[i].Err
 				selections = slices.Delete(selections, i, i+1)
@@ -76,7 +74,7 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, carried boo
 		return r, false
 	}
 	slices.SortFunc(selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })
-	slices.SortFunc(locks, func(a, b lockfile.Lock) int { return a.Addr.Compare(b.Addr) })
+	slices.SortFunc(locks, lockfile.Lock.Compare)
 	with = r
 	with.Selections, with.New = selections, locks
 	with.File = with.print()
@@ -126,7 +124,8 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 	was, before := find(c.Before, addr)
 	l, after := find(c.After, addr)
 	old, now := find(c.result.Old, addr)
-	required := slices.ContainsFunc(c.result.Module.Tree.Requirements, func(r scan.Requirement) bool { return r.Addr == addr })
+	tree := c.result.Module.Tree
+	required := requirementFor(tree.Requirements, addr)
 	switch proposed := before != after || after && !l.Equal(was); {
 	case !before && !after, after == now && l.Equal(old):
 		return l, nothing
@@ -147,40 +146,25 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 			return old, nothing
 		}
 		return normal, carriable
-	case !after && required, after && !c.allowed(addr, old, l):
+	case !after && required != nil, after && !c.allowed(required, old, l):
 		return l, lost
 	case !after:
 		return l, carriable
 	}
 	constraints := l.Constraints
-	if r, ok := c.requirement(addr); ok && !c.opts.behaviour().allBytes {
-		constraints = r.Constraints()
+	if required != nil && len(tree.Unread) == 0 && !provider.AnyError(tree.Diagnostics) && !c.opts.behaviour().allBytes {
+		constraints = required.Constraints()
 	}
 	return lockfile.New(addr, l.Version, constraints, l.Hashes), carriable
-}
-
-// requirement is what the root module requires of a provider, where all of its
-// module tree could be read.
-func (c carrier) requirement(addr provider.Addr) (scan.Requirement, bool) {
-	m := c.result.Module
-	i := slices.IndexFunc(m.Tree.Requirements, func(r scan.Requirement) bool { return r.Addr == addr })
-	if i < 0 || len(m.Tree.Unread) > 0 || provider.AnyError(m.Tree.Diagnostics) {
-		return scan.Requirement{}, false
-	}
-	return m.Tree.Requirements[i], true
 }
 
 // allowed reports whether a proposed entry may still take the place of the old
 // one: what is known of the requirements, the rules as they are now, and what the
 // run has learned decide. The age of a release is not asked about again, since the
 // rules let it through before.
-func (c carrier) allowed(addr provider.Addr, old, l lockfile.Lock) bool {
-	m := c.result.Module
-	allows := func(provider.Version) bool { return true }
-	if i := slices.IndexFunc(m.Tree.Requirements, func(r scan.Requirement) bool { return r.Addr == addr }); i >= 0 {
-		allows = m.Tree.Requirements[i].Constraints().Allows
-	}
-	p := policy{rules: c.opts.rules(m.Dir, addr), now: c.opts.Now}
+func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool {
+	allows := func(v provider.Version) bool { return required == nil || required.Constraints().Allows(v) }
+	p := policy{rules: c.opts.rules(c.result.Module.Dir, l.Addr), now: c.opts.Now}
 	stays := !old.Version.IsZero() && allows(old.Version)
 	if stays {
 		p.locked = old.Version
@@ -199,7 +183,7 @@ func (c carrier) allowed(addr provider.Addr, old, l lockfile.Lock) bool {
 	// An error may be no outage but an answer: the release is not offered, or not what
 	// it should be. One about another version says nothing about this one.
 	var e *provider.Error
-	i := slices.IndexFunc(c.result.Selections, func(s Selection) bool { return s.Requirement.Addr == addr })
+	i := slices.IndexFunc(c.result.Selections, func(s Selection) bool { return s.Requirement.Addr == l.Addr })
 	if i < 0 || !errors.As(c.result.Selections[i].Err, &e) {
 		return true
 	}
@@ -217,36 +201,30 @@ func (c carrier) allowed(addr provider.Addr, old, l lockfile.Lock) bool {
 // that it belongs to nothing, or that the signed list of the same release, which
 // the run has seen for another root module, does not have it.
 func Refuted(results []Result) func(lockfile.Lock) bool {
-	type release struct {
+	type recorded struct {
 		addr    provider.Addr
 		version provider.Version
+		hash    provider.Hash // empty: the list of the release
 	}
-	found := map[release]map[provider.Hash]bool{}
-	listed := map[release]map[provider.Hash]bool{}
-	add := func(to map[release]map[provider.Hash]bool, r release, hashes ...provider.Hash) {
-		if to[r] == nil {
-			to[r] = map[provider.Hash]bool{}
-		}
-		for _, h := range hashes {
-			to[r][h] = true
-		}
-	}
+	found, listed := map[recorded]bool{}, map[recorded]bool{}
 	for _, r := range results {
 		for _, f := range r.Findings {
-			add(found, release{f.Addr, f.Version}, f.Hash)
+			found[recorded{f.Addr, f.Version, f.Hash}] = true
 		}
 		for _, s := range r.Selections {
 			if s.Err == nil && s.Signer.KeyID != "" && !s.Carried {
 				l, _ := find(r.New, s.Requirement.Addr)
-				add(listed, release{l.Addr, l.Version}, l.Hashes...)
+				for _, h := range append(l.Hashes[:len(l.Hashes):len(l.Hashes)], "") {
+					listed[recorded{l.Addr, l.Version, h}] = true
+				}
 			}
 		}
 	}
 	return func(l lockfile.Lock) bool {
-		at := release{l.Addr, l.Version}
 		return slices.ContainsFunc(l.Hashes, func(h provider.Hash) bool {
-			unlisted := listed[at] != nil && strings.HasPrefix(string(h), provider.SchemeZH+":") && !listed[at][h]
-			return found[at][h] || unlisted
+			r := recorded{l.Addr, l.Version, h}
+			known := listed[recorded{l.Addr, l.Version, ""}]
+			return found[r] || known && h.Scheme() == provider.SchemeZH && !listed[r]
 		})
 	}
 }

@@ -28,14 +28,6 @@ type chosen struct {
 	err     error
 }
 
-// addr is the provider's.
-func (w *wanted) addr() provider.Addr { return w.requirement.Addr }
-
-// key names a package of the provider.
-func (w *wanted) key(v provider.Version, p provider.Platform) packageKey {
-	return packageKey{w.tool, provider.Want{Addr: w.addr(), Version: v, Platform: p}}
-}
-
 // chooseVersions decides about what raises a question, root module by root module.
 // Where a rule asks for the age of a release that nobody has told yet, its date is
 // asked for and the choice is made anew: so only those are asked of that decide.
@@ -145,11 +137,9 @@ func choose(w *wanted, o offered, opts Options, b behaviour) chosen {
 // providers lock fails otherwise.
 func (c chosen) stay(locked provider.Version) (provider.Release, error) {
 	if !c.constraints.Allows(locked) {
-		return provider.Release{}, &provider.Error{
-			Code: provider.CodeLockedVersion, Host: c.addr().Host, Addr: c.addr(), Version: locked,
-			Message: fmt.Sprintf("the locked version %s of %s does not meet the constraints %s", locked, c.addr(), c.constraints),
-			Hint:    "run relock upgrade to select another version",
-		}
+		err := c.failure(provider.CodeLockedVersion, locked, "the locked version %s of %s does not meet the constraints %s", locked, c.addr(), c.constraints)
+		err.Hint = "run relock upgrade to select another version"
+		return provider.Release{}, err
 	}
 	if r := c.offered.release(locked); r != nil {
 		return *r, nil
@@ -258,10 +248,8 @@ func (c chosen) newestUnheld(allowed []provider.Release, locked provider.Version
 		if h.Rule != "" {
 			rule += " (" + h.Rule + ")"
 		}
-		c.notices = append(c.notices, &provider.Error{
-			Code: provider.CodePolicy, Host: c.addr().Host, Addr: c.addr(), Version: c.release.Version,
-			Message: fmt.Sprintf("%s %s is selected though %s holds it: without it no version would meet the constraints", c.addr(), c.release.Version, rule),
-		})
+		c.notices = append(c.notices, c.failure(provider.CodePolicy, c.release.Version,
+			"%s %s is selected though %s holds it: without it no version would meet the constraints", c.addr(), c.release.Version, rule))
 	}
 	return c
 }

@@ -1,7 +1,6 @@
 package upgrade
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -37,8 +36,7 @@ func settled(m scan.RootModule) scan.RootModule {
 	m.Tree.Diagnostics = slices.DeleteFunc(slices.Clone(m.Tree.Diagnostics), func(d provider.Diagnostic) bool { return d == conflict })
 	m.Tree.Requirements = slices.Clone(m.Tree.Requirements)
 	for _, recorded := range scan.Recorded(m.Lock) {
-		required := slices.ContainsFunc(m.Tree.Requirements, func(r scan.Requirement) bool { return r.Addr == recorded.Addr })
-		if !required && disputed(m, recorded.Addr) {
+		if requirementFor(m.Tree.Requirements, recorded.Addr) == nil && disputed(m, recorded.Addr) {
 			m.Tree.Requirements = append(m.Tree.Requirements, recorded)
 		}
 	}
@@ -70,10 +68,7 @@ func chooseSide(c chosen, opts Options, b behaviour) chosen {
 	}
 	if c.err == nil && (i < 0 || len(c.sides) > 1) {
 		v := c.release.Version
-		c.notices = append(c.notices, &provider.Error{
-			Code: provider.CodeConflict, Host: c.addr().Host, Addr: c.addr(), Version: v,
-			Message: fmt.Sprintf("the sides of the merge lock %s %s: %s is selected%s", c.addr(), had, v, why),
-		})
+		c.notices = append(c.notices, c.failure(provider.CodeConflict, v, "the sides of the merge lock %s %s: %s is selected%s", c.addr(), had, v, why))
 	}
 	return c
 }

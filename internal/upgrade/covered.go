@@ -114,3 +114,13 @@ func (c covered) withdrawn() (kept bool, notices []error, failure error) {
 	}
 	return false, c.notices, err
 }
+
+// former names a package of the release that the entry leaves, most likely the one
+// that Selection.former will name.
+func (c covered) former() (k packageKey, ok bool) {
+	if len(c.packages) == 0 || !c.isLock || c.old.Version == c.to {
+		return k, false
+	}
+	first := slices.MinFunc(c.packages, func(k, l packageKey) int { return k.want.Platform.Compare(l.want.Platform) })
+	return c.key(c.old.Version, first.want.Platform), true
+}

@@ -2,7 +2,6 @@ package upgrade
 
 import (
 	"runtime"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -145,14 +144,4 @@ func distinctPackages(roots []root, choices [][]chosen, covers []coverage, opts 
 		}
 	}
 	return packages, left
-}
-
-// former names a package of the release that the entry leaves, most likely the one
-// that Selection.former will name.
-func (c covered) former() (k packageKey, ok bool) {
-	if len(c.packages) == 0 || !c.isLock || c.old.Version == c.to {
-		return k, false
-	}
-	first := slices.MinFunc(c.packages, func(k, l packageKey) int { return k.want.Platform.Compare(l.want.Platform) })
-	return c.key(c.old.Version, first.want.Platform), true
 }

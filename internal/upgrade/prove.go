@@ -78,7 +78,6 @@ func (p proven) gather(answers map[packageKey]evidence, opts Options, b behaviou
 		delete(lacking, h.Package.Platform) // one source of two has it
 	}
 	p.missing = slices.SortedFunc(maps.Keys(lacking), provider.Platform.Compare)
-	err := &provider.Error{Code: provider.CodeNoPackage, Host: p.addr().Host, Addr: p.addr(), Version: p.to}
 	if len(p.missing) > 0 {
 		for _, r := range p.offered.releases {
 			older := r.Version.Precedence(p.to) < 0 && r.Version.Precedence(p.serving) > 0 && p.constraints.Allows(r.Version)
@@ -93,15 +92,15 @@ func (p proven) gather(answers map[packageKey]evidence, opts Options, b behaviou
 		for i, m := range p.missing {
 			names[i] = m.String()
 		}
+		err := p.failure(provider.CodeNoPackage, p.to, "%s %s is not released for %s", p.addr(), p.to, strings.Join(names, ", "))
 		err.Platform = p.missing[0]
-		err.Message = fmt.Sprintf("%s %s is not released for %s", p.addr(), p.to, strings.Join(names, ", "))
 		err.Hint = "leave these out of --platform, or name them in the configuration file: there what is not released is told and left out"
 		if !p.serving.IsZero() {
 			err.Hint = fmt.Sprintf("%s is released for all of them; else %s", p.serving, err.Hint)
 		}
 		p.err = err
 	case len(found) == 0:
-		err.Message = fmt.Sprintf("%s %s is published for none of the wanted platforms", p.addr(), p.to)
+		err := p.failure(provider.CodeNoPackage, p.to, "%s %s is published for none of the wanted platforms", p.addr(), p.to)
 		err.Hint = "name a platform that it is published for with --platform"
 		p.err = err
 	}
@@ -132,25 +131,52 @@ func (p proven) enter(found []provider.Hashes, opts Options, b behaviour) proven
 			return p
 		}
 	}
-	if err := altered(p.addr(), p.to, found); err != nil {
+	if err := p.altered(found); err != nil {
 		if b.refusesAltered {
 			p.err = err
 			return p
 		}
 		p.notices = append(slices.Clone(p.notices), err)
 	}
-	recorded := recorded(found, b.provenOnly)
-	p.hashes = slices.Concat(prior, recorded)
-	if !b.keepsHashes || b.settlesConflicts && p.sides != nil {
-		p.hashes = recorded
-	}
+	// Of each package the tool writes the h1, every line of the signed list, and what
+	// the source finds verified or reported, which it leaves empty where the tool does
+	// not record it [cases 33, 80]. Under Strict nothing is recorded on a source's word
+	// alone.
+	var recorded []provider.Hash
 	for _, h := range found {
+		recorded = slices.Concat(recorded, []provider.Hash{h.H1}, h.Listed, h.Verified)
+		for _, reported := range h.Reported {
+			if !b.provenOnly {
+				recorded = append(recorded, reported...)
+			}
+		}
 		if h.Mirror == "" {
 			p.signer = h.Signer
 		}
 	}
+	p.hashes = slices.Concat(prior, recorded)
+	if !b.keepsHashes || b.settlesConflicts && p.sides != nil {
+		p.hashes = recorded
+	}
 	p.marks = provider.Marks(found, recorded)
-	p.contents, p.platforms = contentsOf(found, p.hashes)
+	p.contents = map[provider.Hash]provider.Platform{}
+	for _, h := range found {
+		for platform, reported := range h.Reported {
+			for _, r := range h1(reported) {
+				if slices.Contains(p.hashes, r) {
+					p.contents[r] = platform
+				}
+			}
+		}
+	}
+	var platforms []provider.Platform
+	for _, h := range found {
+		p.contents[h.H1] = h.Package.Platform
+		platforms = append(platforms, h.Package.Platform)
+	}
+	platforms = slices.AppendSeq(platforms, maps.Values(p.contents))
+	slices.SortFunc(platforms, provider.Platform.Compare)
+	p.platforms = slices.Clone(slices.Compact(platforms)) // without the room for twice as many
 	return p
 }
 
@@ -164,15 +190,15 @@ func (p proven) enter(found []provider.Hashes, opts Options, b behaviour) proven
 // Packages that were never zips here, those of a mirror, are held against what the
 // entry says of content. Nobody knows which platform an h1 belongs to, so that one
 // of them must match, unless the entry has none.
-func (c covered) contradicting(prior []provider.Hash, found []provider.Hashes, b behaviour) (provider.Hashes, bool) {
+func (p proven) contradicting(prior []provider.Hash, found []provider.Hashes, b behaviour) (provider.Hashes, bool) {
 	zips := slices.DeleteFunc(slices.Clone(prior), func(h provider.Hash) bool { return h.Scheme() != provider.SchemeZH })
 	switch b.refuses {
 	case refuseNone:
-		return replaced(c.old.Hashes, zips, found)
+		return replaced(p.old.Hashes, zips, found)
 	case refuseFirst:
 		// zh hashes say nothing about an unpacked package.
-		applicable := slices.ContainsFunc(prior, func(p provider.Hash) bool {
-			return p.Known() && (!found[0].Unpacked() || p.Scheme() != provider.SchemeZH)
+		applicable := slices.ContainsFunc(prior, func(h provider.Hash) bool {
+			return h.Known() && (!found[0].Unpacked() || h.Scheme() != provider.SchemeZH)
 		})
 		return found[0], applicable && !found[0].Matches(prior)
 	}
@@ -207,7 +233,7 @@ func replaced(prior, zips []provider.Hash, found []provider.Hashes) (provider.Ha
 // were asked. The tools record the hashes of both, whatever they are
 // [case 54b]; here a mirror that has other content is refused, unless the bytes must
 // be theirs.
-func altered(addr provider.Addr, v provider.Version, found []provider.Hashes) error {
+func (p proven) altered(found []provider.Hashes) error {
 	origin := map[provider.Platform]provider.Hash{}
 	for _, h := range found {
 		if h.Mirror == "" {
@@ -216,64 +242,23 @@ func altered(addr provider.Addr, v provider.Version, found []provider.Hashes) er
 	}
 	for _, h := range found {
 		if own := origin[h.Package.Platform]; h.Mirror != "" && own != "" && own != h.H1 {
-			return &provider.Error{
-				Code: provider.CodeBadChecksum, Host: addr.Host, Addr: addr, Version: v, Platform: h.Package.Platform,
-				Message: fmt.Sprintf("the package of %s %s for %s in the %s (%s) is not that of its registry (%s)", addr, v, h.Package.Platform, h.Mirror, h.H1, own),
-				Hint:    "ask the mirror's operator why before you trust it",
-			}
+			err := p.failure(provider.CodeBadChecksum, p.to,
+				"the package of %s %s for %s in the %s (%s) is not that of its registry (%s)", p.addr(), p.to, h.Package.Platform, h.Mirror, h.H1, own)
+			err.Platform, err.Hint = h.Package.Platform, "ask the mirror's operator why before you trust it"
+			return err
 		}
 	}
 	return nil
 }
 
-// recorded are the hashes of packages that the tool writes: of each the h1, every
-// line of the signed list, and what the source finds verified or reported, which
-// it leaves empty where the tool does not record it [cases 33, 80]. Under Strict nothing is
-// recorded on a source's word alone.
-func recorded(found []provider.Hashes, provenOnly bool) []provider.Hash {
-	var hashes []provider.Hash
-	for _, h := range found {
-		hashes = slices.Concat(hashes, []provider.Hash{h.H1}, h.Listed, h.Verified)
-		if provenOnly {
-			continue
-		}
-		for _, reported := range h.Reported {
-			hashes = append(hashes, reported...)
-		}
-	}
-	return hashes
-}
-
-// contentsOf says which platforms the h1 hashes of an entry belong to.
-func contentsOf(found []provider.Hashes, entry []provider.Hash) (map[provider.Hash]provider.Platform, []provider.Platform) {
-	contents := map[provider.Hash]provider.Platform{}
-	for _, h := range found {
-		for platform, reported := range h.Reported {
-			for _, r := range h1(reported) {
-				if slices.Contains(entry, r) {
-					contents[r] = platform
-				}
-			}
-		}
-	}
-	var platforms []provider.Platform
-	for _, h := range found {
-		contents[h.H1] = h.Package.Platform
-		platforms = append(platforms, h.Package.Platform)
-	}
-	platforms = slices.AppendSeq(platforms, maps.Values(contents))
-	slices.SortFunc(platforms, provider.Platform.Compare)
-	return contents, slices.Clone(slices.Compact(platforms)) // without the room for twice as many
-}
-
-func (c covered) reReleased(h provider.Hashes) error {
-	addr := c.addr()
-	return &provider.Error{
-		Code: provider.CodeReReleased, Host: addr.Host, Addr: addr, Version: c.to, Platform: h.Package.Platform,
-		Message: fmt.Sprintf("the package of %s %s for %s (%s) matches none of the recorded hashes", addr, c.to, h.Package.Platform, cmp.Or(h.Package.ZH, h.H1)),
-		Hint: fmt.Sprintf("the release was replaced after it was locked: ask its publisher why; if you trust it, use --accept-re-released %s/%s@%s",
-			addr.Namespace, addr.Type, c.to),
-	}
+func (p proven) reReleased(h provider.Hashes) error {
+	addr := p.addr()
+	err := p.failure(provider.CodeReReleased, p.to,
+		"the package of %s %s for %s (%s) matches none of the recorded hashes", addr, p.to, h.Package.Platform, cmp.Or(h.Package.ZH, h.H1))
+	err.Platform = h.Package.Platform
+	err.Hint = fmt.Sprintf("the release was replaced after it was locked: ask its publisher why; if you trust it, use --accept-re-released %s/%s@%s",
+		addr.Namespace, addr.Type, p.to)
+	return err
 }
 
 // untrusted says why a package is refused that nothing is wrong with but who

@@ -2,7 +2,11 @@ package upgrade
 
 import (
 	"bytes"
+	"fmt"
+	"maps"
+	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -148,14 +152,23 @@ func resultOf(root root, assumed []witness, proofs []proven, opts Options, b beh
 		return r
 	}
 	r.Diagnostics = append(r.Diagnostics, believed(root.module.Dir, doubtful)...)
-	r.New = root.locks(r.Old, entries, opts, b)
+	// An old entry whose provider failed or was not asked for keeps its bytes. One that
+	// nothing requires stays where providers lock keeps it, where it is named to be kept,
+	// or where the run is about other providers; otherwise it goes, as with init.
+	r.New = make([]lockfile.Lock, 0, max(len(r.Old), len(entries)))
 	for _, l := range r.Old {
-		if _, stays := find(r.New, l.Addr); !stays {
-			s := Selection{From: l.Version}
-			s.Requirement.Addr = l.Addr
-			r.Selections = append(r.Selections, s)
+		_, again := entries[l.Addr]
+		required := requirementFor(r.Module.Tree.Requirements, l.Addr) != nil
+		switch {
+		case again:
+		case required || b.keepsUnreferenced || opts.KeepUnreferenced || matches(opts.Keep, l.Addr) || !selected(opts.Only, l.Addr):
+			r.New = append(r.New, l.Kept())
+		default:
+			r.Selections = append(r.Selections, Selection{Requirement: scan.Requirement{Addr: l.Addr}, From: l.Version})
 		}
 	}
+	r.New = slices.AppendSeq(r.New, maps.Values(entries))
+	slices.SortFunc(r.New, lockfile.Lock.Compare)
 	slices.SortFunc(r.Selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })
 	r.File = r.print()
 	return r
@@ -171,6 +184,26 @@ func (p proven) entry() lockfile.Lock {
 	return l
 }
 
+// explain turns a failure, or else the notices, into diagnostics at the place
+// that requires the provider. What is no failure (missing platforms, the
+// registry's warnings) stays a fact of the selection.
+func (p proven) explain() []provider.Diagnostic {
+	causes, severity := p.notices, provider.SeverityWarning
+	if p.err != nil {
+		causes, severity = []error{p.err}, provider.SeverityError
+	}
+	var diagnostics []provider.Diagnostic
+	for _, cause := range causes {
+		d := provider.Diagnose(cause)
+		d.Severity, d.Addr = severity, p.addr()
+		if terms := p.requirement.Terms; d.File == "" && len(terms) > 0 {
+			d.File, d.Line, d.Package = terms[0].File, terms[0].Line, terms[0].Package
+		}
+		diagnostics = append(diagnostics, d)
+	}
+	return diagnostics
+}
+
 // former names the package whose list tells who signed the release that the
 // selection leaves; none if it stays, or if nobody is known to have signed the
 // new one. The platform is one of the new entry's: releases rarely lose any.
@@ -181,6 +214,23 @@ func (s Selection) former(tool provider.Tool) []packageKey {
 	return []packageKey{{tool, provider.Want{Addr: s.Requirement.Addr, Version: s.From, Platform: s.Platforms[0]}}}
 }
 
+// believed says which new entries have the platforms of others though only the
+// number of their old hashes tells that they had the same.
+func believed(dir string, assumed []witness) []provider.Diagnostic {
+	if len(assumed) == 0 {
+		return nil
+	}
+	var names []string
+	for _, w := range assumed {
+		names = append(names, fmt.Sprintf("%s %s", w.addr(), w.old.Version))
+	}
+	return []provider.Diagnostic{{
+		Severity: provider.SeverityWarning, Code: provider.CodeNoPackage, File: path.Join(dir, lockfile.Name),
+		Message: fmt.Sprintf("the old entries of %s are taken to cover the same platforms as the others, since they have as many hashes", strings.Join(names, ", ")),
+		Hint:    "keep relock's hash cache between runs, or name the platforms with the setting platforms, and nothing is taken to be",
+	}}
+}
+
 // print returns the new bytes of the lock file, or nil if it is to stay as it
 // is. Without Exact only facts count: a file in another order or with comments
 // is left alone, and an empty one is not created.
@@ -189,11 +239,16 @@ func (r Result) print() []byte {
 	if !r.allBytes && !conflicted && slices.EqualFunc(r.Old, r.New, lockfile.Lock.Equal) {
 		return nil
 	}
-	printed := lockfile.Headed(r.Module.Keeper, lockfile.Print(r.Module.Tool.Name, r.New))
+	printed := r.printed(r.New...)
 	if r.allBytes && r.Module.Lock != nil && bytes.Equal(printed, r.Module.Lock.Source) {
 		return nil
 	}
 	return printed
+}
+
+// printed is a lock file of these entries.
+func (r Result) printed(locks ...lockfile.Lock) []byte {
+	return lockfile.Headed(r.Module.Keeper, lockfile.Print(r.Module.Tool.Name, locks))
 }
 
 // Only returns the part of the plan that is about the providers that take
@@ -226,17 +281,14 @@ func (r Result) Only(take func(provider.Addr) bool) Result {
 			part.New = append(part.New, l)
 		}
 	}
-	slices.SortFunc(part.New, func(a, b lockfile.Lock) int { return a.Addr.Compare(b.Addr) })
-	print := func(l lockfile.Lock) []byte {
-		return lockfile.Headed(r.Module.Keeper, lockfile.Print(r.Module.Tool.Name, []lockfile.Lock{l}))
-	}
+	slices.SortFunc(part.New, lockfile.Lock.Compare)
 	var changed []provider.Addr // what their entries say or, under Exact, how it is written
 	for _, l := range slices.Concat(r.New, r.Old) {
 		old, was := find(r.Old, l.Addr)
 		now, is := find(r.New, l.Addr)
 		same := old.Equal(now)
 		if r.allBytes && was && is {
-			same = bytes.Equal(print(old.Kept()), print(now))
+			same = bytes.Equal(r.printed(old.Kept()), r.printed(now))
 		}
 		if was != is || !same {
 			changed = append(changed, l.Addr)
@@ -248,7 +300,7 @@ func (r Result) Only(take func(provider.Addr) bool) Result {
 	case len(changed) == 0 && len(r.New) > 0 && !taken(r.New[0].Addr), len(changed) > 0 && !slices.ContainsFunc(changed, taken):
 		part.New, part.File = r.Old, nil
 	default:
-		part.File = lockfile.Headed(r.Module.Keeper, lockfile.Print(r.Module.Tool.Name, part.New))
+		part.File = r.printed(part.New...)
 	}
 	return part
 }

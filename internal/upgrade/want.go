@@ -123,9 +123,10 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 		w.records = provider.Constraints{}
 	}
 	if b.twoCommands && !m.Tool.Has(provider.TestFilesInLock) {
-		i := slices.IndexFunc(untested, func(r scan.Requirement) bool { return r.Addr == required.Addr })
-		if w.initAlone = i < 0; i >= 0 {
-			w.records, w.relocked = untested[i].Constraints(), true
+		if r := requirementFor(untested, required.Addr); r != nil {
+			w.records, w.relocked = r.Constraints(), true
+		} else {
+			w.initAlone = true
 		}
 	}
 	if m.Lock == nil {
@@ -158,6 +159,19 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 	return w
 }
 
+// addr is the provider's.
+func (w *wanted) addr() provider.Addr { return w.requirement.Addr }
+
+// key names a package of the provider.
+func (w *wanted) key(v provider.Version, p provider.Platform) packageKey {
+	return packageKey{w.tool, provider.Want{Addr: w.addr(), Version: v, Platform: p}}
+}
+
+// failure is an error about a version of the provider.
+func (w *wanted) failure(code provider.Code, v provider.Version, format string, args ...any) *provider.Error {
+	return &provider.Error{Code: code, Host: w.addr().Host, Addr: w.addr(), Version: v, Message: fmt.Sprintf(format, args...)}
+}
+
 // spared reports whether the rules let no release in, so that nobody need be asked.
 func (w *wanted) spared(b behaviour) bool { return w.mayStay && b.spares }
 
@@ -168,21 +182,30 @@ func (w *wanted) spared(b behaviour) bool { return w.mayStay && b.spares }
 func preserved(m scan.RootModule) []scan.Requirement {
 	merged := slices.Clone(m.Tree.Requirements)
 	for _, recorded := range scan.Recorded(m.Lock) {
-		i := slices.IndexFunc(merged, func(r scan.Requirement) bool { return r.Addr == recorded.Addr })
-		if i < 0 {
+		r := requirementFor(merged, recorded.Addr)
+		if r == nil {
 			merged = append(merged, recorded)
 			continue
 		}
-		merged[i].Terms = slices.Clone(merged[i].Terms)
+		r.Terms = slices.Clone(r.Terms)
 		for _, t := range recorded.Terms {
-			stated := slices.ContainsFunc(merged[i].Terms, func(s scan.Term) bool { return s.Constraint == t.Constraint })
+			stated := slices.ContainsFunc(r.Terms, func(s scan.Term) bool { return s.Constraint == t.Constraint })
 			if t.Constraint.Op != 0 && !stated {
-				merged[i].Terms = append(merged[i].Terms, t)
+				r.Terms = append(r.Terms, t)
 			}
 		}
 	}
 	slices.SortFunc(merged, func(a, b scan.Requirement) int { return a.Addr.Compare(b.Addr) })
 	return merged
+}
+
+// requirementFor is what is required of a provider; nil if nothing is.
+func requirementFor(all []scan.Requirement, addr provider.Addr) *scan.Requirement {
+	i := slices.IndexFunc(all, func(r scan.Requirement) bool { return r.Addr == addr })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
 }
 
 // selected reports whether the patterns, if there are any, name the provider.
