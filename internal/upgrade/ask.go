@@ -83,10 +83,7 @@ func Foresee(ctx context.Context, src Source, modules []scan.RootModule, opts Op
 			}
 		}
 	}
-	memo.Each(jobsOf(opts.Jobs), asked, func(k providerKey) error {
-		_, err := src.Versions(ctx, k.tool, k.addr)
-		return err // which the plan meets again
-	})
+	asker{ctx, src, opts}.versions(asked) // failures meet the plan again
 }
 
 // FormerSigners notes in each selection that leaves one release for another who

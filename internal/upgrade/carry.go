@@ -214,7 +214,7 @@ func Refuted(results []Result) func(lockfile.Lock) bool {
 		for _, s := range r.Selections {
 			if s.Err == nil && s.Signer.KeyID != "" && !s.Carried {
 				l, _ := find(r.New, s.Requirement.Addr)
-				for _, h := range append(l.Hashes[:len(l.Hashes):len(l.Hashes)], "") {
+				for _, h := range slices.Concat(l.Hashes, []provider.Hash{""}) {
 					listed[recorded{l.Addr, l.Version, h}] = true
 				}
 			}

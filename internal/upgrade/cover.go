@@ -2,6 +2,7 @@ package upgrade
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -55,26 +56,23 @@ func choosePlatforms(roots []root, choices [][]chosen, opts Options, ask asker) 
 	var releases []packageKey
 	recoveries := make([]recovery, len(roots))
 	for i := range roots {
-		r := recovery{witnesses: witnesses(choices[i]), believed: map[provider.Addr]bool{}}
-		// Where every entry has as many h1 hashes as its release serves platforms, the
-		// lock file is meant to cover all of them.
-		every, several := true, false
-		for _, c := range choices[i] {
-			if !c.isLock || len(c.ownPlatforms) > 0 || c.err != nil && c.unheard == nil {
-				continue
+		told := witnesses(choices[i])
+		if everywhere(choices[i]) {
+			covers[i] = coverage{Platforms: Platforms{All: true}, auto: true, own: map[provider.Addr][]provider.Platform{}}
+			for _, c := range choices[i] {
+				if old := c.offered.release(c.old.Version); c.isLock && old != nil {
+					covers[i].own[c.addr()] = old.Platforms // one that the new release lacks is missing then
+				}
 			}
-			w := witnessOf(c, c.old)
-			every = every && w.release != nil && w.release.Closed() && len(w.h1) >= len(w.release.Platforms)
-			several = several || w.release != nil && len(w.release.Platforms) > 1
-		}
-		r.all = every && several
-		recoveries[i] = r
-		for _, w := range r.witnesses {
-			if !r.all && w.moves && !w.lost {
-				releases = append(releases, w.key(w.old.Version, w.candidates()[0]))
+		} else {
+			recoveries[i] = recovery{told, map[provider.Addr]bool{}}
+			for _, w := range told {
+				if w.moves && !w.lost {
+					releases = append(releases, w.key(w.old.Version, w.candidates()[0]))
+				}
 			}
 		}
-		if len(r.witnesses) > 1 || len(r.witnesses) == 1 && r.witnesses[0].moves {
+		if len(told) > 1 || len(told) == 1 && told[0].moves {
 			releases = append(releases, certain(choices[i])...)
 		}
 	}
@@ -91,7 +89,19 @@ func choosePlatforms(roots []root, choices [][]chosen, opts Options, ask asker) 
 		maps.Copy(known, ask.packages(asked, nil))
 	}
 	for i, r := range recoveries {
-		covers[i] = r.read(known).cover(choices[i])
+		if covers[i].All {
+			continue
+		}
+		found := r.read(known)
+		list := found.covered
+		if len(list) < 2 {
+			// One platform alone is likely the machine of whoever ran init last, not a choice:
+			// the default list joins it.
+			list = slices.Concat(provider.DefaultPlatforms, list)
+			slices.SortFunc(list, provider.Platform.Compare)
+			list = slices.Compact(list)
+		}
+		covers[i] = coverage{Platforms: Platforms{List: list}, auto: true, own: found.own, doubts: found.doubts(choices[i]), assumed: found.assumed}
 	}
 	return covers
 }
@@ -108,170 +118,21 @@ func certain(choices []chosen) (keys []packageKey) {
 	return keys
 }
 
-// witness is an old entry that tells of platforms by its h1 hashes.
-type witness struct {
-	*wanted
-	old     lockfile.Lock
-	release *provider.Release // what is offered of its version; nil if it is not
-	h1      []provider.Hash
-	stays   bool // the version does
-	moves   bool // the new entry is made anew, so that what the old one covers is lost unless it is known
-	lost    bool // it is of the side of a merge that does not count
-}
-
-// witnessOf is an old entry of a choice.
-func witnessOf(c chosen, old lockfile.Lock) witness {
-	w := witness{wanted: c.wanted, old: old, release: c.offered.release(old.Version), h1: h1(old.Hashes)}
-	w.stays = old.Version == c.to
-	w.moves = c.err == nil && !w.stays
-	return w
-}
-
-// witnesses are the entries that tell of platforms: those with h1 hashes of a
-// release that is still offered. The one with the most comes first; among equals
-// one that does not cover all that its release serves, which was chosen, and one
-// whose version stays, since its packages are wanted anyway. One whose platforms a
-// rule names says nothing of the others. What a merge leaves of the two sides of
-// an entry tells as well.
-func witnesses(choices []chosen) []witness {
-	var all []witness
+// everywhere reports whether the lock file is meant to cover whatever its releases
+// serve: every entry has as many h1 hashes as its release serves platforms.
+func everywhere(choices []chosen) bool {
+	several := false
 	for _, c := range choices {
-		if len(c.ownPlatforms) > 0 {
+		if !c.isLock || len(c.ownPlatforms) > 0 || c.err != nil && c.unheard == nil {
 			continue
 		}
-		if w := witnessOf(c, c.old); c.isLock && len(w.h1) > 0 && w.release != nil {
-			all = append(all, w)
+		w := witnessOf(c, c.old)
+		if w.release == nil || !w.release.Closed() || len(w.h1) < len(w.release.Platforms) {
+			return false
 		}
-		for _, side := range c.sides {
-			w := witnessOf(c, side)
-			w.stays, w.moves, w.lost = false, true, true
-			if side.Version != c.old.Version && len(w.h1) > 0 && w.release != nil {
-				all = append(all, w)
-			}
-		}
+		several = several || len(w.release.Platforms) > 1
 	}
-	slices.SortStableFunc(all, func(a, b witness) int {
-		return cmp.Or(cmp.Compare(len(b.h1), len(a.h1)), claim(a.full(), b.full()), claim(b.stays, a.stays))
-	})
-	return all
-}
-
-// full reports whether the entry may have an h1 for every platform of its release,
-// as far as is known.
-func (w witness) full() bool { return !w.release.Closed() || len(w.h1) == len(w.release.Platforms) }
-
-// explained are those of the platforms that the locked release serves: as many
-// h1 hashes of the entry belong to them. A source may not say what is served.
-func (w witness) explained(platforms []provider.Platform) []provider.Platform {
-	return slices.DeleteFunc(slices.Clone(platforms), func(p provider.Platform) bool { return !w.release.Serves(p) })
-}
-
-// loses reports whether the entry is made anew and may have had other platforms
-// than these.
-func (w witness) loses(covered []provider.Platform) bool {
-	return w.moves && (!w.release.Closed() || len(w.release.Platforms) > len(w.explained(covered)))
-}
-
-func h1(hashes []provider.Hash) []provider.Hash {
-	return slices.DeleteFunc(slices.Clone(hashes), func(h provider.Hash) bool { return h.Scheme() != provider.SchemeH1 })
-}
-
-// servedOf are the platforms that a release serves and, where that is not all
-// that can be said, those that it may serve besides: a mirror says nothing.
-func servedOf(r provider.Release, besides []provider.Platform) []provider.Platform {
-	if r.Closed() {
-		return r.Platforms
-	}
-	served := slices.Clone(r.Platforms)
-	for _, p := range besides {
-		if !slices.Contains(served, p) {
-			served = append(served, p)
-		}
-	}
-	return served
-}
-
-// likely are the platforms that most lock files cover, the most common first.
-var likely = []provider.Platform{
-	{OS: "linux", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"}, {OS: "darwin", Arch: "amd64"},
-	{OS: "linux", Arch: "arm64"}, {OS: "windows", Arch: "amd64"},
-}
-
-// candidates are the platforms that h1 hashes of the entry may belong to, in the
-// order in which they are tried.
-func (w witness) candidates() []provider.Platform {
-	served := servedOf(*w.release, provider.KnownPlatforms)
-	var candidates []provider.Platform
-	for _, p := range slices.Concat(likely, served) {
-		if slices.Contains(served, p) && !slices.Contains(candidates, p) {
-			candidates = append(candidates, p)
-		}
-	}
-	return candidates
-}
-
-// placed is what the packages of an entry's release tell of its h1 hashes.
-type placed struct {
-	entry   witness
-	covered []provider.Platform
-	answers []provider.Platform // whose packages are known, or known not to be
-	left    int                 // h1 hashes that belong to none of these,
-	unknown []provider.Platform // but perhaps to these, of which nothing is known
-	err     error               // for this reason
-	// before and lacking are what the entries that tell before this one cover, and do
-	// without.
-	before  []provider.Platform
-	lacking map[provider.Platform]int
-}
-
-// place looks for the platform of each h1 of an entry. As many packages are
-// asked about at once as hashes are left, since fewer cannot explain them; but
-// first a single one, where OpenTofu's registry tells of all with it. An h1 that
-// no package has belongs to nothing, if every package could be asked about. The
-// platforms that are likely for what other entries cover come first. While there
-// are packages to ask about, what is found is what is known so far.
-func (w witness) place(known map[packageKey]evidence, likely []provider.Platform) (found placed, next []packageKey) {
-	found.entry = w
-	left := slices.Clone(w.h1)
-	find := func(p provider.Platform, hashes ...provider.Hash) {
-		before := len(left)
-		left = slices.DeleteFunc(left, func(h provider.Hash) bool { return slices.Contains(hashes, h) })
-		if len(left) < before {
-			found.covered = append(found.covered, p)
-		}
-	}
-	candidates := w.candidates()
-	slices.SortStableFunc(candidates, func(a, b provider.Platform) int {
-		return claim(slices.Contains(likely, b), slices.Contains(likely, a))
-	})
-	for _, p := range candidates {
-		e, ok := known[w.key(w.old.Version, p)]
-		if ok && (e.err == nil || provider.Coded(e.err, provider.CodeNoPackage)) {
-			found.answers = append(found.answers, p)
-		}
-		switch {
-		case !ok:
-			next = append(next, w.key(w.old.Version, p))
-		case e.err == nil:
-			find(p, e.hashes.H1, e.hashes.H1Zip)
-			for _, reported := range slices.SortedFunc(maps.Keys(e.hashes.Reported), provider.Platform.Compare) {
-				find(reported, e.hashes.Reported[reported]...)
-			}
-		case !provider.Coded(e.err, provider.CodeNoPackage):
-			found.unknown = append(found.unknown, p)
-			found.err = cmp.Or(found.err, e.err)
-		}
-	}
-	switch first := len(next) == len(candidates) && w.tool.Has(provider.RegistryHashes); {
-	case len(left) == 0:
-		return placed{entry: w, covered: found.covered}, nil
-	case first:
-		return found, next[:1]
-	case len(next) > 0:
-		return found, next[:min(len(next), len(left))]
-	}
-	found.left = len(left)
-	return found, nil
+	return several
 }
 
 // named are the platforms that are asked for by name; none where the release
@@ -302,4 +163,113 @@ func (v coverage) complete(w *wanted, old lockfile.Lock, choices []chosen) bool 
 		return false
 	}
 	return count >= platforms
+}
+
+// covered is a chosen provider with the packages that its entry is made of.
+type covered struct {
+	chosen
+	named    []provider.Platform // platforms that are asked for by name
+	packages []packageKey        // in order of wanting
+	complete bool                // the old entry covers what is wanted
+	kept     bool                // and stays as it is
+	notices  []error
+	err      error
+}
+
+// packages says of the providers of a root module what their entries are made of.
+// Under Exact the package of the platform of init comes first: init follows the
+// methods on its one platform, and providers lock asks the registries.
+func (v coverage) packages(choices []chosen, opts Options, b behaviour) []covered {
+	all := make([]covered, len(choices))
+	for i, c := range choices {
+		e := &all[i]
+		*e = covered{chosen: c, named: v.named(c.wanted), kept: c.idle, notices: c.notices, err: cmp.Or(c.err, v.doubts[c.addr()])}
+		e.complete = v.complete(c.wanted, c.old, choices)
+		if e.err == nil && c.gone {
+			e.kept, e.notices, e.err = e.withdrawn()
+		}
+		if e.err != nil || e.kept {
+			continue
+		}
+		platforms := e.named
+		if v.All && len(platforms) == 0 {
+			platforms = slices.Clone(servedOf(c.release, provider.DefaultPlatforms))
+			for _, p := range v.own[c.addr()] {
+				if !slices.Contains(platforms, p) {
+					platforms = append(platforms, p)
+				}
+			}
+		}
+		if c.initAlone {
+			platforms = platforms[:min(1, len(platforms))]
+		}
+		for i, p := range platforms {
+			methods, origin := opts.HashesFrom != FromOrigin, opts.HashesFrom == FromOrigin || opts.HashesFrom == FromBoth
+			switch b.packages {
+			case fromMethodsFirst:
+				methods, origin = i == 0, true
+			case fromOrigins:
+				methods, origin = false, true
+			}
+			k := c.key(c.to, p)
+			if methods {
+				e.packages = append(e.packages, k)
+			}
+			if k.want.Origin = true; origin && !c.initAlone {
+				e.packages = append(e.packages, k)
+			}
+		}
+	}
+	return all
+}
+
+// withdrawn decides about a locked version that is selected but not offered. If its
+// own registry lists one no more, a person must look. A mirror may never have had
+// it, and a registry that does not know the provider has listed nothing: then the
+// entry is as good as before, unless something of it is missing.
+func (c covered) withdrawn() (kept bool, notices []error, failure error) {
+	methods := c.offered.methods
+	err := methods.notOffered(c.addr(), c.old.Version)
+	var best provider.Version
+	for _, r := range c.offered.releases {
+		if c.constraints.Allows(r.Version) && r.Version.Precedence(best) > 0 {
+			best = r.Version
+		}
+	}
+	switch down := best.Precedence(c.old.Version) < 0; { // the command that moves it
+	case best.IsZero():
+		err.Hint = "change the constraints: they allow no version that is offered"
+	case down && !methods.complete():
+		err.Hint = fmt.Sprintf("it does not go down to %s before each of these has listed what it offers: add the provider there, or exclude it there in the CLI configuration", best)
+	case down:
+		err.Hint = fmt.Sprintf("ask its publisher why; relock upgrade --provider %s --allow-downgrade moves it to %s", c.addr().Short(), best)
+	default:
+		err.Hint = fmt.Sprintf("ask its publisher why; relock upgrade --provider %s moves it to %s, unless a rule holds that", c.addr().Short(), best)
+	}
+	switch {
+	case slices.ContainsFunc(methods, func(m provider.Method) bool { return m.Listed && !m.Mirror }):
+		err.Message += " and kept: a version goes down only by request"
+	case !c.complete:
+		err.Message += ", so that its missing hashes cannot be had"
+	default:
+		err.Message += ", and kept"
+		kept = true
+	}
+	if unknown := methods.unlisted(); unknown != "" {
+		err.Message += "; the provider is unknown to the " + unknown
+	}
+	if kept {
+		return true, append(slices.Clone(c.notices), err), nil
+	}
+	return false, c.notices, err
+}
+
+// former names a package of the release that the entry leaves, most likely the one
+// that Selection.former will name.
+func (c covered) former() []packageKey {
+	if len(c.packages) == 0 || !c.isLock || c.old.Version == c.to {
+		return nil
+	}
+	first := slices.MinFunc(c.packages, func(k, l packageKey) int { return k.want.Platform.Compare(l.want.Platform) })
+	return []packageKey{c.key(c.old.Version, first.want.Platform)}
 }

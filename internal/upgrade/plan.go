@@ -106,7 +106,18 @@ func plan(modules []scan.RootModule, opts Options, b behaviour, ask asker) []Res
 	choices := chooseVersions(roots, opts, b, ask)
 	covers := choosePlatforms(roots, choices, opts, ask)
 	choices = chooseIdle(roots, choices, covers, opts, b, ask)
-	evidence := ask.packages(distinctPackages(roots, choices, covers, opts, b))
+	// What the entries are made of, and of the releases that entries leave the lists that
+	// tell who signed these. What else is known of the entries is found out anew when
+	// their packages are there: that of thousands of root modules would fill the memory
+	// meanwhile.
+	var packages, left questions
+	for i := range roots {
+		for _, e := range covers[i].packages(choices[i], opts, b) {
+			packages.add(e.packages...)
+			left.add(e.former()...)
+		}
+	}
+	evidence := ask.packages(packages.all, left.all)
 	results := make([]Result, len(roots))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -125,23 +136,19 @@ func plan(modules []scan.RootModule, opts Options, b behaviour, ask asker) []Res
 	return results
 }
 
-// distinctPackages are the packages that the entries of all root modules are made of, each
-// once, and those of the releases that entries leave whose lists tell who signed
-// these. What else is known of the entries is found out anew when their packages are
-// there: that of thousands of root modules would fill the memory meanwhile.
-func distinctPackages(roots []root, choices [][]chosen, covers []coverage, opts Options, b behaviour) (packages, left []packageKey) {
-	asked, replaced := map[packageKey]bool{}, map[packageKey]bool{}
-	for i := range roots {
-		for _, e := range covers[i].packages(choices[i], opts, b) {
-			for _, k := range e.packages {
-				if !asked[k] {
-					asked[k], packages = true, append(packages, k)
-				}
-			}
-			if k, ok := e.former(); ok && !replaced[k] {
-				replaced[k], left = true, append(left, k)
-			}
+// questions are about distinct packages, in the order in which they came up.
+type questions struct {
+	all  []packageKey
+	seen map[packageKey]bool
+}
+
+func (q *questions) add(keys ...packageKey) {
+	for _, k := range keys {
+		if q.seen == nil {
+			q.seen = map[packageKey]bool{}
+		}
+		if !q.seen[k] {
+			q.seen[k], q.all = true, append(q.all, k)
 		}
 	}
-	return packages, left
 }

@@ -1,7 +1,6 @@
 package upgrade
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -11,7 +10,6 @@ import (
 // recovery is what the platforms of a lock file are recovered from.
 type recovery struct {
 	witnesses []witness
-	all       bool                   // the entries cover whatever their releases serve
 	believed  map[provider.Addr]bool // what these cover is not to be proven
 }
 
@@ -24,7 +22,7 @@ const mostProven = 40
 // is asked for at once, since it mostly is what it is taken for. What is asked for a
 // proof is noted; where that would be too much, the entry is taken at its number.
 func (r recovery) next(known map[packageKey]evidence, proofs map[packageKey]bool) (asked []packageKey) {
-	meanwhile := recovery{r.witnesses, r.all, maps.Clone(r.believed)}
+	meanwhile := recovery{r.witnesses, maps.Clone(r.believed)}
 	for {
 		found := meanwhile.read(known)
 		if !found.proving {
@@ -49,7 +47,6 @@ func (r recovery) next(known map[packageKey]evidence, proofs map[packageKey]bool
 
 // recovered is what is known so far of the platforms that a lock file covers.
 type recovered struct {
-	all     bool
 	covered []provider.Platform // by the lock file, sorted
 	own     map[provider.Addr][]provider.Platform
 	proven  map[provider.Addr][]provider.Platform // what entries cover, as packages prove
@@ -65,13 +62,20 @@ type recovered struct {
 
 // read reads the entries that tell of platforms, as far as packages are known.
 func (r recovery) read(known map[packageKey]evidence) recovered {
-	if r.all {
-		return recovered{all: true}
-	}
 	found := recovered{own: map[provider.Addr][]provider.Platform{}, proven: map[provider.Addr][]provider.Platform{}, lacking: map[provider.Platform]int{}}
 	for _, w := range r.witnesses {
-		likely := found.explains(w)
-		if likely && !w.loses(found.covered) {
+		// Where the platforms that are known give the entry as many h1 hashes as it has, or
+		// more, it is likely to cover these. Its number says nothing where they were chosen by
+		// nobody, but are all that some release serves, nor of fewer hashes that will be lost
+		// since the entry is made anew. A source may not say what is served.
+		expected := slices.DeleteFunc(slices.Clone(found.covered), func(p provider.Platform) bool { return !w.release.Serves(p) })
+		loses := w.moves && (!w.release.Closed() || len(w.release.Platforms) > len(expected))
+		all := len(w.h1) == len(expected)
+		likely := !w.lost && len(w.h1) <= len(expected) && (!loses || all && found.chosen)
+		if likely && all {
+			found.note(w, expected)
+		}
+		if likely && !loses {
 			continue
 		}
 		p, next := w.place(known, found.covered)
@@ -108,22 +112,6 @@ func (r recovery) read(known map[packageKey]evidence) recovered {
 	return found
 }
 
-// explains reports whether the platforms that are known give an entry as many h1
-// hashes as it has, or more. That says nothing where they were chosen by nobody,
-// but are all that some release serves, nor of fewer hashes that will be lost.
-func (r *recovered) explains(w witness) bool {
-	expected, count := w.explained(r.covered), len(w.h1)
-	switch {
-	case w.lost || count > len(expected):
-		return false
-	case w.loses(r.covered) && (count < len(expected) || !r.chosen):
-		return false
-	case count == len(expected):
-		r.note(w, expected)
-	}
-	return true
-}
-
 // harmless reports whether it does not matter what a failure leaves open: entries
 // that tell before cover those platforms anyway, or another one does and the number
 // of hashes says that this one does, too: all of them or, where no entry is made
@@ -150,28 +138,6 @@ func (r *recovered) note(w witness, covered []provider.Platform) {
 			r.chosen = r.chosen || !w.full()
 		}
 	}
-}
-
-// cover chooses the platforms of a root module. One platform alone is likely
-// the machine of whoever ran init last, not a choice: the default list joins it.
-func (r recovered) cover(choices []chosen) coverage {
-	v := coverage{Platforms: Platforms{All: r.all, List: r.covered}, auto: true, own: r.own, assumed: r.assumed}
-	if r.all {
-		v.own = map[provider.Addr][]provider.Platform{}
-		for _, c := range choices {
-			if old := c.offered.release(c.old.Version); c.isLock && old != nil {
-				v.own[c.addr()] = old.Platforms // one that the new release lacks is missing then
-			}
-		}
-		return v
-	}
-	v.doubts = r.doubts(choices)
-	if len(r.covered) < 2 {
-		v.List = slices.Concat(provider.DefaultPlatforms, r.covered)
-		slices.SortFunc(v.List, provider.Platform.Compare)
-		v.List = slices.Compact(v.List)
-	}
-	return v
 }
 
 // doubts say what cannot be decided where an entry does not tell what it covers:
@@ -232,11 +198,9 @@ func (r recovered) doubt(found placed, choices []chosen, doubts map[provider.Add
 		tells := func(p provider.Platform) bool { return !slices.Contains(r.proven[c.addr()], p) && open(p) }
 		if loses || slices.ContainsFunc(servedOf(c.release, provider.KnownPlatforms), tells) {
 			w := found.entry
-			doubts[c.addr()] = &provider.Error{
-				Code: provider.Diagnose(found.err).Code, Host: w.addr().Host, Addr: w.addr(), Version: w.old.Version,
-				Message: fmt.Sprintf("recovering the platforms of the lock file from %s %s", w.addr(), w.old.Version), Err: found.err,
-				Hint: "try again; or name the platforms with --platform or the setting platforms, and no old package is asked for",
-			}
+			err := w.failure(provider.Diagnose(found.err).Code, w.old.Version, "recovering the platforms of the lock file from %s %s", w.addr(), w.old.Version)
+			err.Err, err.Hint = found.err, "try again; or name the platforms with --platform or the setting platforms, and no old package is asked for"
+			doubts[c.addr()] = err
 		}
 	}
 }
