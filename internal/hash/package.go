@@ -75,19 +75,19 @@ func Package(r io.Reader) (Sum, error) {
 	}
 	defer copied.Close() // nothing of it is needed any more
 
-	r = io.LimitReader(r, MaxSize+1)
 	sum, err := onePass(io.TeeReader(r, copied))
-	if !isOdd(err) {
+	switch {
+	case !isOdd(err):
 		return sum, err
+	case sum.Size > MaxSize:
+		return sum, errLarge
 	}
-	if _, err := io.Copy(copied, r); err != nil {
-		return Sum{}, err
+	// The library begins with the table at the end of the archive. Where a table points
+	// outside of it, a section says no more than that it ends; a file would name itself.
+	if err := sum.addContent(io.NewSectionReader(copied, 0, sum.Size)); err != nil {
+		return sum, fmt.Errorf("%w: %w", ErrUnpack, err)
 	}
-	size, err := copied.Seek(0, io.SeekCurrent)
-	if err != nil {
-		return Sum{}, err
-	}
-	return byTable(copied, size)
+	return sum, nil
 }
 
 // Stream is Package where the bytes can be had again: nothing lies on disk, and
@@ -143,26 +143,7 @@ func ZH(open func() (io.ReadCloser, error)) (provider.Hash, error) {
 	return provider.ZH(hex.EncodeToString(digest.Sum(nil))), nil
 }
 
-// byTable hashes an archive as the library reads it, which begins with the
-// table at its end.
-func byTable(r io.ReaderAt, size int64) (Sum, error) {
-	// Where a table points outside of the archive, a section says no more than
-	// that it ends; a file would name itself.
-	archive := io.NewSectionReader(r, 0, size)
-	digest := sha256.New()
-	if _, err := io.Copy(digest, archive); err != nil {
-		return Sum{}, err
-	}
-	sum := Sum{ZH: provider.ZH(hex.EncodeToString(digest.Sum(nil))), Size: size}
-	if size > MaxSize {
-		return sum, errLarge
-	}
-	if err := sum.addContent(archive); err != nil {
-		return sum, fmt.Errorf("%w: %w", ErrUnpack, err)
-	}
-	return sum, nil
-}
-
+// addContent adds what the library reads of an archive.
 func (s *Sum) addContent(archive io.ReaderAt) error {
 	z, err := zipfile.Open(archive, s.Size)
 	if err != nil {

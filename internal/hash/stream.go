@@ -39,7 +39,7 @@ func onePass(r io.Reader) (Sum, error) {
 		w.src.reset(nil) // r is nobody's any more
 		workspaces.Put(w)
 	}()
-	p := pass{src: &w.src, inflater: &w.inflater, left: maxUnpacked, leftNames: maxNames}
+	p := pass{src: w.src, inflater: &w.inflater, left: maxUnpacked, leftNames: maxNames}
 	err := p.readMembers()
 	if err == nil {
 		err = p.readTable()
@@ -47,7 +47,7 @@ func onePass(r io.Reader) (Sum, error) {
 	if isOdd(err) {
 		// The rest is read so that the zh is known: bytes that are not those that are
 		// wanted need not be fetched again.
-		if unread := p.src.drain(); unread != nil {
+		if _, unread := p.src.ahead.WriteTo(io.Discard); unread != nil {
 			return Sum{}, unread
 		}
 		return p.src.sum(), err
@@ -73,11 +73,11 @@ func onePass(r io.Reader) (Sum, error) {
 // 220 kB. Passes use each other's, so that many of them, one after another or at
 // once, take no more than those that run.
 type workspace struct {
-	src      zipStream
+	src      *zipStream
 	inflater inflate.Reader
 }
 
-var workspaces = sync.Pool{New: func() any { return new(workspace) }}
+var workspaces = sync.Pool{New: func() any { return &workspace{src: newSource(nil)} }}
 
 // The signatures and sizes of a zip archive's parts.
 const (
@@ -289,10 +289,10 @@ func (p *pass) readTable() error {
 	if string(end) != string(want) {
 		return odd("end record")
 	}
-	switch err := p.src.ensure(1); {
-	case err == nil:
+	switch _, err := p.src.ahead.Peek(1); err {
+	case nil:
 		return odd("bytes behind its end")
-	case p.src.err == io.EOF:
+	case io.EOF:
 		return nil
 	default:
 		return err
