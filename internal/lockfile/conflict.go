@@ -24,9 +24,8 @@ func Read(src []byte, path string, stored func() []byte) (*File, []provider.Diag
 	if err != nil {
 		return nil, []provider.Diagnostic{*err}
 	}
-	ours, errors := parseSide(sides.ours, path, "first")
-	theirs, more := parseSide(sides.theirs, path, "second")
-	if errors = append(errors, more...); len(errors) > 0 {
+	ours, theirs, errors := parseSides(sides.ours, sides.theirs, path, "merge conflict", takeOne)
+	if len(errors) > 0 {
 		return nil, errors
 	}
 	var base *File
@@ -45,16 +44,24 @@ func Read(src []byte, path string, stored func() []byte) (*File, []provider.Diag
 	return united, nil
 }
 
-// parseSide reads one side of a merge. Its lines have the numbers that they have
-// in the file.
-func parseSide(src []byte, path, which string) (*File, []provider.Diagnostic) {
-	f, errors := Parse(src, path)
-	for i := range errors {
-		errors[i].Message = fmt.Sprintf("the %s side of the merge conflict is no lock file: %s", which, errors[i].Message)
-		errors[i].Hint = "take one side whole (git checkout --ours, or --theirs, and the path of the file), then run relock lock"
+// parseSides reads both sides of a merge, whose lines have the numbers that they have
+// in the file. of names what they are sides of.
+func parseSides(first, second []byte, path, of, hint string) (ours, theirs *File, errors []provider.Diagnostic) {
+	parse := func(src []byte, which string) *File {
+		f, wrong := Parse(src, path)
+		for _, d := range wrong {
+			d.Message = fmt.Sprintf("the %s side of the %s is no lock file: %s", which, of, d.Message)
+			d.Hint = hint
+			errors = append(errors, d)
+		}
+		return f
 	}
-	return f, errors
+	ours, theirs = parse(first, "first"), parse(second, "second")
+	return ours, theirs, errors
 }
+
+// takeOne says what to do about markers that cannot be read.
+const takeOne = "take one side whole (git checkout --ours, or --theirs, and the path of the file), then run relock lock"
 
 // sides are the texts that the markers of merge conflicts divide. What belongs to
 // another side is an empty line, so that lines keep their numbers.
@@ -87,7 +94,7 @@ func splitSides(src []byte, path string) (sides, *provider.Diagnostic) {
 	fail := func(line int, format string, args ...any) (sides, *provider.Diagnostic) {
 		d := conflictAt(path, line)
 		d.Message = "the markers of a merge conflict cannot be read: " + fmt.Sprintf(format, args...)
-		d.Hint = "take one side whole (git checkout --ours, or --theirs, and the path of the file), then run relock lock"
+		d.Hint = takeOne
 		return sides{}, &d
 	}
 	for line := range bytes.Lines(src) {

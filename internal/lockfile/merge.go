@@ -2,7 +2,6 @@ package lockfile
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -18,9 +17,8 @@ import (
 // why. path is only for messages.
 func Merge(base, ours, theirs []byte, path string) (content []byte, disputed bool, errors []provider.Diagnostic) {
 	origin, _ := Parse(base, path)
-	first, errors := parseVersion(ours, path, "first")
-	second, more := parseVersion(theirs, path, "second")
-	if errors = append(errors, more...); len(errors) > 0 {
+	first, second, errors := parseSides(ours, theirs, path, "merge", "repair it where it is committed, or resolve the conflict by hand")
+	if len(errors) > 0 {
 		return nil, false, errors
 	}
 	united := unite(origin, first, second)
@@ -42,15 +40,6 @@ func Merge(base, ours, theirs []byte, path string) (content []byte, disputed boo
 		b.WriteString(beginTheirs + second.text(l.Addr) + endConflict)
 	}
 	return Headed(united.Keeper, b.Bytes()), true, nil
-}
-
-func parseVersion(src []byte, path, which string) (*File, []provider.Diagnostic) {
-	f, errors := Parse(src, path)
-	for i := range errors {
-		errors[i].Message = fmt.Sprintf("the %s side of the merge is no lock file: %s", which, errors[i].Message)
-		errors[i].Hint = "repair it where it is committed, or resolve the conflict by hand"
-	}
-	return f, errors
 }
 
 // The lines around a disputed entry.
