@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -247,4 +248,27 @@ func parseDetail(body []byte) provider.Repository {
 		r.Published = published
 	}
 	return r
+}
+
+// protocolProblem holds the plugin protocols that the registry announces against those
+// of the manifest that the checksum list names with a zh
+// [protocol: publishing providers]. It is empty where they agree.
+func protocolProblem(src []byte, zh provider.Hash, announced []string) string {
+	digest := sha256.Sum256(src)
+	if provider.ZH(hex.EncodeToString(digest[:])) != zh {
+		return "the manifest of the release is not the one that the checksum list names"
+	}
+	var manifest struct {
+		Metadata struct {
+			Protocols []string `json:"protocol_versions"`
+		}
+	}
+	if err := transport.DecodeJSON(src, &manifest); err != nil {
+		return "the manifest of the release cannot be read: " + err.Error()
+	}
+	announced, said := slices.Sorted(slices.Values(announced)), slices.Sorted(slices.Values(manifest.Metadata.Protocols))
+	if slices.Equal(slices.Compact(announced), slices.Compact(said)) {
+		return ""
+	}
+	return fmt.Sprintf("the registry announces plugin protocol %q, and the manifest of the release says %q", strings.Join(announced, ", "), strings.Join(said, ", "))
 }

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -28,6 +29,8 @@ const (
 	maxMetadata  = 4 << 20
 	maxList      = 256 << 10
 	maxSignature = 64 << 10
+	// The manifest of a release has some hundred bytes.
+	maxReleaseManifest = 64 << 10
 )
 
 // direct is the registry of each provider's own host.
@@ -292,7 +295,7 @@ func (d *direct) description(ctx context.Context, tool provider.Tool, want provi
 		if err == nil && resp.Status == http.StatusGone { // for ever
 			return nil, noPackage(want)
 		}
-		if err := q.refused(resp, err); err != nil {
+		if err := q.refused(resp, err, "could not query provider registry for "+q.want.Addr.String(), q.want.Addr.Host); err != nil {
 			return nil, err
 		}
 		if resp.Status == http.StatusNotFound {
@@ -300,6 +303,23 @@ func (d *direct) description(ctx context.Context, tool provider.Tool, want provi
 		}
 		return parseDescription(resp.Body, resp.URL, want)
 	})
+}
+
+// manifest is the manifest of a release, and the zh that the checksum list has of it
+// [protocol: publishing providers]. It stands beside the list, where releases are
+// published as files; elsewhere nothing is known, and there is no zh.
+func (d *direct) manifest(ctx context.Context, want provider.Want, p provenPackage) ([]byte, provider.Hash) {
+	name := fmt.Sprintf("terraform-provider-%s_%s_manifest.json", want.Addr.Type, want.Version)
+	zh, listed := lineHash(p.sums.line(name))
+	if !listed || len(p.protocols) == 0 {
+		return nil, ""
+	}
+	src, err := d.file(ctx, p.list.ResolveReference(&url.URL{Path: name}), p.from, maxReleaseManifest)
+	if err != nil {
+		d.fetch.opts.Log.Debug("the manifest of a release is not beside its list", "provider", want.Addr, "version", want.Version, "error", err)
+		return nil, ""
+	}
+	return src, zh
 }
 
 // suggest adds to an error about protocols the newest release that the tool
@@ -327,7 +347,7 @@ func (d *direct) versions(ctx context.Context, tool provider.Tool, addr provider
 	}
 	return d.answers.versions.Do(ctx, q, func() (list versionList, err error) {
 		resp, err := d.get(ctx, tool, q, maxVersions, addr.Namespace, addr.Type, "versions")
-		if err := q.refused(resp, err); err != nil {
+		if err := q.refused(resp, err, "could not query provider registry for "+q.want.Addr.String(), q.want.Addr.Host); err != nil {
 			return list, err
 		}
 		if resp.Status == http.StatusNotFound {
@@ -341,6 +361,22 @@ func (d *direct) versions(ctx context.Context, tool provider.Tool, addr provider
 			return list, naming(q.want, badAnswer("for the versions of %s is not valid: %v", addr, err))
 		}
 		return list, nil
+	})
+}
+
+// detail asks what is no part of the protocol, so any answer but the known one
+// means that nothing is said.
+func (d *direct) detail(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Repository, error) {
+	q, err := d.query(ctx, provider.Want{Addr: want.Addr, Version: want.Version})
+	if err != nil {
+		return provider.Repository{}, err
+	}
+	return d.answers.details.Do(ctx, q, func() (provider.Repository, error) {
+		resp, err := d.get(ctx, tool, q, maxDetail, want.Addr.Namespace, want.Addr.Type, want.Version.String())
+		if err != nil || resp.Status != http.StatusOK {
+			return provider.Repository{}, err
+		}
+		return parseDetail(resp.Body), nil
 	})
 }
 
@@ -421,6 +457,34 @@ func (d *direct) unserved(ctx context.Context, tool provider.Tool, want provider
 	return withheld("nothing says whether there is one")
 }
 
+// listed makes the listing of what is proven.
+func (d *direct) listed(ctx context.Context, tool provider.Tool, addr provider.Addr, p provenPackage) provider.Listing {
+	l := provider.Listing{Signer: p.signer}
+	for line := range bytes.Lines(p.sums) {
+		fields := bytes.Fields(line)
+		zh, ok := lineHash(fields)
+		if !ok {
+			continue
+		}
+		f := provider.ListedFile{Name: string(fields[1]), ZH: zh}
+		if f.Name == p.filename {
+			f.Platform = p.platform
+		} else {
+			f.Platform = platformOf(f.Name)
+		}
+		if sum, err := d.fetch.known(ctx, zh); err == nil {
+			f.Contents, f.Size = []provider.Hash{sum.H1, sum.H1Zip}, sum.Size
+			_, f.Fresh = d.fetch.fresh.Load(zh)
+		}
+		l.Reported = append(l.Reported, d.stated.before(zh, p.signer)...)
+		l.Files = append(l.Files, f)
+	}
+	if trustsUnsigned(tool, addr, d.fetch.opts) {
+		l.Reported = append(l.Reported, p.reported.contents(p.sums)...)
+	}
+	return l
+}
+
 // link is where the archive of a package is.
 func (d *direct) link(p provenPackage) archiveLink {
 	return archiveLink{
@@ -457,22 +521,6 @@ func (d *direct) get(ctx context.Context, tool provider.Tool, q placeQuery, limi
 		Retries: limits.Retries,
 		Timeout: limits.Timeout,
 	})
-}
-
-// refused returns an error unless there is an answer, or a 404, which means
-// something else for each query.
-func (q placeQuery) refused(resp *transport.Response, err error) error {
-	addr, attempt := provider.Want{Addr: q.want.Addr}, "could not query provider registry for "+q.want.Addr.String()
-	if err != nil {
-		return failed(addr, attempt, err)
-	}
-	switch resp.Status {
-	case http.StatusOK, http.StatusNotFound:
-		return nil
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return cliconfig.Unauthorized(addr.Addr.Host, q.token != "")
-	}
-	return naming(addr, statusError(attempt, resp.Status))
 }
 
 // file fetches a checksum list or a signature, without the token: it may be

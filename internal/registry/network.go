@@ -54,10 +54,6 @@ type mirrorArchives struct {
 	} `json:"archives"`
 }
 
-func newNetwork(f *fetcher, answers *networkAnswers, config *cliconfig.Config, m cliconfig.Method) network {
-	return network{fetch: f, answers: answers, config: config, base: m.URL, retries: m.DownloadRetries, trustAll: m.TrustAllHashes}
-}
-
 // host is that of the mirror's URL, as credentials are set for it: with the
 // port, and in ASCII.
 func (n network) host(provider.Addr) svchost.Hostname {
@@ -192,17 +188,11 @@ func (n network) get(ctx context.Context, tool provider.Tool, q placeQuery, d mi
 		Retries:      limits.Retries,
 		Timeout:      limits.Timeout,
 	})
-	if err != nil {
-		return nil, failed(about, attempt, err)
+	if err := q.refused(resp, err, attempt, n.host(addr)); err != nil {
+		return nil, err
 	}
-	switch resp.Status {
-	case http.StatusOK:
-	case http.StatusNotFound:
+	if resp.Status == http.StatusNotFound {
 		return nil, d.missing
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return nil, cliconfig.Unauthorized(n.host(addr), q.token != "")
-	default:
-		return nil, naming(about, statusError(attempt, resp.Status))
 	}
 	if media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return nil, failed(about, attempt, n.badAnswer("its content type is not application/json"))

@@ -47,10 +47,6 @@ type ociRepository struct {
 	indexes  memo.Memo[string, ocispec.Index]      // by the tag
 }
 
-func newOCIMirror(f *fetcher, config *cliconfig.Config, m cliconfig.Method) *ociMirror {
-	return &ociMirror{fetch: f, config: config, addressOf: m.Repository}
-}
-
 func (o *ociMirror) host(addr provider.Addr) svchost.Hostname {
 	address, err := o.addressOf(addr)
 	if err != nil {

@@ -1,12 +1,12 @@
 package registry
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"time"
 
+	"github.com/relock-dev/relock/internal/content"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
@@ -215,6 +215,41 @@ func (c *Client) Recheck(ctx context.Context, tool provider.Tool, want provider.
 	return sum.Size, nil
 }
 
+// Content says what is wrong with what a package holds, and with what its publisher
+// says of it. It needs Options.Content. A package that this run has not downloaded is,
+// if it has at most limit bytes. Errors are those of Hashes.
+func (c *Client) Content(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Content, error) {
+	d := c.held(tool, want)
+	if d == nil {
+		return provider.Content{}, nil
+	}
+	p, err := d.ask(ctx, tool, want)
+	if err != nil {
+		return provider.Content{}, about(d.unserved(ctx, tool, want, err), want, d.host(want.Addr))
+	}
+	l := d.link(p)
+	l.size, l.limit = limit, limit
+	known, there := c.fetch.contents.Load(p.zh)
+	var said provider.Content
+	if !there {
+		sum, err := c.fetch.download(ctx, l)
+		// What nobody can unpack was looked into all the same.
+		if known, there = c.fetch.contents.Load(p.zh); !there {
+			return said, about(failed(want, subject(want), err), want, d.host(want.Addr))
+		}
+		if said.Size = sum.Size; err != nil {
+			said.Size = limit // nobody knows what was read of it
+		}
+	}
+	said.Problems = known.(content.Inside).Problems(want.Addr.Type, want.Platform)
+	if src, zh := d.manifest(ctx, want, p); zh != "" {
+		if problem := protocolProblem(src, zh, p.protocols); problem != "" {
+			said.Problems = append(said.Problems, problem)
+		}
+	}
+	return said, nil
+}
+
 // held is the registry that the hashes of a release are held against; nil where
 // they must not be.
 func (c *Client) held(tool provider.Tool, want provider.Want) *direct {
@@ -253,48 +288,4 @@ func (c *Client) soleRegistry(tool provider.Tool, addr provider.Addr) *direct {
 	}
 	d, _ := sources[len(sources)-1].(*direct) // none where plugin directories have the provider
 	return d
-}
-
-// detail asks what is no part of the protocol, so any answer but the known one
-// means that nothing is said.
-func (d *direct) detail(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Repository, error) {
-	q, err := d.query(ctx, provider.Want{Addr: want.Addr, Version: want.Version})
-	if err != nil {
-		return provider.Repository{}, err
-	}
-	return d.answers.details.Do(ctx, q, func() (provider.Repository, error) {
-		resp, err := d.get(ctx, tool, q, maxDetail, want.Addr.Namespace, want.Addr.Type, want.Version.String())
-		if err != nil || resp.Status != http.StatusOK {
-			return provider.Repository{}, err
-		}
-		return parseDetail(resp.Body), nil
-	})
-}
-
-// listed makes the listing of what is proven.
-func (d *direct) listed(ctx context.Context, tool provider.Tool, addr provider.Addr, p provenPackage) provider.Listing {
-	l := provider.Listing{Signer: p.signer}
-	for line := range bytes.Lines(p.sums) {
-		fields := bytes.Fields(line)
-		zh, ok := lineHash(fields)
-		if !ok {
-			continue
-		}
-		f := provider.ListedFile{Name: string(fields[1]), ZH: zh}
-		if f.Name == p.filename {
-			f.Platform = p.platform
-		} else {
-			f.Platform = platformOf(f.Name)
-		}
-		if sum, err := d.fetch.known(ctx, zh); err == nil {
-			f.Contents, f.Size = []provider.Hash{sum.H1, sum.H1Zip}, sum.Size
-			_, f.Fresh = d.fetch.fresh.Load(zh)
-		}
-		l.Reported = append(l.Reported, d.stated.before(zh, p.signer)...)
-		l.Files = append(l.Files, f)
-	}
-	if trustsUnsigned(tool, addr, d.fetch.opts) {
-		l.Reported = append(l.Reported, p.reported.contents(p.sums)...)
-	}
-	return l
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // source is one place that providers come from.
@@ -37,6 +39,22 @@ type placeQuery struct {
 	service string // the URL of the registry or mirror
 	token   string
 	want    provider.Want // version and platform as far as they matter
+}
+
+// refused returns an error unless there is an answer, or a 404, which means
+// something else for each query. The host is the one whose credentials count.
+func (q placeQuery) refused(resp *transport.Response, err error, attempt string, host svchost.Hostname) error {
+	names := provider.Want{Addr: q.want.Addr}
+	if err != nil {
+		return failed(names, attempt, err)
+	}
+	switch resp.Status {
+	case http.StatusOK, http.StatusNotFound:
+		return nil
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return cliconfig.Unauthorized(host, q.token != "")
+	}
+	return naming(names, statusError(attempt, resp.Status))
 }
 
 // installation is what one tool's CLI configuration amounts to.
@@ -82,9 +100,9 @@ func (s sharedAnswers) installation(config *cliconfig.Config) installation {
 		case cliconfig.Filesystem:
 			from = openDirectory(s.fetch, m.Path)
 		case cliconfig.Network:
-			from = newNetwork(s.fetch, s.mirrors, config, m)
+			from = network{fetch: s.fetch, answers: s.mirrors, config: config, base: m.URL, retries: m.DownloadRetries, trustAll: m.TrustAllHashes}
 		case cliconfig.OCI:
-			from = newOCIMirror(s.fetch, config, m)
+			from = &ociMirror{fetch: s.fetch, config: config, addressOf: m.Repository}
 		default:
 			from = registry(m.DownloadRetries)
 		}
