@@ -134,17 +134,14 @@ func (d *direct) size(ctx context.Context, tool provider.Tool, want provider.Wan
 // former needs the cache to know the archives of the release. Where it does not know
 // that of the package which was asked about first, all are asked about at once.
 func (d *direct) prove(ctx context.Context, tool provider.Tool, want provider.Want) (provenPackage, error) {
-	about, err := d.anyDescribed(ctx, tool, want)
-	if err != nil {
-		return d.ask(ctx, tool, want)
-	}
-	if _, known := d.fetch.computed(about.zh); !known && about.platform != want.Platform {
-		return d.ask(ctx, tool, want)
-	}
-	first, err := d.anyProven(ctx, tool, want)
-	if err == nil {
-		if p, ok := d.infer(ctx, tool, want, first); ok {
-			return p, nil
+	if about, err := d.anyDescribed(ctx, tool, want); err == nil {
+		_, known := d.fetch.computed(about.zh)
+		if known || about.platform == want.Platform {
+			if first, err := d.anyProven(ctx, tool, want); err == nil {
+				if p, ok := d.infer(ctx, tool, want, first); ok {
+					return p, nil
+				}
+			}
 		}
 	}
 	return d.ask(ctx, tool, want)
