@@ -20,11 +20,15 @@ import (
 // for it.
 func settingsOfRun(ctx context.Context, env Env, verb run.Verb, given ...config.Values) (settings, error) {
 	values := config.Merge(given...)
-	if notCheckedOut(values) {
+	head, _ := env.runtime().Head()
+	path, here := configPath(env, values), run.RepositoryOf(env.WorkDir)
+	switch {
+	case notCheckedOut(values) && head && path != "" && !run.Apart(path, []string{here}):
+		return settingsOfOthers(ctx, env, path, given...)
+	case notCheckedOut(values):
 		return settingsApart(env, given...)
 	}
-	read := append(scanned(env, values), run.RepositoryOf(env.WorkDir))
-	head, _ := env.runtime().Head()
+	read := append(scanned(env, values), here)
 	operators := locate(env, values, read, false) == config.Operators
 	switch {
 	case !head && verb == run.PR:
@@ -32,7 +36,7 @@ func settingsOfRun(ctx context.Context, env Env, verb run.Verb, given ...config.
 	case !head, operators && verb != run.PR:
 		return readSettings(env, given...)
 	}
-	root, name, apart := run.RepositoryOf(env.WorkDir), "", settingsApart
+	root, name, apart := here, "", settingsApart
 	if !operators {
 		var err error
 		if root, name, err = ownFile(env, values, read); err != nil {
@@ -57,6 +61,28 @@ func settingsOfRun(ctx context.Context, env Env, verb run.Verb, given ...config.
 		return s, fmt.Errorf("on the base of the pull request: %w", err)
 	}
 	return resolve(env, given, s.operator, file)
+}
+
+// settingsOfOthers are the settings for repositories that are not checked out, by an
+// operator's file in the checkout of a pull request's head: by the base's. Without that
+// nothing may go on, since nothing would be enforced.
+func settingsOfOthers(ctx context.Context, env Env, path string, given ...config.Values) (settings, error) {
+	s, err := resolve(env, given)
+	if err != nil {
+		return s, err
+	}
+	src, err := judgingOfBase(ctx, env, s, judging{"configuration file", s.File, config.MaxFileSize}, path)
+	if err == nil && src == nil {
+		err = fmt.Errorf("the base of the pull request has no configuration file %s", s.File)
+	}
+	if err != nil {
+		return settings{}, err
+	}
+	operator, err := operatorsFile(src, s.File, nil)
+	if err != nil {
+		return settings{}, fmt.Errorf("on the base of the pull request: %w", err)
+	}
+	return resolve(env, given, operator)
 }
 
 // settingsHere are the settings by which the checkout is proposed: its own configuration

@@ -52,10 +52,16 @@ func ownFileAt(dir, name string, tops []string) (config.File, error) {
 	return readConfiguration(config.ParseFile, src, name, err)
 }
 
-// readOperators reads the operator's configuration file. One that is called as a
-// repository's own would be gets another name, since both may be in force.
+// readOperators reads the operator's configuration file.
 func readOperators(env Env, name string) (config.File, error) {
 	src, err := file.ReadAtMost(env.path(name), config.MaxFileSize+1)
+	return operatorsFile(src, name, err)
+}
+
+// operatorsFile is the operator's configuration file that was read with an error, if any.
+// One that is called as a repository's own would be gets another name, since both may be
+// in force.
+func operatorsFile(src []byte, name string, err error) (config.File, error) {
 	if slices.Contains(config.FileNames, filepath.ToSlash(filepath.Clean(name))) {
 		name = "operator:" + name
 	}

@@ -91,7 +91,7 @@ func readBaseline(ctx context.Context, env Env, s settings) (b baselineFile, err
 	return b, nil
 }
 
-// judging is a file by which lock files are judged.
+// judging is a file by which lock files, or repositories, are judged.
 type judging struct {
 	what, name string
 	limit      int
@@ -131,7 +131,7 @@ func judgingOfBase(ctx context.Context, env Env, s settings, f judging, path str
 	name, err := filepath.Rel(root, path)
 	name = filepath.ToSlash(name)
 	if err != nil || !fs.ValidPath(name) {
-		return nil, fmt.Errorf("the %s %s is not in the repository whose pull request is verified", f.what, f.name)
+		return nil, fmt.Errorf("the %s %s is not in the repository of the pull request", f.what, f.name)
 	}
 	base, err := baseFiles(ctx, env, s, root, []string{name})
 	if err != nil {
