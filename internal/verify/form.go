@@ -10,15 +10,15 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 )
 
-// form says how the lock file differs from what the configuration beside it asks
-// for, and from what its tool would write. What cannot be known is named, and not
+// compareForm says how the lock file differs from what the configuration beside it
+// asks for, and from what its tool would write. What cannot be known is named, and not
 // passed over.
-func (v *verifier) form(r *Verification) {
+func compareForm(r *Verification, p *Policy) {
 	m := r.Module
 	if m.Lock == nil {
 		return
 	}
-	v.written(r)
+	compareText(r)
 	switch {
 	case m.Standalone || m.Kind != scan.Ordinary:
 		r.Unchecked = append(r.Unchecked, "entries against requirements: the configuration is not, or not all, beside the lock file")
@@ -27,17 +27,17 @@ func (v *verifier) form(r *Verification) {
 		r.Unchecked = append(r.Unchecked, "entries against requirements: the configuration has errors")
 		return
 	}
-	v.required(r)
+	compareRequired(r, p)
 	if len(m.All().Unread) > 0 {
 		r.Unchecked = append(r.Unchecked, fmt.Sprintf("entries that nothing requires: %d modules could not be read", len(m.All().Unread)))
 		return
 	}
-	v.stale(r)
+	compareStale(r, p)
 }
 
-// written says that the tool would write the file otherwise
+// compareText says that the tool would write the file otherwise
 // [terraform 1.11 internal/depsfile/locks_file.go].
-func (v *verifier) written(r *Verification) {
+func compareText(r *Verification) {
 	lock := r.Module.Lock
 	about := provider.Finding{File: lock.Path, Line: 1}
 	if lock.Tool != "" && lock.Tool != r.Module.Tool.Name {
@@ -50,11 +50,11 @@ func (v *verifier) written(r *Verification) {
 	}
 }
 
-// required holds what the module tree requires against the entries.
-func (v *verifier) required(r *Verification) {
+// compareRequired holds what the module tree requires against the entries.
+func compareRequired(r *Verification, p *Policy) {
 	lock := r.Module.Lock
 	for _, q := range r.Module.All().Requirements {
-		if !v.about(q.Addr) {
+		if !p.about(q.Addr) {
 			continue
 		}
 		l, locked := lock.Lock(q.Addr)
@@ -98,9 +98,9 @@ func constraintsText(c provider.Constraints) string {
 	return fmt.Sprintf("%q", c)
 }
 
-// stale names the entries that nothing requires.
-func (v *verifier) stale(r *Verification) {
-	if v.KeepUnreferenced {
+// compareStale names the entries that nothing requires.
+func compareStale(r *Verification, p *Policy) {
+	if p.KeepUnreferenced {
 		return
 	}
 	required := map[provider.Addr]bool{}
@@ -108,8 +108,8 @@ func (v *verifier) stale(r *Verification) {
 		required[q.Addr] = true
 	}
 	for _, l := range r.Module.Lock.Locks {
-		kept := slices.ContainsFunc(v.Keep, func(p provider.Pattern) bool { return p.Match(l.Addr) })
-		if !required[l.Addr] && !kept && v.about(l.Addr) {
+		kept := slices.ContainsFunc(p.Keep, func(some provider.Pattern) bool { return some.Match(l.Addr) })
+		if !required[l.Addr] && !kept && p.about(l.Addr) {
 			scribe{lock: l, path: r.Module.Lock.Path, result: r}.add(provider.CodeEntryStale, "nothing requires %s", l.Addr)
 		}
 	}

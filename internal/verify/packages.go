@@ -1,21 +1,26 @@
 package verify
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// lookInto looks into the packages that the entries cover, smaller ones first, as far
+// inspector looks into packages for what does not belong there.
+type inspector struct {
+	ask       asker
+	allowance *Allowance
+	platforms []provider.Platform // that are demanded
+}
+
+// look looks into the packages that the entries cover, smaller ones first, as far
 // as may be downloaded. One whose size nobody says comes alone, after the others.
-func (v *verifier) lookInto() {
+func (i inspector) look(cases []*accountCase) {
 	limits := map[packageKey]int64{}
 	var sized, unsized []packagePart
 	var asked []packageKey
-	for _, part := range v.covered() {
+	for _, part := range i.covered(cases) {
 		k, size := part.key(part.platform), part.sizes[part.platform]
 		switch {
 		case size == 0:
@@ -23,7 +28,7 @@ func (v *verifier) lookInto() {
 			continue
 		case size == provider.AtHand:
 			limits[k] = 1
-		case v.allowance.take(size):
+		case i.allowance.take(size):
 			limits[k] = size
 		default:
 			part.unseen = append(part.unseen, string(ForBudget))
@@ -31,21 +36,21 @@ func (v *verifier) lookInto() {
 		}
 		sized, asked = append(sized, part), append(asked, k)
 	}
-	answers := v.ask.contents(limits, asked)
+	answers := i.ask.contents(limits, asked)
 	for _, part := range sized {
 		part.saw(answers[part.key(part.platform)])
 	}
 	for _, part := range unsized {
-		limit := v.allowance.takeAll()
+		limit := i.allowance.takeAll()
 		if limit == 0 {
 			part.unseen = append(part.unseen, string(ForBudget))
 			continue
 		}
 		k := part.key(part.platform)
-		said := v.ask.contents(map[packageKey]int64{k: limit}, []packageKey{k})[k]
+		said := i.ask.contents(map[packageKey]int64{k: limit}, []packageKey{k})[k]
 		part.saw(said)
 		if said.err == nil {
-			v.allowance.giveBack(limit - said.Size)
+			i.allowance.giveBack(limit - said.Size)
 		}
 	}
 }
@@ -62,10 +67,10 @@ func (p packagePart) saw(said contentAnswer) {
 
 // covered are the packages that are looked into, with their sizes, the smallest first.
 // What this run has downloaded costs nothing.
-func (v *verifier) covered() []packagePart {
+func (i inspector) covered(cases []*accountCase) []packagePart {
 	var parts, unsized []packagePart
 	var asked []packageKey
-	for _, c := range v.order {
+	for _, c := range cases {
 		switch {
 		case c.reason != "":
 			c.unseen = append(c.unseen, string(c.reason))
@@ -74,7 +79,7 @@ func (v *verifier) covered() []packagePart {
 			c.unseen = append(c.unseen, "they are a mirror's")
 			continue
 		}
-		for _, p := range v.inside(c) {
+		for _, p := range i.inside(c) {
 			part := packagePart{c, p}
 			file, _ := c.file(p)
 			switch {
@@ -89,7 +94,7 @@ func (v *verifier) covered() []packagePart {
 			parts = append(parts, part)
 		}
 	}
-	sizes := v.ask.sizes(asked)
+	sizes := i.ask.sizes(asked)
 	for _, part := range unsized {
 		said := sizes[part.key(part.platform)]
 		if said.err != nil {
@@ -105,7 +110,7 @@ func (v *verifier) covered() []packagePart {
 
 // inside are the platforms whose packages are looked into: those that are demanded, or
 // else those whose h1 the entries record.
-func (v *verifier) inside(c *accountCase) []provider.Platform {
+func (i inspector) inside(c *accountCase) []provider.Platform {
 	recorded := map[provider.Hash]bool{}
 	for _, e := range c.suspects {
 		for _, h := range e.Lock.Hashes {
@@ -115,23 +120,10 @@ func (v *verifier) inside(c *accountCase) []provider.Platform {
 	var some []provider.Platform
 	for _, p := range slices.SortedFunc(maps.Keys(c.archives), provider.Platform.Compare) {
 		file, _ := c.file(p)
-		if len(v.Platforms) > 0 && slices.Contains(v.Platforms, p) ||
-			len(v.Platforms) == 0 && slices.ContainsFunc(file.Contents, func(h provider.Hash) bool { return recorded[h] }) {
+		if len(i.platforms) > 0 && slices.Contains(i.platforms, p) ||
+			len(i.platforms) == 0 && slices.ContainsFunc(file.Contents, func(h provider.Hash) bool { return recorded[h] }) {
 			some = append(some, p)
 		}
 	}
 	return some
-}
-
-// content says what was found in packages of an entry's release.
-func (v *verifier) content(about scribe, c *accountCase) {
-	l := about.lock
-	for _, p := range slices.SortedFunc(maps.Keys(c.problems), provider.Platform.Compare) {
-		f := about.add(provider.CodePackageContent, "the package of %s %s for %s: %s", l.Addr, l.Version, p, strings.Join(c.problems[p], "; "))
-		f.Platform = p
-	}
-	if n := len(c.unseen); n > 0 {
-		why := slices.Compact(slices.Sorted(slices.Values(c.unseen)))
-		about.result.Unchecked = append(about.result.Unchecked, fmt.Sprintf("the content of packages of %s %s: %s", l.Addr, l.Version, why[0]))
-	}
 }

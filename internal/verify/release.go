@@ -2,93 +2,91 @@ package verify
 
 import (
 	"cmp"
-	"slices"
 
-	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
 // release says what is wrong with the release of an entry, its list and who signed
 // that. It returns true where that tells of every hash: none could be held against
 // anything.
-func (v *verifier) release(about scribe, c *accountCase, judged []Proof) (silent bool) {
-	l := about.lock
-	e, _ := c.err.(*provider.Error)
+func (e judgedEntry) release() (silent bool) {
+	l := e.lock
+	err, _ := e.of.err.(*provider.Error)
 	switch {
-	case c.gone:
-		about.addOf(l.Hashes, provider.CodeReleaseGone, "%s %s is no longer published: the registry has neither the version nor a package of it", l.Addr, l.Version)
+	case e.of.gone:
+		e.addOf(l.Hashes, provider.CodeReleaseGone, "%s %s is no longer published: the registry has neither the version nor a package of it", l.Addr, l.Version)
 		return true
-	case e != nil && e.Finding == provider.CodeListGone:
-		about.addOf(l.Hashes, provider.CodeListGone, "the registry has %s %s, and its list of checksums or the signature of that is gone: %v", l.Addr, l.Version, e)
+	case err != nil && err.Finding == provider.CodeListGone:
+		e.addOf(l.Hashes, provider.CodeListGone, "the registry has %s %s, and its list of checksums or the signature of that is gone: %v", l.Addr, l.Version, err)
 		return true
-	case e != nil && e.Code == provider.CodeBadSignature:
-		about.addOf(l.Hashes, provider.CodeSignatureBad, "%v", e)
+	case err != nil && err.Code == provider.CodeBadSignature:
+		e.addOf(l.Hashes, provider.CodeSignatureBad, "%v", err)
 		return true
 	}
-	if len(c.files) == 0 {
+	if len(e.of.files) == 0 {
 		return false
 	}
-	v.signer(about, c)
-	v.replaced(about, c, judged)
+	e.signer()
+	e.replaced()
 	return false
 }
 
 // signer says what there is to say of the key that has signed.
-func (v *verifier) signer(about scribe, c *accountCase) {
-	l, key := about.lock, c.signer
-	if c.unsigned {
-		about.add(provider.CodeUnsigned, "the checksum list of %s %s is signed by nobody: the registry announces no key", l.Addr, l.Version)
+func (e judgedEntry) signer() {
+	l, key := e.lock, e.of.signer
+	if e.of.unsigned {
+		e.add(provider.CodeUnsigned, "the checksum list of %s %s is signed by nobody: the registry announces no key", l.Addr, l.Version)
 	}
-	if !v.Signers.Admits(l.Addr, key) {
+	if !e.policy.Signers.Admits(l.Addr, key) {
 		by := "nobody"
 		if key.Fingerprint != "" {
 			by = "the key " + key.Fingerprint
 		}
-		about.add(provider.CodeSignerRefused, "the checksum list of %s %s is signed by %s, whom verify.signers does not admit", l.Addr, l.Version, by).About = key.Fingerprint
+		e.add(provider.CodeSignerRefused, "the checksum list of %s %s is signed by %s, whom verify.signers does not admit", l.Addr, l.Version, by).About = key.Fingerprint
 	}
 	if key.Expired {
-		about.add(provider.CodeKeyExpired, "the key %s of %s %s, or its signature, has expired; the tool accepts it still", key.Fingerprint, l.Addr, l.Version).About = key.Fingerprint
+		e.add(provider.CodeKeyExpired, "the key %s of %s %s, or its signature, has expired; the tool accepts it still", key.Fingerprint, l.Addr, l.Version).About = key.Fingerprint
 	}
-	for pattern, keys := range v.Signers {
+	for pattern, keys := range e.policy.Signers {
 		if !pattern.Match(l.Addr) {
 			continue
 		}
 		for _, k := range keys {
 			if len(k) == len(key.KeyID) && key.Is(k) {
-				about.add(provider.CodeKeyShortID, "verify.signers names the key of %s by %s; its fingerprint is %s", l.Addr, k, key.Fingerprint).About = k
+				e.add(provider.CodeKeyShortID, "verify.signers names the key of %s by %s; its fingerprint is %s", l.Addr, k, key.Fingerprint).About = k
 			}
 		}
 	}
-	v.ledgerSigner(about, c)
+	e.ledgerSigner()
 }
 
 // replaced says that packages of the release were replaced under its version: by
 // the hashes of the entry, or by what the ledger has seen.
-func (v *verifier) replaced(about scribe, c *accountCase, judged []Proof) {
-	l := about.lock
-	if v.acceptsReReleased(l) {
+func (e judgedEntry) replaced() {
+	l := e.lock
+	if e.policy.acceptsReReleased(e.lock) {
 		return
 	}
-	gone := v.vanished(c, l, judged)
-	lost := v.Ledger.lost(l.Addr, l.Version, c.files)
+	gone := e.vanished()
+	lost := e.policy.Ledger.lost(l.Addr, l.Version, e.of.files)
 	switch {
 	case len(gone) > 0:
-		about.addHash(provider.CodeReReleased, gone[0], "packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more (%d)", l.Addr, l.Version, len(gone)).About = digestOf(gone)
+		e.addHash(provider.CodeReReleased, gone[0], "packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more (%d)", l.Addr, l.Version, len(gone)).About = digestOf(gone)
 	case len(lost) > 0:
-		about.addOf(lost, provider.CodeReReleased, "packages of %s %s were replaced since the ledger has seen them (%d)", l.Addr, l.Version, len(lost))
+		e.addOf(lost, provider.CodeReReleased, "packages of %s %s were replaced since the ledger has seen them (%d)", l.Addr, l.Version, len(lost))
 	}
 }
 
 // vanished are the zh of an entry whose packages seem to have been replaced. They are
 // one finding, and not one more for each hash; where the replacement is accepted
 // there is none, and each of them is in no list.
-func (v *verifier) vanished(c *accountCase, l lockfile.Lock, judged []Proof) []provider.Hash {
-	if v.acceptsReReleased(l) || !c.account.replaced(l) {
+func (e judgedEntry) vanished() []provider.Hash {
+	if e.policy.acceptsReReleased(e.lock) || !e.of.account.replaced(e.lock) {
 		return nil
 	}
 	var gone []provider.Hash
-	for _, p := range judged {
-		_, other := v.elsewhere[p.Hash]
+	for _, p := range e.judged {
+		_, other := e.known[p.Hash]
 		if p.Verdict == Disproven && p.Hash.Scheme() == provider.SchemeZH && p.Hash.WellFormed() && !other {
 			gone = append(gone, p.Hash)
 		}
@@ -96,94 +94,43 @@ func (v *verifier) vanished(c *accountCase, l lockfile.Lock, judged []Proof) []p
 	return gone
 }
 
-func (v *verifier) acceptsReReleased(l lockfile.Lock) bool {
-	return slices.ContainsFunc(v.AcceptReReleased, func(p provider.ReleasePattern) bool { return p.Match(l.Addr, l.Version) })
-}
-
-// coverage says what the entry lacks: of the platforms that are demanded, and of
-// what ties it to a signature.
-func (v *verifier) coverage(about scribe, c *accountCase) {
-	l := about.lock
-	if len(l.Hashes) == 0 {
-		about.add(provider.CodePlatformMissing, "%s %s has no hash at all, so that init takes whatever package it is served", l.Addr, l.Version)
-		return
-	}
-	if len(c.files) == 0 {
-		return
-	}
-	recorded := map[provider.Hash]bool{}
-	signed := false
-	for _, h := range l.Hashes {
-		recorded[h] = true
-		signed = signed || h.Scheme() == provider.SchemeZH
-	}
-	if !signed && !c.unsigned {
-		about.add(provider.CodeZHMissing, "%s %s has no zh hash, so that no signature stands for it", l.Addr, l.Version)
-	}
-	for _, p := range v.Platforms {
-		file, published := c.file(p)
-		has := slices.ContainsFunc(file.Contents, func(h provider.Hash) bool { return recorded[h] })
-		switch {
-		case !published:
-			f := about.add(provider.CodePlatformMissing, "%s %s is not published for %s", l.Addr, l.Version, p)
-			f.Platform, f.Severity = p, asNote
-		case !recorded[file.ZH] && !has && !c.mayHave(l, file):
-			f := about.add(provider.CodePlatformMissing, "%s %s has no hash for %s, where init fails", l.Addr, l.Version, p)
-			f.Platform = p
-		case recorded[file.ZH] && !has && !c.mayHave(l, file):
-			f := about.add(provider.CodeH1Missing, "%s %s has the zh for %s and not the h1, which a plugin cache is checked by", l.Addr, l.Version, p)
-			f.Platform = p
-		}
-	}
-}
-
 // ledgerSigner says that another key has signed the release than the ledger knows,
 // and that this is the same key by a part of its fingerprint.
-func (v *verifier) ledgerSigner(about scribe, c *accountCase) {
-	l, key := about.lock, c.signer
-	before, changed := v.formerKey(c)
+func (e judgedEntry) ledgerSigner() {
+	l, key := e.lock, e.of.signer
+	before, changed := e.formerKey()
 	switch {
 	case changed:
-		about.add(provider.CodeSignerChanged, "%s was signed by the key %s, and %s is signed by %s", l.Addr, before, l.Version, cmp.Or(key.Fingerprint, "nobody")).About = before + " " + key.Fingerprint
+		e.add(provider.CodeSignerChanged, "%s was signed by the key %s, and %s is signed by %s", l.Addr, before, l.Version, cmp.Or(key.Fingerprint, "nobody")).About = before + " " + key.Fingerprint
 	case before != "" && len(before) < len(key.Fingerprint) && key.Is(before):
-		about.add(provider.CodeKeyShortID, "the ledger names the key of %s by %s; its fingerprint is %s", l.Addr, before, key.Fingerprint).About = before
+		e.add(provider.CodeKeyShortID, "the ledger names the key of %s by %s; its fingerprint is %s", l.Addr, before, key.Fingerprint).About = before
 	}
 }
 
 // formerKey is who has signed the release by the ledger. It is changed if that is
 // another key than now, and neither the ledger nor the configuration says that both
 // are right.
-func (v *verifier) formerKey(c *accountCase) (before string, changed bool) {
-	addr, key := c.release.want.Addr, c.signer
-	before = v.Ledger.key(addr, c.release.want.Version)
+func (e judgedEntry) formerKey() (before string, changed bool) {
+	addr, key := e.of.release.want.Addr, e.of.signer
+	before = e.policy.Ledger.key(addr, e.of.release.want.Version)
 	switch {
-	case before == "", key.Is(before), v.Ledger.rotated(addr, before, key.Fingerprint):
+	case before == "", key.Is(before), e.policy.Ledger.rotated(addr, before, key.Fingerprint):
 		return before, false
-	case v.pinned(addr) && v.Signers.Admits(addr, key) && v.Signers.Admits(addr, provider.Signer{KeyID: before, Fingerprint: before}):
+	case e.policy.pinned(addr) && e.policy.Signers.Admits(addr, key) && e.policy.Signers.Admits(addr, provider.Signer{KeyID: before, Fingerprint: before}):
 		return before, false
 	}
 	return before, true
 }
 
-// pinned reports whether the configuration says who may sign a provider.
-func (v *verifier) pinned(addr provider.Addr) bool {
-	for p := range v.Signers {
-		if p.Match(addr) {
-			return true
-		}
-	}
-	return false
-}
-
 // seen notes the packages of the release for a ledger: but not where another key has
 // signed them. What the next run finds would be known by then, and be no change.
-func (v *verifier) seen(r *Verification, c *accountCase) {
-	if _, changed := v.formerKey(c); changed || c.mirror != "" {
+func (e judgedEntry) seen() {
+	if _, changed := e.formerKey(); changed || e.of.mirror != "" {
 		return
 	}
-	for _, f := range c.files {
-		r.Seen = append(r.Seen, Sighting{
-			Addr: c.release.want.Addr, Version: c.release.want.Version, Platform: f.Platform, ZH: f.ZH, Fingerprint: c.signer.Fingerprint,
+	for _, f := range e.of.files {
+		e.result.Seen = append(e.result.Seen, Sighting{
+			Addr: e.of.release.want.Addr, Version: e.of.release.want.Version, Platform: f.Platform, ZH: f.ZH, Fingerprint: e.of.signer.Fingerprint,
 		})
 	}
 }

@@ -1,0 +1,152 @@
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// judgedEntry is an entry of a lock file with the verdicts on its hashes, made once
+// everything was asked. What it finds goes to the result of its scribe.
+type judgedEntry struct {
+	scribe
+	policy *Policy
+	of     *accountCase
+	judged []Proof
+	known  map[provider.Hash]packageKey // the hashes of every release
+}
+
+// report says all that is wrong with the entry.
+func (e judgedEntry) report() {
+	for _, p := range e.judged {
+		e.result.Counts[p.Verdict]++
+	}
+	if silent := e.release(); silent { // but of what nobody has to be asked about
+		e.judged = slices.DeleteFunc(slices.Clone(e.judged), func(p Proof) bool { return p.Verdict != Disproven })
+	}
+	e.hashes()
+	e.coverage()
+	e.content()
+	e.seen()
+}
+
+// hashes says which hashes of the entry nothing proves, and which only somebody's
+// word does.
+func (e judgedEntry) hashes() {
+	l := e.lock
+	looked, of := e.of.looked()
+	named, last := map[pile]int{}, map[pile]int{}
+	vanished := e.vanished()
+	for _, p := range e.judged {
+		h := p.Hash
+		if slices.Contains(vanished, h) { // release has said so
+			continue
+		}
+		code, message := provider.Code(""), ""
+		switch {
+		case !h.Known():
+			code, message = provider.CodeHashScheme, fmt.Sprintf("the scheme of %s is unknown to the tools", shortened(h))
+		case p.Verdict == Disproven:
+			code, message = provider.CodeHashUnknown, fmt.Sprintf("%s belongs to no package of %s %s", shortened(h), l.Addr, l.Version)
+			if k, ok := e.known[h]; ok {
+				code = provider.CodeHashOfOther
+				message = fmt.Sprintf("%s belongs to %s %s", shortened(h), k.want.Addr, k.want.Version)
+				if k.want.Platform != (provider.Platform{}) {
+					message += " for " + k.want.Platform.String()
+				}
+				message += fmt.Sprintf(", and not to %s %s", l.Addr, l.Version)
+			}
+		case p.Verdict == Unproven:
+			code = provider.CodeHashUnproven
+			message = fmt.Sprintf("%s of %s %s could not be checked: %s; %d of %d packages looked at", shortened(h), l.Addr, l.Version, p.Reason, looked, of)
+			if _, cause := e.of.why(); cause != nil && e.of.reason == "" {
+				message += "; " + cause.Error()
+			}
+		case p.Verdict == ByReport:
+			code, message = provider.CodeHashReported, fmt.Sprintf("%s of %s %s is known from the registry's word alone", shortened(h), l.Addr, l.Version)
+		case p.Verdict == ByMirror:
+			code, message = provider.CodeHashMirror, fmt.Sprintf("%s of %s %s is known from the %s alone", shortened(h), l.Addr, l.Version, e.of.mirror)
+		}
+		if code == "" {
+			continue
+		}
+		f := e.ofHash(code, h, message)
+		f.Platform = e.of.files[h].Platform
+		if len(vanished) > 0 && code == provider.CodeHashUnknown {
+			f.Hint = "the packages of the release were replaced, and this may be the hash of one of those: ask the publisher why"
+		}
+		if code == provider.CodeHashReported || code == provider.CodeHashMirror {
+			f.ProvenBy = string(p.Verdict)
+		}
+		on := pile{code, e.policy.Baseline.accepts(f)}
+		if named[on]++; named[on] <= fewFindings {
+			last[on] = len(e.result.Findings)
+			e.result.add(f)
+		}
+	}
+	for on, n := range named {
+		if rest := n - fewFindings; rest > 0 {
+			e.result.Findings[last[on]].Message += fmt.Sprintf("; the entry has %d more like it", rest)
+		}
+	}
+}
+
+// pile is one kind of finding about the hashes of an entry, of which a few are named.
+// What somebody accepts lies apart: it must not speak for what nobody has seen.
+type pile struct {
+	code     provider.Code
+	accepted bool
+}
+
+// coverage says what the entry lacks: of the platforms that are demanded, and of
+// what ties it to a signature.
+func (e judgedEntry) coverage() {
+	l := e.lock
+	if len(l.Hashes) == 0 {
+		e.add(provider.CodePlatformMissing, "%s %s has no hash at all, so that init takes whatever package it is served", l.Addr, l.Version)
+		return
+	}
+	if len(e.of.files) == 0 {
+		return
+	}
+	recorded := map[provider.Hash]bool{}
+	signed := false
+	for _, h := range l.Hashes {
+		recorded[h] = true
+		signed = signed || h.Scheme() == provider.SchemeZH
+	}
+	if !signed && !e.of.unsigned {
+		e.add(provider.CodeZHMissing, "%s %s has no zh hash, so that no signature stands for it", l.Addr, l.Version)
+	}
+	for _, p := range e.policy.Platforms {
+		file, published := e.of.file(p)
+		has := slices.ContainsFunc(file.Contents, func(h provider.Hash) bool { return recorded[h] })
+		switch {
+		case !published:
+			f := e.add(provider.CodePlatformMissing, "%s %s is not published for %s", l.Addr, l.Version, p)
+			f.Platform, f.Severity = p, asNote
+		case !recorded[file.ZH] && !has && !e.of.mayHave(l, file):
+			f := e.add(provider.CodePlatformMissing, "%s %s has no hash for %s, where init fails", l.Addr, l.Version, p)
+			f.Platform = p
+		case recorded[file.ZH] && !has && !e.of.mayHave(l, file):
+			f := e.add(provider.CodeH1Missing, "%s %s has the zh for %s and not the h1, which a plugin cache is checked by", l.Addr, l.Version, p)
+			f.Platform = p
+		}
+	}
+}
+
+// content says what was found in packages of an entry's release.
+func (e judgedEntry) content() {
+	l := e.lock
+	for _, p := range slices.SortedFunc(maps.Keys(e.of.problems), provider.Platform.Compare) {
+		f := e.add(provider.CodePackageContent, "the package of %s %s for %s: %s", l.Addr, l.Version, p, strings.Join(e.of.problems[p], "; "))
+		f.Platform = p
+	}
+	if n := len(e.of.unseen); n > 0 {
+		why := slices.Compact(slices.Sorted(slices.Values(e.of.unseen)))
+		e.result.Unchecked = append(e.result.Unchecked, fmt.Sprintf("the content of packages of %s %s: %s", l.Addr, l.Version, why[0]))
+	}
+}

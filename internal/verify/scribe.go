@@ -1,0 +1,56 @@
+package verify
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// scribe makes the findings about an entry.
+type scribe struct {
+	lock   lockfile.Lock
+	path   string
+	result *Verification
+}
+
+// add adds a finding about the entry.
+func (f scribe) add(code provider.Code, format string, args ...any) *provider.Finding {
+	return f.result.add(f.ofEntry(code, fmt.Sprintf(format, args...)))
+}
+
+func (f scribe) ofEntry(code provider.Code, message string) provider.Finding {
+	return provider.Finding{Code: code, Addr: f.lock.Addr, Version: f.lock.Version, OfEntry: true, File: f.path, Line: f.lock.Line(), Message: message}
+}
+
+func (f scribe) ofHash(code provider.Code, h provider.Hash, message string) provider.Finding {
+	found := f.ofEntry(code, message)
+	found.Hash, found.Line = h, f.lock.HashLine(h)
+	found.From, found.To = f.lock.HashColumns(h)
+	return found
+}
+
+// addOf adds a finding that speaks for all of the hashes. It is another one when there
+// is one more: whoever has accepted it knew of these alone.
+func (f scribe) addOf(hashes []provider.Hash, code provider.Code, format string, args ...any) *provider.Finding {
+	found := f.add(code, format, args...)
+	found.About = digestOf(hashes)
+	return found
+}
+
+// digestOf names a set of hashes.
+func digestOf(hashes []provider.Hash) string {
+	sum := sha256.New()
+	for _, h := range slices.Sorted(slices.Values(hashes)) {
+		fmt.Fprintln(sum, h)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// addHash adds a finding about a hash of the entry.
+func (f scribe) addHash(code provider.Code, h provider.Hash, format string, args ...any) *provider.Finding {
+	return f.result.add(f.ofHash(code, h, fmt.Sprintf(format, args...)))
+}
