@@ -1,10 +1,14 @@
 package github
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha1"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -64,6 +68,51 @@ func comparePaths(a, b string) int {
 		}
 	}
 	return cmp.Compare(len(a), len(b))
+}
+
+// id is what Git calls the tree [git-scm.com, "Git Internals - Git Objects", "Tree
+// Objects"]; empty if it has no entries. A tree with submodules has another.
+func (l *listing) id() string {
+	if len(l.entries) == 0 {
+		return ""
+	}
+	type child struct{ mode, name, id string }
+	below := map[string][]child{}
+	sum := func(dir string) string {
+		children := below[dir]
+		delete(below, dir)
+		// A directory is sorted as if its name ended in a slash.
+		order := func(c child) string {
+			if c.mode == "40000" {
+				return c.name + "/"
+			}
+			return c.name
+		}
+		slices.SortFunc(children, func(a, b child) int { return cmp.Compare(order(a), order(b)) })
+		var text bytes.Buffer
+		for _, c := range children {
+			raw, _ := hex.DecodeString(c.id) // which is one of ours, or GitHub's
+			fmt.Fprintf(&text, "%s %s\x00%s", c.mode, c.name, raw)
+		}
+		h := sha1.New()
+		fmt.Fprintf(h, "tree %d\x00", text.Len())
+		h.Write(text.Bytes())
+		return hex.EncodeToString(h.Sum(nil))
+	}
+	for _, e := range slices.Backward(l.entries) { // what is in a directory is behind it
+		c := child{"100644", path.Base(e.path), e.blob}
+		switch {
+		case e.mode.IsDir():
+			c.mode, c.id = "40000", sum(e.path)
+		case e.mode.Type() == fs.ModeSymlink:
+			c.mode = "120000"
+		case e.mode&0o100 != 0:
+			c.mode = "100755"
+		}
+		dir := path.Dir(e.path)
+		below[dir] = append(below[dir], c)
+	}
+	return sum(".")
 }
 
 // at returns what is listed at a path.
