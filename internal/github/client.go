@@ -67,10 +67,10 @@ type Client struct {
 	rest   *github.Client
 	graph  *graph
 	host   svchost.Hostname
-	clock  Clock
 	tokens *tokens
 	// anonymous is true without a token and without an App.
 	anonymous bool
+	shares
 	// as is how the client was made, for others that share its limits.
 	as connection
 }
@@ -136,7 +136,7 @@ func newClient(as connection, token func(*http.Request) (string, error)) *Client
 	rest.UserAgent = "relock"
 	return &Client{
 		rest: rest, graph: &graph{rest: rest, url: as.server.graphql}, host: hostname(as.server.api),
-		clock: as.options.Clock, anonymous: as.options.anonymous(), as: as,
+		anonymous: as.options.anonymous(), shares: shares{as.rates, as.options.Clock, as.options.Log}, as: as,
 	}
 }
 

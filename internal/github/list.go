@@ -1,14 +1,12 @@
 package github
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/google/go-github/v60/github"
@@ -64,37 +62,6 @@ type ListOptions struct {
 	Properties bool     // custom properties, for which a token needs a permission of its own
 }
 
-// List returns the repositories of an owner that the token sees, sorted by name: for
-// an App those that it is installed in. It is one request for every fifty, more where
-// GitHub gives up on so many at once, and one for every hundred to know the
-// installation's, and custom properties. The token of a workflow is refused: it
-// reaches one repository.
-func (c *Client) List(ctx context.Context, owner string, o ListOptions) ([]Listed, error) {
-	doing := "listing the repositories of " + owner
-	found, err := c.listPages(ctx, owner, o)
-	if err != nil {
-		return nil, explanation(ctx, c, doing, nil, err)
-	}
-	if c.tokens.isApp() {
-		installed, err := c.installed(ctx)
-		if err != nil {
-			return nil, explanation(ctx, c, doing, nil, err)
-		}
-		found = slices.DeleteFunc(found, func(l Listed) bool { return !installed[l.ID] })
-	}
-	if o.Properties {
-		values, err := c.properties(ctx, owner)
-		if err != nil {
-			return nil, explanation(ctx, c, "reading the custom properties of "+owner, propertiesHint, err)
-		}
-		for i, l := range found {
-			found[i].Properties = values[l.ID]
-		}
-	}
-	slices.SortFunc(found, func(a, b Listed) int { return cmp.Compare(a.Name, b.Name) })
-	return found, nil
-}
-
 // propertiesHint says what reading custom properties takes.
 func propertiesHint(said *refusal) string {
 	if said.status == http.StatusForbidden || said.status == http.StatusNotFound {
@@ -118,12 +85,12 @@ type listAnswer struct {
 }
 
 // listPages reads the pages of a list, each as large as GitHub manages.
-func (c *Client) listPages(ctx context.Context, owner string, o ListOptions) ([]Listed, error) {
+func listPages(ctx context.Context, asking *graph, owner string, o ListOptions) ([]Listed, error) {
 	var found []Listed
 	after := ""
 	for size := largestPage; ; {
 		var page listAnswer
-		err := c.graph.query(ctx, listQuery(owner, o, size, after), &page)
+		err := asking.query(ctx, listQuery(owner, o, size, after), &page)
 		if tooLarge(err) && size > 1 && ctx.Err() == nil {
 			size /= 2
 			continue
@@ -271,10 +238,10 @@ func listedOf(node json.RawMessage, o ListOptions) (Listed, error) {
 
 // installed are the ids of the repositories that the installation has. GraphQL lists
 // public ones that it has not, too.
-func (c *Client) installed(ctx context.Context) (map[int64]bool, error) {
+func installed(ctx context.Context, rest *github.Client) (map[int64]bool, error) {
 	ids := map[int64]bool{}
 	for at := (github.ListOptions{PerPage: 100, Page: 1}); at.Page != 0; {
-		page, resp, err := c.rest.Apps.ListRepos(ctx, &at)
+		page, resp, err := rest.Apps.ListRepos(ctx, &at)
 		if err != nil {
 			return nil, err
 		}
@@ -288,10 +255,10 @@ func (c *Client) installed(ctx context.Context) (map[int64]bool, error) {
 
 // properties are the custom properties of an organisation's repositories, by the
 // ids of those. go-github knows no values that are lists.
-func (c *Client) properties(ctx context.Context, owner string) (map[int64]map[string][]string, error) {
+func properties(ctx context.Context, rest *github.Client, owner string) (map[int64]map[string][]string, error) {
 	values := map[int64]map[string][]string{}
 	for page := 1; page != 0; {
-		req, err := c.rest.NewRequest(http.MethodGet, fmt.Sprintf("orgs/%s/properties/values?per_page=100&page=%d", url.PathEscape(owner), page), nil)
+		req, err := rest.NewRequest(http.MethodGet, fmt.Sprintf("orgs/%s/properties/values?per_page=100&page=%d", url.PathEscape(owner), page), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -302,7 +269,7 @@ func (c *Client) properties(ctx context.Context, owner string) (map[int64]map[st
 				Value json.RawMessage `json:"value"`
 			}
 		}
-		resp, err := c.rest.Do(ctx, req, &repositories)
+		resp, err := rest.Do(ctx, req, &repositories)
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"time"
@@ -38,31 +39,39 @@ func (w Wait) String() string {
 	return fmt.Sprintf("%s until %s", w.Why, w.Until.UTC().Format("15:04 MST"))
 }
 
+// shares are what a run may take of the limits of its token. Those of a Client are its
+// own methods.
+type shares struct {
+	rates *rates
+	clock Clock
+	log   *slog.Logger
+}
+
 // Share says what the run may take. No request is refused for it: Ready tells whoever
 // begins something. What makes content is spread over the hour.
-func (c *Client) Share(s Ration) {
-	c.as.rates.mu.Lock()
-	defer c.as.rates.mu.Unlock()
-	c.as.rates.share = s
+func (s shares) Share(r Ration) {
+	s.rates.mu.Lock()
+	defer s.rates.mu.Unlock()
+	s.rates.share = r
 }
 
 // Left is how many requests of REST are left of the hour, by the last answer; 0 if
 // none has said so.
-func (c *Client) Left() int {
-	c.as.rates.mu.Lock()
-	defer c.as.rates.mu.Unlock()
-	return c.as.rates.left["core"]
+func (s shares) Left() int {
+	s.rates.mu.Lock()
+	defer s.rates.mu.Unlock()
+	return s.rates.left["core"]
 }
 
 // Ready says whether something may begin that takes so many requests and makes so many
 // contents, by the shares and by what GitHub has told. Of a small share a tenth of the
 // requests is enough, and where it has never so many contents, it may begin when none of
 // them is made.
-func (c *Client) Ready(requests, contents int) Wait {
-	r := c.as.rates
+func (s shares) Ready(requests, contents int) Wait {
+	r := s.rates
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := c.clock.Now()
+	now := s.clock.Now()
 	if r.givenUp.After(now) {
 		return Wait{"a limit of GitHub is used up", r.givenUp}
 	}
@@ -83,14 +92,14 @@ func (c *Client) Ready(requests, contents int) Wait {
 }
 
 // Await waits, and tells of it; false if that takes longer than anybody waits.
-func (c *Client) Await(ctx context.Context, w Wait) bool {
-	pause := w.Until.Sub(c.clock.Now())
+func (s shares) Await(ctx context.Context, w Wait) bool {
+	pause := w.Until.Sub(s.clock.Now())
 	end, bounded := ctx.Deadline()
-	if pause > c.as.rates.patience() || bounded && !w.Until.Before(end) {
+	if pause > s.rates.patience() || bounded && !w.Until.Before(end) {
 		return false
 	}
-	c.as.options.Log.Warn("waiting: "+w.String(), "seconds", int(pause.Seconds()))
-	return c.clock.Sleep(ctx, max(pause, 0)) == nil
+	s.log.Warn("waiting: "+w.String(), "seconds", int(pause.Seconds()))
+	return s.clock.Sleep(ctx, max(pause, 0)) == nil
 }
 
 func (s Ration) contents() int { return cmp.Or(s.Contents, ContentsAnHour) }

@@ -1,9 +1,13 @@
 package github
 
+// What a Client asks of many repositories at once.
+
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -15,6 +19,37 @@ const mostAliases = 100
 
 // largestFile bounds a file that is read as a whole, like CHANGELOG.md.
 const largestFile = 1 << 20
+
+// List returns the repositories of an owner that the token sees, sorted by name: for
+// an App those that it is installed in. It is one request for every fifty, more where
+// GitHub gives up on so many at once, and one for every hundred to know the
+// installation's, and custom properties. The token of a workflow is refused: it
+// reaches one repository.
+func (c *Client) List(ctx context.Context, owner string, o ListOptions) ([]Listed, error) {
+	doing := "listing the repositories of " + owner
+	found, err := listPages(ctx, c.graph, owner, o)
+	if err != nil {
+		return nil, explanation(ctx, c, doing, nil, err)
+	}
+	if c.tokens.isApp() {
+		ids, err := installed(ctx, c.rest)
+		if err != nil {
+			return nil, explanation(ctx, c, doing, nil, err)
+		}
+		found = slices.DeleteFunc(found, func(l Listed) bool { return !ids[l.ID] })
+	}
+	if o.Properties {
+		values, err := properties(ctx, c.rest, owner)
+		if err != nil {
+			return nil, explanation(ctx, c, "reading the custom properties of "+owner, propertiesHint, err)
+		}
+		for i, l := range found {
+			found[i].Properties = values[l.ID]
+		}
+	}
+	slices.SortFunc(found, func(a, b Listed) int { return cmp.Compare(a.Name, b.Name) })
+	return found, nil
+}
 
 // Releases returns the releases of those tags that exist, by the index of what
 // was asked for, in the order of the tags. Repositories that do not exist or
