@@ -28,10 +28,12 @@ func TestScriptsAreCompared(t *testing.T) {
 		}
 		return program{path: path}
 	}
-	const said = "> exec relock pr\n[stdout]\nall\n[stderr]\none\ntwo\n[exit status 1]\n> grep x\n\n"
-	base := plays("base", said+"asked: GET /a at 127.0.0.1:4711\nasked: GET /b\n")
+	const said = "> exec relock pr\n[stdout]\nall\n::add-mask::-----BEGIN RSA PRIVATE KEY-----%0Aa\n[stderr]\none\ntwo\n[exit status 1]\n> grep x\n\n"
+	const asked = "asked: GET /a at 127.0.0.1:4711\nasked: GET /b\n"
+	base := plays("base", said+asked)
 	for name, tt := range map[string]struct{ transcript, want string }{
 		"same":    {strings.Replace(said, "one\ntwo", "two\none", 1) + "asked: GET /b\nasked: GET /a at 127.0.0.1:4712\n", ""},
+		"key":     {strings.Replace(said, "%0Aa", "%0Ab", 1) + asked, ""},
 		"word":    {strings.Replace(said, "all", "none", 1) + "asked: GET /a at 127.0.0.1:1\nasked: GET /b\n", "none"},
 		"order":   {strings.Replace(said, "all\n", "x\nall\n", 1) + "asked: GET /a at 127.0.0.1:1\nasked: GET /b\n", `"x\n"`},
 		"status":  {strings.Replace(said, "status 1", "status 2", 1) + "asked: GET /a at 127.0.0.1:1\nasked: GET /b\n", "2"},
