@@ -129,6 +129,32 @@ func TestCheckAnswersLooksAtAnswersAlone(t *testing.T) {
 	}
 }
 
+// TestVerdictIsOfOneExchange asks the same again: every test hears what is wrong, and
+// one difference is enough to look anew.
+func TestVerdictIsOfOneExchange(t *testing.T) {
+	t.Parallel()
+	const right, wrong = `{"url": "https://x.test", "sha": "x"}`, `{"url": "https://x.test", "sha": 707}`
+	for i, tt := range []struct {
+		answer, contentType string
+		status, want        int
+	}{
+		{wrong, jsonType, 201, 1},
+		{wrong, jsonType, 201, 1},
+		{right, jsonType, 201, 0},
+		{right, jsonType, 201, 0},
+		{right, jsonType, 200, 1},
+		{wrong, "application/vnd.github.raw", 201, 0},
+	} {
+		heard := &complaints{TB: t}
+		s := answering(tt.status, tt.contentType, tt.answer)
+		Check(heard, s)
+		s.handler.ServeHTTP(httptest.NewRecorder(), request(blob, `{"content": "x"}`))
+		if len(heard.verdicts) != tt.want {
+			t.Errorf("%d: complaints = %q, want %d", i, heard.verdicts, tt.want)
+		}
+	}
+}
+
 func TestArchivesPassUnseen(t *testing.T) {
 	t.Parallel()
 	heard := &complaints{TB: t}
