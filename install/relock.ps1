@@ -53,7 +53,7 @@ if ($sum) {
   if (-not (Has 'go')) { Fail 'this commit of the action has no release for this machine, and there is no Go to build it with. Use a release, like relock-dev/relock@v1; or run actions/setup-go before; or name a program with the input binary' }
   $env:CGO_ENABLED, $env:GOFLAGS, $env:GOWORK = '0', '', 'off'
   Push-Location -LiteralPath $env:GITHUB_ACTION_PATH
-  & go build -trimpath -buildvcs=false -o $program .
+  & go build -trimpath -buildvcs=false -ldflags '-s -w' -o $program .
   Pop-Location
   if ($LASTEXITCODE -ne 0) { Fail 'building relock with the Go of this runner went wrong; the lines above say why' }
 }

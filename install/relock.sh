@@ -47,7 +47,7 @@ done <"$GITHUB_ACTION_PATH/install/checksums.txt"
 build() {
   has go || fail 'this commit of the action has no release for this machine, and there is no Go to build it with. Use a release, like relock-dev/relock@v1; or run actions/setup-go before; or name a program with the input binary'
   # The workflow's own settings of Go are about the workflow's own code.
-  (cd "$GITHUB_ACTION_PATH" && CGO_ENABLED=0 GOFLAGS='' GOWORK=off go build -trimpath -buildvcs=false -o "$dir/relock" .) ||
+  (cd "$GITHUB_ACTION_PATH" && CGO_ENABLED=0 GOFLAGS='' GOWORK=off go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$dir/relock" .) ||
     fail 'building relock with the Go of this runner went wrong; the lines above say why'
 }
 
