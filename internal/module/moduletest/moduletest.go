@@ -6,6 +6,7 @@ package moduletest
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/http/cgi"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 // Commit is one commit of a repository, with all its files.
@@ -52,14 +54,21 @@ func Git(t testing.TB, dir string, stdin io.Reader, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// empty is a bare repository as git init makes it, which is one process more.
+var empty = fstest.MapFS{
+	"HEAD":    {Data: []byte("ref: refs/heads/main\n"), Mode: 0o644},
+	"config":  {Data: []byte("[core]\n\trepositoryformatversion = 0\n\tbare = true\n"), Mode: 0o644},
+	"objects": {Mode: fs.ModeDir | 0o755},
+	"refs":    {Mode: fs.ModeDir | 0o755},
+}
+
 // Repository makes a bare repository of the commits, one after the other, and
 // returns their IDs. Each commit follows the one before it on its branch.
 func Repository(t testing.TB, path string, commits ...Commit) []string {
 	t.Helper()
-	if err := os.MkdirAll(path, 0o755); err != nil {
+	if err := os.CopyFS(path, empty); err != nil {
 		t.Fatal(err)
 	}
-	Git(t, path, nil, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", ".")
 	marks := filepath.Join(path, "marks")
 	Git(t, path, strings.NewReader(stream(commits)), "fast-import", "--quiet", "--export-marks="+marks)
 	text, err := os.ReadFile(marks)
