@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	rounds = flag.Int("rounds", 25, "random worlds in which TestTerraformAgrees and TestTofuAgrees compare us with the real tools")
+	rounds = flag.Int("rounds", 10, "random worlds in which TestTerraformAgrees and TestTofuAgrees compare us with the real tools")
 	seed   = flag.Uint64("seed", 1, "seed of the first of them")
 )
 
