@@ -105,12 +105,16 @@ func Divide(chosen []github.Listed, s Sharing) []Shard {
 	return shards
 }
 
+// mostCost bounds what a report may say of a repository, in requests: GitHub lets nobody
+// make so many in the time of a run, and sums of it are numbers.
+const mostCost = 1_000_000
+
 // weigh returns what each repository is expected to cost, one at least.
 func weigh(chosen []github.Listed, costs map[string]int64) []int64 {
 	var known []int64
 	for _, l := range chosen {
 		if c, ok := costs[l.Name]; ok {
-			known = append(known, max(1, c))
+			known = append(known, min(max(1, c), mostCost))
 		}
 	}
 	slices.Sort(known)
@@ -122,7 +126,7 @@ func weigh(chosen []github.Listed, costs map[string]int64) []int64 {
 	for i, l := range chosen {
 		weights[i] = usual
 		if c, ok := costs[l.Name]; ok {
-			weights[i] = max(1, c)
+			weights[i] = min(max(1, c), mostCost)
 		}
 	}
 	return weights
@@ -222,16 +226,21 @@ func ReadDivision(r io.Reader) (Division, error) {
 	if p.FormatVersion != divisionFormat || p.Owner == "" || len(p.Shards) == 0 {
 		return p, errors.New("it is no plan that this version of relock can read")
 	}
-	seen := map[string]bool{}
+	for i, s := range p.Shards {
+		if s.MaxNew < 0 || s.Requests < 0 || s.Contents < 0 {
+			return p, fmt.Errorf("it is no plan: shard %d may do less than nothing", i+1)
+		}
+	}
+	seen := map[string]bool{} // GitHub takes names in any case
 	for _, r := range p.All() {
 		owner, _, _ := strings.Cut(r.Name, "/")
 		switch {
 		case !fullName.MatchString(r.Name) || !strings.EqualFold(owner, p.Owner) || r.Branch == "" || !objectID.MatchString(r.Head):
 			return p, fmt.Errorf("it is no plan: %q is no repository of %s with a branch and a commit", r.Name, p.Owner)
-		case seen[r.Name]:
+		case seen[strings.ToLower(r.Name)]:
 			return p, fmt.Errorf("it is no plan: %s is in it twice", r.Name)
 		}
-		seen[r.Name] = true
+		seen[strings.ToLower(r.Name)] = true
 	}
 	return p, nil
 }

@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -106,6 +107,14 @@ func TestDivideByCosts(t *testing.T) {
 			t.Errorf("shard %d costs %d of 472", i, load)
 		}
 	}
+	for _, l := range all {
+		costs[l.Name] = math.MaxInt64 / 2
+	}
+	for i, s := range fleet.Divide(all, fleet.Sharing{Shards: 4, MaxNew: 40, Requests: 5000, Costs: costs}) {
+		if n := len(s.Repositories); n < 5 || n > 15 || s.Requests < 500 || s.Requests > 2000 {
+			t.Errorf("where costs exceed what numbers hold, shard %d has %d repositories and %d requests", i, n, s.Requests)
+		}
+	}
 	if shards := fleet.Divide(nil, fleet.Sharing{Shards: 2, MaxNew: 9}); len(shards) != 2 || shards[0].MaxNew != 0 {
 		t.Errorf("no repositories in two shards = %+v", shards)
 	}
@@ -156,6 +165,10 @@ func TestReadPlanRefuses(t *testing.T) {
 		"a_name_that_is_a_path":     `{"format_version":1,"owner":"acme","shards":[{"repositories":[{"name":"acme/../x","branch":"main","head":"` + head + `"}]}]}`,
 		"no_commit":                 `{"format_version":1,"owner":"acme","shards":[{"repositories":[{"name":"acme/a","branch":"main","head":"HEAD"}]}]}`,
 		"the_same_repository_twice": `{"format_version":1,"owner":"acme","shards":[{"repositories":[` + one + `]},{"repositories":[` + one + `]}]}`,
+		"the_same_in_other_letters": `{"format_version":1,"owner":"acme","shards":[{"repositories":[` + one + `]},{"repositories":[` + strings.Replace(one, "acme/a", "Acme/A", 1) + `]}]}`,
+		"less_than_no_requests":     `{"format_version":1,"owner":"acme","shards":[{"requests":-1,"repositories":[` + one + `]}]}`,
+		"less_than_no_contents":     `{"format_version":1,"owner":"acme","shards":[{"contents":-1,"repositories":[` + one + `]}]}`,
+		"less_than_none_opened":     `{"format_version":1,"owner":"acme","shards":[{"max_new":-1,"repositories":[` + one + `]}]}`,
 		"half":                      `{"format_version":1,"owner":"acme","shards":[{"repositories":[` + one,
 	} {
 		if p, err := fleet.ReadDivision(strings.NewReader(text)); err == nil {
