@@ -244,11 +244,17 @@ func joinShards(env Env, plan string, patterns []string) (report.Report, error) 
 	return all, nil
 }
 
-// joinCaches adds to a hash cache what those of shards know. Where they contradict each
-// other, none is believed. One that cannot be used costs downloads, and is told.
+// joinCaches adds to a hash cache what those of shards know, as a run that may learn
+// would. Where they contradict each other, none is believed. One that cannot be used costs downloads, and is told.
 func joinCaches(env Env, into string, patterns []string) []provider.Diagnostic {
 	if len(patterns) == 0 {
 		return nil
+	}
+	if head, _ := env.runtime().Head(); head {
+		return []provider.Diagnostic{{
+			Code: provider.CodeSettings, Severity: provider.SeverityWarning, Message: "the hash caches are not joined: nothing is kept of what a run about a pull request's head has hashed",
+			Hint: "join them in runs of the default branch",
+		}}
 	}
 	unusable := func(name string, err error) provider.Diagnostic {
 		return provider.Diagnostic{

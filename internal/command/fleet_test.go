@@ -2,6 +2,7 @@ package command
 
 import (
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func TestJoinedCachesBelieveNobodyAlone(t *testing.T) {
 	all := keep("all", entry("1", "A", hash.FromPackage), entry("4", "A", hash.FromPackage))
 	one := keep("one", entry("1", "A", hash.FromPackage), entry("2", "A", hash.FromPackage), entry("3", "A", hash.FromPackage))
 	two := keep("two", entry("1", "E", hash.FromPackage), entry("2", "E", hash.FromPackage), entry("4", "E", hash.FromRegistry))
-	env := Env{WorkDir: dir, Stdout: io.Discard, Stderr: io.Discard}
+	env := Env{WorkDir: dir, Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}
 	for _, order := range [][]string{{one, two}, {two, one}} {
 		if told := joinCaches(env, all, order); len(told) > 0 {
 			t.Errorf("joining %v = %v, want nothing to tell", order, told)
@@ -54,5 +55,14 @@ func TestJoinedCachesBelieveNobodyAlone(t *testing.T) {
 				t.Errorf("after %v the package %s has %q, want %q", order, digit, e.H1, want)
 			}
 		}
+	}
+	env.Getenv = func(name string) string {
+		return map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": "merge_group"}[name]
+	}
+	if told := joinCaches(env, "head", []string{one}); len(told) != 1 || !strings.Contains(told[0].Message, "head") {
+		t.Errorf("joining on a head = %v, want a warning", told)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "head")); err == nil {
+		t.Error("a run about a head has made a cache")
 	}
 }
