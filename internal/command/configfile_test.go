@@ -4,10 +4,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/run"
 )
 
@@ -93,6 +95,32 @@ func TestSettingsOfAnotherRepository(t *testing.T) {
 		if s.PullRequest.Limit != tt.want || (err != nil) != tt.fails {
 			t.Errorf("%s: the limit is %d, %v, want %d and an error: %t", name, s.PullRequest.Limit, err, tt.want, tt.fails)
 		}
+	}
+}
+
+// Whoever keeps the file for all repositories in one that is checked out may make findings
+// of the others less bad, as from elsewhere; of the one that is checked out it may not.
+func TestSeveritiesOfOtherRepositories(t *testing.T) {
+	t.Parallel()
+	env, top := place(t)
+	put(t, filepath.Join(top, "work", "central.yml"), "version: 1\nverify: {severity: {hash-unknown: note}}\n")
+	for _, there := range []string{"repo=octo/infra", "org=octo"} {
+		flag, value, _ := strings.Cut(there, "=")
+		s, err := settingsOfRun(t.Context(), env, run.PR, config.Flags(map[string][]string{"config": {"central.yml"}, flag: {value}}))
+		if err != nil || s.SeverityGiven["hash-unknown"] != provider.SeverityNote {
+			t.Errorf("for --%s the severities are %v, %v, want a note", flag, s.SeverityGiven, err)
+			continue
+		}
+		s, err = s.on(env, fstest.MapFS{".relock.yml": {Data: []byte("version: 1\nverify: {severity: {hash-unknown: warning}}\n")}})
+		if err != nil || s.Severity["hash-unknown"] != provider.SeverityWarning {
+			t.Errorf("for --%s the repository makes it %v, %v, want a warning", flag, s.Severity, err)
+		}
+		if _, err := s.on(env, fstest.MapFS{".relock.yml": {Data: []byte("version: 1\nverify: {severity: {unsigned: note}}\n")}}); err == nil {
+			t.Errorf("for --%s a repository makes a finding less bad", flag)
+		}
+	}
+	if _, err := settingsOfRun(t.Context(), env, run.Verify, config.Flags(map[string][]string{"config": {"central.yml"}})); err == nil {
+		t.Error("the repository at hand makes a finding less bad")
 	}
 }
 

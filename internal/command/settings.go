@@ -119,7 +119,7 @@ func resolve(env Env, given []config.Values, files ...config.File) (settings, er
 		return settings{}, provider.Diagnostics(diagnostics)
 	}
 	cfg.Own = own.Name
-	if operator.Name != "" && run.Apart(configPath(env, values), append(scanned(env, values), run.RepositoryOf(env.WorkDir))) {
+	if operator.Name != "" && liesApart(env, values) {
 		cfg.SeverityGiven, cfg.SeverityEnforced, cfg.Severity = severityIn(operator.Values), severityIn(operator.Enforced), severityIn(laid.Own)
 	}
 	if err := unsound(cfg); err != nil {
@@ -128,6 +128,12 @@ func resolve(env Env, given []config.Values, files ...config.File) (settings, er
 	return settings{
 		Config: cfg, values: values, given: given, operator: operator, environ: slices.Concat(env.Environ, tokens), notices: laid.Notices,
 	}, nil
+}
+
+// liesApart reports whether the configuration file that is named lies in no repository that
+// is read. For others than the one at hand it may lie in that: a head does not choose it.
+func liesApart(env Env, values config.Values) bool {
+	return notCheckedOut(values) || run.Apart(configPath(env, values), append(scanned(env, values), run.RepositoryOf(env.WorkDir)))
 }
 
 // unsound says what is wrong with the severities of findings; nil if all is well.
