@@ -1,0 +1,80 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestDefaultsThatAreEnforcedHold holds of every setting that an operator who enforces its
+// default gets that, and in each group what stands in its place, whatever a repository says.
+// A setting that is new is among them.
+func TestDefaultsThatAreEnforcedHold(t *testing.T) {
+	t.Parallel()
+	var lines []string // each setting with its example
+	sections := map[string][]string{}
+	for _, s := range Settings {
+		section, name, nested := strings.Cut(s.Key, ".")
+		switch {
+		case s.Key == "", s.Operator, s.Key == "groups":
+		case s.Key == "pull-request.auto-merge": // which contradicts draft; the groups say it
+		case nested:
+			sections[section] = append(sections[section], name+": "+examples[s.Key])
+		default:
+			lines = append(lines, s.example())
+		}
+	}
+	for section, entries := range sections {
+		lines = append(lines, section+": {"+strings.Join(entries, ", ")+"}")
+	}
+	own := strings.Join(lines, "\n") + "\ngroups:\n" +
+		"  - {name: a, directories: [a], limit: 7, labels: [x], reviewers: [x], team-reviewers: [x], assignees: [x], milestone: x, auto-merge: squash, draft: false}\n" +
+		"  - {name: b, directories: [b], draft: true}\n"
+	for _, s := range Settings {
+		if s.Key == "" || s.Operator || s.Key == "version" || s.layering() != replacing {
+			continue
+		}
+		value := shownValue(s, s.byDefault())
+		if s.structured() {
+			value = "[]"
+		}
+		text := "enforced: {" + s.Key + ": " + value + "}\n"
+		if section, name, nested := strings.Cut(s.Key, "."); nested {
+			text = "enforced: {" + section + ": {" + name + ": " + value + "}}\n"
+		}
+		operator, problems := ParseOperatorFile([]byte("version: 1\n"+text), "central.yml")
+		mine, more := ParseFile([]byte(own), "relock.yml")
+		if len(problems)+len(more) > 0 {
+			t.Fatalf("%s: %v, %v", s.Key, problems, more)
+		}
+		laid := Merge(Lay(operator, mine).Values)
+		if got := shownValue(s, laid[s.Key]); got != value {
+			t.Errorf("%s is %s, where %s is enforced", s.Key, got, value)
+		}
+		c, problems := Resolve(laid)
+		if len(problems) > 0 {
+			t.Errorf("%s: Resolve reports %v", s.Key, problems)
+		}
+		for _, g := range c.Groups {
+			for _, f := range groupFields(t) {
+				same := "pull-request."+strings.TrimPrefix(f.Key, "groups[].") == s.Key
+				if v, said := g.given.values[f.Name()]; same && said && !v.implied {
+					t.Errorf("the group %s has %s: %v, where %s: %s is enforced", g.Name, f.Key, v.Items, s.Key, value)
+				}
+			}
+		}
+		for _, r := range c.Rules {
+			if s.Key == "platforms" && len(r.Platforms) > 0 {
+				t.Errorf("a rule has the platforms %v, where %s is enforced", r.Platforms, value)
+			}
+		}
+	}
+}
+
+func groupFields(t *testing.T) []Setting {
+	t.Helper()
+	groups, ok := lookup(Setting.Name, "groups")
+	if !ok {
+		t.Fatal("there is no setting groups")
+	}
+	return groups.Fields
+}
