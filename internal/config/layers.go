@@ -51,7 +51,7 @@ func Lay(operator, own File) Laid {
 			layers = append(layers, v)
 		}
 		if len(layers) > 0 {
-			laid.Values[name] = s.join(layers, vain)
+			laid.Values[name] = joinLayers(s, layers, vain)
 		}
 	}
 	laid.Notices = l.notices
@@ -166,9 +166,9 @@ func (l *laying) notice(line int, own Value, message string) {
 	})
 }
 
-// join makes one value of those of several files, the weakest first. vain are those
+// joinLayers makes one value of those of several files, the weakest first. vain are those
 // that have no effect.
-func (s Setting) join(layers, vain []Value) Value {
+func joinLayers(s Setting, layers, vain []Value) Value {
 	last := layers[len(layers)-1]
 	v := last
 	switch before := layers[:len(layers)-1]; {

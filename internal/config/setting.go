@@ -12,8 +12,12 @@ package config
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Kind is the type of a setting's value.
@@ -160,6 +164,15 @@ func (s Setting) Description() string {
 // options are the values that somebody would write; an empty one is left out.
 func (s Setting) options() string { return strings.TrimPrefix(s.choices(), `"", `) }
 
+// choices are the values that may be given, as people write them.
+func (s Setting) choices() string {
+	words := make([]string, len(s.Values))
+	for i, v := range s.Values {
+		words[i] = cmp.Or(v, `""`)
+	}
+	return strings.Join(words, ", ")
+}
+
 // HasVerb reports whether the verb has the setting's flag.
 func (s Setting) HasVerb(verb string) bool { return s.Flag != "" && slices.Contains(s.Verbs, verb) }
 
@@ -177,6 +190,59 @@ func (s Setting) defaults() []string {
 // byDefault is the value that holds when no source gives one.
 func (s Setting) byDefault() Value {
 	return Value{Items: s.defaults(), Source: string(ByDefault), By: ByDefault}
+}
+
+// parse reads the items of a value into a target, as taker does, and returns them in
+// their one spelling. With an error, bad is the index of the item that is refused, or
+// -1 if it is the value as a whole.
+func (s Setting) parse(target any, items []string) (parsed []string, bad int, err error) {
+	if !s.Repeats() && len(items) != 1 {
+		return nil, -1, fmt.Errorf("%d values are given, it must be one", len(items))
+	}
+	for i, item := range items {
+		if err := s.printable(item); err != nil {
+			return nil, i, err
+		}
+	}
+	switch s.Kind {
+	case Bool:
+		if items, err = parseBool(items[0]); err != nil {
+			return nil, 0, err
+		}
+	case Number:
+		if n, err := strconv.Atoi(items[0]); err != nil || n < s.Min {
+			return nil, 0, fmt.Errorf("%q is not a number from %d up", items[0], s.Min)
+		}
+	case Choice, List:
+		for i, item := range items {
+			if len(s.Values) > 0 && !slices.Contains(s.Values, item) {
+				return nil, i, fmt.Errorf("%q is not one of %s", item, s.choices())
+			}
+		}
+	case Platforms:
+		if len(items) == 0 {
+			return nil, -1, errors.New("no platform is given; it must be auto, all or a list like linux_amd64, darwin_arm64")
+		}
+		if !keyword(items) && (slices.Contains(items, "auto") || slices.Contains(items, "all")) {
+			return nil, -1, errors.New("auto and all cannot be combined with other platforms")
+		}
+	}
+	if bad, err = s.take(target, items); err != nil {
+		return nil, bad, err
+	}
+	return items, 0, nil
+}
+
+// printable refuses control characters; only a Block may have several lines.
+func (s Setting) printable(item string) error {
+	refused := func(r rune) bool { return unicode.IsControl(r) && !(s.Block && (r == '\n' || r == '\r')) }
+	switch {
+	case !strings.ContainsFunc(item, refused):
+		return nil
+	case s.Secret:
+		return errors.New("the secret holds a control character")
+	}
+	return fmt.Errorf("%q holds a control character", item)
 }
 
 // splitList reads a list from one text: by comma or newline.

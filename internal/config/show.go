@@ -16,7 +16,7 @@ func Show(values Values) string {
 	for _, s := range Settings {
 		v := values[s.Name()]
 		if s.Key == "" {
-			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), shownValue(s, v), v.told(s))
+			fmt.Fprintf(&rest, "# %s: %s  # %s\n", s.Name(), shownValue(s, v), toldOf(s, v))
 			continue
 		}
 		if s.Operator && v.By == ByDefault {
@@ -29,13 +29,13 @@ func Show(values Values) string {
 			}
 			section, name, indent = prefix, inner, "  "
 		}
-		fmt.Fprintf(&file, "%s%s: %s  # %s\n", indent, name, shownValue(s, v), v.told(s))
+		fmt.Fprintf(&file, "%s%s: %s  # %s\n", indent, name, shownValue(s, v), toldOf(s, v))
 	}
 	return file.String() + "\n# Set by flags, inputs or the environment alone:\n" + rest.String()
 }
 
-// told says where a value comes from, and in place of which others it stands.
-func (v Value) told(s Setting) string {
+// toldOf says where a value comes from, and in place of which others it stands.
+func toldOf(s Setting, v Value) string {
 	text := v.Source
 	for _, was := range v.over {
 		text += "; not " + shownValue(s, was) + ", " + was.Source
@@ -62,17 +62,17 @@ func Explain(values Values) []Explanation {
 	var all []Explanation
 	for _, s := range Settings {
 		v := values[s.Name()]
-		told := s.explain(v)
+		told := explained(s, v)
 		for _, was := range v.over {
-			told.Over = append(told.Over, s.explain(was))
+			told.Over = append(told.Over, explained(s, was))
 		}
 		all = append(all, told)
 	}
 	return all
 }
 
-// explain is a value without those in whose place it stands.
-func (s Setting) explain(v Value) Explanation {
+// explained is a value without those in whose place it stands.
+func explained(s Setting, v Value) Explanation {
 	told := Explanation{Name: s.Name(), Value: plainValue(s, v)}
 	for _, part := range v.parts {
 		told.Sources = append(told.Sources, Share{plainValue(s, part), part})
