@@ -631,6 +631,29 @@ func (r Report) findings() int {
 	return n
 }
 
+// Counts are those of the hashes of all lock files.
+func (r Report) Counts() verify.Counts {
+	all := verify.Counts{}
+	for _, m := range r.Modules {
+		if m.Verified != nil {
+			all.Add(m.Verified.Counts)
+		}
+	}
+	return all
+}
+
+// Reaches reports whether a finding is as severe as that, or more.
+func (r Report) Reaches(least provider.Severity) bool { return r.Reaching(least) > 0 }
+
+// Reaching counts the findings that are as severe as that, or more.
+func (r Report) Reaching(least provider.Severity) int {
+	n := 0
+	for _, m := range r.Modules {
+		n += number(m.Findings, func(f provider.Finding) bool { return f.Severity <= least })
+	}
+	return n
+}
+
 // held are the providers of the module that go no further, sorted by address.
 func (m Module) held() []Kept {
 	return slices.DeleteFunc(m.facts(), func(k Kept) bool { return len(k.Held) == 0 })

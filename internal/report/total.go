@@ -224,6 +224,30 @@ func proposed(pulls []PullRequest, dir string) string {
 	return word
 }
 
+// severities counts the findings by how severe they are, and those that a baseline
+// accepts.
+func (r Report) severities() []string {
+	n, accepted := map[provider.Severity]int{}, 0
+	for _, m := range r.Modules {
+		if m.Verified != nil {
+			accepted += len(m.Verified.Accepted)
+		}
+		for _, f := range m.Findings {
+			n[f.Severity]++
+		}
+	}
+	var parts []string
+	for _, s := range []provider.Severity{provider.SeverityError, provider.SeverityWarning, provider.SeverityNote} {
+		if n[s] > 0 {
+			parts = append(parts, count(n[s], s.String(), s.String()+"s"))
+		}
+	}
+	if accepted > 0 {
+		parts = append(parts, fmt.Sprintf("%d accepted", accepted))
+	}
+	return parts
+}
+
 // answer is what is shown of a report of the verb comment.
 func (r Report) answer() string {
 	if r.Answer == "" {

@@ -38,53 +38,6 @@ func Tampered(name, what, head string) Module {
 	}}}
 }
 
-// Counts are those of the hashes of all lock files.
-func (r Report) Counts() verify.Counts {
-	all := verify.Counts{}
-	for _, m := range r.Modules {
-		if m.Verified != nil {
-			all.Add(m.Verified.Counts)
-		}
-	}
-	return all
-}
-
-// Reaches reports whether a finding is as severe as that, or more.
-func (r Report) Reaches(least provider.Severity) bool { return r.Reaching(least) > 0 }
-
-// Reaching counts the findings that are as severe as that, or more.
-func (r Report) Reaching(least provider.Severity) int {
-	n := 0
-	for _, m := range r.Modules {
-		n += number(m.Findings, func(f provider.Finding) bool { return f.Severity <= least })
-	}
-	return n
-}
-
-// severities counts the findings by how severe they are, and those that a baseline
-// accepts.
-func (r Report) severities() []string {
-	n, accepted := map[provider.Severity]int{}, 0
-	for _, m := range r.Modules {
-		if m.Verified != nil {
-			accepted += len(m.Verified.Accepted)
-		}
-		for _, f := range m.Findings {
-			n[f.Severity]++
-		}
-	}
-	var parts []string
-	for _, s := range []provider.Severity{provider.SeverityError, provider.SeverityWarning, provider.SeverityNote} {
-		if n[s] > 0 {
-			parts = append(parts, count(n[s], s.String(), s.String()+"s"))
-		}
-	}
-	if accepted > 0 {
-		parts = append(parts, fmt.Sprintf("%d accepted", accepted))
-	}
-	return parts
-}
-
 // bySeverity are findings with the errors first; of equal ones the order stays.
 func bySeverity(findings []provider.Finding) []provider.Finding {
 	return slices.SortedStableFunc(slices.Values(findings), func(f, g provider.Finding) int { return int(f.Severity) - int(g.Severity) })
