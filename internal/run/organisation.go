@@ -32,7 +32,7 @@ type Organisation struct {
 
 // inOrganisation carries a request out for the repositories of an owner, one after
 // the other. What goes wrong in one is in the report.
-func (s *Session) inOrganisation(ctx context.Context, req Request) (report.Report, error) {
+func inOrganisation(ctx context.Context, s *Session, req Request) (report.Report, error) {
 	org := req.Organisation
 	asking, stop := s.bounds.asking(ctx)
 	defer stop()
@@ -44,7 +44,7 @@ func (s *Session) inOrganisation(ctx context.Context, req Request) (report.Repor
 	var err error
 	if org.Shard == nil {
 		f.prefix = req.Pull.BranchPrefix
-		f.client, chosen, became, err = s.pick(asking, req)
+		f.client, chosen, became, err = pickRepositories(asking, s.hubs, req)
 	} else if f.client, err = s.hubs.ofOwner(req.Hub, false); err == nil {
 		for _, r := range org.Shard.Repositories {
 			chosen = append(chosen, r.Listed())
@@ -93,12 +93,12 @@ func (s *Session) inOrganisation(ctx context.Context, req Request) (report.Repor
 	return all, nil
 }
 
-// pick lists the repositories of an owner and picks among them.
-func (s *Session) pick(ctx context.Context, req Request) (hub, []github.Listed, report.Fleet, error) {
+// pickRepositories lists the repositories of an owner and picks among them.
+func pickRepositories(ctx context.Context, on *hubs, req Request) (hub, []github.Listed, report.Fleet, error) {
 	org := req.Organisation
 	became := report.Fleet{Owner: org.Owner}
 	asks := fleet.Asks(org.Where, req.Pull.BranchPrefix)
-	client, err := s.hubs.ofOwner(req.Hub, asks.Properties)
+	client, err := on.ofOwner(req.Hub, asks.Properties)
 	if err != nil {
 		return client, nil, became, err
 	}
@@ -106,27 +106,6 @@ func (s *Session) pick(ctx context.Context, req Request) (hub, []github.Listed, 
 	chosen, left := fleet.Pick(listed, org.Where)
 	became.Listed, became.LeftOut = len(listed), left
 	return client, chosen, became, err
-}
-
-// spare is the part of the requests of an hour, one in so many, that shards leave to
-// others who use the same App or token.
-const spare = 10
-
-// Divide plans a run over the repositories of an owner in shards. What is left of the
-// hour's requests is divided between them, and so is what may be made in an hour.
-func (s *Session) Divide(ctx context.Context, req Request, by fleet.Sharing) (fleet.Division, error) {
-	org := req.Organisation
-	req.Hub.Owner = org.Owner
-	asking, stop := s.bounds.asking(ctx)
-	defer stop()
-	client, chosen, became, err := s.pick(asking, req)
-	if err != nil {
-		return fleet.Division{}, err
-	}
-	by.MaxNew, by.Requests, by.Contents = org.MaxNew, client.Left()*(spare-1)/spare, github.ContentsAnHour*(spare-1)/spare
-	return fleet.Division{
-		Owner: org.Owner, Prefix: req.Pull.BranchPrefix, Listed: became.Listed, LeftOut: became.LeftOut, Shards: fleet.Divide(chosen, by),
-	}, nil
 }
 
 // fleetRun is a request on its way through the repositories of an owner.

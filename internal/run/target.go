@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -104,7 +105,7 @@ type Configure func(files fs.FS) (Request, error)
 // that the request itself cannot be carried out: it is for the person who made it.
 func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
 	if req.Organisation != nil {
-		return s.inOrganisation(ctx, req)
+		return inOrganisation(ctx, s, req)
 	}
 	if len(req.Targets) == 1 && req.Targets[0].Files != nil {
 		return s.atBases(ctx, req, req.Targets[0])
@@ -116,6 +117,27 @@ func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
 	}
 	all.Diagnostics = append(all.Diagnostics, s.sought.told()...)
 	return all, nil
+}
+
+// spare is the part of the requests of an hour, one in so many, that shards leave to
+// others who use the same App or token.
+const spare = 10
+
+// Divide plans a run over the repositories of an owner in shards. What is left of the
+// hour's requests is divided between them, and so is what may be made in an hour.
+func (s *Session) Divide(ctx context.Context, req Request, by fleet.Sharing) (fleet.Division, error) {
+	org := req.Organisation
+	req.Hub.Owner = org.Owner
+	asking, stop := s.bounds.asking(ctx)
+	defer stop()
+	client, chosen, became, err := pickRepositories(asking, s.hubs, req)
+	if err != nil {
+		return fleet.Division{}, err
+	}
+	by.MaxNew, by.Requests, by.Contents = org.MaxNew, client.Left()*(spare-1)/spare, github.ContentsAnHour*(spare-1)/spare
+	return fleet.Division{
+		Owner: org.Owner, Prefix: req.Pull.BranchPrefix, Listed: became.Listed, LeftOut: became.LeftOut, Shards: fleet.Divide(chosen, by),
+	}, nil
 }
 
 // atBases proposes to each base branch that the settings name, if any are pull
