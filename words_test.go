@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bufio"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -15,8 +16,8 @@ import (
 
 // TestWordsHaveOneMeaning holds that a name that several packages of the house
 // declare means one thing: testdata/words.txt says which, or lists the packages in
-// which it still means something else. What is in no package's own block, such as
-// methods, is read with its type, and may be short.
+// which it still means something else, and has neither without need. What is in no
+// package's own block, such as methods, is read with its type, and may be short.
 func TestWordsHaveOneMeaning(t *testing.T) {
 	list, err := os.Open("testdata/words.txt")
 	if err != nil {
@@ -52,6 +53,47 @@ func TestWordsHaveOneMeaning(t *testing.T) {
 		default:
 			t.Errorf("%s is declared by %s: give one of them another name, or write its one meaning into testdata/words.txt", name, strings.Join(packages, ", "))
 		}
+	}
+	for _, stale := range staleWords(meanings, exceptions, declared) {
+		t.Error("testdata/words.txt: " + stale)
+	}
+}
+
+// staleWords says what the list has that the house has no more: it is to become
+// shorter with every name that gets one meaning.
+func staleWords(meanings map[string]string, exceptions, declared map[string][]string) []string {
+	var stale []string
+	for _, name := range slices.Sorted(maps.Keys(meanings)) {
+		if len(declared[name]) < 2 {
+			stale = append(stale, fmt.Sprintf("%s needs no meaning: it is declared by %q and nowhere else", name, declared[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(exceptions)) {
+		gone := slices.DeleteFunc(slices.Clone(exceptions[name]), func(p string) bool { return slices.Contains(declared[name], p) })
+		switch {
+		case len(exceptions[name])-len(gone) < 2:
+			stale = append(stale, fmt.Sprintf("%s is no exception: it is declared by %q and nowhere else", name, declared[name]))
+		case len(gone) > 0:
+			stale = append(stale, fmt.Sprintf("%s is not declared by %s", name, strings.Join(gone, ", ")))
+		}
+	}
+	return stale
+}
+
+func TestStaleWordsAreNamed(t *testing.T) {
+	t.Parallel()
+	declared := map[string][]string{"New": {"hash", "oci"}, "Load": {"scan"}, "Text": {"config", "report"}, "Read": {"file"}}
+	meanings := map[string]string{"New": "makes", "Load": "reads", "Gone": "is no more"}
+	exceptions := map[string][]string{"Text": {"config", "report", "run"}, "Read": {"file", "notes"}, "Lost": {"oci", "run"}}
+	want := []string{
+		`Gone needs no meaning: it is declared by [] and nowhere else`,
+		`Load needs no meaning: it is declared by ["scan"] and nowhere else`,
+		`Lost is no exception: it is declared by [] and nowhere else`,
+		`Read is no exception: it is declared by ["file"] and nowhere else`,
+		`Text is not declared by run`,
+	}
+	if got := staleWords(meanings, exceptions, declared); !slices.Equal(got, want) {
+		t.Errorf("staleWords = %q, want %q", got, want)
 	}
 }
 
