@@ -20,23 +20,15 @@ import (
 // version and commit are set by the build of a release; else Go records them.
 var version, commit string
 
-const (
-	// patience is how long an interrupted run may take to end by itself. Whoever
-	// stops a job waits a few seconds before they kill it, and no library that
-	// chews on a large input can be asked to stop.
-	patience = 1500 * time.Millisecond
-	// memory is how much the run tries to stay below, by collecting garbage more
-	// often. The limits on inputs are such that it can; GOMEMLIMIT wins.
-	memory = 192 << 20
-)
+// patience is how long an interrupted run may take to end by itself. Whoever
+// stops a job waits a few seconds before they kill it, and no library that
+// chews on a large input can be asked to stop.
+const patience = 1500 * time.Millisecond
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memory)
-	}
 	context.AfterFunc(ctx, func() { time.AfterFunc(patience, abandon) })
-	code := run(ctx)
+	code := run(ctx, boundMemory(os.Getenv, debug.SetMemoryLimit))
 	stop()
 	os.Exit(code)
 }
@@ -49,7 +41,7 @@ func abandon() {
 	os.Exit(command.ExitFailed)
 }
 
-func run(ctx context.Context) int {
+func run(ctx context.Context, found func(roots int)) int {
 	workDir, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "relock: finding the working directory:", err)
@@ -72,6 +64,7 @@ func run(ctx context.Context) int {
 		GOOS:     runtime.GOOS,
 		Build:    command.Stamp(version, commit, info),
 		Now:      time.Now(),
+		Found:    found,
 		Color:    color,
 		Width:    width,
 	})

@@ -58,6 +58,9 @@ type Env struct {
 	Color bool
 	Width int
 
+	// Found is as in run.Env.
+	Found func(roots int)
+
 	// clock measures the waiting for limits of GitHub; its zero value is the real one.
 	clock github.Clock
 	// mask keeps a secret out of a workflow's log; nil elsewhere.
@@ -191,7 +194,7 @@ func (env Env) ofRun(s settings) run.Env {
 		OnGitHub:  env.Getenv("GITHUB_ACTIONS") == "true",
 		Planned:   env.runtime().Planned(),
 		Server:    env.server(), ModuleCache: env.cached("modules"), HashCache: env.cached("hashes"), NotesCache: env.cached("notes"),
-		Mask: env.mask, Now: env.Now, Clock: env.clock, Summary: env.summary,
+		Mask: env.mask, Now: env.Now, Clock: env.clock, Summary: env.summary, Found: env.Found,
 		Log: logger(env.Stderr, s.Verbose),
 	}
 }

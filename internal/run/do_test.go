@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -97,6 +98,27 @@ func TestPackagesAreAnnounced(t *testing.T) {
 	}
 	if want := []int{1, 0}; !slices.Equal(announced, want) {
 		t.Errorf("announced %v packages, want %v", announced, want)
+	}
+}
+
+// Whoever bounds what the run takes learns of the root modules before their packages
+// are asked for.
+func TestFoundIsToldFirst(t *testing.T) {
+	t.Parallel()
+	req := upgrading(Target{Files: Checkout{}})
+	s, _ := opened(t, req)
+	var told []string
+	s.env.Found = func(roots int) { told = append(told, fmt.Sprintf("found %d", roots)) }
+	s.env.Announce = func(d provider.Downloads) {
+		if d.Sized == 0 {
+			told = append(told, "packages")
+		}
+	}
+	if _, err := s.Do(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"found 1", "packages"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
 	}
 }
 

@@ -57,6 +57,9 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		}
 		s.tell(report.Shown(misses(j, s, t, s.extent.changed.unlocked(diagnostics)), j.show(t)))
 	}
+	if j.env.Found != nil {
+		j.env.Found(len(s.found))
+	}
 	if s.extent.touched != nil && j.req.Change == nil {
 		s.unlocked = nil // a command about what a pull request touches is about none of them
 	}

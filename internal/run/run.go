@@ -122,4 +122,7 @@ type Env struct {
 	// Fetching is told the source of each module that is fetched, when that begins;
 	// nil: nobody is.
 	Fetching func(source string)
+	// Found is told how many root modules a target has, before they are planned; nil:
+	// nobody is.
+	Found func(roots int)
 }
