@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/provider"
@@ -19,6 +22,9 @@ import (
 // repository's own file, laid over the operator's; for the other verbs that stands in
 // for it.
 func settingsOfRun(ctx context.Context, env Env, verb run.Verb, given ...config.Values) (settings, error) {
+	if slices.Contains([]run.Verb{run.Scan, run.Upgrade, run.Lock, run.Check, run.Verify}, verb) {
+		given = ofCheckout(given)
+	}
 	values := config.Merge(given...)
 	head, _ := env.runtime().Head()
 	path, here := configPath(env, values), run.RepositoryOf(env.WorkDir)
@@ -99,10 +105,28 @@ func settingsHere(env Env, given ...config.Values) (settings, error) {
 	return resolve(env, given, s.operator, own)
 }
 
+// ofCheckout is what is given without which other repositories there are: inputs may name
+// some for a step that is about the checkout. The file of that must not count as the
+// operator's then.
+func ofCheckout(given []config.Values) []config.Values {
+	var kept []config.Values
+	for _, v := range given {
+		v = maps.Clone(v)
+		for _, name := range otherRepositories {
+			delete(v, name)
+		}
+		kept = append(kept, v)
+	}
+	return kept
+}
+
+// otherRepositories are the settings that name repositories which are not checked out.
+var otherRepositories = []string{"repo", "org", "plan"}
+
 // notCheckedOut reports whether the repositories of a run are not those that are checked
 // out.
 func notCheckedOut(values config.Values) bool {
-	return len(values["repo"].Items) > 0 || values["org"].Items[0] != "" || values["plan"].Items[0] != ""
+	return slices.ContainsFunc(otherRepositories, func(name string) bool { return strings.Join(values[name].Items, "") != "" })
 }
 
 // baseUnknown says that a pull request's base can be read nowhere.

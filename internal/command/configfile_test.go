@@ -119,8 +119,13 @@ func TestSeveritiesOfOtherRepositories(t *testing.T) {
 			t.Errorf("for --%s a repository makes a finding less bad", flag)
 		}
 	}
-	if _, err := settingsOfRun(t.Context(), env, run.Verify, config.Flags(map[string][]string{"config": {"central.yml"}})); err == nil {
-		t.Error("the repository at hand makes a finding less bad")
+	for _, named := range []string{"repo", "plan"} { // as inputs may, whatever the step does
+		given := config.Flags(map[string][]string{"config": {"central.yml"}, named: {"octo/infra"}})
+		for _, verb := range []run.Verb{run.Verify, run.Check, run.Upgrade} {
+			if _, err := settingsOfRun(t.Context(), env, verb, given); err == nil {
+				t.Errorf("the repository at hand makes a finding of %s less bad, with %s", verb, named)
+			}
+		}
 	}
 }
 
