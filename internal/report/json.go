@@ -1,14 +1,15 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
@@ -34,26 +35,28 @@ func encode(w io.Writer, document any) error {
 	if err := e.Encode(document); err != nil {
 		panic("report: a report cannot be encoded: " + err.Error())
 	}
-	_, err := io.WriteString(w, escaped(b.String()))
-	return err
+	return escape(w, b.Bytes())
 }
 
-// escaped writes invisible characters as JSON escapes. encoding/json does so
-// below U+0020 only. Outside strings its output has none but newlines.
-func escaped(text string) string {
-	var b strings.Builder
-	for _, r := range text {
+// escape writes invisible characters as JSON escapes. encoding/json does so
+// below U+0020 only. Outside strings its output has none but newlines. It writes in
+// parts: the text of thousands of root modules would fill the memory twice more.
+func escape(w io.Writer, text []byte) error {
+	b := bufio.NewWriterSize(w, 64<<10)
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		text = text[size:]
 		switch {
 		case r > unicode.MaxASCII && visible(r) != r && r > 0xFFFF:
 			high, low := 0xD800+(r-0x10000)>>10, 0xDC00+(r-0x10000)&0x3FF
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+			fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
 		case r >= 0x7F && visible(r) != r:
-			fmt.Fprintf(&b, `\u%04x`, r)
+			fmt.Fprintf(b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)
 		}
 	}
-	return b.String()
+	return b.Flush()
 }
 
 func document(r Report) any {

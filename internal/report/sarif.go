@@ -51,8 +51,7 @@ func SARIF(w io.Writer, r Report, o SARIFOptions) error {
 	if err := e.Encode(doc); err != nil {
 		panic("report: a report cannot be encoded as SARIF: " + err.Error())
 	}
-	_, err := io.WriteString(w, escaped(b.String()))
-	return err
+	return escape(w, b.Bytes())
 }
 
 func sarifRun(r Report, o SARIFOptions) *sarif.Run {
