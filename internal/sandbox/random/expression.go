@@ -140,7 +140,7 @@ func (u *Units) place(at, right, wrong string) string {
 	up := strings.TrimSuffix(strings.Repeat("../", strings.Count(u.Unit, "/")+1), "/")
 	tests := []string{
 		`basename(get_original_terragrunt_dir()) == "app"`,
-		fmt.Sprintf(`fileexists("${get_repo_root()}/modules/one/main.tf")`),
+		`fileexists("${get_repo_root()}/modules/one/main.tf")`,
 		fmt.Sprintf(`abspath("${get_repo_root()}/%s") == get_original_terragrunt_dir()`, u.Unit),
 	}
 	if at == u.Unit+"/terragrunt.hcl" || at == u.parent {
