@@ -116,7 +116,13 @@ func choose(w *wanted, o offered, opts Options, b behaviour) chosen {
 		return c
 	}
 	if c.to = c.release.Version; w.relocked && !w.records.Allows(c.to) {
-		c.err = c.untested()
+		// init selects it, since tests ask for it; providers lock reads no tests and refuses a
+		// prerelease that nothing else names [terraform 1.11 internal/providercache/installer.go].
+		c.err = &provider.Error{
+			Code: provider.CodeLockedVersion, Host: c.addr().Host, Addr: c.addr(), Version: c.to,
+			Message: fmt.Sprintf("%s %s is required by tests alone: providers lock does not read them, and fails by the other constraints (%s)", c.addr(), c.to, c.records),
+			Hint:    "name that version in the configuration, too, or run without --exact",
+		}
 		return c
 	}
 	c.gone = w.isLock && b.keepsWithdrawn && c.to == c.old.Version && o.release(c.to) == nil
@@ -145,17 +151,6 @@ func (c chosen) stay(locked provider.Version) (provider.Release, error) {
 		return *r, nil
 	}
 	return provider.Release{}, c.offered.methods.notOffered(c.addr(), locked)
-}
-
-// untested is the error of a version that init selects, since tests ask for it, and
-// that providers lock then refuses, which does not read them: a prerelease that
-// nothing but a test names [terraform 1.11 internal/providercache/installer.go].
-func (c chosen) untested() error {
-	return &provider.Error{
-		Code: provider.CodeLockedVersion, Host: c.addr().Host, Addr: c.addr(), Version: c.to,
-		Message: fmt.Sprintf("%s %s is required by tests alone: providers lock does not read them, and fails by the other constraints (%s)", c.addr(), c.to, c.records),
-		Hint:    "name that version in the configuration, too, or run without --exact",
-	}
 }
 
 // newest selects the newest release that the constraints and the rules allow.

@@ -73,7 +73,12 @@ func choosePlatforms(roots []root, choices [][]chosen, opts Options, ask asker) 
 			}
 		}
 		if len(told) > 1 || len(told) == 1 && told[0].moves {
-			releases = append(releases, certain(choices[i])...)
+			for _, c := range choices[i] { // the likeliest platform that the release is known to serve
+				n := slices.IndexFunc(likely, func(p provider.Platform) bool { return slices.Contains(c.release.Platforms, p) })
+				if c.err == nil && !c.gone && n >= 0 {
+					releases = append(releases, c.key(c.to, likely[n]))
+				}
+			}
 		}
 	}
 	known := ask.remembered(releases)
@@ -104,18 +109,6 @@ func choosePlatforms(roots []root, choices [][]chosen, opts Options, ask asker) 
 		covers[i] = coverage{Platforms: Platforms{List: list}, auto: true, own: found.own, doubts: found.doubts(choices[i]), assumed: found.assumed}
 	}
 	return covers
-}
-
-// certain names a package of each release that a new entry is made of: the likeliest
-// of those that the release is known to serve.
-func certain(choices []chosen) (keys []packageKey) {
-	for _, c := range choices {
-		i := slices.IndexFunc(likely, func(p provider.Platform) bool { return slices.Contains(c.release.Platforms, p) })
-		if c.err == nil && !c.gone && i >= 0 {
-			keys = append(keys, c.key(c.to, likely[i]))
-		}
-	}
-	return keys
 }
 
 // everywhere reports whether the lock file is meant to cover whatever its releases

@@ -130,7 +130,11 @@ func resultOf(root root, assumed []witness, proofs []proven, opts Options, b beh
 			r.Old[i] = p.old // the side that counts
 		}
 		if p.err == nil && !p.kept {
-			entries[p.addr()] = p.entry()
+			l := lockfile.New(p.addr(), p.to, p.records, p.hashes)
+			if slices.Equal(l.Hashes, p.old.Hashes) { // mostly: of thousands of root modules these are shared
+				l.Hashes = p.old.Hashes
+			}
+			entries[p.addr()] = l
 		}
 		if p.err != nil {
 			doubtful = slices.DeleteFunc(doubtful, func(w witness) bool { return w.addr() == p.addr() })
@@ -172,16 +176,6 @@ func resultOf(root root, assumed []witness, proofs []proven, opts Options, b beh
 	slices.SortFunc(r.Selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })
 	r.File = r.print()
 	return r
-}
-
-// entry is the new entry. Most say what the old ones do: of thousands of root modules
-// these share their hashes.
-func (p proven) entry() lockfile.Lock {
-	l := lockfile.New(p.addr(), p.to, p.records, p.hashes)
-	if slices.Equal(l.Hashes, p.old.Hashes) {
-		l.Hashes = p.old.Hashes
-	}
-	return l
 }
 
 // explain turns a failure, or else the notices, into diagnostics at the place
