@@ -2,11 +2,11 @@ package report
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -25,38 +25,52 @@ const formatVersion = 1
 // there is null or, for a text, empty. Outside text is as it was, but
 // characters that a terminal would act on are escaped. The error is the
 // writer's.
-func JSON(w io.Writer, r Report) error { return encode(w, document(r)) }
+func JSON(w io.Writer, r Report) error { return encode(w, document(r), "  ") }
 
-func encode(w io.Writer, document any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+func encode(w io.Writer, document any, indent string) error {
+	escaped := &escaper{w: bufio.NewWriterSize(w, 64<<10)}
+	e := json.NewEncoder(escaped)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(document); err != nil {
+	e.SetIndent("", indent)
+	if err := e.Encode(document); err != nil && escaped.err == nil {
 		panic("report: a report cannot be encoded: " + err.Error())
 	}
-	return escape(w, b.Bytes())
+	return cmp.Or(escaped.err, escaped.w.Flush())
 }
 
-// escape writes invisible characters as JSON escapes. encoding/json does so
-// below U+0020 only. Outside strings its output has none but newlines. It writes in
-// parts: the text of thousands of root modules would fill the memory twice more.
-func escape(w io.Writer, text []byte) error {
-	b := bufio.NewWriterSize(w, 64<<10)
-	for len(text) > 0 {
+// escaper writes invisible characters as JSON escapes. encoding/json does so below
+// U+0020 only. Outside strings its output has none but newlines. It stands between
+// the encoder and the writer, since each further copy of the text of thousands of
+// root modules takes as much memory as all of them.
+type escaper struct {
+	w   *bufio.Writer
+	cut []byte // the beginning of a character whose end comes next
+	err error  // the writer's
+}
+
+func (e *escaper) Write(text []byte) (int, error) {
+	written := len(text)
+	if len(e.cut) > 0 {
+		text, e.cut = slices.Concat(e.cut, text), nil
+	}
+	for len(text) > 0 && e.err == nil {
+		if !utf8.FullRune(text) {
+			e.cut = slices.Clone(text)
+			break
+		}
 		r, size := utf8.DecodeRune(text)
 		text = text[size:]
 		switch {
 		case r > unicode.MaxASCII && visible(r) != r && r > 0xFFFF:
 			high, low := 0xD800+(r-0x10000)>>10, 0xDC00+(r-0x10000)&0x3FF
-			fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
+			_, e.err = fmt.Fprintf(e.w, `\u%04x\u%04x`, high, low)
 		case r >= 0x7F && visible(r) != r:
-			fmt.Fprintf(b, `\u%04x`, r)
+			_, e.err = fmt.Fprintf(e.w, `\u%04x`, r)
 		default:
-			b.WriteRune(r)
+			_, e.err = e.w.WriteRune(r)
 		}
 	}
-	return b.Flush()
+	return written, e.err
 }
 
 func document(r Report) any {

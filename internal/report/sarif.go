@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -44,14 +42,7 @@ type sarifLog struct {
 // The error is the writer's.
 func SARIF(w io.Writer, r Report, o SARIFOptions) error {
 	doc := sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []*sarif.Run{sarifRun(r, o)}}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	if err := e.Encode(doc); err != nil {
-		panic("report: a report cannot be encoded as SARIF: " + err.Error())
-	}
-	return escape(w, b.Bytes())
+	return encode(w, doc, " ")
 }
 
 func sarifRun(r Report, o SARIFOptions) *sarif.Run {

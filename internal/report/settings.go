@@ -48,7 +48,7 @@ func SettingsJSON(w io.Writer, s SettingsShown) error {
 	_, warnings := problemsJSON(s.Warnings)
 	return encode(w, settingsJSON{
 		FormatVersion: formatVersion, Repository: s.Repository, Branch: s.Branch, Settings: list(s.All, settingOf), Warnings: warnings,
-	})
+	}, "  ")
 }
 
 func settingOf(s config.Explanation) settingJSON {
