@@ -2,9 +2,7 @@ package command
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,10 +12,7 @@ import (
 // where it crashes.
 func TestTerraformReadsChecksumLists(t *testing.T) {
 	t.Parallel()
-	terraform, err := exec.LookPath("terraform")
-	if err != nil || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("terraform is not on PATH, or its platform is not linux_amd64")
-	}
+	terraform, _ := realTool(t, "terraform")
 	const zeros = "0000000000000000000000000000000000000000000000000000000000000000"
 	tests := map[string]struct {
 		lines  string

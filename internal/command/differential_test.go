@@ -60,7 +60,7 @@ func realTool(t *testing.T, tool string) (program string, as []string) {
 		t.Skipf("%s is not on PATH: %v", tool, err)
 	}
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("the first platform of the worlds is linux_amd64, and the tool runs on another")
+		t.Skip("linux_amd64 is missing, the first platform of the worlds: this is another")
 	}
 	name := map[string]string{"terraform": "terraform", "tofu": "opentofu"}[tool]
 	return program, []string{"--tool", name, "--tool-version", versionOf(t, program)}

@@ -37,21 +37,15 @@ func TestTerragruntAgrees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for tool, binary := range map[string]string{"terraform": "terraform", "opentofu": "tofu"} {
+	for _, tool := range []string{"terraform", "tofu"} {
 		t.Run(tool, func(t *testing.T) {
 			t.Parallel()
-			bin, err := exec.LookPath(binary)
-			if err != nil {
-				t.Skipf("%s, which Terragrunt runs, is not on PATH: %v", binary, err)
-			}
+			bin, as := realTool(t, tool)
 			offers := string(src)
-			if tool == "opentofu" {
+			if tool == "tofu" {
 				offers = onOpenTofu(offers)
 			}
-			c := terragruntJudge{
-				terragrunt: terragrunt, bin: bin, tool: tool, version: versionOf(t, bin),
-				world: serveText(t, offers), earlier: serveText(t, withoutNewest(offers)),
-			}
+			c := terragruntJudge{terragrunt: terragrunt, bin: bin, as: as, world: serveText(t, offers), earlier: serveText(t, withoutNewest(offers))}
 			for i := range *rounds {
 				seed := *seed + uint64(i)
 				t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -76,8 +70,9 @@ func withoutNewest(world string) string {
 
 // terragruntJudge runs Terragrunt with a tool.
 type terragruntJudge struct {
-	terragrunt, bin, tool, version string
-	world, earlier                 *sandbox.Sandbox
+	terragrunt, bin string
+	as              []string // the flags by which relock is that tool
+	world, earlier  *sandbox.Sandbox
 }
 
 func (j terragruntJudge) compare(t *testing.T, seed uint64) {
@@ -90,7 +85,7 @@ func (j terragruntJudge) compare(t *testing.T, seed uint64) {
 	}
 	write(t, filepath.Join(ours, ".git", "HEAD"), nil)
 	relock := func(world *sandbox.Sandbox, verb string) (int, string) {
-		return session{home: t.TempDir()}.run(t, world, ours, verb, "--platform", "linux_amd64", "--tool", j.tool, "--tool-version", j.version, u.Unit)
+		return session{home: t.TempDir()}.run(t, world, ours, append([]string{verb, "--platform", "linux_amd64", u.Unit}, j.as...)...)
 	}
 	if seed%2 == 0 {
 		relock(j.earlier, "lock")
