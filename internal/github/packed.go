@@ -25,11 +25,11 @@ const (
 )
 
 // SnapshotOf is Snapshot for whoever has been told the id of the commit's tree, as List
-// does; without one it is Snapshot. It is one request for an archive, and one for what that redirects to. That the archive
-// holds the whole commit and nothing else is proved by git's id of what is in it. Where
-// the proof fails, since .gitattributes leaves files out or changes them, or there is a
-// submodule, or the archive is large or cannot be had, it is Snapshot, which does not ask
-// again for what the archive had.
+// does; without one it is Snapshot. It is one request for an archive, and one for what
+// that redirects to. That the archive holds the whole commit and nothing else is proved
+// by git's id of what is in it. Where the proof fails, since .gitattributes leaves files
+// out or changes them, or there is a submodule, or the archive is large or cannot be
+// had, it is Snapshot, which does not ask again for what the archive had.
 func (r *Repository) SnapshotOf(ctx context.Context, sha, tree string, keep func(name string) bool) (*filetree.Tree, error) {
 	if tree == "" {
 		return r.Snapshot(ctx, sha, keep)

@@ -30,14 +30,14 @@ func TestModulesReadWhatLeadsOutOfTheTreeOneByOne(t *testing.T) {
 	t.Parallel()
 	const provider = `resource "%_x" "x" {}`
 	disk := func(links map[string]string, files ...string) fs.ReadLinkFS {
-		texts := map[string]string{"proc/1/main.tf": "", "home/me/other/huge/main.tf": ""}
+		texts := map[string]string{"proc/1/main.tf": "", "src/acme/other/huge/main.tf": ""}
 		for i := 0; i < len(files); i += 2 {
 			texts[files[i]] = files[i+1]
 		}
 		return fileTree(texts, links)
 	}
 	call := func(source string) string { return `module "m" { source = "` + source + `" }` }
-	const lock = "home/me/work/.terraform.lock.hcl"
+	const lock = "src/acme/work/.terraform.lock.hcl"
 	tests := []struct {
 		name   string
 		disk   fs.ReadLinkFS
@@ -46,43 +46,43 @@ func TestModulesReadWhatLeadsOutOfTheTreeOneByOne(t *testing.T) {
 	}{
 		{
 			"a module beside the tree, and what it calls",
-			disk(nil, "home/me/work/main.tf", call("../shared/a"), lock, "",
-				"home/me/shared/a/main.tf", call("../b"), "home/me/shared/b/main.tf", strings.ReplaceAll(provider, "%", "null")),
-			[]string{"null at ../shared/b/main.tf"}, []string{"home/me/shared/a", "home/me/shared/b"},
+			disk(nil, "src/acme/work/main.tf", call("../shared/a"), lock, "",
+				"src/acme/shared/a/main.tf", call("../b"), "src/acme/shared/b/main.tf", strings.ReplaceAll(provider, "%", "null")),
+			[]string{"null at ../shared/b/main.tf"}, []string{"src/acme/shared/a", "src/acme/shared/b"},
 		},
 		{
 			"a module that leads back in is the same one",
-			disk(nil, "home/me/work/main.tf", call("../shared"), lock, "", "home/me/shared/main.tf", call("../work/sub"),
-				"home/me/work/sub/main.tf", strings.ReplaceAll(provider, "%", "null")),
-			[]string{"null at sub/main.tf"}, []string{"home/me/shared"},
+			disk(nil, "src/acme/work/main.tf", call("../shared"), lock, "", "src/acme/shared/main.tf", call("../work/sub"),
+				"src/acme/work/sub/main.tf", strings.ReplaceAll(provider, "%", "null")),
+			[]string{"null at sub/main.tf"}, []string{"src/acme/shared"},
 		},
 		{
 			"a circle ends",
-			disk(nil, "home/me/work/main.tf", call("../shared"), lock, "", "home/me/shared/main.tf", call("../work")),
-			[]string{"error at ../shared/main.tf: endless module tree: . is called from within itself"}, []string{"home/me/shared"},
+			disk(nil, "src/acme/work/main.tf", call("../shared"), lock, "", "src/acme/shared/main.tf", call("../work")),
+			[]string{"error at ../shared/main.tf: endless module tree: . is called from within itself"}, []string{"src/acme/shared"},
 		},
 		{
 			"a directory and a file behind links",
-			disk(map[string]string{"home/me/work/sub": "../shared", "home/me/work/versions.tf": "../versions.tf"},
-				"home/me/work/main.tf", call("./sub"), lock, "", "home/me/shared/main.tf", strings.ReplaceAll(provider, "%", "null"),
-				"home/me/versions.tf", strings.ReplaceAll(provider, "%", "aws")),
-			[]string{"aws at versions.tf", "null at ../shared/main.tf"}, []string{"home/me/shared"},
+			disk(map[string]string{"src/acme/work/sub": "../shared", "src/acme/work/versions.tf": "../versions.tf"},
+				"src/acme/work/main.tf", call("./sub"), lock, "", "src/acme/shared/main.tf", strings.ReplaceAll(provider, "%", "null"),
+				"src/acme/versions.tf", strings.ReplaceAll(provider, "%", "aws")),
+			[]string{"aws at versions.tf", "null at ../shared/main.tf"}, []string{"src/acme/shared"},
 		},
 		{
 			// The tools read a link as what it leads to, and name the files by the link [terraform 1.11 internal/configs/parser_config_dir.go].
 			"a tests directory behind a link, whose runs are relative to the root module",
-			disk(map[string]string{"home/me/work/tests": "../shared/tests"},
-				"home/me/work/main.tf", "", lock, "", "home/me/shared/tests/a.tftest.hcl", `run "a" {
+			disk(map[string]string{"src/acme/work/tests": "../shared/tests"},
+				"src/acme/work/main.tf", "", lock, "", "src/acme/shared/tests/a.tftest.hcl", `run "a" {
 					module {
 						source = "./sub"
 					}
 				}`,
-				"home/me/work/sub/main.tf", strings.ReplaceAll(provider, "%", "null")),
-			[]string{"null at sub/main.tf"}, []string{"home/me/shared/tests"},
+				"src/acme/work/sub/main.tf", strings.ReplaceAll(provider, "%", "null")),
+			[]string{"null at sub/main.tf"}, []string{"src/acme/shared/tests"},
 		},
 		{
 			"links that go round in circles outside",
-			disk(map[string]string{"home/me/loop": "loop", "home/me/work/versions.tf": "../loop"}, "home/me/work/main.tf", call("../loop"), lock, ""),
+			disk(map[string]string{"src/acme/loop": "loop", "src/acme/work/versions.tf": "../loop"}, "src/acme/work/main.tf", call("../loop"), lock, ""),
 			[]string{
 				"error at main.tf: unreadable module directory: its links go round in circles",
 				"error at versions.tf: the file could not be read: its links go round in circles",
@@ -90,35 +90,35 @@ func TestModulesReadWhatLeadsOutOfTheTreeOneByOne(t *testing.T) {
 		},
 		{
 			"what is not there",
-			disk(nil, "home/me/work/main.tf", call("../gone"), lock, ""),
+			disk(nil, "src/acme/work/main.tf", call("../gone"), lock, ""),
 			[]string{"error at main.tf: unreadable module directory: it does not exist"}, nil,
 		},
 		{
 			"a directory that cannot be read",
-			disk(nil, "home/me/work/main.tf", call("../closed"), lock, "", "home/me/closed/main.tf", ""),
-			[]string{"error at ../closed: the directory could not be read: permission denied"}, []string{"home/me/closed"},
+			disk(nil, "src/acme/work/main.tf", call("../closed"), lock, "", "src/acme/closed/main.tf", ""),
+			[]string{"error at ../closed: the directory could not be read: permission denied"}, []string{"src/acme/closed"},
 		},
 		{
 			"above the top of the disk",
-			disk(nil, "home/me/work/main.tf", call("../../../../x"), lock, ""),
+			disk(nil, "src/acme/work/main.tf", call("../../../../x"), lock, ""),
 			[]string{"unread at main.tf: it leads out of the repository"}, nil,
 		},
 		{
 			"a link that names its target from the top of the disk",
-			disk(map[string]string{"home/me/work/sub": "/home/me/shared"}, "home/me/work/main.tf", call("./sub"), lock, "", "home/me/shared/main.tf", ""),
+			disk(map[string]string{"src/acme/work/sub": "/src/acme/shared"}, "src/acme/work/main.tf", call("./sub"), lock, "", "src/acme/shared/main.tf", ""),
 			[]string{"unread at main.tf: it leads out of the repository"}, nil,
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			inner, err := fs.Sub(tt.disk, "home/me/work")
+			inner, err := fs.Sub(tt.disk, "src/acme/work")
 			if err != nil {
 				t.Fatal(err)
 			}
 			var listed []string
 			modules, diags, err := scanned(t.Context(), inner, nil, Options{
-				Around: watchedFS{tt.disk, &listed}, Within: "home/me/work", Create: true,
+				Around: watchedFS{tt.disk, &listed}, Within: "src/acme/work", Create: true,
 			})
 			if err != nil || len(diags) > 0 || len(modules) != 1 {
 				t.Fatalf("scanned = %v, %v, %v, want one root module", modules, diags, err)
