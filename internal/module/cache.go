@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -99,24 +98,8 @@ func (c *cache) save(p contents) contents {
 func writeSaved(w io.Writer, t *filetree.Tree) error {
 	zipped := gzip.NewWriter(w)
 	archive := tar.NewWriter(zipped)
-	for _, name := range t.Names() {
-		n, err := nodeAt(t, name)
-		if err != nil {
-			return err
-		}
-		header := &tar.Header{Name: name, Mode: int64(n.mode.Perm()), Size: int64(len(n.data)), Typeflag: tar.TypeReg, Format: tar.FormatPAX}
-		switch {
-		case n.mode.IsDir():
-			header.Typeflag = tar.TypeDir
-		case n.mode.Type() == fs.ModeSymlink:
-			header.Typeflag, header.Linkname = tar.TypeSymlink, n.target
-		}
-		if err := archive.WriteHeader(header); err != nil {
-			return err
-		}
-		if _, err := archive.Write(n.data); err != nil {
-			return err
-		}
+	if err := archive.AddFS(t); err != nil {
+		return err
 	}
 	return errors.Join(archive.Close(), zipped.Close())
 }
@@ -150,25 +133,4 @@ func readSaved(r io.Reader) (*filetree.Tree, error) {
 			return nil, err
 		}
 	}
-}
-
-// objectNode is what a tree has at a path.
-type objectNode struct {
-	mode   fs.FileMode
-	target string // of a link
-	data   []byte // of a file that is here
-}
-
-func nodeAt(t *filetree.Tree, name string) (n objectNode, err error) {
-	info, err := t.Lstat(name)
-	if err != nil {
-		return n, err
-	}
-	switch n.mode = info.Mode(); n.mode.Type() {
-	case fs.ModeSymlink:
-		n.target, err = t.ReadLink(name)
-	case 0:
-		n.data, err = fs.ReadFile(t, name)
-	}
-	return n, err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"strings"
 	"time"
@@ -106,9 +107,14 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) 
 	}
 	sum256 := sha256.New()
 	for _, name := range t.Names() {
-		n, _ := nodeAt(t, name) // a file that is too large has no content
-		fmt.Fprintf(sum256, "%q %v %q %d\n", name, n.mode, n.target, len(n.data))
-		sum256.Write(n.data)
+		info, _ := t.Lstat(name)      // what Names names is there,
+		target, _ := t.ReadLink(name) // empty: it is no link
+		var data []byte
+		if info.Mode().IsRegular() {
+			data, _ = fs.ReadFile(t, name) // a file that is too large has no content
+		}
+		fmt.Fprintf(sum256, "%q %v %q %d\n", name, info.Mode(), target, len(data))
+		sum256.Write(data)
 	}
 	return contents{t, "content+sha256:" + hex.EncodeToString(sum256.Sum(nil))}, nil
 }
