@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
@@ -80,13 +82,18 @@ func (o Options) ambient(place string) bool { return o.Ambient == nil || o.Ambie
 // For a pull request's head they never do: it also names what is asked for.
 func (o Options) own(host string) bool { return !o.Head && o.ambient(host) }
 
+// means are what every way to fetch needs.
+type means struct {
+	opts      Options
+	transport *transport.Client
+	cache     *cache
+}
+
 // Client fetches module packages. It is a scan.Source; one serves a whole run.
 type Client struct {
-	transport *transport.Client
-	opts      Options
-	tools     map[provider.ToolName]toolConfig
-	cache     *cache
-	slots     chan struct{} // one element for each package being fetched
+	means
+	tools map[provider.ToolName]toolConfig
+	slots *semaphore.Weighted // one for each package being fetched
 
 	registries registries
 	web        web
@@ -110,17 +117,12 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 	if opts.Env.Getenv == nil {
 		opts.Env.Getenv = func(string) string { return "" }
 	}
+	m := means{opts, t, &cache{dir: opts.Cache, log: opts.Log}}
 	c := &Client{
-		transport: t,
-		opts:      opts,
-		tools:     map[provider.ToolName]toolConfig{},
-		cache:     &cache{dir: opts.Cache, log: opts.Log},
-		slots:     make(chan struct{}, cmp.Or(opts.Jobs, DefaultJobs)),
+		means: m, tools: map[provider.ToolName]toolConfig{}, slots: semaphore.NewWeighted(int64(cmp.Or(opts.Jobs, DefaultJobs))),
+		gits: gits{m}, web: web{m, readNetrc(opts.Env)}, stores: stores{m, publicClouds},
 	}
 	c.registries = registries{transport: t, tools: c.tools}
-	c.gits = gits{opts, t, c.cache}
-	c.web = web{opts, t, readNetrc(opts.Env), c.cache}
-	c.stores = stores{opts, t, clouds{s3: amazon, gcs: &url.URL{Scheme: "https", Host: "storage.googleapis.com"}, googleToken: "https://oauth2.googleapis.com/token"}}
 	for _, tool := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		config := cmp.Or(configs[tool], &cliconfig.Config{})
 		c.tools[tool] = toolConfig{config, cliconfig.NewDiscovery(config, t, opts.Documents)}
@@ -163,7 +165,7 @@ func (c *Client) Fetch(ctx context.Context, tool provider.Tool, call scan.Call) 
 	if err := c.opts.mayContact(a.Package.URL.Hostname()); err != nil {
 		return scan.Package{}, err
 	}
-	p, err := c.fromRemote(ctx, tool, a, nil)
+	p, err := c.fromRemote(ctx, tool, location{address: a})
 	if err != nil {
 		return scan.Package{}, unfetched("module package", redact(a.Package.URL), err)
 	}
@@ -179,35 +181,32 @@ func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr modu
 	if err != nil {
 		return scan.Package{}, err
 	}
-	if at.archive == nil {
-		p, err := c.fromRemote(ctx, tool, at.address, at.from)
-		p.Version = at.version
-		return p, err
-	}
-	key := packageOrigin{"registry::" + at.archive.URL.String() + " " + at.archive.Token, transport.HostPort(at.from)}
-	p, err := c.packages.Do(ctx, key, func() (contents, error) {
-		release, err := c.slot(ctx)
-		if err != nil {
-			return contents{}, err
-		}
-		defer release()
-		return c.web.download(ctx, *at.archive, "", checksum{})
-	})
-	if err != nil {
-		return scan.Package{}, err
-	}
-	dir, err := findDir(p.fs, addr.Subdir)
-	return scan.Package{FS: p.fs, Dir: dir, ID: p.id, Version: at.version}, err
+	p, err := c.fromRemote(ctx, tool, at)
+	p.Version = at.version
+	return p, err
+}
+
+// location is where a package is: as a configuration says, or a server.
+type location struct {
+	address moduleaddr.Address // of the package, with the module's directory
+	from    *url.URL           // what the server was asked; nil if a configuration said it
+	// archive is the request for a package that a registry serves itself, for a token
+	// of its own.
+	archive *transport.Request
+	version string // that a registry has there
 }
 
 // packageOrigin is a package address and the server that referred to it, which may
 // decide whether it can be on this machine.
-type packageOrigin struct{ address, referrer string }
+type packageOrigin struct{ address, referrer, token string }
 
-func originOf(a moduleaddr.Package, from *url.URL) packageOrigin {
-	o := packageOrigin{address: a.Key()}
-	if from != nil {
-		o.referrer = transport.HostPort(from)
+func (l location) origin() packageOrigin {
+	o := packageOrigin{address: l.address.Package.Key()}
+	if l.from != nil {
+		o.referrer = transport.HostPort(l.from)
+	}
+	if l.archive != nil {
+		o.token = l.archive.Token
 	}
 	return o
 }
@@ -216,14 +215,14 @@ func originOf(a moduleaddr.Package, from *url.URL) packageOrigin {
 // [terraform 1.11 internal/getmodules/getter.go].
 const maxHops = 10
 
-// fromRemote fetches the package of a remote address and finds the module in
-// it. The address is what a server at from said, or nil for a configuration's.
-func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, a moduleaddr.Address, from *url.URL) (scan.Package, error) {
-	asked := a
+// fromRemote fetches the package of a remote address and finds the module in it.
+func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, at location) (scan.Package, error) {
+	subdir := at.address.Subdir
 	var within []string // what servers referred to, outermost last
 	for hops := 0; ; hops++ {
 		// A server is asked where the package is that an address names without
 		// naming an archive.
+		a := at.address
 		_, kind := archiveFormat(a.Package)
 		if a.Package.Getter != "http" && a.Package.Getter != "https" || a.Package.OnDisk() || kind != "" {
 			break
@@ -231,17 +230,17 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, a moduleadd
 		if hops == maxHops {
 			return scan.Package{}, unread("more than %d servers refer to another one", maxHops)
 		}
-		next, err := c.locations.Do(ctx, originOf(a.Package, from), func() (location, error) { return c.web.ask(ctx, a.Package, from) })
+		next, err := c.locations.Do(ctx, at.origin(), func() (location, error) { return c.web.ask(ctx, a.Package, at.from) })
 		if err != nil {
 			return scan.Package{}, err
 		}
-		a, from = next.address, next.from
-		if err := c.opts.mayContact(a.Package.URL.Hostname()); err != nil {
+		at = next
+		if err := c.opts.mayContact(at.address.Package.URL.Hostname()); err != nil {
 			return scan.Package{}, err
 		}
-		within = append(within, a.Subdir)
+		within = append(within, at.address.Subdir)
 	}
-	p, err := c.packages.Do(ctx, originOf(a.Package, from), func() (contents, error) { return c.get(ctx, tool, a.Package, from) })
+	p, err := c.packages.Do(ctx, at.origin(), func() (contents, error) { return c.get(ctx, tool, at) })
 	if err != nil {
 		return scan.Package{}, err
 	}
@@ -250,7 +249,7 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, a moduleadd
 			return scan.Package{}, err
 		}
 	}
-	dir, err := findDir(p.fs, asked.Subdir)
+	dir, err := findDir(p.fs, subdir)
 	return scan.Package{FS: p.fs, Dir: dir, ID: p.id}, err
 }
 
@@ -273,16 +272,19 @@ func (c *Client) part(ctx context.Context, p contents, dir string) (contents, er
 }
 
 // get fetches a package that is no reference to another.
-func (c *Client) get(ctx context.Context, tool provider.Tool, a moduleaddr.Package, from *url.URL) (contents, error) {
+func (c *Client) get(ctx context.Context, tool provider.Tool, at location) (contents, error) {
+	a, from := at.address.Package, at.from
 	if a.OnDisk() && !c.opts.AllowLocal {
 		return contents{}, refusedModule("relock reads modules outside of the repository only where it is run by hand",
 			"the module is on the disk of this machine")
 	}
-	release, err := c.slot(ctx)
-	if err != nil {
-		return contents{}, err
+	if c.slots.Acquire(ctx, 1) != nil {
+		return contents{}, ended(ctx)
 	}
-	defer release()
+	defer c.slots.Release(1)
+	if at.archive != nil {
+		return c.web.download(ctx, *at.archive, "", checksum{})
+	}
 	c.opts.Log.DebugContext(ctx, "fetching a module package", "getter", a.Getter, "url", redact(a.URL))
 	switch a.Getter {
 	case "git":
@@ -292,11 +294,7 @@ func (c *Client) get(ctx context.Context, tool provider.Tool, a moduleaddr.Packa
 	case "file":
 		return fromDisk(ctx, a)
 	case "s3", "gcs":
-		p, err := c.stores.fetch(ctx, a, from)
-		if err == nil {
-			c.cache.fetched.Add(1)
-		}
-		return p, err
+		return c.stores.fetch(ctx, a, from)
 	case "hg":
 		return contents{}, refusedModule("move the module to a git repository, or publish it as an archive",
 			"Mercurial repositories are not read: the hg program runs what its configuration says")
@@ -306,16 +304,6 @@ func (c *Client) get(ctx context.Context, tool provider.Tool, a moduleaddr.Packa
 		}
 	}
 	return contents{}, invalidAddress("invalid module source address: %s fetches nothing of the kind %q", tool, a.Getter)
-}
-
-// slot waits until one more package may be fetched.
-func (c *Client) slot(ctx context.Context) (release func(), err error) {
-	select {
-	case c.slots <- struct{}{}:
-		return func() { <-c.slots }, nil
-	case <-ctx.Done():
-		return nil, ended(ctx)
-	}
 }
 
 // findDir finds a directory in a package by its path, or else by a glob that

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/moduleaddr"
-	"github.com/relock-dev/relock/internal/transport"
 )
 
 // gitSchemes are the transports of git that are used; every other one, such as
@@ -33,11 +32,7 @@ type reference struct {
 
 // gits are git repositories. Nothing is checked out: no hook, filter or attribute
 // of a repository has any effect.
-type gits struct {
-	opts      Options
-	transport *transport.Client
-	cache     *cache
-}
+type gits struct{ means }
 
 // fetch reads the files of a commit, which arguments in the URL choose: they are for
 // go-getter, which takes them out [go-getter 1.7 get_git.go].
@@ -64,7 +59,7 @@ func (g *gits) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) (
 	if strings.HasPrefix(ref.name, "-") || strings.ContainsFunc(ref.name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return contents{}, invalidAddress("invalid module source address: its ref is no name of a commit")
 	}
-	r, err := g.admitted(ctx, r)
+	r, err := g.opts.admitted(ctx, r)
 	if err != nil {
 		return contents{}, err
 	}
@@ -115,7 +110,7 @@ func gitID(u *url.URL, commit string) string {
 
 // admitted checks that a repository may be asked, and gives it the operator's
 // token for its host, over https.
-func (g *gits) admitted(ctx context.Context, r gitRemote) (gitRemote, error) {
+func (o Options) admitted(ctx context.Context, r gitRemote) (gitRemote, error) {
 	u := r.url
 	host := u.Hostname()
 	switch {
@@ -124,7 +119,7 @@ func (g *gits) admitted(ctx context.Context, r gitRemote) (gitRemote, error) {
 	case strings.HasPrefix(host, "-") || strings.HasPrefix(u.User.Username(), "-") || strings.ContainsFunc(u.String(), func(r rune) bool { return r < ' ' }):
 		return gitRemote{}, invalidAddress("invalid module source address: it is no URL of a git repository")
 	case u.Scheme == "file":
-		if !g.opts.AllowLocal {
+		if !o.AllowLocal {
 			return gitRemote{}, refusedModule("relock reads modules outside of the repository only where it is run by hand",
 				"the git repository is on the disk of this machine")
 		}
@@ -135,9 +130,9 @@ func (g *gits) admitted(ctx context.Context, r gitRemote) (gitRemote, error) {
 	// A token never travels in the clear, and a source may bring its own credentials.
 	_, hasPassword := u.User.Password()
 	taken := u.Scheme == "ssh" || u.Scheme == "https" && !hasPassword
-	if g.opts.Token != nil && r.key == nil && taken {
+	if o.Token != nil && r.key == nil && taken {
 		var err error
-		if r.token, err = g.opts.Token(ctx, strings.ToLower(host)); err != nil {
+		if r.token, err = o.Token(ctx, strings.ToLower(host)); err != nil {
 			return gitRemote{}, err
 		}
 	}
@@ -150,7 +145,7 @@ func (g *gits) admitted(ctx context.Context, r gitRemote) (gitRemote, error) {
 		r.url = &over
 		return r, nil
 	}
-	if u.Scheme == "ssh" && r.key == nil && !g.opts.own(host) {
+	if u.Scheme == "ssh" && r.key == nil && !o.own(host) {
 		return gitRemote{}, unauthorized(u, "set module-token (RELOCK_MODULE_TOKEN), which is sent to its host over https",
 			"the git repository is asked for over ssh, and the keys of this machine are not used for %s here", host)
 	}

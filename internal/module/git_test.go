@@ -353,7 +353,7 @@ func TestGitTokenIsForItsHostOverHTTPS(t *testing.T) {
 		if tt.key != "" {
 			of.key = []byte(tt.key)
 		}
-		r, err := c.gits.admitted(t.Context(), of)
+		r, err := c.opts.admitted(t.Context(), of)
 		if err != nil || r.url.String() != tt.url || r.token != tt.token {
 			t.Errorf("admitted(%q) = %v, token %q, %v; want %q, token %q", tt.source, r.url, r.token, err, tt.url, tt.token)
 		}

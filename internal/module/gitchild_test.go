@@ -92,7 +92,7 @@ func TestGitTokenIsNotInTheEnvironment(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Options{Token: tokenFor("git.example.com")})
 	u, _ := url.Parse("https://user:pa55@git.example.com/r.git")
-	r := &gitRepository{gitProgram{opts: c.opts, dir: t.TempDir()}}
+	r := &gitRepository{gitProgram{means: c.means, dir: t.TempDir()}}
 	if err := r.configure(gitRemote{url: u, token: "t0ken"}); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestHeadIgnoresThePlantedConfiguration(t *testing.T) {
 		t.Errorf("a program of the operator's git configuration ran:\n%s", text)
 	}
 	u, _ := url.Parse("https://git.example.com/r.git")
-	r := &gitRepository{gitProgram{opts: c.opts, dir: t.TempDir()}}
+	r := &gitRepository{gitProgram{means: c.means, dir: t.TempDir()}}
 	env := r.environ(gitRemote{url: u})
 	for _, want := range []string{"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "HOME=" + r.path("home"), "GIT_NO_LAZY_FETCH=1"} {
 		if !slices.Contains(env, want) {
@@ -142,7 +142,7 @@ func TestGitEnvironment(t *testing.T) {
 	u, _ := url.Parse("https://git.example.com/r.git")
 	for _, ambient := range []bool{true, false} {
 		c := New(newTransport(), nil, Options{Env: env, Ambient: func(host string) bool { return ambient || host != "git.example.com" }})
-		r := &gitRepository{gitProgram{opts: c.opts, dir: "/tmp/repo"}}
+		r := &gitRepository{gitProgram{means: c.means, dir: "/tmp/repo"}}
 		got := map[string]string{}
 		for _, v := range r.environ(gitRemote{url: u}) {
 			name, value, _ := strings.Cut(v, "=")

@@ -20,7 +20,7 @@ import (
 func TestWhatGitStartedEndsWithIt(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Options{AllowLocal: true})
-	r := &gitRepository{gitProgram{opts: c.opts, dir: t.TempDir(), remote: gitRemote{url: &url.URL{Scheme: "file", Path: "/none"}}}}
+	r := &gitRepository{gitProgram{means: c.means, dir: t.TempDir(), remote: gitRemote{url: &url.URL{Scheme: "file", Path: "/none"}}}}
 	if err := os.Mkdir(r.path("home"), 0o700); err != nil {
 		t.Fatal(err)
 	}

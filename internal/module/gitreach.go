@@ -21,10 +21,7 @@ import (
 // route is how git reaches a remote. Its host is checked as transport would, and
 // git is held to the addresses that were found, since the name may stand for others
 // when git looks it up. What is refused here no git asks.
-type route struct {
-	*gitProgram
-	gits *gits
-}
+type route struct{ *gitProgram }
 
 // open prepares git for the URL that it asks: the operator's configuration may put
 // another one in the place of the source's (insteadOf), or a path or an alias of
@@ -63,7 +60,7 @@ func (r *route) open(ctx context.Context, key string) error {
 	case "file":
 		return nil // git refuses it where it may not: see environ
 	}
-	addrs, _, err := r.gits.transport.Resolve(ctx, asked, r.remote.from)
+	addrs, _, err := r.transport.Resolve(ctx, asked, r.remote.from)
 	if err == nil && len(addrs) > 0 && r.opts.Head {
 		return refusedModule("use https instead", "over %s git would look the name %s up by itself, which it may not do for a pull request's head", asked.Scheme, asked.Hostname())
 	}
@@ -74,7 +71,7 @@ func (r *route) open(ctx context.Context, key string) error {
 // to the addresses that were checked, or to the proxy that transport uses: the two
 // read the variables of proxies in different ways.
 func (r *route) hold(ctx context.Context, of gitRemote, asked, from *url.URL) error {
-	addrs, proxy, err := r.gits.transport.Resolve(ctx, asked, from)
+	addrs, proxy, err := r.transport.Resolve(ctx, asked, from)
 	if err != nil && (ended(ctx) != nil || transport.Refused(err)) {
 		return err
 	}
@@ -165,7 +162,7 @@ func (r *route) settle(ctx context.Context, asked *url.URL) (*gitRemote, error) 
 		header.Set("Authorization", basic(r.remote.token))
 	}
 	own := r.opts.own(r.remote.url.Hostname())
-	resp, body, err := r.gits.transport.Stream(ctx, transport.Request{
+	resp, body, err := r.transport.Stream(ctx, transport.Request{
 		URL: u, Referrer: r.remote.from, Header: header, NoRetry: own, Limit: maxAdvertised,
 	})
 	if err != nil {
@@ -190,7 +187,7 @@ func (r *route) settle(ctx context.Context, asked *url.URL) (*gitRemote, error) 
 		final.User = asked.User
 	}
 	moved := gitRemote{url: &final, key: r.remote.key, from: r.remote.from}
-	if moved, err = r.gits.admitted(ctx, moved); err != nil {
+	if moved, err = r.opts.admitted(ctx, moved); err != nil {
 		return nil, err
 	}
 	return &moved, nil

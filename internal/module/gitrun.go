@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/relock-dev/relock/internal/file"
@@ -37,7 +38,7 @@ const (
 // remote. Beside the repository are the settings of git, the key for ssh, and an
 // empty home directory.
 type gitProgram struct {
-	opts   Options
+	means
 	remote gitRemote
 	dir    string // that is removed in the end
 	env    []string
@@ -277,39 +278,36 @@ const (
 // withinBounds calls do, and ends its context when it has written more into a
 // directory than any module package holds.
 func withinBounds(ctx context.Context, dir string, do func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	done, watched := make(chan struct{}), make(chan bool)
-	go func() {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
 		ticker := time.NewTicker(checkInterval)
 		defer ticker.Stop()
 		for {
 			select {
-			case <-done:
-				watched <- false
+			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				var size int64
-				filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-					if err != nil {
-						return nil // it is being written
-					}
-					if info, err := d.Info(); err == nil {
-						size += info.Size()
-					}
-					return nil
-				})
-				if size > maxDirectory {
-					cancel()
-					watched <- true
-					return
+			}
+			var size int64
+			filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+				if err != nil {
+					return nil // it is being written
 				}
+				if info, err := d.Info(); err == nil {
+					size += info.Size()
+				}
+				return nil
+			})
+			if size > maxDirectory {
+				cancel(errDirectory)
 			}
 		}
-	}()
+	})
 	err := do(ctx)
-	close(done)
-	if large := <-watched; large {
+	cancel(nil)
+	watching.Wait()
+	if context.Cause(ctx) == errDirectory {
 		return errDirectory
 	}
 	return err

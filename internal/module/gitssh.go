@@ -40,7 +40,7 @@ func (r *route) overSSH(ctx context.Context, asked *url.URL, key string) error {
 		}
 		command += " -i " + shellQuote(key)
 	}
-	addrs, _, err := r.gits.transport.Resolve(ctx, asked, r.remote.from)
+	addrs, _, err := r.transport.Resolve(ctx, asked, r.remote.from)
 	if err != nil && (ended(ctx) != nil || transport.Refused(err)) {
 		return err
 	}

@@ -28,18 +28,10 @@ const maxPage = 4 << 20
 
 const credentialsHint = "put a login for the host into the netrc file"
 
-// location is where a server says that a package is.
-type location struct {
-	address moduleaddr.Address
-	from    *url.URL // what was answered
-}
-
 // web asks servers for archives, and where packages are.
 type web struct {
-	opts      Options
-	transport *transport.Client
-	netrc     func() (*netrc.Netrc, error)
-	cache     *cache
+	means
+	netrc func() (*netrc.Netrc, error)
 }
 
 // ask asks a server where the package is, by go-getter's protocol: the query
@@ -76,7 +68,7 @@ func (w web) ask(ctx context.Context, a moduleaddr.Package, from *url.URL) (loca
 	if err != nil {
 		return location{}, badAnswer("%s refers to no module package: %v", redact(&u), err)
 	}
-	return location{next, resp.URL}, nil
+	return location{address: next, from: resp.URL}, nil
 }
 
 // getHeader is how registries and servers say where a package is.

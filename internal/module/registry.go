@@ -54,32 +54,22 @@ type toolConfig struct {
 	discovery *cliconfig.Discovery
 }
 
-// registryRelease is where a registry has a version of a module.
-type registryRelease struct {
-	version string
-	address moduleaddr.Address // of the package, with the module's directory
-	// archive is the request for a package that the registry serves itself, instead
-	// of an address.
-	archive *transport.Request
-	from    *url.URL // what the registry was asked
-}
-
 // find selects a version of a registry module, and asks where that is.
-func (rs *registries) find(ctx context.Context, tool provider.Tool, addr moduleaddr.Address, call scan.Call) (registryRelease, error) {
+func (rs *registries) find(ctx context.Context, tool provider.Tool, addr moduleaddr.Address, call scan.Call) (location, error) {
 	var allowed goversion.Constraints
 	if call.Versioned {
 		var err error
 		if allowed, err = goversion.NewConstraint(call.Version); err != nil {
-			return registryRelease{}, invalidAddress("invalid version constraint %q", call.Version)
+			return location{}, invalidAddress("invalid version constraint %q", call.Version)
 		}
 	}
 	base, err := rs.tools[tool.Name].discovery.Service(ctx, addr.Module.Host, service)
 	if err != nil {
-		return registryRelease{}, err
+		return location{}, err
 	}
 	token, err := rs.tools[tool.Name].config.Token(ctx, addr.Module.Host)
 	if err != nil {
-		return registryRelease{}, err
+		return location{}, err
 	}
 	if !strings.HasSuffix(base.Path, "/") { // as the tools complete it [terraform 1.11 internal/registry/client.go]
 		slashed := *base
@@ -95,14 +85,14 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 	}
 	listed, err := rs.listed(ctx, r)
 	if err != nil {
-		return registryRelease{}, err
+		return location{}, err
 	}
 	version, newest := choose(listed, allowed, tool)
 	switch {
 	case newest == "":
-		return registryRelease{}, noVersion("it has no versions")
+		return location{}, noVersion("it has no versions")
 	case version == "":
-		return registryRelease{}, noVersion("no version meets the constraint %q; the newest one is %s", call.Version, newest)
+		return location{}, noVersion("no version meets the constraint %q; the newest one is %s", call.Version, newest)
 	}
 	at, err := rs.locate(ctx, r, version)
 	at.version = version
@@ -176,14 +166,14 @@ func (rs *registries) listed(ctx context.Context, r registry) ([]string, error) 
 // releases find there whether the registry itself serves the package, and whether
 // with credentials [terraform 1.11 internal/registry/client.go] [opentofu 1.12
 // internal/registry/client.go].
-func (rs *registries) locate(ctx context.Context, r registry, version string) (registryRelease, error) {
+func (rs *registries) locate(ctx context.Context, r registry, version string) (location, error) {
 	u := r.endpoint(version, "download")
 	resp, err := rs.download(ctx, r, version)
 	switch {
 	case err != nil:
-		return registryRelease{}, err
+		return location{}, err
 	case resp.Status == http.StatusNotFound:
-		return registryRelease{}, unread("the module registry %s does not have its version %s", r.addr.Module.Host.ForDisplay(), version)
+		return location{}, unread("the module registry %s does not have its version %s", r.addr.Module.Host.ForDisplay(), version)
 	}
 	source := resp.Header.Get(getHeader)
 	var said struct {
@@ -192,35 +182,39 @@ func (rs *registries) locate(ctx context.Context, r registry, version string) (r
 	}
 	if resp.Status == http.StatusOK && r.tool.Has(provider.ModuleLocations) {
 		if err := transport.UnmarshalJSON(resp.Body, &said); err != nil {
-			return registryRelease{}, badAnswer("the registry's answer for its location is not valid: %v", err)
+			return location{}, badAnswer("the registry's answer for its location is not valid: %v", err)
 		}
 		source = cmp.Or(said.Location, source)
 	}
 	if source == "" {
-		return registryRelease{}, badAnswer("the registry does not say where it is")
+		return location{}, badAnswer("the registry does not say where it is")
 	}
 	if said.Credentials != nil && r.tool.Has(provider.RegistryPackages) {
 		request, err := r.archive(u, source, *said.Credentials)
-		return registryRelease{archive: request, from: u}, err
+		if err != nil {
+			return location{}, err
+		}
+		served := moduleaddr.Package{Getter: "registry archive", URL: request.URL} // which no source can say
+		return location{address: moduleaddr.Address{Package: served, Subdir: r.addr.Subdir}, archive: request, from: u}, nil
 	}
 	beginsWith := func(prefix string) bool { return strings.HasPrefix(source, prefix) }
 	if beginsWith("/") || beginsWith("./") || beginsWith("../") {
 		ref, err := url.Parse(source)
 		if err != nil {
-			return registryRelease{}, badAnswer("the registry's location for it is no URL")
+			return location{}, badAnswer("the registry's location for it is no URL")
 		}
 		source = u.ResolveReference(ref).String()
 	}
 	a, err := moduleaddr.Parse(source, r.tool.Name)
 	switch {
 	case a.Kind == moduleaddr.Local || a.Kind == moduleaddr.Registry:
-		return registryRelease{}, badAnswer("the registry's location for it is no remote address")
+		return location{}, badAnswer("the registry's location for it is no remote address")
 	case err != nil:
-		return registryRelease{}, badAnswer("the registry's location for it is not valid: %v", err)
+		return location{}, badAnswer("the registry's location for it is not valid: %v", err)
 	}
 	// The caller's directory is below that of the address.
 	a.Subdir, err = moduleaddr.CleanSubdir(path.Join(a.Subdir, r.addr.Subdir))
-	return registryRelease{address: a, from: u}, err
+	return location{address: a, from: u}, err
 }
 
 // download asks where a version of the module is.

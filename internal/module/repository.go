@@ -26,7 +26,7 @@ func openRepository(ctx context.Context, g *gits, of gitRemote) (_ *gitRepositor
 	if err != nil {
 		return nil, unread("making a temporary directory: %v", err)
 	}
-	r := &gitRepository{gitProgram{opts: g.opts, remote: of, dir: dir}}
+	r := &gitRepository{gitProgram{means: g.means, remote: of, dir: dir}}
 	defer func() {
 		if err != nil {
 			r.close()
@@ -51,7 +51,7 @@ func openRepository(ctx context.Context, g *gits, of gitRemote) (_ *gitRepositor
 	if of.url.Scheme == "file" {
 		return r, nil
 	}
-	return r, (&route{gits: g, gitProgram: &r.gitProgram}).open(ctx, key)
+	return r, (&route{&r.gitProgram}).open(ctx, key)
 }
 
 func (r *gitRepository) close() { os.RemoveAll(r.dir) }

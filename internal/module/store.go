@@ -15,7 +15,6 @@ import (
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/transport"
 )
 
 // The limits on object stores. What is kept of a directory is bounded as that of
@@ -45,9 +44,8 @@ type page struct {
 // stores fetch from object stores. Nothing names a version of what they give, so
 // its ID is made of what is kept of it.
 type stores struct {
-	opts      Options
-	transport *transport.Client
-	clouds    clouds
+	means
+	clouds clouds
 }
 
 // clouds says where the services of the clouds are.
@@ -55,6 +53,10 @@ type clouds struct {
 	s3          func(region string) *url.URL
 	gcs         *url.URL
 	googleToken string // what exchanges credentials of Google that name no server
+}
+
+var publicClouds = clouds{
+	s3: amazon, gcs: &url.URL{Scheme: "https", Host: "storage.googleapis.com"}, googleToken: "https://oauth2.googleapis.com/token",
 }
 
 // fetch fetches from S3 or Google Cloud Storage, as the tools do: the objects below
@@ -116,6 +118,7 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) 
 		fmt.Fprintf(sum256, "%q %v %q %d\n", name, info.Mode(), target, len(data))
 		sum256.Write(data)
 	}
+	s.cache.fetched.Add(1)
 	return contents{t, "content+sha256:" + hex.EncodeToString(sum256.Sum(nil))}, nil
 }
 

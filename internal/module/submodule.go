@@ -57,7 +57,7 @@ func (g *gits) submodule(ctx context.Context, parent *gitRepository, into *filli
 	if err := g.opts.mayContact(u.Hostname()); err != nil {
 		return err
 	}
-	r, err := g.admitted(ctx, gitRemote{url: u, key: parent.remote.key, from: parent.remote.from})
+	r, err := g.opts.admitted(ctx, gitRemote{url: u, key: parent.remote.key, from: parent.remote.from})
 	if err != nil {
 		return err
 	}
