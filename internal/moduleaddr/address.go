@@ -48,7 +48,7 @@ type Address struct {
 // address which looks like one that is fetched, and is not.
 func Parse(text string, tool provider.ToolName) (Address, error) {
 	var a Address
-	if isLocal(text) {
+	if localForm.MatchString(text) {
 		a.Kind, a.Path = Local, path.Clean(strings.ReplaceAll(text, `\`, "/"))
 		return a, nil
 	}
@@ -72,16 +72,8 @@ func (a Address) Same(b Address) bool {
 		(a.Kind != Remote || a.Package.Key() == b.Package.Key())
 }
 
-// isLocal reports whether an address is a path; both separators count on every
-// system.
-func isLocal(text string) bool {
-	for _, prefix := range []string{"./", "../", `.\`, `..\`} {
-		if strings.HasPrefix(text, prefix) {
-			return true
-		}
-	}
-	return false
-}
+// localForm is a path; both separators count on every system.
+var localForm = regexp.MustCompile(`^\.\.?[/\\]`)
 
 // parseRegistry reads [HOST/]NAMESPACE/NAME/SYSTEM[//SUBDIR]. The library does
 // not know that the default host is that of the tool.

@@ -1,6 +1,7 @@
 package moduleaddr
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -47,20 +48,14 @@ func parseRemote(text string) (p Package, subdir string, err error) {
 	getter, src := cutForced(pkg)
 	u, err := url.Parse(src)
 	if err != nil || u.Scheme == "" {
-		var short shortForm
-		if short, err = expand(src); err != nil {
+		short, top, err := expand(src)
+		if err != nil {
 			return Package{}, "", err
 		}
-		if getter == "" {
-			getter = short.getter
-		}
-		u, subdir = short.url, path.Join(short.subdir, subdir)
-	}
-	if getter == "" {
-		getter = u.Scheme
+		getter, u, subdir = cmp.Or(getter, short.Getter), short.URL, path.Join(top, subdir)
 	}
 	subdir, err = CleanSubdir(subdir)
-	return Package{getter, u}, subdir, err
+	return Package{cmp.Or(getter, u.Scheme), u}, subdir, err
 }
 
 // ParseURL reads a Remote address that is a URL, with or without a forced getter:
