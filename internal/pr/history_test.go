@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	historySteps = flag.Int("steps", 120, "how many steps the random histories of TestRandomHistories take together")
+	historySteps = flag.Int("steps", 40, "how many steps the random histories of TestRandomHistories take together")
 	historySeed  = flag.Uint64("seed", 1, "the seed of the first random history; each further one has the next")
 )
 

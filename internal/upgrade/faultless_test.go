@@ -29,7 +29,7 @@ import (
 )
 
 var (
-	rounds = flag.Int("rounds", 50, "random worlds in which TestFailuresMakeNothingWorse looks for a difference")
+	rounds = flag.Int("rounds", 10, "random worlds in which TestFailuresMakeNothingWorse looks for a difference")
 	seed   = flag.Uint64("seed", 1, "seed of the first of them")
 )
 
