@@ -14,7 +14,16 @@ type hostile struct {
 	rc      string   // of the CLI configuration
 	args    []string // of relock; nil: scan .
 	says    string   // what relock must say of it
-	worst   bool     // measured always
+	worst   bool     // of its kind
+}
+
+// slow are those of the worst that take about a second, or more.
+var slow = []string{
+	"`.tf.json` of 150,000 absurd numbers",
+	"`terragrunt.hcl` of as many locals as fit, each of all before",
+	"Terragrunt files that read each other twice",
+	"module zip of 20 files of 300,000 pieces",
+	"signing key of long numbers",
 }
 
 // The sizes of inputs: the largest file that is read, and the pieces of one that

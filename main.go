@@ -25,7 +25,11 @@ var version, commit string
 // chews on a large input can be asked to stop.
 const patience = 1500 * time.Millisecond
 
-func main() {
+func main() { work(patience) }
+
+// work does what the command line says. An interrupted run ends by itself, or after
+// so long in the middle of whatever it does.
+func work(patience time.Duration) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, func() { time.AfterFunc(patience, abandon) })
 	code := run(ctx, boundMemory(os.Getenv, debug.SetMemoryLimit))
