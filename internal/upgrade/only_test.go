@@ -118,6 +118,24 @@ func TestOnlyUnderExact(t *testing.T) {
 	}
 }
 
+// The tools read what nothing requires, too, and write it anew.
+func TestExactWritesWhatNothingRequiresInNormalForm(t *testing.T) {
+	t.Parallel()
+	releases := map[string]map[string][]string{"b": {"2.0.0": {"linux_amd64"}}}
+	for _, exact := range []bool{true, false} {
+		m := handwritten(t)
+		m.Tree.Requirements = m.Tree.Requirements[1:] // b
+		r := Plan(t.Context(), &offer{releases: releases}, []scan.RootModule{m}, Options{Platforms: linux, Mode: Complete, Exact: exact})[0]
+		var want []byte // nothing is written
+		if exact {
+			want = lockfile.Print(provider.Terraform, r.Old)
+		}
+		if diff := cmp.Diff(string(want), string(r.File)); diff != "" {
+			t.Errorf("lock file under exact %t (-want +got):\n%s", exact, diff)
+		}
+	}
+}
+
 func TestOnlyMovesAProviderInOnePiece(t *testing.T) {
 	t.Parallel()
 	m := module(t, []string{"a"}, []string{"a 1.0.0; h1:old", "b 1.0.0; h1:b"})

@@ -158,7 +158,9 @@ func resultOf(root root, assumed []witness, proofs []proven, opts Options, b beh
 	r.Diagnostics = append(r.Diagnostics, believed(root.module.Dir, doubtful)...)
 	// An old entry whose provider failed or was not asked for keeps its bytes. One that
 	// nothing requires stays where providers lock keeps it, where it is named to be kept,
-	// or where the run is about other providers; otherwise it goes, as with init.
+	// or where the run is about other providers; otherwise it goes, as with init. Where it
+	// stays the tools write it anew, with its hashes in order [terraform 1.11
+	// internal/depsfile/locks.go].
 	r.New = make([]lockfile.Lock, 0, max(len(r.Old), len(entries)))
 	for _, l := range r.Old {
 		_, again := entries[l.Addr]
@@ -166,7 +168,10 @@ func resultOf(root root, assumed []witness, proofs []proven, opts Options, b beh
 		switch {
 		case again:
 		case required || b.keepsUnreferenced || opts.KeepUnreferenced || matches(opts.Keep, l.Addr) || !selected(opts.Only, l.Addr):
-			r.New = append(r.New, l.Kept())
+			if required || !b.allBytes || !selected(opts.Only, l.Addr) {
+				l = l.Kept()
+			}
+			r.New = append(r.New, l)
 		default:
 			r.Selections = append(r.Selections, Selection{Requirement: scan.Requirement{Addr: l.Addr}, From: l.Version})
 		}
