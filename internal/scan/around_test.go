@@ -1,11 +1,13 @@
 package scan
 
 import (
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -146,5 +148,36 @@ func TestModulesReadWhatLeadsOutOfTheTreeOneByOne(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A directory that cannot be searched may hold root modules; only where nobody wants to
+// know of them nothing is said.
+func TestSearchTellsWhatItCannotRead(t *testing.T) {
+	t.Parallel()
+	var listed []string
+	disk := watchedFS{fstest.MapFS{
+		"root/main.tf": {}, "root/.terraform.lock.hcl": {}, "root/caf\xe9.txt": {}, "docs/caf\xe9/x.txt": {}, "closed/x.txt": {},
+	}, &listed}
+	for exclude, want := range map[string][]string{
+		"none": {
+			"error at closed: the directory could not be read: permission denied",
+			"warning at docs/caf\xe9: the directory was not searched: its name is not UTF-8",
+		},
+		"docs":   {"error at closed: the directory could not be read: permission denied"},
+		"docs/*": {"error at closed: the directory could not be read: permission denied"},
+		"closed": {"warning at docs/caf\xe9: the directory was not searched: its name is not UTF-8"},
+	} {
+		modules, diags, err := scanned(t.Context(), disk, nil, Options{Exclude: []string{exclude}})
+		if err != nil || len(modules) != 1 {
+			t.Fatalf("without %q scanned = %v, %v, want one root module", exclude, modules, err)
+		}
+		var got []string
+		for _, d := range diags {
+			got = append(got, fmt.Sprintf("%s at %s: %s", d.Severity, d.File, d.Message))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("without %q it says (-want +got):\n%s", exclude, diff)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
@@ -309,14 +310,22 @@ func (f *finder) walk(ctx context.Context, base tfconfig.Directory) ([]tfconfig.
 		}
 		entries, err := dirs[i].Entries()
 		if err != nil {
-			f.Unreadable("directory", dirs[i].Path, err)
+			if !f.excluded(dirs[i].Path) {
+				f.Unreadable("directory", dirs[i].Path, err)
+			}
 			continue
 		}
 		for _, e := range entries {
 			name := dirs[i].Join(e.Name())
 			// What tools keep for themselves is skipped, and everything hidden.
 			skipped := strings.HasPrefix(e.Name(), ".") && e.Name() != terragruntStack || e.Name() == "node_modules"
-			if e.IsDir() && !skipped && !f.ignored(name) {
+			switch {
+			case !e.IsDir() || skipped || f.ignored(name):
+			case !utf8.ValidString(e.Name()): // which package fs opens nowhere
+				if !f.excluded(name) {
+					f.warn(provider.CodeUnreadable, name, "the directory was not searched: its name is not UTF-8", "rename it, or exclude it with the setting exclude")
+				}
+			default:
 				dirs = append(dirs, tfconfig.Directory{Tree: f.tree, Path: name})
 			}
 		}
@@ -328,15 +337,19 @@ func (f *finder) ignored(name string) bool { return f.opts.Ignored != nil && f.o
 
 // selected applies Include and Exclude.
 func (f *finder) selected(dir string) bool {
+	return !f.excluded(dir) && (len(f.opts.Include) == 0 || InAny(f.opts.Include, dir))
+}
+
+// excluded applies Exclude to a directory and those above it.
+func (f *finder) excluded(dir string) bool {
 	for above := dir; ; above = path.Dir(above) {
 		if InAny(f.opts.Exclude, above) {
-			return false
+			return true
 		}
 		if above == "." {
-			break
+			return false
 		}
 	}
-	return len(f.opts.Include) == 0 || InAny(f.opts.Include, dir)
 }
 
 func (f *finder) locked(at tfconfig.Directory) bool {
