@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -116,25 +115,24 @@ var judgedPlatforms = []string{"linux_amd64", "darwin_arm64"}
 // judge runs the two commands and reports whether both succeeded.
 func judge(t *testing.T, program string, s *sandbox.Sandbox, dir string) (bool, string) {
 	t.Helper()
-	rc := filepath.Join(t.TempDir(), "terraformrc")
-	if err := os.WriteFile(rc, []byte(s.CLIConfig()), 0o644); err != nil {
-		t.Fatal(err)
-	}
 	lock := []string{"providers", "lock"}
 	for _, p := range judgedPlatforms {
 		lock = append(lock, "-platform="+p)
 	}
-	var output bytes.Buffer
-	for _, args := range [][]string{{"init", "-upgrade", "-input=false", "-no-color"}, lock} {
-		cmd := exec.Command(program, args...)
-		cmd.Dir = dir
-		cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "TF_CLI_CONFIG_FILE=" + rc, "CHECKPOINT_DISABLE=1", "GOGC=400"}
-		cmd.Stdout, cmd.Stderr = &output, &output
-		if err := cmd.Run(); err != nil {
-			return false, output.String()
+	return runTools(t, program, s, dir, t.TempDir(), "", []string{"init", "-upgrade", "-input=false", "-no-color"}, lock)
+}
+
+// runTools runs commands until one fails, and reports whether none does.
+func runTools(t *testing.T, program string, s *sandbox.Sandbox, dir, home, cli string, commands ...[]string) (bool, string) {
+	t.Helper()
+	said := ""
+	for _, args := range commands {
+		output, failed := runTool(t, program, s, dir, home, cli, args...)
+		if said += output; failed {
+			return false, said
 		}
 	}
-	return true, output.String()
+	return true, said
 }
 
 func readLock(t *testing.T, dir string) string {

@@ -197,7 +197,7 @@ func agreesOnMirrors(t *testing.T, tool, registry string) {
 			if tt.cli != "none" {
 				cli = "provider_installation {\n" + strings.NewReplacer("@MIRROR@", s.Mirror(), "@WORK@", home).Replace(own(tt.cli)) + "\n}\n"
 			}
-			output, failed := initUpgrade(t, program, s, theirs, home, cli)
+			output, failed := runTool(t, program, s, theirs, home, cli, "init", "-upgrade", "-input=false", "-no-color")
 			status, said := session{cli: cli, home: home}.run(t, s, ours, append([]string{"upgrade", "--platform", "linux_amd64", "."}, as...)...)
 			if (status != ExitOK) != failed {
 				t.Errorf("relock ended with status %d, the tool failed: %v\nrelock:\n%s\nthe tool:\n%s", status, failed, said, output)
@@ -249,15 +249,16 @@ func packageOf(t *testing.T, s *sandbox.Sandbox, registry, pkg string) []byte {
 	return data
 }
 
-func initUpgrade(t *testing.T, terraform string, s *sandbox.Sandbox, dir, home, cli string) (output string, failed bool) {
+// runTool runs a tool with a CLI configuration beside the hosts of a sandbox.
+func runTool(t *testing.T, program string, s *sandbox.Sandbox, dir, home, cli string, args ...string) (output string, failed bool) {
 	t.Helper()
 	rc := filepath.Join(t.TempDir(), "terraformrc")
 	write(t, rc, []byte(s.CLIConfig()+cli))
 	var out bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), terraform, "init", "-upgrade", "-input=false", "-no-color")
+	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = dir
 	cmd.Env = []string{
-		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TF_CLI_CONFIG_FILE=" + rc, "CHECKPOINT_DISABLE=1",
+		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TF_CLI_CONFIG_FILE=" + rc, "CHECKPOINT_DISABLE=1", "GOGC=400",
 		"SSL_CERT_FILE=" + os.Getenv("SSL_CERT_FILE"), "XDG_DATA_DIRS=" + filepath.Join(home, "none"),
 	}
 	cmd.Stdout, cmd.Stderr = &out, &out
