@@ -125,8 +125,19 @@ func (w *walker) module(at *visit) {
 		w.need(n, at)
 	}
 	above := append(slices.Clip(at.above), at.config.Directory)
-	for _, call := range at.config.Calls {
-		w.call(at, call, &visit{path: strings.TrimPrefix(at.path+"."+call.Name, "."), above: above})
+	called := make([]*visit, len(at.config.Calls))
+	var read []*tfconfig.Configuration
+	for i, call := range at.config.Calls {
+		called[i] = &visit{path: strings.TrimPrefix(at.path+"."+call.Name, "."), above: above}
+		w.call(at, call, called[i])
+		if called[i].config != nil {
+			read = append(read, called[i].config)
+		}
+	}
+	for i, call := range at.config.Calls {
+		if called[i].config != nil {
+			at.config.CheckPassed(call, called[i].config, read, &w.Mistakes)
+		}
 	}
 }
 
@@ -286,7 +297,7 @@ func (w *walker) enter(from *visit, c tfconfig.ModuleCall, child tfconfig.Direct
 		to.config = child.Stack(w.tool)
 	}
 	to.scope = from.scope.below(c, to)
-	to.config.CheckCall(from.config, c, &w.Mistakes)
+	to.config.CheckCall(&w.Mistakes)
 	w.module(to)
 }
 

@@ -1,6 +1,8 @@
 package tfconfig
 
 import (
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
@@ -216,24 +218,33 @@ func locateModule(d *decoder, c ModuleCall, source, version argument) ModuleSour
 }
 
 // CheckCall checks what can be checked only where the module is called: that it has
-// no import blocks, and that no provider configuration is passed to it under a name
-// that stands for another provider there. As the tools do, it looks up the caller's
-// side by the name that the called module uses, if the caller requires a provider
-// of that name [case 105] [terraform 1.11 internal/configs/provider_validation.go].
-func (c *Configuration) CheckCall(caller *Configuration, by ModuleCall, found *Mistakes) {
+// no import blocks.
+func (c *Configuration) CheckCall(found *Mistakes) {
 	if len(c.imports) > 0 {
 		found.Add(c.imports[0].Place, "import blocks can only be in the root module")
 	}
+}
+
+// CheckPassed checks that no provider configuration is passed to a module that the
+// configuration calls under a name that stands for another provider there. As the tools
+// do, it looks up the caller's side by the name that the called module uses, if the
+// caller requires a provider of that name [case 105], and takes a name that the called
+// module does not list for what any other module called here lists it as
+// [terraform 1.11 internal/configs/config.go, internal/configs/provider_validation.go].
+// The tools refuse some of these names all the same, as undefined.
+func (c *Configuration) CheckPassed(by ModuleCall, called *Configuration, siblings []*Configuration, found *Mistakes) {
 	for _, p := range by.passed {
-		inChild, err := c.provider(p.child.name)
+		inChild, err := called.provider(p.child.name)
 		if err != nil {
 			continue
 		}
-		inParent, err := caller.provider(p.parent.name)
-		if entry, ok := caller.required[p.child.String()]; ok {
+		inParent, err := c.provider(p.parent.name)
+		if entry, ok := c.required[p.child.String()]; ok {
 			inParent, err = entry.addr, nil
 		}
-		if err == nil && inChild != inParent {
+		_, listed := called.required[p.child.name]
+		meant := !listed && slices.ContainsFunc(siblings, func(s *Configuration) bool { return s.required[p.child.name].addr == inParent })
+		if err == nil && inChild != inParent && !meant {
 			found.Add(p.Place, "provider type mismatch: %s is %s here, but %s is %s in the called module", p.parent, inParent, p.child, inChild)
 		}
 	}
