@@ -149,6 +149,12 @@ type payload struct {
 		BaseSHA string `json:"base_sha"`
 		HeadSHA string `json:"head_sha"`
 	} `json:"merge_group"`
+	WorkflowRun struct {
+		Event          string // of the other workflow
+		HeadRepository struct {
+			FullName string `json:"full_name"`
+		} `json:"head_repository"`
+	} `json:"workflow_run"`
 	Before, After   string // of push
 	Created, Forced bool
 }
@@ -220,12 +226,18 @@ func (r *Runtime) ServerURL() string { return r.orDefault("GITHUB_SERVER_URL", "
 
 // Head reports whether the checkout is the head of a pull request, as it is for
 // some events, and whether that comes from a fork. A payload that does not say
-// counts as a fork's.
+// counts as a fork's. Where a workflow is told of a pull request and has the secrets of
+// the repository, it may have checked the head out by itself: that counts as one, too
+// [docs: docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows].
 func (r *Runtime) Head() (head, fork bool) {
-	switch r.Event() {
-	case "pull_request":
+	switch event := r.Event(); event {
+	case "pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment":
 		p := r.payload().PullRequest
 		return true, p.Head.Repo.FullName == "" || p.Head.Repo.FullName != p.Base.Repo.FullName
+	case "workflow_run":
+		of := r.payload().WorkflowRun
+		head = of.Event == "" || strings.HasPrefix(of.Event, "pull_request")
+		return head, head && (of.HeadRepository.FullName == "" || of.HeadRepository.FullName != r.Repository())
 	case "merge_group":
 		return true, false // GitHub made it of branches that may be merged
 	}
