@@ -8,6 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 )
 
@@ -23,12 +24,16 @@ func cacheMergeCommand(env Env) *cobra.Command {
 		Long: `merge adds to the first hash cache what the others know, such as those of the jobs
 of a matrix, so that one cache can be kept for all. The first is created if it
 does not exist. The others must be as trusted as the first, because what a cache
-says ends up in lock files; where they contradict each other, none is believed.`,
+says ends up in lock files; where they contradict each other, none is believed.
+On GitHub no run about the head of a pull request joins any.`,
 		RunE: func(_ *cobra.Command, names []string) error { return mergeCaches(env, names[0], names[1:]) },
 	}
 }
 
 func mergeCaches(env Env, into string, names []string) error {
+	if head, _ := env.runtime().Head(); head {
+		return provider.Diagnostics{cachesOfHead(provider.SeverityError)}
+	}
 	cache, err := hash.OpenCache(env.path(into))
 	if err != nil {
 		return fmt.Errorf("opening the hash cache %s: %w", into, file.Cause(err))

@@ -251,10 +251,7 @@ func joinCaches(env Env, into string, patterns []string) []provider.Diagnostic {
 		return nil
 	}
 	if head, _ := env.runtime().Head(); head {
-		return []provider.Diagnostic{{
-			Code: provider.CodeSettings, Severity: provider.SeverityWarning, Message: "the hash caches are not joined: nothing is kept of what a run about a pull request's head has hashed",
-			Hint: "join them in runs of the default branch",
-		}}
+		return []provider.Diagnostic{cachesOfHead(provider.SeverityWarning)}
 	}
 	unusable := func(name string, err error) provider.Diagnostic {
 		return provider.Diagnostic{
@@ -276,6 +273,15 @@ func joinCaches(env Env, into string, patterns []string) []provider.Diagnostic {
 		told = append(told, unusable(into, err))
 	}
 	return told
+}
+
+// cachesOfHead says that hash caches are not joined where the head of a pull request may
+// have written them.
+func cachesOfHead(severity provider.Severity) provider.Diagnostic {
+	return provider.Diagnostic{
+		Code: provider.CodeSettings, Severity: severity, Message: "the hash caches are not joined: nothing is kept of what a run about a pull request's head has hashed",
+		Hint: "join them in runs of the default branch",
+	}
 }
 
 // shownPath is a path as people know it: relative to the working directory, if it is
