@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"os"
@@ -12,7 +13,9 @@ import (
 	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
 // Push is what a person commits and pushes.
@@ -488,12 +491,24 @@ func (g *GitHub) Clone(repo, branch, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, o := range r.git.Objects {
-		if _, err := clone.Storer.SetEncodedObject(o); err != nil {
-			return "", err
-		}
+	if err := copyObjects(clone, r); err != nil {
+		return "", err
 	}
 	return head.String(), checkOut(clone, r, branch, head)
+}
+
+// copyObjects gives a clone all objects in one file, as it has them from a server.
+func copyObjects(clone *git.Repository, r *gitRepository) error {
+	objects := slices.SortedFunc(maps.Keys(r.git.Objects), func(a, b plumbing.Hash) int { return bytes.Compare(a[:], b[:]) })
+	w, err := clone.Storer.(storer.PackfileWriter).PackfileWriter()
+	if err != nil {
+		return err
+	}
+	if _, err := packfile.NewEncoder(w, r.git, false).Encode(objects, 0); err != nil {
+		w.Close()
+		return err
+	}
+	return w.Close()
 }
 
 // checkOut sets up refs, the remote and the working tree of a new clone.
