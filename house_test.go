@@ -24,8 +24,8 @@ const module = "github.com/relock-dev/relock"
 // levels is the house: a package imports only packages of a lower level.
 var levels = map[string]int{
 	"provider": 0, "file": 0, "inflate": 0, "zipfile": 0,
-	"content": 1, "hash": 1, "memo": 1, "transport": 1, "config": 1, "filetree": 1, "hclfile": 1, "moduleaddr": 1,
-	"lockfile": 2, "cliconfig": 2, "staticeval": 2, "github": 2,
+	"content": 1, "hash": 1, "memo": 1, "transport": 1, "config": 1, "filetree": 1, "hclfile": 1, "moduleaddr": 1, "staticeval": 1,
+	"lockfile": 2, "cliconfig": 2, "github": 2,
 	"tfconfig": 3, "diff": 3, "oci": 3, "fleet": 3,
 	"scan":   4,
 	"module": 5, "registry": 5, "upgrade": 5, "verify": 5, "notes": 5, "comment": 5, "terragrunt": 5,

@@ -123,33 +123,3 @@ func FuzzPieces(f *testing.F) {
 		}
 	})
 }
-
-// TestConstant evaluates what people write, and refuses what would not end.
-func TestConstant(t *testing.T) {
-	t.Parallel()
-	for src, want := range map[string]Excess{
-		`"~> ${1}.0"`:                          None,
-		`"${2 * 3 - "1"}"`:                     None,
-		`1000000 * 1000000`:                    None,
-		`[1e1000, 1e1000][1]`:                  None,
-		`-1e1200`:                              None,
-		`1e1300`:                               Huge,
-		`1e-1300`:                              Huge,
-		`["${1e600000000}"]`:                   Huge,
-		`"${1e1200 * 1e1200}"`:                 Huge,
-		`"1e600000000" * 1`:                    Huge,
-		`"1e${600000000}" * 1`:                 Huge,
-		`(true ? ["1e600000000"] : [""])[0]+1`: Huge,
-		`[for v in ["1"] : v]`:                 Loop,
-		`"%{for v in ["1"]}${v}%{endfor}"`:     Loop,
-		`"` + strings.Repeat("a", MaxExpression) + `"`: Long,
-	} {
-		expr, diags := hclsyntax.ParseExpression([]byte(src), "", hcl.InitialPos)
-		if diags.HasErrors() {
-			t.Fatal(diags)
-		}
-		if _, got, diags := Constant(expr); got != want || diags.HasErrors() {
-			t.Errorf("Constant(%.40s) exceeds: %q, %v, want %q", src, got, diags, want)
-		}
-	}
-}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/staticeval"
 )
 
 var fileSchema = &hcl.BodySchema{
@@ -262,15 +263,19 @@ func (p *parser) text(addr provider.Addr, attr *hcl.Attribute) (string, bool) {
 }
 
 func (p *parser) evaluate(addr provider.Addr, expr hcl.Expression) (string, bool) {
-	value, excess, diags := hclfile.Constant(expr)
-	switch excess {
-	case hclfile.Long:
-		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not take more than %d bytes", addr, hclfile.MaxExpression)
+	value, why, diags := staticeval.Constant(expr)
+	switch why {
+	case nil:
+	case staticeval.Long:
+		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not take more than %d bytes", addr, staticeval.MaxConstant)
 		return "", false
-	case hclfile.Loop:
+	case staticeval.Loop:
 		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not be computed by a for expression", addr)
 		return "", false
-	case hclfile.Huge:
+	case staticeval.Splat:
+		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not be computed by a splat expression", addr)
+		return "", false
+	default:
 		p.invalid(expr.Range(), addr, "unsuitable value: what is locked for %s must not hold a number that is so large or small", addr)
 		return "", false
 	}

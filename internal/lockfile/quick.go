@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unique"
 
-	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/staticeval"
 )
 
 // maxQuick bounds the bytes of a file that quick reads. HCL's limits are counted in
@@ -69,7 +69,7 @@ func (q *quickReader) literal(before, after string) (string, bool) {
 	}
 	s, _, _ := strings.Cut(q.text[q.at:], `"`)
 	q.at += len(s)
-	ok := len(s)+len(`""`) <= hclfile.MaxExpression && plainASCII(s) && q.skip(after)
+	ok := len(s)+len(`""`) <= staticeval.MaxConstant && plainASCII(s) && q.skip(after)
 	return unique.Make(s).Value(), ok
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/relock-dev/relock/internal/hclfile"
+	"github.com/relock-dev/relock/internal/staticeval"
 )
 
 // checkQuick holds that what quick reads is what HCL reads: entries, places and
@@ -68,7 +68,7 @@ func TestQuickLeavesTheRestToHCL(t *testing.T) {
 		"a short label":             strings.Replace(src, label, "hashicorp/null", 1),
 		"capital letters":           strings.Replace(src, label, strings.ToUpper(label), 1),
 		"a v before the version":    strings.Replace(src, `= "`, `= "v`, 1),
-		"too long a hash":           strings.Replace(src, `    "h1:`, `    "a:`+strings.Repeat("a", hclfile.MaxExpression)+"\",\n    \"h1:", 1),
+		"too long a hash":           strings.Replace(src, `    "h1:`, `    "a:`+strings.Repeat("a", staticeval.MaxConstant)+"\",\n    \"h1:", 1),
 		"a hash without a scheme":   strings.Replace(src, `    "h1:`, `    "a",`+"\n    \"h1:", 1),
 		"an empty list":             strings.Replace(src, "  hashes = [\n", "  hashes = [\n  ]\n  hashes = [\n", 1),
 		"an escape":                 strings.Replace(src, `    "h1:`, `    "a:\\n",`+"\n    \"h1:", 1),

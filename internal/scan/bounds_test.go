@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/staticeval"
 )
 
 // TestModules_hostile_files reads files that would end the run, or keep it busy
@@ -37,7 +37,7 @@ func TestModules_hostile_files(t *testing.T) {
 		"JSON_arrays":        {"main.tf.json", `{"locals":{"a":` + strings.Repeat("[", many)},
 		"JSON_objects":       {"main.tf.json", strings.Repeat(`{"a":`, many)},
 		"loops":              {"main.tf", required("{ version = " + loops + " }")},
-		"long_expression":    {"main.tf", required(`{ version = "` + strings.Repeat(" ", 2*hclfile.MaxExpression) + `1.0" }`)},
+		"long_expression":    {"main.tf", required(`{ version = "` + strings.Repeat(" ", 2*staticeval.MaxConstant) + `1.0" }`)},
 		"huge_number":        {"main.tf", required("1e600000000")},
 		"tiny_number":        {"main.tf", required("1e-600000000")},
 		"huge_in_a_template": {"main.tf", required(`"${1e600000000}"`)},
@@ -45,7 +45,7 @@ func TestModules_hostile_files(t *testing.T) {
 		"huge_product":       {"main.tf", required(`{ version = "${` + strings.Repeat("1e1200 * ", 800) + `1}" }`)},
 		"huge_JSON_number":   {"main.tf.json", `{"terraform":{"required_providers":{"a":1e600000000}}}`},
 		"large":              {"main.tf", strings.Repeat("# comment\n", maxFile/10+1)},
-		"long_reference":     {"main.tf", `resource "a_b" "c" { provider = "a` + strings.Repeat("[0]", hclfile.MaxExpression) + `" }`},
+		"long_reference":     {"main.tf", `resource "a_b" "c" { provider = "a` + strings.Repeat("[0]", staticeval.MaxConstant) + `" }`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -70,13 +70,12 @@ func cost(v cty.Value, arithmetic bool) int {
 			sum += pairs(typ.Length())
 		case typ.IsObjectType():
 			sum += pairs(len(typ.AttributeTypes()))
-		case part.IsNull() || !part.IsKnown():
-		case typ == cty.String:
+		case typ == cty.String && !part.IsNull() && part.IsKnown():
 			sum += len(part.AsString())
 			if arithmetic {
 				sum += exponent(part.AsString())
 			}
-		case typ == cty.Number:
+		default:
 			sum += digits(part)
 		}
 		if sum > maxEvaluation {
@@ -100,8 +99,11 @@ func costAt(v cty.Value, traversal hcl.Traversal, arithmetic bool) int {
 // much as four bytes of text for each pair.
 func pairs(n int) int { return 4 * min(n*n, maxEvaluation) }
 
-// digits is how many a number has when it is printed.
+// digits is how many a number has when it is printed; 0 for all else.
 func digits(v cty.Value) int {
+	if v.Type() != cty.Number || v.IsNull() || !v.IsKnown() {
+		return 0
+	}
 	exponent := v.AsBigFloat().MantExp(nil)
 	return max(exponent, -exponent) / 3
 }
@@ -127,6 +129,7 @@ type expression struct {
 	cost       int
 	functions  []string
 	arithmetic bool     // it computes with numbers
+	digits     int      // of the longest number that is written, or of those together that are computed with
 	levels     int      // of templates and conditionals within each other, each of which copies
 	unknown    *Unknown // it is not evaluated
 }
@@ -135,7 +138,7 @@ type expression struct {
 func look(expr hcl.Expression, loops bool) expression {
 	e := expression{cost: length(expr)}
 	if e.cost > maxExpression {
-		e.unknown = costly()
+		e.unknown = Costly
 		return e
 	}
 	if e.native, e.unknown = translate(expr); e.unknown == nil {
@@ -143,10 +146,6 @@ func look(expr hcl.Expression, loops bool) expression {
 	}
 	return e
 }
-
-// Check says why an expression is not evaluated, whatever it refers to: it is too
-// large, or it iterates. It returns nil for others.
-func Check(expr hcl.Expression) *Unknown { return look(expr, false).unknown }
 
 // looker walks an expression.
 type looker struct {
@@ -156,8 +155,9 @@ type looker struct {
 	// that have it as an operand: their results can be as large as all operands
 	// together, but nobody knows how large a number is in a string that is yet
 	// to be put together.
-	numbers []int
-	level   int
+	numbers  []int
+	operands int // digits of all numbers that are computed with
+	level    int
 }
 
 // Enter implements hclsyntax.Walker.
@@ -166,11 +166,11 @@ func (l *looker) Enter(node hclsyntax.Node) hcl.Diagnostics {
 	switch n := node.(type) {
 	case *hclsyntax.ForExpr:
 		if !l.loops {
-			l.refuse(&Unknown{Reason: "it is computed by a for expression"})
+			l.refuse(Loop)
 		}
 	case *hclsyntax.SplatExpr:
 		if !l.loops {
-			l.refuse(&Unknown{Reason: "it is computed by a splat expression"})
+			l.refuse(Splat)
 		}
 	case *hclsyntax.FunctionCallExpr:
 		l.cost += pairs(len(n.Args))
@@ -183,14 +183,14 @@ func (l *looker) Enter(node hclsyntax.Node) hcl.Diagnostics {
 	case *hclsyntax.ObjectConsExpr:
 		l.cost += pairs(len(n.Items))
 	case *hclsyntax.LiteralValueExpr:
-		l.cost += cost(n.Val, l.numbers[len(l.numbers)-1] > 0)
+		l.literal(n.Val, l.numbers[len(l.numbers)-1] > 0)
 	case *hclsyntax.TemplateExpr:
 		if !n.IsStringLiteral() && l.numbers[len(l.numbers)-1] > 0 {
-			l.refuse(costly())
+			l.refuse(Costly)
 		}
 	}
 	if l.cost > maxEvaluation {
-		l.refuse(costly())
+		l.refuse(Costly)
 	}
 	return nil
 }
@@ -202,6 +202,18 @@ func (l *looker) Exit(node hclsyntax.Node) hcl.Diagnostics {
 	}
 	l.nest(node, -1)
 	return nil
+}
+
+// literal counts what is written, in arithmetic also of a string that is converted to a
+// number.
+func (l *looker) literal(v cty.Value, arithmetic bool) {
+	l.cost += cost(v, arithmetic)
+	size := digits(v)
+	if arithmetic {
+		l.operands += size + exponent(text(v))
+		size = l.operands
+	}
+	l.digits = max(l.digits, size)
 }
 
 // nest enters or leaves what counts by how deep it is.

@@ -41,14 +41,14 @@ func (e *evaluation) call(f Function) function.Function {
 		},
 		Impl: func(args []cty.Value, typ cty.Type) (cty.Value, error) {
 			if e.left < 0 || e.bound.spent > maxTotal {
-				return nothing(costly(), typ)
+				return nothing(Costly, typ)
 			}
 			value, err := f.Call.Call(e.solid(f.Name, args))
 			if why, ok := errors.AsType[*Unknown](err); ok {
 				return nothing(why, typ)
 			}
 			if err == nil && !e.take(cost(value, e.of.arithmetic)) {
-				return nothing(costly(), value.Type())
+				return nothing(Costly, value.Type())
 			}
 			return value, err
 		},

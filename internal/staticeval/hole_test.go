@@ -158,7 +158,7 @@ func TestValue_loop_attacks(t *testing.T) {
 				}
 				return
 			}
-			if unknown == nil || unknown.Reason != costly().Reason {
+			if unknown == nil || unknown.Reason != Costly.Reason {
 				t.Errorf("it has a value, or another reason: %+v", unknown)
 			}
 		})

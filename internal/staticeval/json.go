@@ -48,7 +48,7 @@ func translate(expr hcl.Expression) (hclsyntax.Expression, *Unknown) {
 	case value.Type() != cty.String || value.IsNull():
 		return &hclsyntax.LiteralValueExpr{Val: value, SrcRange: rng}, nil
 	case len(value.AsString()) > maxTemplate:
-		return nil, costly()
+		return nil, Costly
 	}
 	template, diags := hclsyntax.ParseTemplate([]byte(value.AsString()), rng.Filename, rng.Start)
 	if diags.HasErrors() {

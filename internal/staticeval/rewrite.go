@@ -164,7 +164,7 @@ func (l *loop) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		}
 	}
 	if !l.run.turns(ctx, over, body) {
-		return l.run.without(costly(), cty.DynamicPseudoType), nil
+		return l.run.without(Costly, cty.DynamicPseudoType), nil
 	}
 	c := *l.ForExpr
 	c.CollExpr = valued(over, l.CollExpr.Range())
@@ -184,7 +184,7 @@ func (s *splat) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return cty.DynamicVal, diags
 	}
 	if !s.run.turns(ctx, over, []hclsyntax.Expression{s.Each}) {
-		return s.run.without(costly(), cty.DynamicPseudoType), nil
+		return s.run.without(Costly, cty.DynamicPseudoType), nil
 	}
 	c := *s.SplatExpr
 	c.Source = valued(over, s.Source.Range())

@@ -61,9 +61,6 @@ func (u *Unknown) Error() string { return u.Reason }
 // nowhere is the reason of what has no value for none that was met.
 var nowhere = &Unknown{Reason: "its value is not known here"}
 
-// costly is the reason of what is not evaluated since it might cost too much.
-func costly() *Unknown { return &Unknown{Reason: "it is too large or too complex"} }
-
 // Value evaluates an expression. What it refers to is evaluated before it. If the
 // value is not wholly known, there is a reason: the first one that was met.
 func (s *Scope) Value(expr hcl.Expression) (cty.Value, *Unknown) {
@@ -74,7 +71,7 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *Unknown) {
 	defer func() { s.Bound.chain-- }()
 	e := look(expr, s.Holes != nil)
 	if e.unknown == nil && s.Bound.chain > maxChain {
-		e.unknown = costly()
+		e.unknown = Costly
 	}
 	if e.unknown != nil {
 		return cty.DynamicVal, e.unknown
@@ -82,7 +79,7 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *Unknown) {
 	run := &evaluation{bound: s.Bound, of: e, holes: s.Holes, left: maxEvaluation}
 	ctx, unknown := s.context(run)
 	if !run.take(e.cost) {
-		return cty.DynamicVal, costly()
+		return cty.DynamicVal, Costly
 	}
 	native := e.native
 	if s.Holes != nil {
@@ -93,7 +90,7 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *Unknown) {
 	case diags.HasErrors():
 		return cty.DynamicVal, cmp.Or(unknown, run.unknown, refusal(diags))
 	case cost(value, false) > maxEvaluation:
-		return cty.DynamicVal, costly()
+		return cty.DynamicVal, Costly
 	case value.IsWhollyKnown():
 		return value, nil
 	}
@@ -174,14 +171,14 @@ func (s *Scope) refer(ref reference) (cty.Value, *Unknown) {
 		s.known = map[reference]answer{}
 	}
 	if s.Refer == nil || !s.Bound.refer() {
-		return cty.DynamicVal, costly()
+		return cty.DynamicVal, Costly
 	}
 	// This stands for the reference while it is evaluated: who meets it then
 	// goes round in circles.
 	s.known[ref] = answer{cty.DynamicVal, &Unknown{Refused: true, Reason: ref.root + "." + ref.name + " refers to itself"}}
 	value, unknown := s.Refer(ref.root, ref.name)
 	if !s.Bound.take(cost(value, false)) {
-		value, unknown = cty.DynamicVal, costly()
+		value, unknown = cty.DynamicVal, Costly
 	}
 	s.known[ref] = answer{value, unknown}
 	return value, unknown

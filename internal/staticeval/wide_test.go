@@ -88,7 +88,7 @@ func TestWide_attacks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, unknown := wide(t, map[string]string{"last": last}).Value(parse(t, "local.last"))
-			if unknown == nil || unknown.Reason != costly().Reason {
+			if unknown == nil || unknown.Reason != Costly.Reason {
 				t.Errorf("it has a value, or another reason: %+v", unknown)
 			}
 		})

@@ -49,17 +49,14 @@ func decodeImport(d *decoder, block *hcl.Block) (importBlock, bool) {
 // decodeTarget reads the to argument of an import block: a resource, perhaps
 // of a module, with any instance keys, which do not matter here.
 func decodeTarget(d *decoder, expr hcl.Expression) (target, bool) {
-	t, ok := target{}, !excessive(expr)
-	var steps []string
-	if ok {
-		native, _ := unquoted(expr)
-		steps, ok = attrSteps(native)
-	}
+	var t target
+	native, _ := inJSON(expr, hclsyntax.ParseExpression)
+	steps, ok := attrSteps(native)
 	for len(steps) >= 2 && steps[0] == "module" {
 		t.inModule = true
 		steps = steps[2:]
 	}
-	if !ok || len(steps) != 2 || steps[0] == "data" || steps[0] == "ephemeral" {
+	if !ok || excessive(native) || len(steps) != 2 || steps[0] == "data" || steps[0] == "ephemeral" {
 		d.errorf(expr.Range(), "invalid import address: it must be a resource, like aws_instance.web or module.net.aws_vpc.main")
 		return target{}, false
 	}

@@ -66,11 +66,11 @@ func (v Variable) Fallback() (value cty.Value, ok bool) {
 // constraint here may be one in a newer release: then any value will do.
 func (v Variable) Constraint() (cty.Type, *typeexpr.Defaults) {
 	attr, ok := v.args["type"]
-	if !ok || excessive(attr.Expr) {
+	if !ok {
 		return cty.DynamicPseudoType, nil
 	}
-	expr, _ := unquoted(attr.Expr)
-	if staticeval.Check(expr) != nil {
+	expr, _ := inJSON(attr.Expr, hclsyntax.ParseExpression)
+	if excessive(expr) {
 		return cty.DynamicPseudoType, nil
 	}
 	typ, defaults, diags := typeexpr.TypeConstraintWithDefaults(expr)
@@ -88,7 +88,7 @@ func (v Variable) Parse(text string) (cty.Value, bool) {
 	if _, typed := v.args["type"]; !typed || typ.IsPrimitiveType() {
 		return cty.StringVal(text), true
 	}
-	if len(text) > maxExpression {
+	if len(text) > staticeval.MaxConstant {
 		return cty.DynamicVal, false
 	}
 	expr, diags := hclsyntax.ParseExpression([]byte(text), "", hcl.InitialPos)

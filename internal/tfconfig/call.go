@@ -5,7 +5,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/hashicorp/hcl/v2/json"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
@@ -95,7 +94,7 @@ type Evaluator func(hcl.Expression) (cty.Value, *staticeval.Unknown)
 // evaluateArgument evaluates an argument of a call, which must be a string. If it is
 // not known it says why; it returns false after reporting an error.
 func evaluateArgument(d *decoder, attr *hcl.Attribute, evaluate Evaluator, what string, unknown *staticeval.Unknown) (argument, bool) {
-	expr, diags := template(attr.Expr)
+	expr, diags := inJSON(attr.Expr, hclsyntax.ParseTemplate)
 	if d.hcl(provider.CodeInvalidConfig, diags) {
 		return argument{}, false
 	}
@@ -137,7 +136,7 @@ func decodeArgument(d *decoder, attr *hcl.Attribute, early bool) (argument, bool
 	case !early:
 		return d.text(attr.Expr)
 	}
-	expr, diags := template(attr.Expr)
+	expr, diags := inJSON(attr.Expr, hclsyntax.ParseTemplate)
 	if d.hcl(provider.CodeInvalidConfig, diags) {
 		return argument{}, false
 	}
@@ -145,20 +144,6 @@ func decodeArgument(d *decoder, attr *hcl.Attribute, early bool) (argument, bool
 		return argument{}, knownEarly(d, expr)
 	}
 	return d.text(expr)
-}
-
-// template parses a JSON string as what it is under early evaluation. Any other
-// expression is returned as it is.
-func template(expr hcl.Expression) (hcl.Expression, hcl.Diagnostics) {
-	if !json.IsJSONExpression(expr) || excessive(expr) {
-		return expr, nil
-	}
-	v, diags := expr.Value(nil)
-	if diags.HasErrors() || v.Type() != cty.String || v.IsNull() {
-		return expr, nil
-	}
-	rng := expr.Range()
-	return hclsyntax.ParseTemplate([]byte(v.AsString()), rng.Filename, rng.Start)
 }
 
 // knownEarly reports whether an expression refers only to what is known before

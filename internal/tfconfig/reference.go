@@ -64,7 +64,7 @@ func refTraversal(d *decoder, expr hcl.Expression) (hcl.Traversal, bool) {
 		return nil, false
 	}
 	if d.tool.Has(provider.ProviderInstances) {
-		expr, _ = unquoted(expr)
+		expr, _ = inJSON(expr, hclsyntax.ParseExpression)
 		if index, ok := expr.(*hclsyntax.IndexExpr); ok {
 			expr = index.Collection
 		}
@@ -78,18 +78,18 @@ func refTraversal(d *decoder, expr hcl.Expression) (hcl.Traversal, bool) {
 	return traversal, !diags.HasErrors()
 }
 
-// unquoted parses what a JSON string holds as an expression, which is how JSON
-// writes references. Any other expression is returned as it is.
-func unquoted(expr hcl.Expression) (hcl.Expression, hcl.Diagnostics) {
-	if !json.IsJSONExpression(expr) {
+// inJSON parses what a JSON string holds, which is how JSON writes references, types
+// and, under early evaluation, templates. Any other expression is returned as it is.
+func inJSON(expr hcl.Expression, parse func([]byte, string, hcl.Pos) (hclsyntax.Expression, hcl.Diagnostics)) (hcl.Expression, hcl.Diagnostics) {
+	if !json.IsJSONExpression(expr) || excessive(expr) {
 		return expr, nil
 	}
 	v, diags := expr.Value(nil)
 	if diags.HasErrors() || v.Type() != cty.String || v.IsNull() {
-		return expr, diags
+		return expr, nil
 	}
 	rng := expr.Range()
-	native, diags := hclsyntax.ParseExpression([]byte(v.AsString()), rng.Filename, rng.Start)
+	native, diags := parse([]byte(v.AsString()), rng.Filename, rng.Start)
 	if diags.HasErrors() {
 		return expr, diags
 	}
