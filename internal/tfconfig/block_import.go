@@ -8,60 +8,44 @@ import (
 // importBlock brings an existing object under a resource's address.
 type importBlock struct {
 	Place
-	to       target
+	to       resourceKey
+	inModule bool        // the resource is one of a module below, not of the module with the block
 	provider providerRef // of the meta-argument; zero if there is none
-}
-
-// target is the resource that an import block is about.
-type target struct {
-	inModule  bool // of a module below, not of the module with the block
-	typ, name string
 }
 
 var importSchema = &hcl.BodySchema{Attributes: append(attributes("provider"), hcl.AttributeSchema{Name: "to", Required: true})}
 
-func decodeImport(d *decoder, block *hcl.Block) (importBlock, bool) {
+func decodeImport(d *decoder, f *file, block *hcl.Block) {
 	i := importBlock{Place: placeOf(block.DefRange)}
-	if d.override {
-		d.errorf(block.DefRange, "import blocks cannot be in override files")
-		return i, false
-	}
 	attrs := d.content(block.Body, importSchema).Attributes
 	to, ok := attrs["to"]
-	if !ok {
-		return i, false
+	if !ok || !decodeTarget(d, &i, to.Expr) {
+		return
 	}
-	if i.to, ok = decodeTarget(d, to.Expr); !ok {
-		return i, false
-	}
-	attr, ok := attrs["provider"]
-	if !ok {
-		return i, true
-	}
-	if i.to.inModule {
+	if attr, ok := attrs["provider"]; ok && i.inModule {
 		d.errorf(attr.NameRange, "invalid import block: provider can be set only for resources of the module itself")
-		return i, false
+		return
 	}
-	i.provider, ok = decodeRef(d, attr.Expr)
-	return i, ok
+	if i.provider, ok = decodeMetaArgument(d, attrs); ok {
+		f.imports = append(f.imports, i)
+	}
 }
 
 // decodeTarget reads the to argument of an import block: a resource, perhaps
 // of a module, with any instance keys, which do not matter here.
-func decodeTarget(d *decoder, expr hcl.Expression) (target, bool) {
-	var t target
+func decodeTarget(d *decoder, i *importBlock, expr hcl.Expression) bool {
 	native, _ := inJSON(expr, hclsyntax.ParseExpression)
 	steps, ok := attrSteps(native)
 	for len(steps) >= 2 && steps[0] == "module" {
-		t.inModule = true
+		i.inModule = true
 		steps = steps[2:]
 	}
 	if !ok || excessive(native) || len(steps) != 2 || steps[0] == "data" || steps[0] == "ephemeral" {
 		d.errorf(expr.Range(), "invalid import address: it must be a resource, like aws_instance.web or module.net.aws_vpc.main")
-		return target{}, false
+		return false
 	}
-	t.typ, t.name = steps[0], steps[1]
-	return t, true
+	i.to = resourceKey{kind: managedResource, typ: steps[0], name: steps[1]}
+	return true
 }
 
 // attrSteps returns the names that a reference goes through, without keys.

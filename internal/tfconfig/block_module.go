@@ -27,10 +27,10 @@ type passedProvider struct {
 
 var callSchema = &hcl.BodySchema{Attributes: attributes("source", "version", "providers")}
 
-func decodeCall(d *decoder, block *hcl.Block) (ModuleCall, bool) {
+func decodeCall(d *decoder, f *file, block *hcl.Block) {
 	c := ModuleCall{Place: placeOf(block.DefRange), Name: block.Labels[0]}
 	if !d.identifier(block, 0) {
-		return c, false
+		return
 	}
 	content, rest, diags := block.Body.PartialContent(callSchema)
 	d.hcl(provider.CodeInvalidConfig, diags)
@@ -42,12 +42,11 @@ func decodeCall(d *decoder, block *hcl.Block) (ModuleCall, bool) {
 	if c.source == nil && !d.override {
 		d.errorf(block.DefRange, "missing required argument: module %q has no source", c.Name)
 	}
-	attr, ok := attrs["providers"]
-	if !ok {
-		return c, true
+	var pairs []hcl.KeyValuePair
+	if attr, ok := attrs["providers"]; ok {
+		pairs, diags = hcl.ExprMap(attr.Expr)
+		d.hcl(provider.CodeInvalidConfig, diags)
 	}
-	pairs, diags := hcl.ExprMap(attr.Expr)
-	d.hcl(provider.CodeInvalidConfig, diags)
 	for _, pair := range pairs {
 		child, childOK := decodeRef(d, pair.Key)
 		parent, parentOK := decodeRef(d, pair.Value)
@@ -55,7 +54,7 @@ func decodeCall(d *decoder, block *hcl.Block) (ModuleCall, bool) {
 			c.passed = append(c.passed, passedProvider{Place: placeOf(pair.Key.Range()), child: child, parent: parent})
 		}
 	}
-	return c, true
+	f.calls = append(f.calls, c)
 }
 
 // override replaces what an override file sets.

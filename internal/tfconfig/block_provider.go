@@ -24,11 +24,10 @@ func (p providerBlock) compare(q providerBlock) int {
 
 var providerSchema = &hcl.BodySchema{Attributes: attributes("alias", "version", "count", "for_each", "depends_on", "source")}
 
-func decodeProvider(d *decoder, block *hcl.Block) (providerBlock, bool) {
+func decodeProvider(d *decoder, f *file, block *hcl.Block) {
 	p := providerBlock{Place: placeOf(block.DefRange), ref: providerRef{name: block.Labels[0]}}
-	if !provider.NormalisedName(p.ref.name) {
-		d.errorf(block.LabelRanges[0], badName)
-		return p, false
+	if !d.localName(block) {
+		return
 	}
 	content, rest, diags := block.Body.PartialContent(providerSchema)
 	d.hcl(provider.CodeInvalidConfig, diags)
@@ -54,5 +53,6 @@ func decodeProvider(d *decoder, block *hcl.Block) (providerBlock, bool) {
 	}
 	left, diags := rest.JustAttributes() // which complains about any block
 	p.empty = len(left) == 0 && !diags.HasErrors() && !versioned && (len(content.Attributes) == 0 || aliased && len(content.Attributes) == 1)
-	return p, true
+	f.providers = append(f.providers, p)
+	f.rootOnly = f.rootOnly || !p.empty
 }

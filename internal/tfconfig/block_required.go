@@ -27,6 +27,11 @@ type requiredProvider struct {
 	version *VersionText
 }
 
+// misplacedRequired reports a required_providers block at the top of a file.
+func misplacedRequired(d *decoder, _ *file, block *hcl.Block) {
+	d.errorf(block.DefRange, "invalid required_providers block: it must stand in a terraform block")
+}
+
 // decodeRequired reads a required_providers block. Entries are in the order
 // in which they are written.
 func decodeRequired(d *decoder, block *hcl.Block) requiredBlock {

@@ -35,31 +35,19 @@ var (
 	checkSchema    = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "data", LabelNames: []string{"type", "name"}}}}
 )
 
-func decodeResource(d *decoder, block *hcl.Block) (resource, bool) {
-	r := resource{
-		Place:       placeOf(block.DefRange),
-		resourceKey: resourceKey{kind: resourceKind(block.Type), typ: block.Labels[0], name: block.Labels[1]},
-	}
+func decodeResource(d *decoder, f *file, block *hcl.Block) {
 	if !d.identifier(block, 0) || !d.identifier(block, 1) {
-		return r, false
+		return
 	}
-	attr, ok := d.content(block.Body, resourceSchema).Attributes["provider"]
-	if ok {
-		r.provider, ok = decodeRef(d, attr.Expr)
-		return r, ok
+	if ref, ok := decodeMetaArgument(d, d.content(block.Body, resourceSchema).Attributes); ok {
+		key := resourceKey{kind: resourceKind(block.Type), typ: block.Labels[0], name: block.Labels[1]}
+		f.resources = append(f.resources, resource{Place: placeOf(block.DefRange), resourceKey: key, provider: ref})
 	}
-	return r, true
 }
 
 func decodeCheck(d *decoder, f *file, block *hcl.Block) {
-	if d.override {
-		d.errorf(block.DefRange, "check blocks cannot be in override files")
-		return
-	}
 	for _, inner := range d.content(block.Body, checkSchema).Blocks {
-		if r, ok := decodeResource(d, inner); ok {
-			f.resources = append(f.resources, r)
-		}
+		decodeResource(d, f, inner)
 	}
 }
 

@@ -51,10 +51,6 @@ func decodeTerraform(d *decoder, f *file, block *hcl.Block) {
 
 // decodeLanguage reads which releases of OpenTofu a module is compatible with.
 func decodeLanguage(d *decoder, f *file, block *hcl.Block) {
-	if d.override {
-		d.errorf(block.DefRange, "language blocks cannot be in override files")
-		return
-	}
 	for _, inner := range d.content(block.Body, languageSchema).Blocks {
 		attr, ok := d.content(inner.Body, compatSchema).Attributes["opentofu"]
 		if !ok {

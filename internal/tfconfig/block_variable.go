@@ -22,6 +22,23 @@ type Variable struct {
 
 var variableSchema = &hcl.BodySchema{Attributes: attributes("type", "default", "sensitive", "ephemeral", "nullable", "const")}
 
+func decodeVariable(d *decoder, f *file, block *hcl.Block) {
+	if evaluatesEarly(d.tool) {
+		content, _, _ := block.Body.PartialContent(variableSchema)
+		f.variables = append(f.variables, Variable{Place: placeOf(block.DefRange), Name: block.Labels[0], args: content.Attributes})
+	}
+}
+
+func decodeLocals(d *decoder, f *file, block *hcl.Block) {
+	if evaluatesEarly(d.tool) {
+		attrs, _ := block.Body.JustAttributes()
+		if f.locals == nil {
+			f.locals = map[string]*hcl.Attribute{}
+		}
+		maps.Copy(f.locals, attrs)
+	}
+}
+
 // override returns the variable with the arguments that an override file sets.
 func (v Variable) override(o Variable) Variable {
 	if v.Name == "" {

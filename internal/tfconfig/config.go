@@ -359,15 +359,15 @@ func (c *Configuration) provider(name string) (provider.Addr, error) {
 // says it, or if it is another module's.
 func (m *merger) importProvider(i importBlock) (provider.Addr, bool) {
 	declared := false
-	if !i.to.inModule {
+	if !i.inModule {
 		var r resource
-		r, declared = m.resources[resourceKey{kind: managedResource, typ: i.to.typ, name: i.to.name}]
+		r, declared = m.resources[i.to]
 		if declared && i.provider != (providerRef{}) && i.provider != r.provider {
 			m.Add(i.Place, "invalid import block: its provider must be the one that the resource at %s names", r.Place)
 			return provider.Addr{}, false
 		}
 	}
-	if (declared || i.to.inModule) && !m.c.Tool.Has(provider.ImportAlways) {
+	if (declared || i.inModule) && !m.c.Tool.Has(provider.ImportAlways) {
 		return provider.Addr{}, false
 	}
 	return m.provider(cmp.Or(i.provider.name, impliedName(i.to.typ)), i.Place)

@@ -2,7 +2,7 @@ package tfconfig
 
 import (
 	"bytes"
-	"maps"
+	"slices"
 	"strings"
 
 	goversion "github.com/hashicorp/go-version"
@@ -31,47 +31,51 @@ type file struct {
 	rootOnly  bool
 }
 
-// configurationSchemas are what the tools expect at the top of a configuration file.
-// Thousands of files share one.
+// blockTypes are the blocks that the tools expect at the top of a configuration file, in the
+// order of HCL's suggestions, and what reads them: nil where they say nothing about
+// providers and module calls.
+var blockTypes = []struct {
+	name   string
+	labels []string
+	decode func(*decoder, *file, *hcl.Block)
+}{
+	{"terraform", nil, decodeTerraform},
+	{"required_providers", nil, misplacedRequired}, // for a message of its own
+	{"provider", []string{"name"}, decodeProvider},
+	{"variable", []string{"name"}, decodeVariable},
+	{"locals", nil, decodeLocals},
+	{"output", []string{"name"}, nil},
+	{"module", []string{"name"}, decodeCall},
+	{"resource", typeAndName, decodeResource},
+	{"data", typeAndName, decodeResource},
+	{"moved", nil, nil},
+	{"removed", nil, nil},
+	{"import", nil, decodeImport},
+	{"check", []string{"name"}, decodeCheck},
+	{"ephemeral", typeAndName, decodeResource},
+	{"action", typeAndName, decodeResource},
+	{"language", nil, decodeLanguage},
+}
+
+var typeAndName = []string{"type", "name"}
+
+// laterBlocks are those of them that not every release has.
+var laterBlocks = map[string]provider.Feature{
+	"import": provider.ImportBlocks, "check": provider.ImportBlocks, // came with them
+	"ephemeral": provider.Ephemeral, "action": provider.Actions, "language": provider.LanguageBlocks,
+}
+
+// configurationSchemas has one schema for each tool. Thousands of files share one.
 var configurationSchemas memo.Once[provider.Tool, *hcl.BodySchema]
 
 func configurationSchema(tool provider.Tool) *hcl.BodySchema {
-	s := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
-		{Type: "terraform"},
-		{Type: "required_providers"}, // for a message of its own
-		{Type: "provider", LabelNames: []string{"name"}},
-		{Type: "variable", LabelNames: []string{"name"}},
-		{Type: "locals"},
-		{Type: "output", LabelNames: []string{"name"}},
-		{Type: "module", LabelNames: []string{"name"}},
-		{Type: "resource", LabelNames: []string{"type", "name"}},
-		{Type: "data", LabelNames: []string{"type", "name"}},
-		{Type: "moved"},
-		{Type: "removed"},
-	}}
-	for _, later := range []struct {
-		feature provider.Feature
-		block   hcl.BlockHeaderSchema
-	}{
-		{provider.ImportBlocks, hcl.BlockHeaderSchema{Type: "import"}},
-		{provider.ImportBlocks, hcl.BlockHeaderSchema{Type: "check", LabelNames: []string{"name"}}}, // came with them
-		{provider.Ephemeral, hcl.BlockHeaderSchema{Type: "ephemeral", LabelNames: []string{"type", "name"}}},
-		{provider.Actions, hcl.BlockHeaderSchema{Type: "action", LabelNames: []string{"type", "name"}}},
-		{provider.LanguageBlocks, hcl.BlockHeaderSchema{Type: "language"}},
-	} {
-		if tool.Has(later.feature) {
-			s.Blocks = append(s.Blocks, later.block)
+	s := &hcl.BodySchema{}
+	for _, b := range blockTypes {
+		if feature, later := laterBlocks[b.name]; !later || tool.Has(feature) {
+			s.Blocks = append(s.Blocks, hcl.BlockHeaderSchema{Type: b.name, LabelNames: b.labels})
 		}
 	}
 	return s
-}
-
-func attributes(names ...string) []hcl.AttributeSchema {
-	var schema []hcl.AttributeSchema
-	for _, name := range names {
-		schema = append(schema, hcl.AttributeSchema{Name: name})
-	}
-	return schema
 }
 
 // decodeFile reads a configuration file.
@@ -84,55 +88,33 @@ func decodeFile(src []byte, d *decoder) file {
 	content, diags := body.Content(configurationSchemas.Get(d.tool, func() *hcl.BodySchema { return configurationSchema(d.tool) }))
 	d.unexpected(diags)
 	for _, block := range content.Blocks {
-		switch block.Type {
-		case "terraform":
-			decodeTerraform(d, &f, block)
-		case "required_providers":
-			d.errorf(block.DefRange, "invalid required_providers block: it must stand in a terraform block")
-		case "language":
-			decodeLanguage(d, &f, block)
-		case "provider":
-			if p, ok := decodeProvider(d, block); ok {
-				f.providers = append(f.providers, p)
-				f.rootOnly = f.rootOnly || !p.empty
-			}
-		case "module":
-			if c, ok := decodeCall(d, block); ok {
-				f.calls = append(f.calls, c)
-			}
-		case "variable":
-			if evaluatesEarly(d.tool) {
-				content, _, _ := block.Body.PartialContent(variableSchema)
-				f.variables = append(f.variables, Variable{Place: placeOf(block.DefRange), Name: block.Labels[0], args: content.Attributes})
-			}
-		case "locals":
-			if evaluatesEarly(d.tool) {
-				attrs, _ := block.Body.JustAttributes()
-				if f.locals == nil {
-					f.locals = map[string]*hcl.Attribute{}
-				}
-				maps.Copy(f.locals, attrs)
-			}
-		case "resource", "data", "ephemeral", "action":
-			if r, ok := decodeResource(d, block); ok {
-				f.resources = append(f.resources, r)
-			}
-		case "check":
-			decodeCheck(d, &f, block)
-		case "import":
-			f.rootOnly = true
-			if i, ok := decodeImport(d, block); ok {
-				f.imports = append(f.imports, i)
-			}
-		case "moved", "removed":
-			// Terraform ignores removed blocks of override files
-			// [terraform 1.11 internal/configs/module.go] [opentofu 1.12 internal/configs/module.go].
-			if d.override && (block.Type == "moved" || d.tool.Name == provider.OpenTofu) {
-				d.errorf(block.DefRange, "%s blocks cannot be in override files", block.Type)
+		f.rootOnly = f.rootOnly || block.Type == "import"
+		if d.override && primaryOnly(block.Type, d.tool) {
+			d.errorf(block.DefRange, "%s blocks cannot be in override files", block.Type)
+			continue
+		}
+		for _, b := range blockTypes {
+			if b.name == block.Type && b.decode != nil {
+				b.decode(d, &f, block)
 			}
 		}
 	}
 	return f
+}
+
+// primaryOnly reports whether a block is an error in an override file. Terraform
+// ignores removed blocks there
+// [terraform 1.11 internal/configs/module.go] [opentofu 1.12 internal/configs/module.go].
+func primaryOnly(block string, tool provider.Tool) bool {
+	return slices.Contains([]string{"language", "check", "import", "moved"}, block) || block == "removed" && tool.Name == provider.OpenTofu
+}
+
+func attributes(names ...string) []hcl.AttributeSchema {
+	var schema []hcl.AttributeSchema
+	for _, name := range names {
+		schema = append(schema, hcl.AttributeSchema{Name: name})
+	}
+	return schema
 }
 
 // decoder reads one configuration file by the rules of a tool.
@@ -188,6 +170,16 @@ func (d *decoder) identifier(block *hcl.Block, label int) bool {
 		return true
 	}
 	d.errorf(block.LabelRanges[label], "invalid name: it must begin with a letter or underscore and hold only letters, digits, underscores and dashes")
+	return false
+}
+
+// localName reports whether the label of a provider's block can be its name, and an
+// error if not.
+func (d *decoder) localName(block *hcl.Block) bool {
+	if provider.NormalisedName(block.Labels[0]) {
+		return true
+	}
+	d.errorf(block.LabelRanges[0], badName)
 	return false
 }
 

@@ -56,6 +56,14 @@ func decodeRef(d *decoder, expr hcl.Expression) (providerRef, bool) {
 	return ref, true
 }
 
+// decodeMetaArgument reads the meta-argument provider, if there is one.
+func decodeMetaArgument(d *decoder, attrs hcl.Attributes) (providerRef, bool) {
+	if attr, ok := attrs["provider"]; ok {
+		return decodeRef(d, attr.Expr)
+	}
+	return providerRef{}, true
+}
+
 func refTraversal(d *decoder, expr hcl.Expression) (hcl.Traversal, bool) {
 	if key, ok := expr.(*hclsyntax.ObjectConsKeyExpr); ok {
 		expr = key.Wrapped

@@ -166,13 +166,14 @@ func (t *Tests) run(d *decoder, block *hcl.Block, name string) {
 // of test files require what those of configuration files do; the later ones of
 // Terraform refuse a version there [cases 267, 268].
 func (t *Tests) provider(d *decoder, block *hcl.Block) {
-	p, ok := decodeProvider(d, block)
-	switch {
-	case !ok:
-	case d.tool.Has(provider.TestProviders):
-		t.providers = append(t.providers, p)
-	case p.version != nil:
-		d.Add(p.version.Place, "version constraints are not allowed in test files")
+	var f file
+	decodeProvider(d, &f, block)
+	for _, p := range f.providers {
+		if d.tool.Has(provider.TestProviders) {
+			t.providers = append(t.providers, p)
+		} else if p.version != nil {
+			d.Add(p.version.Place, "version constraints are not allowed in test files")
+		}
 	}
 }
 
@@ -180,16 +181,14 @@ func (t *Tests) provider(d *decoder, block *hcl.Block) {
 // for as long as it counted those.
 func (t *Tests) mock(c *Configuration, d *decoder, block *hcl.Block) {
 	attrs := d.content(block.Body, mockSchema).Attributes
-	ref := providerRef{name: block.Labels[0]}
-	if !provider.NormalisedName(ref.name) {
-		d.errorf(block.LabelRanges[0], badName)
+	if !d.localName(block) {
 		return
 	}
 	if source, ok := attrs["source"]; ok {
 		t.mockSource(c, d, source)
 	}
 	if d.tool.Name == provider.Terraform && d.tool.Has(provider.TestProviders) {
-		t.providers = append(t.providers, providerBlock{Place: placeOf(block.DefRange), ref: ref})
+		t.providers = append(t.providers, providerBlock{Place: placeOf(block.DefRange), ref: providerRef{name: block.Labels[0]}})
 	}
 }
 
