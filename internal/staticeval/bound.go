@@ -40,10 +40,11 @@ func (b *Bound) take(cost int) bool {
 
 // cost is an upper bound of the size of what a call gives, and of its work.
 func (f Function) cost(args []cty.Value) int {
-	if f.Cost == nil {
-		return costs(args)
+	sum := costs(args)
+	if f.Cost != nil {
+		sum += f.Cost(args)
 	}
-	return f.Cost(args)
+	return sum
 }
 
 func costs(args []cty.Value) int {

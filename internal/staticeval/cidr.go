@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/big"
 	"net/netip"
+	"slices"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -17,30 +18,31 @@ var (
 	errNoNumber  = errors.New("it must be an integer that is not too large")
 )
 
-// networkFunc is a function of a network, in CIDR notation, and of integers.
-func networkFunc(names []string, do func(prefix netip.Prefix, numbers []*big.Int) (cty.Value, error)) function.Function {
-	params := []function.Parameter{{Name: "prefix", Type: cty.String}}
-	for _, name := range names {
-		params = append(params, function.Parameter{Name: name, Type: cty.Number})
-	}
-	return function.New(&function.Spec{
-		Params: params, Type: function.StaticReturnType(cty.String),
+// networkFunc is a function of a network, in CIDR notation, and of some integers; of
+// any number of them where its result is a list.
+func networkFunc(result cty.Type, integers int, do func(prefix netip.Prefix, numbers []*big.Int) (cty.Value, error)) function.Function {
+	spec := &function.Spec{
+		Params: []function.Parameter{{Name: "prefix", Type: cty.String}}, Type: function.StaticReturnType(result),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			prefix, err := netip.ParsePrefix(args[0].AsString())
 			if err != nil {
 				return cty.NilVal, errNoNetwork
 			}
-			var numbers []*big.Int
-			for _, arg := range args[1:] {
-				n, err := integer(arg)
-				if err != nil {
+			numbers := make([]*big.Int, len(args)-1)
+			for i, arg := range args[1:] {
+				if numbers[i], err = integer(arg); err != nil {
 					return cty.NilVal, err
 				}
-				numbers = append(numbers, n)
 			}
 			return do(prefix.Masked(), numbers)
 		},
-	})
+	}
+	number := function.Parameter{Name: "number", Type: cty.Number}
+	spec.Params = append(spec.Params, slices.Repeat([]function.Parameter{number}, integers)...)
+	if result.IsListType() {
+		spec.VarParam = &number
+	}
+	return function.New(spec)
 }
 
 // integer is a number that fits into the address of a host.
@@ -65,7 +67,7 @@ func add(a netip.Addr, n *big.Int, bits int) netip.Addr {
 }
 
 // cidrHostFunc counts hosts from the end where their number is negative.
-var cidrHostFunc = networkFunc([]string{"hostnum"}, func(prefix netip.Prefix, numbers []*big.Int) (cty.Value, error) {
+var cidrHostFunc = networkFunc(cty.String, 1, func(prefix netip.Prefix, numbers []*big.Int) (cty.Value, error) {
 	n := numbers[0]
 	hosts := new(big.Int).Lsh(big.NewInt(1), uint(prefix.Addr().BitLen()-prefix.Bits()))
 	if n.Sign() < 0 {
@@ -77,7 +79,7 @@ var cidrHostFunc = networkFunc([]string{"hostnum"}, func(prefix netip.Prefix, nu
 	return cty.StringVal(add(prefix.Addr(), n, 0).String()), nil
 })
 
-var cidrNetmaskFunc = networkFunc(nil, func(prefix netip.Prefix, _ []*big.Int) (cty.Value, error) {
+var cidrNetmaskFunc = networkFunc(cty.String, 0, func(prefix netip.Prefix, _ []*big.Int) (cty.Value, error) {
 	if !prefix.Addr().Is4() {
 		return cty.NilVal, errors.New("addresses of IPv6 have no netmask")
 	}
@@ -85,7 +87,7 @@ var cidrNetmaskFunc = networkFunc(nil, func(prefix netip.Prefix, _ []*big.Int) (
 	return cty.StringVal(ones.Addr().String()), nil
 })
 
-var cidrSubnetFunc = networkFunc([]string{"newbits", "netnum"}, func(prefix netip.Prefix, numbers []*big.Int) (cty.Value, error) {
+var cidrSubnetFunc = networkFunc(cty.String, 2, func(prefix netip.Prefix, numbers []*big.Int) (cty.Value, error) {
 	bits := int(numbers[0].Int64())
 	if !numbers[0].IsInt64() || bits < 0 || prefix.Bits()+bits > prefix.Addr().BitLen() || numbers[1].Sign() < 0 || numbers[1].BitLen() > bits {
 		return cty.NilVal, errNoRoom
@@ -95,40 +97,26 @@ var cidrSubnetFunc = networkFunc([]string{"newbits", "netnum"}, func(prefix neti
 })
 
 // cidrSubnetsFunc gives networks one after the other, each where its size allows.
-var cidrSubnetsFunc = function.New(&function.Spec{
-	Params:   []function.Parameter{{Name: "prefix", Type: cty.String}},
-	VarParam: &function.Parameter{Name: "newbits", Type: cty.Number},
-	Type:     function.StaticReturnType(cty.List(cty.String)),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		within, err := netip.ParsePrefix(args[0].AsString())
-		if err != nil {
-			return cty.NilVal, errNoNetwork
+var cidrSubnetsFunc = networkFunc(cty.List(cty.String), 0, func(within netip.Prefix, numbers []*big.Int) (cty.Value, error) {
+	next := within.Addr()
+	var subnets []cty.Value
+	for _, n := range numbers {
+		bits := int(n.Int64()) + within.Bits()
+		if !n.IsInt64() || n.Int64() < 1 || n.Int64() > 32 || bits > next.BitLen() || !next.IsValid() {
+			return cty.NilVal, errNoRoom
 		}
-		within = within.Masked()
-		next := within.Addr()
-		var subnets []cty.Value
-		for _, arg := range args[1:] {
-			n, err := integer(arg)
-			if err != nil {
-				return cty.NilVal, err
-			}
-			bits := int(n.Int64()) + within.Bits()
-			if !n.IsInt64() || n.Int64() < 1 || n.Int64() > 32 || bits > next.BitLen() || !next.IsValid() {
-				return cty.NilVal, errNoRoom
-			}
-			subnet := netip.PrefixFrom(next, bits)
-			if start := subnet.Masked().Addr(); start != next { // the next one that begins where such a network can
-				subnet = netip.PrefixFrom(add(start, big.NewInt(1), next.BitLen()-bits), bits)
-			}
-			if !subnet.Addr().IsValid() || !within.Contains(subnet.Addr()) {
-				return cty.NilVal, errNoRoom
-			}
-			subnets = append(subnets, cty.StringVal(subnet.String()))
-			next = add(subnet.Addr(), big.NewInt(1), next.BitLen()-bits)
+		subnet := netip.PrefixFrom(next, bits)
+		if start := subnet.Masked().Addr(); start != next { // the next one that begins where such a network can
+			subnet = netip.PrefixFrom(add(start, big.NewInt(1), next.BitLen()-bits), bits)
 		}
-		if len(subnets) == 0 {
-			return cty.ListValEmpty(cty.String), nil
+		if !subnet.Addr().IsValid() || !within.Contains(subnet.Addr()) {
+			return cty.NilVal, errNoRoom
 		}
-		return cty.ListVal(subnets), nil
-	},
+		subnets = append(subnets, cty.StringVal(subnet.String()))
+		next = add(subnet.Addr(), big.NewInt(1), next.BitLen()-bits)
+	}
+	if len(subnets) == 0 {
+		return cty.ListValEmpty(cty.String), nil
+	}
+	return cty.ListVal(subnets), nil
 })

@@ -52,6 +52,3 @@ var base64DecodeFunc = Text(func(text string) (cty.Value, error) {
 })
 
 var urlEncodeFunc = Text(func(text string) (cty.Value, error) { return cty.StringVal(url.QueryEscape(text)), nil })
-
-// costOfEncoding counts that each byte may become three.
-func costOfEncoding(args []cty.Value) int { return 3 * costs(args) }

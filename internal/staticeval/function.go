@@ -22,8 +22,8 @@ type Function struct {
 	// Call evaluates it. An error that is an Unknown says that it has no value
 	// here; any other is an error in the expression.
 	Call function.Function
-	// Cost is an upper bound of the size of what it gives and of its work; nil
-	// for the size of its arguments together, some of which may be unknown.
+	// Cost is an upper bound of the size of what it gives and of its work, besides the
+	// size of its arguments together, some of which may be unknown; nil for nothing.
 	Cost func(args []cty.Value) int
 }
 
@@ -42,7 +42,7 @@ const (
 // or a network.
 var Tools = []Function{
 	{"can", "whether an expression has a value", tries, canFunc, nil},
-	{"coalesce", "the first argument that is neither null nor an empty string", collections, coalesceFunc, costOfCoalesce},
+	{"coalesce", "the first argument that is neither null nor an empty string", collections, coalesceFunc, costOfTypes},
 	{"concat", "lists one after the other", library, stdlib.ConcatFunc, nil},
 	{"element", "an element of a list, counted round", library, stdlib.ElementFunc, nil},
 	{"format", "a text with values in it", library, stdlib.FormatFunc, costOfFormat},
@@ -53,7 +53,7 @@ var Tools = []Function{
 	{"lower", "a text in lower case", library, stdlib.LowerFunc, nil},
 	{"merge", "maps or objects in one", library, stdlib.MergeFunc, nil},
 	{"nonsensitive", "a value that may be shown", markers, marking(func(v cty.Value) cty.Value { return without(v, Sensitive) }), nil},
-	{"replace", "a text with parts replaced", texts, replaceFunc, costOfReplace},
+	{"replace", "a text with parts replaced", texts, replaceFunc(false), costOfReplace},
 	{"sensitive", "a value that must not be shown", markers, marking(func(v cty.Value) cty.Value { return v.Mark(Sensitive) }), nil},
 	{"split", "the parts of a text between separators", library, stdlib.SplitFunc, costOfSplit},
 	{"startswith", "whether a text begins with another", texts, textTest(strings.HasPrefix), nil},
@@ -76,13 +76,21 @@ const (
 	Ephemeral Mark = "ephemeral"
 )
 
+// functionOf makes a function whose results have one type, of known arguments of some types.
+func functionOf(result cty.Type, do func(args []cty.Value) (cty.Value, error), params ...cty.Type) function.Function {
+	spec := &function.Spec{
+		Type: function.StaticReturnType(result),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return do(args) },
+	}
+	for _, typ := range params {
+		spec.Params = append(spec.Params, function.Parameter{Name: "arg", Type: typ})
+	}
+	return function.New(spec)
+}
+
 // Text makes a function of a text, such as a path.
 func Text(do func(text string) (cty.Value, error)) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "str", Type: cty.String}},
-		Type:   function.StaticReturnType(cty.DynamicPseudoType),
-		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return do(args[0].AsString()) },
-	})
+	return functionOf(cty.DynamicPseudoType, func(args []cty.Value) (cty.Value, error) { return do(args[0].AsString()) }, cty.String)
 }
 
 // unsupported stands for a function that is not in the table.
@@ -242,19 +250,33 @@ func lookup(args []cty.Value) (cty.Value, error) {
 	return args[2], nil
 }
 
-// replaceFunc does not take what stands between slashes, as a regular expression
-// does: how long one works is not bounded by its length.
-var replaceFunc = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "str", Type: cty.String}, {Name: "substr", Type: cty.String}, {Name: "replace", Type: cty.String}},
-	Type:   function.StaticReturnType(cty.String),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		s, old, with := args[0].AsString(), args[1].AsString(), args[2].AsString()
-		if len(old) > 1 && strings.HasPrefix(old, "/") && strings.HasSuffix(old, "/") {
+// replaceFunc takes what stands between slashes as a regular expression, or does not
+// take it: how long one works is not bounded by its length.
+func replaceFunc(regular bool) function.Function {
+	return functionOf(cty.String, func(args []cty.Value) (cty.Value, error) {
+		pattern, ok := betweenSlashes(args[1].AsString())
+		switch {
+		case ok && !regular:
 			return cty.NilVal, notEvaluated("replace with a regular expression")
+		case ok:
+			return stdlib.RegexReplace(args[0], cty.StringVal(pattern), args[2])
 		}
-		return cty.StringVal(strings.ReplaceAll(s, old, with)), nil
-	},
-})
+		return stdlib.Replace(args[0], args[1], args[2])
+	}, cty.String, cty.String, cty.String)
+}
+
+func betweenSlashes(text string) (string, bool) {
+	if len(text) > 1 && strings.HasPrefix(text, "/") && strings.HasSuffix(text, "/") {
+		return text[1 : len(text)-1], true
+	}
+	return "", false
+}
+
+func textTest(holds func(text, part string) bool) function.Function {
+	return functionOf(cty.Bool, func(args []cty.Value) (cty.Value, error) {
+		return cty.BoolVal(holds(args[0].AsString(), args[1].AsString())), nil
+	}, cty.String, cty.String)
+}
 
 // text is a string that is known, or else empty.
 func text(v cty.Value) string {
@@ -265,40 +287,44 @@ func text(v cty.Value) string {
 	return v.AsString()
 }
 
+// times is the cost of what may be so many times as large as the arguments.
+func times(n int) func([]cty.Value) int {
+	return func(args []cty.Value) int { return (n - 1) * costs(args) }
+}
+
+// costOfTypes counts that the types of arguments are unified.
+func costOfTypes(args []cty.Value) int { return pairs(len(args)) }
+
 func costOfReplace(args []cty.Value) int {
-	return costs(args) + strings.Count(text(args[0]), text(args[1]))*len(text(args[2]))
+	return strings.Count(text(args[0]), text(args[1])) * len(text(args[2]))
 }
 
 // costOfTrim counts every comparison of characters with each other.
 func costOfTrim(args []cty.Value) int {
-	return costs(args) + len(text(args[0]))*utf8.RuneCountInString(text(args[1]))
+	return len(text(args[0])) * utf8.RuneCountInString(text(args[1]))
 }
 
 func costOfJoin(args []cty.Value) int {
-	sum := costs(args)
+	sum := 0
 	for _, list := range args[1:] {
-		if !list.IsNull() && list.IsKnown() {
-			sum += list.LengthInt() * len(text(args[0]))
-		}
+		sum += elements(list) * len(text(args[0]))
 	}
 	return sum
 }
 
-func costOfSplit(args []cty.Value) int {
-	return costs(args) + perValue*strings.Count(text(args[1]), text(args[0]))
-}
+func costOfSplit(args []cty.Value) int { return perValue * strings.Count(text(args[1]), text(args[0])) }
 
 // costOfJSON counts an element for each sign that can begin one.
-func costOfJSON(args []cty.Value) int {
-	elements := 0
-	for _, sign := range []string{"{", "[", ",", ":"} {
-		elements += strings.Count(text(args[0]), sign)
-	}
-	return costs(args) + perValue*elements
-}
+func costOfJSON(args []cty.Value) int { return perValue * signsIn(args[0], "{", "[", ",", ":") }
 
-// costOfCoalesce counts the types that are unified.
-func costOfCoalesce(args []cty.Value) int { return costs(args) + pairs(len(args)) }
+// signsIn counts how often signs are in a text.
+func signsIn(src cty.Value, signs ...string) int {
+	n := 0
+	for _, sign := range signs {
+		n += strings.Count(text(src), sign)
+	}
+	return n
+}
 
 // longWidth is a number in a format that pads the result to an absurd size.
 var longWidth = regexp.MustCompile(`[0-9]{4,}`)
@@ -311,6 +337,5 @@ func costOfFormat(args []cty.Value) int {
 	if longWidth.MatchString(format) {
 		return maxEvaluation + 1
 	}
-	values := costs(args[1:])
-	return len(format) + values + strings.Count(format, "%")*(escaped*values+padding)
+	return strings.Count(format, "%") * (escaped*costs(args[1:]) + padding)
 }

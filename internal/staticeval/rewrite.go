@@ -81,18 +81,28 @@ func (e *evaluation) rewriteCollection(expr hclsyntax.Expression) hclsyntax.Expr
 		return &c
 	case *hclsyntax.ForExpr:
 		c := *n
-		c.CollExpr, c.ValExpr = e.rewrite(n.CollExpr), e.rewrite(n.ValExpr)
+		c.ValExpr = e.rewrite(n.ValExpr)
+		body := []hclsyntax.Expression{c.ValExpr}
 		if n.KeyExpr != nil {
 			c.KeyExpr = e.whole(n.KeyExpr)
+			body = append(body, c.KeyExpr)
 		}
 		if n.CondExpr != nil {
 			c.CondExpr = e.whole(n.CondExpr)
+			body = append(body, c.CondExpr)
 		}
-		return &loop{&c, e}
+		return &loop{n, e, e.rewrite(n.CollExpr), body, func(collection hclsyntax.Expression) hclsyntax.Expression {
+			turned := c
+			turned.CollExpr = collection
+			return &turned
+		}}
 	case *hclsyntax.SplatExpr:
-		c := *n
-		c.Source, c.Each = e.rewrite(n.Source), e.rewrite(n.Each)
-		return &splat{&c, e}
+		each := e.rewrite(n.Each)
+		return &loop{n, e, e.rewrite(n.Source), []hclsyntax.Expression{each}, func(collection hclsyntax.Expression) hclsyntax.Expression {
+			turned := *n
+			turned.Source, turned.Each = collection, each
+			return &turned
+		}}
 	}
 	return expr
 }
@@ -145,50 +155,25 @@ func (c *conditional) directive() bool {
 	return c.SrcRange.Start.Byte < c.Condition.StartRange().Start.Byte
 }
 
-// loop is a for expression whose turns are charged.
+// loop is a for or splat expression whose turns are charged.
 type loop struct {
-	*hclsyntax.ForExpr
-	run *evaluation
+	hclsyntax.Expression
+	run  *evaluation
+	over hclsyntax.Expression   // the collection
+	body []hclsyntax.Expression // evaluated for each element
+	on   func(collection hclsyntax.Expression) hclsyntax.Expression
 }
 
 // Value implements hcl.Expression.
 func (l *loop) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	over, diags := l.CollExpr.Value(ctx)
+	over, diags := l.over.Value(ctx)
 	if diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
-	body := []hclsyntax.Expression{l.ValExpr}
-	for _, expr := range []hclsyntax.Expression{l.KeyExpr, l.CondExpr} {
-		if expr != nil {
-			body = append(body, expr)
-		}
-	}
-	if !l.run.turns(ctx, over, body) {
+	if !l.run.turns(ctx, over, l.body) {
 		return l.run.without(Costly, cty.DynamicPseudoType), nil
 	}
-	c := *l.ForExpr
-	c.CollExpr = valued(over, l.CollExpr.Range())
-	return c.Value(ctx)
-}
-
-// splat is a splat expression whose turns are charged.
-type splat struct {
-	*hclsyntax.SplatExpr
-	run *evaluation
-}
-
-// Value implements hcl.Expression.
-func (s *splat) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	over, diags := s.Source.Value(ctx)
-	if diags.HasErrors() {
-		return cty.DynamicVal, diags
-	}
-	if !s.run.turns(ctx, over, []hclsyntax.Expression{s.Each}) {
-		return s.run.without(Costly, cty.DynamicPseudoType), nil
-	}
-	c := *s.SplatExpr
-	c.Source = valued(over, s.Source.Range())
-	return c.Value(ctx)
+	return l.on(valued(over, l.over.Range())).Value(ctx)
 }
 
 // turns takes what a loop costs over a collection, and reports whether it may run:

@@ -26,7 +26,7 @@ var Wide = []Function{
 	{"alltrue", "whether all elements are true", collections, allFunc(true), nil},
 	{"anytrue", "whether an element is true", collections, allFunc(false), nil},
 	{"base64decode", "the text that is written in base64", encodings, base64DecodeFunc, nil},
-	{"base64encode", "a text in base64", encodings, encoded("base64"), costOfEncoding},
+	{"base64encode", "a text in base64", encodings, encoded("base64"), times(3)},
 	{"base64sha256", "a digest of a text", digests, encoded("base64sha256"), nil},
 	{"base64sha512", "a digest of a text", digests, encoded("base64sha512"), nil},
 	{"ceil", "the next integer above", library, stdlib.CeilFunc, nil},
@@ -55,12 +55,12 @@ var Wide = []Function{
 	{"md5", "a digest of a text", digests, encoded("md5"), nil},
 	{"min", "the smallest number", library, stdlib.MinFunc, nil},
 	{"one", "the only element, or null", collections, oneFunc, nil},
-	{"parseint", "the integer that a text stands for", library, stdlib.ParseIntFunc, costOfInteger},
+	{"parseint", "the integer that a text stands for", library, stdlib.ParseIntFunc, times(8)}, // digits are converted from one base to another,
 	{"pow", "a power of a number", numbers, stdlib.PowFunc, nil},
 	{"range", "a list of numbers", library, stdlib.RangeFunc, costOfRange},
 	{"regex", "what a regular expression finds", library, stdlib.RegexFunc, costOfRegex},
 	{"regexall", "all that a regular expression finds", library, stdlib.RegexAllFunc, costOfRegex},
-	{"replace", "a text with parts replaced", texts, replaceAllFunc, costOfReplaceAll},
+	{"replace", "a text with parts replaced", texts, replaceFunc(true), costOfReplaceAll},
 	{"reverse", "a list from its end", library, stdlib.ReverseListFunc, nil},
 	{"setintersection", "what all sets have", library, stdlib.SetIntersectionFunc, costOfPairs},
 	{"setproduct", "all combinations of elements", library, stdlib.SetProductFunc, costOfProduct},
@@ -83,7 +83,7 @@ var Wide = []Function{
 	{"tonumber", "a value as a number", library, stdlib.MakeToFunc(cty.Number), costOfNumber},
 	{"toset", "a value as a set", library, stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType)), costOfPairs},
 	{"transpose", "a map of lists, the other way round", collections, transposeFunc, costOfPairs},
-	{"urlencode", "a text as a part of a URL", encodings, urlEncodeFunc, costOfEncoding},
+	{"urlencode", "a text as a part of a URL", encodings, urlEncodeFunc, times(3)},
 	{"values", "the values of a map or object", library, stdlib.ValuesFunc, nil},
 	{"yamldecode", "the value that YAML stands for", encodings, yaml.YAMLDecodeFunc, costOfYAML},
 	{"yamlencode", "a value as YAML", encodings, yaml.YAMLEncodeFunc, costOfYAMLText},
@@ -91,69 +91,32 @@ var Wide = []Function{
 }
 
 func allFunc(want bool) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "list", Type: cty.List(cty.Bool)}},
-		Type:   function.StaticReturnType(cty.Bool),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			for _, v := range args[0].AsValueSlice() {
-				switch {
-				case !v.IsKnown():
-					return cty.UnknownVal(cty.Bool), nil
-				case (!v.IsNull() && v.True()) != want:
-					return cty.BoolVal(!want), nil
-				}
+	return functionOf(cty.Bool, func(args []cty.Value) (cty.Value, error) {
+		for _, v := range args[0].AsValueSlice() {
+			switch {
+			case !v.IsKnown():
+				return cty.UnknownVal(cty.Bool), nil
+			case (!v.IsNull() && v.True()) != want:
+				return cty.BoolVal(!want), nil
 			}
-			return cty.BoolVal(want), nil
-		},
-	})
+		}
+		return cty.BoolVal(want), nil
+	}, cty.List(cty.Bool))
 }
 
-var oneFunc = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}},
-	Type:   function.StaticReturnType(cty.DynamicPseudoType),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		typ := args[0].Type()
-		if !typ.IsListType() && !typ.IsSetType() && !typ.IsTupleType() {
-			return cty.NilVal, errors.New("it needs a list, a set or a tuple")
-		}
-		switch elements := args[0].AsValueSlice(); len(elements) {
-		case 0:
-			return cty.NullVal(cty.DynamicPseudoType), nil
-		case 1:
-			return elements[0], nil
-		}
-		return cty.NilVal, errors.New("it has more than one element")
-	},
-})
-
-func textTest(holds func(text, part string) bool) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "str", Type: cty.String}, {Name: "part", Type: cty.String}},
-		Type:   function.StaticReturnType(cty.Bool),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			return cty.BoolVal(holds(args[0].AsString(), args[1].AsString())), nil
-		},
-	})
-}
-
-// replaceAllFunc takes what stands between slashes as a regular expression.
-var replaceAllFunc = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "str", Type: cty.String}, {Name: "substr", Type: cty.String}, {Name: "replace", Type: cty.String}},
-	Type:   function.StaticReturnType(cty.String),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		if pattern, ok := betweenSlashes(args[1].AsString()); ok {
-			return stdlib.RegexReplace(args[0], cty.StringVal(pattern), args[2])
-		}
-		return stdlib.Replace(args[0], args[1], args[2])
-	},
-})
-
-func betweenSlashes(text string) (string, bool) {
-	if len(text) > 1 && strings.HasPrefix(text, "/") && strings.HasSuffix(text, "/") {
-		return text[1 : len(text)-1], true
+var oneFunc = functionOf(cty.DynamicPseudoType, func(args []cty.Value) (cty.Value, error) {
+	typ := args[0].Type()
+	if !typ.IsListType() && !typ.IsSetType() && !typ.IsTupleType() {
+		return cty.NilVal, errors.New("it needs a list, a set or a tuple")
 	}
-	return "", false
-}
+	switch elements := args[0].AsValueSlice(); len(elements) {
+	case 0:
+		return cty.NullVal(cty.DynamicPseudoType), nil
+	case 1:
+		return elements[0], nil
+	}
+	return cty.NilVal, errors.New("it has more than one element")
+}, cty.DynamicPseudoType)
 
 // regexWork is the cost of a regular expression over a text. The engine goes through
 // the text once, in time that grows with the program that the expression becomes:
@@ -177,7 +140,7 @@ var repetition = regexp.MustCompile(`\{(\d{1,9})(?:,(\d{0,9}))?\}`)
 
 // costOfRegex counts a value for every few characters that may be found.
 func costOfRegex(args []cty.Value) int {
-	return costs(args) + regexWork(text(args[0]), text(args[1])) + perValue*min(len(text(args[1])), maxEvaluation)
+	return regexWork(text(args[0]), text(args[1])) + perValue*min(len(text(args[1])), maxEvaluation)
 }
 
 func costOfReplaceAll(args []cty.Value) int {
@@ -186,7 +149,7 @@ func costOfReplaceAll(args []cty.Value) int {
 	if !ok {
 		return costOfReplace(args)
 	}
-	return costs(args) + regexWork(pattern, from) + (len(from)+1)*len(with) + strings.Count(with, "$")*len(from)
+	return regexWork(pattern, from) + (len(from)+1)*len(with) + strings.Count(with, "$")*len(from)
 }
 
 // costOfPairs counts that each element may be compared with each.
@@ -195,7 +158,7 @@ func costOfPairs(args []cty.Value) int {
 	for _, arg := range args {
 		n += elements(arg)
 	}
-	return costs(args) + pairs(n)
+	return pairs(n)
 }
 
 // elements is how many a value has, 1 if it is no collection.
@@ -212,7 +175,7 @@ func costOfFormatList(args []cty.Value) int {
 	for _, arg := range args[1:] {
 		most = max(most, elements(arg))
 	}
-	return min(most, maxEvaluation) * costOfFormat(args)
+	return min(most, maxEvaluation) * (len(text(args[0])) + costs(args[1:]) + costOfFormat(args))
 }
 
 func costOfIndent(args []cty.Value) int {
@@ -221,54 +184,52 @@ func costOfIndent(args []cty.Value) int {
 		f, _ := n.AsBigFloat().Float64()
 		spaces = int(max(0, min(f, maxEvaluation+1)))
 	}
-	return costs(args) + spaces*(1+strings.Count(text(args[1]), "\n"))
+	return spaces * (1 + strings.Count(text(args[1]), "\n"))
 }
 
 // costOfRange takes the bound that the library has for the length.
-func costOfRange(args []cty.Value) int { return costs(args) + 1024*perValue }
+func costOfRange([]cty.Value) int { return 1024 * perValue }
 
 func costOfProduct(args []cty.Value) int {
 	product := 1
 	for _, arg := range args {
 		product = min(product*max(elements(arg), 1), maxEvaluation)
 	}
-	return costs(args)*max(product, 1) + pairs(product)
+	return costs(args)*(product-1) + pairs(product)
 }
 
-func costOfNumber(args []cty.Value) int { return costs(args) + exponent(text(args[0])) }
+func costOfNumber(args []cty.Value) int { return exponent(text(args[0])) }
 
 // costOfYAML counts an element for each sign that can begin one, and what aliases
 // repeat: each can double what is there.
 func costOfYAML(args []cty.Value) int {
-	src := text(args[0])
-	found := 1
-	for _, sign := range []string{"\n", "{", "[", ",", ":"} {
-		found += strings.Count(src, sign)
+	elements := perValue * (1 + signsIn(args[0], "\n", "{", "[", ",", ":"))
+	if src := text(args[0]); strings.Contains(src, "&") {
+		return (costs(args)+elements)<<min(strings.Count(src, "*"), 20) - costs(args)
 	}
-	sum := costs(args) + perValue*found
-	if strings.Contains(src, "&") {
-		sum <<= min(strings.Count(src, "*"), 20)
-	}
-	return sum
+	return elements
 }
 
-var indexFunc = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}, {Name: "value", Type: cty.DynamicPseudoType}},
-	Type:   function.StaticReturnType(cty.Number),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		if typ := args[0].Type(); !typ.IsListType() && !typ.IsTupleType() {
-			return cty.NilVal, errors.New("it needs a list")
-		}
-		for i, element := range args[0].AsValueSlice() {
-			if same := element.Equals(args[1]); same.IsKnown() && same.True() {
-				return cty.NumberIntVal(int64(i)), nil
-			}
-		}
+var indexFunc = functionOf(cty.Number, func(args []cty.Value) (cty.Value, error) {
+	if typ := args[0].Type(); !typ.IsListType() && !typ.IsTupleType() {
+		return cty.NilVal, errors.New("it needs a list")
+	}
+	i := slices.IndexFunc(args[0].AsValueSlice(), equals(args[1]))
+	if i < 0 {
 		return cty.NilVal, errors.New("there is no such element")
-	},
-})
+	}
+	return cty.NumberIntVal(int64(i)), nil
+}, cty.DynamicPseudoType, cty.DynamicPseudoType)
 
-func costOfIndex(args []cty.Value) int { return costs(args) + elements(args[0])*cost(args[1], false) }
+// equals reports whether a value is known to be the same as another one.
+func equals(v cty.Value) func(cty.Value) bool {
+	return func(other cty.Value) bool {
+		same := other.Equals(v)
+		return same.IsKnown() && same.True()
+	}
+}
+
+func costOfIndex(args []cty.Value) int { return elements(args[0]) * cost(args[1], false) }
 
 // matchKeysFunc gives the elements of a list at whose places another has one of some.
 var matchKeysFunc = function.New(&function.Spec{
@@ -283,7 +244,7 @@ var matchKeysFunc = function.New(&function.Spec{
 		var found []cty.Value
 		values, wanted := args[0].AsValueSlice(), args[2].AsValueSlice()
 		for i, key := range args[1].AsValueSlice() {
-			if slices.ContainsFunc(wanted, func(v cty.Value) bool { same := key.Equals(v); return same.IsKnown() && same.True() }) {
+			if slices.ContainsFunc(wanted, equals(key)) {
 				found = append(found, values[i])
 			}
 		}
@@ -294,72 +255,59 @@ var matchKeysFunc = function.New(&function.Spec{
 	},
 })
 
-var sumFunc = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "list", Type: cty.List(cty.Number)}},
-	Type:   function.StaticReturnType(cty.Number),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		if args[0].LengthInt() == 0 {
-			return cty.NilVal, errors.New("the list is empty")
+var sumFunc = functionOf(cty.Number, func(args []cty.Value) (cty.Value, error) {
+	if args[0].LengthInt() == 0 {
+		return cty.NilVal, errors.New("the list is empty")
+	}
+	sum := cty.Zero
+	for _, v := range args[0].AsValueSlice() {
+		if v.IsNull() {
+			return cty.NilVal, errors.New("the list has a null")
 		}
-		sum := cty.Zero
-		for _, v := range args[0].AsValueSlice() {
-			if v.IsNull() {
-				return cty.NilVal, errors.New("the list has a null")
-			}
-			sum = sum.Add(v)
-		}
-		return sum, nil
-	},
-})
+		sum = sum.Add(v)
+	}
+	return sum, nil
+}, cty.List(cty.Number))
 
-var transposeFunc = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "values", Type: cty.Map(cty.List(cty.String))}},
-	Type:   function.StaticReturnType(cty.Map(cty.List(cty.String))),
-	Impl: func(args []cty.Value, typ cty.Type) (cty.Value, error) {
-		lists := map[string][]cty.Value{}
-		for keys := args[0].ElementIterator(); keys.Next(); {
-			key, list := keys.Element()
-			if list.IsNull() {
-				return cty.NilVal, errors.New("the map has a null")
+var transposeFunc = functionOf(cty.Map(cty.List(cty.String)), func(args []cty.Value) (cty.Value, error) {
+	lists := map[string][]cty.Value{}
+	for keys := args[0].ElementIterator(); keys.Next(); { // in the order of keys, and so are the lists
+		key, list := keys.Element()
+		if list.IsNull() {
+			return cty.NilVal, errors.New("the map has a null")
+		}
+		for _, v := range list.AsValueSlice() {
+			if v.IsNull() {
+				return cty.NilVal, errors.New("a list has a null")
 			}
-			for _, v := range list.AsValueSlice() {
-				if v.IsNull() {
-					return cty.NilVal, errors.New("a list has a null")
-				}
-				lists[v.AsString()] = append(lists[v.AsString()], key)
-			}
+			lists[v.AsString()] = append(lists[v.AsString()], key)
 		}
-		turned := map[string]cty.Value{}
-		for name, list := range lists {
-			slices.SortFunc(list, func(a, b cty.Value) int { return strings.Compare(a.AsString(), b.AsString()) })
-			turned[name] = cty.ListVal(list)
-		}
-		if len(turned) == 0 {
-			return cty.MapValEmpty(typ.ElementType()), nil
-		}
-		return cty.MapVal(turned), nil
-	},
-})
+	}
+	turned := map[string]cty.Value{}
+	for name, list := range lists {
+		turned[name] = cty.ListVal(list)
+	}
+	if len(turned) == 0 {
+		return cty.MapValEmpty(cty.List(cty.String)), nil
+	}
+	return cty.MapVal(turned), nil
+}, cty.Map(cty.List(cty.String)))
 
 // costOfSubnets counts an address for each.
-func costOfSubnets(args []cty.Value) int { return costs(args) + 2*perValue*len(args) }
+func costOfSubnets(args []cty.Value) int { return 2 * perValue * len(args) }
 
 // costOfCSV counts a value for each field, and the types of a row.
 func costOfCSV(args []cty.Value) int {
-	src := text(args[0])
-	head, _, _ := strings.Cut(src, "\n")
-	return costs(args) + perValue*(strings.Count(src, ",")+strings.Count(src, "\n")+1) + pairs(strings.Count(head, ",")+1)
+	head, _, _ := strings.Cut(text(args[0]), "\n")
+	return perValue*(1+signsIn(args[0], ",", "\n")) + pairs(strings.Count(head, ",")+1)
 }
 
 // costOfDate takes it that each letter stands for the longest word.
-func costOfDate(args []cty.Value) int { return costs(args) + 10*len(text(args[0])) }
-
-// costOfInteger counts that digits are converted from one base to another.
-func costOfInteger(args []cty.Value) int { return 8 * costs(args) }
+func costOfDate(args []cty.Value) int { return 10 * len(text(args[0])) }
 
 // costOfYAMLText counts that every line begins as far right as its value is deep.
 func costOfYAMLText(args []cty.Value) int {
-	return costs(args) * (4 + 2*depth(args[0].Type()))
+	return costs(args) * (3 + 2*depth(args[0].Type()))
 }
 
 // depth is how deep types are in each other.
