@@ -47,8 +47,8 @@ const (
 // same mistake.
 func Parse(src []byte, name string) (*hcl.File, []provider.Diagnostic) {
 	isJSON := isJSON(name)
-	if diag := excess(src, name, isJSON); diag != nil {
-		return nil, diagnostics(name, hcl.Diagnostics{diag})
+	if diags := excess(src, name, isJSON); diags != nil {
+		return nil, diags
 	}
 	var file *hcl.File
 	var diags hcl.Diagnostics
@@ -61,7 +61,7 @@ func Parse(src []byte, name string) (*hcl.File, []provider.Diagnostic) {
 		return nil, []provider.Diagnostic{d}
 	}
 	if diags.HasErrors() {
-		return nil, diagnostics(name, few(diags))
+		return nil, ErrorsIn(few(diags), provider.CodeSyntax, name)
 	}
 	return file, nil
 }
@@ -72,29 +72,30 @@ func ParseTemplate(src []byte, name string) (hclsyntax.Expression, []provider.Di
 	tokens, diags := hclsyntax.LexTemplate(src, name, hcl.InitialPos)
 	switch line := deepNative(tokens); {
 	case diags.HasErrors():
-		return nil, diagnostics(name, few(diags))
+		return nil, ErrorsIn(few(diags), provider.CodeSyntax, name)
 	case len(tokens) > maxPieces:
-		return nil, diagnostics(name, hcl.Diagnostics{tooMuch(name, 1, "the file has more than %d words, lines and signs", maxPieces)})
+		return nil, tooMany(name, 1)
 	case line > 0:
-		return nil, diagnostics(name, hcl.Diagnostics{tooDeep(name, line)})
+		return nil, tooDeep(name, line)
 	}
 	expr, diags := hclsyntax.ParseTemplate(src, name, hcl.InitialPos)
 	if diags.HasErrors() {
-		return nil, diagnostics(name, few(diags))
+		return nil, ErrorsIn(few(diags), provider.CodeSyntax, name)
 	}
 	return expr, nil
 }
 
-// diagnostics are the errors among HCL's. Its warnings are about style.
-func diagnostics(name string, diags hcl.Diagnostics) []provider.Diagnostic {
+// ErrorsIn are the errors among HCL's, about a file or another that they name. Its
+// warnings are about style.
+func ErrorsIn(diags hcl.Diagnostics, code provider.Code, file string) []provider.Diagnostic {
 	var errors []provider.Diagnostic
 	for _, d := range diags {
 		if d.Severity != hcl.DiagError {
 			continue
 		}
-		diag := provider.Diagnostic{Code: provider.CodeSyntax, Message: Sentence(d), File: name}
+		diag := provider.Diagnostic{Code: code, Message: Sentence(d), File: file}
 		if d.Subject != nil {
-			diag.Line = d.Subject.Start.Line
+			diag.File, diag.Line = d.Subject.Filename, d.Subject.Start.Line
 		}
 		errors = append(errors, diag)
 	}
@@ -142,20 +143,17 @@ func Sentence(d *hcl.Diagnostic) string {
 }
 
 // excess returns an error at the first line with which a file exceeds a limit.
-func excess(src []byte, name string, isJSON bool) *hcl.Diagnostic {
+func excess(src []byte, name string, isJSON bool) []provider.Diagnostic {
 	if len(src) > maxPieces { // no piece is empty
 		if _, line := pieces(src, isJSON, maxPieces); line > 0 {
-			return tooMuch(name, line, "the file has more than %d words, lines and signs", maxPieces)
+			return tooMany(name, line)
 		}
 	}
 	if line := longNumber(src); line > 0 {
 		return tooMuch(name, line, "the file has a number of more than %d digits", maxDigits)
 	}
 	if isJSON {
-		if line := deepJSON(src); line > 0 {
-			return tooDeep(name, line)
-		}
-		return nil
+		return tooDeep(name, deepJSON(src))
 	}
 	if !dense(src) && !cut(src) {
 		return nil // most files need not be read into tokens twice
@@ -164,20 +162,21 @@ func excess(src []byte, name string, isJSON bool) *hcl.Diagnostic {
 	if line := deepNative(tokens); line > 0 {
 		return tooDeep(name, line)
 	}
-	if line := longLiteral(tokens); line > 0 {
-		return tooMuch(name, line, "the file has a string or heredoc in too many parts: the parser would copy more than %d MiB", maxCopied>>20)
-	}
-	return nil
+	return tooMuch(name, longLiteral(tokens), "the file has a string or heredoc in too many parts: the parser would copy more than %d MiB", maxCopied>>20)
 }
 
-func tooDeep(name string, line int) *hcl.Diagnostic {
+func tooMany(name string, line int) []provider.Diagnostic {
+	return tooMuch(name, line, "the file has more than %d words, lines and signs", maxPieces)
+}
+
+func tooDeep(name string, line int) []provider.Diagnostic {
 	return tooMuch(name, line, "the file is nested too deeply: more than %d levels", maxDepth)
 }
 
-func tooMuch(name string, line int, format string, args ...any) *hcl.Diagnostic {
-	at := hcl.Pos{Line: line, Column: 1}
-	return &hcl.Diagnostic{
-		Severity: hcl.DiagError, Summary: fmt.Sprintf(format, args...),
-		Subject: &hcl.Range{Filename: name, Start: at, End: at},
+// tooMuch is an error at a line; none if that is 0.
+func tooMuch(name string, line int, format string, limit int) []provider.Diagnostic {
+	if line == 0 {
+		return nil
 	}
+	return []provider.Diagnostic{{Code: provider.CodeSyntax, Message: fmt.Sprintf(format, limit), File: name, Line: line}}
 }

@@ -304,12 +304,9 @@ func (p *parser) invalid(rng hcl.Range, addr provider.Addr, format string, args 
 
 // hcl adds HCL's own diagnostics.
 func (p *parser) hcl(addr provider.Addr, diags hcl.Diagnostics) {
-	for _, d := range diags {
-		diag := provider.Diagnostic{Code: provider.CodeInvalidLock, Message: hclfile.Sentence(d), File: p.path, Addr: addr}
-		if d.Subject != nil {
-			diag.Line = d.Subject.Start.Line
-		}
-		p.report(diag)
+	for _, d := range hclfile.ErrorsIn(diags, provider.CodeInvalidLock, p.path) {
+		d.File, d.Addr = p.path, addr
+		p.report(d)
 	}
 }
 

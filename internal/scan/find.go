@@ -375,9 +375,7 @@ func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) ([]tfconf
 		}) {
 			return false
 		}
-		entries, _ := at.Entries()
-		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return variableFile(e.Name()) }) ||
-			at.Configuration(f.likelyTool(at)).RootOnly
+		return at.HasFile(variableFile) || at.Configuration(f.likelyTool(at)).RootOnly
 	}
 	var likely []tfconfig.Directory
 	for _, at := range dirs {

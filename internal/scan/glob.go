@@ -12,32 +12,8 @@ func InAny(globs []string, dir string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool { return matchGlob(glob, dir) })
 }
 
-// matchGlob matches a directory with a pattern, part by part: ** stands for any
-// number of parts, none included. A part that is malformed matches nothing. It keeps the set of
-// positions in the pattern that the parts read so far can lead to, so that no
-// pattern takes more than the product of both numbers of parts.
-func matchGlob(pattern, dir string) bool {
-	steps := globParts(pattern)
-	reached := make([]bool, len(steps)+1)
-	reached[0] = true
-	skipStars(steps, reached)
-	for _, part := range globParts(dir) {
-		next := make([]bool, len(steps)+1)
-		for i, p := range steps {
-			if !reached[i] {
-				continue
-			}
-			if p == "**" {
-				next[i] = true
-			} else if ok, _ := path.Match(p, part); ok {
-				next[i+1] = true
-			}
-		}
-		reached = next
-		skipStars(steps, reached)
-	}
-	return reached[len(steps)]
-}
+// matchGlob matches a directory with a glob.
+func matchGlob(glob, dir string) bool { return Matches(globParts(glob), globParts(dir)) }
 
 func globParts(s string) []string {
 	if s = path.Clean(s); s == "." {
@@ -46,11 +22,26 @@ func globParts(s string) []string {
 	return strings.Split(s, "/")
 }
 
-// skipStars lets each ** that has been reached stand for nothing.
-func skipStars(pattern []string, reached []bool) {
-	for i, p := range pattern {
-		if reached[i] && p == "**" {
-			reached[i+1] = true
+// Matches matches the elements of a path with those of a glob, in which ** stands for
+// any number of them, none included. An element that is malformed matches nothing. It
+// keeps after how many elements of the path one of the glob can be, so that no glob
+// takes more than the product of both numbers.
+func Matches(glob, elements []string) bool {
+	reached := make([]bool, len(elements)+1)
+	reached[0] = true
+	for _, g := range glob {
+		next := make([]bool, len(elements)+1)
+		before := false
+		for i := range reached {
+			before = before || reached[i]
+			switch {
+			case g == "**":
+				next[i] = before
+			case reached[i] && i < len(elements):
+				next[i+1], _ = path.Match(g, elements[i])
+			}
 		}
+		reached = next
 	}
+	return reached[len(elements)]
 }

@@ -2,9 +2,7 @@ package scan
 
 import (
 	"cmp"
-	"io/fs"
 	"path"
-	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
@@ -118,7 +116,6 @@ const (
 // kindOf tells the kind of a directory by its files. A stack may keep the module of a
 // component beside its own files: then the lock file tells whose it is.
 func kindOf(at tfconfig.Directory, configured bool, lock *lockfile.File) Kind {
-	entries, _ := at.Entries()
 	switch {
 	case lock != nil && lock.Keeper != "":
 		return Stack
@@ -128,7 +125,7 @@ func kindOf(at tfconfig.Directory, configured bool, lock *lockfile.File) Kind {
 		return CDK
 	case configured:
 		return Ordinary
-	case slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return tfconfig.StackFile(e.Name()) }):
+	case at.HasFile(tfconfig.StackFile):
 		return Stack
 	}
 	return Orphan
@@ -139,10 +136,7 @@ func kindOf(at tfconfig.Directory, configured bool, lock *lockfile.File) Kind {
 // ones (Terragrunt 1.1, internal/tf/source.go and internal/codegen/generate.go),
 // so that .tf files in the directory are never the whole configuration.
 func terragruntUnit(at tfconfig.Directory) bool {
-	entries, _ := at.Entries()
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return !e.IsDir() && (e.Name() == terragruntFile || e.Name() == terragruntFile+".json")
-	})
+	return at.HasFile(func(name string) bool { return name == terragruntFile || name == terragruntFile+".json" })
 }
 
 // Left returns a warning, and true, if an upgrade leaves the lock file as it is:

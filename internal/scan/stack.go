@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -16,8 +15,7 @@ const deployExtension = ".tfdeploy.hcl"
 
 // stackTop reports whether a directory is the top of a stack.
 func stackTop(at tfconfig.Directory) bool {
-	entries, _ := at.Entries()
-	return len(at.Components()) > 0 && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.HasSuffix(e.Name(), deployExtension) })
+	return len(at.Components()) > 0 && at.HasFile(func(name string) bool { return strings.HasSuffix(name, deployExtension) })
 }
 
 // keep notes how the lock file of a stack is kept: its command records no

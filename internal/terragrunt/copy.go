@@ -330,29 +330,6 @@ func (p pathPattern) leadsTo(dir string) bool {
 	return strings.HasPrefix(fixed, dir+"/") || strings.HasPrefix(dir+"/", fixed)
 }
 
-// elementsMatch matches a path with a glob, in which ** stands for any number of elements:
-// element by element of the glob, after how many of the path it can be.
-func elementsMatch(glob, rel []string) bool {
-	reached := make([]bool, len(rel)+1)
-	reached[0] = true
-	for _, element := range glob {
-		next := make([]bool, len(rel)+1)
-		before := false
-		for i := range reached {
-			before = before || reached[i]
-			switch {
-			case element == "**":
-				next[i] = before
-			case reached[i] && i < len(rel):
-				ok, err := path.Match(element, rel[i])
-				next[i+1] = ok && err == nil
-			}
-		}
-		reached = next
-	}
-	return reached[len(rel)]
-}
-
 // copyInfo describes a file or directory of the copy.
 type copyInfo struct {
 	name string

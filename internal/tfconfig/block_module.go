@@ -4,8 +4,6 @@ import (
 	"maps"
 
 	"github.com/hashicorp/hcl/v2"
-
-	"github.com/relock-dev/relock/internal/provider"
 )
 
 // ModuleCall is a module block, or the module block in a run of a test file.
@@ -33,7 +31,7 @@ func decodeCall(d *decoder, f *file, block *hcl.Block) {
 		return
 	}
 	content, rest, diags := block.Body.PartialContent(callSchema)
-	d.hcl(provider.CodeInvalidConfig, diags)
+	d.hcl(diags)
 	attrs := content.Attributes
 	c.source, c.version = attrs["source"], attrs["version"]
 	if evaluatesEarly(d.tool) {
@@ -45,7 +43,7 @@ func decodeCall(d *decoder, f *file, block *hcl.Block) {
 	var pairs []hcl.KeyValuePair
 	if attr, ok := attrs["providers"]; ok {
 		pairs, diags = hcl.ExprMap(attr.Expr)
-		d.hcl(provider.CodeInvalidConfig, diags)
+		d.hcl(diags)
 	}
 	for _, pair := range pairs {
 		child, childOK := decodeRef(d, pair.Key)

@@ -30,7 +30,7 @@ func decodeProvider(d *decoder, f *file, block *hcl.Block) {
 		return
 	}
 	content, rest, diags := block.Body.PartialContent(providerSchema)
-	d.hcl(provider.CodeInvalidConfig, diags)
+	d.hcl(diags)
 	alias, aliased := content.Attributes["alias"]
 	if aliased {
 		if name, ok := d.text(alias.Expr); !ok || hclsyntax.ValidIdentifier(name.text) {

@@ -37,7 +37,7 @@ func misplacedRequired(d *decoder, _ *file, block *hcl.Block) {
 func decodeRequired(d *decoder, block *hcl.Block) requiredBlock {
 	found := requiredBlock{Place: placeOf(block.DefRange)}
 	attrs, diags := block.Body.JustAttributes()
-	if d.hcl(provider.CodeInvalidConfig, diags) {
+	if d.hcl(diags) {
 		return found
 	}
 	written := slices.SortedFunc(maps.Values(attrs), func(a, b *hcl.Attribute) int {
@@ -131,10 +131,10 @@ func decodeAddr(d *decoder, entry *requiredProvider, expr hcl.Expression) {
 // checkAliases checks configuration_aliases, which require nothing by themselves.
 func checkAliases(d *decoder, name string, expr hcl.Expression) {
 	exprs, diags := hcl.ExprList(expr)
-	d.hcl(provider.CodeInvalidConfig, diags)
+	d.hcl(diags)
 	for _, e := range exprs {
 		traversal, diags := hcl.AbsTraversalForExpr(e)
-		if d.hcl(provider.CodeInvalidConfig, diags) {
+		if d.hcl(diags) {
 			continue
 		}
 		if ref, ok := refOf(traversal); !ok || ref.name != name {

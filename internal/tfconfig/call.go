@@ -95,7 +95,7 @@ type Evaluator func(hcl.Expression) (cty.Value, *staticeval.Unknown)
 // not known it says why; it returns false after reporting an error.
 func evaluateArgument(d *decoder, attr *hcl.Attribute, evaluate Evaluator, what string, unknown *staticeval.Unknown) (argument, bool) {
 	expr, diags := inJSON(attr.Expr, hclsyntax.ParseTemplate)
-	if d.hcl(provider.CodeInvalidConfig, diags) {
+	if d.hcl(diags) {
 		return argument{}, false
 	}
 	value, why := evaluate(expr)
@@ -118,11 +118,7 @@ func evaluateArgument(d *decoder, attr *hcl.Attribute, evaluate Evaluator, what 
 		*unknown = staticeval.Unknown{Reason: "its " + what + " is not statically known: " + why.Reason, Hint: why.Hint}
 		return argument{}, true
 	}
-	at := placeOf(attr.Expr.Range())
-	d.Diags = append(d.Diags, provider.Diagnostic{
-		Code: provider.CodeInvalidConfig, File: at.File, Line: at.Line,
-		Message: "invalid module " + what + ": " + why.Reason, Hint: why.Hint,
-	})
+	d.addHinting(placeOf(attr.Expr.Range()), why.Hint, "invalid module %s: %s", what, why.Reason)
 	return argument{}, false
 }
 
@@ -137,7 +133,7 @@ func decodeArgument(d *decoder, attr *hcl.Attribute, early bool) (argument, bool
 		return d.text(attr.Expr)
 	}
 	expr, diags := inJSON(attr.Expr, hclsyntax.ParseTemplate)
-	if d.hcl(provider.CodeInvalidConfig, diags) {
+	if d.hcl(diags) {
 		return argument{}, false
 	}
 	if _, diags := constant(expr); diags.HasErrors() {
@@ -183,22 +179,15 @@ func locateModule(d *decoder, c ModuleCall, source, version argument) ModuleSour
 	switch {
 	case version.set && addr.Kind != moduleaddr.Registry:
 		d.Add(at, "invalid registry module source address: a module with a version must come from a module registry")
-		return m
 	case addr.Kind == moduleaddr.Local:
 		m.Kind = LocalSource
-		return m
 	case addr.Kind == moduleaddr.Registry:
 		m.Kind, m.Why.Reason = RemoteSource, "it comes from a module registry"
-		return m
 	case addr.Kind == moduleaddr.Unknown:
-		d.Diags = append(d.Diags, provider.Diagnostic{
-			Code: provider.CodeInvalidConfig, File: at.File, Line: at.Line,
-			Message: "invalid module source address: it is no local path, no address of a module registry and no URL",
-			Hint:    "a path relative to the module must begin with ./ or ../",
-		})
-		return m
+		d.addHinting(at, "a path relative to the module must begin with ./ or ../", "invalid module source address: it is no local path, no address of a module registry and no URL")
+	default:
+		m.Kind, m.Why.Reason = RemoteSource, "it comes from outside of the repository"
 	}
-	m.Kind, m.Why.Reason = RemoteSource, "it comes from outside of the repository"
 	return m
 }
 

@@ -113,7 +113,7 @@ func load(at Directory, key configKey) *Configuration {
 	}
 	m.locateCalls()
 	m.resolve()
-	c.Diagnostics = m.Diags
+	c.Needs, c.Diagnostics = m.needs, m.Diags
 	c.Tests = sync.OnceValue(func() *Tests {
 		if key.stack {
 			return &Tests{} // it has none
@@ -130,6 +130,7 @@ type merger struct {
 	providers map[providerRef]providerBlock
 	resources map[resourceKey]resource
 	calls     map[string]ModuleCall
+	needs     []Need
 }
 
 // require merges required_providers: one block in all primary files, and any
@@ -298,35 +299,25 @@ func (m *merger) resolve() {
 	for _, n := range implied {
 		if !named[n.Addr] {
 			named[n.Addr] = true
-			m.c.Needs = append(m.c.Needs, n)
+			m.needs = append(m.needs, n)
 		}
 	}
 }
 
-// need adds a provider with its constraints, or none, as needed at a place.
+// need adds a provider as needed at a place: once for each term of its constraint.
 func (m *merger) need(addr provider.Addr, version *VersionText, at Place) {
-	needs, err := needsOf(addr, version, at)
+	if version == nil {
+		m.needs = append(m.needs, Need{Addr: addr, Place: at})
+		return
+	}
+	constraints, err := provider.ParseConstraints(version.Text)
 	if err != nil {
 		m.Add(version.Place, badVersionTerm)
 		return
 	}
-	m.c.Needs = append(m.c.Needs, needs...)
-}
-
-// needsOf parses a constraint string into one need for each of its terms.
-func needsOf(addr provider.Addr, version *VersionText, at Place) ([]Need, error) {
-	if version == nil {
-		return []Need{{Addr: addr, Place: at}}, nil
-	}
-	constraints, err := provider.ParseConstraints(version.Text)
-	if err != nil {
-		return nil, err
-	}
-	var needs []Need
 	for _, t := range constraints.Terms() {
-		needs = append(needs, Need{Addr: addr, Term: t, Place: version.Place})
+		m.needs = append(m.needs, Need{Addr: addr, Term: t, Place: version.Place})
 	}
-	return needs, nil
 }
 
 // provider returns the provider of a local name in this module, or reports an

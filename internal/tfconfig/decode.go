@@ -141,17 +141,26 @@ func (d *decoder) body(src []byte) (hcl.Body, bool) {
 	return nil, false
 }
 
+// hcl reports the errors among HCL's diagnostics, and whether there are any.
+func (d *decoder) hcl(diags hcl.Diagnostics) (failed bool) {
+	for _, e := range hclfile.ErrorsIn(diags, provider.CodeInvalidConfig, d.name) {
+		failed = true
+		d.report(e)
+	}
+	return failed
+}
+
 // content reads the part of a body that the schema names and leaves the rest.
 func (d *decoder) content(body hcl.Body, schema *hcl.BodySchema) *hcl.BodyContent {
 	content, _, diags := body.PartialContent(schema)
-	d.hcl(provider.CodeInvalidConfig, diags)
+	d.hcl(diags)
 	return content
 }
 
 // unexpected reports what a schema does not have. Another release may have it.
 func (d *decoder) unexpected(diags hcl.Diagnostics) {
 	before := len(d.Diags)
-	d.hcl(provider.CodeInvalidConfig, diags)
+	d.hcl(diags)
 	for i, diag := range d.Diags[before:] {
 		if strings.HasPrefix(diag.Message, "unsupported ") || strings.HasPrefix(diag.Message, "extraneous ") {
 			d.Diags[before+i].Hint = "this is read as configuration of " + d.tool.Name.Title() + ": if another tool or release is used, set --tool and --tool-version"
@@ -194,7 +203,7 @@ type argument struct {
 // [terraform 1.11 internal/configs/module_call.go]. It returns false after reporting an error.
 func (d *decoder) text(expr hcl.Expression) (argument, bool) {
 	v, diags := constant(expr)
-	if d.hcl(provider.CodeInvalidConfig, diags) {
+	if d.hcl(diags) {
 		return argument{}, false
 	}
 	v, err := convert.Convert(v, cty.String)

@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	regular "github.com/relock-dev/relock/internal/file" // the type file is another here
-	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -48,8 +47,13 @@ const (
 
 // Add reports an error in the configuration.
 func (p *Mistakes) Add(at Place, format string, args ...any) {
+	p.addHinting(at, "", format, args...)
+}
+
+// addHinting reports an error, and what to do about it.
+func (p *Mistakes) addHinting(at Place, hint, format string, args ...any) {
 	p.report(provider.Diagnostic{
-		Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...), File: at.File, Line: at.Line,
+		Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...), Hint: hint, File: at.File, Line: at.Line,
 	})
 }
 
@@ -58,21 +62,4 @@ func (p *Mistakes) Unreadable(what, name string, err error) {
 	p.report(provider.Diagnostic{
 		Code: provider.CodeUnreadable, Message: fmt.Sprintf("the %s could not be read: %v", what, regular.Cause(err)), File: name,
 	})
-}
-
-// hcl reports the errors among HCL's diagnostics, and whether there are any.
-// HCL's warnings are about style.
-func (p *Mistakes) hcl(code provider.Code, diags hcl.Diagnostics) (failed bool) {
-	for _, d := range diags {
-		if d.Severity != hcl.DiagError {
-			continue
-		}
-		failed = true
-		diag := provider.Diagnostic{Code: code, Message: hclfile.Sentence(d)}
-		if d.Subject != nil {
-			diag.File, diag.Line = d.Subject.Filename, d.Subject.Start.Line
-		}
-		p.report(diag)
-	}
-	return failed
 }

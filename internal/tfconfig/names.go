@@ -55,6 +55,7 @@ func (f moduleFiles) configured() bool { return len(f.primary)+len(f.override) >
 var (
 	tfExtensions   = []string{".tf", ".tf.json", ".tftest.hcl", ".tftest.json"}
 	tofuExtensions = []string{".tofu", ".tofu.json", ".tofutest.hcl", ".tofutest.json"}
+	bothExtensions = slices.Concat(tfExtensions, tofuExtensions)
 	// variableExtensions are those of files with values of variables.
 	variableExtensions = []string{".tfvars", ".tfvars.json"}
 )
@@ -62,20 +63,16 @@ var (
 // Extensions are those of all files that modules are made of, the one list of
 // them: whoever brings a module from afar keeps the files that have one, and what
 // is kept by another list is something else.
-func Extensions() []string { return slices.Concat(tfExtensions, tofuExtensions, variableExtensions) }
+func Extensions() []string { return slices.Concat(bothExtensions, variableExtensions) }
 
 // splitName separates a name from the extension that makes it a file of the
 // tool; ext is empty if none does. Letter case counts.
 func splitName(name string, tool provider.Tool) (stem, ext string) {
-	for _, ext := range tfExtensions {
-		if stem, ok := strings.CutSuffix(name, ext); ok {
-			return stem, ext
-		}
-	}
+	extensions := bothExtensions
 	if !tool.Has(provider.TofuFiles) {
-		return name, ""
+		extensions = tfExtensions
 	}
-	for _, ext := range tofuExtensions {
+	for _, ext := range extensions {
 		if stem, ok := strings.CutSuffix(name, ext); ok {
 			return stem, ext
 		}

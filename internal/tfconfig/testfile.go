@@ -53,19 +53,13 @@ func loadTests(c *Configuration) *Tests {
 		t.file(c, d, src, name)
 		t.Diags = append(t.Diags, d.Diags...)
 	}
+	m := merger{c: c, Mistakes: t.Mistakes}
 	for _, p := range t.providers {
-		addr, err := c.provider(p.ref.name) // by the names of the root module
-		if err != nil {
-			t.Add(p.Place, badName)
-			continue
+		if addr, ok := m.provider(p.ref.name, p.Place); ok { // by the names of the root module
+			m.need(addr, p.version, p.Place)
 		}
-		needs, err := needsOf(addr, p.version, p.Place)
-		if err != nil {
-			t.Add(p.version.Place, badVersionTerm)
-			continue
-		}
-		t.Needs = append(t.Needs, needs...)
 	}
+	t.Mistakes, t.Needs = m.Mistakes, m.needs
 	return t
 }
 
@@ -133,7 +127,7 @@ func (t *Tests) run(d *decoder, block *hcl.Block, name string) {
 		return
 	}
 	// The tools name the module by the path of the file, too [terraform 1.11 internal/configs/config_build.go].
-	for _, ext := range slices.Concat(tfExtensions, tofuExtensions) {
+	for _, ext := range bothExtensions {
 		name = strings.TrimSuffix(name, ext)
 	}
 	name = "test." + strings.ReplaceAll(name, "/", ".") + "." + block.Labels[0]

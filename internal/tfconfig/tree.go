@@ -214,48 +214,48 @@ func (t *Tree) list(dir string) ([]fs.DirEntry, error) {
 	return l.entries, l.err
 }
 
-// lstat describes a file without links in its directory's path.
-func (t *Tree) lstat(name string) (fs.FileInfo, error) {
-	info := t.infos.Get(name, func() fileInfo {
-		info, err := fs.Lstat(t.fsys, name)
+// described is a tree whose files are described once, without links in the path of
+// their directory.
+type described struct{ *Tree }
+
+// Open implements fs.FS.
+func (d described) Open(name string) (fs.File, error) { return d.fsys.Open(name) }
+
+// ReadLink implements fs.ReadLinkFS.
+func (d described) ReadLink(name string) (string, error) { return fs.ReadLink(d.fsys, name) }
+
+// Lstat implements fs.ReadLinkFS.
+func (d described) Lstat(name string) (fs.FileInfo, error) {
+	info := d.infos.Get(name, func() fileInfo {
+		info, err := fs.Lstat(d.fsys, name)
 		return fileInfo{info, err}
 	})
 	return info.FileInfo, info.err
 }
 
-// resolve returns the path without links. It fails with t.outside,
-// filetree.ErrLoop, or an error of the file system.
-func (t *Tree) resolve(name string) (string, error) {
-	real, err := filetree.Resolve(described{t.fsys, t}, path.Clean(name))
-	if errors.Is(err, filetree.ErrLeadsOut) {
+// resolve returns the path without links, what is there, and the tree that it is in: this
+// one or the one around it. It fails with the outside of that tree, filetree.ErrLoop,
+// or an error of the file system.
+func (t *Tree) resolve(name string) (*Tree, string, fs.FileInfo, error) {
+	real, err := filetree.Resolve(described{t}, path.Clean(name))
+	switch {
+	case errors.Is(err, filetree.ErrLeadsOut) && t.around != nil:
+		return t.around.resolve(path.Join(t.within, name))
+	case errors.Is(err, filetree.ErrLeadsOut):
 		err = t.outside
 	}
-	return real, err
-}
-
-// described is a tree whose files are described once.
-type described struct {
-	fs.FS
-	tree *Tree
-}
-
-// Lstat implements fs.ReadLinkFS.
-func (d described) Lstat(name string) (fs.FileInfo, error) { return d.tree.lstat(name) }
-
-// ReadLink implements fs.ReadLinkFS.
-func (d described) ReadLink(name string) (string, error) { return fs.ReadLink(d.FS, name) }
-
-// Directory resolves a path that must be a directory, which may be in the tree
-// around this one.
-func (t *Tree) Dir(name string) (Directory, error) {
-	dir, err := t.resolve(name)
-	if errors.Is(err, ErrOutside) && t.around != nil {
-		return t.around.Dir(path.Join(t.within, name))
-	}
 	if err != nil {
-		return Directory{}, err
+		return nil, "", nil, err
 	}
-	if info, err := t.lstat(dir); err != nil || !info.IsDir() {
+	info, err := described{t}.Lstat(real)
+	return t, real, info, err
+}
+
+// Dir resolves a path that must be a directory, which may be in the tree around this
+// one.
+func (t *Tree) Dir(name string) (Directory, error) {
+	t, dir, info, err := t.resolve(name)
+	if err != nil || !info.IsDir() {
 		return Directory{}, cmp.Or(err, fs.ErrNotExist)
 	}
 	if t.inner != nil && (dir == t.inner.within || strings.HasPrefix(dir, t.inner.within+"/")) {
@@ -267,14 +267,7 @@ func (t *Tree) Dir(name string) (Directory, error) {
 // Read returns the content of a file, through links, also of one in the tree
 // around this one.
 func (t *Tree) Read(name string) ([]byte, error) {
-	real, err := t.resolve(name)
-	if errors.Is(err, ErrOutside) && t.around != nil {
-		return t.around.Read(path.Join(t.within, name))
-	}
-	if err != nil {
-		return nil, err
-	}
-	info, err := t.lstat(real)
+	t, real, info, err := t.resolve(name)
 	switch {
 	case err != nil:
 		return nil, err
@@ -328,10 +321,13 @@ func (d Directory) Configured(tool provider.Tool) bool {
 
 // ForOpenTofu reports whether the directory has a file for OpenTofu alone.
 func (d Directory) ForOpenTofu() bool {
+	return d.HasFile(func(name string) bool { return !editorFile(name) && forOpenTofu(name) })
+}
+
+// HasFile reports whether one of the names of files in the directory is such a name.
+func (d Directory) HasFile(such func(name string) bool) bool {
 	entries, _ := d.Entries()
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return !e.IsDir() && !editorFile(e.Name()) && forOpenTofu(e.Name())
-	})
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() && such(e.Name()) })
 }
 
 // Has reports whether the directory has an entry of this name.
