@@ -162,7 +162,8 @@ func excess(src []byte, name string, isJSON bool) []provider.Diagnostic {
 	if line := deepNative(tokens); line > 0 {
 		return tooDeep(name, line)
 	}
-	return tooMuch(name, longLiteral(tokens), "the file has a string or heredoc in too many parts: the parser would copy more than %d MiB", maxCopied>>20)
+	return tooMuch(name, longLiteral(tokens),
+		"the file has a string or heredoc in too many parts: the parser would copy more than %d MiB", maxCopied>>20)
 }
 
 func tooMany(name string, line int) []provider.Diagnostic {

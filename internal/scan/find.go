@@ -377,11 +377,14 @@ func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) ([]tfconf
 		}
 		return at.HasFile(variableFile) || at.Configuration(f.likelyTool(at)).RootOnly
 	}
+	topOfStack := func(at tfconfig.Directory) bool {
+		return len(at.Components()) > 0 && at.HasFile(func(name string) bool { return strings.HasSuffix(name, deployExtension) })
+	}
 	var likely []tfconfig.Directory
 	for _, at := range dirs {
 		switch {
 		case f.ignored(at.Join(lockfile.Name)):
-		case stackTop(at):
+		case topOfStack(at):
 			likely = append(likely, at)
 		case !f.lockable(at):
 		case wished(at.Path), byItself(at):

@@ -84,13 +84,12 @@ func (p *packages) fetch(ctx context.Context, calls []remoteCall) error {
 
 // stored is where a module is that the tool has left in its directory below a
 // root module.
-func (p *packages) stored(root tfconfig.Directory, record manifestRecord) (at tfconfig.Directory, base string, err error) {
+func (p *packages) stored(root tfconfig.Directory, record manifestRecord) fetched {
 	top, err := root.Dir(record.top())
 	if err != nil {
-		return tfconfig.Directory{}, "", err
+		return fetched{err: err}
 	}
-	t := p.inits.Get(top, top.Below)
-	base = cmp.Or(strings.TrimPrefix(strings.TrimPrefix(record.Dir, record.top()), "/"), ".")
-	at, err = t.Dir(base)
-	return at, base, err
+	base := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(record.Dir, record.top()), "/"), ".")
+	at, err := p.inits.Get(top, top.Below).Dir(base)
+	return fetched{at: at, base: base, version: record.Version, err: err}
 }

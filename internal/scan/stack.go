@@ -2,7 +2,6 @@ package scan
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
@@ -12,11 +11,6 @@ import (
 // deployExtension is that of files which only the top of a stack has, not a stack
 // that another one embeds [docs: developer.hashicorp.com/terraform/language/stacks/create/config].
 const deployExtension = ".tfdeploy.hcl"
-
-// stackTop reports whether a directory is the top of a stack.
-func stackTop(at tfconfig.Directory) bool {
-	return len(at.Components()) > 0 && at.HasFile(func(name string) bool { return strings.HasSuffix(name, deployExtension) })
-}
 
 // keep notes how the lock file of a stack is kept: its command records no
 // constraints, as lock files in public repositories show. One that states some is

@@ -53,10 +53,8 @@ type walker struct {
 // only test files lead to.
 type harvest struct {
 	tfconfig.Mistakes
-	terms   map[provider.Addr][]Term
-	unread  []Unread
-	fetched []Fetched
-	dirs    []string
+	ModuleTree // as far as it is read: without Requirements, which are made of the terms
+	terms      map[provider.Addr][]Term
 }
 
 // visit is a module in the tree: its configuration, how it was called, and the
@@ -101,7 +99,7 @@ func (w *walker) module(at *visit) {
 	if c := at.config; !w.seen[c.Directory] {
 		w.seen[c.Directory] = true
 		if c.Directory.Tree == w.scope.root.Directory.Tree {
-			w.dirs = append(w.dirs, c.Directory.Path)
+			w.Dirs = append(w.Dirs, c.Directory.Path)
 		}
 		if c.Directory.Tree.IsPackage() {
 			w.packaged[c.Directory.Tree] = true
@@ -219,13 +217,17 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 	case got.err != nil:
 		w.notFetched(c, to, got.err)
 	default:
-		w.fetched = append(w.fetched, Fetched{
-			Module: to.path, Source: moduleaddr.Shown(c.Module.Text), Ref: moduleaddr.Ref(c.Module.Text),
-			Version: got.version, ID: got.id,
-		})
-		to.base = got.base
-		w.enter(from, c, got.at, to)
+		w.enterPackage(from, c, got, to)
 	}
+}
+
+// enterPackage reads a module that is not in the file tree of its caller.
+func (w *walker) enterPackage(from *visit, c tfconfig.ModuleCall, got fetched, to *visit) {
+	w.Fetched = append(w.Fetched, Fetched{
+		Module: to.path, Source: moduleaddr.Shown(c.Module.Text), Ref: moduleaddr.Ref(c.Module.Text), Version: got.version, ID: got.id,
+	})
+	to.base = got.base
+	w.enter(from, c, got.at, to)
 }
 
 // stored follows a call of a module that the tool has left in its directory
@@ -236,20 +238,15 @@ func (w *walker) stored(from *visit, c tfconfig.ModuleCall, to *visit) bool {
 	if !ok || !record.serves(c.Module, w.tool.Name) {
 		return false
 	}
-	at, base, err := w.packages.stored(w.scope.root.Directory, record)
-	if err != nil {
-		return false
+	got := w.packages.stored(w.scope.root.Directory, record)
+	if got.err == nil {
+		w.enterPackage(from, c, got, to)
 	}
-	w.fetched = append(w.fetched, Fetched{
-		Module: to.path, Source: moduleaddr.Shown(c.Module.Text), Ref: moduleaddr.Ref(c.Module.Text), Version: record.Version,
-	})
-	to.base = base
-	w.enter(from, c, at, to)
-	return true
+	return got.err == nil
 }
 
 func (w *walker) notRead(c tfconfig.ModuleCall, to *visit, why staticeval.Unknown) {
-	w.unread = append(w.unread, Unread{
+	w.Unread = append(w.Unread, Unread{
 		Module: to.path, Source: moduleaddr.Shown(c.Module.Text),
 		Code: provider.CodeUnreadModule, Reason: why.Reason, Hint: why.Hint,
 		File: c.Module.File, Line: c.Module.Line,
@@ -260,7 +257,7 @@ func (w *walker) notRead(c tfconfig.ModuleCall, to *visit, why staticeval.Unknow
 func (w *walker) notFetched(c tfconfig.ModuleCall, to *visit, err error) {
 	why := provider.Diagnose(err)
 	w.notRead(c, to, staticeval.Unknown{Reason: why.Message, Hint: why.Hint})
-	u := &w.unread[len(w.unread)-1]
+	u := &w.Unread[len(w.Unread)-1]
 	if why.Code != provider.CodeInternal {
 		u.Code = why.Code
 	}
@@ -311,8 +308,9 @@ func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
 		}
 		return why != "" || r.Addr.Builtin()
 	})
-	slices.Sort(h.dirs)
-	t := ModuleTree{Requirements: all, Unread: h.unread, Fetched: h.fetched, Dirs: h.dirs, Diagnostics: sorted(h.Diags)}
+	t := h.ModuleTree
+	t.Requirements, t.Diagnostics = all, sorted(h.Diags)
+	slices.Sort(t.Dirs)
 	if len(w.packaged) == 0 {
 		return t
 	}

@@ -55,7 +55,7 @@ var Wide = []Function{
 	{"md5", "a digest of a text", digests, encoded("md5"), nil},
 	{"min", "the smallest number", library, stdlib.MinFunc, nil},
 	{"one", "the only element, or null", collections, oneFunc, nil},
-	{"parseint", "the integer that a text stands for", library, stdlib.ParseIntFunc, times(8)}, // digits are converted from one base to another,
+	{"parseint", "the integer that a text stands for", library, stdlib.ParseIntFunc, times(8)}, // digits are converted from one base to another
 	{"pow", "a power of a number", numbers, stdlib.PowFunc, nil},
 	{"range", "a list of numbers", library, stdlib.RangeFunc, costOfRange},
 	{"regex", "what a regular expression finds", library, stdlib.RegexFunc, costOfRegex},

@@ -88,7 +88,9 @@ func refTraversal(d *decoder, expr hcl.Expression) (hcl.Traversal, bool) {
 
 // inJSON parses what a JSON string holds, which is how JSON writes references, types
 // and, under early evaluation, templates. Any other expression is returned as it is.
-func inJSON(expr hcl.Expression, parse func([]byte, string, hcl.Pos) (hclsyntax.Expression, hcl.Diagnostics)) (hcl.Expression, hcl.Diagnostics) {
+func inJSON(
+	expr hcl.Expression, parse func([]byte, string, hcl.Pos) (hclsyntax.Expression, hcl.Diagnostics),
+) (hcl.Expression, hcl.Diagnostics) {
 	if !json.IsJSONExpression(expr) || excessive(expr) {
 		return expr, nil
 	}
