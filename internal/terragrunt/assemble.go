@@ -156,7 +156,7 @@ func (a *Assembler) pkg(p scan.Package) *fileReader {
 	defer a.mu.Unlock()
 	known, ok := a.packages[p.ID]
 	if !ok || p.ID == "" {
-		known = &fileReader{fsys: p.FS}
+		known = newFileReader(p.FS)
 		a.packages[p.ID] = known
 	}
 	return known

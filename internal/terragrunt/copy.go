@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
@@ -120,11 +121,11 @@ func (w *workingCopy) ReadFile(name string) ([]byte, error) {
 	case n.layer == nil && !n.IsDir():
 		return n.written, nil
 	case n.layer == nil:
-		return nil, pathError("open", name, errNoFile)
+		return nil, pathError("open", name, file.ErrIrregular)
 	}
 	src, err := n.layer.read(n.real)
 	if err != nil {
-		return nil, pathError("open", name, withoutPath(err))
+		return nil, pathError("open", name, file.Cause(err))
 	}
 	return src, nil
 }
@@ -147,9 +148,9 @@ func (w *workingCopy) ReadDir(name string) ([]fs.DirEntry, error) {
 		if err != nil || !found.IsDir() {
 			continue
 		}
-		entries, err := l.list(real)
+		entries, err := l.List(real)
 		if err != nil {
-			unread = withoutPath(err)
+			unread = file.Cause(err)
 		}
 		for _, e := range entries {
 			names[e.Name()] = true
@@ -367,7 +368,7 @@ type copyDir struct {
 func (d *copyDir) Stat() (fs.FileInfo, error) { return d.FileInfo, nil }
 func (d *copyDir) Close() error               { return nil }
 
-func (d *copyDir) Read([]byte) (int, error) { return 0, errNoFile }
+func (d *copyDir) Read([]byte) (int, error) { return 0, file.ErrIrregular }
 
 // ReadDir implements fs.ReadDirFile.
 func (d *copyDir) ReadDir(n int) ([]fs.DirEntry, error) {

@@ -12,10 +12,11 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/staticeval"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // The names of Terragrunt's own files.
@@ -27,37 +28,24 @@ const (
 	stackName  = "terragrunt.stack.hcl"
 )
 
-// maxRead bounds the files that are read. The texts of large ones have no value in
-// expressions all the same.
-const maxRead = 16 << 20
-
-// Why a file is not read.
-var (
-	errLarge  = fmt.Errorf("it is larger than %d MiB", maxRead>>20)
-	errNoFile = errors.New("it is not a regular file")
-)
-
 // fileReader is the file tree that units are in. It is read lazily, and nothing of
-// it twice.
+// it twice. The texts of large files have no value in expressions all the same.
 type fileReader struct {
-	fsys     fs.FS
-	infos    memo.Once[string, fileEntry]
+	tfconfig.LazyFiles
 	stats    memo.Once[string, fileEntry]
-	lists    memo.Once[string, dirListing]
 	contents memo.Once[string, fileContent]
 	files    memo.Once[string, parsed]
 	missing  sync.Map // files that are there and are not held
+}
+
+func newFileReader(fsys fs.FS) *fileReader {
+	return &fileReader{LazyFiles: tfconfig.LazyFiles{FS: fsys}}
 }
 
 type fileEntry struct {
 	real string // its path without links
 	info fs.FileInfo
 	err  error
-}
-
-type dirListing struct {
-	entries []fs.DirEntry
-	err     error
 }
 
 type fileContent struct {
@@ -70,30 +58,11 @@ type parsed struct {
 	why  *staticeval.Unknown
 }
 
-// Open implements fs.FS for filetree.Resolve, which does not open anything.
-func (r *fileReader) Open(name string) (fs.File, error) { return r.fsys.Open(name) }
-
-// Lstat implements fs.ReadLinkFS.
-func (r *fileReader) Lstat(name string) (fs.FileInfo, error) {
-	e := r.infos.Get(name, func() fileEntry {
-		info, err := fs.Lstat(r.fsys, name)
-		return fileEntry{name, info, err}
-	})
-	return e.info, e.err
-}
-
-// ReadLink implements fs.ReadLinkFS.
-func (r *fileReader) ReadLink(name string) (string, error) { return fs.ReadLink(r.fsys, name) }
-
 // stat describes what a path leads to, through links, and returns its path without
 // them.
 func (r *fileReader) stat(name string) (string, fs.FileInfo, error) {
 	e := r.stats.Get(path.Clean(name), func() fileEntry {
-		real, err := filetree.Resolve(r, path.Clean(name))
-		if err != nil {
-			return fileEntry{err: err}
-		}
-		info, err := r.Lstat(real)
+		real, info, err := r.Follow(name)
 		return fileEntry{real, info, err}
 	})
 	return e.real, e.info, e.err
@@ -109,28 +78,17 @@ func (r *fileReader) isFile(name string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// list returns the entries of a directory that has no links in its path.
-func (r *fileReader) list(dir string) ([]fs.DirEntry, error) {
-	l := r.lists.Get(dir, func() dirListing {
-		entries, err := fs.ReadDir(r.fsys, dir)
-		return dirListing{entries, err}
-	})
-	return l.entries, l.err
-}
-
 // read returns the content of a file, through links.
 func (r *fileReader) read(name string) ([]byte, error) {
 	real, info, err := r.stat(name)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = tfconfig.Readable(info)
+	}
+	if err != nil {
 		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errNoFile
-	case info.Size() > maxRead:
-		return nil, errLarge
 	}
 	c := r.contents.Get(real, func() fileContent {
-		src, err := fs.ReadFile(r.fsys, real)
+		src, err := fs.ReadFile(r.FS, real)
 		if err != nil {
 			r.missing.Store(real, true)
 		}
@@ -167,7 +125,7 @@ func (r *fileReader) parse(name string) (*configSource, *staticeval.Unknown) {
 			return parsed{why: &staticeval.Unknown{Refused: true, Reason: "there is no file " + name}}
 		}
 		if err != nil {
-			return parsed{why: &staticeval.Unknown{Reason: fmt.Sprintf("%s could not be read: %v", name, withoutPath(err))}}
+			return parsed{why: &staticeval.Unknown{Reason: fmt.Sprintf("%s could not be read: %v", name, file.Cause(err))}}
 		}
 		f, diags := hclfile.Parse(src, name)
 		if len(diags) > 0 {
@@ -190,14 +148,6 @@ func newFile(name string, b hcl.Body) *configSource {
 		f.features[b.label] = b
 	}
 	return f
-}
-
-// withoutPath strips the path from a file system error; the caller names the file.
-func withoutPath(err error) error {
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return pathErr.Err
-	}
-	return err
 }
 
 // body is a body in native syntax or in JSON, where a block is an attribute, too.

@@ -14,6 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
@@ -90,7 +91,7 @@ func (c functionTable) fileSet(args []string) (cty.Value, error) {
 		if err != nil {
 			return true
 		}
-		entries, _ := c.list(real)
+		entries, _ := c.List(real)
 		for _, e := range entries {
 			if looked++; looked > maxFound || strings.Count(rel, "/") > maxNestedDirs {
 				return false
@@ -149,7 +150,7 @@ func (c functionTable) content(text, dir string) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &staticeval.Unknown{Reason: "it reads a file that is not there"}
 	case err != nil:
-		return nil, &staticeval.Unknown{Reason: "it reads a file that could not be read: " + withoutPath(err).Error()}
+		return nil, &staticeval.Unknown{Reason: "it reads a file that could not be read: " + file.Cause(err).Error()}
 	}
 	return src, nil
 }

@@ -102,7 +102,7 @@ const defaultJobs = 8
 
 // hasConfiguration reports whether a directory has configuration.
 func hasConfiguration(r *fileReader, dir string) bool {
-	entries, _ := r.list(dir)
+	entries, _ := r.List(dir)
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return hasSuffix(e.Name(), configuration[:4]) })
 }
 

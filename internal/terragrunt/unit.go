@@ -20,7 +20,7 @@ type Configs struct{ *fileReader }
 
 // NewConfigs returns a reader of a file tree, which must be an fs.ReadLinkFS for
 // links to be followed.
-func NewConfigs(fsys fs.FS) *Configs { return &Configs{&fileReader{fsys: fsys}} }
+func NewConfigs(fsys fs.FS) *Configs { return &Configs{newFileReader(fsys)} }
 
 // Unit is what the configuration of a unit says about the files that init sees.
 type Unit struct {

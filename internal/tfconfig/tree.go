@@ -20,11 +20,9 @@ import (
 
 // Why a path of a file tree could not be followed, besides fs.ErrNotExist.
 var (
-	ErrOutside   = errors.New("it leads out of the repository")
-	errPackage   = errors.New("it leads out of the module package")
-	errIrregular = errors.New("it is not a regular file")
-	errCostly    = fmt.Errorf("the modules of this package have more than %d words, lines and signs together", maxPackage)
-	errLarge     = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+	ErrOutside = errors.New("it leads out of the repository")
+	errPackage = errors.New("it leads out of the module package")
+	errCostly  = fmt.Errorf("the modules of this package have more than %d words, lines and signs together", maxPackage)
 )
 
 // FileName is how people know a file.
@@ -41,7 +39,7 @@ type FileName struct {
 // whatever the file system below it would do: what is beside a repository is none
 // of its files.
 type Tree struct {
-	fsys fs.FS
+	LazyFiles
 	// names turns a path of the tree into the name that people know it by. Of the
 	// tree around the searched one that is the path that leads there from its top.
 	names func(string) FileName
@@ -50,8 +48,6 @@ type Tree struct {
 	packages sync.Map
 	// outside is the error of a path that leads out of the tree.
 	outside error
-	lists   memo.Once[string, entryList]
-	infos   memo.Once[string, fileInfo]
 	configs memo.Once[configKey, *Configuration]
 	// decoded are files by name and content, of trees that share some, and shared says
 	// which; nil for others.
@@ -82,7 +78,7 @@ func Searched(fsys, around fs.FS, within string) *Tree {
 }
 
 func localTree(fsys fs.FS) *Tree {
-	t := &Tree{fsys: fsys, names: func(name string) FileName { return FileName{File: name} }, outside: ErrOutside}
+	t := &Tree{LazyFiles: LazyFiles{FS: fsys}, names: func(name string) FileName { return FileName{File: name} }, outside: ErrOutside}
 	t.submodules = sync.OnceValue(t.readSubmodules)
 	return t
 }
@@ -92,7 +88,7 @@ func localTree(fsys fs.FS) *Tree {
 // submodules in it that are not checked out. names gives the name that people know
 // a path of it by.
 func NewTree(fsys fs.FS, names func(string) FileName) *Tree {
-	return &Tree{fsys: fsys, names: names, outside: errPackage, submodules: func() []string { return nil }}
+	return &Tree{LazyFiles: LazyFiles{FS: fsys}, names: names, outside: errPackage, submodules: func() []string { return nil }}
 }
 
 // Decoded keeps what files say, by their name and content, for trees that have files
@@ -147,7 +143,7 @@ func namedBelow(top FileName) func(string) FileName {
 // Below is what is below a directory as a tree of its own, in which its files have
 // the names that people know them by.
 func (d Directory) Below() *Tree {
-	sub, err := fs.Sub(d.Tree.fsys, d.Path)
+	sub, err := fs.Sub(d.Tree.FS, d.Path)
 	if err != nil {
 		panic("tfconfig: a directory of the tree is no path: " + err.Error())
 	}
@@ -187,16 +183,6 @@ func (t *Tree) LeadsOut(err error) bool { return errors.Is(err, t.outside) }
 // IsPackage reports whether the tree is a module package of its own.
 func (t *Tree) IsPackage() bool { return t.outside == errPackage }
 
-type entryList struct {
-	entries []fs.DirEntry
-	err     error
-}
-
-type fileInfo struct {
-	fs.FileInfo
-	err error
-}
-
 // Directory is a directory in a file tree, where a module is. Its dir has no
 // links in it, so that equal locations are the same directory.
 type Directory struct {
@@ -204,50 +190,17 @@ type Directory struct {
 	Path string
 }
 
-// list returns the entries of a directory without links in its path, sorted by
-// name. Each directory is read once.
-func (t *Tree) list(dir string) ([]fs.DirEntry, error) {
-	l := t.lists.Get(dir, func() entryList {
-		entries, err := fs.ReadDir(t.fsys, dir)
-		return entryList{entries, err}
-	})
-	return l.entries, l.err
-}
-
-// described is a tree whose files are described once, without links in the path of
-// their directory.
-type described struct{ *Tree }
-
-// Open implements fs.FS.
-func (d described) Open(name string) (fs.File, error) { return d.fsys.Open(name) }
-
-// ReadLink implements fs.ReadLinkFS.
-func (d described) ReadLink(name string) (string, error) { return fs.ReadLink(d.fsys, name) }
-
-// Lstat implements fs.ReadLinkFS.
-func (d described) Lstat(name string) (fs.FileInfo, error) {
-	info := d.infos.Get(name, func() fileInfo {
-		info, err := fs.Lstat(d.fsys, name)
-		return fileInfo{info, err}
-	})
-	return info.FileInfo, info.err
-}
-
 // resolve returns the path without links, what is there, and the tree that it is in: this
 // one or the one around it. It fails with the outside of that tree, filetree.ErrLoop,
 // or an error of the file system.
 func (t *Tree) resolve(name string) (*Tree, string, fs.FileInfo, error) {
-	real, err := filetree.Resolve(described{t}, path.Clean(name))
+	real, info, err := t.Follow(name)
 	switch {
 	case errors.Is(err, filetree.ErrLeadsOut) && t.around != nil:
 		return t.around.resolve(path.Join(t.within, name))
 	case errors.Is(err, filetree.ErrLeadsOut):
 		err = t.outside
 	}
-	if err != nil {
-		return nil, "", nil, err
-	}
-	info, err := described{t}.Lstat(real)
 	return t, real, info, err
 }
 
@@ -268,15 +221,13 @@ func (t *Tree) Dir(name string) (Directory, error) {
 // around this one.
 func (t *Tree) Read(name string) ([]byte, error) {
 	t, real, info, err := t.resolve(name)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular(): // a named pipe would keep the run waiting for ever
-		return nil, errIrregular
-	case info.Size() > maxFile:
-		return nil, errLarge
+	if err == nil {
+		err = Readable(info)
 	}
-	src, err := fs.ReadFile(t.fsys, real)
+	if err != nil {
+		return nil, err
+	}
+	src, err := fs.ReadFile(t.FS, real)
 	if err == nil && t.IsPackage() && t.pieces.Add(int64(pieceFile+hclfile.Pieces(src, name))) > maxPackage {
 		return nil, errCostly
 	}
@@ -296,7 +247,7 @@ func (d Directory) String() string { return d.Tree.name(d.Path) }
 func (d Directory) whole() string { return path.Join(d.Tree.within, d.Path) }
 
 // Entries are those of the directory, sorted by name.
-func (d Directory) Entries() ([]fs.DirEntry, error) { return d.Tree.list(d.Path) }
+func (d Directory) Entries() ([]fs.DirEntry, error) { return d.Tree.List(d.Path) }
 
 // Read returns the content of a file by its path from the directory.
 func (d Directory) Read(name string) ([]byte, error) { return d.Tree.Read(d.Join(name)) }
