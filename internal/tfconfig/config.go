@@ -3,7 +3,6 @@ package tfconfig
 import (
 	"cmp"
 	"maps"
-	"path"
 	"slices"
 	"sync"
 
@@ -90,18 +89,13 @@ func load(at Directory, key configKey) *Configuration {
 	}
 	var decoded []file
 	for i, name := range slices.Concat(c.files.primary, c.files.override) {
-		d := &decoder{tool: c.Tool, name: at.Name(name), override: i >= len(c.files.primary)}
-		src, err := at.Read(name)
-		if err != nil {
-			m.Unreadable("file", d.name, err)
-			continue
-		}
-		if key.stack {
-			decoded = append(decoded, decodeStackFile(src, d))
-		} else {
-			decoded = append(decoded, at.Tree.decode(path.Join(at.Path, name), src, d))
-		}
-		m.Diags = append(m.Diags, d.Diags...)
+		m.read(name, i >= len(c.files.primary), func(src []byte, d *decoder) {
+			if key.stack {
+				decoded = append(decoded, decodeStackFile(src, d))
+			} else {
+				decoded = append(decoded, at.Tree.decode(at.Join(name), src, d))
+			}
+		})
 	}
 	m.require(decoded)
 	for _, f := range decoded {
@@ -131,6 +125,18 @@ type merger struct {
 	resources map[resourceKey]resource
 	calls     map[string]ModuleCall
 	needs     []Need
+}
+
+// read reads a file of the directory.
+func (m *merger) read(name string, override bool, decode func(src []byte, d *decoder)) {
+	d := &decoder{tool: m.c.Tool, name: m.c.Directory.Name(name), override: override}
+	src, err := m.c.Directory.Read(name)
+	if err != nil {
+		m.Unreadable("file", d.name, err)
+		return
+	}
+	decode(src, d)
+	m.Diags = append(m.Diags, d.Diags...)
 }
 
 // require merges required_providers: one block in all primary files, and any

@@ -17,9 +17,8 @@ import (
 // other module's test files count.
 type Tests struct {
 	Mistakes
-	Runs      []ModuleCall // of runs that test another module, sorted by path
-	Needs     []Need       // by provider blocks
-	providers []providerBlock
+	Runs  []ModuleCall // of runs that test another module, sorted by path
+	Needs []Need       // by provider blocks
 }
 
 var (
@@ -37,72 +36,27 @@ var (
 // directory "tests" below it. The test directory can be set on the tools'
 // command line; that setting is in no file.
 func loadTests(c *Configuration) *Tests {
-	t := &Tests{}
 	if !c.Tool.Has(provider.TestFiles) {
-		return t
+		return &Tests{}
 	}
-	names := append(t.directory(c), c.files.tests...)
+	m := &merger{c: c}
+	names := append(m.testsBelow(), c.files.tests...)
 	slices.Sort(names)
+	var found file
 	for _, name := range names {
-		d := &decoder{tool: c.Tool, name: c.Directory.Name(name)}
-		src, err := c.Directory.Read(name)
-		if err != nil {
-			t.Unreadable("file", d.name, err)
-			continue
-		}
-		t.file(c, d, src, name)
-		t.Diags = append(t.Diags, d.Diags...)
+		m.read(name, false, func(src []byte, d *decoder) { decodeTestFile(src, d, &found, c.Directory, name) })
 	}
-	m := merger{c: c, Mistakes: t.Mistakes}
-	for _, p := range t.providers {
+	for _, p := range found.providers {
 		if addr, ok := m.provider(p.ref.name, p.Place); ok { // by the names of the root module
 			m.need(addr, p.version, p.Place)
 		}
 	}
-	t.Mistakes, t.Needs = m.Mistakes, m.needs
-	return t
+	return &Tests{m.Mistakes, found.calls, m.needs}
 }
 
-// directory returns the test files below, by their path in the root module.
-func (t *Tests) directory(c *Configuration) []string {
-	if !c.Directory.Has(testDir) {
-		return nil
-	}
-	at, err := c.Directory.Dir(testDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a file of this name, or a link to nothing
-	}
-	var entries []fs.DirEntry
-	if err == nil {
-		entries, err = at.Entries()
-	}
-	if err != nil {
-		t.Unreadable("directory", c.Directory.Name(testDir), err)
-		return nil
-	}
-	var names []string
-	for _, name := range testNames(entries, c.Tool) {
-		names = append(names, path.Join(testDir, name))
-	}
-	return names
-}
-
-func testNames(entries []fs.DirEntry, tool provider.Tool) []string {
-	if !tool.Has(provider.HiddenTestFiles) {
-		return files(entries, tool).tests
-	}
-	var names []string
-	for _, e := range entries {
-		if _, ext := splitName(e.Name(), tool); testExtension(ext) && !e.IsDir() {
-			names = append(names, e.Name())
-		}
-	}
-	return names
-}
-
-// file reads a test file. Blocks that have no bearing on providers and modules
-// are left unread: their syntax grows with every release.
-func (t *Tests) file(c *Configuration, d *decoder, src []byte, name string) {
+// decodeTestFile reads a test file. Blocks that have no bearing on providers and
+// modules are left unread: their syntax grows with every release.
+func decodeTestFile(src []byte, d *decoder, f *file, root Directory, name string) {
 	body, ok := d.body(src)
 	if !ok {
 		return
@@ -110,19 +64,19 @@ func (t *Tests) file(c *Configuration, d *decoder, src []byte, name string) {
 	for _, block := range d.content(body, testFileSchema).Blocks {
 		switch block.Type {
 		case "run":
-			t.run(d, block, name)
+			decodeRun(d, f, block, name)
 		case "provider":
-			t.provider(d, block)
+			decodeTestProvider(d, f, block)
 		case "mock_provider":
-			t.mock(c, d, block)
+			decodeMock(d, f, block, root)
 		}
 	}
 }
 
-// run reads which module a run tests, if it is not the root module itself. Its
+// decodeRun reads which module a run tests, if it is not the root module itself. Its
 // source is never evaluated early, and is relative to the root module also for
 // a file in the tests directory.
-func (t *Tests) run(d *decoder, block *hcl.Block, name string) {
+func decodeRun(d *decoder, f *file, block *hcl.Block, name string) {
 	if !d.identifier(block, 0) {
 		return
 	}
@@ -152,51 +106,85 @@ func (t *Tests) run(d *decoder, block *hcl.Block, name string) {
 			d.errorf(run.source.Expr.Range(), "invalid module source address: a run can test only local modules and those of a module registry")
 			continue
 		}
-		t.Runs = append(t.Runs, run)
+		f.calls = append(f.calls, run)
 	}
 }
 
-// provider reads a provider block. With releases that count them, the blocks
+// decodeTestProvider reads a provider block. With releases that count them, the blocks
 // of test files require what those of configuration files do; the later ones of
 // Terraform refuse a version there [cases 267, 268].
-func (t *Tests) provider(d *decoder, block *hcl.Block) {
-	var f file
-	decodeProvider(d, &f, block)
-	for _, p := range f.providers {
-		if d.tool.Has(provider.TestProviders) {
-			t.providers = append(t.providers, p)
-		} else if p.version != nil {
+func decodeTestProvider(d *decoder, f *file, block *hcl.Block) {
+	if d.tool.Has(provider.TestProviders) {
+		decodeProvider(d, f, block)
+		return
+	}
+	var uncounted file
+	decodeProvider(d, &uncounted, block)
+	for _, p := range uncounted.providers {
+		if p.version != nil {
 			d.Add(p.version.Place, "version constraints are not allowed in test files")
 		}
 	}
 }
 
-// mock reads a mock_provider block, which Terraform counted as a provider block
-// for as long as it counted those.
-func (t *Tests) mock(c *Configuration, d *decoder, block *hcl.Block) {
+// decodeMock reads a mock_provider block, which Terraform counted as a provider block
+// for as long as it counted those. The directory with its data must exist.
+func decodeMock(d *decoder, f *file, block *hcl.Block, root Directory) {
 	attrs := d.content(block.Body, mockSchema).Attributes
 	if !d.localName(block) {
 		return
 	}
-	if source, ok := attrs["source"]; ok {
-		t.mockSource(c, d, source)
+	source, ok := attrs["source"]
+	switch {
+	case ok && d.tool.Name == provider.OpenTofu:
+		d.errorf(source.NameRange, "unsupported argument: source is not expected in a mock_provider block")
+	case ok:
+		dir, known := d.text(source.Expr)
+		if !known || path.IsAbs(dir.text) {
+			break
+		}
+		if _, err := root.Dir(dir.text); errors.Is(err, fs.ErrNotExist) {
+			d.errorf(source.Expr.Range(), "unreadable mock data directory: it does not exist")
+		}
 	}
 	if d.tool.Name == provider.Terraform && d.tool.Has(provider.TestProviders) {
-		t.providers = append(t.providers, providerBlock{Place: placeOf(block.DefRange), ref: providerRef{name: block.Labels[0]}})
+		f.providers = append(f.providers, providerBlock{Place: placeOf(block.DefRange), ref: providerRef{name: block.Labels[0]}})
 	}
 }
 
-// mockSource checks that there is a directory with the data of a mock.
-func (t *Tests) mockSource(c *Configuration, d *decoder, attr *hcl.Attribute) {
-	if d.tool.Name == provider.OpenTofu {
-		d.errorf(attr.NameRange, "unsupported argument: source is not expected in a mock_provider block")
-		return
+// testsBelow returns the test files below, by their path in the root module.
+func (m *merger) testsBelow() []string {
+	root := m.c.Directory
+	if !root.Has(testDir) {
+		return nil
 	}
-	dir, ok := d.text(attr.Expr)
-	if !ok || path.IsAbs(dir.text) {
-		return
+	at, err := root.Dir(testDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a file of this name, or a link to nothing
 	}
-	if _, err := c.Directory.Dir(dir.text); errors.Is(err, fs.ErrNotExist) {
-		d.errorf(attr.Expr.Range(), "unreadable mock data directory: it does not exist")
+	var entries []fs.DirEntry
+	if err == nil {
+		entries, err = at.Entries()
 	}
+	if err != nil {
+		m.Unreadable("directory", root.Name(testDir), err)
+	}
+	var names []string
+	for _, name := range testNames(entries, m.c.Tool) {
+		names = append(names, path.Join(testDir, name))
+	}
+	return names
+}
+
+func testNames(entries []fs.DirEntry, tool provider.Tool) []string {
+	if !tool.Has(provider.HiddenTestFiles) {
+		return files(entries, tool).tests
+	}
+	var names []string
+	for _, e := range entries {
+		if _, ext := splitName(e.Name(), tool); testExtension(ext) && !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
 }
