@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,20 +98,16 @@ const maxOwn = 1 << 20
 
 // readOwn reads a small file of the operator; one that is missing is empty.
 func readOwn(path string) (string, error) {
-	stat, err := os.Stat(path)
-	if err != nil {
+	if _, err := os.Stat(path); err != nil {
 		return "", nil
 	}
-	if !stat.Mode().IsRegular() { // a named pipe would keep the run waiting for ever
+	text, err := file.ReadAtMost(path, maxOwn+1)
+	switch {
+	case errors.Is(err, file.ErrIrregular):
 		return "", fmt.Errorf("%s is no file", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
+	case err != nil:
 		return "", fmt.Errorf("reading %s: %w", path, file.Cause(err))
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxOwn+1))
-	if err != nil || len(text) > maxOwn {
+	case len(text) > maxOwn:
 		return "", fmt.Errorf("%s cannot be read, or is larger than %d MiB", path, maxOwn>>20)
 	}
 	return string(text), nil

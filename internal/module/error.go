@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"net/url"
 
-	svchost "github.com/hashicorp/terraform-svchost"
-
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -36,7 +34,7 @@ func refusedModule(hint, format string, args ...any) *provider.Error {
 // unauthorized is the error of a server that wants credentials, or others.
 func unauthorized(u *url.URL, hint, format string, args ...any) *provider.Error {
 	return &provider.Error{
-		Code: provider.CodeUnauthorized, Host: hostname(u),
+		Code: provider.CodeUnauthorized, Host: transport.Hostname(u),
 		Message: fmt.Sprintf(format, args...), Hint: hint,
 	}
 }
@@ -44,7 +42,7 @@ func unauthorized(u *url.URL, hint, format string, args ...any) *provider.Error 
 // unreachable is the error of a server that did not answer.
 func unreachable(u *url.URL, format string, args ...any) *provider.Error {
 	return &provider.Error{
-		Code: provider.CodeUnreachable, Host: hostname(u),
+		Code: provider.CodeUnreachable, Host: transport.Hostname(u),
 		Message: fmt.Sprintf(format, args...), Hint: "try again later",
 	}
 }
@@ -52,15 +50,6 @@ func unreachable(u *url.URL, format string, args ...any) *provider.Error {
 // badAnswer is the error of a registry or server that breaks its protocol.
 func badAnswer(format string, args ...any) *provider.Error {
 	return &provider.Error{Code: provider.CodeBadAnswer, Message: fmt.Sprintf(format, args...)}
-}
-
-// hostname is the host as errors carry it; empty if it is no registry's.
-func hostname(u *url.URL) svchost.Hostname {
-	h, err := svchost.ForComparison(svchost.ForDisplay(u.Host))
-	if err != nil {
-		return ""
-	}
-	return h
 }
 
 // attempting puts what was attempted before an error, and keeps what is known of

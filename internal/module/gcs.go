@@ -68,14 +68,14 @@ func (b *gcsBucket) get(ctx context.Context, object string, query url.Values, li
 }
 
 // list implements bucket.
-func (b *gcsBucket) list(ctx context.Context, prefix, from string) (page, error) {
+func (b *gcsBucket) list(ctx context.Context, prefix, from string) (names []string, next string, err error) {
 	query := url.Values{"prefix": {prefix}, "fields": {"items(name),nextPageToken"}}
 	if from != "" {
 		query.Set("pageToken", from)
 	}
 	u, body, err := b.get(ctx, "", query, maxStorePage)
 	if err != nil {
-		return page{}, err
+		return nil, "", err
 	}
 	defer body.Close()
 	var answer struct {
@@ -85,21 +85,20 @@ func (b *gcsBucket) list(ctx context.Context, prefix, from string) (page, error)
 		Next string `json:"nextPageToken"`
 	}
 	if err := json.NewDecoder(transport.LimitParts(body, maxPageParts)).Decode(&answer); err != nil {
-		return page{}, answerError(u, err)
+		return nil, "", answerError(u, err)
 	}
-	p := page{next: answer.Next}
 	for _, item := range answer.Items {
-		p.names = append(p.names, item.Name)
+		names = append(names, item.Name)
 	}
-	return p, nil
+	return names, answer.Next, nil
 }
 
 // open implements bucket.
-func (b *gcsBucket) open(ctx context.Context, name string, limit int64) (io.ReadCloser, error) {
+func (b *gcsBucket) open(ctx context.Context, name string) (io.ReadCloser, error) {
 	query := url.Values{"alt": {"media"}}
 	if b.generation != "" {
 		query.Set("generation", b.generation)
 	}
-	_, body, err := b.get(ctx, name, query, limit)
+	_, body, err := b.get(ctx, name, query, maxArchive)
 	return body, err
 }

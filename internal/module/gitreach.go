@@ -26,7 +26,7 @@ type route struct{ *gitProgram }
 // open prepares git for the URL that it asks: the operator's configuration may put
 // another one in the place of the source's (insteadOf), or a path or an alias of
 // ssh, which is none.
-func (r *route) open(ctx context.Context, key string) error {
+func (r *route) open(ctx context.Context) error {
 	asked := r.remote.url
 	if r.opts.own(asked.Hostname()) {
 		out, err := r.run(ctx, nil, "ls-remote", "--get-url", "origin")
@@ -56,7 +56,7 @@ func (r *route) open(ctx context.Context, key string) error {
 		}
 		return r.hold(ctx, *moved, moved.url, asked)
 	case "ssh":
-		return r.overSSH(ctx, asked, key)
+		return r.overSSH(ctx, asked)
 	case "file":
 		return nil // git refuses it where it may not: see environ
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // The limits on git as a process.
@@ -255,7 +256,7 @@ func (p *gitProgram) failure(ctx context.Context, command string, said complaint
 		e.Err = errors.New(said.words)
 	}
 	if said.code != "" && p.remote.url.Scheme != "file" {
-		e.Code, e.Host = said.code, hostname(p.remote.url)
+		e.Code, e.Host = said.code, transport.Hostname(p.remote.url)
 	}
 	switch {
 	case e.Code == provider.CodeUnauthorized:

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/transport"
@@ -21,7 +20,7 @@ const sshTimeout = "20"
 // credentials but the source's own key. It never asks a person, and connects to an
 // address that was checked. Where the operator's ssh configuration leads elsewhere,
 // such as by an alias, it is left to that.
-func (r *route) overSSH(ctx context.Context, asked *url.URL, key string) error {
+func (r *route) overSSH(ctx context.Context, asked *url.URL) error {
 	own, command := r.opts.own(r.remote.url.Hostname()), "ssh"
 	if own {
 		if out, err := r.run(ctx, nil, "config", "--get", "core.sshCommand"); err == nil {
@@ -34,11 +33,8 @@ func (r *route) overSSH(ctx context.Context, asked *url.URL, key string) error {
 	if program, _, _ := strings.Cut(command, " "); filepath.Base(program) == "ssh" {
 		command += " -o BatchMode=yes -o ConnectTimeout=" + sshTimeout
 	}
-	if key != "" {
-		if runtime.GOOS == "windows" {
-			key = filepath.ToSlash(key) // git runs the command in its own shell
-		}
-		command += " -i " + shellQuote(key)
+	if r.remote.key != nil {
+		command += " -i " + shellQuote(filepath.ToSlash(r.path("key"))) // git runs the command in its own shell, also on Windows
 	}
 	addrs, _, err := r.transport.Resolve(ctx, asked, r.remote.from)
 	if err != nil && (ended(ctx) != nil || transport.Refused(err)) {

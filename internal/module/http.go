@@ -183,15 +183,12 @@ type checksum struct {
 	hash       hash.Hash
 }
 
-// checksumKinds are those that a source may demand, with their length in
-// hexadecimal digits, which tells the kind where none is named.
-var checksumKinds = []struct {
-	kind   string
-	digits int
-	new    func() hash.Hash
-}{
-	{"md5", 32, md5.New}, {"sha1", 40, sha1.New}, {"sha256", 64, sha256.New}, {"sha512", 128, sha512.New},
-}
+// checksumKinds are those that a source may demand, by their length in hexadecimal
+// digits, which tells the kind where none is named.
+var checksumKinds = map[int]struct {
+	name string
+	new  func() hash.Hash
+}{32: {"md5", md5.New}, 40: {"sha1", sha1.New}, 64: {"sha256", sha256.New}, 128: {"sha512", sha512.New}}
 
 // withoutChecksum cuts the query argument checksum, [KIND:]DIGITS, which is for
 // go-getter. The rest of the query is sorted, as it is by go-getter.
@@ -206,12 +203,10 @@ func withoutChecksum(u *url.URL) (*url.URL, checksum, error) {
 	}
 	kind, digits, named := strings.Cut(value, ":")
 	if !named {
-		kind, digits = "", value
+		digits = value
 	}
-	for _, known := range checksumKinds {
-		if (kind == known.kind || !named) && len(digits) == known.digits {
-			return &plain, checksum{known.kind, strings.ToLower(digits), known.new()}, nil
-		}
+	if known, ok := checksumKinds[len(digits)]; ok && (kind == known.name || !named) {
+		return &plain, checksum{known.name, strings.ToLower(digits), known.new()}, nil
 	}
 	return nil, checksum{}, invalidAddress("invalid module source address: its checksum is not md5, sha1, sha256 or sha512 in hexadecimal digits")
 }

@@ -239,7 +239,7 @@ func (r registry) archive(from *url.URL, source string, credentials bool) (*tran
 	request := &transport.Request{URL: u, Referrer: from, Header: http.Header{"X-Terraform-Version": {r.tool.Version.String()}}}
 	// OpenTofu would send the token anywhere; it is for the registry
 	// [opentofu 1.12 internal/registry/package_location.go].
-	if credentials && (transport.HostPort(u) == transport.HostPort(from) || u.Scheme == "https" && hostname(u) == r.addr.Module.Host) {
+	if credentials && (transport.HostPort(u) == transport.HostPort(from) || u.Scheme == "https" && transport.Hostname(u) == r.addr.Module.Host) {
 		request.Token = r.token
 	}
 	return request, nil

@@ -32,10 +32,8 @@ func openRepository(ctx context.Context, g *gits, of gitRemote) (_ *gitRepositor
 			r.close()
 		}
 	}()
-	key := ""
 	if of.key != nil { // which nobody else may read
-		key = r.path("key")
-		if err := os.WriteFile(key, of.key, 0o600); err != nil {
+		if err := os.WriteFile(r.path("key"), of.key, 0o600); err != nil {
 			return nil, unread("writing the key for ssh: %v", file.Cause(err))
 		}
 	}
@@ -51,7 +49,7 @@ func openRepository(ctx context.Context, g *gits, of gitRemote) (_ *gitRepositor
 	if of.url.Scheme == "file" {
 		return r, nil
 	}
-	return r, (&route{&r.gitProgram}).open(ctx, key)
+	return r, (&route{&r.gitProgram}).open(ctx)
 }
 
 func (r *gitRepository) close() { os.RemoveAll(r.dir) }
@@ -211,21 +209,25 @@ func (r *gitRepository) fetch(ctx context.Context, commit string) error {
 	return nil
 }
 
-// gitlink is where a tree has a submodule, and at which commit.
-type gitlink struct{ dir, commit string }
+// gitEntry is what a commit has at a path.
+type gitEntry struct{ mode, id, name string }
+
+const (
+	modeLink   = "120000"
+	modeModule = "160000" // a submodule, whose commit is the ID
+)
 
 // maxListing bounds the list of the files of a commit.
 const maxListing = 64 << 20
 
-// read reads what is kept of a commit's files.
-func (r *gitRepository) read(ctx context.Context, commit string) (*filling, []gitlink, error) {
+// read reads what is kept of a commit's files, and says which submodules it has.
+func (r *gitRepository) read(ctx context.Context, commit string) (_ *filling, submodules []gitEntry, _ error) {
 	out, err := r.run(ctx, nil, "ls-tree", "-r", "-t", "-z", "--full-tree", commit)
 	if err != nil {
 		return nil, nil, err
 	}
 	into := newFilling()
-	var links []gitlink
-	var blobs []keptBlob
+	var blobs []gitEntry
 	for record := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		meta, name, _ := strings.Cut(record, "\t")
 		fields := strings.Fields(meta) // MODE TYPE ID
@@ -235,16 +237,16 @@ func (r *gitRepository) read(ctx context.Context, commit string) (*filling, []gi
 		if err := into.count(); err != nil {
 			return nil, nil, unread("the git repository cannot be read: %v", err)
 		}
-		mode, id := fields[0], fields[2]
+		entry := gitEntry{fields[0], fields[2], name}
 		switch {
 		case nameless(name):
-		case mode == "040000":
+		case entry.mode == "040000":
 			err = into.AddDir(name)
-		case mode == "160000":
+		case entry.mode == modeModule:
 			err = into.AddDir(name)
-			links = append(links, gitlink{name, id})
-		case mode == "120000" || kept(name):
-			blobs = append(blobs, keptBlob{id: id, name: name, link: mode == "120000"})
+			submodules = append(submodules, entry)
+		case entry.mode == modeLink || kept(name):
+			blobs = append(blobs, entry)
 		}
 		if err != nil {
 			return nil, nil, unread("the git repository cannot be read: %v", err)
@@ -253,21 +255,15 @@ func (r *gitRepository) read(ctx context.Context, commit string) (*filling, []gi
 	if err := r.readBlobs(ctx, into, commit, blobs); err != nil {
 		return nil, nil, err
 	}
-	return into, links, nil
+	return into, submodules, nil
 }
 
 // maxTarget bounds the target of a link, as operating systems do.
 const maxTarget = 4096
 
-// keptBlob is a file of a commit that is kept.
-type keptBlob struct {
-	id, name string
-	link     bool
-}
-
 // readBlobs adds files to the package, by one run of git. Those that were left out
 // because they are large are fetched first, all at once.
-func (r *gitRepository) readBlobs(ctx context.Context, into *filling, commit string, blobs []keptBlob) error {
+func (r *gitRepository) readBlobs(ctx context.Context, into *filling, commit string, blobs []gitEntry) error {
 	if len(blobs) == 0 {
 		return nil
 	}
@@ -313,7 +309,7 @@ func (r *gitRepository) readBlobs(ctx context.Context, into *filling, commit str
 				return err
 			}
 			content := io.LimitReader(out, size)
-			if b.link {
+			if b.mode == modeLink {
 				var target []byte
 				if target, err = io.ReadAll(io.LimitReader(content, maxTarget)); err == nil {
 					err = into.AddLink(b.name, string(target))

@@ -169,14 +169,14 @@ func (b *s3Bucket) get(ctx context.Context, object string, query url.Values, lim
 
 // list implements bucket, with the first version of the request, which every
 // store knows. A page says where it ends only in its last name.
-func (b *s3Bucket) list(ctx context.Context, prefix, from string) (page, error) {
+func (b *s3Bucket) list(ctx context.Context, prefix, from string) (names []string, next string, err error) {
 	query := url.Values{"prefix": {prefix}, "encoding-type": {"url"}}
 	if from != "" {
 		query.Set("marker", from)
 	}
 	u, body, err := b.get(ctx, "", query, maxStorePage)
 	if err != nil {
-		return page{}, err
+		return nil, "", err
 	}
 	defer body.Close()
 	var answer struct {
@@ -186,34 +186,33 @@ func (b *s3Bucket) list(ctx context.Context, prefix, from string) (page, error) 
 		Contents     []struct{ Key string }
 	}
 	if err := xml.NewDecoder(body).Decode(&answer); err != nil {
-		return page{}, answerError(u, err)
+		return nil, "", answerError(u, err)
 	}
-	var p page
 	for _, object := range answer.Contents {
 		name := object.Key
 		if answer.EncodingType == "url" {
 			if name, err = url.QueryUnescape(name); err != nil {
-				return page{}, answerError(u, err)
+				return nil, "", answerError(u, err)
 			}
 		}
-		p.names = append(p.names, name)
+		names = append(names, name)
 	}
-	if answer.IsTruncated && len(p.names) == 0 {
-		return page{}, answerError(u, nil)
+	switch {
+	case answer.IsTruncated && len(names) == 0:
+		return nil, "", answerError(u, nil)
+	case answer.IsTruncated:
+		next = names[len(names)-1]
 	}
-	if answer.IsTruncated {
-		p.next = p.names[len(p.names)-1]
-	}
-	return p, nil
+	return names, next, nil
 }
 
 // open implements bucket.
-func (b *s3Bucket) open(ctx context.Context, name string, limit int64) (io.ReadCloser, error) {
+func (b *s3Bucket) open(ctx context.Context, name string) (io.ReadCloser, error) {
 	query := url.Values{}
 	if b.version != "" {
 		query.Set("versionId", b.version)
 	}
-	_, body, err := b.get(ctx, name, query, limit)
+	_, body, err := b.get(ctx, name, query, maxArchive)
 	return body, err
 }
 

@@ -31,14 +31,10 @@ const (
 type bucket interface {
 	// list returns a page of the objects whose names begin with a prefix. The first
 	// page is from "", any other from what the page before says, "" at the end.
-	list(ctx context.Context, prefix, from string) (page, error)
-	// open begins to read an object, which is longer than limit only if reading fails.
-	open(ctx context.Context, name string, limit int64) (io.ReadCloser, error)
-}
-
-type page struct {
-	names []string
-	next  string
+	list(ctx context.Context, prefix, from string) (names []string, next string, err error)
+	// open begins to read an object, which is larger than an archive may be only if
+	// reading fails.
+	open(ctx context.Context, name string) (io.ReadCloser, error)
 }
 
 // stores fetch from object stores. Nothing names a version of what they give, so
@@ -92,7 +88,7 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) 
 			return err
 		}
 		t, _, err = unpackCopy(ctx, kind, func(archive io.Writer) error {
-			body, err := in.open(ctx, name, maxArchive)
+			body, err := in.open(ctx, name)
 			if err != nil {
 				return err
 			}
@@ -156,29 +152,29 @@ func readObjects(ctx context.Context, in bucket, dir string) (*filetree.Tree, er
 			if opened++; opened > maxObjects {
 				return nil, fmt.Errorf("it has more than %d configuration files", maxObjects)
 			}
-			return in.open(ctx, name, maxArchive)
+			return in.open(ctx, name)
 		})
 	}
 	from := ""
 	for range maxPages {
-		p, err := in.list(ctx, prefix, from)
+		names, next, err := in.list(ctx, prefix, from)
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range p.names {
+		for _, name := range names {
 			if err := add(name); err != nil {
 				return nil, attempting("reading the objects of the module package", err)
 			}
 		}
 		switch {
-		case p.next == "" && into.entries == 0:
+		case next == "" && into.entries == 0:
 			return nil, unread("there is no object below %q in the bucket", dir)
-		case p.next == "":
+		case next == "":
 			return into.Tree(), nil
-		case p.next == from:
+		case next == from:
 			return nil, badAnswer("the store lists the same objects again and again")
 		}
-		from = p.next
+		from = next
 	}
 	return nil, unread("the list of its objects has more than %d pages", maxPages)
 }

@@ -20,13 +20,13 @@ const (
 // submodules adds the files of submodules where they belong. The tools fetch
 // all of them and give up where one fails; here a failure is found by whoever
 // reads the directory, since most submodules have nothing to do with modules [go-getter 1.7 get_git.go].
-func (g *gits) submodules(ctx context.Context, r *gitRepository, into *filling, commit string, links []gitlink, depth int) error {
+func (g *gits) submodules(ctx context.Context, r *gitRepository, into *filling, commit string, links []gitEntry, depth int) error {
 	config, err := r.gitmodules(ctx, commit)
 	if err != nil {
 		return err
 	}
 	for i, link := range links {
-		settings, ok := config[link.dir]
+		settings, ok := config[link.name]
 		switch {
 		case settings.update == "none": // the tools leave the directory empty, too [go-getter 1.7 get_git.go]
 			continue
@@ -41,7 +41,7 @@ func (g *gits) submodules(ctx context.Context, r *gitRepository, into *filling, 
 			return over
 		}
 		if err != nil {
-			if err := into.AddMissing(link.dir, fs.ModeDir|0o755, 0, attempting("fetching the git submodule "+link.dir, err)); err != nil {
+			if err := into.AddMissing(link.name, fs.ModeDir|0o755, 0, attempting("fetching the git submodule "+link.name, err)); err != nil {
 				return unread("the git repository cannot be read: %v", err)
 			}
 		}
@@ -49,7 +49,7 @@ func (g *gits) submodules(ctx context.Context, r *gitRepository, into *filling, 
 	return nil
 }
 
-func (g *gits) submodule(ctx context.Context, parent *gitRepository, into *filling, link gitlink, text string, depth int) error {
+func (g *gits) submodule(ctx context.Context, parent *gitRepository, into *filling, link gitEntry, text string, depth int) error {
 	u, err := submoduleURL(parent.remote.url, text)
 	if err != nil {
 		return err
@@ -66,12 +66,12 @@ func (g *gits) submodule(ctx context.Context, parent *gitRepository, into *filli
 		return err
 	}
 	defer child.close()
-	p, err := g.commit(ctx, child, link.commit, depth+1)
+	p, err := g.commit(ctx, child, link.id, depth+1)
 	if err != nil {
 		return err
 	}
-	if err := into.AddTree(link.dir, p.fs.(*filetree.Tree)); err != nil {
-		return unread("the git submodule %s cannot be read: %v", link.dir, err)
+	if err := into.AddTree(link.name, p.fs.(*filetree.Tree)); err != nil {
+		return unread("the git submodule %s cannot be read: %v", link.name, err)
 	}
 	return nil
 }
@@ -112,30 +112,28 @@ func (r *gitRepository) gitmodules(ctx context.Context, commit string) (map[stri
 	if err != nil {
 		return nil, nil // there is none, or it is not valid: no submodule has a URL
 	}
-	sections := map[string]*submoduleConfig{}
+	sections := map[string]submoduleConfig{}
 	for record := range strings.SplitSeq(string(out), "\x00") {
 		key, value, _ := strings.Cut(record, "\n")
 		dot := strings.LastIndex(key, ".")
 		if dot < 0 {
 			continue
 		}
-		name := key[:dot]
-		if sections[name] == nil {
-			sections[name] = &submoduleConfig{}
-		}
+		s := sections[key[:dot]]
 		switch key[dot+1:] {
 		case "path":
-			sections[name].dir = path.Clean(value)
+			s.dir = path.Clean(value)
 		case "url":
-			sections[name].url = value
+			s.url = value
 		case "update":
-			sections[name].update = value
+			s.update = value
 		}
+		sections[key[:dot]] = s
 	}
 	config := map[string]submoduleConfig{}
 	for _, s := range sections {
 		if s.url != "" {
-			config[s.dir] = *s
+			config[s.dir] = s
 		}
 	}
 	return config, nil

@@ -413,7 +413,7 @@ func limitRedirects(limit int) func(*http.Request, []*http.Request) error {
 func tooLong(u *url.URL, limit int64) *provider.Error {
 	return &provider.Error{
 		Code:    provider.CodeBadAnswer,
-		Host:    hostname(u),
+		Host:    Hostname(u),
 		Message: fmt.Sprintf("the answer of %s is longer than %d bytes", Redact(u), limit),
 	}
 }

@@ -63,7 +63,7 @@ func retryAfter(header string) time.Duration {
 func failure(ctx context.Context, u *url.URL, err error) *provider.Error {
 	e := &provider.Error{
 		Code:    provider.CodeUnreachable,
-		Host:    hostname(u),
+		Host:    Hostname(u),
 		Message: "requesting " + Redact(u),
 		Err:     cause(err),
 	}
@@ -97,9 +97,9 @@ func Redact(u *url.URL) string {
 	return plain.String()
 }
 
-// hostname returns the host as provider errors carry it; empty if it is no
+// Hostname returns the host as provider errors carry it; empty if it is no
 // name of a registry host, which svchost demands of what it displays.
-func hostname(u *url.URL) svchost.Hostname {
+func Hostname(u *url.URL) svchost.Hostname {
 	h, err := svchost.ForComparison(svchost.ForDisplay(u.Host))
 	if err != nil {
 		return ""
