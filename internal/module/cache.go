@@ -82,7 +82,9 @@ func (c *cache) save(p contents) contents {
 		return p
 	}
 	var saved bytes.Buffer
-	err := writeSaved(&saved, t)
+	zipped := gzip.NewWriter(&saved)
+	archive := tar.NewWriter(zipped)
+	err := errors.Join(archive.AddFS(t), archive.Close(), zipped.Close())
 	if err == nil {
 		// At once with all it holds, since several runs may share the directory.
 		err = file.Replace(c.file(p.id), saved.Bytes(), file.Options{Parents: 0o755})
@@ -95,16 +97,7 @@ func (c *cache) save(p contents) contents {
 	return p
 }
 
-func writeSaved(w io.Writer, t *filetree.Tree) error {
-	zipped := gzip.NewWriter(w)
-	archive := tar.NewWriter(zipped)
-	if err := archive.AddFS(t); err != nil {
-		return err
-	}
-	return errors.Join(archive.Close(), zipped.Close())
-}
-
-// readSaved reads what writeSaved wrote, to its end, where the checksum is.
+// readSaved reads what save wrote, to its end, where the checksum is.
 func readSaved(r io.Reader) (*filetree.Tree, error) {
 	zipped, err := gzip.NewReader(r)
 	if err != nil {
