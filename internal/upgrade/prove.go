@@ -13,41 +13,36 @@ import (
 // proven is a covered provider with what its packages prove.
 type proven struct {
 	covered
-	hashes    []provider.Hash                     // of the new entry
-	contents  map[provider.Hash]provider.Platform // its h1 hashes
-	platforms []provider.Platform                 // of these, sorted
-	missing   []provider.Platform
-	serving   provider.Version
-	signer    provider.Signer
-	replaced  bool
-	marks     []provider.Mark
-	held      []Held
-	kept      bool // the old entry stays as it is
-	notices   []error
-	err       error
+	Selection
+	hashes  []provider.Hash // of the new entry
+	kept    bool            // the old entry stays as it is
+	notices []error
 }
 
 // prove merges what the packages prove with what the old entry holds. A provider
 // that the rules ignore stays as it is where it cannot be completed and covers what
 // is wanted.
 func prove(c covered, answers map[packageKey]evidence, opts Options, b behaviour) proven {
-	p := proven{covered: c, held: c.held, kept: c.kept, notices: c.notices, err: c.err}
+	p := proven{covered: c, kept: c.kept, notices: c.notices, Selection: Selection{
+		Requirement: c.requirement, From: c.old.Version, To: c.to, Held: c.held, Published: c.release.Published,
+		Warnings: c.release.Warnings, Err: c.err,
+	}}
 	if !c.kept && c.err == nil {
 		var found []provider.Hashes
-		if p, found = p.gather(answers, opts, b); p.err == nil {
+		if p, found = p.gather(answers, opts, b); p.Err == nil {
 			p = p.enter(found, opts, b)
 		}
 	}
 	switch {
-	case p.err == nil:
+	case p.Err == nil:
 	case b.forgives && c.mayStay && c.complete:
-		p.notices, p.err, p.kept = append(slices.Clone(p.notices), p.err), nil, true
+		p.notices, p.Err, p.kept = append(slices.Clone(p.notices), p.Err), nil, true
 	case c.err == nil && c.isLock && c.to.Precedence(c.old.Version) > 0:
 		// The selected release is newer than the locked one and stays out of the lock
 		// file for what its packages are.
 		for code, reason := range map[provider.Code]Reason{provider.CodeNoPackage: HeldByPlatform, provider.CodeProtocol: HeldByProtocol} {
-			if provider.Coded(p.err, code) {
-				p.held = append(slices.Clone(c.held), Held{Version: c.to, Reason: reason, Published: c.release.Published})
+			if provider.Coded(p.Err, code) {
+				p.Held = append(slices.Clone(c.held), Held{Version: c.to, Reason: reason, Published: c.release.Published})
 			}
 		}
 	}
@@ -66,10 +61,10 @@ func (p proven) gather(answers map[packageKey]evidence, opts Options, b behaviou
 			lacking[k.want.Platform] = true
 			continue
 		}
-		if p.err = e.err; p.err == nil {
-			p.err = untrusted(k.want, e.hashes, opts.Signers, b)
+		if p.Err = e.err; p.Err == nil {
+			p.Err = untrusted(k.want, e.hashes, opts.Signers, b)
 		}
-		if p.err != nil {
+		if p.Err != nil {
 			return p, nil
 		}
 		found = append(found, e.hashes)
@@ -77,32 +72,32 @@ func (p proven) gather(answers map[packageKey]evidence, opts Options, b behaviou
 	for _, h := range found {
 		delete(lacking, h.Package.Platform) // one source of two has it
 	}
-	p.missing = slices.SortedFunc(maps.Keys(lacking), provider.Platform.Compare)
-	if len(p.missing) > 0 {
+	p.Missing = slices.SortedFunc(maps.Keys(lacking), provider.Platform.Compare)
+	if len(p.Missing) > 0 {
 		for _, r := range p.offered.releases {
-			older := r.Version.Precedence(p.to) < 0 && r.Version.Precedence(p.serving) > 0 && p.constraints.Allows(r.Version)
+			older := r.Version.Precedence(p.to) < 0 && r.Version.Precedence(p.Serving) > 0 && p.constraints.Allows(r.Version)
 			if older && !slices.ContainsFunc(p.named, func(q provider.Platform) bool { return !slices.Contains(r.Platforms, q) }) {
-				p.serving = r.Version
+				p.Serving = r.Version
 			}
 		}
 	}
 	switch demanded := opts.Platforms.Demanded && len(opts.Platforms.List) > 0; {
-	case len(p.missing) > 0 && demanded:
-		names := make([]string, len(p.missing))
-		for i, m := range p.missing {
+	case len(p.Missing) > 0 && demanded:
+		names := make([]string, len(p.Missing))
+		for i, m := range p.Missing {
 			names[i] = m.String()
 		}
 		err := p.failure(provider.CodeNoPackage, p.to, "%s %s is not released for %s", p.addr(), p.to, strings.Join(names, ", "))
-		err.Platform = p.missing[0]
+		err.Platform = p.Missing[0]
 		err.Hint = "leave these out of --platform, or name them in the configuration file: there what is not released is told and left out"
-		if !p.serving.IsZero() {
-			err.Hint = fmt.Sprintf("%s is released for all of them; else %s", p.serving, err.Hint)
+		if !p.Serving.IsZero() {
+			err.Hint = fmt.Sprintf("%s is released for all of them; else %s", p.Serving, err.Hint)
 		}
-		p.err = err
+		p.Err = err
 	case len(found) == 0:
 		err := p.failure(provider.CodeNoPackage, p.to, "%s %s is published for none of the wanted platforms", p.addr(), p.to)
 		err.Hint = "name a platform that it is published for with --platform"
-		p.err = err
+		p.Err = err
 	}
 	return p, found
 }
@@ -118,7 +113,7 @@ func (p proven) enter(found []provider.Hashes, opts Options, b behaviour) proven
 	}
 	if h, other := p.contradicting(prior, found, b); other {
 		accepted := slices.ContainsFunc(opts.AcceptReReleased, func(r provider.ReleasePattern) bool { return r.Match(p.addr(), p.to) })
-		p.replaced = true
+		p.Replaced = true
 		switch {
 		case b.refuses == refuseNone:
 			// providers lock adds new hashes to old ones that belong to other bytes
@@ -127,13 +122,13 @@ func (p proven) enter(found []provider.Hashes, opts Options, b behaviour) proven
 		case accepted:
 			prior = nil
 		default:
-			p.replaced, p.err = false, p.reReleased(h)
+			p.Replaced, p.Err = false, p.reReleased(h)
 			return p
 		}
 	}
 	if err := p.altered(found); err != nil {
 		if b.refusesAltered {
-			p.err = err
+			p.Err = err
 			return p
 		}
 		p.notices = append(slices.Clone(p.notices), err)
@@ -151,32 +146,32 @@ func (p proven) enter(found []provider.Hashes, opts Options, b behaviour) proven
 			}
 		}
 		if h.Mirror == "" {
-			p.signer = h.Signer
+			p.Signer = h.Signer
 		}
 	}
 	p.hashes = slices.Concat(prior, recorded)
 	if !b.keepsHashes || b.settlesConflicts && p.sides != nil {
 		p.hashes = recorded
 	}
-	p.marks = provider.Marks(found, recorded)
-	p.contents = map[provider.Hash]provider.Platform{}
+	p.Marks = provider.Marks(found, recorded)
+	p.Hashes = map[provider.Hash]provider.Platform{}
 	for _, h := range found {
 		for platform, reported := range h.Reported {
 			for _, r := range h1(reported) {
 				if slices.Contains(p.hashes, r) {
-					p.contents[r] = platform
+					p.Hashes[r] = platform
 				}
 			}
 		}
 	}
 	var platforms []provider.Platform
 	for _, h := range found {
-		p.contents[h.H1] = h.Package.Platform
+		p.Hashes[h.H1] = h.Package.Platform
 		platforms = append(platforms, h.Package.Platform)
 	}
-	platforms = slices.AppendSeq(platforms, maps.Values(p.contents))
+	platforms = slices.AppendSeq(platforms, maps.Values(p.Hashes))
 	slices.SortFunc(platforms, provider.Platform.Compare)
-	p.platforms = slices.Clone(slices.Compact(platforms)) // without the room for twice as many
+	p.Platforms = slices.Clone(slices.Compact(platforms)) // without the room for twice as many
 	return p
 }
 

@@ -115,7 +115,7 @@ const (
 	HeldByProtocol   Reason = "protocol"   // it speaks a plugin protocol that the tool does not [terraform 1.11 internal/getproviders/registry_client.go]
 )
 
-// resultOf builds the result of a root module, and with it each Selection.
+// resultOf builds the result of a root module.
 func resultOf(root root, assumed []witness, proofs []proven, opts Options, b behaviour) Result {
 	r := Result{Module: root.module, Partial: root.partial, Left: root.generated, Diagnostics: root.diagnostics, allBytes: b.allBytes, untouched: root.unknown}
 	if r.Module.Lock != nil {
@@ -129,26 +129,21 @@ func resultOf(root root, assumed []witness, proofs []proven, opts Options, b beh
 			r.Old = slices.Clone(r.Old)
 			r.Old[i] = p.old // the side that counts
 		}
-		if p.err == nil && !p.kept {
+		if p.Err == nil && !p.kept {
 			l := lockfile.New(p.addr(), p.to, p.records, p.hashes)
 			if slices.Equal(l.Hashes, p.old.Hashes) { // mostly: of thousands of root modules these are shared
 				l.Hashes = p.old.Hashes
 			}
 			entries[p.addr()] = l
 		}
-		if p.err != nil {
+		if p.Err != nil {
 			doubtful = slices.DeleteFunc(doubtful, func(w witness) bool { return w.addr() == p.addr() })
 			// Always where there is no old entry to fall back to, since a lock file that lacks
 			// a required provider would be worse than the old one, or where there are two of
 			// which none could be kept.
 			r.untouched = r.untouched || b.allOrNothing || p.old.Version.IsZero() || p.sides != nil
 		}
-		r.Selections = append(r.Selections, Selection{
-			Requirement: p.requirement, From: p.old.Version, To: p.to, Held: p.held,
-			Platforms: p.platforms, Missing: p.missing, Serving: p.serving, Hashes: p.contents,
-			Signer: p.signer, Published: p.release.Published, Replaced: p.replaced, Marks: p.marks,
-			Warnings: p.release.Warnings, Err: p.err,
-		})
+		r.Selections = append(r.Selections, p.Selection)
 		r.Diagnostics = append(r.Diagnostics, p.explain()...)
 	}
 	r.New = r.Old
@@ -188,8 +183,8 @@ func resultOf(root root, assumed []witness, proofs []proven, opts Options, b beh
 // registry's warnings) stays a fact of the selection.
 func (p proven) explain() []provider.Diagnostic {
 	causes, severity := p.notices, provider.SeverityWarning
-	if p.err != nil {
-		causes, severity = []error{p.err}, provider.SeverityError
+	if p.Err != nil {
+		causes, severity = []error{p.Err}, provider.SeverityError
 	}
 	var diagnostics []provider.Diagnostic
 	for _, cause := range causes {
