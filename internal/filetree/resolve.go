@@ -25,29 +25,22 @@ const maxLinks = 255
 // path that leads there, if only to return, is ErrLeadsOut, as are links to
 // absolute paths. Other errors are ErrLoop and those of fsys.
 func Resolve(fsys fs.FS, name string) (string, error) {
-	return resolve(name, true, func(name string) (place, error) {
+	return resolve(name, true, func(name string) (mode fs.FileMode, target string, err error) {
 		info, err := fs.Lstat(fsys, name)
-		switch {
-		case err != nil:
-			return place{}, err
-		case info.Mode().Type() != fs.ModeSymlink:
-			return place{isDir: info.IsDir()}, nil
+		if err != nil {
+			return 0, "", err
 		}
-		target, err := fs.ReadLink(fsys, name)
-		return place{isLink: true, target: target}, err
+		if info.Mode().Type() == fs.ModeSymlink {
+			target, err = fs.ReadLink(fsys, name)
+		}
+		return info.Mode().Type(), target, err
 	})
 }
 
-// place is what stands at a path.
-type place struct {
-	isDir  bool
-	isLink bool
-	target string
-}
-
 // resolve follows a path, asking what stands at paths without links, but perhaps
-// at their ends. A link at the end of name is followed if last is set.
-func resolve(name string, last bool, at func(name string) (place, error)) (string, error) {
+// at their ends: of which type it is, and where a link leads to. A link at the end of
+// name is followed if last is set.
+func resolve(name string, last bool, at func(name string) (typ fs.FileMode, target string, err error)) (string, error) {
 	if path.IsAbs(name) {
 		return "", ErrLeadsOut
 	}
@@ -67,22 +60,22 @@ func resolve(name string, last bool, at func(name string) (place, error)) (strin
 			continue
 		}
 		next := path.Join(done, part)
-		p, err := at(next)
+		typ, link, err := at(next)
 		if err != nil {
 			return "", err
 		}
-		if !p.isLink || len(rest) == 0 && !last {
-			done, isDir = next, p.isDir
+		if typ != fs.ModeSymlink || len(rest) == 0 && !last {
+			done, isDir = next, typ == fs.ModeDir
 			continue
 		}
 		if links++; links > maxLinks {
 			return "", ErrLoop
 		}
-		target := filepath.ToSlash(p.target)
+		target := filepath.ToSlash(link)
 		switch {
 		case target == "":
 			return "", fs.ErrNotExist // git can hold such a link, and no system makes one
-		case path.IsAbs(target) || filepath.IsAbs(p.target):
+		case path.IsAbs(target) || filepath.IsAbs(link):
 			return "", ErrLeadsOut
 		}
 		rest = append(strings.Split(target, "/"), rest...)

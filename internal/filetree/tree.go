@@ -80,19 +80,16 @@ func (t *Tree) find(op, name string, follow bool) (n *node, err error) {
 	if n := t.nodes[name]; n != nil && (!follow || n.mode.Type() != fs.ModeSymlink) {
 		return n, nil
 	}
-	real, err := resolve(name, follow, func(name string) (place, error) {
+	real, err := resolve(name, follow, func(name string) (fs.FileMode, string, error) {
 		n, err := t.lookup(name)
 		if err != nil {
-			return place{}, err
-		}
-		if n.mode.Type() != fs.ModeSymlink {
-			return place{isDir: n.mode.IsDir()}, nil
+			return 0, "", err
 		}
 		target, here := n.held.(string)
-		if !here {
-			return place{}, fs.ErrNotExist
+		if n.mode.Type() == fs.ModeSymlink && !here {
+			return 0, "", fs.ErrNotExist
 		}
-		return place{isLink: true, target: target}, nil
+		return n.mode.Type(), target, nil
 	})
 	if errors.Is(err, ErrLeadsOut) {
 		err = fs.ErrNotExist
