@@ -14,6 +14,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // Error says why a registry did not give what it was asked for. It does not say
@@ -76,7 +77,7 @@ func explain(ctx context.Context, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Error{Code: provider.CodeUnreachable, Err: context.DeadlineExceeded}
 	case isUnreached:
-		return &Error{Code: provider.CodeUnreachable, Err: belowURLs(err)}
+		return &Error{Code: provider.CodeUnreachable, Err: transport.WithoutURLs(err)}
 	}
 	return broken("the answer breaks the protocol of OCI registries")
 }
@@ -108,15 +109,4 @@ func nameUnknown(r *errcode.ErrorResponse) bool {
 	return slices.ContainsFunc(r.Errors, func(e errcode.Error) bool {
 		return e.Code == errcode.ErrorCodeNameUnknown || e.Code == errcode.ErrorCodeNameInvalid
 	})
-}
-
-// belowURLs returns what is below the errors that quote whole URLs.
-func belowURLs(err error) error {
-	for {
-		u, ok := errors.AsType[*url.Error](err)
-		if !ok {
-			return err
-		}
-		err = u.Err
-	}
 }

@@ -65,7 +65,7 @@ func failure(ctx context.Context, u *url.URL, err error) *provider.Error {
 		Code:    provider.CodeUnreachable,
 		Host:    Hostname(u),
 		Message: "requesting " + Redact(u),
-		Err:     cause(err),
+		Err:     WithoutURLs(err),
 	}
 	if r, ok := errors.AsType[*refusal](err); ok {
 		e.Hint = r.hint
@@ -79,8 +79,8 @@ func failure(ctx context.Context, u *url.URL, err error) *provider.Error {
 	return e
 }
 
-// cause returns what is below the errors of net/http, which quote whole URLs.
-func cause(err error) error {
+// WithoutURLs returns what is below the errors of net/http, which quote whole URLs.
+func WithoutURLs(err error) error {
 	for {
 		u, ok := errors.AsType[*url.Error](err)
 		if !ok {

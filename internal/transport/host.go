@@ -274,7 +274,7 @@ func (c *Client) Outages() []Outage {
 	var all []Outage
 	for name, s := range h.known {
 		if s.open() {
-			all = append(all, Outage{name, cause(s.cause)})
+			all = append(all, Outage{name, WithoutURLs(s.cause)})
 		}
 	}
 	slices.SortFunc(all, func(a, b Outage) int { return cmp.Compare(a.Host, b.Host) })
