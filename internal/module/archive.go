@@ -171,20 +171,28 @@ func tarFormat(decompress func(io.Reader) (io.Reader, error)) format {
 		if err != nil {
 			return err
 		}
-		for entries := tar.NewReader(&capped{r, maxUnpacked, errUnpacked}); ; {
-			header, err := entries.Next()
-			switch {
-			case err == io.EOF:
+		return readTar(r, func(h *tar.Header, content io.Reader) error {
+			if h.Typeflag == tar.TypeXGlobalHeader {
 				return nil
-			case err != nil && !errors.Is(err, tar.ErrInsecurePath):
-				return err
-			case header.Typeflag == tar.TypeXGlobalHeader:
-				continue
 			}
-			open := func() (io.ReadCloser, error) { return io.NopCloser(entries), nil }
-			if err := into.entry(header.Name, header.FileInfo().IsDir(), open); err != nil {
-				return err
-			}
+			return into.entry(h.Name, h.FileInfo().IsDir(), func() (io.ReadCloser, error) { return io.NopCloser(content), nil })
+		})
+	}
+}
+
+// readTar takes the entries of a tar archive, of which no more is read than may be
+// unpacked. What its names mean is for take to say.
+func readTar(r io.Reader, take func(h *tar.Header, content io.Reader) error) error {
+	for archive := tar.NewReader(&capped{r, maxUnpacked, errUnpacked}); ; {
+		header, err := archive.Next()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
+			return err
+		}
+		if err := take(header, archive); err != nil {
+			return err
 		}
 	}
 }

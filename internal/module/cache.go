@@ -104,26 +104,18 @@ func readSaved(r io.Reader) (*filetree.Tree, error) {
 		return nil, err
 	}
 	into := newFilling()
-	for archive := tar.NewReader(&capped{zipped, maxUnpacked, errUnpacked}); ; {
-		header, err := archive.Next()
-		switch {
-		case err == io.EOF:
-			_, err := io.Copy(io.Discard, zipped)
-			return into.Tree(), err
-		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
-			return nil, err
-		}
-		name := strings.TrimSuffix(header.Name, "/")
-		switch header.Typeflag {
+	err = readTar(zipped, func(h *tar.Header, content io.Reader) error {
+		switch name := strings.TrimSuffix(h.Name, "/"); h.Typeflag {
 		case tar.TypeDir:
-			err = into.AddDir(name)
+			return into.AddDir(name)
 		case tar.TypeSymlink:
-			err = into.AddLink(name, header.Linkname)
+			return into.AddLink(name, h.Linkname)
 		default:
-			err = into.file(name, archive)
+			return into.file(name, content)
 		}
-		if err != nil {
-			return nil, err
-		}
+	})
+	if err == nil {
+		_, err = io.Copy(io.Discard, zipped)
 	}
+	return into.Tree(), err
 }
