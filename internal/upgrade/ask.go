@@ -75,11 +75,11 @@ func Plan(ctx context.Context, src Source, modules []scan.RootModule, opts Optio
 // is required then, too. The source remembers what it answers.
 func Foresee(ctx context.Context, src Source, modules []scan.RootModule, opts Options) {
 	b := opts.behaviour()
-	var asked []providerKey
+	var asked []packageKey
 	for _, m := range modules {
 		for _, required := range m.Tree.Requirements {
 			if selected(opts.Only, required.Addr) && !provider.AnyError(m.Tree.Diagnostics) && !wantProvider(m, nil, required, opts, b).spared(b) {
-				asked = append(asked, providerKey{m.Tool, required.Addr})
+				asked = append(asked, packageKey{m.Tool, provider.Want{Addr: required.Addr}})
 			}
 		}
 	}
@@ -139,14 +139,8 @@ type asker struct {
 	opts   Options
 }
 
-// providerKey names a provider under the rules of one tool.
-type providerKey struct {
-	tool provider.Tool
-	addr provider.Addr
-}
-
 // packageKey names a package under the rules of one tool; without a platform, a
-// release.
+// release; without a version, too, a provider.
 type packageKey struct {
 	tool provider.Tool
 	want provider.Want
@@ -159,10 +153,10 @@ type evidence struct {
 }
 
 // versions asks for the releases of providers.
-func (a asker) versions(asked []providerKey) map[providerKey]offered {
-	return memo.Each(jobsOf(a.opts.Jobs), asked, func(k providerKey) offered {
-		releases, err := a.source.Versions(a.ctx, k.tool, k.addr)
-		return offered{releases: slices.Clone(releases), methods: a.source.Methods(a.ctx, k.tool, k.addr), err: err, dates: map[provider.Version]date{}}
+func (a asker) versions(asked []packageKey) map[packageKey]offered {
+	return memo.Each(jobsOf(a.opts.Jobs), asked, func(k packageKey) offered {
+		releases, err := a.source.Versions(a.ctx, k.tool, k.want.Addr)
+		return offered{releases: slices.Clone(releases), methods: a.source.Methods(a.ctx, k.tool, k.want.Addr), err: err, dates: map[provider.Version]date{}}
 	})
 }
 

@@ -32,12 +32,12 @@ type chosen struct {
 // Where a rule asks for the age of a release that nobody has told yet, its date is
 // asked for and the choice is made anew: so only those are asked of that decide.
 func chooseVersions(roots []root, opts Options, b behaviour, ask asker) [][]chosen {
-	var asked []providerKey
+	var asked []packageKey
 	choices := make([][]chosen, len(roots))
 	for i, r := range roots {
 		choices[i] = make([]chosen, len(r.wanted))
 		for _, w := range r.wanted {
-			asked = append(asked, providerKey{w.tool, w.addr()})
+			asked = append(asked, w.provider())
 		}
 	}
 	answers := ask.versions(asked)
@@ -46,7 +46,7 @@ func chooseVersions(roots []root, opts Options, b behaviour, ask asker) [][]chos
 		for i, r := range roots {
 			for j, w := range r.wanted {
 				if first || choices[i][j].undated {
-					choices[i][j] = choose(w, answers[providerKey{w.tool, w.addr()}], opts, b)
+					choices[i][j] = choose(w, answers[w.provider()], opts, b)
 				}
 				if c := choices[i][j]; c.undated {
 					waiting = append(waiting, w.key(c.release.Version, provider.Platform{}))
@@ -57,7 +57,7 @@ func chooseVersions(roots []root, opts Options, b behaviour, ask asker) [][]chos
 			return choices
 		}
 		for k, d := range ask.published(waiting) {
-			q := providerKey{k.tool, k.want.Addr}
+			q := packageKey{k.tool, provider.Want{Addr: k.want.Addr}}
 			o := answers[q]
 			o.releases, o.dates = slices.Clone(o.releases), maps.Clone(o.dates) // choices that are made have the others
 			o.release(k.want.Version).Published, o.dates[k.want.Version] = d.at, d

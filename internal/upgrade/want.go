@@ -162,6 +162,9 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 // addr is the provider's.
 func (w *wanted) addr() provider.Addr { return w.requirement.Addr }
 
+// provider names the provider.
+func (w *wanted) provider() packageKey { return w.key(provider.Version{}, provider.Platform{}) }
+
 // key names a package of the provider.
 func (w *wanted) key(v provider.Version, p provider.Platform) packageKey {
 	return packageKey{w.tool, provider.Want{Addr: w.addr(), Version: v, Platform: p}}
