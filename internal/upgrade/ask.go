@@ -67,7 +67,7 @@ type SizeSource interface {
 // File. Plan never writes. After ctx is done, what could not be asked any more
 // has failed, and what is complete is in the File.
 func Plan(ctx context.Context, src Source, modules []scan.RootModule, opts Options) []Result {
-	return plan(modules, opts, opts.behaviour(), asker{ctx, src, opts})
+	return plan(modules, opts.behaviour(), asker{ctx, src, opts})
 }
 
 // Foresee asks for the releases that a plan of these root modules will ask for,
@@ -78,7 +78,7 @@ func Foresee(ctx context.Context, src Source, modules []scan.RootModule, opts Op
 	var asked []packageKey
 	for _, m := range modules {
 		for _, required := range m.Tree.Requirements {
-			if selected(opts.Only, required.Addr) && !provider.AnyError(m.Tree.Diagnostics) && !wantProvider(m, nil, required, opts, b).spared(b) {
+			if selected(opts.Only, required.Addr) && !provider.AnyError(m.Tree.Diagnostics) && !wantProvider(m, nil, required, b).spared(b) {
 				asked = append(asked, packageKey{m.Tool, provider.Want{Addr: required.Addr}})
 			}
 		}

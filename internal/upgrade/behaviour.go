@@ -12,9 +12,11 @@ const (
 	Complete
 )
 
-// behaviour is what the mode, Exact, Strict and Prune mean for a plan. Nothing
-// else looks at these options.
+// behaviour is the options of a plan, with what the mode, Exact, Strict and Prune mean
+// for it. Nothing else looks at these four.
 type behaviour struct {
+	Options
+
 	// What is required.
 	readsTests       bool // in releases whose providers lock does not, too
 	settlesConflicts bool // the sides of a merge become one lock file
@@ -73,6 +75,8 @@ func (o Options) behaviour() behaviour {
 	upgrade, complete := o.Mode == Upgrade, o.Mode == Complete
 	exact, strict, prune := o.Exact, o.Strict, o.Prune
 	b := behaviour{
+		Options: o,
+
 		readsTests:       upgrade,
 		settlesConflicts: complete,
 		leavesGenerated:  upgrade,
@@ -92,11 +96,11 @@ func (o Options) behaviour() behaviour {
 		provenOnly:     strict,            // [case 38]
 		refusesAltered: !exact,            // [case 49b]
 
-		keepsUnknown:      complete || !exact, // [cases 11, 12]
-		keepsHashes:       upgrade || !prune,  // [case 68]
-		keepsUnreferenced: complete,           // [case 66]
-		allOrNothing:      exact || strict,    // [case 25]
-		allBytes:          exact,              // [cases 07b, 14]
+		keepsUnknown:      complete || !exact,             // [cases 11, 12]
+		keepsHashes:       upgrade || !prune,              // [case 68]
+		keepsUnreferenced: complete || o.KeepUnreferenced, // [case 66]
+		allOrNothing:      exact || strict,                // [case 25]
+		allBytes:          exact,                          // [cases 07b, 14]
 	}
 	switch {
 	case exact && upgrade:

@@ -40,7 +40,7 @@ func (r Result) Failed() bool {
 // carried over; under Exact and Strict, and where an entry would be lacking, all
 // or nothing.
 func (r Result) Carry(standing Standing, opts Options) (with Result, carried bool) {
-	c := carrier{Standing: standing, result: r, opts: opts}
+	c := carrier{Standing: standing, result: r, behaviour: opts.behaviour()}
 	locks, selections := slices.Clone(r.New), slices.Clone(r.Selections)
 	if r.untouched {
 		for i := range locks {
@@ -50,7 +50,7 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, carried boo
 	for _, addr := range c.failed() {
 		old, _ := find(r.Old, addr)
 		l, fate := c.carry(addr)
-		if fate == lost && r.untouched && (opts.behaviour().allOrNothing || old.Version.IsZero()) {
+		if fate == lost && r.untouched && (c.allOrNothing || old.Version.IsZero()) {
 			return r, false
 		}
 		if fate != carriable {
@@ -84,8 +84,8 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, carried boo
 // carrier decides what can be carried over.
 type carrier struct {
 	Standing
+	behaviour
 	result Result
-	opts   Options
 }
 
 // fate is what becomes of one entry of a standing proposal.
@@ -102,7 +102,7 @@ func (c carrier) failed() []provider.Addr {
 	var addrs []provider.Addr
 	add := func(addr provider.Addr) {
 		before := Result{Old: c.Before, New: c.After}
-		if !slices.Contains(addrs, addr) && c.Take(before.successor(addr)) && selected(c.opts.Only, addr) {
+		if !slices.Contains(addrs, addr) && c.Take(before.successor(addr)) && selected(c.Only, addr) {
 			addrs = append(addrs, addr)
 		}
 	}
@@ -152,7 +152,7 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 		return l, carriable
 	}
 	constraints := l.Constraints
-	if required != nil && len(tree.Unread) == 0 && !provider.AnyError(tree.Diagnostics) && !c.opts.behaviour().allBytes {
+	if required != nil && len(tree.Unread) == 0 && !provider.AnyError(tree.Diagnostics) && !c.allBytes {
 		constraints = required.Constraints()
 	}
 	return lockfile.New(addr, l.Version, constraints, l.Hashes), carriable
@@ -164,7 +164,7 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 // rules let it through before.
 func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool {
 	allows := func(v provider.Version) bool { return required == nil || required.Constraints().Allows(v) }
-	p := policy{rules: c.opts.rules(c.result.Module.Dir, l.Addr), now: c.opts.Now}
+	p := policy{rules: c.rules(c.result.Module.Dir, l.Addr), now: c.Now}
 	stays := !old.Version.IsZero() && allows(old.Version)
 	if stays {
 		p.locked = old.Version
@@ -175,7 +175,7 @@ func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool 
 	switch {
 	case !allows(l.Version), held != "" && held != HeldByAge:
 		return false
-	case down && !c.opts.AllowDowngrade && !c.opts.behaviour().lowers:
+	case down && !c.AllowDowngrade && !c.lowers:
 		return false
 	case len(l.Hashes) == 0 || slices.ContainsFunc(l.Hashes, made), c.Refuted != nil && c.Refuted(l):
 		return false

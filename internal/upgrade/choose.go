@@ -31,7 +31,7 @@ type chosen struct {
 // chooseVersions decides about what raises a question, root module by root module.
 // Where a rule asks for the age of a release that nobody has told yet, its date is
 // asked for and the choice is made anew: so only those are asked of that decide.
-func chooseVersions(roots []root, opts Options, b behaviour, ask asker) [][]chosen {
+func chooseVersions(roots []root, b behaviour, ask asker) [][]chosen {
 	var asked []packageKey
 	choices := make([][]chosen, len(roots))
 	for i, r := range roots {
@@ -46,7 +46,7 @@ func chooseVersions(roots []root, opts Options, b behaviour, ask asker) [][]chos
 		for i, r := range roots {
 			for j, w := range r.wanted {
 				if first || choices[i][j].undated {
-					choices[i][j] = choose(w, answers[w.provider()], opts, b)
+					choices[i][j] = choose(w, answers[w.provider()], b)
 				}
 				if c := choices[i][j]; c.undated {
 					waiting = append(waiting, w.key(c.release.Version, provider.Platform{}))
@@ -69,7 +69,7 @@ func chooseVersions(roots []root, opts Options, b behaviour, ask asker) [][]chos
 // chooseIdle adds what the rules want no release for. Where an entry covers what
 // its root module's must, it stays as it is; about the others the questions are
 // still to be asked.
-func chooseIdle(roots []root, choices [][]chosen, covers []coverage, opts Options, b behaviour, ask asker) [][]chosen {
+func chooseIdle(roots []root, choices [][]chosen, covers []coverage, b behaviour, ask asker) [][]chosen {
 	asking := slices.Clone(roots)
 	all := make([][]chosen, len(roots))
 	for i, r := range roots {
@@ -83,7 +83,7 @@ func chooseIdle(roots []root, choices [][]chosen, covers []coverage, opts Option
 			}
 		}
 	}
-	for i, further := range chooseVersions(asking, opts, b, ask) {
+	for i, further := range chooseVersions(asking, b, ask) {
 		all[i] = append(all[i], further...)
 		slices.SortStableFunc(all[i], func(c, d chosen) int { return c.addr().Compare(d.addr()) })
 	}
@@ -91,13 +91,13 @@ func chooseIdle(roots []root, choices [][]chosen, covers []coverage, opts Option
 }
 
 // choose selects the version of a provider.
-func choose(w *wanted, o offered, opts Options, b behaviour) chosen {
+func choose(w *wanted, o offered, b behaviour) chosen {
 	c := chosen{wanted: w, old: w.locked, offered: o, policy: w.policy, unheard: o.err, err: o.err}
 	switch {
 	case c.err != nil:
 		return c
 	case w.sides != nil:
-		c = chooseSide(c, opts, b)
+		c = chooseSide(c, b)
 	case b.keepsVersions && w.isLock:
 		c.release, c.err = c.stay(w.locked.Version)
 		if c.err != nil && b.keepsWithdrawn && w.constraints.Allows(w.locked.Version) {
@@ -107,10 +107,10 @@ func choose(w *wanted, o offered, opts Options, b behaviour) chosen {
 		c.release, c.err = c.stay(w.carried)
 		if c.err != nil && b.reselects { // OpenTofu fails for what cannot be had here
 			c.err = nil
-			c = c.newest(opts, b)
+			c = c.newest(b)
 		}
 	default:
-		c = c.newest(opts, b)
+		c = c.newest(b)
 	}
 	if c.err != nil || c.undated {
 		return c
@@ -129,9 +129,9 @@ func choose(w *wanted, o offered, opts Options, b behaviour) chosen {
 	switch {
 	case b.tellsHeld:
 		c.held = c.holding()
-	case opts.Newer:
+	case b.Newer:
 		// A date that nobody has told is not asked for, since nothing depends on it.
-		would := c.newest(opts, b)
+		would := c.newest(b)
 		if r := would.release; would.err == nil && !would.undated && r.Version.Precedence(c.to) > 0 {
 			c.held = []Held{{Version: r.Version, Reason: HeldByLock, Published: r.Published}}
 		}
@@ -160,7 +160,7 @@ func (c chosen) stay(locked provider.Version) (provider.Release, error) {
 // selected, since a version goes down by a wish only: unless the wish is there and
 // every installation method has listed what it offers, or another one of the same
 // precedence is offered.
-func (c chosen) newest(opts Options, b behaviour) chosen {
+func (c chosen) newest(b behaviour) chosen {
 	locked := c.old.Version
 	var allowed []provider.Release
 	for _, r := range c.offered.releases {
@@ -168,7 +168,7 @@ func (c chosen) newest(opts Options, b behaviour) chosen {
 			allowed = append(allowed, r)
 		}
 	}
-	lowers := b.lowers || opts.AllowDowngrade && c.offered.methods.complete()
+	lowers := b.lowers || b.AllowDowngrade && c.offered.methods.complete()
 	offered := slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version.Precedence(locked) == 0 })
 	if c.isLock && !lowers && !offered && c.constraints.Allows(locked) {
 		allowed = append(allowed, provider.Release{Version: locked})
@@ -189,7 +189,7 @@ func (c chosen) newest(opts Options, b behaviour) chosen {
 		c.release = allowed[0]
 		return c
 	}
-	return c.newestUnheld(allowed, locked, opts.Dates != nil)
+	return c.newestUnheld(allowed, locked, b.Dates != nil)
 }
 
 // newestUnheld selects the first of the releases that no rule holds, and may find

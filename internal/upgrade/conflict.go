@@ -50,7 +50,7 @@ func disputed(m scan.RootModule, addr provider.Addr) bool {
 }
 
 // chooseSide decides which side of a disputed entry counts, selects, and tells.
-func chooseSide(c chosen, opts Options, b behaviour) chosen {
+func chooseSide(c chosen, b behaviour) chosen {
 	had, why := c.sides[0].Version.String(), ""
 	if len(c.sides) > 1 {
 		had += " and " + c.sides[1].Version.String()
@@ -64,7 +64,7 @@ func chooseSide(c chosen, opts Options, b behaviour) chosen {
 		c.release, c.err = c.stay(c.old.Version)
 	} else {
 		c.old, why = c.sides[0], ", since neither is allowed and offered"
-		c = c.newest(opts, b)
+		c = c.newest(b)
 	}
 	if c.err == nil && (i < 0 || len(c.sides) > 1) {
 		v := c.release.Version

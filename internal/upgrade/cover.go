@@ -43,11 +43,11 @@ type coverage struct {
 }
 
 // choosePlatforms resolves "auto" for every root module.
-func choosePlatforms(roots []root, choices [][]chosen, opts Options, ask asker) []coverage {
+func choosePlatforms(roots []root, choices [][]chosen, b behaviour, ask asker) []coverage {
 	covers := make([]coverage, len(roots))
-	if opts.Platforms.All || len(opts.Platforms.List) > 0 {
+	if b.Platforms.All || len(b.Platforms.List) > 0 {
 		for i := range covers {
-			covers[i].Platforms = opts.Platforms
+			covers[i].Platforms = b.Platforms
 		}
 		return covers
 	}
@@ -172,7 +172,7 @@ type covered struct {
 // packages says of the providers of a root module what their entries are made of.
 // Under Exact the package of the platform of init comes first: init follows the
 // methods on its one platform, and providers lock asks the registries.
-func (v coverage) packages(choices []chosen, opts Options, b behaviour) []covered {
+func (v coverage) packages(choices []chosen, b behaviour) []covered {
 	all := make([]covered, len(choices))
 	for i, c := range choices {
 		e := &all[i]
@@ -197,7 +197,7 @@ func (v coverage) packages(choices []chosen, opts Options, b behaviour) []covere
 			platforms = platforms[:min(1, len(platforms))]
 		}
 		for i, p := range platforms {
-			methods, origin := opts.HashesFrom != FromOrigin, opts.HashesFrom == FromOrigin || opts.HashesFrom == FromBoth
+			methods, origin := b.HashesFrom != FromOrigin, b.HashesFrom == FromOrigin || b.HashesFrom == FromBoth
 			switch b.packages {
 			case fromMethodsFirst:
 				methods, origin = i == 0, true

@@ -98,21 +98,21 @@ type Platforms struct {
 // plan is Plan with what asks its questions. Each step makes its values once, from
 // those of the one before, and the questions between two steps are asked for all
 // root modules together.
-func plan(modules []scan.RootModule, opts Options, b behaviour, ask asker) []Result {
+func plan(modules []scan.RootModule, b behaviour, ask asker) []Result {
 	roots := make([]root, len(modules))
 	for i, m := range modules {
-		roots[i] = want(m, opts, b)
+		roots[i] = want(m, b)
 	}
-	choices := chooseVersions(roots, opts, b, ask)
-	covers := choosePlatforms(roots, choices, opts, ask)
-	choices = chooseIdle(roots, choices, covers, opts, b, ask)
+	choices := chooseVersions(roots, b, ask)
+	covers := choosePlatforms(roots, choices, b, ask)
+	choices = chooseIdle(roots, choices, covers, b, ask)
 	// What the entries are made of, and of the releases that entries leave the lists that
 	// tell who signed these. What else is known of the entries is found out anew when
 	// their packages are there: that of thousands of root modules would fill the memory
 	// meanwhile.
 	var packages, left questions
 	for i := range roots {
-		for _, e := range covers[i].packages(choices[i], opts, b) {
+		for _, e := range covers[i].packages(choices[i], b) {
 			packages.add(e.packages...)
 			left.add(e.former()...)
 		}
@@ -124,10 +124,10 @@ func plan(modules []scan.RootModule, opts Options, b behaviour, ask asker) []Res
 	for i, r := range roots {
 		group.Go(func() error {
 			var proofs []proven
-			for _, e := range covers[i].packages(choices[i], opts, b) {
-				proofs = append(proofs, prove(e, evidence, opts, b))
+			for _, e := range covers[i].packages(choices[i], b) {
+				proofs = append(proofs, prove(e, evidence, b))
 			}
-			results[i] = resultOf(r, covers[i].assumed, proofs, opts, b)
+			results[i] = resultOf(r, covers[i].assumed, proofs, b)
 			roots[i], choices[i], covers[i] = root{}, nil, coverage{} // which take as much memory
 			return nil
 		})

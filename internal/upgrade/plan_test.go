@@ -601,7 +601,7 @@ func TestNewestAmongBuildMetadata(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := chosen{wanted: &wanted{}, old: lockfile.Lock{Version: version(tt.locked)}, offered: offered{releases: tt.releases}}
-			got := c.newest(Options{}, behaviour{})
+			got := c.newest(behaviour{})
 			if got.err != nil || got.release.Version != version(tt.want) {
 				t.Errorf("newest(locked %s) = %v, %v, want %s", tt.locked, got.release.Version, got.err, tt.want)
 			}

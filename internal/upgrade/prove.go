@@ -22,15 +22,15 @@ type proven struct {
 // prove merges what the packages prove with what the old entry holds. A provider
 // that the rules ignore stays as it is where it cannot be completed and covers what
 // is wanted.
-func prove(c covered, answers map[packageKey]evidence, opts Options, b behaviour) proven {
+func prove(c covered, answers map[packageKey]evidence, b behaviour) proven {
 	p := proven{covered: c, kept: c.kept, notices: c.notices, Selection: Selection{
 		Requirement: c.requirement, From: c.old.Version, To: c.to, Held: c.held, Published: c.release.Published,
 		Warnings: c.release.Warnings, Err: c.err,
 	}}
 	if !c.kept && c.err == nil {
 		var found []provider.Hashes
-		if p, found = p.gather(answers, opts, b); p.Err == nil {
-			p = p.enter(found, opts, b)
+		if p, found = p.gather(answers, b); p.Err == nil {
+			p = p.enter(found, b)
 		}
 	}
 	switch {
@@ -53,7 +53,7 @@ func prove(c covered, answers map[packageKey]evidence, opts Options, b behaviour
 // platform that the release does not serve is noted and left out. It fails the
 // provider under Exact and Strict, as it does in the tools, and where somebody asks
 // for it now; the error does not depend on how the sources word it.
-func (p proven) gather(answers map[packageKey]evidence, opts Options, b behaviour) (_ proven, found []provider.Hashes) {
+func (p proven) gather(answers map[packageKey]evidence, b behaviour) (_ proven, found []provider.Hashes) {
 	lacking := map[provider.Platform]bool{}
 	for _, k := range p.packages {
 		e := answers[k]
@@ -62,7 +62,7 @@ func (p proven) gather(answers map[packageKey]evidence, opts Options, b behaviou
 			continue
 		}
 		if p.Err = e.err; p.Err == nil {
-			p.Err = untrusted(k.want, e.hashes, opts.Signers, b)
+			p.Err = untrusted(k.want, e.hashes, b.Signers, b)
 		}
 		if p.Err != nil {
 			return p, nil
@@ -81,7 +81,7 @@ func (p proven) gather(answers map[packageKey]evidence, opts Options, b behaviou
 			}
 		}
 	}
-	switch demanded := opts.Platforms.Demanded && len(opts.Platforms.List) > 0; {
+	switch demanded := b.Platforms.Demanded && len(b.Platforms.List) > 0; {
 	case len(p.Missing) > 0 && demanded:
 		names := make([]string, len(p.Missing))
 		for i, m := range p.Missing {
@@ -103,7 +103,7 @@ func (p proven) gather(answers map[packageKey]evidence, opts Options, b behaviou
 }
 
 // enter proves the hashes of the new entry.
-func (p proven) enter(found []provider.Hashes, opts Options, b behaviour) proven {
+func (p proven) enter(found []provider.Hashes, b behaviour) proven {
 	// init throws hashes of unknown schemes away and providers lock keeps them; they
 	// are kept here too unless the bytes must be init's, since a newer tool may know
 	// the scheme.
@@ -112,7 +112,7 @@ func (p proven) enter(found []provider.Hashes, opts Options, b behaviour) proven
 		prior = slices.DeleteFunc(slices.Clone(p.old.Hashes), func(h provider.Hash) bool { return !h.Known() && !b.keepsUnknown })
 	}
 	if h, other := p.contradicting(prior, found, b); other {
-		accepted := slices.ContainsFunc(opts.AcceptReReleased, func(r provider.ReleasePattern) bool { return r.Match(p.addr(), p.to) })
+		accepted := slices.ContainsFunc(b.AcceptReReleased, func(r provider.ReleasePattern) bool { return r.Match(p.addr(), p.to) })
 		p.Replaced = true
 		switch {
 		case b.refuses == refuseNone:

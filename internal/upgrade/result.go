@@ -116,7 +116,7 @@ const (
 )
 
 // resultOf builds the result of a root module.
-func resultOf(root root, assumed []witness, proofs []proven, opts Options, b behaviour) Result {
+func resultOf(root root, assumed []witness, proofs []proven, b behaviour) Result {
 	r := Result{Module: root.module, Partial: root.partial, Left: root.generated, Diagnostics: root.diagnostics, allBytes: b.allBytes, untouched: root.unknown}
 	if r.Module.Lock != nil {
 		r.Old = r.Module.Lock.Locks
@@ -162,8 +162,8 @@ func resultOf(root root, assumed []witness, proofs []proven, opts Options, b beh
 		required := requirementFor(r.Module.Tree.Requirements, l.Addr) != nil
 		switch {
 		case again:
-		case required || b.keepsUnreferenced || opts.KeepUnreferenced || matches(opts.Keep, l.Addr) || !selected(opts.Only, l.Addr):
-			if required || !b.allBytes || !selected(opts.Only, l.Addr) {
+		case required || b.keepsUnreferenced || matches(b.Keep, l.Addr) || !selected(b.Only, l.Addr):
+			if required || !b.allBytes || !selected(b.Only, l.Addr) {
 				l = l.Kept()
 			}
 			r.New = append(r.New, l)

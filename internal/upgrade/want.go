@@ -49,7 +49,7 @@ type wanted struct {
 //
 // Without a lock file no constraints are recorded, and where bytes must be the
 // tools' it is not known what they would write.
-func want(m scan.RootModule, opts Options, b behaviour) root {
+func want(m scan.RootModule, b behaviour) root {
 	untested := m.Tree.Requirements
 	if b.readsTests || m.Tool.Has(provider.TestFilesInLock) {
 		m.Tree = m.All()
@@ -58,7 +58,7 @@ func want(m scan.RootModule, opts Options, b behaviour) root {
 	if b.settlesConflicts {
 		m = settled(m)
 	}
-	standsIn := b.takesRecorded && (opts.Preserve || m.Preserve) || m.Preserve && !b.leavesGenerated
+	standsIn := b.takesRecorded && (b.Preserve || m.Preserve) || m.Preserve && !b.leavesGenerated
 	r := root{module: m, partial: standsIn && len(m.Tree.Unread) > 0 && m.Lock != nil}
 	if r.partial {
 		r.module.Tree.Requirements = preserved(m)
@@ -95,10 +95,10 @@ func want(m scan.RootModule, opts Options, b behaviour) root {
 		return r
 	}
 	for _, required := range r.module.Tree.Requirements {
-		if !selected(opts.Only, required.Addr) && !disputed(m, required.Addr) {
+		if !selected(b.Only, required.Addr) && !disputed(m, required.Addr) {
 			continue
 		}
-		if w := wantProvider(m, untested, required, opts, b); w.spared(b) {
+		if w := wantProvider(m, untested, required, b); w.spared(b) {
 			r.idle = append(r.idle, w)
 		} else {
 			r.wanted = append(r.wanted, w)
@@ -109,10 +109,10 @@ func want(m scan.RootModule, opts Options, b behaviour) root {
 
 // wantProvider does so for one provider. untested is what is required where no test
 // files are read.
-func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.Requirement, opts Options, b behaviour) *wanted {
+func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.Requirement, b behaviour) *wanted {
 	w := &wanted{tool: m.Tool, requirement: required, constraints: required.Constraints()}
-	w.policy = policy{rules: opts.rules(m.Dir, required.Addr), now: opts.Now}
-	if !opts.Platforms.Demanded {
+	w.policy = policy{rules: b.rules(m.Dir, required.Addr), now: b.Now}
+	if !b.Platforms.Demanded {
 		for _, rule := range w.policy.rules { // the last one that says any
 			if len(rule.Platforms) > 0 {
 				w.ownPlatforms = rule.Platforms
