@@ -189,11 +189,11 @@ func (c *Client) fromRegistry(ctx context.Context, tool provider.Tool, addr modu
 // location is where a package is: as a configuration says, or a server.
 type location struct {
 	address moduleaddr.Address // of the package, with the module's directory
-	from    *url.URL           // what the server was asked; nil if a configuration said it
-	// archive is the request for a package that a registry serves itself, for a token
-	// of its own.
+	from    *url.URL           // the server's, that said so; nil: the configuration
+	// archive is the request for a package that a registry serves itself; nil for any
+	// other.
 	archive *transport.Request
-	version string // that a registry has there
+	version string // of a registry's module
 }
 
 // packageOrigin is a package address and the server that referred to it, which may
