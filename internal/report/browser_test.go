@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -63,10 +64,12 @@ document.getElementById("report").addEventListener("load", function () {
 });
 </script>`
 
-// manyRoots is a report of 1,000 root modules with eight providers each.
-func manyRoots() report.Report {
+var browsedRoots = flag.Int("roots", 100, "root modules of the page that TestPageInABrowser looks at")
+
+// manyRoots is a report of root modules with eight providers each.
+func manyRoots(n int) report.Report {
 	r := report.Report{Verb: report.VerbCheck}
-	for i := range 1000 {
+	for i := range n {
 		m := module(fmt.Sprintf("live/stack-%04d/tool", i))
 		for j := range 8 {
 			use := report.Use{Addr: addr(fmt.Sprintf("acme/p%d", j)), Version: version(fmt.Sprintf("5.%d.0", i%12+j))}
@@ -78,9 +81,10 @@ func manyRoots() report.Report {
 }
 
 func TestPageInABrowser(t *testing.T) {
-	r := manyRoots()
-	r.Modules = append(r.Modules[:999:999], verified().Modules[0])
-	r.Modules[999].InUse = r.Modules[0].InUse
+	n := *browsedRoots
+	r := manyRoots(n)
+	r.Modules[n-1] = verified().Modules[0]
+	r.Modules[n-1].InUse = r.Modules[0].InUse
 	report := webpage(t, r)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -96,7 +100,7 @@ func TestPageInABrowser(t *testing.T) {
 	defer server.Close()
 	seen, log := browsed(t, server.URL+"/")
 	for _, want := range []string{
-		"filter is offered: true", "rows: 1000", "one left: live/stack-0007/tool", "none left: 0", "rows again: 1000",
+		"filter is offered: true", fmt.Sprint("rows: ", n), "one left: live/stack-0007/tool", "none left: 0", fmt.Sprint("rows again: ", n),
 		"oldest first: 5.0.0 ▾▾", "newest first: 5.11.0", "sorted: descending", "scrolled: true", "names stay: true", "finding left: hash-unknown", "worst first: error", "mildest first: note", "coloured: true", "done: true",
 	} {
 		if !strings.Contains(seen, "<li>"+want+"</li>") {
