@@ -205,8 +205,9 @@ func TestBodyCutsReleaseNotesFirst(t *testing.T) {
 }
 
 func TestCutsAreWholeAndCounted(t *testing.T) {
+	t.Parallel()
 	more := regexp.MustCompile(`(?m)^(\d+) more (change|item|root module)s? (?:is|are) not shown`)
-	for _, size := range [][2]int{{3, 2000}, {400, 3}, {1, 1000}} {
+	for _, size := range [][2]int{{3, 800}, {400, 3}, {1, 1000}} {
 		r := large(size[0], size[1])
 		for i := range 500 {
 			r.Diagnostics = append(r.Diagnostics, provider.Diagnostic{Message: fmt.Sprintf("problem %03d %s", i, strings.Repeat("x", 200))})
@@ -240,7 +241,8 @@ func TestCutsAreWholeAndCounted(t *testing.T) {
 }
 
 func TestSummaryStaysWithinItsLimit(t *testing.T) {
-	r := large(200, 50)
+	t.Parallel()
+	r := large(150, 50)
 	summary := report.Summary(r)
 	if whole := report.Markdown(r, 0); len(summary) > 1<<20 || len(whole) < 1<<20 {
 		t.Errorf("the step summary has %d of %d bytes, want it cut below 1 MiB", len(summary), len(whole))
@@ -251,7 +253,7 @@ func TestSummaryStaysWithinItsLimit(t *testing.T) {
 // A body that is cut names the step summary only where there is one.
 func TestBodySaysWhereTheRestIs(t *testing.T) {
 	t.Parallel()
-	r := large(400, 25)
+	r := large(100, 12)
 	for summarised, want := range map[bool]string{true: "The step summary of the run lists them.", false: "The report of the run lists them."} {
 		r.Summarised = summarised
 		if body := report.Body(r); !strings.Contains(body, want) || strings.Contains(body, "step summary") != summarised {
