@@ -14,7 +14,7 @@ import (
 
 func (f *fake) client(t *testing.T) *github.Client {
 	t.Helper()
-	c, err := github.New(github.Options{HTTP: f.Client(), API: f.URL + "/api/v3", Token: token})
+	c, err := github.New(github.Options{HTTP: f.Client(), API: f.URL + "/api/v3", Token: token, Clock: f.clock()})
 	if err != nil {
 		t.Fatal(err)
 	}
