@@ -30,7 +30,11 @@ func NewLarge(providers []LargeProvider) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	program, err := newProgram()
+	largest := 0
+	for _, p := range providers {
+		largest = max(largest, p.Size)
+	}
+	program, err := newProgram(largest)
 	if err != nil {
 		return nil, err
 	}
@@ -63,20 +67,21 @@ const (
 	sectionSize = 512 << 10
 )
 
-func newProgram() (program, error) {
+// newProgram makes as many sections of it as a package of that size has.
+func newProgram(size int) (program, error) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	words := vocabulary(rnd)
-	p := make(program, sections)
-	for i := range p {
+	var p program
+	for packed := 0; len(p) < sections && packed < size; packed += len(p[len(p)-1].packed) {
 		content := make([]byte, 0, sectionSize)
 		for len(content) < sectionSize {
 			content = append(content, words[skewed(rnd, len(words))]...)
 		}
-		packed, err := deflate(content)
+		compressed, err := deflate(content)
 		if err != nil {
 			return nil, err
 		}
-		p[i] = section{content, packed}
+		p = append(p, section{content, compressed})
 	}
 	return p, nil
 }
