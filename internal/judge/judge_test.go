@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 	if mistake, ok := os.LookupEnv(plant); ok {
 		os.Exit(mistaken(mistake))
 	}
+	replays = 2 // what is planted is no chance
 	os.Exit(m.Run())
 }
 

@@ -60,7 +60,7 @@ var steady = []string{"--jobs", "1"}
 
 // replays is how often both programs play a world in which they differ. What they
 // do has a little chance in it; a difference is one that remains.
-const replays = 4
+var replays = 4
 
 // verdict is what comes of a world.
 type verdict struct {
