@@ -68,6 +68,10 @@ var hostileInputs = []hostile{
 		include := []byte("include \"a\" {\n path=\"a.hcl\"\n expose=true\n}\nterraform {\n source=include.a.include.a\n}\n")
 		return map[string][]byte{"terragrunt.hcl": include, "a.hcl": include}
 	}, says: "includes another one"},
+	{name: "Terragrunt template that calls itself", files: func() map[string][]byte {
+		unit := []byte("terraform {\n source=templatefile(\"t\", {})\n}\n")
+		return map[string][]byte{"terragrunt.hcl": unit, "t": repeat("${templatefile(\"t\", {})}", 20)()}
+	}, says: "a template calls templatefile", worst: true},
 	{name: "Terragrunt template of 300,000 directives", files: func() map[string][]byte {
 		unit := "generate \"g\" {\n path=\"g.tf\"\n if_exists=\"skip\"\n contents=templatefile(\"t\", {a=[1]})\n}\n"
 		return map[string][]byte{"terragrunt.hcl": []byte(unit), "t": repeat("%{for b in a}", parsed/6)()}

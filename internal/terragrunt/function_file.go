@@ -230,7 +230,8 @@ func (c functionTable) readConfig(name string) (cty.Value, error) {
 	return v, nil
 }
 
-// templateFunc is templatefile.
+// templateFunc is templatefile, which a template must not call
+// [terraform 1.11 internal/lang/funcs/filesystem.go].
 func (c functionTable) templateFunc() function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{
@@ -248,7 +249,13 @@ func (c functionTable) templateFunc() function.Function {
 				return cty.NilVal, &staticeval.Unknown{Refused: true, Reason: "the file that it reads is no valid template"}
 			}
 			vars, marks := args[1].Unmark()
-			s := &staticeval.Scope{Functions: c.table, Holes: &c.holes, Bound: &c.bound}
+			functions := slices.Clone(c.table)
+			for i, f := range functions {
+				if f.Name == "templatefile" {
+					functions[i].Call = notInTemplates
+				}
+			}
+			s := &staticeval.Scope{Functions: functions, Holes: &c.holes, Bound: &c.bound}
 			s.Refer = func(root, name string) (cty.Value, *staticeval.Unknown) { return templateValue(vars, root, name) }
 			v, why := s.Value(expr)
 			if why != nil {
@@ -258,6 +265,13 @@ func (c functionTable) templateFunc() function.Function {
 		},
 	})
 }
+
+// notInTemplates is a function that templates must not call.
+var notInTemplates = function.New(&function.Spec{
+	VarParam: &function.Parameter{Name: "args", Type: cty.DynamicPseudoType},
+	Type:     function.StaticReturnType(cty.DynamicPseudoType),
+	Impl:     func([]cty.Value, cty.Type) (cty.Value, error) { return notAllowed("a template calls templatefile") },
+})
 
 // templateValue is what a template refers to among its values.
 func templateValue(vars cty.Value, names ...string) (cty.Value, *staticeval.Unknown) {

@@ -208,6 +208,7 @@ func TestUnit_rules(t *testing.T) {
 		files string
 		want  []string
 	}{
+		"templates_do_not_nest":    {unit + "terraform {\n  source = \"../../modules/${templatefile(\"a.tpl\", {})}\"\n}\n-- live/app/a.tpl --\n${templatefile(\"b.tpl\", {})}-- live/app/b.tpl --\na", []string{"refused: the source is not statically known: a template calls templatefile"}},
 		"values_lie_beside_a_file": {unit + include + "-- live/r.hcl --\nterraform {\n  source = \"../../modules/${values.m}\"\n}\n-- live/terragrunt.values.hcl --\nm = \"b\"\n-- live/app/terragrunt.values.hcl --\nm = \"a\"\n", []string{"null ~> 2.0"}},
 		"and_not_beside_the_unit": {unit + include + "-- live/r.hcl --\nterraform {\n  source = \"../../modules/${values.m}\"\n}\n-- live/app/terragrunt.values.hcl --\nm = \"a\"\n",
 			[]string{"unknown: the source is not statically known: the values of the stack are not in the repository"}},
