@@ -72,6 +72,10 @@ var hostileInputs = []hostile{
 		unit := []byte("terraform {\n source=templatefile(\"t\", {})\n}\n")
 		return map[string][]byte{"terragrunt.hcl": unit, "t": repeat("${templatefile(\"t\", {})}", 20)()}
 	}, says: "a template calls templatefile", worst: true},
+	{name: "JSON of 900 lists in each other, decoded 200 times", files: func() map[string][]byte {
+		unit := text("locals {\n", numbered(" a%d=jsondecode(file(\"d\"))\n", 200), " b=[", numbered("local.a%d,", 200), "]\n}\nterraform {\n source=local.b[0]\n}\n")
+		return map[string][]byte{"terragrunt.hcl": unit(), "d": text(repeat("[", 900), repeat("]", 900))()}
+	}, says: "too large or too complex"},
 	{name: "Terragrunt template of 300,000 directives", files: func() map[string][]byte {
 		unit := "generate \"g\" {\n path=\"g.tf\"\n if_exists=\"skip\"\n contents=templatefile(\"t\", {a=[1]})\n}\n"
 		return map[string][]byte{"terragrunt.hcl": []byte(unit), "t": repeat("%{for b in a}", parsed/6)()}

@@ -314,8 +314,32 @@ func costOfJoin(args []cty.Value) int {
 
 func costOfSplit(args []cty.Value) int { return perValue * strings.Count(text(args[1]), text(args[0])) }
 
-// costOfJSON counts an element for each sign that can begin one.
-func costOfJSON(args []cty.Value) int { return perValue * signsIn(args[0], "{", "[", ",", ":") }
+// costOfJSON counts an element for each sign that can begin one, and that each is read
+// again for everything that it is in [cty 1.19 cty/json/unmarshal.go].
+func costOfJSON(args []cty.Value) int {
+	src := text(args[0])
+	return perValue*signsIn(args[0], "{", "[", ",", ":") + len(src)*depthOfJSON(src)/4
+}
+
+// depthOfJSON is how deep lists and objects are in each other.
+func depthOfJSON(src string) int {
+	depth, deepest, quoted := 0, 0, false
+	for i := 0; i < len(src); i++ {
+		switch c := src[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			depth++
+			deepest = max(deepest, depth)
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return deepest
+}
 
 // signsIn counts how often signs are in a text.
 func signsIn(src cty.Value, signs ...string) int {

@@ -200,10 +200,11 @@ func costOfProduct(args []cty.Value) int {
 
 func costOfNumber(args []cty.Value) int { return exponent(text(args[0])) }
 
-// costOfYAML counts an element for each sign that can begin one, and what aliases
-// repeat: each can double what is there.
+// costOfYAML counts an element for each sign that can begin one, that lists and objects
+// in brackets may all be in each other, and what aliases repeat: each can double what is
+// there.
 func costOfYAML(args []cty.Value) int {
-	elements := perValue * (1 + signsIn(args[0], "\n", "{", "[", ",", ":"))
+	elements := perValue*(1+signsIn(args[0], "\n", "{", "[", ",", ":", "- ", "? ")) + len(text(args[0]))*signsIn(args[0], "{", "[")/64
 	if src := text(args[0]); strings.Contains(src, "&") {
 		return (costs(args)+elements)<<min(strings.Count(src, "*"), 20) - costs(args)
 	}
