@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -26,11 +27,12 @@ import (
 // an environment with nothing else in it, and inputs. What the step is, action.yml
 // says.
 type runner struct {
-	shell string   // path of the program that is sh there
-	tools []string // other programs on PATH, as NAME or NAME=PATH
-	sums  string   // content of install/checksums.txt; empty: that of the source
-	env   []string // NAME=VALUE, besides what every step has
-	dir   string   // working directory; empty: a new one
+	shell  string   // path of the program that is sh there
+	tools  []string // other programs on PATH, as NAME or NAME=PATH
+	source string   // checkout of the action; empty: this one
+	sums   string   // content of install/checksums.txt in a copy of it; empty: no copy
+	env    []string // NAME=VALUE, besides what every step has
+	dir    string   // working directory; empty: a new one
 }
 
 // outcome is how a step ended.
@@ -55,7 +57,7 @@ func (r runner) step(t *testing.T, with map[string]string) outcome {
 			t.Fatal(err)
 		}
 	}
-	source, err := os.Getwd()
+	source, err := filepath.Abs(r.source)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,12 +376,18 @@ func TestActionStepRunsANamedProgram(t *testing.T) {
 	}
 }
 
+var wholeProgram = flag.Bool("link", false, "TestActionStepBuildsWhereThereIsNoRelease: build relock, which takes seconds, in place of a few lines")
+
 // TestActionStepBuildsWhereThereIsNoRelease is the action on main, where the list
 // of checksums is empty. The settings of Go are those of the workflow's own code.
 func TestActionStepBuildsWhereThereIsNoRelease(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("links the program")
+	source, want := copyOfAction(t, ""), "this is action"
+	write(t, filepath.Join(source, "go.mod"), "module relock.example\n\ngo 1.26\n", 0o644)
+	write(t, filepath.Join(source, "main.go"), "package main\n\nimport \"os\"\n\nfunc main() {\n\tprintln(\"this is\", os.Args[1])\n\tos.Exit(2)\n}\n", 0o644)
+	if *wholeProgram {
+		// Without GITHUB_ACTIONS the program says so, and that it was reached.
+		source, want = "", "action runs as a step of a GitHub workflow"
 	}
 	list, err := os.ReadFile("install/checksums.txt")
 	if err != nil {
@@ -394,12 +402,12 @@ func TestActionStepBuildsWhereThereIsNoRelease(t *testing.T) {
 	}
 	env := strings.Fields(string(out))
 	got := runner{
-		shell: program(t, "sh"),
-		tools: append(toolsOf(t, "sh"), "go="+filepath.Join(env[2], "bin", "go")),
-		env:   []string{"GOCACHE=" + env[0], "GOMODCACHE=" + env[1], "GOFLAGS=-mod=vendor", "GOPROXY=off"},
+		shell:  program(t, "sh"),
+		tools:  append(toolsOf(t, "sh"), "go="+filepath.Join(env[2], "bin", "go")),
+		source: source,
+		env:    []string{"GOCACHE=" + env[0], "GOMODCACHE=" + env[1], "GOFLAGS=-mod=vendor -toolexec=/gone", "GOPROXY=off"},
 	}.step(t, nil)
-	// Without GITHUB_ACTIONS the program says so, and that it was reached.
-	if got.status != 2 || !strings.Contains(got.out, "action runs as a step of a GitHub workflow") {
+	if got.status != 2 || !strings.Contains(got.out, want) {
 		t.Errorf("the step ends with %d and says\n%s", got.status, got.out)
 	}
 }
