@@ -169,33 +169,29 @@ func (c *Client) Methods(ctx context.Context, tool provider.Tool, addr provider.
 // Errors are *provider.Error: those of Versions, but CodeNoPackage instead of
 // CodeUnknownProvider, further CodeProtocol, CodeBadSignature, CodeBadChecksum,
 // CodeBadPackage and CodeUnreadable.
-func (c *Client) Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (h provider.Hashes, err error) {
-	err = c.first(tool, want, func(s source) (err error) {
-		h, err = s.hashes(ctx, tool, want, 0)
-		return err
-	})
-	return h, err
+func (c *Client) Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
+	return fromFirst(c, tool, want, func(s source) (provider.Hashes, error) { return s.hashes(ctx, tool, want, 0) })
 }
 
-// first asks the sources in order until one has the package.
-func (c *Client) first(tool provider.Tool, want provider.Want, ask func(source) error) error {
+// fromFirst asks the sources in order until one has the package.
+func fromFirst[T any](c *Client, tool provider.Tool, want provider.Want, ask func(source) (T, error)) (answer T, err error) {
 	sources, err := c.sources(tool, want)
 	if err != nil {
-		return about(err, want, "")
+		return answer, about(err, want, "")
 	}
 	var missing error = noPackage(want)
 	for _, s := range sources {
-		err := ask(s)
+		answer, err = ask(s)
 		switch {
 		case err == nil:
-			return nil
+			return answer, nil
 		case provider.Coded(err, provider.CodeNoPackage) && len(sources) == 1:
 			missing = err
 		case !provider.Coded(err, provider.CodeNoPackage) && !provider.Coded(err, provider.CodeUnknownProvider):
-			return about(err, want, s.host(want.Addr))
+			return answer, about(err, want, s.host(want.Addr))
 		}
 	}
-	return about(missing, want, "")
+	return answer, about(missing, want, "")
 }
 
 // sources are the places to ask about a provider, in order.

@@ -90,9 +90,7 @@ func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	}
 	h, stated := d.stated.hashes(ctx, want, p)
 	if !stated {
-		l := d.link(p)
-		l.limit = limit
-		sum, err := d.fetch.archive(ctx, l)
+		sum, err := d.fetch.archive(ctx, d.link(p, p.reported[want.Platform].size, limit))
 		if err != nil {
 			return provider.Hashes{}, failed(want, subject(want), err)
 		}
@@ -107,7 +105,7 @@ func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	if len(p.reported) == 0 {
 		return h, nil
 	}
-	if size := p.reported[want.Platform].Size; size != h.Package.Size && !stated {
+	if size := p.reported[want.Platform].size; size != h.Package.Size && !stated {
 		return provider.Hashes{}, badChecksum("registry reports a package of size %d for %s, and the package has size %d", size, want.Platform, h.Package.Size)
 	}
 	if trustsUnsigned(tool, want.Addr, d.fetch.opts) {
@@ -123,7 +121,7 @@ func (d *direct) size(ctx context.Context, tool provider.Tool, want provider.Wan
 	if err != nil {
 		return 0, d.unserved(ctx, tool, want, err)
 	}
-	if size := reported[want.Platform].Size; size > 0 {
+	if size := reported[want.Platform].size; size > 0 {
 		return size, nil
 	}
 	return d.fetch.size(ctx, p.archive, p.from), nil
@@ -246,9 +244,7 @@ func (d *direct) ask(ctx context.Context, tool provider.Tool, want provider.Want
 	case len(s.keys) == 0 && trustsUnsigned(tool, want.Addr, d.fetch.opts):
 		p.signer = provider.Signer{Label: labelUnsigned}
 	default:
-		var expired bool
-		p.signer, expired, err = s.byOpenTofu(d.fetch.opts.EnforceExpiration)
-		if err != nil || !expired {
+		if p.signer, err = s.byOpenTofu(d.fetch.opts.EnforceExpiration); !p.signer.Expired {
 			break
 		}
 		if _, told := d.answers.warned.LoadOrStore(release, true); !told {
@@ -483,10 +479,8 @@ func (d *direct) listed(ctx context.Context, tool provider.Tool, addr provider.A
 }
 
 // link is where the archive of a package is.
-func (d *direct) link(p provenPackage) archiveLink {
-	return archiveLink{
-		url: p.archive, from: p.from, name: p.filename, zh: p.zh, retries: d.retries, size: p.reported[p.platform].Size,
-	}
+func (d *direct) link(p provenPackage, size, limit int64) archiveLink {
+	return archiveLink{url: p.archive, from: p.from, name: p.filename, zh: p.zh, retries: d.retries, size: size, limit: limit}
 }
 
 // query finds the registry of the provider.
@@ -523,7 +517,7 @@ func (d *direct) get(ctx context.Context, tool provider.Tool, q placeQuery, limi
 // file fetches a checksum list or a signature, without the token: it may be
 // anywhere.
 func (d *direct) file(ctx context.Context, u, referrer *url.URL, limit int64) ([]byte, error) {
-	return d.answers.files.Do(ctx, reference{u.String(), transport.HostPort(referrer)}, func() ([]byte, error) {
+	return d.answers.files.Do(ctx, reference{url: u.String(), referrer: transport.HostPort(referrer)}, func() ([]byte, error) {
 		limits := d.config.Limits()
 		resp, err := d.fetch.transport.Do(ctx, transport.Request{
 			URL: u, Referrer: referrer, Limit: limit, Retries: limits.Retries, Timeout: limits.Timeout,

@@ -30,7 +30,7 @@ type fetcher struct {
 
 	// archives has what became of each link, failures too, and sums what archives
 	// hash to by their zh, which identifies an archive whatever its URL.
-	archives memo.Memo[archive, hash.Sum]
+	archives memo.Memo[reference, hash.Sum]
 	sums     memo.Memo[provider.Hash, hash.Sum]
 
 	fresh              sync.Map // zh of the archives that were downloaded
@@ -39,16 +39,11 @@ type fetcher struct {
 	downloaded, cached atomic.Int64
 }
 
-// archive is a zip that a registry or mirror offers.
-type archive struct {
-	reference
-	zh provider.Hash // empty if it is not known before
-}
-
-// reference is a file that a registry refers to. The referring server is part of
-// it because it decides whether the file may be on this machine.
+// reference is a file that a registry or mirror refers to. The referring server is
+// part of it because it decides whether the file may be on this machine.
 type reference struct {
 	url, referrer string
+	zh            provider.Hash // of an archive, if it is known before
 }
 
 // archiveLink says where an archive is and how to get it.
@@ -61,8 +56,8 @@ type archiveLink struct {
 	limit     int64         // of what may be downloaded for it; 0: hash.MaxSize
 }
 
-func (l archiveLink) archive() archive {
-	return archive{reference{l.url.String(), transport.HostPort(l.from)}, l.zh}
+func (l archiveLink) reference() reference {
+	return reference{l.url.String(), transport.HostPort(l.from), l.zh}
 }
 
 func newFetcher(t *transport.Client, opts Options) *fetcher {
@@ -81,7 +76,7 @@ func (f *fetcher) archive(ctx context.Context, l archiveLink) (hash.Sum, error) 
 	if l.url == nil {
 		return f.sum(ctx, l.zh, func() (hash.Sum, error) { return hash.Sum{}, errNotKnown })
 	}
-	return f.archives.Do(ctx, l.archive(), func() (hash.Sum, error) {
+	return f.archives.Do(ctx, l.reference(), func() (hash.Sum, error) {
 		if l.zh != "" {
 			return f.sum(ctx, l.zh, func() (hash.Sum, error) { return f.download(ctx, l) })
 		}
@@ -89,7 +84,7 @@ func (f *fetcher) archive(ctx context.Context, l archiveLink) (hash.Sum, error) 
 		if err != nil {
 			return sum, err
 		}
-		f.had.Store(l.archive(), true)
+		f.had.Store(l.reference(), true)
 		// From here on nobody needs to download an archive of that zh.
 		return f.sums.Do(ctx, sum.ZH, func() (hash.Sum, error) { return sum, nil })
 	})

@@ -540,7 +540,7 @@ func TestReportedHashes(t *testing.T) {
 // unpacking.
 func TestReportedHashOfTheArchive(t *testing.T) {
 	t.Parallel()
-	r := reports{linux: {Hashes: []string{"zh:" + strings.Repeat("a", 64), "h1:zip"}, Size: 1}}
+	r := reports{linux: {zips: []provider.Hash{provider.ZH(strings.Repeat("a", 64))}, contents: []provider.Hash{"h1:zip"}, size: 1}}
 	l := checksums(strings.Repeat("a", 64) + "  x.zip\n")
 	if _, err := r.recorded(l, provider.Hashes{Package: provider.Package{Platform: linux}, H1: "h1:dir", H1Zip: "h1:zip"}); err != nil {
 		t.Error(err)

@@ -112,7 +112,7 @@ func (n network) size(ctx context.Context, tool provider.Tool, want provider.Wan
 	if err != nil {
 		return 0, err
 	}
-	if _, had := n.fetch.had.Load(zip.archive()); had {
+	if _, had := n.fetch.had.Load(zip.reference()); had {
 		return provider.AtHand, nil
 	}
 	return n.fetch.size(ctx, zip.url, zip.from), nil

@@ -17,15 +17,10 @@ import (
 // registry to ask under the tool's installation methods, such as one of a
 // mirror: there is no list. Errors are those of Hashes.
 func (c *Client) Signer(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Signer, error) {
-	d, err := c.registry(tool, want)
-	if d == nil {
-		return provider.Signer{}, about(err, want, "")
-	}
-	p, err := d.prove(ctx, tool, want)
-	if err != nil {
-		return provider.Signer{}, about(err, want, d.host(want.Addr))
-	}
-	return p.signer, nil
+	return askRegistry(c.registry, tool, want, func(d *direct) (provider.Signer, error) {
+		p, err := d.prove(ctx, tool, want)
+		return p.signer, err
+	})
 }
 
 // Repository returns where the source of a release is and when it was
@@ -35,20 +30,18 @@ func (c *Client) Signer(ctx context.Context, tool provider.Tool, want provider.W
 //
 // Errors are *provider.Error: those of Versions.
 func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Repository, error) {
-	d, err := c.registry(tool, want)
-	if d == nil {
-		return provider.Repository{}, about(err, want, "")
-	}
-	said, err := d.detail(ctx, tool, want)
-	if err != nil || said.Known() || want.Platform == (provider.Platform{}) {
-		return said, about(err, want, d.host(want.Addr))
-	}
-	if p, err := d.anyProven(ctx, tool, want); err == nil {
-		found, _ := provider.ParseDownload(p.archive.String())
-		found.Published = said.Published
-		return found, nil
-	}
-	return said, nil
+	return askRegistry(c.registry, tool, want, func(d *direct) (provider.Repository, error) {
+		said, err := d.detail(ctx, tool, want)
+		if err != nil || said.Known() || want.Platform == (provider.Platform{}) {
+			return said, err
+		}
+		if p, err := d.anyProven(ctx, tool, want); err == nil {
+			found, _ := provider.ParseDownload(p.archive.String())
+			found.Published = said.Published
+			return found, nil
+		}
+		return said, nil
+	})
 }
 
 // Modified returns when the server of a package says that the package was last
@@ -57,23 +50,21 @@ func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provid
 //
 // Errors are those of Hashes.
 func (c *Client) Modified(ctx context.Context, tool provider.Tool, want provider.Want) (time.Time, error) {
-	d, err := c.registry(tool, want)
-	if d == nil {
-		return time.Time{}, about(err, want, "")
-	}
-	var resp *transport.Response
-	p, _, err := d.describe(ctx, tool, want)
-	if err == nil {
-		resp, err = c.fetch.transport.Do(ctx, transport.Request{Method: http.MethodHead, URL: p.archive, Referrer: p.from, Limit: hash.MaxSize})
-	}
-	if err != nil {
-		return time.Time{}, about(err, want, d.host(want.Addr))
-	}
-	at, err := http.ParseTime(resp.Header.Get("Last-Modified"))
-	if resp.Status != http.StatusOK || err != nil {
-		return time.Time{}, nil
-	}
-	return at, nil
+	return askRegistry(c.registry, tool, want, func(d *direct) (time.Time, error) {
+		p, _, err := d.describe(ctx, tool, want)
+		if err != nil {
+			return time.Time{}, err
+		}
+		resp, err := c.fetch.transport.Do(ctx, transport.Request{Method: http.MethodHead, URL: p.archive, Referrer: p.from, Limit: hash.MaxSize})
+		if err != nil {
+			return time.Time{}, err
+		}
+		at, err := http.ParseTime(resp.Header.Get("Last-Modified"))
+		if resp.Status != http.StatusOK || err != nil {
+			return time.Time{}, nil
+		}
+		return at, nil
+	})
 }
 
 // Listing returns what the checksum list of a release says, verified as in
@@ -86,18 +77,16 @@ func (c *Client) Modified(ctx context.Context, tool provider.Tool, want provider
 // the mirror has. With Want.Origin it is the registry's wherever the methods let
 // it be asked at all. Errors are those of Hashes.
 func (c *Client) Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error) {
-	d := c.held(tool, want)
-	if d == nil {
-		return provider.Listing{}, nil
-	}
-	p, err := d.anyProven(ctx, tool, want)
-	if err != nil {
-		p, err = d.ask(ctx, tool, want)
-	}
-	if err != nil {
-		return provider.Listing{}, about(err, want, d.host(want.Addr))
-	}
-	return d.listed(ctx, tool, want.Addr, p), nil
+	return askRegistry(c.held, tool, want, func(d *direct) (provider.Listing, error) {
+		p, err := d.anyProven(ctx, tool, want)
+		if err != nil {
+			p, err = d.ask(ctx, tool, want)
+		}
+		if err != nil {
+			return provider.Listing{}, err
+		}
+		return d.listed(ctx, tool, want.Addr, p), nil
+	})
 }
 
 // Package is Listing with the list that the registry names for this very
@@ -107,76 +96,50 @@ func (c *Client) Listing(ctx context.Context, tool provider.Tool, want provider.
 // With Want.Origin, where only mirrors may be asked, it is what the first of them
 // that has the package has.
 func (c *Client) Package(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Listing, error) {
-	d := c.held(tool, want)
-	if d == nil {
-		return c.mirrored(ctx, tool, want, limit)
-	}
-	p, err := d.ask(ctx, tool, want)
-	if err != nil {
-		err = d.unserved(ctx, tool, want, err)
-	} else if limit > 0 {
-		l := d.link(p)
-		l.size, l.limit = limit, limit
-		// Not by way of the archives: what is too large for this question must not
-		// be remembered as a failure where the run wants it for a better reason.
-		if _, err = c.fetch.sum(ctx, l.zh, func() (hash.Sum, error) { return c.fetch.download(ctx, l) }); err != nil {
-			err = failed(want, subject(want), err)
+	if c.onlyMirrors(tool, want) && limit > 0 {
+		want.Origin = false
+		h, err := fromFirst(c, tool, want, func(s source) (provider.Hashes, error) { return s.hashes(ctx, tool, want, limit) })
+		if err != nil {
+			return provider.Listing{}, err
 		}
+		return provider.Listing{Mirrored: &h}, nil
 	}
-	if err != nil {
-		return provider.Listing{}, about(err, want, d.host(want.Addr))
-	}
-	return d.listed(ctx, tool, want.Addr, p), nil
-}
-
-// mirrored is what a mirror's package hashes to.
-func (c *Client) mirrored(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (l provider.Listing, err error) {
-	if !want.Origin || limit == 0 {
-		return l, nil
-	}
-	want.Origin = false
-	err = c.first(tool, want, func(s source) error {
-		h, err := s.hashes(ctx, tool, want, limit)
-		l.Mirrored = &h
-		return err
+	return askRegistry(c.held, tool, want, func(d *direct) (provider.Listing, error) {
+		p, err := d.ask(ctx, tool, want)
+		if err != nil {
+			return provider.Listing{}, d.unserved(ctx, tool, want, err)
+		}
+		if limit > 0 {
+			// Not by way of the archives: what is too large for this question must not
+			// be remembered as a failure where the run wants it for a better reason.
+			_, err := c.fetch.sum(ctx, p.zh, func() (hash.Sum, error) { return c.fetch.download(ctx, d.link(p, limit, limit)) })
+			if err != nil {
+				return provider.Listing{}, failed(want, subject(want), err)
+			}
+		}
+		return d.listed(ctx, tool, want.Addr, p), nil
 	})
-	if err != nil {
-		return provider.Listing{}, err
-	}
-	return l, nil
 }
 
 // Size returns how many bytes are downloaded for what Package says, as the package's
 // registry or server says: provider.AtHand if none are, and 0 if nobody says. Errors
 // are those of Hashes.
-func (c *Client) Size(ctx context.Context, tool provider.Tool, want provider.Want) (size int64, err error) {
-	d := c.held(tool, want)
-	switch {
-	case d != nil:
-		size, err = d.size(ctx, tool, want)
-		return size, about(err, want, d.host(want.Addr))
-	case !want.Origin:
-		return 0, nil
+func (c *Client) Size(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error) {
+	if c.onlyMirrors(tool, want) {
+		want.Origin = false
+		return fromFirst(c, tool, want, func(s source) (int64, error) { return s.size(ctx, tool, want) })
 	}
-	want.Origin = false
-	err = c.first(tool, want, func(s source) (err error) {
-		size, err = s.size(ctx, tool, want)
-		return err
-	})
-	return size, err
+	return askRegistry(c.held, tool, want, func(d *direct) (int64, error) { return d.size(ctx, tool, want) })
 }
 
 // DownloadSize returns how many bytes Hashes downloads, as the registry, the mirror
 // or the server of the package says: provider.AtHand if none are, and 0 if nobody says,
 // or if a source of hashes may spare the download. Errors are those of Hashes.
-func (c *Client) DownloadSize(ctx context.Context, tool provider.Tool, want provider.Want) (size int64, err error) {
+func (c *Client) DownloadSize(ctx context.Context, tool provider.Tool, want provider.Want) (int64, error) {
 	if c.fetch.opts.HashSource != "" {
 		return 0, nil
 	}
-	err = c.first(tool, want, func(s source) (err error) {
-		size, err = s.size(ctx, tool, want)
-		return err
-	})
+	size, err := fromFirst(c, tool, want, func(s source) (int64, error) { return s.size(ctx, tool, want) })
 	if size > hash.MaxSize {
 		return 0, err // no package is as large as that
 	}
@@ -187,78 +150,101 @@ func (c *Client) DownloadSize(ctx context.Context, tool provider.Tool, want prov
 // hashes it anew; it returns how many bytes that took. The error has
 // CodeBadChecksum and no more if the cache is wrong; others are those of Package.
 func (c *Client) Recheck(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (int64, error) {
-	d := c.held(tool, want)
-	if d == nil {
-		return 0, nil
-	}
-	p, err := d.ask(ctx, tool, want)
-	if err != nil {
-		return 0, about(err, want, d.host(want.Addr))
-	}
-	known, ok := c.fetch.computed(p.zh)
-	if !ok {
-		return 0, nil
-	}
-	l := d.link(p)
-	l.size, l.limit = known.Size, limit
-	sum, err := c.fetch.download(ctx, l)
-	switch {
-	case err != nil:
-		return 0, about(failed(want, subject(want), err), want, d.host(want.Addr))
-	case sum.H1 != known.H1 || sum.H1Zip != known.H1Zip:
-		return sum.Size, about(naming(want, &provider.Error{
-			Code:    provider.CodeBadChecksum,
-			Message: fmt.Sprintf("the hash cache is wrong about the %s: it says %s, and the package hashes to %s", subject(want), known.H1, sum.H1),
-			Hint:    "delete the hash cache, and find out who could write to it",
-		}), want, d.host(want.Addr))
-	}
-	return sum.Size, nil
+	return askRegistry(c.held, tool, want, func(d *direct) (int64, error) {
+		p, err := d.ask(ctx, tool, want)
+		if err != nil {
+			return 0, err
+		}
+		known, ok := c.fetch.computed(p.zh)
+		if !ok {
+			return 0, nil
+		}
+		sum, err := c.fetch.download(ctx, d.link(p, known.Size, limit))
+		switch {
+		case err != nil:
+			return 0, failed(want, subject(want), err)
+		case sum.H1 != known.H1 || sum.H1Zip != known.H1Zip:
+			return sum.Size, naming(want, &provider.Error{
+				Code:    provider.CodeBadChecksum,
+				Message: fmt.Sprintf("the hash cache is wrong about the %s: it says %s, and the package hashes to %s", subject(want), known.H1, sum.H1),
+				Hint:    "delete the hash cache, and find out who could write to it",
+			})
+		}
+		return sum.Size, nil
+	})
 }
 
 // Content says what is wrong with what a package holds, and with what its publisher
 // says of it. It needs Options.Content. A package that this run has not downloaded is,
 // if it has at most limit bytes. Errors are those of Hashes.
 func (c *Client) Content(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Content, error) {
-	d := c.held(tool, want)
+	return askRegistry(c.held, tool, want, func(d *direct) (said provider.Content, err error) {
+		p, err := d.ask(ctx, tool, want)
+		if err != nil {
+			return said, d.unserved(ctx, tool, want, err)
+		}
+		known, there := c.fetch.contents.Load(p.zh)
+		if !there {
+			sum, err := c.fetch.download(ctx, d.link(p, limit, limit))
+			// What nobody can unpack was looked into all the same.
+			if known, there = c.fetch.contents.Load(p.zh); !there {
+				return said, failed(want, subject(want), err)
+			}
+			if said.Size = sum.Size; err != nil {
+				said.Size = limit // nobody knows what was read of it
+			}
+		}
+		said.Problems = known.(content.Inside).Problems(want.Addr.Type, want.Platform)
+		if src, zh := d.manifest(ctx, want, p); zh != "" {
+			if problem := protocolProblem(src, zh, p.protocols); problem != "" {
+				said.Problems = append(said.Problems, problem)
+			}
+		}
+		return said, nil
+	})
+}
+
+// askRegistry asks the registry of a provider that find finds, if it finds one. Else
+// the answer is zero.
+func askRegistry[T any](find func(provider.Tool, provider.Want) (*direct, error), tool provider.Tool, want provider.Want,
+	ask func(*direct) (T, error)) (answer T, err error) {
+	d, err := find(tool, want)
 	if d == nil {
-		return provider.Content{}, nil
+		return answer, about(err, want, "")
 	}
-	p, err := d.ask(ctx, tool, want)
-	if err != nil {
-		return provider.Content{}, about(d.unserved(ctx, tool, want, err), want, d.host(want.Addr))
-	}
-	l := d.link(p)
-	l.size, l.limit = limit, limit
-	known, there := c.fetch.contents.Load(p.zh)
-	var said provider.Content
-	if !there {
-		sum, err := c.fetch.download(ctx, l)
-		// What nobody can unpack was looked into all the same.
-		if known, there = c.fetch.contents.Load(p.zh); !there {
-			return said, about(failed(want, subject(want), err), want, d.host(want.Addr))
-		}
-		if said.Size = sum.Size; err != nil {
-			said.Size = limit // nobody knows what was read of it
-		}
-	}
-	said.Problems = known.(content.Inside).Problems(want.Addr.Type, want.Platform)
-	if src, zh := d.manifest(ctx, want, p); zh != "" {
-		if problem := protocolProblem(src, zh, p.protocols); problem != "" {
-			said.Problems = append(said.Problems, problem)
-		}
-	}
-	return said, nil
+	answer, err = ask(d)
+	return answer, about(err, want, d.host(want.Addr))
+}
+
+// onlyMirrors reports whether a package of the registry is wanted of a provider that has
+// none to ask.
+func (c *Client) onlyMirrors(tool provider.Tool, want provider.Want) bool {
+	d, _ := c.held(tool, want)
+	return d == nil && want.Origin
 }
 
 // held is the registry that the hashes of a release are held against; nil where
-// they must not be.
-func (c *Client) held(tool provider.Tool, want provider.Want) *direct {
-	if !want.Origin {
-		return c.soleRegistry(tool, want.Addr)
+// they must not be: unless it was asked for, it must be the one place that the tool's
+// configuration leaves for the provider, whatever place this run was told to ask.
+// What is wrong with the methods, they say themselves.
+func (c *Client) held(tool provider.Tool, want provider.Want) (*direct, error) {
+	if want.Origin {
+		want.Origin = false
+		d, _ := c.registry(tool, want)
+		return d, nil
 	}
-	want.Origin = false
-	d, _ := c.registry(tool, want) // what is wrong with the methods, they say themselves
-	return d
+	in := c.tools[tool.Name]
+	sources, err := in.sources(tool, want.Addr, c.plugins)
+	if err != nil || len(sources) == 0 || c.plugins != nil && c.plugins.has(want.Addr) {
+		return nil, nil
+	}
+	for _, s := range sources {
+		if _, ok := s.(*direct); !ok && !in.implied {
+			return nil, nil
+		}
+	}
+	d, _ := sources[len(sources)-1].(*direct) // none where plugin directories have the provider
+	return d, nil
 }
 
 // registry is the provider's own registry, if the tool's installation methods
@@ -271,21 +257,4 @@ func (c *Client) registry(tool provider.Tool, want provider.Want) (*direct, erro
 		}
 	}
 	return nil, err
-}
-
-// soleRegistry is the provider's own registry, if that is the one place that
-// the tool's configuration leaves for the provider, whatever place this run was told to ask.
-func (c *Client) soleRegistry(tool provider.Tool, addr provider.Addr) *direct {
-	in := c.tools[tool.Name]
-	sources, err := in.sources(tool, addr, c.plugins)
-	if err != nil || len(sources) == 0 || c.plugins != nil && c.plugins.has(addr) {
-		return nil
-	}
-	for _, s := range sources {
-		if _, ok := s.(*direct); !ok && !in.implied {
-			return nil
-		}
-	}
-	d, _ := sources[len(sources)-1].(*direct) // none where plugin directories have the provider
-	return d
 }

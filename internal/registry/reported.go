@@ -16,9 +16,10 @@ import (
 // hashes of every platform's package at once.
 type reports map[provider.Platform]report
 
+// report is what is stated of one package, as far as the schemes are known.
 type report struct {
-	Hashes []string `json:"hashes"`
-	Size   int64    `json:"package_size"`
+	zips, contents []provider.Hash // zh, and h1
+	size           int64
 }
 
 // reports reads the property. A key that is no platform and a hash without a
@@ -28,19 +29,30 @@ func (d *description) reports() (reports, error) {
 	if len(d.packages) == 0 {
 		return nil, nil
 	}
-	var raw map[string]report
+	var raw map[string]struct {
+		Hashes []string `json:"hashes"`
+		Size   int64    `json:"package_size"`
+	}
 	if err := json.Unmarshal(d.packages, &raw); err != nil {
 		return nil, badAnswer("has invalid packages: %v", err)
 	}
 	all := reports{}
-	for name, r := range raw {
+	for name, stated := range raw {
 		platform, err := provider.ParsePlatform(name)
 		if err != nil {
 			return nil, badAnswer("includes invalid package platform %q", name)
 		}
-		for _, h := range r.Hashes {
-			if _, err := provider.ParseHash(h); err != nil {
-				return nil, badAnswer("includes invalid package hash %q", h)
+		r := report{size: stated.Size}
+		for _, text := range stated.Hashes {
+			h, err := provider.ParseHash(text)
+			if err != nil {
+				return nil, badAnswer("includes invalid package hash %q", text)
+			}
+			switch h.Scheme() {
+			case provider.SchemeZH:
+				r.zips = append(r.zips, h)
+			case provider.SchemeH1:
+				r.contents = append(r.contents, h)
 			}
 		}
 		all[platform] = r
@@ -52,17 +64,15 @@ func (d *description) reports() (reports, error) {
 // OpenTofu does of any registry [opentofu 1.12 internal/getproviders/registry_client.go].
 func (r reports) check(platform provider.Platform, zh provider.Hash) error {
 	own, ok := r[platform]
-	if !ok {
+	switch {
+	case !ok:
 		return badAnswer("is missing package with platform %q", platform)
-	}
-	if own.Size <= 0 {
-		return badAnswer("has invalid package size %d for %s", own.Size, platform)
-	}
-	found := own.known(provider.SchemeZH)
-	if len(found) == 0 {
+	case own.size <= 0:
+		return badAnswer("has invalid package size %d for %s", own.size, platform)
+	case len(own.zips) == 0:
 		return badAnswer("has no zip hash among the packages for %s", platform)
 	}
-	for _, h := range found {
+	for _, h := range own.zips {
 		if h != zh {
 			return badChecksum("registry reports the zip hash %s for %s in one place and %s in another", h, platform, zh)
 		}
@@ -77,18 +87,18 @@ func (r reports) check(platform provider.Platform, zh provider.Hash) error {
 func (r reports) recorded(list checksums, of provider.Hashes) (map[provider.Platform][]provider.Hash, error) {
 	all := map[provider.Platform][]provider.Hash{}
 	for _, p := range slices.SortedFunc(maps.Keys(r), provider.Platform.Compare) {
-		zips, contents := r[p].known(provider.SchemeZH), r[p].known(provider.SchemeH1)
-		if len(zips) == 0 && len(contents) > 0 {
+		own := r[p]
+		if len(own.zips) == 0 && len(own.contents) > 0 {
 			return nil, unproven(p, "without that of a zip")
 		}
-		if slices.ContainsFunc(zips, func(zh provider.Hash) bool { return !list.names(zh) }) {
+		if slices.ContainsFunc(own.zips, func(zh provider.Hash) bool { return !list.names(zh) }) {
 			return nil, unproven(p, "of a zip that the checksum list does not name")
 		}
-		if hashes := provider.Sorted(append(zips, contents...)); len(hashes) > 0 {
+		if hashes := provider.Sorted(slices.Concat(own.zips, own.contents)); len(hashes) > 0 {
 			all[p] = hashes
 		}
 	}
-	for _, h := range r[of.Package.Platform].known(provider.SchemeH1) {
+	for _, h := range r[of.Package.Platform].contents {
 		if h != of.H1 && h != of.H1Zip {
 			return nil, badChecksum("registry reports %s for %s, and the package hashes to %s", h, of.Package.Platform, of.H1)
 		}
@@ -104,32 +114,20 @@ func unproven(p provider.Platform, how string) error {
 	}
 }
 
-// known returns the reported hashes of one scheme.
-func (r report) known(scheme string) []provider.Hash {
-	var found []provider.Hash
-	for _, text := range r.Hashes {
-		if h := provider.Hash(text); h.Scheme() == scheme {
-			found = append(found, h)
-		}
-	}
-	return found
-}
-
 // of returns what is reported about the archive with a zh, for whatever
 // platform. Where that is not exactly one h1, or where it is not clear which
 // archive an h1 is of, nothing is.
 func (r reports) of(zh provider.Hash) (hash.Sum, bool) {
 	var found hash.Sum
 	for _, own := range r {
-		zips := provider.Sorted(own.known(provider.SchemeZH))
-		if !slices.Contains(zips, zh) {
+		if !slices.Contains(own.zips, zh) {
 			continue
 		}
-		contents := provider.Sorted(own.known(provider.SchemeH1))
+		zips, contents := provider.Sorted(own.zips), provider.Sorted(own.contents)
 		if len(zips) != 1 || len(contents) != 1 {
 			return hash.Sum{}, false
 		}
-		sum := hash.Sum{ZH: zh, H1: contents[0], Size: own.Size}
+		sum := hash.Sum{ZH: zh, H1: contents[0], Size: own.size}
 		if found.H1 != "" && (found.H1 != sum.H1 || found.Size != sum.Size) {
 			return hash.Sum{}, false
 		}
@@ -142,9 +140,8 @@ func (r reports) of(zh provider.Hash) (hash.Sum, bool) {
 func (r reports) contents(list checksums) []provider.Hash {
 	var all []provider.Hash
 	for _, own := range r {
-		zips := own.known(provider.SchemeZH)
-		if len(zips) > 0 && !slices.ContainsFunc(zips, func(zh provider.Hash) bool { return !list.names(zh) }) {
-			all = append(all, own.known(provider.SchemeH1)...)
+		if len(own.zips) > 0 && !slices.ContainsFunc(own.zips, func(zh provider.Hash) bool { return !list.names(zh) }) {
+			all = append(all, own.contents...)
 		}
 	}
 	return provider.Sorted(all)

@@ -93,30 +93,29 @@ func (s signed) byTerraform(t trust) (provider.Signer, error) {
 // byOpenTofu verifies as OpenTofu does: keys and signatures that have expired
 // count only if no other key fits, and not at all if enforced
 // [opentofu 1.12 internal/getproviders/package_authentication.go].
-func (s signed) byOpenTofu(enforce bool) (signer provider.Signer, expired bool, err error) {
+func (s signed) byOpenTofu(enforce bool) (signer provider.Signer, err error) {
 	for _, key := range s.keys {
 		found, err := s.verify(key)
 		found.Label = labelSigned
 		switch {
 		case err == nil:
-			return found, false, nil
+			return found, nil
 		case errors.Is(err, pgperrors.ErrUnknownIssuer):
 		case errors.Is(err, pgperrors.ErrKeyExpired) || errors.Is(err, pgperrors.ErrSignatureExpired):
-			if !expired {
-				signer, expired = found, true
-				signer.Expired = true
+			if found.Expired = true; !signer.Expired {
+				signer = found
 			}
 		default:
-			return provider.Signer{}, false, badSignature(err)
+			return provider.Signer{}, badSignature(err)
 		}
 	}
-	if !expired {
-		return provider.Signer{}, false, badSignature(errUnknownIssuer)
+	switch {
+	case !signer.Expired:
+		return provider.Signer{}, badSignature(errUnknownIssuer)
+	case enforce:
+		return provider.Signer{}, badSignature(errors.New("the signing key has expired, and OPENTOFU_ENFORCE_GPG_EXPIRATION is set"))
 	}
-	if enforce {
-		return provider.Signer{}, true, badSignature(errors.New("the signing key has expired, and OPENTOFU_ENFORCE_GPG_EXPIRATION is set"))
-	}
-	return signer, true, nil
+	return signer, nil
 }
 
 // verify checks the signature with one announced key and returns the key that
