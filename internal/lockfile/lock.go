@@ -1,7 +1,6 @@
 package lockfile
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -25,53 +24,24 @@ type Lock struct {
 	places hashPlaces // of the hashes as they were read
 }
 
-// placedHash is a hash and where it stands in a file.
-type placedHash struct {
-	hash provider.Hash
-	hashPlace
-}
-
 // hashPlace is a line, and the columns in which a hash begins there and behind which it
 // ends, all counted from 1. Both columns are 0 if it is written over several lines.
 type hashPlace struct{ line, from, to int32 }
 
-// hashPlaces are where the hashes of an entry stand.
+// hashPlaces are where the hashes of an entry stand first.
 type hashPlaces struct {
-	hashes []provider.Hash // sorted, without duplicates
-	at     []hashPlace     // of each; nil where each has a line to itself,
-	first  int32           // from this one on
-}
-
-// placesOf keeps of hashes in any order where each stands first. The slice is
-// changed.
-func placesOf(list []placedHash) hashPlaces {
-	slices.SortStableFunc(list, func(a, b placedHash) int { return cmp.Compare(a.hash, b.hash) })
-	var p hashPlaces
-	for _, w := range slices.CompactFunc(list, func(a, b placedHash) bool { return a.hash == b.hash }) {
-		p.hashes, p.at = append(p.hashes, w.hash), append(p.at, w.hashPlace)
-	}
-	return p
+	at    map[provider.Hash]hashPlace
+	lines []provider.Hash // in the tools' own form, sorted: each has a line to itself,
+	first int32           // from this one on
 }
 
 // of is the zero value for a hash that does not stand there.
 func (p hashPlaces) of(h provider.Hash) hashPlace {
-	i, ok := slices.BinarySearch(p.hashes, h)
-	switch {
-	case !ok:
-		return hashPlace{}
-	case p.at != nil:
-		return p.at[i]
+	i, ok := slices.BinarySearch(p.lines, h)
+	if !ok {
+		return p.at[h]
 	}
 	return hashPlace{p.first + int32(i), int32(len(hashIndent)) + 1, int32(len(hashIndent)+len(h)+len(`""`)) + 1}
-}
-
-// list is the opposite of placesOf.
-func (p hashPlaces) list() []placedHash {
-	var list []placedHash
-	for _, h := range p.hashes {
-		list = append(list, placedHash{h, p.of(h)})
-	}
-	return list
 }
 
 // New makes an entry of hashes in any order. The slice remains the caller's.

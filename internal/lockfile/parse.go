@@ -3,6 +3,7 @@ package lockfile
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -148,7 +149,7 @@ func (p *parser) provider(block *hclsyntax.Block) {
 	p.hcl(addr, diags)
 	version := p.version(addr, content.Attributes["version"])
 	constraints := p.constraints(addr, content.Attributes["constraints"])
-	places := placesOf(p.hashes(addr, content.Attributes["hashes"]))
+	places := p.hashes(addr, content.Attributes["hashes"])
 
 	line := block.TypeRange.Start.Line
 	if first, ok := p.lines[addr]; ok {
@@ -157,10 +158,10 @@ func (p *parser) provider(block *hclsyntax.Block) {
 	}
 	p.lines[addr] = line
 
-	lock := Lock{Addr: addr, Version: version, Constraints: constraints, Hashes: places.hashes, places: places}
-	lock.source = p.src[block.TypeRange.Start.Byte:block.CloseBraceRange.End.Byte]
-	lock.line = line
-	p.locks = append(p.locks, lock)
+	p.locks = append(p.locks, Lock{
+		Addr: addr, Version: version, Constraints: constraints, Hashes: slices.Sorted(maps.Keys(places)),
+		source: p.src[block.TypeRange.Start.Byte:block.CloseBraceRange.End.Byte], line: line, places: hashPlaces{at: places},
+	})
 }
 
 // addr reads the block's label, which must be an address in full, in canonical
@@ -217,10 +218,10 @@ func (p *parser) constraints(addr provider.Addr, attr *hcl.Attribute) provider.C
 	return c
 }
 
-// hashes reads a list of hashes and where each stands. The list must be
+// hashes reads a list of hashes and where each stands first. The list must be
 // written as one: that lets each element be reported by itself. Without the
 // argument the entry has no hash; the next installation will add some.
-func (p *parser) hashes(addr provider.Addr, attr *hcl.Attribute) []placedHash {
+func (p *parser) hashes(addr provider.Addr, attr *hcl.Attribute) map[provider.Hash]hashPlace {
 	if attr == nil {
 		return nil
 	}
@@ -229,7 +230,7 @@ func (p *parser) hashes(addr provider.Addr, attr *hcl.Attribute) []placedHash {
 	if len(exprs) == 0 && !diags.HasErrors() {
 		p.invalid(attr.Expr.Range(), addr, "invalid provider hash set: the hashes of %s must be left out or hold at least one", addr)
 	}
-	var list []placedHash
+	places := make(map[provider.Hash]hashPlace, len(exprs))
 	for _, expr := range exprs {
 		text, ok := p.evaluate(addr, expr)
 		if !ok {
@@ -240,17 +241,16 @@ func (p *parser) hashes(addr provider.Addr, attr *hcl.Attribute) []placedHash {
 			p.invalid(expr.Range(), addr, "invalid provider hash string: a hash of %s must begin with a scheme and a colon, like h1: or zh:", addr)
 			continue
 		}
-		list = append(list, writtenAt(h, expr.Range()))
+		rng := expr.Range()
+		at := hashPlace{line: int32(rng.Start.Line)}
+		if rng.Start.Line == rng.End.Line {
+			at.from, at.to = int32(rng.Start.Column), int32(rng.End.Column)
+		}
+		if _, again := places[h]; !again {
+			places[h] = at
+		}
 	}
-	return list
-}
-
-func writtenAt(h provider.Hash, rng hcl.Range) placedHash {
-	w := placedHash{h, hashPlace{line: int32(rng.Start.Line)}}
-	if rng.Start.Line == rng.End.Line {
-		w.from, w.to = int32(rng.Start.Column), int32(rng.End.Column)
-	}
-	return w
+	return places
 }
 
 // text reads an argument that must be a string or convert to one. That a

@@ -133,6 +133,6 @@ func (q *quickReader) hashes(l *Lock) bool {
 		}
 		l.Hashes = append(l.Hashes, h)
 	}
-	l.places.hashes = l.Hashes
+	l.places.lines = l.Hashes
 	return len(l.Hashes) > 0
 }

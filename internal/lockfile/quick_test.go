@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
@@ -39,7 +40,10 @@ func placed(f *File) File {
 	all := *f
 	all.Locks = slices.Clone(f.Locks)
 	for i, l := range all.Locks {
-		all.Locks[i].places = placesOf(l.places.list())
+		all.Locks[i].places = hashPlaces{at: map[provider.Hash]hashPlace{}}
+		for _, h := range l.Hashes {
+			all.Locks[i].places.at[h] = l.places.of(h)
+		}
 	}
 	return all
 }

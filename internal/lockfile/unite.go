@@ -2,6 +2,7 @@ package lockfile
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -112,7 +113,10 @@ func (e entries) candidates() []Lock {
 	first, second := *withoutSource(e.ours), *withoutSource(e.theirs)
 	if first.Version == second.Version {
 		first.Hashes = provider.Sorted(slices.Concat(first.Hashes, second.Hashes))
-		first.places = placesOf(slices.Concat(first.places.list(), second.places.list()))
+		first.places = hashPlaces{at: map[provider.Hash]hashPlace{}}
+		for _, h := range first.Hashes {
+			first.places.at[h] = cmp.Or(e.ours.places.of(h), e.theirs.places.of(h))
+		}
 		first.Constraints = e.terms(first, first)
 		return []Lock{first}
 	}
