@@ -28,26 +28,25 @@ type versionList struct {
 		Platforms json.RawMessage `json:"platforms"`
 	} `json:"versions"`
 	Warnings []string `json:"warnings"`
+
+	releases func() ([]provider.Release, error) // read, once
 }
 
-// releases reads the version strings. Where two are the same version, the last
-// wins.
-func (l versionList) releases(lenient bool) ([]provider.Release, error) {
+// read reads the version strings, sorted. Where two are the same version, the last
+// wins. The error is about the first that is none, which not every tool minds.
+func (l versionList) read() (releases []provider.Release, invalid error) {
 	all := joinedReleases{}
 	for _, v := range l.Versions {
 		version, err := provider.ParseVersion(v.Version)
-		if err != nil && lenient {
-			continue
-		}
-		if err != nil {
-			return nil, badAnswer("includes invalid version string %q", v.Version)
-		}
-		all[version] = provider.Release{
-			Version: version, Protocols: slices.Clone(v.Protocols),
-			Platforms: platformsIn(v.Platforms), Warnings: slices.Clone(l.Warnings),
+		if err == nil {
+			all[version] = provider.Release{
+				Version: version, Protocols: v.Protocols, Platforms: platformsIn(v.Platforms), Warnings: slices.Clip(l.Warnings),
+			}
+		} else if invalid == nil {
+			invalid = badAnswer("includes invalid version string %q", v.Version)
 		}
 	}
-	return all.sorted(), nil
+	return all.sorted(), invalid
 }
 
 // platformsIn reads what it can of a release's platforms, sorted.
@@ -67,17 +66,14 @@ func platformsIn(raw json.RawMessage) []provider.Platform {
 
 // platforms are those that the version is listed for, and whether it is listed,
 // in its canonical form.
-func (l versionList) platforms(version provider.Version) (served map[provider.Platform]bool, listed bool) {
+func (l versionList) platforms(version provider.Version) (served []provider.Platform, listed bool) {
 	text := version.String()
-	for _, v := range l.Versions {
+	for _, v := range slices.Backward(l.Versions) {
 		if v.Version == text { // the last wins
-			served, listed = map[provider.Platform]bool{}, true
-			for _, p := range platformsIn(v.Platforms) {
-				served[p] = true
-			}
+			return platformsIn(v.Platforms), true
 		}
 	}
-	return served, listed
+	return nil, false
 }
 
 // description is what a registry says of one package, as far as it does not

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"sync"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -80,7 +81,11 @@ func (d *direct) releases(ctx context.Context, tool provider.Tool, addr provider
 	if err != nil {
 		return nil, err
 	}
-	return list.releases(tool.Has(provider.LenientVersions))
+	releases, invalid := list.releases()
+	if invalid != nil && !tool.Has(provider.LenientVersions) {
+		return nil, invalid
+	}
+	return releases, nil
 }
 
 func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.Want, limit int64) (provider.Hashes, error) {
@@ -203,7 +208,7 @@ func (d *direct) infer(ctx context.Context, tool provider.Tool, want provider.Wa
 	if err != nil {
 		return provenPackage{}, false
 	}
-	if served, _ := versions.platforms(want.Version); !served[want.Platform] {
+	if served, _ := versions.platforms(want.Version); !slices.Contains(served, want.Platform) {
 		return provenPackage{}, false
 	}
 	p, own := first, *first.description
@@ -353,6 +358,7 @@ func (d *direct) versions(ctx context.Context, tool provider.Tool, addr provider
 		if err := transport.DecodeJSON(resp.Body, &list); err != nil {
 			return list, naming(q.want, badAnswer("for the versions of %s is not valid: %v", addr, err))
 		}
+		list.releases = sync.OnceValues(list.read)
 		return list, nil
 	})
 }
@@ -425,10 +431,10 @@ func (d *direct) unserved(ctx context.Context, tool provider.Tool, want provider
 	}
 	served, listed := versions.platforms(want.Version)
 	switch {
-	case len(served) > 0 && !served[want.Platform]:
-		return missing
-	case served[want.Platform]:
+	case slices.Contains(served, want.Platform):
 		return withheld("its list of versions names that platform")
+	case len(served) > 0:
+		return missing
 	}
 	gone := !listed
 	for _, p := range provider.DefaultPlatforms {
