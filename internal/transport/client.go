@@ -124,7 +124,7 @@ func (c *Client) Stats() Stats {
 func (c *Client) HTTP() *http.Client {
 	return &http.Client{
 		Transport:     c.guard,
-		CheckRedirect: limitRedirects(DefaultRedirects),
+		CheckRedirect: Request{}.follow,
 		Timeout:       c.opts.Timeout,
 	}
 }
@@ -206,7 +206,7 @@ type Response struct {
 // CodeBadAnswer if it exceeds the limit, CodeCancelled if ctx has ended.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	r.Timeout = cmp.Or(r.Timeout, c.opts.Timeout)
-	leave, err := c.guard.places.enter(ctx, HostPort(r.URL))
+	leave, err := c.guard.hosts.place(ctx, HostPort(r.URL))
 	if err != nil {
 		return nil, failure(ctx, r.URL, err)
 	}
@@ -337,11 +337,10 @@ func (c *Client) request(ctx context.Context, r Request) (*retryablehttp.Request
 // retrying returns a client for one request, whose limits are its own; the
 // connections are those of the guard.
 func (c *Client) retrying(r Request) *retryablehttp.Client {
-	redirects := max(cmp.Or(r.MaxRedirects, DefaultRedirects), 0)
 	return &retryablehttp.Client{
 		HTTPClient: &http.Client{
 			Transport:     c.guard,
-			CheckRedirect: r.finally(limitRedirects(redirects)),
+			CheckRedirect: r.follow,
 			Timeout:       r.Timeout,
 		},
 		RetryMax:     c.retries(r),
@@ -390,23 +389,17 @@ func reads(r Request) bool {
 	return slices.Contains([]string{"", http.MethodGet, http.MethodHead}, r.Method)
 }
 
-// finally returns redirects that are Final as answers.
-func (r Request) finally(follow func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
-	return func(req *http.Request, via []*http.Request) error {
-		if r.Final != nil && r.Final(req.Response.Header) {
-			return http.ErrUseLastResponse
-		}
-		return follow(req, via)
+// follow decides about a redirect, as http.Client.CheckRedirect: one that is Final is
+// an answer.
+func (r Request) follow(req *http.Request, via []*http.Request) error {
+	limit := max(cmp.Or(r.MaxRedirects, DefaultRedirects), 0)
+	switch {
+	case r.Final != nil && r.Final(req.Response.Header):
+		return http.ErrUseLastResponse
+	case len(via) > limit:
+		return &refusal{reason: fmt.Sprintf("more than %d redirects", limit)}
 	}
-}
-
-func limitRedirects(limit int) func(*http.Request, []*http.Request) error {
-	return func(_ *http.Request, via []*http.Request) error {
-		if len(via) > limit {
-			return &refusal{reason: fmt.Sprintf("more than %d redirects", limit)}
-		}
-		return nil
-	}
+	return nil
 }
 
 // tooLong is an error of the server, not of the line: trying again is no help.

@@ -58,7 +58,6 @@ type shared struct {
 	found    map[string]kindSet // by host:port, what connections found there
 
 	hosts           hosts
-	places          hostPlaces
 	requests, bytes atomic.Int64
 }
 

@@ -35,6 +35,10 @@ const (
 	// silentHosts is how many hosts have to be silent, and none to have answered,
 	// for the line itself to be in doubt.
 	silentHosts = 3
+	// atOncePerHost bounds the questions that are open at a host at once. They take
+	// bytes and no processor, so that their number does not depend on this machine; more
+	// would look like an attack to some servers.
+	atOncePerHost = 32
 )
 
 // hosts knows how each host of a run is. Its times are those of the package time.
@@ -48,6 +52,8 @@ type hosts struct {
 
 // host is the state of one host.
 type host struct {
+	places chan struct{} // holds an element for each question that is open
+
 	failures    int       // questions without an answer, in a row
 	first, last time.Time // when the first of them was asked, and the last one failed
 	cause       error     // of the last
@@ -79,9 +85,22 @@ func (h *hosts) state(hostport string) *host {
 		h.known, h.silent = map[string]*host{}, map[string]bool{}
 	}
 	if h.known[hostport] == nil {
-		h.known[hostport] = &host{}
+		h.known[hostport] = &host{places: make(chan struct{}, atOncePerHost)}
 	}
 	return h.known[hostport]
+}
+
+// place waits for a place at a host; leave gives it back.
+func (h *hosts) place(ctx context.Context, hostport string) (leave func(), err error) {
+	h.mu.Lock()
+	places := h.state(hostport).places
+	h.mu.Unlock()
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // enter asks whether a request may be sent. Where the circuit is open a new
