@@ -76,11 +76,8 @@ func Package(r io.Reader) (Sum, error) {
 	defer copied.Close() // nothing of it is needed any more
 
 	sum, err := onePass(io.TeeReader(r, copied))
-	switch {
-	case !isOdd(err):
+	if !isOdd(err) {
 		return sum, err
-	case sum.Size > MaxSize:
-		return sum, errLarge
 	}
 	// The library begins with the table at the end of the archive. Where a table points
 	// outside of it, a section says no more than that it ends; a file would name itself.
@@ -106,8 +103,6 @@ func Stream(open func() (io.ReadCloser, error), want provider.Hash) (Sum, error)
 	switch {
 	case !isOdd(err):
 		return sum, err
-	case sum.Size > MaxSize:
-		return sum, errLarge
 	case sum.ZH != "" && want != "" && sum.ZH != want:
 		return sum, fmt.Errorf("%w: it is another one", ErrUnpack)
 	}

@@ -22,7 +22,8 @@ func isOdd(err error) bool {
 	return ok
 }
 
-// A zipStream is an archive while it arrives: every byte is hashed as it comes in.
+// A zipStream is an archive while it arrives: every byte is hashed as it comes in. It
+// begins with a reset.
 type zipStream struct {
 	digested digested
 	ahead    *bufio.Reader // what has arrived and is not yet taken
@@ -45,14 +46,11 @@ func (a *digested) Read(p []byte) (n int, err error) {
 	return n, a.err
 }
 
-func newSource(r io.Reader) *zipStream {
-	s := &zipStream{ahead: bufio.NewReaderSize(nil, 64<<10)}
-	s.reset(r)
-	return s
-}
-
 // reset begins anew, with another archive.
 func (s *zipStream) reset(r io.Reader) {
+	if s.ahead == nil {
+		s.ahead = bufio.NewReaderSize(nil, 64<<10)
+	}
 	s.digested = digested{r: r, digest: sha256.New()}
 	s.ahead.Reset(&s.digested)
 }

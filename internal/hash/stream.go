@@ -33,13 +33,14 @@ import (
 //   - only deflate, or stored data whose size is known before; no encryption,
 //     no zip64, no other disks.
 func onePass(r io.Reader) (Sum, error) {
-	w := workspaces.Get().(*workspace)
-	w.src.reset(io.LimitReader(r, MaxSize+1))
+	p := passes.Get().(*pass)
+	p.src.reset(io.LimitReader(r, MaxSize+1))
+	p.left, p.leftNames = maxUnpacked, maxNames
 	defer func() {
-		w.src.reset(nil) // r is nobody's any more
-		workspaces.Put(w)
+		p.src.reset(nil) // r is nobody's any more
+		p.members = nil
+		passes.Put(p)
 	}()
-	p := pass{src: w.src, inflater: &w.inflater, left: maxUnpacked, leftNames: maxNames}
 	err := p.readMembers()
 	if err == nil {
 		err = p.readTable()
@@ -50,14 +51,15 @@ func onePass(r io.Reader) (Sum, error) {
 		if _, unread := p.src.ahead.WriteTo(io.Discard); unread != nil {
 			return Sum{}, unread
 		}
-		return p.src.sum(), err
-	}
-	if err != nil {
+	} else if err != nil {
 		return Sum{}, err
 	}
 	sum := p.src.sum()
-	if sum.Size > MaxSize {
-		return sum, odd("large archive")
+	switch {
+	case sum.Size > MaxSize:
+		return sum, errLarge
+	case err != nil:
+		return sum, err
 	}
 	headers := make([]*zip.FileHeader, len(p.members))
 	for i, m := range p.members {
@@ -68,16 +70,6 @@ func onePass(r io.Reader) (Sum, error) {
 	}
 	return sum, nil
 }
-
-// A workspace is the memory that a pass needs whatever the archive is, some
-// 220 kB. Passes use each other's, so that many of them, one after another or at
-// once, take no more than those that run.
-type workspace struct {
-	src      *zipStream
-	inflater inflate.Reader
-}
-
-var workspaces = sync.Pool{New: func() any { return &workspace{src: newSource(nil)} }}
 
 // The signatures and sizes of a zip archive's parts.
 const (
@@ -133,14 +125,18 @@ func parseFields(b []byte) fields {
 	}
 }
 
-// A pass is one way through an archive.
+// A pass is one way through an archive. It has the memory that it needs whatever the
+// archive is, some 220 kB, so that passes are used again: many of them, one after
+// another or at once, take no more than those that run.
 type pass struct {
-	src       *zipStream
-	inflater  *inflate.Reader
+	src       zipStream
+	inflater  inflate.Reader
 	left      int64 // of maxUnpacked
 	leftNames int   // of maxNames
 	members   []member
 }
+
+var passes = sync.Pool{New: func() any { return new(pass) }}
 
 // readMembers reads up to the table.
 func (p *pass) readMembers() error {
@@ -213,7 +209,7 @@ func (p *pass) readData(m *member, stated fields) error {
 	var err error
 	switch {
 	case stated.method == zip.Deflate:
-		err = p.inflater.Inflate(&c, p.src)
+		err = p.inflater.Inflate(&c, &p.src)
 		if why, ok := errors.AsType[inflate.Error](err); ok {
 			err = odd(why.Error())
 		}

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/relock-dev/relock/internal/inflate"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -253,7 +252,8 @@ func TestOnePassIsBounded(t *testing.T) {
 	}
 	data := archive(t, entry{"a", "12345", 0}, entry{"b", "67890", 0})
 	for left, enough := range map[int64]bool{9: false, 10: true} {
-		p := pass{src: newSource(bytes.NewReader(data)), inflater: new(inflate.Reader), left: left, leftNames: maxNames}
+		p := pass{left: left, leftNames: maxNames}
+		p.src.reset(bytes.NewReader(data))
 		if err := p.readMembers(); (err == nil) != enough {
 			t.Errorf("readMembers of 10 bytes where %d are left = %v", left, err)
 		}
