@@ -52,16 +52,9 @@ type registryAnswers struct {
 	first     memo.Memo[placeQuery, *description] // by release: of the package that was asked about first
 	details   memo.Memo[placeQuery, provider.Repository]
 	files     memo.Memo[reference, []byte]
-	proven    memo.Memo[releaseQuery, provenPackage]
+	proven    memo.Memo[placeQuery, provenPackage] // by release and tool
 	trust     func() trust
 	warned    sync.Map // of the releases whose key has expired
-}
-
-// releaseQuery is a query without a platform. What is proven depends on the tool and
-// its version.
-type releaseQuery struct {
-	placeQuery
-	tool provider.Tool
 }
 
 // provenPackage is what a registry says of a package, verified as far as it can be
@@ -153,11 +146,8 @@ func (d *direct) prove(ctx context.Context, tool provider.Tool, want provider.Wa
 // anyDescribed returns what the registry says of whichever package of the release
 // was asked about first in this run.
 func (d *direct) anyDescribed(ctx context.Context, tool provider.Tool, want provider.Want) (*description, error) {
-	q, err := d.query(ctx, provider.Want{Addr: want.Addr, Version: want.Version})
-	if err != nil {
-		return nil, err
-	}
-	return d.answers.first.Do(ctx, q, func() (*description, error) { return d.description(ctx, tool, want) })
+	release := placeQuery{want: provider.Want{Addr: want.Addr, Version: want.Version}}
+	return once(ctx, &d.answers.first, d.place, release, func(placeQuery) (*description, error) { return d.description(ctx, tool, want) })
 }
 
 // anyProven returns what is proven of whichever package of the release was asked
@@ -166,11 +156,8 @@ func (d *direct) anyProven(ctx context.Context, tool provider.Tool, want provide
 	if first, err := d.anyDescribed(ctx, tool, want); err == nil {
 		want.Platform = first.platform
 	}
-	q, err := d.query(ctx, provider.Want{Addr: want.Addr, Version: want.Version})
-	if err != nil {
-		return provenPackage{}, err
-	}
-	return d.answers.proven.Do(ctx, releaseQuery{q, tool}, func() (provenPackage, error) { return d.ask(ctx, tool, want) })
+	release := placeQuery{want: provider.Want{Addr: want.Addr, Version: want.Version}, tool: tool}
+	return once(ctx, &d.answers.proven, d.place, release, func(placeQuery) (provenPackage, error) { return d.ask(ctx, tool, want) })
 }
 
 // infer proves a package by what is proven of another one of the release, so
@@ -282,11 +269,7 @@ func (d *direct) describe(ctx context.Context, tool provider.Tool, want provider
 
 // description asks what the registry says of the package, whatever tool reads it.
 func (d *direct) description(ctx context.Context, tool provider.Tool, want provider.Want) (*description, error) {
-	q, err := d.query(ctx, want)
-	if err != nil {
-		return nil, err
-	}
-	return d.answers.described.Do(ctx, q, func() (*description, error) {
+	return once(ctx, &d.answers.described, d.place, placeQuery{want: want}, func(q placeQuery) (*description, error) {
 		addr := want.Addr
 		resp, err := d.get(ctx, tool, q, maxMetadata,
 			addr.Namespace, addr.Type, want.Version.String(), "download", want.Platform.OS, want.Platform.Arch)
@@ -339,11 +322,8 @@ func (d *direct) suggest(ctx context.Context, tool provider.Tool, addr provider.
 
 // versions asks for the list of versions.
 func (d *direct) versions(ctx context.Context, tool provider.Tool, addr provider.Addr) (versionList, error) {
-	q, err := d.query(ctx, provider.Want{Addr: addr})
-	if err != nil {
-		return versionList{}, err
-	}
-	return d.answers.versions.Do(ctx, q, func() (list versionList, err error) {
+	all := placeQuery{want: provider.Want{Addr: addr}}
+	return once(ctx, &d.answers.versions, d.place, all, func(q placeQuery) (list versionList, err error) {
 		resp, err := d.get(ctx, tool, q, maxVersions, addr.Namespace, addr.Type, "versions")
 		if err := q.refused(resp, err, "could not query provider registry for "+q.want.Addr.String(), q.want.Addr.Host); err != nil {
 			return list, err
@@ -366,11 +346,8 @@ func (d *direct) versions(ctx context.Context, tool provider.Tool, addr provider
 // detail asks what is no part of the protocol, so any answer but the known one
 // means that nothing is said.
 func (d *direct) detail(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Repository, error) {
-	q, err := d.query(ctx, provider.Want{Addr: want.Addr, Version: want.Version})
-	if err != nil {
-		return provider.Repository{}, err
-	}
-	return d.answers.details.Do(ctx, q, func() (provider.Repository, error) {
+	release := placeQuery{want: provider.Want{Addr: want.Addr, Version: want.Version}}
+	return once(ctx, &d.answers.details, d.place, release, func(q placeQuery) (provider.Repository, error) {
 		resp, err := d.get(ctx, tool, q, maxDetail, want.Addr.Namespace, want.Addr.Type, want.Version.String())
 		if err != nil || resp.Status != http.StatusOK {
 			return provider.Repository{}, err
@@ -489,15 +466,16 @@ func (d *direct) link(p provenPackage, size, limit int64) archiveLink {
 	return archiveLink{url: p.archive, from: p.from, name: p.filename, zh: p.zh, retries: d.retries, size: size, limit: limit}
 }
 
-// query finds the registry of the provider.
-func (d *direct) query(ctx context.Context, want provider.Want) (placeQuery, error) {
-	want.Origin = false // asks the same
-	base, err := d.discovery.Service(ctx, want.Addr.Host, service)
+// place finds the registry of the provider.
+func (d *direct) place(ctx context.Context, q placeQuery) (placeQuery, error) {
+	q.want.Origin = false // asks the same
+	base, err := d.discovery.Service(ctx, q.want.Addr.Host, service)
 	if err != nil {
-		return placeQuery{}, err
+		return q, err
 	}
-	token, err := d.config.Token(ctx, want.Addr.Host)
-	return placeQuery{base.String(), token, want}, err
+	q.service = base.String()
+	q.token, err = d.config.Token(ctx, q.want.Addr.Host)
+	return q, err
 }
 
 // get asks with the headers that the tools send

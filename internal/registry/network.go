@@ -68,11 +68,7 @@ func (n network) name(provider.Addr) string { return "network mirror " + transpo
 
 // releases lists the versions. The mirror says nothing of platforms here.
 func (n network) releases(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
-	q, err := n.query(ctx, provider.Want{Addr: addr})
-	if err != nil {
-		return nil, err
-	}
-	return n.answers.releases.Do(ctx, q, func() ([]provider.Release, error) {
+	return once(ctx, &n.answers.releases, n.place, placeQuery{want: provider.Want{Addr: addr}}, func(q placeQuery) ([]provider.Release, error) {
 		var answer struct {
 			Versions map[string]struct{} `json:"versions"`
 		}
@@ -87,18 +83,15 @@ func (n network) releases(ctx context.Context, tool provider.Tool, addr provider
 
 // find asks for the archives of the version, and finds that for the platform.
 func (n network) find(ctx context.Context, tool provider.Tool, want provider.Want) (*mirrorArchives, archiveLink, error) {
-	q, err := n.query(ctx, provider.Want{Addr: want.Addr, Version: want.Version})
-	if err != nil {
-		return nil, archiveLink{}, err
-	}
-	all, err := n.answers.archives.Do(ctx, q, func() (*mirrorArchives, error) {
-		var all mirrorArchives
-		all.from, err = n.get(ctx, tool, q, mirrorDocument{want.Version.String() + ".json", &all, &provider.Error{
+	release := placeQuery{want: provider.Want{Addr: want.Addr, Version: want.Version}}
+	all, err := once(ctx, &n.answers.archives, n.place, release, func(q placeQuery) (all *mirrorArchives, err error) {
+		all = &mirrorArchives{}
+		all.from, err = n.get(ctx, tool, q, mirrorDocument{want.Version.String() + ".json", all, &provider.Error{
 			Code: provider.CodeBadAnswer, Addr: want.Addr, Version: want.Version, // no reason for the tools to go on [terraform 1.11 internal/getproviders/multi_source.go]
 			Message: fmt.Sprintf("%s: it has no archives of %s %s", n.name(want.Addr), want.Addr, want.Version),
 			Hint:    "add the version to the mirror, or exclude the provider from the mirror in the CLI configuration",
 		}})
-		return &all, err
+		return all, err
 	})
 	if err != nil {
 		return nil, archiveLink{}, err
@@ -160,10 +153,11 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 	return h, nil
 }
 
-// query is one to the mirror, with the token of its host.
-func (n network) query(ctx context.Context, want provider.Want) (placeQuery, error) {
-	token, err := n.config.Token(ctx, n.host(want.Addr))
-	return placeQuery{n.base.String(), token, want}, err
+// place is the mirror, with the token of its host.
+func (n network) place(ctx context.Context, q placeQuery) (_ placeQuery, err error) {
+	q.service = n.base.String()
+	q.token, err = n.config.Token(ctx, n.host(q.want.Addr))
+	return q, err
 }
 
 // mirrorDocument is one of the mirror's two kinds: what to read it into, and what it

@@ -11,6 +11,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -39,6 +40,18 @@ type placeQuery struct {
 	service string // the URL of the registry or mirror
 	token   string
 	want    provider.Want // version and platform as far as they matter
+	tool    provider.Tool // where the answer depends on it
+}
+
+// once asks a question unless it is known what the answer is. in says in which place
+// it is asked, and with which token.
+func once[T any](ctx context.Context, known *memo.Memo[placeQuery, T], in func(context.Context, placeQuery) (placeQuery, error),
+	about placeQuery, ask func(placeQuery) (T, error)) (answer T, err error) {
+	q, err := in(ctx, about)
+	if err != nil {
+		return answer, err
+	}
+	return known.Do(ctx, q, func() (T, error) { return ask(q) })
 }
 
 // refused returns an error unless there is an answer, or a 404, which means
