@@ -62,7 +62,7 @@ func (f *File) Lock(addr provider.Addr) (Lock, bool) {
 // Canonical reports whether the tool that the header names would write the
 // same bytes for the same locks. A file without a header is not canonical.
 func (f *File) Canonical() bool {
-	return bytes.Equal(Headed(f.Keeper, Print(f.Tool, f.Locks)), f.Source)
+	return bytes.Equal(f.Print(), f.Source)
 }
 
 // Conflicted tells of the markers of a merge conflict in the file, if it has any.

@@ -46,7 +46,7 @@ func TestCanonicalFilesPrintAsTheyAre(t *testing.T) {
 			t.Parallel()
 			src := read(t, file)
 			f := mustParse(t, src)
-			if diff := cmp.Diff(string(src), string(Headed(f.Keeper, Print(f.Tool, f.Locks)))); diff != "" {
+			if diff := cmp.Diff(string(src), string(f.Print())); diff != "" {
 				t.Errorf("Print (-want +got):\n%s", diff)
 			}
 			if !f.Canonical() {

@@ -23,10 +23,10 @@ func Merge(base, ours, theirs []byte, path string) (content []byte, disputed boo
 	}
 	united := unite(origin, first, second)
 	if len(united.Disputed) == 0 {
-		return Headed(united.Keeper, Print(united.Tool, united.Locks)), false, nil
+		return united.Print(), false, nil
 	}
 	var b bytes.Buffer
-	b.WriteString(header(united.Tool))
+	b.WriteString(header(united.Tool, united.Keeper))
 	for _, l := range united.Locks {
 		b.WriteByte('\n')
 		if _, ok := united.Disputed[l.Addr]; !ok {
@@ -39,7 +39,7 @@ func Merge(base, ours, theirs []byte, path string) (content []byte, disputed boo
 		}
 		b.WriteString(beginTheirs + second.text(l.Addr) + endConflict)
 	}
-	return Headed(united.Keeper, b.Bytes()), true, nil
+	return b.Bytes(), true, nil
 }
 
 // The lines around a disputed entry.

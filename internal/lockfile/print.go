@@ -1,7 +1,7 @@
 package lockfile
 
 import (
-	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
@@ -19,8 +19,13 @@ import (
 // with nothing; one hash a line with a comma behind each. Constraints and
 // hashes are left out when there are none.
 func Print(tool provider.ToolName, locks []Lock) []byte {
-	b := append(make([]byte, 0, sizeOf(locks)), header(tool)...)
-	for _, l := range slices.SortedFunc(slices.Values(locks), Lock.Compare) {
+	return (&File{Tool: tool, Locks: locks}).Print()
+}
+
+// Print is Print for the file's locks, with the header of the command that keeps it.
+func (f *File) Print() []byte {
+	b := append(make([]byte, 0, sizeOf(f.Locks)), header(f.Tool, f.Keeper)...)
+	for _, l := range slices.SortedFunc(slices.Values(f.Locks), Lock.Compare) {
 		b = append(b, '\n')
 		b = append(l.appendBlock(b), '\n')
 	}
@@ -40,8 +45,8 @@ func sizeOf(locks []Lock) int {
 	return size
 }
 
-func header(tool provider.ToolName) string {
-	return maintainedBy(tool.Command()+" init") + "\n# Manual edits may be lost in future updates.\n"
+func header(tool provider.ToolName, keeper string) string {
+	return maintainedBy(cmp.Or(keeper, tool.Command()+" init")) + "\n# Manual edits may be lost in future updates.\n"
 }
 
 // maintainedBy is the line by which a lock file tells whose it is.
@@ -51,16 +56,6 @@ func maintainedBy(command string) string {
 
 // StackKeeper is the command that keeps lock files of stacks.
 const StackKeeper = "terraform stacks providers lock"
-
-// Headed returns a printed lock file with the header of the command that keeps it; as
-// it is if that is empty.
-func Headed(keeper string, printed []byte) []byte {
-	if keeper == "" {
-		return printed
-	}
-	_, rest, _ := bytes.Cut(printed, []byte("\n"))
-	return append([]byte(maintainedBy(keeper)+"\n"), rest...)
-}
 
 // block returns the entry's block without a newline behind it.
 func (l Lock) block() string { return string(l.appendBlock(nil)) }

@@ -29,7 +29,7 @@ func quick(src []byte, path string) (*File, bool) {
 	q := quickReader{src: src, text: string(src)}
 	f := &File{Path: path, Source: src}
 	f.Tool, f.Keeper = headerTool(src)
-	if !q.skip(string(Headed(f.Keeper, []byte(header(f.Tool))))) {
+	if !q.skip(header(f.Tool, f.Keeper)) {
 		return nil, false
 	}
 	for q.skip("\n") {
