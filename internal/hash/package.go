@@ -74,7 +74,12 @@ func Package(r io.Reader) (Sum, error) {
 		return Sum{}, err
 	}
 	defer copied.Close() // nothing of it is needed any more
+	return Copied(r, copied)
+}
 
+// Copied is Package where the caller has an empty file for the copy. It has the whole
+// package in it where ZH is valid.
+func Copied(r io.Reader, copied file.Temporary) (Sum, error) {
 	sum, err := onePass(io.TeeReader(r, copied))
 	if !isOdd(err) {
 		return sum, err

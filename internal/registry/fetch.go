@@ -187,19 +187,15 @@ func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func
 // whole hashes an archive that is on disk meanwhile, and looks into it if anybody wants
 // to know what it holds.
 func (f *fetcher) whole(body io.Reader) (hash.Sum, error) {
-	if !f.opts.Content {
-		return hash.Package(body)
-	}
 	copied, err := file.NewTemporary()
 	if err != nil {
 		return hash.Sum{}, err
 	}
 	defer copied.Close() // nothing of it is needed any more
-	sum, err := hash.Package(io.TeeReader(body, copied))
-	if err != nil && !errors.Is(err, hash.ErrUnpack) {
-		return sum, err
+	sum, err := hash.Copied(body, copied)
+	if f.opts.Content && (err == nil || errors.Is(err, hash.ErrUnpack)) {
+		f.contents.Store(sum.ZH, content.Inspect(copied, sum.Size))
 	}
-	f.contents.Store(sum.ZH, content.Inspect(copied, sum.Size))
 	return sum, err
 }
 
