@@ -3,6 +3,7 @@ package registry
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -53,8 +54,18 @@ type registryAnswers struct {
 	details   memo.Memo[placeQuery, provider.Repository]
 	files     memo.Memo[reference, []byte]
 	proven    memo.Memo[placeQuery, provenPackage] // by release and tool
+	signers   memo.Memo[signerQuery, provider.Signer]
 	trust     func() trust
 	warned    sync.Map // of the releases whose key has expired
+}
+
+// signerQuery is who signed a checksum list: one question for all packages of a release
+// as a rule, since the answer takes time for every key.
+type signerQuery struct {
+	release         provider.Want
+	tool            provider.ToolName
+	list, signature reference
+	keys            [sha256.Size]byte // a digest
 }
 
 // provenPackage is what a registry says of a package, verified as far as it can be
@@ -226,25 +237,33 @@ func (d *direct) ask(ctx context.Context, tool provider.Tool, want provider.Want
 	if err := p.sums.check(about.filename, about.zh); err != nil {
 		return provenPackage{}, err
 	}
-	if err := checkKeys(about.keys); err != nil {
-		return provenPackage{}, err
+	list, sign := referenceTo(about.list, about.from), referenceTo(about.signature, about.from)
+	q := signerQuery{release, tool.Name, list, sign, digestOfKeys(about.keys)}
+	p.signer, err = d.answers.signers.Do(ctx, q, func() (provider.Signer, error) {
+		return d.signer(tool, release, signed{list: p.sums, signature: signature, keys: about.keys})
+	})
+	return p, err
+}
+
+// signer verifies the checksum list of a release by the rules of the tool.
+func (d *direct) signer(tool provider.Tool, release provider.Want, s signed) (provider.Signer, error) {
+	if err := checkKeys(s.keys); err != nil {
+		return provider.Signer{}, err
 	}
-	s := signed{list: p.sums, signature: signature, keys: about.keys}
 	switch {
 	case tool.Name == provider.Terraform:
-		p.signer, err = s.byTerraform(d.answers.trust())
-	case len(s.keys) == 0 && trustsUnsigned(tool, want.Addr, d.fetch.opts):
-		p.signer = provider.Signer{Label: labelUnsigned}
-	default:
-		if p.signer, err = s.byOpenTofu(d.fetch.opts.EnforceExpiration); !p.signer.Expired {
-			break
-		}
+		return s.byTerraform(d.answers.trust())
+	case len(s.keys) == 0 && trustsUnsigned(tool, release.Addr, d.fetch.opts):
+		return provider.Signer{Label: labelUnsigned}, nil
+	}
+	signer, err := s.byOpenTofu(d.fetch.opts.EnforceExpiration)
+	if signer.Expired {
 		if _, told := d.answers.warned.LoadOrStore(release, true); !told {
 			d.fetch.opts.Log.Warn("the signing key has expired, which a future version of OpenTofu will refuse",
-				"provider", want.Addr, "version", want.Version, "key", p.signer.KeyID)
+				"provider", release.Addr, "version", release.Version, "key", signer.KeyID)
 		}
 	}
-	return p, err
+	return signer, err
 }
 
 // describe asks the registry about the package, and checks what can be checked
@@ -501,7 +520,7 @@ func (d *direct) get(ctx context.Context, tool provider.Tool, q placeQuery, limi
 // file fetches a checksum list or a signature, without the token: it may be
 // anywhere.
 func (d *direct) file(ctx context.Context, u, referrer *url.URL, limit int64) ([]byte, error) {
-	return d.answers.files.Do(ctx, reference{url: u.String(), referrer: transport.HostPort(referrer)}, func() ([]byte, error) {
+	return d.answers.files.Do(ctx, referenceTo(u, referrer), func() ([]byte, error) {
 		limits := d.config.Limits()
 		resp, err := d.fetch.transport.Do(ctx, transport.Request{
 			URL: u, Referrer: referrer, Limit: limit, Retries: limits.Retries, Timeout: limits.Timeout,

@@ -46,6 +46,10 @@ type reference struct {
 	zh            provider.Hash // of an archive, if it is known before
 }
 
+func referenceTo(u, referrer *url.URL) reference {
+	return reference{url: u.String(), referrer: transport.HostPort(referrer)}
+}
+
 // archiveLink says where an archive is and how to get it.
 type archiveLink struct {
 	url, from *url.URL      // no url where it is enough to know what the archive hashes to
@@ -57,7 +61,9 @@ type archiveLink struct {
 }
 
 func (l archiveLink) reference() reference {
-	return reference{l.url.String(), transport.HostPort(l.from), l.zh}
+	r := referenceTo(l.url, l.from)
+	r.zh = l.zh
+	return r
 }
 
 func newFetcher(t *transport.Client, opts Options) *fetcher {

@@ -445,6 +445,34 @@ func TestTerraformLabels(t *testing.T) {
 	}
 }
 
+// TestSignatureIsVerifiedOnce verifies what a whole release is signed with once, and
+// another signature anew.
+func TestSignatureIsVerifiedOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.edit = func(p provider.Platform, a map[string]any) {
+		if p == windows {
+			a["signing_keys"] = map[string]any{"gpg_public_keys": []any{map[string]any{"ascii_armor": public(secondKey)}}}
+		}
+	}
+	c := f.client(t, Options{}, "")
+	verified := 0
+	c.tools[provider.Terraform].origin.answers.trust = func() trust {
+		verified++
+		return hashicorpTrust()
+	}
+	for _, p := range []provider.Platform{linux, darwin} {
+		if _, err := c.Hashes(t.Context(), terraform, want(privateHost, p)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if verified != 1 {
+		t.Errorf("the signature of a release was verified %d times for two packages, want once", verified)
+	}
+	_, err := c.Hashes(t.Context(), terraform, want(privateHost, windows))
+	wantError(t, err, provider.CodeBadSignature, "unknown issuer")
+}
+
 func TestBuiltInKeys(t *testing.T) {
 	t.Parallel()
 	keys := hashicorpTrust()

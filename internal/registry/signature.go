@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"embed"
 	"errors"
 	"fmt"
@@ -69,6 +70,16 @@ type signed struct {
 	list      checksums
 	signature []byte
 	keys      []signingKey
+}
+
+// digestOfKeys tells lists of keys apart.
+func digestOfKeys(keys []signingKey) (digest [sha256.Size]byte) {
+	h := sha256.New()
+	for _, k := range keys {
+		fmt.Fprintf(h, "%d %s %d %s\n", len(k.ASCIIArmor), k.ASCIIArmor, len(k.TrustSignature), k.TrustSignature)
+	}
+	h.Sum(digest[:0])
+	return digest
 }
 
 // byTerraform verifies as Terraform does: the first key that the signature is
