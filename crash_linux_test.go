@@ -2,18 +2,22 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/relock-dev/relock/internal/command"
 )
@@ -63,6 +67,83 @@ func TestKilled(t *testing.T) {
 		}
 	})
 	t.Logf("points: %v", points)
+}
+
+// unusedPackages is how many module packages a run finds that nobody has used for years:
+// enough to be hit between two of them.
+const unusedPackages = 400
+
+// TestKilledWhilePruning kills the program while it removes module packages that nobody
+// uses any more. Whatever is left of them is whole, and so is what the run itself has
+// added, which the next one takes.
+func TestKilledWhilePruning(t *testing.T) {
+	t.Parallel()
+	k := &kind{name: "git", staged: gitScene}
+	k.prepare(t)
+	for i := range max(1, *kills/6) {
+		random := rand.New(rand.NewPCG(*killSeed+uint64(i), 14))
+		v := newVictim(t, k, random)
+		if v.warm {
+			if err := os.RemoveAll(filepath.Join(v.home, "cache")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kept := filepath.Join(v.home, "cache", "relock", "modules")
+		names := make([]string, unusedPackages)
+		for n := range names {
+			names[n] = fmt.Sprintf("%064x.tar.gz", n)
+			mustWrite(t, filepath.Join(kept, names[n]), []byte(names[n]))
+			if err := os.Chtimes(filepath.Join(kept, names[n]), time.Time{}, time.Unix(int64(n+1), 0)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last := filepath.Join(kept, names[random.IntN(len(names))]) // that must be gone: the oldest go first
+		killed := v.strike(t, func() bool { _, err := os.Lstat(last); return err != nil }, nil)
+		left, added := 0, 0
+		for name, content := range filesIn(t, kept) {
+			switch err := unzipped(content); {
+			case slices.Contains(names, name) && content != name:
+				t.Errorf("of %s there is %q left", name, content)
+			case slices.Contains(names, name):
+				left++
+			case strings.Contains(name, ".relock-"): // which Replace sweeps
+			case err != nil:
+				t.Errorf("%s, which the run has added, is not whole: %v", name, err)
+			default:
+				added++
+			}
+		}
+		t.Logf("killed: %v; %d of %d packages are left, and %d were added", killed, left, unusedPackages, added)
+		v.check(t)
+	}
+}
+
+// filesIn are the contents of the files in a directory, by their names.
+func filesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, e := range entries {
+		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = string(content)
+	}
+	return files
+}
+
+// unzipped reads what is packed to its end, where the checksum is.
+func unzipped(content string) error {
+	zipped, err := gzip.NewReader(strings.NewReader(content))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, zipped)
+	return err
 }
 
 // victim is a run that is killed.
@@ -134,6 +215,38 @@ func (v *victim) whole(t *testing.T, args []string) {
 // kill starts a run and kills it at a random point, which it describes.
 func (v *victim) kill(t *testing.T) string {
 	t.Helper()
+	point, cache := "", map[bool]string{true: "warm", false: "cold"}[v.warm]
+	killed := false
+	switch way := v.rand.IntN(3); {
+	case way == 0 && !v.kind.github:
+		point = "between renames, " + cache
+		renamed := 1 + v.rand.IntN(lockedRoots-1)
+		killed = v.strike(t, func() bool { return v.renamed() >= renamed }, nil)
+	default:
+		n := int64(1 + v.rand.IntN(v.requests()))
+		var asked atomic.Int64
+		hooked := v.sandbox.After
+		if point = "after an answer, " + cache; v.rand.IntN(2) == 0 {
+			point, hooked = "at a request, "+cache, v.sandbox.Before
+		}
+		killed = v.strike(t, nil, func(end func()) {
+			hooked(func(*http.Request) {
+				if asked.Add(1) == n {
+					end()
+				}
+			})
+		})
+	}
+	if !killed {
+		return "never, " + cache // the run was shorter
+	}
+	return point
+}
+
+// strike starts a run and kills it as soon as something holds, or when what hook is
+// given is called. It reports whether the run did not end before.
+func (v *victim) strike(t *testing.T, holds func() bool, hook func(end func())) bool {
+	t.Helper()
 	cmd := exec.Command("relock", v.args...)
 	var out bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = v.dir, v.environ, &out, &out
@@ -142,29 +255,12 @@ func (v *victim) kill(t *testing.T) string {
 		<-started
 		_ = cmd.Process.Kill() // it may have ended
 	}
-	point, cache := "", map[bool]string{true: "warm", false: "cold"}[v.warm]
 	done := make(chan struct{})
 	var watching sync.WaitGroup
-	switch way := v.rand.IntN(3); {
-	case way == 0 && !v.kind.github:
-		point = "between renames, " + cache
-		renamed := 1 + v.rand.IntN(lockedRoots-1)
-		watching.Go(func() { v.watch(renamed, done, end) })
-	default:
-		n := int64(1 + v.rand.IntN(v.requests()))
-		var asked atomic.Int64
-		hook := func(*http.Request) {
-			if asked.Add(1) == n {
-				end()
-			}
-		}
-		if v.rand.IntN(2) == 0 {
-			point = "at a request, " + cache
-			v.sandbox.Before(hook)
-		} else {
-			point = "after an answer, " + cache
-			v.sandbox.After(hook)
-		}
+	if hook != nil {
+		hook(end)
+	} else {
+		watching.Go(func() { watch(holds, done, end) })
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -173,10 +269,7 @@ func (v *victim) kill(t *testing.T) string {
 	err := cmd.Wait()
 	close(done)
 	watching.Wait()
-	if err == nil || cmd.ProcessState.Exited() {
-		return "never, " + cache // the run was shorter
-	}
-	return point
+	return err != nil && !cmd.ProcessState.Exited()
 }
 
 // requests is about how many requests a run makes.
@@ -190,25 +283,30 @@ func (v *victim) requests() int {
 	return 14
 }
 
-// watch waits until so many lock files are new.
-func (v *victim) watch(renamed int, done <-chan struct{}, end func()) {
+// watch calls end as soon as something holds.
+func watch(holds func() bool, done <-chan struct{}, end func()) {
 	for {
 		select {
 		case <-done:
 			return
 		default:
 		}
-		n := 0
-		for _, dir := range v.roots() {
-			if text, err := os.ReadFile(filepath.Join(dir, ".terraform.lock.hcl")); err == nil && string(text) == v.is {
-				n++
-			}
-		}
-		if n >= renamed {
+		if holds() {
 			end()
 			return
 		}
 	}
+}
+
+// renamed counts the lock files that are new.
+func (v *victim) renamed() int {
+	n := 0
+	for _, dir := range v.roots() {
+		if text, err := os.ReadFile(filepath.Join(dir, ".terraform.lock.hcl")); err == nil && string(text) == v.is {
+			n++
+		}
+	}
+	return n
 }
 
 // check judges what the killed run has left, runs again, and judges that. It

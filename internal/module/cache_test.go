@@ -1,8 +1,11 @@
 package module
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -137,6 +140,30 @@ func TestCacheIsNoObstacle(t *testing.T) {
 		t.Fatal(err)
 	}
 	fetch(t, newClient(t, Options{AllowLocal: true, Cache: good}), source)
+}
+
+// A package is one file, so that a run which is killed leaves all of it or nothing. No
+// part of one counts all the same, wherever a disk that was full cut it.
+func TestNoBeginningOfAPackageIsOne(t *testing.T) {
+	t.Parallel()
+	into := newFilling()
+	if err := errors.Join(into.AddDir("docs"), into.AddLink("link.tf", "main.tf"), into.file("main.tf", strings.NewReader("# one"))); err != nil {
+		t.Fatal(err)
+	}
+	c := &cache{dir: t.TempDir(), log: slog.New(slog.DiscardHandler)}
+	c.save(contents{into.Tree(), "id"})
+	saved, err := os.ReadFile(c.file("id"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range saved {
+		if _, err := readSaved(bytes.NewReader(saved[:n])); err == nil {
+			t.Errorf("%d of %d bytes are read as a package", n, len(saved))
+		}
+	}
+	if _, err := readSaved(bytes.NewReader(saved)); err != nil {
+		t.Errorf("reading all of it: %v", err)
+	}
 }
 
 func TestCacheKeepsNoHalfPackages(t *testing.T) {
