@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ import (
 //
 //	terraform  terraform init -upgrade and providers lock for one root module after another
 //	tofu       tofu init -upgrade and providers lock in the same way
-//	tfupdate   tfupdate lock for all root modules, with exact versions in them
+//	tfupdate   tfupdate lock for all root modules, with exact versions in them, which it needs
 //	cold       relock upgrade --exact, which remembers nothing
 //	warm       the same with what a run before has remembered
 //	current    the same where the lock files are right, too
@@ -36,8 +37,8 @@ import (
 // The first three run if the tools are on PATH. The times are those of programs
 // from start to end. x is how many times faster than terraform relock is, x-tofu
 // than tofu, x-tfupdate than tfupdate, and x-line how many times longer than the bytes
-// alone need on the line; cpu-s is what the programs used of the processors. The
-// other metrics are of relock's report.
+// alone need on the line; cpu-s is what the programs used of the processors, and alike in
+// how many lock files tfupdate writes the entries that relock writes. The other metrics are of relock's report.
 //
 // It fails if any package is downloaded less or more often than once, and if a
 // lock file differs from terraform's.
@@ -101,6 +102,7 @@ type monorepo struct {
 	program  string
 	home     string
 	cpu      time.Duration // that programs have used
+	more     []string      // of the environment of programs
 }
 
 var (
@@ -239,14 +241,17 @@ func (m *monorepo) commands(b *testing.B, name, dir string) (time.Duration, map[
 	return b.Elapsed() / time.Duration(b.N), lockFiles(b, dir)
 }
 
-// tfupdate returns how long tfupdate takes for all root modules. What it writes
-// is not looked at: it knows neither constraints nor modules.
+// tfupdate returns how long tfupdate takes for all root modules. Of a lock file it
+// completes the entries, and it begins with no line of it.
 func (m *monorepo) tfupdate(b *testing.B, dir string) time.Duration {
 	program := tool(b, "tfupdate")
 	args := []string{"lock", "-r"}
 	for _, p := range monorepoPlatforms {
 		args = append(args, "--platform="+p)
 	}
+	host := string(provider.Terraform.DefaultHost()) // its command lock has no setting for another
+	m.more = openProxy(b, host, m.sandbox.URL()+"/"+host)
+	defer func() { m.more = nil }()
 	before := m.cpu
 	for b.Loop() {
 		b.StopTimer()
@@ -256,16 +261,34 @@ func (m *monorepo) tfupdate(b *testing.B, dir string) time.Duration {
 			}
 		}
 		b.StartTimer()
-		if _, err := m.run(b, m.sandbox.CLIConfig(), dir, program, append(args, "live")...); err != nil {
-			b.Skipf("tfupdate asks registry.terraform.io itself, and its command lock has no setting for another: %v", err)
-		}
+		m.exec(b, m.sandbox.CLIConfig(), dir, program, append(args, "live")...)
 	}
 	packages, bytes := m.sandbox.Downloads()
-	m.sandbox.ResetRequests()
 	b.ReportMetric(float64(packages)/float64(b.N), "packages")
 	b.ReportMetric(float64(bytes)/1e6/float64(b.N), "MB")
 	b.ReportMetric((m.cpu-before).Seconds()/float64(b.N), "cpu-s")
+	files := lockFiles(b, dir)
+	m.fill(b, dir)
+	b.ReportMetric(float64(alike(b, files, lockFiles(b, dir))), "alike")
 	return b.Elapsed() / time.Duration(b.N)
+}
+
+// alike counts the lock files that have the same entries with the same hashes as ours.
+func alike(b *testing.B, theirs, ours map[string]string) int {
+	b.Helper()
+	n := 0
+	for name, text := range ours {
+		want, problems := lockfile.Parse([]byte(text), name)
+		got, more := lockfile.Parse([]byte(theirs[name]), name)
+		if len(problems)+len(more) > 0 {
+			b.Fatal(problems, more)
+		}
+		slices.SortFunc(got.Locks, lockfile.Lock.Compare)
+		if slices.EqualFunc(want.Locks, got.Locks, lockfile.Lock.Equal) {
+			n++
+		}
+	}
+	return n
 }
 
 func tool(b *testing.B, name string) string {
@@ -333,15 +356,6 @@ func unlock(b *testing.B, dir string) {
 // exec runs a program to its end, and returns what it prints.
 func (m *monorepo) exec(b *testing.B, cli, dir, program string, args ...string) []byte {
 	b.Helper()
-	out, err := m.run(b, cli, dir, program, args...)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return out
-}
-
-func (m *monorepo) run(b *testing.B, cli, dir, program string, args ...string) ([]byte, error) {
-	b.Helper()
 	rc := filepath.Join(m.home, "terraformrc")
 	if err := os.WriteFile(rc, []byte(cli), 0o644); err != nil {
 		b.Fatal(err)
@@ -349,16 +363,15 @@ func (m *monorepo) run(b *testing.B, cli, dir, program string, args ...string) (
 	var out, talk bytes.Buffer
 	cmd := exec.CommandContext(b.Context(), program, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &talk
-	cmd.Env = []string{
+	cmd.Env = append([]string{
 		"HOME=" + m.home, "XDG_CACHE_HOME=" + filepath.Join(m.home, "cache"), "PATH=" + os.Getenv("PATH"),
 		"TF_CLI_CONFIG_FILE=" + rc, "CHECKPOINT_DISABLE=1",
-		"TFREGISTRY_BASE_URL=" + m.sandbox.URL() + "/registry.terraform.io/", // for tfupdate
-	}
+	}, m.more...)
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s %s: %w\n%s%s", program, strings.Join(args, " "), err, &out, &talk)
+		b.Fatalf("%s %s: %v\n%s%s", program, strings.Join(args, " "), err, &out, &talk)
 	}
 	m.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	return out.Bytes(), nil
+	return out.Bytes()
 }
 
 // rootsIn returns the directories of the root modules.

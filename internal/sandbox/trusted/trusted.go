@@ -62,14 +62,16 @@ func Needed(t testing.TB) {
 }
 
 // NobodysServer serves over TLS with a certificate that nobody has reason to trust,
-// as that of a proxy which opens TLS.
-func NobodysServer(t testing.TB, handler http.Handler) *httptest.Server {
+// as that of a proxy which opens TLS. It is for 127.0.0.1 and the names.
+func NobodysServer(t testing.TB, handler http.Handler, names ...string) *httptest.Server {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := x509.Certificate{SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(time.Hour)}
+	template := x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: names, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(time.Hour),
+	}
 	der, err := x509.CreateCertificate(rand.Reader, &template, &template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
