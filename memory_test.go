@@ -17,9 +17,9 @@ func TestMemoryGrowsWithRootModules(t *testing.T) {
 	}{
 		"nothing_found_yet":         {"", nil, []int64{192 * mib}},
 		"none":                      {"", []int{0}, []int64{192 * mib}},
-		"a_few_change_little":       {"", []int{50}, []int64{192 * mib, 192*mib + 50*28<<10}},
-		"many":                      {"", []int{5000}, []int64{192 * mib, 192*mib + 5000*28<<10}},
-		"a_smaller_target_after_it": {"", []int{5000, 10, 6000}, []int64{192 * mib, 192*mib + 5000*28<<10, 192*mib + 6000*28<<10}},
+		"a_few_change_nothing":      {"", []int{50, 3640}, []int64{192 * mib}},
+		"many":                      {"", []int{5000}, []int64{192 * mib, 64*mib + 5000*36<<10}},
+		"a_smaller_target_after_it": {"", []int{5000, 10, 6000}, []int64{192 * mib, 64*mib + 5000*36<<10, 64*mib + 6000*36<<10}},
 		"no_end_of_them":            {"", []int{10_000_000, 20_000_000}, []int64{192 * mib, 1 << 30}},
 		"decided":                   {"64MiB", []int{5000}, nil},
 		"decided_against":           {"off", []int{5000}, nil},

@@ -26,8 +26,11 @@ func planAll(ctx context.Context, j job, p planned) planned {
 	accountAll(ctx, j, p.found)
 	p.report.Diagnostics = append(p.report.Diagnostics, outages(j)...)
 	defer j.clock.stage(stageDiff)()
-	for _, f := range p.found {
+	for i, f := range p.found {
 		p.report.Modules = append(p.report.Modules, describe(j, f))
+		if j.target.told() {
+			p.found[i].result.Selections = nil // the most of what thousands of root modules keep
+		}
 	}
 	return p
 }

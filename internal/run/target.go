@@ -92,6 +92,12 @@ type Pulls struct {
 	Rebase, Recreate bool
 }
 
+// told reports whether the report tells all that is needed of the selections.
+func (t Target) told() bool {
+	_, disk := t.Destination.(Disk)
+	return (disk || t.Destination == nil) && t.seen == nil
+}
+
 func (Disk) destination()  {}
 func (*Push) destination() {}
 func (Pulls) destination() {}

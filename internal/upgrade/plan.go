@@ -1,11 +1,14 @@
 package upgrade
 
 import (
+	"fmt"
+	"maps"
 	"runtime"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -119,13 +122,16 @@ func plan(modules []scan.RootModule, b behaviour, ask asker) []Result {
 	}
 	evidence := ask.packages(packages.all, left.all)
 	results := make([]Result, len(roots))
+	var hashes memo.Alike[map[provider.Hash]provider.Platform]
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, r := range roots {
 		group.Go(func() error {
 			var proofs []proven
 			for _, e := range covers[i].packages(choices[i], b) {
-				proofs = append(proofs, prove(e, evidence, b))
+				p := prove(e, evidence, b)
+				p.Hashes = hashes.One(fmt.Sprint(p.addr(), p.to, p.Platforms), p.Hashes, maps.Equal)
+				proofs = append(proofs, p)
 			}
 			results[i] = resultOf(r, covers[i].assumed, proofs, b)
 			roots[i], choices[i], covers[i] = root{}, nil, coverage{} // which take as much memory

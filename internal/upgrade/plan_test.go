@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -475,6 +476,25 @@ func TestPlanAsksEachQuestionOnce(t *testing.T) {
 	slices.Sort(asked)
 	if once := slices.Compact(slices.Clone(asked)); len(once) != len(asked) {
 		t.Errorf("questions were repeated: %v", asked)
+	}
+}
+
+// What the entries of thousands of root modules have in common is in memory once, and
+// what differs stays apart.
+func TestPlanSharesWhatEntriesCover(t *testing.T) {
+	t.Parallel()
+	var modules []scan.RootModule
+	for range 20 {
+		modules = append(modules, module(t, []string{"a ~> 1.0"}, nil), module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0; h1:a-1.0.0-freebsd_386 h1:a-1.0.0-linux_amd64"}))
+	}
+	src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": append(two, "freebsd_386"), "1.1.0": append(two, "freebsd_386")}}}
+	maps, covered := map[uintptr]bool{}, map[string]bool{}
+	for _, r := range Plan(t.Context(), src, modules, Options{}) {
+		maps[reflect.ValueOf(r.Selections[0].Hashes).Pointer()] = true
+		covered[fmt.Sprint(r.Selections[0].Platforms)] = true
+	}
+	if len(maps) >= len(modules) || len(covered) != 2 {
+		t.Errorf("%d root modules that cover %v keep %d maps of that", len(modules), covered, len(maps))
 	}
 }
 
