@@ -76,10 +76,21 @@ var hostileInputs = []hostile{
 		unit := text("locals {\n", numbered(" a%d=jsondecode(file(\"d\"))\n", 200), " b=[", numbered("local.a%d,", 200), "]\n}\nterraform {\n source=local.b[0]\n}\n")
 		return map[string][]byte{"terragrunt.hcl": unit(), "d": text(repeat("[", 900), repeat("]", 900))()}
 	}, says: "too large or too complex"},
+	{name: "Terragrunt template of 60 KB, 200 times", files: func() map[string][]byte {
+		unit := []byte("terraform {\n source=[for i in range(200) : try(templatefile(\"t\", {}), \"x\")][0]\n}\n")
+		return map[string][]byte{"terragrunt.hcl": unit, "t": repeat("a${b}\n", 10_000)()}
+	}, says: "too large or too complex"},
+	{name: "9,000 files that Terragrunt's fileset looks at 200 times", files: func() map[string][]byte {
+		files := map[string][]byte{"terragrunt.hcl": []byte("locals {\n a=[for i in range(200) : length(fileset(\"many\", \"x${i}\"))]\n b=[for i in range(200) : length(fileset(\"many\", \"y${i}\"))]\n}\nterraform {\n source=\"${local.a[0]}${local.b[0]}\"\n}\n")}
+		for i := range 9000 {
+			files[fmt.Sprintf("many/f%d", i)] = nil
+		}
+		return files
+	}, says: "too large or too complex"},
 	{name: "Terragrunt template of 300,000 directives", files: func() map[string][]byte {
 		unit := "generate \"g\" {\n path=\"g.tf\"\n if_exists=\"skip\"\n contents=templatefile(\"t\", {a=[1]})\n}\n"
 		return map[string][]byte{"terragrunt.hcl": []byte(unit), "t": repeat("%{for b in a}", parsed/6)()}
-	}, says: "is no valid template"},
+	}, says: "too large or too complex"},
 }
 
 // chained is a format with each number from 1 on and the one before.

@@ -15,7 +15,8 @@ import (
 // all its references, and of what its functions give. The bounds are far beyond
 // what the source of a module needs.
 const (
-	maxExpression = 64 << 10 // bytes of an expression
+	// MaxExpression is how many bytes an expression may have.
+	MaxExpression = 64 << 10
 	maxEvaluation = 1 << 20  // cost of an evaluation, and of a value
 	maxTotal      = 64 << 20 // cost of all evaluations that share a Bound, and of all values that are kept
 	maxReferences = 10_000   // that are evaluated for a Bound
@@ -33,7 +34,9 @@ func (b *Bound) refer() bool {
 	return b.references <= maxReferences
 }
 
-func (b *Bound) take(cost int) bool {
+// Take charges a cost, also of what is done beside evaluations, in bytes of what must be
+// read and written. It reports whether that was still allowed.
+func (b *Bound) Take(cost int) bool {
 	b.spent = min(b.spent+cost, maxTotal+1)
 	return b.spent <= maxTotal
 }
@@ -138,7 +141,7 @@ type expression struct {
 // look looks through an expression.
 func look(expr hcl.Expression, loops bool) expression {
 	e := expression{cost: length(expr)}
-	if e.cost > maxExpression {
+	if e.cost > MaxExpression {
 		e.unknown = Costly
 		return e
 	}

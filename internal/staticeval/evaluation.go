@@ -22,7 +22,7 @@ type evaluation struct {
 func (e *evaluation) take(cost int) bool {
 	cost *= max(e.of.levels, 1)
 	e.left = max(e.left-cost, -1)
-	return e.bound.take(cost) && e.left >= 0
+	return e.bound.Take(cost) && e.left >= 0
 }
 
 // call returns a function as one that is not called where it would cost too

@@ -100,7 +100,7 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *Unknown) {
 // Literal is the value of an expression without references and functions, unknown if
 // it has none or is too large. In JSON strings stand for themselves.
 func Literal(expr hcl.Expression) cty.Value {
-	if json.IsJSONExpression(expr) && length(expr) <= maxExpression {
+	if json.IsJSONExpression(expr) && length(expr) <= MaxExpression {
 		value, diags := expr.Value(nil)
 		if !diags.HasErrors() && value.IsWhollyKnown() && cost(value, false) <= maxEvaluation {
 			return value
@@ -177,7 +177,7 @@ func (s *Scope) refer(ref reference) (cty.Value, *Unknown) {
 	// goes round in circles.
 	s.known[ref] = answer{cty.DynamicVal, &Unknown{Refused: true, Reason: ref.root + "." + ref.name + " refers to itself"}}
 	value, unknown := s.Refer(ref.root, ref.name)
-	if !s.Bound.take(cost(value, false)) {
+	if !s.Bound.Take(cost(value, false)) {
 		value, unknown = cty.DynamicVal, Costly
 	}
 	s.known[ref] = answer{value, unknown}

@@ -140,7 +140,7 @@ func TestValue_attacks(t *testing.T) {
 		"nested_calls":         only(nested(5000, "lower(", "local.long", ")")),
 		"nested_conditionals":  only(nested(2000, "true ? (", "[local.long]", ") : []")),
 		"nested_templates":     only(nested(5000, `"${`, "local.long", `}a"`)),
-		"a_long_expression":    only(`"` + strings.Repeat("a", maxExpression) + `"`),
+		"a_long_expression":    only(`"` + strings.Repeat("a", MaxExpression) + `"`),
 		"many_references":      only(`"` + strings.Repeat("${local.long}", 4000) + `"`),
 		"padding":              only(`format("%1000000000d", 1)`),
 		"a_long_precision":     only(`format("%.1000000000f", 1)`),

@@ -93,7 +93,7 @@ func (c functionTable) fileSet(args []string) (cty.Value, error) {
 		}
 		entries, _ := c.List(real)
 		for _, e := range entries {
-			if looked++; looked > maxFound || strings.Count(rel, "/") > maxNestedDirs {
+			if looked++; looked > maxFound || !c.bound.Take(perLooked) || strings.Count(rel, "/") > maxNestedDirs {
 				return false
 			}
 			name := path.Join(rel, e.Name())
@@ -151,9 +151,18 @@ func (c functionTable) content(text, dir string) ([]byte, error) {
 		return nil, &staticeval.Unknown{Reason: "it reads a file that is not there"}
 	case err != nil:
 		return nil, &staticeval.Unknown{Reason: "it reads a file that could not be read: " + file.Cause(err).Error()}
+	case !c.bound.Take(len(src)):
+		return nil, staticeval.Costly
 	}
 	return src, nil
 }
+
+// What is done for each byte of a file that is parsed, and for each entry of a directory
+// that is looked at, as bytes of an evaluation.
+const (
+	perParsed = 24
+	perLooked = 32
+)
 
 // readVariables is read_tfvars_file.
 func (c functionTable) readVariables(args []string) (cty.Value, error) {
@@ -170,6 +179,9 @@ func (c functionTable) readVariables(args []string) (cty.Value, error) {
 			return cty.NilVal, errors.New("the file is no JSON object")
 		}
 		return cty.StringVal(string(src)), nil
+	}
+	if !c.bound.Take(perParsed * len(src)) {
+		return cty.NilVal, staticeval.Costly
 	}
 	f, diags := hclfile.Parse(src, "variables.tfvars")
 	if len(diags) > 0 {
@@ -243,6 +255,9 @@ func (c functionTable) templateFunc() function.Function {
 			src, err := c.content(args[0].AsString(), path.Dir(c.name))
 			if err != nil {
 				return cty.NilVal, err
+			}
+			if len(src) > staticeval.MaxExpression || !c.bound.Take(perParsed*len(src)) {
+				return cty.NilVal, staticeval.Costly
 			}
 			expr, diags := hclfile.ParseTemplate(src, "template")
 			if len(diags) > 0 {

@@ -208,6 +208,8 @@ func TestUnit_rules(t *testing.T) {
 		files string
 		want  []string
 	}{
+		"files_that_are_read_again_count": {unit + source + generated("g", "g.tf", "overwrite", "provider \"${length([for i in range(70) : filemd5(\"a\")]) == 70 ? \"tls\" : \"x\"}\" {}") + "-- live/app/a --\n" + strings.Repeat("a", 1<<20) + "\n",
+			[]string{`unknown: the contents of the generated file "g" are not statically known: a part of it that is not known may change what is required`}},
 		"templates_do_not_nest":    {unit + "terraform {\n  source = \"../../modules/${templatefile(\"a.tpl\", {})}\"\n}\n-- live/app/a.tpl --\n${templatefile(\"b.tpl\", {})}-- live/app/b.tpl --\na", []string{"refused: the source is not statically known: a template calls templatefile"}},
 		"values_lie_beside_a_file": {unit + include + "-- live/r.hcl --\nterraform {\n  source = \"../../modules/${values.m}\"\n}\n-- live/terragrunt.values.hcl --\nm = \"b\"\n-- live/app/terragrunt.values.hcl --\nm = \"a\"\n", []string{"null ~> 2.0"}},
 		"and_not_beside_the_unit": {unit + include + "-- live/r.hcl --\nterraform {\n  source = \"../../modules/${values.m}\"\n}\n-- live/app/terragrunt.values.hcl --\nm = \"a\"\n",
