@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -22,12 +23,13 @@ import (
 
 // The scripts start relock nine hundred times. A process costs about 20 ms of CPU
 // until it does something, so what they say with exec is done in the process of the
-// tests: all but main, which has nothing to do but what is here. A process it stays
-// in the background, where it is interrupted, from other programs, and where
-// ofProcess says so.
+// tests: all but main, which has nothing to do but what is here. So is what they let a
+// shell say of its status. A process it stays in the background, where it is
+// interrupted, from other programs, and where ofProcess says so.
 
 var (
 	startsRelock = regexp.MustCompile(`(?m)^(! )?exec relock((?: .*[^&\n])?)$`)
+	asksStatus   = regexp.MustCompile(`(?m)^exec sh -c 'relock ([\w ./:=,@-]*); echo (status )?\$\?'$`)
 	setsVariable = regexp.MustCompile(`(?m)^env .+$`)
 )
 
@@ -62,6 +64,7 @@ func scriptsHere(t *testing.T, from string) (dir string, names map[string][]stri
 			}
 		}
 		script.Comment = startsRelock.ReplaceAll(script.Comment, []byte("${1}here$2"))
+		script.Comment = asksStatus.ReplaceAll(script.Comment, []byte("status-here '$2' $1"))
 		if err := os.WriteFile(filepath.Join(dir, filepath.Base(file)), txtar.Format(script), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -92,6 +95,18 @@ func runHere(ts *testscript.TestScript, neg bool, args []string) {
 	case !neg && code != command.ExitOK:
 		ts.Fatalf("unexpected command failure")
 	}
+}
+
+// statusHere runs relock, and prints its status behind a word, as a shell would.
+func statusHere(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) > 0, "status-here WORD ARGUMENT…")
+	word, args := args[0], args[1:]
+	if ofProcess(ts) {
+		ts.Check(ts.Exec("sh", "-c", "relock "+strings.Join(args, " ")+"; echo "+word+"$?"))
+		return
+	}
+	env := here(ts, args)
+	fmt.Fprintf(env.Stdout, "%s%d\n", word, command.Main(sceneOf(ts).test.Context(), env))
 }
 
 // here is what main finds in its process, for one that a script would start.

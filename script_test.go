@@ -111,7 +111,7 @@ func TestScript(t *testing.T) {
 	dir, names := filepath.Join("testdata", "script"), map[string][]string{}
 	if os.Getenv("RELOCK_BIN") == "" && runtime.GOOS != "windows" {
 		dir, names = scriptsHere(t, dir)
-		commands["here"] = runHere
+		commands["here"], commands["status-here"] = runHere, statusHere
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:  dir,
