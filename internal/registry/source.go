@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agext/levenshtein"
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
@@ -235,12 +236,28 @@ func notInRegistry(sources []source, addr provider.Addr) error {
 }
 
 // unknownHint names the usual mistakes: no source at all, which means a provider of
-// HashiCorp's; and no credentials, to which registries say 404.
+// HashiCorp's; a namespace that is nearly a well-known one; and no credentials, to which
+// registries say 404.
 func unknownHint(addr provider.Addr) string {
 	if addr.Namespace == "hashicorp" {
 		return "check the source in required_providers; a provider without one is taken to be in the namespace hashicorp"
 	}
-	return "check the source in required_providers; for a private provider, check the credentials for " + addr.Host.ForDisplay()
+	hint := "check the source in required_providers; for a private provider, check the credentials for " + addr.Host.ForDisplay()
+	if addr.Host == provider.Terraform.DefaultHost() || addr.Host == provider.OpenTofu.DefaultHost() {
+		for _, namespace := range wellKnown {
+			if d := levenshtein.Distance(addr.Namespace, namespace, nil); d == 1 || d == 2 {
+				return fmt.Sprintf("did you mean %s/%s? if not, %s", namespace, addr.Type, hint)
+			}
+		}
+	}
+	return hint
+}
+
+// wellKnown are the namespaces of much used providers in the public registries. Those of
+// less than six letters are left out: too many others are near.
+var wellKnown = []string{
+	"hashicorp", "opentofu", "cloudflare", "cyrilgdn", "databricks", "datadog", "digitalocean", "gavinbunney", "gitlabhq",
+	"grafana", "hetznercloud", "integrations", "kreuzwerker", "mongodb", "newrelic", "pagerduty", "snowflake-labs",
 }
 
 func noPackage(want provider.Want) error {
