@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +16,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
+	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/sandbox"
@@ -28,6 +32,7 @@ import (
 //	terraform  terraform init -upgrade and providers lock for one root module after another
 //	tofu       tofu init -upgrade and providers lock in the same way
 //	tfupdate   tfupdate lock for all root modules, with exact versions in them, which it needs
+//	floor      the hashing of all packages, from memory and on all cores, and nothing else
 //	cold       relock upgrade --exact, which remembers nothing
 //	warm       the same with what a run before has remembered
 //	current    the same where the lock files are right, too
@@ -36,8 +41,8 @@ import (
 //
 // The first three run if the tools are on PATH. The times are those of programs
 // from start to end. x is how many times faster than terraform relock is, x-tofu
-// than tofu, x-tfupdate than tfupdate, and x-line how many times longer than the bytes
-// alone need on the line; cpu-s is what the programs used of the processors, and alike in
+// than tofu, x-tfupdate than tfupdate, x-floor how many times longer than the floor, and
+// x-line how many times longer than the bytes alone need on the line; cpu-s is what the programs used of the processors, and alike in
 // how many lock files tfupdate writes the entries that relock writes. The other metrics are of relock's report.
 //
 // It fails if any package is downloaded less or more often than once, and if a
@@ -46,17 +51,19 @@ import (
 //	go test -run '^$' -bench Monorepo -benchtime 1x -timeout 1h ./internal/command
 func BenchmarkMonorepo(b *testing.B) {
 	m := newMonorepo(b)
-	var terraform, tofu, tfupdate time.Duration
+	var terraform, tofu, tfupdate, floor time.Duration
 	var judged, alike map[string]string // terraform's lock files, and tofu's
 	b.Run("terraform/50", func(b *testing.B) { terraform, judged = m.commands(b, "terraform", m.write(b, 50, "~> %d.0")) })
 	b.Run("tofu/50", func(b *testing.B) { tofu, alike = m.commands(b, "tofu", m.write(b, 50, "~> %d.0")) })
 	b.Run("tfupdate/50", func(b *testing.B) { tfupdate = m.tfupdate(b, m.write(b, 50, "%d.0.0")) })
+	b.Run("floor/50", func(b *testing.B) { floor = m.floor(b) })
 	for _, roots := range []int{50, 500, 5000} {
 		b.Run(fmt.Sprintf("cold/%d", roots), func(b *testing.B) {
 			dir := m.write(b, roots, "~> %d.0")
 			took := m.relock(b, dir, m.sandbox.CLIConfig(), m.forget)
 			m.checkDownloads(b, b.N)
 			if roots == 50 {
+				reportRatio(b, "x-floor", took, floor)
 				reportRatio(b, "x", terraform, took)
 				reportRatio(b, "x-tofu", tofu, took)
 				reportRatio(b, "x-tfupdate", tfupdate, took)
@@ -97,6 +104,7 @@ func BenchmarkMonorepo(b *testing.B) {
 // monorepo is the registry, relock as it is built, and the home of all programs.
 type monorepo struct {
 	sandbox  *sandbox.Sandbox
+	shape    registryShape
 	packages int
 	bytes    int64 // of all packages
 	program  string
@@ -115,19 +123,31 @@ var (
 	monorepoVersions = []string{"1.0.0", "2.0.0", "3.0.0", "4.0.0", "5.0.0"}
 )
 
+// registryShape is what a registry has of each provider.
+type registryShape struct {
+	sizes               []float64 // in MB, of the zips of each provider
+	versions, platforms []string
+}
+
 func newMonorepo(b *testing.B) *monorepo {
 	b.Helper()
-	m := &monorepo{home: b.TempDir(), program: built(b)}
+	return serveMonorepo(b, registryShape{monorepoSizes, monorepoVersions, monorepoPlatforms})
+}
+
+// serveMonorepo serves the providers p0, p1 and so on.
+func serveMonorepo(b *testing.B, shape registryShape) *monorepo {
+	b.Helper()
+	m := &monorepo{home: b.TempDir(), program: built(b), shape: shape}
 	var listed []string
 	for minor := range 300 {
 		listed = append(listed, fmt.Sprintf("0.%d.0", minor+1))
 	}
 	var providers []sandbox.LargeProvider
-	for i, size := range monorepoSizes {
+	for i, size := range shape.sizes {
 		providers = append(providers, sandbox.LargeProvider{
 			Addr:     provider.Addr{Host: provider.Terraform.DefaultHost(), Namespace: "acme", Type: fmt.Sprintf("p%d", i)},
 			Also:     []string{string(provider.OpenTofu.DefaultHost())},
-			Versions: monorepoVersions, Listed: listed, Platforms: monorepoPlatforms, Size: int(size * 1e6),
+			Versions: shape.versions, Listed: listed, Platforms: shape.platforms, Size: int(size * 1e6),
 		})
 	}
 	world, err := sandbox.NewLarge(providers)
@@ -158,6 +178,12 @@ func built(b *testing.B) string {
 // constraint has the number of the major version to select.
 func (m *monorepo) write(b *testing.B, roots int, constraint string) string {
 	b.Helper()
+	return m.lay(b, roots, func(i int) string { return rootModule(i, constraint) })
+}
+
+// lay lays root modules of these texts out.
+func (m *monorepo) lay(b *testing.B, roots int, text func(i int) string) string {
+	b.Helper()
 	dir := b.TempDir()
 	put := func(name, content string) {
 		name = filepath.Join(dir, filepath.FromSlash(name))
@@ -171,7 +197,7 @@ func (m *monorepo) write(b *testing.B, roots int, constraint string) string {
 	put(".git/HEAD", "ref: refs/heads/main\n")
 	put("modules/common/main.tf", "terraform {\n  required_providers {\n    p0 = {\n      source = \"acme/p0\"\n    }\n  }\n}\n")
 	for i := range roots {
-		put(fmt.Sprintf("live/%02d/%04d/main.tf", i%50, i), rootModule(i, constraint))
+		put(fmt.Sprintf("live/%02d/%04d/main.tf", i%50, i), text(i))
 	}
 	return dir
 }
@@ -291,6 +317,55 @@ func alike(b *testing.B, theirs, ours map[string]string) int {
 	return n
 }
 
+// floor returns how long the packages take where nothing is done but to hash them: what
+// no run can go below that must prove them all on this machine.
+func (m *monorepo) floor(b *testing.B) time.Duration {
+	for b.Loop() {
+		for _, version := range m.shape.versions { // all versions would take more memory than some machines have
+			b.StopTimer()
+			packages := m.fetch(b, version)
+			b.StartTimer()
+			var g errgroup.Group
+			g.SetLimit(runtime.GOMAXPROCS(0))
+			for _, p := range packages {
+				g.Go(func() error {
+					_, err := hash.Stream(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(p)), nil }, "")
+					return err
+				})
+			}
+			if err := g.Wait(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	took := b.Elapsed() / time.Duration(b.N)
+	b.ReportMetric(float64(m.bytes)/1e6/took.Seconds(), "MB/s")
+	m.sandbox.ResetRequests()
+	return took
+}
+
+// fetch returns the packages of a version of each provider, for all platforms.
+func (m *monorepo) fetch(b *testing.B, version string) [][]byte {
+	b.Helper()
+	var packages [][]byte
+	for i := range m.shape.sizes {
+		for _, p := range m.shape.platforms {
+			url := fmt.Sprintf("%s/%s/files/acme/p%d/%s/terraform-provider-p%[3]d_%[4]s_%s.zip", m.sandbox.URL(), provider.Terraform.DefaultHost(), i, version, p)
+			resp, err := http.Get(url)
+			if err != nil {
+				b.Fatal(err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if err != nil || resp.StatusCode != http.StatusOK {
+				b.Fatalf("fetching %s: %s, %v", url, resp.Status, err)
+			}
+			packages = append(packages, body)
+		}
+	}
+	return packages
+}
+
 func tool(b *testing.B, name string) string {
 	b.Helper()
 	program, err := exec.LookPath(name)
@@ -320,7 +395,7 @@ func (m *monorepo) relock(b *testing.B, dir, cli string, prepare func(*testing.B
 func (m *monorepo) upgrade(b *testing.B, dir, cli string) []byte {
 	b.Helper()
 	args := []string{"upgrade", "--exact", "--create", "--tool", "terraform", "--format", "json"}
-	for _, p := range monorepoPlatforms {
+	for _, p := range m.shape.platforms {
 		args = append(args, "--platform", p)
 	}
 	return m.exec(b, cli, dir, m.program, append(args, "live/...")...)
