@@ -17,7 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
-// earlyEvaluation is what all scopes of one root module share.
+// earlyEvaluation is what the expressions of all modules of one root module share.
 type earlyEvaluation struct {
 	root      *tfconfig.Configuration
 	opts      *Options
@@ -28,21 +28,8 @@ type earlyEvaluation struct {
 
 const filesystem = "terraform 1.11 internal/lang/funcs/filesystem.go"
 
-// moduleScope is what the expressions of one module in a tree can refer to.
-type moduleScope struct {
-	*earlyEvaluation
-	static *staticeval.Scope // nil as long as nothing is evaluated
-	config *tfconfig.Configuration
-	caller *moduleScope // nil for the root module
-	args   map[string]*hcl.Attribute
-	test   bool // the caller is a run of a test, which may leave variables out
-	// dir is path.module: where the tool has the module, seen from the root
-	// module. top is where it has the module's package, if that is fetched.
-	dir, top string
-}
-
-// rootScope is the scope of a root module.
-func rootScope(root *tfconfig.Configuration, opts *Options) *moduleScope {
+// rootVisit is the root module of a tree.
+func rootVisit(root *tfconfig.Configuration, opts *Options) *visit {
 	e := &earlyEvaluation{root: root, opts: opts}
 	e.files = sync.OnceValue(func() variableValues { return readVariables(root.Directory) })
 	e.functions = sync.OnceValue(func() []staticeval.Function {
@@ -54,40 +41,40 @@ func rootScope(root *tfconfig.Configuration, opts *Options) *moduleScope {
 			})},
 		})
 	})
-	return &moduleScope{earlyEvaluation: e, config: root, dir: "."}
+	return &visit{earlyEvaluation: e, config: root, base: root.Directory.Path, dir: "."}
 }
 
 // value evaluates an expression of the module.
-func (s *moduleScope) value(expr hcl.Expression) (cty.Value, *staticeval.Unknown) {
-	if s.static == nil {
-		s.static = &staticeval.Scope{Functions: s.functions(), Refer: s.refer, Bound: &s.bound}
+func (v *visit) value(expr hcl.Expression) (cty.Value, *staticeval.Unknown) {
+	if v.scope == nil {
+		v.scope = &staticeval.Scope{Functions: v.functions(), Refer: v.refer, Bound: &v.bound}
 	}
-	return s.static.Value(expr)
+	return v.scope.Value(expr)
 }
 
 // refer evaluates a reference.
-func (s *moduleScope) refer(root, name string) (cty.Value, *staticeval.Unknown) {
+func (v *visit) refer(root, name string) (cty.Value, *staticeval.Unknown) {
 	switch root + "." + name {
 	case "path.module":
-		return cty.StringVal(s.dir), nil
+		return cty.StringVal(v.dir), nil
 	case "path.root":
 		return cty.StringVal("."), nil
 	case "path.cwd":
-		if s.opts.Path == "" {
+		if v.opts.Path == "" {
 			return cty.UnknownVal(cty.String), &staticeval.Unknown{Reason: "path.cwd depends on where the tool runs"}
 		}
-		return cty.StringVal(path.Join(s.opts.Path, s.root.Directory.Path)), nil
+		return cty.StringVal(path.Join(v.opts.Path, v.root.Directory.Path)), nil
 	case "terraform.workspace":
 		// the selected one, as the tools leave it in their directory beside the root module
 		// [terraform 1.11 internal/command/meta.go]
-		selected, _ := s.root.Directory.Read(".terraform/environment")
-		return cty.StringVal(cmp.Or(s.opts.Workspace, strings.TrimSpace(string(selected)), "default")), nil
+		selected, _ := v.root.Directory.Read(".terraform/environment")
+		return cty.StringVal(cmp.Or(v.opts.Workspace, strings.TrimSpace(string(selected)), "default")), nil
 	}
 	switch {
 	case root == "var" && name != "":
-		return s.variable(name)
+		return v.variable(name)
 	case root == "local" && name != "":
-		return s.local(name)
+		return v.local(name)
 	}
 	return refusedValue("%s is not known before a plan", root)
 }
@@ -102,30 +89,30 @@ func unknownValue(reason string) (cty.Value, *staticeval.Unknown) {
 	return cty.DynamicVal, &staticeval.Unknown{Reason: reason}
 }
 
-func (s *moduleScope) local(name string) (cty.Value, *staticeval.Unknown) {
-	attr, ok := s.config.Locals[name]
+func (v *visit) local(name string) (cty.Value, *staticeval.Unknown) {
+	attr, ok := v.config.Locals[name]
 	if !ok {
 		return refusedValue("local.%s is not declared", name)
 	}
-	return s.value(attr.Expr)
+	return v.value(attr.Expr)
 }
 
 // variable is the value of a variable as the module's expressions see it: converted
 // to its type, and marked. Before a plan Terraform takes only those that are declared
 // constant, OpenTofu all but those that are declared not to be
 // [case 220] [terraform 1.15 internal/configs/named_values.go] [opentofu 1.12 internal/configs/named_values.go].
-func (s *moduleScope) variable(name string) (cty.Value, *staticeval.Unknown) {
-	decl, ok := s.config.Variables[name]
+func (v *visit) variable(name string) (cty.Value, *staticeval.Unknown) {
+	decl, ok := v.config.Variables[name]
 	if !ok {
 		return refusedValue("var.%s is not declared", name)
 	}
 	switch constant, set := decl.Claim("const"); {
-	case s.root.Tool.Has(provider.ConstEvaluation) && !constant:
+	case v.root.Tool.Has(provider.ConstEvaluation) && !constant:
 		return refusedValue("var.%s is not declared with const = true", name)
-	case s.root.Tool.Has(provider.LanguageBlocks) && set && !constant:
+	case v.root.Tool.Has(provider.LanguageBlocks) && set && !constant:
 		return refusedValue("var.%s is declared with const = false", name)
 	}
-	given, why := s.given(decl)
+	given, why := v.given(decl)
 	typ, defaults := decl.Constraint()
 	if defaults != nil && !given.IsNull() {
 		given = defaults.Apply(given)
@@ -149,18 +136,18 @@ func (s *moduleScope) variable(name string) (cty.Value, *staticeval.Unknown) {
 }
 
 // given is what is passed to a variable, or its default.
-func (s *moduleScope) given(decl tfconfig.Variable) (cty.Value, *staticeval.Unknown) {
-	if s.caller == nil {
-		return s.givenToRoot(decl)
+func (v *visit) given(decl tfconfig.Variable) (cty.Value, *staticeval.Unknown) {
+	if v.caller == nil {
+		return v.givenToRoot(decl)
 	}
-	if attr, ok := s.args[decl.Name]; ok {
-		return s.caller.value(attr.Expr)
+	if attr, ok := v.args[decl.Name]; ok {
+		return v.caller.value(attr.Expr)
 	}
 	value, ok := decl.Fallback()
 	switch {
 	case ok:
-		return s.sure(decl, value)
-	case s.test:
+		return v.sure(decl, value)
+	case v.test:
 		return unknownValue("the test passes no value to var." + decl.Name)
 	}
 	return refusedValue("no value is passed to var.%s", decl.Name)
@@ -168,22 +155,22 @@ func (s *moduleScope) given(decl tfconfig.Variable) (cty.Value, *staticeval.Unkn
 
 // givenToRoot finds the value of a root module's variable: on the command line,
 // in a variable file, in the environment, else the default.
-func (s *moduleScope) givenToRoot(decl tfconfig.Variable) (cty.Value, *staticeval.Unknown) {
-	if text, ok := s.opts.Variables[decl.Name]; ok {
-		return s.parsed(decl, text)
+func (v *visit) givenToRoot(decl tfconfig.Variable) (cty.Value, *staticeval.Unknown) {
+	if text, ok := v.opts.Variables[decl.Name]; ok {
+		return v.parsed(decl, text)
 	}
-	files := s.files()
+	files := v.files()
 	if bad := files.bad; bad != "" {
 		return refusedValue("%s could not be read", bad)
 	}
 	if expr, ok := files.exprs[decl.Name]; ok {
-		return s.sure(decl, staticeval.Literal(expr))
+		return v.sure(decl, staticeval.Literal(expr))
 	}
-	if text, ok := s.opts.Environment[decl.Name]; ok {
-		return s.parsed(decl, text)
+	if text, ok := v.opts.Environment[decl.Name]; ok {
+		return v.parsed(decl, text)
 	}
 	if value, ok := decl.Fallback(); ok {
-		return s.sure(decl, value)
+		return v.sure(decl, value)
 	}
 	return cty.DynamicVal, &staticeval.Unknown{
 		Reason: "var." + decl.Name + " has no value",
@@ -191,7 +178,7 @@ func (s *moduleScope) givenToRoot(decl tfconfig.Variable) (cty.Value, *staticeva
 	}
 }
 
-func (s *moduleScope) parsed(decl tfconfig.Variable, text string) (cty.Value, *staticeval.Unknown) {
+func (v *visit) parsed(decl tfconfig.Variable, text string) (cty.Value, *staticeval.Unknown) {
 	value, ok := decl.Parse(text)
 	if !ok {
 		return refusedValue("the value that is set for var.%s is no literal", decl.Name)
@@ -200,7 +187,7 @@ func (s *moduleScope) parsed(decl tfconfig.Variable, text string) (cty.Value, *s
 }
 
 // sure returns a literal, and why it is not known.
-func (s *moduleScope) sure(decl tfconfig.Variable, value cty.Value) (cty.Value, *staticeval.Unknown) {
+func (v *visit) sure(decl tfconfig.Variable, value cty.Value) (cty.Value, *staticeval.Unknown) {
 	if value.IsWhollyKnown() {
 		return value, nil
 	}
@@ -220,18 +207,17 @@ func (e *earlyEvaluation) file(name string) (cty.Value, error) {
 	return cty.DynamicVal, &staticeval.Unknown{Reason: "it reads a file that is not there"}
 }
 
-// below is the scope of a called module.
-func (s *moduleScope) below(c tfconfig.ModuleCall, to *visit) *moduleScope {
-	called := &moduleScope{earlyEvaluation: s.earlyEvaluation, config: to.config, caller: s, args: c.Args, test: to.test, top: s.top}
-	at := to.config.Directory
-	switch dir, reached := at.From(s.root.Directory); {
+// locate says where the tool has a called module.
+func (v *visit) locate(source tfconfig.SourceKind) {
+	at := v.config.Directory
+	v.top = v.caller.top
+	switch dir, reached := at.From(v.root.Directory); {
 	case reached:
-		called.dir = dir
-	case c.Module.Kind != tfconfig.LocalSource:
-		called.top = path.Join(modulesDir, to.path)
-		called.dir = path.Join(called.top, to.base)
+		v.dir = dir
+	case source != tfconfig.LocalSource:
+		v.top = path.Join(modulesDir, v.path)
+		v.dir = path.Join(v.top, v.base)
 	default:
-		called.dir = path.Join(s.top, at.Path)
+		v.dir = path.Join(v.top, at.Path)
 	}
-	return called
 }

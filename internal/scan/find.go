@@ -426,11 +426,11 @@ func (f *finder) called(ctx context.Context) (map[tfconfig.Directory]bool, error
 	targets := make([][]tfconfig.Directory, len(dirs))
 	err = each(ctx, dirs, func(i int, at tfconfig.Directory) {
 		c := at.Configuration(f.likelyTool(at))
-		scope := rootScope(c, &f.opts)
+		root := rootVisit(c, &f.opts)
 		for _, call := range slices.Concat(c.Calls, c.Tests().Runs) {
 			source := call.Module
 			if source.Kind == tfconfig.EarlySource {
-				source, _ = call.Evaluate(c.Tool, scope.value)
+				source, _ = call.Evaluate(c.Tool, root.value)
 			}
 			if source.Kind != tfconfig.LocalSource {
 				continue

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	goversion "github.com/hashicorp/go-version"
+	"github.com/hashicorp/hcl/v2"
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/moduleaddr"
@@ -37,8 +38,8 @@ type walker struct {
 
 	packages *packages
 	tool     provider.Tool
-	pinned   bool         // the tool's release is known, not assumed
-	scope    *moduleScope // of the root module
+	pinned   bool                    // the tool's release is known, not assumed
+	config   *tfconfig.Configuration // of the root module
 
 	versions []tfconfig.VersionText      // that the modules require of the tool
 	seen     map[tfconfig.Directory]bool // modules whose diagnostics have been taken over
@@ -57,11 +58,17 @@ type harvest struct {
 	terms      map[provider.Addr][]Term
 }
 
-// visit is a module in the tree: its configuration, how it was called, and the
-// modules above it.
+// visit is a module in the tree: its configuration, how it was called, the modules
+// above it, and what its expressions can refer to.
 type visit struct {
+	*earlyEvaluation
 	config *tfconfig.Configuration
-	scope  *moduleScope
+	caller *visit                    // nil for the root module
+	args   map[string]*hcl.Attribute // that the caller passes
+	scope  *staticeval.Scope         // nil as long as nothing is evaluated
+	// dir is path.module: where the tool has the module, seen from the root
+	// module. top is where it has the module's package, if that is fetched.
+	dir, top string
 	// base is the directory in its file tree that the tools join the local
 	// sources of the module to. It differs from where the module is if that is
 	// a fetched one behind links [terraform 1.11 internal/initwd/module_install.go].
@@ -71,7 +78,7 @@ type visit struct {
 	// them once more has no end.
 	above []tfconfig.Directory
 	depth int
-	test  bool // a run of a test file calls it
+	test  bool // a run of a test file calls it, which may leave variables out
 }
 
 // root reads the whole tree below a root module.
@@ -79,8 +86,8 @@ func (w *walker) root(c *tfconfig.Configuration, opts *Options) {
 	w.tree.terms, w.tests.terms, w.seen = map[provider.Addr][]Term{}, map[provider.Addr][]Term{}, map[tfconfig.Directory]bool{}
 	w.packaged = map[*tfconfig.Tree]bool{}
 	w.manifest = sync.OnceValue(func() manifest { return readManifest(c.Directory) })
-	w.scope = rootScope(c, opts)
-	root := &visit{config: c, scope: w.scope, base: c.Directory.Path}
+	w.config = c
+	root := rootVisit(c, opts)
 	w.harvest = &w.tree
 	w.module(root)
 	w.harvest = &w.tests // what test files add
@@ -98,7 +105,7 @@ func (w *walker) root(c *tfconfig.Configuration, opts *Options) {
 func (w *walker) module(at *visit) {
 	if c := at.config; !w.seen[c.Directory] {
 		w.seen[c.Directory] = true
-		if c.Directory.Tree == w.scope.root.Directory.Tree {
+		if c.Directory.Tree == w.config.Directory.Tree {
 			w.Dirs = append(w.Dirs, c.Directory.Path)
 		}
 		if c.Directory.Tree.IsPackage() {
@@ -150,7 +157,7 @@ func (w *walker) call(from *visit, c tfconfig.ModuleCall, to *visit) {
 	to.depth = from.depth + 1
 	if c.Module.Kind == tfconfig.EarlySource {
 		var diags []provider.Diagnostic
-		c.Module, diags = c.Evaluate(w.tool, from.scope.value)
+		c.Module, diags = c.Evaluate(w.tool, from.value)
 		w.Diags = append(w.Diags, diags...)
 		to.above = nil // another time it may lead elsewhere
 	}
@@ -238,7 +245,7 @@ func (w *walker) stored(from *visit, c tfconfig.ModuleCall, to *visit) bool {
 	if !ok || !record.serves(c.Module, w.tool.Name) {
 		return false
 	}
-	got := w.packages.stored(w.scope.root.Directory, record)
+	got := w.packages.stored(w.config.Directory, record)
 	if got.err == nil {
 		w.enterPackage(from, c, got, to)
 	}
@@ -293,7 +300,8 @@ func (w *walker) enter(from *visit, c tfconfig.ModuleCall, child tfconfig.Direct
 	if to.config = child.Configuration(w.tool); c.Stack {
 		to.config = child.Stack(w.tool)
 	}
-	to.scope = from.scope.below(c, to)
+	to.earlyEvaluation, to.caller, to.args = from.earlyEvaluation, from, c.Args
+	to.locate(c.Module.Kind)
 	to.config.CheckCall(&w.Mistakes)
 	w.module(to)
 }
