@@ -15,7 +15,6 @@ import (
 // Variable is what early evaluation reads of a variable block. Its arguments
 // are read when something refers to it.
 type Variable struct {
-	Place
 	Name string
 	args map[string]*hcl.Attribute
 }
@@ -25,7 +24,7 @@ var variableSchema = &hcl.BodySchema{Attributes: attributes("type", "default", "
 func decodeVariable(d *decoder, f *file, block *hcl.Block) {
 	if evaluatesEarly(d.tool) {
 		content, _, _ := block.Body.PartialContent(variableSchema)
-		f.variables = append(f.variables, Variable{Place: placeOf(block.DefRange), Name: block.Labels[0], args: content.Attributes})
+		f.variables = append(f.variables, Variable{Name: block.Labels[0], args: content.Attributes})
 	}
 }
 
