@@ -44,7 +44,7 @@ func decodeTarget(d *decoder, i *importBlock, expr hcl.Expression) bool {
 		d.errorf(expr.Range(), "invalid import address: it must be a resource, like aws_instance.web or module.net.aws_vpc.main")
 		return false
 	}
-	i.to = resourceKey{kind: managedResource, typ: steps[0], name: steps[1]}
+	i.to = resourceKey{kind: "resource", typ: steps[0], name: steps[1]}
 	return true
 }
 

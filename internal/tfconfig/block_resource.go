@@ -6,16 +6,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// resourceKind is the word with which a resource's block begins.
-type resourceKind string
-
-const (
-	managedResource   resourceKind = "resource"
-	dataResource      resourceKind = "data"
-	ephemeralResource resourceKind = "ephemeral"
-	actionResource    resourceKind = "action"
-)
-
 // resource is anything whose type implies a provider.
 type resource struct {
 	Place
@@ -23,10 +13,8 @@ type resource struct {
 	provider providerRef // of the meta-argument; zero if there is none
 }
 
-type resourceKey struct {
-	kind      resourceKind
-	typ, name string
-}
+// resourceKey is the word with which a resource's block begins, and its labels.
+type resourceKey struct{ kind, typ, name string }
 
 func (k resourceKey) String() string { return k.typ + "." + k.name }
 
@@ -40,7 +28,7 @@ func decodeResource(d *decoder, f *file, block *hcl.Block) {
 		return
 	}
 	if ref, ok := decodeMetaArgument(d, d.content(block.Body, resourceSchema).Attributes); ok {
-		key := resourceKey{kind: resourceKind(block.Type), typ: block.Labels[0], name: block.Labels[1]}
+		key := resourceKey{kind: block.Type, typ: block.Labels[0], name: block.Labels[1]}
 		f.resources = append(f.resources, resource{Place: placeOf(block.DefRange), resourceKey: key, provider: ref})
 	}
 }

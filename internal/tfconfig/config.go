@@ -237,7 +237,7 @@ func (m *merger) overrideProvider(p providerBlock) {
 
 func (m *merger) overrideResource(r resource) {
 	// Terraform ignores ephemeral blocks of override files [case 256].
-	if r.kind == ephemeralResource && m.c.Tool.Name == provider.Terraform {
+	if r.kind == "ephemeral" && m.c.Tool.Name == provider.Terraform {
 		return
 	}
 	base, ok := m.resources[r.resourceKey]
