@@ -197,7 +197,5 @@ func (made *Assembly) write(w *workingCopy, dir string, f Generated, tool provid
 // configured reports whether a directory of the copy has configuration.
 func configured(w *workingCopy, dir string) bool {
 	entries, err := w.ReadDir(dir)
-	return err != nil || slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return !e.IsDir() && hasSuffix(e.Name(), []string{".tf", ".tf.json", ".tofu", ".tofu.json"})
-	})
+	return err != nil || tfconfig.Configured(entries)
 }

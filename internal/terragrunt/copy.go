@@ -148,7 +148,7 @@ func (w *workingCopy) ReadDir(name string) ([]fs.DirEntry, error) {
 		if err != nil || !found.IsDir() {
 			continue
 		}
-		entries, err := l.List(real)
+		entries, err := l.ReadDir(real)
 		if err != nil {
 			unread = file.Cause(err)
 		}

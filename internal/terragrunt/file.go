@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 
@@ -210,9 +209,4 @@ func (b body) blocks(kind string, labels int) []configBlock {
 		found = append(found, configBlock{body{n.Body}, strings.Join(n.Labels, " "), n.DefRange.Start.Line})
 	}
 	return found
-}
-
-// hasSuffix reports whether a name ends in one of these.
-func hasSuffix(name string, suffixes []string) bool {
-	return slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
 }

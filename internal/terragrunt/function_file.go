@@ -91,7 +91,7 @@ func (c functionTable) fileSet(args []string) (cty.Value, error) {
 		if err != nil {
 			return true
 		}
-		entries, _ := c.List(real)
+		entries, _ := c.ReadDir(real)
 		for _, e := range entries {
 			if looked++; looked > maxFound || !c.bound.Take(perLooked) || strings.Count(rel, "/") > maxNestedDirs {
 				return false

@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // decidingArguments are the arguments of blocks in which a part that is not known may change
@@ -33,7 +34,7 @@ var earlyBlocks = []string{"locals", "variable"}
 // misplaced reports whether a generated file has a hole where that may change what
 // is required. A hole that breaks the file does.
 func misplaced(name, contents string, tool provider.Tool) bool {
-	if !staticeval.Has(contents) || !hasSuffix(name, configuration) {
+	if !staticeval.Has(contents) || !tfconfig.ConfigurationFile(name) {
 		return false
 	}
 	early := tool.Has(provider.EarlyEvaluation) || tool.Has(provider.ConstEvaluation)
@@ -56,9 +57,6 @@ func misplaced(name, contents string, tool provider.Tool) bool {
 	}
 	return false
 }
-
-// configuration are the ends of names of files that say what is required.
-var configuration = []string{".tf", ".tf.json", ".tofu", ".tofu.json", ".tftest.hcl", ".tofutest.hcl"}
 
 // misplacedIn reports whether a hole in a block decides something.
 func misplacedIn(b *hclsyntax.Block, contents string, early bool) bool {

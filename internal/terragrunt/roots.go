@@ -16,6 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // Kinds are the kinds of root modules whose configuration the package makes.
@@ -88,7 +89,7 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 			kept = append(kept, r)
 			continue
 		}
-		if r.Lock == nil && len(r.Problems) == 0 && (included[made[i].File] || made[i].Template || made[i].Empty() && !hasConfiguration(a.fileReader, r.Dir)) {
+		if r.Lock == nil && len(r.Problems) == 0 && (included[made[i].File] || made[i].Template || made[i].Empty() && !tfconfig.ConfiguredIn(a.fileReader, r.Dir)) {
 			continue // it is what units are made of
 		}
 		if r, ok := rootOf(r, made[i], &told, opts); ok {
@@ -99,12 +100,6 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 }
 
 const defaultJobs = 8
-
-// hasConfiguration reports whether a directory has configuration.
-func hasConfiguration(r *fileReader, dir string) bool {
-	entries, _ := r.List(dir)
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return hasSuffix(e.Name(), configuration[:4]) })
-}
 
 // fetched reports whether the module comes from outside of the file tree.
 func (s Source) fetched() bool { return !s.own() && !s.Local }

@@ -12,8 +12,8 @@ import (
 
 var errLarge = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
 
-// LazyFiles is a file tree, an fs.ReadLinkFS, that is read lazily: each directory and
-// each description of a file once.
+// LazyFiles is a file tree, an fs.ReadLinkFS and fs.ReadDirFS, that is read lazily: each
+// directory and each description of a file once.
 type LazyFiles struct {
 	fs.FS
 	lists memo.Once[string, entryList]
@@ -30,8 +30,8 @@ type fileInfo struct {
 	err error
 }
 
-// List returns the entries of a directory without links in its path, sorted by name.
-func (l *LazyFiles) List(dir string) ([]fs.DirEntry, error) {
+// ReadDir returns the entries of a directory without links in its path, sorted by name.
+func (l *LazyFiles) ReadDir(dir string) ([]fs.DirEntry, error) {
 	list := l.lists.Get(dir, func() entryList {
 		entries, err := fs.ReadDir(l.FS, dir)
 		return entryList{entries, err}

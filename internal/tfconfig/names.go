@@ -42,10 +42,29 @@ func files(entries []fs.DirEntry, tool provider.Tool) moduleFiles {
 	return found
 }
 
+// anyRelease reads what any release of either tool reads.
+var anyRelease = provider.Newest(provider.OpenTofu)
+
+// ConfigurationFile reports whether either tool takes a file of this name for
+// configuration or for tests of it.
+func ConfigurationFile(name string) bool {
+	_, ext := splitName(name, anyRelease)
+	return ext != ""
+}
+
+// Configured reports whether either tool finds configuration among the entries of a
+// directory.
+func Configured(entries []fs.DirEntry) bool {
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		_, ext := splitName(e.Name(), anyRelease)
+		return ext != "" && !testExtension(ext) && !e.IsDir() && !editorFile(e.Name())
+	})
+}
+
 // ConfiguredIn reports whether either tool finds configuration in a directory.
 func ConfiguredIn(fsys fs.FS, dir string) bool {
 	entries, _ := fs.ReadDir(fsys, dir)
-	return files(entries, provider.Newest(provider.OpenTofu)).configured() // which reads Terraform's, too
+	return Configured(entries)
 }
 
 // configured reports whether there is any configuration.

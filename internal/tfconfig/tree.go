@@ -247,7 +247,7 @@ func (d Directory) String() string { return d.Tree.name(d.Path) }
 func (d Directory) whole() string { return path.Join(d.Tree.within, d.Path) }
 
 // Entries are those of the directory, sorted by name.
-func (d Directory) Entries() ([]fs.DirEntry, error) { return d.Tree.List(d.Path) }
+func (d Directory) Entries() ([]fs.DirEntry, error) { return d.Tree.ReadDir(d.Path) }
 
 // Read returns the content of a file by its path from the directory.
 func (d Directory) Read(name string) ([]byte, error) { return d.Tree.Read(d.Join(name)) }
