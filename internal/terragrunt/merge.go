@@ -149,9 +149,10 @@ var early = []string{"terragrunt-read-config", "init-from-module"}
 // hooks collects the hooks, of which the last of a name counts, and says which can
 // change what init sees.
 func (c *evaluated) hooks(terraform configBlock, s *unitSettings) {
-	for kind, commands := range map[string][]string{"before_hook": append([]string{"init"}, early...), "after_hook": early} {
+	commands := map[string][]string{"after_hook": early, "before_hook": append([]string{"init"}, early...)}
+	for _, kind := range slices.Sorted(maps.Keys(commands)) {
 		for _, b := range terraform.blocks(kind, 1) {
-			s.hooks[kind+" "+b.label] = hook{b.label, c.changes(b, commands), configPlace{c.name, b.line}}
+			s.hooks[kind+" "+b.label] = hook{b.label, c.changes(b, commands[kind]), configPlace{c.name, b.line}}
 		}
 	}
 }
@@ -178,8 +179,8 @@ func (c *evaluated) changes(b configBlock, commands []string) bool {
 func (c *evaluated) generations(s *unitSettings) {
 	for _, b := range c.blocks("generate", 1) {
 		g := generation{label: b.label, fields: map[string]result{}, configPlace: configPlace{c.name, b.line}}
-		for name, attr := range b.attributes() {
-			g.fields[name] = c.result(attr.Expr)
+		for _, attr := range inOrder(b.attributes()) {
+			g.fields[attr.Name] = c.result(attr.Expr)
 		}
 		if _, twice := s.generate[b.label]; twice {
 			s.refuse(g.configPlace, "the generate block %q is there twice", b.label)
@@ -195,7 +196,8 @@ func (c *evaluated) generations(s *unitSettings) {
 		if why != nil {
 			s.problem(*why, r.configPlace, "what is generated is not statically known")
 		}
-		for label, object := range objects {
+		for _, label := range slices.Sorted(maps.Keys(objects)) {
+			object := objects[label]
 			g := generation{label: label, fields: map[string]result{}, configPlace: r.configPlace}
 			values, why := fieldsOf(object)
 			if why != nil {
@@ -210,6 +212,14 @@ func (c *evaluated) generations(s *unitSettings) {
 			s.generate[label] = g
 		}
 	}
+}
+
+// inOrder are attributes as they stand in the file, so that of those that cost too
+// much together the same one is always told.
+func inOrder(attrs map[string]*hcl.Attribute) []*hcl.Attribute {
+	return slices.SortedFunc(maps.Values(attrs), func(x, y *hcl.Attribute) int {
+		return cmp.Compare(x.Range.Start.Byte, y.Range.Start.Byte)
+	})
 }
 
 // fieldsOf are the parts of an object or map, with its marks.
