@@ -42,8 +42,9 @@ import (
 // The first three run if the tools are on PATH. The times are those of programs
 // from start to end. x is how many times faster than terraform relock is, x-tofu
 // than tofu, x-tfupdate than tfupdate, x-floor how many times longer than the floor, and
-// x-line how many times longer than the bytes alone need on the line; cpu-s is what the programs used of the processors, and alike in
-// how many lock files tfupdate writes the entries that relock writes. The other metrics are of relock's report.
+// x-line how many times longer than the bytes alone need on the line; cpu-s is what the
+// programs used of the processors, and alike in how many lock files tfupdate writes the
+// entries that relock writes. The other metrics are of relock's report.
 //
 // It fails if any package is downloaded less or more often than once, and if a
 // lock file differs from terraform's.
