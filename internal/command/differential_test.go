@@ -31,18 +31,19 @@ var (
 //	go test ./internal/command -run TerraformAgrees -rounds 2000
 func TestTerraformAgrees(t *testing.T) {
 	t.Parallel()
-	agrees(t, "terraform")
+	agrees(t, "terraform", *rounds, agree)
 }
 
 // TestTofuAgrees does so with the real tofu.
 func TestTofuAgrees(t *testing.T) {
 	t.Parallel()
-	agrees(t, "tofu")
+	agrees(t, "tofu", *rounds, agree)
 }
 
-func agrees(t *testing.T, tool string) {
+// agrees plays so many rounds beside a tool, each in a world of its own seed.
+func agrees(t *testing.T, tool string, rounds int, agree func(t *testing.T, program string, as []string, seed uint64)) {
 	program, as := realTool(t, tool)
-	for i := range *rounds {
+	for i := range rounds {
 		seed := *seed + uint64(i)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()

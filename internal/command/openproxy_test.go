@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/relock-dev/relock/internal/sandbox/trusted"
@@ -56,12 +55,5 @@ func connect(tb testing.TB, w http.ResponseWriter, address string) {
 		tb.Error(err)
 		return
 	}
-	var asked sync.WaitGroup
-	asked.Go(func() {
-		io.Copy(server, client)
-		server.Close()
-	})
-	io.Copy(client, server)
-	client.Close()
-	asked.Wait()
+	carry(client, server, func(client io.Writer, server io.Reader) { io.Copy(client, server) })
 }

@@ -57,12 +57,17 @@ func (l *slowLine) connect(client net.Conn, server string) {
 	if err != nil {
 		return
 	}
+	carry(client, upstream, l.answer)
+}
+
+// carry carries a connection until either end closes it, what the server says by answer.
+func carry(client, server net.Conn, answer func(client io.Writer, server io.Reader)) {
 	var questions sync.WaitGroup
 	questions.Go(func() {
-		io.Copy(upstream, client)
-		upstream.Close()
+		io.Copy(server, client)
+		server.Close()
 	})
-	l.answer(client, upstream)
+	answer(client, server)
 	client.Close()
 	questions.Wait()
 }
