@@ -108,7 +108,7 @@ func hostileAnswers() []hostile {
 		registry("list of versions with 3 million platforms", pathVersions, text(`{"versions":[{"version":"1.0.0","platforms":[{}`, repeat(",{}", 8<<20/3-100), "]}]}"), tooManyParts, false),
 		registry("list of versions with as many platforms as fit", pathVersions, text(`{"versions":[{"version":"1.0.0","platforms":[{}`, repeat(",{}", 200_000-100), "]}]}"), notSigned, false),
 		registry("list of versions of 8 MiB of brackets", pathVersions, repeat("[", 8<<20), tooManyParts, false),
-		registry("list of versions with a version of 8 MiB", pathVersions, text(`{"versions":[{"version":"1.`, repeat("9", 8<<20-200), `"}]}`), "lists no release at all", false),
+		registry("list of versions with a version of 8 MiB", pathVersions, text(`{"versions":[{"version":"1.`, repeat("9", 8<<20-200), `"}]}`), "no release at all is listed", false),
 		registry("description of a package with a million keys", pathDownload, announced(`{}`, repeat(",{}", 4<<20/3-400)), tooManyParts, false),
 		expired("list signed by a key that is announced 5,000 times", 5_000, 0, "more than 50 signing keys", true),
 		expired("list signed by a key that is announced 50 times", 50, 0, "downloading", false),
