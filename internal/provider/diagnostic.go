@@ -28,6 +28,7 @@ const (
 	CodeTerragruntUnit  Code = "terragrunt-unit"  // a lock file whose configuration Terragrunt generates
 	CodeStack           Code = "stack"            // a lock file whose configuration is that of a stack
 	CodeCDK             Code = "cdk"              // a lock file whose configuration CDK for Terraform generates
+	CodeUnseen          Code = "unseen"           // lock files that a run did not look at, and why
 	CodeUnreadable      Code = "unreadable"       // a file that could not be read
 	CodeUnwritable      Code = "unwritable"       // a file that could not be written
 	CodeCLIConfig       Code = "cli-config"       // the tool's CLI configuration

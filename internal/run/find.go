@@ -32,6 +32,7 @@ type inventory struct {
 	found       []found
 	lost        map[wish]provider.Diagnostic // directories that were named and are not there
 	unlocked    []string                     // directories of root modules without a lock file
+	blind       blindSpots
 	diagnostics []provider.Diagnostic
 }
 
@@ -44,7 +45,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	if s.extent, s.diagnostics, err = narrow(ctx, j, s.trees); err != nil {
 		return s, err
 	}
-	s.lost = map[wish]provider.Diagnostic{}
+	s.lost, s.blind.only = map[wish]provider.Diagnostic{}, j.req.Plan.Only
 	for _, t := range s.trees {
 		opts := scanOptions(j, s.extent, t)
 		opts.Met = foresee(ctx, j, t)
@@ -52,6 +53,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		if err != nil {
 			return s, fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
+		s.blind.about(t, modules)
 		for _, m := range modules {
 			s.found = append(s.found, found{tree: t, module: screened(j, m)})
 		}
@@ -63,7 +65,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	if s.extent.touched != nil && j.req.Change == nil {
 		s.unlocked = nil // a command about what a pull request touches is about none of them
 	}
-	s.diagnostics = append(s.diagnostics, unlocked(s.unlocked, j.req.UnlockedFails)...)
+	s.diagnostics = append(append(s.diagnostics, unlocked(s.unlocked, j.req.UnlockedFails)...), s.blind.told()...)
 	return s, usable(j, s.found)
 }
 
@@ -162,10 +164,7 @@ func unlocked(dirs []string, fails bool) []provider.Diagnostic {
 	if fails {
 		d.Severity = provider.SeverityError
 	}
-	d.Message += strings.Join(dirs[:min(len(dirs), mostNamed)], ", ")
-	if more := len(dirs) - mostNamed; more > 0 {
-		d.Message += fmt.Sprintf(" and %d more", more)
-	}
+	d.Message += firstOf(dirs)
 	return []provider.Diagnostic{d}
 }
 

@@ -1,0 +1,174 @@
+package run
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// cause is why a run did not look at a lock file, or at an entry of one.
+type cause int
+
+// The causes, in the order of the report. Where several are known of a lock file, the
+// first counts.
+const (
+	notAsked      cause = iota // it is in none of the directories, or of none of the providers, that the run is about
+	outOfScope                 // include or exclude leaves it out, which are not those of the base's own configuration file
+	notWanted                  // include or exclude of the base's own configuration file leaves it out
+	notInCheckout              // the commit has it, the checkout does not
+	behindLink                 // it is a link, or a link leads to it
+	inHiddenDir                // it is below a directory that no search enters
+	notReadable                // it, or the directory that it is in, could not be read
+	unanswered                 // what was asked about it has no answer
+	lastCause     = unanswered
+)
+
+// whereabouts has for each cause where such lock files are, in a sentence of the form "N lock
+// files … were not looked at", and what to do about them.
+var whereabouts = [lastCause + 1]struct{ where, hint string }{
+	notAsked:      {"outside of the named directories", ""},
+	outOfScope:    {"that include or exclude leaves out of this run", ""},
+	notWanted:     {"that the configuration file leaves out", ""},
+	notInCheckout: {"missing in the sparse checkout", "check out all of them with git sparse-checkout disable, or some with git sparse-checkout add DIR"},
+	behindLink:    {"behind links", "put a file in place of the link"},
+	inHiddenDir:   {"below hidden directories", "spell the name of the directory in include"},
+	notReadable:   {"in places that cannot be read", ""},
+	unanswered:    {"without an answer to every question", "run again later"},
+}
+
+// decided reports whether leaving it out is what the base wants: it is counted, and
+// what was proposed for it is taken back.
+func (c cause) decided() bool { return c == notWanted }
+
+// blindSpots are what a run did not look at, and why. Nothing of it is taken back from a
+// pull request, and each cause is a line of the report.
+//
+// Who finds such a lock file adds it once while the root modules are found:
+//
+//	s.blind.add(notInCheckout, j.show(t), "live/.terraform.lock.hcl")
+//
+// A directory, with a slash at its end, stands for all lock files at or below it, of
+// which nobody knows how many there are. The rest follows: the line in the report, and
+// that a pull request keeps what it has for them.
+type blindSpots struct {
+	missed []missed
+	// only are the providers that the run is about; empty: all.
+	only []provider.Pattern
+	// dirs are the directories that it is about, with "/..." where it has searched.
+	dirs []string
+}
+
+// missed is one lock file, or all below a directory.
+type missed struct {
+	cause cause
+	name  string // in the tree; ends in a slash for a directory
+	shown string // as the report names it
+}
+
+// add notes lock files that the run does not look at, by their names in a tree, which
+// the report shows otherwise.
+func (u *blindSpots) add(c cause, show func(string) string, names ...string) {
+	for _, name := range names {
+		shown := show(strings.TrimSuffix(name, "/"))
+		if strings.HasSuffix(name, "/") {
+			shown += "/"
+		}
+		u.missed = append(u.missed, missed{c, name, shown})
+	}
+}
+
+// about notes which directories of a tree the run is about. One that is named and is no
+// root module itself was searched.
+func (u *blindSpots) about(t tree, roots []scan.RootModule) {
+	for _, dir := range t.dirs {
+		root := slices.ContainsFunc(roots, func(m scan.RootModule) bool { return m.Dir == dir })
+		if !root && !strings.HasSuffix(dir, "/...") {
+			dir += "/..."
+		}
+		u.dirs = append(u.dirs, dir)
+	}
+}
+
+// why returns why the run did not look at the lock file of a directory.
+func (u *blindSpots) why(dir string) (why cause, missing bool) {
+	if !covers(u.dirs, dir) {
+		return notAsked, true
+	}
+	name := path.Join(dir, lockfile.Name)
+	for _, m := range u.missed {
+		below := strings.HasSuffix(m.name, "/") && (m.name == "./" || strings.HasPrefix(name, m.name))
+		if (m.name == name || below) && (!missing || m.cause < why) {
+			why, missing = m.cause, true
+		}
+	}
+	return why, missing
+}
+
+// asks reports whether the run is about a provider.
+func (u *blindSpots) asks(addr provider.Addr) bool {
+	return len(u.only) == 0 || slices.ContainsFunc(u.only, func(p provider.Pattern) bool { return p.Match(addr) })
+}
+
+// narrowed reports whether there may be anything in the repository that the run did
+// not look at for another reason than the base's own configuration.
+func (u *blindSpots) narrowed() bool {
+	return len(u.only) > 0 || !slices.Contains(u.dirs, everything) ||
+		slices.ContainsFunc(u.missed, func(m missed) bool { return !m.cause.decided() })
+}
+
+// told has a line for each cause that something was missed for.
+func (u *blindSpots) told() []provider.Diagnostic {
+	var lines []provider.Diagnostic
+	for c := range lastCause + 1 {
+		var names []string
+		unknown := false
+		for _, m := range u.missed {
+			if m.cause == c {
+				names, unknown = append(names, m.shown), unknown || strings.HasSuffix(m.name, "/")
+			}
+		}
+		slices.Sort(names)
+		if names = slices.Compact(names); len(names) > 0 {
+			lines = append(lines, provider.Diagnostic{
+				Code: provider.CodeUnseen, Severity: provider.SeverityWarning,
+				Message: notLookedAt(len(names), unknown, whereabouts[c].where) + ": " + firstOf(names),
+				Hint:    whereabouts[c].hint,
+			})
+		}
+	}
+	return lines
+}
+
+// notLookedAt says how many lock files were not looked at, and where they are.
+func notLookedAt(n int, unknown bool, where string) string {
+	switch {
+	case unknown:
+		return "an unknown number of lock files " + where + " was not looked at"
+	case n == 1:
+		return "1 lock file " + where + " was not looked at"
+	}
+	return fmt.Sprintf("%d lock files %s were not looked at", n, where)
+}
+
+// firstOf names the first of many in one line.
+func firstOf(names []string) string {
+	list := strings.Join(names[:min(len(names), mostNamed)], ", ")
+	if more := len(names) - mostNamed; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
+
+// covers reports whether a directory is one of those that a run is about, or below one
+// that it searches. What is below a root module that was named alone is not.
+func covers(dirs []string, dir string) bool {
+	return slices.ContainsFunc(dirs, func(d string) bool {
+		name, search := strings.CutSuffix(d, "/...")
+		return dir == name || search && (name == "." || strings.HasPrefix(dir, name+"/"))
+	})
+}

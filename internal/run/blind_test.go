@@ -1,0 +1,94 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+func TestWhatWasNotSeenHasACause(t *testing.T) {
+	pattern, err := provider.ParsePattern("hashicorp/null")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := blindSpots{dirs: []string{"live/...", "named"}, only: []provider.Pattern{pattern}}
+	u.add(notInCheckout, strings.ToUpper, "live/a/.terraform.lock.hcl")
+	u.add(notWanted, strings.ToUpper, "live/b/.terraform.lock.hcl")
+	u.add(notReadable, strings.ToUpper, "live/c/")
+	for _, tt := range []struct {
+		dir     string
+		why     cause
+		missing bool
+	}{
+		{"live", 0, false},
+		{"live/seen", 0, false},
+		{"live/a", notInCheckout, true},
+		{"live/a/below", 0, false},
+		{"live/b", notWanted, true},
+		{"live/c", notReadable, true},
+		{"live/c/below", notReadable, true},
+		{"live/cc", 0, false},
+		{"named", 0, false},
+		{"named/below", notAsked, true},
+		{"other", notAsked, true},
+		{".", notAsked, true},
+	} {
+		if why, missing := u.why(tt.dir); why != tt.why || missing != tt.missing {
+			t.Errorf("why(%q) = %v, %v, want %v, %v", tt.dir, why, missing, tt.why, tt.missing)
+		}
+	}
+	if !u.asks(provider.Addr{Host: provider.Terraform.DefaultHost(), Namespace: "hashicorp", Type: "null"}) {
+		t.Error("a provider that the run is about is not asked about")
+	}
+	if u.asks(provider.Addr{Host: provider.Terraform.DefaultHost(), Namespace: "hashicorp", Type: "aws"}) {
+		t.Error("a provider that the run is not about is asked about")
+	}
+}
+
+func TestWhatWasNotSeenIsCountedByCause(t *testing.T) {
+	var u blindSpots
+	same := func(name string) string { return name }
+	u.add(inHiddenDir, same, ".infra/b/.terraform.lock.hcl", ".infra/a/.terraform.lock.hcl", ".infra/a/.terraform.lock.hcl")
+	u.add(notInCheckout, same, "live/.terraform.lock.hcl")
+	u.add(notReadable, same, "closed/")
+	var got []string
+	for _, d := range u.told() {
+		if d.Code != provider.CodeUnseen || d.Severity != provider.SeverityWarning {
+			t.Errorf("told() has %+v, want warnings of the code %s", d, provider.CodeUnseen)
+		}
+		got = append(got, d.Message)
+	}
+	want := []string{
+		"1 lock file missing in the sparse checkout was not looked at: live/.terraform.lock.hcl",
+		"2 lock files below hidden directories were not looked at: .infra/a/.terraform.lock.hcl, .infra/b/.terraform.lock.hcl",
+		"an unknown number of lock files in places that cannot be read was not looked at: closed/",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("told() (-want +got):\n%s", diff)
+	}
+}
+
+func TestRunIsNarrowedByWhatItDidNotSee(t *testing.T) {
+	same := func(name string) string { return name }
+	whole := blindSpots{dirs: []string{everything}}
+	if whole.narrowed() {
+		t.Error("a search of the whole repository is narrowed")
+	}
+	whole.add(notWanted, same, "left/out/.terraform.lock.hcl")
+	if whole.narrowed() {
+		t.Error("what the base's own configuration leaves out narrows a run")
+	}
+	for c := range lastCause + 1 {
+		u := blindSpots{dirs: []string{everything}}
+		u.add(c, same, "a/.terraform.lock.hcl")
+		if u.narrowed() == c.decided() {
+			t.Errorf("narrowed() with a lock file of the cause %d = %v", c, u.narrowed())
+		}
+	}
+	if some := (blindSpots{dirs: []string{"live/..."}}); !some.narrowed() {
+		t.Error("a search of a directory is not narrowed")
+	}
+}
