@@ -61,24 +61,24 @@ func (n pullNode) pullRequest() PullRequest {
 	return out
 }
 
-// Latest returns the newest pull request, open or not, from each of the branches
-// of this repository that has one, by branch. It is one request for every fifty
-// branches, and one more for a branch whose name several pull requests from
-// forks share.
-func (r *Repository) Latest(ctx context.Context, branches []string) (map[string]PullRequest, error) {
-	latest := make(map[string]PullRequest)
+// Latest returns the newest pull requests, open or not, from each of the branches
+// of this repository that has one, by branch, newest first: a few of each, whatever
+// their base. It is one request for every fifty branches, and one more for a branch
+// whose name several pull requests from forks share.
+func (r *Repository) Latest(ctx context.Context, branches []string) (map[string][]PullRequest, error) {
+	latest := make(map[string][]PullRequest)
 	for part := range slices.Chunk(branches, mostBranches) {
 		found, err := r.candidates(ctx, part)
 		if err != nil {
 			return nil, err
 		}
 		for i, branch := range part {
-			p, ok, err := r.newest(ctx, branch, found[i])
+			own, err := r.own(ctx, branch, found[i])
 			if err != nil {
 				return nil, err
 			}
-			if ok {
-				latest[branch] = p
+			if len(own) > 0 {
+				latest[branch] = own
 			}
 		}
 	}
@@ -121,20 +121,17 @@ func (r *Repository) candidates(ctx context.Context, branches []string) ([][]pul
 	return found, nil
 }
 
-// newest returns the first of the candidates that is from this repository. Where
-// all of them are from forks there may be an older one.
-func (r *Repository) newest(ctx context.Context, branch string, candidates []pullNode) (PullRequest, bool, error) {
+// own are the candidates that are from this repository, newest first. Where all of
+// them are from forks there may be older ones.
+func (r *Repository) own(ctx context.Context, branch string, candidates []pullNode) ([]PullRequest, error) {
+	var own []PullRequest
 	for _, n := range candidates {
 		if !n.fork() {
-			return n.pullRequest(), true, nil
+			own = append(own, n.pullRequest())
 		}
 	}
-	if len(candidates) < fewCandidates {
-		return PullRequest{}, false, nil
+	if len(own) > 0 || len(candidates) < fewCandidates {
+		return own, nil
 	}
-	own, err := r.PullRequests(ctx, branch)
-	if err != nil || len(own) == 0 {
-		return PullRequest{}, false, err
-	}
-	return own[0], true, nil
+	return r.PullRequests(ctx, branch)
 }

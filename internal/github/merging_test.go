@@ -43,7 +43,7 @@ func TestMergingTellsOfTheQueue(t *testing.T) {
 				t.Errorf("Merging() = %+v, want it open and queued: %v", now, tt.queued)
 			}
 			latest, err := h.repository(t).Latest(t.Context(), []string{"topic"})
-			if tt.name != "no_GraphQL" && (err != nil || latest["topic"].Queued != tt.queued) {
+			if tt.name != "no_GraphQL" && (err != nil || latest["topic"][0].Queued != tt.queued) {
 				t.Errorf("Latest() = %+v, %v; want queued: %v", latest, err, tt.queued)
 			}
 		})

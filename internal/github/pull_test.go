@@ -128,12 +128,12 @@ func TestLatestIsOneQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]github.PullRequest{
-		"relock/a": {
+	want := map[string][]github.PullRequest{
+		"relock/a": {{
 			Number: 8, NodeID: "PR_8", URL: "u", Title: "T", Body: "B", Merged: true, Draft: true, Locked: true, Labels: []string{"dependencies"},
 			Base: "main", BaseSHA: "b0", Head: "h0", HeadBranch: "relock/a", HeadRepository: "octo/infra",
-		},
-		"relock/d": {Number: 5, Open: true, HeadRepository: "octo/infra"},
+		}, {Number: 7, Open: true, HeadRepository: "octo/infra"}},
+		"relock/d": {{Number: 5, Open: true, HeadRepository: "octo/infra"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Latest (-want +got):\n%s", diff)
@@ -155,10 +155,12 @@ func TestLatestSaysWhatListsSay(t *testing.T) {
 		must0(t, repo.Label(t.Context(), p.Number, []string{"dependencies"}))
 		must[github.PullRequest](t)(repo.EditPullRequest(t.Context(), p.Number, github.PullRequestEdit{Close: true}))
 	}
-	want := must[[]github.PullRequest](t)(repo.PullRequests(t.Context(), "topic"))[0]
-	want.Author, want.MergeState = "", github.MergeUnknown // which lists do not tell
-	got := must[map[string]github.PullRequest](t)(repo.Latest(t.Context(), []string{"topic", "main"}))
-	if diff := cmp.Diff(map[string]github.PullRequest{"topic": want}, got); diff != "" {
+	want := must[[]github.PullRequest](t)(repo.PullRequests(t.Context(), "topic"))
+	for i := range want {
+		want[i].Author, want[i].MergeState = "", github.MergeUnknown // which lists do not say
+	}
+	got := must[map[string][]github.PullRequest](t)(repo.Latest(t.Context(), []string{"topic", "main"}))
+	if diff := cmp.Diff(map[string][]github.PullRequest{"topic": want}, got); diff != "" {
 		t.Errorf("Latest (-listed +latest):\n%s", diff)
 	}
 }
@@ -194,8 +196,23 @@ func TestLatestIsNotHiddenByForks(t *testing.T) {
 	f, repo := start(t, ok(`{"data": {"repository": {"b0": {"nodes": [`+fork+","+fork+","+fork+`]}}}}`),
 		ok(`[{"number": 3, "state": "open", "head": {"repo": {"full_name": "octo/infra"}}, "base": {"repo": {"full_name": "octo/infra"}}}]`))
 	got, err := repo.Latest(t.Context(), []string{"b"})
-	if err != nil || got["b"].Number != 3 || len(f.asked) != 2 {
+	if err != nil || len(got["b"]) != 1 || got["b"][0].Number != 3 || len(f.asked) != 2 {
 		t.Errorf("Latest = %v, %v after %d requests, want 3 after 2", got, err, len(f.asked))
+	}
+}
+
+// Forks hide ours among those from a branch of the same name, so that a list of these
+// alone is asked for.
+func TestDependentsAreNotHiddenByForks(t *testing.T) {
+	f, repo := start(t, ok(`{"data": {"repository": {
+		"onto": {"totalCount": 1, "nodes": [{"number": 7, "isCrossRepository": true, "headRepository": {"nameWithOwner": "x/infra"}}]},
+		"from": {"totalCount": 102, "nodes": [{"number": 5, "isCrossRepository": true, "headRepository": null}]}}}}`),
+		ok(`[{"number": 6, "state": "open", "head": {"repo": {"full_name": "octo/infra"}}, "base": {"repo": {"full_name": "octo/infra"}}},
+			{"number": 4, "state": "closed", "head": {"repo": {"full_name": "octo/infra"}}, "base": {"repo": {"full_name": "octo/infra"}}},
+			{"number": 3, "state": "open", "head": {"repo": {"full_name": "octo/infra"}}, "base": {"repo": {"full_name": "octo/infra"}}}]`))
+	got, err := repo.Dependents(t.Context(), "b", 3)
+	if diff := cmp.Diff([]int{6, 7}, got); diff != "" || err != nil || len(f.asked) != 2 {
+		t.Errorf("Dependents: %v after %d requests, want 2 (-want +got):\n%s", err, len(f.asked), diff)
 	}
 }
 

@@ -50,22 +50,31 @@ func Find(ctx context.Context, repo *github.Repository, pull github.PullRequest,
 }
 
 // Close closes a pull request because a person says so: the same is not
-// proposed again. Its branch is deleted unless somebody else has pushed to it
-// or the server cannot do so safely.
-func Close(ctx context.Context, repo *github.Repository, o Owned) error {
+// proposed again. Its branch is deleted unless somebody else has pushed to it,
+// the server cannot do so safely, or other open pull requests need it: Close returns
+// the numbers of those, and a later run deletes the branch when there are none.
+func Close(ctx context.Context, repo *github.Repository, o Owned) (needed []int, err error) {
+	var unsupported bool
+	if !o.Touched {
+		needed, err = repo.Dependents(ctx, o.Pull.HeadBranch, o.Pull.Number)
+		unsupported = errors.Is(err, github.ErrUnsupported) // it cannot delete the branch either
+		if err != nil && !unsupported {
+			return nil, err
+		}
+	}
 	m := o.Marker
-	m.Closed = ""
+	m.Closed, m.Leaves = "", len(needed) > 0
 	if _, err := repo.EditPullRequest(ctx, o.Pull.Number, github.PullRequestEdit{Body: remark(o.Pull.Body, m), Close: true}); err != nil {
-		return err
+		return nil, err
 	}
-	if o.Touched {
-		return nil
+	if o.Touched || unsupported || len(needed) > 0 {
+		return needed, nil
 	}
-	err := repo.DeleteBranch(ctx, o.Pull.HeadBranch, o.Pull.Head)
+	err = repo.DeleteBranch(ctx, o.Pull.HeadBranch, o.Pull.Head)
 	if errors.Is(err, github.ErrUnsupported) || errors.Is(err, github.ErrConflict) {
-		return nil
+		return nil, nil
 	}
-	return err
+	return nil, err
 }
 
 // Reopen opens a closed pull request again, with the commit that it had.
@@ -85,7 +94,7 @@ func Reopen(ctx context.Context, repo *github.Repository, o Owned) error {
 		return cannotReopen(o, "its branch proposes something else by now", "look for the newer pull request of the same branch")
 	}
 	m := o.Marker
-	m.Closed = ""
+	m.Closed, m.Leaves = "", false
 	_, err = repo.EditPullRequest(ctx, o.Pull.Number, github.PullRequestEdit{Body: remark(o.Pull.Body, m), Reopen: true})
 	return err
 }

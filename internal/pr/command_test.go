@@ -32,6 +32,14 @@ func (s *scene) find(number int) (pr.Owned, bool) {
 	return o, ok
 }
 
+// closes fails where a command could not close, or left a branch to others.
+func (s *scene) closes(needed []int, err error) {
+	s.Helper()
+	if err != nil || len(needed) > 0 {
+		s.Fatalf("Close() = %v, %v", needed, err)
+	}
+}
+
 func TestFindTellsOursFromOthers(t *testing.T) {
 	s := newScene(t)
 	p := proposal(newLock)
@@ -112,7 +120,7 @@ func TestCloseAndReopenOnCommand(t *testing.T) {
 	p := proposal(newLock)
 	s.one(p)
 	head := s.head(p.Branch)
-	s.must(pr.Close(context.Background(), s.repo, s.owned(1)))
+	s.closes(pr.Close(context.Background(), s.repo, s.owned(1)))
 	if s.pull(1).State != "closed" || s.head(p.Branch) != "" {
 		t.Errorf("pull request = %+v, want it closed and its branch deleted", s.pull(1))
 	}
@@ -168,7 +176,7 @@ func TestCloseOnCommandKeepsCommitsOfOthers(t *testing.T) {
 	p := proposal(newLock)
 	s.one(p)
 	theirs := s.pushTo(p.Branch, "main.tf", "# mine\n")
-	s.must(pr.Close(context.Background(), s.repo, s.owned(1)))
+	s.closes(pr.Close(context.Background(), s.repo, s.owned(1)))
 	if s.pull(1).State != "closed" || s.head(p.Branch) != theirs {
 		t.Errorf("head = %q, want %s of the closed pull request kept", s.head(p.Branch), theirs)
 	}

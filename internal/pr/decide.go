@@ -35,6 +35,8 @@ type plan struct {
 func decide(p Proposal, s state, opts Options) plan {
 	current := s.current(p)
 	switch {
+	case len(s.dependents) > 0 && !s.open():
+		return s.waitForDependents(p)
 	case s.done():
 		// The branch still holds what was merged, and the base has changed since:
 		// what is wanted now comes on top of the base.
@@ -47,6 +49,8 @@ func decide(p Proposal, s state, opts Options) plan {
 		return leave(s)
 	case !current && p.Carried != "" && !s.stands(p.Carried):
 		return plan{reason: report.MovedMeanwhile}
+	case s.strangers(p.Base):
+		return plan{reason: report.WaitsForDependents([]int{s.pull.Number})}
 	case s.open() && s.pull.Base != p.Base:
 		return plan{reason: report.Rebased(s.pull.Number, s.pull.Base)}
 	case s.open() && current:
@@ -54,11 +58,20 @@ func decide(p Proposal, s state, opts Options) plan {
 	case s.open():
 		return plan{push: true, pull: editPull}
 	case s.rejected == p.Digest:
-		return plan{reason: report.TurnedDown(s.pull.Number)}
+		return plan{drop: s.marker.Leaves && s.head == s.pull.Head, reason: report.TurnedDown(s.pull.Number)}
 	case current && (s.pull == nil || !s.pull.Merged):
 		return plan{push: s.fork != s.base.SHA, pull: openPull} // nobody has reviewed it yet
 	}
 	return plan{push: true, pull: openPull}
+}
+
+// waitForDependents is for a branch that other pull requests need: a push would change
+// them, and a deletion close them.
+func (s state) waitForDependents(p Proposal) plan {
+	if s.rejected == p.Digest {
+		return plan{reason: report.TurnedDown(s.pull.Number)}
+	}
+	return plan{reason: report.WaitsForDependents(s.dependents)}
 }
 
 // current reports whether the branch holds what is wanted, in place of what the
@@ -116,7 +129,7 @@ func (s state) awaitsAutoMerge(p Proposal) bool {
 // holds. That happens where a run ended between two requests, where a person
 // reopened what relock had closed, or took their commits back.
 func (m Marker) describes(p Proposal) bool {
-	return m.Digest == p.Digest && m.Facts == p.Facts && m.Closed == "" && !m.Stopped && !m.Pending
+	return m.Digest == p.Digest && m.Facts == p.Facts && m.Closed == "" && !m.Leaves && !m.Stopped && !m.Pending
 }
 
 // leave is for a branch that somebody else has pushed to.
@@ -132,20 +145,32 @@ func leave(s state) plan {
 func unwanted(s state, base string) plan {
 	switch {
 	case s.done():
-		return plan{drop: true, reason: report.AlreadyMerged}
+		return s.dropping(plan{reason: report.AlreadyMerged})
 	case s.queued():
 		return plan{reason: report.InQueue(s.pull.Number)}
 	case s.owner == touched:
 		return leave(s)
+	case s.strangers(base):
+		return plan{reason: report.LeftOver + report.NeededBy([]int{s.pull.Number})}
 	case s.open() && s.pull.Base != base:
 		return plan{reason: report.Rebased(s.pull.Number, s.pull.Base)}
 	case s.open():
-		return plan{pull: closePull, drop: true, reason: report.NothingLeft}
+		return s.dropping(plan{pull: closePull, reason: report.NothingLeft})
 	case s.orphan && s.pull != nil && turnedDown(*s.pull, s.marker):
 		// GitHub has closed it with its base, and no person has turned it down.
-		return plan{pull: closePull, drop: true, reason: report.BaseGone}
+		return s.dropping(plan{pull: closePull, reason: report.BaseGone})
 	}
-	return plan{drop: true, reason: report.LeftOver}
+	return s.dropping(plan{reason: report.LeftOver})
+}
+
+// dropping adds the deletion of the branch to a plan, unless that would close other
+// pull requests.
+func (s state) dropping(p plan) plan {
+	p.drop = len(s.dependents) == 0
+	if !p.drop {
+		p.reason += report.NeededBy(s.dependents)
+	}
+	return p
 }
 
 // operation names the plan as an outcome does.

@@ -94,6 +94,8 @@ func readPull(t *testing.T, s *state, text string, was Proposal) {
 		case "closed by GitHub":
 		case "merged":
 			s.pull.Merged = true
+		case "others need it":
+			s.dependents = []int{2}
 		case "of other facts":
 			s.marker.Facts = "others"
 		case "box checked":
@@ -139,6 +141,8 @@ func words(p plan) string {
 		return "tries again what could not be done"
 	case p.pull == warnPull:
 		return "comments once"
+	case p.pull == closePull && !p.drop:
+		return "closes with a sentence"
 	case p.pull == closePull:
 		return "closes with a sentence and deletes the branch"
 	case p.drop:

@@ -285,7 +285,10 @@ func (h *history) commands() []act {
 				{Provider: "hashicorp/aws", What: what, By: "monalisa", When: "2026-01-05"},
 			})
 		}},
-		{1, fmt.Sprintf("/relock close in #%d", n), func() error { return pr.Close(context.Background(), h.repo, o) }},
+		{1, fmt.Sprintf("/relock close in #%d", n), func() error {
+			_, err := pr.Close(context.Background(), h.repo, o)
+			return err
+		}},
 		{1, fmt.Sprintf("/relock reopen in #%d", n), func() error { return pr.Reopen(context.Background(), h.repo, o) }},
 		{1, fmt.Sprintf("/relock rebase of %s", pull.Head), func() error {
 			return failed(h.run(context.Background(), h.repo, base, pr.Options{Only: pull.Head, Rebase: true}))

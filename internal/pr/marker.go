@@ -31,6 +31,9 @@ type Marker struct {
 	// FormerBase is what the base was called when the branch was named, if GitHub has
 	// said that it was renamed since.
 	FormerBase string `json:"former-base,omitempty"`
+	// Leaves says that the branch is to be deleted when no other pull request needs it
+	// any more, though a person has closed this one: relock did so for them.
+	Leaves bool `json:"leaves-branch,omitempty"`
 	// Ignores are what people told relock not to propose for this group.
 	Ignores []Ignore `json:"ignores,omitempty"`
 }

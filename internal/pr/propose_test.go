@@ -1,9 +1,11 @@
 package pr_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -540,9 +542,17 @@ func TestProposeGoesForwardWhereAServerCannotSwap(t *testing.T) {
 	refuse := func(answer string) func(http.RoundTripper) http.RoundTripper {
 		return func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
-				if r.URL.Path == "/github/api/graphql" {
+				if r.URL.Path != "/github/api/graphql" {
+					return next.RoundTrip(r)
+				}
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					return nil, err
+				}
+				if bytes.Contains(body, []byte("updateRefs")) {
 					return answerOf(r, answer), nil
 				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
 				return next.RoundTrip(r)
 			})
 		}

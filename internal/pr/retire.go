@@ -51,6 +51,12 @@ func (t ending) once(ctx context.Context, head string) error {
 		}
 		todo = unwanted(s, base)
 	}
+	if todo.drop && !t.opts.DryRun {
+		if err := t.readDependents(ctx, &s); err != nil {
+			return err
+		}
+		todo = unwanted(s, base)
+	}
 	if t.Operation == None {
 		t.Reason = todo.reason
 	}
@@ -141,6 +147,9 @@ func (t ending) close(ctx context.Context, s state, base string) error {
 	}
 	if s.orphan {
 		text = report.BaseIsGone(base)
+	}
+	if len(s.dependents) > 0 {
+		text += " " + report.KeptFor(s.dependents)
 	}
 	if err := t.say(ctx, s.pull.Number, text); err != nil {
 		return err

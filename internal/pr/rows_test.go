@@ -115,6 +115,8 @@ func (s *scene) bringPull(p *pr.Proposal, part string) {
 		s.must(s.hub.Protect(repoName, "main", &sandbox.Protection{Queue: true}))
 	case "open for another base":
 		s.must(s.hub.Retarget(repoName, 1, "release"))
+	case "others need it":
+		s.stack(p.Branch)
 	case "closed by a person":
 		if s.pull(1).State == "open" {
 			s.must(s.hub.Close(repoName, 1, "monalisa"))
@@ -159,6 +161,8 @@ func (s *scene) observed(opts pr.Options, wanted []pr.Proposal) string {
 		return "closes with a sentence and deletes the branch"
 	case now == "" && head != "":
 		return "deletes the branch"
+	case said && edited && pulls[0].State == "open" && s.pull(1).State == "closed":
+		return "closes with a sentence"
 	case said && edited && !pushed:
 		return "comments once"
 	case pushed && opened:

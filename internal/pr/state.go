@@ -57,6 +57,10 @@ type state struct {
 	orphan bool
 	// fresh says that pull was looked at in this attempt, with its place in a queue.
 	fresh bool
+	// dependents are the numbers of other open pull requests that need the branch:
+	// GitHub closes them when it is deleted. They are known before a branch is deleted,
+	// and before anything is pushed to one whose pull request has ended.
+	dependents []int
 	// demanded says that the base must be merged into the branch, since the rules
 	// of the base let no other be merged.
 	demanded bool
@@ -69,6 +73,25 @@ type state struct {
 	// rejected is the digest that a person turned down by closing pull.
 	rejected string
 }
+
+// readDependents asks which other pull requests need the branch. Where the server has
+// no GraphQL it cannot delete the branch either.
+func (r *surveyor) readDependents(ctx context.Context, s *state) error {
+	number := 0
+	if s.pull != nil {
+		number = s.pull.Number
+	}
+	var err error
+	s.dependents, err = r.repo.Dependents(ctx, s.branch, number)
+	if errors.Is(err, github.ErrUnsupported) {
+		return nil
+	}
+	return err
+}
+
+// strangers reports whether the open pull request that counts is no work of relock:
+// somebody has opened it from the branch to another base.
+func (s state) strangers(base string) bool { return s.open() && s.pull.Base != base && !s.marked }
 
 // open reports whether there is an open pull request from the branch.
 func (s state) open() bool { return s.pull != nil && s.pull.Open }

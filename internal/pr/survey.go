@@ -169,26 +169,32 @@ func (s Survey) Proposal(p Proposal) Proposal {
 	return p
 }
 
-// newest asks for the newest pull request of each branch; where GraphQL does not
-// answer, with a request for each. What people ignore must be known: to propose
-// it all the same would be to disregard them.
+// newest asks for the pull request of each branch that counts, or else the newest one;
+// where GraphQL does not answer, with a request for each. What people ignore must be
+// known: to propose it all the same would be to disregard them.
 func (r *surveyor) newest(ctx context.Context, branches []string) (map[string]github.PullRequest, error) {
 	latest, err := r.repo.Latest(ctx, branches)
-	if err == nil || ctx.Err() != nil {
-		return latest, err
+	if ctx.Err() != nil {
+		return nil, err
 	}
-	r.opts.Log.Debug("asking for pull requests one by one", "error", err)
-	latest = map[string]github.PullRequest{}
-	for _, branch := range branches {
-		pulls, err := r.repo.PullRequests(ctx, branch)
-		if err != nil {
-			return nil, err
-		}
-		if len(pulls) > 0 {
-			latest[branch] = pulls[0]
+	if err != nil {
+		r.opts.Log.Debug("asking for pull requests one by one", "error", err)
+		latest = map[string][]github.PullRequest{}
+		for _, branch := range branches {
+			if latest[branch], err = r.repo.PullRequests(ctx, branch); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return latest, nil
+	newest := map[string]github.PullRequest{}
+	for branch, pulls := range latest {
+		if counts := pick(pulls, r.opts.Base, ""); counts != nil {
+			newest[branch] = *counts
+		} else if len(pulls) > 0 { // to a base that has another name by now
+			newest[branch] = pulls[0]
+		}
+	}
+	return newest, nil
 }
 
 // public asks for the newest pull requests of the repository, and returns that which

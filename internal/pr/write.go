@@ -25,6 +25,12 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 		}
 		todo = decide(p, s, t.opts)
 	}
+	if (todo.drop || todo.push && s.head != "" && !s.open()) && !t.opts.DryRun {
+		if err := t.readDependents(ctx, &s); err != nil {
+			return err
+		}
+		todo = decide(p, s, t.opts)
+	}
 	if todo.err != nil {
 		return todo.err
 	}
@@ -130,6 +136,9 @@ func (t *task) carryOut(ctx context.Context, p Proposal, s state, todo plan) err
 	case warnPull:
 		err = t.warn(ctx, s)
 	case keepPull:
+		if todo.drop {
+			return ending{t}.drop(ctx, s)
+		}
 		if todo.push || todo.update {
 			t.Operation = t.written
 		}

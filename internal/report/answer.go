@@ -25,14 +25,23 @@ const NothingForGroup = "there is nothing to propose for this group"
 
 // What was done about a pull request of relock, or what follows the answer that says so.
 const (
-	ClosedAsAsked = "Closed. These versions are not proposed again; `/relock reopen` takes that back."
-	OpenedAgain   = "Opened again."
-	TextUpdated   = "The text is up to date again; nothing had to be pushed."
-	BeingRebuilt  = "The pull request is being rebuilt."
-	BranchKept    = "The branch stays as it is, since somebody else has pushed to it."
-	RebuiltWhole  = "relock rebuilds its own pull requests as a whole, whatever the command names. " +
+	OpenedAgain  = "Opened again."
+	TextUpdated  = "The text is up to date again; nothing had to be pushed."
+	BeingRebuilt = "The pull request is being rebuilt."
+	BranchKept   = "The branch stays as it is, since somebody else has pushed to it."
+	RebuiltWhole = "relock rebuilds its own pull requests as a whole, whatever the command names. " +
 		"`/relock ignore` leaves a provider out."
 )
+
+// ClosedFor is the answer where a pull request was closed because somebody asked for it,
+// and open pull requests may need its branch.
+func ClosedFor(needed []int) string {
+	said := "Closed. These versions are not proposed again; `/relock reopen` takes that back."
+	if len(needed) > 0 {
+		said += " " + KeptFor(needed)
+	}
+	return said
+}
 
 // DidNotWork is the answer where a command failed.
 func DidNotWork(d provider.Diagnostic) string {

@@ -1,6 +1,9 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // What relock says of and in its pull requests, beside their titles and bodies. What
 // became of one, and when to say it, is the caller's.
@@ -19,6 +22,40 @@ const (
 
 // BranchStays follows the reason where a branch cannot be deleted.
 const BranchStays = "; its branch stays, since it cannot be deleted safely"
+
+// NeededBy follows the reason where a branch is not deleted, or says why nothing is
+// pushed to it: other pull requests have it as their base or head.
+func NeededBy(pulls []int) string {
+	return "; its branch stays, since " + needing(pulls)
+}
+
+// WaitsForDependents is the reason of a group whose branch other pull requests need,
+// and whose own pull request has ended.
+func WaitsForDependents(pulls []int) string {
+	return "it waits, since " + needing(pulls)
+}
+
+// mostNeeding is how many pull requests a sentence names.
+const mostNeeding = 5
+
+func needing(pulls []int) string {
+	names := make([]string, 0, mostNeeding+1)
+	for _, n := range pulls[:min(len(pulls), mostNeeding)] {
+		names = append(names, fmt.Sprintf("#%d", n))
+	}
+	if more := len(pulls) - mostNeeding; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	if len(pulls) == 1 {
+		return "open pull request " + names[0] + " needs the branch"
+	}
+	return "open pull requests need the branch: " + strings.Join(names, ", ")
+}
+
+// KeptFor is the sentence with which a pull request ends whose branch stays.
+func KeptFor(pulls []int) string {
+	return fmt.Sprintf("Its branch stays, since %s. relock pushes nothing to it, and deletes it when nothing needs it any more.", needing(pulls))
+}
 
 // InQueue is the reason where the merge queue has the pull request.
 func InQueue(number int) string { return fmt.Sprintf("pull request #%d is in the merge queue", number) }

@@ -199,7 +199,8 @@ func (c *conversation) carryOut(ctx context.Context) error {
 	case comment.Ignore, comment.Unignore:
 		return c.ignore(ctx)
 	case comment.Close:
-		return c.done(ctx, pr.Close(ctx, c.repo, *c.owned), report.ClosedAsAsked)
+		needed, err := pr.Close(ctx, c.repo, *c.owned)
+		return c.done(ctx, err, report.ClosedFor(needed))
 	case comment.Reopen:
 		return c.done(ctx, pr.Reopen(ctx, c.repo, *c.owned), report.OpenedAgain)
 	}

@@ -361,8 +361,10 @@ func (c *conversation) newest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n := latest[c.pull.HeadBranch].Number; n != c.pull.Number {
-		return refused(report.NewerPull(n))
+	for _, p := range latest[c.pull.HeadBranch] {
+		if p.Base == c.pull.Base && p.Number > c.pull.Number {
+			return refused(report.NewerPull(p.Number))
+		}
 	}
 	return nil
 }
