@@ -14,7 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
-// act is what a person does on GitHub. Its arguments are read where it stands
+// act is what a person does on GitHub, or on this disk. Its arguments are read where it stands
 // in a script; what it returns then happens, now or later.
 type act struct {
 	usage   string
@@ -49,6 +49,14 @@ var acts = map[string]act{
 	}},
 	"amend": {"amend REPO BRANCH [PATH FILE]…: the same, in place of the last commit", 2, func(p person, args []string) func() error {
 		return p.push(args, true)
+	}},
+	"save": {"save FILE FROM: save a file on this disk, as an editor does; FROM - removes it", 2, func(p person, args []string) func() error {
+		name, content := p.ts.MkAbs(args[0]), ""
+		if args[1] == "-" {
+			return func() error { return os.Remove(name) }
+		}
+		content = p.ts.ReadFile(args[1])
+		return func() error { return os.WriteFile(name, []byte(content), 0o644) }
 	}},
 	"delete-branch": {"delete-branch REPO BRANCH", 2, func(p person, args []string) func() error {
 		return func() error { return p.hub.DeleteBranch(args[0], args[1]) }

@@ -50,7 +50,8 @@ modules. It reads files and lock files alone, and replaces no file.`,
 				return err
 			}
 			name := filepath.Join(root, filepath.FromSlash(config.FileNames[0]))
-			if err := file.Replace(name, config.Init(found), file.Options{Mode: 0o644, Parents: 0o755}); err != nil {
+			err = file.Replace(name, config.Init(found), file.Options{Mode: 0o644, Parents: 0o755, Was: &file.Was{Missing: true}})
+			if err != nil {
 				return fmt.Errorf("writing %s: %w", config.FileNames[0], file.Cause(err))
 			}
 			_, err = fmt.Fprintf(env.Stdout, "wrote %s; it changes nothing before you edit it\n", config.FileNames[0])

@@ -54,7 +54,7 @@ func merge(ctx context.Context, env Env, args []string) error {
 	}
 	name := filepath.ToSlash(args[3])
 	content, conflicted := merged(ctx, env, name, versions[0], versions[1], versions[2])
-	if err := run.WriteLock(env.path(args[1]), content); err != nil {
+	if err := run.WriteLock(env.path(args[1]), content, nil); err != nil { // git waits, and nobody else knows the file
 		complain(env.Stderr, fmt.Errorf("writing %s: %w", args[1], file.Cause(err)))
 		return exit(ExitNoMerge)
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/relock-dev/relock/internal/config"
@@ -42,7 +41,7 @@ func carryOutVerify(ctx context.Context, env Env, s settings, req run.Request) (
 	}
 	r.Diagnostics = append(r.Diagnostics, baseline.Idle()...)
 	if err == nil {
-		err = ledger.write()
+		r.Diagnostics = append(r.Diagnostics, ledger.write(s.Ledger)...)
 	}
 	return r, err
 }
@@ -163,8 +162,9 @@ func readIfThere(path string, limit int) ([]byte, error) {
 	return src, err
 }
 
-// write replaces the file, if the run has seen anything new.
-func (l ledgerFile) write() error {
+// write replaces the file, if the run has seen anything new. What is in the way of that
+// is a problem of the run, which has its result all the same.
+func (l ledgerFile) write(shown string) []provider.Diagnostic {
 	if l.Ledger == nil || l.path == "" {
 		return nil
 	}
@@ -172,8 +172,9 @@ func (l ledgerFile) write() error {
 	if bytes.Equal(text, l.src) {
 		return nil
 	}
-	if err := file.Replace(l.path, text, file.Options{Mode: os.FileMode(0o644)}); err != nil {
-		return fmt.Errorf("writing the ledger: %w", file.Cause(err))
+	was := &file.Was{Content: l.src, Missing: l.src == nil}
+	if err := file.Replace(l.path, text, file.Options{Mode: 0o644, Durable: true, Was: was}); err != nil {
+		return []provider.Diagnostic{run.Unwritten("ledger", shown, err)}
 	}
 	return nil
 }

@@ -7,12 +7,23 @@
 package file
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 )
+
+// ErrChanged is the error for a file that is not as it was read, nor as it would be
+// written. It stays as it is.
+var ErrChanged = errors.New("it has changed meanwhile")
+
+// Was is what a file held when somebody decided what it is to hold.
+type Was struct {
+	Content []byte
+	Missing bool // there was none
+}
 
 // Options say how a file is replaced. The zero value is for what may be lost.
 type Options struct {
@@ -23,15 +34,25 @@ type Options struct {
 	Parents fs.FileMode
 	// Durable makes the content outlive a failure of power.
 	Durable bool
-	// Unless, if given, is asked last: if it holds, the file stays as it is.
+	// Unless, if given, is asked when the new content is on the disk: if it holds, the
+	// file stays as it is.
 	Unless func() bool
+	// Was, if given, is compared with the file right before that is replaced: it must
+	// still be so, or as it is to be. Else the error is ErrChanged. nil is for files
+	// that nobody but relock writes.
+	Was *Was
+
+	// watch hears of each step before it is made, and fails it. Tests alone set it.
+	watch func(step string) error
 }
 
-// Replace puts the content in the place of a file, in one step. Meanwhile it
-// stands beside it under the same name with something appended; nothing of that
-// is left if it fails. What a run that was killed has left in the directory is
-// removed.
-func Replace(name string, content []byte, o Options) (err error) {
+// Replace puts the content in the place of a file, in one step. Until then it is
+// beside it, under the same name with something appended; nothing of that is left
+// if Replace fails. What a run that was killed has left in the directory is removed.
+//
+// What somebody writes after Was was compared, and before the renaming that
+// follows, is lost: some microseconds. A file that was missing is never replaced.
+func Replace(name string, content []byte, o Options) error {
 	if o.Parents != 0 {
 		if err := os.MkdirAll(filepath.Dir(name), o.Parents); err != nil {
 			return err
@@ -42,17 +63,80 @@ func Replace(name string, content []byte, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // which is not there any more if all went well
-	_, err = f.Write(content)
-	err = errors.Join(err, f.Chmod(cmp.Or(o.Mode, 0o600)))
-	if o.Durable {
-		err = errors.Join(err, f.Sync())
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	// It is not there any more if all went well.
+	defer func() { _ = o.step("remove", func() error { return os.Remove(f.Name()) }) }()
+	if err := o.fill(f, content); err != nil {
 		return err
 	}
 	if o.Unless != nil && o.Unless() {
 		return nil
 	}
-	return os.Rename(f.Name(), name)
+	if o.Was != nil && o.Was.Missing {
+		err := o.step("create", func() error { return create(f.Name(), name) })
+		if errors.Is(err, fs.ErrExist) {
+			return isThere(name, content)
+		}
+		return err
+	}
+	if o.Was != nil && isThere(name, o.Was.Content) != nil {
+		return isThere(name, content)
+	}
+	return o.step("rename", func() error { return os.Rename(f.Name(), name) })
+}
+
+// fill writes and closes the file that takes the place of another.
+func (o Options) fill(f *os.File, content []byte) error {
+	err := o.step("write", func() error {
+		_, err := f.Write(content)
+		return err
+	})
+	err = errors.Join(err, o.step("chmod", func() error { return f.Chmod(cmp.Or(o.Mode, 0o600)) }))
+	if o.Durable {
+		err = errors.Join(err, o.step("sync", f.Sync))
+	}
+	return errors.Join(err, o.step("close", f.Close))
+}
+
+// step makes one step of a replacement.
+func (o Options) step(name string, act func() error) error {
+	if o.watch != nil {
+		if err := o.watch(name); err != nil {
+			return err
+		}
+	}
+	return act()
+}
+
+// isThere is ErrChanged if a file does not hold the content, or is no file any more.
+func isThere(name string, content []byte) error {
+	now, err := ReadAtMost(name, int64(len(content))+1)
+	switch {
+	case err == nil && bytes.Equal(now, content):
+		return nil
+	case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrIrregular):
+		return ErrChanged
+	}
+	return err
+}
+
+// create gives a file a name that nothing has, in one step as far as this system has
+// one: else somebody who makes a file of that name loses it in the microseconds
+// between a look and a renaming. It fails with fs.ErrExist if there is anything of
+// that name. What has the old name still is removed by the caller.
+func create(from, to string) error {
+	var err error
+	for _, way := range waysToCreate {
+		if err = way(from, to); err == nil || errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return err
+}
+
+// lookAndRename is how a file is created on file systems that have no better way.
+func lookAndRename(from, to string) error {
+	if _, err := os.Lstat(to); err == nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: fs.ErrExist}
+	}
+	return os.Rename(from, to)
 }

@@ -31,6 +31,7 @@ const (
 	CodeUnseen          Code = "unseen"           // lock files that a run did not look at, and why
 	CodeUnreadable      Code = "unreadable"       // a file that could not be read
 	CodeUnwritable      Code = "unwritable"       // a file that could not be written
+	CodeFileChanged     Code = "file-changed"     // a file that somebody changed while relock ran
 	CodeCLIConfig       Code = "cli-config"       // the tool's CLI configuration
 	CodeSettings        Code = "settings"         // relock's own settings: its file, a flag, an Action input
 	CodeNotFound        Code = "not-found"        // a provider or a directory that was named and is nowhere

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -37,22 +38,40 @@ func write(j job, p planned) report.Report {
 
 func writeOne(f found, m *report.Module, show func(string) string) {
 	name := f.module.Dir + "/" + lockfile.Name
-	if err := WriteLock(f.tree.path(name), f.result.File); err != nil {
-		m.Diagnostics = append(m.Diagnostics, provider.Diagnostic{
-			Code: provider.CodeUnwritable, Message: fmt.Sprintf("the lock file could not be written: %v", file.Cause(err)),
-			File: show(name), Hint: "nothing was changed; check the permissions of the directory",
-		})
+	was := &file.Was{Missing: f.module.Lock == nil}
+	if !was.Missing {
+		was.Content = f.module.Lock.Source
+	}
+	if err := WriteLock(f.tree.path(name), f.result.File, was); err != nil {
+		m.Diagnostics = append(m.Diagnostics, Unwritten("lock file", show(name), err))
 		return
 	}
 	m.Written = true
 }
 
+// Unwritten says why a file of the repository is as it was, or as somebody else has
+// left it.
+func Unwritten(what, shown string, err error) provider.Diagnostic {
+	if errors.Is(err, file.ErrChanged) {
+		return provider.Diagnostic{
+			Code: provider.CodeFileChanged, Message: "the " + what + " changed while relock ran, and stays as it is now",
+			File: shown, Hint: "run again",
+		}
+	}
+	return provider.Diagnostic{
+		Code: provider.CodeUnwritable, Message: fmt.Sprintf("the %s could not be written: %v", what, file.Cause(err)),
+		File: shown, Hint: "nothing was changed; check the permissions of the directory",
+	}
+}
+
 // WriteLock replaces a lock file in one step: a reader sees the old bytes or the
-// new ones, also after a crash. The mode of an existing file is kept.
-func WriteLock(name string, content []byte) error {
+// new ones, also after a crash. The mode of an existing file is kept. If it is not as
+// it was, nor as it is to be, the error is file.ErrChanged; nil replaces whatever is
+// there.
+func WriteLock(name string, content []byte, was *file.Was) error {
 	mode := fs.FileMode(0o644)
 	if info, err := os.Stat(name); err == nil {
 		mode = info.Mode().Perm()
 	}
-	return file.Replace(name, content, file.Options{Mode: mode, Durable: true})
+	return file.Replace(name, content, file.Options{Mode: mode, Durable: true, Was: was})
 }

@@ -170,7 +170,7 @@ func TestWrite(t *testing.T) {
 	t.Parallel()
 	t.Run("a new file is readable by all", func(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "new")
-		if err := WriteLock(name, []byte("x")); err != nil {
+		if err := WriteLock(name, []byte("x"), nil); err != nil {
 			t.Fatal(err)
 		}
 		check(t, name, "x", 0o644)
@@ -180,7 +180,7 @@ func TestWrite(t *testing.T) {
 		if err := os.WriteFile(name, []byte("long old content"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := WriteLock(name, []byte("y")); err != nil {
+		if err := WriteLock(name, []byte("y"), nil); err != nil {
 			t.Fatal(err)
 		}
 		check(t, name, "y", 0o600)
@@ -191,7 +191,7 @@ func TestWrite(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(name, "inner"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := WriteLock(name, []byte("z")); err == nil {
+		if err := WriteLock(name, []byte("z"), nil); err == nil {
 			t.Error("write succeeded, want an error")
 		}
 		entries, err := os.ReadDir(dir)
