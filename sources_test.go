@@ -65,7 +65,7 @@ func TestRulesOfToolsNameTheirSource(t *testing.T) {
 				}
 				for id := range strings.SplitSeq(f[2], ", ") {
 					if !cases[id] {
-						t.Errorf("%s cites case %s, which is neither in testdata/lock, nor in testdata/terragrunt, nor in internal/scan/testdata/cases.json", name, id)
+						t.Errorf("%s cites case %s, which is neither in testdata/lock, nor in testdata/terragrunt, nor in internal/scan/testdata", name, id)
 					}
 				}
 			}
@@ -77,7 +77,7 @@ func TestRulesOfToolsNameTheirSource(t *testing.T) {
 }
 
 // recordedCases are the names by which cases are cited: what stands before the
-// first hyphen of their ids, or the whole name of one of Terragrunt.
+// first hyphen of their ids, or the whole name of one of Terragrunt or of two releases.
 func recordedCases(t *testing.T) map[string]bool {
 	t.Helper()
 	known := map[string]bool{}
@@ -96,19 +96,32 @@ func recordedCases(t *testing.T) map[string]bool {
 	for _, name := range units {
 		known[strings.TrimSuffix(filepath.Base(name), ".txtar")] = true
 	}
-	src, err := os.ReadFile("internal/scan/testdata/cases.json")
-	if err != nil {
-		t.Fatal(err)
+	for _, id := range recordedIDs(t, "internal/scan/testdata/cases.json") {
+		number, _, _ := strings.Cut(id, "-")
+		known[number] = true
 	}
-	var requirements []struct{ ID string }
-	if err := json.Unmarshal(src, &requirements); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range requirements {
-		id, _, _ := strings.Cut(c.ID, "-")
+	for _, id := range recordedIDs(t, "internal/scan/testdata/terraform-1.16.json") {
 		known[id] = true
 	}
 	return known
+}
+
+// recordedIDs are the ids of the cases in a file.
+func recordedIDs(t *testing.T, name string) []string {
+	t.Helper()
+	src, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct{ ID string }
+	if err := json.Unmarshal(src, &cases); err != nil {
+		t.Fatal(err)
+	}
+	ids := make([]string, len(cases))
+	for i, c := range cases {
+		ids[i] = c.ID
+	}
+	return ids
 }
 
 // paragraphs are those of the comments of a file, each on one line.

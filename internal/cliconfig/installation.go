@@ -87,14 +87,19 @@ func parsePattern(s string, tool provider.ToolName) (pattern, error) {
 		}
 		p.host = host.String()
 	}
-	var err error
-	for i, into := range []*string{&p.namespace, &p.typ} {
-		if parts[i+1] == wildcard {
-			continue
-		}
-		if *into, err = tfaddr.ParseProviderPart(parts[i+1]); err != nil {
-			return pattern{}, fmt.Errorf("the provider pattern %q has a part that is neither a name nor *", s)
-		}
+	namespace, typ := tfaddr.ParseProviderPart, tfaddr.ParseProviderPart
+	if provider.Newest(tool).Has(provider.UnderscoreNamespaces) {
+		namespace = tfaddr.ParseProviderNamespace // whatever release a root module is for: see ARCHITECTURE.md
+	}
+	var err [2]error
+	if parts[1] != wildcard {
+		p.namespace, err[0] = namespace(parts[1])
+	}
+	if parts[2] != wildcard {
+		p.typ, err[1] = typ(parts[2])
+	}
+	if err[0] != nil || err[1] != nil {
+		return pattern{}, fmt.Errorf("the provider pattern %q has a part that is neither a name nor *", s)
 	}
 	if p.host == wildcard && p.namespace != wildcard || p.namespace == wildcard && p.typ != wildcard {
 		return pattern{}, fmt.Errorf("the provider pattern %q has a name behind a *", s)

@@ -155,6 +155,7 @@ func TestInstallationReports(t *testing.T) {
 		{"one_part", method(`direct { include = ["aws"] }`), `2: the direct block is not valid: the provider pattern "aws" must be like NAMESPACE/TYPE or HOST/NAMESPACE/TYPE`},
 		{"four_parts", method(`direct { exclude = ["a/b/c/d"] }`), `2: the direct block is not valid: the provider pattern "a/b/c/d" must be like NAMESPACE/TYPE or HOST/NAMESPACE/TYPE`},
 		{"host", method(`direct { include = ["a..b/c/d"] }`), `2: the direct block is not valid: the provider pattern "a..b/c/d" has no valid host name`},
+		{"underscore_in_type", method(`direct { include = ["my_org/my_type"] }`), `2: the direct block is not valid: the provider pattern "my_org/my_type" has a part that is neither a name nor *`},
 		{"part", method(`direct { include = ["hashi*/aws"] }`), `2: the direct block is not valid: the provider pattern "hashi*/aws" has a part that is neither a name nor *`},
 		{"name_behind_wildcard", method(`direct { include = ["*/aws"] }`), `2: the direct block is not valid: the provider pattern "*/aws" has a name behind a *`},
 		{"namespace_behind_wildcard", method(`direct { include = ["*/hashicorp/*"] }`), `2: the direct block is not valid: the provider pattern "*/hashicorp/*" has a name behind a *`},
@@ -189,6 +190,25 @@ func TestOverridesAreNamedAndChangeNothing(t *testing.T) {
 	}
 	if methods, _ := c.Methods(); len(methods) != 1 || !methods[0].Serves(addr(t, "acme/b")) {
 		t.Errorf("methods = %v, want direct for all", methods)
+	}
+}
+
+// Terraform 1.16 reads such a pattern, and 1.11 refuses the configuration for it. It is
+// read once for root modules of all releases [case underscore-namespace-cli-pattern].
+func TestUnderscoresInPatterns(t *testing.T) {
+	t.Parallel()
+	const text = "provider_installation {\n  direct {\n    exclude = [\"registry.terraform.io/my_org/*\"]\n  }\n}\n"
+	c, diags := Load(home(t, map[string]string{".terraformrc": text}), provider.Terraform)
+	if len(diags) > 0 {
+		t.Fatalf("diagnostics = %v", diags)
+	}
+	methods, _ := c.Methods()
+	if methods[0].Serves(addr(t, "registry.terraform.io/my_org/thing")) || !methods[0].Serves(addr(t, "registry.terraform.io/my-org/thing")) {
+		t.Errorf("%v serves my_org, or does not serve my-org", methods)
+	}
+	_, diags = Load(home(t, map[string]string{".tofurc": text}), provider.OpenTofu)
+	if len(diags) != 1 || !strings.Contains(diags[0].Message, "neither a name nor *") {
+		t.Errorf("OpenTofu: diagnostics = %v, want that the pattern is refused", diags)
 	}
 }
 

@@ -36,9 +36,8 @@ const (
 // of required_providers: [HOST/][NAMESPACE/]TYPE. A missing host is the default
 // registry of the tool, a missing namespace is "hashicorp".
 //
-// The parts are normalised as Terraform does it (IDNA lookup mapping). A
-// namespace with an underscore is refused, as by every release of the tools
-// that we know; terraform-registry-address itself has become more lenient. The
+// The parts are normalised as Terraform does it (IDNA lookup mapping). A namespace
+// may have underscores within, which not every release reads: see Tool.Reads. The
 // namespace "-" is read only on the default registry of either tool [cases 008, 014, 039].
 func ParseAddr(source string, tool ToolName) (Addr, error) {
 	if !utf8.ValidString(source) {
@@ -52,9 +51,6 @@ func ParseAddr(source string, tool ToolName) (Addr, error) {
 	p, err := tfaddr.ParseProviderSource(known)
 	if err != nil {
 		return Addr{}, addrError(known, err)
-	}
-	if strings.Contains(p.Namespace, "_") {
-		return Addr{}, fmt.Errorf("invalid provider source address %q: the namespace must contain only letters, digits, and dashes", source)
 	}
 	addr := Addr{Host: p.Hostname, Namespace: p.Namespace, Type: p.Type}
 	if !p.HasKnownNamespace() {

@@ -3,6 +3,7 @@ package provider
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 )
@@ -57,8 +58,8 @@ type Tool struct {
 
 // newest is the last release of each tool whose rules the feature table knows.
 var newest = map[ToolName]Version{
-	Terraform: {Major: 1, Minor: 15, Patch: 9},
-	OpenTofu:  {Major: 1, Minor: 12, Patch: 6},
+	Terraform: {Major: 1, Minor: 16},
+	OpenTofu:  {Major: 1, Minor: 13},
 }
 
 // first is the first release of each tool, as far as it matters: OpenTofu has none
@@ -134,14 +135,24 @@ const (
 	// RegistryPackages downloads module packages from the registry itself, with
 	// its credentials, where its answer says so.
 	RegistryPackages
+	// UnderscoreNamespaces reads provider addresses with underscores within the
+	// namespace, in configuration and in lock files.
+	UnderscoreNamespaces
+	// ImportInModules admits import blocks in modules that are called.
+	ImportInModules
+	// SkippedOverrides installs no provider that the CLI configuration overrides, so
+	// that init leaves its entry alone.
+	SkippedOverrides
+	// SymbolLibraries has symbols blocks, by an experiment.
+	SymbolLibraries
 )
 
 // span is a half-open range of releases; a zero until has no end.
 type span struct{ since, until Version }
 
-// features is the one table of which release has which rule. A tool without
-// an entry has the rule in no release. Sources: the changelogs of both tools
-// and the source of the releases on both sides of each boundary.
+// features is the one table of which release has which rule. A tool without an entry
+// has the rule in no release. docs/releases.md names the case or the source of each row;
+// a test holds that both tables say the same.
 var features = map[Feature]map[ToolName]span{
 	TestFiles:           {Terraform: {since: release(1, 6)}, OpenTofu: {since: release(1, 6)}},
 	TestProviders:       {Terraform: {since: release(1, 6), until: release(1, 9)}, OpenTofu: {since: release(1, 6)}},
@@ -165,6 +176,11 @@ var features = map[Feature]map[ToolName]span{
 	PrefixedPrereleases: {OpenTofu: {since: release(1, 9)}},
 	OCIModules:          {OpenTofu: {since: release(1, 10)}},
 	RegistryPackages:    {OpenTofu: {since: release(1, 12)}},
+
+	UnderscoreNamespaces: {Terraform: {since: release(1, 16)}},
+	ImportInModules:      {Terraform: {since: release(1, 16)}},
+	SkippedOverrides:     {Terraform: {since: release(1, 15)}},
+	SymbolLibraries:      {OpenTofu: {since: release(1, 13)}},
 }
 
 func release(major, minor int64) Version { return Version{Major: major, Minor: minor} }
@@ -176,6 +192,25 @@ func (t Tool) Has(f Feature) bool {
 		return false
 	}
 	return s.until == (Version{}) || t.Version.Core().Compare(s.until) < 0
+}
+
+// Refusal says why this release takes an address for none that others read; empty if
+// it reads it.
+func (t Tool) Refusal(a Addr) string {
+	if !strings.Contains(a.Namespace, "_") || t.Has(UnderscoreNamespaces) {
+		return ""
+	}
+	since, some := t.Name.Since(UnderscoreNamespaces)
+	if !some {
+		return fmt.Sprintf("the namespace of %s has an underscore, which no release of %s reads", a, t.Name.Title())
+	}
+	return fmt.Sprintf("the namespace of %s has an underscore, which %s reads from %s on", a, t.Name.Title(), since)
+}
+
+// Since returns the first release of the tool that has a rule; ok is false if none has.
+func (n ToolName) Since(f Feature) (since Version, ok bool) {
+	s, ok := features[f][n]
+	return s.since, ok
 }
 
 // Boundaries returns the releases of the tool from which on rules differ.

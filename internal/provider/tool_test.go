@@ -2,6 +2,8 @@ package provider
 
 import (
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 )
 
@@ -70,6 +72,10 @@ func TestHas(t *testing.T) {
 		{"PrefixedPrereleases", PrefixedPrereleases, never, map[string]bool{"1.8.9": false, "1.9.0": true}},
 		{"OCIModules", OCIModules, never, map[string]bool{"1.9.9": false, "1.10.0": true}},
 		{"RegistryPackages", RegistryPackages, never, map[string]bool{"1.11.9": false, "1.12.0": true}},
+		{"UnderscoreNamespaces", UnderscoreNamespaces, map[string]bool{"1.15.9": false, "1.16.0": true}, never},
+		{"ImportInModules", ImportInModules, map[string]bool{"1.15.9": false, "1.16.0": true}, never},
+		{"SkippedOverrides", SkippedOverrides, map[string]bool{"1.14.9": false, "1.15.0": true}, never},
+		{"SymbolLibraries", SymbolLibraries, never, map[string]bool{"1.12.6": false, "1.13.0": true}},
 	} {
 		for name, releases := range map[ToolName]map[string]bool{Terraform: tt.terraform, OpenTofu: tt.opentofu} {
 			for v, want := range releases {
@@ -77,6 +83,28 @@ func TestHas(t *testing.T) {
 					t.Errorf("%s %s has %s: %v, want %v", name.Title(), v, tt.name, got, want)
 				}
 			}
+		}
+	}
+}
+
+// What a release does not read is said with the first one that does, if any does.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	under := Addr{Host: "registry.example.com", Namespace: "my_org", Type: "thing"}
+	for _, tt := range []struct {
+		name    ToolName
+		version string
+		want    string
+	}{
+		{Terraform, "1.15.9", "the namespace of registry.example.com/my_org/thing has an underscore, which Terraform reads from 1.16.0 on"},
+		{Terraform, "1.16.0", ""},
+		{OpenTofu, "1.13.0", "the namespace of registry.example.com/my_org/thing has an underscore, which no release of OpenTofu reads"},
+	} {
+		if got := tool(t, tt.name, tt.version).Refusal(under); got != tt.want {
+			t.Errorf("%s %s: Refusal = %q, want %q", tt.name, tt.version, got, tt.want)
+		}
+		if got := tool(t, tt.name, tt.version).Refusal(Addr{Host: "a.example", Namespace: "my-org", Type: "thing"}); got != "" {
+			t.Errorf("%s %s: Refusal of a dash = %q", tt.name, tt.version, got)
 		}
 	}
 }
@@ -104,4 +132,49 @@ func TestNewestKnowsEveryRule(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestReleasesDocument holds that the table in the documents says of each rule which
+// releases have it, in the order of the features.
+func TestReleasesDocument(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/releases.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows [][]string
+	for line := range strings.Lines(string(page)) {
+		if cells := strings.Split(strings.Trim(line, "| \n"), " | "); len(cells) == 4 && cells[0] != "rule" {
+			rows = append(rows, cells)
+		}
+	}
+	if len(rows) != len(features) {
+		t.Fatalf("docs/releases.md has %d rules, want %d", len(rows), len(features))
+	}
+	for i, row := range rows {
+		for cell, name := range map[int]ToolName{1: Terraform, 2: OpenTofu} {
+			if want := inWords(features[Feature(i)][name]); row[cell] != want {
+				t.Errorf("docs/releases.md says of %q in %s: %s, want %s", row[0], name.Title(), row[cell], want)
+			}
+		}
+		if row[3] == "" {
+			t.Errorf("docs/releases.md names no case and no source for %q", row[0])
+		}
+	}
+	for _, name := range []ToolName{Terraform, OpenTofu} {
+		if want := fmt.Sprintf("%s up to %s", name.Title(), Newest(name).Version); !strings.Contains(string(page), want) {
+			t.Errorf("docs/releases.md does not say %q", want)
+		}
+	}
+}
+
+// inWords says which releases a span has.
+func inWords(s span) string {
+	switch {
+	case s == span{}:
+		return "no"
+	case s.until == Version{}:
+		return fmt.Sprintf("%d.%d on", s.since.Major, s.since.Minor)
+	}
+	return fmt.Sprintf("%d.%d to %d.%d", s.since.Major, s.since.Minor, s.until.Major, s.until.Minor-1)
 }

@@ -82,7 +82,7 @@ func (l *loading) load(packages *packages, opts *Options) {
 	l.read = RootModule{Root: l.Root}
 	l.read.Root.Tree = nil // what was read of it would be kept as long as the result
 	if l.Standalone {
-		l.read.Tree = ModuleTree{Requirements: Recorded(l.Lock), Unread: l.Unread, Diagnostics: sorted(l.Problems)}
+		l.read.Tree = ModuleTree{Requirements: Recorded(l.Lock), Unread: l.Unread, Diagnostics: sorted(l.lockProblems())}
 		return
 	}
 	w := l.walk(packages, opts)
@@ -90,7 +90,7 @@ func (l *loading) load(packages *packages, opts *Options) {
 	unsaid := func(addr provider.Addr) bool { _, why := w.refused(addr, w.tree.terms[addr]); return why == "" } // what is wrong is said once
 	l.read.Tests = w.treeOf(&w.tests, unsaid)
 	l.read.Tree = w.treeOf(&w.tree, func(provider.Addr) bool { return true })
-	l.read.Tree.Diagnostics = sorted(slices.Concat(l.Problems, l.read.Tree.Diagnostics))
+	l.read.Tree.Diagnostics = sorted(slices.Concat(l.lockProblems(), l.read.Tree.Diagnostics))
 	l.read.Tree.Unread = slices.Concat(l.Unread, l.read.Tree.Unread)
 	if l.Kind == Stack && len(l.read.Tree.Unread) > 0 {
 		l.read.standIn()
@@ -107,6 +107,26 @@ func (l *loading) load(packages *packages, opts *Options) {
 	}
 	slices.Sort(dirs)
 	l.read.Tree.Dirs, l.read.Tests.Dirs = slices.Compact(dirs), nil
+}
+
+// lockProblems are those of reading the lock file, and the entries that the release
+// does not read: it refuses the file, whether or not the configuration needs them
+// [terraform 1.11 internal/depsfile/locks_file.go].
+func (l *loading) lockProblems() []provider.Diagnostic {
+	problems := slices.Clip(l.Problems)
+	if l.Lock == nil {
+		return problems
+	}
+	for _, entry := range l.Lock.Locks {
+		if why := l.Tool.Refusal(entry.Addr); why != "" {
+			problems = append(problems, provider.Diagnostic{
+				Code: provider.CodeInvalidLock, File: l.Lock.Path, Line: entry.Line(), Addr: entry.Addr,
+				Message: "invalid provider source address: " + why,
+				Hint:    "set --tool-version if another release is used",
+			})
+		}
+	}
+	return problems
 }
 
 func sorted(diags []provider.Diagnostic) []provider.Diagnostic {

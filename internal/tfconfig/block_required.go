@@ -119,6 +119,8 @@ func decodeAddr(d *decoder, entry *requiredProvider, expr hcl.Expression) {
 	addr, err := provider.ParseAddr(text.text, d.tool.Name)
 	_, typ, qualified := strings.Cut(text.text, "/")
 	switch {
+	case err == nil && d.tool.Refusal(addr) != "":
+		d.errorf(expr.Range(), "invalid provider source address: %s", d.tool.Refusal(addr))
 	case err == nil:
 		entry.addr = addr
 	case qualified && strings.HasPrefix(path.Base(typ), "terraform-"):

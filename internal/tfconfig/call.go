@@ -193,9 +193,9 @@ func locateModule(d *decoder, c ModuleCall, source, version argument) ModuleSour
 }
 
 // CheckCall checks what can be checked only where the module is called: that it has
-// no import blocks.
+// no import blocks that the release admits in the root module alone [case import-child].
 func (c *Configuration) CheckCall(found *Mistakes) {
-	if len(c.imports) > 0 {
+	if len(c.imports) > 0 && !c.Tool.Has(provider.ImportInModules) {
 		found.Add(c.imports[0].Place, "import blocks can only be in the root module")
 	}
 }

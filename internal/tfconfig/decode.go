@@ -55,6 +55,7 @@ var blockTypes = []struct {
 	{"ephemeral", typeAndName, decodeResource},
 	{"action", typeAndName, decodeResource},
 	{"language", nil, decodeLanguage},
+	{"symbols", []string{"name"}, nil}, // of functions and types alone
 }
 
 var typeAndName = []string{"type", "name"}
@@ -63,6 +64,7 @@ var typeAndName = []string{"type", "name"}
 var laterBlocks = map[string]provider.Feature{
 	"import": provider.ImportBlocks, "check": provider.ImportBlocks, // came with them
 	"ephemeral": provider.Ephemeral, "action": provider.Actions, "language": provider.LanguageBlocks,
+	"symbols": provider.SymbolLibraries,
 }
 
 // configurationSchemas has one schema for each tool. Thousands of files share one.
