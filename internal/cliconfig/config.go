@@ -9,6 +9,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -34,8 +35,9 @@ type Config struct {
 	methods []Method // of the provider_installation block, if there is one
 	// implied are the directories that the tool looks into where there is no
 	// such block [terraform 1.11 provider_source.go].
-	explicit bool
-	implied  []string
+	explicit   bool
+	implied    []string
+	overridden []provider.Addr // by dev_overrides, sorted
 }
 
 // Token returns what the operator set for the host, "" if nothing. As with the
@@ -101,6 +103,9 @@ func (c *Config) Methods() (methods []Method, implied bool) {
 	}
 	return append(methods, Method{Kind: Direct}), true
 }
+
+// Overridden are the providers that dev_overrides replace, sorted.
+func (c *Config) Overridden() []provider.Addr { return c.overridden }
 
 // Limits returns what is set for all servers.
 func (c *Config) Limits() Limits { return c.limits }

@@ -235,9 +235,9 @@ func mirrorURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// addOverrides reads dev_overrides. They let a developer run a provider of
-// their own making. What they stand in for is locked all the same, as by every
-// release that we know, since others run the released provider.
+// addOverrides reads dev_overrides. They let a developer run a provider of their own
+// making. Most releases lock what they stand in for all the same, since others run
+// the released provider; see provider.SkippedOverrides for the others.
 func (m *merged) addOverrides(path string, item *ast.ObjectItem, body *ast.ObjectType) {
 	if len(m.config.methods) > 0 {
 		m.report(path, line(item), "the dev_overrides block must come before all installation methods", "")
@@ -256,9 +256,18 @@ func (m *merged) addOverrides(path string, item *ast.ObjectItem, body *ast.Objec
 			continue
 		}
 		names = append(names, addr.Short())
+		m.config.overridden = append(m.config.overridden, addr)
 	}
 	slices.Sort(names)
-	if len(names) > 0 {
+	slices.SortFunc(m.config.overridden, provider.Addr.Compare)
+	since, skipped := m.tool.Since(provider.SkippedOverrides)
+	switch {
+	case len(names) == 0:
+	case skipped:
+		m.warn(path, line(item), fmt.Sprintf(
+			"dev_overrides: upgrades leave the entries of %s alone in root modules for %s %s and later, as init does", strings.Join(names, ", "), m.tool.Title(), since,
+		), "")
+	default:
 		m.warn(path, line(item), "dev_overrides do not change what is locked: "+strings.Join(names, ", ")+" as without them", "")
 	}
 }

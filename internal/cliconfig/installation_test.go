@@ -193,6 +193,20 @@ func TestOverridesAreNamedAndChangeNothing(t *testing.T) {
 	}
 }
 
+// Releases of Terraform that skip such providers are said, since only there do they
+// matter [case dev-override-lock-upgrade].
+func TestOverridesOfTerraform(t *testing.T) {
+	t.Parallel()
+	const text = "provider_installation {\n  dev_overrides {\n    \"acme/b\" = \"/x\"\n    \"hashicorp/a\" = \"/y\"\n  }\n  direct {}\n}\n"
+	c, diags := Load(home(t, map[string]string{".terraformrc": text}), provider.Terraform)
+	if len(diags) != 1 || diags[0].Message != "dev_overrides: upgrades leave the entries of acme/b, hashicorp/a alone in root modules for Terraform 1.15.0 and later, as init does" {
+		t.Errorf("diagnostics = %+v, want one warning that names both", diags)
+	}
+	if want := []provider.Addr{addr(t, "registry.terraform.io/acme/b"), addr(t, "registry.terraform.io/hashicorp/a")}; !slices.Equal(c.Overridden(), want) {
+		t.Errorf("Overridden() = %v, want %v", c.Overridden(), want)
+	}
+}
+
 // Terraform 1.16 reads such a pattern, and 1.11 refuses the configuration for it. It is
 // read once for root modules of all releases [case underscore-namespace-cli-pattern].
 func TestUnderscoresInPatterns(t *testing.T) {

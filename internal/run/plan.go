@@ -21,6 +21,10 @@ func planAll(ctx context.Context, j job, p planned) planned {
 	p.options.Now, p.options.Announce, p.options.Sizes = j.env.Now, j.env.Announce, j.source
 	p.options.Dates = dateSource(j, p.proposing.hub)
 	p.options.Former = j.source
+	p.options.Overridden = map[provider.ToolName][]provider.Addr{}
+	for name, config := range j.configs {
+		p.options.Overridden[name] = config.Overridden()
+	}
 	p.found = results(ctx, j, p)
 	learnSigners(ctx, j, p.found)
 	accountAll(ctx, j, p.found)

@@ -23,6 +23,7 @@ type behaviour struct {
 	leavesGenerated  bool // the lock file of what a program makes is left to that program
 	takesRecorded    bool // recorded constraints may stand in for unread modules
 	twoCommands      bool // init writes first, and then providers lock
+	skipsOverridden  bool // what the CLI configuration overrides keeps its bytes, or is left out
 
 	// Which version is selected.
 	keepsVersions  bool // a locked version stays, or that is an error
@@ -81,7 +82,8 @@ func (o Options) behaviour() behaviour {
 		settlesConflicts: complete,
 		leavesGenerated:  upgrade,
 		takesRecorded:    !exact,
-		twoCommands:      upgrade && exact, // [case 08]
+		twoCommands:      upgrade && exact,  // [case 08]
+		skipsOverridden:  upgrade && !exact, // [case dev-override-lock-upgrade]
 
 		keepsVersions:  complete, // [case 75]
 		keepsWithdrawn: !exact,   // [case 48]

@@ -65,6 +65,7 @@ func behaviourCases(t *testing.T) map[string]behaviourCase {
 		"leavesGenerated":  {made, offering(), on(Options{})},
 		"takesRecorded":    {half, offering(), on(Options{Preserve: true})},
 		"twoCommands":      {testOnly, offering(), on(Options{Exact: true, Platforms: Platforms{List: platforms(two...)}})},
+		"skipsOverridden":  {locked("a ~> 1.0", pair), offering(), on(Options{Overridden: map[provider.ToolName][]provider.Addr{provider.Terraform: {addr("a")}}})},
 
 		"keepsVersions":  {locked("a ~> 1.0", pair), offering(), on(Options{Mode: Complete})},
 		"keepsWithdrawn": {gone, &offer{releases: simple, mirror: true}, on(Options{Mode: Complete})},
@@ -145,7 +146,7 @@ func otherwise(b behaviour, row string) []behaviour {
 	}
 	flips := map[string]*bool{
 		"readsTests": &b.readsTests, "settlesConflicts": &b.settlesConflicts, "leavesGenerated": &b.leavesGenerated,
-		"takesRecorded": &b.takesRecorded, "twoCommands": &b.twoCommands, "keepsVersions": &b.keepsVersions,
+		"takesRecorded": &b.takesRecorded, "twoCommands": &b.twoCommands, "skipsOverridden": &b.skipsOverridden, "keepsVersions": &b.keepsVersions,
 		"keepsWithdrawn": &b.keepsWithdrawn, "lowers": &b.lowers, "carriesAll": &b.carriesAll, "reselects": &b.reselects,
 		"tellsHeld": &b.tellsHeld, "spares": &b.spares, "forgives": &b.forgives, "skipsPlatforms": &b.skipsPlatforms,
 		"provenOnly": &b.provenOnly, "refusesAltered": &b.refusesAltered, "keepsUnknown": &b.keepsUnknown,

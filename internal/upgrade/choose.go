@@ -98,7 +98,7 @@ func choose(w *wanted, o offered, b behaviour) chosen {
 		return c
 	case w.sides != nil:
 		c = chooseSide(c, b)
-	case b.keepsVersions && w.isLock:
+	case (b.keepsVersions || w.lockAlone) && w.isLock:
 		c.release, c.err = c.stay(w.locked.Version)
 		if c.err != nil && b.keepsWithdrawn && w.constraints.Allows(w.locked.Version) {
 			c.release, c.err = provider.Release{Version: w.locked.Version}, nil // what becomes of it, its platforms decide

@@ -200,7 +200,7 @@ func (v coverage) packages(choices []chosen, b behaviour) []covered {
 			methods, origin := b.HashesFrom != FromOrigin, b.HashesFrom == FromOrigin || b.HashesFrom == FromBoth
 			switch b.packages {
 			case fromMethodsFirst:
-				methods, origin = i == 0, true
+				methods, origin = i == 0 && !c.lockAlone, true
 			case fromOrigins:
 				methods, origin = false, true
 			}

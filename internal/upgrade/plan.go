@@ -40,6 +40,10 @@ type Options struct {
 	// KeepUnreferenced is for all providers.
 	Keep             []provider.Pattern
 	KeepUnreferenced bool
+	// Overridden are the providers that the CLI configuration of each tool replaces by
+	// ones of a developer's own making. Releases that do not install them leave their
+	// entries alone.
+	Overridden map[provider.ToolName][]provider.Addr
 	// Preserve lets the constraints that a lock file records stand in for module
 	// calls that could not be followed. The result is Partial. Without it such a
 	// root module fails, as it does without a lock file and under Exact.

@@ -109,13 +109,17 @@ func (p proven) enter(found []provider.Hashes, b behaviour) proven {
 	// the scheme.
 	var prior []provider.Hash
 	if p.isLock && p.old.Version == p.to {
-		prior = slices.DeleteFunc(slices.Clone(p.old.Hashes), func(h provider.Hash) bool { return !h.Known() && !b.keepsUnknown })
+		prior = slices.DeleteFunc(slices.Clone(p.old.Hashes), func(h provider.Hash) bool { return !h.Known() && !b.keepsUnknown && !p.lockAlone })
 	}
-	if h, other := p.contradicting(prior, found, b); other {
+	refuses := b.refuses
+	if p.lockAlone {
+		refuses = refuseNone
+	}
+	if h, other := p.contradicting(prior, found, refuses); other {
 		accepted := slices.ContainsFunc(b.AcceptReReleased, func(r provider.ReleasePattern) bool { return r.Match(p.addr(), p.to) })
 		p.Replaced = true
 		switch {
-		case b.refuses == refuseNone:
+		case refuses == refuseNone:
 			// providers lock adds new hashes to old ones that belong to other bytes
 			// without a word, which exact bytes must repeat, but people should know.
 			p.notices = append(slices.Clone(p.notices), p.reReleased(h))
@@ -185,9 +189,9 @@ func (p proven) enter(found []provider.Hashes, b behaviour) proven {
 // Packages that were never zips here, those of a mirror, are held against what the
 // entry says of content. Nobody knows which platform an h1 belongs to, so that one
 // of them must match, unless the entry has none.
-func (p proven) contradicting(prior []provider.Hash, found []provider.Hashes, b behaviour) (provider.Hashes, bool) {
+func (p proven) contradicting(prior []provider.Hash, found []provider.Hashes, refuses refusal) (provider.Hashes, bool) {
 	zips := slices.DeleteFunc(slices.Clone(prior), func(h provider.Hash) bool { return h.Scheme() != provider.SchemeZH })
-	switch b.refuses {
+	switch refuses {
 	case refuseNone:
 		return replaced(p.old.Hashes, zips, found)
 	case refuseFirst:

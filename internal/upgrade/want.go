@@ -32,8 +32,11 @@ type wanted struct {
 	// records alone, as what tests require is nothing to it.
 	records             provider.Constraints
 	initAlone, relocked bool
-	locked              lockfile.Lock
-	isLock              bool // the old lock file has an entry
+	// lockAlone says that only the second one knows it: init leaves what the CLI
+	// configuration overrides alone, and providers lock completes it.
+	lockAlone bool
+	locked    lockfile.Lock
+	isLock    bool // the old lock file has an entry
 	// sides are the entries of both sides of a merge if they differ, and locked is
 	// one of them.
 	sides        []lockfile.Lock
@@ -98,7 +101,13 @@ func want(m scan.RootModule, b behaviour) root {
 		if !selected(b.Only, required.Addr) && !disputed(m, required.Addr) {
 			continue
 		}
-		if w := wantProvider(m, untested, required, b); w.spared(b) {
+		overridden := m.Tool.Has(provider.SkippedOverrides) && slices.Contains(b.Overridden[m.Tool.Name], required.Addr)
+		if overridden && b.skipsOverridden {
+			continue
+		}
+		w := wantProvider(m, untested, required, b)
+		w.lockAlone = overridden && b.twoCommands
+		if w.spared(b) {
 			r.idle = append(r.idle, w)
 		} else {
 			r.wanted = append(r.wanted, w)
