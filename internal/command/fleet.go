@@ -42,6 +42,9 @@ relock pr --plan FILE --shard I/N, and the last one relock report merge.`,
 			if err != nil {
 				return err
 			}
+			for _, u := range p.Unlisted {
+				logger(env.Stderr, s.Verbose).Warn(foreseen(u).Message)
+			}
 			_, err = fmt.Fprintln(env.Stdout, p.Matrix())
 			return err
 		},
@@ -82,6 +85,14 @@ func divide(ctx context.Context, env Env, s settings) (fleet.Division, error) {
 		return p, fmt.Errorf("writing the plan %s: %w", name, file.Cause(err))
 	}
 	return p, nil
+}
+
+// foreseen says at the planning that a repository cannot be looked at. The run fails for
+// it when its shards are joined: their jobs do not start if the planning fails.
+func foreseen(u fleet.Unlisted) provider.Diagnostic {
+	d := u.Diagnostic()
+	d.Severity = provider.SeverityWarning
+	return d
 }
 
 // organisation is which repositories of an owner a run is about, by its settings.
@@ -239,7 +250,7 @@ func joinShards(env Env, plan string, patterns []string) (report.Report, error) 
 	for _, r := range p.All() {
 		planned.Repositories = append(planned.Repositories, report.Fate{Name: r.Name, State: report.NoResult})
 	}
-	all := report.OfShards(planned, runs...)
+	all := run.WithUnlisted(report.OfShards(planned, runs...), p.Unlisted)
 	all.Diagnostics = append(all.Diagnostics, unreadable...)
 	return all, nil
 }
@@ -341,5 +352,9 @@ func shardsStep(ctx context.Context, env Env, rt *action.Runtime, s settings) (r
 		planned.Repositories = append(planned.Repositories, report.Fate{Name: r.Name, State: report.Planned})
 	}
 	name := env.path(cmp.Or(s.Organisation.Plan, usualPlan))
-	return report.Report{Verb: report.VerbPR, Fleet: &planned}, errors.Join(rt.SetOutput("matrix", p.Matrix()), rt.SetOutput("plan", rt.Outside(name)))
+	step := report.Report{Verb: report.VerbPR, Fleet: &planned}
+	for _, u := range p.Unlisted {
+		step.Diagnostics = append(step.Diagnostics, foreseen(u))
+	}
+	return step, errors.Join(rt.SetOutput("matrix", p.Matrix()), rt.SetOutput("plan", rt.Outside(name)))
 }

@@ -4,12 +4,14 @@
 package fleet
 
 import (
+	"errors"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // The reasons for which a repository is left out.
@@ -19,22 +21,64 @@ const (
 	Empty    = "without a commit"
 	Fork     = "a fork"
 	Unwanted = "not chosen"
+	// Nameless are those that GitHub neither gave nor named.
+	Nameless = "that GitHub did not name"
 )
 
-// Pick returns the repositories that a run is about, in their order, and how many
-// are left out, by reason. Conditions on one key are alternatives, and one that
-// excludes outranks them; those on several keys must all hold. What cannot have pull
-// requests is left out always, and forks unless a condition is about them.
-func Pick(all []github.Listed, where []config.Condition) (chosen []github.Listed, left map[string]int) {
-	left = map[string]int{}
-	for _, r := range all {
-		if reason := unfit(r, where); reason != "" {
-			left[reason]++
-			continue
-		}
-		chosen = append(chosen, r)
+// Picked is what Pick makes of a list.
+type Picked struct {
+	// Chosen are the repositories that a run is about, in their order.
+	Chosen []github.Listed
+	// Unlisted are those that GitHub did not give, unless what is known of them leaves
+	// them out.
+	Unlisted []Unlisted
+	// Left is how many are left out, by reason.
+	Left map[string]int
+}
+
+// Unlisted is a repository that GitHub has in a list and did not give. It is part of the
+// plan of a run.
+type Unlisted struct {
+	Name    string `json:"name"` // empty if that is not known
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+	Unseen  bool   `json:"unseen"` // the token does not see it: no failure
+}
+
+func newUnlisted(r github.Listed) Unlisted {
+	d := provider.Diagnose(r.Err)
+	return Unlisted{Name: r.Name, Message: d.Message, Hint: d.Hint, Unseen: errors.Is(r.Err, github.ErrNotFound)}
+}
+
+// Diagnostic says why nothing is done about the repository.
+func (u Unlisted) Diagnostic() provider.Diagnostic {
+	d := provider.Diagnostic{Code: provider.CodeGitHub, Message: u.Message, Hint: u.Hint}
+	if u.Unseen {
+		d.Severity = provider.SeverityWarning
 	}
-	return chosen, left
+	return d
+}
+
+// Pick chooses among the repositories of a list. Conditions on one key are
+// alternatives, and one that excludes outranks them; those on several keys must all
+// hold. What cannot have pull requests is left out always, and forks unless a condition
+// is about them.
+func Pick(all []github.Listed, where []config.Condition) Picked {
+	p := Picked{Left: map[string]int{}}
+	for _, r := range all {
+		switch reason := unfit(r, where); {
+		case reason != "":
+			p.Left[reason]++
+		case r.Err != nil:
+			p.Unlisted = append(p.Unlisted, newUnlisted(r))
+			if r.Name == "" {
+				p.Left[Nameless]++
+			}
+		default:
+			p.Chosen = append(p.Chosen, r)
+		}
+	}
+	return p
 }
 
 // unfit is why a repository is left out; empty if it is not.
@@ -45,10 +89,12 @@ func unfit(r github.Listed, where []config.Condition) string {
 		return Archived
 	case r.Disabled:
 		return Disabled
-	case r.Head == "" || r.Tree == "":
-		return Empty
 	case r.Fork && !forks:
 		return Fork
+	case r.Err != nil: // of the rest nothing is known, but its name
+		where = slices.DeleteFunc(slices.Clone(where), func(c config.Condition) bool { return c.Key != "name" || r.Name == "" })
+	case r.Head == "" || r.Tree == "":
+		return Empty
 	}
 	wanted := map[string]bool{}
 	for _, c := range where {

@@ -51,7 +51,8 @@ func TestPick(t *testing.T) {
 			}
 			conditions = append(conditions, c)
 		}
-		chosen, left := fleet.Pick(estate, conditions)
+		picked := fleet.Pick(estate, conditions)
+		chosen, left := picked.Chosen, picked.Left
 		var names []string
 		out := 0
 		for _, r := range chosen {
@@ -64,7 +65,7 @@ func TestPick(t *testing.T) {
 			t.Errorf("Pick(%q) = %s and %v, want %s", where, got, left, want)
 		}
 	}
-	_, left := fleet.Pick(estate, nil)
+	left := fleet.Pick(estate, nil).Left
 	want := map[string]int{fleet.Archived: 1, fleet.Disabled: 1, fleet.Empty: 1, fleet.Fork: 1}
 	if diff := cmp.Diff(want, left); diff != "" {
 		t.Errorf("what is left out (-want +got):\n%s", diff)

@@ -31,7 +31,9 @@ type Division struct {
 	Settings string         `json:"settings,omitempty"`
 	Listed   int            `json:"listed"`
 	LeftOut  map[string]int `json:"left_out"`
-	Shards   []Shard        `json:"shards"`
+	// Unlisted are repositories that no shard has, since GitHub did not give them.
+	Unlisted []Unlisted `json:"unlisted,omitempty"`
+	Shards   []Shard    `json:"shards"`
 }
 
 // Shard is what one job does.

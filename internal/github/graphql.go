@@ -47,6 +47,23 @@ type graphqlError struct {
 	Extensions struct {
 		Code string `json:"code"`
 	} `json:"extensions"`
+	// Path leads to what is null for the error: names, and numbers in lists.
+	Path []any `json:"path"`
+}
+
+// place is the number in the list at the end of a path that the error is about, if it is
+// about one.
+func (e graphqlError) place(list ...string) (i int, ok bool) {
+	if len(e.Path) <= len(list) {
+		return 0, false
+	}
+	for i, name := range list {
+		if e.Path[i] != name {
+			return 0, false
+		}
+	}
+	at, ok := e.Path[len(list)].(float64)
+	return int(at), ok
 }
 
 // mutate sends one GraphQL mutation.

@@ -5,11 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 const (
@@ -53,6 +58,10 @@ type Listed struct {
 	// Compact says that an archive is the cheapest way to its configuration: GitHub has
 	// found HCL in it, and it is not large. It is advice.
 	Compact bool
+	// Err is why GitHub did not give the repository as a whole; nil: it did. What it did not
+	// give is empty, up to the name. It is an ErrNotFound where the list has a place for a
+	// repository that the token does not see.
+	Err *provider.Error
 }
 
 // ListOptions say what is asked of each repository.
@@ -84,13 +93,19 @@ type listAnswer struct {
 	}
 }
 
-// listPages reads the pages of a list, each as large as GitHub manages.
-func listPages(ctx context.Context, asking *graph, owner string, o ListOptions) ([]Listed, error) {
+// ownerList lists the repositories of an owner.
+type ownerList struct {
+	*Client
+	owner string
+	ListOptions
+}
+
+// all reads the pages of the list, each as large as GitHub manages.
+func (l ownerList) all(ctx context.Context) ([]Listed, error) {
 	var found []Listed
 	after := ""
 	for size := largestPage; ; {
-		var page listAnswer
-		err := asking.query(ctx, listQuery(owner, o, size, after), &page)
+		page, failed, err := l.page(ctx, listQuery(l.owner, l.ListOptions, size, after))
 		if tooLarge(err) && size > 1 && ctx.Err() == nil {
 			size /= 2
 			continue
@@ -108,14 +123,13 @@ func listPages(ctx context.Context, asking *graph, owner string, o ListOptions) 
 			return nil, &finding{message: "there is no organisation or user of that name", hint: "check its name, and that the token may see it", kind: ErrNotFound}
 		}
 		list := page.RepositoryOwner.Repositories
-		for _, node := range list.Nodes {
-			l, err := listedOf(node, o)
+		for i, node := range list.Nodes {
+			one, err := listedOf(node, l.ListOptions)
 			if err != nil {
 				return nil, err
 			}
-			if l.Name != "" { // null is what the token may not see
-				found = append(found, l)
-			}
+			one.Err = l.unlisted(ctx, one.Name, found, failed[i])
+			found = append(found, one)
 		}
 		if !list.PageInfo.HasNextPage {
 			return found, nil
@@ -125,6 +139,62 @@ func listPages(ctx context.Context, asking *graph, owner string, o ListOptions) 
 		}
 		after = list.PageInfo.EndCursor
 	}
+}
+
+// mostAsked is how often a page is asked for of which GitHub did not give every
+// repository.
+const mostAsked = 3
+
+// page reads a page. failed are the repositories that GitHub could not give, by
+// their places; an error that is about none of them is one of the list.
+func (l ownerList) page(ctx context.Context, q *graphQuery) (page listAnswer, failed map[int]*refusal, err error) {
+	for tries := 1; ; tries++ {
+		page, failed = listAnswer{}, map[int]*refusal{}
+		said, err := l.graph.post(ctx, q.String(), q.variables, &page)
+		for _, e := range said {
+			refused := refusalOfGraphQL(e)
+			i, one := e.place("repositoryOwner", "repositories", "nodes")
+			switch {
+			case e.Type == "NOT_FOUND":
+			case one && !refused.limits && e.Type != "RATE_LIMITED":
+				failed[i] = refused
+			case err == nil:
+				err = refused
+			}
+		}
+		if err != nil || len(failed) == 0 || tries == mostAsked {
+			return page, failed, err
+		}
+		if err := l.clock.Sleep(ctx, time.Second<<(tries-1)); err != nil {
+			return page, failed, err
+		}
+	}
+}
+
+// listingOne begins the message about a repository that is not in the list as a whole.
+const listingOne = "listing "
+
+// unlisted is why a repository is not in the list as a whole; nil if it is. One without
+// a name is named by those before it.
+func (l ownerList) unlisted(ctx context.Context, name string, before []Listed, failed *refusal) *provider.Error {
+	if failed == nil && name != "" {
+		return nil
+	}
+	if name == "" {
+		name = "the first repository of " + l.owner
+		for _, one := range slices.Backward(before) {
+			if one.Name != "" {
+				name = fmt.Sprintf("the repository of %s that comes after %s by name", l.owner, one.Name)
+				break
+			}
+		}
+	}
+	var why error = failed
+	if failed == nil {
+		why = &finding{message: "the token does not see it", hint: "look whether somebody has just deleted it, or hidden it from the token", kind: ErrNotFound}
+	}
+	said, _ := errors.AsType[*provider.Error](explanation(ctx, l.Client, listingOne+name, nil, why))
+	return said
 }
 
 // tooLarge reports whether GitHub gave up on a query, which may be for its size.
@@ -236,21 +306,45 @@ func listedOf(node json.RawMessage, o ListOptions) (Listed, error) {
 	return l, nil
 }
 
-// installed are the ids of the repositories that the installation has. GraphQL lists
-// public ones that it has not, too.
-func installed(ctx context.Context, rest *github.Client) (map[int64]bool, error) {
-	ids := map[int64]bool{}
+// installed are the repositories that the installation has: their names by their ids.
+// GraphQL lists public ones that it has not, too.
+func installed(ctx context.Context, rest *github.Client) (map[int64]string, error) {
+	names := map[int64]string{}
 	for at := (github.ListOptions{PerPage: 100, Page: 1}); at.Page != 0; {
 		page, resp, err := rest.Apps.ListRepos(ctx, &at)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range page.Repositories {
-			ids[r.GetID()] = true
+			names[r.GetID()] = r.GetFullName()
 		}
 		at.Page = resp.NextPage
 	}
-	return ids, nil
+	return names, nil
+}
+
+// ofInstallation are those of a list that an installation has. A repository that the
+// list does not name gets its name by that: it is one that the list lacks.
+func ofInstallation(listed []Listed, names map[int64]string) []Listed {
+	lacking := maps.Clone(names)
+	var found, nameless []Listed
+	for _, l := range listed {
+		delete(lacking, l.ID)
+		if l.Name == "" {
+			nameless = append(nameless, l)
+		} else if names[l.ID] != "" {
+			found = append(found, l)
+		}
+	}
+	if len(nameless) == 0 {
+		return found
+	}
+	for n, id := range slices.Sorted(maps.Keys(lacking)) {
+		why := *nameless[min(n, len(nameless)-1)].Err
+		why.Message = listingOne + lacking[id]
+		found = append(found, Listed{ID: id, Name: lacking[id], Err: &why})
+	}
+	return found
 }
 
 // properties are the custom properties of an organisation's repositories, by the

@@ -1,10 +1,13 @@
 package github_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -125,6 +128,7 @@ func TestListMeetsBadAnswers(t *testing.T) {
 		"server_error_once":  {[]reply{{502, nil, ""}, {502, nil, ""}, {502, nil, ""}, page(false, "")}, 1},
 		"half_an_answer":     {[]reply{{200, map[string]string{"Content-Length": "999"}, `{"data": {`}}, 0},
 		"beside_an_error":    {[]reply{ok(`{"data": {"viewer": {"login": "x"}, "repositoryOwner": {"repositories": {"nodes": [], "pageInfo": {"hasNextPage": false}}}}, "errors": [{"type": "INTERNAL", "message": "no"}]}`)}, 0},
+		"error_of_the_list":  {[]reply{ok(`{"data": {"viewer": {"login": "x"}, "repositoryOwner": null}, "errors": [{"type": "FORBIDDEN", "message": "no", "path": ["repositoryOwner"]}]}`)}, 0},
 		"limit_in_the_pages": {[]reply{page(true, "1"), ok(`{"data": null, "errors": [{"type": "RESOURCE_LIMITS_EXCEEDED", "message": "no"}]}`), page(false, "")}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -134,8 +138,56 @@ func TestListMeetsBadAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := c.List(t.Context(), "a", github.ListOptions{})
+			got = slices.DeleteFunc(got, func(l github.Listed) bool { return l.Name == "" && errors.Is(l.Err, github.ErrNotFound) })
 			if len(got) != tt.want || (err != nil) != (tt.want == 0) {
 				t.Errorf("List = %+v, %v, want %d repositories", got, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestListNamesWhatGitHubCannotGive holds that one repository that GitHub cannot give is
+// asked for again, and then has failed alone.
+func TestListNamesWhatGitHubCannotGive(t *testing.T) {
+	const world = "-- github/acme/a/main/x --\n-- github/acme/b/main/x --\n-- github/acme/c/main/x --\n"
+	for name, tt := range map[string]struct {
+		sandbox.Unlisted
+		app       bool
+		asked     int
+		b, failed string
+	}{
+		"forbidden":             {sandbox.Unlisted{Type: "FORBIDDEN", Message: "no"}, false, 3, "", "listing the repository of acme that comes after acme/a by name: GitHub answered 403: no"},
+		"forbidden_to_an_app":   {sandbox.Unlisted{Type: "FORBIDDEN", Message: "no"}, true, 3, "acme/b", "listing acme/b: GitHub answered 403: no"},
+		"without_a_type":        {sandbox.Unlisted{Message: "wrong"}, false, 3, "", "listing the repository of acme that comes after acme/a by name: GitHub answered: wrong"},
+		"of_a_field":            {sandbox.Unlisted{Message: "wrong", Field: "languages"}, false, 3, "acme/b", "listing acme/b: GitHub answered: wrong"},
+		"late":                  {sandbox.Unlisted{Message: "wrong", Times: 2}, false, 3, "acme/b", ""},
+		"null_without_an_error": {sandbox.Unlisted{Silent: true}, false, 1, "", "listing the repository of acme that comes after acme/a by name: the token does not see it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, world)
+			o := github.Options{Token: sandbox.UserToken, Clock: github.Clock{Sleep: func(context.Context, time.Duration) error { return nil }}}
+			if tt.app {
+				app := h.register(t, organizing, "acme/a", "acme/b", "acme/c")
+				app.Repositories, app.Owner = nil, "acme"
+				o.App, o.Token = &app, ""
+			}
+			must0(t, h.Configure("acme/b", func(s *sandbox.Settings) { s.Unlisted = tt.Unlisted }))
+			c := h.client(t, o)
+			h.asked = nil
+			got, err := c.List(t.Context(), "acme", github.ListOptions{})
+			if err != nil || len(got) != 3 {
+				t.Fatalf("List = %+v, %v, want three", got, err)
+			}
+			good := slices.DeleteFunc(slices.Clone(got), func(l github.Listed) bool { return l.Err != nil })
+			if failed := len(good) < 3; failed != (tt.failed != "") {
+				t.Fatalf("List = %+v, want one that failed: %t", got, tt.failed != "")
+			}
+			i := slices.IndexFunc(got, func(l github.Listed) bool { return l.Name == tt.b })
+			if i < 0 || tt.failed != "" && provider.Diagnose(got[i].Err).Message != tt.failed {
+				t.Errorf("List = %+v, want %q with the error %q", got, tt.b, tt.failed)
+			}
+			if n := len(slices.DeleteFunc(h.asked, func(r string) bool { return r != "POST api/graphql" })); n != tt.asked {
+				t.Errorf("%d lists were asked for, want %d", n, tt.asked)
 			}
 		})
 	}

@@ -25,18 +25,21 @@ const largestFile = 1 << 20
 // GitHub gives up on so many at once, and one for every hundred to know the
 // installation's, and custom properties. The token of a workflow is refused: it
 // reaches one repository.
+//
+// A page of which GitHub cannot give every repository is asked for again; what it does
+// not give then has an error of its own, and the others count.
 func (c *Client) List(ctx context.Context, owner string, o ListOptions) ([]Listed, error) {
 	doing := "listing the repositories of " + owner
-	found, err := listPages(ctx, c.graph, owner, o)
+	found, err := ownerList{c, owner, o}.all(ctx)
 	if err != nil {
 		return nil, explanation(ctx, c, doing, nil, err)
 	}
 	if c.tokens.isApp() {
-		ids, err := installed(ctx, c.rest)
+		names, err := installed(ctx, c.rest)
 		if err != nil {
 			return nil, explanation(ctx, c, doing, nil, err)
 		}
-		found = slices.DeleteFunc(found, func(l Listed) bool { return !ids[l.ID] })
+		found = ofInstallation(found, names)
 	}
 	if o.Properties {
 		values, err := properties(ctx, c.rest, owner)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -41,10 +42,12 @@ func inOrganisation(ctx context.Context, s *Session, req Request) (report.Report
 	var share github.Ration
 	became := report.Fleet{Owner: org.Owner}
 	var chosen []github.Listed
+	var unlisted []fleet.Unlisted
 	var err error
 	if org.Shard == nil {
-		f.prefix = req.Pull.BranchPrefix
-		f.client, chosen, became, err = pickRepositories(asking, s.hubs, req)
+		var p picked
+		p, err = pickRepositories(asking, s.hubs, req)
+		f.prefix, f.client, chosen, became, unlisted = req.Pull.BranchPrefix, p.client, p.Chosen, p.became, p.Unlisted
 	} else if f.client, err = s.hubs.ofOwner(req.Hub, false); err == nil {
 		for _, r := range org.Shard.Repositories {
 			chosen = append(chosen, r.Listed())
@@ -83,6 +86,7 @@ func inOrganisation(ctx context.Context, s *Session, req Request) (report.Report
 	}
 	all := report.Join(told...)
 	all.Verb, all.DryRun, all.Fleet = string(req.Verb), req.Pull.DryRun, &became
+	all = WithUnlisted(all, unlisted)
 	all.Diagnostics, all.Stats = append(all.Diagnostics, forgotten...), s.spent()
 	if done < len(chosen) {
 		all.Diagnostics = append(all.Diagnostics, f.stopped(asking, until, chosen[f.order[done]].Name, len(chosen)-done))
@@ -93,19 +97,44 @@ func inOrganisation(ctx context.Context, s *Session, req Request) (report.Report
 	return all, nil
 }
 
+// picked is what a list of an owner's repositories says.
+type picked struct {
+	client hub // that has listed them
+	fleet.Picked
+	became report.Fleet
+}
+
 // pickRepositories lists the repositories of an owner and picks among them.
-func pickRepositories(ctx context.Context, on *hubs, req Request) (hub, []github.Listed, report.Fleet, error) {
+func pickRepositories(ctx context.Context, on *hubs, req Request) (picked, error) {
 	org := req.Organisation
-	became := report.Fleet{Owner: org.Owner}
 	asks := fleet.Asks(org.Where, req.Pull.BranchPrefix)
 	client, err := on.ofOwner(req.Hub, asks.Properties)
 	if err != nil {
-		return client, nil, became, err
+		return picked{client: client}, err
 	}
 	listed, err := client.List(ctx, org.Owner, asks)
-	chosen, left := fleet.Pick(listed, org.Where)
-	became.Listed, became.LeftOut = len(listed), left
-	return client, chosen, became, err
+	p := picked{client: client, Picked: fleet.Pick(listed, org.Where)}
+	p.became = report.Fleet{Owner: org.Owner, Listed: len(listed), LeftOut: p.Left}
+	return p, err
+}
+
+// WithUnlisted adds to the report of an organisation the repositories that GitHub did not
+// give: each has failed, or is not reached.
+func WithUnlisted(all report.Report, unlisted []fleet.Unlisted) report.Report {
+	for _, u := range unlisted {
+		if d := u.Diagnostic(); !slices.Contains(all.Diagnostics, d) { // a joined report may be joined again
+			all.Diagnostics = append(all.Diagnostics, d)
+		}
+		state := report.FleetFailed
+		if u.Unseen {
+			state = report.NotReached
+		}
+		if u.Name != "" {
+			all.Fleet.Repositories = append(all.Fleet.Repositories, report.Fate{Name: u.Name, State: state})
+		}
+	}
+	slices.SortStableFunc(all.Fleet.Repositories, func(a, b report.Fate) int { return cmp.Compare(a.Name, b.Name) })
+	return all
 }
 
 // fleetRun is a request on its way through the repositories of an owner.

@@ -136,13 +136,14 @@ func (s *Session) Divide(ctx context.Context, req Request, by fleet.Sharing) (fl
 	req.Hub.Owner = org.Owner
 	asking, stop := s.bounds.asking(ctx)
 	defer stop()
-	client, chosen, became, err := pickRepositories(asking, s.hubs, req)
+	p, err := pickRepositories(asking, s.hubs, req)
 	if err != nil {
 		return fleet.Division{}, err
 	}
-	by.MaxNew, by.Requests, by.Contents = org.MaxNew, client.Left()*(spare-1)/spare, github.ContentsAnHour*(spare-1)/spare
+	by.MaxNew, by.Requests, by.Contents = org.MaxNew, p.client.Left()*(spare-1)/spare, github.ContentsAnHour*(spare-1)/spare
 	return fleet.Division{
-		Owner: org.Owner, Prefix: req.Pull.BranchPrefix, Listed: became.Listed, LeftOut: became.LeftOut, Shards: fleet.Divide(chosen, by),
+		Owner: org.Owner, Prefix: req.Pull.BranchPrefix, Listed: p.became.Listed, LeftOut: p.Left,
+		Unlisted: p.Unlisted, Shards: fleet.Divide(p.Chosen, by),
 	}, nil
 }
 

@@ -30,6 +30,7 @@ type gitRepository struct {
 	releases      map[string]Release // by tag
 	labels        map[string]string  // names by lower-case name
 	renamed       map[string]string  // branches: what they are called now
+	unlisted      int                // how many lists could not give it
 }
 
 func (g *GitHub) newRepository(owner, name, defaultBranch string) *gitRepository {

@@ -110,6 +110,9 @@ func (g *GitHub) WithoutUpdateRefs() {
 // gqlObject is a value of a type: how to find each of its fields.
 type gqlObject map[string]func(args map[string]any) (any, error)
 
+// failing is the field of an object that is null as a whole, with an error.
+const failing = ""
+
 // gqlError is one element of an answer's errors.
 type gqlError struct {
 	kind    string // GitHub's type, of errors at execution
@@ -301,9 +304,15 @@ func selected(value any, fields []gqlField, path []any) (any, []*gqlError) {
 		list := make([]doc, len(v))
 		var errs []*gqlError
 		for i, object := range v {
-			var below []*gqlError
-			list[i], below = execute(object, fields, append(slices.Clone(path), i))
-			errs = append(errs, below...)
+			here := append(slices.Clone(path), i)
+			if fails := object[failing]; fails != nil {
+				_, err := fails(nil)
+				errs = append(errs, gqlFailure(err, fields[0], here))
+			} else if object != nil {
+				var below []*gqlError
+				list[i], below = execute(object, fields, here)
+				errs = append(errs, below...)
+			}
 		}
 		return list, errs
 	}

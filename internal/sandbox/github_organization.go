@@ -27,6 +27,38 @@ func (g *GitHub) LimitListing(repositories int) {
 	g.listing = repositories
 }
 
+// Unlisted is how a list of repositories has one that GraphQL could not give: a null
+// among the nodes, with an error whose path names it, and the others are good
+// [linuxfoundation/crowd.dev#4656, refined-github#1956].
+type Unlisted struct {
+	// Silent says that there is no error. Else Message is that of the error, and Type its
+	// type, such as FORBIDDEN; it may be empty.
+	Silent        bool
+	Message, Type string
+	// Field is the field of the repository that is null in place of all of it.
+	Field string
+	// Times is how many lists are like this; 0: all of them.
+	Times int
+}
+
+// listed is a repository among the nodes of a list.
+func (c *apiCall) listed(r *gitRepository) gqlObject {
+	of, u := c.gqlOf(r), r.settings.Unlisted
+	if u == (Unlisted{}) || u.Times > 0 && r.unlisted >= u.Times {
+		return of
+	}
+	r.unlisted++
+	fails := func(map[string]any) (any, error) { return nil, &gqlError{kind: u.Type, message: u.Message} }
+	switch {
+	case u.Field != "":
+		of[u.Field] = fails
+		return of
+	case u.Message != "":
+		return gqlObject{failing: fails}
+	}
+	return nil
+}
+
 // gqlOwner is an owner of repositories; nil for a login that has none.
 func (c *apiCall) gqlOwner(args map[string]any) (any, error) {
 	login := fmt.Sprint(args["login"])
@@ -62,7 +94,7 @@ func (c *apiCall) gqlRepositories(owned []*gitRepository, args map[string]any) (
 	shown := seen[from:min(from+size, len(seen))]
 	nodes := make([]gqlObject, len(shown))
 	for i, r := range shown {
-		nodes[i] = c.gqlOf(r)
+		nodes[i] = c.listed(r)
 	}
 	return gqlObject{
 		"totalCount": scalar(len(seen)), "nodes": scalar(nodes),

@@ -80,6 +80,8 @@ type Settings struct {
 	Rules []BranchRule
 	// Archived lets everybody read and nobody write.
 	Archived bool
+	// Unlisted is what keeps the repository out of lists that GraphQL gives.
+	Unlisted Unlisted
 	// DeleteMerged deletes the branch of a pull request that is merged.
 	DeleteMerged bool `yaml:"delete_merged"`
 }
