@@ -42,6 +42,7 @@ type Remembered struct {
 type RememberedModule struct {
 	Dir      string            `json:"dir"`
 	Pending  bool              `json:"pending"`
+	Left     bool              `json:"left"`
 	Versions map[string]string `json:"versions"`
 }
 

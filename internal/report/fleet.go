@@ -23,6 +23,7 @@ type Fate struct {
 	State        State
 	Modules      int   // root modules
 	Pending      int   // of these, whose lock file differs from what it should be
+	Left         int   // of these, whose lock file was not examined
 	PullRequests int   // that were created, updated or closed
 	Requests     int64 // that were made at its turn
 }
@@ -32,8 +33,9 @@ type State string
 
 // The states of repositories.
 const (
-	UpToDate    State = "up to date"
-	Outdated    State = "outdated" // whether or not pull requests could be opened
+	UpToDate    State = "up to date"   // each lock file
+	NotExamined State = "not examined" // some lock files, and the others are up to date
+	Outdated    State = "outdated"     // whether or not pull requests could be opened
 	NoLockFile  State = "no lock file"
 	FleetFailed State = "failed" // wholly or in part
 	NotReached  State = "not reached"
@@ -42,7 +44,7 @@ const (
 )
 
 // states are all of them, in the order in which people are told.
-var states = []State{Outdated, UpToDate, NoLockFile, FleetFailed, NotReached, Planned, NoResult}
+var states = []State{Outdated, UpToDate, NotExamined, NoLockFile, FleetFailed, NotReached, Planned, NoResult}
 
 // count is how many repositories are in a state.
 func (f Fleet) count(s State) int {
@@ -126,6 +128,7 @@ type fateJSON struct {
 	State        State  `json:"state"`
 	Modules      int    `json:"modules"`
 	Pending      int    `json:"pending"`
+	Left         int    `json:"left"`
 	PullRequests int    `json:"pull_requests"`
 	Requests     int64  `json:"requests"`
 }

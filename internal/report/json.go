@@ -313,6 +313,7 @@ type planJSON struct {
 	Pending     bool              `json:"pending"`
 	Written     bool              `json:"written"`
 	Partial     bool              `json:"partial"`
+	Left        bool              `json:"left"`
 	InUse       []useJSON         `json:"in_use,omitempty"`
 	Changes     []changeJSON      `json:"changes"`
 	Held        []moduleHeldJSON  `json:"held"`
@@ -388,7 +389,7 @@ func planModule(m Module) planJSON {
 	errors, warnings := problemsJSON(m.Diagnostics)
 	return planJSON{
 		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(), Assumed: m.Assumed,
-		Pending: m.Pending, Written: m.Written, Partial: m.Partial,
+		Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left,
 		Changes: list(m.Changes, changeOf), Held: heldOf(m), Missing: missingOf(m), Unread: list(m.Unread, unreadOf),
 		Findings: list(m.Findings, findingOf), Errors: errors, Warnings: append(warnings, registryWarnings(m)...),
 	}

@@ -106,7 +106,7 @@ func (c *checked) problems(failures, warnings []problemJSON) []provider.Diagnost
 func (c *checked) module(m planJSON) Module {
 	read := Module{
 		Dir: m.Dir, Tool: provider.Tool{Name: m.Tool, Version: value(c, m.ToolVersion, provider.ParseVersion)}, Assumed: m.Assumed,
-		Pending: m.Pending, Written: m.Written, Partial: m.Partial, Diagnostics: c.problems(m.Errors, m.Warnings),
+		Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, Diagnostics: c.problems(m.Errors, m.Warnings),
 	}
 	for _, u := range m.Unread {
 		read.Unread = append(read.Unread, scan.Unread{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: u.File, Line: u.Line})

@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,12 +20,13 @@ func TestFromJSONIsTheInverseOfJSON(t *testing.T) {
 			continue
 		}
 		r.Verb, r.Notes, r.Stats.Stages = report.VerbPR, nil, nil
+		r.Modules = append(slices.Clip(r.Modules), report.Module{Dir: "generated", Left: true})
 		for i := range r.PullRequests {
 			r.PullRequests[i].Body = ""
 		}
 		r.Fleet = &report.Fleet{
 			Owner: "acme", Listed: 4, LeftOut: map[string]int{"archived": 1},
-			Repositories: []report.Fate{{Name: "acme/a", State: report.Outdated, Modules: 3, Pending: 2, PullRequests: 1, Requests: 9}},
+			Repositories: []report.Fate{{Name: "acme/a", State: report.Outdated, Modules: 3, Pending: 2, Left: 1, PullRequests: 1, Requests: 9}},
 		}
 		var written, again bytes.Buffer
 		if err := report.JSON(&written, r); err != nil {

@@ -143,7 +143,7 @@ func (f *fleetRun) recall(ctx context.Context, l github.Listed) (report.Report, 
 		}
 	}
 	for _, m := range known.Modules {
-		module := report.Module{Dir: m.Dir, Pending: m.Pending}
+		module := report.Module{Dir: m.Dir, Pending: m.Pending, Left: m.Left}
 		for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
 			addr, err := provider.ParseFullAddr(name)
 			version, err2 := provider.ParseVersion(m.Versions[name])
@@ -173,7 +173,7 @@ func (f *fleetRun) remember(l github.Listed, seen *sighting, told report.Report)
 	}
 	slices.SortFunc(r.Requires, func(a, b fleet.Required) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	for _, m := range told.Modules {
-		module := fleet.RememberedModule{Dir: strings.TrimPrefix(m.Dir, l.Name+"//"), Pending: m.Pending, Versions: map[string]string{}}
+		module := fleet.RememberedModule{Dir: strings.TrimPrefix(m.Dir, l.Name+"//"), Pending: m.Pending, Left: m.Left, Versions: map[string]string{}}
 		for _, u := range m.InUse {
 			module.Versions[u.Addr.String()] = u.Version.String()
 		}

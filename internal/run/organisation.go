@@ -308,6 +308,9 @@ func fateOf(name string, r report.Report, requests int64) report.Fate {
 		if m.Pending {
 			f.Pending++
 		}
+		if m.Left {
+			f.Left++
+		}
 	}
 	for _, p := range r.PullRequests {
 		if p.Operation != string(pr.None) {
@@ -321,6 +324,8 @@ func fateOf(name string, r report.Report, requests int64) report.Fate {
 		f.State = report.Outdated
 	case f.Modules == 0:
 		f.State = report.NoLockFile
+	case f.Left > 0:
+		f.State = report.NotExamined
 	}
 	return f
 }
