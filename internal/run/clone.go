@@ -133,3 +133,14 @@ func readPath(name string) (string, error) {
 
 // longestPath is more than any system's longest path, with git's word before it.
 const longestPath = 64 << 10
+
+// sparse reports whether the checkout may lack some of what HEAD has, as git
+// sparse-checkout makes it.
+func sparse(t tree) bool {
+	repo, err := openClone(t.root)
+	if err != nil {
+		return false
+	}
+	cfg, err := repo.Storer.Config()
+	return err == nil && strings.EqualFold(cfg.Raw.Section("core").Option("sparseCheckout"), "true")
+}

@@ -117,7 +117,7 @@ func Committed(root, commit string, names []string) (fs.FS, bool) {
 		if errors.Is(err, object.ErrFileNotFound) {
 			continue
 		}
-		if err != nil || !f.Mode.IsRegular() {
+		if err != nil || !ofFile(f.Mode) {
 			return nil, false
 		}
 		r, err := f.Reader()

@@ -82,23 +82,22 @@ const maxLock = 8 << 20
 
 // locksAt returns the lock files of a revision, by path in the tree.
 func locksAt(t tree, revision string) (map[string][]byte, error) {
-	locks, _, err := contentsAt(t, revision, func(name string) bool { return isLock(name) && t.covers(path.Dir(name)) })
-	return locks, err
+	return contentsAt(t, revision, func(name string) bool { return isLock(name) && t.covers(path.Dir(name)) })
 }
 
 // contentsAt reads those files of a revision that are taken, by path, without a
 // checkout. Links are left out, so that what they lead to is missing there.
-func contentsAt(t tree, revision string, takes func(name string) bool) (contents map[string][]byte, sha string, err error) {
+func contentsAt(t tree, revision string, takes func(name string) bool) (contents map[string][]byte, err error) {
 	commit, err := commitOf(t, revision)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	contents = map[string][]byte{}
 	files, err := commit.Files()
 	size := 0
 	if err == nil {
 		err = files.ForEach(func(f *object.File) error {
-			if !f.Mode.IsRegular() || !takes(f.Name) {
+			if !ofFile(f.Mode) || !takes(f.Name) {
 				return nil
 			}
 			content, err := f.Reader()
@@ -114,9 +113,9 @@ func contentsAt(t tree, revision string, takes func(name string) bool) (contents
 		})
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("reading revision %s: %w", revision, err)
+		return nil, fmt.Errorf("reading revision %s: %w", revision, err)
 	}
-	return contents, commit.Hash.String(), nil
+	return contents, nil
 }
 
 // mostBase bounds the configuration of a revision, as github.Snapshot does.

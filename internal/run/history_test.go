@@ -1,12 +1,14 @@
 package run
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/go-git/go-git/v5"
@@ -105,26 +107,57 @@ func TestHistoryComparesWithARevision(t *testing.T) {
 	}
 }
 
-// Files count by their contents on disk, committed or not; hidden directories and
-// what the scan does not read count where they are committed alone.
+// Files count by their contents on disk, committed or not, what a search hides included.
+// Of what the scan does not read only somebody who asks learns that, unless a link
+// leads to it.
 func TestChangedSince(t *testing.T) {
 	t.Parallel()
 	root := lay(t)
 	put(t, root, map[string]string{
 		"README.md": "a", "prod/main.tf": "# a\n", "stage/main.tf": "# a\n", "modules/vpc/main.tf": "# a\n", ".ci/main.tf": "# a\n", "notes.txt": "a",
+		"target": "a", "linked": "a", "run.tf": "# a\n",
 	})
+	if err := os.Chmod(filepath.Join(root, "run.tf"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"prod/link.tf": "../target", "prod/was": "a"} {
+		if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	base := commitAll(t, root)
 	replace(t, root, map[string]string{"modules/vpc/main.tf": "# b\n", "README.md": "b"})
 	commitAll(t, root)
-	replace(t, root, map[string]string{"prod/main.tf": "# b\n", "stage/main.tf": "", "dev/main.tf": "# b\n", ".ci/main.tf": "", "notes.txt": "b"})
+	replace(t, root, map[string]string{"prod/main.tf": "# b\n", "stage/main.tf": "", "dev/main.tf": "# b\n", ".ci/main.tf": "", "notes.txt": "b", "target": "b", "stage/plan": "new", "empty/README.md": "new"})
+	for name, target := range map[string]string{"prod/was": "b", "linked": "a"} {
+		if err := errors.Join(os.Remove(filepath.Join(root, name)), os.Symlink(target, filepath.Join(root, name))); err != nil {
+			t.Fatal(err)
+		}
+	}
 
-	got, err := changedSince(tree{root: root}, base)
+	paths, differs, err := changedSince(tree{root: root}, base)
+	var got []string
+	for _, p := range paths {
+		kind := ""
+		if !p.File {
+			kind = " (link)"
+		}
+		got = append(got, p.Path+kind)
+	}
 	slices.Sort(got)
-	got = slices.Compact(got)
-	if want := []string{"README.md", "dev/main.tf", "modules/vpc/main.tf", "prod/main.tf", "stage/main.tf"}; err != nil || !slices.Equal(got, want) {
+	want := []string{
+		".ci/main.tf", "README.md", "dev/main.tf", "empty/README.md", "linked (link)", "modules/vpc/main.tf", "prod/main.tf", "prod/was (link)",
+		"stage/main.tf", "target",
+	}
+	if got = slices.Compact(got); err != nil || !slices.Equal(got, want) {
 		t.Errorf("changedSince(the base) = %q, %v, want %q", got, err, want)
 	}
-	_, err = changedSince(tree{root: root}, "gone")
+	for name, want := range map[string]bool{"notes.txt": true, "run.tf": false, "README.md": false, "none": false} {
+		if differs(name) != want {
+			t.Errorf("differs(%s) = %t, want %t", name, !want, want)
+		}
+	}
+	_, _, err = changedSince(tree{root: root}, "gone")
 	if d := provider.Diagnose(err); d.Code != provider.CodeSettings || !strings.Contains(d.Hint, "fetch-depth: 0") {
 		t.Errorf("changedSince(no revision) = %v with the hint %q", err, d.Hint)
 	}
@@ -135,9 +168,11 @@ func TestChangedSince(t *testing.T) {
 func TestFilesOfARevision(t *testing.T) {
 	t.Parallel()
 	root := lay(t)
-	put(t, root, map[string]string{"prod/main.tf": "# a\n", "notes.txt": "a", ".github/relock.yml": "version: 1\n"})
-	if err := os.Symlink("main.tf", filepath.Join(root, "prod", "link.tf")); err != nil {
-		t.Fatal(err)
+	put(t, root, map[string]string{"prod/main.tf": "# a\n", "notes.txt": "a", "target": "a", ".github/relock.yml": "version: 1\n"})
+	for name, target := range map[string]string{"link.tf": "main.tf", "far.tf": "../target"} {
+		if err := os.Symlink(target, filepath.Join(root, "prod", name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	base := commitAll(t, root)
 	replace(t, root, map[string]string{"prod/main.tf": "# b\n", ".github/relock.yml": ""})
@@ -147,7 +182,7 @@ func TestFilesOfARevision(t *testing.T) {
 	if err != nil || files.Commit != base {
 		t.Fatalf("filesAt() = %+v, %v, want commit %s", files, err, base)
 	}
-	for name, want := range map[string]string{"prod/main.tf": "# a\n", ".github/relock.yml": "version: 1\n", "notes.txt": "", "prod/link.tf": ""} {
+	for name, want := range map[string]string{"prod/main.tf": "# a\n", ".github/relock.yml": "version: 1\n", "notes.txt": "", "prod/link.tf": "# a\n", "prod/far.tf": "a"} {
 		if got, _ := fs.ReadFile(files.FS, name); string(got) != want {
 			t.Errorf("%s holds %q, want %q", name, got, want)
 		}
@@ -166,7 +201,7 @@ func TestFilesOfARevision(t *testing.T) {
 
 func TestTouches(t *testing.T) {
 	t.Parallel()
-	c := newChanged([]string{"modules/vpc/main.tf", "live/.terraform-version", "prod/README.md"})
+	c := newChanged(pathsIn(fstest.MapFS{}, []string{"modules/vpc/main.tf", "live/.terraform-version", "prod/README.md"}))
 	for name, tt := range map[string]struct {
 		dir, calls string
 		want       bool
@@ -185,7 +220,7 @@ func TestTouches(t *testing.T) {
 			t.Errorf("%s: touches(%s) = %t, want %t", name, tt.dir, got, tt.want)
 		}
 	}
-	if top := newChanged([]string{".tool-versions"}); !top.touches(scan.RootModule{Root: scan.Root{Dir: "prod"}}) {
+	if top := newChanged(pathsIn(fstest.MapFS{}, []string{".tool-versions"})); !top.touches(scan.RootModule{Root: scan.Root{Dir: "prod"}}) {
 		t.Error("a version file at the top touches nothing")
 	}
 }

@@ -75,7 +75,7 @@ func (o order) about(ctx context.Context, verb Verb, remote *Remote) (_ Request,
 	}
 	if len(o.command.Dirs) > 0 {
 		target.Dirs = o.command.Dirs
-	} else if req.Touched, err = o.touched(ctx); err != nil {
+	} else if req.Touched, err = o.touched(ctx, remote); err != nil {
 		return req, err
 	}
 	req.Targets = []Target{target}
@@ -109,7 +109,7 @@ func (o order) hosts(ctx context.Context) []svchost.Hostname {
 
 // touched returns a test for the root modules that the pull request touches, by
 // one of their own files or one of a module that they call.
-func (o order) touched(ctx context.Context) (func(scan.RootModule) bool, error) {
+func (o order) touched(ctx context.Context, remote *Remote) (func(scan.RootModule) bool, error) {
 	files, complete, err := o.repo.ChangedFiles(ctx, o.pull.Number, mostChanged)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (o order) touched(ctx context.Context) (func(scan.RootModule) bool, error) 
 	if !complete {
 		return nil, refused(report.TooManyFiles(mostChanged))
 	}
-	return newChanged(files).touches, nil
+	return newChanged(pathsIn(remote.FS, files)).touches, nil
 }
 
 // changes reports whether the pull request changes a file.

@@ -67,10 +67,6 @@ func changesOf(r upgrade.Result) []diff.Change {
 	return changes
 }
 
-// pluginDir is where both tools look for providers first: below the directory
-// that they run in.
-const pluginDir = "terraform.d/plugins"
-
 // results plans all root modules at once, so that nothing is asked twice, but
 // for those that keep providers of their own: what these would get nobody else
 // does. In a pull request and on GitHub such providers are not used.
@@ -97,7 +93,7 @@ func withPlugins(j job, all []found) []found {
 	all = slices.Clone(all)
 	usable := j.target.remote() == nil && j.req.Verb != PR && !j.env.OnGitHub
 	for i, f := range all {
-		dir := path.Join(f.module.Dir, pluginDir)
+		dir := path.Join(f.module.Dir, scan.PluginDir)
 		plugins, err := fs.Sub(f.tree.FS(), dir)
 		if err == nil && hasPlugins(f.tree, f.module) {
 			all[i].plugins = j.source.In(plugins, j.show(f.tree)(dir), usable)
@@ -108,7 +104,7 @@ func withPlugins(j job, all []found) []found {
 
 // hasPlugins reports whether a root module keeps providers of its own.
 func hasPlugins(t tree, m scan.RootModule) bool {
-	info, err := fs.Stat(t.FS(), path.Join(m.Dir, pluginDir))
+	info, err := fs.Stat(t.FS(), path.Join(m.Dir, scan.PluginDir))
 	return err == nil && info.IsDir()
 }
 

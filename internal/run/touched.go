@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // Change says between what a check looks for changes.
@@ -26,33 +29,67 @@ type Change struct {
 	Unknown string
 }
 
-// changed are the files that were changed and their directories, and those below which
-// a version file was.
+// changed are the files that were changed, their directories and all above those, and
+// those below which a version file was.
 type changed struct {
 	in    map[string]bool
-	files map[string]bool
+	files map[string]bool // and directories, with a slash at the end
 	below []string
+	// beyond says that a link or a submodule was changed, which may be in the way of
+	// any file.
+	beyond bool
+	// differs tells of files that paths may not name; nil if they name all.
+	differs func(name string) bool
 }
 
-// newChanged sorts the paths of changed files.
-func newChanged(files []string) *changed {
+// newChanged sorts the changed paths.
+func newChanged(paths []github.ChangedPath) *changed {
 	c := &changed{in: map[string]bool{}, files: map[string]bool{}}
-	for _, name := range files {
-		c.in[path.Dir(name)], c.files[name], c.files[path.Dir(name)+"/"] = true, true, true
-		if slices.Contains(scan.VersionFiles(), path.Base(name)) {
-			c.below = append(c.below, path.Dir(name))
+	for _, p := range paths {
+		dir := path.Dir(p.Path)
+		c.in[dir], c.files[p.Path], c.beyond = true, true, c.beyond || !p.File
+		for above := dir; !c.files[above+"/"]; above = path.Dir(above) {
+			c.files[above+"/"] = true
+		}
+		if slices.Contains(scan.VersionFiles(), path.Base(p.Path)) {
+			c.below = append(c.below, dir)
 		}
 	}
 	return c
 }
 
-// touches reports whether a root module is touched: by a file beside its own, or
-// beside those of a local module that it calls, by one that its configuration depends
-// on, or by what says its tool's release.
+// touches reports whether a root module is touched: by a file beside its own or those
+// of a local module that it calls, by one that its configuration depends on, by what
+// says its tool's release, by what it keeps below itself, or by any, if it was read
+// through a link or the link itself was changed.
 func (c *changed) touches(m scan.RootModule) bool {
-	return c.in[m.Dir] || slices.ContainsFunc(m.All().Dirs, func(dir string) bool { return c.in[dir] }) ||
-		slices.ContainsFunc(m.Files, func(name string) bool { return c.files[name] }) ||
+	if c.beyond || m.AnyChange && len(c.in) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(slices.Concat([]string{m.Dir}, m.Sources, m.All().Dirs), c.beside) || c.keeps(m.Dir) ||
+		slices.ContainsFunc(m.Files, c.file) ||
 		slices.ContainsFunc(c.below, func(top string) bool { return top == "." || strings.HasPrefix(m.Dir+"/", top+"/") })
+}
+
+// beside reports whether a file in the directory of a module was changed, or one of
+// its tests.
+func (c *changed) beside(dir string) bool { return c.in[dir] || c.in[path.Join(dir, tfconfig.TestDir)] }
+
+// keeps reports whether something was changed that a root module keeps for the tools:
+// providers, or modules that they have installed.
+func (c *changed) keeps(dir string) bool {
+	return slices.ContainsFunc([]string{scan.PluginDir, ".terraform"}, func(name string) bool { return c.files[path.Join(dir, name)+"/"] })
+}
+
+// file reports whether a file was changed, or something that stands where a directory
+// above it should be. A name that ends in a slash is that of all files below.
+func (c *changed) file(whole string) bool {
+	for name := whole; name != "."; name = path.Dir(name) {
+		if c.files[name] {
+			return true
+		}
+	}
+	return c.differs != nil && c.differs(whole)
 }
 
 // unlocked leaves out root modules without a lock file that are not touched by a
@@ -64,6 +101,16 @@ func (c *changed) unlocked(diagnostics []provider.Diagnostic) []provider.Diagnos
 	return slices.DeleteFunc(slices.Clone(diagnostics), func(d provider.Diagnostic) bool {
 		return d.Code == provider.CodeUnlocked && !c.in[d.File]
 	})
+}
+
+// pathsIn says of changed paths which are those of files in a file tree, or of nothing.
+func pathsIn(fsys fs.FS, names []string) []github.ChangedPath {
+	paths := make([]github.ChangedPath, len(names))
+	for i, name := range names {
+		info, err := fs.Lstat(fsys, name)
+		paths[i] = github.ChangedPath{Path: name, File: err != nil || info.Mode().IsRegular()}
+	}
+	return paths
 }
 
 // extent is which root modules a run looks at.
@@ -80,7 +127,8 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []provider.Diagno
 	if change == nil {
 		return s, nil, nil
 	}
-	var files []string
+	var paths []github.ChangedPath
+	var differs func(name string) bool
 	unknown := change.Unknown
 	var err error
 	switch {
@@ -88,12 +136,14 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []provider.Diagno
 		if len(trees) != 1 {
 			return s, nil, errors.New("--touched is about one repository; the directories are in several")
 		}
-		if files, err = changedSince(trees[0], change.Revision); err != nil {
+		if paths, differs, err = changedSince(trees[0], change.Revision); err != nil {
 			return s, nil, err
 		}
 		s.before = func(context.Context) (*Remote, error) { return filesAt(trees[0], change.Revision) }
 	case unknown == "":
+		var files []string
 		files, s.before, unknown, err = differing(ctx, j)
+		paths = pathsIn(trees[0].FS(), files)
 		if ctx.Err() != nil {
 			return s, nil, err
 		}
@@ -107,7 +157,11 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []provider.Diagno
 		j.env.Log.Info("all root modules are checked", "reason", unknown)
 		return s, nil, nil
 	}
-	s.changed = newChanged(files)
+	s.changed = newChanged(paths)
+	if s.changed.differs = differs; differs != nil {
+		// The configuration file is that of the working tree, not the base's.
+		s.changed.beyond = s.changed.beyond || slices.ContainsFunc(config.FileNames, func(name string) bool { return s.changed.files[name] })
+	}
 	s.touched = s.changed.touches
 	return s, nil, nil
 }

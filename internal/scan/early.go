@@ -24,6 +24,7 @@ type earlyEvaluation struct {
 	files     func() variableValues        // of the root module
 	functions func() []staticeval.Function // which read its files, too
 	bound     staticeval.Bound
+	reads     bool // a function has read a file, or looked for one
 }
 
 const filesystem = "terraform 1.11 internal/lang/funcs/filesystem.go"
@@ -198,6 +199,7 @@ func (v *visit) sure(decl tfconfig.Variable, value cty.Value) (cty.Value, *stati
 // root module. What it says is known only if it is a file of the scanned tree,
 // and that may lack files which the tool has.
 func (e *earlyEvaluation) file(name string) (cty.Value, error) {
+	e.reads = true
 	// In the tool's own directory may be what another run left there.
 	if !path.IsAbs(name) && !strings.HasPrefix(path.Clean(name), dataDir) {
 		if src, err := e.root.Directory.Read(name); err == nil {

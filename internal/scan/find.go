@@ -205,6 +205,7 @@ func (f *finder) identify(at tfconfig.Directory) Root {
 	if r.Kind == Stack {
 		r.keep(at)
 	}
+	r.AnyChange = f.linked(at)
 	return r
 }
 

@@ -64,8 +64,12 @@ type Root struct {
 	Bare   bool
 	// Files are those of the searched file tree that the configuration depends on
 	// besides the ones in directories that are read. One that ends in a slash stands
-	// for all files in that directory.
+	// for all files in that directory and below it.
 	Files []string
+	// AnyChange says that it depends on files that are not known by their names: it
+	// was read through a link, or something was looked for in vain. Any change may be
+	// one of such a file.
+	AnyChange bool
 	// Start is a lock file to begin with where there is none.
 	Start *lockfile.File
 

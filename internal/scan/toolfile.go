@@ -18,6 +18,7 @@ import (
 type versionPins struct {
 	nearest  provider.ToolName // the tool that the nearest version file is for
 	versions map[provider.ToolName]string
+	linked   bool // a version file of the directory is a link
 }
 
 // versionFiles are the files in which version managers find the release of a
@@ -42,7 +43,7 @@ type toolFiles struct {
 // pins reads the version files of a directory and of those above it.
 func (t *toolFiles) pins(dir string) versionPins {
 	return t.pinned.Get(dir, func() versionPins {
-		found := versionPins{versions: map[provider.ToolName]string{}}
+		found := versionPins{versions: map[provider.ToolName]string{}, linked: slices.ContainsFunc(VersionFiles(), func(name string) bool { return t.tree.Linked(path.Join(dir, name)) })}
 		say := func(tool provider.ToolName, version string) {
 			found.nearest = cmp.Or(found.nearest, tool)
 			found.versions[tool] = version

@@ -48,6 +48,8 @@ type walker struct {
 	asked    map[remoteCall]bool // of the root module, in this walk and before
 	wanted   []remoteCall        // calls of which it is not known yet what they lead to
 	manifest func() manifest
+	// anyChange is as in Root.
+	anyChange bool
 }
 
 // harvest is what the modules say that are reached without test files, or what
@@ -100,6 +102,7 @@ func (w *walker) root(c *tfconfig.Configuration, opts *Options) {
 		w.call(root, run, &visit{path: run.Name, test: true})
 	}
 	w.harvest = &w.tree
+	w.anyChange = w.anyChange || t.Data || root.reads
 }
 
 func (w *walker) module(at *visit) {
@@ -107,6 +110,7 @@ func (w *walker) module(at *visit) {
 		w.seen[c.Directory] = true
 		if c.Directory.Tree == w.config.Directory.Tree {
 			w.Dirs = append(w.Dirs, c.Directory.Path)
+			w.anyChange = w.anyChange || vague(c.Directory)
 		}
 		if c.Directory.Tree.IsPackage() {
 			w.packaged[c.Directory.Tree] = true
@@ -176,6 +180,7 @@ func (w *walker) local(from *visit, c tfconfig.ModuleCall, to *visit) {
 	tree, source := from.config.Directory.Tree, c.Module
 	name := path.Join(from.base, source.Addr.Path)
 	child, err := tree.Dir(name)
+	w.anyChange = w.anyChange || err != nil && tree == w.config.Directory.Tree
 	switch {
 	case tree.IsPackage() && (name == ".." || strings.HasPrefix(name, "../")):
 		w.Add(source.Place, "unreadable module directory: it is outside of the module package that calls it")

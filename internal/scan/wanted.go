@@ -33,7 +33,7 @@ func Reads(name string) bool {
 // those by which it knows a Terragrunt unit or packages of providers. Of every
 // directory it matters that it is there: one without configuration can be called.
 func Notices(name string) bool {
-	return Reads(name) || strings.Contains("/"+name, "/terraform.d/plugins/")
+	return Reads(name) || strings.Contains("/"+name, "/"+PluginDir+"/")
 }
 
 // VersionFiles are the names of the files that may say, for their directory and

@@ -61,6 +61,9 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 	if !u.Known() {
 		return made
 	}
+	if s := u.Source; s.Local {
+		made.AnyChange = made.AnyChange || a.withoutFile(path.Join(s.Package, s.Subdir))
+	}
 	w, dir, ok := a.module(ctx, &made, tool)
 	if !ok {
 		return made
@@ -69,7 +72,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 		if n, err := w.find(path.Join(dir, lockfile.Name)); err == nil && n.layer != nil && !n.IsDir() {
 			made.Start, _ = w.ReadFile(path.Join(dir, lockfile.Name))
 		}
-		w.layers = append(w.layers, layer{a.Configs.fileReader, u.Dir, dir, &u.lists, sameName})
+		w.layers = append(w.layers, layer{a.Configs.fileReader, u.Dir, dir, &u.lists, nil})
 	}
 	for _, f := range u.Generated {
 		made.write(w, dir, f, tool)
@@ -88,7 +91,12 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 	return made
 }
 
-func sameName(name string) tfconfig.FileName { return tfconfig.FileName{File: name} }
+// withoutFile reports whether there is no file in a directory, be it that the directory
+// is not there, or that it was reached through a link.
+func (r *fileReader) withoutFile(dir string) bool {
+	entries, _ := r.ReadDir(dir)
+	return !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() })
+}
 
 // refuse notes a problem for which the unit is refused.
 func (made *Assembly) refuse(at configPlace, reason string) {
@@ -108,10 +116,10 @@ func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.To
 	w := &workingCopy{written: map[string][]byte{}, removed: map[string]bool{}}
 	switch {
 	case u.Source.own():
-		w.layers = []layer{{a.Configs.fileReader, u.Dir, ".", &u.lists, sameName}}
+		w.layers = []layer{{a.Configs.fileReader, u.Dir, ".", &u.lists, nil}}
 		return w, ".", true
 	case u.Source.Local && a.isDir(u.Source.Package):
-		w.layers = []layer{{a.Configs.fileReader, u.Source.Package, ".", &u.lists, sameName}}
+		w.layers = []layer{{a.Configs.fileReader, u.Source.Package, ".", &u.lists, nil}}
 		if n, err := w.find(u.Source.Subdir); err != nil || !n.IsDir() {
 			made.refuse(u.Source.configPlace, "the directory of the module does not exist")
 			return nil, "", false

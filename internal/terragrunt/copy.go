@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/relock-dev/relock/internal/file"
@@ -24,6 +25,7 @@ type workingCopy struct {
 	layers  []layer // each over the one before
 	written map[string][]byte
 	removed map[string]bool
+	linked  atomic.Bool // what ThroughLink returns
 }
 
 // layer is a directory of a file tree, and where it is in the copy.
@@ -32,8 +34,17 @@ type layer struct {
 	dir, at string
 	// keep says which paths below the directory are copied; nil: every one is.
 	keep *copyList
-	// shown is what people call a path of the file tree.
-	shown func(name string) tfconfig.FileName
+	// names are what people call the paths of a package; nil for the file tree that the
+	// unit is in.
+	names func(name string) tfconfig.FileName
+}
+
+// shown is what people call a path of the layer.
+func (l *layer) shown(name string) tfconfig.FileName {
+	if l.names == nil {
+		return tfconfig.FileName{File: name}
+	}
+	return l.names(name)
 }
 
 // copyNode is what is at a path of the copy.
@@ -95,8 +106,24 @@ func (w *workingCopy) holds(name string) bool {
 
 func pathError(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
+// note takes down whether a path is looked for behind a link of the file tree that the
+// unit is in.
+func (w *workingCopy) note(name string) {
+	for i := range w.layers {
+		l := &w.layers[i]
+		if rel, ok := relTo(l.at, name); ok && l.names == nil && l.linked(path.Join(l.dir, rel)) {
+			w.linked.Store(true)
+		}
+	}
+}
+
+// ThroughLink reports whether anything was looked for behind a link of the file tree
+// that the unit is in.
+func (w *workingCopy) ThroughLink() bool { return w.linked.Load() }
+
 // Lstat implements fs.ReadLinkFS.
 func (w *workingCopy) Lstat(name string) (fs.FileInfo, error) {
+	w.note(name)
 	n, err := w.find(name)
 	if err != nil {
 		return nil, pathError("lstat", name, err)

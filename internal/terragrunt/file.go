@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -65,6 +66,25 @@ func (r *fileReader) stat(name string) (string, fs.FileInfo, error) {
 		return fileEntry{real, info, err}
 	})
 	return e.real, e.info, e.err
+}
+
+// linked reports whether a path leads through a link, even if to nothing.
+func (r *fileReader) linked(name string) bool {
+	real, _, err := r.stat(name)
+	if err != nil {
+		return r.Linked(name)
+	}
+	return real != path.Clean(name)
+}
+
+// linkedBelow reports whether there is a link in a directory or below it, but for
+// those below of other units.
+func (r *fileReader) linkedBelow(dir string) bool {
+	entries, _ := r.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		name := path.Join(dir, e.Name())
+		return e.Type() == fs.ModeSymlink || e.IsDir() && unitConfig(name, r.isFile) == "" && r.linkedBelow(name)
+	})
 }
 
 func (r *fileReader) isDir(name string) bool {

@@ -72,7 +72,7 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 	err := units(func(i int) error {
 		u, r := made[i].Unit, roots[i]
 		if r.Lock != nil || !included[u.File] && !u.Template && (opts.Create || r.Named) {
-			if r.Files = u.Files; opts.Wanted == nil || opts.Wanted(scan.RootModule{Root: r}) || !u.Source.fetched() {
+			if opts.Wanted == nil || !u.Source.fetched() || opts.Wanted(a.unassembled(r, u)) {
 				made[i] = a.Assemble(ctx, u, toolOf(&r, u, opts.Tool))
 				roots[i].Tool, roots[i].Assumed, roots[i].Guessed = r.Tool, r.Assumed, r.Guessed
 			}
@@ -100,6 +100,14 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 }
 
 const defaultJobs = 8
+
+// unassembled is the root module of a unit before its module is fetched: which of the
+// files below it that calls is not known.
+func (a *Assembler) unassembled(r scan.Root, u Unit) scan.RootModule {
+	r.Files = append(slices.Clip(u.Files), u.Dir+"/")
+	r.AnyChange = r.AnyChange || u.AnyChange || a.linkedBelow(u.Dir)
+	return scan.RootModule{Root: r}
+}
 
 // fetched reports whether the module comes from outside of the file tree.
 func (s Source) fetched() bool { return !s.own() && !s.Local }
@@ -137,7 +145,7 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 		}
 		return r, false
 	}
-	r.Origin, r.Files = made.Source.Text, made.Files
+	r.Origin, r.Files, r.AnyChange = made.Source.Text, made.Files, r.AnyChange || made.AnyChange
 	for _, f := range made.Generated {
 		if f.Holes > 0 {
 			r.Holes = append(r.Holes, scan.Hole{Path: f.Path, Parts: f.Holes, File: f.File, Line: f.Line})

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -56,6 +57,9 @@ type Unit struct {
 	// read or looked for, there or not, sorted.
 	Files []string
 
+	// AnyChange is as in scan.Root.
+	AnyChange bool
+
 	// lists are globs of the unit's files that are copied though they are hidden, and
 	// of those that are not copied.
 	lists copyList
@@ -103,6 +107,7 @@ func (r *Configs) Unit(dir string) Unit {
 		u.Includes = append(u.Includes, in.path)
 	}
 	u.Files = slices.Sorted(maps.Keys(reading.files))
+	u.AnyChange = slices.ContainsFunc(u.Files, r.linked) || strings.Contains(u.Source.text, repositoryTop)
 	u.Assumed = slices.Sorted(maps.Keys(b.assumed))
 	return u
 }

@@ -29,6 +29,7 @@ type file struct {
 	locals    map[string]*hcl.Attribute // likewise
 	versions  []VersionText             // of the tool itself
 	rootOnly  bool
+	data      bool // a test file names a directory with data for mocks
 }
 
 // blockTypes are the blocks that the tools expect at the top of a configuration file, in the

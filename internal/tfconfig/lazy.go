@@ -62,6 +62,25 @@ func (l *LazyFiles) Follow(name string) (string, fs.FileInfo, error) {
 	return real, info, err
 }
 
+// Linked reports whether a path leads through a link, even if to nothing.
+func (l *LazyFiles) Linked(name string) bool {
+	n := &noting{LazyFiles: l}
+	_, _ = filetree.Resolve(n, path.Clean(name)) // an error leads nowhere
+	return n.linked
+}
+
+// noting notes whether a link is read.
+type noting struct {
+	*LazyFiles
+	linked bool
+}
+
+// ReadLink implements fs.ReadLinkFS.
+func (n *noting) ReadLink(name string) (string, error) {
+	n.linked = true
+	return n.LazyFiles.ReadLink(name)
+}
+
 // Readable says why the content of a file is not read; nil if it is.
 func Readable(info fs.FileInfo) error {
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// testDir is where test files are, besides the root module itself.
-const testDir = "tests"
+// TestDir is where test files are, besides the root module itself.
+const TestDir = "tests"
 
 // moduleFiles are the files of a module, each list in the order in which the
 // tools read it [terraform 1.11 internal/configs/parser_config_dir.go].

@@ -19,6 +19,7 @@ type Tests struct {
 	Mistakes
 	Runs  []ModuleCall // of runs that test another module, sorted by path
 	Needs []Need       // by provider blocks
+	Data  bool         // one names a directory with data for mocks
 }
 
 var (
@@ -51,7 +52,7 @@ func loadTests(c *Configuration) *Tests {
 			m.need(addr, p.version, p.Place)
 		}
 	}
-	return &Tests{m.Mistakes, found.calls, m.needs}
+	return &Tests{m.Mistakes, found.calls, m.needs, found.data}
 }
 
 // decodeTestFile reads a test file. Blocks that have no bearing on providers and
@@ -143,6 +144,7 @@ func decodeMock(d *decoder, f *file, block *hcl.Block, root Directory) {
 		if !known || path.IsAbs(dir.text) {
 			break
 		}
+		f.data = true
 		if _, err := root.Dir(dir.text); errors.Is(err, fs.ErrNotExist) {
 			d.errorf(source.Expr.Range(), "unreadable mock data directory: it does not exist")
 		}
@@ -155,10 +157,10 @@ func decodeMock(d *decoder, f *file, block *hcl.Block, root Directory) {
 // testsBelow returns the test files below, by their path in the root module.
 func (m *merger) testsBelow() []string {
 	root := m.c.Directory
-	if !root.Has(testDir) {
+	if !root.Has(TestDir) {
 		return nil
 	}
-	at, err := root.Dir(testDir)
+	at, err := root.Dir(TestDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // a file of this name, or a link to nothing
 	}
@@ -167,11 +169,11 @@ func (m *merger) testsBelow() []string {
 		entries, err = at.Entries()
 	}
 	if err != nil {
-		m.Unreadable("directory", root.Name(testDir), err)
+		m.Unreadable("directory", root.Name(TestDir), err)
 	}
 	var names []string
 	for _, name := range testNames(entries, m.c.Tool) {
-		names = append(names, path.Join(testDir, name))
+		names = append(names, path.Join(TestDir, name))
 	}
 	return names
 }

@@ -177,6 +177,13 @@ func (t *Tree) PackageOf(file string) string {
 	return text
 }
 
+// ThroughLink reports whether something was asked for that is behind a link of the file
+// tree that the tree was made of, if it was made of one and shows no links itself.
+func (t *Tree) ThroughLink() bool {
+	made, ok := t.FS.(interface{ ThroughLink() bool })
+	return ok && made.ThroughLink()
+}
+
 // LeadsOut reports whether a path could not be followed since it leads out of the tree.
 func (t *Tree) LeadsOut(err error) bool { return errors.Is(err, t.outside) }
 

@@ -1,0 +1,36 @@
+package scan
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/tfconfig"
+)
+
+// PluginDir is where init looks for providers that a root module brings along
+// [docs: developer.hashicorp.com/terraform/cli/config/config-file#implied-local-mirror-directories].
+const PluginDir = "terraform.d/plugins"
+
+// vague reports whether the names in a directory do not say what is read there: a file
+// that may be read is a link, or there are directories and nothing else, so that a
+// change of any file below may have made it.
+func vague(at tfconfig.Directory) bool {
+	entries, _ := at.Entries()
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Type() == fs.ModeSymlink && Reads(e.Name()) }) ||
+		!slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() })
+}
+
+// linked reports whether a link may lead to something that is read for a root module:
+// a file of its directory, what is kept below that, or a version file here or above.
+func (f *finder) linked(at tfconfig.Directory) bool {
+	if vague(at) || f.tree.Linked(at.Join(PluginDir)) || f.tree.Linked(at.Join(tfconfig.TestDir)) {
+		return true
+	}
+	for dir := at.Path; dir != "."; dir = path.Dir(dir) {
+		if f.tools.pins(path.Dir(dir)).linked {
+			return true
+		}
+	}
+	return false
+}
