@@ -11,19 +11,11 @@ import (
 // bounded reads a body up to its limit. Every error but io.EOF is a
 // *provider.Error.
 type bounded struct {
-	ctx   context.Context // of the request: the body's life ends with it
-	url   *url.URL
-	body  io.ReadCloser
-	limit int64
-	left  int64
-
-	// Of streams only.
-	timer    *time.Timer   // ends the request
-	stall    time.Duration // for each floorSize
-	patience time.Duration // what is left of it
-	arrived  int64         // of floorSize
-	stalled  error
-	cancel   context.CancelCauseFunc
+	inquiry *inquiry
+	url     *url.URL
+	body    io.ReadCloser
+	limit   int64
+	left    int64
 }
 
 // Read reads one byte more than the limit allows, to tell a body that ends
@@ -42,60 +34,54 @@ func (b *bounded) Read(p []byte) (int, error) {
 		return n - 1, tooLong(b.url, b.limit)
 	case err == nil || err == io.EOF:
 		return n, err
-	case b.stalled != nil && context.Cause(b.ctx) == b.stalled:
-		return n, failure(context.WithoutCancel(b.ctx), b.url, b.stalled)
 	}
-	return n, failure(b.ctx, b.url, err)
+	return n, b.inquiry.failure(b.url, err)
 }
 
-// watched counts the time that is spent waiting for data against what has
-// arrived. A reader that is slow itself is no fault of the server.
+// watched counts the time that is spent waiting for data of a stream against what
+// has arrived. A reader that is slow itself is no fault of the server.
 func (b *bounded) watched(p []byte) (int, error) {
-	if b.timer == nil {
+	if !b.inquiry.stream {
 		return b.body.Read(p)
 	}
-	began := time.Now()
-	b.timer.Reset(b.patience)
+	b.inquiry.wait()
 	n, err := b.body.Read(p)
-	b.timer.Stop()
-	b.patience -= time.Since(began)
-	if b.arrived += int64(n); b.arrived >= floorSize {
-		b.arrived, b.patience = 0, b.stall
-	}
+	b.inquiry.rest(n)
 	return n, err
 }
 
-func (b *bounded) Close() error {
-	if b.timer != nil {
-		b.timer.Stop()
-		defer b.cancel(nil)
-	}
-	return b.body.Close()
-}
+func (b *bounded) Close() error { return b.body.Close() }
 
 // arriving is the body of an answer, as it arrives: it is counted, and tells how the
 // host is.
 type arriving struct {
 	io.ReadCloser
-	guard    *guard
-	ctx      context.Context // of the request: the body's life ends with it
-	hostport string
-	began    time.Time
-	cancel   context.CancelCauseFunc // of the request
-	begins   func()                  // called when the body does; then nil
-	read     int64
-	told     bool
+	guard   *guard
+	attempt *attempt
+	ctx     context.Context // of the request: the body's life ends with it
+	cancel  context.CancelCauseFunc
+	stand   time.Duration // of a stream: for how long nothing of it may arrive; else 0
+	try     *time.Timer   // ends the request; nil: nothing does
+	begins  func()        // called when the body does; then nil
+	read    int64
+	told    bool
 }
 
 func (a *arriving) Read(p []byte) (int, error) {
+	if a.stand > 0 {
+		a.try.Reset(a.stand)
+	}
 	n, err := a.ReadCloser.Read(p)
+	if a.stand > 0 {
+		a.try.Stop()
+	}
 	a.guard.bytes.Add(int64(n))
 	if a.begins != nil && (err == nil || err == io.EOF) {
 		a.begins()
 		a.begins = nil
 	}
-	if err != nil && context.Cause(a.ctx) == errNoAnswer {
-		err = errNoAnswer
+	if err != nil && err != io.EOF {
+		err = lateness(a.ctx, err)
 	}
 	if a.read += int64(n); err != nil || a.read >= floorSize {
 		a.tell(err)
@@ -113,10 +99,10 @@ func (a *arriving) tell(err error) {
 		if cause := cmp.Or(context.Cause(a.ctx), context.DeadlineExceeded); cause != context.Canceled {
 			err = cause // which says how long it took
 		}
-		a.guard.hosts.failed(a.ctx, a.hostport, a.began, err)
+		a.attempt.failed(err)
 		return
 	}
-	a.guard.hosts.well(a.hostport)
+	a.attempt.well()
 }
 
 // late reports whether the time of the question is over. The connection is closed
@@ -129,5 +115,6 @@ func (a *arriving) late() bool {
 func (a *arriving) Close() error {
 	a.tell(nil)
 	defer a.cancel(nil)
+	stop(a.try)
 	return a.ReadCloser.Close()
 }

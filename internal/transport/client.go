@@ -37,11 +37,6 @@ const (
 	// maxRetryWait.
 	retryWait    = time.Second
 	maxRetryWait = 30 * time.Second
-	// floorTime is how long a stream may take for each floorSize bytes. A package
-	// may be large and a line slow, so its whole time cannot be bounded; but what
-	// is slower than this would hold its place for hours.
-	floorTime = time.Minute
-	floorSize = 64 << 10
 )
 
 // Options are the settings of a Client. The zero value of each is its default.
@@ -60,7 +55,6 @@ type Options struct {
 type Client struct {
 	opts  Options
 	guard *guard
-	stall time.Duration
 }
 
 // New makes a client. It honours the proxy variables and, through crypto/x509,
@@ -73,7 +67,7 @@ func New(opts Options) *Client {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Client{opts: opts, guard: newGuard(opts), stall: floorTime}
+	return &Client{opts: opts, guard: newGuard(opts)}
 }
 
 // Admit says that the operator named this host and port: in a host block of the
@@ -86,7 +80,7 @@ func (c *Client) Admit(hostport string) { c.guard.admit(hostport) }
 // named by the base branch; nil knows none. New returns a client for Base.
 func (c *Client) For(who Namer, base func(host string) bool) *Client {
 	g := &guard{shared: c.guard.shared, who: who, base: base, pools: map[kindSet]*http.Transport{}}
-	return &Client{opts: c.opts, guard: g, stall: c.stall}
+	return &Client{opts: c.opts, guard: g}
 }
 
 // Resolve says how to connect to a URL's host, after applying the rules for
@@ -130,28 +124,47 @@ func (c *Client) HTTP() *http.Client {
 }
 
 // Streaming returns a client for libraries that read long bodies. Like Stream it
-// tries again where there is no answer, and bounds how long a body may stand
-// still instead of the time of the whole request.
+// tries again where there is no answer, and bounds how long a body may be below the
+// floor instead of the time of the whole request.
 func (c *Client) Streaming() *http.Client {
-	retrying := c.retrying(Request{})
-	retrying.HTTPClient.Transport = streaming{c}
-	return retrying.StandardClient()
+	return &http.Client{Transport: streaming{c, &retryablehttp.RoundTripper{Client: c.retrying(Request{})}}}
 }
 
 // streaming is the RoundTripper that watches bodies.
-type streaming struct{ client *Client }
+type streaming struct {
+	client *Client
+	next   http.RoundTripper
+}
 
 // RoundTrip implements http.RoundTripper.
 func (s streaming) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancelCause(withCaller(req.Context()))
-	resp, err := s.client.guard.RoundTrip(req.WithContext(ctx))
+	q, err := s.client.streamed(req.Context(), req.Method, req.URL)
 	if err != nil {
-		cancel(nil)
 		return nil, err
 	}
-	body := &bounded{ctx: ctx, url: req.URL, body: resp.Body, limit: unbounded, left: unbounded}
-	resp.Body = s.client.watch(body, cancel)
+	resp, err := s.next.RoundTrip(req.WithContext(q.ctx))
+	q.rest(0)
+	if err != nil {
+		s.client.guard.hosts.end(q)
+		return nil, lateness(q.ctx, err)
+	}
+	q.flowing = true
+	resp.Body = &endingBody{
+		ReadCloser: &bounded{inquiry: q, url: req.URL, body: resp.Body, limit: unbounded, left: unbounded},
+		end:        func() { s.client.guard.hosts.end(q) },
+	}
 	return resp, nil
+}
+
+// endingBody is a body with which a question ends.
+type endingBody struct {
+	io.ReadCloser
+	end func()
+}
+
+func (e *endingBody) Close() error {
+	defer e.end()
+	return e.ReadCloser.Close()
 }
 
 // unbounded is a limit that no body reaches.
@@ -205,13 +218,17 @@ type Response struct {
 // Errors are *provider.Error: CodeUnreachable if there was no whole answer,
 // CodeBadAnswer if it exceeds the limit, CodeCancelled if ctx has ended.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
-	r.Timeout = cmp.Or(r.Timeout, c.opts.Timeout)
 	leave, err := c.guard.hosts.place(ctx, HostPort(r.URL))
 	if err != nil {
 		return nil, failure(ctx, r.URL, err)
 	}
 	defer leave()
-	resp, body, err := c.open(withCaller(ctx), r, keepWhole(cmp.Or(r.Limit, DefaultLimit)))
+	q, err := c.guard.hosts.newInquiry(ctx, r.Method, r.URL, cmp.Or(r.Timeout, c.opts.Timeout))
+	if err != nil {
+		return nil, failure(ctx, r.URL, err)
+	}
+	defer c.guard.hosts.end(q)
+	resp, body, err := c.open(q, r, keepWhole(cmp.Or(r.Limit, DefaultLimit)))
 	if err != nil {
 		return nil, err
 	}
@@ -254,67 +271,64 @@ func Whole(resp *http.Response, limit int64) error {
 // closes it. Where a transfer breaks, the reader goes on if the server gives the
 // rest of the very same body, or all of a body that begins with the same bytes.
 // Else it fails where Do would, with the same errors, and where less than a floor
-// arrives in a minute.
+// arrives in a minute, with all its tries.
 func (c *Client) Stream(ctx context.Context, r Request) (*Response, io.ReadCloser, error) {
-	resp, body, err := c.begin(ctx, r)
+	q, err := c.streamed(ctx, r.Method, r.URL)
+	if err != nil {
+		return nil, nil, failure(ctx, r.URL, err)
+	}
+	resp, body, err := c.begin(q, r)
+	if err != nil {
+		c.guard.hosts.end(q)
+		return nil, nil, err
+	}
+	return resp, newResuming(c, q, r, resp, body), nil
+}
+
+// streamed begins the question of a stream.
+func (c *Client) streamed(ctx context.Context, method string, u *url.URL) (*inquiry, error) {
+	q, err := c.guard.hosts.newInquiry(ctx, method, u, standTime)
+	if err == nil {
+		q.stream = true
+	}
+	return q, err
+}
+
+// begin is Stream up to where the transfer breaks. The time of the question runs
+// then while somebody reads.
+func (c *Client) begin(q *inquiry, r Request) (*Response, io.ReadCloser, error) {
+	resp, body, err := c.open(q, r, nil)
+	q.rest(0)
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.retries(r) > 0 && repeatable(r, resp) {
-		return resp, newResuming(ctx, c, r, resp, body), nil
-	}
+	q.flowing = true
 	return resp, body, nil
-}
-
-// begin is Stream up to where the transfer breaks.
-func (c *Client) begin(ctx context.Context, r Request) (*Response, io.ReadCloser, error) {
-	// The cause travels with the request's own context, so that the reader can
-	// tell a stall from the end of the caller's.
-	streaming, cancel := context.WithCancelCause(withCaller(ctx))
-	resp, body, err := c.open(streaming, r, nil)
-	if err != nil {
-		cancel(nil)
-		return nil, nil, err
-	}
-	return resp, c.watch(body, cancel), nil
-}
-
-// watch makes a body end with an error where it is slower than the floor. The
-// function cancels the context of its request.
-func (c *Client) watch(body *bounded, cancel context.CancelCauseFunc) io.ReadCloser {
-	body.stalled = fmt.Errorf("less than %d bytes for %s", floorSize, c.stall)
-	body.timer = time.AfterFunc(c.stall, func() { cancel(body.stalled) })
-	body.timer.Stop() // it runs while somebody waits for data
-	body.stall, body.patience, body.cancel = c.stall, c.stall, cancel
-	return body
 }
 
 // open sends a request. An answer that read, which may be nil, fails for is no
 // answer.
-func (c *Client) open(ctx context.Context, r Request, read func(*http.Response) error) (*Response, *bounded, error) {
-	req, err := c.request(ctx, r)
+func (c *Client) open(q *inquiry, r Request, read func(*http.Response) error) (*Response, *bounded, error) {
+	req, err := c.request(q.ctx, r)
 	if err != nil {
-		return nil, nil, failure(ctx, r.URL, err)
+		return nil, nil, q.failure(r.URL, err)
 	}
 	if read != nil {
 		req.SetResponseHandler(read)
-	}
-	if err := c.guard.hosts.await(ctx, HostPort(r.URL)); err != nil {
-		return nil, nil, failure(ctx, r.URL, err)
 	}
 	resp, err := c.retrying(r).Do(req)
 	if err != nil {
 		if resp != nil {
 			resp.Body.Close()
 		}
-		return nil, nil, failure(ctx, r.URL, err)
+		return nil, nil, q.failure(r.URL, err)
 	}
 	limit := cmp.Or(r.Limit, DefaultLimit)
 	if resp.ContentLength > limit {
 		resp.Body.Close()
 		return nil, nil, tooLong(r.URL, limit)
 	}
-	body := &bounded{ctx: ctx, url: r.URL, body: resp.Body, limit: limit, left: limit}
+	body := &bounded{inquiry: q, url: r.URL, body: resp.Body, limit: limit, left: limit}
 	answer := &Response{Status: resp.StatusCode, Header: resp.Header, URL: resp.Request.URL, Size: resp.ContentLength}
 	return answer, body, nil
 }
@@ -341,7 +355,6 @@ func (c *Client) retrying(r Request) *retryablehttp.Client {
 		HTTPClient: &http.Client{
 			Transport:     c.guard,
 			CheckRedirect: r.follow,
-			Timeout:       r.Timeout,
 		},
 		RetryMax:     c.retries(r),
 		RetryWaitMin: c.opts.RetryWait,
@@ -369,19 +382,26 @@ func (c *Client) shouldRetry(ctx context.Context, resp *http.Response, err error
 	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
 		return false, ctx.Err()
 	}
-	if o, ok := errors.AsType[*outage](err); ok && !o.retry || c.guard.hosts.hopeless(ctx, resp, err) {
+	if _, out := errors.AsType[*outage](err); out || c.guard.hosts.hopeless(ctx, resp, err) {
 		return false, ctx.Err()
 	}
 	return retryablehttp.DefaultRetryPolicy(ctx, resp, err)
 }
 
-// backoff waits longer each time, or as long as the host of the answer asks for.
+// backoff waits longer each time, or as long as the answer asks for.
 func (c *Client) backoff(shortest, longest time.Duration, tries int, resp *http.Response) time.Duration {
-	if resp != nil && resp.Header.Get("Retry-After") != "" && pauses(resp) {
-		wait, _ := c.guard.hosts.pause(context.Background(), HostPort(resp.Request.URL))
-		return wait
+	if resp != nil {
+		if pause, asked := pauseOf(resp); asked {
+			return pause
+		}
 	}
 	return retryablehttp.DefaultBackoff(shortest, longest, tries, nil)
+}
+
+// tried marks a request as one that is sent again.
+func tried(req *http.Request) error {
+	inquiryOf(req.Context()).repeated = true
+	return nil
 }
 
 // reads reports whether a request changes nothing, so that it may be sent again.

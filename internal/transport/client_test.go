@@ -302,27 +302,6 @@ func TestTruncatedBodyIsAnError(t *testing.T) {
 	}
 }
 
-func TestStreamFailsWhenStalled(t *testing.T) {
-	t.Parallel()
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, "first")
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
-	})
-	c := newClient(s)
-	c.stall = 10 * time.Millisecond
-	_, body, err := c.Stream(t.Context(), Request{URL: parse(t, s.URL)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer body.Close()
-	data, err := io.ReadAll(body)
-	e := wantCode(t, err, provider.CodeUnreachable)
-	if string(data) != "first" || !strings.Contains(e.Error(), "less than 65536 bytes for 10ms") {
-		t.Errorf("Stream = %q, %v; want the first part and that too little came", data, err)
-	}
-}
-
 func TestCancelledRequest(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

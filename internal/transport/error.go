@@ -4,20 +4,13 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
-	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
-	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
-
-// maxRetryAfter is the longest wait that a server may ask for. A run that is
-// told to come back later than this reports the answer instead of waiting.
-const maxRetryAfter = time.Minute
 
 // refusal is a request that this package declines to send or to follow.
 type refusal struct{ reason, hint string }
@@ -48,16 +41,6 @@ func refusalOf(k kind, hostport string) *refusal {
 // often that of a proxy that opens TLS. crypto/x509 reads the variable but on macOS
 // and Windows, where the system's own authorities count.
 const untrustedHint = "if a proxy or a server of your own signs with an authority of its own, name a file with that in SSL_CERT_FILE; on macOS and Windows, add it to those of the system"
-
-func retryAfter(header string) time.Duration {
-	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if when, err := http.ParseTime(header); err == nil {
-		return time.Until(when)
-	}
-	return 0
-}
 
 // failure is the error of a request that got no whole answer.
 func failure(ctx context.Context, u *url.URL, err error) *provider.Error {

@@ -72,6 +72,7 @@ func newGuard(opts Options) *guard {
 		resolver:  cmp.Or(opts.Resolver, net.DefaultResolver),
 		admitted:  map[string]bool{},
 		found:     map[string]kindSet{},
+		hosts:     newHosts(),
 	}}
 }
 
@@ -133,8 +134,7 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 
 // send sends a request, if its host is one that answers, and notes how that went.
 func (g *guard) send(req *http.Request, inherited kindSet) (*http.Response, error) {
-	hostport := HostPort(req.URL)
-	probing, err := g.hosts.enter(req.Context(), hostport)
+	attempt, err := g.hosts.enter(req.Context(), HostPort(req.URL), req.URL.EscapedPath())
 	if err != nil {
 		if req.Body != nil {
 			req.Body.Close()
@@ -142,31 +142,57 @@ func (g *guard) send(req *http.Request, inherited kindSet) (*http.Response, erro
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
-	ends := func() {}
-	if probing {
-		timer := time.AfterFunc(probeTimeout, func() { cancel(errNoAnswer) })
-		ends = func() { timer.Stop() }
+	try, brief := endAfter(cancel, inquiryOf(ctx).try), (*time.Timer)(nil)
+	if attempt.brief {
+		brief = endAfter(cancel, probeTimeout)
 	}
 	g.requests.Add(1)
-	began := time.Now()
 	resp, err := g.pool(inherited).RoundTrip(g.outgoing(req.WithContext(ctx)))
 	if err != nil {
-		ends()
-		if context.Cause(ctx) == errNoAnswer {
-			err = errNoAnswer
-		}
-		if !Refused(err) {
-			g.hosts.failed(req.Context(), hostport, began, err)
+		stop(try)
+		stop(brief)
+		err = lateness(ctx, err)
+		if Refused(err) {
+			attempt.unsent()
+		} else {
+			attempt.failed(err)
 		}
 		cancel(nil)
 		return nil, err
 	}
-	g.hosts.heard(hostport, resp)
-	resp.Body = &arriving{ReadCloser: resp.Body, guard: g, ctx: ctx, hostport: hostport, began: began, cancel: cancel, begins: func() {
-		ends()
-		g.hosts.alive(hostport)
+	attempt.heard(resp)
+	body := &arriving{ReadCloser: resp.Body, guard: g, attempt: attempt, ctx: ctx, cancel: cancel, try: try, begins: func() {
+		stop(brief)
+		attempt.alive()
 	}}
+	if q := inquiryOf(ctx); q.stream {
+		stop(try) // it runs while somebody waits for data
+		body.stand = q.try
+	}
+	resp.Body = body
 	return resp, nil
+}
+
+// endAfter ends a request after some time; nil where that is 0, for no end.
+func endAfter(cancel context.CancelCauseFunc, d time.Duration) *time.Timer {
+	if d == 0 {
+		return nil
+	}
+	return time.AfterFunc(d, func() { cancel(noAnswer(d)) })
+}
+
+func stop(timer *time.Timer) {
+	if timer != nil {
+		timer.Stop()
+	}
+}
+
+// lateness is why a request failed: that its time is over, if it is.
+func lateness(ctx context.Context, err error) error {
+	if l, ok := errors.AsType[*late](context.Cause(ctx)); ok {
+		return l
+	}
+	return err
 }
 
 // outgoing is the request as it is sent. net/http drops credentials only where

@@ -3,32 +3,13 @@ package transport
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
 )
 
-// The patience with a host. That of one question is in Options and Request.
 const (
-	// failuresInRow is how many questions without an answer open the circuit of a
-	// host. Questions are asked side by side, so that this many are no proof: what
-	// is asked already may go on trying.
-	failuresInRow = 3
-	// hiccup is how long they have to last. It is as long as one question is tried
-	// again: what refuses for a shorter time, as a server that starts anew, is not
-	// down for whoever comes last.
-	hiccup = 3 * time.Second
-	// probeTimeout is how long a host that did not answer has for its next chance.
-	probeTimeout = 10 * time.Second
-	// betweenProbes is how long a new question does not try such a host.
-	betweenProbes = 15 * time.Second
-	// maxPauses bounds what a host may make the run wait by asking again and again
-	// to come back later. A single wait is bounded by maxRetryAfter.
-	maxPauses = 45 * time.Second
 	// troublesInRow is how many refusals and server errors of a host end the trying
 	// again: what is tried so often in vain costs the others their time.
 	troublesInRow = 24
@@ -43,8 +24,10 @@ const (
 
 // hosts knows how each host of a run is. Its times are those of the package time.
 type hosts struct {
-	mu    sync.Mutex
-	known map[string]*host // by host and port
+	mu     sync.Mutex
+	known  map[string]*host // by host and port
+	stuck  map[string]*gate // of what has not been answered in its time, by inquiry.key
+	events int64            // counts what is sent and what is heard, to tell which was first
 	// answered is whether any host has, silent those that timed out before.
 	answered bool
 	silent   map[string]bool
@@ -52,38 +35,27 @@ type hosts struct {
 
 // host is the state of one host.
 type host struct {
-	places chan struct{} // holds an element for each question that is open
-
-	failures    int       // questions without an answer, in a row
-	first, last time.Time // when the first of them was asked, and the last one failed
-	cause       error     // of the last
-	probe       chan struct{}
-
-	troubles int           // answers 429 and 5xx, in a row
-	until    time.Time     // when the host wants to be asked again
-	pauses   int           // that it asked for since its last good answer
-	paused   time.Duration // by them
+	places   chan struct{} // holds an element for each question that is open
+	circuit  circuit
+	pauses   pauses
+	gate     gate // of new questions, while the circuit is open or the host busy for too long
+	troubles int  // answers 429 and 5xx, in a row
 }
 
-// outage is why a question is not sent: the host does not answer others.
+// outage is why a question is not sent.
 type outage struct {
 	hostport string
 	why      string
-	retry    bool // whether the question may be tried again
 }
 
 func (o *outage) Error() string { return o.hostport + " " + o.why }
 
-// open reports whether the circuit is: then only probes are sent, one at a time.
-func (s *host) open() bool {
-	return s.failures >= failuresInRow && s.last.Sub(s.first) >= hiccup
+func newHosts() hosts {
+	return hosts{known: map[string]*host{}, stuck: map[string]*gate{}, silent: map[string]bool{}}
 }
 
 // state returns the state of a host. The mutex is held.
 func (h *hosts) state(hostport string) *host {
-	if h.known == nil {
-		h.known, h.silent = map[string]*host{}, map[string]bool{}
-	}
 	if h.known[hostport] == nil {
 		h.known[hostport] = &host{places: make(chan struct{}, atOncePerHost)}
 	}
@@ -99,38 +71,96 @@ func (h *hosts) place(ctx context.Context, hostport string) (leave func(), err e
 	case places <- struct{}{}:
 		return func() { <-places }, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	}
 }
 
-// enter asks whether a request may be sent. Where the circuit is open a new
-// question fails at once, unless it is time for a probe; one that is tried again
-// is the probe, or waits for it. A probe has less time.
-func (h *hosts) enter(ctx context.Context, hostport string) (probing bool, err error) {
-	again := triedBefore(ctx)
-	for waited := false; ; waited = true {
-		h.mu.Lock()
-		s := h.state(hostport)
-		open, probe := s.open(), s.probe
-		may := probe == nil && !waited && (again || time.Since(s.last) >= betweenProbes)
-		if open && may {
-			s.probe = make(chan struct{})
-		}
-		doubtful := h.doubtful()
-		h.mu.Unlock()
+// attempt is one request to a host, from when it may be sent to what becomes of it.
+type attempt struct {
+	hosts    *hosts
+	host     *host
+	hostport string
+	path     string
+	ctx      context.Context // of the request
+	began    time.Time
+	sent     int64 // by hosts.events
+	brief    bool  // the answer has to begin within probeTimeout
+	probing  bool  // others wait for what becomes of it
+}
+
+// enter waits until a request may be sent. While the circuit is open, or the host
+// is busy for longer than the question can wait, the first new question is a probe
+// and others wait for it; after one that failed they fail at once for a while. What
+// was asked before has one more try, beside the probes: it is known to be silent.
+func (h *hosts) enter(ctx context.Context, hostport, path string) (*attempt, error) {
+	for {
+		a, wait, pause, err := h.admit(ctx, hostport, path)
 		switch {
-		case !open:
-			return doubtful, nil
-		case may:
-			return true, nil
-		case probe == nil || !again:
-			return false, &outage{hostport: hostport, why: "does not answer", retry: again}
+		case wait != nil:
+			err = await(ctx, wait)
+		case pause > 0:
+			err = waitFor(ctx, pause)
+		default:
+			return a, err
 		}
-		select {
-		case <-probe:
-		case <-ctx.Done():
-			return false, ctx.Err()
+		if err != nil {
+			return nil, err
 		}
+	}
+}
+
+// admit returns an attempt, what to wait for before asking again, or an outage.
+func (h *hosts) admit(ctx context.Context, hostport, path string) (a *attempt, wait <-chan struct{}, pause time.Duration, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s, q := h.state(hostport), inquiryOf(ctx)
+	h.events++
+	a = &attempt{hosts: h, host: s, hostport: hostport, path: path, ctx: ctx, began: time.Now(), sent: h.events}
+	open, busy := s.circuit.open(), s.pauses.left()
+	switch {
+	case q.caller == nil: // who waits by rules of its own
+		busy = 0
+	case !open && busy > 0 && s.pauses.bearable() && q.bears(busy):
+		return nil, nil, busy, nil
+	}
+	if !open && busy == 0 {
+		a.brief = h.doubtful()
+		return a, nil, 0, nil
+	}
+	if open && q.repeated && q.silent {
+		a.brief, q.last = true, true
+		return a, nil, 0, nil
+	}
+	a.probing, wait = s.gate.enter()
+	if a.probing {
+		a.brief, q.last = true, true
+		return a, nil, 0, nil
+	}
+	if wait == nil && open {
+		err = &outage{hostport, "does not answer"}
+	} else if wait == nil {
+		err = &outage{hostport, "asks to come back later"}
+	}
+	return nil, wait, 0, err
+}
+
+func await(ctx context.Context, end <-chan struct{}) error {
+	select {
+	case <-end:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func waitFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -138,145 +168,94 @@ func (h *hosts) enter(ctx context.Context, hostport string) (probing bool, err e
 // held.
 func (h *hosts) doubtful() bool { return !h.answered && len(h.silent) >= silentHosts }
 
+// heard notes what an answer says of how its host is.
+func (a *attempt) heard(resp *http.Response) {
+	a.hosts.mu.Lock()
+	defer a.hosts.mu.Unlock()
+	if !troubled(resp) {
+		a.host.troubles = 0
+		a.host.pauses.answered(a.sent)
+		return
+	}
+	a.host.troubles++
+	if pause, asked := pauseOf(resp); asked {
+		a.hosts.events++
+		a.host.pauses.add(saying{path: a.path, until: time.Now().Add(pause), at: a.hosts.events})
+	}
+}
+
 // alive says that an answer has begun to arrive. A probe ends with that; what it
 // asked for may still fail to come whole.
-func (h *hosts) alive(hostport string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.answered = true
-	if s := h.state(hostport); s.probe != nil {
-		s.failures = min(s.failures, failuresInRow-1)
-		s.endProbe()
+func (a *attempt) alive() {
+	a.hosts.mu.Lock()
+	defer a.hosts.mu.Unlock()
+	a.hosts.answered = true
+	if a.probing {
+		a.host.circuit.began()
 	}
+	a.leave(false)
 }
 
 // well says that a whole answer has come.
-func (h *hosts) well(hostport string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := h.state(hostport)
-	h.answered, s.failures = true, 0
-	s.endProbe()
+func (a *attempt) well() {
+	a.hosts.mu.Lock()
+	defer a.hosts.mu.Unlock()
+	a.hosts.answered = true
+	a.host.circuit.answered()
+	a.leave(false)
 }
 
-// failed says that a question got no answer, or not in time. That nobody wants it
-// any more, as after an interrupt, says nothing about the host.
-func (h *hosts) failed(ctx context.Context, hostport string, began time.Time, cause error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := h.state(hostport)
-	defer s.endProbe()
-	if unwanted(ctx) {
+// failed says that there was no answer, or not in time. That nobody wants it any
+// more, as after an interrupt, says nothing about the host.
+func (a *attempt) failed(cause error) {
+	a.hosts.mu.Lock()
+	defer a.hosts.mu.Unlock()
+	if unwanted(a.ctx) {
+		a.leave(true)
 		return
 	}
-	if s.failures++; s.failures == 1 {
-		s.first = began
-	}
-	s.cause, s.last = cause, time.Now()
+	a.host.circuit.failed(a.path, a.began, cause)
+	inquiryOf(a.ctx).silent = true
 	if timedOut(cause) {
-		h.silent[hostport] = true
+		a.hosts.silent[a.hostport] = true
 	}
+	a.leave(false)
 }
 
-// endProbe lets those go on who wait for one.
-func (s *host) endProbe() {
-	if s.probe != nil {
-		close(s.probe)
-		s.probe = nil
-	}
+// unsent says that this package has refused to connect.
+func (a *attempt) unsent() {
+	a.hosts.mu.Lock()
+	defer a.hosts.mu.Unlock()
+	a.leave(true)
 }
 
-func timedOut(err error) bool {
-	timeout, ok := errors.AsType[net.Error](err)
-	return ok && timeout.Timeout() || errors.Is(err, errNoAnswer)
-}
-
-var errNoAnswer = fmt.Errorf("no answer for %s", probeTimeout)
-
-// heard notes what an answer says of how its host is.
-func (h *hosts) heard(hostport string, resp *http.Response) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := h.state(hostport)
-	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode < http.StatusInternalServerError {
-		s.troubles, s.pauses, s.paused = 0, 0, 0
-		return
+// leave ends a probe, so that others go on. The mutex is held.
+func (a *attempt) leave(unwanted bool) {
+	shut := a.host.circuit.open() || a.host.pauses.left() > 0
+	if a.probing {
+		a.probing = false
+		a.host.gate.leave(shut && !unwanted)
 	}
-	s.troubles++
-	until := time.Now().Add(pauseOf(resp))
-	if !until.After(s.until) {
-		return
-	}
-	begin := time.Now()
-	if s.until.After(begin) {
-		begin = s.until
-	} else if until.After(begin) {
-		s.pauses++
-	}
-	s.paused += until.Sub(begin)
-	s.until = until
-}
-
-// pauseOf is how long an answer asks to wait; 0 if it does not.
-func pauseOf(resp *http.Response) time.Duration {
-	if pauses(resp) {
-		return max(retryAfter(resp.Header.Get("Retry-After")), 0)
-	}
-	return 0
-}
-
-// pauses reports whether an answer is one that may ask to wait.
-func pauses(resp *http.Response) bool {
-	return resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable
-}
-
-// pause is how long to wait until the host may be asked, and whether that is worth
-// it: before the run ends, and not again and again.
-func (h *hosts) pause(ctx context.Context, hostport string) (time.Duration, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := h.state(hostport)
-	left := max(time.Until(s.until), 0)
-	if end, bounded := ctx.Deadline(); bounded && left >= time.Until(end) {
-		return left, false
-	}
-	return left, s.paused <= maxRetryAfter && (s.pauses < 2 || s.paused <= maxPauses)
-}
-
-// await waits until the host wants to be asked.
-func (h *hosts) await(ctx context.Context, hostport string) error {
-	for {
-		left, worth := h.pause(ctx, hostport)
-		switch {
-		case left == 0:
-			return nil
-		case !worth:
-			return &outage{hostport: hostport, why: "asks to come back later"}
-		}
-		timer := time.NewTimer(left)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		}
+	if !shut {
+		a.host.gate.failed = time.Time{}
 	}
 }
 
 // hopeless reports whether a question that got this answer, or none, is not worth
 // another try.
 func (h *hosts) hopeless(ctx context.Context, resp *http.Response, err error) bool {
-	if resp == nil {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		return timedOut(err) && h.doubtful()
-	}
-	if _, worth := h.pause(ctx, HostPort(resp.Request.URL)); !worth {
-		return true
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.state(HostPort(resp.Request.URL)).troubles > troublesInRow
+	q := inquiryOf(ctx)
+	switch {
+	case err != nil:
+		return q.last || timedOut(err) && h.doubtful()
+	case resp == nil || !troubled(resp):
+		return false
+	}
+	s := h.state(HostPort(resp.Request.URL))
+	pause, asked := pauseOf(resp)
+	return s.troubles > troublesInRow || asked && !(s.pauses.bearable() && q.bears(pause))
 }
 
 // Outage is a host that did not answer.
@@ -292,39 +271,10 @@ func (c *Client) Outages() []Outage {
 	defer h.mu.Unlock()
 	var all []Outage
 	for name, s := range h.known {
-		if s.open() {
-			all = append(all, Outage{name, WithoutURLs(s.cause)})
+		if s.circuit.open() {
+			all = append(all, Outage{name, WithoutURLs(s.circuit.cause)})
 		}
 	}
 	slices.SortFunc(all, func(a, b Outage) int { return cmp.Compare(a.Host, b.Host) })
 	return all
 }
-
-// callerKey is the key of the context that the caller of a request gave: the
-// request's own also ends where the answer takes too long.
-type callerKey struct{}
-
-func withCaller(ctx context.Context) context.Context {
-	return context.WithValue(ctx, callerKey{}, ctx)
-}
-
-// unwanted reports whether a request ended because its caller's context did.
-func unwanted(ctx context.Context) bool {
-	if caller, ok := ctx.Value(callerKey{}).(context.Context); ok {
-		return caller.Err() != nil
-	}
-	return errors.Is(ctx.Err(), context.Canceled)
-}
-
-type triedKey struct{}
-
-// tried marks a request as one that is sent again.
-func tried(req *http.Request) error {
-	*req = *req.WithContext(again(req.Context()))
-	return nil
-}
-
-// again marks the context of a question that is asked again.
-func again(ctx context.Context) context.Context { return context.WithValue(ctx, triedKey{}, true) }
-
-func triedBefore(ctx context.Context) bool { return ctx.Value(triedKey{}) != nil }

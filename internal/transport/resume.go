@@ -2,7 +2,6 @@ package transport
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"hash/maphash"
 	"io"
@@ -55,18 +54,21 @@ func repeatable(r Request, resp *Response) bool {
 // begins with the bytes that were read, of which a digest is kept.
 type resuming struct {
 	client  *Client
-	ctx     context.Context // of the request: the body's life ends with it
+	inquiry *inquiry // which ends with the body
 	request Request
 	state
 	ranges bool // whether the rest can be asked for
 	body   io.ReadCloser
 	read   int64
 	digest maphash.Hash // of what was read
-	left   int          // of maxResumes
+	left   int          // of maxResumes; none where nothing is sent again
 }
 
-func newResuming(ctx context.Context, c *Client, r Request, resp *Response, body io.ReadCloser) *resuming {
-	b := &resuming{client: c, ctx: ctx, request: r, body: body, left: maxResumes}
+func newResuming(c *Client, q *inquiry, r Request, resp *Response, body io.ReadCloser) *resuming {
+	b := &resuming{client: c, inquiry: q, request: r, body: body}
+	if c.retries(r) > 0 && repeatable(r, resp) {
+		b.left = maxResumes
+	}
 	b.state, b.ranges = resumable(resp)
 	return b
 }
@@ -86,7 +88,10 @@ func (b *resuming) Read(p []byte) (int, error) {
 	}
 }
 
-func (b *resuming) Close() error { return b.body.Close() }
+func (b *resuming) Close() error {
+	defer b.client.guard.hosts.end(b.inquiry)
+	return b.body.Close()
+}
 
 // resume replaces a broken body by one that begins where it ended, and reports
 // whether it could. A server that refuses or fails once is not asked again.
@@ -109,20 +114,17 @@ func (b *resuming) resume(broken error) bool {
 	return false
 }
 
-// wait lets the server come to itself, longer each time, and others go before.
+// wait lets the server come to itself, longer each time, and others go before: for
+// these the time of the question does not run.
 func (b *resuming) wait() bool {
-	if t := b.request.Turn; t != nil {
-		t.Leave()
+	q, turn, opts := b.inquiry, b.request.Turn, b.client.opts
+	if turn != nil {
+		turn.Leave()
 	}
-	opts := b.client.opts
-	timer := time.NewTimer(retryablehttp.DefaultBackoff(opts.RetryWait, max(maxRetryWait, opts.RetryWait), maxResumes-b.left, nil))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-b.ctx.Done():
-		return false
-	}
-	return b.request.Turn == nil || b.request.Turn.Enter(b.ctx) == nil
+	q.wait()
+	err := waitFor(q.ctx, retryablehttp.DefaultBackoff(opts.RetryWait, max(maxRetryWait, opts.RetryWait), maxResumes-b.left, nil))
+	q.rest(0)
+	return err == nil && (turn == nil || turn.Enter(q.ctx) == nil)
 }
 
 // rest asks for what is missing; nil if the server does not give it, and whether
@@ -135,7 +137,9 @@ func (b *resuming) rest() (rest io.ReadCloser, broke bool) {
 		r.Header = http.Header{"Range": {fmt.Sprintf("bytes=%d-", b.read)}, "If-Range": {b.validator}}
 		maps.Copy(r.Header, b.request.Header)
 	}
-	resp, body, err := b.client.begin(again(b.ctx), r)
+	b.inquiry.repeated, b.inquiry.silent = true, true
+	b.inquiry.wait()
+	resp, body, err := b.client.begin(b.inquiry, r)
 	if err != nil {
 		return nil, false
 	}

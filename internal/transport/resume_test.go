@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -253,33 +255,32 @@ func TestCancelledTransferDoesNotGoOn(t *testing.T) {
 
 // TestStandingTransferGoesOn is for lines that die without a word.
 func TestStandingTransferGoesOn(t *testing.T) {
-	t.Parallel()
-	released := make(chan struct{})
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Range") != "" {
-			close(released)
-			p := rest(500, len(content))
-			for name, values := range p.header {
-				w.Header()[name] = values
+	synctest.Test(t, func(t *testing.T) {
+		c := inMemory(t, nil, func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Range") != "" {
+				p := rest(500, len(content))
+				maps.Copy(w.Header(), p.header)
+				w.WriteHeader(p.status)
+				io.WriteString(w, p.body)
+				return
 			}
-			w.WriteHeader(p.status)
-			io.WriteString(w, p.body)
-			return
+			w.Header().Set("Etag", entityTag)
+			w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+			io.WriteString(w, content[:500])
+			w.(http.Flusher).Flush()
+			hang(w, r)
+		})
+		began := time.Now()
+		_, body, err := c.Stream(t.Context(), Request{URL: parse(t, "http://registry.test/zip"), Limit: int64(len(content))})
+		if err != nil {
+			t.Fatal(err)
 		}
-		w.Header().Set("Etag", entityTag)
-		w.Header().Set("Content-Length", fmt.Sprint(len(content)))
-		io.WriteString(w, content[:500])
-		http.NewResponseController(w).Flush()
-		<-released
+		defer body.Close()
+		if got, err := io.ReadAll(body); string(got) != content || err != nil {
+			t.Errorf("read %d bytes, %v; want all %d", len(got), err, len(content))
+		}
+		if took, want := time.Since(began), standTime+time.Second; took != want {
+			t.Errorf("it took %s, want %s", took, want)
+		}
 	})
-	c := newClient(s)
-	c.stall = 50 * time.Millisecond
-	_, body, err := c.Stream(t.Context(), Request{URL: parse(t, s.URL), Limit: int64(len(content))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer body.Close()
-	if got, err := io.ReadAll(body); string(got) != content || err != nil {
-		t.Errorf("read %d bytes, %v; want all %d", len(got), err, len(content))
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -44,21 +45,26 @@ func TestStreamingTriesAgain(t *testing.T) {
 	}
 }
 
-func TestStreamingOutlastsTheTimeoutOfRequests(t *testing.T) {
-	t.Parallel()
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, "first")
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
+func TestStreamingOutlastsTheTimeOfQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := inMemory(t, nil, func(w http.ResponseWriter, r *http.Request) {
+			for range 40 { // a floor in 40 s, and not quite another one
+				w.Write(make([]byte, floorSize/20))
+				w.(http.Flusher).Flush()
+				time.Sleep(2 * time.Second)
+			}
+			<-r.Context().Done()
+		})
+		began := time.Now()
+		data, _, err := get(t, c.Streaming(), "http://registry.test/")
+		e := wantCode(t, err, provider.CodeUnreachable)
+		if len(data) != 40*(floorSize/20) || !strings.Contains(e.Error(), "less than 65536 bytes for 1m0s") {
+			t.Errorf("answer of %d bytes, %v; want the first part and that no more came", len(data), err)
+		}
+		if took, want := time.Since(began), 40*time.Second+questionTime; took != want {
+			t.Errorf("it took %s, want %s", took, want)
+		}
 	})
-	c := New(Options{Timeout: time.Nanosecond, Retries: -1})
-	c.Admit(s.Listener.Addr().String())
-	c.stall = 10 * time.Millisecond
-	data, _, err := get(t, c.Streaming(), s.URL)
-	e := wantCode(t, err, provider.CodeUnreachable)
-	if data != "first" || !strings.Contains(e.Error(), "less than 65536 bytes for 10ms") {
-		t.Errorf("answer = %q, %v; want the first part and that too little came", data, err)
-	}
 }
 
 func TestStreamingKeepsTheRules(t *testing.T) {
