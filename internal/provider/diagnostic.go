@@ -53,6 +53,7 @@ const (
 	CodeBadAnswer       Code = "bad-answer"       // an answer that breaks the protocol
 	CodeBadChecksum     Code = "bad-checksum"     // bytes that are not those of the checksum list
 	CodeBadSignature    Code = "bad-signature"    // a checksum list that no announced key signed
+	CodeClock           Code = "clock"            // a signature that is from the future by this machine's clock
 	CodeBadPackage      Code = "bad-package"      // a zip that cannot be unpacked
 	CodeReReleased      Code = "re-released"      // a package that matches none of the recorded hashes
 	CodeGitHub          Code = "github"           // GitHub refused or failed

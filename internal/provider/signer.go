@@ -16,6 +16,9 @@ type Signer struct {
 	// Expired says that the key or the signature has, and that the tool accepts it
 	// all the same [terraform 1.11 internal/getproviders/package_authentication.go].
 	Expired bool
+	// Ahead says of what counts as expired that it was made after the time that the
+	// clock of this machine shows.
+	Ahead bool
 }
 
 // Is reports whether a text names the key: its fingerprint, in groups of digits or

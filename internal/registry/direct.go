@@ -259,8 +259,11 @@ func (d *direct) signer(tool provider.Tool, release provider.Want, s signed) (pr
 	signer, err := s.byOpenTofu(d.fetch.opts.EnforceExpiration)
 	if signer.Expired {
 		if _, told := d.answers.warned.LoadOrStore(release, true); !told {
-			d.fetch.opts.Log.Warn("the signing key has expired, which a future version of OpenTofu will refuse",
-				"provider", release.Addr, "version", release.Version, "key", signer.KeyID)
+			message := "the signing key has expired, which a future version of OpenTofu will refuse"
+			if signer.Ahead {
+				message = "the signature is from the future by the clock of this machine, which a future version of OpenTofu will refuse"
+			}
+			d.fetch.opts.Log.Warn(message, "provider", release.Addr, "version", release.Version, "key", signer.KeyID)
 		}
 	}
 	return signer, err

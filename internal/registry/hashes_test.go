@@ -148,6 +148,16 @@ func TestHashesFailures(t *testing.T) {
 		{"list_unavailable", status("/SHA256SUMS", 502), provider.CodeUnreachable, "502 Bad Gateway"},
 		{"signature_not_found", status("/SHA256SUMS.sig", 404), provider.CodeBadAnswer, "404 Not Found"},
 		{"archive_not_found", status("/files/linux_amd64", 404), provider.CodeBadAnswer, "404 Not Found"},
+		{"archive_of_another_status", func(f *fixture) {
+			f.hook = func(w http.ResponseWriter, r *http.Request) bool {
+				other := r.URL.Path == "/files/linux_amd64"
+				if other {
+					w.WriteHeader(http.StatusNonAuthoritativeInfo)
+					w.Write(f.zips[linux])
+				}
+				return other
+			}
+		}, provider.CodeBadAnswer, "203 Non-Authoritative Information"},
 		{"archive_unavailable", status("/files/linux_amd64", 503), provider.CodeUnreachable, "503 Service Unavailable"},
 		{"empty_line_in_list", func(f *fixture) { f.list += "\n" }, provider.CodeBadChecksum, "checksum list has an empty line"},
 		{"not_in_list", func(f *fixture) { f.list = strings.ReplaceAll(f.list, "linux", "*linux") }, provider.CodeBadChecksum, "checksum list has no SHA-256 hash for"},
@@ -369,6 +379,50 @@ func TestSignatures(t *testing.T) {
 				if got.Signer != signer || len(got.Listed) != 3 {
 					t.Errorf("%s at %s: signer %+v, %d listed; want %+v, 3", ask.tool, ask.host, got.Signer, len(got.Listed), signer)
 				}
+			}
+		})
+	}
+}
+
+// TestSignatureFromTheFuture has signatures and keys that are newer than the clock of
+// this machine: nothing is known against such a list, and the error names the clock.
+func TestSignatureFromTheFuture(t *testing.T) {
+	t.Parallel()
+	later := func() time.Time { return time.Now().Add(48 * time.Hour) }
+	newer := newKey("newer", packet.Config{Time: later})
+	for name, tt := range map[string]struct {
+		key       *openpgp.Entity
+		tool      provider.Tool
+		enforce   bool
+		refused   bool
+		accepted  provider.Signer
+		inTheLogs string
+	}{
+		"signature":                      {key: validKey, tool: terraform, refused: true},
+		"key":                            {key: newer, tool: terraform, accepted: signerOf(newer, "self-signed")},
+		"signature_for_opentofu":         {key: validKey, tool: opentofu, accepted: signerOf(validKey, "signed"), inTheLogs: "clock of this machine"},
+		"enforced_signature_of_opentofu": {key: validKey, tool: opentofu, enforce: true, refused: true},
+		"enforced_key_of_opentofu":       {key: newer, tool: opentofu, enforce: true, refused: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.keys, f.signature = []*openpgp.Entity{tt.key}, signWith(tt.key, f.list, &packet.Config{Time: later})
+			var log bytes.Buffer
+			c := f.client(t, Options{EnforceExpiration: tt.enforce, Log: slog.New(slog.NewTextHandler(&log, nil))}, "")
+			got, err := c.Hashes(t.Context(), tt.tool, want(privateHost, linux))
+			if tt.refused {
+				if e := wantError(t, err, provider.CodeClock, "the clock of this machine shows "); !strings.Contains(e.Hint, "set the clock") {
+					t.Errorf("hint %q, want it to say what to set", e.Hint)
+				}
+				return
+			}
+			tt.accepted.Expired, tt.accepted.Ahead = true, true
+			if err != nil || got.Signer != tt.accepted {
+				t.Errorf("signer %+v, %v; want %+v", got.Signer, err, tt.accepted)
+			}
+			if !strings.Contains(log.String(), tt.inTheLogs) || strings.Contains(log.String(), "has expired") {
+				t.Errorf("the log says\n%s\nwant %q", log.String(), tt.inTheLogs)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
@@ -105,6 +106,7 @@ func (s signed) byTerraform(t trust) (provider.Signer, error) {
 // count only if no other key fits, and not at all if enforced
 // [opentofu 1.12 internal/getproviders/package_authentication.go].
 func (s signed) byOpenTofu(enforce bool) (signer provider.Signer, err error) {
+	var expired error // of the signer
 	for _, key := range s.keys {
 		found, err := s.verify(key)
 		found.Label = labelSigned
@@ -114,7 +116,7 @@ func (s signed) byOpenTofu(enforce bool) (signer provider.Signer, err error) {
 		case errors.Is(err, pgperrors.ErrUnknownIssuer):
 		case errors.Is(err, pgperrors.ErrKeyExpired) || errors.Is(err, pgperrors.ErrSignatureExpired):
 			if found.Expired = true; !signer.Expired {
-				signer = found
+				signer, expired = found, err
 			}
 		default:
 			return provider.Signer{}, badSignature(err)
@@ -123,6 +125,8 @@ func (s signed) byOpenTofu(enforce bool) (signer provider.Signer, err error) {
 	switch {
 	case !signer.Expired:
 		return provider.Signer{}, badSignature(errUnknownIssuer)
+	case enforce && signer.Ahead:
+		return provider.Signer{}, badSignature(expired)
 	case enforce:
 		return provider.Signer{}, badSignature(errors.New("the signing key has expired, and OPENTOFU_ENFORCE_GPG_EXPIRATION is set"))
 	}
@@ -136,12 +140,48 @@ func (s signed) verify(key signingKey) (signer provider.Signer, err error) {
 	if err != nil {
 		return signer, fmt.Errorf("decoding an announced key: %w", err)
 	}
-	entity, err := openpgp.CheckDetachedSignature(ring, bytes.NewReader(s.list), bytes.NewReader(s.signature), nil)
+	entity, err := checkDetached(ring, bytes.NewReader(s.list), bytes.NewReader(s.signature))
 	if entity != nil && entity.PrimaryKey != nil {
 		signer.KeyID = entity.PrimaryKey.KeyIdString()
 		signer.Fingerprint = fmt.Sprintf("%X", entity.PrimaryKey.Fingerprint)
 	}
+	_, signer.Ahead = errors.AsType[*aheadError](err)
 	return signer, err
+}
+
+// aheadError is that of a signature that was made, or whose key was, after the time
+// that the clock of this machine shows. The library calls it expired.
+type aheadError struct {
+	made, now time.Time
+	err       error
+}
+
+func (e *aheadError) Error() string {
+	const layout = "2006-01-02 15:04 MST"
+	return fmt.Sprintf("the signature or its key was made at %s, and the clock of this machine shows %s",
+		e.made.UTC().Format(layout), e.now.UTC().Format(layout))
+}
+
+func (e *aheadError) Unwrap() error { return e.err }
+
+// checkDetached is that of the library, with an *aheadError around the errors about
+// expiry where it is one.
+func checkDetached(keys openpgp.EntityList, document, signature io.Reader) (*openpgp.Entity, error) {
+	sig, entity, err := openpgp.VerifyDetachedSignature(keys, document, signature, nil)
+	if !errors.Is(err, pgperrors.ErrKeyExpired) && !errors.Is(err, pgperrors.ErrSignatureExpired) {
+		return entity, err
+	}
+	made, now := sig.CreationTime, time.Now()
+	if key := entity.PrimaryKey.CreationTime; key.After(made) {
+		made = key
+	}
+	if own, _ := entity.PrimarySelfSignature(); own != nil && own.CreationTime.After(made) {
+		made = own.CreationTime
+	}
+	if made.After(now) {
+		err = &aheadError{made, now, err}
+	}
+	return entity, err
 }
 
 // label tells who stands behind a key that has been found to have signed.
@@ -171,7 +211,7 @@ func (t trust) label(s signed, key signingKey) (string, error) {
 // expired since does not matter to it: old releases are not signed again
 // [terraform 1.11 internal/getproviders/package_authentication.go].
 func signedBy(keys openpgp.EntityList, document, signature io.Reader) error {
-	_, err := openpgp.CheckDetachedSignature(keys, document, signature, nil)
+	_, err := checkDetached(keys, document, signature)
 	if errors.Is(err, pgperrors.ErrKeyExpired) {
 		return nil
 	}
@@ -180,7 +220,15 @@ func signedBy(keys openpgp.EntityList, document, signature io.Reader) error {
 
 var errUnknownIssuer = errors.New("authentication signature from unknown issuer")
 
+// badSignature is the error of a list that is not signed as it should be. Where the
+// clock is behind the signature, nothing is known against the list.
 func badSignature(err error) error {
+	if _, ahead := errors.AsType[*aheadError](err); ahead {
+		return &provider.Error{
+			Code: provider.CodeClock, Message: "the signature of the checksum list is from the future", Err: err,
+			Hint: "set the clock of this machine, and run again",
+		}
+	}
 	return &provider.Error{
 		Code: provider.CodeBadSignature, Message: "the checksum list is not signed as the registry announces", Err: err,
 		Hint: "report this to the provider's author or the registry's operator",

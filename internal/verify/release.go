@@ -44,7 +44,10 @@ func (e judgedEntry) signer() {
 		}
 		e.add(provider.CodeSignerRefused, "the checksum list of %s %s is signed by %s, whom verify.signers does not admit", l.Addr, l.Version, by).About = key.Fingerprint
 	}
-	if key.Expired {
+	switch {
+	case key.Ahead:
+		e.add(provider.CodeKeyExpired, "the key %s of %s %s, or its signature, is from the future by the clock of this machine; the tool accepts it still", key.Fingerprint, l.Addr, l.Version).About = key.Fingerprint
+	case key.Expired:
 		e.add(provider.CodeKeyExpired, "the key %s of %s %s, or its signature, has expired; the tool accepts it still", key.Fingerprint, l.Addr, l.Version).About = key.Fingerprint
 	}
 	for pattern, keys := range e.policy.Signers {
