@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/bzip2"
+	"compress/flate"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -17,6 +18,8 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
 	"github.com/relock-dev/relock/internal/zipfile"
 )
 
@@ -98,7 +101,9 @@ func unpack(ctx context.Context, archive *io.SectionReader, kind string) (*filet
 		return nil, over
 	}
 	if err != nil {
-		return nil, unread("the archive cannot be unpacked: %v", err)
+		e := unread("the archive cannot be unpacked")
+		e.Err = err
+		return nil, e
 	}
 	if into.entries == 0 {
 		return nil, unread("the archive is empty")
@@ -110,13 +115,42 @@ func unpack(ctx context.Context, archive *io.SectionReader, kind string) (*filet
 // since the table of a zip archive stands at its end. Without a kind, the first
 // bytes tell it, as they do for OpenTofu where an archive comes from a registry
 // itself [opentofu 1.12 internal/registry/package_extract.go].
-func unpackCopy(ctx context.Context, kind string, fetch func(io.Writer) error) (*filetree.Tree, string, error) {
+//
+// A bit may be flipped on the way, and a cache may keep what came so. So an archive that
+// may be damaged is fetched once more, past caches.
+func unpackCopy(ctx context.Context, kind string, fetch func(context.Context, io.Writer) error) (*filetree.Tree, string, error) {
+	t, found, err := unpackFetched(ctx, kind, fetch)
+	if damaged(err) && ctx.Err() == nil {
+		return unpackFetched(transport.PastCaches(ctx), kind, fetch)
+	}
+	return t, found, err
+}
+
+// damaged reports whether an archive may have been another one when it was sent: its
+// own checksums or those that are known of it say so, or its structure is broken.
+func damaged(err error) bool {
+	if !provider.Coded(err, provider.CodeUnreadModule) { // no failure to unpack
+		return provider.Coded(err, provider.CodeBadChecksum)
+	}
+	if _, corrupt := errors.AsType[flate.CorruptInputError](err); corrupt {
+		return true
+	}
+	if _, corrupt := errors.AsType[bzip2.StructuralError](err); corrupt {
+		return true
+	}
+	return slices.ContainsFunc([]error{
+		zip.ErrChecksum, zip.ErrFormat, gzip.ErrChecksum, gzip.ErrHeader, tar.ErrHeader, io.ErrUnexpectedEOF,
+	}, func(sign error) bool { return errors.Is(err, sign) })
+}
+
+// unpackFetched fetches an archive once and unpacks it.
+func unpackFetched(ctx context.Context, kind string, fetch func(context.Context, io.Writer) error) (*filetree.Tree, string, error) {
 	archive, err := file.NewTemporary()
 	if err != nil {
 		return nil, "", unread("making a temporary file: %v", err)
 	}
 	defer archive.Close() // nothing of it is needed any more
-	if err := fetch(archive); err != nil {
+	if err := fetch(ctx, archive); err != nil {
 		return nil, "", err
 	}
 	size, err := archive.Seek(0, io.SeekEnd)

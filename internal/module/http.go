@@ -142,7 +142,8 @@ func archiveID(kind, sha256 string) string { return kind + "+sha256:" + sha256 }
 func (w web) download(ctx context.Context, r transport.Request, kind string, sum checksum) (contents, error) {
 	r.Limit = maxArchive
 	digest := sha256.New()
-	t, kind, err := unpackCopy(ctx, kind, func(archive io.Writer) error {
+	t, kind, err := unpackCopy(ctx, kind, func(ctx context.Context, archive io.Writer) error {
+		digest.Reset()
 		resp, body, err := w.transport.Stream(ctx, r)
 		if err != nil {
 			return err
@@ -153,6 +154,7 @@ func (w web) download(ctx context.Context, r transport.Request, kind string, sum
 		}
 		into := []io.Writer{archive, digest}
 		if sum.hash != nil {
+			sum.hash.Reset()
 			into = append(into, sum.hash)
 		}
 		if _, err := io.Copy(io.MultiWriter(into...), body); err != nil {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -71,6 +72,43 @@ func TestHTTPArchive(t *testing.T) {
 		}
 		if got := mainOf(t, fetch(t, c, source)); got != want {
 			t.Errorf("main.tf of %s = %q, want %q", source, got, want)
+		}
+	}
+}
+
+// TestDamagedModuleIsAskedForOnceMore has archives that come with a flipped bit from a
+// cache, and whole from their server.
+func TestDamagedModuleIsAskedForOnceMore(t *testing.T) {
+	t.Parallel()
+	files := member{name: "main.tf", data: "# " + strings.Repeat("text", 100)}
+	zipped, tarred := zipOf(t, files), gzipOf(t, tarOf(t, files))
+	for source, tt := range map[string]struct {
+		archive []byte
+		code    provider.Code
+	}{
+		"/a.zip": {zipped, provider.CodeUnreadModule},
+		"/a.zip?checksum=" + fmt.Sprintf("%x", sha256.Sum256(zipped)): {zipped, provider.CodeBadChecksum},
+		"/a.tgz": {tarred, provider.CodeUnreadModule},
+	} {
+		for _, heals := range []bool{true, false} {
+			var asked atomic.Int64
+			s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				asked.Add(1)
+				answer := slices.Clone(tt.archive)
+				if !heals || r.Header.Get("Cache-Control") != "no-cache" {
+					answer[len(answer)/2] ^= 1
+				}
+				w.Write(answer)
+			})
+			c := newClient(t, Options{}, s)
+			if !heals {
+				failing(t, c, s.URL+source, tt.code)
+			} else if got := mainOf(t, fetch(t, c, s.URL+source)); got != files.data {
+				t.Errorf("main.tf of %s = %q, want %q", source, got, files.data)
+			}
+			if asked.Load() != 2 {
+				t.Errorf("%s was asked for %d times, want 2", source, asked.Load())
+			}
 		}
 	}
 }

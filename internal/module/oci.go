@@ -3,6 +3,7 @@ package module
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/url"
@@ -61,10 +62,10 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 	case layers[0].Size > maxArchive:
 		return contents{}, unread("the package %s is larger than %d bytes", redact(a.URL), int64(maxArchive))
 	}
-	t, _, err := unpackCopy(ctx, "zip", func(archive io.Writer) error {
+	t, _, err := unpackCopy(ctx, "zip", func(ctx context.Context, archive io.Writer) error {
 		err := repository.Copy(ctx, archive, layers[0])
 		if said, ok := errors.AsType[*oci.Error](err); ok && said.Code == provider.CodeBadChecksum {
-			return badAnswer("the package %s is not the one that its manifest names", redact(a.URL))
+			return &provider.Error{Code: said.Code, Message: fmt.Sprintf("the package %s is not the one that its manifest names", redact(a.URL))}
 		}
 		if err != nil {
 			return ociError(ctx, a.URL, "downloading the module package", err)

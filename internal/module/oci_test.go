@@ -118,7 +118,7 @@ func TestOCI(t *testing.T) {
 	for query, code := range map[string]provider.Code{
 		"?tag=gone": provider.CodeUnreadModule, "?tag=none": provider.CodeUnreadModule, "?tag=both": provider.CodeUnreadModule,
 		"?tag=image": provider.CodeUnreadModule, "?tag=index": provider.CodeUnreadModule, "?tag=lost": provider.CodeUnreadModule,
-		"?tag=altered": provider.CodeBadAnswer, "?tag=": provider.CodeInvalidConfig, "?tag=-x": provider.CodeInvalidConfig,
+		"?tag=altered": provider.CodeBadChecksum, "?tag=": provider.CodeInvalidConfig, "?tag=-x": provider.CodeInvalidConfig,
 		"?digest=x": provider.CodeInvalidConfig, "?tag=a&digest=" + first.String(): provider.CodeInvalidConfig, "?other=1": provider.CodeInvalidConfig,
 		"?archive=zip": provider.CodeInvalidConfig,
 	} {

@@ -87,7 +87,7 @@ func (s stores) fetch(ctx context.Context, a moduleaddr.Package, from *url.URL) 
 			t, err = readObjects(ctx, in, name)
 			return err
 		}
-		t, _, err = unpackCopy(ctx, kind, func(archive io.Writer) error {
+		t, _, err = unpackCopy(ctx, kind, func(ctx context.Context, archive io.Writer) error {
 			body, err := in.open(ctx, name)
 			if err != nil {
 				return err

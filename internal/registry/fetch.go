@@ -58,6 +58,14 @@ type archiveLink struct {
 	retries   int           // as in cliconfig.Limits
 	size      int64         // as the registry says; not above zero if it does not
 	limit     int64         // of what may be downloaded for it; 0: hash.MaxSize
+	// fits reports whether the archive is one that its server may mean, where the zh
+	// is not known before; nil: any is.
+	fits func(hash.Sum) bool
+}
+
+// admits reports whether an archive may be the one that is meant.
+func (l archiveLink) admits(sum hash.Sum) bool {
+	return (l.zh == "" || sum.ZH == l.zh) && (l.fits == nil || l.fits(sum))
 }
 
 func (l archiveLink) reference() reference {
@@ -146,7 +154,7 @@ func (f *fetcher) computed(zh provider.Hash) (hash.Sum, bool) {
 // download downloads and hashes the archive of a link.
 func (f *fetcher) download(ctx context.Context, l archiveLink) (hash.Sum, error) {
 	turn := f.queue.turn(l.url.Host, l.size)
-	return f.read(ctx, turn, l, func() (io.ReadCloser, error) {
+	return f.read(ctx, turn, l, func(ctx context.Context) (io.ReadCloser, error) {
 		resp, body, err := f.transport.Stream(ctx, transport.Request{
 			URL: l.url, Referrer: l.from, Limit: cmp.Or(l.limit, hash.MaxSize), Retries: l.retries, Turn: turn,
 		})
@@ -163,14 +171,14 @@ func (f *fetcher) download(ctx context.Context, l archiveLink) (hash.Sum, error)
 
 // read waits for its turn, hashes an archive, and adds that to the cache. An
 // archive whose bytes are counted is asked for once, and is on disk meanwhile.
-func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func() (io.ReadCloser, error)) (sum hash.Sum, err error) {
+func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func(context.Context) (io.ReadCloser, error)) (sum hash.Sum, err error) {
 	if err := turn.Enter(ctx); err != nil {
 		return hash.Sum{}, err
 	}
 	defer turn.Leave()
 	if l.limit == 0 {
-		sum, err = hash.Stream(open, l.zh)
-	} else if body, opened := open(); opened != nil {
+		sum, err = f.stream(ctx, l, open)
+	} else if body, opened := open(ctx); opened != nil {
 		err = opened
 	} else {
 		sum, err = f.whole(body)
@@ -188,6 +196,25 @@ func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func
 	f.fresh.Store(sum.ZH, true)
 	f.remember(l.name, hash.Entry{Sum: sum, Origin: hash.FromPackage})
 	return sum, nil
+}
+
+// stream hashes an archive without a copy of it. One that is not what it should be is
+// asked for once more: a bit of it may have been flipped on the way, and a cache may
+// have kept that. So every answer but the first comes past caches.
+func (f *fetcher) stream(ctx context.Context, l archiveLink, open func(context.Context) (io.ReadCloser, error)) (hash.Sum, error) {
+	opened := 0
+	next := func() (io.ReadCloser, error) {
+		if opened++; opened > 1 {
+			return open(transport.PastCaches(ctx))
+		}
+		return open(ctx)
+	}
+	sum, err := hash.Stream(next, l.zh)
+	if sum.ZH == "" || opened > 1 || l.admits(sum) {
+		return sum, err
+	}
+	f.opts.Log.InfoContext(ctx, "an archive is not the one that is meant: asking once more, past caches", "archive", l.name, "zh", sum.ZH)
+	return hash.Stream(next, l.zh)
 }
 
 // whole hashes an archive that is on disk meanwhile, and looks into it if anybody wants

@@ -121,6 +121,10 @@ func (n network) hashes(ctx context.Context, tool provider.Tool, want provider.W
 		return provider.Hashes{}, err
 	}
 	zip.limit = limit
+	zip.fits = func(sum hash.Sum) bool {
+		_, err := n.verify(sum, named)
+		return err == nil
+	}
 	sum, err := n.fetch.archive(ctx, zip)
 	if err != nil {
 		return provider.Hashes{}, failed(want, subject(want), err)

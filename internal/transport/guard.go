@@ -207,6 +207,10 @@ func (g *guard) outgoing(req *http.Request) *http.Request {
 	if req.Response != nil {
 		out.Header.Del("Referer")
 	}
+	if pastCaches(req.Context()) { // HTTP/1.0 has the second one alone
+		out.Header.Set("Cache-Control", "no-cache")
+		out.Header.Set("Pragma", "no-cache")
+	}
 	if crossed(req) {
 		out.Header.Del("Authorization")
 		out.Header.Del("Cookie")
@@ -432,6 +436,16 @@ func referrer(req *http.Request) *url.URL {
 	u, _ := req.Context().Value(referrerKey{}).(*url.URL)
 	return u
 }
+
+type pastCachesKey struct{}
+
+// PastCaches returns a context for questions that the server itself must answer: a
+// cache in between may hold an answer that was damaged on its way there.
+func PastCaches(ctx context.Context) context.Context {
+	return context.WithValue(ctx, pastCachesKey{}, true)
+}
+
+func pastCaches(ctx context.Context) bool { return ctx.Value(pastCachesKey{}) != nil }
 
 // defaultPort holds the ports that net/http and git assume.
 var defaultPort = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080", "ssh": "22", "git": "9418"}
