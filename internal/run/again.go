@@ -24,13 +24,7 @@ func mayRepeat(j job) bool { return j.req.Configure != nil && j.plans < mostPlan
 // What is not told apart is asked for once. A commit that GitHub does not know, such
 // as one of the checkout alone, is not compared.
 func (p proposing) holds(found []found) func(ctx context.Context, sha string) (bool, error) {
-	known, read := map[string]bool{}, map[string]bool{}
-	for _, f := range found {
-		for _, name := range f.module.Files {
-			read[name] = true
-		}
-	}
-	matters := func(p github.ChangedPath) bool { return matters(p) || read[p.Path] || read[path.Dir(p.Path)+"/"] }
+	known, noticed := map[string]bool{}, noticedBy(found)
 	return func(ctx context.Context, sha string) (bool, error) {
 		if holds, ok := known[sha]; ok {
 			return holds, nil
@@ -42,9 +36,21 @@ func (p proposing) holds(found []found) func(ctx context.Context, sha string) (b
 		if err != nil {
 			return false, err
 		}
-		known[sha] = !slices.ContainsFunc(paths, matters)
+		known[sha] = !slices.ContainsFunc(paths, noticed)
 		return known[sha], nil
 	}
+}
+
+// noticedBy returns what reports whether a run that has found these root modules may see
+// that a path has changed. Of a directory that a configuration reads every file counts.
+func noticedBy(found []found) func(github.ChangedPath) bool {
+	read := map[string]bool{}
+	for _, f := range found {
+		for _, name := range f.module.Files {
+			read[name] = true
+		}
+	}
+	return func(p github.ChangedPath) bool { return matters(p) || read[p.Path] || read[path.Dir(p.Path)+"/"] }
 }
 
 // matters reports whether a run may see that a path has changed. A link or a

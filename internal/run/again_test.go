@@ -7,6 +7,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
 )
 
 // What a run may have read decides whether a base that has moved is planned again.
@@ -22,6 +23,21 @@ func TestMatters(t *testing.T) {
 	}
 	if !matters(github.ChangedPath{Path: "README.md"}) {
 		t.Error("a link or a submodule does not matter, though a module may lie behind it")
+	}
+}
+
+// What a Terragrunt unit reads, a file or all of a directory, matters as well.
+func TestNoticedBy(t *testing.T) {
+	t.Parallel()
+	unit := found{module: scan.RootModule{Root: scan.Root{Dir: "live", Files: []string{"envs/prod.json", "regions/"}}}}
+	noticed := noticedBy([]found{{}, unit})
+	for path, want := range map[string]bool{
+		"envs/prod.json": true, "regions/new.txt": true, "live/main.tf": true,
+		"envs/other.json": false, "regions": false, "regions/eu/a.txt": false, "README.md": false,
+	} {
+		if got := noticed(github.ChangedPath{Path: path, File: true}); got != want {
+			t.Errorf("noticedBy()(%s) = %t, want %t", path, got, want)
+		}
 	}
 }
 

@@ -159,8 +159,11 @@ func TestUnit_holes(t *testing.T) {
 		"resource \"tls_${local.x}\" \"a\" {}":                         {misplaced},
 		"${local.x}":                                                   {misplaced},
 		"provider \"tls\" {\n  ${local.x}\n}":                          {misplaced},
-		"%{ if local.x == \"\" }a%{ endif }":                           {directive},
-		"%{ for y in split(\"\", local.x) }a%{ endfor }":               {directive},
+		requires + "check \"c\" {\n  data \"tls_key\" \"a\" {\n    name = \"${local.x}\"\n  }\n}":     {"tls 1.0.0"},
+		requires + "check \"c\" {\n  data \"tls_key\" \"a\" {\n    provider = tls.${local.x}\n  }\n}": {misplaced},
+		requires + "check \"c\" {\n  data \"${local.x}_key\" \"a\" {}\n}":                             {misplaced},
+		"%{ if local.x == \"\" }a%{ endif }":                                                          {directive},
+		"%{ for y in split(\"\", local.x) }a%{ endfor }":                                              {directive},
 	} {
 		files := "-- u/terragrunt.hcl --\nlocals {\n  x = get_env(\"X\")\n}\n" + generated("g", "g.tf", "overwrite", text)
 		if diff := cmp.Diff(want, required(t, tree(files), "u")); diff != "" {

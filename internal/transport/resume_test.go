@@ -160,6 +160,8 @@ func TestBrokenTransferFailsWhereTheRestIsNotSure(t *testing.T) {
 	tagged := begin(500, "Etag", entityTag)
 	other := part{header: begin(0, "Etag", `"v2"`).header, body: strings.Replace(content, "9", "8", 1), whole: true}
 	longer := part{header: http.Header{"Content-Length": {fmt.Sprint(len(content) - 1)}}, body: content[1:], whole: true}
+	more := part{header: http.Header{"Content-Length": {fmt.Sprint(len(content) + 1)}}, body: content + "!", whole: true}
+	fewer := part{header: http.Header{"Content-Length": {fmt.Sprint(len(content) - 1)}}, body: content[:len(content)-1], whole: true}
 	now := time.Now().UTC().Format(http.TimeFormat)
 	tests := []struct {
 		name    string
@@ -180,6 +182,9 @@ func TestBrokenTransferFailsWhereTheRestIsNotSure(t *testing.T) {
 		{"nothing_to_know_it_by", begin(500), other, Request{}, 2},
 		{"changed_this_second", begin(500, "Last-Modified", now, "Date", now), other, Request{}, 2},
 		{"of_another_length", begin(500), longer, Request{}, 2},
+		{"more_after_the_same_beginning", begin(500), more, Request{}, 2},
+		{"less_after_the_same_beginning", begin(500), fewer, Request{}, 2},
+		{"the_rest_of_what_changed_this_second", begin(500, "Last-Modified", now, "Date", now), rest(500, len(content), "Etag", ""), Request{}, 2},
 		{"no_retries", tagged, rest(500, len(content)), Request{NoRetry: true}, 1},
 		{"retries_turned_off", tagged, rest(500, len(content)), Request{Retries: -1}, 1},
 		{"no_get", tagged, rest(500, len(content)), Request{Method: http.MethodPost}, 1},
