@@ -24,6 +24,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -149,12 +150,6 @@ type payload struct {
 		BaseSHA string `json:"base_sha"`
 		HeadSHA string `json:"head_sha"`
 	} `json:"merge_group"`
-	WorkflowRun struct {
-		Event          string // of the other workflow
-		HeadRepository struct {
-			FullName string `json:"full_name"`
-		} `json:"head_repository"`
-	} `json:"workflow_run"`
 	Before, After   string // of push
 	Created, Forced bool
 }
@@ -224,24 +219,25 @@ func (r *Runtime) Inputs() map[string]string {
 // unset.
 func (r *Runtime) ServerURL() string { return r.orDefault("GITHUB_SERVER_URL", "https://github.com") }
 
-// Head reports whether the checkout is the head of a pull request, as it is for
-// some events, and whether that comes from a fork. A payload that does not say
-// counts as a fork's. Where a workflow is told of a pull request and has the secrets of
-// the repository, it may have checked the head out by itself: that counts as one, too
+// baseEvents are those on which a checkout is taken for the base branch's. Every other
+// event may come with a head that somebody has checked out
 // [docs: docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows].
+var baseEvents = []string{"schedule", "workflow_dispatch", "repository_dispatch", "push", "issue_comment"}
+
+// Head reports whether the checkout is the head of a pull request, and whether that comes
+// from a fork. A payload of pull_request that does not say counts as a fork's, and so does
+// every event that is not known to be the base's. Outside of a workflow there is no head.
 func (r *Runtime) Head() (head, fork bool) {
-	switch event := r.Event(); event {
-	case "pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment":
+	switch event := r.Event(); {
+	case event == "" && !r.Enabled(), slices.Contains(baseEvents, event):
+		return false, false
+	case event == "merge_group":
+		return true, false // GitHub made it of branches that may be merged
+	case event == "pull_request":
 		p := r.payload().PullRequest
 		return true, p.Head.Repo.FullName == "" || p.Head.Repo.FullName != p.Base.Repo.FullName
-	case "workflow_run":
-		of := r.payload().WorkflowRun
-		head = of.Event == "" || strings.HasPrefix(of.Event, "pull_request")
-		return head, head && (of.HeadRepository.FullName == "" || of.HeadRepository.FullName != r.Repository())
-	case "merge_group":
-		return true, false // GitHub made it of branches that may be merged
 	}
-	return false, false
+	return true, true
 }
 
 // Base returns the commit of the base branch for which a Head was made; empty if
@@ -308,6 +304,18 @@ func (r *Runtime) Planned() bool {
 	return err == nil && verb == "pr"
 }
 
+// RefusedEvent is why the Action does nothing on an event, whatever it is asked to do; nil
+// if it may. It is a usage error.
+func RefusedEvent(event string) error {
+	switch event {
+	case "pull_request_target":
+		return errors.New("the event pull_request_target is refused: it hands this repository's secrets to code from outside; use pull_request")
+	case "workflow_run":
+		return errors.New("the event workflow_run is refused: it hands this repository's secrets to what a workflow without them made; use pull_request or schedule")
+	}
+	return nil
+}
+
 // Verb returns the verb that answers an event. Its errors are for people who
 // write workflows: all of them are usage errors.
 func Verb(event string) (string, error) {
@@ -318,12 +326,11 @@ func Verb(event string) (string, error) {
 		return "check", nil
 	case "issue_comment":
 		return "comment", nil
-	case "pull_request_target":
-		return "", fmt.Errorf("the event pull_request_target is refused: it hands this repository's secrets to code from outside; use pull_request")
-	case "workflow_run":
-		return "", fmt.Errorf("the event workflow_run is refused: it hands this repository's secrets to what a workflow without them made; use pull_request or schedule")
 	case "":
-		return "", fmt.Errorf("GITHUB_EVENT_NAME is not set: this command runs in GitHub Actions")
+		return "", errors.New("GITHUB_EVENT_NAME is not set: this command runs in GitHub Actions")
+	}
+	if err := RefusedEvent(event); err != nil {
+		return "", err
 	}
 	return "", fmt.Errorf("the event %q is none that relock answers; use schedule, workflow_dispatch, repository_dispatch, issue_comment, pull_request, merge_group or push", event)
 }

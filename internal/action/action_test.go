@@ -119,24 +119,36 @@ func TestHead(t *testing.T) {
 		{"pull_request", `{"pull_request": {"head": {"repo": {"full_name": "c/b"}}, "base": {"repo": {"full_name": "a/b"}}}}`, true, true},
 		{"pull_request", `{"pull_request": {"head": {"repo": null}, "base": {"repo": {"full_name": "a/b"}}}}`, true, true},
 		{"pull_request", ``, true, true},
-		{"pull_request_target", `{"pull_request": {"head": {"repo": {"full_name": "a/b"}}, "base": {"repo": {"full_name": "a/b"}}}}`, true, false},
-		{"pull_request_target", `{"pull_request": {"head": {"repo": {"full_name": "c/b"}}, "base": {"repo": {"full_name": "a/b"}}}}`, true, true},
-		{"pull_request_review", ``, true, true},
-		{"pull_request_review_comment", ``, true, true},
-		{"workflow_run", `{"workflow_run": {"event": "pull_request", "head_repository": {"full_name": "a/b"}}}`, true, false},
-		{"workflow_run", `{"workflow_run": {"event": "pull_request", "head_repository": {"full_name": "c/b"}}}`, true, true},
-		{"workflow_run", `{"workflow_run": {"event": "push", "head_repository": {"full_name": "a/b"}}}`, false, false},
-		{"workflow_run", ``, true, true},
+		{"workflow_dispatch", `{}`, false, false},
+		{"repository_dispatch", `{}`, false, false},
+		{"issue_comment", `{}`, false, false},
+		// Who may have checked out what on another event, nobody knows.
+		{"pull_request_target", `{"pull_request": {"head": {"repo": {"full_name": "a/b"}}, "base": {"repo": {"full_name": "a/b"}}}}`, true, true},
+		{"pull_request_review", `{"pull_request": {"head": {"repo": {"full_name": "a/b"}}, "base": {"repo": {"full_name": "a/b"}}}}`, true, true},
+		{"workflow_run", `{"workflow_run": {"event": "push", "head_repository": {"full_name": "a/b"}}}`, true, true},
+		{"discussion", `{}`, true, true},
+		{"discussion_comment", `{}`, true, true},
+		{"release", `{}`, true, true},
+		{"of_tomorrow", `{}`, true, true},
+		{"", `{}`, true, true},
 	}
 	for _, tt := range tests {
 		name := filepath.Join(t.TempDir(), "event.json")
 		if err := os.WriteFile(name, []byte(tt.payload), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		r := New(env{"GITHUB_EVENT_NAME": tt.event, "GITHUB_EVENT_PATH": name, "GITHUB_REPOSITORY": "a/b"}.get, &strings.Builder{})
+		r := New(env{"GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": tt.event, "GITHUB_EVENT_PATH": name, "GITHUB_REPOSITORY": "a/b"}.get, &strings.Builder{})
 		if head, fork := r.Head(); head != tt.head || fork != tt.fork {
 			t.Errorf("Head of %s %s = %v, %v, want %v, %v", tt.event, tt.payload, head, fork, tt.head, tt.fork)
 		}
+	}
+}
+
+// On a person's machine nothing is a head.
+func TestNoHeadOutsideOfWorkflows(t *testing.T) {
+	t.Parallel()
+	if head, fork := New(env{}.get, &strings.Builder{}).Head(); head || fork {
+		t.Errorf("Head = %v, %v outside of a workflow", head, fork)
 	}
 }
 

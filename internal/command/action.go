@@ -79,6 +79,9 @@ func said(ctx context.Context, env Env, err error) error {
 
 // step does what the event and the inputs ask for.
 func step(ctx context.Context, env Env, rt *action.Runtime) (report.Report, config.Config, error) {
+	if err := action.RefusedEvent(rt.Event()); err != nil {
+		return report.Report{}, config.Config{}, err
+	}
 	inputs := []config.Values{config.Dispatch(rt.Inputs()), config.Inputs(env.Getenv)}
 	comments := commented(config.Merge(inputs...), rt)
 	var s settings

@@ -130,18 +130,33 @@ func TestWhichStepsAnswerComments(t *testing.T) {
 // for the runner.
 func TestStepThatCannotBegin(t *testing.T) {
 	t.Parallel()
-	env, _, printed := stepIn(t, "GITHUB_EVENT_NAME=pull_request_target", "INPUT_TOKEN=s3cret")
+	env, _, printed := stepIn(t, "GITHUB_EVENT_NAME=fork", "INPUT_TOKEN=s3cret")
 	var status exit
 	if err := runAction(t.Context(), env); !errors.As(err, &status) || status != ExitUsage {
 		t.Errorf("runAction() = %v, want status %d", err, ExitUsage)
 	}
-	for _, want := range []string{"::add-mask::s3cret\n", "::error", "the event pull_request_target is refused"} {
+	for _, want := range []string{"::add-mask::s3cret\n", "::error", `the event "fork" is none that relock answers`} {
 		if !strings.Contains(printed.String(), want) {
 			t.Errorf("printed %q, want %q in it", printed, want)
 		}
 	}
 	if err := runAction(t.Context(), Env{Getenv: func(string) string { return "" }}); err == nil || !strings.Contains(err.Error(), "use one of the other verbs") {
 		t.Errorf("runAction(outside of a workflow) = %v", err)
+	}
+}
+
+// An event that hands secrets to code from outside is refused whatever the step is to do.
+func TestRefusedEvents(t *testing.T) {
+	t.Parallel()
+	for _, event := range []string{"pull_request_target", "workflow_run"} {
+		for _, command := range []string{"auto", "pr", "upgrade", "lock", "check", "verify", "comment", "shards", "merge"} {
+			env, _, printed := stepIn(t, "GITHUB_EVENT_NAME="+event, "INPUT_COMMAND="+command)
+			var status exit
+			err := runAction(t.Context(), env)
+			if want := "the event " + event + " is refused"; !errors.As(err, &status) || status != ExitUsage || !strings.Contains(printed.String(), want) {
+				t.Errorf("%s on %s: %v, printed %q, want status %d and %q", command, event, err, printed, ExitUsage, want)
+			}
+		}
 	}
 }
 
