@@ -5,8 +5,10 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,6 +140,88 @@ func TestReleaseHasWhatTheActionLooksFor(t *testing.T) {
 	}
 	if got := strings.Join(append(build.Flags, build.Ldflags...), " "); got != "-trimpath -buildvcs=false -s -w -X main.version={{ .Version }} -X main.commit={{ .FullCommit }}" {
 		t.Errorf("flags %s", got)
+	}
+}
+
+// releaseWorkflow is .github/workflows/release.yml.
+type releaseWorkflow struct {
+	Permissions map[string]string
+	Jobs        map[string]struct {
+		Needs, Environment string
+		Permissions        map[string]string
+		Steps              []struct{ Name, Uses, Run string }
+	}
+}
+
+func readRelease(t *testing.T) releaseWorkflow {
+	t.Helper()
+	var w releaseWorkflow
+	if err := yaml.Unmarshal([]byte(content(t, ".github/workflows/release.yml")), &w); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// Whoever runs in a job that can sign can sign anything. So such a job builds and
+// attests, begins after the tests of another, and waits for reviewers.
+func TestReleaseSignsBesideNothingElse(t *testing.T) {
+	t.Parallel()
+	actions := []string{"actions/checkout@", "actions/setup-go@", "actions/attest-build-provenance@", "actions/upload-artifact@"}
+	commands := []string{
+		`go run "$GORELEASER" release `, "image=ghcr.io/$GITHUB_REPOSITORY", `printf '%s' "$GH_TOKEN" | docker login ghcr.io `,
+		"docker buildx imagetools create ", "digest=$(docker buildx imagetools inspect ", `printf 'digest=%s\n' "$digest" >>"$GITHUB_OUTPUT"`,
+	}
+	begins := func(line string, known []string) bool {
+		return slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(line, k) })
+	}
+	w, signing, tested := readRelease(t), 0, false
+	if len(w.Permissions) > 0 {
+		t.Errorf("all jobs have %v", w.Permissions)
+	}
+	for name, job := range w.Jobs {
+		for _, s := range job.Steps {
+			tested = tested || strings.TrimSpace(s.Run) == ".ci/run" && w.Jobs["build"].Needs == name
+		}
+		if job.Permissions["id-token"] == "" {
+			continue
+		}
+		signing++
+		if job.Environment != "release" {
+			t.Errorf("the job %s signs without an environment", name)
+		}
+		if job.Permissions["contents"] == "write" {
+			t.Errorf("the job %s signs and can push", name)
+		}
+		for _, s := range job.Steps {
+			if s.Uses != "" && !begins(s.Uses, actions) {
+				t.Errorf("the job %s can sign and uses %s", name, s.Uses)
+			}
+			for line := range strings.Lines(s.Run) {
+				if !begins(strings.TrimSpace(line), commands) {
+					t.Errorf("the job %s can sign and runs %s", name, line)
+				}
+			}
+		}
+	}
+	if signing != 2 || !tested {
+		t.Errorf("%d jobs can sign, want those of the archives and of the image; tests before: %t", signing, tested)
+	}
+}
+
+// A version is part of file names and of commands.
+func TestReleaseTakesOneLineForAVersion(t *testing.T) {
+	t.Parallel()
+	check := readRelease(t).Jobs["test"].Steps[0].Run
+	for version, good := range map[string]bool{
+		"1.2.3": true, "0.0.1": true, "1.2.3-rc.1": true,
+		"": false, "1.2": false, "v1.2.3": false, "01.2.3": false, "1.2.3 ": false, "1.2.3\n": false,
+		"1.2.3\nrm -r .": false, "x\n1.2.3": false, "1.2.3-rc_1": false, "1.2.3-$(id)": false, "../1.2.3": false,
+	} {
+		cmd := exec.Command(program(t, "bash"), "-e", "-c", check)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "VERSION=" + version}
+		if err := cmd.Run(); (err == nil) != good {
+			t.Errorf("version %q: %v, want it taken: %t", version, err, good)
+		}
 	}
 }
 
