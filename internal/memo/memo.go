@@ -29,18 +29,16 @@ type entry[V any] struct {
 	err   error
 }
 
-// Do returns the answer to the question, asking if it is not known. The answer
-// is shared: callers must not change it. Errors are those of ask, and a
-// *provider.Error with CodeCancelled if ctx ends while somebody else asks.
+// Do returns the answer to the question, asking if it is not known. An answer that
+// is known is given after the end of ctx, too. The answer is shared: callers must not
+// change it. Errors are those of ask, and that of provider.Ended if ctx ends while
+// somebody else asks.
 func (m *Memo[K, V]) Do(ctx context.Context, question K, ask func() (V, error)) (V, error) {
 	e := m.entry(question)
-	select {
-	case e.turn <- struct{}{}:
-		defer func() { <-e.turn }()
-	case <-ctx.Done():
-		var none V
-		return none, &provider.Error{Code: provider.CodeCancelled, Message: "interrupted", Err: ctx.Err()}
+	if err := e.enter(ctx); err != nil {
+		return *new(V), err
 	}
+	defer func() { <-e.turn }()
 	if e.known {
 		return e.value, e.err
 	}
@@ -49,6 +47,21 @@ func (m *Memo[K, V]) Do(ctx context.Context, question K, ask func() (V, error)) 
 		e.known, e.value, e.err = true, value, err
 	}
 	return value, err
+}
+
+// enter waits for the turn. One that is free is taken, whether ctx has ended or not.
+func (e *entry[V]) enter(ctx context.Context) error {
+	select {
+	case e.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case e.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return provider.Ended(ctx)
+	}
 }
 
 func (m *Memo[K, V]) entry(question K) *entry[V] {

@@ -68,3 +68,16 @@ func TestDoWaitsNoLongerThanItsContext(t *testing.T) {
 		t.Errorf("Do = %d, %v, want the first answer", got, err)
 	}
 }
+
+func TestDoGivesWhatIsKnownAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	var m Memo[int, int]
+	m.Do(t.Context(), 1, func() (int, error) { return 1, nil })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 200 {
+		if got, err := m.Do(ctx, 1, func() (int, error) { return 2, nil }); got != 1 || err != nil {
+			t.Fatalf("Do after the end = %d, %v, want the answer that is known", got, err)
+		}
+	}
+}

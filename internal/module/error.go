@@ -70,10 +70,10 @@ func unfetched(what, address string, err error) *provider.Error {
 	return e
 }
 
-// ended is the error of a run that was interrupted; nil if ctx goes on.
+// ended is the error of what has ended before it was done; nil if ctx goes on.
 func ended(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return &provider.Error{Code: provider.CodeCancelled, Message: "interrupted", Err: err}
+	if ctx.Err() != nil {
+		return provider.Ended(ctx)
 	}
 	return nil
 }

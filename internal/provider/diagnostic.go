@@ -2,6 +2,7 @@ package provider
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -187,6 +188,16 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Ended is the error of what was not done since its context has ended: the one that the
+// context ended with, or that the run was interrupted.
+func Ended(ctx context.Context) *Error {
+	var cause *Error
+	if errors.As(context.Cause(ctx), &cause) {
+		return cause
+	}
+	return &Error{Code: CodeCancelled, Message: "interrupted", Err: ctx.Err()}
+}
 
 // Coded reports whether err is or wraps an Error with the code.
 func Coded(err error, code Code) bool {

@@ -53,7 +53,7 @@ func (t *turn) Enter(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		t.Leave()
-		return &provider.Error{Code: provider.CodeCancelled, Message: "interrupted", Err: ctx.Err()}
+		return provider.Ended(ctx)
 	}
 }
 

@@ -57,7 +57,8 @@ func failure(ctx context.Context, u *url.URL, err error) *provider.Error {
 		e.Hint = untrustedHint
 	}
 	if ctx.Err() != nil {
-		e.Code, e.Err = provider.CodeCancelled, context.Cause(ctx)
+		ended := provider.Ended(ctx)
+		e.Code, e.Err, e.Hint = ended.Code, context.Cause(ctx), ended.Hint
 	}
 	return e
 }
