@@ -47,9 +47,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	}
 	s.lost, s.blind.only = map[wish]provider.Diagnostic{}, j.req.Plan.Only
 	for _, t := range s.trees {
-		opts := scanOptions(j, s.extent, t)
-		opts.Met = foresee(ctx, j, t)
-		modules, diagnostics, err := rootModules(ctx, t.FS(), fetching(j), opts)
+		modules, diagnostics, err := modulesIn(ctx, j, s.extent, t)
 		if err != nil {
 			return s, fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
@@ -67,6 +65,18 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	}
 	s.diagnostics = append(append(s.diagnostics, unlocked(s.unlocked, j.req.UnlockedFails)...), s.blind.told()...)
 	return s, usable(j, s.found)
+}
+
+// modulesIn finds the root modules of a tree. Before a plan they have half of the time.
+func modulesIn(ctx context.Context, j job, narrowed extent, t tree) ([]scan.RootModule, []provider.Diagnostic, error) {
+	if j.req.Verb != Scan {
+		half, done := upgrade.Half(ctx)
+		defer done()
+		ctx = half
+	}
+	opts := scanOptions(j, narrowed, t)
+	opts.Met = foresee(ctx, j, t)
+	return rootModules(ctx, t.FS(), fetching(j), opts)
 }
 
 // fetching is who is asked for modules that are elsewhere; nil where nobody may be.

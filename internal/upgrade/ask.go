@@ -3,6 +3,7 @@ package upgrade
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -152,19 +153,38 @@ type evidence struct {
 	err    error
 }
 
+// Half returns the context of a step that others follow. It ends with half of the time
+// that ctx has, so that a question without an answer leaves time for what follows.
+// Where nobody knows when ctx ends, it ends with ctx.
+func Half(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, known := ctx.Deadline()
+	if !known {
+		return context.WithCancel(ctx)
+	}
+	half := time.Until(end) / 2
+	return context.WithTimeoutCause(ctx, half, &provider.Error{
+		Code: provider.CodeUnreachable, Message: fmt.Sprintf("no answer within half of the time that was left, %s", half.Round(time.Millisecond)),
+		Hint: "run again, with more time (--timeout)",
+	})
+}
+
 // versions asks for the releases of providers.
 func (a asker) versions(asked []packageKey) map[packageKey]offered {
+	ctx, done := Half(a.ctx)
+	defer done()
 	return memo.Each(jobsOf(a.opts.Jobs), asked, func(k packageKey) offered {
-		releases, err := a.source.Versions(a.ctx, k.tool, k.want.Addr)
-		return offered{releases: slices.Clone(releases), methods: a.source.Methods(a.ctx, k.tool, k.want.Addr), err: err, dates: map[provider.Version]date{}}
+		releases, err := a.source.Versions(ctx, k.tool, k.want.Addr)
+		return offered{releases: slices.Clone(releases), methods: a.source.Methods(ctx, k.tool, k.want.Addr), err: err, dates: map[provider.Version]date{}}
 	})
 }
 
 // published asks when releases were. A failure is no missing date, since it would
 // be known on another day; a source that has none may say so by any other error.
 func (a asker) published(asked []packageKey) map[packageKey]date {
+	ctx, done := Half(a.ctx)
+	defer done()
 	return memo.Each(jobsOf(a.opts.Jobs), asked, func(k packageKey) date {
-		at, err := a.opts.Dates.Published(a.ctx, k.tool, k.want)
+		at, err := a.opts.Dates.Published(ctx, k.tool, k.want)
 		switch {
 		case provider.Coded(err, provider.CodeUnreachable), provider.Coded(err, provider.CodeCancelled):
 			return date{err: err}
