@@ -22,6 +22,7 @@ const (
 	CodeInvalidLock     Code = "invalid-lock"     // a lock file that is not valid
 	CodeConflict        Code = "conflict"         // a lock file with the markers of a merge conflict
 	CodeUnreadModule    Code = "unread-module"    // a module call that could not be followed
+	CodeModuleOrder     Code = "module-order"     // a module that is there only if another one is installed before
 	CodeNotRootModule   Code = "not-root-module"  // a directory that is no root module
 	CodeOrphanLock      Code = "orphan-lock"      // a lock file without configuration beside it
 	CodeUnknownRelease  Code = "unknown-release"  // a release of a tool whose rules are not known
@@ -69,7 +70,7 @@ type Severity int
 const (
 	SeverityError Severity = iota
 	SeverityWarning
-	SeverityNote // of findings alone
+	SeverityNote // of findings, and of what scan tells besides
 )
 
 // severities are the names of the severities, as people and programs read them.

@@ -145,6 +145,8 @@ const (
 	SkippedOverrides
 	// SymbolLibraries has symbols blocks, by an experiment.
 	SymbolLibraries
+	// UnorderedModules installs the modules that one module calls in no order.
+	UnorderedModules
 )
 
 // span is a half-open range of releases; a zero until has no end.
@@ -181,6 +183,7 @@ var features = map[Feature]map[ToolName]span{
 	ImportInModules:      {Terraform: {since: release(1, 16)}},
 	SkippedOverrides:     {Terraform: {since: release(1, 15)}},
 	SymbolLibraries:      {OpenTofu: {since: release(1, 13)}},
+	UnorderedModules:     {Terraform: {since: release(1, 15)}},
 }
 
 func release(major, minor int64) Version { return Version{Major: major, Minor: minor} }

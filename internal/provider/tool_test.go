@@ -76,6 +76,7 @@ func TestHas(t *testing.T) {
 		{"ImportInModules", ImportInModules, map[string]bool{"1.15.9": false, "1.16.0": true}, never},
 		{"SkippedOverrides", SkippedOverrides, map[string]bool{"1.14.9": false, "1.15.0": true}, never},
 		{"SymbolLibraries", SymbolLibraries, never, map[string]bool{"1.12.6": false, "1.13.0": true}},
+		{"UnorderedModules", UnorderedModules, map[string]bool{"1.14.9": false, "1.15.0": true}, never},
 	} {
 		for name, releases := range map[ToolName]map[string]bool{Terraform: tt.terraform, OpenTofu: tt.opentofu} {
 			for v, want := range releases {

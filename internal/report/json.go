@@ -211,6 +211,7 @@ type scanJSON struct {
 	Unread       []unreadJSON      `json:"unread"`
 	Errors       []problemJSON     `json:"errors"`
 	Warnings     []problemJSON     `json:"warnings"`
+	Notes        []problemJSON     `json:"notes"`
 }
 
 type holeJSON struct {
@@ -256,12 +257,13 @@ type unreadJSON struct {
 
 func scanModule(m Module) scanJSON {
 	errors, warnings := problemsJSON(m.Diagnostics)
+	notes, _ := problemsJSON(m.Scan.Tree.Notes)
 	return scanJSON{
 		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(), Assumed: m.Assumed, Lock: lockOf(m),
 		Kind: string(cmp.Or(m.Scan.Kind, "ordinary")), Origin: m.Scan.Origin, Holes: list(m.Scan.Holes, holeOf),
 		Assumptions: append([]string{}, m.Scan.Assumptions...), Partial: m.Scan.Partial(),
 		Requirements: list(m.Scan.Tree.Requirements, requirementOf), Unread: list(m.Unread, unreadOf),
-		Errors: errors, Warnings: warnings,
+		Errors: errors, Warnings: warnings, Notes: notes,
 	}
 }
 

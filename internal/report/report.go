@@ -482,6 +482,7 @@ func placedScan(m scan.RootModule, show placing) *scan.RootModule {
 	})
 	m.Tree.Unread = placedUnread(m.Tree.Unread, show)
 	m.Tree.Diagnostics = placedDiagnostics(m.Tree.Diagnostics, show)
+	m.Tree.Notes = placedDiagnostics(m.Tree.Notes, show)
 	return &m
 }
 

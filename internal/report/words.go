@@ -663,7 +663,8 @@ func toolText(m Module) string {
 	return " (" + text + ")"
 }
 
-// made says what is known of a configuration that another program makes.
+// made says what is known of a configuration that another program makes, and what there
+// is to note about any.
 func (d dialect) made(m scan.RootModule) []string {
 	var lines []string
 	if name := kindTitles[m.Kind]; name != "" {
@@ -686,6 +687,9 @@ func (d dialect) made(m scan.RootModule) []string {
 		if u.Code == provider.CodeTerragruntUnit {
 			lines = append(lines, fmt.Sprintf("known in part: %s (%s)", d.text(u.Reason), d.text(fmt.Sprintf("%s:%d", u.File, u.Line))))
 		}
+	}
+	for _, n := range m.Tree.Notes {
+		lines = append(lines, fmt.Sprintf("note: %s (%s)", d.text(n.Message), d.text(n.Place())))
 	}
 	return lines
 }

@@ -65,9 +65,7 @@ var otherwise = map[string]string{
 
 // elsewhere are the cases about what becomes of entries, not about requirements:
 // internal/upgrade has them.
-func elsewhere(c releaseCase) bool {
-	return strings.HasPrefix(c.ID, "dev-override-") || strings.HasPrefix(c.ID, "modules-dir-")
-}
+func elsewhere(c releaseCase) bool { return strings.HasPrefix(c.ID, "dev-override-") }
 
 func TestModules_cases_of_two_releases(t *testing.T) {
 	t.Parallel()

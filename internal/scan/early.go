@@ -212,7 +212,7 @@ func (e *earlyEvaluation) file(name string) (cty.Value, error) {
 // locate says where the tool has a called module.
 func (v *visit) locate(source tfconfig.SourceKind) {
 	at := v.config.Directory
-	v.top = v.caller.top
+	v.top = cmp.Or(v.installed, v.caller.top)
 	switch dir, reached := at.From(v.root.Directory); {
 	case reached:
 		v.dir = dir

@@ -151,6 +151,7 @@ func printModules(w io.Writer, modules []RootModule, diags []provider.Diagnostic
 			fmt.Fprintf(w, "  fetched%s module.%s %q %s%s\n", map[bool]string{true: " in tests"}[slices.Contains(m.Tests.Fetched, f)], f.Module, f.Source, f.Version+f.Ref, map[bool]string{true: " (stored)"}[f.ID == ""])
 		}
 		printDiagnostics(w, "  ", all.Diagnostics)
+		printDiagnostics(w, "  ", all.Notes)
 	}
 	printDiagnostics(w, "", diags)
 	if err != nil {
@@ -186,7 +187,7 @@ func printTerm(w io.Writer, t Term, tested bool) {
 
 func printDiagnostics(w io.Writer, indent string, diags []provider.Diagnostic) {
 	for _, d := range diags {
-		severity := map[provider.Severity]string{provider.SeverityError: "error", provider.SeverityWarning: "warning"}[d.Severity]
+		severity := map[provider.Severity]string{provider.SeverityError: "error", provider.SeverityWarning: "warning", provider.SeverityNote: "note"}[d.Severity]
 		fmt.Fprintf(w, "%s%s [%s] %s\n", indent, severity, d.Code, d.Error())
 		if d.Hint != "" {
 			fmt.Fprintf(w, "%s  hint: %s\n", indent, d.Hint)

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -106,8 +107,7 @@ const maxReleases = 5
 func (l *loading) walk(packages *packages, opts *Options) *walker {
 	pinned := !l.Assumed
 	for tries := 1; ; tries++ {
-		w := &walker{packages: packages, tool: l.Tool, pinned: pinned, asked: l.asked}
-		w.root(l.config(), opts)
+		w := l.walkOnce(packages, opts)
 		if pinned {
 			l.newer = l.Tool.Version.Core().Compare(provider.Newest(l.Tool.Name).Version) > 0
 			return w
@@ -132,6 +132,25 @@ func (l *loading) walk(packages *packages, opts *Options) *walker {
 			return w
 		}
 		l.Tool = next
+	}
+}
+
+// maxInstalls is how often a module tree is read to know what its calls install: a
+// module in the package of another call may call modules whose packages are named again.
+const maxInstalls = 100
+
+// walkOnce reads the module tree by the rules of one release. Where a module is in the
+// package of a call that comes later, it is read again.
+func (l *loading) walkOnce(packages *packages, opts *Options) *walker {
+	known := newInstalls()
+	for tries := 1; ; tries++ {
+		w := &walker{packages: packages, tool: l.Tool, pinned: !l.Assumed, asked: l.asked, installs: known}
+		w.root(l.config(), opts)
+		again := len(w.found.packages) != len(known.packages) || !maps.Equal(w.found.unread, known.unread)
+		if !w.missed || !again || tries == maxInstalls {
+			return w
+		}
+		known = w.found
 	}
 }
 

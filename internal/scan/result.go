@@ -49,11 +49,14 @@ type ModuleTree struct {
 	// the configuration or the lock file is not valid. Messages repeat nothing of a file
 	// but identifiers and what has a canonical form.
 	Diagnostics []provider.Diagnostic
+	// Notes are facts that are no problem of the files, in the order in which they were
+	// met.
+	Notes []provider.Diagnostic
 }
 
 // All is what the root module requires with its tests.
 func (m RootModule) All() ModuleTree {
-	if t := m.Tests; len(t.Requirements)+len(t.Unread)+len(t.Fetched)+len(t.Dirs)+len(t.Diagnostics) == 0 {
+	if t := m.Tests; len(t.Requirements)+len(t.Unread)+len(t.Fetched)+len(t.Dirs)+len(t.Diagnostics)+len(t.Notes) == 0 {
 		return m.Tree
 	}
 	terms := map[provider.Addr][]Term{}
@@ -68,6 +71,7 @@ func (m RootModule) All() ModuleTree {
 		Fetched:      slices.Concat(m.Tree.Fetched, m.Tests.Fetched),
 		Dirs:         slices.Compact(dirs),
 		Diagnostics:  sorted(slices.Concat(m.Tree.Diagnostics, m.Tests.Diagnostics)),
+		Notes:        slices.Concat(m.Tree.Notes, m.Tests.Notes),
 	}
 }
 

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,6 +51,11 @@ type walker struct {
 	manifest func() manifest
 	// anyChange is as in Root.
 	anyChange bool
+
+	// installs is what earlier walks know, and found what this one does. missed says
+	// that neither has what a module names.
+	installs, found installs
+	missed          bool
 }
 
 // harvest is what the modules say that are reached without test files, or what
@@ -75,7 +81,10 @@ type visit struct {
 	// sources of the module to. It differs from where the module is if that is
 	// a fetched one behind links [terraform 1.11 internal/initwd/module_install.go].
 	base string
-	path string // of calls, joined by dots
+	// installed is the directory in modulesDir by which the module was named, or the one
+	// that calls it; empty if none was.
+	installed string
+	path      string // of calls, joined by dots
 	// above are the modules that lead here by calls that always do: one of
 	// them once more has no end.
 	above []tfconfig.Directory
@@ -86,7 +95,7 @@ type visit struct {
 // root reads the whole tree below a root module.
 func (w *walker) root(c *tfconfig.Configuration, opts *Options) {
 	w.tree.terms, w.tests.terms, w.seen = map[provider.Addr][]Term{}, map[provider.Addr][]Term{}, map[tfconfig.Directory]bool{}
-	w.packaged = map[*tfconfig.Tree]bool{}
+	w.packaged, w.found = map[*tfconfig.Tree]bool{}, newInstalls()
 	w.manifest = sync.OnceValue(func() manifest { return readManifest(c.Directory) })
 	w.config = c
 	root := rootVisit(c, opts)
@@ -179,6 +188,14 @@ func (w *walker) call(from *visit, c tfconfig.ModuleCall, to *visit) {
 func (w *walker) local(from *visit, c tfconfig.ModuleCall, to *visit) {
 	tree, source := from.config.Directory.Tree, c.Module
 	name := path.Join(from.base, source.Addr.Path)
+	if from.installed != "" && (name == ".." || strings.HasPrefix(name, "../")) {
+		// For the tools the caller is below the root module, though here it is in the tree
+		// of a package [terraform 1.11 internal/initwd/module_install.go].
+		tree, name = w.config.Directory.Tree, w.config.Directory.Join(path.Join(from.installed, name))
+	}
+	if tree == w.config.Directory.Tree && w.fromModulesDir(from, c, name, to) {
+		return
+	}
 	child, err := tree.Dir(name)
 	w.anyChange = w.anyChange || err != nil && tree == w.config.Directory.Tree
 	switch {
@@ -196,8 +213,59 @@ func (w *walker) local(from *visit, c tfconfig.ModuleCall, to *visit) {
 		w.Add(source.Place, "unreadable module directory: %v", file.Cause(err))
 	default:
 		to.base = child.Path
+		if child.Tree == from.config.Directory.Tree {
+			to.installed = from.installed
+		}
 		w.enter(from, c, child, to)
 	}
+}
+
+// fromModulesDir follows a call of a module by its directory in modulesDir, as a second
+// init does: the first one fails where the package is installed later. What is there
+// in the searched tree is not read, since init writes it anew. It returns false for
+// another directory of the tree.
+func (w *walker) fromModulesDir(from *visit, c tfconfig.ModuleCall, name string, to *visit) bool {
+	below, ok := strings.CutPrefix(name+"/", w.config.Directory.Join(modulesDir)+"/")
+	if !ok {
+		return false
+	}
+	key, dir, _ := strings.Cut(below, "/")
+	_, before := w.found.packages[key]
+	tree := cmp.Or(w.found.packages[key], w.installs.packages[key])
+	if tree == nil {
+		w.missed = true
+		if w.found.unknown(key) || w.installs.unknown(key) {
+			w.notRead(c, to, staticeval.Unknown{Reason: "it is in the package of another module, which is not read"})
+		} else {
+			w.AddHinting(c.Module.Place, "the directory has the name of a call of a module that is fetched; for a call in a called module, the names of both are joined by a dot",
+				"unreadable module directory: no module call installs a package there")
+		}
+		return true
+	}
+	child, err := tree.Dir(path.Join(".", dir))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		w.Add(c.Module.Place, "unreadable module directory: it does not exist in the package that is installed there")
+		return true
+	case err != nil:
+		w.notFetched(c, to, file.Cause(err))
+		return true
+	}
+	// Calls are followed in the order in which most releases install their packages
+	// [cases modules-dir-before, modules-dir-declared-after].
+	if inOrder := !w.tool.Has(provider.UnorderedModules); !before || !inOrder {
+		text := "may fail by chance, since modules are installed in no order"
+		if inOrder {
+			text = "fails, since modules are installed in the order of their names"
+		}
+		w.Notes = append(w.Notes, provider.Diagnostic{
+			Severity: provider.SeverityNote, Code: provider.CodeModuleOrder, File: c.Module.File, Line: c.Module.Line,
+			Message: "module." + to.path + " is in the package that another call installs: the first init " + text + "; the next one reads it",
+		})
+	}
+	to.base, to.installed = child.Path, modulesDir+"/"+key
+	w.enter(from, c, child, to)
+	return true
 }
 
 // remote follows a call of a module that is not in the file tree of its caller.
@@ -218,6 +286,7 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 	switch {
 	case !ok:
 		w.wanted = append(w.wanted, key)
+		w.found.unread[to.path] = true
 	case provider.Coded(got.err, provider.CodeInvalidConfig):
 		w.Add(c.Module.Place, "invalid module source address: no module package has such an address")
 	case got.err != nil && !provider.Coded(got.err, provider.CodeNoVersion) && w.stored(from, c, to):
@@ -239,6 +308,7 @@ func (w *walker) enterPackage(from *visit, c tfconfig.ModuleCall, got fetched, t
 		Module: to.path, Source: moduleaddr.Shown(c.Module.Text), Ref: moduleaddr.Ref(c.Module.Text), Version: got.version, ID: got.id,
 	})
 	to.base = got.base
+	w.found.packages[to.path] = got.at.Tree
 	w.enter(from, c, got.at, to)
 }
 
@@ -258,6 +328,7 @@ func (w *walker) stored(from *visit, c tfconfig.ModuleCall, to *visit) bool {
 }
 
 func (w *walker) notRead(c tfconfig.ModuleCall, to *visit, why staticeval.Unknown) {
+	w.found.unread[to.path] = true
 	w.Unread = append(w.Unread, Unread{
 		Module: to.path, Source: moduleaddr.Shown(c.Module.Text),
 		Code: provider.CodeUnreadModule, Reason: why.Reason, Hint: why.Hint,
@@ -335,8 +406,10 @@ func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
 	for i := range t.Unread {
 		t.Unread[i].Package = w.packageOf(t.Unread[i].File)
 	}
-	for i := range t.Diagnostics {
-		t.Diagnostics[i].Package = w.packageOf(t.Diagnostics[i].File)
+	for _, diags := range [][]provider.Diagnostic{t.Diagnostics, t.Notes} {
+		for i := range diags {
+			diags[i].Package = w.packageOf(diags[i].File)
+		}
 	}
 	return t
 }

@@ -118,7 +118,7 @@ func evaluateArgument(d *decoder, attr *hcl.Attribute, evaluate Evaluator, what 
 		*unknown = staticeval.Unknown{Reason: "its " + what + " is not statically known: " + why.Reason, Hint: why.Hint}
 		return argument{}, true
 	}
-	d.addHinting(placeOf(attr.Expr.Range()), why.Hint, "invalid module %s: %s", what, why.Reason)
+	d.AddHinting(placeOf(attr.Expr.Range()), why.Hint, "invalid module %s: %s", what, why.Reason)
 	return argument{}, false
 }
 
@@ -184,7 +184,7 @@ func locateModule(d *decoder, c ModuleCall, source, version argument) ModuleSour
 	case addr.Kind == moduleaddr.Registry:
 		m.Kind, m.Why.Reason = RemoteSource, "it comes from a module registry"
 	case addr.Kind == moduleaddr.Unknown:
-		d.addHinting(at, "a path relative to the module must begin with ./ or ../",
+		d.AddHinting(at, "a path relative to the module must begin with ./ or ../",
 			"invalid module source address: it is no local path, no address of a module registry and no URL")
 	default:
 		m.Kind, m.Why.Reason = RemoteSource, "it comes from outside of the repository"

@@ -47,11 +47,11 @@ const (
 
 // Add reports an error in the configuration.
 func (p *Mistakes) Add(at Place, format string, args ...any) {
-	p.addHinting(at, "", format, args...)
+	p.AddHinting(at, "", format, args...)
 }
 
-// addHinting reports an error, and what to do about it.
-func (p *Mistakes) addHinting(at Place, hint, format string, args ...any) {
+// AddHinting reports an error, and what to do about it.
+func (p *Mistakes) AddHinting(at Place, hint, format string, args ...any) {
 	p.report(provider.Diagnostic{
 		Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...), Hint: hint, File: at.File, Line: at.Line,
 	})
