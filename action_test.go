@@ -10,6 +10,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,6 +22,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/relock-dev/relock/internal/action"
 )
 
 // runner plays the part of a runner that the action's step sees: a shell, tools,
@@ -33,6 +36,7 @@ type runner struct {
 	sums   string   // content of install/checksums.txt in a copy of it; empty: no copy
 	env    []string // NAME=VALUE, besides what every step has
 	dir    string   // working directory; empty: a new one
+	path   string   // what PATH begins with; empty: nothing but the tools
 }
 
 // outcome is how a step ended.
@@ -73,6 +77,9 @@ func (r runner) step(t *testing.T, with map[string]string) outcome {
 	write(t, script, posix.Run, 0o644)
 	cmd := exec.Command(filepath.Join(path, "sh"), "-e", script) // as runners do for shell: sh
 	cmd.Dir = r.dir
+	if r.path != "" {
+		path = r.path + ":" + path
+	}
 	cmd.Env = append([]string{"PATH=" + path, "RUNNER_TEMP=" + temp, "GITHUB_ACTION_PATH=" + source}, r.env...)
 	for name, value := range posix.Env {
 		cmd.Env = append(cmd.Env, name+"="+action.evaluate(t, value, with))
@@ -275,6 +282,15 @@ func TestActionStep(t *testing.T) {
 		{name: "404 by wget", url: "/elsewhere", missing: []string{"curl"}, status: 1, asked: 2, want: "cannot be downloaded"},
 		{name: "nothing to download with", missing: []string{"curl", "wget"}, status: 1, want: "neither curl nor wget is here"},
 		{name: "nothing to check with", missing: []string{"sha256sum", "shasum"}, status: 1, asked: 1, want: "neither sha256sum nor shasum is here"},
+		{
+			name: "a list without a last line end", status: 7, want: "program action is process ", asked: 1,
+			sums: func(r *release) string { return strings.TrimSuffix(r.sums, "\n") },
+		},
+		{
+			name: "an address that is an option", status: 1, with: map[string]string{"download-url": "--config=/dev/stdin"},
+			want: "the input download-url is no address that begins with https:// or http://",
+		},
+		{name: "an address with a pattern", url: "/{a,b}/[1-9]", status: 1, asked: 2, want: "cannot be downloaded"},
 		{name: "no release, no Go", sums: func(*release) string { return "\n" }, status: 1, want: noGo},
 		{
 			name: "no release for this machine, no Go", status: 1, want: noGo,
@@ -360,19 +376,93 @@ func builtin(t *testing.T, tool string) bool {
 	return cmd.Run() == nil
 }
 
-// TestActionStepRunsANamedProgram is for runners without a way to the releases.
+// TestActionStepRunsANamedProgram is for runners without a way to the releases. A program
+// in the workspace may be a pull request's, unless the event is one of the base's.
 func TestActionStepRunsANamedProgram(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "my relock"), stand, 0o755)
+	const inWorkspace = "the input binary names a program in the workspace, where a pull request could put another"
+	const none = "the input binary names no program that can be run here"
+	tests := []struct {
+		name, event, binary, path string // path: what PATH begins with
+		want                      string // empty: it runs
+	}{
+		{"of_the_workspace", "schedule", "./my relock", "", ""},
+		{"of_the_workspace_by_hand", "workflow_dispatch", "./my relock", "", ""},
+		{"of_the_workspace_from_outside", "repository_dispatch", "./my relock", "", ""},
+		{"of_the_workspace_on_a_push", "push", "./my relock", "", ""},
+		{"of_the_workspace_for_a_comment", "issue_comment", "./my relock", "", ""},
+		{"of_a_head", "pull_request", "./my relock", "", inWorkspace},
+		{"of_a_head_by_its_path", "pull_request", "WORKSPACE/my relock", "", inWorkspace},
+		{"of_a_head_by_a_way_round", "pull_request", "OUTSIDE/../WORKSPACE/sub/../my relock", "", inWorkspace},
+		{"of_a_head_by_a_link", "pull_request", "OUTSIDE/link", "", inWorkspace},
+		{"of_a_head_by_a_linked_folder", "pull_request", "OUTSIDE/folder/my relock", "", inWorkspace},
+		{"of_a_head_by_PATH", "pull_request", "my relock", "WORKSPACE", inWorkspace},
+		{"of_a_head_by_a_relative_PATH", "pull_request", "my relock", ".", inWorkspace},
+		{"of_a_queue", "merge_group", "./my relock", "", inWorkspace},
+		{"of_nobody_knows_whom", "discussion", "./my relock", "", inWorkspace},
+		{"without_an_event", "", "./my relock", "", inWorkspace},
+		{"of_the_runner", "pull_request", "OUTSIDE/my relock", "", ""},
+		{"of_the_runner_by_PATH", "pull_request", "my relock", "OUTSIDE", ""},
+		{"of_the_runner_by_a_link_in_a_head", "pull_request", "./out", "", ""},
+		{"a_directory", "schedule", "./sub", "", "the input binary names a directory; name the program in it"},
+		{"no_program", "schedule", "./text", "", none},
+		{"a_builtin", "schedule", "eval", "", none},
+		{"an_option", "schedule", "-v", "", none},
+	}
 	for _, shell := range shells {
-		t.Run(shell, func(t *testing.T) {
-			t.Parallel()
-			got := runner{shell: program(t, shell), dir: dir}.step(t, map[string]string{"binary": "./my relock", "app-id": "7"})
-			if got.status != 7 || !strings.Contains(got.out, fmt.Sprintf("program action is process %d\n", got.pid)) || !strings.Contains(got.out, "app-id=<7>") {
-				t.Errorf("the step ends with %d and says\n%s", got.status, got.out)
-			}
-		})
+		for _, tt := range tests {
+			t.Run(shell+"/"+tt.name, func(t *testing.T) {
+				t.Parallel()
+				top := t.TempDir()
+				workspace, outside := filepath.Join(top, "work space"), filepath.Join(top, "outside")
+				mkdir(t, filepath.Join(workspace, "sub"))
+				mkdir(t, outside)
+				write(t, filepath.Join(workspace, "my relock"), stand, 0o755)
+				write(t, filepath.Join(outside, "my relock"), stand, 0o755)
+				write(t, filepath.Join(workspace, "text"), stand, 0o644)
+				for name, to := range map[string]string{
+					filepath.Join(outside, "link"): "../work space/my relock", filepath.Join(outside, "folder"): workspace,
+					filepath.Join(workspace, "out"): filepath.Join(outside, "my relock"),
+				} {
+					if err := os.Symlink(to, name); err != nil {
+						t.Fatal(err)
+					}
+				}
+				placed := strings.NewReplacer("/../WORKSPACE", "/../work space", "WORKSPACE", workspace, "OUTSIDE", outside)
+				r := runner{shell: program(t, shell), tools: []string{"readlink"}, dir: workspace, path: placed.Replace(tt.path)}
+				if shell == "busybox" {
+					r.tools = []string{"readlink=" + r.shell}
+				}
+				r.env = []string{"GITHUB_WORKSPACE=" + workspace, "GITHUB_EVENT_NAME=" + tt.event, "CDPATH=" + outside}
+				got := r.step(t, map[string]string{"binary": placed.Replace(tt.binary), "app-id": "7"})
+				if tt.want != "" && (got.status != 1 || !strings.Contains(got.out, tt.want) || strings.Contains(got.out, "program action")) {
+					t.Errorf("the step ends with %d and says\n%s\nwant %q and no program", got.status, got.out, tt.want)
+				}
+				if tt.want == "" && (got.status != 7 || !strings.Contains(got.out, fmt.Sprintf("program action is process %d\n", got.pid)) || !strings.Contains(got.out, "app-id=<7>")) {
+					t.Errorf("the step ends with %d and says\n%s", got.status, got.out)
+				}
+			})
+		}
+	}
+}
+
+// TestScriptsKnowTheBasesEvents compares the lists of the two scripts, of which one runs
+// on Windows alone, with what the program believes.
+func TestScriptsKnowTheBasesEvents(t *testing.T) {
+	t.Parallel()
+	want := "'schedule workflow_dispatch repository_dispatch push issue_comment'"
+	for _, name := range []string{"install/relock.sh", "install/relock.ps1"} {
+		if !strings.Contains(content(t, name), want) {
+			t.Errorf("%s has not the list %s", name, want)
+		}
+	}
+	for event := range strings.FieldsSeq(strings.Trim(want, "'")) {
+		getenv := func(name string) string {
+			return map[string]string{"GITHUB_ACTIONS": "true", "GITHUB_EVENT_NAME": event}[name]
+		}
+		if head, _ := action.New(getenv, io.Discard).Head(); head {
+			t.Errorf("the program takes the checkout on %s for a head", event)
+		}
 	}
 }
 

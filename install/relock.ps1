@@ -16,9 +16,40 @@ function Has([string]$name) {
   return [bool](Get-Command -Name $name -CommandType Application -ErrorAction SilentlyContinue)
 }
 
+$baseEvents = 'schedule workflow_dispatch repository_dispatch push issue_comment' -split ' '
+
+# Resolve-Links says where a file or folder is when all links are followed.
+function Resolve-Links([string]$path) {
+  $full = [IO.Path]::GetFullPath($path)
+  foreach ($try in 1..40) {
+    $target, $rest, $at = $null, '', $full
+    while ($at -and -not $target) {
+      $item = Get-Item -LiteralPath $at -Force -ErrorAction SilentlyContinue
+      if ($item -and $item.LinkType -in 'SymbolicLink', 'Junction') {
+        $target = [IO.Path]::Combine((Split-Path -Parent $at), @($item.Target)[0])
+      } else {
+        $rest = Join-Path (Split-Path -Leaf $at) $rest
+        $at = Split-Path -Parent $at
+      }
+    }
+    if (-not $target) { return $full }
+    $full = [IO.Path]::GetFullPath((Join-Path $target $rest)).TrimEnd('\')
+  }
+  Fail 'the links of the program that the input binary names cannot be followed'
+}
+
 if ($env:RELOCK_BINARY) {
-  if (-not (Has $env:RELOCK_BINARY)) { Fail 'the input binary names no program that can be run here' }
-  & $env:RELOCK_BINARY action
+  if (Test-Path -LiteralPath $env:RELOCK_BINARY -PathType Container) { Fail 'the input binary names a directory; name the program in it' }
+  $command = Get-Command -Name $env:RELOCK_BINARY -CommandType Application -ErrorAction SilentlyContinue | Select-Object -First 1
+  if (-not $command) { Fail 'the input binary names no program that can be run here' }
+  $program = Resolve-Links $command.Path
+  if ($baseEvents -notcontains $env:GITHUB_EVENT_NAME) {
+    $workspace = (Resolve-Links $(if ($env:GITHUB_WORKSPACE) { $env:GITHUB_WORKSPACE } else { (Get-Location).Path })).TrimEnd('\') + '\'
+    if ($program.StartsWith($workspace, [StringComparison]::OrdinalIgnoreCase)) {
+      Fail 'the input binary names a program in the workspace, where a pull request could put another: keep it elsewhere, as in a folder of the runner'
+    }
+  }
+  & $program action
   exit $LASTEXITCODE
 }
 
@@ -36,6 +67,7 @@ foreach ($line in Get-Content -LiteralPath (Join-Path $env:GITHUB_ACTION_PATH 'i
 $program = Join-Path $dir 'relock.exe'
 if ($sum) {
   $from = if ($env:RELOCK_DOWNLOAD_URL) { $env:RELOCK_DOWNLOAD_URL } else { 'https://github.com/relock-dev/relock/releases/download' }
+  if ($from -notmatch '^https?://') { Fail 'the input download-url is no address that begins with https:// or http://' }
   $address = $from.TrimEnd('/') + "/v$version/$archive"
   $file = Join-Path $dir $archive
   foreach ($try in 1..2) {

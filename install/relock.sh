@@ -14,10 +14,49 @@ fail() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# Whoever has no way to the releases brings the program along.
+# The events on which the workspace is the base branch's, as internal/action has them. On
+# every other event a pull request may have put files there.
+base_events='schedule workflow_dispatch repository_dispatch push issue_comment'
+
+# resolve prints where a file is when all links are followed.
+resolve() {
+  name=$1 links=0
+  while [ -L "$name" ]; do
+    links=$((links + 1))
+    [ "$links" -le 40 ] || return 1
+    to=$(readlink "$name") || return 1
+    case $to in
+    /*) name=$to ;;
+    *) name=${name%/*}/$to ;;
+    esac
+  done
+  folder=$(CDPATH='' cd -P -- "${name%/*}/" && pwd -P) || return 1
+  printf '%s/%s\n' "${folder%/}" "${name##*/}"
+}
+
+# A runner without a way to the releases has the program already.
 if [ -n "${RELOCK_BINARY:-}" ]; then
-  has "$RELOCK_BINARY" || fail 'the input binary names no program that can be run here'
-  exec "$RELOCK_BINARY" action
+  no_program='the input binary names no program that can be run here'
+  program=$(command -v -- "$RELOCK_BINARY") || program=
+  case $program in
+  */*) ;; # else it is part of the shell
+  *) program= ;;
+  esac
+  if [ ! -f "$program" ] || [ ! -x "$program" ]; then
+    [ ! -d "$RELOCK_BINARY" ] || fail 'the input binary names a directory; name the program in it'
+    fail "$no_program"
+  fi
+  program=$(resolve "$program") || fail 'the links of the program that the input binary names cannot be followed'
+  case " $base_events " in
+  *" ${GITHUB_EVENT_NAME:-none} "*) ;;
+  *)
+    workspace=$(CDPATH='' cd -P -- "${GITHUB_WORKSPACE:-.}" && pwd -P) || fail 'the workspace cannot be opened'
+    case $program in
+    "${workspace%/}"/*) fail 'the input binary names a program in the workspace, where a pull request could put another: keep it elsewhere, as in a folder of the runner' ;;
+    esac
+    ;;
+  esac
+  exec "$program" action
 fi
 
 case $(uname -s) in
@@ -36,7 +75,7 @@ dir=$(mktemp -d "${RUNNER_TEMP:-/tmp}/relock.XXXXXX") || fail 'no folder can be 
 
 # checksums.txt has lines as sha256sum writes them. It stands in the same commit
 # as this script, so that whoever pins the action by a commit pins the program.
-while read -r sum archive; do
+while read -r sum archive || [ -n "$sum" ]; do
   case $archive in
   relock_*_"${os}_$arch.tar.gz") break ;;
   esac
@@ -55,9 +94,9 @@ build() {
 # while; a download that broke off is worth a second one at once.
 fetch() {
   if has curl; then
-    set -- curl -fsSL --retry 2 --connect-timeout 20 --max-time 300 -o "$dir/$archive" "$1"
+    set -- curl -fsSL --globoff --retry 2 --connect-timeout 20 --max-time 300 -o "$dir/$archive" -- "$1"
   elif has wget; then
-    set -- wget -q -O "$dir/$archive" "$1"
+    set -- wget -q -O "$dir/$archive" -- "$1"
   else
     fail 'neither curl nor wget is here to download relock with: install one, or name a program with the input binary'
   fi
@@ -81,6 +120,10 @@ if [ -n "$sum" ]; then
   version=${archive#relock_}
   version=${version%_"$os"_"$arch".tar.gz}
   from=${RELOCK_DOWNLOAD_URL:-https://github.com/relock-dev/relock/releases/download}
+  case $from in
+  https://* | http://*) ;;
+  *) fail 'the input download-url is no address that begins with https:// or http://' ;;
+  esac
   fetch "${from%/}/v$version/$archive"
   verify
   tar -xzf "$dir/$archive" -C "$dir" relock || fail "$archive cannot be unpacked"
