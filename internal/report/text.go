@@ -460,6 +460,8 @@ func (t *text) closing() {
 		parts = append(parts, "the change touches no root module that has a lock file")
 	case len(t.r.Modules) == 0 && t.r.Fleet != nil: // which has been told
 		return
+	case len(t.r.Modules) == 0 && t.r.cutOff(): // which has just been said
+		return
 	case len(t.r.Modules) == 0 && slices.ContainsFunc(t.r.Diagnostics, func(d provider.Diagnostic) bool { return d.Code == provider.CodeNotRootModule }):
 		parts = append(parts, "0 root modules") // why, has just been said
 	case len(t.r.Modules) == 0:

@@ -36,6 +36,8 @@ func (r Report) sentence() string {
 		return capital(r.differences()) + "."
 	case len(r.Modules) == 0 && r.Touched:
 		return "The change touches no root module that has a lock file."
+	case len(r.Modules) == 0 && r.cutOff():
+		return "The run ended before its root modules were known."
 	case len(r.Modules) == 0:
 		return "No root module was found."
 	case r.Verb == VerbVerify:
@@ -62,6 +64,11 @@ func (r Report) sentence() string {
 			subject + " " + r.tense(2, "changes", "change", "change") + where + "."
 	}
 	return "The entries of " + subject + " " + r.tense(2, "changes", "change", "change") + where + "."
+}
+
+// cutOff reports whether the run ended before it was done.
+func (r Report) cutOff() bool {
+	return slices.ContainsFunc(r.Diagnostics, func(d provider.Diagnostic) bool { return d.Code == provider.CodeCancelled })
 }
 
 // left counts the lock files that were not examined.

@@ -1,0 +1,112 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// Unbegun counts what an interrupted run has not come to.
+type Unbegun struct{ PullRequests, Repositories int }
+
+// fewUnfinished is up to how many providers and modules an interrupted run names that it
+// has not finished. They say no more of many than the line that counts them.
+const fewUnfinished = 3
+
+// Interruption is what each part of an interrupted run says of that, until Interrupted
+// counts for all of them.
+var Interruption = provider.Diagnostic{
+	Code: provider.CodeCancelled, Message: "the run was interrupted, and what was not finished stays as it is", Hint: goesOn,
+}
+
+// OutOfTime says that the time of a run is over.
+func OutOfTime(why error) provider.Diagnostic {
+	return provider.Diagnostic{Code: provider.CodeCancelled, Message: why.Error() + ", and what was not finished stays as it is", Hint: goesOn}
+}
+
+const goesOn = "run again: what packages hash to is remembered as far as they have arrived"
+
+// Interrupted is the report of a run that was interrupted: one line counts what was not
+// finished. Where that is much it is no error of its own, and its root modules are left
+// alone.
+func Interrupted(r Report, rest Unbegun) Report {
+	finished := number(r.Modules, func(m Module) bool { return !unfinished(m) })
+	if cutShort(r) > fewUnfinished {
+		r.Modules = mapped(r.Modules, withoutUnfinished)
+	}
+	r.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d provider.Diagnostic) bool { return d == Interruption })
+	counted := Interruption
+	counted.Message = interruptedAt(finished, len(r.Modules), rest)
+	r.Diagnostics = append(r.Diagnostics, counted)
+	return r
+}
+
+// interruptedAt says how far a run has come.
+func interruptedAt(finished, modules int, rest Unbegun) string {
+	var parts []string
+	if modules > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s finished", finished, count(modules, "root module is", "root modules are")))
+	}
+	if n := rest.Repositories; n > 0 {
+		parts = append(parts, count(n, "repository was", "repositories were")+" not looked at")
+	}
+	if n := rest.PullRequests; n > 0 {
+		parts = append(parts, count(n, "pull request was", "pull requests were")+" not begun")
+	}
+	if len(parts) == 0 {
+		return "the run was interrupted before its root modules were known, and nothing was changed"
+	}
+	return "the run was interrupted: " + strings.Join(parts, ", ") + "; what was not finished stays as it is"
+}
+
+// cutShort counts the providers and modules that an interrupt has cut short.
+func cutShort(r Report) int {
+	distinct := map[any]bool{}
+	for _, m := range r.Modules {
+		for _, d := range m.Diagnostics {
+			if d.Code == provider.CodeCancelled && d.Addr != (provider.Addr{}) {
+				distinct[d.Addr] = true
+			} else if d.Code == provider.CodeCancelled {
+				distinct[d.Message] = true
+			}
+		}
+		for _, u := range m.Unread {
+			if isUnfetched(u) {
+				distinct[u.Source] = true
+			}
+		}
+	}
+	return len(distinct)
+}
+
+// unfinished reports whether an interrupt has left anything of a root module undone.
+func unfinished(m Module) bool {
+	cut := func(d provider.Diagnostic) bool { return d.Code == provider.CodeCancelled }
+	return slices.ContainsFunc(m.Diagnostics, cut) || slices.ContainsFunc(m.Unread, isUnfetched)
+}
+
+// withoutUnfinished is a root module that does not say what is not finished of it.
+func withoutUnfinished(m Module) Module {
+	if !unfinished(m) {
+		return m
+	}
+	m.Diagnostics = slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d provider.Diagnostic) bool {
+		return d.Code == provider.CodeCancelled || isOfUnfetched(d, m.Unread)
+	})
+	m.Unread = slices.DeleteFunc(slices.Clone(m.Unread), isUnfetched)
+	m.Left = true
+	return m
+}
+
+// isUnfetched reports whether a module was not read since the run was interrupted.
+func isUnfetched(u scan.Unread) bool { return u.Code == provider.CodeCancelled }
+
+// isOfUnfetched reports whether a problem is that such a module was not read.
+func isOfUnfetched(d provider.Diagnostic, calls []scan.Unread) bool {
+	return d.Code == provider.CodeUnreadModule && slices.ContainsFunc(calls, func(u scan.Unread) bool {
+		return isUnfetched(u) && u.File == d.File && u.Line == d.Line
+	})
+}

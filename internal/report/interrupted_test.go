@@ -1,0 +1,83 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// TestInterrupted counts in one line what a run has not finished. A few providers are
+// named; many say no more than their number, and then their root modules are left alone.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	cut := func(name string) provider.Diagnostic {
+		addr, err := provider.ParseFullAddr("registry.terraform.io/acme/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return provider.Diagnostic{Code: provider.CodeCancelled, Addr: addr, Message: "recovering the platforms of " + name + ": interrupted"}
+	}
+	unread := scan.Unread{Module: "vpc", Source: "acme/vpc/aws", Code: provider.CodeCancelled, Reason: "interrupted", File: "main.tf", Line: 3}
+	other := provider.Diagnostic{Code: provider.CodeNoVersion, Message: "no release is allowed"}
+	many := make([]Module, 192)
+	for i := range many {
+		many[i] = Module{Dir: fmt.Sprintf("root%03d", i), Diagnostics: []provider.Diagnostic{cut(fmt.Sprintf("p%d", i)), cut("null")}}
+	}
+	many[0].Diagnostics = nil
+	many[1] = Module{Dir: "root001", Unread: []scan.Unread{unread}, Diagnostics: []provider.Diagnostic{
+		{Code: provider.CodeUnreadModule, Message: "module vpc: interrupted", File: "main.tf", Line: 3}, other,
+	}}
+	tests := map[string]struct {
+		modules []Module
+		rest    Unbegun
+		want    string
+		errors  int // beside it
+		left    int
+	}{
+		"nothing is known": {want: "the run was interrupted before its root modules were known, and nothing was changed"},
+		"everything was finished": {
+			modules: []Module{{Dir: "live"}},
+			want:    "the run was interrupted: 1 of 1 root module is finished; what was not finished stays as it is",
+		},
+		"one provider": {
+			modules: []Module{{Dir: "live", Diagnostics: []provider.Diagnostic{cut("null")}}, {Dir: "prod"}}, errors: 1,
+			want: "the run was interrupted: 1 of 2 root modules are finished; what was not finished stays as it is",
+		},
+		"many": {
+			modules: many, errors: 1, left: 191,
+			want: "the run was interrupted: 1 of 192 root modules are finished; what was not finished stays as it is",
+		},
+		"what was not begun": {
+			modules: []Module{{Dir: "live"}}, rest: Unbegun{PullRequests: 1, Repositories: 2},
+			want: "the run was interrupted: 1 of 1 root module is finished, 2 repositories were not looked at, 1 pull request was not begun; what was not finished stays as it is",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := Report{Verb: VerbUpgrade, Modules: tt.modules, Diagnostics: []provider.Diagnostic{Interruption}}
+			got := Interrupted(r, tt.rest)
+			if len(got.Diagnostics) != 1 || got.Diagnostics[0].Message != tt.want {
+				t.Errorf("it says %q, want %q", got.Diagnostics, tt.want)
+			}
+			errors := 0
+			for _, m := range got.Modules {
+				errors += len(m.Diagnostics)
+			}
+			if errors != tt.errors || got.left() != tt.left || !got.Failed() {
+				t.Errorf("%d errors beside it, %d left alone; want %d and %d", errors, got.left(), tt.errors, tt.left)
+			}
+			var text bytes.Buffer
+			if err := Text(&text, got, TextOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(text.String(), "no root module was found") || text.Len() > 600 {
+				t.Errorf("people read\n%s", &text)
+			}
+		})
+	}
+}
