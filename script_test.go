@@ -55,6 +55,8 @@ func (m trusting) Run() int {
 //	interrupt FILE TEXT
 //	                   interrupts all of relock that runs in the background, once
 //	                   the text stands in the file and relock waits
+//	until FILE TEXT    waits until the text is in the file
+//	release            ends the hold
 //	status N           is the exit status of what was interrupted; ends the hold
 //	rate N             leave whoever relock speaks for so many requests of the hour
 //	truncate-trees N   list no more than so many entries of a recursive tree
@@ -92,6 +94,8 @@ func TestScript(t *testing.T) {
 		"requests":       writeRequests,
 		"hold":           hold,
 		"interrupt":      interrupt,
+		"release":        letGo,
+		"until":          until,
 		"status":         status,
 		"rate":           limitRate,
 		"truncate-trees": truncateTrees,
@@ -157,8 +161,9 @@ type scene struct {
 	test    scripted // hears of what goes wrong beside the script
 	sandbox *sandbox.Sandbox
 
-	waits, released chan struct{} // of hold: closed when relock waits, and to let it go on
-	interrupted     []*exec.Cmd
+	waits       chan struct{} // of hold: closed when relock waits
+	release     func()        // lets it go on
+	interrupted []*exec.Cmd
 
 	variables map[string]bool // the names of those that are set for what the script starts, or will be
 
@@ -255,7 +260,7 @@ func hold(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 2, "hold METHOD PATH")
 	at := sceneOf(ts)
 	waits, released := make(chan struct{}), make(chan struct{})
-	at.waits, at.released = waits, released
+	at.waits, at.release = waits, sync.OnceFunc(func() { close(released) })
 	var once sync.Once
 	world(ts).Before(func(r *http.Request) {
 		if ok, _ := path.Match(args[1], r.URL.Path); !ok || r.Method != args[0] {
@@ -273,21 +278,31 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 2, "interrupt FILE TEXT")
 	at := sceneOf(ts)
 	<-at.waits
-	for {
-		if src, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && strings.Contains(string(src), args[1]) {
-			break
-		}
-		runtime.Gosched()
-	}
+	until(ts, neg, args)
 	at.interrupted = ts.BackgroundCmds()
 	for _, cmd := range at.interrupted {
 		ts.Check(cmd.Process.Signal(os.Interrupt))
 	}
 }
 
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 2, "until FILE TEXT")
+	for {
+		if src, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && strings.Contains(string(src), args[1]) {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+func letGo(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, len(args) == 0, "release")
+	sceneOf(ts).release()
+}
+
 func status(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) == 1, "status N")
-	close(sceneOf(ts).released)
+	sceneOf(ts).release()
 	for _, cmd := range sceneOf(ts).interrupted {
 		if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[0] {
 			ts.Fatalf("exit status %s, want %s", got, args[0])

@@ -70,8 +70,8 @@ func runAction(ctx context.Context, env Env) error {
 // said complains of an error where runners find no commands, and returns what is
 // left to say of it.
 func said(ctx context.Context, env Env, err error) error {
-	if err == nil || ctx.Err() != nil {
-		return err
+	if err == nil || ctx.Err() != nil && (errors.Is(err, context.Canceled) || provider.Coded(err, provider.CodeCancelled)) {
+		return err // that the run was interrupted is said once
 	}
 	complain(env.Stderr, err)
 	return exit(ExitUsage)

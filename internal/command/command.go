@@ -60,6 +60,8 @@ type Env struct {
 
 	// Found is as in run.Env.
 	Found func(roots int)
+	// Trail hears of what is done on GitHub; nil: nobody wants to know.
+	Trail *Trail
 
 	// clock measures the waiting for limits of GitHub; its zero value is the real one.
 	clock github.Clock
@@ -80,11 +82,11 @@ func Main(ctx context.Context, env Env) int {
 	}
 	var status exit
 	switch {
-	case err == nil:
-		return ExitOK
 	case ctx.Err() != nil:
 		fmt.Fprintln(env.Stderr, "relock: interrupted; what was finished is kept, and the rest is as it was")
 		return ExitInterrupted
+	case err == nil:
+		return ExitOK
 	case errors.As(err, &status):
 		return int(status)
 	}
@@ -194,7 +196,7 @@ func (env Env) ofRun(s settings) run.Env {
 		OnGitHub:  env.Getenv("GITHUB_ACTIONS") == "true",
 		Planned:   env.runtime().Planned(),
 		Server:    env.server(), ModuleCache: env.cached("modules"), HashCache: env.cached("hashes"), NotesCache: env.cached("notes"),
-		Mask: env.mask, Now: env.Now, Clock: env.clock, Summary: env.summary, Found: env.Found,
+		Mask: env.mask, Now: env.Now, Clock: env.clock, Summary: env.summary, Found: env.Found, Did: env.Trail.add,
 		Log: logger(env.Stderr, s.Verbose),
 	}
 }

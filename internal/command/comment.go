@@ -92,6 +92,7 @@ func answer(ctx context.Context, env Env, s settings) (report.Report, error) {
 		return req, err
 	}
 	req := withRepository(env, request(env, run.Upgrade, nil, s.Config))
+	env.Trail.willWrite()
 	req.Head = run.OwnHead // nothing of the session is kept for later runs
 	remark := run.Remark{
 		Hub: req.Hub, Repository: event.Repository, Number: event.Number, CommentID: event.CommentID,

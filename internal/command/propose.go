@@ -21,6 +21,9 @@ func propose(ctx context.Context, env Env, s settings, req run.Request) (report.
 	if s.Organisation.Pause && req.Organisation != nil {
 		return report.Report{Verb: report.VerbPR, Diagnostics: append(notices, paused(s))}, nil
 	}
+	if !s.DryRun {
+		env.Trail.willWrite()
+	}
 	r, err := during(env, s, req, func(session *run.Session) (report.Report, error) {
 		r, err := session.Do(ctx, req)
 		if hub := req.Hub; err == nil && hub.Token == "" && hub.App == nil {

@@ -47,6 +47,11 @@ type Options struct {
 	// Partial says that the proposals need not be all that is wanted, because
 	// something was left out or failed: then no pull request is closed.
 	Partial bool
+	// Begins reports whether the work on another branch may begin; nil: it may. It is
+	// asked before each.
+	Begins func() bool
+	// Done hears of an outcome, when it is one; nil: nobody does.
+	Done func(Outcome)
 	// DryRun decides and writes nothing. Without a token there is no other run.
 	DryRun bool
 	// Checkout says that a dry run is about what is checked out, wherever the base is:
@@ -78,6 +83,7 @@ type Outcome struct {
 	HeadSHA   string // of the branch
 	Reason    string // why nothing was done, or why it was closed; untrusted
 	Err       error  // *provider.Error
+	Unbegun   bool   // Options.Begins was against it
 	// Warnings are what could not be done to a pull request that was opened all
 	// the same: each a *provider.Error.
 	Warnings []error
@@ -113,7 +119,12 @@ func Propose(ctx context.Context, repo *github.Repository, proposals []Proposal,
 	ended := r.retireAll(ctx, proposals, heads)
 	var outcomes []Outcome
 	for _, p := range proposals {
-		outcomes = append(outcomes, r.propose(ctx, p, heads[p.Branch]))
+		o := Outcome{Group: p.Group, Operation: None, Branch: p.Branch, Unbegun: !r.begins()}
+		if !o.Unbegun {
+			o = r.propose(ctx, p, heads[p.Branch])
+			r.done(o)
+		}
+		outcomes = append(outcomes, o)
 	}
 	return append(outcomes, ended...)
 }

@@ -63,6 +63,16 @@ func (r *run) opened(branch string) {
 	}
 }
 
+// begins reports whether the work on another branch may begin.
+func (r *run) begins() bool { return r.opts.Begins == nil || r.opts.Begins() }
+
+// done passes an outcome on.
+func (r *run) done(o Outcome) {
+	if r.opts.Done != nil {
+		r.opts.Done(o)
+	}
+}
+
 func (r *run) newTask(group, branch string) *task {
 	return &task{run: r, Outcome: Outcome{Group: group, Operation: None, Branch: branch}, written: None}
 }
@@ -96,7 +106,11 @@ func (r *run) retire(ctx context.Context, branch, head string) (Outcome, bool) {
 func (r *run) retireAll(ctx context.Context, proposals []Proposal, heads map[string]string) []Outcome {
 	var outcomes []Outcome
 	for _, branch := range r.unwantedBranches(proposals) {
+		if !r.begins() {
+			break // whether it must end is not known, and the next run looks
+		}
 		if o, ok := r.retire(ctx, branch, heads[branch]); ok {
+			r.done(o)
 			outcomes = append(outcomes, o)
 		}
 	}

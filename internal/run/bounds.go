@@ -2,12 +2,14 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
+	"github.com/relock-dev/relock/internal/report"
 )
 
 // The time that a run may take where nobody says so.
@@ -20,7 +22,17 @@ const (
 	// proposingTime is what is left to propose what is complete when the time for
 	// asking is over.
 	proposingTime = 5 * time.Minute
+	// writingTime is what is left to write to GitHub after an interrupt, and beginTime
+	// that in which a pull request is begun that is complete by then. A runner of
+	// GitHub waits 7.5 s.
+	writingTime = 5 * time.Second
+	beginTime   = 3 * time.Second
+	// savingTime is that in which lock files on disk are written.
+	savingTime = 1500 * time.Millisecond
 )
+
+// errInterrupted is why nothing more is asked after an interrupt.
+var errInterrupted = errors.New("the run was interrupted")
 
 // bounds are the time in which a session may ask. A soft end waits for as long as
 // packages keep arriving.
@@ -29,13 +41,18 @@ type bounds struct {
 	soft bool
 	why  error
 
-	mu   sync.Mutex
-	last time.Time // when a package arrived
+	interrupted chan struct{} // closed after the first interrupt
+
+	mu      sync.Mutex
+	last    time.Time       // when a package arrived
+	signal  <-chan struct{} // closed by the first interrupt; nil: nobody can
+	at      time.Time       // of that
+	unbegun report.Unbegun
 }
 
 // newBounds begins the time of a session. A limit of 0 is the default.
 func newBounds(limit time.Duration, onGitHub bool) *bounds {
-	b := &bounds{}
+	b := &bounds{interrupted: make(chan struct{})}
 	if limit == 0 && onGitHub {
 		b.soft, limit = true, workflowTime
 	}
@@ -63,12 +80,95 @@ func (b *bounds) left() time.Duration {
 	return time.Until(end)
 }
 
-// asking returns the context of what a session asks. It ends with the time, which
-// a hard end tells beforehand.
+// heed returns the context of all that a request does. An interrupt, the end of ctx,
+// ends it after writingTime, and at once what is asked.
+func (b *bounds) heed(ctx context.Context) (context.Context, context.CancelFunc) {
+	b.mu.Lock()
+	if b.signal == nil {
+		b.signal = ctx.Done()
+	}
+	b.mu.Unlock()
+	forget := context.AfterFunc(ctx, func() { b.isInterrupted() })
+	acting, stop := b.finishing(ctx, ctx)
+	return acting, func() {
+		forget()
+		stop()
+	}
+}
+
+// isInterrupted reports whether the run was interrupted: then nothing new is begun.
+func (b *bounds) isInterrupted() bool {
+	interrupted, _ := b.since()
+	return interrupted
+}
+
+// since is how long ago the run was interrupted, if it was.
+func (b *bounds) since() (interrupted bool, ago time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case <-b.signal:
+		if b.at.IsZero() {
+			b.at = time.Now()
+			close(b.interrupted)
+		}
+		return true, time.Since(b.at)
+	default:
+		return false, 0
+	}
+}
+
+// begins returns what reports whether a pull request may be begun. An interrupt while
+// some are made ends that. One that came before, while registries were asked, leaves
+// beginTime for those that are complete.
+func (b *bounds) begins() func() bool {
+	before := b.isInterrupted()
+	return func() bool {
+		interrupted, ago := b.since()
+		return !interrupted || before && ago < beginTime
+	}
+}
+
+// saves reports whether a lock file that is complete is still written to disk.
+func (b *bounds) saves() bool {
+	interrupted, ago := b.since()
+	return !interrupted || ago < savingTime
+}
+
+// skip counts what is not begun after an interrupt.
+func (b *bounds) skip(rest report.Unbegun) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unbegun.PullRequests += rest.PullRequests
+	b.unbegun.Repositories += rest.Repositories
+}
+
+// asking returns the context of what a session asks. It ends with an interrupt, and
+// with the time, which a hard end tells beforehand.
 func (b *bounds) asking(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if b.isInterrupted() {
+		cancel(errInterrupted)
+	}
+	go func() {
+		select {
+		case <-b.interrupted:
+			cancel(errInterrupted)
+		case <-ctx.Done():
+		}
+	}()
+	timed, stop := b.timed(ctx)
+	return timed, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// timed returns a context that ends with the time.
+func (b *bounds) timed(ctx context.Context) (context.Context, context.CancelFunc) {
 	switch {
 	case b.end.IsZero():
-		return context.WithCancel(ctx)
+		return ctx, func() {}
 	case !b.soft:
 		return context.WithDeadlineCause(ctx, b.end, b.why)
 	}
@@ -120,14 +220,34 @@ func (d download) Done(err error) {
 	}
 }
 
-// finishing returns the context of what is done with what a run has learned. Where
-// the asking has ended, by its time or by an interrupt, it has a time of its own:
-// whoever wants an end at once interrupts again.
-func finishing(ctx, asking context.Context) (context.Context, context.CancelFunc) {
-	if asking.Err() == nil {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(context.WithoutCancel(ctx), proposingTime)
+// finishing returns the context of what is done with what a run has learned. It
+// outlasts the asking: by proposingTime where its time is over, and by writingTime
+// where the run was interrupted.
+func (b *bounds) finishing(ctx, asking context.Context) (context.Context, context.CancelFunc) {
+	acting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		select {
+		case <-acting.Done():
+			return
+		case <-b.interrupted:
+		case <-asking.Done():
+			select {
+			case <-acting.Done():
+				return
+			case <-b.interrupted:
+			case <-time.After(proposingTime):
+				cancel()
+				return
+			}
+		}
+		_, ago := b.since()
+		select {
+		case <-acting.Done():
+		case <-time.After(writingTime - ago):
+			cancel()
+		}
+	}()
+	return acting, cancel
 }
 
 // ended says that a run has ended before it was done, and why.
@@ -135,12 +255,22 @@ func (b *bounds) ended(asking context.Context) []provider.Diagnostic {
 	if asking.Err() == nil {
 		return nil
 	}
-	why := "the run was interrupted"
-	if cause := context.Cause(asking); cause == b.why {
-		why = cause.Error()
+	if context.Cause(asking) != b.why {
+		return []provider.Diagnostic{report.Interruption}
 	}
-	return []provider.Diagnostic{{
-		Code: provider.CodeCancelled, Message: why + ", and what was not finished stays as it is",
-		Hint: "run again: what packages hash to is remembered as far as they have arrived",
-	}}
+	return []provider.Diagnostic{report.OutOfTime(b.why)}
+}
+
+// counted is the result of a request. That of an interrupted one is a report in any
+// case, in which one line counts what was not finished.
+func (b *bounds) counted(r report.Report, err error) (report.Report, error) {
+	if !b.isInterrupted() {
+		return r, err
+	}
+	if err != nil && !provider.Coded(err, provider.CodeCancelled) && !errors.Is(err, context.Canceled) {
+		r.Diagnostics = append(r.Diagnostics, provider.Diagnose(err))
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return report.Interrupted(r, b.unbegun), nil
 }

@@ -40,10 +40,9 @@ func Answer(ctx context.Context, s *Session, r Remark, configure Configure) (rep
 		return report.Report{Verb: report.VerbComment}, err
 	}
 	c := &conversation{Session: s, remark: r, repo: repo, configure: configure}
-	err = c.converse(ctx)
-	answering, stop := finishing(ctx, ctx)
+	acting, stop := s.bounds.heed(ctx)
 	defer stop()
-	c.end(answering, err)
+	c.end(acting, c.converse(acting))
 	c.report.Diagnostics = append(c.report.Diagnostics, c.req.Notices...)
 	c.report.Verb, c.report.Answer = report.VerbComment, c.said
 	return c.report, nil
@@ -111,6 +110,9 @@ func (c *conversation) converse(ctx context.Context) error {
 	now.Ours, now.Touched = c.owned != nil, c.owned != nil && c.owned.Touched
 	if c.decision, err = comment.Decide(c.command, now); err != nil {
 		return refusal{err}
+	}
+	if c.bounds.isInterrupted() {
+		return &provider.Error{Code: provider.CodeCancelled, Message: errInterrupted.Error()}
 	}
 	return c.carryOut(ctx)
 }

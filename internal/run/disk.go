@@ -27,7 +27,12 @@ func write(j job, p planned) report.Report {
 	for i, f := range p.found {
 		if f.result.File != nil {
 			g.Go(func() error {
-				writeOne(f, &p.report.Modules[i], j.show(f.tree))
+				m := &p.report.Modules[i]
+				if !j.bounds.saves() {
+					m.Diagnostics = append(m.Diagnostics, provider.Diagnose(&provider.Error{Code: provider.CodeCancelled, Message: errInterrupted.Error()}))
+					return nil
+				}
+				writeOne(f, m, j.show(f.tree))
 				return nil
 			})
 		}

@@ -77,7 +77,7 @@ func work(ctx context.Context, j job) (p planned, moved string, err error) {
 		return p, "", err
 	}
 	j.target.seen.note(asking, j, p)
-	acting, stop := finishing(ctx, asking)
+	acting, stop := j.bounds.finishing(ctx, asking)
 	defer stop()
 	switch to := j.target.Destination.(type) {
 	case Disk:

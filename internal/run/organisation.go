@@ -288,6 +288,9 @@ func (f *fleetRun) stopped(ctx context.Context, until github.Wait, next string, 
 	if until.Needed() {
 		why, d.Hint = until.String(), "run again after that: what is done stays, and costs little the next time"
 	}
+	if f.bounds.isInterrupted() {
+		why = errInterrupted.Error()
+	}
 	d.Message = fmt.Sprintf("%s: %d repositories have not been looked at, from %s on", why, left, next)
 	return d
 }

@@ -194,9 +194,13 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	outcomes := pr.Propose(ctx, at.repo, proposals, pr.Options{
 		Base: at.base, Bases: pull.Base, SHA: at.head, Holds: holds, Checkout: checkout, Survey: at.survey, Prefix: pull.BranchPrefix, Limit: pull.Limit,
 		May: j.target.room.may(j.target.Repository), Makes: j.target.makes, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate,
-		Partial: p.partial(), DryRun: pull.DryRun, Log: j.env.Log,
+		Partial: p.partial(), DryRun: pull.DryRun, Log: j.env.Log, Begins: j.bounds.begins(), Done: func(o pr.Outcome) { did(j, o) },
 	})
 	for _, o := range outcomes {
+		if o.Unbegun {
+			j.bounds.skip(report.Unbegun{PullRequests: 1})
+			continue
+		}
 		var now *pr.Moved
 		if errors.As(o.Err, &now) && mayRepeat(j) && asking.Err() == nil {
 			moved = now.SHA
@@ -205,6 +209,13 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 		p.record(o, proposals)
 	}
 	return p.report, moved
+}
+
+// did says at once what became of a pull request, if anything did.
+func did(j job, o pr.Outcome) {
+	if j.env.Did != nil && o.Operation != pr.None && !j.req.Pull.DryRun {
+		j.env.Did(fmt.Sprintf("%s pull request %d of %s", o.Operation, o.Number, j.target.Repository))
+	}
 }
 
 // headOf is the commit of the tree. The runner's own checkout has no .git where
@@ -268,7 +279,9 @@ func (p *proposer) proposals(ctx context.Context) []pr.Proposal {
 	for _, key := range slices.Sorted(maps.Keys(shares)) {
 		s, stands := shares[key], carrier.known[key]
 		if stands.err != nil {
-			p.report.Diagnostics = append(p.report.Diagnostics, provider.Diagnose(stands.err))
+			if !provider.Coded(stands.err, provider.CodeCancelled) || !p.bounds.isInterrupted() { // which is said once
+				p.report.Diagnostics = append(p.report.Diagnostics, provider.Diagnose(stands.err))
+			}
 		} else if len(s.files) > 0 {
 			one := p.proposal(ctx, key, s)
 			if s.carried {

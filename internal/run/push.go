@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/report"
@@ -65,6 +66,9 @@ func push(ctx context.Context, j job, p planned, to *Push) (report.Report, error
 		return p.report, err
 	}
 	p.report.Pushed = sha
+	if j.env.Did != nil {
+		j.env.Did(fmt.Sprintf("pushed %s to branch %s of %s", sha, to.Branch, to.Repository))
+	}
 	for i := range p.report.Modules {
 		p.report.Modules[i].Written = p.report.Modules[i].Pending
 	}

@@ -122,6 +122,9 @@ type Env struct {
 	// Fetching is told the source of each module that is fetched, when that begins;
 	// nil: nobody is.
 	Fetching func(source string)
+	// Did hears, in a sentence without a full stop, of what was done on GitHub, when it
+	// was; nil: nobody does.
+	Did func(done string)
 	// Found is told how many root modules a target has, before they are planned; nil:
 	// nobody is.
 	Found func(roots int)

@@ -109,7 +109,16 @@ type Configure func(files fs.FS) (Request, error)
 // Do carries out a request, one target after the other. Whatever goes wrong with one
 // root module, provider, pull request or repository is in the report. An error means
 // that the request itself cannot be carried out: it is for the person who made it.
+//
+// An interrupt, the end of ctx, ends what is asked at once, and what is written to GitHub
+// after writingTime. The report then says how far the request has come.
 func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
+	ctx, stop := s.bounds.heed(ctx)
+	defer stop()
+	return s.bounds.counted(s.do(ctx, req))
+}
+
+func (s *Session) do(ctx context.Context, req Request) (report.Report, error) {
 	if req.Organisation != nil {
 		return inOrganisation(ctx, s, req)
 	}
@@ -117,7 +126,11 @@ func (s *Session) Do(ctx context.Context, req Request) (report.Report, error) {
 		return s.atBases(ctx, req, req.Targets[0])
 	}
 	all := report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}
-	for _, t := range req.Targets {
+	for i, t := range req.Targets {
+		if s.bounds.isInterrupted() {
+			s.bounds.skip(report.Unbegun{Repositories: len(req.Targets) - i})
+			break
+		}
 		t.part = len(req.Targets) > 1
 		all = report.Join(all, s.elsewhere(ctx, req, t))
 	}
@@ -169,6 +182,9 @@ func (s *Session) toBases(ctx context.Context, req Request, t Target, branch str
 	}
 	all := report.Report{Verb: string(req.Verb), DryRun: req.Pull.DryRun}
 	for _, base := range req.Pull.Base {
+		if s.bounds.isInterrupted() {
+			break
+		}
 		t.Base, t.part = base, true
 		r, err := s.toBase(ctx, req, t, branch)
 		if err != nil {
@@ -183,15 +199,17 @@ func (s *Session) toBases(ctx context.Context, req Request, t Target, branch str
 // toBase does so for one base branch.
 func (s *Session) toBase(ctx context.Context, req Request, t Target, branch string) (report.Report, error) {
 	none := report.Report{Verb: string(req.Verb)}
+	asking, stop := s.bounds.asking(ctx)
+	defer stop()
 	if t.Base == "" && branch != "" {
-		base, err := s.hubs.defaultBranch(ctx, req.Hub, t.Repository)
+		base, err := s.hubs.defaultBranch(asking, req.Hub, t.Repository)
 		if err != nil {
 			return none, err
 		}
 		t.Base = base
 	}
 	if t.Base != branch {
-		remote, base, err := s.hubs.fetch(ctx, req.Hub, t.Repository, t.Base)
+		remote, base, err := s.hubs.fetch(asking, req.Hub, t.Repository, t.Base)
 		if err != nil {
 			return none, err
 		}
@@ -206,7 +224,7 @@ func (s *Session) toBase(ctx context.Context, req Request, t Target, branch stri
 func (s *Session) toTarget(ctx context.Context, req Request, t Target) (report.Report, error) {
 	j := jobFor(s, req, t)
 	p, moved, err := work(ctx, j)
-	for err == nil && moved != "" {
+	for err == nil && moved != "" && !s.bounds.isInterrupted() {
 		before := p
 		if j, err = anew(ctx, j, before.proposing, moved); err != nil {
 			return before.report, err
@@ -272,6 +290,8 @@ func (s *Session) byOwnFile(ctx context.Context, req Request, t Target) (report.
 
 // files reads the default branch of a repository that is not checked out.
 func (s *Session) files(ctx context.Context, req Request, t Target) (*Remote, string, error) {
+	ctx, stop := s.bounds.asking(ctx)
+	defer stop()
 	if t.listed == nil {
 		return s.hubs.fetch(ctx, req.Hub, t.Repository, "")
 	}

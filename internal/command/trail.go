@@ -1,0 +1,52 @@
+package command
+
+import (
+	"slices"
+	"sync"
+)
+
+// Trail is what main must know of a run that it may have to end in the middle. Its
+// methods are safe for concurrent use, and those of nil do nothing.
+type Trail struct {
+	mu     sync.Mutex
+	github bool
+	done   []string
+}
+
+// OnGitHub reports whether the run may write to GitHub, which takes longer than to a disk.
+func (t *Trail) OnGitHub() bool {
+	if t == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.github
+}
+
+// Done are sentences on what was done on GitHub so far, without their full stops.
+func (t *Trail) Done() []string {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.done)
+}
+
+// willWrite notes that the run may write to GitHub.
+func (t *Trail) willWrite() {
+	if t != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.github = true
+	}
+}
+
+// add notes what was done.
+func (t *Trail) add(done string) {
+	if t != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.done = append(t.done, done)
+	}
+}
