@@ -60,6 +60,12 @@ var hostileInputs = []hostile{
 	{name: "lock file with an error in each line", files: lock(repeat("a b\n", parsed/4)), says: "further errors from here on are not listed"},
 	{name: "lock file of a number of 200,000,000 digits", files: lock(text(lockedProvider, " hashes=[\"h1:${1e200000000}\"]\n}\n")), says: "so large or small", worst: true},
 	{name: "lock file with constraints of 9 MB", files: lock(text(lockedProvider, " constraints=\"", repeat("> 1.0.0, ", 1_000_000), "> 1.0.0\"\n}\n")), says: tooMany},
+	{name: "`mise.toml` of 1 MiB of `[`", files: mise(text("a = ", repeat("[", 1<<20-64))), says: "it is no TOML"},
+	{name: "`mise.toml` of one key of 500,000 parts", files: mise(text("[tools.", repeat("a.", 500_000), "a]\nb = 1\n")), says: "1 root module", worst: true},
+	{name: "`mise.toml` of as many tools as fit", files: mise(text("[tools]\n", numbered("%x='1'\n", 100_000))), says: "1 root module"},
+	{name: "`mise.toml` of as many versions of a tool as fit", files: mise(text("[tools]\nterraform=[", repeat("'1',", 200_000), "'1']\n", repeat("tools.terraform.version='1'\n", 8_000))), says: "the newest such release", worst: true},
+	{name: "`.tool-versions` of 16 MiB", files: versions(".tool-versions", repeat("terraform 1.5.7\n", largest/16)), says: "it is larger than 1 MiB"},
+	{name: "`.tool-versions` of 1 MiB", files: versions(".tool-versions", repeat("terraform 1\n", 1<<20/12)), says: "the newest such release", worst: true},
 	{name: "`terragrunt.hcl` of 16 MiB of `[`", files: file("terragrunt.hcl", repeat("[", largest)), says: tooMany},
 	{name: "`terragrunt.hcl` of as many locals as fit, each of all before", files: file("terragrunt.hcl", text("locals {\n a0=\"x\"\n", chained(" a%d=\"${local.a%d}${local.a%[2]d}\"\n", parsed/20), "}\nterraform {\n source=local.a9999\n}\n")), says: "too large or too complex", worst: true},
 	{name: "`terragrunt.hcl` of loops in loops", files: file("terragrunt.hcl", text("terraform {\n source=", repeat("[for a in range(1000):", 50), "1", repeat("]", 50), "[0]\n}\n")), says: "too large or too complex"},
@@ -92,6 +98,13 @@ var hostileInputs = []hostile{
 		return map[string][]byte{"terragrunt.hcl": []byte(unit), "t": repeat("%{for b in a}", parsed/6)()}
 	}, says: "too large or too complex"},
 }
+
+// versions is a root module with a version file.
+func versions(name string, src part) func() map[string][]byte {
+	return func() map[string][]byte { return map[string][]byte{"main.tf": nil, name: src()} }
+}
+
+func mise(src part) func() map[string][]byte { return versions("mise.toml", src) }
 
 // chained is a format with each number from 1 on and the one before.
 func chained(format string, n int) part {

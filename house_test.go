@@ -24,7 +24,7 @@ const module = "github.com/relock-dev/relock"
 // levels is the house: a package imports only packages of a lower level.
 var levels = map[string]int{
 	"provider": 0, "file": 0, "inflate": 0, "zipfile": 0,
-	"content": 1, "hash": 1, "memo": 1, "transport": 1, "config": 1, "filetree": 1, "hclfile": 1, "moduleaddr": 1, "staticeval": 1,
+	"content": 1, "hash": 1, "memo": 1, "transport": 1, "config": 1, "filetree": 1, "hclfile": 1, "moduleaddr": 1, "staticeval": 1, "versionfile": 1,
 	"lockfile": 2, "cliconfig": 2, "github": 2,
 	"tfconfig": 3, "diff": 3, "oci": 3, "fleet": 3,
 	"scan":   4,
@@ -74,13 +74,14 @@ var direct = []rule{
 	{"github.com/owenrumney/go-sarif/", []string{"report"}, "SARIF is one format of the report"},
 	{"github.com/spf13/cobra", []string{"command"}, "the command line is one package"},
 	{"github.com/goccy/go-yaml", []string{"config", "sandbox"}, "our only YAML is the configuration file"},
+	{"github.com/pelletier/go-toml/", []string{"versionfile"}, "our only TOML is mise's"},
 	{"os/exec", []string{"cliconfig", "module"}, "relock runs no program but credentials helpers and git"},
 	{"net/http", []string{"transport", "cliconfig", "oci", "module", "registry", "github", "sandbox"}, "the network is behind transport"},
 	{"log/slog", []string{"transport", "cliconfig", "module", "registry", "github", "pr", "run", "command", "action"}, "provider, lockfile, scan, diff and upgrade return what they know"},
 }
 
 // pure packages must not reach the network through any of our packages.
-var pure = []string{"provider", "lockfile", "hash", "config", "staticeval", "tfconfig", "scan", "diff", "terragrunt", "upgrade", "verify", "comment", "report"}
+var pure = []string{"provider", "lockfile", "hash", "config", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "upgrade", "verify", "comment", "report"}
 
 type pkg struct {
 	ImportPath string

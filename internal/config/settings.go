@@ -52,7 +52,7 @@ var Settings = []Setting{
 	},
 	{
 		Key: "tool-version", Flag: "tool-version", Input: "tool-version", Kind: Text, Verbs: reading,
-		Doc:  "Release of the tool whose rules apply, like 1.11.4. Empty: an exact version in .terraform-version, .opentofu-version or .tool-versions, else the newest release that relock knows and that required_version allows.",
+		Doc:  "Release of the tool whose rules apply, like 1.11.4. Empty: what a version file of tenv, tfenv, asdf or mise says, else the newest release that relock knows and that required_version allows.",
 		take: asOne(optional(provider.ParseVersion), func(c *Config) *provider.Version { return &c.ToolVersion }),
 	},
 	{

@@ -62,6 +62,26 @@ var newest = map[ToolName]Version{
 	OpenTofu:  {Major: 1, Minor: 13},
 }
 
+// earlier are the last releases of the minor versions before the newest one, oldest
+// first. Each began with patch 0 and left none out
+// [docs: github.com/hashicorp/terraform/releases, github.com/opentofu/opentofu/releases].
+var earlier = map[ToolName][]Version{
+	Terraform: {
+		{Minor: 12, Patch: 31}, {Minor: 13, Patch: 7}, {Minor: 14, Patch: 11}, {Minor: 15, Patch: 5},
+		{Major: 1, Minor: 0, Patch: 11}, {Major: 1, Minor: 1, Patch: 9}, {Major: 1, Minor: 2, Patch: 9},
+		{Major: 1, Minor: 3, Patch: 10}, {Major: 1, Minor: 4, Patch: 7}, {Major: 1, Minor: 5, Patch: 7},
+		{Major: 1, Minor: 6, Patch: 6}, {Major: 1, Minor: 7, Patch: 5}, {Major: 1, Minor: 8, Patch: 5},
+		{Major: 1, Minor: 9, Patch: 8}, {Major: 1, Minor: 10, Patch: 5}, {Major: 1, Minor: 11, Patch: 4},
+		{Major: 1, Minor: 12, Patch: 2}, {Major: 1, Minor: 13, Patch: 5}, {Major: 1, Minor: 14, Patch: 9},
+		{Major: 1, Minor: 15, Patch: 9},
+	},
+	OpenTofu: {
+		{Major: 1, Minor: 6, Patch: 3}, {Major: 1, Minor: 7, Patch: 10}, {Major: 1, Minor: 8, Patch: 11},
+		{Major: 1, Minor: 9, Patch: 4}, {Major: 1, Minor: 10, Patch: 10}, {Major: 1, Minor: 11, Patch: 14},
+		{Major: 1, Minor: 12, Patch: 6},
+	},
+}
+
 // first is the first release of each tool, as far as it matters: OpenTofu has none
 // before 1.6.0 (https://github.com/opentofu/opentofu/releases/tag/v1.6.0).
 var first = map[ToolName]Version{
@@ -73,6 +93,9 @@ func First(name ToolName) Tool { return Tool{Name: name, Version: first[name]} }
 
 // Newest returns the newest release of the tool whose rules are known.
 func Newest(name ToolName) Tool { return Tool{Name: name, Version: newest[name]} }
+
+// Lasts returns the last known release of each minor version, oldest first.
+func (n ToolName) Lasts() []Version { return append(slices.Clone(earlier[n]), newest[n]) }
 
 // String returns "Terraform 1.11.4".
 func (t Tool) String() string { return t.Name.Title() + " " + t.Version.String() }

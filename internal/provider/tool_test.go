@@ -3,6 +3,7 @@ package provider
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -178,4 +179,25 @@ func inWords(s span) string {
 		return fmt.Sprintf("%d.%d on", s.since.Major, s.since.Minor)
 	}
 	return fmt.Sprintf("%d.%d to %d.%d", s.since.Major, s.since.Minor, s.until.Major, s.until.Minor-1)
+}
+
+// A release that is taken in becomes the newest one, and the one before it the last of
+// its minor version.
+func TestLastsLeaveNoMinorOut(t *testing.T) {
+	t.Parallel()
+	for _, name := range []ToolName{Terraform, OpenTofu} {
+		lasts := name.Lasts()
+		for i, v := range lasts[1:] {
+			if before := lasts[i]; v.Major == before.Major && v.Minor != before.Minor+1 || v.Major != before.Major && (v.Major != before.Major+1 || v.Minor != 0) {
+				t.Errorf("%s: %s comes after %s", name, v, before)
+			}
+		}
+		for _, v := range name.Boundaries() {
+			if !slices.ContainsFunc(lasts, func(last Version) bool {
+				return v.Major == last.Major && v.Minor == last.Minor && v.Patch <= last.Patch
+			}) {
+				t.Errorf("%s: rules differ from %s on, which is no known release", name, v)
+			}
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/versionfile"
 )
 
 // formatVersion is that of the JSON output. Keys may be added under it; what is
@@ -201,17 +202,26 @@ type scanJSON struct {
 	Tool         provider.ToolName `json:"tool"`
 	ToolVersion  string            `json:"tool_version"`
 	Assumed      bool              `json:"tool_version_assumed"`
+	Pin          *pinJSON          `json:"version_file"`
 	Kind         string            `json:"kind"`
 	Origin       string            `json:"origin"`
 	Holes        []holeJSON        `json:"holes"`
 	Assumptions  []string          `json:"assumptions"`
 	Partial      bool              `json:"partial"`
+	Terragrunt   *pinJSON          `json:"terragrunt_version_file,omitempty"`
 	Lock         *lockJSON         `json:"lock"`
 	Requirements []requirementJSON `json:"requirements"`
 	Unread       []unreadJSON      `json:"unread"`
 	Errors       []problemJSON     `json:"errors"`
 	Warnings     []problemJSON     `json:"warnings"`
 	Notes        []problemJSON     `json:"notes"`
+}
+
+type pinJSON struct {
+	Text string           `json:"text"`
+	File string           `json:"file"`
+	Line int              `json:"line"`
+	Pins versionfile.Kind `json:"pins,omitempty"`
 }
 
 type holeJSON struct {
@@ -259,12 +269,19 @@ func scanModule(m Module) scanJSON {
 	errors, warnings := problemsJSON(m.Diagnostics)
 	notes, _ := problemsJSON(m.Scan.Tree.Notes)
 	return scanJSON{
-		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(), Assumed: m.Assumed, Lock: lockOf(m),
+		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(), Assumed: m.Assumed, Pin: pinOf(m.Scan.Pin), Terragrunt: pinOf(m.Scan.Terragrunt), Lock: lockOf(m),
 		Kind: string(cmp.Or(m.Scan.Kind, "ordinary")), Origin: m.Scan.Origin, Holes: list(m.Scan.Holes, holeOf),
 		Assumptions: append([]string{}, m.Scan.Assumptions...), Partial: m.Scan.Partial(),
 		Requirements: list(m.Scan.Tree.Requirements, requirementOf), Unread: list(m.Unread, unreadOf),
 		Errors: errors, Warnings: warnings, Notes: notes,
 	}
+}
+
+func pinOf(p *versionfile.Pin) *pinJSON {
+	if p == nil {
+		return nil
+	}
+	return &pinJSON{Text: p.Text, File: p.File, Line: p.Line, Pins: p.Kind}
 }
 
 func holeOf(h scan.Hole) holeJSON {

@@ -23,6 +23,7 @@ import (
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verify"
+	"github.com/relock-dev/relock/internal/versionfile"
 )
 
 // The verbs whose reports differ in more than their numbers.
@@ -480,6 +481,7 @@ func placedScan(m scan.RootModule, show placing) *scan.RootModule {
 		h.File, _ = show(h.File, "")
 		return h
 	})
+	m.Pin, m.Terragrunt = show.pin(m.Pin), show.pin(m.Terragrunt)
 	m.Tree.Unread = placedUnread(m.Tree.Unread, show)
 	m.Tree.Diagnostics = placedDiagnostics(m.Tree.Diagnostics, show)
 	m.Tree.Notes = placedDiagnostics(m.Tree.Notes, show)
@@ -496,6 +498,15 @@ func placedHeld(held []upgrade.Held, show placing) []upgrade.Held {
 func (show placing) term(t scan.Term) scan.Term {
 	show.at(&t.File, &t.Package)
 	return t
+}
+
+func (show placing) pin(p *versionfile.Pin) *versionfile.Pin {
+	if p == nil {
+		return nil
+	}
+	placed := *p
+	placed.File, _ = show(p.File, "")
+	return &placed
 }
 
 // finding keeps what the file is called in the repository.

@@ -319,7 +319,7 @@ func TestJSONArraysAreNeverNull(t *testing.T) {
 	reports["bare"] = report.Report{Verb: report.VerbPR, Modules: []report.Module{{Changes: []report.Change{{}}}}, PullRequests: []report.PullRequest{{}}}
 	reports["bare scan"] = report.Report{Verb: report.VerbScan, Modules: []report.Module{report.FromScan(scan.RootModule{Tree: scan.ModuleTree{Requirements: []scan.Requirement{{}}}})}}
 	// These are objects or texts that may be absent.
-	nullable := map[string]bool{"lock": true, "signer": true, "signer_from": true, "released": true, "from": true, "to": true, "eligible": true, "served_by": true}
+	nullable := map[string]bool{"lock": true, "signer": true, "signer_from": true, "released": true, "from": true, "to": true, "eligible": true, "served_by": true, "version_file": true}
 	for name, r := range reports {
 		var doc any
 		if err := json.NewDecoder(strings.NewReader(jsonText(t, r))).Decode(&doc); err != nil {

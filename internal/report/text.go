@@ -10,6 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/versionfile"
 )
 
 // TextOptions say how a report is written for a terminal. The zero value is
@@ -282,9 +283,35 @@ func (t *text) scan(m Module) {
 	for _, line := range t.d.made(*m.Scan) {
 		t.paragraph(tableIndent, cell{}, line)
 	}
+	t.pins(*m.Scan)
 	t.table(t.requirements(m), "Provider", "Locked", "Allowed", "Decided")
 	if m.Scan.Lock == nil {
 		t.paragraph(tableIndent, cell{}, "there is no lock file")
+	}
+}
+
+// pinned is what a value in a version file means; one that names a release has been
+// said with the tool.
+var pinned = map[versionfile.Kind]string{
+	versionfile.Some:    ", the newest such release that is known",
+	versionfile.Allowed: ", the newest release that is known and that required_version allows",
+	versionfile.Oldest:  ", the oldest release that required_version allows",
+}
+
+// pins writes what version files say.
+func (t *text) pins(m scan.RootModule) {
+	said := func(p versionfile.Pin) string {
+		return t.d.code(p.Text) + " at " + t.d.text(fmt.Sprintf("%s:%d", p.File, p.Line))
+	}
+	switch p := m.Pin; {
+	case p == nil || p.Kind == versionfile.Exact:
+	case p.Kind == versionfile.Unresolved:
+		t.paragraph(tableIndent, cell{"not pinned:", yellow}, said(*p))
+	default:
+		t.paragraph(tableIndent, cell{"pinned:", dim}, said(*p)+pinned[p.Kind])
+	}
+	if m.Terragrunt != nil {
+		t.paragraph(tableIndent, cell{"Terragrunt:", dim}, said(*m.Terragrunt))
 	}
 }
 

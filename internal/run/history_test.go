@@ -201,7 +201,7 @@ func TestFilesOfARevision(t *testing.T) {
 
 func TestTouches(t *testing.T) {
 	t.Parallel()
-	c := newChanged(pathsIn(fstest.MapFS{}, []string{"modules/vpc/main.tf", "live/.terraform-version", "prod/README.md"}))
+	c := newChanged(pathsIn(fstest.MapFS{}, []string{"modules/vpc/main.tf", "live/.terraform-version", "prod/README.md", "eu/.config/mise.toml", "us/.terragrunt-version"}))
 	for name, tt := range map[string]struct {
 		dir, calls string
 		want       bool
@@ -209,6 +209,8 @@ func TestTouches(t *testing.T) {
 		"a file beside":          {"prod", "", true},
 		"a module that it calls": {"stage", "modules/vpc", true},
 		"a release above":        {"live/a", "", true},
+		"a release of mise's":    {"eu/a", "", true},
+		"Terragrunt's release":   {"us/a", "", false},
 		"another one":            {"stage", "modules/net", false},
 		"a name that begins so":  {"liver", "", false},
 	} {
@@ -220,8 +222,10 @@ func TestTouches(t *testing.T) {
 			t.Errorf("%s: touches(%s) = %t, want %t", name, tt.dir, got, tt.want)
 		}
 	}
-	if top := newChanged(pathsIn(fstest.MapFS{}, []string{".tool-versions"})); !top.touches(scan.RootModule{Root: scan.Root{Dir: "prod"}}) {
-		t.Error("a version file at the top touches nothing")
+	for _, name := range []string{".tool-versions", "mise.toml", ".config/mise.toml"} {
+		if top := newChanged(pathsIn(fstest.MapFS{}, []string{name})); !top.touches(scan.RootModule{Root: scan.Root{Dir: "prod"}}) {
+			t.Errorf("%s at the top touches nothing", name)
+		}
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
-	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/versionfile"
 )
 
 // Settle makes a lock file of one with conflict markers, as Lock does, for a merge
@@ -56,7 +56,7 @@ func Settle(ctx context.Context, s *Session, req Request, top, name string, mark
 func alone(top, name string, lock []byte) (fs.FS, error) {
 	files := map[string][]byte{name: lock}
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
-		for _, version := range scan.VersionFiles() {
+		for _, version := range versionfile.Paths() {
 			f, err := file.Open(filepath.Join(top, filepath.FromSlash(dir), version))
 			if err != nil {
 				continue

@@ -14,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/tfconfig"
+	"github.com/relock-dev/relock/internal/versionfile"
 )
 
 // Change says between what a check looks for changes.
@@ -51,7 +52,7 @@ func newChanged(paths []github.ChangedPath) *changed {
 		for above := dir; !c.files[above+"/"]; above = path.Dir(above) {
 			c.files[above+"/"] = true
 		}
-		if slices.Contains(scan.VersionFiles(), path.Base(p.Path)) {
+		if dir, ok := versionfile.For(p.Path); ok {
 			c.below = append(c.below, dir)
 		}
 	}

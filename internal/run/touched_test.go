@@ -113,6 +113,7 @@ var (
 		".terraform.lock.hcl":              {lockOf("null", "3.2.2"), lockOf("null", "3.2.4"), lockOf("random", "3.6.0"), "provider {\n"},
 		".terraform-version":               {"1.5.0\n", "1.11.0\n"},
 		".opentofu-version":                {"1.8.0\n"},
+		".config/mise.toml":                {"[tools]\nterraform = '1.5'\n", "[tools]\nopentofu = '1.8'\n"},
 		"one.tftest.hcl":                   {"mock_provider \"aws\" {\n  source = \"DIR\"\n}\n", "run \"x\" {\n  module {\n    source = \"DIR\"\n  }\n}\n"},
 		"tests/two.tftest.hcl":             {"run \"y\" {\n  module {\n    source = \"DIR\"\n  }\n}\n", "provider \"aws\" {}\n"},
 		"terragrunt.hcl":                   {terragruntOf("DIR"), terragruntOf("tfr:///acme/far/any?version=1.0.0"), terragruntOf("")},

@@ -27,10 +27,9 @@ func (f *finder) linked(at tfconfig.Directory) bool {
 	if vague(at) || f.tree.Linked(at.Join(PluginDir)) || f.tree.Linked(at.Join(tfconfig.TestDir)) {
 		return true
 	}
-	for dir := at.Path; dir != "."; dir = path.Dir(dir) {
-		if f.tools.pins(path.Dir(dir)).linked {
-			return true
+	for dir := at.Path; ; dir = path.Dir(dir) {
+		if linked := f.tools.pins(dir).linked; linked || dir == "." {
+			return linked
 		}
 	}
-	return false
 }

@@ -35,8 +35,8 @@ type Options struct {
 	// Tool is the tool of every root module; if it is empty, lock files, other
 	// files and version files tell.
 	Tool provider.ToolName
-	// ToolVersion is the release whose rules apply; if it is zero, exact version
-	// files tell, and else the newest one whose rules are known is assumed.
+	// ToolVersion is the release whose rules apply; if it is zero, version files
+	// tell, and else the newest one whose rules are known is assumed.
 	ToolVersion provider.Version
 	// Include and Exclude are globs of directories, in which ** stands for any
 	// number of path elements. If there is an Include, a search takes only root
@@ -63,7 +63,7 @@ type Options struct {
 	// Around is a larger file tree that the scanned one is in, at the path
 	// Within; nil if the scanned one is a whole repository. Local modules and
 	// links that lead out of the scanned tree are followed there, one by one.
-	// Nothing in it is searched, and who calls a module is looked for only
+	// Unresolved in it is searched, and who calls a module is looked for only
 	// below the common top of Dirs.
 	Around fs.FS
 	Within string
@@ -130,6 +130,9 @@ func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []provider.Dia
 		_, found := f.roots[d.File]
 		return d.Code == provider.CodeUnlocked && found // another DIR is it
 	})
+	for dir := range f.roots {
+		f.Diags = append(f.Diags, f.tools.pins(dir).problems...)
+	}
 	roots := slices.SortedFunc(maps.Values(f.roots), func(a, b Root) int { return strings.Compare(a.Dir, b.Dir) })
 	return roots, sorted(f.Diags), nil
 }
@@ -196,14 +199,18 @@ func (f *finder) identify(at tfconfig.Directory) Root {
 			r.Problems = append(r.Problems, d)
 		}
 	}
-	var pinned bool
-	r.Tool, pinned, r.Guessed = f.tools.tool(at, r.Lock)
-	r.Assumed = !pinned
+	var exact bool
+	r.Tool.Name, r.Guessed = f.tools.tool(at, r.Lock)
+	r.Tool, r.Pin, exact = f.tools.release(at, r.Tool.Name)
+	r.Assumed = !exact
 	configured := at.Configured(r.Tool)
 	r.Kind = kindOf(at, configured, r.Lock)
 	r.Standalone = !configured || r.Kind == TerragruntUnit
-	if r.Kind == Stack {
+	switch r.Kind {
+	case Stack:
 		r.keep(at)
+	case TerragruntUnit:
+		r.Terragrunt = f.tools.pins(at.Path).pins[""]
 	}
 	r.AnyChange = f.linked(at)
 	return r
@@ -412,7 +419,8 @@ func (f *finder) likelyTool(at tfconfig.Directory) provider.Tool {
 	if r, ok := f.roots[at.Path]; ok {
 		return r.Tool
 	}
-	tool, _, _ := f.tools.tool(at, nil)
+	name, _ := f.tools.tool(at, nil)
+	tool, _, _ := f.tools.release(at, name)
 	return tool
 }
 

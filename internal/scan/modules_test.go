@@ -18,6 +18,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/versionfile"
 )
 
 var update = flag.Bool("update", false, "rewrite what the archives in testdata expect")
@@ -133,6 +134,9 @@ func printModules(w io.Writer, modules []RootModule, diags []provider.Diagnostic
 	for _, m := range modules {
 		assumed := m.Assumed && m.Tool.Version != provider.Newest(m.Tool.Name).Version
 		fmt.Fprintf(w, "%s: %s%s%s%s\n", m.Dir, m.Tool, map[bool]string{true: " assumed"}[assumed], map[bool]string{true: ", locked"}[m.Lock != nil], kindText(m))
+		if m.Pin != nil && m.Pin.Kind != versionfile.Exact {
+			fmt.Fprintf(w, "  pinned %s by %q at %s:%d\n", m.Pin.Kind, m.Pin.Text, m.Pin.File, m.Pin.Line)
+		}
 		all := m.All()
 		for _, r := range all.Requirements {
 			fmt.Fprintf(w, "  %s %q\n", r.Addr, r.Constraints())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
+	"github.com/relock-dev/relock/internal/versionfile"
 )
 
 // choice is the release of a tool that the required_version of modules leave.
@@ -20,17 +21,21 @@ type choice struct {
 	none    bool             // the constraints exclude each other
 }
 
-// choose returns the newest release of a tool that all constraints allow. Which
-// patch releases there are is not known; what rules a release has is, by the
-// boundaries in the table of features, so that between two of them one release
-// is as good as another.
-func choose(name provider.ToolName, texts []tfconfig.VersionText) choice {
+// choose returns the newest release of a tool that all constraints and the pin allow, or
+// the oldest one where the pin says so. The pin may be nil. Between two boundaries of
+// the table of features one release is as good as another, so that the last releases of
+// minor versions stand for all that came before them.
+func choose(name provider.ToolName, texts []tfconfig.VersionText, pin *versionfile.Pin) choice {
 	newest := provider.Newest(name).Version
 	first := provider.First(name).Version
-	candidates := append(name.Boundaries(), newest, first, provider.Version{Minor: 14}, provider.Version{Patch: 1})
+	candidates := append(pin.Candidates(name), first, provider.Version{Minor: 14}, provider.Version{Patch: 1})
+	demands := slices.Clone(texts)
+	if pin != nil && pin.Constraint != "" {
+		demands = append(demands, tfconfig.VersionText{Text: pin.Constraint})
+	}
 	var all goversion.Constraints
 	exact := false
-	for _, text := range texts {
+	for _, text := range demands {
 		constraints, err := goversion.NewConstraint(text.Text)
 		if err != nil || slices.ContainsFunc(constraints, (*goversion.Constraint).Prerelease) {
 			continue // the tool refuses these, whatever its release is [terraform 1.11 internal/configs/module.go]
@@ -45,7 +50,7 @@ func choose(name provider.ToolName, texts []tfconfig.VersionText) choice {
 		all = append(all, constraints...)
 	}
 	allowed := slices.DeleteFunc(candidates, func(v provider.Version) bool {
-		return v.Compare(first) < 0 || !all.Check(goversion.Must(goversion.NewVersion(v.String())))
+		return v.Compare(first) < 0 || !pin.Admits(v) || !all.Check(goversion.Must(goversion.NewVersion(v.String())))
 	})
 	if len(allowed) == 0 {
 		return choice{none: true}
@@ -53,6 +58,17 @@ func choose(name provider.ToolName, texts []tfconfig.VersionText) choice {
 	known := slices.DeleteFunc(slices.Clone(allowed), func(v provider.Version) bool { return v.Compare(newest) > 0 })
 	if len(known) == 0 {
 		return choice{version: newest, newer: true}
+	}
+	released := slices.DeleteFunc(slices.Clone(known), func(v provider.Version) bool {
+		return !slices.ContainsFunc(name.Lasts(), func(last provider.Version) bool {
+			return v.Major == last.Major && v.Minor == last.Minor && v.Patch <= last.Patch
+		})
+	})
+	if len(released) > 0 {
+		known = released
+	}
+	if pin != nil && pin.Kind == versionfile.Oldest && len(texts) > 0 {
+		return choice{version: slices.MinFunc(known, provider.Version.Compare), exact: exact}
 	}
 	return choice{version: slices.MaxFunc(known, provider.Version.Compare), exact: exact}
 }
@@ -79,19 +95,22 @@ func beside(operator, bound string) []provider.Version {
 	return found
 }
 
-// conflict says which constraint allows no release that the ones before it
+// conflict says which constraint allows no release that the ones before it and the pin
 // allow.
-func (w *walker) conflict() {
+func (w *walker) conflict(pin *versionfile.Pin) {
 	for i, text := range w.versions {
-		if !choose(w.tool.Name, w.versions[:i+1]).none {
+		if !choose(w.tool.Name, w.versions[:i+1], pin).none {
 			continue
 		}
 		with := ""
 		for _, other := range w.versions[:i] {
-			if choose(w.tool.Name, []tfconfig.VersionText{other, text}).none {
+			if choose(w.tool.Name, []tfconfig.VersionText{other, text}, nil).none {
 				with = fmt.Sprintf(" together with that at %s", other.Place)
 				break
 			}
+		}
+		if with == "" && pin != nil && !choose(w.tool.Name, w.versions[:i+1], nil).none {
+			with = fmt.Sprintf(" together with what is pinned at %s", tfconfig.Place{File: pin.File, Line: pin.Line})
 		}
 		w.Add(text.Place, "unsupported release: no release of %s meets the constraint%s", w.tool.Name.Title(), with)
 		return
@@ -112,9 +131,9 @@ func (l *loading) walk(packages *packages, opts *Options) *walker {
 			l.newer = l.Tool.Version.Core().Compare(provider.Newest(l.Tool.Name).Version) > 0
 			return w
 		}
-		c := choose(l.Tool.Name, w.versions)
+		c := choose(l.Tool.Name, w.versions, l.Pin)
 		if c.none {
-			w.conflict()
+			w.conflict(l.Pin)
 			return w
 		}
 		next := provider.Tool{Name: l.Tool.Name, Version: c.version}

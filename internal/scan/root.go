@@ -7,6 +7,7 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
+	"github.com/relock-dev/relock/internal/versionfile"
 )
 
 // Names that mean something to those around the tools.
@@ -36,6 +37,9 @@ type Root struct {
 	// those that required_version allows.
 	Tool    provider.Tool
 	Assumed bool
+	// Pin is what the nearest version file says of the release, and Terragrunt, for a
+	// unit, what one says of Terragrunt's; nil if none does, or if none counts.
+	Pin, Terragrunt *versionfile.Pin
 	// Guessed says that nothing names the tool: neither a setting nor a file of
 	// OpenTofu's nor a version file.
 	Guessed bool

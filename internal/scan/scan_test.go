@@ -131,7 +131,7 @@ func FuzzScan(f *testing.F) {
 	names := []string{
 		"main.tf", "main.tf.json", "override.tf", "main.tofu", "x.tftest.hcl", "tests/x.tftest.json",
 		".terraform.lock.hcl", ".terraform-version", ".tool-versions", ".gitmodules", "terraform.tfvars",
-		"x.auto.tfvars.json", ".terraform/modules/modules.json", "terragrunt.hcl",
+		"x.auto.tfvars.json", ".terraform/modules/modules.json", "terragrunt.hcl", "mise.toml",
 	}
 	for _, c := range recordedCases(f) {
 		for name, text := range c.Files {
@@ -141,6 +141,9 @@ func FuzzScan(f *testing.F) {
 				}
 			}
 		}
+	}
+	for _, text := range []string{"[tools]\nopentofu = ['1.9', { version = '1.8' }]\n", "tools = { terraform.version = 'latest:^1' }\n", "[[tools.terraform]]\nprefix = '1'\n"} {
+		f.Add(len(names)-1, text)
 	}
 	f.Fuzz(func(t *testing.T, kind int, text string) {
 		files := map[string]string{

@@ -18,7 +18,7 @@ const deployExtension = ".tfdeploy.hcl"
 func (r *Root) keep(at tfconfig.Directory) {
 	r.Standalone = len(at.Components()) == 0
 	if r.Guessed = false; r.Tool.Name != provider.Terraform {
-		r.Tool, r.Assumed = provider.Newest(provider.Terraform), true
+		r.Tool, r.Assumed, r.Pin = provider.Newest(provider.Terraform), true, nil
 	}
 	r.Keeper = lockfile.StackKeeper
 	if r.Lock != nil {

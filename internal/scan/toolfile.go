@@ -2,36 +2,29 @@ package scan
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
 	"path"
 	"slices"
-	"strings"
 
+	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
+	"github.com/relock-dev/relock/internal/versionfile"
 )
 
 // versionPins are what the version files of a directory and those above it say. Of
 // each tool the nearest file that names it counts, even if it names no exact
 // release.
 type versionPins struct {
-	nearest  provider.ToolName // the tool that the nearest version file is for
-	versions map[provider.ToolName]string
-	linked   bool // a version file of the directory is a link
+	nearest  provider.ToolName                      // the tool that the nearest version file is for
+	pins     map[provider.ToolName]*versionfile.Pin // without a name that of Terragrunt
+	problems []provider.Diagnostic                  // files that could not be read
+	linked   bool                                   // a version file of the directory is a link
 }
-
-// versionFiles are the files in which version managers find the release of a
-// tool, and .tool-versions, which names many.
-var versionFiles = []struct {
-	name string
-	tool provider.ToolName
-}{
-	{".opentofu-version", provider.OpenTofu},
-	{".terraform-version", provider.Terraform},
-}
-
-const toolVersionsFile = ".tool-versions"
 
 // toolFiles tells from the files of a tree which tool is run in a directory.
 type toolFiles struct {
@@ -43,21 +36,21 @@ type toolFiles struct {
 // pins reads the version files of a directory and of those above it.
 func (t *toolFiles) pins(dir string) versionPins {
 	return t.pinned.Get(dir, func() versionPins {
-		found := versionPins{versions: map[provider.ToolName]string{}, linked: slices.ContainsFunc(VersionFiles(), func(name string) bool { return t.tree.Linked(path.Join(dir, name)) })}
-		say := func(tool provider.ToolName, version string) {
-			found.nearest = cmp.Or(found.nearest, tool)
-			found.versions[tool] = version
-		}
-		for _, f := range versionFiles {
-			for line := range t.significantLines(path.Join(dir, f.name)) {
-				say(f.tool, line[0])
-				break
+		found := versionPins{pins: map[provider.ToolName]*versionfile.Pin{}}
+		for _, name := range append(versionfile.Paths(), versionfile.Terragrunt) {
+			found.linked = found.linked || t.tree.Linked(path.Join(dir, name))
+			pins, err := t.read(path.Join(dir, name))
+			if err != nil {
+				found.problems = append(found.problems, provider.Diagnostic{
+					Severity: provider.SeverityWarning, Code: provider.CodeUnreadable, File: path.Join(dir, name),
+					Message: fmt.Sprintf("the version file could not be read: %v", file.Cause(err)),
+				})
 			}
-		}
-		for line := range t.significantLines(path.Join(dir, toolVersionsFile)) {
-			tool, err := provider.ParseToolName(line[0])
-			if _, known := found.versions[tool]; err == nil && !known && len(line) > 1 {
-				say(tool, line[1])
+			for _, pin := range pins {
+				found.nearest = cmp.Or(found.nearest, pin.Tool)
+				if found.pins[pin.Tool] == nil {
+					found.pins[pin.Tool] = &pin
+				}
 			}
 		}
 		if dir == "." {
@@ -65,60 +58,65 @@ func (t *toolFiles) pins(dir string) versionPins {
 		}
 		above := t.pins(path.Dir(dir))
 		found.nearest = cmp.Or(found.nearest, above.nearest)
-		for tool, v := range above.versions {
-			if _, ok := found.versions[tool]; !ok {
-				found.versions[tool] = v
+		for tool, pin := range above.pins {
+			if found.pins[tool] == nil {
+				found.pins[tool] = pin
 			}
 		}
+		found.problems = slices.Concat(found.problems, above.problems)
 		return found
 	})
 }
 
-// significantLines yields the words of each line of a file that is not empty, without
-// comments. A file that cannot be read has none.
-func (t *toolFiles) significantLines(name string) func(yield func([]string) bool) {
-	return func(yield func([]string) bool) {
-		src, err := t.tree.Read(name)
-		if err != nil {
-			return
+// read reads a version file. One that is not there says nothing, and what leaves no known
+// release pins none.
+func (t *toolFiles) read(name string) ([]versionfile.Pin, error) {
+	src, err := t.tree.Read(name)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
 		}
-		for line := range strings.Lines(string(src)) {
-			line, _, _ = strings.Cut(line, "#")
-			if words := strings.Fields(line); len(words) > 0 && !yield(words) {
-				return
-			}
+		return nil, err
+	}
+	pins, err := versionfile.Parse(name, src)
+	for i, pin := range pins {
+		if pin.Tool != "" && choose(pin.Tool, nil, &pin).none {
+			pins[i] = pin.Pinless()
 		}
 	}
+	return pins, err
 }
 
 // tool tells which tool is run in a directory: by the lock file if that is OpenTofu's,
 // by files that only OpenTofu reads, by the nearest version file. A lock file of
 // Terraform proves little, since OpenTofu takes those over
-// [opentofu 1.12 internal/depsfile/locks.go]. If nothing tells, it is guessed. Its
-// release is pinned if it is set, or an exact version file names it; else the newest
-// release whose rules are known is assumed.
-func (t *toolFiles) tool(at tfconfig.Directory, lock *lockfile.File) (tool provider.Tool, pinned, guessed bool) {
+// [opentofu 1.12 internal/depsfile/locks.go]. If nothing tells, it is guessed.
+func (t *toolFiles) tool(at tfconfig.Directory, lock *lockfile.File) (name provider.ToolName, guessed bool) {
 	ofOpenTofu := func(l lockfile.Lock) bool { return l.Addr.Host == provider.OpenTofu.DefaultHost() }
-	pins := t.pins(at.Path)
-	name := provider.Terraform
+	nearest := t.pins(at.Path).nearest
 	switch {
 	case t.opts.Tool != "":
-		name = t.opts.Tool
+		return t.opts.Tool, false
 	case lock != nil && (lock.Tool == provider.OpenTofu || slices.ContainsFunc(lock.Locks, ofOpenTofu)):
-		name = provider.OpenTofu
+		return provider.OpenTofu, false
 	case at.ForOpenTofu():
-		name = provider.OpenTofu
-	case pins.nearest != "":
-		name = pins.nearest
-	default:
-		guessed = true
+		return provider.OpenTofu, false
+	case nearest != "":
+		return nearest, false
 	}
+	return provider.Terraform, true
+}
+
+// release tells which release of a tool is run in a directory. It is exact if it is set,
+// or if a version file names it. Else it is the newest known one, of those that the
+// version file leaves if there is one.
+func (t *toolFiles) release(at tfconfig.Directory, name provider.ToolName) (tool provider.Tool, pin *versionfile.Pin, exact bool) {
 	if !t.opts.ToolVersion.IsZero() {
-		return provider.Tool{Name: name, Version: t.opts.ToolVersion}, true, guessed
+		return provider.Tool{Name: name, Version: t.opts.ToolVersion}, nil, true
 	}
-	text := strings.TrimPrefix(pins.versions[name], "v")
-	if v, err := provider.ParseVersion(text); err == nil && strings.Count(text, ".") >= 2 {
-		return provider.Tool{Name: name, Version: v}, true, guessed
+	pin = t.pins(at.Path).pins[name]
+	if pin != nil && pin.Kind == versionfile.Exact {
+		return provider.Tool{Name: name, Version: pin.Exact}, pin, true
 	}
-	return provider.Newest(name), false, guessed
+	return provider.Tool{Name: name, Version: choose(name, nil, pin).version}, pin, false
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/tfconfig"
+	"github.com/relock-dev/relock/internal/versionfile"
 )
 
 // Reads reports whether Find or Load may read the content of a file with this path.
@@ -23,7 +24,10 @@ func Reads(name string) bool {
 	case strings.HasSuffix(name, dataDir+"/environment"), strings.HasSuffix(name, modulesDir+"/modules.json"):
 		return true
 	}
-	return slices.Contains(VersionFiles(), base) || slices.ContainsFunc(tfconfig.Extensions(), func(ext string) bool {
+	if _, ok := versionfile.For(name); ok || base == versionfile.Terragrunt {
+		return true
+	}
+	return slices.ContainsFunc(tfconfig.Extensions(), func(ext string) bool {
 		return strings.HasSuffix(base, ext)
 	})
 }
@@ -34,14 +38,4 @@ func Reads(name string) bool {
 // directory it matters that it is there: one without configuration can be called.
 func Notices(name string) bool {
 	return Reads(name) || strings.Contains("/"+name, "/"+PluginDir+"/")
-}
-
-// VersionFiles are the names of the files that may say, for their directory and
-// those below it, which tool is used and which release of it.
-func VersionFiles() []string {
-	names := []string{toolVersionsFile}
-	for _, f := range versionFiles {
-		names = append(names, f.name)
-	}
-	return names
 }

@@ -47,7 +47,9 @@ func TestReads(t *testing.T) {
 	for name, want := range map[string]bool{
 		"main.tf": true, "a/b/main.tf.json": true, "a/main.tofu": true, "a/x.tftest.hcl": true, "tests/x.tofutest.json": true,
 		"a/.terraform.lock.hcl": true, "prod.tfvars": true, "a/x.auto.tfvars.json": true,
-		".terraform-version": true, "a/.opentofu-version": true, ".tool-versions": true,
+		".terraform-version": true, "a/.opentofu-version": true, ".tool-versions": true, ".terragrunt-version": true,
+		"mise.toml": true, "a/.mise.toml": true, ".config/mise.toml": true, "a/.config/mise.toml": true,
+		"mise.local.toml": false, ".config/mise/config.toml": false, "a/premise.toml": false, "a/pyproject.toml": false,
 		"a/terragrunt.hcl": true, "cdktf.out/stacks/a/cdk.tf.json": true, "cdktf.json": true,
 		"a/x.tfcomponent.hcl": true, "a/x.tfdeploy.hcl": true, ".gitmodules": true,
 		"a/.terraform/modules/modules.json": true, "a/.terraform/environment": true,

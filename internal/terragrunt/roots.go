@@ -74,7 +74,7 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 		if r.Lock != nil || !included[u.File] && !u.Template && (opts.Create || r.Named) {
 			if opts.Wanted == nil || !u.Source.fetched() || opts.Wanted(a.unassembled(r, u)) {
 				made[i] = a.Assemble(ctx, u, toolOf(&r, u, opts.Tool))
-				roots[i].Tool, roots[i].Assumed, roots[i].Guessed = r.Tool, r.Assumed, r.Guessed
+				roots[i].Tool, roots[i].Assumed, roots[i].Guessed, roots[i].Pin = r.Tool, r.Assumed, r.Guessed, r.Pin
 			}
 		}
 		return ctx.Err()
@@ -117,7 +117,7 @@ func (s Source) fetched() bool { return !s.own() && !s.Local }
 // the registry of Terraform shows that tool: OpenTofu would have rewritten it [case tofu-lock-hosts].
 func toolOf(r *scan.Root, u Unit, set provider.ToolName) provider.Tool {
 	if set == "" && u.Tool != "" && u.Tool != r.Tool.Name && !lockedBy(r.Lock, provider.OpenTofu) {
-		r.Tool, r.Assumed = provider.Newest(u.Tool), true
+		r.Tool, r.Assumed, r.Pin = provider.Newest(u.Tool), true, nil
 	}
 	r.Guessed = r.Guessed && u.Tool == "" && !lockedBy(r.Lock, provider.Terraform)
 	return r.Tool

@@ -1,0 +1,99 @@
+package versionfile
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// miseTools reads the table tools of a configuration file of mise, in which the version
+// of a tool is a text, a list of versions of which the first runs, or a table
+// [docs: mise.jdx.dev/configuration.html].
+//
+// The file is parsed, and no more is made of it: what go-toml does besides, to find keys
+// that are there twice, takes time that grows with the square of their number. It ends
+// at 10,000 levels of nesting. Where keys are there twice, mise refuses the file, and
+// here the first counts.
+func miseTools(src []byte) ([]mention, error) {
+	var r miseReader
+	r.parser.Reset(src)
+	var table []string
+	for r.parser.NextExpression() {
+		e := r.parser.Expression()
+		switch e.Kind {
+		case unstable.Table, unstable.ArrayTable:
+			table = keyPath(e.Key(), nil)
+		case unstable.KeyValue:
+			r.value(keyPath(e.Key(), table), e.Value())
+		}
+	}
+	if r.parser.Error() != nil {
+		return nil, errors.New("it is no TOML")
+	}
+	for i := range r.found {
+		r.found[i].line = r.parser.Shape(r.places[i]).Start.Line
+	}
+	return r.found, nil
+}
+
+// miseReader collects the versions of tools, in the order in which they stand there.
+type miseReader struct {
+	parser unstable.Parser
+	found  []mention
+	places []unstable.Range
+}
+
+// deepestKey is how many parts the key of a tool's version has at most:
+// tools.terraform.version.
+const deepestKey = 3
+
+// keyPath is a key in a table as a path. No more of it is kept than tells that it is too
+// deep to matter.
+func keyPath(key unstable.Iterator, table []string) []string {
+	path := slices.Clone(table)
+	for key.Next() && len(path) <= deepestKey {
+		path = append(path, string(key.Node().Data))
+	}
+	return path
+}
+
+// value takes what stands at a path of the file.
+func (r *miseReader) value(path []string, v *unstable.Node) {
+	switch {
+	case path[0] != "tools" || len(path) > deepestKey:
+	case len(path) == deepestKey:
+		r.version(path[1], path[2], v)
+	case v.Kind == unstable.InlineTable:
+		for pairs := v.Children(); pairs.Next(); {
+			r.value(keyPath(pairs.Node().Key(), path), pairs.Node().Value())
+		}
+	case len(path) == 2 && v.Kind == unstable.Array:
+		if v = v.Child(); v.Valid() {
+			r.value(path, v)
+		}
+	case len(path) == 2:
+		r.version(path[1], "version", v)
+	}
+}
+
+// version takes an option of a tool that may be its version. mise has texts alone; of
+// a number what stands there counts.
+func (r *miseReader) version(name, option string, v *unstable.Node) {
+	known := slices.ContainsFunc(r.found, func(n mention) bool { return n.tool == name })
+	if tools[name] == "" || known || option != "version" && option != "prefix" && option != "ref" && option != "path" {
+		return
+	}
+	text := string(v.Data)
+	switch v.Kind {
+	case unstable.String:
+	case unstable.Array, unstable.InlineTable:
+		text = "…"
+	default:
+		text = string(r.parser.Raw(v.Raw))
+	}
+	if option != "version" {
+		text = option + ":" + text
+	}
+	r.found, r.places = append(r.found, mention{tool: name, value: text}), append(r.places, v.Raw)
+}
