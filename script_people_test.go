@@ -1,16 +1,18 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/relock-dev/relock/internal/command"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -57,6 +59,16 @@ var acts = map[string]act{
 		}
 		content = p.ts.ReadFile(args[1])
 		return func() error { return os.WriteFile(name, []byte(content), 0o644) }
+	}},
+	"job": {"job DIR ARGUMENT…: another job runs relock in a directory, and nothing goes wrong", 2, func(p person, args []string) func() error {
+		env := here(p.ts, args[1:])
+		env.WorkDir, env.Stdout, env.Stderr = p.ts.MkAbs(args[0]), io.Discard, io.Discard
+		return func() error {
+			if code := command.Main(sceneOf(p.ts).test.Context(), env); code != command.ExitOK {
+				return fmt.Errorf("relock ended with %d", code)
+			}
+			return nil
+		}
 	}},
 	"delete-branch": {"delete-branch REPO BRANCH", 2, func(p person, args []string) func() error {
 		return func() error { return p.hub.DeleteBranch(args[0], args[1]) }
@@ -270,27 +282,27 @@ func writeEvent(ts *testscript.TestScript, login, action string, args []string) 
 func meanwhile(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, len(args) > 2, "meanwhile METHOD PATH ACT…")
 	do := prepared(ts, firstPerson, args[2:])
-	var once sync.Once
-	happened := false
-	at, place := sceneOf(ts), args[0]+" "+args[1]
+	at, place, happened := sceneOf(ts), args[0]+" "+args[1], false
 	world(ts).Before(func(r *http.Request) {
 		if like, _ := path.Match(args[1], r.URL.Path); r.Method != args[0] || !like && !strings.HasSuffix(r.URL.Path, args[1]) {
 			return
 		}
 		at.mu.Lock()
-		defer at.mu.Unlock()
-		if at.taken[place] == r {
+		now := !happened && at.taken[place] != r
+		if now {
+			happened, at.taken[place] = true, r
+		}
+		at.mu.Unlock() // what is done may ask for the same
+		if !now {
 			return
 		}
-		once.Do(func() {
-			happened, at.taken[place] = true, r
-			if err := do(); err != nil {
-				sceneOf(ts).test.Errorf("%s: %v", strings.Join(args, " "), err)
-			}
-		})
+		if err := do(); err != nil {
+			sceneOf(ts).test.Errorf("%s: %v", strings.Join(args, " "), err)
+		}
 	})
 	ts.Defer(func() {
-		once.Do(func() {})
+		at.mu.Lock()
+		defer at.mu.Unlock()
 		if !happened {
 			sceneOf(ts).test.Errorf("%s: there was no such request", strings.Join(args, " "))
 		}
