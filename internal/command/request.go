@@ -34,6 +34,8 @@ func request(env Env, verb run.Verb, dirs []string, cfg config.Config) run.Reque
 		Targets: []run.Target{target},
 		Named:   slices.Concat(cfg.Providers, cfg.Why),
 
+		Own: run.OwnSelection{File: cfg.Own, Include: cfg.OwnInclude, Exclude: cfg.OwnExclude},
+
 		Clauses:      clauses(cfg),
 		ModuleTokens: tokens,
 		Cache:        cfg.Cache,

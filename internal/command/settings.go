@@ -119,6 +119,10 @@ func resolve(env Env, given []config.Values, files ...config.File) (settings, er
 		return settings{}, provider.Diagnostics(diagnostics)
 	}
 	cfg.Own = own.Name
+	if slices.Contains(config.FileNames, own.Name) { // and not one that a flag or an input names
+		says, _ := config.Resolve(own.Values)
+		cfg.OwnInclude, cfg.OwnExclude = says.Include, says.Exclude
+	}
 	if operator.Name != "" && liesApart(env, values) {
 		cfg.SeverityGiven, cfg.SeverityEnforced, cfg.Severity = severityIn(operator.Values), severityIn(operator.Enforced), severityIn(laid.Own)
 	}

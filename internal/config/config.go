@@ -45,7 +45,11 @@ type Config struct {
 	Places map[string]Position
 	// Own is the name of the repository's own configuration file; empty if none is in
 	// force.
-	Own    string
+	Own string
+	// OwnInclude and OwnExclude are Include and Exclude as the file says that is searched
+	// for in the repository, whatever else says so, too.
+	OwnInclude, OwnExclude []string
+
 	Cache  string // path of the hash cache; empty: the default
 	Format string
 	// MaxBytes bounds the result in Markdown; 0: no limit.

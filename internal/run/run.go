@@ -52,6 +52,9 @@ type Request struct {
 	// Clauses are what the repository's own configuration file says of providers
 	// and directories; none of a file that serves other repositories, too.
 	Clauses []Clause
+	// Own is which root modules the repository's own configuration file selects: what
+	// Scan leaves out besides, this run leaves out.
+	Own OwnSelection
 	// Scan and Plan say how; Scan.Dirs is that of the targets.
 	Scan scan.Options
 	Plan upgrade.Options
@@ -79,6 +82,13 @@ type Request struct {
 	Hub Hub
 	// Pull says how pull requests are made.
 	Pull Pull
+}
+
+// OwnSelection is what the configuration file with a name that is searched for says of
+// the directories that a search takes; its zero value takes all.
+type OwnSelection struct {
+	File             string // in the repository
+	Include, Exclude []string
 }
 
 // Env is the world around a run. Nothing in this package reads the process's

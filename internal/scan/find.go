@@ -344,14 +344,20 @@ func (f *finder) walk(ctx context.Context, base tfconfig.Directory) ([]tfconfig.
 func (f *finder) ignored(name string) bool { return f.opts.Ignored != nil && f.opts.Ignored(name) }
 
 // selected applies Include and Exclude.
-func (f *finder) selected(dir string) bool {
-	return !f.excluded(dir) && (len(f.opts.Include) == 0 || InAny(f.opts.Include, dir))
+func (f *finder) selected(dir string) bool { return f.opts.Selects(dir) }
+
+// Selects reports whether a search takes root modules in a directory, by Include and
+// Exclude.
+func (o Options) Selects(dir string) bool {
+	return !o.excludes(dir) && (len(o.Include) == 0 || InAny(o.Include, dir))
 }
 
-// excluded applies Exclude to a directory and those above it.
-func (f *finder) excluded(dir string) bool {
+func (f *finder) excluded(dir string) bool { return f.opts.excludes(dir) }
+
+// excludes applies Exclude to a directory and those above it.
+func (o Options) excludes(dir string) bool {
 	for above := dir; ; above = path.Dir(above) {
-		if InAny(f.opts.Exclude, above) {
+		if InAny(o.Exclude, above) {
 			return true
 		}
 		if above == "." {
