@@ -226,7 +226,7 @@ func (all *causes) finding(f provider.Finding, dir string) {
 func (all *causes) change(c Change, dir string) {
 	add := func(why concern, text string) { all.add(symptom{concern: why, whole: text, dir: dir}) }
 	d, what := all.d, all.d.name(c.Addr)+" "+all.d.move(c)
-	if c.Carried {
+	if c.Carried && !c.Unasked {
 		add(concernCarried, what+" stays as this pull request proposed it: this run could not look at it")
 	}
 	switch {

@@ -515,13 +515,19 @@ type pullRequestJSON struct {
 	Directories []string `json:"directories"`
 	Reason      string   `json:"reason"`
 	Body        string   `json:"body,omitempty"`
+	// CarriedOver is nil where that is nothing.
+	CarriedOver *CarriedOver `json:"carried_over,omitempty"`
 }
 
 func pullJSON(p PullRequest) pullRequestJSON {
-	return pullRequestJSON{
+	told := pullRequestJSON{
 		Operation: p.Operation, Repository: p.Repository, Number: p.Number, URL: p.URL, Title: p.Title, Branch: p.Branch, Base: p.Base,
 		HeadSHA: p.HeadSHA, Directories: append([]string{}, p.Directories...), Reason: p.Reason, Body: p.Body,
 	}
+	if p.CarriedOver.Roots > 0 {
+		told.CarriedOver = &p.CarriedOver
+	}
+	return told
 }
 
 // list applies f to each element; the result is never nil.

@@ -84,7 +84,7 @@ func partsOf(r Report, d dialect, limit int) []part {
 	}
 	o := outlineOf(r, d)
 	return []part{
-		{head: o.headline + "\n" + proofsLine(r)},
+		{head: o.headline + "\n" + proofsLine(r) + carriedLine(r, d)},
 		changesPart(o, r.noun(), limit*changeShare/100),
 		reviewPart(o),
 		blocksPart(o, r.noun()),
@@ -92,6 +92,14 @@ func partsOf(r Report, d dialect, limit int) []part {
 		spreadsPart(o),
 		notesPart(o),
 	}
+}
+
+// carriedLine says what of a pull request the run did not look at.
+func carriedLine(r Report, d dialect) string {
+	if said := r.CarriedOver.sentence(d); said != "" {
+		return "\n" + said + "\n"
+	}
+	return ""
 }
 
 // changeShare is that of the table of changes, in percent: it survives whatever

@@ -18,7 +18,22 @@ const (
 	NothingLeft     = "nothing left to do"
 	BaseGone        = "its base is gone"
 	LeftOver        = "its branch was left over"
+	NotSeen         = "this run did not look at all that it proposes"
+	NotRead         = "this run did not look at all that it proposes, and what that is could not be read"
+	NotReadable     = "this run did not look at everything, and what it proposes is not what relock has committed"
+	Overtaken       = "the base has changed a lock file since, and this run did not look at all of it"
 )
+
+// sentence says what a pull request keeps unseen; empty if that is nothing.
+func (c CarriedOver) sentence(d dialect) string {
+	switch {
+	case c.Roots == 0:
+		return ""
+	case c.Roots == 1:
+		return "1 root module stays as commit " + d.code(c.Commit[:min(len(c.Commit), 7)]) + " of this pull request has it, since this run did not look at it."
+	}
+	return fmt.Sprintf("%d root modules stay as commit %s of this pull request has them, since this run did not look at them.", c.Roots, d.code(c.Commit[:min(len(c.Commit), 7)]))
+}
 
 // BranchStays follows the reason where a branch cannot be deleted.
 const BranchStays = "; its branch stays, since it cannot be deleted safely"

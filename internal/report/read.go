@@ -37,10 +37,14 @@ func FromJSON(r io.Reader) (Report, error) {
 		read.Modules = append(read.Modules, c.module(m))
 	}
 	for _, p := range *doc.PullRequests {
-		read.PullRequests = append(read.PullRequests, PullRequest{
+		pull := PullRequest{
 			Operation: p.Operation, Repository: p.Repository, Number: p.Number, URL: p.URL, Title: p.Title, Branch: p.Branch, Base: p.Base,
 			HeadSHA: p.HeadSHA, Directories: p.Directories, Reason: p.Reason,
-		})
+		}
+		if p.CarriedOver != nil {
+			pull.CarriedOver = *p.CarriedOver
+		}
+		read.PullRequests = append(read.PullRequests, pull)
 	}
 	return read, errors.Join(c.wrong)
 }

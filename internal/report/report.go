@@ -67,6 +67,8 @@ type Report struct {
 	// Proofs count what proves the hashes of the lock files that a pull request
 	// proposes; nil: nobody has looked.
 	Proofs verify.Counts
+	// CarriedOver is what of a pull request the run has taken over unseen.
+	CarriedOver CarriedOver
 	// Pushed is the commit with the lock files that was pushed to the branch of a
 	// pull request; empty if none was.
 	Pushed string
@@ -151,6 +153,8 @@ type Facts struct {
 	// Carried is true if the entry is what the pull request proposed before, since
 	// the run failed to find out about the provider.
 	Carried bool
+	// Unasked is true if the run was not about the entry at all.
+	Unasked bool
 }
 
 // Change is the change of one provider's entry and what else is known of it.
@@ -196,6 +200,15 @@ type PullRequest struct {
 	Directories []string // of the root modules that it changes
 	Reason      string   // one sentence: why it was closed or nothing was done
 	Body        string   // in Markdown, harmless; of a dry run that would write it
+	// CarriedOver is what of it the run has taken over unseen.
+	CarriedOver CarriedOver
+}
+
+// CarriedOver is what a pull request keeps though the run did not look at it: of so many
+// root modules, as a commit had it. Its zero value is nothing.
+type CarriedOver struct {
+	Roots  int    `json:"root_modules"`
+	Commit string `json:"commit"`
 }
 
 // Stats is what a run cost.
@@ -375,7 +388,7 @@ func factsOf(s upgrade.Selection) Facts {
 	return Facts{
 		Coverage: s.Platforms, Missing: s.Missing, Serving: s.Serving, Signer: s.Signer, SignerFrom: s.SignerFrom,
 		Marks: s.Marks, Published: s.Published, Held: s.Held, Warnings: s.Warnings,
-		Carried: s.Carried,
+		Carried: s.Carried, Unasked: s.Unasked,
 	}
 }
 

@@ -115,6 +115,9 @@ func (r Report) pullRequest(d dialect, p PullRequest) string {
 	if p.Reason != "" {
 		text += " (" + d.text(p.Reason) + ")"
 	}
+	if said := p.CarriedOver.sentence(d); said != "" {
+		text += ". " + strings.TrimSuffix(said, ".")
+	}
 	return text
 }
 

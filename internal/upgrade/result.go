@@ -76,8 +76,9 @@ type Selection struct {
 	Warnings []string
 	Err      error
 	// Carried says that the new entry is that of a standing proposal: Err or a
-	// problem of the whole root module kept the run from knowing better.
-	Carried bool
+	// problem of the whole root module kept the run from knowing better, or it was not
+	// asked to: then it is Unasked as well.
+	Carried, Unasked bool
 }
 
 // Held is a release that was not selected though it is newer: the newest of
