@@ -27,6 +27,7 @@ type plan struct {
 	update bool // GitHub is asked to merge the base into the branch
 	pull   pullStep
 	drop   bool // the branch is deleted
+	stale  bool // the proposal was made from what does not stand any more
 	reason string
 	err    error
 }
@@ -47,8 +48,8 @@ func decide(p Proposal, s state, opts Options) plan {
 		return plan{reason: report.InQueue(s.pull.Number)}
 	case s.owner == touched && !opts.Recreate:
 		return leave(s)
-	case !current && p.Carried != "" && !s.stands(p.Carried):
-		return plan{reason: report.MovedMeanwhile}
+	case !current && p.From != nil && s.standing(p.Base) != p.From.Head:
+		return plan{stale: true, reason: report.MovedMeanwhile}
 	case s.strangers(p.Base):
 		return plan{reason: report.WaitsForDependents([]int{s.pull.Number})}
 	case s.open() && s.pull.Base != p.Base:
@@ -85,10 +86,12 @@ func (s state) current(p Proposal) bool {
 // nothing is done about it before it is merged or out [renovatebot/renovate#45252].
 func (s state) queued() bool { return s.open() && s.pull.Queued }
 
-// stands reports whether the pull request that counts is still at a head: the
-// branch of a closed one may be gone.
-func (s state) stands(head string) bool {
-	return s.pull != nil && s.pull.Head == head && (s.head == head || s.head == "" && !s.pull.Open)
+// standing is the commit that stands for the group; empty if there is none.
+func (s state) standing(base string) string {
+	if s.contained {
+		return ""
+	}
+	return standingAt(s.head, s.pull, s.marker, base)
 }
 
 // finish is for a branch that holds what is wanted and has a pull request.
@@ -129,7 +132,7 @@ func (s state) awaitsAutoMerge(p Proposal) bool {
 // holds. That happens where a run ended between two requests, where a person
 // reopened what relock had closed, or took their commits back.
 func (m Marker) describes(p Proposal) bool {
-	return m.Digest == p.Digest && m.Facts == p.Facts && m.Closed == "" && !m.Leaves && !m.Stopped && !m.Pending
+	return m.Digest == p.Digest && (m.Facts == p.Facts || p.KeepText) && m.Closed == "" && !m.Leaves && !m.Stopped && !m.Pending
 }
 
 // leave is for a branch that somebody else has pushed to.

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -533,7 +535,18 @@ func (h *history) plan(base, down string) planned {
 	p := planned{
 		base: base, content: fmt.Sprintf("# version %d\n", h.newest), down: down, facts: h.facts,
 		groups: map[string]string{}, now: map[string]sandbox.File{},
-		opts: pr.Options{Base: base, SHA: h.head(base), Bases: slices.Clone(h.bases), Partial: down != ""},
+		opts: pr.Options{Base: base, SHA: h.head(base), Bases: slices.Clone(h.bases)},
+	}
+	if down != "" {
+		p.opts.Spare = func(_ string, files []pr.File) string {
+			unseen := slices.ContainsFunc(files, func(f pr.File) bool {
+				return path.Dir(f.Path) == down && string(f.Content) != string(p.now[f.Path].Content)
+			})
+			if unseen {
+				return report.NotSeen
+			}
+			return ""
+		}
 	}
 	for _, dir := range []string{"prod", "stage"} {
 		p.groups[dir] = "all"
@@ -548,16 +561,22 @@ func (h *history) plan(base, down string) planned {
 // proposals are those of a plan. Of a directory whose registries do not answer it
 // is what stands for its group, if the base has what that was made from.
 func (p planned) proposals(standing map[string]pr.Standing) []pr.Proposal {
-	byGroup, carried := map[string][]pr.File{}, map[string]string{}
+	byGroup, alone := map[string][]pr.File{}, map[string]string{}
 	for _, dir := range []string{"prod", "stage"} {
 		group, name := p.groups[dir], dir+"/.terraform.lock.hcl"
 		now := p.now[name]
 		f := pr.File{Path: name, Mode: now.Mode, Content: []byte(p.content), Old: now.Content}
 		if dir == p.down {
 			f.Content = now.Content
+			if standing[group].Head != "" && standing[group].Files == nil {
+				alone[group] = report.NotReadable
+			}
 			for _, stands := range standing[group].Files {
-				if stands.Path == name && string(stands.Old) == string(now.Content) {
-					f.Content, carried[group] = stands.Content, standing[group].Head
+				if stands.Path != name || string(stands.Content) == string(now.Content) {
+					continue
+				}
+				if f.Content = stands.Content; string(stands.Old) != string(now.Content) {
+					alone[group] = report.Overtaken
 				}
 			}
 		}
@@ -566,13 +585,21 @@ func (p planned) proposals(standing map[string]pr.Standing) []pr.Proposal {
 		}
 	}
 	var proposals []pr.Proposal
+	for group, why := range alone {
+		made := p.opts.Survey.Proposal(pr.New(group, p.base, "", nil))
+		made.Alone = why
+		proposals = append(proposals, made)
+		delete(byGroup, group)
+	}
 	for _, group := range slices.Sorted(maps.Keys(byGroup)) {
 		made := p.opts.Survey.Proposal(pr.New(group, p.base, "", byGroup[group]))
 		made.Title = fmt.Sprintf("Bump %s to %s", group, strings.TrimSpace(strings.TrimPrefix(p.content, "# version ")))
 		made.Subject, made.Facts = made.Title, fmt.Sprint(p.facts)
 		made.Body = fmt.Sprintf("%s\n\nFact %d.", made.Title, p.facts)
 		made.Labels = []string{"dependencies"}
-		made.Carried = carried[group]
+		if stands, read := standing[group]; read {
+			made.From = &stands
+		}
 		proposals = append(proposals, made)
 	}
 	return proposals
@@ -613,8 +640,9 @@ func (h *history) run(ctx context.Context, repo *github.Repository, base string,
 }
 
 // outage runs undisturbed while the registries of one directory do not answer,
-// and checks that no pull request is closed and that none proposes less of that
-// directory than before, where the base still has what that was made from.
+// and checks that no pull request is closed that proposes something for it, and that
+// none proposes less of it than before, where the base still has what that was made
+// from.
 func (h *history) outage() {
 	h.Helper()
 	down := h.someDir()
@@ -635,7 +663,9 @@ func (h *history) outage() {
 	}
 	for _, pull := range before {
 		after := h.pull(pull.Number)
-		if pull.State == "open" && after.State != "open" {
+		proposes := string(h.file(pull.HeadSHA, name).Content)
+		hidden := proposes != h.replaced(pull, name) && proposes != string(h.file(pull.Base, name).Content)
+		if pull.State == "open" && after.State != "open" && hidden {
 			h.Errorf("#%d is closed by an outage", pull.Number)
 		}
 		was, ok := held[pull.Number]

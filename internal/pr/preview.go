@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/report"
 )
 
 // preview is Propose for whoever has no token: what would become of the proposals,
@@ -21,6 +22,10 @@ func (r *run) preview(ctx context.Context, proposals []Proposal, heads map[strin
 	var outcomes []Outcome
 	for _, p := range proposals {
 		t := r.newTask(p.Group, p.Branch)
+		if p.Alone != "" {
+			outcomes = append(outcomes, r.alone(t, p, heads[p.Branch]))
+			continue
+		}
 		t.Err = r.foresee(ctx, t, p, heads[p.Branch])
 		if t.Operation == Created {
 			r.opened(p.Branch)
@@ -89,6 +94,9 @@ func (r *run) foreseeEnds(proposals []Proposal, heads map[string]string) []Outco
 		believe(&s, &pull)
 		t.see(s)
 		todo := unwanted(s, r.opts.Base)
+		if r.opts.Spare != nil { // what it proposes cannot be read without a token
+			todo = plan{reason: report.NotSeen}
+		}
 		t.Operation, t.Reason = todo.operation(), todo.reason
 		outcomes = append(outcomes, t.Outcome)
 	}

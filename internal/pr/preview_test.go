@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -42,7 +43,7 @@ func TestPreviewsWithoutAToken(t *testing.T) {
 		"proposed_already": {proposed, pr.Options{}, []pr.Proposal{proposal(newLock)}, pr.None},
 		"something_newer":  {proposed, pr.Options{}, []pr.Proposal{proposal(nextLock)}, pr.Updated},
 		"nothing_left":     {proposed, pr.Options{}, nil, pr.Closed},
-		"a_part_of_it":     {proposed, pr.Options{Partial: true}, nil, ""},
+		"a_part_of_it":     {proposed, pr.Options{Spare: unseen}, nil, ""},
 		"turned_down": {func(s *scene) {
 			proposed(s)
 			s.must(s.hub.Close(repoName, 1, "monalisa"))
@@ -70,7 +71,7 @@ func TestPreviewsWithoutAToken(t *testing.T) {
 			want := s.dryRun(sandbox.ActionsToken, tt.opts, tt.proposals...)
 			got := s.dryRun("", tt.opts, tt.proposals...)
 			for i := range want {
-				if want[i].Operation == pr.Closed {
+				if want[i].Operation == pr.Closed || want[i].Reason == report.NotSeen {
 					want[i].Group = "" // it stands in the commit
 				}
 			}

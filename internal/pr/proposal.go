@@ -65,10 +65,16 @@ type Proposal struct {
 	// Facts is a digest of what the text tells that is not in the files, as what
 	// was held back and why. The text is written anew when it changes.
 	Facts string
-	// Carried is the head of the pull request that a part of the files was carried
-	// over from; empty: none was. Where that is at another commit by now, nothing is
-	// done.
-	Carried string
+	// From is what stood for the group when the files were chosen, by a run that did
+	// not see everything; nil: it saw everything. Where something else stands by now,
+	// the outcome is Stale, and nothing is done.
+	From *Standing
+	// KeepText leaves the text of a pull request that has the same files as it is,
+	// since it comes from a run that saw more, or as much.
+	KeepText bool
+	// Alone is why what stands for the group is left as it is; empty: it is not. Then
+	// the proposal has no files.
+	Alone string
 
 	Presentation
 }

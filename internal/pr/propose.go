@@ -44,9 +44,10 @@ type Options struct {
 	// Rebase rebuilds a branch that proposes the same already on the present
 	// base. Recreate does so over the commits that others have pushed to it.
 	Rebase, Recreate bool
-	// Partial says that the proposals need not be all that is wanted, because
-	// something was left out or failed: then no pull request is closed.
-	Partial bool
+	// Spare returns why a pull request of a group that proposes these files is not ended
+	// though no proposal stands for it: the run did not see all of that. Empty: it
+	// did, or the base has the rest. nil: the run saw everything.
+	Spare func(group string, files []File) string
 	// Begins reports whether the work on another branch may begin; nil: it may. It is
 	// asked before each.
 	Begins func() bool
@@ -82,8 +83,11 @@ type Outcome struct {
 	Branch    string
 	HeadSHA   string // of the branch
 	Reason    string // why nothing was done, or why it was closed; untrusted
-	Err       error  // *provider.Error
-	Unbegun   bool   // Options.Begins was against it
+	// Stale says that nothing was done since the proposal was made from another commit
+	// than stands for the group by now: it is to be made again.
+	Stale   bool
+	Err     error // *provider.Error
+	Unbegun bool  // Options.Begins was against it
 	// Warnings are what could not be done to a pull request that was opened all
 	// the same: each a *provider.Error.
 	Warnings []error

@@ -16,6 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -303,14 +304,18 @@ func TestProposeNeverTouchesABranchOfSomebodyElse(t *testing.T) {
 	}
 }
 
+// unseen is what a run says of every pull request that it did not look at.
+func unseen(string, []pr.File) string { return report.NotSeen }
+
 func TestProposeClosesWhatHasNothingLeftToDo(t *testing.T) {
 	s := newScene(t)
 	p := proposal(newLock)
 	s.one(p)
-	if got := s.proposeWith(pr.Options{Partial: true}); len(got) != 0 {
-		t.Errorf("partial run = %+v, want no outcome", got)
+	o := s.only(s.proposeWith(pr.Options{Spare: unseen}))
+	if s.want(o, pr.None, 1); o.Reason != report.NotSeen {
+		t.Errorf("where not all was seen = %+v, want that as the reason", o)
 	}
-	o := s.one()
+	o = s.one()
 	s.want(o, pr.Closed, 1)
 	s.wantRequests(12)
 	if o.Group != "all" || o.Branch != p.Branch || o.Reason == "" {

@@ -39,6 +39,11 @@ func (t ending) once(ctx context.Context, head string) error {
 	}
 	t.see(s)
 	t.known = true
+	if t.opts.Spare != nil && !s.done() && !s.contained {
+		if t.Reason, err = t.spared(ctx, s, base); err != nil || t.Reason != "" {
+			return err
+		}
+	}
 	if base == t.opts.Base && !t.opts.DryRun {
 		if err := t.checkBase(ctx, s.base, true); err != nil {
 			return err
@@ -70,6 +75,25 @@ func (t ending) once(ctx context.Context, head string) error {
 		return nil
 	}
 	return t.end(ctx, s, todo, base)
+}
+
+// spared returns why a branch is not ended by a run that did not see everything. Of what
+// is for another base it has seen nothing.
+func (t ending) spared(ctx context.Context, s state, base string) (string, error) {
+	switch {
+	case s.owner != ours:
+		return report.PushedTo, nil
+	case base != t.opts.Base:
+		return report.NotSeen, nil
+	}
+	files, ok, err := s.mark.proposed(ctx, t.repo, s.fork, s.head)
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		return report.NotReadable, nil
+	}
+	return t.opts.Spare(s.mark.Group, files), nil
 }
 
 // readUnwanted finds out whose a branch is and returns the base that it is for:

@@ -80,6 +80,9 @@ func (r *run) newTask(group, branch string) *task {
 // propose brings one proposal to GitHub.
 func (r *run) propose(ctx context.Context, p Proposal, head string) Outcome {
 	t := r.newTask(p.Group, p.Branch)
+	if p.Alone != "" {
+		return r.alone(t, p, head)
+	}
 	if p.Base != r.opts.Base {
 		t.Err = &provider.Error{
 			Code:    provider.CodeInternal,
@@ -91,6 +94,17 @@ func (r *run) propose(ctx context.Context, p Proposal, head string) Outcome {
 	if t.Operation == Created {
 		r.opened(p.Branch)
 	}
+	return t.Outcome
+}
+
+// alone is the outcome of a group of which what stands is left as it is.
+func (r *run) alone(t *task, p Proposal, head string) Outcome {
+	s := state{head: head}
+	if pull, known := r.opts.Survey.newest[p.Branch]; known {
+		s.pull = &pull
+	}
+	t.see(s)
+	t.Reason = p.Alone
 	return t.Outcome
 }
 
@@ -117,12 +131,8 @@ func (r *run) retireAll(ctx context.Context, proposals []Proposal, heads map[str
 	return outcomes
 }
 
-// unwantedBranches are those with a name of ours that no proposal stands for; none
-// if there may be proposals that are not known.
+// unwantedBranches are those with a name of ours that no proposal stands for.
 func (r *run) unwantedBranches(proposals []Proposal) []string {
-	if r.opts.Partial {
-		return nil
-	}
 	kept := make(map[string]bool)
 	for _, p := range proposals {
 		kept[p.Branch] = true

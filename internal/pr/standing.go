@@ -8,40 +8,68 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 )
 
-// Standing is what the newest pull request of a group proposes: an open one, or
-// one that a person has turned down. Its zero value is none.
+// Standing is what stands for a group: what its open pull request proposes, or one that
+// a person has turned down, or what its branch holds for which there is no pull request
+// yet. Its zero value is nothing.
 type Standing struct {
 	Head  string // the commit that holds it
-	Files []File // what it proposes, in place of what
+	Files []File // what it proposes, in place of what; nil if that cannot be read as ours
+	// MergesItself says that GitHub merges the pull request without a person, or is to
+	// be asked to: nothing in it needed an eye.
+	MergesItself bool
 }
 
-// Standing reads what stands for a group that Look was asked about. It counts only
+// standingAt is the commit that stands for a group whose branch is at head, empty if
+// there is none, and whose newest pull request is pull, nil if there is none.
+func standingAt(head string, pull *github.PullRequest, m Marker, base string) string {
+	switch {
+	case pull != nil && pull.Open && pull.Base != base: // a person has changed it
+		return ""
+	case head != "" && (pull == nil || pull.Open || pull.Head != head):
+		return head
+	case pull != nil && turnedDown(*pull, m):
+		return pull.Head
+	}
+	return ""
+}
+
+// Standing reads what stands for a group that Look was asked about. It has files only
 // if it is ours as a whole: each commit of the pull request, and what that changes
 // is what the digest in the newest commit of ours says. Where there is nothing that
 // could stand, or no token to read it with, it asks nobody; else it is a comparison,
 // two trees and the files.
 func (s Survey) Standing(ctx context.Context, repo *github.Repository, group, base, prefix string) (Standing, error) {
-	p := s.Proposal(New(group, base, prefix, nil))
-	branch := p.Branch
-	pull, known := s.newest[branch]
-	marker, _ := ParseMarker(pull.Body)
-	if repo.Anonymous() || !known || pull.Fork || pull.Base != base || !pull.Open && !turnedDown(pull, marker) {
+	branch := s.Proposal(New(group, base, prefix, nil)).Branch
+	var pull *github.PullRequest
+	if p, known := s.newest[branch]; known && !p.Fork {
+		pull = &p
+	}
+	var m Marker
+	if pull != nil {
+		m, _ = ParseMarker(pull.Body)
+	}
+	found := Standing{Head: standingAt(s.heads[branch], pull, m, base)}
+	if repo.Anonymous() || found.Head == "" {
 		return Standing{}, nil
 	}
+	found.MergesItself = pull != nil && pull.Open && (pull.AutoMerge || m.AutoMerge)
 	r := newSurveyor(repo, Options{Base: base, Prefix: prefix})
-	at := state{branch: branch, head: pull.Head}
+	at := state{branch: branch, head: found.Head}
 	err := r.readBranch(ctx, &at, base)
-	if errors.Is(err, github.ErrNotFound) || err == nil && (at.owner < unsettled || at.contained) {
+	if errors.Is(err, github.ErrNotFound) || err == nil && at.contained {
 		return Standing{}, nil
 	}
+	if err != nil || at.owner < unsettled {
+		return found, err
+	}
+	files, ok, err := at.mark.proposed(ctx, repo, at.fork, at.head)
 	if err != nil {
 		return Standing{}, err
 	}
-	files, ok, err := at.mark.proposed(ctx, repo, at.fork, at.head)
-	if err != nil || !ok {
-		return Standing{}, err
+	if ok {
+		found.Files = files
 	}
-	return Standing{Head: at.head, Files: files}, nil
+	return found, nil
 }
 
 // proposed reads what changes from one commit to another, and reports whether that is

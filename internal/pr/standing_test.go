@@ -68,34 +68,40 @@ func TestStandingIsOursAlone(t *testing.T) {
 		name   string
 		do     func(*scene, pr.Proposal)
 		stands bool
+		// stranger says that something stands and is not ours as a whole.
+		stranger bool
 	}{
-		{"as it was", func(*scene, pr.Proposal) {}, true},
-		{"closed by a person", func(s *scene, _ pr.Proposal) { s.must(s.hub.Close(repoName, 1, "monalisa")) }, true},
+		{"as it was", func(*scene, pr.Proposal) {}, true, false},
+		{"closed by a person", func(s *scene, _ pr.Proposal) { s.must(s.hub.Close(repoName, 1, "monalisa")) }, true, false},
 		{"and without its branch", func(s *scene, p pr.Proposal) {
 			s.must(s.hub.Close(repoName, 1, "monalisa"))
 			s.must(s.hub.DeleteBranch(repoName, p.Branch))
-		}, true},
-		{"closed by relock", func(s *scene, _ pr.Proposal) { s.propose() }, false},
-		{"merged", func(s *scene, _ pr.Proposal) { s.merge(1) }, false},
-		{"for another base", func(s *scene, _ pr.Proposal) { s.must(s.hub.Retarget(repoName, 1, "release")) }, false},
-		{"with a person's commit", func(s *scene, p pr.Proposal) { s.pushTo(p.Branch, lock, "# evil\n") }, false},
-		{"with a person's commit of something else", func(s *scene, p pr.Proposal) { s.pushTo(p.Branch, "main.tf", "") }, false},
-		{"amended", func(s *scene, p pr.Proposal) { s.amend(p.Branch) }, false},
-		{"forged", func(s *scene, p pr.Proposal) { s.forge(p.Branch, lock, "# evil\n") }, false},
-		{"forged, with a file more", func(s *scene, p pr.Proposal) { s.forge(p.Branch, "main.tf", "evil") }, false},
-		{"forged, with a file less", func(s *scene, p pr.Proposal) { s.forge(p.Branch, lock, oldLock) }, false},
+		}, true, false},
+		{"closed by relock", func(s *scene, _ pr.Proposal) { s.propose() }, false, false},
+		{"merged", func(s *scene, _ pr.Proposal) { s.merge(1) }, false, false},
+		{"for another base", func(s *scene, _ pr.Proposal) { s.must(s.hub.Retarget(repoName, 1, "release")) }, false, false},
+		{"with a person's commit", func(s *scene, p pr.Proposal) { s.pushTo(p.Branch, lock, "# evil\n") }, false, true},
+		{"with a person's commit of something else", func(s *scene, p pr.Proposal) { s.pushTo(p.Branch, "main.tf", "") }, false, true},
+		{"amended", func(s *scene, p pr.Proposal) { s.amend(p.Branch) }, false, true},
+		{"forged", func(s *scene, p pr.Proposal) { s.forge(p.Branch, lock, "# evil\n") }, false, true},
+		{"forged, with a file more", func(s *scene, p pr.Proposal) { s.forge(p.Branch, "main.tf", "evil") }, false, true},
+		{"forged, with a file less", func(s *scene, p pr.Proposal) { s.forge(p.Branch, lock, oldLock) }, false, true},
 		{"under somebody else's words", func(s *scene, p pr.Proposal) {
 			s.push(sandbox.Push{Branch: p.Branch, Amend: true, Message: "Mine", Files: map[string]sandbox.File{
 				lock: {Mode: sandbox.ModeFile, Content: []byte("# evil\n")}}})
-		}, false},
+		}, false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newScene(t)
 			p := proposal(newLock)
 			s.one(p)
 			tt.do(s, p)
-			if got := s.standing(); (got.Head != "") != tt.stands || (len(got.Files) > 0) != tt.stands {
+			got := s.standing()
+			if (len(got.Files) > 0) != tt.stands {
 				t.Errorf("what stands is %+v, want something: %t", got, tt.stands)
+			}
+			if (got.Head != "") != (tt.stands || tt.stranger) {
+				t.Errorf("what stands is at %q, want something: %t", got.Head, tt.stands || tt.stranger)
 			}
 		})
 	}
@@ -146,7 +152,7 @@ func TestNothingIsDoneWhereWhatWasCarriedOverHasMoved(t *testing.T) {
 			stood := s.standing()
 			tt.do(s, p)
 			p = proposal("# version 2 and more\n")
-			p.Carried = stood.Head
+			p.From = &stood
 			if o := s.one(p); o.Operation != pr.None || o.Reason == "" {
 				t.Errorf("outcome = %+v, want none with a reason", o)
 			}
@@ -159,7 +165,8 @@ func TestCarriedOverWhereItStood(t *testing.T) {
 	s := newScene(t)
 	s.one(proposal(newLock))
 	p := proposal("# version 2 and more\n")
-	p.Carried = s.standing().Head
+	stood := s.standing()
+	p.From = &stood
 	s.want(s.one(p), pr.Updated, 1)
 	s.want(s.one(p), pr.None, 1) // the same again, though its own head is another by now
 }

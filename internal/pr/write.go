@@ -34,6 +34,7 @@ func (t *task) proposeOnce(ctx context.Context, p Proposal, head string) error {
 	if todo.err != nil {
 		return todo.err
 	}
+	t.Stale = todo.stale
 	if todo, err = t.limited(ctx, p, todo); err != nil {
 		return err
 	}

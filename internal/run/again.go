@@ -60,8 +60,14 @@ func matters(p github.ChangedPath) bool {
 }
 
 // anew is the job from the commit that the base has moved to, without a checkout of
-// that, by its configuration file.
+// that, by its configuration file. Where the base has not moved, it is the same again.
 func anew(ctx context.Context, j job, from proposing, moved string) (job, error) {
+	if moved == from.head { // the base is where it was, what stands for a group is not
+		j.env.Log.Info("a pull request has changed meanwhile: planning again")
+		next := jobFor(j.Session, j.req, j.target)
+		next.plans = j.plans + 1
+		return next, nil
+	}
 	remote, err := snapshot(ctx, from.repo, moved)
 	if err != nil {
 		return j, err

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -61,6 +62,8 @@ type blindSpots struct {
 	only []provider.Pattern
 	// dirs are the directories that it is about, with "/..." where it has searched.
 	dirs []string
+	// selection is what a search takes, and own what of that the base wants.
+	selection, own scan.Options
 }
 
 // missed is one lock file, or all below a directory.
@@ -106,7 +109,36 @@ func (u *blindSpots) why(dir string) (why cause, missing bool) {
 			why, missing = m.cause, true
 		}
 	}
+	if !missing && !slices.Contains(u.dirs, dir) && !u.selection.Selects(dir) {
+		why, missing = outOfScope, true
+		if !u.own.Selects(dir) {
+			why = notWanted
+		}
+	}
 	return why, missing
+}
+
+// selects notes by what a search of a tree leaves root modules out, and which of that
+// the configuration file says that is committed. Another one was made for this run.
+func (u *blindSpots) selects(t tree, all scan.Options, own OwnSelection) {
+	u.selection = scan.Options{Include: all.Include, Exclude: all.Exclude}
+	if t.remote == nil && own.File != "" && !t.loose {
+		id, err := blobAtHead(t, own.File)
+		content, unread := fs.ReadFile(t.FS(), own.File)
+		if err == nil && (unread != nil || id != blobID(content)) {
+			own = OwnSelection{}
+		}
+	}
+	u.own = scan.Options{Include: own.Include, Exclude: own.Exclude}
+}
+
+// scoped reports whether a search leaves anything out that the base wants, as far as the
+// globs tell.
+func (u *blindSpots) scoped() bool {
+	if slices.Equal(u.selection.Exclude, u.own.Exclude) && slices.Equal(u.selection.Include, u.own.Include) {
+		return false
+	}
+	return len(u.selection.Exclude) > 0 || len(u.selection.Include) > 0 && !slices.Equal(u.selection.Include, []string{"**"})
 }
 
 // asks reports whether the run is about a provider.
@@ -117,7 +149,7 @@ func (u *blindSpots) asks(addr provider.Addr) bool {
 // narrowed reports whether there may be anything in the repository that the run did
 // not look at for another reason than the base's own configuration.
 func (u *blindSpots) narrowed() bool {
-	return len(u.only) > 0 || !slices.Contains(u.dirs, everything) ||
+	return len(u.only) > 0 || u.scoped() || !slices.Contains(u.dirs, everything) ||
 		slices.ContainsFunc(u.missed, func(m missed) bool { return !m.cause.decided() })
 }
 

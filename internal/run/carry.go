@@ -2,33 +2,50 @@ package run
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 
+	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
-// carrier knows what stands for the groups of a run, and carries it over where the
-// plan failed: an outage takes nothing back that is proposed, and pushes nothing.
+// carrier is the one place where something is taken back that is proposed. It knows
+// what stands for the groups of a run. What that says of an entry that the run has not
+// seen stays in it; the rest of it the plan replaces.
 type carrier struct {
 	p       *proposer
 	refuted func(lockfile.Lock) bool
 	known   map[string]standing
+	// modules are the indexes of the root modules that were found, by directory.
+	modules map[string]int
+	// refused are the entries that were not carried over, each told once.
+	refused []provider.Diagnostic
+	// over says, by branch, how much of a proposal is what stood before.
+	over map[string]report.CarriedOver
 }
 
-// standing is what the pull request of a group proposes, or why that could not be
-// read.
+// standing is what stands for a group, or why that could not be read.
 type standing struct {
 	pr.Standing
 	err error
+	// alone is why nothing can be made of what stands; empty: something can.
+	alone string
 }
 
 func newCarrier(p *proposer) *carrier {
-	return &carrier{p: p, refuted: upgrade.Refuted(resultsOf(p.found)), known: map[string]standing{}}
+	k := &carrier{p: p, refuted: upgrade.Refuted(resultsOf(p.found)), known: map[string]standing{}, modules: map[string]int{}, over: map[string]report.CarriedOver{}}
+	for i, f := range p.found {
+		k.modules[f.module.Dir] = i
+	}
+	return k
 }
 
 // standing reads what stands for a group, once.
@@ -37,46 +54,215 @@ func (k *carrier) standing(ctx context.Context, group string) standing {
 	if !known {
 		at := k.p.proposing
 		s.Standing, s.err = at.survey.Standing(ctx, at.repo, group, at.base, k.p.req.Pull.BranchPrefix)
+		switch {
+		case s.err != nil:
+			s.alone = report.NotRead
+		case s.Head != "" && s.Files == nil:
+			s.alone = report.NotReadable
+		}
 		k.known[group] = s
 	}
 	return s
 }
 
-// carry gives a part of a failed plan what stands for its group. It reports whether
-// anything of that is in it. An error is GitHub's: then nobody knows what stands.
-func (k *carrier) carry(ctx context.Context, group string, part upgrade.Result) (upgrade.Result, bool, error) {
+// leave notes why what stands for a group is left alone.
+func (k *carrier) leave(group, why string) {
+	s := k.known[group]
+	s.alone = why
+	k.known[group] = s
+}
+
+// carry gives a part of a plan that does not say all what stands for its group. It
+// reports whether anything of that is in it that the run was not asked about.
+func (k *carrier) carry(ctx context.Context, group string, part upgrade.Result) (with upgrade.Result, unasked bool) {
+	if !part.Failed() && len(k.p.blind.only) == 0 {
+		return part, false
+	}
 	name := path.Join(part.Module.Dir, lockfile.Name)
-	if !part.Failed() || k.unreadable(part.Module, name) {
-		return part, false, nil
-	}
 	s := k.standing(ctx, group)
-	if s.err != nil {
-		return part, false, s.err
+	i := slices.IndexFunc(s.Files, func(f pr.File) bool { return f.Path == name })
+	if i < 0 {
+		return part, false
 	}
-	for _, f := range s.Files {
-		if f.Path != name {
-			continue
-		}
-		before, problems := lockfile.Parse(f.Old, name)
-		after, more := lockfile.Parse(f.Content, name)
-		if len(problems)+len(more) > 0 {
-			return part, false, nil
-		}
-		with, carried := part.Carry(upgrade.Standing{
-			Before: before.Locks, After: after.Locks, Refuted: k.refuted,
-			Take: func(addr provider.Addr) bool { return k.p.req.Pull.Grouping.of(part.Module.Dir, addr) == group },
-		}, k.p.options)
-		return with, carried, nil
+	if k.unreadable(part.Module, name) { // what it holds, a person decides
+		k.leave(group, report.Overtaken)
+		return part, false
 	}
-	return part, false, nil
+	stands, ok := k.entries(group, s.Files[i])
+	if !ok {
+		k.leave(group, report.NotReadable)
+		return part, false
+	}
+	with, became := part.Carry(stands, k.p.options)
+	if len(became.Overtaken) > 0 {
+		k.leave(group, report.Overtaken)
+	}
+	k.tell(part.Module.Dir, became.Refused)
+	return with, slices.ContainsFunc(with.Selections, func(s upgrade.Selection) bool { return s.Unasked })
+}
+
+// entries reads what a file proposes. It reports whether both sides are lock files.
+func (k *carrier) entries(group string, f pr.File) (upgrade.Standing, bool) {
+	before, problems := lockfile.Parse(f.Old, f.Path)
+	after, more := lockfile.Parse(f.Content, f.Path)
+	if len(problems)+len(more) > 0 {
+		return upgrade.Standing{}, false
+	}
+	dir := path.Dir(f.Path)
+	return upgrade.Standing{
+		Before: before.Locks, After: after.Locks, Refuted: k.refuted,
+		Take: func(addr provider.Addr) bool { return k.p.req.Pull.Grouping.of(dir, addr) == group },
+	}, true
+}
+
+// tell notes entries that are not carried over though the run has not seen them.
+func (k *carrier) tell(dir string, refused []lockfile.Lock) {
+	for _, l := range refused {
+		what := l.Addr.String()
+		if !l.Version.IsZero() {
+			what += " " + l.Version.String()
+		}
+		k.refused = append(k.refused, provider.Diagnostic{
+			Code: provider.CodePolicy, Severity: provider.SeverityWarning, File: path.Join(dir, lockfile.Name),
+			Message: fmt.Sprintf("the pull request keeps %s no more: what is required, the rules, or what this run has found speaks against it", what),
+		})
+	}
 }
 
 // unreadable reports whether the base has a lock file that cannot be read, or that
-// a merge conflict is in: what it holds, a person decides.
+// a merge conflict is in.
 func (k *carrier) unreadable(m scan.RootModule, name string) bool {
 	if m.Lock != nil {
 		return m.Lock.Conflict > 0
 	}
 	_, err := fs.Lstat(k.p.trees[0].FS(), name)
 	return err == nil
+}
+
+// keptFile is a lock file of a root module that the run did not look at, as it stays in
+// the pull request.
+type keptFile struct {
+	file pr.File
+	of   found
+}
+
+// kept are the lock files of a standing proposal that the run did not look at and that
+// the base does not have yet.
+func (k *carrier) kept(ctx context.Context, group string) []keptFile {
+	var all []keptFile
+	for _, f := range k.standing(ctx, group).Files {
+		dir := path.Dir(f.Path)
+		why, missing := k.p.why(dir)
+		if _, seen := k.modules[dir]; seen || !missing || why.decided() {
+			continue
+		}
+		now, err := k.p.blobOf(why, f.Path)
+		switch {
+		case err != nil:
+			k.leave(group, report.NotRead)
+			continue
+		case now == blobID(f.Content):
+			continue
+		case now != blobID(f.Old):
+			k.leave(group, report.Overtaken)
+			continue
+		}
+		stands, ok := k.entries(group, f)
+		if !ok {
+			k.leave(group, report.NotReadable)
+			continue
+		}
+		lock, _ := lockfile.Parse(f.Content, f.Path)
+		m := scan.RootModule{Root: scan.Root{Dir: dir}}
+		m.Tool.Name = lock.Tool
+		if f.Old != nil {
+			m.Lock, _ = lockfile.Parse(f.Old, f.Path)
+		}
+		result, became := upgrade.Unseen(m, stands, f.Content, k.p.options)
+		k.tell(dir, became.Refused)
+		if result.File != nil {
+			f.Content = result.File
+			all = append(all, keptFile{f, found{tree: k.p.trees[0], module: m, result: result}})
+		}
+	}
+	return all
+}
+
+// why returns why the run did not look at the lock file of a directory in which it found
+// no root module.
+func (p *proposer) why(dir string) (cause, bool) {
+	if why, missing := p.blind.why(dir); missing {
+		return why, true
+	}
+	return notReadable, p.brokenOff() // nobody knows in which directory
+}
+
+// brokenOff reports whether something failed that belongs to no root module.
+func (p *proposer) brokenOff() bool {
+	return slices.ContainsFunc(p.report.Diagnostics, func(d provider.Diagnostic) bool {
+		return d.Severity == provider.SeverityError && d.Code != provider.CodeUnlocked
+	})
+}
+
+// narrowed reports whether there may be root modules that the run did not look at, or
+// providers that it did not ask about.
+func (p *proposer) narrowed() bool { return p.blind.narrowed() || p.brokenOff() }
+
+// blobOf is the id of the base's content of a file; empty if it has none.
+func (p *proposer) blobOf(why cause, name string) (string, error) {
+	t := p.trees[0]
+	if why == notInCheckout && t.remote == nil {
+		return blobAtHead(t, name)
+	}
+	content, err := fs.ReadFile(t.FS(), name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return blobID(content), err
+}
+
+// blobID is git's id of a content; that of none, or of an empty file, is empty.
+func blobID(content []byte) string {
+	if len(content) == 0 {
+		return ""
+	}
+	return github.BlobID(content)
+}
+
+// spare returns why a pull request for which there is no proposal is not ended: it
+// proposes something that the run did not see, and that the base does not have.
+func (k *carrier) spare(group string, files []pr.File) string {
+	for key := range k.known { // what stands for it was compared with all that was seen
+		if pr.New(key, "", "", nil).Group == group {
+			return ""
+		}
+	}
+	for _, f := range files {
+		if i, found := k.modules[path.Dir(f.Path)]; found {
+			if !k.sees(k.p.found[i].result, f) {
+				return report.NotSeen
+			}
+			continue
+		}
+		why, missing := k.p.why(path.Dir(f.Path))
+		if !missing || why.decided() {
+			continue
+		}
+		if now, err := k.p.blobOf(why, f.Path); err != nil || now != blobID(f.Content) {
+			return report.NotSeen
+		}
+	}
+	return ""
+}
+
+// sees reports whether the plan of a root module says all about the entries that a file
+// proposes and that the base does not have yet.
+func (k *carrier) sees(plan upgrade.Result, f pr.File) bool {
+	stands, ok := k.entries("", f)
+	if !ok {
+		return false
+	}
+	stands.Take = func(provider.Addr) bool { return true }
+	_, became := plan.Carry(stands, k.p.options)
+	return !became.Carried && len(became.Overtaken)+len(became.Refused) == 0
 }

@@ -52,6 +52,9 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 			return s, fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
 		s.blind.about(t, modules)
+		if j.req.Verb == PR {
+			s.blind.selects(t, j.req.Scan, j.req.Own)
+		}
 		for _, m := range modules {
 			s.found = append(s.found, found{tree: t, module: screened(j, m)})
 		}

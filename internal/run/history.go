@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -120,6 +121,29 @@ func contentsAt(t tree, revision string, takes func(name string) bool) (contents
 
 // mostBase bounds the configuration of a revision, as github.Snapshot does.
 const mostBase = 128 << 20
+
+// blobAtHead is the id of what the checked out commit has for a file; empty if it has none, or
+// an empty one. It takes no content, which a partial clone may lack.
+func blobAtHead(t tree, name string) (string, error) {
+	commit, err := commitOf(t, "HEAD")
+	if err != nil {
+		return "", err
+	}
+	top, err := commit.Tree()
+	if err != nil {
+		return "", fmt.Errorf("reading the tree of %s: %w", commit.Hash, err)
+	}
+	switch entry, err := top.FindEntry(name); {
+	case errors.Is(err, object.ErrEntryNotFound), errors.Is(err, object.ErrDirectoryNotFound):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("looking for %s in the commit %s: %w", name, commit.Hash, err)
+	case entry.Hash.String() == github.BlobID(nil):
+		return "", nil
+	default:
+		return entry.Hash.String(), nil
+	}
+}
 
 // commitOf is the commit that a revision names.
 func commitOf(t tree, revision string) (*object.Commit, error) {

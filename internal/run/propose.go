@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -179,7 +180,12 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	if pull.ReleaseNotes && !at.hub.Anonymous() {
 		p.notes = sync.OnceValue(func() []notes.Notes { return readNotes(asking, j, at.hub, known.found) })
 	}
-	proposals := p.proposals(asking)
+	carrier := newCarrier(p)
+	proposals := p.proposals(asking, carrier)
+	var spare func(string, []pr.File) string
+	if !p.sawAll() {
+		spare = carrier.spare
+	}
 	if pull.DryRun {
 		for _, one := range proposals {
 			one.Write() // nobody else asks for the text
@@ -194,11 +200,15 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	outcomes := pr.Propose(ctx, at.repo, proposals, pr.Options{
 		Base: at.base, Bases: pull.Base, SHA: at.head, Holds: holds, Checkout: checkout, Survey: at.survey, Prefix: pull.BranchPrefix, Limit: pull.Limit,
 		May: j.target.room.may(j.target.Repository), Makes: j.target.makes, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate,
-		Partial: p.partial(), DryRun: pull.DryRun, Log: j.env.Log, Begins: j.bounds.begins(), Done: func(o pr.Outcome) { did(j, o) },
+		Spare: spare, DryRun: pull.DryRun, Log: j.env.Log, Begins: j.bounds.begins(), Done: func(o pr.Outcome) { did(j, o) },
 	})
 	for _, o := range outcomes {
 		if o.Unbegun {
 			j.bounds.skip(report.Unbegun{PullRequests: 1})
+			continue
+		}
+		if o.Stale && j.plans < mostPlans && asking.Err() == nil {
+			moved = cmp.Or(moved, at.head)
 			continue
 		}
 		var now *pr.Moved
@@ -206,7 +216,7 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 			moved = now.SHA
 			continue
 		}
-		p.record(o, proposals)
+		p.record(o, proposals, carrier.over[o.Branch])
 	}
 	return p.report, moved
 }
@@ -246,55 +256,83 @@ type share struct {
 	// plans.
 	modules []int
 	parts   []upgrade.Result
-	carried bool // some of it is what its pull request proposed before
+	// kept are those of root modules that the run did not look at, as the pull request
+	// proposed them before; unasked counts root modules of which that is so in part.
+	kept    []found
+	unasked int
+}
+
+// add puts in what the group has of a root module.
+func (s *share) add(i int, f found, unasked bool) {
+	s.put(f, lockFile(f))
+	s.modules, s.parts = append(s.modules, i), append(s.parts, f.result)
+	if unasked {
+		s.unasked++
+	}
+}
+
+// keep puts in what its pull request has of a root module that was not looked at.
+func (s *share) keep(k keptFile) {
+	s.put(k.of, k.file)
+	s.kept = append(s.kept, k.of)
+}
+
+func (s *share) put(f found, file pr.File) {
+	s.files = append(s.files, file)
+	s.changed = append(s.changed, report.Changed{Dir: f.module.Dir, Tool: f.module.Tool, Changes: changesOf(f.result)})
 }
 
 // proposals are the changed lock files, by group in the order of their keys. A
 // lock file of which several groups have a part is in the proposal of each,
-// with the changes of that group alone. There is none for a group whose pull
-// request would have to be read and cannot be: it stays as it is.
-func (p *proposer) proposals(ctx context.Context) []pr.Proposal {
+// with the changes of that group alone. Of a group whose pull request would have to be
+// read and cannot be, the proposal is that it stays as it is.
+func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposal {
 	shares := map[string]*share{}
-	carrier := newCarrier(p)
+	for _, key := range p.req.Pull.Grouping.groups(p.found) {
+		shares[key] = &share{}
+	}
 	for i, f := range p.found {
 		parts := p.parts(f)
 		for _, key := range slices.Sorted(maps.Keys(parts)) {
-			s := shares[key]
-			if s == nil {
-				s = &share{}
-				shares[key] = s
+			part, unasked := carrier.carry(ctx, key, parts[key])
+			if f.result = part; part.File != nil {
+				shares[key].add(i, f, unasked)
 			}
-			part, carried, err := carrier.carry(ctx, key, parts[key])
-			if err != nil || part.File == nil {
-				continue // an error is told below, once
-			}
-			f.result = part
-			s.carried = s.carried || carried
-			s.files = append(s.files, lockFile(f))
-			s.changed = append(s.changed, report.Changed{Dir: f.module.Dir, Tool: f.module.Tool, Changes: changesOf(part)})
-			s.modules, s.parts = append(s.modules, i), append(s.parts, part)
 		}
 	}
 	var proposals []pr.Proposal
 	for _, key := range slices.Sorted(maps.Keys(shares)) {
-		s, stands := shares[key], carrier.known[key]
+		s := shares[key]
+		if p.narrowed() {
+			for _, k := range carrier.kept(ctx, key) {
+				s.keep(k)
+			}
+		}
+		stands, read := carrier.known[key]
 		if stands.err != nil {
 			if !provider.Coded(stands.err, provider.CodeCancelled) || !p.bounds.isInterrupted() { // which is said once
 				p.report.Diagnostics = append(p.report.Diagnostics, provider.Diagnose(stands.err))
 			}
+		}
+		if stands.alone != "" {
+			one := p.proposing.survey.Proposal(pr.New(key, p.proposing.base, p.req.Pull.BranchPrefix, nil))
+			one.Alone = stands.alone
+			proposals = append(proposals, one)
 		} else if len(s.files) > 0 {
-			one := p.proposal(ctx, key, s)
-			if s.carried {
-				one.Carried = stands.Head
+			one := p.proposal(ctx, key, s, stands.Standing)
+			carrier.over[one.Branch] = s.carriedOver(stands.Standing)
+			if read && !p.proposing.hub.Anonymous() {
+				one.From, one.KeepText = &stands.Standing, p.narrowed()
 			}
 			proposals = append(proposals, one)
 		}
 	}
+	p.report.Diagnostics = append(p.report.Diagnostics, carrier.refused...)
 	return proposals
 }
 
 // parts splits the plan of a root module by group. Groups that have no change
-// in it, and for which nothing failed, are not there.
+// in it, and for which nothing failed or was left out, are not there.
 func (p *proposer) parts(f found) map[string]upgrade.Result {
 	grouping := p.req.Pull.Grouping
 	keys := grouping.groups([]found{f})
@@ -304,16 +342,17 @@ func (p *proposer) parts(f found) map[string]upgrade.Result {
 		if len(keys) > 1 {
 			part = f.result.Only(func(addr provider.Addr) bool { return grouping.of(f.module.Dir, addr) == key })
 		}
-		if part.File != nil || part.Failed() {
+		if part.File != nil || part.Failed() || len(p.blind.only) > 0 {
 			parts[key] = part
 		}
 	}
 	return parts
 }
 
-func (p *proposer) proposal(ctx context.Context, key string, s *share) pr.Proposal {
+func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr.Standing) pr.Proposal {
 	pull, base := p.req.Pull, p.proposing.base
 	about := p.about(key, s)
+	slices.SortStableFunc(s.changed, func(a, b report.Changed) int { return strings.Compare(a.Dir, b.Dir) })
 	one := p.proposing.survey.Proposal(pr.New(key, base, pull.BranchPrefix, s.files))
 	one.Title, one.Subject, one.Summary = report.Title(s.changed), report.Subject(s.changed, ""), report.Details(s.changed)
 	if values := placeholders(key, base, s.changed); pull.Title != "" {
@@ -325,11 +364,13 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share) pr.Propos
 		one.Subject = report.Shortened(pull.CommitMessage.Execute(placeholders(key, base, s.changed)))
 	}
 	one.Facts = facts(about)
-	one.Presentation = pr.Presentation{PullRequest: pull.settings(key), NoAutoMerge: !pull.unattended(about)}
+	one.Presentation = pr.Presentation{PullRequest: pull.settings(key), NoAutoMerge: !pull.unattended(about) || carries(about) && !stands.MergesItself}
 	one.Write = sync.OnceValue(func() string {
 		p.enrich(ctx)
 		full := p.report.About(about)
-		fillDates(ctx, p.job, p.found, full.Modules)
+		full.CarriedOver = s.carriedOver(stands)
+		fillDates(ctx, p.job, slices.Concat(p.found, s.kept), full.Modules)
+		slices.SortStableFunc(full.Modules, func(a, b report.Module) int { return strings.Compare(a.Dir, b.Dir) })
 		full.Footer, full.DryRun = pull.Footer, false // it is shown as it would be
 		full.Proofs = proofs(ctx, p.job, p.shared(s))
 		return report.Body(full)
@@ -359,7 +400,8 @@ func (p *proposer) enrich(ctx context.Context) {
 }
 
 // about is what one group has of each root module: its changes, and what is told
-// of its providers where nothing changes.
+// of its providers where nothing changes. Behind those that were found are those that
+// are kept.
 func (p *proposer) about(key string, s *share) []report.Module {
 	var modules []report.Module
 	for i, f := range p.found {
@@ -371,7 +413,23 @@ func (p *proposer) about(key string, s *share) []report.Module {
 		}
 		modules = append(modules, describe(p.job, f))
 	}
+	for _, f := range s.kept {
+		modules = append(modules, describe(p.job, f))
+	}
 	return modules
+}
+
+// carriedOver counts the root modules of which the proposal has what it had before.
+func (s *share) carriedOver(stands pr.Standing) report.CarriedOver {
+	return report.CarriedOver{Roots: len(s.kept) + s.unasked, Commit: stands.Head}
+}
+
+// carries reports whether some changes are what stood before: who signed them, and what
+// else asks for an eye, the run that proposed them knew.
+func carries(modules []report.Module) bool {
+	return slices.ContainsFunc(modules, func(m report.Module) bool {
+		return slices.ContainsFunc(m.Changes, func(c report.Change) bool { return c.Carried })
+	})
 }
 
 // facts identifies what the text of a pull request tells that is in no lock
@@ -430,19 +488,18 @@ func modeOf(tree fs.FS, name string) string {
 
 func executable(mode fs.FileMode) bool { return mode&0o111 != 0 }
 
-// partial reports whether the run did not look at everything: then no pull
-// request may be closed because its changes were not seen.
-func (p *proposer) partial() bool {
-	whole := slices.Equal(p.trees[0].dirs, []string{everything})
+// sawAll reports whether the run has looked at all that the base wants looked at, and
+// everything that it asked was answered.
+func (p *proposer) sawAll() bool {
 	seen := p.report
 	seen.Diagnostics = slices.DeleteFunc(slices.Clone(seen.Diagnostics), func(d provider.Diagnostic) bool {
 		return d.Code == provider.CodeUnlocked // known, whatever it is to the run
 	})
-	return !whole || len(p.req.Plan.Only) > 0 || seen.Failed()
+	return !p.narrowed() && !seen.Failed()
 }
 
 // record puts what became of a proposal into the report.
-func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal) {
+func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal, over report.CarriedOver) {
 	if o.Err != nil {
 		p.report.Diagnostics = append(p.report.Diagnostics, provider.Diagnose(o.Err))
 	}
@@ -453,7 +510,7 @@ func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal) {
 	}
 	pull := report.PullRequest{
 		Operation: string(o.Operation), Repository: p.target.Repository, Number: o.Number, URL: o.URL,
-		Branch: o.Branch, Base: p.proposing.base, HeadSHA: o.HeadSHA, Reason: o.Reason,
+		Branch: o.Branch, Base: p.proposing.base, HeadSHA: o.HeadSHA, Reason: o.Reason, CarriedOver: over,
 	}
 	for _, one := range proposals {
 		if one.Branch != o.Branch {

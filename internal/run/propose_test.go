@@ -90,28 +90,31 @@ func TestFactsOfAText(t *testing.T) {
 	}
 }
 
-// Only a run that looked at everything, and that nothing stopped, may close pull
-// requests.
-func TestPartial(t *testing.T) {
+// Only a run that looked at everything, and that nothing stopped, need not look at what
+// a pull request proposes before it ends it.
+func TestSawAll(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		edit func(*proposer)
 		want bool
 	}{
-		"all":           {func(*proposer) {}, false},
-		"one_directory": {func(p *proposer) { p.trees[0].dirs = []string{"live"} }, true},
-		"one_provider":  {func(p *proposer) { p.req.Plan.Only = []provider.Pattern{pattern(t, "hashicorp/aws")} }, true},
+		"all":           {func(*proposer) {}, true},
+		"one_directory": {func(p *proposer) { p.blind.dirs = []string{"live"} }, false},
+		"one_provider":  {func(p *proposer) { p.blind.only = []provider.Pattern{pattern(t, "hashicorp/aws")} }, false},
+		"a_link":        {func(p *proposer) { p.blind.missed = []missed{{cause: behindLink, name: "a"}} }, false},
+		"excluded":      {func(p *proposer) { p.blind.missed = []missed{{cause: notWanted, name: "a"}} }, true},
+		"interrupted":   {func(p *proposer) { p.report.Diagnostics = []provider.Diagnostic{{Code: provider.CodeCancelled}} }, false},
 		"a_failure": {func(p *proposer) {
 			p.report.Modules = []report.Module{{Diagnostics: []provider.Diagnostic{{Severity: provider.SeverityError}}}}
-		}, true},
+		}, false},
 		"no_lock_file": {func(p *proposer) {
 			p.report.Diagnostics = []provider.Diagnostic{{Severity: provider.SeverityError, Code: provider.CodeUnlocked}}
-		}, false},
+		}, true},
 	} {
-		p := &proposer{planned: planned{inventory: inventory{trees: []tree{{dirs: []string{everything}}}}}}
+		p := &proposer{planned: planned{inventory: inventory{blind: blindSpots{dirs: []string{everything}}}}}
 		tt.edit(p)
-		if got := p.partial(); got != tt.want {
-			t.Errorf("%s: partial() = %t, want %t", name, got, tt.want)
+		if got := p.sawAll(); got != tt.want {
+			t.Errorf("%s: sawAll() = %t, want %t", name, got, tt.want)
 		}
 	}
 }

@@ -22,6 +22,19 @@ type Standing struct {
 	Refuted func(lockfile.Lock) bool
 }
 
+// Carriage is what became of a standing proposal where the plan knows no better.
+type Carriage struct {
+	// Carried says that the proposal says something in place of what was not seen.
+	Carried bool
+	// Overtaken are the providers whose proposed entry cannot stand, since the old lock
+	// file has another by now than the one that it replaces.
+	Overtaken []provider.Addr
+	// Refused are the proposed entries that the requirements, the rules or what the run
+	// has found speak against: the old ones stay. One without a version stands for an
+	// entry that was to go.
+	Refused []lockfile.Lock
+}
+
 // Failed reports whether something failed, so that the plan says less than it
 // would without that.
 func (r Result) Failed() bool {
@@ -29,17 +42,17 @@ func (r Result) Failed() bool {
 }
 
 // Carry returns the plan in which the entries of a standing proposal stand in for
-// what failed: an outage takes nothing back that is proposed. It carries over what
+// what failed, and for what Options.Only leaves out: neither an outage nor a narrower
+// run takes anything back that is proposed. It carries over what
 // follows from nothing that has changed since: the old lock file still has the
 // entry that the proposed one replaces, the requirements and the rules allow its
 // version, and nothing that this run was told speaks against it. The options are
-// those of the plan. carried reports whether the proposal says anything in place
-// of what failed.
+// those of the plan.
 //
 // Where a failure left the whole root module as it is, all of the proposal is
 // carried over; under Exact and Strict, and where an entry would be lacking, all
 // or nothing.
-func (r Result) Carry(standing Standing, opts Options) (with Result, carried bool) {
+func (r Result) Carry(standing Standing, opts Options) (with Result, became Carriage) {
 	c := carrier{Standing: standing, result: r, behaviour: opts.behaviour()}
 	locks, selections := slices.Clone(r.New), slices.Clone(r.Selections)
 	if r.untouched {
@@ -47,22 +60,23 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, carried boo
 			locks[i] = locks[i].Kept()
 		}
 	}
-	for _, addr := range c.failed() {
+	for _, addr := range c.unseen() {
 		old, _ := find(r.Old, addr)
 		l, fate := c.carry(addr)
-		if fate == lost && r.untouched && (c.allOrNothing || old.Version.IsZero()) {
-			return r, false
+		became.note(fate, lockfile.Lock{Addr: addr, Version: l.Version})
+		if fate >= overtaken && r.untouched && (c.allOrNothing || old.Version.IsZero()) {
+			became.Carried = false
+			return r, became
 		}
 		if fate != carriable {
 			continue
 		}
-		carried = true
 		locks = slices.DeleteFunc(locks, func(l lockfile.Lock) bool { return l.Addr == addr })
 		if !l.Version.IsZero() {
 			locks = append(locks, l)
 		}
 		if !l.Equal(old) {
-			s := Selection{Requirement: scan.Requirement{Addr: addr}, From: old.Version, To: l.Version, Carried: true}
+			s := Selection{Requirement: scan.Requirement{Addr: addr}, From: old.Version, To: l.Version, Carried: true, Unasked: !selected(c.Only, addr)}
 			if i := slices.IndexFunc(selections, func(s Selection) bool { return s.Requirement.Addr == addr }); i >= 0 {
 				s.Requirement, s.Err = selections[i].Requirement, selections[i].Err
 				selections = slices.Delete(selections, i, i+1)
@@ -70,15 +84,63 @@ func (r Result) Carry(standing Standing, opts Options) (with Result, carried boo
 			selections = append(selections, s)
 		}
 	}
-	if !carried {
-		return r, false
+	if !became.Carried {
+		return r, became
 	}
 	slices.SortFunc(selections, func(a, b Selection) int { return a.Requirement.Addr.Compare(b.Requirement.Addr) })
 	slices.SortFunc(locks, lockfile.Lock.Compare)
 	with = r
 	with.Selections, with.New = selections, locks
 	with.File = with.print()
-	return with, true
+	return with, became
+}
+
+// Unseen returns the plan of a root module that nobody has looked at: a standing
+// proposal for its lock file as it is, but for entries that the rules forbid or that
+// the run has refuted. Of the root module no more is known than its directory, and
+// the old lock file, which must be the one that the proposal replaces.
+func Unseen(m scan.RootModule, standing Standing, content []byte, opts Options) (Result, Carriage) {
+	r := Result{Module: m, Old: standing.Before, File: content}
+	c := carrier{Standing: standing, result: r, behaviour: opts.behaviour()}
+	became := Carriage{}
+	for _, addr := range c.all() {
+		old, before := find(c.Before, addr)
+		l, after := find(c.After, addr)
+		if before == after && l.Equal(old) {
+			r.New = append(r.New, l)
+			continue
+		}
+		if after && c.condemned(old, l) {
+			became.note(barred, l)
+			if before {
+				r.New = append(r.New, old.Kept())
+			}
+			continue
+		}
+		became.note(carriable, l)
+		if after {
+			r.New = append(r.New, l)
+		}
+		r.Selections = append(r.Selections, Selection{
+			Requirement: scan.Requirement{Addr: addr}, From: old.Version, To: l.Version, Carried: true, Unasked: true,
+		})
+	}
+	if len(became.Refused) > 0 {
+		r.File = r.print()
+	}
+	return r, became
+}
+
+// note adds what became of an entry.
+func (b *Carriage) note(f fate, l lockfile.Lock) {
+	switch f {
+	case carriable:
+		b.Carried = true
+	case overtaken:
+		b.Overtaken = append(b.Overtaken, l.Addr)
+	case barred:
+		b.Refused = append(b.Refused, l)
+	}
 }
 
 // carrier decides what can be carried over.
@@ -94,21 +156,32 @@ type fate int
 const (
 	nothing   fate = iota // nothing is proposed for it
 	carriable             // what is proposed can stand
-	lost                  // it can not
+	overtaken             // it cannot, since the old lock file has another entry by now
+	barred                // nor can it here, since something speaks against it
 )
 
-// failed are the providers of the proposal about which the plan knows too little.
-func (c carrier) failed() []provider.Addr {
+// all are the providers of the proposal, sorted.
+func (c carrier) all() []provider.Addr {
+	var addrs []provider.Addr
+	for _, l := range slices.Concat(c.Before, c.After) {
+		addrs = append(addrs, l.Addr)
+	}
+	slices.SortFunc(addrs, provider.Addr.Compare)
+	return slices.Compact(addrs)
+}
+
+// unseen are the providers of the proposal about which the plan knows too little.
+func (c carrier) unseen() []provider.Addr {
 	var addrs []provider.Addr
 	add := func(addr provider.Addr) {
 		before := Result{Old: c.Before, New: c.After}
-		if !slices.Contains(addrs, addr) && c.Take(before.successor(addr)) && selected(c.Only, addr) {
+		if !slices.Contains(addrs, addr) && c.Take(before.successor(addr)) {
 			addrs = append(addrs, addr)
 		}
 	}
-	if c.result.untouched {
-		for _, l := range slices.Concat(c.Before, c.After) {
-			add(l.Addr)
+	for _, addr := range c.all() {
+		if c.result.untouched || !selected(c.Only, addr) {
+			add(addr)
 		}
 	}
 	for _, s := range c.result.Selections {
@@ -133,7 +206,7 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 		if !proposed {
 			return l, nothing
 		}
-		return l, lost
+		return l, overtaken
 	case !proposed:
 		// In normal form if the proposal has it so, since the file that a faultless plan
 		// writes is, and else as it stands in the old lock file. Nothing of a proposal's
@@ -147,7 +220,7 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 		}
 		return normal, carriable
 	case !after && required != nil, after && !c.allowed(required, old, l):
-		return l, lost
+		return l, barred
 	case !after:
 		return l, carriable
 	}
@@ -164,20 +237,15 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 // rules let it through before.
 func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool {
 	allows := func(v provider.Version) bool { return required == nil || required.Constraints().Allows(v) }
-	p := policy{rules: c.rules(c.result.Module.Dir, l.Addr), now: c.Now}
 	stays := !old.Version.IsZero() && allows(old.Version)
-	if stays {
-		p.locked = old.Version
-	}
-	made := func(h provider.Hash) bool { return !h.WellFormed() && !slices.Contains(old.Hashes, h) } // by no plan
-	held := p.judge(provider.Release{Version: l.Version}).Reason
 	down := stays && l.Version.Precedence(old.Version) < 0
+	if !stays {
+		old.Version = provider.Version{}
+	}
 	switch {
-	case !allows(l.Version), held != "" && held != HeldByAge:
+	case !allows(l.Version), c.condemned(old, l):
 		return false
 	case down && !c.AllowDowngrade && !c.lowers:
-		return false
-	case len(l.Hashes) == 0 || slices.ContainsFunc(l.Hashes, made), c.Refuted != nil && c.Refuted(l):
 		return false
 	}
 	// An error may be no outage but an answer: the release is not offered, or not what
@@ -195,6 +263,16 @@ func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool 
 		return !e.Version.IsZero() && e.Version != l.Version
 	}
 	return true
+}
+
+// condemned reports whether a proposed entry must not take the place of an old one,
+// whatever is required: the rules forbid its version, no plan has made its hashes, or
+// the run has found one of them to be false.
+func (c carrier) condemned(old, l lockfile.Lock) bool {
+	p := policy{rules: c.rules(c.result.Module.Dir, l.Addr), locked: old.Version, now: c.Now}
+	made := func(h provider.Hash) bool { return !h.WellFormed() && !slices.Contains(old.Hashes, h) } // by no plan
+	held := p.judge(provider.Release{Version: l.Version}).Reason
+	return held != "" && held != HeldByAge || len(l.Hashes) == 0 || slices.ContainsFunc(l.Hashes, made) || c.Refuted != nil && c.Refuted(l)
 }
 
 // Refuted returns what tells whether a run found a hash of an entry to be false:

@@ -41,7 +41,9 @@ type carryCase struct {
 	take     func(provider.Addr) bool         // none: all
 	want     []string                         // versions; "same" for the bytes of the proposal, none for no file
 	carried  string                           // the providers that are told to be carried over
-	check    func(*testing.T, Result)         // and what else must be so
+	// overtaken and refused are those of which it is said why they are not.
+	overtaken, refused string
+	check              func(*testing.T, Result) // and what else must be so
 }
 
 func unreachable(typ string) func(provider.Want) error {
@@ -80,31 +82,42 @@ func carryCases() []carryCase {
 		}, want: []string{"same"}, carried: "a b"},
 		{name: "strict keeps all", lacks: "b", later: strict, want: []string{"same"}, carried: "a b"},
 		{name: "exact keeps all", lacks: "b", earlier: func(o *Options) { o.Exact = true }, want: []string{"same"}, carried: "a b"},
-		{name: "strict keeps all or nothing", lacks: "b", later: strict, requires: []string{"a < 1.1.0", "b"}},
-		{name: "the constraints allow it no more", lacks: "b", requires: []string{"a", "b < 1.1.0"}, want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "strict keeps all or nothing", lacks: "b", later: strict, requires: []string{"a < 1.1.0", "b"}, refused: "a"},
+		{name: "the constraints allow it no more", refused: "b", lacks: "b", requires: []string{"a", "b < 1.1.0"}, want: []string{"a 1.1.0", "b 1.0.0"}},
 		{name: "the constraints are others and allow it", lacks: "b", requires: []string{"a", "b ~> 1.0"}, want: []string{"a 1.1.0", "b 1.1.0 ~> 1.0"}, carried: "b"},
-		{name: "the old entry has changed", lacks: "b", locks: []string{"a 1.0.0; h1:a", "b 1.0.5; h1:b"}, want: []string{"a 1.1.0", "b 1.0.5"}},
+		{name: "the old entry has changed", overtaken: "b", lacks: "b", locks: []string{"a 1.0.0; h1:a", "b 1.0.5; h1:b"}, want: []string{"a 1.1.0", "b 1.0.5"}},
 		{name: "another old entry has changed", lacks: "b", locks: []string{"a 1.0.5; h1:a", "b 1.0.0; h1:b"}, want: []string{"same"}, carried: "b"},
 		{name: "it is merged", lacks: "a b", locks: []string{"a 1.0.0; h1:a", "b 1.1.0; " + join([]provider.Hash{dirH1("b-1.1.0"), zh("b-1.1.0")})},
 			want: []string{"same"}, carried: "a"},
-		{name: "somebody ignores it", lacks: "b", later: func(_ *scan.RootModule, o *Options) {
+		{name: "somebody ignores it", refused: "b", lacks: "b", later: func(_ *scan.RootModule, o *Options) {
 			o.Rules = []Rule{{Providers: patterns("hashicorp/b"), Updates: []provider.Bump{provider.BumpMinor}, Ignore: &yes}}
 		}, want: []string{"a 1.1.0", "b 1.0.0"}},
-		{name: "somebody ignores it in a module that cannot be read", later: func(m *scan.RootModule, o *Options) {
+		{name: "somebody ignores it in a module that cannot be read", refused: "b", later: func(m *scan.RootModule, o *Options) {
 			m.Tree.Unread = []scan.Unread{{Module: "x", Reason: "gone"}}
 			o.Rules = []Rule{{Providers: patterns("hashicorp/b"), Ignore: &yes}}
 		}, want: []string{"a 1.1.0", "b 1.0.0"}, carried: "a"},
-		{name: "only another provider is asked for", lacks: "b", later: func(_ *scan.RootModule, o *Options) { o.Only = patterns("hashicorp/a") },
-			want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "only another provider is asked for", later: func(_ *scan.RootModule, o *Options) { o.Only = patterns("hashicorp/a") },
+			want: []string{"same"}, carried: "b", check: func(t *testing.T, r Result) {
+				for _, s := range r.Selections {
+					if s.Unasked != s.Carried {
+						t.Errorf("%s is asked for: %t, carried over: %t", s.Requirement.Addr, !s.Unasked, s.Carried)
+					}
+				}
+			}},
+		{name: "the old entry of another provider than was asked for has changed", locks: []string{"a 1.0.0; h1:a", "b 1.0.5; h1:b"},
+			later: func(_ *scan.RootModule, o *Options) { o.Only = patterns("hashicorp/a") }, want: []string{"a 1.1.0", "b 1.0.5"}, overtaken: "b"},
+		{name: "another provider than was asked for is ignored by now", later: func(_ *scan.RootModule, o *Options) {
+			o.Only, o.Rules = patterns("hashicorp/a"), []Rule{{Providers: patterns("hashicorp/b"), Ignore: &yes}}
+		}, want: []string{"a 1.1.0", "b 1.0.0"}, refused: "b"},
 		{name: "it is of another group", lacks: "b", take: about("a"), want: []string{"a 1.1.0", "b 1.0.0"}},
-		{name: "a bad signature", fails: failing("b", provider.CodeBadSignature, ""), want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "a bad signature", refused: "b", fails: failing("b", provider.CodeBadSignature, ""), want: []string{"a 1.1.0", "b 1.0.0"}},
 		{name: "a bad signature of another release", fails: failing("b", provider.CodeBadSignature, "1.2.0"), want: []string{"same"}, carried: "b"},
-		{name: "a checksum that is not that of the list", fails: failing("b", provider.CodeBadChecksum, ""), want: []string{"a 1.1.0", "b 1.0.0"}},
-		{name: "a finding", lacks: "b", refuted: func(all []Result) []Result {
+		{name: "a checksum that is not that of the list", refused: "b", fails: failing("b", provider.CodeBadChecksum, ""), want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "a finding", refused: "b", lacks: "b", refuted: func(all []Result) []Result {
 			all[0].Findings = []provider.Finding{{Addr: addr("b"), Version: version("1.1.0"), Hash: zh("b-1.1.0")}}
 			return all
 		}, want: []string{"a 1.1.0", "b 1.0.0"}},
-		{name: "another root module saw another list", lacks: "b", refuted: func(all []Result) []Result {
+		{name: "another root module saw another list", refused: "b", lacks: "b", refuted: func(all []Result) []Result {
 			other := Result{New: []lockfile.Lock{lockfile.New(addr("b"), version("1.1.0"), provider.Constraints{}, []provider.Hash{zh("new")})}}
 			other.Selections = []Selection{{Requirement: scan.Requirement{Addr: addr("b")}, To: version("1.1.0"), Signer: provider.Signer{KeyID: "K"}}}
 			return append(all, other)
@@ -114,14 +127,14 @@ func carryCases() []carryCase {
 			other.Selections = []Selection{{Requirement: scan.Requirement{Addr: addr("b")}, To: version("1.1.0"), Signer: provider.Signer{KeyID: "K"}}}
 			return append(all, other)
 		}, want: []string{"same"}, carried: "b"},
-		{name: "a version that went down", lacks: "b", proposed: func(s string) string {
+		{name: "a version that went down", refused: "b", lacks: "b", proposed: func(s string) string {
 			return strings.Replace(s, "hashicorp/b\" {\n  version = \"1.1.0\"", "hashicorp/b\" {\n  version = \"0.9.0\"", 1)
 		}, want: []string{"a 1.1.0", "b 1.0.0"}},
-		{name: "no hashes", lacks: "b", proposed: func(s string) string {
+		{name: "no hashes", refused: "b", lacks: "b", proposed: func(s string) string {
 			i := strings.Index(s, "hashicorp/b\"")
 			return s[:i] + "hashicorp/b\" {\n  version = \"1.1.0\"\n}\n"
 		}, want: []string{"a 1.1.0", "b 1.0.0"}},
-		{name: "a hash that is none", lacks: "b", proposed: func(s string) string { return strings.ReplaceAll(s, string(zh("b-1.1.0")), "zh:evil") },
+		{name: "a hash that is none", refused: "b", lacks: "b", proposed: func(s string) string { return strings.ReplaceAll(s, string(zh("b-1.1.0")), "zh:evil") },
 			want: []string{"a 1.1.0", "b 1.0.0"}},
 		{name: "words of somebody's are not taken over", lacks: "b", proposed: func(s string) string {
 			return strings.Replace(s, "hashicorp/b\" {", "hashicorp/b\" { # evil", 1)
@@ -201,9 +214,22 @@ func (tt carryCase) run(t *testing.T) {
 		results = tt.refuted(results)
 	}
 	standing.Refuted = Refuted(results)
-	got, carried := results[0].Carry(standing, opts)
-	if carried != (tt.carried != "") {
-		t.Errorf("Carry() = %t", carried)
+	got, became := results[0].Carry(standing, opts)
+	if became.Carried != (tt.carried != "") {
+		t.Errorf("Carry() = %t", became.Carried)
+	}
+	var overtaken, refused []string
+	for _, addr := range became.Overtaken {
+		overtaken = append(overtaken, addr.Type)
+	}
+	for _, l := range became.Refused {
+		refused = append(refused, l.Addr.Type)
+	}
+	if got := strings.Join(overtaken, " "); got != tt.overtaken {
+		t.Errorf("overtaken are %q, want %q", got, tt.overtaken)
+	}
+	if got := strings.Join(refused, " "); got != tt.refused {
+		t.Errorf("refused are %q, want %q", got, tt.refused)
 	}
 	var told []string
 	for _, s := range got.Selections {
@@ -228,5 +254,67 @@ func (tt carryCase) run(t *testing.T) {
 	}
 	if tt.check != nil {
 		tt.check(t, got)
+	}
+}
+
+// unseenOf is the plan of a root module that nobody has looked at, for which an earlier
+// plan has proposed a and b.
+func unseenOf(t *testing.T, opts Options, refuted func(lockfile.Lock) bool) (got Result, became Carriage, proposed []byte) {
+	t.Helper()
+	entry := func(typ, v string) lockfile.Lock {
+		return lockfile.New(addr(typ), version(v), provider.Constraints{}, []provider.Hash{dirH1(typ + v), zh(typ + v)})
+	}
+	proposed = append([]byte("# somebody's words\n"), lockfile.Print(provider.Terraform, []lockfile.Lock{entry("a", "1.1.0"), entry("b", "1.1.0")})...)
+	after, problems := lockfile.Parse(proposed, "lock")
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	standing := Standing{Before: []lockfile.Lock{entry("a", "1.0.0"), entry("gone", "1.0.0")}, After: after.Locks, Refuted: refuted}
+	m := scan.RootModule{Root: scan.Root{Dir: "live"}}
+	m.Tool.Name = provider.Terraform
+	got, became = Unseen(m, standing, proposed, opts)
+	return got, became, proposed
+}
+
+func TestWhatNobodyLookedAtStaysAsItStands(t *testing.T) {
+	t.Parallel()
+	got, became, proposed := unseenOf(t, Options{}, nil)
+	if !bytes.Equal(got.File, proposed) || !became.Carried || len(became.Refused)+len(became.Overtaken) > 0 {
+		t.Errorf("Unseen() = %+v with the file\n%s", became, got.File)
+	}
+	var told []string
+	for _, s := range got.Selections {
+		told = append(told, fmt.Sprint(s.Requirement.Addr.Type, " ", s.From, " ", s.To, " ", s.Carried, " ", s.Unasked))
+	}
+	if diff := cmp.Diff([]string{"a 1.0.0 1.1.0 true true", "b 0.0.0 1.1.0 true true", "gone 1.0.0 0.0.0 true true"}, told); diff != "" {
+		t.Errorf("selections (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatNobodyLookedAtIsNotKeptAgainstTheRules(t *testing.T) {
+	t.Parallel()
+	below, err := provider.ParseConstraints("< 1.1.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		opts    Options
+		refuted func(lockfile.Lock) bool
+		want    []string
+		refused string
+	}{
+		"rule":    {Options{Rules: []Rule{{Providers: patterns("hashicorp/a"), Allow: &below}}}, nil, []string{"a 1.0.0", "b 1.1.0"}, "a"},
+		"refuted": {Options{}, func(l lockfile.Lock) bool { return l.Addr.Type == "b" }, []string{"a 1.1.0"}, "b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, became, _ := unseenOf(t, tt.opts, tt.refuted)
+			if diff := cmp.Diff(tt.want, versions(got)); diff != "" {
+				t.Errorf("versions (-want +got):\n%s", diff)
+			}
+			if len(became.Refused) != 1 || became.Refused[0].Addr.Type != tt.refused {
+				t.Errorf("refused = %+v, want %s", became.Refused, tt.refused)
+			}
+		})
 	}
 }
