@@ -51,6 +51,8 @@ var outside = map[string]struct{ imports, importers []string }{
 	"sandbox/trusted": {},
 	// waves is for tests that count round trips.
 	"sandbox/waves": {},
+	// bubble is for tests in virtual time.
+	"sandbox/bubble": {},
 }
 
 // rule forbids an import (a path, or a prefix of paths that ends in /) to every

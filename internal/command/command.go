@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -62,6 +63,8 @@ type Env struct {
 	Found func(roots int)
 	// Trail hears of what is done on GitHub; nil: nobody wants to know.
 	Trail *Trail
+	// Dial is as in transport.Options.
+	Dial func(ctx context.Context, network, hostport string) (net.Conn, error)
 
 	// clock measures the waiting for limits of GitHub; its zero value is the real one.
 	clock github.Clock
@@ -196,7 +199,7 @@ func (env Env) ofRun(s settings) run.Env {
 		OnGitHub:  env.Getenv("GITHUB_ACTIONS") == "true",
 		Planned:   env.runtime().Planned(),
 		Server:    env.server(), ModuleCache: env.cached("modules"), HashCache: env.cached("hashes"), NotesCache: env.cached("notes"),
-		Mask: env.mask, Now: env.Now, Clock: env.clock, Summary: env.summary, Found: env.Found, Did: env.Trail.add,
+		Mask: env.mask, Now: env.Now, Clock: env.clock, Summary: env.summary, Found: env.Found, Did: env.Trail.add, Dial: env.Dial,
 		Log: logger(env.Stderr, s.Verbose),
 	}
 }

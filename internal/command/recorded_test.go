@@ -3,11 +3,13 @@ package command
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +20,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -351,6 +354,7 @@ type session struct {
 	cache string // where relock keeps what it remembers; empty: nowhere
 	// clock is that of limits of GitHub.
 	clock github.Clock
+	dial  func(ctx context.Context, network, hostport string) (net.Conn, error)
 }
 
 func (o session) run(t testing.TB, s *sandbox.Sandbox, dir string, args ...string) (int, string) {
@@ -369,7 +373,7 @@ func (o session) run(t testing.TB, s *sandbox.Sandbox, dir string, args ...strin
 	var out bytes.Buffer
 	status := Main(t.Context(), Env{
 		Args: args, Stdout: &out, Stderr: &out, WorkDir: dir, Home: o.home, CacheDir: o.cache, GOOS: "linux", Build: Build{Version: "test"},
-		Getenv: func(name string) string { return env[name] }, Environ: environ, clock: o.clock,
+		Getenv: func(name string) string { return env[name] }, Environ: environ, clock: o.clock, Dial: o.dial, Now: time.Now(),
 	})
 	return status, out.String()
 }

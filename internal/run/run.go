@@ -1,7 +1,9 @@
 package run
 
 import (
+	"context"
 	"log/slog"
+	"net"
 	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -138,4 +140,6 @@ type Env struct {
 	// Found is told how many root modules a target has, before they are planned; nil:
 	// nobody is.
 	Found func(roots int)
+	// Dial is as in transport.Options.
+	Dial func(ctx context.Context, network, hostport string) (net.Conn, error)
 }

@@ -61,7 +61,7 @@ func Open(env Env, req Request) (*Session, error) {
 		return nil, err
 	}
 	s.notes = openNotes(env, req)
-	s.client = transport.New(transport.Options{UserAgent: env.UserAgent, Log: env.Log})
+	s.client = transport.New(transport.Options{UserAgent: env.UserAgent, Log: env.Log, Dial: env.Dial})
 	s.hubs = &hubs{env: env, client: s.client}
 	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		s.configs[name] = s.configOf(name)

@@ -54,6 +54,11 @@ type Sandbox struct {
 // the tools insist on https for network mirrors. A third one, with TLS, is where
 // faults redirect to. The caller ends it with Close.
 func Start(w *World) (*Sandbox, error) {
+	return StartOn(w, func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") })
+}
+
+// StartOn is Start with other listeners than those of loopback.
+func StartOn(w *World, listen func() (net.Listener, error)) (*Sandbox, error) {
 	github, err := newGitHub(w.repositories())
 	if err != nil {
 		return nil, fmt.Errorf("starting the sandbox: %w", err)
@@ -68,14 +73,14 @@ func Start(w *World) (*Sandbox, error) {
 		s.Inject(f)
 	}
 	handler := s.observe(s.spoil(s.routes()))
-	if s.plain, err = listen(handler); err != nil {
+	if s.plain, err = serverOn(listen, handler); err != nil {
 		return nil, err
 	}
-	if s.secure, err = listen(handler); err != nil {
+	if s.secure, err = serverOn(listen, handler); err != nil {
 		s.plain.Listener.Close()
 		return nil, err
 	}
-	if s.other, err = listen(s.routes()); err != nil {
+	if s.other, err = serverOn(listen, s.routes()); err != nil {
 		s.plain.Listener.Close()
 		s.secure.Listener.Close()
 		return nil, err
@@ -88,11 +93,11 @@ func Start(w *World) (*Sandbox, error) {
 	return s, nil
 }
 
-// listen prepares a server without starting it. The servers are httptest's for
+// serverOn prepares a server without starting it. The servers are httptest's for
 // its certificate and its Close, which waits for requests under way; the
 // listener is ours because httptest's constructor panics without loopback.
-func listen(h http.Handler) (*httptest.Server, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func serverOn(listen func() (net.Listener, error), h http.Handler) (*httptest.Server, error) {
+	l, err := listen()
 	if err != nil {
 		return nil, fmt.Errorf("starting the sandbox: %w", err)
 	}

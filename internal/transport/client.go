@@ -49,6 +49,9 @@ type Options struct {
 	Resolver  *net.Resolver // the system's if nil
 	// Proxy chooses the proxy of a request; nil: by the variables of the environment.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Dial connects in place of the system: where no network is. The rules for
+	// addresses hold for where a connection leads. Nil: the system connects.
+	Dial func(ctx context.Context, network, hostport string) (net.Conn, error)
 }
 
 // Client sends the requests of one run. It is safe for concurrent use.

@@ -52,6 +52,7 @@ type shared struct {
 	log       *slog.Logger
 	proxy     func(*http.Request) (*url.URL, error)
 	resolver  *net.Resolver
+	dial      func(ctx context.Context, network, hostport string) (net.Conn, error) // nil: the system connects
 
 	mu       sync.Mutex
 	admitted map[string]bool    // host:port that the operator named
@@ -70,6 +71,7 @@ func newGuard(opts Options) *guard {
 		log:       opts.Log,
 		proxy:     opts.Proxy,
 		resolver:  cmp.Or(opts.Resolver, net.DefaultResolver),
+		dial:      opts.Dial,
 		admitted:  map[string]bool{},
 		found:     map[string]kindSet{},
 		hosts:     newHosts(),
@@ -293,19 +295,37 @@ func checkLocation(resp *http.Response) error {
 // resolved to.
 func (g *guard) dialer(inherited kindSet) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, hostport string) (net.Conn, error) {
+		check := func(resolved string) error {
+			ap, err := netip.ParseAddrPort(resolved)
+			if err != nil {
+				return err
+			}
+			return g.checkAddr(ap.Addr(), hostport, inherited)
+		}
+		if g.dial != nil {
+			return dialBy(ctx, g.dial, network, hostport, check)
+		}
 		d := net.Dialer{
 			Timeout:  dialTimeout,
 			Resolver: g.resolver,
-			Control: func(_, resolved string, _ syscall.RawConn) error {
-				ap, err := netip.ParseAddrPort(resolved)
-				if err != nil {
-					return err
-				}
-				return g.checkAddr(ap.Addr(), hostport, inherited)
-			},
+			Control:  func(_, resolved string, _ syscall.RawConn) error { return check(resolved) },
 		}
 		return d.DialContext(ctx, network, hostport)
 	}
+}
+
+// dialBy connects in another way than the system's, and closes a connection that leads
+// where it must not.
+func dialBy(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error), network, hostport string, check func(string) error) (net.Conn, error) {
+	conn, err := dial(ctx, network, hostport)
+	if err != nil {
+		return nil, err
+	}
+	if err := check(conn.RemoteAddr().String()); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
 }
 
 // checkAddr decides about one address that host and port stand for.
