@@ -89,6 +89,20 @@ func (r *Repository) take(ctx context.Context, sha string, l *listing, keep func
 	return l.tree()
 }
 
+// Entries returns the type and the permissions of all that a commit has, by path,
+// without contents: one request, unless GitHub does not list so many at once.
+func (r *Repository) Entries(ctx context.Context, sha string) (map[string]fs.FileMode, error) {
+	l, err := r.list(ctx, sha)
+	if err != nil {
+		return nil, r.explain(ctx, "reading the tree of commit "+sha, readContents, err)
+	}
+	entries := make(map[string]fs.FileMode, len(l.entries))
+	for _, e := range l.entries {
+		entries[e.path] = e.mode
+	}
+	return entries, nil
+}
+
 // overBound refuses a repository that is beyond a bound.
 func overBound(format string, args ...any) error {
 	return &finding{message: fmt.Sprintf(format, args...), hint: "run on a checkout of the repository instead"}

@@ -22,6 +22,7 @@ const (
 	outOfScope                 // include or exclude leaves it out, which are not those of the base's own configuration file
 	notWanted                  // include or exclude of the base's own configuration file leaves it out
 	notInCheckout              // the commit has it, the checkout does not
+	deletedHere                // the commit has it, a local change deleted it
 	behindLink                 // it is a link, or a link leads to it
 	inHiddenDir                // it is below a directory that no search enters
 	notReadable                // it, or the directory that it is in, could not be read
@@ -36,6 +37,7 @@ var whereabouts = [lastCause + 1]struct{ where, hint string }{
 	outOfScope:    {"that include or exclude leaves out of this run", ""},
 	notWanted:     {"that the configuration file leaves out", ""},
 	notInCheckout: {"missing in the sparse checkout", "check out all of them with git sparse-checkout disable, or some with git sparse-checkout add DIR"},
+	deletedHere:   {"that HEAD has and a local change deleted", "git restore FILE brings one back"},
 	behindLink:    {"behind links", "put a file in place of the link"},
 	inHiddenDir:   {"below hidden directories", "spell the name of the directory in include"},
 	notReadable:   {"in places that cannot be read", ""},

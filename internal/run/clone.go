@@ -1,10 +1,13 @@
 package run
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,8 +16,10 @@ import (
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 	format "github.com/go-git/go-git/v5/plumbing/format/config"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
+	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 
@@ -134,13 +139,49 @@ func readPath(name string) (string, error) {
 // longestPath is more than any system's longest path, with git's word before it.
 const longestPath = 64 << 10
 
-// sparse reports whether the checkout may lack some of what HEAD has, as git
-// sparse-checkout makes it.
+// sparse reports whether the checkout may lack some of what HEAD has. git
+// sparse-checkout says so in the settings of the worktree [git-sparse-checkout,
+// "INTERNALS"].
 func sparse(t tree) bool {
-	repo, err := openClone(t.root)
+	dir, common, err := gitDirs(t.root)
 	if err != nil {
 		return false
 	}
-	cfg, err := repo.Storer.Config()
-	return err == nil && strings.EqualFold(cfg.Raw.Section("core").Option("sparseCheckout"), "true")
+	said := ""
+	for _, name := range []string{filepath.Join(cmp.Or(common, dir), "config"), filepath.Join(dir, "config.worktree")} {
+		text, err := file.ReadAtMost(name, longestPath)
+		settings := format.New()
+		if err != nil || format.NewDecoder(bytes.NewReader(text)).Decode(settings) != nil {
+			continue
+		}
+		said = cmp.Or(settings.Section("core").Option("sparseCheckout"), said)
+	}
+	return slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(said))
+}
+
+// walkTree calls visit with all that is in a tree of git, by path, directories before
+// what is in them. A tree object that is missing is an error wrapping
+// plumbing.ErrObjectNotFound: go-git's own walker takes it for the end.
+func walkTree(top *object.Tree, visit func(name string, entry object.TreeEntry) error) error {
+	var walk func(at *object.Tree, dir string) error
+	walk = func(at *object.Tree, dir string) error {
+		for _, entry := range at.Entries {
+			name := path.Join(dir, entry.Name)
+			if err := visit(name, entry); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			if entry.Mode != filemode.Dir {
+				continue
+			}
+			below, err := at.Tree(entry.Name)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			if err := walk(below, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return walk(top, "")
 }

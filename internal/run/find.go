@@ -47,7 +47,11 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	}
 	s.lost, s.blind.only = map[wish]provider.Diagnostic{}, j.req.Plan.Only
 	for _, t := range s.trees {
-		modules, diagnostics, err := modulesIn(ctx, j, s.extent, t)
+		c, err := trackedIn(ctx, j, t)
+		if err != nil {
+			return s, err
+		}
+		modules, diagnostics, err := modulesIn(ctx, j, s.extent, t, c)
 		if err != nil {
 			return s, fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
@@ -58,7 +62,8 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		for _, m := range modules {
 			s.found = append(s.found, found{tree: t, module: screened(j, m)})
 		}
-		s.tell(report.Shown(misses(j, s, t, s.extent.changed.unlocked(diagnostics)), j.show(t)))
+		diagnostics = notOnDisk(j, &s, t, c, misses(j, s, t, s.extent.changed.unlocked(diagnostics)))
+		s.tell(report.Shown(diagnostics, j.show(t)))
 	}
 	if j.env.Found != nil {
 		j.env.Found(len(s.found))
@@ -71,15 +76,25 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 }
 
 // modulesIn finds the root modules of a tree. Before a plan they have half of the time.
-func modulesIn(ctx context.Context, j job, narrowed extent, t tree) ([]scan.RootModule, []provider.Diagnostic, error) {
+func modulesIn(ctx context.Context, j job, narrowed extent, t tree, c committed) ([]scan.RootModule, []provider.Diagnostic, error) {
 	if j.req.Verb != Scan {
 		half, done := upgrade.Half(ctx)
 		defer done()
 		ctx = half
 	}
 	opts := scanOptions(j, narrowed, t)
+	opts.Absent = c.absent
 	opts.Met = foresee(ctx, j, t)
 	return rootModules(ctx, t.FS(), fetching(j), opts)
+}
+
+// trackedIn is what the commit of a checkout has that may not be there: of a sparse one,
+// and where what is not there must not be taken back.
+func trackedIn(ctx context.Context, j job, t tree) (committed, error) {
+	if t.remote != nil || t.loose || j.req.Verb != PR && !sparse(t) {
+		return committed{}, nil
+	}
+	return committedIn(ctx, j, t)
 }
 
 // fetching is who is asked for modules that are elsewhere; nil where nobody may be.
@@ -133,7 +148,7 @@ func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.
 		return nil, nil, err
 	}
 	roots, told, err := terragrunt.Roots(ctx, fsys, roots, terragrunt.Options{
-		Source: source, Path: opts.Path, Tool: opts.Tool, Create: opts.Create, Unlocked: opts.Unlocked, Jobs: opts.Jobs, Wanted: opts.Wanted,
+		Source: source, Path: opts.Path, Tool: opts.Tool, Create: opts.Create, Unlocked: opts.Unlocked, Jobs: opts.Jobs, Wanted: opts.Wanted, Absent: opts.Absent,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -94,20 +94,24 @@ func contentsAt(t tree, revision string, takes func(name string) bool) (contents
 		return nil, err
 	}
 	contents = map[string][]byte{}
-	files, err := commit.Files()
 	size := 0
+	top, err := commit.Tree()
 	if err == nil {
-		err = files.ForEach(func(f *object.File) error {
-			if !ofFile(f.Mode) || !takes(f.Name) {
+		err = walkTree(top, func(name string, entry object.TreeEntry) error {
+			if !ofFile(entry.Mode) || !takes(name) {
 				return nil
+			}
+			f, err := top.TreeEntryFile(&entry)
+			if err != nil {
+				return err
 			}
 			content, err := f.Reader()
 			if err != nil {
 				return err
 			}
 			defer content.Close()
-			contents[f.Name], err = readBounded(content)
-			if size += len(contents[f.Name]); size > mostBase {
+			contents[name], err = readBounded(content)
+			if size += len(contents[name]); size > mostBase {
 				return fmt.Errorf("its configuration is larger than %d MiB", mostBase>>20)
 			}
 			return err

@@ -3,7 +3,6 @@ package run
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -90,17 +89,12 @@ type workingTree struct {
 
 func readWorkingTree(t tree, head *object.Tree) (workingTree, error) {
 	w := workingTree{tree: t, head: map[string]object.TreeEntry{}, disk: map[string]fs.FileMode{}}
-	walk := object.NewTreeWalker(head, true, nil) // contents need not be there
-	defer walk.Close()
-	for {
-		name, entry, err := walk.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return w, fmt.Errorf("reading the tree of HEAD: %w", err)
-		}
+	err := walkTree(head, func(name string, entry object.TreeEntry) error {
 		w.head[name] = entry
+		return nil
+	})
+	if err != nil {
+		return w, fmt.Errorf("reading the tree of HEAD: %w", err)
 	}
 	w.sparse = sparse(t)
 	return w, w.list()
@@ -214,26 +208,19 @@ func revisionTree(commit *object.Commit, keep func(name string) bool) (*filetree
 		return nil, err
 	}
 	b := filetree.Builder{Limits: filetree.Limits{Bytes: mostBase}}
-	walk := object.NewTreeWalker(top, true, nil)
-	defer walk.Close()
-	for {
-		name, entry, err := walk.Next()
+	err = walkTree(top, func(name string, entry object.TreeEntry) error {
 		switch link := entry.Mode == filemode.Symlink; {
-		case err == io.EOF:
-			return b.Tree(), nil
-		case err != nil:
-			return nil, err
 		case !ofFile(entry.Mode) && !link:
-			err = b.AddDir(name)
+			return b.AddDir(name)
 		case !link && !keep(name):
-			err = b.AddMissing(name, 0o644, 0, errNotHeld)
-		default:
-			err = addBlob(&b, top, name, entry)
+			return b.AddMissing(name, 0o644, 0, errNotHeld)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+		return addBlob(&b, top, name, entry)
+	})
+	if err != nil {
+		return nil, err
 	}
+	return b.Tree(), nil
 }
 
 // addBlob adds a file or a link of a commit.

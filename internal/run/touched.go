@@ -64,9 +64,11 @@ func newChanged(paths []github.ChangedPath) *changed {
 // says its tool's release, by what it keeps below itself, or by any, if it was read
 // through a link or the link itself was changed.
 func (c *changed) touches(m scan.RootModule) bool {
-	if c.beyond || m.AnyChange && len(c.in) > 0 {
-		return true
-	}
+	return c.beyond || m.AnyChange && len(c.in) > 0 || c.names(m)
+}
+
+// names reports whether a root module depends on one of the files by its name.
+func (c *changed) names(m scan.RootModule) bool {
 	return slices.ContainsFunc(slices.Concat([]string{m.Dir}, m.Sources, m.All().Dirs), c.beside) || c.keeps(m.Dir) ||
 		slices.ContainsFunc(m.Files, c.file) ||
 		slices.ContainsFunc(c.below, func(top string) bool { return top == "." || strings.HasPrefix(m.Dir+"/", top+"/") })

@@ -60,6 +60,10 @@ type Options struct {
 	// some may turn out to be none.
 	Made []Kind
 
+	// Absent reports whether the repository has a directory that the file tree lacks,
+	// since not all of it is checked out; nil: it lacks none.
+	Absent func(dir string) bool
+
 	// Around is a larger file tree that the scanned one is in, at the path
 	// Within; nil if the scanned one is a whole repository. Local modules and
 	// links that lead out of the scanned tree are followed there, one by one.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	goversion "github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
@@ -205,6 +206,8 @@ func (w *walker) local(from *visit, c tfconfig.ModuleCall, to *visit) {
 		w.notRead(c, to, staticeval.Unknown{Reason: err.Error()})
 	case tree.Submodule(name) && (err != nil || child.Empty()):
 		w.notRead(c, to, staticeval.Unknown{Reason: "it is in a Git submodule that is not checked out"})
+	case errors.Is(err, fs.ErrNotExist) && !tree.IsPackage() && from.opts.Absent != nil && from.opts.Absent(name):
+		w.notRead(c, to, staticeval.Unknown{Reason: "it is not in the sparse checkout", Hint: CheckOut(name)})
 	case errors.Is(err, fs.ErrNotExist):
 		w.Add(source.Place, "unreadable module directory: it does not exist")
 	case err != nil && tree.IsPackage():
@@ -266,6 +269,17 @@ func (w *walker) fromModulesDir(from *visit, c tfconfig.ModuleCall, name string,
 	to.base, to.installed = child.Path, modulesDir+"/"+key
 	w.enter(from, c, child, to)
 	return true
+}
+
+// CheckOut is the command that adds a directory to a sparse checkout.
+func CheckOut(dir string) string {
+	special := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("+-./_", r)
+	}
+	if strings.ContainsFunc(dir, special) {
+		dir = "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
+	}
+	return "git sparse-checkout add " + dir
 }
 
 // remote follows a call of a module that is not in the file tree of its caller.

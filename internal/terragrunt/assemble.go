@@ -40,6 +40,8 @@ type Assembler struct {
 	// or if nothing of it may be read but the tree.
 	repository string
 
+	absent func(dir string) bool // as in Options
+
 	mu       sync.Mutex
 	packages map[string]*fileReader // by what they are
 
@@ -125,6 +127,9 @@ func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.To
 			return nil, "", false
 		}
 		return w, u.Source.Subdir, true
+	case u.Source.Local && a.absent != nil && a.absent(u.Source.Package):
+		made.problem(u.Source.configPlace, staticeval.Unknown{Refused: true, Reason: "the directory of the module is not in the sparse checkout", Hint: scan.CheckOut(u.Source.Package)})
+		return nil, "", false
 	case u.Source.Local && !a.isFile(u.Source.Package):
 		made.refuse(u.Source.configPlace, "the directory of the module does not exist")
 		return nil, "", false

@@ -110,6 +110,8 @@ func (r *fileReader) read(name string) ([]byte, error) {
 		src, err := fs.ReadFile(r.FS, real)
 		if err != nil {
 			r.missing.Store(real, true)
+		} else {
+			err = tfconfig.Unheld(src)
 		}
 		return fileContent{src, err}
 	})

@@ -37,6 +37,8 @@ type Options struct {
 	Create, Unlocked bool
 	// Jobs bounds how many modules are fetched at once; 0 means a default.
 	Jobs int
+	// Absent is as in scan.Options.
+	Absent func(dir string) bool
 	// Wanted is as in scan.Options: nothing is fetched for other units.
 	Wanted func(scan.RootModule) bool
 }
@@ -50,6 +52,7 @@ type Options struct {
 func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]scan.Root, []provider.Diagnostic, error) {
 	made := make([]Assembly, len(roots))
 	a := NewAssembler(NewConfigs(fsys), opts.Source, opts.Path)
+	a.absent = opts.Absent
 	units := func(do func(i int) error) error {
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(max(cmp.Or(opts.Jobs, defaultJobs), runtime.GOMAXPROCS(0)))

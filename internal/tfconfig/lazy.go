@@ -1,6 +1,8 @@
 package tfconfig
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -79,6 +81,18 @@ type noting struct {
 func (n *noting) ReadLink(name string) (string, error) {
 	n.linked = true
 	return n.LazyFiles.ReadLink(name)
+}
+
+// errPointer is why a file cannot be read of which Git LFS keeps the content.
+var errPointer = errors.New("it is a pointer of Git LFS, whose content is not here: check out with lfs: true, or run git lfs pull")
+
+// Unheld says why what was read of a file is not its content; nil if it is. A pointer
+// begins with this line [github.com/git-lfs/git-lfs docs/spec.md, "The Pointer"].
+func Unheld(src []byte) error {
+	if bytes.HasPrefix(src, []byte("version https://git-lfs.github.com/spec/v1\n")) {
+		return errPointer
+	}
+	return nil
 }
 
 // Readable says why the content of a file is not read; nil if it is.

@@ -235,6 +235,9 @@ func (t *Tree) Read(name string) ([]byte, error) {
 		return nil, err
 	}
 	src, err := fs.ReadFile(t.FS, real)
+	if err == nil {
+		err = Unheld(src)
+	}
 	if err == nil && t.IsPackage() && t.pieces.Add(int64(pieceFile+hclfile.Pieces(src, name))) > maxPackage {
 		return nil, errCostly
 	}
