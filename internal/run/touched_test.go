@@ -304,3 +304,63 @@ func (f files) String() string {
 	}
 	return b.String()
 }
+
+// What has no name of its own among what a root module depends on is told from links
+// and from what is missing: each case fails without a line that looks for it.
+func TestChangeTouchesWhatHasNoName(t *testing.T) {
+	t.Parallel()
+	lock := lockOf("null", "3.2.2")
+	for name, tt := range map[string]struct {
+		files files
+		path  string // of what is changed to text, or deleted if that is empty
+		text  string
+		dir   string // of the root module
+	}{
+		"a file that a function reads early": {files{
+			"a/.terraform.lock.hcl": lock, "a/main.tofu": "module \"m\" {\n  source = trimspace(file(\"../where.txt\"))\n}\n", "where.txt": "./x\n",
+			"a/x/main.tf": "# x\n", "a/y/main.tf": "resource \"aws_vpc\" \"x\" {}\n",
+		}, "where.txt", "./y\n", "a"},
+		"a link in the module of a unit": {files{
+			"units/u/.terraform.lock.hcl": lock, "units/u/terragrunt.hcl": "terraform {\n  source = \"../../modules/x\"\n}\n",
+			"modules/x/main.tf": "# x\n", "modules/x/more.tf": "-> ../../shared/more.txt", "shared/more.txt": "# none\n",
+		}, "shared/more.txt", "resource \"aws_vpc\" \"x\" {}\n", "units/u"},
+		"a link above that says the release": {files{
+			"live/a/.terraform.lock.hcl": lock, "live/a/main.tf": "# a\n", "live/.terraform-version": "-> ../shared/release.txt", "shared/release.txt": "1.5.0\n",
+		}, "shared/release.txt", "1.11.0\n", "live/a"},
+		"the directory of tests behind a link": {files{
+			"a/.terraform.lock.hcl": lock, "a/main.tf": "# a\n", "a/tests": "-> ../checks", "checks/a.tftest.hcl": "# none\n",
+		}, "checks/a.tftest.hcl", "run \"x\" {\n  module {\n    source = \"acme/far/any\"\n  }\n}\n", "a"},
+		"a link that is gone, above a file that a unit looks for": {files{
+			"units/u/.terraform.lock.hcl": lock, "units/u/main.tf": "# u\n", "units/common": "-> ../shared", "shared/env.hcl": "# there\n",
+			"units/u/terragrunt.hcl": "locals {\n  there = fileexists(\"../common/env.hcl\")\n}\n" +
+				"generate \"p\" {\n  path = \"p.tf\"\n  if_exists = \"overwrite\"\n  contents = local.there ? \"resource \\\"aws_vpc\\\" \\\"x\\\" {}\" : \"\"\n}\n",
+		}, "units/common", "", "units/u"},
+		"the data of a mock": {files{
+			"a/.terraform.lock.hcl": lock, "a/main.tf": "# a\n", "a/x.tftest.hcl": "mock_provider \"aws\" {\n  source = \"../data\"\n}\n",
+			"data/only.txt": "x", "b/README.md": "x",
+		}, "data/only.txt", "", "a"},
+		"a file below a unit whose module is elsewhere": {files{
+			"units/u/.terraform.lock.hcl": lock, "units/u/terragrunt.hcl": terragruntOf("tfr:///acme/far/any?version=1.0.0"), "root.hcl": "",
+			"units/u/more.tf": "module \"s\" {\n  source = \"./sub\"\n}\n", "units/u/sub/main.tf": "# none\n",
+		}, "units/u/sub/main.tf", "resource \"aws_vpc\" \"x\" {}\n", "units/u"},
+		"a link below such a unit": {files{
+			"units/u/.terraform.lock.hcl": lock, "units/u/terragrunt.hcl": terragruntOf("tfr:///acme/far/any?version=1.0.0"), "root.hcl": "",
+			"units/u/more.tf": "module \"s\" {\n  source = \"./sub\"\n}\n", "units/u/sub/main.tf": "-> ../../../shared/more.txt", "shared/more.txt": "# none\n",
+		}, "shared/more.txt", "resource \"aws_vpc\" \"x\" {}\n", "units/u"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			head := maps.Clone(tt.files)
+			if head[tt.path] = tt.text; tt.text == "" {
+				delete(head, tt.path)
+			}
+			if observed(t, tt.files.tree(t), nil)[tt.dir] == observed(t, head.tree(t), nil)[tt.dir] {
+				t.Fatalf("%s makes no difference for %s", tt.path, tt.dir)
+			}
+			changed := newChanged(pathsIn(head.tree(t), tt.files.differing(head)))
+			if _, touched := observed(t, head.tree(t), changed.touches)[tt.dir]; !touched {
+				t.Errorf("%s is not touched by a change of %s", tt.dir, tt.path)
+			}
+		})
+	}
+}
