@@ -38,7 +38,7 @@ var whereabouts = [lastCause + 1]struct{ where, hint string }{
 	notWanted:     {"that the configuration file leaves out", ""},
 	notInCheckout: {"missing in the sparse checkout", "check out all of them with git sparse-checkout disable, or some with git sparse-checkout add DIR"},
 	deletedHere:   {"that HEAD has and a local change deleted", "git restore FILE brings one back"},
-	behindLink:    {"behind links", "put a file in place of the link"},
+	behindLink:    {"shared by links", "put a file in place of the link"},
 	inHiddenDir:   {"below hidden directories", "spell the name of the directory in include"},
 	notReadable:   {"in places that cannot be read", ""},
 	unanswered:    {"without an answer to every question", "run again later"},

@@ -70,12 +70,17 @@ func Unwritten(what, shown string, err error) provider.Diagnostic {
 }
 
 // WriteLock replaces a lock file in one step: a reader sees the old bytes or the
-// new ones, also after a crash. The mode of an existing file is kept. If it is not as
+// new ones, also after a crash. The mode of an existing file is kept, and
+// a link is not replaced. If it is not as
 // it was, nor as it is to be, the error is file.ErrChanged; nil replaces whatever is
 // there.
 func WriteLock(name string, content []byte, was *file.Was) error {
 	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(name); err == nil {
+	info, err := os.Lstat(name)
+	if err == nil && info.Mode().Type() == fs.ModeSymlink {
+		return &fs.PathError{Op: "replace", Path: name, Err: errLink}
+	}
+	if err == nil {
 		mode = info.Mode().Perm()
 	}
 	return file.Replace(name, content, file.Options{Mode: mode, Durable: true, Was: was})

@@ -55,6 +55,9 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		if err != nil {
 			return s, fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
+		if err := markShared(t, modules); err != nil {
+			return s, fmt.Errorf("looking for links in %s: %w", t.name(), err)
+		}
 		s.blind.about(t, modules)
 		if j.req.Verb == PR {
 			s.blind.selects(t, j.req.Scan, j.req.Own)
@@ -65,6 +68,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		diagnostics = notOnDisk(j, &s, t, c, misses(j, s, t, s.extent.changed.unlocked(diagnostics)))
 		s.tell(report.Shown(diagnostics, j.show(t)))
 	}
+	spareShared(j, &s)
 	if j.env.Found != nil {
 		j.env.Found(len(s.found))
 	}

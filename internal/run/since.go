@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -103,7 +102,7 @@ func readWorkingTree(t tree, head *object.Tree) (workingTree, error) {
 // list lists what is on disk, but for what git and the tools keep for themselves.
 func (w workingTree) list() error {
 	return filepath.WalkDir(w.tree.root, func(file string, d fs.DirEntry, err error) error {
-		switch own := slices.Contains([]string{git.GitDirName, ".terraform", ".terragrunt-cache", "node_modules"}, d.Name()); {
+		switch own := slices.Contains(toolDirs, d.Name()); {
 		case err != nil && d.IsDir() && file != w.tree.root:
 			return fs.SkipDir // what HEAD has in it counts as changed
 		case err != nil:

@@ -48,6 +48,9 @@ type Root struct {
 	Lock     *lockfile.File
 	Problems []provider.Diagnostic
 
+	// Shared says that the lock file is a link, or that one leads to it: it may have
+	// entries that other root modules require. Find leaves it false.
+	Shared bool
 	// Named says that somebody named the directory: its lock file is wanted if there
 	// is none.
 	Named bool

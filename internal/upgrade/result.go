@@ -153,7 +153,8 @@ func resultOf(root root, assumed []witness, proofs []proven, b behaviour) Result
 	}
 	r.Diagnostics = append(r.Diagnostics, believed(root.module.Dir, doubtful)...)
 	// An old entry whose provider failed or was not asked for keeps its bytes. One that
-	// nothing requires stays where providers lock keeps it, where it is named to be kept,
+	// nothing requires stays where providers lock keeps it, where links share the lock file
+	// with root modules that may, where it is named to be kept,
 	// or where the run is about other providers; otherwise it goes, as with init. Where it
 	// stays the tools write it anew, with its hashes in order [terraform 1.11
 	// internal/depsfile/locks.go].
@@ -163,7 +164,7 @@ func resultOf(root root, assumed []witness, proofs []proven, b behaviour) Result
 		required := requirementFor(r.Module.Tree.Requirements, l.Addr) != nil
 		switch {
 		case again:
-		case required || b.keepsUnreferenced || matches(b.Keep, l.Addr) || !selected(b.Only, l.Addr):
+		case required || b.keepsUnreferenced || r.Module.Shared || matches(b.Keep, l.Addr) || !selected(b.Only, l.Addr):
 			if required || !b.allBytes || !selected(b.Only, l.Addr) {
 				l = l.Kept()
 			}

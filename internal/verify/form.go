@@ -98,9 +98,9 @@ func constraintsText(c provider.Constraints) string {
 	return fmt.Sprintf("%q", c)
 }
 
-// compareStale names the entries that nothing requires.
+// compareStale names the entries that nothing requires, as far as that is known.
 func compareStale(r *Verification, p *Policy) {
-	if p.KeepUnreferenced {
+	if p.KeepUnreferenced || r.Module.Shared {
 		return
 	}
 	required := map[provider.Addr]bool{}

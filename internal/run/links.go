@@ -1,0 +1,81 @@
+package run
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/scan"
+)
+
+// toolDirs are directories that git, the tools and package managers keep for
+// themselves: nobody's files are there.
+var toolDirs = []string{".git", ".terraform", ".terragrunt-cache", "node_modules"}
+
+// linkedLocks are the lock files of a tree that are links, and those that such links
+// lead to, hidden ones included. Outside of a repository nothing says how far to look:
+// there it is the root modules themselves.
+func linkedLocks(t tree, roots []scan.RootModule) (map[string]bool, error) {
+	fsys, linked := t.FS(), map[string]bool{}
+	note := func(name string) {
+		if info, err := fs.Lstat(fsys, name); err != nil || info.Mode().Type() != fs.ModeSymlink {
+			return
+		}
+		linked[name] = true
+		if to, err := filetree.Resolve(fsys, name); err == nil {
+			linked[to] = true
+		}
+	}
+	if t.loose {
+		for _, m := range roots {
+			note(path.Join(m.Dir, lockfile.Name))
+		}
+		return linked, nil
+	}
+	return linked, fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && name == ".":
+			return err
+		case err != nil: // a directory that cannot be read
+			return fs.SkipDir
+		case d.IsDir() && slices.Contains(toolDirs, d.Name()):
+			return fs.SkipDir
+		case d.Type() == fs.ModeSymlink && isLock(name):
+			note(name)
+		}
+		return nil
+	})
+}
+
+// markShared marks the root modules whose lock files links lead from or to. Whoever writes
+// leaves these alone: replacing a link puts a file in its place, and what it leads to
+// is the lock file of several root modules
+// [hashicorp/terraform#27158, hashicorp/terraform#32707].
+func markShared(t tree, roots []scan.RootModule) error {
+	linked, err := linkedLocks(t, roots)
+	for i, m := range roots {
+		roots[i].Shared = linked[path.Join(m.Dir, lockfile.Name)]
+	}
+	return err
+}
+
+// spareShared takes those out of an inventory that something is written of, and notes
+// that they were not looked at. One that cannot be read fails all the same.
+func spareShared(j job, s *inventory) {
+	if j.target.Destination == nil {
+		return
+	}
+	s.found = slices.DeleteFunc(s.found, func(f found) bool {
+		spared := f.module.Shared && f.module.Lock != nil
+		if spared {
+			s.blind.add(behindLink, j.show(f.tree), path.Join(f.module.Dir, lockfile.Name))
+		}
+		return spared
+	})
+}
+
+// errLink is why a lock file is not replaced.
+var errLink = errors.New("it is a link, in whose place a file would be put")
