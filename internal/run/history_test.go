@@ -222,6 +222,13 @@ func TestTouches(t *testing.T) {
 			t.Errorf("%s: touches(%s) = %t, want %t", name, tt.dir, got, tt.want)
 		}
 	}
+	for name, files := range map[string]fstest.MapFS{
+		"a link": {"store": {Mode: fs.ModeSymlink, Data: []byte("elsewhere")}}, "a submodule": {"store": {Mode: fs.ModeDir}},
+	} {
+		if c := newChanged(pathsIn(files, []string{"store"})); !c.touches(scan.RootModule{Root: scan.Root{Dir: "prod"}}) {
+			t.Errorf("%s that is changed touches nothing", name)
+		}
+	}
 	for _, name := range []string{".tool-versions", "mise.toml", ".config/mise.toml"} {
 		if top := newChanged(pathsIn(fstest.MapFS{}, []string{name})); !top.touches(scan.RootModule{Root: scan.Root{Dir: "prod"}}) {
 			t.Errorf("%s at the top touches nothing", name)

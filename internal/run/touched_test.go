@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -362,5 +364,74 @@ func TestChangeTouchesWhatHasNoName(t *testing.T) {
 				t.Errorf("%s is not touched by a change of %s", tt.dir, tt.path)
 			}
 		})
+	}
+}
+
+// The same holds of a working tree and the revision that it is compared with, be the
+// change committed or not, but for what the tools keep for themselves.
+func TestChangeOfWorkingTreeTouchesWhatItMakesDifferent(t *testing.T) {
+	t.Parallel()
+	different := 0
+	for seed := range uint64(60) {
+		base := randomFiles(rand.New(rand.NewPCG(seed, 1)))
+		head := base.mutated(rand.New(rand.NewPCG(seed, 3)))
+		paths := base.differing(head)
+		if len(paths) == 0 || slices.ContainsFunc(paths, func(name string) bool { return strings.Contains(name, ".terraform/") }) {
+			continue
+		}
+		root := lay(t)
+		base.write(t, root)
+		revision := commitAll(t, root)
+		before := observed(t, tree{root: root}.FS(), nil)
+		for _, name := range paths {
+			if err := os.RemoveAll(filepath.Join(root, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		head.write(t, root)
+		if seed%2 == 0 && len(paths) == 1 { // go-git stumbles over a file in the place of a directory
+			commitAll(t, root)
+		}
+		after := observed(t, tree{root: root}.FS(), nil)
+		changes, differs, err := changedSince(tree{root: root}, revision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := newChanged(changes)
+		changed.differs = differs
+		narrowed := observed(t, tree{root: root}.FS(), changed.touches)
+		for dir := range after {
+			if before[dir] == after[dir] {
+				continue
+			}
+			different++
+			if _, touched := narrowed[dir]; !touched {
+				t.Fatalf("seed %d: %q changed (%v), and %s is not touched by that, of which before\n%s\nand after\n%s\nin\n%s",
+					seed, paths, changes, dir, before[dir], after[dir], head)
+			}
+		}
+	}
+	if different < 5 {
+		t.Errorf("%d changes made a root module different: the trees show nothing", different)
+	}
+}
+
+// write puts the files on disk, as far as they are not as they should be.
+func (f files) write(t *testing.T, root string) {
+	t.Helper()
+	for name, text := range f {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		target, isLink := strings.CutPrefix(text, "-> ")
+		err := os.MkdirAll(filepath.Dir(file), 0o755)
+		if _, missing := os.Lstat(file); missing != nil && err == nil {
+			if isLink {
+				err = os.Symlink(target, file)
+			} else {
+				err = os.WriteFile(file, []byte(text), 0o644)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
