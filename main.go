@@ -41,20 +41,20 @@ func work(p patience) {
 		<-signals
 		interrupt()
 		fmt.Fprintln(os.Stderr, interrupted)
-		hurry(signals, trail, p)
+		hurry(signals, trail.OnGitHub, p)
 		abandon(trail)
 	}()
 	os.Exit(run(ctx, boundMemory(os.Getenv, debug.SetMemoryLimit), trail))
 }
 
 // hurry returns when an interrupted run is to end in the middle of what it does.
-func hurry(signals <-chan os.Signal, trail *command.Trail, p patience) {
+func hurry(signals <-chan os.Signal, onGitHub func() bool, p patience) {
 	select {
 	case <-signals:
 		return
 	case <-time.After(p.local):
 	}
-	if !trail.OnGitHub() {
+	if !onGitHub() {
 		return
 	}
 	select {

@@ -25,17 +25,18 @@ func write(j job, p planned) report.Report {
 	var g errgroup.Group
 	g.SetLimit(writers)
 	for i, f := range p.found {
-		if f.result.File != nil {
-			g.Go(func() error {
-				m := &p.report.Modules[i]
-				if !j.bounds.saves() {
-					m.Diagnostics = append(m.Diagnostics, provider.Diagnose(&provider.Error{Code: provider.CodeCancelled, Message: errInterrupted.Error()}))
-					return nil
-				}
+		g.Go(func() error {
+			m := &p.report.Modules[i]
+			switch {
+			case !j.bounds.saves() && f.result.File != nil:
+				m.Diagnostics = append(m.Diagnostics, provider.Diagnose(&provider.Error{Code: provider.CodeCancelled, Message: errInterrupted.Error()}))
+			case f.result.File != nil:
 				writeOne(f, m, j.show(f.tree))
-				return nil
-			})
-		}
+			case j.bounds.saves():
+				file.Sweep(f.tree.path(f.module.Dir)) // another run may have written what a killed one had begun
+			}
+			return nil
+		})
 	}
 	_ = g.Wait() // failures are in the report
 	return p.report
