@@ -4,19 +4,23 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/relock-dev/relock/internal/command"
+	"github.com/relock-dev/relock/internal/sandbox"
 )
 
 var interrupts = flag.Int("interrupts", 4, "how often TestInterrupted interrupts a run")
@@ -282,4 +286,86 @@ func (m *multitude) mixed(text string, i int) bool {
 		}
 	}
 	return true
+}
+
+// mostWaiting is far more than a run may take that is interrupted while it waits. Who
+// takes longer will not end, or ends when something else does.
+const mostWaiting = 30 * time.Second
+
+// TestInterruptedWhileWaiting interrupts a run when a server that it asks says nothing,
+// or stops in the middle: for each kind of request. It ends by itself, with a report and
+// status 130, and leaves what is old or new. The next run, which is answered, leaves
+// what is new.
+func TestInterruptedWhileWaiting(t *testing.T) {
+	t.Parallel()
+	for _, k := range matrixKinds {
+		k.prepare(t)
+		for _, fault := range []string{"hang", "stall"} {
+			t.Run(k.name+"/"+fault, func(t *testing.T) {
+				t.Parallel()
+				k.interrupt(t, fault)
+			})
+		}
+	}
+}
+
+// interrupt plays a run whose requests of the kind meet a fault, and the next one.
+func (k *kind) interrupt(t *testing.T, fault string) {
+	r := k.begin(t)
+	for _, pattern := range k.requests {
+		f, err := sandbox.ParseFault(pattern.fault + " " + fault)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Asking = pattern.asking
+		r.sandbox.Inject(f)
+	}
+	asked := make(chan struct{})
+	waits := sync.OnceFunc(func() { close(asked) })
+	r.sandbox.Before(func(q *http.Request) {
+		body, err := io.ReadAll(q.Body)
+		q.Body = io.NopCloser(bytes.NewReader(body))
+		of := sandbox.Request{Method: q.Method, Path: q.URL.Path, Query: strings.Contains(string(body), asksQuery)}
+		if err == nil && slices.ContainsFunc(k.requests, func(p pattern) bool { return p.covers(of) }) {
+			waits()
+		}
+	})
+	cmd := exec.Command("unhurried", r.args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = r.dir, r.environ, &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = cmd.Wait() // the status is looked at
+	}()
+	select {
+	case <-asked:
+	case <-done:
+	}
+	began := time.Now()
+	_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	select {
+	case <-done:
+	case <-time.After(mostWaiting):
+		_ = cmd.Process.Kill()
+		<-done
+		t.Errorf("it does not end")
+	}
+	took := time.Since(began)
+	t.Logf("%.1f s\n%s%s", took.Seconds(), &stdout, &stderr)
+	state := k.state(t, r)
+	switch status := cmd.ProcessState.ExitCode(); {
+	case status == command.ExitOK && state == stateNew: // nothing hung that mattered
+	case status != command.ExitInterrupted || !strings.Contains(stdout.String(), "error: the run was interrupted"):
+		t.Errorf("the status is %d", status)
+	case state != stateOld && state != stateNew:
+		t.Errorf("it leaves what is neither old nor new: %s", state)
+	}
+	r.sandbox.Mend()
+	if again := r.here(t); k.state(t, r) != stateNew || again.Status != command.ExitOK {
+		t.Errorf("the next run leaves %s with status %d:\n%s", k.state(t, r), again.Status, again.Output)
+	}
 }

@@ -91,7 +91,7 @@ func explanation(ctx context.Context, c *Client, doing string, hint func(*refusa
 	var lost *url.Error // its text has the URL with the query, its cause has not
 	switch {
 	case ctx.Err() != nil:
-		e.Code, e.Err = provider.CodeCancelled, ctx.Err()
+		e.Code, e.Err = provider.CodeCancelled, context.Cause(ctx)
 	case errors.Is(err, errFrugal), errors.Is(err, errNoGraphQL):
 		e.Hint, e.Err = tokenHint, unsent(err)
 	case errors.As(err, &tokenless):

@@ -224,7 +224,7 @@ func (d download) Done(err error) {
 // outlasts the asking: by proposingTime where its time is over, and by writingTime
 // where the run was interrupted.
 func (b *bounds) finishing(ctx, asking context.Context) (context.Context, context.CancelFunc) {
-	acting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	acting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	go func() {
 		select {
 		case <-acting.Done():
@@ -236,7 +236,7 @@ func (b *bounds) finishing(ctx, asking context.Context) (context.Context, contex
 				return
 			case <-b.interrupted:
 			case <-time.After(proposingTime):
-				cancel()
+				cancel(fmt.Errorf("the %s for what was complete are over", proposingTime))
 				return
 			}
 		}
@@ -244,10 +244,10 @@ func (b *bounds) finishing(ctx, asking context.Context) (context.Context, contex
 		select {
 		case <-acting.Done():
 		case <-time.After(writingTime - ago):
-			cancel()
+			cancel(errInterrupted)
 		}
 	}()
-	return acting, cancel
+	return acting, func() { cancel(nil) }
 }
 
 // ended says that a run has ended before it was done, and why.
