@@ -27,6 +27,7 @@ const (
 	CodeOrphanLock      Code = "orphan-lock"      // a lock file without configuration beside it
 	CodeUnknownRelease  Code = "unknown-release"  // a release of a tool whose rules are not known
 	CodeUnlocked        Code = "unlocked"         // a root module without a lock file
+	CodePassedOver      Code = "passed-over"      // directories that nothing makes root modules
 	CodeTerragruntUnit  Code = "terragrunt-unit"  // a lock file whose configuration Terragrunt generates
 	CodeStack           Code = "stack"            // a lock file whose configuration is that of a stack
 	CodeCDK             Code = "cdk"              // a lock file whose configuration CDK for Terraform generates

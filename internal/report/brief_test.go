@@ -7,6 +7,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
 )
 
 // Of an entry a few findings are shown: not the first ones, but the worst.
@@ -26,6 +27,40 @@ func TestWarningsHideNoError(t *testing.T) {
 	} {
 		if !strings.Contains(got, "h1:forged=") || !strings.Contains(got, "5 more findings") {
 			t.Errorf("%s does not show the error behind nine warnings:\n%s", format, got)
+		}
+	}
+}
+
+// A scan of many root modules shows what they have in common, unless somebody asks for
+// each of them.
+func TestScanOfManyIsBrief(t *testing.T) {
+	t.Parallel()
+	var few, many []report.Module
+	for i := range 21 {
+		m := report.FromScan(scan.RootModule{Root: scan.Root{Dir: fmt.Sprintf("envs/%d", i), Tool: provider.Newest(provider.Terraform)}})
+		if many = append(many, m); i < 20 {
+			few = append(few, m)
+		}
+	}
+	no := false
+	for name, tt := range map[string]struct {
+		modules []report.Module
+		options report.TextOptions
+		each    bool
+	}{
+		"few":      {few, report.TextOptions{}, true},
+		"many":     {many, report.TextOptions{}, false},
+		"in full":  {many, report.TextOptions{Summary: &no}, true},
+		"verbose":  {many, report.TextOptions{Verbose: true}, true},
+		"question": {many, report.TextOptions{Why: []provider.Pattern{{}}}, false}, // which none of them answers
+	} {
+		got := text(t, report.Report{Verb: report.VerbScan, Modules: tt.modules}, tt.options)
+		if strings.Contains(got, "envs/7 (") != tt.each {
+			t.Errorf("%s: the root modules are listed: %t, want %t:\n%s", name, !tt.each, tt.each, got)
+		}
+		hint := "--summary=false shows each of 21 root modules by itself\n21 root modules, 0 with a lock file\n"
+		if strings.HasSuffix(got, hint) != (name == "many") {
+			t.Errorf("%s ends with\n%s", name, got)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func document(r Report) any {
 			doc.Modules = append(doc.Modules, plan)
 		}
 	}
-	doc.Unlocked = append(doc.Unlocked, r.Unlocked...)
+	doc.Unlocked, doc.PassedOver = append(doc.Unlocked, r.Unlocked...), r.PassedOver
 	doc.Answer, doc.Fleet = r.Answer, fleetOf(r)
 	if r.Verb == VerbPR || len(r.PullRequests) > 0 { // a command may have led to some
 		said := list(sortedNotes(r), notesOf)
@@ -112,6 +112,7 @@ type runJSON struct {
 	FormatVersion int                `json:"format_version"`
 	Modules       []any              `json:"modules"`
 	Unlocked      []string           `json:"unlocked"`
+	PassedOver    []string           `json:"passed_over,omitempty"`
 	Consistency   []spreadJSON       `json:"consistency"`
 	Notes         *[]notesJSON       `json:"release_notes,omitempty"`
 	PullRequests  *[]pullRequestJSON `json:"pull_requests,omitempty"`

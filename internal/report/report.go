@@ -50,6 +50,9 @@ type Report struct {
 	// Unlocked are the directories of root modules without a lock file that the
 	// run left out; sorted.
 	Unlocked []string
+	// PassedOver are those of a scan that hold configuration and that nothing makes root
+	// modules.
+	PassedOver []string
 	// Notes are the release notes of the upgrades, where they were asked for.
 	Notes []notes.Notes
 	// PullRequests is what happened to pull requests, for the verb pr.

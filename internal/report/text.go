@@ -127,16 +127,17 @@ func (t *text) brief() bool {
 	if t.o.Summary != nil {
 		return *t.o.Summary
 	}
-	if t.o.Verbose || t.r.Verb == VerbScan || t.r.Verb == VerbDiff {
+	if t.o.Verbose || len(t.o.Why) > 0 || t.r.Verb == VerbDiff {
 		return false
 	}
 	return toldModules(t.r) > manyModules
 }
 
-// toldModules is the number of root modules of which there is something to say.
+// toldModules is the number of root modules of which there is something to say. Of one
+// that was scanned there always is.
 func toldModules(r Report) int {
 	return number(r.Modules, func(m Module) bool {
-		return m.Pending || len(m.Changes)+len(m.Diagnostics)+len(m.Unread)+len(m.Findings) > 0
+		return m.Scan != nil || m.Pending || len(m.Changes)+len(m.Diagnostics)+len(m.Unread)+len(m.Findings) > 0
 	})
 }
 

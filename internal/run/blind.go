@@ -170,7 +170,7 @@ func (u *blindSpots) told() []provider.Diagnostic {
 		if names = slices.Compact(names); len(names) > 0 {
 			lines = append(lines, provider.Diagnostic{
 				Code: provider.CodeUnseen, Severity: provider.SeverityWarning,
-				Message: notLookedAt(len(names), unknown, whereabouts[c].where) + ": " + firstOf(names),
+				Message: notLookedAt(len(names), unknown, whereabouts[c].where) + ": " + firstOf(names, mostNamed),
 				Hint:    whereabouts[c].hint,
 			})
 		}
@@ -190,9 +190,9 @@ func notLookedAt(n int, unknown bool, where string) string {
 }
 
 // firstOf names the first of many in one line.
-func firstOf(names []string) string {
-	list := strings.Join(names[:min(len(names), mostNamed)], ", ")
-	if more := len(names) - mostNamed; more > 0 {
+func firstOf(names []string, most int) string {
+	list := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
 		list += fmt.Sprintf(" and %d more", more)
 	}
 	return list

@@ -126,7 +126,7 @@ func observe(ctx context.Context, j job) (planned, error) {
 	p := planned{inventory: there, report: report.Report{Verb: string(j.req.Verb), DryRun: j.req.Pull.DryRun, Asked: restriction(j.req)}}
 	p.report.Summarised = j.env.Summary
 	p.report.Diagnostics = slices.Concat(j.warnings, there.diagnostics)
-	p.report.Unlocked, p.report.Touched = there.unlocked, there.extent.changed != nil
+	p.report.Unlocked, p.report.PassedOver, p.report.Touched = there.unlocked, there.passedOver, there.extent.changed != nil
 	return p, err
 }
 

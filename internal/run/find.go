@@ -32,6 +32,7 @@ type inventory struct {
 	found       []found
 	lost        map[wish]provider.Diagnostic // directories that were named and are not there
 	unlocked    []string                     // directories of root modules without a lock file
+	passedOver  []string                     // directories with configuration that nothing makes root modules
 	blind       blindSpots
 	diagnostics []provider.Diagnostic
 }
@@ -75,7 +76,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	if s.extent.touched != nil && j.req.Change == nil {
 		s.unlocked = nil // a command about what a pull request touches is about none of them
 	}
-	s.diagnostics = append(append(s.diagnostics, unlocked(s.unlocked, j.req.UnlockedFails)...), s.blind.told()...)
+	s.diagnostics = slices.Concat(s.diagnostics, unlocked(s.unlocked, j.req.UnlockedFails), passedOver(s.passedOver), s.blind.told())
 	return s, usable(j, s.found)
 }
 
@@ -123,6 +124,7 @@ func scanOptions(j job, narrowed extent, t tree) scan.Options {
 	if t.loose && !j.env.OnGitHub && j.req.Verb != PR {
 		opts.Around, opts.Within = t.around()
 	}
+	opts.PassedOver = j.req.Verb == Scan
 	opts.Wanted = narrowed.touched
 	opts.Workspace = j.env.Getenv("TF_WORKSPACE")
 	if j.req.Head == NoHead { // another could put their values into the address of a module
@@ -168,6 +170,8 @@ func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.
 func (s *inventory) tell(diagnostics []provider.Diagnostic) {
 	for _, d := range diagnostics {
 		switch {
+		case d.Code == provider.CodePassedOver:
+			s.passedOver = append(s.passedOver, d.File)
 		case d.Code != provider.CodeUnlocked:
 			s.diagnostics = append(s.diagnostics, d)
 		case !slices.Contains(s.unlocked, d.File):
@@ -196,8 +200,27 @@ func unlocked(dirs []string, fails bool) []provider.Diagnostic {
 	if fails {
 		d.Severity = provider.SeverityError
 	}
-	d.Message += firstOf(dirs)
+	d.Message += firstOf(dirs, mostNamed)
 	return []provider.Diagnostic{d}
+}
+
+// mostPassedOver is how many directories that were passed over are named.
+const mostPassedOver = 3
+
+// passedOver says in one line which directories nothing makes root modules.
+func passedOver(dirs []string) []provider.Diagnostic {
+	slices.Sort(dirs)
+	if dirs = slices.Compact(dirs); len(dirs) == 0 {
+		return nil
+	}
+	what := fmt.Sprintf("%d directories with configuration were passed over, since nothing makes them root modules: ", len(dirs))
+	if len(dirs) == 1 {
+		what = "1 directory with configuration was passed over, since nothing makes it a root module: "
+	}
+	return []provider.Diagnostic{{
+		Code: provider.CodePassedOver, Severity: provider.SeverityWarning, Message: what + firstOf(dirs, mostPassedOver),
+		Hint: "name a directory to take it in, or spell its name in include",
+	}}
 }
 
 // variables are the values that TF_VAR_NAME gives to variables, by NAME.

@@ -32,6 +32,10 @@ type Options struct {
 	// no lock file: a warning with CodeUnlocked for each directory. It reads the
 	// whole file tree for that, if there are any.
 	Unlocked bool
+	// PassedOver lets a search that looks for root modules without a lock file also say
+	// which directories with configuration it takes for none, though nothing calls
+	// them: a warning with CodePassedOver for each.
+	PassedOver bool
 	// Tool is the tool of every root module; if it is empty, lock files, other
 	// files and version files tell.
 	Tool provider.ToolName
@@ -132,7 +136,7 @@ func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []provider.Dia
 	}
 	f.Diags = slices.DeleteFunc(f.Diags, func(d provider.Diagnostic) bool {
 		_, found := f.roots[d.File]
-		return d.Code == provider.CodeUnlocked && found // another DIR is it
+		return (d.Code == provider.CodeUnlocked || d.Code == provider.CodePassedOver) && found // another DIR is it
 	})
 	for dir := range f.roots {
 		f.Diags = append(f.Diags, f.tools.pins(dir).problems...)
@@ -249,11 +253,14 @@ func (f *finder) search(ctx context.Context, base tfconfig.Directory) error {
 			f.roots[r.Dir] = r
 		}
 	}
-	var fresh []tfconfig.Directory
+	var fresh, others []tfconfig.Directory
 	if f.opts.Create || f.opts.Unlocked {
-		if fresh, err = f.fresh(ctx, unlocked); err != nil {
+		if fresh, others, err = f.fresh(ctx, unlocked); err != nil {
 			return err
 		}
+	}
+	for _, at := range others {
+		f.warn(provider.CodePassedOver, at.Path, "nothing makes the directory a root module", "")
 	}
 	for _, at := range fresh {
 		if f.opts.Create {
@@ -262,8 +269,8 @@ func (f *finder) search(ctx context.Context, base tfconfig.Directory) error {
 			f.warn(provider.CodeUnlocked, at.Path, "the root module has no lock file", unlockedHint)
 		}
 	}
-	others := f.addMade(unlocked)
-	if len(locked) == 0 && (len(fresh) == 0 || !f.opts.Create) && !others && f.roots[base.Path].Tree == nil {
+	made := f.addMade(unlocked)
+	if len(locked) == 0 && (len(fresh) == 0 || !f.opts.Create) && !made && f.roots[base.Path].Tree == nil {
 		f.warn(provider.CodeNotRootModule, base.Path, "no root module was found here or below", f.hint(base, unlocked, len(fresh) > 0))
 	}
 	return nil
@@ -378,8 +385,9 @@ func (f *finder) locked(at tfconfig.Directory) bool {
 // module by every sign: no module or test calls them, they say something that
 // only a root module has reason to say or are included by a glob, they are not
 // where called modules and examples usually are, and a lock file there would
-// not be ignored.
-func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) ([]tfconfig.Directory, error) {
+// not be ignored. With PassedOver it returns apart those that nothing calls either,
+// and that are not where called modules are.
+func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) (likely, others []tfconfig.Directory, err error) {
 	// The glob of all directories, which is the default of the setting, names none.
 	wished := func(dir string) bool {
 		return slices.ContainsFunc(f.opts.Include, func(glob string) bool { return glob != "**" && matchGlob(glob, dir) })
@@ -398,7 +406,6 @@ func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) ([]tfconf
 	topOfStack := func(at tfconfig.Directory) bool {
 		return len(at.Components()) > 0 && at.HasFile(func(name string) bool { return strings.HasSuffix(name, deployExtension) })
 	}
-	var likely []tfconfig.Directory
 	for _, at := range dirs {
 		switch {
 		case f.ignored(at.Join(lockfile.Name)):
@@ -407,13 +414,16 @@ func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) ([]tfconf
 		case !f.lockable(at):
 		case wished(at.Path), byItself(at):
 			likely = append(likely, at)
+		case f.opts.PassedOver && !slices.Contains(strings.Split(at.Path, "/"), "modules"):
+			others = append(others, at)
 		}
 	}
-	if len(likely) == 0 {
-		return nil, nil
+	if len(likely)+len(others) == 0 {
+		return nil, nil, nil
 	}
 	called, err := f.called(ctx)
-	return slices.DeleteFunc(likely, func(at tfconfig.Directory) bool { return called[at] }), err
+	isCalled := func(at tfconfig.Directory) bool { return called[at] }
+	return slices.DeleteFunc(likely, isCalled), slices.DeleteFunc(others, isCalled), err
 }
 
 // configured reports whether a directory holds configuration.

@@ -100,6 +100,7 @@ func optionsOf(t *testing.T, args []string) Options {
 	})
 	flags.BoolVar(&opts.Create, "create", false, "")
 	flags.BoolVar(&opts.Unlocked, "unlocked", false, "")
+	flags.BoolVar(&opts.PassedOver, "passed-over", false, "")
 	flags.BoolVar(&opts.Orphans, "orphans", false, "")
 	flags.StringVar(&opts.Workspace, "workspace", "", "")
 	flags.StringVar(&opts.Path, "path", "", "")
