@@ -41,6 +41,8 @@ var outside = map[string]struct{ imports, importers []string }{
 	"sandbox": {imports: []string{"provider", "lockfile", "hash", "transport", "config"}, importers: []string{"command", "judge"}},
 	// judge compares two builds of the program, and is part of none.
 	"judge": {imports: []string{"provider", "lockfile", "sandbox", "sandbox/random"}},
+	// watch looks for releases of the tools, and is part of no program.
+	"watch": {imports: []string{"provider", "terragrunt"}},
 	// moduletest makes fixtures for tests and is part of no program.
 	"module/moduletest": {},
 	// random makes worlds for tests and for the judge.

@@ -10,5 +10,10 @@
 // file where that changes no requirement, and else a reason for which the unit is
 // not statically known.
 //
-// Where nothing is said, the rules are those of Terragrunt 1.1.3.
+// Where nothing is said, the rules are those of Newest.
 package terragrunt
+
+import "github.com/relock-dev/relock/internal/provider"
+
+// Newest is the newest release of Terragrunt whose rules are known.
+var Newest = provider.Version{Major: 1, Minor: 1, Patch: 3}
