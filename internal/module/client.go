@@ -64,6 +64,8 @@ type Options struct {
 	Jobs  int // DefaultJobs if 0
 	// Documents are what hosts have said of their services; nil: nothing yet.
 	Documents *cliconfig.Documents
+
+	limits gitLimits // standardLimits if zero
 }
 
 // mayContact refuses a host that is not to be contacted.
@@ -117,6 +119,7 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 	if opts.Env.Getenv == nil {
 		opts.Env.Getenv = func(string) string { return "" }
 	}
+	opts.limits = cmp.Or(opts.limits, standardLimits)
 	m := means{opts, t, &cache{dir: opts.Cache, log: opts.Log}}
 	c := &Client{
 		means: m, tools: map[provider.ToolName]toolConfig{}, slots: semaphore.NewWeighted(int64(cmp.Or(opts.Jobs, DefaultJobs))),

@@ -493,7 +493,7 @@ eval "`+dir+`/run $command"
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"-4 -o BatchMode=yes -o ConnectTimeout=20 -i ", "-----secret key-----\n-rw-------\n", "git@git.example.com git-upload-pack"} {
+	for _, want := range []string{"-4 -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 -o ServerAliveCountMax=4 -i ", "-----secret key-----\n-rw-------\n", "git@git.example.com git-upload-pack"} {
 		if !strings.Contains(string(called), want) {
 			t.Errorf("ssh was called with\n%swant %q", called, want)
 		}

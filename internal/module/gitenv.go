@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Git may run programs that somebody else chose, such as the ssh command of a
@@ -52,6 +53,8 @@ func gitConfigText(settings []setting) string {
 	return b.String()
 }
 
+func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
+
 // environ is the environment in which git asks a remote.
 func (p *gitProgram) environ(of gitRemote) []string {
 	own := p.opts.own(of.url.Hostname())
@@ -89,6 +92,8 @@ func (p *gitProgram) environ(of gitRemote) []string {
 		{"core.fsmonitor", "false"},
 		{"credential.interactive", "false"},
 		{"http.followRedirects", "false"},
+		{"http.lowSpeedLimit", "1"}, // bytes a second
+		{"http.lowSpeedTime", seconds(p.opts.limits.silence)},
 		{"fetch.recurseSubmodules", "false"},
 		{"gc.auto", "0"},
 		{"maintenance.auto", "false"},

@@ -8,19 +8,20 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/relock-dev/relock/internal/provider"
 )
 
-// TestWhatGitStartedEndsWithIt ends a run while git waits for a program that it
-// started. The program says that it is there, and would say so again.
-func TestWhatGitStartedEndsWithIt(t *testing.T) {
-	t.Parallel()
+// emptyRepository is one of a remote on disk, in a directory of its own.
+func emptyRepository(t *testing.T, dir string) *gitRepository {
+	t.Helper()
 	c := newClient(t, Options{AllowLocal: true})
-	r := &gitRepository{gitProgram{means: c.means, dir: t.TempDir(), remote: gitRemote{url: &url.URL{Scheme: "file", Path: "/none"}}}}
+	r := &gitRepository{gitProgram{means: c.means, dir: dir, remote: gitRemote{url: &url.URL{Scheme: "file", Path: "/none"}}}}
 	if err := os.Mkdir(r.path("home"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -30,19 +31,39 @@ func TestWhatGitStartedEndsWithIt(t *testing.T) {
 	if err := r.reset(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	says, goOn := filepath.Join(r.dir, "says"), filepath.Join(r.dir, "go-on")
+	return r
+}
+
+// fifos are what a program that git starts speaks to, and hears from.
+func fifos(t *testing.T, dir string) (says, goOn string) {
+	t.Helper()
+	says, goOn = filepath.Join(dir, "says"), filepath.Join(dir, "go-on")
 	for _, name := range []string{says, goOn} {
 		if err := syscall.Mkfifo(name, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+	return says, goOn
+}
+
+// wait runs git while it waits for a program that says that it is there, and that it
+// still is when it hears something. The shell in between is git's; the program below it
+// is nobody's child once that has gone.
+func wait(ctx context.Context, r *gitRepository, says, goOn string) error {
+	_, err := r.run(ctx, nil, "-c", "alias.wait=!sh -c 'exec 3>"+says+"; echo there >&3; read x <"+goOn+"; echo survived >&3' & wait", "wait")
+	return err
+}
+
+// TestWhatGitStartedEndsWithIt ends a run while git waits for a program that it
+// started. The program says that it is there, and would say so again.
+func TestWhatGitStartedEndsWithIt(t *testing.T) {
+	t.Parallel()
+	r := emptyRepository(t, t.TempDir())
+	says, goOn := fifos(t, r.dir)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() {
-		// The shell in between is git's; the program below it is nobody's child
-		// once that has gone.
-		_, err := r.run(ctx, nil, "-c", "alias.wait=!sh -c 'exec 3>"+says+"; echo there >&3; read x <"+goOn+"; echo survived >&3' & wait", "wait")
-		ended <- err
+		ended <- wait(ctx, r, says, goOn)
 	}()
 	fifo, err := os.Open(says) // waits for the program
 	if err != nil {
@@ -65,5 +86,50 @@ func TestWhatGitStartedEndsWithIt(t *testing.T) {
 	}
 	if rest, err := io.ReadAll(said); err != nil || len(rest) > 0 {
 		t.Errorf("after the run has ended, the program says %q, %v", rest, err)
+	}
+}
+
+// killed names the directory in which the process that is killed works; the test that is
+// run there kills nobody.
+const killed = "RELOCK_TEST_KILLED"
+
+// TestNoGitIsLeftAfterAKill kills relock itself while git waits for a program that it
+// started. The program would go on only if it were still there half a minute later.
+func TestNoGitIsLeftAfterAKill(t *testing.T) {
+	if dir := os.Getenv(killed); dir != "" {
+		t.Fatal(wait(t.Context(), emptyRepository(t, filepath.Join(dir, "git")), filepath.Join(dir, "says"), filepath.Join(dir, "go-on")))
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	says, goOn := fifos(t, dir)
+	relock := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	relock.Env = append(os.Environ(), killed+"="+dir, "TMPDIR="+dir)
+	if err := relock.Start(); err != nil {
+		t.Fatal(err)
+	}
+	fifo, err := os.Open(says) // waits for the program
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fifo.Close()
+	said := bufio.NewReader(fifo)
+	if line, err := said.ReadString('\n'); err != nil || line != "there\n" {
+		t.Fatalf("the program says %q, %v", line, err)
+	}
+	if err := relock.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = relock.Wait() // that it was killed is known
+	word, err := os.OpenFile(goOn, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer word.Close()
+	defer time.AfterFunc(30*time.Second, func() { _, _ = word.WriteString("go on\n") }).Stop()
+	if rest, err := io.ReadAll(said); err != nil || len(rest) > 0 {
+		t.Errorf("after relock was killed, the program says %q, %v", rest, err)
 	}
 }

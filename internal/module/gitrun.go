@@ -23,11 +23,20 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
+// gitLimits bound what git may take. Tests set shorter ones than standardLimits.
+type gitLimits struct {
+	// command bounds one command: what still arrives then takes as long as somebody
+	// else likes.
+	command time.Duration
+	// silence is how long a server may say nothing, in whole seconds. Over http and
+	// https and over ssh git ends by itself then, also where relock was killed.
+	silence time.Duration
+}
+
+var standardLimits = gitLimits{command: 5 * time.Minute, silence: time.Minute}
+
 // The limits on git as a process.
 const (
-	// gitTimeout bounds one command. A large repository on a slow line takes
-	// minutes, a server that keeps a connection open takes for ever.
-	gitTimeout = 15 * time.Minute
 	// killWait is how long programs that could not be killed with git may hold
 	// its output.
 	killWait = time.Second
@@ -100,7 +109,7 @@ func (p *gitProgram) run(ctx context.Context, stdin io.Reader, args ...string) (
 
 // stream runs git in the repository and lets read take what it prints.
 func (p *gitProgram) stream(ctx context.Context, stdin io.Reader, read func(io.Reader) error, args ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, p.opts.limits.command, errTooLong)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = p.gitDir(), p.env, stdin, killWait
@@ -179,6 +188,8 @@ type complaint struct {
 	words string
 	// code is the reason that a person can do something about; empty if it is another.
 	code provider.Code
+	// silent is a server that said nothing for too long.
+	silent bool
 	// untrusted is a server whose certificate nobody that git trusts has signed.
 	untrusted bool
 }
@@ -186,6 +197,9 @@ type complaint struct {
 var (
 	unauthorizedWords = regexp.MustCompile(`(?i)authentication failed|could not read (username|password)|terminal prompts disabled|permission denied|HTTP Basic: Access denied|returned error: 40[13]|access denied|host key verification failed|repository .*not found|does not appear to be a git repository`)
 	unreachableWords  = regexp.MustCompile(`(?i)could not resolve|failed to connect|couldn't connect|connection (refused|reset|timed out|closed)|operation timed out|no route to host|returned error: (429|5\d\d)|unable to access|unable to connect|early EOF|hung up unexpectedly`)
+	// silentWords are those of libcurl, and those of OpenSSH where it gets no answer to
+	// what it asks only to see whether somebody is there.
+	silentWords = regexp.MustCompile(`(?i)Operation too slow|^Timeout, server .* not responding|connection timed out during banner exchange`)
 	// untrustedWords are those of libcurl with OpenSSL, with GnuTLS and with Schannel.
 	untrustedWords = regexp.MustCompile(`(?i)SSL certificate problem: (unable to get|self[- ]signed)|server certificate verification failed|certificate signer not trusted|SEC_E_UNTRUSTED_ROOT`)
 	// ownWords are a message of git's own, or of the server's behind "remote error:"
@@ -196,8 +210,10 @@ var (
 
 // readComplaint reads what git said in its own language: see environ.
 func readComplaint(text string) complaint {
-	c := complaint{untrusted: untrustedWords.MatchString(text)}
+	c := complaint{untrusted: untrustedWords.MatchString(text), silent: silentWords.MatchString(text)}
 	switch {
+	case c.silent:
+		c.code = provider.CodeUnreachable
 	case unauthorizedWords.MatchString(text):
 		c.code = provider.CodeUnauthorized
 	case unreachableWords.MatchString(text):
@@ -242,13 +258,23 @@ func (p *gitProgram) remedy() string {
 // libcurl does not read SSL_CERT_FILE [docs: git-config, http.sslCAInfo].
 const certificateHint = "if a proxy or a server of your own signs with an authority of its own, name a file with that in SSL_CERT_FILE for relock, and in GIT_SSL_CAINFO for git"
 
+// errTooLong is wrapped by the errors of commands that asked a server for as long as
+// anybody waits for one: nothing else is asked of it then.
+var errTooLong = errors.New("it took too long")
+
 // failure is the error of a git command.
 func (p *gitProgram) failure(ctx context.Context, command string, said complaint, err error) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return unreachable(p.remote.url, "git %s of %s took longer than %v", command, redact(p.remote.url), gitTimeout)
-	}
-	if over := ended(ctx); over != nil {
-		return over
+	switch {
+	case context.Cause(ctx) == errTooLong:
+		e := unreachable(p.remote.url, "git %s of %s took longer than %v", command, redact(p.remote.url), p.opts.limits.command)
+		e.Err = errTooLong
+		return e
+	case ctx.Err() != nil:
+		return ended(ctx)
+	case said.silent:
+		e := unreachable(p.remote.url, "git %s of %s: nothing came for %v", command, redact(p.remote.url), p.opts.limits.silence)
+		e.Err = errTooLong
+		return e
 	}
 	e := unread("git %s of %s", command, redact(p.remote.url))
 	e.Err = err

@@ -8,13 +8,19 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-// sshTimeout is in seconds.
-const sshTimeout = "20"
+const (
+	// sshTimeout is what a server has to greet, in seconds.
+	sshTimeout = "20"
+	// aliveQuestions is how many questions in a row whether it is there a server may leave
+	// without an answer.
+	aliveQuestions = 4
+)
 
 // overSSH gives git the command for ssh: the operator's, or one that finds no
 // credentials but the source's own key. It never asks a person, and connects to an
@@ -31,7 +37,8 @@ func (r *route) overSSH(ctx context.Context, asked *url.URL) error {
 		command += " -F " + os.DevNull + " -o IdentityAgent=none -o IdentitiesOnly=yes -o ProxyCommand=none -o ProxyJump=none"
 	}
 	if program, _, _ := strings.Cut(command, " "); filepath.Base(program) == "ssh" {
-		command += " -o BatchMode=yes -o ConnectTimeout=" + sshTimeout
+		command += " -o BatchMode=yes -o ConnectTimeout=" + sshTimeout +
+			" -o ServerAliveInterval=" + seconds(r.opts.limits.silence/aliveQuestions) + " -o ServerAliveCountMax=" + strconv.Itoa(aliveQuestions)
 	}
 	if r.remote.key != nil {
 		command += " -i " + shellQuote(filepath.ToSlash(r.path("key"))) // git runs the command in its own shell, also on Windows

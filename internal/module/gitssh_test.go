@@ -81,7 +81,7 @@ for command; do :; done
 func TestSSHOptions(t *testing.T) {
 	t.Parallel()
 	const (
-		quiet  = "-o BatchMode=yes -o ConnectTimeout=20"
+		quiet  = "-o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
 		ofHead = "-F /dev/null -o IdentityAgent=none -o IdentitiesOnly=yes -o ProxyCommand=none -o ProxyJump=none " + quiet + " -i KEY"
 	)
 	pin := func(name string) string { return " -o HostName=203.0.113.5 -o HostKeyAlias=" + name + " " }

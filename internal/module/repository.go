@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -194,7 +195,7 @@ func (r *gitRepository) fetch(ctx context.Context, commit string) error {
 	if err == nil {
 		return nil
 	}
-	if over := ended(ctx); over != nil || provider.Coded(err, provider.CodeUnauthorized) {
+	if over := ended(ctx); over != nil || provider.Coded(err, provider.CodeUnauthorized) || errors.Is(err, errTooLong) {
 		return cmp.Or(over, err)
 	}
 	if err := r.reset(ctx); err != nil {
