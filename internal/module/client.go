@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"slices"
 
@@ -89,6 +90,7 @@ type means struct {
 	opts      Options
 	transport *transport.Client
 	cache     *cache
+	greeting  *memo.Memo[string, netip.Addr] // which address of a host of ssh answers
 }
 
 // Client fetches module packages. It is a scan.Source; one serves a whole run.
@@ -120,7 +122,7 @@ func New(t *transport.Client, configs map[provider.ToolName]*cliconfig.Config, o
 		opts.Env.Getenv = func(string) string { return "" }
 	}
 	opts.limits = cmp.Or(opts.limits, standardLimits)
-	m := means{opts, t, &cache{dir: opts.Cache, log: opts.Log}}
+	m := means{opts, t, &cache{dir: opts.Cache, log: opts.Log}, &memo.Memo[string, netip.Addr]{ForgetErrors: true}}
 	c := &Client{
 		means: m, tools: map[provider.ToolName]toolConfig{}, slots: semaphore.NewWeighted(int64(cmp.Or(opts.Jobs, DefaultJobs))),
 		gits: gits{m}, web: web{m, readNetrc(opts.Env)}, stores: stores{m, publicClouds},

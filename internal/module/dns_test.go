@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // nameserver knows a few names, each with the addresses that it has one after the
-// other; it keeps the last. The resolvers of other programs know none of them.
+// other, or several at once with spaces between; it keeps the last. The resolvers of other programs know none of them.
 type nameserver struct {
 	mu    sync.Mutex
 	names map[string][]string
@@ -48,15 +49,15 @@ func (s *nameserver) answer(conn net.Conn) error {
 	}
 	m.Response, m.RecursionAvailable, m.Additionals = true, true, nil
 	name := m.Questions[0].Name
-	known, address := s.next(name.String(), m.Questions[0].Type)
+	known, addresses := s.next(name.String(), m.Questions[0].Type)
 	if !known {
 		m.RCode = dnsmessage.RCodeNameError
 	}
-	if address.IsValid() {
-		m.Answers = []dnsmessage.Resource{{
+	for _, address := range addresses {
+		m.Answers = append(m.Answers, dnsmessage.Resource{
 			Header: dnsmessage.ResourceHeader{Name: name, Class: dnsmessage.ClassINET},
 			Body:   &dnsmessage.AResource{A: address.As4()},
-		}}
+		})
 	}
 	packet, err := m.AppendPack(make([]byte, 2))
 	if err != nil {
@@ -68,17 +69,20 @@ func (s *nameserver) answer(conn net.Conn) error {
 }
 
 // next is what a name has now, and moves on.
-func (s *nameserver) next(name string, asked dnsmessage.Type) (known bool, address netip.Addr) {
+func (s *nameserver) next(name string, asked dnsmessage.Type) (known bool, addresses []netip.Addr) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.names[name[:len(name)-1]]
 	if len(list) == 0 || asked != dnsmessage.TypeA {
-		return len(list) > 0, address
+		return len(list) > 0, nil
 	}
 	if len(list) > 1 {
 		s.names[name[:len(name)-1]] = list[1:]
 	}
-	return true, netip.MustParseAddr(list[0])
+	for text := range strings.FieldsSeq(list[0]) {
+		addresses = append(addresses, netip.MustParseAddr(text))
+	}
+	return true, addresses
 }
 
 func TestNameserver(t *testing.T) {

@@ -53,7 +53,7 @@ func gitConfigText(settings []setting) string {
 	return b.String()
 }
 
-func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
+func wholeSeconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
 
 // environ is the environment in which git asks a remote.
 func (p *gitProgram) environ(of gitRemote) []string {
@@ -93,7 +93,7 @@ func (p *gitProgram) environ(of gitRemote) []string {
 		{"credential.interactive", "false"},
 		{"http.followRedirects", "false"},
 		{"http.lowSpeedLimit", "1"}, // bytes a second
-		{"http.lowSpeedTime", seconds(p.opts.limits.silence)},
+		{"http.lowSpeedTime", wholeSeconds(p.opts.limits.silence)},
 		{"fetch.recurseSubmodules", "false"},
 		{"gc.auto", "0"},
 		{"maintenance.auto", "false"},

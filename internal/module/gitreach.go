@@ -50,17 +50,21 @@ func (r *route) open(ctx context.Context) error {
 		if err := r.hold(ctx, r.remote, asked, r.remote.from); err != nil {
 			return err
 		}
+		r.asks = firstQuestion(asked)
 		moved, err := r.settle(ctx, asked)
 		if err != nil || moved == nil {
 			return err
 		}
+		r.asks = firstQuestion(moved.url)
 		return r.hold(ctx, *moved, moved.url, asked)
 	case "ssh":
+		r.asks = asked
 		return r.overSSH(ctx, asked)
 	case "file":
 		return nil // git refuses it where it may not: see environ
 	}
 	addrs, _, err := r.transport.Resolve(ctx, asked, r.remote.from)
+	r.asks = asked
 	if err == nil && len(addrs) > 0 && r.opts.Head {
 		return refusedModule("use https instead", "over %s git would look the name %s up by itself, which it may not do for a pull request's head", asked.Scheme, asked.Hostname())
 	}
@@ -75,18 +79,8 @@ func (r *route) hold(ctx context.Context, of gitRemote, asked, from *url.URL) er
 	if err != nil && (ended(ctx) != nil || transport.Refused(err)) {
 		return err
 	}
-	if (err != nil || proxy != nil) && r.opts.own(of.url.Hostname()) {
-		// The operator may have told git of a proxy in ways that transport does not
-		// know: by a variable for all schemes, or by git's configuration.
-		getenv := r.opts.Env.Getenv
-		hasProxy := getenv("ALL_PROXY") != "" || getenv("all_proxy") != ""
-		if !hasProxy {
-			_, err := r.run(ctx, nil, "config", "--get-urlmatch", "http.proxy", redact(asked))
-			hasProxy = err == nil
-		}
-		if hasProxy {
-			return r.configure(of) // that proxy may know the name
-		}
+	if (err != nil || proxy != nil) && r.opts.own(of.url.Hostname()) && r.hasProxy(ctx, asked) {
+		return r.configure(of) // that proxy may know the name
 	}
 	if err != nil {
 		return err
@@ -107,6 +101,17 @@ func (r *route) hold(ctx context.Context, of gitRemote, asked, from *url.URL) er
 		more = append(more, setting{"http.proxy", resolving(proxy).String()})
 	}
 	return r.configure(of, more...)
+}
+
+// hasProxy reports whether the operator has told git of a proxy in ways that transport
+// does not know: by a variable for all schemes, or by git's configuration.
+func (r *route) hasProxy(ctx context.Context, asked *url.URL) bool {
+	getenv := r.opts.Env.Getenv
+	if getenv("ALL_PROXY") != "" || getenv("all_proxy") != "" {
+		return true
+	}
+	_, err := r.run(ctx, nil, "config", "--get-urlmatch", "http.proxy", redact(asked))
+	return err == nil
 }
 
 // resolving is the address of a proxy to which names are left. Transport leaves
@@ -147,13 +152,17 @@ func pinSettings(u *url.URL, addrs []netip.Addr) []setting {
 // of the protocol some hundred bytes, before that a line for each branch and tag.
 const maxAdvertised = 32 << 20
 
+// refsPath is what git asks for first, below the URL of a repository.
+const refsPath = "/info/refs"
+
+func firstQuestion(repository *url.URL) *url.URL { return repository.JoinPath(refsPath) }
+
 // settle follows the redirects of a server for git, which is told not to: the
 // rules for what may be connected to hold at each hop only here. It returns where
 // the repository has moved to, nil if nowhere. What cannot be asked is left to
 // git where it may know other ways by the operator's configuration.
 func (r *route) settle(ctx context.Context, asked *url.URL) (*gitRemote, error) {
-	const question = "/info/refs"
-	u := asked.JoinPath(question)
+	u := firstQuestion(asked)
 	query := u.Query()
 	query.Set("service", "git-upload-pack")
 	u.RawQuery = query.Encode()
@@ -166,7 +175,7 @@ func (r *route) settle(ctx context.Context, asked *url.URL) (*gitRemote, error) 
 		URL: u, Referrer: r.remote.from, Header: header, NoRetry: own, Limit: maxAdvertised,
 	})
 	if err != nil {
-		if over := ended(ctx); over != nil || transport.Refused(err) || !own {
+		if over := ended(ctx); over != nil || transport.Refused(err) || !own || transport.Unanswered(err) && !r.hasProxy(ctx, asked) {
 			return nil, cmp.Or(over, err)
 		}
 		r.doubt = err
@@ -177,8 +186,8 @@ func (r *route) settle(ctx context.Context, asked *url.URL) (*gitRemote, error) 
 	if _, err := io.Copy(io.Discard, body); provider.Coded(err, provider.CodeBadAnswer) {
 		return nil, err
 	}
-	end, ok := strings.CutSuffix(resp.URL.Path, question)
-	if !ok || end == strings.TrimSuffix(u.Path, question) && transport.HostPort(resp.URL) == transport.HostPort(u) {
+	end, ok := strings.CutSuffix(resp.URL.Path, refsPath)
+	if !ok || end == strings.TrimSuffix(u.Path, refsPath) && transport.HostPort(resp.URL) == transport.HostPort(u) {
 		return nil, nil
 	}
 	final := *resp.URL

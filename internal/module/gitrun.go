@@ -28,12 +28,14 @@ type gitLimits struct {
 	// command bounds one command: what still arrives then takes as long as somebody
 	// else likes.
 	command time.Duration
+	// greeting is how long a server of ssh may take to greet, in whole seconds.
+	greeting time.Duration
 	// silence is how long a server may say nothing, in whole seconds. Over http and
 	// https and over ssh git ends by itself then, also where relock was killed.
 	silence time.Duration
 }
 
-var standardLimits = gitLimits{command: 5 * time.Minute, silence: time.Minute}
+var standardLimits = gitLimits{command: 5 * time.Minute, greeting: 20 * time.Second, silence: time.Minute}
 
 // The limits on git as a process.
 const (
@@ -52,7 +54,8 @@ type gitProgram struct {
 	remote gitRemote
 	dir    string // that is removed in the end
 	env    []string
-	doubt  error // why the remote could not be asked before git was; git may know better
+	asks   *url.URL // where git asks the remote; nil as long as it asks nobody
+	doubt  error    // why the remote could not be asked before git was; git may know better
 }
 
 // path is that of a file beside the repository.
@@ -107,9 +110,33 @@ func (p *gitProgram) run(ctx context.Context, stdin io.Reader, args ...string) (
 	return out.Bytes(), err
 }
 
-// stream runs git in the repository and lets read take what it prints.
+// stream runs git in the repository and lets read take what it prints. What asks the
+// remote shares the circuit of that with relock's own requests.
 func (p *gitProgram) stream(ctx context.Context, stdin io.Reader, read func(io.Reader) error, args ...string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.opts.limits.command, errTooLong)
+	if command := commandOf(args); p.asks == nil || command != "ls-remote" && command != "fetch" {
+		return p.execute(ctx, stdin, read, args...)
+	}
+	visiting, leave, err := p.transport.Visit(ctx, p.asks)
+	if err != nil {
+		return err
+	}
+	err = p.execute(visiting, stdin, read, args...)
+	if why, ok := errors.AsType[noReply](err); ok {
+		leave(why.error)
+	} else {
+		leave(nil)
+	}
+	return err
+}
+
+// noReply is why a server has not answered git. Nothing more is asked of it then.
+type noReply struct{ error }
+
+func (n noReply) Unwrap() error { return n.error }
+
+// execute runs git, for no longer than a command may take.
+func (p *gitProgram) execute(ctx context.Context, stdin io.Reader, read func(io.Reader) error, args ...string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, p.opts.limits.command, transport.Late("it went on", p.opts.limits.command))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = p.gitDir(), p.env, stdin, killWait
@@ -190,6 +217,8 @@ type complaint struct {
 	code provider.Code
 	// silent is a server that said nothing for too long.
 	silent bool
+	// unanswered is a server that could not be connected to.
+	unanswered bool
 	// untrusted is a server whose certificate nobody that git trusts has signed.
 	untrusted bool
 }
@@ -199,7 +228,9 @@ var (
 	unreachableWords  = regexp.MustCompile(`(?i)could not resolve|failed to connect|couldn't connect|connection (refused|reset|timed out|closed)|operation timed out|no route to host|returned error: (429|5\d\d)|unable to access|unable to connect|early EOF|hung up unexpectedly`)
 	// silentWords are those of libcurl, and those of OpenSSH where it gets no answer to
 	// what it asks only to see whether somebody is there.
-	silentWords = regexp.MustCompile(`(?i)Operation too slow|^Timeout, server .* not responding|connection timed out during banner exchange`)
+	silentWords = regexp.MustCompile(`(?im)Operation too slow|^Timeout, server .* not responding|connection timed out during banner exchange`)
+	// unansweredWords are those of libcurl, OpenSSH and git.
+	unansweredWords = regexp.MustCompile(`(?i)failed to connect|couldn't connect|connection (refused|reset|timed out)|no route to host|operation timed out`)
 	// untrustedWords are those of libcurl with OpenSSL, with GnuTLS and with Schannel.
 	untrustedWords = regexp.MustCompile(`(?i)SSL certificate problem: (unable to get|self[- ]signed)|server certificate verification failed|certificate signer not trusted|SEC_E_UNTRUSTED_ROOT`)
 	// ownWords are a message of git's own, or of the server's behind "remote error:"
@@ -210,7 +241,7 @@ var (
 
 // readComplaint reads what git said in its own language: see environ.
 func readComplaint(text string) complaint {
-	c := complaint{untrusted: untrustedWords.MatchString(text), silent: silentWords.MatchString(text)}
+	c := complaint{untrusted: untrustedWords.MatchString(text), silent: silentWords.MatchString(text), unanswered: unansweredWords.MatchString(text)}
 	switch {
 	case c.silent:
 		c.code = provider.CodeUnreachable
@@ -258,23 +289,15 @@ func (p *gitProgram) remedy() string {
 // libcurl does not read SSL_CERT_FILE [docs: git-config, http.sslCAInfo].
 const certificateHint = "if a proxy or a server of your own signs with an authority of its own, name a file with that in SSL_CERT_FILE for relock, and in GIT_SSL_CAINFO for git"
 
-// errTooLong is wrapped by the errors of commands that asked a server for as long as
-// anybody waits for one: nothing else is asked of it then.
-var errTooLong = errors.New("it took too long")
-
 // failure is the error of a git command.
 func (p *gitProgram) failure(ctx context.Context, command string, said complaint, err error) error {
-	switch {
-	case context.Cause(ctx) == errTooLong:
-		e := unreachable(p.remote.url, "git %s of %s took longer than %v", command, redact(p.remote.url), p.opts.limits.command)
-		e.Err = errTooLong
-		return e
-	case ctx.Err() != nil:
+	switch late := context.Cause(ctx); {
+	case transport.Unanswered(late):
+		return p.silent(command, late)
+	case late != nil:
 		return ended(ctx)
 	case said.silent:
-		e := unreachable(p.remote.url, "git %s of %s: nothing came for %v", command, redact(p.remote.url), p.opts.limits.silence)
-		e.Err = errTooLong
-		return e
+		return p.silent(command, transport.Late("nothing came", p.opts.limits.silence))
 	}
 	e := unread("git %s of %s", command, redact(p.remote.url))
 	e.Err = err
@@ -284,6 +307,9 @@ func (p *gitProgram) failure(ctx context.Context, command string, said complaint
 	if said.code != "" && p.remote.url.Scheme != "file" {
 		e.Code, e.Host = said.code, transport.Hostname(p.remote.url)
 	}
+	if said.unanswered {
+		e.Err = noReply{e.Err}
+	}
 	switch {
 	case e.Code == provider.CodeUnauthorized:
 		e.Hint = p.remedy()
@@ -292,6 +318,13 @@ func (p *gitProgram) failure(ctx context.Context, command string, said complaint
 	case p.doubt != nil:
 		return p.doubt
 	}
+	return e
+}
+
+// silent is the error of a command that got no answer in time.
+func (p *gitProgram) silent(command string, late error) error {
+	e := unreachable(p.remote.url, "git %s of %s", command, redact(p.remote.url))
+	e.Err = noReply{late}
 	return e
 }
 

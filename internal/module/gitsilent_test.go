@@ -3,23 +3,28 @@ package module
 import (
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/module/moduletest"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // The limits on git that docs/reliability.md names.
 func TestGitLimits(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Options{})
-	if want := (gitLimits{command: 5 * time.Minute, silence: time.Minute}); c.opts.limits != want {
+	if want := (gitLimits{command: 5 * time.Minute, greeting: 20 * time.Second, silence: time.Minute}); c.opts.limits != want {
 		t.Errorf("limits %+v, want %+v", c.opts.limits, want)
 	}
 	env := (&gitProgram{means: c.means}).environ(gitRemote{url: &url.URL{Scheme: "https", Host: "git.example.com"}})
@@ -90,7 +95,140 @@ func TestGitGivesUpATricklingServer(t *testing.T) {
 	c := New(newTransport(), nil, Options{Env: testEnv(t, Options{}.Env), limits: gitLimits{command: time.Second, silence: time.Minute}})
 	c.transport.Admit(strings.TrimPrefix(at, "http://"))
 	e := failing(t, c, "git::"+at+"/modrepo.git?ref=v1.0.0", provider.CodeUnreachable)
-	if !strings.Contains(e.Error(), "took longer than 1s") || asked.Load() != 1 {
+	if !strings.Contains(e.Error(), "it went on for 1s") || asked.Load() != 1 {
 		t.Errorf("error %v after %d requests of git, want that it took too long, after 1", e, asked.Load())
+	}
+}
+
+// silentListener accepts connections and says nothing, until the test ends.
+func silentListener(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() { // until the listener is closed
+		var held []net.Conn
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				for _, c := range held {
+					c.Close()
+				}
+				return
+			}
+			held = append(held, conn)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// fetchAll fetches sources side by side, in vain.
+func fetchAll(t *testing.T, c *Client, sources ...string) {
+	t.Helper()
+	var all sync.WaitGroup
+	for _, source := range sources {
+		all.Go(func() {
+			if _, err := c.Fetch(t.Context(), terraform, call(source)); !provider.Coded(err, provider.CodeUnreachable) {
+				t.Errorf("Fetch(%q) = %v, want code %q", source, err, provider.CodeUnreachable)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// wantDown says that these hosts, with their ports, count as down.
+func wantDown(t *testing.T, c *Client, want ...string) {
+	t.Helper()
+	var got []string
+	for _, o := range c.transport.Outages() {
+		got = append(got, o.Host)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("hosts that are down: %q, want %q", got, want)
+	}
+}
+
+// TestGitSharesTheCircuitOfAHost has three repositories at which git gets no answer: the
+// host is down for relock's own requests, too, and for ssh it is not.
+func TestGitSharesTheCircuitOfAHost(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	var dead atomic.Bool
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.UserAgent(), "git/"):
+			asked.Add(1)
+			<-r.Context().Done()
+		case dead.Load():
+			panic(http.ErrAbortHandler)
+		}
+	})
+	c := newClient(t, Options{limits: gitLimits{command: time.Minute, greeting: time.Minute, silence: 4 * time.Second}}, s)
+	fetchAll(t, c, "git::"+s.URL+"/a.git", "git::"+s.URL+"/b.git", "git::"+s.URL+"/c.git")
+	wantDown(t, c, s.Listener.Addr().String())
+	dead.Store(true)
+	before := asked.Load()
+	// The first question is a probe, and relock's own.
+	fetchAll(t, c, "git::"+s.URL+"/d.git")
+	if _, err := c.transport.Do(t.Context(), transport.Request{URL: &url.URL{Scheme: "http", Host: s.Listener.Addr().String()}}); !transport.Unanswered(err) {
+		t.Errorf("a request of relock = %v, want that the host is down", err)
+	}
+	if asked.Load() != before {
+		t.Errorf("git asks a host that is down %d times", asked.Load()-before)
+	}
+}
+
+// TestSSHHasACircuitOfItsOwn has a server of ssh that says nothing.
+func TestSSHHasACircuitOfItsOwn(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("ssh"); err != nil {
+		t.Skip("ssh is not on the PATH")
+	}
+	silent := silentListener(t)
+	c := newClient(t, Options{limits: gitLimits{command: time.Minute, greeting: 4 * time.Second, silence: time.Minute}})
+	c.transport.Admit(silent)
+	fetchAll(t, c, "git::ssh://git@"+silent+"/a.git", "git::ssh://git@"+silent+"/b.git", "git::ssh://git@"+silent+"/c.git")
+	wantDown(t, c, silent)
+}
+
+// TestSSHTriesEveryAddress has a host with two addresses, of which the first one is dead
+// or says nothing.
+func TestSSHTriesEveryAddress(t *testing.T) {
+	t.Parallel()
+	greets, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer greets.Close()
+	go func() { // until the listener is closed
+		for {
+			conn, err := greets.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, "SSH-2.0-test\r\n")
+			conn.Close()
+		}
+	}()
+	_, port, _ := net.SplitHostPort(greets.Addr().String())
+	silent, err := net.Listen("tcp", "127.0.0.3:"+port)
+	if err != nil {
+		t.Skip("this machine has one address of its own alone")
+	}
+	defer silent.Close()
+	for first, want := range map[string]string{"127.0.0.2": "127.0.0.1", "127.0.0.3": "127.0.0.1", "127.0.0.1": "127.0.0.1"} {
+		env, options := fakeSSH(t, false)
+		opts := Options{limits: gitLimits{command: time.Minute, greeting: time.Second, silence: time.Minute}}
+		opts.Env = testEnv(t, cliconfig.Env{Environ: env})
+		names := &nameserver{names: map[string][]string{"git.test": {first + " 127.0.0.1"}}}
+		tr := transport.New(transport.Options{RetryWait: time.Nanosecond, Resolver: names.resolver()})
+		tr.Admit("git.test:" + port)
+		c := New(tr, nil, opts)
+		failing(t, c, "git::ssh://git@git.test:"+port+"/modrepo.git", provider.CodeUnreadModule)
+		if got := options(); !strings.Contains(got, " HostName="+want+" ") {
+			t.Errorf("ssh was called with\n%s\nwant the address %s", got, want)
+		}
 	}
 }

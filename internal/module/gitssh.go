@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,13 +15,9 @@ import (
 	"github.com/relock-dev/relock/internal/transport"
 )
 
-const (
-	// sshTimeout is what a server has to greet, in seconds.
-	sshTimeout = "20"
-	// aliveQuestions is how many questions in a row whether it is there a server may leave
-	// without an answer.
-	aliveQuestions = 4
-)
+// aliveQuestions is how many questions in a row whether it is there a server may leave
+// without an answer.
+const aliveQuestions = 4
 
 // overSSH gives git the command for ssh: the operator's, or one that finds no
 // credentials but the source's own key. It never asks a person, and connects to an
@@ -37,8 +34,8 @@ func (r *route) overSSH(ctx context.Context, asked *url.URL) error {
 		command += " -F " + os.DevNull + " -o IdentityAgent=none -o IdentitiesOnly=yes -o ProxyCommand=none -o ProxyJump=none"
 	}
 	if program, _, _ := strings.Cut(command, " "); filepath.Base(program) == "ssh" {
-		command += " -o BatchMode=yes -o ConnectTimeout=" + sshTimeout +
-			" -o ServerAliveInterval=" + seconds(r.opts.limits.silence/aliveQuestions) + " -o ServerAliveCountMax=" + strconv.Itoa(aliveQuestions)
+		command += " -o BatchMode=yes -o ConnectTimeout=" + wholeSeconds(r.opts.limits.greeting) +
+			" -o ServerAliveInterval=" + wholeSeconds(r.opts.limits.silence/aliveQuestions) + " -o ServerAliveCountMax=" + strconv.Itoa(aliveQuestions)
 	}
 	if r.remote.key != nil {
 		command += " -i " + shellQuote(filepath.ToSlash(r.path("key"))) // git runs the command in its own shell, also on Windows
@@ -49,22 +46,34 @@ func (r *route) overSSH(ctx context.Context, asked *url.URL) error {
 	}
 	pinned := command
 	if len(addrs) > 0 {
-		// The key of the host is looked for under the name that ssh gives it in
-		// known_hosts.
-		name := strings.ToLower(asked.Hostname())
-		if port := asked.Port(); port != "" && port != "22" {
-			name = "[" + name + "]:" + port
-		}
-		pinned += " -o HostName=" + addrs[0].String() + " -o HostKeyAlias=" + shellQuote(name)
+		pinned += pinTo(addrs[0], asked)
 	}
 	switch {
 	case own && (err != nil || pinned != command) && !r.sshDirect(ctx, command, pinned, asked):
 		pinned = command
 	case err != nil:
 		return err
+	case len(addrs) > 1: // ssh would try this one alone
+		answering, err := r.greeting.Do(ctx, transport.HostPort(asked), func() (netip.Addr, error) {
+			return r.transport.Greeting(ctx, asked, addrs, "SSH-", r.opts.limits.greeting)
+		})
+		if err != nil {
+			return err
+		}
+		pinned = command + pinTo(answering, asked)
 	}
 	r.env = append(r.env, "GIT_SSH_COMMAND="+pinned)
 	return nil
+}
+
+// pinTo are the options by which ssh connects to an address of a host. The key of the
+// host is looked for under the name that ssh gives it in known_hosts.
+func pinTo(ip netip.Addr, asked *url.URL) string {
+	name := strings.ToLower(asked.Hostname())
+	if port := asked.Port(); port != "" && port != "22" {
+		name = "[" + name + "]:" + port
+	}
+	return " -o HostName=" + ip.String() + " -o HostKeyAlias=" + shellQuote(name)
 }
 
 // shellQuote is a word for the shell in which git runs a command.

@@ -195,7 +195,8 @@ func (r *gitRepository) fetch(ctx context.Context, commit string) error {
 	if err == nil {
 		return nil
 	}
-	if over := ended(ctx); over != nil || provider.Coded(err, provider.CodeUnauthorized) || errors.Is(err, errTooLong) {
+	_, silent := errors.AsType[noReply](err)
+	if over := ended(ctx); over != nil || silent || provider.Coded(err, provider.CodeUnauthorized) {
 		return cmp.Or(over, err)
 	}
 	if err := r.reset(ctx); err != nil {

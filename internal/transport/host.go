@@ -1,10 +1,8 @@
 package transport
 
 import (
-	"cmp"
 	"context"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 )
@@ -256,25 +254,4 @@ func (h *hosts) hopeless(ctx context.Context, resp *http.Response, err error) bo
 	s := h.state(HostPort(resp.Request.URL))
 	pause, asked := pauseOf(resp)
 	return s.troubles > troublesInRow || asked && !(s.pauses.bearable() && q.bears(pause))
-}
-
-// Outage is a host that did not answer.
-type Outage struct {
-	Host   string // with the port
-	Reason error  // of the last question that was asked
-}
-
-// Outages returns the hosts whose circuits are open, sorted.
-func (c *Client) Outages() []Outage {
-	h := &c.guard.hosts
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var all []Outage
-	for name, s := range h.known {
-		if s.circuit.open() {
-			all = append(all, Outage{name, WithoutURLs(s.circuit.cause)})
-		}
-	}
-	slices.SortFunc(all, func(a, b Outage) int { return cmp.Compare(a.Host, b.Host) })
-	return all
 }
