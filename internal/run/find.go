@@ -160,10 +160,10 @@ func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.
 		return nil, nil, err
 	}
 	diagnostics = append(diagnostics, told...)
-	modules, err := scan.Load(ctx, roots, source, opts)
+	modules := scan.Load(ctx, roots, source, opts)
 	diagnostics = append(diagnostics, scan.Newer(modules)...)
 	slices.SortFunc(diagnostics, provider.Diagnostic.Compare)
-	return modules, diagnostics, err
+	return modules, diagnostics, nil
 }
 
 // tell adds what the scan of a tree says.

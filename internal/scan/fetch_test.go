@@ -2,7 +2,6 @@ package scan
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -73,26 +72,6 @@ func TestModules_fetches_together(t *testing.T) {
 	if got := len(modules[1].Tree.Fetched); got != calls {
 		t.Errorf("%d modules are listed as fetched, want %d", got, calls)
 	}
-}
-
-// A run that is interrupted while it fetches has no result.
-func TestModules_cancelled_while_fetching(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	tree := fileTree(map[string]string{"main.tf": remoteCalls(1)}, nil)
-	source := sourceFunc(func(ctx context.Context) (Package, error) {
-		cancel()
-		return Package{}, ctx.Err()
-	})
-	if modules, _, err := scanned(ctx, tree, source, Options{Dirs: []string{"."}}); !errors.Is(err, context.Canceled) {
-		t.Errorf("scanned = %v, %v, want %v", modules, err, context.Canceled)
-	}
-}
-
-type sourceFunc func(context.Context) (Package, error)
-
-func (f sourceFunc) Fetch(ctx context.Context, _ provider.Tool, _ Call) (Package, error) {
-	return f(ctx)
 }
 
 // holed is a file tree with a directory that cannot be read.

@@ -18,8 +18,11 @@ import (
 // fetched may call further modules. Without a source such modules are Unread,
 // unless the tool has left them below the root module. The result is in the order
 // of roots, without those that are not Wanted. Each root module says in its
-// Diagnostics what is wrong with its files; the error is not nil only if ctx is done.
-func Load(ctx context.Context, roots []Root, source Source, opts Options) ([]RootModule, error) {
+// Diagnostics what is wrong with its files.
+//
+// When ctx ends, what has been read and fetched is returned, and the rest is Unread:
+// modules that would have to be fetched, and root modules whose turn had not come.
+func Load(ctx context.Context, roots []Root, source Source, opts Options) []RootModule {
 	packages := &packages{
 		source: source, jobs: cmp.Or(opts.Jobs, defaultFetches),
 		known: map[remoteCall]fetched{}, trees: map[treeKey]*tfconfig.Tree{},
@@ -28,32 +31,34 @@ func Load(ctx context.Context, roots []Root, source Source, opts Options) ([]Roo
 	for i, r := range roots {
 		all[i] = &loading{Root: r, asked: map[remoteCall]bool{}}
 	}
-	unfinished := all
 	var beside sync.WaitGroup
 	defer beside.Wait()
-	for first := true; len(unfinished) > 0; first = false {
-		err := each(ctx, unfinished, func(_ int, l *loading) { l.load(packages, &opts) })
-		if err != nil {
-			return nil, err
+	_ = each(ctx, all, func(_ int, l *loading) { l.load(packages, &opts) }) // those that it leaves out are not begun
+	for _, l := range all {
+		if !l.begun {
+			l.cutOff(ctx)
 		}
-		if first && opts.Wanted != nil {
-			all = slices.DeleteFunc(all, func(l *loading) bool { return !opts.Wanted(l.read) })
-			unfinished = all
+	}
+	if opts.Wanted != nil {
+		all = slices.DeleteFunc(all, func(l *loading) bool { return l.begun && !opts.Wanted(l.read) })
+	}
+	for {
+		unfinished := slices.DeleteFunc(slices.Clone(all), func(l *loading) bool { return len(l.lacks) == 0 })
+		if len(unfinished) == 0 {
+			return modulesOf(all)
 		}
 		var calls []remoteCall
-		unfinished = slices.DeleteFunc(slices.Clone(unfinished), func(l *loading) bool { return len(l.lacks) == 0 })
 		for _, l := range unfinished {
 			calls = append(calls, l.lacks...)
 		}
-		if len(calls) > 0 && opts.Met != nil {
+		if opts.Met != nil {
 			met := modulesOf(all)
 			beside.Go(func() { opts.Met(met) })
 		}
-		if err := packages.fetch(ctx, calls); err != nil {
-			return nil, err
-		}
+		packages.fetch(ctx, calls)
+		// What has been fetched is read even if ctx has ended meanwhile.
+		_ = each(context.WithoutCancel(ctx), unfinished, func(_ int, l *loading) { l.load(packages, &opts) })
 	}
-	return modulesOf(all), nil
 }
 
 func modulesOf(all []*loading) []RootModule {
@@ -74,11 +79,22 @@ type loading struct {
 	// they have been met, and lacks those of which it is not known what they lead to.
 	asked map[remoteCall]bool
 	lacks []remoteCall
+	begun bool // its module tree has been read, as far as it is there
 	read  RootModule
+}
+
+// cutOff is the root module whose turn does not come before the end.
+func (l *loading) cutOff(ctx context.Context) {
+	why := provider.Diagnose(provider.Ended(ctx))
+	l.read = RootModule{Root: l.Root}
+	l.read.Root.Tree = nil
+	l.read.Tree.Diagnostics = sorted(l.Problems)
+	l.read.Tree.Unread = append(slices.Clone(l.Unread), Unread{Code: why.Code, Reason: why.Message, Hint: why.Hint, File: l.Dir})
 }
 
 // load reads the module tree with what has been fetched so far.
 func (l *loading) load(packages *packages, opts *Options) {
+	l.begun = true
 	l.read = RootModule{Root: l.Root}
 	l.read.Root.Tree = nil // what was read of it would be kept as long as the result
 	if l.Standalone {

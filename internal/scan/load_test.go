@@ -1,14 +1,93 @@
 package scan
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
+
+// endingSource ends the run when it is asked for one module, of several side by side.
+type endingSource struct {
+	*tableSource
+	last Call
+	end  context.CancelCauseFunc
+}
+
+func (s endingSource) Fetch(ctx context.Context, tool provider.Tool, call Call) (Package, error) {
+	if call == s.last {
+		s.end(&provider.Error{Code: provider.CodeUnreachable, Message: "the time is over"})
+		return Package{}, provider.Ended(ctx)
+	}
+	return s.tableSource.Fetch(context.WithoutCancel(ctx), tool, call)
+}
+
+// TestLoad_end has a run that ends while modules are fetched: what has been read and
+// fetched is there, and of the rest it is said why it is not.
+func TestLoad_end(t *testing.T) {
+	t.Parallel()
+	source := newTableSource()
+	call := func(name string) string {
+		return "module \"m\" {\n  source = \"https://example.com/" + name + ".zip\"\n}\n"
+	}
+	for _, name := range []string{"fast", "deep"} {
+		files := map[string]string{"main.tf": "resource \"" + name + "_x\" \"y\" {}\n"}
+		if name == "deep" {
+			files["main.tf"] += call("gone")
+		}
+		source.answers[Call{Source: "https://example.com/" + name + ".zip"}] = tableAnswer{pkg: Package{FS: fileTree(files, nil), Dir: ".", ID: name}}
+	}
+	tree := fileTree(map[string]string{
+		"local/main.tf": "resource \"local_x\" \"y\" {}\n", "fast/main.tf": call("fast"), "deep/main.tf": call("deep"), "slow/main.tf": call("slow"),
+	}, nil)
+	ctx, end := context.WithCancelCause(t.Context())
+	defer end(nil)
+	roots, _, err := Find(ctx, tree, Options{Dirs: []string{"local", "fast", "deep", "slow"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ending := endingSource{source, Call{Source: "https://example.com/slow.zip"}, end}
+	source.answers[Call{Source: "https://example.com/gone.zip"}] = tableAnswer{err: &provider.Error{Code: provider.CodeUnreachable, Message: "the time is over"}}
+	got := map[string]string{}
+	for _, m := range Load(ctx, roots, ending, Options{}) {
+		for _, r := range m.Tree.Requirements {
+			got[m.Dir] += r.Addr.Type + " "
+		}
+		for _, u := range m.Tree.Unread {
+			got[m.Dir] += u.Module + ": " + u.Reason
+		}
+	}
+	want := map[string]string{"local": "local ", "fast": "fast ", "deep": "deep m.m: the time is over", "slow": "m: the time is over"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Load (-want +got):\n%s", diff)
+	}
+}
+
+// TestLoad_after_the_end has a run that ends before any root module is read: each of them
+// is there, wanted or not, and is not taken for one that requires nothing.
+func TestLoad_after_the_end(t *testing.T) {
+	t.Parallel()
+	roots, _, err := Find(t.Context(), fileTree(map[string]string{"a/main.tf": "", "b/main.tf": ""}, nil), Options{Dirs: []string{"a", "b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	modules := Load(ctx, roots, nil, Options{Wanted: func(RootModule) bool { return false }})
+	if len(modules) != 2 {
+		t.Fatalf("Load = %v, want both root modules", modules)
+	}
+	for _, m := range modules {
+		if len(m.Tree.Unread) != 1 || m.Tree.Unread[0].Code != provider.CodeCancelled {
+			t.Errorf("of %s is unread %+v, want that the run was interrupted", m.Dir, m.Tree.Unread)
+		}
+	}
+}
 
 // A root module may bring a file tree of its own, with the names of its files and
 // the directories that it was made of. Its lock file stays where it was found.
@@ -38,9 +117,9 @@ func TestLoad_tree_of_its_own(t *testing.T) {
 	unit.Tree = tfconfig.NewTree(b.Tree(), func(name string) tfconfig.FileName {
 		return tfconfig.FileName{File: strings.Replace(name, "work", "modules", 1)}
 	})
-	modules, err := Load(t.Context(), []Root{unit}, nil, Options{})
-	if err != nil || len(modules) != 1 {
-		t.Fatalf("Load = %v, %v, want one module", modules, err)
+	modules := Load(t.Context(), []Root{unit}, nil, Options{})
+	if len(modules) != 1 {
+		t.Fatalf("Load = %v, want one module", modules)
 	}
 	m := modules[0]
 	var said []string

@@ -237,6 +237,6 @@ func scanned(ctx context.Context, fsys fs.FS, source Source, opts Options) ([]Ro
 	if err != nil {
 		return nil, nil, err
 	}
-	modules, err := Load(ctx, roots, source, opts)
-	return modules, sorted(slices.Concat(diags, Newer(modules))), err
+	modules := Load(ctx, roots, source, opts)
+	return modules, sorted(slices.Concat(diags, Newer(modules))), nil
 }

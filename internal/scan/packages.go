@@ -47,9 +47,8 @@ type fetched struct {
 	err         error
 }
 
-// fetch asks for what calls lead to, each once and several at a time. It fails
-// only if ctx is done.
-func (p *packages) fetch(ctx context.Context, calls []remoteCall) error {
+// fetch asks for what calls lead to, each once and several at a time.
+func (p *packages) fetch(ctx context.Context, calls []remoteCall) {
 	type answer struct {
 		Package
 		err error
@@ -58,9 +57,6 @@ func (p *packages) fetch(ctx context.Context, calls []remoteCall) error {
 		got.Package, got.err = p.source.Fetch(ctx, c.tool, c.Call)
 		return got
 	})
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	for c, got := range answers {
 		pkg, err := got.Package, got.err
 		if err != nil {
@@ -79,7 +75,6 @@ func (p *packages) fetch(ctx context.Context, calls []remoteCall) error {
 		}
 		p.known[c] = fetched{at: at, base: path.Clean(pkg.Dir), version: pkg.Version, id: pkg.ID, err: err}
 	}
-	return nil
 }
 
 // stored is where a module is that the tool has left in its directory below a

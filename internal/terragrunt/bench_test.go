@@ -59,10 +59,7 @@ func load(t testing.TB, fsys fs.FS, units int) []scan.RootModule {
 	if err != nil {
 		t.Fatal(err)
 	}
-	modules, err := scan.Load(t.Context(), roots, nil, scan.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	modules := scan.Load(t.Context(), roots, nil, scan.Options{})
 	for _, m := range modules {
 		if len(m.Tree.Requirements) != 2 || len(m.Tree.Unread) > 0 {
 			t.Fatalf("%s requires %v, unread %v", m.Dir, m.Tree.Requirements, m.Tree.Unread)

@@ -48,22 +48,28 @@ type Options struct {
 // what its lock file records stands in for that. Units that leave their lock file to
 // its owner are left out, as are those without a lock file unless they are to be
 // created. The diagnostics tell what is assumed, what is not known and what is left
-// alone, each cause once. The error is not nil only if ctx is done.
+// alone, each cause once. The error is not nil only if ctx is done before all units are
+// read; modules that have not been fetched when it ends are not known.
 func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]scan.Root, []provider.Diagnostic, error) {
 	made := make([]Assembly, len(roots))
 	a := NewAssembler(NewConfigs(fsys), opts.Source, opts.Path)
 	a.absent = opts.Absent
-	units := func(do func(i int) error) error {
+	units := func(ctx context.Context, do func(i int)) error {
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(max(cmp.Or(opts.Jobs, defaultJobs), runtime.GOMAXPROCS(0)))
 		for i, r := range roots {
 			if r.Kind == scan.TerragruntUnit {
-				group.Go(func() error { return cmp.Or(ctx.Err(), do(i)) })
+				group.Go(func() error {
+					if ctx.Err() == nil {
+						do(i)
+					}
+					return ctx.Err()
+				})
 			}
 		}
 		return group.Wait()
 	}
-	if err := units(func(i int) error { made[i].Unit = a.Unit(roots[i].Dir); return nil }); err != nil {
+	if err := units(ctx, func(i int) { made[i].Unit = a.Unit(roots[i].Dir) }); err != nil {
 		return nil, nil, err
 	}
 	included := map[string]bool{}
@@ -72,7 +78,7 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 			included[name] = true
 		}
 	}
-	err := units(func(i int) error {
+	_ = units(context.WithoutCancel(ctx), func(i int) { // what has been fetched counts when ctx ends
 		u, r := made[i].Unit, roots[i]
 		if r.Lock != nil || !included[u.File] && !u.Template && (opts.Create || r.Named) {
 			if opts.Wanted == nil || !u.Source.fetched() || opts.Wanted(a.unassembled(r, u)) {
@@ -80,11 +86,7 @@ func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]
 				roots[i].Tool, roots[i].Assumed, roots[i].Guessed, roots[i].Pin = r.Tool, r.Assumed, r.Guessed, r.Pin
 			}
 		}
-		return ctx.Err()
 	})
-	if err != nil {
-		return nil, nil, err
-	}
 	var kept []scan.Root
 	var told toldCauses
 	for i, r := range roots {
