@@ -134,6 +134,18 @@ func (u *blindSpots) selects(t tree, all scan.Options, own OwnSelection) {
 	u.own = scan.Options{Include: own.Include, Exclude: own.Exclude}
 }
 
+// leaves counts the lock files of a tree that this run alone leaves out.
+func (u *blindSpots) leaves(t tree, show func(string) string) {
+	if !u.scoped() && slices.Contains(u.dirs, everything) {
+		return
+	}
+	for _, dir := range t.locked() {
+		if why, missing := u.why(dir); missing && !why.decided() {
+			u.add(why, show, path.Join(dir, lockfile.Name))
+		}
+	}
+}
+
 // scoped reports whether a search leaves anything out that the base wants, as far as the
 // globs tell.
 func (u *blindSpots) scoped() bool {

@@ -26,8 +26,9 @@ type carrier struct {
 	known   map[string]standing
 	// modules are the indexes of the root modules that were found, by directory.
 	modules map[string]int
-	// refused are the entries that were not carried over, each told once.
-	refused []provider.Diagnostic
+	// told is what a person should know of a group: what could not be read, and which
+	// entries were not carried over.
+	told map[string][]provider.Diagnostic
 	// over says, by branch, how much of a proposal is what stood before.
 	over map[string]report.CarriedOver
 }
@@ -41,7 +42,7 @@ type standing struct {
 }
 
 func newCarrier(p *proposer) *carrier {
-	k := &carrier{p: p, refuted: upgrade.Refuted(resultsOf(p.found)), known: map[string]standing{}, modules: map[string]int{}, over: map[string]report.CarriedOver{}}
+	k := &carrier{p: p, refuted: upgrade.Refuted(resultsOf(p.found)), known: map[string]standing{}, modules: map[string]int{}, over: map[string]report.CarriedOver{}, told: map[string][]provider.Diagnostic{}}
 	for i, f := range p.found {
 		k.modules[f.module.Dir] = i
 	}
@@ -97,7 +98,7 @@ func (k *carrier) carry(ctx context.Context, group string, part upgrade.Result) 
 	if len(became.Overtaken) > 0 {
 		k.leave(group, report.Overtaken)
 	}
-	k.tell(part.Module.Dir, became.Refused)
+	k.tell(group, part.Module.Dir, became.Refused)
 	return with, slices.ContainsFunc(with.Selections, func(s upgrade.Selection) bool { return s.Unasked })
 }
 
@@ -116,13 +117,13 @@ func (k *carrier) entries(group string, f pr.File) (upgrade.Standing, bool) {
 }
 
 // tell notes entries that are not carried over though the run has not seen them.
-func (k *carrier) tell(dir string, refused []lockfile.Lock) {
+func (k *carrier) tell(group, dir string, refused []lockfile.Lock) {
 	for _, l := range refused {
 		what := l.Addr.String()
 		if !l.Version.IsZero() {
 			what += " " + l.Version.String()
 		}
-		k.refused = append(k.refused, provider.Diagnostic{
+		k.told[group] = append(k.told[group], provider.Diagnostic{
 			Code: provider.CodePolicy, Severity: provider.SeverityWarning, File: path.Join(dir, lockfile.Name),
 			Message: fmt.Sprintf("the pull request keeps %s no more: what is required, the rules, or what this run has found speaks against it", what),
 		})
@@ -156,7 +157,7 @@ func (k *carrier) kept(ctx context.Context, group string) []keptFile {
 		if _, seen := k.modules[dir]; seen || !missing || why.decided() {
 			continue
 		}
-		now, err := k.p.blobOf(why, f.Path)
+		now, err := k.p.blobOf(f.Path)
 		switch {
 		case err != nil:
 			k.leave(group, report.NotRead)
@@ -179,7 +180,7 @@ func (k *carrier) kept(ctx context.Context, group string) []keptFile {
 			m.Lock, _ = lockfile.Parse(f.Old, f.Path)
 		}
 		result, became := upgrade.Unseen(m, stands, f.Content, k.p.options)
-		k.tell(dir, became.Refused)
+		k.tell(group, dir, became.Refused)
 		if result.File != nil {
 			f.Content = result.File
 			all = append(all, keptFile{f, found{tree: k.p.trees[0], module: m, result: result}})
@@ -208,17 +209,18 @@ func (p *proposer) brokenOff() bool {
 // providers that it did not ask about.
 func (p *proposer) narrowed() bool { return p.blind.narrowed() || p.brokenOff() }
 
-// blobOf is the id of the base's content of a file; empty if it has none.
-func (p *proposer) blobOf(why cause, name string) (string, error) {
+// blobOf is the id of the base's content of a file; empty if it has none. What a
+// checkout lacks, the commit may have.
+func (p *proposer) blobOf(name string) (string, error) {
 	t := p.trees[0]
-	if why == notInCheckout && t.remote == nil {
-		return blobAtHead(t, name)
-	}
 	content, err := fs.ReadFile(t.FS(), name)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case !errors.Is(err, fs.ErrNotExist):
+		return blobID(content), err
+	case t.remote != nil || t.loose:
 		return "", nil
 	}
-	return blobID(content), err
+	return blobAtHead(t, name)
 }
 
 // blobID is git's id of a content; that of none, or of an empty file, is empty.
@@ -248,7 +250,7 @@ func (k *carrier) spare(group string, files []pr.File) string {
 		if !missing || why.decided() {
 			continue
 		}
-		if now, err := k.p.blobOf(why, f.Path); err != nil || now != blobID(f.Content) {
+		if now, err := k.p.blobOf(f.Path); err != nil || now != blobID(f.Content) {
 			return report.NotSeen
 		}
 	}

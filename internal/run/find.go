@@ -62,6 +62,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		s.blind.about(t, modules)
 		if j.req.Verb == PR {
 			s.blind.selects(t, j.req.Scan, j.req.Own)
+			s.blind.leaves(t, j.show(t))
 		}
 		for _, m := range modules {
 			s.found = append(s.found, found{tree: t, module: screened(j, m)})
