@@ -183,7 +183,7 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	carrier := newCarrier(p)
 	proposals := p.proposals(asking, carrier)
 	var spare func(string, []pr.File) string
-	if !p.sawAll() {
+	if !p.sawAll() || len(carrier.told) > 0 {
 		spare = carrier.spare
 	}
 	if pull.DryRun {
@@ -202,6 +202,9 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 		May: j.target.room.may(j.target.Repository), Makes: j.target.makes, Only: to.Only, Head: to.Seen, Rebase: to.Rebase, Recreate: to.Recreate,
 		Spare: spare, DryRun: pull.DryRun, Log: j.env.Log, Begins: j.bounds.begins(), Done: func(o pr.Outcome) { did(j, o) },
 	})
+	for _, key := range slices.Sorted(maps.Keys(carrier.told)) {
+		p.report.Diagnostics = append(p.report.Diagnostics, carrier.told[key]...)
+	}
 	for _, o := range outcomes {
 		if o.Unbegun {
 			j.bounds.skip(report.Unbegun{PullRequests: 1})
@@ -260,6 +263,7 @@ type share struct {
 	// proposed them before; unasked counts root modules of which that is so in part.
 	kept    []found
 	unasked int
+	told    []provider.Diagnostic // of its pull request
 }
 
 // add puts in what the group has of a root module.
@@ -301,33 +305,32 @@ func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposa
 		}
 	}
 	var proposals []pr.Proposal
+	narrowed := p.narrowed() // before anything is told of what stands
 	for _, key := range slices.Sorted(maps.Keys(shares)) {
 		s := shares[key]
-		if p.narrowed() {
+		if narrowed {
 			for _, k := range carrier.kept(ctx, key) {
 				s.keep(k)
 			}
 		}
 		stands, read := carrier.known[key]
-		if stands.err != nil {
-			if !provider.Coded(stands.err, provider.CodeCancelled) || !p.bounds.isInterrupted() { // which is said once
-				p.report.Diagnostics = append(p.report.Diagnostics, provider.Diagnose(stands.err))
-			}
+		if stands.err != nil && (!provider.Coded(stands.err, provider.CodeCancelled) || !p.bounds.isInterrupted()) { // which is said once
+			carrier.told[key] = append(carrier.told[key], provider.Diagnose(stands.err))
 		}
 		if stands.alone != "" {
 			one := p.proposing.survey.Proposal(pr.New(key, p.proposing.base, p.req.Pull.BranchPrefix, nil))
 			one.Alone = stands.alone
 			proposals = append(proposals, one)
 		} else if len(s.files) > 0 {
+			s.told = carrier.told[key]
 			one := p.proposal(ctx, key, s, stands.Standing)
 			carrier.over[one.Branch] = s.carriedOver(stands.Standing)
 			if read && !p.proposing.hub.Anonymous() {
-				one.From, one.KeepText = &stands.Standing, p.narrowed()
+				one.From, one.KeepText = &stands.Standing, one.KeepText || narrowed
 			}
 			proposals = append(proposals, one)
 		}
 	}
-	p.report.Diagnostics = append(p.report.Diagnostics, carrier.refused...)
 	return proposals
 }
 
@@ -363,12 +366,15 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr
 	if pull.CommitMessage != "" {
 		one.Subject = report.Shortened(pull.CommitMessage.Execute(placeholders(key, base, s.changed)))
 	}
-	one.Facts = facts(about)
+	general := slices.Concat(p.report.About(nil).Diagnostics, s.told)
+	beside, own := p.failures(s)
+	general = append(general, beside...)
+	one.Facts, one.KeepText = facts(about, general), len(beside) > 0 && !own
 	one.Presentation = pr.Presentation{PullRequest: pull.settings(key), NoAutoMerge: !pull.unattended(about) || carries(about) && !stands.MergesItself}
 	one.Write = sync.OnceValue(func() string {
 		p.enrich(ctx)
 		full := p.report.About(about)
-		full.CarriedOver = s.carriedOver(stands)
+		full.CarriedOver, full.Diagnostics = s.carriedOver(stands), append(slices.Clip(full.Diagnostics), s.told...)
 		fillDates(ctx, p.job, slices.Concat(p.found, s.kept), full.Modules)
 		slices.SortStableFunc(full.Modules, func(a, b report.Module) int { return strings.Compare(a.Dir, b.Dir) })
 		full.Footer, full.DryRun = pull.Footer, false // it is shown as it would be
@@ -376,6 +382,19 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr
 		return report.Body(full)
 	})
 	return one
+}
+
+// failures are what failed beside the group in lock files that it changes: their hashes
+// are counted in the text, and could not be proven. own reports whether anything of the
+// group failed as well.
+func (p *proposer) failures(s *share) (beside []provider.Diagnostic, own bool) {
+	for n, i := range s.modules {
+		own = own || s.parts[n].Failed()
+		if p.found[i].result.Failed() && !s.parts[n].Failed() {
+			beside = append(beside, provider.Diagnostic{Code: provider.CodeUnreachable, File: p.found[i].module.Dir})
+		}
+	}
+	return beside, own
 }
 
 // shared are the plans of the root modules that a group has changes in, with these
@@ -435,7 +454,7 @@ func carries(modules []report.Module) bool {
 // facts identifies what the text of a pull request tells that is in no lock
 // file: what needs an eye, and what was held back. Dates are not among it, since
 // they are asked only for a text that is written.
-func facts(modules []report.Module) string {
+func facts(modules []report.Module, general []provider.Diagnostic) string {
 	h := sha256.New()
 	tell := func(addr provider.Addr, f report.Facts) {
 		for _, held := range f.Held {
@@ -463,6 +482,9 @@ func facts(modules []report.Module) string {
 		for _, d := range m.Diagnostics {
 			fmt.Fprintf(h, "diagnostic %s %s %d\n", d.Code, d.Addr, d.Severity)
 		}
+	}
+	for _, d := range general { // not their messages, which may tell of a port or a time
+		fmt.Fprintf(h, "general %s %s %d\n", d.Code, d.File, d.Severity)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }

@@ -68,7 +68,7 @@ func TestFactsOfAText(t *testing.T) {
 		}
 		return []report.Module{m}
 	}
-	known := map[string]string{facts(module(nil)): "nothing"}
+	known := map[string]string{facts(module(nil), nil): "nothing"}
 	for name, edit := range map[string]func(*report.Module){
 		"held":       func(m *report.Module) { m.Kept[0].Held = []upgrade.Held{{Reason: upgrade.HeldByAge}} },
 		"missing":    func(m *report.Module) { m.Changes[0].Missing = []provider.Platform{{OS: "linux", Arch: "amd64"}} },
@@ -78,13 +78,20 @@ func TestFactsOfAText(t *testing.T) {
 		"finding":    func(m *report.Module) { m.Findings = []provider.Finding{{Hash: "h1:x"}} },
 		"diagnostic": func(m *report.Module) { m.Diagnostics = []provider.Diagnostic{{Code: provider.CodeNoVersion}} },
 	} {
-		digest := facts(module(edit))
+		digest := facts(module(edit), nil)
 		if other, same := known[digest]; same {
 			t.Errorf("the digest of %s is that of %s", name, other)
 		}
 		known[digest] = name
 	}
-	dated := facts(module(func(m *report.Module) { m.Changes[0].Published = time.Unix(1, 0) }))
+	told := facts(module(nil), []provider.Diagnostic{{Code: provider.CodeUnseen, Message: "1 lock file"}})
+	if known[told] != "" {
+		t.Error("what belongs to no root module does not change the digest")
+	}
+	if again := facts(module(nil), []provider.Diagnostic{{Code: provider.CodeUnseen, Message: "2 lock files"}}); again != told {
+		t.Error("the message of what belongs to no root module changes the digest")
+	}
+	dated := facts(module(func(m *report.Module) { m.Changes[0].Published = time.Unix(1, 0) }), nil)
 	if known[dated] != "nothing" {
 		t.Error("a date changes the digest, though it is asked for only where a text is written")
 	}
