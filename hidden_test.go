@@ -1,0 +1,455 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/relock-dev/relock/internal/command"
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/sandbox"
+)
+
+var (
+	hiddenWorlds = flag.Int("hidden", 2, "TestWhatIsHiddenStays plays so many worlds for each way to hide something")
+	hiddenSeed   = flag.Uint64("hidden-seed", 1, "and this is the seed of the first one")
+)
+
+const (
+	hiddenRepo = "acme/infra"
+	hiddenBase = "main"
+)
+
+// entryAt is an entry of a lock file.
+type entryAt struct{ dir, provider string }
+
+// hiddenProviders are those of the worlds, each with its versions, the oldest first.
+var hiddenProviders = map[string][]string{
+	"registry.terraform.io/hashicorp/null":   {"3.2.2", "3.2.3", "3.2.4"},
+	"registry.terraform.io/hashicorp/random": {"3.6.0", "3.6.1"},
+	"registry.example.com/corp/own":          {"1.0.0", "1.1.0"},
+}
+
+// hiddenFrom is what one run does not see, by who made it so.
+type hiddenFrom struct {
+	args  []string
+	fault string                 // of the servers, during that run
+	hides func(entryAt) bool     // entries that the run cannot look at, or must not
+	edit  func(dir string) error // of the checkout
+	files func(dir string) bool  // root modules of which the whole lock file is hidden
+}
+
+// waysToHide are what a run may not see, a row each. A row says what it hides by itself:
+// nothing here asks relock what it has seen.
+var waysToHide = []struct {
+	name string
+	hide func(w *hidingWorld) hiddenFrom
+}{
+	{"directories", func(w *hidingWorld) hiddenFrom {
+		shown := w.some(w.dirs)
+		hidden := func(dir string) bool { return !slices.Contains(shown, dir) }
+		return hiddenFrom{args: shown, files: hidden, hides: func(e entryAt) bool { return hidden(e.dir) }}
+	}},
+	{"a provider", func(w *hidingWorld) hiddenFrom {
+		shown := w.some(slices.Sorted(maps.Keys(hiddenProviders)))[0]
+		return hiddenFrom{args: []string{"--provider", shown}, hides: func(e entryAt) bool { return e.provider != shown && w.wants(e) }}
+	}},
+	{"a file that is named", func(w *hidingWorld) hiddenFrom {
+		shown := w.some(w.dirs)
+		name := filepath.Join(w.Cleanup, "scope.yml")
+		hidden := func(dir string) bool { return !slices.Contains(shown, dir) }
+		return hiddenFrom{
+			args: []string{"--config", name}, files: hidden, hides: func(e entryAt) bool { return hidden(e.dir) },
+			edit: func(string) error {
+				return os.WriteFile(name, []byte(w.settings+"include: ["+strings.Join(shown, ", ")+"]\n"), 0o600)
+			},
+		}
+	}},
+	{"a file that is not committed", func(w *hidingWorld) hiddenFrom {
+		left := w.some(w.dirs)
+		hidden := func(dir string) bool { return slices.Contains(left, dir) }
+		return hiddenFrom{files: hidden, hides: func(e entryAt) bool { return hidden(e.dir) }, edit: func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, ".github", "relock.yml"), []byte(w.settings+"exclude: ["+strings.Join(left, ", ")+"]\n"), 0o600)
+		}}
+	}},
+	{"an outage", func(w *hidingWorld) hiddenFrom {
+		return hiddenFrom{fault: "* /registry.example.com/... 503", hides: func(e entryAt) bool {
+			return strings.HasPrefix(e.provider, "registry.example.com/") && w.wants(e)
+		}}
+	}},
+	{"directories of an outage", func(w *hidingWorld) hiddenFrom {
+		shown := w.some(w.dirs)
+		hidden := func(dir string) bool { return !slices.Contains(shown, dir) }
+		return hiddenFrom{fault: "* /registry.example.com/... 503", args: shown, files: hidden, hides: func(e entryAt) bool {
+			return hidden(e.dir) || strings.HasPrefix(e.provider, "registry.example.com/") && w.wants(e)
+		}}
+	}},
+}
+
+// hidingWorld is a repository with pull requests of ours, in which things have happened
+// since.
+type hidingWorld struct {
+	*testing.T
+	random   *rand.Rand
+	Cleanup  string // a directory beside the checkouts
+	box      *sandbox.Sandbox
+	hub      *sandbox.GitHub
+	dirs     []string
+	settings string
+	log      []string
+	clones   int
+}
+
+func newHidingWorld(t *testing.T, seed uint64) *hidingWorld {
+	t.Helper()
+	w := &hidingWorld{T: t, random: rand.New(rand.NewPCG(seed, 59)), Cleanup: t.TempDir(), dirs: []string{"east", "north/deep", "west"}}
+	ar := new(txtar.Archive)
+	add := func(name, content string) { ar.Files = append(ar.Files, txtar.File{Name: name, Data: []byte(content)}) }
+	for name, versions := range hiddenProviders {
+		add("registry/"+name, "versions: ["+strings.Join(versions, ", ")+"]\n")
+	}
+	w.settings = "version: 1\nplatforms: [linux_amd64]\ngroup-by: " + []string{"all", "provider", "directory"}[w.random.IntN(3)] + "\n"
+	add("github/"+hiddenRepo+"/"+hiddenBase+"/.github/relock.yml", w.settings)
+	for _, dir := range w.dirs {
+		var lock strings.Builder
+		required := w.some(slices.Sorted(maps.Keys(hiddenProviders)))
+		for _, name := range required {
+			fmt.Fprintf(&lock, "provider %q {\n  version = %q\n}\n", name, hiddenProviders[name][0])
+		}
+		add("github/"+hiddenRepo+"/"+hiddenBase+"/"+dir+"/main.tf", requiring(required, ""))
+		add("github/"+hiddenRepo+"/"+hiddenBase+"/"+dir+"/"+lockfile.Name, lock.String())
+	}
+	world, err := sandbox.ParseWorld(ar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.box, err = sandbox.Start(world); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.box.Close)
+	w.hub = w.box.GitHub()
+	if err := os.WriteFile(filepath.Join(w.Cleanup, "terraformrc"), []byte(w.box.CLIConfig()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// requiring is the configuration of a root module. bound is the constraint of each.
+func requiring(providers []string, bound string) string {
+	var b strings.Builder
+	b.WriteString("terraform {\n  required_providers {\n")
+	for _, name := range providers {
+		fmt.Fprintf(&b, "    %s = {\n      source = %q\n", path.Base(name), name)
+		if bound != "" {
+			fmt.Fprintf(&b, "      version = %q\n", bound)
+		}
+		b.WriteString("    }\n")
+	}
+	return b.String() + "  }\n}\n"
+}
+
+// wants reports whether the configuration on the base requires a provider, in any version:
+// that nobody has to ask a registry for.
+func (w *hidingWorld) wants(e entryAt) bool {
+	w.Helper()
+	files, err := w.hub.Files(hiddenRepo, hiddenBase)
+	w.must(err)
+	config := string(files[e.dir+"/main.tf"].Content)
+	return strings.Contains(config, strconv.Quote(e.provider)) && !strings.Contains(config, "version")
+}
+
+// some are a few of several, in order, and never none.
+func (w *hidingWorld) some(all []string) []string {
+	for {
+		if chosen := slices.DeleteFunc(slices.Clone(all), func(string) bool { return w.random.IntN(2) == 0 }); len(chosen) > 0 {
+			return chosen
+		}
+	}
+}
+
+// must fails the test with what has happened.
+func (w *hidingWorld) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatalf("%v\n%s", err, strings.Join(w.log, "\n"))
+	}
+}
+
+// clone is a checkout of the base as it is now.
+func (w *hidingWorld) clone() string {
+	w.Helper()
+	w.clones++
+	dir := filepath.Join(w.Cleanup, fmt.Sprint("clone", w.clones))
+	_, err := w.hub.Clone(hiddenRepo, hiddenBase, dir)
+	w.must(err)
+	return dir
+}
+
+// run starts relock in a checkout.
+func (w *hidingWorld) run(dir string, args ...string) (status int, said string) {
+	w.Helper()
+	environ := map[string]string{
+		"GITHUB_REPOSITORY": hiddenRepo, "GITHUB_TOKEN": sandbox.ActionsToken, "GITHUB_API_URL": strings.TrimSuffix(w.box.GitHubAPI(), "/"),
+		"GITHUB_GRAPHQL_URL": w.box.GraphQL(), "TF_CLI_CONFIG_FILE": filepath.Join(w.Cleanup, "terraformrc"),
+	}
+	var list []string
+	for name, value := range environ {
+		list = append(list, name+"="+value)
+	}
+	var out bytes.Buffer
+	status = command.Main(w.Context(), command.Env{
+		Args: append([]string{"pr"}, args...), Stdout: &out, Stderr: &out, WorkDir: dir, Home: w.Cleanup, CacheDir: filepath.Join(w.Cleanup, "cache"),
+		GOOS: runtime.GOOS, Getenv: func(name string) string { return environ[name] }, Environ: list, Now: time.Now(),
+	})
+	w.log = append(w.log, fmt.Sprintf("relock pr %s: %d\n%s", strings.Join(args, " "), status, out.String()))
+	return status, out.String()
+}
+
+// entries are those of the lock files at a branch or commit, as they are printed.
+func (w *hidingWorld) entries(ref string) map[entryAt]string {
+	w.Helper()
+	files, err := w.hub.Files(hiddenRepo, ref)
+	w.must(err)
+	all := map[entryAt]string{}
+	for name, f := range files {
+		if path.Base(name) != lockfile.Name {
+			continue
+		}
+		lock, problems := lockfile.Parse(f.Content, name)
+		if len(problems) > 0 {
+			w.Fatal(problems)
+		}
+		for _, l := range lock.Locks {
+			all[entryAt{path.Dir(name), l.Addr.String()}] = string(lockfile.Print(lock.Tool, []lockfile.Lock{l.Kept()}))
+		}
+	}
+	return all
+}
+
+// pulls are the newest pull requests, by branch.
+func (w *hidingWorld) pulls() map[string]sandbox.PullRequest {
+	w.Helper()
+	all, err := w.hub.Pulls(hiddenRepo)
+	w.must(err)
+	newest := map[string]sandbox.PullRequest{}
+	for _, p := range all {
+		newest[p.Head] = p
+	}
+	return newest
+}
+
+// fork is the commit of the base that a commit of ours stands on.
+func (w *hidingWorld) fork(head string) string {
+	w.Helper()
+	commits, err := w.hub.Commits(hiddenRepo, head)
+	w.must(err)
+	return commits[0].Parents[0]
+}
+
+// happen does something to the base, or to a pull request, for each root module.
+func (w *hidingWorld) happen() {
+	w.Helper()
+	pulls := w.pulls()
+	for _, dir := range w.dirs {
+		files, err := w.hub.Files(hiddenRepo, hiddenBase)
+		w.must(err)
+		lock := path.Join(dir, lockfile.Name)
+		var required []string
+		for _, e := range slices.SortedFunc(maps.Keys(w.entries(hiddenBase)), func(a, b entryAt) int { return strings.Compare(a.provider, b.provider) }) {
+			if e.dir == dir {
+				required = append(required, e.provider)
+			}
+		}
+		push := sandbox.Push{Branch: hiddenBase, Files: map[string]sandbox.File{}}
+		what := []string{"nothing", "nothing", "bound", "caught up", "removed", "less", "by hand"}[w.random.IntN(7)]
+		switch what {
+		case "bound": // the next plan proposes something else
+			push.Files[dir+"/main.tf"] = sandbox.File{Content: []byte(requiring(required, "< "+hiddenProviders[required[0]][len(hiddenProviders[required[0]])-1]))}
+			if len(required) > 1 {
+				push.Files[dir+"/main.tf"] = sandbox.File{Content: []byte(requiring(required[:1], "< "+hiddenProviders[required[0]][len(hiddenProviders[required[0]])-1]))}
+			}
+		case "caught up": // with one of the pull requests
+			for _, branch := range slices.Sorted(maps.Keys(pulls)) {
+				theirs, err := w.hub.Files(hiddenRepo, pulls[branch].HeadSHA)
+				w.must(err)
+				if !bytes.Equal(theirs[lock].Content, files[lock].Content) {
+					push.Files[lock] = theirs[lock]
+					break
+				}
+			}
+		case "removed":
+			push.Remove = []string{dir + "/main.tf", lock}
+		case "less": // the last provider is not required any more
+			push.Files[dir+"/main.tf"] = sandbox.File{Content: []byte(requiring(required[:len(required)-1], ""))}
+		case "by hand":
+			old, newer := hiddenProviders[required[0]][0], hiddenProviders[required[0]][1]
+			push.Files[lock] = sandbox.File{Content: bytes.Replace(files[lock].Content, []byte(old), []byte(newer), 1)}
+		}
+		w.log = append(w.log, dir+": "+what)
+		if len(push.Files)+len(push.Remove) > 0 {
+			_, err = w.hub.Push(hiddenRepo, push)
+			w.must(err)
+		}
+	}
+	for _, branch := range slices.Sorted(maps.Keys(pulls)) {
+		if w.random.IntN(4) == 0 {
+			w.log = append(w.log, "somebody closes the pull request from "+branch)
+			w.must(w.hub.Close(hiddenRepo, pulls[branch].Number, "monalisa"))
+		}
+	}
+}
+
+// counted are numbers of lock files that were not looked at, in what relock says.
+var counted = regexp.MustCompile(`(\d+) lock files? [^\n]* not looked at`)
+
+// check holds what a run has done against what was hidden from it.
+func (w *hidingWorld) check(from hiddenFrom, before map[string]sandbox.PullRequest, status int, said string) {
+	w.Helper()
+	base, after := w.entries(hiddenBase), w.pulls()
+	refs, err := w.hub.Refs(hiddenRepo)
+	w.must(err)
+	for branch, pull := range before {
+		now := after[branch]
+		was, old := w.entries(pull.HeadSHA), w.entries(w.fork(pull.HeadSHA))
+		for e := range w.union(was, old) {
+			if !from.hides(e) || was[e] == old[e] || was[e] == base[e] {
+				continue
+			}
+			switch _, there := refs["refs/heads/"+branch]; {
+			case pull.State == "open" && now.State != "open":
+				w.Errorf("%s: #%d is closed, which proposes the hidden %v", branch, pull.Number, e)
+			case pull.State == "open" && !there:
+				w.Errorf("%s: the branch is gone, which proposes the hidden %v", branch, e)
+			case now.State == "open" && w.entries(now.HeadSHA)[e] != was[e]:
+				w.Errorf("%s: #%d has the hidden %v otherwise than #%d:\n%s", branch, now.Number, e, pull.Number, cmp.Diff(was[e], w.entries(now.HeadSHA)[e]))
+			}
+		}
+	}
+	hidden, total := map[string]bool{}, 0
+	for e := range base {
+		if from.files != nil && from.files(e.dir) {
+			hidden[e.dir] = true
+		}
+	}
+	for _, m := range counted.FindAllStringSubmatch(said, -1) {
+		n, err := strconv.Atoi(m[1])
+		w.must(err)
+		total += n
+	}
+	if status == command.ExitOK && total < len(hidden) {
+		w.Errorf("the run is green, and counts %d of %d hidden lock files", total, len(hidden))
+	}
+}
+
+func (w *hidingWorld) union(a, b map[entryAt]string) map[entryAt]bool {
+	all := map[entryAt]bool{}
+	for e := range a {
+		all[e] = true
+	}
+	for e := range b {
+		all[e] = true
+	}
+	return all
+}
+
+// whole runs over everything, twice, and returns what there is then.
+func (w *hidingWorld) whole() map[string]any {
+	w.Helper()
+	for range 2 {
+		if status, said := w.run(w.clone()); status != command.ExitOK {
+			w.Fatalf("a run over everything ends with %d:\n%s", status, said)
+		}
+	}
+	held := map[string]any{}
+	for branch, pull := range w.pulls() {
+		if pull.State == "open" {
+			held[branch] = []any{pull.Title, pull.ChangedFiles, w.text(pull.Body), entriesByName(w.entries(pull.HeadSHA))}
+		}
+	}
+	return held
+}
+
+func entriesByName(all map[entryAt]string) map[string]string {
+	named := map[string]string{}
+	for e, text := range all {
+		named[e.dir+" "+e.provider] = text
+	}
+	return named
+}
+
+// commandLine is how to do the same by hand, which names providers where other groups had
+// changes, too, when the text was written.
+var commandLine = regexp.MustCompile(`(?m)^relock upgrade .*$`)
+
+// text is the body of a pull request without what differs between two worlds.
+func (w *hidingWorld) text(body string) string {
+	return commandLine.ReplaceAllString(strings.ReplaceAll(body, w.box.URL(), ""), "")
+}
+
+// TestWhatIsHiddenStays holds what a run does that does not see everything: no pull
+// request is closed that proposes something hidden, none loses it, no branch of one is
+// deleted, and nothing is green that does not count what was hidden. Then all is shown,
+// and a run over everything makes the same as if nothing had been hidden.
+func TestWhatIsHiddenStays(t *testing.T) {
+	t.Parallel()
+	for _, way := range waysToHide {
+		for n := range *hiddenWorlds {
+			seed := *hiddenSeed + uint64(n)
+			t.Run(fmt.Sprintf("%s/%d", way.name, seed), func(t *testing.T) {
+				t.Parallel()
+				played := func(hides bool) (*hidingWorld, map[string]any) {
+					w := newHidingWorld(t, seed)
+					w.run(w.clone())
+					w.happen()
+					from := way.hide(w)
+					if hides {
+						w.unseen(from)
+					}
+					return w, w.whole()
+				}
+				w, got := played(true)
+				_, want := played(false)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("the pull requests are not as if nothing had been hidden (-want +got):\n%s", diff)
+				}
+				if t.Failed() {
+					t.Log("what happened:\n" + strings.Join(w.log, "\n"))
+				}
+			})
+		}
+	}
+}
+
+// unseen is the run from which something is hidden, with what must hold of it.
+func (w *hidingWorld) unseen(from hiddenFrom) {
+	w.Helper()
+	before, dir := w.pulls(), w.clone()
+	if from.edit != nil {
+		w.must(from.edit(dir))
+	}
+	if from.fault != "" {
+		f, err := sandbox.ParseFault(from.fault)
+		w.must(err)
+		w.box.Inject(f)
+	}
+	w.log = append(w.log, "-- hidden --")
+	status, said := w.run(dir, from.args...)
+	w.box.Mend()
+	w.log = append(w.log, "-- shown --")
+	w.check(from, before, status, said)
+}
