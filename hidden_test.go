@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -87,6 +88,38 @@ var waysToHide = []struct {
 			return os.WriteFile(filepath.Join(dir, ".github", "relock.yml"), []byte(w.settings+"exclude: ["+strings.Join(left, ", ")+"]\n"), 0o600)
 		}}
 	}},
+	{"a sparse checkout", func(w *hidingWorld) hiddenFrom {
+		shown := w.some(w.dirs)
+		hidden := func(dir string) bool { return !slices.Contains(shown, dir) && w.locked(dir) }
+		return hiddenFrom{files: hidden, hides: func(e entryAt) bool { return hidden(e.dir) }, edit: func(dir string) error {
+			return gitHere(dir, append([]string{"sparse-checkout", "set", ".github"}, shown...)...)
+		}}
+	}},
+	{"a lock file that is deleted in the checkout", func(w *hidingWorld) hiddenFrom {
+		gone := slices.DeleteFunc(w.some(w.dirs), func(dir string) bool { return !w.locked(dir) })
+		hidden := func(dir string) bool { return slices.Contains(gone, dir) }
+		return hiddenFrom{files: hidden, hides: func(e entryAt) bool { return hidden(e.dir) }, edit: func(top string) error {
+			for _, dir := range gone {
+				if err := os.Remove(filepath.Join(top, filepath.FromSlash(dir), lockfile.Name)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}
+	}},
+	{"a link", func(w *hidingWorld) hiddenFrom {
+		to := w.some(w.dirs)[0]
+		if !w.locked(to) {
+			return hiddenFrom{hides: func(entryAt) bool { return false }}
+		}
+		_, err := w.hub.Push(hiddenRepo, sandbox.Push{Branch: hiddenBase, Files: map[string]sandbox.File{
+			"link/main.tf":          {Content: []byte("# requires nothing\n")},
+			"link/" + lockfile.Name: {Mode: sandbox.ModeLink, Content: []byte("../" + to + "/" + lockfile.Name)},
+		}})
+		w.must(err)
+		hidden := func(dir string) bool { return dir == to }
+		return hiddenFrom{files: hidden, hides: func(e entryAt) bool { return hidden(e.dir) }}
+	}},
 	{"an outage", func(w *hidingWorld) hiddenFrom {
 		return hiddenFrom{fault: "* /registry.example.com/... 503", hides: func(e entryAt) bool {
 			return strings.HasPrefix(e.provider, "registry.example.com/") && w.wants(e)
@@ -163,6 +196,27 @@ func requiring(providers []string, bound string) string {
 	return b.String() + "  }\n}\n"
 }
 
+// locked reports whether the base has a lock file in a directory.
+func (w *hidingWorld) locked(dir string) bool {
+	w.Helper()
+	files, err := w.hub.Files(hiddenRepo, hiddenBase)
+	w.must(err)
+	_, there := files[dir+"/"+lockfile.Name]
+	return there
+}
+
+// gitHere runs git in a checkout.
+func gitHere(dir string, args ...string) error {
+	for _, args := range [][]string{{"reset", "-q", "--hard"}, args} { // which makes the index git's own
+		cmd := exec.Command("git", append([]string{"-C", dir}, args...)...)
+		cmd.Env = []string{"GIT_CONFIG_NOSYSTEM=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH")}
+		if said, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, said)
+		}
+	}
+	return nil
+}
+
 // wants reports whether the configuration on the base requires a provider, in any version:
 // that nobody has to ask a registry for.
 func (w *hidingWorld) wants(e entryAt) bool {
@@ -227,7 +281,7 @@ func (w *hidingWorld) entries(ref string) map[entryAt]string {
 	w.must(err)
 	all := map[entryAt]string{}
 	for name, f := range files {
-		if path.Base(name) != lockfile.Name {
+		if path.Base(name) != lockfile.Name || f.Mode == sandbox.ModeLink {
 			continue
 		}
 		lock, problems := lockfile.Parse(f.Content, name)
