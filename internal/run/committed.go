@@ -9,10 +9,12 @@ import (
 	"path"
 	"slices"
 
+	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -39,7 +41,9 @@ type committed struct {
 	// missing are files that are not on disk though no local change deleted them, and
 	// deleted the others that are not.
 	missing, deleted []string
-	sparse           bool // the checkout is
+	// links are what lock files that are links lead to, as far as the clone has that.
+	links  map[string]string
+	sparse bool // the checkout is
 }
 
 // reads reports whether what a commit has at a path is taken down.
@@ -61,7 +65,7 @@ func (c committed) absent(dir string) bool {
 // committedIn reads what the commit of a file tree has. If a partial clone has no tree
 // objects, GitHub is asked in an Action's run: one request.
 func committedIn(ctx context.Context, j job, t tree) (committed, error) {
-	c := committed{modes: map[string]filemode.FileMode{}, sparse: t.remote == nil && sparse(t)}
+	c := committed{modes: map[string]filemode.FileMode{}, links: map[string]string{}, sparse: t.remote == nil && sparse(t)}
 	if t.remote != nil || t.loose {
 		return c.listed(t)
 	}
@@ -129,8 +133,29 @@ func (c *committed) readHead(t tree) error {
 		if c.reads(name, entry.Mode) {
 			c.modes[name] = entry.Mode
 		}
+		if entry.Mode == filemode.Symlink && isLock(name) {
+			c.links[name] = targetOf(repo, entry.Hash)
+		}
 		return nil
 	})
+}
+
+// targetOf is what a link leads to; empty if a partial clone does not have that.
+func targetOf(repo *git.Repository, id plumbing.Hash) string {
+	blob, err := repo.BlobObject(id)
+	if err != nil {
+		return ""
+	}
+	r, err := blob.Reader()
+	if err != nil {
+		return ""
+	}
+	defer r.Close()
+	target, err := readBounded(r)
+	if err != nil {
+		return ""
+	}
+	return string(target)
 }
 
 // ask asks GitHub for the tree of HEAD, in an Action's run that is about a repository
@@ -209,7 +234,7 @@ func (c *committed) compare(t tree) {
 // request keeps what it has for lock files that a local change deleted; elsewhere they
 // are gone. Of the diagnostics of the scan it returns those that are still true.
 func notOnDisk(j job, s *inventory, t tree, c committed, diagnostics []provider.Diagnostic) []provider.Diagnostic {
-	lacks := newChanged(pathsIn(t.FS(), c.missing))
+	lacks := newChanged(asFiles(c.missing))
 	unseen := map[string]bool{}
 	for _, name := range c.locks() {
 		unseen[name] = lacks.beside(path.Dir(name))
@@ -236,6 +261,15 @@ func notOnDisk(j job, s *inventory, t tree, c committed, diagnostics []provider.
 	}
 	diagnostics = slices.DeleteFunc(slices.Clone(diagnostics), func(d provider.Diagnostic) bool { return unseen[d.File] })
 	return append(diagnostics, unchecked(s, c)...)
+}
+
+// asFiles are paths of files.
+func asFiles(names []string) []github.ChangedPath {
+	paths := make([]github.ChangedPath, len(names))
+	for i, name := range names {
+		paths[i] = github.ChangedPath{Path: name, File: true}
+	}
+	return paths
 }
 
 // unchecked are errors about lock files that the change touches and the checkout lacks.

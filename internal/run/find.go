@@ -56,7 +56,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		if err != nil {
 			return s, fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
-		if err := markShared(t, modules); err != nil {
+		if err := markShared(t, modules, c); err != nil {
 			return s, fmt.Errorf("looking for links in %s: %w", t.name(), err)
 		}
 		s.blind.about(t, modules)

@@ -16,9 +16,10 @@ import (
 var toolDirs = []string{".git", ".terraform", ".terragrunt-cache", "node_modules"}
 
 // linkedLocks are the lock files of a tree that are links, and those that such links
-// lead to, hidden ones included. Outside of a repository nothing says how far to look:
+// lead to, hidden ones included, and those that
+// only the commit has. Outside of a repository nothing says how far to look:
 // there it is the root modules themselves.
-func linkedLocks(t tree, roots []scan.RootModule) (map[string]bool, error) {
+func linkedLocks(t tree, roots []scan.RootModule, c committed) (map[string]bool, error) {
 	fsys, linked := t.FS(), map[string]bool{}
 	note := func(name string) {
 		if info, err := fs.Lstat(fsys, name); err != nil || info.Mode().Type() != fs.ModeSymlink {
@@ -27,6 +28,11 @@ func linkedLocks(t tree, roots []scan.RootModule) (map[string]bool, error) {
 		linked[name] = true
 		if to, err := filetree.Resolve(fsys, name); err == nil {
 			linked[to] = true
+		}
+	}
+	for _, name := range c.missing { // which a sparse checkout lacks
+		if target := c.links[name]; target != "" {
+			linked[path.Join(path.Dir(name), target)] = true
 		}
 	}
 	if t.loose {
@@ -54,8 +60,8 @@ func linkedLocks(t tree, roots []scan.RootModule) (map[string]bool, error) {
 // leaves these alone: replacing a link puts a file in its place, and what it leads to
 // is the lock file of several root modules
 // [hashicorp/terraform#27158, hashicorp/terraform#32707].
-func markShared(t tree, roots []scan.RootModule) error {
-	linked, err := linkedLocks(t, roots)
+func markShared(t tree, roots []scan.RootModule, c committed) error {
+	linked, err := linkedLocks(t, roots, c)
 	for i, m := range roots {
 		roots[i].Shared = linked[path.Join(m.Dir, lockfile.Name)]
 	}
