@@ -37,9 +37,20 @@ func fileHere(env Env) (config.File, error) {
 		return config.File{}, provider.Diagnostics(diagnostics)
 	}
 	if found == "" {
-		return config.File{}, nil
+		return fileOfHead(dir)
 	}
 	return ownFileAt(dir, found, []string{dir})
+}
+
+// fileOfHead reads the configuration file that the commit has and a sparse checkout lacks;
+// nothing, if there is none. Without it the run would go by other rules than the
+// repository's.
+func fileOfHead(dir string) (config.File, error) {
+	files, err := run.NotCheckedOut(dir, config.FileNames)
+	if err != nil || files == nil {
+		return config.File{}, err
+	}
+	return searched(files)
 }
 
 // ownFileAt reads a configuration file of a repository, of which no link leads out.

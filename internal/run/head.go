@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/url"
+	"path"
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -97,6 +98,26 @@ func screened(j job, m scan.RootModule) scan.RootModule {
 		})
 	}
 	return m
+}
+
+// NotCheckedOut returns those of the named files that HEAD has, if the checkout at root is
+// a sparse one, which may lack them; nil if it is not.
+func NotCheckedOut(root string, names []string) (fs.FS, error) {
+	if !sparse(tree{root: root}) {
+		return nil, nil
+	}
+	head, err := commitOf(tree{root: root}, "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	files, ok := Committed(root, head.Hash.String(), names)
+	if !ok {
+		return nil, provider.Diagnostic{
+			Code: provider.CodeSettings, Message: "it is not known whether the sparse checkout lacks a configuration file: HEAD could not be read",
+			Hint: scan.CheckOut(path.Dir(names[0])),
+		}
+	}
+	return files, nil
 }
 
 // Committed returns those of the named files that a commit has, if the git
