@@ -75,7 +75,7 @@ func (o order) about(ctx context.Context, verb Verb, remote *Remote) (_ Request,
 	}
 	if len(o.command.Dirs) > 0 {
 		target.Dirs = o.command.Dirs
-	} else if req.Touched, err = o.touched(ctx, remote); err != nil {
+	} else if req.Touched, err = o.touched(ctx, verb, remote); err != nil {
 		return req, err
 	}
 	req.Targets = []Target{target}
@@ -107,9 +107,10 @@ func (o order) hosts(ctx context.Context) []svchost.Hostname {
 	return hosts
 }
 
-// touched returns a test for the root modules that the pull request touches, by
-// one of their own files or one of a module that they call.
-func (o order) touched(ctx context.Context, remote *Remote) (func(scan.RootModule) bool, error) {
+// touched returns a test for the root modules that the pull request touches. To be judged
+// is what it may touch; to be written, what depends on a file of it by name: a link that
+// it adds is no reason to upgrade everything.
+func (o order) touched(ctx context.Context, verb Verb, remote *Remote) (func(scan.RootModule) bool, error) {
 	files, complete, err := o.repo.ChangedFiles(ctx, o.pull.Number, mostChanged)
 	if err != nil {
 		return nil, err
@@ -117,7 +118,11 @@ func (o order) touched(ctx context.Context, remote *Remote) (func(scan.RootModul
 	if !complete {
 		return nil, refused(report.TooManyFiles(mostChanged))
 	}
-	return newChanged(pathsIn(remote.FS, files)).touches, nil
+	changed := newChanged(pathsIn(remote.FS, files))
+	if verb == Upgrade || verb == Lock {
+		return changed.names, nil
+	}
+	return changed.touches, nil
 }
 
 // changes reports whether the pull request changes a file.

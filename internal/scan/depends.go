@@ -21,6 +21,20 @@ func vague(at tfconfig.Directory) bool {
 		!slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() })
 }
 
+// targets are the files that links in a directory lead to, if they may be read.
+func targets(at tfconfig.Directory) (names []string) {
+	entries, _ := at.Entries()
+	for _, e := range entries {
+		if e.Type() != fs.ModeSymlink || !Reads(e.Name()) {
+			continue
+		}
+		if to, _, err := at.Tree.Follow(at.Join(e.Name())); err == nil {
+			names = append(names, to)
+		}
+	}
+	return names
+}
+
 // linked reports whether a link may lead to something that is read for a root module:
 // a file of its directory, what is kept below that, or a version file here or above.
 func (f *finder) linked(at tfconfig.Directory) bool {

@@ -220,7 +220,7 @@ func (f *finder) identify(at tfconfig.Directory) Root {
 	case TerragruntUnit:
 		r.Terragrunt = f.tools.pins(at.Path).pins[""]
 	}
-	r.AnyChange = f.linked(at)
+	r.AnyChange, r.Files = f.linked(at), targets(at)
 	return r
 }
 

@@ -104,6 +104,7 @@ func (l *loading) load(packages *packages, opts *Options) {
 	w := l.walk(packages, opts)
 	l.read.Tool, l.read.Assumed, l.read.Newer, l.lacks = l.Tool, l.Assumed && !l.exact, l.newer, w.wanted
 	unsaid := func(addr provider.Addr) bool { _, why := w.refused(addr, w.tree.terms[addr]); return why == "" } // what is wrong is said once
+	l.read.Files = slices.Concat(l.Files, w.files)
 	l.read.AnyChange = l.AnyChange || w.anyChange || l.Tree.ThroughLink()
 	l.read.Tests = w.treeOf(&w.tests, unsaid)
 	l.read.Tree = w.treeOf(&w.tree, func(provider.Addr) bool { return true })

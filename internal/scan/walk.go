@@ -50,8 +50,9 @@ type walker struct {
 	asked    map[remoteCall]bool // of the root module, in this walk and before
 	wanted   []remoteCall        // calls of which it is not known yet what they lead to
 	manifest func() manifest
-	// anyChange is as in Root.
+	// anyChange and files are as in Root.
 	anyChange bool
+	files     []string
 
 	// installs is what earlier walks know, and found what this one does. missed says
 	// that neither has what a module names.
@@ -120,7 +121,7 @@ func (w *walker) module(at *visit) {
 		w.seen[c.Directory] = true
 		if c.Directory.Tree == w.config.Directory.Tree {
 			w.Dirs = append(w.Dirs, c.Directory.Path)
-			w.anyChange = w.anyChange || vague(c.Directory)
+			w.anyChange, w.files = w.anyChange || vague(c.Directory), append(w.files, targets(c.Directory)...)
 		}
 		if c.Directory.Tree.IsPackage() {
 			w.packaged[c.Directory.Tree] = true

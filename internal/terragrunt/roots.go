@@ -109,7 +109,7 @@ const defaultJobs = 8
 // unassembled is the root module of a unit before its module is fetched: which of the
 // files below it that calls is not known.
 func (a *Assembler) unassembled(r scan.Root, u Unit) scan.RootModule {
-	r.Files = append(slices.Clip(u.Files), u.Dir+"/")
+	r.Files = slices.Concat(r.Files, u.Files, []string{u.Dir + "/"})
 	r.AnyChange = r.AnyChange || u.AnyChange || a.linkedBelow(u.Dir)
 	return scan.RootModule{Root: r}
 }
@@ -150,7 +150,7 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 		}
 		return r, false
 	}
-	r.Origin, r.Files, r.AnyChange = made.Source.Text, made.Files, r.AnyChange || made.AnyChange
+	r.Origin, r.Files, r.AnyChange = made.Source.Text, slices.Concat(r.Files, made.Files), r.AnyChange || made.AnyChange
 	for _, f := range made.Generated {
 		if f.Holes > 0 {
 			r.Holes = append(r.Holes, scan.Hole{Path: f.Path, Parts: f.Holes, File: f.File, Line: f.Line})
