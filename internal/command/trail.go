@@ -3,6 +3,8 @@ package command
 import (
 	"slices"
 	"sync"
+
+	"github.com/relock-dev/relock/internal/report"
 )
 
 // Trail is what main must know of a run that it may have to end in the middle. Its
@@ -23,7 +25,7 @@ func (t *Trail) OnGitHub() bool {
 	return t.github
 }
 
-// Done are sentences on what was done on GitHub so far, without their full stops.
+// Done are sentences on what was done on GitHub so far, without their full stops and harmless.
 func (t *Trail) Done() []string {
 	if t == nil {
 		return nil
@@ -47,6 +49,6 @@ func (t *Trail) add(done string) {
 	if t != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.done = append(t.done, done)
+		t.done = append(t.done, report.Plain(done))
 	}
 }

@@ -663,3 +663,22 @@ func TestProposeUsesAnotherPrefix(t *testing.T) {
 	}
 	s.want(s.only(s.proposeWith(opts)), pr.Closed, 1)
 }
+
+// A run that is to end finishes what it has begun, and begins nothing else: it opens no
+// further pull request, and closes none.
+func TestProposeBeginsNothingInARunThatEnds(t *testing.T) {
+	s := newScene(t)
+	s.one(proposalFor("old", newLock))
+	var done []pr.Operation
+	opts := pr.Options{Begins: func() bool { return len(done) == 0 }, Done: func(o pr.Outcome) { done = append(done, o.Operation) }}
+	outcomes := s.proposeWith(opts, proposalFor("old", nextLock), proposalFor("new", nextLock))
+	if len(outcomes) != 2 || outcomes[0].Operation != pr.Updated || outcomes[0].Unbegun || !outcomes[1].Unbegun || outcomes[1].Operation != pr.None {
+		t.Errorf("the outcomes are %+v, want one that is done and one that was not begun", outcomes)
+	}
+	if len(done) != 1 || done[0] != pr.Updated || len(s.pulls()) != 1 {
+		t.Errorf("heard of %v, and there are %d pull requests; want one that was updated", done, len(s.pulls()))
+	}
+	if ended := s.proposeWith(pr.Options{Begins: func() bool { return false }}); len(ended) != 0 || s.pulls()[0].State != "open" {
+		t.Errorf("a run that ends before it looks has %+v, and the pull request is %s", ended, s.pulls()[0].State)
+	}
+}

@@ -208,6 +208,7 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	for _, o := range outcomes {
 		if o.Unbegun {
 			j.bounds.skip(report.Unbegun{PullRequests: 1})
+			p.report.Diagnostics = append(p.report.Diagnostics, report.Interruption) // nobody takes this for all there is
 			continue
 		}
 		if o.Stale && j.plans < mostPlans && asking.Err() == nil {

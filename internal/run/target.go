@@ -232,6 +232,9 @@ func (s *Session) toTarget(ctx context.Context, req Request, t Target) (report.R
 		p, moved, err = work(ctx, j)
 		p.report = keep(p.report, before.report)
 	}
+	if err == nil && moved != "" {
+		p.report.Diagnostics = append(p.report.Diagnostics, report.Interruption)
+	}
 	return p.report, err
 }
 
