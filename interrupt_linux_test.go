@@ -303,7 +303,7 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 			if (i+n)%*cellsShare > 0 {
 				continue
 			}
-			k := *k // whose files another test makes, too
+			k := &kind{name: k.name, requests: k.requests, staged: k.staged, patient: k.patient} // another test prepares the other one
 			k.prepare(t)
 			t.Run(k.name+"/"+fault, func(t *testing.T) {
 				t.Parallel()
