@@ -19,7 +19,7 @@ type Pin struct {
 	// File and Line are where it stands.
 	File string
 	Line int
-	// Kind is what the value means.
+	// Kind is what the value means; empty for Terragrunt.
 	Kind Kind
 	// Exact is the release that an Exact pin names, and Constraint what a Some demands,
 	// unless it has a pattern.
@@ -54,6 +54,9 @@ var byPrefix = regexp.MustCompile(`^(?:prefix:)?v?([0-9]{1,9})(\.[0-9]{1,9})?$`)
 // tofuutils.github.io/tenv, github.com/tfutils/tfenv].
 func newPin(tool provider.ToolName, text string) Pin {
 	p := Pin{Tool: tool, Text: text, Kind: Unresolved}
+	if tool == "" {
+		p.Kind = ""
+	}
 	if len(text) > maxValue {
 		p.Text = strings.ToValidUTF8(text[:maxValue], "") + "…"
 		return p
