@@ -58,7 +58,7 @@ type Tool struct {
 
 // newest is the last release of each tool whose rules the feature table knows.
 var newest = map[ToolName]Version{
-	Terraform: {Major: 1, Minor: 16},
+	Terraform: {Major: 1, Minor: 17},
 	OpenTofu:  {Major: 1, Minor: 13},
 }
 
@@ -73,7 +73,7 @@ var earlier = map[ToolName][]Version{
 		{Major: 1, Minor: 6, Patch: 6}, {Major: 1, Minor: 7, Patch: 5}, {Major: 1, Minor: 8, Patch: 5},
 		{Major: 1, Minor: 9, Patch: 8}, {Major: 1, Minor: 10, Patch: 5}, {Major: 1, Minor: 11, Patch: 4},
 		{Major: 1, Minor: 12, Patch: 2}, {Major: 1, Minor: 13, Patch: 5}, {Major: 1, Minor: 14, Patch: 9},
-		{Major: 1, Minor: 15, Patch: 9},
+		{Major: 1, Minor: 15, Patch: 9}, {Major: 1, Minor: 16},
 	},
 	OpenTofu: {
 		{Major: 1, Minor: 6, Patch: 3}, {Major: 1, Minor: 7, Patch: 10}, {Major: 1, Minor: 8, Patch: 11},
@@ -170,6 +170,9 @@ const (
 	SymbolLibraries
 	// UnorderedModules installs the modules that one module calls in no order.
 	UnorderedModules
+	// ConstRequirements evaluates constant variables and locals in the source and the
+	// version of required_providers.
+	ConstRequirements
 )
 
 // span is a half-open range of releases; a zero until has no end.
@@ -207,6 +210,7 @@ var features = map[Feature]map[ToolName]span{
 	SkippedOverrides:     {Terraform: {since: release(1, 15)}},
 	SymbolLibraries:      {OpenTofu: {since: release(1, 13)}},
 	UnorderedModules:     {Terraform: {since: release(1, 15)}},
+	ConstRequirements:    {Terraform: {since: release(1, 17)}},
 }
 
 func release(major, minor int64) Version { return Version{Major: major, Minor: minor} }

@@ -78,6 +78,7 @@ func TestHas(t *testing.T) {
 		{"SkippedOverrides", SkippedOverrides, map[string]bool{"1.14.9": false, "1.15.0": true}, never},
 		{"SymbolLibraries", SymbolLibraries, never, map[string]bool{"1.12.6": false, "1.13.0": true}},
 		{"UnorderedModules", UnorderedModules, map[string]bool{"1.14.9": false, "1.15.0": true}, never},
+		{"ConstRequirements", ConstRequirements, map[string]bool{"1.16.0": false, "1.17.0": true}, never},
 	} {
 		for name, releases := range map[ToolName]map[string]bool{Terraform: tt.terraform, OpenTofu: tt.opentofu} {
 			for v, want := range releases {

@@ -166,7 +166,7 @@ func (all *causes) problems(m Module, dir string) {
 	for _, p := range m.Diagnostics {
 		at := place{p.File, p.Line}
 		u, ok := calls[at]
-		if p.Code != provider.CodeUnreadModule || !ok {
+		if p.Code != provider.CodeUnreadModule && p.Code != provider.CodeUnknownEntry || !ok {
 			all.diagnostic(p, dir)
 			continue
 		}
@@ -180,7 +180,7 @@ func (all *causes) problems(m Module, dir string) {
 		all.add(s)
 	}
 	for _, u := range m.Unread {
-		if u.Module == "" {
+		if u.Module == "" && u.Entry == nil {
 			continue // the run tells of it, once for all root modules
 		}
 		if s := all.d.unread(u, false); !told[place{u.File, u.Line}] {

@@ -255,6 +255,9 @@ type termJSON struct {
 	Module string `json:"module"`
 	File   string `json:"file"`
 	Line   int    `json:"line"`
+	// What the address and the text were evaluated from.
+	Source     string `json:"source_expression,omitempty"`
+	Expression string `json:"expression,omitempty"`
 }
 
 type unreadJSON struct {
@@ -262,8 +265,11 @@ type unreadJSON struct {
 	Source string `json:"source"`
 	Reason string `json:"reason"`
 	Cause  string `json:"cause,omitempty"`
-	File   string `json:"file"`
-	Line   int    `json:"line"`
+	// Of an entry of required_providers: its local name and what has no value.
+	Provider   string `json:"provider,omitempty"`
+	Expression string `json:"expression,omitempty"`
+	File       string `json:"file"`
+	Line       int    `json:"line"`
 }
 
 func scanModule(m Module) scanJSON {
@@ -310,7 +316,7 @@ func requirementOf(q scan.Requirement) requirementJSON {
 }
 
 func termOf(t scan.Term) termJSON {
-	return termJSON{Text: termText(t), Module: t.Module, File: t.File, Line: t.Line}
+	return termJSON{Text: termText(t), Module: t.Module, File: t.File, Line: t.Line, Source: t.Source, Expression: t.Expression}
 }
 
 // termText is empty for a place that needs a provider in any version.
@@ -322,7 +328,11 @@ func termText(t scan.Term) string {
 }
 
 func unreadOf(u scan.Unread) unreadJSON {
-	return unreadJSON{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: u.File, Line: u.Line}
+	read := unreadJSON{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: u.File, Line: u.Line}
+	if u.Entry != nil {
+		read.Provider, read.Expression = u.Entry.Name, u.Entry.Expression
+	}
+	return read
 }
 
 type planJSON struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/tfconfig"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
@@ -113,7 +114,11 @@ func (c *checked) module(m planJSON) Module {
 		Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, Diagnostics: c.problems(m.Errors, m.Warnings),
 	}
 	for _, u := range m.Unread {
-		read.Unread = append(read.Unread, scan.Unread{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: u.File, Line: u.Line})
+		unread := scan.Unread{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: u.File, Line: u.Line}
+		if u.Provider != "" {
+			unread.Code, unread.Entry = provider.CodeUnknownEntry, &tfconfig.OpenEntry{Name: u.Provider, Expression: u.Expression}
+		}
+		read.Unread = append(read.Unread, unread)
 	}
 	for _, u := range m.InUse {
 		read.InUse = append(read.InUse, Use{c.addr(u.Provider), value(c, u.Version, provider.ParseVersion)})
@@ -187,7 +192,7 @@ func (s *signerJSON) signer() provider.Signer {
 func (c *checked) held(h heldJSON) upgrade.Held {
 	return upgrade.Held{
 		Version: value(c, h.Version, provider.ParseVersion), Reason: h.Reason, Published: c.day(h.Released), Rule: h.Rule, Eligible: c.day(h.Eligible),
-		Term:   c.term(termJSON{h.Constraint, h.Module, h.File, h.Line}),
+		Term:   c.term(termJSON{Text: h.Constraint, Module: h.Module, File: h.File, Line: h.Line}),
 		Others: list(h.Also, c.term),
 	}
 }

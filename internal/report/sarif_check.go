@@ -58,11 +58,15 @@ func unfollowed(r Report, m Module) []provider.Finding {
 	var all []provider.Finding
 	for _, u := range m.Unread {
 		told := slices.ContainsFunc(m.Diagnostics, func(p provider.Diagnostic) bool { return p.File == u.File && p.Line == u.Line })
-		if told || u.Module == "" {
+		if told || u.Module == "" && u.Entry == nil {
 			continue
 		}
+		code := provider.CodeUnreadModule
+		if u.Entry != nil {
+			code = provider.CodeUnknownEntry
+		}
 		all = append(all, provider.Finding{
-			Severity: provider.SeverityWarning, Code: provider.CodeUnreadModule, File: u.File, Line: u.Line, Package: u.Package,
+			Severity: provider.SeverityWarning, Code: code, File: u.File, Line: u.Line, Package: u.Package,
 			Message: d.unreadCall(u), Hint: u.Hint, About: u.Module,
 		})
 	}

@@ -341,21 +341,24 @@ func unexplained(m Module) []lockfile.Lock {
 }
 
 func (t *text) unexplained(m Module, l lockfile.Lock, name style) row {
-	return row{[]cell{{t.d.name(l.Addr), name}, {t.d.version(l.Version), plain}, {unrequired(m), yellow}}, ""}
+	return row{[]cell{{t.d.name(l.Addr), name}, {t.d.version(l.Version), plain}, {unrequired(m, l.Addr), yellow}}, ""}
 }
 
 // unrequired is what is known of a lock entry that nothing was found to
 // require. It is not required only if the whole module tree was read.
-func unrequired(m Module) string {
+func unrequired(m Module, addr provider.Addr) string {
 	errors := slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d provider.Diagnostic) bool {
 		return d.File == m.LockPath // the configuration can be read all the same
 	})
 	ofUnit := func(u scan.Unread) bool { return u.Code == provider.CodeTerragruntUnit }
+	unread := slices.DeleteFunc(slices.Clone(m.Unread), func(u scan.Unread) bool { return u.Entry != nil && !u.Entry.May(addr) })
 	switch {
 	case slices.ContainsFunc(m.Unread, ofUnit):
 		return "unknown: the unit is known in part"
-	case len(m.Unread) > 0:
-		return "unknown: " + count(len(m.Unread), "module", "modules") + " not read"
+	case slices.ContainsFunc(unread, func(u scan.Unread) bool { return u.Entry != nil }):
+		return "unknown: required_providers has no value for it"
+	case len(unread) > 0:
+		return "unknown: " + count(len(unread), "module", "modules") + " not read"
 	case provider.AnyError(errors):
 		return "unknown: the configuration has errors"
 	}

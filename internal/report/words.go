@@ -310,14 +310,23 @@ func (d dialect) signers(f Facts) string {
 // place is where a term stands: the line, and the module path if it is not in
 // the root module, with the version of a module that was fetched.
 func (d dialect) place(t scan.Term, from Origins) string {
-	if t.Module == "" {
+	var about []string
+	if t.Module != "" {
+		about = append(about, d.code(modulePath(t.Module)))
+	}
+	if origin := from.of(t.Module); t.Module != "" && origin != "" && t.Package != "" {
+		about = append(about, d.text(origin))
+	}
+	if t.Source != "" {
+		about = append(about, "source = "+d.code(t.Source))
+	}
+	if t.Expression != "" {
+		about = append(about, "version = "+d.code(t.Expression))
+	}
+	if len(about) == 0 {
 		return d.at(t.File, t.Line)
 	}
-	which := d.code(modulePath(t.Module))
-	if origin := from.of(t.Module); origin != "" && t.Package != "" {
-		which += ", " + d.text(origin)
-	}
-	return d.at(t.File, t.Line) + " (" + which + ")"
+	return d.at(t.File, t.Line) + " (" + strings.Join(about, ", ") + ")"
 }
 
 func (d dialect) at(file string, line int) string {
@@ -428,14 +437,24 @@ func (d dialect) missing(k Kept) string {
 	return text
 }
 
-// unreadCall says which module call could not be followed and why.
+// unreadCall says which module call could not be followed, or which entry leaves open what
+// it requires, and why.
 func (d dialect) unreadCall(u scan.Unread) string {
 	text := d.code(modulePath(u.Module))
+	if u.Entry != nil {
+		text = "provider " + d.code(u.Entry.Name)
+	}
+	if u.Entry != nil && u.Module != "" {
+		text += " of " + d.code(modulePath(u.Module))
+	}
 	if u.File != "" {
 		text += " at " + d.at(u.File, u.Line)
 	}
 	if u.Source != "" {
 		text += ", source " + d.code(u.Source)
+	}
+	if u.Entry != nil {
+		text += ", " + d.code(u.Entry.Expression)
 	}
 	return text + ": " + d.text(cmp.Or(u.Cause, u.Reason))
 }
@@ -447,6 +466,10 @@ const preserving = "; or --unreadable-modules preserve lets the recorded constra
 // package. Recorded constraints may stand in for what it requires.
 func (d dialect) unread(u scan.Unread, replaced bool) symptom {
 	s := symptom{concern: concernUnread, whole: d.unreadCall(u), next: d.text(u.Hint)}
+	if u.Entry != nil {
+		s.what = "what is required of the provider " + d.code(u.Entry.Name) + " is not known: " + d.text(u.Reason)
+		s.of = s.what
+	}
 	if u.Source != "" {
 		s.of = string(u.Code) + " " + moduleaddr.ShownPackage(u.Source)
 		s.what = "modules of " + d.code(moduleaddr.ShownPackage(u.Source)) + " could not be read"

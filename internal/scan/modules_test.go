@@ -147,6 +147,10 @@ func printModules(w io.Writer, modules []RootModule, diags []provider.Diagnostic
 			}
 		}
 		for _, u := range all.Unread {
+			if u.Entry != nil {
+				fmt.Fprintf(w, "  open %s:%d: %s of module.%s is %s: %s\n", u.File, u.Line, u.Entry.Name, u.Module, u.Entry.Expression, u.Reason)
+				continue
+			}
 			fmt.Fprintf(w, "  unread%s %s:%d: module.%s %q: %s\n", map[bool]string{true: " in tests"}[slices.Contains(m.Tests.Unread, u)], u.File, u.Line, u.Module, u.Source, u.Reason)
 			if u.Hint != "" {
 				fmt.Fprintf(w, "    hint: %s\n", u.Hint)
@@ -186,6 +190,9 @@ func printTerm(w io.Writer, t Term, tested bool) {
 	}
 	if tested {
 		fmt.Fprint(w, " (test)")
+	}
+	if t.Source+t.Expression != "" {
+		fmt.Fprintf(w, " (source %q, version %q)", t.Source, t.Expression)
 	}
 	fmt.Fprintf(w, ": %s\n", text)
 }

@@ -35,8 +35,8 @@ type ModuleTree struct {
 	// Requirements are the merged requirements of the whole tree, sorted by
 	// address, without built-in providers.
 	Requirements []Requirement
-	// Unread lists the module calls that could not be followed. If there is
-	// any, Requirements is incomplete.
+	// Unread lists the module calls that could not be followed, and the entries that
+	// leave open what they require. If there is any, Requirements is incomplete.
 	Unread []Unread
 	// Fetched lists the module calls that were followed out of the scanned file
 	// tree, in the order in which they were met.
@@ -109,6 +109,9 @@ type Term struct {
 	File    string
 	Line    int
 	Package string
+	// Source and Expression are what the address and the constraint were evaluated from,
+	// as it is written; empty for what is written itself.
+	Source, Expression string
 }
 
 func (t Term) place() tfconfig.Place { return tfconfig.Place{File: t.File, Line: t.Line} }
@@ -124,9 +127,12 @@ func (r Requirement) Constraints() provider.Constraints {
 	return provider.NewConstraints(terms...)
 }
 
-// Unread is a module call that could not be followed.
+// Unread is a module call that could not be followed, or an entry of a module that was
+// read and that leaves open what it requires.
 type Unread struct {
-	Module string // path of the call, joined by dots
+	// Entry is that entry; nil for a call. Other providers are not in doubt for it.
+	Entry  *tfconfig.OpenEntry
+	Module string // path of the call, or of the module with the entry, joined by dots
 	Source string // as evaluated, if it is known; without credentials and query
 	Code   provider.Code
 	Reason string

@@ -117,6 +117,15 @@ func (w *walker) root(c *tfconfig.Configuration, opts *Options) {
 }
 
 func (w *walker) module(at *visit) {
+	// The entries of required_providers have other values in another call of the module
+	// [terraform 1.17 internal/terraform/node_resolve_provider_requirement.go].
+	config, open, diags := at.config.Evaluated(at.value)
+	at.config, w.Diags = config, append(w.Diags, diags...)
+	for _, e := range open {
+		w.Unread = append(w.Unread, Unread{
+			Module: at.path, Code: provider.CodeUnknownEntry, Reason: e.Why.Reason, Hint: e.Why.Hint, File: e.File, Line: e.Line, Entry: &e,
+		})
+	}
 	if c := at.config; !w.seen[c.Directory] {
 		w.seen[c.Directory] = true
 		if c.Directory.Tree == w.config.Directory.Tree {
@@ -163,7 +172,7 @@ func (w *walker) module(at *visit) {
 
 func (w *walker) need(n tfconfig.Need, at *visit) {
 	w.terms[n.Addr] = append(w.terms[n.Addr], Term{
-		Constraint: n.Term, Module: at.path, File: n.File, Line: n.Line,
+		Constraint: n.Term, Module: at.path, File: n.File, Line: n.Line, Source: n.Source, Expression: n.Version,
 	})
 }
 

@@ -25,7 +25,22 @@ type requiredProvider struct {
 	name    string // local name
 	addr    provider.Addr
 	version *VersionText
+	// What has a value in a scope only. As long as either is there, addr and version are
+	// not what counts.
+	source, constraint scoped
+	// expression is what the address was evaluated from, as it is written.
+	expression string
 }
+
+// scoped is an expression that has a value in a scope, and its text as it is written.
+// Its zero value is none.
+type scoped struct {
+	expr    hcl.Expression
+	written string
+}
+
+// early reports whether the entry is to be evaluated.
+func (r requiredProvider) early() bool { return r.source.expr != nil || r.constraint.expr != nil }
 
 // misplacedRequired reports a required_providers block at the top of a file.
 func misplacedRequired(d *decoder, _ *file, block *hcl.Block) {
@@ -80,26 +95,34 @@ func decodeEntry(d *decoder, attr *hcl.Attribute) (requiredProvider, bool) {
 		if key, diags := constant(pair.Key); !diags.HasErrors() && key.Type() == cty.String && !key.IsNull() {
 			name = key.AsString()
 		}
-		switch name {
-		case "version":
+		switch evaluated := d.tool.Has(provider.ConstRequirements); {
+		case name == "version" && evaluated:
+			entry.constraint = d.scoped(pair.Value)
+		case name == "source" && evaluated:
+			entry.source = d.scoped(pair.Value)
+		case name == "version":
 			if isString(d, pair.Value, "version") {
 				entry.version = d.constraint(pair.Value)
 			}
-		case "source":
+		case name == "source":
 			if isString(d, pair.Value, "source") {
-				decodeAddr(d, &entry, pair.Value)
+				text, _ := d.text(pair.Value)
+				decodeAddr(d, &entry, pair.Value, text)
 			}
-		case "configuration_aliases":
+		case name == "configuration_aliases":
 			checkAliases(d, attr.Name, pair.Value)
 		default:
 			d.errorf(pair.Key.Range(), "invalid required_providers entry: only source, version and configuration_aliases may be set")
 			return entry, false
 		}
 	}
+	if entry.early() {
+		decodeConstant(d, &entry)
+	}
 	if len(d.Diags) > before {
 		return entry, false
 	}
-	return entry, entry.addr != provider.Addr{} || implyAddr(d, &entry)
+	return entry, entry.source.expr != nil || entry.addr != provider.Addr{} || implyAddr(d, &entry)
 }
 
 // isString reports whether an expression is a string without conversion, and
@@ -114,8 +137,11 @@ func isString(d *decoder, expr hcl.Expression, what string) bool {
 }
 
 // decodeAddr reads the source address of a provider.
-func decodeAddr(d *decoder, entry *requiredProvider, expr hcl.Expression) {
-	text, _ := d.text(expr)
+func decodeAddr(d *decoder, entry *requiredProvider, expr hcl.Expression, text argument) {
+	if !text.set {
+		d.errorf(expr.Range(), "invalid source: it must not be null")
+		return
+	}
 	addr, err := provider.ParseAddr(text.text, d.tool.Name)
 	_, typ, qualified := strings.Cut(text.text, "/")
 	switch {

@@ -70,14 +70,14 @@ func decodeSource(d *decoder, c ModuleCall, early bool) ModuleSource {
 func (c ModuleCall) Evaluate(tool provider.Tool, value Evaluator) (ModuleSource, []provider.Diagnostic) {
 	d := &decoder{tool: tool, name: c.File}
 	unknown := ModuleSource{Kind: UnknownSource, Place: placeOf(c.source.Expr.Range())}
-	source, ok := evaluateArgument(d, c.source, value, "source", &unknown.Why)
+	source, ok := evaluateText(d, c.source.Expr, value, "module", "source", &unknown.Why)
 	if !ok {
 		return ModuleSource{}, d.Diags
 	}
 	unknown.Text = source.text
 	var version argument
 	if c.version != nil {
-		version, ok = evaluateArgument(d, c.version, value, "version", &unknown.Why)
+		version, ok = evaluateText(d, c.version.Expr, value, "module", "version", &unknown.Why)
 		if !ok || version.set && !d.versionSyntax(c.version.Expr, version.text) {
 			return ModuleSource{}, d.Diags
 		}
@@ -91,10 +91,10 @@ func (c ModuleCall) Evaluate(tool provider.Tool, value Evaluator) (ModuleSource,
 // Evaluator gives the value of an expression, or says why it has none.
 type Evaluator func(hcl.Expression) (cty.Value, *staticeval.Unknown)
 
-// evaluateArgument evaluates an argument of a call, which must be a string. If it is
-// not known it says why; it returns false after reporting an error.
-func evaluateArgument(d *decoder, attr *hcl.Attribute, evaluate Evaluator, what string, unknown *staticeval.Unknown) (argument, bool) {
-	expr, diags := inJSON(attr.Expr, hclsyntax.ParseTemplate)
+// evaluateText evaluates an expression that must be a string, such as the version of a
+// module. If it is not known it says why; it returns false after reporting an error.
+func evaluateText(d *decoder, expr hcl.Expression, evaluate Evaluator, of, what string, unknown *staticeval.Unknown) (argument, bool) {
+	expr, diags := inJSON(expr, hclsyntax.ParseTemplate)
 	if d.hcl(diags) {
 		return argument{}, false
 	}
@@ -118,7 +118,7 @@ func evaluateArgument(d *decoder, attr *hcl.Attribute, evaluate Evaluator, what 
 		*unknown = staticeval.Unknown{Reason: "its " + what + " is not statically known: " + why.Reason, Hint: why.Hint}
 		return argument{}, true
 	}
-	d.AddHinting(placeOf(attr.Expr.Range()), why.Hint, "invalid module %s: %s", what, why.Reason)
+	d.AddHinting(placeOf(expr.Range()), why.Hint, "invalid %s %s: %s", of, what, why.Reason)
 	return argument{}, false
 }
 

@@ -2,6 +2,7 @@ package tfconfig
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -20,8 +21,13 @@ type Configuration struct {
 	files     moduleFiles
 
 	required map[string]requiredProvider // by local name
-	Needs    []Need
-	Calls    []ModuleCall // sorted by name
+	// unresolved has what the providers are looked up with, where required_providers is
+	// to be evaluated first; else nil. open are the local names that stand for no
+	// provider that is known.
+	unresolved *merger
+	open       map[string]bool
+	Needs      []Need
+	Calls      []ModuleCall // sorted by name
 	// Variables and Locals are kept for early evaluation only.
 	Variables   map[string]Variable
 	Locals      map[string]*hcl.Attribute
@@ -39,6 +45,9 @@ type Need struct {
 	Place
 	Addr provider.Addr
 	Term provider.Term
+	// Source and Version are the expressions, as they are written, that the address and
+	// the term were evaluated from; empty for what is written itself.
+	Source, Version string
 }
 
 // configKey is a directory of a tree and the rules of a tool.
@@ -106,7 +115,11 @@ func load(at Directory, key configKey) *Configuration {
 		}
 	}
 	m.locateCalls()
-	m.resolve()
+	if slices.ContainsFunc(slices.Collect(maps.Values(c.required)), requiredProvider.early) {
+		c.unresolved = m
+	} else {
+		m.resolve()
+	}
 	c.Needs, c.Diagnostics = m.needs, m.Diags
 	c.Tests = sync.OnceValue(func() *Tests {
 		if key.stack {
@@ -277,8 +290,11 @@ func (m *merger) resolve() {
 	named := map[provider.Addr]bool{}
 	for _, name := range slices.Sorted(maps.Keys(m.c.required)) {
 		entry := m.c.required[name]
+		if m.c.open[name] {
+			continue
+		}
 		named[entry.addr] = true
-		m.need(entry.addr, entry.version, entry.Place)
+		m.need(entry, entry.version, entry.Place)
 	}
 	var implied []Need
 	for _, p := range slices.SortedFunc(maps.Values(m.providers), providerBlock.compare) {
@@ -286,7 +302,7 @@ func (m *merger) resolve() {
 		switch {
 		case ok && p.version != nil:
 			named[addr] = true
-			m.need(addr, p.version, p.Place)
+			m.need(requiredProvider{addr: addr}, p.version, p.Place)
 		case ok:
 			implied = append(implied, Need{Addr: addr, Place: p.Place})
 		}
@@ -310,10 +326,43 @@ func (m *merger) resolve() {
 	}
 }
 
+// Evaluated returns the configuration with what required_providers says now that
+// references have values, the entries that still have none, and what is wrong.
+func (c *Configuration) Evaluated(value Evaluator) (*Configuration, []OpenEntry, []provider.Diagnostic) {
+	if c.unresolved == nil {
+		return c, nil, nil
+	}
+	m := *c.unresolved
+	evaluated := *c
+	m.c, m.Mistakes = &evaluated, Mistakes{}
+	evaluated.required, evaluated.open = maps.Clone(c.required), map[string]bool{}
+	var open []OpenEntry
+	for _, name := range slices.Sorted(maps.Keys(c.required)) {
+		entry := c.required[name]
+		if !entry.early() {
+			continue
+		}
+		d := &decoder{tool: c.Tool, name: entry.File}
+		left := OpenEntry{Place: entry.Place, Name: name, tool: c.Tool.Name}
+		ok := evaluateSource(d, &entry, value, &left) && evaluateVersion(d, &entry, value, &left)
+		m.Diags = append(m.Diags, d.Diags...)
+		if ok {
+			evaluated.required[name] = entry
+		}
+		if ok && left.Why.Reason != "" {
+			open = append(open, left)
+		}
+		evaluated.open[name] = !ok || left.Addr == (provider.Addr{}) && left.Why.Reason != ""
+	}
+	m.resolve()
+	evaluated.Needs = m.needs
+	return &evaluated, open, m.Diags
+}
+
 // need adds a provider as needed at a place: once for each term of its constraint.
-func (m *merger) need(addr provider.Addr, version *VersionText, at Place) {
+func (m *merger) need(entry requiredProvider, version *VersionText, at Place) {
 	if version == nil {
-		m.needs = append(m.needs, Need{Addr: addr, Place: at})
+		m.needs = append(m.needs, Need{Addr: entry.addr, Place: at, Source: entry.expression})
 		return
 	}
 	constraints, err := provider.ParseConstraints(version.Text)
@@ -322,7 +371,7 @@ func (m *merger) need(addr provider.Addr, version *VersionText, at Place) {
 		return
 	}
 	for _, t := range constraints.Terms() {
-		m.needs = append(m.needs, Need{Addr: addr, Term: t, Place: version.Place})
+		m.needs = append(m.needs, Need{Addr: entry.addr, Term: t, Place: version.Place, Source: entry.expression, Version: version.Expression})
 	}
 }
 
@@ -330,13 +379,19 @@ func (m *merger) need(addr provider.Addr, version *VersionText, at Place) {
 // error at the place. Nothing is inherited from a calling module.
 func (m *merger) provider(name string, at Place) (provider.Addr, bool) {
 	addr, err := m.c.provider(name)
-	if err != nil {
+	if err != nil && err != errOpen {
 		m.Add(at, badName)
 	}
 	return addr, err == nil
 }
 
+// errOpen is why a local name stands for no provider: its entry has no value here.
+var errOpen = errors.New("it is not known which provider that is")
+
 func (c *Configuration) provider(name string) (provider.Addr, error) {
+	if c.open[name] {
+		return provider.Addr{}, errOpen
+	}
 	if entry, ok := c.required[name]; ok {
 		return entry.addr, nil
 	}
@@ -345,6 +400,9 @@ func (c *Configuration) provider(name string) (provider.Addr, error) {
 		return provider.Addr{}, err
 	}
 	// The prefix of a resource type is folded before it is looked up.
+	if c.open[implied.Type] {
+		return provider.Addr{}, errOpen
+	}
 	if entry, ok := c.required[implied.Type]; ok {
 		return entry.addr, nil
 	}

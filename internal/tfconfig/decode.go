@@ -84,6 +84,7 @@ func configurationSchema(tool provider.Tool) *hcl.BodySchema {
 // decodeFile reads a configuration file.
 func decodeFile(src []byte, d *decoder) file {
 	f := file{override: d.override}
+	d.src = src
 	body, ok := d.body(src)
 	if !ok {
 		return f
@@ -126,6 +127,7 @@ type decoder struct {
 	tool     provider.Tool
 	name     string // of the file, in the scanned file tree
 	override bool   // it is an override file
+	src      []byte // of the configuration file
 }
 
 // body parses the file; one that is not valid HCL has none.
@@ -228,12 +230,24 @@ func (d *decoder) text(expr hcl.Expression) (argument, bool) {
 type VersionText struct {
 	Text string
 	Place
+	// Expression is what the text was evaluated from, as it is written; empty if it is
+	// written itself.
+	Expression string
 }
 
 // constraint reads a version constraint string; nil means that there is none.
 func (d *decoder) constraint(expr hcl.Expression) *VersionText {
 	v, ok := d.text(expr)
-	if !ok || !v.set || !d.versionSyntax(expr, v.text) {
+	if !ok {
+		return nil
+	}
+	return d.versionText(expr, v)
+}
+
+// versionText reads a version constraint string that is known; nil means that there is
+// none.
+func (d *decoder) versionText(expr hcl.Expression, v argument) *VersionText {
+	if !v.set || !d.versionSyntax(expr, v.text) {
 		return nil
 	}
 	return &VersionText{Text: v.text, Place: placeOf(expr.Range())}

@@ -49,7 +49,7 @@ func loadTests(c *Configuration) *Tests {
 	}
 	for _, p := range found.providers {
 		if addr, ok := m.provider(p.ref.name, p.Place); ok { // by the names of the root module
-			m.need(addr, p.version, p.Place)
+			m.need(requiredProvider{addr: addr}, p.version, p.Place)
 		}
 	}
 	return &Tests{m.Mistakes, found.calls, m.needs, found.data}

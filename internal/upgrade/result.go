@@ -161,7 +161,7 @@ func resultOf(root root, assumed []witness, proofs []proven, b behaviour) Result
 	r.New = make([]lockfile.Lock, 0, max(len(r.Old), len(entries)))
 	for _, l := range r.Old {
 		_, again := entries[l.Addr]
-		required := requirementFor(r.Module.Tree.Requirements, l.Addr) != nil
+		required := requirementFor(r.Module.Tree.Requirements, l.Addr) != nil || slices.Contains(root.doubtful, l.Addr)
 		switch {
 		case again:
 		case required || b.keepsUnreferenced || r.Module.Shared || matches(b.Keep, l.Addr) || !selected(b.Only, l.Addr):

@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,6 +14,7 @@ import (
 type root struct {
 	module      scan.RootModule // as the command sees it that the mode stands for
 	partial     bool            // recorded constraints stand in for unread modules
+	doubtful    []provider.Addr // whose entries stay as they are, since what is required of them is not known
 	diagnostics []provider.Diagnostic
 	// generated says that only the program knows the requirements that makes the
 	// configuration; unknown, that nobody does.
@@ -71,33 +73,32 @@ func want(m scan.RootModule, b behaviour) root {
 		r.generated, r.diagnostics = true, append(r.diagnostics, warning)
 		return r
 	}
-	// Module calls that could not be followed are errors, since nothing is known of what
-	// these modules require, or warnings where recorded constraints stand in for them.
+	r.unknown = provider.AnyError(r.diagnostics)
 	for _, u := range m.Tree.Unread {
-		if u.Module == "" && r.partial {
+		if u.Module == "" && u.Entry == nil && r.partial {
 			continue // whoever made the configuration tells of it, once for all
 		}
-		diagnostic := provider.Diagnostic{
-			Code: provider.CodeUnreadModule, File: u.File, Line: u.Line, Package: u.Package,
-			Message: fmt.Sprintf("module.%s could not be read: %s", u.Module, u.Reason),
-			Hint:    u.Hint,
+		r.diagnostics = append(r.diagnostics, lacking(u, r.partial))
+		known := len(r.doubtful)
+		if u.Entry != nil && m.Lock != nil {
+			for _, l := range m.Lock.Locks {
+				if u.Entry.May(l.Addr) {
+					r.doubtful = append(r.doubtful, l.Addr)
+				}
+			}
 		}
-		if u.Module == "" {
-			diagnostic.Code, diagnostic.Message = u.Code, "what is required is not known: "+u.Reason
-		}
-		switch {
-		case r.partial:
-			diagnostic.Severity = provider.SeverityWarning
-			diagnostic.Message += "; the recorded constraints stand in for it"
-		case u.Hint == "":
-			diagnostic.Hint = "the lock file stays as it is, because what this module requires is not known"
-		}
-		r.diagnostics = append(r.diagnostics, diagnostic)
+		r.unknown = r.unknown || !r.partial && (b.allOrNothing || len(r.doubtful) == known)
 	}
-	if r.unknown = provider.AnyError(r.diagnostics); r.unknown {
+	if r.partial {
+		r.doubtful = nil
+	}
+	if r.unknown {
 		return r
 	}
 	for _, required := range r.module.Tree.Requirements {
+		if slices.Contains(r.doubtful, required.Addr) {
+			continue
+		}
 		if !selected(b.Only, required.Addr) && !disputed(m, required.Addr) {
 			continue
 		}
@@ -114,6 +115,30 @@ func want(m scan.RootModule, b behaviour) root {
 		}
 	}
 	return r
+}
+
+// lacking is the problem of a module call that could not be followed, or of an entry that
+// leaves open what it requires: an error, since nothing is known of what is required,
+// or a warning where recorded constraints stand in for it.
+func lacking(u scan.Unread, partial bool) provider.Diagnostic {
+	d := provider.Diagnostic{
+		Code: provider.CodeUnreadModule, File: u.File, Line: u.Line, Package: u.Package,
+		Message: fmt.Sprintf("module.%s could not be read: %s", u.Module, u.Reason),
+		Hint:    cmp.Or(u.Hint, "the lock file stays as it is, because what this module requires is not known"),
+	}
+	switch {
+	case u.Entry != nil:
+		d.Code, d.Addr = u.Code, u.Entry.Addr
+		d.Message = fmt.Sprintf("what is required of the provider %s is not known: %s", u.Entry.Name, u.Reason)
+		d.Hint = cmp.Or(u.Hint, "its entry stays as it is")
+	case u.Module == "":
+		d.Code, d.Message = u.Code, "what is required is not known: "+u.Reason
+	}
+	if partial {
+		d.Severity, d.Hint = provider.SeverityWarning, u.Hint
+		d.Message += "; the recorded constraints stand in for it"
+	}
+	return d
 }
 
 // wantProvider does so for one provider. untested is what is required where no test
@@ -194,6 +219,9 @@ func (w *wanted) spared(b behaviour) bool { return w.mayStay && b.spares }
 func preserved(m scan.RootModule) []scan.Requirement {
 	merged := slices.Clone(m.Tree.Requirements)
 	for _, recorded := range scan.Recorded(m.Lock) {
+		if !slices.ContainsFunc(m.Tree.Unread, func(u scan.Unread) bool { return u.Entry == nil || u.Entry.May(recorded.Addr) }) {
+			continue
+		}
 		r := requirementFor(merged, recorded.Addr)
 		if r == nil {
 			merged = append(merged, recorded)

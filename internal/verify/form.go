@@ -28,8 +28,12 @@ func compareForm(r *Verification, p *Policy) {
 		return
 	}
 	compareRequired(r, p)
-	if len(m.All().Unread) > 0 {
-		r.Unchecked = append(r.Unchecked, fmt.Sprintf("entries that nothing requires: %d modules could not be read", len(m.All().Unread)))
+	if unread := m.All().Unread; len(unread) > 0 {
+		what := "modules could not be read"
+		if slices.ContainsFunc(unread, func(u scan.Unread) bool { return u.Entry != nil }) {
+			what = "modules or entries of required_providers could not be read"
+		}
+		r.Unchecked = append(r.Unchecked, fmt.Sprintf("entries that nothing requires: %d %s", len(unread), what))
 		return
 	}
 	compareStale(r, p)
