@@ -108,6 +108,7 @@ func (l *loading) load(packages *packages, opts *Options) {
 	l.read.AnyChange = l.AnyChange || w.anyChange || l.Tree.ThroughLink()
 	l.read.Tests = w.treeOf(&w.tests, unsaid)
 	l.read.Tree = w.treeOf(&w.tree, func(provider.Addr) bool { return true })
+	l.read.Unfamiliar = w.unfamiliar
 	l.read.Tree.Diagnostics = sorted(slices.Concat(l.lockProblems(), l.read.Tree.Diagnostics))
 	l.read.Tree.Unread = slices.Concat(l.Unread, l.read.Tree.Unread)
 	if l.Kind == Stack && len(l.read.Tree.Unread) > 0 {

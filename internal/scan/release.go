@@ -19,6 +19,7 @@ type choice struct {
 	exact   bool             // a constraint names the release itself
 	newer   bool             // only releases are allowed that are newer than the known ones
 	none    bool             // the constraints exclude each other
+	open    bool             // newer ones are allowed, too
 }
 
 // choose returns the newest release of a tool that all constraints and the pin allow, or
@@ -55,6 +56,11 @@ func choose(name provider.ToolName, texts []tfconfig.VersionText, pin *versionfi
 	if len(allowed) == 0 {
 		return choice{none: true}
 	}
+	open := slices.ContainsFunc([]provider.Version{
+		{Major: newest.Major, Minor: newest.Minor, Patch: newest.Patch + 1}, {Major: newest.Major, Minor: newest.Minor + 1}, {Major: newest.Major + 1},
+	}, func(v provider.Version) bool {
+		return pin.Admits(v) && all.Check(goversion.Must(goversion.NewVersion(v.String())))
+	})
 	known := slices.DeleteFunc(slices.Clone(allowed), func(v provider.Version) bool { return v.Compare(newest) > 0 })
 	if len(known) == 0 {
 		return choice{version: newest, newer: true}
@@ -68,9 +74,9 @@ func choose(name provider.ToolName, texts []tfconfig.VersionText, pin *versionfi
 		known = released
 	}
 	if pin != nil && pin.Kind == versionfile.Oldest && len(texts) > 0 {
-		return choice{version: slices.MinFunc(known, provider.Version.Compare), exact: exact}
+		return choice{version: slices.MinFunc(known, provider.Version.Compare), exact: exact, open: open}
 	}
-	return choice{version: slices.MaxFunc(known, provider.Version.Compare), exact: exact}
+	return choice{version: slices.MaxFunc(known, provider.Version.Compare), exact: exact, open: open}
 }
 
 // beside are the releases at and just beside the bound of a constraint, and the
@@ -129,6 +135,9 @@ func (l *loading) walk(packages *packages, opts *Options) *walker {
 		w := l.walkOnce(packages, opts)
 		if pinned {
 			l.newer = l.Tool.Version.Core().Compare(provider.Newest(l.Tool.Name).Version) > 0
+			if l.newer {
+				w.readers = onlyNewer
+			}
 			return w
 		}
 		c := choose(l.Tool.Name, w.versions, l.Pin)
@@ -147,6 +156,11 @@ func (l *loading) walk(packages *packages, opts *Options) *walker {
 		if same || tries > 1 && c.version.Compare(l.Tool.Version) > 0 || tries == maxReleases {
 			if same {
 				l.Tool, l.newer, l.exact = next, c.newer, c.exact
+			}
+			if c.newer {
+				w.readers = onlyNewer
+			} else if c.open {
+				w.readers = anyNewer
 			}
 			return w
 		}
@@ -173,9 +187,23 @@ func (l *loading) walkOnce(packages *packages, opts *Options) *walker {
 	}
 }
 
-// Newer warns once of each tool of which a release is wanted whose rules are not known.
+// Newer warns once of each tool of which a release is wanted whose rules are not known,
+// and of each block and argument that none of the known releases has.
 func Newer(modules []RootModule) []provider.Diagnostic {
 	var diags []provider.Diagnostic
+	said := map[string]bool{}
+	for _, m := range modules {
+		for _, d := range m.Unfamiliar {
+			text := fmt.Sprintf("%s: %s, the newest release that relock knows, does not take it, and a newer one may", d.Message, provider.Newest(m.Tool.Name))
+			if said[text] {
+				continue
+			}
+			said[text] = true
+			d.Severity, d.Code, d.Message = provider.SeverityWarning, provider.CodeUnknownRelease, text
+			d.Hint = "correct it if it is a mistake; if another tool or release is used, set --tool and --tool-version"
+			diags = append(diags, d)
+		}
+	}
 	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		if slices.ContainsFunc(modules, func(m RootModule) bool { return m.Newer && m.Tool.Name == name }) {
 			diags = append(diags, provider.Diagnostic{

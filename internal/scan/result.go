@@ -17,6 +17,9 @@ type RootModule struct {
 	// Newer says that a release of the tool is wanted that is newer than all whose
 	// rules are known.
 	Newer bool
+	// Unfamiliar is what no known release takes, where newer ones are allowed and none is
+	// named: Newer tells of it.
+	Unfamiliar []provider.Diagnostic
 	// Tree is what the root module calls, and Tests what its test files lead to
 	// besides. Init reads both, providers lock the tests only with
 	// provider.TestFilesInLock.

@@ -215,7 +215,7 @@ func checkModule(t *testing.T, m RootModule) {
 		}
 	}
 	for _, u := range m.All().Unread {
-		if u.Module == "" || u.Reason == "" || u.File == "" || u.Line == 0 {
+		if u.Module == "" && u.Entry == nil || u.Reason == "" || u.File == "" || u.Line == 0 {
 			t.Errorf("incomplete %+v", u)
 		}
 	}

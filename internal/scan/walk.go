@@ -58,7 +58,20 @@ type walker struct {
 	// that neither has what a module names.
 	installs, found installs
 	missed          bool
+
+	readers readers
+	// unfamiliar is what a release may have that is newer than those that are known.
+	unfamiliar []provider.Diagnostic
 }
+
+// readers says which releases may read a module tree.
+type readers int
+
+const (
+	onlyKnown readers = iota // one that is known
+	onlyNewer                // one that is newer than the known ones
+	anyNewer                 // a known one, or one that is newer
+)
 
 // harvest is what the modules say that are reached without test files, or what
 // only test files lead to.
@@ -66,6 +79,13 @@ type harvest struct {
 	tfconfig.Mistakes
 	ModuleTree // as far as it is read: without Requirements, which are made of the terms
 	terms      map[provider.Addr][]Term
+	doubts     []doubt
+}
+
+// doubt is one of a module.
+type doubt struct {
+	tfconfig.Doubt
+	module string // path of calls
 }
 
 // visit is a module in the tree: its configuration, how it was called, the modules
@@ -121,6 +141,10 @@ func (w *walker) module(at *visit) {
 	// [terraform 1.17 internal/terraform/node_resolve_provider_requirement.go].
 	config, open, diags := at.config.Evaluated(at.value)
 	at.config, w.Diags = config, append(w.Diags, diags...)
+	for _, d := range config.Doubts {
+		d.Addr = config.Named(d.Name)
+		w.doubts = append(w.doubts, doubt{d, at.path})
+	}
 	for _, e := range open {
 		w.Unread = append(w.Unread, Unread{
 			Module: at.path, Code: provider.CodeUnknownEntry, Reason: e.Why.Reason, Hint: e.Why.Hint, File: e.File, Line: e.Line, Entry: &e,
@@ -406,6 +430,38 @@ func (w *walker) enter(from *visit, c tfconfig.ModuleCall, child tfconfig.Direct
 	w.module(to)
 }
 
+// settle says what becomes of what no known release takes. For one of these it is an
+// error. A newer one may take it: a block that says nothing of providers here is then a
+// note, or a warning of the run, and a provider that it is about is in doubt.
+func (w *walker) settle(h *harvest) {
+	var diags []provider.Diagnostic
+	for _, d := range h.Diags {
+		part, place := d.Code == tfconfig.UnknownPart, d.Code == tfconfig.UnknownPlace
+		if part || place {
+			d.Code = provider.CodeInvalidConfig
+		}
+		switch {
+		case w.readers == onlyNewer && (part || place):
+			d.Severity, d.Code, d.Hint = provider.SeverityNote, provider.CodeUnknownRelease, ""
+			h.Notes = append(h.Notes, d)
+		case w.readers == anyNewer && part:
+			w.unfamiliar = append(w.unfamiliar, d)
+		default:
+			diags = append(diags, d)
+		}
+	}
+	for _, d := range h.doubts {
+		if w.readers == onlyKnown {
+			diags = append(diags, d.Diagnostic)
+			continue
+		}
+		h.Unread = append(h.Unread, Unread{
+			Module: d.module, Code: provider.CodeUnknownEntry, Reason: d.Why.Reason, Hint: d.Why.Hint, File: d.File, Line: d.Line, Entry: &d.OpenEntry,
+		})
+	}
+	h.Diags = diags
+}
+
 // treeOf is what was read into a harvest, after checking for what no lock file can
 // hold. It tells of a provider that cannot be required so where told holds.
 func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
@@ -416,6 +472,7 @@ func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
 		}
 		return why != "" || r.Addr.Builtin()
 	})
+	w.settle(h)
 	t := h.ModuleTree
 	t.Requirements, t.Diagnostics = all, sorted(h.Diags)
 	slices.Sort(t.Dirs)

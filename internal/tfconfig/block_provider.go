@@ -48,7 +48,7 @@ func decodeProvider(d *decoder, f *file, block *hcl.Block) {
 		case name == "alias", name == "version":
 		case name == "for_each" && d.tool.Has(provider.ProviderInstances):
 		default: // what provider blocks must not have (yet)
-			d.errorf(attr.NameRange, "reserved argument name in a provider block: %s", name)
+			d.doubt(attr.NameRange, p.ref.name, attr.Expr, "reserved argument name in a provider block: "+name)
 		}
 	}
 	left, diags := rest.JustAttributes() // which complains about any block

@@ -28,6 +28,9 @@ type requiredProvider struct {
 	// What has a value in a scope only. As long as either is there, addr and version are
 	// not what counts.
 	source, constraint scoped
+	// unclear says that there is no source, but a key that may stand for one in a release
+	// that is not known.
+	unclear bool
 	// expression is what the address was evaluated from, as it is written.
 	expression string
 }
@@ -68,8 +71,9 @@ func decodeRequired(d *decoder, block *hcl.Block) requiredBlock {
 
 // decodeEntry reads an entry in one of its two forms: an object, or the
 // legacy form, which is a version constraint alone. Of a key of an object that is
-// given twice the last one counts. An unknown key ends the reading, as it does for
-// the tools [terraform 1.11 internal/configs/provider_requirements.go].
+// given twice the last one counts. An unknown key ends the reading for the tools
+// [terraform 1.11 internal/configs/provider_requirements.go]; here it is a doubt, and only
+// the source and version that are known are read.
 func decodeEntry(d *decoder, attr *hcl.Attribute) (requiredProvider, bool) {
 	entry := requiredProvider{Place: placeOf(attr.NameRange), name: attr.Name}
 	pairs, diags := hcl.ExprMap(attr.Expr)
@@ -89,7 +93,7 @@ func decodeEntry(d *decoder, attr *hcl.Attribute) (requiredProvider, bool) {
 		d.errorf(attr.NameRange, badName)
 		return entry, false
 	}
-	before := len(d.Diags)
+	before, unknown := len(d.Diags), -1
 	for _, pair := range pairs {
 		var name string // what is not a string is no known key
 		if key, diags := constant(pair.Key); !diags.HasErrors() && key.Type() == cty.String && !key.IsNull() {
@@ -112,12 +116,18 @@ func decodeEntry(d *decoder, attr *hcl.Attribute) (requiredProvider, bool) {
 		case name == "configuration_aliases":
 			checkAliases(d, attr.Name, pair.Value)
 		default:
-			d.errorf(pair.Key.Range(), "invalid required_providers entry: only source, version and configuration_aliases may be set")
-			return entry, false
+			d.doubt(pair.Key.Range(), attr.Name, pair.Value, "invalid required_providers entry: only source, version and configuration_aliases may be set")
+			if unknown < 0 {
+				unknown = len(d.Diags)
+			}
 		}
 	}
 	if entry.early() {
 		decodeConstant(d, &entry)
+	}
+	if unknown >= 0 { // what is behind the key may mean something else by it
+		d.Diags, entry.source, entry.constraint = d.Diags[:unknown], scoped{}, scoped{}
+		entry.unclear = entry.addr == provider.Addr{}
 	}
 	if len(d.Diags) > before {
 		return entry, false

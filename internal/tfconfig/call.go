@@ -197,6 +197,7 @@ func locateModule(d *decoder, c ModuleCall, source, version argument) ModuleSour
 func (c *Configuration) CheckCall(found *Mistakes) {
 	if len(c.imports) > 0 && !c.Tool.Has(provider.ImportInModules) {
 		found.Add(c.imports[0].Place, "import blocks can only be in the root module")
+		found.Diags[len(found.Diags)-1].Code = UnknownPlace
 	}
 }
 

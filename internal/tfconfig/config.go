@@ -33,7 +33,8 @@ type Configuration struct {
 	Locals      map[string]*hcl.Attribute
 	imports     []importBlock
 	Versions    []VersionText // of the tool itself
-	RootOnly    bool          // it says something that only a root module has reason to say
+	Doubts      []Doubt
+	RootOnly    bool // it says something that only a root module has reason to say
 	Diagnostics []provider.Diagnostic
 	// Tests reads the test files beside the configuration, once.
 	Tests func() *Tests
@@ -85,6 +86,7 @@ func (d Directory) Components() []string {
 func load(at Directory, key configKey) *Configuration {
 	c := &Configuration{
 		Directory: at, Tool: key.rules, required: map[string]requiredProvider{},
+		open:      map[string]bool{},
 		Variables: map[string]Variable{}, Locals: map[string]*hcl.Attribute{},
 	}
 	m := &merger{c: c, providers: map[providerRef]providerBlock{}, resources: map[resourceKey]resource{}, calls: map[string]ModuleCall{}}
@@ -107,6 +109,12 @@ func load(at Directory, key configKey) *Configuration {
 		})
 	}
 	m.require(decoded)
+	for _, f := range decoded {
+		c.Doubts = append(c.Doubts, f.doubts...)
+	}
+	for name, entry := range c.required {
+		c.open[name] = entry.unclear
+	}
 	for _, f := range decoded {
 		if f.override {
 			m.override(f)
@@ -335,7 +343,7 @@ func (c *Configuration) Evaluated(value Evaluator) (*Configuration, []OpenEntry,
 	m := *c.unresolved
 	evaluated := *c
 	m.c, m.Mistakes = &evaluated, Mistakes{}
-	evaluated.required, evaluated.open = maps.Clone(c.required), map[string]bool{}
+	evaluated.required, evaluated.open = maps.Clone(c.required), maps.Clone(c.open)
 	var open []OpenEntry
 	for _, name := range slices.Sorted(maps.Keys(c.required)) {
 		entry := c.required[name]
@@ -343,7 +351,7 @@ func (c *Configuration) Evaluated(value Evaluator) (*Configuration, []OpenEntry,
 			continue
 		}
 		d := &decoder{tool: c.Tool, name: entry.File}
-		left := OpenEntry{Place: entry.Place, Name: name, tool: c.Tool.Name}
+		left := OpenEntry{Place: entry.Place, Name: name, Tool: c.Tool.Name}
 		ok := evaluateSource(d, &entry, value, &left) && evaluateVersion(d, &entry, value, &left)
 		m.Diags = append(m.Diags, d.Diags...)
 		if ok {
@@ -383,6 +391,12 @@ func (m *merger) provider(name string, at Place) (provider.Addr, bool) {
 		m.Add(at, badName)
 	}
 	return addr, err == nil
+}
+
+// Named returns the provider that a local name stands for; zero if that is not known.
+func (c *Configuration) Named(name string) provider.Addr {
+	addr, _ := c.provider(name)
+	return addr
 }
 
 // errOpen is why a local name stands for no provider: its entry has no value here.

@@ -28,6 +28,7 @@ type file struct {
 	variables []Variable                // only for early evaluation
 	locals    map[string]*hcl.Attribute // likewise
 	versions  []VersionText             // of the tool itself
+	doubts    []Doubt
 	rootOnly  bool
 	data      bool // a test file names a directory with data for mocks
 }
@@ -95,6 +96,7 @@ func decodeFile(src []byte, d *decoder) file {
 		f.rootOnly = f.rootOnly || block.Type == "import"
 		if d.override && primaryOnly(block.Type, d.tool) {
 			d.errorf(block.DefRange, "%s blocks cannot be in override files", block.Type)
+			d.Diags[len(d.Diags)-1].Code = UnknownPlace
 			continue
 		}
 		for _, b := range blockTypes {
@@ -103,6 +105,7 @@ func decodeFile(src []byte, d *decoder) file {
 			}
 		}
 	}
+	f.doubts = d.doubts
 	return f
 }
 
@@ -128,6 +131,7 @@ type decoder struct {
 	name     string // of the file, in the scanned file tree
 	override bool   // it is an override file
 	src      []byte // of the configuration file
+	doubts   []Doubt
 }
 
 // body parses the file; one that is not valid HCL has none.
@@ -167,7 +171,11 @@ func (d *decoder) unexpected(diags hcl.Diagnostics) {
 	before := len(d.Diags)
 	d.hcl(diags)
 	for i, diag := range d.Diags[before:] {
-		if strings.HasPrefix(diag.Message, "unsupported ") || strings.HasPrefix(diag.Message, "extraneous ") {
+		unsupported := strings.HasPrefix(diag.Message, "unsupported ")
+		if unsupported || strings.HasPrefix(diag.Message, "extraneous JSON") {
+			d.Diags[before+i].Code = UnknownPart
+		}
+		if unsupported || strings.HasPrefix(diag.Message, "extraneous ") {
 			d.Diags[before+i].Hint = "this is read as configuration of " + d.tool.Name.Title() + ": if another tool or release is used, set --tool and --tool-version"
 		}
 	}

@@ -21,8 +21,8 @@ type OpenEntry struct {
 	// Addr is the provider, if that is known. If not, the source address begins and ends
 	// with these texts, between which anything may be.
 	Addr         provider.Addr
-	begins, ends string
-	tool         provider.ToolName
+	Begins, Ends string
+	Tool         provider.ToolName
 	// Expression is what has no value, as it is written, and Why says why it has none.
 	Expression string
 	Why        staticeval.Unknown
@@ -35,14 +35,26 @@ func (e OpenEntry) May(addr provider.Addr) bool {
 		return e.Addr == addr
 	}
 	written := []string{addr.String()}
-	if addr.Host == e.tool.DefaultHost() {
+	if addr.Host == e.Tool.DefaultHost() {
 		written = append(written, addr.Namespace+"/"+addr.Type)
 		if addr.Namespace == "hashicorp" {
 			written = append(written, addr.Type)
 		}
 	}
 	return slices.ContainsFunc(written, func(s string) bool {
-		return len(s) >= len(e.begins)+len(e.ends) && strings.HasPrefix(s, e.begins) && strings.HasSuffix(s, e.ends)
+		return len(s) >= len(e.Begins)+len(e.Ends) && strings.HasPrefix(s, e.Begins) && strings.HasSuffix(s, e.Ends)
+	})
+}
+
+// doubt notes what a known release refuses about a provider, by its local name.
+func (d *decoder) doubt(rng hcl.Range, name string, expr hcl.Expression, message string) {
+	place := placeOf(rng)
+	d.doubts = append(d.doubts, Doubt{
+		OpenEntry: OpenEntry{
+			Place: place, Name: name, Tool: d.tool.Name, Expression: d.scoped(expr).written,
+			Why: staticeval.Unknown{Reason: "the releases that relock knows refuse it: " + message, Hint: "update relock, if there is a newer release of it"},
+		},
+		Diagnostic: provider.Diagnostic{Code: provider.CodeInvalidConfig, Message: message, File: place.File, Line: place.Line},
 	})
 }
 
@@ -112,7 +124,7 @@ func evaluateSource(d *decoder, entry *requiredProvider, value Evaluator, left *
 		return false
 	case left.Why.Reason != "":
 		left.Expression = entry.source.written
-		left.begins, left.ends = literalEnds(expr, value)
+		left.Begins, left.Ends = literalEnds(expr, value)
 		return true
 	}
 	entry.expression = entry.source.written

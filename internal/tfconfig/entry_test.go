@@ -17,17 +17,17 @@ func TestOpenEntryMay(t *testing.T) {
 	}{
 		{"nothing is known", OpenEntry{}, true, true},
 		{"the provider is known", OpenEntry{Addr: own}, false, true},
-		{"the host is known", OpenEntry{begins: "app.terraform.io/"}, false, true},
-		{"the type is known", OpenEntry{ends: "/random"}, false, true},
-		{"the namespace is open", OpenEntry{begins: "app.terraform.io/", ends: "/random"}, false, true},
-		{"another namespace", OpenEntry{begins: "app.terraform.io/b", ends: "/random"}, false, false},
-		{"both ends overlap", OpenEntry{begins: "app.terraform.io/acme/", ends: "/acme/random"}, false, false},
-		{"written without host", OpenEntry{begins: "hashicorp/"}, true, false},
-		{"written as a type alone", OpenEntry{begins: "aw"}, true, false},
-		{"a slash before the type", OpenEntry{ends: "/aws"}, true, false},
+		{"the host is known", OpenEntry{Begins: "app.terraform.io/"}, false, true},
+		{"the type is known", OpenEntry{Ends: "/random"}, false, true},
+		{"the namespace is open", OpenEntry{Begins: "app.terraform.io/", Ends: "/random"}, false, true},
+		{"another namespace", OpenEntry{Begins: "app.terraform.io/b", Ends: "/random"}, false, false},
+		{"both ends overlap", OpenEntry{Begins: "app.terraform.io/acme/", Ends: "/acme/random"}, false, false},
+		{"written without host", OpenEntry{Begins: "hashicorp/"}, true, false},
+		{"written as a type alone", OpenEntry{Begins: "aw"}, true, false},
+		{"a slash before the type", OpenEntry{Ends: "/aws"}, true, false},
 	}
 	for _, tt := range tests {
-		tt.entry.tool = provider.Terraform
+		tt.entry.Tool = provider.Terraform
 		if got := tt.entry.May(aws); got != tt.aws {
 			t.Errorf("%s: May(%s) = %v", tt.name, aws, got)
 		}

@@ -36,6 +36,20 @@ func (p *Mistakes) report(d provider.Diagnostic) {
 	p.Diags = provider.Diagnostics(p.Diags).With(d, provider.CodeInvalidConfig)
 }
 
+// The codes of errors that are none where a newer release is used than relock knows. They
+// stay between this package and what reads module trees.
+const (
+	UnknownPart  provider.Code = "unknown part"  // a block at the top, or a part of a terraform block
+	UnknownPlace provider.Code = "unknown place" // a known block where no known release takes it
+)
+
+// Doubt is what a known release refuses in an entry of required_providers or in a provider
+// block: a newer one may require something by it.
+type Doubt struct {
+	OpenEntry
+	Diagnostic provider.Diagnostic // the error that it is for a known release
+}
+
 // Messages that are used in many places.
 const (
 	badName        = "invalid provider name: it must hold only lower-case letters, digits and single dashes between them"
