@@ -31,8 +31,6 @@ type releaseCase struct {
 	}
 }
 
-const terraform1_16 = "1.16.0-rc2"
-
 func releaseCases(t *testing.T) []releaseCase {
 	t.Helper()
 	data, err := os.ReadFile("testdata/terraform-1.16.json")
