@@ -283,6 +283,11 @@ func (c *Client) get(ctx context.Context, tool provider.Tool, at location) (cont
 		return contents{}, refusedModule("relock reads modules outside of the repository only where it is run by hand",
 			"the module is on the disk of this machine")
 	}
+	if a.OnDisk() {
+		if err := c.mayNamePaths(from); err != nil {
+			return contents{}, err
+		}
+	}
 	if c.slots.Acquire(ctx, 1) != nil {
 		return contents{}, ended(ctx)
 	}
@@ -309,6 +314,16 @@ func (c *Client) get(ctx context.Context, tool provider.Tool, at location) (cont
 		}
 	}
 	return contents{}, invalidAddress("invalid module source address: %s fetches nothing of the kind %q", tool, a.Getter)
+}
+
+// mayNamePaths refuses a server elsewhere that refers to paths of this machine. For the
+// tools any server may.
+func (m means) mayNamePaths(server *url.URL) error {
+	if server == nil || server.Scheme == "file" || m.transport.OnThisMachine(server) {
+		return nil
+	}
+	return refusedModule("only a server on this machine may refer to a path here: name the path in the configuration, if it is meant",
+		"%s refers to the disk of this machine", server.Host)
 }
 
 // findDir finds a directory in a package by its path, or else by a glob that

@@ -13,10 +13,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/module/moduletest"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // archiveServer serves archives at any path that ends in .zip or .tgz, and says
@@ -295,6 +297,38 @@ func TestPackagesAreFetchedOnce(t *testing.T) {
 	}
 	if most.Load() > 2 {
 		t.Errorf("%d packages were fetched at once, want 2", most.Load())
+	}
+}
+
+// TestServersElsewhereNameNoPaths has servers that a proxy knows, so that they are not on
+// this machine, and refer to its disk.
+func TestServersElsewhereNameNoPaths(t *testing.T) {
+	t.Parallel()
+	dir := moduletest.Repositories(t)
+	writeFile(t, filepath.Join(dir, "main.tf"), "# disk", 0o600)
+	answers := archiveServer(t)
+	here := serve(t, answers)
+	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) { answers(w, r) })
+	through, err := url.Parse(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := transport.New(transport.Options{RetryWait: time.Nanosecond, Proxy: func(r *http.Request) (*url.URL, error) {
+		if r.URL.Hostname() == "elsewhere.test" {
+			return through, nil
+		}
+		return nil, nil
+	}})
+	tr.Admit(here.Listener.Addr().String())
+	c := New(tr, nil, Options{AllowLocal: true, Env: testEnv(t, Options{}.Env)})
+	for _, to := range []string{"file://" + dir, "git::file://" + dir + "/modrepo.git?ref=v1.0.0"} {
+		for _, way := range []string{"/get?to=", "/meta?to="} {
+			fetch(t, c, here.URL+way+url.QueryEscape(to))
+			e := failing(t, c, "http://elsewhere.test"+way+url.QueryEscape(to), provider.CodeUnreadModule)
+			if !strings.Contains(e.Error(), "elsewhere.test refers to the disk of this machine") || e.Hint == "" {
+				t.Errorf("a server elsewhere that refers to %s: %v, hint %q; want the refusal", to, e, e.Hint)
+			}
+		}
 	}
 }
 

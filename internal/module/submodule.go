@@ -57,6 +57,11 @@ func (g *gits) submodule(ctx context.Context, parent *gitRepository, into *filli
 	if err := g.opts.mayContact(u.Hostname()); err != nil {
 		return err
 	}
+	if u.Scheme == "file" {
+		if err := g.mayNamePaths(parent.remote.url); err != nil {
+			return err
+		}
+	}
 	r, err := g.opts.admitted(ctx, gitRemote{url: u, key: parent.remote.key, from: parent.remote.from})
 	if err != nil {
 		return err
