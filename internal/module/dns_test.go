@@ -5,12 +5,17 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/relock-dev/relock/internal/transport"
 )
 
 // nameserver knows a few names, each with the addresses that it has one after the
@@ -18,6 +23,8 @@ import (
 type nameserver struct {
 	mu    sync.Mutex
 	names map[string][]string
+	late  map[string]int // how many of the first questions for addresses of IPv4 it leaves unknown
+	asked map[string]int // how many there were
 }
 
 // resolver asks the server over a connection within the process.
@@ -73,6 +80,15 @@ func (s *nameserver) next(name string, asked dnsmessage.Type) (known bool, addre
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.names[name[:len(name)-1]]
+	if asked == dnsmessage.TypeA {
+		if s.asked == nil {
+			s.asked = map[string]int{}
+		}
+		s.asked[name]++
+	}
+	if late := s.late[name[:len(name)-1]]; s.asked[name] <= late && late > 0 {
+		return false, nil
+	}
 	if len(list) == 0 || asked != dnsmessage.TypeA {
 		return len(list) > 0, nil
 	}
@@ -96,5 +112,36 @@ func TestNameserver(t *testing.T) {
 	}
 	if got, err := r.LookupNetIP(t.Context(), "ip", "gone.test"); err == nil {
 		t.Errorf("LookupNetIP = %v, want that nobody knows the name", got)
+	}
+}
+
+// TestUnknownNamesAreAskedForOnceMore has a name server that knows a name when it is asked
+// for the second time. The names that ssh has of its own are asked for once.
+func TestUnknownNamesAreAskedForOnceMore(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(http.ResponseWriter, *http.Request) {})
+	for late, known := range map[int]bool{1: true, 2: false} {
+		for name, ask := range map[string]func(*transport.Client, *url.URL) error{
+			"a_request": func(c *transport.Client, u *url.URL) error {
+				_, err := c.Do(t.Context(), transport.Request{URL: u})
+				return err
+			},
+			"git": func(c *transport.Client, u *url.URL) error {
+				_, _, err := c.Resolve(t.Context(), u, nil)
+				return err
+			},
+		} {
+			names := &nameserver{names: map[string][]string{"late.test": {"127.0.0.1"}}, late: map[string]int{"late.test": late}}
+			c := transport.New(transport.Options{RetryWait: time.Nanosecond, Resolver: names.resolver()})
+			c.Admit("late.test:" + portOf(s))
+			if err := ask(c, &url.URL{Scheme: "http", Host: "late.test:" + portOf(s)}); (err == nil) != known {
+				t.Errorf("%s for a name that is unknown %d times: %v, want an error %t", name, late, err, !known)
+			}
+		}
+	}
+	names := &nameserver{}
+	c := transport.New(transport.Options{RetryWait: time.Nanosecond, Resolver: names.resolver()})
+	if _, _, err := c.Resolve(t.Context(), &url.URL{Scheme: "ssh", Host: "alias.test"}, nil); err == nil || names.asked["alias.test."] != 1 {
+		t.Errorf("a name of ssh = %v after %d questions, want an error after 1", err, names.asked["alias.test."])
 	}
 }

@@ -99,10 +99,22 @@ func (c *Client) Resolve(ctx context.Context, u, referrer *url.URL) (addrs []net
 		return nil, nil, failure(ctx, u, err)
 	}
 	addrs, proxy, err = c.guard.resolve(ctx, u, referrer)
+	if unknownName(err) && u.Scheme != "ssh" && waitFor(ctx, c.opts.RetryWait) == nil { // which has names of its own
+		addrs, proxy, err = c.guard.resolve(ctx, u, referrer)
+	}
 	if err != nil {
 		return nil, nil, failure(ctx, u, err)
 	}
 	return addrs, proxy, nil
+}
+
+// OnThisMachine reports whether connections have found the server of a URL at addresses
+// of this machine, and at no others.
+func (c *Client) OnThisMachine(u *url.URL) bool {
+	g := c.guard
+	g.shared.mu.Lock()
+	defer g.shared.mu.Unlock()
+	return g.found[HostPort(u)] == kindSet(0).with(loopback)
 }
 
 // Stats says what a client has done so far.
@@ -376,13 +388,20 @@ func (c *Client) retries(r Request) int {
 	return max(cmp.Or(r.Retries, c.opts.Retries), 0)
 }
 
-// shouldRetry is the policy of go-retryablehttp, except that refusals, unknown
-// host names and what the state of the host forbids are final.
+// unknownName reports whether nobody knows the name of a host. Name servers say so for a
+// moment, too, while they start or lose their line, so that they are asked twice.
+func unknownName(err error) bool {
+	dns, ok := errors.AsType[*net.DNSError](err)
+	return ok && dns.IsNotFound
+}
+
+// shouldRetry is the policy of go-retryablehttp, except that refusals, host names that
+// are unknown once more and what the state of the host forbids are final.
 func (c *Client) shouldRetry(ctx context.Context, resp *http.Response, err error) (bool, error) {
 	if _, refused := errors.AsType[*refusal](err); refused {
 		return false, ctx.Err()
 	}
-	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+	if unknownName(err) && inquiryOf(ctx).repeated {
 		return false, ctx.Err()
 	}
 	if _, out := errors.AsType[*outage](err); out || c.guard.hosts.hopeless(ctx, resp, err) {
