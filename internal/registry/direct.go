@@ -296,7 +296,7 @@ func (d *direct) description(ctx context.Context, tool provider.Tool, want provi
 		resp, err := d.get(ctx, tool, q, maxMetadata,
 			addr.Namespace, addr.Type, want.Version.String(), "download", want.Platform.OS, want.Platform.Arch)
 		if err == nil && resp.Status == http.StatusGone { // for ever
-			return nil, noPackage(want)
+			return nil, unavailable(want, errGone)
 		}
 		if err := q.refused(resp, err, "could not query provider registry for "+q.want.Addr.String(), q.want.Addr.Host); err != nil {
 			return nil, err

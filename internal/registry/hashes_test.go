@@ -77,7 +77,7 @@ func TestWhetherAPlatformIsServed(t *testing.T) {
 		{"no_signed_list_to_be_had", serving(), func(f *fixture) { f.status["/SHA256SUMS"] = 503 }, provider.CodeBadAnswer, "nothing says whether there is one"},
 		{"nothing_to_be_had", serving(), func(f *fixture) { f.status["/arm64"] = 404 }, provider.CodeBadAnswer, "nothing says whether there is one"},
 		{"the_version_is_gone", withdrawn, func(f *fixture) { f.status["/arm64"] = 404 }, provider.CodeNoPackage, "is not available for linux_amd64"},
-		{"the_version_is_gone_for_ever", withdrawn, func(f *fixture) { f.status["/amd64"], f.status["/arm64"] = 410, 410 }, provider.CodeNoPackage, "is not available for linux_amd64"},
+		{"the_version_is_gone_for_ever", withdrawn, func(f *fixture) { f.status["/amd64"], f.status["/arm64"] = 410, 410 }, provider.CodeNoPackage, "is not available for linux_amd64: the registry answers 410 Gone"},
 		{"it_is_not_listed_but_served", withdrawn, nil, provider.CodeBadAnswer, "the checksum list of the release names it"},
 		{"without_the_platform", withdrawn, unlist, provider.CodeNoPackage, "is not available for linux_amd64"},
 		{"or_nobody_can_tell", withdrawn, func(f *fixture) { f.status["/arm64"] = 503 }, provider.CodeBadAnswer, "nothing says whether there is one"},

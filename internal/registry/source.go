@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -260,9 +261,14 @@ var wellKnown = []string{
 	"grafana", "hetznercloud", "integrations", "kreuzwerker", "mongodb", "newrelic", "pagerduty", "snowflake-labs",
 }
 
-func noPackage(want provider.Want) error {
+func noPackage(want provider.Want) error { return unavailable(want, nil) }
+
+var errGone = errors.New("the registry answers 410 Gone")
+
+// unavailable is noPackage with what is known of why.
+func unavailable(want provider.Want, why error) error {
 	return naming(want, &provider.Error{
-		Code:    provider.CodeNoPackage,
+		Code: provider.CodeNoPackage, Err: why,
 		Message: fmt.Sprintf("provider %s %s is not available for %s", want.Addr, want.Version, want.Platform),
 	})
 }
