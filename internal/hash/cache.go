@@ -2,6 +2,7 @@ package hash
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -56,6 +57,26 @@ type Cache struct {
 // ErrNoCache is wrapped by errors about files that hold something else than a
 // cache of this version. They are left as they are.
 var ErrNoCache = errors.New("this is no hash cache, or that of another version of relock")
+
+// Junk reports whether a file that is no cache holds nothing of one, of whatever version:
+// what is left of a cache that was damaged.
+func Junk(path string) bool {
+	f, err := file.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	start := make([]byte, len(anyHeader))
+	n, err := io.ReadFull(f, start)
+	return (err == nil || err == io.ErrUnexpectedEOF) && string(start[:n]) != anyHeader
+}
+
+// PutAside renames a file that is no cache, and returns its new name: the old one with
+// something appended. What was put aside before is lost.
+func PutAside(path string) (aside string, err error) {
+	aside = path + ".damaged"
+	return aside, os.Rename(path, aside)
+}
 
 // The permissions of a cache, of which the umask may take some. Others may read
 // it: what it says of packages is no secret, and where a container wrote it as

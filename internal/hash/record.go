@@ -30,7 +30,9 @@ import (
 const (
 	// cacheHeader ends with the version and a full stop, so that none begins
 	// another. It stands twice where two runs create the file at once.
-	cacheHeader = "relock hash cache 1."
+	cacheHeader = anyHeader + "1."
+	// anyHeader begins that of every version.
+	anyHeader = "relock hash cache "
 	// maxCache bounds what is read of a file: some 70,000 packages. Of a longer
 	// one it is the end, where the newest are.
 	maxCache = 16 << 20

@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
 )
 
 // learns reports whether the run may add to what is remembered. Whoever can
@@ -22,8 +23,9 @@ func learns(env Env, req Request) bool {
 	return req.Head == NoHead && (!env.OnGitHub || req.Verb == PR || req.Verb == Verify && env.Planned)
 }
 
-// openCache opens the hash cache. One that somebody names must be usable; the
-// user's own is done without if it is not.
+// openCache opens the hash cache. One that somebody names must be usable, or what is left
+// of one that was damaged; the user's own is done without if it is not. A file that a
+// scan reads, a person has named by mistake.
 func openCache(env Env, req Request) (*hash.Cache, error) {
 	name := cmp.Or(req.Cache, env.HashCache)
 	if name == "" || req.Verb == Scan || req.Proof.NoCache {
@@ -36,11 +38,34 @@ func openCache(env Env, req Request) (*hash.Cache, error) {
 	if err == nil {
 		return hashes, nil
 	}
+	if errors.Is(err, hash.ErrNoCache) && hash.Junk(name) && !scan.Notices(filepath.ToSlash(name)) {
+		return heal(env, req, name), nil
+	}
 	if req.Cache != "" {
 		return nil, fmt.Errorf("opening the hash cache %s: %w", req.Cache, file.Cause(err))
 	}
 	env.Log.Warn("the hash cache cannot be used", "path", name, "error", file.Cause(err))
 	return nil, nil
+}
+
+// heal puts a damaged cache aside and begins it anew. A run that may add nothing to it
+// does without.
+func heal(env Env, req Request, name string) *hash.Cache {
+	if !learns(env, req) {
+		env.Log.Warn("the hash cache is damaged, and this run does without", "path", name)
+		return nil
+	}
+	aside, err := hash.PutAside(name)
+	if err != nil {
+		env.Log.Warn("the hash cache is damaged, and this run does without", "path", name, "error", file.Cause(err))
+		return nil
+	}
+	env.Log.Warn("the hash cache was damaged: it is put aside, and begins anew", "path", name, "aside", aside)
+	anew, err := hash.OpenCache(name)
+	if err != nil {
+		env.Log.Warn("the hash cache cannot be used", "path", name, "error", file.Cause(err))
+	}
+	return anew
 }
 
 func hashCache(env Env, req Request, name string) (*hash.Cache, error) {
