@@ -36,8 +36,8 @@ func standingAt(head string, pull *github.PullRequest, m Marker, base string) st
 // Standing reads what stands for a group that Look was asked about. It has files only
 // if it is ours as a whole: each commit of the pull request, and what that changes
 // is what the digest in the newest commit of ours says. Where there is nothing that
-// could stand, or no token to read it with, it asks nobody; else it is a comparison,
-// two trees and the files.
+// could stand, or no token to read it with, it asks nobody, and there are no files; else
+// it is a comparison, two trees and the files.
 func (s Survey) Standing(ctx context.Context, repo *github.Repository, group, base, prefix string) (Standing, error) {
 	branch := s.Proposal(New(group, base, prefix, nil)).Branch
 	var pull *github.PullRequest
@@ -48,9 +48,13 @@ func (s Survey) Standing(ctx context.Context, repo *github.Repository, group, ba
 	if pull != nil {
 		m, _ = ParseMarker(pull.Body)
 	}
-	found := Standing{Head: standingAt(s.heads[branch], pull, m, base)}
+	head := s.heads[branch]
+	if repo.Anonymous() && pull != nil && pull.Open { // branches are not asked for then
+		head = pull.Head
+	}
+	found := Standing{Head: standingAt(head, pull, m, base)}
 	if repo.Anonymous() || found.Head == "" {
-		return Standing{}, nil
+		return found, nil
 	}
 	found.MergesItself = pull != nil && pull.Open && (pull.AutoMerge || m.AutoMerge)
 	r := newSurveyor(repo, Options{Base: base, Prefix: prefix})

@@ -56,7 +56,7 @@ func (k *carrier) standing(ctx context.Context, group string) standing {
 		at := k.p.proposing
 		s.Standing, s.err = at.survey.Standing(ctx, at.repo, group, at.base, k.p.req.Pull.BranchPrefix)
 		switch {
-		case s.err != nil:
+		case s.err != nil, s.Head != "" && at.hub.Anonymous():
 			s.alone = report.NotRead
 		case s.Head != "" && s.Files == nil:
 			s.alone = report.NotReadable

@@ -188,7 +188,9 @@ func proposeAll(ctx, asking context.Context, j job, known planned, to Pulls) (_ 
 	}
 	if pull.DryRun {
 		for _, one := range proposals {
-			one.Write() // nobody else asks for the text
+			if one.Alone == "" {
+				one.Write() // nobody else asks for the text
+			}
 		}
 	}
 	holds := at.holds(known.found)
