@@ -44,7 +44,7 @@ const lockedRoots = 8
 //	go test -run Killed -kills 1 -kill-seed 4711 -v .
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	scenes := []*kind{{name: "upgrade", staged: moduleScene}, {name: "git", staged: gitScene}, {name: "pr", staged: githubScene}}
+	scenes := []*kind{{name: "upgrade", staged: moduleScene.alone(), all: true}, {name: "git", staged: gitScene.alone(), all: true}, {name: "pr", staged: githubScene, all: true}}
 	for _, k := range scenes {
 		k.prepare(t)
 	}
@@ -78,7 +78,7 @@ const unusedPackages = 400
 // added, which the next one takes.
 func TestKilledWhilePruning(t *testing.T) {
 	t.Parallel()
-	k := &kind{name: "git", staged: gitScene}
+	k := &kind{name: "git", staged: gitScene.alone(), all: true}
 	k.prepare(t)
 	for i := range max(1, *kills/6) {
 		random := rand.New(rand.NewPCG(*killSeed+uint64(i), 14))
@@ -198,7 +198,7 @@ func (v *victim) roots() []string {
 func (v *victim) reset(t *testing.T) {
 	t.Helper()
 	for _, dir := range v.roots() {
-		mustWrite(t, filepath.Join(dir, ".terraform.lock.hcl"), []byte(v.was))
+		mustWrite(t, filepath.Join(dir, ".terraform.lock.hcl"), []byte(v.was.root))
 	}
 }
 
@@ -302,7 +302,7 @@ func watch(holds func() bool, done <-chan struct{}, end func()) {
 func (v *victim) renamed() int {
 	n := 0
 	for _, dir := range v.roots() {
-		if text, err := os.ReadFile(filepath.Join(dir, ".terraform.lock.hcl")); err == nil && string(text) == v.is {
+		if text, err := os.ReadFile(filepath.Join(dir, ".terraform.lock.hcl")); err == nil && string(text) == v.is.root {
 			n++
 		}
 	}
@@ -347,9 +347,9 @@ func (v *victim) states() []string {
 		switch {
 		case err != nil:
 			states = append(states, err.Error())
-		case string(text) == v.is:
+		case string(text) == v.is.root:
 			states = append(states, stateNew)
-		case string(text) == v.was:
+		case string(text) == v.was.root:
 			states = append(states, stateOld)
 		default:
 			states = append(states, string(text))

@@ -40,7 +40,7 @@ func cramped() {
 //	go test -run Disturbed -disturbances 200 -v .
 func TestDisturbed(t *testing.T) {
 	t.Parallel()
-	k := &kind{name: "disturbed", staged: registryScene}
+	k := &kind{name: "disturbed", staged: registryScene.alone(), all: true}
 	k.prepare(t)
 	for i := range *disturbances {
 		seed := *killSeed + uint64(i)
@@ -56,7 +56,7 @@ func TestDisturbed(t *testing.T) {
 // whoever of them writes first.
 func TestSixRunsAtOnce(t *testing.T) {
 	t.Parallel()
-	k := &kind{name: "six", staged: registryScene}
+	k := &kind{name: "six", staged: registryScene.alone(), all: true}
 	k.prepare(t)
 	v := newVictim(t, k, rand.New(rand.NewPCG(1, 17)))
 	var runs []*besideRun
@@ -119,7 +119,7 @@ func (d *disturbed) play(t *testing.T) {
 func (d *disturbed) act(t *testing.T) {
 	for i, dir := range d.roots() {
 		name := filepath.Join(dir, ".terraform.lock.hcl")
-		content := fmt.Sprintf("# edit %d\n%s", i, d.was)
+		content := fmt.Sprintf("# edit %d\n%s", i, d.was.root)
 		var err error
 		switch d.rand.IntN(8) {
 		case 0:

@@ -303,7 +303,7 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 			if (i+n)%*cellsShare > 0 {
 				continue
 			}
-			k := &kind{name: k.name, requests: k.requests, staged: k.staged, patient: k.patient} // another test prepares the other one
+			k := &kind{name: k.name, requests: k.requests, staged: k.staged, all: true} // another test prepares the other one
 			k.prepare(t)
 			t.Run(k.name+"/"+fault, func(t *testing.T) {
 				t.Parallel()
@@ -360,7 +360,7 @@ func (k *kind) interrupt(t *testing.T, fault string) {
 	}
 	took := time.Since(began)
 	t.Logf("%.1f s\n%s%s", took.Seconds(), &stdout, &stderr)
-	state := k.state(t, r)
+	state, _ := k.state(t, r)
 	switch status := cmd.ProcessState.ExitCode(); {
 	case status == command.ExitOK && state == stateNew: // nothing hung that mattered
 	case status != command.ExitInterrupted || !strings.Contains(stdout.String(), "error: the run was interrupted"):
@@ -369,7 +369,8 @@ func (k *kind) interrupt(t *testing.T, fault string) {
 		t.Errorf("it leaves what is neither old nor new: %s", state)
 	}
 	r.sandbox.Mend()
-	if again := r.here(t); k.state(t, r) != stateNew || again.Status != command.ExitOK {
-		t.Errorf("the next run leaves %s with status %d:\n%s", k.state(t, r), again.Status, again.Output)
+	again := r.here(t)
+	if entry, neighbours := k.state(t, r); entry != stateNew || neighbours == stateOld || again.Status != command.ExitOK {
+		t.Errorf("the next run leaves %s and %s with status %d:\n%s", entry, neighbours, again.Status, again.Output)
 	}
 }

@@ -1,9 +1,12 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"path"
@@ -11,13 +14,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/tools/txtar"
 
 	"github.com/relock-dev/relock/internal/module/moduletest"
 	"github.com/relock-dev/relock/internal/sandbox"
+	"github.com/relock-dev/relock/internal/sandbox/bubble"
 )
 
 // kind is a kind of request, and the scene in which relock makes it.
@@ -25,8 +28,25 @@ type kind struct {
 	name     string
 	requests []pattern
 	staged
-	patient bool   // what became of a request is read, or asked again, with pauses
-	was, is string // the lock file before and after a faultless run, with ADDRESS for that of the sandbox's server with TLS
+	all     bool    // no URL of the kind is spoilt alone, but all of them
+	spoilt  pattern // unless all are
+	was, is locks   // before and after a faultless run
+}
+
+// locks are the lock files of a root module and of its neighbour, with ADDRESS for that
+// of the sandbox's server with TLS.
+type locks struct{ root, beside string }
+
+func (l locks) at(address string) locks {
+	return locks{strings.ReplaceAll(l.root, "ADDRESS", address), strings.ReplaceAll(l.beside, "ADDRESS", address)}
+}
+
+// patterns are what is spoilt of a kind.
+func (k *kind) patterns() []pattern {
+	if k.all {
+		return k.requests
+	}
+	return []pattern{k.spoilt}
 }
 
 // pattern names requests: a method and a path as a fault has them, and what the
@@ -54,12 +74,14 @@ const (
 // staged is a root module and a world.
 type staged struct {
 	required string // the configuration of the root module; ADDRESS and PLAIN stand for the sandbox's servers
+	beside   string // that of a neighbour, which needs nothing that is spoilt; empty: there is none
+	process  bool   // it takes another program, which knows no virtual time
 	provider string // of the registry that is asked; ADDRESS may stand in it
 	cli      string // more of the CLI configuration, or all of it where hosts is false
 	hosts    bool
 	args     []string
 	github   bool // the root module is in a repository on GitHub
-	mount    func(t *testing.T, s *sandbox.Sandbox)
+	mount    func(t *testing.T, r *running)
 }
 
 const (
@@ -68,33 +90,45 @@ const (
 	requiresNull  = "terraform {\n  required_providers {\n    null = { source = \"SOURCE\", version = \"VERSION\" }\n  }\n}\n"
 )
 
+// requiresBeside is the configuration of a neighbour that asks the same host.
+func requiresBeside(host string) string {
+	return "terraform {\n  required_providers {\n" +
+		"    random = { source = \"" + host + "/hashicorp/random\", version = \"VERSION\" }\n" +
+		"    tls    = { source = \"" + host + "/hashicorp/tls\", version = \"VERSION\" }\n  }\n}\n"
+}
+
 // The scenes of the matrix. In those with modules it is the module that keeps
 // the newest version away: without it the entry would be wrong.
 var (
-	registryScene  = staged{required: requiresNull, provider: plainProvider, hosts: true}
+	besidePlain    = requiresBeside("registry.terraform.io")
+	registryScene  = staged{required: requiresNull, beside: besidePlain, provider: plainProvider, hosts: true}
 	discoveryScene = staged{
-		required: requiresNull, provider: "ADDRESS/hashicorp/null", hosts: true, cli: "credentials \"ADDRESS\" {\n  token = \"secret\"\n}\n",
-		mount: func(_ *testing.T, s *sandbox.Sandbox) {
+		required: requiresNull, beside: besidePlain, provider: "ADDRESS/hashicorp/null", hosts: true, cli: "credentials \"ADDRESS\" {\n  token = \"secret\"\n}\n",
+		mount: func(_ *testing.T, r *running) {
+			s := r.sandbox
 			s.Mount("/.well-known/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
 				fmt.Fprintf(w, `{"providers.v1": "%s/registry.terraform.io/v1/providers/"}`, s.SecureURL())
 			}))
 		},
 	}
-	mirrorScene = staged{required: requiresNull, provider: plainProvider, cli: "provider_installation {\n  network_mirror {\n    url = \"https://ADDRESS/mirror/\"\n  }\n}\n"}
+	mirrorScene = staged{required: requiresNull, beside: besidePlain, provider: plainProvider, cli: "provider_installation {\n  network_mirror {\n    url = \"https://ADDRESS/mirror/\"\n  }\n}\n"}
 	ociScene    = staged{
-		required: requiresNull, provider: tofuProvider, args: []string{"--tool", "opentofu"}, mount: serveOCI,
+		required: requiresNull, beside: requiresBeside("registry.opentofu.org"), provider: tofuProvider, args: []string{"--tool", "opentofu"}, mount: serveOCI,
 		cli: "provider_installation {\n  oci_mirror {\n    repository_template = \"ADDRESS/providers/${type}\"\n    include = [\"registry.opentofu.org/hashicorp/*\"]\n  }\n}\n",
 	}
 	moduleScene = staged{
 		required: requiresNull + "module \"pin\" {\n  source  = \"acme/pin/null\"\n  version = \"1.0.0\"\n}\n", provider: plainProvider, hosts: true,
+		beside: besidePlain + "module \"other\" {\n  source  = \"acme/other/null\"\n  version = \"1.0.0\"\n}\n",
 	}
 	gitScene = staged{
 		required: requiresNull + "module \"pin\" {\n  source = \"git::PLAIN/git/pin.git?ref=v1.0.0\"\n}\n", provider: plainProvider, hosts: true,
-		mount: func(t *testing.T, s *sandbox.Sandbox) {
+		beside: besidePlain + "module \"other\" {\n  source = \"git::PLAIN/git/other.git?ref=v1.0.0\"\n}\n", process: true,
+		mount: func(t *testing.T, r *running) {
 			dir := t.TempDir()
 			moduletest.Repository(t, filepath.Join(dir, "pin.git"), moduletest.Commit{Tag: "v1.0.0", Files: map[string]string{"main.tf": pin}})
-			s.Mount("/git/", http.StripPrefix("/git", moduletest.Handler(t, dir)))
+			moduletest.Repository(t, filepath.Join(dir, "other.git"), moduletest.Commit{Tag: "v1.0.0", Files: map[string]string{"main.tf": other}})
+			r.sandbox.Mount("/git/", http.StripPrefix("/git", moduletest.Handler(t, dir)))
 		},
 	}
 	githubScene = staged{required: requiresNull, provider: plainProvider, hosts: true, github: true}
@@ -103,12 +137,24 @@ var (
 // pin is a module.
 const pin = "terraform {\n  required_providers {\n    null = { source = \"hashicorp/null\", version = \"< 1.2.0\" }\n  }\n}\n"
 
+// other is that of the neighbour.
+const other = "terraform {\n  required_providers {\n    random = { source = \"hashicorp/random\", version = \"< 1.2.0\" }\n  }\n}\n"
+
 const matrixWorld = `
 -- registry/registry.terraform.io/hashicorp/null --
 versions: [1.0.0, 1.1.0, 1.2.0]
 platforms: [linux_amd64, darwin_arm64]
 also: [registry.opentofu.org]
--- modules/registry.terraform.io/acme/pin/null/1.0.0/main.tf --
+-- registry/registry.terraform.io/hashicorp/random --
+versions: [1.0.0, 1.1.0, 1.2.0]
+platforms: [linux_amd64, darwin_arm64]
+also: [registry.opentofu.org]
+-- registry/registry.terraform.io/hashicorp/tls --
+versions: [1.0.0, 1.1.0, 1.2.0]
+platforms: [linux_amd64, darwin_arm64]
+also: [registry.opentofu.org]
+-- modules/registry.terraform.io/acme/other/null/1.0.0/main.tf --
+` + other + `-- modules/registry.terraform.io/acme/pin/null/1.0.0/main.tf --
 ` + pin
 
 // The columns of the matrix.
@@ -127,9 +173,9 @@ var matrixKinds = []*kind{
 	{name: "module versions", staged: moduleScene, requests: []pattern{{fault: "GET /registry.terraform.io/v1/modules/acme/pin/null/versions"}}},
 	{name: "module location", staged: moduleScene, requests: []pattern{{fault: "GET /registry.terraform.io/v1/modules/acme/pin/null/*/download"}}},
 	{name: "module archive", staged: moduleScene, requests: []pattern{{fault: "GET /registry.terraform.io/archives/acme/pin/null/*"}}},
-	{name: "git", staged: gitScene, requests: []pattern{{fault: "* /git/..."}}},
-	{name: "GitHub reads", patient: true, staged: githubScene, requests: []pattern{{fault: "GET /github/..."}, {"POST /github/api/graphql", asksQuery}}},
-	{name: "GitHub writes", patient: true, staged: githubScene, requests: []pattern{
+	{name: "git", staged: gitScene, all: true, requests: []pattern{{fault: "* /git/pin.git/..."}}},
+	{name: "GitHub reads", all: true, staged: githubScene, requests: []pattern{{fault: "GET /github/..."}, {"POST /github/api/graphql", asksQuery}}},
+	{name: "GitHub writes", all: true, staged: githubScene, requests: []pattern{
 		{"POST /github/api/graphql", asksMutation}, {fault: "POST /github/api/v3/..."}, {fault: "PATCH /github/..."}, {fault: "PUT /github/..."}, {fault: "DELETE /github/..."},
 	}},
 }
@@ -141,37 +187,103 @@ type running struct {
 	home    string
 	args    []string
 	environ []string
-	is, was string
+	is, was locks
+	dial    func(ctx context.Context, network, hostport string) (net.Conn, error) // nil: the system's
 }
 
 const matrixRepository = "acme/infra"
 
-// prepare makes the lock files of before and after by faultless runs.
+// prepare makes the lock files of before and after by faultless runs, and chooses the
+// URL that is spoilt: the last of those that the way from the one to the other takes.
 func (k *kind) prepare(t *testing.T) {
 	t.Helper()
 	r := k.start(t, matrixWorld)
 	defer r.sandbox.Close()
-	lock := filepath.Join(r.dir, ".terraform.lock.hcl")
-	for version, text := range map[string]*string{"1.0.0": &k.was, "~> 1.0, < 1.2.0": &k.is} {
-		os.Remove(lock)
-		mustWrite(t, filepath.Join(r.dir, "main.tf"), r.config(k.staged, version))
-		r.args = append([]string{"upgrade", "--create", "--platform", "linux_amd64", "--platform", "darwin_arm64", "."}, k.args...)
+	for version, made := range map[string]*locks{"1.0.0": &k.was, "~> 1.0, < 1.2.0": &k.is} {
+		os.Remove(r.lock())
+		os.Remove(r.lock(besideDir))
+		r.write(t, k, version)
+		r.args = append([]string{"upgrade", "--create", "--platform", "linux_amd64", "--platform", "darwin_arm64"}, r.named(k)...)
 		if c := r.here(t); c.Status != 0 {
 			t.Fatalf("in a faultless world the status is %d:\n%s", c.Status, c.Output)
 		}
-		written, err := os.ReadFile(lock)
-		if err != nil {
-			t.Fatal(err)
-		}
-		*text = strings.ReplaceAll(string(written), r.address(), "ADDRESS")
+		*made = r.locks(t)
+		made.root = strings.ReplaceAll(made.root, r.address(), "ADDRESS")
 	}
+	if k.all {
+		return
+	}
+	faultless := k.begin(t)
+	defer faultless.sandbox.Close()
+	faultless.sandbox.ResetRequests()
+	if c := faultless.here(t); c.Status != 0 {
+		t.Fatalf("in a faultless world the status is %d:\n%s", c.Status, c.Output)
+	}
+	var asked []string
+	for _, r := range faultless.sandbox.Requests() {
+		if slices.ContainsFunc(k.requests, func(p pattern) bool { return p.covers(r) }) {
+			asked = append(asked, r.Path)
+		}
+	}
+	if len(asked) == 0 {
+		t.Fatalf("a faultless run asks for no %s", k.name)
+	}
+	k.spoilt = pattern{fault: "* " + slices.Max(asked)}
+}
+
+// besideDir is the directory of the neighbour in that of the root module.
+const besideDir = "beside"
+
+// named are the arguments that name the root modules.
+func (r *running) named(k *kind) []string {
+	if k.beside == "" {
+		return append([]string{"."}, k.args...)
+	}
+	return append([]string{".", besideDir}, k.args...)
+}
+
+// lock is the name of the lock file in a directory of the root module.
+func (r *running) lock(dir ...string) string {
+	return filepath.Join(r.dir, filepath.Join(dir...), ".terraform.lock.hcl")
+}
+
+// write writes the configurations.
+func (r *running) write(t *testing.T, k *kind, version string) {
+	t.Helper()
+	mustWrite(t, filepath.Join(r.dir, "main.tf"), r.config(k.staged, k.required, version))
+	if k.beside != "" {
+		mustWrite(t, filepath.Join(r.dir, besideDir, "main.tf"), r.config(k.staged, k.beside, version))
+	}
+}
+
+// locks are the lock files that are there.
+func (r *running) locks(t *testing.T) locks {
+	t.Helper()
+	root, err := os.ReadFile(r.lock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	neighbour, err := os.ReadFile(r.lock(besideDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return locks{string(root), string(neighbour)}
+}
+
+// alone is the scene without a neighbour.
+func (s staged) alone() staged {
+	s.beside = ""
+	return s
 }
 
 // modular reports whether a module keeps the newest version away.
 func (s staged) modular() bool { return strings.Contains(s.required, "module ") }
 
-// begin starts a world of its own, with the lock file of before.
-func (k *kind) begin(t *testing.T) *running {
+// begin starts a world of its own, with the lock files of before.
+func (k *kind) begin(t *testing.T) *running { return k.beginIn(t, nil) }
+
+// beginIn does so in memory, where there is a network for that.
+func (k *kind) beginIn(t *testing.T, network *bubble.Net) *running {
 	t.Helper()
 	world, version := matrixWorld, "~> 1.0, < 1.2.0"
 	if k.modular() {
@@ -180,37 +292,54 @@ func (k *kind) begin(t *testing.T) *running {
 	if k.github {
 		root := "-- github/" + matrixRepository + "/main/live/"
 		world += root + "main.tf --\n" + strings.NewReplacer("SOURCE", k.provider, "VERSION", version).Replace(k.required) +
-			root + ".terraform.lock.hcl --\n" + k.was
+			root + ".terraform.lock.hcl --\n" + k.was.root
 	}
-	r := k.start(t, world)
-	r.was, r.is = strings.ReplaceAll(k.was, "ADDRESS", r.address()), strings.ReplaceAll(k.is, "ADDRESS", r.address())
+	r := k.startIn(t, world, network)
+	r.was, r.is = k.was.at(r.address()), k.is.at(r.address())
 	if k.github {
 		r.args = []string{"pr", "--repo", matrixRepository, "--jobs", "1"}
 		return r
 	}
-	mustWrite(t, filepath.Join(r.dir, "main.tf"), r.config(k.staged, version))
-	mustWrite(t, filepath.Join(r.dir, ".terraform.lock.hcl"), []byte(r.was))
-	r.args = append([]string{"upgrade", "--jobs", "1", "."}, k.args...)
+	r.write(t, k, version)
+	if k.modular() && k.beside != "" { // whose other provider no module keeps back
+		text := strings.Replace(k.beside, "tls\", version = \"VERSION\"", "tls\", version = \"~> 1.0, < 1.2.0\"", 1)
+		mustWrite(t, filepath.Join(r.dir, besideDir, "main.tf"), r.config(k.staged, text, version))
+	}
+	mustWrite(t, r.lock(), []byte(r.was.root))
+	if k.beside != "" {
+		mustWrite(t, r.lock(besideDir), []byte(r.was.beside))
+	}
+	r.args = append([]string{"upgrade", "--jobs", "1"}, r.named(k)...)
 	return r
 }
 
 // start starts the world of a scene, and prepares an operator's machine.
-func (k *kind) start(t *testing.T, text string) *running {
+func (k *kind) start(t *testing.T, text string) *running { return k.startIn(t, text, nil) }
+
+func (k *kind) startIn(t *testing.T, text string, network *bubble.Net) *running {
 	t.Helper()
 	world, err := sandbox.ParseWorld(txtar.Parse([]byte(text)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sandbox.Start(world)
+	r := &running{home: t.TempDir()}
+	start := sandbox.Start
+	if network != nil {
+		// Keys are not valid in the year in which the time of a bubble begins.
+		time.Sleep(time.Until(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)))
+		start = func(w *sandbox.World) (*sandbox.Sandbox, error) { return sandbox.StartOn(w, network.Listen) }
+		r.dial = network.Dial
+	}
+	s, err := start(world)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	r := &running{sandbox: s, home: t.TempDir()}
+	r.sandbox = s
 	r.dir = filepath.Join(r.home, "root")
 	mustWrite(t, filepath.Join(r.dir, ".git", "HEAD"), nil)
 	if k.mount != nil {
-		k.mount(t, s)
+		k.mount(t, r)
 	}
 	cli := strings.ReplaceAll(k.cli, "ADDRESS", r.address())
 	if k.hosts {
@@ -230,27 +359,32 @@ func (k *kind) start(t *testing.T, text string) *running {
 // address is the host and port of the server with TLS.
 func (r *running) address() string { return strings.TrimPrefix(r.sandbox.SecureURL(), "https://") }
 
-func (r *running) config(s staged, version string) []byte {
-	text := strings.NewReplacer("SOURCE", s.provider, "VERSION", version).Replace(s.required)
+func (r *running) config(s staged, text, version string) []byte {
+	text = strings.NewReplacer("SOURCE", s.provider, "VERSION", version).Replace(text)
 	return []byte(strings.NewReplacer("ADDRESS", r.address(), "PLAIN", r.sandbox.URL()).Replace(text))
 }
 
-// state says what a run has left.
-func (k *kind) state(t *testing.T, r *running) string {
+// state says what a run has left of the entry, and of its neighbours.
+func (k *kind) state(t *testing.T, r *running) (entry, neighbours string) {
 	t.Helper()
 	if k.github {
-		return r.proposed()
+		return r.proposed(), stateNone
 	}
-	written, err := os.ReadFile(filepath.Join(r.dir, ".terraform.lock.hcl"))
-	switch {
-	case err != nil:
-		return err.Error()
-	case string(written) == r.is:
+	got := r.locks(t)
+	if k.beside == "" {
+		return stateOf(got.root, r.was.root, r.is.root), stateNone
+	}
+	return stateOf(got.root, r.was.root, r.is.root), stateOf(got.beside, r.was.beside, r.is.beside)
+}
+
+func stateOf(got, was, is string) string {
+	switch got {
+	case is:
 		return stateNew
-	case string(written) == r.was:
+	case was:
 		return stateOld
 	}
-	return string(written)
+	return got
 }
 
 // proposed says what is on GitHub: new is one open pull request for what a
@@ -270,7 +404,7 @@ func (r *running) proposed() string {
 		if err != nil {
 			return err.Error()
 		}
-		if got := string(files["live/.terraform.lock.hcl"].Content); got != r.is && got != r.was {
+		if got := string(files["live/.terraform.lock.hcl"].Content); got != r.is.root && got != r.was.root {
 			return "in " + ref + " " + got
 		}
 	}
@@ -284,58 +418,28 @@ func (r *running) proposed() string {
 	return fmt.Sprintf("%d pull requests, of which %d are open", len(pulls), len(open))
 }
 
-// serveOCI serves the provider of the world as OpenTofu reads it from an OCI
+// serveOCI serves the providers of the world as OpenTofu reads them from an OCI
 // registry: a tag is an index of manifests, and each of these has one zip.
-func serveOCI(t *testing.T, s *sandbox.Sandbox) {
+func serveOCI(t *testing.T, r *running) {
 	t.Helper()
-	blobs, types := map[string][]byte{}, map[string]string{}
-	put := func(mediaType string, data []byte) ocispec.Descriptor {
-		d := digest.FromBytes(data)
-		blobs[d.String()], types[d.String()] = data, mediaType
-		return ocispec.Descriptor{MediaType: mediaType, Digest: d, Size: int64(len(data))}
+	mirror := sandbox.NewOCI()
+	for _, name := range []string{"null", "random", "tls"} {
+		for _, version := range []string{"1.0.0", "1.1.0"} {
+			zips := map[string][]byte{}
+			for _, platform := range []string{"linux_amd64", "darwin_arm64"} {
+				zips[platform] = r.zip(t, name, version, platform)
+			}
+			mirror.AddProvider("providers/"+name, version, zips)
+		}
 	}
-	encode := func(v any) []byte {
-		data, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
-	}
-	tags := []string{"1.0.0", "1.1.0"}
-	for _, tag := range tags {
-		index := ocispec.Index{MediaType: ocispec.MediaTypeImageIndex, ArtifactType: "application/vnd.opentofu.provider"}
-		for _, p := range []ocispec.Platform{{OS: "linux", Architecture: "amd64"}, {OS: "darwin", Architecture: "arm64"}} {
-			layer := put("archive/zip", nullZip(t, s, tag, p.OS+"_"+p.Architecture))
-			d := put(ocispec.MediaTypeImageManifest, encode(ocispec.Manifest{
-				MediaType: ocispec.MediaTypeImageManifest, ArtifactType: "application/vnd.opentofu.provider-target", Layers: []ocispec.Descriptor{layer},
-			}))
-			d.ArtifactType, d.Platform = "application/vnd.opentofu.provider-target", &p
-			index.Manifests = append(index.Manifests, d)
-		}
-		d := put(ocispec.MediaTypeImageIndex, encode(index))
-		blobs[tag], types[tag] = blobs[d.Digest.String()], ocispec.MediaTypeImageIndex
-	}
-	s.Mount("/v2/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name := path.Base(r.URL.Path)
-		if name == "list" {
-			_, _ = w.Write(encode(map[string]any{"name": "providers/null", "tags": tags}))
-			return
-		}
-		data, ok := blobs[name]
-		if !ok {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", types[name])
-		w.Header().Set("Docker-Content-Digest", digest.FromBytes(data).String())
-		_, _ = w.Write(data)
-	}))
+	r.sandbox.Mount("/v2/", mirror)
 }
 
-// nullZip is a package of the provider of the world.
-func nullZip(t *testing.T, s *sandbox.Sandbox, version, platform string) []byte {
+// zip is a package of a provider of the world.
+func (r *running) zip(t *testing.T, name, version, platform string) []byte {
 	t.Helper()
-	resp, err := http.Get(fmt.Sprintf("%s/registry.terraform.io/files/hashicorp/null/%s/terraform-provider-null_%[2]s_%s.zip", s.URL(), version, platform))
+	client := &http.Client{Transport: &http.Transport{DialContext: r.dial, DisableKeepAlives: true}}
+	resp, err := client.Get(fmt.Sprintf("%s/registry.terraform.io/files/hashicorp/%s/%s/terraform-provider-%[2]s_%[3]s_%s.zip", r.sandbox.URL(), name, version, platform))
 	if err != nil {
 		t.Fatal(err)
 	}
