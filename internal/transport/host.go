@@ -92,14 +92,15 @@ type attempt struct {
 // was asked before has one more try, beside the probes: it is known to be silent.
 func (h *hosts) enter(ctx context.Context, hostport, path string) (*attempt, error) {
 	for {
-		a, wait, pause, err := h.admit(ctx, hostport, path)
+		next, err := h.admit(ctx, hostport, path)
 		switch {
-		case wait != nil:
-			err = await(ctx, wait)
-		case pause > 0:
-			err = waitFor(ctx, pause)
+		case err != nil:
+		case next.probe != nil:
+			err = await(ctx, next.probe)
+		case next.pause > 0:
+			err = waitFor(ctx, next.pause)
 		default:
-			return a, err
+			return next.attempt, nil
 		}
 		if err != nil {
 			return nil, err
@@ -107,39 +108,49 @@ func (h *hosts) enter(ctx context.Context, hostport, path string) (*attempt, err
 	}
 }
 
-// admit returns an attempt, what to wait for before asking again, or an outage.
-func (h *hosts) admit(ctx context.Context, hostport, path string) (a *attempt, wait <-chan struct{}, pause time.Duration, err error) {
+// admission is what a request gets that wants to be sent: an attempt, or what it must
+// wait for before it asks again.
+type admission struct {
+	attempt *attempt
+	probe   <-chan struct{} // closed at its end; nil: there is none
+	pause   time.Duration   // that the host asks for
+}
+
+// admit lets a request be sent, or wait; else the error is an outage.
+func (h *hosts) admit(ctx context.Context, hostport, path string) (admission, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s, q := h.state(hostport), inquiryOf(ctx)
 	h.events++
-	a = &attempt{hosts: h, host: s, hostport: hostport, path: path, ctx: ctx, began: time.Now(), sent: h.events}
+	a := &attempt{hosts: h, host: s, hostport: hostport, path: path, ctx: ctx, began: time.Now(), sent: h.events}
 	open, busy := s.circuit.open(), s.pauses.left()
-	switch {
-	case q.caller == nil: // who waits by rules of its own
+	if q.caller == nil { // a library waits by rules of its own
 		busy = 0
-	case !open && busy > 0 && s.pauses.bearable() && q.bears(busy):
-		return nil, nil, busy, nil
 	}
 	if !open && busy == 0 {
 		a.brief = h.doubtful()
-		return a, nil, 0, nil
+		return admission{attempt: a}, nil
 	}
+	if !open && s.pauses.bearable() && q.bears(busy) {
+		return admission{pause: busy}, nil
+	}
+	a.brief = true
 	if open && q.repeated && q.silent {
-		a.brief, q.last = true, true
-		return a, nil, 0, nil
+		q.last = true
+		return admission{attempt: a}, nil
 	}
-	a.probing, wait = s.gate.enter()
-	if a.probing {
-		a.brief, q.last = true, true
-		return a, nil, 0, nil
+	probing, probe := s.gate.enter()
+	if probing {
+		a.probing, q.last = true, true
+		return admission{attempt: a}, nil
 	}
-	if wait == nil && open {
-		err = &outage{hostport, "does not answer"}
-	} else if wait == nil {
-		err = &outage{hostport, "asks to come back later"}
+	if probe != nil {
+		return admission{probe: probe}, nil
 	}
-	return nil, wait, 0, err
+	if open {
+		return admission{}, &outage{hostport, "does not answer"}
+	}
+	return admission{}, &outage{hostport, "asks to come back later"}
 }
 
 func await(ctx context.Context, end <-chan struct{}) error {

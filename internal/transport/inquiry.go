@@ -59,17 +59,19 @@ type inquiry struct {
 	stream bool
 
 	// The time that is left runs while somebody waits for the server.
-	timer    *time.Timer // cancels the tries
-	left     time.Duration
-	since    time.Time     // that somebody waits; zero: nobody does
-	arrived  int64         // of floorSize
-	whole    time.Duration // that it has
-	flowing  bool          // the body of a stream has begun
-	probing  *gate         // that the question passed as a probe
-	spent    bool          // its time is over; guarded by hosts.mu
-	repeated bool          // it has been sent before
-	silent   bool          // and had no answer; guarded by hosts.mu
-	last     bool          // it must not be sent again
+	timer       *time.Timer // cancels the tries
+	whole, left time.Duration
+	since       time.Time // that somebody waits; zero: nobody does
+	arrived     int64     // of floorSize
+	flowing     bool      // the body of a stream has begun
+
+	// What has become of it so far.
+	probing  *gate // that the question passed as a probe
+	repeated bool  // it has been sent before
+	last     bool  // it must not be sent again
+	// Guarded by hosts.mu: it has been sent and had no answer, its time is over, and
+	// it has ended.
+	silent, spent, ended bool
 }
 
 type inquiryKey struct{}
@@ -134,11 +136,14 @@ func (h *hosts) unstick(ctx context.Context, key, hostport string) (*gate, error
 // spend ends a question whose time is over.
 func (h *hosts) spend(q *inquiry) {
 	h.mu.Lock()
+	defer h.mu.Unlock()
+	if q.ended {
+		return // in the same moment
+	}
 	q.spent = true
-	if h.stuck[q.key] == nil && q.caller.Err() == nil {
+	if h.stuck[q.key] == nil && !unwanted(q.ctx) {
 		h.stuck[q.key] = &gate{}
 	}
-	h.mu.Unlock()
 	q.cancel(noAnswer(q.whole))
 }
 
@@ -148,11 +153,15 @@ func (h *hosts) end(q *inquiry) {
 	q.cancel(nil)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if q.ended {
+		return // a body may be closed twice
+	}
+	q.ended = true
 	if q.probing == nil {
 		return
 	}
 	q.probing.leave(q.spent)
-	if q.probing = nil; !q.spent && !unwanted(q.ctx) {
+	if !q.spent && !unwanted(q.ctx) {
 		delete(h.stuck, q.key)
 	}
 }
