@@ -564,7 +564,7 @@ var Settings = []Setting{
 	},
 	{
 		Key: "timeout", Flag: "timeout", Input: "timeout", Kind: Text, Verbs: append(slices.Clone(reading), "comment"),
-		Doc:  "How long a run may ask for versions, modules and packages, like 90s or 20m. What is not finished by then fails and stays as it is, and the rest is done. Empty: as long as it takes; in a workflow 30m, and longer while no 5 minutes pass without a package.",
+		Doc:  "How long a run may ask for versions, modules and packages, like 90s or 20m. Modules, versions and dates may each use half of what is left. What is not finished by then fails and stays as it is, and the rest is done. Empty: as long as it takes; in a workflow 30m, and longer while no 5 minutes pass without a package.",
 		take: asOne(optional(parseTimeout), func(c *Config) *time.Duration { return &c.Timeout }),
 	},
 	{
