@@ -253,6 +253,27 @@ func TestHangingHostEndsTheRun(t *testing.T) {
 	})
 }
 
+// TestHangingModuleLeavesTimeForOthers has a module that never comes, and a run whose
+// time is limited.
+func TestHangingModuleLeavesTimeForOthers(t *testing.T) {
+	t.Parallel()
+	e := twentyOne()
+	e.world += "-- modules/registry.terraform.io/acme/m/null/1.0.0/main.tf --\n"
+	e.files["live/a/main.tf"] += "module \"m\" {\n  source  = \"acme/m/null\"\n  version = \"1.0.0\"\n}\n"
+	was := e.lock(t)
+	synctest.Test(t, func(t *testing.T) {
+		o := e.run(t, e.files, []string{"GET /registry.terraform.io/v1/modules/acme/m/null/versions hang"}, "upgrade", "--timeout", "20s", "live")
+		for key, entry := range o.entries {
+			if old := entry == was[key]; old != strings.HasPrefix(key, "live/a ") {
+				t.Errorf("%s is old: %v\n%s", key, old, o.output)
+			}
+		}
+		if o.status != ExitFailed || o.took > 10*time.Second {
+			t.Errorf("status %d after %s, want %d after half of the time\n%s", o.status, o.took, ExitFailed, o.output)
+		}
+	})
+}
+
 // TestOneBadURLIsIsolated makes a repository and the servers that it needs from a
 // seed, spoils one of the URLs that a faultless run asks for, and holds that
 //
