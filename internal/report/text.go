@@ -493,6 +493,8 @@ func (t *text) closing() {
 		return
 	case len(t.r.Modules) == 0 && t.r.cutOff(): // which has just been said
 		return
+	case len(t.r.Modules) == 0 && len(t.r.Unlocked) > 0:
+		parts = append(parts, "no root module has a lock file")
 	case len(t.r.Modules) == 0 && slices.ContainsFunc(t.r.Diagnostics, func(d provider.Diagnostic) bool { return d.Code == provider.CodeNotRootModule }):
 		parts = append(parts, "0 root modules") // why, has just been said
 	case len(t.r.Modules) == 0:

@@ -38,6 +38,8 @@ func (r Report) sentence() string {
 		return "The change touches no root module that has a lock file."
 	case len(r.Modules) == 0 && r.cutOff():
 		return "The run ended before its root modules were known."
+	case len(r.Modules) == 0 && len(r.Unlocked) > 0:
+		return "No root module has a lock file."
 	case len(r.Modules) == 0:
 		return "No root module was found."
 	case r.Verb == VerbVerify:

@@ -15,6 +15,7 @@ import (
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	format "github.com/go-git/go-git/v5/plumbing/format/config"
@@ -184,4 +185,14 @@ func walkTree(top *object.Tree, visit func(name string, entry object.TreeEntry) 
 		return nil
 	}
 	return walk(top, "")
+}
+
+// unborn reports whether a repository has no commit yet on the branch that is checked out.
+func unborn(t tree) bool {
+	repo, err := openClone(t.root)
+	if err != nil {
+		return false
+	}
+	_, err = repo.Head()
+	return errors.Is(err, plumbing.ErrReferenceNotFound)
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -33,6 +34,7 @@ type inventory struct {
 	lost        map[wish]provider.Diagnostic // directories that were named and are not there
 	unlocked    []string                     // directories of root modules without a lock file
 	passedOver  []string                     // directories with configuration that nothing makes root modules
+	hidden      string                       // what hides lock files from git, and what to do; empty: nothing
 	blind       blindSpots
 	diagnostics []provider.Diagnostic
 }
@@ -77,7 +79,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	if s.extent.touched != nil && j.req.Change == nil {
 		s.unlocked = nil // a command about what a pull request touches is about none of them
 	}
-	s.diagnostics = slices.Concat(s.diagnostics, unlocked(s.unlocked, j.req.UnlockedFails), passedOver(s.passedOver), s.blind.told())
+	s.diagnostics = slices.Concat(s.diagnostics, unlocked(s, j.req.UnlockedFails), passedOver(s.passedOver), s.blind.told())
 	return s, usable(j, s.found)
 }
 
@@ -126,6 +128,10 @@ func scanOptions(j job, narrowed extent, t tree) scan.Options {
 		opts.Around, opts.Within = t.around()
 	}
 	opts.PassedOver = j.req.Verb == Scan
+	if t.remote == nil && !t.loose {
+		ignored := ignoreFiles{tree: t, show: j.show(t)}
+		opts.HiddenBy = ignored.by
+	}
 	opts.Wanted = narrowed.touched
 	opts.Workspace = j.env.Getenv("TF_WORKSPACE")
 	if j.req.Head == NoHead { // another could put their values into the address of a module
@@ -176,7 +182,7 @@ func (s *inventory) tell(diagnostics []provider.Diagnostic) {
 		case d.Code != provider.CodeUnlocked:
 			s.diagnostics = append(s.diagnostics, d)
 		case !slices.Contains(s.unlocked, d.File):
-			s.unlocked = append(s.unlocked, d.File)
+			s.unlocked, s.hidden = append(s.unlocked, d.File), cmp.Or(s.hidden, d.Hint)
 		}
 	}
 }
@@ -185,23 +191,24 @@ func (s *inventory) tell(diagnostics []provider.Diagnostic) {
 const mostNamed = 20
 
 // unlocked says in one line which root modules have no lock file.
-func unlocked(dirs []string, fails bool) []provider.Diagnostic {
-	slices.Sort(dirs)
-	if len(dirs) == 0 {
+func unlocked(s inventory, fails bool) []provider.Diagnostic {
+	slices.Sort(s.unlocked)
+	if len(s.unlocked) == 0 {
 		return nil
 	}
 	d := provider.Diagnostic{
 		Code: provider.CodeUnlocked, Severity: provider.SeverityWarning,
-		Message: fmt.Sprintf("%d root modules have no lock file: ", len(dirs)),
-		Hint:    "name the directory or set create to have a lock file written, or set unlocked to ignore",
+		Message: fmt.Sprintf("%d root modules have no lock file: ", len(s.unlocked)),
+		Hint:    cmp.Or(s.hidden, "relock upgrade --create writes them, and so does the setting create; unlocked: ignore leaves this line out"),
 	}
-	if len(dirs) == 1 {
+	if len(s.unlocked) == 1 {
 		d.Message = "1 root module has no lock file: "
+		d.Hint = cmp.Or(s.hidden, "relock upgrade "+report.ShellWord(s.unlocked[0])+" writes it, and so does the setting create; unlocked: ignore leaves this line out")
 	}
 	if fails {
 		d.Severity = provider.SeverityError
 	}
-	d.Message += firstOf(dirs, mostNamed)
+	d.Message += firstOf(s.unlocked, mostNamed)
 	return []provider.Diagnostic{d}
 }
 

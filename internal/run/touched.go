@@ -139,6 +139,10 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []provider.Diagno
 		if len(trees) != 1 {
 			return s, nil, errors.New("--touched is about one repository; the directories are in several")
 		}
+		if unborn(trees[0]) {
+			unknown = "the repository has no commit yet"
+			break
+		}
 		if paths, differs, err = changedSince(trees[0], change.Revision); err != nil {
 			return s, nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
@@ -51,6 +52,10 @@ type Options struct {
 	// asks it about directories, which it skips if they are ignored, and about
 	// lock files, which it then takes for missing.
 	Ignored func(path string) bool
+	// HiddenBy returns the line of an ignore file by which git ignores a path, as
+	// .gitignore:3; empty: none does. A search that finds no lock file asks it why. nil:
+	// nobody knows.
+	HiddenBy func(path string) string
 	// MergeBase returns what the sides of a merge come from that is under way, for a
 	// lock file with conflict markers; nil if that is not known. It may be nil, too.
 	MergeBase func(path string) []byte
@@ -259,19 +264,21 @@ func (f *finder) search(ctx context.Context, base tfconfig.Directory) error {
 			return err
 		}
 	}
-	for _, at := range others {
-		f.warn(provider.CodePassedOver, at.Path, "nothing makes the directory a root module", "")
-	}
 	for _, at := range fresh {
 		if f.opts.Create {
 			f.roots[at.Path] = f.identify(at)
 		} else {
-			f.warn(provider.CodeUnlocked, at.Path, "the root module has no lock file", unlockedHint)
+			f.warn(provider.CodeUnlocked, at.Path, "the root module has no lock file", f.hidden([]tfconfig.Directory{at}))
 		}
 	}
 	made := f.addMade(unlocked)
-	if len(locked) == 0 && (len(fresh) == 0 || !f.opts.Create) && !made && f.roots[base.Path].Tree == nil {
-		f.warn(provider.CodeNotRootModule, base.Path, "no root module was found here or below", f.hint(base, unlocked, len(fresh) > 0))
+	if len(locked) == 0 && len(fresh) == 0 && !made && f.roots[base.Path].Tree == nil {
+		reason, hint := f.nothing(base, unlocked)
+		f.warn(provider.CodeNotRootModule, base.Path, "no root module was found here or below"+reason, hint)
+		return nil
+	}
+	for _, at := range others {
+		f.warn(provider.CodePassedOver, at.Path, "nothing makes the directory a root module", "")
 	}
 	return nil
 }
@@ -295,21 +302,56 @@ func (f *finder) addMade(dirs []tfconfig.Directory) bool {
 	return added
 }
 
-const unlockedHint = "name its directory, or set --create"
-
-// hint says what to do where a search found nothing but, perhaps, what it tells of.
-func (f *finder) hint(base tfconfig.Directory, unlocked []tfconfig.Directory, told bool) string {
-	switch {
-	case terragruntUnit(base) && !f.locked(base):
-		return "it is a Terragrunt unit: Terragrunt writes its lock file, and relock lock completes it"
-	case !slices.ContainsFunc(unlocked, f.lockable) && told: // of each that has no lock file
-		return ""
-	case !slices.ContainsFunc(unlocked, f.lockable):
-		return "name a directory that holds configuration of Terraform or OpenTofu"
-	case f.opts.Create:
-		return "nothing shows that the configuration there is a root module, such as a backend, a configured provider or values of variables: name its directory"
+// nothing says why a search has found nothing, by the directories without a lock file,
+// and what to do about it.
+func (f *finder) nothing(base tfconfig.Directory, unlocked []tfconfig.Directory) (reason, hint string) {
+	if terragruntUnit(base) && !f.locked(base) {
+		return "", "it is a Terragrunt unit: Terragrunt writes its lock file, and relock lock completes it"
 	}
-	return "configuration is there, without a lock file: name its directory (. is this one), or set --create"
+	configured := slices.DeleteFunc(slices.Clone(unlocked), func(at tfconfig.Directory) bool { return !f.lockable(at) })
+	if len(configured) == 0 {
+		return "", "name a directory that holds configuration of Terraform or OpenTofu"
+	}
+	const most = 3
+	var names []string // as they are called from base on
+	for _, at := range configured {
+		for _, d := range at.Configuration(f.likelyTool(at)).Diagnostics {
+			if d.Severity == provider.SeverityError && d.Line > 0 {
+				return fmt.Sprintf(": %s:%d has an error: %s", filetree.Relative(base.Path, d.File), d.Line, d.Message),
+					"correct the file: what it says may make its directory a root module"
+			}
+		}
+		if len(names) < most {
+			names = append(names, filetree.Relative(base.Path, at.Path))
+		}
+	}
+	list := strings.Join(names, ", ")
+	if more := len(configured) - most; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	switch {
+	case len(configured) > 1:
+		reason = ": " + list + " have configuration without a lock file, and may be no root modules"
+	case list == ".":
+		reason = ": this directory has configuration without a lock file, and may be no root module"
+	default:
+		reason = ": " + list + " has configuration without a lock file, and may be no root module"
+	}
+	return reason, cmp.Or(f.hidden(configured), "name a root module to have its lock file written, as in relock upgrade DIR")
+}
+
+// hidden says what keeps git from seeing the lock file of one of these directories;
+// empty if nothing does.
+func (f *finder) hidden(dirs []tfconfig.Directory) string {
+	if f.opts.HiddenBy == nil {
+		return ""
+	}
+	for _, at := range dirs {
+		if by := f.opts.HiddenBy(at.Join(lockfile.Name)); by != "" {
+			return "git ignores lock files by " + by + ": take that line out, and relock upgrade DIR writes them"
+		}
+	}
+	return ""
 }
 
 // warn reports something about the tree that stops nothing.

@@ -284,7 +284,7 @@ func (c *toldCauses) diagnostics() []provider.Diagnostic {
 	for _, dir := range c.unlocked {
 		told = append(told, provider.Diagnostic{
 			Severity: provider.SeverityWarning, Code: provider.CodeUnlocked, File: dir,
-			Message: "the Terragrunt unit has no lock file", Hint: "name its directory, or set --create",
+			Message: "the Terragrunt unit has no lock file",
 		})
 	}
 	return told
