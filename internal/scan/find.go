@@ -46,8 +46,11 @@ type Options struct {
 	// Include and Exclude are globs of directories, in which ** stands for any
 	// number of path elements. If there is an Include, a search takes only root
 	// modules that match one. It takes none that match an Exclude or are below
-	// a directory that does. A DIR that is named is taken in any case.
+	// a directory that does. A DIR that is named is taken in any case. A search
+	// enters a hidden directory only if an Include spells its name.
 	Include, Exclude []string
+	// Passed is told of what a search passes over; nil: nobody is.
+	Passed func(Passed)
 	// Ignored reports whether git ignores a path; nil ignores none. A search
 	// asks it about directories, which it skips if they are ignored, and about
 	// lock files, which it then takes for missing.
@@ -101,6 +104,24 @@ type Options struct {
 	// slash-separated; empty if it is nowhere. The value of path.cwd depends on it.
 	Path string
 }
+
+// Passed is a directory that a search has passed over, with all below it or, where the
+// reason is NotSelected, with its lock file alone.
+type Passed struct {
+	Dir string
+	Why PassedWhy
+}
+
+// PassedWhy is why a search passes over a directory.
+type PassedWhy int
+
+// The reasons.
+const (
+	HiddenDir   PassedWhy = iota // its name begins with a dot, or is node_modules
+	NotUTF8                      // its name is not, so that package fs opens nothing there
+	NotListed                    // it could not be listed
+	NotSelected                  // Include or Exclude leaves out its lock file
+)
 
 // everything is the last element of a DIR that is to be searched.
 const everything = "..."
@@ -232,18 +253,25 @@ func (f *finder) identify(at tfconfig.Directory) Root {
 // search adds the locked root modules in a directory and below it, and with
 // Create those that should be locked.
 func (f *finder) search(ctx context.Context, base tfconfig.Directory) error {
-	dirs, err := f.walk(ctx, base)
+	dirs, passed, err := f.walk(ctx, base)
 	if err != nil {
 		return err
 	}
 	var locked, unlocked []tfconfig.Directory
 	for _, at := range dirs {
-		switch {
-		case !f.selected(at.Path):
+		switch taken := f.opts.Selects(at.Path); {
+		case !taken && f.locked(at):
+			passed = append(passed, Passed{at.Path, NotSelected})
+		case !taken:
 		case f.locked(at):
 			locked = append(locked, at)
 		default:
 			unlocked = append(unlocked, at)
+		}
+	}
+	if f.opts.Passed != nil {
+		for _, p := range passed {
+			f.opts.Passed(p)
 		}
 	}
 	found := make([]Root, len(locked))
@@ -361,54 +389,64 @@ func (f *finder) warn(code provider.Code, file, message, hint string) {
 	})
 }
 
-// walk lists the directories at and below one, without what a search skips. It
+// walk lists the directories at and below one, and those that a search passes over. It
 // does not follow links, which would lead to the same directories again.
-func (f *finder) walk(ctx context.Context, base tfconfig.Directory) ([]tfconfig.Directory, error) {
-	dirs := []tfconfig.Directory{base}
+func (f *finder) walk(ctx context.Context, base tfconfig.Directory) (dirs []tfconfig.Directory, passed []Passed, err error) {
+	dirs = []tfconfig.Directory{base}
 	for i := 0; i < len(dirs); i++ {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		entries, err := dirs[i].Entries()
 		if err != nil {
 			if !f.excluded(dirs[i].Path) {
 				f.Unreadable("directory", dirs[i].Path, err)
 			}
+			passed = append(passed, Passed{dirs[i].Path, NotListed})
 			continue
 		}
 		for _, e := range entries {
 			name := dirs[i].Join(e.Name())
-			// What tools keep for themselves is skipped, and everything hidden.
-			skipped := strings.HasPrefix(e.Name(), ".") && e.Name() != terragruntStack || e.Name() == "node_modules"
 			switch {
-			case !e.IsDir() || skipped || f.ignored(name):
+			case !e.IsDir() || e.Name() == gitDir || f.ignored(name):
 			case !utf8.ValidString(e.Name()): // which package fs opens nowhere
 				if !f.excluded(name) {
 					f.warn(provider.CodeUnreadable, name, "the directory was not searched: its name is not UTF-8", "rename it, or exclude it with the setting exclude")
 				}
+				passed = append(passed, Passed{name, NotUTF8})
+			case hiddenName(e.Name()) && !f.opts.spells(name):
+				passed = append(passed, Passed{name, HiddenDir})
 			default:
 				dirs = append(dirs, tfconfig.Directory{Tree: f.tree, Path: name})
 			}
 		}
 	}
-	return dirs, nil
+	return dirs, passed, nil
+}
+
+// hiddenName reports whether a search does not enter a directory with this name: what
+// tools keep for themselves, and everything hidden.
+func hiddenName(name string) bool {
+	return strings.HasPrefix(name, ".") && name != terragruntStack || name == "node_modules"
+}
+
+// spells reports whether an Include leads to a hidden directory by its own name.
+func (o Options) spells(dir string) bool {
+	return slices.ContainsFunc(o.Include, func(glob string) bool { return leadsTo(globParts(glob), globParts(dir)) })
 }
 
 func (f *finder) ignored(name string) bool { return f.opts.Ignored != nil && f.opts.Ignored(name) }
 
-// selected applies Include and Exclude.
-func (f *finder) selected(dir string) bool { return f.opts.Selects(dir) }
-
 // Selects reports whether a search takes root modules in a directory, by Include and
 // Exclude.
 func (o Options) Selects(dir string) bool {
-	return !o.excludes(dir) && (len(o.Include) == 0 || InAny(o.Include, dir))
+	return !o.Excludes(dir) && (len(o.Include) == 0 || InAny(o.Include, dir))
 }
 
-func (f *finder) excluded(dir string) bool { return f.opts.excludes(dir) }
+func (f *finder) excluded(dir string) bool { return f.opts.Excludes(dir) }
 
-// excludes applies Exclude to a directory and those above it.
-func (o Options) excludes(dir string) bool {
+// Excludes applies Exclude to a directory and those above it.
+func (o Options) Excludes(dir string) bool {
 	for above := dir; ; above = path.Dir(above) {
 		if InAny(o.Exclude, above) {
 			return true
@@ -489,7 +527,7 @@ func (f *finder) likelyTool(at tfconfig.Directory) provider.Tool {
 // called returns the directories that any module of the tree calls, or any
 // test runs. The whole tree is read for it, if it is a repository.
 func (f *finder) called(ctx context.Context) (map[tfconfig.Directory]bool, error) {
-	dirs, err := f.walk(ctx, tfconfig.Directory{Tree: f.tree, Path: f.top()})
+	dirs, _, err := f.walk(ctx, tfconfig.Directory{Tree: f.tree, Path: f.top()})
 	if err != nil {
 		return nil, err
 	}

@@ -45,3 +45,29 @@ func Matches(glob, elements []string) bool {
 	}
 	return reached[len(elements)]
 }
+
+// leadsTo reports whether the first elements of a glob lead to a directory, by spelling each
+// hidden name on the way: neither ** nor another pattern stands for one.
+func leadsTo(glob, elements []string) bool {
+	reached := make([]bool, len(elements)+1)
+	reached[0] = true
+	for _, g := range glob {
+		next := make([]bool, len(elements)+1)
+		before := false
+		for i := range reached {
+			before = reached[i] || before && !hiddenName(elements[i-1])
+			switch {
+			case g == "**":
+				next[i] = before
+			case reached[i] && i < len(elements) && hiddenName(elements[i]):
+				next[i+1] = g == elements[i]
+			case reached[i] && i < len(elements):
+				next[i+1], _ = path.Match(g, elements[i])
+			}
+		}
+		if reached = next; reached[len(elements)] {
+			return true
+		}
+	}
+	return false
+}

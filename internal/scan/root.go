@@ -15,6 +15,7 @@ const (
 	terragruntFile = "terragrunt.hcl"
 	// terragruntStack is where Terragrunt writes the units of a stack [case stack-unit].
 	terragruntStack = ".terragrunt-stack"
+	gitDir          = ".git"
 	cdkFile         = "cdk.tf.json" // what CDK for Terraform generates from a program
 	cdkProject      = "cdktf.json"  // and beside the program
 )
