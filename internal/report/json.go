@@ -79,7 +79,7 @@ func document(r Report) any {
 	if r.Verb == VerbDiff {
 		return diffDocument(r, errors, warnings)
 	}
-	doc := runJSON{FormatVersion: formatVersion, Modules: []any{}, Unlocked: []string{}, Consistency: list(spreadsOf(r), spreadOf), Errors: errors, Warnings: warnings, Stats: statsJSON(r.Stats)}
+	doc := runJSON{FormatVersion: formatVersion, Modules: []any{}, Unlocked: []string{}, Excluded: []string{}, Consistency: list(spreadsOf(r), spreadOf), Errors: errors, Warnings: warnings, Stats: statsJSON(r.Stats)}
 	for _, m := range r.Modules {
 		switch {
 		case m.Scan != nil:
@@ -94,7 +94,8 @@ func document(r Report) any {
 			doc.Modules = append(doc.Modules, plan)
 		}
 	}
-	doc.Unlocked, doc.PassedOver = append(doc.Unlocked, r.Unlocked...), r.PassedOver
+	doc.Unlocked, doc.Excluded = append(doc.Unlocked, r.Unlocked...), append(doc.Excluded, r.Excluded...)
+	doc.PassedOver = r.PassedOver
 	doc.Answer, doc.Fleet = r.Answer, fleetOf(r)
 	if r.Verb == VerbPR || len(r.PullRequests) > 0 { // a command may have led to some
 		said := list(sortedNotes(r), notesOf)
@@ -113,6 +114,7 @@ type runJSON struct {
 	Modules       []any              `json:"modules"`
 	Unlocked      []string           `json:"unlocked"`
 	PassedOver    []string           `json:"passed_over,omitempty"`
+	Excluded      []string           `json:"excluded"`
 	Consistency   []spreadJSON       `json:"consistency"`
 	Notes         *[]notesJSON       `json:"release_notes,omitempty"`
 	PullRequests  *[]pullRequestJSON `json:"pull_requests,omitempty"`
@@ -344,6 +346,7 @@ type planJSON struct {
 	Written     bool              `json:"written"`
 	Partial     bool              `json:"partial"`
 	Left        bool              `json:"left"`
+	HashesOnly  bool              `json:"hashes_only"`
 	InUse       []useJSON         `json:"in_use,omitempty"`
 	Changes     []changeJSON      `json:"changes"`
 	Held        []moduleHeldJSON  `json:"held"`
@@ -419,7 +422,7 @@ func planModule(m Module) planJSON {
 	errors, warnings := problemsJSON(m.Diagnostics)
 	return planJSON{
 		Dir: m.Dir, Tool: m.Tool.Name, ToolVersion: m.Tool.Version.String(), Assumed: m.Assumed,
-		Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left,
+		Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, HashesOnly: m.HashesOnly,
 		Changes: list(m.Changes, changeOf), Held: heldOf(m), Missing: missingOf(m), Unread: list(m.Unread, unreadOf),
 		Findings: list(m.Findings, findingOf), Errors: errors, Warnings: append(warnings, registryWarnings(m)...),
 	}

@@ -32,7 +32,7 @@ func FromJSON(r io.Reader) (Report, error) {
 		return Report{}, errors.New("it is no report of the verb pr, or of another version of relock")
 	}
 	var c checked
-	read := Report{Verb: VerbPR, DryRun: doc.Fleet != nil && doc.Fleet.DryRun, Unlocked: doc.Unlocked, Fleet: doc.Fleet.fleet(), Stats: doc.Stats.stats()}
+	read := Report{Verb: VerbPR, DryRun: doc.Fleet != nil && doc.Fleet.DryRun, Unlocked: doc.Unlocked, Excluded: doc.Excluded, Fleet: doc.Fleet.fleet(), Stats: doc.Stats.stats()}
 	read.Diagnostics = c.problems(doc.Errors, doc.Warnings)
 	for _, m := range doc.Modules {
 		read.Modules = append(read.Modules, c.module(m))
@@ -111,7 +111,7 @@ func (c *checked) problems(failures, warnings []problemJSON) []provider.Diagnost
 func (c *checked) module(m planJSON) Module {
 	read := Module{
 		Dir: m.Dir, Tool: provider.Tool{Name: m.Tool, Version: value(c, m.ToolVersion, provider.ParseVersion)}, Assumed: m.Assumed,
-		Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, Diagnostics: c.problems(m.Errors, m.Warnings),
+		Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, HashesOnly: m.HashesOnly, Diagnostics: c.problems(m.Errors, m.Warnings),
 	}
 	for _, u := range m.Unread {
 		unread := scan.Unread{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: u.File, Line: u.Line}

@@ -53,6 +53,9 @@ type Report struct {
 	// PassedOver are those of a scan that hold configuration and that nothing makes root
 	// modules.
 	PassedOver []string
+	// Excluded are lock files that include or exclude leaves out of the run, and
+	// directories, with a slash at the end, of which that is not known; sorted.
+	Excluded []string
 	// Notes are the release notes of the upgrades, where they were asked for.
 	Notes []notes.Notes
 	// PullRequests is what happened to pull requests, for the verb pr.
@@ -120,6 +123,9 @@ type Module struct {
 	// Left is true if the lock file was not examined, since what is required is not
 	// known.
 	Left bool
+	// HashesOnly is true if nothing but the hashes of the lock file was judged, since no
+	// search enters its directory.
+	HashesOnly bool
 	// Unread are module calls that could not be followed.
 	Unread []scan.Unread
 	// Diagnostics are the problems of this root module.
@@ -605,6 +611,7 @@ func Join(runs ...Report) Report {
 	all := runs[0]
 	all.Modules = concat(runs, func(r Report) []Module { return r.Modules })
 	all.Diagnostics = distinctDiagnostics(concat(runs, func(r Report) []provider.Diagnostic { return r.Diagnostics }))
+	all.Excluded = concat(runs, func(r Report) []string { return r.Excluded })
 	all.Unlocked = concat(runs, func(r Report) []string { return r.Unlocked })
 	all.Notes = concat(runs, func(r Report) []notes.Notes { return r.Notes })
 	all.PullRequests = concat(runs, func(r Report) []PullRequest { return r.PullRequests })

@@ -515,6 +515,9 @@ func (t *text) closing() {
 	if n := t.r.findings(); n > 0 && t.r.Verb != VerbVerify {
 		parts = append(parts, count(n, "finding", "findings"))
 	}
+	if n := len(t.r.Excluded); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d excluded", n))
+	}
 	line := strings.Join(parts, ", ")
 	if t.r.Failed() {
 		t.painted(red, line)

@@ -52,6 +52,8 @@ func (r Report) sentence() string {
 		return "The change makes nothing worse."
 	case modules == 0 && r.left() > 0:
 		return "Nothing has to change, but " + count(r.left(), "lock file was", "lock files were") + " not examined."
+	case modules == 0 && len(r.Excluded) > 0:
+		return fmt.Sprintf("Every lock file is up to date, but for %d that the configuration excludes.", len(r.Excluded))
 	case modules == 0:
 		return "Every lock file is up to date."
 	case len(providers) == 0:
@@ -192,12 +194,14 @@ func (r Report) written() []string {
 			counts[r.pendingWord(m)]++
 		case m.Left && !m.Failed():
 			counts["left alone"]++
+		case m.HashesOnly && !m.Failed():
+			counts["judged by hashes alone"]++
 		case !m.Failed() && !m.Forgiven:
 			counts["up to date"]++
 		}
 	}
 	var parts []string
-	for _, what := range []string{"written", "proposed", "already proposed", "not proposed", "not written", "would change", "up to date", "left alone"} {
+	for _, what := range []string{"written", "proposed", "already proposed", "not proposed", "not written", "would change", "up to date", "left alone", "judged by hashes alone"} {
 		switch n := counts[what]; {
 		case n > 0 && len(parts) == 0:
 			parts = append(parts, count(n, "lock file", "lock files")+" "+what)

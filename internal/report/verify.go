@@ -128,6 +128,7 @@ type verifiedJSON struct {
 	Tool        string         `json:"tool"`
 	ToolVersion string         `json:"tool_version"`
 	Path        string         `json:"path"`
+	HashesOnly  bool           `json:"hashes_only"`
 	Counts      map[string]int `json:"counts"`
 	Findings    []markedJSON   `json:"findings"`
 	Accepted    []acceptedJSON `json:"accepted"`
@@ -141,7 +142,7 @@ func verifiedModule(m Module) verifiedJSON {
 	counts := m.Verified.Counts.Each()
 	counts["hashes"] = m.Verified.Counts.Hashes()
 	return verifiedJSON{
-		Dir: m.Dir, Tool: string(m.Tool.Name), ToolVersion: m.Tool.Version.String(), Path: m.LockPath, Counts: counts,
+		Dir: m.Dir, Tool: string(m.Tool.Name), ToolVersion: m.Tool.Version.String(), Path: m.LockPath, HashesOnly: m.HashesOnly, Counts: counts,
 		Findings: list(m.Findings, markedOf), Accepted: list(m.Verified.Accepted, acceptedOf), Unchecked: append([]string{}, m.Verified.Unchecked...),
 		Errors: errors, Warnings: warnings,
 	}
