@@ -31,12 +31,12 @@ var Settings = []Setting{
 	},
 	{
 		Key: "include", Kind: List, Default: "**",
-		Doc:  "Globs of the directories in which root modules are searched; ** matches any depth.",
+		Doc:  "Globs of the directories in which root modules are searched; ** matches any depth, but no directory whose name begins with a dot, and no node_modules: those must be spelled, as in .infra/**.",
 		take: asTexts(isGlob, func(c *Config) *[]string { return &c.Include }),
 	},
 	{
 		Key: "exclude", Kind: List,
-		Doc:  "Globs of directories that a search leaves out.",
+		Doc:  "Globs of directories that a search leaves out. Reports count their lock files, and verify does not judge them.",
 		take: asTexts(isGlob, func(c *Config) *[]string { return &c.Exclude }),
 	},
 	{

@@ -63,6 +63,7 @@ const (
 	CodeNotNormal         Code = "not-normal"         // a file that is not in normal form
 	CodeToolHeader        Code = "tool-header"        // a file that another tool has written
 	CodeTamperedBoth      Code = "tampered-both"      // a change of what it is judged by
+	CodeLockInCache       Code = "lock-in-cache"      // a change of a lock file in a directory of caches
 	CodePackageContent    Code = "package-content"    // a package that holds something else than its program
 
 	// Codes of what would change in a lock file.

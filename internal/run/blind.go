@@ -167,8 +167,9 @@ func (u *blindSpots) narrowed() bool {
 		slices.ContainsFunc(u.missed, func(m missed) bool { return !m.cause.decided() })
 }
 
-// told has a line for each cause that something was missed for.
-func (u *blindSpots) told() []provider.Diagnostic {
+// told has a line for each cause that something was missed for. What cannot be read is
+// no proof of anything, so that it fails a verification.
+func (u *blindSpots) told(verb Verb) []provider.Diagnostic {
 	var lines []provider.Diagnostic
 	for c := range lastCause + 1 {
 		var names []string
@@ -185,6 +186,9 @@ func (u *blindSpots) told() []provider.Diagnostic {
 				Message: notLookedAt(len(names), unknown, whereabouts[c].where) + ": " + firstOf(names, mostNamed),
 				Hint:    whereabouts[c].hint,
 			})
+			if c == notReadable && verb == Verify {
+				lines[len(lines)-1].Severity = provider.SeverityError
+			}
 		}
 	}
 	return lines

@@ -55,7 +55,7 @@ func TestWhatWasNotSeenIsCountedByCause(t *testing.T) {
 	u.add(notInCheckout, same, "live/.terraform.lock.hcl")
 	u.add(notReadable, same, "closed/")
 	var got []string
-	for _, d := range u.told() {
+	for _, d := range u.told(Check) {
 		if d.Code != provider.CodeUnseen || d.Severity != provider.SeverityWarning {
 			t.Errorf("told() has %+v, want warnings of the code %s", d, provider.CodeUnseen)
 		}

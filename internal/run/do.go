@@ -117,7 +117,7 @@ func learn(ctx context.Context, j job) (planned, error) {
 		return p, err
 	}
 	p.report.Diagnostics = append(p.report.Diagnostics, forgive(ctx, j, p)...)
-	return p, nil
+	return judgeAlone(ctx, j, p), nil
 }
 
 // observe finds the root modules, and begins the report with what is told of that.
@@ -127,6 +127,7 @@ func observe(ctx context.Context, j job) (planned, error) {
 	p.report.Summarised = j.env.Summary
 	p.report.Diagnostics = slices.Concat(j.warnings, there.diagnostics)
 	p.report.Unlocked, p.report.PassedOver, p.report.Touched = there.unlocked, there.passedOver, there.extent.changed != nil
+	p.report.Excluded = there.excluded
 	return p, err
 }
 

@@ -24,6 +24,7 @@ type found struct {
 	// plugins is the source of a root module that keeps providers of its own; nil
 	// for the others.
 	plugins *registry.Client
+	alone   bool // only the hashes of its lock file are judged
 }
 
 // inventory is what the file trees of a target hold.
@@ -36,6 +37,8 @@ type inventory struct {
 	passedOver  []string                     // directories with configuration that nothing makes root modules
 	hidden      string                       // what hides lock files from git, and what to do; empty: nothing
 	blind       blindSpots
+	alone       []found  // lock files that no search comes to, and of which the hashes are judged
+	excluded    []string // lock files that include or exclude leaves out
 	diagnostics []provider.Diagnostic
 }
 
@@ -54,7 +57,10 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		if err != nil {
 			return s, err
 		}
-		modules, diagnostics, err := modulesIn(ctx, j, s.extent, t, c)
+		var passed []scan.Passed
+		opts := scanOptions(j, s.extent, t)
+		opts.Absent, opts.Passed = c.absent, func(p scan.Passed) { passed = append(passed, p) }
+		modules, diagnostics, err := modulesIn(ctx, j, t, opts)
 		if err != nil {
 			return s, fmt.Errorf("scanning %s: %w", t.name(), err)
 		}
@@ -69,6 +75,13 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		for _, m := range modules {
 			s.found = append(s.found, found{tree: t, module: screened(j, m)})
 		}
+		before := len(s.found)
+		s = withPassed(ctx, j, s, t, passed)
+		if len(s.found) > before { // so that there is something
+			diagnostics = slices.DeleteFunc(diagnostics, func(d provider.Diagnostic) bool {
+				return d.Code == provider.CodeNotRootModule && d.Severity == provider.SeverityWarning
+			})
+		}
 		diagnostics = notOnDisk(j, &s, t, c, misses(j, s, t, s.extent.changed.unlocked(diagnostics)))
 		s.tell(report.Shown(diagnostics, j.show(t)))
 	}
@@ -79,19 +92,18 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	if s.extent.touched != nil && j.req.Change == nil {
 		s.unlocked = nil // a command about what a pull request touches is about none of them
 	}
-	s.diagnostics = slices.Concat(s.diagnostics, unlocked(s, j.req.UnlockedFails), passedOver(s.passedOver), s.blind.told())
+	slices.Sort(s.excluded)
+	s.diagnostics = slices.Concat(s.diagnostics, unlocked(s, j.req.UnlockedFails), passedOver(s.passedOver), s.blind.told(j.req.Verb))
 	return s, usable(j, s.found)
 }
 
 // modulesIn finds the root modules of a tree. Before a plan they have half of the time.
-func modulesIn(ctx context.Context, j job, narrowed extent, t tree, c committed) ([]scan.RootModule, []provider.Diagnostic, error) {
+func modulesIn(ctx context.Context, j job, t tree, opts scan.Options) ([]scan.RootModule, []provider.Diagnostic, error) {
 	if j.req.Verb != Scan {
 		half, done := upgrade.Half(ctx)
 		defer done()
 		ctx = half
 	}
-	opts := scanOptions(j, narrowed, t)
-	opts.Absent = c.absent
 	opts.Met = foresee(ctx, j, t)
 	return rootModules(ctx, t.FS(), fetching(j), opts)
 }

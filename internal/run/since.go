@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -141,11 +142,25 @@ func (w workingTree) changed() []github.ChangedPath {
 		}
 	}
 	for name, entry := range w.head {
+		if inToolDir(name) && (!isLock(name) || !w.edited(name)) { // which was not listed
+			continue
+		}
 		if _, there := w.disk[name]; !there && !w.sparse && entry.Mode != filemode.Dir && entry.Mode != filemode.Submodule {
 			paths = append(paths, github.ChangedPath{Path: name, File: ofFile(entry.Mode)})
 		}
 	}
 	return paths
+}
+
+// inToolDir reports whether a file is below a directory that is not listed.
+func inToolDir(name string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(dir string) bool { return slices.Contains(toolDirs, dir) })
+}
+
+// edited reports whether a file of HEAD that was not listed has another content on disk.
+func (w workingTree) edited(name string) bool {
+	content, err := os.ReadFile(w.tree.path(name))
+	return err != nil || plumbing.ComputeHash(plumbing.BlobObject, content) != w.head[name].Hash
 }
 
 // matters reports whether a file that is not committed may matter: by its name, or since
@@ -165,8 +180,7 @@ func (w workingTree) differs(name string) bool {
 	if typ, there := w.disk[name]; !there || typ != 0 {
 		return false
 	}
-	content, err := os.ReadFile(w.tree.path(name))
-	return err != nil || plumbing.ComputeHash(plumbing.BlobObject, content) != w.head[name].Hash
+	return w.edited(name)
 }
 
 // errNotHeld is why a file of a revision cannot be read.

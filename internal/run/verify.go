@@ -67,9 +67,20 @@ func proveAll(ctx context.Context, j job, p planned) planned {
 		if policy.Ledger != nil {
 			policy.Ledger.Note(v.Seen, j.env.Now)
 		}
-		p.report.Modules = append(p.report.Modules, report.FromVerification(v).Shown(j.show(p.found[i].tree)))
+		if p.found[i].alone {
+			v.Findings = slices.DeleteFunc(v.Findings, func(f provider.Finding) bool { return slices.Contains(beyondHashes, f.Code) })
+		}
+		m := report.FromVerification(v).Shown(j.show(p.found[i].tree))
+		m.HashesOnly = p.found[i].alone
+		p.report.Modules = append(p.report.Modules, m)
 	}
 	return p
+}
+
+// beyondHashes are the codes of findings about anything but the hashes that are there.
+var beyondHashes = []provider.Code{
+	provider.CodePlatformMissing, provider.CodeH1Missing, provider.CodeEntryStale, provider.CodeEntryMissing,
+	provider.CodeVersionOutside, provider.CodeConstraintsDiffer, provider.CodeNotNormal, provider.CodeToolHeader,
 }
 
 // policyOf is what the request demands of lock files.

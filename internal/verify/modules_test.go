@@ -173,7 +173,7 @@ func TestEveryCodeIsFoundWhereItIsPlanted(t *testing.T) {
 // that other packages find are named.
 func TestEveryRuleIsPlanted(t *testing.T) {
 	t.Parallel()
-	elsewhere := []provider.Code{provider.CodeHashOfOther, provider.CodeTamperedBoth}
+	elsewhere := []provider.Code{provider.CodeHashOfOther, provider.CodeLockInCache, provider.CodeTamperedBoth}
 	for _, r := range Rules {
 		planted := slices.Contains(elsewhere, r.Code)
 		for name := range plants {

@@ -54,6 +54,7 @@ var Rules = []Rule{
 	{provider.CodeNotNormal, asNote, asNote, false, "A lock file is not in the form that its tool writes", "relock lock writes it so"},
 	{provider.CodeToolHeader, asNote, asNote, false, "A lock file was written by the other tool", "relock lock writes the header of the tool in force"},
 	{provider.CodePackageContent, asError, asError, false, "A package holds something else than its program", "do not use this release; report it to the publisher"},
+	{provider.CodeLockInCache, asError, asError, false, "A change adds or changes a lock file in .terraform or .terragrunt-cache", "commit nothing below these directories: git rm -r --cached DIR, and let .gitignore name them"},
 	{provider.CodeTamperedBoth, asError, asError, true, "A pull request changes what it is judged by", "change the baseline or the ledger in a pull request of its own"},
 }
 

@@ -1,0 +1,258 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/scan"
+	"github.com/relock-dev/relock/internal/upgrade"
+	"github.com/relock-dev/relock/internal/verify"
+)
+
+// caches are the directories that the tools fill by themselves. What is on disk there
+// is nobody's work; what somebody commits there is read by the tools, and by no reviewer.
+var caches = []string{".terraform", ".terragrunt-cache"}
+
+// cached reports whether a file is below such a directory.
+func cached(name string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(name), "/"), func(dir string) bool { return slices.Contains(caches, dir) })
+}
+
+// withPassed adds to an inventory the lock files that a search of a tree has passed over:
+// they are judged by their hashes, counted as excluded, or named as not looked at.
+func withPassed(ctx context.Context, j job, s inventory, t tree, passed []scan.Passed) inventory {
+	opts := j.req.Scan
+	below := tracked{tree: t, ignored: ignoreFiles{tree: t, show: func(name string) string { return name }}}
+	var judged []string
+	for _, p := range passed {
+		name := path.Join(p.Dir, lockfile.Name)
+		switch {
+		case p.Why == scan.NotSelected:
+			s.excluded = append(s.excluded, j.show(t)(name))
+			continue
+		case p.Why == scan.NotListed && opts.Excludes(p.Dir):
+			s.excluded = append(s.excluded, j.show(t)(p.Dir)+"/")
+			continue
+		case p.Why == scan.NotListed:
+			s.blind.add(notReadable, j.show(t), p.Dir+"/")
+			continue
+		}
+		names, err := below.locks(p.Dir)
+		if err != nil { // something is there, and nobody knows what
+			s.blind.add(notReadable, j.show(t), p.Dir+"/")
+		}
+		for _, name := range names {
+			dir := path.Dir(name)
+			switch {
+			case !opts.Selects(dir):
+				s.excluded = append(s.excluded, j.show(t)(name))
+			case p.Why == scan.NotUTF8:
+				s.blind.add(notReadable, j.show(t), name)
+			case judges(j, s.extent, name):
+				judged = append(judged, dir)
+			case s.extent.touched == nil:
+				s.blind.add(inHiddenDir, j.show(t), name)
+			}
+		}
+	}
+	for _, m := range scan.Alone(ctx, t.FS(), judged, opts) {
+		f := found{tree: t, module: screened(j, m), alone: true}
+		switch {
+		case j.req.Touched != nil && !j.req.Touched(m):
+		case j.req.Verb == Verify:
+			s.found = append(s.found, f)
+		default:
+			s.alone = append(s.alone, f)
+		}
+	}
+	return s
+}
+
+// judges reports whether a run judges a lock file that no search comes to: verify does,
+// and a check of a change if it changes that.
+func judges(j job, narrowed extent, name string) bool {
+	switch {
+	case j.req.Verb == Verify:
+		return true
+	case j.req.Verb != Check || j.req.Change == nil && j.req.Touched == nil:
+		return false
+	case narrowed.changed == nil: // nobody knows what was changed
+		return true
+	}
+	return narrowed.changed.beyond || narrowed.changed.file(name)
+}
+
+// tracked finds the lock files that a repository tracks below directories: what HEAD has
+// there, and what is on disk and not ignored by git. Outside of git it is what is on
+// disk, and through GitHub what the commit has.
+type tracked struct {
+	tree    tree
+	ignored ignoreFiles
+	opened  bool
+	head    *object.Tree // nil: there is none, or it cannot be read
+}
+
+// locks are the lock files at and below a directory that are there, sorted.
+func (k *tracked) locks(dir string) ([]string, error) {
+	if k.tree.remote != nil {
+		return locksBelow(k.tree.FS(), dir)
+	}
+	committed, there, err := k.committed(dir)
+	if err != nil {
+		return nil, err
+	}
+	// Of a directory that HEAD has, HEAD tells, where there may be very much on disk.
+	base := path.Base(dir)
+	if own := slices.Contains(caches, base); !own && (!there || base != "node_modules") {
+		more, err := k.onDisk(dir)
+		if err != nil {
+			return nil, err
+		}
+		committed = append(committed, more...)
+	}
+	slices.Sort(committed)
+	return slices.DeleteFunc(slices.Compact(committed), func(name string) bool {
+		_, err := os.Lstat(k.tree.path(name))
+		return err != nil
+	}), nil
+}
+
+// committed are the lock files that HEAD has there, and whether it has the directory.
+func (k *tracked) committed(dir string) (names []string, there bool, err error) {
+	if !k.opened && !k.tree.loose {
+		k.head = headTree(k.tree)
+	}
+	if k.opened = true; k.head == nil {
+		return nil, false, nil
+	}
+	below, err := k.head.Tree(dir)
+	if errors.Is(err, object.ErrDirectoryNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("reading what HEAD has in %s: %w", dir, err)
+	}
+	walk := object.NewTreeWalker(below, true, nil)
+	defer walk.Close()
+	for {
+		name, entry, err := walk.Next()
+		if err == io.EOF {
+			return names, true, nil
+		}
+		if err != nil {
+			return nil, true, fmt.Errorf("reading what HEAD has in %s: %w", dir, err)
+		}
+		if path.Base(name) == lockfile.Name && (ofFile(entry.Mode) || entry.Mode == filemode.Symlink) {
+			names = append(names, path.Join(dir, name))
+		}
+	}
+}
+
+// headTree is the tree of HEAD; nil if there is none, or it cannot be read.
+func headTree(t tree) *object.Tree {
+	commit, err := commitOf(t, "HEAD")
+	if err != nil {
+		return nil
+	}
+	top, err := commit.Tree()
+	if err != nil {
+		return nil
+	}
+	return top
+}
+
+// onDisk are the lock files on disk that git does not ignore.
+func (k *tracked) onDisk(dir string) (names []string, err error) {
+	err = filepath.WalkDir(k.tree.path(dir), func(file string, d fs.DirEntry, err error) error {
+		rel, wrong := filepath.Rel(k.tree.root, file)
+		name := filepath.ToSlash(rel)
+		own := d != nil && d.IsDir() && (d.Name() == ".git" || slices.Contains(caches, d.Name()))
+		ignored := wrong == nil && !own && d != nil && (d.IsDir() || d.Name() == lockfile.Name) && !k.tree.loose && k.ignored.by(name) != ""
+		switch {
+		case d != nil && d.IsDir() && (own || ignored):
+			return fs.SkipDir
+		case err != nil || wrong != nil:
+			return errors.Join(err, wrong)
+		case d.Name() == lockfile.Name && !ignored && (d.Type().IsRegular() || d.Type() == fs.ModeSymlink):
+			names = append(names, name)
+		}
+		return nil
+	})
+	return names, err
+}
+
+// locksBelow are the lock files of a commit at and below a directory.
+func locksBelow(fsys fs.FS, dir string) (names []string, err error) {
+	err = fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == lockfile.Name && !d.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	})
+	return names, err
+}
+
+// judgeAlone judges the lock files that no search comes to by their hashes, and says what is
+// wrong with where they are. Nothing is planned for them.
+func judgeAlone(ctx context.Context, j job, p planned) planned {
+	for i, f := range p.alone {
+		p.alone[i].result = upgrade.Result{Module: f.module, Diagnostics: f.module.Tree.Diagnostics}
+		if f.module.Lock != nil {
+			p.alone[i].result.New = f.module.Lock.Locks
+		}
+	}
+	if len(p.alone) == 0 {
+		return p
+	}
+	accountAll(ctx, j, p.alone)
+	for _, f := range p.alone {
+		if name := path.Join(f.module.Dir, lockfile.Name); cached(name) && p.extent.changed != nil {
+			f.result.Findings = append(f.result.Findings, inCache(name))
+		}
+		m := report.FromPlan(f.result, nil).Shown(j.show(f.tree))
+		m.HashesOnly = true
+		p.report.Modules = append(p.report.Modules, m)
+	}
+	return p
+}
+
+// inCache is the finding about a lock file that a change adds or changes where only the
+// tools write.
+func inCache(name string) provider.Finding {
+	rule, _ := verify.RuleOf(provider.CodeLockInCache)
+	return provider.Finding{
+		Code: provider.CodeLockInCache, Severity: rule.Severity, Hint: rule.Help, File: name, Line: 1,
+		Message: "the change adds or changes a lock file in a directory that the tools fill by themselves",
+	}
+}
+
+// aloneSuspects are the entries of a lock file that no search comes to, of the providers
+// that the run is about, as far as their registries may be asked.
+func aloneSuspects(j job, m scan.RootModule) []verify.Suspect {
+	var suspects []verify.Suspect
+	admitted := contact(j.Session, j.req)
+	only := blindSpots{only: j.req.Plan.Only}
+	if m.Lock == nil {
+		return nil
+	}
+	for _, l := range m.Lock.Locks {
+		if only.asks(l.Addr) && m.Lock.Disputed[l.Addr] == nil && (admitted == nil || admitted(string(l.Addr.Host))) {
+			suspects = append(suspects, verify.Suspect{Tool: m.Tool, Lock: l, Path: m.Lock.Path, Left: true})
+		}
+	}
+	return suspects
+}
