@@ -33,6 +33,8 @@ type Remembered struct {
 	Heads    map[string]string  `json:"heads"`    // of our branches
 	Pulls    map[string]string  `json:"pulls"`    // our open pull requests, with when they changed
 	Modules  []RememberedModule `json:"modules"`
+	Unseen   []string           `json:"unseen"`   // what was said of lock files that were not looked at
+	Excluded []string           `json:"excluded"` // lock files that the settings leave out
 	Requires []Required         `json:"requires"`
 	Until    time.Time          `json:"until"` // when a rule lets something through that it held; zero: none does
 	Read     time.Time          `json:"read"`

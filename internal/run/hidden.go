@@ -11,10 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -219,15 +221,47 @@ func judgeAlone(ctx context.Context, j job, p planned) planned {
 		return p
 	}
 	accountAll(ctx, j, p.alone)
+	base := sync.OnceValues(func() (*Remote, error) { return p.extent.before(ctx) })
 	for _, f := range p.alone {
+		found := len(f.result.Findings)
+		if found > 0 && p.extent.before != nil {
+			f.result = forgiveAlone(base, f.result)
+		}
+		forgiven := len(f.result.Findings) < found
 		if name := path.Join(f.module.Dir, lockfile.Name); cached(name) && p.extent.changed != nil {
 			f.result.Findings = append(f.result.Findings, inCache(name))
 		}
 		m := report.FromPlan(f.result, nil).Shown(j.show(f.tree))
-		m.HashesOnly = true
+		m.HashesOnly, m.Forgiven = true, forgiven
 		p.report.Modules = append(p.report.Modules, m)
 	}
 	return p
+}
+
+// forgiveAlone makes warnings of what was found in entries that are as they were before
+// the change. Where that cannot be read, the findings stay.
+func forgiveAlone(base func() (*Remote, error), r upgrade.Result) upgrade.Result {
+	files, err := base()
+	if err != nil {
+		return r
+	}
+	name := path.Join(r.Module.Dir, lockfile.Name)
+	src, err := fs.ReadFile(files.FS, name)
+	if err != nil {
+		return r
+	}
+	before, _ := lockfile.Parse(src, name)
+	if before == nil {
+		return r
+	}
+	r.Findings = slices.DeleteFunc(slices.Clone(r.Findings), func(f provider.Finding) bool {
+		same := len(diff.Locks(only(before.Locks, f.Addr), only(r.Module.Lock.Locks, f.Addr), nil)) == 0
+		if same {
+			r.Diagnostics = append(slices.Clip(r.Diagnostics), onBase(f.Diagnostic()))
+		}
+		return same
+	})
+	return r
 }
 
 // inCache is the finding about a lock file that a change adds or changes where only the

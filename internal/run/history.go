@@ -83,7 +83,7 @@ const maxLock = 8 << 20
 
 // locksAt returns the lock files of a revision, by path in the tree.
 func locksAt(t tree, revision string) (map[string][]byte, error) {
-	return contentsAt(t, revision, func(name string) bool { return isLock(name) && t.covers(path.Dir(name)) })
+	return contentsAt(t, revision, func(name string) bool { return isLock(name) && !inToolDir(name) && t.covers(path.Dir(name)) })
 }
 
 // contentsAt reads those files of a revision that are taken, by path, without a

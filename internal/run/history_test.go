@@ -80,9 +80,9 @@ func TestHistoryComparesWithARevision(t *testing.T) {
 		dirs []string
 		want []string
 	}{
-		"all":            {nil, []string{"broken: 1 problem", "dev: added", "prod: upgraded", "stage: removed"}},
+		"all":            {nil, []string{".hidden: added", "broken: 1 problem", "dev: added", "prod: upgraded", "stage: removed"}},
 		"one":            {[]string{"prod"}, []string{"prod: upgraded"}},
-		"what is gone":   {[]string{"."}, []string{"broken: 1 problem", "dev: added", "prod: upgraded", "stage: removed"}},
+		"what is gone":   {[]string{"."}, []string{".hidden: added", "broken: 1 problem", "dev: added", "prod: upgraded", "stage: removed"}},
 		"nothing to say": {[]string{"same"}, nil},
 	} {
 		r, err := History(Env{WorkDir: root}, "HEAD", tt.dirs)

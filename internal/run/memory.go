@@ -142,6 +142,12 @@ func (f *fleetRun) recall(ctx context.Context, l github.Listed) (report.Report, 
 			return told, false
 		}
 	}
+	told.Excluded = known.Excluded
+	for _, message := range known.Unseen {
+		told.Diagnostics = append(told.Diagnostics, provider.Diagnostic{
+			Code: provider.CodeUnseen, Severity: provider.SeverityWarning, File: l.Name, Package: l.Name, Message: message,
+		})
+	}
 	for _, m := range known.Modules {
 		module := report.Module{Dir: m.Dir, Pending: m.Pending, Left: m.Left}
 		for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
@@ -167,7 +173,12 @@ func (f *fleetRun) remember(l github.Listed, seen *sighting, told report.Report)
 	if wrote || seen.blurred || seen.times > 1 || told.Failed() || f.room.denied || l.Heads == nil {
 		return
 	}
-	r := fleet.Remembered{Settings: f.req.Organisation.Settings, Read: f.env.Now, Until: seen.until}
+	r := fleet.Remembered{Settings: f.req.Organisation.Settings, Read: f.env.Now, Until: seen.until, Excluded: told.Excluded}
+	for _, d := range told.Diagnostics {
+		if d.Code == provider.CodeUnseen {
+			r.Unseen = append(r.Unseen, d.Message)
+		}
+	}
 	for required := range seen.requires {
 		r.Requires = append(r.Requires, required)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/fleet"
@@ -246,6 +247,12 @@ func (s *Session) elsewhere(ctx context.Context, req Request, t Target) report.R
 	for i, m := range r.Modules {
 		r.Modules[i] = m.In(t.Repository)
 	}
+	r.Unlocked, r.Excluded = ofRepository(t.Repository, r.Unlocked), ofRepository(t.Repository, r.Excluded)
+	for i, d := range r.Diagnostics {
+		if d.File == "" && (d.Code == provider.CodeUnlocked || d.Code == provider.CodeUnseen) {
+			r.Diagnostics[i].File, r.Diagnostics[i].Package = t.Repository, t.Repository
+		}
+	}
 	var wrong provider.Diagnostics
 	var missing NotFound
 	switch {
@@ -263,6 +270,15 @@ func (s *Session) elsewhere(ctx context.Context, req Request, t Target) report.R
 		s.sought.unread = true
 	}
 	return r
+}
+
+// ofRepository are paths of a repository among those of others.
+func ofRepository(repository string, paths []string) []string {
+	named := slices.Clone(paths)
+	for i, name := range paths {
+		named[i] = repository + "//" + name
+	}
+	return named
 }
 
 // byOwnFile carries a request out by the settings in a repository's own file.

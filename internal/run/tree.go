@@ -287,15 +287,15 @@ func lockFiles(fsys fs.FS) (map[string][]byte, error) {
 }
 
 // visible calls visit with the regular files of a tree on disk at or below a directory
-// of it, by their paths and their names in the tree, but for those in directories whose
-// names begin with a dot. Links are none: nobody's leads elsewhere.
+// of it, by their paths and their names in the tree, but for those in toolDirs. Links are
+// none: nobody's leads elsewhere.
 func (t tree) visible(start string, visit func(file, name string) error) error {
 	start = t.path(start)
 	return filepath.WalkDir(start, func(file string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && file != start && strings.HasPrefix(d.Name(), "."):
+		case d.IsDir() && file != start && slices.Contains(toolDirs, d.Name()):
 			return fs.SkipDir
 		case !d.Type().IsRegular():
 			return nil
