@@ -72,6 +72,8 @@ type Release struct {
 	URL       string // of its page; empty if there is none
 	Published time.Time
 	Sections  []Section // the most important first
+	// Cut says that the notes are longer than the sections.
+	Cut bool
 }
 
 const (
@@ -80,6 +82,9 @@ const (
 	// jobs bounds the questions to registries that are open at once.
 	jobs = 8
 )
+
+// ended is the problem where there was no time to look at an answer.
+const ended = "the time for release notes was over before they were looked at"
 
 // Read returns the notes of each upgrade, by index. host is the one whose
 // repositories the hub has: those elsewhere are named and not read.
@@ -97,6 +102,7 @@ func Read(ctx context.Context, src Source, hub Hub, host string, upgrades []Upgr
 	r := reader{hub: hub}
 	r.releases(ctx, all)
 	r.changelogs(ctx, all)
+	bound(all)
 	for i := range all {
 		if n := &all[i]; n.Problem == "" && !slices.ContainsFunc(n.Releases, Release.told) {
 			n.Problem = "nothing is said about these releases"
@@ -220,6 +226,10 @@ func (r reader) releases(ctx context.Context, all []Notes) {
 			n.Problem = err.Error()
 		}
 		for j := range n.Releases {
+			if err == nil && ctx.Err() != nil { // what the cache has without an answer is little
+				n.Problem = ended
+				break
+			}
 			n.Releases[j].take(found[ask.add(n.Repository)], n.tags(n.Releases[j].Version))
 		}
 	}
@@ -231,11 +241,16 @@ func (rel *Release) take(found []provider.Announcement, tags []string) {
 		if slices.Contains(tags, f.Tag) {
 			rel.URL, rel.Published = f.URL, f.Published
 			if !elsewhere(f.Text) {
-				rel.Sections = sections(f.Text)
+				rel.say(f.Text)
 			}
 			return
 		}
 	}
+}
+
+// say takes the notes of the release from a text.
+func (rel *Release) say(text string) {
+	rel.Sections, rel.Cut = sections(text), len(text) > maxText
 }
 
 func (rel Release) told() bool { return len(rel.Sections) > 0 }
@@ -266,8 +281,12 @@ func (r reader) changelogs(ctx context.Context, all []Notes) {
 		}
 		text := found[ask.add(n.Repository)]
 		for j := range n.Releases {
+			if ctx.Err() != nil {
+				n.Problem = ended
+				break
+			}
 			if rel := &n.Releases[j]; !rel.told() {
-				rel.Sections = sections(chapter(text, rel.Version))
+				rel.say(chapter(text, rel.Version))
 			}
 		}
 	}

@@ -47,22 +47,25 @@ func kindOf(title string) Kind {
 	return Other
 }
 
-// maxText bounds the text that is looked at: the notes of one release.
+// maxText bounds the text in which sections are looked for: the notes of one release.
 const maxText = 256 << 10
 
 // sections splits notes at their headings, the most important first, else in
 // their order. Headings within a section that matters stay in it.
 func sections(text string) []Section {
 	var all []Section
+	var body strings.Builder
 	current, level := Section{Kind: Other}, 0
 	keep := func() {
-		if current.Text = strings.Trim(current.Text, "\n"); strings.TrimSpace(current.Text) != "" {
+		if current.Text = strings.Trim(body.String(), "\n"); strings.TrimSpace(current.Text) != "" {
 			all = append(all, current)
 		}
+		body.Reset()
 	}
 	for l := range lines(text[:min(len(text), maxText)]) {
 		if l.level == 0 || current.Kind != Other && l.level > level {
-			current.Text += l.text + "\n"
+			body.WriteString(l.text)
+			body.WriteByte('\n')
 			continue
 		}
 		keep()
@@ -71,6 +74,58 @@ func sections(text string) []Section {
 	keep()
 	slices.SortStableFunc(all, func(a, b Section) int { return cmp.Compare(a.Kind, b.Kind) })
 	return all
+}
+
+// What is kept of the sections of one release, and of all that a run reads, in bytes.
+const (
+	keptOfRelease = 64 << 10
+	keptOfRun     = 1 << 20
+)
+
+// bound cuts the sections of all releases at what is kept. The most important kinds come
+// first, and within a kind the upgrades and releases in their order.
+func bound(all []Notes) {
+	left := keptOfRun
+	for kind := Breaking; kind <= Other; kind++ {
+		for i := range all {
+			for j := range all[i].Releases {
+				left -= all[i].Releases[j].keep(kind, left)
+			}
+		}
+	}
+}
+
+// keep cuts the sections of a kind at what is left for them, and returns how many bytes
+// it has kept. Those of a more important kind were cut before.
+func (rel *Release) keep(kind Kind, left int) (kept int) {
+	var sections []Section
+	room := keptOfRelease
+	for _, s := range rel.Sections {
+		if s.Kind == kind {
+			limit := max(0, min(room, left-kept))
+			if len(s.Text)+len(s.Title) > limit {
+				rel.Cut = true
+				s.Text = beginning(s.Text, limit-len(s.Title))
+			}
+			kept += len(s.Text) + len(s.Title)
+		}
+		if s.Kind <= kind {
+			room -= len(s.Text) + len(s.Title)
+		}
+		if s.Text != "" {
+			sections = append(sections, s)
+		}
+	}
+	rel.Sections = sections
+	return kept
+}
+
+// beginning is the whole lines of a text up to a limit in bytes; empty if there is none.
+func beginning(text string, limit int) string {
+	if limit <= 0 {
+		return ""
+	}
+	return text[:max(0, strings.LastIndexByte(text[:limit], '\n'))]
 }
 
 // line is a line of Markdown, and the heading that it is.
