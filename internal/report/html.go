@@ -222,6 +222,9 @@ func pageNotesOf(o outline) []pageNotes {
 				q.Lines = append(q.Lines, Plain(s.Title))
 				q.Lines = append(q.Lines, plainLines(s.Text)...)
 			}
+			if release.Cut {
+				q.Lines = append(q.Lines, notesCut)
+			}
 			p.Releases = append(p.Releases, q)
 		}
 		if n.More > 0 {

@@ -81,7 +81,7 @@ func releaseText(d dialect, rel notes.Release, limit int) (text string, whole bo
 	if text := day(rel.Published); text != "" {
 		title += ", " + text
 	}
-	whole = true
+	whole = !rel.Cut
 	var body strings.Builder
 	for _, s := range rel.Sections {
 		heading := "\n"
@@ -100,11 +100,13 @@ func releaseText(d dialect, rel notes.Release, limit int) (text string, whole bo
 	return "#### " + title + "\n\n" + strings.TrimPrefix(body.String(), "\n") + "\n", whole
 }
 
+const notesCut = "The notes are longer than shown."
+
 // rest says what the notes do not show, and where it is.
 func rest(n notes.Notes, whole bool) string {
 	var parts []string
 	if !whole {
-		parts = append(parts, "The notes are longer than shown.")
+		parts = append(parts, notesCut)
 	}
 	if n.More > 0 {
 		verb := "are"
@@ -164,6 +166,7 @@ type releaseJSON struct {
 	URL      string        `json:"url"`
 	Released *string       `json:"released"`
 	Sections []sectionJSON `json:"sections"`
+	Cut      bool          `json:"cut"`
 }
 
 type sectionJSON struct {
@@ -186,7 +189,7 @@ func notesOf(n notes.Notes) notesJSON {
 		Releases: list(n.Releases, func(rel notes.Release) releaseJSON {
 			return releaseJSON{rel.Version.String(), rel.URL, dayOf(rel.Published), list(rel.Sections, func(s notes.Section) sectionJSON {
 				return sectionJSON{noteKinds[s.Kind], s.Title, s.Text}
-			})}
+			}), rel.Cut}
 		}),
 		More: n.More, Problem: n.Problem,
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	goldmarktext "github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
@@ -90,7 +89,7 @@ type quoter struct {
 }
 
 func (q *quoter) parse() ast.Node {
-	return goldmark.DefaultParser().Parse(goldmarktext.NewReader(q.source))
+	return boundedParser().Parse(goldmarktext.NewReader(q.source))
 }
 
 // pieces are the blocks of a container, the items of a list apart, each ending

@@ -1,0 +1,94 @@
+package report
+
+import (
+	"sync"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	goldmarktext "github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// longestSource bounds what the parser makes text of in a paragraph, a list item or a
+// heading, in bytes. It finds emphasis and links there in a time that grows with the
+// square of the length; what is shown of it is longestParagraph characters.
+const longestSource = sourcePerByte * longestParagraph
+
+// longestDefinitions bounds the lines of a paragraph in which definitions of references
+// are looked for, in bytes: each that is found moves all lines behind it.
+const longestDefinitions = 4 * longestSource
+
+// boundedParser returns goldmark's parser of CommonMark with three bounds. What is nested
+// one level deeper than is shown stays text, text is cut at longestSource, and references
+// are defined at the beginning of a paragraph. So the time that a document costs grows
+// with its length. Blocks of code are as they are.
+var boundedParser = sync.OnceValue(func() parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers( // as parser.DefaultBlockParsers has them
+			util.Prioritized(shortHeading{parser.NewSetextHeadingParser()}, 100),
+			util.Prioritized(parser.NewThematicBreakParser(), 200),
+			util.Prioritized(shallow{parser.NewListParser()}, 300),
+			util.Prioritized(shallow{parser.NewListItemParser()}, 400),
+			util.Prioritized(parser.NewCodeBlockParser(), 500),
+			util.Prioritized(shortHeading{parser.NewATXHeadingParser()}, 600),
+			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+			util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
+			util.Prioritized(parser.NewHTMLBlockParser(), 900),
+			util.Prioritized(parser.NewParagraphParser(), 1000),
+		),
+		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
+		parser.WithParagraphTransformers(
+			util.Prioritized(shortParagraph(longestDefinitions), 50),
+			util.Prioritized(parser.LinkReferenceParagraphTransformer, 100),
+			util.Prioritized(shortParagraph(longestSource), 200),
+		),
+	)
+})
+
+// shallow is a parser of containers that opens none below deepest ones.
+type shallow struct{ parser.BlockParser }
+
+// Open implements parser.BlockParser.
+func (p shallow) Open(parent ast.Node, reader goldmarktext.Reader, pc parser.Context) (ast.Node, parser.State) {
+	depth := 0
+	for n := parent; n != nil; n = n.Parent() {
+		if n.Kind() == ast.KindBlockquote || n.Kind() == ast.KindListItem {
+			depth++
+		}
+	}
+	if depth > deepest {
+		return nil, parser.NoChildren
+	}
+	return p.BlockParser.Open(parent, reader, pc)
+}
+
+// shortHeading is a parser of headings that cuts their text.
+type shortHeading struct{ parser.BlockParser }
+
+// Close implements parser.BlockParser.
+func (p shortHeading) Close(node ast.Node, reader goldmarktext.Reader, pc parser.Context) {
+	p.BlockParser.Close(node, reader, pc)
+	shorten(node, longestSource)
+}
+
+// shortParagraph cuts the text of paragraphs, those of list items too, at so many bytes.
+type shortParagraph int
+
+// Transform implements parser.ParagraphTransformer.
+func (p shortParagraph) Transform(node *ast.Paragraph, _ goldmarktext.Reader, _ parser.Context) {
+	shorten(node, int(p))
+}
+
+// shorten cuts the lines of a block.
+func shorten(node ast.Node, room int) {
+	lines := node.Lines()
+	for i, line := range lines.Sliced(0, lines.Len()) {
+		if line.Len() > room {
+			line.Stop -= line.Len() - room
+			lines.Set(i, line)
+			lines.SetSliced(0, i+1)
+			return
+		}
+		room -= line.Len()
+	}
+}
