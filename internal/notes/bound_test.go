@@ -54,7 +54,7 @@ func TestReadKeepsWhatMattersMost(t *testing.T) {
 		all = append(all, Notes{Releases: []Release{{Sections: sections(other + "# BREAKING CHANGES\n" + breaks)}, {Sections: sections(breaks)}}})
 	}
 	all = append(all, Notes{Releases: []Release{{Sections: sections("# BREAKING CHANGES\n" + strings.Repeat("* it is gone\n", 200<<10/13))}}})
-	bound(all)
+	keepMost(all)
 	total := 0
 	for i, n := range all {
 		for j, rel := range n.Releases {
@@ -81,7 +81,7 @@ func TestReadKeepsWhatMattersMost(t *testing.T) {
 		t.Errorf("of one section of 200 kB %d are kept, cut: %t", len(last.Sections), last.Cut)
 	}
 	small := []Notes{{Releases: []Release{{Sections: sections("Fine.\n")}}}}
-	if bound(small); small[0].Releases[0].Cut || fmt.Sprint(small[0].Releases[0].Sections) != "[{3  Fine.}]" {
+	if keepMost(small); small[0].Releases[0].Cut || fmt.Sprint(small[0].Releases[0].Sections) != "[{3  Fine.}]" {
 		t.Errorf("small notes became %+v", small)
 	}
 }
@@ -103,7 +103,7 @@ func TestNothingIsLookedAtAfterTheEnd(t *testing.T) {
 	all := []Notes{{Releases: []Release{{}}}}
 	all[0].Repository = provider.Repository{Host: "github.com", Owner: "acme", Name: "tool"}
 	reader{hub: ending{stop}}.releases(ctx, all)
-	if all[0].Problem != ended {
-		t.Errorf("problem = %q, want %q", all[0].Problem, ended)
+	if all[0].Problem != overBefore {
+		t.Errorf("problem = %q, want %q", all[0].Problem, overBefore)
 	}
 }

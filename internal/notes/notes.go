@@ -83,8 +83,8 @@ const (
 	jobs = 8
 )
 
-// ended is the problem where there was no time to look at an answer.
-const ended = "the time for release notes was over before they were looked at"
+// overBefore is the problem where there was no time to look at an answer.
+const overBefore = "the time for release notes was over before they were looked at"
 
 // Read returns the notes of each upgrade, by index. host is the one whose
 // repositories the hub has: those elsewhere are named and not read.
@@ -102,7 +102,7 @@ func Read(ctx context.Context, src Source, hub Hub, host string, upgrades []Upgr
 	r := reader{hub: hub}
 	r.releases(ctx, all)
 	r.changelogs(ctx, all)
-	bound(all)
+	keepMost(all)
 	for i := range all {
 		if n := &all[i]; n.Problem == "" && !slices.ContainsFunc(n.Releases, Release.told) {
 			n.Problem = "nothing is said about these releases"
@@ -227,7 +227,7 @@ func (r reader) releases(ctx context.Context, all []Notes) {
 		}
 		for j := range n.Releases {
 			if err == nil && ctx.Err() != nil { // what the cache has without an answer is little
-				n.Problem = ended
+				n.Problem = overBefore
 				break
 			}
 			n.Releases[j].take(found[ask.add(n.Repository)], n.tags(n.Releases[j].Version))
@@ -282,7 +282,7 @@ func (r reader) changelogs(ctx context.Context, all []Notes) {
 		text := found[ask.add(n.Repository)]
 		for j := range n.Releases {
 			if ctx.Err() != nil {
-				n.Problem = ended
+				n.Problem = overBefore
 				break
 			}
 			if rel := &n.Releases[j]; !rel.told() {

@@ -82,9 +82,9 @@ const (
 	keptOfRun     = 1 << 20
 )
 
-// bound cuts the sections of all releases at what is kept. The most important kinds come
+// keepMost cuts the sections of all releases at what is kept. The most important kinds come
 // first, and within a kind the upgrades and releases in their order.
-func bound(all []Notes) {
+func keepMost(all []Notes) {
 	left := keptOfRun
 	for kind := Breaking; kind <= Other; kind++ {
 		for i := range all {
@@ -105,7 +105,7 @@ func (rel *Release) keep(kind Kind, left int) (kept int) {
 			limit := max(0, min(room, left-kept))
 			if len(s.Text)+len(s.Title) > limit {
 				rel.Cut = true
-				s.Text = beginning(s.Text, limit-len(s.Title))
+				s.Text = wholeLines(s.Text, limit-len(s.Title))
 			}
 			kept += len(s.Text) + len(s.Title)
 		}
@@ -120,8 +120,8 @@ func (rel *Release) keep(kind Kind, left int) (kept int) {
 	return kept
 }
 
-// beginning is the whole lines of a text up to a limit in bytes; empty if there is none.
-func beginning(text string, limit int) string {
+// wholeLines is the whole lines of a text up to a limit in bytes; empty if there is none.
+func wholeLines(text string, limit int) string {
 	if limit <= 0 {
 		return ""
 	}

@@ -27,12 +27,12 @@ var boundedParser = sync.OnceValue(func() parser.Parser {
 		parser.WithBlockParsers( // as parser.DefaultBlockParsers has them
 			util.Prioritized(shortHeading{parser.NewSetextHeadingParser()}, 100),
 			util.Prioritized(parser.NewThematicBreakParser(), 200),
-			util.Prioritized(shallow{parser.NewListParser()}, 300),
-			util.Prioritized(shallow{parser.NewListItemParser()}, 400),
+			util.Prioritized(shallowContainers{parser.NewListParser()}, 300),
+			util.Prioritized(shallowContainers{parser.NewListItemParser()}, 400),
 			util.Prioritized(parser.NewCodeBlockParser(), 500),
 			util.Prioritized(shortHeading{parser.NewATXHeadingParser()}, 600),
 			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-			util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
+			util.Prioritized(shallowContainers{parser.NewBlockquoteParser()}, 800),
 			util.Prioritized(parser.NewHTMLBlockParser(), 900),
 			util.Prioritized(parser.NewParagraphParser(), 1000),
 		),
@@ -45,11 +45,11 @@ var boundedParser = sync.OnceValue(func() parser.Parser {
 	)
 })
 
-// shallow is a parser of containers that opens none below deepest ones.
-type shallow struct{ parser.BlockParser }
+// shallowContainers is a parser of containers that opens none below deepest ones.
+type shallowContainers struct{ parser.BlockParser }
 
 // Open implements parser.BlockParser.
-func (p shallow) Open(parent ast.Node, reader goldmarktext.Reader, pc parser.Context) (ast.Node, parser.State) {
+func (p shallowContainers) Open(parent ast.Node, reader goldmarktext.Reader, pc parser.Context) (ast.Node, parser.State) {
 	depth := 0
 	for n := parent; n != nil; n = n.Parent() {
 		if n.Kind() == ast.KindBlockquote || n.Kind() == ast.KindListItem {
