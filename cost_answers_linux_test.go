@@ -54,8 +54,8 @@ func announced(keys ...any) part {
 }
 
 // serveHostile starts the servers of evil.example on loopback. It returns the
-// CLI configuration that leads there, and the certificate of the servers.
-func serveHostile(t *testing.T, h hostile) (rc, certificate []byte) {
+// CLI configuration that leads there, the certificate of the servers, and their HOST.
+func serveHostile(t *testing.T, h hostile) (rc, certificate []byte, at string) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := h.answers[r.URL.Path]
@@ -71,8 +71,9 @@ func serveHostile(t *testing.T, h hostile) (rc, certificate []byte) {
 	}))
 	t.Cleanup(server.Close)
 	config := "host \"evil.example\" {\n  services = {\n    \"providers.v1\" = \"https://HOST/p/\"\n    \"modules.v1\" = \"https://HOST/m/\"\n  }\n}\n" + h.rc
-	rc = []byte(strings.ReplaceAll(config, "HOST", server.Listener.Addr().String()))
-	return rc, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	at = server.Listener.Addr().String()
+	rc = []byte(strings.ReplaceAll(config, "HOST", at))
+	return rc, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), at
 }
 
 func mediaType(path string) string {

@@ -12,7 +12,9 @@ type hostile struct {
 	files   func() map[string][]byte
 	answers answers  // of evil.example, where they are not usual; nil: it is not there
 	rc      string   // of the CLI configuration
-	args    []string // of relock; nil: scan .
+	args    []string // of the program; nil: scan .
+	program string   // what is measured; empty: relock
+	github  bool     // the servers are GitHub's API, too
 	says    string   // what relock must say of it
 	worst   bool     // of its kind
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -40,7 +41,7 @@ func init() { programs["measure"] = measure }
 
 // measure is a program between the test and relock: Linux lets a child begin
 // with the memory that its parent has had, and the parent of this one has tests.
-// It runs relock, and describes what that took.
+// It runs another program, such as relock, and describes what that took.
 func measure() {
 	// Whatever goes wrong must not take the machine along.
 	for limit, most := range map[int]uint64{syscall.RLIMIT_AS: 8 << 30, syscall.RLIMIT_CPU: 60} {
@@ -49,7 +50,7 @@ func measure() {
 			os.Exit(1)
 		}
 	}
-	cmd := exec.Command("relock", os.Args[1:]...)
+	cmd := exec.Command(os.Args[1], os.Args[2:]...)
 	out, _ := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {
 		os.Exit(1)
@@ -72,7 +73,7 @@ func TestCosts(t *testing.T) {
 		t.Skip("the race detector takes several times the memory and the time: .ci/run measures without it")
 	}
 	t.Parallel() // beside others: one child at a time is measured, by what it took itself
-	for _, h := range slices.Concat(hostileInputs, hostileAnswers()) {
+	for _, h := range slices.Concat(hostileInputs, hostileAnswers(), surroundings()) {
 		if !allCosts && (!h.worst || slices.Contains(slow, h.name)) {
 			continue
 		}
@@ -116,6 +117,9 @@ func (h hostile) command(t *testing.T, program string) *exec.Cmd {
 	if args == nil {
 		args = []string{"scan", "."}
 	}
+	if program == "measure" {
+		args = append([]string{cmp.Or(h.program, "relock")}, args...)
+	}
 	cmd := exec.Command(program, args...)
 	cmd.Dir = dir
 	rc := filepath.Join(t.TempDir(), "terraformrc")
@@ -123,10 +127,14 @@ func (h hostile) command(t *testing.T, program string) *exec.Cmd {
 	var hosts []byte
 	if h.answers != nil {
 		var authority []byte
-		hosts, authority = serveHostile(t, h)
+		var at string
+		hosts, authority, at = serveHostile(t, h)
 		file := filepath.Join(t.TempDir(), "authority.pem")
 		mustWrite(t, file, authority)
 		cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+file)
+		if h.github {
+			cmd.Env = append(cmd.Env, "GITHUB_TOKEN=x", "GITHUB_API_URL=https://"+at+"/api", "GITHUB_GRAPHQL_URL=https://"+at+"/api/graphql")
+		}
 	}
 	mustWrite(t, rc, hosts)
 	return cmd
@@ -149,7 +157,7 @@ func TestCostsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, h := range slices.Concat(hostileInputs, hostileAnswers()) {
+	for _, h := range slices.Concat(hostileInputs, hostileAnswers(), surroundings()) {
 		if !bytes.Contains(text, []byte("| "+h.name+" |")) {
 			t.Errorf("docs/security.md has no row %q", h.name)
 		}

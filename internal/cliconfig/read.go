@@ -100,11 +100,20 @@ type content struct {
 	} `hcl:"credentials_helper"`
 }
 
+// mostBrackets bounds the opening brackets and braces of a file, and so how deep its
+// lists and blocks are in each other: the parser takes the square of the depth, and a
+// kilobyte for each. A thousand hosts have 2,000.
+const mostBrackets = 10_000
+
 // parse adds one file. The words of the parser are not passed on: they quote
 // the source, which holds tokens.
 func (m *merged) parse(path string, src []byte, err error) {
 	if err != nil {
 		m.report(path, 0, "the CLI configuration file cannot be read", "")
+		return
+	}
+	if bytes.Count(src, []byte("["))+bytes.Count(src, []byte("{")) > mostBrackets {
+		m.report(path, 0, fmt.Sprintf("the CLI configuration has more than %d brackets and braces", mostBrackets), "")
 		return
 	}
 	file, err := hcl.ParseBytes(src)

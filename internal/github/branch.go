@@ -2,6 +2,7 @@ package github
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/google/go-github/v60/github"
@@ -9,8 +10,12 @@ import (
 
 const branchRefs = "refs/heads/"
 
+// mostOfPrefix bounds the branches that begin with a prefix. Whoever has more of ours
+// shares the prefix with something else.
+const mostOfPrefix = 10_000
+
 // Branches returns the branches whose names begin with the prefix, by name,
-// with the commit that each points to.
+// with the commit that each points to. It is an error if they are over 10,000.
 func (r *Repository) Branches(ctx context.Context, prefix string) (map[string]string, error) {
 	heads := make(map[string]string)
 	opts := &github.ReferenceListOptions{Ref: "heads/" + prefix}
@@ -21,6 +26,12 @@ func (r *Repository) Branches(ctx context.Context, prefix string) (map[string]st
 		}
 		for _, ref := range refs {
 			heads[strings.TrimPrefix(ref.GetRef(), branchRefs)] = ref.GetObject().GetSHA()
+		}
+		if len(heads) > mostOfPrefix {
+			return nil, r.explain(ctx, "listing the branches "+prefix+"*", readContents, &finding{
+				message: fmt.Sprintf("there are more than %d of them", mostOfPrefix),
+				hint:    "choose another pull-request.branch-prefix, under which relock alone makes branches",
+			})
 		}
 		if resp.NextPage == 0 {
 			return heads, nil

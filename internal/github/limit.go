@@ -38,6 +38,9 @@ const (
 	// 65,536 characters is the largest that is asked for, but for archives. Reading
 	// JSON takes some times as much memory.
 	largestAnswer = 32 << 20
+	// mostAnswered bounds the lists, objects and values of an answer to a question. The
+	// largest known one is a tree of 100,000 entries, of 13 each.
+	mostAnswered = 2_000_000
 	// largestWritten bounds the answer to a write: what it is about, with bodies.
 	largestWritten = 4 << 20
 	// largestRefusal bounds how much of a refusal is looked at.
@@ -171,7 +174,8 @@ func (l *limits) again(req *http.Request, resp *http.Response, err error, tries 
 		return 0, false
 	}
 	if err != nil || resp.StatusCode >= http.StatusInternalServerError {
-		again := behaviourOf(req).question() && !errors.Is(err, errTooLarge) && tries < mostQuestions && req.Context().Err() == nil
+		_, excess := errors.AsType[*transport.ExcessOfParts](err)
+		again := behaviourOf(req).question() && !errors.Is(err, errTooLarge) && !excess && tries < mostQuestions && req.Context().Err() == nil
 		return time.Second << (tries - 1), again
 	}
 	pause, met := l.met(req, resp, tries)
@@ -209,6 +213,7 @@ func (l *limits) send(req *http.Request) (*http.Response, error) {
 	resp.Body = &boundedBody{body: resp.Body, left: b.largest, done: cancel}
 	// A body that breaks off is seen here, where the question can be repeated.
 	if b.question() && !b.stream {
+		resp.Body = readFrom{transport.LimitParts(resp.Body, mostAnswered), resp.Body}
 		err = transport.Whole(resp, b.largest)
 	}
 	if err == nil {
@@ -221,6 +226,12 @@ func (l *limits) send(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// readFrom is a body that is read by another reader.
+type readFrom struct {
+	io.Reader
+	io.Closer
+}
+
 // missing is an error if an answer that says that it has a body has none. For
 // go-github that is an answer like any other: a tree without files, a list
 // without pull requests, a pull request that was made and has no number.
@@ -230,10 +241,7 @@ func missing(resp *http.Response) error {
 	}
 	start := bufio.NewReader(resp.Body)
 	_, err := start.Peek(1)
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{start, resp.Body}
+	resp.Body = readFrom{start, resp.Body}
 	if err == io.EOF {
 		return errEmpty
 	}

@@ -91,7 +91,15 @@ func (c *partCounter) count(text []byte) error {
 		}
 	}
 	if c.seen > c.most {
-		return fmt.Errorf("it has more than %d lists, objects and values", c.most)
+		return &ExcessOfParts{c.most}
 	}
 	return nil
+}
+
+// ExcessOfParts is the error of an answer in JSON that has more parts than a limit. It
+// is the same however often the question is asked.
+type ExcessOfParts struct{ Most int }
+
+func (e *ExcessOfParts) Error() string {
+	return fmt.Sprintf("it has more than %d lists, objects and values", e.Most)
 }
