@@ -1,6 +1,7 @@
 package filetree
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -25,7 +26,24 @@ const maxLinks = 255
 // path that leads there, if only to return, is ErrLeadsOut, as are links to
 // absolute paths. Other errors are ErrLoop and those of fsys.
 func Resolve(fsys fs.FS, name string) (string, error) {
-	return resolve(name, true, func(name string) (mode fs.FileMode, target string, err error) {
+	at, err := Way{}.Resolve(fsys, name)
+	return at.Path, err
+}
+
+// Way is where a path of a file tree leads: a path without links, and how many links
+// it has gone through. The zero value is the top of the tree.
+type Way struct {
+	Path  string
+	links int
+}
+
+// Linked reports whether the way to the place goes through a link. It says so of a way
+// that ended with an error, too.
+func (w Way) Linked() bool { return w.links > 0 }
+
+// Resolve is the function Resolve for a path that begins at a directory.
+func (w Way) Resolve(fsys fs.FS, name string) (Way, error) {
+	return resolve(w, name, true, func(name string) (mode fs.FileMode, target string, err error) {
 		info, err := fs.Lstat(fsys, name)
 		if err != nil {
 			return 0, "", err
@@ -37,22 +55,22 @@ func Resolve(fsys fs.FS, name string) (string, error) {
 	})
 }
 
-// resolve follows a path, asking what stands at paths without links, but perhaps
+// resolve follows a path from a directory, asking what stands at paths without links, but perhaps
 // at their ends: of which type it is, and where a link leads to. A link at the end of
 // name is followed if last is set.
-func resolve(name string, last bool, at func(name string) (typ fs.FileMode, target string, err error)) (string, error) {
+func resolve(from Way, name string, last bool, at func(name string) (typ fs.FileMode, target string, err error)) (Way, error) {
+	done, isDir, links := cmp.Or(from.Path, "."), true, from.links
 	if path.IsAbs(name) {
-		return "", ErrLeadsOut
+		return Way{links: links}, ErrLeadsOut
 	}
-	done, isDir := ".", true
-	for rest, links := strings.Split(name, "/"), 0; len(rest) > 0; {
+	for rest := strings.Split(name, "/"); len(rest) > 0; {
 		part := rest[0]
 		rest = rest[1:]
 		switch step := part == "" || part == "." || part == ".."; {
 		case step && !isDir:
-			return "", fs.ErrNotExist
+			return Way{links: links}, fs.ErrNotExist
 		case part == ".." && done == ".":
-			return "", ErrLeadsOut
+			return Way{links: links}, ErrLeadsOut
 		case part == "..":
 			done = path.Dir(done)
 			continue
@@ -62,25 +80,25 @@ func resolve(name string, last bool, at func(name string) (typ fs.FileMode, targ
 		next := path.Join(done, part)
 		typ, link, err := at(next)
 		if err != nil {
-			return "", err
+			return Way{links: links}, err
 		}
 		if typ != fs.ModeSymlink || len(rest) == 0 && !last {
 			done, isDir = next, typ == fs.ModeDir
 			continue
 		}
 		if links++; links > maxLinks {
-			return "", ErrLoop
+			return Way{links: links}, ErrLoop
 		}
 		target := filepath.ToSlash(link)
 		switch {
 		case target == "":
-			return "", fs.ErrNotExist // git can hold such a link, and no system makes one
+			return Way{links: links}, fs.ErrNotExist // git can hold such a link, and no system makes one
 		case path.IsAbs(target) || filepath.IsAbs(link):
-			return "", ErrLeadsOut
+			return Way{links: links}, ErrLeadsOut
 		}
 		rest = append(strings.Split(target, "/"), rest...)
 	}
-	return done, nil
+	return Way{done, links}, nil
 }
 
 // Relative is the path that leads from one directory of a tree to another, both of

@@ -80,7 +80,7 @@ func (t *Tree) find(op, name string, follow bool) (n *node, err error) {
 	if n := t.nodes[name]; n != nil && (!follow || n.mode.Type() != fs.ModeSymlink) {
 		return n, nil
 	}
-	real, err := resolve(name, follow, func(name string) (fs.FileMode, string, error) {
+	at, err := resolve(Way{}, name, follow, func(name string) (fs.FileMode, string, error) {
 		n, err := t.lookup(name)
 		if err != nil {
 			return 0, "", err
@@ -97,7 +97,7 @@ func (t *Tree) find(op, name string, follow bool) (n *node, err error) {
 	if err != nil {
 		return fail(err)
 	}
-	return t.nodes[real], nil
+	return t.nodes[at.Path], nil
 }
 
 // Names returns the paths of all that is in the tree, sorted as text; the first

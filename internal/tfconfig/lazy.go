@@ -20,6 +20,13 @@ type LazyFiles struct {
 	fs.FS
 	lists memo.Once[string, entryList]
 	infos memo.Once[string, fileInfo]
+	// dirs are where directories lead, so that a path costs no more where it is deep.
+	dirs memo.Once[string, wayOrErr]
+}
+
+type wayOrErr struct {
+	filetree.Way
+	err error
 }
 
 type entryList struct {
@@ -56,31 +63,35 @@ func (l *LazyFiles) ReadLink(name string) (string, error) { return fs.ReadLink(l
 // Follow describes what a path leads to, through links, and returns its path without
 // them. It fails with an error of filetree.Resolve or of the file system.
 func (l *LazyFiles) Follow(name string) (string, fs.FileInfo, error) {
-	real, err := filetree.Resolve(l, path.Clean(name))
+	at, err := l.way(path.Clean(name))
 	if err != nil {
 		return "", nil, err
 	}
-	info, err := l.Lstat(real)
-	return real, info, err
+	info, err := l.Lstat(at.Path)
+	return at.Path, info, err
+}
+
+// way is where a clean path leads, from where its directory does.
+func (l *LazyFiles) way(name string) (filetree.Way, error) {
+	dir, base := path.Split(name)
+	if dir == "" || dir == "/" || base == ".." {
+		return filetree.Way{}.Resolve(l, name)
+	}
+	dir = path.Clean(dir)
+	above := l.dirs.Get(dir, func() wayOrErr {
+		at, err := l.way(dir)
+		return wayOrErr{at, err}
+	})
+	if above.err != nil {
+		return above.Way, above.err
+	}
+	return above.Resolve(l, base)
 }
 
 // Linked reports whether a path leads through a link, even if to nothing.
 func (l *LazyFiles) Linked(name string) bool {
-	n := &noting{LazyFiles: l}
-	_, _ = filetree.Resolve(n, path.Clean(name)) // an error leads nowhere
-	return n.linked
-}
-
-// noting notes whether a link is read.
-type noting struct {
-	*LazyFiles
-	linked bool
-}
-
-// ReadLink implements fs.ReadLinkFS.
-func (n *noting) ReadLink(name string) (string, error) {
-	n.linked = true
-	return n.LazyFiles.ReadLink(name)
+	at, _ := l.way(path.Clean(name)) // an error leads nowhere
+	return at.Linked()
 }
 
 // errPointer is why a file cannot be read of which Git LFS keeps the content.
