@@ -222,37 +222,58 @@ const (
 // maxListing bounds the list of the files of a commit.
 const maxListing = 64 << 20
 
+// records runs git and hands on what it prints, record by record, without what ends each.
+// An error of what takes them ends git.
+func (r *gitRepository) records(ctx context.Context, end byte, take func(record string) error, args ...string) error {
+	return r.stream(ctx, nil, func(stdout io.Reader) error {
+		lines := bufio.NewReader(&capped{stdout, maxListing, errors.New("git prints too much")})
+		for {
+			record, err := lines.ReadString(end)
+			if record != "" {
+				if err := take(strings.TrimSuffix(record, string(end))); err != nil {
+					return err
+				}
+			}
+			if err == io.EOF {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}, args...)
+}
+
 // read reads what is kept of a commit's files, and says which submodules it has.
 func (r *gitRepository) read(ctx context.Context, commit string) (_ *filling, submodules []gitEntry, _ error) {
-	out, err := r.run(ctx, nil, "ls-tree", "-r", "-t", "-z", "--full-tree", commit)
-	if err != nil {
-		return nil, nil, err
-	}
 	into := newFilling()
 	var blobs []gitEntry
-	for record := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+	var excess error // of the repository: git is not at fault, and need not go on
+	err := r.records(ctx, '\x00', func(record string) error {
 		meta, name, _ := strings.Cut(record, "\t")
 		fields := strings.Fields(meta) // MODE TYPE ID
 		if len(fields) != 3 {
-			continue // an empty tree has an empty record
+			return nil // an empty tree has an empty record
 		}
-		if err := into.count(); err != nil {
-			return nil, nil, unread("the git repository cannot be read: %v", err)
-		}
+		excess = into.count()
 		entry := gitEntry{fields[0], fields[2], name}
 		switch {
-		case nameless(name):
+		case excess != nil || nameless(name):
 		case entry.mode == "040000":
-			err = into.AddDir(name)
+			excess = into.AddDir(name)
 		case entry.mode == modeModule:
-			err = into.AddDir(name)
+			excess = into.AddDir(name)
 			submodules = append(submodules, entry)
 		case entry.mode == modeLink || kept(name):
 			blobs = append(blobs, entry)
 		}
-		if err != nil {
-			return nil, nil, unread("the git repository cannot be read: %v", err)
-		}
+		return excess
+	}, "ls-tree", "-r", "-t", "-z", "--full-tree", commit)
+	if excess != nil {
+		return nil, nil, unread("the git repository cannot be read: %v", excess)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	if err := r.readBlobs(ctx, into, commit, blobs); err != nil {
 		return nil, nil, err
@@ -269,15 +290,15 @@ func (r *gitRepository) readBlobs(ctx context.Context, into *filling, commit str
 	if len(blobs) == 0 {
 		return nil
 	}
-	out, err := r.run(ctx, nil, "rev-list", "--objects", "--no-object-names", "--no-walk", "--missing=print", commit)
+	lacks := map[string]bool{}
+	err := r.records(ctx, '\n', func(line string) error {
+		if id, ok := strings.CutPrefix(line, "?"); ok {
+			lacks[id] = true
+		}
+		return nil
+	}, "rev-list", "--objects", "--no-object-names", "--no-walk", "--missing=print", commit)
 	if err != nil {
 		return err
-	}
-	lacks := map[string]bool{}
-	for line := range strings.Lines(string(out)) {
-		if id, ok := strings.CutPrefix(line, "?"); ok {
-			lacks[strings.TrimSuffix(id, "\n")] = true
-		}
 	}
 	var ids, missing strings.Builder
 	for _, b := range blobs {

@@ -1,10 +1,12 @@
 package module
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -185,7 +187,7 @@ func (b *s3Bucket) list(ctx context.Context, prefix, from string) (names []strin
 		EncodingType string
 		Contents     []struct{ Key string }
 	}
-	if err := xml.NewDecoder(body).Decode(&answer); err != nil {
+	if err := xml.NewDecoder(&tagReader{body, maxPageTags}).Decode(&answer); err != nil {
 		return nil, "", answerError(u, err)
 	}
 	for _, object := range answer.Contents {
@@ -204,6 +206,23 @@ func (b *s3Bucket) list(ctx context.Context, prefix, from string) (names []strin
 		next = names[len(names)-1]
 	}
 	return names, next, nil
+}
+
+// tagReader reads XML, and fails once more tags have come than are left. The library
+// keeps what elements stand in each other, and takes long to leave them.
+type tagReader struct {
+	io.Reader
+	left int
+}
+
+// Read implements io.Reader.
+func (r *tagReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.left -= bytes.Count(p[:n], []byte("<"))
+	if r.left < 0 {
+		return 0, fmt.Errorf("it has more than %d tags", maxPageTags)
+	}
+	return n, err
 }
 
 // open implements bucket.

@@ -24,6 +24,7 @@ const (
 	maxPages     = 1_000    // of a list of objects; a full page has a thousand
 	maxObjects   = 10_000   // of a directory that are read, one request each
 	maxPageParts = 20_000   // lists, objects and values of a page in JSON
+	maxPageTags  = 100_000  // tags of a page in XML; a thousand objects have some 20,000
 	maxStorePage = 16 << 20 // bytes of a page of a list: a thousand long names take four
 )
 
