@@ -67,7 +67,11 @@ func serveHostile(t *testing.T, h hostile) (rc, certificate []byte, at string) {
 			return
 		}
 		w.Header().Set("Content-Type", mediaType(r.URL.Path))
-		w.Write(body())
+		answer := body()
+		if len(answer) < 1000 { // a location
+			answer = bytes.ReplaceAll(answer, []byte("HOST"), []byte(r.Host))
+		}
+		w.Write(answer)
 	}))
 	t.Cleanup(server.Close)
 	config := "host \"evil.example\" {\n  services = {\n    \"providers.v1\" = \"https://HOST/p/\"\n    \"modules.v1\" = \"https://HOST/m/\"\n  }\n}\n" + h.rc
@@ -78,6 +82,10 @@ func serveHostile(t *testing.T, h hostile) (rc, certificate []byte, at string) {
 
 func mediaType(path string) string {
 	switch {
+	case strings.HasSuffix(path, "/info/refs"):
+		return "application/x-git-upload-pack-advertisement"
+	case strings.HasSuffix(path, "/git-upload-pack"):
+		return "application/x-git-upload-pack-result"
 	case strings.HasSuffix(path, "/manifests/1.0.0"):
 		return "application/vnd.oci.image.index.v1+json"
 	case strings.Contains(filepath.Base(path), "package"):

@@ -23,6 +23,7 @@ import (
 // limits on its bytes.
 const (
 	mostMemory = 256 << 20 // bytes
+	mostOfGit  = 512 << 20 // where git lists what a server has
 	mostCPU    = 10 * time.Second
 )
 
@@ -80,8 +81,12 @@ func TestCosts(t *testing.T) {
 		t.Run(strings.ReplaceAll(h.name, " ", "_"), func(t *testing.T) {
 			c := costOf(t, h)
 			t.Logf("| %s | %s | %d MB | %.1f s |", h.name, h.says, c.Memory>>20, c.CPU.Seconds())
-			if c.Memory > mostMemory || c.CPU > mostCPU {
-				t.Errorf("%d MB and %.1f s of CPU, want at most %d MB and %.0f s", c.Memory>>20, c.CPU.Seconds(), mostMemory>>20, mostCPU.Seconds())
+			memory := int64(mostMemory)
+			if h.ofGit {
+				memory = mostOfGit
+			}
+			if c.Memory > memory || c.CPU > mostCPU {
+				t.Errorf("%d MB and %.1f s of CPU, want at most %d MB and %.0f s", c.Memory>>20, c.CPU.Seconds(), memory>>20, mostCPU.Seconds())
 			}
 			if !strings.Contains(c.Output, h.says) {
 				t.Errorf("relock says\n%.1000s\nwhich lacks %q", c.Output, h.says)
@@ -111,6 +116,9 @@ func (h hostile) command(t *testing.T, program string) *exec.Cmd {
 	dir := t.TempDir()
 	mustWrite(t, filepath.Join(dir, ".git", "HEAD"), nil)
 	for name, text := range h.files() {
+		if len(text) < 1000 { // a source address
+			text = bytes.ReplaceAll(text, []byte("HERE"), []byte(dir))
+		}
 		mustWrite(t, filepath.Join(dir, name), text)
 	}
 	args := h.args
@@ -131,7 +139,7 @@ func (h hostile) command(t *testing.T, program string) *exec.Cmd {
 		hosts, authority, at = serveHostile(t, h)
 		file := filepath.Join(t.TempDir(), "authority.pem")
 		mustWrite(t, file, authority)
-		cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+file)
+		cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+file, "GIT_SSL_CAINFO="+file)
 		if h.github {
 			cmd.Env = append(cmd.Env, "GITHUB_TOKEN=x", "GITHUB_API_URL=https://"+at+"/api", "GITHUB_GRAPHQL_URL=https://"+at+"/api/graphql")
 		}

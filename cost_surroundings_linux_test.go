@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"compress/zlib"
 	"context"
+	"crypto/sha1"
 	"fmt"
 	"maps"
 	"os"
@@ -17,7 +19,7 @@ import (
 // surroundings are hostile inputs that are no configuration of a root module and no
 // answer of a registry: settings, mirrors, GitHub, release notes.
 func surroundings() []hostile {
-	return slices.Concat(settingsFiles(), cliConfigurations(), mirrors(), gitHub(), releaseNotes())
+	return slices.Concat(directories(), settingsFiles(), cliConfigurations(), mirrors(), moduleServers(), gitHub(), releaseNotes())
 }
 
 // What relock says of more than one of them.
@@ -26,6 +28,25 @@ const (
 	tooManyBrackets = "more than 10000 brackets and braces"
 	muchAnswered    = "more than 2000000 lists, objects and values"
 )
+
+// directories are file trees that are deep.
+func directories() []hostile {
+	const requires = "resource \"null_resource\" \"x\" {}\n"
+	return []hostile{
+		{name: "root module below 900 directories", says: "1 root module, 1 with a lock file", files: func() map[string][]byte {
+			dir := strings.Repeat("a/", 900)
+			return map[string][]byte{dir + "main.tf": []byte(requires), dir + ".terraform.lock.hcl": nil}
+		}},
+		{name: "root module in each of 900 directories in each other", says: "900 root modules, 900 with a lock file", files: func() map[string][]byte {
+			files := map[string][]byte{}
+			for n := range 900 {
+				dir := strings.Repeat("a/", n+1)
+				files[dir+"main.tf"], files[dir+".terraform.lock.hcl"] = []byte(requires), nil
+			}
+			return files
+		}},
+	}
+}
 
 // settingsFiles are configuration files of relock, of at most 64 KiB.
 func settingsFiles() []hostile {
@@ -93,6 +114,104 @@ func mirrors() []hostile {
 		mirror("network mirror's package with 300,000 hashes", archives, "downloading", text(`{"archives":{"linux_amd64":{"url":"x.zip","hashes":["zh:00"`, numbered(`,"h1:%d"`, 300_000), "]}}}")),
 		tagged("OCI registry's list of 350,000 tags", "/v2/b/tags/list", "breaks the protocol of OCI registries", text(`{"name":"b","tags":["1.0.0"`, numbered(`,"1.%d.0"`, 350_000), "]}")),
 		tagged("OCI registry's index of 280,000 packages", "/v2/b/manifests/1.0.0", "breaks the protocol of OCI registries", text(`{"schemaVersion":2,"manifests":[{}`, repeat(`,{"digest":"x"}`, 4<<20/15-10), "]}")),
+	}
+}
+
+// moduleServers are answers of an object store and of a git server, to which a registry
+// of modules leads. What git itself takes counts, too.
+func moduleServers() []hostile {
+	at := func(name, location, path, says string, content part) hostile {
+		h := moduleRegistry(name, path, content, says, false)
+		h.answers[pathLocation] = text(`{"location":"` + location + `"}`)
+		return h
+	}
+	const bucket = "s3::https://HOST/bucket/dir?aws_access_key_id=a&aws_access_key_secret=b"
+	const repository = "git::https://HOST/r.git"
+	return []hostile{
+		at("object store's list of 1.4 million objects", bucket, "/bucket", "is no list of objects", text(`<ListBucketResult>`, repeat("<Contents/>", 16<<20/11-10), `</ListBucketResult>`)),
+		at("object store's list of 16 MiB of elements in each other", bucket, "/bucket", "is no list of objects", text(`<ListBucketResult>`, repeat("<a>", 16<<20/3-10))),
+		{name: "git repository of seven trees that make 10 million files", says: "more than 200000 files and directories", args: []string{"upgrade", "--create", "."}, files: func() map[string][]byte {
+			files := nestedTrees(7)
+			files["main.tf"] = []byte("module \"m\" {\n source = \"git::file://HERE/r.git\"\n}\n")
+			return files
+		}},
+		ofGit(at("git server's list of 450,000 branches", repository, "/r.git/info/refs", "could not be read", advertisedRefs(450_000))),
+		at("git server's list that is longer", repository, "/r.git/info/refs", "is longer than 33554432 bytes", advertisedRefs(1_500_000)),
+		ofGit(second(at("git server's list of 1.5 million branches, by protocol 2", repository, "/r.git/git-upload-pack", "could not be read", listedRefs(1_500_000)))),
+	}
+}
+
+// nestedTrees is a bare git repository of a commit whose trees hold one another ten times
+// each: of ten times as many files at each depth, in a few hundred bytes.
+func nestedTrees(depth int) map[string][]byte {
+	files := map[string][]byte{
+		"r.git/config": []byte("[core]\n\trepositoryformatversion = 0\n\tbare = true\n"), "r.git/HEAD": []byte("ref: refs/heads/main\n"),
+		"r.git/refs/keep": nil,
+	}
+	object := func(kind string, content []byte) []byte {
+		whole := append(fmt.Appendf(nil, "%s %d\x00", kind, len(content)), content...)
+		id := sha1.Sum(whole)
+		var packed bytes.Buffer
+		w := zlib.NewWriter(&packed)
+		w.Write(whole)
+		w.Close()
+		files[fmt.Sprintf("r.git/objects/%x/%x", id[:1], id[1:])] = packed.Bytes()
+		return id[:]
+	}
+	mode, id := "100644", object("blob", nil)
+	for range depth {
+		var tree bytes.Buffer
+		for i := range 10 {
+			fmt.Fprintf(&tree, "%s %d\x00%s", mode, i, id)
+		}
+		mode, id = "40000", object("tree", tree.Bytes())
+	}
+	who := "a <a@example.com> 1700000000 +0000"
+	commit := object("commit", fmt.Appendf(nil, "tree %x\nauthor %s\ncommitter %s\n\nx\n", id, who, who))
+	files["r.git/refs/heads/main"] = fmt.Appendf(nil, "%x\n", commit)
+	return files
+}
+
+// ofGit is a row in which git itself takes most of the memory.
+func ofGit(h hostile) hostile {
+	h.ofGit = true
+	return h
+}
+
+// second lets a git server speak version 2 of the protocol, which asks for branches.
+// https://git-scm.com/docs/protocol-v2
+func second(h hostile) hostile {
+	h.answers["/r.git/info/refs"] = text("001e# service=git-upload-pack\n0000000eversion 2\n0015agent=git/2.39.5\n0013ls-refs=unborn\n0012fetch=shallow\n0000")
+	return h
+}
+
+// listedRefs is the answer of version 2, of all branches whatever was asked for.
+func listedRefs(n int) part {
+	return func() []byte {
+		var b bytes.Buffer
+		for i := range n {
+			line := fmt.Sprintf("c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0 refs/heads/%d\n", i)
+			fmt.Fprintf(&b, "%04x%s", len(line)+4, line)
+		}
+		b.WriteString("0000")
+		return b.Bytes()
+	}
+}
+
+// advertisedRefs is the list of branches with which a git server answers first.
+// https://git-scm.com/docs/http-protocol#_smart_server_response
+func advertisedRefs(n int) part {
+	return func() []byte {
+		var b bytes.Buffer
+		line := func(text string) { fmt.Fprintf(&b, "%04x%s", len(text)+4, text) }
+		line("# service=git-upload-pack\n")
+		b.WriteString("0000")
+		line("c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0 HEAD\x00symref=HEAD:refs/heads/main agent=git/2\n")
+		for i := range n {
+			line(fmt.Sprintf("c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0c0 refs/heads/%d\n", i))
+		}
+		b.WriteString("0000")
+		return b.Bytes()
 	}
 }
 
