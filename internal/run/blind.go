@@ -139,7 +139,8 @@ func (u *blindSpots) leaves(t tree, show func(string) string) {
 	if !u.scoped() && slices.Contains(u.dirs, everything) {
 		return
 	}
-	for _, dir := range t.locked() {
+	enters := func(dir string) bool { return u.selection.Enters(dir) || u.own.Enters(dir) }
+	for _, dir := range t.locked(enters) {
 		if why, missing := u.why(dir); missing && !why.decided() {
 			u.add(why, show, path.Join(dir, lockfile.Name))
 		}

@@ -1,12 +1,17 @@
 package run
 
 import (
+	"os"
+	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/scan"
 )
 
 func TestWhatWasNotSeenHasACause(t *testing.T) {
@@ -90,5 +95,27 @@ func TestRunIsNarrowedByWhatItDidNotSee(t *testing.T) {
 	}
 	if some := (blindSpots{dirs: []string{"live/..."}}); !some.narrowed() {
 		t.Error("a search of a directory is not narrowed")
+	}
+}
+
+func TestNamedDirectoriesLeaveWhatASearchWouldEnter(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"east", "west", ".infra/own", ".deploy/asked", ".other/hidden", ".terragrunt-stack/unit", "node_modules/none"} {
+		at := filepath.Join(root, filepath.FromSlash(dir))
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(at, lockfile.Name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u := blindSpots{dirs: []string{"east"}, own: scan.Options{Include: []string{".infra/**"}}, selection: scan.Options{Include: []string{".deploy/**"}}}
+	u.leaves(tree{root: root}, path.Dir)
+	var got []string
+	for _, m := range u.missed {
+		got = append(got, m.shown)
+	}
+	if diff := cmp.Diff([]string{".deploy/asked", ".infra/own", ".terragrunt-stack/unit", "west"}, got); diff != "" {
+		t.Errorf("beside the named directory there are (-want +got):\n%s", diff)
 	}
 }

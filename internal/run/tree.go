@@ -245,8 +245,8 @@ func (t tree) covers(dir string) bool {
 const mostListed = 50_000
 
 // locked are the directories of a repository that have a lock file, as far as
-// they can be listed.
-func (t tree) locked() []string {
+// they can be listed. enters reports whether to look in a directory.
+func (t tree) locked(enters func(dir string) bool) []string {
 	if t.loose {
 		return nil
 	}
@@ -257,7 +257,7 @@ func (t tree) locked() []string {
 		switch {
 		case listed > mostListed:
 			return fs.SkipAll
-		case err != nil || d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
+		case err != nil || d.IsDir() && name != "." && !enters(name):
 			return fs.SkipDir
 		case d.Name() == lockfile.Name:
 			dirs = append(dirs, path.Dir(name))

@@ -252,7 +252,7 @@ func misses(j job, s inventory, t tree, diagnostics []provider.Diagnostic) []pro
 		if d.Severity == provider.SeverityWarning { // it is there, and holds none
 			message = "no root module was found in " + shown
 		}
-		if near, ok := nearDir(d.File, t.locked()); ok {
+		if near, ok := nearDir(d.File, t.locked(j.req.Scan.Enters)); ok {
 			hint = "did you mean " + j.show(t)(near) + "?"
 		}
 		s.lost[wish{dir: shown}] = provider.Diagnostic{Code: provider.CodeNotFound, Message: message, Hint: hint}
@@ -291,7 +291,7 @@ func noDirectory(workDir, dir, abs string, err error) error {
 	}
 	t := tree{root: root}
 	rel, relErr := filepath.Rel(t.root, abs)
-	if near, ok := nearDir(filepath.ToSlash(rel), t.locked()); ok && relErr == nil {
+	if near, ok := nearDir(filepath.ToSlash(rel), t.locked(scan.Options{}.Enters)); ok && relErr == nil {
 		d.Hint = fmt.Sprintf("did you mean %s?", t.shown(workDir, near))
 	}
 	return d

@@ -414,7 +414,7 @@ func (f *finder) walk(ctx context.Context, base tfconfig.Directory) (dirs []tfco
 					f.warn(provider.CodeUnreadable, name, "the directory was not searched: its name is not UTF-8", "rename it, or exclude it with the setting exclude")
 				}
 				passed = append(passed, Passed{name, NotUTF8})
-			case hiddenName(e.Name()) && !f.opts.spells(name):
+			case !f.opts.Enters(name):
 				passed = append(passed, Passed{name, HiddenDir})
 			default:
 				dirs = append(dirs, tfconfig.Directory{Tree: f.tree, Path: name})
@@ -429,6 +429,10 @@ func (f *finder) walk(ctx context.Context, base tfconfig.Directory) (dirs []tfco
 func hiddenName(name string) bool {
 	return strings.HasPrefix(name, ".") && name != terragruntStack || name == "node_modules"
 }
+
+// Enters reports whether a search enters a directory, by its name: a hidden one only if an
+// Include spells that.
+func (o Options) Enters(dir string) bool { return !hiddenName(path.Base(dir)) || o.spells(dir) }
 
 // spells reports whether an Include leads to a hidden directory by its own name.
 func (o Options) spells(dir string) bool {
