@@ -327,6 +327,9 @@ func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposa
 		} else if len(s.files) > 0 {
 			s.told = carrier.told[key]
 			one := p.proposal(ctx, key, s, stands.Standing)
+			if narrowed { // so that a run over everything writes the text anew
+				one.Facts += "-narrowed"
+			}
 			carrier.over[one.Branch] = s.carriedOver(stands.Standing)
 			if read && !p.proposing.hub.Anonymous() {
 				one.From, one.KeepText = &stands.Standing, one.KeepText || narrowed
