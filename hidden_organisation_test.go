@@ -54,7 +54,7 @@ var waysToHideRepositories = []struct {
 		return hiddenRun{hidden, hidden, status, said}
 	}},
 	{"a list that breaks off", func(w *hidingWorld, away string) hiddenRun {
-		w.inject("POST /github/api/graphql " + []string{"502", "garbage", "empty", "short"}[w.random.IntN(4)])
+		w.inject("POST /github/api/graphql " + []string{"403", "garbage", "empty", "short"}[w.random.IntN(4)])
 		status, said := w.organisation(away)
 		w.box.Mend()
 		if status == command.ExitOK {
@@ -91,14 +91,6 @@ var waysToHideRepositories = []struct {
 func (w *hidingWorld) organisation(away string) (status int, said string) {
 	w.Helper()
 	return w.run(away, "pr", "--org", "acme", "--fleet", filepath.Join(w.Cleanup, "fleet.json"))
-}
-
-// inject makes the servers fail.
-func (w *hidingWorld) inject(fault string) {
-	w.Helper()
-	f, err := sandbox.ParseFault(fault)
-	w.must(err)
-	w.box.Inject(f)
 }
 
 // unnamed is how relock counts repositories of which GitHub gives not even the name.

@@ -285,6 +285,14 @@ func (w *hidingWorld) some(all []string) []string {
 	}
 }
 
+// inject makes the servers fail.
+func (w *hidingWorld) inject(fault string) {
+	w.Helper()
+	f, err := sandbox.ParseFault(fault)
+	w.must(err)
+	w.box.Inject(f)
+}
+
 // must fails the test with what has happened.
 func (w *hidingWorld) must(err error) {
 	w.Helper()
@@ -585,9 +593,7 @@ func (w *hidingWorld) unseen(from hiddenFrom) {
 		w.must(from.edit(dir))
 	}
 	if from.fault != "" {
-		f, err := sandbox.ParseFault(from.fault)
-		w.must(err)
-		w.box.Inject(f)
+		w.inject(from.fault)
 	}
 	w.log = append(w.log, "-- hidden --")
 	status, said := w.run(dir, "pr", from.args...)
