@@ -53,7 +53,7 @@ func TestDisturbed(t *testing.T) {
 }
 
 // TestSixRunsAtOnce has six runs begin before any of them has an answer: each ends well,
-// whoever of them writes first.
+// whichever writes first.
 func TestSixRunsAtOnce(t *testing.T) {
 	t.Parallel()
 	k := &kind{name: "six", staged: registryScene.alone(), all: true}

@@ -162,8 +162,8 @@ func readRelease(t *testing.T) releaseWorkflow {
 	return w
 }
 
-// Whoever runs in a job that can sign can sign anything. So such a job builds and
-// attests, begins after the tests of another, and waits for reviewers.
+// A program that runs in a job that can sign can sign anything. So such a job builds and
+// attests, begins after the tests of another job, and waits for reviewers.
 func TestReleaseSignsBesideNothingElse(t *testing.T) {
 	t.Parallel()
 	actions := []string{"actions/checkout@", "actions/setup-go@", "actions/attest-build-provenance@", "actions/upload-artifact@"}

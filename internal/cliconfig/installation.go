@@ -236,7 +236,7 @@ func mirrorURL(text string) (*url.URL, error) {
 }
 
 // addOverrides reads dev_overrides. They let a developer run a provider of their own
-// making. Most releases lock what they stand in for all the same, since others run
+// making. Most releases lock the providers that they replace all the same, since others run
 // the released provider; see provider.SkippedOverrides for the others.
 func (m *merged) addOverrides(path string, item *ast.ObjectItem, body *ast.ObjectType) {
 	if len(m.config.methods) > 0 {

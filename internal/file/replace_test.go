@@ -89,8 +89,8 @@ func TestReplaceLeavesReadersWhatTheyOpened(t *testing.T) {
 	}
 }
 
-// Whoever acts on the file between the reading and the renaming loses nothing, and
-// what is there already as it would be written is no failure.
+// A person or program that acts on the file between the reading and the renaming loses
+// nothing. A file that is there already as it would be written is no failure.
 func TestReplaceComparesAndSwaps(t *testing.T) {
 	t.Parallel()
 	old, missing := &Was{Content: []byte("old")}, &Was{Missing: true}

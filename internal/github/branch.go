@@ -10,8 +10,8 @@ import (
 
 const branchRefs = "refs/heads/"
 
-// mostOfPrefix bounds the branches that begin with a prefix. Whoever has more of ours
-// shares the prefix with something else.
+// mostOfPrefix bounds the branches that begin with a prefix. A repository with more
+// of them shares the prefix with something else.
 const mostOfPrefix = 10_000
 
 // Branches returns the branches whose names begin with the prefix, by name,

@@ -209,7 +209,7 @@ func (b *s3Bucket) list(ctx context.Context, prefix, from string) (names []strin
 }
 
 // tagReader reads XML, and fails once more tags have come than are left. The library
-// keeps what elements stand in each other, and takes long to leave them.
+// remembers every element that is open, and takes long to leave them.
 type tagReader struct {
 	io.Reader
 	left int

@@ -57,7 +57,8 @@ func sections(text string) []Section {
 	var body strings.Builder
 	current, level := Section{Kind: Other}, 0
 	keep := func() {
-		if current.Text = strings.Trim(body.String(), "\n"); strings.TrimSpace(current.Text) != "" {
+		current.Text = strings.Trim(body.String(), "\n")
+		if strings.TrimSpace(current.Text) != "" {
 			all = append(all, current)
 		}
 		body.Reset()

@@ -575,7 +575,8 @@ func (p planned) proposals(standing map[string]pr.Standing) []pr.Proposal {
 				if stands.Path != name || string(stands.Content) == string(now.Content) {
 					continue
 				}
-				if f.Content = stands.Content; string(stands.Old) != string(now.Content) {
+				f.Content = stands.Content
+				if string(stands.Old) != string(now.Content) {
 					alone[group] = report.Overtaken
 				}
 			}

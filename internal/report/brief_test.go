@@ -38,7 +38,8 @@ func TestScanOfManyIsBrief(t *testing.T) {
 	var few, many []report.Module
 	for i := range 21 {
 		m := report.FromScan(scan.RootModule{Root: scan.Root{Dir: fmt.Sprintf("envs/%d", i), Tool: provider.Newest(provider.Terraform)}})
-		if many = append(many, m); i < 20 {
+		many = append(many, m)
+		if i < 20 {
 			few = append(few, m)
 		}
 	}

@@ -181,7 +181,8 @@ func (u *blindSpots) told(verb Verb) []provider.Diagnostic {
 			}
 		}
 		slices.Sort(names)
-		if names = slices.Compact(names); len(names) > 0 {
+		names = slices.Compact(names)
+		if len(names) > 0 {
 			lines = append(lines, provider.Diagnostic{
 				Code: provider.CodeUnseen, Severity: provider.SeverityWarning,
 				Message: notLookedAt(len(names), unknown, whereabouts[c].where) + ": " + firstOf(names, mostNamed),

@@ -230,7 +230,8 @@ const mostPassedOver = 3
 // passedOver says in one line which directories nothing makes root modules.
 func passedOver(dirs []string) []provider.Diagnostic {
 	slices.Sort(dirs)
-	if dirs = slices.Compact(dirs); len(dirs) == 0 {
+	dirs = slices.Compact(dirs)
+	if len(dirs) == 0 {
 		return nil
 	}
 	what := fmt.Sprintf("%d directories with configuration were passed over, since nothing makes them root modules: ", len(dirs))

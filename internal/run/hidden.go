@@ -138,7 +138,8 @@ func (k *tracked) committed(dir string) (names []string, there bool, err error) 
 	if !k.opened && !k.tree.loose {
 		k.head = headTree(k.tree)
 	}
-	if k.opened = true; k.head == nil {
+	k.opened = true
+	if k.head == nil {
 		return nil, false, nil
 	}
 	below, err := k.head.Tree(dir)

@@ -149,7 +149,8 @@ func TestChangedSince(t *testing.T) {
 		".ci/main.tf", "README.md", "dev/main.tf", "empty/README.md", "linked (link)", "modules/vpc/main.tf", "prod/main.tf", "prod/was (link)",
 		"stage/main.tf", "target",
 	}
-	if got = slices.Compact(got); err != nil || !slices.Equal(got, want) {
+	got = slices.Compact(got)
+	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("changedSince(the base) = %q, %v, want %q", got, err, want)
 	}
 	for name, want := range map[string]bool{"notes.txt": true, "run.tf": false, "README.md": false, "none": false} {

@@ -56,7 +56,7 @@ func linkedLocks(t tree, roots []scan.RootModule, c committed) (map[string]bool,
 	})
 }
 
-// markShared marks the root modules whose lock files links lead from or to. Whoever writes
+// markShared marks the root modules whose lock files links lead from or to. What writes
 // leaves these alone: replacing a link puts a file in its place, and what it leads to
 // is the lock file of several root modules
 // [hashicorp/terraform#27158, hashicorp/terraform#32707].

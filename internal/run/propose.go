@@ -302,13 +302,14 @@ func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposa
 		parts := p.parts(f)
 		for _, key := range slices.Sorted(maps.Keys(parts)) {
 			part, unasked := carrier.carry(ctx, key, parts[key])
-			if f.result = part; part.File != nil {
+			f.result = part
+			if part.File != nil {
 				shares[key].add(i, f, unasked)
 			}
 		}
 	}
 	var proposals []pr.Proposal
-	narrowed := p.narrowed() // before anything is told of what stands
+	narrowed := p.narrowed() // before the report says what a group proposes already
 	for _, key := range slices.Sorted(maps.Keys(shares)) {
 		s := shares[key]
 		if narrowed {

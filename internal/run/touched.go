@@ -165,7 +165,8 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []provider.Diagno
 		return s, nil, nil
 	}
 	s.changed = newChanged(paths)
-	if s.changed.differs = differs; differs != nil {
+	s.changed.differs = differs
+	if differs != nil {
 		// The configuration file is that of the working tree, not the base's.
 		s.changed.beyond = s.changed.beyond || slices.ContainsFunc(config.FileNames, func(name string) bool { return s.changed.files[name] })
 	}

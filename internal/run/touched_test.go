@@ -307,8 +307,8 @@ func (f files) String() string {
 	return b.String()
 }
 
-// What has no name of its own among what a root module depends on is told from links
-// and from what is missing: each case fails without a line that looks for it.
+// A root module depends on paths that nothing names: links, and files that are missing.
+// Each case fails without a line that looks for it.
 func TestChangeTouchesWhatHasNoName(t *testing.T) {
 	t.Parallel()
 	lock := lockOf("null", "3.2.2")

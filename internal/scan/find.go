@@ -49,7 +49,7 @@ type Options struct {
 	// a directory that does. A DIR that is named is taken in any case. A search
 	// enters a hidden directory only if an Include spells its name.
 	Include, Exclude []string
-	// Passed is told of what a search passes over; nil: nobody is.
+	// Passed is called for what a search passes over; nil is not called.
 	Passed func(Passed)
 	// Ignored reports whether git ignores a path; nil ignores none. A search
 	// asks it about directories, which it skips if they are ignored, and about

@@ -65,7 +65,8 @@ func leadsTo(glob, elements []string) bool {
 				next[i+1], _ = path.Match(g, elements[i])
 			}
 		}
-		if reached = next; reached[len(elements)] {
+		reached = next
+		if reached[len(elements)] {
 			return true
 		}
 	}

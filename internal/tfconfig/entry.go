@@ -152,7 +152,8 @@ func evaluateVersion(d *decoder, entry *requiredProvider, value Evaluator, left 
 		return true
 	}
 	before := len(d.Diags)
-	if entry.version = d.versionText(expr, text); entry.version != nil {
+	entry.version = d.versionText(expr, text)
+	if entry.version != nil {
 		entry.version.Expression = entry.constraint.written
 	}
 	return len(d.Diags) == before

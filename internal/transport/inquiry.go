@@ -51,7 +51,7 @@ func timedOut(err error) bool {
 type inquiry struct {
 	ctx    context.Context // of its tries: it ends with the time of the question
 	cancel context.CancelCauseFunc
-	caller context.Context // of whoever asks; nil if this package does not know
+	caller context.Context // of the caller; nil if this package does not know it
 	key    string          // of what hosts.stuck holds
 	// try is the time of one try with its body; of a stream, for which nothing of it
 	// may arrive. 0: nobody bounds it here.

@@ -37,7 +37,7 @@ func miseTools(src []byte) ([]mention, error) {
 	return r.found, nil
 }
 
-// miseReader collects the versions of tools, in the order in which they stand there.
+// miseReader collects the versions of tools, in the order of the file.
 type miseReader struct {
 	parser unstable.Parser
 	found  []mention
@@ -69,16 +69,17 @@ func (r *miseReader) value(path []string, v *unstable.Node) {
 			r.value(keyPath(pairs.Node().Key(), path), pairs.Node().Value())
 		}
 	case len(path) == 2 && v.Kind == unstable.Array:
-		if v = v.Child(); v.Valid() {
-			r.value(path, v)
+		first := v.Child()
+		if first.Valid() {
+			r.value(path, first)
 		}
 	case len(path) == 2:
 		r.version(path[1], "version", v)
 	}
 }
 
-// version takes an option of a tool that may be its version. mise has texts alone; of
-// a number what stands there counts.
+// version takes an option of a tool that may be its version. mise has texts alone; a
+// number counts as it is written.
 func (r *miseReader) version(name, option string, v *unstable.Node) {
 	known := slices.ContainsFunc(r.found, func(n mention) bool { return n.tool == name })
 	if tools[name] == "" || known || option != "version" && option != "prefix" && option != "ref" && option != "path" {

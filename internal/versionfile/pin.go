@@ -13,7 +13,7 @@ import (
 // Pin is what a version file says of the release of a tool.
 type Pin struct {
 	Tool provider.ToolName // empty: Terragrunt
-	// Text is the value as it stands in the file. One that is too long to be a
+	// Text is the value as the file has it. One that is too long to be a
 	// release is cut.
 	Text string
 	// File and Line are where it stands.

@@ -145,7 +145,8 @@ func significantLines(src []byte) func(yield func(int, string) bool) {
 		for line := range bytes.Lines(src) {
 			n++
 			line, _, _ = bytes.Cut(line, []byte("#"))
-			if line = bytes.TrimSpace(line); len(line) > 0 && !yield(n, string(line)) {
+			line = bytes.TrimSpace(line)
+			if len(line) > 0 && !yield(n, string(line)) {
 				return
 			}
 		}
