@@ -90,9 +90,9 @@ const gone = "-"
 func (d *disturbed) play(t *testing.T) {
 	t.Helper()
 	runs := []*besideRun{beside(d.victim, "relock"), beside(d.victim, []string{"relock", "relock", "cramped"}[d.rand.IntN(3)])}
-	d.together(t, len(runs), func() { d.act(t) })
 	killed := d.rand.IntN(3) == 0
 	after := d.rand.IntN(lockedRoots) // renamed lock files
+	acted := d.together(t, len(runs), func() { d.act(t) })
 	for _, r := range runs {
 		r.start(t)
 	}
@@ -104,6 +104,10 @@ func (d *disturbed) play(t *testing.T) {
 	whole := false
 	for i, r := range runs {
 		status := r.wait()
+		select { // what others did is known from here on
+		case <-acted:
+		default:
+		}
 		whole = whole || r.program == "relock" && (i > 0 || !killed)
 		if r.program == "relock" && (i > 0 || !killed) && status != map[bool]int{true: command.ExitOK, false: command.ExitFailed}[len(d.acted) == 0] {
 			t.Errorf("others acted on %d files, and run %d ends with status %d:\n%s", len(d.acted), i, status, &r.out)
@@ -183,8 +187,8 @@ func (d *disturbed) again(t *testing.T) string {
 }
 
 // together holds the first requests back until so many runs have asked one and have
-// read their lock files, and something has happened then.
-func (v *victim) together(t *testing.T, runs int, then func()) {
+// read their lock files, and something has happened then, which closes what is returned.
+func (v *victim) together(t *testing.T, runs int, then func()) <-chan struct{} {
 	t.Helper()
 	var mu sync.Mutex
 	asked, all := 0, make(chan struct{})
@@ -203,6 +207,7 @@ func (v *victim) together(t *testing.T, runs int, then func()) {
 		case <-r.Context().Done():
 		}
 	})
+	return all
 }
 
 // besideRun is a run among others.
