@@ -21,9 +21,11 @@ import (
 
 // The limits of connections. A server that is this slow to begin is down.
 const (
-	dialTimeout   = 10 * time.Second
-	tlsTimeout    = 10 * time.Second
-	headerTimeout = 30 * time.Second
+	dialTimeout = 10 * time.Second
+	tlsTimeout  = 10 * time.Second
+	// It is longer than a try of a question, whose own end says what happened: to
+	// net/http the two are one, and the end of a run is no silence of a host.
+	headerTimeout = 31 * time.Second
 	idleTimeout   = 90 * time.Second
 	// maxIdlePerHost is above what a run asks of one host at once: atOncePerHost, and
 	// some downloads.

@@ -88,3 +88,22 @@ func TestInterruptedVisitsSayNothing(t *testing.T) {
 		}
 	})
 }
+
+// A server that says nothing is known as one, by a question and by a stream. Where
+// net/http gave up at the same moment, chance decided that.
+func TestSilenceIsUnanswered(t *testing.T) {
+	t.Parallel()
+	if headerTimeout <= DefaultTimeout || headerTimeout <= standTime {
+		t.Errorf("net/http waits %s, a try %s and a stream %s: its own end must come later", headerTimeout, DefaultTimeout, standTime)
+	}
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			c := inMemory(t, nil, hang)
+			for _, path := range []string{"/a", "/b"} {
+				if _, _, err := c.Stream(t.Context(), Request{URL: parse(t, "http://git.test"+path), Limit: 1}); !Unanswered(err) {
+					t.Errorf("Unanswered(%v) = false", err)
+				}
+			}
+		})
+	}
+}
