@@ -24,7 +24,7 @@ const module = "github.com/relock-dev/relock"
 // levels is the house: a package imports only packages of a lower level.
 var levels = map[string]int{
 	"provider": 0, "file": 0, "inflate": 0, "zipfile": 0,
-	"content": 1, "hash": 1, "memo": 1, "transport": 1, "config": 1, "filetree": 1, "hclfile": 1, "moduleaddr": 1, "staticeval": 1, "versionfile": 1,
+	"content": 1, "hash": 1, "memo": 1, "transport": 1, "config": 1, "filetree": 1, "hclfile": 1, "moduleaddr": 1, "staticeval": 1, "versionfile": 1, "safe": 1,
 	"lockfile": 2, "cliconfig": 2, "github": 2,
 	"tfconfig": 3, "diff": 3, "oci": 3, "fleet": 3,
 	"scan":   4,
@@ -45,6 +45,8 @@ var outside = map[string]struct{ imports, importers []string }{
 	"watch": {imports: []string{"provider", "terragrunt"}},
 	// moduletest makes fixtures for tests and is part of no program.
 	"module/moduletest": {},
+	// safetest checks Markdown for tests and is part of no program.
+	"safe/safetest": {},
 	// random makes worlds for tests and for the judge.
 	"sandbox/random": {importers: []string{"judge"}},
 	// described compares what tests ask GitHub with its own description.
@@ -76,6 +78,7 @@ var direct = []rule{
 	{"oras.land/oras-go/v2", []string{"cliconfig", "oci"}, "OCI registries are asked in one place; cliconfig reads their addresses"},
 	{"oras.land/oras-go/v2/registry/remote", []string{"oci"}, "OCI registries are asked in one place"},
 	{"github.com/owenrumney/go-sarif/", []string{"report"}, "SARIF is one format of the report"},
+	{"github.com/yuin/goldmark", []string{"safe"}, "Markdown of others is read in one place"},
 	{"github.com/spf13/cobra", []string{"command"}, "the command line is one package"},
 	{"github.com/goccy/go-yaml", []string{"config", "sandbox"}, "our only YAML is the configuration file"},
 	{"github.com/pelletier/go-toml/", []string{"versionfile"}, "our only TOML is mise's"},

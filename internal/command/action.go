@@ -20,6 +20,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // reportFile is the name of the Action's JSON report. It lies in the job's folder
@@ -307,7 +308,7 @@ func byLevel(all []provider.Diagnostic) [3][]provider.Diagnostic {
 }
 
 func annotation(d provider.Diagnostic) action.Annotation {
-	a := action.Annotation{Level: action.Error, Title: string(d.Code), Message: report.Plain(d.Message), File: d.File, Line: d.Line}
+	a := action.Annotation{Level: action.Error, Title: string(d.Code), Message: safe.Plain(d.Message), File: d.File, Line: d.Line}
 	switch d.Severity {
 	case provider.SeverityWarning:
 		a.Level = action.Warning
@@ -315,10 +316,10 @@ func annotation(d provider.Diagnostic) action.Annotation {
 		a.Level = action.Notice
 	}
 	if d.Package != "" { // such a place is no file of the workspace
-		a.File, a.Line, a.Message = "", 0, report.Plain(d.Error())
+		a.File, a.Line, a.Message = "", 0, safe.Plain(d.Error())
 	}
 	if d.Hint != "" {
-		a.Message += "\n" + report.Plain(d.Hint)
+		a.Message += "\n" + safe.Plain(d.Hint)
 	}
 	return a
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 func cacheCommand(env Env) *cobra.Command {
@@ -50,6 +50,6 @@ func mergeCaches(env Env, into string, names []string) error {
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.Stdout, "packages in %s: %d\n", report.Plain(into), cache.Len())
+	_, err = fmt.Fprintf(env.Stdout, "packages in %s: %d\n", safe.Plain(into), cache.Len())
 	return err
 }

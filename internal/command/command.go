@@ -20,8 +20,8 @@ import (
 	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // The exit statuses. They are a contract; where several apply, the first of
@@ -170,9 +170,9 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 // complain says what is wrong with the request, where, and what to do next.
 func complain(w io.Writer, err error) {
 	for _, d := range diagnoses(err) {
-		fmt.Fprintln(w, "relock:", report.Plain(d.Error()))
+		fmt.Fprintln(w, "relock:", safe.Plain(d.Error()))
 		if d.Hint != "" {
-			fmt.Fprintln(w, "  next:", report.Plain(d.Hint))
+			fmt.Fprintln(w, "  next:", safe.Plain(d.Hint))
 		}
 	}
 }

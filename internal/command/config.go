@@ -16,6 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 func configCommand(env Env) *cobra.Command {
@@ -221,9 +222,9 @@ func filesShown(s settings, of report.SettingsShown) string {
 // warn says warnings where nothing else is said.
 func warn(env Env, warnings []provider.Diagnostic) {
 	for _, d := range warnings {
-		fmt.Fprintln(env.Stderr, "relock: warning:", report.Plain(d.Error()))
+		fmt.Fprintln(env.Stderr, "relock: warning:", safe.Plain(d.Error()))
 		if d.Hint != "" {
-			fmt.Fprintln(env.Stderr, "  next:", report.Plain(d.Hint))
+			fmt.Fprintln(env.Stderr, "  next:", safe.Plain(d.Hint))
 		}
 	}
 }

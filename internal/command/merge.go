@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 func mergeDriverCommand(env Env) *cobra.Command {
@@ -84,7 +85,7 @@ func merged(ctx context.Context, env Env, name string, base, ours, theirs []byte
 		complain(env.Stderr, err)
 	}
 	if settled == nil {
-		fmt.Fprintf(env.Stderr, "relock: %s is left with a merge conflict\n  next: run relock lock when the reason above is gone\n", report.Plain(name))
+		fmt.Fprintf(env.Stderr, "relock: %s is left with a merge conflict\n  next: run relock lock when the reason above is gone\n", safe.Plain(name))
 		return marked, true
 	}
 	return settled, false

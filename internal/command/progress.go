@@ -16,6 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // during acts in a session for requests like the one given, and meanwhile shows
@@ -156,7 +157,7 @@ func (b *bars) watch(name string, size int64) registry.Download {
 	defer b.mu.Unlock()
 	b.showAll()
 	size = max(size, 0)
-	title := report.Plain(name)
+	title := safe.Plain(name)
 	d := &bar{of: b, size: size, bar: b.add(size, func(decor.Statistics) string { return title }, received)}
 	if b.all == nil || d.bar == nil {
 		return unseen{}
@@ -207,7 +208,7 @@ func (b *bars) fetching(source string) {
 		b.modules = map[string]bool{}
 	}
 	b.modules[source] = true
-	text := fmt.Sprintf("module %d: %s", len(b.modules), report.Plain(source))
+	text := fmt.Sprintf("module %d: %s", len(b.modules), safe.Plain(source))
 	b.module.Store(&text)
 	b.show()
 	if b.line == nil {

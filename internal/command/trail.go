@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Trail is what main must know of a run that it may have to end in the middle. Its
@@ -49,6 +49,6 @@ func (t *Trail) add(done string) {
 	if t != nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.done = append(t.done, report.Plain(done))
+		t.done = append(t.done, safe.Plain(done))
 	}
 }

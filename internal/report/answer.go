@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // The answers to comments, in Markdown. Who asked, and what was done, is the
@@ -60,10 +61,10 @@ const ApprovalNeeded = "Workflows on what the workflow's own token pushes wait u
 
 // WrittenBy names the run that wrote a text, by its address; empty for none.
 func WrittenBy(run string) string {
-	if !safeURL.MatchString(run) {
+	if !safe.Linkable(run) {
 		return ""
 	}
-	return "Written by " + link("this run", run) + ".\n\n"
+	return "Written by " + safe.Link("this run", run) + ".\n\n"
 }
 
 // Pushed says which commit was pushed.
@@ -71,7 +72,7 @@ func Pushed(commit string) string { return "Pushed commit " + commit + "." }
 
 // Rebuilt says where a branch was rebuilt.
 func Rebuilt(base, commit string) string {
-	return fmt.Sprintf("Rebuilt on %s: commit %s.", Code(base), commit)
+	return fmt.Sprintf("Rebuilt on %s: commit %s.", safe.Code(base), commit)
 }
 
 // NotPushed says why nothing was pushed, and how a person does it by these command

@@ -8,6 +8,8 @@ import (
 	"io"
 	"regexp"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 //go:embed html/page.html
@@ -22,7 +24,7 @@ var pageScript string
 // pageTemplate is the page. html/template escapes whatever stands in it; style and
 // script alone are written as they are, and they are ours.
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"spans": spansOf, "count": count, "plain": Plain,
+	"spans": spansOf, "count": count, "plain": safe.Plain,
 }).Parse(pageSource))
 
 // HTML writes the report as one page that fetches nothing. All of it can be read
@@ -136,15 +138,15 @@ const (
 // webpage is the dialect of the page. The template escapes its words.
 func webpage(r Report) dialect {
 	return dialect{
-		text: Plain,
+		text: safe.Plain,
 		code: func(s string) string {
-			if s = Plain(s); s != "" {
+			if s = safe.Plain(s); s != "" {
 				s = codeMark + s + codeEnd
 			}
 			return s
 		},
 		link: func(text, url string) string {
-			if !safeURL.MatchString(url) {
+			if !safe.Linkable(url) {
 				return text
 			}
 			return linkMark + text + linkTo + url + linkEnd
@@ -215,11 +217,11 @@ func (o outline) pageCause(c *cause) pageCause {
 func pageNotesOf(o outline) []pageNotes {
 	var all []pageNotes
 	for _, n := range o.notes {
-		p := pageNotes{Name: o.d.upgrade(n), Problem: Plain(n.Problem)}
+		p := pageNotes{Name: o.d.upgrade(n), Problem: safe.Plain(n.Problem)}
 		for _, release := range n.Releases {
 			q := pageRelease{Name: o.d.link(release.Version.String(), release.URL)}
 			for _, s := range release.Sections {
-				q.Lines = append(q.Lines, Plain(s.Title))
+				q.Lines = append(q.Lines, safe.Plain(s.Title))
 				q.Lines = append(q.Lines, plainLines(s.Text)...)
 			}
 			if release.Cut {
@@ -237,5 +239,5 @@ func pageNotesOf(o outline) []pageNotes {
 
 // plainLines are the lines of an outside text, each harmless.
 func plainLines(text string) []string {
-	return list(strings.Split(strings.TrimSpace(text), "\n"), Plain)
+	return list(strings.Split(strings.TrimSpace(text), "\n"), safe.Plain)
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/safe/safetest"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/verify"
 )
@@ -134,9 +136,9 @@ func checkElements(t *testing.T, root *html.Node) {
 }
 
 func TestPageShowsOutsideTextAsText(t *testing.T) {
-	for _, tt := range threats {
-		t.Run(tt.name, func(t *testing.T) {
-			evil := tt.text
+	for _, tt := range safetest.Threats {
+		t.Run(tt.Name, func(t *testing.T) {
+			evil := tt.Text
 			c := upgraded("hashicorp/aws", "5.31.0", "5.34.0", provider.Signer{KeyID: evil, Label: evil})
 			c.Warnings = []string{evil}
 			c.Held = []upgrade.Held{{Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: term("~> 5.0", evil, evil, 4)}, {Version: version("6.0.0"), Reason: upgrade.HeldByRule, Rule: evil}}
@@ -174,7 +176,7 @@ func checkShown(t *testing.T, page, evil string, least int) {
 	if scripts := elements(root, "script"); len(scripts) != 1 {
 		t.Errorf("the page has %d scripts", len(scripts))
 	}
-	want := strings.Join(strings.Fields(report.Plain(evil)), " ")
+	want := strings.Join(strings.Fields(safe.Plain(evil)), " ")
 	if n := strings.Count(shownText(root), want); n < least {
 		t.Errorf("the page shows %d times %q, want %d", n, want, least)
 	}

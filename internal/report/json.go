@@ -13,6 +13,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 	"github.com/relock-dev/relock/internal/versionfile"
@@ -62,10 +63,10 @@ func (e *escaper) Write(text []byte) (int, error) {
 		r, size := utf8.DecodeRune(text)
 		text = text[size:]
 		switch {
-		case r > unicode.MaxASCII && visible(r) != r && r > 0xFFFF:
+		case r > unicode.MaxASCII && safe.Visible(r) != r && r > 0xFFFF:
 			high, low := 0xD800+(r-0x10000)>>10, 0xDC00+(r-0x10000)&0x3FF
 			_, e.err = fmt.Fprintf(e.w, `\u%04x\u%04x`, high, low)
-		case r >= 0x7F && visible(r) != r:
+		case r >= 0x7F && safe.Visible(r) != r:
 			_, e.err = fmt.Fprintf(e.w, `\u%04x`, r)
 		default:
 			_, e.err = e.w.WriteRune(r)

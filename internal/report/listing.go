@@ -8,6 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Listing writes lock entries as text in which a line stands for a fact, for
@@ -17,9 +18,9 @@ import (
 func Listing(w io.Writer, locks []lockfile.Lock) error {
 	var b strings.Builder
 	for _, l := range locks {
-		fmt.Fprintf(&b, "%s\n  version %s\n", Plain(l.Addr.String()), l.Version)
+		fmt.Fprintf(&b, "%s\n  version %s\n", safe.Plain(l.Addr.String()), l.Version)
 		if !l.Constraints.Empty() {
-			fmt.Fprintf(&b, "  constraints %s\n", Plain(l.Constraints.String()))
+			fmt.Fprintf(&b, "  constraints %s\n", safe.Plain(l.Constraints.String()))
 		}
 		if len(l.Hashes) > 0 {
 			fmt.Fprintf(&b, "  hashes %s\n", listedHashes(l.Hashes))
@@ -38,7 +39,7 @@ func listedHashes(hashes []provider.Hash) string {
 			fmt.Fprintln(digest, hashes[i])
 			n++
 		}
-		counts = append(counts, fmt.Sprintf("%d %s", n, Plain(scheme)))
+		counts = append(counts, fmt.Sprintf("%d %s", n, safe.Plain(scheme)))
 	}
 	return fmt.Sprintf("%s (%x)", strings.Join(counts, ", "), digest.Sum(nil)[:4])
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // GitHub accepts 65,536 characters in the body of a pull request and 1 MiB in
@@ -230,7 +232,7 @@ const manyDirs = 100
 func detailsBlock(d dialect, b block) string {
 	var names []string
 	for _, dir := range b.dirs {
-		names = append(names, codeElement(dir))
+		names = append(names, safe.CodeElement(dir))
 	}
 	title, text := strings.Join(names, ", "), ""
 	if len(b.dirs) > fewDirs {

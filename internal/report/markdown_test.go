@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe/safetest"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
@@ -51,7 +52,7 @@ func hostile(text string) report.Report {
 // checkPage checks that Markdown has the structure that is meant.
 func checkPage(t *testing.T, markdown string) {
 	t.Helper()
-	page := rendered(t, markdown)
+	page := safetest.Rendered(t, markdown)
 	if open, closed := strings.Count(page, "<details>"), strings.Count(page, "</details>"); open != closed {
 		t.Errorf("%d details open and %d close:\n%s", open, closed, markdown)
 	}
@@ -77,7 +78,7 @@ func TestMarkdownHasTheStructureMeant(t *testing.T) {
 			for _, markdown := range []string{report.Markdown(r, 0), report.Body(r), report.Summary(r)} {
 				checkPage(t, markdown)
 				// Within a collapsed block Markdown is parsed, not shown.
-				if page := rendered(t, markdown); strings.Contains(page, "- `") || strings.Contains(prose(page), "**") {
+				if page := safetest.Rendered(t, markdown); strings.Contains(page, "- `") || strings.Contains(safetest.Prose(page), "**") {
 					t.Errorf("Markdown is shown as text:\n%s", page)
 				}
 			}
@@ -86,23 +87,23 @@ func TestMarkdownHasTheStructureMeant(t *testing.T) {
 }
 
 func TestReportsAreInert(t *testing.T) {
-	for _, tt := range threats {
-		t.Run(tt.name, func(t *testing.T) {
-			r := hostile(tt.text)
+	for _, tt := range safetest.Threats {
+		t.Run(tt.Name, func(t *testing.T) {
+			r := hostile(tt.Text)
 			for name, markdown := range map[string]string{"Markdown": report.Markdown(r, 0), "Body": report.Body(r), "Summary": report.Summary(r)} {
-				page := rendered(t, markdown)
+				page := safetest.Rendered(t, markdown)
 				checkPage(t, markdown)
-				checkProse(t, page)
-				checkSource(t, markdown)
+				safetest.CheckProse(t, page)
+				safetest.CheckSource(t, markdown)
 				// What is ours is taken away; nothing else may be markup.
 				rest := regexp.MustCompile(`<a href="https://(github.com/relock-dev/relock|redirect.github.com[^"]*|registry.terraform.io/providers/[a-z/]*[0-9.]*-GH-1/docs)">|</?(strong|h2|h3|h4|h5|hr|table|details|summary|blockquote)>`).ReplaceAllString(page, "")
-				if got := foreign.FindString(rest); got != "" {
+				if got := safetest.Foreign.FindString(rest); got != "" {
 					t.Errorf("%s becomes %s:\n%s", name, got, page)
 				}
 			}
 			shown := text(t, r, report.TextOptions{Width: 80, Verbose: true})
-			checkSource(t, strings.ReplaceAll(shown, "<", ""))
-			checkSource(t, strings.ReplaceAll(jsonText(t, r), "<", ""))
+			safetest.CheckSource(t, strings.ReplaceAll(shown, "<", ""))
+			safetest.CheckSource(t, strings.ReplaceAll(jsonText(t, r), "<", ""))
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 const (
@@ -67,7 +68,7 @@ func notesBlock(d dialect, n notes.Notes) string {
 	if body.Len() == 0 {
 		return ""
 	}
-	title := strings.TrimSpace(codeElement(d.called(n.Addr)) + " " + d.version(n.From) + " " + d.arrow + " " + d.version(n.To))
+	title := strings.TrimSpace(safe.CodeElement(d.called(n.Addr)) + " " + d.version(n.From) + " " + d.arrow + " " + d.version(n.To))
 	return fmt.Sprintf("<details><summary>%s</summary>\n\n%s%s\n</details>\n\n", title, body.String(), rest(n, whole))
 }
 
@@ -75,7 +76,7 @@ func notesBlock(d dialect, n notes.Notes) string {
 // false if it is not all of it. The heading is not counted.
 func releaseText(d dialect, rel notes.Release, limit int) (text string, whole bool) {
 	title := d.version(rel.Version)
-	if url := redirected(rel.URL); url != "" {
+	if url := safe.Redirected(rel.URL); url != "" {
 		title = d.link(title, url)
 	}
 	if text := day(rel.Published); text != "" {
@@ -88,7 +89,7 @@ func releaseText(d dialect, rel notes.Release, limit int) (text string, whole bo
 		if s.Title != "" {
 			heading = "\n##### " + d.text(s.Title) + "\n\n"
 		}
-		quoted, all := Quoted(s.Text, max(0, limit-body.Len()-len(heading)))
+		quoted, all := safe.Quoted(s.Text, max(0, limit-body.Len()-len(heading)))
 		if quoted != "" {
 			body.WriteString(heading + quoted)
 		}
@@ -115,8 +116,8 @@ func rest(n notes.Notes, whole bool) string {
 		}
 		parts = append(parts, fmt.Sprintf("%s on the way %s not shown.", count(n.More, "more release", "more releases"), verb))
 	}
-	if url := redirected(n.Compare()); url != "" {
-		parts = append(parts, link("All changes", url)+".")
+	if url := safe.Redirected(n.Compare()); url != "" {
+		parts = append(parts, safe.Link("All changes", url)+".")
 	}
 	if len(parts) == 0 {
 		return ""

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Why a command is not carried out, in Markdown, as Sentence takes it: for the person
@@ -24,20 +25,20 @@ func UnknownCommand(why error, commands string) string {
 
 // UnusableConfig is the refusal where the base's configuration file has errors.
 func UnusableConfig(base string, why error) string {
-	return fmt.Sprintf("the configuration on the branch %s cannot be used: %s", Code(base), Inert(why.Error()))
+	return fmt.Sprintf("the configuration on the branch %s cannot be used: %s", safe.Code(base), safe.Inert(why.Error()))
 }
 
 // UnusableLedger is the refusal where the base's ledger cannot be read.
 func UnusableLedger(name, base string, why error) string {
-	return fmt.Sprintf("the ledger %s on the branch %s cannot be used: %s", Code(name), Code(base), Inert(why.Error()))
+	return fmt.Sprintf("the ledger %s on the branch %s cannot be used: %s", safe.Code(name), safe.Code(base), safe.Inert(why.Error()))
 }
 
 // Unmergeable is the refusal where one lock file of the two sides cannot be read.
-func Unmergeable(d provider.Diagnostic) string { return Inert(d.Error()) }
+func Unmergeable(d provider.Diagnostic) string { return safe.Inert(d.Error()) }
 
 // Conflicts is the refusal where the base conflicts in other files too.
 func Conflicts(base, byHand string) string {
-	return fmt.Sprintf("the pull request conflicts with %s in more than lock files, and nothing was pushed. %s", Code(base), byHand)
+	return fmt.Sprintf("the pull request conflicts with %s in more than lock files, and nothing was pushed. %s", safe.Code(base), byHand)
 }
 
 // MergeRefused is the refusal where GitHub does not merge the base, and no conflict
@@ -45,7 +46,7 @@ func Conflicts(base, byHand string) string {
 func MergeRefused(base string, why error, byHand string) string {
 	return fmt.Sprintf("the pull request conflicts with %s in lock files, and GitHub refuses the merge: %s. "+
 		"It may do so where the base has changed workflows and the token may not write any "+
-		"(workflows: write, which only an App or a person can have). %s", Code(base), Inert(why.Error()), byHand)
+		"(workflows: write, which only an App or a person can have). %s", safe.Code(base), safe.Inert(why.Error()), byHand)
 }
 
 // TooManyFiles is the refusal where nobody says which root modules a pull request
@@ -57,12 +58,12 @@ func TooManyFiles(most int) string {
 // MayBeChanged is the refusal where nobody says whether a pull request changes what it
 // is judged by.
 func MayBeChanged(name string, most int) string {
-	return fmt.Sprintf("the pull request changes more than %d files, and %s may be one of them", most, Code(name))
+	return fmt.Sprintf("the pull request changes more than %d files, and %s may be one of them", most, safe.Code(name))
 }
 
 // InQueueOf is the refusal to push to what waits in the merge queue of its base.
 func InQueueOf(base string) string {
-	return fmt.Sprintf("the pull request is in the merge queue of %s; ask again when it is merged or out of there", Code(base))
+	return fmt.Sprintf("the pull request is in the merge queue of %s; ask again when it is merged or out of there", safe.Code(base))
 }
 
 // NewerPull is the refusal to note something where nobody would look for it.
@@ -74,9 +75,9 @@ func NewerPull(number int) string {
 func NotThere(missing []provider.Diagnostic) string {
 	return "nothing was done: " + strings.Join(list(missing, func(d provider.Diagnostic) string {
 		if d.Hint == "" {
-			return Inert(d.Message)
+			return safe.Inert(d.Message)
 		}
-		return Inert(d.Message) + " (" + Inert(d.Hint) + ")"
+		return safe.Inert(d.Message) + " (" + safe.Inert(d.Hint) + ")"
 	}), "; ")
 }
 

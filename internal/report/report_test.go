@@ -15,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe/safetest"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
@@ -361,7 +362,7 @@ func TestJSONKeepsOutsideTextWhole(t *testing.T) {
 	if doc.Errors[0].Message != want {
 		t.Errorf("message = %q, want %q", doc.Errors[0].Message, want)
 	}
-	checkSource(t, out)
+	safetest.CheckSource(t, out)
 }
 
 func TestRenderingIsDeterministic(t *testing.T) {

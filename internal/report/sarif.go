@@ -10,6 +10,7 @@ import (
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
@@ -195,7 +196,7 @@ func (i issue) text() string {
 
 // linkless makes outside text harmless in a message of SARIF, whose plain texts may
 // hold links as Markdown has them (SARIF 3.11.6).
-func linkless(s string) string { return strings.ReplaceAll(Plain(s), "](", "] (") }
+func linkless(s string) string { return strings.ReplaceAll(safe.Plain(s), "](", "] (") }
 
 // rootID is how SARIF's producers and consumers name the root of the repository.
 const rootID = "%SRCROOT%"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // changeCodes say what is wrong with a lock file that a change would mend.
@@ -21,7 +22,7 @@ var changeCodes = map[diff.Kind]provider.Code{
 // with its hashes: what would change in it, and what it cannot cover.
 func outOfStep(r Report, m Module) []provider.Finding {
 	d := terminal(r)
-	d.code = Plain
+	d.code = safe.Plain
 	about := provider.Finding{Severity: provider.SeverityError, File: m.LockPath}
 	if !m.Pending || m.OnBase { // the check does not fail for it
 		about.Severity = provider.SeverityWarning
@@ -54,7 +55,7 @@ func outOfStep(r Report, m Module) []provider.Finding {
 // problem of the root module tells.
 func unfollowed(r Report, m Module) []provider.Finding {
 	d := terminal(r)
-	d.code = Plain
+	d.code = safe.Plain
 	var all []provider.Finding
 	for _, u := range m.Unread {
 		told := slices.ContainsFunc(m.Diagnostics, func(p provider.Diagnostic) bool { return p.File == u.File && p.Line == u.Line })

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 )
 
 // Asked is what whoever asked for a run restricted it to. What a configuration
@@ -43,7 +44,7 @@ func ShellWord(word string) string {
 	if !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
 		return word
 	}
-	return "'" + strings.ReplaceAll(Plain(word), "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(safe.Plain(word), "'", `'\''`) + "'"
 }
 
 // plainName matches what needs no quoting in a shell and no care in Markdown.

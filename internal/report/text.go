@@ -9,6 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/versionfile"
 )
@@ -50,7 +51,7 @@ func Text(w io.Writer, r Report, o TextOptions) error {
 		t.painted(dim, r.Stats.String())
 	}
 	if t.r.Fleet != nil {
-		t.painted(dim, Plain(t.r.Fleet.sentence()))
+		t.painted(dim, safe.Plain(t.r.Fleet.sentence()))
 	}
 	if n := toldModules(t.r); n > 0 && t.brief() {
 		t.painted(dim, "--summary=false shows each of "+count(n, "root module", "root modules")+" by itself")
@@ -232,7 +233,7 @@ func (t *text) causes(indent int, all []*cause) {
 }
 
 func (t *text) header(m Module) string {
-	title := t.paint(bold, Plain(t.r.title(m)))
+	title := t.paint(bold, safe.Plain(t.r.title(m)))
 	return title + t.paint(dim, toolText(m)) + "\n"
 }
 
@@ -436,7 +437,7 @@ func (t *text) pullRequests() {
 	for _, p := range t.r.PullRequests {
 		t.paragraph(0, cell{}, t.r.pullRequest(t.d, p))
 		if p.URL != "" {
-			t.paragraph(tableIndent, cell{}, Plain(p.URL))
+			t.paragraph(tableIndent, cell{}, safe.Plain(p.URL))
 		}
 	}
 	if slices.ContainsFunc(t.r.PullRequests, func(p PullRequest) bool { return p.Body != "" }) {
@@ -565,6 +566,6 @@ func (t *text) findings(m Module) {
 func (t *text) finding(head cell, f provider.Finding) {
 	t.paragraph(tableIndent, head, t.d.diagnostic(f.Diagnostic()))
 	if f.Hint != "" {
-		t.paragraph(tableIndent+2, cell{"next:", dim}, Plain(f.Hint))
+		t.paragraph(tableIndent+2, cell{"next:", dim}, safe.Plain(f.Hint))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
@@ -54,7 +55,7 @@ func (t *text) verified(m Module) {
 		t.finding(cell{f.Severity.String() + " " + string(f.Code) + ":", styles[f.Severity]}, f)
 	}
 	for _, u := range m.Verified.Unchecked {
-		t.paragraph(tableIndent, cell{"not checked:", yellow}, Plain(u))
+		t.paragraph(tableIndent, cell{"not checked:", yellow}, safe.Plain(u))
 	}
 	if t.o.Verbose {
 		t.paragraph(tableIndent, cell{}, m.Verified.Counts.String())

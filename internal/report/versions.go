@@ -7,6 +7,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
 
@@ -102,7 +103,7 @@ func cellsOf(m Module, columns []provider.Addr, newest map[provider.Addr]provide
 		if !ok {
 			return versionCell{}
 		}
-		return versionCell{Plain(v.String()), provider.BumpBetween(v, newest[a])}
+		return versionCell{safe.Plain(v.String()), provider.BumpBetween(v, newest[a])}
 	})
 }
 
@@ -194,7 +195,7 @@ func platformsCovered(r Report, d dialect) coverageTable {
 		}
 	}
 	columns := slices.SortedFunc(maps.Keys(platforms), func(a, b provider.Platform) int { return cmp.Compare(a.String(), b.String()) })
-	t := coverageTable{Platforms: list(columns, func(p provider.Platform) string { return Plain(p.String()) })}
+	t := coverageTable{Platforms: list(columns, func(p provider.Platform) string { return safe.Plain(p.String()) })}
 	entries := slices.SortedFunc(maps.Keys(of), func(a, b entry) int { return cmp.Or(a.addr.Compare(b.addr), b.version.Compare(a.version)) })
 	for _, e := range entries {
 		t.Rows = append(t.Rows, coverageRow{

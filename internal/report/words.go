@@ -12,6 +12,7 @@ import (
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
 )
@@ -28,15 +29,15 @@ type dialect struct {
 
 func terminal(r Report) dialect {
 	return dialect{
-		text:  Plain,
-		code:  func(s string) string { return operator.ReplaceAllString(Plain(s), "$1"+unbroken) },
+		text:  safe.Plain,
+		code:  func(s string) string { return operator.ReplaceAllString(safe.Plain(s), "$1"+unbroken) },
 		link:  func(text, _ string) string { return text },
 		arrow: "->", names: namesOf(r),
 	}
 }
 
 func markdown(r Report) dialect {
-	return dialect{text: Inert, code: Code, link: link, arrow: "→", names: namesOf(r)}
+	return dialect{text: safe.Inert, code: safe.Code, link: safe.Link, arrow: "→", names: namesOf(r)}
 }
 
 // operator matches the operator of a version constraint and the space behind
@@ -620,7 +621,7 @@ func (d dialect) broken(n notes.Notes) string {
 	for _, s := range breaking(n) {
 		text.WriteString(s.Text + "\n\n")
 	}
-	lines, more := leads(text.String(), fewLeads)
+	lines, more := safe.Leads(text.String(), fewLeads)
 	if len(lines) == 0 {
 		return ""
 	}

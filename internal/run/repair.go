@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
@@ -39,7 +40,7 @@ func (c *conversation) repair(ctx context.Context) error {
 	}
 	c.report, err = c.Do(ctx, req)
 	if err != nil && c.pull.Fork && c.pushFailed(err) {
-		c.report.Verb, why, err = report.VerbCheck, report.Inert(err.Error()), nil
+		c.report.Verb, why, err = report.VerbCheck, safe.Inert(err.Error()), nil
 	}
 	if err != nil {
 		return notFound(err)
@@ -275,13 +276,13 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said string, 
 func (c *conversation) became(ctx context.Context, p report.PullRequest) string {
 	switch pushed := p.HeadSHA != c.pull.Head; {
 	case p.Operation == string(pr.Closed):
-		return report.Sentence(report.Inert(p.Reason))
+		return report.Sentence(safe.Inert(p.Reason))
 	case p.Operation != string(pr.None) && pushed:
 		return report.Rebuilt(c.pull.Base, p.HeadSHA) + c.approval(ctx)
 	case p.Operation != string(pr.None):
 		return report.TextUpdated
 	case p.Reason != "":
-		return report.NothingPushedFor(report.Inert(p.Reason))
+		return report.NothingPushedFor(safe.Inert(p.Reason))
 	}
 	return report.NothingPushed
 }

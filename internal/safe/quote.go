@@ -1,4 +1,4 @@
-package report
+package safe
 
 import (
 	"bytes"
@@ -47,10 +47,10 @@ func Quoted(source string, limit int) (markdown string, whole bool) {
 	return strings.TrimPrefix(markdown, "\n"), whole && !q.cut
 }
 
-// leads returns the first lines of outside Markdown, at most n, each Inert and
+// Leads returns the first lines of outside Markdown, at most n, each Inert and
 // of bounded length: of each list item and paragraph its text. more counts the
 // others.
-func leads(source string, n int) (lines []string, more int) {
+func Leads(source string, n int) (lines []string, more int) {
 	const longest = 160
 	source, _ = head(source, 64<<10)
 	q := quoter{source: []byte(source)}
@@ -184,7 +184,7 @@ func (q *quoter) code(n ast.Node) string {
 
 func cleanCode(line string) string {
 	line = strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")
-	line = strings.Map(visible, terminalSequence.ReplaceAllString(strings.ToValidUTF8(line, replacement), ""))
+	line = strings.Map(Visible, terminalSequence.ReplaceAllString(strings.ToValidUTF8(line, replacement), ""))
 	return strings.ReplaceAll(line, "<!--", "<! --")
 }
 
@@ -256,7 +256,7 @@ func (w *inlineWriter) link(n *ast.Link) {
 	inner.children(n)
 	inner.flush()
 	w.room, w.full = inner.room, inner.full
-	title, target := strings.TrimSpace(inner.b.String()), redirected(string(n.Destination))
+	title, target := strings.TrimSpace(inner.b.String()), Redirected(string(n.Destination))
 	switch {
 	case title == "":
 	case target != "" && !strings.Contains(title, "]("):
@@ -271,7 +271,7 @@ func (w *inlineWriter) flush() {
 	s := w.run.String()
 	w.run.Reset()
 	s = terminalSequence.ReplaceAllString(strings.ToValidUTF8(s, replacement), "")
-	joined := strings.Map(visible, strings.Join(strings.Fields(s), " "))
+	joined := strings.Map(Visible, strings.Join(strings.Fields(s), " "))
 	if joined == "" {
 		if s != "" {
 			w.b.WriteString(" ")
@@ -307,9 +307,9 @@ func rawText(n ast.Node, source []byte) []byte {
 // onGitHub matches an address that GitHub would take for a reference.
 var onGitHub = regexp.MustCompile(`^https?://(?:www\.|redirect\.)?github\.com(/[A-Za-z0-9._/-]*)?(?:#[A-Za-z0-9_-]*)?$`)
 
-// redirected is an address on github.com by the way of its redirects; empty for
+// Redirected returns an address on github.com by the way of its redirects; empty for
 // any other address.
-func redirected(address string) string {
+func Redirected(address string) string {
 	if m := onGitHub.FindStringSubmatch(address); m != nil {
 		return "https://redirect.github.com" + m[1]
 	}

@@ -1,11 +1,12 @@
-package report_test
+package safe_test
 
 import (
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/report"
+	"github.com/relock-dev/relock/internal/safe"
+	"github.com/relock-dev/relock/internal/safe/safetest"
 )
 
 // structure are the elements that a quoted text may have.
@@ -14,20 +15,20 @@ var structure = regexp.MustCompile(`</?(p|h5|ul|ol|li|blockquote|pre|code)>|<a h
 // checkQuoted checks that outside Markdown became harmless.
 func checkQuoted(t *testing.T, source, quoted string) {
 	t.Helper()
-	page := rendered(t, quoted)
+	page := safetest.Rendered(t, quoted)
 	if got := regexp.MustCompile(`<[a-zA-Z/!][^>]*>`).FindString(structure.ReplaceAllString(page, "")); got != "" {
 		t.Errorf("%q becomes %s:\n%s\n%s", source, got, quoted, page)
 	}
-	checkProse(t, page)
-	checkSource(t, quoted)
+	safetest.CheckProse(t, page)
+	safetest.CheckSource(t, quoted)
 	// What follows stands for itself.
-	if after := rendered(t, "<details>\n\n"+quoted+"\n</details>\n\n### After\n"); !strings.HasSuffix(after, "</details>\n<h3>After</h3>\n") {
+	if after := safetest.Rendered(t, "<details>\n\n"+quoted+"\n</details>\n\n### After\n"); !strings.HasSuffix(after, "</details>\n<h3>After</h3>\n") {
 		t.Errorf("%q does not end:\n%s\n%s", source, quoted, after)
 	}
 }
 
 func TestQuotedIsHarmless(t *testing.T) {
-	more := []struct{ name, text string }{
+	more := []struct{ Name, Text string }{
 		{"marker in a block of code", "```\n<!-- relock:{} -->\n```"},
 		{"fence in a list", "- a\n  ```\n  unclosed\n\n</details>\n"},
 		{"fence within a fence", "````\n```\n@octocat\n```\n````"},
@@ -54,10 +55,10 @@ func TestQuotedIsHarmless(t *testing.T) {
 		{"autolink", "<https://github.com/a/b/issues/1> <root@evil.example>"},
 		{"code with a bar", "`a | b` `` ` ``"},
 	}
-	for _, tt := range append(threats, more...) {
-		t.Run(tt.name, func(t *testing.T) {
-			for _, source := range []string{tt.text, "- " + tt.text, "> " + tt.text, "# " + tt.text, "a\n\n" + tt.text + "\n\nb"} {
-				quoted, _ := report.Quoted(source, 6000)
+	for _, tt := range append(safetest.Threats, more...) {
+		t.Run(tt.Name, func(t *testing.T) {
+			for _, source := range []string{tt.Text, "- " + tt.Text, "> " + tt.Text, "# " + tt.Text, "a\n\n" + tt.Text + "\n\nb"} {
+				quoted, _ := safe.Quoted(source, 6000)
 				checkQuoted(t, source, quoted)
 			}
 		})
@@ -98,7 +99,7 @@ Text over two lines &amp; an &#42;asterisk&#42;.
 > quoted
 
 ` + "```\nresource \"x\" \"y\" {\n    name = 1\n}\n```" + "\n"
-	got, whole := report.Quoted(source, 6000)
+	got, whole := safe.Quoted(source, 6000)
 	if got != want || !whole {
 		t.Errorf("whole %v, Quoted:\n%s\nwant:\n%s", whole, got, want)
 	}
@@ -115,24 +116,24 @@ func TestQuotedStaysWithinItsLimit(t *testing.T) {
 		"2 MB of asterisks":       strings.Repeat("*a ", 700_000),
 		"2 MB of code":            "```\n" + strings.Repeat("line\n", 400_000),
 	} {
-		quoted, whole := report.Quoted(source, 6000)
+		quoted, whole := safe.Quoted(source, 6000)
 		if len(quoted) > 6000 || whole {
 			t.Errorf("%s: %d bytes, whole %v", name, len(quoted), whole)
 		}
 		checkQuoted(t, name, quoted)
 	}
-	quoted, _ := report.Quoted(strings.Repeat("* an item\n", 10_000), 6000)
+	quoted, _ := safe.Quoted(strings.Repeat("* an item\n", 10_000), 6000)
 	if !strings.HasSuffix(quoted, "\n- an item\n") || len(quoted) < 5000 {
 		t.Errorf("a list is not cut between items near the limit: %d bytes, %q", len(quoted), quoted[max(0, len(quoted)-30):])
 	}
 }
 
 func FuzzQuoted(f *testing.F) {
-	for _, tt := range threats {
-		f.Add(tt.text)
+	for _, tt := range safetest.Threats {
+		f.Add(tt.Text)
 	}
 	f.Fuzz(func(t *testing.T, source string) {
-		quoted, _ := report.Quoted(source, 2000)
+		quoted, _ := safe.Quoted(source, 2000)
 		checkQuoted(t, source, quoted)
 	})
 }

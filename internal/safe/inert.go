@@ -1,4 +1,4 @@
-package report
+package safe
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ func Plain(s string) string {
 	if strings.ContainsAny(s, "\x1b\u009b\u009d") {
 		s = terminalSequence.ReplaceAllString(s, "")
 	}
-	s = strings.Map(visible, strings.Join(strings.Fields(s), " "))
+	s = strings.Map(Visible, strings.Join(strings.Fields(s), " "))
 	if cut || utf8.RuneCountInString(s) > maxOutside {
 		s = strings.TrimRight(firstRunes(s, maxOutside-1), " ") + "…"
 	}
@@ -53,9 +53,9 @@ func firstRunes(s string, n int) string {
 	return string(runes[:min(len(runes), n)])
 }
 
-// visible keeps what a reader can see. Unicode's category Cf holds the
+// Visible returns a character that a reader can see as it is, and U+FFFD for any other. Unicode's category Cf holds the
 // bidirectional controls, zero-width characters and tags; Co is private use.
-func visible(r rune) rune {
+func Visible(r rune) rune {
 	if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) {
 		return utf8.RuneError
 	}
@@ -93,11 +93,11 @@ func inert(s string) string {
 
 // Code returns outside text as inline code in Markdown, where GitHub looks for
 // neither mentions nor references. It is empty for an empty text. It may stand
-// where Inert may; where Markdown is not parsed, codeElement serves.
+// where Inert may; where Markdown is not parsed, CodeElement serves.
 func Code(s string) string {
 	s = Plain(s)
 	if s == "" || notSpan.MatchString(s) {
-		return codeElement(s)
+		return CodeElement(s)
 	}
 	return "`" + s + "`"
 }
@@ -107,9 +107,9 @@ func Code(s string) string {
 // program that searches the source, as we do for our own marker.
 var notSpan = regexp.MustCompile("[`|]|<[!/?a-zA-Z]")
 
-// codeElement returns outside text as a code element of HTML. Its content is
+// CodeElement returns outside text as a code element of HTML. Its content is
 // Inert too, since Markdown is parsed within it.
-func codeElement(s string) string {
+func CodeElement(s string) string {
 	s = Plain(s)
 	if s == "" {
 		return ""
@@ -117,13 +117,16 @@ func codeElement(s string) string {
 	return "<code>" + entities(unlinked(unclosing(s))) + "</code>"
 }
 
-// safeURL matches an address that can stand in a link of Markdown as it is.
-var safeURL = regexp.MustCompile(`^https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._/-]*)?$`)
+// linkable matches an address that can stand in a link of Markdown as it is.
+var linkable = regexp.MustCompile(`^https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._/-]*)?$`)
 
-// link returns a link to an address that GitHub itself gave us, else the text
+// Linkable reports whether an address can stand in a link of Markdown as it is.
+func Linkable(url string) bool { return linkable.MatchString(url) }
+
+// Link returns a link to an address that GitHub itself gave us, else the text
 // and the address as code. The text is ours.
-func link(text, url string) string {
-	if safeURL.MatchString(url) {
+func Link(text, url string) string {
+	if linkable.MatchString(url) {
 		return "[" + text + "](" + url + ")"
 	}
 	return strings.TrimSpace(text + " " + Code(url))
