@@ -1,126 +1,88 @@
 package main_test
 
 import (
+	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"maps"
+	"go/types"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
 )
 
-// spread are the types of the house whose methods may stand in three files or more,
-// and why.
-var spread = map[string]string{
-	"github.Repository": "it is what GitHub answers about a repository, one method a request, and each file is a part of its interface",
+// figures are what readers of a package feel, too, and no law judges.
+type figures struct {
+	lines      int
+	types      int
+	switches   int // without a tag
+	wideHelper int // functions that are not exported, with one caller and four parameters or more
+	wideStruct int // with ten fields or more
 }
 
-// mostCalledOnce is how many in a hundred functions of a package of the core may have
-// one caller: so many have the libraries that we learn from.
-const mostCalledOnce = 28
-
-// core are the packages by which a lock file is made of requirements and offers.
-var core = []string{"lockfile", "hash", "registry", "module", "scan", "tfconfig", "upgrade"}
-
-// shape is how a package without its tests is cut.
-type shape struct {
-	files      map[string][]string // with methods of a type
-	functions  int
-	calledOnce []string // functions that are not exported and used in one place
-}
-
-func shapeOf(t *testing.T, room string) shape {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join("internal", room, "*.go"))
-	if err != nil {
-		t.Fatal(err)
+func (s *room) figures() figures {
+	var f figures
+	uses := map[types.Object]int{}
+	for _, o := range s.info.Uses {
+		uses[o]++
 	}
-	s := shape{files: map[string][]string{}}
-	declared, used := map[string]int{}, map[string]int{}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
+	for _, file := range s.files {
+		f.lines += s.fset.File(file.Pos()).LineCount()
+		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
-			case *ast.FuncDecl:
-				s.functions++
-				declared[n.Name.Name]++
-				if typ := receiver(n); typ != "" && !slices.Contains(s.files[typ], name) {
-					s.files[typ] = append(s.files[typ], name)
+			case *ast.TypeSpec:
+				f.types++
+			case *ast.SwitchStmt:
+				if n.Tag == nil {
+					f.switches++
 				}
-			case *ast.SelectorExpr:
-				used[n.Sel.Name]++
-			case *ast.CallExpr:
-				if called, ok := n.Fun.(*ast.Ident); ok {
-					used[called.Name]++
+			case *ast.FuncDecl:
+				if !n.Name.IsExported() && n.Type.Params.NumFields() >= 4 && uses[s.info.Defs[n.Name]] == 1 {
+					f.wideHelper++
+				}
+			case *ast.StructType:
+				if n.Fields.NumFields() >= 10 {
+					f.wideStruct++
 				}
 			}
 			return true
 		})
 	}
-	for name, n := range declared {
-		if n == 1 && used[name] == 1 && !ast.IsExported(name) {
-			s.calledOnce = append(s.calledOnce, name)
-		}
-	}
-	slices.Sort(s.calledOnce)
-	return s
+	return f
 }
 
-// receiver is the type that a method belongs to; empty if it is a function.
-func receiver(f *ast.FuncDecl) string {
-	if f.Recv == nil {
-		return ""
+// figuresOf is a table of the figures of all packages.
+func figuresOf(house []*room) string {
+	var table strings.Builder
+	row := func(name string, f figures) {
+		fmt.Fprintf(&table, "%-20s %6d lines %4d types %4d switches without a tag %3d wide functions with one caller %3d structs of ten fields\n",
+			name, f.lines, f.types, f.switches, f.wideHelper, f.wideStruct)
 	}
-	var name string
-	ast.Inspect(f.Recv.List[0].Type, func(n ast.Node) bool {
-		if word, ok := n.(*ast.Ident); ok && name == "" { // behind it are the parameters of a type
-			name = word.Name
-		}
-		return true
-	})
-	return name
+	var sum figures
+	for _, s := range house {
+		f := s.figures()
+		row(s.name, f)
+		sum = figures{sum.lines + f.lines, sum.types + f.types, sum.switches + f.switches, sum.wideHelper + f.wideHelper, sum.wideStruct + f.wideStruct}
+	}
+	row("all", sum)
+	return table.String()
 }
 
-// TestHouseKeepsATypeTogether holds that a reader finds a type in one file, or in two.
-func TestHouseKeepsATypeTogether(t *testing.T) {
-	found := map[string]bool{}
-	for _, room := range slices.Sorted(maps.Keys(levels)) {
-		for typ, files := range shapeOf(t, room).files {
-			if len(files) < 3 {
-				continue
-			}
-			found[room+"."+typ] = true
-			if spread[room+"."+typ] == "" {
-				t.Errorf("the methods of %s.%s stand in %d files (%s): two are enough", room, typ, len(files), strings.Join(files, ", "))
-			}
+func TestShapeIsCounted(t *testing.T) {
+	t.Parallel()
+	house := samples(t, [2]string{"p", `
+		type T struct { a, b, c, d, e, f, g, h, i int; j struct { k int } }
+		type U int
+		func wide(a, b int, c, d string) { wider(a, b, c, d, true); wider(a, b, c, d, false) }
+		func wider(a, b int, c, d string, e bool) {
+			switch { case e: }
+			switch e { case true: }
 		}
-	}
-	for name := range spread {
-		if !found[name] {
-			t.Errorf("the methods of %s stand in less than three files: take it from the list", name)
-		}
-	}
-}
-
-// TestCoreHidesLittleBehindOneCaller holds that the main line of a package is not cut
-// into functions of one use each, through which a reader has to hop.
-func TestCoreHidesLittleBehindOneCaller(t *testing.T) {
-	for _, room := range core {
-		if s := shapeOf(t, room); len(s.calledOnce)*100 > mostCalledOnce*s.functions {
-			t.Errorf("%s has %d functions, %d of them with one caller, more than %d in a hundred: merge some of %s",
-				room, s.functions, len(s.calledOnce), mostCalledOnce, strings.Join(s.calledOnce, ", "))
-		}
+		func (t T) narrow(a, b, c int) { wide(a, b, "", "") }
+		func Wide(a, b, c, d int) { T{}.narrow(a, b, c) }
+		func calls() { Wide(1, 2, 3, 4) }`})
+	if got, want := house[0].figures(), (figures{lines: 12, types: 2, switches: 1, wideHelper: 1, wideStruct: 1}); got != want {
+		t.Errorf("figures = %+v, want %+v", got, want)
 	}
 }
 
