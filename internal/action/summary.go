@@ -46,7 +46,8 @@ func sections(markdown string) []string {
 			part.Reset()
 		}
 		part.WriteString(line)
-		if code = insideCode(code, line); code != "" {
+		code = insideCode(code, line)
+		if code != "" {
 			continue
 		}
 		if opens {

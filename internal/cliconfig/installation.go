@@ -174,10 +174,12 @@ func (m *merged) addMethod(path string, item *ast.ObjectItem) {
 func (m *merged) method(kind Kind, b methodBody) (Method, error) {
 	method := Method{Kind: kind}
 	var err error
-	if method.include, err = m.patterns(b.Include); err != nil {
+	method.include, err = m.patterns(b.Include)
+	if err != nil {
 		return method, err
 	}
-	if method.exclude, err = m.patterns(b.Exclude); err != nil {
+	method.exclude, err = m.patterns(b.Exclude)
+	if err != nil {
 		return method, err
 	}
 	switch {

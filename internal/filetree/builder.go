@@ -114,7 +114,8 @@ func (b *Builder) put(name string, n node) error {
 	if !fs.ValidPath(name) || strings.ContainsRune(name, 0) {
 		return ErrName
 	}
-	if b.bytes += n.bytes(); b.Limits.Bytes > 0 && b.bytes > b.Limits.Bytes {
+	b.bytes += n.bytes()
+	if b.Limits.Bytes > 0 && b.bytes > b.Limits.Bytes {
 		return fmt.Errorf("its configuration is larger than %d MiB", b.Limits.Bytes>>20)
 	}
 	n.name = path.Base(name)

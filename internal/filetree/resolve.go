@@ -86,7 +86,8 @@ func resolve(from Way, name string, last bool, at func(name string) (typ fs.File
 			done, isDir = next, typ == fs.ModeDir
 			continue
 		}
-		if links++; links > maxLinks {
+		links++
+		if links > maxLinks {
 			return Way{links: links}, ErrLoop
 		}
 		target := filepath.ToSlash(link)

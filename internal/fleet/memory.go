@@ -64,7 +64,8 @@ func (r Required) NewestOf(releases []provider.Release) string {
 	var allowed provider.Constraints
 	var err error
 	if r.Constraints != "" {
-		if allowed, err = provider.ParseConstraints(r.Constraints); err != nil {
+		allowed, err = provider.ParseConstraints(r.Constraints)
+		if err != nil {
 			return ""
 		}
 	}

@@ -100,7 +100,8 @@ func New(o Options) (*Client, error) {
 	as := connection{o, s, &rates{}}
 	t := &tokens{given: o.Token}
 	if o.App != nil {
-		if t, err = ofApp(*o.App, as); err != nil {
+		t, err = ofApp(*o.App, as)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -407,7 +407,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 		return 0, errTooLarge
 	}
 	n, err := b.body.Read(p)
-	if b.left -= int64(n); b.left < 0 {
+	b.left -= int64(n)
+	if b.left < 0 {
 		return 0, errTooLarge
 	}
 	return n, err

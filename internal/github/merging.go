@@ -152,7 +152,8 @@ func (r *Repository) Overlays(ctx context.Context, sha, base, from, to string) (
 	var trees [4]*listing
 	for i, commit := range []string{sha, base, from, to} {
 		var err error
-		if trees[i], err = r.list(ctx, commit); err != nil {
+		trees[i], err = r.list(ctx, commit)
+		if err != nil {
 			return false, r.explain(ctx, doing, readContents, err)
 		}
 	}

@@ -114,11 +114,13 @@ func (u *unpacking) read(archive *tar.Reader, keep func(name string) bool) error
 			return errUnseen
 		}
 		wanted := e.mode.IsRegular() && e.size <= largestBlob && keep(name) || !e.mode.IsRegular() && e.size <= largestLink
-		if e.blob, err = u.content(archive, h, wanted); err != nil {
+		e.blob, err = u.content(archive, h, wanted)
+		if err != nil {
 			return err
 		}
 		u.entries = append(u.entries, e)
-		if u.addDirs(path.Dir(name)); u.names > mostNames {
+		u.addDirs(path.Dir(name))
+		if u.names > mostNames {
 			return errUnseen
 		}
 	}
@@ -136,7 +138,8 @@ func (u *unpacking) content(archive io.Reader, h *tar.Header, wanted bool) (id s
 	if err != nil {
 		return "", err
 	}
-	if u.kept += int64(len(data)); u.kept > mostContents {
+	u.kept += int64(len(data))
+	if u.kept > mostContents {
 		return "", errUnseen
 	}
 	id = BlobID(data)

@@ -103,7 +103,8 @@ func (r *Repository) ChangedFiles(ctx context.Context, number, most int) (paths 
 			return nil, false, r.explain(ctx, "listing the changed files of the pull request", readPulls, err)
 		}
 		for _, f := range files {
-			if read++; read > most {
+			read++
+			if read > most {
 				return paths, false, nil
 			}
 			paths = append(paths, f.GetFilename())

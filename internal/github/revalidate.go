@@ -107,7 +107,8 @@ func (m *smallBody) Read(p []byte) (int, error) {
 	if m.whole == nil {
 		return n, err
 	}
-	if m.read = append(m.read, p[:n]...); len(m.read) > largestKept {
+	m.read = append(m.read, p[:n]...)
+	if len(m.read) > largestKept {
 		m.read, m.whole = nil, nil
 	} else if err == io.EOF {
 		m.whole(m.read)

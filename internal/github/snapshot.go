@@ -139,7 +139,8 @@ func (l *lister) list(ctx context.Context, id, dir string) error {
 		return l.check()
 	}
 	// It is not said where the list ends: every part is listed by itself.
-	if t, err = l.tree(ctx, id, false); err != nil {
+	t, err = l.tree(ctx, id, false)
+	if err != nil {
 		return err
 	}
 	if t.GetTruncated() {
@@ -158,7 +159,8 @@ func (l *lister) list(ctx context.Context, id, dir string) error {
 }
 
 func (l *lister) tree(ctx context.Context, id string, recursive bool) (*github.Tree, error) {
-	if l.read++; l.read > mostTrees {
+	l.read++
+	if l.read > mostTrees {
 		return nil, overBound("its tree takes more than %d requests", mostTrees)
 	}
 	t, _, err := l.repo.client.rest.Git.GetTree(ctx, l.repo.owner, l.repo.name, id, recursive)

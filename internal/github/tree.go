@@ -45,7 +45,8 @@ func newListing(entries []treeEntry) *listing {
 		if below || e.path == last || !fs.ValidPath(e.path) {
 			return true
 		}
-		if last = e.path; !e.mode.IsDir() {
+		last = e.path
+		if !e.mode.IsDir() {
 			file = e.path
 		}
 		l.size += e.size

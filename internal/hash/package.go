@@ -201,7 +201,8 @@ func (s *Sum) addHashes(headers []*zip.FileHeader, h1 func(names []string, entri
 			names = append(names, f.Name)
 			last[f.Name] = i
 		}
-		if packed, err = h1(names, last); err != nil {
+		packed, err = h1(names, last)
+		if err != nil {
 			return err
 		}
 	}

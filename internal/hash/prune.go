@@ -50,7 +50,8 @@ func prune(path string, info fs.FileInfo) error {
 		if err != nil {
 			return err
 		}
-		if room -= len(record); room < 0 {
+		room -= len(record)
+		if room < 0 {
 			break
 		}
 		records = append(records, record)
@@ -59,7 +60,8 @@ func prune(path string, info fs.FileInfo) error {
 	for _, record := range slices.Backward(records) {
 		text = append(text, record...)
 	}
-	if path, err = filepath.EvalSymlinks(path); err != nil {
+	path, err = filepath.EvalSymlinks(path)
+	if err != nil {
 		return err
 	}
 	return file.Replace(path, text, file.Options{Mode: info.Mode().Perm(), Durable: true, Unless: func() bool {

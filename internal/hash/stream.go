@@ -168,7 +168,8 @@ func (p *pass) readMember() error {
 		return odd("flags")
 	}
 	nameSize, extraSize := binary.LittleEndian.Uint16(header[26:]), binary.LittleEndian.Uint16(header[28:])
-	if stated.name, err = p.name(int(nameSize)); err != nil {
+	stated.name, err = p.name(int(nameSize))
+	if err != nil {
 		return err
 	}
 	if err := p.src.skip(int(extraSize)); err != nil {
@@ -189,7 +190,8 @@ func (p *pass) readMember() error {
 }
 
 func (p *pass) name(size int) (string, error) {
-	if p.leftNames -= size; size > maxPath || p.leftNames < 0 {
+	p.leftNames -= size
+	if size > maxPath || p.leftNames < 0 {
 		return "", odd("long names")
 	}
 	b, err := p.src.take(size)
@@ -316,7 +318,8 @@ func (p *pass) readEntry(m *member) error {
 	if err != nil {
 		return err
 	}
-	if stated.name = m.name; string(name) != m.name || stated != m.fields {
+	stated.name = m.name
+	if string(name) != m.name || stated != m.fields {
 		return odd("table unlike the entries")
 	}
 	return p.src.skip(int(extraSize) + int(commentSize))
@@ -344,7 +347,8 @@ type memberContent struct {
 }
 
 func (c *memberContent) Write(p []byte) (int, error) {
-	if c.size += int64(len(p)); c.size > c.limit {
+	c.size += int64(len(p))
+	if c.size > c.limit {
 		return 0, odd("large content")
 	}
 	c.crc = crc32.Update(c.crc, crc32.IEEETable, p)

@@ -29,7 +29,8 @@ func searchJSON(src []byte, found func(first byte) bool) int {
 	line := 1
 	for i := 0; i < len(src); {
 		c, start := src[i], i
-		switch i++; {
+		i++
+		switch {
 		case c == '\n':
 			line++
 			continue

@@ -64,7 +64,8 @@ func longNumber(src []byte) int {
 			digits = 0
 			continue
 		}
-		if digits++; digits > maxDigits {
+		digits++
+		if digits > maxDigits {
 			return 1 + bytes.Count(src[:i], []byte("\n"))
 		}
 	}

@@ -140,7 +140,8 @@ func compare(ctx context.Context, base, head program, worlds []world, temp strin
 			if err != nil {
 				return fmt.Errorf("playing the world %s: %w", w.name, err)
 			}
-			if verdicts[i] = v; v.difference != "" {
+			verdicts[i] = v
+			if v.difference != "" {
 				different.Add(1)
 			}
 			return nil

@@ -134,7 +134,8 @@ func replay[T any](play func(program) (T, error), base, head program, differ fun
 			return nil, "", err
 		}
 		wants, gots = append(wants, want), append(gots, got)
-		if difference = differ(wants, gots); difference == "" {
+		difference = differ(wants, gots)
+		if difference == "" {
 			break
 		}
 	}

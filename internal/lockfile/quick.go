@@ -81,7 +81,8 @@ func (q *quickReader) entry(tool provider.ToolName) (Lock, bool) {
 		return l, false
 	}
 	addr, ok := canonical(label, func(s string) (provider.Addr, error) { return provider.ParseAddr(s, tool) })
-	if l.Addr = addr; !ok || !addr.Lockable() {
+	l.Addr = addr
+	if !ok || !addr.Lockable() {
 		return l, false
 	}
 	if !q.selection(&l) || !q.hashes(&l) || !q.skip("}\n") {
@@ -102,7 +103,8 @@ func (q *quickReader) selection(l *Lock) (ok bool) {
 	if !one || !both {
 		return false
 	}
-	if l.Version, ok = canonical(version, provider.ParseVersion); !ok {
+	l.Version, ok = canonical(version, provider.ParseVersion)
+	if !ok {
 		return false
 	}
 	l.Constraints, ok = canonical(constraints, provider.ParseConstraints)

@@ -253,7 +253,8 @@ type capped struct {
 
 func (c *capped) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
-	if c.left -= int64(n); c.left < 0 {
+	c.left -= int64(n)
+	if c.left < 0 {
 		return 0, c.excess
 	}
 	return n, err

@@ -250,7 +250,8 @@ func (c *Client) fromRemote(ctx context.Context, tool provider.Tool, at location
 		return scan.Package{}, err
 	}
 	for _, dir := range slices.Backward(within) {
-		if p, err = c.part(ctx, p, dir); err != nil {
+		p, err = c.part(ctx, p, dir)
+		if err != nil {
 			return scan.Package{}, err
 		}
 	}

@@ -132,7 +132,8 @@ func (o Options) admitted(ctx context.Context, r gitRemote) (gitRemote, error) {
 	taken := u.Scheme == "ssh" || u.Scheme == "https" && !hasPassword
 	if o.Token != nil && r.key == nil && taken {
 		var err error
-		if r.token, err = o.Token(ctx, strings.ToLower(host)); err != nil {
+		r.token, err = o.Token(ctx, strings.ToLower(host))
+		if err != nil {
 			return gitRemote{}, err
 		}
 	}

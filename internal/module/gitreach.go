@@ -37,7 +37,8 @@ func (r *route) open(ctx context.Context) error {
 		u, isSCP := moduleaddr.ParseSCP(text)
 		switch {
 		case strings.Contains(text, "://"):
-			if u, err = url.Parse(text); err != nil {
+			u, err = url.Parse(text)
+			if err != nil {
 				return unread("git's configuration puts something in place of %s that is no URL", redact(asked))
 			}
 		case !isSCP:
@@ -131,7 +132,8 @@ func pinSettings(u *url.URL, addrs []netip.Addr) []setting {
 	}
 	texts := make([]string, len(addrs))
 	for i, ip := range addrs {
-		if texts[i] = ip.String(); ip.Is6() {
+		texts[i] = ip.String()
+		if ip.Is6() {
 			texts[i] = "[" + texts[i] + "]"
 		}
 	}
@@ -196,7 +198,8 @@ func (r *route) settle(ctx context.Context, asked *url.URL) (*gitRemote, error) 
 		final.User = asked.User
 	}
 	moved := gitRemote{url: &final, key: r.remote.key, from: r.remote.from}
-	if moved, err = r.opts.admitted(ctx, moved); err != nil {
+	moved, err = r.opts.admitted(ctx, moved)
+	if err != nil {
 		return nil, err
 	}
 	return &moved, nil

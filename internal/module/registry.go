@@ -59,7 +59,8 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 	var allowed goversion.Constraints
 	if call.Versioned {
 		var err error
-		if allowed, err = goversion.NewConstraint(call.Version); err != nil {
+		allowed, err = goversion.NewConstraint(call.Version)
+		if err != nil {
 			return location{}, invalidAddress("invalid version constraint %q", call.Version)
 		}
 	}

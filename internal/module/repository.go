@@ -334,7 +334,8 @@ func (r *gitRepository) readBlobs(ctx context.Context, into *filling, commit str
 			content := io.LimitReader(out, size)
 			if b.mode == modeLink {
 				var target []byte
-				if target, err = io.ReadAll(io.LimitReader(content, maxTarget)); err == nil {
+				target, err = io.ReadAll(io.LimitReader(content, maxTarget))
+				if err == nil {
 					err = into.AddLink(b.name, string(target))
 				}
 			} else {

@@ -193,7 +193,8 @@ func (b *s3Bucket) list(ctx context.Context, prefix, from string) (names []strin
 	for _, object := range answer.Contents {
 		name := object.Key
 		if answer.EncodingType == "url" {
-			if name, err = url.QueryUnescape(name); err != nil {
+			name, err = url.QueryUnescape(name)
+			if err != nil {
 				return nil, "", answerError(u, err)
 			}
 		}

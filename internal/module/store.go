@@ -150,7 +150,8 @@ func readObjects(ctx context.Context, in bucket, dir string) (*filetree.Tree, er
 			return badAnswer("the store lists an object that is not in the directory")
 		}
 		return into.entry(place, strings.HasSuffix(place, "/"), func() (io.ReadCloser, error) {
-			if opened++; opened > maxObjects {
+			opened++
+			if opened > maxObjects {
 				return nil, fmt.Errorf("it has more than %d configuration files", maxObjects)
 			}
 			return in.open(ctx, name)

@@ -59,7 +59,8 @@ var (
 
 // count counts an entry of the package that may not be kept.
 func (f *filling) count() error {
-	if f.entries++; f.entries > maxEntries {
+	f.entries++
+	if f.entries > maxEntries {
 		return errTooMany
 	}
 	return nil
@@ -67,14 +68,16 @@ func (f *filling) count() error {
 
 // file adds a file that is read from r.
 func (f *filling) file(name string, r io.Reader) error {
-	if f.files++; f.files > maxFiles {
+	f.files++
+	if f.files > maxFiles {
 		return errTooManyKept
 	}
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
 		return err
 	}
-	if f.unpacked += int64(len(data)); f.unpacked > maxUnpacked {
+	f.unpacked += int64(len(data))
+	if f.unpacked > maxUnpacked {
 		return errUnpacked
 	}
 	if len(data) > maxFile {

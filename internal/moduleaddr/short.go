@@ -20,7 +20,8 @@ func expand(src string) (p Package, subdir string, err error) {
 		if len(parts) < 3 {
 			return p, "", errors.New("an address of GitHub must be github.com/OWNER/NAME")
 		}
-		if p, err = expandTo("git", strings.Join(parts[:3], "/")); err == nil {
+		p, err = expandTo("git", strings.Join(parts[:3], "/"))
+		if err == nil {
 			p.URL.RawQuery = query
 		}
 		return p, strings.Join(parts[3:], "/"), err

@@ -106,7 +106,8 @@ func (c *Cache) text() []byte {
 	room := maxCache - len(encode(cacheFile{Version: cacheVersion}))
 	first := len(c.entries)
 	for ; first > 0; first-- {
-		if room -= len(encode(c.entries[first-1])); room < 0 {
+		room -= len(encode(c.entries[first-1]))
+		if room < 0 {
 			break
 		}
 	}

@@ -92,7 +92,8 @@ func (r *Repository) Tags(ctx context.Context) ([]string, error) {
 	var all []string
 	err := r.ask(ctx, func(ctx context.Context) error {
 		return r.remote.Tags(ctx, "", func(tags []string) error {
-			if all = append(all, tags...); len(all) > maxTags {
+			all = append(all, tags...)
+			if len(all) > maxTags {
 				return broken("it has more than %d tags", maxTags)
 			}
 			return nil

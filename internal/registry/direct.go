@@ -103,7 +103,8 @@ func (d *direct) hashes(ctx context.Context, tool provider.Tool, want provider.W
 		if err != nil {
 			return provider.Hashes{}, failed(want, subject(want), err)
 		}
-		if h, err = hashesOf(sum, p.filename, want); err != nil {
+		h, err = hashesOf(sum, p.filename, want)
+		if err != nil {
 			return provider.Hashes{}, err
 		}
 	}

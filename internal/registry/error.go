@@ -28,7 +28,8 @@ func about(err error, want provider.Want, host svchost.Hostname) error {
 	}
 	e.Host = cmp.Or(host, e.Host, want.Addr.Host)
 	e.Addr, e.Version, e.Platform = want.Addr, want.Version, want.Platform
-	if e.Hint = cmp.Or(e.Hint, hints[e.Code]); e.Hint == "" && e.Code == provider.CodeUnknownProvider {
+	e.Hint = cmp.Or(e.Hint, hints[e.Code])
+	if e.Hint == "" && e.Code == provider.CodeUnknownProvider {
 		e.Hint = unknownHint(want.Addr)
 	}
 	return &e

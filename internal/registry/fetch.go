@@ -204,7 +204,8 @@ func (f *fetcher) read(ctx context.Context, turn *turn, l archiveLink, open func
 func (f *fetcher) stream(ctx context.Context, l archiveLink, open func(context.Context) (io.ReadCloser, error)) (hash.Sum, error) {
 	opened := 0
 	next := func() (io.ReadCloser, error) {
-		if opened++; opened > 1 {
+		opened++
+		if opened > 1 {
 			return open(transport.PastCaches(ctx))
 		}
 		return open(ctx)

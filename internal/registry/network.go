@@ -242,8 +242,10 @@ func (n network) named(all *mirrorArchives, platform provider.Platform, others b
 			if err != nil {
 				return nil, n.badAnswer("an archive has the hash %q, which is none", text)
 			}
-			if unknown = unknown || !h.Known(); h.Known() {
+			if h.Known() {
 				named[p] = append(named[p], h)
+			} else {
+				unknown = true
 			}
 		}
 	}

@@ -86,7 +86,8 @@ func (t *turn) Leave() {
 		return
 	}
 	q.begun--
-	if q.hosts[t.host]--; q.hosts[t.host] == 0 {
+	q.hosts[t.host]--
+	if q.hosts[t.host] == 0 {
 		delete(q.hosts, t.host)
 	}
 	q.begin()

@@ -187,10 +187,12 @@ func (c *Client) Content(ctx context.Context, tool provider.Tool, want provider.
 		if !there {
 			sum, err := c.fetch.download(ctx, d.link(p, limit, limit))
 			// What nobody can unpack was looked into all the same.
-			if known, there = c.fetch.contents.Load(p.zh); !there {
+			known, there = c.fetch.contents.Load(p.zh)
+			if !there {
 				return said, failed(want, subject(want), err)
 			}
-			if said.Size = sum.Size; err != nil {
+			said.Size = sum.Size
+			if err != nil {
 				said.Size = limit // nobody knows what was read of it
 			}
 		}

@@ -115,7 +115,8 @@ func (s signed) byOpenTofu(enforce bool) (signer provider.Signer, err error) {
 			return found, nil
 		case errors.Is(err, pgperrors.ErrUnknownIssuer):
 		case errors.Is(err, pgperrors.ErrKeyExpired) || errors.Is(err, pgperrors.ErrSignatureExpired):
-			if found.Expired = true; !signer.Expired {
+			found.Expired = true
+			if !signer.Expired {
 				signer, expired = found, err
 			}
 		default:

@@ -123,7 +123,8 @@ func (v *visit) variable(name string) (cty.Value, *staticeval.Unknown) {
 		return refusedValue("the value of var.%s is not of its type", name)
 	}
 	if nullable, set := decl.Claim("nullable"); value.IsNull() && set && !nullable { // a null stands for the default
-		if value, ok = decl.Fallback(); !ok {
+		value, ok = decl.Fallback()
+		if !ok {
 			return refusedValue("var.%s must not be null", name)
 		}
 	}

@@ -128,7 +128,8 @@ const everything = "..."
 
 // cutEverything is the directory of a DIR, and whether it is to be searched.
 func cutEverything(dir string) (name string, search bool) {
-	if name = path.Clean(dir); path.Base(name) == everything {
+	name = path.Clean(dir)
+	if path.Base(name) == everything {
 		return path.Dir(name), true
 	}
 	return name, false
@@ -288,7 +289,8 @@ func (f *finder) search(ctx context.Context, base tfconfig.Directory) error {
 	}
 	var fresh, others []tfconfig.Directory
 	if f.opts.Create || f.opts.Unlocked {
-		if fresh, others, err = f.fresh(ctx, unlocked); err != nil {
+		fresh, others, err = f.fresh(ctx, unlocked)
+		if err != nil {
 			return err
 		}
 	}

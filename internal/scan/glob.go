@@ -16,7 +16,8 @@ func InAny(globs []string, dir string) bool {
 func matchGlob(glob, dir string) bool { return Matches(globParts(glob), globParts(dir)) }
 
 func globParts(s string) []string {
-	if s = path.Clean(s); s == "." {
+	s = path.Clean(s)
+	if s == "." {
 		return nil
 	}
 	return strings.Split(s, "/")

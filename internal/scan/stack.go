@@ -17,7 +17,8 @@ const deployExtension = ".tfdeploy.hcl"
 // kept otherwise. OpenTofu has no stacks.
 func (r *Root) keep(at tfconfig.Directory) {
 	r.Standalone = len(at.Components()) == 0
-	if r.Guessed = false; r.Tool.Name != provider.Terraform {
+	r.Guessed = false
+	if r.Tool.Name != provider.Terraform {
 		r.Tool, r.Assumed, r.Pin = provider.Newest(provider.Terraform), true, nil
 	}
 	r.Keeper = lockfile.StackKeeper

@@ -421,7 +421,8 @@ func (w *walker) enter(from *visit, c tfconfig.ModuleCall, child tfconfig.Direct
 		return
 	}
 	w.modules++
-	if to.config = child.Configuration(w.tool); c.Stack {
+	to.config = child.Configuration(w.tool)
+	if c.Stack {
 		to.config = child.Stack(w.tool)
 	}
 	to.earlyEvaluation, to.caller, to.args = from.earlyEvaluation, from, c.Args

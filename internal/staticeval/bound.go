@@ -145,7 +145,8 @@ func look(expr hcl.Expression, loops bool) expression {
 		e.unknown = Costly
 		return e
 	}
-	if e.native, e.unknown = translate(expr); e.unknown == nil {
+	e.native, e.unknown = translate(expr)
+	if e.unknown == nil {
 		_ = hclsyntax.Walk(e.native, &looker{expression: &e, loops: loops, numbers: []int{0}})
 	}
 	return e

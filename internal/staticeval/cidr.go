@@ -30,7 +30,8 @@ func networkFunc(result cty.Type, integers int, do func(prefix netip.Prefix, num
 			}
 			numbers := make([]*big.Int, len(args)-1)
 			for i, arg := range args[1:] {
-				if numbers[i], err = integer(arg); err != nil {
+				numbers[i], err = integer(arg)
+				if err != nil {
 					return cty.NilVal, err
 				}
 			}

@@ -61,7 +61,8 @@ func translateAll(exprs []hcl.Expression) ([]hclsyntax.Expression, *Unknown) {
 	native := make([]hclsyntax.Expression, len(exprs))
 	for i, expr := range exprs {
 		var unknown *Unknown
-		if native[i], unknown = translate(expr); unknown != nil {
+		native[i], unknown = translate(expr)
+		if unknown != nil {
 			return nil, unknown
 		}
 	}

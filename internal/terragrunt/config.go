@@ -128,7 +128,8 @@ type configPlace struct {
 
 // open reads a configuration file.
 func (r *unitReading) open(name, dir string, parent *include) (*evaluated, *staticeval.Unknown) {
-	if r.configs++; r.configs > maxConfigs {
+	r.configs++
+	if r.configs > maxConfigs {
 		return nil, &staticeval.Unknown{Reason: fmt.Sprintf("it reads more than %d configuration files", maxConfigs)}
 	}
 	f, why := r.parse(name)
@@ -369,7 +370,8 @@ func (c *evaluated) include(b configBlock, early *staticeval.Scope) (*include, *
 	if why != nil {
 		return nil, why
 	}
-	if in.strategy, why = text("merge_strategy", shallow); why != nil {
+	in.strategy, why = text("merge_strategy", shallow)
+	if why != nil {
 		return nil, why
 	}
 	if !slices.Contains([]string{noMerge, shallow, deep}, in.strategy) {
@@ -382,7 +384,8 @@ func (c *evaluated) include(b configBlock, early *staticeval.Scope) (*include, *
 	if name == "" {
 		return nil, &staticeval.Unknown{Refused: true, Reason: "the include has no path"}
 	}
-	if in.path, why = pathIn(c.dir, name); why != nil {
+	in.path, why = pathIn(c.dir, name)
+	if why != nil {
 		return nil, why
 	}
 	in.config, why = c.open(in.path, c.dir, in)

@@ -122,7 +122,8 @@ func (r *fileReader) read(name string) ([]byte, error) {
 // none [terragrunt 1.1 pkg/config/config.go].
 func unitConfig(dir string, isFile func(name string) bool) string {
 	for _, name := range []string{configName, jsonName} {
-		if name = path.Join(dir, name); isFile(name) {
+		name = path.Join(dir, name)
+		if isFile(name) {
 			return name
 		}
 	}

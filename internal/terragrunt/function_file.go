@@ -93,7 +93,8 @@ func (c functionTable) fileSet(args []string) (cty.Value, error) {
 		}
 		entries, _ := c.ReadDir(real)
 		for _, e := range entries {
-			if looked++; looked > maxFound || !c.bound.Take(perLooked) || strings.Count(rel, "/") > maxNestedDirs {
+			looked++
+			if looked > maxFound || !c.bound.Take(perLooked) || strings.Count(rel, "/") > maxNestedDirs {
 				return false
 			}
 			name := path.Join(rel, e.Name())
@@ -131,7 +132,8 @@ func braced(pattern string, most int) []string {
 	var all []string
 	for alternative := range strings.SplitSeq(inner, ",") {
 		more := braced(before+alternative+after, most)
-		if all = append(all, more...); more == nil || len(all) > most {
+		all = append(all, more...)
+		if more == nil || len(all) > most {
 			return nil
 		}
 	}

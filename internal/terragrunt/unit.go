@@ -215,7 +215,8 @@ func (b *builder) globs(name string, lists []result) []pathPattern {
 	for _, r := range lists {
 		b.assume(r.value)
 		list, why := b.strings(r.value)
-		if why = cmp.Or(r.why, why); why != nil {
+		why = cmp.Or(r.why, why)
+		if why != nil {
 			b.problem(*why, r.configPlace, name+" is not statically known")
 		}
 		for _, glob := range list {

@@ -26,7 +26,8 @@ func decodeImport(d *decoder, f *file, block *hcl.Block) {
 		d.errorf(attr.NameRange, "invalid import block: provider can be set only for resources of the module itself")
 		return
 	}
-	if i.provider, ok = decodeMetaArgument(d, attrs); ok {
+	i.provider, ok = decodeMetaArgument(d, attrs)
+	if ok {
 		f.imports = append(f.imports, i)
 	}
 }

@@ -83,7 +83,8 @@ func (a *arriving) Read(p []byte) (int, error) {
 	if err != nil && err != io.EOF {
 		err = lateness(a.ctx, err)
 	}
-	if a.read += int64(n); err != nil || a.read >= floorSize {
+	a.read += int64(n)
+	if err != nil || a.read >= floorSize {
 		a.tell(err)
 	}
 	return n, err

@@ -387,7 +387,8 @@ func (g *guard) resolve(ctx context.Context, u, referrer *url.URL) (addrs []neti
 	if err != nil {
 		return nil, nil, err
 	}
-	if proxy, err = g.proxyFor(&http.Request{URL: u}); err != nil || proxy != nil || literal {
+	proxy, err = g.proxyFor(&http.Request{URL: u})
+	if err != nil || proxy != nil || literal {
 		return nil, proxy, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)

@@ -177,7 +177,8 @@ func (q *inquiry) rest(n int) {
 	q.timer.Stop()
 	q.left -= time.Since(q.since)
 	q.since = time.Time{}
-	if q.arrived += int64(n); q.arrived >= floorSize {
+	q.arrived += int64(n)
+	if q.arrived >= floorSize {
 		q.arrived, q.left = 0, questionTime
 	}
 }

@@ -203,7 +203,8 @@ func unknownToAll(choices openapi3.SchemaRefs, value any, at string) (found stri
 		if s.Value.VisitJSON(value) != nil {
 			continue
 		}
-		if found = unknownField(s.Value, value, at); found == "" {
+		found = unknownField(s.Value, value, at)
+		if found == "" {
 			return ""
 		}
 	}
