@@ -23,7 +23,7 @@ const module = "github.com/relock-dev/relock"
 
 // levels is the house: a package imports only packages of a lower level.
 var levels = map[string]int{
-	"provider": 0, "file": 0, "inflate": 0, "zipfile": 0,
+	"provider": 0, "globs": 0, "file": 0, "inflate": 0, "zipfile": 0,
 	"content": 1, "hash": 1, "memo": 1, "transport": 1, "config": 1, "filetree": 1, "hclfile": 1, "moduleaddr": 1, "staticeval": 1, "versionfile": 1, "safe": 1,
 	"lockfile": 2, "cliconfig": 2, "github": 2,
 	"tfconfig": 3, "diff": 3, "oci": 3, "fleet": 3,
@@ -88,7 +88,7 @@ var direct = []rule{
 }
 
 // pure packages must not reach the network through any of our packages.
-var pure = []string{"provider", "lockfile", "hash", "config", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "upgrade", "verify", "comment", "report"}
+var pure = []string{"provider", "globs", "lockfile", "hash", "config", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "upgrade", "verify", "comment", "report"}
 
 type pkg struct {
 	ImportPath string

@@ -8,6 +8,7 @@ import (
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/scan"
@@ -146,7 +147,7 @@ func rules(given []config.Rule) []upgrade.Rule {
 			UnknownAge: upgrade.UnknownAge(r.UnknownAge), Platforms: r.Platforms, Place: r.Place(),
 		}
 		if len(r.Directories) > 0 {
-			policy[i].Scope = func(dir string, _ provider.Addr) bool { return scan.InAny(r.Directories, dir) }
+			policy[i].Scope = func(dir string, _ provider.Addr) bool { return globs.InAny(r.Directories, dir) }
 		}
 	}
 	return policy

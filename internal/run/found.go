@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -37,7 +38,7 @@ func Found(ctx context.Context, workDir string) (config.Found, error) {
 		}
 	}
 	found := config.Found{Exclude: examplesIn(dirs)}
-	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return scan.InAny(found.Exclude, dir) })
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return globs.InAny(found.Exclude, dir) })
 	found.Groups = groupsOf(dirs)
 	told.Examples, told.Split = len(modules)-len(dirs), len(found.Groups) > 0
 	found.Notes = told.Notes()

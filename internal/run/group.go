@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/scan"
 )
 
 // Grouping sorts changes into pull requests.
@@ -60,9 +60,9 @@ func (g Grouping) of(dir string, addr provider.Addr) string {
 
 // isAbout reports whether a provider of a root module is one of those that an entry
 // of the configuration file names: empty lists are all, and everywhere.
-func isAbout(providers []provider.Pattern, globs []string, dir string, addr provider.Addr) bool {
+func isAbout(providers []provider.Pattern, dirs []string, dir string, addr provider.Addr) bool {
 	named := len(providers) == 0 || slices.ContainsFunc(providers, func(p provider.Pattern) bool { return p.Match(addr) })
-	return named && (len(globs) == 0 || scan.InAny(globs, dir))
+	return named && (len(dirs) == 0 || globs.InAny(dirs, dir))
 }
 
 // groups lists the keys of all groups that the root modules can have changes

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/scan"
 )
 
 // wildcards make a name a pattern.
@@ -47,7 +47,7 @@ func patternsResolved(workDir string, dirs []string) ([]string, error) {
 func lockedDirs(workDir, pattern string) []string {
 	parts := strings.Split(pattern, "/")
 	first := slices.IndexFunc(parts, func(part string) bool { return strings.ContainsAny(part, wildcards) })
-	above, globs := path.Join(parts[:first]...), []string{path.Join(parts[first:]...)}
+	above, patterns := path.Join(parts[:first]...), []string{path.Join(parts[first:]...)}
 	if strings.HasPrefix(pattern, "/") {
 		above = "/" + above
 	}
@@ -57,7 +57,7 @@ func lockedDirs(workDir, pattern string) []string {
 		case err != nil: // what cannot be read matches nothing
 		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
 			return fs.SkipDir
-		case d.Name() == lockfile.Name && d.Type().IsRegular() && scan.InAny(globs, dir):
+		case d.Name() == lockfile.Name && d.Type().IsRegular() && globs.InAny(patterns, dir):
 			found = append(found, path.Join(above, dir))
 		}
 		return nil

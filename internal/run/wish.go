@@ -15,6 +15,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
@@ -317,7 +318,7 @@ type Clause struct {
 
 // about reports whether a root module has something that the clause is about.
 func (cl Clause) about(f found) bool {
-	if len(cl.Directories) > 0 && !scan.InAny(cl.Directories, f.module.Dir) {
+	if len(cl.Directories) > 0 && !globs.InAny(cl.Directories, f.module.Dir) {
 		return false
 	}
 	return len(cl.Providers) == 0 || slices.ContainsFunc(f.providers(), func(a provider.Addr) bool {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
@@ -438,7 +439,7 @@ func (o Options) Enters(dir string) bool { return !hiddenName(path.Base(dir)) ||
 
 // spells reports whether an Include leads to a hidden directory by its own name.
 func (o Options) spells(dir string) bool {
-	return slices.ContainsFunc(o.Include, func(glob string) bool { return leadsTo(globParts(glob), globParts(dir)) })
+	return slices.ContainsFunc(o.Include, func(glob string) bool { return globs.LeadsTo(globs.Elements(glob), globs.Elements(dir), hiddenName) })
 }
 
 func (f *finder) ignored(name string) bool { return f.opts.Ignored != nil && f.opts.Ignored(name) }
@@ -446,7 +447,7 @@ func (f *finder) ignored(name string) bool { return f.opts.Ignored != nil && f.o
 // Selects reports whether a search takes root modules in a directory, by Include and
 // Exclude.
 func (o Options) Selects(dir string) bool {
-	return !o.Excludes(dir) && (len(o.Include) == 0 || InAny(o.Include, dir))
+	return !o.Excludes(dir) && (len(o.Include) == 0 || globs.InAny(o.Include, dir))
 }
 
 func (f *finder) excluded(dir string) bool { return f.opts.Excludes(dir) }
@@ -454,7 +455,7 @@ func (f *finder) excluded(dir string) bool { return f.opts.Excludes(dir) }
 // Excludes applies Exclude to a directory and those above it.
 func (o Options) Excludes(dir string) bool {
 	for above := dir; ; above = path.Dir(above) {
-		if InAny(o.Exclude, above) {
+		if globs.InAny(o.Exclude, above) {
 			return true
 		}
 		if above == "." {
@@ -476,7 +477,7 @@ func (f *finder) locked(at tfconfig.Directory) bool {
 func (f *finder) fresh(ctx context.Context, dirs []tfconfig.Directory) (likely, others []tfconfig.Directory, err error) {
 	// The glob of all directories, which is the default of the setting, names none.
 	wished := func(dir string) bool {
-		return slices.ContainsFunc(f.opts.Include, func(glob string) bool { return glob != "**" && matchGlob(glob, dir) })
+		return slices.ContainsFunc(f.opts.Include, func(glob string) bool { return glob != "**" && globs.Matches(glob, dir) })
 	}
 	// By their path some are likely to be called or run by something else. The others
 	// hold what only root modules have reason to: values of variables, a backend,

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/versionfile"
 )
@@ -127,7 +128,7 @@ func optionsOf(t *testing.T, args []string) Options {
 		t.Fatal(err)
 	}
 	opts.Dirs = flags.Args()
-	opts.Ignored = func(path string) bool { return InAny(ignored, path) }
+	opts.Ignored = func(path string) bool { return globs.InAny(ignored, path) }
 	return opts
 }
 

@@ -15,8 +15,8 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/hclfile"
-	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
@@ -103,7 +103,7 @@ func (c functionTable) fileSet(args []string) (cty.Value, error) {
 				if !walk(name) {
 					return false
 				}
-			case slices.ContainsFunc(patterns, func(p string) bool { return scan.Matches(strings.Split(p, "/"), strings.Split(name, "/")) }):
+			case slices.ContainsFunc(patterns, func(p string) bool { return globs.MatchesElements(strings.Split(p, "/"), strings.Split(name, "/")) }):
 				names = append(names, cty.StringVal(name))
 			}
 		}

@@ -1,4 +1,8 @@
-package scan
+// Package globs matches the patterns of paths that settings hold: those of include and
+// exclude, of the directories of rules and groups, and of directories that the command
+// line names. A glob is a path relative to the top of the repository whose elements are
+// patterns of path.Match, and in which ** stands for any number of elements.
+package globs
 
 import (
 	"path"
@@ -9,13 +13,14 @@ import (
 // InAny reports whether a directory matches one of the globs, in which ** stands
 // for any number of path elements. A glob that is malformed matches nothing.
 func InAny(globs []string, dir string) bool {
-	return slices.ContainsFunc(globs, func(glob string) bool { return matchGlob(glob, dir) })
+	return slices.ContainsFunc(globs, func(glob string) bool { return Matches(glob, dir) })
 }
 
-// matchGlob matches a directory with a glob.
-func matchGlob(glob, dir string) bool { return Matches(globParts(glob), globParts(dir)) }
+// Matches matches a directory with a glob.
+func Matches(glob, dir string) bool { return MatchesElements(Elements(glob), Elements(dir)) }
 
-func globParts(s string) []string {
+// Elements are those of a path or a glob; none of the top directory.
+func Elements(s string) []string {
 	s = path.Clean(s)
 	if s == "." {
 		return nil
@@ -23,11 +28,11 @@ func globParts(s string) []string {
 	return strings.Split(s, "/")
 }
 
-// Matches matches the elements of a path with those of a glob, in which ** stands for
+// MatchesElements matches the elements of a path with those of a glob, in which ** stands for
 // any number of them, none included. An element that is malformed matches nothing. It
 // keeps after how many elements of the path one of the glob can be, so that no glob
 // takes more than the product of both numbers.
-func Matches(glob, elements []string) bool {
+func MatchesElements(glob, elements []string) bool {
 	reached := make([]bool, len(elements)+1)
 	reached[0] = true
 	for _, g := range glob {
@@ -47,9 +52,9 @@ func Matches(glob, elements []string) bool {
 	return reached[len(elements)]
 }
 
-// leadsTo reports whether the first elements of a glob lead to a directory, by spelling each
+// LeadsTo reports whether the first elements of a glob lead to a directory, by spelling each
 // hidden name on the way: neither ** nor another pattern stands for one.
-func leadsTo(glob, elements []string) bool {
+func LeadsTo(glob, elements []string, hiddenName func(name string) bool) bool {
 	reached := make([]bool, len(elements)+1)
 	reached[0] = true
 	for _, g := range glob {
