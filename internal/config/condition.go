@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/globs"
 )
 
 // Condition chooses among the repositories of an organisation.
@@ -58,7 +60,7 @@ func ParseCondition(text string) (Condition, error) {
 	wrong := func(want string) (Condition, error) { return c, fmt.Errorf("%q: %q is not %s", text, value, want) }
 	switch c.Key {
 	case "name":
-		if _, err := path.Match(value, ""); err != nil {
+		if !globs.IsName(value) {
 			return wrong(conditionKeys["name"])
 		}
 	case "visibility":

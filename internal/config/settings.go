@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -32,12 +33,12 @@ var Settings = []Setting{
 	{
 		Key: "include", Kind: List, Default: "**",
 		Doc:  "Globs of the directories in which root modules are searched; ** matches any depth, but no directory whose name begins with a dot, and no node_modules: those must be spelled, as in .infra/**.",
-		take: asTexts(isGlob, func(c *Config) *[]string { return &c.Include }),
+		take: asTexts(globs.IsGlob, func(c *Config) *[]string { return &c.Include }),
 	},
 	{
 		Key: "exclude", Kind: List,
 		Doc:  "Globs of directories that a search leaves out. Reports count their lock files, and verify does not judge them.",
-		take: asTexts(isGlob, func(c *Config) *[]string { return &c.Exclude }),
+		take: asTexts(globs.IsGlob, func(c *Config) *[]string { return &c.Exclude }),
 	},
 	{
 		Input: "directories", Kind: List,
@@ -250,7 +251,7 @@ var Settings = []Setting{
 			{
 				Key: "rules[].directories", Kind: List, Where: true,
 				Doc:  "Globs of the directories that the rule is for. Without it: everywhere.",
-				take: asTexts(isGlob, func(r *Rule) *[]string { return &r.Directories }),
+				take: asTexts(globs.IsGlob, func(r *Rule) *[]string { return &r.Directories }),
 			},
 			{
 				Key: "rules[].update-types", Kind: List, Where: true,
@@ -325,7 +326,7 @@ var Settings = []Setting{
 			{
 				Key: "groups[].directories", Kind: List,
 				Doc:  "Globs of the directories in the group. Without it: everywhere.",
-				take: asTexts(isGlob, func(g *Group) *[]string { return &g.Directories }),
+				take: asTexts(globs.IsGlob, func(g *Group) *[]string { return &g.Directories }),
 			},
 			{
 				Key: "groups[].labels", Kind: List, Instead: "pull-request.labels",

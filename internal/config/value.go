@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -123,18 +122,6 @@ func parseTimeout(s string) (time.Duration, error) {
 		return 0, fmt.Errorf("%q is no time like 90s, 20m or 1h30m", s)
 	}
 	return d, nil
-}
-
-// isGlob accepts path.Match patterns for each path element, and ** for any
-// number of elements.
-func isGlob(s string) error {
-	for element := range strings.SplitSeq(s, "/") {
-		_, err := path.Match(element, "")
-		if err != nil || element == "" || element == ".." || strings.Contains(element, `\`) {
-			return fmt.Errorf("%q is not a glob of directories; it must be relative to the repository, like envs/** or */prod", s)
-		}
-	}
-	return nil
 }
 
 func isHost(s string) error {

@@ -5,12 +5,12 @@ package fleet
 
 import (
 	"errors"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -119,8 +119,7 @@ func meets(r github.Listed, c config.Condition) bool {
 	switch c.Key {
 	case "name":
 		_, name, _ := strings.Cut(r.Name, "/")
-		is, _ := path.Match(strings.ToLower(c.Value), strings.ToLower(name)) // it was checked
-		return is
+		return globs.MatchesName(c.Value, name)
 	case "topic":
 		return slices.Contains(r.Topics, strings.ToLower(c.Value))
 	case "visibility":

@@ -1,80 +1,118 @@
-// Package globs matches the patterns of paths that settings hold: those of include and
-// exclude, of the directories of rules and groups, and of directories that the command
-// line names. A glob is a path relative to the top of the repository whose elements are
-// patterns of path.Match, and in which ** stands for any number of elements.
+// Package globs matches the patterns that settings hold. A glob is a path relative to the
+// top of the repository: those of include and exclude, of the directories of rules and
+// groups, and of directories that the command line names. Its elements are patterns of
+// path.Match, and ** stands for any number of elements. Names of repositories are
+// matched by a pattern of path.Match, too.
+//
+// The patterns of providers are a grammar of their own, in package provider. So are
+// those of .gitignore, and those by which Terragrunt copies files.
 package globs
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 )
 
-// InAny reports whether a directory matches one of the globs, in which ** stands
-// for any number of path elements. A glob that is malformed matches nothing.
+// IsGlob returns an error for people if a text is no glob of directories.
+func IsGlob(s string) error {
+	refused := func(element string) bool {
+		return element == "" || element == ".." || strings.Contains(element, `\`)
+	}
+	if Malformed(s) != nil || slices.ContainsFunc(strings.Split(s, "/"), refused) {
+		return fmt.Errorf("%q is not a glob of directories; it must be relative to the repository, like envs/** or */prod", s)
+	}
+	return nil
+}
+
+// Malformed returns an error if path.Match does not read an element of a glob.
+func Malformed(glob string) error {
+	for element := range strings.SplitSeq(glob, "/") {
+		if _, err := path.Match(element, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// InAny reports whether a directory matches one of the globs.
 func InAny(globs []string, dir string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool { return Matches(glob, dir) })
 }
 
-// Matches matches a directory with a glob.
-func Matches(glob, dir string) bool { return MatchesElements(Elements(glob), Elements(dir)) }
+// Matches reports whether a directory matches a glob. Neither need be clean: ./envs/ is
+// envs. A glob that is malformed matches nothing.
+func Matches(glob, dir string) bool { return MatchesElements(elementsOf(glob), elementsOf(dir)) }
 
-// Elements are those of a path or a glob; none of the top directory.
-func Elements(s string) []string {
-	s = path.Clean(s)
-	if s == "." {
+// elementsOf splits a path or a glob; the top directory has no elements.
+func elementsOf(s string) []string {
+	clean := path.Clean(s)
+	if clean == "." {
 		return nil
 	}
-	return strings.Split(s, "/")
+	return strings.Split(clean, "/")
 }
 
-// MatchesElements matches the elements of a path with those of a glob, in which ** stands for
-// any number of them, none included. An element that is malformed matches nothing. It
-// keeps after how many elements of the path one of the glob can be, so that no glob
-// takes more than the product of both numbers.
+// MatchesElements reports whether the elements of a path match those of a glob.
 func MatchesElements(glob, elements []string) bool {
-	reached := make([]bool, len(elements)+1)
-	reached[0] = true
+	reached := start(elements)
 	for _, g := range glob {
-		next := make([]bool, len(elements)+1)
-		before := false
-		for i := range reached {
-			before = before || reached[i]
-			switch {
-			case g == "**":
-				next[i] = before
-			case reached[i] && i < len(elements):
-				next[i+1], _ = path.Match(g, elements[i])
-			}
-		}
-		reached = next
+		reached = advance(reached, g, elements, func(string) bool { return false })
 	}
 	return reached[len(elements)]
 }
 
-// LeadsTo reports whether the first elements of a glob lead to a directory, by spelling each
+// LeadsTo reports whether the first elements of a glob match a directory, and spell each
 // hidden name on the way: neither ** nor another pattern stands for one.
-func LeadsTo(glob, elements []string, hiddenName func(name string) bool) bool {
-	reached := make([]bool, len(elements)+1)
-	reached[0] = true
-	for _, g := range glob {
-		next := make([]bool, len(elements)+1)
-		before := false
-		for i := range reached {
-			before = reached[i] || before && !hiddenName(elements[i-1])
-			switch {
-			case g == "**":
-				next[i] = before
-			case reached[i] && i < len(elements) && hiddenName(elements[i]):
-				next[i+1] = g == elements[i]
-			case reached[i] && i < len(elements):
-				next[i+1], _ = path.Match(g, elements[i])
-			}
-		}
-		reached = next
+func LeadsTo(glob, dir string, hidden func(name string) bool) bool {
+	elements := elementsOf(dir)
+	reached := start(elements)
+	for _, g := range elementsOf(glob) {
+		reached = advance(reached, g, elements, hidden)
 		if reached[len(elements)] {
 			return true
 		}
 	}
 	return false
+}
+
+// start says after how many elements of a path a glob can be before its first element.
+func start(elements []string) []bool {
+	reached := make([]bool, len(elements)+1)
+	reached[0] = true
+	return reached
+}
+
+// advance says after how many elements of a path a glob can be behind its element g, by how
+// many it can be after before g. So no glob takes more than the product of both numbers of
+// elements. What is hidden only g itself matches.
+func advance(reached []bool, g string, elements []string, hidden func(name string) bool) []bool {
+	next := make([]bool, len(reached))
+	before := false
+	for i := range reached {
+		before = reached[i] || before && !hidden(elements[i-1])
+		switch {
+		case g == "**":
+			next[i] = before
+		case reached[i] && i < len(elements) && hidden(elements[i]):
+			next[i+1] = g == elements[i]
+		case reached[i] && i < len(elements):
+			next[i+1], _ = path.Match(g, elements[i]) // malformed: no match
+		}
+	}
+	return next
+}
+
+// IsName reports whether a text is a pattern that MatchesName reads.
+func IsName(pattern string) bool {
+	_, err := path.Match(pattern, "")
+	return err == nil
+}
+
+// MatchesName reports whether a name matches a pattern of path.Match, in capitals or not.
+// A pattern that is malformed matches nothing.
+func MatchesName(pattern, name string) bool {
+	matched, _ := path.Match(strings.ToLower(pattern), strings.ToLower(name))
+	return matched
 }

@@ -146,10 +146,8 @@ func cutEverything(dir string) (name string, search bool) {
 // ctx is done or a glob is malformed.
 func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []provider.Diagnostic, error) {
 	for _, pattern := range slices.Concat(opts.Include, opts.Exclude) {
-		for part := range strings.SplitSeq(pattern, "/") {
-			if _, err := path.Match(part, ""); err != nil {
-				return nil, nil, fmt.Errorf("reading the glob %q: %w", pattern, err)
-			}
+		if err := globs.Malformed(pattern); err != nil {
+			return nil, nil, fmt.Errorf("reading the glob %q: %w", pattern, err)
 		}
 	}
 	if len(opts.Dirs) == 0 {
@@ -439,7 +437,7 @@ func (o Options) Enters(dir string) bool { return !hiddenName(path.Base(dir)) ||
 
 // spells reports whether an Include leads to a hidden directory by its own name.
 func (o Options) spells(dir string) bool {
-	return slices.ContainsFunc(o.Include, func(glob string) bool { return globs.LeadsTo(globs.Elements(glob), globs.Elements(dir), hiddenName) })
+	return slices.ContainsFunc(o.Include, func(glob string) bool { return globs.LeadsTo(glob, dir, hiddenName) })
 }
 
 func (f *finder) ignored(name string) bool { return f.opts.Ignored != nil && f.opts.Ignored(name) }
