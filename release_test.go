@@ -143,8 +143,8 @@ func TestReleaseHasWhatTheActionLooksFor(t *testing.T) {
 	}
 }
 
-// releaseWorkflow is .github/workflows/release.yml.
-type releaseWorkflow struct {
+// ownWorkflow is a file of .github/workflows.
+type ownWorkflow struct {
 	Permissions map[string]string
 	Jobs        map[string]struct {
 		Needs, Environment string
@@ -153,10 +153,10 @@ type releaseWorkflow struct {
 	}
 }
 
-func readRelease(t *testing.T) releaseWorkflow {
+func readWorkflow(t *testing.T, name string) ownWorkflow {
 	t.Helper()
-	var w releaseWorkflow
-	if err := yaml.Unmarshal([]byte(content(t, ".github/workflows/release.yml")), &w); err != nil {
+	var w ownWorkflow
+	if err := yaml.Unmarshal([]byte(content(t, ".github/workflows/"+name+".yml")), &w); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -174,7 +174,7 @@ func TestReleaseSignsBesideNothingElse(t *testing.T) {
 	begins := func(line string, known []string) bool {
 		return slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(line, k) })
 	}
-	w, signing, tested := readRelease(t), 0, false
+	w, signing, tested := readWorkflow(t, "release"), 0, false
 	if len(w.Permissions) > 0 {
 		t.Errorf("all jobs have %v", w.Permissions)
 	}
@@ -211,7 +211,7 @@ func TestReleaseSignsBesideNothingElse(t *testing.T) {
 // A version is part of file names and of commands.
 func TestReleaseTakesOneLineForAVersion(t *testing.T) {
 	t.Parallel()
-	check := readRelease(t).Jobs["test"].Steps[0].Run
+	check := readWorkflow(t, "release").Jobs["test"].Steps[0].Run
 	for version, good := range map[string]bool{
 		"1.2.3": true, "0.0.1": true, "1.2.3-rc.1": true,
 		"": false, "1.2": false, "v1.2.3": false, "01.2.3": false, "1.2.3 ": false, "1.2.3\n": false,
@@ -221,6 +221,29 @@ func TestReleaseTakesOneLineForAVersion(t *testing.T) {
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "VERSION=" + version}
 		if err := cmd.Run(); (err == nil) != good {
 			t.Errorf("version %q: %v, want it taken: %t", version, err, good)
+		}
+	}
+}
+
+// The image is tried as people use it: it locks a module, before anybody can pull it.
+func TestImageLocksAModuleBeforeItIsPushed(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"ci", "release"} {
+		tried, pushed := "", false
+		for _, s := range readWorkflow(t, name).Jobs["image"].Steps {
+			for line := range strings.Lines(s.Run) {
+				pushed = pushed || strings.Contains(line, "docker push ")
+				_, args, locks := strings.Cut(line, " lock ")
+				if locks && !pushed && strings.Contains(line, "docker run ") {
+					tried = "relock lock " + strings.TrimSpace(args)
+				}
+			}
+		}
+		if tried == "" {
+			t.Errorf("%s.yml does not lock a module with the image before it pushes it", name)
+		}
+		if err := judgeCode(t, tried); err != nil {
+			t.Errorf("%s.yml: %s: %v", name, tried, err)
 		}
 	}
 }
