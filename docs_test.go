@@ -192,7 +192,7 @@ func judgeFence(t *testing.T, f fence) error {
 		for line := range strings.Lines(f.code) {
 			line, _, _ = strings.Cut(line, " #")
 			line, _, _ = strings.Cut(line, " | ")
-			if err := judgeCode(t, strings.TrimSpace(strings.Replace(line, "go run .", "relock", 1))); err != nil {
+			if err := judgeCode(t, strings.TrimSpace(line)); err != nil {
 				return err
 			}
 		}

@@ -38,7 +38,9 @@ var levels = map[string]int{
 // outside holds packages that stand beside the levels: what they may import of
 // ours, and who may import them besides tests.
 var outside = map[string]struct{ imports, importers []string }{
-	"sandbox": {imports: []string{"provider", "lockfile", "hash", "transport", "config"}, importers: []string{"command", "judge"}},
+	"sandbox": {imports: []string{"provider", "lockfile", "hash", "transport", "config"}, importers: []string{"demo", "judge"}},
+	// demo shows the main job in a sandbox, and is a program of its own.
+	"demo": {imports: []string{"command", "sandbox"}},
 	// judge compares two builds of the program, and is part of none.
 	"judge": {imports: []string{"provider", "lockfile", "sandbox", "sandbox/random"}},
 	// watch looks for releases of the tools, and is part of no program.
@@ -101,7 +103,7 @@ func (p pkg) name() string {
 	if p.ImportPath == module {
 		return "main"
 	}
-	return strings.TrimPrefix(p.ImportPath, module+"/internal/")
+	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module+"/"), "internal/")
 }
 
 // ours are the names of the packages of this module that p imports.
@@ -260,7 +262,6 @@ var uses = []use{
 		},
 		[]string{
 			"file",
-			"command/demo.go",      // the directory of the demonstration, which --keep shows
 			"action/tell.go",       // the runner's files of outputs and summaries are appended to
 			"hash/cache.go",        // the hash cache makes its directory before it is known to be of use,
 			"hash/record.go",       // and is appended to while a run goes on

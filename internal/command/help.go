@@ -43,7 +43,6 @@ var commandSections = []section{
 // command.
 var exampleLines = map[string][][2]string{
 	"relock": {
-		{"relock demo", "see what it does"},
 		{"relock pr --dry-run", "what would it propose here?"},
 		{"relock check", "is every lock file fresh and complete?"},
 	},
@@ -82,7 +81,6 @@ var exampleLines = map[string][][2]string{
 		{"relock config show --config central.yml", "by an operator's file, too"},
 		{"relock config show --repo acme/infra --config central.yml", "without a checkout"},
 	},
-	"relock demo": {{"relock demo --keep demo", "keep everything for a look"}},
 }
 
 // arguments are what help calls the arguments of flags, where that is neither one
@@ -90,7 +88,7 @@ var exampleLines = map[string][][2]string{
 var arguments = map[string]string{
 	"tool-version": "X.Y.Z", "platform": "OS_ARCH", "provider": "PATTERN", "why": "PATTERN",
 	"accept-re-released": "PROVIDER@VERSION", "touched": "REVISION", "git": "REVISION", "repo": "OWNER/NAME",
-	"config": "FILE", "cache": "FILE", "jobs": "NUMBER", "timeout": "DURATION", "keep": "DIR",
+	"config": "FILE", "cache": "FILE", "jobs": "NUMBER", "timeout": "DURATION",
 }
 
 // printHelp is cobra's help function; its own brings templates, and lines of any

@@ -39,7 +39,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 // TestHelpHasAPlaceForEveryCommand holds that none is forgotten among the others.
 func TestHelpHasAPlaceForEveryCommand(t *testing.T) {
 	t.Parallel()
-	placed := []string{"demo", "help", "version"} // which are about relock itself
+	placed := []string{"help", "version"} // which are about relock itself
 	for _, s := range commandSections {
 		placed = append(placed, s.names...)
 	}

@@ -59,8 +59,14 @@ func noSuchCommand(cmd *cobra.Command, words []string) error {
 	if near := nearestWord(words[0], names); near != "" {
 		d.Hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
 	}
+	if words[0] == "demo" && !cmd.HasParent() {
+		d.Hint = tryIt
+	}
 	return d
 }
+
+// tryIt is the hint for people who look for a demonstration among the verbs.
+const tryIt = "go run github.com/relock-dev/relock/demo@latest shows the main job on this machine"
 
 // unknownFlag says which flag was meant, or which verbs have it.
 func unknownFlag(cmd *cobra.Command, err error) error {

@@ -34,6 +34,9 @@ func TestMistypedCommandLines(t *testing.T) {
 		"check --nonsense":       "next: relock check --help lists the flags",
 		"version more":           "relock:",
 		"scan --format markdown": "scan has no markdown format; it must be text or json",
+		"demo":                   "next: " + tryIt,
+		"help demo":              "next: " + tryIt,
+		"demo --help":            "next: " + tryIt,
 		"action":                 "action runs as a step of a GitHub workflow",
 	} {
 		var stdout, stderr bytes.Buffer
@@ -49,7 +52,7 @@ func TestMistypedCommandLines(t *testing.T) {
 // Every command has help that names it.
 func TestHelpOfEveryCommand(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"", "help", "help config", "config", "help config init", "cache merge --help", "diff --help", "demo --help"} {
+	for _, line := range []string{"", "help", "help config", "config", "help config init", "cache merge --help", "diff --help"} {
 		var stdout, stderr bytes.Buffer
 		status := Main(t.Context(), Env{Args: strings.Fields(line), Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }})
 		name := strings.TrimSpace("relock " + strings.TrimSuffix(strings.TrimPrefix(line, "help"), "--help"))

@@ -111,4 +111,4 @@ func ordered(transcript string) string {
 
 // chance is what no two plays have alike: ports, tokens, keys, times and temporary
 // directories.
-var chance = regexp.MustCompile(`PATH=.*|eyJ[A-Za-z0-9_.-]+|-----BEGIN [A-Z ]*KEY-----.*|\d\d:\d\d:\d\dZ|127\.0\.0\.1:\d+|\(\d+\.\d+s\)|/tmp/[A-Za-z-]*\d+|relock-demo-\d+`)
+var chance = regexp.MustCompile(`PATH=.*|eyJ[A-Za-z0-9_.-]+|-----BEGIN [A-Z ]*KEY-----.*|\d\d:\d\d:\d\dZ|127\.0\.0\.1:\d+|\(\d+\.\d+s\)|/tmp/[A-Za-z-]*\d+`)

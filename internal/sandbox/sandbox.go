@@ -1,6 +1,6 @@
 // Package sandbox is a small world on loopback: provider registries with
 // signed checksum lists and real packages, a network mirror, module registries
-// and a GitHub API. `relock demo` runs in one, and so do the tests. Nothing in
+// and a GitHub API. The demonstration runs in one, and so do the tests. Nothing in
 // it is a stub of our own code: whatever speaks these protocols can use it, the
 // real terraform and tofu included.
 //

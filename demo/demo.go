@@ -1,55 +1,144 @@
-package command
+// Demo shows the main job of relock on a small monorepo, all on this machine: it makes
+// the monorepo, provider registries and GitHub's API on loopback, runs the Action, and
+// prints the pull request as a reviewer would see it.
+//
+// It calls the code of the Action in its own process, with the environment of a runner.
+package main
 
 import (
 	"bytes"
 	"context"
+	_ "embed"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
-	"github.com/spf13/cobra"
+	"golang.org/x/tools/txtar"
 
-	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/command"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
-func demoCommand(env Env) *cobra.Command {
-	var keep string
-	cmd := &cobra.Command{
-		Use:   "demo",
-		Short: "Show the main job on a small monorepo, all on this machine",
-		Long: `demo makes a monorepo, provider registries and GitHub's API on loopback, runs the
+// archive is the text of the demonstration's world.
+//
+//go:embed world.txtar
+var archive []byte
+
+// repository is the repository of that world.
+const repository = "acme/infrastructure"
+
+const usage = `Usage: demo [FLAGS]
+
+demo makes a monorepo, provider registries and GitHub's API on loopback, runs the
 Action on it, and prints the pull request as a reviewer would see it. It reaches
-no other machine.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), env, keep) },
+no other machine.
+
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	info, _ := debug.ReadBuildInfo()
+	color, width := command.Terminal(os.Stdout, os.Getenv)
+	status := demo(ctx, command.Env{
+		Args:   os.Args[1:],
+		Stdout: os.Stdout,
+		Stderr: os.Stderr,
+		GOOS:   runtime.GOOS,
+		Build:  command.Stamp("", "", info),
+		Now:    time.Now(),
+		Color:  color,
+		Width:  width,
+	})
+	stop()
+	os.Exit(status)
+}
+
+// demo is the program from its arguments to its exit status, which means what it means
+// in relock.
+func demo(ctx context.Context, env command.Env) int {
+	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
+	flags.SetOutput(env.Stderr)
+	flags.Usage = func() {
+		fmt.Fprint(env.Stderr, usage)
+		flags.PrintDefaults()
 	}
-	cmd.Flags().StringVar(&keep, "keep", "", "Leave the repository, the report and the pull request's text in this directory.")
-	return cmd
+	keep := flags.String("keep", "", "leave the repository, the report and the pull request's text in `DIR`")
+	err := flags.Parse(env.Args)
+	if errors.Is(err, flag.ErrHelp) {
+		return command.ExitOK
+	}
+	if err == nil && flags.NArg() > 0 {
+		flags.Usage()
+	}
+	if err != nil || flags.NArg() > 0 {
+		return command.ExitUsage
+	}
+	dir, err := keptDir(*keep)
+	if err != nil {
+		fmt.Fprintln(env.Stderr, "demo:", err)
+		return command.ExitUsage
+	}
+	if *keep == "" {
+		defer os.RemoveAll(dir) // a temporary directory; the system's clean-up is the fallback
+	}
+	err = demonstrate(ctx, env, dir)
+	if ctx.Err() != nil {
+		fmt.Fprintln(env.Stderr, "demo: interrupted")
+		return command.ExitInterrupted
+	}
+	if err != nil {
+		fmt.Fprintln(env.Stderr, "demo:", err)
+		return command.ExitFailed
+	}
+	if *keep != "" {
+		fmt.Fprintf(env.Stdout, "\nLeft in %s: the repository, both logs, the outputs, the step summary and the pull request's text.\n", *keep)
+	}
+	return command.ExitOK
+}
+
+// keptDir makes the directory of the demonstration: a temporary one without a name. One
+// that somebody names must be new or empty, since the demonstration writes into it.
+func keptDir(name string) (string, error) {
+	if name == "" {
+		return os.MkdirTemp("", "relock-demo-")
+	}
+	dir, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(dir)
+	if err == nil && len(entries) > 0 {
+		err = fmt.Errorf("%s is not empty; name a new directory", name)
+	}
+	return dir, err
 }
 
 // demonstration is the Action in a world of its own.
 type demonstration struct {
-	env      Env
+	env      command.Env
 	sandbox  *sandbox.Sandbox
 	dir      string // everything that is left behind
 	checkout string
 	vars     map[string]string
 }
 
-func runDemo(ctx context.Context, env Env, keep string) error {
-	dir, err := demoDir(env, keep)
-	if err != nil {
-		return err
-	}
-	if keep == "" {
-		defer os.RemoveAll(dir) // a temporary directory; the system's clean-up is the fallback
-	}
-	world, err := sandbox.Demo()
+// demonstrate plays the main job in a directory.
+func demonstrate(ctx context.Context, env command.Env, dir string) error {
+	world, err := sandbox.ParseWorld(txtar.Parse(archive))
 	if err != nil {
 		return fmt.Errorf("reading the demonstration's world: %w", err)
 	}
@@ -60,40 +149,15 @@ func runDemo(ctx context.Context, env Env, keep string) error {
 	defer s.Close()
 	d := &demonstration{env: env, sandbox: s, dir: dir, checkout: filepath.Join(dir, "infrastructure")}
 	err = d.prepare()
-	if err == nil {
-		err = d.play(ctx)
-	}
 	if err != nil {
-		complain(env.Stderr, fmt.Errorf("the demonstration: %w", err))
-		return exit(ExitFailed)
+		return err
 	}
-	if keep != "" {
-		d.say("\nLeft in %s: the repository, both logs, the outputs, the step summary and the pull request's text.", keep)
-	}
-	return nil
-}
-
-// demoDir makes the directory of the demonstration. One that somebody names
-// must be new or empty, since the demonstration writes into it.
-func demoDir(env Env, keep string) (string, error) {
-	if keep == "" {
-		return os.MkdirTemp("", "relock-demo-")
-	}
-	dir := env.path(keep)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("making %s: %w", keep, file.Cause(err))
-	}
-	if entries, err := os.ReadDir(dir); err != nil {
-		return "", fmt.Errorf("reading %s: %w", keep, file.Cause(err))
-	} else if len(entries) > 0 {
-		return "", fmt.Errorf("%s is not empty; name a new directory", keep)
-	}
-	return dir, nil
+	return d.play(ctx)
 }
 
 // prepare checks the repository out and sets the environment of a runner.
 func (d *demonstration) prepare() error {
-	if _, err := d.sandbox.GitHub().Clone(sandbox.DemoRepository, "main", d.checkout); err != nil {
+	if _, err := d.sandbox.GitHub().Clone(repository, "main", d.checkout); err != nil {
 		return fmt.Errorf("checking out the demonstration's repository: %w", err)
 	}
 	rc := filepath.Join(d.dir, "terraformrc")
@@ -107,7 +171,7 @@ func (d *demonstration) prepare() error {
 		"GITHUB_GRAPHQL_URL":  d.sandbox.GraphQL(),
 		"GITHUB_SERVER_URL":   d.sandbox.URL(),
 		"GITHUB_EVENT_NAME":   "schedule",
-		"GITHUB_REPOSITORY":   sandbox.DemoRepository,
+		"GITHUB_REPOSITORY":   repository,
 		"GITHUB_WORKSPACE":    d.checkout,
 		"GITHUB_OUTPUT":       filepath.Join(d.dir, "outputs"),
 		"GITHUB_STEP_SUMMARY": filepath.Join(d.dir, "summary.md"),
@@ -123,7 +187,7 @@ func (d *demonstration) act(ctx context.Context, logName string) error {
 	if err := os.WriteFile(filepath.Join(d.dir, logName), log.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("writing the Action's log: %w", err)
 	}
-	if code != ExitOK {
+	if code != command.ExitOK {
 		return fmt.Errorf("the Action ended with status %d:\n%s", code, &log)
 	}
 	at := pullLine.FindStringIndex(log.String())
@@ -147,7 +211,7 @@ func (d *demonstration) run(ctx context.Context, stdout io.Writer, args ...strin
 	env.Home, env.CacheDir = d.dir, filepath.Join(d.dir, "cache")
 	env.Getenv = func(name string) string { return d.vars[name] }
 	env.Environ = nil
-	return Main(ctx, env)
+	return command.Main(ctx, env)
 }
 
 func (d *demonstration) say(format string, args ...any) {
@@ -156,7 +220,7 @@ func (d *demonstration) say(format string, args ...any) {
 
 func (d *demonstration) play(ctx context.Context) error {
 	d.say("# 1. What is there: four root modules, two tools, shared modules\n")
-	if code := d.run(ctx, d.env.Stdout, "scan"); code != ExitOK {
+	if code := d.run(ctx, d.env.Stdout, "scan"); code != command.ExitOK {
 		return fmt.Errorf("scan ended with status %d", code)
 	}
 	d.say("\n# 2. On a schedule, the Action proposes what there is to do\n")
@@ -167,8 +231,8 @@ func (d *demonstration) play(ctx context.Context) error {
 		return err
 	}
 	d.say("\n# 3. The same by hand: status 3 says that something would change\n")
-	if code := d.run(ctx, d.env.Stdout, "check"); code != ExitChanges {
-		return fmt.Errorf("check ended with status %d, not %d", code, ExitChanges)
+	if code := d.run(ctx, d.env.Stdout, "check"); code != command.ExitChanges {
+		return fmt.Errorf("check ended with status %d, not %d", code, command.ExitChanges)
 	}
 	d.say("\n# 4. The next night: the same proposal, so nothing is written\n")
 	d.sandbox.ResetRequests()
@@ -180,7 +244,7 @@ func (d *demonstration) play(ctx context.Context) error {
 
 // show prints the pull request as its reviewer sees it.
 func (d *demonstration) show() error {
-	pulls, err := d.sandbox.GitHub().Pulls(sandbox.DemoRepository)
+	pulls, err := d.sandbox.GitHub().Pulls(repository)
 	if err != nil {
 		return err
 	}
