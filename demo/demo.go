@@ -1,8 +1,3 @@
-// Demo shows the main job of relock on a small monorepo, all on this machine: it makes
-// the monorepo, provider registries and GitHub's API on loopback, runs the Action, and
-// prints the pull request as a reviewer would see it.
-//
-// It calls the code of the Action in its own process, with the environment of a runner.
 package main
 
 import (
@@ -10,19 +5,14 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
+	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"golang.org/x/tools/txtar"
 
@@ -38,106 +28,18 @@ var archive []byte
 // repository is the repository of that world.
 const repository = "acme/infrastructure"
 
-const usage = `Usage: demo [FLAGS]
-
-demo makes a monorepo, provider registries and GitHub's API on loopback, runs the
-Action on it, and prints the pull request as a reviewer would see it. It reaches
-no other machine.
-
-`
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	info, _ := debug.ReadBuildInfo()
-	color, width := command.Terminal(os.Stdout, os.Getenv)
-	status := demo(ctx, command.Env{
-		Args:   os.Args[1:],
-		Stdout: os.Stdout,
-		Stderr: os.Stderr,
-		GOOS:   runtime.GOOS,
-		Build:  command.Stamp("", "", info),
-		Now:    time.Now(),
-		Color:  color,
-		Width:  width,
-	})
-	stop()
-	os.Exit(status)
-}
-
-// demo is the program from its arguments to its exit status, which means what it means
-// in relock.
-func demo(ctx context.Context, env command.Env) int {
-	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
-	flags.SetOutput(env.Stderr)
-	flags.Usage = func() {
-		fmt.Fprint(env.Stderr, usage)
-		flags.PrintDefaults()
-	}
-	keep := flags.String("keep", "", "leave the repository, the report and the pull request's text in `DIR`")
-	err := flags.Parse(env.Args)
-	if errors.Is(err, flag.ErrHelp) {
-		return command.ExitOK
-	}
-	if err == nil && flags.NArg() > 0 {
-		flags.Usage()
-	}
-	if err != nil || flags.NArg() > 0 {
-		return command.ExitUsage
-	}
-	dir, err := keptDir(*keep)
-	if err != nil {
-		fmt.Fprintln(env.Stderr, "demo:", err)
-		return command.ExitUsage
-	}
-	if *keep == "" {
-		defer os.RemoveAll(dir) // a temporary directory; the system's clean-up is the fallback
-	}
-	err = demonstrate(ctx, env, dir)
-	if ctx.Err() != nil {
-		fmt.Fprintln(env.Stderr, "demo: interrupted")
-		return command.ExitInterrupted
-	}
-	if err != nil {
-		fmt.Fprintln(env.Stderr, "demo:", err)
-		return command.ExitFailed
-	}
-	if *keep != "" {
-		fmt.Fprintf(env.Stdout, "\nLeft in %s: the repository, both logs, the outputs, the step summary and the pull request's text.\n", *keep)
-	}
-	return command.ExitOK
-}
-
-// keptDir makes the directory of the demonstration: a temporary one without a name. One
-// that somebody names must be new or empty, since the demonstration writes into it.
-func keptDir(name string) (string, error) {
-	if name == "" {
-		return os.MkdirTemp("", "relock-demo-")
-	}
-	dir, err := filepath.Abs(name)
-	if err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
-	entries, err := os.ReadDir(dir)
-	if err == nil && len(entries) > 0 {
-		err = fmt.Errorf("%s is not empty; name a new directory", name)
-	}
-	return dir, err
-}
-
 // demonstration is the Action in a world of its own.
 type demonstration struct {
 	env      command.Env
+	built    string // the program, absolute; empty: the one in this process
 	sandbox  *sandbox.Sandbox
 	dir      string // everything that is left behind
 	checkout string
 	vars     map[string]string
 }
 
-// demonstrate plays the main job in a directory.
-func demonstrate(ctx context.Context, env command.Env, dir string) error {
+// demonstrate plays the main job in a directory, with a built program if one is named.
+func demonstrate(ctx context.Context, env command.Env, built, dir string) error {
 	world, err := sandbox.ParseWorld(txtar.Parse(archive))
 	if err != nil {
 		return fmt.Errorf("reading the demonstration's world: %w", err)
@@ -147,7 +49,7 @@ func demonstrate(ctx context.Context, env command.Env, dir string) error {
 		return err
 	}
 	defer s.Close()
-	d := &demonstration{env: env, sandbox: s, dir: dir, checkout: filepath.Join(dir, "infrastructure")}
+	d := &demonstration{env: env, built: built, sandbox: s, dir: dir, checkout: filepath.Join(dir, "infrastructure")}
 	err = d.prepare()
 	if err != nil {
 		return err
@@ -183,7 +85,10 @@ func (d *demonstration) prepare() error {
 // act runs the Action, of whose log only what became of the pull request is printed.
 func (d *demonstration) act(ctx context.Context, logName string) error {
 	var log bytes.Buffer
-	code := d.run(ctx, &log, "action")
+	code, err := d.run(ctx, &log, "action")
+	if err != nil {
+		return err
+	}
 	if err := os.WriteFile(filepath.Join(d.dir, logName), log.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("writing the Action's log: %w", err)
 	}
@@ -201,27 +106,59 @@ func (d *demonstration) act(ctx context.Context, logName string) error {
 // pullLine begins what the log says of the pull request.
 var pullLine = regexp.MustCompile(`(?m)^\w.* pull request \d`)
 
-// run calls the program as a person or a runner would.
-func (d *demonstration) run(ctx context.Context, stdout io.Writer, args ...string) int {
+// run calls the program as a person or a runner would, and returns its exit status.
+func (d *demonstration) run(ctx context.Context, stdout io.Writer, args ...string) (int, error) {
+	fmt.Fprintf(d.env.Stdout, "$ relock %s\n", strings.Join(args, " "))
+	if d.built != "" {
+		return d.runBuilt(ctx, stdout, args)
+	}
 	env := d.env
-	fmt.Fprintf(env.Stdout, "$ relock %s\n", strings.Join(args, " "))
 	env.Stdout = stdout
 	env.Args = args
 	env.WorkDir = d.checkout
 	env.Home, env.CacheDir = d.dir, filepath.Join(d.dir, "cache")
 	env.Getenv = func(name string) string { return d.vars[name] }
-	env.Environ = nil
-	return command.Main(ctx, env)
+	return command.Main(ctx, env), nil
+}
+
+// runBuilt starts the built program with the variables of the runner alone, and with
+// those that say where its user has a home and a cache, by the system.
+func (d *demonstration) runBuilt(ctx context.Context, stdout io.Writer, args []string) (int, error) {
+	cache := filepath.Join(d.dir, "cache")
+	cmd := exec.CommandContext(ctx, d.built, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = d.checkout, stdout, d.env.Stderr
+	cmd.Env = []string{"HOME=" + d.dir, "USERPROFILE=" + d.dir, "XDG_CACHE_HOME=" + cache, "LocalAppData=" + cache}
+	for name, value := range d.vars {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	if !d.env.Color {
+		cmd.Env = append(cmd.Env, "NO_COLOR=1")
+	}
+	err := cmd.Run()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		return ended.ExitCode(), nil
+	}
+	return 0, err
 }
 
 func (d *demonstration) say(format string, args ...any) {
 	fmt.Fprintf(d.env.Stdout, format+"\n", args...)
 }
 
+// expect runs a verb, prints what it says, and fails if it ends with another status.
+func (d *demonstration) expect(ctx context.Context, status int, verb string) error {
+	code, err := d.run(ctx, d.env.Stdout, verb)
+	if err == nil && code != status {
+		err = fmt.Errorf("%s ended with status %d, not %d", verb, code, status)
+	}
+	return err
+}
+
 func (d *demonstration) play(ctx context.Context) error {
 	d.say("# 1. What is there: four root modules, two tools, shared modules\n")
-	if code := d.run(ctx, d.env.Stdout, "scan"); code != command.ExitOK {
-		return fmt.Errorf("scan ended with status %d", code)
+	if err := d.expect(ctx, command.ExitOK, "scan"); err != nil {
+		return err
 	}
 	d.say("\n# 2. On a schedule, the Action proposes what there is to do\n")
 	if err := d.act(ctx, "action-1.log"); err != nil {
@@ -231,8 +168,8 @@ func (d *demonstration) play(ctx context.Context) error {
 		return err
 	}
 	d.say("\n# 3. The same by hand: status 3 says that something would change\n")
-	if code := d.run(ctx, d.env.Stdout, "check"); code != command.ExitChanges {
-		return fmt.Errorf("check ended with status %d, not %d", code, command.ExitChanges)
+	if err := d.expect(ctx, command.ExitChanges, "check"); err != nil {
+		return err
 	}
 	d.say("\n# 4. The next night: the same proposal, so nothing is written\n")
 	d.sandbox.ResetRequests()
