@@ -341,6 +341,12 @@ func judgeCode(t *testing.T, code string) error {
 		}
 		_, err := comment.Parse(code)
 		return err
+	case "go":
+		dir, ours := strings.CutPrefix(strings.TrimSuffix(args[len(args)-1], "@latest"), "github.com/relock-dev/relock")
+		_, err := os.Stat("." + dir + "/main.go")
+		if ours && err != nil {
+			return fmt.Errorf("no such program: %w", err)
+		}
 	case "relock":
 		var out bytes.Buffer
 		status := command.Main(t.Context(), command.Env{
@@ -379,6 +385,8 @@ func TestDocumentsMistakesAreFound(t *testing.T) {
 		"link_not_https":     {"<http://example.com>", "README.md: http://example.com is no https address"},
 		"flag_that_is_gone":  {"```sh\nrelock lock --everything\n```\n", "unknown flag: --everything"},
 		"verb_that_is_gone":  {"Use `relock fix`.", "relock fix: status"},
+		"program_here":       {"```sh\ngo run github.com/relock-dev/relock/demo@latest\n```\n", ""},
+		"program_elsewhere":  {"```sh\ngo run github.com/relock-dev/relock/show@latest\n```\n", "no such program"},
 		"comment_not_spoken": {"Say `/relock merge`.", "/relock merge"},
 		"input_that_is_gone": {"```yaml\n- uses: relock-dev/relock@v1\n  with: {verb: pr}\n```\n", "the action has no input verb"},
 		"unknown_setting":    {"```yaml\nplatform: [linux_amd64]\n```\n", "platform"},

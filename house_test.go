@@ -312,15 +312,31 @@ func fetches(path string) bool {
 // TestHouseHasNoLibraryThatFetches holds for all that the program is made of, and
 // for all modules that go.mod names.
 func TestHouseHasNoLibraryThatFetches(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", ".").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	for path := range strings.FieldsSeq(string(out)) {
+	for _, path := range inProgram(t) {
 		if fetches(path) {
 			t.Errorf("the program has the package %s", path)
 		}
 	}
+	for _, r := range goMod(t).Require {
+		if fetches(r.Mod.Path) {
+			t.Errorf("go.mod names the module %s", r.Mod.Path)
+		}
+	}
+}
+
+// inProgram are the packages that the program is made of.
+func inProgram(t *testing.T) []string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	return strings.Fields(string(out))
+}
+
+// goMod is what go.mod says.
+func goMod(t *testing.T) *modfile.File {
+	t.Helper()
 	text, err := os.ReadFile("go.mod")
 	if err != nil {
 		t.Fatal(err)
@@ -329,10 +345,51 @@ func TestHouseHasNoLibraryThatFetches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range file.Require {
-		if fetches(r.Mod.Path) {
-			t.Errorf("go.mod names the module %s", r.Mod.Path)
+	return file
+}
+
+// forOthers are prefixes of packages that are for tests, for the demonstration and for
+// the judge. No user has a use for them.
+var forOthers = []string{
+	module + "/internal/sandbox", module + "/internal/judge", module + "/internal/watch", module + "/demo",
+	"github.com/getkin/kin-openapi", "github.com/vektah/gqlparser", "net/http/httptest", "testing",
+}
+
+// TestHouseKeepsTheSandboxOutOfTheProgram holds that the program has none of forOthers,
+// and that each row there is a package that something of ours imports.
+func TestHouseKeepsTheSandboxOutOfTheProgram(t *testing.T) {
+	reached := inProgram(t)
+	if !slices.Contains(reached, module+"/internal/command") {
+		t.Fatalf("the program is made of %d packages, and command is none of them", len(reached))
+	}
+	out, err := exec.Command("go", "list", "-deps", "-test", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for _, prefix := range forOthers {
+		below := func(path string) bool { return strings.HasPrefix(path+"/", prefix+"/") }
+		if i := slices.IndexFunc(reached, below); i >= 0 {
+			t.Errorf("the program has the package %s", reached[i])
 		}
+		if !slices.ContainsFunc(strings.Fields(string(out)), below) {
+			t.Errorf("%s is no package that we use: take it from the list", prefix)
+		}
+	}
+}
+
+// TestHouseRunsWithoutAClone holds what go run and go install ask of a module that they
+// fetch at a version [cmd/go: go help install]: go.mod must not contain directives that
+// mean something else in the main module.
+func TestHouseRunsWithoutAClone(t *testing.T) {
+	file := goMod(t)
+	for _, r := range file.Replace {
+		t.Errorf("go.mod replaces %s", r.Old)
+	}
+	for _, e := range file.Exclude {
+		t.Errorf("go.mod excludes %s", e.Mod)
+	}
+	if _, err := os.Stat("demo/go.mod"); err == nil {
+		t.Error("demo is a module of its own, which go run does not find in this one")
 	}
 }
 

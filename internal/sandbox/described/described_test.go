@@ -3,11 +3,8 @@ package described
 import (
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // server answers always the same.
@@ -163,27 +160,5 @@ func TestArchivesPassUnseen(t *testing.T) {
 	s.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/github/_codeload/o/r/legacy.tar.gz/main", nil))
 	if len(heard.verdicts) > 0 {
 		t.Errorf("complaints = %q, want none", heard.verdicts)
-	}
-}
-
-// TestProgramDoesNotHoldTheDescription keeps the checker and what it needs out
-// of the program that users run.
-func TestProgramDoesNotHoldTheDescription(t *testing.T) {
-	t.Parallel()
-	cmd := exec.Command("go", "list", "-deps", "github.com/relock-dev/relock")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	var found []string
-	for dep := range strings.Lines(string(out)) {
-		for _, ours := range []string{"/sandbox/described", "getkin/kin-openapi", "vektah/gqlparser"} {
-			if strings.Contains(dep, ours) {
-				found = append(found, strings.TrimSpace(dep))
-			}
-		}
-	}
-	if diff := cmp.Diff([]string(nil), found); diff != "" {
-		t.Errorf("dependencies of the program (-want +got):\n%s", diff)
 	}
 }
