@@ -68,8 +68,12 @@ func noSuchCommand(cmd *cobra.Command, words []string) error {
 // tryIt is the hint for people who look for a demonstration among the verbs.
 const tryIt = "go run github.com/relock-dev/relock/demo@latest shows the main job on this machine"
 
-// unknownFlag says which flag was meant, or which verbs have it.
+// unknownFlag says which flag was meant, or which verbs have it. Behind a word that is
+// no command, it is the word that is wrong.
 func unknownFlag(cmd *cobra.Command, err error) error {
+	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+		return noSuchCommand(cmd, words)
+	}
 	var missing *pflag.NotExistError
 	if !errors.As(err, &missing) {
 		return err

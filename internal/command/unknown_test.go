@@ -37,6 +37,9 @@ func TestMistypedCommandLines(t *testing.T) {
 		"demo":                   "next: " + tryIt,
 		"help demo":              "next: " + tryIt,
 		"demo --help":            "next: " + tryIt,
+		"demo --keep kept":       "next: " + tryIt,
+		"chek --jobs 2":          "next: did you mean relock check?",
+		"config vaildate --x":    "next: did you mean relock config validate?",
 		"action":                 "action runs as a step of a GitHub workflow",
 	} {
 		var stdout, stderr bytes.Buffer
