@@ -24,15 +24,16 @@ const module = "github.com/relock-dev/relock"
 // levels is the house: a package imports only packages of a lower level.
 var levels = map[string]int{
 	"provider": 0, "globs": 0, "file": 0, "inflate": 0, "zipfile": 0,
-	"content": 1, "hash": 1, "memo": 1, "transport": 1, "config": 1, "filetree": 1, "hclfile": 1, "moduleaddr": 1, "staticeval": 1, "versionfile": 1, "safe": 1,
-	"lockfile": 2, "cliconfig": 2, "github": 2,
-	"tfconfig": 3, "diff": 3, "oci": 3, "fleet": 3,
-	"scan":   4,
-	"module": 5, "registry": 5, "upgrade": 5, "verify": 5, "notes": 5, "comment": 5, "terragrunt": 5,
-	"report": 6, "action": 6,
-	"pr":      7,
-	"run":     8,
-	"command": 9,
+	"problem": 1,
+	"content": 2, "hash": 2, "memo": 2, "transport": 2, "config": 2, "filetree": 2, "hclfile": 2, "moduleaddr": 2, "staticeval": 2, "versionfile": 2, "safe": 2,
+	"lockfile": 3, "cliconfig": 3, "github": 3,
+	"tfconfig": 4, "diff": 4, "oci": 4, "fleet": 4,
+	"scan":   5,
+	"module": 6, "registry": 6, "upgrade": 6, "verify": 6, "notes": 6, "comment": 6, "terragrunt": 6,
+	"report": 7, "action": 7,
+	"pr":      8,
+	"run":     9,
+	"command": 10,
 }
 
 // outside holds packages that stand beside the levels: what they may import of
@@ -90,7 +91,7 @@ var direct = []rule{
 }
 
 // pure packages must not reach the network through any of our packages.
-var pure = []string{"provider", "globs", "lockfile", "hash", "config", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "upgrade", "verify", "comment", "report"}
+var pure = []string{"provider", "problem", "globs", "lockfile", "hash", "config", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "upgrade", "verify", "comment", "report"}
 
 type pkg struct {
 	ImportPath string

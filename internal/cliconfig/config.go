@@ -45,7 +45,7 @@ type Config struct {
 // credentials helper even if it has no token, and the helper is asked once for
 // each host.
 //
-// Errors are *provider.Error: CodeUnauthorized if the helper fails, or
+// Errors are *problem.Error: CodeUnauthorized if the helper fails, or
 // CodeCancelled.
 func (c *Config) Token(ctx context.Context, host svchost.Hostname) (string, error) {
 	if token, ok := c.environ[host]; ok {

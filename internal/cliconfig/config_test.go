@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -300,7 +301,7 @@ func TestLoadReports(t *testing.T) {
 			var got []string
 			for _, d := range diags {
 				got = append(got, fmt.Sprintf("%d: %s", d.Line, d.Message))
-				if d.File != filepath.ToSlash(filepath.Join(env.Home, tt.file)) || d.Code != provider.CodeCLIConfig || d.Severity != provider.SeverityError {
+				if d.File != filepath.ToSlash(filepath.Join(env.Home, tt.file)) || d.Code != problem.CodeCLIConfig || d.Severity != problem.SeverityError {
 					t.Errorf("diagnostic = %+v, want an error of code cli-config in %s", d, tt.file)
 				}
 			}
@@ -317,7 +318,7 @@ func TestLoadReports(t *testing.T) {
 func TestFileOfVariableMayBeMissing(t *testing.T) {
 	t.Parallel()
 	_, diags := Load(home(t, nil, "TF_CLI_CONFIG_FILE=$HOME/missing"), provider.Terraform)
-	if len(diags) != 1 || diags[0].Severity != provider.SeverityWarning || !strings.HasSuffix(diags[0].File, "/missing") {
+	if len(diags) != 1 || diags[0].Severity != problem.SeverityWarning || !strings.HasSuffix(diags[0].File, "/missing") {
 		t.Errorf("diagnostics = %v, want one warning about the file", diags)
 	}
 }
@@ -330,7 +331,7 @@ func TestUnreadableFileIsAnError(t *testing.T) {
 		home(t, map[string]string{"mine/x": ""}, "TF_CLI_CONFIG_FILE=$HOME/mine"),
 		home(t, map[string]string{".terraform.d": "a file"}),
 	} {
-		if _, diags := Load(env, provider.Terraform); len(diags) != 1 || diags[0].Severity != provider.SeverityError {
+		if _, diags := Load(env, provider.Terraform); len(diags) != 1 || diags[0].Severity != problem.SeverityError {
 			t.Errorf("diagnostics = %v, want one error", diags)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/memo"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -68,7 +68,7 @@ func NewDiscovery(c *Config, t *transport.Client, shared *Documents) *Discovery 
 }
 
 // Service returns the URL of a service such as "providers.v1". Errors are
-// *provider.Error: CodeNoService if the host does not offer the service,
+// *problem.Error: CodeNoService if the host does not offer the service,
 // CodeUnauthorized, CodeUnreachable or CodeBadAnswer if it could not be asked.
 func (d *Discovery) Service(ctx context.Context, name svchost.Hostname, service string) (*url.URL, error) {
 	h, err := d.hosts.Do(ctx, name, func() (hostOffer, error) { return d.ask(ctx, name) })
@@ -131,8 +131,8 @@ func (d *Discovery) get(ctx context.Context, name svchost.Hostname, token string
 }
 
 func checkStatus(name svchost.Hostname, status int, hadToken bool) error {
-	e := &provider.Error{
-		Code:    provider.CodeBadAnswer,
+	e := &problem.Error{
+		Code:    problem.CodeBadAnswer,
 		Host:    name,
 		Message: fmt.Sprintf("discovering the services of %s: %d %s", name.ForDisplay(), status, http.StatusText(status)),
 	}
@@ -142,18 +142,18 @@ func checkStatus(name svchost.Hostname, status int, hadToken bool) error {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return Unauthorized(name, hadToken)
 	case status >= 500 || status == http.StatusTooManyRequests:
-		e.Code = provider.CodeUnreachable
+		e.Code = problem.CodeUnreachable
 	}
 	return e
 }
 
 // Unauthorized is the error of a host that answered 401 or 403.
-func Unauthorized(name svchost.Hostname, hadToken bool) *provider.Error {
+func Unauthorized(name svchost.Hostname, hadToken bool) *problem.Error {
 	message := "host " + name.ForDisplay() + " requires authentication credentials"
 	if hadToken {
 		message = "host " + name.ForDisplay() + " rejected the given authentication credentials"
 	}
-	return &provider.Error{Code: provider.CodeUnauthorized, Host: name, Message: message, Hint: CredentialsHint(name)}
+	return &problem.Error{Code: problem.CodeUnauthorized, Host: name, Message: message, Hint: CredentialsHint(name)}
 }
 
 // serviceURL reads one value of a services map.
@@ -180,14 +180,14 @@ func serviceURL(base *url.URL, value any) (*url.URL, error) {
 // serviceNames say what the known services are.
 var serviceNames = map[string]string{"providers": "provider registry", "modules": "module registry"}
 
-func noService(name svchost.Hostname, service string, services map[string]any) *provider.Error {
+func noService(name svchost.Hostname, service string, services map[string]any) *problem.Error {
 	kind, _, _ := strings.Cut(service, ".")
 	what := serviceNames[kind]
 	if what == "" {
 		what = kind + " service"
 	}
-	e := &provider.Error{
-		Code:    provider.CodeNoService,
+	e := &problem.Error{
+		Code:    problem.CodeNoService,
 		Host:    name,
 		Message: fmt.Sprintf("host %s does not offer a Terraform %s", name.ForDisplay(), what),
 		Hint:    "check the host in the source address",
@@ -200,9 +200,9 @@ func noService(name svchost.Hostname, service string, services map[string]any) *
 	return e
 }
 
-func badDiscovery(name svchost.Hostname, err error) *provider.Error {
-	return &provider.Error{
-		Code:    provider.CodeBadAnswer,
+func badDiscovery(name svchost.Hostname, err error) *problem.Error {
+	return &problem.Error{
+		Code:    problem.CodeBadAnswer,
 		Host:    name,
 		Message: "the discovery document of " + name.ForDisplay() + " is not valid",
 		Err:     err,
@@ -211,7 +211,7 @@ func badDiscovery(name svchost.Hostname, err error) *provider.Error {
 
 // withHost names the host as addresses do, not as the URL's.
 func withHost(err error, name svchost.Hostname) error {
-	if e, ok := errors.AsType[*provider.Error](err); ok {
+	if e, ok := errors.AsType[*problem.Error](err); ok {
 		e.Host = name
 	}
 	return err

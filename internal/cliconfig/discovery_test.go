@@ -16,6 +16,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/sandbox/trusted"
 	"github.com/relock-dev/relock/internal/transport"
@@ -94,7 +95,7 @@ func TestServiceFollowsRedirects(t *testing.T) {
 
 	loop := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) })
 	d := discover(&Config{}, loop)
-	if _, err := d.Service(t.Context(), loop, "providers.v1"); !provider.Coded(err, provider.CodeUnreachable) || d.transport.Stats().Requests != 4 {
+	if _, err := d.Service(t.Context(), loop, "providers.v1"); !problem.Coded(err, problem.CodeUnreachable) || d.transport.Stats().Requests != 4 {
 		t.Errorf("Service in a redirect loop = %v after %d requests, want an error after 4", err, d.transport.Stats().Requests)
 	}
 }
@@ -108,29 +109,29 @@ func TestServiceFailures(t *testing.T) {
 	tests := []struct {
 		name    string
 		handler http.HandlerFunc
-		code    provider.Code
+		code    problem.Code
 		want    string
 	}{
-		{"no_document", status(404), provider.CodeNoService, "host HOST does not offer a Terraform provider registry"},
-		{"no_service", document(json, `{"login.v1": {}}`), provider.CodeNoService, "does not offer a Terraform provider registry"},
-		{"other_version", document(json, `{"providers.v9": "/v9/"}`), provider.CodeNoService, "offers a Terraform provider registry of another version than providers.v1"},
-		{"server_error", status(503), provider.CodeUnreachable, "503 Service Unavailable"},
-		{"unauthorized", status(401), provider.CodeUnauthorized, "host HOST requires authentication credentials"},
-		{"other_status", status(410), provider.CodeBadAnswer, "410 Gone"},
-		{"content_type", document("text/html", `{"providers.v1": "/v1/"}`), provider.CodeBadAnswer, "content type"},
-		{"not_json", document(json, `<html>`), provider.CodeBadAnswer, "not valid"},
-		{"service_is_object", document(json, `{"providers.v1": {}}`), provider.CodeBadAnswer, "not a URL"},
-		{"service_is_no_url", document(json, `{"providers.v1": "http://[s3cret"}`), provider.CodeBadAnswer, "not a URL"},
-		{"service_of_other_scheme", document(json, `{"providers.v1": "file:///x"}`), provider.CodeBadAnswer, "must use https or http"},
-		{"service_with_password", document(json, `{"providers.v1": "https://u:s3cret@x/"}`), provider.CodeBadAnswer, "must not hold credentials"},
-		{"too_long", document(json, `{"x": "`+strings.Repeat("x", 1<<20)+`"}`), provider.CodeBadAnswer, "longer than"},
+		{"no_document", status(404), problem.CodeNoService, "host HOST does not offer a Terraform provider registry"},
+		{"no_service", document(json, `{"login.v1": {}}`), problem.CodeNoService, "does not offer a Terraform provider registry"},
+		{"other_version", document(json, `{"providers.v9": "/v9/"}`), problem.CodeNoService, "offers a Terraform provider registry of another version than providers.v1"},
+		{"server_error", status(503), problem.CodeUnreachable, "503 Service Unavailable"},
+		{"unauthorized", status(401), problem.CodeUnauthorized, "host HOST requires authentication credentials"},
+		{"other_status", status(410), problem.CodeBadAnswer, "410 Gone"},
+		{"content_type", document("text/html", `{"providers.v1": "/v1/"}`), problem.CodeBadAnswer, "content type"},
+		{"not_json", document(json, `<html>`), problem.CodeBadAnswer, "not valid"},
+		{"service_is_object", document(json, `{"providers.v1": {}}`), problem.CodeBadAnswer, "not a URL"},
+		{"service_is_no_url", document(json, `{"providers.v1": "http://[s3cret"}`), problem.CodeBadAnswer, "not a URL"},
+		{"service_of_other_scheme", document(json, `{"providers.v1": "file:///x"}`), problem.CodeBadAnswer, "must use https or http"},
+		{"service_with_password", document(json, `{"providers.v1": "https://u:s3cret@x/"}`), problem.CodeBadAnswer, "must not hold credentials"},
+		{"too_long", document(json, `{"x": "`+strings.Repeat("x", 1<<20)+`"}`), problem.CodeBadAnswer, "longer than"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			host := serve(t, tt.handler)
 			_, err := discover(&Config{}, host).Service(t.Context(), host, "providers.v1")
-			e, ok := errors.AsType[*provider.Error](err)
+			e, ok := errors.AsType[*problem.Error](err)
 			if !ok || e.Code != tt.code || e.Host != host {
 				t.Fatalf("Service: %#v, want code %q of host %s", err, tt.code, host)
 			}
@@ -167,7 +168,7 @@ host "relative.example" {
 			t.Errorf("Service(%s) = %v, %v; want %s", host, u, err, want)
 		}
 	}
-	if _, err := d.Service(t.Context(), "a.example", "modules.v1"); !provider.Coded(err, provider.CodeNoService) {
+	if _, err := d.Service(t.Context(), "a.example", "modules.v1"); !problem.Coded(err, problem.CodeNoService) {
 		t.Errorf("service that the block does not name: %v, want code no-service", err)
 	}
 	if n := d.transport.Stats().Requests; n != 0 {
@@ -190,7 +191,7 @@ func TestDiscoverySendsToken(t *testing.T) {
 	}
 	c = &Config{tokens: map[svchost.Hostname]string{host: "stale"}}
 	_, err := discover(c, host).Service(t.Context(), host, "providers.v1")
-	if !provider.Coded(err, provider.CodeUnauthorized) || !strings.Contains(err.Error(), "rejected") {
+	if !problem.Coded(err, problem.CodeUnauthorized) || !strings.Contains(err.Error(), "rejected") {
 		t.Errorf("Service with a refused token: %v, want that it was rejected", err)
 	}
 }
@@ -230,7 +231,7 @@ func TestCancellationIsNotRemembered(t *testing.T) {
 	d := discover(&Config{}, host)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, err := d.Service(ctx, host, "providers.v1"); !provider.Coded(err, provider.CodeCancelled) {
+	if _, err := d.Service(ctx, host, "providers.v1"); !problem.Coded(err, problem.CodeCancelled) {
 		t.Errorf("Service with an ended context: %v, want code cancelled", err)
 	}
 	close(release)

@@ -13,6 +13,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -42,7 +43,7 @@ func (h *tokenHelper) token(ctx context.Context, host svchost.Hostname) (string,
 	}
 	answer.token, answer.err = h.ask(ctx, host)
 	if ctx.Err() != nil {
-		return "", &provider.Error{Code: provider.CodeCancelled, Host: host, Message: "interrupted", Err: ctx.Err()}
+		return "", &problem.Error{Code: problem.CodeCancelled, Host: host, Message: "interrupted", Err: ctx.Err()}
 	}
 	if h.known == nil {
 		h.known = map[svchost.Hostname]tokenAnswer{}
@@ -68,8 +69,8 @@ func (h *tokenHelper) ask(ctx context.Context, host svchost.Hostname) (string, e
 }
 
 func (h *tokenHelper) failed(host svchost.Hostname, err error) error {
-	return &provider.Error{
-		Code: provider.CodeUnauthorized, Host: host,
+	return &problem.Error{
+		Code: problem.CodeUnauthorized, Host: host,
 		Message: fmt.Sprintf("the credentials helper %q gave no answer for %s", h.name, host.ForDisplay()), Err: err,
 		Hint: fmt.Sprintf("run %s%s get %s to see why, or %s", helperPrefix, h.name, host, CredentialsHint(host)),
 	}

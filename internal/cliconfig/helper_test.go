@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -87,8 +88,8 @@ func TestHelperAnswers(t *testing.T) {
 				}
 				return
 			}
-			e, ok := errors.AsType[*provider.Error](err)
-			if !ok || e.Code != provider.CodeUnauthorized || !strings.Contains(e.Error(), tt.want) || e.Host != "h.example" {
+			e, ok := errors.AsType[*problem.Error](err)
+			if !ok || e.Code != problem.CodeUnauthorized || !strings.Contains(e.Error(), tt.want) || e.Host != "h.example" {
 				t.Fatalf("Token: %v, want %q", err, tt.want)
 			}
 			if !strings.Contains(e.Hint, "run terraform-credentials-vault get h.example to see why, or set TF_TOKEN_h_example") || strings.Contains(fmt.Sprint(e, e.Hint), "s3cret") {
@@ -103,7 +104,7 @@ func TestInterruptedHelperIsAskedAgain(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := helped(t, `echo '{"token": "t"}'`)
 	cancel()
-	if _, err := c.Token(ctx, "h.example"); !provider.Coded(err, provider.CodeCancelled) {
+	if _, err := c.Token(ctx, "h.example"); !problem.Coded(err, problem.CodeCancelled) {
 		t.Errorf("Token after the end of the run: %v, want that it was interrupted", err)
 	}
 	if got := token(t, c, "h.example"); got != "t" {
@@ -144,7 +145,7 @@ func TestHelperIsFound(t *testing.T) {
 			for tool, want := range map[provider.ToolName]string{provider.Terraform: tt.terraform, provider.OpenTofu: tt.opentofu} {
 				c, diags := Load(env, tool)
 				if want == "" {
-					if len(diags) != 1 || diags[0].Severity != provider.SeverityWarning || diags[0].Line != 2 || !strings.Contains(diags[0].Hint, "terraform-credentials-x into ") {
+					if len(diags) != 1 || diags[0].Severity != problem.SeverityWarning || diags[0].Line != 2 || !strings.Contains(diags[0].Hint, "terraform-credentials-x into ") {
 						t.Errorf("diagnostics of %s = %+v, want one warning that says where to put the helper", tool, diags)
 					}
 				} else if len(diags) > 0 {
@@ -165,7 +166,7 @@ func TestOneHelperOnly(t *testing.T) {
 		script(t, filepath.Join(env.Home, ".terraform.d", "plugins", "terraform-credentials-"+name), "")
 	}
 	_, diags := Load(env, provider.Terraform)
-	if len(diags) != 1 || diags[0].Line != 3 || diags[0].Message != "there is more than one credentials_helper block" || diags[0].Severity != provider.SeverityError {
+	if len(diags) != 1 || diags[0].Line != 3 || diags[0].Message != "there is more than one credentials_helper block" || diags[0].Severity != problem.SeverityError {
 		t.Errorf("diagnostics = %+v, want an error about the second block", diags)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -167,7 +168,7 @@ func TestInstallationReports(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, diags := Load(home(t, map[string]string{".terraformrc": tt.text}), provider.Terraform)
-			if len(diags) != 1 || diags[0].Severity != provider.SeverityError {
+			if len(diags) != 1 || diags[0].Severity != problem.SeverityError {
 				t.Fatalf("diagnostics = %v, want one error", diags)
 			}
 			if got := fmt.Sprintf("%d: %s", diags[0].Line, diags[0].Message); !strings.HasPrefix(got, tt.want) {
@@ -184,7 +185,7 @@ func TestOverridesAreNamedAndChangeNothing(t *testing.T) {
 	t.Parallel()
 	const text = "provider_installation {\n  dev_overrides {\n    \"acme/b\" = \"/x\"\n    \"hashicorp/a\" = \"/y\"\n  }\n  direct {}\n}\n"
 	c, diags := Load(home(t, map[string]string{".terraformrc": text}), provider.OpenTofu)
-	if len(diags) != 1 || diags[0].Severity != provider.SeverityWarning || diags[0].Line != 2 ||
+	if len(diags) != 1 || diags[0].Severity != problem.SeverityWarning || diags[0].Line != 2 ||
 		diags[0].Message != "dev_overrides do not change what is locked: acme/b, hashicorp/a as without them" {
 		t.Errorf("diagnostics = %+v, want one warning at line 2 that names both", diags)
 	}

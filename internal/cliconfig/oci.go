@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/hcl/hcl/ast"
 	"oras.land/oras-go/v2/registry"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // OCICredential is what an OCI registry is given: a user and a password, or
@@ -66,13 +66,13 @@ func (e ociEntry) reach(r Repository) int {
 // equals the first one in this order. It is asked for anew each time, since
 // helpers may hand out credentials that do not last.
 //
-// Errors are *provider.Error: CodeUnauthorized if a helper fails, CodeCLIConfig
+// Errors are *problem.Error: CodeUnauthorized if a helper fails, CodeCLIConfig
 // if a file that the configuration names cannot be read, or CodeCancelled.
 func (c *Config) OCICredential(ctx context.Context, r Repository) (OCICredential, error) {
 	entries, err := c.oci.entries()
 	if err != nil {
-		return OCICredential{}, &provider.Error{
-			Code: provider.CodeCLIConfig, Message: "finding the credentials for " + r.Registry, Err: err,
+		return OCICredential{}, &problem.Error{
+			Code: problem.CodeCLIConfig, Message: "finding the credentials for " + r.Registry, Err: err,
 			Hint: "check docker_style_config_files in the CLI configuration",
 		}
 	}
@@ -94,12 +94,12 @@ func (c *Config) OCICredential(ctx context.Context, r Repository) (OCICredential
 }
 
 func helperFailed(ctx context.Context, helper string, r Repository, err error) error {
-	e := &provider.Error{
-		Code: provider.CodeUnauthorized, Message: fmt.Sprintf("the credentials helper %q gave no answer for %s", helper, r.Registry), Err: err,
+	e := &problem.Error{
+		Code: problem.CodeUnauthorized, Message: fmt.Sprintf("the credentials helper %q gave no answer for %s", helper, r.Registry), Err: err,
 		Hint: fmt.Sprintf("echo https://%s | %s%s get says why", r.Registry, dockerHelperPrefix, helper),
 	}
 	if ctx.Err() != nil {
-		e.Code, e.Err = provider.CodeCancelled, ctx.Err()
+		e.Code, e.Err = problem.CodeCancelled, ctx.Err()
 	}
 	return e
 }

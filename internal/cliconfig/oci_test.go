@@ -9,6 +9,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -186,7 +187,7 @@ esac
 		if text := fmt.Sprintf("%+v %v", got, err); !strings.Contains(text, want) || strings.Contains(text, "s3cret") {
 			t.Errorf("OCICredential(%s) = %s, want %s", registry, text, want)
 		}
-		if e, ok := errors.AsType[*provider.Error](err); err != nil && (!ok || e.Code != provider.CodeUnauthorized || e.Hint == "") {
+		if e, ok := errors.AsType[*problem.Error](err); err != nil && (!ok || e.Code != problem.CodeUnauthorized || e.Hint == "") {
 			t.Errorf("OCICredential(%s): %+v, want code unauthorized and a hint", registry, err)
 		}
 	}
@@ -201,7 +202,7 @@ func TestNamedFileMustBeReadable(t *testing.T) {
 		}
 		c, _ := Load(home(t, files), provider.OpenTofu)
 		_, err := c.OCICredential(t.Context(), Repository{Registry: "reg.example", Name: "x"})
-		if !provider.Coded(err, provider.CodeCLIConfig) || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "s3cret") {
+		if !problem.Coded(err, problem.CodeCLIConfig) || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("OCICredential with %s: %v, want an error that names it", name, err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/file"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -28,13 +29,13 @@ type merged struct {
 	env    Env
 	tool   provider.ToolName
 	limits Limits // of registry_protocols blocks
-	diags  []provider.Diagnostic
+	diags  []problem.Diagnostic
 }
 
 // Load reads the configuration that the tool would read. The result is never
 // nil; with an error among the diagnostics it must not be used to write locks
 // [terraform 1.11 internal/command/cliconfig/cliconfig.go].
-func Load(env Env, tool provider.ToolName) (*Config, []provider.Diagnostic) {
+func Load(env Env, tool provider.ToolName) (*Config, []problem.Diagnostic) {
 	m := merged{env: env, tool: tool, config: &Config{
 		services: map[svchost.Hostname]map[string]any{},
 		tokens:   map[svchost.Hostname]string{},
@@ -274,12 +275,12 @@ func (m *merged) addOCIDefaults(path string, item *ast.ObjectItem) {
 
 func (m *merged) warn(path string, line int, message, hint string) {
 	m.report(path, line, message, hint)
-	m.diags[len(m.diags)-1].Severity = provider.SeverityWarning
+	m.diags[len(m.diags)-1].Severity = problem.SeverityWarning
 }
 
 func (m *merged) report(path string, line int, message, hint string) {
-	m.diags = append(m.diags, provider.Diagnostic{
-		Code: provider.CodeCLIConfig, Message: message,
+	m.diags = append(m.diags, problem.Diagnostic{
+		Code: problem.CodeCLIConfig, Message: message,
 		File: filepath.ToSlash(path), Line: line, Hint: hint,
 	})
 }

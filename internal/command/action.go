@@ -17,7 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
@@ -71,7 +71,7 @@ func runAction(ctx context.Context, env Env) error {
 // said complains of an error where runners find no commands, and returns what is
 // left to say of it.
 func said(ctx context.Context, env Env, err error) error {
-	if err == nil || ctx.Err() != nil && (errors.Is(err, context.Canceled) || provider.Coded(err, provider.CodeCancelled)) {
+	if err == nil || ctx.Err() != nil && (errors.Is(err, context.Canceled) || problem.Coded(err, problem.CodeCancelled)) {
 		return err // that the run was interrupted is said once
 	}
 	complain(env.Stderr, err)
@@ -216,8 +216,8 @@ func annotations(r report.Report) []action.Annotation {
 	for level, problems := range byLevel(diagnosticsOf(r)) {
 		for i, d := range problems {
 			if rest := len(problems) - i; i == mostAnnotations-1 && rest > 1 {
-				all = append(all, annotation(provider.Diagnostic{
-					Severity: provider.Severity(level), Code: provider.CodeLeftOut, Message: fmt.Sprintf("%d more of this level are in the summary of the step", rest),
+				all = append(all, annotation(problem.Diagnostic{
+					Severity: problem.Severity(level), Code: problem.CodeLeftOut, Message: fmt.Sprintf("%d more of this level are in the summary of the step", rest),
 				}))
 				break
 			}
@@ -281,38 +281,38 @@ func directoriesOf(r report.Report) string {
 
 // diagnosticsOf lists all problems. What check finds is one, and a warning for the
 // other verbs.
-func diagnosticsOf(r report.Report) []provider.Diagnostic {
+func diagnosticsOf(r report.Report) []problem.Diagnostic {
 	all := slices.Clone(r.Diagnostics)
 	for _, m := range r.Modules {
 		all = append(all, m.Diagnostics...)
 		for _, f := range m.Brief() {
 			d := f.Diagnostic()
 			if r.Verb != report.VerbCheck && r.Verb != report.VerbVerify {
-				d.Severity = provider.SeverityWarning
+				d.Severity = problem.SeverityWarning
 			}
 			all = append(all, d)
 		}
 	}
-	return slices.DeleteFunc(all, func(d provider.Diagnostic) bool { // the summary tells; nobody need be stopped for it
-		return d.Code == provider.CodeNotFound && d.Severity == provider.SeverityWarning
+	return slices.DeleteFunc(all, func(d problem.Diagnostic) bool { // the summary tells; nobody need be stopped for it
+		return d.Code == problem.CodeNotFound && d.Severity == problem.SeverityWarning
 	})
 }
 
 // byLevel divides problems by how severe they are, the failures first.
-func byLevel(all []provider.Diagnostic) [3][]provider.Diagnostic {
-	var by [3][]provider.Diagnostic
+func byLevel(all []problem.Diagnostic) [3][]problem.Diagnostic {
+	var by [3][]problem.Diagnostic
 	for _, d := range all {
 		by[d.Severity] = append(by[d.Severity], d)
 	}
 	return by
 }
 
-func annotation(d provider.Diagnostic) action.Annotation {
+func annotation(d problem.Diagnostic) action.Annotation {
 	a := action.Annotation{Level: action.Error, Title: string(d.Code), Message: safe.Plain(d.Message), File: d.File, Line: d.Line}
 	switch d.Severity {
-	case provider.SeverityWarning:
+	case problem.SeverityWarning:
 		a.Level = action.Warning
-	case provider.SeverityNote:
+	case problem.SeverityNote:
 		a.Level = action.Notice
 	}
 	if d.Package != "" { // such a place is no file of the workspace

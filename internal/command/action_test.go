@@ -13,7 +13,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/config"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 )
 
@@ -49,7 +49,7 @@ func TestOutputs(t *testing.T) {
 			"pull-request-number": "7", "pull-request-url": "https://github.com/acme/infra/pull/7", "pull-request-operation": "created",
 			"pull-request-branch": "relock/a-01234567", "pull-request-head-sha": "abc",
 		}},
-		"findings": {report.Report{Verb: report.VerbVerify, Modules: []report.Module{{Findings: []provider.Finding{{}, {Severity: provider.SeverityNote}}}}}, map[string]string{
+		"findings": {report.Report{Verb: report.VerbVerify, Modules: []report.Module{{Findings: []problem.Finding{{}, {Severity: problem.SeverityNote}}}}}, map[string]string{
 			"findings": "1",
 		}},
 	} {
@@ -81,14 +81,14 @@ func TestOutputs(t *testing.T) {
 // depends on the verb.
 func TestAnnotationsOfAReport(t *testing.T) {
 	t.Parallel()
-	at := func(severity provider.Severity, message string) provider.Diagnostic {
-		return provider.Diagnostic{Severity: severity, Code: provider.CodeNoVersion, Message: message, File: "live/main.tf", Line: 3}
+	at := func(severity problem.Severity, message string) problem.Diagnostic {
+		return problem.Diagnostic{Severity: severity, Code: problem.CodeNoVersion, Message: message, File: "live/main.tf", Line: 3}
 	}
 	r := report.Report{
-		Diagnostics: []provider.Diagnostic{at(provider.SeverityWarning, "careful")},
+		Diagnostics: []problem.Diagnostic{at(problem.SeverityWarning, "careful")},
 		Modules: []report.Module{{
-			Dir: "live", Diagnostics: []provider.Diagnostic{at(provider.SeverityNote, "by the way"), at(provider.SeverityError, "wrong")},
-			Findings: []provider.Finding{{Code: provider.CodeHashUnknown, Message: "belongs to nothing", File: "live/.terraform.lock.hcl", Line: 9}},
+			Dir: "live", Diagnostics: []problem.Diagnostic{at(problem.SeverityNote, "by the way"), at(problem.SeverityError, "wrong")},
+			Findings: []problem.Finding{{Code: problem.CodeHashUnknown, Message: "belongs to nothing", File: "live/.terraform.lock.hcl", Line: 9}},
 		}},
 	}
 	for verb, want := range map[string][]string{
@@ -105,9 +105,9 @@ func TestAnnotationsOfAReport(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", verb, diff)
 		}
 	}
-	elsewhere := at(provider.SeverityError, "wrong")
+	elsewhere := at(problem.SeverityError, "wrong")
 	elsewhere.Package, elsewhere.Hint = "acme/vpc/aws", "try this"
-	want := action.Annotation{Level: action.Error, Title: string(provider.CodeNoVersion), Message: "live/main.tf:3: wrong\ntry this"}
+	want := action.Annotation{Level: action.Error, Title: string(problem.CodeNoVersion), Message: "live/main.tf:3: wrong\ntry this"}
 	if diff := cmp.Diff(want, annotation(elsewhere)); diff != "" {
 		t.Errorf("a place that is no file of the workspace (-want +got):\n%s", diff)
 	}
@@ -171,8 +171,8 @@ func TestReportIsHandedToTheRunner(t *testing.T) {
 		t.Logf("links are missing on this system, a file stands there instead: %v", err)
 		put(t, filepath.Join(dir, reportFile), "of an earlier run")
 	}
-	missed := provider.Diagnostic{Severity: provider.SeverityWarning, Code: provider.CodeNotFound, Message: "nobody need be stopped for it"}
-	r := report.Report{Verb: report.VerbCheck, Diagnostics: []provider.Diagnostic{missed, {Message: "wrong"}}}
+	missed := problem.Diagnostic{Severity: problem.SeverityWarning, Code: problem.CodeNotFound, Message: "nobody need be stopped for it"}
+	r := report.Report{Verb: report.VerbCheck, Diagnostics: []problem.Diagnostic{missed, {Message: "wrong"}}}
 	if err := tell(env.runtime(), r, dir, sarifOptions(env, config.Config{})); err != nil {
 		t.Fatal(err)
 	}
@@ -198,8 +198,8 @@ func TestAnnotationsAreTheWorst(t *testing.T) {
 	t.Parallel()
 	r := report.Report{Verb: report.VerbVerify}
 	for i := range 30 {
-		for _, s := range []provider.Severity{provider.SeverityNote, provider.SeverityWarning, provider.SeverityError} {
-			m := report.Module{Dir: fmt.Sprint(i), Findings: []provider.Finding{{Severity: s, Code: provider.CodeHashUnknown, Message: fmt.Sprintf("%s %d", s, i)}}}
+		for _, s := range []problem.Severity{problem.SeverityNote, problem.SeverityWarning, problem.SeverityError} {
+			m := report.Module{Dir: fmt.Sprint(i), Findings: []problem.Finding{{Severity: s, Code: problem.CodeHashUnknown, Message: fmt.Sprintf("%s %d", s, i)}}}
 			r.Modules = append(r.Modules, m)
 		}
 	}
@@ -209,7 +209,7 @@ func TestAnnotationsAreTheWorst(t *testing.T) {
 	}
 	for i, level := range []action.Level{action.Error, action.Warning, action.Notice} {
 		first, last := all[10*i], all[10*i+9]
-		name := provider.Severity(i).String()
+		name := problem.Severity(i).String()
 		if first.Level != level || first.Message != name+" 0" || last.Level != level || last.Message != "21 more of this level are in the summary of the step" {
 			t.Errorf("of the level %s the first is %v, and the last %v", name, first, last)
 		}

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/config"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
 )
 
@@ -130,8 +130,8 @@ func notCheckedOut(values config.Values) bool {
 }
 
 // baseUnknown says that a pull request's base can be read nowhere.
-var baseUnknown = provider.Diagnostic{
-	Code: provider.CodeSettings, Severity: provider.SeverityWarning,
+var baseUnknown = problem.Diagnostic{
+	Code: problem.CodeSettings, Severity: problem.SeverityWarning,
 	Message: "the configuration file is not read: that of a pull request's head decides nothing, and its base is not here",
 	Hint:    "give the step a token that may read contents, or let actions/checkout fetch the base with fetch-depth: 0",
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/hash"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -32,7 +32,7 @@ On GitHub no run about the head of a pull request joins any.`,
 
 func mergeCaches(env Env, into string, names []string) error {
 	if head, _ := env.runtime().Head(); head {
-		return provider.Diagnostics{cachesOfHead(provider.SeverityError)}
+		return problem.Diagnostics{cachesOfHead(problem.SeverityError)}
 	}
 	cache, err := hash.OpenCache(env.path(into))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/action"
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
 )
@@ -178,8 +178,8 @@ func complain(w io.Writer, err error) {
 }
 
 // diagnoses are what an error says, one for each problem in it.
-func diagnoses(err error) []provider.Diagnostic {
-	var several provider.Diagnostics
+func diagnoses(err error) []problem.Diagnostic {
+	var several problem.Diagnostics
 	var missing run.NotFound
 	switch {
 	case errors.As(err, &missing):
@@ -187,7 +187,7 @@ func diagnoses(err error) []provider.Diagnostic {
 	case errors.As(err, &several):
 		return several
 	}
-	return []provider.Diagnostic{provider.Diagnose(err)}
+	return []problem.Diagnostic{problem.Diagnose(err)}
 }
 
 // ofRun is the world as package run sees it.

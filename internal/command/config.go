@@ -13,7 +13,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
@@ -37,8 +37,8 @@ modules. It reads files and lock files alone, and replaces no file.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root := run.RepositoryOf(env.WorkDir)
 			if there := configIn(root); there != "" && !stdout {
-				return provider.Diagnostic{
-					Code: provider.CodeSettings, File: there, Message: "there is a configuration file already; nothing was written",
+				return problem.Diagnostic{
+					Code: problem.CodeSettings, File: there, Message: "there is a configuration file already; nothing was written",
 					Hint: "relock config init --stdout prints what would be written",
 				}
 			}
@@ -116,7 +116,7 @@ func validateOperators(env Env, name string) error {
 	}
 	cfg, problems := config.Resolve(config.Merge(config.Lay(file, config.File{}).Values))
 	if len(problems) > 0 {
-		return provider.Diagnostics(problems)
+		return problem.Diagnostics(problems)
 	}
 	cfg.Severity, cfg.SeverityGiven, cfg.SeverityEnforced = nil, severityIn(file.Values), severityIn(file.Enforced)
 	if err := unsound(cfg); err != nil {
@@ -220,7 +220,7 @@ func filesShown(s settings, of report.SettingsShown) string {
 }
 
 // warn says warnings where nothing else is said.
-func warn(env Env, warnings []provider.Diagnostic) {
+func warn(env Env, warnings []problem.Diagnostic) {
 	for _, d := range warnings {
 		fmt.Fprintln(env.Stderr, "relock: warning:", safe.Plain(d.Error()))
 		if d.Hint != "" {

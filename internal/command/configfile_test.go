@@ -9,7 +9,7 @@ import (
 	"testing/fstest"
 
 	"github.com/relock-dev/relock/internal/config"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
 )
 
@@ -54,7 +54,7 @@ func TestSettingsOnABase(t *testing.T) {
 			if err == nil && tt.known {
 				s, err = s.on(env, base)
 			}
-			if s.PullRequest.Limit != tt.want || problem(err) != tt.fails && tt.fails == "" || tt.fails != "" && err == nil {
+			if s.PullRequest.Limit != tt.want || problemText(err) != tt.fails && tt.fails == "" || tt.fails != "" && err == nil {
 				t.Errorf("the limit is %d, %v, want %d and %q", s.PullRequest.Limit, err, tt.want, tt.fails)
 			}
 		})
@@ -107,12 +107,12 @@ func TestSeveritiesOfOtherRepositories(t *testing.T) {
 	for _, there := range []string{"repo=octo/infra", "org=octo"} {
 		flag, value, _ := strings.Cut(there, "=")
 		s, err := settingsOfRun(t.Context(), env, run.PR, config.Flags(map[string][]string{"config": {"central.yml"}, flag: {value}}))
-		if err != nil || s.SeverityGiven["hash-unknown"] != provider.SeverityNote {
+		if err != nil || s.SeverityGiven["hash-unknown"] != problem.SeverityNote {
 			t.Errorf("for --%s the severities are %v, %v, want a note", flag, s.SeverityGiven, err)
 			continue
 		}
 		s, err = s.on(env, fstest.MapFS{".relock.yml": {Data: []byte("version: 1\nverify: {severity: {hash-unknown: warning}}\n")}})
-		if err != nil || s.Severity["hash-unknown"] != provider.SeverityWarning {
+		if err != nil || s.Severity["hash-unknown"] != problem.SeverityWarning {
 			t.Errorf("for --%s the repository makes it %v, %v, want a warning", flag, s.Severity, err)
 		}
 		if _, err := s.on(env, fstest.MapFS{".relock.yml": {Data: []byte("version: 1\nverify: {severity: {unsigned: note}}\n")}}); err == nil {

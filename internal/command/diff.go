@@ -10,7 +10,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 )
@@ -67,8 +67,8 @@ docs/command-line.md says how to set up.`,
 // compare reports the difference of two files.
 func compare(env Env, args []string) (report.Report, error) {
 	if len(args) != 2 {
-		return report.Report{}, provider.Diagnostic{
-			Code: provider.CodeSettings, Message: fmt.Sprintf("diff compares two files, OLD and NEW; %d are given", len(args)),
+		return report.Report{}, problem.Diagnostic{
+			Code: problem.CodeSettings, Message: fmt.Sprintf("diff compares two files, OLD and NEW; %d are given", len(args)),
 			Hint: "relock diff --git HEAD compares the lock files here with those that are committed",
 		}
 	}

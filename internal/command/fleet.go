@@ -18,7 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/hash"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 )
@@ -89,9 +89,9 @@ func divide(ctx context.Context, env Env, s settings) (fleet.Division, error) {
 
 // foreseen says at the planning that a repository cannot be looked at. The run fails for
 // it when its shards are joined: their jobs do not start if the planning fails.
-func foreseen(u fleet.Unlisted) provider.Diagnostic {
+func foreseen(u fleet.Unlisted) problem.Diagnostic {
 	d := u.Diagnostic()
-	d.Severity = provider.SeverityWarning
+	d.Severity = problem.SeverityWarning
 	return d
 }
 
@@ -156,8 +156,8 @@ func ofShard(env Env, s settings) (*run.Organisation, error) {
 		return nil, err
 	}
 	if p.Settings != "" && p.Settings != s.operators() {
-		return nil, provider.Diagnostic{
-			Code: provider.CodeSettings, File: s.Organisation.Plan, Message: "the plan was made by another operator's file than this run has",
+		return nil, problem.Diagnostic{
+			Code: problem.CodeSettings, File: s.Organisation.Plan, Message: "the plan was made by another operator's file than this run has",
 			Hint: "give every job of a run the same file with --config, or plan anew",
 		}
 	}
@@ -234,12 +234,12 @@ func joinShards(env Env, plan string, patterns []string) (report.Report, error) 
 		return report.Report{}, err
 	}
 	var runs []report.Report
-	var unreadable []provider.Diagnostic
+	var unreadable []problem.Diagnostic
 	for _, name := range filesMatching(env, patterns) {
 		r, err := readReport(env.path(name))
 		if err != nil {
-			unreadable = append(unreadable, provider.Diagnostic{
-				Code: provider.CodeSettings, File: shownPath(env, name), Message: fmt.Sprintf("the report cannot be read: %v", err),
+			unreadable = append(unreadable, problem.Diagnostic{
+				Code: problem.CodeSettings, File: shownPath(env, name), Message: fmt.Sprintf("the report cannot be read: %v", err),
 				Hint: "run the job of that shard again",
 			})
 			continue
@@ -257,24 +257,24 @@ func joinShards(env Env, plan string, patterns []string) (report.Report, error) 
 
 // joinCaches adds to a hash cache what those of shards know, as a run that may learn
 // would. Where they contradict each other, none is believed. One that cannot be used costs downloads, and is told.
-func joinCaches(env Env, into string, patterns []string) []provider.Diagnostic {
+func joinCaches(env Env, into string, patterns []string) []problem.Diagnostic {
 	if len(patterns) == 0 {
 		return nil
 	}
 	if head, _ := env.runtime().Head(); head {
-		return []provider.Diagnostic{cachesOfHead(provider.SeverityWarning)}
+		return []problem.Diagnostic{cachesOfHead(problem.SeverityWarning)}
 	}
-	unusable := func(name string, err error) provider.Diagnostic {
-		return provider.Diagnostic{
-			Code: provider.CodeSettings, Severity: provider.SeverityWarning, File: shownPath(env, name), Message: fmt.Sprintf("the hash cache cannot be used: %v", file.Cause(err)),
+	unusable := func(name string, err error) problem.Diagnostic {
+		return problem.Diagnostic{
+			Code: problem.CodeSettings, Severity: problem.SeverityWarning, File: shownPath(env, name), Message: fmt.Sprintf("the hash cache cannot be used: %v", file.Cause(err)),
 			Hint: "nothing is wrong with what the shards have done; what they have hashed is downloaded again",
 		}
 	}
 	cache, err := hash.OpenCache(env.path(cmp.Or(into, env.cached("hashes"))))
 	if err != nil {
-		return []provider.Diagnostic{unusable(into, err)}
+		return []problem.Diagnostic{unusable(into, err)}
 	}
-	var told []provider.Diagnostic
+	var told []problem.Diagnostic
 	for _, name := range filesMatching(env, patterns) {
 		if err := cache.Merge(env.path(name)); err != nil {
 			told = append(told, unusable(name, err))
@@ -288,9 +288,9 @@ func joinCaches(env Env, into string, patterns []string) []provider.Diagnostic {
 
 // cachesOfHead says that hash caches are not joined where the head of a pull request may
 // have written them.
-func cachesOfHead(severity provider.Severity) provider.Diagnostic {
-	return provider.Diagnostic{
-		Code: provider.CodeSettings, Severity: severity, Message: "the hash caches are not joined: nothing is kept of what a run about a pull request's head has hashed",
+func cachesOfHead(severity problem.Severity) problem.Diagnostic {
+	return problem.Diagnostic{
+		Code: problem.CodeSettings, Severity: severity, Message: "the hash caches are not joined: nothing is kept of what a run about a pull request's head has hashed",
 		Hint: "join them in runs of the default branch",
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/safe"
@@ -74,7 +74,7 @@ func merged(ctx context.Context, env Env, name string, base, ours, theirs []byte
 	}
 	marked, disputed, wrong := lockfile.Merge(base, ours, theirs, name)
 	if len(wrong) > 0 {
-		complain(env.Stderr, provider.Diagnostics(wrong))
+		complain(env.Stderr, problem.Diagnostics(wrong))
 		return lockfile.Marked(ours, theirs), true
 	}
 	if !disputed {
@@ -106,7 +106,7 @@ func settle(ctx context.Context, env Env, name string, marked []byte) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	said := provider.Diagnostics(r.Diagnostics)
+	said := problem.Diagnostics(r.Diagnostics)
 	for _, m := range r.Modules {
 		said = append(said, m.Diagnostics...)
 	}

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/relock-dev/relock/internal/config"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 )
@@ -49,24 +49,24 @@ func ofOne(s settings) error {
 }
 
 // paused says that nothing is done, and where somebody has decided so.
-func paused(s settings) provider.Diagnostic {
+func paused(s settings) problem.Diagnostic {
 	at := s.Places["org.pause"]
-	return provider.Diagnostic{
-		Code: provider.CodeSettings, Severity: provider.SeverityWarning, File: at.File, Line: at.Line,
+	return problem.Diagnostic{
+		Code: problem.CodeSettings, Severity: problem.SeverityWarning, File: at.File, Line: at.Line,
 		Message: "runs over the organisation are paused: nothing was read or changed", Hint: "take org.pause out of that file to go on",
 	}
 }
 
 // anonymously says what a run without a token leaves out.
-var anonymously = provider.Diagnostic{
-	Code: provider.CodeSettings, Severity: provider.SeverityWarning,
+var anonymously = problem.Diagnostic{
+	Code: problem.CodeSettings, Severity: problem.SeverityWarning,
 	Message: "there is no token for GitHub: relock shows no release notes and cannot see who pushed to its branches",
 	Hint:    "set GITHUB_TOKEN, for example to what `gh auth token` prints",
 }
 
 // targeted adds to a request which repositories it is for, and how the settings of
 // files are read that are not checked out.
-func targeted(env Env, s settings, req run.Request) (run.Request, []provider.Diagnostic, error) {
+func targeted(env Env, s settings, req run.Request) (run.Request, []problem.Diagnostic, error) {
 	notices, here := s.notices, req.Targets[0]
 	if err := ofOne(s); err != nil {
 		return req, nil, err

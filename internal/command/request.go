@@ -9,6 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/globs"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/scan"
@@ -101,7 +102,7 @@ func withRepository(env Env, req run.Request) run.Request {
 
 // severitiesOf are those of the settings. A repository's own file can only raise one.
 func severitiesOf(cfg config.Config) verify.Severities {
-	chosen := map[provider.Code]provider.Severity{}
+	chosen := map[problem.Code]problem.Severity{}
 	maps.Copy(chosen, cfg.SeverityEnforced)
 	maps.Copy(chosen, cfg.Severities)
 	return verify.Severities{Chosen: chosen, Given: cfg.SeverityGiven, Raised: cfg.Severity}

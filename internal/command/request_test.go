@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/relock-dev/relock/internal/config"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
 )
 
@@ -18,7 +18,7 @@ func configured(t *testing.T, text string) config.Config {
 	file, diagnostics := config.ParseFile([]byte("version: 1\n"+text), "relock.yml")
 	cfg, more := config.Resolve(config.Merge(file.Values))
 	if len(diagnostics)+len(more) > 0 {
-		t.Fatal(provider.Diagnostics(append(diagnostics, more...)))
+		t.Fatal(problem.Diagnostics(append(diagnostics, more...)))
 	}
 	return cfg
 }

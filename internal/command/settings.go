@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/relock-dev/relock/internal/config"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/run"
 )
 
@@ -50,11 +50,11 @@ func given(flags *pflag.FlagSet) config.Values {
 // settings are those of one run, and what reading them has brought along.
 type settings struct {
 	config.Config
-	values   config.Values         // each with where it comes from
-	given    []config.Values       // by flags, inputs and words; the strongest first
-	operator config.File           // that is in force; none without a name
-	environ  []string              // the process's, and the credentials that the file speaks of
-	notices  []provider.Diagnostic // for the report
+	values   config.Values        // each with where it comes from
+	given    []config.Values      // by flags, inputs and words; the strongest first
+	operator config.File          // that is in force; none without a name
+	environ  []string             // the process's, and the credentials that the file speaks of
+	notices  []problem.Diagnostic // for the report
 }
 
 // readSettings lays flags and inputs over the configuration file that is in force
@@ -116,7 +116,7 @@ func resolve(env Env, given []config.Values, files ...config.File) (settings, er
 	cfg, diagnostics := config.Resolve(values)
 	tokens, missing := registryTokens(env, cfg.Registries)
 	if diagnostics = append(diagnostics, missing...); len(diagnostics) > 0 {
-		return settings{}, provider.Diagnostics(diagnostics)
+		return settings{}, problem.Diagnostics(diagnostics)
 	}
 	cfg.Own = own.Name
 	if slices.Contains(config.FileNames, own.Name) { // and not one that a flag or an input names
@@ -147,26 +147,26 @@ func unsound(cfg config.Config) error {
 		return nil
 	}
 	at := cfg.Places["verify.severity"]
-	return provider.Diagnostic{
-		Code: provider.CodeSettings, File: at.File, Line: at.Line, Message: "verify.severity: " + err.Error(),
+	return problem.Diagnostic{
+		Code: problem.CodeSettings, File: at.File, Line: at.Line, Message: "verify.severity: " + err.Error(),
 		Hint: "docs/verify.md lists the codes; --severity, and a file that --config names outside of the repository, may choose any severity",
 	}
 }
 
 // severityIn is what values that were checked make of findings.
-func severityIn(values config.Values) map[provider.Code]provider.Severity {
+func severityIn(values config.Values) map[problem.Code]problem.Severity {
 	cfg, _ := config.Resolve(values)
 	return cfg.Severity
 }
 
 // registryTokens are the credentials for registries, as the TF_TOKEN_ variables
 // in which the CLI configuration takes them.
-func registryTokens(env Env, registries []config.Registry) (variables []string, missing []provider.Diagnostic) {
+func registryTokens(env Env, registries []config.Registry) (variables []string, missing []problem.Diagnostic) {
 	for _, r := range registries {
 		token := env.Getenv(r.TokenEnv)
 		if token == "" {
-			missing = append(missing, provider.Diagnostic{
-				Code: provider.CodeSettings, Host: r.Host, File: r.File, Line: r.Line,
+			missing = append(missing, problem.Diagnostic{
+				Code: problem.CodeSettings, Host: r.Host, File: r.File, Line: r.Line,
 				Message: fmt.Sprintf("the environment variable %s, which holds the token for %s, is not set", r.TokenEnv, r.Host.ForDisplay()),
 			})
 		}

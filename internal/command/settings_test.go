@@ -63,7 +63,7 @@ func TestCredentialsAreNotReadFromScannedRepositories(t *testing.T) {
 				flags["config"] = []string{tt.config}
 			}
 			_, err := readSettings(env, config.Flags(flags), config.Arguments(tt.dirs))
-			if got := problem(err); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			if got := problemText(err); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 				t.Errorf("settings with %s: %q, want %q", tt.config, got, tt.want)
 			}
 		})
@@ -86,7 +86,7 @@ func TestCredentialsAreNotReadThroughLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := readSettings(env, config.Flags(map[string][]string{"config": {filepath.Join(top, link)}}))
-		if !strings.Contains(problem(err), tt.want) {
+		if !strings.Contains(problemText(err), tt.want) {
 			t.Errorf("settings with %s, a link to %s: %v, want %q", link, target, err, tt.want)
 		}
 	}
@@ -114,7 +114,7 @@ func TestRegistriesNeedTheirTokens(t *testing.T) {
 	put(t, name, strings.ReplaceAll(operatorFile, "RELOCK_TOKEN_A", "RELOCK_TOKEN_B"))
 	_, err := readSettings(env, config.Flags(map[string][]string{"config": {name}}))
 	want := name + ":2: the environment variable RELOCK_TOKEN_B, which holds the token for my-registry.example.com, is not set"
-	if got := problem(err); got != want {
+	if got := problemText(err); got != want {
 		t.Errorf("settings: %q, want %q", got, want)
 	}
 }
@@ -148,7 +148,7 @@ func put(t *testing.T, name, text string) {
 }
 
 // problem is the text of an error, or nothing.
-func problem(err error) string {
+func problemText(err error) string {
 	if err == nil {
 		return ""
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 )
 
@@ -12,28 +12,28 @@ import (
 // finding and changes does.
 func TestStatusOfAReport(t *testing.T) {
 	t.Parallel()
-	failure := provider.Diagnostic{Code: provider.CodeUnreachable, Message: "no answer"}
-	warning := provider.Diagnostic{Code: provider.CodeNotFound, Severity: provider.SeverityWarning, Message: "not in acme/two"}
-	missing := provider.Diagnostic{Code: provider.CodeNotFound, Message: "nothing requires it"}
+	failure := problem.Diagnostic{Code: problem.CodeUnreachable, Message: "no answer"}
+	warning := problem.Diagnostic{Code: problem.CodeNotFound, Severity: problem.SeverityWarning, Message: "not in acme/two"}
+	missing := problem.Diagnostic{Code: problem.CodeNotFound, Message: "nothing requires it"}
 	changed := report.Module{Pending: true}
-	found := report.Module{Findings: []provider.Finding{{}}}
-	noted := report.Module{Findings: []provider.Finding{{Severity: provider.SeverityNote}}}
+	found := report.Module{Findings: []problem.Finding{{}}}
+	noted := report.Module{Findings: []problem.Finding{{Severity: problem.SeverityNote}}}
 	for name, tt := range map[string]struct {
 		verb        string
 		modules     []report.Module
-		diagnostics []provider.Diagnostic
+		diagnostics []problem.Diagnostic
 		want        int
 	}{
 		"nothing":                    {report.VerbCheck, nil, nil, ExitOK},
-		"a warning":                  {report.VerbCheck, nil, []provider.Diagnostic{warning}, ExitOK},
+		"a warning":                  {report.VerbCheck, nil, []problem.Diagnostic{warning}, ExitOK},
 		"changes that are written":   {report.VerbUpgrade, []report.Module{changed}, nil, ExitOK},
 		"changes that check finds":   {report.VerbCheck, []report.Module{changed}, nil, ExitChanges},
 		"a hash of nothing":          {report.VerbCheck, []report.Module{changed, found}, nil, ExitFinding},
 		"a hash that another tells":  {report.VerbUpgrade, []report.Module{found}, nil, ExitOK},
 		"a finding of verify":        {report.VerbVerify, []report.Module{found}, nil, ExitFinding},
 		"a finding that is no error": {report.VerbVerify, []report.Module{noted}, nil, ExitOK},
-		"a failure before a finding": {report.VerbCheck, []report.Module{found}, []provider.Diagnostic{failure}, ExitFailed},
-		"what is named is nowhere":   {report.VerbPR, nil, []provider.Diagnostic{failure, missing}, ExitUsage},
+		"a failure before a finding": {report.VerbCheck, []report.Module{found}, []problem.Diagnostic{failure}, ExitFailed},
+		"what is named is nowhere":   {report.VerbPR, nil, []problem.Diagnostic{failure, missing}, ExitUsage},
 	} {
 		err := status(report.Report{Verb: tt.verb, Modules: tt.modules, Diagnostics: tt.diagnostics})
 		var got exit

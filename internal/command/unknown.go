@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/relock-dev/relock/internal/config"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // refuseUnknown makes a command that only holds others, and all such below it, refuse
@@ -51,8 +51,8 @@ func noSuchCommand(cmd *cobra.Command, words []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	d := provider.Diagnostic{
-		Code:    provider.CodeSettings,
+	d := problem.Diagnostic{
+		Code:    problem.CodeSettings,
 		Message: fmt.Sprintf("unknown command %q for %q", words[0], cmd.CommandPath()),
 		Hint:    cmd.CommandPath() + " --help lists the commands",
 	}
@@ -78,7 +78,7 @@ func unknownFlag(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &missing) {
 		return err
 	}
-	d := provider.Diagnostic{Code: provider.CodeSettings, Message: err.Error(), Hint: cmd.CommandPath() + " --help lists the flags"}
+	d := problem.Diagnostic{Code: problem.CodeSettings, Message: err.Error(), Hint: cmd.CommandPath() + " --help lists the flags"}
 	name := missing.GetSpecifiedName()
 	if letters := missing.GetSpecifiedShortnames(); letters != "" {
 		name = letters // a long flag behind one dash is read as many short ones

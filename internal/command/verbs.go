@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/relock-dev/relock/internal/config"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 )
@@ -184,6 +184,6 @@ func status(r report.Report) error {
 
 // unmet reports whether a diagnostic is of something that was named and is
 // nowhere.
-func unmet(d provider.Diagnostic) bool {
-	return d.Code == provider.CodeNotFound && d.Severity == provider.SeverityError
+func unmet(d problem.Diagnostic) bool {
+	return d.Code == problem.CodeNotFound && d.Severity == problem.SeverityError
 }

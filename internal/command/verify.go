@@ -11,7 +11,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/run"
 	"github.com/relock-dev/relock/internal/verify"
@@ -35,7 +35,7 @@ func carryOutVerify(ctx context.Context, env Env, s settings, req run.Request) (
 			continue
 		}
 		m := report.Tampered(f.name, f.what, f.head)
-		m.Findings[0].Severity = req.Proof.Severities.Of(provider.CodeTamperedBoth, s.Strict)
+		m.Findings[0].Severity = req.Proof.Severities.Of(problem.CodeTamperedBoth, s.Strict)
 		m.Findings, m.Verified.Accepted = baseline.Accept(m.Findings)
 		r.Modules = append(r.Modules, m)
 	}
@@ -83,9 +83,9 @@ func readBaseline(ctx context.Context, env Env, s settings) (b baselineFile, err
 	if b.src == nil {
 		return b, fmt.Errorf("reading the baseline %s: %w", s.Baseline, fs.ErrNotExist)
 	}
-	var problems []provider.Diagnostic
+	var problems []problem.Diagnostic
 	if b.Baseline, problems = verify.ReadBaseline(b.src, s.Baseline, env.Now); len(problems) > 0 {
-		return b, provider.Diagnostics(problems)
+		return b, problem.Diagnostics(problems)
 	}
 	return b, nil
 }
@@ -137,8 +137,8 @@ func judgingOfBase(ctx context.Context, env Env, s settings, f judging, path str
 		return nil, err
 	}
 	if base == nil {
-		return nil, &provider.Error{
-			Code:    provider.CodeSettings,
+		return nil, &problem.Error{
+			Code:    problem.CodeSettings,
 			Message: fmt.Sprintf("the %s %s is not read: that of a pull request's head decides nothing, and its base is not here", f.what, f.name),
 			Hint:    baseUnknown.Hint,
 		}
@@ -164,7 +164,7 @@ func readIfThere(path string, limit int) ([]byte, error) {
 
 // write replaces the file, if the run has seen anything new. What is in the way of that
 // is a problem of the run, which has its result all the same.
-func (l ledgerFile) write(shown string) []provider.Diagnostic {
+func (l ledgerFile) write(shown string) []problem.Diagnostic {
 	if l.Ledger == nil || l.path == "" {
 		return nil
 	}
@@ -174,7 +174,7 @@ func (l ledgerFile) write(shown string) []provider.Diagnostic {
 	}
 	was := &file.Was{Content: l.src, Missing: l.src == nil}
 	if err := file.Replace(l.path, text, file.Options{Mode: 0o644, Durable: true, Was: was}); err != nil {
-		return []provider.Diagnostic{run.Unwritten("ledger", shown, err)}
+		return []problem.Diagnostic{run.Unwritten("ledger", shown, err)}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -15,7 +16,7 @@ const MaxBaselineSize = 1 << 20
 // lives with until a day.
 type Accepted struct {
 	Fingerprint string // of one finding; empty: of all that Code and Provider say
-	Code        provider.Code
+	Code        problem.Code
 	Provider    provider.Pattern // zero: not given
 	Reason, By  string
 	Date, Until time.Time // Date is zero if it is not given
@@ -27,7 +28,7 @@ var baselineFile = form{what: "the baseline", limit: MaxBaselineSize, settings: 
 	{Key: "version", Kind: Number, take: asOne(asGiven(isVersion1), func(*Accepted) *string { return new(string) })},
 	{Key: "findings", Kind: Records, sound: acceptedSoundly, Fields: []Setting{
 		{Key: "findings[].fingerprint", Kind: Text, take: asText(func(a *Accepted) *string { return &a.Fingerprint })},
-		{Key: "findings[].code", Kind: Text, take: asOne(word[provider.Code], func(a *Accepted) *provider.Code { return &a.Code })},
+		{Key: "findings[].code", Kind: Text, take: asOne(word[problem.Code], func(a *Accepted) *problem.Code { return &a.Code })},
 		{Key: "findings[].provider", Kind: Text, take: asOne(provider.ParsePattern, func(a *Accepted) *provider.Pattern { return &a.Provider })},
 		{Key: "findings[].reason", Kind: Text, Required: true, take: asOne(asGiven(isReason), func(a *Accepted) *string { return &a.Reason })},
 		{Key: "findings[].accepted-by", Kind: Text, take: asText(func(a *Accepted) *string { return &a.By })},
@@ -56,7 +57,7 @@ func acceptedSoundly(_ []record, r record) error {
 
 // ParseBaseline reads a baseline. Problems carry the file and the line; with any of
 // them nothing is accepted.
-func ParseBaseline(src []byte, name string) ([]Accepted, []provider.Diagnostic) {
+func ParseBaseline(src []byte, name string) ([]Accepted, []problem.Diagnostic) {
 	file, problems := parseFile(src, name, baselineFile)
 	if len(problems) > 0 {
 		return nil, problems

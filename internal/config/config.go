@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -68,10 +69,10 @@ type Config struct {
 	// Severity is what a repository's own configuration file makes of findings, and
 	// Severities what the command line does. SeverityGiven and SeverityEnforced are what
 	// the operator's file says, if it lies in no repository that is read.
-	Severity, Severities            map[provider.Code]provider.Severity
-	SeverityGiven, SeverityEnforced map[provider.Code]provider.Severity
+	Severity, Severities            map[problem.Code]problem.Severity
+	SeverityGiven, SeverityEnforced map[problem.Code]problem.Severity
 	// FailOn is the least severity of a finding that fails verify.
-	FailOn        provider.Severity
+	FailOn        problem.Severity
 	Packages      bool
 	Ledger        string // path; empty: none
 	Baseline      string // path; empty: none
@@ -309,9 +310,9 @@ func Merge(strongestFirst ...Values) Values {
 // Resolve checks every value and turns them into a Config. Settings that
 // values lack keep their defaults. With a diagnostic the Config is not to be
 // used.
-func Resolve(values Values) (Config, []provider.Diagnostic) {
+func Resolve(values Values) (Config, []problem.Diagnostic) {
 	var c Config
-	var problems []provider.Diagnostic
+	var problems []problem.Diagnostic
 	for _, s := range Settings {
 		v, ok := values[s.Name()]
 		if !ok {
@@ -344,7 +345,7 @@ func Resolve(values Values) (Config, []provider.Diagnostic) {
 }
 
 // incomplete reports what an App lacks to act.
-func (a App) incomplete() []provider.Diagnostic {
+func (a App) incomplete() []problem.Diagnostic {
 	missing := ""
 	switch {
 	case a.ID == "" && (a.Key != "" || a.Installation != 0):
@@ -354,15 +355,15 @@ func (a App) incomplete() []provider.Diagnostic {
 	default:
 		return nil
 	}
-	return []provider.Diagnostic{{
-		Code: provider.CodeSettings, Message: missing + " is missing: a GitHub App needs its ID and its private key",
+	return []problem.Diagnostic{{
+		Code: problem.CodeSettings, Message: missing + " is missing: a GitHub App needs its ID and its private key",
 		Hint: "give app-id and app-private-key, or neither",
 	}}
 }
 
 // diagnose makes the diagnostic of a value that is not accepted.
-func (v Value) diagnose(err error) provider.Diagnostic {
-	d := provider.Diagnostic{Code: provider.CodeSettings, Message: err.Error(), File: v.File, Line: v.Line}
+func (v Value) diagnose(err error) problem.Diagnostic {
+	d := problem.Diagnostic{Code: problem.CodeSettings, Message: err.Error(), File: v.File, Line: v.Line}
 	if v.File == "" {
 		d.Message = v.Source + ": " + d.Message
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -168,7 +169,7 @@ func TestBadValuesNameTheirSource(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, problems := config.Resolve(config.Merge(tt.values))
-			if len(problems) != 1 || problems[0].Error() != tt.want || problems[0].Code != provider.CodeSettings {
+			if len(problems) != 1 || problems[0].Error() != tt.want || problems[0].Code != problem.CodeSettings {
 				t.Errorf("Resolve reports %v, want %q", problems, tt.want)
 			}
 		})

@@ -16,7 +16,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/relock-dev/relock/internal/file"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // FileNames are the names under which the configuration file is searched in
@@ -43,7 +43,7 @@ type File struct {
 
 // Locate returns the name of the repository's configuration file; empty if
 // there is none. Two are an error, since one of them would be ignored.
-func Locate(fsys fs.FS) (string, []provider.Diagnostic) {
+func Locate(fsys fs.FS) (string, []problem.Diagnostic) {
 	var found []string
 	for _, name := range FileNames {
 		_, err := fs.Stat(fsys, name)
@@ -52,7 +52,7 @@ func Locate(fsys fs.FS) (string, []provider.Diagnostic) {
 		case err == nil, errors.Is(err, fs.ErrNotExist) && missing == nil: // a link to nothing is no file that can be read
 			found = append(found, name)
 		case !errors.Is(err, fs.ErrNotExist):
-			return "", []provider.Diagnostic{{Code: provider.CodeUnreadable, File: name, Message: "the configuration file cannot be read: " + file.Cause(err).Error()}}
+			return "", []problem.Diagnostic{{Code: problem.CodeUnreadable, File: name, Message: "the configuration file cannot be read: " + file.Cause(err).Error()}}
 		}
 	}
 	switch len(found) {
@@ -61,8 +61,8 @@ func Locate(fsys fs.FS) (string, []provider.Diagnostic) {
 	case 1:
 		return found[0], nil
 	}
-	return "", []provider.Diagnostic{{
-		Code: provider.CodeSettings, File: found[1],
+	return "", []problem.Diagnostic{{
+		Code: problem.CodeSettings, File: found[1],
 		Message: "there is another configuration file, " + found[0],
 		Hint:    "keep one of them",
 	}}
@@ -70,7 +70,7 @@ func Locate(fsys fs.FS) (string, []provider.Diagnostic) {
 
 // ParseFile reads the configuration file of a repository. Problems carry the
 // file and the line; with any of them the values are not to be used.
-func ParseFile(src []byte, name string) (File, []provider.Diagnostic) {
+func ParseFile(src []byte, name string) (File, []problem.Diagnostic) {
 	return parseFile(src, name, configuration)
 }
 
@@ -78,7 +78,7 @@ func ParseFile(src []byte, name string) (File, []provider.Diagnostic) {
 // gives, which may say where credentials are. It must lie outside of every
 // repository that the run reads: whoever writes there must not choose to whom
 // credentials are sent.
-func ParseOperatorFile(src []byte, name string) (File, []provider.Diagnostic) {
+func ParseOperatorFile(src []byte, name string) (File, []problem.Diagnostic) {
 	operators := configuration
 	operators.operator = true
 	return parseFile(src, name, operators)
@@ -95,7 +95,7 @@ type form struct {
 
 var configuration = form{what: "the configuration file", settings: Settings, limit: MaxFileSize, enforces: true}
 
-func parseFile(src []byte, name string, is form) (File, []provider.Diagnostic) {
+func parseFile(src []byte, name string, is form) (File, []problem.Diagnostic) {
 	r := &reader{file: File{Name: name, Values: Values{}, Operator: is.operator, Enforced: Values{}}, form: is}
 	if root, ok := r.root(src); ok {
 		r.section(root, scope{settings: is.settings, values: r.file.Values})
@@ -103,10 +103,10 @@ func parseFile(src []byte, name string, is form) (File, []provider.Diagnostic) {
 			r.enforceable()
 		}
 		if !r.versioned {
-			r.fail(1, provider.CodeSettings, "begin the file with: version: 1", "the key version is missing")
+			r.fail(1, problem.CodeSettings, "begin the file with: version: 1", "the key version is missing")
 		}
 	}
-	slices.SortStableFunc(r.problems, provider.Diagnostic.Compare)
+	slices.SortStableFunc(r.problems, problem.Diagnostic.Compare)
 	return r.file, r.problems
 }
 
@@ -115,7 +115,7 @@ type reader struct {
 	file File
 	form
 	versioned bool // the key version was met
-	problems  []provider.Diagnostic
+	problems  []problem.Diagnostic
 }
 
 // scope says which keys a map may hold and where their values go.
@@ -142,8 +142,8 @@ func (s scope) section(path string) (scope, bool) {
 	return scope{prefix: path + ".", settings: s.settings, values: s.values, enforced: s.enforced}, ok
 }
 
-func (r *reader) fail(line int, code provider.Code, hint, format string, args ...any) {
-	r.problems = append(r.problems, provider.Diagnostic{
+func (r *reader) fail(line int, code problem.Code, hint, format string, args ...any) {
+	r.problems = append(r.problems, problem.Diagnostic{
 		Code: code, File: r.file.Name, Line: line, Message: fmt.Sprintf(format, args...), Hint: hint,
 	})
 }
@@ -153,19 +153,19 @@ func (r *reader) root(src []byte) (ast.MapNode, bool) {
 	src = bytes.TrimPrefix(src, []byte("\ufeff"))
 	switch {
 	case len(src) > r.limit:
-		r.fail(0, provider.CodeSettings, "", "%s is larger than %d KiB", r.what, r.limit>>10)
+		r.fail(0, problem.CodeSettings, "", "%s is larger than %d KiB", r.what, r.limit>>10)
 		return nil, false
 	case !utf8.Valid(src):
-		r.fail(0, provider.CodeSyntax, "", "%s is not UTF-8 text", r.what)
+		r.fail(0, problem.CodeSyntax, "", "%s is not UTF-8 text", r.what)
 		return nil, false
 	}
 	tokens := lexer.Tokenize(string(src))
 	if line := tooDeep(tokens); line > 0 {
-		r.fail(line, provider.CodeSettings, "", "lists and maps stand in each other more than %d deep", maxNesting)
+		r.fail(line, problem.CodeSettings, "", "lists and maps stand in each other more than %d deep", maxNesting)
 		return nil, false
 	}
 	file, err := parser.Parse(tokens, 0)
-	if d, unmerged := provider.Unmerged(src, r.file.Name); unmerged && err != nil {
+	if d, unmerged := problem.Unmerged(src, r.file.Name); unmerged && err != nil {
 		r.problems = append(r.problems, d)
 		return nil, false
 	}
@@ -209,7 +209,7 @@ func (r *reader) syntax(err error) {
 			line = t.Position.Line
 		}
 	}
-	r.fail(line, provider.CodeSyntax, "", "%s", message)
+	r.fail(line, problem.CodeSyntax, "", "%s", message)
 }
 
 func (r *reader) document(file *ast.File) (ast.MapNode, bool) {
@@ -222,15 +222,15 @@ func (r *reader) document(file *ast.File) (ast.MapNode, bool) {
 	const hint = "a file with defaults only is: version: 1"
 	switch {
 	case len(bodies) == 0:
-		r.fail(0, provider.CodeSettings, hint, "%s is empty", r.what)
+		r.fail(0, problem.CodeSettings, hint, "%s is empty", r.what)
 		return nil, false
 	case len(bodies) > 1:
-		r.fail(line(bodies[1]), provider.CodeSettings, "remove the line ---", "%s holds more than one document", r.what)
+		r.fail(line(bodies[1]), problem.CodeSettings, "remove the line ---", "%s holds more than one document", r.what)
 		return nil, false
 	}
 	root, ok := bodies[0].(ast.MapNode)
 	if !ok {
-		r.fail(line(bodies[0]), provider.CodeSettings, hint, "%s does not consist of keys and values", r.what)
+		r.fail(line(bodies[0]), problem.CodeSettings, hint, "%s does not consist of keys and values", r.what)
 	}
 	return root, ok
 }
@@ -242,11 +242,11 @@ func (r *reader) section(m ast.MapNode, sc scope) {
 	for entries := m.MapRange(); entries.Next(); {
 		name, ok := entries.Key().(*ast.StringNode)
 		if !ok {
-			r.fail(line(entries.Key()), provider.CodeSettings, "", "a key is not a plain name")
+			r.fail(line(entries.Key()), problem.CodeSettings, "", "a key is not a plain name")
 			continue
 		}
 		if section, rest, dotted := strings.Cut(name.Value, "."); dotted {
-			r.fail(line(name), provider.CodeSettings, fmt.Sprintf("write %s as a key under %s", rest, section), "unknown key %q", sc.prefix+name.Value)
+			r.fail(line(name), problem.CodeSettings, fmt.Sprintf("write %s as a key under %s", rest, section), "unknown key %q", sc.prefix+name.Value)
 			continue
 		}
 		r.entry(sc.prefix+name.Value, line(name), entries.Value(), sc)
@@ -261,7 +261,7 @@ func (r *reader) entry(path string, at int, value ast.Node, sc scope) {
 	if inner, ok := sc.section(path); ok {
 		m, ok := value.(ast.MapNode)
 		if !ok {
-			r.fail(at, provider.CodeSettings, "", "%s must hold keys and values", path)
+			r.fail(at, problem.CodeSettings, "", "%s must hold keys and values", path)
 			return
 		}
 		r.section(m, inner)
@@ -271,14 +271,14 @@ func (r *reader) entry(path string, at int, value ast.Node, sc scope) {
 	s, ok := sc.lookup(path)
 	switch {
 	case !ok:
-		r.fail(at, provider.CodeSettings, suggestion(path, sc), "unknown key %q", sc.shown(path))
+		r.fail(at, problem.CodeSettings, suggestion(path, sc), "unknown key %q", sc.shown(path))
 	case sc.enforced && (s.Operator || path == "version"):
-		r.fail(at, provider.CodeSettings, "write it without "+enforced, "%s cannot be enforced, since no repository has a say in it", path)
+		r.fail(at, problem.CodeSettings, "write it without "+enforced, "%s cannot be enforced, since no repository has a say in it", path)
 	case s.Operator && !r.operator && s.Kind != Named:
-		r.fail(at, provider.CodeSettings, "keep it in the file that --config names for a run over all repositories",
+		r.fail(at, problem.CodeSettings, "keep it in the file that --config names for a run over all repositories",
 			"%s may not stand in a repository's own configuration file, since it is about all repositories", path)
 	case s.Operator && !r.operator:
-		r.fail(at, provider.CodeSettings, "keep it in a file outside of the repository, and name that with --config",
+		r.fail(at, problem.CodeSettings, "keep it in a file outside of the repository, and name that with --config",
 			"%s may not stand in a repository's own configuration file, since it chooses who gets credentials", path)
 	case s.structured():
 		r.structure(s, at, value, sc)
@@ -309,11 +309,11 @@ func (r *reader) enforcing(at int, value ast.Node) {
 	m, ok := value.(ast.MapNode)
 	switch {
 	case !r.operator:
-		r.fail(at, provider.CodeSettings, "keep it in the file that --config names for a run over other repositories; relock config validate --operator checks that",
+		r.fail(at, problem.CodeSettings, "keep it in the file that --config names for a run over other repositories; relock config validate --operator checks that",
 			"%s may not stand in a repository's own configuration file: the operator of a run enforces settings", enforced)
 		return
 	case !ok:
-		r.fail(at, provider.CodeSettings, "", "%s must hold keys and values", enforced)
+		r.fail(at, problem.CodeSettings, "", "%s must hold keys and values", enforced)
 		return
 	}
 	r.section(m, scope{settings: r.settings, values: r.file.Enforced, enforced: true})
@@ -326,9 +326,9 @@ func (r *reader) enforceable() {
 		was, twice := r.file.Values[s.Name()]
 		switch {
 		case ok && v.empty() && s.layering() != replacing:
-			r.fail(v.Line, provider.CodeSettings, "", "%s is empty, so that nothing is enforced", s.Key)
+			r.fail(v.Line, problem.CodeSettings, "", "%s is empty, so that nothing is enforced", s.Key)
 		case ok && twice && s.layering() == replacing:
-			r.fail(v.Line, provider.CodeSettings, "keep one of them", "%s stands in line %d, too, where it would never hold", s.Key, was.Line)
+			r.fail(v.Line, problem.CodeSettings, "keep one of them", "%s stands in line %d, too, where it would never hold", s.Key, was.Line)
 		}
 	}
 }
@@ -345,7 +345,7 @@ func (s scope) shown(path string) string {
 func (r *reader) setting(s Setting, at int, value ast.Node, sc scope) {
 	items, lines, ok := texts(s, value)
 	if !ok {
-		r.fail(at, provider.CodeSettings, quoteHint(s.Kind, value), "%s must be %s", s.Key, expected(s))
+		r.fail(at, problem.CodeSettings, quoteHint(s.Kind, value), "%s must be %s", s.Key, expected(s))
 		return
 	}
 	parsed, bad, err := s.parse(nil, items)
@@ -353,7 +353,7 @@ func (r *reader) setting(s Setting, at int, value ast.Node, sc scope) {
 		if bad >= 0 {
 			at = lines[bad]
 		}
-		r.fail(at, provider.CodeSettings, "", "%s: %s", s.Key, err)
+		r.fail(at, problem.CodeSettings, "", "%s: %s", s.Key, err)
 		return
 	}
 	sc.values[s.Name()] = r.value(at, Value{Items: parsed, lines: lines}, sc)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -119,7 +120,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 		Create: true, Keep: []provider.Pattern{pattern("hashicorp/null")}, HashesFrom: "both", HashSource: "opentofu",
 		AcceptReReleased: []provider.ReleasePattern{parsed(t, provider.ParseReleasePattern, "hashicorp/aws@5.31.0")},
 		MaxDownload:      2 << 30,
-		Severity:         map[provider.Code]provider.Severity{"unsigned": provider.SeverityError, "tool-header": provider.SeverityWarning},
+		Severity:         map[problem.Code]problem.Severity{"unsigned": problem.SeverityError, "tool-header": problem.SeverityWarning},
 		Signers: provider.Signers{
 			pattern("hashicorp/*"):           {"34365D9472D7468F", "0C0AF313E5FD9F80"},
 			pattern("example.com/corp/tool"): {"1234567890123456"},
@@ -377,7 +378,7 @@ func TestParseFileRefuses(t *testing.T) {
 			if len(problems) == 0 {
 				t.Fatalf("ParseFile(%.60q) reports nothing, want %q", tt.src, tt.want)
 			}
-			if got := problems[0]; got.Error() != tt.want || got.Hint != tt.hint || got.Severity != provider.SeverityError {
+			if got := problems[0]; got.Error() != tt.want || got.Hint != tt.hint || got.Severity != problem.SeverityError {
 				t.Errorf("ParseFile(%.60q) reports %q with hint %q, want %q with %q", tt.src, got.Error(), got.Hint, tt.want, tt.hint)
 			}
 		})
@@ -628,7 +629,7 @@ func FuzzParseFile(f *testing.F) {
 			return
 		}
 		// Drafts that shall merge by themselves are seen where all sources are together.
-		drafts := func(d provider.Diagnostic) bool { return strings.Contains(d.Message, "a draft is not merged") }
+		drafts := func(d problem.Diagnostic) bool { return strings.Contains(d.Message, "a draft is not merged") }
 		if _, problems := config.Resolve(config.Merge(parsed.Values)); len(slices.DeleteFunc(problems, drafts)) > 0 {
 			t.Errorf("ParseOperatorFile accepts %q, Resolve reports %v", src, problems)
 		}

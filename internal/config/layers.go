@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // Laid is what the operator's configuration file and a repository's own say together.
@@ -15,7 +15,7 @@ type Laid struct {
 	// Own is what of the repository's own file counts.
 	Own Values
 	// Notices tell what of it has no effect, and what the operator enforces there.
-	Notices []provider.Diagnostic
+	Notices []problem.Diagnostic
 }
 
 // Lay lays a repository's own file over the operator's, and over both what the
@@ -55,14 +55,14 @@ func Lay(operator, own File) Laid {
 		}
 	}
 	laid.Notices = l.notices
-	slices.SortStableFunc(laid.Notices, provider.Diagnostic.Compare)
+	slices.SortStableFunc(laid.Notices, problem.Diagnostic.Compare)
 	return laid
 }
 
 // laying is the operator's file on its way over a repository's own.
 type laying struct {
 	given, enforced Values
-	notices         []provider.Diagnostic
+	notices         []problem.Diagnostic
 }
 
 // admit returns what of a repository's own value counts, nil if nothing does, and what
@@ -160,8 +160,8 @@ func (l *laying) tell(own Value, line int, s Setting, enforced Value) {
 }
 
 func (l *laying) notice(line int, own Value, message string) {
-	l.notices = append(l.notices, provider.Diagnostic{
-		Code: provider.CodeSettings, Severity: provider.SeverityWarning, File: own.File, Line: line,
+	l.notices = append(l.notices, problem.Diagnostic{
+		Code: problem.CodeSettings, Severity: problem.SeverityWarning, File: own.File, Line: line,
 		Message: message, Hint: "take the line out: it has no effect",
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/config"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // lay lays a repository's own file over an operator's; both lack their version.
@@ -25,7 +25,7 @@ func lay(t *testing.T, operator, own string) config.Laid {
 	return config.Lay(op, mine)
 }
 
-func messages(problems []provider.Diagnostic) []string {
+func messages(problems []problem.Diagnostic) []string {
 	var texts []string
 	for _, d := range problems {
 		texts = append(texts, d.Error())
@@ -138,7 +138,7 @@ func TestLay(t *testing.T) {
 			t.Errorf("%s: notices (-want +got):\n%s", tt.name, diff)
 		}
 		for _, d := range laid.Notices {
-			if d.Severity != provider.SeverityWarning {
+			if d.Severity != problem.SeverityWarning {
 				t.Errorf("%s: %v stops the repository", tt.name, d)
 			}
 		}

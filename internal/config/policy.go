@@ -9,6 +9,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -95,13 +96,13 @@ func addGroup(c *Config, r record) {
 
 // completeGroups gives groups the settings for all pull requests that they do not
 // replace, and refuses what GitHub does: auto-merge of drafts.
-func (c *Config) completeGroups() []provider.Diagnostic {
+func (c *Config) completeGroups() []problem.Diagnostic {
 	const message = "a draft is not merged: GitHub refuses auto-merge for it"
 	const hint = "set draft or auto-merge, not both"
-	var problems []provider.Diagnostic
+	var problems []problem.Diagnostic
 	if c.PullRequest.Draft && c.PullRequest.AutoMerge != "" {
 		at := c.Places["pull-request.auto-merge"]
-		problems = append(problems, provider.Diagnostic{Code: provider.CodeSettings, Message: message, Hint: hint, File: at.File, Line: at.Line})
+		problems = append(problems, problem.Diagnostic{Code: problem.CodeSettings, Message: message, Hint: hint, File: at.File, Line: at.Line})
 	}
 	for i, g := range c.Groups {
 		g.PullRequest = c.PullRequest
@@ -109,8 +110,8 @@ func (c *Config) completeGroups() []provider.Diagnostic {
 		g.PullRequest.CreateLabels = g.PullRequest.CreateLabels || g.given.has("groups[].labels")
 		c.Groups[i] = g
 		if own := g.PullRequest; own.Draft && own.AutoMerge != "" && len(problems) == 0 {
-			problems = append(problems, provider.Diagnostic{
-				Code: provider.CodeSettings, Message: "group " + g.Name + ": " + message, Hint: hint, File: g.File, Line: g.Line,
+			problems = append(problems, problem.Diagnostic{
+				Code: problem.CodeSettings, Message: "group " + g.Name + ": " + message, Hint: hint, File: g.File, Line: g.Line,
 			})
 		}
 	}

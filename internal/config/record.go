@@ -5,7 +5,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // record is one map of a setting that is made of them.
@@ -47,7 +47,7 @@ func (r record) has(fields ...string) bool {
 func (r *reader) structure(s Setting, at int, value ast.Node, sc scope) {
 	maps, ok := recordsOf(s, value)
 	if !ok {
-		r.fail(at, provider.CodeSettings, "", "%s must be %s", s.Key, expected(s))
+		r.fail(at, problem.CodeSettings, "", "%s must be %s", s.Key, expected(s))
 		return
 	}
 	var records []record
@@ -65,18 +65,18 @@ func (r *reader) record(s Setting, n node, before []record, enforced bool) (reco
 	rec := record{name: n.name, fields: s.Fields, values: Values{}, Position: Position{r.file.Name, n.line}}
 	if s.check != nil {
 		if err := s.check(n.name); err != nil {
-			r.fail(n.line, provider.CodeSettings, "", "%s: %s", s.Key, err)
+			r.fail(n.line, problem.CodeSettings, "", "%s: %s", s.Key, err)
 		}
 	}
 	r.section(n.m, scope{prefix: s.prefix(), settings: s.Fields, values: rec.values, enforced: enforced})
 	for _, f := range s.Fields {
 		if f.Required && len(r.problems) == known && !rec.has(f.Name()) {
-			r.fail(n.line, provider.CodeSettings, "", "%s is missing", f.Key)
+			r.fail(n.line, problem.CodeSettings, "", "%s is missing", f.Key)
 		}
 	}
 	if s.sound != nil && len(r.problems) == known {
 		if err := s.sound(before, rec); err != nil {
-			r.fail(n.line, provider.CodeSettings, "", "%s: %s", s.Key, err)
+			r.fail(n.line, problem.CodeSettings, "", "%s: %s", s.Key, err)
 		}
 	}
 	return rec, len(r.problems) == known

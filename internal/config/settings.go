@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/globs"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -113,7 +114,7 @@ var Settings = []Setting{
 		Key: "verify.severity", Kind: Map,
 		Doc:     "Codes of findings, each with the severity that verify gives them, like unsigned: error. A repository's own file can only make findings worse; one that --config names outside of the repositories that are read can make them less bad, too.",
 		lenient: lessSevere,
-		take:    asWhole(addSeverity, func(c *Config) *map[provider.Code]provider.Severity { return &c.Severity }),
+		take:    asWhole(addSeverity, func(c *Config) *map[problem.Code]problem.Severity { return &c.Severity }),
 	},
 	{
 		Key: "registries", Kind: Named, Operator: true,
@@ -190,12 +191,12 @@ var Settings = []Setting{
 		Flag: "fail-on", Input: "fail-on", Kind: Choice, Default: "error", Verbs: verifying,
 		Values: []string{"error", "warning", "note"},
 		Doc:    "The least severity of a finding with which verify ends with status 4.",
-		take:   asOne(provider.ParseSeverity, func(c *Config) *provider.Severity { return &c.FailOn }),
+		take:   asOne(problem.ParseSeverity, func(c *Config) *problem.Severity { return &c.FailOn }),
 	},
 	{
 		Flag: "severity", Kind: List, Verbs: verifying,
 		Doc:  "CODE=SEVERITY, the severity of findings of a code: error, warning or note. It outranks what any file says.",
-		take: asWhole(addSeverity, func(c *Config) *map[provider.Code]provider.Severity { return &c.Severities }),
+		take: asWhole(addSeverity, func(c *Config) *map[problem.Code]problem.Severity { return &c.Severities }),
 	},
 	{
 		Flag: "ledger", Input: "ledger", Kind: Text, Verbs: proving,

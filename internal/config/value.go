@@ -14,6 +14,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -272,23 +273,23 @@ func parseSize(text string) (int64, error) {
 
 // lessSevere reports whether the second CODE=SEVERITY is less severe.
 func lessSevere(given, own string) bool {
-	of := func(item string) provider.Severity {
+	of := func(item string) problem.Severity {
 		_, text, _ := strings.Cut(item, "=")
-		return must(provider.ParseSeverity(text))
+		return must(problem.ParseSeverity(text))
 	}
 	return of(own) > of(given)
 }
 
 // addSeverity reads CODE=SEVERITY. Which codes there are, verify knows.
-func addSeverity(to *map[provider.Code]provider.Severity, item string) error {
+func addSeverity(to *map[problem.Code]problem.Severity, item string) error {
 	code, text, _ := strings.Cut(item, "=")
-	severity, err := provider.ParseSeverity(text)
+	severity, err := problem.ParseSeverity(text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", code, err)
 	}
 	if *to == nil {
-		*to = map[provider.Code]provider.Severity{}
+		*to = map[problem.Code]problem.Severity{}
 	}
-	(*to)[provider.Code(code)] = severity
+	(*to)[problem.Code(code)] = severity
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/globs"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // The reasons for which a repository is left out.
@@ -46,15 +46,15 @@ type Unlisted struct {
 }
 
 func newUnlisted(r github.Listed) Unlisted {
-	d := provider.Diagnose(r.Err)
+	d := problem.Diagnose(r.Err)
 	return Unlisted{Name: r.Name, Message: d.Message, Hint: d.Hint, Unseen: errors.Is(r.Err, github.ErrNotFound)}
 }
 
 // Diagnostic says why nothing is done about the repository.
-func (u Unlisted) Diagnostic() provider.Diagnostic {
-	d := provider.Diagnostic{Code: provider.CodeGitHub, Message: u.Message, Hint: u.Hint}
+func (u Unlisted) Diagnostic() problem.Diagnostic {
+	d := problem.Diagnostic{Code: problem.CodeGitHub, Message: u.Message, Hint: u.Hint}
 	if u.Unseen {
-		d.Severity = provider.SeverityWarning
+		d.Severity = problem.SeverityWarning
 	}
 	return d
 }

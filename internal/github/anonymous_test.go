@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // startAnonymous is start for whoever has no token.
@@ -49,7 +49,7 @@ func TestSaysWithoutATokenHowToGoOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, repo := startAnonymous(t, tt.reply)
 			_, err := repo.DefaultBranch(context.Background())
-			var e *provider.Error
+			var e *problem.Error
 			if !errors.As(err, &e) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(e.Hint, tt.hint) {
 				t.Errorf("DefaultBranch() = %#v, want %q with the hint %q", err, tt.want, tt.hint)
 			}
@@ -84,7 +84,7 @@ func TestAsksLittleWithoutAToken(t *testing.T) {
 		}
 	}
 	_, err := repo.Head(context.Background(), "main")
-	var e *provider.Error
+	var e *problem.Error
 	if !errors.As(err, &e) || !strings.Contains(err.Error(), "no more than 10 questions") || !strings.Contains(e.Hint, "GITHUB_TOKEN") {
 		t.Errorf("the eleventh Head() = %v, want a refusal with a hint", err)
 	}
@@ -119,7 +119,7 @@ func TestAsksNoGraphQLWithoutAToken(t *testing.T) {
 	t.Parallel()
 	f, repo := startAnonymous(t, ok(`{}`))
 	_, err := repo.Latest(context.Background(), []string{"relock/all-1"})
-	var e *provider.Error
+	var e *problem.Error
 	if !errors.As(err, &e) || !strings.Contains(e.Hint, "GITHUB_TOKEN") || len(f.asked) > 0 {
 		t.Errorf("Latest() = %v after %q, want an error with a hint, and no request", err, f.asked)
 	}

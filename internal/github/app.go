@@ -14,7 +14,7 @@ import (
 	"github.com/jferrl/go-githubauth"
 	"golang.org/x/oauth2"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // App is a GitHub App. It acts by tokens of an hour that one of its
@@ -81,7 +81,7 @@ func (a App) names() []string {
 // check finds what can be wrong with an App without asking GitHub.
 func (a App) check() error {
 	settings := func(message, hint string) error {
-		return provider.Diagnostic{Code: provider.CodeSettings, Message: message, Hint: hint}
+		return problem.Diagnostic{Code: problem.CodeSettings, Message: message, Hint: hint}
 	}
 	if a.ID == "" {
 		return settings("the ID of the GitHub App is missing", "it is on the App's settings page")
@@ -140,8 +140,8 @@ func ofApp(a App, as connection) (*tokens, error) {
 	signed, err := githubauth.NewApplicationTokenSource(a.ID, []byte(a.PrivateKey))
 	if err != nil {
 		// The cause is about ASN.1, and of no help.
-		return nil, provider.Diagnostic{
-			Code: provider.CodeSettings, Message: "the private key of the GitHub App cannot be read",
+		return nil, problem.Diagnostic{
+			Code: problem.CodeSettings, Message: "the private key of the GitHub App cannot be read",
 			Hint: "give the whole PEM file that GitHub made, from its BEGIN to its END line, with the line breaks",
 		}
 	}
@@ -187,7 +187,7 @@ func told(source oauth2.TokenSource, made func(token string) error) func(*http.R
 // noToken is why there is no token for a request, which was not sent. It hides
 // the kind of its cause: that the App is not there says nothing of what the
 // request was about.
-type noToken struct{ why *provider.Error }
+type noToken struct{ why *problem.Error }
 
 func (n *noToken) Error() string { return n.why.Error() }
 
@@ -207,7 +207,7 @@ func (t *tokens) token(ctx context.Context) (string, error) {
 		return t.current, nil
 	}
 	if err := t.renew(ctx); err != nil {
-		var why *provider.Error
+		var why *problem.Error
 		if !errors.As(err, &why) {
 			return "", err
 		}

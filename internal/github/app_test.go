@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -59,7 +59,7 @@ func TestAppActsInItsRepository(t *testing.T) {
 	h.wantAsked(t, "GET /installation", "POST /app/installations/", "GET /git/ref/", "POST /git/refs")
 	// It is for no other repository, though the App is installed there.
 	err = c.Repository("octo", "modules").CreateBranch(t.Context(), "x", h.headOf(t, "octo/modules"))
-	if hint := provider.Diagnose(err).Hint; err == nil || !strings.Contains(hint, `grant the GitHub App "contents: write"`) {
+	if hint := problem.Diagnose(err).Hint; err == nil || !strings.Contains(hint, `grant the GitHub App "contents: write"`) {
 		t.Errorf("error = %v, hint %q, want one about the App's permission", err, hint)
 	}
 }
@@ -206,8 +206,8 @@ func TestAppSaysWhatIsWrong(t *testing.T) {
 			}
 			c := h.client(t, github.Options{App: &app})
 			_, err := c.Repository("octo", "infra").Head(t.Context(), "main")
-			e := provider.Diagnose(err)
-			if !provider.Coded(err, provider.CodeGitHub) || !strings.Contains(err.Error(), test.message) || !strings.Contains(e.Hint, test.hint) {
+			e := problem.Diagnose(err)
+			if !problem.Coded(err, problem.CodeGitHub) || !strings.Contains(err.Error(), test.message) || !strings.Contains(e.Hint, test.hint) {
 				t.Errorf("error = %v, hint %q; want %q, hint %q", err, e.Hint, test.message, test.hint)
 			}
 			// That there is no token says nothing of the branch.
@@ -247,8 +247,8 @@ func TestRefusesAppsThatCannotBe(t *testing.T) {
 	for name, test := range tests {
 		f, _ := start(t, ok(""))
 		_, err := github.New(github.Options{HTTP: f.Client(), API: f.URL, App: &test.app})
-		var d provider.Diagnostic
-		if !errors.As(err, &d) || d.Code != provider.CodeSettings || !strings.Contains(d.Message, test.want) {
+		var d problem.Diagnostic
+		if !errors.As(err, &d) || d.Code != problem.CodeSettings || !strings.Contains(d.Message, test.want) {
 			t.Errorf("%s: error = %v, want %q", name, err, test.want)
 		}
 		if err != nil && strings.Contains(err.Error(), "BEGIN") {

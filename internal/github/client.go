@@ -10,7 +10,7 @@
 // says otherwise. What a branch, a pull request or a comment means to relock is
 // not decided here.
 //
-// Errors are *provider.Error with a hint where a person can do something. Those
+// Errors are *problem.Error with a hint where a person can do something. Those
 // that a caller acts on differently match [ErrNotFound], [ErrConflict],
 // [ErrUncertain] or [ErrUnsupported].
 package github

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/google/go-github/v60/github"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // The answers on which a caller acts differently. They are matched with
-// errors.Is; the errors themselves are *provider.Error.
+// errors.Is; the errors themselves are *problem.Error.
 var (
 	// ErrNotFound means that the thing does not exist or is hidden from the token.
 	ErrNotFound = errors.New("not found")
@@ -79,8 +79,8 @@ func (r *Repository) explained(ctx context.Context, doing string, needs permissi
 // explanation is Repository.explain for what is about no repository. hint says what to do
 // about a refusal; nil where there is nothing to do.
 func explanation(ctx context.Context, c *Client, doing string, hint func(*refusal) string, err error) error {
-	e := &provider.Error{Code: provider.CodeGitHub, Host: c.host, Message: doing}
-	var known *provider.Error
+	e := &problem.Error{Code: problem.CodeGitHub, Host: c.host, Message: doing}
+	var known *problem.Error
 	var tokenless *noToken
 	var limit *github.RateLimitError
 	var secondary *github.AbuseRateLimitError
@@ -91,7 +91,7 @@ func explanation(ctx context.Context, c *Client, doing string, hint func(*refusa
 	var lost *url.Error // its text has the URL with the query, its cause has not
 	switch {
 	case ctx.Err() != nil:
-		e.Code, e.Err = provider.CodeCancelled, context.Cause(ctx)
+		e.Code, e.Err = problem.CodeCancelled, context.Cause(ctx)
 	case errors.Is(err, errFrugal), errors.Is(err, errNoGraphQL):
 		e.Hint, e.Err = tokenHint, unsent(err)
 	case errors.As(err, &tokenless):
@@ -122,7 +122,7 @@ func explanation(ctx context.Context, c *Client, doing string, hint func(*refusa
 	case errors.As(err, &found):
 		e.Hint, e.Err = found.hint, found
 	case errors.As(err, &lost):
-		e.Code, e.Err = provider.CodeUnreachable, &uncertain{lost.Err}
+		e.Code, e.Err = problem.CodeUnreachable, &uncertain{lost.Err}
 	default: // an answer that ends too early or is not JSON
 		e.Err = &uncertain{err}
 	}

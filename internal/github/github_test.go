@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -151,7 +152,7 @@ func TestRepeatsTheWholeRequest(t *testing.T) {
 func TestDoesNotWaitForLong(t *testing.T) {
 	f, repo := start(t, reply{403, at(50 * time.Minute), `{"message": "API rate limit exceeded"}`})
 	_, err := repo.Head(context.Background(), "main")
-	var e *provider.Error
+	var e *problem.Error
 	if !errors.As(err, &e) || !strings.Contains(e.Hint, "run again after 2027-01-15T08:50:00Z") {
 		t.Errorf("error = %#v, want a hint with the time", err)
 	}
@@ -233,7 +234,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)
-	if _, err := c.Repository("octo", "infra").Head(ctx, "main"); !provider.Coded(err, provider.CodeCancelled) {
+	if _, err := c.Repository("octo", "infra").Head(ctx, "main"); !problem.Coded(err, problem.CodeCancelled) {
 		t.Errorf("error = %v, want a cancelled one", err)
 	}
 }
@@ -277,9 +278,9 @@ func TestSaysWhatToDo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, repo := start(t, test.reply)
 			err := test.call(repo)
-			var e *provider.Error
-			if !errors.As(err, &e) || e.Code != provider.CodeGitHub {
-				t.Fatalf("error = %#v, want a *provider.Error of GitHub", err)
+			var e *problem.Error
+			if !errors.As(err, &e) || e.Code != problem.CodeGitHub {
+				t.Fatalf("error = %#v, want a *problem.Error of GitHub", err)
 			}
 			if !strings.Contains(e.Error(), test.message) || !strings.Contains(e.Hint, test.hint) || test.hint == "" && e.Hint != "" {
 				t.Errorf("error = %q, hint %q; want %q, hint %q", e, e.Hint, test.message, test.hint)
@@ -300,7 +301,7 @@ func TestErrorsHideQueriesAndTokens(t *testing.T) {
 	f, repo := start(t, ok(""))
 	f.Close()
 	_, err := repo.PullRequests(context.Background(), "b")
-	if !provider.Coded(err, provider.CodeUnreachable) {
+	if !problem.Coded(err, problem.CodeUnreachable) {
 		t.Errorf("error = %v, want an unreachable one", err)
 	}
 	if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(err.Error(), "head=") || strings.Contains(text, token) {
@@ -398,8 +399,8 @@ func TestReplaceBranch(t *testing.T) {
 				test.want != nil && test.want != errAny && !errors.Is(err, test.want):
 				t.Errorf("error = %v, want %v", err, test.want)
 			}
-			if err != nil && !strings.Contains(provider.Diagnose(err).Hint, test.hint) {
-				t.Errorf("hint = %q, want %q", provider.Diagnose(err).Hint, test.hint)
+			if err != nil && !strings.Contains(problem.Diagnose(err).Hint, test.hint) {
+				t.Errorf("hint = %q, want %q", problem.Diagnose(err).Hint, test.hint)
 			}
 			_, sent, _ := strings.Cut(f.asked[1], " /api/graphql ")
 			var query struct{ Variables struct{ Input any } }

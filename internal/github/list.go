@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-github/v60/github"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 const (
@@ -61,7 +61,7 @@ type Listed struct {
 	// Err is why GitHub did not give the repository as a whole; nil: it did. What it did not
 	// give is empty, up to the name. It is an ErrNotFound where the list has a place for a
 	// repository that the token does not see.
-	Err *provider.Error
+	Err *problem.Error
 }
 
 // ListOptions say what is asked of each repository.
@@ -176,7 +176,7 @@ const listingOne = "listing "
 
 // unlisted is why a repository is not in the list as a whole; nil if it is. One without
 // a name is named by those before it.
-func (l ownerList) unlisted(ctx context.Context, name string, before []Listed, failed *refusal) *provider.Error {
+func (l ownerList) unlisted(ctx context.Context, name string, before []Listed, failed *refusal) *problem.Error {
 	if failed == nil && name != "" {
 		return nil
 	}
@@ -193,7 +193,7 @@ func (l ownerList) unlisted(ctx context.Context, name string, before []Listed, f
 	if failed == nil {
 		why = &finding{message: "the token does not see it", hint: "look whether somebody has just deleted it, or hidden it from the token", kind: ErrNotFound}
 	}
-	said, _ := errors.AsType[*provider.Error](explanation(ctx, l.Client, listingOne+name, nil, why))
+	said, _ := errors.AsType[*problem.Error](explanation(ctx, l.Client, listingOne+name, nil, why))
 	return said
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -133,7 +133,7 @@ func TestReplacingABranchWithAWorkflow(t *testing.T) {
 		".github/workflows/ci.yml": {Mode: sandbox.ModeFile, Content: []byte("on: push\n")},
 	}}))
 	err := h.repository(t).ReplaceBranch(t.Context(), "topic", before, after)
-	e, ok := errors.AsType[*provider.Error](err)
+	e, ok := errors.AsType[*problem.Error](err)
 	if !ok || !strings.Contains(e.Hint, "workflows: write") {
 		t.Errorf("ReplaceBranch: %v, want what to do about it", err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-github/v60/github"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // Permission returns what a person may do in the repository now: admin, write,
@@ -96,7 +96,7 @@ func (r *Repository) RequestReviewers(ctx context.Context, number int, logins, t
 		return nil
 	}
 	err = r.explain(ctx, "requesting reviewers", writePulls, err)
-	if e, ok := errors.AsType[*provider.Error](err); ok && len(teams) > 0 && aboutTeams(e) {
+	if e, ok := errors.AsType[*problem.Error](err); ok && len(teams) > 0 && aboutTeams(e) {
 		e.Hint = "a workflow's GITHUB_TOKEN cannot name teams: use the token of a GitHub App that may read the members of the organization, " +
 			"and give the teams access to " + r.String()
 	}
@@ -106,7 +106,7 @@ func (r *Repository) RequestReviewers(ctx context.Context, number int, logins, t
 // aboutTeams reports whether the refusal of a request with teams is likely to be
 // for them: to those who may not see a team GitHub answers that a node cannot be
 // resolved, or that it is no collaborator.
-func aboutTeams(e *provider.Error) bool {
+func aboutTeams(e *problem.Error) bool {
 	said, ok := errors.AsType[*refusal](e)
 	return ok && said.status != http.StatusUnauthorized && !strings.Contains(said.message, "pull request author")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
 
@@ -229,11 +229,11 @@ func TestLatestFails(t *testing.T) {
 	for name, test := range tests {
 		_, repo := start(t, test.reply)
 		_, err := repo.Latest(t.Context(), []string{"b"})
-		if !provider.Coded(err, provider.CodeGitHub) || test.kind != nil && !errors.Is(err, test.kind) {
+		if !problem.Coded(err, problem.CodeGitHub) || test.kind != nil && !errors.Is(err, test.kind) {
 			t.Errorf("%s: error = %v, want %v", name, err, test.kind)
 		}
-		if name != "no_answer" && name != "odd" && !strings.Contains(provider.Diagnose(err).Hint, "pull-requests: read") {
-			t.Errorf("%s: hint = %q", name, provider.Diagnose(err).Hint)
+		if name != "no_answer" && name != "odd" && !strings.Contains(problem.Diagnose(err).Hint, "pull-requests: read") {
+			t.Errorf("%s: hint = %q", name, problem.Diagnose(err).Hint)
 		}
 	}
 }
@@ -357,8 +357,8 @@ func TestReviewersAndOthers(t *testing.T) {
 				must0(t, err)
 				return
 			}
-			hint := provider.Diagnose(err).Hint
-			if !provider.Coded(err, provider.CodeGitHub) || !strings.Contains(err.Error(), test.message) ||
+			hint := problem.Diagnose(err).Hint
+			if !problem.Coded(err, problem.CodeGitHub) || !strings.Contains(err.Error(), test.message) ||
 				!strings.Contains(hint, test.hint) || test.hint == "" && hint != "" {
 				t.Errorf("error = %v, hint %q; want %q, hint %q", err, hint, test.message, test.hint)
 			}
@@ -380,7 +380,7 @@ func TestNamesTheMissingPermissions(t *testing.T) {
 		"::error::x=write": `"pull-requests: write"`,
 	} {
 		_, repo := start(t, reply{403, map[string]string{"X-Accepted-GitHub-Permissions": accepts}, `{"message": "Resource not accessible by integration"}`})
-		hint := provider.Diagnose(repo.Label(t.Context(), 1, []string{"x"})).Hint
+		hint := problem.Diagnose(repo.Label(t.Context(), 1, []string{"x"})).Hint
 		if hint != "grant the token access: in a workflow add "+want+" to its permissions" {
 			t.Errorf("accepted %q: hint = %q, want %s", accepts, hint, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -69,7 +70,7 @@ func TestReleasesFail(t *testing.T) {
 	} {
 		f, _ := start(t, answer)
 		_, err := f.client(t).Releases(t.Context(), []provider.Tagged{{Owner: "a", Name: "b", Tags: []string{"v1"}}})
-		if !provider.Coded(err, provider.CodeGitHub) || !strings.HasPrefix(err.Error(), "reading release notes: GitHub answered") {
+		if !problem.Coded(err, problem.CodeGitHub) || !strings.HasPrefix(err.Error(), "reading release notes: GitHub answered") {
 			t.Errorf("%s: error = %v", name, err)
 		}
 	}

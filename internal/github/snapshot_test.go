@@ -25,7 +25,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/sandbox"
 	"github.com/relock-dev/relock/internal/sandbox/described"
 	"github.com/relock-dev/relock/internal/transport"
@@ -293,14 +293,14 @@ func TestSnapshotReadsABrokenArchiveAgain(t *testing.T) {
 func TestSnapshotGivesUp(t *testing.T) {
 	tests := map[string]struct {
 		fault sandbox.Fault
-		code  provider.Code
+		code  problem.Code
 		want  string
 	}{
-		"broken_archive": {sandbox.Fault{Path: "/github/_codeload/...", Truncate: 100}, provider.CodeGitHub, "reading the archive of commit"},
-		"no_archive":     {sandbox.Fault{Path: "/github/api/v3/repos/octo/infra/tarball/...", Status: http.StatusNotFound}, provider.CodeGitHub, "GitHub answered 404"},
-		"altered_blob":   {sandbox.Fault{Path: "/github/api/v3/repos/octo/infra/git/blobs/...", Corrupt: true}, provider.CodeGitHub, "the content of blob"},
-		"empty_tree":     {sandbox.Fault{Path: "/github/api/v3/repos/octo/infra/git/trees/...", Wild: "empty"}, provider.CodeUnreachable, "the answer is empty"},
-		"no_tree":        {sandbox.Fault{Path: "/github/api/v3/repos/octo/infra/git/trees/...", Status: http.StatusNotFound}, provider.CodeGitHub, "reading the tree of commit"},
+		"broken_archive": {sandbox.Fault{Path: "/github/_codeload/...", Truncate: 100}, problem.CodeGitHub, "reading the archive of commit"},
+		"no_archive":     {sandbox.Fault{Path: "/github/api/v3/repos/octo/infra/tarball/...", Status: http.StatusNotFound}, problem.CodeGitHub, "GitHub answered 404"},
+		"altered_blob":   {sandbox.Fault{Path: "/github/api/v3/repos/octo/infra/git/blobs/...", Corrupt: true}, problem.CodeGitHub, "the content of blob"},
+		"empty_tree":     {sandbox.Fault{Path: "/github/api/v3/repos/octo/infra/git/trees/...", Wild: "empty"}, problem.CodeUnreachable, "the answer is empty"},
+		"no_tree":        {sandbox.Fault{Path: "/github/api/v3/repos/octo/infra/git/trees/...", Status: http.StatusNotFound}, problem.CodeGitHub, "reading the tree of commit"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -308,7 +308,7 @@ func TestSnapshotGivesUp(t *testing.T) {
 			test.fault.Method = "GET"
 			h.box.Inject(test.fault)
 			_, err := h.repository(t).Snapshot(t.Context(), h.head(t, "main"), always)
-			if !provider.Coded(err, test.code) || !strings.Contains(err.Error(), test.want) {
+			if !problem.Coded(err, test.code) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error = %v, want one with %q", err, test.want)
 			}
 		})
@@ -500,7 +500,7 @@ func TestSnapshotIsBounded(t *testing.T) {
 		}
 		repo, asked := served(t, tree)
 		_, err := repo.Snapshot(t.Context(), "c0", always)
-		if err == nil || !strings.Contains(err.Error(), "larger than 128 MiB") || provider.Diagnose(err).Hint == "" || len(*asked) != 1 {
+		if err == nil || !strings.Contains(err.Error(), "larger than 128 MiB") || problem.Diagnose(err).Hint == "" || len(*asked) != 1 {
 			t.Errorf("error = %v after %q, want one with a hint before the archive", err, *asked)
 		}
 	})
@@ -528,7 +528,7 @@ func TestSnapshotEndsWithTheContext(t *testing.T) {
 	repo, _ := served(t, []treeEntry{blob("a.tf", "a")}, packed("a.tf", "a"))
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := repo.Snapshot(ctx, "c0", func(string) bool { cancel(); return true })
-	if !provider.Coded(err, provider.CodeCancelled) {
+	if !problem.Coded(err, problem.CodeCancelled) {
 		t.Errorf("error = %v, want a cancelled one", err)
 	}
 }

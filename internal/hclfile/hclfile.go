@@ -22,7 +22,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // The limits on a file.
@@ -45,7 +45,7 @@ const (
 // there is a file or there are diagnostics, errors with CodeSyntax at their lines:
 // what could be read of such a file would only lead to further messages about the
 // same mistake.
-func Parse(src []byte, name string) (*hcl.File, []provider.Diagnostic) {
+func Parse(src []byte, name string) (*hcl.File, []problem.Diagnostic) {
 	isJSON := isJSON(name)
 	if diags := excess(src, name, isJSON); diags != nil {
 		return nil, diags
@@ -57,22 +57,22 @@ func Parse(src []byte, name string) (*hcl.File, []provider.Diagnostic) {
 	} else {
 		file, diags = hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 	}
-	if d, unmerged := provider.Unmerged(src, name); unmerged && diags.HasErrors() {
-		return nil, []provider.Diagnostic{d}
+	if d, unmerged := problem.Unmerged(src, name); unmerged && diags.HasErrors() {
+		return nil, []problem.Diagnostic{d}
 	}
 	if diags.HasErrors() {
-		return nil, ErrorsIn(few(diags), provider.CodeSyntax, name)
+		return nil, ErrorsIn(few(diags), problem.CodeSyntax, name)
 	}
 	return file, nil
 }
 
 // ParseTemplate reads a file that is a template as a whole, within the limits of
 // Parse.
-func ParseTemplate(src []byte, name string) (hclsyntax.Expression, []provider.Diagnostic) {
+func ParseTemplate(src []byte, name string) (hclsyntax.Expression, []problem.Diagnostic) {
 	tokens, diags := hclsyntax.LexTemplate(src, name, hcl.InitialPos)
 	switch line := deepNative(tokens); {
 	case diags.HasErrors():
-		return nil, ErrorsIn(few(diags), provider.CodeSyntax, name)
+		return nil, ErrorsIn(few(diags), problem.CodeSyntax, name)
 	case len(tokens) > maxPieces:
 		return nil, tooMany(name, 1)
 	case line > 0:
@@ -80,20 +80,20 @@ func ParseTemplate(src []byte, name string) (hclsyntax.Expression, []provider.Di
 	}
 	expr, diags := hclsyntax.ParseTemplate(src, name, hcl.InitialPos)
 	if diags.HasErrors() {
-		return nil, ErrorsIn(few(diags), provider.CodeSyntax, name)
+		return nil, ErrorsIn(few(diags), problem.CodeSyntax, name)
 	}
 	return expr, nil
 }
 
 // ErrorsIn are the errors among HCL's, about a file or another that they name. Its
 // warnings are about style.
-func ErrorsIn(diags hcl.Diagnostics, code provider.Code, file string) []provider.Diagnostic {
-	var errors []provider.Diagnostic
+func ErrorsIn(diags hcl.Diagnostics, code problem.Code, file string) []problem.Diagnostic {
+	var errors []problem.Diagnostic
 	for _, d := range diags {
 		if d.Severity != hcl.DiagError {
 			continue
 		}
-		diag := provider.Diagnostic{Code: code, Message: Sentence(d), File: file}
+		diag := problem.Diagnostic{Code: code, Message: Sentence(d), File: file}
 		if d.Subject != nil {
 			diag.File, diag.Line = d.Subject.Filename, d.Subject.Start.Line
 		}
@@ -143,7 +143,7 @@ func Sentence(d *hcl.Diagnostic) string {
 }
 
 // excess returns an error at the first line with which a file exceeds a limit.
-func excess(src []byte, name string, isJSON bool) []provider.Diagnostic {
+func excess(src []byte, name string, isJSON bool) []problem.Diagnostic {
 	if len(src) > maxPieces { // no piece is empty
 		if _, line := pieces(src, isJSON, maxPieces); line > 0 {
 			return tooMany(name, line)
@@ -166,18 +166,18 @@ func excess(src []byte, name string, isJSON bool) []provider.Diagnostic {
 		"the file has a string or heredoc in too many parts: the parser would copy more than %d MiB", maxCopied>>20)
 }
 
-func tooMany(name string, line int) []provider.Diagnostic {
+func tooMany(name string, line int) []problem.Diagnostic {
 	return tooMuch(name, line, "the file has more than %d words, lines and signs", maxPieces)
 }
 
-func tooDeep(name string, line int) []provider.Diagnostic {
+func tooDeep(name string, line int) []problem.Diagnostic {
 	return tooMuch(name, line, "the file is nested too deeply: more than %d levels", maxDepth)
 }
 
 // tooMuch is an error at a line; none if that is 0.
-func tooMuch(name string, line int, format string, limit int) []provider.Diagnostic {
+func tooMuch(name string, line int, format string, limit int) []problem.Diagnostic {
 	if line == 0 {
 		return nil
 	}
-	return []provider.Diagnostic{{Code: provider.CodeSyntax, Message: fmt.Sprintf(format, limit), File: name, Line: line}}
+	return []problem.Diagnostic{{Code: problem.CodeSyntax, Message: fmt.Sprintf(format, limit), File: name, Line: line}}
 }

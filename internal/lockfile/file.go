@@ -19,6 +19,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -37,7 +38,7 @@ type File struct {
 	Locks []Lock
 	// Warnings are the problems for which the tools do not refuse the file
 	// [terraform 1.11 internal/depsfile/locks_file.go].
-	Warnings []provider.Diagnostic
+	Warnings []problem.Diagnostic
 	// Conflict is the line of the first marker of a merge conflict; 0 if there is
 	// none. Only Read returns files that have any.
 	Conflict int
@@ -66,9 +67,9 @@ func (f *File) Canonical() bool {
 }
 
 // Conflicted tells of the markers of a merge conflict in the file, if it has any.
-func (f *File) Conflicted() (provider.Diagnostic, bool) {
+func (f *File) Conflicted() (problem.Diagnostic, bool) {
 	if f.Conflict == 0 {
-		return provider.Diagnostic{}, false
+		return problem.Diagnostic{}, false
 	}
 	return conflictAt(f.Path, f.Conflict), true
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/relock-dev/relock/internal/hclfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
@@ -46,18 +47,18 @@ var lockSchema = &hcl.BodySchema{
 // functions, so that "h1:${1+1}" is h1:2. What the tools would try is refused
 // where it need not end in useful time or memory, since the file may come from
 // anyone: what package hclfile refuses [terraform 1.11 internal/depsfile/locks_file.go].
-func Parse(src []byte, path string) (*File, []provider.Diagnostic) {
+func Parse(src []byte, path string) (*File, []problem.Diagnostic) {
 	if f, ok := quick(src, path); ok {
 		return f, nil
 	}
 	return parseHCL(src, path)
 }
 
-func parseHCL(src []byte, path string) (*File, []provider.Diagnostic) {
+func parseHCL(src []byte, path string) (*File, []problem.Diagnostic) {
 	tool, keeper := headerTool(src)
 	p := &parser{src: src, path: path, tool: tool, lines: map[provider.Addr]int{}}
 	p.file()
-	slices.SortStableFunc(p.errors, provider.Diagnostic.Compare)
+	slices.SortStableFunc(p.errors, problem.Diagnostic.Compare)
 	if len(p.errors) > 0 {
 		return nil, p.errors
 	}
@@ -101,8 +102,8 @@ type parser struct {
 
 	locks    []Lock
 	lines    map[provider.Addr]int // of the first block of each provider
-	errors   provider.Diagnostics
-	warnings []provider.Diagnostic
+	errors   problem.Diagnostics
+	warnings []problem.Diagnostic
 }
 
 func (p *parser) file() {
@@ -129,9 +130,9 @@ func (p *parser) file() {
 		case block.Type == "module" && len(p.warnings) == 0:
 			// The tools warn once: the block is reserved for releases to come, and what
 			// it holds is ignored.
-			p.warnings = append(p.warnings, provider.Diagnostic{
-				Severity: provider.SeverityWarning,
-				Code:     provider.CodeInvalidLock,
+			p.warnings = append(p.warnings, problem.Diagnostic{
+				Severity: problem.SeverityWarning,
+				Code:     problem.CodeInvalidLock,
 				Message:  "dependency locks for modules are not supported: module blocks are ignored and lost when the file is written",
 				File:     p.path,
 				Line:     block.TypeRange.Start.Line,
@@ -293,8 +294,8 @@ func (p *parser) evaluate(addr provider.Addr, expr hcl.Expression) (string, bool
 
 // invalid adds an error about what stands at a place.
 func (p *parser) invalid(rng hcl.Range, addr provider.Addr, format string, args ...any) {
-	p.report(provider.Diagnostic{
-		Code:    provider.CodeInvalidLock,
+	p.report(problem.Diagnostic{
+		Code:    problem.CodeInvalidLock,
 		Message: fmt.Sprintf(format, args...),
 		File:    p.path,
 		Line:    rng.Start.Line,
@@ -304,11 +305,11 @@ func (p *parser) invalid(rng hcl.Range, addr provider.Addr, format string, args 
 
 // hcl adds HCL's own diagnostics.
 func (p *parser) hcl(addr provider.Addr, diags hcl.Diagnostics) {
-	for _, d := range hclfile.ErrorsIn(diags, provider.CodeInvalidLock, p.path) {
+	for _, d := range hclfile.ErrorsIn(diags, problem.CodeInvalidLock, p.path) {
 		d.File, d.Addr = p.path, addr
 		p.report(d)
 	}
 }
 
 // report adds an error.
-func (p *parser) report(d provider.Diagnostic) { p.errors = p.errors.With(d, provider.CodeInvalidLock) }
+func (p *parser) report(d problem.Diagnostic) { p.errors = p.errors.With(d, problem.CodeInvalidLock) }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -56,7 +57,7 @@ func parsed(src []byte) []txtar.File {
 	return files
 }
 
-func listing(diags []provider.Diagnostic) []byte {
+func listing(diags []problem.Diagnostic) []byte {
 	var b bytes.Buffer
 	for _, d := range diags {
 		fmt.Fprintf(&b, "%s: %s: %s\n", d.Place(), d.Code, d.Message)
@@ -103,8 +104,8 @@ func read(t testing.TB, file string) []byte {
 func TestParseErrorsNameTheProvider(t *testing.T) {
 	t.Parallel()
 	_, diags := Parse([]byte("\n\nprovider \"registry.terraform.io/hashicorp/null\" {\n  version = \"3\"\n}\n"), "env/"+Name)
-	want := []provider.Diagnostic{{
-		Code:    provider.CodeInvalidLock,
+	want := []problem.Diagnostic{{
+		Code:    problem.CodeInvalidLock,
 		Message: `invalid provider version number: the version of registry.terraform.io/hashicorp/null must be written as "3.0.0"`,
 		File:    "env/" + Name,
 		Line:    4,
@@ -155,7 +156,7 @@ func TestParseRefusesDeepNesting(t *testing.T) {
 		_, diags := Parse([]byte(src), Name)
 		if len(diags) != 1 || diags[0].Line != 2 {
 			t.Errorf("Parse of %s nested %d times: %d diagnostics, the first: %+v; want one error in line 2",
-				name, depth, len(diags), append(diags, provider.Diagnostic{})[0])
+				name, depth, len(diags), append(diags, problem.Diagnostic{})[0])
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // Memo remembers answers. Whoever asks while the answer is on its way waits for
@@ -31,7 +31,7 @@ type entry[V any] struct {
 
 // Do returns the answer to the question, asking if it is not known. An answer that
 // is known is given after the end of ctx, too. The answer is shared: callers must not
-// change it. Errors are those of ask, and that of provider.Ended if ctx ends while
+// change it. Errors are those of ask, and that of problem.Ended if ctx ends while
 // somebody else asks.
 func (m *Memo[K, V]) Do(ctx context.Context, question K, ask func() (V, error)) (V, error) {
 	e := m.entry(question)
@@ -60,7 +60,7 @@ func (e *entry[V]) enter(ctx context.Context) error {
 	case e.turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return provider.Ended(ctx)
+		return problem.Ended(ctx)
 	}
 }
 

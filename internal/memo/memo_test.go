@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 func TestDoAsksEachQuestionOnce(t *testing.T) {
@@ -60,7 +60,7 @@ func TestDoWaitsNoLongerThanItsContext(t *testing.T) {
 	<-asking
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Do(ctx, 1, func() (int, error) { return 2, nil }); !provider.Coded(err, provider.CodeCancelled) {
+	if _, err := m.Do(ctx, 1, func() (int, error) { return 2, nil }); !problem.Coded(err, problem.CodeCancelled) {
 		t.Errorf("Do = %v, want a cancelled error", err)
 	}
 	close(release)

@@ -18,7 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/moduleaddr"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/transport"
 	"github.com/relock-dev/relock/internal/zipfile"
 )
@@ -129,8 +129,8 @@ func unpackCopy(ctx context.Context, kind string, fetch func(context.Context, io
 // damaged reports whether an archive may have been another one when it was sent: its
 // own checksums or those that are known of it say so, or its structure is broken.
 func damaged(err error) bool {
-	if !provider.Coded(err, provider.CodeUnreadModule) { // no failure to unpack
-		return provider.Coded(err, provider.CodeBadChecksum)
+	if !problem.Coded(err, problem.CodeUnreadModule) { // no failure to unpack
+		return problem.Coded(err, problem.CodeBadChecksum)
 	}
 	if _, corrupt := errors.AsType[flate.CorruptInputError](err); corrupt {
 		return true

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/module/moduletest"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
@@ -177,7 +177,7 @@ func TestCacheKeepsNoHalfPackages(t *testing.T) {
 	c := newClient(t, Options{AllowLocal: true, Cache: cache})
 	source := "git::file://" + dir + "/r.git?ref=" + ids[0]
 	fetch(t, c, source)
-	failing(t, c, source[:strings.Index(source, "?")]+"//m?ref="+ids[0], provider.CodeUnreadModule)
+	failing(t, c, source[:strings.Index(source, "?")]+"//m?ref="+ids[0], problem.CodeUnreadModule)
 	if entries, err := os.ReadDir(cache); err != nil || len(entries) != 0 {
 		t.Errorf("cache holds %v, %v; want nothing", entries, err)
 	}

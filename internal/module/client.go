@@ -19,6 +19,7 @@ import (
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/oci"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/transport"
@@ -40,7 +41,7 @@ type Options struct {
 	AllowLocal bool
 	// Token returns the operator's credential for a git host, given in lower case;
 	// empty if there is none, and nil is none at all. A host that has one is asked
-	// over https with it, also where a source says ssh. Errors are *provider.Error.
+	// over https with it, also where a source says ssh. Errors are *problem.Error.
 	Token func(ctx context.Context, host string) (string, error)
 	// TokenHost is the host that the operator can set such a credential for, so that
 	// errors can tell; empty: none.
@@ -145,7 +146,7 @@ type contents struct {
 	id string
 }
 
-// Fetch implements scan.Source. Errors are *provider.Error: CodeUnreadModule,
+// Fetch implements scan.Source. Errors are *problem.Error: CodeUnreadModule,
 // CodeInvalidConfig for what is no address, CodeNoVersion,
 // CodeNoService, CodeUnauthorized, CodeUnreachable, CodeBadAnswer,
 // CodeBadChecksum or CodeCancelled.
@@ -356,7 +357,7 @@ func findDir(fsys fs.FS, subdir string) (string, error) {
 // readable reports why a directory of a package is not here.
 func readable(fsys fs.FS, dir string) error {
 	_, err := fs.ReadDir(fsys, dir)
-	if reason, ok := errors.AsType[*provider.Error](err); ok {
+	if reason, ok := errors.AsType[*problem.Error](err); ok {
 		return attempting(fmt.Sprintf("reading the subdirectory %q of the module package", dir), reason)
 	}
 	return nil

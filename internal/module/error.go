@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -16,47 +16,47 @@ func redact(u *url.URL) string { return transport.Redact(u) }
 
 // invalidAddress is the error of what is no address of a module.
 func invalidAddress(format string, args ...any) error {
-	return &provider.Error{Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...)}
+	return &problem.Error{Code: problem.CodeInvalidConfig, Message: fmt.Sprintf(format, args...)}
 }
 
 // unread is the error of a package or module that is not as it should be.
-func unread(format string, args ...any) *provider.Error {
-	return &provider.Error{Code: provider.CodeUnreadModule, Message: fmt.Sprintf(format, args...)}
+func unread(format string, args ...any) *problem.Error {
+	return &problem.Error{Code: problem.CodeUnreadModule, Message: fmt.Sprintf(format, args...)}
 }
 
 // refusedModule is the error of a source that Options do not allow.
-func refusedModule(hint, format string, args ...any) *provider.Error {
+func refusedModule(hint, format string, args ...any) *problem.Error {
 	e := unread(format, args...)
 	e.Hint = hint
 	return e
 }
 
 // unauthorized is the error of a server that wants credentials, or others.
-func unauthorized(u *url.URL, hint, format string, args ...any) *provider.Error {
-	return &provider.Error{
-		Code: provider.CodeUnauthorized, Host: transport.Hostname(u),
+func unauthorized(u *url.URL, hint, format string, args ...any) *problem.Error {
+	return &problem.Error{
+		Code: problem.CodeUnauthorized, Host: transport.Hostname(u),
 		Message: fmt.Sprintf(format, args...), Hint: hint,
 	}
 }
 
 // unreachable is the error of a server that did not answer.
-func unreachable(u *url.URL, format string, args ...any) *provider.Error {
-	return &provider.Error{
-		Code: provider.CodeUnreachable, Host: transport.Hostname(u),
+func unreachable(u *url.URL, format string, args ...any) *problem.Error {
+	return &problem.Error{
+		Code: problem.CodeUnreachable, Host: transport.Hostname(u),
 		Message: fmt.Sprintf(format, args...), Hint: "try again later",
 	}
 }
 
 // badAnswer is the error of a registry or server that breaks its protocol.
-func badAnswer(format string, args ...any) *provider.Error {
-	return &provider.Error{Code: provider.CodeBadAnswer, Message: fmt.Sprintf(format, args...)}
+func badAnswer(format string, args ...any) *problem.Error {
+	return &problem.Error{Code: problem.CodeBadAnswer, Message: fmt.Sprintf(format, args...)}
 }
 
 // attempting puts what was attempted before an error, and keeps what is known of
 // it. It returns a new error, since errors are shared by all who asked the same.
-func attempting(attempt string, err error) *provider.Error {
-	e := provider.Error{Code: provider.CodeUnreadModule}
-	if cause, ok := errors.AsType[*provider.Error](err); ok {
+func attempting(attempt string, err error) *problem.Error {
+	e := problem.Error{Code: problem.CodeUnreadModule}
+	if cause, ok := errors.AsType[*problem.Error](err); ok {
 		e = *cause
 	}
 	e.Message, e.Err, e.Fetching = attempt, err, ""
@@ -64,7 +64,7 @@ func attempting(attempt string, err error) *provider.Error {
 }
 
 // unfetched is attempting for a whole module, by the address that is shown of it.
-func unfetched(what, address string, err error) *provider.Error {
+func unfetched(what, address string, err error) *problem.Error {
 	e := attempting("fetching the "+what+" "+address, err)
 	e.Fetching = address
 	return e
@@ -73,7 +73,7 @@ func unfetched(what, address string, err error) *provider.Error {
 // ended is the error of what has ended before it was done; nil if ctx goes on.
 func ended(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return provider.Ended(ctx)
+		return problem.Ended(ctx)
 	}
 	return nil
 }

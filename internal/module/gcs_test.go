@@ -24,7 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // fakeGoogle serves the bucket "modules" as Google Cloud Storage does, two names
@@ -138,17 +138,17 @@ func TestGCS(t *testing.T) {
 			t.Errorf("the store was asked for %s", asked)
 		}
 	}
-	for source, code := range map[string]provider.Code{
-		base + "none.zip": provider.CodeUnreadModule, base + "none": provider.CodeUnreadModule,
-		"gcs::https://" + base + "a.zip#1":                         provider.CodeUnreadModule,
-		"www.googleapis.com/storage/v1/other/a.zip":                provider.CodeUnreadModule,
-		"gcs::http://" + base + "a.zip":                            provider.CodeInvalidConfig,
-		"gcs::https://googleapis.com.example/storage/v1/modules/a": provider.CodeInvalidConfig,
-		"gcs::https://example.com/storage/v1/modules/a.zip":        provider.CodeInvalidConfig,
+	for source, code := range map[string]problem.Code{
+		base + "none.zip": problem.CodeUnreadModule, base + "none": problem.CodeUnreadModule,
+		"gcs::https://" + base + "a.zip#1":                         problem.CodeUnreadModule,
+		"www.googleapis.com/storage/v1/other/a.zip":                problem.CodeUnreadModule,
+		"gcs::http://" + base + "a.zip":                            problem.CodeInvalidConfig,
+		"gcs::https://googleapis.com.example/storage/v1/modules/a": problem.CodeInvalidConfig,
+		"gcs::https://example.com/storage/v1/modules/a.zip":        problem.CodeInvalidConfig,
 	} {
 		failing(t, c, source, code)
 	}
-	failing(t, withGoogle(t, s, "GOOGLE_OAUTH_ACCESS_TOKEN=other"), base+"dir", provider.CodeUnauthorized)
+	failing(t, withGoogle(t, s, "GOOGLE_OAUTH_ACCESS_TOKEN=other"), base+"dir", problem.CodeUnauthorized)
 }
 
 func TestGCSThatLies(t *testing.T) {
@@ -159,7 +159,7 @@ func TestGCSThatLies(t *testing.T) {
 		"no_JSON":             "<html>",
 	} {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, list) })
-		if e := failing(t, withGoogle(t, s, ownToken), "www.googleapis.com/storage/v1/modules/mod", provider.CodeBadAnswer); e.Message == "" {
+		if e := failing(t, withGoogle(t, s, ownToken), "www.googleapis.com/storage/v1/modules/mod", problem.CodeBadAnswer); e.Message == "" {
 			t.Errorf("%s: %v", name, e)
 		}
 	}
@@ -223,11 +223,11 @@ func TestGoogleServiceAccount(t *testing.T) {
 		}
 	}
 	file["client_email"] = "other@example.com"
-	if e := failing(t, withGoogle(t, s, credentialsFile(t, file)), source, provider.CodeUnauthorized); !strings.Contains(e.Error(), "400 Bad Request") || strings.Contains(e.Error(), "s3cret") {
+	if e := failing(t, withGoogle(t, s, credentialsFile(t, file)), source, problem.CodeUnauthorized); !strings.Contains(e.Error(), "400 Bad Request") || strings.Contains(e.Error(), "s3cret") {
 		t.Errorf("error = %v", e)
 	}
 	file["private_key"] = "s3cret"
-	if e := failing(t, withGoogle(t, s, credentialsFile(t, file)), source, provider.CodeUnauthorized); strings.Contains(e.Error(), "s3cret") {
+	if e := failing(t, withGoogle(t, s, credentialsFile(t, file)), source, problem.CodeUnauthorized); strings.Contains(e.Error(), "s3cret") {
 		t.Errorf("error = %v", e)
 	}
 }
@@ -297,7 +297,7 @@ func TestGoogleWorkload(t *testing.T) {
 		{"no file has any", "GOOGLE_APPLICATION_CREDENTIALS=" + filepath.Join(t.TempDir(), "none")},
 		{"metadata of a machine", "UNRELATED=1"},
 	} {
-		e := failing(t, withGoogle(t, s, tt.environ), source, provider.CodeUnauthorized)
+		e := failing(t, withGoogle(t, s, tt.environ), source, problem.CodeUnauthorized)
 		if !strings.Contains(e.Error(), tt.says) || strings.Contains(e.Error(), "s3cret") || e.Hint != googleHint {
 			t.Errorf("error = %v, hint %q; want it to say %q", e, e.Hint, tt.says)
 		}

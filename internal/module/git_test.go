@@ -17,7 +17,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/module/moduletest"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )
 
@@ -75,7 +75,7 @@ func TestGitReferences(t *testing.T) {
 		"?ref=nope", "?ref=" + strings.Repeat("0", 40), "?ref=0000000", "?ref=" + ids[1] + "&depth=1", "?ref=" + ids[1][:9] + "&depth=1",
 		"?ref=v1.0.0:main.tf", "?ref=@{upstream}", "?ref=*",
 	} {
-		e := failing(t, c, "git::file://"+dir+"/r.git"+query, provider.CodeUnreadModule)
+		e := failing(t, c, "git::file://"+dir+"/r.git"+query, problem.CodeUnreadModule)
 		if at := "file://" + dir + "/r.git"; e.Fetching != at || !strings.HasPrefix(e.Error(), "fetching the module package "+at+": ") {
 			t.Errorf("error of %s = %v", query, e)
 		}
@@ -105,9 +105,9 @@ func TestGitPackage(t *testing.T) {
 	if other := fetch(t, c, base+"/modrepo.git//modul*/s*b?ref=v2.0.0"); other.Dir != "modules/sub" || !strings.Contains(mainOf(t, other), `"!= 0.0.5"`) {
 		t.Errorf("glob found %q", other.Dir)
 	}
-	failing(t, c, base+"/modrepo.git//modules/none", provider.CodeUnreadModule)
-	failing(t, c, base+"/modrepo2.git//modules/*", provider.CodeUnreadModule)
-	failing(t, c, base+"/modrepo2.git//modules/x/main.tf", provider.CodeUnreadModule)
+	failing(t, c, base+"/modrepo.git//modules/none", problem.CodeUnreadModule)
+	failing(t, c, base+"/modrepo2.git//modules/*", problem.CodeUnreadModule)
+	failing(t, c, base+"/modrepo2.git//modules/x/main.tf", problem.CodeUnreadModule)
 }
 
 func TestGitKeepsWhatConfigurationNeeds(t *testing.T) {
@@ -157,7 +157,7 @@ func TestGitInterrupted(t *testing.T) {
 	cancel()
 	c := newClient(t, Options{AllowLocal: true})
 	_, err := c.Fetch(ctx, terraform, call("git::file:///none"))
-	wantCode(t, "an interrupted run", err, provider.CodeCancelled)
+	wantCode(t, "an interrupted run", err, problem.CodeCancelled)
 }
 
 func TestGitOverHTTP(t *testing.T) {
@@ -241,7 +241,7 @@ func TestGitToken(t *testing.T) {
 	}
 	seen = nil
 	without := newClient(t, Options{}, s)
-	e := failing(t, without, source, provider.CodeUnauthorized)
+	e := failing(t, without, source, problem.CodeUnauthorized)
 	if e.Hint == "" || strings.Contains(e.Error(), "t0ken") {
 		t.Errorf("error = %v, hint %q", e, e.Hint)
 	}
@@ -258,12 +258,12 @@ func TestGitToken(t *testing.T) {
 		"no token was sent to 127.0.0.1, only what git finds on this machine, and module-token is for github.com: give git a login or a key that needs no answer": {TokenHost: "github.com"},
 		"no token was sent to 127.0.0.1, only what git finds on this machine: give git a login or a key that needs no answer":                                     {},
 	} {
-		if e := failing(t, newClient(t, o, s), source, provider.CodeUnauthorized); e.Hint != hint {
+		if e := failing(t, newClient(t, o, s), source, problem.CodeUnauthorized); e.Hint != hint {
 			t.Errorf("the hint is %q, want %q", e.Hint, hint)
 		}
 	}
 	withLogin := strings.Replace(source, "https://", "https://me:s3cret@", 1)
-	if e := failing(t, without, withLogin, provider.CodeUnauthorized); e.Hint != "the login in the source address was sent to 127.0.0.1: let it read the repository" {
+	if e := failing(t, without, withLogin, problem.CodeUnauthorized); e.Hint != "the login in the source address was sent to 127.0.0.1: let it read the repository" {
 		t.Errorf("with a login in the address the hint is %q", e.Hint)
 	}
 }
@@ -278,7 +278,7 @@ func TestGitSaysWhatHelpsAgainstUnknownAuthorities(t *testing.T) {
 		"to git": serveTLS(t, http.NotFound), "to anybody": trusted.NobodysServer(t, http.NotFoundHandler()),
 	} {
 		c := newClient(t, Options{Env: environ}, s)
-		e := failing(t, c, "git::"+s.URL+"/modrepo.git?ref=v1.0.0", provider.CodeUnreachable)
+		e := failing(t, c, "git::"+s.URL+"/modrepo.git?ref=v1.0.0", problem.CodeUnreachable)
 		for _, variable := range []string{"SSL_CERT_FILE", "GIT_SSL_CAINFO"} {
 			if !strings.Contains(e.Hint, variable) {
 				t.Errorf("a server unknown %s: %v with the hint %q, want one that names %s", name, e, e.Hint, variable)
@@ -303,7 +303,7 @@ func TestWordsOfGitAboutCertificates(t *testing.T) {
 		"SSL: no alternative certificate subject name matches target host name 'a.b'": false,
 		"Could not resolve host: example.com":                                         false,
 	} {
-		if got := readComplaint(failed + words); got.untrusted != want || got.code != provider.CodeUnreachable {
+		if got := readComplaint(failed + words); got.untrusted != want || got.code != problem.CodeUnreachable {
 			t.Errorf("readComplaint(%q) = %+v, want untrusted %v", words, got, want)
 		}
 	}
@@ -321,9 +321,9 @@ func tokenFor(host string) func(context.Context, string) (string, error) {
 
 func TestGitTokenThatCannotBeHadIsTold(t *testing.T) {
 	t.Parallel()
-	why := &provider.Error{Code: provider.CodeUnauthorized, Message: "asking for a token of the GitHub App"}
+	why := &problem.Error{Code: problem.CodeUnauthorized, Message: "asking for a token of the GitHub App"}
 	c := newClient(t, Options{Token: func(context.Context, string) (string, error) { return "", why }})
-	e := failing(t, c, "git::https://github.com/o/r.git", provider.CodeUnauthorized)
+	e := failing(t, c, "git::https://github.com/o/r.git", problem.CodeUnauthorized)
 	if !strings.Contains(e.Error(), why.Message) {
 		t.Errorf("error = %v, want it to tell that %s", e, why.Message)
 	}
@@ -408,7 +408,7 @@ func TestGitRefusesThisMachine(t *testing.T) {
 		"git::http://169.254.169.254/r.git",
 		"git@169.254.169.254:o/r.git",
 	} {
-		if e := failing(t, c, source, provider.CodeUnreachable); !strings.Contains(e.Error(), "refused: ") {
+		if e := failing(t, c, source, problem.CodeUnreachable); !strings.Contains(e.Error(), "refused: ") {
 			t.Errorf("error of %s = %v, want a refusal", source, e)
 		}
 	}
@@ -428,7 +428,7 @@ func TestGitFollowsNoRedirectItself(t *testing.T) {
 			http.Redirect(w, r, hidden.URL+r.URL.String(), http.StatusFound)
 		}
 	})
-	failing(t, newClient(t, Options{}, s), "git::"+s.URL+"/modrepo.git", provider.CodeUnreachable)
+	failing(t, newClient(t, Options{}, s), "git::"+s.URL+"/modrepo.git", problem.CodeUnreachable)
 	if asked.Load() != 0 {
 		t.Errorf("a server that nobody named was asked %d times", asked.Load())
 	}
@@ -439,7 +439,7 @@ func TestGitFollowsNoRedirectToMetadata(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://169.254.169.254"+r.URL.String(), http.StatusFound)
 	})
-	e := failing(t, newClient(t, Options{}, s), "git::"+s.URL+"/modrepo.git", provider.CodeUnreachable)
+	e := failing(t, newClient(t, Options{}, s), "git::"+s.URL+"/modrepo.git", problem.CodeUnreachable)
 	if !strings.Contains(e.Error(), "a metadata service") {
 		t.Errorf("error = %v, want the refusal", e)
 	}
@@ -498,7 +498,7 @@ eval "`+dir+`/run $command"
 			t.Errorf("ssh was called with\n%swant %q", called, want)
 		}
 	}
-	e := failing(t, c, "git@git.example.com:none.git?sshkey="+url.QueryEscape(key), provider.CodeUnauthorized)
+	e := failing(t, c, "git@git.example.com:none.git?sshkey="+url.QueryEscape(key), problem.CodeUnauthorized)
 	if strings.Contains(e.Error(), key) || strings.Contains(e.Error(), "sshkey") {
 		t.Errorf("error = %v names the key", e)
 	}
@@ -513,7 +513,7 @@ func TestGitErrorsHideSecrets(t *testing.T) {
 	})
 	c := newClient(t, Options{}, s)
 	u := strings.Replace(s.URL, "http://", "http://user:s3cret@", 1)
-	e := failing(t, c, "git::"+u+"/r.git?ref=v1&token=s3cret", provider.CodeUnauthorized)
+	e := failing(t, c, "git::"+u+"/r.git?ref=v1&token=s3cret", problem.CodeUnauthorized)
 	if strings.Contains(e.Error(), "s3cret") || strings.Contains(e.Error(), "user") || strings.Contains(e.Error(), "\x1b") {
 		t.Errorf("error = %v", e)
 	}
@@ -522,7 +522,7 @@ func TestGitErrorsHideSecrets(t *testing.T) {
 func TestGitUsesNoAmbientKeysWhereNotAdmitted(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Options{Ambient: func(string) bool { return false }})
-	e := failing(t, c, "git@github.com:o/r.git", provider.CodeUnauthorized)
+	e := failing(t, c, "git@github.com:o/r.git", problem.CodeUnauthorized)
 	if e.Hint == "" {
 		t.Errorf("error %v has no hint", e)
 	}
@@ -541,7 +541,7 @@ func TestGitIsSparedAnEndlessAdvertisement(t *testing.T) {
 		}
 	}))
 	t.Cleanup(s.Close)
-	e := failing(t, newClient(t, Options{}, s), "git::"+s.URL+"/r.git", provider.CodeBadAnswer)
+	e := failing(t, newClient(t, Options{}, s), "git::"+s.URL+"/r.git", problem.CodeBadAnswer)
 	if !strings.Contains(e.Error(), "longer than") {
 		t.Errorf("error %v, want one about the length", e)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/module/moduletest"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // secrets are variables of a runner that no program needs but relock. Each has
@@ -190,5 +190,5 @@ func TestGitOverDumbHTTP(t *testing.T) {
 			t.Errorf("main.tf of %q = %q, want %q", tt.ref, got, tt.want)
 		}
 	}
-	failing(t, newClient(t, Options{}, s), "git::"+s.URL+"/r.git?ref="+strings.Repeat("0", 40), provider.CodeUnreadModule)
+	failing(t, newClient(t, Options{}, s), "git::"+s.URL+"/r.git?ref="+strings.Repeat("0", 40), problem.CodeUnreadModule)
 }

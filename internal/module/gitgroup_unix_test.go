@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // emptyRepository is one of a remote on disk, in a directory of its own.
@@ -75,7 +75,7 @@ func TestWhatGitStartedEndsWithIt(t *testing.T) {
 		t.Fatalf("the program says %q, %v", line, err)
 	}
 	cancel()
-	wantCode(t, "an interrupted git", <-ended, provider.CodeCancelled)
+	wantCode(t, "an interrupted git", <-ended, problem.CodeCancelled)
 	word, err := os.OpenFile(goOn, os.O_RDWR, 0) // which waits for nobody
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/moduleaddr"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -185,7 +185,7 @@ func (r *route) settle(ctx context.Context, asked *url.URL) (*gitRemote, error) 
 	}
 	defer body.Close()
 	// git keeps all of it in memory, however much that is.
-	if _, err := io.Copy(io.Discard, body); provider.Coded(err, provider.CodeBadAnswer) {
+	if _, err := io.Copy(io.Discard, body); problem.Coded(err, problem.CodeBadAnswer) {
 		return nil, err
 	}
 	end, ok := strings.CutSuffix(resp.URL.Path, refsPath)

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/module/moduletest"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -109,7 +109,7 @@ func TestGitIsNotStartedAfterRebinding(t *testing.T) {
 			calls := recordGit(t, "")
 			s := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s asks the server", r.UserAgent()) })
 			c := named(t, Options{Head: head}, map[string][]string{"git.test": {"127.0.0.1", "169.254.169.254"}}, s)
-			e := failing(t, c, "git::http://git.test:"+portOf(s)+"/r.git", provider.CodeUnreachable)
+			e := failing(t, c, "git::http://git.test:"+portOf(s)+"/r.git", problem.CodeUnreachable)
 			if !transport.Refused(e) || !strings.Contains(e.Error(), "a metadata service") {
 				t.Errorf("error = %v, want the refusal", e)
 			}
@@ -146,7 +146,7 @@ func TestGitIsNotStartedAfterRefusedRedirects(t *testing.T) {
 			}))
 			c := named(t, Options{Head: head}, map[string][]string{"git.test": {"203.0.113.1"}, "rebound.test": {"169.254.169.254"}})
 			c.transport.Admit(s.Listener.Addr().String())
-			e := failing(t, c, "git::"+s.URL+"/r.git", provider.CodeUnreachable)
+			e := failing(t, c, "git::"+s.URL+"/r.git", problem.CodeUnreachable)
 			if !transport.Refused(e) {
 				t.Errorf("%s: error of a redirect to %s = %v, want the refusal", name, to, e)
 			}
@@ -182,7 +182,7 @@ func TestGitLooksUpNoName(t *testing.T) {
 	for name, head := range namers {
 		t.Run(name, func(t *testing.T) {
 			calls := recordGit(t, "")
-			e := failing(t, named(t, Options{Head: head}, nil), "git::http://gone.test/r.git", provider.CodeUnreachable)
+			e := failing(t, named(t, Options{Head: head}, nil), "git::http://gone.test/r.git", problem.CodeUnreachable)
 			if dns, ok := errors.AsType[*net.DNSError](e); !ok || dns.Name != "gone.test" {
 				t.Errorf("error = %v, want that nobody knows the name", e)
 			}
@@ -197,7 +197,7 @@ func TestGitLooksUpNoName(t *testing.T) {
 func TestGitProtocolAsksNoNamesForHeads(t *testing.T) {
 	calls := recordGit(t, "")
 	c := named(t, Options{Head: true}, map[string][]string{"git.test": {"203.0.113.1"}})
-	if e := failing(t, c, "git::git://git.test/r.git", provider.CodeUnreadModule); e.Hint == "" {
+	if e := failing(t, c, "git::git://git.test/r.git", problem.CodeUnreadModule); e.Hint == "" {
 		t.Errorf("error %v has no hint", e)
 	}
 	if asksServers(calls()) {
@@ -262,7 +262,7 @@ func TestOldGit(t *testing.T) {
 			if known {
 				return
 			}
-			if e := failing(t, c, byName, provider.CodeUnreadModule); !strings.Contains(e.Hint, "update git") {
+			if e := failing(t, c, byName, problem.CodeUnreadModule); !strings.Contains(e.Hint, "update git") {
 				t.Errorf("error = %v, hint %q", e, e.Hint)
 			}
 			if asksServers(calls()) {
@@ -315,7 +315,7 @@ func TestGitThroughTheProxy(t *testing.T) {
 				t.Error("git did not ask the proxy")
 			}
 			for _, address := range []string{"127.0.0.1", "169.254.169.254"} {
-				if e := failing(t, c, "git::http://"+address+"/r.git", provider.CodeUnreachable); !transport.Refused(e) {
+				if e := failing(t, c, "git::http://"+address+"/r.git", problem.CodeUnreachable); !transport.Refused(e) {
 					t.Errorf("error of %s behind a proxy = %v, want a refusal", address, e)
 				}
 			}
@@ -338,7 +338,7 @@ func TestGitThroughAProxyOfItsOwn(t *testing.T) {
 		if got := mainOf(t, fetch(t, named(t, Options{Env: env}, nil), source)); !strings.Contains(got, "0.0.1") {
 			t.Errorf("%s: main.tf = %q", name, got)
 		}
-		failing(t, named(t, Options{Env: env, Head: true}, nil), source, provider.CodeUnreachable)
+		failing(t, named(t, Options{Env: env, Head: true}, nil), source, problem.CodeUnreachable)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/file"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -214,7 +214,7 @@ type complaint struct {
 	// that they quote; empty where only the server spoke, who may say anything.
 	words string
 	// code is the reason that a person can do something about; empty if it is another.
-	code provider.Code
+	code problem.Code
 	// silent is a server that said nothing for too long.
 	silent bool
 	// unanswered is a server that could not be connected to.
@@ -244,11 +244,11 @@ func readComplaint(text string) complaint {
 	c := complaint{untrusted: untrustedWords.MatchString(text), silent: silentWords.MatchString(text), unanswered: unansweredWords.MatchString(text)}
 	switch {
 	case c.silent:
-		c.code = provider.CodeUnreachable
+		c.code = problem.CodeUnreachable
 	case unauthorizedWords.MatchString(text):
-		c.code = provider.CodeUnauthorized
+		c.code = problem.CodeUnauthorized
 	case unreachableWords.MatchString(text):
-		c.code = provider.CodeUnreachable
+		c.code = problem.CodeUnreachable
 	}
 	for _, found := range slices.Backward(ownWords.FindAllStringSubmatch(text, -1)) {
 		words := strings.Map(func(r rune) rune {
@@ -311,7 +311,7 @@ func (p *gitProgram) failure(ctx context.Context, command string, said complaint
 		e.Err = noReply{e.Err}
 	}
 	switch {
-	case e.Code == provider.CodeUnauthorized:
+	case e.Code == problem.CodeUnauthorized:
 		e.Hint = p.remedy()
 	case said.untrusted:
 		e.Hint = certificateHint

@@ -16,7 +16,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/module/moduletest"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -73,7 +73,7 @@ func TestGitGivesUpASilentServer(t *testing.T) {
 			at := stalling(t, &asked, word, func(http.ResponseWriter, *http.Request) {})
 			c := New(newTransport(), nil, Options{Env: testEnv(t, Options{}.Env), limits: gitLimits{command: time.Minute, silence: time.Second}})
 			c.transport.Admit(strings.TrimPrefix(at, "http://"))
-			e := failing(t, c, "git::"+at+"/modrepo.git?ref=v1.0.0", provider.CodeUnreachable)
+			e := failing(t, c, "git::"+at+"/modrepo.git?ref=v1.0.0", problem.CodeUnreachable)
 			if !strings.Contains(e.Error(), "nothing came for 1s") || asked.Load() != 1 {
 				t.Errorf("error %v after %d requests of git, want that nothing came, after 1", e, asked.Load())
 			}
@@ -94,7 +94,7 @@ func TestGitGivesUpATricklingServer(t *testing.T) {
 	})
 	c := New(newTransport(), nil, Options{Env: testEnv(t, Options{}.Env), limits: gitLimits{command: time.Second, silence: time.Minute}})
 	c.transport.Admit(strings.TrimPrefix(at, "http://"))
-	e := failing(t, c, "git::"+at+"/modrepo.git?ref=v1.0.0", provider.CodeUnreachable)
+	e := failing(t, c, "git::"+at+"/modrepo.git?ref=v1.0.0", problem.CodeUnreachable)
 	if !strings.Contains(e.Error(), "it went on for 1s") || asked.Load() != 1 {
 		t.Errorf("error %v after %d requests of git, want that it took too long, after 1", e, asked.Load())
 	}
@@ -130,8 +130,8 @@ func fetchAll(t *testing.T, c *Client, sources ...string) {
 	var all sync.WaitGroup
 	for _, source := range sources {
 		all.Go(func() {
-			if _, err := c.Fetch(t.Context(), terraform, call(source)); !provider.Coded(err, provider.CodeUnreachable) {
-				t.Errorf("Fetch(%q) = %v, want code %q", source, err, provider.CodeUnreachable)
+			if _, err := c.Fetch(t.Context(), terraform, call(source)); !problem.Coded(err, problem.CodeUnreachable) {
+				t.Errorf("Fetch(%q) = %v, want code %q", source, err, problem.CodeUnreachable)
 			}
 		})
 	}
@@ -226,7 +226,7 @@ func TestSSHTriesEveryAddress(t *testing.T) {
 		tr := transport.New(transport.Options{RetryWait: time.Nanosecond, Resolver: names.resolver()})
 		tr.Admit("git.test:" + port)
 		c := New(tr, nil, opts)
-		failing(t, c, "git::ssh://git@git.test:"+port+"/modrepo.git", provider.CodeUnreadModule)
+		failing(t, c, "git::ssh://git@git.test:"+port+"/modrepo.git", problem.CodeUnreadModule)
 		if got := options(); !strings.Contains(got, " HostName="+want+" ") {
 			t.Errorf("ssh was called with\n%s\nwant the address %s", got, want)
 		}

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/module/moduletest"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -130,7 +130,7 @@ func TestSSHOptions(t *testing.T) {
 			opts := Options{Head: tt.head}
 			opts.Env.Environ = env
 			if c := named(t, opts, hosts); !answers {
-				failing(t, c, tt.source, provider.CodeUnreadModule)
+				failing(t, c, tt.source, problem.CodeUnreadModule)
 			} else if got := mainOf(t, fetch(t, c, tt.source)); !strings.Contains(got, "0.0.10") {
 				t.Errorf("main.tf = %q", got)
 			}
@@ -163,7 +163,7 @@ func TestSSHIsNotStarted(t *testing.T) {
 		env, options := fakeSSH(t, false)
 		opts := Options{Head: tt.head}
 		opts.Env.Environ = env
-		e := failing(t, named(t, opts, hosts), tt.source, provider.CodeUnreachable)
+		e := failing(t, named(t, opts, hosts), tt.source, problem.CodeUnreachable)
 		if _, unknown := errors.AsType[*net.DNSError](e); transport.Refused(e) != tt.refused || unknown == tt.refused {
 			t.Errorf("error of %s (head %v) = %v, want a refusal %v", tt.source, tt.head, e, tt.refused)
 		}
@@ -218,7 +218,7 @@ func TestSSHConnectsToWhatWasChecked(t *testing.T) {
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	c := named(t, Options{Head: true}, map[string][]string{"git.test": {"127.0.0.1", "169.254.169.254"}})
 	c.transport.Admit("git.test:" + port)
-	failing(t, c, "git::ssh://git@git.test:"+port+"/r.git?sshkey="+url.QueryEscape(testKey), provider.CodeUnreachable)
+	failing(t, c, "git::ssh://git@git.test:"+port+"/r.git?sshkey="+url.QueryEscape(testKey), problem.CodeUnreachable)
 	l.Close()
 	if got := <-greeting; !strings.HasPrefix(got, "SSH-2.0-") {
 		t.Errorf("the address that was checked hears %q", got)

@@ -19,7 +19,7 @@ import (
 	"github.com/bgentry/go-netrc/netrc"
 
 	"github.com/relock-dev/relock/internal/moduleaddr"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -161,8 +161,8 @@ func (w web) download(ctx context.Context, r transport.Request, kind string, sum
 			return attempting("downloading "+redact(r.URL), err)
 		}
 		if sum.hash != nil && hex.EncodeToString(sum.hash.Sum(nil)) != sum.want {
-			return &provider.Error{
-				Code:    provider.CodeBadChecksum,
+			return &problem.Error{
+				Code:    problem.CodeBadChecksum,
 				Message: "the archive is not the one that the checksum in the source address was made of",
 			}
 		}

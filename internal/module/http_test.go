@@ -17,7 +17,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/module/moduletest"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -69,7 +69,7 @@ func TestHTTPArchive(t *testing.T) {
 		s.URL + "/get//sub" + to(s.URL+"/meta//top?to="+url.QueryEscape(s.URL+"/b.tgz")): "# sub",
 	} {
 		if want == "" {
-			failing(t, c, source, provider.CodeUnreadModule)
+			failing(t, c, source, problem.CodeUnreadModule)
 			continue
 		}
 		if got := mainOf(t, fetch(t, c, source)); got != want {
@@ -86,11 +86,11 @@ func TestDamagedModuleIsAskedForOnceMore(t *testing.T) {
 	zipped, tarred := zipOf(t, files), gzipOf(t, tarOf(t, files))
 	for source, tt := range map[string]struct {
 		archive []byte
-		code    provider.Code
+		code    problem.Code
 	}{
-		"/a.zip": {zipped, provider.CodeUnreadModule},
-		"/a.zip?checksum=" + fmt.Sprintf("%x", sha256.Sum256(zipped)): {zipped, provider.CodeBadChecksum},
-		"/a.tgz": {tarred, provider.CodeUnreadModule},
+		"/a.zip": {zipped, problem.CodeUnreadModule},
+		"/a.zip?checksum=" + fmt.Sprintf("%x", sha256.Sum256(zipped)): {zipped, problem.CodeBadChecksum},
+		"/a.tgz": {tarred, problem.CodeUnreadModule},
 	} {
 		for _, heals := range []bool{true, false} {
 			var asked atomic.Int64
@@ -143,31 +143,31 @@ func TestHTTPErrors(t *testing.T) {
 	})
 	c := newClient(t, Options{}, s)
 	for source, want := range map[string]struct {
-		code provider.Code
+		code problem.Code
 		says string
 	}{
-		"/status/404/a.zip":                          {provider.CodeUnreadModule, "404 Not Found"},
-		"/status/401/a.zip":                          {provider.CodeUnauthorized, "401"},
-		"/status/403":                                {provider.CodeUnauthorized, "403"},
-		"/status/500/a.zip":                          {provider.CodeUnreachable, "500"},
-		"/status/204/a.zip":                          {provider.CodeUnreadModule, "204"},
-		"/status/200":                                {provider.CodeUnreadModule, "neither an archive"},
-		"/body?to=https://example.com/a.zip":         {provider.CodeUnreadModule, "neither an archive"},
-		"/text.zip":                                  {provider.CodeUnreadModule, "not a valid zip"},
-		"/a.zip//none":                               {provider.CodeUnreadModule, `no subdirectory "none"`},
-		"/a.tar.xz?archive=zip&x=1":                  {provider.CodeUnreadModule, "400"},
-		"/loop":                                      {provider.CodeUnreadModule, "more than 10"},
-		"/get?to=../a.zip":                           {provider.CodeBadAnswer, "refers to no module package"},
-		"/get?to=/etc":                               {provider.CodeBadAnswer, "refers to no module package"},
-		"/get?to=github.com/o/r":                     {provider.CodeBadAnswer, "refers to no module package"},
-		"/get?to=file:///etc":                        {provider.CodeUnreadModule, "disk of this machine"},
-		"/get?to=git::file:///srv/r.git":             {provider.CodeUnreadModule, "disk of this machine"},
-		"/get?to=git::ext::sh":                       {provider.CodeUnreadModule, "scheme"},
-		"/get?to=http://169.254.169.254/x.zip":       {provider.CodeUnreachable, "a metadata service"},
-		"/get?to=ftp://example.com/x.zip":            {provider.CodeInvalidConfig, `"ftp"`},
-		"/get?checksum=x":                            {provider.CodeInvalidConfig, "checksum"},
-		"/a.zip?checksum=file:https://x":             {provider.CodeInvalidConfig, "checksum"},
-		"/a.zip?checksum=" + strings.Repeat("0", 64): {provider.CodeBadChecksum, "checksum"},
+		"/status/404/a.zip":                          {problem.CodeUnreadModule, "404 Not Found"},
+		"/status/401/a.zip":                          {problem.CodeUnauthorized, "401"},
+		"/status/403":                                {problem.CodeUnauthorized, "403"},
+		"/status/500/a.zip":                          {problem.CodeUnreachable, "500"},
+		"/status/204/a.zip":                          {problem.CodeUnreadModule, "204"},
+		"/status/200":                                {problem.CodeUnreadModule, "neither an archive"},
+		"/body?to=https://example.com/a.zip":         {problem.CodeUnreadModule, "neither an archive"},
+		"/text.zip":                                  {problem.CodeUnreadModule, "not a valid zip"},
+		"/a.zip//none":                               {problem.CodeUnreadModule, `no subdirectory "none"`},
+		"/a.tar.xz?archive=zip&x=1":                  {problem.CodeUnreadModule, "400"},
+		"/loop":                                      {problem.CodeUnreadModule, "more than 10"},
+		"/get?to=../a.zip":                           {problem.CodeBadAnswer, "refers to no module package"},
+		"/get?to=/etc":                               {problem.CodeBadAnswer, "refers to no module package"},
+		"/get?to=github.com/o/r":                     {problem.CodeBadAnswer, "refers to no module package"},
+		"/get?to=file:///etc":                        {problem.CodeUnreadModule, "disk of this machine"},
+		"/get?to=git::file:///srv/r.git":             {problem.CodeUnreadModule, "disk of this machine"},
+		"/get?to=git::ext::sh":                       {problem.CodeUnreadModule, "scheme"},
+		"/get?to=http://169.254.169.254/x.zip":       {problem.CodeUnreachable, "a metadata service"},
+		"/get?to=ftp://example.com/x.zip":            {problem.CodeInvalidConfig, `"ftp"`},
+		"/get?checksum=x":                            {problem.CodeInvalidConfig, "checksum"},
+		"/a.zip?checksum=file:https://x":             {problem.CodeInvalidConfig, "checksum"},
+		"/a.zip?checksum=" + strings.Repeat("0", 64): {problem.CodeBadChecksum, "checksum"},
 	} {
 		if e := failing(t, c, s.URL+source, want.code); !strings.Contains(e.Error(), want.says) {
 			t.Errorf("error of %s = %v, want it to say %q", source, e, want.says)
@@ -180,7 +180,7 @@ func TestHTTPRefusesThisMachine(t *testing.T) {
 	s := serve(t, archiveServer(t))
 	c := newClient(t, Options{})
 	for _, source := range []string{s.URL + "/a.zip", s.URL + "/get?to=x", "http://169.254.169.254/a.zip", "http://[fe80::1]/a.zip"} {
-		failing(t, c, source, provider.CodeUnreachable)
+		failing(t, c, source, problem.CodeUnreachable)
 	}
 	if c.transport.Stats().Requests != 0 {
 		t.Error("a server was asked")
@@ -217,7 +217,7 @@ func TestChecksum(t *testing.T) {
 		t.Error("the checksum was sent to the server")
 	}
 	for _, value := range []string{"sha256:" + hex.EncodeToString(sum1[:]), "crc32:00000000", "md5:"} {
-		failing(t, newClient(t, Options{}, s), s.URL+"/a.zip?checksum="+value, provider.CodeInvalidConfig)
+		failing(t, newClient(t, Options{}, s), s.URL+"/a.zip?checksum="+value, problem.CodeInvalidConfig)
 	}
 }
 
@@ -264,7 +264,7 @@ func TestNetrc(t *testing.T) {
 			}
 		})
 	}
-	e := failing(t, newClient(t, Options{Env: cliconfig.Env{Getenv: getenv(broken)}}, s), source, provider.CodeUnreadModule)
+	e := failing(t, newClient(t, Options{Env: cliconfig.Env{Getenv: getenv(broken)}}, s), source, problem.CodeUnreadModule)
 	if strings.Contains(e.Error(), "s3cret") {
 		t.Errorf("error = %v", e)
 	}
@@ -324,7 +324,7 @@ func TestServersElsewhereNameNoPaths(t *testing.T) {
 	for _, to := range []string{"file://" + dir, "git::file://" + dir + "/modrepo.git?ref=v1.0.0"} {
 		for _, way := range []string{"/get?to=", "/meta?to="} {
 			fetch(t, c, here.URL+way+url.QueryEscape(to))
-			e := failing(t, c, "http://elsewhere.test"+way+url.QueryEscape(to), provider.CodeUnreadModule)
+			e := failing(t, c, "http://elsewhere.test"+way+url.QueryEscape(to), problem.CodeUnreadModule)
 			if !strings.Contains(e.Error(), "elsewhere.test refers to the disk of this machine") || e.Hint == "" {
 				t.Errorf("a server elsewhere that refers to %s: %v, hint %q; want the refusal", to, e, e.Hint)
 			}
@@ -347,10 +347,10 @@ func TestDisk(t *testing.T) {
 		}
 	}
 	for _, source := range []string{dir + "/none", dir + "/main.tf", dir + "/none.zip", dir + "/main.tf?archive=zip"} {
-		failing(t, c, source, provider.CodeUnreadModule)
+		failing(t, c, source, problem.CodeUnreadModule)
 	}
 	for _, source := range []string{dir, "file://" + dir, "file::" + dir, "http::file://" + dir, "git::" + dir + "/modrepo.git"} {
-		if e := failing(t, newClient(t, Options{}), source, provider.CodeUnreadModule); e.Hint == "" {
+		if e := failing(t, newClient(t, Options{}), source, problem.CodeUnreadModule); e.Hint == "" {
 			t.Errorf("error of %s = %v has no hint", source, e)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/module/moduletest"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/sandbox/trusted"
 	"github.com/relock-dev/relock/internal/scan"
@@ -113,15 +114,15 @@ func names(t *testing.T, fsys fs.FS) []string {
 }
 
 // failing fetches what cannot be fetched and returns the error.
-func failing(t *testing.T, c *Client, source string, code provider.Code) *provider.Error {
+func failing(t *testing.T, c *Client, source string, code problem.Code) *problem.Error {
 	t.Helper()
 	_, err := c.Fetch(t.Context(), terraform, scan.Call{Source: source})
 	return wantCode(t, source, err, code)
 }
 
-func wantCode(t *testing.T, source string, err error, code provider.Code) *provider.Error {
+func wantCode(t *testing.T, source string, err error, code problem.Code) *problem.Error {
 	t.Helper()
-	var e *provider.Error
+	var e *problem.Error
 	if !errors.As(err, &e) || e.Code != code {
 		t.Fatalf("Fetch(%q) = %v (%T), want code %q", source, err, err, code)
 	}

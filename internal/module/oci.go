@@ -16,7 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/oci"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 const (
@@ -64,8 +64,8 @@ func fromOCI(ctx context.Context, asking oci.Client, config *cliconfig.Config, k
 	}
 	t, _, err := unpackCopy(ctx, "zip", func(ctx context.Context, archive io.Writer) error {
 		err := repository.Copy(ctx, archive, layers[0])
-		if said, ok := errors.AsType[*oci.Error](err); ok && said.Code == provider.CodeBadChecksum {
-			return &provider.Error{Code: said.Code, Message: fmt.Sprintf("the package %s is not the one that its manifest names", redact(a.URL))}
+		if said, ok := errors.AsType[*oci.Error](err); ok && said.Code == problem.CodeBadChecksum {
+			return &problem.Error{Code: said.Code, Message: fmt.Sprintf("the package %s is not the one that its manifest names", redact(a.URL))}
 		}
 		if err != nil {
 			return ociError(ctx, a.URL, "downloading the module package", err)
@@ -109,7 +109,7 @@ func ociError(ctx context.Context, u *url.URL, attempt string, err error) error 
 		return attempting(attempt, err)
 	case said.Status != 0:
 		return statusError(u, said.Status, cliconfig.OCICredentialsHint(u.Host))
-	case said.Code == provider.CodeUnreachable:
+	case said.Code == problem.CodeUnreachable:
 		e := unreachable(u, "%s", attempt)
 		e.Err = said.Err
 		return e

@@ -12,6 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -115,21 +116,21 @@ func TestOCI(t *testing.T) {
 	if len(o.served) != 1 || o.served[0] != "HEAD /v2/acme/net/manifests/1.0.0" {
 		t.Errorf("with a cache the registry was asked %q", o.served)
 	}
-	for query, code := range map[string]provider.Code{
-		"?tag=gone": provider.CodeUnreadModule, "?tag=none": provider.CodeUnreadModule, "?tag=both": provider.CodeUnreadModule,
-		"?tag=image": provider.CodeUnreadModule, "?tag=index": provider.CodeUnreadModule, "?tag=lost": provider.CodeUnreadModule,
-		"?tag=altered": provider.CodeBadChecksum, "?tag=": provider.CodeInvalidConfig, "?tag=-x": provider.CodeInvalidConfig,
-		"?digest=x": provider.CodeInvalidConfig, "?tag=a&digest=" + first.String(): provider.CodeInvalidConfig, "?other=1": provider.CodeInvalidConfig,
-		"?archive=zip": provider.CodeInvalidConfig,
+	for query, code := range map[string]problem.Code{
+		"?tag=gone": problem.CodeUnreadModule, "?tag=none": problem.CodeUnreadModule, "?tag=both": problem.CodeUnreadModule,
+		"?tag=image": problem.CodeUnreadModule, "?tag=index": problem.CodeUnreadModule, "?tag=lost": problem.CodeUnreadModule,
+		"?tag=altered": problem.CodeBadChecksum, "?tag=": problem.CodeInvalidConfig, "?tag=-x": problem.CodeInvalidConfig,
+		"?digest=x": problem.CodeInvalidConfig, "?tag=a&digest=" + first.String(): problem.CodeInvalidConfig, "?other=1": problem.CodeInvalidConfig,
+		"?archive=zip": problem.CodeInvalidConfig,
 	} {
 		_, err := c.Fetch(t.Context(), tofu, scan.Call{Source: base + query})
 		wantCode(t, query, err, code)
 	}
 	_, err := c.Fetch(t.Context(), tofu, scan.Call{Source: "oci://169.254.169.254/acme/net"})
-	wantCode(t, "link-local", err, provider.CodeUnreachable)
+	wantCode(t, "link-local", err, problem.CodeUnreachable)
 	for _, tool := range []provider.Tool{terraform, {Name: provider.OpenTofu, Version: provider.Version{Major: 1, Minor: 9}}} {
 		_, err := c.Fetch(t.Context(), tool, scan.Call{Source: base + "?tag=lost&for=" + string(tool.Name)})
-		wantCode(t, tool.String(), err, provider.CodeInvalidConfig)
+		wantCode(t, tool.String(), err, problem.CodeInvalidConfig)
 	}
 }
 
@@ -155,7 +156,7 @@ func TestOCICredentials(t *testing.T) {
 			t.Errorf("with credentials: %v", err)
 		}
 		if !admitted {
-			if e := wantCode(t, "without credentials", err, provider.CodeUnauthorized); e.Hint == "" {
+			if e := wantCode(t, "without credentials", err, problem.CodeUnauthorized); e.Hint == "" {
 				t.Errorf("error %v has no hint", e)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/transport"
@@ -101,7 +102,7 @@ func (rs *registries) find(ctx context.Context, tool provider.Tool, addr modulea
 }
 
 func noVersion(format string, args ...any) error {
-	return &provider.Error{Code: provider.CodeNoVersion, Message: fmt.Sprintf(format, args...)}
+	return &problem.Error{Code: problem.CodeNoVersion, Message: fmt.Sprintf(format, args...)}
 }
 
 // endpoint is the URL of a question about the module.

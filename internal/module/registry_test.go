@@ -14,6 +14,7 @@ import (
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/module/moduletest"
 	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/sandbox"
 	"github.com/relock-dev/relock/internal/scan"
@@ -208,24 +209,24 @@ func TestRegistryErrors(t *testing.T) {
 	tests := []struct {
 		name, source string
 		fault        sandbox.Fault
-		code         provider.Code
+		code         problem.Code
 		says         string
 	}{
-		{"unknown_module", "mods.example/acme/none/aws", sandbox.Fault{}, provider.CodeUnreadModule, "does not have it"},
-		{"no_registry", "nothing.invalid/acme/net/aws", sandbox.Fault{}, provider.CodeUnreachable, "nothing.invalid"},
-		{"refused_token", "private.example/acme/own/aws", sandbox.Fault{}, provider.CodeUnauthorized, "private.example"},
-		{"server_error", "mods.example/acme/net/aws", answer(versions, 500, ""), provider.CodeUnreachable, "500"},
-		{"no_list", "mods.example/acme/net/aws", answer(versions, 200, ""), provider.CodeBadAnswer, "names no module"},
-		{"unknown_version", "mods.example/acme/net/aws", answer(download, 404, ""), provider.CodeUnreadModule, "2.0.0"},
-		{"no_location", "mods.example/acme/net/aws", answer(download, 204, ""), provider.CodeBadAnswer, "does not say where"},
-		{"local_location", "mods.example/acme/net/aws", answer(download, 204, `.\x`), provider.CodeBadAnswer, "no remote address"},
-		{"registry_location", "mods.example/acme/net/aws", answer(download, 204, "acme/net/aws"), provider.CodeBadAnswer, "no remote address"},
-		{"nonsense_location", "mods.example/acme/net/aws", answer(download, 204, "nonsense"), provider.CodeBadAnswer, "not valid"},
-		{"climbing_location", "mods.example/acme/net/aws", answer(download, 204, "https://example.com/a.zip//../x"), provider.CodeBadAnswer, "not valid"},
-		{"location_on_this_disk", "mods.example/acme/net/aws", answer(download, 204, "git::file:///srv/r.git"), provider.CodeUnreadModule, "disk of this machine"},
-		{"location_at_metadata", "mods.example/acme/net/aws", answer(download, 204, "http://169.254.169.254/a.zip"), provider.CodeUnreachable, "a metadata service"},
-		{"secret_location", "mods.example/acme/net/aws", answer(download, 204, "http://me:s3cret@169.254.169.254/a.zip?sig=s3cret"), provider.CodeUnreachable, "a metadata service"},
-		{"command_location", "mods.example/acme/net/aws", answer(download, 204, "git::ext::sh"), provider.CodeUnreadModule, "scheme"},
+		{"unknown_module", "mods.example/acme/none/aws", sandbox.Fault{}, problem.CodeUnreadModule, "does not have it"},
+		{"no_registry", "nothing.invalid/acme/net/aws", sandbox.Fault{}, problem.CodeUnreachable, "nothing.invalid"},
+		{"refused_token", "private.example/acme/own/aws", sandbox.Fault{}, problem.CodeUnauthorized, "private.example"},
+		{"server_error", "mods.example/acme/net/aws", answer(versions, 500, ""), problem.CodeUnreachable, "500"},
+		{"no_list", "mods.example/acme/net/aws", answer(versions, 200, ""), problem.CodeBadAnswer, "names no module"},
+		{"unknown_version", "mods.example/acme/net/aws", answer(download, 404, ""), problem.CodeUnreadModule, "2.0.0"},
+		{"no_location", "mods.example/acme/net/aws", answer(download, 204, ""), problem.CodeBadAnswer, "does not say where"},
+		{"local_location", "mods.example/acme/net/aws", answer(download, 204, `.\x`), problem.CodeBadAnswer, "no remote address"},
+		{"registry_location", "mods.example/acme/net/aws", answer(download, 204, "acme/net/aws"), problem.CodeBadAnswer, "no remote address"},
+		{"nonsense_location", "mods.example/acme/net/aws", answer(download, 204, "nonsense"), problem.CodeBadAnswer, "not valid"},
+		{"climbing_location", "mods.example/acme/net/aws", answer(download, 204, "https://example.com/a.zip//../x"), problem.CodeBadAnswer, "not valid"},
+		{"location_on_this_disk", "mods.example/acme/net/aws", answer(download, 204, "git::file:///srv/r.git"), problem.CodeUnreadModule, "disk of this machine"},
+		{"location_at_metadata", "mods.example/acme/net/aws", answer(download, 204, "http://169.254.169.254/a.zip"), problem.CodeUnreachable, "a metadata service"},
+		{"secret_location", "mods.example/acme/net/aws", answer(download, 204, "http://me:s3cret@169.254.169.254/a.zip?sig=s3cret"), problem.CodeUnreachable, "a metadata service"},
+		{"command_location", "mods.example/acme/net/aws", answer(download, 204, "git::ext::sh"), problem.CodeUnreadModule, "scheme"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -338,7 +339,7 @@ func TestVersionNeedsRegistry(t *testing.T) {
 	c := newClient(t, Options{})
 	for source, version := range map[string]string{"git::https://example.com/r": "1.0.0", "https://example.com/a.zip": "", "acme/net/aws": "nonsense"} {
 		_, err := c.Fetch(t.Context(), terraform, scan.Call{Source: source, Version: version, Versioned: true})
-		wantCode(t, source, err, provider.CodeInvalidConfig)
+		wantCode(t, source, err, problem.CodeInvalidConfig)
 	}
 }
 
@@ -346,7 +347,7 @@ func TestContact(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Options{Contact: func(host string) bool { return host == "base.example" }})
 	for _, source := range []string{"other.example/acme/net/aws", "acme/net/aws", "git::https://other.example/r", "https://other.example/a.zip", "git@other.example:o/r"} {
-		if e := failing(t, c, source, provider.CodeUnreadModule); e.Hint == "" {
+		if e := failing(t, c, source, problem.CodeUnreadModule); e.Hint == "" {
 			t.Errorf("error %v has no hint", e)
 		}
 	}
@@ -372,7 +373,7 @@ func TestContactOfWhatPackagesName(t *testing.T) {
 	})
 	c := newClient(t, Options{Contact: func(host string) bool { return host == "127.0.0.1" }}, s)
 	for _, source := range []string{s.URL + "/get", "git::" + s.URL + "/r.git//m"} {
-		if e := failing(t, c, source, provider.CodeUnreadModule); !strings.Contains(e.Error(), "other.example") {
+		if e := failing(t, c, source, problem.CodeUnreadModule); !strings.Contains(e.Error(), "other.example") {
 			t.Errorf("error = %v, want one about the host", e)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/file"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // gitRepository is a bare repository into which commits of one remote are fetched.
@@ -196,7 +196,7 @@ func (r *gitRepository) fetch(ctx context.Context, commit string) error {
 		return nil
 	}
 	_, silent := errors.AsType[noReply](err)
-	if over := ended(ctx); over != nil || silent || provider.Coded(err, provider.CodeUnauthorized) {
+	if over := ended(ctx); over != nil || silent || problem.Coded(err, problem.CodeUnauthorized) {
 		return cmp.Or(over, err)
 	}
 	if err := r.reset(ctx); err != nil {

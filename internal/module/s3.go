@@ -18,7 +18,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/smithy-go/encoding/httpbinding"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -163,7 +163,7 @@ func (b *s3Bucket) get(ctx context.Context, object string, query url.Values, lim
 		return nil, nil, statusError(signed.URL, resp.Status, awsHint)
 	}
 	e := unread("requesting %s: %d %s, %s", redact(signed.URL), resp.Status, http.StatusText(resp.Status), known.reason)
-	if known.code == provider.CodeUnauthorized {
+	if known.code == problem.CodeUnauthorized {
 		e = unauthorized(signed.URL, awsHint, "%s", e.Message)
 	}
 	return nil, nil, e
@@ -241,19 +241,19 @@ const maxFailure = 64 << 10 // bytes of what a store says of a request that fail
 // s3Reasons are the failures that a person can do something about.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
 var s3Reasons = map[string]struct {
-	code   provider.Code
+	code   problem.Code
 	reason string
 }{
-	"AccessDenied":                 {provider.CodeUnauthorized, "access is denied"},
-	"AuthorizationHeaderMalformed": {provider.CodeUnauthorized, "the credentials or the region are not valid"},
-	"ExpiredToken":                 {provider.CodeUnauthorized, "the session token has expired"},
-	"InvalidAccessKeyId":           {provider.CodeUnauthorized, "the access key is not known"},
-	"InvalidToken":                 {provider.CodeUnauthorized, "the session token is not valid"},
-	"RequestTimeTooSkewed":         {provider.CodeUnauthorized, "the clock of this machine is wrong"},
-	"SignatureDoesNotMatch":        {provider.CodeUnauthorized, "the signature is wrong, so the secret does not belong to the access key"},
-	"NoSuchBucket":                 {provider.CodeUnreadModule, "there is no such bucket"},
-	"NoSuchKey":                    {provider.CodeUnreadModule, "there is no such object"},
-	"NoSuchVersion":                {provider.CodeUnreadModule, "the object has no such version"},
-	"InvalidObjectState":           {provider.CodeUnreadModule, "the object lies in an archive"},
-	"PermanentRedirect":            {provider.CodeUnreadModule, "the bucket is elsewhere"},
+	"AccessDenied":                 {problem.CodeUnauthorized, "access is denied"},
+	"AuthorizationHeaderMalformed": {problem.CodeUnauthorized, "the credentials or the region are not valid"},
+	"ExpiredToken":                 {problem.CodeUnauthorized, "the session token has expired"},
+	"InvalidAccessKeyId":           {problem.CodeUnauthorized, "the access key is not known"},
+	"InvalidToken":                 {problem.CodeUnauthorized, "the session token is not valid"},
+	"RequestTimeTooSkewed":         {problem.CodeUnauthorized, "the clock of this machine is wrong"},
+	"SignatureDoesNotMatch":        {problem.CodeUnauthorized, "the signature is wrong, so the secret does not belong to the access key"},
+	"NoSuchBucket":                 {problem.CodeUnreadModule, "there is no such bucket"},
+	"NoSuchKey":                    {problem.CodeUnreadModule, "there is no such object"},
+	"NoSuchVersion":                {problem.CodeUnreadModule, "the object has no such version"},
+	"InvalidObjectState":           {problem.CodeUnreadModule, "the object lies in an archive"},
+	"PermanentRedirect":            {problem.CodeUnreadModule, "the bucket is elsewhere"},
 }

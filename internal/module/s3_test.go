@@ -22,7 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // fakeS3 serves the bucket "modules" as S3 does: two names a page, and nothing
@@ -265,32 +265,32 @@ func TestS3Errors(t *testing.T) {
 	c := newClient(t, Options{}, s, withToken)
 	base := "s3::" + s.URL + "/modules/"
 	for source, want := range map[string]struct {
-		code provider.Code
+		code problem.Code
 		says string
 	}{
-		base + "none.zip" + keysInURL:                                            {provider.CodeUnreadModule, "no such object"},
-		base + "none" + keysInURL:                                                {provider.CodeUnreadModule, "no object below"},
-		base + "single.tf" + keysInURL:                                           {provider.CodeUnreadModule, "no object below"}, // as the tools, no directory
-		base + "a.zip" + keysInURL + "&version=old":                              {provider.CodeUnreadModule, "no such object"},
-		"s3::" + s.URL + "/other/a.zip" + keysInURL:                              {provider.CodeUnreadModule, "no such bucket"},
-		base + "a.zip?aws_access_key_id=X&region=s3cret":                         {provider.CodeUnauthorized, "incomplete"},
-		base + "a.zip?aws_access_key_id=X&aws_access_key_secret=s3cret":          {provider.CodeUnauthorized, "access key is not known"},
-		base + "a.zip?aws_access_key_id=AKID&aws_access_key_secret=x-s3cret":     {provider.CodeUnauthorized, "secret does not belong"},
-		"s3::" + withToken.URL + "/modules/a.zip" + keysInURL:                    {provider.CodeUnauthorized, "token has expired"},
-		base + "a.zip" + keysInURL + "&checksum=md5:" + strings.Repeat("0", 32):  {provider.CodeInvalidConfig, "checksum"},
-		base + "a.zip?aws_access_key_id=AKID&aws_access_key_secret=x&region=a/b": {provider.CodeInvalidConfig, "no object"},
-		"s3::" + s.URL + "/modules" + keysInURL:                                  {provider.CodeInvalidConfig, "no object"},
-		"s3::http://169.254.169.254/modules/a.zip" + keysInURL:                   {provider.CodeUnreachable, "metadata service"},
-		"s3::ftp://example.com/modules/a.zip" + keysInURL:                        {provider.CodeInvalidConfig, "scheme"},
-		"s3::https://s3.example.amazonaws.com.s3cret.example/modules/a.zip":      {provider.CodeUnauthorized, "are for AWS"},
-		"s3::https://ec2.eu-west-1.amazonaws.com/modules/a.zip" + keysInURL:      {provider.CodeInvalidConfig, "not one of S3"},
+		base + "none.zip" + keysInURL:                                            {problem.CodeUnreadModule, "no such object"},
+		base + "none" + keysInURL:                                                {problem.CodeUnreadModule, "no object below"},
+		base + "single.tf" + keysInURL:                                           {problem.CodeUnreadModule, "no object below"}, // as the tools, no directory
+		base + "a.zip" + keysInURL + "&version=old":                              {problem.CodeUnreadModule, "no such object"},
+		"s3::" + s.URL + "/other/a.zip" + keysInURL:                              {problem.CodeUnreadModule, "no such bucket"},
+		base + "a.zip?aws_access_key_id=X&region=s3cret":                         {problem.CodeUnauthorized, "incomplete"},
+		base + "a.zip?aws_access_key_id=X&aws_access_key_secret=s3cret":          {problem.CodeUnauthorized, "access key is not known"},
+		base + "a.zip?aws_access_key_id=AKID&aws_access_key_secret=x-s3cret":     {problem.CodeUnauthorized, "secret does not belong"},
+		"s3::" + withToken.URL + "/modules/a.zip" + keysInURL:                    {problem.CodeUnauthorized, "token has expired"},
+		base + "a.zip" + keysInURL + "&checksum=md5:" + strings.Repeat("0", 32):  {problem.CodeInvalidConfig, "checksum"},
+		base + "a.zip?aws_access_key_id=AKID&aws_access_key_secret=x&region=a/b": {problem.CodeInvalidConfig, "no object"},
+		"s3::" + s.URL + "/modules" + keysInURL:                                  {problem.CodeInvalidConfig, "no object"},
+		"s3::http://169.254.169.254/modules/a.zip" + keysInURL:                   {problem.CodeUnreachable, "metadata service"},
+		"s3::ftp://example.com/modules/a.zip" + keysInURL:                        {problem.CodeInvalidConfig, "scheme"},
+		"s3::https://s3.example.amazonaws.com.s3cret.example/modules/a.zip":      {problem.CodeUnauthorized, "are for AWS"},
+		"s3::https://ec2.eu-west-1.amazonaws.com/modules/a.zip" + keysInURL:      {problem.CodeInvalidConfig, "not one of S3"},
 	} {
 		e := failing(t, c, source, want.code)
 		if text := strings.ReplaceAll(e.Error(), "s3cret.example", ""); strings.Contains(text, "s3cret") || strings.Contains(text, "AKID") || !strings.Contains(text, want.says) {
 			t.Errorf("error of %s = %v, want it to say %q", source, e, want.says)
 		}
 	}
-	failing(t, newClient(t, Options{}), base+"a.zip"+keysInURL, provider.CodeUnreachable) // this machine
+	failing(t, newClient(t, Options{}), base+"a.zip"+keysInURL, problem.CodeUnreachable) // this machine
 }
 
 // withAWS is a client for which S3 of each region is a server.
@@ -384,7 +384,7 @@ func TestAmazonRegionThatLies(t *testing.T) {
 			failS3(w, http.StatusMovedPermanently, "PermanentRedirect", "<Region>"+region+"</Region>")
 		})
 		c := withAWS(t, Options{Env: cliconfig.Env{Environ: ownKeys}}, map[string]*httptest.Server{"us-east-1": s, "eu-west-1": s})
-		failing(t, c, "s3::https://s3.amazonaws.com/modules/dir", provider.CodeUnreadModule)
+		failing(t, c, "s3::https://s3.amazonaws.com/modules/dir", problem.CodeUnreadModule)
 		if got := c.transport.Stats().Requests; got > 2 {
 			t.Errorf("region %q: %d requests, want at most 2", region, got)
 		}
@@ -428,16 +428,16 @@ func TestStoresForHeads(t *testing.T) {
 		"www.googleapis.com/storage/v1/bucket/a.zip",
 	}
 	for _, source := range sources {
-		failing(t, c, source, provider.CodeUnauthorized)
+		failing(t, c, source, problem.CodeUnauthorized)
 	}
 	want := []string{"s3.amazonaws.com/modules", "s3.amazonaws.com/modules", "store.example.com/b", "store.example.com/b", "www.googleapis.com/bucket"}
 	if diff := cmp.Diff(want, places); diff != "" {
 		t.Errorf("places (-want +got):\n%s", diff)
 	}
-	if e := failing(t, c, sources[3], provider.CodeUnauthorized); !strings.Contains(e.Error(), "do not count") {
+	if e := failing(t, c, sources[3], problem.CodeUnauthorized); !strings.Contains(e.Error(), "do not count") {
 		t.Errorf("error = %v", e)
 	}
-	if e := failing(t, newClient(t, admit(true)), sources[3], provider.CodeUnauthorized); !strings.Contains(e.Error(), "are for AWS") {
+	if e := failing(t, newClient(t, admit(true)), sources[3], problem.CodeUnauthorized); !strings.Contains(e.Error(), "are for AWS") {
 		t.Errorf("error of a listed place = %v, want that the keys of AWS do not go there", e)
 	}
 	if got := c.transport.Stats().Requests; got != 0 {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/moduleaddr"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // The limits on object stores. What is kept of a directory is bounded as that of
@@ -184,7 +184,7 @@ func readObjects(ctx context.Context, in bucket, dir string) (*filetree.Tree, er
 // answerError keeps what is known of an error of reading an answer, which may not
 // be what it should.
 func answerError(u *url.URL, err error) error {
-	if _, ok := errors.AsType[*provider.Error](err); ok {
+	if _, ok := errors.AsType[*problem.Error](err); ok {
 		return err
 	}
 	return badAnswer("the answer of %s is no list of objects", redact(u))

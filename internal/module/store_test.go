@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // TestStoresThatLie holds that what a store answers is checked and ends.
@@ -28,26 +28,26 @@ func TestStoresThatLie(t *testing.T) {
 	for name, tt := range map[string]struct {
 		list   string
 		object http.HandlerFunc
-		code   provider.Code
+		code   problem.Code
 		says   string
 	}{
-		"the_same_page_again":  {list: result("<IsTruncated>true</IsTruncated>" + contents("mod/a.md")), code: provider.CodeBadAnswer, says: "again and again"},
-		"more_without_names":   {list: result("<IsTruncated>true</IsTruncated>"), code: provider.CodeBadAnswer, says: "no list"},
-		"escape_that_is_none":  {list: result("<EncodingType>url</EncodingType>" + contents("mod/%zz")), code: provider.CodeBadAnswer, says: "no list"},
-		"file_and_directory":   {list: result(contents("mod/a.tf", "mod/a.tf/b.tf")), code: provider.CodeUnreadModule, says: "same name"},
-		"too_many_files":       {list: result(contents(many...)), code: provider.CodeUnreadModule, says: "more than 10000"},
-		"list_that_is_cut_off": {list: "<ListBucketResult>" + contents("mod/a.tf"), code: provider.CodeBadAnswer, says: "no list"},
-		"page_that_is_no_list": {list: "<html><body>login</body></html>", code: provider.CodeBadAnswer, says: "no list"},
-		"object_that_is_gone": {list: one, code: provider.CodeUnreadModule, says: "404",
+		"the_same_page_again":  {list: result("<IsTruncated>true</IsTruncated>" + contents("mod/a.md")), code: problem.CodeBadAnswer, says: "again and again"},
+		"more_without_names":   {list: result("<IsTruncated>true</IsTruncated>"), code: problem.CodeBadAnswer, says: "no list"},
+		"escape_that_is_none":  {list: result("<EncodingType>url</EncodingType>" + contents("mod/%zz")), code: problem.CodeBadAnswer, says: "no list"},
+		"file_and_directory":   {list: result(contents("mod/a.tf", "mod/a.tf/b.tf")), code: problem.CodeUnreadModule, says: "same name"},
+		"too_many_files":       {list: result(contents(many...)), code: problem.CodeUnreadModule, says: "more than 10000"},
+		"list_that_is_cut_off": {list: "<ListBucketResult>" + contents("mod/a.tf"), code: problem.CodeBadAnswer, says: "no list"},
+		"page_that_is_no_list": {list: "<html><body>login</body></html>", code: problem.CodeBadAnswer, says: "no list"},
+		"object_that_is_gone": {list: one, code: problem.CodeUnreadModule, says: "404",
 			object: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }},
-		"object_that_is_denied": {list: one, code: provider.CodeUnauthorized, says: "access is denied",
+		"object_that_is_denied": {list: one, code: problem.CodeUnauthorized, says: "access is denied",
 			object: func(w http.ResponseWriter, _ *http.Request) { failS3(w, http.StatusForbidden, "AccessDenied", "") }},
-		"object_that_breaks_off": {list: one, code: provider.CodeUnreachable, says: "EOF",
+		"object_that_breaks_off": {list: one, code: problem.CodeUnreachable, says: "EOF",
 			object: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Length", "100")
 				fmt.Fprint(w, "half")
 			}},
-		"failure_that_is_no_XML": {list: one, code: provider.CodeUnauthorized, says: "403 Forbidden",
+		"failure_that_is_no_XML": {list: one, code: problem.CodeUnauthorized, says: "403 Forbidden",
 			object: func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(http.StatusForbidden)
 				fmt.Fprint(w, "<Error><Code>s3cret")
@@ -78,7 +78,7 @@ func TestListWithoutEnd(t *testing.T) {
 		fmt.Fprintf(w, "<ListBucketResult><IsTruncated>true</IsTruncated><Contents><Key>mod/%d</Key></Contents></ListBucketResult>", pages.Add(1))
 	})
 	c := newClient(t, Options{}, s)
-	failing(t, c, "s3::"+s.URL+"/bucket/mod"+keysInURL, provider.CodeUnreadModule)
+	failing(t, c, "s3::"+s.URL+"/bucket/mod"+keysInURL, problem.CodeUnreadModule)
 	if got := c.transport.Stats().Requests; got > maxPages {
 		t.Errorf("%d requests, want at most %d", got, maxPages)
 	}
@@ -114,19 +114,19 @@ func TestInTime(t *testing.T) {
 		<-ctx.Done()
 		return ended(ctx)
 	}
-	if e := wantCode(t, "inTime", inTime(t.Context(), u, time.Nanosecond, waiting), provider.CodeUnreachable); strings.Contains(e.Error(), "s3cret") {
+	if e := wantCode(t, "inTime", inTime(t.Context(), u, time.Nanosecond, waiting), problem.CodeUnreachable); strings.Contains(e.Error(), "s3cret") {
 		t.Errorf("error = %v", e)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	wantCode(t, "inTime", inTime(over, u, time.Hour, waiting), provider.CodeCancelled)
+	wantCode(t, "inTime", inTime(over, u, time.Hour, waiting), problem.CodeCancelled)
 }
 
 func TestMercurialIsNotRead(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, Options{})
 	for _, source := range []string{"hg::https://hg.example.com/r", "hg::ssh://hg@hg.example.com/r//sub?rev=v1"} {
-		if e := failing(t, c, source, provider.CodeUnreadModule); e.Hint == "" || !strings.Contains(e.Error(), "Mercurial") {
+		if e := failing(t, c, source, problem.CodeUnreadModule); e.Hint == "" || !strings.Contains(e.Error(), "Mercurial") {
 			t.Errorf("Fetch(%q) = %v, hint %q", source, e, e.Hint)
 		}
 	}

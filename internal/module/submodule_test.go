@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/module/moduletest"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // gitmodules is a .gitmodules file; the pairs are paths and URLs.
@@ -62,9 +62,9 @@ func TestSubmodules(t *testing.T) {
 	if err != nil || len(entries) != 0 {
 		t.Errorf("submodule without update = %v, %v; want an empty directory", entries, err)
 	}
-	for dir, code := range map[string]provider.Code{
-		"gone": provider.CodeUnauthorized, "evil": provider.CodeUnreadModule, "dash": provider.CodeUnreadModule,
-		"unlisted": provider.CodeUnreadModule, "gone/below": provider.CodeUnreadModule,
+	for dir, code := range map[string]problem.Code{
+		"gone": problem.CodeUnauthorized, "evil": problem.CodeUnreadModule, "dash": problem.CodeUnreadModule,
+		"unlisted": problem.CodeUnreadModule, "gone/below": problem.CodeUnreadModule,
 	} {
 		e := failing(t, c, source+"//"+dir, code)
 		if !strings.Contains(e.Error(), "submodule") {
@@ -121,5 +121,5 @@ func TestSubmodulesThatNest(t *testing.T) {
 	if got := mainOf(t, fetch(t, c, source+"//"+deepest)); got != "# 1" {
 		t.Errorf("main.tf = %q, want that of the deepest submodule that is read", got)
 	}
-	failing(t, c, source+"//"+deepest+"/m", provider.CodeUnreadModule)
+	failing(t, c, source+"//"+deepest+"/m", problem.CodeUnreadModule)
 }

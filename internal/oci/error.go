@@ -13,7 +13,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -22,7 +22,7 @@ import (
 type Error struct {
 	// Code is CodeCancelled, CodeUnauthorized, CodeUnreachable, CodeBadChecksum or
 	// CodeBadAnswer.
-	Code provider.Code
+	Code problem.Code
 	// Status is that of the answer, where it is one of HTTP's failures.
 	Status int
 	// Absent is what the registry says that it does not have, if it says so.
@@ -46,7 +46,7 @@ func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 func broken(format string, args ...any) *Error {
-	return &Error{Code: provider.CodeBadAnswer, Err: fmt.Errorf(format, args...)}
+	return &Error{Code: problem.CodeBadAnswer, Err: fmt.Errorf(format, args...)}
 }
 
 // explain turns an error of the library into one of ours, without its words
@@ -55,7 +55,7 @@ func explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	if known, ok := errors.AsType[*provider.Error](err); ok {
+	if known, ok := errors.AsType[*problem.Error](err); ok {
 		return known
 	}
 	if known, ok := errors.AsType[*Error](err); ok {
@@ -65,39 +65,39 @@ func explain(ctx context.Context, err error) error {
 	_, isUnreached := errors.AsType[*url.Error](err)
 	switch {
 	case ctx.Err() != nil:
-		return &Error{Code: provider.Ended(ctx).Code, Err: context.Cause(ctx)}
+		return &Error{Code: problem.Ended(ctx).Code, Err: context.Cause(ctx)}
 	case isRefused:
 		return refusal(refused)
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):
 		return unauthorized(http.StatusUnauthorized)
 	case errors.Is(err, errdef.ErrNotFound):
-		return &Error{Code: provider.CodeBadAnswer, Status: http.StatusNotFound, Absent: NoContent, Err: errors.New("not found")}
+		return &Error{Code: problem.CodeBadAnswer, Status: http.StatusNotFound, Absent: NoContent, Err: errors.New("not found")}
 	case errors.Is(err, content.ErrMismatchedDigest):
-		return &Error{Code: provider.CodeBadChecksum, Err: content.ErrMismatchedDigest}
+		return &Error{Code: problem.CodeBadChecksum, Err: content.ErrMismatchedDigest}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{Code: provider.CodeUnreachable, Err: context.DeadlineExceeded}
+		return &Error{Code: problem.CodeUnreachable, Err: context.DeadlineExceeded}
 	case isUnreached:
-		return &Error{Code: provider.CodeUnreachable, Err: transport.WithoutURLs(err)}
+		return &Error{Code: problem.CodeUnreachable, Err: transport.WithoutURLs(err)}
 	}
 	return broken("the answer breaks the protocol of OCI registries")
 }
 
 // refusal is the error of an answer whose status is no success.
 func refusal(r *errcode.ErrorResponse) *Error {
-	e := &Error{Code: provider.CodeBadAnswer, Status: r.StatusCode, Err: fmt.Errorf("%d %s", r.StatusCode, http.StatusText(r.StatusCode))}
+	e := &Error{Code: problem.CodeBadAnswer, Status: r.StatusCode, Err: fmt.Errorf("%d %s", r.StatusCode, http.StatusText(r.StatusCode))}
 	switch {
 	case r.StatusCode == http.StatusUnauthorized, r.StatusCode == http.StatusForbidden:
 		return unauthorized(r.StatusCode)
 	case nameUnknown(r):
 		e.Absent, e.Err = NoRepository, errors.New("there is no such repository")
 	case r.StatusCode >= 500, r.StatusCode == http.StatusTooManyRequests:
-		e.Code = provider.CodeUnreachable
+		e.Code = problem.CodeUnreachable
 	}
 	return e
 }
 
 func unauthorized(status int) *Error {
-	return &Error{Code: provider.CodeUnauthorized, Status: status, Err: errors.New("the registry requires other credentials, or any")}
+	return &Error{Code: problem.CodeUnauthorized, Status: status, Err: errors.New("the registry requires other credentials, or any")}
 }
 
 // nameUnknown reports whether the answer means that there is no repository. A

@@ -22,7 +22,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/transport"
 )
 
@@ -87,7 +87,7 @@ func IsTag(text string) bool {
 }
 
 // Tags lists the tags of the repository. Its errors, and those of all methods,
-// are *Error, or *provider.Error where transport or the credentials failed.
+// are *Error, or *problem.Error where transport or the credentials failed.
 func (r *Repository) Tags(ctx context.Context) ([]string, error) {
 	var all []string
 	err := r.ask(ctx, func(ctx context.Context) error {
@@ -167,7 +167,7 @@ func (r *Repository) Copy(ctx context.Context, to io.Writer, d ocispec.Descripto
 		return explain(ctx, err)
 	}
 	if verified.Verify() != nil {
-		return &Error{Code: provider.CodeBadChecksum, Err: content.ErrMismatchedDigest}
+		return &Error{Code: problem.CodeBadChecksum, Err: content.ErrMismatchedDigest}
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/relock-dev/relock/internal/cliconfig"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/sandbox/trusted"
 	"github.com/relock-dev/relock/internal/transport"
@@ -151,20 +152,20 @@ func TestFailures(t *testing.T) {
 		want   map[string]Error // by question, "" for the others; an empty Code is success
 	}{
 		{"whole", whole, nil},
-		{"denied", status(403, ""), map[string]Error{"": {Code: provider.CodeUnauthorized, Status: 403}}},
+		{"denied", status(403, ""), map[string]Error{"": {Code: problem.CodeUnauthorized, Status: 403}}},
 		{"asks_for_a_login", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
 			w.WriteHeader(http.StatusUnauthorized)
-		}, map[string]Error{"": {Code: provider.CodeUnauthorized, Status: 401}}},
+		}, map[string]Error{"": {Code: problem.CodeUnauthorized, Status: 401}}},
 		{"nothing_by_the_status", status(404, ""), map[string]Error{
-			"tags": {Code: provider.CodeBadAnswer, Status: 404, Absent: NoRepository},
-			"":     {Code: provider.CodeBadAnswer, Status: 404, Absent: NoContent},
+			"tags": {Code: problem.CodeBadAnswer, Status: 404, Absent: NoRepository},
+			"":     {Code: problem.CodeBadAnswer, Status: 404, Absent: NoContent},
 		}},
 		{"no_repository_in_words", status(400, `{"errors": [{"code": "NAME_INVALID"}]}`), map[string]Error{
-			"resolve": {Code: provider.CodeBadAnswer, Status: 400}, // it asks with HEAD, whose answer has no words
-			"":        {Code: provider.CodeBadAnswer, Status: 400, Absent: NoRepository},
+			"resolve": {Code: problem.CodeBadAnswer, Status: 400}, // it asks with HEAD, whose answer has no words
+			"":        {Code: problem.CodeBadAnswer, Status: 400, Absent: NoRepository},
 		}},
-		{"another_status", status(418, ""), map[string]Error{"": {Code: provider.CodeBadAnswer, Status: 418}}},
+		{"another_status", status(418, ""), map[string]Error{"": {Code: problem.CodeBadAnswer, Status: 418}}},
 		{"altered", func(w http.ResponseWriter, r *http.Request) {
 			switch {
 			case strings.Contains(r.URL.Path, "manifests"):
@@ -174,21 +175,21 @@ func TestFailures(t *testing.T) {
 			default:
 				whole(w, r)
 			}
-		}, map[string]Error{"manifest": {Code: provider.CodeBadChecksum}, "copy": {Code: provider.CodeBadChecksum}}},
+		}, map[string]Error{"manifest": {Code: problem.CodeBadChecksum}, "copy": {Code: problem.CodeBadChecksum}}},
 		{"no_json", func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/tags/list") {
 				io.WriteString(w, "<html>")
 				return
 			}
 			whole(w, r)
-		}, map[string]Error{"tags": {Code: provider.CodeBadAnswer}}},
+		}, map[string]Error{"tags": {Code: problem.CodeBadAnswer}}},
 		{"another_size", func(w http.ResponseWriter, r *http.Request) {
 			if strings.Contains(r.URL.Path, "blobs") {
 				answer(w, "x", payload, payload[1:])
 				return
 			}
 			whole(w, r)
-		}, map[string]Error{"copy": {Code: provider.CodeBadAnswer}, "blob": {Code: provider.CodeBadAnswer}}},
+		}, map[string]Error{"copy": {Code: problem.CodeBadAnswer}, "blob": {Code: problem.CodeBadAnswer}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -251,13 +252,13 @@ func TestLateAnswers(t *testing.T) {
 	r.timeout = time.Nanosecond
 	for _, name := range []string{"tags", "resolve", "manifest"} {
 		err := questions[name](t, r)
-		if !provider.Coded(err, provider.CodeUnreachable) && codeOf(err) != provider.CodeUnreachable {
+		if !problem.Coded(err, problem.CodeUnreachable) && codeOf(err) != problem.CodeUnreachable {
 			t.Errorf("%s: %v, want that there is no answer", name, err)
 		}
 	}
 }
 
-func codeOf(err error) provider.Code {
+func codeOf(err error) problem.Code {
 	e, _ := errors.AsType[*Error](err)
 	if e == nil {
 		return ""
@@ -294,7 +295,7 @@ func TestCredentials(t *testing.T) {
 	if _, err := open(t, s, config, nil).Tags(t.Context()); err != nil {
 		t.Errorf("with credentials: %v", err)
 	}
-	if _, err := open(t, s, config, func(string) bool { return false }).Tags(t.Context()); codeOf(err) != provider.CodeUnauthorized {
+	if _, err := open(t, s, config, func(string) bool { return false }).Tags(t.Context()); codeOf(err) != problem.CodeUnauthorized {
 		t.Errorf("where credentials may not be used: %v", err)
 	}
 	r := open(t, s, config, nil, other)

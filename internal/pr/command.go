@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // Owned is a pull request of ours, as a command in its comments finds it. To
@@ -100,8 +100,8 @@ func Reopen(ctx context.Context, repo *github.Repository, o Owned) error {
 }
 
 func cannotReopen(o Owned, why, hint string) error {
-	return &provider.Error{
-		Code:    provider.CodeGitHub,
+	return &problem.Error{
+		Code:    problem.CodeGitHub,
 		Message: fmt.Sprintf("reopening pull request #%d: %s", o.Pull.Number, why),
 		Hint:    hint,
 	}
@@ -123,8 +123,8 @@ func SetIgnores(ctx context.Context, repo *github.Repository, o Owned, ignores [
 	m, _ := ParseMarker(now.Body)
 	m.Ignores = merge(m.Ignores, o.Marker.Ignores, ignores)
 	if len(m.String()) > largestMarker {
-		return &provider.Error{
-			Code:    provider.CodeSettings,
+		return &problem.Error{
+			Code:    problem.CodeSettings,
 			Message: fmt.Sprintf("pull request #%d cannot remember so much", now.Number),
 			Hint:    "move what it ignores to rules in .github/relock.yml",
 		}

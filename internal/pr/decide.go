@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 )
 
@@ -195,8 +195,8 @@ func (p plan) idle() bool {
 }
 
 func taken(branch string) error {
-	return &provider.Error{
-		Code:    provider.CodeGitHub,
+	return &problem.Error{
+		Code:    problem.CodeGitHub,
 		Message: fmt.Sprintf("branch %s exists, and its commits are not relock's", branch),
 		Hint:    "rename or delete that branch",
 	}

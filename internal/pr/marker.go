@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -121,7 +122,7 @@ var (
 // longestWhat bounds constraints, in bytes.
 const longestWhat = 200
 
-// Check returns what is wrong with an ignore, as a *provider.Error.
+// Check returns what is wrong with an ignore, as a *problem.Error.
 func (i Ignore) Check() error {
 	switch {
 	case !patternForm.MatchString(i.Provider) || !parses(provider.ParsePattern, i.Provider):
@@ -174,7 +175,7 @@ func (i Ignore) Over(now time.Time) bool {
 }
 
 func badIgnore(message string) error {
-	return &provider.Error{Code: provider.CodeSettings, Message: message}
+	return &problem.Error{Code: problem.CodeSettings, Message: message}
 }
 
 func isWhat(what string) bool {

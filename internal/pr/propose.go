@@ -86,10 +86,10 @@ type Outcome struct {
 	// Stale says that nothing was done since the proposal was made from another commit
 	// than stands for the group by now: it is to be made again.
 	Stale   bool
-	Err     error // *provider.Error
+	Err     error // *problem.Error
 	Unbegun bool  // Options.Begins was against it
 	// Warnings are what could not be done to a pull request that was opened all
-	// the same: each a *provider.Error.
+	// the same: each a *problem.Error.
 	Warnings []error
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
@@ -286,7 +286,7 @@ func TestProposeNeverTouchesABranchOfSomebodyElse(t *testing.T) {
 			theirs := make(s, p.Branch)
 			other := proposalFor("other", newLock)
 			outcomes := s.propose(p, other)
-			if o := outcomes[0]; !provider.Coded(o.Err, provider.CodeGitHub) || !strings.Contains(o.Err.Error(), p.Branch) {
+			if o := outcomes[0]; !problem.Coded(o.Err, problem.CodeGitHub) || !strings.Contains(o.Err.Error(), p.Branch) {
 				t.Errorf("error = %v, want one that names %s", o.Err, p.Branch)
 			}
 			if s.head(p.Branch) != theirs {
@@ -534,7 +534,7 @@ func TestProposeGivesUp(t *testing.T) {
 	s := newScene(t)
 	s.sandbox.Inject(sandbox.Fault{Method: "POST", Path: "/github/api/v3/repos/octo/infra/git/refs", Status: http.StatusConflict})
 	o := s.propose(proposal(newLock))[0]
-	if !provider.Coded(o.Err, provider.CodeGitHub) || !errors.Is(o.Err, github.ErrConflict) {
+	if !problem.Coded(o.Err, problem.CodeGitHub) || !errors.Is(o.Err, github.ErrConflict) {
 		t.Errorf("error = %v, want the conflict", o.Err)
 	}
 	s.wantRequests(40)
@@ -642,7 +642,7 @@ func TestProposeSaysWhichPermissionIsMissing(t *testing.T) {
 	s := newScene(t)
 	s.repo = s.as(sandbox.ReadOnlyToken, nil)
 	o := s.propose(proposal(newLock))[0]
-	var e *provider.Error
+	var e *problem.Error
 	if !errors.As(o.Err, &e) || !strings.Contains(e.Hint, "contents: write") {
 		t.Errorf("error = %#v, want a hint that names contents: write", o.Err)
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 )
 
@@ -71,8 +71,8 @@ func (t *task) lookAgain(ctx context.Context, s *state) error {
 // changedMeanwhile says that a pull request is not open any more: what closed it
 // decides what comes next.
 func changedMeanwhile(doing string, number int) error {
-	return &provider.Error{
-		Code:    provider.CodeGitHub,
+	return &problem.Error{
+		Code:    problem.CodeGitHub,
 		Message: fmt.Sprintf("%s pull request #%d, which has changed meanwhile", doing, number),
 		Err:     github.ErrConflict,
 	}

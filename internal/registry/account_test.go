@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -57,8 +58,8 @@ func TestListingAsksForItselfWhereNobodyDid(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	c := f.client(t, Options{}, "")
-	if _, err := c.Listing(t.Context(), terraform, want(privateHost, provider.Platform{OS: "plan9", Arch: "386"})); !provider.Coded(err, provider.CodeNoPackage) {
-		t.Errorf("error for a platform without a package: %v, want %s", err, provider.CodeNoPackage)
+	if _, err := c.Listing(t.Context(), terraform, want(privateHost, provider.Platform{OS: "plan9", Arch: "386"})); !problem.Coded(err, problem.CodeNoPackage) {
+		t.Errorf("error for a platform without a package: %v, want %s", err, problem.CodeNoPackage)
 	}
 	// That answer is remembered as the release's first; it must not stand for the others.
 	if got, err := c.Listing(t.Context(), terraform, want(privateHost, linux)); err != nil || len(got.Files) != 3 {
@@ -74,11 +75,11 @@ func TestPackageThatIsListedIsNotAbsent(t *testing.T) {
 	f.versions = served
 	f.status["download/linux/amd64"] = http.StatusNotFound
 	c := f.client(t, Options{}, "")
-	if _, err := c.Package(t.Context(), terraform, want(privateHost, linux), 1<<20); !provider.Coded(err, provider.CodeBadAnswer) {
-		t.Errorf("Package: error %v, want %s", err, provider.CodeBadAnswer)
+	if _, err := c.Package(t.Context(), terraform, want(privateHost, linux), 1<<20); !problem.Coded(err, problem.CodeBadAnswer) {
+		t.Errorf("Package: error %v, want %s", err, problem.CodeBadAnswer)
 	}
-	if _, err := c.Size(t.Context(), terraform, want(privateHost, linux)); !provider.Coded(err, provider.CodeBadAnswer) {
-		t.Errorf("Size: error %v, want %s", err, provider.CodeBadAnswer)
+	if _, err := c.Size(t.Context(), terraform, want(privateHost, linux)); !problem.Coded(err, problem.CodeBadAnswer) {
+		t.Errorf("Size: error %v, want %s", err, problem.CodeBadAnswer)
 	}
 }
 
@@ -172,8 +173,8 @@ func TestPackageThatLiesIsNoEvidence(t *testing.T) {
 	}
 	c := f.client(t, Options{}, "")
 	_, err := c.Package(t.Context(), terraform, want(privateHost, linux), 1<<20)
-	if !provider.Coded(err, provider.CodeBadChecksum) {
-		t.Errorf("error %v, want %s", err, provider.CodeBadChecksum)
+	if !problem.Coded(err, problem.CodeBadChecksum) {
+		t.Errorf("error %v, want %s", err, problem.CodeBadChecksum)
 	}
 	if got, err := c.Listing(t.Context(), terraform, want(privateHost, linux)); err != nil || contents(got) != nil {
 		t.Errorf("contents of %v are known, error %v, want none", contents(got), err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -208,8 +209,8 @@ func (d *description) checkProtocol(tool provider.Tool, want provider.Want) erro
 	if len(d.protocols) == 0 || spoken(d.protocols) {
 		return nil
 	}
-	return &provider.Error{
-		Code: provider.CodeProtocol, Addr: want.Addr, Version: want.Version,
+	return &problem.Error{
+		Code: problem.CodeProtocol, Addr: want.Addr, Version: want.Version,
 		Message: fmt.Sprintf("provider %s %s speaks plugin protocol %s, and %s speaks 5 and 6",
 			want.Addr, want.Version, strings.Join(d.protocols, ", "), tool),
 	}

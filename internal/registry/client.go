@@ -9,6 +9,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -101,7 +102,7 @@ func (c *Client) Cached() int { return int(c.fetch.cached.Load()) }
 // passed over; any other trouble with one is final, as with the tools
 // [terraform 1.11 internal/getproviders/multi_source.go].
 //
-// Errors are *provider.Error: CodeUnknownProvider, CodeNoService,
+// Errors are *problem.Error: CodeUnknownProvider, CodeNoService,
 // CodeUnauthorized, CodeUnreachable, CodeBadAnswer, CodeCLIConfig or
 // CodeCancelled.
 func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error) {
@@ -118,7 +119,7 @@ func (c *Client) Versions(ctx context.Context, tool provider.Tool, addr provider
 		beyond = beyond || !isDirectory
 		releases, err := s.releases(ctx, tool, addr)
 		switch {
-		case provider.Coded(err, provider.CodeUnknownProvider):
+		case problem.Coded(err, problem.CodeUnknownProvider):
 			unknown = about(err, want, s.host(addr))
 		case err != nil:
 			return nil, about(err, want, s.host(addr))
@@ -166,7 +167,7 @@ func (c *Client) Methods(ctx context.Context, tool provider.Tool, addr provider.
 // method that has the version for the platform. What is verified is verified
 // before the download, as far as it can be.
 //
-// Errors are *provider.Error: those of Versions, but CodeNoPackage instead of
+// Errors are *problem.Error: those of Versions, but CodeNoPackage instead of
 // CodeUnknownProvider, further CodeProtocol, CodeBadSignature, CodeBadChecksum,
 // CodeBadPackage and CodeUnreadable.
 func (c *Client) Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error) {
@@ -185,9 +186,9 @@ func fromFirst[T any](c *Client, tool provider.Tool, want provider.Want, ask fun
 		switch {
 		case err == nil:
 			return answer, nil
-		case provider.Coded(err, provider.CodeNoPackage) && len(sources) == 1:
+		case problem.Coded(err, problem.CodeNoPackage) && len(sources) == 1:
 			missing = err
-		case !provider.Coded(err, provider.CodeNoPackage) && !provider.Coded(err, provider.CodeUnknownProvider):
+		case !problem.Coded(err, problem.CodeNoPackage) && !problem.Coded(err, problem.CodeUnknownProvider):
 			return answer, about(err, want, s.host(want.Addr))
 		}
 	}

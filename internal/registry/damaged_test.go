@@ -11,6 +11,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -83,14 +84,14 @@ func TestDamagedArchiveIsAskedForOnceMore(t *testing.T) {
 	for name, tt := range map[string]struct {
 		client func(*testing.T, *atomic.Int64, bool) *Client
 		tool   provider.Tool
-		code   provider.Code // where it comes damaged again
-		asked  int64         // then
+		code   problem.Code // where it comes damaged again
+		asked  int64        // then
 	}{
-		"registry":             {direct, terraform, provider.CodeBadChecksum, 2},
-		"mirror_that_names_zh": {mirrored(func(m *mirror) []provider.Hash { return []provider.Hash{m.sum(t, linux).ZH} }), terraform, provider.CodeBadPackage, 2},
-		"mirror_that_names_h1": {mirrored(func(m *mirror) []provider.Hash { return []provider.Hash{m.sum(t, linux).H1Zip} }), terraform, provider.CodeBadPackage, 2},
-		"mirror":               {mirrored(func(*mirror) []provider.Hash { return nil }), terraform, provider.CodeBadPackage, 2},
-		"OCI_mirror":           {fromOCI, opentofu, provider.CodeBadChecksum, 2},
+		"registry":             {direct, terraform, problem.CodeBadChecksum, 2},
+		"mirror_that_names_zh": {mirrored(func(m *mirror) []provider.Hash { return []provider.Hash{m.sum(t, linux).ZH} }), terraform, problem.CodeBadPackage, 2},
+		"mirror_that_names_h1": {mirrored(func(m *mirror) []provider.Hash { return []provider.Hash{m.sum(t, linux).H1Zip} }), terraform, problem.CodeBadPackage, 2},
+		"mirror":               {mirrored(func(*mirror) []provider.Hash { return nil }), terraform, problem.CodeBadPackage, 2},
+		"OCI_mirror":           {fromOCI, opentofu, problem.CodeBadChecksum, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,7 +100,7 @@ func TestDamagedArchiveIsAskedForOnceMore(t *testing.T) {
 				t.Errorf("a package that comes damaged once: %v after %d questions, want none after 2", err, once.Load())
 			}
 			_, err := tt.client(t, &twice, false).Hashes(t.Context(), tt.tool, want(opentofuHost, linux))
-			if !provider.Coded(err, tt.code) || twice.Load() != tt.asked {
+			if !problem.Coded(err, tt.code) || twice.Load() != tt.asked {
 				t.Errorf("a package that stays damaged: %v after %d questions, want %s after %d", err, twice.Load(), tt.code, tt.asked)
 			}
 		})
@@ -120,7 +121,7 @@ func TestCountedArchiveIsAskedForOnce(t *testing.T) {
 		return archive
 	}
 	_, err := f.client(t, Options{}, "").Package(t.Context(), terraform, want(opentofuHost, linux), 1<<20)
-	if !provider.Coded(err, provider.CodeBadChecksum) || asked.Load() != 1 {
-		t.Errorf("error %v after %d questions, want %s after 1", err, asked.Load(), provider.CodeBadChecksum)
+	if !problem.Coded(err, problem.CodeBadChecksum) || asked.Load() != 1 {
+		t.Errorf("error %v after %d questions, want %s after 1", err, asked.Load(), problem.CodeBadChecksum)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -331,7 +332,7 @@ func (d *direct) manifest(ctx context.Context, want provider.Want, p provenPacka
 // [terraform 1.11 internal/getproviders/registry_client.go].
 func (d *direct) suggest(ctx context.Context, tool provider.Tool, addr provider.Addr, err error) error {
 	releases, listErr := d.releases(ctx, tool, addr)
-	e, ok := err.(*provider.Error)
+	e, ok := err.(*problem.Error)
 	if listErr != nil || !ok {
 		return err
 	}
@@ -352,8 +353,8 @@ func (d *direct) versions(ctx context.Context, tool provider.Tool, addr provider
 			return list, err
 		}
 		if resp.Status == http.StatusNotFound {
-			return list, &provider.Error{
-				Code: provider.CodeUnknownProvider, Addr: addr,
+			return list, &problem.Error{
+				Code: problem.CodeUnknownProvider, Addr: addr,
 				Message: fmt.Sprintf("provider registry %s does not have a provider named %s", addr.Host.ForDisplay(), addr),
 				Hint:    d.advise(ctx, tool, q),
 			}
@@ -415,12 +416,12 @@ func (d *direct) advise(ctx context.Context, tool provider.Tool, q placeQuery) s
 // version that is not listed any more may still be served: it is gone where no
 // package is.
 func (d *direct) unserved(ctx context.Context, tool provider.Tool, want provider.Want, missing error) error {
-	if !provider.Coded(missing, provider.CodeNoPackage) {
+	if !problem.Coded(missing, problem.CodeNoPackage) {
 		return missing
 	}
 	withheld := func(why string) error {
-		return naming(want, &provider.Error{
-			Code:    provider.CodeBadAnswer,
+		return naming(want, &problem.Error{
+			Code:    problem.CodeBadAnswer,
 			Message: "the registry answers 404 for the " + subject(want) + ", and " + why,
 			Hint:    "try again later; if it stays so, tell the provider's publisher, or name the platforms to lock without this one",
 		})
@@ -441,7 +442,7 @@ func (d *direct) unserved(ctx context.Context, tool provider.Tool, want provider
 		other := want
 		other.Platform = p
 		sibling, err := d.ask(ctx, tool, other)
-		gone = gone && provider.Coded(err, provider.CodeNoPackage)
+		gone = gone && problem.Coded(err, problem.CodeNoPackage)
 		switch {
 		case err != nil || sibling.filename != archiveName(want, p):
 		case sibling.sums.line(archiveName(want, want.Platform)) == nil:
@@ -535,7 +536,7 @@ func (d *direct) file(ctx context.Context, u, referrer *url.URL, limit int64) ([
 		if resp.Status != http.StatusOK {
 			err := statusError("requesting "+transport.Redact(u), resp.Status)
 			if resp.Status == http.StatusNotFound || resp.Status == http.StatusGone {
-				err.Finding = provider.CodeListGone
+				err.Finding = problem.CodeListGone
 			}
 			return nil, err
 		}

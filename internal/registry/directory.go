@@ -18,6 +18,7 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -72,8 +73,8 @@ func (d *directoryMirror) releases(_ context.Context, _ provider.Tool, addr prov
 		return nil, err
 	}
 	if len(packages[addr]) == 0 {
-		return nil, &provider.Error{
-			Code: provider.CodeUnknownProvider, Addr: addr,
+		return nil, &problem.Error{
+			Code: problem.CodeUnknownProvider, Addr: addr,
 			Message: fmt.Sprintf("provider %s was not found in the %s", addr, d.name(addr)),
 			Hint:    "put its packages there, or allow another installation method in the CLI configuration",
 		}
@@ -137,15 +138,15 @@ func (d *directoryMirror) sum(ctx context.Context, want provider.Want, p localPa
 	} else {
 		sum, err = hash.Dir(unpacked)
 	}
-	if err == nil || provider.Coded(err, provider.CodeCancelled) {
+	if err == nil || problem.Coded(err, problem.CodeCancelled) {
 		return sum, err
 	}
-	e := &provider.Error{
-		Code:    provider.CodeUnreadable,
+	e := &problem.Error{
+		Code:    problem.CodeUnreadable,
 		Message: fmt.Sprintf("hashing %s in the filesystem mirror %s", p.path, d.shown), Err: err,
 	}
 	if errors.Is(err, hash.ErrUnpack) {
-		e.Code = provider.CodeBadPackage
+		e.Code = problem.CodeBadPackage
 	}
 	return hash.Sum{}, naming(want, e)
 }
@@ -198,8 +199,8 @@ func (d *directoryMirror) search() (map[provider.Addr][]localPackage, error) {
 		if e, ok := errors.AsType[*fs.PathError](err); ok && e.Path == "." {
 			err = e.Err // a file tree has a name of its own for its root
 		}
-		return nil, &provider.Error{
-			Code:    provider.CodeCLIConfig,
+		return nil, &problem.Error{
+			Code:    problem.CodeCLIConfig,
 			Message: fmt.Sprintf("the %s cannot be searched", d.name(provider.Addr{})), Err: err,
 			Hint: "check its path in the CLI configuration, and its permissions",
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -174,15 +175,15 @@ func TestDirectoryFailures(t *testing.T) {
 	tests := []struct {
 		name  string
 		files map[string]string
-		code  provider.Code
+		code  problem.Code
 		want  string
 	}{
-		{"unknown_provider", map[string]string{"x": ""}, provider.CodeNoPackage, "provider registry.terraform.io/hashicorp/alpha 1.1.0 is not available for linux_amd64"},
-		{"unknown_platform", map[string]string{strings.ReplaceAll(file, "linux", "plan9"): ""}, provider.CodeNoPackage, "is not available for linux_amd64"},
-		{"no_zip", map[string]string{file: "<html>"}, provider.CodeBadPackage, "hashing " + file},
-		{"no_program", map[string]string{file: string(pack(map[string]string{"README": ""}))}, provider.CodeBadPackage, "provider binary not found"},
-		{"no_program_unpacked", map[string]string{alphaDir + "1.1.0/linux_amd64/sub/terraform-provider-alpha": ""}, provider.CodeBadPackage, "provider binary not found"},
-		{"name_that_cannot_be_hashed", map[string]string{alphaDir + "1.1.0/linux_amd64/a\nb": ""}, provider.CodeBadPackage, "cannot be unpacked"},
+		{"unknown_provider", map[string]string{"x": ""}, problem.CodeNoPackage, "provider registry.terraform.io/hashicorp/alpha 1.1.0 is not available for linux_amd64"},
+		{"unknown_platform", map[string]string{strings.ReplaceAll(file, "linux", "plan9"): ""}, problem.CodeNoPackage, "is not available for linux_amd64"},
+		{"no_zip", map[string]string{file: "<html>"}, problem.CodeBadPackage, "hashing " + file},
+		{"no_program", map[string]string{file: string(pack(map[string]string{"README": ""}))}, problem.CodeBadPackage, "provider binary not found"},
+		{"no_program_unpacked", map[string]string{alphaDir + "1.1.0/linux_amd64/sub/terraform-provider-alpha": ""}, problem.CodeBadPackage, "provider binary not found"},
+		{"name_that_cannot_be_hashed", map[string]string{alphaDir + "1.1.0/linux_amd64/a\nb": ""}, problem.CodeBadPackage, "cannot be unpacked"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -196,12 +197,12 @@ func TestDirectoryFailures(t *testing.T) {
 	}
 	c := mirrored(t, filepath.Join(t.TempDir(), "missing"))
 	_, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
-	if e := wantError(t, err, provider.CodeCLIConfig, "/missing cannot be searched: "); !strings.Contains(e.Hint, "path") {
+	if e := wantError(t, err, problem.CodeCLIConfig, "/missing cannot be searched: "); !strings.Contains(e.Hint, "path") {
 		t.Errorf("hint = %q, want what to check", e.Hint)
 	}
 	c = mirrored(t, lay(t, map[string]string{"x": ""}))
 	_, err = c.Versions(t.Context(), terraform, alpha(terraformHost))
-	wantError(t, err, provider.CodeUnknownProvider, "provider registry.terraform.io/hashicorp/alpha was not found in the filesystem mirror")
+	wantError(t, err, problem.CodeUnknownProvider, "provider registry.terraform.io/hashicorp/alpha was not found in the filesystem mirror")
 }
 
 // TestPackedPackageIsUnpackedOnceEver holds that the cache knows a zip by the zh
@@ -252,7 +253,7 @@ func TestUnreadableDirectoryIsUnusable(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := mirrored(t, dir).Versions(t.Context(), terraform, alpha(terraformHost))
-	wantError(t, err, provider.CodeCLIConfig, "cannot be searched")
+	wantError(t, err, problem.CodeCLIConfig, "cannot be searched")
 }
 
 // implied is a client without a provider_installation block, whose user has the
@@ -276,7 +277,7 @@ func TestProviderInAPluginDirectoryHasNoRegistry(t *testing.T) {
 	}
 	// Neither another version nor another platform brings the registry back.
 	_, err = c.Hashes(t.Context(), terraform, want(terraformHost, linux))
-	wantError(t, err, provider.CodeNoPackage, "is not available for linux_amd64")
+	wantError(t, err, problem.CodeNoPackage, "is not available for linux_amd64")
 	if asked := f.requests(); len(asked) > 0 {
 		t.Errorf("the registry was asked: %v", asked)
 	}
@@ -315,13 +316,13 @@ func TestPluginDirectoryOfARootModule(t *testing.T) {
 
 	c = shared.In(tree, "envs/prod/terraform.d/plugins", false)
 	_, err = c.Versions(t.Context(), opentofu, alpha(terraformHost))
-	e := wantError(t, err, provider.CodeCLIConfig,
+	e := wantError(t, err, problem.CodeCLIConfig,
 		"OpenTofu would take registry.terraform.io/hashicorp/alpha from envs/prod/terraform.d/plugins, and what a repository keeps there is not used on GitHub")
 	if !strings.Contains(e.Hint, "filesystem_mirror") || e.Addr != alpha(terraformHost) {
 		t.Errorf("error = %+v, want it about the provider, with what to do", e)
 	}
 	_, err = c.Hashes(t.Context(), terraform, want(terraformHost, linux))
-	wantError(t, err, provider.CodeCLIConfig, "is not used on GitHub")
+	wantError(t, err, problem.CodeCLIConfig, "is not used on GitHub")
 	if _, err := c.Versions(t.Context(), terraform, alpha(privateHost)); err != nil {
 		t.Errorf("a provider that the root module does not keep: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -19,8 +20,8 @@ func about(err error, want provider.Want, host svchost.Hostname) error {
 	if err == nil {
 		return nil
 	}
-	e := provider.Error{Code: provider.CodeInternal, Addr: want.Addr, Message: "asking about " + want.Addr.String(), Err: err}
-	if known, ok := errors.AsType[*provider.Error](err); ok {
+	e := problem.Error{Code: problem.CodeInternal, Addr: want.Addr, Message: "asking about " + want.Addr.String(), Err: err}
+	if known, ok := errors.AsType[*problem.Error](err); ok {
 		e = *known
 	}
 	if e.Addr != want.Addr || e.Version != want.Version || e.Platform != want.Platform {
@@ -29,7 +30,7 @@ func about(err error, want provider.Want, host svchost.Hostname) error {
 	e.Host = cmp.Or(host, e.Host, want.Addr.Host)
 	e.Addr, e.Version, e.Platform = want.Addr, want.Version, want.Platform
 	e.Hint = cmp.Or(e.Hint, hints[e.Code])
-	if e.Hint == "" && e.Code == provider.CodeUnknownProvider {
+	if e.Hint == "" && e.Code == problem.CodeUnknownProvider {
 		e.Hint = unknownHint(want.Addr)
 	}
 	return &e
@@ -37,7 +38,7 @@ func about(err error, want provider.Want, host svchost.Hostname) error {
 
 // naming notes in an error what its message names of what was asked for, which
 // about then does not repeat.
-func naming(names provider.Want, e *provider.Error) error {
+func naming(names provider.Want, e *problem.Error) error {
 	e.Addr, e.Version, e.Platform = names.Addr, names.Version, names.Platform
 	return e
 }
@@ -54,20 +55,20 @@ func subject(want provider.Want) string {
 }
 
 // hints say what to do about errors that know nothing better.
-var hints = map[provider.Code]string{
-	provider.CodeNoPackage:    "leave the platform out, or select a version that is published for it",
-	provider.CodeUnreachable:  "check that the host can be reached from here, and try again",
-	provider.CodeBadAnswer:    "report this to the operator of the registry or mirror",
-	provider.CodeBadChecksum:  "do not use the package; report this to the operator of the registry or mirror",
-	provider.CodeBadSignature: "do not use the package; report this to the provider's author or the registry's operator",
-	provider.CodeBadPackage:   "report this to the provider's author, and select another version until then",
-	provider.CodeUnreadable:   "check the permissions of the file",
+var hints = map[problem.Code]string{
+	problem.CodeNoPackage:    "leave the platform out, or select a version that is published for it",
+	problem.CodeUnreachable:  "check that the host can be reached from here, and try again",
+	problem.CodeBadAnswer:    "report this to the operator of the registry or mirror",
+	problem.CodeBadChecksum:  "do not use the package; report this to the operator of the registry or mirror",
+	problem.CodeBadSignature: "do not use the package; report this to the provider's author or the registry's operator",
+	problem.CodeBadPackage:   "report this to the provider's author, and select another version until then",
+	problem.CodeUnreadable:   "check the permissions of the file",
 }
 
 // failed puts what was attempted before an error, and keeps its code and hint.
 func failed(names provider.Want, attempt string, err error) error {
-	e := &provider.Error{Code: provider.CodeInternal, Message: attempt, Err: err}
-	if cause, ok := errors.AsType[*provider.Error](err); ok {
+	e := &problem.Error{Code: problem.CodeInternal, Message: attempt, Err: err}
+	if cause, ok := errors.AsType[*problem.Error](err); ok {
 		e.Code, e.Hint, e.Finding = cause.Code, cause.Hint, cause.Finding
 	}
 	return naming(names, e)
@@ -75,21 +76,21 @@ func failed(names provider.Want, attempt string, err error) error {
 
 // statusError is about an answer that has neither content nor a meaning of its
 // own in the protocol.
-func statusError(attempt string, status int) *provider.Error {
-	e := &provider.Error{
-		Code:    provider.CodeBadAnswer,
+func statusError(attempt string, status int) *problem.Error {
+	e := &problem.Error{
+		Code:    problem.CodeBadAnswer,
 		Message: fmt.Sprintf("%s: %d %s", attempt, status, http.StatusText(status)),
 	}
 	if status >= 500 || status == http.StatusTooManyRequests {
-		e.Code, e.Hint = provider.CodeUnreachable, "try again later"
+		e.Code, e.Hint = problem.CodeUnreachable, "try again later"
 	}
 	return e
 }
 
-func badAnswer(format string, args ...any) *provider.Error {
-	return &provider.Error{Code: provider.CodeBadAnswer, Message: "registry response " + fmt.Sprintf(format, args...)}
+func badAnswer(format string, args ...any) *problem.Error {
+	return &problem.Error{Code: problem.CodeBadAnswer, Message: "registry response " + fmt.Sprintf(format, args...)}
 }
 
 func badChecksum(format string, args ...any) error {
-	return &provider.Error{Code: provider.CodeBadChecksum, Message: fmt.Sprintf(format, args...)}
+	return &problem.Error{Code: problem.CodeBadChecksum, Message: fmt.Sprintf(format, args...)}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -67,21 +68,21 @@ func TestWhetherAPlatformIsServed(t *testing.T) {
 		name     string
 		versions string
 		spoil    func(*fixture)
-		code     provider.Code
+		code     problem.Code
 		want     string
 	}{
-		{"not_listed_for_it", serving(darwin), nil, provider.CodeNoPackage, "is not available for linux_amd64"},
-		{"listed_for_it", serving(darwin, linux), nil, provider.CodeBadAnswer, "its list of versions names that platform"},
-		{"the_signed_list_names_it", serving(), nil, provider.CodeBadAnswer, "the checksum list of the release names it"},
-		{"the_signed_list_does_not", serving(), unlist, provider.CodeNoPackage, "is not available for linux_amd64"},
-		{"no_signed_list_to_be_had", serving(), func(f *fixture) { f.status["/SHA256SUMS"] = 503 }, provider.CodeBadAnswer, "nothing says whether there is one"},
-		{"nothing_to_be_had", serving(), func(f *fixture) { f.status["/arm64"] = 404 }, provider.CodeBadAnswer, "nothing says whether there is one"},
-		{"the_version_is_gone", withdrawn, func(f *fixture) { f.status["/arm64"] = 404 }, provider.CodeNoPackage, "is not available for linux_amd64"},
-		{"the_version_is_gone_for_ever", withdrawn, func(f *fixture) { f.status["/amd64"], f.status["/arm64"] = 410, 410 }, provider.CodeNoPackage, "is not available for linux_amd64: the registry answers 410 Gone"},
-		{"it_is_not_listed_but_served", withdrawn, nil, provider.CodeBadAnswer, "the checksum list of the release names it"},
-		{"without_the_platform", withdrawn, unlist, provider.CodeNoPackage, "is not available for linux_amd64"},
-		{"or_nobody_can_tell", withdrawn, func(f *fixture) { f.status["/arm64"] = 503 }, provider.CodeBadAnswer, "nothing says whether there is one"},
-		{"no_list_of_versions", serving(), func(f *fixture) { f.status["/versions"] = 503 }, provider.CodeUnreachable, "503"},
+		{"not_listed_for_it", serving(darwin), nil, problem.CodeNoPackage, "is not available for linux_amd64"},
+		{"listed_for_it", serving(darwin, linux), nil, problem.CodeBadAnswer, "its list of versions names that platform"},
+		{"the_signed_list_names_it", serving(), nil, problem.CodeBadAnswer, "the checksum list of the release names it"},
+		{"the_signed_list_does_not", serving(), unlist, problem.CodeNoPackage, "is not available for linux_amd64"},
+		{"no_signed_list_to_be_had", serving(), func(f *fixture) { f.status["/SHA256SUMS"] = 503 }, problem.CodeBadAnswer, "nothing says whether there is one"},
+		{"nothing_to_be_had", serving(), func(f *fixture) { f.status["/arm64"] = 404 }, problem.CodeBadAnswer, "nothing says whether there is one"},
+		{"the_version_is_gone", withdrawn, func(f *fixture) { f.status["/arm64"] = 404 }, problem.CodeNoPackage, "is not available for linux_amd64"},
+		{"the_version_is_gone_for_ever", withdrawn, func(f *fixture) { f.status["/amd64"], f.status["/arm64"] = 410, 410 }, problem.CodeNoPackage, "is not available for linux_amd64: the registry answers 410 Gone"},
+		{"it_is_not_listed_but_served", withdrawn, nil, problem.CodeBadAnswer, "the checksum list of the release names it"},
+		{"without_the_platform", withdrawn, unlist, problem.CodeNoPackage, "is not available for linux_amd64"},
+		{"or_nobody_can_tell", withdrawn, func(f *fixture) { f.status["/arm64"] = 503 }, problem.CodeBadAnswer, "nothing says whether there is one"},
+		{"no_list_of_versions", serving(), func(f *fixture) { f.status["/versions"] = 503 }, problem.CodeUnreachable, "503"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,36 +119,36 @@ func TestHashesFailures(t *testing.T) {
 	tests := []struct {
 		name  string
 		spoil func(*fixture)
-		code  provider.Code
+		code  problem.Code
 		want  string
 	}{
-		{"not_found", status("/linux/amd64", 404), provider.CodeBadAnswer, "the registry answers 404 for the package of registry.example.com/hashicorp/alpha 1.1.0 for linux_amd64, and the checksum list of the release names it"},
-		{"unauthorized", status("/linux/amd64", 401), provider.CodeUnauthorized, "requires authentication credentials"},
-		{"forbidden", status("/linux/amd64", 403), provider.CodeUnauthorized, "requires authentication credentials"},
-		{"server_error", status("/linux/amd64", 500), provider.CodeUnreachable, "500 Internal Server Error"},
+		{"not_found", status("/linux/amd64", 404), problem.CodeBadAnswer, "the registry answers 404 for the package of registry.example.com/hashicorp/alpha 1.1.0 for linux_amd64, and the checksum list of the release names it"},
+		{"unauthorized", status("/linux/amd64", 401), problem.CodeUnauthorized, "requires authentication credentials"},
+		{"forbidden", status("/linux/amd64", 403), problem.CodeUnauthorized, "requires authentication credentials"},
+		{"server_error", status("/linux/amd64", 500), problem.CodeUnreachable, "500 Internal Server Error"},
 		{"not_json", func(f *fixture) {
 			f.hook = func(w http.ResponseWriter, _ *http.Request) bool { fmt.Fprint(w, "<html>"); return true }
-		}, provider.CodeBadAnswer, "is not valid"},
-		{"other_os", set("os", "darwin"), provider.CodeBadAnswer, "incorrect target darwin_amd64"},
-		{"other_arch", set("arch", "arm64"), provider.CodeBadAnswer, "incorrect target linux_arm64"},
-		{"no_filename", set("filename", ""), provider.CodeBadAnswer, "invalid file name"},
-		{"filename_with_directory", set("filename", "../x.zip"), provider.CodeBadAnswer, "invalid file name"},
-		{"filename_of_other_platform", set("filename", filename(darwin)), provider.CodeBadAnswer, "names the file of another package"},
-		{"filename_of_other_version", set("filename", "terraform-provider-alpha_1.0.0_linux_amd64.zip"), provider.CodeBadAnswer, "names the file of another package"},
-		{"shasum_not_hex", set("shasum", strings.Repeat("z", 64)), provider.CodeBadAnswer, "invalid SHA256 hash"},
-		{"shasum_too_short", set("shasum", "abcd"), provider.CodeBadAnswer, "invalid SHA256 hash"},
-		{"no_download_url", set("download_url", ""), provider.CodeBadAnswer, "invalid download URL"},
-		{"download_url_of_other_scheme", set("download_url", "file:///etc/passwd"), provider.CodeBadAnswer, "must use http or https"},
-		{"list_url_of_other_scheme", set("shasums_url", "ftp://x/"), provider.CodeBadAnswer, "invalid SHASUMS URL: must use http or https"},
-		{"signature_url_is_none", set("shasums_signature_url", "http://[?s3cret"), provider.CodeBadAnswer, "invalid SHASUMS signature URL"},
-		{"link_local_download", set("download_url", "http://169.254.169.254/x"), provider.CodeUnreachable, "a metadata service"},
-		{"old_protocol", set("protocols", []string{"4.0"}), provider.CodeProtocol, "speaks plugin protocol 4.0, and Terraform 1.11.4 speaks 5 and 6"},
-		{"new_protocol", set("protocols", []string{"7.0", "8.1"}), provider.CodeProtocol, "speaks plugin protocol 7.0, 8.1"},
-		{"invalid_protocol", set("protocols", []string{"five"}), provider.CodeBadAnswer, "invalid version string"},
-		{"list_not_found", status("/SHA256SUMS", 404), provider.CodeBadAnswer, "404 Not Found"},
-		{"list_unavailable", status("/SHA256SUMS", 502), provider.CodeUnreachable, "502 Bad Gateway"},
-		{"signature_not_found", status("/SHA256SUMS.sig", 404), provider.CodeBadAnswer, "404 Not Found"},
-		{"archive_not_found", status("/files/linux_amd64", 404), provider.CodeBadAnswer, "404 Not Found"},
+		}, problem.CodeBadAnswer, "is not valid"},
+		{"other_os", set("os", "darwin"), problem.CodeBadAnswer, "incorrect target darwin_amd64"},
+		{"other_arch", set("arch", "arm64"), problem.CodeBadAnswer, "incorrect target linux_arm64"},
+		{"no_filename", set("filename", ""), problem.CodeBadAnswer, "invalid file name"},
+		{"filename_with_directory", set("filename", "../x.zip"), problem.CodeBadAnswer, "invalid file name"},
+		{"filename_of_other_platform", set("filename", filename(darwin)), problem.CodeBadAnswer, "names the file of another package"},
+		{"filename_of_other_version", set("filename", "terraform-provider-alpha_1.0.0_linux_amd64.zip"), problem.CodeBadAnswer, "names the file of another package"},
+		{"shasum_not_hex", set("shasum", strings.Repeat("z", 64)), problem.CodeBadAnswer, "invalid SHA256 hash"},
+		{"shasum_too_short", set("shasum", "abcd"), problem.CodeBadAnswer, "invalid SHA256 hash"},
+		{"no_download_url", set("download_url", ""), problem.CodeBadAnswer, "invalid download URL"},
+		{"download_url_of_other_scheme", set("download_url", "file:///etc/passwd"), problem.CodeBadAnswer, "must use http or https"},
+		{"list_url_of_other_scheme", set("shasums_url", "ftp://x/"), problem.CodeBadAnswer, "invalid SHASUMS URL: must use http or https"},
+		{"signature_url_is_none", set("shasums_signature_url", "http://[?s3cret"), problem.CodeBadAnswer, "invalid SHASUMS signature URL"},
+		{"link_local_download", set("download_url", "http://169.254.169.254/x"), problem.CodeUnreachable, "a metadata service"},
+		{"old_protocol", set("protocols", []string{"4.0"}), problem.CodeProtocol, "speaks plugin protocol 4.0, and Terraform 1.11.4 speaks 5 and 6"},
+		{"new_protocol", set("protocols", []string{"7.0", "8.1"}), problem.CodeProtocol, "speaks plugin protocol 7.0, 8.1"},
+		{"invalid_protocol", set("protocols", []string{"five"}), problem.CodeBadAnswer, "invalid version string"},
+		{"list_not_found", status("/SHA256SUMS", 404), problem.CodeBadAnswer, "404 Not Found"},
+		{"list_unavailable", status("/SHA256SUMS", 502), problem.CodeUnreachable, "502 Bad Gateway"},
+		{"signature_not_found", status("/SHA256SUMS.sig", 404), problem.CodeBadAnswer, "404 Not Found"},
+		{"archive_not_found", status("/files/linux_amd64", 404), problem.CodeBadAnswer, "404 Not Found"},
 		{"archive_of_another_status", func(f *fixture) {
 			f.hook = func(w http.ResponseWriter, r *http.Request) bool {
 				other := r.URL.Path == "/files/linux_amd64"
@@ -157,16 +158,16 @@ func TestHashesFailures(t *testing.T) {
 				}
 				return other
 			}
-		}, provider.CodeBadAnswer, "203 Non-Authoritative Information"},
-		{"archive_unavailable", status("/files/linux_amd64", 503), provider.CodeUnreachable, "503 Service Unavailable"},
-		{"empty_line_in_list", func(f *fixture) { f.list += "\n" }, provider.CodeBadChecksum, "checksum list has an empty line"},
-		{"not_in_list", func(f *fixture) { f.list = strings.ReplaceAll(f.list, "linux", "*linux") }, provider.CodeBadChecksum, "checksum list has no SHA-256 hash for"},
-		{"other_hash_in_list", set("shasum", strings.Repeat("0", 64)), provider.CodeBadChecksum, "checksum list has unexpected SHA-256 hash"},
-		{"other_bytes_served", set("download_url", "/files/darwin_arm64"), provider.CodeBadChecksum, "archive has incorrect checksum zh:"},
-		{"html_served", set("download_url", "/x/v1/providers/hashicorp/alpha/versions"), provider.CodeBadChecksum, "archive has incorrect checksum zh:"},
-		{"no_program", replaceZip(map[string]string{"README": "x"}), provider.CodeBadPackage, "provider binary not found"},
-		{"program_of_other_provider", replaceZip(map[string]string{"terraform-provider-beta": "x"}), provider.CodeBadPackage, "provider binary not found"},
-		{"cannot_be_unpacked", replaceZip(map[string]string{"../terraform-provider-alpha": "x"}), provider.CodeBadPackage, "entry contains '..'"},
+		}, problem.CodeBadAnswer, "203 Non-Authoritative Information"},
+		{"archive_unavailable", status("/files/linux_amd64", 503), problem.CodeUnreachable, "503 Service Unavailable"},
+		{"empty_line_in_list", func(f *fixture) { f.list += "\n" }, problem.CodeBadChecksum, "checksum list has an empty line"},
+		{"not_in_list", func(f *fixture) { f.list = strings.ReplaceAll(f.list, "linux", "*linux") }, problem.CodeBadChecksum, "checksum list has no SHA-256 hash for"},
+		{"other_hash_in_list", set("shasum", strings.Repeat("0", 64)), problem.CodeBadChecksum, "checksum list has unexpected SHA-256 hash"},
+		{"other_bytes_served", set("download_url", "/files/darwin_arm64"), problem.CodeBadChecksum, "archive has incorrect checksum zh:"},
+		{"html_served", set("download_url", "/x/v1/providers/hashicorp/alpha/versions"), problem.CodeBadChecksum, "archive has incorrect checksum zh:"},
+		{"no_program", replaceZip(map[string]string{"README": "x"}), problem.CodeBadPackage, "provider binary not found"},
+		{"program_of_other_provider", replaceZip(map[string]string{"terraform-provider-beta": "x"}), problem.CodeBadPackage, "provider binary not found"},
+		{"cannot_be_unpacked", replaceZip(map[string]string{"../terraform-provider-alpha": "x"}), problem.CodeBadPackage, "entry contains '..'"},
 		{"truncated_archive", func(f *fixture) {
 			f.hook = func(w http.ResponseWriter, r *http.Request) bool {
 				if r.URL.Path != "/files/linux_amd64" {
@@ -176,8 +177,8 @@ func TestHashesFailures(t *testing.T) {
 				w.Write([]byte("PK"))
 				return true
 			}
-		}, provider.CodeUnreachable, "unexpected EOF"},
-		{"bad_signature", func(f *fixture) { f.signature = sign(validKey, "another list") }, provider.CodeBadSignature, "not signed as the registry announces"},
+		}, problem.CodeUnreachable, "unexpected EOF"},
+		{"bad_signature", func(f *fixture) { f.signature = sign(validKey, "another list") }, problem.CodeBadSignature, "not signed as the registry announces"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -257,7 +258,7 @@ func TestProtocolErrorSuggestsRelease(t *testing.T) {
 	f.versions = `{"versions": [{"version": "0.9.0", "protocols": ["5.0"]}, {"version": "0.10.0", "protocols": ["5.1"]}, {"version": "1.1.0", "protocols": ["7.0"]}]}`
 	f.edit = func(_ provider.Platform, a map[string]any) { a["protocols"] = []string{"7.0"} }
 	_, err := f.client(t, Options{}, "").Hashes(t.Context(), opentofu, want(privateHost, linux))
-	e := wantError(t, err, provider.CodeProtocol, "OpenTofu 1.12.6 speaks 5 and 6")
+	e := wantError(t, err, problem.CodeProtocol, "OpenTofu 1.12.6 speaks 5 and 6")
 	if !strings.Contains(e.Hint, "the newest release that OpenTofu 1.12.6 can run is 0.10.0") {
 		t.Errorf("hint = %q, want it to name 0.10.0", e.Hint)
 	}
@@ -364,7 +365,7 @@ func TestSignatures(t *testing.T) {
 			} {
 				got, err := c.Hashes(t.Context(), ask.tool, want(ask.host, linux))
 				if ask.failure != "" {
-					wantError(t, err, provider.CodeBadSignature, ask.failure)
+					wantError(t, err, problem.CodeBadSignature, ask.failure)
 					continue
 				}
 				if err != nil {
@@ -412,7 +413,7 @@ func TestSignatureFromTheFuture(t *testing.T) {
 			c := f.client(t, Options{EnforceExpiration: tt.enforce, Log: slog.New(slog.NewTextHandler(&log, nil))}, "")
 			got, err := c.Hashes(t.Context(), tt.tool, want(privateHost, linux))
 			if tt.refused {
-				if e := wantError(t, err, provider.CodeClock, "the clock of this machine shows "); !strings.Contains(e.Hint, "set the clock") {
+				if e := wantError(t, err, problem.CodeClock, "the clock of this machine shows "); !strings.Contains(e.Hint, "set the clock") {
 					t.Errorf("hint %q, want it to say what to set", e.Hint)
 				}
 				return
@@ -489,7 +490,7 @@ func TestTerraformLabels(t *testing.T) {
 			}
 			got, err := c.Hashes(t.Context(), terraform, want(terraformHost, linux))
 			if tt.failure != "" {
-				wantError(t, err, provider.CodeBadSignature, tt.failure)
+				wantError(t, err, problem.CodeBadSignature, tt.failure)
 				return
 			}
 			if err != nil || got.Signer.Label != tt.label {
@@ -524,7 +525,7 @@ func TestSignatureIsVerifiedOnce(t *testing.T) {
 		t.Errorf("the signature of a release was verified %d times for two packages, want once", verified)
 	}
 	_, err := c.Hashes(t.Context(), terraform, want(privateHost, windows))
-	wantError(t, err, provider.CodeBadSignature, "unknown issuer")
+	wantError(t, err, problem.CodeBadSignature, "unknown issuer")
 }
 
 func TestBuiltInKeys(t *testing.T) {
@@ -552,7 +553,7 @@ func TestReportedHashes(t *testing.T) {
 		opts     Options
 		edit     func(packages m)
 		reported bool
-		code     provider.Code
+		code     problem.Code
 		want     string
 	}{
 		{name: "recorded", reported: true},
@@ -561,22 +562,22 @@ func TestReportedHashes(t *testing.T) {
 		{name: "not_before_1_12", tool: older},
 		{name: "not_for_terraform", tool: terraform},
 		{name: "no_packages", edit: func(p m) { clear(p) }},
-		{name: "platform_missing", edit: func(p m) { delete(p, "linux_amd64") }, code: provider.CodeBadAnswer, want: `missing package with platform "linux_amd64"`},
-		{name: "platform_missing_at_other_host", host: privateHost, edit: func(p m) { delete(p, "linux_amd64") }, code: provider.CodeBadAnswer, want: "missing package"},
-		{name: "invalid_platform", edit: func(p m) { p["linux"] = m{} }, code: provider.CodeBadAnswer, want: "invalid package platform"},
-		{name: "invalid_hash", edit: func(p m) { p["darwin_arm64"].(m)["hashes"] = []string{"nothing"} }, code: provider.CodeBadAnswer, want: "invalid package hash"},
-		{name: "wrong_form", edit: func(p m) { p["darwin_arm64"] = "x" }, code: provider.CodeBadAnswer, want: "invalid packages"},
-		{name: "no_size", edit: func(p m) { p["linux_amd64"].(m)["package_size"] = 0 }, code: provider.CodeBadAnswer, want: "invalid package size 0"},
-		{name: "other_size", edit: func(p m) { p["linux_amd64"].(m)["package_size"] = 1 }, code: provider.CodeBadChecksum, want: "package of size 1 for linux_amd64"},
-		{name: "other_size_at_other_host", host: privateHost, edit: func(p m) { p["linux_amd64"].(m)["package_size"] = 1 }, code: provider.CodeBadChecksum, want: "package of size 1"},
-		{name: "no_zip_hash", edit: func(p m) { p["linux_amd64"].(m)["hashes"] = []string{"h1:x"} }, code: provider.CodeBadAnswer, want: "no zip hash"},
-		{name: "other_zip_hash", edit: func(p m) { p["linux_amd64"].(m)["hashes"] = []string{zero} }, code: provider.CodeBadChecksum, want: "in one place"},
+		{name: "platform_missing", edit: func(p m) { delete(p, "linux_amd64") }, code: problem.CodeBadAnswer, want: `missing package with platform "linux_amd64"`},
+		{name: "platform_missing_at_other_host", host: privateHost, edit: func(p m) { delete(p, "linux_amd64") }, code: problem.CodeBadAnswer, want: "missing package"},
+		{name: "invalid_platform", edit: func(p m) { p["linux"] = m{} }, code: problem.CodeBadAnswer, want: "invalid package platform"},
+		{name: "invalid_hash", edit: func(p m) { p["darwin_arm64"].(m)["hashes"] = []string{"nothing"} }, code: problem.CodeBadAnswer, want: "invalid package hash"},
+		{name: "wrong_form", edit: func(p m) { p["darwin_arm64"] = "x" }, code: problem.CodeBadAnswer, want: "invalid packages"},
+		{name: "no_size", edit: func(p m) { p["linux_amd64"].(m)["package_size"] = 0 }, code: problem.CodeBadAnswer, want: "invalid package size 0"},
+		{name: "other_size", edit: func(p m) { p["linux_amd64"].(m)["package_size"] = 1 }, code: problem.CodeBadChecksum, want: "package of size 1 for linux_amd64"},
+		{name: "other_size_at_other_host", host: privateHost, edit: func(p m) { p["linux_amd64"].(m)["package_size"] = 1 }, code: problem.CodeBadChecksum, want: "package of size 1"},
+		{name: "no_zip_hash", edit: func(p m) { p["linux_amd64"].(m)["hashes"] = []string{"h1:x"} }, code: problem.CodeBadAnswer, want: "no zip hash"},
+		{name: "other_zip_hash", edit: func(p m) { p["linux_amd64"].(m)["hashes"] = []string{zero} }, code: problem.CodeBadChecksum, want: "in one place"},
 		{name: "other_h1", edit: func(p m) {
 			own := p["linux_amd64"].(m)
 			own["hashes"] = append(own["hashes"].([]string), "h1:false")
-		}, code: provider.CodeBadChecksum, want: "registry reports h1:false for linux_amd64"},
-		{name: "unlisted_zip", edit: func(p m) { p["darwin_arm64"].(m)["hashes"] = []string{zero, "h1:x"} }, code: provider.CodeBadChecksum, want: "darwin_arm64 of a zip that the checksum list does not name"},
-		{name: "h1_without_zip", edit: func(p m) { p["darwin_arm64"].(m)["hashes"] = []string{"h1:x", "h2:new"} }, code: provider.CodeBadChecksum, want: "darwin_arm64 without that of a zip"},
+		}, code: problem.CodeBadChecksum, want: "registry reports h1:false for linux_amd64"},
+		{name: "unlisted_zip", edit: func(p m) { p["darwin_arm64"].(m)["hashes"] = []string{zero, "h1:x"} }, code: problem.CodeBadChecksum, want: "darwin_arm64 of a zip that the checksum list does not name"},
+		{name: "h1_without_zip", edit: func(p m) { p["darwin_arm64"].(m)["hashes"] = []string{"h1:x", "h2:new"} }, code: problem.CodeBadChecksum, want: "darwin_arm64 without that of a zip"},
 		{name: "unlisted_zip_at_other_host", host: privateHost, edit: func(p m) { p["darwin_arm64"].(m)["hashes"] = []string{zero, "h1:x"} }},
 	}
 	for _, tt := range tests {
@@ -691,7 +692,7 @@ func TestEachQuestionIsAskedOnce(t *testing.T) {
 		}
 		group.Go(func() {
 			_, err := c.Hashes(t.Context(), tool, want(privateHost, windows))
-			if !provider.Coded(err, provider.CodeNoPackage) {
+			if !problem.Coded(err, problem.CodeNoPackage) {
 				t.Errorf("Hashes for Windows: %v, want no-package", err)
 			}
 		})
@@ -729,7 +730,7 @@ func TestSameArchiveIsDownloadedOnce(t *testing.T) {
 	}
 	c := f.client(t, Options{}, "")
 	_, err := c.Hashes(t.Context(), terraform, want(privateHost, linux))
-	wantError(t, err, provider.CodeBadAnswer, "404 Not Found")
+	wantError(t, err, problem.CodeBadAnswer, "404 Not Found")
 	broken = false
 	for _, host := range []svchost.Hostname{terraformHost, opentofuHost} {
 		if _, err := c.Hashes(t.Context(), terraform, want(host, linux)); err != nil {
@@ -757,7 +758,7 @@ func TestInterruptedQuestionIsAskedAgain(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	_, err := c.Versions(ctx, terraform, alpha(privateHost))
-	wantError(t, err, provider.CodeCancelled, "")
+	wantError(t, err, problem.CodeCancelled, "")
 	close(release)
 	if _, err := c.Versions(t.Context(), terraform, alpha(privateHost)); err != nil {
 		t.Errorf("Versions afterwards: %v", err)

@@ -14,7 +14,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // TestKeysThatTakeLongAreRefused holds that what a registry announces is bounded
@@ -65,7 +65,7 @@ func TestKeysThatTakeLongAreRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			err := checkKeys(tt.keys)
-			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !provider.Coded(err, provider.CodeBadAnswer)) {
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !problem.Coded(err, problem.CodeBadAnswer)) {
 				t.Errorf("checkKeys = %v, want %q", err, tt.want)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -45,8 +46,8 @@ func TestUnknownProviderIsAdvisedOnByTheRegistry(t *testing.T) {
 				return true
 			}
 			_, err := f.client(t, Options{}, "").Versions(t.Context(), terraform, provider.Addr{Host: tt.host, Namespace: tt.namespace, Type: "datadog"})
-			var e *provider.Error
-			if !errors.As(err, &e) || e.Code != provider.CodeUnknownProvider {
+			var e *problem.Error
+			if !errors.As(err, &e) || e.Code != problem.CodeUnknownProvider {
 				t.Fatalf("Versions = %v, want an unknown provider", err)
 			}
 			want := tt.want

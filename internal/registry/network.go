@@ -16,6 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -72,8 +73,8 @@ func (n network) releases(ctx context.Context, tool provider.Tool, addr provider
 		var answer struct {
 			Versions map[string]struct{} `json:"versions"`
 		}
-		_, err := n.get(ctx, tool, q, mirrorDocument{"index.json", &answer, &provider.Error{
-			Code: provider.CodeUnknownProvider, Addr: addr,
+		_, err := n.get(ctx, tool, q, mirrorDocument{"index.json", &answer, &problem.Error{
+			Code: problem.CodeUnknownProvider, Addr: addr,
 			Message: fmt.Sprintf("provider %s was not found in the %s", addr, n.name(addr)),
 			Hint:    "add it to the mirror, or allow another installation method in the CLI configuration",
 		}})
@@ -86,8 +87,8 @@ func (n network) find(ctx context.Context, tool provider.Tool, want provider.Wan
 	release := placeQuery{want: provider.Want{Addr: want.Addr, Version: want.Version}}
 	all, err := once(ctx, &n.answers.archives, n.place, release, func(q placeQuery) (all *mirrorArchives, err error) {
 		all = &mirrorArchives{}
-		all.from, err = n.get(ctx, tool, q, mirrorDocument{want.Version.String() + ".json", all, &provider.Error{
-			Code: provider.CodeBadAnswer, Addr: want.Addr, Version: want.Version, // no reason for the tools to go on [terraform 1.11 internal/getproviders/multi_source.go]
+		all.from, err = n.get(ctx, tool, q, mirrorDocument{want.Version.String() + ".json", all, &problem.Error{
+			Code: problem.CodeBadAnswer, Addr: want.Addr, Version: want.Version, // no reason for the tools to go on [terraform 1.11 internal/getproviders/multi_source.go]
 			Message: fmt.Sprintf("%s: it has no archives of %s %s", n.name(want.Addr), want.Addr, want.Version),
 			Hint:    "add the version to the mirror, or exclude the provider from the mirror in the CLI configuration",
 		}})
@@ -169,7 +170,7 @@ func (n network) place(ctx context.Context, q placeQuery) (_ placeQuery, err err
 type mirrorDocument struct {
 	name    string
 	into    any
-	missing *provider.Error
+	missing *problem.Error
 }
 
 // get asks for a document, and returns where it was found.
@@ -204,8 +205,8 @@ func (n network) get(ctx context.Context, tool provider.Tool, q placeQuery, d mi
 	return resp.URL, nil
 }
 
-func (n network) badAnswer(format string, args ...any) *provider.Error {
-	return &provider.Error{Code: provider.CodeBadAnswer, Message: n.name(provider.Addr{}) + ": " + fmt.Sprintf(format, args...)}
+func (n network) badAnswer(format string, args ...any) *problem.Error {
+	return &problem.Error{Code: problem.CodeBadAnswer, Message: n.name(provider.Addr{}) + ": " + fmt.Sprintf(format, args...)}
 }
 
 // link finds the archive for the platform.

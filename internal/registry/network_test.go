@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )
@@ -247,29 +248,29 @@ func TestNetworkMirrorFailures(t *testing.T) {
 	tests := []struct {
 		name  string
 		spoil func(*mirror)
-		code  provider.Code
+		code  problem.Code
 		want  string
 		hint  string
 	}{
-		{"no_provider", status("index.json", 404), provider.CodeUnknownProvider, "provider registry.terraform.io/hashicorp/alpha was not found in the network mirror https://", "add it to the mirror"},
-		{"unauthorized", status("index.json", 401), provider.CodeUnauthorized, "requires authentication credentials", `set a token in a credentials "127.0.0.1:`},
-		{"server_error", status("index.json", 500), provider.CodeUnreachable, "could not query network mirror https://", "try again"},
-		{"other_status", status("index.json", 410), provider.CodeBadAnswer, "410 Gone", "operator"},
-		{"content_type", body("index.json", "text/html", "{}"), provider.CodeBadAnswer, "its content type is not application/json", "operator"},
-		{"no_json", body("index.json", "application/json", "<html>"), provider.CodeBadAnswer, "the versions of registry.terraform.io/hashicorp/alpha are not valid", "operator"},
-		{"no_archives", status("1.1.0.json", 404), provider.CodeBadAnswer, "it has no archives of registry.terraform.io/hashicorp/alpha 1.1.0", "exclude the provider from the mirror"},
-		{"archives_of_another_form", body("1.1.0.json", "application/json", `{"archives": []}`), provider.CodeBadAnswer, "the archives of registry.terraform.io/hashicorp/alpha 1.1.0 are not valid", "operator"},
-		{"forbidden", status("1.1.0.json", 403), provider.CodeUnauthorized, "requires authentication credentials", "set a token"},
-		{"no_platform", func(m *mirror) { delete(m.archives, "linux_amd64") }, provider.CodeNoPackage, "is not available for linux_amd64", "platform"},
-		{"null_platform", func(m *mirror) { m.archives["linux_amd64"] = nil }, provider.CodeBadAnswer, "the archive for linux_amd64 has no URL", "operator"},
-		{"url", func(m *mirror) { m.archives["linux_amd64"] = map[string]any{"url": "file:///etc/passwd"} }, provider.CodeBadAnswer, "the archive for linux_amd64 has no valid URL", "operator"},
-		{"hash", name("nonsense"), provider.CodeBadAnswer, `an archive has the hash "nonsense", which is none`, "operator"},
-		{"hashes_of_unknown_schemes", name("h2:x"), provider.CodeBadChecksum, "names no hash of a scheme that is known", "do not use"},
-		{"wrong_hash", name(zero), provider.CodeBadChecksum, `provider package doesn't match the expected checksum "` + zero + `"`, "do not use"},
-		{"wrong_hashes", name(zero, "h1:x"), provider.CodeBadChecksum, "provider package doesn't match any of the expected checksums", "do not use"},
-		{"archive_not_found", status("linux_amd64.zip", 404), provider.CodeBadAnswer, "404 Not Found", "operator"},
-		{"no_archive", func(m *mirror) { m.zips[linux] = []byte("<html>") }, provider.CodeBadPackage, "archive linux_amd64.zip: the package cannot be unpacked", "author"},
-		{"no_program", func(m *mirror) { m.zips[linux] = pack(map[string]string{"README": ""}) }, provider.CodeBadPackage, "provider binary not found", "author"},
+		{"no_provider", status("index.json", 404), problem.CodeUnknownProvider, "provider registry.terraform.io/hashicorp/alpha was not found in the network mirror https://", "add it to the mirror"},
+		{"unauthorized", status("index.json", 401), problem.CodeUnauthorized, "requires authentication credentials", `set a token in a credentials "127.0.0.1:`},
+		{"server_error", status("index.json", 500), problem.CodeUnreachable, "could not query network mirror https://", "try again"},
+		{"other_status", status("index.json", 410), problem.CodeBadAnswer, "410 Gone", "operator"},
+		{"content_type", body("index.json", "text/html", "{}"), problem.CodeBadAnswer, "its content type is not application/json", "operator"},
+		{"no_json", body("index.json", "application/json", "<html>"), problem.CodeBadAnswer, "the versions of registry.terraform.io/hashicorp/alpha are not valid", "operator"},
+		{"no_archives", status("1.1.0.json", 404), problem.CodeBadAnswer, "it has no archives of registry.terraform.io/hashicorp/alpha 1.1.0", "exclude the provider from the mirror"},
+		{"archives_of_another_form", body("1.1.0.json", "application/json", `{"archives": []}`), problem.CodeBadAnswer, "the archives of registry.terraform.io/hashicorp/alpha 1.1.0 are not valid", "operator"},
+		{"forbidden", status("1.1.0.json", 403), problem.CodeUnauthorized, "requires authentication credentials", "set a token"},
+		{"no_platform", func(m *mirror) { delete(m.archives, "linux_amd64") }, problem.CodeNoPackage, "is not available for linux_amd64", "platform"},
+		{"null_platform", func(m *mirror) { m.archives["linux_amd64"] = nil }, problem.CodeBadAnswer, "the archive for linux_amd64 has no URL", "operator"},
+		{"url", func(m *mirror) { m.archives["linux_amd64"] = map[string]any{"url": "file:///etc/passwd"} }, problem.CodeBadAnswer, "the archive for linux_amd64 has no valid URL", "operator"},
+		{"hash", name("nonsense"), problem.CodeBadAnswer, `an archive has the hash "nonsense", which is none`, "operator"},
+		{"hashes_of_unknown_schemes", name("h2:x"), problem.CodeBadChecksum, "names no hash of a scheme that is known", "do not use"},
+		{"wrong_hash", name(zero), problem.CodeBadChecksum, `provider package doesn't match the expected checksum "` + zero + `"`, "do not use"},
+		{"wrong_hashes", name(zero, "h1:x"), problem.CodeBadChecksum, "provider package doesn't match any of the expected checksums", "do not use"},
+		{"archive_not_found", status("linux_amd64.zip", 404), problem.CodeBadAnswer, "404 Not Found", "operator"},
+		{"no_archive", func(m *mirror) { m.zips[linux] = []byte("<html>") }, problem.CodeBadPackage, "archive linux_amd64.zip: the package cannot be unpacked", "author"},
+		{"no_program", func(m *mirror) { m.zips[linux] = pack(map[string]string{"README": ""}) }, problem.CodeBadPackage, "provider binary not found", "author"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -283,7 +284,7 @@ func TestNetworkMirrorFailures(t *testing.T) {
 			}
 			e := wantError(t, err, tt.code, tt.want)
 			host := strings.TrimPrefix(m.server.URL, "https://")
-			if tt.code == provider.CodeNoPackage {
+			if tt.code == problem.CodeNoPackage {
 				host = "registry.terraform.io" // no place has it
 			}
 			if e.Host.String() != host || e.Addr != alpha(terraformHost) || !strings.Contains(e.Hint, tt.hint) {
@@ -372,7 +373,7 @@ func TestMirrorIsAskedForWhatMayBeDownloaded(t *testing.T) {
 		t.Errorf("Size = %d, error %v once the package was hashed, want that it costs nothing", got, err)
 	}
 	want.Platform = provider.Platform{OS: "plan9", Arch: "386"}
-	if _, err := c.Size(t.Context(), terraform, want); !provider.Coded(err, provider.CodeNoPackage) {
-		t.Errorf("Size of what the mirror does not have: error %v, want %s", err, provider.CodeNoPackage)
+	if _, err := c.Size(t.Context(), terraform, want); !problem.Coded(err, problem.CodeNoPackage) {
+		t.Errorf("Size of what the mirror does not have: error %v, want %s", err, problem.CodeNoPackage)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/oci"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -71,8 +72,8 @@ func (o *ociMirror) name(addr provider.Addr) string {
 func (o *ociMirror) open(ctx context.Context, addr provider.Addr) (*ociRepository, error) {
 	address, err := o.addressOf(addr)
 	if err != nil {
-		return nil, &provider.Error{
-			Code: provider.CodeCLIConfig, Addr: addr, Message: "finding the OCI repository of " + addr.String(), Err: err,
+		return nil, &problem.Error{
+			Code: problem.CodeCLIConfig, Addr: addr, Message: "finding the OCI repository of " + addr.String(), Err: err,
 			Hint: "check the repository_template of oci_mirror, or exclude the provider from it",
 		}
 	}
@@ -240,7 +241,7 @@ func (r *ociRepository) chooseZip(layers []ocispec.Descriptor, platform provider
 }
 
 func (r *ociRepository) bad(format string, args ...any) error {
-	return &provider.Error{Code: provider.CodeBadAnswer, Message: "OCI repository " + r.address.String() + ": " + fmt.Sprintf(format, args...)}
+	return &problem.Error{Code: problem.CodeBadAnswer, Message: "OCI repository " + r.address.String() + ": " + fmt.Sprintf(format, args...)}
 }
 
 // failed says what was asked of a registry that failed, if it did.
@@ -248,19 +249,19 @@ func (r *ociRepository) failed(attempt string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if known, ok := errors.AsType[*provider.Error](err); ok {
+	if known, ok := errors.AsType[*problem.Error](err); ok {
 		return known
 	}
 	said, ok := errors.AsType[*oci.Error](err)
 	if !ok {
 		return failed(provider.Want{}, attempt, err)
 	}
-	e := &provider.Error{Code: said.Code, Message: attempt, Err: said.Err}
+	e := &problem.Error{Code: said.Code, Message: attempt, Err: said.Err}
 	switch {
-	case said.Code == provider.CodeUnauthorized:
+	case said.Code == problem.CodeUnauthorized:
 		e.Hint = cliconfig.OCICredentialsHint(r.address.Registry)
 	case said.Absent == oci.NoRepository:
-		e.Code = provider.CodeUnknownProvider
+		e.Code = problem.CodeUnknownProvider
 	case said.Absent == "" && said.Status != 0:
 		return statusError(attempt, said.Status)
 	}

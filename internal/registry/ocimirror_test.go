@@ -18,6 +18,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )
@@ -262,7 +263,7 @@ func TestOCIPackageIsDownloadedOnceEver(t *testing.T) {
 	}
 	c := o.clientWith(t, Options{Cache: cache, HashSource: HashSourceOpenTofu}, "")
 	_, err := c.Hashes(t.Context(), opentofu, ociWant(linux))
-	wantError(t, err, provider.CodeBadAnswer, "not found")
+	wantError(t, err, problem.CodeBadAnswer, "not found")
 }
 
 // TestOCIPackageThatNeedsTwoPasses holds that an archive whose table decides is
@@ -297,7 +298,7 @@ func TestOCICredentialsGoToTheRegistry(t *testing.T) {
 			}
 			others := strings.Replace(credentials, "/providers", "/others", 1)
 			_, err := o.client(t, others+"oci_default_credentials {\n discover_ambient_credentials = false\n}\n").Versions(t.Context(), opentofu, alpha(opentofuHost))
-			e := wantError(t, err, provider.CodeUnauthorized, "the registry requires other credentials, or any")
+			e := wantError(t, err, problem.CodeUnauthorized, "the registry requires other credentials, or any")
 			if e.Host.String() != o.host() || !strings.Contains(e.Hint, fmt.Sprintf("set an oci_credentials %q block", o.host())) {
 				t.Errorf("error = %+v, want it about the registry, with what to set", e)
 			}
@@ -320,7 +321,7 @@ func TestOCIMirrorWithoutTheRepositoryIsPassedOver(t *testing.T) {
 			return spoil != nil
 		}
 		_, err := o.client(t, "").Versions(t.Context(), opentofu, beta)
-		wantError(t, err, provider.CodeUnknownProvider, "there is no such repository")
+		wantError(t, err, problem.CodeUnknownProvider, "there is no such repository")
 		got, err := o.client(t, "", m.block("")).Versions(t.Context(), opentofu, alpha(opentofuHost))
 		if spoil != nil && (err != nil || len(got) != 2) {
 			t.Errorf("%s: Versions = %v, %v; want those of the next method", name, got, err)
@@ -346,74 +347,74 @@ func TestOCIMirrorFailures(t *testing.T) {
 	tests := []struct {
 		name string
 		fill func(o *ociRegistry)
-		code provider.Code
+		code problem.Code
 		want string
 	}{
-		{"server_error", status("/tags/", 503), provider.CodeUnreachable, "listing the tags of"},
-		{"denied", status("/tags/", 403), provider.CodeUnauthorized, "requires other credentials"},
-		{"no_tag", func(*ociRegistry) {}, provider.CodeBadAnswer, "looking up the tag 1.1.0 of"},
-		{"no_index", func(o *ociRegistry) { o.tags["1.1.0"] = o.target(linux, zip).Digest }, provider.CodeBadAnswer, "the tag 1.1.0 is not an index of platforms"},
+		{"server_error", status("/tags/", 503), problem.CodeUnreachable, "listing the tags of"},
+		{"denied", status("/tags/", 403), problem.CodeUnauthorized, "requires other credentials"},
+		{"no_tag", func(*ociRegistry) {}, problem.CodeBadAnswer, "looking up the tag 1.1.0 of"},
+		{"no_index", func(o *ociRegistry) { o.tags["1.1.0"] = o.target(linux, zip).Digest }, problem.CodeBadAnswer, "the tag 1.1.0 is not an index of platforms"},
 		{"other_artifact", func(o *ociRegistry) {
 			o.tags["1.1.0"] = o.put(ocispec.MediaTypeImageIndex, ocispec.Index{MediaType: ocispec.MediaTypeImageIndex, ArtifactType: "x/y"}).Digest
-		}, provider.CodeBadAnswer, "the tag 1.1.0 is not an OpenTofu provider"},
-		{"index_of_nothing", func(o *ociRegistry) { o.tag("1.1.0") }, provider.CodeBadAnswer, "the index of 1.1.0 names no provider package"},
-		{"other_platform", func(o *ociRegistry) { o.tag("1.1.0", o.target(darwin, zip)) }, provider.CodeNoPackage, "is not available for linux_amd64"},
+		}, problem.CodeBadAnswer, "the tag 1.1.0 is not an OpenTofu provider"},
+		{"index_of_nothing", func(o *ociRegistry) { o.tag("1.1.0") }, problem.CodeBadAnswer, "the index of 1.1.0 names no provider package"},
+		{"other_platform", func(o *ociRegistry) { o.tag("1.1.0", o.target(darwin, zip)) }, problem.CodeNoPackage, "is not available for linux_amd64"},
 		{"for_a_version_of_the_system", func(o *ociRegistry) {
 			d := o.target(linux, zip)
 			d.Platform.OSVersion = "6"
 			o.tag("1.1.0", d)
-		}, provider.CodeNoPackage, "is not available for linux_amd64"},
-		{"twice", func(o *ociRegistry) { o.tag("1.1.0", o.target(linux, zip), o.target(linux, zip)) }, provider.CodeBadAnswer, "names several packages for linux_amd64"},
+		}, problem.CodeNoPackage, "is not available for linux_amd64"},
+		{"twice", func(o *ociRegistry) { o.tag("1.1.0", o.target(linux, zip), o.target(linux, zip)) }, problem.CodeBadAnswer, "names several packages for linux_amd64"},
 		{"no_platform", func(o *ociRegistry) {
 			d := o.target(linux, zip)
 			d.Platform = nil
 			o.tag("1.1.0", d)
-		}, provider.CodeBadAnswer, "names a package without a platform"},
-		{"no_zip", func(o *ociRegistry) { o.tag("1.1.0", o.manifest(linux, o.put("x/y", zip))) }, provider.CodeBadAnswer, "has 0 layers of type archive/zip, not one"},
+		}, problem.CodeBadAnswer, "names a package without a platform"},
+		{"no_zip", func(o *ociRegistry) { o.tag("1.1.0", o.manifest(linux, o.put("x/y", zip))) }, problem.CodeBadAnswer, "has 0 layers of type archive/zip, not one"},
 		{"two_zips", func(o *ociRegistry) {
 			o.tag("1.1.0", o.manifest(linux, o.put(zipType, zip), o.put(zipType, []byte("x"))))
-		}, provider.CodeBadAnswer, "has 2 layers of type archive/zip, not one"},
+		}, problem.CodeBadAnswer, "has 2 layers of type archive/zip, not one"},
 		{"zip_of_other_platform", func(o *ociRegistry) {
 			d := o.put(zipType, zip)
 			d.Platform = &ocispec.Platform{OS: "plan9", Architecture: "mips"}
 			o.tag("1.1.0", o.manifest(linux, d))
-		}, provider.CodeBadAnswer, "the package for linux_amd64 is said to be for plan9_mips"},
+		}, problem.CodeBadAnswer, "the package for linux_amd64 is said to be for plan9_mips"},
 		{"other_digest", func(o *ociRegistry) {
 			d := o.put(zipType, zip)
 			d.Digest = digest.SHA512.FromBytes(zip)
 			o.tag("1.1.0", o.manifest(linux, d))
-		}, provider.CodeBadAnswer, "is not named by a SHA-256"},
+		}, problem.CodeBadAnswer, "is not named by a SHA-256"},
 		{"manifest_not_json", func(o *ociRegistry) {
 			d := o.put(ocispec.MediaTypeImageManifest, []byte("<html>"))
 			d.ArtifactType, d.Platform = manifestType, &ocispec.Platform{OS: "linux", Architecture: "amd64"}
 			o.tag("1.1.0", d)
-		}, provider.CodeBadAnswer, "is not valid"},
+		}, problem.CodeBadAnswer, "is not valid"},
 		{"manifest_too_long", func(o *ociRegistry) {
 			d := o.target(linux, zip)
 			d.Size = 4<<20 + 1
 			o.tag("1.1.0", d)
-		}, provider.CodeBadAnswer, "is longer than"},
+		}, problem.CodeBadAnswer, "is longer than"},
 		{"other_bytes", func(o *ociRegistry) {
 			o.tag("1.1.0", o.target(linux, zip))
 			other := slices.Clone(zip)
 			other[len(other)/2] ^= 1
 			o.blobs[digest.FromBytes(zip)] = other
-		}, provider.CodeBadChecksum, "archive has incorrect checksum zh:"},
+		}, problem.CodeBadChecksum, "archive has incorrect checksum zh:"},
 		{"other_manifest", func(o *ociRegistry) {
 			d := o.target(linux, zip)
 			o.tag("1.1.0", d)
 			o.blobs[d.Digest] = []byte(strings.Replace(string(o.blobs[d.Digest]), "archive/zip", "archive/ZIP", 1))
-		}, provider.CodeBadChecksum, "fetching a manifest of"},
+		}, problem.CodeBadChecksum, "fetching a manifest of"},
 		{"less_than_nothing", func(o *ociRegistry) {
 			d := o.put(zipType, zip)
 			d.Size = -1
 			o.tag("1.1.0", o.manifest(linux, d))
-		}, provider.CodeBadAnswer, "is said to have -1 bytes"},
+		}, problem.CodeBadAnswer, "is said to have -1 bytes"},
 		{"nothing", func(o *ociRegistry) {
 			d := o.put(zipType, zip)
 			d.Size = 0
 			o.tag("1.1.0", o.manifest(linux, d))
-		}, provider.CodeBadAnswer, "is said to have 0 bytes"},
+		}, problem.CodeBadAnswer, "is said to have 0 bytes"},
 		{"more_than_is_said", func(o *ociRegistry) {
 			d := o.put(zipType, zip)
 			d.Size--
@@ -427,15 +428,15 @@ func TestOCIMirrorFailures(t *testing.T) {
 				w.Write(zip[1:])
 				return true
 			}
-		}, provider.CodeBadChecksum, "archive has incorrect checksum zh:"},
-		{"not_a_package", func(o *ociRegistry) { o.tag("1.1.0", o.target(linux, []byte("<html>"))) }, provider.CodeBadPackage, "cannot be unpacked"},
+		}, problem.CodeBadChecksum, "archive has incorrect checksum zh:"},
+		{"not_a_package", func(o *ociRegistry) { o.tag("1.1.0", o.target(linux, []byte("<html>"))) }, problem.CodeBadPackage, "cannot be unpacked"},
 		{"no_program", func(o *ociRegistry) {
 			o.tag("1.1.0", o.target(linux, pack(map[string]string{"README": ""})))
-		}, provider.CodeBadPackage, "provider binary not found"},
+		}, problem.CodeBadPackage, "provider binary not found"},
 		{"blob_not_found", func(o *ociRegistry) {
 			o.tag("1.1.0", o.target(linux, zip))
 			delete(o.blobs, digest.FromBytes(zip))
-		}, provider.CodeBadAnswer, "not found"},
+		}, problem.CodeBadAnswer, "not found"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -448,7 +449,7 @@ func TestOCIMirrorFailures(t *testing.T) {
 				_, err = c.Hashes(t.Context(), opentofu, ociWant(linux))
 			}
 			e := wantError(t, err, tt.code, tt.want)
-			if e.Addr != alpha(opentofuHost) || e.Hint == "" || tt.code != provider.CodeNoPackage && e.Host.String() != o.host() {
+			if e.Addr != alpha(opentofuHost) || e.Hint == "" || tt.code != problem.CodeNoPackage && e.Host.String() != o.host() {
 				t.Errorf("error = %+v, want it about the registry and the provider, with a hint", e)
 			}
 		})
@@ -475,7 +476,7 @@ func TestOCIRedirectsKeepSecrets(t *testing.T) {
 	c := o.client(t, fmt.Sprintf("oci_credentials %q {\n username = \"user\"\n password = \"pass\"\n}\n", o.host()))
 	c.fetch.transport.Admit(store.host())
 	_, err := c.Hashes(t.Context(), opentofu, ociWant(linux))
-	e := wantError(t, err, provider.CodeUnauthorized, "downloading "+o.host())
+	e := wantError(t, err, problem.CodeUnauthorized, "downloading "+o.host())
 	if strings.Contains(e.Error(), "s3cret") {
 		t.Errorf("the error tells the query of a URL: %v", e)
 	}
@@ -490,7 +491,7 @@ func TestOCIRegistryThatIsDown(t *testing.T) {
 	c := o.client(t, "")
 	o.server.Close()
 	_, err := c.Versions(t.Context(), opentofu, alpha(opentofuHost))
-	e := wantError(t, err, provider.CodeUnreachable, "listing the tags of "+o.host()+"/"+ociName)
+	e := wantError(t, err, problem.CodeUnreachable, "listing the tags of "+o.host()+"/"+ociName)
 	if strings.Contains(e.Error(), "https://") {
 		t.Errorf("error = %v, want it without the words about URLs", e)
 	}

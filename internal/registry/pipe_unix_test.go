@@ -7,17 +7,17 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // TestPipesInMirrorsAreNotWaitedFor puts a named pipe where a filesystem mirror
 // has a packed package, and into one that is unpacked.
 func TestPipesInMirrorsAreNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	for name, code := range map[string]provider.Code{
-		alphaDir + filename(linux):                 provider.CodeUnreadable,
-		alphaDir + "1.1.0/linux_amd64/other":       provider.CodeBadPackage,
-		alphaDir + "1.1.0/linux_amd64/sub/LICENSE": provider.CodeBadPackage,
+	for name, code := range map[string]problem.Code{
+		alphaDir + filename(linux):                 problem.CodeUnreadable,
+		alphaDir + "1.1.0/linux_amd64/other":       problem.CodeBadPackage,
+		alphaDir + "1.1.0/linux_amd64/sub/LICENSE": problem.CodeBadPackage,
 	} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Parallel()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -141,5 +142,5 @@ func TestReportsThatContradictTheListAreAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := c.Hashes(t.Context(), opentofu, want(opentofuHost, windows))
-	wantError(t, err, provider.CodeBadAnswer, `is missing package with platform "windows_amd64"`)
+	wantError(t, err, problem.CodeBadAnswer, `is missing package with platform "windows_amd64"`)
 }

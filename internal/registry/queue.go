@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // downloadsPerHost bounds the downloads from one host at a time, as browsers
@@ -53,7 +53,7 @@ func (t *turn) Enter(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		t.Leave()
-		return provider.Ended(ctx)
+		return problem.Ended(ctx)
 	}
 }
 

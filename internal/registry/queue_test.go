@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // begun returns which of the turns have begun.
@@ -90,7 +90,7 @@ func TestQueueForgetsWhoGivesUp(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := next.Enter(ctx); !provider.Coded(err, provider.CodeCancelled) {
+	if err := next.Enter(ctx); !problem.Coded(err, problem.CodeCancelled) {
 		t.Errorf("Enter = %v, want it cancelled", err)
 	}
 	next.Leave()
@@ -126,7 +126,7 @@ func TestDownloadsWaitForTheirTurn(t *testing.T) {
 		}
 	}
 	cancel()
-	wantError(t, <-done, provider.CodeCancelled, "interrupted")
+	wantError(t, <-done, problem.CodeCancelled, "interrupted")
 	if asked := f.askedFor("/files/linux_amd64"); len(asked) > 0 {
 		t.Errorf("asked for %v, want no package", asked)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/hash"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // TestListThatIsGoneIsToldApart holds that a list which is not there is something
@@ -14,11 +14,11 @@ import (
 func TestListThatIsGoneIsToldApart(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"/SHA256SUMS", "/SHA256SUMS.sig"} {
-		for status, found := range map[int]provider.Code{404: provider.CodeListGone, 410: provider.CodeListGone, 403: "", 503: ""} {
+		for status, found := range map[int]problem.Code{404: problem.CodeListGone, 410: problem.CodeListGone, 403: "", 503: ""} {
 			f := newFixture(t)
 			f.status[file] = status
 			_, err := f.client(t, Options{}, "").Listing(t.Context(), terraform, want(privateHost, linux))
-			e, ok := err.(*provider.Error)
+			e, ok := err.(*problem.Error)
 			if !ok || e.Finding != found {
 				t.Errorf("%s with status %d: %v, want the finding %q", file, status, err, found)
 			}
@@ -54,12 +54,12 @@ func TestRecheckFindsAWrongCache(t *testing.T) {
 	for name, tt := range map[string]struct {
 		edit  func(*hash.Sum)
 		limit int64
-		code  provider.Code // empty: nothing is wrong
+		code  problem.Code // empty: nothing is wrong
 	}{
 		"right":            {edit: func(*hash.Sum) {}, limit: 1 << 20},
-		"wrong_h1":         {edit: func(s *hash.Sum) { s.H1 = f.sum(t, darwin).H1 }, limit: 1 << 20, code: provider.CodeBadChecksum},
-		"wrong_h1_of_zip":  {edit: func(s *hash.Sum) { s.H1Zip = f.sum(t, darwin).H1Zip }, limit: 1 << 20, code: provider.CodeBadChecksum},
-		"longer_than_said": {edit: func(*hash.Sum) {}, limit: 1, code: provider.CodeBadAnswer},
+		"wrong_h1":         {edit: func(s *hash.Sum) { s.H1 = f.sum(t, darwin).H1 }, limit: 1 << 20, code: problem.CodeBadChecksum},
+		"wrong_h1_of_zip":  {edit: func(s *hash.Sum) { s.H1Zip = f.sum(t, darwin).H1Zip }, limit: 1 << 20, code: problem.CodeBadChecksum},
+		"longer_than_said": {edit: func(*hash.Sum) {}, limit: 1, code: problem.CodeBadAnswer},
 	} {
 		cache := openCache(t, filepath.Join(t.TempDir(), "hashes"))
 		known := sum
@@ -68,10 +68,10 @@ func TestRecheckFindsAWrongCache(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := f.client(t, Options{Cache: cache}, "").Recheck(t.Context(), terraform, want(privateHost, linux), tt.limit)
-		if tt.code == "" && err != nil || tt.code != "" && !provider.Coded(err, tt.code) {
+		if tt.code == "" && err != nil || tt.code != "" && !problem.Coded(err, tt.code) {
 			t.Errorf("%s: error %v, want code %q", name, err, tt.code)
 		}
-		if tt.code == provider.CodeBadChecksum && !strings.Contains(err.Error(), "the hash cache is wrong") {
+		if tt.code == problem.CodeBadChecksum && !strings.Contains(err.Error(), "the hash cache is wrong") {
 			t.Errorf("%s: %v does not say that the cache is wrong", name, err)
 		}
 	}

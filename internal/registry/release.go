@@ -8,6 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/content"
 	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -28,7 +29,7 @@ func (c *Client) Signer(ctx context.Context, tool provider.Tool, want provider.W
 // does, and else the address of the package where that is a GitHub release. It
 // is empty where neither tells, or where there is no registry to ask.
 //
-// Errors are *provider.Error: those of Versions.
+// Errors are *problem.Error: those of Versions.
 func (c *Client) Repository(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Repository, error) {
 	return askRegistry(c.registry, tool, want, func(d *direct) (provider.Repository, error) {
 		said, err := d.detail(ctx, tool, want)
@@ -164,8 +165,8 @@ func (c *Client) Recheck(ctx context.Context, tool provider.Tool, want provider.
 		case err != nil:
 			return 0, failed(want, subject(want), err)
 		case sum.H1 != known.H1 || sum.H1Zip != known.H1Zip:
-			return sum.Size, naming(want, &provider.Error{
-				Code:    provider.CodeBadChecksum,
+			return sum.Size, naming(want, &problem.Error{
+				Code:    problem.CodeBadChecksum,
 				Message: fmt.Sprintf("the hash cache is wrong about the %s: it says %s, and the package hashes to %s", subject(want), known.H1, sum.H1),
 				Hint:    "delete the hash cache, and find out who could write to it",
 			})

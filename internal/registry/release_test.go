@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -32,8 +33,8 @@ func TestSignerOfAListThatNobodySignedIsAnError(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.signature = sign(secondKey, f.list)
-	if got, err := f.client(t, Options{}, "").Signer(t.Context(), terraform, want(privateHost, linux)); !provider.Coded(err, provider.CodeBadSignature) {
-		t.Errorf("Signer = %+v, %v, want %s", got, err, provider.CodeBadSignature)
+	if got, err := f.client(t, Options{}, "").Signer(t.Context(), terraform, want(privateHost, linux)); !problem.Coded(err, problem.CodeBadSignature) {
+		t.Errorf("Signer = %+v, %v, want %s", got, err, problem.CodeBadSignature)
 	}
 }
 

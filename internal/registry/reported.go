@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/relock-dev/relock/internal/hash"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -107,8 +108,8 @@ func (r reports) recorded(list checksums, of provider.Hashes) (map[provider.Plat
 }
 
 func unproven(p provider.Platform, how string) error {
-	return &provider.Error{
-		Code:    provider.CodeBadChecksum,
+	return &problem.Error{
+		Code:    problem.CodeBadChecksum,
 		Message: fmt.Sprintf("registry reports hashes for %s %s", p, how),
 		Hint:    "report this to the registry's operator",
 	}
@@ -210,12 +211,12 @@ func (s *reportedHashes) ask(ctx context.Context, want provider.Want) reports {
 	switch {
 	case err == nil:
 		return stated
-	case provider.Coded(err, provider.CodeUnreachable), provider.Coded(err, provider.CodeNoService), provider.Coded(err, provider.CodeUnauthorized):
+	case problem.Coded(err, problem.CodeUnreachable), problem.Coded(err, problem.CodeNoService), problem.Coded(err, problem.CodeUnauthorized):
 		// To wait for the others to fail as well takes longer than to download.
 		if !s.silent.Swap(true) && ctx.Err() == nil {
 			s.fetch.opts.Log.Warn("OpenTofu's registry cannot be asked for hashes, so that packages are downloaded", "error", err)
 		}
-	case !provider.Coded(err, provider.CodeNoPackage):
+	case !problem.Coded(err, problem.CodeNoPackage):
 		s.fetch.opts.Log.Debug("OpenTofu's registry states no hashes", "provider", want.Addr, "version", want.Version, "platform", want.Platform, "error", err)
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	pgperrors "github.com/ProtonMail/go-crypto/openpgp/errors"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -225,13 +226,13 @@ var errUnknownIssuer = errors.New("authentication signature from unknown issuer"
 // clock is behind the signature, nothing is known against the list.
 func badSignature(err error) error {
 	if _, ahead := errors.AsType[*aheadError](err); ahead {
-		return &provider.Error{
-			Code: provider.CodeClock, Message: "the signature of the checksum list is from the future", Err: err,
+		return &problem.Error{
+			Code: problem.CodeClock, Message: "the signature of the checksum list is from the future", Err: err,
 			Hint: "set the clock of this machine, and run again",
 		}
 	}
-	return &provider.Error{
-		Code: provider.CodeBadSignature, Message: "the checksum list is not signed as the registry announces", Err: err,
+	return &problem.Error{
+		Code: problem.CodeBadSignature, Message: "the checksum list is not signed as the registry announces", Err: err,
 		Hint: "report this to the provider's author or the registry's operator",
 	}
 }

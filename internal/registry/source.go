@@ -14,6 +14,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/transport"
 )
@@ -135,8 +136,8 @@ func (in installation) sources(tool provider.Tool, addr provider.Addr, own *plug
 	if in.implied && own != nil {
 		found = own.has(addr)
 		if found && !own.usable {
-			return nil, &provider.Error{
-				Code: provider.CodeCLIConfig, Addr: addr,
+			return nil, &problem.Error{
+				Code: problem.CodeCLIConfig, Addr: addr,
 				Message: fmt.Sprintf("%s would take %s from %s, and what a repository keeps there is not used on GitHub",
 					tool.Name.Title(), addr, own.shown),
 				Hint: "name the directory in a filesystem_mirror of the runner's CLI configuration, or remove the provider from it",
@@ -219,8 +220,8 @@ func sortedPlatforms(platforms []provider.Platform) []provider.Platform {
 
 func notInRegistry(sources []source, addr provider.Addr) error {
 	if len(sources) == 0 {
-		return &provider.Error{
-			Code: provider.CodeUnknownProvider, Addr: addr,
+		return &problem.Error{
+			Code: problem.CodeUnknownProvider, Addr: addr,
 			Message: fmt.Sprintf("no installation method of the CLI configuration is for %s", addr),
 			Hint:    "check include and exclude in provider_installation",
 		}
@@ -229,8 +230,8 @@ func notInRegistry(sources []source, addr provider.Addr) error {
 	for i, s := range sources {
 		names[i] = s.name(addr)
 	}
-	return &provider.Error{
-		Code: provider.CodeUnknownProvider, Addr: addr,
+	return &problem.Error{
+		Code: problem.CodeUnknownProvider, Addr: addr,
 		Message: fmt.Sprintf("provider %s was not found in any of the search locations: %s", addr, strings.Join(names, ", ")),
 		Hint:    unknownHint(addr),
 	}
@@ -267,8 +268,8 @@ var errGone = errors.New("the registry answers 410 Gone")
 
 // unavailable is noPackage with what is known of why.
 func unavailable(want provider.Want, why error) error {
-	return naming(want, &provider.Error{
-		Code: provider.CodeNoPackage, Err: why,
+	return naming(want, &problem.Error{
+		Code: problem.CodeNoPackage, Err: why,
 		Message: fmt.Sprintf("provider %s %s is not available for %s", want.Addr, want.Version, want.Platform),
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -48,7 +49,7 @@ func TestPackageIsOfTheFirstMethodThatHasIt(t *testing.T) {
 				h, err := c.Hashes(t.Context(), terraform, want(terraformHost, p))
 				switch {
 				case want1 == "none":
-					wantError(t, err, provider.CodeNoPackage, "provider registry.terraform.io/hashicorp/alpha 1.1.0 is not available for "+p.String())
+					wantError(t, err, problem.CodeNoPackage, "provider registry.terraform.io/hashicorp/alpha 1.1.0 is not available for "+p.String())
 				case err != nil || h.Mirror != want1:
 					t.Errorf("the package for %s is of %q, %v; want %q", p, h.Mirror, err, want1)
 				}
@@ -109,10 +110,10 @@ func TestMethodsSayWhoHasListed(t *testing.T) {
 		name     string
 		mirror   func(http.ResponseWriter, *http.Request) bool
 		registry func(http.ResponseWriter, *http.Request) bool
-		empty    bool          // the directory
-		gone     bool          // the repository
-		listed   string        // the kinds that have
-		code     provider.Code // of Versions
+		empty    bool         // the directory
+		gone     bool         // the repository
+		listed   string       // the kinds that have
+		code     problem.Code // of Versions
 	}{
 		{name: "all", listed: "OCI network filesystem registry"},
 		{name: "a mirror without the provider", mirror: answer(index, 404, ""), listed: "OCI filesystem registry"},
@@ -120,10 +121,10 @@ func TestMethodsSayWhoHasListed(t *testing.T) {
 		{name: "a directory without it", empty: true, listed: "OCI network registry"},
 		{name: "an OCI registry without it", gone: true, listed: "network filesystem registry"},
 		{name: "a mirror that lists nothing", mirror: answer(index, 200, `{"versions": {}}`), listed: "OCI network filesystem registry"},
-		{name: "a mirror that breaks off", mirror: dropped, listed: "OCI filesystem registry", code: provider.CodeUnreachable},
-		{name: "a mirror with half a list", mirror: answer(index, 200, `{"versions": {"1.1`), listed: "OCI filesystem registry", code: provider.CodeBadAnswer},
-		{name: "a registry out of order", registry: answer(versions, 503, ""), listed: "OCI network filesystem", code: provider.CodeUnreachable},
-		{name: "a registry that wants credentials", registry: answer(versions, 401, ""), listed: "OCI network filesystem", code: provider.CodeUnauthorized},
+		{name: "a mirror that breaks off", mirror: dropped, listed: "OCI filesystem registry", code: problem.CodeUnreachable},
+		{name: "a mirror with half a list", mirror: answer(index, 200, `{"versions": {"1.1`), listed: "OCI filesystem registry", code: problem.CodeBadAnswer},
+		{name: "a registry out of order", registry: answer(versions, 503, ""), listed: "OCI network filesystem", code: problem.CodeUnreachable},
+		{name: "a registry that wants credentials", registry: answer(versions, 401, ""), listed: "OCI network filesystem", code: problem.CodeUnauthorized},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -145,7 +146,7 @@ func TestMethodsSayWhoHasListed(t *testing.T) {
 			}
 			c := o.client(t, f.config(""), m.block(""), "filesystem_mirror {\n path = \""+dir+"\"\n}\n", "direct {}\n")
 			_, err := c.Versions(t.Context(), opentofu, alpha(opentofuHost))
-			if tt.code == "" && err != nil || tt.code != "" && !provider.Coded(err, tt.code) {
+			if tt.code == "" && err != nil || tt.code != "" && !problem.Coded(err, tt.code) {
 				t.Errorf("Versions: %v, want the code %q", err, tt.code)
 			}
 			var listed []string
@@ -184,19 +185,19 @@ func TestUnknownProviderIsLookedForEverywhere(t *testing.T) {
 	beta.Type = "beta"
 	methods := "provider_installation {\n" + m.block("") + "filesystem_mirror {\n path = \"" + dir + "\"\n}\ndirect {}\n}\n"
 	_, err := f.client(t, Options{}, methods).Versions(t.Context(), terraform, beta)
-	e := wantError(t, err, provider.CodeUnknownProvider, fmt.Sprintf(
+	e := wantError(t, err, problem.CodeUnknownProvider, fmt.Sprintf(
 		"provider registry.terraform.io/hashicorp/beta was not found in any of the search locations: network mirror %s/m/, filesystem mirror %s, registry registry.terraform.io",
 		m.server.URL, dir))
 	if !strings.Contains(e.Hint, "required_providers") || e.Addr != beta {
 		t.Errorf("error = %+v, want it about the provider, with what to check", e)
 	}
 	_, err = f.client(t, Options{}, "provider_installation {\n direct {\n  include = [\"acme/*\"]\n }\n}\n").Versions(t.Context(), terraform, beta)
-	e = wantError(t, err, provider.CodeUnknownProvider, "no installation method of the CLI configuration is for registry.terraform.io/hashicorp/beta")
+	e = wantError(t, err, problem.CodeUnknownProvider, "no installation method of the CLI configuration is for registry.terraform.io/hashicorp/beta")
 	if !strings.Contains(e.Hint, "include and exclude") {
 		t.Errorf("hint = %q, want what to check", e.Hint)
 	}
 	_, err = f.client(t, Options{}, "provider_installation {\n direct {\n  include = [\"acme/*\"]\n }\n}\n").Hashes(t.Context(), terraform, want(terraformHost, linux))
-	wantError(t, err, provider.CodeNoPackage, "is not available for linux_amd64")
+	wantError(t, err, problem.CodeNoPackage, "is not available for linux_amd64")
 }
 
 func TestTroubleWithOneMethodIsFinal(t *testing.T) {
@@ -205,13 +206,13 @@ func TestTroubleWithOneMethodIsFinal(t *testing.T) {
 	m.versions = "<html>"
 	c := f.client(t, Options{}, "provider_installation {\n"+m.block("")+"direct {}\n}\n")
 	_, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
-	wantError(t, err, provider.CodeBadAnswer, "network mirror")
+	wantError(t, err, problem.CodeBadAnswer, "network mirror")
 	// So is a version that the mirror does not have: the tools do not go on.
 	m.archives = nil
 	v := want(terraformHost, linux)
 	v.Version.Minor = 9
 	_, err = c.Hashes(t.Context(), terraform, v)
-	wantError(t, err, provider.CodeBadAnswer, "it has no archives of registry.terraform.io/hashicorp/alpha 1.9.0")
+	wantError(t, err, problem.CodeBadAnswer, "it has no archives of registry.terraform.io/hashicorp/alpha 1.9.0")
 }
 
 func TestOriginPassesTheMethodsOver(t *testing.T) {
@@ -247,7 +248,7 @@ func TestErrorsSayWhatTheyAreAbout(t *testing.T) {
 	f := newFixture(t)
 	f.signature = sign(secondKey, f.list)
 	_, err := f.client(t, Options{}, "").Hashes(t.Context(), terraform, want(privateHost, linux))
-	e := wantError(t, err, provider.CodeBadSignature,
+	e := wantError(t, err, problem.CodeBadSignature,
 		"package of registry.example.com/hashicorp/alpha 1.1.0 for linux_amd64: the checksum list is not signed as the registry announces")
 	if e.Host != privateHost || e.Addr != alpha(privateHost) || e.Version != v110 || e.Platform != linux || e.Hint == "" {
 		t.Errorf("error = %+v, want host, provider, version, platform and what to do", e)

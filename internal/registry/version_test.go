@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -55,7 +56,7 @@ func TestVersionStringsThatAreNone(t *testing.T) {
 		c := f.client(t, Options{}, "")
 		for _, tool := range []provider.Tool{terraform, opentofu} {
 			_, err := c.Versions(t.Context(), tool, alpha(privateHost))
-			if !provider.Coded(err, provider.CodeBadAnswer) || !strings.Contains(err.Error(), "invalid version string") {
+			if !problem.Coded(err, problem.CodeBadAnswer) || !strings.Contains(err.Error(), "invalid version string") {
 				t.Errorf("Versions with %q for %s: %v, want that the string is invalid", text, tool, err)
 			}
 		}
@@ -74,33 +75,33 @@ func TestVersionsFailures(t *testing.T) {
 		status int
 		config string
 		body   string
-		code   provider.Code
+		code   problem.Code
 		want   string
 		hint   string
 	}{
 		{
-			name: "not_found", status: 404, code: provider.CodeUnknownProvider,
+			name: "not_found", status: 404, code: problem.CodeUnknownProvider,
 			want: "provider registry registry.example.com does not have a provider named registry.example.com/hashicorp/alpha",
 			hint: "required_providers",
 		},
 		{
-			name: "unauthorized", status: 401, code: provider.CodeUnauthorized,
+			name: "unauthorized", status: 401, code: problem.CodeUnauthorized,
 			want: "host registry.example.com requires authentication credentials",
 			hint: "TF_TOKEN_registry_example_com",
 		},
 		{
-			name: "forbidden", status: 403, config: token, code: provider.CodeUnauthorized,
+			name: "forbidden", status: 403, config: token, code: problem.CodeUnauthorized,
 			want: "host registry.example.com rejected the given authentication credentials",
 			hint: `credentials "registry.example.com" block`,
 		},
 		{
-			name: "server_error", status: 503, code: provider.CodeUnreachable,
+			name: "server_error", status: 503, code: problem.CodeUnreachable,
 			want: "could not query provider registry for registry.example.com/hashicorp/alpha: 503 Service Unavailable",
 			hint: "later",
 		},
-		{name: "other_status", status: 410, code: provider.CodeBadAnswer, want: "410 Gone"},
-		{name: "not_json", body: "<html>", code: provider.CodeBadAnswer, want: "is not valid"},
-		{name: "wrong_form", body: `{"versions": {}}`, code: provider.CodeBadAnswer, want: "is not valid"},
+		{name: "other_status", status: 410, code: problem.CodeBadAnswer, want: "410 Gone"},
+		{name: "not_json", body: "<html>", code: problem.CodeBadAnswer, want: "is not valid"},
+		{name: "wrong_form", body: `{"versions": {}}`, code: problem.CodeBadAnswer, want: "is not valid"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -119,11 +120,11 @@ func TestVersionsFailures(t *testing.T) {
 	}
 }
 
-func wantError(t *testing.T, err error, code provider.Code, text string) *provider.Error {
+func wantError(t *testing.T, err error, code problem.Code, text string) *problem.Error {
 	t.Helper()
-	e, ok := errors.AsType[*provider.Error](err)
+	e, ok := errors.AsType[*problem.Error](err)
 	if !ok {
-		t.Fatalf("error = %v (%T), want a *provider.Error", err, err)
+		t.Fatalf("error = %v (%T), want a *problem.Error", err, err)
 	}
 	if e.Code != code || !strings.Contains(e.Error(), text) {
 		t.Fatalf("error = %q, code %q; want %q, code %q", e, e.Code, text, code)
@@ -147,14 +148,14 @@ func TestRegistryThatIsDown(t *testing.T) {
 	c := f.client(t, Options{}, "")
 	f.server.Close()
 	_, err := c.Versions(t.Context(), terraform, alpha(terraformHost))
-	wantError(t, err, provider.CodeUnreachable, "could not query provider registry for registry.terraform.io/hashicorp/alpha: requesting http://127.0.0.1")
+	wantError(t, err, problem.CodeUnreachable, "could not query provider registry for registry.terraform.io/hashicorp/alpha: requesting http://127.0.0.1")
 }
 
 func TestHostWithoutProviders(t *testing.T) {
 	t.Parallel()
 	c := clientOf(t, Options{}, "host \"registry.example.com\" {\n  services = {\n  }\n}\n")
 	_, err := c.Versions(t.Context(), terraform, alpha(privateHost))
-	e := wantError(t, err, provider.CodeNoService, "host registry.example.com does not offer a Terraform provider registry")
+	e := wantError(t, err, problem.CodeNoService, "host registry.example.com does not offer a Terraform provider registry")
 	if e.Addr != alpha(privateHost) {
 		t.Errorf("error = %+v, want the provider's address in it", e)
 	}

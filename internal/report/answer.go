@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -45,13 +45,13 @@ func ClosedFor(needed []int) string {
 }
 
 // DidNotWork is the answer where a command failed.
-func DidNotWork(d provider.Diagnostic) string {
-	return "This did not work.\n\n" + Problems([]provider.Diagnostic{d})
+func DidNotWork(d problem.Diagnostic) string {
+	return "This did not work.\n\n" + Problems([]problem.Diagnostic{d})
 }
 
 // NobodyTold is what the report of a run adds where an answer could not be given.
-func NobodyTold(d provider.Diagnostic) string {
-	return "The answer could not be posted:\n\n" + Problems([]provider.Diagnostic{d})
+func NobodyTold(d problem.Diagnostic) string {
+	return "The answer could not be posted:\n\n" + Problems([]problem.Diagnostic{d})
 }
 
 // ApprovalNeeded says what the workflows on a push of the workflow's own token

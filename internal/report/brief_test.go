@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
@@ -16,7 +17,7 @@ func TestWarningsHideNoError(t *testing.T) {
 	m := module("envs/prod")
 	m.Verified = &report.Verified{}
 	for i := range 9 {
-		f := found(provider.CodeH1Missing, "envs/prod", "hashicorp/aws", "5.31.0", 1)
+		f := found(problem.CodeH1Missing, "envs/prod", "hashicorp/aws", "5.31.0", 1)
 		f.Platform = provider.Platform{OS: fmt.Sprintf("os%d", i), Arch: "amd64"}
 		m.Findings = append(m.Findings, f)
 	}

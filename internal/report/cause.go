@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -166,15 +167,15 @@ func (all *causes) problems(m Module, dir string) {
 	for _, p := range m.Diagnostics {
 		at := place{p.File, p.Line}
 		u, ok := calls[at]
-		if p.Code != provider.CodeUnreadModule && p.Code != provider.CodeUnknownEntry || !ok {
+		if p.Code != problem.CodeUnreadModule && p.Code != problem.CodeUnknownEntry || !ok {
 			all.diagnostic(p, dir)
 			continue
 		}
 		told[at] = true
-		s := all.d.unread(u, p.Severity == provider.SeverityWarning)
+		s := all.d.unread(u, p.Severity == problem.SeverityWarning)
 		s.concern, s.whole, s.dir = severity(p), all.d.diagnostic(p), dir
 		s.next = all.d.text(p.Hint)
-		if p.Severity == provider.SeverityError {
+		if p.Severity == problem.SeverityError {
 			s.next += preserving
 		}
 		all.add(s)
@@ -190,8 +191,8 @@ func (all *causes) problems(m Module, dir string) {
 	}
 }
 
-func severity(p provider.Diagnostic) concern {
-	if p.Severity == provider.SeverityWarning {
+func severity(p problem.Diagnostic) concern {
+	if p.Severity == problem.SeverityWarning {
 		return concernWarning
 	}
 	return concernFailed
@@ -199,7 +200,7 @@ func severity(p provider.Diagnostic) concern {
 
 // diagnostic adds a problem. What goes wrong with one provider in one way is one
 // cause, whatever the messages add to it.
-func (all *causes) diagnostic(p provider.Diagnostic, dir string) {
+func (all *causes) diagnostic(p problem.Diagnostic, dir string) {
 	s := symptom{
 		concern: severity(p), whole: all.d.diagnostic(p), what: all.d.text(p.Message),
 		next: all.d.text(p.Hint), dir: dir,
@@ -214,9 +215,9 @@ func (all *causes) diagnostic(p provider.Diagnostic, dir string) {
 }
 
 // finding adds one without its line: root modules may have the same in theirs.
-func (all *causes) finding(f provider.Finding, dir string) {
+func (all *causes) finding(f problem.Finding, dir string) {
 	s := symptom{concern: concernHash, whole: all.d.text(f.Message), next: all.d.text(f.Hint), dir: dir, finding: true}
-	if f.Code == provider.CodeReReleased {
+	if f.Code == problem.CodeReReleased {
 		s.concern = concernReReleased
 	}
 	all.add(s)

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // Comment returns Markdown that answers a comment: what we have to say, and below
@@ -21,7 +21,7 @@ func Comment(lead string, r Report) string {
 
 // Problems returns problems as a list in Markdown, each with its place and what
 // to do next; nothing if there are none.
-func Problems(diagnostics []provider.Diagnostic) string {
+func Problems(diagnostics []problem.Diagnostic) string {
 	d := markdown(Report{})
 	all := causesIn(d)
 	for _, p := range diagnostics {

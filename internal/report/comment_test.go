@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 )
@@ -28,10 +29,10 @@ func TestCommentStaysWithinItsLimit(t *testing.T) {
 
 func TestProblemsAreHarmlessAndSayWhatToDo(t *testing.T) {
 	t.Parallel()
-	got := report.Problems([]provider.Diagnostic{
-		{Code: provider.CodeSyntax, Message: "@octo closes #1 <img src=x>", File: "live/`main`.tf", Line: 3},
-		{Code: provider.CodeGitHub, Message: "GitHub answered 403.", Hint: "grant the token access"},
-		{Severity: provider.SeverityWarning, Code: provider.CodePolicy, Message: "a rule is over"},
+	got := report.Problems([]problem.Diagnostic{
+		{Code: problem.CodeSyntax, Message: "@octo closes #1 <img src=x>", File: "live/`main`.tf", Line: 3},
+		{Code: problem.CodeGitHub, Message: "GitHub answered 403.", Hint: "grant the token access"},
+		{Severity: problem.SeverityWarning, Code: problem.CodePolicy, Message: "a rule is over"},
 	})
 	for _, want := range []string{":3", "GitHub answered 403. Next: grant the token access\n", "**Failed**", "a rule is over"} {
 		if !strings.Contains(got, want) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
@@ -35,8 +36,8 @@ func estate() report.Report {
 		m.Pending = len(m.Changes) > 0
 		r.Modules = append(r.Modules, m)
 	}
-	r.Diagnostics = []provider.Diagnostic{{
-		Severity: provider.SeverityWarning, Code: provider.CodeUnreachable,
+	r.Diagnostics = []problem.Diagnostic{{
+		Severity: problem.SeverityWarning, Code: problem.CodeUnreachable,
 		Message: "registry.example.com does not answer: connection refused", Hint: "what needs it is left as it is; run again when it answers",
 	}}
 	return r
@@ -73,27 +74,27 @@ func estateProblems(m *report.Module, i int) {
 		module, ref := fmt.Sprintf("part_%02d", i%9), fmt.Sprintf("v1.%d.0", i%7)
 		source := fmt.Sprintf("git::https://git.example.com/platform/modules-%d.git//%s", i%3, module)
 		u := scan.Unread{
-			Module: module, Source: source, Code: provider.CodeUnauthorized, File: m.Dir + "/main.tf", Line: 10 + i%5,
+			Module: module, Source: source, Code: problem.CodeUnauthorized, File: m.Dir + "/main.tf", Line: 10 + i%5,
 			Reason: fmt.Sprintf("fetching https://git.example.com/platform/modules-%d.git at %s: authentication is required", i%3, ref),
 			Hint:   "no token was sent to git.example.com, only what git finds on this machine, and module-token is for github.com: give git a login or a key that needs no answer",
 		}
 		m.Unread = []scan.Unread{u}
-		m.Diagnostics = append(m.Diagnostics, provider.Diagnostic{
-			Severity: provider.SeverityWarning, Code: provider.CodeUnreadModule, File: u.File, Line: u.Line, Hint: u.Hint,
+		m.Diagnostics = append(m.Diagnostics, problem.Diagnostic{
+			Severity: problem.SeverityWarning, Code: problem.CodeUnreadModule, File: u.File, Line: u.Line, Hint: u.Hint,
 			Message: fmt.Sprintf("module.%s could not be read: %s; the recorded constraints stand in for it", module, u.Reason),
 		})
 	}
 	if i%(estateModules/estateFailures) == 0 {
 		name := fmt.Sprintf("registry.example.com/acme/internal-%d", i/4%5)
-		m.Diagnostics = append(m.Diagnostics, provider.Diagnostic{
-			Code: provider.CodeUnreachable, Host: "registry.example.com", Addr: addr(name),
+		m.Diagnostics = append(m.Diagnostics, problem.Diagnostic{
+			Code: problem.CodeUnreachable, Host: "registry.example.com", Addr: addr(name),
 			Message: fmt.Sprintf("reading the versions of %s: registry.example.com does not answer", name), Hint: "try again later",
 		})
 	}
 	if i%2 == 1 {
 		name := estateProvider(i % 6)
-		m.Diagnostics = append(m.Diagnostics, provider.Diagnostic{
-			Severity: provider.SeverityWarning, Code: provider.CodeNoPackage, Addr: addr(name), File: m.LockPath, Line: 1 + i,
+		m.Diagnostics = append(m.Diagnostics, problem.Diagnostic{
+			Severity: problem.SeverityWarning, Code: problem.CodeNoPackage, Addr: addr(name), File: m.LockPath, Line: 1 + i,
 			Message: fmt.Sprintf("the entry of %s has %d hashes that could not be explained", name, 3+i%5),
 			Hint:    "keep relock's hash cache between runs",
 		})

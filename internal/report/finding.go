@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -12,15 +13,15 @@ const namedFindings = 5
 
 // Brief returns the findings as people are shown them, the worst first: of each entry
 // a few, the last of which counts the rest.
-func (m Module) Brief() []provider.Finding { return brief(m.Findings) }
+func (m Module) Brief() []problem.Finding { return brief(m.Findings) }
 
-func brief(all []provider.Finding) []provider.Finding {
+func brief(all []problem.Finding) []problem.Finding {
 	all = bySeverity(all)
 	total := map[provider.Addr]int{}
 	for _, f := range all {
 		total[f.Addr]++
 	}
-	var shown []provider.Finding
+	var shown []problem.Finding
 	told := map[provider.Addr]int{}
 	for _, f := range all {
 		told[f.Addr]++
@@ -35,7 +36,7 @@ func brief(all []provider.Finding) []provider.Finding {
 }
 
 type findingJSON struct {
-	Code     provider.Code `json:"code"`
+	Code     problem.Code  `json:"code"`
 	Severity string        `json:"severity"`
 	Provider string        `json:"provider"`
 	Version  string        `json:"version"`
@@ -49,7 +50,7 @@ type findingJSON struct {
 	Hint     string        `json:"hint,omitempty"`
 }
 
-func findingOf(f provider.Finding) findingJSON {
+func findingOf(f problem.Finding) findingJSON {
 	j := findingJSON{
 		Code: f.Code, Severity: f.Severity.String(), Hash: f.Hash, File: f.File, Line: f.Line, Column: f.From,
 		ProvenBy: f.ProvenBy, Message: f.Message, Hint: f.Hint,

@@ -9,6 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
@@ -184,8 +185,8 @@ func fixtures(t *testing.T) map[string]report.Report {
 		}},
 		"diff-failed": {Verb: report.VerbDiff, Modules: []report.Module{{
 			LockPath: "new.hcl",
-			Diagnostics: []provider.Diagnostic{
-				{Code: provider.CodeInvalidLock, File: "new.hcl", Line: 3, Message: "invalid provider source address"},
+			Diagnostics: []problem.Diagnostic{
+				{Code: problem.CodeInvalidLock, File: "new.hcl", Line: 3, Message: "invalid provider source address"},
 			},
 		}}},
 		"scan": scanned(t),
@@ -200,28 +201,28 @@ func written(m report.Module) report.Module {
 // failures has what can go wrong, in one root module and in the run.
 func failures() report.Report {
 	partly := written(module("envs/dev", upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp)))
-	partly.Diagnostics = []provider.Diagnostic{{
-		Code: provider.CodeUnauthorized, Host: "registry.example.com", Addr: addr("registry.example.com/acme/secret"),
+	partly.Diagnostics = []problem.Diagnostic{{
+		Code: problem.CodeUnauthorized, Host: "registry.example.com", Addr: addr("registry.example.com/acme/secret"),
 		Message: "registry.example.com requires credentials for acme/secret",
 		Hint:    "set TF_TOKEN_registry_example_com",
 	}}
 	broken := module("envs/broken")
-	broken.Diagnostics = []provider.Diagnostic{
-		{Code: provider.CodeSyntax, File: "envs/broken/main.tf", Line: 7, Message: "unclosed configuration block"},
-		{Severity: provider.SeverityWarning, Code: provider.CodeInvalidLock, File: "envs/broken/.terraform.lock.hcl", Line: 2, Message: "module blocks are ignored"},
+	broken.Diagnostics = []problem.Diagnostic{
+		{Code: problem.CodeSyntax, File: "envs/broken/main.tf", Line: 7, Message: "unclosed configuration block"},
+		{Severity: problem.SeverityWarning, Code: problem.CodeInvalidLock, File: "envs/broken/.terraform.lock.hcl", Line: 2, Message: "module blocks are ignored"},
 	}
 	unread := module("envs/git")
 	unread.Unread = []scan.Unread{{
 		Module: "network.subnets", Source: "git::https://example.com/subnets.git", Reason: "its source is not on disk",
 		File: "envs/git/main.tf", Line: 12,
 	}}
-	unread.Diagnostics = []provider.Diagnostic{{Code: provider.CodeUnreadModule, Message: "requirements are not complete", File: "envs/git", Hint: "vendor the module"}}
+	unread.Diagnostics = []problem.Diagnostic{{Code: problem.CodeUnreadModule, Message: "requirements are not complete", File: "envs/git", Hint: "vendor the module"}}
 	readOnly := module("envs/read-only", upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp))
-	readOnly.Diagnostics = []provider.Diagnostic{{Code: provider.CodeUnwritable, Message: "the lock file could not be written: permission denied"}}
+	readOnly.Diagnostics = []problem.Diagnostic{{Code: problem.CodeUnwritable, Message: "the lock file could not be written: permission denied"}}
 	return report.Report{
 		Verb: report.VerbUpgrade, Modules: []report.Module{broken, partly, unread, readOnly},
-		Diagnostics: []provider.Diagnostic{{
-			Code: provider.CodeCLIConfig, File: "/home/me/.terraformrc", Line: 3, Message: "unknown block type plugins",
+		Diagnostics: []problem.Diagnostic{{
+			Code: problem.CodeCLIConfig, File: "/home/me/.terraformrc", Line: 3, Message: "unknown block type plugins",
 			Hint: "remove the block",
 		}},
 	}
@@ -360,8 +361,8 @@ provider "registry.terraform.io/hashicorp/tls" {
 				Module: "app", Source: "git::https://example.com/app.git", Reason: "its source is not on disk", File: "envs/new/main.tofu", Line: 8,
 			}}},
 	}
-	broken := scan.RootModule{Root: scan.Root{Dir: "envs/broken", Tool: terraform}, Tree: scan.ModuleTree{Diagnostics: []provider.Diagnostic{
-		{Code: provider.CodeSyntax, File: "envs/broken/main.tf", Line: 7, Message: "unclosed configuration block", Hint: "close the block that begins on line 3"},
+	broken := scan.RootModule{Root: scan.Root{Dir: "envs/broken", Tool: terraform}, Tree: scan.ModuleTree{Diagnostics: []problem.Diagnostic{
+		{Code: problem.CodeSyntax, File: "envs/broken/main.tf", Line: 7, Message: "unclosed configuration block", Hint: "close the block that begins on line 3"},
 	}}}
 	return report.Report{Verb: report.VerbScan, Modules: []report.Module{
 		report.FromScan(broken), report.FromScan(unlocked), report.FromScan(locked),

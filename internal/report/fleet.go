@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // Fleet is what became of the repositories of an organisation.
@@ -106,8 +106,8 @@ func OfShards(planned Fleet, shards ...Report) Report {
 		missing = append(missing, f.Name)
 	}
 	if len(missing) > 0 {
-		all.Diagnostics = append(all.Diagnostics, provider.Diagnostic{
-			Code:    provider.CodeCancelled,
+		all.Diagnostics = append(all.Diagnostics, problem.Diagnostic{
+			Code:    problem.CodeCancelled,
 			Message: fmt.Sprintf("there is no result for %s: %s", count(len(missing), "repository", "repositories"), strings.Join(missing, ", ")),
 			Hint:    "run the jobs of their shards again; nothing was closed there for it",
 		})

@@ -3,7 +3,7 @@ package report
 import (
 	"slices"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
@@ -39,7 +39,7 @@ func pageVerifiedOf(r Report, d dialect) *pageVerified {
 			continue
 		}
 		verified = true
-		p.Findings = append(p.Findings, list(m.Brief(), func(f provider.Finding) pageFinding { return pageFindingOf(f, m.Dir, d) })...)
+		p.Findings = append(p.Findings, list(m.Brief(), func(f problem.Finding) pageFinding { return pageFindingOf(f, m.Dir, d) })...)
 		for _, a := range m.Verified.Accepted {
 			p.Accepted = append(p.Accepted, pageAccepted{pageFindingOf(a.Finding, m.Dir, d), d.text(a.Reason), d.text(a.By), day(a.Until)})
 		}
@@ -69,9 +69,9 @@ func withoutVerified(r Report) Report {
 	return r
 }
 
-var severityClass = map[provider.Severity]string{provider.SeverityError: "bad", provider.SeverityWarning: "minor", provider.SeverityNote: "none"}
+var severityClass = map[problem.Severity]string{problem.SeverityError: "bad", problem.SeverityWarning: "minor", problem.SeverityNote: "none"}
 
-func pageFindingOf(f provider.Finding, dir string, d dialect) pageFinding {
+func pageFindingOf(f problem.Finding, dir string, d dialect) pageFinding {
 	return pageFinding{
 		Rank: int(f.Severity), Severity: f.Severity.String(), Class: severityClass[f.Severity],
 		Code: d.code(string(f.Code)), Dir: d.code(dir), Place: d.code(f.Diagnostic().Place()), Text: d.text(f.Message), Hint: d.text(f.Hint),

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -18,13 +19,13 @@ const fewUnfinished = 3
 
 // Interruption is what each part of an interrupted run says of that, until Interrupted
 // counts for all of them.
-var Interruption = provider.Diagnostic{
-	Code: provider.CodeCancelled, Message: "the run was interrupted, and what was not finished stays as it is", Hint: goesOn,
+var Interruption = problem.Diagnostic{
+	Code: problem.CodeCancelled, Message: "the run was interrupted, and what was not finished stays as it is", Hint: goesOn,
 }
 
 // OutOfTime says that the time of a run is over.
-func OutOfTime(why error) provider.Diagnostic {
-	return provider.Diagnostic{Code: provider.CodeCancelled, Message: why.Error() + ", and what was not finished stays as it is", Hint: goesOn}
+func OutOfTime(why error) problem.Diagnostic {
+	return problem.Diagnostic{Code: problem.CodeCancelled, Message: why.Error() + ", and what was not finished stays as it is", Hint: goesOn}
 }
 
 const goesOn = "run again: what packages hash to is remembered as far as they have arrived"
@@ -37,7 +38,7 @@ func Interrupted(r Report, rest Unbegun) Report {
 	if cutShort(r) > fewUnfinished {
 		r.Modules = mapped(r.Modules, withoutUnfinished)
 	}
-	r.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d provider.Diagnostic) bool { return d == Interruption })
+	r.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d problem.Diagnostic) bool { return d == Interruption })
 	counted := Interruption
 	counted.Message = interruptedAt(finished, len(r.Modules), rest)
 	r.Diagnostics = append(r.Diagnostics, counted)
@@ -67,9 +68,9 @@ func cutShort(r Report) int {
 	distinct := map[any]bool{}
 	for _, m := range r.Modules {
 		for _, d := range m.Diagnostics {
-			if d.Code == provider.CodeCancelled && d.Addr != (provider.Addr{}) {
+			if d.Code == problem.CodeCancelled && d.Addr != (provider.Addr{}) {
 				distinct[d.Addr] = true
-			} else if d.Code == provider.CodeCancelled {
+			} else if d.Code == problem.CodeCancelled {
 				distinct[d.Message] = true
 			}
 		}
@@ -84,7 +85,7 @@ func cutShort(r Report) int {
 
 // unfinished reports whether an interrupt has left anything of a root module undone.
 func unfinished(m Module) bool {
-	cut := func(d provider.Diagnostic) bool { return d.Code == provider.CodeCancelled }
+	cut := func(d problem.Diagnostic) bool { return d.Code == problem.CodeCancelled }
 	return slices.ContainsFunc(m.Diagnostics, cut) || slices.ContainsFunc(m.Unread, isUnfetched)
 }
 
@@ -93,8 +94,8 @@ func withoutUnfinished(m Module) Module {
 	if !unfinished(m) {
 		return m
 	}
-	m.Diagnostics = slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d provider.Diagnostic) bool {
-		return d.Code == provider.CodeCancelled || isOfUnfetched(d, m.Unread)
+	m.Diagnostics = slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d problem.Diagnostic) bool {
+		return d.Code == problem.CodeCancelled || isOfUnfetched(d, m.Unread)
 	})
 	m.Unread = slices.DeleteFunc(slices.Clone(m.Unread), isUnfetched)
 	m.Left = true
@@ -102,11 +103,11 @@ func withoutUnfinished(m Module) Module {
 }
 
 // isUnfetched reports whether a module was not read since the run was interrupted.
-func isUnfetched(u scan.Unread) bool { return u.Code == provider.CodeCancelled }
+func isUnfetched(u scan.Unread) bool { return u.Code == problem.CodeCancelled }
 
 // isOfUnfetched reports whether a problem is that such a module was not read.
-func isOfUnfetched(d provider.Diagnostic, calls []scan.Unread) bool {
-	return d.Code == provider.CodeUnreadModule && slices.ContainsFunc(calls, func(u scan.Unread) bool {
+func isOfUnfetched(d problem.Diagnostic, calls []scan.Unread) bool {
+	return d.Code == problem.CodeUnreadModule && slices.ContainsFunc(calls, func(u scan.Unread) bool {
 		return isUnfetched(u) && u.File == d.File && u.Line == d.Line
 	})
 }

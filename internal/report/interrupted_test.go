@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -14,22 +15,22 @@ import (
 // named; many say no more than their number, and then their root modules are left alone.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
-	cut := func(name string) provider.Diagnostic {
+	cut := func(name string) problem.Diagnostic {
 		addr, err := provider.ParseFullAddr("registry.terraform.io/acme/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return provider.Diagnostic{Code: provider.CodeCancelled, Addr: addr, Message: "recovering the platforms of " + name + ": interrupted"}
+		return problem.Diagnostic{Code: problem.CodeCancelled, Addr: addr, Message: "recovering the platforms of " + name + ": interrupted"}
 	}
-	unread := scan.Unread{Module: "vpc", Source: "acme/vpc/aws", Code: provider.CodeCancelled, Reason: "interrupted", File: "main.tf", Line: 3}
-	other := provider.Diagnostic{Code: provider.CodeNoVersion, Message: "no release is allowed"}
+	unread := scan.Unread{Module: "vpc", Source: "acme/vpc/aws", Code: problem.CodeCancelled, Reason: "interrupted", File: "main.tf", Line: 3}
+	other := problem.Diagnostic{Code: problem.CodeNoVersion, Message: "no release is allowed"}
 	many := make([]Module, 192)
 	for i := range many {
-		many[i] = Module{Dir: fmt.Sprintf("root%03d", i), Diagnostics: []provider.Diagnostic{cut(fmt.Sprintf("p%d", i)), cut("null")}}
+		many[i] = Module{Dir: fmt.Sprintf("root%03d", i), Diagnostics: []problem.Diagnostic{cut(fmt.Sprintf("p%d", i)), cut("null")}}
 	}
 	many[0].Diagnostics = nil
-	many[1] = Module{Dir: "root001", Unread: []scan.Unread{unread}, Diagnostics: []provider.Diagnostic{
-		{Code: provider.CodeUnreadModule, Message: "module vpc: interrupted", File: "main.tf", Line: 3}, other,
+	many[1] = Module{Dir: "root001", Unread: []scan.Unread{unread}, Diagnostics: []problem.Diagnostic{
+		{Code: problem.CodeUnreadModule, Message: "module vpc: interrupted", File: "main.tf", Line: 3}, other,
 	}}
 	tests := map[string]struct {
 		modules []Module
@@ -44,7 +45,7 @@ func TestInterrupted(t *testing.T) {
 			want:    "the run was interrupted: 1 of 1 root module is finished; what was not finished stays as it is",
 		},
 		"one provider": {
-			modules: []Module{{Dir: "live", Diagnostics: []provider.Diagnostic{cut("null")}}, {Dir: "prod"}}, errors: 1,
+			modules: []Module{{Dir: "live", Diagnostics: []problem.Diagnostic{cut("null")}}, {Dir: "prod"}}, errors: 1,
 			want: "the run was interrupted: 1 of 2 root modules are finished; what was not finished stays as it is",
 		},
 		"many": {
@@ -59,7 +60,7 @@ func TestInterrupted(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := Report{Verb: VerbUpgrade, Modules: tt.modules, Diagnostics: []provider.Diagnostic{Interruption}}
+			r := Report{Verb: VerbUpgrade, Modules: tt.modules, Diagnostics: []problem.Diagnostic{Interruption}}
 			got := Interrupted(r, tt.rest)
 			if len(got.Diagnostics) != 1 || got.Diagnostics[0].Message != tt.want {
 				t.Errorf("it says %q, want %q", got.Diagnostics, tt.want)

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
@@ -168,24 +169,24 @@ func statsJSON(s Stats) stats {
 }
 
 type problemJSON struct {
-	Code     provider.Code `json:"code"`
-	Message  string        `json:"message"`
-	File     string        `json:"file,omitempty"`
-	Line     int           `json:"line,omitempty"`
-	Provider string        `json:"provider,omitempty"`
-	Host     string        `json:"host,omitempty"`
-	Hint     string        `json:"hint,omitempty"`
+	Code     problem.Code `json:"code"`
+	Message  string       `json:"message"`
+	File     string       `json:"file,omitempty"`
+	Line     int          `json:"line,omitempty"`
+	Provider string       `json:"provider,omitempty"`
+	Host     string       `json:"host,omitempty"`
+	Hint     string       `json:"hint,omitempty"`
 }
 
 // problemsJSON splits diagnostics into failures and warnings.
-func problemsJSON(diagnostics []provider.Diagnostic) (errors, warnings []problemJSON) {
+func problemsJSON(diagnostics []problem.Diagnostic) (errors, warnings []problemJSON) {
 	errors, warnings = []problemJSON{}, []problemJSON{}
 	for _, d := range diagnostics {
 		p := problemJSON{
 			Code: d.Code, Message: d.Message, File: d.File, Line: d.Line,
 			Provider: d.Addr.String(), Host: hostText(d), Hint: d.Hint,
 		}
-		if d.Severity == provider.SeverityWarning {
+		if d.Severity == problem.SeverityWarning {
 			warnings = append(warnings, p)
 			continue
 		}
@@ -194,7 +195,7 @@ func problemsJSON(diagnostics []provider.Diagnostic) (errors, warnings []problem
 	return errors, warnings
 }
 
-func hostText(d provider.Diagnostic) string {
+func hostText(d problem.Diagnostic) string {
 	if d.Host == "" {
 		return ""
 	}
@@ -510,7 +511,7 @@ func registryWarnings(m Module) []problemJSON {
 	for _, k := range m.facts() {
 		for _, text := range k.Warnings {
 			warnings = append(warnings, problemJSON{
-				Code: provider.CodeRegistryWarning, Message: text,
+				Code: problem.CodeRegistryWarning, Message: text,
 				Provider: k.Addr.String(), Host: k.Addr.Host.ForDisplay(),
 			})
 		}

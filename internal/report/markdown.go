@@ -205,12 +205,12 @@ func notesPart(o outline) part {
 			p.items = append(p.items, block)
 			continue
 		}
-		problem := o.d.text(n.Problem)
-		problems.add(problem)
-		missing[problem] = append(missing[problem], o.d.upgrade(n))
+		why := o.d.text(n.Problem)
+		problems.add(why)
+		missing[why] = append(missing[why], o.d.upgrade(n))
 	}
-	for _, problem := range problems.list {
-		p.items = append(p.items, fmt.Sprintf("- None for %s: %s\n", strings.Join(missing[problem], ", "), problem))
+	for _, why := range problems.list {
+		p.items = append(p.items, fmt.Sprintf("- None for %s: %s\n", strings.Join(missing[why], ", "), why))
 	}
 	return p
 }

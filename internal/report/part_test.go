@@ -10,6 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
@@ -34,14 +35,14 @@ func planned(t *testing.T) upgrade.Result {
 	selections := []upgrade.Selection{
 		{From: version("5.31.0"), To: version("5.34.0"), Held: []upgrade.Held{heldByVPC}},
 		{From: version("3.6.0"), To: version("3.6.0"), Held: []upgrade.Held{{Version: version("4.0.0"), Reason: upgrade.HeldByRule}}},
-		{From: version("4.0.0"), Err: &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}},
+		{From: version("4.0.0"), Err: &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}},
 	}
 	for i := range selections {
 		selections[i].Requirement.Addr = old[i].Addr
 	}
 	r := upgrade.Result{
 		Module: m, Old: file.Locks, New: []lockfile.Lock{renewed, file.Locks[1].Kept(), file.Locks[2].Kept()}, Selections: selections,
-		Diagnostics: []provider.Diagnostic{{Code: provider.CodeUnreachable, Message: "no answer", Addr: addr("hashicorp/tls")}},
+		Diagnostics: []problem.Diagnostic{{Code: problem.CodeUnreachable, Message: "no answer", Addr: addr("hashicorp/tls")}},
 	}
 	r.File = lockfile.Print(provider.Terraform, r.New)
 	return r
@@ -202,8 +203,8 @@ func TestHeldByAnExactVersion(t *testing.T) {
 // Whoever starts relock in an empty directory reads once that nothing is there.
 func TestNothingIsFoundHere(t *testing.T) {
 	t.Parallel()
-	r := report.Report{Verb: report.VerbScan, Diagnostics: []provider.Diagnostic{{
-		Severity: provider.SeverityWarning, Code: provider.CodeNotRootModule, File: ".", Message: "no root module was found here or below", Hint: "name a directory",
+	r := report.Report{Verb: report.VerbScan, Diagnostics: []problem.Diagnostic{{
+		Severity: problem.SeverityWarning, Code: problem.CodeNotRootModule, File: ".", Message: "no root module was found here or below", Hint: "name a directory",
 	}}}
 	want := "warning: no root module was found here or below\n  next: name a directory\n\n0 root modules\n"
 	if got := text(t, r, report.TextOptions{}); got != want {

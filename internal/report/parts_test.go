@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 )
 
@@ -25,8 +25,8 @@ func (p *parts) Write(b []byte) (int, error) {
 // writer that fails in the middle is told of.
 func TestLargeDocumentsAreWrittenInParts(t *testing.T) {
 	t.Parallel()
-	r := report.Report{Verb: report.VerbUpgrade, Diagnostics: []provider.Diagnostic{{
-		Code: provider.CodeSettings, Severity: provider.SeverityError, Message: strings.Repeat("x\u202ey", 1<<20),
+	r := report.Report{Verb: report.VerbUpgrade, Diagnostics: []problem.Diagnostic{{
+		Code: problem.CodeSettings, Severity: problem.SeverityError, Message: strings.Repeat("x\u202ey", 1<<20),
 	}}}
 	p := &parts{most: 1 << 30}
 	if err := report.JSON(p, r); err != nil || p.all < 8<<20 || p.largest > 64<<10 {

@@ -11,6 +11,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/tfconfig"
@@ -93,18 +94,18 @@ func (c *checked) day(text *string) time.Time {
 	return value(c, *text, func(s string) (time.Time, error) { return time.Parse(time.DateOnly, s) })
 }
 
-func (c *checked) problems(failures, warnings []problemJSON) []provider.Diagnostic {
-	var all []provider.Diagnostic
-	add := func(severity provider.Severity, problems []problemJSON) {
+func (c *checked) problems(failures, warnings []problemJSON) []problem.Diagnostic {
+	var all []problem.Diagnostic
+	add := func(severity problem.Severity, problems []problemJSON) {
 		for _, p := range problems {
-			all = append(all, provider.Diagnostic{
+			all = append(all, problem.Diagnostic{
 				Severity: severity, Code: p.Code, Message: p.Message, File: p.File, Line: p.Line, Hint: p.Hint,
 				Addr: c.addr(p.Provider), Host: value(c, p.Host, svchost.ForComparison),
 			})
 		}
 	}
-	add(provider.SeverityError, failures)
-	add(provider.SeverityWarning, warnings)
+	add(problem.SeverityError, failures)
+	add(problem.SeverityWarning, warnings)
 	return all
 }
 
@@ -116,7 +117,7 @@ func (c *checked) module(m planJSON) Module {
 	for _, u := range m.Unread {
 		unread := scan.Unread{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: u.File, Line: u.Line}
 		if u.Provider != "" {
-			unread.Code, unread.Entry = provider.CodeUnknownEntry, &tfconfig.OpenEntry{Name: u.Provider, Expression: u.Expression}
+			unread.Code, unread.Entry = problem.CodeUnknownEntry, &tfconfig.OpenEntry{Name: u.Provider, Expression: u.Expression}
 		}
 		read.Unread = append(read.Unread, unread)
 	}
@@ -124,8 +125,8 @@ func (c *checked) module(m planJSON) Module {
 		read.InUse = append(read.InUse, Use{c.addr(u.Provider), value(c, u.Version, provider.ParseVersion)})
 	}
 	for _, f := range m.Findings {
-		severity, _ := provider.ParseSeverity(f.Severity)
-		read.Findings = append(read.Findings, provider.Finding{
+		severity, _ := problem.ParseSeverity(f.Severity)
+		read.Findings = append(read.Findings, problem.Finding{
 			Severity: severity, Code: f.Code, Addr: c.addr(f.Provider), Version: value(c, f.Version, provider.ParseVersion), OfEntry: f.Version != "", Hash: f.Hash,
 			Platform: value(c, f.Platform, provider.ParsePlatform), File: f.File, Line: f.Line, From: f.Column, ProvenBy: f.ProvenBy, Message: f.Message, Hint: f.Hint,
 		})

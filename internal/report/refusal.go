@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
@@ -34,7 +34,7 @@ func UnusableLedger(name, base string, why error) string {
 }
 
 // Unmergeable is the refusal where one lock file of the two sides cannot be read.
-func Unmergeable(d provider.Diagnostic) string { return safe.Inert(d.Error()) }
+func Unmergeable(d problem.Diagnostic) string { return safe.Inert(d.Error()) }
 
 // Conflicts is the refusal where the base conflicts in other files too.
 func Conflicts(base, byHand string) string {
@@ -72,8 +72,8 @@ func NewerPull(number int) string {
 }
 
 // NotThere is the refusal of what the command names and is nowhere.
-func NotThere(missing []provider.Diagnostic) string {
-	return "nothing was done: " + strings.Join(list(missing, func(d provider.Diagnostic) string {
+func NotThere(missing []problem.Diagnostic) string {
+	return "nothing was done: " + strings.Join(list(missing, func(d problem.Diagnostic) string {
 		if d.Hint == "" {
 			return safe.Inert(d.Message)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -46,7 +47,7 @@ type Report struct {
 	// diff, in the order in which they are to be shown.
 	Modules []Module
 	// Diagnostics are the problems that belong to no module.
-	Diagnostics []provider.Diagnostic
+	Diagnostics []problem.Diagnostic
 	// Unlocked are the directories of root modules without a lock file that the
 	// run left out; sorted.
 	Unlocked []string
@@ -83,7 +84,7 @@ type Report struct {
 	// Asked is what the run was restricted to.
 	Asked Asked
 	// FailOn is the least severity of a finding with which verify fails.
-	FailOn provider.Severity
+	FailOn problem.Severity
 	// DryRun is true if the run wrote nothing because it was told so.
 	DryRun bool
 	// Summarised is true if there will be a step summary of the report, for what the
@@ -129,10 +130,10 @@ type Module struct {
 	// Unread are module calls that could not be followed.
 	Unread []scan.Unread
 	// Diagnostics are the problems of this root module.
-	Diagnostics []provider.Diagnostic
+	Diagnostics []problem.Diagnostic
 	// Findings are hashes of the lock file that belong to nothing, and Undecided
 	// those of which that could not be found out, sorted by place.
-	Findings, Undecided []provider.Finding
+	Findings, Undecided []problem.Finding
 	// Verified is what else a verification found; nil for other verbs.
 	Verified *Verified
 }
@@ -267,7 +268,7 @@ func (r Report) About(modules []Module) Report {
 	}
 	part := r
 	part.PullRequests = nil
-	part.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d provider.Diagnostic) bool { return d.Code == provider.CodeNotFound })
+	part.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d problem.Diagnostic) bool { return d.Code == problem.CodeNotFound })
 	part.Modules = mapped(modules, func(m Module) Module {
 		m.InUse = slices.DeleteFunc(slices.Clone(m.InUse), func(u Use) bool { return !told[u.Addr] })
 		return m
@@ -402,17 +403,17 @@ func factsOf(s upgrade.Selection) Facts {
 }
 
 // withFailures adds the failures of selections that the diagnostics lack.
-func withFailures(diagnostics []provider.Diagnostic, selections []upgrade.Selection) []provider.Diagnostic {
+func withFailures(diagnostics []problem.Diagnostic, selections []upgrade.Selection) []problem.Diagnostic {
 	all := slices.Clone(diagnostics)
 	for _, s := range selections {
 		if s.Err == nil {
 			continue
 		}
-		d := provider.Diagnose(s.Err)
+		d := problem.Diagnose(s.Err)
 		if d.Addr == (provider.Addr{}) {
 			d.Addr = s.Requirement.Addr
 		}
-		known := slices.ContainsFunc(all, func(e provider.Diagnostic) bool {
+		known := slices.ContainsFunc(all, func(e problem.Diagnostic) bool {
 			return e.Code == d.Code && e.Addr == d.Addr && e.Message == d.Message
 		})
 		if !known {
@@ -442,7 +443,7 @@ func (m Module) In(repository string) Module {
 }
 
 // Shown returns a copy of diagnostics with every path replaced likewise.
-func Shown(diagnostics []provider.Diagnostic, show func(path string) string) []provider.Diagnostic {
+func Shown(diagnostics []problem.Diagnostic, show func(path string) string) []problem.Diagnostic {
 	return placedDiagnostics(diagnostics, inTree(show))
 }
 
@@ -486,8 +487,8 @@ func (m Module) placed(show placing) Module {
 	return m
 }
 
-func placedDiagnostics(diagnostics []provider.Diagnostic, show placing) []provider.Diagnostic {
-	return mapped(diagnostics, func(d provider.Diagnostic) provider.Diagnostic {
+func placedDiagnostics(diagnostics []problem.Diagnostic, show placing) []problem.Diagnostic {
+	return mapped(diagnostics, func(d problem.Diagnostic) problem.Diagnostic {
 		show.at(&d.File, &d.Package)
 		return d
 	})
@@ -532,7 +533,7 @@ func (show placing) pin(p *versionfile.Pin) *versionfile.Pin {
 }
 
 // finding keeps what the file is called in the repository.
-func (show placing) finding(f provider.Finding) provider.Finding {
+func (show placing) finding(f problem.Finding) problem.Finding {
 	f.Path = cmp.Or(f.Path, f.File)
 	show.at(&f.File, &f.Package)
 	return f
@@ -574,7 +575,7 @@ func mapped[T any](list []T, f func(T) T) []T {
 
 // Failed reports whether any part of the run failed.
 func (r Report) Failed() bool {
-	return provider.AnyError(r.Diagnostics) || slices.ContainsFunc(r.Modules, Module.Failed)
+	return problem.AnyError(r.Diagnostics) || slices.ContainsFunc(r.Modules, Module.Failed)
 }
 
 // Pending reports whether any lock file differs from what it should be.
@@ -600,7 +601,7 @@ func (r Report) Fails() bool {
 }
 
 // Failed reports whether the root module failed, wholly or in part.
-func (m Module) Failed() bool { return provider.AnyError(m.Diagnostics) }
+func (m Module) Failed() bool { return problem.AnyError(m.Diagnostics) }
 
 // Join returns the reports of runs as one, of which the first gives what they have in
 // common. What they cost is counted together in the last one.
@@ -610,7 +611,7 @@ func Join(runs ...Report) Report {
 	}
 	all := runs[0]
 	all.Modules = concat(runs, func(r Report) []Module { return r.Modules })
-	all.Diagnostics = distinctDiagnostics(concat(runs, func(r Report) []provider.Diagnostic { return r.Diagnostics }))
+	all.Diagnostics = distinctDiagnostics(concat(runs, func(r Report) []problem.Diagnostic { return r.Diagnostics }))
 	all.Excluded = concat(runs, func(r Report) []string { return r.Excluded })
 	all.Unlocked = concat(runs, func(r Report) []string { return r.Unlocked })
 	all.Notes = concat(runs, func(r Report) []notes.Notes { return r.Notes })
@@ -634,9 +635,9 @@ func concat[T any](runs []Report, list func(Report) []T) []T {
 
 // distinctDiagnostics drops what is said twice, such as a warning about the CLI
 // configuration.
-func distinctDiagnostics(all []provider.Diagnostic) []provider.Diagnostic {
-	var kept []provider.Diagnostic
-	said := map[provider.Diagnostic]bool{}
+func distinctDiagnostics(all []problem.Diagnostic) []problem.Diagnostic {
+	var kept []problem.Diagnostic
+	said := map[problem.Diagnostic]bool{}
 	for _, d := range all {
 		if !said[d] {
 			kept = append(kept, d)
@@ -678,13 +679,13 @@ func (r Report) Counts() verify.Counts {
 }
 
 // Reaches reports whether a finding is as severe as that, or more.
-func (r Report) Reaches(least provider.Severity) bool { return r.Reaching(least) > 0 }
+func (r Report) Reaches(least problem.Severity) bool { return r.Reaching(least) > 0 }
 
 // Reaching counts the findings that are as severe as that, or more.
-func (r Report) Reaching(least provider.Severity) int {
+func (r Report) Reaching(least problem.Severity) int {
 	n := 0
 	for _, m := range r.Modules {
-		n += number(m.Findings, func(f provider.Finding) bool { return f.Severity <= least })
+		n += number(m.Findings, func(f problem.Finding) bool { return f.Severity <= least })
 	}
 	return n
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe/safetest"
@@ -29,7 +30,7 @@ func plan() upgrade.Result {
 	changed, heldBack, quiet, broken := selection("hashicorp/aws", "5.34.0"), selection("hashicorp/held", "1.0.0"), selection("hashicorp/quiet", "1.0.0"), selection("hashicorp/broken", "")
 	changed.Platforms, changed.Signer = []provider.Platform{linux}, hashicorp
 	heldBack.Held = []upgrade.Held{heldByVPC}
-	broken.Err = &provider.Error{Code: provider.CodeUnreachable, Host: "example.com", Message: "no answer", Hint: "try again"}
+	broken.Err = &problem.Error{Code: problem.CodeUnreachable, Host: "example.com", Message: "no answer", Hint: "try again"}
 	return upgrade.Result{
 		Module:     scan.RootModule{Root: scan.Root{Dir: "envs/prod", Tool: terraform}},
 		Selections: []upgrade.Selection{changed, broken, heldBack, quiet},
@@ -44,7 +45,7 @@ func TestFromPlanJoinsChangesAndFacts(t *testing.T) {
 		Dir: "envs/prod", Tool: terraform, Pending: true,
 		Changes:     []report.Change{{Change: c, Facts: report.Facts{Coverage: []provider.Platform{linux}, Signer: hashicorp}}},
 		Kept:        []report.Kept{{Addr: addr("hashicorp/held"), Version: version("1.0.0"), Facts: report.Facts{Held: []upgrade.Held{heldByVPC}}}},
-		Diagnostics: []provider.Diagnostic{{Code: provider.CodeUnreachable, Host: "example.com", Addr: addr("hashicorp/broken"), Message: "no answer", Hint: "try again"}},
+		Diagnostics: []problem.Diagnostic{{Code: problem.CodeUnreachable, Host: "example.com", Addr: addr("hashicorp/broken"), Message: "no answer", Hint: "try again"}},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(provider.Constraints{})); diff != "" {
 		t.Errorf("FromPlan (-want +got):\n%s", diff)
@@ -53,9 +54,9 @@ func TestFromPlanJoinsChangesAndFacts(t *testing.T) {
 
 func TestFromPlanSaysAFailureOnce(t *testing.T) {
 	r := plan()
-	d := provider.Diagnose(r.Selections[1].Err)
+	d := problem.Diagnose(r.Selections[1].Err)
 	d.Addr = addr("hashicorp/broken")
-	r.Diagnostics = []provider.Diagnostic{d}
+	r.Diagnostics = []problem.Diagnostic{d}
 	if got := report.FromPlan(r, nil).Diagnostics; len(got) != 1 {
 		t.Errorf("diagnostics = %v, want one", got)
 	}
@@ -89,7 +90,7 @@ func TestShownReplacesEveryPathInACopy(t *testing.T) {
 	m := hostile("path").Modules[0]
 	m.Scan = &scan.RootModule{
 		Root: scan.Root{Dir: "path"}, Tree: scan.ModuleTree{Requirements: []scan.Requirement{{Addr: addr("hashicorp/aws"), Terms: []scan.Term{{File: "path"}}}},
-			Unread: []scan.Unread{{File: "path"}}, Diagnostics: []provider.Diagnostic{{File: "path"}, {}}},
+			Unread: []scan.Unread{{File: "path"}}, Diagnostics: []problem.Diagnostic{{File: "path"}, {}}},
 	}
 	shown := m.Shown(show)
 	paths := func(m report.Module) []string {
@@ -118,40 +119,40 @@ func TestPlacesInPackagesKeepTheirNames(t *testing.T) {
 	m := report.Module{
 		Dir:    "envs/prod",
 		Unread: []scan.Unread{{File: "main.tf"}, {File: far + "//main.tf", Package: far}},
-		Diagnostics: []provider.Diagnostic{
+		Diagnostics: []problem.Diagnostic{
 			{File: "main.tf"}, {File: far + "//main.tf", Package: far}, {},
 		},
-		Findings: []provider.Finding{{File: "envs/prod/.terraform.lock.hcl"}},
+		Findings: []problem.Finding{{File: "envs/prod/.terraform.lock.hcl"}},
 	}
 	here := m
 	here.Dir = "infra/envs/prod"
 	here.Unread = []scan.Unread{{File: "infra/main.tf"}, m.Unread[1]}
-	here.Diagnostics = []provider.Diagnostic{{File: "infra/main.tf"}, m.Diagnostics[1], {}}
-	here.Findings = []provider.Finding{{File: "infra/envs/prod/.terraform.lock.hcl", Path: "envs/prod/.terraform.lock.hcl"}}
+	here.Diagnostics = []problem.Diagnostic{{File: "infra/main.tf"}, m.Diagnostics[1], {}}
+	here.Findings = []problem.Finding{{File: "infra/envs/prod/.terraform.lock.hcl", Path: "envs/prod/.terraform.lock.hcl"}}
 	if diff := cmp.Diff(here, m.Shown(func(path string) string { return "infra/" + path })); diff != "" {
 		t.Errorf("Shown (-want +got):\n%s", diff)
 	}
 	other := m
 	other.Dir = "acme/infra//envs/prod"
 	other.Unread = []scan.Unread{{File: "acme/infra//main.tf", Package: "acme/infra"}, m.Unread[1]}
-	other.Diagnostics = []provider.Diagnostic{{File: "acme/infra//main.tf", Package: "acme/infra"}, m.Diagnostics[1], {}}
-	other.Findings = []provider.Finding{{File: "acme/infra//envs/prod/.terraform.lock.hcl", Path: "envs/prod/.terraform.lock.hcl", Package: "acme/infra"}}
+	other.Diagnostics = []problem.Diagnostic{{File: "acme/infra//main.tf", Package: "acme/infra"}, m.Diagnostics[1], {}}
+	other.Findings = []problem.Finding{{File: "acme/infra//envs/prod/.terraform.lock.hcl", Path: "envs/prod/.terraform.lock.hcl", Package: "acme/infra"}}
 	if diff := cmp.Diff(other, m.In("acme/infra")); diff != "" {
 		t.Errorf("In (-want +got):\n%s", diff)
 	}
 }
 
 func TestFailedAndPending(t *testing.T) {
-	warning := provider.Diagnostic{Severity: provider.SeverityWarning}
+	warning := problem.Diagnostic{Severity: problem.SeverityWarning}
 	tests := []struct {
 		name            string
 		r               report.Report
 		failed, pending bool
 	}{
 		{"nothing", report.Report{}, false, false},
-		{"warnings", report.Report{Diagnostics: []provider.Diagnostic{warning}, Modules: []report.Module{{Diagnostics: []provider.Diagnostic{warning}}}}, false, false},
-		{"error of the run", report.Report{Diagnostics: []provider.Diagnostic{warning, {}}}, true, false},
-		{"error of a module", report.Report{Modules: []report.Module{{}, {Diagnostics: []provider.Diagnostic{{}}}}}, true, false},
+		{"warnings", report.Report{Diagnostics: []problem.Diagnostic{warning}, Modules: []report.Module{{Diagnostics: []problem.Diagnostic{warning}}}}, false, false},
+		{"error of the run", report.Report{Diagnostics: []problem.Diagnostic{warning, {}}}, true, false},
+		{"error of a module", report.Report{Modules: []report.Module{{}, {Diagnostics: []problem.Diagnostic{{}}}}}, true, false},
 		{"pending", report.Report{Modules: []report.Module{{}, {Pending: true}}}, false, true},
 	}
 	for _, tt := range tests {
@@ -208,7 +209,7 @@ func TestTextFitsItsWidth(t *testing.T) {
 
 func TestWideCharactersTakeTwoColumns(t *testing.T) {
 	r := report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{module("a")}}
-	r.Modules[0].Diagnostics = []provider.Diagnostic{{Message: "日本語 日本語 日本語 日本語"}}
+	r.Modules[0].Diagnostics = []problem.Diagnostic{{Message: "日本語 日本語 日本語 日本語"}}
 	want := "  error: 日本語\n    日本語 日本語\n    日本語\n"
 	if got := text(t, r, report.TextOptions{Width: 20}); !strings.Contains(got, want) {
 		t.Errorf("text = %q, want in it %q", got, want)
@@ -250,7 +251,7 @@ func TestScanSaysNotRequiredOnlyWhereAllWasRead(t *testing.T) {
 		t.Fatal(problems)
 	}
 	unread := func(n int) []scan.Unread { return make([]scan.Unread, n) }
-	broken := []provider.Diagnostic{{Code: provider.CodeSyntax, File: "a/main.tf", Message: "unclosed block"}}
+	broken := []problem.Diagnostic{{Code: problem.CodeSyntax, File: "a/main.tf", Message: "unclosed block"}}
 	tests := []struct {
 		name string
 		m    scan.RootModule
@@ -260,8 +261,8 @@ func TestScanSaysNotRequiredOnlyWhereAllWasRead(t *testing.T) {
 		{"one module was not", scan.RootModule{Tree: scan.ModuleTree{Unread: unread(1)}}, "unknown: 1 module not read"},
 		{"three were not, and errors are beside the point", scan.RootModule{Tree: scan.ModuleTree{Unread: unread(3), Diagnostics: broken}}, "unknown: 3 modules not read"},
 		{"a file could not be read", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: broken}}, "unknown: the configuration has errors"},
-		{"a warning leaves nothing out", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: []provider.Diagnostic{{Severity: provider.SeverityWarning, File: "a/main.tf"}}}}, "not required"},
-		{"an error of the lock file says nothing of the configuration", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: []provider.Diagnostic{{File: "a/.terraform.lock.hcl"}}}}, "not required"},
+		{"a warning leaves nothing out", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: []problem.Diagnostic{{Severity: problem.SeverityWarning, File: "a/main.tf"}}}}, "not required"},
+		{"an error of the lock file says nothing of the configuration", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: []problem.Diagnostic{{File: "a/.terraform.lock.hcl"}}}}, "not required"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -355,7 +356,7 @@ func eachNull(v any, key string, found func(key string)) {
 func TestJSONKeepsOutsideTextWhole(t *testing.T) {
 	want := "\x1b[31m \u009b2J \u202E \U000E0041 <b> & é\x7f"
 	var doc struct{ Errors []struct{ Message string } }
-	out := jsonText(t, report.Report{Diagnostics: []provider.Diagnostic{{Message: want}}})
+	out := jsonText(t, report.Report{Diagnostics: []problem.Diagnostic{{Message: want}}})
 	if err := json.Unmarshal([]byte(out), &doc); err != nil {
 		t.Fatal(err)
 	}
@@ -382,13 +383,13 @@ func TestUnreadModulesCanBeStoodInFor(t *testing.T) {
 	u := scan.Unread{Module: "vpc", Source: "git::https://git.example.com/vpc.git", Reason: "it is private", File: "a/main.tf", Line: 3}
 	m := module("a")
 	m.Unread = []scan.Unread{u}
-	m.Diagnostics = []provider.Diagnostic{{Code: provider.CodeUnreadModule, File: u.File, Line: u.Line, Message: "module.vpc could not be read: it is private", Hint: "set module-token"}}
+	m.Diagnostics = []problem.Diagnostic{{Code: problem.CodeUnreadModule, File: u.File, Line: u.Line, Message: "module.vpc could not be read: it is private", Hint: "set module-token"}}
 	r := report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{m}}
 	const remedy = "set module-token; or --unreadable-modules preserve lets the recorded constraints stand in for it"
 	if got := text(t, r, report.TextOptions{}); !strings.Contains(got, "  error: a/main.tf:3: module.vpc could not be read: it is private\n    next: "+remedy+"\n") {
 		t.Errorf("the text does not say what can be done:\n%s", got)
 	}
-	r.Modules[0].Diagnostics[0].Severity = provider.SeverityWarning // they do already
+	r.Modules[0].Diagnostics[0].Severity = problem.SeverityWarning // they do already
 	if got := text(t, r, report.TextOptions{}); strings.Contains(got, "preserve") {
 		t.Errorf("the text advises what is done already:\n%s", got)
 	}
@@ -415,14 +416,14 @@ func TestZeroVersionIsAVersion(t *testing.T) {
 	kept.Modules[0].Kept = []report.Kept{{Addr: addr("acme/early"), Version: version("0.0.0"), Facts: report.Facts{
 		Held: []upgrade.Held{{Version: version("0.0.0"), Reason: upgrade.HeldByProtocol}},
 	}}}
-	kept.Modules[0].Findings = []provider.Finding{found(provider.CodeUnsigned, "a", "acme/early", "0.0.0", 2)}
+	kept.Modules[0].Findings = []problem.Finding{found(problem.CodeUnsigned, "a", "acme/early", "0.0.0", 2)}
 	if got := text(t, kept, report.TextOptions{}); !strings.Contains(got, "acme/early at 0.0.0 by its plugin protocol; newest is 0.0.0") {
 		t.Errorf("the text does not say what is held back, and where:\n%s", got)
 	}
 	if got := jsonText(t, kept); strings.Count(got, `"version": "0.0.0"`) != 2 {
 		t.Errorf("the document leaves 0.0.0 out:\n%s", got)
 	}
-	if zero, none := found(provider.CodeUnsigned, "a", "acme/early", "0.0.0", 2), found(provider.CodeUnsigned, "a", "acme/early", "", 2); zero.Fingerprint() == none.Fingerprint() {
+	if zero, none := found(problem.CodeUnsigned, "a", "acme/early", "0.0.0", 2), found(problem.CodeUnsigned, "a", "acme/early", "", 2); zero.Fingerprint() == none.Fingerprint() {
 		t.Error("a finding about 0.0.0 has the fingerprint of one about no version")
 	}
 }
@@ -431,9 +432,9 @@ func TestUnreadModuleIsNamedOnce(t *testing.T) {
 	m := module("a")
 	for _, source := range []string{"acme/gone/aws", "git::https://git.example.com/r.git", "https://example.com/net.zip//vpc"} {
 		m.Unread = []scan.Unread{{
-			Module: "vpc", Code: provider.CodeUnreadModule, Source: source, Reason: "fetching it: it is private", Cause: "it is private", File: "a/main.tf", Line: 3,
+			Module: "vpc", Code: problem.CodeUnreadModule, Source: source, Reason: "fetching it: it is private", Cause: "it is private", File: "a/main.tf", Line: 3,
 		}}
-		m.Diagnostics = []provider.Diagnostic{{Code: provider.CodeUnreadModule, File: "a/main.tf", Line: 3, Message: "module.vpc could not be read: " + m.Unread[0].Reason}}
+		m.Diagnostics = []problem.Diagnostic{{Code: problem.CodeUnreadModule, File: "a/main.tf", Line: 3, Message: "module.vpc could not be read: " + m.Unread[0].Reason}}
 		b := m // another call of the same package
 		b.Dir = "b"
 		b.Unread, b.Diagnostics = slices.Clone(m.Unread), slices.Clone(m.Diagnostics)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verify"
 )
@@ -83,15 +83,15 @@ func automationID(verb, category string) string {
 
 // issue is what a result tells of.
 type issue struct {
-	provider.Finding
+	problem.Finding
 	path     string             // in the repository
 	accepted *verify.Acceptance // nil unless a baseline accepts it
 }
 
 // issuesOf are the results of a report, the worst first and what is accepted last,
 // and the problems that are at no place of the repository.
-func issuesOf(r Report, o SARIFOptions) (issues []issue, notices []provider.Diagnostic) {
-	add := func(f provider.Finding, m Module, accepted *verify.Acceptance) {
+func issuesOf(r Report, o SARIFOptions) (issues []issue, notices []problem.Diagnostic) {
+	add := func(f problem.Finding, m Module, accepted *verify.Acceptance) {
 		i, ok := o.placed(f, m)
 		if i.accepted = accepted; !ok {
 			notices = append(notices, f.Diagnostic())
@@ -99,10 +99,10 @@ func issuesOf(r Report, o SARIFOptions) (issues []issue, notices []provider.Diag
 		}
 		issues = append(issues, i)
 	}
-	problems := func(all []provider.Diagnostic, m Module) {
+	problems := func(all []problem.Diagnostic, m Module) {
 		for _, d := range all {
 			switch {
-			case d.Code == provider.CodeOnBase: // its results are warnings
+			case d.Code == problem.CodeOnBase: // its results are warnings
 			case d.File == "":
 				notices = append(notices, d)
 			default:
@@ -141,7 +141,7 @@ func (i issue) order() int {
 
 // placed is a finding at its file in the repository, or at the root module's lock
 // file where its own is in a module package; false if it is in another repository.
-func (o SARIFOptions) placed(f provider.Finding, m Module) (issue, bool) {
+func (o SARIFOptions) placed(f problem.Finding, m Module) (issue, bool) {
 	if f.Package == "" {
 		path, ok := o.Path(f.File)
 		f.Path = cmp.Or(f.Path, path)
@@ -159,8 +159,8 @@ func fitting(issues []issue) []issue {
 		return issues
 	}
 	shown, cut := issues[:mostResults-1], issues[mostResults-1:]
-	return append(slices.Clip(shown), issue{path: cut[0].path, Finding: provider.Finding{
-		Code: provider.CodeLeftOut, Severity: provider.SeverityWarning, Path: cut[0].path,
+	return append(slices.Clip(shown), issue{path: cut[0].path, Finding: problem.Finding{
+		Code: problem.CodeLeftOut, Severity: problem.SeverityWarning, Path: cut[0].path,
 		Message: fmt.Sprintf("%d more results are left out, since code scanning shows %d of a run", len(cut), mostResults),
 	}})
 }
@@ -218,7 +218,7 @@ func uriOf(path string) string {
 
 // sarifInvocation says whether the run could do all that it was to do, and what is
 // wrong with it that no file of the repository is the place of.
-func sarifInvocation(r Report, notices []provider.Diagnostic) *sarif.Invocation {
+func sarifInvocation(r Report, notices []problem.Diagnostic) *sarif.Invocation {
 	run := sarif.NewInvocation().WithExecutionSuccessful(!r.Failed())
 	for _, d := range notices {
 		run.AddToolExecutionNotification(sarif.NewNotification().WithLevel(d.Severity.String()).WithMessage(

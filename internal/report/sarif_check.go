@@ -6,28 +6,28 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/diff"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
 // changeCodes say what is wrong with a lock file that a change would mend.
-var changeCodes = map[diff.Kind]provider.Code{
-	diff.Added: provider.CodeEntryMissing, diff.Removed: provider.CodeEntryStale,
-	diff.Upgraded: provider.CodeOutdated, diff.Downgraded: provider.CodeLockedVersion, diff.Moved: provider.CodeMoved,
-	diff.Completed: provider.CodeIncomplete, diff.Constrained: provider.CodeConstraintsDiffer, diff.Normalised: provider.CodeNotNormal,
-	diff.ReReleased: provider.CodeReReleased, diff.Signer: provider.CodeSignerChanged,
+var changeCodes = map[diff.Kind]problem.Code{
+	diff.Added: problem.CodeEntryMissing, diff.Removed: problem.CodeEntryStale,
+	diff.Upgraded: problem.CodeOutdated, diff.Downgraded: problem.CodeLockedVersion, diff.Moved: problem.CodeMoved,
+	diff.Completed: problem.CodeIncomplete, diff.Constrained: problem.CodeConstraintsDiffer, diff.Normalised: problem.CodeNotNormal,
+	diff.ReReleased: problem.CodeReReleased, diff.Signer: problem.CodeSignerChanged,
 }
 
 // outOfStep are findings of what a check says of a lock file besides what is wrong
 // with its hashes: what would change in it, and what it cannot cover.
-func outOfStep(r Report, m Module) []provider.Finding {
+func outOfStep(r Report, m Module) []problem.Finding {
 	d := terminal(r)
 	d.code = safe.Plain
-	about := provider.Finding{Severity: provider.SeverityError, File: m.LockPath}
+	about := problem.Finding{Severity: problem.SeverityError, File: m.LockPath}
 	if !m.Pending || m.OnBase { // the check does not fail for it
-		about.Severity = provider.SeverityWarning
+		about.Severity = problem.SeverityWarning
 	}
-	var all []provider.Finding
+	var all []problem.Finding
 	for _, c := range m.Changes {
 		f := about
 		f.Code, f.Addr, f.Version, f.Line = changeCodes[c.Kind], c.Addr, c.From, c.Line
@@ -37,13 +37,13 @@ func outOfStep(r Report, m Module) []provider.Finding {
 	}
 	if m.Pending && len(m.Changes) == 0 {
 		f := about
-		f.Code, f.Message = provider.CodeNotNormal, "the lock file is not in the form that its tool writes"
+		f.Code, f.Message = problem.CodeNotNormal, "the lock file is not in the form that its tool writes"
 		all = append(all, f)
 	}
 	for _, k := range m.facts() {
 		if len(k.Missing) > 0 {
 			f := about
-			f.Severity, f.Code, f.Message = provider.SeverityNote, provider.CodePlatformMissing, d.missing(k)
+			f.Severity, f.Code, f.Message = problem.SeverityNote, problem.CodePlatformMissing, d.missing(k)
 			f.Addr, f.Version, f.OfEntry = k.Addr, k.Version, true
 			all = append(all, f)
 		}
@@ -53,21 +53,21 @@ func outOfStep(r Report, m Module) []provider.Finding {
 
 // unfollowed are findings of the module calls that were not followed and of which no
 // problem of the root module tells.
-func unfollowed(r Report, m Module) []provider.Finding {
+func unfollowed(r Report, m Module) []problem.Finding {
 	d := terminal(r)
 	d.code = safe.Plain
-	var all []provider.Finding
+	var all []problem.Finding
 	for _, u := range m.Unread {
-		told := slices.ContainsFunc(m.Diagnostics, func(p provider.Diagnostic) bool { return p.File == u.File && p.Line == u.Line })
+		told := slices.ContainsFunc(m.Diagnostics, func(p problem.Diagnostic) bool { return p.File == u.File && p.Line == u.Line })
 		if told || u.Module == "" && u.Entry == nil {
 			continue
 		}
-		code := provider.CodeUnreadModule
+		code := problem.CodeUnreadModule
 		if u.Entry != nil {
-			code = provider.CodeUnknownEntry
+			code = problem.CodeUnknownEntry
 		}
-		all = append(all, provider.Finding{
-			Severity: provider.SeverityWarning, Code: code, File: u.File, Line: u.Line, Package: u.Package,
+		all = append(all, problem.Finding{
+			Severity: problem.SeverityWarning, Code: code, File: u.File, Line: u.Line, Package: u.Package,
 			Message: d.unreadCall(u), Hint: u.Hint, About: u.Module,
 		})
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
@@ -19,22 +19,22 @@ const (
 // checkRules are those of what a check finds besides: what would change in a lock
 // file, and what could not be read.
 var checkRules = []verify.Rule{
-	{Code: provider.CodeOutdated, Title: "There is a newer release that the requirements allow", Help: "relock upgrade takes it"},
-	{Code: provider.CodeIncomplete, Title: "An entry lacks hashes", Help: "relock lock adds them"},
-	{Code: provider.CodeMoved, Title: "A provider is under the address of another registry", Help: "relock upgrade moves the entry"},
-	{Code: provider.CodeLockedVersion, Title: "The locked version is not allowed or no longer offered", Help: "relock upgrade --allow-downgrade moves it down"},
-	{Code: provider.CodeUnreadModule, Title: "A module could not be read", Help: "give credentials, or values of the variables in its source"},
+	{Code: problem.CodeOutdated, Title: "There is a newer release that the requirements allow", Help: "relock upgrade takes it"},
+	{Code: problem.CodeIncomplete, Title: "An entry lacks hashes", Help: "relock lock adds them"},
+	{Code: problem.CodeMoved, Title: "A provider is under the address of another registry", Help: "relock upgrade moves the entry"},
+	{Code: problem.CodeLockedVersion, Title: "The locked version is not allowed or no longer offered", Help: "relock upgrade --allow-downgrade moves it down"},
+	{Code: problem.CodeUnreadModule, Title: "A module could not be read", Help: "give credentials, or values of the variables in its source"},
 }
 
 // otherRules are those of problems, which any verb may have.
 var otherRules = []verify.Rule{
-	{Code: provider.CodeSyntax, Title: "A file is not valid HCL, JSON or YAML", Help: "mend the line"},
-	{Code: provider.CodeInvalidConfig, Title: "A configuration says something that is not valid", Help: "the tool's validate refuses it too"},
-	{Code: provider.CodeInvalidLock, Title: "A lock file is not valid", Help: "take the file of an earlier commit and run relock lock"},
-	{Code: provider.CodeConflict, Title: "A lock file has the markers of a merge conflict", Help: "relock lock reads both sides"},
-	{Code: provider.CodeUnreadable, Title: "A file could not be read", Help: "see what stands there"},
-	{Code: provider.CodeSettings, Title: "Settings of relock are not valid, or do nothing", Help: "mend the line"},
-	{Code: provider.CodeLeftOut, Title: "There are more results than code scanning shows", Help: "--format json lists them all; parts of the repository can be uploaded under categories of their own"},
+	{Code: problem.CodeSyntax, Title: "A file is not valid HCL, JSON or YAML", Help: "mend the line"},
+	{Code: problem.CodeInvalidConfig, Title: "A configuration says something that is not valid", Help: "the tool's validate refuses it too"},
+	{Code: problem.CodeInvalidLock, Title: "A lock file is not valid", Help: "take the file of an earlier commit and run relock lock"},
+	{Code: problem.CodeConflict, Title: "A lock file has the markers of a merge conflict", Help: "relock lock reads both sides"},
+	{Code: problem.CodeUnreadable, Title: "A file could not be read", Help: "see what stands there"},
+	{Code: problem.CodeSettings, Title: "Settings of relock are not valid, or do nothing", Help: "mend the line"},
+	{Code: problem.CodeLeftOut, Title: "There are more results than code scanning shows", Help: "--format json lists them all; parts of the repository can be uploaded under categories of their own"},
 }
 
 // rulesOf are the rules of a verb, and those of what else the report tells of. A
@@ -85,9 +85,9 @@ func sarifRule(verb string, rule verify.Rule, issues []issue) *sarif.ReportingDe
 // scores are how severe code scanning shows results that are about security:
 // 7.0 and more is high, 4.0 and more is medium. Notes are about form and have none,
 // and so has what is no finding of a verification.
-var scores = map[provider.Severity]string{provider.SeverityError: "8.0", provider.SeverityWarning: "5.0"}
+var scores = map[problem.Severity]string{problem.SeverityError: "8.0", problem.SeverityWarning: "5.0"}
 
-func sarifProperties(code provider.Code, severity provider.Severity) *sarif.PropertyBag {
+func sarifProperties(code problem.Code, severity problem.Severity) *sarif.PropertyBag {
 	bag := sarif.NewPropertyBag().WithTags([]string{"supply-chain"})
 	_, proven := verify.RuleOf(code)
 	if score := scores[severity]; proven && score != "" {

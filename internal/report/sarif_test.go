@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/verify"
@@ -107,10 +108,10 @@ func checked() report.Report {
 	for i := range prod.Changes {
 		prod.Changes[i].Line = 10 * (i + 1)
 	}
-	prod.Findings = []provider.Finding{forged("envs/prod", "h1:forged=", 8)}
+	prod.Findings = []problem.Finding{forged("envs/prod", "h1:forged=", 8)}
 	before := module("envs/before", everyKind()[5])
 	before.OnBase = true
-	before.Diagnostics = []provider.Diagnostic{{Severity: provider.SeverityWarning, Code: provider.CodeOnBase, File: before.LockPath, Message: "the lock file was like that before the change"}}
+	before.Diagnostics = []problem.Diagnostic{{Severity: problem.SeverityWarning, Code: problem.CodeOnBase, File: before.LockPath, Message: "the lock file was like that before the change"}}
 	other := module("envs/form")
 	other.Pending = true
 	r.Modules = append(r.Modules, prod, before, other)
@@ -131,14 +132,14 @@ func TestSARIFOfACheck(t *testing.T) {
 	}
 	for _, rule := range run.Tool.Driver.Rules {
 		score := rule.Properties.Properties["security-severity"]
-		if own, found := verify.RuleOf(provider.Code(*rule.ID)); (score != nil) != (found && own.Severity != provider.SeverityNote) {
+		if own, found := verify.RuleOf(problem.Code(*rule.ID)); (score != nil) != (found && own.Severity != problem.SeverityNote) {
 			t.Errorf("%s has the score %v", *rule.ID, score)
 		}
 	}
 }
 
 // prints are the fingerprints of the findings about hashes.
-func prints(t *testing.T, findings ...provider.Finding) map[string]string {
+func prints(t *testing.T, findings ...problem.Finding) map[string]string {
 	t.Helper()
 	m := module("envs/prod")
 	m.Verified, m.Findings = &report.Verified{}, findings
@@ -159,7 +160,7 @@ func prints(t *testing.T, findings ...provider.Finding) map[string]string {
 func TestSARIFKnowsAFindingAgain(t *testing.T) {
 	t.Parallel()
 	before := prints(t, forged("envs/prod", "h1:a=", 8))
-	moved := prints(t, found(provider.CodeUnsigned, "envs/prod", "acme/tool", "1.2.0", 2), forged("envs/prod", "h1:0=", 9), forged("envs/prod", "h1:a=", 31), forged("envs/prod", "h1:z=", 32))
+	moved := prints(t, found(problem.CodeUnsigned, "envs/prod", "acme/tool", "1.2.0", 2), forged("envs/prod", "h1:0=", 9), forged("envs/prod", "h1:a=", 31), forged("envs/prod", "h1:z=", 32))
 	if before["h1:a="] == "" || moved["h1:a="] != before["h1:a="] {
 		t.Errorf("the fingerprint was %q and is %q among others", before["h1:a="], moved["h1:a="])
 	}
@@ -185,7 +186,7 @@ func TestSARIFNamesFilesOfTheRepository(t *testing.T) {
 		f := forged("x", "h1:a=", 8)
 		f.File, f.Path = "../"+path, path
 		m := module("x")
-		m.Findings, m.Verified = []provider.Finding{f}, &report.Verified{}
+		m.Findings, m.Verified = []problem.Finding{f}, &report.Verified{}
 		at := sarifRead(t, report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}}, asShown).Results[0].Locations[0].PhysicalLocation
 		if *at.ArtifactLocation.URI != want || *at.ArtifactLocation.URIBaseID != "%SRCROOT%" {
 			t.Errorf("%q is the file %q of %s, want %q", path, *at.ArtifactLocation.URI, *at.ArtifactLocation.URIBaseID, want)
@@ -202,7 +203,7 @@ func TestSARIFHasNoPlacesElsewhere(t *testing.T) {
 	f := forged("x", "h1:a=", 8)
 	f.File = "/elsewhere/.terraform.lock.hcl"
 	m := module("x")
-	m.Findings, m.Verified = []provider.Finding{f}, &report.Verified{}
+	m.Findings, m.Verified = []problem.Finding{f}, &report.Verified{}
 	run := sarifRead(t, report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}}, asShown)
 	told := run.Invocations[0].ToolExecutionNotifications
 	if len(run.Results) > 0 || len(told) != 1 || !strings.HasPrefix(*told[0].Message.Text, "hash-unknown: /elsewhere/.terraform.lock.hcl:8: h1:a=") {
@@ -216,10 +217,10 @@ func TestSARIFLeavesOutTheLeast(t *testing.T) {
 	m.Verified = &report.Verified{Accepted: []verify.Acceptance{{Finding: forged("envs/prod", "h1:accepted=", 9), Reason: "r", Until: day("2027-05-31")}}}
 	for i := range 6000 {
 		f := forged("envs/prod", provider.Hash(fmt.Sprintf("h1:%04d=", i)), i)
-		f.Severity = provider.SeverityNote
+		f.Severity = problem.SeverityNote
 		m.Findings = append(m.Findings, f)
 	}
-	m.Findings = append(m.Findings, found(provider.CodeUnsigned, "envs/prod", "acme/tool", "1.2.0", 7000), forged("envs/prod", "h1:worst=", 7001))
+	m.Findings = append(m.Findings, found(problem.CodeUnsigned, "envs/prod", "acme/tool", "1.2.0", 7000), forged("envs/prod", "h1:worst=", 7001))
 	var doc struct {
 		Runs []struct {
 			Results []struct {
@@ -257,11 +258,11 @@ func TestSARIFKeepsOutsideTextText(t *testing.T) {
 	m := module("x")
 	f := forged("x", "h1:a=", 8)
 	f.Message, f.Hint = evil, evil
-	m.Findings = []provider.Finding{f}
+	m.Findings = []problem.Finding{f}
 	m.Verified = &report.Verified{Accepted: []verify.Acceptance{{Finding: f, Reason: evil, By: evil, Until: day("2027-05-31")}}}
 	o := asShown
 	o.Category = evil
-	r := report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}, Diagnostics: []provider.Diagnostic{{Message: evil}}}
+	r := report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}, Diagnostics: []problem.Diagnostic{{Message: evil}}}
 	run := sarifRead(t, r, o)
 	text := sarifText(t, r, o)
 	if strings.Contains(text, "](https://evil") || strings.ContainsAny(text, "\x1b\u202e") || strings.Contains(text, `\u001b`) {
@@ -289,14 +290,14 @@ func TestSARIFHasACategory(t *testing.T) {
 func TestSARIFRulesSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	r := verified()
-	r.Modules[0].Findings[0].Severity = provider.SeverityError // as somebody has configured
+	r.Modules[0].Findings[0].Severity = problem.SeverityError // as somebody has configured
 	run := sarifRead(t, r, asShown)
-	score := func(code provider.Code) any {
+	score := func(code problem.Code) any {
 		i := slices.IndexFunc(run.Tool.Driver.Rules, func(rule *sarif.ReportingDescriptor) bool { return *rule.ID == string(code) })
 		return run.Tool.Driver.Rules[i].Properties.Properties["security-severity"]
 	}
-	for code, want := range map[provider.Code]any{
-		provider.CodeHashUnknown: "8.0", provider.CodeUnsigned: "5.0", provider.CodeNotNormal: nil, provider.CodeConstraintsDiffer: "8.0",
+	for code, want := range map[problem.Code]any{
+		problem.CodeHashUnknown: "8.0", problem.CodeUnsigned: "5.0", problem.CodeNotNormal: nil, problem.CodeConstraintsDiffer: "8.0",
 	} {
 		if got := score(code); got != want {
 			t.Errorf("%s has the score %v, want %v", code, got, want)

@@ -4,14 +4,14 @@ import (
 	"io"
 
 	"github.com/relock-dev/relock/internal/config"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // SettingsShown are those that are in force for a repository, with what tells of them.
 type SettingsShown struct {
 	Repository, Branch string // on GitHub; empty: the checkout
 	All                []config.Explanation
-	Warnings           []provider.Diagnostic
+	Warnings           []problem.Diagnostic
 }
 
 type settingsJSON struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
@@ -348,10 +349,10 @@ func (t *text) unexplained(m Module, l lockfile.Lock, name style) row {
 // unrequired is what is known of a lock entry that nothing was found to
 // require. It is not required only if the whole module tree was read.
 func unrequired(m Module, addr provider.Addr) string {
-	errors := slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d provider.Diagnostic) bool {
+	errors := slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d problem.Diagnostic) bool {
 		return d.File == m.LockPath // the configuration can be read all the same
 	})
-	ofUnit := func(u scan.Unread) bool { return u.Code == provider.CodeTerragruntUnit }
+	ofUnit := func(u scan.Unread) bool { return u.Code == problem.CodeTerragruntUnit }
 	unread := slices.DeleteFunc(slices.Clone(m.Unread), func(u scan.Unread) bool { return u.Entry != nil && !u.Entry.May(addr) })
 	switch {
 	case slices.ContainsFunc(m.Unread, ofUnit):
@@ -360,7 +361,7 @@ func unrequired(m Module, addr provider.Addr) string {
 		return "unknown: required_providers has no value for it"
 	case len(unread) > 0:
 		return "unknown: " + count(len(unread), "module", "modules") + " not read"
-	case provider.AnyError(errors):
+	case problem.AnyError(errors):
 		return "unknown: the configuration has errors"
 	}
 	return "not required"
@@ -496,7 +497,7 @@ func (t *text) closing() {
 		return
 	case len(t.r.Modules) == 0 && len(t.r.Unlocked) > 0:
 		parts = append(parts, "no root module has a lock file")
-	case len(t.r.Modules) == 0 && slices.ContainsFunc(t.r.Diagnostics, func(d provider.Diagnostic) bool { return d.Code == provider.CodeNotRootModule }):
+	case len(t.r.Modules) == 0 && slices.ContainsFunc(t.r.Diagnostics, func(d problem.Diagnostic) bool { return d.Code == problem.CodeNotRootModule }):
 		parts = append(parts, "0 root modules") // why, has just been said
 	case len(t.r.Modules) == 0:
 		parts = append(parts, "no root module was found")
@@ -563,7 +564,7 @@ func (t *text) findings(m Module) {
 }
 
 // finding writes one, and what to do next.
-func (t *text) finding(head cell, f provider.Finding) {
+func (t *text) finding(head cell, f problem.Finding) {
 	t.paragraph(tableIndent, head, t.d.diagnostic(f.Diagnostic()))
 	if f.Hint != "" {
 		t.paragraph(tableIndent+2, cell{"next:", dim}, safe.Plain(f.Hint))

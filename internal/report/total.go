@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -72,7 +73,7 @@ func (r Report) sentence() string {
 
 // cutOff reports whether the run ended before it was done.
 func (r Report) cutOff() bool {
-	return slices.ContainsFunc(r.Diagnostics, func(d provider.Diagnostic) bool { return d.Code == provider.CodeCancelled })
+	return slices.ContainsFunc(r.Diagnostics, func(d problem.Diagnostic) bool { return d.Code == problem.CodeCancelled })
 }
 
 // left counts the lock files that were not examined.
@@ -243,7 +244,7 @@ func proposed(pulls []PullRequest, dir string) string {
 // severities counts the findings by how severe they are, and those that a baseline
 // accepts.
 func (r Report) severities() []string {
-	n, accepted := map[provider.Severity]int{}, 0
+	n, accepted := map[problem.Severity]int{}, 0
 	for _, m := range r.Modules {
 		if m.Verified != nil {
 			accepted += len(m.Verified.Accepted)
@@ -253,7 +254,7 @@ func (r Report) severities() []string {
 		}
 	}
 	var parts []string
-	for _, s := range []provider.Severity{provider.SeverityError, provider.SeverityWarning, provider.SeverityNote} {
+	for _, s := range []problem.Severity{problem.SeverityError, problem.SeverityWarning, problem.SeverityNote} {
 		if n[s] > 0 {
 			parts = append(parts, count(n[s], s.String(), s.String()+"s"))
 		}

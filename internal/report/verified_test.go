@@ -4,24 +4,25 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/verify"
 )
 
 // found is a finding about an entry, as verify makes it.
-func found(code provider.Code, dir, name, v string, line int) provider.Finding {
+func found(code problem.Code, dir, name, v string, line int) problem.Finding {
 	rule, _ := verify.RuleOf(code)
 	path := strings.TrimPrefix(dir+"/"+lockfile.Name, "./")
-	return provider.Finding{
+	return problem.Finding{
 		Severity: rule.Severity, Code: code, Addr: addr(name), Version: version(v), OfEntry: v != "", File: path, Path: path, Line: line,
 		Message: "what " + name + " " + v + " has", Hint: rule.Help,
 	}
 }
 
 // forged is a finding about a hash.
-func forged(dir string, hash provider.Hash, line int) provider.Finding {
-	f := found(provider.CodeHashUnknown, dir, "hashicorp/aws", "5.31.0", line)
+func forged(dir string, hash provider.Hash, line int) problem.Finding {
+	f := found(problem.CodeHashUnknown, dir, "hashicorp/aws", "5.31.0", line)
 	f.Hash, f.From, f.To = hash, 5, 5+len(hash)+2
 	f.Message = string(hash) + " belongs to no package of registry.terraform.io/hashicorp/aws 5.31.0"
 	return f
@@ -36,22 +37,22 @@ func verified() report.Report {
 			{Finding: forged("envs/prod", "h1:accepted=", 9), Reason: "built by ourselves", By: "mona", Until: day("2027-05-31")},
 		},
 	}
-	prod.Findings = []provider.Finding{
-		found(provider.CodeConstraintsDiffer, "envs/prod", "hashicorp/aws", "5.31.0", 4),
+	prod.Findings = []problem.Finding{
+		found(problem.CodeConstraintsDiffer, "envs/prod", "hashicorp/aws", "5.31.0", 4),
 		forged("envs/prod", "h1:forged=", 8),
-		found(provider.CodeUnsigned, "envs/prod", "acme/tool", "1.2.0", 20),
+		found(problem.CodeUnsigned, "envs/prod", "acme/tool", "1.2.0", 20),
 	}
 	dev.Verified = &report.Verified{Counts: verify.Counts{verify.ByList: 4}, Unchecked: []string{"entries that nothing requires: 2 modules could not be read"}}
-	missing := found(provider.CodeEntryMissing, "envs/dev", "hashicorp/null", "", 3)
+	missing := found(problem.CodeEntryMissing, "envs/dev", "hashicorp/null", "", 3)
 	missing.File, missing.Path = "modules/net/main.tf", "modules/net/main.tf"
 	far := missing
 	far.Package, far.File, far.Path, far.Addr = "git::https://example.com/net.git", "git::https://example.com/net.git//main.tf", "git::https://example.com/net.git//main.tf", addr("hashicorp/tls")
-	dev.Findings = []provider.Finding{missing, far}
+	dev.Findings = []problem.Finding{missing, far}
 	bare.Verified = &report.Verified{Counts: verify.Counts{verify.Unproven: 1}}
-	bare.Findings = []provider.Finding{{Severity: provider.SeverityNote, Code: provider.CodeNotNormal, File: ".terraform.lock.hcl", Path: ".terraform.lock.hcl", Line: 1, Message: "the file is not in the form that Terraform writes"}}
-	bare.Diagnostics = []provider.Diagnostic{{Code: provider.CodeInvalidLock, File: ".terraform.lock.hcl", Line: 7, Message: "invalid provider source address"}}
+	bare.Findings = []problem.Finding{{Severity: problem.SeverityNote, Code: problem.CodeNotNormal, File: ".terraform.lock.hcl", Path: ".terraform.lock.hcl", Line: 1, Message: "the file is not in the form that Terraform writes"}}
+	bare.Diagnostics = []problem.Diagnostic{{Code: problem.CodeInvalidLock, File: ".terraform.lock.hcl", Line: 7, Message: "invalid provider source address"}}
 	return report.Report{
 		Verb: report.VerbVerify, Modules: []report.Module{prod, dev, bare},
-		Diagnostics: []provider.Diagnostic{{Code: provider.CodeUnreachable, Host: "registry.example.com", Message: "the registry registry.example.com answered nothing that was asked"}},
+		Diagnostics: []problem.Diagnostic{{Code: problem.CodeUnreachable, Host: "registry.example.com", Message: "the registry registry.example.com answered nothing that was asked"}},
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/verify"
 )
@@ -32,24 +32,24 @@ func FromVerification(v verify.Verification) Module {
 // Tampered reports that a pull request changes a file that it is judged by. head names
 // what the file is there: whoever accepts that has looked at no other.
 func Tampered(name, what, head string) Module {
-	rule, _ := verify.RuleOf(provider.CodeTamperedBoth)
-	return Module{Dir: ".", Verified: &Verified{Counts: verify.Counts{}}, Findings: []provider.Finding{{
-		Code: provider.CodeTamperedBoth, Severity: rule.Severity, File: name, Line: 1, Hint: rule.Help, About: head,
+	rule, _ := verify.RuleOf(problem.CodeTamperedBoth)
+	return Module{Dir: ".", Verified: &Verified{Counts: verify.Counts{}}, Findings: []problem.Finding{{
+		Code: problem.CodeTamperedBoth, Severity: rule.Severity, File: name, Line: 1, Hint: rule.Help, About: head,
 		Message: "this pull request changes the " + what + ", and is judged by the base's",
 	}}}
 }
 
 // bySeverity are findings with the errors first; of equal ones the order stays.
-func bySeverity(findings []provider.Finding) []provider.Finding {
-	return slices.SortedStableFunc(slices.Values(findings), func(f, g provider.Finding) int { return int(f.Severity) - int(g.Severity) })
+func bySeverity(findings []problem.Finding) []problem.Finding {
+	return slices.SortedStableFunc(slices.Values(findings), func(f, g problem.Finding) int { return int(f.Severity) - int(g.Severity) })
 }
 
 // verified writes what was found in a lock file: for everybody what is wrong, and
 // notes for those who ask for everything.
 func (t *text) verified(m Module) {
-	styles := map[provider.Severity]style{provider.SeverityError: red, provider.SeverityWarning: yellow, provider.SeverityNote: dim}
+	styles := map[problem.Severity]style{problem.SeverityError: red, problem.SeverityWarning: yellow, problem.SeverityNote: dim}
 	for _, f := range m.Brief() {
-		if f.Severity == provider.SeverityNote && !t.o.Verbose {
+		if f.Severity == problem.SeverityNote && !t.o.Verbose {
 			continue
 		}
 		t.finding(cell{f.Severity.String() + " " + string(f.Code) + ":", styles[f.Severity]}, f)
@@ -66,7 +66,7 @@ func (t *text) verified(m Module) {
 func verification(r Report, d dialect) []part {
 	findings := part{rank: 1, head: "### Findings\n\n| Severity | Code | Root module | Place | What |\n| --- | --- | --- | --- | --- |\n", what: "finding"}
 	unchecked := part{rank: 3, head: "### Not checked\n\n", what: "item"}
-	for _, severity := range []provider.Severity{provider.SeverityError, provider.SeverityWarning, provider.SeverityNote} {
+	for _, severity := range []problem.Severity{problem.SeverityError, problem.SeverityWarning, problem.SeverityNote} {
 		for _, m := range r.Modules {
 			for _, f := range m.Brief() {
 				if f.Severity == severity {
@@ -111,7 +111,7 @@ type markedJSON struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
-func markedOf(f provider.Finding) markedJSON { return markedJSON{findingOf(f), f.Fingerprint()} }
+func markedOf(f problem.Finding) markedJSON { return markedJSON{findingOf(f), f.Fingerprint()} }
 
 type acceptedJSON struct {
 	markedJSON

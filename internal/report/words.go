@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
 	"github.com/relock-dev/relock/internal/scan"
@@ -331,7 +332,7 @@ func (d dialect) place(t scan.Term, from Origins) string {
 }
 
 func (d dialect) at(file string, line int) string {
-	return d.code(provider.Diagnostic{File: file, Line: line}.Place())
+	return d.code(problem.Diagnostic{File: file, Line: line}.Place())
 }
 
 // modulePath writes the names of module calls as the tools write the address
@@ -486,7 +487,7 @@ func (d dialect) unread(u scan.Unread, replaced bool) symptom {
 }
 
 // diagnostic returns a problem's place and message.
-func (d dialect) diagnostic(p provider.Diagnostic) string {
+func (d dialect) diagnostic(p problem.Diagnostic) string {
 	if p.File == "" || p.File == "." { // where relock was started
 		return d.text(p.Message)
 	}
@@ -708,7 +709,7 @@ func (d dialect) made(m scan.RootModule) []string {
 		lines = append(lines, "assumed: "+d.text(text))
 	}
 	for _, u := range m.Tree.Unread {
-		if u.Code == provider.CodeTerragruntUnit {
+		if u.Code == problem.CodeTerragruntUnit {
 			lines = append(lines, fmt.Sprintf("known in part: %s (%s)", d.text(u.Reason), d.text(fmt.Sprintf("%s:%d", u.File, u.Line))))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -47,8 +48,8 @@ func judgeEach(ctx context.Context, j job, source *registry.Client, all []found,
 	}
 	for _, i := range indices {
 		r := &all[i].result
-		slices.SortStableFunc(r.Findings, provider.Finding.Compare)
-		slices.SortStableFunc(r.Undecided, provider.Finding.Compare)
+		slices.SortStableFunc(r.Findings, problem.Finding.Compare)
+		slices.SortStableFunc(r.Undecided, problem.Finding.Compare)
 	}
 }
 

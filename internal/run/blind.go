@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -170,8 +171,8 @@ func (u *blindSpots) narrowed() bool {
 
 // told has a line for each cause that something was missed for. What cannot be read is
 // no proof of anything, so that it fails a verification.
-func (u *blindSpots) told(verb Verb) []provider.Diagnostic {
-	var lines []provider.Diagnostic
+func (u *blindSpots) told(verb Verb) []problem.Diagnostic {
+	var lines []problem.Diagnostic
 	for c := range lastCause + 1 {
 		var names []string
 		unknown := false
@@ -183,13 +184,13 @@ func (u *blindSpots) told(verb Verb) []provider.Diagnostic {
 		slices.Sort(names)
 		names = slices.Compact(names)
 		if len(names) > 0 {
-			lines = append(lines, provider.Diagnostic{
-				Code: provider.CodeUnseen, Severity: provider.SeverityWarning,
+			lines = append(lines, problem.Diagnostic{
+				Code: problem.CodeUnseen, Severity: problem.SeverityWarning,
 				Message: notLookedAt(len(names), unknown, whereabouts[c].where) + ": " + firstOf(names, mostNamed),
 				Hint:    whereabouts[c].hint,
 			})
 			if c == notReadable && verb == Verify {
-				lines[len(lines)-1].Severity = provider.SeverityError
+				lines[len(lines)-1].Severity = problem.SeverityError
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -61,8 +62,8 @@ func TestWhatWasNotSeenIsCountedByCause(t *testing.T) {
 	u.add(notReadable, same, "closed/")
 	var got []string
 	for _, d := range u.told(Check) {
-		if d.Code != provider.CodeUnseen || d.Severity != provider.SeverityWarning {
-			t.Errorf("told() has %+v, want warnings of the code %s", d, provider.CodeUnseen)
+		if d.Code != problem.CodeUnseen || d.Severity != problem.SeverityWarning {
+			t.Errorf("told() has %+v, want warnings of the code %s", d, problem.CodeUnseen)
 		}
 		got = append(got, d.Message)
 	}

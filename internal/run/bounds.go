@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 )
@@ -251,14 +251,14 @@ func (b *bounds) finishing(ctx, asking context.Context) (context.Context, contex
 }
 
 // ended says that a run has ended before it was done, and why.
-func (b *bounds) ended(asking context.Context) []provider.Diagnostic {
+func (b *bounds) ended(asking context.Context) []problem.Diagnostic {
 	if asking.Err() == nil {
 		return nil
 	}
 	if context.Cause(asking) != b.why {
-		return []provider.Diagnostic{report.Interruption}
+		return []problem.Diagnostic{report.Interruption}
 	}
-	return []provider.Diagnostic{report.OutOfTime(b.why)}
+	return []problem.Diagnostic{report.OutOfTime(b.why)}
 }
 
 // counted is the result of a request. That of an interrupted one is a report in any
@@ -267,8 +267,8 @@ func (b *bounds) counted(r report.Report, err error) (report.Report, error) {
 	if !b.isInterrupted() {
 		return r, err
 	}
-	if err != nil && !provider.Coded(err, provider.CodeCancelled) && !errors.Is(err, context.Canceled) {
-		r.Diagnostics = append(r.Diagnostics, provider.Diagnose(err))
+	if err != nil && !problem.Coded(err, problem.CodeCancelled) && !errors.Is(err, context.Canceled) {
+		r.Diagnostics = append(r.Diagnostics, problem.Diagnose(err))
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

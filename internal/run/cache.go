@@ -12,7 +12,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/hash"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 )
 
@@ -71,8 +71,8 @@ func heal(env Env, req Request, name string) *hash.Cache {
 func hashCache(env Env, req Request, name string) (*hash.Cache, error) {
 	switch {
 	case ofHead(env, req, name):
-		return nil, &provider.Error{
-			Code:    provider.CodeSettings,
+		return nil, &problem.Error{
+			Code:    problem.CodeSettings,
 			Message: "a run about the head of a pull request takes none from the workspace, where that head may have put it",
 			Hint:    "keep the cache outside of the checkout: in Actions, path: ${{ runner.temp }}/relock for the cache action and cache: ${{ runner.temp }}/relock/hashes for relock",
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // Nobody's head adds to what is remembered, with whatever verb and wherever it
@@ -52,7 +52,7 @@ func TestCacheOfAHead(t *testing.T) {
 		t.Helper()
 		req := Request{Verb: Check, Head: ForkHead, Cache: filepath.Join(top, name), Targets: []Target{{Dirs: []string{"..", "../../other/..."}}}}
 		cache, err := openCache(env, req)
-		if (err != nil) != refused || err != nil && provider.Diagnose(err).Hint == "" {
+		if (err != nil) != refused || err != nil && problem.Diagnose(err).Hint == "" {
 			t.Errorf("openCache(%s) = %v, want a refusal: %t", name, err, refused)
 		}
 		cache.Close()

@@ -9,7 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 )
 
@@ -112,7 +112,7 @@ func (c *conversation) converse(ctx context.Context) error {
 		return refusal{err}
 	}
 	if c.bounds.isInterrupted() {
-		return &provider.Error{Code: provider.CodeCancelled, Message: errInterrupted.Error()}
+		return &problem.Error{Code: problem.CodeCancelled, Message: errInterrupted.Error()}
 	}
 	return c.carryOut(ctx)
 }
@@ -242,12 +242,12 @@ func (c *conversation) end(ctx context.Context, err error) {
 	if errors.As(err, &no) {
 		text = report.Sentence(no.Error())
 	} else {
-		d := provider.Diagnose(err)
+		d := problem.Diagnose(err)
 		c.report.Diagnostics = append(c.report.Diagnostics, d)
 		text = report.DidNotWork(d)
 	}
 	if err := c.say(ctx, text); err != nil {
-		d := provider.Diagnose(err)
+		d := problem.Diagnose(err)
 		c.report.Diagnostics = append(c.report.Diagnostics, d)
 		c.said += "\n\n" + report.NobodyTold(d)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 )
 
@@ -233,7 +233,7 @@ func (c *committed) compare(t tree) {
 // root modules of which it has a part: what is required there is not known. A pull
 // request keeps what it has for lock files that a local change deleted; elsewhere they
 // are gone. Of the diagnostics of the scan it returns those that are still true.
-func notOnDisk(j job, s *inventory, t tree, c committed, diagnostics []provider.Diagnostic) []provider.Diagnostic {
+func notOnDisk(j job, s *inventory, t tree, c committed, diagnostics []problem.Diagnostic) []problem.Diagnostic {
 	lacks := newChanged(asFiles(c.missing))
 	unseen := map[string]bool{}
 	for _, name := range c.locks() {
@@ -259,7 +259,7 @@ func notOnDisk(j job, s *inventory, t tree, c committed, diagnostics []provider.
 			s.blind.add(deletedHere, j.show(t), name)
 		}
 	}
-	diagnostics = slices.DeleteFunc(slices.Clone(diagnostics), func(d provider.Diagnostic) bool { return unseen[d.File] })
+	diagnostics = slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Diagnostic) bool { return unseen[d.File] })
 	return append(diagnostics, unchecked(s, c)...)
 }
 
@@ -273,11 +273,11 @@ func asFiles(names []string) []github.ChangedPath {
 }
 
 // unchecked are errors about lock files that the change touches and the checkout lacks.
-func unchecked(s *inventory, c committed) (errs []provider.Diagnostic) {
+func unchecked(s *inventory, c committed) (errs []problem.Diagnostic) {
 	for _, name := range c.missing {
 		if s.extent.changed != nil && s.extent.changed.files[name] && isLock(name) {
-			errs = append(errs, provider.Diagnostic{
-				Code: provider.CodeUnseen, Message: "the change to the lock file is not checked: the sparse checkout lacks it",
+			errs = append(errs, problem.Diagnostic{
+				Code: problem.CodeUnseen, Message: "the change to the lock file is not checked: the sparse checkout lacks it",
 				File: name, Hint: scan.CheckOut(path.Dir(name)),
 			})
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 )
@@ -74,7 +75,7 @@ func (d dates) released(ctx context.Context, r provider.Repository) (time.Time, 
 	}
 	found, err := d.hub.Releases(ctx, []provider.Tagged{{Owner: r.Owner, Name: r.Name, Tags: []string{r.Tag}}})
 	switch {
-	case provider.Coded(err, provider.CodeUnreachable), provider.Coded(err, provider.CodeCancelled):
+	case problem.Coded(err, problem.CodeUnreachable), problem.Coded(err, problem.CodeCancelled):
 		return time.Time{}, err
 	case err != nil || len(found) == 0 || len(found[0]) == 0:
 		return time.Time{}, nil

@@ -10,7 +10,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 )
 
@@ -29,7 +29,7 @@ func write(j job, p planned) report.Report {
 			m := &p.report.Modules[i]
 			switch {
 			case !j.bounds.saves() && f.result.File != nil:
-				m.Diagnostics = append(m.Diagnostics, provider.Diagnose(&provider.Error{Code: provider.CodeCancelled, Message: errInterrupted.Error()}))
+				m.Diagnostics = append(m.Diagnostics, problem.Diagnose(&problem.Error{Code: problem.CodeCancelled, Message: errInterrupted.Error()}))
 			case f.result.File != nil:
 				writeOne(f, m, j.show(f.tree))
 			case j.bounds.saves():
@@ -57,15 +57,15 @@ func writeOne(f found, m *report.Module, show func(string) string) {
 
 // Unwritten says why a file of the repository is as it was, or as somebody else has
 // left it.
-func Unwritten(what, shown string, err error) provider.Diagnostic {
+func Unwritten(what, shown string, err error) problem.Diagnostic {
 	if errors.Is(err, file.ErrChanged) {
-		return provider.Diagnostic{
-			Code: provider.CodeFileChanged, Message: "the " + what + " changed while relock ran, and stays as it is now",
+		return problem.Diagnostic{
+			Code: problem.CodeFileChanged, Message: "the " + what + " changed while relock ran, and stays as it is now",
 			File: shown, Hint: "run again",
 		}
 	}
-	return provider.Diagnostic{
-		Code: provider.CodeUnwritable, Message: fmt.Sprintf("the %s could not be written: %v", what, file.Cause(err)),
+	return problem.Diagnostic{
+		Code: problem.CodeUnwritable, Message: fmt.Sprintf("the %s could not be written: %v", what, file.Cause(err)),
 		File: shown, Hint: "nothing was changed; check the permissions of the directory",
 	}
 }

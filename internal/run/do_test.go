@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/sandbox"
@@ -155,7 +156,7 @@ func TestSoughtOverTargets(t *testing.T) {
 	s.note(pattern("hashicorp/gone"), false, "acme/one")
 	s.note(pattern("hashicorp/gone"), false, "acme/two")
 	told := report.Report{Diagnostics: s.told()}
-	if len(told.Diagnostics) != 2 || !told.Failed() || told.Diagnostics[1].Severity != provider.SeverityWarning ||
+	if len(told.Diagnostics) != 2 || !told.Failed() || told.Diagnostics[1].Severity != problem.SeverityWarning ||
 		told.Diagnostics[1].Message != "hashicorp/aws was not found in acme/two" {
 		t.Errorf("told %v", told.Diagnostics)
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
@@ -32,14 +32,14 @@ type inventory struct {
 	trees       []tree
 	extent      extent
 	found       []found
-	lost        map[wish]provider.Diagnostic // directories that were named and are not there
-	unlocked    []string                     // directories of root modules without a lock file
-	passedOver  []string                     // directories with configuration that nothing makes root modules
-	hidden      string                       // what hides lock files from git, and what to do; empty: nothing
+	lost        map[wish]problem.Diagnostic // directories that were named and are not there
+	unlocked    []string                    // directories of root modules without a lock file
+	passedOver  []string                    // directories with configuration that nothing makes root modules
+	hidden      string                      // what hides lock files from git, and what to do; empty: nothing
 	blind       blindSpots
 	alone       []found  // lock files that no search comes to, and of which the hashes are judged
 	excluded    []string // lock files that include or exclude leaves out
-	diagnostics []provider.Diagnostic
+	diagnostics []problem.Diagnostic
 }
 
 // findAll finds the root modules of every tree.
@@ -51,7 +51,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 	if s.extent, s.diagnostics, err = narrow(ctx, j, s.trees); err != nil {
 		return s, err
 	}
-	s.lost, s.blind.only = map[wish]provider.Diagnostic{}, j.req.Plan.Only
+	s.lost, s.blind.only = map[wish]problem.Diagnostic{}, j.req.Plan.Only
 	for _, t := range s.trees {
 		c, err := trackedIn(ctx, j, t)
 		if err != nil {
@@ -78,8 +78,8 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 		before := len(s.found)
 		s = withPassed(ctx, j, s, t, passed)
 		if len(s.found) > before { // so that there is something
-			diagnostics = slices.DeleteFunc(diagnostics, func(d provider.Diagnostic) bool {
-				return d.Code == provider.CodeNotRootModule && d.Severity == provider.SeverityWarning
+			diagnostics = slices.DeleteFunc(diagnostics, func(d problem.Diagnostic) bool {
+				return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning
 			})
 		}
 		diagnostics = notOnDisk(j, &s, t, c, misses(j, s, t, s.extent.changed.unlocked(diagnostics)))
@@ -98,7 +98,7 @@ func findAll(ctx context.Context, j job) (s inventory, err error) {
 }
 
 // modulesIn finds the root modules of a tree. Before a plan they have half of the time.
-func modulesIn(ctx context.Context, j job, t tree, opts scan.Options) ([]scan.RootModule, []provider.Diagnostic, error) {
+func modulesIn(ctx context.Context, j job, t tree, opts scan.Options) ([]scan.RootModule, []problem.Diagnostic, error) {
 	if j.req.Verb != Scan {
 		half, done := upgrade.Half(ctx)
 		defer done()
@@ -166,7 +166,7 @@ func foresee(ctx context.Context, j job, t tree) func([]scan.RootModule) {
 
 // rootModules finds the root modules of a file tree and reads what they require.
 // Without a source nobody is asked for modules that are elsewhere.
-func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.Options) ([]scan.RootModule, []provider.Diagnostic, error) {
+func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.Options) ([]scan.RootModule, []problem.Diagnostic, error) {
 	opts.Made = terragrunt.Kinds
 	roots, diagnostics, err := scan.Find(ctx, fsys, opts)
 	if err != nil {
@@ -181,17 +181,17 @@ func rootModules(ctx context.Context, fsys fs.FS, source scan.Source, opts scan.
 	diagnostics = append(diagnostics, told...)
 	modules := scan.Load(ctx, roots, source, opts)
 	diagnostics = append(diagnostics, scan.Newer(modules)...)
-	slices.SortFunc(diagnostics, provider.Diagnostic.Compare)
+	slices.SortFunc(diagnostics, problem.Diagnostic.Compare)
 	return modules, diagnostics, nil
 }
 
 // tell adds what the scan of a tree says.
-func (s *inventory) tell(diagnostics []provider.Diagnostic) {
+func (s *inventory) tell(diagnostics []problem.Diagnostic) {
 	for _, d := range diagnostics {
 		switch {
-		case d.Code == provider.CodePassedOver:
+		case d.Code == problem.CodePassedOver:
 			s.passedOver = append(s.passedOver, d.File)
-		case d.Code != provider.CodeUnlocked:
+		case d.Code != problem.CodeUnlocked:
 			s.diagnostics = append(s.diagnostics, d)
 		case !slices.Contains(s.unlocked, d.File):
 			s.unlocked, s.hidden = append(s.unlocked, d.File), cmp.Or(s.hidden, d.Hint)
@@ -203,13 +203,13 @@ func (s *inventory) tell(diagnostics []provider.Diagnostic) {
 const mostNamed = 20
 
 // unlocked says in one line which root modules have no lock file.
-func unlocked(s inventory, fails bool) []provider.Diagnostic {
+func unlocked(s inventory, fails bool) []problem.Diagnostic {
 	slices.Sort(s.unlocked)
 	if len(s.unlocked) == 0 {
 		return nil
 	}
-	d := provider.Diagnostic{
-		Code: provider.CodeUnlocked, Severity: provider.SeverityWarning,
+	d := problem.Diagnostic{
+		Code: problem.CodeUnlocked, Severity: problem.SeverityWarning,
 		Message: fmt.Sprintf("%d root modules have no lock file: ", len(s.unlocked)),
 		Hint:    cmp.Or(s.hidden, "relock upgrade --create writes them, and so does the setting create; unlocked: ignore leaves this line out"),
 	}
@@ -218,17 +218,17 @@ func unlocked(s inventory, fails bool) []provider.Diagnostic {
 		d.Hint = cmp.Or(s.hidden, "relock upgrade "+report.ShellWord(s.unlocked[0])+" writes it, and so does the setting create; unlocked: ignore leaves this line out")
 	}
 	if fails {
-		d.Severity = provider.SeverityError
+		d.Severity = problem.SeverityError
 	}
 	d.Message += firstOf(s.unlocked, mostNamed)
-	return []provider.Diagnostic{d}
+	return []problem.Diagnostic{d}
 }
 
 // mostPassedOver is how many directories that were passed over are named.
 const mostPassedOver = 3
 
 // passedOver says in one line which directories nothing makes root modules.
-func passedOver(dirs []string) []provider.Diagnostic {
+func passedOver(dirs []string) []problem.Diagnostic {
 	slices.Sort(dirs)
 	dirs = slices.Compact(dirs)
 	if len(dirs) == 0 {
@@ -238,8 +238,8 @@ func passedOver(dirs []string) []provider.Diagnostic {
 	if len(dirs) == 1 {
 		what = "1 directory with configuration was passed over, since nothing makes it a root module: "
 	}
-	return []provider.Diagnostic{{
-		Code: provider.CodePassedOver, Severity: provider.SeverityWarning, Message: what + firstOf(dirs, mostPassedOver),
+	return []problem.Diagnostic{{
+		Code: problem.CodePassedOver, Severity: problem.SeverityWarning, Message: what + firstOf(dirs, mostPassedOver),
 		Hint: "name a directory to take it in, or spell its name in include",
 	}}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 )
@@ -15,7 +16,7 @@ import (
 // forgive makes warnings of what was wrong before the change that is checked: who
 // proposes a change need not mend what others have left. The base is read only if
 // something is wrong, and planned for those root modules alone.
-func forgive(ctx context.Context, j job, p planned) []provider.Diagnostic {
+func forgive(ctx context.Context, j job, p planned) []problem.Diagnostic {
 	var dirs []string
 	for i, m := range p.report.Modules {
 		if m.Pending || m.Failed() || len(m.Findings) > 0 {
@@ -27,9 +28,9 @@ func forgive(ctx context.Context, j job, p planned) []provider.Diagnostic {
 	}
 	base, err := planBase(ctx, j, p.extent, dirs)
 	if err != nil {
-		d := provider.Diagnose(err)
-		d.Severity, d.Message = provider.SeverityWarning, "it is not known what was wrong before the change: "+d.Message
-		return []provider.Diagnostic{d}
+		d := problem.Diagnose(err)
+		d.Severity, d.Message = problem.SeverityWarning, "it is not known what was wrong before the change: "+d.Message
+		return []problem.Diagnostic{d}
 	}
 	for i, f := range p.found {
 		at := slices.IndexFunc(base.found, func(b found) bool { return b.module.Dir == f.module.Dir })
@@ -87,15 +88,15 @@ func only(locks []lockfile.Lock, addr provider.Addr) []lockfile.Lock {
 func forgiveModule(m *report.Module, before report.Module, a alike) {
 	m.OnBase = m.Pending && !slices.ContainsFunc(m.Changes, func(c report.Change) bool { return !a.entry(c.Addr) })
 	for i, d := range m.Diagnostics {
-		had := slices.ContainsFunc(before.Diagnostics, func(b provider.Diagnostic) bool {
-			return b.Severity == provider.SeverityError && b.Code == d.Code && b.Addr == d.Addr && b.Message == d.Message
+		had := slices.ContainsFunc(before.Diagnostics, func(b problem.Diagnostic) bool {
+			return b.Severity == problem.SeverityError && b.Code == d.Code && b.Addr == d.Addr && b.Message == d.Message
 		})
-		if d.Severity == provider.SeverityError && had && !ofTheDay(d.Code) && (d.Addr == provider.Addr{} || a.entry(d.Addr)) {
+		if d.Severity == problem.SeverityError && had && !ofTheDay(d.Code) && (d.Addr == provider.Addr{} || a.entry(d.Addr)) {
 			m.Diagnostics[i], m.Forgiven = onBase(d), true
 		}
 	}
-	m.Findings = slices.DeleteFunc(m.Findings, func(f provider.Finding) bool {
-		had := slices.ContainsFunc(before.Findings, func(b provider.Finding) bool {
+	m.Findings = slices.DeleteFunc(m.Findings, func(f problem.Finding) bool {
+		had := slices.ContainsFunc(before.Findings, func(b problem.Finding) bool {
 			return b.Code == f.Code && b.Addr == f.Addr && b.Version == f.Version && b.Hash == f.Hash
 		})
 		if had {
@@ -105,8 +106,8 @@ func forgiveModule(m *report.Module, before report.Module, a alike) {
 	})
 	if m.OnBase {
 		m.Forgiven = true
-		m.Diagnostics = append(m.Diagnostics, provider.Diagnostic{
-			Code: provider.CodeOnBase, Severity: provider.SeverityWarning, File: m.LockPath,
+		m.Diagnostics = append(m.Diagnostics, problem.Diagnostic{
+			Code: problem.CodeOnBase, Severity: problem.SeverityWarning, File: m.LockPath,
 			Message: "the lock file was like that before the change, which does not fail for it",
 			Hint:    "run relock on the base branch",
 		})
@@ -114,17 +115,17 @@ func forgiveModule(m *report.Module, before report.Module, a alike) {
 }
 
 // onBase is a problem that the base has, too.
-func onBase(d provider.Diagnostic) provider.Diagnostic {
-	d.Severity = provider.SeverityWarning
+func onBase(d problem.Diagnostic) problem.Diagnostic {
+	d.Severity = problem.SeverityWarning
 	d.Message += " (it was so before the change)"
 	return d
 }
 
 // ofTheDay are problems that say nothing of a repository: both sides have them, and
 // what would be found without them is not known.
-func ofTheDay(code provider.Code) bool {
-	return slices.Contains([]provider.Code{
-		provider.CodeUnreachable, provider.CodeUnauthorized, provider.CodeBadAnswer, provider.CodeGitHub,
-		provider.CodeCancelled, provider.CodeInternal,
+func ofTheDay(code problem.Code) bool {
+	return slices.Contains([]problem.Code{
+		problem.CodeUnreachable, problem.CodeUnauthorized, problem.CodeBadAnswer, problem.CodeGitHub,
+		problem.CodeCancelled, problem.CodeInternal,
 	}, code)
 }

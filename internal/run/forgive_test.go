@@ -5,6 +5,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -25,11 +26,11 @@ func TestForgive(t *testing.T) {
 	planned := func(old, new string) found {
 		return found{result: upgrade.Result{Old: []lockfile.Lock{entry(aws, old), entry(null, "3.2.2")}, New: []lockfile.Lock{entry(aws, new), entry(null, "3.2.2")}}}
 	}
-	problem := func(code provider.Code, addr provider.Addr) provider.Diagnostic {
-		return provider.Diagnostic{Severity: provider.SeverityError, Code: code, Addr: addr, Message: "wrong"}
+	bad := func(code problem.Code, addr provider.Addr) problem.Diagnostic {
+		return problem.Diagnostic{Severity: problem.SeverityError, Code: code, Addr: addr, Message: "wrong"}
 	}
 	stale := []report.Change{{Change: diff.Change{Kind: diff.Upgraded, Addr: aws}}}
-	finding := provider.Finding{Code: provider.CodeHashUnknown, Addr: null, Version: provider.Version{Major: 1}, OfEntry: true, Hash: "h1:x"}
+	finding := problem.Finding{Code: problem.CodeHashUnknown, Addr: null, Version: provider.Version{Major: 1}, OfEntry: true, Hash: "h1:x"}
 	other := finding
 	other.Version.Major = 2
 	for name, tt := range map[string]struct {
@@ -50,29 +51,29 @@ func TestForgive(t *testing.T) {
 			now: planned("5.0.0", "5.2.0"), before: planned("5.0.0", "5.1.0"), m: report.Module{Pending: true, Changes: stale},
 		},
 		"the_same_problem": {
-			m:   report.Module{Diagnostics: []provider.Diagnostic{problem(provider.CodeNoVersion, aws)}},
-			was: report.Module{Diagnostics: []provider.Diagnostic{problem(provider.CodeNoVersion, aws)}}, anyIsForgiven: true,
+			m:   report.Module{Diagnostics: []problem.Diagnostic{bad(problem.CodeNoVersion, aws)}},
+			was: report.Module{Diagnostics: []problem.Diagnostic{bad(problem.CodeNoVersion, aws)}}, anyIsForgiven: true,
 		},
 		"another_problem": {
-			m:   report.Module{Diagnostics: []provider.Diagnostic{problem(provider.CodeNoVersion, aws)}},
-			was: report.Module{Diagnostics: []provider.Diagnostic{problem(provider.CodeNoVersion, null)}}, fails: true,
+			m:   report.Module{Diagnostics: []problem.Diagnostic{bad(problem.CodeNoVersion, aws)}},
+			was: report.Module{Diagnostics: []problem.Diagnostic{bad(problem.CodeNoVersion, null)}}, fails: true,
 		},
 		"an_outage_hides_what_is_new": {
-			m:   report.Module{Diagnostics: []provider.Diagnostic{problem(provider.CodeUnreachable, aws)}},
-			was: report.Module{Diagnostics: []provider.Diagnostic{problem(provider.CodeUnreachable, aws)}}, fails: true,
+			m:   report.Module{Diagnostics: []problem.Diagnostic{bad(problem.CodeUnreachable, aws)}},
+			was: report.Module{Diagnostics: []problem.Diagnostic{bad(problem.CodeUnreachable, aws)}}, fails: true,
 		},
 		"a_problem_of_a_changed_entry": {
 			now: planned("5.0.1", "5.1.0"), before: planned("5.0.0", "5.1.0"),
-			m:   report.Module{Diagnostics: []provider.Diagnostic{problem(provider.CodeNoVersion, aws)}},
-			was: report.Module{Diagnostics: []provider.Diagnostic{problem(provider.CodeNoVersion, aws)}}, fails: true,
+			m:   report.Module{Diagnostics: []problem.Diagnostic{bad(problem.CodeNoVersion, aws)}},
+			was: report.Module{Diagnostics: []problem.Diagnostic{bad(problem.CodeNoVersion, aws)}}, fails: true,
 		},
 		"the_same_finding": {
-			m: report.Module{Findings: []provider.Finding{finding}}, was: report.Module{Findings: []provider.Finding{finding}}, anyIsForgiven: true,
+			m: report.Module{Findings: []problem.Finding{finding}}, was: report.Module{Findings: []problem.Finding{finding}}, anyIsForgiven: true,
 		},
 		"a_finding_of_another_version": {
-			m: report.Module{Findings: []provider.Finding{finding}}, was: report.Module{Findings: []provider.Finding{other}}, finds: true,
+			m: report.Module{Findings: []problem.Finding{finding}}, was: report.Module{Findings: []problem.Finding{other}}, finds: true,
 		},
-		"a_new_finding": {m: report.Module{Findings: []provider.Finding{finding}}, finds: true},
+		"a_new_finding": {m: report.Module{Findings: []problem.Finding{finding}}, finds: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/transport"
@@ -91,8 +92,8 @@ func screened(j job, m scan.RootModule) scan.RootModule {
 		if admitted(string(host)) {
 			continue
 		}
-		m.Tree.Diagnostics = append(m.Tree.Diagnostics, provider.Diagnostic{
-			Code: provider.CodeUnreachable, Addr: r.Addr, Host: host, File: r.Terms[0].File, Line: r.Terms[0].Line, Package: r.Terms[0].Package,
+		m.Tree.Diagnostics = append(m.Tree.Diagnostics, problem.Diagnostic{
+			Code: problem.CodeUnreachable, Addr: r.Addr, Host: host, File: r.Terms[0].File, Line: r.Terms[0].Line, Package: r.Terms[0].Package,
 			Message: "the registry " + host.ForDisplay() + " is not contacted for a pull request from a fork",
 			Hint:    "name it in a host block of the runner's CLI configuration, if such pull requests may use it",
 		})
@@ -112,8 +113,8 @@ func NotCheckedOut(root string, names []string) (fs.FS, error) {
 	}
 	files, ok := Committed(root, head.Hash.String(), names)
 	if !ok {
-		return nil, provider.Diagnostic{
-			Code: provider.CodeSettings, Message: "it is not known whether the sparse checkout lacks a configuration file: HEAD could not be read",
+		return nil, problem.Diagnostic{
+			Code: problem.CodeSettings, Message: "it is not known whether the sparse checkout lacks a configuration file: HEAD could not be read",
 			Hint: scan.CheckOut(path.Dir(names[0])),
 		}
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -255,7 +255,7 @@ func forgiveAlone(base func() (*Remote, error), r upgrade.Result) upgrade.Result
 	if before == nil {
 		return r
 	}
-	r.Findings = slices.DeleteFunc(slices.Clone(r.Findings), func(f provider.Finding) bool {
+	r.Findings = slices.DeleteFunc(slices.Clone(r.Findings), func(f problem.Finding) bool {
 		same := len(diff.Locks(only(before.Locks, f.Addr), only(r.Module.Lock.Locks, f.Addr), nil)) == 0
 		if same {
 			r.Diagnostics = append(slices.Clip(r.Diagnostics), onBase(f.Diagnostic()))
@@ -267,10 +267,10 @@ func forgiveAlone(base func() (*Remote, error), r upgrade.Result) upgrade.Result
 
 // inCache is the finding about a lock file that a change adds or changes where only the
 // tools write.
-func inCache(name string) provider.Finding {
-	rule, _ := verify.RuleOf(provider.CodeLockInCache)
-	return provider.Finding{
-		Code: provider.CodeLockInCache, Severity: rule.Severity, Hint: rule.Help, File: name, Line: 1,
+func inCache(name string) problem.Finding {
+	rule, _ := verify.RuleOf(problem.CodeLockInCache)
+	return problem.Finding{
+		Code: problem.CodeLockInCache, Severity: rule.Severity, Hint: rule.Help, File: name, Line: 1,
 		Message: "the change adds or changes a lock file in a directory that the tools fill by themselves",
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 )
 
@@ -157,8 +157,8 @@ func commitOf(t tree, revision string) (*object.Commit, error) {
 	}
 	hash, err := repo.ResolveRevision(plumbing.Revision(revision))
 	if err != nil {
-		return nil, provider.Diagnostic{
-			Code: provider.CodeUnreadable, Message: fmt.Sprintf("the repository has no revision %q: %v", revision, err),
+		return nil, problem.Diagnostic{
+			Code: problem.CodeUnreadable, Message: fmt.Sprintf("the repository has no revision %q: %v", revision, err),
 			Hint: "name a branch, a tag or a commit; a shallow clone may have to be deepened",
 		}
 	}

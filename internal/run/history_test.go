@@ -15,7 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 )
 
@@ -102,7 +102,7 @@ func TestHistoryComparesWithARevision(t *testing.T) {
 		}
 	}
 	_, err := History(Env{WorkDir: root}, "gone", nil)
-	if d := provider.Diagnose(err); d.Code != provider.CodeUnreadable || !strings.Contains(d.Message, `"gone"`) || d.Hint == "" {
+	if d := problem.Diagnose(err); d.Code != problem.CodeUnreadable || !strings.Contains(d.Message, `"gone"`) || d.Hint == "" {
 		t.Errorf("History(of no revision) = %v with the hint %q", err, d.Hint)
 	}
 }
@@ -159,7 +159,7 @@ func TestChangedSince(t *testing.T) {
 		}
 	}
 	_, _, err = changedSince(tree{root: root}, "gone")
-	if d := provider.Diagnose(err); d.Code != provider.CodeSettings || !strings.Contains(d.Hint, "fetch-depth: 0") {
+	if d := problem.Diagnose(err); d.Code != problem.CodeSettings || !strings.Contains(d.Hint, "fetch-depth: 0") {
 		t.Errorf("changedSince(no revision) = %v with the hint %q", err, d.Hint)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/terragrunt"
 	"github.com/relock-dev/relock/internal/transport"
@@ -53,8 +53,8 @@ func (s *hubs) of(h Hub, repository string) (hub, error) {
 	}
 	anonymous := h.Token == "" && h.App == nil
 	if anonymous && !h.Anonymous {
-		return hub{}, provider.Diagnostic{
-			Code: provider.CodeSettings, Message: "there is no token for GitHub",
+		return hub{}, problem.Diagnostic{
+			Code: problem.CodeSettings, Message: "there is no token for GitHub",
 			Hint: "set GITHUB_TOKEN to one that may write contents and pull requests, or give a GitHub App; --dry-run needs none for what is public",
 		}
 	}
@@ -79,8 +79,8 @@ func (s *hubs) of(h Hub, repository string) (hub, error) {
 // with custom properties where somebody chooses by them.
 func (s *hubs) ofOwner(h Hub, properties bool) (hub, error) {
 	if h.Token == "" && h.App == nil {
-		return hub{}, provider.Diagnostic{
-			Code: provider.CodeSettings, Message: "there is no token for GitHub",
+		return hub{}, problem.Diagnostic{
+			Code: problem.CodeSettings, Message: "there is no token for GitHub",
 			Hint: "give a GitHub App that is installed in the organisation, or set GITHUB_TOKEN to somebody's token",
 		}
 	}

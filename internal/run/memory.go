@@ -16,6 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 )
@@ -58,7 +59,7 @@ func (s *sighting) note(ctx context.Context, j job, p planned) {
 }
 
 // open reads what earlier runs know. Trouble with that costs requests, and is told.
-func (f *fleetRun) open() []provider.Diagnostic {
+func (f *fleetRun) open() []problem.Diagnostic {
 	name := f.req.Organisation.Memory
 	if name == "" {
 		return nil
@@ -84,7 +85,7 @@ func (f *fleetRun) next() string {
 }
 
 // save writes what is known now, and with which repository the next run begins.
-func (f *fleetRun) save(next string) []provider.Diagnostic {
+func (f *fleetRun) save(next string) []problem.Diagnostic {
 	if f.memory == nil {
 		return nil
 	}
@@ -99,12 +100,12 @@ func (f *fleetRun) save(next string) []provider.Diagnostic {
 }
 
 // unremembered tells of trouble with the memory; nothing, where there is none.
-func unremembered(name string, err error) []provider.Diagnostic {
+func unremembered(name string, err error) []problem.Diagnostic {
 	if err == nil {
 		return nil
 	}
-	return []provider.Diagnostic{{
-		Code: provider.CodeSettings, Severity: provider.SeverityWarning, File: name,
+	return []problem.Diagnostic{{
+		Code: problem.CodeSettings, Severity: problem.SeverityWarning, File: name,
 		Message: fmt.Sprintf("what is known of the repositories cannot be used: %v", file.Cause(err)),
 		Hint:    "nothing is wrong with what the run does; every repository is read",
 	}}
@@ -144,8 +145,8 @@ func (f *fleetRun) recall(ctx context.Context, l github.Listed) (report.Report, 
 	}
 	told.Excluded = known.Excluded
 	for _, message := range known.Unseen {
-		told.Diagnostics = append(told.Diagnostics, provider.Diagnostic{
-			Code: provider.CodeUnseen, Severity: provider.SeverityWarning, File: l.Name, Package: l.Name, Message: message,
+		told.Diagnostics = append(told.Diagnostics, problem.Diagnostic{
+			Code: problem.CodeUnseen, Severity: problem.SeverityWarning, File: l.Name, Package: l.Name, Message: message,
 		})
 	}
 	for _, m := range known.Modules {
@@ -175,7 +176,7 @@ func (f *fleetRun) remember(l github.Listed, seen *sighting, told report.Report)
 	}
 	r := fleet.Remembered{Settings: f.req.Organisation.Settings, Read: f.env.Now, Until: seen.until, Excluded: told.Excluded}
 	for _, d := range told.Diagnostics {
-		if d.Code == provider.CodeUnseen {
+		if d.Code == problem.CodeUnseen {
 			r.Unseen = append(r.Unseen, d.Message)
 		}
 	}

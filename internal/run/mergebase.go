@@ -15,7 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
@@ -178,7 +178,7 @@ func (r baseMerge) rest(ctx context.Context, m *merge, locks []github.File) (err
 	switch {
 	case errors.Is(err, github.ErrConflict):
 		return refused(report.Conflicts(r.pull.Base, r.locally(locks)))
-	case err != nil && provider.Coded(err, provider.CodeGitHub) && !errors.Is(err, github.ErrUncertain):
+	case err != nil && problem.Coded(err, problem.CodeGitHub) && !errors.Is(err, github.ErrUncertain):
 		return refused(report.MergeRefused(r.pull.Base, err, r.locally(locks)))
 	case err != nil:
 		return err

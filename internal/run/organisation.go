@@ -11,7 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/pr"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 )
 
@@ -273,8 +273,8 @@ func (f *fleetRun) one(ctx context.Context, l github.Listed, opens int) (told re
 	f.env.Log.Info("looking at a repository", "repository", l.Name)
 	before := f.Session.client.Stats().Requests
 	told = f.elsewhere(ctx, f.req, t)
-	told.Diagnostics = slices.DeleteFunc(told.Diagnostics, func(d provider.Diagnostic) bool {
-		return d.Code == provider.CodeNotRootModule && d.Severity == provider.SeverityWarning // as most repositories are
+	told.Diagnostics = slices.DeleteFunc(told.Diagnostics, func(d problem.Diagnostic) bool {
+		return d.Code == problem.CodeNotRootModule && d.Severity == problem.SeverityWarning // as most repositories are
 	})
 	f.hubs.forget(l.Name)
 	f.remember(l, t.seen, told)
@@ -282,8 +282,8 @@ func (f *fleetRun) one(ctx context.Context, l github.Listed, opens int) (told re
 }
 
 // stopped says that a run has not come to all repositories, and why.
-func (f *fleetRun) stopped(ctx context.Context, until github.Wait, next string, left int) provider.Diagnostic {
-	d := provider.Diagnostic{Code: provider.CodeCancelled, Hint: "run again, with more time or in shards: what is done stays, and costs little the next time"}
+func (f *fleetRun) stopped(ctx context.Context, until github.Wait, next string, left int) problem.Diagnostic {
+	d := problem.Diagnostic{Code: problem.CodeCancelled, Hint: "run again, with more time or in shards: what is done stays, and costs little the next time"}
 	why := "the time of the run is over"
 	if until.Needed() {
 		why, d.Hint = until.String(), "run again after that: what is done stays, and costs little the next time"
@@ -296,9 +296,9 @@ func (f *fleetRun) stopped(ctx context.Context, until github.Wait, next string, 
 }
 
 // waits says that pull requests wait, since GitHub lets no more be made now.
-func (f *fleetRun) waits(late int) provider.Diagnostic {
-	return provider.Diagnostic{
-		Code: provider.CodeGitHub, Severity: provider.SeverityWarning,
+func (f *fleetRun) waits(late int) problem.Diagnostic {
+	return problem.Diagnostic{
+		Code: problem.CodeGitHub, Severity: problem.SeverityWarning,
 		Message: fmt.Sprintf("%s: %d repositories have pull requests that wait", f.scarce, late),
 		Hint:    "run again after that; --timeout with more than an hour lets a run wait by itself",
 	}

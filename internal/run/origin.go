@@ -12,14 +12,14 @@ import (
 	"github.com/go-git/go-git/v5"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // Origin returns the repository on a GitHub server, as OWNER/NAME, that the working
 // tree at root is a clone of: that of the remote origin, else the only one that its
 // remotes name there. Where another remote names another repository, the
 // notices say which one is taken. api is the address of the server's REST API.
-func Origin(root, api string) (repository string, notices []provider.Diagnostic, err error) {
+func Origin(root, api string) (repository string, notices []problem.Diagnostic, err error) {
 	repo, err := openClone(root)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, git.ErrRepositoryNotExists) {
 		return "", nil, unnamed("this is no clone of a git repository, so that nothing says which repository on GitHub it is",
@@ -54,7 +54,7 @@ type remote struct {
 }
 
 // choose picks the remote that counts among those on the server.
-func choose(there []remote) (string, []provider.Diagnostic, error) {
+func choose(there []remote) (string, []problem.Diagnostic, error) {
 	chosen := there[0]
 	if i := slices.IndexFunc(there, func(r remote) bool { return r.name == git.DefaultRemoteName }); i >= 0 {
 		chosen = there[i]
@@ -67,8 +67,8 @@ func choose(there []remote) (string, []provider.Diagnostic, error) {
 	if chosen.name != git.DefaultRemoteName {
 		return "", nil, unnamed("the remotes of this clone name several repositories: "+listed(there), "set GITHUB_REPOSITORY to the OWNER/NAME that is meant")
 	}
-	return chosen.repository, []provider.Diagnostic{{
-		Code: provider.CodeSettings, Severity: provider.SeverityWarning,
+	return chosen.repository, []problem.Diagnostic{{
+		Code: problem.CodeSettings, Severity: problem.SeverityWarning,
 		Message: fmt.Sprintf("the repository is that of the remote %s, %s; there are also %s", chosen.name, chosen.repository, listed(others)),
 		Hint:    hint,
 	}}, nil
@@ -102,7 +102,7 @@ func elsewhere(all []remote, server string) error {
 }
 
 func unnamed(message, hint string) error {
-	return provider.Diagnostic{Code: provider.CodeSettings, Message: message, Hint: hint}
+	return problem.Diagnostic{Code: problem.CodeSettings, Message: message, Hint: hint}
 }
 
 func listed(remotes []remote) string {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
@@ -41,11 +42,11 @@ func planAll(ctx context.Context, j job, p planned) planned {
 
 // outages say once of each host that does not answer why that is so. What was not
 // asked for it says no more than that.
-func outages(j job) []provider.Diagnostic {
-	var all []provider.Diagnostic
+func outages(j job) []problem.Diagnostic {
+	var all []problem.Diagnostic
 	for _, o := range j.client.Outages() {
-		all = append(all, provider.Diagnostic{
-			Code: provider.CodeUnreachable, Severity: provider.SeverityWarning,
+		all = append(all, problem.Diagnostic{
+			Code: problem.CodeUnreachable, Severity: problem.SeverityWarning,
 			Message: fmt.Sprintf("%s does not answer: %v", o.Host, o.Reason),
 			Hint:    "what needs it is left as it is; run again when it answers",
 		})

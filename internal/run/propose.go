@@ -20,6 +20,7 @@ import (
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/notes"
 	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -266,7 +267,7 @@ type share struct {
 	// proposed them before; unasked counts root modules of which that is so in part.
 	kept    []found
 	unasked int
-	told    []provider.Diagnostic // of its pull request
+	told    []problem.Diagnostic // of its pull request
 }
 
 // add puts in what the group has of a root module.
@@ -318,8 +319,8 @@ func (p *proposer) proposals(ctx context.Context, carrier *carrier) []pr.Proposa
 			}
 		}
 		stands, read := carrier.known[key]
-		if stands.err != nil && (!provider.Coded(stands.err, provider.CodeCancelled) || !p.bounds.isInterrupted()) { // which is said once
-			carrier.told[key] = append(carrier.told[key], provider.Diagnose(stands.err))
+		if stands.err != nil && (!problem.Coded(stands.err, problem.CodeCancelled) || !p.bounds.isInterrupted()) { // which is said once
+			carrier.told[key] = append(carrier.told[key], problem.Diagnose(stands.err))
 		}
 		if stands.alone != "" {
 			one := p.proposing.survey.Proposal(pr.New(key, p.proposing.base, p.req.Pull.BranchPrefix, nil))
@@ -394,11 +395,11 @@ func (p *proposer) proposal(ctx context.Context, key string, s *share, stands pr
 // failures are what failed beside the group in lock files that it changes: their hashes
 // are counted in the text, and could not be proven. own reports whether anything of the
 // group failed as well.
-func (p *proposer) failures(s *share) (beside []provider.Diagnostic, own bool) {
+func (p *proposer) failures(s *share) (beside []problem.Diagnostic, own bool) {
 	for n, i := range s.modules {
 		own = own || s.parts[n].Failed()
 		if p.found[i].result.Failed() && !s.parts[n].Failed() {
-			beside = append(beside, provider.Diagnostic{Code: provider.CodeUnreachable, File: p.found[i].module.Dir})
+			beside = append(beside, problem.Diagnostic{Code: problem.CodeUnreachable, File: p.found[i].module.Dir})
 		}
 	}
 	return beside, own
@@ -461,7 +462,7 @@ func carries(modules []report.Module) bool {
 // facts identifies what the text of a pull request tells that is in no lock
 // file: what needs an eye, and what was held back. Dates are not among it, since
 // they are asked only for a text that is written.
-func facts(modules []report.Module, general []provider.Diagnostic) string {
+func facts(modules []report.Module, general []problem.Diagnostic) string {
 	h := sha256.New()
 	tell := func(addr provider.Addr, f report.Facts) {
 		for _, held := range f.Held {
@@ -521,8 +522,8 @@ func executable(mode fs.FileMode) bool { return mode&0o111 != 0 }
 // everything that it asked was answered.
 func (p *proposer) sawAll() bool {
 	seen := p.report
-	seen.Diagnostics = slices.DeleteFunc(slices.Clone(seen.Diagnostics), func(d provider.Diagnostic) bool {
-		return d.Code == provider.CodeUnlocked // known, whatever it is to the run
+	seen.Diagnostics = slices.DeleteFunc(slices.Clone(seen.Diagnostics), func(d problem.Diagnostic) bool {
+		return d.Code == problem.CodeUnlocked // known, whatever it is to the run
 	})
 	return !p.narrowed() && !seen.Failed()
 }
@@ -530,11 +531,11 @@ func (p *proposer) sawAll() bool {
 // record puts what became of a proposal into the report.
 func (p *proposer) record(o pr.Outcome, proposals []pr.Proposal, over report.CarriedOver) {
 	if o.Err != nil {
-		p.report.Diagnostics = append(p.report.Diagnostics, provider.Diagnose(o.Err))
+		p.report.Diagnostics = append(p.report.Diagnostics, problem.Diagnose(o.Err))
 	}
 	for _, err := range o.Warnings {
-		d := provider.Diagnose(err)
-		d.Severity = provider.SeverityWarning
+		d := problem.Diagnose(err)
+		d.Severity = problem.SeverityWarning
 		p.report.Diagnostics = append(p.report.Diagnostics, d)
 	}
 	pull := report.PullRequest{
@@ -567,8 +568,8 @@ func placeholders(group, base string, changed []report.Changed) map[string]strin
 func split(repository string) (owner, name string, err error) {
 	owner, name, ok := strings.Cut(repository, "/")
 	if !ok || owner == "" || name == "" || strings.Contains(name, "/") {
-		return "", "", provider.Diagnostic{
-			Code: provider.CodeSettings, Message: "the repository is not known",
+		return "", "", problem.Diagnostic{
+			Code: problem.CodeSettings, Message: "the repository is not known",
 			Hint: "set GITHUB_REPOSITORY to OWNER/NAME, or name it with --repo",
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
@@ -75,8 +76,8 @@ func TestFactsOfAText(t *testing.T) {
 		"signer":     func(m *report.Module) { m.Changes[0].Signer.KeyID = "A" },
 		"carried":    func(m *report.Module) { m.Changes[0].Carried = true },
 		"unread":     func(m *report.Module) { m.Unread = []scan.Unread{{Module: "vpc"}} },
-		"finding":    func(m *report.Module) { m.Findings = []provider.Finding{{Hash: "h1:x"}} },
-		"diagnostic": func(m *report.Module) { m.Diagnostics = []provider.Diagnostic{{Code: provider.CodeNoVersion}} },
+		"finding":    func(m *report.Module) { m.Findings = []problem.Finding{{Hash: "h1:x"}} },
+		"diagnostic": func(m *report.Module) { m.Diagnostics = []problem.Diagnostic{{Code: problem.CodeNoVersion}} },
 	} {
 		digest := facts(module(edit), nil)
 		if other, same := known[digest]; same {
@@ -84,11 +85,11 @@ func TestFactsOfAText(t *testing.T) {
 		}
 		known[digest] = name
 	}
-	told := facts(module(nil), []provider.Diagnostic{{Code: provider.CodeUnseen, Message: "1 lock file"}})
+	told := facts(module(nil), []problem.Diagnostic{{Code: problem.CodeUnseen, Message: "1 lock file"}})
 	if known[told] != "" {
 		t.Error("what belongs to no root module does not change the digest")
 	}
-	if again := facts(module(nil), []provider.Diagnostic{{Code: provider.CodeUnseen, Message: "2 lock files"}}); again != told {
+	if again := facts(module(nil), []problem.Diagnostic{{Code: problem.CodeUnseen, Message: "2 lock files"}}); again != told {
 		t.Error("the message of what belongs to no root module changes the digest")
 	}
 	dated := facts(module(func(m *report.Module) { m.Changes[0].Published = time.Unix(1, 0) }), nil)
@@ -110,12 +111,12 @@ func TestSawAll(t *testing.T) {
 		"one_provider":  {func(p *proposer) { p.blind.only = []provider.Pattern{pattern(t, "hashicorp/aws")} }, false},
 		"a_link":        {func(p *proposer) { p.blind.missed = []missed{{cause: behindLink, name: "a"}} }, false},
 		"excluded":      {func(p *proposer) { p.blind.missed = []missed{{cause: notWanted, name: "a"}} }, true},
-		"interrupted":   {func(p *proposer) { p.report.Diagnostics = []provider.Diagnostic{{Code: provider.CodeCancelled}} }, false},
+		"interrupted":   {func(p *proposer) { p.report.Diagnostics = []problem.Diagnostic{{Code: problem.CodeCancelled}} }, false},
 		"a_failure": {func(p *proposer) {
-			p.report.Modules = []report.Module{{Diagnostics: []provider.Diagnostic{{Severity: provider.SeverityError}}}}
+			p.report.Modules = []report.Module{{Diagnostics: []problem.Diagnostic{{Severity: problem.SeverityError}}}}
 		}, false},
 		"no_lock_file": {func(p *proposer) {
-			p.report.Diagnostics = []provider.Diagnostic{{Severity: provider.SeverityError, Code: provider.CodeUnlocked}}
+			p.report.Diagnostics = []problem.Diagnostic{{Severity: problem.SeverityError, Code: problem.CodeUnlocked}}
 		}, true},
 	} {
 		p := &proposer{planned: planned{inventory: inventory{blind: blindSpots{dirs: []string{everything}}}}}

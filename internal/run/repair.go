@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/pr"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/safe"
@@ -95,7 +96,7 @@ func (c *conversation) unqueued(ctx context.Context) error {
 // person can still be told how to do so.
 func (c *conversation) pushFailed(err error) bool {
 	var no refusal
-	return len(c.report.Modules) > 0 && provider.Coded(err, provider.CodeGitHub) && !errors.As(err, &no)
+	return len(c.report.Modules) > 0 && problem.Coded(err, problem.CodeGitHub) && !errors.As(err, &no)
 }
 
 // outcome says in a sentence or two what became of the lock files, and why if
@@ -288,12 +289,12 @@ func (c *conversation) became(ctx context.Context, p report.PullRequest) string 
 }
 
 // failures are the errors of a report, wherever they belong to.
-func failures(r report.Report) []provider.Diagnostic {
+func failures(r report.Report) []problem.Diagnostic {
 	all := slices.Clone(r.Diagnostics)
 	for _, m := range r.Modules {
 		all = append(all, m.Diagnostics...)
 	}
-	return slices.DeleteFunc(all, func(d provider.Diagnostic) bool { return d.Severity != provider.SeverityError })
+	return slices.DeleteFunc(all, func(d problem.Diagnostic) bool { return d.Severity != problem.SeverityError })
 }
 
 // ignore changes what is ignored for the group of the pull request, and rebuilds

@@ -9,6 +9,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
@@ -42,7 +43,7 @@ type Request struct {
 	// what has moved is an error.
 	Configure Configure
 	// Notices tell what of the repository's own configuration file has no effect.
-	Notices []provider.Diagnostic
+	Notices []problem.Diagnostic
 	// Touched restricts the run to root modules for which it holds; nil: all.
 	Touched func(scan.RootModule) bool
 	// Change narrows the verb check to what was changed; nil: nothing is known of

@@ -14,7 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // lay makes empty files below a new directory and returns that, links resolved.
@@ -133,7 +133,7 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 	for _, pattern := range []string{"stage/*", "prod/*/..."} {
-		if got, err := patternsResolved(top, []string{pattern}); provider.Diagnose(err).Code != provider.CodeNotFound {
+		if got, err := patternsResolved(top, []string{pattern}); problem.Diagnose(err).Code != problem.CodeNotFound {
 			t.Errorf("patternsResolved(%s) = %q, %v, want an error", pattern, got, err)
 		}
 	}

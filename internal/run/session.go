@@ -13,6 +13,7 @@ import (
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/module"
 	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
@@ -45,7 +46,7 @@ type Session struct {
 	broken    []broken
 	sought    search // by the requests that are part of one run
 	// warnings are those of the CLI configuration.
-	warnings []provider.Diagnostic
+	warnings []problem.Diagnostic
 }
 
 // Open makes the session for a request, and for others that agree with it in
@@ -188,7 +189,7 @@ func (s *Session) cliEnv() cliconfig.Env {
 func (s *Session) configOf(name provider.ToolName) *cliconfig.Config {
 	cfg, diagnostics := cliconfig.Load(s.cliEnv(), name)
 	for _, d := range diagnostics {
-		if d.Severity == provider.SeverityError {
+		if d.Severity == problem.SeverityError {
 			s.broken = append(s.broken, broken{name, d})
 		} else if !slices.Contains(s.warnings, d) {
 			s.warnings = append(s.warnings, d)
@@ -204,7 +205,7 @@ func (s *Session) configOf(name provider.ToolName) *cliconfig.Config {
 // broken is what makes the CLI configuration of a tool unusable.
 type broken struct {
 	tool  provider.ToolName
-	cause provider.Diagnostic
+	cause problem.Diagnostic
 }
 
 // usable fails if a root module is for a tool whose CLI configuration is not.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 )
 
@@ -28,8 +28,8 @@ import (
 func changedSince(t tree, revision string) (paths []github.ChangedPath, differs func(name string) bool, err error) {
 	base, head, err := parted(t, revision)
 	if err != nil {
-		return nil, nil, provider.Diagnostic{
-			Code: provider.CodeSettings, Message: fmt.Sprintf("finding out what changed since %s: %v", revision, err),
+		return nil, nil, problem.Diagnostic{
+			Code: problem.CodeSettings, Message: fmt.Sprintf("finding out what changed since %s: %v", revision, err),
 			Hint: "fetch the whole history, with fetch-depth: 0 for actions/checkout, or git fetch --unshallow",
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/lockfile"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // wildcards make a name a pattern.
@@ -27,7 +27,7 @@ func patternsResolved(workDir string, dirs []string) ([]string, error) {
 			all = append(all, dir) // a name may have brackets
 			continue
 		}
-		d := provider.Diagnostic{Code: provider.CodeNotFound, Message: fmt.Sprintf("%s: no directory with a lock file matches", dir)}
+		d := problem.Diagnostic{Code: problem.CodeNotFound, Message: fmt.Sprintf("%s: no directory with a lock file matches", dir)}
 		if search {
 			d.Message, d.Hint = fmt.Sprintf("%s: a search takes no wildcards", dir), "** matches directories at any depth"
 			return nil, d

@@ -11,7 +11,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/fleet"
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 )
 
@@ -249,11 +249,11 @@ func (s *Session) elsewhere(ctx context.Context, req Request, t Target) report.R
 	}
 	r.Unlocked, r.Excluded = ofRepository(t.Repository, r.Unlocked), ofRepository(t.Repository, r.Excluded)
 	for i, d := range r.Diagnostics {
-		if d.File == "" && (d.Code == provider.CodeUnlocked || d.Code == provider.CodeUnseen) {
+		if d.File == "" && (d.Code == problem.CodeUnlocked || d.Code == problem.CodeUnseen) {
 			r.Diagnostics[i].File, r.Diagnostics[i].Package = t.Repository, t.Repository
 		}
 	}
-	var wrong provider.Diagnostics
+	var wrong problem.Diagnostics
 	var missing NotFound
 	switch {
 	case errors.As(err, &missing):
@@ -327,8 +327,8 @@ func (s *Session) files(ctx context.Context, req Request, t Target) (*Remote, st
 }
 
 // about is the diagnostic of an error that belongs to one of several.
-func about(which string, err error) provider.Diagnostic {
-	d := provider.Diagnose(err)
+func about(which string, err error) problem.Diagnostic {
+	d := problem.Diagnose(err)
 	d.Message = which + ": " + d.Message
 	return d
 }

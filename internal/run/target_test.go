@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // What is given relative to the working directory is found by the same name in a
@@ -39,7 +39,7 @@ func TestDirectoriesOfACheckoutInACommit(t *testing.T) {
 func TestErrorOfOneTarget(t *testing.T) {
 	t.Parallel()
 	d := about("branch gone", errors.New("it is not there"))
-	if d.Message != "branch gone: it is not there" || d.Severity != provider.SeverityError {
+	if d.Message != "branch gone: it is not there" || d.Severity != problem.SeverityError {
 		t.Errorf("about() = %+v", d)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/tfconfig"
 	"github.com/relock-dev/relock/internal/versionfile"
@@ -97,12 +97,12 @@ func (c *changed) file(whole string) bool {
 
 // unlocked leaves out root modules without a lock file that are not touched by a
 // file of their own: nobody knows what such a one calls. It is for any c, nil too.
-func (c *changed) unlocked(diagnostics []provider.Diagnostic) []provider.Diagnostic {
+func (c *changed) unlocked(diagnostics []problem.Diagnostic) []problem.Diagnostic {
 	if c == nil {
 		return diagnostics
 	}
-	return slices.DeleteFunc(slices.Clone(diagnostics), func(d provider.Diagnostic) bool {
-		return d.Code == provider.CodeUnlocked && !c.in[d.File]
+	return slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Diagnostic) bool {
+		return d.Code == problem.CodeUnlocked && !c.in[d.File]
 	})
 }
 
@@ -125,7 +125,7 @@ type extent struct {
 
 // narrow restricts a check to the root modules that a change touches. Where it
 // cannot be known what changed, all are looked at: that finds more, never less.
-func narrow(ctx context.Context, j job, trees []tree) (extent, []provider.Diagnostic, error) {
+func narrow(ctx context.Context, j job, trees []tree) (extent, []problem.Diagnostic, error) {
 	change, s := j.req.Change, extent{touched: j.req.Touched}
 	if change == nil {
 		return s, nil, nil
@@ -155,9 +155,9 @@ func narrow(ctx context.Context, j job, trees []tree) (extent, []provider.Diagno
 			return s, nil, err
 		}
 		if err != nil {
-			d := provider.Diagnose(err)
-			d.Severity, d.Message = provider.SeverityWarning, "all root modules are checked, since it is not known what changed: "+d.Message
-			return s, []provider.Diagnostic{d}, nil
+			d := problem.Diagnose(err)
+			d.Severity, d.Message = problem.SeverityWarning, "all root modules are checked, since it is not known what changed: "+d.Message
+			return s, []problem.Diagnostic{d}, nil
 		}
 	}
 	if unknown != "" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/report"
@@ -68,7 +69,7 @@ func proveAll(ctx context.Context, j job, p planned) planned {
 			policy.Ledger.Note(v.Seen, j.env.Now)
 		}
 		if p.found[i].alone {
-			v.Findings = slices.DeleteFunc(v.Findings, func(f provider.Finding) bool { return slices.Contains(beyondHashes, f.Code) })
+			v.Findings = slices.DeleteFunc(v.Findings, func(f problem.Finding) bool { return slices.Contains(beyondHashes, f.Code) })
 		}
 		m := report.FromVerification(v).Shown(j.show(p.found[i].tree))
 		m.HashesOnly = p.found[i].alone
@@ -78,9 +79,9 @@ func proveAll(ctx context.Context, j job, p planned) planned {
 }
 
 // beyondHashes are the codes of findings about anything but the hashes that are there.
-var beyondHashes = []provider.Code{
-	provider.CodePlatformMissing, provider.CodeH1Missing, provider.CodeEntryStale, provider.CodeEntryMissing,
-	provider.CodeVersionOutside, provider.CodeConstraintsDiffer, provider.CodeNotNormal, provider.CodeToolHeader,
+var beyondHashes = []problem.Code{
+	problem.CodePlatformMissing, problem.CodeH1Missing, problem.CodeEntryStale, problem.CodeEntryMissing,
+	problem.CodeVersionOutside, problem.CodeConstraintsDiffer, problem.CodeNotNormal, problem.CodeToolHeader,
 }
 
 // policyOf is what the request demands of lock files.

@@ -16,6 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/globs"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/scan"
@@ -23,7 +24,7 @@ import (
 
 // NotFound is what a request names and what is nowhere, so that nothing was done.
 // Whoever misspells a name must not read that it is up to date.
-type NotFound []provider.Diagnostic
+type NotFound []problem.Diagnostic
 
 // Error returns the messages.
 func (n NotFound) Error() string { return errors.Join(n.Unwrap()...).Error() }
@@ -51,7 +52,7 @@ type search struct {
 	// missed are the repositories, or what else a request is about, in which a
 	// wish was not met.
 	missed map[wish][]string
-	lost   map[wish]provider.Diagnostic // why, for directories
+	lost   map[wish]problem.Diagnostic // why, for directories
 	there  map[provider.Addr]bool
 	unread bool // something that it could be in
 }
@@ -59,7 +60,7 @@ type search struct {
 // note remembers whether a wish was met.
 func (s *search) note(w wish, met bool, where string) {
 	if s.met == nil {
-		s.met, s.missed, s.lost = map[wish]bool{}, map[wish][]string{}, map[wish]provider.Diagnostic{}
+		s.met, s.missed, s.lost = map[wish]bool{}, map[wish][]string{}, map[wish]problem.Diagnostic{}
 	}
 	if !slices.Contains(s.wishes, w) {
 		s.wishes = append(s.wishes, w)
@@ -73,12 +74,12 @@ func (s *search) note(w wish, met bool, where string) {
 
 // verdict says of each wish that was not met what it comes to: missing are those
 // that name one thing, and tell is what people should know of the others.
-func (s *search) verdict() (missing, tell []provider.Diagnostic) {
+func (s *search) verdict() (missing, tell []problem.Diagnostic) {
 	for _, w := range s.wishes {
 		switch {
 		case s.met[w] && w.single() && len(s.missed[w]) > 0:
-			tell = append(tell, provider.Diagnostic{
-				Severity: provider.SeverityWarning, Code: provider.CodeNotFound,
+			tell = append(tell, problem.Diagnostic{
+				Severity: problem.SeverityWarning, Code: problem.CodeNotFound,
 				Message: fmt.Sprintf("%s was not found in %s", w, few(s.missed[w])),
 			})
 		case s.met[w]:
@@ -86,7 +87,7 @@ func (s *search) verdict() (missing, tell []provider.Diagnostic) {
 			missing = append(missing, s.missing(w))
 		default:
 			d := s.missing(w)
-			d.Severity = provider.SeverityWarning
+			d.Severity = problem.SeverityWarning
 			tell = append(tell, d)
 		}
 	}
@@ -114,12 +115,12 @@ func few(names []string) string {
 }
 
 // missing says that a wish was met nowhere, and what was probably meant.
-func (s *search) missing(w wish) provider.Diagnostic {
+func (s *search) missing(w wish) problem.Diagnostic {
 	if d, ok := s.lost[w]; ok {
 		return d
 	}
-	d := provider.Diagnostic{
-		Code: provider.CodeNotFound, Message: "no root module requires or locks " + w.String(),
+	d := problem.Diagnostic{
+		Code: problem.CodeNotFound, Message: "no root module requires or locks " + w.String(),
 		Hint: "relock scan lists the providers of each root module",
 	}
 	if near, ok := w.pattern.Near(slices.SortedFunc(maps.Keys(s.there), provider.Addr.Compare)); ok {
@@ -130,13 +131,13 @@ func (s *search) missing(w wish) provider.Diagnostic {
 		d.Hint = "make readable what the report names, and try again; if the name is wrong: " + d.Hint
 	}
 	if s.unread && w.single() {
-		d.Code = provider.CodeUnreadModule // it is not known that the name is wrong
+		d.Code = problem.CodeUnreadModule // it is not known that the name is wrong
 	}
 	return d
 }
 
 // told is what the targets of one run do not have of what it names: some or all.
-func (s *search) told() []provider.Diagnostic {
+func (s *search) told() []problem.Diagnostic {
 	missing, tell := s.verdict()
 	return append(missing, tell...)
 }
@@ -144,7 +145,7 @@ func (s *search) told() []provider.Diagnostic {
 // honour looks for what the request names in the root modules that were found.
 // Where it is the whole run, it fails if one of them is nowhere: nothing has been
 // asked or written then.
-func honour(j job, in inventory) (told []provider.Diagnostic, err error) {
+func honour(j job, in inventory) (told []problem.Diagnostic, err error) {
 	s := &search{}
 	if j.target.part {
 		s = &j.sought
@@ -171,7 +172,7 @@ func honour(j job, in inventory) (told []provider.Diagnostic, err error) {
 	if !s.unread && len(j.req.Plan.Only) == 0 && in.whole() {
 		told = append(told, idle(j.req.Clauses, in.found)...)
 	}
-	if slices.ContainsFunc(missing, func(d provider.Diagnostic) bool { return d.Code == provider.CodeNotFound }) {
+	if slices.ContainsFunc(missing, func(d problem.Diagnostic) bool { return d.Code == problem.CodeNotFound }) {
 		return told, NotFound(missing)
 	}
 	return append(told, missing...), nil
@@ -198,15 +199,15 @@ func (s *search) sees(in inventory) {
 			s.there[a] = true
 		}
 		read := f.module.All()
-		s.unread = s.unread || len(read.Unread) > 0 || provider.AnyError(read.Diagnostics)
+		s.unread = s.unread || len(read.Unread) > 0 || problem.AnyError(read.Diagnostics)
 	}
 	s.unread = s.unread || unreadable(in.diagnostics)
 }
 
 // unreadable reports whether a scan did not read everything.
-func unreadable(diagnostics []provider.Diagnostic) bool {
-	return slices.ContainsFunc(diagnostics, func(d provider.Diagnostic) bool {
-		return d.Severity == provider.SeverityError && d.Code != provider.CodeUnlocked
+func unreadable(diagnostics []problem.Diagnostic) bool {
+	return slices.ContainsFunc(diagnostics, func(d problem.Diagnostic) bool {
+		return d.Severity == problem.SeverityError && d.Code != problem.CodeUnlocked
 	})
 }
 
@@ -235,28 +236,28 @@ func where(j job) string {
 // misses takes the directories out of a scan's diagnostics that were named and
 // are none, or in which there is no root module: what becomes of that depends on
 // the other targets of the run.
-func misses(j job, s inventory, t tree, diagnostics []provider.Diagnostic) []provider.Diagnostic {
+func misses(j job, s inventory, t tree, diagnostics []problem.Diagnostic) []problem.Diagnostic {
 	if s.extent.touched != nil { // no directory is named, but a setting narrows what is touched
 		return diagnostics
 	}
 	unlocked := func(dir string) bool { // then it has root modules, which are told of
-		return slices.ContainsFunc(diagnostics, func(d provider.Diagnostic) bool {
-			return d.Code == provider.CodeUnlocked && strings.HasPrefix(d.File+"/", dir+"/")
+		return slices.ContainsFunc(diagnostics, func(d problem.Diagnostic) bool {
+			return d.Code == problem.CodeUnlocked && strings.HasPrefix(d.File+"/", dir+"/")
 		})
 	}
 	kept := slices.Clone(diagnostics)
-	return slices.DeleteFunc(kept, func(d provider.Diagnostic) bool {
-		if d.Code != provider.CodeNotRootModule || !slices.Contains(t.named, d.File) || unlocked(d.File) {
+	return slices.DeleteFunc(kept, func(d problem.Diagnostic) bool {
+		if d.Code != problem.CodeNotRootModule || !slices.Contains(t.named, d.File) || unlocked(d.File) {
 			return false
 		}
 		shown, message, hint := j.show(t)(d.File), d.Message, d.Hint
-		if d.Severity == provider.SeverityWarning { // it is there, and holds none
+		if d.Severity == problem.SeverityWarning { // it is there, and holds none
 			message = "no root module was found in " + shown
 		}
 		if near, ok := nearDir(d.File, t.locked(j.req.Scan.Enters)); ok {
 			hint = "did you mean " + j.show(t)(near) + "?"
 		}
-		s.lost[wish{dir: shown}] = provider.Diagnostic{Code: provider.CodeNotFound, Message: message, Hint: hint}
+		s.lost[wish{dir: shown}] = problem.Diagnostic{Code: problem.CodeNotFound, Message: message, Hint: hint}
 		return true
 	})
 }
@@ -281,7 +282,7 @@ func nearDir(name string, dirs []string) (near string, ok bool) {
 // noDirectory is the error of a directory on disk that cannot be used, with the
 // one that was probably meant.
 func noDirectory(workDir, dir, abs string, err error) error {
-	d := provider.Diagnostic{Code: provider.CodeNotFound, Message: fmt.Sprintf("%s: %v", dir, file.Cause(err))}
+	d := problem.Diagnostic{Code: problem.CodeNotFound, Message: fmt.Sprintf("%s: %v", dir, file.Cause(err))}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return d
 	}
@@ -327,20 +328,20 @@ func (cl Clause) about(f found) bool {
 }
 
 // idle are warnings about the clauses that nothing in the repository is about.
-func idle(clauses []Clause, all []found) []provider.Diagnostic {
+func idle(clauses []Clause, all []found) []problem.Diagnostic {
 	there := map[provider.Addr]bool{}
 	for _, f := range all {
 		for _, a := range f.providers() {
 			there[a] = true
 		}
 	}
-	var warnings []provider.Diagnostic
+	var warnings []problem.Diagnostic
 	for _, cl := range clauses {
 		if slices.ContainsFunc(all, cl.about) {
 			continue
 		}
-		d := provider.Diagnostic{
-			Severity: provider.SeverityWarning, Code: provider.CodeNotFound, File: cl.File, Line: cl.Line,
+		d := problem.Diagnostic{
+			Severity: problem.SeverityWarning, Code: problem.CodeNotFound, File: cl.File, Line: cl.Line,
 			Message: cl.Key + " matches nothing in this repository",
 		}
 		for _, p := range cl.Providers {
@@ -350,14 +351,14 @@ func idle(clauses []Clause, all []found) []provider.Diagnostic {
 		}
 		warnings = append(warnings, d)
 	}
-	slices.SortFunc(warnings, provider.Diagnostic.Compare)
+	slices.SortFunc(warnings, problem.Diagnostic.Compare)
 	return warnings
 }
 
 // Idle warns of clauses of the configuration file that nothing in the repository
 // on disk is about, by its files and lock files alone: nobody is asked. Without a
 // repository, or if something is not known without asking, it says nothing.
-func Idle(ctx context.Context, workDir string, req Request) ([]provider.Diagnostic, error) {
+func Idle(ctx context.Context, workDir string, req Request) ([]problem.Diagnostic, error) {
 	root, ok := repository(workDir)
 	if len(req.Clauses) == 0 || !ok {
 		return nil, nil
@@ -371,7 +372,7 @@ func Idle(ctx context.Context, workDir string, req Request) ([]provider.Diagnost
 	}
 	var all []found
 	for _, m := range modules {
-		if read := m.All(); provider.AnyError(read.Diagnostics) || len(read.Unread) > 0 && m.Lock == nil {
+		if read := m.All(); problem.AnyError(read.Diagnostics) || len(read.Unread) > 0 && m.Lock == nil {
 			return nil, nil
 		}
 		all = append(all, found{tree: t, module: m})

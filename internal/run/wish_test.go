@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -31,7 +32,7 @@ func having(t *testing.T, unread int, providers ...string) inventory {
 	}
 	m.Tree.Unread = make([]scan.Unread, unread)
 	in := tree{root: "/repo", dirs: []string{everything}}
-	return inventory{trees: []tree{in}, found: []found{{tree: in, module: m}}, lost: map[wish]provider.Diagnostic{}}
+	return inventory{trees: []tree{in}, found: []found{{tree: in, module: m}}, lost: map[wish]problem.Diagnostic{}}
 }
 
 // A name is a contract: whoever misspells one must not read that all is well.
@@ -126,11 +127,11 @@ func TestDirectoriesAreHonoured(t *testing.T) {
 			root := filepath.Dir(filepath.Dir(lock))
 			put(t, root, map[string]string{"docs/README.md": "a", "docs/live/README.md": "a"})
 			_, err := s.Do(t.Context(), req)
-			var d provider.Diagnostic
+			var d problem.Diagnostic
 			if !errors.As(err, &d) && dir != "live" {
 				t.Fatalf("Do(in %s) = %v, want a diagnostic", dir, err)
 			}
-			if (err == nil) != (dir == "live") || err != nil && d.Code != provider.CodeNotFound || !strings.Contains(d.Hint, want) {
+			if (err == nil) != (dir == "live") || err != nil && d.Code != problem.CodeNotFound || !strings.Contains(d.Hint, want) {
 				t.Errorf("Do(in %s) = %v with the hint %q, want %q", dir, err, d.Hint, want)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -124,7 +125,7 @@ func TestModules_recorded_cases(t *testing.T) {
 type result struct {
 	constraints map[string]string
 	unread      []Unread
-	failed      []provider.Diagnostic
+	failed      []problem.Diagnostic
 }
 
 // resultOf sums up at most one root module.
@@ -140,7 +141,7 @@ func resultOf(t *testing.T, modules []RootModule) result {
 		}
 		r.unread = m.All().Unread
 		for _, d := range m.All().Diagnostics {
-			if d.Severity == provider.SeverityError {
+			if d.Severity == problem.SeverityError {
 				r.failed = append(r.failed, d)
 			}
 			if d.File == "" || path.IsAbs(d.File) || d.Message == "" {
@@ -151,9 +152,9 @@ func resultOf(t *testing.T, modules []RootModule) result {
 	return r
 }
 
-func hasErrors(diags []provider.Diagnostic) bool {
+func hasErrors(diags []problem.Diagnostic) bool {
 	for _, d := range diags {
-		if d.Severity == provider.SeverityError {
+		if d.Severity == problem.SeverityError {
 			return true
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
@@ -79,8 +80,8 @@ type holed struct{ fstest.MapFS }
 
 func (h holed) ReadDir(name string) ([]fs.DirEntry, error) {
 	if name == "submodule" {
-		return nil, &fs.PathError{Op: "readdir", Path: name, Err: &provider.Error{
-			Code: provider.CodeUnauthorized, Message: "example.com wants credentials", Hint: "set module-token",
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: &problem.Error{
+			Code: problem.CodeUnauthorized, Message: "example.com wants credentials", Hint: "set module-token",
 		}}
 	}
 	return h.MapFS.ReadDir(name)
@@ -104,7 +105,7 @@ func TestModules_holes_in_packages(t *testing.T) {
 		t.Fatalf("scanned = %v, %v, want one module without diagnostics", modules, err)
 	}
 	want := []Unread{{
-		Module: "m0.sub", Source: "./submodule", Code: provider.CodeUnauthorized,
+		Module: "m0.sub", Source: "./submodule", Code: problem.CodeUnauthorized,
 		Reason: "example.com wants credentials", Hint: "set module-token",
 		File: "https://example.com/m0.zip//main.tf", Line: 2, Package: "https://example.com/m0.zip",
 	}}

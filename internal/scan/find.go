@@ -16,6 +16,7 @@ import (
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
@@ -144,7 +145,7 @@ func cutEverything(dir string) (name string, search bool) {
 //
 // For links to be read, fsys must be an fs.ReadLinkFS. The error is not nil if
 // ctx is done or a glob is malformed.
-func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []provider.Diagnostic, error) {
+func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []problem.Diagnostic, error) {
 	for _, pattern := range slices.Concat(opts.Include, opts.Exclude) {
 		if err := globs.Malformed(pattern); err != nil {
 			return nil, nil, fmt.Errorf("reading the glob %q: %w", pattern, err)
@@ -160,9 +161,9 @@ func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []provider.Dia
 			return nil, nil, err
 		}
 	}
-	f.Diags = slices.DeleteFunc(f.Diags, func(d provider.Diagnostic) bool {
+	f.Diags = slices.DeleteFunc(f.Diags, func(d problem.Diagnostic) bool {
 		_, found := f.roots[d.File]
-		return (d.Code == provider.CodeUnlocked || d.Code == provider.CodePassedOver) && found // another DIR is it
+		return (d.Code == problem.CodeUnlocked || d.Code == problem.CodePassedOver) && found // another DIR is it
 	})
 	for dir := range f.roots {
 		f.Diags = append(f.Diags, f.tools.pins(dir).problems...)
@@ -195,7 +196,7 @@ func (f *finder) find(ctx context.Context, dir string) error {
 		case !errors.Is(err, fs.ErrNotExist):
 			message = fmt.Sprintf("%s could not be read: %v", name, file.Cause(err))
 		}
-		f.Diags = append(f.Diags, provider.Diagnostic{Code: provider.CodeNotRootModule, Message: message, File: name})
+		f.Diags = append(f.Diags, problem.Diagnostic{Code: problem.CodeNotRootModule, Message: message, File: name})
 		return nil
 	}
 	if !search {
@@ -297,17 +298,17 @@ func (f *finder) search(ctx context.Context, base tfconfig.Directory) error {
 		if f.opts.Create {
 			f.roots[at.Path] = f.identify(at)
 		} else {
-			f.warn(provider.CodeUnlocked, at.Path, "the root module has no lock file", f.hidden([]tfconfig.Directory{at}))
+			f.warn(problem.CodeUnlocked, at.Path, "the root module has no lock file", f.hidden([]tfconfig.Directory{at}))
 		}
 	}
 	made := f.addMade(unlocked)
 	if len(locked) == 0 && len(fresh) == 0 && !made && f.roots[base.Path].Tree == nil {
 		reason, hint := f.nothing(base, unlocked)
-		f.warn(provider.CodeNotRootModule, base.Path, "no root module was found here or below"+reason, hint)
+		f.warn(problem.CodeNotRootModule, base.Path, "no root module was found here or below"+reason, hint)
 		return nil
 	}
 	for _, at := range others {
-		f.warn(provider.CodePassedOver, at.Path, "nothing makes the directory a root module", "")
+		f.warn(problem.CodePassedOver, at.Path, "nothing makes the directory a root module", "")
 	}
 	return nil
 }
@@ -345,7 +346,7 @@ func (f *finder) nothing(base tfconfig.Directory, unlocked []tfconfig.Directory)
 	var names []string // as they are called from base on
 	for _, at := range configured {
 		for _, d := range at.Configuration(f.likelyTool(at)).Diagnostics {
-			if d.Severity == provider.SeverityError && d.Line > 0 {
+			if d.Severity == problem.SeverityError && d.Line > 0 {
 				return fmt.Sprintf(": %s:%d has an error: %s", filetree.Relative(base.Path, d.File), d.Line, d.Message),
 					"correct the file: what it says may make its directory a root module"
 			}
@@ -384,9 +385,9 @@ func (f *finder) hidden(dirs []tfconfig.Directory) string {
 }
 
 // warn reports something about the tree that stops nothing.
-func (f *finder) warn(code provider.Code, file, message, hint string) {
-	f.Diags = append(f.Diags, provider.Diagnostic{
-		Severity: provider.SeverityWarning, Code: code, Message: message, File: file, Hint: hint,
+func (f *finder) warn(code problem.Code, file, message, hint string) {
+	f.Diags = append(f.Diags, problem.Diagnostic{
+		Severity: problem.SeverityWarning, Code: code, Message: message, File: file, Hint: hint,
 	})
 }
 
@@ -412,7 +413,7 @@ func (f *finder) walk(ctx context.Context, base tfconfig.Directory) (dirs []tfco
 			case !e.IsDir() || e.Name() == gitDir || f.ignored(name):
 			case !utf8.ValidString(e.Name()): // which package fs opens nowhere
 				if !f.excluded(name) {
-					f.warn(provider.CodeUnreadable, name, "the directory was not searched: its name is not UTF-8", "rename it, or exclude it with the setting exclude")
+					f.warn(problem.CodeUnreadable, name, "the directory was not searched: its name is not UTF-8", "rename it, or exclude it with the setting exclude")
 				}
 				passed = append(passed, Passed{name, NotUTF8})
 			case !f.opts.Enters(name):

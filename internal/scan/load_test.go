@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/filetree"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
@@ -21,8 +22,8 @@ type endingSource struct {
 
 func (s endingSource) Fetch(ctx context.Context, tool provider.Tool, call Call) (Package, error) {
 	if call == s.last {
-		s.end(&provider.Error{Code: provider.CodeUnreachable, Message: "the time is over"})
-		return Package{}, provider.Ended(ctx)
+		s.end(&problem.Error{Code: problem.CodeUnreachable, Message: "the time is over"})
+		return Package{}, problem.Ended(ctx)
 	}
 	return s.tableSource.Fetch(context.WithoutCancel(ctx), tool, call)
 }
@@ -52,7 +53,7 @@ func TestLoad_end(t *testing.T) {
 		t.Fatal(err)
 	}
 	ending := endingSource{source, Call{Source: "https://example.com/slow.zip"}, end}
-	source.answers[Call{Source: "https://example.com/gone.zip"}] = tableAnswer{err: &provider.Error{Code: provider.CodeUnreachable, Message: "the time is over"}}
+	source.answers[Call{Source: "https://example.com/gone.zip"}] = tableAnswer{err: &problem.Error{Code: problem.CodeUnreachable, Message: "the time is over"}}
 	got := map[string]string{}
 	for _, m := range Load(ctx, roots, ending, Options{}) {
 		for _, r := range m.Tree.Requirements {
@@ -83,7 +84,7 @@ func TestLoad_after_the_end(t *testing.T) {
 		t.Fatalf("Load = %v, want both root modules", modules)
 	}
 	for _, m := range modules {
-		if len(m.Tree.Unread) != 1 || m.Tree.Unread[0].Code != provider.CodeCancelled {
+		if len(m.Tree.Unread) != 1 || m.Tree.Unread[0].Code != problem.CodeCancelled {
 			t.Errorf("of %s is unread %+v, want that the run was interrupted", m.Dir, m.Tree.Unread)
 		}
 	}

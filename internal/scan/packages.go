@@ -10,6 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/memo"
 	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
@@ -70,8 +71,8 @@ func (p *packages) fetch(ctx context.Context, calls []remoteCall) {
 			p.trees[key] = t
 		}
 		at, err := t.Dir(pkg.Dir)
-		if _, told := errors.AsType[*provider.Error](err); err != nil && !told {
-			err = &provider.Error{Code: provider.CodeUnreadModule, Message: "the module's directory in its package could not be read", Err: file.Cause(err)}
+		if _, told := errors.AsType[*problem.Error](err); err != nil && !told {
+			err = &problem.Error{Code: problem.CodeUnreadModule, Message: "the module's directory in its package could not be read", Err: file.Cause(err)}
 		}
 		p.known[c] = fetched{at: at, base: path.Clean(pkg.Dir), version: pkg.Version, id: pkg.ID, err: err}
 	}

@@ -8,6 +8,7 @@ import (
 
 	goversion "github.com/hashicorp/go-version"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
 	"github.com/relock-dev/relock/internal/versionfile"
@@ -189,8 +190,8 @@ func (l *loading) walkOnce(packages *packages, opts *Options) *walker {
 
 // Newer warns once of each tool of which a release is wanted whose rules are not known,
 // and of each block and argument that none of the known releases has.
-func Newer(modules []RootModule) []provider.Diagnostic {
-	var diags []provider.Diagnostic
+func Newer(modules []RootModule) []problem.Diagnostic {
+	var diags []problem.Diagnostic
 	said := map[string]bool{}
 	for _, m := range modules {
 		for _, d := range m.Unfamiliar {
@@ -199,15 +200,15 @@ func Newer(modules []RootModule) []provider.Diagnostic {
 				continue
 			}
 			said[text] = true
-			d.Severity, d.Code, d.Message = provider.SeverityWarning, provider.CodeUnknownRelease, text
+			d.Severity, d.Code, d.Message = problem.SeverityWarning, problem.CodeUnknownRelease, text
 			d.Hint = "correct it if it is a mistake; if another tool or release is used, set --tool and --tool-version"
 			diags = append(diags, d)
 		}
 	}
 	for _, name := range []provider.ToolName{provider.Terraform, provider.OpenTofu} {
 		if slices.ContainsFunc(modules, func(m RootModule) bool { return m.Newer && m.Tool.Name == name }) {
-			diags = append(diags, provider.Diagnostic{
-				Severity: provider.SeverityWarning, Code: provider.CodeUnknownRelease,
+			diags = append(diags, problem.Diagnostic{
+				Severity: problem.SeverityWarning, Code: problem.CodeUnknownRelease,
 				Message: fmt.Sprintf(
 					"a release of %s is wanted that is newer than those that relock knows: the rules of %s are used", name.Title(), provider.Newest(name),
 				),

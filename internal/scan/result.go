@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
@@ -19,7 +20,7 @@ type RootModule struct {
 	Newer bool
 	// Unfamiliar is what no known release takes, where newer ones are allowed and none is
 	// named: Newer tells of it.
-	Unfamiliar []provider.Diagnostic
+	Unfamiliar []problem.Diagnostic
 	// Tree is what the root module calls, and Tests what its test files lead to
 	// besides. Init reads both, providers lock the tests only with
 	// provider.TestFilesInLock.
@@ -51,10 +52,10 @@ type ModuleTree struct {
 	// its lock file, warnings included. An error among them means that
 	// the configuration or the lock file is not valid. Messages repeat nothing of a file
 	// but identifiers and what has a canonical form.
-	Diagnostics []provider.Diagnostic
+	Diagnostics []problem.Diagnostic
 	// Notes are facts that are no problem of the files, in the order in which they were
 	// met.
-	Notes []provider.Diagnostic
+	Notes []problem.Diagnostic
 }
 
 // All is what the root module requires with its tests.
@@ -137,7 +138,7 @@ type Unread struct {
 	Entry  *tfconfig.OpenEntry
 	Module string // path of the call, or of the module with the entry, joined by dots
 	Source string // as evaluated, if it is known; without credentials and query
-	Code   provider.Code
+	Code   problem.Code
 	Reason string
 	// Cause is Reason without what was attempted, where that was no more than to fetch
 	// the package of Source; else empty.

@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
 	"github.com/relock-dev/relock/internal/versionfile"
@@ -47,7 +48,7 @@ type Root struct {
 	// Lock is the lock file, by its place in the searched file tree; nil if there is
 	// none. Problems are those of reading it.
 	Lock     *lockfile.File
-	Problems []provider.Diagnostic
+	Problems []problem.Diagnostic
 
 	// Shared says that the lock file is a link, or that one leads to it: it may have
 	// entries that other root modules require. Find leaves it false.
@@ -155,29 +156,29 @@ func terragruntUnit(at tfconfig.Directory) bool {
 // only the program that makes the configuration knows what that requires. The
 // hashes can be completed all the same. recorded says whether what a lock file
 // records may stand in for what is not known.
-func (r Root) Left(recorded bool) (provider.Diagnostic, bool) {
+func (r Root) Left(recorded bool) (problem.Diagnostic, bool) {
 	known := !r.Standalone
 	if r.Preserve {
 		known = recorded || len(r.Unread) == 0
 	}
 	if known {
-		return provider.Diagnostic{}, false
+		return problem.Diagnostic{}, false
 	}
 	return r.Kind.warning(path.Join(r.Dir, lockfile.Name)), true
 }
 
 // warning says that a lock file is not a root module's own.
-func (k Kind) warning(lock string) provider.Diagnostic {
-	d := provider.Diagnostic{Severity: provider.SeverityWarning, File: lock, Hint: "relock lock completes its hashes"}
+func (k Kind) warning(lock string) problem.Diagnostic {
+	d := problem.Diagnostic{Severity: problem.SeverityWarning, File: lock, Hint: "relock lock completes its hashes"}
 	switch k {
 	case TerragruntUnit:
-		d.Code, d.Message = provider.CodeTerragruntUnit, "the lock file belongs to a Terragrunt unit, whose configuration is generated"
+		d.Code, d.Message = problem.CodeTerragruntUnit, "the lock file belongs to a Terragrunt unit, whose configuration is generated"
 	case Stack:
-		d.Code, d.Message = provider.CodeStack, "the lock file belongs to a stack, and not all of its configuration is in the repository"
+		d.Code, d.Message = problem.CodeStack, "the lock file belongs to a stack, and not all of its configuration is in the repository"
 	case CDK:
-		d.Code, d.Message = provider.CodeCDK, "the lock file belongs to CDK for Terraform, and what that generates is not in the repository"
+		d.Code, d.Message = problem.CodeCDK, "the lock file belongs to CDK for Terraform, and what that generates is not in the repository"
 	default:
-		d.Code, d.Message = provider.CodeOrphanLock, "the lock file has no configuration beside it"
+		d.Code, d.Message = problem.CodeOrphanLock, "the lock file has no configuration beside it"
 	}
 	return d
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
@@ -171,7 +172,7 @@ type fuzzSource struct{ fs.FS }
 
 func (s fuzzSource) Fetch(_ context.Context, _ provider.Tool, call Call) (Package, error) {
 	if len(call.Source)%2 == 0 {
-		return Package{}, &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}
+		return Package{}, &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}
 	}
 	return Package{FS: s.FS, Dir: ".", ID: "1"}, nil
 }

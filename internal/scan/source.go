@@ -12,7 +12,7 @@ import (
 // called.
 type Source interface {
 	// Fetch returns the package that a module call leads to by the rules of the
-	// tool. Errors are *provider.Error without a place: the caller knows which
+	// tool. Errors are *problem.Error without a place: the caller knows which
 	// call it is about.
 	Fetch(ctx context.Context, tool provider.Tool, call Call) (Package, error)
 }

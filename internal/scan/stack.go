@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
@@ -33,8 +34,8 @@ func (r *Root) keep(at tfconfig.Directory) {
 // be completed and nothing else.
 func (m *RootModule) standIn() {
 	for _, u := range m.Tree.Unread {
-		m.Tree.Diagnostics = append(m.Tree.Diagnostics, provider.Diagnostic{
-			Severity: provider.SeverityWarning, Code: provider.CodeStack, File: u.File, Line: u.Line,
+		m.Tree.Diagnostics = append(m.Tree.Diagnostics, problem.Diagnostic{
+			Severity: problem.SeverityWarning, Code: problem.CodeStack, File: u.File, Line: u.Line,
 			Message: "the embedded stack " + u.Module + " is not read: " + u.Reason,
 		})
 	}

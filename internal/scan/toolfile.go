@@ -11,6 +11,7 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/tfconfig"
 	"github.com/relock-dev/relock/internal/versionfile"
@@ -22,7 +23,7 @@ import (
 type versionPins struct {
 	nearest  provider.ToolName                      // the tool that the nearest version file is for
 	pins     map[provider.ToolName]*versionfile.Pin // without a name that of Terragrunt
-	problems []provider.Diagnostic                  // files that could not be read
+	problems []problem.Diagnostic                   // files that could not be read
 	linked   bool                                   // a version file of the directory is a link
 }
 
@@ -41,8 +42,8 @@ func (t *toolFiles) pins(dir string) versionPins {
 			found.linked = found.linked || t.tree.Linked(path.Join(dir, name))
 			pins, err := t.read(path.Join(dir, name))
 			if err != nil {
-				found.problems = append(found.problems, provider.Diagnostic{
-					Severity: provider.SeverityWarning, Code: provider.CodeUnreadable, File: path.Join(dir, name),
+				found.problems = append(found.problems, problem.Diagnostic{
+					Severity: problem.SeverityWarning, Code: problem.CodeUnreadable, File: path.Join(dir, name),
 					Message: fmt.Sprintf("the version file could not be read: %v", file.Cause(err)),
 				})
 			}

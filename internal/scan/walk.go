@@ -16,6 +16,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
 	"github.com/relock-dev/relock/internal/tfconfig"
@@ -61,7 +62,7 @@ type walker struct {
 
 	readers readers
 	// unfamiliar is what a release may have that is newer than those that are known.
-	unfamiliar []provider.Diagnostic
+	unfamiliar []problem.Diagnostic
 }
 
 // readers says which releases may read a module tree.
@@ -147,7 +148,7 @@ func (w *walker) module(at *visit) {
 	}
 	for _, e := range open {
 		w.Unread = append(w.Unread, Unread{
-			Module: at.path, Code: provider.CodeUnknownEntry, Reason: e.Why.Reason, Hint: e.Why.Hint, File: e.File, Line: e.Line, Entry: &e,
+			Module: at.path, Code: problem.CodeUnknownEntry, Reason: e.Why.Reason, Hint: e.Why.Hint, File: e.File, Line: e.Line, Entry: &e,
 		})
 	}
 	if c := at.config; !w.seen[c.Directory] {
@@ -204,7 +205,7 @@ func (w *walker) need(n tfconfig.Need, at *visit) {
 func (w *walker) call(from *visit, c tfconfig.ModuleCall, to *visit) {
 	to.depth = from.depth + 1
 	if c.Module.Kind == tfconfig.EarlySource {
-		var diags []provider.Diagnostic
+		var diags []problem.Diagnostic
 		c.Module, diags = c.Evaluate(w.tool, from.value)
 		w.Diags = append(w.Diags, diags...)
 		to.above = nil // another time it may lead elsewhere
@@ -295,8 +296,8 @@ func (w *walker) fromModulesDir(from *visit, c tfconfig.ModuleCall, name string,
 		if inOrder {
 			text = "fails, since modules are installed in the order of their names"
 		}
-		w.Notes = append(w.Notes, provider.Diagnostic{
-			Severity: provider.SeverityNote, Code: provider.CodeModuleOrder, File: c.Module.File, Line: c.Module.Line,
+		w.Notes = append(w.Notes, problem.Diagnostic{
+			Severity: problem.SeverityNote, Code: problem.CodeModuleOrder, File: c.Module.File, Line: c.Module.Line,
 			Message: "module." + to.path + " is in the package that another call installs: the first init " + text + "; the next one reads it",
 		})
 	}
@@ -335,12 +336,12 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 	case !ok:
 		w.wanted = append(w.wanted, key)
 		w.found.unread[to.path] = true
-	case provider.Coded(got.err, provider.CodeInvalidConfig):
+	case problem.Coded(got.err, problem.CodeInvalidConfig):
 		w.Add(c.Module.Place, "invalid module source address: no module package has such an address")
-	case got.err != nil && !provider.Coded(got.err, provider.CodeNoVersion) && w.stored(from, c, to):
-		why := provider.Diagnose(got.err)
-		w.Diags = append(w.Diags, provider.Diagnostic{
-			Severity: provider.SeverityWarning, Code: why.Code, Hint: why.Hint, File: c.Module.File, Line: c.Module.Line,
+	case got.err != nil && !problem.Coded(got.err, problem.CodeNoVersion) && w.stored(from, c, to):
+		why := problem.Diagnose(got.err)
+		w.Diags = append(w.Diags, problem.Diagnostic{
+			Severity: problem.SeverityWarning, Code: why.Code, Hint: why.Hint, File: c.Module.File, Line: c.Module.Line,
 			Message: fmt.Sprintf("module.%s is read from %s, since it could not be fetched: %s", to.path, modulesDir, why.Message),
 		})
 	case got.err != nil:
@@ -379,20 +380,20 @@ func (w *walker) notRead(c tfconfig.ModuleCall, to *visit, why staticeval.Unknow
 	w.found.unread[to.path] = true
 	w.Unread = append(w.Unread, Unread{
 		Module: to.path, Source: moduleaddr.Shown(c.Module.Text),
-		Code: provider.CodeUnreadModule, Reason: why.Reason, Hint: why.Hint,
+		Code: problem.CodeUnreadModule, Reason: why.Reason, Hint: why.Hint,
 		File: c.Module.File, Line: c.Module.Line,
 	})
 }
 
 // notFetched reports a module that could not be had.
 func (w *walker) notFetched(c tfconfig.ModuleCall, to *visit, err error) {
-	why := provider.Diagnose(err)
+	why := problem.Diagnose(err)
 	w.notRead(c, to, staticeval.Unknown{Reason: why.Message, Hint: why.Hint})
 	u := &w.Unread[len(w.Unread)-1]
-	if why.Code != provider.CodeInternal {
+	if why.Code != problem.CodeInternal {
 		u.Code = why.Code
 	}
-	if e, ok := errors.AsType[*provider.Error](err); ok && e.Fetching != "" && e.Fetching == moduleaddr.Unforced(u.Source) {
+	if e, ok := errors.AsType[*problem.Error](err); ok && e.Fetching != "" && e.Fetching == moduleaddr.Unforced(u.Source) {
 		u.Cause = e.Err.Error()
 	}
 }
@@ -435,15 +436,15 @@ func (w *walker) enter(from *visit, c tfconfig.ModuleCall, child tfconfig.Direct
 // error. A newer one may take it: a block that says nothing of providers here is then a
 // note, or a warning of the run, and a provider that it is about is in doubt.
 func (w *walker) settle(h *harvest) {
-	var diags []provider.Diagnostic
+	var diags []problem.Diagnostic
 	for _, d := range h.Diags {
 		part, place := d.Code == tfconfig.UnknownPart, d.Code == tfconfig.UnknownPlace
 		if part || place {
-			d.Code = provider.CodeInvalidConfig
+			d.Code = problem.CodeInvalidConfig
 		}
 		switch {
 		case w.readers == onlyNewer && (part || place):
-			d.Severity, d.Code, d.Hint = provider.SeverityNote, provider.CodeUnknownRelease, ""
+			d.Severity, d.Code, d.Hint = problem.SeverityNote, problem.CodeUnknownRelease, ""
 			h.Notes = append(h.Notes, d)
 		case w.readers == anyNewer && part:
 			w.unfamiliar = append(w.unfamiliar, d)
@@ -457,7 +458,7 @@ func (w *walker) settle(h *harvest) {
 			continue
 		}
 		h.Unread = append(h.Unread, Unread{
-			Module: d.module, Code: provider.CodeUnknownEntry, Reason: d.Why.Reason, Hint: d.Why.Hint, File: d.File, Line: d.Line, Entry: &d.OpenEntry,
+			Module: d.module, Code: problem.CodeUnknownEntry, Reason: d.Why.Reason, Hint: d.Why.Hint, File: d.File, Line: d.Line, Entry: &d.OpenEntry,
 		})
 	}
 	h.Diags = diags
@@ -488,7 +489,7 @@ func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
 	for i := range t.Unread {
 		t.Unread[i].Package = w.packageOf(t.Unread[i].File)
 	}
-	for _, diags := range [][]provider.Diagnostic{t.Diagnostics, t.Notes} {
+	for _, diags := range [][]problem.Diagnostic{t.Diagnostics, t.Notes} {
 		for i := range diags {
 			diags[i].Package = w.packageOf(diags[i].File)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
@@ -151,7 +152,7 @@ func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy,
 	}
 	p, err := a.source.Fetch(ctx, tool, call)
 	if err != nil {
-		d := provider.Diagnose(err)
+		d := problem.Diagnose(err)
 		made.Failed = err
 		made.problem(at, staticeval.Unknown{Reason: "the module could not be fetched: " + d.Message, Hint: d.Hint})
 		return nil, "", false

@@ -14,6 +14,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/tfconfig"
@@ -50,7 +51,7 @@ type Options struct {
 // created. The diagnostics tell what is assumed, what is not known and what is left
 // alone, each cause once. The error is not nil only if ctx is done before all units are
 // read; modules that have not been fetched when it ends are not known.
-func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]scan.Root, []provider.Diagnostic, error) {
+func Roots(ctx context.Context, fsys fs.FS, roots []scan.Root, opts Options) ([]scan.Root, []problem.Diagnostic, error) {
 	made := make([]Assembly, len(roots))
 	a := NewAssembler(NewConfigs(fsys), opts.Source, opts.Path)
 	a.absent = opts.Absent
@@ -161,21 +162,21 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 		r.Assumptions = append(slices.Clip(r.Assumptions), "the tool is "+r.Tool.Name.Title())
 	}
 	if !r.Assumed && !made.Tools.Empty() && !made.Tools.Allows(r.Tool.Version) {
-		r.Problems = append(r.Problems, provider.Diagnostic{
-			Code: provider.CodeInvalidConfig, Message: "Terragrunt refuses the unit: terraform_version_constraint does not allow " + r.Tool.String(), File: made.File,
+		r.Problems = append(r.Problems, problem.Diagnostic{
+			Code: problem.CodeInvalidConfig, Message: "Terragrunt refuses the unit: terraform_version_constraint does not allow " + r.Tool.String(), File: made.File,
 		})
 		return r, true
 	}
 	for _, p := range made.Refused() {
-		r.Problems = append(r.Problems, provider.Diagnostic{
-			Code: provider.CodeInvalidConfig, Message: "Terragrunt refuses the unit: " + p.Reason, Hint: p.Hint, File: p.File, Line: p.Line,
+		r.Problems = append(r.Problems, problem.Diagnostic{
+			Code: problem.CodeInvalidConfig, Message: "Terragrunt refuses the unit: " + p.Reason, Hint: p.Hint, File: p.File, Line: p.Line,
 		})
 	}
 	if len(made.Refused()) > 0 {
 		return r, true
 	}
 	if passing(made.Failed) {
-		d := provider.Diagnose(made.Failed)
+		d := problem.Diagnose(made.Failed)
 		d.File, d.Line = made.Source.file, made.Source.line
 		r.Problems = append(r.Problems, d)
 		return r, true
@@ -204,8 +205,8 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 
 // passing reports whether a module could not be fetched for a reason that passes.
 func passing(err error) bool {
-	for _, code := range []provider.Code{provider.CodeUnreachable, provider.CodeBadAnswer, provider.CodeCancelled} {
-		if provider.Coded(err, code) {
+	for _, code := range []problem.Code{problem.CodeUnreachable, problem.CodeBadAnswer, problem.CodeCancelled} {
+		if problem.Coded(err, code) {
 			return true
 		}
 	}
@@ -214,7 +215,7 @@ func passing(err error) bool {
 
 func unreadUnit(made Assembly, reason, hint, file string, line int) scan.Unread {
 	return scan.Unread{
-		Source: made.Source.Text, Code: provider.CodeTerragruntUnit,
+		Source: made.Source.Text, Code: problem.CodeTerragruntUnit,
 		Reason: reason, Hint: hint, File: file, Line: line,
 	}
 }
@@ -260,11 +261,11 @@ func (c *toldCauses) note(why cause, dir string) {
 }
 
 // diagnostics tell of each cause once.
-func (c *toldCauses) diagnostics() []provider.Diagnostic {
-	var told []provider.Diagnostic
+func (c *toldCauses) diagnostics() []problem.Diagnostic {
+	var told []problem.Diagnostic
 	for _, why := range c.order {
 		dirs := c.dirs[why]
-		d := provider.Diagnostic{Severity: provider.SeverityWarning, Code: provider.CodeTerragruntUnit, File: why.file, Line: why.line, Hint: why.hint}
+		d := problem.Diagnostic{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, File: why.file, Line: why.line, Hint: why.hint}
 		units := fmt.Sprintf("%d Terragrunt units", len(dirs))
 		if len(dirs) == 1 {
 			units = "1 Terragrunt unit"
@@ -282,8 +283,8 @@ func (c *toldCauses) diagnostics() []provider.Diagnostic {
 		told = append(told, d)
 	}
 	for _, dir := range c.unlocked {
-		told = append(told, provider.Diagnostic{
-			Severity: provider.SeverityWarning, Code: provider.CodeUnlocked, File: dir,
+		told = append(told, problem.Diagnostic{
+			Severity: problem.SeverityWarning, Code: problem.CodeUnlocked, File: dir,
 			Message: "the Terragrunt unit has no lock file",
 		})
 	}

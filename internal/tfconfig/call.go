@@ -9,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
@@ -67,7 +68,7 @@ func decodeSource(d *decoder, c ModuleCall, early bool) ModuleSource {
 }
 
 // Evaluate says where the called module is, now that references have values.
-func (c ModuleCall) Evaluate(tool provider.Tool, value Evaluator) (ModuleSource, []provider.Diagnostic) {
+func (c ModuleCall) Evaluate(tool provider.Tool, value Evaluator) (ModuleSource, []problem.Diagnostic) {
 	d := &decoder{tool: tool, name: c.File}
 	unknown := ModuleSource{Kind: UnknownSource, Place: placeOf(c.source.Expr.Range())}
 	source, ok := evaluateText(d, c.source.Expr, value, "module", "source", &unknown.Why)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -152,7 +153,7 @@ func (d *decoder) body(src []byte) (hcl.Body, bool) {
 
 // hcl reports the errors among HCL's diagnostics, and whether there are any.
 func (d *decoder) hcl(diags hcl.Diagnostics) (failed bool) {
-	for _, e := range hclfile.ErrorsIn(diags, provider.CodeInvalidConfig, d.name) {
+	for _, e := range hclfile.ErrorsIn(diags, problem.CodeInvalidConfig, d.name) {
 		failed = true
 		d.report(e)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
@@ -54,7 +55,7 @@ func (d *decoder) doubt(rng hcl.Range, name string, expr hcl.Expression, message
 			Place: place, Name: name, Tool: d.tool.Name, Expression: d.scoped(expr).written,
 			Why: staticeval.Unknown{Reason: "the releases that relock knows refuse it: " + message, Hint: "update relock, if there is a newer release of it"},
 		},
-		Diagnostic: provider.Diagnostic{Code: provider.CodeInvalidConfig, Message: message, File: place.File, Line: place.Line},
+		Diagnostic: problem.Diagnostic{Code: problem.CodeInvalidConfig, Message: message, File: place.File, Line: place.Line},
 	})
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	regular "github.com/relock-dev/relock/internal/file" // the type file is another here
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // Place is where something stands: a file of the scanned file tree and a line.
@@ -29,25 +29,25 @@ func placeOf(rng hcl.Range) Place { return Place{File: rng.Filename, Line: rng.S
 // Mistakes collects diagnostics. Their messages repeat nothing of a file but
 // identifiers and what has a canonical form, since they are shown where nobody
 // should be able to place a text.
-type Mistakes struct{ Diags []provider.Diagnostic }
+type Mistakes struct{ Diags []problem.Diagnostic }
 
 // report adds an error.
-func (p *Mistakes) report(d provider.Diagnostic) {
-	p.Diags = provider.Diagnostics(p.Diags).With(d, provider.CodeInvalidConfig)
+func (p *Mistakes) report(d problem.Diagnostic) {
+	p.Diags = problem.Diagnostics(p.Diags).With(d, problem.CodeInvalidConfig)
 }
 
 // The codes of errors that are none where a newer release is used than relock knows. They
 // stay between this package and what reads module trees.
 const (
-	UnknownPart  provider.Code = "unknown part"  // a block at the top, or a part of a terraform block
-	UnknownPlace provider.Code = "unknown place" // a known block where no known release takes it
+	UnknownPart  problem.Code = "unknown part"  // a block at the top, or a part of a terraform block
+	UnknownPlace problem.Code = "unknown place" // a known block where no known release takes it
 )
 
 // Doubt is what a known release refuses in an entry of required_providers or in a provider
 // block: a newer one may require something by it.
 type Doubt struct {
 	OpenEntry
-	Diagnostic provider.Diagnostic // the error that it is for a known release
+	Diagnostic problem.Diagnostic // the error that it is for a known release
 }
 
 // Messages that are used in many places.
@@ -66,14 +66,14 @@ func (p *Mistakes) Add(at Place, format string, args ...any) {
 
 // AddHinting reports an error, and what to do about it.
 func (p *Mistakes) AddHinting(at Place, hint, format string, args ...any) {
-	p.report(provider.Diagnostic{
-		Code: provider.CodeInvalidConfig, Message: fmt.Sprintf(format, args...), Hint: hint, File: at.File, Line: at.Line,
+	p.report(problem.Diagnostic{
+		Code: problem.CodeInvalidConfig, Message: fmt.Sprintf(format, args...), Hint: hint, File: at.File, Line: at.Line,
 	})
 }
 
 // Unreadable reports a file, or a directory, that could not be read.
 func (p *Mistakes) Unreadable(what, name string, err error) {
-	p.report(provider.Diagnostic{
-		Code: provider.CodeUnreadable, Message: fmt.Sprintf("the %s could not be read: %v", what, regular.Cause(err)), File: name,
+	p.report(problem.Diagnostic{
+		Code: problem.CodeUnreadable, Message: fmt.Sprintf("the %s could not be read: %v", what, regular.Cause(err)), File: name,
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/filetree"
 	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -106,7 +107,7 @@ type decodedKey struct {
 
 type decodedFile struct {
 	file  file
-	diags []provider.Diagnostic
+	diags []problem.Diagnostic
 }
 
 // Sharing makes the tree one of those that share what is kept of some paths, and

@@ -9,7 +9,7 @@ import (
 )
 
 // bounded reads a body up to its limit. Every error but io.EOF is a
-// *provider.Error.
+// *problem.Error.
 type bounded struct {
 	inquiry *inquiry
 	url     *url.URL

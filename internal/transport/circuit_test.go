@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // reply is what became of a question.
@@ -86,7 +86,7 @@ func TestHangingPathsFailNoOthers(t *testing.T) {
 				began := time.Now()
 				replies := ask(t, c, paths(1, 20)...)
 				for _, url := range paths(1, hanging) {
-					wantCode(t, replies[url].err, provider.CodeUnreachable)
+					wantCode(t, replies[url].err, problem.CodeUnreachable)
 					delete(replies, url)
 				}
 				wantWell(t, replies, 0)
@@ -134,7 +134,7 @@ func TestCircuit(t *testing.T) {
 		}
 		before := c.Stats().Requests
 		for url, r := range ask(t, c, paths(11, 15)...) {
-			wantCode(t, r.err, provider.CodeUnreachable)
+			wantCode(t, r.err, problem.CodeUnreachable)
 			if r.took > 0 {
 				t.Errorf("%s failed after %s, want at once", url, r.took)
 			}
@@ -144,7 +144,7 @@ func TestCircuit(t *testing.T) {
 		}
 		up.Store(true)
 		r := ask(t, c, "registry.test/16")["registry.test/16"]
-		if e := wantCode(t, r.err, provider.CodeUnreachable); !strings.Contains(e.Error(), "registry.test:80 does not answer") {
+		if e := wantCode(t, r.err, problem.CodeUnreachable); !strings.Contains(e.Error(), "registry.test:80 does not answer") {
 			t.Errorf("after a probe that failed: %v, want that the host does not answer", e)
 		}
 		wantWell(t, ask(t, c, "other.test/"), 0)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/hashicorp/go-retryablehttp"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // The defaults of Options and Request.
@@ -92,7 +92,7 @@ func (c *Client) For(who Namer, base func(host string) bool) *Client {
 // another program connect, and must hold it to what is returned: the name may
 // stand for something else by then. The referrer is that of Request.
 //
-// Errors are *provider.Error: CodeUnreachable, also for a name that does not
+// Errors are *problem.Error: CodeUnreachable, also for a name that does not
 // resolve, or CodeCancelled if ctx has ended.
 func (c *Client) Resolve(ctx context.Context, u, referrer *url.URL) (addrs []netip.Addr, proxy *url.URL, err error) {
 	if err := ctx.Err(); err != nil {
@@ -230,7 +230,7 @@ type Response struct {
 // break off, and the statuses 429 and 5xx (but 501) are tried again where the
 // method only reads; a status is never an error.
 //
-// Errors are *provider.Error: CodeUnreachable if there was no whole answer,
+// Errors are *problem.Error: CodeUnreachable if there was no whole answer,
 // CodeBadAnswer if it exceeds the limit, CodeCancelled if ctx has ended.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	leave, err := c.guard.hosts.place(ctx, HostPort(r.URL))
@@ -445,9 +445,9 @@ func (r Request) follow(req *http.Request, via []*http.Request) error {
 }
 
 // tooLong is an error of the server, not of the line: trying again is no help.
-func tooLong(u *url.URL, limit int64) *provider.Error {
-	return &provider.Error{
-		Code:    provider.CodeBadAnswer,
+func tooLong(u *url.URL, limit int64) *problem.Error {
+	return &problem.Error{
+		Code:    problem.CodeBadAnswer,
 		Host:    Hostname(u),
 		Message: fmt.Sprintf("the answer of %s is longer than %d bytes", Redact(u), limit),
 	}

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/sandbox/trusted"
 )
 
@@ -62,9 +62,9 @@ func parse(t *testing.T, s string) *url.URL {
 	return u
 }
 
-func wantCode(t *testing.T, err error, code provider.Code) *provider.Error {
+func wantCode(t *testing.T, err error, code problem.Code) *problem.Error {
 	t.Helper()
-	var e *provider.Error
+	var e *problem.Error
 	if !errors.As(err, &e) || e.Code != code {
 		t.Fatalf("error = %v (%T), want code %q", err, err, code)
 	}
@@ -207,7 +207,7 @@ func TestRetriesBrokenBody(t *testing.T) {
 				t.Errorf("asked %d times, want %d", asked.Load(), tt.requests)
 			}
 			if tt.fails {
-				wantCode(t, err, provider.CodeUnreachable)
+				wantCode(t, err, problem.CodeUnreachable)
 			} else if err != nil || string(got.Body) != "whole" {
 				t.Errorf("Do = %+v, %v; want the whole body", got, err)
 			}
@@ -255,8 +255,8 @@ func TestBodyLimit(t *testing.T) {
 				}
 				return
 			}
-			wantCode(t, err, provider.CodeBadAnswer)
-			wantCode(t, streamErr, provider.CodeBadAnswer)
+			wantCode(t, err, problem.CodeBadAnswer)
+			wantCode(t, streamErr, problem.CodeBadAnswer)
 		})
 	}
 }
@@ -269,7 +269,7 @@ func TestExcessIsRefusedBeforeItArrives(t *testing.T) {
 		<-r.Context().Done()
 	})
 	_, err := newClient(s).Do(t.Context(), Request{URL: parse(t, s.URL), Limit: 99})
-	wantCode(t, err, provider.CodeBadAnswer)
+	wantCode(t, err, problem.CodeBadAnswer)
 }
 
 func TestTruncatedBodyIsAnError(t *testing.T) {
@@ -287,7 +287,7 @@ func TestTruncatedBodyIsAnError(t *testing.T) {
 			})
 			c := newClient(s)
 			_, err := c.Do(t.Context(), Request{URL: parse(t, s.URL)})
-			e := wantCode(t, err, provider.CodeUnreachable)
+			e := wantCode(t, err, problem.CodeUnreachable)
 			if !errors.Is(e, io.ErrUnexpectedEOF) {
 				t.Errorf("Do: %v, want an unexpected EOF", err)
 			}
@@ -297,7 +297,7 @@ func TestTruncatedBodyIsAnError(t *testing.T) {
 			}
 			defer body.Close()
 			_, err = io.Copy(io.Discard, body)
-			wantCode(t, err, provider.CodeUnreachable)
+			wantCode(t, err, problem.CodeUnreachable)
 		})
 	}
 }
@@ -310,7 +310,7 @@ func TestCancelledRequest(t *testing.T) {
 		<-r.Context().Done()
 	})
 	_, err := newClient(s).Do(ctx, Request{URL: parse(t, s.URL)})
-	if e := wantCode(t, err, provider.CodeCancelled); !errors.Is(e, context.Canceled) {
+	if e := wantCode(t, err, problem.CodeCancelled); !errors.Is(e, context.Canceled) {
 		t.Errorf("Do = %v, want context.Canceled below it", err)
 	}
 }
@@ -319,7 +319,7 @@ func TestTimeout(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	_, err := newClient(s).Do(t.Context(), Request{URL: parse(t, s.URL), Timeout: time.Millisecond, NoRetry: true})
-	wantCode(t, err, provider.CodeUnreachable)
+	wantCode(t, err, problem.CodeUnreachable)
 }
 
 func TestTokenStaysWithItsHostAndPort(t *testing.T) {
@@ -402,7 +402,7 @@ func TestRedirectLimit(t *testing.T) {
 	}{{0, DefaultRedirects + 1}, {3, 4}, {-1, 1}} {
 		c := newClient(s)
 		_, err := c.Do(t.Context(), Request{URL: parse(t, s.URL+"/"), MaxRedirects: tt.max})
-		wantCode(t, err, provider.CodeUnreachable)
+		wantCode(t, err, problem.CodeUnreachable)
 		if got := c.Stats().Requests; got != tt.requests {
 			t.Errorf("MaxRedirects %d: %d requests, want %d", tt.max, got, tt.requests)
 		}
@@ -446,7 +446,7 @@ func TestRedirectFromHTTPSToHTTP(t *testing.T) {
 
 	c := newClient(secure)
 	_, err := c.Do(t.Context(), to("http://registry.test/"))
-	if e := wantCode(t, err, provider.CodeUnreachable); !strings.Contains(e.Error(), "from https to http") {
+	if e := wantCode(t, err, problem.CodeUnreachable); !strings.Contains(e.Error(), "from https to http") {
 		t.Errorf("redirect to plain http: %v, want a refusal", err)
 	}
 
@@ -511,7 +511,7 @@ func TestThisMachine(t *testing.T) {
 				}
 				return
 			}
-			if e := wantCode(t, err, provider.CodeUnreachable); !strings.Contains(e.Error(), "refused: ") {
+			if e := wantCode(t, err, problem.CodeUnreachable); !strings.Contains(e.Error(), "refused: ") {
 				t.Errorf("Do(%s): %v, want a refusal", tt.url, err)
 			}
 			if tries := c.Stats().Requests - before; tries > 1 {
@@ -527,7 +527,7 @@ func TestNamedServerElsewhereMayNotReferHere(t *testing.T) {
 	c := newClient()
 	c.Admit("registry.test:443")
 	_, err := c.Do(t.Context(), Request{URL: parse(t, here.URL), Referrer: parse(t, "https://registry.test/v1/")})
-	wantCode(t, err, provider.CodeUnreachable)
+	wantCode(t, err, problem.CodeUnreachable)
 }
 
 func TestProxy(t *testing.T) {
@@ -548,7 +548,7 @@ func TestProxy(t *testing.T) {
 		}
 	}
 	_, err := via("http://user:pa55\x7f@proxy.test").Do(t.Context(), Request{URL: parse(t, "http://registry.test/"), NoRetry: true})
-	if e := wantCode(t, err, provider.CodeUnreachable); strings.Contains(e.Error(), "pa55") {
+	if e := wantCode(t, err, problem.CodeUnreachable); strings.Contains(e.Error(), "pa55") {
 		t.Errorf("error of a malformed proxy variable holds its password: %v", err)
 	}
 }
@@ -577,7 +577,7 @@ func TestNothingSecretInErrorsAndLogs(t *testing.T) {
 		if path == "/ok" {
 			continue
 		}
-		e := wantCode(t, err, provider.CodeUnreachable)
+		e := wantCode(t, err, problem.CodeUnreachable)
 		if strings.Contains(e.Error(), "s3cret") || !strings.HasPrefix(e.Error(), "requesting "+s.URL+path+": ") {
 			t.Errorf("Do(%s) = %v, want the plain URL and nothing secret", path, err)
 		}
@@ -608,7 +608,7 @@ func TestUnknownAuthoritySaysWhatHelps(t *testing.T) {
 	t.Parallel()
 	s := trusted.NobodysServer(t, answer("secret"))
 	_, err := newClient(s).Do(t.Context(), Request{URL: parse(t, s.URL)})
-	e := wantCode(t, err, provider.CodeUnreachable)
+	e := wantCode(t, err, problem.CodeUnreachable)
 	if !strings.Contains(e.Error(), "unknown authority") || !strings.Contains(e.Hint, "SSL_CERT_FILE") {
 		t.Errorf("Do = %v with the hint %q, want one that names SSL_CERT_FILE", e, e.Hint)
 	}

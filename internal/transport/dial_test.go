@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // written has one address of each network, and of each form in which one of IPv4
@@ -147,7 +147,7 @@ func TestMetadataIsNeverDialed(t *testing.T) {
 			c.Admit(HostPort(parse(t, u)))
 			for _, u := range []string{u, s.URL + "/?to=" + url.QueryEscape(u+"latest?token=1")} {
 				_, err := c.Do(t.Context(), Request{URL: parse(t, u)})
-				e := wantCode(t, err, provider.CodeUnreachable)
+				e := wantCode(t, err, problem.CodeUnreachable)
 				if !strings.Contains(e.Error(), "refused: "+k.String()) || strings.Contains(e.Error(), "token") {
 					t.Errorf("Do(%s): %v, want the refusal of %v", u, err, k)
 				}
@@ -164,7 +164,7 @@ func TestForkIsNotLedIntoThePrivateNetwork(t *testing.T) {
 	})
 	c := newClient(s).For(ForkHead, nil)
 	_, err := c.Do(t.Context(), Request{URL: parse(t, s.URL)})
-	e := wantCode(t, err, provider.CodeUnreachable)
+	e := wantCode(t, err, problem.CodeUnreachable)
 	if !strings.Contains(e.Error(), "refused: an address of a private network") || !strings.Contains(e.Hint, `host "10.1.2.3:80" {}`) {
 		t.Errorf("Do = %v (hint %q), want a refusal that says how to name the server", e, e.Hint)
 	}

@@ -9,7 +9,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // refusal is a request that this package declines to send or to follow.
@@ -43,9 +43,9 @@ func refusalOf(k kind, hostport string) *refusal {
 const untrustedHint = "if a proxy or a server of your own signs with an authority of its own, name a file with that in SSL_CERT_FILE; on macOS and Windows, add it to those of the system"
 
 // failure is the error of a request that got no whole answer.
-func failure(ctx context.Context, u *url.URL, err error) *provider.Error {
-	e := &provider.Error{
-		Code:    provider.CodeUnreachable,
+func failure(ctx context.Context, u *url.URL, err error) *problem.Error {
+	e := &problem.Error{
+		Code:    problem.CodeUnreachable,
 		Host:    Hostname(u),
 		Message: "requesting " + Redact(u),
 		Err:     WithoutURLs(err),
@@ -57,7 +57,7 @@ func failure(ctx context.Context, u *url.URL, err error) *provider.Error {
 		e.Hint = untrustedHint
 	}
 	if ctx.Err() != nil {
-		ended := provider.Ended(ctx)
+		ended := problem.Ended(ctx)
 		e.Code, e.Err, e.Hint = ended.Code, context.Cause(ctx), ended.Hint
 	}
 	return e

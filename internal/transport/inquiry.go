@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // The patience with one question.
@@ -213,7 +213,7 @@ func unwanted(ctx context.Context) bool {
 }
 
 // failure is the error of the question.
-func (q *inquiry) failure(u *url.URL, err error) *provider.Error {
+func (q *inquiry) failure(u *url.URL, err error) *problem.Error {
 	// Of a try that the end of the time has ended nothing else is known.
 	err = lateness(q.ctx, err)
 	if context.Cause(q.ctx) == err && q.flowing {

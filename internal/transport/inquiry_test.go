@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // stream asks for the whole body of a URL.
@@ -67,7 +67,7 @@ func TestQuestionHasAMinute(t *testing.T) {
 			t.Run(name+"/"+way, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					r := do(t, inMemory(t, nil, handler))
-					wantCode(t, r.err, provider.CodeUnreachable)
+					wantCode(t, r.err, problem.CodeUnreachable)
 					if r.took != questionTime {
 						t.Errorf("it took %s, want %s with all tries", r.took, questionTime)
 					}
@@ -104,7 +104,7 @@ func TestStuckURLHasLessTime(t *testing.T) {
 		})
 		for i, want := range []time.Duration{questionTime, probeTimeout, 0} {
 			r := ask(t, c, "registry.test/1")["registry.test/1"]
-			wantCode(t, r.err, provider.CodeUnreachable)
+			wantCode(t, r.err, problem.CodeUnreachable)
 			if r.took != want {
 				t.Errorf("question %d took %s, want %s", i+1, r.took, want)
 			}
@@ -132,7 +132,7 @@ func TestCancelledQuestionSpendsNothing(t *testing.T) {
 		for range 2 {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
 			_, err := c.Do(ctx, Request{URL: parse(t, "http://registry.test/1")})
-			wantCode(t, err, provider.CodeCancelled)
+			wantCode(t, err, problem.CodeCancelled)
 			cancel()
 		}
 		if r := ask(t, c, "registry.test/1")["registry.test/1"]; r.took != questionTime {

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // busy answers that it wants to be asked again: after so many seconds, or at that
@@ -168,7 +168,7 @@ func TestRetryAfterOfAllPaths(t *testing.T) {
 				}
 				if r.err != nil {
 					outages++
-					if e := wantCode(t, r.err, provider.CodeUnreachable); !strings.Contains(e.Error(), "registry.test:80 asks to come back later") {
+					if e := wantCode(t, r.err, problem.CodeUnreachable); !strings.Contains(e.Error(), "registry.test:80 asks to come back later") {
 						t.Errorf("%s: %v, want that the host asks to come back later", url, e)
 					}
 				}
@@ -239,7 +239,7 @@ func TestNobodyWaitsBeyondTheRun(t *testing.T) {
 			}
 		}
 		_, err := c.Do(ctx, Request{URL: parse(t, "http://registry.test/5")})
-		if e := wantCode(t, err, provider.CodeUnreachable); !strings.Contains(e.Error(), "asks to come back later") {
+		if e := wantCode(t, err, problem.CodeUnreachable); !strings.Contains(e.Error(), "asks to come back later") {
 			t.Errorf("Do = %v, want that the host asks to come back later", e)
 		}
 	})

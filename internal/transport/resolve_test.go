@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 func TestResolve(t *testing.T) {
@@ -38,7 +38,7 @@ func TestResolve(t *testing.T) {
 		if tt.reason == "" {
 			continue
 		}
-		e := wantCode(t, err, provider.CodeUnreachable)
+		e := wantCode(t, err, problem.CodeUnreachable)
 		if !strings.Contains(e.Error(), "refused: "+tt.reason) || strings.Contains(e.Error(), "git@") || !Refused(err) {
 			t.Errorf("Resolve(%q) = %v, want the refusal of %q", tt.url, e, tt.reason)
 		}
@@ -59,7 +59,7 @@ func TestResolveReturnsWhatWasChecked(t *testing.T) {
 func TestResolveFailsForAnUnknownName(t *testing.T) {
 	t.Parallel()
 	_, _, err := New(Options{}).Resolve(t.Context(), parse(t, "ssh://git@alias.invalid/r.git"), nil)
-	if e := wantCode(t, err, provider.CodeUnreachable); Refused(e) {
+	if e := wantCode(t, err, problem.CodeUnreachable); Refused(e) {
 		t.Errorf("Resolve = %v, want an error that is no refusal", e)
 	}
 }
@@ -103,5 +103,5 @@ func TestResolveWhenInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _, err := New(Options{}).Resolve(ctx, parse(t, "https://203.0.113.1/"), nil)
-	wantCode(t, err, provider.CodeCancelled)
+	wantCode(t, err, problem.CodeCancelled)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hashicorp/go-retryablehttp"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // maxResumes is how often a transfer that breaks is taken up again. What breaks
@@ -96,7 +96,7 @@ func (b *resuming) Close() error {
 // resume replaces a broken body by one that begins where it ended, and reports
 // whether it could. A server that refuses or fails once is not asked again.
 func (b *resuming) resume(broken error) bool {
-	if !provider.Coded(broken, provider.CodeUnreachable) || b.left == 0 {
+	if !problem.Coded(broken, problem.CodeUnreachable) || b.left == 0 {
 		return false
 	}
 	b.body.Close() // that it broke is known
@@ -149,7 +149,7 @@ func (b *resuming) rest() (rest io.ReadCloser, broke bool) {
 	}
 	if !same {
 		body.Close()
-		return nil, provider.Coded(err, provider.CodeUnreachable)
+		return nil, problem.Coded(err, problem.CodeUnreachable)
 	}
 	return body, false
 }

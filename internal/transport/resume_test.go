@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // content is what the servers of these tests send, in parts that break off.
@@ -196,7 +196,7 @@ func TestBrokenTransferFailsWhereTheRestIsNotSure(t *testing.T) {
 			t.Parallel()
 			b := newBreaking(t, tt.first, tt.second)
 			got, err := b.stream(t, tt.request)
-			wantCode(t, err, provider.CodeUnreachable)
+			wantCode(t, err, problem.CodeUnreachable)
 			if got != content[:500] || len(b.questions()) != tt.asked {
 				t.Errorf("read %d bytes with %d questions, want 500 and %d", len(got), len(b.questions()), tt.asked)
 			}
@@ -230,7 +230,7 @@ func TestTransferThatBreaksTooOftenFails(t *testing.T) {
 	}
 	b := newBreaking(t, parts...)
 	got, err := b.stream(t, Request{})
-	wantCode(t, err, provider.CodeUnreachable)
+	wantCode(t, err, problem.CodeUnreachable)
 	if want := 10 * (maxResumes + 1); len(got) != want || len(b.questions()) != maxResumes+1 {
 		t.Errorf("read %d bytes with %d questions, want %d and %d", len(got), len(b.questions()), want, maxResumes+1)
 	}
@@ -252,7 +252,7 @@ func TestCancelledTransferDoesNotGoOn(t *testing.T) {
 	}
 	cancel()
 	_, err = body.Read(make([]byte, 1))
-	wantCode(t, err, provider.CodeCancelled)
+	wantCode(t, err, problem.CodeCancelled)
 	if len(b.questions()) != 1 {
 		t.Errorf("asked %d times, want once", len(b.questions()))
 	}

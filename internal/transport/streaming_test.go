@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // get asks with a library's client.
@@ -57,7 +57,7 @@ func TestStreamingOutlastsTheTimeOfQuestions(t *testing.T) {
 		})
 		began := time.Now()
 		data, _, err := get(t, c.Streaming(), "http://registry.test/")
-		e := wantCode(t, err, provider.CodeUnreachable)
+		e := wantCode(t, err, problem.CodeUnreachable)
 		if len(data) != 40*(floorSize/20) || !strings.Contains(e.Error(), "less than 65536 bytes for 1m0s") {
 			t.Errorf("answer of %d bytes, %v; want the first part and that no more came", len(data), err)
 		}

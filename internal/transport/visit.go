@@ -18,7 +18,7 @@ import (
 // circuit is open. The program is to end with the context, which is a short one for a
 // probe. The caller says then why the host has not answered it, nil if it has.
 //
-// Errors are *provider.Error: CodeUnreachable, or CodeCancelled if ctx has ended.
+// Errors are *problem.Error: CodeUnreachable, or CodeCancelled if ctx has ended.
 func (c *Client) Visit(ctx context.Context, u *url.URL) (visiting context.Context, leave func(unanswered error), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, failure(ctx, u, err)

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // visit is another program at a URL, which gets no answer for a while.
@@ -83,8 +83,8 @@ func TestInterruptedVisitsSayNothing(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, _, err := c.Visit(ctx, parse(t, "ssh://git.test/a")); !provider.Coded(err, provider.CodeCancelled) {
-			t.Errorf("a visit after the end = %v, want code %q", err, provider.CodeCancelled)
+		if _, _, err := c.Visit(ctx, parse(t, "ssh://git.test/a")); !problem.Coded(err, problem.CodeCancelled) {
+			t.Errorf("a visit after the end = %v, want code %q", err, problem.CodeCancelled)
 		}
 	})
 }

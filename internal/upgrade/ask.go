@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -22,7 +23,7 @@ import (
 // for concurrent use; they may answer a repeated question from memory.
 type Source interface {
 	// Versions returns the releases that the tool's installation methods offer
-	// for the provider, in any order. Errors are *provider.Error.
+	// for the provider, in any order. Errors are *problem.Error.
 	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
 	// Methods returns the installation methods that Versions has asked, and which
 	// of them have answered with a list. What only mirrors lack may still be
@@ -31,7 +32,7 @@ type Source interface {
 	// Listing returns what is known of a release's packages without downloading
 	// any; zero if nothing is.
 	Listing(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Listing, error)
-	// Hashes downloads and verifies one package. It returns a *provider.Error
+	// Hashes downloads and verifies one package. It returns a *problem.Error
 	// with CodeNoPackage if the release has none for the platform.
 	Hashes(ctx context.Context, tool provider.Tool, want provider.Want) (provider.Hashes, error)
 }
@@ -79,7 +80,7 @@ func Foresee(ctx context.Context, src Source, modules []scan.RootModule, opts Op
 	var asked []packageKey
 	for _, m := range modules {
 		for _, required := range m.Tree.Requirements {
-			if selected(opts.Only, required.Addr) && !provider.AnyError(m.Tree.Diagnostics) && !wantProvider(m, nil, required, b).spared(b) {
+			if selected(opts.Only, required.Addr) && !problem.AnyError(m.Tree.Diagnostics) && !wantProvider(m, nil, required, b).spared(b) {
 				asked = append(asked, packageKey{m.Tool, provider.Want{Addr: required.Addr}})
 			}
 		}
@@ -162,8 +163,8 @@ func Half(ctx context.Context) (context.Context, context.CancelFunc) {
 		return context.WithCancel(ctx)
 	}
 	half := time.Until(end) / 2
-	return context.WithTimeoutCause(ctx, half, &provider.Error{
-		Code: provider.CodeUnreachable, Message: fmt.Sprintf("no answer within half of the time that was left, %s", half.Round(time.Millisecond)),
+	return context.WithTimeoutCause(ctx, half, &problem.Error{
+		Code: problem.CodeUnreachable, Message: fmt.Sprintf("no answer within half of the time that was left, %s", half.Round(time.Millisecond)),
 		Hint: "run again, with more time (--timeout)",
 	})
 }
@@ -186,7 +187,7 @@ func (a asker) published(asked []packageKey) map[packageKey]date {
 	return memo.Each(jobsOf(a.opts.Jobs), asked, func(k packageKey) date {
 		at, err := a.opts.Dates.Published(ctx, k.tool, k.want)
 		switch {
-		case provider.Coded(err, provider.CodeUnreachable), provider.Coded(err, provider.CodeCancelled):
+		case problem.Coded(err, problem.CodeUnreachable), problem.Coded(err, problem.CodeCancelled):
 			return date{err: err}
 		case err != nil:
 			return date{}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -53,7 +54,7 @@ func behaviourCases(t *testing.T) map[string]behaviourCase {
 		return module(t, []string{requirement}, locks)
 	}
 	refuse := func(provider.Want, *provider.Hashes) error {
-		return &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}
+		return &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}
 	}
 	unsigned := func(_ provider.Want, h *provider.Hashes) error {
 		h.Signer = provider.Signer{}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -225,7 +226,7 @@ func (c carrier) carry(addr provider.Addr) (lockfile.Lock, fate) {
 		return l, carriable
 	}
 	constraints := l.Constraints
-	if required != nil && len(tree.Unread) == 0 && !provider.AnyError(tree.Diagnostics) && !c.allBytes {
+	if required != nil && len(tree.Unread) == 0 && !problem.AnyError(tree.Diagnostics) && !c.allBytes {
 		constraints = required.Constraints()
 	}
 	return lockfile.New(addr, l.Version, constraints, l.Hashes), carriable
@@ -250,16 +251,16 @@ func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool 
 	}
 	// An error may be no outage but an answer: the release is not offered, or not what
 	// it should be. One about another version says nothing about this one.
-	var e *provider.Error
+	var e *problem.Error
 	i := slices.IndexFunc(c.result.Selections, func(s Selection) bool { return s.Requirement.Addr == l.Addr })
 	if i < 0 || !errors.As(c.result.Selections[i].Err, &e) {
 		return true
 	}
 	switch e.Code {
-	case provider.CodeNoVersion, provider.CodeLockedVersion:
+	case problem.CodeNoVersion, problem.CodeLockedVersion:
 		return false
-	case provider.CodeBadChecksum, provider.CodeBadSignature, provider.CodeBadPackage, provider.CodeReReleased,
-		provider.CodeNoPackage, provider.CodeProtocol:
+	case problem.CodeBadChecksum, problem.CodeBadSignature, problem.CodeBadPackage, problem.CodeReReleased,
+		problem.CodeNoPackage, problem.CodeProtocol:
 		return !e.Version.IsZero() && e.Version != l.Version
 	}
 	return true

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -47,15 +48,15 @@ type carryCase struct {
 }
 
 func unreachable(typ string) func(provider.Want) error {
-	return failing(typ, provider.CodeUnreachable, "")
+	return failing(typ, problem.CodeUnreachable, "")
 }
 
-func failing(typ string, code provider.Code, v string) func(provider.Want) error {
+func failing(typ string, code problem.Code, v string) func(provider.Want) error {
 	return func(want provider.Want) error {
 		if want.Addr.Type != typ {
 			return nil
 		}
-		e := &provider.Error{Code: code, Addr: want.Addr, Version: want.Version, Message: "no luck"}
+		e := &problem.Error{Code: code, Addr: want.Addr, Version: want.Version, Message: "no luck"}
 		if v != "" {
 			e.Version = version(v)
 		}
@@ -77,7 +78,7 @@ func carryCases() []carryCase {
 			m.Tree.Requirements = m.Tree.Requirements[:1]
 		}, want: []string{"same"}, carried: "a b"},
 		{name: "the configuration is broken", later: func(m *scan.RootModule, _ *Options) {
-			m.Tree.Diagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax}}
+			m.Tree.Diagnostics = []problem.Diagnostic{{Code: problem.CodeSyntax}}
 			m.Tree.Requirements = nil
 		}, want: []string{"same"}, carried: "a b"},
 		{name: "strict keeps all", lacks: "b", later: strict, want: []string{"same"}, carried: "a b"},
@@ -110,11 +111,11 @@ func carryCases() []carryCase {
 			o.Only, o.Rules = patterns("hashicorp/a"), []Rule{{Providers: patterns("hashicorp/b"), Ignore: &yes}}
 		}, want: []string{"a 1.1.0", "b 1.0.0"}, refused: "b"},
 		{name: "it is of another group", lacks: "b", take: about("a"), want: []string{"a 1.1.0", "b 1.0.0"}},
-		{name: "a bad signature", refused: "b", fails: failing("b", provider.CodeBadSignature, ""), want: []string{"a 1.1.0", "b 1.0.0"}},
-		{name: "a bad signature of another release", fails: failing("b", provider.CodeBadSignature, "1.2.0"), want: []string{"same"}, carried: "b"},
-		{name: "a checksum that is not that of the list", refused: "b", fails: failing("b", provider.CodeBadChecksum, ""), want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "a bad signature", refused: "b", fails: failing("b", problem.CodeBadSignature, ""), want: []string{"a 1.1.0", "b 1.0.0"}},
+		{name: "a bad signature of another release", fails: failing("b", problem.CodeBadSignature, "1.2.0"), want: []string{"same"}, carried: "b"},
+		{name: "a checksum that is not that of the list", refused: "b", fails: failing("b", problem.CodeBadChecksum, ""), want: []string{"a 1.1.0", "b 1.0.0"}},
 		{name: "a finding", refused: "b", lacks: "b", refuted: func(all []Result) []Result {
-			all[0].Findings = []provider.Finding{{Addr: addr("b"), Version: version("1.1.0"), Hash: zh("b-1.1.0")}}
+			all[0].Findings = []problem.Finding{{Addr: addr("b"), Version: version("1.1.0"), Hash: zh("b-1.1.0")}}
 			return all
 		}, want: []string{"a 1.1.0", "b 1.0.0"}},
 		{name: "another root module saw another list", refused: "b", lacks: "b", refuted: func(all []Result) []Result {

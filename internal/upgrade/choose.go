@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -118,8 +119,8 @@ func choose(w *wanted, o offered, b behaviour) chosen {
 	if c.to = c.release.Version; w.relocked && !w.records.Allows(c.to) {
 		// init selects it, since tests ask for it; providers lock reads no tests and refuses a
 		// prerelease that nothing else names [terraform 1.11 internal/providercache/installer.go].
-		c.err = &provider.Error{
-			Code: provider.CodeLockedVersion, Host: c.addr().Host, Addr: c.addr(), Version: c.to,
+		c.err = &problem.Error{
+			Code: problem.CodeLockedVersion, Host: c.addr().Host, Addr: c.addr(), Version: c.to,
 			Message: fmt.Sprintf("%s %s is required by tests alone: providers lock does not read them, and fails by the other constraints (%s)", c.addr(), c.to, c.records),
 			Hint:    "name that version in the configuration, too, or run without --exact",
 		}
@@ -143,7 +144,7 @@ func choose(w *wanted, o offered, b behaviour) chosen {
 // providers lock fails otherwise.
 func (c chosen) stay(locked provider.Version) (provider.Release, error) {
 	if !c.constraints.Allows(locked) {
-		err := c.failure(provider.CodeLockedVersion, locked, "the locked version %s of %s does not meet the constraints %s", locked, c.addr(), c.constraints)
+		err := c.failure(problem.CodeLockedVersion, locked, "the locked version %s of %s does not meet the constraints %s", locked, c.addr(), c.constraints)
 		err.Hint = "run relock upgrade to select another version"
 		return provider.Release{}, err
 	}
@@ -243,7 +244,7 @@ func (c chosen) newestUnheld(allowed []provider.Release, locked provider.Version
 		if h.Rule != "" {
 			rule += " (" + h.Rule + ")"
 		}
-		c.notices = append(c.notices, c.failure(provider.CodePolicy, c.release.Version,
+		c.notices = append(c.notices, c.failure(problem.CodePolicy, c.release.Version,
 			"%s %s is selected though %s holds it: without it no version would meet the constraints", c.addr(), c.release.Version, rule))
 	}
 	return c
@@ -263,8 +264,8 @@ func claim(a, b bool) int {
 // noVersion is the error of a provider of which no release is allowed.
 func (c chosen) noVersion() error {
 	methods, releases := c.offered.methods, c.offered.releases
-	err := &provider.Error{
-		Code: provider.CodeNoVersion, Host: methods.host(c.addr()), Addr: c.addr(),
+	err := &problem.Error{
+		Code: problem.CodeNoVersion, Host: methods.host(c.addr()), Addr: c.addr(),
 		Message: fmt.Sprintf("no release of %s meets the constraints %q", c.addr(), c.constraints),
 		Hint:    "no release at all is listed" + cmp.Or(methods.answered("by"), " by the registry"),
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -26,14 +27,14 @@ import (
 // and with its disputed entries required: what nothing requires would keep its
 // entry, and there is none that could be kept.
 func settled(m scan.RootModule) scan.RootModule {
-	conflict, conflicted := provider.Diagnostic{}, false
+	conflict, conflicted := problem.Diagnostic{}, false
 	if m.Lock != nil {
 		conflict, conflicted = m.Lock.Conflicted()
 	}
 	if !conflicted {
 		return m
 	}
-	m.Tree.Diagnostics = slices.DeleteFunc(slices.Clone(m.Tree.Diagnostics), func(d provider.Diagnostic) bool { return d == conflict })
+	m.Tree.Diagnostics = slices.DeleteFunc(slices.Clone(m.Tree.Diagnostics), func(d problem.Diagnostic) bool { return d == conflict })
 	m.Tree.Requirements = slices.Clone(m.Tree.Requirements)
 	for _, recorded := range scan.Recorded(m.Lock) {
 		if requirementFor(m.Tree.Requirements, recorded.Addr) == nil && disputed(m, recorded.Addr) {
@@ -68,7 +69,7 @@ func chooseSide(c chosen, b behaviour) chosen {
 	}
 	if c.err == nil && (i < 0 || len(c.sides) > 1) {
 		v := c.release.Version
-		c.notices = append(c.notices, c.failure(provider.CodeConflict, v, "the sides of the merge lock %s %s: %s is selected%s", c.addr(), had, v, why))
+		c.notices = append(c.notices, c.failure(problem.CodeConflict, v, "the sides of the merge lock %s %s: %s is selected%s", c.addr(), had, v, why))
 	}
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -146,7 +147,7 @@ func TestCompleteSettlesMergeConflicts(t *testing.T) {
 			for _, d := range r.Diagnostics {
 				said += d.Message + "\n"
 			}
-			if provider.AnyError(r.Diagnostics) || !strings.Contains(said, tt.said) {
+			if problem.AnyError(r.Diagnostics) || !strings.Contains(said, tt.said) {
 				t.Errorf("diagnostics %v, want no error, and a warning with %q", r.Diagnostics, tt.said)
 			}
 		})
@@ -159,7 +160,7 @@ func TestConflictStaysWhereItCannotBeSettled(t *testing.T) {
 	broken := func(version string) func(provider.Want, *provider.Hashes) error {
 		return func(want provider.Want, _ *provider.Hashes) error {
 			if want.Version.String() == version {
-				return &provider.Error{Code: provider.CodeUnreachable, Addr: want.Addr, Message: "no answer"}
+				return &problem.Error{Code: problem.CodeUnreachable, Addr: want.Addr, Message: "no answer"}
 			}
 			return nil
 		}
@@ -170,12 +171,12 @@ func TestConflictStaysWhereItCannotBeSettled(t *testing.T) {
 		releases []string
 		edit     func(provider.Want, *provider.Hashes) error
 		opts     Options
-		want     provider.Code
+		want     problem.Code
 	}{
-		{"the versions are not known", nil, nil, Options{Mode: Complete}, provider.CodeUnknownProvider},
-		{"a package fails", []string{"1.0.0", "1.1.0"}, broken("1.1.0"), Options{Mode: Complete}, provider.CodeUnreachable},
-		{"a package of the other side fails, so that its platforms are not known", []string{"1.0.0", "1.1.0"}, broken("1.0.0"), Options{Mode: Complete}, provider.CodeUnreachable},
-		{"upgrade says so", []string{"1.0.0", "1.1.0"}, nil, Options{}, provider.CodeConflict},
+		{"the versions are not known", nil, nil, Options{Mode: Complete}, problem.CodeUnknownProvider},
+		{"a package fails", []string{"1.0.0", "1.1.0"}, broken("1.1.0"), Options{Mode: Complete}, problem.CodeUnreachable},
+		{"a package of the other side fails, so that its platforms are not known", []string{"1.0.0", "1.1.0"}, broken("1.0.0"), Options{Mode: Complete}, problem.CodeUnreachable},
+		{"upgrade says so", []string{"1.0.0", "1.1.0"}, nil, Options{}, problem.CodeConflict},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -190,7 +191,7 @@ func TestConflictStaysWhereItCannotBeSettled(t *testing.T) {
 			r := Plan(t.Context(), src, modules(merged(t, []string{"a"}, nil, one, other)), tt.opts)[0]
 			var codes []string
 			for _, d := range r.Diagnostics {
-				if d.Severity == provider.SeverityError {
+				if d.Severity == problem.SeverityError {
 					codes = append(codes, string(d.Code))
 				}
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/relock-dev/relock/internal/cliconfig"
 	"github.com/relock-dev/relock/internal/hash"
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/registry"
 	"github.com/relock-dev/relock/internal/sandbox"
@@ -591,7 +592,7 @@ func (w *faultyWorld) checkFaults(t *testing.T, s *sandbox.Sandbox, faults []san
 	if w.module.Lock != nil {
 		old = w.module.Lock.Locks
 	}
-	different, told := false, provider.AnyError(got.Diagnostics)
+	different, told := false, problem.AnyError(got.Diagnostics)
 	for _, o := range w.providers {
 		is, was, ought := entry(got.New, o.addr), entry(old, o.addr), entry(faultless.New, o.addr)
 		w.checkVersion(t, faults, o, old, faultless, got)
@@ -619,7 +620,7 @@ func (w *faultyWorld) checkFaults(t *testing.T, s *sandbox.Sandbox, faults []san
 // platforms, so that the old entry is kept.
 func unserved(r Result, addr provider.Addr) bool {
 	i := slices.IndexFunc(r.Selections, func(s Selection) bool { return s.Requirement.Addr == addr })
-	return i >= 0 && provider.Coded(r.Selections[i].Err, provider.CodeNoPackage) && len(r.Selections[i].Missing) > 0
+	return i >= 0 && problem.Coded(r.Selections[i].Err, problem.CodeNoPackage) && len(r.Selections[i].Missing) > 0
 }
 
 // servedIn is the entry that the faultless world gives for the platforms that another

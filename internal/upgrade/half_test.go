@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -20,7 +21,7 @@ func (h hanging) hang(ctx context.Context) error {
 	began := time.Now()
 	<-ctx.Done()
 	*h.waited = time.Since(began)
-	return provider.Ended(ctx)
+	return problem.Ended(ctx)
 }
 
 func (h hanging) Versions(ctx context.Context, _ provider.Tool, _ provider.Addr) ([]provider.Release, error) {
@@ -56,18 +57,18 @@ func TestHalfLeavesTimeForWhatFollows(t *testing.T) {
 					name string
 					ask  func() error
 					want time.Duration
-					code provider.Code
+					code problem.Code
 				}{
-					{"versions", func() error { return a.versions([]packageKey{{}})[packageKey{}].err }, time20 / 2, provider.CodeUnreachable},
-					{"dates", func() error { return a.published([]packageKey{{}})[packageKey{}].err }, time20 / 4, provider.CodeUnreachable},
-					{"packages", func() error { return a.packages([]packageKey{{}}, nil)[packageKey{}].err }, time20 / 4, provider.CodeCancelled},
+					{"versions", func() error { return a.versions([]packageKey{{}})[packageKey{}].err }, time20 / 2, problem.CodeUnreachable},
+					{"dates", func() error { return a.published([]packageKey{{}})[packageKey{}].err }, time20 / 4, problem.CodeUnreachable},
+					{"packages", func() error { return a.packages([]packageKey{{}}, nil)[packageKey{}].err }, time20 / 4, problem.CodeCancelled},
 				}
 				if !bounded {
 					steps = steps[:1]
-					steps[0].want, steps[0].code = time20, provider.CodeCancelled
+					steps[0].want, steps[0].code = time20, problem.CodeCancelled
 				}
 				for _, step := range steps {
-					if err := step.ask(); waited != step.want || !provider.Coded(err, step.code) {
+					if err := step.ask(); waited != step.want || !problem.Coded(err, step.code) {
 						t.Errorf("%s were waited for for %s, and failed by %v; want %s and %q", step.name, waited, err, step.want, step.code)
 					}
 				}

@@ -9,6 +9,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -117,16 +118,16 @@ func TestWithdrawnVersions(t *testing.T) {
 			var err, hint string
 			warned := false
 			for _, d := range r.Diagnostics {
-				if d.Code != provider.CodeLockedVersion {
+				if d.Code != problem.CodeLockedVersion {
 					t.Errorf("diagnostic %q of another code %q", d.Message, d.Code)
 				}
 				if host := cmp.Or(tt.host, provider.Terraform.DefaultHost()); tt.methods != nil && d.Host != host {
 					t.Errorf("diagnostic %q blames %s, want %s", d.Message, d.Host, host)
 				}
-				if warned = warned || d.Severity == provider.SeverityWarning; warned && !strings.Contains(d.Message, tt.warns) {
+				if warned = warned || d.Severity == problem.SeverityWarning; warned && !strings.Contains(d.Message, tt.warns) {
 					t.Errorf("warning %q, want %q", d.Message, tt.warns)
 				}
-				if d.Severity == provider.SeverityError {
+				if d.Severity == problem.SeverityError {
 					err, hint = d.Message, d.Hint
 				}
 			}
@@ -179,7 +180,7 @@ func TestIgnoredProvidersAreNotAskedAbout(t *testing.T) {
 			}
 			src := &offer{releases: map[string]map[string][]string{"up": {"1.0.0": six, "1.1.0": six}}}
 			r := Plan(t.Context(), src, modules(module(t, []string{tt.requires, "up"}, locks)), tt.opts)[0]
-			if asked := slices.Contains(src.asked, "down"); asked != tt.asked || provider.AnyError(r.Diagnostics) != tt.failed || !tt.failed && (len(r.Diagnostics) > 0) != tt.warned {
+			if asked := slices.Contains(src.asked, "down"); asked != tt.asked || problem.AnyError(r.Diagnostics) != tt.failed || !tt.failed && (len(r.Diagnostics) > 0) != tt.warned {
 				t.Errorf("asked %v, diagnostics %v; want %v, failed: %v, warned: %v", asked, r.Diagnostics, tt.asked, tt.failed, tt.warned)
 			}
 			if !tt.failed && tt.opts.Mode == Upgrade {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -108,7 +109,7 @@ func TestPlatformIsMissingWhereNoSourceHasIt(t *testing.T) {
 		releases: map[string]map[string][]string{"a": {"1.1.0": {"linux_amd64", "darwin_arm64"}}},
 		edit: func(want provider.Want, h *provider.Hashes) error {
 			if !want.Origin && want.Platform.OS == "darwin" {
-				return &provider.Error{Code: provider.CodeNoPackage, Message: "the mirror has none"}
+				return &problem.Error{Code: problem.CodeNoPackage, Message: "the mirror has none"}
 			}
 			return faithful(want, h)
 		},
@@ -126,11 +127,11 @@ func TestMirrorWithOtherContentThanTheRegistry(t *testing.T) {
 	linux := Platforms{List: []provider.Platform{platform("linux_amd64")}}
 	for _, tt := range []struct {
 		opts     Options
-		severity provider.Severity
+		severity problem.Severity
 		written  bool
 	}{
-		{Options{HashesFrom: FromBoth, Platforms: linux}, provider.SeverityError, false},
-		{Options{Exact: true, Platforms: linux}, provider.SeverityWarning, true},
+		{Options{HashesFrom: FromBoth, Platforms: linux}, problem.SeverityError, false},
+		{Options{Exact: true, Platforms: linux}, problem.SeverityWarning, true},
 	} {
 		src := &offer{releases: map[string]map[string][]string{"a": {"1.1.0": {"linux_amd64"}}}, edit: mirroring(false)}
 		r := Plan(t.Context(), src, modules(module(t, []string{"a"}, nil)), tt.opts)[0]
@@ -201,7 +202,7 @@ func TestPackagesOfMirrorsAreHeldAgainstTheEntry(t *testing.T) {
 				src := &offer{releases: map[string]map[string][]string{"a": {"1.1.0": {"linux_amd64"}}}, edit: mirroring(tt.unpacked)}
 				opts := Options{Exact: exact, Platforms: Platforms{List: []provider.Platform{platform("linux_amd64")}}}
 				r := Plan(t.Context(), src, modules(module(t, []string{"a"}, []string{"a 1.1.0; " + tt.hashes})), opts)[0]
-				if got := provider.Coded(r.Selections[0].Err, provider.CodeReReleased); got != refused {
+				if got := problem.Coded(r.Selections[0].Err, problem.CodeReReleased); got != refused {
 					t.Errorf("refused: %v (%v), want %v", got, r.Selections[0].Err, refused)
 				}
 				if refused && strings.Contains(r.Selections[0].Err.Error(), "()") {
@@ -247,7 +248,7 @@ func TestPlatformsThatOneMethodDoesNotSay(t *testing.T) {
 			t.Parallel()
 			src := half{&offer{releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six}}}}
 			r := Plan(t.Context(), src, modules(module(t, []string{"a"}, tt.lock)), tt.opts)[0]
-			if diff := cmp.Diff(tt.want, r.Selections[0].Platforms); diff != "" || provider.AnyError(r.Diagnostics) {
+			if diff := cmp.Diff(tt.want, r.Selections[0].Platforms); diff != "" || problem.AnyError(r.Diagnostics) {
 				t.Errorf("platforms (-want +got):\n%s\n%v", diff, r.Diagnostics)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -47,9 +48,9 @@ func (m methods) complete() bool { return m.unlisted() == "" }
 func (m methods) unlisted() string { return m.names(func(a provider.Method) bool { return !a.Listed }) }
 
 // notOffered is the error about a locked version that none of them lists.
-func (m methods) notOffered(addr provider.Addr, locked provider.Version) *provider.Error {
-	return &provider.Error{
-		Code: provider.CodeLockedVersion, Host: m.host(addr), Addr: addr, Version: locked,
+func (m methods) notOffered(addr provider.Addr, locked provider.Version) *problem.Error {
+	return &problem.Error{
+		Code: problem.CodeLockedVersion, Host: m.host(addr), Addr: addr, Version: locked,
 		Message: fmt.Sprintf("the locked version %s of %s is no longer offered%s", locked, addr, m.answered("by")),
 		Hint:    "run relock upgrade to select another version",
 	}

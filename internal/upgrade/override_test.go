@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -52,7 +53,7 @@ func TestPlanOfOverriddenProviders(t *testing.T) {
 			tt.options.Platforms = linux
 			tt.options.Overridden = map[provider.ToolName][]provider.Addr{provider.Terraform: {addr("a")}}
 			r := Plan(t.Context(), &offer{releases: releases}, []scan.RootModule{m}, tt.options)[0]
-			if provider.AnyError(r.Diagnostics) {
+			if problem.AnyError(r.Diagnostics) {
 				t.Errorf("diagnostics: %v", r.Diagnostics)
 			}
 			if diff := cmp.Diff(tt.want, summary(r)); diff != "" {

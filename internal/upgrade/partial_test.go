@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -30,10 +31,10 @@ func versions(r Result) []string {
 	return lines
 }
 
-func codes(diagnostics []provider.Diagnostic) []string {
+func codes(diagnostics []problem.Diagnostic) []string {
 	var found []string
 	for _, d := range diagnostics {
-		severity := map[provider.Severity]string{provider.SeverityWarning: "warning "}[d.Severity]
+		severity := map[problem.Severity]string{problem.SeverityWarning: "warning "}[d.Severity]
 		found = append(found, severity+string(d.Code))
 	}
 	return found
@@ -244,7 +245,7 @@ func TestPlan_test_files(t *testing.T) {
 			}
 			m.Tree.Requirements = untested
 			if tt.fails {
-				m.Tests.Diagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax, Message: "bad", File: "x.tftest.hcl"}}
+				m.Tests.Diagnostics = []problem.Diagnostic{{Code: problem.CodeSyntax, Message: "bad", File: "x.tftest.hcl"}}
 			}
 			src := everything()
 			r := Plan(t.Context(), src, []scan.RootModule{m}, tt.opts)[0]

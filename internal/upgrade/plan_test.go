@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -39,7 +40,7 @@ func (o *offer) Versions(ctx context.Context, _ provider.Tool, addr provider.Add
 	o.note("%s", addr.Type)
 	versions, ok := o.releases[addr.Type]
 	if !ok {
-		return nil, &provider.Error{Code: provider.CodeUnknownProvider, Addr: addr, Message: "no such provider"}
+		return nil, &problem.Error{Code: problem.CodeUnknownProvider, Addr: addr, Message: "no such provider"}
 	}
 	var releases []provider.Release
 	for v, platforms := range versions {
@@ -81,7 +82,7 @@ func (o *offer) Hashes(ctx context.Context, _ provider.Tool, want provider.Want)
 	o.note("%s %s %s", want.Addr.Type, want.Version, want.Platform)
 	platforms := o.releases[want.Addr.Type][want.Version.String()]
 	if !slices.Contains(platforms, want.Platform.String()) {
-		return provider.Hashes{}, &provider.Error{Code: provider.CodeNoPackage, Addr: want.Addr, Message: "no package for " + want.Platform.String()}
+		return provider.Hashes{}, &problem.Error{Code: problem.CodeNoPackage, Addr: want.Addr, Message: "no package for " + want.Platform.String()}
 	}
 	name := want.Addr.Type + "-" + want.Version.String() + "-"
 	h := provider.Hashes{
@@ -218,7 +219,7 @@ func TestPlan(t *testing.T) {
 		opts         Options
 		want         []string // nil: nothing is written
 		missing      []string // platforms
-		problems     []provider.Code
+		problems     []problem.Code
 	}{
 		{
 			name: "a fresh entry has the h1 of the platforms and every listed zh", requirements: []string{"a ~> 1.0"},
@@ -273,22 +274,22 @@ func TestPlan(t *testing.T) {
 			name: "a provider that fails keeps its entry and its siblings go on", requirements: []string{"a ~> 1.0", "gone ~> 1.0"},
 			locks: []string{"a 1.0.0 ~> 1.0; h1:old", "gone 1.0.0; h1:gone"}, opts: Options{Platforms: linux},
 			want:     []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH, "gone 1.0.0; h1:gone"},
-			problems: []provider.Code{provider.CodeUnknownProvider},
+			problems: []problem.Code{problem.CodeUnknownProvider},
 		},
 		{
 			name: "a provider that fails without an entry leaves the file alone", requirements: []string{"a ~> 1.0", "gone ~> 1.0"},
 			locks: []string{"a 1.0.0 ~> 1.0; h1:old"}, opts: Options{Platforms: linux},
-			problems: []provider.Code{provider.CodeUnknownProvider},
+			problems: []problem.Code{problem.CodeUnknownProvider},
 		},
 		{
 			name: "under exact a failure leaves the file alone", requirements: []string{"a ~> 1.0", "gone ~> 1.0"},
 			locks: []string{"a 1.0.0 ~> 1.0; h1:old", "gone 1.0.0; h1:gone"}, opts: Options{Platforms: linux, Exact: true},
-			problems: []provider.Code{provider.CodeUnknownProvider},
+			problems: []problem.Code{problem.CodeUnknownProvider},
 		},
 		{
 			name: "constraints that nothing meets", requirements: []string{"a ~> 9.0"},
 			locks: []string{"a 1.0.0 ~> 1.0; h1:old"}, opts: Options{Platforms: linux},
-			problems: []provider.Code{provider.CodeNoVersion},
+			problems: []problem.Code{problem.CodeNoVersion},
 		},
 		{
 			name: "a platform that is not published is left out with a notice", requirements: []string{"a ~> 1.0"},
@@ -299,17 +300,17 @@ func TestPlan(t *testing.T) {
 		{
 			name: "and fails the root module under strict", requirements: []string{"a ~> 1.0"},
 			opts:     Options{Strict: true, Platforms: Platforms{List: []provider.Platform{{OS: "linux", Arch: "amd64"}, {OS: "plan9", Arch: "386"}}}},
-			problems: []provider.Code{provider.CodeNoPackage},
+			problems: []problem.Code{problem.CodeNoPackage},
 		},
 		{
 			name: "a re-released version is refused", requirements: []string{"a ~> 1.0"},
 			locks: []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64-old zh:a-1.1.0-linux_amd64-old"}, opts: Options{Platforms: linux},
-			problems: []provider.Code{provider.CodeReReleased},
+			problems: []problem.Code{problem.CodeReReleased},
 		},
 		{
 			name: "also where one of its recorded zips is still listed", requirements: []string{"a ~> 1.0"},
 			locks: []string{"a 1.1.0 ~> 1.0; h1:old zh:a-1.1.0-darwin_arm64 zh:a-1.1.0-linux_amd64-old"}, opts: Options{Platforms: linux},
-			problems: []provider.Code{provider.CodeReReleased},
+			problems: []problem.Code{problem.CodeReReleased},
 		},
 		{
 			name: "unless it is accepted: then its hashes are replaced", requirements: []string{"a ~> 1.0"},
@@ -321,14 +322,14 @@ func TestPlan(t *testing.T) {
 			name: "another version's acceptance is none", requirements: []string{"a ~> 1.0"},
 			locks:    []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64-old zh:a-1.1.0-linux_amd64-old"},
 			opts:     Options{Platforms: linux, AcceptReReleased: releases("hashicorp/a@1.0.0")},
-			problems: []provider.Code{provider.CodeReReleased},
+			problems: []problem.Code{problem.CodeReReleased},
 		},
 		{
 			name: "providers lock keeps the hashes of both, which exact bytes repeat with a warning", requirements: []string{"a ~> 1.0"},
 			locks:    []string{"a 1.1.0 ~> 1.0; zh:a-1.1.0-linux_amd64-old"},
 			opts:     Options{Mode: Complete, Exact: true, Platforms: linux},
 			want:     []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 zh:a-1.1.0-darwin_arm64 zh:a-1.1.0-linux_amd64 zh:a-1.1.0-linux_amd64-old"},
-			problems: []provider.Code{provider.CodeReReleased},
+			problems: []problem.Code{problem.CodeReReleased},
 		},
 		{
 			name: "every unreferenced entry stays on request", requirements: []string{"a ~> 1.0"},
@@ -349,12 +350,12 @@ func TestPlan(t *testing.T) {
 		{
 			name: "complete refuses a locked version that is not allowed", requirements: []string{"a ~> 2.0"},
 			locks: []string{"a 1.0.0 ~> 1.0; h1:old"}, opts: Options{Mode: Complete, Platforms: linux},
-			problems: []provider.Code{provider.CodeLockedVersion},
+			problems: []problem.Code{problem.CodeLockedVersion},
 		},
 		{
 			name: "complete refuses a locked version that is not offered", requirements: []string{"a ~> 1.0"},
 			locks: []string{"a 1.0.5 ~> 1.0; h1:old"}, opts: Options{Mode: Complete, Platforms: linux},
-			problems: []provider.Code{provider.CodeLockedVersion},
+			problems: []problem.Code{problem.CodeLockedVersion},
 		},
 		{
 			name: "prune drops surplus hashes", requirements: []string{"a ~> 1.0"},
@@ -407,7 +408,7 @@ func TestPlan(t *testing.T) {
 			if diff := cmp.Diff(tt.missing, missing); diff != "" && r.File != nil {
 				t.Errorf("missing platforms (-want +got):\n%s", diff)
 			}
-			var codes []provider.Code
+			var codes []problem.Code
 			for _, d := range r.Diagnostics {
 				codes = append(codes, d.Code)
 			}
@@ -516,9 +517,9 @@ func TestPlanLeavesWhatItCannotKnow(t *testing.T) {
 	unread := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0; h1:old"})
 	unread.Tree.Unread = []scan.Unread{{Module: "vpc", Reason: "it is not on disk", File: "main.tf", Line: 9}}
 	broken := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0; h1:old"})
-	broken.Tree.Diagnostics = []provider.Diagnostic{{Code: provider.CodeSyntax, File: "main.tf", Line: 1}}
+	broken.Tree.Diagnostics = []problem.Diagnostic{{Code: problem.CodeSyntax, File: "main.tf", Line: 1}}
 	for i, r := range Plan(t.Context(), &offer{releases: simple}, []scan.RootModule{unread, broken}, Options{Platforms: linux}) {
-		if r.File != nil || !provider.AnyError(r.Diagnostics) {
+		if r.File != nil || !problem.AnyError(r.Diagnostics) {
 			t.Errorf("module %d: File = %q, Diagnostics = %v, want no file and an error", i, r.File, r.Diagnostics)
 		}
 	}
@@ -536,7 +537,7 @@ func (s *interrupting) Hashes(ctx context.Context, tool provider.Tool, want prov
 	if want.Addr.Type != "a" {
 		<-s.arrived
 		s.cancel()
-		return provider.Hashes{}, &provider.Error{Code: provider.CodeCancelled, Message: "interrupted", Err: ctx.Err()}
+		return provider.Hashes{}, &problem.Error{Code: problem.CodeCancelled, Message: "interrupted", Err: ctx.Err()}
 	}
 	defer s.once.Do(func() { close(s.arrived) })
 	return s.offer.Hashes(ctx, tool, want)
@@ -553,10 +554,10 @@ func TestPlanKeepsWhatIsCompleteOnceInterrupted(t *testing.T) {
 	lock := []string{"a 1.0.0 ~> 1.0; h1:old", "b 1.0.0 ~> 1.0; h1:old"}
 	results := Plan(ctx, src, []scan.RootModule{module(t, []string{"a ~> 1.0", "b ~> 1.0"}, lock), module(t, []string{"a ~> 1.0", "c ~> 1.0"}, lock[:1])}, Options{Platforms: linux})
 	want := []string{"a 1.1.0 ~> 1.0; h1:a-1.1.0-linux_amd64 " + twoZH, "b 1.0.0 ~> 1.0; h1:old"}
-	if diff := cmp.Diff(want, summary(results[0])); diff != "" || results[0].File == nil || !provider.AnyError(results[0].Diagnostics) {
+	if diff := cmp.Diff(want, summary(results[0])); diff != "" || results[0].File == nil || !problem.AnyError(results[0].Diagnostics) {
 		t.Errorf("File = %q, Diagnostics = %v (-want +got):\n%s", results[0].File, results[0].Diagnostics, diff)
 	}
-	if r := results[1]; r.File != nil || !provider.AnyError(r.Diagnostics) {
+	if r := results[1]; r.File != nil || !problem.AnyError(r.Diagnostics) {
 		t.Errorf("without an entry for c: File = %q, Diagnostics = %v, want no file and an error", r.File, r.Diagnostics)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -30,11 +31,11 @@ func TestDemandedPlatformsMustBeReleased(t *testing.T) {
 		opts := Options{Platforms: Platforms{List: platforms("linux_amd64", "darwin_arm64"), Demanded: demanded}}
 		r := Plan(t.Context(), src, modules(m), opts)[0]
 		a, b := r.Selections[0], r.Selections[1]
-		if failed := provider.Coded(a.Err, provider.CodeNoPackage); failed != demanded || b.Err != nil || len(a.Missing) != 1 {
+		if failed := problem.Coded(a.Err, problem.CodeNoPackage); failed != demanded || b.Err != nil || len(a.Missing) != 1 {
 			t.Errorf("demanded %v: a without %v and with the error %v, b with %v; want a's error: %v", demanded, a.Missing, a.Err, b.Err, demanded)
 		}
-		if demanded && provider.Diagnose(a.Err).Hint != hint {
-			t.Errorf("the hint is %q, want %q", provider.Diagnose(a.Err).Hint, hint)
+		if demanded && problem.Diagnose(a.Err).Hint != hint {
+			t.Errorf("the hint is %q, want %q", problem.Diagnose(a.Err).Hint, hint)
 		}
 		i := slices.IndexFunc(r.New, func(l lockfile.Lock) bool { return l.Addr == addr("a") })
 		if kept := r.New[i].Version == version("1.0.0"); kept != demanded || r.File == nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -19,7 +20,7 @@ import (
 // calendar is a DateSource over a table from "TYPE VERSION" to a day.
 type calendar struct {
 	days  map[string]string
-	lost  map[string]provider.Code // those that fail in a way that another day would not
+	lost  map[string]problem.Code // those that fail in a way that another day would not
 	mu    sync.Mutex
 	asked []string
 }
@@ -30,7 +31,7 @@ func (c *calendar) Published(_ context.Context, _ provider.Tool, want provider.W
 	defer c.mu.Unlock()
 	c.asked = append(c.asked, name)
 	if code, ok := c.lost[name]; ok {
-		return time.Time{}, &provider.Error{Code: code, Message: "no date today"}
+		return time.Time{}, &problem.Error{Code: code, Message: "no date today"}
 	}
 	if text, ok := c.days[name]; ok {
 		return day(text), nil
@@ -255,10 +256,10 @@ func TestPolicy(t *testing.T) {
 			if diff := cmp.Diff(tt.held, told(s.Held)); diff != "" {
 				t.Errorf("held (-want +got):\n%s", diff)
 			}
-			noticed := slices.ContainsFunc(r.Diagnostics, func(d provider.Diagnostic) bool {
-				return d.Code == provider.CodePolicy && d.Severity == provider.SeverityWarning
+			noticed := slices.ContainsFunc(r.Diagnostics, func(d problem.Diagnostic) bool {
+				return d.Code == problem.CodePolicy && d.Severity == problem.SeverityWarning
 			})
-			if noticed != tt.noticed || provider.AnyError(r.Diagnostics) {
+			if noticed != tt.noticed || problem.AnyError(r.Diagnostics) {
 				t.Errorf("noticed = %t, want %t; %v", noticed, tt.noticed, r.Diagnostics)
 			}
 		})
@@ -364,14 +365,14 @@ func TestHeldNamesEveryTermThatExcludes(t *testing.T) {
 // nor an older one may be taken, whatever becomes of releases without a date.
 func TestALostDateIsNoMissingDate(t *testing.T) {
 	t.Parallel()
-	for _, code := range []provider.Code{provider.CodeUnreachable, provider.CodeCancelled} {
+	for _, code := range []problem.Code{problem.CodeUnreachable, problem.CodeCancelled} {
 		for _, unknown := range []UnknownAge{"", HoldUnknownAge} {
 			rules := []Rule{{MinimumAge: days(3), UnknownAge: unknown}}
-			dates := &calendar{days: map[string]string{"a 1.2.0": "2020-01-01"}, lost: map[string]provider.Code{"a 1.3.0": code}}
+			dates := &calendar{days: map[string]string{"a 1.2.0": "2020-01-01"}, lost: map[string]problem.Code{"a 1.3.0": code}}
 			m := module(t, []string{"a ~> 1.0"}, []string{"a 1.1.0 ~> 1.0; h1:old"})
 			opts := Options{Platforms: linux, Rules: rules, Now: day("2027-01-15"), Dates: dates}
 			r := Plan(t.Context(), &offer{releases: offering("1.1.0", "1.2.0", "1.3.0")}, []scan.RootModule{m}, opts)[0]
-			if r.File != nil || !provider.Coded(r.Selections[0].Err, code) {
+			if r.File != nil || !problem.Coded(r.Selections[0].Err, code) {
 				t.Errorf("%s, unknown %q: File = %q, error %v; want the old entry and the error", code, unknown, r.File, r.Selections[0].Err)
 			}
 		}

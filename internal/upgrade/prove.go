@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -40,8 +41,8 @@ func prove(c covered, answers map[packageKey]evidence, b behaviour) proven {
 	case c.err == nil && c.isLock && c.to.Precedence(c.old.Version) > 0:
 		// The selected release is newer than the locked one and stays out of the lock
 		// file for what its packages are.
-		for code, reason := range map[provider.Code]Reason{provider.CodeNoPackage: HeldByPlatform, provider.CodeProtocol: HeldByProtocol} {
-			if provider.Coded(p.Err, code) {
+		for code, reason := range map[problem.Code]Reason{problem.CodeNoPackage: HeldByPlatform, problem.CodeProtocol: HeldByProtocol} {
+			if problem.Coded(p.Err, code) {
 				p.Held = append(slices.Clone(c.held), Held{Version: c.to, Reason: reason, Published: c.release.Published})
 			}
 		}
@@ -57,7 +58,7 @@ func (p proven) gather(answers map[packageKey]evidence, b behaviour) (_ proven, 
 	lacking := map[provider.Platform]bool{}
 	for _, k := range p.packages {
 		e := answers[k]
-		if provider.Coded(e.err, provider.CodeNoPackage) && b.skipsPlatforms {
+		if problem.Coded(e.err, problem.CodeNoPackage) && b.skipsPlatforms {
 			lacking[k.want.Platform] = true
 			continue
 		}
@@ -87,7 +88,7 @@ func (p proven) gather(answers map[packageKey]evidence, b behaviour) (_ proven, 
 		for i, m := range p.Missing {
 			names[i] = m.String()
 		}
-		err := p.failure(provider.CodeNoPackage, p.to, "%s %s is not released for %s", p.addr(), p.to, strings.Join(names, ", "))
+		err := p.failure(problem.CodeNoPackage, p.to, "%s %s is not released for %s", p.addr(), p.to, strings.Join(names, ", "))
 		err.Platform = p.Missing[0]
 		err.Hint = "leave these out of --platform, or name them in the configuration file: there what is not released is told and left out"
 		if !p.Serving.IsZero() {
@@ -95,7 +96,7 @@ func (p proven) gather(answers map[packageKey]evidence, b behaviour) (_ proven, 
 		}
 		p.Err = err
 	case len(found) == 0:
-		err := p.failure(provider.CodeNoPackage, p.to, "%s %s is published for none of the wanted platforms", p.addr(), p.to)
+		err := p.failure(problem.CodeNoPackage, p.to, "%s %s is published for none of the wanted platforms", p.addr(), p.to)
 		err.Hint = "name a platform that it is published for with --platform"
 		p.Err = err
 	}
@@ -241,7 +242,7 @@ func (p proven) altered(found []provider.Hashes) error {
 	}
 	for _, h := range found {
 		if own := origin[h.Package.Platform]; h.Mirror != "" && own != "" && own != h.H1 {
-			err := p.failure(provider.CodeBadChecksum, p.to,
+			err := p.failure(problem.CodeBadChecksum, p.to,
 				"the package of %s %s for %s in the %s (%s) is not that of its registry (%s)", p.addr(), p.to, h.Package.Platform, h.Mirror, h.H1, own)
 			err.Platform, err.Hint = h.Package.Platform, "ask the mirror's operator why before you trust it"
 			return err
@@ -252,7 +253,7 @@ func (p proven) altered(found []provider.Hashes) error {
 
 func (p proven) reReleased(h provider.Hashes) error {
 	addr := p.addr()
-	err := p.failure(provider.CodeReReleased, p.to,
+	err := p.failure(problem.CodeReReleased, p.to,
 		"the package of %s %s for %s (%s) matches none of the recorded hashes", addr, p.to, h.Package.Platform, cmp.Or(h.Package.ZH, h.H1))
 	err.Platform = h.Package.Platform
 	err.Hint = fmt.Sprintf("the release was replaced after it was locked: ask its publisher why; if you trust it, use --accept-re-released %s/%s@%s",
@@ -265,8 +266,8 @@ func (p proven) reReleased(h provider.Hashes) error {
 // that nobody has signed, and one of a signer who is not among the keys that are
 // configured for the provider.
 func untrusted(want provider.Want, h provider.Hashes, signers provider.Signers, b behaviour) error {
-	err := &provider.Error{
-		Code: provider.CodeBadSignature, Host: want.Addr.Host, Addr: want.Addr, Version: want.Version, Platform: want.Platform,
+	err := &problem.Error{
+		Code: problem.CodeBadSignature, Host: want.Addr.Host, Addr: want.Addr, Version: want.Version, Platform: want.Platform,
 		Message: fmt.Sprintf("the checksum list of %s %s is ", want.Addr, want.Version),
 	}
 	if h.Mirror != "" {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -185,7 +186,7 @@ func (r recovered) doubts(choices []chosen) map[provider.Addr]error {
 // was asked: it is taken to be that of the one platform that is known.
 func (r recovered) doubt(found placed, choices []chosen, doubts map[provider.Addr]error) {
 	several := len(found.entry.h1) > 1 || found.left > 0 && len(r.covered) == 1
-	cut := len(r.covered) < 2 && several && !provider.Coded(found.err, provider.CodeLockedVersion)
+	cut := len(r.covered) < 2 && several && !problem.Coded(found.err, problem.CodeLockedVersion)
 	open := func(p provider.Platform) bool {
 		return slices.Contains(found.unknown, p) && found.lacking[p] == 0 && !slices.Contains(found.before, p) ||
 			cut && !slices.Contains(r.covered, p) && slices.Contains(provider.DefaultPlatforms, p)
@@ -198,7 +199,7 @@ func (r recovered) doubt(found placed, choices []chosen, doubts map[provider.Add
 		tells := func(p provider.Platform) bool { return !slices.Contains(r.proven[c.addr()], p) && open(p) }
 		if loses || slices.ContainsFunc(servedOf(c.release, provider.KnownPlatforms), tells) {
 			w := found.entry
-			err := w.failure(provider.Diagnose(found.err).Code, w.old.Version, "recovering the platforms of the lock file from %s %s", w.addr(), w.old.Version)
+			err := w.failure(problem.Diagnose(found.err).Code, w.old.Version, "recovering the platforms of the lock file from %s %s", w.addr(), w.old.Version)
 			err.Err, err.Hint = found.err, "try again; or name the platforms with --platform or the setting platforms, and no old package is asked for"
 			doubts[c.addr()] = err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -64,7 +65,7 @@ func TestRecoveryAsksForAsFewPackagesAsItCan(t *testing.T) {
 			t.Parallel()
 			src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six}, "b": {"1.0.0": six, "1.1.0": six}}, remembers: tt.remembers}
 			r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, tt.locks)), Options{})[0]
-			if provider.AnyError(r.Diagnostics) {
+			if problem.AnyError(r.Diagnostics) {
 				t.Error(r.Diagnostics)
 			}
 			var got []string
@@ -86,7 +87,7 @@ func TestRecoveryAsksForAsFewPackagesAsItCan(t *testing.T) {
 // be lost because nobody could be asked about it.
 func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 	t.Parallel()
-	unreachable := &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}
+	unreachable := &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}
 	unavailable := func(name, version, p string) func(provider.Want, *provider.Hashes) error {
 		return func(want provider.Want, _ *provider.Hashes) error {
 			if want.Addr.Type == name && want.Version.String() == version && want.Platform.String() == p {
@@ -102,11 +103,11 @@ func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 		edit    func(provider.Want, *provider.Hashes) error
 		unheard string // the provider of which nothing is known
 		want    []string
-		code    provider.Code // empty: no error
+		code    problem.Code // empty: no error
 	}{
 		{
 			name: "an old package that cannot be had", locks: []string{three},
-			edit: unavailable("a", "1.0.0", "darwin_arm64"), code: provider.CodeUnreachable,
+			edit: unavailable("a", "1.0.0", "darwin_arm64"), code: problem.CodeUnreachable,
 		},
 		{
 			name: "one that is not needed", locks: []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64"},
@@ -118,7 +119,7 @@ func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 		},
 		{
 			name: "but must not lose one that no other covers", locks: []string{three, "b 1.0.0; h1:b-1.0.0-freebsd_386"},
-			edit: unavailable("b", "1.0.0", "freebsd_386"), want: []string{"darwin_arm64", "linux_amd64", "windows_amd64"}, code: provider.CodeUnreachable,
+			edit: unavailable("b", "1.0.0", "freebsd_386"), want: []string{"darwin_arm64", "linux_amd64", "windows_amd64"}, code: problem.CodeUnreachable,
 		},
 		{
 			name: "another entry tells", locks: []string{three, "b 1.0.0; h1:b-1.0.0-linux_amd64 h1:b-1.0.0-darwin_arm64 h1:b-1.0.0-windows_amd64"},
@@ -126,23 +127,23 @@ func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 		},
 		{
 			name: "another entry of fewer does not", locks: []string{three, "b 1.0.0; h1:b-1.0.0-linux_amd64 h1:b-1.0.0-windows_amd64"},
-			edit: unavailable("a", "1.0.0", "darwin_arm64"), code: provider.CodeUnreachable,
+			edit: unavailable("a", "1.0.0", "darwin_arm64"), code: problem.CodeUnreachable,
 		},
 		{
 			name: "a registry that does not answer for an entry of more", locks: []string{"a 1.0.0; h1:a-1.0.0-linux_amd64 h1:a-1.0.0-darwin_arm64", "b 1.0.0; h1:1 h1:2 h1:3"},
-			unheard: "b", code: provider.CodeUnknownProvider,
+			unheard: "b", code: problem.CodeUnknownProvider,
 		},
 		{
 			name: "a registry that does not answer for an entry of as many", locks: []string{three, "b 1.0.0; h1:1 h1:2 h1:3"},
-			unheard: "b", want: []string{"darwin_arm64", "linux_amd64", "windows_amd64"}, code: provider.CodeUnknownProvider,
+			unheard: "b", want: []string{"darwin_arm64", "linux_amd64", "windows_amd64"}, code: problem.CodeUnknownProvider,
 		},
 		{
 			name: "for the only entry of several", locks: []string{"a 1.0.0; h1:a-1.0.0-linux_amd64", "b 1.0.0; h1:1 h1:2 h1:3"},
-			unheard: "b", code: provider.CodeUnknownProvider,
+			unheard: "b", code: problem.CodeUnknownProvider,
 		},
 		{
 			name: "a locked version that is gone", locks: []string{"a 0.9.0; h1:1 h1:2 h1:3"},
-			code: provider.CodeLockedVersion,
+			code: problem.CodeLockedVersion,
 		},
 	}
 	for _, tt := range tests {
@@ -164,7 +165,7 @@ func TestRecoveryTakesNoFailureForAnAnswer(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("platforms of the new entry of a (-want +got):\n%s\n%v", diff, r.Diagnostics)
 			}
-			if found := slices.ContainsFunc(r.Diagnostics, func(d provider.Diagnostic) bool { return d.Code == tt.code }); found != (tt.code != "") {
+			if found := slices.ContainsFunc(r.Diagnostics, func(d problem.Diagnostic) bool { return d.Code == tt.code }); found != (tt.code != "") {
 				t.Errorf("diagnostics %v, want the code %q", r.Diagnostics, tt.code)
 			}
 		})
@@ -179,7 +180,7 @@ func TestRecoveryLetsOthersTell(t *testing.T) {
 		releases: map[string]map[string][]string{"a": {"1.0.0": six, "1.1.0": six}, "b": {"1.0.0": six, "1.1.0": six}},
 		edit: func(want provider.Want, _ *provider.Hashes) error {
 			if want.Addr.Type == "a" && want.Version == version("1.0.0") {
-				return &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}
+				return &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}
 			}
 			return nil
 		},
@@ -193,8 +194,8 @@ func TestRecoveryLetsOthersTell(t *testing.T) {
 	if want := platforms("darwin_arm64", "linux_amd64", "windows_amd64"); b.Err != nil || !slices.Equal(b.Platforms, want) {
 		t.Errorf("b covers %v, error %v; want %v", b.Platforms, b.Err, want)
 	}
-	if !provider.Coded(a.Err, provider.CodeUnreachable) {
-		t.Errorf("error of a: %v, want %s", a.Err, provider.CodeUnreachable)
+	if !problem.Coded(a.Err, problem.CodeUnreachable) {
+		t.Errorf("error of a: %v, want %s", a.Err, problem.CodeUnreachable)
 	}
 }
 
@@ -214,7 +215,7 @@ func TestRecoveryJoinsNoDefaultsToAFailure(t *testing.T) {
 			},
 			edit: func(want provider.Want, _ *provider.Hashes) error {
 				if want.Addr.Type == "b" && want.Platform.String() == broken {
-					return &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}
+					return &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}
 				}
 				return nil
 			},
@@ -329,7 +330,7 @@ func TestRecoveryProvesSoMuchAndSaysTheRest(t *testing.T) {
 		if want := 5 + mostProven; old != want {
 			t.Errorf("%d old packages, want %d", old, want)
 		}
-		if len(r.Diagnostics) != 1 || r.Diagnostics[0].Severity != provider.SeverityWarning || r.Diagnostics[0].File != "root/.terraform.lock.hcl" ||
+		if len(r.Diagnostics) != 1 || r.Diagnostics[0].Severity != problem.SeverityWarning || r.Diagnostics[0].File != "root/.terraform.lock.hcl" ||
 			!strings.HasPrefix(r.Diagnostics[0].Message, "the old entries of registry.terraform.io/hashicorp/p09 1.0.0, registry.terraform.io/hashicorp/p10 1.0.0, registry.terraform.io/hashicorp/p11 1.0.0 are taken") {
 			t.Errorf("diagnostics = %+v, want one warning about the last three", r.Diagnostics)
 		}
@@ -368,7 +369,7 @@ func TestRecoveryBelievesNoNumberAgainstEvidence(t *testing.T) {
 				releases: map[string]map[string][]string{"a": {"1.0.0": all, "1.1.0": all}, "b": {"1.0.0": six}},
 				edit: func(want provider.Want, _ *provider.Hashes) error {
 					if want.Addr.Type == "a" && want.Version == version("1.0.0") && want.Platform.String() == tt.broken {
-						return &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}
+						return &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}
 					}
 					return nil
 				},
@@ -397,10 +398,10 @@ func TestRecoveryTrustsNumbersAfterFailures(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		locked string
-		code   provider.Code
+		code   problem.Code
 	}{
 		"of an entry that stays":        {"1.1.0", ""},
-		"of an entry that is made anew": {"1.0.0", provider.CodeUnreachable},
+		"of an entry that is made anew": {"1.0.0", problem.CodeUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -413,7 +414,7 @@ func TestRecoveryTrustsNumbersAfterFailures(t *testing.T) {
 			src.edit = func(want provider.Want, _ *provider.Hashes) error {
 				p := want.Platform.String()
 				if want.Addr.Type == "a" && want.Version == version(tt.locked) && (p == "darwin_arm64" || p == "windows_amd64") {
-					return &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}
+					return &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}
 				}
 				return nil
 			}
@@ -423,7 +424,7 @@ func TestRecoveryTrustsNumbersAfterFailures(t *testing.T) {
 			}
 			r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, locks)), Options{})[0]
 			b := r.Selections[1]
-			if (b.Err != nil) != (tt.code != "") || tt.code != "" && !provider.Coded(b.Err, tt.code) {
+			if (b.Err != nil) != (tt.code != "") || tt.code != "" && !problem.Coded(b.Err, tt.code) {
 				t.Fatalf("b: %v, want the code %q; %v", b.Err, tt.code, r.Diagnostics)
 			}
 			if want := platforms("darwin_arm64", "linux_amd64"); tt.code == "" && !slices.Equal(b.Platforms, want) {
@@ -444,7 +445,7 @@ func TestRecoveryTrustsNoNumberOfOtherPlatforms(t *testing.T) {
 	}}
 	src.edit = func(want provider.Want, _ *provider.Hashes) error {
 		if want.Addr.Type == "a" && want.Platform.String() == "darwin_arm64" {
-			return &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"}
+			return &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}
 		}
 		return nil
 	}
@@ -453,7 +454,7 @@ func TestRecoveryTrustsNoNumberOfOtherPlatforms(t *testing.T) {
 		"b 1.0.0; h1:b-1.0.0-windows_amd64 h1:b-1.0.0-freebsd_386",
 	}
 	r := Plan(t.Context(), src, modules(module(t, []string{"a", "b"}, locks)), Options{})[0]
-	if b := r.Selections[1]; !provider.Coded(b.Err, provider.CodeUnreachable) {
+	if b := r.Selections[1]; !problem.Coded(b.Err, problem.CodeUnreachable) {
 		t.Errorf("b covers %v, error %v; want that it stays and that an error says so", b.Platforms, b.Err)
 	}
 }

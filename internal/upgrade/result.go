@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -33,10 +34,10 @@ type Result struct {
 	File []byte
 	// Diagnostics are the problems met, those of the scan included. An error
 	// among them makes the run exit with status 1.
-	Diagnostics []provider.Diagnostic
+	Diagnostics []problem.Diagnostic
 	// Findings are recorded hashes that belong to nothing, and Undecided those of
 	// which that is not known, sorted by place; a plan leaves both empty.
-	Findings, Undecided []provider.Finding
+	Findings, Undecided []problem.Finding
 
 	allBytes bool // File is what the tools write, byte for byte [terraform 1.11 internal/depsfile/locks_file.go]
 	// untouched says that a failure leaves the whole root module as it is.
@@ -183,14 +184,14 @@ func resultOf(root root, assumed []witness, proofs []proven, b behaviour) Result
 // explain turns a failure, or else the notices, into diagnostics at the place
 // that requires the provider. What is no failure (missing platforms, the
 // registry's warnings) stays a fact of the selection.
-func (p proven) explain() []provider.Diagnostic {
-	causes, severity := p.notices, provider.SeverityWarning
+func (p proven) explain() []problem.Diagnostic {
+	causes, severity := p.notices, problem.SeverityWarning
 	if p.Err != nil {
-		causes, severity = []error{p.Err}, provider.SeverityError
+		causes, severity = []error{p.Err}, problem.SeverityError
 	}
-	var diagnostics []provider.Diagnostic
+	var diagnostics []problem.Diagnostic
 	for _, cause := range causes {
-		d := provider.Diagnose(cause)
+		d := problem.Diagnose(cause)
 		d.Severity, d.Addr = severity, p.addr()
 		if terms := p.requirement.Terms; d.File == "" && len(terms) > 0 {
 			d.File, d.Line, d.Package = terms[0].File, terms[0].Line, terms[0].Package
@@ -212,7 +213,7 @@ func (s Selection) former(tool provider.Tool) []packageKey {
 
 // believed says which new entries have the platforms of others though only the
 // number of their old hashes tells that they had the same.
-func believed(dir string, assumed []witness) []provider.Diagnostic {
+func believed(dir string, assumed []witness) []problem.Diagnostic {
 	if len(assumed) == 0 {
 		return nil
 	}
@@ -220,8 +221,8 @@ func believed(dir string, assumed []witness) []provider.Diagnostic {
 	for _, w := range assumed {
 		names = append(names, fmt.Sprintf("%s %s", w.addr(), w.old.Version))
 	}
-	return []provider.Diagnostic{{
-		Severity: provider.SeverityWarning, Code: provider.CodeNoPackage, File: path.Join(dir, lockfile.Name),
+	return []problem.Diagnostic{{
+		Severity: problem.SeverityWarning, Code: problem.CodeNoPackage, File: path.Join(dir, lockfile.Name),
 		Message: fmt.Sprintf("the old entries of %s are taken to cover the same platforms as the others, since they have as many hashes", strings.Join(names, ", ")),
 		Hint:    "keep relock's hash cache between runs, or name the platforms with the setting platforms, and nothing is taken to be",
 	}}
@@ -260,10 +261,10 @@ func (r Result) Only(take func(provider.Addr) bool) Result {
 	taken := func(addr provider.Addr) bool { return take(r.successor(addr)) }
 	part := r
 	part.Selections = slices.DeleteFunc(slices.Clone(r.Selections), func(s Selection) bool { return !taken(s.Requirement.Addr) })
-	part.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d provider.Diagnostic) bool {
+	part.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d problem.Diagnostic) bool {
 		return d.Addr != provider.Addr{} && !taken(d.Addr)
 	})
-	others := func(f provider.Finding) bool { return !taken(f.Addr) }
+	others := func(f problem.Finding) bool { return !taken(f.Addr) }
 	part.Findings = slices.DeleteFunc(slices.Clone(r.Findings), others)
 	part.Undecided = slices.DeleteFunc(slices.Clone(r.Undecided), others)
 	part.New = nil

@@ -3,6 +3,7 @@ package upgrade
 import (
 	"testing"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -34,14 +35,14 @@ func TestReleaseThatServesAllPlatformsIsNamed(t *testing.T) {
 // What fails with a newer release keeps its entry, and says why it stays behind.
 func TestHeldByWhatItsPackagesAre(t *testing.T) {
 	t.Parallel()
-	for code, want := range map[provider.Code]Reason{
-		provider.CodeNoPackage:    HeldByPlatform,
-		provider.CodeProtocol:     HeldByProtocol,
-		provider.CodeBadSignature: "",
+	for code, want := range map[problem.Code]Reason{
+		problem.CodeNoPackage:    HeldByPlatform,
+		problem.CodeProtocol:     HeldByProtocol,
+		problem.CodeBadSignature: "",
 	} {
 		src := &offer{releases: shrinking(), edit: func(want provider.Want, h *provider.Hashes) error {
 			if want.Version.Major == 2 {
-				return &provider.Error{Code: code, Message: "no"}
+				return &problem.Error{Code: code, Message: "no"}
 			}
 			return nil
 		}}

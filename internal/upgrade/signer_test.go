@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -121,7 +122,7 @@ func TestSignersArePinned(t *testing.T) {
 			switch {
 			case tt.want == "" && err != nil:
 				t.Errorf("error: %v", err)
-			case tt.want != "" && (!provider.Coded(err, provider.CodeBadSignature) || !strings.Contains(err.Error(), tt.want) || r.File != nil):
+			case tt.want != "" && (!problem.Coded(err, problem.CodeBadSignature) || !strings.Contains(err.Error(), tt.want) || r.File != nil):
 				t.Errorf("error: %v, want one that says %q; file %q", err, tt.want, r.File)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -15,7 +16,7 @@ type root struct {
 	module      scan.RootModule // as the command sees it that the mode stands for
 	partial     bool            // recorded constraints stand in for unread modules
 	doubtful    []provider.Addr // whose entries stay as they are, since what is required of them is not known
-	diagnostics []provider.Diagnostic
+	diagnostics []problem.Diagnostic
 	// generated says that only the program knows the requirements that makes the
 	// configuration; unknown, that nobody does.
 	generated, unknown bool
@@ -73,7 +74,7 @@ func want(m scan.RootModule, b behaviour) root {
 		r.generated, r.diagnostics = true, append(r.diagnostics, warning)
 		return r
 	}
-	r.unknown = provider.AnyError(r.diagnostics)
+	r.unknown = problem.AnyError(r.diagnostics)
 	for _, u := range m.Tree.Unread {
 		if u.Module == "" && u.Entry == nil && r.partial {
 			continue // whoever made the configuration tells of it, once for all
@@ -120,9 +121,9 @@ func want(m scan.RootModule, b behaviour) root {
 // lacking is the problem of a module call that could not be followed, or of an entry that
 // leaves open what it requires: an error, since nothing is known of what is required,
 // or a warning where recorded constraints stand in for it.
-func lacking(u scan.Unread, partial bool) provider.Diagnostic {
-	d := provider.Diagnostic{
-		Code: provider.CodeUnreadModule, File: u.File, Line: u.Line, Package: u.Package,
+func lacking(u scan.Unread, partial bool) problem.Diagnostic {
+	d := problem.Diagnostic{
+		Code: problem.CodeUnreadModule, File: u.File, Line: u.Line, Package: u.Package,
 		Message: fmt.Sprintf("module.%s could not be read: %s", u.Module, u.Reason),
 		Hint:    cmp.Or(u.Hint, "the lock file stays as it is, because what this module requires is not known"),
 	}
@@ -135,7 +136,7 @@ func lacking(u scan.Unread, partial bool) provider.Diagnostic {
 		d.Code, d.Message = u.Code, "what is required is not known: "+u.Reason
 	}
 	if partial {
-		d.Severity, d.Hint = provider.SeverityWarning, u.Hint
+		d.Severity, d.Hint = problem.SeverityWarning, u.Hint
 		d.Message += "; the recorded constraints stand in for it"
 	}
 	return d
@@ -205,8 +206,8 @@ func (w *wanted) key(v provider.Version, p provider.Platform) packageKey {
 }
 
 // failure is an error about a version of the provider.
-func (w *wanted) failure(code provider.Code, v provider.Version, format string, args ...any) *provider.Error {
-	return &provider.Error{Code: code, Host: w.addr().Host, Addr: w.addr(), Version: v, Message: fmt.Sprintf(format, args...)}
+func (w *wanted) failure(code problem.Code, v provider.Version, format string, args ...any) *problem.Error {
+	return &problem.Error{Code: code, Host: w.addr().Host, Addr: w.addr(), Version: v, Message: fmt.Sprintf(format, args...)}
 }
 
 // spared reports whether the rules let no release in, so that nobody need be asked.

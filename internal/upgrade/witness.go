@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -135,7 +136,7 @@ func (w witness) place(known map[packageKey]evidence, likely []provider.Platform
 	})
 	for _, p := range candidates {
 		e, ok := known[w.key(w.old.Version, p)]
-		if ok && (e.err == nil || provider.Coded(e.err, provider.CodeNoPackage)) {
+		if ok && (e.err == nil || problem.Coded(e.err, problem.CodeNoPackage)) {
 			found.answers = append(found.answers, p)
 		}
 		switch {
@@ -146,7 +147,7 @@ func (w witness) place(known map[packageKey]evidence, likely []provider.Platform
 			for _, reported := range slices.SortedFunc(maps.Keys(e.hashes.Reported), provider.Platform.Compare) {
 				find(reported, e.hashes.Reported[reported]...)
 			}
-		case !provider.Coded(e.err, provider.CodeNoPackage):
+		case !problem.Coded(e.err, problem.CodeNoPackage):
 			found.unknown = append(found.unknown, p)
 			found.err = cmp.Or(found.err, e.err)
 		}

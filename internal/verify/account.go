@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -212,10 +213,10 @@ func (a *account) replaced(l lockfile.Lock) bool {
 // findings are those about an entry of the file at path: what is refuted, and
 // what could not be decided. left says that the plan has another version, so
 // that nothing has compared the recorded packages with those of now.
-func (a *account) findings(l lockfile.Lock, path string, left bool) (found, undecided []provider.Finding) {
+func (a *account) findings(l lockfile.Lock, path string, left bool) (found, undecided []problem.Finding) {
 	if left && a.replaced(l) {
-		return []provider.Finding{{
-			Code: provider.CodeReReleased, Addr: l.Addr, Version: l.Version, OfEntry: true, File: path, Line: l.Line(),
+		return []problem.Finding{{
+			Code: problem.CodeReReleased, Addr: l.Addr, Version: l.Version, OfEntry: true, File: path, Line: l.Line(),
 			Message: fmt.Sprintf("packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more", l.Addr, l.Version),
 			Hint:    "ask the publisher why, and who wrote these hashes (git log)",
 		}}, nil
@@ -228,21 +229,21 @@ func (a *account) findings(l lockfile.Lock, path string, left bool) (found, unde
 			judged[v] = append(judged[v], h)
 		}
 	}
-	found = fewOf(judged[Disproven], func(h provider.Hash) provider.Finding {
+	found = fewOf(judged[Disproven], func(h provider.Hash) problem.Finding {
 		f := refutation(l, h, path)
 		f.Message = fmt.Sprintf("%s belongs to no package of %s %s", shortened(h), l.Addr, l.Version)
 		f.Hint = "find out who added it (git log -S HASH); relock lock --prune removes it"
 		return f
 	})
-	undecided = fewOf(judged[Unproven], func(h provider.Hash) provider.Finding { return a.unprovenFinding(l, h, path) })
+	undecided = fewOf(judged[Unproven], func(h provider.Hash) problem.Finding { return a.unprovenFinding(l, h, path) })
 	return found, undecided
 }
 
 // fewFindings bounds the hashes of one entry that are named; the rest is counted.
 const fewFindings = 100
 
-func fewOf(hashes []provider.Hash, make func(provider.Hash) provider.Finding) []provider.Finding {
-	var all []provider.Finding
+func fewOf(hashes []provider.Hash, make func(provider.Hash) problem.Finding) []problem.Finding {
+	var all []problem.Finding
 	for _, h := range hashes[:min(len(hashes), fewFindings)] {
 		all = append(all, make(h))
 	}
@@ -252,16 +253,16 @@ func fewOf(hashes []provider.Hash, make func(provider.Hash) provider.Finding) []
 	return all
 }
 
-func refutation(l lockfile.Lock, h provider.Hash, path string) provider.Finding {
-	return provider.Finding{
-		Code: provider.CodeHashUnknown, Addr: l.Addr, Version: l.Version, OfEntry: true, Hash: h,
+func refutation(l lockfile.Lock, h provider.Hash, path string) problem.Finding {
+	return problem.Finding{
+		Code: problem.CodeHashUnknown, Addr: l.Addr, Version: l.Version, OfEntry: true, Hash: h,
 		File: path, Line: l.HashLine(h),
 	}
 }
 
-func (a *account) unprovenFinding(l lockfile.Lock, h provider.Hash, path string) provider.Finding {
+func (a *account) unprovenFinding(l lockfile.Lock, h provider.Hash, path string) problem.Finding {
 	f := refutation(l, h, path)
-	f.Code = provider.CodeHashUnproven
+	f.Code = problem.CodeHashUnproven
 	reason, cause := a.why()
 	looked, of := a.looked()
 	f.Message = fmt.Sprintf("%s of %s %s could not be checked: %s; %d of %d packages looked at", shortened(h), l.Addr, l.Version, reason, looked, of)
@@ -285,9 +286,9 @@ func (a *account) why() (reason string, cause error) {
 	switch {
 	case cause == nil && a.poor:
 		return "budget", nil
-	case provider.Coded(cause, provider.CodeUnauthorized):
+	case problem.Coded(cause, problem.CodeUnauthorized):
 		return "unauthorized", cause
-	case cause == nil, provider.Coded(cause, provider.CodeUnreachable), provider.Coded(cause, provider.CodeCancelled):
+	case cause == nil, problem.Coded(cause, problem.CodeUnreachable), problem.Coded(cause, problem.CodeCancelled):
 		return "unreachable", cause
 	}
 	return "unusable", cause

@@ -7,6 +7,7 @@ import (
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -116,7 +117,7 @@ func (a *accountant) look(parts []packagePart, limit func(packagePart) int64) ma
 // learn notes an answer.
 func (p packagePart) learn(h packageAnswer) {
 	switch {
-	case provider.Coded(h.err, provider.CodeNoPackage):
+	case problem.Coded(h.err, problem.CodeNoPackage):
 		p.absent[p.platform] = true
 	case h.err != nil:
 		p.failures[p.platform] = h.err
@@ -210,12 +211,12 @@ func (a *accountant) downloadUnsized(part packagePart) {
 
 // outages names the registries of which no list could be had though several
 // releases were asked about, or the one that there is.
-func (a *accountant) outages() []provider.Diagnostic {
+func (a *accountant) outages() []problem.Diagnostic {
 	causes := map[svchost.Hostname]error{}
 	answered := map[svchost.Hostname]bool{}
 	for _, c := range a.order {
 		host := c.release.want.Addr.Host
-		failed := provider.Coded(c.err, provider.CodeUnreachable) || provider.Coded(c.err, provider.CodeUnauthorized) || provider.Coded(c.err, provider.CodeNoService)
+		failed := problem.Coded(c.err, problem.CodeUnreachable) || problem.Coded(c.err, problem.CodeUnauthorized) || problem.Coded(c.err, problem.CodeNoService)
 		switch {
 		case c.reason != "":
 		case failed:
@@ -224,10 +225,10 @@ func (a *accountant) outages() []provider.Diagnostic {
 			answered[host] = true
 		}
 	}
-	var all []provider.Diagnostic
+	var all []problem.Diagnostic
 	for _, host := range slices.Sorted(maps.Keys(causes)) {
 		if !answered[host] {
-			d := provider.Diagnose(causes[host])
+			d := problem.Diagnose(causes[host])
 			d.Message = "the registry " + host.ForDisplay() + " answered nothing that was asked: " + d.Message
 			all = append(all, d)
 		}

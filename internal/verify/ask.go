@@ -15,7 +15,7 @@ import (
 // question from memory.
 type Source interface {
 	// Versions returns the releases that the tool's installation methods offer
-	// for the provider, in any order. Errors are *provider.Error.
+	// for the provider, in any order. Errors are *problem.Error.
 	Versions(ctx context.Context, tool provider.Tool, addr provider.Addr) ([]provider.Release, error)
 	// Listing returns what the verified checksum list of the release says, of
 	// whichever package was asked about before; it is zero where nothing can be

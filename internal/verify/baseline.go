@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -19,7 +20,7 @@ type Baseline struct {
 // ReadBaseline reads the file of a baseline, for a run at that time. A line that is
 // to hold for more than a year is a problem: what nobody looks at again is not
 // accepted, it is forgotten.
-func ReadBaseline(src []byte, name string, now time.Time) (*Baseline, []provider.Diagnostic) {
+func ReadBaseline(src []byte, name string, now time.Time) (*Baseline, []problem.Diagnostic) {
 	lines, problems := config.ParseBaseline(src, name)
 	today := now.UTC().Truncate(24 * time.Hour)
 	for _, l := range lines {
@@ -40,7 +41,7 @@ func ReadBaseline(src []byte, name string, now time.Time) (*Baseline, []provider
 			message = fmt.Sprintf("until %s is more than a year after %s", l.Until.Format(time.DateOnly), from.Format(time.DateOnly))
 		}
 		if message != "" {
-			problems = append(problems, provider.Diagnostic{Code: provider.CodeSettings, File: name, Line: l.Line, Message: "findings: " + message})
+			problems = append(problems, problem.Diagnostic{Code: problem.CodeSettings, File: name, Line: l.Line, Message: "findings: " + message})
 		}
 	}
 	if len(problems) > 0 {
@@ -51,13 +52,13 @@ func ReadBaseline(src []byte, name string, now time.Time) (*Baseline, []provider
 
 // Acceptance is a finding that a baseline accepts, and why.
 type Acceptance struct {
-	provider.Finding
+	problem.Finding
 	Reason, By string
 	Until      time.Time
 }
 
 // Accept divides findings into those that stand and those that are accepted.
-func (b *Baseline) Accept(findings []provider.Finding) (standing []provider.Finding, accepted []Acceptance) {
+func (b *Baseline) Accept(findings []problem.Finding) (standing []problem.Finding, accepted []Acceptance) {
 	if b == nil {
 		return findings, nil
 	}
@@ -74,11 +75,11 @@ func (b *Baseline) Accept(findings []provider.Finding) (standing []provider.Find
 }
 
 // accepts reports whether a line accepts the finding.
-func (b *Baseline) accepts(f provider.Finding) bool { return b != nil && b.line(f) >= 0 }
+func (b *Baseline) accepts(f problem.Finding) bool { return b != nil && b.line(f) >= 0 }
 
 // line is the first line that accepts the finding, or -1. Every line that is about
 // it counts as used, also one that has expired.
-func (b *Baseline) line(f provider.Finding) int {
+func (b *Baseline) line(f problem.Finding) int {
 	found := -1
 	for i, l := range b.lines {
 		if !about(l, f) {
@@ -93,7 +94,7 @@ func (b *Baseline) line(f provider.Finding) int {
 }
 
 // about reports whether a line names the finding: everything that it gives must fit.
-func about(l config.Accepted, f provider.Finding) bool {
+func about(l config.Accepted, f problem.Finding) bool {
 	return (l.Fingerprint == "" || l.Fingerprint == f.Fingerprint()) &&
 		(l.Code == "" || l.Code == f.Code) &&
 		(l.Provider == (provider.Pattern{}) || l.Provider.Match(f.Addr))
@@ -104,11 +105,11 @@ func (b *Baseline) expired(l config.Accepted) bool { return b.now.After(l.Until)
 
 // Idle says which lines do nothing: the expired ones, and those that are about no
 // finding of this run.
-func (b *Baseline) Idle() []provider.Diagnostic {
+func (b *Baseline) Idle() []problem.Diagnostic {
 	if b == nil {
 		return nil
 	}
-	var idle []provider.Diagnostic
+	var idle []problem.Diagnostic
 	for i, l := range b.lines {
 		message := ""
 		switch {
@@ -119,8 +120,8 @@ func (b *Baseline) Idle() []provider.Diagnostic {
 		default:
 			continue
 		}
-		idle = append(idle, provider.Diagnostic{
-			Code: provider.CodeSettings, Severity: provider.SeverityWarning, File: l.File, Line: l.Line, Message: message,
+		idle = append(idle, problem.Diagnostic{
+			Code: problem.CodeSettings, Severity: problem.SeverityWarning, File: l.File, Line: l.Line, Message: message,
 			Hint: "look at the finding again, or remove the line from the baseline",
 		})
 	}

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
 func TestBaselineAcceptsWhatItNamesForATime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 23, 0, 0, 0, time.UTC)
-	f := provider.Finding{Code: provider.CodeHashUnknown, Addr: must(provider.ParseAddr("hashicorp/null", provider.Terraform)), File: "a/.terraform.lock.hcl", Line: 3, Hash: "h1:x"}
+	f := problem.Finding{Code: problem.CodeHashUnknown, Addr: must(provider.ParseAddr("hashicorp/null", provider.Terraform)), File: "a/.terraform.lock.hcl", Line: 3, Hash: "h1:x"}
 	moved, shown, other := f, f, f
 	moved.Line, other.Hash = 9, "h1:y"
 	shown.Path, shown.File = f.File, "../a/.terraform.lock.hcl"
@@ -20,10 +21,10 @@ func TestBaselineAcceptsWhatItNamesForATime(t *testing.T) {
 		t.Error("a fingerprint is not that of the finding alone")
 	}
 	print, warning := `fingerprint: "`+f.Fingerprint()+`"`, f
-	warning.Code = provider.CodeHashUnproven
+	warning.Code = problem.CodeHashUnproven
 	for name, tt := range map[string]struct {
 		line              string
-		finding           provider.Finding
+		finding           problem.Finding
 		problem, idle     string
 		accepted, refused bool
 	}{
@@ -56,7 +57,7 @@ func TestBaselineAcceptsWhatItNamesForATime(t *testing.T) {
 			t.Errorf("%s: %v", name, problems)
 			continue
 		}
-		standing, accepted := b.Accept([]provider.Finding{tt.finding})
+		standing, accepted := b.Accept([]problem.Finding{tt.finding})
 		if (len(accepted) == 1) != tt.accepted || len(standing)+len(accepted) != 1 {
 			t.Errorf("%s: accepted %v, standing %v", name, accepted, standing)
 		}
@@ -68,7 +69,7 @@ func TestBaselineAcceptsWhatItNamesForATime(t *testing.T) {
 }
 
 // accepting is a baseline of what a run finds now, each by its fingerprint.
-func accepting(t *testing.T, findings []provider.Finding) *Baseline {
+func accepting(t *testing.T, findings []problem.Finding) *Baseline {
 	t.Helper()
 	src := "version: 1\nfindings:\n"
 	for _, f := range findings {
@@ -125,8 +126,8 @@ func TestBaselineAcceptsNothingThatIsFolded(t *testing.T) {
 // A pattern must not accept what refutes a hash, or speaks for all hashes of an entry.
 func TestBaselinePatternsAcceptNoHash(t *testing.T) {
 	t.Parallel()
-	for _, code := range []provider.Code{
-		provider.CodeHashUnknown, provider.CodeHashOfOther, provider.CodeReReleased, provider.CodeReleaseGone, provider.CodeListGone, provider.CodeSignatureBad, provider.CodeTamperedBoth,
+	for _, code := range []problem.Code{
+		problem.CodeHashUnknown, problem.CodeHashOfOther, problem.CodeReReleased, problem.CodeReleaseGone, problem.CodeListGone, problem.CodeSignatureBad, problem.CodeTamperedBoth,
 	} {
 		src := "version: 1\nfindings:\n  - {code: " + string(code) + ", provider: hashicorp/*, reason: r, until: 2026-12-31}\n"
 		if _, problems := ReadBaseline([]byte(src), "b.yml", time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)); len(problems) != 1 {

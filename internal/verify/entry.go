@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -45,14 +46,14 @@ func (e judgedEntry) hashes() {
 		if slices.Contains(vanished, h) { // release has said so
 			continue
 		}
-		code, message := provider.Code(""), ""
+		code, message := problem.Code(""), ""
 		switch {
 		case !h.Known():
-			code, message = provider.CodeHashScheme, fmt.Sprintf("the scheme of %s is unknown to the tools", shortened(h))
+			code, message = problem.CodeHashScheme, fmt.Sprintf("the scheme of %s is unknown to the tools", shortened(h))
 		case p.Verdict == Disproven:
-			code, message = provider.CodeHashUnknown, fmt.Sprintf("%s belongs to no package of %s %s", shortened(h), l.Addr, l.Version)
+			code, message = problem.CodeHashUnknown, fmt.Sprintf("%s belongs to no package of %s %s", shortened(h), l.Addr, l.Version)
 			if k, ok := e.known[h]; ok {
-				code = provider.CodeHashOfOther
+				code = problem.CodeHashOfOther
 				message = fmt.Sprintf("%s belongs to %s %s", shortened(h), k.want.Addr, k.want.Version)
 				if k.want.Platform != (provider.Platform{}) {
 					message += " for " + k.want.Platform.String()
@@ -60,25 +61,25 @@ func (e judgedEntry) hashes() {
 				message += fmt.Sprintf(", and not to %s %s", l.Addr, l.Version)
 			}
 		case p.Verdict == Unproven:
-			code = provider.CodeHashUnproven
+			code = problem.CodeHashUnproven
 			message = fmt.Sprintf("%s of %s %s could not be checked: %s; %d of %d packages looked at", shortened(h), l.Addr, l.Version, p.Reason, looked, of)
 			if _, cause := e.of.why(); cause != nil && e.of.reason == "" {
 				message += "; " + cause.Error()
 			}
 		case p.Verdict == ByReport:
-			code, message = provider.CodeHashReported, fmt.Sprintf("%s of %s %s is known from the registry's word alone", shortened(h), l.Addr, l.Version)
+			code, message = problem.CodeHashReported, fmt.Sprintf("%s of %s %s is known from the registry's word alone", shortened(h), l.Addr, l.Version)
 		case p.Verdict == ByMirror:
-			code, message = provider.CodeHashMirror, fmt.Sprintf("%s of %s %s is known from the %s alone", shortened(h), l.Addr, l.Version, e.of.mirror)
+			code, message = problem.CodeHashMirror, fmt.Sprintf("%s of %s %s is known from the %s alone", shortened(h), l.Addr, l.Version, e.of.mirror)
 		}
 		if code == "" {
 			continue
 		}
 		f := e.ofHash(code, h, message)
 		f.Platform = e.of.files[h].Platform
-		if len(vanished) > 0 && code == provider.CodeHashUnknown {
+		if len(vanished) > 0 && code == problem.CodeHashUnknown {
 			f.Hint = "the packages of the release were replaced, and this may be the hash of one of those: ask the publisher why"
 		}
-		if code == provider.CodeHashReported || code == provider.CodeHashMirror {
+		if code == problem.CodeHashReported || code == problem.CodeHashMirror {
 			f.ProvenBy = string(p.Verdict)
 		}
 		on := pile{code, e.policy.Baseline.accepts(f)}
@@ -97,7 +98,7 @@ func (e judgedEntry) hashes() {
 // pile is one kind of finding about the hashes of an entry, of which a few are named.
 // What somebody accepts lies apart: it must not speak for what nobody has seen.
 type pile struct {
-	code     provider.Code
+	code     problem.Code
 	accepted bool
 }
 
@@ -106,7 +107,7 @@ type pile struct {
 func (e judgedEntry) coverage() {
 	l := e.lock
 	if len(l.Hashes) == 0 {
-		e.add(provider.CodePlatformMissing, "%s %s has no hash at all, so that init takes whatever package it is served", l.Addr, l.Version)
+		e.add(problem.CodePlatformMissing, "%s %s has no hash at all, so that init takes whatever package it is served", l.Addr, l.Version)
 		return
 	}
 	if len(e.of.files) == 0 {
@@ -119,20 +120,20 @@ func (e judgedEntry) coverage() {
 		signed = signed || h.Scheme() == provider.SchemeZH
 	}
 	if !signed && !e.of.unsigned {
-		e.add(provider.CodeZHMissing, "%s %s has no zh hash, so that no signature stands for it", l.Addr, l.Version)
+		e.add(problem.CodeZHMissing, "%s %s has no zh hash, so that no signature stands for it", l.Addr, l.Version)
 	}
 	for _, p := range e.policy.Platforms {
 		file, published := e.of.file(p)
 		has := slices.ContainsFunc(file.Contents, func(h provider.Hash) bool { return recorded[h] })
 		switch {
 		case !published:
-			f := e.add(provider.CodePlatformMissing, "%s %s is not published for %s", l.Addr, l.Version, p)
+			f := e.add(problem.CodePlatformMissing, "%s %s is not published for %s", l.Addr, l.Version, p)
 			f.Platform, f.Severity = p, asNote
 		case !recorded[file.ZH] && !has && !e.of.mayHave(l, file):
-			f := e.add(provider.CodePlatformMissing, "%s %s has no hash for %s, where init fails", l.Addr, l.Version, p)
+			f := e.add(problem.CodePlatformMissing, "%s %s has no hash for %s, where init fails", l.Addr, l.Version, p)
 			f.Platform = p
 		case recorded[file.ZH] && !has && !e.of.mayHave(l, file):
-			f := e.add(provider.CodeH1Missing, "%s %s has the zh for %s and not the h1, which a plugin cache is checked by", l.Addr, l.Version, p)
+			f := e.add(problem.CodeH1Missing, "%s %s has the zh for %s and not the h1, which a plugin cache is checked by", l.Addr, l.Version, p)
 			f.Platform = p
 		}
 	}
@@ -142,7 +143,7 @@ func (e judgedEntry) coverage() {
 func (e judgedEntry) content() {
 	l := e.lock
 	for _, p := range slices.SortedFunc(maps.Keys(e.of.problems), provider.Platform.Compare) {
-		f := e.add(provider.CodePackageContent, "the package of %s %s for %s: %s", l.Addr, l.Version, p, strings.Join(e.of.problems[p], "; "))
+		f := e.add(problem.CodePackageContent, "the package of %s %s for %s: %s", l.Addr, l.Version, p, strings.Join(e.of.problems[p], "; "))
 		f.Platform = p
 	}
 	if n := len(e.of.unseen); n > 0 {

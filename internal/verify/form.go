@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -23,7 +24,7 @@ func compareForm(r *Verification, p *Policy) {
 	case m.Standalone || m.Kind != scan.Ordinary:
 		r.Unchecked = append(r.Unchecked, "entries against requirements: the configuration is not, or not all, beside the lock file")
 		return
-	case provider.AnyError(m.All().Diagnostics):
+	case problem.AnyError(m.All().Diagnostics):
 		r.Unchecked = append(r.Unchecked, "entries against requirements: the configuration has errors")
 		return
 	}
@@ -43,14 +44,14 @@ func compareForm(r *Verification, p *Policy) {
 // [terraform 1.11 internal/depsfile/locks_file.go].
 func compareText(r *Verification) {
 	lock := r.Module.Lock
-	about := provider.Finding{File: lock.Path, Line: 1}
+	about := problem.Finding{File: lock.Path, Line: 1}
 	if lock.Tool != "" && lock.Tool != r.Module.Tool.Name {
 		f := r.add(about)
-		f.Code, f.Message = provider.CodeToolHeader, fmt.Sprintf("the file was written by %s, and %s is in force", lock.Tool.Title(), r.Module.Tool.Name.Title())
+		f.Code, f.Message = problem.CodeToolHeader, fmt.Sprintf("the file was written by %s, and %s is in force", lock.Tool.Title(), r.Module.Tool.Name.Title())
 	}
 	if !lock.Canonical() {
 		f := r.add(about)
-		f.Code, f.Message = provider.CodeNotNormal, "the file is not in the form that "+r.Module.Tool.Name.Title()+" writes"
+		f.Code, f.Message = problem.CodeNotNormal, "the file is not in the form that "+r.Module.Tool.Name.Title()+" writes"
 	}
 }
 
@@ -63,17 +64,17 @@ func compareRequired(r *Verification, p *Policy) {
 		}
 		l, locked := lock.Lock(q.Addr)
 		if !locked {
-			r.add(provider.Finding{
-				Code: provider.CodeEntryMissing, Addr: q.Addr, File: q.Terms[0].File, Line: q.Terms[0].Line, Package: q.Terms[0].Package,
+			r.add(problem.Finding{
+				Code: problem.CodeEntryMissing, Addr: q.Addr, File: q.Terms[0].File, Line: q.Terms[0].Line, Package: q.Terms[0].Package,
 				Message: fmt.Sprintf("%s is required and not locked", q.Addr),
 			})
 			continue
 		}
 		about := scribe{lock: l, path: lock.Path, result: r}
 		if outside := termsOutside(q, l); len(outside) > 0 {
-			about.add(provider.CodeVersionOutside, "%s %s does not meet %s, so that init fails", l.Addr, l.Version, strings.Join(outside, ", "))
+			about.add(problem.CodeVersionOutside, "%s %s does not meet %s, so that init fails", l.Addr, l.Version, strings.Join(outside, ", "))
 		} else if !q.Constraints().Equal(l.Constraints) && len(r.Module.All().Unread) == 0 {
-			about.add(provider.CodeConstraintsDiffer, "the recorded constraints of %s are %s, and the configuration's are %s", l.Addr, constraintsText(l.Constraints), constraintsText(q.Constraints()))
+			about.add(problem.CodeConstraintsDiffer, "the recorded constraints of %s are %s, and the configuration's are %s", l.Addr, constraintsText(l.Constraints), constraintsText(q.Constraints()))
 		}
 	}
 }
@@ -114,7 +115,7 @@ func compareStale(r *Verification, p *Policy) {
 	for _, l := range r.Module.Lock.Locks {
 		kept := slices.ContainsFunc(p.Keep, func(some provider.Pattern) bool { return some.Match(l.Addr) })
 		if !required[l.Addr] && !kept && p.about(l.Addr) {
-			scribe{lock: l, path: r.Module.Lock.Path, result: r}.add(provider.CodeEntryStale, "nothing requires %s", l.Addr)
+			scribe{lock: l, path: r.Module.Lock.Path, result: r}.add(problem.CodeEntryStale, "nothing requires %s", l.Addr)
 		}
 	}
 }

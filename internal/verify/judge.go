@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -43,7 +44,7 @@ type Suspect struct {
 type Judgement struct {
 	// Found are the hashes that belong to nothing, and Undecided those of which
 	// that could not be found out, sorted by place.
-	Found, Undecided []provider.Finding
+	Found, Undecided []problem.Finding
 }
 
 // Options are the choices of Judge.
@@ -80,8 +81,8 @@ func Judge(ctx context.Context, src Source, suspects []Suspect, opts Options) []
 	for _, c := range a.order {
 		for _, e := range c.suspects {
 			j := c.judgement(e.Suspect)
-			slices.SortStableFunc(j.Found, provider.Finding.Compare)
-			slices.SortStableFunc(j.Undecided, provider.Finding.Compare)
+			slices.SortStableFunc(j.Found, problem.Finding.Compare)
+			slices.SortStableFunc(j.Undecided, problem.Finding.Compare)
 			judgements[e.index] = j
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -73,16 +74,16 @@ func ReadLedger(src []byte, name string) (*Ledger, error) {
 			continue
 		}
 		if err := l.read(text); err != nil {
-			return nil, &provider.Error{
-				Code:    provider.CodeSettings,
+			return nil, &problem.Error{
+				Code:    problem.CodeSettings,
 				Message: fmt.Sprintf("the ledger %s, line %d: %v", name, n, err),
 				Hint:    "mend the line or take the file from the last commit that could be read; a line that is left out would be forgotten",
 			}
 		}
 	}
 	if n > 0 && !bytes.HasPrefix(src, []byte(ledgerHeader+"\n")) {
-		return nil, &provider.Error{
-			Code:    provider.CodeSettings,
+		return nil, &problem.Error{
+			Code:    problem.CodeSettings,
 			Message: fmt.Sprintf("%s is no ledger of this version: its first line is not %q", name, ledgerHeader),
 		}
 	}

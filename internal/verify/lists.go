@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -29,7 +30,7 @@ func (a *accountant) readFirstLists() {
 	a.readListsOf(a.asked(func(*accountCase) bool { return true }))
 	var releases []packageKey
 	open := a.asked(func(c *accountCase) bool {
-		return provider.Coded(c.err, provider.CodeNoPackage) || c.err == nil && (!c.signed || c.unexplained(provider.SchemeZH)+c.unexplained(provider.SchemeH1) > 0)
+		return problem.Coded(c.err, problem.CodeNoPackage) || c.err == nil && (!c.signed || c.unexplained(provider.SchemeZH)+c.unexplained(provider.SchemeH1) > 0)
 	})
 	for _, c := range open {
 		releases = append(releases, c.release)
@@ -41,7 +42,7 @@ func (a *accountant) readFirstLists() {
 		c.served = s.served
 		switch {
 		case c.err == nil:
-		case s.err != nil && !provider.Coded(s.err, provider.CodeUnknownProvider):
+		case s.err != nil && !problem.Coded(s.err, problem.CodeUnknownProvider):
 			c.err = s.err
 		case len(c.served) > 0:
 			elsewhere = append(elsewhere, c)
@@ -86,7 +87,7 @@ func (a *accountant) readMissing(cases []*accountCase) {
 	answers := a.look(parts, func(packagePart) int64 { return 0 })
 	for _, part := range parts {
 		err := answers[part.key(part.platform)].err
-		part.gone = provider.Coded(err, provider.CodeNoPackage) || provider.Coded(err, provider.CodeUnknownProvider)
+		part.gone = problem.Coded(err, problem.CodeNoPackage) || problem.Coded(err, problem.CodeUnknownProvider)
 		if err != nil && !part.gone {
 			part.err = err
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -40,7 +41,7 @@ func (p *plot) verify(t *testing.T) Verification {
 	return r
 }
 
-func (p *plot) prove(t *testing.T) (Verification, []provider.Diagnostic) {
+func (p *plot) prove(t *testing.T) (Verification, []problem.Diagnostic) {
 	t.Helper()
 	tool := provider.Newest(provider.Terraform)
 	written := lockOf(t, p.hashes...)
@@ -65,7 +66,7 @@ func (p *plot) prove(t *testing.T) (Verification, []provider.Diagnostic) {
 }
 
 // codesOf are the codes of findings, with the severities that are no errors.
-func codesOf(findings []provider.Finding) []string {
+func codesOf(findings []problem.Finding) []string {
 	var all []string
 	for _, f := range findings {
 		text := string(f.Code)
@@ -78,8 +79,8 @@ func codesOf(findings []provider.Finding) []string {
 	return slices.Compact(all)
 }
 
-func gone(code provider.Code) error {
-	return &provider.Error{Code: provider.CodeBadAnswer, Finding: code, Message: "404 Not Found"}
+func gone(code problem.Code) error {
+	return &problem.Error{Code: problem.CodeBadAnswer, Finding: code, Message: "404 Not Found"}
 }
 
 // plants has for each code what makes a run find it.
@@ -88,8 +89,8 @@ var plants = map[string]func(p *plot){
 	"hash-unproven":  func(p *plot) { p.src.known, p.policy.Allowance = nil, NewAllowance(0) },
 	"hash-scheme":    func(p *plot) { p.hashes = append(p.hashes, "h3:new") },
 	"re-released":    func(p *plot) { p.src.lists = map[string]string{"": "linux_amd64 darwin_386"} },
-	"list-gone":      func(p *plot) { p.src.broken = gone(provider.CodeListGone) },
-	"signature-bad":  func(p *plot) { p.src.broken = &provider.Error{Code: provider.CodeBadSignature, Message: "forged"} },
+	"list-gone":      func(p *plot) { p.src.broken = gone(problem.CodeListGone) },
+	"signature-bad":  func(p *plot) { p.src.broken = &problem.Error{Code: problem.CodeBadSignature, Message: "forged"} },
 	"release-gone":   func(p *plot) { p.src.platforms = nil },
 	"signer-refused": func(p *plot) { p.policy.Signers = pinTo("0000" + fingerprint[4:]) },
 	"signer-changed": func(p *plot) { p.policy.Ledger = ledgerOf("zh:" + strings.Repeat("0", 64) + " 0000" + fingerprint[4:]) },
@@ -173,7 +174,7 @@ func TestEveryCodeIsFoundWhereItIsPlanted(t *testing.T) {
 // that other packages find are named.
 func TestEveryRuleIsPlanted(t *testing.T) {
 	t.Parallel()
-	elsewhere := []provider.Code{provider.CodeHashOfOther, provider.CodeLockInCache, provider.CodeTamperedBoth}
+	elsewhere := []problem.Code{problem.CodeHashOfOther, problem.CodeLockInCache, problem.CodeTamperedBoth}
 	for _, r := range Rules {
 		planted := slices.Contains(elsewhere, r.Code)
 		for name := range plants {
@@ -204,8 +205,8 @@ func TestHashOfAnotherReleaseIsToldSo(t *testing.T) {
 		return strings.Replace(s, string(zh("linux_amd64")), string(zh("other")), 1) + beta[strings.Index(beta, "\nprovider"):]
 	}, map[string]string{"beta": "linux_amd64 darwin_arm64 other"}
 	found := p.verify(t).Findings
-	if !slices.ContainsFunc(found, func(f provider.Finding) bool {
-		return f.Code == provider.CodeHashOfOther && f.Hash == zh("other") && strings.Contains(f.Message, "hashicorp/beta 1.0.0")
+	if !slices.ContainsFunc(found, func(f problem.Finding) bool {
+		return f.Code == problem.CodeHashOfOther && f.Hash == zh("other") && strings.Contains(f.Message, "hashicorp/beta 1.0.0")
 	}) {
 		t.Errorf("found %+v, want that the hash is beta's", found)
 	}
@@ -219,9 +220,9 @@ func TestWhatCannotBeAskedIsUnproven(t *testing.T) {
 		ForHost:    func(p *plot) { p.policy.Admits = func(provider.Addr) bool { return false } },
 		ForBudget:  func(p *plot) { p.src.known, p.policy.Allowance = nil, NewAllowance(0) },
 		ForUnreachable: func(p *plot) {
-			p.src.broken = &provider.Error{Code: provider.CodeBadAnswer, Message: "a page of a proxy"}
+			p.src.broken = &problem.Error{Code: problem.CodeBadAnswer, Message: "a page of a proxy"}
 		},
-		ForUnauthorized: func(p *plot) { p.src.broken = &provider.Error{Code: provider.CodeUnauthorized, Message: "401"} },
+		ForUnauthorized: func(p *plot) { p.src.broken = &problem.Error{Code: problem.CodeUnauthorized, Message: "401"} },
 	} {
 		p := sound()
 		plant(p)
@@ -243,7 +244,7 @@ func TestMalformedHashNeedsNobody(t *testing.T) {
 	for name, plant := range map[string]func(*plot){
 		"offline":     func(p *plot) { p.policy.Offline = true },
 		"host":        func(p *plot) { p.policy.Admits = func(provider.Addr) bool { return false } },
-		"unreachable": func(p *plot) { p.src.broken = &provider.Error{Code: provider.CodeUnreachable, Message: "no answer"} },
+		"unreachable": func(p *plot) { p.src.broken = &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"} },
 		"gone":        func(p *plot) { p.src.platforms = nil },
 	} {
 		p := sound()
@@ -252,7 +253,7 @@ func TestMalformedHashNeedsNobody(t *testing.T) {
 		r := p.verify(t)
 		var told []string
 		for _, f := range r.Findings {
-			if f.Code == provider.CodeHashUnknown || f.Code == provider.CodeHashScheme {
+			if f.Code == problem.CodeHashUnknown || f.Code == problem.CodeHashScheme {
 				told = append(told, string(f.Hash))
 			}
 		}
@@ -280,7 +281,7 @@ func TestPackagesAreLookedInto(t *testing.T) {
 			p.demand("linux_amd64")
 			p.hashes = p.hashes[2:]
 		}, []string{"linux_amd64 inside 1048576"}, ""},
-		"failed":     {func(p *plot) { p.src.fail = map[string]error{"linux_amd64": gone(provider.CodeListGone)} }, []string{"darwin_arm64 inside 100", "linux_amd64 inside 100"}, "404"},
+		"failed":     {func(p *plot) { p.src.fail = map[string]error{"linux_amd64": gone(problem.CodeListGone)} }, []string{"darwin_arm64 inside 100", "linux_amd64 inside 100"}, "404"},
 		"offline":    {func(p *plot) { p.policy.Offline = true }, nil, "offline"},
 		"a mirror's": {func(p *plot) { p.src.mirrored = true }, nil, "mirror"},
 	} {
@@ -378,7 +379,7 @@ func TestContentOfAReplacedPackageIsToldSo(t *testing.T) {
 		p := sound()
 		p.hashes = []string{"h1 linux_amd64", "h1 replaced", "zh linux_amd64", name}
 		found := p.verify(t).Findings
-		i := slices.IndexFunc(found, func(f provider.Finding) bool { return f.Code == provider.CodeHashUnknown })
+		i := slices.IndexFunc(found, func(f problem.Finding) bool { return f.Code == problem.CodeHashUnknown })
 		if i < 0 || !strings.Contains(found[i].Hint, want) {
 			t.Errorf("with %s: found %+v, want that a hash is unknown, and %q as what to do", name, found, want)
 		}
@@ -418,7 +419,7 @@ func TestUnreadModulesSayNothingOfStaleEntries(t *testing.T) {
 		"unread module":   func(m *scan.RootModule) { m.Tree.Requirements, m.Tree.Unread = nil, []scan.Unread{{Module: "vpc"}} },
 		"terragrunt unit": func(m *scan.RootModule) { m.Tree.Requirements, m.Kind, m.Standalone = nil, scan.TerragruntUnit, true },
 		"broken configuration": func(m *scan.RootModule) {
-			m.Tree.Requirements, m.Tree.Diagnostics = nil, []provider.Diagnostic{{Code: provider.CodeSyntax}}
+			m.Tree.Requirements, m.Tree.Diagnostics = nil, []problem.Diagnostic{{Code: problem.CodeSyntax}}
 		},
 	} {
 		p := sound()
@@ -518,9 +519,9 @@ func TestRecheckFindsAWrongCache(t *testing.T) {
 	t.Parallel()
 	p := sound()
 	p.policy.Recheck = 1
-	p.src.wrong = &provider.Error{Code: provider.CodeBadChecksum, Message: "the hash cache is wrong"}
+	p.src.wrong = &problem.Error{Code: problem.CodeBadChecksum, Message: "the hash cache is wrong"}
 	_, problems := p.prove(t)
-	if len(problems) != 1 || problems[0].Code != provider.CodeBadChecksum || len(p.src.asked) != 1 {
+	if len(problems) != 1 || problems[0].Code != problem.CodeBadChecksum || len(p.src.asked) != 1 {
 		t.Errorf("problems %v after %v, want one of the one package that was asked for", problems, p.src.asked)
 	}
 	p = sound()

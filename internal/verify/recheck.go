@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
 // recheck holds some of what the hash cache knows of the releases against their
 // packages, as far as may be downloaded. Which ones is decided by a hash of the seed
 // and the package, so that runs vary and one run can be repeated.
-func recheck(a *accountant, most int, seed string) []provider.Diagnostic {
+func recheck(a *accountant, most int, seed string) []problem.Diagnostic {
 	type known struct {
 		key   packageKey
 		order string
@@ -31,13 +32,13 @@ func recheck(a *accountant, most int, seed string) []provider.Diagnostic {
 		return cmp.Or(strings.Compare(k.order, l.order), k.key.want.Addr.Compare(l.key.want.Addr))
 	})
 	all = slices.CompactFunc(all, func(k, l known) bool { return k.order == l.order })
-	var wrong []provider.Diagnostic
+	var wrong []problem.Diagnostic
 	for _, k := range all[:min(len(all), most)] {
 		if !a.allowance.take(k.size) {
 			break
 		}
 		if err := a.ask.recheck(k.key, k.size); err != nil {
-			wrong = append(wrong, provider.Diagnose(err))
+			wrong = append(wrong, problem.Diagnose(err))
 		}
 	}
 	return wrong

@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -11,16 +12,16 @@ import (
 // anything.
 func (e judgedEntry) release() (silent bool) {
 	l := e.lock
-	err, _ := e.of.err.(*provider.Error)
+	err, _ := e.of.err.(*problem.Error)
 	switch {
 	case e.of.gone:
-		e.addOf(l.Hashes, provider.CodeReleaseGone, "%s %s is no longer published: the registry has neither the version nor a package of it", l.Addr, l.Version)
+		e.addOf(l.Hashes, problem.CodeReleaseGone, "%s %s is no longer published: the registry has neither the version nor a package of it", l.Addr, l.Version)
 		return true
-	case err != nil && err.Finding == provider.CodeListGone:
-		e.addOf(l.Hashes, provider.CodeListGone, "the registry has %s %s, and its list of checksums or the signature of that is gone: %v", l.Addr, l.Version, err)
+	case err != nil && err.Finding == problem.CodeListGone:
+		e.addOf(l.Hashes, problem.CodeListGone, "the registry has %s %s, and its list of checksums or the signature of that is gone: %v", l.Addr, l.Version, err)
 		return true
-	case err != nil && err.Code == provider.CodeBadSignature:
-		e.addOf(l.Hashes, provider.CodeSignatureBad, "%v", err)
+	case err != nil && err.Code == problem.CodeBadSignature:
+		e.addOf(l.Hashes, problem.CodeSignatureBad, "%v", err)
 		return true
 	}
 	if len(e.of.files) == 0 {
@@ -35,20 +36,20 @@ func (e judgedEntry) release() (silent bool) {
 func (e judgedEntry) signer() {
 	l, key := e.lock, e.of.signer
 	if e.of.unsigned {
-		e.add(provider.CodeUnsigned, "the checksum list of %s %s is signed by nobody: the registry announces no key", l.Addr, l.Version)
+		e.add(problem.CodeUnsigned, "the checksum list of %s %s is signed by nobody: the registry announces no key", l.Addr, l.Version)
 	}
 	if !e.policy.Signers.Admits(l.Addr, key) {
 		by := "nobody"
 		if key.Fingerprint != "" {
 			by = "the key " + key.Fingerprint
 		}
-		e.add(provider.CodeSignerRefused, "the checksum list of %s %s is signed by %s, whom verify.signers does not admit", l.Addr, l.Version, by).About = key.Fingerprint
+		e.add(problem.CodeSignerRefused, "the checksum list of %s %s is signed by %s, whom verify.signers does not admit", l.Addr, l.Version, by).About = key.Fingerprint
 	}
 	switch {
 	case key.Ahead:
-		e.add(provider.CodeKeyExpired, "the key %s of %s %s, or its signature, is from the future by the clock of this machine; the tool accepts it still", key.Fingerprint, l.Addr, l.Version).About = key.Fingerprint
+		e.add(problem.CodeKeyExpired, "the key %s of %s %s, or its signature, is from the future by the clock of this machine; the tool accepts it still", key.Fingerprint, l.Addr, l.Version).About = key.Fingerprint
 	case key.Expired:
-		e.add(provider.CodeKeyExpired, "the key %s of %s %s, or its signature, has expired; the tool accepts it still", key.Fingerprint, l.Addr, l.Version).About = key.Fingerprint
+		e.add(problem.CodeKeyExpired, "the key %s of %s %s, or its signature, has expired; the tool accepts it still", key.Fingerprint, l.Addr, l.Version).About = key.Fingerprint
 	}
 	for pattern, keys := range e.policy.Signers {
 		if !pattern.Match(l.Addr) {
@@ -56,7 +57,7 @@ func (e judgedEntry) signer() {
 		}
 		for _, k := range keys {
 			if len(k) == len(key.KeyID) && key.Is(k) {
-				e.add(provider.CodeKeyShortID, "verify.signers names the key of %s by %s; its fingerprint is %s", l.Addr, k, key.Fingerprint).About = k
+				e.add(problem.CodeKeyShortID, "verify.signers names the key of %s by %s; its fingerprint is %s", l.Addr, k, key.Fingerprint).About = k
 			}
 		}
 	}
@@ -74,9 +75,9 @@ func (e judgedEntry) replaced() {
 	lost := e.policy.Ledger.lost(l.Addr, l.Version, e.of.files)
 	switch {
 	case len(gone) > 0:
-		e.addHash(provider.CodeReReleased, gone[0], "packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more (%d)", l.Addr, l.Version, len(gone)).About = digestOf(gone)
+		e.addHash(problem.CodeReReleased, gone[0], "packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more (%d)", l.Addr, l.Version, len(gone)).About = digestOf(gone)
 	case len(lost) > 0:
-		e.addOf(lost, provider.CodeReReleased, "packages of %s %s were replaced since the ledger has seen them (%d)", l.Addr, l.Version, len(lost))
+		e.addOf(lost, problem.CodeReReleased, "packages of %s %s were replaced since the ledger has seen them (%d)", l.Addr, l.Version, len(lost))
 	}
 }
 
@@ -104,9 +105,9 @@ func (e judgedEntry) ledgerSigner() {
 	before, changed := e.formerKey()
 	switch {
 	case changed:
-		e.add(provider.CodeSignerChanged, "%s was signed by the key %s, and %s is signed by %s", l.Addr, before, l.Version, cmp.Or(key.Fingerprint, "nobody")).About = before + " " + key.Fingerprint
+		e.add(problem.CodeSignerChanged, "%s was signed by the key %s, and %s is signed by %s", l.Addr, before, l.Version, cmp.Or(key.Fingerprint, "nobody")).About = before + " " + key.Fingerprint
 	case before != "" && len(before) < len(key.Fingerprint) && key.Is(before):
-		e.add(provider.CodeKeyShortID, "the ledger names the key of %s by %s; its fingerprint is %s", l.Addr, before, key.Fingerprint).About = before
+		e.add(problem.CodeKeyShortID, "the ledger names the key of %s by %s; its fingerprint is %s", l.Addr, before, key.Fingerprint).About = before
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -18,15 +19,15 @@ type scribe struct {
 }
 
 // add adds a finding about the entry.
-func (f scribe) add(code provider.Code, format string, args ...any) *provider.Finding {
+func (f scribe) add(code problem.Code, format string, args ...any) *problem.Finding {
 	return f.result.add(f.ofEntry(code, fmt.Sprintf(format, args...)))
 }
 
-func (f scribe) ofEntry(code provider.Code, message string) provider.Finding {
-	return provider.Finding{Code: code, Addr: f.lock.Addr, Version: f.lock.Version, OfEntry: true, File: f.path, Line: f.lock.Line(), Message: message}
+func (f scribe) ofEntry(code problem.Code, message string) problem.Finding {
+	return problem.Finding{Code: code, Addr: f.lock.Addr, Version: f.lock.Version, OfEntry: true, File: f.path, Line: f.lock.Line(), Message: message}
 }
 
-func (f scribe) ofHash(code provider.Code, h provider.Hash, message string) provider.Finding {
+func (f scribe) ofHash(code problem.Code, h provider.Hash, message string) problem.Finding {
 	found := f.ofEntry(code, message)
 	found.Hash, found.Line = h, f.lock.HashLine(h)
 	found.From, found.To = f.lock.HashColumns(h)
@@ -35,7 +36,7 @@ func (f scribe) ofHash(code provider.Code, h provider.Hash, message string) prov
 
 // addOf adds a finding that speaks for all of the hashes. It is another one when there
 // is one more: whoever has accepted it knew of these alone.
-func (f scribe) addOf(hashes []provider.Hash, code provider.Code, format string, args ...any) *provider.Finding {
+func (f scribe) addOf(hashes []provider.Hash, code problem.Code, format string, args ...any) *problem.Finding {
 	found := f.add(code, format, args...)
 	found.About = digestOf(hashes)
 	return found
@@ -51,6 +52,6 @@ func digestOf(hashes []provider.Hash) string {
 }
 
 // addHash adds a finding about a hash of the entry.
-func (f scribe) addHash(code provider.Code, h provider.Hash, format string, args ...any) *provider.Finding {
+func (f scribe) addHash(code problem.Code, h provider.Hash, format string, args ...any) *problem.Finding {
 	return f.result.add(f.ofHash(code, h, fmt.Sprintf(format, args...)))
 }

@@ -5,22 +5,22 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // Severities are what people make of the severities of rules.
 type Severities struct {
 	// Chosen are those of the operator of a run, whatever the rules and a repository say.
-	Chosen map[provider.Code]provider.Severity
+	Chosen map[problem.Code]problem.Severity
 	// Given are those of the operator in place of the rules'.
-	Given map[provider.Code]provider.Severity
+	Given map[problem.Code]problem.Severity
 	// Raised are those of a scanned repository: they make findings worse, never less
 	// bad.
-	Raised map[provider.Code]provider.Severity
+	Raised map[problem.Code]problem.Severity
 }
 
 // Of is the severity of findings of a code.
-func (s Severities) Of(code provider.Code, strict bool) provider.Severity {
+func (s Severities) Of(code problem.Code, strict bool) problem.Severity {
 	rule, _ := RuleOf(code)
 	severity := rule.Severity
 	if strict {
@@ -40,7 +40,7 @@ func (s Severities) Of(code provider.Code, strict bool) provider.Severity {
 
 // Unsound says what is wrong with them; nothing if all is well.
 func (s Severities) Unsound() error {
-	for _, codes := range []map[provider.Code]provider.Severity{s.Chosen, s.Given, s.Raised} {
+	for _, codes := range []map[problem.Code]problem.Severity{s.Chosen, s.Given, s.Raised} {
 		for _, code := range slices.Sorted(maps.Keys(codes)) {
 			if _, known := RuleOf(code); !known {
 				return fmt.Errorf("there is no code %q", code)

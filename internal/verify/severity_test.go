@@ -4,26 +4,26 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // A repository may make findings worse and never less bad; the operator may do both.
 func TestSeverityIsRaisedByARepositoryAndChosenByTheOperator(t *testing.T) {
 	t.Parallel()
-	of := func(code provider.Code, s provider.Severity) map[provider.Code]provider.Severity {
-		return map[provider.Code]provider.Severity{code: s}
+	of := func(code problem.Code, s problem.Severity) map[problem.Code]problem.Severity {
+		return map[problem.Code]problem.Severity{code: s}
 	}
-	const unsigned = provider.CodeUnsigned // a warning, and an error where strict
+	const unsigned = problem.CodeUnsigned // a warning, and an error where strict
 	for name, tt := range map[string]struct {
 		s            Severities
-		want, strict provider.Severity
+		want, strict problem.Severity
 		unsound      string
 	}{
 		"nobody says anything":           {Severities{}, asWarning, asError, ""},
 		"raised":                         {Severities{Raised: of(unsigned, asError)}, asError, asError, ""},
 		"raised to what it is":           {Severities{Raised: of(unsigned, asWarning)}, asWarning, asError, ""},
 		"lowered by a repository":        {Severities{Raised: of(unsigned, asNote)}, asWarning, asError, "may not make it a note"},
-		"another code raised":            {Severities{Raised: of(provider.CodeKeyExpired, asError)}, asWarning, asError, ""},
+		"another code raised":            {Severities{Raised: of(problem.CodeKeyExpired, asError)}, asWarning, asError, ""},
 		"chosen, higher":                 {Severities{Chosen: of(unsigned, asError)}, asError, asError, ""},
 		"chosen, lower":                  {Severities{Chosen: of(unsigned, asNote)}, asNote, asNote, ""},
 		"raised, and chosen lower":       {Severities{Raised: of(unsigned, asError), Chosen: of(unsigned, asNote)}, asNote, asNote, ""},
@@ -35,7 +35,7 @@ func TestSeverityIsRaisedByARepositoryAndChosenByTheOperator(t *testing.T) {
 		"a code that is none":            {Severities{Chosen: of("odd", asNote)}, asWarning, asError, "no code \"odd\""},
 		"a code that is none, in a file": {Severities{Raised: of("odd", asNote)}, asWarning, asError, "no code \"odd\""},
 	} {
-		for strict, want := range map[bool]provider.Severity{false: tt.want, true: tt.strict} {
+		for strict, want := range map[bool]problem.Severity{false: tt.want, true: tt.strict} {
 			p := sound()
 			p.src.unsigned, p.policy.Severities, p.policy.Strict = true, tt.s, strict
 			if r := p.verify(t); len(r.Findings) != 1 || r.Findings[0].Severity != want {

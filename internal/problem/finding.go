@@ -1,10 +1,12 @@
-package provider
+package problem
 
 import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // Finding is what is wrong with one hash of a lock file, or with one entry, that
@@ -12,14 +14,14 @@ import (
 type Finding struct {
 	Severity Severity
 	Code     Code
-	Addr     Addr
-	Version  Version  // of the entry
-	OfEntry  bool     // it is about an entry; else there is no Version, which 0.0.0 does not say
-	Hash     Hash     // empty for a finding about the whole entry
-	Platform Platform // zero for a finding that is not about one
-	File     string   // slash-separated, relative to the scanned file tree
-	Line     int      // of the hash, or else of the entry; counted from 1, 0 if unknown
-	Package  string   // as in Diagnostic
+	Addr     provider.Addr
+	Version  provider.Version  // of the entry
+	OfEntry  bool              // it is about an entry; else there is no Version, which 0.0.0 does not say
+	Hash     provider.Hash     // empty for a finding about the whole entry
+	Platform provider.Platform // zero for a finding that is not about one
+	File     string            // slash-separated, relative to the scanned file tree
+	Line     int               // of the hash, or else of the entry; counted from 1, 0 if unknown
+	Package  string            // as in Diagnostic
 	// Path is File as it is in the repository, where people are shown another one;
 	// else it is empty.
 	Path string
@@ -88,13 +90,13 @@ func (f Finding) Diagnostic() Diagnostic {
 // primaryLocationLineHash.
 func (f Finding) Fingerprint() string {
 	about, version, addr := string(f.Hash), "", ""
-	if about == "" && f.Platform != (Platform{}) {
+	if about == "" && f.Platform != (provider.Platform{}) {
 		about = f.Platform.String()
 	}
 	if f.OfEntry {
 		version = f.Version.String()
 	}
-	if f.Addr != (Addr{}) {
+	if f.Addr != (provider.Addr{}) {
 		addr = f.Addr.String()
 	}
 	facts := []string{string(f.Code), cmp.Or(f.Path, f.File), addr, version, about}

@@ -1,4 +1,4 @@
-package provider
+package problem
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/relock-dev/relock/internal/provider"
 )
 
 // Code names a kind of problem, the same in every output format. Codes are
@@ -90,7 +92,7 @@ type Diagnostic struct {
 	File     string // slash-separated, relative to the scanned file tree
 	Line     int    // counted from 1; 0 if unknown
 	Package  string // the module package, or the other repository, that the file is in; empty for the scanned file tree
-	Addr     Addr
+	Addr     provider.Addr
 	Host     svchost.Hostname
 	Hint     string // what to do next; may be empty
 }
@@ -167,9 +169,9 @@ func (p Diagnostics) With(d Diagnostic, more Code) Diagnostics {
 type Error struct {
 	Code     Code
 	Host     svchost.Hostname
-	Addr     Addr
-	Version  Version
-	Platform Platform
+	Addr     provider.Addr
+	Version  provider.Version
+	Platform provider.Platform
 	Message  string
 	Hint     string
 	// Finding is what a verification finds in the answer that the error is about,

@@ -1,4 +1,4 @@
-package provider
+package problem
 
 import (
 	"errors"
@@ -7,7 +7,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/provider"
 )
+
+func addr(t *testing.T, text string) provider.Addr {
+	t.Helper()
+	a, err := provider.ParseFullAddr(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
 
 func TestDiagnosticNamesItsPlace(t *testing.T) {
 	t.Parallel()

@@ -1,9 +1,9 @@
-package provider_test
+package problem_test
 
 import (
 	"testing"
 
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 func TestUnmerged(t *testing.T) {
@@ -17,7 +17,7 @@ func TestUnmerged(t *testing.T) {
 		"<<<<<<<HEAD\n":                     0,
 		"a = <<<<<<< x\n=======\n>>>>>>>\n": 0,
 	} {
-		if d, ok := provider.Unmerged([]byte(text), "a.tf"); ok != (line > 0) || d.Line != line {
+		if d, ok := problem.Unmerged([]byte(text), "a.tf"); ok != (line > 0) || d.Line != line {
 			t.Errorf("Unmerged(%q) = line %d, %t, want %d", text, d.Line, ok, line)
 		}
 	}
