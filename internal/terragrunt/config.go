@@ -177,7 +177,7 @@ func notAllowed(format string, args ...any) (cty.Value, *staticeval.Unknown) {
 	return notStatic(&staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)})
 }
 
-// unknown is what has no value, for a reason.
+// notStatic is what has no value, for a reason.
 func notStatic(why *staticeval.Unknown) (cty.Value, *staticeval.Unknown) {
 	return cty.DynamicVal.Mark(why), why
 }
@@ -392,7 +392,7 @@ func (c *evaluated) include(b configBlock, early *staticeval.Scope) (*include, *
 	return in, why
 }
 
-// textFunction is the text of a value that is known, or a fallback for null.
+// text returns the text of a value that is known, or a fallback for null.
 func (c *evaluated) text(v cty.Value, fallback string) (string, *staticeval.Unknown) {
 	v = c.holes.Whole(v)
 	if why := cmp.Or(staticeval.ReasonFor(v)); why != nil {

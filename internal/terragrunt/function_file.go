@@ -140,7 +140,7 @@ func braced(pattern string, most int) []string {
 	return all
 }
 
-// fileContent reads a file by a path that may be relative to a directory.
+// content reads a file by a path that may be relative to a directory.
 func (c functionTable) content(text, dir string) ([]byte, error) {
 	name, why := pathIn(dir, text)
 	if why != nil {

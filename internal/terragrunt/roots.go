@@ -317,7 +317,7 @@ func unitList(dirs []string) string {
 }
 
 // Lacks returns the files that units read and that a file tree has, but whose
-// fileContent is not in it, sorted.
+// content is not in it, sorted.
 func Lacks(t *filetree.Tree) []string {
 	r := NewConfigs(t)
 	for _, name := range t.Names() {

@@ -263,7 +263,7 @@ func (d Directory) Entries() ([]fs.DirEntry, error) { return d.Tree.ReadDir(d.Pa
 // Read returns the content of a file by its path from the directory.
 func (d Directory) Read(name string) ([]byte, error) { return d.Tree.Read(d.Join(name)) }
 
-// Directory resolves a path from the directory that must be one.
+// Dir resolves a path from the directory, which must lead to another directory.
 func (d Directory) Dir(name string) (Directory, error) { return d.Tree.Dir(d.Join(name)) }
 
 // From is the path that leads here from another directory; false if this one is

@@ -297,7 +297,7 @@ func (a *account) why() (reason string, cause error) {
 // longestHash is more than any that the tools write [terraform 1.11 internal/getproviders/hash.go].
 const longestHash = 100
 
-// short is a hash as a message shows it: people can write anything behind a
+// shortened is a hash as a message shows it: people can write anything behind a
 // scheme.
 func shortened(h provider.Hash) string {
 	if len(h) > longestHash {
