@@ -186,7 +186,7 @@ func (r *gitRepository) reset(ctx context.Context) error {
 }
 
 // fetch gets one commit without its history, and without files that no
-// configuration is as large as: see readBlobs. Not every server gives a commit
+// configuration is as large as: see fetchMissing. Not every server gives a commit
 // that it does not advertise, and one that is no more than files over HTTP knows
 // neither; then all of them are fetched.
 func (r *gitRepository) fetch(ctx context.Context, commit string) error {
@@ -281,15 +281,32 @@ func (r *gitRepository) read(ctx context.Context, commit string) (_ *filling, su
 	return into, submodules, nil
 }
 
-// maxTarget bounds the target of a link, as operating systems do.
-const maxTarget = 4096
-
-// readBlobs adds files to the package, by one run of git. Those that were left out
-// because they are large are fetched first, all at once.
+// readBlobs adds files to the package, by one run of git.
 func (r *gitRepository) readBlobs(ctx context.Context, into *filling, commit string, blobs []gitEntry) error {
 	if len(blobs) == 0 {
 		return nil
 	}
+	if err := r.fetchMissing(ctx, commit, blobs); err != nil {
+		return err
+	}
+	var ids strings.Builder
+	for _, b := range blobs {
+		ids.WriteString(b.id + "\n")
+	}
+	return r.stream(ctx, strings.NewReader(ids.String()), func(stdout io.Reader) error {
+		out := bufio.NewReader(stdout)
+		for _, b := range blobs {
+			if err := readBlob(out, into, b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, "cat-file", "--batch", "--buffer")
+}
+
+// fetchMissing fetches those of the files that were left out because they are large,
+// all at once.
+func (r *gitRepository) fetchMissing(ctx context.Context, commit string, blobs []gitEntry) error {
 	lacks := map[string]bool{}
 	err := r.records(ctx, '\n', func(line string) error {
 		if id, ok := strings.CutPrefix(line, "?"); ok {
@@ -300,57 +317,59 @@ func (r *gitRepository) readBlobs(ctx context.Context, into *filling, commit str
 	if err != nil {
 		return err
 	}
-	var ids, missing strings.Builder
+	var missing strings.Builder
 	for _, b := range blobs {
-		ids.WriteString(b.id + "\n")
 		if lacks[b.id] {
 			missing.WriteString(b.id + "\n")
 			delete(lacks, b.id)
 		}
 	}
-	if missing.Len() > 0 {
-		err := r.bounded(ctx, strings.NewReader(missing.String()), "-c", "fetch.negotiationAlgorithm=noop",
-			"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--filter=blob:none", "--stdin", "origin")
-		if err != nil {
-			return err
-		}
-	}
-	// For each object it prints a line "ID TYPE SIZE", its bytes, and a line feed.
-	return r.stream(ctx, strings.NewReader(ids.String()), func(stdout io.Reader) error {
-		out := bufio.NewReader(stdout)
-		for _, b := range blobs {
-			line, err := out.ReadString('\n')
-			if err != nil {
-				return err
-			}
-			fields := strings.Fields(line)
-			if len(fields) != 3 || fields[1] != "blob" {
-				return fmt.Errorf("the file %q is not in the repository", b.name)
-			}
-			size, err := strconv.ParseInt(fields[2], 10, 64)
-			if err != nil {
-				return err
-			}
-			content := io.LimitReader(out, size)
-			if b.mode == modeLink {
-				var target []byte
-				target, err = io.ReadAll(io.LimitReader(content, maxTarget))
-				if err == nil {
-					err = into.AddLink(b.name, string(target))
-				}
-			} else {
-				err = into.file(b.name, content)
-			}
-			if err != nil {
-				return err
-			}
-			if _, err := io.Copy(io.Discard, content); err != nil {
-				return err
-			}
-			if _, err := out.Discard(1); err != nil {
-				return err
-			}
-		}
+	if missing.Len() == 0 {
 		return nil
-	}, "cat-file", "--batch", "--buffer")
+	}
+	return r.bounded(ctx, strings.NewReader(missing.String()), "-c", "fetch.negotiationAlgorithm=noop",
+		"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--filter=blob:none", "--stdin", "origin")
+}
+
+// readBlob adds the next file that git prints. Of each it prints a line "ID TYPE
+// SIZE", its bytes, and a line feed.
+func readBlob(out *bufio.Reader, into *filling, b gitEntry) error {
+	line, err := out.ReadString('\n')
+	if err != nil {
+		return err
+	}
+	fields := strings.Fields(line)
+	if len(fields) != 3 || fields[1] != "blob" {
+		return fmt.Errorf("the file %q is not in the repository", b.name)
+	}
+	size, err := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil {
+		return err
+	}
+	content := io.LimitReader(out, size)
+	if b.mode == modeLink {
+		err = readLink(content, into, b.name)
+	} else {
+		err = into.file(b.name, content)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, content); err != nil {
+		return err
+	}
+	_, err = out.Discard(1)
+	return err
+}
+
+// maxTarget bounds the target of a link, as operating systems do.
+const maxTarget = 4096
+
+// readLink adds a link, whose content is its target.
+func readLink(content io.Reader, into *filling, name string) error {
+	target, err := io.ReadAll(io.LimitReader(content, maxTarget))
+	if err != nil {
+		return err
+	}
+	return into.AddLink(name, string(target))
 }
