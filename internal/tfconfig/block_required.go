@@ -78,16 +78,8 @@ func decodeEntry(d *decoder, attr *hcl.Attribute) (requiredProvider, bool) {
 	entry := requiredProvider{Place: placeOf(attr.NameRange), name: attr.Name}
 	pairs, diags := hcl.ExprMap(attr.Expr)
 	if diags.HasErrors() {
-		// The null keyword has no type and is refused; a null string, which only an
-		// operator can make, is an entry without a constraint.
-		v, diags := constant(attr.Expr)
-		if diags.HasErrors() || !v.Type().IsPrimitiveType() {
-			d.errorf(attr.Expr.Range(), "invalid required_providers entry: it must be a string or an object")
-			return entry, false
-		}
-		entry.version = d.constraint(attr.Expr)
-		// This form alone folds the case of the local name.
-		return entry, implyAddr(d, &entry)
+		ok := decodeLegacy(d, &entry, attr.Expr)
+		return entry, ok
 	}
 	if !provider.NormalisedName(attr.Name) {
 		d.errorf(attr.NameRange, badName)
@@ -95,10 +87,7 @@ func decodeEntry(d *decoder, attr *hcl.Attribute) (requiredProvider, bool) {
 	}
 	before, unknown := len(d.Diags), -1
 	for _, pair := range pairs {
-		var name string // what is not a string is no known key
-		if key, diags := constant(pair.Key); !diags.HasErrors() && key.Type() == cty.String && !key.IsNull() {
-			name = key.AsString()
-		}
+		name := keyText(pair.Key)
 		switch evaluated := d.tool.Has(provider.ConstRequirements); {
 		case name == "version" && evaluated:
 			entry.constraint = d.scoped(pair.Value)
@@ -133,6 +122,29 @@ func decodeEntry(d *decoder, attr *hcl.Attribute) (requiredProvider, bool) {
 		return entry, false
 	}
 	return entry, entry.source.expr != nil || entry.addr != provider.Addr{} || implyAddr(d, &entry)
+}
+
+// decodeLegacy reads an entry in the legacy form.
+func decodeLegacy(d *decoder, entry *requiredProvider, expr hcl.Expression) bool {
+	// The null keyword has no type and is refused; a null string, which only an
+	// operator can make, is an entry without a constraint.
+	v, diags := constant(expr)
+	if diags.HasErrors() || !v.Type().IsPrimitiveType() {
+		d.errorf(expr.Range(), "invalid required_providers entry: it must be a string or an object")
+		return false
+	}
+	entry.version = d.constraint(expr)
+	// This form alone folds the case of the local name.
+	return implyAddr(d, entry)
+}
+
+// keyText is a key of an object; empty if it is not a string, which no known key is.
+func keyText(expr hcl.Expression) string {
+	key, diags := constant(expr)
+	if diags.HasErrors() || key.Type() != cty.String || key.IsNull() {
+		return ""
+	}
+	return key.AsString()
 }
 
 // isString reports whether an expression is a string without conversion, and
