@@ -75,7 +75,7 @@ func (a *arriving) Read(p []byte) (int, error) {
 	if a.stand > 0 {
 		a.try.Stop()
 	}
-	a.guard.bytes.Add(int64(n))
+	a.guard.shared.bytes.Add(int64(n))
 	if a.begins != nil && (err == nil || err == io.EOF) {
 		a.begins()
 		a.begins = nil

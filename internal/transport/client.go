@@ -114,7 +114,7 @@ func (c *Client) OnThisMachine(u *url.URL) bool {
 	g := c.guard
 	g.shared.mu.Lock()
 	defer g.shared.mu.Unlock()
-	return g.found[HostPort(u)] == kindSet(0).with(loopback)
+	return g.shared.found[HostPort(u)] == kindSet(0).with(loopback)
 }
 
 // Stats says what a client has done so far.
@@ -125,7 +125,7 @@ type Stats struct {
 
 // Stats returns the counters.
 func (c *Client) Stats() Stats {
-	return Stats{Requests: c.guard.requests.Load(), Bytes: c.guard.bytes.Load()}
+	return Stats{Requests: c.guard.shared.requests.Load(), Bytes: c.guard.shared.bytes.Load()}
 }
 
 // HTTP returns a client for libraries that want one. It keeps the rules of this
@@ -160,13 +160,13 @@ func (s streaming) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := s.next.RoundTrip(req.WithContext(q.ctx))
 	q.rest(0)
 	if err != nil {
-		s.client.guard.hosts.end(q)
+		s.client.guard.shared.hosts.end(q)
 		return nil, lateness(q.ctx, err)
 	}
 	q.flowing = true
 	resp.Body = &endingBody{
 		ReadCloser: &bounded{inquiry: q, url: req.URL, body: resp.Body, limit: unbounded, left: unbounded},
-		end:        func() { s.client.guard.hosts.end(q) },
+		end:        func() { s.client.guard.shared.hosts.end(q) },
 	}
 	return resp, nil
 }
@@ -233,16 +233,16 @@ type Response struct {
 // Errors are *problem.Error: CodeUnreachable if there was no whole answer,
 // CodeBadAnswer if it exceeds the limit, CodeCancelled if ctx has ended.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
-	leave, err := c.guard.hosts.place(ctx, HostPort(r.URL))
+	leave, err := c.guard.shared.hosts.place(ctx, HostPort(r.URL))
 	if err != nil {
 		return nil, failure(ctx, r.URL, err)
 	}
 	defer leave()
-	q, err := c.guard.hosts.newInquiry(ctx, r.Method, r.URL, cmp.Or(r.Timeout, c.opts.Timeout))
+	q, err := c.guard.shared.hosts.newInquiry(ctx, r.Method, r.URL, cmp.Or(r.Timeout, c.opts.Timeout))
 	if err != nil {
 		return nil, failure(ctx, r.URL, err)
 	}
-	defer c.guard.hosts.end(q)
+	defer c.guard.shared.hosts.end(q)
 	resp, body, err := c.open(q, r, keepWhole(cmp.Or(r.Limit, DefaultLimit)))
 	if err != nil {
 		return nil, err
@@ -294,7 +294,7 @@ func (c *Client) Stream(ctx context.Context, r Request) (*Response, io.ReadClose
 	}
 	resp, body, err := c.begin(q, r)
 	if err != nil {
-		c.guard.hosts.end(q)
+		c.guard.shared.hosts.end(q)
 		return nil, nil, err
 	}
 	return resp, newResuming(c, q, r, resp, body), nil
@@ -302,7 +302,7 @@ func (c *Client) Stream(ctx context.Context, r Request) (*Response, io.ReadClose
 
 // streamed begins the question of a stream.
 func (c *Client) streamed(ctx context.Context, method string, u *url.URL) (*inquiry, error) {
-	q, err := c.guard.hosts.newInquiry(ctx, method, u, standTime)
+	q, err := c.guard.shared.hosts.newInquiry(ctx, method, u, standTime)
 	if err == nil {
 		q.stream = true
 	}
@@ -404,7 +404,7 @@ func (c *Client) shouldRetry(ctx context.Context, resp *http.Response, err error
 	if unknownName(err) && inquiryOf(ctx).repeated {
 		return false, ctx.Err()
 	}
-	if _, out := errors.AsType[*outage](err); out || c.guard.hosts.hopeless(ctx, resp, err) {
+	if _, out := errors.AsType[*outage](err); out || c.guard.shared.hosts.hopeless(ctx, resp, err) {
 		return false, ctx.Err()
 	}
 	return retryablehttp.DefaultRetryPolicy(ctx, resp, err)

@@ -382,7 +382,7 @@ func TestTokenIsDroppedForSubdomain(t *testing.T) {
 		}
 	})
 	c := newClient()
-	c.guard.proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }
+	c.guard.shared.proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }
 	if _, err := c.Do(t.Context(), Request{URL: parse(t, "http://registry.test/"), Token: "t0ken"}); err != nil {
 		t.Fatal(err)
 	}
@@ -535,7 +535,7 @@ func TestProxy(t *testing.T) {
 	proxy := serve(t, answer("through the proxy"))
 	via := func(u string) *Client {
 		c := newClient()
-		c.guard.proxy = func(*http.Request) (*url.URL, error) { return url.Parse(u) }
+		c.guard.shared.proxy = func(*http.Request) (*url.URL, error) { return url.Parse(u) }
 		return c
 	}
 	c := via(proxy.URL)

@@ -35,8 +35,8 @@ const (
 // guard is the RoundTripper under every client. Since net/http calls it for
 // each hop of a redirect, the rules for hops hold for any client above it.
 type guard struct {
-	*shared
-	who Namer // of the hosts that are not the operator's
+	shared *shared
+	who    Namer // of the hosts that are not the operator's
 	// base reports whether the base branch names a host, too; nil knows none. It
 	// is asked where a fork alone may not name it.
 	base func(host string) bool
@@ -102,13 +102,13 @@ func (g *guard) pool(inherited kindSet) *http.Transport {
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := g.roundTrip(req)
 	if err != nil {
-		g.log.DebugContext(req.Context(), "no answer", "method", req.Method, "url", Redact(req.URL), "reason", err)
+		g.shared.log.DebugContext(req.Context(), "no answer", "method", req.Method, "url", Redact(req.URL), "reason", err)
 		if before(req) != nil {
 			err = fmt.Errorf("redirected to %s: %w", Redact(req.URL), err)
 		}
 		return nil, err
 	}
-	g.log.DebugContext(req.Context(), "answer", "method", req.Method, "url", Redact(req.URL), "status", resp.StatusCode)
+	g.shared.log.DebugContext(req.Context(), "answer", "method", req.Method, "url", Redact(req.URL), "status", resp.StatusCode)
 	return resp, nil
 }
 
@@ -138,7 +138,7 @@ func (g *guard) roundTrip(req *http.Request) (*http.Response, error) {
 
 // send sends a request, if its host is one that answers, and notes how that went.
 func (g *guard) send(req *http.Request, inherited kindSet) (*http.Response, error) {
-	attempt, err := g.hosts.enter(req.Context(), HostPort(req.URL), req.URL.EscapedPath())
+	attempt, err := g.shared.hosts.enter(req.Context(), HostPort(req.URL), req.URL.EscapedPath())
 	if err != nil {
 		if req.Body != nil {
 			req.Body.Close()
@@ -150,7 +150,7 @@ func (g *guard) send(req *http.Request, inherited kindSet) (*http.Response, erro
 	if attempt.brief {
 		brief = endAfter(cancel, probeTimeout)
 	}
-	g.requests.Add(1)
+	g.shared.requests.Add(1)
 	resp, err := g.pool(inherited).RoundTrip(g.outgoing(req.WithContext(ctx)))
 	if err != nil {
 		stop(try)
@@ -206,7 +206,7 @@ func lateness(ctx context.Context, err error) error {
 func (g *guard) outgoing(req *http.Request) *http.Request {
 	out := req.Clone(req.Context())
 	if out.Header.Get("User-Agent") == "" {
-		out.Header.Set("User-Agent", g.userAgent)
+		out.Header.Set("User-Agent", g.shared.userAgent)
 	}
 	if req.Response != nil {
 		out.Header.Del("Referer")
@@ -304,12 +304,12 @@ func (g *guard) dialer(inherited kindSet) func(context.Context, string, string) 
 			}
 			return g.checkAddr(ap.Addr(), hostport, inherited)
 		}
-		if g.dial != nil {
-			return dialBy(ctx, g.dial, network, hostport, check)
+		if g.shared.dial != nil {
+			return dialBy(ctx, g.shared.dial, network, hostport, check)
 		}
 		d := net.Dialer{
 			Timeout:  dialTimeout,
-			Resolver: g.resolver,
+			Resolver: g.shared.resolver,
 			Control:  func(_, resolved string, _ syscall.RawConn) error { return check(resolved) },
 		}
 		return d.DialContext(ctx, network, hostport)
@@ -338,7 +338,7 @@ func (g *guard) checkAddr(ip netip.Addr, hostport string, inherited kindSet) err
 	}
 	g.shared.mu.Lock()
 	defer g.shared.mu.Unlock()
-	g.found[hostport] = g.found[hostport].with(k)
+	g.shared.found[hostport] = g.shared.found[hostport].with(k)
 	return nil
 }
 
@@ -365,7 +365,7 @@ func (g *guard) inherited(referrer *url.URL) kindSet {
 	}
 	hostport := HostPort(referrer)
 	g.shared.mu.Lock()
-	found := g.found[hostport]
+	found := g.shared.found[hostport]
 	g.shared.mu.Unlock()
 	var kept kindSet
 	for k := private; k < kinds; k++ {
@@ -393,7 +393,7 @@ func (g *guard) resolve(ctx context.Context, u, referrer *url.URL) (addrs []neti
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	addrs, err = g.resolver.LookupNetIP(ctx, "ip", u.Hostname())
+	addrs, err = g.shared.resolver.LookupNetIP(ctx, "ip", u.Hostname())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -409,7 +409,7 @@ func (g *guard) resolve(ctx context.Context, u, referrer *url.URL) (addrs []neti
 func (g *guard) isAdmitted(hostport string) bool {
 	g.shared.mu.Lock()
 	defer g.shared.mu.Unlock()
-	return g.admitted[hostport]
+	return g.shared.admitted[hostport]
 }
 
 // admittedHere reports whether the operator named this server and a connection
@@ -418,20 +418,20 @@ func (g *guard) admittedHere(u *url.URL) bool {
 	g.shared.mu.Lock()
 	defer g.shared.mu.Unlock()
 	hostport := HostPort(u)
-	return g.admitted[hostport] && g.found[hostport].has(loopback)
+	return g.shared.admitted[hostport] && g.shared.found[hostport].has(loopback)
 }
 
 func (g *guard) admit(hostport string) {
 	g.shared.mu.Lock()
 	defer g.shared.mu.Unlock()
-	g.admitted[strings.ToLower(hostport)] = true
+	g.shared.admitted[strings.ToLower(hostport)] = true
 }
 
 // proxyFor also admits the proxy: a variable that names it is the operator's
 // word. The library's error would quote the variable, which may hold a
 // password.
 func (g *guard) proxyFor(req *http.Request) (*url.URL, error) {
-	u, err := g.proxy(req)
+	u, err := g.shared.proxy(req)
 	if err != nil {
 		return nil, errors.New("the proxy variables of the environment hold no valid URL")
 	}

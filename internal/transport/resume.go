@@ -89,7 +89,7 @@ func (b *resuming) Read(p []byte) (int, error) {
 }
 
 func (b *resuming) Close() error {
-	defer b.client.guard.hosts.end(b.inquiry)
+	defer b.client.guard.shared.hosts.end(b.inquiry)
 	return b.body.Close()
 }
 

@@ -23,7 +23,7 @@ func (c *Client) Visit(ctx context.Context, u *url.URL) (visiting context.Contex
 	if err := ctx.Err(); err != nil {
 		return nil, nil, failure(ctx, u, err)
 	}
-	a, err := c.guard.hosts.enter(ctx, HostPort(u), u.EscapedPath())
+	a, err := c.guard.shared.hosts.enter(ctx, HostPort(u), u.EscapedPath())
 	if err != nil {
 		return nil, nil, failure(ctx, u, err)
 	}
@@ -114,7 +114,7 @@ type Outage struct {
 
 // Outages returns the hosts whose circuits are open, sorted.
 func (c *Client) Outages() []Outage {
-	h := &c.guard.hosts
+	h := &c.guard.shared.hosts
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var all []Outage
