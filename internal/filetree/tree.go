@@ -128,7 +128,7 @@ func (t *Tree) Open(name string) (fs.File, error) {
 	if !here {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: n.missing()}
 	}
-	return &openFile{info{n, path.Base(name)}, bytes.NewReader(data)}, nil
+	return &openFile{bytes.NewReader(data), info{n, path.Base(name)}}, nil
 }
 
 // Stat implements fs.StatFS.
@@ -202,12 +202,11 @@ func (i info) Sys() any                   { return nil }
 func (i info) Info() (fs.FileInfo, error) { return i, nil }
 
 type openFile struct {
-	info
 	*bytes.Reader
+	found info
 }
 
-func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
-func (f *openFile) Size() int64                { return f.info.Size() }
+func (f *openFile) Stat() (fs.FileInfo, error) { return f.found, nil }
 func (f *openFile) Close() error               { return nil }
 
 type openDir struct {

@@ -167,7 +167,7 @@ func (p *gitProgram) execute(ctx context.Context, stdin io.Reader, read func(io.
 	early := readErr == nil || errors.Is(readErr, io.EOF) // git ended before what was to be read
 	switch {
 	case err != nil && (early || errors.Is(readErr, fs.ErrClosed)):
-		return p.failure(ctx, commandOf(args), readComplaint(stderr.String()), err)
+		return p.failure(ctx, commandOf(args), readComplaint(stderr.kept.String()), err)
 	case readErr != nil:
 		return unread("reading what git prints: %v", readErr)
 	}
@@ -184,14 +184,14 @@ func commandOf(args []string) string {
 
 // beginning keeps the beginning of what is written.
 type beginning struct {
-	strings.Builder
+	kept strings.Builder
 	left int
 }
 
 func (h *beginning) Write(p []byte) (int, error) {
 	keep := p[:min(len(p), h.left)]
 	h.left -= len(keep)
-	h.Builder.Write(keep)
+	h.kept.Write(keep)
 	return len(p), nil
 }
 
