@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -167,6 +168,7 @@ func (c *checked) kept(m planJSON, read *Module, changed map[provider.Addr]*Fact
 		}
 		f.Missing, f.Serving = missing.Platforms, c.version(missing.ServedBy)
 	}
+	slices.SortFunc(read.Kept, func(a, b Kept) int { return a.Addr.Compare(b.Addr) })
 }
 
 func (c *checked) change(j changeJSON) Change {
