@@ -64,7 +64,7 @@ func WrittenBy(run string) string {
 	if !safe.Linkable(run) {
 		return ""
 	}
-	return "Written by " + safe.Link("this run", run) + ".\n\n"
+	return "Written by " + safe.Link(safe.Const("this run"), run).String() + ".\n\n"
 }
 
 // Pushed says which commit was pushed.
@@ -72,7 +72,7 @@ func Pushed(commit string) string { return "Pushed commit " + commit + "." }
 
 // Rebuilt says where a branch was rebuilt.
 func Rebuilt(base, commit string) string {
-	return fmt.Sprintf("Rebuilt on %s: commit %s.", safe.Code(base), commit)
+	return fmt.Sprintf("Rebuilt on %s: commit %s.", safe.Code(base).String(), commit)
 }
 
 // NotPushed says why nothing was pushed, and how a person does it by these command
@@ -83,5 +83,5 @@ func NotPushed(why string, lines ...string) string {
 
 // ByHand says how a person does the same.
 func ByHand(lines ...string) string {
-	return "Run this at the top of a checkout of the branch, and commit the result:\n\n" + Fenced(strings.Join(lines, "\n"), 4096)
+	return "Run this at the top of a checkout of the branch, and commit the result:\n\n" + safe.Fenced(strings.Join(lines, "\n"), 4096).String()
 }

@@ -34,19 +34,6 @@ func Problems(diagnostics []problem.Diagnostic) string {
 	return assemble([]part{p}, answerBound)
 }
 
-// Fenced returns text as a block of code in Markdown, in which nothing is markup
-// and nobody is mentioned. It is cut at the end of a line to limit bytes.
-func Fenced(text string, limit int) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	if len(text) > limit {
-		text = text[:strings.LastIndexByte(text[:limit], '\n')+1] + "…\n"
-	}
-	return fence + "text\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n"
-}
-
 // Sentence begins a message with a capital letter and ends it with a full stop,
 // as it stands in an answer. A message of several lines keeps its end.
 func Sentence(message string) string {

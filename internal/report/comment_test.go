@@ -49,25 +49,6 @@ func TestProblemsAreHarmlessAndSayWhatToDo(t *testing.T) {
 	}
 }
 
-func TestFencedCannotBeLeft(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name, text string
-		limit      int
-		want       string
-	}{
-		{"plain", "a\nb\n", 100, "```text\na\nb\n```\n"},
-		{"a fence in it", "a\n```\n@octo\n````\n", 100, "`````text\na\n```\n@octo\n````\n`````\n"},
-		{"cut at a line", "first\nsecond\n", 8, "```text\nfirst\n…\n```\n"},
-		{"one line that is too long", "first", 3, "```text\n…\n```\n"},
-	}
-	for _, tt := range tests {
-		if got := report.Fenced(tt.text, tt.limit); got != tt.want {
-			t.Errorf("%s: Fenced(%q, %d) = %q, want %q", tt.name, tt.text, tt.limit, got, tt.want)
-		}
-	}
-}
-
 func TestSentence(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{

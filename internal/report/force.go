@@ -31,7 +31,7 @@ func (f InForce) Markdown() string {
 		fmt.Fprintf(&b, "**%s**\n\n- %s\n\n", title, strings.Join(items, "\n- "))
 	}
 	if f.Group != "" {
-		list("Ignored in the group "+safe.Code(f.Group), f.Ignores)
+		list("Ignored in the group "+safe.Code(f.Group).String(), f.Ignores)
 	}
 	var rules, groups []string
 	for _, r := range f.Rules {
@@ -39,7 +39,7 @@ func (f InForce) Markdown() string {
 	}
 	list("Rules", rules)
 	for _, name := range f.Groups {
-		groups = append(groups, safe.Code(name))
+		groups = append(groups, safe.Code(name).String())
 	}
 	list("Groups, and the rest by "+f.By, groups)
 	return b.String()
@@ -48,21 +48,21 @@ func (f InForce) Markdown() string {
 // IgnoredBy says what somebody ignored on a day: a provider, what of it and until
 // when, which may both be empty.
 func IgnoredBy(provider, what, until, by, day string) string {
-	text := safe.Code(provider)
+	text := safe.Code(provider).String()
 	if what != "" {
-		text += " " + safe.Code(what)
+		text += " " + safe.Code(what).String()
 	}
 	if until != "" {
 		text += " until " + until
 	}
-	return text + ", by " + safe.Code(by) + " on " + day
+	return text + ", by " + safe.Code(by).String() + " on " + day
 }
 
 // ruleText says where a rule stands, whom it is about, and what it says.
 func ruleText(r upgrade.Rule) string {
 	var who, what []string
 	for _, p := range r.Providers {
-		who = append(who, safe.Code(p.String()))
+		who = append(who, safe.Code(p.String()).String())
 	}
 	for _, u := range r.Updates {
 		who = append(who, string(u)+" updates")
@@ -76,10 +76,10 @@ func ruleText(r upgrade.Rule) string {
 		what = append(what, "held until "+r.HoldUntil.Format(time.DateOnly))
 	}
 	if r.Allow != nil {
-		what = append(what, "only versions "+safe.Code(r.Allow.String()))
+		what = append(what, "only versions "+safe.Code(r.Allow.String()).String())
 	}
 	if r.Except != nil {
-		what = append(what, "no versions "+safe.Code(r.Except.String()))
+		what = append(what, "no versions "+safe.Code(r.Except.String()).String())
 	}
 	if r.MinimumAge != nil {
 		what = append(what, fmt.Sprintf("at least %g hours old", r.MinimumAge.Hours()))
@@ -90,16 +90,16 @@ func ruleText(r upgrade.Rule) string {
 	if len(who) == 0 {
 		who = []string{"every provider"}
 	}
-	return fmt.Sprintf("%s: %s: %s", safe.Code(r.Place), strings.Join(who, ", "), strings.Join(what, ", "))
+	return fmt.Sprintf("%s: %s: %s", safe.Code(r.Place).String(), strings.Join(who, ", "), strings.Join(what, ", "))
 }
 
 // IgnoreNoted is the answer to a command that ignores a provider.
 func IgnoreNoted(i comment.Ignored) string {
-	text := "Noted: " + safe.Code(i.Provider) + " is left alone here"
+	text := "Noted: " + safe.Code(i.Provider).String() + " is left alone here"
 	if i.Update != "" {
 		text += " for " + i.Update + " updates"
 	} else if i.Versions != "" {
-		text += " for versions " + safe.Code(i.Versions)
+		text += " for versions " + safe.Code(i.Versions).String()
 	}
 	if !i.Until.IsZero() {
 		text += " until " + i.Until.Format(time.DateOnly)
@@ -109,8 +109,10 @@ func IgnoreNoted(i comment.Ignored) string {
 
 // IgnoreEnded is the answer to a command that takes that back.
 func IgnoreEnded(provider string) string {
-	return "Noted: " + safe.Code(provider) + " is not ignored any more."
+	return "Noted: " + safe.Code(provider).String() + " is not ignored any more."
 }
 
 // NotIgnored is the answer to a command that takes back what nobody said.
-func NotIgnored(provider string) string { return safe.Code(provider) + " is not ignored here." }
+func NotIgnored(provider string) string {
+	return safe.Code(provider).String() + " is not ignored here."
+}

@@ -19,9 +19,6 @@ const (
 	yellow style = "33"
 )
 
-// unbroken is a space at which no line ends. Plain text has none of them.
-const unbroken = "\u00A0"
-
 // printer writes text for a terminal of some width.
 type printer struct {
 	strings.Builder

@@ -232,7 +232,7 @@ const manyDirs = 100
 func detailsBlock(d dialect, b block) string {
 	var names []string
 	for _, dir := range b.dirs {
-		names = append(names, safe.CodeElement(dir))
+		names = append(names, safe.Element(dir).String())
 	}
 	title, text := strings.Join(names, ", "), ""
 	if len(b.dirs) > fewDirs {

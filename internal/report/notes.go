@@ -68,7 +68,7 @@ func notesBlock(d dialect, n notes.Notes) string {
 	if body.Len() == 0 {
 		return ""
 	}
-	title := strings.TrimSpace(safe.CodeElement(d.called(n.Addr)) + " " + d.version(n.From) + " " + d.arrow + " " + d.version(n.To))
+	title := strings.TrimSpace(safe.Element(d.called(n.Addr)).String() + " " + d.version(n.From) + " " + d.arrow + " " + d.version(n.To))
 	return fmt.Sprintf("<details><summary>%s</summary>\n\n%s%s\n</details>\n\n", title, body.String(), rest(n, whole))
 }
 
@@ -90,8 +90,8 @@ func releaseText(d dialect, rel notes.Release, limit int) (text string, whole bo
 			heading = "\n##### " + d.text(s.Title) + "\n\n"
 		}
 		quoted, all := safe.Quoted(s.Text, max(0, limit-body.Len()-len(heading)))
-		if quoted != "" {
-			body.WriteString(heading + quoted)
+		if !quoted.Empty() {
+			body.WriteString(heading + quoted.String())
 		}
 		whole = whole && all
 	}
@@ -117,7 +117,7 @@ func rest(n notes.Notes, whole bool) string {
 		parts = append(parts, fmt.Sprintf("%s on the way %s not shown.", count(n.More, "more release", "more releases"), verb))
 	}
 	if url := safe.Redirected(n.Compare()); url != "" {
-		parts = append(parts, safe.Link("All changes", url)+".")
+		parts = append(parts, safe.Link(safe.Const("All changes"), url).String()+".")
 	}
 	if len(parts) == 0 {
 		return ""

@@ -25,20 +25,20 @@ func UnknownCommand(why error, commands string) string {
 
 // UnusableConfig is the refusal where the base's configuration file has errors.
 func UnusableConfig(base string, why error) string {
-	return fmt.Sprintf("the configuration on the branch %s cannot be used: %s", safe.Code(base), safe.Inert(why.Error()))
+	return fmt.Sprintf("the configuration on the branch %s cannot be used: %s", safe.Code(base).String(), safe.Text(why.Error()).String())
 }
 
 // UnusableLedger is the refusal where the base's ledger cannot be read.
 func UnusableLedger(name, base string, why error) string {
-	return fmt.Sprintf("the ledger %s on the branch %s cannot be used: %s", safe.Code(name), safe.Code(base), safe.Inert(why.Error()))
+	return fmt.Sprintf("the ledger %s on the branch %s cannot be used: %s", safe.Code(name).String(), safe.Code(base).String(), safe.Text(why.Error()).String())
 }
 
 // Unmergeable is the refusal where one lock file of the two sides cannot be read.
-func Unmergeable(d problem.Diagnostic) string { return safe.Inert(d.Error()) }
+func Unmergeable(d problem.Diagnostic) string { return safe.Text(d.Error()).String() }
 
 // Conflicts is the refusal where the base conflicts in other files too.
 func Conflicts(base, byHand string) string {
-	return fmt.Sprintf("the pull request conflicts with %s in more than lock files, and nothing was pushed. %s", safe.Code(base), byHand)
+	return fmt.Sprintf("the pull request conflicts with %s in more than lock files, and nothing was pushed. %s", safe.Code(base).String(), byHand)
 }
 
 // MergeRefused is the refusal where GitHub does not merge the base, and no conflict
@@ -46,7 +46,7 @@ func Conflicts(base, byHand string) string {
 func MergeRefused(base string, why error, byHand string) string {
 	return fmt.Sprintf("the pull request conflicts with %s in lock files, and GitHub refuses the merge: %s. "+
 		"It may do so where the base has changed workflows and the token may not write any "+
-		"(workflows: write, which only an App or a person can have). %s", safe.Code(base), safe.Inert(why.Error()), byHand)
+		"(workflows: write, which only an App or a person can have). %s", safe.Code(base).String(), safe.Text(why.Error()).String(), byHand)
 }
 
 // TooManyFiles is the refusal where nobody says which root modules a pull request
@@ -58,12 +58,12 @@ func TooManyFiles(most int) string {
 // MayBeChanged is the refusal where nobody says whether a pull request changes what it
 // is judged by.
 func MayBeChanged(name string, most int) string {
-	return fmt.Sprintf("the pull request changes more than %d files, and %s may be one of them", most, safe.Code(name))
+	return fmt.Sprintf("the pull request changes more than %d files, and %s may be one of them", most, safe.Code(name).String())
 }
 
 // InQueueOf is the refusal to push to what waits in the merge queue of its base.
 func InQueueOf(base string) string {
-	return fmt.Sprintf("the pull request is in the merge queue of %s; ask again when it is merged or out of there", safe.Code(base))
+	return fmt.Sprintf("the pull request is in the merge queue of %s; ask again when it is merged or out of there", safe.Code(base).String())
 }
 
 // NewerPull is the refusal to note something where nobody would look for it.
@@ -75,9 +75,9 @@ func NewerPull(number int) string {
 func NotThere(missing []problem.Diagnostic) string {
 	return "nothing was done: " + strings.Join(list(missing, func(d problem.Diagnostic) string {
 		if d.Hint == "" {
-			return safe.Inert(d.Message)
+			return safe.Text(d.Message).String()
 		}
-		return safe.Inert(d.Message) + " (" + safe.Inert(d.Hint) + ")"
+		return safe.Text(d.Message).String() + " (" + safe.Text(d.Hint).String() + ")"
 	}), "; ")
 }
 

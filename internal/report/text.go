@@ -58,7 +58,7 @@ func Text(w io.Writer, r Report, o TextOptions) error {
 		t.painted(dim, "--summary=false shows each of "+count(n, "root module", "root modules")+" by itself")
 	}
 	t.closing()
-	_, err := io.WriteString(w, strings.ReplaceAll(t.String(), unbroken, " "))
+	_, err := io.WriteString(w, strings.ReplaceAll(t.String(), safe.Unbroken, " "))
 	return err
 }
 

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -31,19 +30,19 @@ type dialect struct {
 func terminal(r Report) dialect {
 	return dialect{
 		text:  safe.Plain,
-		code:  func(s string) string { return operator.ReplaceAllString(safe.Plain(s), "$1"+unbroken) },
+		code:  func(s string) string { return safe.Code(s).Terminal() },
 		link:  func(text, _ string) string { return text },
 		arrow: "->", names: namesOf(r),
 	}
 }
 
 func markdown(r Report) dialect {
-	return dialect{text: safe.Inert, code: safe.Code, link: safe.Link, arrow: "→", names: namesOf(r)}
+	return dialect{
+		text:  func(s string) string { return safe.Text(s).String() },
+		code:  func(s string) string { return safe.Code(s).String() },
+		link:  func(text, url string) string { return safe.Link(safe.Ours(text), url).String() },
+		arrow: "→", names: namesOf(r)}
 }
-
-// operator matches the operator of a version constraint and the space behind
-// it, at which no line should end.
-var operator = regexp.MustCompile(`([<>=!~]) `)
 
 // callNames collects the providers that a text tells of, to choose what it calls each.
 type callNames struct {
@@ -622,7 +621,8 @@ func (d dialect) broken(n notes.Notes) string {
 	for _, s := range breaking(n) {
 		text.WriteString(s.Text + "\n\n")
 	}
-	lines, more := safe.Leads(text.String(), fewLeads)
+	first, more := safe.Leads(text.String(), fewLeads)
+	lines := list(first, safe.Markdown.String)
 	if len(lines) == 0 {
 		return ""
 	}

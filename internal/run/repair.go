@@ -41,7 +41,7 @@ func (c *conversation) repair(ctx context.Context) error {
 	}
 	c.report, err = c.Do(ctx, req)
 	if err != nil && c.pull.Fork && c.pushFailed(err) {
-		c.report.Verb, why, err = report.VerbCheck, safe.Inert(err.Error()), nil
+		c.report.Verb, why, err = report.VerbCheck, safe.Text(err.Error()).String(), nil
 	}
 	if err != nil {
 		return notFound(err)
@@ -134,7 +134,7 @@ func (c *conversation) why(ctx context.Context) error {
 	if err := report.Text(&said, c.report, report.TextOptions{Why: c.command.Providers}); err != nil {
 		return err
 	}
-	return c.say(ctx, report.Fenced(strings.TrimSpace(said.String()), mostText))
+	return c.say(ctx, safe.Fenced(strings.TrimSpace(said.String()), mostText).String())
 }
 
 // verify answers with what proves the hashes of the head. They are judged by the
@@ -277,13 +277,13 @@ func (c *conversation) propose(ctx context.Context, discard bool) (said string, 
 func (c *conversation) became(ctx context.Context, p report.PullRequest) string {
 	switch pushed := p.HeadSHA != c.pull.Head; {
 	case p.Operation == string(pr.Closed):
-		return report.Sentence(safe.Inert(p.Reason))
+		return report.Sentence(safe.Text(p.Reason).String())
 	case p.Operation != string(pr.None) && pushed:
 		return report.Rebuilt(c.pull.Base, p.HeadSHA) + c.approval(ctx)
 	case p.Operation != string(pr.None):
 		return report.TextUpdated
 	case p.Reason != "":
-		return report.NothingPushedFor(safe.Inert(p.Reason))
+		return report.NothingPushedFor(safe.Text(p.Reason).String())
 	}
 	return report.NothingPushed
 }

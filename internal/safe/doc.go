@@ -2,8 +2,10 @@
 // files, registries, release notes, branches and comments say, and every name that
 // somebody could choose.
 //
-// There are three places in which such text is shown. On a terminal it is Plain: one
-// line without escape sequences. In Markdown as GitHub renders it, it is Inert or Code:
-// it becomes neither markup nor a mention, a reference, a closing keyword or a link. A
-// whole Markdown text of others, such as release notes, is Quoted.
+// A text for people is Markdown: its words are constants, and each piece from outside
+// enters it by Text or Code. It is printed in three ways. On GitHub a piece becomes
+// neither markup nor a mention, a reference, a closing keyword or a link. On a terminal it
+// is one line without escape sequences, and for a page of HTML the text is taken apart. A
+// whole Markdown text of others, such as release notes, is Quoted. What a terminal alone
+// shows, or a format for programs, may be Plain.
 package safe

@@ -16,7 +16,7 @@ const maxOutside = 400
 const (
 	replacement = "\uFFFD" // for what must not be printed, so that it is seen
 	// gap is a zero-width space. Outside text holds none once it is Plain, so
-	// each that Inert finds afterwards is one of its own.
+	// each that inert finds afterwards is one of its own.
 	gap = "\u200B"
 )
 
@@ -66,17 +66,11 @@ func Visible(r rune) rune {
 // a quotation mark.
 var address = regexp.MustCompile(`(?i)\b(?:[a-z][a-z0-9+.-]*://|www\.)[^\s<>"'` + "`" + `]+`)
 
-// Inert makes outside text harmless in Markdown as GitHub renders it and in
+// inert makes text that is Plain harmless in Markdown as GitHub renders it and in
 // HTML: it stays the text it is, on one line, and becomes neither markup nor a
 // mention, a reference, a closing keyword or a link. An address is shown as
 // code, since a link to an issue leaves a trace there and a link from a
-// stranger invites a click.
-//
-// The result may stand in a paragraph, a list item or a table cell, but not in
-// an HTML attribute.
-func Inert(s string) string { return inert(unlisted(Plain(s))) }
-
-// inert does so for a text that is Plain, of any length.
+// stranger invites a click. The text may have any length.
 func inert(s string) string {
 	s = unclosing(s)
 	var b strings.Builder
@@ -84,20 +78,18 @@ func inert(s string) string {
 	for _, at := range address.FindAllStringIndex(s, -1) {
 		end := at[0] + len(strings.TrimRight(s[at[0]:at[1]], ".,;:!?)"))
 		b.WriteString(entities(unlinked(s[written:at[0]])))
-		b.WriteString(Code(s[at[0]:end]))
+		b.WriteString(codeSpan(Plain(s[at[0]:end])))
 		written = end
 	}
 	b.WriteString(entities(unlinked(s[written:])))
 	return b.String()
 }
 
-// Code returns outside text as inline code in Markdown, where GitHub looks for
-// neither mentions nor references. It is empty for an empty text. It may stand
-// where Inert may; where Markdown is not parsed, CodeElement serves.
-func Code(s string) string {
-	s = Plain(s)
-	if s == "" || notSpan.MatchString(s) {
-		return CodeElement(s)
+// codeSpan returns text that is Plain as inline code, where GitHub looks for neither
+// mentions nor references. Where Markdown is not parsed, codeElement serves.
+func codeSpan(s string) string {
+	if notSpan.MatchString(s) {
+		return codeElement(s)
 	}
 	return "`" + s + "`"
 }
@@ -107,13 +99,9 @@ func Code(s string) string {
 // program that searches the source, as we do for our own marker.
 var notSpan = regexp.MustCompile("[`|]|<[!/?a-zA-Z]")
 
-// CodeElement returns outside text as a code element of HTML. Its content is
-// Inert too, since Markdown is parsed within it.
-func CodeElement(s string) string {
-	s = Plain(s)
-	if s == "" {
-		return ""
-	}
+// codeElement returns text that is Plain as a code element of HTML. Its content is
+// inert too, since Markdown is parsed within it.
+func codeElement(s string) string {
 	return "<code>" + entities(unlinked(unclosing(s))) + "</code>"
 }
 
@@ -123,13 +111,15 @@ var linkable = regexp.MustCompile(`^https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._/-]*
 // Linkable reports whether an address can stand in a link of Markdown as it is.
 func Linkable(url string) bool { return linkable.MatchString(url) }
 
-// Link returns a link to an address that GitHub itself gave us, else the text
-// and the address as code. The text is ours.
-func Link(text, url string) string {
+// link returns a link, or the text and the address as code.
+func link(text, url string) string {
 	if linkable.MatchString(url) {
 		return "[" + text + "](" + url + ")"
 	}
-	return strings.TrimSpace(text + " " + Code(url))
+	if url == "" {
+		return strings.TrimSpace(text)
+	}
+	return strings.TrimSpace(text + " " + codeSpan(url))
 }
 
 // closing matches a word with which GitHub closes an issue, before what may be

@@ -12,14 +12,14 @@ import (
 	"github.com/relock-dev/relock/internal/safe/safetest"
 )
 
-func TestInertIsOnlyText(t *testing.T) {
+func TestTextIsOnlyText(t *testing.T) {
 	for _, tt := range safetest.Threats {
 		t.Run(tt.Name, func(t *testing.T) {
 			for where, markdown := range map[string]string{
-				"paragraph": "Before " + safe.Inert(tt.Text) + " after.\n",
-				"item":      "- " + safe.Inert(tt.Text) + "\n",
-				"line":      safe.Inert(tt.Text) + "\n",
-				"code":      "Before " + safe.Code(tt.Text) + " after.\n",
+				"paragraph": "Before " + safe.Text(tt.Text).String() + " after.\n",
+				"item":      "- " + safe.Text(tt.Text).String() + "\n",
+				"line":      safe.Text(tt.Text).String() + "\n",
+				"code":      "Before " + safe.Code(tt.Text).String() + " after.\n",
 			} {
 				page := safetest.Rendered(t, markdown)
 				if got := safetest.Foreign.FindString(page); got != "" {
@@ -32,9 +32,9 @@ func TestInertIsOnlyText(t *testing.T) {
 	}
 }
 
-func TestInertStaysInItsTableCell(t *testing.T) {
+func TestTextStaysInItsTableCell(t *testing.T) {
 	for _, tt := range safetest.Threats {
-		for _, inert := range []string{safe.Inert(tt.Text), safe.Code(tt.Text)} {
+		for _, inert := range []string{safe.Text(tt.Text).String(), safe.Code(tt.Text).String()} {
 			page := safetest.Rendered(t, "| a | b | c |\n|---|---|---|\n| x | "+inert+" | last |\n")
 			if n := strings.Count(page, "<td>"); n != 3 || !strings.Contains(page, "<td>last</td>\n</tr>\n</tbody>\n</table>") {
 				t.Errorf("%s breaks the table (%d cells):\n%s", tt.Name, n, page)
@@ -43,17 +43,17 @@ func TestInertStaysInItsTableCell(t *testing.T) {
 	}
 }
 
-func TestInertShowsTheTextItWasGiven(t *testing.T) {
+func TestTextShowsWhatItWasGiven(t *testing.T) {
 	for _, text := range []string{
 		"a plain sentence, with 5.31.0 and (brackets)", "snake_case and 2 * 3 < 7 & more", `C:\dir\*`, "100% of #hash, a@b", "it's \"quoted\"", "~> 5.0", "1. one", "- x",
 	} {
-		shown := strings.ReplaceAll(safetest.Prose(safetest.Rendered(t, "x "+safe.Inert(text))), "\u200B", "")
+		shown := strings.ReplaceAll(safetest.Prose(safetest.Rendered(t, "x "+safe.Text(text).String())), "\u200B", "")
 		if want := "x " + text + "\n"; shown != want {
-			t.Errorf("Inert(%q) is shown as %q", text, shown)
+			t.Errorf("Text(%q) is shown as %q", text, shown)
 		}
 	}
 	for _, text := range []string{"envs/prod", ">= 5.0, < 6.0", "a`b", "a|b", "<b>", "git::https://example.com/x.git?ref=v1", "#1 @x"} {
-		page := safetest.Rendered(t, "x "+safe.Code(text))
+		page := safetest.Rendered(t, "x "+safe.Code(text).String())
 		code := regexp.MustCompile(`<code>(.*)</code>`).FindStringSubmatch(page)
 		if code == nil || strings.ReplaceAll(html.UnescapeString(code[1]), "\u200B", "") != text {
 			t.Errorf("Code(%q) is shown as %s", text, page)
@@ -87,7 +87,7 @@ func TestPlainIsOneLineWithoutControl(t *testing.T) {
 
 func TestOutsideTextIsCut(t *testing.T) {
 	long := strings.Repeat("word @octocat ", 1<<18) // 3.5 MiB
-	for name, got := range map[string]string{"Plain": safe.Plain(long), "Inert": safe.Inert(long), "Code": safe.Code(long)} {
+	for name, got := range map[string]string{"Plain": safe.Plain(long), "Text": safe.Text(long).String(), "Code": safe.Code(long).String()} {
 		if n := utf8.RuneCountInString(got); n > 2000 || !strings.Contains(got, "…") {
 			t.Errorf("%s of a long text has %d characters and ends in %q", name, n, got[len(got)-10:])
 		}
@@ -100,12 +100,12 @@ func TestOutsideTextIsCut(t *testing.T) {
 	}
 }
 
-func FuzzInert(f *testing.F) {
+func FuzzText(f *testing.F) {
 	for _, tt := range safetest.Threats {
 		f.Add(tt.Text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, inert := range []string{safe.Inert(text), safe.Code(text)} {
+		for _, inert := range []string{safe.Text(text).String(), safe.Code(text).String()} {
 			page := safetest.Rendered(t, "| a | b |\n|---|---|\n| "+inert+" | last |\n\n- "+inert+"\n")
 			if strings.Count(page, "<td>") != 2 || strings.Count(page, "<li>") > 1 {
 				t.Errorf("%q breaks the page:\n%s", inert, page)

@@ -25,7 +25,7 @@ const (
 
 // Quoted makes outside Markdown harmless, such as release notes, and keeps what
 // makes it readable: headings, paragraphs, lists, quotations and code. It is
-// parsed and written anew from these few elements, each text in them Inert, so
+// parsed and written anew from these few elements, each text in them made inert, so
 // that no more than they can come out: no HTML, image or comment, no mention,
 // reference or closing keyword, and no block that is left open. A link to
 // github.com leads through redirect.github.com, which keeps GitHub from noting
@@ -35,22 +35,23 @@ const (
 // The result has at most limit bytes, and whole is false if something was left
 // out for that. It ends in a newline, or is empty. It may stand where a
 // paragraph may begin.
-func Quoted(source string, limit int) (markdown string, whole bool) {
+func Quoted(source string, limit int) (markdown Markdown, whole bool) {
 	source, whole = head(source, sourcePerByte*limit)
 	q := quoter{source: []byte(source)}
+	text := ""
 	for _, piece := range q.pieces(q.parse(), 0) {
-		if len(markdown)+len(piece) > limit {
-			return markdown, false
+		if len(text)+len(piece) > limit {
+			return Markdown{text}, false
 		}
-		markdown += piece
+		text += piece
 	}
-	return strings.TrimPrefix(markdown, "\n"), whole && !q.cut
+	return Markdown{strings.TrimPrefix(text, "\n")}, whole && !q.cut
 }
 
-// Leads returns the first lines of outside Markdown, at most n, each Inert and
+// Leads returns the first lines of outside Markdown, at most n, each harmless and
 // of bounded length: of each list item and paragraph its text. more counts the
 // others.
-func Leads(source string, n int) (lines []string, more int) {
+func Leads(source string, n int) (lines []Markdown, more int) {
 	const longest = 160
 	source, _ = head(source, 64<<10)
 	q := quoter{source: []byte(source)}
@@ -63,7 +64,7 @@ func Leads(source string, n int) (lines []string, more int) {
 		case len(lines) == n:
 			more++
 		default:
-			lines = append(lines, line)
+			lines = append(lines, Markdown{line})
 		}
 		return ast.WalkSkipChildren, nil
 	})
@@ -235,11 +236,9 @@ func (w *inlineWriter) node(n ast.Node) {
 	case *ast.String:
 		w.run.WriteString(w.take(string(n.Value)))
 	case *ast.CodeSpan:
-		w.flush()
-		w.b.WriteString(Code(w.take(string(rawText(n, w.q.source)))))
+		w.code(string(rawText(n, w.q.source)))
 	case *ast.AutoLink:
-		w.flush()
-		w.b.WriteString(Code(w.take(string(n.URL(w.q.source)))))
+		w.code(string(n.URL(w.q.source)))
 	case *ast.Link:
 		w.link(n)
 	case *ast.Image, *ast.RawHTML:
@@ -247,6 +246,12 @@ func (w *inlineWriter) node(n ast.Node) {
 	default: // emphasis: its text
 		w.children(n)
 	}
+}
+
+// code writes inline code.
+func (w *inlineWriter) code(s string) {
+	w.flush()
+	w.b.WriteString(Code(w.take(s)).String())
 }
 
 // link writes the text of a link, and the address where it may be one.

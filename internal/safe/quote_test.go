@@ -59,7 +59,7 @@ func TestQuotedIsHarmless(t *testing.T) {
 		t.Run(tt.Name, func(t *testing.T) {
 			for _, source := range []string{tt.Text, "- " + tt.Text, "> " + tt.Text, "# " + tt.Text, "a\n\n" + tt.Text + "\n\nb"} {
 				quoted, _ := safe.Quoted(source, 6000)
-				checkQuoted(t, source, quoted)
+				checkQuoted(t, source, quoted.String())
 			}
 		})
 	}
@@ -100,7 +100,7 @@ Text over two lines &amp; an &#42;asterisk&#42;.
 
 ` + "```\nresource \"x\" \"y\" {\n    name = 1\n}\n```" + "\n"
 	got, whole := safe.Quoted(source, 6000)
-	if got != want || !whole {
+	if got.String() != want || !whole {
 		t.Errorf("whole %v, Quoted:\n%s\nwant:\n%s", whole, got, want)
 	}
 }
@@ -117,12 +117,13 @@ func TestQuotedStaysWithinItsLimit(t *testing.T) {
 		"2 MB of code":            "```\n" + strings.Repeat("line\n", 400_000),
 	} {
 		quoted, whole := safe.Quoted(source, 6000)
-		if len(quoted) > 6000 || whole {
-			t.Errorf("%s: %d bytes, whole %v", name, len(quoted), whole)
+		if quoted.Len() > 6000 || whole {
+			t.Errorf("%s: %d bytes, whole %v", name, quoted.Len(), whole)
 		}
-		checkQuoted(t, name, quoted)
+		checkQuoted(t, name, quoted.String())
 	}
-	quoted, _ := safe.Quoted(strings.Repeat("* an item\n", 10_000), 6000)
+	cut, _ := safe.Quoted(strings.Repeat("* an item\n", 10_000), 6000)
+	quoted := cut.String()
 	if !strings.HasSuffix(quoted, "\n- an item\n") || len(quoted) < 5000 {
 		t.Errorf("a list is not cut between items near the limit: %d bytes, %q", len(quoted), quoted[max(0, len(quoted)-30):])
 	}
@@ -134,6 +135,6 @@ func FuzzQuoted(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, source string) {
 		quoted, _ := safe.Quoted(source, 2000)
-		checkQuoted(t, source, quoted)
+		checkQuoted(t, source, quoted.String())
 	})
 }
