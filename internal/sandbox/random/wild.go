@@ -110,7 +110,7 @@ func (x *Wild) module(dir string, others []string) {
 		if !w.chance(60) {
 			continue
 		}
-		e := entry{local: p.name, source: p.source, randomProvider: p}
+		e := entry{local: p.name, source: p.source, provider: p}
 		if w.chance(15) {
 			e.local = pick(w.rand, "my", "other") + "-" + p.name
 		}
@@ -127,7 +127,7 @@ func (x *Wild) module(dir string, others []string) {
 	for _, p := range w.providers {
 		// Implied: whoever does not list a provider means that of hashicorp.
 		if strings.HasPrefix(p.source, "hashicorp/") && w.chance(15) && !slices.ContainsFunc(entries, func(e entry) bool { return e.local == p.name }) {
-			x.use(&b, entry{local: p.name, randomProvider: p}, dir == "root")
+			x.use(&b, entry{local: p.name, provider: p}, dir == "root")
 		}
 	}
 	if w.chance(15) {

@@ -12,7 +12,7 @@ import (
 // entry is one of required_providers.
 type entry struct {
 	local, source, constraint string
-	randomProvider
+	provider                  randomProvider
 }
 
 // constraints of a provider, with the spellings that the tools take, and a few
@@ -94,7 +94,7 @@ func (x *Wild) required(dir string, entries []entry) {
 	var changed []entry
 	for _, e := range entries {
 		if w.chance(50) {
-			e.constraint = x.constraints(e.randomProvider)
+			e.constraint = x.constraints(e.provider)
 			if w.chance(10) {
 				e.constraint = ""
 			}
@@ -264,7 +264,7 @@ func (x *Wild) legacyVersion(e entry) string {
 	if !x.w.chance(30) {
 		return ""
 	}
-	return "  version = " + fmt.Sprintf("%q", x.constraints(e.randomProvider)) + "\n"
+	return "  version = " + fmt.Sprintf("%q", x.constraints(e.provider)) + "\n"
 }
 
 // call adds a call of the module in other by that in dir.
@@ -315,7 +315,7 @@ func (x *Wild) registryModule() {
 	for _, v := range versions[:2+w.rand.IntN(5)] {
 		at := "modules/" + host + "/acme/net/aws/" + v + "/"
 		p := pick(w.rand, w.providers...)
-		inner := x.requiredBlock([]entry{{local: p.name, source: p.source, constraint: x.constraints(p), randomProvider: p}})
+		inner := x.requiredBlock([]entry{{local: p.name, source: p.source, constraint: x.constraints(p), provider: p}})
 		w.Archive.Files = append(w.Archive.Files,
 			txtar.File{Name: at + "main.tf", Data: []byte("module \"sub\" {\n  source = \"./modules/sub\"\n}\n")},
 			txtar.File{Name: at + "modules/sub/main.tf", Data: []byte(inner)},
@@ -337,7 +337,7 @@ func (x *Wild) tests() {
 		ext = pick(w.rand, ".tftest.hcl", ".tofutest.hcl")
 	}
 	p := pick(w.rand, w.providers...)
-	x.files["root/testing/main.tf"] = x.requiredBlock([]entry{{local: p.name, source: p.source, constraint: w.constraints(p), randomProvider: p}})
+	x.files["root/testing/main.tf"] = x.requiredBlock([]entry{{local: p.name, source: p.source, constraint: w.constraints(p), provider: p}})
 	test := pick(w.rand, "", "mock_provider \"none\" {}\n", "variables {\n  a = 1\n}\n")
 	test += pick(w.rand, "run \"plain\" {}\n", "run \"setup\" {\n  command = plan\n  module {\n    source = \"./testing\"\n  }\n}\n")
 	x.files["root/"+pick(w.rand, "", "tests/", "tests/sub/", "testing/tests/")+pick(w.rand, "a", ".b")+ext] = test
