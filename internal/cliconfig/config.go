@@ -133,8 +133,8 @@ func tokenVariables(environ []string) map[svchost.Hostname]string {
 	return tokens
 }
 
-// CredentialsHint says how to give the tools a token for the host.
-func CredentialsHint(host svchost.Hostname) string {
+// hostTokenHint says how to give the tools a token for the host.
+func hostTokenHint(host svchost.Hostname) string {
 	block := `a credentials "` + host.ForDisplay() + `" block in the CLI configuration`
 	if strings.Contains(host.String(), ":") {
 		return "set a token in " + block // a variable's name cannot hold a port

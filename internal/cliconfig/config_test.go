@@ -189,7 +189,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-func TestCredentialsHintNamesWhatIsRead(t *testing.T) {
+func TestHostTokenHintNamesWhatIsRead(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[svchost.Hostname]string{
 		"app.example":      `set TF_TOKEN_app_example, or a token in a credentials "app.example" block in the CLI configuration`,
@@ -197,9 +197,9 @@ func TestCredentialsHintNamesWhatIsRead(t *testing.T) {
 		"app.example:8443": `set a token in a credentials "app.example:8443" block in the CLI configuration`,
 		"xn--9ca.test":     `set TF_TOKEN_xn____9ca_test, or a token in a credentials "é.test" block in the CLI configuration`,
 	} {
-		hint := CredentialsHint(host)
+		hint := hostTokenHint(host)
 		if hint != want {
-			t.Errorf("CredentialsHint(%s) = %q, want %q", host, hint, want)
+			t.Errorf("hostTokenHint(%s) = %q, want %q", host, hint, want)
 		}
 		if name, _, ok := strings.Cut(strings.TrimPrefix(hint, "set "), ","); ok {
 			c, _ := Load(home(t, nil, name+"=x"), provider.Terraform)

@@ -153,7 +153,7 @@ func Unauthorized(name svchost.Hostname, hadToken bool) *problem.Error {
 	if hadToken {
 		message = "host " + name.ForDisplay() + " rejected the given authentication credentials"
 	}
-	return &problem.Error{Code: problem.CodeUnauthorized, Host: name, Message: message, Hint: CredentialsHint(name)}
+	return &problem.Error{Code: problem.CodeUnauthorized, Host: name, Message: message, Hint: hostTokenHint(name)}
 }
 
 // serviceURL reads one value of a services map.

@@ -72,7 +72,7 @@ func (h *tokenHelper) failed(host svchost.Hostname, err error) error {
 	return &problem.Error{
 		Code: problem.CodeUnauthorized, Host: host,
 		Message: fmt.Sprintf("the credentials helper %q gave no answer for %s", h.name, host.ForDisplay()), Err: err,
-		Hint: fmt.Sprintf("run %s%s get %s to see why, or %s", helperPrefix, h.name, host, CredentialsHint(host)),
+		Hint: fmt.Sprintf("run %s%s get %s to see why, or %s", helperPrefix, h.name, host, hostTokenHint(host)),
 	}
 }
 

@@ -14,16 +14,8 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// The reasons for which a repository is left out.
-const (
-	Archived = "archived"
-	Disabled = "disabled by GitHub"
-	Empty    = "without a commit"
-	Fork     = "a fork"
-	Unwanted = "not chosen"
-	// Nameless are those that GitHub neither gave nor named.
-	Nameless = "that GitHub did not name"
-)
+// notChosen is the reason of a repository that conditions leave out.
+const notChosen = "not chosen"
 
 // Picked is what Pick makes of a list.
 type Picked struct {
@@ -72,7 +64,7 @@ func Pick(all []github.Listed, where []config.Condition) Picked {
 		case r.Err != nil:
 			p.Unlisted = append(p.Unlisted, newUnlisted(r))
 			if r.Name == "" {
-				p.Left[Nameless]++
+				p.Left["that GitHub did not name"]++
 			}
 		default:
 			p.Chosen = append(p.Chosen, r)
@@ -86,21 +78,21 @@ func unfit(r github.Listed, where []config.Condition) string {
 	forks := slices.ContainsFunc(where, func(c config.Condition) bool { return c.Key == "fork" })
 	switch {
 	case r.Archived:
-		return Archived
+		return "archived"
 	case r.Disabled:
-		return Disabled
+		return "disabled by GitHub"
 	case r.Fork && !forks:
-		return Fork
+		return "a fork"
 	case r.Err != nil: // of the rest nothing is known, but its name
 		where = slices.DeleteFunc(slices.Clone(where), func(c config.Condition) bool { return c.Key != "name" || r.Name == "" })
 	case r.Head == "" || r.Tree == "":
-		return Empty
+		return "without a commit"
 	}
 	wanted := map[string]bool{}
 	for _, c := range where {
 		is := meets(r, c)
 		if c.Not && is {
-			return Unwanted
+			return notChosen
 		}
 		if !c.Not {
 			wanted[c.Key] = wanted[c.Key] || is
@@ -108,7 +100,7 @@ func unfit(r github.Listed, where []config.Condition) string {
 	}
 	for _, is := range wanted {
 		if !is {
-			return Unwanted
+			return notChosen
 		}
 	}
 	return ""

@@ -66,7 +66,7 @@ func TestPick(t *testing.T) {
 		}
 	}
 	left := fleet.Pick(estate, nil).Left
-	want := map[string]int{fleet.Archived: 1, fleet.Disabled: 1, fleet.Empty: 1, fleet.Fork: 1}
+	want := map[string]int{"archived": 1, "disabled by GitHub": 1, "without a commit": 1, "a fork": 1}
 	if diff := cmp.Diff(want, left); diff != "" {
 		t.Errorf("what is left out (-want +got):\n%s", diff)
 	}

@@ -54,9 +54,6 @@ func maintainedBy(command string) string {
 	return `# This file is maintained automatically by "` + command + `".`
 }
 
-// StackKeeper is the command that keeps lock files of stacks.
-const StackKeeper = "terraform stacks providers lock"
-
 // block returns the entry's block without a newline behind it.
 func (l Lock) block() string { return string(l.appendBlock(nil)) }
 

@@ -13,6 +13,9 @@ import (
 // that another one embeds [docs: developer.hashicorp.com/terraform/language/stacks/create/config].
 const deployExtension = ".tfdeploy.hcl"
 
+// stackKeeper is the command that keeps lock files of stacks.
+const stackKeeper = "terraform stacks providers lock"
+
 // keep notes how the lock file of a stack is kept: its command records no
 // constraints, as lock files in public repositories show. One that states some is
 // kept otherwise. OpenTofu has no stacks.
@@ -22,7 +25,7 @@ func (r *Root) keep(at tfconfig.Directory) {
 	if r.Tool.Name != provider.Terraform {
 		r.Tool, r.Assumed, r.Pin = provider.Newest(provider.Terraform), true, nil
 	}
-	r.Keeper = lockfile.StackKeeper
+	r.Keeper = stackKeeper
 	if r.Lock != nil {
 		r.Keeper = r.Lock.Keeper
 	}
