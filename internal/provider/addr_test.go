@@ -214,6 +214,9 @@ func TestAddrTextRoundTrip(t *testing.T) {
 	if err := got.UnmarshalText([]byte("aws")); err == nil || got != want {
 		t.Errorf("UnmarshalText of a short address: %v, error %v; want an error and the value unchanged", got, err)
 	}
+	if err := got.UnmarshalText(nil); err != nil || got != (Addr{}) {
+		t.Errorf("UnmarshalText of nothing = %v, %v; want no address", got, err)
+	}
 	if s := (Addr{}).String(); s != "" {
 		t.Errorf("String of the zero address = %q, want nothing", s)
 	}

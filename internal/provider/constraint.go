@@ -133,6 +133,21 @@ func (c Constraints) String() string {
 // MarshalText implements encoding.TextMarshaler with String's form.
 func (c Constraints) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
+// UnmarshalText implements encoding.TextUnmarshaler with ParseConstraints. An empty text
+// is no term.
+func (c *Constraints) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*c = Constraints{}
+		return nil
+	}
+	parsed, err := ParseConstraints(string(text))
+	if err != nil {
+		return err
+	}
+	*c = parsed
+	return nil
+}
+
 // Allows reports whether a version may be selected: it meets every term and,
 // if it is a prerelease, is named by an exact term. 0.0.0 is never allowed.
 func (c Constraints) Allows(v Version) bool {

@@ -200,6 +200,16 @@ func TestNewConstraintsSortsInItsOwnSlice(t *testing.T) {
 	if text, err := c.MarshalText(); err != nil || string(text) != ">= 1.0.0, < 2.0.0" {
 		t.Errorf("MarshalText = %q, %v; want >= 1.0.0, < 2.0.0", text, err)
 	}
+	var read Constraints
+	if err := read.UnmarshalText([]byte(">= 1.0.0, < 2.0.0")); err != nil || !read.Equal(c) {
+		t.Errorf("UnmarshalText = %s, %v; want >= 1.0.0, < 2.0.0", read, err)
+	}
+	if err := read.UnmarshalText([]byte("new")); err == nil || !read.Equal(c) {
+		t.Errorf("UnmarshalText of a word: %s, error %v; want an error and the value unchanged", read, err)
+	}
+	if err := read.UnmarshalText(nil); err != nil || !read.Empty() {
+		t.Errorf("UnmarshalText of nothing = %s, %v; want no term", read, err)
+	}
 	if terms[0].Op != Less {
 		t.Errorf("NewConstraints changed its argument to %v", terms)
 	}
