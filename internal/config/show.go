@@ -45,16 +45,20 @@ func toldOf(s Setting, v Value) string {
 
 // Explanation is a setting with its value, for programs.
 type Explanation struct {
-	Name    string
-	Value   any     // as JSON has it; a secret is not shown
-	Sources []Share // that made it, the weakest first
-	Over    []Explanation
+	Name    string  `json:"name,omitempty"` // empty in Over
+	Value   any     `json:"value"`          // as JSON has it; a secret is not shown
+	Sources []Share `json:"sources"`        // that made it, the weakest first
+	// Over are the values in whose place it stands; nil in Over.
+	Over []Explanation `json:"over,omitzero"`
 }
 
 // Share is what one source says of a setting.
 type Share struct {
-	Value any // nil: all of it
-	Given Value
+	By     GivenBy `json:"by"`
+	Source string  `json:"text"`
+	File   string  `json:"file,omitempty"`
+	Line   int     `json:"line,omitempty"`
+	Value  any     `json:"value,omitempty"` // nil: all of it
 }
 
 // Explain is what Show says, for programs, in the order of the table.
@@ -63,6 +67,7 @@ func Explain(values Values) []Explanation {
 	for _, s := range Settings {
 		v := values[s.Name()]
 		told := explained(s, v)
+		told.Name, told.Over = s.Name(), []Explanation{}
 		for _, was := range v.over {
 			told.Over = append(told.Over, explained(s, was))
 		}
@@ -71,14 +76,14 @@ func Explain(values Values) []Explanation {
 	return all
 }
 
-// explained is a value without those in whose place it stands.
+// explained is a value without its name and without those in whose place it stands.
 func explained(s Setting, v Value) Explanation {
-	told := Explanation{Name: s.Name(), Value: plainValue(s, v)}
+	told := Explanation{Value: plainValue(s, v)}
 	for _, part := range v.parts {
-		told.Sources = append(told.Sources, Share{plainValue(s, part), part})
+		told.Sources = append(told.Sources, Share{part.By, part.Source, part.File, part.Line, plainValue(s, part)})
 	}
 	if len(v.parts) == 0 {
-		told.Sources = []Share{{nil, v}}
+		told.Sources = []Share{{v.By, v.Source, v.File, v.Line, nil}}
 	}
 	return told
 }

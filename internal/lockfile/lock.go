@@ -12,10 +12,10 @@ const Name = ".terraform.lock.hcl"
 // Lock is one entry: the selection of a provider and the hashes of its
 // packages. Hashes are sorted and without duplicates, as New makes them.
 type Lock struct {
-	Addr        provider.Addr
-	Version     provider.Version
-	Constraints provider.Constraints
-	Hashes      []provider.Hash
+	Addr        provider.Addr        `json:"provider"`
+	Version     provider.Version     `json:"version"`
+	Constraints provider.Constraints `json:"constraints"`
+	Hashes      []provider.Hash      `json:"hashes"`
 
 	// source is the block as it stands in the file; Print repeats it if kept.
 	source []byte

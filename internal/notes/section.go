@@ -2,6 +2,7 @@ package notes
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,11 +21,26 @@ const (
 	Other
 )
 
+var sectionKinds = []string{"breaking", "note", "deprecation", "other"}
+
+// MarshalText implements encoding.TextMarshaler with the kind's name.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(sectionKinds[k]), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (k *Kind) UnmarshalText(text []byte) error {
+	i := slices.Index(sectionKinds, string(text))
+	if i < 0 {
+		return fmt.Errorf("%q is no kind of a section", text)
+	}
+	*k = Kind(i)
+	return nil
+}
+
 // Section is a part of a release's notes under one heading.
 type Section struct {
-	Kind  Kind
-	Title string // empty for what stands before the first heading
-	Text  string // in Markdown, without the heading
+	Kind  Kind   `json:"kind"`
+	Title string `json:"title"` // empty for what stands before the first heading
+	Text  string `json:"text"`  // in Markdown, without the heading
 }
 
 // The titles of sections, as HashiCorp's providers, release-please and

@@ -7,18 +7,18 @@ import (
 
 // Signer is who signed a checksum list.
 type Signer struct {
-	KeyID string // primary key ID, 16 hexadecimal capitals; empty if nobody
-	Label string // "HashiCorp", "partner", "self-signed", "signed" or "unsigned"
+	KeyID string `json:"key_id"` // primary key ID, 16 hexadecimal capitals; empty if nobody
 	// Fingerprint is that of the primary key in hexadecimal capitals: 40 of them,
 	// or 64 for keys of version 6. KeyID is a part of it, which others can make a
 	// key for.
-	Fingerprint string
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Label       string `json:"label"` // "HashiCorp", "partner", "self-signed", "signed" or "unsigned"
 	// Expired says that the key or the signature has, and that the tool accepts it
 	// all the same [terraform 1.11 internal/getproviders/package_authentication.go].
-	Expired bool
+	Expired bool `json:"-"`
 	// Ahead says of what counts as expired that it was made after the time that the
 	// clock of this machine shows.
-	Ahead bool
+	Ahead bool `json:"-"`
 }
 
 // Is reports whether a text names the key: its fingerprint, in groups of digits or

@@ -232,7 +232,7 @@ func failures() report.Report {
 func monorepo() report.Report {
 	r := report.Report{Verb: report.VerbPR, Stats: report.Stats{
 		Requests: 41, Bytes: 3 << 20, Packages: 4, PeakBytes: 31 << 20,
-		Stages: []report.Stage{{Name: "scan", Took: 212345 * time.Microsecond}, {Name: "hashes", Took: 13 * time.Second}},
+		Stages: []report.Stage{{Name: "scan", Took: report.Elapsed(212345 * time.Microsecond)}, {Name: "hashes", Took: report.Elapsed(13 * time.Second)}},
 	}}
 	for i := range 6 {
 		m := module(fmt.Sprintf("envs/e%d", i), upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp))

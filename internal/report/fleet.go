@@ -19,13 +19,13 @@ type Fleet struct {
 
 // Fate is what became of one repository.
 type Fate struct {
-	Name         string // OWNER/NAME
-	State        State
-	Modules      int   // root modules
-	Pending      int   // of these, whose lock file differs from what it should be
-	Left         int   // of these, whose lock file was not examined
-	PullRequests int   // that were created, updated or closed
-	Requests     int64 // that were made at its turn
+	Name         string `json:"name"` // OWNER/NAME
+	State        State  `json:"state"`
+	Modules      int    `json:"modules"`       // root modules
+	Pending      int    `json:"pending"`       // of these, whose lock file differs from what it should be
+	Left         int    `json:"left"`          // of these, whose lock file was not examined
+	PullRequests int    `json:"pull_requests"` // that were created, updated or closed
+	Requests     int64  `json:"requests"`      // that were made at its turn
 }
 
 // State says in a word what became of a repository.
@@ -120,17 +120,7 @@ type fleetJSON struct {
 	DryRun       bool           `json:"dry_run"`
 	Listed       int            `json:"listed"`
 	LeftOut      map[string]int `json:"left_out"`
-	Repositories []fateJSON     `json:"repositories"`
-}
-
-type fateJSON struct {
-	Name         string `json:"name"`
-	State        State  `json:"state"`
-	Modules      int    `json:"modules"`
-	Pending      int    `json:"pending"`
-	Left         int    `json:"left"`
-	PullRequests int    `json:"pull_requests"`
-	Requests     int64  `json:"requests"`
+	Repositories []Fate         `json:"repositories"`
 }
 
 func fleetOf(r Report) *fleetJSON {
@@ -140,5 +130,5 @@ func fleetOf(r Report) *fleetJSON {
 	}
 	left := map[string]int{}
 	maps.Copy(left, f.LeftOut)
-	return &fleetJSON{f.Owner, r.DryRun, f.Listed, left, list(f.Repositories, func(r Fate) fateJSON { return fateJSON(r) })}
+	return &fleetJSON{f.Owner, r.DryRun, f.Listed, left, array(f.Repositories)}
 }

@@ -81,7 +81,8 @@ func document(r Report) any {
 	if r.Verb == VerbDiff {
 		return diffDocument(r, errors, warnings)
 	}
-	doc := runJSON{FormatVersion: formatVersion, Modules: []any{}, Unlocked: []string{}, Excluded: []string{}, Consistency: list(spreadsOf(r), spreadOf), Errors: errors, Warnings: warnings, Stats: statsJSON(r.Stats)}
+	doc := runJSON{FormatVersion: formatVersion, Modules: []any{}, Unlocked: []string{}, Excluded: []string{}, Consistency: array(spreadsOf(r)), Errors: errors, Warnings: warnings, Stats: r.Stats}
+	doc.Stats.Stages = array(doc.Stats.Stages)
 	for _, m := range r.Modules {
 		switch {
 		case m.Scan != nil:
@@ -91,7 +92,7 @@ func document(r Report) any {
 		default:
 			plan := planModule(m)
 			if r.Fleet != nil { // whose reports are joined
-				plan.InUse = list(m.InUse, useOf)
+				plan.InUse = m.InUse
 			}
 			doc.Modules = append(doc.Modules, plan)
 		}
@@ -102,7 +103,10 @@ func document(r Report) any {
 	if r.Verb == VerbPR || len(r.PullRequests) > 0 { // a command may have led to some
 		said := list(sortedNotes(r), notesOf)
 		doc.Notes = &said
-		pulls := list(r.PullRequests, pullJSON)
+		pulls := list(r.PullRequests, func(p PullRequest) PullRequest {
+			p.Directories = array(p.Directories)
+			return p
+		})
 		doc.PullRequests = &pulls
 	}
 	if r.Verb == VerbVerify {
@@ -112,20 +116,20 @@ func document(r Report) any {
 }
 
 type runJSON struct {
-	FormatVersion int                `json:"format_version"`
-	Modules       []any              `json:"modules"`
-	Unlocked      []string           `json:"unlocked"`
-	PassedOver    []string           `json:"passed_over,omitempty"`
-	Excluded      []string           `json:"excluded"`
-	Consistency   []spreadJSON       `json:"consistency"`
-	Notes         *[]notesJSON       `json:"release_notes,omitempty"`
-	PullRequests  *[]pullRequestJSON `json:"pull_requests,omitempty"`
-	Answer        string             `json:"answer,omitempty"`
-	Fleet         *fleetJSON         `json:"fleet,omitempty"`
-	Summary       string             `json:"summary,omitempty"`
-	Errors        []problemJSON      `json:"errors"`
-	Warnings      []problemJSON      `json:"warnings"`
-	Stats         stats              `json:"stats"`
+	FormatVersion int            `json:"format_version"`
+	Modules       []any          `json:"modules"`
+	Unlocked      []string       `json:"unlocked"`
+	PassedOver    []string       `json:"passed_over,omitempty"`
+	Excluded      []string       `json:"excluded"`
+	Consistency   []spread       `json:"consistency"`
+	Notes         *[]notesJSON   `json:"release_notes,omitempty"`
+	PullRequests  *[]PullRequest `json:"pull_requests,omitempty"`
+	Answer        string         `json:"answer,omitempty"`
+	Fleet         *fleetJSON     `json:"fleet,omitempty"`
+	Summary       string         `json:"summary,omitempty"`
+	Errors        []problemJSON  `json:"errors"`
+	Warnings      []problemJSON  `json:"warnings"`
+	Stats         Stats          `json:"stats"`
 }
 
 type diffJSON struct {
@@ -143,29 +147,6 @@ func diffDocument(r Report, errors, warnings []problemJSON) diffJSON {
 		doc.Errors, doc.Warnings = append(doc.Errors, errors...), append(doc.Warnings, warnings...)
 	}
 	return doc
-}
-
-type stats struct {
-	Requests  int64       `json:"requests"`
-	Bytes     int64       `json:"bytes"`
-	Packages  int64       `json:"packages"`
-	Cached    int64       `json:"cached"`
-	PeakBytes int64       `json:"peak_bytes"`
-	Stages    []stageJSON `json:"stages"`
-}
-
-type stageJSON struct {
-	Stage   string  `json:"stage"`
-	Seconds float64 `json:"seconds"`
-}
-
-func statsJSON(s Stats) stats {
-	return stats{
-		Requests: s.Requests, Bytes: s.Bytes, Packages: s.Packages, Cached: s.Cached, PeakBytes: s.PeakBytes,
-		Stages: list(s.Stages, func(g Stage) stageJSON {
-			return stageJSON{g.Name, float64(g.Took.Milliseconds()) / 1000}
-		}),
-	}
 }
 
 type problemJSON struct {
@@ -237,15 +218,8 @@ type holeJSON struct {
 }
 
 type lockJSON struct {
-	Path      string      `json:"path"`
-	Providers []entryJSON `json:"providers"`
-}
-
-type entryJSON struct {
-	Provider    string          `json:"provider"`
-	Version     string          `json:"version"`
-	Constraints string          `json:"constraints"`
-	Hashes      []provider.Hash `json:"hashes"`
+	Path      string          `json:"path"`
+	Providers []lockfile.Lock `json:"providers"`
 }
 
 type requirementJSON struct {
@@ -306,11 +280,9 @@ func lockOf(m Module) *lockJSON {
 	return &lockJSON{Path: m.LockPath, Providers: list(m.Scan.Lock.Locks, entryOf)}
 }
 
-func entryOf(l lockfile.Lock) entryJSON {
-	return entryJSON{
-		Provider: l.Addr.String(), Version: l.Version.String(), Constraints: l.Constraints.String(),
-		Hashes: append([]provider.Hash{}, l.Hashes...),
-	}
+func entryOf(l lockfile.Lock) lockfile.Lock {
+	l.Hashes = array(l.Hashes)
+	return l
 }
 
 func requirementOf(q scan.Requirement) requirementJSON {
@@ -349,7 +321,7 @@ type planJSON struct {
 	Partial     bool              `json:"partial"`
 	Left        bool              `json:"left"`
 	HashesOnly  bool              `json:"hashes_only"`
-	InUse       []useJSON         `json:"in_use,omitempty"`
+	InUse       []Use             `json:"in_use,omitempty"`
 	Changes     []changeJSON      `json:"changes"`
 	Held        []moduleHeldJSON  `json:"held"`
 	Missing     []missingJSON     `json:"missing_platforms"`
@@ -373,23 +345,10 @@ type changeJSON struct {
 	HashesAdded    []provider.Hash     `json:"hashes_added"`
 	HashesRemoved  []provider.Hash     `json:"hashes_removed"`
 	Released       *string             `json:"released"`
-	Signer         *signerJSON         `json:"signer"`
-	SignerFrom     *signerJSON         `json:"signer_from"`
+	Signer         *provider.Signer    `json:"signer"`
+	SignerFrom     *provider.Signer    `json:"signer_from"`
 	Marks          []provider.Mark     `json:"marks"`
 	Held           []heldJSON          `json:"held"`
-}
-
-type useJSON struct {
-	Provider string `json:"provider"`
-	Version  string `json:"version"`
-}
-
-func useOf(u Use) useJSON { return useJSON{u.Addr.String(), u.Version.String()} }
-
-type signerJSON struct {
-	KeyID       string `json:"key_id"`
-	Fingerprint string `json:"fingerprint,omitempty"`
-	Label       string `json:"label"`
 }
 
 type heldJSON struct {
@@ -469,11 +428,12 @@ func dayOf(at time.Time) *string {
 	return &text
 }
 
-func signerOf(s provider.Signer) *signerJSON {
+// signerOf is nil for a signer that is not known.
+func signerOf(s provider.Signer) *provider.Signer {
 	if s == (provider.Signer{}) {
 		return nil
 	}
-	return &signerJSON{KeyID: s.KeyID, Fingerprint: s.Fingerprint, Label: s.Label}
+	return &s
 }
 
 func heldBackOf(h upgrade.Held) heldJSON {
@@ -519,33 +479,6 @@ func registryWarnings(m Module) []problemJSON {
 	return warnings
 }
 
-type pullRequestJSON struct {
-	Operation   string   `json:"operation"`
-	Repository  string   `json:"repository"`
-	Number      int      `json:"number"`
-	URL         string   `json:"url"`
-	Title       string   `json:"title"`
-	Branch      string   `json:"branch"`
-	Base        string   `json:"base"`
-	HeadSHA     string   `json:"head_sha"`
-	Directories []string `json:"directories"`
-	Reason      string   `json:"reason"`
-	Body        string   `json:"body,omitempty"`
-	// CarriedOver is nil where that is nothing.
-	CarriedOver *CarriedOver `json:"carried_over,omitempty"`
-}
-
-func pullJSON(p PullRequest) pullRequestJSON {
-	told := pullRequestJSON{
-		Operation: p.Operation, Repository: p.Repository, Number: p.Number, URL: p.URL, Title: p.Title, Branch: p.Branch, Base: p.Base,
-		HeadSHA: p.HeadSHA, Directories: append([]string{}, p.Directories...), Reason: p.Reason, Body: p.Body,
-	}
-	if p.CarriedOver.Roots > 0 {
-		told.CarriedOver = &p.CarriedOver
-	}
-	return told
-}
-
 // list applies f to each element; the result is never nil.
 func list[T, U any](in []T, f func(T) U) []U {
 	out := make([]U, len(in))
@@ -555,21 +488,10 @@ func list[T, U any](in []T, f func(T) U) []U {
 	return out
 }
 
-type spreadJSON struct {
-	Provider string      `json:"provider"`
-	Versions []usageJSON `json:"versions"`
-	Lagging  []string    `json:"lagging"`
-}
-
-type usageJSON struct {
-	Version     string   `json:"version"`
-	Directories []string `json:"directories"`
-}
-
-func spreadOf(s spread) spreadJSON {
-	return spreadJSON{
-		Provider: s.addr.String(),
-		Versions: list(s.versions, func(u usage) usageJSON { return usageJSON{u.version.String(), u.dirs} }),
-		Lagging:  s.lagging(),
+// array is a list that is never null.
+func array[T any](list []T) []T {
+	if list == nil {
+		return []T{}
 	}
+	return list
 }

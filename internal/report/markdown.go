@@ -181,9 +181,9 @@ func heldPart(o outline) part {
 func spreadsPart(o outline) part {
 	p := part{rank: 4, share: 5, head: "### Versions in use\n\n", what: "provider"}
 	for _, s := range o.spreads {
-		text := "- " + o.d.name(s.addr) + "\n"
-		for i, u := range s.versions {
-			text += "  - " + o.d.version(u.version) + " " + o.d.usedIn(u, i == 0)
+		text := "- " + o.d.name(s.Addr) + "\n"
+		for i, u := range s.Versions {
+			text += "  - " + o.d.version(u.Version) + " " + o.d.usedIn(u, i == 0)
 			if i > 0 {
 				text += ", behind"
 			}

@@ -163,21 +163,11 @@ type notesJSON struct {
 }
 
 type releaseJSON struct {
-	Version  string        `json:"version"`
-	URL      string        `json:"url"`
-	Released *string       `json:"released"`
-	Sections []sectionJSON `json:"sections"`
-	Cut      bool          `json:"cut"`
-}
-
-type sectionJSON struct {
-	Kind  string `json:"kind"`
-	Title string `json:"title"`
-	Text  string `json:"text"`
-}
-
-var noteKinds = map[notes.Kind]string{
-	notes.Breaking: "breaking", notes.Note: "note", notes.Deprecation: "deprecation", notes.Other: "other",
+	Version  string          `json:"version"`
+	URL      string          `json:"url"`
+	Released *string         `json:"released"`
+	Sections []notes.Section `json:"sections"`
+	Cut      bool            `json:"cut"`
 }
 
 func notesOf(n notes.Notes) notesJSON {
@@ -188,9 +178,7 @@ func notesOf(n notes.Notes) notesJSON {
 	return notesJSON{
 		Provider: n.Addr.String(), From: n.From.String(), To: n.To.String(), Repository: repository,
 		Releases: list(n.Releases, func(rel notes.Release) releaseJSON {
-			return releaseJSON{rel.Version.String(), rel.URL, dayOf(rel.Published), list(rel.Sections, func(s notes.Section) sectionJSON {
-				return sectionJSON{noteKinds[s.Kind], s.Title, s.Text}
-			}), rel.Cut}
+			return releaseJSON{rel.Version.String(), rel.URL, dayOf(rel.Published), array(rel.Sections), rel.Cut}
 		}),
 		More: n.More, Problem: n.Problem,
 	}

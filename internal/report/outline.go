@@ -38,7 +38,7 @@ func outlineOf(r Report, d dialect) outline {
 // askedFor are those of the providers that the run was about.
 func askedFor(spreads []spread, asked []provider.Pattern) []spread {
 	return slices.DeleteFunc(spreads, func(s spread) bool {
-		return len(asked) > 0 && !slices.ContainsFunc(asked, func(p provider.Pattern) bool { return p.Match(s.addr) })
+		return len(asked) > 0 && !slices.ContainsFunc(asked, func(p provider.Pattern) bool { return p.Match(s.Addr) })
 	})
 }
 
@@ -252,23 +252,16 @@ func blocksOf(r Report, d dialect) []block {
 
 // spread is a provider of which root modules use different versions.
 type spread struct {
-	addr     provider.Addr
-	versions []usage // newest first, two at least
+	Addr     provider.Addr `json:"provider"`
+	Versions []usage       `json:"versions"` // newest first, two at least
+	// Lagging are the root modules that do not use the newest version in use.
+	Lagging []string `json:"lagging"`
 }
 
 // usage is where one version is in use.
 type usage struct {
-	version provider.Version
-	dirs    []string // in the report's order
-}
-
-// lagging are the root modules that do not use the newest version in use.
-func (s spread) lagging() []string {
-	var dirs []string
-	for _, u := range s.versions[1:] {
-		dirs = append(dirs, u.dirs...)
-	}
-	return dirs
+	Version provider.Version `json:"version"`
+	Dirs    []string         `json:"directories"` // in the report's order
 }
 
 // spreads lists the providers of which more than one version is in use, sorted
@@ -291,10 +284,13 @@ func spreadsOf(r Report) []spread {
 		if len(where[addr]) < 2 {
 			continue
 		}
-		s := spread{addr: addr}
+		s := spread{Addr: addr}
 		newestFirst := func(a, b provider.Version) int { return b.Compare(a) }
 		for _, v := range slices.SortedFunc(maps.Keys(where[addr]), newestFirst) {
-			s.versions = append(s.versions, usage{v, where[addr][v]})
+			s.Versions = append(s.Versions, usage{v, where[addr][v]})
+		}
+		for _, u := range s.Versions[1:] {
+			s.Lagging = append(s.Lagging, u.Dirs...)
 		}
 		all = append(all, s)
 	}

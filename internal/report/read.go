@@ -34,21 +34,15 @@ func FromJSON(r io.Reader) (Report, error) {
 		return Report{}, errors.New("it is no report of the verb pr, or of another version of relock")
 	}
 	var c checked
-	read := Report{Verb: VerbPR, DryRun: doc.Fleet != nil && doc.Fleet.DryRun, Unlocked: doc.Unlocked, Excluded: doc.Excluded, Fleet: doc.Fleet.fleet(), Stats: doc.Stats.stats()}
+	read := Report{Verb: VerbPR, DryRun: doc.Fleet != nil && doc.Fleet.DryRun, Unlocked: doc.Unlocked, Excluded: doc.Excluded, Fleet: doc.Fleet.fleet(), Stats: doc.Stats}
 	read.Diagnostics = c.problems(doc.Errors, doc.Warnings)
 	for _, m := range doc.Modules {
 		read.Modules = append(read.Modules, c.module(m))
 	}
-	for _, p := range *doc.PullRequests {
-		pull := PullRequest{
-			Operation: p.Operation, Repository: p.Repository, Number: p.Number, URL: p.URL, Title: p.Title, Branch: p.Branch, Base: p.Base,
-			HeadSHA: p.HeadSHA, Directories: p.Directories, Reason: p.Reason,
-		}
-		if p.CarriedOver != nil {
-			pull.CarriedOver = *p.CarriedOver
-		}
-		read.PullRequests = append(read.PullRequests, pull)
-	}
+	read.PullRequests = list(*doc.PullRequests, func(p PullRequest) PullRequest {
+		p.Body = "" // it stays where it is
+		return p
+	})
 	return read, errors.Join(c.wrong)
 }
 
@@ -56,11 +50,7 @@ func (f *fleetJSON) fleet() *Fleet {
 	if f == nil {
 		return nil
 	}
-	return &Fleet{f.Owner, f.Listed, f.LeftOut, list(f.Repositories, func(r fateJSON) Fate { return Fate(r) })}
-}
-
-func (s stats) stats() Stats {
-	return Stats{Requests: s.Requests, Bytes: s.Bytes, Packages: s.Packages, Cached: s.Cached, PeakBytes: s.PeakBytes}
+	return &Fleet{f.Owner, f.Listed, f.LeftOut, f.Repositories}
 }
 
 // checked reads values, and keeps the first thing that is wrong with any.
@@ -113,7 +103,7 @@ func (c *checked) problems(failures, warnings []problemJSON) []problem.Diagnosti
 func (c *checked) module(m planJSON) Module {
 	read := Module{
 		Dir: m.Dir, Tool: provider.Tool{Name: m.Tool, Version: value(c, m.ToolVersion, provider.ParseVersion)}, Assumed: m.Assumed,
-		Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, HashesOnly: m.HashesOnly, Diagnostics: c.problems(m.Errors, m.Warnings),
+		Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, HashesOnly: m.HashesOnly, InUse: m.InUse, Diagnostics: c.problems(m.Errors, m.Warnings),
 	}
 	for _, u := range m.Unread {
 		unread := scan.Unread{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: u.File, Line: u.Line}
@@ -121,9 +111,6 @@ func (c *checked) module(m planJSON) Module {
 			unread.Code, unread.Entry = problem.CodeUnknownEntry, &tfconfig.OpenEntry{Name: u.Provider, Expression: u.Expression}
 		}
 		read.Unread = append(read.Unread, unread)
-	}
-	for _, u := range m.InUse {
-		read.InUse = append(read.InUse, Use{c.addr(u.Provider), value(c, u.Version, provider.ParseVersion)})
 	}
 	for _, f := range m.Findings {
 		severity, _ := problem.ParseSeverity(f.Severity)
@@ -179,17 +166,19 @@ func (c *checked) change(j changeJSON) Change {
 			Platforms: j.Completed, HashesAdded: j.HashesAdded, HashesRemoved: j.HashesRemoved,
 		},
 		Facts: Facts{
-			Coverage: j.Platforms, Signer: j.Signer.signer(), SignerFrom: j.SignerFrom.signer(), Published: c.day(j.Released), Marks: j.Marks,
+			Coverage: j.Platforms, Signer: orZero(j.Signer), SignerFrom: orZero(j.SignerFrom), Published: c.day(j.Released), Marks: j.Marks,
 			Held: list(j.Held, c.held),
 		},
 	}
 }
 
-func (s *signerJSON) signer() provider.Signer {
-	if s == nil {
-		return provider.Signer{}
+// orZero is what a pointer points to; the zero value for nil.
+func orZero[T any](p *T) T {
+	if p == nil {
+		var none T
+		return none
 	}
-	return provider.Signer{KeyID: s.KeyID, Fingerprint: s.Fingerprint, Label: s.Label}
+	return *p
 }
 
 func (c *checked) held(h heldJSON) upgrade.Held {

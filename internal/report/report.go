@@ -12,6 +12,8 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -177,8 +179,8 @@ type Change struct {
 
 // Use is the version of a provider that a lock file holds.
 type Use struct {
-	Addr    provider.Addr
-	Version provider.Version
+	Addr    provider.Addr    `json:"provider"`
+	Version provider.Version `json:"version"`
 }
 
 func uses(locks []lockfile.Lock) []Use {
@@ -199,19 +201,19 @@ type Kept struct {
 // PullRequest is what happened to one pull request.
 type PullRequest struct {
 	// Operation is created, updated, closed or none.
-	Operation   string
-	Repository  string // OWNER/NAME
-	Number      int    // 0 if there is none, as in a dry run
-	URL         string
-	Title       string
-	Branch      string
-	Base        string
-	HeadSHA     string
-	Directories []string // of the root modules that it changes
-	Reason      string   // one sentence: why it was closed or nothing was done
-	Body        string   // in Markdown, harmless; of a dry run that would write it
+	Operation   string   `json:"operation"`
+	Repository  string   `json:"repository"` // OWNER/NAME
+	Number      int      `json:"number"`     // 0 if there is none, as in a dry run
+	URL         string   `json:"url"`
+	Title       string   `json:"title"`
+	Branch      string   `json:"branch"`
+	Base        string   `json:"base"`
+	HeadSHA     string   `json:"head_sha"`
+	Directories []string `json:"directories"`    // of the root modules that it changes
+	Reason      string   `json:"reason"`         // one sentence: why it was closed or nothing was done
+	Body        string   `json:"body,omitempty"` // in Markdown, harmless; of a dry run that would write it
 	// CarriedOver is what of it the run has taken over unseen.
-	CarriedOver CarriedOver
+	CarriedOver CarriedOver `json:"carried_over,omitzero"`
 }
 
 // CarriedOver is what a pull request keeps though the run did not look at it: of so many
@@ -223,19 +225,39 @@ type CarriedOver struct {
 
 // Stats is what a run cost.
 type Stats struct {
-	Requests  int64 // over the network
-	Bytes     int64 // received
-	Packages  int64 // distinct provider packages downloaded
-	Cached    int64 // packages whose hashes were known without a download
-	PeakBytes int64 // memory obtained from the system
+	Requests  int64 `json:"requests"`   // over the network
+	Bytes     int64 `json:"bytes"`      // received
+	Packages  int64 `json:"packages"`   // distinct provider packages downloaded
+	Cached    int64 `json:"cached"`     // packages whose hashes were known without a download
+	PeakBytes int64 `json:"peak_bytes"` // memory obtained from the system
 	// Stages are where the time went, in the order in which the run came to them.
-	Stages []Stage
+	Stages []Stage `json:"stages"`
 }
 
 // Stage is a part of a run and the time that it took.
 type Stage struct {
-	Name string
-	Took time.Duration
+	Name string  `json:"stage"`
+	Took Elapsed `json:"seconds"`
+}
+
+// Elapsed is how long something took. Programs and people have it in seconds, to the
+// millisecond.
+type Elapsed time.Duration
+
+// Seconds returns the time without what is less than a millisecond.
+func (e Elapsed) Seconds() float64 { return float64(time.Duration(e).Milliseconds()) / 1000 }
+
+// MarshalJSON implements json.Marshaler with Seconds.
+func (e Elapsed) MarshalJSON() ([]byte, error) { return json.Marshal(e.Seconds()) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (e *Elapsed) UnmarshalJSON(text []byte) error {
+	var seconds float64
+	if err := json.Unmarshal(text, &seconds); err != nil {
+		return err
+	}
+	*e = Elapsed(math.Round(seconds*1000)) * Elapsed(time.Millisecond)
+	return nil
 }
 
 // FromScan makes the report of a root module as it was found.

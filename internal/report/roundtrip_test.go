@@ -48,22 +48,26 @@ var elsewhere = map[string]string{
 // unneeded are the fields of random reports that are not read, with the reason why no
 // text, Markdown or page of a report that was read needs them.
 var unneeded = map[string]string{
-	"Footer":                  "the body of a pull request ends in it, which the run writes",
-	"Summarised":              "the body of a pull request says it, which the run writes",
-	"Pushed":                  "the answer to a comment says it, which the run writes",
-	"Asked.Platforms":         "the body of a pull request says it, which the run writes",
-	"FailOn":                  "verify alone fails by it",
-	"Modules.Undecided":       "the text has it with --verbose alone, which no command that reads reports has",
-	"Modules.Changes.Line":    "SARIF alone says where an entry begins",
-	"Modules.Changes.Unasked": "it takes the meaning from Carried, which is written where it has one",
-	"Modules.Findings.To":     "SARIF alone says where a hash ends",
-	"Modules.Findings.Path":   "the fingerprint of a finding is made of it, which only verify and SARIF write",
-	"Modules.Findings.About":  "the fingerprint of a finding is made of it, which only verify and SARIF write",
+	"Footer":                             "the body of a pull request ends in it, which the run writes",
+	"Summarised":                         "the body of a pull request says it, which the run writes",
+	"Pushed":                             "the answer to a comment says it, which the run writes",
+	"Asked.Platforms":                    "the body of a pull request says it, which the run writes",
+	"FailOn":                             "verify alone fails by it",
+	"Modules.Undecided":                  "the text has it with --verbose alone, which no command that reads reports has",
+	"Modules.Changes.Line":               "SARIF alone says where an entry begins",
+	"Modules.Changes.Unasked":            "it takes the meaning from Carried, which is written where it has one",
+	"Modules.Changes.Signer.Expired":     "verify finds it",
+	"Modules.Changes.Signer.Ahead":       "verify finds it",
+	"Modules.Changes.SignerFrom.Expired": "verify finds it",
+	"Modules.Changes.SignerFrom.Ahead":   "verify finds it",
+	"Modules.Findings.To":                "SARIF alone says where a hash ends",
+	"Modules.Findings.Path":              "the fingerprint of a finding is made of it, which only verify and SARIF write",
+	"Modules.Findings.About":             "the fingerprint of a finding is made of it, which only verify and SARIF write",
 }
 
 // owed are the fields that a report which is read should have and lacks.
 var owed = map[string]bool{
-	"DryRun": true, "Asked.Providers": true, "Notes": true, "PassedOver": true, "PullRequests.Body": true, "Stats.Stages": true,
+	"DryRun": true, "Asked.Providers": true, "Notes": true, "PassedOver": true, "PullRequests.Body": true,
 	"Diagnostics.Package": true, "Modules.Diagnostics.Package": true, "Modules.Findings.Package": true, "Modules.Unread.Package": true,
 	"Modules.Unread.Code": true, "Modules.Unread.Hint": true,
 	"Modules.Changes.Held.Term.Source": true, "Modules.Changes.Held.Term.Expression": true,
@@ -75,7 +79,6 @@ var owed = map[string]bool{
 	"Modules.Changes.Warnings": true, "Modules.Kept.Warnings": true,
 	"Modules.Changes.Carried": true, "Modules.Kept.Carried": true, "Modules.Kept.Unasked": true,
 	"Modules.Kept.Coverage": true, "Modules.Kept.Signer": true, "Modules.Kept.SignerFrom": true, "Modules.Kept.Published": true, "Modules.Kept.Marks": true,
-	"Modules.Changes.Signer.Expired": true, "Modules.Changes.Signer.Ahead": true, "Modules.Changes.SignerFrom.Expired": true, "Modules.Changes.SignerFrom.Ahead": true,
 }
 
 // random makes reports.
@@ -175,6 +178,8 @@ func (g *random) made(p any) bool {
 		*p = oneOf(g, time.Time{}, day("2026-11-06"), day("2024-02-29"))
 	case *svchost.Hostname:
 		*p = oneOf(g, "", addr("müller.example:8443/acme/b").Host, addr("registry.example.com/a/b").Host)
+	case *report.Elapsed:
+		*p = report.Elapsed(g.IntN(100_000)) * report.Elapsed(time.Millisecond)
 	case *diff.Kind:
 		*p = oneOf(g, diff.Downgraded, diff.ReReleased, diff.Signer, diff.Removed, diff.Moved, diff.Upgraded, diff.Added, diff.Completed, diff.Constrained, diff.Normalised)
 	case *upgrade.Reason:
@@ -234,6 +239,10 @@ func (g *random) agree(p any) {
 	case *report.Facts:
 		if len(p.Missing) == 0 {
 			p.Serving = provider.Version{}
+		}
+	case *provider.Signer:
+		if p.KeyID+p.Label == "" {
+			*p = provider.Signer{}
 		}
 	case *problem.Diagnostic:
 		p.Message = "it is " + p.Message

@@ -15,48 +15,17 @@ type SettingsShown struct {
 }
 
 type settingsJSON struct {
-	FormatVersion int           `json:"format_version"`
-	Repository    string        `json:"repository"`
-	Branch        string        `json:"branch"`
-	Settings      []settingJSON `json:"settings"`
-	Warnings      []problemJSON `json:"warnings"`
-}
-
-type settingJSON struct {
-	Name    string         `json:"name"`
-	Value   any            `json:"value"`
-	Sources []sourceJSON   `json:"sources"`
-	Over    []replacedJSON `json:"over"`
-}
-
-type replacedJSON struct {
-	Value   any          `json:"value"`
-	Sources []sourceJSON `json:"sources"`
-}
-
-type sourceJSON struct {
-	By   config.GivenBy `json:"by"`
-	Text string         `json:"text"`
-	File string         `json:"file,omitempty"`
-	Line int            `json:"line,omitempty"`
-	// Value is what this one says of it, where several make the value.
-	Value any `json:"value,omitempty"`
+	FormatVersion int                  `json:"format_version"`
+	Repository    string               `json:"repository"`
+	Branch        string               `json:"branch"`
+	Settings      []config.Explanation `json:"settings"`
+	Warnings      []problemJSON        `json:"warnings"`
 }
 
 // SettingsJSON writes settings for programs. The error is the writer's.
 func SettingsJSON(w io.Writer, s SettingsShown) error {
 	_, warnings := problemsJSON(s.Warnings)
 	return encode(w, settingsJSON{
-		FormatVersion: formatVersion, Repository: s.Repository, Branch: s.Branch, Settings: list(s.All, settingOf), Warnings: warnings,
+		FormatVersion: formatVersion, Repository: s.Repository, Branch: s.Branch, Settings: array(s.All), Warnings: warnings,
 	}, "  ")
-}
-
-func settingOf(s config.Explanation) settingJSON {
-	return settingJSON{Name: s.Name, Value: s.Value, Sources: list(s.Sources, partOf), Over: list(s.Over, func(was config.Explanation) replacedJSON {
-		return replacedJSON{Value: was.Value, Sources: list(was.Sources, partOf)}
-	})}
-}
-
-func partOf(p config.Share) sourceJSON {
-	return sourceJSON{By: p.Given.By, Text: p.Given.Source, File: p.Given.File, Line: p.Given.Line, Value: p.Value}
 }

@@ -532,13 +532,13 @@ func (t *text) closing() {
 func (t *text) versions() {
 	var rows []row
 	for _, s := range t.spreads {
-		name := cell{t.d.name(s.addr), plain}
-		for i, u := range s.versions {
+		name := cell{t.d.name(s.Addr), plain}
+		for i, u := range s.Versions {
 			state := cell{"behind", yellow}
 			if i == 0 {
 				state = cell{"newest in use", dim}
 			}
-			rows = append(rows, row{[]cell{name, {t.d.version(u.version), plain}, state}, t.d.usedIn(u, i == 0)})
+			rows = append(rows, row{[]cell{name, {t.d.version(u.Version), plain}, state}, t.d.usedIn(u, i == 0)})
 			name = cell{}
 		}
 	}

@@ -567,9 +567,9 @@ const namedLagging = 10
 // names, an older one does.
 func (d dialect) usedIn(u usage, newest bool) string {
 	if newest {
-		return "in " + d.dirs(u.dirs, 1)
+		return "in " + d.dirs(u.Dirs, 1)
 	}
-	return "in " + d.dirs(u.dirs, namedLagging)
+	return "in " + d.dirs(u.Dirs, namedLagging)
 }
 
 // documentation links to what Terraform's public registry has on a release, the

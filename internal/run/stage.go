@@ -36,7 +36,7 @@ type clock struct {
 // stage begins a stage. The function that it returns ends it.
 func (c *clock) stage(name string) (end func()) {
 	began := time.Now()
-	return func() { c.ended = append(c.ended, report.Stage{Name: name, Took: time.Since(began)}) }
+	return func() { c.ended = append(c.ended, report.Stage{Name: name, Took: report.Elapsed(time.Since(began))}) }
 }
 
 // times are the stages with the questions apart from planning.
@@ -44,7 +44,7 @@ func (c *clock) times() []report.Stage {
 	var all []report.Stage
 	for _, s := range c.ended {
 		if s.Name == stagePlan {
-			versions, hashes := c.asked.versions.total, c.asked.hashes.total
+			versions, hashes := report.Elapsed(c.asked.versions.total), report.Elapsed(c.asked.hashes.total)
 			all = append(all, report.Stage{Name: stageVersions, Took: versions}, report.Stage{Name: stageHashes, Took: hashes})
 			s.Took -= versions + hashes
 		}

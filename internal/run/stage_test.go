@@ -28,8 +28,8 @@ func TestStagesCountQuestionsOnce(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		end()
 		want := []report.Stage{
-			{Name: "scan", Took: time.Second}, {Name: "versions"},
-			{Name: "hashes", Took: 9 * time.Second}, {Name: "plan", Took: 5 * time.Second},
+			{Name: "scan", Took: report.Elapsed(time.Second)}, {Name: "versions"},
+			{Name: "hashes", Took: report.Elapsed(9 * time.Second)}, {Name: "plan", Took: report.Elapsed(5 * time.Second)},
 		}
 		if diff := cmp.Diff(want, c.times()); diff != "" {
 			t.Errorf("times (-want +got):\n%s", diff)
