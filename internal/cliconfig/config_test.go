@@ -300,8 +300,8 @@ func TestLoadReports(t *testing.T) {
 			}
 			var got []string
 			for _, d := range diags {
-				got = append(got, fmt.Sprintf("%d: %s", d.Line, d.Message))
-				if d.File != filepath.ToSlash(filepath.Join(env.Home, tt.file)) || d.Code != problem.CodeCLIConfig || d.Severity != problem.SeverityError {
+				got = append(got, fmt.Sprintf("%d: %s", d.Place.Line, d.Message))
+				if d.Place.Path != filepath.ToSlash(filepath.Join(env.Home, tt.file)) || d.Code != problem.CodeCLIConfig || d.Severity != problem.SeverityError {
 					t.Errorf("diagnostic = %+v, want an error of code cli-config in %s", d, tt.file)
 				}
 			}
@@ -318,7 +318,7 @@ func TestLoadReports(t *testing.T) {
 func TestFileOfVariableMayBeMissing(t *testing.T) {
 	t.Parallel()
 	_, diags := Load(home(t, nil, "TF_CLI_CONFIG_FILE=$HOME/missing"), provider.Terraform)
-	if len(diags) != 1 || diags[0].Severity != problem.SeverityWarning || !strings.HasSuffix(diags[0].File, "/missing") {
+	if len(diags) != 1 || diags[0].Severity != problem.SeverityWarning || !strings.HasSuffix(diags[0].Place.Path, "/missing") {
 		t.Errorf("diagnostics = %v, want one warning about the file", diags)
 	}
 }

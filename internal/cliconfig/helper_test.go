@@ -145,7 +145,7 @@ func TestHelperIsFound(t *testing.T) {
 			for tool, want := range map[provider.ToolName]string{provider.Terraform: tt.terraform, provider.OpenTofu: tt.opentofu} {
 				c, diags := Load(env, tool)
 				if want == "" {
-					if len(diags) != 1 || diags[0].Severity != problem.SeverityWarning || diags[0].Line != 2 || !strings.Contains(diags[0].Hint, "terraform-credentials-x into ") {
+					if len(diags) != 1 || diags[0].Severity != problem.SeverityWarning || diags[0].Place.Line != 2 || !strings.Contains(diags[0].Hint, "terraform-credentials-x into ") {
 						t.Errorf("diagnostics of %s = %+v, want one warning that says where to put the helper", tool, diags)
 					}
 				} else if len(diags) > 0 {
@@ -166,7 +166,7 @@ func TestOneHelperOnly(t *testing.T) {
 		script(t, filepath.Join(env.Home, ".terraform.d", "plugins", "terraform-credentials-"+name), "")
 	}
 	_, diags := Load(env, provider.Terraform)
-	if len(diags) != 1 || diags[0].Line != 3 || diags[0].Message != "there is more than one credentials_helper block" || diags[0].Severity != problem.SeverityError {
+	if len(diags) != 1 || diags[0].Place.Line != 3 || diags[0].Message != "there is more than one credentials_helper block" || diags[0].Severity != problem.SeverityError {
 		t.Errorf("diagnostics = %+v, want an error about the second block", diags)
 	}
 }

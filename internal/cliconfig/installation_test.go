@@ -171,7 +171,7 @@ func TestInstallationReports(t *testing.T) {
 			if len(diags) != 1 || diags[0].Severity != problem.SeverityError {
 				t.Fatalf("diagnostics = %v, want one error", diags)
 			}
-			if got := fmt.Sprintf("%d: %s", diags[0].Line, diags[0].Message); !strings.HasPrefix(got, tt.want) {
+			if got := fmt.Sprintf("%d: %s", diags[0].Place.Line, diags[0].Message); !strings.HasPrefix(got, tt.want) {
 				t.Errorf("diagnostic = %q, want %q", got, tt.want)
 			}
 			if strings.Contains(fmt.Sprint(diags), "s3cret") {
@@ -185,7 +185,7 @@ func TestOverridesAreNamedAndChangeNothing(t *testing.T) {
 	t.Parallel()
 	const text = "provider_installation {\n  dev_overrides {\n    \"acme/b\" = \"/x\"\n    \"hashicorp/a\" = \"/y\"\n  }\n  direct {}\n}\n"
 	c, diags := Load(home(t, map[string]string{".terraformrc": text}), provider.OpenTofu)
-	if len(diags) != 1 || diags[0].Severity != problem.SeverityWarning || diags[0].Line != 2 ||
+	if len(diags) != 1 || diags[0].Severity != problem.SeverityWarning || diags[0].Place.Line != 2 ||
 		diags[0].Message != "dev_overrides do not change what is locked: acme/b, hashicorp/a as without them" {
 		t.Errorf("diagnostics = %+v, want one warning at line 2 that names both", diags)
 	}
@@ -231,7 +231,7 @@ func TestInstallationBlocksOfSeveralFiles(t *testing.T) {
 	t.Parallel()
 	const block = "provider_installation {\n  direct {}\n}\n"
 	_, diags := Load(home(t, map[string]string{".terraformrc": block, ".terraform.d/a.tfrc": "\n" + block}), provider.Terraform)
-	if len(diags) != 1 || !strings.HasSuffix(diags[0].File, "/a.tfrc") || diags[0].Line != 2 || !strings.Contains(diags[0].Message, "more than one") {
+	if len(diags) != 1 || !strings.HasSuffix(diags[0].Place.Path, "/a.tfrc") || diags[0].Place.Line != 2 || !strings.Contains(diags[0].Message, "more than one") {
 		t.Errorf("diagnostics = %+v, want that the second file has one too many", diags)
 	}
 }

@@ -45,8 +45,8 @@ func TestRepositoryTemplate(t *testing.T) {
 			text := "provider_installation {\n oci_mirror {\n" + tt.arguments + "\n}\n}\n"
 			c, diags := Load(home(t, map[string]string{".tofurc": text}), provider.OpenTofu)
 			if len(diags) > 0 {
-				if got := diags[0].Message; !strings.Contains(got, tt.want) || diags[0].Line != 2 {
-					t.Errorf("diagnostic = %q at line %d, want %q", got, diags[0].Line, tt.want)
+				if got := diags[0].Message; !strings.Contains(got, tt.want) || diags[0].Place.Line != 2 {
+					t.Errorf("diagnostic = %q at line %d, want %q", got, diags[0].Place.Line, tt.want)
 				}
 				return
 			}
@@ -232,7 +232,7 @@ func TestOCIReports(t *testing.T) {
 			t.Parallel()
 			env := home(t, map[string]string{".terraformrc": tt.text})
 			_, diags := Load(env, provider.OpenTofu)
-			if len(diags) != 1 || !strings.HasPrefix(fmt.Sprintf("%d: %s", diags[0].Line, diags[0].Message), tt.want) {
+			if len(diags) != 1 || !strings.HasPrefix(fmt.Sprintf("%d: %s", diags[0].Place.Line, diags[0].Message), tt.want) {
 				t.Errorf("diagnostics = %+v, want %q", diags, tt.want)
 			}
 			if strings.Contains(fmt.Sprint(diags), "s3cret") {

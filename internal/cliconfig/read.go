@@ -281,7 +281,7 @@ func (m *merged) warn(path string, line int, message, hint string) {
 func (m *merged) report(path string, line int, message, hint string) {
 	m.diags = append(m.diags, problem.Diagnostic{
 		Code: problem.CodeCLIConfig, Message: message,
-		File: filepath.ToSlash(path), Line: line, Hint: hint,
+		Place: problem.Place{Path: filepath.ToSlash(path), Line: line}, Hint: hint,
 	})
 }
 

@@ -308,14 +308,14 @@ func byLevel(all []problem.Diagnostic) [3][]problem.Diagnostic {
 }
 
 func annotation(d problem.Diagnostic) action.Annotation {
-	a := action.Annotation{Level: action.Error, Title: string(d.Code), Message: safe.Plain(d.Message), File: d.File, Line: d.Line}
+	a := action.Annotation{Level: action.Error, Title: string(d.Code), Message: safe.Plain(d.Message), File: d.Place.Path, Line: d.Place.Line}
 	switch d.Severity {
 	case problem.SeverityWarning:
 		a.Level = action.Warning
 	case problem.SeverityNote:
 		a.Level = action.Notice
 	}
-	if d.Package != "" { // such a place is no file of the workspace
+	if d.Place.Package != "" { // such a place is no file of the workspace
 		a.File, a.Line, a.Message = "", 0, safe.Plain(d.Error())
 	}
 	if d.Hint != "" {

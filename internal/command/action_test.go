@@ -82,13 +82,13 @@ func TestOutputs(t *testing.T) {
 func TestAnnotationsOfAReport(t *testing.T) {
 	t.Parallel()
 	at := func(severity problem.Severity, message string) problem.Diagnostic {
-		return problem.Diagnostic{Severity: severity, Code: problem.CodeNoVersion, Message: message, File: "live/main.tf", Line: 3}
+		return problem.Diagnostic{Severity: severity, Code: problem.CodeNoVersion, Message: message, Place: problem.Place{Path: "live/main.tf", Line: 3}}
 	}
 	r := report.Report{
 		Diagnostics: []problem.Diagnostic{at(problem.SeverityWarning, "careful")},
 		Modules: []report.Module{{
 			Dir: "live", Diagnostics: []problem.Diagnostic{at(problem.SeverityNote, "by the way"), at(problem.SeverityError, "wrong")},
-			Findings: []problem.Finding{{Code: problem.CodeHashUnknown, Message: "belongs to nothing", File: "live/.terraform.lock.hcl", Line: 9}},
+			Findings: []problem.Finding{{Code: problem.CodeHashUnknown, Message: "belongs to nothing", Place: problem.Place{Path: "live/.terraform.lock.hcl", Line: 9}}},
 		}},
 	}
 	for verb, want := range map[string][]string{
@@ -106,7 +106,7 @@ func TestAnnotationsOfAReport(t *testing.T) {
 		}
 	}
 	elsewhere := at(problem.SeverityError, "wrong")
-	elsewhere.Package, elsewhere.Hint = "acme/vpc/aws", "try this"
+	elsewhere.Place.Package, elsewhere.Hint = "acme/vpc/aws", "try this"
 	want := action.Annotation{Level: action.Error, Title: string(problem.CodeNoVersion), Message: "live/main.tf:3: wrong\ntry this"}
 	if diff := cmp.Diff(want, annotation(elsewhere)); diff != "" {
 		t.Errorf("a place that is no file of the workspace (-want +got):\n%s", diff)

@@ -38,7 +38,7 @@ modules. It reads files and lock files alone, and replaces no file.`,
 			root := run.RepositoryOf(env.WorkDir)
 			if there := configIn(root); there != "" && !stdout {
 				return problem.Diagnostic{
-					Code: problem.CodeSettings, File: there, Message: "there is a configuration file already; nothing was written",
+					Code: problem.CodeSettings, Place: problem.Place{Path: there}, Message: "there is a configuration file already; nothing was written",
 					Hint: "relock config init --stdout prints what would be written",
 				}
 			}

@@ -157,7 +157,7 @@ func ofShard(env Env, s settings) (*run.Organisation, error) {
 	}
 	if p.Settings != "" && p.Settings != s.operators() {
 		return nil, problem.Diagnostic{
-			Code: problem.CodeSettings, File: s.Organisation.Plan, Message: "the plan was made by another operator's file than this run has",
+			Code: problem.CodeSettings, Place: problem.Place{Path: s.Organisation.Plan}, Message: "the plan was made by another operator's file than this run has",
 			Hint: "give every job of a run the same file with --config, or plan anew",
 		}
 	}
@@ -239,7 +239,7 @@ func joinShards(env Env, plan string, patterns []string) (report.Report, error) 
 		r, err := readReport(env.path(name))
 		if err != nil {
 			unreadable = append(unreadable, problem.Diagnostic{
-				Code: problem.CodeSettings, File: shownPath(env, name), Message: fmt.Sprintf("the report cannot be read: %v", err),
+				Code: problem.CodeSettings, Place: problem.Place{Path: shownPath(env, name)}, Message: fmt.Sprintf("the report cannot be read: %v", err),
 				Hint: "run the job of that shard again",
 			})
 			continue
@@ -266,7 +266,7 @@ func joinCaches(env Env, into string, patterns []string) []problem.Diagnostic {
 	}
 	unusable := func(name string, err error) problem.Diagnostic {
 		return problem.Diagnostic{
-			Code: problem.CodeSettings, Severity: problem.SeverityWarning, File: shownPath(env, name), Message: fmt.Sprintf("the hash cache cannot be used: %v", file.Cause(err)),
+			Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: problem.Place{Path: shownPath(env, name)}, Message: fmt.Sprintf("the hash cache cannot be used: %v", file.Cause(err)),
 			Hint: "nothing is wrong with what the shards have done; what they have hashed is downloaded again",
 		}
 	}

@@ -52,7 +52,7 @@ func ofOne(s settings) error {
 func paused(s settings) problem.Diagnostic {
 	at := s.Places["org.pause"]
 	return problem.Diagnostic{
-		Code: problem.CodeSettings, Severity: problem.SeverityWarning, File: at.File, Line: at.Line,
+		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: at,
 		Message: "runs over the organisation are paused: nothing was read or changed", Hint: "take org.pause out of that file to go on",
 	}
 }

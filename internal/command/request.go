@@ -112,27 +112,27 @@ func severitiesOf(cfg config.Config) verify.Severities {
 // directories, which should be there.
 func clauses(cfg config.Config) []run.Clause {
 	var all []run.Clause
-	own := func(at config.Position) bool { return cfg.Own != "" && at.File == cfg.Own }
+	own := func(at problem.Place) bool { return cfg.Own != "" && at.Path == cfg.Own }
 	for _, r := range cfg.Rules {
-		if !own(r.Position) {
+		if !own(r.Place) {
 			continue
 		}
-		all = append(all, run.Clause{Key: "the rule", Providers: r.Providers, Directories: r.Directories, Position: r.Position})
+		all = append(all, run.Clause{Key: "the rule", Providers: r.Providers, Directories: r.Directories, Place: r.Place})
 	}
 	for _, g := range cfg.Groups {
-		if !own(g.Position) {
+		if !own(g.Place) {
 			continue
 		}
-		all = append(all, run.Clause{Key: "the group " + g.Name, Providers: g.Providers, Directories: g.Directories, Position: g.Position})
+		all = append(all, run.Clause{Key: "the group " + g.Name, Providers: g.Providers, Directories: g.Directories, Place: g.Place})
 	}
 	for _, p := range cfg.Keep {
 		if at := cfg.Places["keep"]; own(at) {
-			all = append(all, run.Clause{Key: "keep: " + p.Given(), Providers: []provider.Pattern{p}, Position: at})
+			all = append(all, run.Clause{Key: "keep: " + p.Given(), Providers: []provider.Pattern{p}, Place: at})
 		}
 	}
 	for _, glob := range cfg.Include {
 		if at := cfg.Places["include"]; own(at) {
-			all = append(all, run.Clause{Key: "include: " + glob, Directories: []string{glob}, Position: at})
+			all = append(all, run.Clause{Key: "include: " + glob, Directories: []string{glob}, Place: at})
 		}
 	}
 	return all
@@ -145,7 +145,7 @@ func rules(given []config.Rule) []upgrade.Rule {
 		policy[i] = upgrade.Rule{
 			Providers: r.Providers, Updates: r.Updates, Ignore: r.Ignore, HoldUntil: r.HoldUntil,
 			Allow: r.Allow, Except: r.Except, MinimumAge: r.MinimumAge,
-			UnknownAge: upgrade.UnknownAge(r.UnknownAge), Platforms: r.Platforms, Place: r.Place(),
+			UnknownAge: upgrade.UnknownAge(r.UnknownAge), Platforms: r.Platforms, Place: r.Place.String(),
 		}
 		if len(r.Directories) > 0 {
 			policy[i].Scope = func(dir string, _ provider.Addr) bool { return globs.InAny(r.Directories, dir) }

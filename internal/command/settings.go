@@ -148,7 +148,7 @@ func unsound(cfg config.Config) error {
 	}
 	at := cfg.Places["verify.severity"]
 	return problem.Diagnostic{
-		Code: problem.CodeSettings, File: at.File, Line: at.Line, Message: "verify.severity: " + err.Error(),
+		Code: problem.CodeSettings, Place: at, Message: "verify.severity: " + err.Error(),
 		Hint: "docs/verify.md lists the codes; --severity, and a file that --config names outside of the repository, may choose any severity",
 	}
 }
@@ -166,7 +166,7 @@ func registryTokens(env Env, registries []config.Registry) (variables []string, 
 		token := env.Getenv(r.TokenEnv)
 		if token == "" {
 			missing = append(missing, problem.Diagnostic{
-				Code: problem.CodeSettings, Host: r.Host, File: r.File, Line: r.Line,
+				Code: problem.CodeSettings, Host: r.Host, Place: r.Place,
 				Message: fmt.Sprintf("the environment variable %s, which holds the token for %s, is not set", r.TokenEnv, r.Host.ForDisplay()),
 			})
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -123,7 +124,7 @@ func TestRulesOfDirectories(t *testing.T) {
 	t.Parallel()
 	ignore := true
 	given := []config.Rule{
-		{Ignore: &ignore, Position: config.Position{File: "relock.yml", Line: 12}},
+		{Ignore: &ignore, Place: problem.Place{Path: "relock.yml", Line: 12}},
 		{Directories: []string{"prod/**"}, UnknownAge: "hold"},
 	}
 	got := rules(given)

@@ -20,7 +20,7 @@ type Accepted struct {
 	Provider    provider.Pattern // zero: not given
 	Reason, By  string
 	Date, Until time.Time // Date is zero if it is not given
-	Position
+	Place       problem.Place
 }
 
 // baselineFile is the format of a baseline.
@@ -64,7 +64,7 @@ func ParseBaseline(src []byte, name string) ([]Accepted, []problem.Diagnostic) {
 	}
 	var all []Accepted
 	for _, r := range file.Values["findings"].records {
-		a := Accepted{Position: r.Position}
+		a := Accepted{Place: r.Place}
 		r.fill(&a)
 		all = append(all, a)
 	}

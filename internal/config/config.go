@@ -43,7 +43,7 @@ type Config struct {
 	App               App
 	File              string // of the configuration; empty: searched
 	// Places are where the configuration file gives values, by Setting.Name.
-	Places map[string]Position
+	Places map[string]problem.Place
 	// Own is the name of the repository's own configuration file; empty if none is in
 	// force.
 	Own string
@@ -150,8 +150,8 @@ type Value struct {
 	// --tool", "input tool", ".github/relock.yml:3", "default".
 	Source string
 	By     GivenBy
-	// Position is the place, if it is in a file.
-	Position
+	// Place is where it stands, if that is in a file.
+	Place problem.Place
 
 	// parts are what several files have put together, the weakest first; nil: one source
 	// says it all.
@@ -328,11 +328,11 @@ func Resolve(values Values) (Config, []problem.Diagnostic) {
 			problems = append(problems, v.diagnose(err))
 			continue
 		}
-		if v.File != "" {
+		if v.Place.Path != "" {
 			if c.Places == nil {
-				c.Places = map[string]Position{}
+				c.Places = map[string]problem.Place{}
 			}
-			c.Places[s.Name()] = v.Position
+			c.Places[s.Name()] = v.Place
 		}
 	}
 	c.Platforms.Demanded = values["platforms"].By == ByFlag
@@ -363,8 +363,8 @@ func (a App) incomplete() []problem.Diagnostic {
 
 // diagnose makes the diagnostic of a value that is not accepted.
 func (v Value) diagnose(err error) problem.Diagnostic {
-	d := problem.Diagnostic{Code: problem.CodeSettings, Message: err.Error(), File: v.File, Line: v.Line}
-	if v.File == "" {
+	d := problem.Diagnostic{Code: problem.CodeSettings, Message: err.Error(), Place: v.Place}
+	if v.Place.Path == "" {
 		d.Message = v.Source + ": " + d.Message
 	}
 	return d

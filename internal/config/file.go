@@ -52,7 +52,7 @@ func Locate(fsys fs.FS) (string, []problem.Diagnostic) {
 		case err == nil, errors.Is(err, fs.ErrNotExist) && missing == nil: // a link to nothing is no file that can be read
 			found = append(found, name)
 		case !errors.Is(err, fs.ErrNotExist):
-			return "", []problem.Diagnostic{{Code: problem.CodeUnreadable, File: name, Message: "the configuration file cannot be read: " + file.Cause(err).Error()}}
+			return "", []problem.Diagnostic{{Code: problem.CodeUnreadable, Place: problem.Place{Path: name}, Message: "the configuration file cannot be read: " + file.Cause(err).Error()}}
 		}
 	}
 	switch len(found) {
@@ -62,7 +62,7 @@ func Locate(fsys fs.FS) (string, []problem.Diagnostic) {
 		return found[0], nil
 	}
 	return "", []problem.Diagnostic{{
-		Code: problem.CodeSettings, File: found[1],
+		Code: problem.CodeSettings, Place: problem.Place{Path: found[1]},
 		Message: "there is another configuration file, " + found[0],
 		Hint:    "keep one of them",
 	}}
@@ -144,7 +144,7 @@ func (s scope) section(path string) (scope, bool) {
 
 func (r *reader) fail(line int, code problem.Code, hint, format string, args ...any) {
 	r.problems = append(r.problems, problem.Diagnostic{
-		Code: code, File: r.file.Name, Line: line, Message: fmt.Sprintf(format, args...), Hint: hint,
+		Code: code, Place: problem.Place{Path: r.file.Name, Line: line}, Message: fmt.Sprintf(format, args...), Hint: hint,
 	})
 }
 
@@ -289,8 +289,8 @@ func (r *reader) entry(path string, at int, value ast.Node, sc scope) {
 
 // value adds to a value where it stands.
 func (r *reader) value(at int, v Value, sc scope) Value {
-	v.Position = Position{r.file.Name, at}
-	v.Source, v.By = v.Place(), ByRepository
+	v.Place = problem.Place{Path: r.file.Name, Line: at}
+	v.Source, v.By = v.Place.String(), ByRepository
 	switch {
 	case sc.enforced:
 		v.Source, v.By = "enforced by "+v.Source, ByEnforcement
@@ -326,9 +326,9 @@ func (r *reader) enforceable() {
 		was, twice := r.file.Values[s.Name()]
 		switch {
 		case ok && v.empty() && s.layering() != replacing:
-			r.fail(v.Line, problem.CodeSettings, "", "%s is empty, so that nothing is enforced", s.Key)
+			r.fail(v.Place.Line, problem.CodeSettings, "", "%s is empty, so that nothing is enforced", s.Key)
 		case ok && twice && s.layering() == replacing:
-			r.fail(v.Line, problem.CodeSettings, "keep one of them", "%s stands in line %d, too, where it would never hold", s.Key, was.Line)
+			r.fail(v.Place.Line, problem.CodeSettings, "keep one of them", "%s stands in line %d, too, where it would never hold", s.Key, was.Place.Line)
 		}
 	}
 }

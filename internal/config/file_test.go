@@ -126,8 +126,8 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			pattern("example.com/corp/tool"): {"1234567890123456"},
 		},
 		Registries: []config.Registry{
-			{Host: "registry.example.com", TokenEnv: "RELOCK_TOKEN_EXAMPLE", Position: config.Position{File: "relock.yml", Line: 19}},
-			{Host: "registry.example.net:8443", TokenEnv: "RELOCK_TOKEN_NET", Position: config.Position{File: "relock.yml", Line: 20}},
+			{Host: "registry.example.com", TokenEnv: "RELOCK_TOKEN_EXAMPLE", Place: problem.Place{Path: "relock.yml", Line: 19}},
+			{Host: "registry.example.net:8443", TokenEnv: "RELOCK_TOKEN_NET", Place: problem.Place{Path: "relock.yml", Line: 20}},
 		},
 		Organisation:      config.Organisation{Where: []config.Condition{{Key: "topic", Value: "terraform"}}, MaxNew: 5, Pause: true, Shards: 8},
 		UnreadableModules: "preserve", Unlocked: "fail", ModuleVars: map[string]string{"environment": "prod"}, Strict: true, AllowDowngrade: true,
@@ -135,26 +135,26 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 			{
 				Providers: []provider.Pattern{pattern("hashicorp/*")}, Directories: []string{"prod/**"},
 				Updates: []provider.Bump{provider.BumpMajor, provider.BumpMinor, provider.BumpPatch}, Ignore: &yes,
-				Position: config.Position{File: "relock.yml", Line: 26},
+				Place: problem.Place{Path: "relock.yml", Line: 26},
 			},
 			{
 				Providers: []provider.Pattern{pattern("azurerm")}, Allow: constraints("< 6.0.0"), AutoMerge: &no,
 				Platforms: []provider.Platform{{OS: "linux", Arch: "amd64"}, {OS: "darwin", Arch: "arm64"}},
-				Position:  config.Position{File: "relock.yml", Line: 30},
+				Place:     problem.Place{Path: "relock.yml", Line: 30},
 			},
 			{
 				Updates: []provider.Bump{provider.BumpMajor}, Ignore: &no, Except: constraints(">= 6.0.0, < 6.0.3"),
 				HoldUntil: time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC), MinimumAge: &age, UnknownAge: "hold",
-				Position: config.Position{File: "relock.yml", Line: 32},
+				Place: problem.Place{Path: "relock.yml", Line: 32},
 			},
 		},
 		GroupBy: "provider",
 		Groups: []config.Group{
 			{
 				Name: "aws", Providers: []provider.Pattern{pattern("hashicorp/aws"), pattern("hashicorp/awscc")},
-				Directories: []string{"prod/**"}, Position: config.Position{File: "relock.yml", Line: 41},
+				Directories: []string{"prod/**"}, Place: problem.Place{Path: "relock.yml", Line: 41},
 			},
-			{Name: "sandbox-2", Directories: []string{"sandbox/**"}, Position: config.Position{File: "relock.yml", Line: 44}},
+			{Name: "sandbox-2", Directories: []string{"sandbox/**"}, Place: problem.Place{Path: "relock.yml", Line: 44}},
 		},
 		PullRequest: config.PullRequest{
 			BranchPrefix: "deps/relock-", Base: []string{"main", "release/1.x"}, Title: "chore: {{changes}}",
@@ -173,7 +173,7 @@ func TestParseFileReadsEveryKey(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.AllowUnexported(provider.Pattern{}), cmpopts.IgnoreFields(config.Config{}, "Places"), cmpopts.IgnoreUnexported(config.Group{})); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
-	if at := got.Places["keep"]; at != (config.Position{File: "relock.yml", Line: 9}) || len(got.Places) < 20 {
+	if at := got.Places["keep"]; at != (problem.Place{Path: "relock.yml", Line: 9}) || len(got.Places) < 20 {
 		t.Errorf("keep stands at %v of %d places, want relock.yml:9", at, len(got.Places))
 	}
 }
@@ -407,7 +407,7 @@ func TestParseFileReportsEveryProblem(t *testing.T) {
 	_, problems := config.ParseFile([]byte("version: 2\nstrict: 1\ntools: auto\n"), "f.yml")
 	var lines []int
 	for _, p := range problems {
-		lines = append(lines, p.Line)
+		lines = append(lines, p.Place.Line)
 	}
 	if diff := cmp.Diff([]int{1, 2, 3}, lines); diff != "" {
 		t.Errorf("lines of the problems (-want +got):\n%s\n%v", diff, problems)
@@ -416,7 +416,7 @@ func TestParseFileReportsEveryProblem(t *testing.T) {
 
 func TestParseFileReadsWindowsLineEndsAndByteOrderMark(t *testing.T) {
 	values := file(t, "\ufeffversion: 1\r\nstrict: true\r\n")
-	if got := values["strict"]; got.Line != 2 || got.Items[0] != "true" {
+	if got := values["strict"]; got.Place.Line != 2 || got.Items[0] != "true" {
 		t.Errorf("strict = %+v, want true on line 2", got)
 	}
 }

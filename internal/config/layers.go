@@ -71,7 +71,7 @@ func (l *laying) admit(s Setting, own Value) (counts *Value, without []Value) {
 	e, enforced := l.enforced[s.Name()]
 	switch {
 	case enforced && s.layering() == replacing:
-		l.tell(own, own.Line, s, e)
+		l.tell(own, own.Place.Line, s, e)
 		return nil, []Value{own}
 	case s.structured():
 		own = l.admitRecords(s, own, e.records)
@@ -97,7 +97,7 @@ func (l *laying) admitNames(s Setting, own, enforced Value) (counts *Value, with
 		}
 		if given := l.given[s.Name()].only(name); s.lenient != nil && !given.empty() && s.lenient(given.Items[0], item) {
 			l.notice(own.lines[i], own, fmt.Sprintf("%s: the operator has chosen %s (%s), and a repository's own file can only make that worse",
-				s.Key, shownValue(s, given), given.Place()))
+				s.Key, shownValue(s, given), given.Place.String()))
 			without = append(without, own.only(name))
 			continue
 		}
@@ -121,10 +121,10 @@ func (l *laying) admitRecords(s Setting, own Value, enforced []record) Value {
 			v, said := r.values[f.Name()]
 			if by, ok := l.enforced[f.Instead]; ok && said {
 				instead, _ := lookup(Setting.Name, f.Instead)
-				l.tell(v, v.Line, instead, by)
+				l.tell(v, v.Place.Line, instead, by)
 				delete(r.values, f.Name())
 			} else if i := outranking(enforced, r, f); i >= 0 && said {
-				l.tell(v, v.Line, f, enforced[i].values[f.Name()])
+				l.tell(v, v.Place.Line, f, enforced[i].values[f.Name()])
 			}
 		}
 		if s.sound == nil || s.sound(nil, r) == nil { // something is left
@@ -156,12 +156,12 @@ func (l *laying) tell(own Value, line int, s Setting, enforced Value) {
 	if own.implied {
 		return
 	}
-	l.notice(line, own, fmt.Sprintf("the operator enforces %s: %s (%s)", s.Key, shownValue(s, enforced), enforced.Place()))
+	l.notice(line, own, fmt.Sprintf("the operator enforces %s: %s (%s)", s.Key, shownValue(s, enforced), enforced.Place.String()))
 }
 
 func (l *laying) notice(line int, own Value, message string) {
 	l.notices = append(l.notices, problem.Diagnostic{
-		Code: problem.CodeSettings, Severity: problem.SeverityWarning, File: own.File, Line: line,
+		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: problem.Place{Path: own.Place.Path, Line: line},
 		Message: message, Hint: "take the line out: it has no effect",
 	})
 }
@@ -229,7 +229,7 @@ func (v Value) only(name string) Value {
 	for i, item := range items {
 		if nameOf(item) == name {
 			v.Items, v.lines = append(v.Items, item), append(v.lines, lines[i])
-			v.Line = v.lines[0]
+			v.Place.Line = v.lines[0]
 		}
 	}
 	return v

@@ -32,17 +32,8 @@ type Rule struct {
 	Platforms []provider.Platform
 	// AutoMerge says whether a pull request with such an update may merge by itself.
 	AutoMerge *bool
-	Position
+	Place     problem.Place
 }
-
-// Position is where something stands in a configuration file.
-type Position struct {
-	File string
-	Line int
-}
-
-// Place returns FILE:LINE.
-func (p Position) Place() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
 // Group is a set of changes that share a pull request.
 type Group struct {
@@ -52,7 +43,7 @@ type Group struct {
 	// PullRequest is how its pull request is made: the settings for all, with those
 	// of the group in their place.
 	PullRequest PullRequest
-	Position
+	Place       problem.Place
 
 	given record
 }
@@ -61,11 +52,11 @@ type Group struct {
 type Registry struct {
 	Host     svchost.Hostname
 	TokenEnv string // name of the environment variable that holds the token
-	Position
+	Place    problem.Place
 }
 
 func addRule(c *Config, r record) {
-	rule := Rule{Position: r.Position}
+	rule := Rule{Place: r.Place}
 	r.fill(&rule)
 	c.Rules = append(c.Rules, rule)
 }
@@ -91,7 +82,7 @@ func ruleActs(_ []record, r record) error {
 // addGroup leaves the fields to completeGroups, since what they say goes over the
 // settings for all pull requests.
 func addGroup(c *Config, r record) {
-	c.Groups = append(c.Groups, Group{Position: r.Position, given: r})
+	c.Groups = append(c.Groups, Group{Place: r.Place, given: r})
 }
 
 // completeGroups gives groups the settings for all pull requests that they do not
@@ -102,7 +93,7 @@ func (c *Config) completeGroups() []problem.Diagnostic {
 	var problems []problem.Diagnostic
 	if c.PullRequest.Draft && c.PullRequest.AutoMerge != "" {
 		at := c.Places["pull-request.auto-merge"]
-		problems = append(problems, problem.Diagnostic{Code: problem.CodeSettings, Message: message, Hint: hint, File: at.File, Line: at.Line})
+		problems = append(problems, problem.Diagnostic{Code: problem.CodeSettings, Message: message, Hint: hint, Place: at})
 	}
 	for i, g := range c.Groups {
 		g.PullRequest = c.PullRequest
@@ -111,7 +102,7 @@ func (c *Config) completeGroups() []problem.Diagnostic {
 		c.Groups[i] = g
 		if own := g.PullRequest; own.Draft && own.AutoMerge != "" && len(problems) == 0 {
 			problems = append(problems, problem.Diagnostic{
-				Code: problem.CodeSettings, Message: "group " + g.Name + ": " + message, Hint: hint, File: g.File, Line: g.Line,
+				Code: problem.CodeSettings, Message: "group " + g.Name + ": " + message, Hint: hint, Place: g.Place,
 			})
 		}
 	}
@@ -122,7 +113,7 @@ func (c *Config) completeGroups() []problem.Diagnostic {
 func groupSelects(before []record, r record) error {
 	for _, other := range before {
 		if name := r.text("groups[].name"); other.text("groups[].name") == name {
-			return fmt.Errorf("there is another group %q, %s", name, other.Place())
+			return fmt.Errorf("there is another group %q, %s", name, other.Place.String())
 		}
 	}
 	if len(r.items("groups[].providers"))+len(r.items("groups[].directories")) == 0 {
@@ -132,7 +123,7 @@ func groupSelects(before []record, r record) error {
 }
 
 func addRegistry(c *Config, r record) {
-	registry := Registry{Host: must(svchost.ForComparison(r.name)), Position: r.Position}
+	registry := Registry{Host: must(svchost.ForComparison(r.name)), Place: r.Place}
 	r.fill(&registry)
 	c.Registries = append(c.Registries, registry)
 }
@@ -141,7 +132,7 @@ func otherHost(before []record, r record) error {
 	host := must(svchost.ForComparison(r.name))
 	for _, other := range before {
 		if must(svchost.ForComparison(other.name)) == host {
-			return fmt.Errorf("%s is named twice, also in %s", host.ForDisplay(), other.Place())
+			return fmt.Errorf("%s is named twice, also in %s", host.ForDisplay(), other.Place.String())
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ type record struct {
 	name   string // of Named
 	fields []Setting
 	values Values // of the fields that are given, by their names
-	Position
+	Place  problem.Place
 }
 
 // fill puts what the fields say into what the record stands for.
@@ -62,7 +62,7 @@ func (r *reader) structure(s Setting, at int, value ast.Node, sc scope) {
 // record reads one record, which is good if nothing about it is reported.
 func (r *reader) record(s Setting, n node, before []record, enforced bool) (record, bool) {
 	known := len(r.problems)
-	rec := record{name: n.name, fields: s.Fields, values: Values{}, Position: Position{r.file.Name, n.line}}
+	rec := record{name: n.name, fields: s.Fields, values: Values{}, Place: problem.Place{Path: r.file.Name, Line: n.line}}
 	if s.check != nil {
 		if err := s.check(n.name); err != nil {
 			r.fail(n.line, problem.CodeSettings, "", "%s: %s", s.Key, err)

@@ -80,10 +80,10 @@ func Explain(values Values) []Explanation {
 func explained(s Setting, v Value) Explanation {
 	told := Explanation{Value: plainValue(s, v)}
 	for _, part := range v.parts {
-		told.Sources = append(told.Sources, Share{part.By, part.Source, part.File, part.Line, plainValue(s, part)})
+		told.Sources = append(told.Sources, Share{part.By, part.Source, part.Place.Path, part.Place.Line, plainValue(s, part)})
 	}
 	if len(v.parts) == 0 {
-		told.Sources = []Share{{v.By, v.Source, v.File, v.Line, nil}}
+		told.Sources = []Share{{v.By, v.Source, v.Place.Path, v.Place.Line, nil}}
 	}
 	return told
 }

@@ -93,9 +93,9 @@ func ErrorsIn(diags hcl.Diagnostics, code problem.Code, file string) []problem.D
 		if d.Severity != hcl.DiagError {
 			continue
 		}
-		diag := problem.Diagnostic{Code: code, Message: Sentence(d), File: file}
+		diag := problem.Diagnostic{Code: code, Message: Sentence(d), Place: problem.Place{Path: file}}
 		if d.Subject != nil {
-			diag.File, diag.Line = d.Subject.Filename, d.Subject.Start.Line
+			diag.Place = problem.Place{Path: d.Subject.Filename, Line: d.Subject.Start.Line}
 		}
 		errors = append(errors, diag)
 	}
@@ -179,5 +179,5 @@ func tooMuch(name string, line int, format string, limit int) []problem.Diagnost
 	if line == 0 {
 		return nil
 	}
-	return []problem.Diagnostic{{Code: problem.CodeSyntax, Message: fmt.Sprintf(format, limit), File: name, Line: line}}
+	return []problem.Diagnostic{{Code: problem.CodeSyntax, Message: fmt.Sprintf(format, limit), Place: problem.Place{Path: name, Line: line}}}
 }

@@ -42,7 +42,7 @@ func TestParse_limits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			file, diags := Parse([]byte(tt.src), tt.name)
-			if file != nil || len(diags) != 1 || !strings.Contains(diags[0].Message, tt.want) || diags[0].Line < 1 {
+			if file != nil || len(diags) != 1 || !strings.Contains(diags[0].Message, tt.want) || diags[0].Place.Line < 1 {
 				t.Errorf("Parse = a file: %t, %.200v, want one error about %s", file != nil, diags, tt.want)
 			}
 		})

@@ -173,7 +173,7 @@ func markerLine(src []byte) int {
 // conflictAt tells of the markers of a merge conflict.
 func conflictAt(path string, line int) problem.Diagnostic {
 	return problem.Diagnostic{
-		Code: problem.CodeConflict, File: path, Line: line,
+		Code: problem.CodeConflict, Place: problem.Place{Path: path, Line: line},
 		Message: "the file has the markers of a merge conflict",
 		Hint:    "run relock lock, which reads both sides and plans their entries anew",
 	}

@@ -80,7 +80,7 @@ func checkRefused(t *testing.T, number string, src []byte) {
 		t.Errorf("%s was accepted, want it refused", number)
 	}
 	for _, d := range diags {
-		if d.File != number+".hcl" || d.Line == 0 {
+		if d.Place.Path != number+".hcl" || d.Place.Line == 0 {
 			t.Errorf("%s: diagnostic without a place: %+v", number, d)
 		}
 	}

@@ -222,7 +222,7 @@ func TestLiteralsAreTheLibrarys(t *testing.T) {
 // A lock file is in the native syntax, whatever it is called.
 func TestParseKnowsOneSyntax(t *testing.T) {
 	t.Parallel()
-	if f, diags := Parse([]byte("{}"), "old.json"); f != nil || len(diags) != 1 || diags[0].File != "old.json" {
+	if f, diags := Parse([]byte("{}"), "old.json"); f != nil || len(diags) != 1 || diags[0].Place.Path != "old.json" {
 		t.Errorf("Parse({}, old.json) = %v, %v, want an error in old.json", f, diags)
 	}
 	if f, diags := Parse(read(t, "testdata/canonical/terraform.hcl"), "old.json"); f == nil {

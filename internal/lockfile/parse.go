@@ -114,7 +114,7 @@ func (p *parser) file() {
 			return
 		}
 		for _, d := range errors {
-			d.File = p.path
+			d.Place.Path = p.path
 			p.report(d)
 		}
 		return
@@ -134,8 +134,7 @@ func (p *parser) file() {
 				Severity: problem.SeverityWarning,
 				Code:     problem.CodeInvalidLock,
 				Message:  "dependency locks for modules are not supported: module blocks are ignored and lost when the file is written",
-				File:     p.path,
-				Line:     block.TypeRange.Start.Line,
+				Place:    problem.Place{Path: p.path, Line: block.TypeRange.Start.Line},
 			})
 		}
 	}
@@ -297,8 +296,7 @@ func (p *parser) invalid(rng hcl.Range, addr provider.Addr, format string, args 
 	p.report(problem.Diagnostic{
 		Code:    problem.CodeInvalidLock,
 		Message: fmt.Sprintf(format, args...),
-		File:    p.path,
-		Line:    rng.Start.Line,
+		Place:   problem.Place{Path: p.path, Line: rng.Start.Line},
 		Addr:    addr,
 	})
 }
@@ -306,7 +304,7 @@ func (p *parser) invalid(rng hcl.Range, addr provider.Addr, format string, args 
 // hcl adds HCL's own diagnostics.
 func (p *parser) hcl(addr provider.Addr, diags hcl.Diagnostics) {
 	for _, d := range hclfile.ErrorsIn(diags, problem.CodeInvalidLock, p.path) {
-		d.File, d.Addr = p.path, addr
+		d.Place.Path, d.Addr = p.path, addr
 		p.report(d)
 	}
 }

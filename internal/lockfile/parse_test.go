@@ -60,7 +60,7 @@ func parsed(src []byte) []txtar.File {
 func listing(diags []problem.Diagnostic) []byte {
 	var b bytes.Buffer
 	for _, d := range diags {
-		fmt.Fprintf(&b, "%s: %s: %s\n", d.Place(), d.Code, d.Message)
+		fmt.Fprintf(&b, "%s: %s: %s\n", d.Place.String(), d.Code, d.Message)
 		if d.Hint != "" {
 			fmt.Fprintf(&b, "  %s\n", d.Hint)
 		}
@@ -107,8 +107,7 @@ func TestParseErrorsNameTheProvider(t *testing.T) {
 	want := []problem.Diagnostic{{
 		Code:    problem.CodeInvalidLock,
 		Message: `invalid provider version number: the version of registry.terraform.io/hashicorp/null must be written as "3.0.0"`,
-		File:    "env/" + Name,
-		Line:    4,
+		Place:   problem.Place{Path: "env/" + Name, Line: 4},
 		Addr:    addr(t, "registry.terraform.io/hashicorp/null"),
 	}}
 	if diff := cmp.Diff(want, diags); diff != "" {
@@ -154,7 +153,7 @@ func TestParseRefusesDeepNesting(t *testing.T) {
 	} {
 		src := "provider \"registry.terraform.io/hashicorp/null\" {\n  version = " + expr + "\n}\n"
 		_, diags := Parse([]byte(src), Name)
-		if len(diags) != 1 || diags[0].Line != 2 {
+		if len(diags) != 1 || diags[0].Place.Line != 2 {
 			t.Errorf("Parse of %s nested %d times: %d diagnostics, the first: %+v; want one error in line 2",
 				name, depth, len(diags), append(diags, problem.Diagnostic{})[0])
 		}
@@ -193,7 +192,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("file %v with diagnostics %v", first, diags)
 		}
 		for _, d := range diags {
-			if d.File != Name || d.Line < 1 || d.Message == "" {
+			if d.Place.Path != Name || d.Place.Line < 1 || d.Message == "" {
 				t.Fatalf("diagnostic without place or text: %+v", d)
 			}
 		}

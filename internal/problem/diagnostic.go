@@ -89,9 +89,7 @@ type Diagnostic struct {
 	Severity Severity
 	Code     Code
 	Message  string // one sentence without a full stop, no untrusted markup
-	File     string // slash-separated, relative to the scanned file tree
-	Line     int    // counted from 1; 0 if unknown
-	Package  string // the module package, or the other repository, that the file is in; empty for the scanned file tree
+	Place    Place  // without a path for what is in no file
 	Addr     provider.Addr
 	Host     svchost.Hostname
 	Hint     string // what to do next; may be empty
@@ -99,10 +97,10 @@ type Diagnostic struct {
 
 // Error returns the place and the message, without the hint.
 func (d Diagnostic) Error() string {
-	if d.File == "" {
+	if d.Place.Path == "" {
 		return d.Message
 	}
-	return d.Place() + ": " + d.Message
+	return d.Place.String() + ": " + d.Message
 }
 
 // Finding returns the problem as a finding at its place. Others there have another
@@ -110,23 +108,14 @@ func (d Diagnostic) Error() string {
 func (d Diagnostic) Finding() Finding {
 	return Finding{
 		Severity: d.Severity, Code: d.Code, Message: d.Message, Hint: d.Hint, About: d.Message,
-		File: d.File, Line: d.Line, Package: d.Package, Addr: d.Addr,
+		Place: d.Place, Addr: d.Addr,
 	}
-}
-
-// Place returns FILE:LINE, FILE, or nothing.
-func (d Diagnostic) Place() string {
-	if d.Line == 0 {
-		return d.File
-	}
-	return fmt.Sprintf("%s:%d", d.File, d.Line)
 }
 
 // Compare orders diagnostics by place, then by provider and text.
 func (d Diagnostic) Compare(e Diagnostic) int {
 	return cmp.Or(
-		strings.Compare(d.File, e.File), cmp.Compare(d.Line, e.Line),
-		d.Addr.Compare(e.Addr), strings.Compare(d.Message, e.Message),
+		d.Place.Compare(e.Place), d.Addr.Compare(e.Addr), strings.Compare(d.Message, e.Message),
 	)
 }
 

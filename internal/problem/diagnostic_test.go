@@ -24,8 +24,8 @@ func TestDiagnosticNamesItsPlace(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]Diagnostic{
 		"no such module":               {Message: "no such module"},
-		"env/main.tf: no such module":  {Message: "no such module", File: "env/main.tf", Hint: "create it"},
-		"env/main.tf:7: no such thing": {Message: "no such thing", File: "env/main.tf", Line: 7},
+		"env/main.tf: no such module":  {Message: "no such module", Place: Place{Path: "env/main.tf"}, Hint: "create it"},
+		"env/main.tf:7: no such thing": {Message: "no such thing", Place: Place{Path: "env/main.tf", Line: 7}},
 	} {
 		if got := d.Error(); got != want {
 			t.Errorf("Error() = %q, want %q", got, want)
@@ -38,12 +38,12 @@ func TestDiagnosticOrder(t *testing.T) {
 	aws, tls := addr(t, "registry.terraform.io/hashicorp/aws"), addr(t, "registry.terraform.io/hashicorp/tls")
 	want := []Diagnostic{
 		{Message: "z"},
-		{File: "a.tf", Message: "z"},
-		{File: "a.tf", Line: 2, Message: "z"},
-		{File: "a.tf", Line: 10, Addr: aws, Message: "b"},
-		{File: "a.tf", Line: 10, Addr: tls, Message: "a"},
-		{File: "a.tf", Line: 10, Addr: tls, Message: "b"},
-		{File: "b.tf", Line: 1, Message: "a"},
+		{Place: Place{Path: "a.tf"}, Message: "z"},
+		{Place: Place{Path: "a.tf", Line: 2}, Message: "z"},
+		{Place: Place{Path: "a.tf", Line: 10}, Addr: aws, Message: "b"},
+		{Place: Place{Path: "a.tf", Line: 10}, Addr: tls, Message: "a"},
+		{Place: Place{Path: "a.tf", Line: 10}, Addr: tls, Message: "b"},
+		{Place: Place{Path: "b.tf", Line: 1}, Message: "a"},
 	}
 	got := slices.Clone(want)
 	slices.Reverse(got)
@@ -74,7 +74,7 @@ func TestErrorTellsItsCause(t *testing.T) {
 func TestDiagnose(t *testing.T) {
 	t.Parallel()
 	aws := addr(t, "registry.terraform.io/hashicorp/aws")
-	file := Diagnostic{Severity: SeverityWarning, Code: CodeSyntax, Message: "m", File: "f", Line: 1}
+	file := Diagnostic{Severity: SeverityWarning, Code: CodeSyntax, Message: "m", Place: Place{Path: "f", Line: 1}}
 	world := &Error{Code: CodeUnauthorized, Host: aws.Host, Addr: aws, Message: "no", Hint: "log in"}
 	for name, tt := range map[string]struct {
 		err  error
@@ -97,9 +97,9 @@ func TestDiagnosticsAreBounded(t *testing.T) {
 	t.Parallel()
 	var all Diagnostics
 	for range 3 * maxDiagnostics {
-		all = all.With(Diagnostic{Code: CodeInvalidConfig, Message: "wrong", Line: 1 + len(all)}, CodeInvalidLock)
+		all = all.With(Diagnostic{Code: CodeInvalidConfig, Message: "wrong", Place: Place{Line: 1 + len(all)}}, CodeInvalidLock)
 	}
-	last := Diagnostic{Code: CodeInvalidLock, Message: "further errors from here on are not listed", Line: maxDiagnostics + 1}
+	last := Diagnostic{Code: CodeInvalidLock, Message: "further errors from here on are not listed", Place: Place{Line: maxDiagnostics + 1}}
 	if len(all) != maxDiagnostics+1 || all[maxDiagnostics-1].Message != "wrong" || all[maxDiagnostics] != last {
 		t.Errorf("%d errors that end in %+v, want %d and one that says that there are more", len(all), all[len(all)-1], maxDiagnostics)
 	}

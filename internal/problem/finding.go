@@ -19,15 +19,10 @@ type Finding struct {
 	OfEntry  bool              // it is about an entry; else there is no Version, which 0.0.0 does not say
 	Hash     provider.Hash     // empty for a finding about the whole entry
 	Platform provider.Platform // zero for a finding that is not about one
-	File     string            // slash-separated, relative to the scanned file tree
-	Line     int               // of the hash, or else of the entry; counted from 1, 0 if unknown
-	Package  string            // as in Diagnostic
-	// Path is File as it is in the repository, where people are shown another one;
-	// else it is empty.
+	Place    Place             // of the hash, with its columns, or else of the entry
+	// Path is that of the place as it is in the repository, where people are shown
+	// another one; else it is empty.
 	Path string
-	// From and To are the columns in which a hash begins and behind which it ends;
-	// 0 if the finding is about something else.
-	From, To int
 	// About tells findings apart that are alike in all of the above: what of the world
 	// they are about, such as a key.
 	About    string
@@ -80,7 +75,7 @@ const (
 func (f Finding) Diagnostic() Diagnostic {
 	return Diagnostic{
 		Severity: f.Severity, Code: f.Code, Message: f.Message, Hint: f.Hint,
-		File: f.File, Line: f.Line, Package: f.Package, Addr: f.Addr, Host: f.Addr.Host,
+		Place: f.Place, Addr: f.Addr, Host: f.Addr.Host,
 	}
 }
 
@@ -99,7 +94,7 @@ func (f Finding) Fingerprint() string {
 	if f.Addr != (provider.Addr{}) {
 		addr = f.Addr.String()
 	}
-	facts := []string{string(f.Code), cmp.Or(f.Path, f.File), addr, version, about}
+	facts := []string{string(f.Code), cmp.Or(f.Path, f.Place.Path), addr, version, about}
 	if f.About != "" {
 		facts = append(facts, f.About)
 	}
@@ -110,7 +105,7 @@ func (f Finding) Fingerprint() string {
 // Compare orders findings by place, then by what they say.
 func (f Finding) Compare(g Finding) int {
 	return cmp.Or(
-		cmp.Compare(f.File, g.File), cmp.Compare(f.Line, g.Line), f.Addr.Compare(g.Addr),
+		f.Place.Compare(g.Place), f.Addr.Compare(g.Addr),
 		cmp.Compare(f.Hash, g.Hash), cmp.Compare(f.Code, g.Code), f.Platform.Compare(g.Platform),
 	)
 }

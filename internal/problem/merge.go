@@ -18,7 +18,7 @@ func Unmerged(src []byte, file string) (d Diagnostic, ok bool) {
 		return d, false
 	}
 	return Diagnostic{
-		Code: CodeSyntax, File: file, Line: 1 + bytes.Count(src[:at[0]], []byte("\n")),
+		Code: CodeSyntax, Place: Place{Path: file, Line: 1 + bytes.Count(src[:at[0]], []byte("\n"))},
 		Message: "the file has the markers of a merge conflict",
 		Hint:    "finish the merge: git status lists the files",
 	}, true

@@ -17,8 +17,8 @@ func TestUnmerged(t *testing.T) {
 		"<<<<<<<HEAD\n":                     0,
 		"a = <<<<<<< x\n=======\n>>>>>>>\n": 0,
 	} {
-		if d, ok := problem.Unmerged([]byte(text), "a.tf"); ok != (line > 0) || d.Line != line {
-			t.Errorf("Unmerged(%q) = line %d, %t, want %d", text, d.Line, ok, line)
+		if d, ok := problem.Unmerged([]byte(text), "a.tf"); ok != (line > 0) || d.Place.Line != line {
+			t.Errorf("Unmerged(%q) = line %d, %t, want %d", text, d.Place.Line, ok, line)
 		}
 	}
 }

@@ -156,22 +156,17 @@ func heldBack(r Report, d dialect) []*cause {
 // problems adds those of a root module, and the module calls that were not read. A
 // call of which a problem tells is counted with those to the same module package.
 func (all *causes) problems(m Module, dir string) {
-	type place struct {
-		file string
-		line int
-	}
-	told, calls := map[place]bool{}, map[place]scan.Unread{}
+	told, calls := map[problem.Place]bool{}, map[problem.Place]scan.Unread{}
 	for _, u := range m.Unread {
-		calls[place{u.File, u.Line}] = u
+		calls[u.Place] = u
 	}
 	for _, p := range m.Diagnostics {
-		at := place{p.File, p.Line}
-		u, ok := calls[at]
+		u, ok := calls[p.Place]
 		if p.Code != problem.CodeUnreadModule && p.Code != problem.CodeUnknownEntry || !ok {
 			all.diagnostic(p, dir)
 			continue
 		}
-		told[at] = true
+		told[p.Place] = true
 		s := all.d.unread(u, p.Severity == problem.SeverityWarning)
 		s.concern, s.whole, s.dir = severity(p), all.d.diagnostic(p), dir
 		s.next = all.d.text(p.Hint)
@@ -184,7 +179,7 @@ func (all *causes) problems(m Module, dir string) {
 		if u.Module == "" && u.Entry == nil {
 			continue // the run tells of it, once for all root modules
 		}
-		if s := all.d.unread(u, false); !told[place{u.File, u.Line}] {
+		if s := all.d.unread(u, false); !told[u.Place] {
 			s.dir = dir
 			all.add(s)
 		}
@@ -208,8 +203,8 @@ func (all *causes) diagnostic(p problem.Diagnostic, dir string) {
 	if s.of = s.what; p.Addr != (provider.Addr{}) {
 		s.of = string(p.Code) + " " + p.Addr.String()
 	}
-	if p.File != "" {
-		s.places = []string{all.d.code(p.Place())}
+	if p.Place.Path != "" {
+		s.places = []string{all.d.code(p.Place.String())}
 	}
 	all.add(s)
 }
@@ -286,7 +281,7 @@ func (all *causes) held(k Kept, dir string) {
 		return
 	}
 	for _, h := range k.Held {
-		if h.Term.File != "" {
+		if h.Term.Place.Path != "" {
 			s.places = append(s.places, all.d.place(h.Term, k.Origins))
 		}
 		for _, t := range h.Others {

@@ -74,13 +74,13 @@ func estateProblems(m *report.Module, i int) {
 		module, ref := fmt.Sprintf("part_%02d", i%9), fmt.Sprintf("v1.%d.0", i%7)
 		source := fmt.Sprintf("git::https://git.example.com/platform/modules-%d.git//%s", i%3, module)
 		u := scan.Unread{
-			Module: module, Source: source, Code: problem.CodeUnauthorized, File: m.Dir + "/main.tf", Line: 10 + i%5,
+			Module: module, Source: source, Code: problem.CodeUnauthorized, Place: problem.Place{Path: m.Dir + "/main.tf", Line: 10 + i%5},
 			Reason: fmt.Sprintf("fetching https://git.example.com/platform/modules-%d.git at %s: authentication is required", i%3, ref),
 			Hint:   "no token was sent to git.example.com, only what git finds on this machine, and module-token is for github.com: give git a login or a key that needs no answer",
 		}
 		m.Unread = []scan.Unread{u}
 		m.Diagnostics = append(m.Diagnostics, problem.Diagnostic{
-			Severity: problem.SeverityWarning, Code: problem.CodeUnreadModule, File: u.File, Line: u.Line, Hint: u.Hint,
+			Severity: problem.SeverityWarning, Code: problem.CodeUnreadModule, Place: u.Place, Hint: u.Hint,
 			Message: fmt.Sprintf("module.%s could not be read: %s; the recorded constraints stand in for it", module, u.Reason),
 		})
 	}
@@ -94,7 +94,7 @@ func estateProblems(m *report.Module, i int) {
 	if i%2 == 1 {
 		name := estateProvider(i % 6)
 		m.Diagnostics = append(m.Diagnostics, problem.Diagnostic{
-			Severity: problem.SeverityWarning, Code: problem.CodeNoPackage, Addr: addr(name), File: m.LockPath, Line: 1 + i,
+			Severity: problem.SeverityWarning, Code: problem.CodeNoPackage, Addr: addr(name), Place: problem.Place{Path: m.LockPath, Line: 1 + i},
 			Message: fmt.Sprintf("the entry of %s has %d hashes that could not be explained", name, 3+i%5),
 			Hint:    "keep relock's hash cache between runs",
 		})

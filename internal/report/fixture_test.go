@@ -61,7 +61,7 @@ func constraints(s string) provider.Constraints {
 
 // term is one term at a place.
 func term(constraint, module, file string, line int) scan.Term {
-	t := scan.Term{Module: module, File: file, Line: line}
+	t := scan.Term{Module: module, Place: problem.Place{Path: file, Line: line}}
 	if constraint != "" {
 		t.Constraint = constraints(constraint).Terms()[0]
 	}
@@ -186,7 +186,7 @@ func fixtures(t *testing.T) map[string]report.Report {
 		"diff-failed": {Verb: report.VerbDiff, Modules: []report.Module{{
 			LockPath: "new.hcl",
 			Diagnostics: []problem.Diagnostic{
-				{Code: problem.CodeInvalidLock, File: "new.hcl", Line: 3, Message: "invalid provider source address"},
+				{Code: problem.CodeInvalidLock, Place: problem.Place{Path: "new.hcl", Line: 3}, Message: "invalid provider source address"},
 			},
 		}}},
 		"scan": scanned(t),
@@ -208,21 +208,21 @@ func failures() report.Report {
 	}}
 	broken := module("envs/broken")
 	broken.Diagnostics = []problem.Diagnostic{
-		{Code: problem.CodeSyntax, File: "envs/broken/main.tf", Line: 7, Message: "unclosed configuration block"},
-		{Severity: problem.SeverityWarning, Code: problem.CodeInvalidLock, File: "envs/broken/.terraform.lock.hcl", Line: 2, Message: "module blocks are ignored"},
+		{Code: problem.CodeSyntax, Place: problem.Place{Path: "envs/broken/main.tf", Line: 7}, Message: "unclosed configuration block"},
+		{Severity: problem.SeverityWarning, Code: problem.CodeInvalidLock, Place: problem.Place{Path: "envs/broken/.terraform.lock.hcl", Line: 2}, Message: "module blocks are ignored"},
 	}
 	unread := module("envs/git")
 	unread.Unread = []scan.Unread{{
 		Module: "network.subnets", Source: "git::https://example.com/subnets.git", Reason: "its source is not on disk",
-		File: "envs/git/main.tf", Line: 12,
+		Place: problem.Place{Path: "envs/git/main.tf", Line: 12},
 	}}
-	unread.Diagnostics = []problem.Diagnostic{{Code: problem.CodeUnreadModule, Message: "requirements are not complete", File: "envs/git", Hint: "vendor the module"}}
+	unread.Diagnostics = []problem.Diagnostic{{Code: problem.CodeUnreadModule, Message: "requirements are not complete", Place: problem.Place{Path: "envs/git"}, Hint: "vendor the module"}}
 	readOnly := module("envs/read-only", upgraded("hashicorp/aws", "5.31.0", "5.34.0", hashicorp))
 	readOnly.Diagnostics = []problem.Diagnostic{{Code: problem.CodeUnwritable, Message: "the lock file could not be written: permission denied"}}
 	return report.Report{
 		Verb: report.VerbUpgrade, Modules: []report.Module{broken, partly, unread, readOnly},
 		Diagnostics: []problem.Diagnostic{{
-			Code: problem.CodeCLIConfig, File: "/home/me/.terraformrc", Line: 3, Message: "unknown block type plugins",
+			Code: problem.CodeCLIConfig, Place: problem.Place{Path: "/home/me/.terraformrc", Line: 3}, Message: "unknown block type plugins",
 			Hint: "remove the block",
 		}},
 	}
@@ -358,11 +358,11 @@ provider "registry.terraform.io/hashicorp/tls" {
 		Root: scan.Root{Dir: "envs/new", Tool: opentofu},
 		Tree: scan.ModuleTree{Requirements: []scan.Requirement{{Addr: addr("registry.opentofu.org/hashicorp/aws"), Terms: []scan.Term{term("!= 5.1.0", "", "envs/new/main.tofu", 3)}}},
 			Unread: []scan.Unread{{
-				Module: "app", Source: "git::https://example.com/app.git", Reason: "its source is not on disk", File: "envs/new/main.tofu", Line: 8,
+				Module: "app", Source: "git::https://example.com/app.git", Reason: "its source is not on disk", Place: problem.Place{Path: "envs/new/main.tofu", Line: 8},
 			}}},
 	}
 	broken := scan.RootModule{Root: scan.Root{Dir: "envs/broken", Tool: terraform}, Tree: scan.ModuleTree{Diagnostics: []problem.Diagnostic{
-		{Code: problem.CodeSyntax, File: "envs/broken/main.tf", Line: 7, Message: "unclosed configuration block", Hint: "close the block that begins on line 3"},
+		{Code: problem.CodeSyntax, Place: problem.Place{Path: "envs/broken/main.tf", Line: 7}, Message: "unclosed configuration block", Hint: "close the block that begins on line 3"},
 	}}}
 	return report.Report{Verb: report.VerbScan, Modules: []report.Module{
 		report.FromScan(broken), report.FromScan(unlocked), report.FromScan(locked),

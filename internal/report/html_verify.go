@@ -74,7 +74,7 @@ var severityClass = map[problem.Severity]string{problem.SeverityError: "bad", pr
 func pageFindingOf(f problem.Finding, dir string, d dialect) pageFinding {
 	return pageFinding{
 		Rank: int(f.Severity), Severity: f.Severity.String(), Class: severityClass[f.Severity],
-		Code: d.code(string(f.Code)), Dir: d.code(dir), Place: d.code(f.Diagnostic().Place()), Text: d.text(f.Message), Hint: d.text(f.Hint),
+		Code: d.code(string(f.Code)), Dir: d.code(dir), Place: d.code(f.Diagnostic().Place.String()), Text: d.text(f.Message), Hint: d.text(f.Hint),
 	}
 }
 

@@ -22,7 +22,7 @@ func TestInterrupted(t *testing.T) {
 		}
 		return problem.Diagnostic{Code: problem.CodeCancelled, Addr: addr, Message: "recovering the platforms of " + name + ": interrupted"}
 	}
-	unread := scan.Unread{Module: "vpc", Source: "acme/vpc/aws", Code: problem.CodeCancelled, Reason: "interrupted", File: "main.tf", Line: 3}
+	unread := scan.Unread{Module: "vpc", Source: "acme/vpc/aws", Code: problem.CodeCancelled, Reason: "interrupted", Place: problem.Place{Path: "main.tf", Line: 3}}
 	other := problem.Diagnostic{Code: problem.CodeNoVersion, Message: "no release is allowed"}
 	many := make([]Module, 192)
 	for i := range many {
@@ -30,7 +30,7 @@ func TestInterrupted(t *testing.T) {
 	}
 	many[0].Diagnostics = nil
 	many[1] = Module{Dir: "root001", Unread: []scan.Unread{unread}, Diagnostics: []problem.Diagnostic{
-		{Code: problem.CodeUnreadModule, Message: "module vpc: interrupted", File: "main.tf", Line: 3}, other,
+		{Code: problem.CodeUnreadModule, Message: "module vpc: interrupted", Place: problem.Place{Path: "main.tf", Line: 3}}, other,
 	}}
 	tests := map[string]struct {
 		modules []Module

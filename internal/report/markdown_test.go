@@ -28,11 +28,11 @@ func hostile(text string) report.Report {
 		Coverage: []provider.Platform{{OS: text, Arch: text}}, Missing: []provider.Platform{{OS: text, Arch: "x"}},
 		Signer: provider.Signer{KeyID: text, Label: text}, Held: held, Warnings: []string{text},
 	}
-	wrong := problem.Diagnostic{Code: problem.CodeBadAnswer, Message: text, File: text, Line: 1, Hint: text}
+	wrong := problem.Diagnostic{Code: problem.CodeBadAnswer, Message: text, Place: problem.Place{Path: text, Line: 1}, Hint: text}
 	m := module(text, upgraded("hashicorp/aws", "5.31.0", "6.0.0-GH-1", provider.Signer{}))
 	m.Changes[0].Facts = facts
 	m.Kept = []report.Kept{{Addr: addr("hashicorp/kept"), Version: version("1.0.0"), Facts: facts}}
-	m.Unread = []scan.Unread{{Module: text, Source: text, Reason: text, File: text, Line: 1}}
+	m.Unread = []scan.Unread{{Module: text, Source: text, Reason: text, Place: problem.Place{Path: text, Line: 1}}}
 	m.Diagnostics = []problem.Diagnostic{wrong}
 	told := notes.Notes{
 		Addr: addr("hashicorp/aws"), From: version("5.31.0"), To: version("6.0.0-GH-1"),

@@ -167,7 +167,7 @@ func TestAPlaceInAFetchedModuleNamesItsVersion(t *testing.T) {
 	}
 	fetched := func(module, pkg, file string, line int) scan.Term {
 		t := term("~> 5.0", module, pkg+"//"+file, line)
-		t.Package = pkg
+		t.Place.Package = pkg
 		return t
 	}
 	for place, want := range map[scan.Term]string{
@@ -204,7 +204,7 @@ func TestHeldByAnExactVersion(t *testing.T) {
 func TestNothingIsFoundHere(t *testing.T) {
 	t.Parallel()
 	r := report.Report{Verb: report.VerbScan, Diagnostics: []problem.Diagnostic{{
-		Severity: problem.SeverityWarning, Code: problem.CodeNotRootModule, File: ".", Message: "no root module was found here or below", Hint: "name a directory",
+		Severity: problem.SeverityWarning, Code: problem.CodeNotRootModule, Place: problem.Place{Path: "."}, Message: "no root module was found here or below", Hint: "name a directory",
 	}}}
 	want := "warning: no root module was found here or below\n  next: name a directory\n\n0 root modules\n"
 	if got := text(t, r, report.TextOptions{}); got != want {

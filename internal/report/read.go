@@ -90,7 +90,7 @@ func (c *checked) problems(failures, warnings []problemJSON) []problem.Diagnosti
 	add := func(severity problem.Severity, problems []problemJSON) {
 		for _, p := range problems {
 			all = append(all, problem.Diagnostic{
-				Severity: severity, Code: p.Code, Message: p.Message, File: p.File, Line: p.Line, Hint: p.Hint,
+				Severity: severity, Code: p.Code, Message: p.Message, Place: problem.Place{Path: p.File, Line: p.Line}, Hint: p.Hint,
 				Addr: c.addr(p.Provider), Host: value(c, p.Host, svchost.ForComparison),
 			})
 		}
@@ -106,7 +106,7 @@ func (c *checked) module(m planJSON) Module {
 		Pending: m.Pending, Written: m.Written, Partial: m.Partial, Left: m.Left, HashesOnly: m.HashesOnly, InUse: m.InUse, Diagnostics: c.problems(m.Errors, m.Warnings),
 	}
 	for _, u := range m.Unread {
-		unread := scan.Unread{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: u.File, Line: u.Line}
+		unread := scan.Unread{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, Place: problem.Place{Path: u.File, Line: u.Line}}
 		if u.Provider != "" {
 			unread.Code, unread.Entry = problem.CodeUnknownEntry, &tfconfig.OpenEntry{Name: u.Provider, Expression: u.Expression}
 		}
@@ -116,7 +116,7 @@ func (c *checked) module(m planJSON) Module {
 		severity, _ := problem.ParseSeverity(f.Severity)
 		read.Findings = append(read.Findings, problem.Finding{
 			Severity: severity, Code: f.Code, Addr: c.addr(f.Provider), Version: value(c, f.Version, provider.ParseVersion), OfEntry: f.Version != "", Hash: f.Hash,
-			Platform: value(c, f.Platform, provider.ParsePlatform), File: f.File, Line: f.Line, From: f.Column, ProvenBy: f.ProvenBy, Message: f.Message, Hint: f.Hint,
+			Platform: value(c, f.Platform, provider.ParsePlatform), Place: problem.Place{Path: f.File, Line: f.Line, From: f.Column}, ProvenBy: f.ProvenBy, Message: f.Message, Hint: f.Hint,
 		})
 	}
 	facts := map[provider.Addr]*Facts{}
@@ -190,12 +190,12 @@ func (c *checked) held(h heldJSON) upgrade.Held {
 }
 
 func (c *checked) term(t termJSON) scan.Term {
-	read := scan.Term{Module: t.Module, File: t.File, Line: t.Line}
+	read := scan.Term{Module: t.Module, Place: problem.Place{Path: t.File, Line: t.Line}}
 	if terms := value(c, t.Text, provider.ParseConstraints).Terms(); len(terms) == 1 {
 		read.Constraint = terms[0]
 	}
 	if repository, _, ok := strings.Cut(t.File, "//"); ok {
-		read.Package = repository
+		read.Place.Package = repository
 	}
 	return read
 }

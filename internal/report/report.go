@@ -511,7 +511,7 @@ func (m Module) placed(show placing) Module {
 
 func placedDiagnostics(diagnostics []problem.Diagnostic, show placing) []problem.Diagnostic {
 	return mapped(diagnostics, func(d problem.Diagnostic) problem.Diagnostic {
-		show.at(&d.File, &d.Package)
+		show.at(&d.Place.Path, &d.Place.Package)
 		return d
 	})
 }
@@ -523,7 +523,7 @@ func placedScan(m scan.RootModule, show placing) *scan.RootModule {
 		return r
 	})
 	m.Holes = mapped(m.Holes, func(h scan.Hole) scan.Hole {
-		h.File, _ = show(h.File, "")
+		h.Place.Path, _ = show(h.Place.Path, "")
 		return h
 	})
 	m.Pin, m.Terragrunt = show.pin(m.Pin), show.pin(m.Terragrunt)
@@ -541,7 +541,7 @@ func placedHeld(held []upgrade.Held, show placing) []upgrade.Held {
 }
 
 func (show placing) term(t scan.Term) scan.Term {
-	show.at(&t.File, &t.Package)
+	show.at(&t.Place.Path, &t.Place.Package)
 	return t
 }
 
@@ -550,14 +550,14 @@ func (show placing) pin(p *versionfile.Pin) *versionfile.Pin {
 		return nil
 	}
 	placed := *p
-	placed.File, _ = show(p.File, "")
+	placed.Place.Path, _ = show(p.Place.Path, "")
 	return &placed
 }
 
 // finding keeps what the file is called in the repository.
 func (show placing) finding(f problem.Finding) problem.Finding {
-	f.Path = cmp.Or(f.Path, f.File)
-	show.at(&f.File, &f.Package)
+	f.Path = cmp.Or(f.Path, f.Place.Path)
+	show.at(&f.Place.Path, &f.Place.Package)
 	return f
 }
 
@@ -570,7 +570,7 @@ func (show placing) at(file, pkg *string) {
 
 func placedUnread(unread []scan.Unread, show placing) []scan.Unread {
 	return mapped(unread, func(u scan.Unread) scan.Unread {
-		show.at(&u.File, &u.Package)
+		show.at(&u.Place.Path, &u.Place.Package)
 		return u
 	})
 }

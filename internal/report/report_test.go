@@ -89,14 +89,14 @@ func TestShownReplacesEveryPathInACopy(t *testing.T) {
 	show := func(path string) string { return "repo/" + path }
 	m := hostile("path").Modules[0]
 	m.Scan = &scan.RootModule{
-		Root: scan.Root{Dir: "path"}, Tree: scan.ModuleTree{Requirements: []scan.Requirement{{Addr: addr("hashicorp/aws"), Terms: []scan.Term{{File: "path"}}}},
-			Unread: []scan.Unread{{File: "path"}}, Diagnostics: []problem.Diagnostic{{File: "path"}, {}}},
+		Root: scan.Root{Dir: "path"}, Tree: scan.ModuleTree{Requirements: []scan.Requirement{{Addr: addr("hashicorp/aws"), Terms: []scan.Term{{Place: problem.Place{Path: "path"}}}}},
+			Unread: []scan.Unread{{Place: problem.Place{Path: "path"}}}, Diagnostics: []problem.Diagnostic{{Place: problem.Place{Path: "path"}}, {}}},
 	}
 	shown := m.Shown(show)
 	paths := func(m report.Module) []string {
 		return []string{
-			m.Dir, m.Scan.Dir, m.Scan.Tree.Requirements[0].Terms[0].File, m.Scan.Tree.Unread[0].File, m.Scan.Tree.Diagnostics[0].File,
-			m.Changes[0].Held[0].Term.File, m.Kept[0].Held[0].Term.File, m.Unread[0].File, m.Diagnostics[0].File,
+			m.Dir, m.Scan.Dir, m.Scan.Tree.Requirements[0].Terms[0].Place.Path, m.Scan.Tree.Unread[0].Place.Path, m.Scan.Tree.Diagnostics[0].Place.Path,
+			m.Changes[0].Held[0].Term.Place.Path, m.Kept[0].Held[0].Term.Place.Path, m.Unread[0].Place.Path, m.Diagnostics[0].Place.Path,
 		}
 	}
 	for i, path := range paths(shown) {
@@ -104,8 +104,8 @@ func TestShownReplacesEveryPathInACopy(t *testing.T) {
 			t.Errorf("path %d is shown as %q", i, path)
 		}
 	}
-	if shown.LockPath != "repo/path/.terraform.lock.hcl" || shown.Scan.Tree.Diagnostics[1].File != "" {
-		t.Errorf("lock file %q, a diagnostic without a file %q", shown.LockPath, shown.Scan.Tree.Diagnostics[1].File)
+	if shown.LockPath != "repo/path/.terraform.lock.hcl" || shown.Scan.Tree.Diagnostics[1].Place.Path != "" {
+		t.Errorf("lock file %q, a diagnostic without a file %q", shown.LockPath, shown.Scan.Tree.Diagnostics[1].Place.Path)
 	}
 	for i, path := range paths(m) {
 		if path != "path" {
@@ -118,25 +118,25 @@ func TestPlacesInPackagesKeepTheirNames(t *testing.T) {
 	const far = "git::https://example.com/net.git"
 	m := report.Module{
 		Dir:    "envs/prod",
-		Unread: []scan.Unread{{File: "main.tf"}, {File: far + "//main.tf", Package: far}},
+		Unread: []scan.Unread{{Place: problem.Place{Path: "main.tf"}}, {Place: problem.Place{Path: far + "//main.tf", Package: far}}},
 		Diagnostics: []problem.Diagnostic{
-			{File: "main.tf"}, {File: far + "//main.tf", Package: far}, {},
+			{Place: problem.Place{Path: "main.tf"}}, {Place: problem.Place{Path: far + "//main.tf", Package: far}}, {},
 		},
-		Findings: []problem.Finding{{File: "envs/prod/.terraform.lock.hcl"}},
+		Findings: []problem.Finding{{Place: problem.Place{Path: "envs/prod/.terraform.lock.hcl"}}},
 	}
 	here := m
 	here.Dir = "infra/envs/prod"
-	here.Unread = []scan.Unread{{File: "infra/main.tf"}, m.Unread[1]}
-	here.Diagnostics = []problem.Diagnostic{{File: "infra/main.tf"}, m.Diagnostics[1], {}}
-	here.Findings = []problem.Finding{{File: "infra/envs/prod/.terraform.lock.hcl", Path: "envs/prod/.terraform.lock.hcl"}}
+	here.Unread = []scan.Unread{{Place: problem.Place{Path: "infra/main.tf"}}, m.Unread[1]}
+	here.Diagnostics = []problem.Diagnostic{{Place: problem.Place{Path: "infra/main.tf"}}, m.Diagnostics[1], {}}
+	here.Findings = []problem.Finding{{Place: problem.Place{Path: "infra/envs/prod/.terraform.lock.hcl"}, Path: "envs/prod/.terraform.lock.hcl"}}
 	if diff := cmp.Diff(here, m.Shown(func(path string) string { return "infra/" + path })); diff != "" {
 		t.Errorf("Shown (-want +got):\n%s", diff)
 	}
 	other := m
 	other.Dir = "acme/infra//envs/prod"
-	other.Unread = []scan.Unread{{File: "acme/infra//main.tf", Package: "acme/infra"}, m.Unread[1]}
-	other.Diagnostics = []problem.Diagnostic{{File: "acme/infra//main.tf", Package: "acme/infra"}, m.Diagnostics[1], {}}
-	other.Findings = []problem.Finding{{File: "acme/infra//envs/prod/.terraform.lock.hcl", Path: "envs/prod/.terraform.lock.hcl", Package: "acme/infra"}}
+	other.Unread = []scan.Unread{{Place: problem.Place{Path: "acme/infra//main.tf", Package: "acme/infra"}}, m.Unread[1]}
+	other.Diagnostics = []problem.Diagnostic{{Place: problem.Place{Path: "acme/infra//main.tf", Package: "acme/infra"}}, m.Diagnostics[1], {}}
+	other.Findings = []problem.Finding{{Place: problem.Place{Path: "acme/infra//envs/prod/.terraform.lock.hcl", Package: "acme/infra"}, Path: "envs/prod/.terraform.lock.hcl"}}
 	if diff := cmp.Diff(other, m.In("acme/infra")); diff != "" {
 		t.Errorf("In (-want +got):\n%s", diff)
 	}
@@ -251,7 +251,7 @@ func TestScanSaysNotRequiredOnlyWhereAllWasRead(t *testing.T) {
 		t.Fatal(problems)
 	}
 	unread := func(n int) []scan.Unread { return make([]scan.Unread, n) }
-	broken := []problem.Diagnostic{{Code: problem.CodeSyntax, File: "a/main.tf", Message: "unclosed block"}}
+	broken := []problem.Diagnostic{{Code: problem.CodeSyntax, Place: problem.Place{Path: "a/main.tf"}, Message: "unclosed block"}}
 	tests := []struct {
 		name string
 		m    scan.RootModule
@@ -261,8 +261,8 @@ func TestScanSaysNotRequiredOnlyWhereAllWasRead(t *testing.T) {
 		{"one module was not", scan.RootModule{Tree: scan.ModuleTree{Unread: unread(1)}}, "unknown: 1 module not read"},
 		{"three were not, and errors are beside the point", scan.RootModule{Tree: scan.ModuleTree{Unread: unread(3), Diagnostics: broken}}, "unknown: 3 modules not read"},
 		{"a file could not be read", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: broken}}, "unknown: the configuration has errors"},
-		{"a warning leaves nothing out", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: []problem.Diagnostic{{Severity: problem.SeverityWarning, File: "a/main.tf"}}}}, "not required"},
-		{"an error of the lock file says nothing of the configuration", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: []problem.Diagnostic{{File: "a/.terraform.lock.hcl"}}}}, "not required"},
+		{"a warning leaves nothing out", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: []problem.Diagnostic{{Severity: problem.SeverityWarning, Place: problem.Place{Path: "a/main.tf"}}}}}, "not required"},
+		{"an error of the lock file says nothing of the configuration", scan.RootModule{Tree: scan.ModuleTree{Diagnostics: []problem.Diagnostic{{Place: problem.Place{Path: "a/.terraform.lock.hcl"}}}}}, "not required"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -380,10 +380,10 @@ func TestRenderingIsDeterministic(t *testing.T) {
 }
 
 func TestUnreadModulesCanBeStoodInFor(t *testing.T) {
-	u := scan.Unread{Module: "vpc", Source: "git::https://git.example.com/vpc.git", Reason: "it is private", File: "a/main.tf", Line: 3}
+	u := scan.Unread{Module: "vpc", Source: "git::https://git.example.com/vpc.git", Reason: "it is private", Place: problem.Place{Path: "a/main.tf", Line: 3}}
 	m := module("a")
 	m.Unread = []scan.Unread{u}
-	m.Diagnostics = []problem.Diagnostic{{Code: problem.CodeUnreadModule, File: u.File, Line: u.Line, Message: "module.vpc could not be read: it is private", Hint: "set module-token"}}
+	m.Diagnostics = []problem.Diagnostic{{Code: problem.CodeUnreadModule, Place: u.Place, Message: "module.vpc could not be read: it is private", Hint: "set module-token"}}
 	r := report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{m}}
 	const remedy = "set module-token; or --unreadable-modules preserve lets the recorded constraints stand in for it"
 	if got := text(t, r, report.TextOptions{}); !strings.Contains(got, "  error: a/main.tf:3: module.vpc could not be read: it is private\n    next: "+remedy+"\n") {
@@ -432,13 +432,13 @@ func TestUnreadModuleIsNamedOnce(t *testing.T) {
 	m := module("a")
 	for _, source := range []string{"acme/gone/aws", "git::https://git.example.com/r.git", "https://example.com/net.zip//vpc"} {
 		m.Unread = []scan.Unread{{
-			Module: "vpc", Code: problem.CodeUnreadModule, Source: source, Reason: "fetching it: it is private", Cause: "it is private", File: "a/main.tf", Line: 3,
+			Module: "vpc", Code: problem.CodeUnreadModule, Source: source, Reason: "fetching it: it is private", Cause: "it is private", Place: problem.Place{Path: "a/main.tf", Line: 3},
 		}}
-		m.Diagnostics = []problem.Diagnostic{{Code: problem.CodeUnreadModule, File: "a/main.tf", Line: 3, Message: "module.vpc could not be read: " + m.Unread[0].Reason}}
+		m.Diagnostics = []problem.Diagnostic{{Code: problem.CodeUnreadModule, Place: problem.Place{Path: "a/main.tf", Line: 3}, Message: "module.vpc could not be read: " + m.Unread[0].Reason}}
 		b := m // another call of the same package
 		b.Dir = "b"
 		b.Unread, b.Diagnostics = slices.Clone(m.Unread), slices.Clone(m.Diagnostics)
-		b.Unread[0].Line, b.Diagnostics[0].Line = 9, 9
+		b.Unread[0].Place.Line, b.Diagnostics[0].Place.Line = 9, 9
 		got := text(t, report.Report{Verb: report.VerbUpgrade, Modules: []report.Module{m, b}}, report.TextOptions{})
 		if !strings.Contains(got, "could not be read: it is private") || strings.Contains(got, "fetching") {
 			t.Errorf("of %s the text says:\n%s", source, got)

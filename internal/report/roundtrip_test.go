@@ -36,8 +36,7 @@ var elsewhere = map[string]string{
 	"Modules.Forgiven":            "a check fills it, which knows the base",
 	"Modules.Scan":                "a scan fills it",
 	"Modules.Verified":            "verify fills it",
-	"Modules.Unread.Entry.File":   "Unread has it, too",
-	"Modules.Unread.Entry.Line":   "Unread has it, too",
+	"Modules.Unread.Entry.Place":  "Unread has it, too",
 	"Modules.Unread.Entry.Addr":   "a scan says by it which entries of the lock file are required",
 	"Modules.Unread.Entry.Begins": "a scan says by it which entries of the lock file are required",
 	"Modules.Unread.Entry.Ends":   "a scan says by it which entries of the lock file are required",
@@ -60,7 +59,7 @@ var unneeded = map[string]string{
 	"Modules.Changes.Signer.Ahead":       "verify finds it",
 	"Modules.Changes.SignerFrom.Expired": "verify finds it",
 	"Modules.Changes.SignerFrom.Ahead":   "verify finds it",
-	"Modules.Findings.To":                "SARIF alone says where a hash ends",
+	"Modules.Findings.Place.To":          "SARIF alone says where a hash ends",
 	"Modules.Findings.Path":              "the fingerprint of a finding is made of it, which only verify and SARIF write",
 	"Modules.Findings.About":             "the fingerprint of a finding is made of it, which only verify and SARIF write",
 }
@@ -68,13 +67,13 @@ var unneeded = map[string]string{
 // owed are the fields that a report which is read should have and lacks.
 var owed = map[string]bool{
 	"DryRun": true, "Asked.Providers": true, "Notes": true, "PassedOver": true, "PullRequests.Body": true,
-	"Diagnostics.Package": true, "Modules.Diagnostics.Package": true, "Modules.Findings.Package": true, "Modules.Unread.Package": true,
+	"Diagnostics.Place.Package": true, "Modules.Diagnostics.Place.Package": true, "Modules.Findings.Place.Package": true, "Modules.Unread.Place.Package": true,
 	"Modules.Unread.Code": true, "Modules.Unread.Hint": true,
 	"Modules.Changes.Held.Term.Source": true, "Modules.Changes.Held.Term.Expression": true,
 	"Modules.Changes.Held.Others.Source": true, "Modules.Changes.Held.Others.Expression": true,
 	"Modules.Kept.Held.Term.Source": true, "Modules.Kept.Held.Term.Expression": true,
 	"Modules.Kept.Held.Others.Source": true, "Modules.Kept.Held.Others.Expression": true,
-	"Modules.Changes.Held.Term.Package": true, "Modules.Changes.Held.Others.Package": true, "Modules.Kept.Held.Term.Package": true, "Modules.Kept.Held.Others.Package": true,
+	"Modules.Changes.Held.Term.Place.Package": true, "Modules.Changes.Held.Others.Place.Package": true, "Modules.Kept.Held.Term.Place.Package": true, "Modules.Kept.Held.Others.Place.Package": true,
 	"Modules.Changes.Origins": true, "Modules.Kept.Origins": true,
 	"Modules.Changes.Warnings": true, "Modules.Kept.Warnings": true,
 	"Modules.Changes.Carried": true, "Modules.Kept.Carried": true, "Modules.Kept.Unasked": true,
@@ -245,15 +244,17 @@ func (g *random) agree(p any) {
 			*p = provider.Signer{}
 		}
 	case *problem.Diagnostic:
-		p.Message = "it is " + p.Message
+		p.Message, p.Place = "it is "+p.Message, p.Place.At(p.Place.Line)
 	case *problem.Finding:
 		p.Message = "it is " + p.Message
 		if !p.OfEntry {
 			p.Version = provider.Version{}
 		}
 	case *scan.Term:
-		p.File = strings.ReplaceAll(p.File, "/", "/.") // no path has two of them side by side
+		p.Place = p.Place.At(p.Place.Line)
+		p.Place.Path = strings.ReplaceAll(p.Place.Path, "/", "/.") // no path has two of them side by side
 	case *scan.Unread:
+		p.Place = p.Place.At(p.Place.Line)
 		if p.Entry != nil {
 			p.Code, p.Entry.Name = problem.CodeUnknownEntry, "aws"
 		}

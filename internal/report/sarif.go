@@ -103,7 +103,7 @@ func issuesOf(r Report, o SARIFOptions) (issues []issue, notices []problem.Diagn
 		for _, d := range all {
 			switch {
 			case d.Code == problem.CodeOnBase: // its results are warnings
-			case d.File == "":
+			case d.Place.Path == "":
 				notices = append(notices, d)
 			default:
 				add(d.Finding(), m, nil)
@@ -142,12 +142,12 @@ func (i issue) order() int {
 // placed is a finding at its file in the repository, or at the root module's lock
 // file where its own is in a module package; false if it is in another repository.
 func (o SARIFOptions) placed(f problem.Finding, m Module) (issue, bool) {
-	if f.Package == "" {
-		path, ok := o.Path(f.File)
+	if f.Place.Package == "" {
+		path, ok := o.Path(f.Place.Path)
 		f.Path = cmp.Or(f.Path, path)
 		return issue{Finding: f, path: path}, ok
 	}
-	f.Line, f.From, f.To = 0, 0, 0
+	f.Place.Line, f.Place.From, f.Place.To = 0, 0, 0
 	path, ok := o.Path(cmp.Or(m.LockPath, m.Dir))
 	return issue{Finding: f, path: path}, ok
 }
@@ -170,9 +170,9 @@ func fitting(issues []issue) []issue {
 func (i issue) result(fingerprint string) *sarif.Result {
 	result := sarif.NewRuleResult(string(i.Code)).WithLevel(i.Severity.String()).WithMessage(sarif.NewMessage().WithText(i.text()))
 	result.WithPartialFingerprints(map[string]string{"primaryLocationLineHash": fingerprint, "relock/v1": fingerprint})
-	region := sarif.NewRegion().WithStartLine(max(i.Line, 1))
-	if i.From > 0 {
-		region.WithStartColumn(i.From).WithEndColumn(i.To)
+	region := sarif.NewRegion().WithStartLine(max(i.Place.Line, 1))
+	if i.Place.From > 0 {
+		region.WithStartColumn(i.Place.From).WithEndColumn(i.Place.To)
 	}
 	file := sarif.NewArtifactLocation().WithURI(uriOf(i.path)).WithURIBaseID(rootID)
 	result.AddLocation(sarif.NewLocationWithPhysicalLocation(sarif.NewPhysicalLocation().WithArtifactLocation(file).WithRegion(region)))

@@ -23,14 +23,14 @@ var changeCodes = map[diff.Kind]problem.Code{
 func outOfStep(r Report, m Module) []problem.Finding {
 	d := terminal(r)
 	d.code = safe.Plain
-	about := problem.Finding{Severity: problem.SeverityError, File: m.LockPath}
+	about := problem.Finding{Severity: problem.SeverityError, Place: problem.Place{Path: m.LockPath}}
 	if !m.Pending || m.OnBase { // the check does not fail for it
 		about.Severity = problem.SeverityWarning
 	}
 	var all []problem.Finding
 	for _, c := range m.Changes {
 		f := about
-		f.Code, f.Addr, f.Version, f.Line = changeCodes[c.Kind], c.Addr, c.From, c.Line
+		f.Code, f.Addr, f.Version, f.Place.Line = changeCodes[c.Kind], c.Addr, c.From, c.Line
 		f.OfEntry = len(c.olds()) > 0
 		f.Message = fmt.Sprintf("%s %s: %s", d.name(c.Addr), d.move(c), strings.Join(append([]string{c.label()}, d.details(c)...), ", "))
 		all = append(all, f)
@@ -58,7 +58,7 @@ func unfollowed(r Report, m Module) []problem.Finding {
 	d.code = safe.Plain
 	var all []problem.Finding
 	for _, u := range m.Unread {
-		told := slices.ContainsFunc(m.Diagnostics, func(p problem.Diagnostic) bool { return p.File == u.File && p.Line == u.Line })
+		told := slices.ContainsFunc(m.Diagnostics, func(p problem.Diagnostic) bool { return p.Place.Path == u.Place.Path && p.Place.Line == u.Place.Line })
 		if told || u.Module == "" && u.Entry == nil {
 			continue
 		}
@@ -67,7 +67,7 @@ func unfollowed(r Report, m Module) []problem.Finding {
 			code = problem.CodeUnknownEntry
 		}
 		all = append(all, problem.Finding{
-			Severity: problem.SeverityWarning, Code: code, File: u.File, Line: u.Line, Package: u.Package,
+			Severity: problem.SeverityWarning, Code: code, Place: u.Place,
 			Message: d.unreadCall(u), Hint: u.Hint, About: u.Module,
 		})
 	}

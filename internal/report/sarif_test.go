@@ -111,7 +111,7 @@ func checked() report.Report {
 	prod.Findings = []problem.Finding{forged("envs/prod", "h1:forged=", 8)}
 	before := module("envs/before", everyKind()[5])
 	before.OnBase = true
-	before.Diagnostics = []problem.Diagnostic{{Severity: problem.SeverityWarning, Code: problem.CodeOnBase, File: before.LockPath, Message: "the lock file was like that before the change"}}
+	before.Diagnostics = []problem.Diagnostic{{Severity: problem.SeverityWarning, Code: problem.CodeOnBase, Place: problem.Place{Path: before.LockPath}, Message: "the lock file was like that before the change"}}
 	other := module("envs/form")
 	other.Pending = true
 	r.Modules = append(r.Modules, prod, before, other)
@@ -184,7 +184,7 @@ func TestSARIFNamesFilesOfTheRepository(t *testing.T) {
 		"[a](b)/\"<&>\\":                "%5Ba%5D%28b%29/%22%3C%26%3E%5C",
 	} {
 		f := forged("x", "h1:a=", 8)
-		f.File, f.Path = "../"+path, path
+		f.Place.Path, f.Path = "../"+path, path
 		m := module("x")
 		m.Findings, m.Verified = []problem.Finding{f}, &report.Verified{}
 		at := sarifRead(t, report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}}, asShown).Results[0].Locations[0].PhysicalLocation
@@ -201,7 +201,7 @@ func TestSARIFNamesFilesOfTheRepository(t *testing.T) {
 func TestSARIFHasNoPlacesElsewhere(t *testing.T) {
 	t.Parallel()
 	f := forged("x", "h1:a=", 8)
-	f.File = "/elsewhere/.terraform.lock.hcl"
+	f.Place.Path = "/elsewhere/.terraform.lock.hcl"
 	m := module("x")
 	m.Findings, m.Verified = []problem.Finding{f}, &report.Verified{}
 	run := sarifRead(t, report.Report{Verb: report.VerbVerify, Modules: []report.Module{m}}, asShown)

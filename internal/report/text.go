@@ -304,7 +304,7 @@ var pinned = map[versionfile.Kind]string{
 // pins writes what version files say.
 func (t *text) pins(m scan.RootModule) {
 	said := func(p versionfile.Pin) string {
-		return t.d.code(p.Text) + " at " + t.d.text(fmt.Sprintf("%s:%d", p.File, p.Line))
+		return t.d.code(p.Text) + " at " + t.d.text(p.Place.String())
 	}
 	switch p := m.Pin; {
 	case p == nil || p.Kind == versionfile.Exact:
@@ -350,7 +350,7 @@ func (t *text) unexplained(m Module, l lockfile.Lock, name style) row {
 // require. It is not required only if the whole module tree was read.
 func unrequired(m Module, addr provider.Addr) string {
 	errors := slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d problem.Diagnostic) bool {
-		return d.File == m.LockPath // the configuration can be read all the same
+		return d.Place.Path == m.LockPath // the configuration can be read all the same
 	})
 	ofUnit := func(u scan.Unread) bool { return u.Code == problem.CodeTerragruntUnit }
 	unread := slices.DeleteFunc(slices.Clone(m.Unread), func(u scan.Unread) bool { return u.Entry != nil && !u.Entry.May(addr) })

@@ -15,7 +15,7 @@ func found(code problem.Code, dir, name, v string, line int) problem.Finding {
 	rule, _ := verify.RuleOf(code)
 	path := strings.TrimPrefix(dir+"/"+lockfile.Name, "./")
 	return problem.Finding{
-		Severity: rule.Severity, Code: code, Addr: addr(name), Version: version(v), OfEntry: v != "", File: path, Path: path, Line: line,
+		Severity: rule.Severity, Code: code, Addr: addr(name), Version: version(v), OfEntry: v != "", Place: problem.Place{Path: path, Line: line}, Path: path,
 		Message: "what " + name + " " + v + " has", Hint: rule.Help,
 	}
 }
@@ -23,7 +23,7 @@ func found(code problem.Code, dir, name, v string, line int) problem.Finding {
 // forged is a finding about a hash.
 func forged(dir string, hash provider.Hash, line int) problem.Finding {
 	f := found(problem.CodeHashUnknown, dir, "hashicorp/aws", "5.31.0", line)
-	f.Hash, f.From, f.To = hash, 5, 5+len(hash)+2
+	f.Hash, f.Place.From, f.Place.To = hash, 5, 5+len(hash)+2
 	f.Message = string(hash) + " belongs to no package of registry.terraform.io/hashicorp/aws 5.31.0"
 	return f
 }
@@ -44,13 +44,13 @@ func verified() report.Report {
 	}
 	dev.Verified = &report.Verified{Counts: verify.Counts{verify.ByList: 4}, Unchecked: []string{"entries that nothing requires: 2 modules could not be read"}}
 	missing := found(problem.CodeEntryMissing, "envs/dev", "hashicorp/null", "", 3)
-	missing.File, missing.Path = "modules/net/main.tf", "modules/net/main.tf"
+	missing.Place.Path, missing.Path = "modules/net/main.tf", "modules/net/main.tf"
 	far := missing
-	far.Package, far.File, far.Path, far.Addr = "git::https://example.com/net.git", "git::https://example.com/net.git//main.tf", "git::https://example.com/net.git//main.tf", addr("hashicorp/tls")
+	far.Place.Package, far.Place.Path, far.Path, far.Addr = "git::https://example.com/net.git", "git::https://example.com/net.git//main.tf", "git::https://example.com/net.git//main.tf", addr("hashicorp/tls")
 	dev.Findings = []problem.Finding{missing, far}
 	bare.Verified = &report.Verified{Counts: verify.Counts{verify.Unproven: 1}}
-	bare.Findings = []problem.Finding{{Severity: problem.SeverityNote, Code: problem.CodeNotNormal, File: ".terraform.lock.hcl", Path: ".terraform.lock.hcl", Line: 1, Message: "the file is not in the form that Terraform writes"}}
-	bare.Diagnostics = []problem.Diagnostic{{Code: problem.CodeInvalidLock, File: ".terraform.lock.hcl", Line: 7, Message: "invalid provider source address"}}
+	bare.Findings = []problem.Finding{{Severity: problem.SeverityNote, Code: problem.CodeNotNormal, Place: problem.Place{Path: ".terraform.lock.hcl", Line: 1}, Path: ".terraform.lock.hcl", Message: "the file is not in the form that Terraform writes"}}
+	bare.Diagnostics = []problem.Diagnostic{{Code: problem.CodeInvalidLock, Place: problem.Place{Path: ".terraform.lock.hcl", Line: 7}, Message: "invalid provider source address"}}
 	return report.Report{
 		Verb: report.VerbVerify, Modules: []report.Module{prod, dev, bare},
 		Diagnostics: []problem.Diagnostic{{Code: problem.CodeUnreachable, Host: "registry.example.com", Message: "the registry registry.example.com answered nothing that was asked"}},

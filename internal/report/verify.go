@@ -34,7 +34,7 @@ func FromVerification(v verify.Verification) Module {
 func Tampered(name, what, head string) Module {
 	rule, _ := verify.RuleOf(problem.CodeTamperedBoth)
 	return Module{Dir: ".", Verified: &Verified{Counts: verify.Counts{}}, Findings: []problem.Finding{{
-		Code: problem.CodeTamperedBoth, Severity: rule.Severity, File: name, Line: 1, Hint: rule.Help, About: head,
+		Code: problem.CodeTamperedBoth, Severity: rule.Severity, Place: problem.Place{Path: name, Line: 1}, Hint: rule.Help, About: head,
 		Message: "this pull request changes the " + what + ", and is judged by the base's",
 	}}}
 }
@@ -70,7 +70,7 @@ func verification(r Report, d dialect) []part {
 		for _, m := range r.Modules {
 			for _, f := range m.Brief() {
 				if f.Severity == severity {
-					findings.items = append(findings.items, fmt.Sprintf("| %s | `%s` | %s | %s | %s |\n", severity, f.Code, d.code(m.Dir), d.code(f.Diagnostic().Place()), d.text(f.Message)))
+					findings.items = append(findings.items, fmt.Sprintf("| %s | `%s` | %s | %s | %s |\n", severity, f.Code, d.code(m.Dir), d.code(f.Diagnostic().Place.String()), d.text(f.Message)))
 				}
 			}
 		}
@@ -99,7 +99,7 @@ func acceptedPart(r Report, d dialect) part {
 			continue
 		}
 		for _, a := range m.Verified.Accepted {
-			p.items = append(p.items, fmt.Sprintf("| `%s` | %s | %s | %s |\n", a.Code, d.code(a.Diagnostic().Place()), day(a.Until), d.text(a.Reason)))
+			p.items = append(p.items, fmt.Sprintf("| `%s` | %s | %s | %s |\n", a.Code, d.code(a.Diagnostic().Place.String()), day(a.Until), d.text(a.Reason)))
 		}
 	}
 	return p

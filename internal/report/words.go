@@ -315,7 +315,7 @@ func (d dialect) place(t scan.Term, from Origins) string {
 	if t.Module != "" {
 		about = append(about, d.code(modulePath(t.Module)))
 	}
-	if origin := from.of(t.Module); t.Module != "" && origin != "" && t.Package != "" {
+	if origin := from.of(t.Module); t.Module != "" && origin != "" && t.Place.Package != "" {
 		about = append(about, d.text(origin))
 	}
 	if t.Source != "" {
@@ -325,14 +325,12 @@ func (d dialect) place(t scan.Term, from Origins) string {
 		about = append(about, "version = "+d.code(t.Expression))
 	}
 	if len(about) == 0 {
-		return d.at(t.File, t.Line)
+		return d.at(t.Place)
 	}
-	return d.at(t.File, t.Line) + " (" + strings.Join(about, ", ") + ")"
+	return d.at(t.Place) + " (" + strings.Join(about, ", ") + ")"
 }
 
-func (d dialect) at(file string, line int) string {
-	return d.code(problem.Diagnostic{File: file, Line: line}.Place())
-}
+func (d dialect) at(p problem.Place) string { return d.code(p.String()) }
 
 // modulePath writes the names of module calls as the tools write the address
 // of a module.
@@ -448,8 +446,8 @@ func (d dialect) unreadCall(u scan.Unread) string {
 	if u.Entry != nil && u.Module != "" {
 		text += " of " + d.code(modulePath(u.Module))
 	}
-	if u.File != "" {
-		text += " at " + d.at(u.File, u.Line)
+	if u.Place.Path != "" {
+		text += " at " + d.at(u.Place)
 	}
 	if u.Source != "" {
 		text += ", source " + d.code(u.Source)
@@ -479,18 +477,18 @@ func (d dialect) unread(u scan.Unread, replaced bool) symptom {
 		}
 		s.what += ": " + d.text(cmp.Or(u.Cause, u.Reason))
 	}
-	if u.File != "" {
-		s.places = []string{d.at(u.File, u.Line)}
+	if u.Place.Path != "" {
+		s.places = []string{d.at(u.Place)}
 	}
 	return s
 }
 
 // diagnostic returns a problem's place and message.
 func (d dialect) diagnostic(p problem.Diagnostic) string {
-	if p.File == "" || p.File == "." { // where relock was started
+	if p.Place.Path == "" || p.Place.Path == "." { // where relock was started
 		return d.text(p.Message)
 	}
-	return d.code(p.Place()) + ": " + d.text(p.Message)
+	return d.code(p.Place.String()) + ": " + d.text(p.Message)
 }
 
 // deciding is the term that bounds the version most: an exact one, else the one
@@ -703,18 +701,18 @@ func (d dialect) made(m scan.RootModule) []string {
 		if h.Parts > 1 {
 			known = " are not known; no requirement depends on them"
 		}
-		lines = append(lines, fmt.Sprintf("%s of %s%s (%s)", count(h.Parts, "part", "parts"), d.code(h.Path), known, d.text(fmt.Sprintf("%s:%d", h.File, h.Line))))
+		lines = append(lines, fmt.Sprintf("%s of %s%s (%s)", count(h.Parts, "part", "parts"), d.code(h.Path), known, d.text(h.Place.String())))
 	}
 	for _, text := range m.Assumptions {
 		lines = append(lines, "assumed: "+d.text(text))
 	}
 	for _, u := range m.Tree.Unread {
 		if u.Code == problem.CodeTerragruntUnit {
-			lines = append(lines, fmt.Sprintf("known in part: %s (%s)", d.text(u.Reason), d.text(fmt.Sprintf("%s:%d", u.File, u.Line))))
+			lines = append(lines, fmt.Sprintf("known in part: %s (%s)", d.text(u.Reason), d.text(u.Place.String())))
 		}
 	}
 	for _, n := range m.Tree.Notes {
-		lines = append(lines, fmt.Sprintf("note: %s (%s)", d.text(n.Message), d.text(n.Place())))
+		lines = append(lines, fmt.Sprintf("note: %s (%s)", d.text(n.Message), d.text(n.Place.String())))
 	}
 	return lines
 }

@@ -125,7 +125,7 @@ func (k *carrier) tell(group, dir string, refused []lockfile.Lock) {
 			what += " " + l.Version.String()
 		}
 		k.told[group] = append(k.told[group], problem.Diagnostic{
-			Code: problem.CodePolicy, Severity: problem.SeverityWarning, File: path.Join(dir, lockfile.Name),
+			Code: problem.CodePolicy, Severity: problem.SeverityWarning, Place: problem.Place{Path: path.Join(dir, lockfile.Name)},
 			Message: fmt.Sprintf("the pull request keeps %s no more: what is required, the rules, or what this run has found speaks against it", what),
 		})
 	}

@@ -259,7 +259,7 @@ func notOnDisk(j job, s *inventory, t tree, c committed, diagnostics []problem.D
 			s.blind.add(deletedHere, j.show(t), name)
 		}
 	}
-	diagnostics = slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Diagnostic) bool { return unseen[d.File] })
+	diagnostics = slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Diagnostic) bool { return unseen[d.Place.Path] })
 	return append(diagnostics, unchecked(s, c)...)
 }
 
@@ -278,7 +278,7 @@ func unchecked(s *inventory, c committed) (errs []problem.Diagnostic) {
 		if s.extent.changed != nil && s.extent.changed.files[name] && isLock(name) {
 			errs = append(errs, problem.Diagnostic{
 				Code: problem.CodeUnseen, Message: "the change to the lock file is not checked: the sparse checkout lacks it",
-				File: name, Hint: scan.CheckOut(path.Dir(name)),
+				Place: problem.Place{Path: name}, Hint: scan.CheckOut(path.Dir(name)),
 			})
 		}
 	}

@@ -61,12 +61,12 @@ func Unwritten(what, shown string, err error) problem.Diagnostic {
 	if errors.Is(err, file.ErrChanged) {
 		return problem.Diagnostic{
 			Code: problem.CodeFileChanged, Message: "the " + what + " changed while relock ran, and stays as it is now",
-			File: shown, Hint: "run again",
+			Place: problem.Place{Path: shown}, Hint: "run again",
 		}
 	}
 	return problem.Diagnostic{
 		Code: problem.CodeUnwritable, Message: fmt.Sprintf("the %s could not be written: %v", what, file.Cause(err)),
-		File: shown, Hint: "nothing was changed; check the permissions of the directory",
+		Place: problem.Place{Path: shown}, Hint: "nothing was changed; check the permissions of the directory",
 	}
 }
 

@@ -190,11 +190,11 @@ func (s *inventory) tell(diagnostics []problem.Diagnostic) {
 	for _, d := range diagnostics {
 		switch {
 		case d.Code == problem.CodePassedOver:
-			s.passedOver = append(s.passedOver, d.File)
+			s.passedOver = append(s.passedOver, d.Place.Path)
 		case d.Code != problem.CodeUnlocked:
 			s.diagnostics = append(s.diagnostics, d)
-		case !slices.Contains(s.unlocked, d.File):
-			s.unlocked, s.hidden = append(s.unlocked, d.File), cmp.Or(s.hidden, d.Hint)
+		case !slices.Contains(s.unlocked, d.Place.Path):
+			s.unlocked, s.hidden = append(s.unlocked, d.Place.Path), cmp.Or(s.hidden, d.Hint)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func forgiveModule(m *report.Module, before report.Module, a alike) {
 	if m.OnBase {
 		m.Forgiven = true
 		m.Diagnostics = append(m.Diagnostics, problem.Diagnostic{
-			Code: problem.CodeOnBase, Severity: problem.SeverityWarning, File: m.LockPath,
+			Code: problem.CodeOnBase, Severity: problem.SeverityWarning, Place: problem.Place{Path: m.LockPath},
 			Message: "the lock file was like that before the change, which does not fail for it",
 			Hint:    "run relock on the base branch",
 		})

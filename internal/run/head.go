@@ -93,7 +93,7 @@ func screened(j job, m scan.RootModule) scan.RootModule {
 			continue
 		}
 		m.Tree.Diagnostics = append(m.Tree.Diagnostics, problem.Diagnostic{
-			Code: problem.CodeUnreachable, Addr: r.Addr, Host: host, File: r.Terms[0].File, Line: r.Terms[0].Line, Package: r.Terms[0].Package,
+			Code: problem.CodeUnreachable, Addr: r.Addr, Host: host, Place: r.Terms[0].Place,
 			Message: "the registry " + host.ForDisplay() + " is not contacted for a pull request from a fork",
 			Hint:    "name it in a host block of the runner's CLI configuration, if such pull requests may use it",
 		})

@@ -270,7 +270,7 @@ func forgiveAlone(base func() (*Remote, error), r upgrade.Result) upgrade.Result
 func inCache(name string) problem.Finding {
 	rule, _ := verify.RuleOf(problem.CodeLockInCache)
 	return problem.Finding{
-		Code: problem.CodeLockInCache, Severity: rule.Severity, Hint: rule.Help, File: name, Line: 1,
+		Code: problem.CodeLockInCache, Severity: rule.Severity, Hint: rule.Help, Place: problem.Place{Path: name, Line: 1},
 		Message: "the change adds or changes a lock file in a directory that the tools fill by themselves",
 	}
 }

@@ -105,7 +105,7 @@ func unremembered(name string, err error) []problem.Diagnostic {
 		return nil
 	}
 	return []problem.Diagnostic{{
-		Code: problem.CodeSettings, Severity: problem.SeverityWarning, File: name,
+		Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: problem.Place{Path: name},
 		Message: fmt.Sprintf("what is known of the repositories cannot be used: %v", file.Cause(err)),
 		Hint:    "nothing is wrong with what the run does; every repository is read",
 	}}
@@ -146,7 +146,7 @@ func (f *fleetRun) recall(ctx context.Context, l github.Listed) (report.Report, 
 	told.Excluded = known.Excluded
 	for _, message := range known.Unseen {
 		told.Diagnostics = append(told.Diagnostics, problem.Diagnostic{
-			Code: problem.CodeUnseen, Severity: problem.SeverityWarning, File: l.Name, Package: l.Name, Message: message,
+			Code: problem.CodeUnseen, Severity: problem.SeverityWarning, Place: problem.Place{Path: l.Name, Package: l.Name}, Message: message,
 		})
 	}
 	for _, m := range known.Modules {

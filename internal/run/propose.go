@@ -399,7 +399,7 @@ func (p *proposer) failures(s *share) (beside []problem.Diagnostic, own bool) {
 	for n, i := range s.modules {
 		own = own || s.parts[n].Failed()
 		if p.found[i].result.Failed() && !s.parts[n].Failed() {
-			beside = append(beside, problem.Diagnostic{Code: problem.CodeUnreachable, File: p.found[i].module.Dir})
+			beside = append(beside, problem.Diagnostic{Code: problem.CodeUnreachable, Place: problem.Place{Path: p.found[i].module.Dir}})
 		}
 	}
 	return beside, own
@@ -492,7 +492,7 @@ func facts(modules []report.Module, general []problem.Diagnostic) string {
 		}
 	}
 	for _, d := range general { // not their messages, which may tell of a port or a time
-		fmt.Fprintf(h, "general %s %s %d\n", d.Code, d.File, d.Severity)
+		fmt.Fprintf(h, "general %s %s %d\n", d.Code, d.Place.Path, d.Severity)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }

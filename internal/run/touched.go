@@ -102,7 +102,7 @@ func (c *changed) unlocked(diagnostics []problem.Diagnostic) []problem.Diagnosti
 		return diagnostics
 	}
 	return slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Diagnostic) bool {
-		return d.Code == problem.CodeUnlocked && !c.in[d.File]
+		return d.Code == problem.CodeUnlocked && !c.in[d.Place.Path]
 	})
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/agext/levenshtein"
 
-	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/problem"
@@ -242,19 +241,19 @@ func misses(j job, s inventory, t tree, diagnostics []problem.Diagnostic) []prob
 	}
 	unlocked := func(dir string) bool { // then it has root modules, which are told of
 		return slices.ContainsFunc(diagnostics, func(d problem.Diagnostic) bool {
-			return d.Code == problem.CodeUnlocked && strings.HasPrefix(d.File+"/", dir+"/")
+			return d.Code == problem.CodeUnlocked && strings.HasPrefix(d.Place.Path+"/", dir+"/")
 		})
 	}
 	kept := slices.Clone(diagnostics)
 	return slices.DeleteFunc(kept, func(d problem.Diagnostic) bool {
-		if d.Code != problem.CodeNotRootModule || !slices.Contains(t.named, d.File) || unlocked(d.File) {
+		if d.Code != problem.CodeNotRootModule || !slices.Contains(t.named, d.Place.Path) || unlocked(d.Place.Path) {
 			return false
 		}
-		shown, message, hint := j.show(t)(d.File), d.Message, d.Hint
+		shown, message, hint := j.show(t)(d.Place.Path), d.Message, d.Hint
 		if d.Severity == problem.SeverityWarning { // it is there, and holds none
 			message = "no root module was found in " + shown
 		}
-		if near, ok := nearDir(d.File, t.locked(j.req.Scan.Enters)); ok {
+		if near, ok := nearDir(d.Place.Path, t.locked(j.req.Scan.Enters)); ok {
 			hint = "did you mean " + j.show(t)(near) + "?"
 		}
 		s.lost[wish{dir: shown}] = problem.Diagnostic{Code: problem.CodeNotFound, Message: message, Hint: hint}
@@ -314,7 +313,7 @@ type Clause struct {
 	Key         string             // of the file
 	Providers   []provider.Pattern // empty: all
 	Directories []string           // globs; empty: everywhere
-	config.Position
+	Place       problem.Place
 }
 
 // about reports whether a root module has something that the clause is about.
@@ -341,7 +340,7 @@ func idle(clauses []Clause, all []found) []problem.Diagnostic {
 			continue
 		}
 		d := problem.Diagnostic{
-			Severity: problem.SeverityWarning, Code: problem.CodeNotFound, File: cl.File, Line: cl.Line,
+			Severity: problem.SeverityWarning, Code: problem.CodeNotFound, Place: cl.Place,
 			Message: cl.Key + " matches nothing in this repository",
 		}
 		for _, p := range cl.Providers {

@@ -127,13 +127,13 @@ func TestModulesReadWhatLeadsOutOfTheTreeOneByOne(t *testing.T) {
 			}
 			var got []string
 			for _, r := range modules[0].All().Requirements {
-				got = append(got, r.Addr.Type+" at "+r.Terms[0].File)
+				got = append(got, r.Addr.Type+" at "+r.Terms[0].Place.Path)
 			}
 			for _, u := range modules[0].All().Unread {
-				got = append(got, "unread at "+u.File+": "+u.Reason)
+				got = append(got, "unread at "+u.Place.Path+": "+u.Reason)
 			}
 			for _, d := range modules[0].All().Diagnostics {
-				got = append(got, "error at "+d.File+": "+d.Message)
+				got = append(got, "error at "+d.Place.Path+": "+d.Message)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("what was found (-want +got):\n%s", diff)
@@ -174,7 +174,7 @@ func TestSearchTellsWhatItCannotRead(t *testing.T) {
 		}
 		var got []string
 		for _, d := range diags {
-			got = append(got, fmt.Sprintf("%s at %s: %s", d.Severity, d.File, d.Message))
+			got = append(got, fmt.Sprintf("%s at %s: %s", d.Severity, d.Place.Path, d.Message))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("without %q it says (-want +got):\n%s", exclude, diff)

@@ -144,7 +144,7 @@ func resultOf(t *testing.T, modules []RootModule) result {
 			if d.Severity == problem.SeverityError {
 				r.failed = append(r.failed, d)
 			}
-			if d.File == "" || path.IsAbs(d.File) || d.Message == "" {
+			if d.Place.Path == "" || path.IsAbs(d.Place.Path) || d.Message == "" {
 				t.Errorf("incomplete diagnostic %+v", d)
 			}
 		}

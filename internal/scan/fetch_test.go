@@ -107,7 +107,7 @@ func TestModules_holes_in_packages(t *testing.T) {
 	want := []Unread{{
 		Module: "m0.sub", Source: "./submodule", Code: problem.CodeUnauthorized,
 		Reason: "example.com wants credentials", Hint: "set module-token",
-		File: "https://example.com/m0.zip//main.tf", Line: 2, Package: "https://example.com/m0.zip",
+		Place: problem.Place{Path: "https://example.com/m0.zip//main.tf", Line: 2, Package: "https://example.com/m0.zip"},
 	}}
 	if diff := cmp.Diff(want, modules[0].Tree.Unread); diff != "" {
 		t.Errorf("Unread (-want +got):\n%s", diff)
@@ -128,7 +128,7 @@ func TestPackage(t *testing.T) {
 	}
 	for i, want := range []tfconfig.FileName{{File: "main.tf"}, {File: "/opt/modules//net/main.tf", Package: "/opt/modules"}} {
 		term := modules[0].Tree.Requirements[i].Terms[0]
-		if got := (tfconfig.FileName{File: term.File, Package: term.Package}); got != want {
+		if got := (tfconfig.FileName{File: term.Place.Path, Package: term.Place.Package}); got != want {
 			t.Errorf("the term is in %+v, want %+v", got, want)
 		}
 	}
@@ -153,7 +153,7 @@ func TestModule_All(t *testing.T) {
 	var terms []string
 	for _, r := range rest.Tree.Requirements {
 		for _, term := range r.Terms {
-			terms = append(terms, r.Addr.Type+" "+term.place().String())
+			terms = append(terms, r.Addr.Type+" "+term.Place.String())
 		}
 	}
 	if diff := cmp.Diff([]string{"a main.tf:1", "b m/main.tf:1"}, terms); diff != "" {
@@ -162,7 +162,7 @@ func TestModule_All(t *testing.T) {
 	if len(rest.Tree.Unread) != 1 || rest.Tree.Unread[0].Module != "m.far" {
 		t.Errorf("Unread without tests = %+v, want m.far", rest.Tree.Unread)
 	}
-	if len(rest.Tree.Diagnostics) != 1 || rest.Tree.Diagnostics[0].File != "m/main.tf" {
+	if len(rest.Tree.Diagnostics) != 1 || rest.Tree.Diagnostics[0].Place.Path != "m/main.tf" {
 		t.Errorf("Diagnostics without tests = %v, want the one in m/main.tf", rest.Tree.Diagnostics)
 	}
 }

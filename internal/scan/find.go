@@ -162,7 +162,7 @@ func Find(ctx context.Context, fsys fs.FS, opts Options) ([]Root, []problem.Diag
 		}
 	}
 	f.Diags = slices.DeleteFunc(f.Diags, func(d problem.Diagnostic) bool {
-		_, found := f.roots[d.File]
+		_, found := f.roots[d.Place.Path]
 		return (d.Code == problem.CodeUnlocked || d.Code == problem.CodePassedOver) && found // another DIR is it
 	})
 	for dir := range f.roots {
@@ -196,7 +196,7 @@ func (f *finder) find(ctx context.Context, dir string) error {
 		case !errors.Is(err, fs.ErrNotExist):
 			message = fmt.Sprintf("%s could not be read: %v", name, file.Cause(err))
 		}
-		f.Diags = append(f.Diags, problem.Diagnostic{Code: problem.CodeNotRootModule, Message: message, File: name})
+		f.Diags = append(f.Diags, problem.Diagnostic{Code: problem.CodeNotRootModule, Message: message, Place: problem.Place{Path: name}})
 		return nil
 	}
 	if !search {
@@ -346,8 +346,8 @@ func (f *finder) nothing(base tfconfig.Directory, unlocked []tfconfig.Directory)
 	var names []string // as they are called from base on
 	for _, at := range configured {
 		for _, d := range at.Configuration(f.likelyTool(at)).Diagnostics {
-			if d.Severity == problem.SeverityError && d.Line > 0 {
-				return fmt.Sprintf(": %s:%d has an error: %s", filetree.Relative(base.Path, d.File), d.Line, d.Message),
+			if d.Severity == problem.SeverityError && d.Place.Line > 0 {
+				return fmt.Sprintf(": %s:%d has an error: %s", filetree.Relative(base.Path, d.Place.Path), d.Place.Line, d.Message),
 					"correct the file: what it says may make its directory a root module"
 			}
 		}
@@ -387,7 +387,7 @@ func (f *finder) hidden(dirs []tfconfig.Directory) string {
 // warn reports something about the tree that stops nothing.
 func (f *finder) warn(code problem.Code, file, message, hint string) {
 	f.Diags = append(f.Diags, problem.Diagnostic{
-		Severity: problem.SeverityWarning, Code: code, Message: message, File: file, Hint: hint,
+		Severity: problem.SeverityWarning, Code: code, Message: message, Place: problem.Place{Path: file}, Hint: hint,
 	})
 }
 

@@ -90,7 +90,7 @@ func (l *loading) cutOff(ctx context.Context) {
 	l.read = RootModule{Root: l.Root}
 	l.read.Root.Tree = nil
 	l.read.Tree.Diagnostics = sorted(l.Problems)
-	l.read.Tree.Unread = append(slices.Clone(l.Unread), Unread{Code: why.Code, Reason: why.Message, Hint: why.Hint, File: l.Dir})
+	l.read.Tree.Unread = append(slices.Clone(l.Unread), Unread{Code: why.Code, Reason: why.Message, Hint: why.Hint, Place: problem.Place{Path: l.Dir}})
 }
 
 // load reads the module tree with what has been fetched so far.
@@ -140,7 +140,7 @@ func (l *loading) lockProblems() []problem.Diagnostic {
 	for _, entry := range l.Lock.Locks {
 		if why := l.Tool.Refusal(entry.Addr); why != "" {
 			problems = append(problems, problem.Diagnostic{
-				Code: problem.CodeInvalidLock, File: l.Lock.Path, Line: entry.Line(), Addr: entry.Addr,
+				Code: problem.CodeInvalidLock, Place: problem.Place{Path: l.Lock.Path, Line: entry.Line()}, Addr: entry.Addr,
 				Message: "invalid provider source address: " + why,
 				Hint:    "set --tool-version if another release is used",
 			})

@@ -125,7 +125,7 @@ func TestLoad_tree_of_its_own(t *testing.T) {
 	m := modules[0]
 	var said []string
 	for _, r := range m.Tree.Requirements {
-		said = append(said, r.Addr.String()+" at "+r.Terms[0].place().String())
+		said = append(said, r.Addr.String()+" at "+r.Terms[0].Place.String())
 	}
 	for _, d := range m.Tree.Diagnostics {
 		said = append(said, d.Error())

@@ -138,7 +138,7 @@ func printModules(w io.Writer, modules []RootModule, diags []problem.Diagnostic,
 		assumed := m.Assumed && m.Tool.Version != provider.Newest(m.Tool.Name).Version
 		fmt.Fprintf(w, "%s: %s%s%s%s\n", m.Dir, m.Tool, map[bool]string{true: " assumed"}[assumed], map[bool]string{true: ", locked"}[m.Lock != nil], kindText(m))
 		if m.Pin != nil && m.Pin.Kind != versionfile.Exact {
-			fmt.Fprintf(w, "  pinned %s by %q at %s:%d\n", m.Pin.Kind, m.Pin.Text, m.Pin.File, m.Pin.Line)
+			fmt.Fprintf(w, "  pinned %s by %q at %s\n", m.Pin.Kind, m.Pin.Text, m.Pin.Place)
 		}
 		all := m.All()
 		for _, r := range all.Requirements {
@@ -150,10 +150,10 @@ func printModules(w io.Writer, modules []RootModule, diags []problem.Diagnostic,
 		}
 		for _, u := range all.Unread {
 			if u.Entry != nil {
-				fmt.Fprintf(w, "  open %s:%d: %s of module.%s is %s: %s\n", u.File, u.Line, u.Entry.Name, u.Module, u.Entry.Expression, u.Reason)
+				fmt.Fprintf(w, "  open %s: %s of module.%s is %s: %s\n", u.Place, u.Entry.Name, u.Module, u.Entry.Expression, u.Reason)
 				continue
 			}
-			fmt.Fprintf(w, "  unread%s %s:%d: module.%s %q: %s\n", map[bool]string{true: " in tests"}[slices.Contains(m.Tests.Unread, u)], u.File, u.Line, u.Module, u.Source, u.Reason)
+			fmt.Fprintf(w, "  unread%s %s: module.%s %q: %s\n", map[bool]string{true: " in tests"}[slices.Contains(m.Tests.Unread, u)], u.Place, u.Module, u.Source, u.Reason)
 			if u.Hint != "" {
 				fmt.Fprintf(w, "    hint: %s\n", u.Hint)
 			}
@@ -186,7 +186,7 @@ func printTerm(w io.Writer, t Term, tested bool) {
 	if t.Constraint != (provider.Term{}) {
 		text = t.Constraint.String()
 	}
-	fmt.Fprintf(w, "    %s:%d", t.File, t.Line)
+	fmt.Fprintf(w, "    %s", t.Place)
 	if t.Module != "" {
 		fmt.Fprintf(w, " module.%s", t.Module)
 	}

@@ -117,7 +117,7 @@ func (w *walker) conflict(pin *versionfile.Pin) {
 			}
 		}
 		if with == "" && pin != nil && !choose(w.tool.Name, w.versions[:i+1], nil).none {
-			with = fmt.Sprintf(" together with what is pinned at %s", tfconfig.Place{File: pin.File, Line: pin.Line})
+			with = fmt.Sprintf(" together with what is pinned at %s", pin.Place)
 		}
 		w.Add(text.Place, "unsupported release: no release of %s meets the constraint%s", w.tool.Name.Title(), with)
 		return

@@ -84,7 +84,7 @@ func merged(terms map[provider.Addr][]Term) []Requirement {
 	var all []Requirement
 	for _, addr := range slices.SortedFunc(maps.Keys(terms), provider.Addr.Compare) {
 		slices.SortStableFunc(terms[addr], func(a, b Term) int {
-			return cmp.Or(strings.Compare(a.Module, b.Module), strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+			return cmp.Or(strings.Compare(a.Module, b.Module), a.Place.Compare(b.Place))
 		})
 		all = append(all, Requirement{Addr: addr, Terms: slices.Compact(terms[addr])})
 	}
@@ -108,17 +108,11 @@ type Term struct {
 	// Module is the path of module calls from the root module, joined by dots;
 	// empty for the root module itself.
 	Module string
-	// File is slash-separated and relative to the scanned file tree, unless there is
-	// a Package; Package is as in FileName.
-	File    string
-	Line    int
-	Package string
+	Place  problem.Place
 	// Source and Expression are what the address and the constraint were evaluated from,
 	// as it is written; empty for what is written itself.
 	Source, Expression string
 }
-
-func (t Term) place() tfconfig.Place { return tfconfig.Place{File: t.File, Line: t.Line} }
 
 // Constraints merges the terms to the string that the lock file records.
 func (r Requirement) Constraints() provider.Constraints {
@@ -144,10 +138,7 @@ type Unread struct {
 	// the package of Source; else empty.
 	Cause string
 	Hint  string // what to do next; may be empty
-	File  string // as in Term
-	Line  int
-	// Package is as in FileName.
-	Package string
+	Place problem.Place
 }
 
 // Fetched is a module call that was followed out of the scanned file tree.
@@ -171,10 +162,10 @@ func Recorded(lock *lockfile.File) []Requirement {
 	for _, l := range lock.Locks {
 		r := Requirement{Addr: l.Addr}
 		for _, t := range l.Constraints.Terms() {
-			r.Terms = append(r.Terms, Term{Constraint: t, File: lock.Path, Line: l.Line()})
+			r.Terms = append(r.Terms, Term{Constraint: t, Place: problem.Place{Path: lock.Path, Line: l.Line()}})
 		}
 		if len(r.Terms) == 0 {
-			r.Terms = []Term{{File: lock.Path, Line: l.Line()}}
+			r.Terms = []Term{{Place: problem.Place{Path: lock.Path, Line: l.Line()}}}
 		}
 		recorded = append(recorded, r)
 	}

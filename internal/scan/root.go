@@ -97,8 +97,7 @@ type Root struct {
 type Hole struct {
 	Path  string // of the generated file, relative to where the tool is run
 	Parts int
-	File  string // what generates it, as in Term
-	Line  int
+	Place problem.Place // of what generates it
 }
 
 // at is where the configuration is.
@@ -169,7 +168,7 @@ func (r Root) Left(recorded bool) (problem.Diagnostic, bool) {
 
 // warning says that a lock file is not a root module's own.
 func (k Kind) warning(lock string) problem.Diagnostic {
-	d := problem.Diagnostic{Severity: problem.SeverityWarning, File: lock, Hint: "relock lock completes its hashes"}
+	d := problem.Diagnostic{Severity: problem.SeverityWarning, Place: problem.Place{Path: lock}, Hint: "relock lock completes its hashes"}
 	switch k {
 	case TerragruntUnit:
 		d.Code, d.Message = problem.CodeTerragruntUnit, "the lock file belongs to a Terragrunt unit, whose configuration is generated"

@@ -210,18 +210,18 @@ func checkModule(t *testing.T, m RootModule) {
 			t.Errorf("requirement %+v of a provider that cannot be locked, or without a place", r)
 		}
 		for _, term := range r.Terms {
-			if term.File == "" || term.Line == 0 {
+			if term.Place.Path == "" || term.Place.Line == 0 {
 				t.Errorf("term %+v without a place", term)
 			}
 		}
 	}
 	for _, u := range m.All().Unread {
-		if u.Module == "" && u.Entry == nil || u.Reason == "" || u.File == "" || u.Line == 0 {
+		if u.Module == "" && u.Entry == nil || u.Reason == "" || u.Place.Path == "" || u.Place.Line == 0 {
 			t.Errorf("incomplete %+v", u)
 		}
 	}
 	for _, d := range m.All().Diagnostics {
-		if d.Code == "" || d.Message == "" || d.File == "" {
+		if d.Code == "" || d.Message == "" || d.Place.Path == "" {
 			t.Errorf("incomplete %+v", d)
 		}
 	}

@@ -38,7 +38,7 @@ func (r *Root) keep(at tfconfig.Directory) {
 func (m *RootModule) standIn() {
 	for _, u := range m.Tree.Unread {
 		m.Tree.Diagnostics = append(m.Tree.Diagnostics, problem.Diagnostic{
-			Severity: problem.SeverityWarning, Code: problem.CodeStack, File: u.File, Line: u.Line,
+			Severity: problem.SeverityWarning, Code: problem.CodeStack, Place: u.Place,
 			Message: "the embedded stack " + u.Module + " is not read: " + u.Reason,
 		})
 	}

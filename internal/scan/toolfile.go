@@ -43,7 +43,7 @@ func (t *toolFiles) pins(dir string) versionPins {
 			pins, err := t.read(path.Join(dir, name))
 			if err != nil {
 				found.problems = append(found.problems, problem.Diagnostic{
-					Severity: problem.SeverityWarning, Code: problem.CodeUnreadable, File: path.Join(dir, name),
+					Severity: problem.SeverityWarning, Code: problem.CodeUnreadable, Place: problem.Place{Path: path.Join(dir, name)},
 					Message: fmt.Sprintf("the version file could not be read: %v", file.Cause(err)),
 				})
 			}

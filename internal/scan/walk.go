@@ -148,7 +148,7 @@ func (w *walker) module(at *visit) {
 	}
 	for _, e := range open {
 		w.Unread = append(w.Unread, Unread{
-			Module: at.path, Code: problem.CodeUnknownEntry, Reason: e.Why.Reason, Hint: e.Why.Hint, File: e.File, Line: e.Line, Entry: &e,
+			Module: at.path, Code: problem.CodeUnknownEntry, Reason: e.Why.Reason, Hint: e.Why.Hint, Place: e.Place, Entry: &e,
 		})
 	}
 	if c := at.config; !w.seen[c.Directory] {
@@ -197,7 +197,7 @@ func (w *walker) module(at *visit) {
 
 func (w *walker) need(n tfconfig.Need, at *visit) {
 	w.terms[n.Addr] = append(w.terms[n.Addr], Term{
-		Constraint: n.Term, Module: at.path, File: n.File, Line: n.Line, Source: n.Source, Expression: n.Version,
+		Constraint: n.Term, Module: at.path, Place: n.Place, Source: n.Source, Expression: n.Version,
 	})
 }
 
@@ -297,7 +297,7 @@ func (w *walker) fromModulesDir(from *visit, c tfconfig.ModuleCall, name string,
 			text = "fails, since modules are installed in the order of their names"
 		}
 		w.Notes = append(w.Notes, problem.Diagnostic{
-			Severity: problem.SeverityNote, Code: problem.CodeModuleOrder, File: c.Module.File, Line: c.Module.Line,
+			Severity: problem.SeverityNote, Code: problem.CodeModuleOrder, Place: c.Module.Place,
 			Message: "module." + to.path + " is in the package that another call installs: the first init " + text + "; the next one reads it",
 		})
 	}
@@ -341,7 +341,7 @@ func (w *walker) remote(from *visit, c tfconfig.ModuleCall, to *visit) {
 	case got.err != nil && !problem.Coded(got.err, problem.CodeNoVersion) && w.stored(from, c, to):
 		why := problem.Diagnose(got.err)
 		w.Diags = append(w.Diags, problem.Diagnostic{
-			Severity: problem.SeverityWarning, Code: why.Code, Hint: why.Hint, File: c.Module.File, Line: c.Module.Line,
+			Severity: problem.SeverityWarning, Code: why.Code, Hint: why.Hint, Place: c.Module.Place,
 			Message: fmt.Sprintf("module.%s is read from %s, since it could not be fetched: %s", to.path, modulesDir, why.Message),
 		})
 	case got.err != nil:
@@ -381,7 +381,7 @@ func (w *walker) notRead(c tfconfig.ModuleCall, to *visit, why staticeval.Unknow
 	w.Unread = append(w.Unread, Unread{
 		Module: to.path, Source: moduleaddr.Shown(c.Module.Text),
 		Code: problem.CodeUnreadModule, Reason: why.Reason, Hint: why.Hint,
-		File: c.Module.File, Line: c.Module.Line,
+		Place: c.Module.Place,
 	})
 }
 
@@ -458,7 +458,7 @@ func (w *walker) settle(h *harvest) {
 			continue
 		}
 		h.Unread = append(h.Unread, Unread{
-			Module: d.module, Code: problem.CodeUnknownEntry, Reason: d.Why.Reason, Hint: d.Why.Hint, File: d.File, Line: d.Line, Entry: &d.OpenEntry,
+			Module: d.module, Code: problem.CodeUnknownEntry, Reason: d.Why.Reason, Hint: d.Why.Hint, Place: d.Place, Entry: &d.OpenEntry,
 		})
 	}
 	h.Diags = diags
@@ -483,15 +483,15 @@ func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
 	}
 	for _, r := range t.Requirements {
 		for i := range r.Terms {
-			r.Terms[i].Package = w.packageOf(r.Terms[i].File)
+			r.Terms[i].Place.Package = w.packageOf(r.Terms[i].Place.Path)
 		}
 	}
 	for i := range t.Unread {
-		t.Unread[i].Package = w.packageOf(t.Unread[i].File)
+		t.Unread[i].Place.Package = w.packageOf(t.Unread[i].Place.Path)
 	}
 	for _, diags := range [][]problem.Diagnostic{t.Diagnostics, t.Notes} {
 		for i := range diags {
-			diags[i].Package = w.packageOf(diags[i].File)
+			diags[i].Place.Package = w.packageOf(diags[i].Place.Path)
 		}
 	}
 	return t
@@ -509,17 +509,17 @@ func (w *walker) packageOf(file string) string {
 
 // refused says why a provider cannot be required so, and where it is. One that
 // is part of the tool has no versions of its own.
-func (w *walker) refused(addr provider.Addr, terms []Term) (tfconfig.Place, string) {
+func (w *walker) refused(addr provider.Addr, terms []Term) (problem.Place, string) {
 	terraform, _ := provider.ImpliedAddr("terraform", w.tool.Name)
 	constrained := slices.IndexFunc(terms, func(t Term) bool { return t.Constraint != (provider.Term{}) })
 	switch {
 	case len(terms) == 0:
 	case addr.Legacy():
-		return terms[0].place(), fmt.Sprintf("invalid legacy provider address: %s is a name of Terraform 0.12 and earlier; complete the upgrade to Terraform 0.13, or name the provider's namespace", addr)
+		return terms[0].Place, fmt.Sprintf("invalid legacy provider address: %s is a name of Terraform 0.12 and earlier; complete the upgrade to Terraform 0.13, or name the provider's namespace", addr)
 	case addr.Builtin() && addr != terraform:
-		return terms[0].place(), fmt.Sprintf("invalid dependency on a built-in provider: there is no %s", addr)
+		return terms[0].Place, fmt.Sprintf("invalid dependency on a built-in provider: there is no %s", addr)
 	case addr.Builtin() && constrained >= 0:
-		return terms[constrained].place(), fmt.Sprintf("invalid dependency on a built-in provider: %s supports no version constraints", addr)
+		return terms[constrained].Place, fmt.Sprintf("invalid dependency on a built-in provider: %s supports no version constraints", addr)
 	}
-	return tfconfig.Place{}, ""
+	return problem.Place{}, ""
 }

@@ -81,7 +81,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 		made.write(w, dir, f, tool)
 	}
 	if !configured(w, dir) && made.Known() {
-		made.refuse(u.Source.configPlace, "the module has no configuration of Terraform or OpenTofu, and none is generated")
+		made.refuse(u.Source.place, "the module has no configuration of Terraform or OpenTofu, and none is generated")
 	}
 	if made.Known() {
 		made.Dir = dir
@@ -102,15 +102,15 @@ func (r *fileReader) withoutFile(dir string) bool {
 }
 
 // refuse notes a problem for which the unit is refused.
-func (made *Assembly) refuse(at configPlace, reason string) {
+func (made *Assembly) refuse(at problem.Place, reason string) {
 	made.problem(at, staticeval.Unknown{Refused: true, Reason: reason})
 }
 
-func (made *Assembly) problem(at configPlace, why staticeval.Unknown) {
-	if at.file == "" {
-		at = configPlace{made.File, 1}
+func (made *Assembly) problem(at problem.Place, why staticeval.Unknown) {
+	if at.Path == "" {
+		at = problem.Place{Path: made.File, Line: 1}
 	}
-	made.Problems = append(slices.Clip(made.Problems), Problem{why, at.file, at.line})
+	made.Problems = append(slices.Clip(made.Problems), Problem{why, at})
 }
 
 // module begins the copy with the module. It returns where in it init runs.
@@ -124,15 +124,15 @@ func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.To
 	case u.Source.Local && a.isDir(u.Source.Package):
 		w.layers = []layer{{a.Configs.fileReader, u.Source.Package, ".", &u.lists, nil}}
 		if n, err := w.find(u.Source.Subdir); err != nil || !n.IsDir() {
-			made.refuse(u.Source.configPlace, "the directory of the module does not exist")
+			made.refuse(u.Source.place, "the directory of the module does not exist")
 			return nil, "", false
 		}
 		return w, u.Source.Subdir, true
 	case u.Source.Local && a.absent != nil && a.absent(u.Source.Package):
-		made.problem(u.Source.configPlace, staticeval.Unknown{Refused: true, Reason: "the directory of the module is not in the sparse checkout", Hint: scan.CheckOut(u.Source.Package)})
+		made.problem(u.Source.place, staticeval.Unknown{Refused: true, Reason: "the directory of the module is not in the sparse checkout", Hint: scan.CheckOut(u.Source.Package)})
 		return nil, "", false
 	case u.Source.Local && !a.isFile(u.Source.Package):
-		made.refuse(u.Source.configPlace, "the directory of the module does not exist")
+		made.refuse(u.Source.place, "the directory of the module does not exist")
 		return nil, "", false
 	}
 	return a.fetched(ctx, made, w, tool)
@@ -140,7 +140,7 @@ func (a *Assembler) module(ctx context.Context, made *Assembly, tool provider.To
 
 // fetched begins the copy with a module that is fetched.
 func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy, tool provider.Tool) (*workingCopy, string, bool) {
-	at := made.Source.configPlace
+	at := made.Source.place
 	call, why := made.Source.call(tool, a.repository)
 	if why != nil {
 		made.problem(at, *why)
@@ -178,7 +178,7 @@ func (a *Assembler) pkg(p scan.Package) *fileReader {
 
 // write writes a generated file into the copy, or removes what is there instead.
 func (made *Assembly) write(w *workingCopy, dir string, f Generated, tool provider.Tool) {
-	at := configPlace{f.File, f.Line}
+	at := f.Place
 	name := path.Join(dir, f.Path)
 	if !fs.ValidPath(name) || name == "." {
 		made.problem(at, staticeval.Unknown{Reason: fmt.Sprintf("the generated file %q is written outside of the working directory", plainLabel(f.Label))})

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
@@ -105,7 +106,7 @@ type evaluated struct {
 	table  []staticeval.Function // that the file can call
 	below  []*include
 	why    *staticeval.Unknown // an include that cannot be read
-	whose  configPlace
+	whose  problem.Place
 	asked  bool // the includes are known
 }
 
@@ -118,12 +119,6 @@ type include struct {
 	config   *evaluated
 	line     int
 	assumed  []cty.Value // what it is said by
-}
-
-// configPlace is where something is in a configuration file.
-type configPlace struct {
-	file string
-	line int
 }
 
 // open reads a configuration file.
@@ -314,7 +309,7 @@ func asSeen(name string) string { return path.Join(repositoryTop, name) }
 
 // includes reads the files that the configuration includes. They are known before
 // locals are.
-func (c *evaluated) includes() ([]*include, *staticeval.Unknown, configPlace) {
+func (c *evaluated) includes() ([]*include, *staticeval.Unknown, problem.Place) {
 	if c.asked {
 		return c.below, c.why, c.whose
 	}
@@ -338,7 +333,7 @@ func (c *evaluated) includes() ([]*include, *staticeval.Unknown, configPlace) {
 			why = &staticeval.Unknown{Refused: true, Reason: "there are several includes without a name"}
 		}
 		if why != nil {
-			c.why, c.whose = why, configPlace{c.name, b.line}
+			c.why, c.whose = why, problem.Place{Path: c.name, Line: b.line}
 			break
 		}
 		below = append(below, in)

@@ -151,7 +151,7 @@ func (r *fileReader) parse(name string) (*configSource, *staticeval.Unknown) {
 		}
 		f, diags := hclfile.Parse(src, name)
 		if len(diags) > 0 {
-			return parsed{why: &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf("%s, line %d: %s", name, diags[0].Line, diags[0].Message)}}
+			return parsed{why: &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf("%s, line %d: %s", name, diags[0].Place.Line, diags[0].Message)}}
 		}
 		return parsed{file: newFile(name, f.Body)}
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
@@ -20,15 +21,14 @@ const remoteLabel = "remote_state"
 // set, an error.
 type Problem struct {
 	staticeval.Unknown
-	File string
-	Line int
+	Place problem.Place
 }
 
 // result is what an expression gave, where.
 type result struct {
 	value cty.Value
 	why   *staticeval.Unknown
-	configPlace
+	place problem.Place
 }
 
 // unitSettings are what is used of configuration files: their values are evaluated, and
@@ -73,14 +73,14 @@ func (e *exclusion) initialises() bool {
 type generation struct {
 	label  string
 	fields map[string]result
-	configPlace
+	place  problem.Place
 }
 
 // hook is a hook, and whether it runs before init.
 type hook struct {
 	name  string
 	early bool
-	configPlace
+	place problem.Place
 }
 
 // topAttributes are the attributes that count at the top of a file.
@@ -114,7 +114,7 @@ func (c *evaluated) own() *unitSettings {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.features)) {
 		if b := c.features[name]; b.attribute("default") == nil {
-			s.refuse(configPlace{c.name, b.line}, "feature %q has no default", plainLabel(name))
+			s.refuse(problem.Place{Path: c.name, Line: b.line}, "feature %q has no default", plainLabel(name))
 		}
 	}
 	c.generations(s)
@@ -122,8 +122,8 @@ func (c *evaluated) own() *unitSettings {
 	return s
 }
 
-func (c *evaluated) place(attr *hcl.Attribute) configPlace {
-	return configPlace{c.name, attr.Range.Start.Line}
+func (c *evaluated) place(attr *hcl.Attribute) problem.Place {
+	return problem.Place{Path: c.name, Line: attr.Range.Start.Line}
 }
 
 // set keeps an attribute, unless it is null.
@@ -138,7 +138,7 @@ func (s *unitSettings) set(c *evaluated, name string, attr *hcl.Attribute) {
 
 func (c *evaluated) result(expr hcl.Expression) result {
 	v, why := c.value(expr)
-	return result{v, why, configPlace{c.name, expr.Range().Start.Line}}
+	return result{v, why, problem.Place{Path: c.name, Line: expr.Range().Start.Line}}
 }
 
 // early are the commands whose hooks run before init does, as Terragrunt names them:
@@ -152,7 +152,7 @@ func (c *evaluated) hooks(terraform configBlock, s *unitSettings) {
 	commands := map[string][]string{"after_hook": early, "before_hook": append([]string{"init"}, early...)}
 	for _, kind := range slices.Sorted(maps.Keys(commands)) {
 		for _, b := range terraform.blocks(kind, 1) {
-			s.hooks[kind+" "+b.label] = hook{b.label, c.changes(b, commands[kind]), configPlace{c.name, b.line}}
+			s.hooks[kind+" "+b.label] = hook{b.label, c.changes(b, commands[kind]), problem.Place{Path: c.name, Line: b.line}}
 		}
 	}
 }
@@ -178,12 +178,12 @@ func (c *evaluated) changes(b configBlock, commands []string) bool {
 // generations collects the files to be generated, in either form.
 func (c *evaluated) generations(s *unitSettings) {
 	for _, b := range c.blocks("generate", 1) {
-		g := generation{label: b.label, fields: map[string]result{}, configPlace: configPlace{c.name, b.line}}
+		g := generation{label: b.label, fields: map[string]result{}, place: problem.Place{Path: c.name, Line: b.line}}
 		for _, attr := range inOrder(b.attributes()) {
 			g.fields[attr.Name] = c.result(attr.Expr)
 		}
 		if _, twice := s.generate[b.label]; twice {
-			s.refuse(g.configPlace, "the generate block %q is there twice", b.label)
+			s.refuse(g.place, "the generate block %q is there twice", b.label)
 		}
 		s.generate[b.label] = g
 	}
@@ -194,20 +194,20 @@ func (c *evaluated) generations(s *unitSettings) {
 		r := c.result(attr.Expr)
 		objects, why := fieldsOf(r.value)
 		if why != nil {
-			s.problem(*why, r.configPlace, "what is generated is not statically known")
+			s.problem(*why, r.place, "what is generated is not statically known")
 		}
 		for _, label := range slices.Sorted(maps.Keys(objects)) {
 			object := objects[label]
-			g := generation{label: label, fields: map[string]result{}, configPlace: r.configPlace}
+			g := generation{label: label, fields: map[string]result{}, place: r.place}
 			values, why := fieldsOf(object)
 			if why != nil {
-				s.problem(*why, r.configPlace, "what is generated is not statically known")
+				s.problem(*why, r.place, "what is generated is not statically known")
 			}
 			for name, v := range values {
-				g.fields[name] = result{v, staticeval.ReasonFor(v), r.configPlace}
+				g.fields[name] = result{v, staticeval.ReasonFor(v), r.place}
 			}
 			if _, twice := s.generate[label]; twice {
-				s.refuse(g.configPlace, "the generate block %q is there twice", label)
+				s.refuse(g.place, "the generate block %q is there twice", label)
 			}
 			s.generate[label] = g
 		}
@@ -247,42 +247,42 @@ func (c *evaluated) remoteState(s *unitSettings) {
 	if attr := c.attribute("remote_state"); attr != nil {
 		whole := c.result(attr.Expr)
 		parts, why := fieldsOf(whole.value)
-		r = result{parts["generate"], why, whole.configPlace}
+		r = result{parts["generate"], why, whole.place}
 		if parts["generate"] == cty.NilVal {
 			r.value = cty.NullVal(cty.DynamicPseudoType)
 		}
 	} else if blocks := c.blocks("remote_state", 0); len(blocks) > 0 {
-		r = result{value: cty.NullVal(cty.DynamicPseudoType), configPlace: configPlace{c.name, blocks[0].line}}
+		r = result{value: cty.NullVal(cty.DynamicPseudoType), place: problem.Place{Path: c.name, Line: blocks[0].line}}
 		if attr := blocks[0].attribute("generate"); attr != nil {
 			r = c.result(attr.Expr)
 		}
 	} else {
 		return
 	}
-	s.remote = &generation{label: remoteLabel, fields: map[string]result{}, configPlace: r.configPlace}
+	s.remote = &generation{label: remoteLabel, fields: map[string]result{}, place: r.place}
 	parts, why := fieldsOf(r.value)
 	if why != nil {
-		s.problem(*why, r.configPlace, "what remote_state generates is not statically known")
+		s.problem(*why, r.place, "what remote_state generates is not statically known")
 	}
 	for name, v := range parts {
-		s.remote.fields[name] = result{v, staticeval.ReasonFor(v), r.configPlace}
+		s.remote.fields[name] = result{v, staticeval.ReasonFor(v), r.place}
 	}
 	if len(parts) > 0 {
 		contents := cty.StringVal("terraform {\n  backend \"local\" {}\n}\n") // of whatever kind it is
-		s.remote.fields["contents"] = result{value: contents, configPlace: r.configPlace}
+		s.remote.fields["contents"] = result{value: contents, place: r.place}
 	}
 }
 
-func (s *unitSettings) refuse(at configPlace, format string, args ...any) {
+func (s *unitSettings) refuse(at problem.Place, format string, args ...any) {
 	s.problem(staticeval.Unknown{Refused: true, Reason: fmt.Sprintf(format, args...)}, at, "")
 }
 
 // problem keeps what is not known, and what that is about.
-func (s *unitSettings) problem(why staticeval.Unknown, at configPlace, about string) {
+func (s *unitSettings) problem(why staticeval.Unknown, at problem.Place, about string) {
 	if about != "" {
 		why.Reason = about + ": " + why.Reason
 	}
-	s.problems = append(s.problems, Problem{why, at.file, at.line})
+	s.problems = append(s.problems, Problem{why, at})
 }
 
 // all is what a file says with the files that it includes: the last one wins over
@@ -301,7 +301,7 @@ func (c *evaluated) all() *unitSettings {
 		if _, why, at := in.config.includes(); why != nil {
 			s.problem(*why, at, "")
 		}
-		base.under(s, in.strategy, configPlace{c.name, in.line})
+		base.under(s, in.strategy, problem.Place{Path: c.name, Line: in.line})
 		s = base
 	}
 	return s
@@ -317,15 +317,15 @@ func (c *evaluated) beside() *unitSettings {
 	}
 	auto, why := c.open(name, c.dir, nil)
 	if why != nil {
-		s.problem(*why, configPlace{name, 1}, "")
+		s.problem(*why, problem.Place{Path: name, Line: 1}, "")
 		return s
 	}
-	s.under(auto.all(), shallow, configPlace{name, 1})
+	s.under(auto.all(), shallow, problem.Place{Path: name, Line: 1})
 	return s
 }
 
 // under merges settings that win into these [terragrunt 1.1 pkg/config/include.go].
-func (s *unitSettings) under(winner *unitSettings, strategy string, at configPlace) {
+func (s *unitSettings) under(winner *unitSettings, strategy string, at problem.Place) {
 	maps.Copy(s.attributes, winner.attributes)
 	switch {
 	case !winner.terraform:

@@ -138,11 +138,11 @@ func lockedBy(lock *lockfile.File, tool provider.ToolName) bool {
 func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Root, bool) {
 	switch {
 	case made.LeavesLock:
-		told.note(cause{kind: leftAlone, file: made.File}, r.Dir)
+		told.note(cause{kind: leftAlone}, r.Dir)
 		return r, false
 	case r.Lock == nil && len(r.Problems) == 0 && made.Excluded:
 		if opts.Create || r.Named {
-			told.note(cause{kind: excluded, file: made.File}, r.Dir)
+			told.note(cause{kind: excluded}, r.Dir)
 		}
 		return r, false
 	case r.Lock == nil && len(r.Problems) == 0 && !opts.Create && !r.Named:
@@ -154,7 +154,7 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 	r.Origin, r.Files, r.AnyChange = made.Source.Text, slices.Concat(r.Files, made.Files), r.AnyChange || made.AnyChange
 	for _, f := range made.Generated {
 		if f.Holes > 0 {
-			r.Holes = append(r.Holes, scan.Hole{Path: f.Path, Parts: f.Holes, File: f.File, Line: f.Line})
+			r.Holes = append(r.Holes, scan.Hole{Path: f.Path, Parts: f.Holes, Place: f.Place})
 		}
 	}
 	r.Assumptions = made.Assumed
@@ -163,13 +163,13 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 	}
 	if !r.Assumed && !made.Tools.Empty() && !made.Tools.Allows(r.Tool.Version) {
 		r.Problems = append(r.Problems, problem.Diagnostic{
-			Code: problem.CodeInvalidConfig, Message: "Terragrunt refuses the unit: terraform_version_constraint does not allow " + r.Tool.String(), File: made.File,
+			Code: problem.CodeInvalidConfig, Message: "Terragrunt refuses the unit: terraform_version_constraint does not allow " + r.Tool.String(), Place: problem.Place{Path: made.File},
 		})
 		return r, true
 	}
 	for _, p := range made.Refused() {
 		r.Problems = append(r.Problems, problem.Diagnostic{
-			Code: problem.CodeInvalidConfig, Message: "Terragrunt refuses the unit: " + p.Reason, Hint: p.Hint, File: p.File, Line: p.Line,
+			Code: problem.CodeInvalidConfig, Message: "Terragrunt refuses the unit: " + p.Reason, Hint: p.Hint, Place: p.Place,
 		})
 	}
 	if len(made.Refused()) > 0 {
@@ -177,7 +177,7 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 	}
 	if passing(made.Failed) {
 		d := problem.Diagnose(made.Failed)
-		d.File, d.Line = made.Source.file, made.Source.line
+		d.Place = made.Source.place
 		r.Problems = append(r.Problems, d)
 		return r, true
 	}
@@ -186,12 +186,12 @@ func rootOf(r scan.Root, made Assembly, told *toldCauses, opts Options) (scan.Ro
 	}
 	for _, h := range made.Hooks {
 		why := fmt.Sprintf("the hook %q runs before init and may change what it requires", plainLabel(h.Name))
-		r.Unread = append(r.Unread, unreadUnit(made, why, "", h.File, h.Line))
-		told.note(cause{kind: standIn, text: why, file: h.File, line: h.Line}, r.Dir)
+		r.Unread = append(r.Unread, unreadUnit(made, why, "", h.Place))
+		told.note(cause{kind: standIn, text: why, place: h.Place}, r.Dir)
 	}
 	for _, p := range made.Problems {
-		r.Unread = append(r.Unread, unreadUnit(made, p.Reason, p.Hint, p.File, p.Line))
-		told.note(cause{kind: standIn, text: p.Reason, hint: p.Hint, file: p.File, line: p.Line}, r.Dir)
+		r.Unread = append(r.Unread, unreadUnit(made, p.Reason, p.Hint, p.Place))
+		told.note(cause{kind: standIn, text: p.Reason, hint: p.Hint, place: p.Place}, r.Dir)
 	}
 	r.Preserve = true
 	if made.Tree != nil {
@@ -213,10 +213,10 @@ func passing(err error) bool {
 	return false
 }
 
-func unreadUnit(made Assembly, reason, hint, file string, line int) scan.Unread {
+func unreadUnit(made Assembly, reason, hint string, at problem.Place) scan.Unread {
 	return scan.Unread{
 		Source: made.Source.Text, Code: problem.CodeTerragruntUnit,
-		Reason: reason, Hint: hint, File: file, Line: line,
+		Reason: reason, Hint: hint, Place: at,
 	}
 }
 
@@ -234,8 +234,7 @@ const (
 type cause struct {
 	kind       causeKind
 	text, hint string
-	file       string
-	line       int
+	place      problem.Place
 }
 
 // toldCauses are those of all units, each with the units.
@@ -248,9 +247,6 @@ type toldCauses struct {
 func (c *toldCauses) note(why cause, dir string) {
 	if c.dirs == nil {
 		c.dirs = map[cause][]string{}
-	}
-	if why.kind == leftAlone || why.kind == excluded {
-		why.file = "" // they may say so themselves
 	}
 	if c.dirs[why] == nil {
 		c.order = append(c.order, why)
@@ -265,7 +261,7 @@ func (c *toldCauses) diagnostics() []problem.Diagnostic {
 	var told []problem.Diagnostic
 	for _, why := range c.order {
 		dirs := c.dirs[why]
-		d := problem.Diagnostic{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, File: why.file, Line: why.line, Hint: why.hint}
+		d := problem.Diagnostic{Severity: problem.SeverityWarning, Code: problem.CodeTerragruntUnit, Place: why.place, Hint: why.hint}
 		units := fmt.Sprintf("%d Terragrunt units", len(dirs))
 		if len(dirs) == 1 {
 			units = "1 Terragrunt unit"
@@ -284,7 +280,7 @@ func (c *toldCauses) diagnostics() []problem.Diagnostic {
 	}
 	for _, dir := range c.unlocked {
 		told = append(told, problem.Diagnostic{
-			Severity: problem.SeverityWarning, Code: problem.CodeUnlocked, File: dir,
+			Severity: problem.SeverityWarning, Code: problem.CodeUnlocked, Place: problem.Place{Path: dir},
 			Message: "the Terragrunt unit has no lock file",
 		})
 	}

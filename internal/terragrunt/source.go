@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/moduleaddr"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 	"github.com/relock-dev/relock/internal/staticeval"
@@ -24,7 +25,7 @@ type Source struct {
 
 	registry *registryModule
 	text     string // as evaluated
-	configPlace
+	place    problem.Place
 }
 
 // registryModule is a module of a module registry.

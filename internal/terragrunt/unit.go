@@ -11,6 +11,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
@@ -67,9 +68,8 @@ type Unit struct {
 
 // Hook is a hook that runs before init.
 type Hook struct {
-	Name string
-	File string
-	Line int
+	Name  string
+	Place problem.Place
 }
 
 // Generated is a file that is generated.
@@ -83,21 +83,20 @@ type Generated struct {
 	Disabled   bool
 	IfExists   string
 	IfDisabled string
-	File       string
-	Line       int
+	Place      problem.Place
 }
 
 // Unit reads the unit of a directory.
 func (r *Configs) Unit(dir string) Unit {
 	u := Unit{Dir: dir, File: unitConfig(dir, r.isFile)}
 	if u.File == "" {
-		u.Problems = []Problem{{staticeval.Unknown{Reason: "there is no configuration of Terragrunt"}, dir, 0}}
+		u.Problems = []Problem{{staticeval.Unknown{Reason: "there is no configuration of Terragrunt"}, problem.Place{Path: dir}}}
 		return u
 	}
 	reading := newReading(r.fileReader, dir)
 	c, why := reading.open(u.File, dir, nil)
 	if why != nil {
-		u.Problems = []Problem{{*why, u.File, 1}}
+		u.Problems = []Problem{{*why, problem.Place{Path: u.File, Line: 1}}}
 		return u
 	}
 	b := builder{evaluated: c, unitSettings: c.all(), unit: &u, assumed: map[string]bool{}}
@@ -135,7 +134,7 @@ func (b *builder) build() {
 	u.Excluded = b.exclusion != nil && !b.exclusion.initialises()
 	for _, key := range slices.Sorted(maps.Keys(b.unitSettings.hooks)) {
 		if h := b.unitSettings.hooks[key]; h.early {
-			u.Hooks = append(u.Hooks, Hook{h.name, h.file, h.line})
+			u.Hooks = append(u.Hooks, Hook{h.name, h.place})
 		}
 	}
 	for _, label := range slices.Sorted(maps.Keys(b.generate)) {
@@ -184,7 +183,7 @@ func (b *builder) known(r result, about, fallback string) string {
 		text, why = b.text(r.value, fallback)
 	}
 	if why != nil {
-		b.problem(*why, r.configPlace, about+" is not statically known")
+		b.problem(*why, r.place, about+" is not statically known")
 		return ""
 	}
 	return text
@@ -217,18 +216,18 @@ func (b *builder) globs(name string, lists []result) []pathPattern {
 		list, why := b.strings(r.value)
 		why = cmp.Or(r.why, why)
 		if why != nil {
-			b.problem(*why, r.configPlace, name+" is not statically known")
+			b.problem(*why, r.place, name+" is not statically known")
 		}
 		for _, glob := range list {
 			p, err := patternOf(glob)
 			if err != nil || len(glob) > maxGlob {
-				b.problem(staticeval.Unknown{Refused: err != nil, Reason: "it is no pattern, or a very long one"}, r.configPlace, name)
+				b.problem(staticeval.Unknown{Refused: err != nil, Reason: "it is no pattern, or a very long one"}, r.place, name)
 				return nil
 			}
 			all = append(all, p)
 		}
 		if len(all) > maxGlobs {
-			b.problem(staticeval.Unknown{Reason: fmt.Sprintf("it has more than %d globs", maxGlobs)}, r.configPlace, name)
+			b.problem(staticeval.Unknown{Reason: fmt.Sprintf("it has more than %d globs", maxGlobs)}, r.place, name)
 			return nil
 		}
 	}
@@ -248,7 +247,7 @@ func (b *builder) source() Source {
 		return Source{}
 	}
 	if r.why == b.outputs || staticeval.ReasonFor(b.holes.Whole(r.value)) == b.outputs {
-		b.refuse(r.configPlace, "the source must not depend on outputs of another unit")
+		b.refuse(r.place, "the source must not depend on outputs of another unit")
 		return Source{}
 	}
 	before := len(b.problems)
@@ -262,9 +261,9 @@ func (b *builder) source() Source {
 	}
 	s, why := parseSource(text, version, b.dir)
 	if why != nil {
-		b.problem(*why, r.configPlace, "the source is not statically known")
+		b.problem(*why, r.place, "the source is not statically known")
 	}
-	s.configPlace = r.configPlace
+	s.place = r.place
 	return s
 }
 
@@ -280,7 +279,7 @@ func (b *builder) add(g generation) {
 	text := func(name, fallback string) string {
 		return b.known(g.fields[name], fmt.Sprintf("%s of the generated file %q", name, plainLabel(g.label)), fallback)
 	}
-	f := Generated{Label: g.label, File: g.file, Line: g.line}
+	f := Generated{Label: g.label, Place: g.place}
 	f.Path = text("path", "")
 	f.Disabled = text("disable", "false") == "true"
 	f.IfExists, f.IfDisabled = text("if_exists", ""), text("if_disabled", "skip")
@@ -290,13 +289,13 @@ func (b *builder) add(g generation) {
 	case len(b.problems) > before:
 		return
 	case f.Path == "" || f.IfExists == "" && g.fields["if_exists"].value == cty.NilVal:
-		b.refuse(g.configPlace, "the generated file %q has no path or no if_exists", plainLabel(g.label))
+		b.refuse(g.place, "the generated file %q has no path or no if_exists", plainLabel(g.label))
 		return
 	case !slices.Contains(ifExistsWords, f.IfExists) || !slices.Contains(disabled, f.IfDisabled):
-		b.refuse(g.configPlace, "the generated file %q has no such if_exists or if_disabled", plainLabel(g.label))
+		b.refuse(g.place, "the generated file %q has no such if_exists or if_disabled", plainLabel(g.label))
 		return
 	case path.IsAbs(f.Path):
-		b.problem(staticeval.Unknown{Reason: "it is written outside of the working directory"}, g.configPlace, fmt.Sprintf("what the generated file %q changes is not statically known", plainLabel(g.label)))
+		b.problem(staticeval.Unknown{Reason: "it is written outside of the working directory"}, g.place, fmt.Sprintf("what the generated file %q changes is not statically known", plainLabel(g.label)))
 		return
 	}
 	f.Path = path.Clean(f.Path)
@@ -318,17 +317,17 @@ func (b *builder) contents(g generation) (string, bool) {
 	about := fmt.Sprintf("the contents of the generated file %q are not statically known", plainLabel(g.label))
 	r := g.fields["contents"]
 	if r.value == cty.NilVal {
-		b.refuse(g.configPlace, "the generated file %q has no contents", plainLabel(g.label))
+		b.refuse(g.place, "the generated file %q has no contents", plainLabel(g.label))
 		return "", false
 	}
 	b.assume(r.value)
 	plain, _ := r.value.Unmark()
 	if why := cmp.Or(r.why, staticeval.ReasonFor(r.value)); why != nil {
-		b.problem(*why, r.configPlace, about)
+		b.problem(*why, r.place, about)
 		return "", false
 	}
 	if plain.IsNull() || !plain.IsKnown() || plain.Type() != cty.String {
-		b.refuse(r.configPlace, "the contents of the generated file %q must be a string", plainLabel(g.label))
+		b.refuse(r.place, "the contents of the generated file %q must be a string", plainLabel(g.label))
 		return "", false
 	}
 	return plain.AsString(), true
@@ -343,7 +342,7 @@ func (b *builder) unordered() {
 			continue
 		}
 		if seen[f.Path] {
-			b.problem(staticeval.Unknown{Reason: "two blocks generate the same file, in no order"}, configPlace{f.File, f.Line}, "")
+			b.problem(staticeval.Unknown{Reason: "two blocks generate the same file, in no order"}, f.Place, "")
 		}
 		seen[f.Path] = true
 	}

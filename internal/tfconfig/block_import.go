@@ -3,11 +3,13 @@ package tfconfig
 import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // importBlock brings an existing object under a resource's address.
 type importBlock struct {
-	Place
+	Place    problem.Place
 	to       resourceKey
 	inModule bool        // the resource is one of a module below, not of the module with the block
 	provider providerRef // of the meta-argument; zero if there is none

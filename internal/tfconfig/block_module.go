@@ -4,11 +4,13 @@ import (
 	"maps"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // ModuleCall is a module block, or the module block in a run of a test file.
 type ModuleCall struct {
-	Place
+	Place           problem.Place
 	Name            string
 	source, version *hcl.Attribute
 	passed          []passedProvider
@@ -19,7 +21,7 @@ type ModuleCall struct {
 
 // passedProvider is an entry of a module's providers map.
 type passedProvider struct {
-	Place
+	Place         problem.Place
 	child, parent providerRef
 }
 

@@ -7,19 +7,20 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
 // providerBlock is a configuration of a provider.
 type providerBlock struct {
-	Place
+	Place   problem.Place
 	ref     providerRef
 	version *VersionText
 	empty   bool // nothing but an alias: a stand-in for what the caller passes
 }
 
 func (p providerBlock) compare(q providerBlock) int {
-	return cmp.Or(p.Place.compare(q.Place), strings.Compare(p.ref.String(), q.ref.String()))
+	return cmp.Or(p.Place.Compare(q.Place), strings.Compare(p.ref.String(), q.ref.String()))
 }
 
 var providerSchema = &hcl.BodySchema{Attributes: attributes("alias", "version", "count", "for_each", "depends_on", "source")}

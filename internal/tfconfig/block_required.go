@@ -10,18 +10,19 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
 // requiredBlock is a required_providers block.
 type requiredBlock struct {
-	Place
+	Place   problem.Place
 	entries []requiredProvider
 }
 
 // requiredProvider is an entry of a required_providers block.
 type requiredProvider struct {
-	Place
+	Place   problem.Place
 	name    string // local name
 	addr    provider.Addr
 	version *VersionText

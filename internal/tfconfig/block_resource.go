@@ -4,11 +4,13 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // resource is anything whose type implies a provider.
 type resource struct {
-	Place
+	Place problem.Place
 	resourceKey
 	provider providerRef // of the meta-argument; zero if there is none
 }

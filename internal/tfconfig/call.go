@@ -34,7 +34,7 @@ type ModuleSource struct {
 	// Version is the version constraint of one that is not local, if Versioned.
 	Version   string
 	Versioned bool
-	Place
+	Place     problem.Place
 }
 
 // evaluatesEarly reports whether the tool evaluates the sources and versions of
@@ -69,7 +69,7 @@ func decodeSource(d *decoder, c ModuleCall, early bool) ModuleSource {
 
 // Evaluate says where the called module is, now that references have values.
 func (c ModuleCall) Evaluate(tool provider.Tool, value Evaluator) (ModuleSource, []problem.Diagnostic) {
-	d := &decoder{tool: tool, name: c.File}
+	d := &decoder{tool: tool, name: c.Place.Path}
 	unknown := ModuleSource{Kind: UnknownSource, Place: placeOf(c.source.Expr.Range())}
 	source, ok := evaluateText(d, c.source.Expr, value, "module", "source", &unknown.Why)
 	if !ok {

@@ -44,9 +44,9 @@ type Configuration struct {
 // Need is a term of a requirement, or a place that needs a provider without
 // constraining it, as far as a module alone can tell.
 type Need struct {
-	Place
-	Addr provider.Addr
-	Term provider.Term
+	Place problem.Place
+	Addr  provider.Addr
+	Term  provider.Term
 	// Source and Version are the expressions, as they are written, that the address and
 	// the term were evaluated from; empty for what is written itself.
 	Source, Version string
@@ -278,7 +278,7 @@ func (m *merger) overrideResource(r resource) {
 func (m *merger) locateCalls() {
 	for _, name := range slices.Sorted(maps.Keys(m.calls)) {
 		c := m.calls[name]
-		d := &decoder{tool: m.c.Tool, name: c.File}
+		d := &decoder{tool: m.c.Tool, name: c.Place.Path}
 		if c.Stack {
 			c.Module = decodeStackSource(d, c)
 		} else {
@@ -326,7 +326,7 @@ func (m *merger) resolve() {
 			implied = append(implied, Need{Addr: addr, Place: i.Place})
 		}
 	}
-	slices.SortFunc(implied, func(a, b Need) int { return a.Place.compare(b.Place) })
+	slices.SortFunc(implied, func(a, b Need) int { return a.Place.Compare(b.Place) })
 	for _, n := range implied {
 		if !named[n.Addr] {
 			named[n.Addr] = true
@@ -351,7 +351,7 @@ func (c *Configuration) Evaluated(value Evaluator) (*Configuration, []OpenEntry,
 		if !entry.early() {
 			continue
 		}
-		d := &decoder{tool: c.Tool, name: entry.File}
+		d := &decoder{tool: c.Tool, name: entry.Place.Path}
 		left := OpenEntry{Place: entry.Place, Name: name, Tool: c.Tool.Name}
 		ok := evaluateSource(d, &entry, value, &left) && evaluateVersion(d, &entry, value, &left)
 		m.Diags = append(m.Diags, d.Diags...)
@@ -369,7 +369,7 @@ func (c *Configuration) Evaluated(value Evaluator) (*Configuration, []OpenEntry,
 }
 
 // need adds a provider as needed at a place: once for each term of its constraint.
-func (m *merger) need(entry requiredProvider, version *VersionText, at Place) {
+func (m *merger) need(entry requiredProvider, version *VersionText, at problem.Place) {
 	if version == nil {
 		m.needs = append(m.needs, Need{Addr: entry.addr, Place: at, Source: entry.expression})
 		return
@@ -386,7 +386,7 @@ func (m *merger) need(entry requiredProvider, version *VersionText, at Place) {
 
 // provider returns the provider of a local name in this module, or reports an
 // error at the place. Nothing is inherited from a calling module.
-func (m *merger) provider(name string, at Place) (provider.Addr, bool) {
+func (m *merger) provider(name string, at problem.Place) (provider.Addr, bool) {
 	addr, err := m.c.provider(name)
 	if err != nil && err != errOpen {
 		m.Add(at, badName)

@@ -237,8 +237,8 @@ func (d *decoder) text(expr hcl.Expression) (argument, bool) {
 // the second parser refuses
 // [terraform 1.11 internal/configs/version_constraint.go, internal/getproviders/providerreqs/version.go].
 type VersionText struct {
-	Text string
-	Place
+	Text  string
+	Place problem.Place
 	// Expression is what the text was evaluated from, as it is written; empty if it is
 	// written itself.
 	Expression string

@@ -17,8 +17,8 @@ import (
 // requires, or which versions of it. The file is not wrong: where the tool runs, there
 // may be a value.
 type OpenEntry struct {
-	Place
-	Name string // local name
+	Place problem.Place
+	Name  string // local name
 	// Addr is the provider, if that is known. If not, the source address begins and ends
 	// with these texts, between which anything may be.
 	Addr         provider.Addr
@@ -55,7 +55,7 @@ func (d *decoder) doubt(rng hcl.Range, name string, expr hcl.Expression, message
 			Place: place, Name: name, Tool: d.tool.Name, Expression: d.scoped(expr).written,
 			Why: staticeval.Unknown{Reason: "the releases that relock knows refuse it: " + message, Hint: "update relock, if there is a newer release of it"},
 		},
-		Diagnostic: problem.Diagnostic{Code: problem.CodeInvalidConfig, Message: message, File: place.File, Line: place.Line},
+		Diagnostic: problem.Diagnostic{Code: problem.CodeInvalidConfig, Message: message, Place: place},
 	})
 }
 

@@ -1,9 +1,7 @@
 package tfconfig
 
 import (
-	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -11,20 +9,10 @@ import (
 	"github.com/relock-dev/relock/internal/problem"
 )
 
-// Place is where something stands: a file of the scanned file tree and a line.
-type Place struct {
-	File string
-	Line int
-}
-
-func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
-
-func (p Place) compare(q Place) int {
-	return cmp.Or(strings.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line))
-}
-
 // placeOf is the place where a range begins.
-func placeOf(rng hcl.Range) Place { return Place{File: rng.Filename, Line: rng.Start.Line} }
+func placeOf(rng hcl.Range) problem.Place {
+	return problem.Place{Path: rng.Filename, Line: rng.Start.Line}
+}
 
 // Mistakes collects diagnostics. Their messages repeat nothing of a file but
 // identifiers and what has a canonical form, since they are shown where nobody
@@ -60,20 +48,20 @@ const (
 )
 
 // Add reports an error in the configuration.
-func (p *Mistakes) Add(at Place, format string, args ...any) {
+func (p *Mistakes) Add(at problem.Place, format string, args ...any) {
 	p.AddHinting(at, "", format, args...)
 }
 
 // AddHinting reports an error, and what to do about it.
-func (p *Mistakes) AddHinting(at Place, hint, format string, args ...any) {
+func (p *Mistakes) AddHinting(at problem.Place, hint, format string, args ...any) {
 	p.report(problem.Diagnostic{
-		Code: problem.CodeInvalidConfig, Message: fmt.Sprintf(format, args...), Hint: hint, File: at.File, Line: at.Line,
+		Code: problem.CodeInvalidConfig, Message: fmt.Sprintf(format, args...), Hint: hint, Place: at,
 	})
 }
 
 // Unreadable reports a file, or a directory, that could not be read.
 func (p *Mistakes) Unreadable(what, name string, err error) {
 	p.report(problem.Diagnostic{
-		Code: problem.CodeUnreadable, Message: fmt.Sprintf("the %s could not be read: %v", what, regular.Cause(err)), File: name,
+		Code: problem.CodeUnreadable, Message: fmt.Sprintf("the %s could not be read: %v", what, regular.Cause(err)), Place: problem.Place{Path: name},
 	})
 }

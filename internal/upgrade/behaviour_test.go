@@ -39,7 +39,7 @@ func behaviourCases(t *testing.T) map[string]behaviourCase {
 	made := module(t, []string{"a ~> 1.0"}, []string{pair})
 	made.Kind, made.Standalone = scan.CDK, true
 	half := module(t, []string{"a ~> 1.0"}, []string{pair})
-	half.Tree.Unread = []scan.Unread{{Module: "net", Reason: "it is elsewhere", File: "main.tf", Line: 1}}
+	half.Tree.Unread = []scan.Unread{{Module: "net", Reason: "it is elsewhere", Place: problem.Place{Path: "main.tf", Line: 1}}}
 	moved := func(namespace, constraints string) scan.RootModule {
 		m := module(t, []string{"a " + constraints}, []string{pair})
 		m.Tool = provider.Newest(provider.OpenTofu)

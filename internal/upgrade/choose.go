@@ -275,7 +275,7 @@ func (c chosen) noVersion() error {
 	top := slices.MaxFunc(releases, func(a, b provider.Release) int { return a.Version.Compare(b.Version) }).Version
 	err.Hint = fmt.Sprintf("the newest release%s is %s", methods.answered("of"), top)
 	if t, ok := excluding(c.requirement, top); ok {
-		err.Hint += fmt.Sprintf("; %q at %s:%d excludes it", t.Constraint, t.File, t.Line)
+		err.Hint += fmt.Sprintf("; %q at %s excludes it", t.Constraint, t.Place)
 	} else if top.Prerelease != "" {
 		err.Hint += ", a prerelease, which only an exact constraint selects"
 	}

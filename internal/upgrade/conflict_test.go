@@ -198,8 +198,8 @@ func TestConflictStaysWhereItCannotBeSettled(t *testing.T) {
 			if r.File != nil || !slices.Contains(codes, string(tt.want)) {
 				t.Errorf("File = %q, errors %v; want none, and %s", r.File, codes, tt.want)
 			}
-			if tt.opts.Mode == Upgrade && fmt.Sprint(r.Diagnostics[0].Place()) != "root/.terraform.lock.hcl:1" {
-				t.Errorf("the conflict is at %s", r.Diagnostics[0].Place())
+			if tt.opts.Mode == Upgrade && fmt.Sprint(r.Diagnostics[0].Place.String()) != "root/.terraform.lock.hcl:1" {
+				t.Errorf("the conflict is at %s", r.Diagnostics[0].Place.String())
 			}
 		})
 	}

@@ -330,10 +330,10 @@ func (w *faultyWorld) write(t *testing.T) {
 	for i, o := range w.providers {
 		r := scan.Requirement{Addr: o.addr}
 		for _, c := range constraints(t, o.constraints).Terms() {
-			r.Terms = append(r.Terms, scan.Term{Constraint: c, File: "main.tf", Line: i + 1})
+			r.Terms = append(r.Terms, scan.Term{Constraint: c, Place: problem.Place{Path: "main.tf", Line: i + 1}})
 		}
 		if len(r.Terms) == 0 {
-			r.Terms = []scan.Term{{File: "main.tf", Line: i + 1}}
+			r.Terms = []scan.Term{{Place: problem.Place{Path: "main.tf", Line: i + 1}}}
 		}
 		w.module.Tree.Requirements = append(w.module.Tree.Requirements, r)
 	}
@@ -342,7 +342,7 @@ func (w *faultyWorld) write(t *testing.T) {
 	earlier.Tree.Requirements = slices.Clone(earlier.Tree.Requirements)
 	for i := range earlier.Tree.Requirements { // what it was locked at did not have to be the newest
 		if w.chance(40) {
-			earlier.Tree.Requirements[i].Terms = []scan.Term{{Constraint: constraints(t, "1.0.0").Terms()[0], File: "main.tf", Line: 1}}
+			earlier.Tree.Requirements[i].Terms = []scan.Term{{Constraint: constraints(t, "1.0.0").Terms()[0], Place: problem.Place{Path: "main.tf", Line: 1}}}
 		}
 	}
 	if last := w.providers[len(w.providers)-1]; w.chance(15) { // one provider is new

@@ -46,7 +46,7 @@ func TestPlanOfOpenEntries(t *testing.T) {
 			t.Parallel()
 			m := module(t, tt.required, tt.locks)
 			tt.entry.Name = "local"
-			m.Tree.Unread = []scan.Unread{{Entry: &tt.entry, Code: problem.CodeUnknownEntry, Reason: "it has no value", File: "main.tf", Line: 7}}
+			m.Tree.Unread = []scan.Unread{{Entry: &tt.entry, Code: problem.CodeUnknownEntry, Reason: "it has no value", Place: problem.Place{Path: "main.tf", Line: 7}}}
 			tt.options.Platforms = linux
 			r := Plan(t.Context(), &offer{releases: releases}, []scan.RootModule{m}, tt.options)[0]
 			if diff := cmp.Diff(tt.want, summary(r)); diff != "" {

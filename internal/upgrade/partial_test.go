@@ -92,7 +92,7 @@ func TestPlan_unread_modules(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m := module(t, tt.requirements, tt.locks)
-			m.Tree.Unread = []scan.Unread{{Module: "x", Reason: "it is not there", File: "main.tf", Line: 9}}
+			m.Tree.Unread = []scan.Unread{{Module: "x", Reason: "it is not there", Place: problem.Place{Path: "main.tf", Line: 9}}}
 			tt.opts.Platforms = linux
 			r := Plan(t.Context(), everything(), []scan.RootModule{m}, tt.opts)[0]
 			if diff := cmp.Diff(tt.want, versions(r)); diff != "" {
@@ -113,11 +113,11 @@ func TestPlan_unread_modules(t *testing.T) {
 func TestPlan_recorded_terms_have_places(t *testing.T) {
 	t.Parallel()
 	m := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0, < 1.1.0; h1:a"})
-	m.Tree.Unread = []scan.Unread{{Module: "x", Reason: "it is not there", File: "main.tf", Line: 9}}
+	m.Tree.Unread = []scan.Unread{{Module: "x", Reason: "it is not there", Place: problem.Place{Path: "main.tf", Line: 9}}}
 	r := Plan(t.Context(), everything(), []scan.RootModule{m}, Options{Platforms: linux, Preserve: true})[0]
 	want := []scan.Term{
-		{Constraint: constraints(t, "~> 1.0").Terms()[0], File: "main.tf", Line: 1},
-		{Constraint: constraints(t, "< 1.1.0").Terms()[0], File: "root/.terraform.lock.hcl", Line: 4},
+		{Constraint: constraints(t, "~> 1.0").Terms()[0], Place: problem.Place{Path: "main.tf", Line: 1}},
+		{Constraint: constraints(t, "< 1.1.0").Terms()[0], Place: problem.Place{Path: "root/.terraform.lock.hcl", Line: 4}},
 	}
 	if diff := cmp.Diff(want, r.Selections[0].Requirement.Terms); diff != "" {
 		t.Errorf("terms (-want +got):\n%s", diff)
@@ -245,7 +245,7 @@ func TestPlan_test_files(t *testing.T) {
 			}
 			m.Tree.Requirements = untested
 			if tt.fails {
-				m.Tests.Diagnostics = []problem.Diagnostic{{Code: problem.CodeSyntax, Message: "bad", File: "x.tftest.hcl"}}
+				m.Tests.Diagnostics = []problem.Diagnostic{{Code: problem.CodeSyntax, Message: "bad", Place: problem.Place{Path: "x.tftest.hcl"}}}
 			}
 			src := everything()
 			r := Plan(t.Context(), src, []scan.RootModule{m}, tt.opts)[0]

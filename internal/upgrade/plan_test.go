@@ -131,10 +131,10 @@ func module(t *testing.T, requirements, locks []string) scan.RootModule {
 		typ, text, _ := strings.Cut(r, " ")
 		req := scan.Requirement{Addr: addr(typ)}
 		if text == "" {
-			req.Terms = []scan.Term{{File: "main.tf", Line: i + 1}}
+			req.Terms = []scan.Term{{Place: problem.Place{Path: "main.tf", Line: i + 1}}}
 		} else {
 			for _, c := range constraints(t, text).Terms() {
-				req.Terms = append(req.Terms, scan.Term{Constraint: c, File: "main.tf", Line: i + 1})
+				req.Terms = append(req.Terms, scan.Term{Constraint: c, Place: problem.Place{Path: "main.tf", Line: i + 1}})
 			}
 		}
 		m.Tree.Requirements = append(m.Tree.Requirements, req)
@@ -503,7 +503,7 @@ func TestPlanNamesWhatHoldsAProvider(t *testing.T) {
 	t.Parallel()
 	m := module(t, []string{"a >= 1.0"}, nil)
 	m.Tree.Requirements[0].Terms = append(m.Tree.Requirements[0].Terms, scan.Term{
-		Constraint: constraints(t, "~> 1.0").Terms()[0], Module: "vpc", File: "modules/vpc/main.tf", Line: 4,
+		Constraint: constraints(t, "~> 1.0").Terms()[0], Module: "vpc", Place: problem.Place{Path: "modules/vpc/main.tf", Line: 4},
 	})
 	r := Plan(t.Context(), &offer{releases: simple}, []scan.RootModule{m}, Options{Platforms: linux})[0]
 	want := []Held{{Version: version("2.0.0"), Reason: HeldByConstraint, Term: m.Tree.Requirements[0].Terms[1]}}
@@ -515,9 +515,9 @@ func TestPlanNamesWhatHoldsAProvider(t *testing.T) {
 func TestPlanLeavesWhatItCannotKnow(t *testing.T) {
 	t.Parallel()
 	unread := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0; h1:old"})
-	unread.Tree.Unread = []scan.Unread{{Module: "vpc", Reason: "it is not on disk", File: "main.tf", Line: 9}}
+	unread.Tree.Unread = []scan.Unread{{Module: "vpc", Reason: "it is not on disk", Place: problem.Place{Path: "main.tf", Line: 9}}}
 	broken := module(t, []string{"a ~> 1.0"}, []string{"a 1.0.0 ~> 1.0; h1:old"})
-	broken.Tree.Diagnostics = []problem.Diagnostic{{Code: problem.CodeSyntax, File: "main.tf", Line: 1}}
+	broken.Tree.Diagnostics = []problem.Diagnostic{{Code: problem.CodeSyntax, Place: problem.Place{Path: "main.tf", Line: 1}}}
 	for i, r := range Plan(t.Context(), &offer{releases: simple}, []scan.RootModule{unread, broken}, Options{Platforms: linux}) {
 		if r.File != nil || !problem.AnyError(r.Diagnostics) {
 			t.Errorf("module %d: File = %q, Diagnostics = %v, want no file and an error", i, r.File, r.Diagnostics)

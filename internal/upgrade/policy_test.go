@@ -350,7 +350,7 @@ func TestHeldNamesEveryTermThatExcludes(t *testing.T) {
 	t.Parallel()
 	m := module(t, []string{"a >= 1.0", "a < 2.0.0", "a != 1.1.0"}, nil)
 	terms := slices.Concat(m.Tree.Requirements[0].Terms, m.Tree.Requirements[1].Terms, m.Tree.Requirements[2].Terms)
-	terms = append(terms, scan.Term{Constraint: constraints(t, "~> 1.0").Terms()[0], Module: "vpc", File: "vpc/main.tf", Line: 1})
+	terms = append(terms, scan.Term{Constraint: constraints(t, "~> 1.0").Terms()[0], Module: "vpc", Place: problem.Place{Path: "vpc/main.tf", Line: 1}})
 	m.Tree.Requirements = []scan.Requirement{{Addr: addr("a"), Terms: terms}}
 	r := Plan(t.Context(), &offer{releases: simple}, []scan.RootModule{m}, Options{Platforms: linux})[0]
 	// Of the releases above 1.0.0 the oldest is 1.1.0: nothing newer can be

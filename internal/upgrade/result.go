@@ -193,8 +193,8 @@ func (p proven) explain() []problem.Diagnostic {
 	for _, cause := range causes {
 		d := problem.Diagnose(cause)
 		d.Severity, d.Addr = severity, p.addr()
-		if terms := p.requirement.Terms; d.File == "" && len(terms) > 0 {
-			d.File, d.Line, d.Package = terms[0].File, terms[0].Line, terms[0].Package
+		if terms := p.requirement.Terms; d.Place.Path == "" && len(terms) > 0 {
+			d.Place = terms[0].Place
 		}
 		diagnostics = append(diagnostics, d)
 	}
@@ -222,7 +222,7 @@ func believed(dir string, assumed []witness) []problem.Diagnostic {
 		names = append(names, fmt.Sprintf("%s %s", w.addr(), w.old.Version))
 	}
 	return []problem.Diagnostic{{
-		Severity: problem.SeverityWarning, Code: problem.CodeNoPackage, File: path.Join(dir, lockfile.Name),
+		Severity: problem.SeverityWarning, Code: problem.CodeNoPackage, Place: problem.Place{Path: path.Join(dir, lockfile.Name)},
 		Message: fmt.Sprintf("the old entries of %s are taken to cover the same platforms as the others, since they have as many hashes", strings.Join(names, ", ")),
 		Hint:    "keep relock's hash cache between runs, or name the platforms with the setting platforms, and nothing is taken to be",
 	}}

@@ -123,7 +123,7 @@ func want(m scan.RootModule, b behaviour) root {
 // or a warning where recorded constraints stand in for it.
 func lacking(u scan.Unread, partial bool) problem.Diagnostic {
 	d := problem.Diagnostic{
-		Code: problem.CodeUnreadModule, File: u.File, Line: u.Line, Package: u.Package,
+		Code: problem.CodeUnreadModule, Place: u.Place,
 		Message: fmt.Sprintf("module.%s could not be read: %s", u.Module, u.Reason),
 		Hint:    cmp.Or(u.Hint, "the lock file stays as it is, because what this module requires is not known"),
 	}

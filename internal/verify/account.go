@@ -216,7 +216,7 @@ func (a *account) replaced(l lockfile.Lock) bool {
 func (a *account) findings(l lockfile.Lock, path string, left bool) (found, undecided []problem.Finding) {
 	if left && a.replaced(l) {
 		return []problem.Finding{{
-			Code: problem.CodeReReleased, Addr: l.Addr, Version: l.Version, OfEntry: true, File: path, Line: l.Line(),
+			Code: problem.CodeReReleased, Addr: l.Addr, Version: l.Version, OfEntry: true, Place: problem.Place{Path: path, Line: l.Line()},
 			Message: fmt.Sprintf("packages of %s %s were replaced after the lock file was written: recorded hashes are in no checksum list any more", l.Addr, l.Version),
 			Hint:    "ask the publisher why, and who wrote these hashes (git log)",
 		}}, nil
@@ -256,7 +256,7 @@ func fewOf(hashes []provider.Hash, make func(provider.Hash) problem.Finding) []p
 func refutation(l lockfile.Lock, h provider.Hash, path string) problem.Finding {
 	return problem.Finding{
 		Code: problem.CodeHashUnknown, Addr: l.Addr, Version: l.Version, OfEntry: true, Hash: h,
-		File: path, Line: l.HashLine(h),
+		Place: problem.Place{Path: path, Line: l.HashLine(h)},
 	}
 }
 

@@ -387,7 +387,7 @@ func TestFindingSaysWhereTheHashStands(t *testing.T) {
 	judged := Judge(t.Context(), src, entries, Options{Allowance: NewAllowance(0)})
 	want := []problem.Finding{{
 		Code: problem.CodeHashUnknown, Addr: entries[0].Lock.Addr, Version: version("1.0.0"), OfEntry: true, Hash: dirH1("somebody"),
-		File: "root/.terraform.lock.hcl", Line: 5,
+		Place:   problem.Place{Path: "root/.terraform.lock.hcl", Line: 5},
 		Message: string(dirH1("somebody")) + " belongs to no package of registry.terraform.io/hashicorp/alpha 1.0.0",
 		Hint:    "find out who added it (git log -S HASH); relock lock --prune removes it",
 	}}

@@ -41,7 +41,7 @@ func ReadBaseline(src []byte, name string, now time.Time) (*Baseline, []problem.
 			message = fmt.Sprintf("until %s is more than a year after %s", l.Until.Format(time.DateOnly), from.Format(time.DateOnly))
 		}
 		if message != "" {
-			problems = append(problems, problem.Diagnostic{Code: problem.CodeSettings, File: name, Line: l.Line, Message: "findings: " + message})
+			problems = append(problems, problem.Diagnostic{Code: problem.CodeSettings, Place: problem.Place{Path: name, Line: l.Place.Line}, Message: "findings: " + message})
 		}
 	}
 	if len(problems) > 0 {
@@ -121,7 +121,7 @@ func (b *Baseline) Idle() []problem.Diagnostic {
 			continue
 		}
 		idle = append(idle, problem.Diagnostic{
-			Code: problem.CodeSettings, Severity: problem.SeverityWarning, File: l.File, Line: l.Line, Message: message,
+			Code: problem.CodeSettings, Severity: problem.SeverityWarning, Place: l.Place, Message: message,
 			Hint: "look at the finding again, or remove the line from the baseline",
 		})
 	}

@@ -13,10 +13,10 @@ import (
 func TestBaselineAcceptsWhatItNamesForATime(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 22, 23, 0, 0, 0, time.UTC)
-	f := problem.Finding{Code: problem.CodeHashUnknown, Addr: must(provider.ParseAddr("hashicorp/null", provider.Terraform)), File: "a/.terraform.lock.hcl", Line: 3, Hash: "h1:x"}
+	f := problem.Finding{Code: problem.CodeHashUnknown, Addr: must(provider.ParseAddr("hashicorp/null", provider.Terraform)), Place: problem.Place{Path: "a/.terraform.lock.hcl", Line: 3}, Hash: "h1:x"}
 	moved, shown, other := f, f, f
-	moved.Line, other.Hash = 9, "h1:y"
-	shown.Path, shown.File = f.File, "../a/.terraform.lock.hcl"
+	moved.Place.Line, other.Hash = 9, "h1:y"
+	shown.Path, shown.Place.Path = f.Place.Path, "../a/.terraform.lock.hcl"
 	if moved.Fingerprint() != f.Fingerprint() || shown.Fingerprint() != f.Fingerprint() || other.Fingerprint() == f.Fingerprint() {
 		t.Error("a fingerprint is not that of the finding alone")
 	}
@@ -48,7 +48,7 @@ func TestBaselineAcceptsWhatItNamesForATime(t *testing.T) {
 	} {
 		b, problems := ReadBaseline([]byte("version: 1\nfindings:\n  - {"+tt.line+"}\n"), "b.yml", now)
 		if tt.refused {
-			if len(problems) != 1 || !strings.Contains(problems[0].Message, tt.problem) || problems[0].Line != 3 || b != nil {
+			if len(problems) != 1 || !strings.Contains(problems[0].Message, tt.problem) || problems[0].Place.Line != 3 || b != nil {
 				t.Errorf("%s: problems %v, want one that says %q", name, problems, tt.problem)
 			}
 			continue

@@ -44,7 +44,7 @@ func compareForm(r *Verification, p *Policy) {
 // [terraform 1.11 internal/depsfile/locks_file.go].
 func compareText(r *Verification) {
 	lock := r.Module.Lock
-	about := problem.Finding{File: lock.Path, Line: 1}
+	about := problem.Finding{Place: problem.Place{Path: lock.Path, Line: 1}}
 	if lock.Tool != "" && lock.Tool != r.Module.Tool.Name {
 		f := r.add(about)
 		f.Code, f.Message = problem.CodeToolHeader, fmt.Sprintf("the file was written by %s, and %s is in force", lock.Tool.Title(), r.Module.Tool.Name.Title())
@@ -65,7 +65,7 @@ func compareRequired(r *Verification, p *Policy) {
 		l, locked := lock.Lock(q.Addr)
 		if !locked {
 			r.add(problem.Finding{
-				Code: problem.CodeEntryMissing, Addr: q.Addr, File: q.Terms[0].File, Line: q.Terms[0].Line, Package: q.Terms[0].Package,
+				Code: problem.CodeEntryMissing, Addr: q.Addr, Place: q.Terms[0].Place,
 				Message: fmt.Sprintf("%s is required and not locked", q.Addr),
 			})
 			continue
@@ -87,7 +87,7 @@ func termsOutside(q scan.Requirement, l lockfile.Lock) []string {
 	var outside []string
 	for _, t := range q.Terms {
 		if t.Constraint.Op != 0 && !provider.NewConstraints(t.Constraint).Allows(l.Version) {
-			outside = append(outside, fmt.Sprintf("%q (%s:%d)", t.Constraint, t.File, t.Line))
+			outside = append(outside, fmt.Sprintf("%q (%s)", t.Constraint, t.Place))
 		}
 	}
 	if len(outside) == 0 { // a prerelease is in no range

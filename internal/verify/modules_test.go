@@ -57,7 +57,7 @@ func (p *plot) prove(t *testing.T) (Verification, []problem.Diagnostic) {
 	m := scan.RootModule{Root: scan.Root{Dir: "root", Tool: tool, Lock: file}}
 	for _, term := range constraints.Terms() {
 		m.Tree.Requirements = append(m.Tree.Requirements, scan.Requirement{
-			Addr: written.Locks[0].Addr, Terms: []scan.Term{{Constraint: term, File: "root/main.tf", Line: 3}},
+			Addr: written.Locks[0].Addr, Terms: []scan.Term{{Constraint: term, Place: problem.Place{Path: "root/main.tf", Line: 3}}},
 		})
 	}
 	p.module(&m)
@@ -159,7 +159,7 @@ func TestEveryCodeIsFoundWhereItIsPlanted(t *testing.T) {
 				t.Fatalf("found %v, want %s", got, code)
 			}
 			for _, f := range r.Findings {
-				if f.File == "" || f.Line == 0 || f.Message == "" || f.Hint == "" {
+				if f.Place.Path == "" || f.Place.Line == 0 || f.Message == "" || f.Hint == "" {
 					t.Errorf("%+v lacks its place, its message or the way out", f)
 				}
 			}
@@ -192,8 +192,8 @@ func TestFindingPointsAtItsHash(t *testing.T) {
 	p.hashes = append(p.hashes, forged)
 	f := p.verify(t).Findings[0]
 	want := string(dirH1("somebody"))
-	if f.Line == 0 || f.From != 5 || f.To != 5+len(want)+2 || f.Hash != dirH1("somebody") {
-		t.Errorf("finding at %d:%d-%d of %s, want column 5 and the hash's length", f.Line, f.From, f.To, f.Hash)
+	if f.Place.Line == 0 || f.Place.From != 5 || f.Place.To != 5+len(want)+2 || f.Hash != dirH1("somebody") {
+		t.Errorf("finding at %d:%d-%d of %s, want column 5 and the hash's length", f.Place.Line, f.Place.From, f.Place.To, f.Hash)
 	}
 }
 
@@ -362,7 +362,7 @@ func TestReplacedPackageIsOneFinding(t *testing.T) {
 	p.hashes[3] = "zh replaced"
 	p.hashes = slices.Delete(p.hashes, 1, 2)
 	r := p.verify(t)
-	if got := codesOf(r.Findings); len(r.Findings) != 1 || got[0] != "re-released" || r.Findings[0].Hash != zh("replaced") || r.Findings[0].From == 0 {
+	if got := codesOf(r.Findings); len(r.Findings) != 1 || got[0] != "re-released" || r.Findings[0].Hash != zh("replaced") || r.Findings[0].Place.From == 0 {
 		t.Errorf("found %+v, want re-released at its hash", r.Findings)
 	}
 	p.policy.AcceptReReleased = []provider.ReleasePattern{must(provider.ParseReleasePattern("hashicorp/alpha@1.0.0"))}

@@ -24,13 +24,13 @@ func (f scribe) add(code problem.Code, format string, args ...any) *problem.Find
 }
 
 func (f scribe) ofEntry(code problem.Code, message string) problem.Finding {
-	return problem.Finding{Code: code, Addr: f.lock.Addr, Version: f.lock.Version, OfEntry: true, File: f.path, Line: f.lock.Line(), Message: message}
+	return problem.Finding{Code: code, Addr: f.lock.Addr, Version: f.lock.Version, OfEntry: true, Place: problem.Place{Path: f.path, Line: f.lock.Line()}, Message: message}
 }
 
 func (f scribe) ofHash(code problem.Code, h provider.Hash, message string) problem.Finding {
 	found := f.ofEntry(code, message)
-	found.Hash, found.Line = h, f.lock.HashLine(h)
-	found.From, found.To = f.lock.HashColumns(h)
+	found.Hash, found.Place.Line = h, f.lock.HashLine(h)
+	found.Place.From, found.Place.To = f.lock.HashColumns(h)
 	return found
 }
 

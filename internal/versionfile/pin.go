@@ -7,6 +7,7 @@ import (
 
 	goversion "github.com/hashicorp/go-version"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -15,10 +16,8 @@ type Pin struct {
 	Tool provider.ToolName // empty: Terragrunt
 	// Text is the value as the file has it. One that is too long to be a
 	// release is cut.
-	Text string
-	// File and Line are where it stands.
-	File string
-	Line int
+	Text  string
+	Place problem.Place
 	// Kind is what the value means; empty for Terragrunt.
 	Kind Kind
 	// Exact is the release that an Exact pin names, and Constraint what a Some demands,
@@ -113,7 +112,7 @@ func (p Pin) matching(pattern string) Pin {
 
 // Pinless is the pin as one that leaves no known release.
 func (p Pin) Pinless() Pin {
-	return Pin{Tool: p.Tool, Text: p.Text, File: p.File, Line: p.Line, Kind: Unresolved}
+	return Pin{Tool: p.Tool, Text: p.Text, Place: p.Place, Kind: Unresolved}
 }
 
 // Candidates are the releases of a tool that differ for a pin, which may be nil: by their

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -84,7 +85,7 @@ func Parse(name string, src []byte) ([]Pin, error) {
 	var pins []Pin
 	for _, n := range found {
 		pin := newPin(tools[n.tool], n.value)
-		pin.File, pin.Line = name, n.line
+		pin.Place = problem.Place{Path: name, Line: n.line}
 		if !slices.ContainsFunc(pins, func(p Pin) bool { return p.Tool == pin.Tool }) {
 			pins = append(pins, pin)
 		}

@@ -60,7 +60,7 @@ func FuzzMise(f *testing.F) {
 			t.Errorf("Parse(%q) = %v, %v", src, pins, err)
 		}
 		for _, p := range pins {
-			if p.Tool == "" || p.Line < 1 || p.Kind == "" || len(p.Text) > maxValue+3 {
+			if p.Tool == "" || p.Place.Line < 1 || p.Kind == "" || len(p.Text) > maxValue+3 {
 				t.Errorf("Parse(%q) = %+v", src, p)
 			}
 		}
