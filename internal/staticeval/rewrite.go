@@ -17,7 +17,7 @@ func (e *evaluation) rewrite(expr hclsyntax.Expression) hclsyntax.Expression {
 	case *hclsyntax.TemplateExpr:
 		c := *n
 		c.Parts = e.rewriteAll(n.Parts)
-		return &holedTemplate{&c, e}
+		return &holedTemplate{&c, &c, e}
 	case *hclsyntax.TemplateWrapExpr:
 		c := *n
 		c.Wrapped = e.rewrite(n.Wrapped)
@@ -33,7 +33,7 @@ func (e *evaluation) rewrite(expr hclsyntax.Expression) hclsyntax.Expression {
 	case *hclsyntax.ConditionalExpr:
 		c := *n
 		c.Condition, c.TrueResult, c.FalseResult = e.whole(n.Condition), e.rewrite(n.TrueResult), e.rewrite(n.FalseResult)
-		return &conditional{&c}
+		return &conditional{&c, &c}
 	case *hclsyntax.BinaryOpExpr:
 		c := *n
 		c.LHS, c.RHS = e.whole(n.LHS), e.whole(n.RHS)
@@ -121,17 +121,20 @@ func valued(v cty.Value, rng hcl.Range) hclsyntax.Expression {
 
 // conditional has the reasons of the result that is chosen alone: HCL would mark
 // it with those of both.
-type conditional struct{ *hclsyntax.ConditionalExpr }
+type conditional struct {
+	hclsyntax.Expression
+	of *hclsyntax.ConditionalExpr // the expression
+}
 
 // Value implements hcl.Expression.
 func (c *conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	condition, diags := c.Condition.Value(ctx)
+	condition, diags := c.of.Condition.Value(ctx)
 	plain, marks := condition.Unmark()
 	choice, err := convert.Convert(plain, cty.Bool)
 	if diags.HasErrors() || err != nil || choice.IsNull() || !choice.IsKnown() {
-		return c.ConditionalExpr.Value(ctx)
+		return c.of.Value(ctx)
 	}
-	chosen, other := c.TrueResult, c.FalseResult
+	chosen, other := c.of.TrueResult, c.of.FalseResult
 	if choice.False() {
 		chosen, other = other, chosen
 	}
@@ -141,7 +144,7 @@ func (c *conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		return value.WithMarks(marks), diags
 	}
 	rest, _ = rest.UnmarkDeep()
-	both := hclsyntax.ConditionalExpr{Condition: valued(condition, c.Condition.Range()), SrcRange: c.SrcRange}
+	both := hclsyntax.ConditionalExpr{Condition: valued(condition, c.of.Condition.Range()), SrcRange: c.of.SrcRange}
 	both.TrueResult, both.FalseResult = valued(value, chosen.Range()), valued(rest, other.Range())
 	if choice.False() {
 		both.TrueResult, both.FalseResult = both.FalseResult, both.TrueResult
@@ -152,7 +155,7 @@ func (c *conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // directive reports whether a conditional is a template's %{ if … }, which begins
 // before its condition does.
 func (c *conditional) directive() bool {
-	return c.SrcRange.Start.Byte < c.Condition.StartRange().Start.Byte
+	return c.of.SrcRange.Start.Byte < c.of.Condition.StartRange().Start.Byte
 }
 
 // loop is a for or splat expression whose turns are charged.
@@ -220,15 +223,16 @@ func (d *decisive) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 
 // holedTemplate is a template whose parts need not all be known.
 type holedTemplate struct {
-	*hclsyntax.TemplateExpr
+	hclsyntax.Expression
+	of  *hclsyntax.TemplateExpr // the expression
 	run *evaluation
 }
 
 // Value implements hcl.Expression.
 func (t *holedTemplate) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	c := *t.TemplateExpr
-	c.Parts = make([]hclsyntax.Expression, len(t.Parts))
-	for i, part := range t.Parts {
+	c := *t.of
+	c.Parts = make([]hclsyntax.Expression, len(t.of.Parts))
+	for i, part := range t.of.Parts {
 		value, diags := part.Value(ctx)
 		if diags.HasErrors() {
 			return cty.DynamicVal, diags
