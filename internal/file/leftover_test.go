@@ -125,7 +125,7 @@ func TestWritersSweep(t *testing.T) {
 			if !ours.MatchString(filepath.Base(f.Name())) {
 				t.Errorf("the name %q is not known again", f.Name())
 			}
-			return f.Close()
+			return f.Remove()
 		},
 		"NewTemporaryDir": func(dir string) error {
 			t.Setenv("TMPDIR", dir)

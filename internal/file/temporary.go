@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// Temporary is a file of the system's temporary directory that is gone once it is
-// closed. Nothing but its content comes from outside.
+// Temporary is a file of the system's temporary directory. The caller of NewTemporary
+// calls Remove at the end. Nothing but its content comes from outside.
 type Temporary struct{ *os.File }
 
 // NewTemporary makes one, after removing those that runs have left which were
@@ -24,7 +24,7 @@ func NewTemporaryDir(prefix string) (string, error) {
 	return os.MkdirTemp("", pattern(prefix))
 }
 
-// Close closes and removes the file.
-func (t Temporary) Close() error {
-	return errors.Join(t.File.Close(), os.Remove(t.Name()))
+// Remove closes and removes the file.
+func (t Temporary) Remove() error {
+	return errors.Join(t.Close(), os.Remove(t.Name()))
 }

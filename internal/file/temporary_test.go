@@ -19,7 +19,7 @@ func TestTemporary(t *testing.T) {
 	if info, err := f.Stat(); err != nil || os.PathSeparator == '/' && info.Mode().Perm() != 0o600 {
 		t.Errorf("the file is %v, %v; want that its owner alone may read it", info, err)
 	}
-	if err := f.Close(); err != nil {
+	if err := f.Remove(); err != nil {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

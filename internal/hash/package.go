@@ -73,7 +73,7 @@ func Package(r io.Reader) (Sum, error) {
 	if err != nil {
 		return Sum{}, err
 	}
-	defer copied.Close() // nothing of it is needed any more
+	defer copied.Remove() // nothing of it is needed any more
 	return Copied(r, copied)
 }
 

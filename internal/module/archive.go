@@ -149,7 +149,7 @@ func unpackFetched(ctx context.Context, kind string, fetch func(context.Context,
 	if err != nil {
 		return nil, "", unread("making a temporary file: %v", err)
 	}
-	defer archive.Close() // nothing of it is needed any more
+	defer archive.Remove() // nothing of it is needed any more
 	if err := fetch(ctx, archive); err != nil {
 		return nil, "", err
 	}

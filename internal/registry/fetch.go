@@ -226,7 +226,7 @@ func (f *fetcher) whole(body io.Reader) (hash.Sum, error) {
 	if err != nil {
 		return hash.Sum{}, err
 	}
-	defer copied.Close() // nothing of it is needed any more
+	defer copied.Remove() // nothing of it is needed any more
 	sum, err := hash.Copied(body, copied)
 	if f.opts.Content && (err == nil || errors.Is(err, hash.ErrUnpack)) {
 		f.contents.Store(sum.ZH, content.Inspect(copied, sum.Size))
