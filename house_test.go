@@ -25,7 +25,7 @@ const module = "github.com/relock-dev/relock"
 var levels = map[string]int{
 	"provider": 0, "globs": 0, "file": 0, "inflate": 0, "zipfile": 0,
 	"problem": 1,
-	"content": 2, "hash": 2, "memo": 2, "transport": 2, "config": 2, "filetree": 2, "hclfile": 2, "moduleaddr": 2, "staticeval": 2, "versionfile": 2, "safe": 2,
+	"policy":  2, "content": 2, "hash": 2, "memo": 2, "transport": 2, "config": 2, "filetree": 2, "hclfile": 2, "moduleaddr": 2, "staticeval": 2, "versionfile": 2, "safe": 2,
 	"lockfile": 3, "cliconfig": 3, "github": 3,
 	"tfconfig": 4, "diff": 4, "oci": 4, "fleet": 4,
 	"scan":   5,
@@ -91,7 +91,7 @@ var direct = []rule{
 }
 
 // pure packages must not reach the network through any of our packages.
-var pure = []string{"provider", "problem", "globs", "lockfile", "hash", "config", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "upgrade", "verify", "comment", "report"}
+var pure = []string{"provider", "problem", "globs", "policy", "lockfile", "hash", "config", "staticeval", "versionfile", "tfconfig", "scan", "diff", "terragrunt", "upgrade", "verify", "comment", "report"}
 
 type pkg struct {
 	ImportPath string

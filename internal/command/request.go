@@ -9,6 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/config"
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/globs"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/run"
@@ -139,19 +140,19 @@ func clauses(cfg config.Config) []run.Clause {
 }
 
 // rules are those of the configuration file as the planner takes them.
-func rules(given []config.Rule) []upgrade.Rule {
-	policy := make([]upgrade.Rule, len(given))
+func rules(given []config.Rule) []policy.Rule {
+	all := make([]policy.Rule, len(given))
 	for i, r := range given {
-		policy[i] = upgrade.Rule{
+		all[i] = policy.Rule{
 			Providers: r.Providers, Updates: r.Updates, Ignore: r.Ignore, HoldUntil: r.HoldUntil,
 			Allow: r.Allow, Except: r.Except, MinimumAge: r.MinimumAge,
-			UnknownAge: upgrade.UnknownAge(r.UnknownAge), Platforms: r.Platforms, Place: r.Place.String(),
+			UnknownAge: policy.UnknownAge(r.UnknownAge), Platforms: r.Platforms, Place: r.Place.String(),
 		}
 		if len(r.Directories) > 0 {
-			policy[i].Scope = func(dir string, _ provider.Addr) bool { return globs.InAny(r.Directories, dir) }
+			all[i].Scope = func(dir string, _ provider.Addr) bool { return globs.InAny(r.Directories, dir) }
 		}
 	}
-	return policy
+	return all
 }
 
 // hubOf is how GitHub is spoken to by the settings, but for where it is.

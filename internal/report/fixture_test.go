@@ -9,6 +9,7 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -299,10 +300,10 @@ func pullRequests() report.Report {
 
 // held has each reason for which a release is not taken.
 func held() report.Report {
-	rule := upgrade.Held{Version: version("4.0.0"), Reason: upgrade.HeldByRule, Rule: ".github/relock.yml:12", Published: day("2026-11-02")}
-	hold := upgrade.Held{Version: version("3.9.0"), Reason: upgrade.HeldByHold, Rule: "a comment by @octocat", Eligible: day("2027-01-31")}
-	age := upgrade.Held{Version: version("5.36.0"), Reason: upgrade.HeldByAge, Rule: ".github/relock.yml:17", Published: day("2026-11-09"), Eligible: day("2026-11-12").Add(15 * time.Hour)}
-	unknown := upgrade.Held{Version: version("2.1.0"), Reason: upgrade.HeldByAge}
+	rule := upgrade.Held{Version: version("4.0.0"), Reason: policy.HeldByRule, Rule: ".github/relock.yml:12", Published: day("2026-11-02")}
+	hold := upgrade.Held{Version: version("3.9.0"), Reason: policy.HeldByHold, Rule: "a comment by @octocat", Eligible: day("2027-01-31")}
+	age := upgrade.Held{Version: version("5.36.0"), Reason: policy.HeldByAge, Rule: ".github/relock.yml:17", Published: day("2026-11-09"), Eligible: day("2026-11-12").Add(15 * time.Hour)}
+	unknown := upgrade.Held{Version: version("2.1.0"), Reason: policy.HeldByAge}
 	platform := upgrade.Held{Version: version("1.5.0"), Reason: upgrade.HeldByPlatform}
 	protocol := upgrade.Held{Version: version("0.9.0"), Reason: upgrade.HeldByProtocol, Published: day("2026-10-01")}
 	many := heldByVPC

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/comment"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/safe"
-	"github.com/relock-dev/relock/internal/upgrade"
 )
 
 // InForce is what decides what is proposed, for a person who asks in a comment.
@@ -16,7 +16,7 @@ type InForce struct {
 	// have made, each as IgnoredBy says it; empty: it is another's.
 	Group   string
 	Ignores []string
-	Rules   []upgrade.Rule
+	Rules   []policy.Rule
 	Groups  []string // by their names
 	By      string   // how the rest is grouped
 }
@@ -59,7 +59,7 @@ func IgnoredBy(provider, what, until, by, day string) string {
 }
 
 // ruleText says where a rule stands, whom it is about, and what it says.
-func ruleText(r upgrade.Rule) string {
+func ruleText(r policy.Rule) string {
 	var who, what []string
 	for _, p := range r.Providers {
 		who = append(who, safe.Code(p.String()).String())

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
@@ -352,16 +353,16 @@ type changeJSON struct {
 }
 
 type heldJSON struct {
-	Version    string         `json:"version"`
-	Released   *string        `json:"released"`
-	Reason     upgrade.Reason `json:"reason"`
-	Constraint string         `json:"constraint"`
-	Module     string         `json:"module"`
-	File       string         `json:"file"`
-	Line       int            `json:"line"`
-	Also       []termJSON     `json:"also"`
-	Rule       string         `json:"rule"`
-	Eligible   *string        `json:"eligible"`
+	Version    string        `json:"version"`
+	Released   *string       `json:"released"`
+	Reason     policy.Reason `json:"reason"`
+	Constraint string        `json:"constraint"`
+	Module     string        `json:"module"`
+	File       string        `json:"file"`
+	Line       int           `json:"line"`
+	Also       []termJSON    `json:"also"`
+	Rule       string        `json:"rule"`
+	Eligible   *string       `json:"eligible"`
 }
 
 // moduleHeldJSON names the provider and the version at which it is held, since

@@ -9,6 +9,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -22,7 +23,7 @@ func hostile(text string) report.Report {
 	term := term("~> 5.0", text, text, 4)
 	held := []upgrade.Held{
 		{Version: version("6.1.0"), Reason: upgrade.HeldByConstraint, Term: term, Others: []scan.Term{term}},
-		{Version: version("6.0.0"), Reason: upgrade.HeldByRule, Rule: text},
+		{Version: version("6.0.0"), Reason: policy.HeldByRule, Rule: text},
 	}
 	facts := report.Facts{
 		Coverage: []provider.Platform{{OS: text, Arch: text}}, Missing: []provider.Platform{{OS: text, Arch: "x"}},

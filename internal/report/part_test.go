@@ -10,6 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -34,7 +35,7 @@ func planned(t *testing.T) upgrade.Result {
 	renewed := lockfile.New(addr("hashicorp/aws"), version("5.34.0"), constraints("~> 5.0"), hashes("new", 2))
 	selections := []upgrade.Selection{
 		{From: version("5.31.0"), To: version("5.34.0"), Held: []upgrade.Held{heldByVPC}},
-		{From: version("3.6.0"), To: version("3.6.0"), Held: []upgrade.Held{{Version: version("4.0.0"), Reason: upgrade.HeldByRule}}},
+		{From: version("3.6.0"), To: version("3.6.0"), Held: []upgrade.Held{{Version: version("4.0.0"), Reason: policy.HeldByRule}}},
 		{From: version("4.0.0"), Err: &problem.Error{Code: problem.CodeUnreachable, Message: "no answer"}},
 	}
 	for i := range selections {

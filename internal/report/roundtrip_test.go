@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	svchost "github.com/hashicorp/terraform-svchost"
-
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/report"
@@ -181,8 +181,8 @@ func (g *random) made(p any) bool {
 		*p = report.Elapsed(g.IntN(100_000)) * report.Elapsed(time.Millisecond)
 	case *diff.Kind:
 		*p = oneOf(g, diff.Downgraded, diff.ReReleased, diff.Signer, diff.Removed, diff.Moved, diff.Upgraded, diff.Added, diff.Completed, diff.Constrained, diff.Normalised)
-	case *upgrade.Reason:
-		*p = oneOf(g, upgrade.HeldByConstraint, upgrade.HeldByRule, upgrade.HeldByHold, upgrade.HeldByAge, upgrade.HeldByPlatform, upgrade.HeldByLock, upgrade.HeldByProtocol)
+	case *policy.Reason:
+		*p = oneOf(g, upgrade.HeldByConstraint, policy.HeldByRule, policy.HeldByHold, policy.HeldByAge, upgrade.HeldByPlatform, upgrade.HeldByLock, upgrade.HeldByProtocol)
 	case *notes.Kind:
 		*p = oneOf(g, notes.Breaking, notes.Note, notes.Deprecation, notes.Other)
 	case *problem.Severity:

@@ -10,6 +10,7 @@ import (
 	"github.com/relock-dev/relock/internal/diff"
 	"github.com/relock-dev/relock/internal/moduleaddr"
 	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
@@ -387,11 +388,11 @@ func (d dialect) because(h upgrade.Held, terms func(upgrade.Held) string) string
 		return "by the lock file, since this check takes no newer version"
 	case h.Reason == upgrade.HeldByProtocol:
 		return "by its plugin protocol"
-	case h.Reason == upgrade.HeldByHold:
+	case h.Reason == policy.HeldByHold:
 		return rule + " until " + day(h.Eligible)
-	case h.Reason == upgrade.HeldByAge && h.Eligible.IsZero():
+	case h.Reason == policy.HeldByAge && h.Eligible.IsZero():
 		return rule + ", because its age is not known"
-	case h.Reason == upgrade.HeldByAge:
+	case h.Reason == policy.HeldByAge:
 		return rule + " until " + day(h.Eligible) + ", when it is old enough"
 	}
 	return rule

@@ -9,6 +9,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/config"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/upgrade"
@@ -57,7 +58,7 @@ func TestShowsWhatIsInForce(t *testing.T) {
 	}
 	yes := true
 	req := Request{
-		Plan: upgrade.Options{Rules: []upgrade.Rule{{Providers: []provider.Pattern{pattern}, Updates: []provider.Bump{provider.BumpMajor}, Ignore: &yes, Place: "relock.yml:3"}}},
+		Plan: upgrade.Options{Rules: []policy.Rule{{Providers: []provider.Pattern{pattern}, Updates: []provider.Bump{provider.BumpMajor}, Ignore: &yes, Place: "relock.yml:3"}}},
 		Pull: Pull{Grouping: Grouping{By: ByDirectory, Named: []config.Group{{Name: "cloud"}}}},
 	}
 	owned := &pr.Owned{Group: "all", Marker: pr.Marker{Ignores: []pr.Ignore{{Provider: "hashicorp/null", By: "octo", When: "2026-01-01"}}}}

@@ -19,6 +19,7 @@ import (
 	"github.com/relock-dev/relock/internal/github"
 	"github.com/relock-dev/relock/internal/lockfile"
 	"github.com/relock-dev/relock/internal/notes"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -122,8 +123,8 @@ func proposingTo(j job, s inventory) (p proposing, err error) {
 
 // ignores are the rules that comments have set, each for the group under whose
 // pull request it was given.
-func ignores(j job, p proposing) []upgrade.Rule {
-	var rules []upgrade.Rule
+func ignores(j job, p proposing) []policy.Rule {
+	var rules []policy.Rule
 	ignored := p.survey.Ignores
 	for _, group := range slices.Sorted(maps.Keys(ignored)) {
 		for _, i := range ignored[group] {
@@ -136,13 +137,13 @@ func ignores(j job, p proposing) []upgrade.Rule {
 }
 
 // ignoring turns what a person said in a comment into a rule.
-func ignoring(j job, group string, i pr.Ignore) (upgrade.Rule, bool) {
+func ignoring(j job, group string, i pr.Ignore) (policy.Rule, bool) {
 	pattern, err := provider.ParsePattern(i.Provider)
 	if err != nil || i.Over(j.env.Now) {
-		return upgrade.Rule{}, false
+		return policy.Rule{}, false
 	}
 	yes := true
-	rule := upgrade.Rule{
+	rule := policy.Rule{
 		Providers: []provider.Pattern{pattern},
 		Scope:     func(dir string, addr provider.Addr) bool { return j.req.Pull.Grouping.of(dir, addr) == group },
 		Place:     "a comment of " + i.By,

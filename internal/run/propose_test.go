@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/diff"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
@@ -71,7 +72,7 @@ func TestFactsOfAText(t *testing.T) {
 	}
 	known := map[string]string{facts(module(nil), nil): "nothing"}
 	for name, edit := range map[string]func(*report.Module){
-		"held":       func(m *report.Module) { m.Kept[0].Held = []upgrade.Held{{Reason: upgrade.HeldByAge}} },
+		"held":       func(m *report.Module) { m.Kept[0].Held = []upgrade.Held{{Reason: policy.HeldByAge}} },
 		"missing":    func(m *report.Module) { m.Changes[0].Missing = []provider.Platform{{OS: "linux", Arch: "amd64"}} },
 		"signer":     func(m *report.Module) { m.Changes[0].Signer.KeyID = "A" },
 		"carried":    func(m *report.Module) { m.Changes[0].Carried = true },

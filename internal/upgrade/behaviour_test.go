@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -24,7 +25,7 @@ type behaviourCase struct {
 func behaviourCases(t *testing.T) map[string]behaviourCase {
 	t.Helper()
 	old := provider.Tool{Name: provider.Terraform, Version: version("1.13.0")} // providers lock reads no test files
-	ignoring := []Rule{{Providers: patterns("hashicorp/a"), Ignore: yes()}}
+	ignoring := []policy.Rule{{Providers: patterns("hashicorp/a"), Ignore: yes()}}
 	pair := "a 1.0.0 ~> 1.0; h1:1 h1:2"
 	offering := func() *offer { return &offer{releases: simple} }
 	on := func(o Options) Options {

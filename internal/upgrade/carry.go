@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -270,10 +271,10 @@ func (c carrier) allowed(required *scan.Requirement, old, l lockfile.Lock) bool 
 // whatever is required: the rules forbid its version, no plan has made its hashes, or
 // the run has found one of them to be false.
 func (c carrier) condemned(old, l lockfile.Lock) bool {
-	p := policy{rules: c.rules(c.result.Module.Dir, l.Addr), locked: old.Version, now: c.Now}
+	rules := policy.Applied{Rules: policy.About(c.Rules, c.result.Module.Dir, l.Addr), From: old.Version, Now: c.Now}
 	made := func(h provider.Hash) bool { return !h.WellFormed() && !slices.Contains(old.Hashes, h) } // by no plan
-	held := p.judge(provider.Release{Version: l.Version}).Reason
-	return held != "" && held != HeldByAge || len(l.Hashes) == 0 || slices.ContainsFunc(l.Hashes, made) || c.Refuted != nil && c.Refuted(l)
+	held := rules.Judge(provider.Release{Version: l.Version}).Reason
+	return held != "" && held != policy.HeldByAge || len(l.Hashes) == 0 || slices.ContainsFunc(l.Hashes, made) || c.Refuted != nil && c.Refuted(l)
 }
 
 // Refuted returns what tells whether a run found a hash of an entry to be false:

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -17,7 +18,7 @@ type chosen struct {
 	*wanted
 	old     lockfile.Lock // the entry that counts: of a disputed one that of a side
 	offered offered
-	policy  policy           // with the version that can stay
+	applied policy.Applied   // with the version that can stay
 	to      provider.Version // zero: none
 	release provider.Release // of that version
 	held    []Held
@@ -93,7 +94,7 @@ func chooseIdle(roots []root, choices [][]chosen, covers []coverage, b behaviour
 
 // choose selects the version of a provider.
 func choose(w *wanted, o offered, b behaviour) chosen {
-	c := chosen{wanted: w, old: w.locked, offered: o, policy: w.policy, unheard: o.err, err: o.err}
+	c := chosen{wanted: w, old: w.locked, offered: o, applied: w.rules, unheard: o.err, err: o.err}
 	switch {
 	case c.err != nil:
 		return c
@@ -186,7 +187,7 @@ func (c chosen) newest(b behaviour) chosen {
 		v, w := s.Version, r.Version
 		return cmp.Or(v.Precedence(w), claim(v == locked, w == locked), claim(v.Metadata == "", w.Metadata == ""), cmp.Compare(v.Metadata, w.Metadata))
 	})
-	if len(c.policy.rules) == 0 {
+	if len(c.applied.Rules) == 0 {
 		c.release = allowed[0]
 		return c
 	}
@@ -205,9 +206,9 @@ func (c chosen) newest(b behaviour) chosen {
 // that could not be asked for: what rules say of releases without a date is not
 // meant for those [case 75].
 func (c chosen) newestUnheld(allowed []provider.Release, locked provider.Version, dates bool) chosen {
-	c.policy.locked = provider.Version{}
+	c.applied.From = provider.Version{}
 	if slices.ContainsFunc(allowed, func(r provider.Release) bool { return r.Version == locked }) {
-		c.policy.locked = locked
+		c.applied.From = locked
 	}
 	c.release = allowed[0]
 	inVain := 0
@@ -220,26 +221,26 @@ func (c chosen) newestUnheld(allowed []provider.Release, locked provider.Version
 		if i > 0 && r.Version.Precedence(locked) < 0 {
 			break
 		}
-		h := c.policy.judge(r)
-		if (h.Reason == "" || h.Reason == HeldByAge) && r.Version != c.policy.locked && c.policy.aging(r) != nil {
+		reason := c.applied.Judge(r).Reason
+		if (reason == "" || reason == policy.HeldByAge) && c.applied.WantsAge(r) {
 			d, asked := c.offered.dates[r.Version]
 			switch {
 			case d.err != nil:
 				c.release, c.unheard, c.err = provider.Release{}, d.err, d.err
 				return c
-			case dates && r.Published.IsZero() && !asked && (inVain < mostUndated || !c.policy.holdsUnknown(r)):
+			case dates && r.Published.IsZero() && !asked && (inVain < mostUndated || !c.applied.HoldsUndated(r)):
 				c.release, c.undated = r, true
 				return c
 			}
 		}
-		if h.Reason == "" {
+		if reason == "" {
 			c.release = r
 			break
 		}
 	}
-	against := c.policy
-	against.locked = locked
-	if h := against.judge(c.release); h.Reason != "" {
+	against := c.applied
+	against.From = locked
+	if h := against.Judge(c.release); h.Reason != "" {
 		rule := "a rule"
 		if h.Rule != "" {
 			rule += " (" + h.Rule + ")"
@@ -309,11 +310,12 @@ func (c chosen) holding() []Held {
 	}
 	slices.SortFunc(newer, func(a, b provider.Release) int { return b.Version.Compare(a.Version) })
 	var all []Held
-	told := map[Reason]bool{"": true}
+	told := map[policy.Reason]bool{"": true}
 	for _, r := range newer {
 		h := Held{Version: r.Version, Reason: HeldByConstraint, Published: r.Published}
 		if c.constraints.Allows(r.Version) {
-			h = c.policy.judge(r)
+			held := c.applied.Judge(r)
+			h.Reason, h.Rule, h.Eligible = held.Reason, held.Rule, held.Eligible
 		}
 		if told[h.Reason] {
 			continue

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -128,7 +129,7 @@ func TestCompleteSettlesMergeConflicts(t *testing.T) {
 		{
 			"a rule to leave the provider alone cannot leave a conflict", []string{"a"}, nil,
 			[]string{recordedOf("1.0.0", linux, darwin)}, []string{recordedOf("1.1.0", linux, darwin)},
-			Options{Rules: []Rule{{Ignore: new(true)}}},
+			Options{Rules: []policy.Rule{{Ignore: new(true)}}},
 			[]string{recordedOf("1.1.0", linux, darwin)}, "",
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -20,7 +21,7 @@ func TestWithdrawnVersions(t *testing.T) {
 	const gone = "a 1.5.0 ~> 1.0; h1:a-1.5.0-darwin_arm64 h1:a-1.5.0-linux_amd64"
 	older := map[string]map[string][]string{"a": {"1.0.0": two, "1.1.0": two}}
 	newer := map[string]map[string][]string{"a": {"1.0.0": two, "1.6.0": two}}
-	held := []Rule{{Allow: allowing(t, "< 1.6.0")}}
+	held := []policy.Rule{{Allow: allowing(t, "< 1.6.0")}}
 	const mirrorName = "network mirror https://mirror.example/"
 	asked := func(mirrorListed, registryListed bool) []provider.Method {
 		return []provider.Method{
@@ -143,9 +144,9 @@ func TestWithdrawnVersions(t *testing.T) {
 func TestIgnoredProvidersAreNotAskedAbout(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
-	everything := []Rule{{Providers: patterns("hashicorp/down"), Ignore: &yes}}
-	major := []Rule{{Providers: patterns("hashicorp/down"), Ignore: &yes, Updates: []provider.Bump{provider.BumpMajor}}}
-	but := append(slices.Clone(everything), Rule{Ignore: &no, Versions: allowing(t, "2.0.0")})
+	everything := []policy.Rule{{Providers: patterns("hashicorp/down"), Ignore: &yes}}
+	major := []policy.Rule{{Providers: patterns("hashicorp/down"), Ignore: &yes, Updates: []provider.Bump{provider.BumpMajor}}}
+	but := append(slices.Clone(everything), policy.Rule{Ignore: &no, Versions: allowing(t, "2.0.0")})
 	pair := "down 1.0.0; h1:1 h1:2"
 	tests := []struct {
 		name     string

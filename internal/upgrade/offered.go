@@ -27,6 +27,10 @@ type date struct {
 	err error
 }
 
+// mostUndated is how many releases of a provider are asked about in vain. Where
+// no dates can be had at all, the others need not be asked.
+const mostUndated = 10
+
 // release is what is offered of a version; nil if it is not.
 func (o offered) release(v provider.Version) *provider.Release {
 	i := slices.IndexFunc(o.releases, func(r provider.Release) bool { return r.Version == v })

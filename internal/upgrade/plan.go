@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
 )
@@ -53,7 +54,7 @@ type Options struct {
 	// Rules are the policy that newly selected versions follow. Now is the time
 	// that its dates and ages are held against: without it every release is too
 	// young. Dates may be nil: then only what Versions tells is known.
-	Rules []Rule
+	Rules []policy.Rule
 	Now   time.Time
 	Dates DateSource
 	// Former is asked meanwhile who signed the releases that entries leave, so that

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -50,7 +51,7 @@ func TestRulesNamePlatforms(t *testing.T) {
 	t.Parallel()
 	all := []string{"linux_amd64", "darwin_arm64", "windows_amd64"}
 	src := &offer{releases: map[string]map[string][]string{"a": {"1.0.0": all}, "b": {"1.0.0": all}}}
-	rules := []Rule{
+	rules := []policy.Rule{
 		{Providers: patterns("hashicorp/a"), Platforms: platforms("windows_amd64")},
 		{Providers: patterns("hashicorp/a"), Platforms: platforms("linux_amd64")},
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -96,7 +97,7 @@ func TestPolicy(t *testing.T) {
 		requires string
 		locked   string // empty: there is no entry
 		mode     Mode
-		rules    []Rule
+		rules    []policy.Rule
 		dates    map[string]string // nil: none
 		want     string
 		held     []string
@@ -105,135 +106,135 @@ func TestPolicy(t *testing.T) {
 		{name: "no rule", requires: "a", locked: "1.0.0", want: "2.0.0"},
 		{
 			name: "a rule about another provider", requires: "a", locked: "1.0.0",
-			rules: []Rule{{Providers: patterns("hashicorp/b"), Ignore: yes()}}, want: "2.0.0",
+			rules: []policy.Rule{{Providers: patterns("hashicorp/b"), Ignore: yes()}}, want: "2.0.0",
 		},
 		{
 			name: "ignore keeps the locked version", requires: "a", locked: "1.0.0",
-			rules: []Rule{{Providers: patterns("hashicorp/*"), Ignore: yes(), Place: "f:1"}}, want: "1.0.0", held: []string{"2.0.0 rule f:1"},
+			rules: []policy.Rule{{Providers: patterns("hashicorp/*"), Ignore: yes(), Place: "f:1"}}, want: "1.0.0", held: []string{"2.0.0 rule f:1"},
 		},
 		{
 			name: "a later rule takes it back", requires: "a", locked: "1.0.0",
-			rules: []Rule{{Ignore: yes()}, {Providers: patterns("hashicorp/a"), Ignore: no()}}, want: "2.0.0",
+			rules: []policy.Rule{{Ignore: yes()}, {Providers: patterns("hashicorp/a"), Ignore: no()}}, want: "2.0.0",
 		},
 		{
 			name: "ignoring major updates leaves the newest of the others", requires: "a", locked: "1.0.0",
-			rules: []Rule{{Updates: major, Ignore: yes(), Place: "f:1"}}, want: "1.1.0", held: []string{"2.0.0 rule f:1"},
+			rules: []policy.Rule{{Updates: major, Ignore: yes(), Place: "f:1"}}, want: "1.1.0", held: []string{"2.0.0 rule f:1"},
 		},
 		{
 			name: "of two kinds", requires: "a", locked: "1.0.0",
-			rules: []Rule{{Updates: slices.Concat(major, minor), Ignore: yes(), Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 rule f:1"},
+			rules: []policy.Rule{{Updates: slices.Concat(major, minor), Ignore: yes(), Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 rule f:1"},
 		},
 		{
 			name: "a kind is seen from the locked version", requires: "a", locked: "1.1.0",
-			rules: []Rule{{Updates: minor, Ignore: yes()}}, want: "2.0.0",
+			rules: []policy.Rule{{Updates: minor, Ignore: yes()}}, want: "2.0.0",
 		},
 		{
 			name: "a change behind the numbers is a patch", requires: "a 1.0.0-rc2", locked: "1.0.0-rc1", releases: offering("1.0.0-rc1", "1.0.0-rc2"),
-			rules: []Rule{{Updates: patch, Ignore: yes()}}, want: "1.0.0-rc2", noticed: true, // the locked one is not allowed any more
+			rules: []policy.Rule{{Updates: patch, Ignore: yes()}}, want: "1.0.0-rc2", noticed: true, // the locked one is not allowed any more
 		},
 		{
 			name: "allow-versions", requires: "a", locked: "1.0.0",
-			rules: []Rule{{Allow: allowing(t, "< 1.1.0"), Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 rule f:1"},
+			rules: []policy.Rule{{Allow: allowing(t, "< 1.1.0"), Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 rule f:1"},
 		},
 		{
 			name: "a policy moves no version down", requires: "a", locked: "1.1.0",
-			rules: []Rule{{Allow: allowing(t, "< 1.1.0"), Place: "f:1"}}, want: "1.1.0", held: []string{"2.0.0 rule f:1"},
+			rules: []policy.Rule{{Allow: allowing(t, "< 1.1.0"), Place: "f:1"}}, want: "1.1.0", held: []string{"2.0.0 rule f:1"},
 		},
 		{
 			name: "ignore-versions", requires: "a", locked: "1.0.0",
-			rules: []Rule{{Except: allowing(t, ">= 1.1.0, < 3.0.0"), Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 rule f:1"},
+			rules: []policy.Rule{{Except: allowing(t, ">= 1.1.0, < 3.0.0"), Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 rule f:1"},
 		},
 		{
 			name: "the last of two ranges counts", requires: "a", locked: "1.0.0",
-			rules: []Rule{{Except: allowing(t, ">= 1.1.0")}, {Except: allowing(t, "2.0.0"), Place: "f:2"}}, want: "1.1.0", held: []string{"2.0.0 rule f:2"},
+			rules: []policy.Rule{{Except: allowing(t, ">= 1.1.0")}, {Except: allowing(t, "2.0.0"), Place: "f:2"}}, want: "1.1.0", held: []string{"2.0.0 rule f:2"},
 		},
 		{
 			name: "rules about single versions add up", requires: "a", locked: "1.0.0",
-			rules: []Rule{{Versions: allowing(t, "2.0.0"), Ignore: yes(), Place: "f:1"}, {Versions: allowing(t, "1.1.0"), Ignore: yes()}},
+			rules: []policy.Rule{{Versions: allowing(t, "2.0.0"), Ignore: yes(), Place: "f:1"}, {Versions: allowing(t, "1.1.0"), Ignore: yes()}},
 			want:  "1.0.1", held: []string{"2.0.0 rule f:1"},
 		},
 		{
 			name: "a rule does not hide the prerelease that the configuration names", requires: "a 2.1.0-rc1", locked: "1.0.0", releases: offering("1.0.0", "2.1.0-rc1"),
-			rules: []Rule{{Allow: allowing(t, "< 3.0.0")}}, want: "2.1.0-rc1",
+			rules: []policy.Rule{{Allow: allowing(t, "< 3.0.0")}}, want: "2.1.0-rc1",
 		},
 		{
 			name: "hold-until keeps the version until the day", requires: "a", locked: "1.0.0",
-			rules: []Rule{{HoldUntil: day("2026-11-11"), Place: "f:1"}}, want: "1.0.0", held: []string{"2.0.0 hold f:1 2026-11-11"},
+			rules: []policy.Rule{{HoldUntil: day("2026-11-11"), Place: "f:1"}}, want: "1.0.0", held: []string{"2.0.0 hold f:1 2026-11-11"},
 		},
 		{
 			name: "and not on the day", requires: "a", locked: "1.0.0",
-			rules: []Rule{{HoldUntil: day(now)}}, want: "2.0.0",
+			rules: []policy.Rule{{HoldUntil: day(now)}}, want: "2.0.0",
 		},
 		{
 			name: "a scope", requires: "a", locked: "1.0.0",
-			rules: []Rule{{Scope: func(dir string, a provider.Addr) bool { return dir == "elsewhere" && a == addr("a") }, Ignore: yes()}}, want: "2.0.0",
+			rules: []policy.Rule{{Scope: func(dir string, a provider.Addr) bool { return dir == "elsewhere" && a == addr("a") }, Ignore: yes()}}, want: "2.0.0",
 		},
 		{
 			name: "a constraint comes before a rule", requires: "a < 2.0.0", locked: "1.0.0",
-			rules: []Rule{{Updates: append(slices.Clone(major), minor...), Ignore: yes(), Place: "f:1"}},
+			rules: []policy.Rule{{Updates: append(slices.Clone(major), minor...), Ignore: yes(), Place: "f:1"}},
 			want:  "1.0.1", held: []string{"2.0.0 constraint", "1.1.0 rule f:1"},
 		},
 		{
 			name: "minimum age takes the newest that is old enough", requires: "a", locked: "1.0.0", dates: dates,
-			rules: []Rule{{MinimumAge: days(3), Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 age f:1 2026-11-12"},
+			rules: []policy.Rule{{MinimumAge: days(3), Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 age f:1 2026-11-12"},
 		},
 		{
 			name: "a release is old enough on the day", requires: "a", locked: "1.0.0", dates: dates,
-			rules: []Rule{{MinimumAge: days(1)}}, want: "2.0.0",
+			rules: []policy.Rule{{MinimumAge: days(1)}}, want: "2.0.0",
 		},
 		{
 			name: "a later rule may ask for less", requires: "a", locked: "1.0.0", dates: dates,
-			rules: []Rule{{MinimumAge: days(30)}, {MinimumAge: days(0)}}, want: "2.0.0",
+			rules: []policy.Rule{{MinimumAge: days(30)}, {MinimumAge: days(0)}}, want: "2.0.0",
 		},
 		{
 			name: "another age for major updates", requires: "a", locked: "1.0.0", dates: dates,
-			rules: []Rule{{MinimumAge: days(2)}, {Updates: major, MinimumAge: days(30), Place: "f:2"}},
+			rules: []policy.Rule{{MinimumAge: days(2)}, {Updates: major, MinimumAge: days(30), Place: "f:2"}},
 			want:  "1.1.0", held: []string{"2.0.0 age f:2 2026-12-09"},
 		},
 		{
 			name: "no date is no reason", requires: "a", locked: "1.0.0",
-			rules: []Rule{{MinimumAge: days(3)}}, want: "2.0.0",
+			rules: []policy.Rule{{MinimumAge: days(3)}}, want: "2.0.0",
 		},
 		{
 			name: "unless the rule says so", requires: "a", locked: "1.0.0", dates: map[string]string{"a 1.0.1": "2026-11-01"},
-			rules: []Rule{{MinimumAge: days(3), UnknownAge: HoldUnknownAge, Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 age f:1"},
+			rules: []policy.Rule{{MinimumAge: days(3), UnknownAge: policy.HoldUnknownAge, Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 age f:1"},
 		},
 		{
 			name: "each reason names its newest version", requires: "a < 2.0.0", locked: "1.0.0", dates: dates,
-			rules: []Rule{{Versions: allowing(t, "1.0.1"), HoldUntil: day("2027-01-01"), Place: "f:1"}, {MinimumAge: days(3), Place: "f:2"}},
+			rules: []policy.Rule{{Versions: allowing(t, "1.0.1"), HoldUntil: day("2027-01-01"), Place: "f:1"}, {MinimumAge: days(3), Place: "f:2"}},
 			want:  "1.0.0", held: []string{"2.0.0 constraint", "1.1.0 age f:2 2026-11-11", "1.0.1 hold f:1 2027-01-01"},
 		},
 		{
 			name: "a new provider is not ignored", requires: "a",
-			rules: []Rule{{Ignore: yes()}, {Updates: major, Ignore: yes()}, {HoldUntil: day("2027-01-01")}}, want: "2.0.0",
+			rules: []policy.Rule{{Ignore: yes()}, {Updates: major, Ignore: yes()}, {HoldUntil: day("2027-01-01")}}, want: "2.0.0",
 		},
 		{
 			name: "but follows the other rules", requires: "a", dates: dates,
-			rules: []Rule{{MinimumAge: days(3), Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 age f:1 2026-11-12"},
+			rules: []policy.Rule{{MinimumAge: days(3), Place: "f:1"}}, want: "1.0.1", held: []string{"2.0.0 age f:1 2026-11-12"},
 		},
 		{
 			name: "also where versions are kept", requires: "a", mode: Complete,
-			rules: []Rule{{Allow: allowing(t, "< 1.1.0")}}, want: "1.0.1",
+			rules: []policy.Rule{{Allow: allowing(t, "< 1.1.0")}}, want: "1.0.1",
 		},
 		{
 			name: "which no rule changes for the others", requires: "a", locked: "1.1.0", mode: Complete,
-			rules: []Rule{{Allow: allowing(t, "< 1.1.0")}}, want: "1.1.0",
+			rules: []policy.Rule{{Allow: allowing(t, "< 1.1.0")}}, want: "1.1.0",
 		},
 		{
 			name: "rules that leave nothing fall away with a word", requires: "a", dates: dates,
-			rules: []Rule{{MinimumAge: days(3650)}}, want: "2.0.0", noticed: true,
+			rules: []policy.Rule{{MinimumAge: days(3650)}}, want: "2.0.0", noticed: true,
 		},
 		{
 			name: "a locked version that cannot stay does not", requires: "a >= 1.1.0", locked: "1.0.0",
-			rules: []Rule{{Ignore: yes()}, {Allow: allowing(t, "< 2.0.0"), Place: "f:2"}}, want: "1.1.0", noticed: true, held: []string{"2.0.0 rule f:2"},
+			rules: []policy.Rule{{Ignore: yes()}, {Allow: allowing(t, "< 2.0.0"), Place: "f:2"}}, want: "1.1.0", noticed: true, held: []string{"2.0.0 rule f:2"},
 		},
 		{
 			name: "a withdrawn version goes up, not down", requires: "a", locked: "1.0.5",
-			rules: []Rule{{Allow: allowing(t, ">= 1.1.0")}}, want: "2.0.0",
+			rules: []policy.Rule{{Allow: allowing(t, ">= 1.1.0")}}, want: "2.0.0",
 		},
 		{
 			name: "down if the constraints want it, and no further", requires: "a < 2.0.0", locked: "2.0.0", dates: dates,
-			rules: []Rule{{MinimumAge: days(3)}}, want: "1.1.0", noticed: true, held: []string{"2.0.0 constraint"},
+			rules: []policy.Rule{{MinimumAge: days(3)}}, want: "1.1.0", noticed: true, held: []string{"2.0.0 constraint"},
 		},
 	}
 	for _, tt := range tests {
@@ -271,7 +272,7 @@ func TestPolicyKeepsTheVersionOfTheOtherRegistry(t *testing.T) {
 	m := module(t, []string{"a"}, []string{"a 1.0.0; h1:old"})
 	m.Tool = provider.Newest(provider.OpenTofu)
 	m.Tree.Requirements[0].Addr.Host = provider.OpenTofu.DefaultHost()
-	opts := Options{Platforms: linux, Rules: []Rule{{Updates: []provider.Bump{provider.BumpMajor}, Ignore: yes()}}}
+	opts := Options{Platforms: linux, Rules: []policy.Rule{{Updates: []provider.Bump{provider.BumpMajor}, Ignore: yes()}}}
 	r := Plan(t.Context(), &offer{releases: simple}, []scan.RootModule{m}, opts)[0]
 	if got := r.New[0].Version; got != version("1.1.0") {
 		t.Errorf("the provider moved from 1.0.0 to %s, want 1.1.0", got)
@@ -284,21 +285,21 @@ func TestDatesAreAskedOfWhatDecides(t *testing.T) {
 	for minor := range 40 {
 		many = append(many, fmt.Sprintf("1.%d.0", minor))
 	}
-	days := func(hold UnknownAge, scope string) []Rule {
-		return []Rule{{Providers: patterns("hashicorp/" + scope), MinimumAge: days(3), UnknownAge: hold}}
+	days := func(hold policy.UnknownAge, scope string) []policy.Rule {
+		return []policy.Rule{{Providers: patterns("hashicorp/" + scope), MinimumAge: days(3), UnknownAge: hold}}
 	}
 	tests := []struct {
 		name  string
-		rules []Rule
+		rules []policy.Rule
 		dates map[string]string
 		want  []string
 	}{
 		{"none without a rule", nil, nil, nil},
 		{"none of other providers", days("", "b"), nil, nil},
-		{"none of what is held anyway", append(days("", "a"), Rule{Ignore: yes()}), nil, nil},
+		{"none of what is held anyway", append(days("", "a"), policy.Rule{Ignore: yes()}), nil, nil},
 		{"the newest", days("", "a"), map[string]string{"a 1.39.0": "2026-01-01"}, []string{"a 1.39.0"}},
 		{"until one is old enough", days("", "a"), map[string]string{"a 1.39.0": "2026-11-09", "a 1.38.0": "2026-11-08", "a 1.37.0": "2026-11-01"}, []string{"a 1.39.0", "a 1.38.0", "a 1.37.0"}},
-		{"not for ever where nobody knows any", days(HoldUnknownAge, "a"), nil, []string{
+		{"not for ever where nobody knows any", days(policy.HoldUnknownAge, "a"), nil, []string{
 			"a 1.39.0", "a 1.38.0", "a 1.37.0", "a 1.36.0", "a 1.35.0", "a 1.34.0", "a 1.33.0", "a 1.32.0", "a 1.31.0", "a 1.30.0",
 		}},
 	}
@@ -323,7 +324,7 @@ func TestDatesOfTheListAreNotAskedFor(t *testing.T) {
 	src := &listed{offer: &offer{releases: offering("1.0.0", "1.1.0", "1.2.0")}, at: map[string]string{"1.2.0": "2026-11-09", "1.1.0": "2026-01-01"}}
 	dates := &calendar{}
 	m := module(t, []string{"a"}, []string{"a 1.0.0; h1:old"})
-	opts := Options{Platforms: linux, Rules: []Rule{{MinimumAge: days(3)}}, Now: day("2026-11-10"), Dates: dates}
+	opts := Options{Platforms: linux, Rules: []policy.Rule{{MinimumAge: days(3)}}, Now: day("2026-11-10"), Dates: dates}
 	s := Plan(t.Context(), src, []scan.RootModule{m}, opts)[0].Selections[0]
 	if s.To != version("1.1.0") || !s.Published.Equal(day("2026-01-01")) || len(dates.asked) > 0 {
 		t.Errorf("selected %s of %s, asked %v", s.To, s.Published, dates.asked)
@@ -366,8 +367,8 @@ func TestHeldNamesEveryTermThatExcludes(t *testing.T) {
 func TestALostDateIsNoMissingDate(t *testing.T) {
 	t.Parallel()
 	for _, code := range []problem.Code{problem.CodeUnreachable, problem.CodeCancelled} {
-		for _, unknown := range []UnknownAge{"", HoldUnknownAge} {
-			rules := []Rule{{MinimumAge: days(3), UnknownAge: unknown}}
+		for _, unknown := range []policy.UnknownAge{"", policy.HoldUnknownAge} {
+			rules := []policy.Rule{{MinimumAge: days(3), UnknownAge: unknown}}
 			dates := &calendar{days: map[string]string{"a 1.2.0": "2020-01-01"}, lost: map[string]problem.Code{"a 1.3.0": code}}
 			m := module(t, []string{"a ~> 1.0"}, []string{"a 1.1.0 ~> 1.0; h1:old"})
 			opts := Options{Platforms: linux, Rules: rules, Now: day("2027-01-15"), Dates: dates}

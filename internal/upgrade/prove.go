@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -41,7 +42,7 @@ func prove(c covered, answers map[packageKey]evidence, b behaviour) proven {
 	case c.err == nil && c.isLock && c.to.Precedence(c.old.Version) > 0:
 		// The selected release is newer than the locked one and stays out of the lock
 		// file for what its packages are.
-		for code, reason := range map[problem.Code]Reason{problem.CodeNoPackage: HeldByPlatform, problem.CodeProtocol: HeldByProtocol} {
+		for code, reason := range map[problem.Code]policy.Reason{problem.CodeNoPackage: HeldByPlatform, problem.CodeProtocol: HeldByProtocol} {
 			if problem.Coded(p.Err, code) {
 				p.Held = append(slices.Clone(c.held), Held{Version: c.to, Reason: reason, Published: c.release.Published})
 			}

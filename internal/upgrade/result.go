@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -86,7 +87,7 @@ type Selection struct {
 // those that one reason holds.
 type Held struct {
 	Version provider.Version
-	Reason  Reason
+	Reason  policy.Reason
 	// Published is when the version was; zero if it is not known.
 	Published time.Time
 	// Term is the term that decides, if Reason is HeldByConstraint: to get any
@@ -101,20 +102,14 @@ type Held struct {
 	Eligible time.Time
 }
 
-// Reason says what kept a newer release from being locked. Platforms and
-// protocols select no version, as they select none in the tools; but a selected
-// release that fails for one of them stays out of the lock file.
-type Reason string
-
-// The reasons.
+// The reasons that are no rules. Platforms and protocols select no version, as they
+// select none in the tools; but a selected release that fails for one of them stays out
+// of the lock file.
 const (
-	HeldByConstraint Reason = "constraint" // a version constraint of the module tree excludes it
-	HeldByRule       Reason = "rule"       // a rule ignores it
-	HeldByHold       Reason = "hold"       // a rule keeps the provider where it is until a day
-	HeldByAge        Reason = "age"        // it has not been published for long enough
-	HeldByPlatform   Reason = "platform"   // it is not published for a platform that must be covered
-	HeldByLock       Reason = "lock"       // Options.Newer: versions stay, and this one is only told
-	HeldByProtocol   Reason = "protocol"   // it speaks a plugin protocol that the tool does not [terraform 1.11 internal/getproviders/registry_client.go]
+	HeldByConstraint policy.Reason = "constraint" // a version constraint of the module tree excludes it
+	HeldByPlatform   policy.Reason = "platform"   // it is not published for a platform that must be covered
+	HeldByLock       policy.Reason = "lock"       // Options.Newer: versions stay, and this one is only told
+	HeldByProtocol   policy.Reason = "protocol"   // it speaks a plugin protocol that the tool does not [terraform 1.11 internal/getproviders/registry_client.go]
 )
 
 // resultOf builds the result of a root module.

@@ -3,6 +3,7 @@ package upgrade
 import (
 	"testing"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -35,7 +36,7 @@ func TestReleaseThatServesAllPlatformsIsNamed(t *testing.T) {
 // What fails with a newer release keeps its entry, and says why it stays behind.
 func TestHeldByWhatItsPackagesAre(t *testing.T) {
 	t.Parallel()
-	for code, want := range map[problem.Code]Reason{
+	for code, want := range map[problem.Code]policy.Reason{
 		problem.CodeNoPackage:    HeldByPlatform,
 		problem.CodeProtocol:     HeldByProtocol,
 		problem.CodeBadSignature: "",
@@ -48,7 +49,7 @@ func TestHeldByWhatItsPackagesAre(t *testing.T) {
 		}}
 		opts := Options{Platforms: Platforms{List: []provider.Platform{platform("linux_amd64")}}}
 		s := Plan(t.Context(), src, modules(module(t, []string{"a"}, []string{"a 1.1.0; h1:a-1.1.0-linux_amd64"})), opts)[0].Selections[0]
-		var got Reason
+		var got policy.Reason
 		if len(s.Held) > 0 {
 			got = s.Held[0].Reason
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/lockfile"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/scan"
@@ -44,7 +45,7 @@ type wanted struct {
 	// one of them.
 	sides        []lockfile.Lock
 	carried      provider.Version // of the predecessor's entry; zero: none
-	policy       policy
+	rules        policy.Applied
 	ownPlatforms []provider.Platform // by a rule; empty: the root module has them
 	mayStay      bool                // the rules are for leaving the entry as it is
 }
@@ -146,9 +147,9 @@ func lacking(u scan.Unread, partial bool) problem.Diagnostic {
 // files are read.
 func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.Requirement, b behaviour) *wanted {
 	w := &wanted{tool: m.Tool, requirement: required, constraints: required.Constraints()}
-	w.policy = policy{rules: b.rules(m.Dir, required.Addr), now: b.Now}
+	w.rules = policy.Applied{Rules: policy.About(b.Rules, m.Dir, required.Addr), Now: b.Now}
 	if !b.Platforms.Demanded {
-		for _, rule := range w.policy.rules { // the last one that says any
+		for _, rule := range w.rules.Rules { // the last one that says any
 			if len(rule.Platforms) > 0 {
 				w.ownPlatforms = rule.Platforms
 			}
@@ -173,7 +174,7 @@ func wantProvider(m scan.RootModule, untested []scan.Requirement, required scan.
 	}
 	w.locked, w.isLock = m.Lock.Lock(required.Addr)
 	w.sides = m.Lock.Disputed[required.Addr]
-	for _, r := range w.policy.rules {
+	for _, r := range w.rules.Rules {
 		// The last rule decides that ignores every release, or that ignores not even some.
 		if everything := len(r.Updates) == 0 && r.Versions == nil; r.Ignore != nil && (everything || !*r.Ignore) {
 			w.mayStay = *r.Ignore && everything

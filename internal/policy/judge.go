@@ -1,0 +1,129 @@
+package policy
+
+import (
+	"slices"
+	"time"
+
+	"github.com/relock-dev/relock/internal/provider"
+)
+
+// Applied are the rules about one provider of one root module, in their order.
+type Applied struct {
+	Rules []Rule
+	// From is the locked version that can stay; zero if there is none.
+	From provider.Version
+	Now  time.Time
+}
+
+// About returns the rules about a provider of a root module.
+func About(rules []Rule, dir string, addr provider.Addr) []Rule {
+	var found []Rule
+	for _, r := range rules {
+		named := len(r.Providers) == 0 || slices.ContainsFunc(r.Providers, func(p provider.Pattern) bool { return p.Match(addr) })
+		if named && (r.Scope == nil || r.Scope(dir, addr)) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// Reason says what kept a newer release from being locked. The package that plans lock
+// files has further ones.
+type Reason string
+
+// The reasons that are rules.
+const (
+	HeldByRule Reason = "rule" // a rule ignores it
+	HeldByHold Reason = "hold" // a rule keeps the provider where it is until a day
+	HeldByAge  Reason = "age"  // it has not been published for long enough
+)
+
+// Hold is what keeps a release from being taken now. It is zero if nothing does.
+type Hold struct {
+	Reason Reason
+	// Rule is the place of the rule, for people; it may be empty.
+	Rule string
+	// Eligible is when the reason ends; zero if that is not known, or if it does
+	// not end by itself.
+	Eligible time.Time
+}
+
+// Judge says what holds a release back. The version that is locked already is never
+// held.
+func (a Applied) Judge(r provider.Release) Hold {
+	ignore := a.last(r, func(r Rule) bool { return r.Ignore != nil })
+	allow := a.last(r, func(r Rule) bool { return r.Allow != nil })
+	except := a.last(r, func(r Rule) bool { return r.Except != nil })
+	hold := a.last(r, func(r Rule) bool { return !r.HoldUntil.IsZero() })
+	stays := !a.From.IsZero()
+	switch {
+	case r.Version == a.From:
+		return Hold{}
+	case stays && ignore != nil && *ignore.Ignore:
+		return Hold{Reason: HeldByRule, Rule: ignore.Place}
+	case allow != nil && !within(*allow.Allow, r.Version):
+		return Hold{Reason: HeldByRule, Rule: allow.Place}
+	case except != nil && within(*except.Except, r.Version):
+		return Hold{Reason: HeldByRule, Rule: except.Place}
+	case stays && hold != nil && a.Now.Before(hold.HoldUntil):
+		return Hold{Reason: HeldByHold, Rule: hold.Place, Eligible: hold.HoldUntil}
+	}
+	return a.judgeAge(r)
+}
+
+// judgeAge holds back a release that is not old enough.
+func (a Applied) judgeAge(r provider.Release) Hold {
+	rule := a.aging(r)
+	if rule == nil || r.Published.IsZero() && !a.HoldsUndated(r) {
+		return Hold{}
+	}
+	if r.Published.IsZero() {
+		return Hold{Reason: HeldByAge, Rule: rule.Place}
+	}
+	eligible := r.Published.Add(*rule.MinimumAge)
+	if !a.Now.Before(eligible) {
+		return Hold{}
+	}
+	return Hold{Reason: HeldByAge, Rule: rule.Place, Eligible: eligible}
+}
+
+// WantsAge reports whether a rule demands an age of a release that is not locked yet.
+func (a Applied) WantsAge(r provider.Release) bool { return r.Version != a.From && a.aging(r) != nil }
+
+// aging is the rule that demands an age of a release; nil if there is none.
+func (a Applied) aging(r provider.Release) *Rule {
+	rule := a.last(r, func(r Rule) bool { return r.MinimumAge != nil })
+	if rule == nil || *rule.MinimumAge <= 0 {
+		return nil
+	}
+	return rule
+}
+
+// HoldsUndated reports whether a release whose date cannot be had is held back, where a
+// rule demands an age of it.
+func (a Applied) HoldsUndated(r provider.Release) bool {
+	rule := a.last(r, func(r Rule) bool { return r.UnknownAge != "" })
+	return rule != nil && rule.UnknownAge == HoldUnknownAge
+}
+
+// last is the last rule about a release that sets a property; nil if none does.
+func (a Applied) last(r provider.Release, sets func(Rule) bool) *Rule {
+	bump := provider.BumpBetween(a.From, r.Version)
+	if bump == provider.BumpPrerelease {
+		bump = provider.BumpPatch // rules have three words
+	}
+	for _, rule := range slices.Backward(a.Rules) {
+		update := len(rule.Updates) == 0 || !a.From.IsZero() && slices.Contains(rule.Updates, bump)
+		if update && sets(rule) && (rule.Versions == nil || within(*rule.Versions, r.Version)) {
+			return &rule
+		}
+	}
+	return nil
+}
+
+// within reports whether a version meets every term. Unlike a selection by
+// constraints it takes prereleases as they are: whether one may be selected at
+// all, the configuration has decided.
+func within(c provider.Constraints, v provider.Version) bool {
+	return !slices.ContainsFunc(c.Terms(), func(t provider.Term) bool { return !t.Meets(v) })
+}
