@@ -25,8 +25,8 @@ const module = "github.com/relock-dev/relock"
 var levels = map[string]int{
 	"provider": 0, "globs": 0, "file": 0, "inflate": 0, "zipfile": 0,
 	"problem": 1,
-	"policy":  2, "content": 2, "hash": 2, "memo": 2, "transport": 2, "config": 2, "filetree": 2, "hclfile": 2, "moduleaddr": 2, "staticeval": 2, "versionfile": 2, "safe": 2,
-	"lockfile": 3, "cliconfig": 3, "github": 3,
+	"policy":  2, "content": 2, "hash": 2, "memo": 2, "transport": 2, "filetree": 2, "hclfile": 2, "moduleaddr": 2, "staticeval": 2, "versionfile": 2, "safe": 2,
+	"lockfile": 3, "config": 3, "cliconfig": 3, "github": 3,
 	"tfconfig": 4, "diff": 4, "oci": 4, "fleet": 4,
 	"scan":   5,
 	"module": 6, "registry": 6, "upgrade": 6, "verify": 6, "notes": 6, "comment": 6, "terragrunt": 6,

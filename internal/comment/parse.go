@@ -8,13 +8,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/agext/levenshtein"
 	"github.com/spf13/pflag"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -37,20 +37,8 @@ type Command struct {
 	Platforms []provider.Platform
 	// SHA is what the commit that the command is about begins with; empty: any.
 	SHA string
-	// Ignored is what Ignore and Unignore are about.
-	Ignored Ignored
-}
-
-// Ignored is what a person wants to be left alone.
-type Ignored struct {
-	// Provider is a pattern as it was written.
-	Provider string
-	// Update is major, minor or patch; empty: any.
-	Update string
-	// Versions are constraints in their canonical form; empty: all versions.
-	Versions string
-	// Until is the day on which it ends; zero: never.
-	Until time.Time
+	// Ignored is what Ignore and Unignore are about, without who says it and when.
+	Ignored policy.Ignore
 }
 
 // Addressed reports whether a comment is a command, good or bad. What only
@@ -188,7 +176,7 @@ func (u Usage) read(words []string) (Command, error) {
 	}
 	switch {
 	case u.Verb == Ignore:
-		c.Ignored, err = ignored(providers[0], args)
+		c.Ignored, err = policy.ParseIgnore(providers[0], args)
 	case u.Verb == Unignore:
 		c.Ignored.Provider = providers[0]
 		err = none(args)
@@ -269,29 +257,4 @@ func directories(words []string) ([]string, error) {
 		}
 	}
 	return dirs, nil
-}
-
-// ignored reads "[major|minor|patch|CONSTRAINT] [until YYYY-MM-DD]". A
-// constraint may have several words.
-func ignored(name string, words []string) (Ignored, error) {
-	i := Ignored{Provider: name}
-	if n := len(words); n >= 2 && words[n-2] == "until" {
-		day, err := time.Parse(time.DateOnly, words[n-1])
-		if err != nil {
-			return i, errors.New("the date is not one like 2027-01-31")
-		}
-		i.Until, words = day, words[:n-2]
-	}
-	switch what := strings.Join(words, " "); what {
-	case "":
-	case "major", "minor", "patch":
-		i.Update = what
-	default:
-		constraints, err := provider.ParseConstraints(what)
-		if err != nil {
-			return i, errors.New("what follows the provider is neither major, minor, patch nor a version constraint like >= 6.0, < 6.1")
-		}
-		i.Versions = constraints.String()
-	}
-	return i, nil
 }

@@ -3,11 +3,11 @@ package comment_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/relock-dev/relock/internal/comment"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -75,16 +75,16 @@ func TestParse(t *testing.T) {
 		"/relock upgrade -- --provider":  {Verb: comment.Upgrade, Dirs: []string{"--provider"}},
 		"/relock why hashicorp/aws prod": {Verb: comment.Why, Providers: []provider.Pattern{aws}, Dirs: []string{"prod"}},
 		"/relock why " + longest:         {Verb: comment.Why, Providers: []provider.Pattern{pattern(t, longest)}},
-		"/relock unignore hashicorp/aws": {Verb: comment.Unignore, Providers: []provider.Pattern{aws}, Ignored: comment.Ignored{Provider: "hashicorp/aws"}},
-		"/relock ignore hashicorp/aws":   {Verb: comment.Ignore, Providers: []provider.Pattern{aws}, Ignored: comment.Ignored{Provider: "hashicorp/aws"}},
-		"/relock ignore */aws major":     {Verb: comment.Ignore, Providers: []provider.Pattern{anyAWS}, Ignored: comment.Ignored{Provider: "*/aws", Update: "major"}},
+		"/relock unignore hashicorp/aws": {Verb: comment.Unignore, Providers: []provider.Pattern{aws}, Ignored: policy.Ignore{Provider: "hashicorp/aws"}},
+		"/relock ignore hashicorp/aws":   {Verb: comment.Ignore, Providers: []provider.Pattern{aws}, Ignored: policy.Ignore{Provider: "hashicorp/aws"}},
+		"/relock ignore */aws major":     {Verb: comment.Ignore, Providers: []provider.Pattern{anyAWS}, Ignored: policy.Ignore{Provider: "*/aws", What: "major"}},
 		"/relock ignore */aws >=6.0, < 6.1 until 2027-01-31": {
 			Verb: comment.Ignore, Providers: []provider.Pattern{anyAWS},
-			Ignored: comment.Ignored{Provider: "*/aws", Versions: ">= 6.0.0, < 6.1.0", Until: time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)},
+			Ignored: policy.Ignore{Provider: "*/aws", What: ">= 6.0.0, < 6.1.0", Until: "2027-01-31"},
 		},
 		"/relock ignore */aws until 2027-01-31": {
 			Verb: comment.Ignore, Providers: []provider.Pattern{anyAWS},
-			Ignored: comment.Ignored{Provider: "*/aws", Until: time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)},
+			Ignored: policy.Ignore{Provider: "*/aws", Until: "2027-01-31"},
 		},
 	} {
 		got, err := comment.Parse(text)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -32,8 +33,8 @@ var baselineFile = form{what: "the baseline", limit: MaxBaselineSize, settings: 
 		{Key: "findings[].provider", Kind: Text, take: asOne(provider.ParsePattern, func(a *Accepted) *provider.Pattern { return &a.Provider })},
 		{Key: "findings[].reason", Kind: Text, Required: true, take: asOne(asGiven(isReason), func(a *Accepted) *string { return &a.Reason })},
 		{Key: "findings[].accepted-by", Kind: Text, take: asText(func(a *Accepted) *string { return &a.By })},
-		{Key: "findings[].date", Kind: Text, take: asOne(parseDate, func(a *Accepted) *time.Time { return &a.Date })},
-		{Key: "findings[].until", Kind: Text, Required: true, take: asOne(parseDate, func(a *Accepted) *time.Time { return &a.Until })},
+		{Key: "findings[].date", Kind: Text, take: asOne(policy.ParseDay, func(a *Accepted) *time.Time { return &a.Date })},
+		{Key: "findings[].until", Kind: Text, Required: true, take: asOne(policy.ParseDay, func(a *Accepted) *time.Time { return &a.Until })},
 	}},
 }}
 

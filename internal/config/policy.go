@@ -3,8 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
 	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
@@ -136,27 +134,4 @@ func otherHost(before []record, r record) error {
 		}
 	}
 	return nil
-}
-
-func parseDate(s string) (time.Time, error) {
-	day, err := time.Parse(time.DateOnly, s)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is not a date like 2027-01-31", s)
-	}
-	return day, nil
-}
-
-// ageForm bounds the number, so that every age is a time.Duration.
-var ageForm = regexp.MustCompile(`^([0-9]{1,4})([hdw])$`)
-
-// ageUnits are what the letters behind the number stand for.
-var ageUnits = map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
-
-// parseAge reads an age like 12h, 3d or 2w.
-func parseAge(s string) (time.Duration, error) {
-	m := ageForm.FindStringSubmatch(s)
-	if m == nil {
-		return 0, fmt.Errorf("%q is not an age like 12h, 3d or 2w", s)
-	}
-	return time.Duration(must(strconv.Atoi(m[1]))) * ageUnits[m[2]], nil
 }

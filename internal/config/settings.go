@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/relock-dev/relock/internal/globs"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
@@ -278,12 +279,12 @@ var Settings = []Setting{
 			{
 				Key: "rules[].hold-until", Kind: Text,
 				Doc:  "First day on which these updates are taken, in UTC, like 2027-01-31.",
-				take: asOne(parseDate, func(r *Rule) *time.Time { return &r.HoldUntil }),
+				take: asOne(policy.ParseDay, func(r *Rule) *time.Time { return &r.HoldUntil }),
 			},
 			{
 				Key: "rules[].minimum-age", Kind: Text,
 				Doc:  "How old a release must be, like 12h, 3d or 2w; the newest one that is old enough is taken.",
-				take: asSaid(parseAge, func(r *Rule) **time.Duration { return &r.MinimumAge }),
+				take: asSaid(policy.ParseAge, func(r *Rule) **time.Duration { return &r.MinimumAge }),
 			},
 			{
 				Key: "rules[].age-unknown", Kind: Choice, Values: []string{"allow", "hold"},

@@ -4,6 +4,9 @@
 package policy
 
 import (
+	"fmt"
+	"regexp"
+	"strconv"
 	"time"
 
 	"github.com/relock-dev/relock/internal/provider"
@@ -56,3 +59,31 @@ const (
 	AllowUnknownAge UnknownAge = "allow"
 	HoldUnknownAge  UnknownAge = "hold"
 )
+
+// Updates are the kinds of update that rules tell apart, as people write them.
+var Updates = []provider.Bump{provider.BumpMajor, provider.BumpMinor, provider.BumpPatch}
+
+// ParseDay reads a day like 2027-01-31; it begins at midnight in UTC.
+func ParseDay(s string) (time.Time, error) {
+	day, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%q is not a date like 2027-01-31", s)
+	}
+	return day, nil
+}
+
+// ageForm bounds the number, so that every age is a time.Duration.
+var ageForm = regexp.MustCompile(`^([0-9]{1,4})([hdw])$`)
+
+// ageUnits are what the letters behind the number stand for.
+var ageUnits = map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
+
+// ParseAge reads an age like 12h, 3d or 2w.
+func ParseAge(s string) (time.Duration, error) {
+	m := ageForm.FindStringSubmatch(s)
+	if m == nil {
+		return 0, fmt.Errorf("%q is not an age like 12h, 3d or 2w", s)
+	}
+	n, err := strconv.Atoi(m[1])
+	return time.Duration(n) * ageUnits[m[2]], err
+}

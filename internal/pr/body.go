@@ -1,10 +1,10 @@
 package pr
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/report"
 )
 
@@ -52,17 +52,14 @@ func asksForRebase(body string) bool {
 
 // ignored lists what people told relock to ignore, in the words of the
 // configuration file, so that they can move it there.
-func ignored(ignores []Ignore) string {
+func ignored(ignores []policy.Ignore) string {
 	if len(ignores) == 0 {
 		return ""
 	}
 	var b strings.Builder
 	b.WriteString(report.IgnoredHere + "\n\n```yaml\nrules:\n")
 	for _, i := range ignores {
-		fmt.Fprintf(&b, "  - providers: [%q] # %s, %s\n", i.Provider, i.By, i.When)
-		for _, line := range i.rule() {
-			b.WriteString("    " + line + "\n")
-		}
+		b.WriteString(i.Entry() + "\n")
 	}
 	b.WriteString("```")
 	return b.String()

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 )
 
@@ -110,7 +111,7 @@ func cannotReopen(o Owned, why, hint string) error {
 // SetIgnores changes what people told relock to ignore for the group of a pull
 // request from what o says to the given, and shows it in the body. What another
 // comment has changed since stays changed.
-func SetIgnores(ctx context.Context, repo *github.Repository, o Owned, ignores []Ignore) error {
+func SetIgnores(ctx context.Context, repo *github.Repository, o Owned, ignores []policy.Ignore) error {
 	for _, i := range ignores {
 		if err := i.Check(); err != nil {
 			return err
@@ -134,8 +135,8 @@ func SetIgnores(ctx context.Context, repo *github.Repository, o Owned, ignores [
 }
 
 // merge applies to a list the difference of two others.
-func merge(list, from, to []Ignore) []Ignore {
-	list = slices.DeleteFunc(slices.Clone(list), func(i Ignore) bool { return slices.Contains(from, i) && !slices.Contains(to, i) })
+func merge(list, from, to []policy.Ignore) []policy.Ignore {
+	list = slices.DeleteFunc(slices.Clone(list), func(i policy.Ignore) bool { return slices.Contains(from, i) && !slices.Contains(to, i) })
 	for _, i := range to {
 		if !slices.Contains(from, i) && !slices.Contains(list, i) {
 			list = append(list, i)

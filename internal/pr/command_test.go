@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
@@ -198,15 +199,15 @@ func TestReopenRefuses(t *testing.T) {
 }
 
 func TestIgnoresLast(t *testing.T) {
-	ignores := []pr.Ignore{{Provider: "hashicorp/aws", What: ">= 6.0.0", By: "monalisa", When: "2026-01-05"}}
-	asked := func(s *scene) map[string][]pr.Ignore {
+	ignores := []policy.Ignore{{Provider: "hashicorp/aws", What: ">= 6.0.0", By: "monalisa", When: "2026-01-05"}}
+	asked := func(s *scene) map[string][]policy.Ignore {
 		s.Helper()
 		s.sandbox.ResetRequests()
 		found, err := pr.Look(context.Background(), s.repo, "main", nil, "", "all", "other")
 		s.must(err)
 		return found.Ignores
 	}
-	want := map[string][]pr.Ignore{"all": ignores}
+	want := map[string][]policy.Ignore{"all": ignores}
 	// ends are ways in which the pull request that holds them goes.
 	ends := map[string]func(s *scene){
 		"updated":      func(*scene) {},
@@ -250,13 +251,15 @@ func TestIgnoresLast(t *testing.T) {
 func TestTwoCommentsAtOnceAreBothKept(t *testing.T) {
 	s := newScene(t)
 	s.one(proposal(newLock))
-	ignore := func(name string) pr.Ignore { return pr.Ignore{Provider: name, By: "monalisa", When: "2026-01-05"} }
+	ignore := func(name string) policy.Ignore {
+		return policy.Ignore{Provider: name, By: "monalisa", When: "2026-01-05"}
+	}
 	aws, null, dns := ignore("hashicorp/aws"), ignore("hashicorp/null"), ignore("hashicorp/dns")
-	s.must(pr.SetIgnores(context.Background(), s.repo, s.owned(1), []pr.Ignore{aws, null}))
+	s.must(pr.SetIgnores(context.Background(), s.repo, s.owned(1), []policy.Ignore{aws, null}))
 	first, second := s.owned(1), s.owned(1)
-	s.must(pr.SetIgnores(context.Background(), s.repo, first, []pr.Ignore{null}))
-	s.must(pr.SetIgnores(context.Background(), s.repo, second, []pr.Ignore{aws, null, dns}))
-	if diff := cmp.Diff([]pr.Ignore{null, dns}, s.owned(1).Marker.Ignores); diff != "" {
+	s.must(pr.SetIgnores(context.Background(), s.repo, first, []policy.Ignore{null}))
+	s.must(pr.SetIgnores(context.Background(), s.repo, second, []policy.Ignore{aws, null, dns}))
+	if diff := cmp.Diff([]policy.Ignore{null, dns}, s.owned(1).Marker.Ignores); diff != "" {
 		t.Errorf("ignores (-want +got):\n%s", diff)
 	}
 }
@@ -264,7 +267,7 @@ func TestTwoCommentsAtOnceAreBothKept(t *testing.T) {
 func TestAnUpdateKeepsWhatACommentIgnoresMeanwhile(t *testing.T) {
 	s := newScene(t)
 	s.one(proposal(newLock))
-	ignores := []pr.Ignore{{Provider: "hashicorp/aws", By: "monalisa", When: "2026-01-05"}}
+	ignores := []policy.Ignore{{Provider: "hashicorp/aws", By: "monalisa", When: "2026-01-05"}}
 	p := proposal(nextLock)
 	p.Write = func() string {
 		s.must(pr.SetIgnores(context.Background(), s.repo, s.owned(1), ignores))
@@ -282,7 +285,7 @@ func TestIgnoresOfAPullRequestThatIsNotOurs(t *testing.T) {
 	s.pushTo(p.Branch, "main.tf", "# mine\n")
 	number, err := s.hub.Open(repoName, p.Branch, "main", "Mine", "monalisa")
 	s.must(err)
-	m := pr.Marker{Ignores: []pr.Ignore{{Provider: "*/*", By: "monalisa", When: "2026-01-05"}}}
+	m := pr.Marker{Ignores: []policy.Ignore{{Provider: "*/*", By: "monalisa", When: "2026-01-05"}}}
 	s.must(s.hub.Edit(repoName, number, "", m.String()))
 	found, err := pr.Look(context.Background(), s.repo, "main", nil, "", "all")
 	if err != nil || len(found.Ignores) > 0 {
@@ -293,11 +296,11 @@ func TestIgnoresOfAPullRequestThatIsNotOurs(t *testing.T) {
 func TestSetIgnoresRefuses(t *testing.T) {
 	s := newScene(t)
 	s.one(proposal(newLock))
-	var many []pr.Ignore
+	var many []policy.Ignore
 	for i := range 100 {
-		many = append(many, pr.Ignore{Provider: fmt.Sprint("hashicorp/p", i), By: "monalisa", When: "2026-01-05"})
+		many = append(many, policy.Ignore{Provider: fmt.Sprint("hashicorp/p", i), By: "monalisa", When: "2026-01-05"})
 	}
-	for name, ignores := range map[string][]pr.Ignore{
+	for name, ignores := range map[string][]policy.Ignore{
 		"too_many": many,
 		"invalid":  {{Provider: "hashicorp/aws", What: "huge", By: "monalisa", When: "2026-01-05"}},
 	} {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
 )
 
@@ -127,8 +128,8 @@ func TestABackportHidesNoIgnores(t *testing.T) {
 	s := newScene(t)
 	p := proposal(newLock)
 	s.one(p)
-	ignore := pr.Ignore{Provider: "hashicorp/aws", By: "monalisa", When: "2026-01-02"}
-	s.must(pr.SetIgnores(context.Background(), s.repo, s.owned(1), []pr.Ignore{ignore}))
+	ignore := policy.Ignore{Provider: "hashicorp/aws", By: "monalisa", When: "2026-01-02"}
+	s.must(pr.SetIgnores(context.Background(), s.repo, s.owned(1), []policy.Ignore{ignore}))
 	s.backport(p.Branch)
 	if got := s.look().Ignores["all"]; len(got) != 1 {
 		t.Errorf("ignores = %+v, want the one of our pull request", got)

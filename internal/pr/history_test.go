@@ -19,6 +19,7 @@ import (
 	"testing/iotest"
 
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/sandbox"
@@ -283,7 +284,7 @@ func (h *history) commands() []act {
 			}
 			what := fmt.Sprintf("%d.0.0", h.rng.IntN(100))
 			h.ignored[pull.Head] = what
-			return pr.SetIgnores(context.Background(), h.repo, o, []pr.Ignore{
+			return pr.SetIgnores(context.Background(), h.repo, o, []policy.Ignore{
 				{Provider: "hashicorp/aws", What: what, By: "monalisa", When: "2026-01-05"},
 			})
 		}},

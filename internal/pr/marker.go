@@ -2,14 +2,10 @@ package pr
 
 import (
 	"encoding/json"
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/relock-dev/relock/internal/problem"
-	"github.com/relock-dev/relock/internal/provider"
+	"github.com/relock-dev/relock/internal/policy"
 )
 
 // Marker is what relock remembers in a pull request's body, hidden from
@@ -36,22 +32,7 @@ type Marker struct {
 	// any more, though a person has closed this one: relock did so for them.
 	Leaves bool `json:"leaves-branch,omitempty"`
 	// Ignores are what people told relock not to propose for this group.
-	Ignores []Ignore `json:"ignores,omitempty"`
-}
-
-// Ignore is a person's word in a comment that some versions are not wanted.
-type Ignore struct {
-	// Provider is a pattern, as provider.ParsePattern reads it.
-	Provider string `json:"provider"`
-	// What is "major", "minor" or "patch", or constraints whose versions are
-	// not wanted; empty: every version.
-	What string `json:"what,omitempty"`
-	// Until is the first day on which it no longer holds, 2006-01-02; empty: for
-	// good.
-	Until string `json:"until,omitempty"`
-	// By is the login of who said it, and When the day.
-	By   string `json:"by"`
-	When string `json:"when"`
+	Ignores []policy.Ignore `json:"ignores,omitempty"`
 }
 
 // The hidden comment around a marker, alone on its line.
@@ -109,87 +90,6 @@ func decodeMarker(text string) (Marker, bool) {
 	if len(text) > largestMarker || json.Unmarshal([]byte(text), &m) != nil {
 		return Marker{}, false
 	}
-	m.Ignores = slices.DeleteFunc(m.Ignores, func(i Ignore) bool { return i.Check() != nil })
+	m.Ignores = slices.DeleteFunc(m.Ignores, func(i policy.Ignore) bool { return i.Check() != nil })
 	return m, true
-}
-
-// The forms of an ignore's words, which are printed as they are.
-var (
-	patternForm = regexp.MustCompile(`^[A-Za-z0-9*?._:/-]{1,200}$`)
-	loginForm   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}(\[bot\])?$`)
-)
-
-// longestWhat bounds constraints, in bytes.
-const longestWhat = 200
-
-// Check returns what is wrong with an ignore, as a *problem.Error.
-func (i Ignore) Check() error {
-	switch {
-	case !patternForm.MatchString(i.Provider) || !parses(provider.ParsePattern, i.Provider):
-		return badIgnore("the pattern of providers is not like hashicorp/aws or hashicorp/*")
-	case !isWhat(i.What):
-		return badIgnore("what is ignored is neither major, minor or patch nor version constraints like >= 6.0.0")
-	case i.Until != "" && !isDay(i.Until):
-		return badIgnore("the end is not a day like 2027-01-31")
-	case !loginForm.MatchString(i.By) || !isDay(i.When):
-		return badIgnore("nobody or no day is given")
-	}
-	return nil
-}
-
-// rule is the ignore as lines of a rule of the configuration file.
-func (i Ignore) rule() []string {
-	var lines []string
-	switch {
-	case isUpdate(i.What):
-		lines = append(lines, "update-types: ["+i.What+"]")
-	case i.What != "":
-		lines = append(lines, fmt.Sprintf("ignore-versions: %q", i.What))
-		if i.Until != "" {
-			lines[0] += " # until " + i.Until
-		}
-		return lines
-	}
-	if i.Until != "" {
-		return append(lines, "hold-until: "+i.Until)
-	}
-	return append(lines, "ignore: true")
-}
-
-// String returns the ignore as it was said: PROVIDER [WHAT] [until DATE].
-func (i Ignore) String() string {
-	said := i.Provider
-	if i.What != "" {
-		said += " " + i.What
-	}
-	if i.Until != "" {
-		said += " until " + i.Until
-	}
-	return said
-}
-
-// Over reports whether an ignore has ended.
-func (i Ignore) Over(now time.Time) bool {
-	until, err := time.Parse(time.DateOnly, i.Until)
-	return i.Until != "" && (err != nil || !now.Before(until))
-}
-
-func badIgnore(message string) error {
-	return &problem.Error{Code: problem.CodeSettings, Message: message}
-}
-
-func isWhat(what string) bool {
-	return what == "" || isUpdate(what) || len(what) <= longestWhat && parses(provider.ParseConstraints, what)
-}
-
-func isUpdate(what string) bool { return what == "major" || what == "minor" || what == "patch" }
-
-func isDay(s string) bool {
-	_, err := time.Parse(time.DateOnly, s)
-	return err == nil
-}
-
-func parses[T any](parse func(string) (T, error), s string) bool {
-	_, err := parse(s)
-	return err == nil
 }

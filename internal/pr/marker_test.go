@@ -4,16 +4,17 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/relock-dev/relock/internal/policy"
 )
 
 // fullMarker is one with everything in it, hostile where it may be.
 func fullMarker() Marker {
 	return Marker{
 		Digest: "d", Facts: "f", Stopped: true, Pending: true, MissingLabels: []string{"a--b"}, Closed: `done --> --!> <!-- relock:{} --> "`,
-		Ignores: []Ignore{
+		Ignores: []policy.Ignore{
 			{Provider: "hashicorp/aws", What: "major", By: "monalisa", When: "2026-01-05"},
 			{Provider: "*/null", What: ">= 6.0.0, < 6.0.3", Until: "2027-01-31", By: "hubot[bot]", When: "2026-01-06"},
 		},
@@ -75,26 +76,26 @@ func TestParseMarkerRefuses(t *testing.T) {
 }
 
 func TestParseMarkerKeepsOnlyIgnoresThatHold(t *testing.T) {
-	good := Ignore{Provider: "hashicorp/aws", By: "monalisa", When: "2026-01-05"}
-	bad := map[string]func(*Ignore){
-		"pattern":    func(i *Ignore) { i.Provider = "a/b/c/d" },
-		"markup":     func(i *Ignore) { i.Provider = "`</details>" },
-		"no_pattern": func(i *Ignore) { i.Provider = "" },
-		"kind":       func(i *Ignore) { i.What = "huge" },
-		"long":       func(i *Ignore) { i.What = strings.Repeat(">= 1.0.0, ", 25) + "< 2.0.0" },
-		"day":        func(i *Ignore) { i.Until = "soon" },
-		"login":      func(i *Ignore) { i.By = "a b" },
-		"nobody":     func(i *Ignore) { i.By = "" },
-		"never":      func(i *Ignore) { i.When = "" },
+	good := policy.Ignore{Provider: "hashicorp/aws", By: "monalisa", When: "2026-01-05"}
+	bad := map[string]func(*policy.Ignore){
+		"pattern":    func(i *policy.Ignore) { i.Provider = "a/b/c/d" },
+		"markup":     func(i *policy.Ignore) { i.Provider = "`</details>" },
+		"no_pattern": func(i *policy.Ignore) { i.Provider = "" },
+		"kind":       func(i *policy.Ignore) { i.What = "huge" },
+		"long":       func(i *policy.Ignore) { i.What = strings.Repeat(">= 1.0.0, ", 25) + "< 2.0.0" },
+		"day":        func(i *policy.Ignore) { i.Until = "soon" },
+		"login":      func(i *policy.Ignore) { i.By = "a b" },
+		"nobody":     func(i *policy.Ignore) { i.By = "" },
+		"never":      func(i *policy.Ignore) { i.When = "" },
 	}
-	m := Marker{Ignores: []Ignore{good}}
+	m := Marker{Ignores: []policy.Ignore{good}}
 	for _, spoil := range bad {
 		i := good
 		spoil(&i)
 		m.Ignores = append(m.Ignores, i)
 	}
 	got, ok := ParseMarker(m.String())
-	if diff := cmp.Diff([]Ignore{good}, got.Ignores); !ok || diff != "" {
+	if diff := cmp.Diff([]policy.Ignore{good}, got.Ignores); !ok || diff != "" {
 		t.Errorf("ignores (-want +got):\n%s", diff)
 	}
 	for name, spoil := range bad {
@@ -143,12 +144,22 @@ func TestRebaseBox(t *testing.T) {
 	}
 }
 
-func TestIgnoreOver(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)
-	for until, want := range map[string]bool{"": false, "2027-02-01": false, "2027-01-31": true, "2020-01-01": true, "soon": true} {
-		if got := (Ignore{Until: until}).Over(now); got != want {
-			t.Errorf("Ignore{Until: %q}.Over = %t, want %t", until, got, want)
-		}
+// What a pull request of an earlier relock hides is read as it was written, and written
+// again byte for byte.
+func TestMarkerOfAnEarlierRelock(t *testing.T) {
+	const recorded = `<!-- relock:{"digest":"9f2","facts":"0b1","ignores":[{"provider":"hashicorp/aws","what":"major","by":"monalisa","when":"2026-01-05"},` +
+		`{"provider":"*/null","what":"\u003e= 6.0.0, \u003c 6.0.3","until":"2027-01-31","by":"hubot[bot]","when":"2026-01-06"},` +
+		`{"provider":"corp/a-\u002db","by":"octo","when":"2026-01-07"}]} -->`
+	m, ok := ParseMarker("Text.\n\n" + recorded)
+	want := []policy.Ignore{
+		{Provider: "hashicorp/aws", What: "major", By: "monalisa", When: "2026-01-05"},
+		{Provider: "*/null", What: ">= 6.0.0, < 6.0.3", Until: "2027-01-31", By: "hubot[bot]", When: "2026-01-06"},
+		{Provider: "corp/a--b", By: "octo", When: "2026-01-07"},
+	}
+	if diff := cmp.Diff(want, m.Ignores); !ok || diff != "" {
+		t.Errorf("ignores (-want +got):\n%s", diff)
+	}
+	if got := m.String(); got != recorded {
+		t.Errorf("written again it is\n%s\nwant\n%s", got, recorded)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/report"
 	"github.com/relock-dev/relock/internal/sandbox"
@@ -94,8 +95,8 @@ func TestPreviewsWithoutAToken(t *testing.T) {
 func TestPreviewsKnowWhatIsIgnored(t *testing.T) {
 	s := newScene(t)
 	s.one(proposal(newLock))
-	ignored := pr.Ignore{Provider: "hashicorp/aws", By: "monalisa", When: "2026-01-05"}
-	s.must(pr.SetIgnores(context.Background(), s.repo, s.owned(1), []pr.Ignore{ignored}))
+	ignored := policy.Ignore{Provider: "hashicorp/aws", By: "monalisa", When: "2026-01-05"}
+	s.must(pr.SetIgnores(context.Background(), s.repo, s.owned(1), []policy.Ignore{ignored}))
 	s.sandbox.ResetRequests()
 	found, err := pr.Look(context.Background(), s.as("", nil), "main", nil, "", "all")
 	if got := found.Ignores["all"]; err != nil || len(got) != 1 || got[0] != ignored {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
@@ -27,7 +28,7 @@ func TestARenamedBaseKeepsItsPullRequests(t *testing.T) {
 	s := newScene(t)
 	branch := pr.Branch("all", "main", "")
 	s.want(s.proposeTo("main", newLock, "main"), pr.Created, 1)
-	s.must(pr.SetIgnores(context.Background(), s.repo, s.owned(1), []pr.Ignore{{Provider: "hashicorp/aws", What: "major", By: "monalisa", When: "2026-01-05"}}))
+	s.must(pr.SetIgnores(context.Background(), s.repo, s.owned(1), []policy.Ignore{{Provider: "hashicorp/aws", What: "major", By: "monalisa", When: "2026-01-05"}}))
 	head := s.head(branch)
 	s.must(s.hub.RenameBranch(repoName, "main", "trunk"))
 

@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/policy"
 )
 
 // Survey is what was there for some groups when it was looked at.
 type Survey struct {
 	// Ignores are what people told relock to ignore, by group.
-	Ignores map[string][]Ignore
+	Ignores map[string][]policy.Ignore
 	// former are the names that the base had when branches of ours were named, by
 	// branch: it was renamed since.
 	former map[string]string
@@ -45,7 +46,7 @@ func Look(ctx context.Context, repo *github.Repository, base string, bases []str
 	for i, g := range groups {
 		branches[i] = Branch(g, base, prefix)
 	}
-	found := Survey{Ignores: map[string][]Ignore{}, former: map[string]string{}}
+	found := Survey{Ignores: map[string][]policy.Ignore{}, former: map[string]string{}}
 	var err error
 	if repo.Anonymous() {
 		found.newest, found.whole, err = r.public(ctx)

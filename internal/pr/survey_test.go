@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/pr"
 	"github.com/relock-dev/relock/internal/sandbox"
 )
@@ -73,8 +74,8 @@ func TestWhatWasSeenIsReadAgainBeforeItIsActedOn(t *testing.T) {
 func TestLookAsksOneByOneWhereGraphQLFails(t *testing.T) {
 	s := newScene(t)
 	s.one(proposal(newLock))
-	ignored := pr.Ignore{Provider: "hashicorp/aws", By: "monalisa", When: "2026-01-05"}
-	s.must(pr.SetIgnores(context.Background(), s.repo, s.owned(1), []pr.Ignore{ignored}))
+	ignored := policy.Ignore{Provider: "hashicorp/aws", By: "monalisa", When: "2026-01-05"}
+	s.must(pr.SetIgnores(context.Background(), s.repo, s.owned(1), []policy.Ignore{ignored}))
 	fault, err := sandbox.ParseFault("POST /github/api/graphql 502")
 	s.must(err)
 	s.sandbox.Inject(fault)

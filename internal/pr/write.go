@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/relock-dev/relock/internal/github"
+	"github.com/relock-dev/relock/internal/policy"
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/report"
 )
@@ -243,7 +244,7 @@ func (t *task) openPull(ctx context.Context, p Proposal, s state) error {
 }
 
 // ignores are those of the pull request in the state, if it is ours.
-func (t *task) ignores(ctx context.Context, s state) ([]Ignore, error) {
+func (t *task) ignores(ctx context.Context, s state) ([]policy.Ignore, error) {
 	if len(s.marker.Ignores) == 0 {
 		return nil, nil
 	}

@@ -5,17 +5,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/relock-dev/relock/internal/comment"
 	"github.com/relock-dev/relock/internal/policy"
+	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/safe"
 )
 
 // InForce is what decides what is proposed, for a person who asks in a comment.
 type InForce struct {
 	// Group is that of a pull request of relock, and Ignores what comments under it
-	// have made, each as IgnoredBy says it; empty: it is another's.
+	// have made. Both are empty if it is another's.
 	Group   string
-	Ignores []string
+	Ignores []policy.Ignore
 	Rules   []policy.Rule
 	Groups  []string // by their names
 	By      string   // how the rest is grouped
@@ -30,10 +30,13 @@ func (f InForce) Markdown() string {
 		}
 		fmt.Fprintf(&b, "**%s**\n\n- %s\n\n", title, strings.Join(items, "\n- "))
 	}
+	var ignored, rules, groups []string
 	if f.Group != "" {
-		list("Ignored in the group "+safe.Code(f.Group).String(), f.Ignores)
+		for _, i := range f.Ignores {
+			ignored = append(ignored, ignoredBy(i))
+		}
+		list("Ignored in the group "+safe.Code(f.Group).String(), ignored)
 	}
-	var rules, groups []string
 	for _, r := range f.Rules {
 		rules = append(rules, ruleText(r))
 	}
@@ -45,17 +48,16 @@ func (f InForce) Markdown() string {
 	return b.String()
 }
 
-// IgnoredBy says what somebody ignored on a day: a provider, what of it and until
-// when, which may both be empty.
-func IgnoredBy(provider, what, until, by, day string) string {
-	text := safe.Code(provider).String()
-	if what != "" {
-		text += " " + safe.Code(what).String()
+// ignoredBy says what somebody ignored on a day: a provider, what of it and until when.
+func ignoredBy(i policy.Ignore) string {
+	text := safe.Code(i.Provider).String()
+	if i.What != "" {
+		text += " " + safe.Code(i.What).String()
 	}
-	if until != "" {
-		text += " until " + until
+	if i.Until != "" {
+		text += " until " + i.Until
 	}
-	return text + ", by " + safe.Code(by).String() + " on " + day
+	return text + ", by " + safe.Code(i.By).String() + " on " + i.When
 }
 
 // ruleText says where a rule stands, whom it is about, and what it says.
@@ -94,15 +96,15 @@ func ruleText(r policy.Rule) string {
 }
 
 // IgnoreNoted is the answer to a command that ignores a provider.
-func IgnoreNoted(i comment.Ignored) string {
+func IgnoreNoted(i policy.Ignore) string {
 	text := "Noted: " + safe.Code(i.Provider).String() + " is left alone here"
-	if i.Update != "" {
-		text += " for " + i.Update + " updates"
-	} else if i.Versions != "" {
-		text += " for versions " + safe.Code(i.Versions).String()
+	if update := i.Update(); update != provider.BumpNone {
+		text += " for " + string(update) + " updates"
+	} else if i.What != "" {
+		text += " for versions " + safe.Code(i.What).String()
 	}
-	if !i.Until.IsZero() {
-		text += " until " + i.Until.Format(time.DateOnly)
+	if i.Until != "" {
+		text += " until " + i.Until
 	}
 	return text + "."
 }

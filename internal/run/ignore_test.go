@@ -19,24 +19,24 @@ import (
 func TestIgnoresAfterACommand(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 3, 4, 23, 0, 0, 0, time.UTC)
-	all := pr.Ignore{Provider: "hashicorp/aws", By: "octo", When: "2026-01-01"}
-	major := pr.Ignore{Provider: "hashicorp/aws", What: "major", By: "octo", When: "2026-01-01"}
-	other := pr.Ignore{Provider: "hashicorp/null", By: "octo", When: "2026-01-01"}
-	by := func(i pr.Ignore) pr.Ignore {
+	all := policy.Ignore{Provider: "hashicorp/aws", By: "octo", When: "2026-01-01"}
+	major := policy.Ignore{Provider: "hashicorp/aws", What: "major", By: "octo", When: "2026-01-01"}
+	other := policy.Ignore{Provider: "hashicorp/null", By: "octo", When: "2026-01-01"}
+	by := func(i policy.Ignore) policy.Ignore {
 		i.By, i.When = "monalisa", "2026-03-04"
 		return i
 	}
 	for _, tt := range []struct {
 		line string
-		now  []pr.Ignore
-		want []pr.Ignore
+		now  []policy.Ignore
+		want []policy.Ignore
 		said string
 	}{
-		{"/relock ignore hashicorp/aws", []pr.Ignore{other}, []pr.Ignore{other, by(all)}, "is left alone here."},
-		{"/relock ignore hashicorp/aws major", []pr.Ignore{other}, []pr.Ignore{other, by(major)}, "for major updates."},
-		{"/relock ignore hashicorp/aws", []pr.Ignore{all, major}, []pr.Ignore{major, by(all)}, "is left alone here."},
-		{"/relock unignore hashicorp/aws", []pr.Ignore{all, other, major}, []pr.Ignore{other}, "not ignored any more"},
-		{"/relock unignore hashicorp/aws", []pr.Ignore{other}, []pr.Ignore{other}, "is not ignored here"},
+		{"/relock ignore hashicorp/aws", []policy.Ignore{other}, []policy.Ignore{other, by(all)}, "is left alone here."},
+		{"/relock ignore hashicorp/aws major", []policy.Ignore{other}, []policy.Ignore{other, by(major)}, "for major updates."},
+		{"/relock ignore hashicorp/aws", []policy.Ignore{all, major}, []policy.Ignore{major, by(all)}, "is left alone here."},
+		{"/relock unignore hashicorp/aws", []policy.Ignore{all, other, major}, []policy.Ignore{other}, "not ignored any more"},
+		{"/relock unignore hashicorp/aws", []policy.Ignore{other}, []policy.Ignore{other}, "is not ignored here"},
 	} {
 		command, err := comment.Parse(tt.line)
 		if err != nil {
@@ -61,7 +61,7 @@ func TestShowsWhatIsInForce(t *testing.T) {
 		Plan: upgrade.Options{Rules: []policy.Rule{{Providers: []provider.Pattern{pattern}, Updates: []provider.Bump{provider.BumpMajor}, Ignore: &yes, Place: "relock.yml:3"}}},
 		Pull: Pull{Grouping: Grouping{By: ByDirectory, Named: []config.Group{{Name: "cloud"}}}},
 	}
-	owned := &pr.Owned{Group: "all", Marker: pr.Marker{Ignores: []pr.Ignore{{Provider: "hashicorp/null", By: "octo", When: "2026-01-01"}}}}
+	owned := &pr.Owned{Group: "all", Marker: pr.Marker{Ignores: []policy.Ignore{{Provider: "hashicorp/null", By: "octo", When: "2026-01-01"}}}}
 	others, ours := inForce(nil, req).Markdown(), inForce(owned, req).Markdown()
 	for _, want := range []string{"`relock.yml:3`: `", "major updates: ignored", "the rest by directory**\n\n- `cloud`"} {
 		if !strings.Contains(others, want) {

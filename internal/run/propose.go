@@ -137,7 +137,7 @@ func ignores(j job, p proposing) []policy.Rule {
 }
 
 // ignoring turns what a person said in a comment into a rule.
-func ignoring(j job, group string, i pr.Ignore) (policy.Rule, bool) {
+func ignoring(j job, group string, i policy.Ignore) (policy.Rule, bool) {
 	pattern, err := provider.ParsePattern(i.Provider)
 	if err != nil || i.Over(j.env.Now) {
 		return policy.Rule{}, false

@@ -25,19 +25,19 @@ func TestIgnoresBecomeRules(t *testing.T) {
 		req:     Request{Pull: Pull{Grouping: Grouping{By: ByDirectory}}},
 	}
 	for name, tt := range map[string]struct {
-		ignore pr.Ignore
+		ignore policy.Ignore
 		want   string
 	}{
-		"all":           {pr.Ignore{Provider: "hashicorp/aws"}, "all"},
-		"major updates": {pr.Ignore{Provider: "hashicorp/aws", What: "major"}, "major"},
-		"versions":      {pr.Ignore{Provider: "hashicorp/aws", What: ">= 6.0.0"}, ">= 6.0.0"},
-		"for a while":   {pr.Ignore{Provider: "hashicorp/aws", Until: "2027-02-01"}, "all"},
-		"over":          {pr.Ignore{Provider: "hashicorp/aws", Until: "2027-01-31"}, ""},
-		"no pattern":    {pr.Ignore{Provider: "a/b/c/d"}, ""},
-		"no versions":   {pr.Ignore{Provider: "hashicorp/aws", What: "next"}, ""},
+		"all":           {policy.Ignore{Provider: "hashicorp/aws"}, "all"},
+		"major updates": {policy.Ignore{Provider: "hashicorp/aws", What: "major"}, "major"},
+		"versions":      {policy.Ignore{Provider: "hashicorp/aws", What: ">= 6.0.0"}, ">= 6.0.0"},
+		"for a while":   {policy.Ignore{Provider: "hashicorp/aws", Until: "2027-02-01"}, "all"},
+		"over":          {policy.Ignore{Provider: "hashicorp/aws", Until: "2027-01-31"}, ""},
+		"no pattern":    {policy.Ignore{Provider: "a/b/c/d"}, ""},
+		"no versions":   {policy.Ignore{Provider: "hashicorp/aws", What: "next"}, ""},
 	} {
 		tt.ignore.By = "monalisa"
-		rules := ignores(j, proposing{survey: pr.Survey{Ignores: map[string][]pr.Ignore{"live": {tt.ignore}}}})
+		rules := ignores(j, proposing{survey: pr.Survey{Ignores: map[string][]policy.Ignore{"live": {tt.ignore}}}})
 		got := ""
 		for _, r := range rules {
 			switch {
