@@ -45,7 +45,8 @@ func settingsOfRun(ctx context.Context, env Env, verb run.Verb, given ...config.
 	root, name, apart := here, "", settingsApart
 	if !operators {
 		var err error
-		if root, name, err = ownFile(env, values, read); err != nil {
+		root, name, err = ownFile(env, values, read)
+		if err != nil {
 			return settings{}, err
 		}
 		apart = func(env Env, given ...config.Values) (settings, error) { return resolve(env, given) }

@@ -178,7 +178,8 @@ func (b *bars) announce(more provider.Downloads) {
 	b.announced.Store(&provider.Downloads{
 		Packages: known.Packages + more.Packages, Sized: known.Sized + more.Sized, Size: known.Size + more.Size,
 	})
-	if b.showAll(); b.all != nil {
+	b.showAll()
+	if b.all != nil {
 		b.expect(0)
 	}
 }

@@ -73,7 +73,8 @@ func targeted(env Env, s settings, req run.Request) (run.Request, []problem.Diag
 	}
 	if s.Organisation.Plan != "" || s.Organisation.Shard != "" {
 		var err error
-		if req.Organisation, err = ofShard(env, s); err != nil {
+		req.Organisation, err = ofShard(env, s)
+		if err != nil {
 			return req, nil, err
 		}
 	} else if s.Organisation.Owner != "" {

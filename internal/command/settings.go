@@ -115,7 +115,8 @@ func resolve(env Env, given []config.Values, files ...config.File) (settings, er
 	values := config.Merge(layers...)
 	cfg, diagnostics := config.Resolve(values)
 	tokens, missing := registryTokens(env, cfg.Registries)
-	if diagnostics = append(diagnostics, missing...); len(diagnostics) > 0 {
+	diagnostics = append(diagnostics, missing...)
+	if len(diagnostics) > 0 {
 		return settings{}, problem.Diagnostics(diagnostics)
 	}
 	cfg.Own = own.Name

@@ -110,7 +110,8 @@ func carryOut(ctx context.Context, env Env, s settings, verb run.Verb, dirs []st
 		}
 		return propose(ctx, env, s, req)
 	}
-	if req.Change = change; s.Touched != "" && verb == run.Check {
+	req.Change = change
+	if s.Touched != "" && verb == run.Check {
 		req.Change = &run.Change{Revision: s.Touched}
 	}
 	if verb == run.Verify {

@@ -57,7 +57,8 @@ func readLedger(ctx context.Context, env Env, s settings) (l ledgerFile, err err
 	if s.Ledger == "" {
 		return l, nil
 	}
-	if l.judged, err = readJudging(ctx, env, s, judging{"ledger", s.Ledger, verify.MaxLedger}); err != nil {
+	l.judged, err = readJudging(ctx, env, s, judging{"ledger", s.Ledger, verify.MaxLedger})
+	if err != nil {
 		return l, err
 	}
 	l.Ledger, err = verify.ReadLedger(l.src, s.Ledger)
@@ -84,7 +85,8 @@ func readBaseline(ctx context.Context, env Env, s settings) (b baselineFile, err
 		return b, fmt.Errorf("reading the baseline %s: %w", s.Baseline, fs.ErrNotExist)
 	}
 	var problems []problem.Diagnostic
-	if b.Baseline, problems = verify.ReadBaseline(b.src, s.Baseline, env.Now); len(problems) > 0 {
+	b.Baseline, problems = verify.ReadBaseline(b.src, s.Baseline, env.Now)
+	if len(problems) > 0 {
 		return b, problem.Diagnostics(problems)
 	}
 	return b, nil

@@ -276,7 +276,8 @@ func (a *account) unprovenFinding(l lockfile.Lock, h provider.Hash, path string)
 func (a *account) why() (reason string, cause error) {
 	some, _ := a.platforms(nil)
 	for _, p := range some {
-		if cause = a.failures[p]; cause != nil {
+		cause = a.failures[p]
+		if cause != nil {
 			break
 		}
 	}

@@ -83,7 +83,8 @@ func (e judgedEntry) hashes() {
 			f.ProvenBy = string(p.Verdict)
 		}
 		on := pile{code, e.policy.Baseline.accepts(f)}
-		if named[on]++; named[on] <= fewFindings {
+		named[on]++
+		if named[on] <= fewFindings {
 			last[on] = len(e.result.Findings)
 			e.result.add(f)
 		}
