@@ -78,7 +78,7 @@ func asWord[C any](word string, field func(*C) *bool) taker {
 	}
 }
 
-// The most frequent rows.
+// asText is the text of a row.
 func asText[C any](field func(*C) *string) taker { return asOne(word[string], field) }
 func asBool[C any](field func(*C) *bool) taker   { return asOne(truth, field) }
 func asNumber[C any](field func(*C) *int) taker  { return asOne(strconv.Atoi, field) }

@@ -498,7 +498,7 @@ func facts(modules []report.Module, general []problem.Diagnostic) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// file is a lock file as it shall be committed.
+// lockFile is a lock file as a commit takes it.
 func lockFile(f found) pr.File {
 	name := path.Join(f.module.Dir, lockfile.Name)
 	file := pr.File{Path: name, Content: f.result.File}
