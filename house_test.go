@@ -53,7 +53,9 @@ var outside = map[string]struct{ imports, importers []string }{
 	// random makes worlds for tests and for the judge.
 	"sandbox/random": {importers: []string{"judge"}},
 	// described compares what tests ask GitHub with its own description.
-	"sandbox/described": {},
+	"sandbox/described": {imports: []string{"sandbox/schema"}},
+	// schema is what GitHub publishes of its GraphQL.
+	"sandbox/schema": {importers: []string{"sandbox/described"}},
 	// trusted is for tests that speak https.
 	"sandbox/trusted": {},
 	// waves is for tests that count round trips.

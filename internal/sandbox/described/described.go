@@ -3,9 +3,9 @@
 // of GraphQL. Tests put it in front of the sandbox, so that neither the sandbox
 // answers nor relock asks what GitHub would not.
 //
-// It knows the parts in testdata; README.md says where they are from. A request
-// for any other part is a violation like all others. No program imports this
-// package.
+// It knows the parts in testdata and in package schema; README.md says where they are
+// from. A request for any other part is a violation like all others. No program imports
+// this package.
 package described
 
 import (
@@ -21,8 +21,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/relock-dev/relock/internal/sandbox/schema"
 )
 
 // API is a server of GitHub's API that lets a handler stand in front of it.
@@ -65,9 +66,6 @@ func check(t testing.TB, api API, counts func(verdict) []error) {
 //go:embed testdata/openapi.json
 var openAPI []byte
 
-//go:embed testdata/schema.graphql
-var schema string
-
 // published is all that is known of GitHub's API.
 type published struct {
 	rest    *rest
@@ -81,11 +79,7 @@ var description = sync.OnceValues(func() (*published, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the description of REST: %w", err)
 	}
-	graphql, err := gqlparser.LoadSchema(&ast.Source{Name: "schema.graphql", Input: schema})
-	if err != nil {
-		return nil, fmt.Errorf("reading the schema of GraphQL: %w", err)
-	}
-	return &published{rest: rest, graphql: graphql}, nil
+	return &published{rest: rest, graphql: schema.GitHub()}, nil
 })
 
 // Where the API lies on GitHub Enterprise Server and in the sandbox.

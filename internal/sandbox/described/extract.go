@@ -1,8 +1,8 @@
 //go:build ignore
 
-// Extract makes the files of testdata from what GitHub publishes of its API.
-// It is given the directories of two unpacked npm packages, of the versions
-// that README.md names:
+// Extract makes testdata/openapi.json and ../schema/github.graphql from what GitHub
+// publishes of its API. It is given the directories of two unpacked npm packages, of the
+// versions that README.md names:
 //
 //	npm pack @octokit/openapi @octokit/graphql-schema
 //	go run extract.go OPENAPI-DIR GRAPHQL-DIR
@@ -122,8 +122,8 @@ func main() {
 	if len(os.Args) != 3 {
 		log.Fatal("usage: go run extract.go OPENAPI-DIR GRAPHQL-DIR")
 	}
-	write("openapi.json", openAPI(read(os.Args[1], "generated", "api.github.com.json")))
-	write("schema.graphql", graphQL(read(os.Args[2], "schema.graphql")))
+	write("testdata/openapi.json", openAPI(read(os.Args[1], "generated", "api.github.com.json")))
+	write("../schema/github.graphql", graphQL(read(os.Args[2], "schema.graphql")))
 }
 
 func read(elem ...string) []byte {
@@ -135,7 +135,7 @@ func read(elem ...string) []byte {
 }
 
 func write(name string, content []byte) {
-	if err := os.WriteFile(filepath.Join("testdata", name), content, 0o644); err != nil {
+	if err := os.WriteFile(filepath.FromSlash(name), content, 0o644); err != nil {
 		log.Fatal(err)
 	}
 }
