@@ -13,6 +13,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/relock-dev/relock/internal/sandbox/schema"
 )
 
 // Tokens that the sandbox's GitHub knows from the start.
@@ -73,9 +76,9 @@ type GitHub struct {
 	tokenLife time.Duration // of installations
 	machine   func() time.Time
 	contents  contentLimit
-	listing   int // the most repositories that GraphQL lists at once; 0: any number
-	schema    gqlSchema
-	host      string // under which events name it
+	listing   int         // the most repositories that GraphQL lists at once; 0: any number
+	schema    *ast.Schema // of GraphQL; nil: there is none
+	host      string      // under which events name it
 }
 
 // newGitHub returns a GitHub with the repositories. Each branch of one starts
@@ -90,7 +93,7 @@ func newGitHub(repos []Repository) (*GitHub, error) {
 		treeLimit: maxTreeEntries,
 		machine:   time.Now,
 		tokenLife: installationLife,
-		schema:    newGQLSchema(),
+		schema:    schema.GitHub(),
 		host:      "github.test",
 		tokens: map[string]Identity{
 			ActionsToken:  {Login: actionsBot, Bot: true, Permissions: workflowPermissions("write")},

@@ -2,109 +2,23 @@ package sandbox
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/vektah/gqlparser/v2/ast"
 )
-
-// gqlSchema is types and their fields.
-type gqlSchema map[string]map[string]gqlDefinition
-
-// gqlDefinition is a field of a type. A scalar has no type here. An argument
-// that is required ends in an exclamation mark, and so does a type that is never
-// null.
-type gqlDefinition struct {
-	typ  string
-	args []string
-}
-
-// newGQLSchema is the part of GitHub's schema that the sandbox serves.
-func newGQLSchema() gqlSchema {
-	input := []string{"input!"}
-	page := []string{"first", "last", "after"}
-	return gqlSchema{
-		"Query": {
-			"repository":      {typ: "Repository", args: []string{"owner!", "name!"}},
-			"repositoryOwner": {typ: "RepositoryOwner", args: []string{"login!"}},
-			"viewer":          {typ: "User"},
-		},
-		"Mutation": {
-			"updateRefs":                  {typ: "UpdateRefsPayload", args: input},
-			"enablePullRequestAutoMerge":  {typ: "EnablePullRequestAutoMergePayload", args: input},
-			"disablePullRequestAutoMerge": {typ: "DisablePullRequestAutoMergePayload", args: input},
-		},
-		"UpdateRefsPayload":                  {"clientMutationId": {}},
-		"EnablePullRequestAutoMergePayload":  {"clientMutationId": {}, "actor": {typ: "Actor"}, "pullRequest": {typ: "PullRequest"}},
-		"DisablePullRequestAutoMergePayload": {"clientMutationId": {}, "actor": {typ: "Actor"}, "pullRequest": {typ: "PullRequest"}},
-		"User":                               {"login": {}},
-		"Actor":                              {"login": {}},
-		"RepositoryOwner": {
-			"id": {}, "login": {},
-			"repositories": {typ: "RepositoryConnection!", args: append([]string{"ownerAffiliations", "isArchived", "isFork", "orderBy"}, page...)},
-		},
-		"RepositoryConnection":      {"totalCount": {}, "nodes": {typ: "Repository"}, "pageInfo": {typ: "PageInfo"}},
-		"RepositoryTopicConnection": {"totalCount": {}, "nodes": {typ: "RepositoryTopic"}},
-		"LanguageConnection":        {"totalCount": {}, "nodes": {typ: "Language"}},
-		"Language":                  {"name": {}},
-		"RepositoryTopic":           {"topic": {typ: "Topic"}},
-		"Topic":                     {"name": {}},
-		"RefConnection":             {"totalCount": {}, "nodes": {typ: "Ref"}, "pageInfo": {typ: "PageInfo"}},
-		"Repository": {
-			"databaseId": {}, "isArchived": {}, "isDisabled": {}, "visibility": {}, "diskUsage": {},
-			"refs":             {typ: "RefConnection", args: append([]string{"refPrefix!"}, page...)},
-			"repositoryTopics": {typ: "RepositoryTopicConnection", args: page},
-			"languages":        {typ: "LanguageConnection", args: append([]string{"orderBy"}, page...)},
-			"id":               {}, "name": {}, "nameWithOwner": {}, "isFork": {}, "isPrivate": {}, "viewerPermission": {}, "autoMergeAllowed": {},
-			"defaultBranchRef": {typ: "Ref"},
-			"ref":              {typ: "Ref", args: []string{"qualifiedName!"}},
-			"release":          {typ: "Release", args: []string{"tagName!"}},
-			"object":           {typ: "GitObject", args: []string{"expression", "oid"}},
-			"pullRequest":      {typ: "PullRequest", args: []string{"number!"}},
-			"pullRequests": {typ: "PullRequestConnection!", args: append([]string{
-				"states", "labels", "headRefName", "baseRefName", "orderBy"}, page...)},
-			"label":      {typ: "Label", args: []string{"name!"}},
-			"milestones": {typ: "MilestoneConnection", args: append([]string{"states", "query", "orderBy"}, page...)},
-		},
-		"Ref": {
-			"id": {}, "name": {}, "prefix": {}, "target": {typ: "GitObject"},
-			"associatedPullRequests": {typ: "PullRequestConnection!", args: append([]string{"states"}, page...)},
-		},
-		"GitObject":             {"id": {}, "oid": {}},
-		"Commit":                {"tree": {typ: "Tree"}},
-		"Tree":                  {"id": {}, "oid": {}},
-		"Blob":                  {"byteSize": {}, "isTruncated": {}, "text": {}},
-		"Release":               {"tagName": {}, "url": {}, "description": {}, "publishedAt": {}},
-		"PageInfo":              {"hasNextPage": {}, "endCursor": {}},
-		"PullRequestConnection": {"totalCount": {}, "nodes": {typ: "PullRequest"}, "pageInfo": {typ: "PageInfo"}},
-		"MilestoneConnection":   {"totalCount": {}, "nodes": {typ: "Milestone"}},
-		"Milestone":             {"id": {}, "number": {}, "title": {}, "state": {}},
-		"LabelConnection":       {"totalCount": {}, "nodes": {typ: "Label"}},
-		"Label":                 {"name": {}},
-		"AutoMergeRequest":      {"mergeMethod": {}, "enabledAt": {}, "enabledBy": {typ: "Actor"}},
-		"PullRequest": {
-			"id": {}, "number": {}, "title": {}, "body": {}, "url": {}, "state": {}, "closed": {}, "merged": {},
-			"isDraft": {}, "locked": {}, "createdAt": {}, "updatedAt": {}, "closedAt": {},
-			"baseRefName": {}, "baseRefOid": {}, "headRefName": {}, "headRefOid": {}, "isCrossRepository": {}, "maintainerCanModify": {},
-			"headRepository": {typ: "Repository"}, "author": {typ: "Actor"},
-			"labels": {typ: "LabelConnection", args: page}, "autoMergeRequest": {typ: "AutoMergeRequest"},
-			"mergeStateStatus": {}, "isInMergeQueue": {},
-		},
-	}
-}
 
 // WithoutUpdateRefs takes the mutation updateRefs away, which old GitHub
 // Enterprise Servers lack.
 func (g *GitHub) WithoutUpdateRefs() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.schema["Mutation"], "updateRefs")
+	g.schema = without(g.schema, "Mutation", "updateRefs")
 }
 
 // gqlObject is a value of a type: how to find each of its fields.
@@ -115,16 +29,16 @@ const failing = ""
 
 // gqlError is one element of an answer's errors.
 type gqlError struct {
-	kind    string // GitHub's type, of errors at execution
-	message string
-	field   gqlField
-	path    []any // of names and indexes
+	kind         string // GitHub's type, of errors at execution
+	message      string
+	line, column int
+	path         []any // of names and indexes
 }
 
 func (e *gqlError) Error() string { return e.message }
 
 func (e *gqlError) doc() doc {
-	d := doc{"message": e.message, "locations": []doc{{"line": e.field.line, "column": e.field.column}}}
+	d := doc{"message": e.message, "locations": []doc{{"line": e.line, "column": e.column}}}
 	if e.kind != "" {
 		d["type"] = e.kind
 	}
@@ -151,181 +65,112 @@ func (c *apiCall) graphql() (any, error) {
 	if in.Query == "" {
 		return nil, refusal(http.StatusBadRequest, "A query attribute must be specified and must be a string.")
 	}
-	op, bad := parseGraphQL(in.Query)
-	if bad == nil {
-		bad = op.check(c.hub.schema, in.Variables)
-	}
-	if bad != nil {
-		return nil, bad
+	op, values, refused := readGraphQL(c.hub.schema, in.Query, in.Variables)
+	if len(refused) > 0 {
+		return doc{"errors": each(refused, (*gqlError).doc)}, nil
 	}
 	root := c.gqlQuery()
-	if op.kind == "mutation" {
+	if op.Operation == ast.Mutation {
 		root = c.gqlMutation()
 	}
-	data, errs := execute(root, op.fields, nil)
-	answer := doc{"data": data}
-	if len(errs) > 0 {
-		answer["errors"] = each(errs, (*gqlError).doc)
+	x := gqlRun{values: values}
+	answer := doc{"data": x.object(root, op.SelectionSet, nil)}
+	if len(x.errs) > 0 {
+		answer["errors"] = each(x.errs, (*gqlError).doc)
 	}
 	return answer, nil
 }
 
-// gqlChecker validates selections against a schema and puts the values of
-// variables in.
-type gqlChecker struct {
-	schema    gqlSchema
-	variables map[string]any
+// gqlRun is the execution of an operation.
+type gqlRun struct {
+	values map[string]any // of variables
+	errs   []*gqlError
 }
 
-func (op *gqlOperation) check(schema gqlSchema, given map[string]any) *gqlError {
-	values := map[string]any{}
-	for _, v := range op.variables {
-		value, ok := given[v.name]
-		if !ok {
-			value = v.otherwise
-		}
-		if value == nil && v.required {
-			return &gqlError{message: fmt.Sprintf("Variable $%s of type %s was provided invalid value", v.name, v.typ)}
-		}
-		values[v.name] = value
-	}
-	root := "Query"
-	if op.kind == "mutation" {
-		root = "Mutation"
-	}
-	return gqlChecker{schema, values}.fields(op.fields, root)
-}
-
-func (k gqlChecker) fields(fields []gqlField, typ string) *gqlError {
-	for i, f := range fields {
-		on := cmp.Or(f.on, typ)
-		def, ok := k.schema[on][f.name]
-		def.typ, fields[i].notNull = strings.CutSuffix(def.typ, "!")
-		switch {
-		case !ok:
-			return &gqlError{message: fmt.Sprintf("Field '%s' doesn't exist on type '%s'", f.name, on), field: f}
-		case def.typ == "" && len(f.fields) > 0:
-			return &gqlError{message: fmt.Sprintf("Selections can't be made on scalars (field '%s')", f.name), field: f}
-		case def.typ != "" && len(f.fields) == 0:
-			return &gqlError{message: fmt.Sprintf("Field must have selections (field '%s' returns %s but has no selections)", f.name, def.typ), field: f}
-		}
-		if err := k.arguments(&fields[i], def); err != nil {
-			return err
-		}
-		if err := k.fields(f.fields, def.typ); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (k gqlChecker) arguments(f *gqlField, def gqlDefinition) *gqlError {
-	for _, name := range slices.Sorted(maps.Keys(f.args)) {
-		if !slices.Contains(def.args, name) && !slices.Contains(def.args, name+"!") {
-			return &gqlError{message: fmt.Sprintf("Field '%s' doesn't accept argument '%s'", f.name, name), field: *f}
-		}
-		value, err := k.value(f.args[name])
-		if err != nil {
-			err.field = *f
-			return err
-		}
-		f.args[name] = value
-	}
-	for _, arg := range def.args {
-		name, required := strings.CutSuffix(arg, "!")
-		if required && f.args[name] == nil {
-			return &gqlError{message: fmt.Sprintf("Field '%s' is missing required arguments: %s", f.name, name), field: *f}
-		}
-	}
-	return nil
-}
-
-// value replaces the variables within a value.
-func (k gqlChecker) value(value any) (any, *gqlError) {
-	var err *gqlError
-	switch v := value.(type) {
-	case gqlVariableRef:
-		known, ok := k.variables[string(v)]
-		if !ok {
-			return nil, &gqlError{message: fmt.Sprintf("Variable $%s is used but not declared", string(v))}
-		}
-		return known, nil
-	case map[string]any:
-		for name := range v {
-			if v[name], err = k.value(v[name]); err != nil {
-				return nil, err
-			}
-		}
-	case []any:
-		for i := range v {
-			if v[i], err = k.value(v[i]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return value, nil
-}
-
-// execute selects fields of an object in their order. A field that fails is
-// null beside an error; if it must not be null, the object is.
-func execute(object gqlObject, fields []gqlField, path []any) (doc, []*gqlError) {
+// object selects fields of an object in their order. A field that fails is null beside
+// an error; if it must not be null, the object is.
+func (x *gqlRun) object(of gqlObject, selected ast.SelectionSet, path []any) any {
 	data := doc{}
-	var errs []*gqlError
-	for _, f := range fields {
-		if object[f.name] == nil && f.on != "" {
-			continue // the object is of another type than the fragment
-		}
-		here := append(slices.Clone(path), f.alias)
-		value, err := object[f.name](f.args)
+	for _, f := range fieldsOf(of, selected) {
+		here := append(slices.Clone(path), f.Alias)
+		value, err := of.field(f, x.values)
 		if err != nil {
-			errs = append(errs, gqlFailure(err, f, here))
-			if f.notNull {
-				return nil, errs
-			}
-			data[f.alias] = nil
-			continue
+			x.fail(err, f, here)
+		} else {
+			value = x.value(value, f, here)
 		}
-		value, below := selected(value, f.fields, here)
-		errs = append(errs, below...)
-		data[f.alias] = value
+		if value == nil && f.Definition.Type.NonNull {
+			return nil
+		}
+		data[f.Alias] = value
 	}
-	return data, errs
+	return data
 }
 
-// selected is the value of a field with what was selected of its objects.
-func selected(value any, fields []gqlField, path []any) (any, []*gqlError) {
+// field finds a field of an object.
+func (o gqlObject) field(f *ast.Field, values map[string]any) (any, error) {
+	find := o[f.Name]
+	if find == nil {
+		return nil, fmt.Errorf("the sandbox has no %s of %s", f.Name, f.ObjectDefinition.Name)
+	}
+	return find(f.ArgumentMap(values))
+}
+
+// fieldsOf are the fields that are selected of an object. Where the object does not have
+// the field of a fragment, it is of another type than the fragment.
+func fieldsOf(of gqlObject, selected ast.SelectionSet) []*ast.Field {
+	var fields []*ast.Field
+	for _, s := range selected {
+		var below ast.SelectionSet
+		switch s := s.(type) {
+		case *ast.Field:
+			fields = append(fields, s)
+		case *ast.InlineFragment:
+			below = s.SelectionSet
+		case *ast.FragmentSpread:
+			below = s.Definition.SelectionSet
+		}
+		for _, f := range fieldsOf(of, below) {
+			if of[f.Name] != nil {
+				fields = append(fields, f)
+			}
+		}
+	}
+	return fields
+}
+
+// value is the value of a field with what was selected of its objects.
+func (x *gqlRun) value(value any, f *ast.Field, path []any) any {
 	switch v := value.(type) {
 	case gqlObject:
 		if v == nil {
-			return nil, nil
+			return nil
 		}
-		return execute(v, fields, path)
+		return x.object(v, f.SelectionSet, path)
 	case []gqlObject:
-		list := make([]doc, len(v))
-		var errs []*gqlError
-		for i, object := range v {
+		list := make([]any, len(v))
+		for i, one := range v {
 			here := append(slices.Clone(path), i)
-			if fails := object[failing]; fails != nil {
+			if fails := one[failing]; fails != nil {
 				_, err := fails(nil)
-				errs = append(errs, gqlFailure(err, fields[0], here))
-			} else if object != nil {
-				var below []*gqlError
-				list[i], below = execute(object, fields, here)
-				errs = append(errs, below...)
+				x.fail(err, f, here)
+			} else {
+				list[i] = x.value(one, f, here)
 			}
 		}
-		return list, errs
+		return list
 	}
-	return value, nil
+	return value
 }
 
-func gqlFailure(err error, f gqlField, path []any) *gqlError {
+// fail notes that a field could not be found.
+func (x *gqlRun) fail(err error, f *ast.Field, path []any) {
 	var e *gqlError
 	if !errors.As(err, &e) {
 		e = &gqlError{kind: "UNPROCESSABLE", message: err.Error()}
 	}
-	e.field, e.path = f, path
-	return e
+	e.line, e.column, e.path = f.Position.Line, f.Position.Column, path
+	x.errs = append(x.errs, e)
 }
 
 // scalar is a field without arguments.

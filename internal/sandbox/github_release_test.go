@@ -52,7 +52,7 @@ func TestReleasesAndFilesInGraphQL(t *testing.T) {
 			none: object(expression: "HEAD:CHANGELOG.md") { ... on Blob { text } }
 		}
 		other: repository(owner: "acme", name: "other") {
-			file: object(expression: "HEAD:CHANGELOG.md") { ... on Blob { byteSize isTruncated text } ... on Release { url } }
+			file: object(expression: "HEAD:CHANGELOG.md") { ... on Blob { byteSize isTruncated text } ... on Commit { tree { oid } } }
 		}
 	}`
 	body, err := json.Marshal(map[string]any{"query": query})

@@ -295,5 +295,5 @@ func (g *GitHub) WithoutGraphQL() {
 func (g *GitHub) WithoutMergeQueues() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.schema["PullRequest"], "isInMergeQueue")
+	g.schema = without(g.schema, "PullRequest", "isInMergeQueue")
 }

@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/parser"
 )
 
 // Request is one request that the sandbox has received.
@@ -104,8 +107,8 @@ func isQuery(r *http.Request) bool {
 	if json.Unmarshal(peek(r), &posted) != nil {
 		return false
 	}
-	op, bad := parseGraphQL(posted.Query)
-	return bad == nil && op.kind == "query"
+	document, err := parser.ParseQuery(&ast.Source{Input: posted.Query})
+	return err == nil && len(document.Operations) == 1 && document.Operations[0].Operation == ast.Query
 }
 
 // peek reads a body, up to GitHub's bound, and leaves it to be read again.
