@@ -165,7 +165,7 @@ func (r *reader) root(src []byte) (ast.MapNode, bool) {
 		return nil, false
 	}
 	file, err := parser.Parse(tokens, 0)
-	if d, unmerged := problem.Unmerged(src, r.file.Name); unmerged && err != nil {
+	if d, unmerged := problem.Unmerged(src, problem.Place{Path: r.file.Name}); unmerged && err != nil {
 		r.problems = append(r.problems, d)
 		return nil, false
 	}

@@ -45,57 +45,56 @@ const (
 // there is a file or there are diagnostics, errors with CodeSyntax at their lines:
 // what could be read of such a file would only lead to further messages about the
 // same mistake.
-func Parse(src []byte, name string) (*hcl.File, []problem.Diagnostic) {
-	isJSON := isJSON(name)
-	if diags := excess(src, name, isJSON); diags != nil {
+func Parse(src []byte, file problem.Place) (*hcl.File, []problem.Diagnostic) {
+	isJSON := isJSON(file.Path)
+	if diags := excess(src, file, isJSON); diags != nil {
 		return nil, diags
 	}
-	var file *hcl.File
+	var parsed *hcl.File
 	var diags hcl.Diagnostics
 	if isJSON {
-		file, diags = json.Parse(src, name)
+		parsed, diags = json.Parse(src, file.Path)
 	} else {
-		file, diags = hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+		parsed, diags = hclsyntax.ParseConfig(src, file.Path, hcl.InitialPos)
 	}
-	if d, unmerged := problem.Unmerged(src, name); unmerged && diags.HasErrors() {
+	if d, unmerged := problem.Unmerged(src, file); unmerged && diags.HasErrors() {
 		return nil, []problem.Diagnostic{d}
 	}
 	if diags.HasErrors() {
-		return nil, ErrorsIn(few(diags), problem.CodeSyntax, name)
+		return nil, ErrorsIn(few(diags), problem.CodeSyntax, file)
 	}
-	return file, nil
+	return parsed, nil
 }
 
 // ParseTemplate reads a file that is a template as a whole, within the limits of
 // Parse.
-func ParseTemplate(src []byte, name string) (hclsyntax.Expression, []problem.Diagnostic) {
-	tokens, diags := hclsyntax.LexTemplate(src, name, hcl.InitialPos)
+func ParseTemplate(src []byte, file problem.Place) (hclsyntax.Expression, []problem.Diagnostic) {
+	tokens, diags := hclsyntax.LexTemplate(src, file.Path, hcl.InitialPos)
 	switch line := deepNative(tokens); {
 	case diags.HasErrors():
-		return nil, ErrorsIn(few(diags), problem.CodeSyntax, name)
+		return nil, ErrorsIn(few(diags), problem.CodeSyntax, file)
 	case len(tokens) > maxPieces:
-		return nil, tooMany(name, 1)
+		return nil, tooMany(file.At(1))
 	case line > 0:
-		return nil, tooDeep(name, line)
+		return nil, tooDeep(file.At(line))
 	}
-	expr, diags := hclsyntax.ParseTemplate(src, name, hcl.InitialPos)
+	expr, diags := hclsyntax.ParseTemplate(src, file.Path, hcl.InitialPos)
 	if diags.HasErrors() {
-		return nil, ErrorsIn(few(diags), problem.CodeSyntax, name)
+		return nil, ErrorsIn(few(diags), problem.CodeSyntax, file)
 	}
 	return expr, nil
 }
 
-// ErrorsIn are the errors among HCL's, about a file or another that they name. Its
-// warnings are about style.
-func ErrorsIn(diags hcl.Diagnostics, code problem.Code, file string) []problem.Diagnostic {
+// ErrorsIn are the errors among HCL's about a file. Its warnings are about style.
+func ErrorsIn(diags hcl.Diagnostics, code problem.Code, file problem.Place) []problem.Diagnostic {
 	var errors []problem.Diagnostic
 	for _, d := range diags {
 		if d.Severity != hcl.DiagError {
 			continue
 		}
-		diag := problem.Diagnostic{Code: code, Message: Sentence(d), Place: problem.Place{Path: file}}
+		diag := problem.Diagnostic{Code: code, Message: Sentence(d), Place: file}
 		if d.Subject != nil {
-			diag.Place = problem.Place{Path: d.Subject.Filename, Line: d.Subject.Start.Line}
+			diag.Place = file.At(d.Subject.Start.Line)
 		}
 		errors = append(errors, diag)
 	}
@@ -143,41 +142,41 @@ func Sentence(d *hcl.Diagnostic) string {
 }
 
 // excess returns an error at the first line with which a file exceeds a limit.
-func excess(src []byte, name string, isJSON bool) []problem.Diagnostic {
+func excess(src []byte, file problem.Place, isJSON bool) []problem.Diagnostic {
 	if len(src) > maxPieces { // no piece is empty
 		if _, line := pieces(src, isJSON, maxPieces); line > 0 {
-			return tooMany(name, line)
+			return tooMany(file.At(line))
 		}
 	}
 	if line := longNumber(src); line > 0 {
-		return tooMuch(name, line, "the file has a number of more than %d digits", maxDigits)
+		return tooMuch(file.At(line), "the file has a number of more than %d digits", maxDigits)
 	}
 	if isJSON {
-		return tooDeep(name, deepJSON(src))
+		return tooDeep(file.At(deepJSON(src)))
 	}
 	if !dense(src) && !cut(src) {
 		return nil // most files need not be read into tokens twice
 	}
 	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos) // parsing reports the errors
 	if line := deepNative(tokens); line > 0 {
-		return tooDeep(name, line)
+		return tooDeep(file.At(line))
 	}
-	return tooMuch(name, longLiteral(tokens),
+	return tooMuch(file.At(longLiteral(tokens)),
 		"the file has a string or heredoc in too many parts: the parser would copy more than %d MiB", maxCopied>>20)
 }
 
-func tooMany(name string, line int) []problem.Diagnostic {
-	return tooMuch(name, line, "the file has more than %d words, lines and signs", maxPieces)
+func tooMany(at problem.Place) []problem.Diagnostic {
+	return tooMuch(at, "the file has more than %d words, lines and signs", maxPieces)
 }
 
-func tooDeep(name string, line int) []problem.Diagnostic {
-	return tooMuch(name, line, "the file is nested too deeply: more than %d levels", maxDepth)
+func tooDeep(at problem.Place) []problem.Diagnostic {
+	return tooMuch(at, "the file is nested too deeply: more than %d levels", maxDepth)
 }
 
 // tooMuch is an error at a line; none if that is 0.
-func tooMuch(name string, line int, format string, limit int) []problem.Diagnostic {
-	if line == 0 {
+func tooMuch(at problem.Place, format string, limit int) []problem.Diagnostic {
+	if at.Line == 0 {
 		return nil
 	}
-	return []problem.Diagnostic{{Code: problem.CodeSyntax, Message: fmt.Sprintf(format, limit), Place: problem.Place{Path: name, Line: line}}}
+	return []problem.Diagnostic{{Code: problem.CodeSyntax, Message: fmt.Sprintf(format, limit), Place: at}}
 }

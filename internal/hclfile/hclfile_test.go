@@ -6,6 +6,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // TestParse_limits reads files that are too much for the parsers, each with the
@@ -41,7 +43,7 @@ func TestParse_limits(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file, diags := Parse([]byte(tt.src), tt.name)
+			file, diags := Parse([]byte(tt.src), problem.Place{Path: tt.name})
 			if file != nil || len(diags) != 1 || !strings.Contains(diags[0].Message, tt.want) || diags[0].Place.Line < 1 {
 				t.Errorf("Parse = a file: %t, %.200v, want one error about %s", file != nil, diags, tt.want)
 			}
@@ -60,7 +62,7 @@ func TestParse_reads_what_people_write(t *testing.T) {
 		"heredoc":   {"a.tf", "a = <<E\n" + strings.Repeat(strings.Repeat("word ", 15)+"\n", 4_000) + "E\n"},
 		"JSON":      {"a.tf.json", `{"a": [` + strings.Repeat(`{"arn": "arn:aws:iam::aws:policy/{ReadOnly}[*]"},`, 40_000) + `1]}`},
 	} {
-		if _, diags := Parse([]byte(tt.src), tt.name); len(diags) > 0 {
+		if _, diags := Parse([]byte(tt.src), problem.Place{Path: tt.name}); len(diags) > 0 {
 			t.Errorf("Parse of %s: %v", name, diags)
 		}
 	}
@@ -74,12 +76,12 @@ func TestParse_names_a_merge_conflict(t *testing.T) {
 		"a.tf":      "a = 1\n<<<<<<< HEAD\nb = 1\n=======\nb = 2\n>>>>>>> topic\n",
 		"a.tf.json": "{\n<<<<<<< HEAD\n\"b\": 1\n=======\n\"b\": 2\n>>>>>>> topic\n}\n",
 	} {
-		_, problems := Parse([]byte(src), name)
+		_, problems := Parse([]byte(src), problem.Place{Path: name})
 		if len(problems) != 1 || problems[0].Error() != name+":2: the file has the markers of a merge conflict" {
 			t.Errorf("Parse(%s) reports %v", name, problems)
 		}
 	}
-	if _, problems := Parse([]byte("a = <<EOT\n<<<<<<< HEAD\nEOT\n"), "a.tf"); len(problems) > 0 {
+	if _, problems := Parse([]byte("a = <<EOT\n<<<<<<< HEAD\nEOT\n"), problem.Place{Path: "a.tf"}); len(problems) > 0 {
 		t.Errorf("a heredoc with such a line: %v", problems)
 	}
 }
@@ -93,7 +95,7 @@ func TestParseTemplate(t *testing.T) {
 		"signs":      {strings.Repeat("${a}", maxPieces/3+1), "words, lines and signs"},
 		"unclosed":   {"${a", "template"},
 	} {
-		expr, diags := ParseTemplate([]byte(tt.src), "a.tftpl")
+		expr, diags := ParseTemplate([]byte(tt.src), problem.Place{Path: "a.tftpl"})
 		if (expr != nil) != (tt.want == "") || len(diags) > 0 && (tt.want == "" || !strings.Contains(diags[0].Message, tt.want)) {
 			t.Errorf("ParseTemplate of %s = an expression: %t, %.200v, want %q", name, expr != nil, diags, tt.want)
 		}
@@ -102,7 +104,7 @@ func TestParseTemplate(t *testing.T) {
 
 func TestParse_lists_few_errors(t *testing.T) {
 	t.Parallel()
-	_, diags := Parse([]byte(strings.Repeat("a b\n", 10*maxProblems)), "a.tf")
+	_, diags := Parse([]byte(strings.Repeat("a b\n", 10*maxProblems)), problem.Place{Path: "a.tf"})
 	if n := len(diags); n != maxProblems+1 || !strings.Contains(diags[maxProblems].Message, "further errors") {
 		t.Errorf("Parse of a file with an error in each line: %d errors, want %d, the last about the rest", n, maxProblems+1)
 	}

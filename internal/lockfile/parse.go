@@ -107,7 +107,7 @@ type parser struct {
 }
 
 func (p *parser) file() {
-	f, errors := hclfile.Parse(p.src, Name) // the syntax is the native one, whatever the file is called
+	f, errors := hclfile.Parse(p.src, problem.Place{Path: Name}) // the syntax is the native one, whatever the file is called
 	if f == nil {
 		if line := markerLine(p.src); line > 0 {
 			p.errors = append(p.errors, conflictAt(p.path, line))
@@ -303,8 +303,8 @@ func (p *parser) invalid(rng hcl.Range, addr provider.Addr, format string, args 
 
 // hcl adds HCL's own diagnostics.
 func (p *parser) hcl(addr provider.Addr, diags hcl.Diagnostics) {
-	for _, d := range hclfile.ErrorsIn(diags, problem.CodeInvalidLock, p.path) {
-		d.Place.Path, d.Addr = p.path, addr
+	for _, d := range hclfile.ErrorsIn(diags, problem.CodeInvalidLock, problem.Place{Path: p.path}) {
+		d.Addr = addr
 		p.report(d)
 	}
 }

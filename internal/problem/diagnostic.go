@@ -97,7 +97,7 @@ type Diagnostic struct {
 
 // Error returns the place and the message, without the hint.
 func (d Diagnostic) Error() string {
-	if d.Place.Path == "" {
+	if d.Place == (Place{}) {
 		return d.Message
 	}
 	return d.Place.String() + ": " + d.Message

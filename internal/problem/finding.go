@@ -94,7 +94,7 @@ func (f Finding) Fingerprint() string {
 	if f.Addr != (provider.Addr{}) {
 		addr = f.Addr.String()
 	}
-	facts := []string{string(f.Code), cmp.Or(f.Path, f.Place.Path), addr, version, about}
+	facts := []string{string(f.Code), cmp.Or(f.Path, f.Place.File()), addr, version, about}
 	if f.About != "" {
 		facts = append(facts, f.About)
 	}

@@ -17,7 +17,7 @@ func TestUnmerged(t *testing.T) {
 		"<<<<<<<HEAD\n":                     0,
 		"a = <<<<<<< x\n=======\n>>>>>>>\n": 0,
 	} {
-		if d, ok := problem.Unmerged([]byte(text), "a.tf"); ok != (line > 0) || d.Place.Line != line {
+		if d, ok := problem.Unmerged([]byte(text), problem.Place{Path: "a.tf"}); ok != (line > 0) || d.Place.Line != line {
 			t.Errorf("Unmerged(%q) = line %d, %t, want %d", text, d.Place.Line, ok, line)
 		}
 	}

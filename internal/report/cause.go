@@ -203,7 +203,7 @@ func (all *causes) diagnostic(p problem.Diagnostic, dir string) {
 	if s.of = s.what; p.Addr != (provider.Addr{}) {
 		s.of = string(p.Code) + " " + p.Addr.String()
 	}
-	if p.Place.Path != "" {
+	if p.Place != (problem.Place{}) {
 		s.places = []string{all.d.code(p.Place.String())}
 	}
 	all.add(s)

@@ -52,7 +52,7 @@ type findingJSON struct {
 
 func findingOf(f problem.Finding) findingJSON {
 	j := findingJSON{
-		Code: f.Code, Severity: f.Severity.String(), Hash: f.Hash, File: f.Place.Path, Line: f.Place.Line, Column: f.Place.From,
+		Code: f.Code, Severity: f.Severity.String(), Hash: f.Hash, File: f.Place.File(), Line: f.Place.Line, Column: f.Place.From,
 		ProvenBy: f.ProvenBy, Message: f.Message, Hint: f.Hint,
 	}
 	if f.Addr != (provider.Addr{}) { // else it is about the whole file

@@ -165,7 +165,7 @@ func problemsJSON(diagnostics []problem.Diagnostic) (errors, warnings []problemJ
 	errors, warnings = []problemJSON{}, []problemJSON{}
 	for _, d := range diagnostics {
 		p := problemJSON{
-			Code: d.Code, Message: d.Message, File: d.Place.Path, Line: d.Place.Line,
+			Code: d.Code, Message: d.Message, File: d.Place.File(), Line: d.Place.Line,
 			Provider: d.Addr.String(), Host: hostText(d), Hint: d.Hint,
 		}
 		if d.Severity == problem.SeverityWarning {
@@ -267,11 +267,11 @@ func pinOf(p *versionfile.Pin) *pinJSON {
 	if p == nil {
 		return nil
 	}
-	return &pinJSON{Text: p.Text, File: p.Place.Path, Line: p.Place.Line, Pins: p.Kind}
+	return &pinJSON{Text: p.Text, File: p.Place.File(), Line: p.Place.Line, Pins: p.Kind}
 }
 
 func holeOf(h scan.Hole) holeJSON {
-	return holeJSON{Path: h.Path, Parts: h.Parts, File: h.Place.Path, Line: h.Place.Line}
+	return holeJSON{Path: h.Path, Parts: h.Parts, File: h.Place.File(), Line: h.Place.Line}
 }
 
 func lockOf(m Module) *lockJSON {
@@ -293,7 +293,7 @@ func requirementOf(q scan.Requirement) requirementJSON {
 }
 
 func termOf(t scan.Term) termJSON {
-	return termJSON{Text: termText(t), Module: t.Module, File: t.Place.Path, Line: t.Place.Line, Source: t.Source, Expression: t.Expression}
+	return termJSON{Text: termText(t), Module: t.Module, File: t.Place.File(), Line: t.Place.Line, Source: t.Source, Expression: t.Expression}
 }
 
 // termText is empty for a place that needs a provider in any version.
@@ -305,7 +305,7 @@ func termText(t scan.Term) string {
 }
 
 func unreadOf(u scan.Unread) unreadJSON {
-	read := unreadJSON{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: u.Place.Path, Line: u.Place.Line}
+	read := unreadJSON{Module: u.Module, Source: u.Source, Reason: u.Reason, Cause: u.Cause, File: u.Place.File(), Line: u.Place.Line}
 	if u.Entry != nil {
 		read.Provider, read.Expression = u.Entry.Name, u.Entry.Expression
 	}
@@ -440,7 +440,7 @@ func signerOf(s provider.Signer) *provider.Signer {
 func heldBackOf(h upgrade.Held) heldJSON {
 	return heldJSON{
 		Version: h.Version.String(), Released: dayOf(h.Published), Reason: h.Reason, Constraint: termText(h.Term),
-		Module: h.Term.Module, File: h.Term.Place.Path, Line: h.Term.Place.Line,
+		Module: h.Term.Module, File: h.Term.Place.File(), Line: h.Term.Place.Line,
 		Also: list(h.Others, termOf), Rule: h.Rule, Eligible: dayOf(h.Eligible),
 	}
 }

@@ -108,6 +108,6 @@ func isUnfetched(u scan.Unread) bool { return u.Code == problem.CodeCancelled }
 // isOfUnfetched reports whether a problem is that such a module was not read.
 func isOfUnfetched(d problem.Diagnostic, calls []scan.Unread) bool {
 	return d.Code == problem.CodeUnreadModule && slices.ContainsFunc(calls, func(u scan.Unread) bool {
-		return isUnfetched(u) && u.Place.Path == d.Place.Path && u.Place.Line == d.Place.Line
+		return isUnfetched(u) && u.Place == d.Place
 	})
 }

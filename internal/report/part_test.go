@@ -167,7 +167,7 @@ func TestAPlaceInAFetchedModuleNamesItsVersion(t *testing.T) {
 		{Module: "zip", Source: "https://example.com/m.zip", ID: "zip+sha256:00"},
 	}
 	fetched := func(module, pkg, file string, line int) scan.Term {
-		t := term("~> 5.0", module, pkg+"//"+file, line)
+		t := term("~> 5.0", module, file, line)
 		t.Place.Package = pkg
 		return t
 	}

@@ -194,8 +194,8 @@ func (c *checked) term(t termJSON) scan.Term {
 	if terms := value(c, t.Text, provider.ParseConstraints).Terms(); len(terms) == 1 {
 		read.Constraint = terms[0]
 	}
-	if repository, _, ok := strings.Cut(t.File, "//"); ok {
-		read.Place.Package = repository
+	if repository, path, ok := strings.Cut(t.File, "//"); ok {
+		read.Place = problem.Place{Path: path, Package: repository, Line: t.Line}
 	}
 	return read
 }

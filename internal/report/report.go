@@ -445,23 +445,39 @@ func withFailures(diagnostics []problem.Diagnostic, selections []upgrade.Selecti
 	return all
 }
 
-// placing says how people know a file, by its name and the package that it is in.
-type placing func(file, pkg string) (string, string)
+// placing says how people know a place.
+type placing func(problem.Place) problem.Place
 
 // Shown returns a copy of the module in which every path of the scanned file
 // tree is replaced by what show makes of it, such as the path relative to the
 // working directory. Files of module packages keep their names.
-func (m Module) Shown(show func(path string) string) Module { return m.placed(inTree(show)) }
+func (m Module) Shown(show func(path string) string) Module {
+	m = m.placed(inTree(show))
+	m.Dir = show(m.Dir)
+	if m.LockPath != "" {
+		m.LockPath = show(m.LockPath)
+	}
+	if m.Scan != nil {
+		m.Scan.Dir = m.Dir
+	}
+	return m
+}
 
 // In returns a copy of the module in which every path of the scanned file tree is
 // named as one of another repository.
 func (m Module) In(repository string) Module {
-	return m.placed(func(file, pkg string) (string, string) {
-		if pkg != "" {
-			return file, pkg
-		}
-		return repository + "//" + file, repository
+	m = m.placed(func(p problem.Place) problem.Place {
+		p.Package = cmp.Or(p.Package, repository)
+		return p
 	})
+	m.Dir = repository + "//" + m.Dir
+	if m.LockPath != "" {
+		m.LockPath = repository + "//" + m.LockPath
+	}
+	if m.Scan != nil {
+		m.Scan.Dir = m.Dir
+	}
+	return m
 }
 
 // Shown returns a copy of diagnostics with every path replaced likewise.
@@ -471,19 +487,15 @@ func Shown(diagnostics []problem.Diagnostic, show func(path string) string) []pr
 
 // inTree renames what is in no package.
 func inTree(show func(path string) string) placing {
-	return func(file, pkg string) (string, string) {
-		if pkg != "" {
-			return file, pkg
+	return func(p problem.Place) problem.Place {
+		if p.Package == "" {
+			p.Path = show(p.Path)
 		}
-		return show(file), ""
+		return p
 	}
 }
 
 func (m Module) placed(show placing) Module {
-	m.Dir, _ = show(m.Dir, "")
-	if m.LockPath != "" {
-		m.LockPath, _ = show(m.LockPath, "")
-	}
 	if m.Scan != nil {
 		m.Scan = placedScan(*m.Scan, show)
 	}
@@ -511,19 +523,18 @@ func (m Module) placed(show placing) Module {
 
 func placedDiagnostics(diagnostics []problem.Diagnostic, show placing) []problem.Diagnostic {
 	return mapped(diagnostics, func(d problem.Diagnostic) problem.Diagnostic {
-		show.at(&d.Place.Path, &d.Place.Package)
+		show.at(&d.Place)
 		return d
 	})
 }
 
 func placedScan(m scan.RootModule, show placing) *scan.RootModule {
-	m.Dir, _ = show(m.Dir, "")
 	m.Tree.Requirements = mapped(m.Tree.Requirements, func(r scan.Requirement) scan.Requirement {
 		r.Terms = mapped(r.Terms, show.term)
 		return r
 	})
 	m.Holes = mapped(m.Holes, func(h scan.Hole) scan.Hole {
-		h.Place.Path, _ = show(h.Place.Path, "")
+		h.Place = show(h.Place)
 		return h
 	})
 	m.Pin, m.Terragrunt = show.pin(m.Pin), show.pin(m.Terragrunt)
@@ -541,7 +552,7 @@ func placedHeld(held []upgrade.Held, show placing) []upgrade.Held {
 }
 
 func (show placing) term(t scan.Term) scan.Term {
-	show.at(&t.Place.Path, &t.Place.Package)
+	show.at(&t.Place)
 	return t
 }
 
@@ -550,27 +561,27 @@ func (show placing) pin(p *versionfile.Pin) *versionfile.Pin {
 		return nil
 	}
 	placed := *p
-	placed.Place.Path, _ = show(p.Place.Path, "")
+	placed.Place = show(p.Place)
 	return &placed
 }
 
 // finding keeps what the file is called in the repository.
 func (show placing) finding(f problem.Finding) problem.Finding {
-	f.Path = cmp.Or(f.Path, f.Place.Path)
-	show.at(&f.Place.Path, &f.Place.Package)
+	f.Path = cmp.Or(f.Path, f.Place.File())
+	show.at(&f.Place)
 	return f
 }
 
 // at renames a place, if there is one.
-func (show placing) at(file, pkg *string) {
-	if *file != "" {
-		*file, *pkg = show(*file, *pkg)
+func (show placing) at(p *problem.Place) {
+	if *p != (problem.Place{}) {
+		*p = show(*p)
 	}
 }
 
 func placedUnread(unread []scan.Unread, show placing) []scan.Unread {
 	return mapped(unread, func(u scan.Unread) scan.Unread {
-		show.at(&u.Place.Path, &u.Place.Package)
+		show.at(&u.Place)
 		return u
 	})
 }

@@ -118,9 +118,9 @@ func TestPlacesInPackagesKeepTheirNames(t *testing.T) {
 	const far = "git::https://example.com/net.git"
 	m := report.Module{
 		Dir:    "envs/prod",
-		Unread: []scan.Unread{{Place: problem.Place{Path: "main.tf"}}, {Place: problem.Place{Path: far + "//main.tf", Package: far}}},
+		Unread: []scan.Unread{{Place: problem.Place{Path: "main.tf"}}, {Place: problem.Place{Path: "main.tf", Package: far}}},
 		Diagnostics: []problem.Diagnostic{
-			{Place: problem.Place{Path: "main.tf"}}, {Place: problem.Place{Path: far + "//main.tf", Package: far}}, {},
+			{Place: problem.Place{Path: "main.tf"}}, {Place: problem.Place{Path: "main.tf", Package: far}}, {},
 		},
 		Findings: []problem.Finding{{Place: problem.Place{Path: "envs/prod/.terraform.lock.hcl"}}},
 	}
@@ -134,9 +134,9 @@ func TestPlacesInPackagesKeepTheirNames(t *testing.T) {
 	}
 	other := m
 	other.Dir = "acme/infra//envs/prod"
-	other.Unread = []scan.Unread{{Place: problem.Place{Path: "acme/infra//main.tf", Package: "acme/infra"}}, m.Unread[1]}
-	other.Diagnostics = []problem.Diagnostic{{Place: problem.Place{Path: "acme/infra//main.tf", Package: "acme/infra"}}, m.Diagnostics[1], {}}
-	other.Findings = []problem.Finding{{Place: problem.Place{Path: "acme/infra//envs/prod/.terraform.lock.hcl", Package: "acme/infra"}, Path: "envs/prod/.terraform.lock.hcl"}}
+	other.Unread = []scan.Unread{{Place: problem.Place{Path: "main.tf", Package: "acme/infra"}}, m.Unread[1]}
+	other.Diagnostics = []problem.Diagnostic{{Place: problem.Place{Path: "main.tf", Package: "acme/infra"}}, m.Diagnostics[1], {}}
+	other.Findings = []problem.Finding{{Place: problem.Place{Path: "envs/prod/.terraform.lock.hcl", Package: "acme/infra"}, Path: "envs/prod/.terraform.lock.hcl"}}
 	if diff := cmp.Diff(other, m.In("acme/infra")); diff != "" {
 		t.Errorf("In (-want +got):\n%s", diff)
 	}

@@ -103,7 +103,7 @@ func issuesOf(r Report, o SARIFOptions) (issues []issue, notices []problem.Diagn
 		for _, d := range all {
 			switch {
 			case d.Code == problem.CodeOnBase: // its results are warnings
-			case d.Place.Path == "":
+			case d.Place == (problem.Place{}):
 				notices = append(notices, d)
 			default:
 				add(d.Finding(), m, nil)

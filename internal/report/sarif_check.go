@@ -58,7 +58,7 @@ func unfollowed(r Report, m Module) []problem.Finding {
 	d.code = safe.Plain
 	var all []problem.Finding
 	for _, u := range m.Unread {
-		told := slices.ContainsFunc(m.Diagnostics, func(p problem.Diagnostic) bool { return p.Place.Path == u.Place.Path && p.Place.Line == u.Place.Line })
+		told := slices.ContainsFunc(m.Diagnostics, func(p problem.Diagnostic) bool { return p.Place == u.Place })
 		if told || u.Module == "" && u.Entry == nil {
 			continue
 		}

@@ -350,7 +350,7 @@ func (t *text) unexplained(m Module, l lockfile.Lock, name style) row {
 // require. It is not required only if the whole module tree was read.
 func unrequired(m Module, addr provider.Addr) string {
 	errors := slices.DeleteFunc(slices.Clone(m.Diagnostics), func(d problem.Diagnostic) bool {
-		return d.Place.Path == m.LockPath // the configuration can be read all the same
+		return d.Place.File() == m.LockPath // the configuration can be read all the same
 	})
 	ofUnit := func(u scan.Unread) bool { return u.Code == problem.CodeTerragruntUnit }
 	unread := slices.DeleteFunc(slices.Clone(m.Unread), func(u scan.Unread) bool { return u.Entry != nil && !u.Entry.May(addr) })

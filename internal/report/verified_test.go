@@ -46,7 +46,7 @@ func verified() report.Report {
 	missing := found(problem.CodeEntryMissing, "envs/dev", "hashicorp/null", "", 3)
 	missing.Place.Path, missing.Path = "modules/net/main.tf", "modules/net/main.tf"
 	far := missing
-	far.Place.Package, far.Place.Path, far.Path, far.Addr = "git::https://example.com/net.git", "git::https://example.com/net.git//main.tf", "git::https://example.com/net.git//main.tf", addr("hashicorp/tls")
+	far.Place.Package, far.Place.Path, far.Path, far.Addr = "git::https://example.com/net.git", "main.tf", "git::https://example.com/net.git//main.tf", addr("hashicorp/tls")
 	dev.Findings = []problem.Finding{missing, far}
 	bare.Verified = &report.Verified{Counts: verify.Counts{verify.Unproven: 1}}
 	bare.Findings = []problem.Finding{{Severity: problem.SeverityNote, Code: problem.CodeNotNormal, Place: problem.Place{Path: ".terraform.lock.hcl", Line: 1}, Path: ".terraform.lock.hcl", Message: "the file is not in the form that Terraform writes"}}

@@ -486,7 +486,7 @@ func (d dialect) unread(u scan.Unread, replaced bool) symptom {
 
 // diagnostic returns a problem's place and message.
 func (d dialect) diagnostic(p problem.Diagnostic) string {
-	if p.Place.Path == "" || p.Place.Path == "." { // where relock was started
+	if file := p.Place.File(); file == "" || file == "." { // where relock was started
 		return d.text(p.Message)
 	}
 	return d.code(p.Place.String()) + ": " + d.text(p.Message)

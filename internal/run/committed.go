@@ -259,7 +259,7 @@ func notOnDisk(j job, s *inventory, t tree, c committed, diagnostics []problem.D
 			s.blind.add(deletedHere, j.show(t), name)
 		}
 	}
-	diagnostics = slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Diagnostic) bool { return unseen[d.Place.Path] })
+	diagnostics = slices.DeleteFunc(slices.Clone(diagnostics), func(d problem.Diagnostic) bool { return unseen[d.Place.File()] })
 	return append(diagnostics, unchecked(s, c)...)
 }
 

@@ -146,7 +146,7 @@ func (f *fleetRun) recall(ctx context.Context, l github.Listed) (report.Report, 
 	told.Excluded = known.Excluded
 	for _, message := range known.Unseen {
 		told.Diagnostics = append(told.Diagnostics, problem.Diagnostic{
-			Code: problem.CodeUnseen, Severity: problem.SeverityWarning, Place: problem.Place{Path: l.Name, Package: l.Name}, Message: message,
+			Code: problem.CodeUnseen, Severity: problem.SeverityWarning, Place: problem.Place{Package: l.Name}, Message: message,
 		})
 	}
 	for _, m := range known.Modules {

@@ -493,7 +493,7 @@ func facts(modules []report.Module, general []problem.Diagnostic) string {
 		}
 	}
 	for _, d := range general { // not their messages, which may tell of a port or a time
-		fmt.Fprintf(h, "general %s %s %d\n", d.Code, d.Place.Path, d.Severity)
+		fmt.Fprintf(h, "general %s %s %d\n", d.Code, d.Place.File(), d.Severity)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }

@@ -249,8 +249,8 @@ func (s *Session) elsewhere(ctx context.Context, req Request, t Target) report.R
 	}
 	r.Unlocked, r.Excluded = ofRepository(t.Repository, r.Unlocked), ofRepository(t.Repository, r.Excluded)
 	for i, d := range r.Diagnostics {
-		if d.Place.Path == "" && (d.Code == problem.CodeUnlocked || d.Code == problem.CodeUnseen) {
-			r.Diagnostics[i].Place.Path, r.Diagnostics[i].Place.Package = t.Repository, t.Repository
+		if d.Place == (problem.Place{}) && (d.Code == problem.CodeUnlocked || d.Code == problem.CodeUnseen) {
+			r.Diagnostics[i].Place = problem.Place{Package: t.Repository}
 		}
 	}
 	var wrong problem.Diagnostics
@@ -260,7 +260,7 @@ func (s *Session) elsewhere(ctx context.Context, req Request, t Target) report.R
 		r.Diagnostics = append(r.Diagnostics, missing...)
 	case errors.As(err, &wrong): // in its configuration file
 		for _, d := range wrong {
-			d.Place.Path, d.Place.Package = t.Repository+"//"+d.Place.Path, t.Repository
+			d.Place.Package = t.Repository
 			r.Diagnostics = append(r.Diagnostics, d)
 		}
 	case err != nil:
@@ -300,8 +300,8 @@ func (s *Session) byOwnFile(ctx context.Context, req Request, t Target) (report.
 	r, err := s.toBases(ctx, own, t, branch)
 	r.Diagnostics = append(r.Diagnostics, own.Notices...)
 	for i, d := range r.Diagnostics {
-		if _, missing := fs.Stat(remote.FS, d.Place.Path); missing == nil {
-			r.Diagnostics[i].Place.Path, r.Diagnostics[i].Place.Package = t.Repository+"//"+d.Place.Path, t.Repository
+		if _, missing := fs.Stat(remote.FS, d.Place.File()); missing == nil {
+			r.Diagnostics[i].Place.Package = t.Repository
 		}
 	}
 	return r, err

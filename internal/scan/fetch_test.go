@@ -13,7 +13,6 @@ import (
 
 	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
-	"github.com/relock-dev/relock/internal/tfconfig"
 )
 
 // remoteCalls is a module that calls n modules that must be fetched.
@@ -107,7 +106,7 @@ func TestModules_holes_in_packages(t *testing.T) {
 	want := []Unread{{
 		Module: "m0.sub", Source: "./submodule", Code: problem.CodeUnauthorized,
 		Reason: "example.com wants credentials", Hint: "set module-token",
-		Place: problem.Place{Path: "https://example.com/m0.zip//main.tf", Line: 2, Package: "https://example.com/m0.zip"},
+		Place: problem.Place{Path: "main.tf", Line: 2, Package: "https://example.com/m0.zip"},
 	}}
 	if diff := cmp.Diff(want, modules[0].Tree.Unread); diff != "" {
 		t.Errorf("Unread (-want +got):\n%s", diff)
@@ -126,10 +125,9 @@ func TestPackage(t *testing.T) {
 	if err != nil || len(modules) != 1 || len(modules[0].Tree.Requirements) != 2 {
 		t.Fatalf("scanned = %v, %v, want one module with two requirements", modules, err)
 	}
-	for i, want := range []tfconfig.FileName{{File: "main.tf"}, {File: "/opt/modules//net/main.tf", Package: "/opt/modules"}} {
-		term := modules[0].Tree.Requirements[i].Terms[0]
-		if got := (tfconfig.FileName{File: term.Place.Path, Package: term.Place.Package}); got != want {
-			t.Errorf("the term is in %+v, want %+v", got, want)
+	for i, want := range []problem.Place{{Path: "main.tf", Line: 1}, {Path: "net/main.tf", Package: "/opt/modules", Line: 1}} {
+		if got := modules[0].Tree.Requirements[i].Terms[0].Place; got != want {
+			t.Errorf("the term is at %+v, want %+v", got, want)
 		}
 	}
 }

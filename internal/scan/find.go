@@ -222,7 +222,7 @@ func (f *finder) identify(at tfconfig.Directory) Root {
 		}
 		var unread tfconfig.Mistakes
 		if src, err := at.Read(lockfile.Name); err != nil {
-			unread.Unreadable("file", name, err)
+			unread.Unreadable("file", problem.Place{Path: name}, err)
 			r.Problems = unread.Diags
 		} else {
 			r.Lock, r.Problems = lockfile.Read(src, name, base)
@@ -402,7 +402,7 @@ func (f *finder) walk(ctx context.Context, base tfconfig.Directory) (dirs []tfco
 		entries, err := dirs[i].Entries()
 		if err != nil {
 			if !f.excluded(dirs[i].Path) {
-				f.Unreadable("directory", dirs[i].Path, err)
+				f.Unreadable("directory", problem.Place{Path: dirs[i].Path}, err)
 			}
 			passed = append(passed, Passed{dirs[i].Path, NotListed})
 			continue

@@ -121,8 +121,8 @@ func (l *loading) load(packages *packages, opts *Options) {
 	// The Tree is its own: what of the searched one it was made of, as far as it was read.
 	dirs := slices.Clone(l.Sources)
 	for _, dir := range slices.Concat(l.read.Tree.Dirs, l.read.Tests.Dirs) {
-		if from := l.Tree.FileName(dir); from.Package == "" {
-			dirs = append(dirs, from.File)
+		if from := l.Tree.Place(dir); from.Package == "" {
+			dirs = append(dirs, from.Path)
 		}
 	}
 	slices.Sort(dirs)

@@ -115,8 +115,8 @@ func TestLoad_tree_of_its_own(t *testing.T) {
 	}
 	unit := roots[0]
 	unit.Standalone, unit.TreeDir, unit.Sources = false, "work/net", []string{"live", "modules/net"}
-	unit.Tree = tfconfig.NewTree(b.Tree(), func(name string) tfconfig.FileName {
-		return tfconfig.FileName{File: strings.Replace(name, "work", "modules", 1)}
+	unit.Tree = tfconfig.NewTree(b.Tree(), func(name string) problem.Place {
+		return problem.Place{Path: strings.Replace(name, "work", "modules", 1)}
 	})
 	modules := Load(t.Context(), []Root{unit}, nil, Options{})
 	if len(modules) != 1 {

@@ -46,14 +46,14 @@ func readVariables(at tfconfig.Directory) variableValues {
 	found := variableValues{exprs: map[string]hcl.Expression{}}
 	for _, name := range names {
 		src, err := at.Read(name)
-		f, _ := hclfile.Parse(src, at.Name(name))
+		f, _ := hclfile.Parse(src, at.Place(name))
 		if err != nil || f == nil {
-			found.bad = at.Name(name)
+			found.bad = at.Place(name).File()
 			return found
 		}
 		attrs, diags := f.Body.JustAttributes()
 		if diags.HasErrors() {
-			found.bad = at.Name(name)
+			found.bad = at.Place(name).File()
 			return found
 		}
 		for _, attr := range attrs {

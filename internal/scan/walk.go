@@ -46,7 +46,6 @@ type walker struct {
 
 	versions []tfconfig.VersionText      // that the modules require of the tool
 	seen     map[tfconfig.Directory]bool // modules whose diagnostics have been taken over
-	packaged map[*tfconfig.Tree]bool     // file trees of those that are packages of their own
 	modules  int
 	asked    map[remoteCall]bool // of the root module, in this walk and before
 	wanted   []remoteCall        // calls of which it is not known yet what they lead to
@@ -118,7 +117,7 @@ type visit struct {
 // root reads the whole tree below a root module.
 func (w *walker) root(c *tfconfig.Configuration, opts *Options) {
 	w.tree.terms, w.tests.terms, w.seen = map[provider.Addr][]Term{}, map[provider.Addr][]Term{}, map[tfconfig.Directory]bool{}
-	w.packaged, w.found = map[*tfconfig.Tree]bool{}, newInstalls()
+	w.found = newInstalls()
 	w.manifest = sync.OnceValue(func() manifest { return readManifest(c.Directory) })
 	w.config = c
 	root := rootVisit(c, opts)
@@ -156,9 +155,6 @@ func (w *walker) module(at *visit) {
 		if c.Directory.Tree == w.config.Directory.Tree {
 			w.Dirs = append(w.Dirs, c.Directory.Path)
 			w.anyChange, w.files = w.anyChange || vague(c.Directory), append(w.files, targets(c.Directory)...)
-		}
-		if c.Directory.Tree.IsPackage() {
-			w.packaged[c.Directory.Tree] = true
 		}
 		w.Diags = append(w.Diags, c.Diagnostics...)
 		w.versions = append(w.versions, c.Versions...)
@@ -478,33 +474,7 @@ func (w *walker) treeOf(h *harvest, told func(provider.Addr) bool) ModuleTree {
 	t := h.ModuleTree
 	t.Requirements, t.Diagnostics = all, sorted(h.Diags)
 	slices.Sort(t.Dirs)
-	if len(w.packaged) == 0 {
-		return t
-	}
-	for _, r := range t.Requirements {
-		for i := range r.Terms {
-			r.Terms[i].Place.Package = w.packageOf(r.Terms[i].Place.Path)
-		}
-	}
-	for i := range t.Unread {
-		t.Unread[i].Place.Package = w.packageOf(t.Unread[i].Place.Path)
-	}
-	for _, diags := range [][]problem.Diagnostic{t.Diagnostics, t.Notes} {
-		for i := range diags {
-			diags[i].Place.Package = w.packageOf(diags[i].Place.Path)
-		}
-	}
 	return t
-}
-
-// packageOf returns the package that a file is in, by its name; empty if none is.
-func (w *walker) packageOf(file string) string {
-	for t := range w.packaged {
-		if source := t.PackageOf(file); source != "" {
-			return source
-		}
-	}
-	return ""
 }
 
 // refused says why a provider cannot be required so, and where it is. One that

@@ -85,7 +85,7 @@ func (a *Assembler) Assemble(ctx context.Context, u Unit, tool provider.Tool) As
 	}
 	if made.Known() {
 		made.Dir = dir
-		made.Tree = tfconfig.NewTree(w, func(name string) tfconfig.FileName { return w.shown(u.Dir, dir, name) }).Sharing(&a.decoded, w.ofModule)
+		made.Tree = tfconfig.NewTree(w, func(name string) problem.Place { return w.shown(u.Dir, dir, name) }).Sharing(&a.decoded, w.ofModule)
 		made.Dirs = []string{u.Dir}
 		if u.Source.Local {
 			made.Dirs = append(made.Dirs, path.Join(u.Source.Package, dir))
@@ -158,8 +158,8 @@ func (a *Assembler) fetched(ctx context.Context, made *Assembly, w *workingCopy,
 		return nil, "", false
 	}
 	source := moduleaddr.ShownPackage(made.Source.Text)
-	w.layers = []layer{{a.pkg(p), ".", ".", nil, func(name string) tfconfig.FileName {
-		return tfconfig.FileName{File: source + "//" + name, Package: source}
+	w.layers = []layer{{a.pkg(p), ".", ".", nil, func(name string) problem.Place {
+		return problem.Place{Path: name, Package: source}
 	}}}
 	return w, path.Clean(p.Dir), true
 }

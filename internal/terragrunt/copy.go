@@ -14,7 +14,7 @@ import (
 
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/lockfile"
-	"github.com/relock-dev/relock/internal/tfconfig"
+	"github.com/relock-dev/relock/internal/problem"
 )
 
 // workingCopy is what Terragrunt works in: a module, the files of the unit over it,
@@ -34,17 +34,17 @@ type layer struct {
 	dir, at string
 	// keep says which paths below the directory are copied; nil: every one is.
 	keep *copyList
-	// names are what people call the paths of a package; nil for the file tree that the
+	// places are what people call the paths of a package; nil for the file tree that the
 	// unit is in.
-	names func(name string) tfconfig.FileName
+	places func(name string) problem.Place
 }
 
 // shown is what people call a path of the layer.
-func (l *layer) shown(name string) tfconfig.FileName {
-	if l.names == nil {
-		return tfconfig.FileName{File: name}
+func (l *layer) shown(name string) problem.Place {
+	if l.places == nil {
+		return problem.Place{Path: name}
 	}
-	return l.names(name)
+	return l.places(name)
 }
 
 // copyNode is what is at a path of the copy.
@@ -111,7 +111,7 @@ func pathError(op, name string, err error) error { return &fs.PathError{Op: op, 
 func (w *workingCopy) note(name string) {
 	for i := range w.layers {
 		l := &w.layers[i]
-		if rel, ok := relTo(l.at, name); ok && l.names == nil && l.linked(path.Join(l.dir, rel)) {
+		if rel, ok := relTo(l.at, name); ok && l.places == nil && l.linked(path.Join(l.dir, rel)) {
 			w.linked.Store(true)
 		}
 	}
@@ -232,19 +232,19 @@ func (w *workingCopy) ofModule(name string) bool {
 
 // shown is what people call a file of the copy: one that is generated is in the
 // directory of the unit, where it would be looked for.
-func (w *workingCopy) shown(unit, workDir, name string) tfconfig.FileName {
+func (w *workingCopy) shown(unit, workDir, name string) problem.Place {
 	n, err := w.find(name)
 	switch {
 	case err == nil && n.layer != nil:
 		return n.layer.shown(n.real)
 	case workDir == ".":
-		return tfconfig.FileName{File: path.Join(unit, name)}
+		return problem.Place{Path: path.Join(unit, name)}
 	}
 	rel, ok := relTo(workDir, name)
 	if !ok {
-		return tfconfig.FileName{File: path.Join(unit, "..", path.Base(name))}
+		return problem.Place{Path: path.Join(unit, "..", path.Base(name))}
 	}
-	return tfconfig.FileName{File: path.Join(unit, rel)}
+	return problem.Place{Path: path.Join(unit, rel)}
 }
 
 // notCopied reports whether Terragrunt leaves out a path when it copies a directory

@@ -15,6 +15,7 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/hclfile"
 	"github.com/relock-dev/relock/internal/memo"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/staticeval"
 	"github.com/relock-dev/relock/internal/tfconfig"
 )
@@ -149,7 +150,7 @@ func (r *fileReader) parse(name string) (*configSource, *staticeval.Unknown) {
 		if err != nil {
 			return parsed{why: &staticeval.Unknown{Reason: fmt.Sprintf("%s could not be read: %v", name, file.Cause(err))}}
 		}
-		f, diags := hclfile.Parse(src, name)
+		f, diags := hclfile.Parse(src, problem.Place{Path: name})
 		if len(diags) > 0 {
 			return parsed{why: &staticeval.Unknown{Refused: true, Reason: fmt.Sprintf("%s, line %d: %s", name, diags[0].Place.Line, diags[0].Message)}}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/relock-dev/relock/internal/file"
 	"github.com/relock-dev/relock/internal/globs"
 	"github.com/relock-dev/relock/internal/hclfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/staticeval"
 )
 
@@ -185,7 +186,7 @@ func (c functionTable) readVariables(args []string) (cty.Value, error) {
 	if !c.bound.Take(perParsed * len(src)) {
 		return cty.NilVal, staticeval.Costly
 	}
-	f, diags := hclfile.Parse(src, "variables.tfvars")
+	f, diags := hclfile.Parse(src, problem.Place{Path: "variables.tfvars"})
 	if len(diags) > 0 {
 		return cty.NilVal, errors.New("the file is no valid HCL")
 	}
@@ -261,7 +262,7 @@ func (c functionTable) templateFunc() function.Function {
 			if len(src) > staticeval.MaxExpression || !c.bound.Take(perParsed*len(src)) {
 				return cty.NilVal, staticeval.Costly
 			}
-			expr, diags := hclfile.ParseTemplate(src, "template")
+			expr, diags := hclfile.ParseTemplate(src, problem.Place{Path: "template"})
 			if len(diags) > 0 {
 				return cty.NilVal, &staticeval.Unknown{Refused: true, Reason: "the file that it reads is no valid template"}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/relock-dev/relock/internal/hclfile"
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 	"github.com/relock-dev/relock/internal/staticeval"
 	"github.com/relock-dev/relock/internal/tfconfig"
@@ -41,7 +42,7 @@ func misplaced(name, contents string, tool provider.Tool) bool {
 	if path.Ext(name) == ".json" {
 		return misplacedJSON(contents, early)
 	}
-	f, diags := hclfile.Parse([]byte(contents), name)
+	f, diags := hclfile.Parse([]byte(contents), problem.Place{Path: name})
 	if len(diags) > 0 {
 		return true
 	}

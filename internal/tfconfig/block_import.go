@@ -18,7 +18,7 @@ type importBlock struct {
 var importSchema = &hcl.BodySchema{Attributes: append(attributes("provider"), hcl.AttributeSchema{Name: "to", Required: true})}
 
 func decodeImport(d *decoder, f *file, block *hcl.Block) {
-	i := importBlock{Place: placeOf(block.DefRange)}
+	i := importBlock{Place: d.placeOf(block.DefRange)}
 	attrs := d.content(block.Body, importSchema).Attributes
 	to, ok := attrs["to"]
 	if !ok || !decodeTarget(d, &i, to.Expr) {

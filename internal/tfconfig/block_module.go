@@ -12,12 +12,29 @@ import (
 type ModuleCall struct {
 	Place           problem.Place
 	Name            string
-	source, version *hcl.Attribute
+	source, version *callArgument
 	passed          []passedProvider
 	Args            map[string]*hcl.Attribute // only for early evaluation
 	Module          ModuleSource              // of source and version, once files are merged
 	Stack           bool                      // a stack is called, by another one
 }
+
+// callArgument is an argument of a call, which an override file may have set.
+type callArgument struct {
+	Expr hcl.Expression
+	file problem.Place
+}
+
+// argumentOf keeps an argument of a call with its file; nil if it is not there.
+func argumentOf(file problem.Place, attr *hcl.Attribute) *callArgument {
+	if attr == nil {
+		return nil
+	}
+	return &callArgument{attr.Expr, file}
+}
+
+// place is where the value of the argument begins.
+func (a callArgument) place() problem.Place { return a.file.At(a.Expr.Range().Start.Line) }
 
 // passedProvider is an entry of a module's providers map.
 type passedProvider struct {
@@ -28,14 +45,14 @@ type passedProvider struct {
 var callSchema = &hcl.BodySchema{Attributes: attributes("source", "version", "providers")}
 
 func decodeCall(d *decoder, f *file, block *hcl.Block) {
-	c := ModuleCall{Place: placeOf(block.DefRange), Name: block.Labels[0]}
+	c := ModuleCall{Place: d.placeOf(block.DefRange), Name: block.Labels[0]}
 	if !d.identifier(block, 0) {
 		return
 	}
 	content, rest, diags := block.Body.PartialContent(callSchema)
 	d.hcl(diags)
 	attrs := content.Attributes
-	c.source, c.version = attrs["source"], attrs["version"]
+	c.source, c.version = argumentOf(d.file, attrs["source"]), argumentOf(d.file, attrs["version"])
 	if evaluatesEarly(d.tool) {
 		c.Args, _ = rest.JustAttributes()
 	}
@@ -51,7 +68,7 @@ func decodeCall(d *decoder, f *file, block *hcl.Block) {
 		child, childOK := decodeRef(d, pair.Key)
 		parent, parentOK := decodeRef(d, pair.Value)
 		if childOK && parentOK {
-			c.passed = append(c.passed, passedProvider{Place: placeOf(pair.Key.Range()), child: child, parent: parent})
+			c.passed = append(c.passed, passedProvider{Place: d.placeOf(pair.Key.Range()), child: child, parent: parent})
 		}
 	}
 	f.calls = append(f.calls, c)

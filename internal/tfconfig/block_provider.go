@@ -26,7 +26,7 @@ func (p providerBlock) compare(q providerBlock) int {
 var providerSchema = &hcl.BodySchema{Attributes: attributes("alias", "version", "count", "for_each", "depends_on", "source")}
 
 func decodeProvider(d *decoder, f *file, block *hcl.Block) {
-	p := providerBlock{Place: placeOf(block.DefRange), ref: providerRef{name: block.Labels[0]}}
+	p := providerBlock{Place: d.placeOf(block.DefRange), ref: providerRef{name: block.Labels[0]}}
 	if !d.localName(block) {
 		return
 	}

@@ -54,7 +54,7 @@ func misplacedRequired(d *decoder, _ *file, block *hcl.Block) {
 // decodeRequired reads a required_providers block. Entries are in the order
 // in which they are written.
 func decodeRequired(d *decoder, block *hcl.Block) requiredBlock {
-	found := requiredBlock{Place: placeOf(block.DefRange)}
+	found := requiredBlock{Place: d.placeOf(block.DefRange)}
 	attrs, diags := block.Body.JustAttributes()
 	if d.hcl(diags) {
 		return found
@@ -76,7 +76,7 @@ func decodeRequired(d *decoder, block *hcl.Block) requiredBlock {
 // [terraform 1.11 internal/configs/provider_requirements.go]; here it is a doubt, and only
 // the source and version that are known are read.
 func decodeEntry(d *decoder, attr *hcl.Attribute) (requiredProvider, bool) {
-	entry := requiredProvider{Place: placeOf(attr.NameRange), name: attr.Name}
+	entry := requiredProvider{Place: d.placeOf(attr.NameRange), name: attr.Name}
 	pairs, diags := hcl.ExprMap(attr.Expr)
 	if diags.HasErrors() {
 		ok := decodeLegacy(d, &entry, attr.Expr)

@@ -31,7 +31,7 @@ func decodeResource(d *decoder, f *file, block *hcl.Block) {
 	}
 	if ref, ok := decodeMetaArgument(d, d.content(block.Body, resourceSchema).Attributes); ok {
 		key := resourceKey{kind: block.Type, typ: block.Labels[0], name: block.Labels[1]}
-		f.resources = append(f.resources, resource{Place: placeOf(block.DefRange), resourceKey: key, provider: ref})
+		f.resources = append(f.resources, resource{Place: d.placeOf(block.DefRange), resourceKey: key, provider: ref})
 	}
 }
 

@@ -41,7 +41,7 @@ func decodeTerraform(d *decoder, f *file, block *hcl.Block) {
 	}
 	attr, ok := content.Attributes["required_version"]
 	// What is in a .tf file may be meant for Terraform alone [cases 131, 132].
-	if !ok || d.tool.Has(provider.LanguageBlocks) && !forOpenTofu(d.name) {
+	if !ok || d.tool.Has(provider.LanguageBlocks) && !forOpenTofu(d.file.Path) {
 		return
 	}
 	if v := d.constraint(attr.Expr); v != nil {

@@ -60,7 +60,7 @@ func decodeSource(d *decoder, c ModuleCall, early bool) ModuleSource {
 	case !ok:
 		return ModuleSource{}
 	case !source.known || !version.known:
-		return ModuleSource{Kind: EarlySource, Place: placeOf(c.source.Expr.Range())}
+		return ModuleSource{Kind: EarlySource, Place: c.source.place()}
 	}
 	// Only early evaluation takes a null for no version at all.
 	version.set = version.set || c.version != nil && !early
@@ -69,8 +69,8 @@ func decodeSource(d *decoder, c ModuleCall, early bool) ModuleSource {
 
 // Evaluate says where the called module is, now that references have values.
 func (c ModuleCall) Evaluate(tool provider.Tool, value Evaluator) (ModuleSource, []problem.Diagnostic) {
-	d := &decoder{tool: tool, name: c.Place.Path}
-	unknown := ModuleSource{Kind: UnknownSource, Place: placeOf(c.source.Expr.Range())}
+	d := &decoder{tool: tool, file: c.source.file}
+	unknown := ModuleSource{Kind: UnknownSource, Place: c.source.place()}
 	source, ok := evaluateText(d, c.source.Expr, value, "module", "source", &unknown.Why)
 	if !ok {
 		return ModuleSource{}, d.Diags
@@ -78,6 +78,7 @@ func (c ModuleCall) Evaluate(tool provider.Tool, value Evaluator) (ModuleSource,
 	unknown.Text = source.text
 	var version argument
 	if c.version != nil {
+		d.file = c.version.file
 		version, ok = evaluateText(d, c.version.Expr, value, "module", "version", &unknown.Why)
 		if !ok || version.set && !d.versionSyntax(c.version.Expr, version.text) {
 			return ModuleSource{}, d.Diags
@@ -119,21 +120,22 @@ func evaluateText(d *decoder, expr hcl.Expression, evaluate Evaluator, of, what 
 		*unknown = staticeval.Unknown{Reason: "its " + what + " is not statically known: " + why.Reason, Hint: why.Hint}
 		return argument{}, true
 	}
-	d.AddHinting(placeOf(expr.Range()), why.Hint, "invalid %s %s: %s", of, what, why.Reason)
+	d.AddHinting(d.placeOf(expr.Range()), why.Hint, "invalid %s %s: %s", of, what, why.Reason)
 	return argument{}, false
 }
 
 // decodeArgument evaluates an argument of a call, which may be missing. With early
 // evaluation, what is no constant is not known yet. It returns false after
 // reporting an error.
-func decodeArgument(d *decoder, attr *hcl.Attribute, early bool) (argument, bool) {
-	switch {
-	case attr == nil:
+func decodeArgument(d *decoder, arg *callArgument, early bool) (argument, bool) {
+	if arg == nil {
 		return argument{known: true}, true
-	case !early:
-		return d.text(attr.Expr)
 	}
-	expr, diags := inJSON(attr.Expr, hclsyntax.ParseTemplate)
+	d.file = arg.file
+	if !early {
+		return d.text(arg.Expr)
+	}
+	expr, diags := inJSON(arg.Expr, hclsyntax.ParseTemplate)
 	if d.hcl(diags) {
 		return argument{}, false
 	}
@@ -170,7 +172,7 @@ func knownEarly(d *decoder, expr hcl.Expression) bool {
 // registry, anything that go-getter fetches
 // [case 123] [terraform 1.11 internal/getmodules/moduleaddrs/source_parsing.go].
 func locateModule(d *decoder, c ModuleCall, source, version argument) ModuleSource {
-	at := placeOf(c.source.Expr.Range())
+	at := c.source.place()
 	if !source.set {
 		d.Add(at, "invalid module source address: it must not be null")
 		return ModuleSource{}

@@ -93,7 +93,7 @@ func load(at Directory, key configKey) *Configuration {
 	m := &merger{c: c, providers: map[providerRef]providerBlock{}, resources: map[resourceKey]resource{}, calls: map[string]ModuleCall{}}
 	entries, err := at.Entries()
 	if err != nil {
-		m.Unreadable("directory", at.String(), err)
+		m.Unreadable("directory", at.Tree.Place(at.Path), err)
 	}
 	c.files = files(entries, c.Tool)
 	if key.stack {
@@ -151,10 +151,10 @@ type merger struct {
 
 // read reads a file of the directory.
 func (m *merger) read(name string, override bool, decode func(src []byte, d *decoder)) {
-	d := &decoder{tool: m.c.Tool, name: m.c.Directory.Name(name), override: override}
+	d := &decoder{tool: m.c.Tool, file: m.c.Directory.Place(name), override: override}
 	src, err := m.c.Directory.Read(name)
 	if err != nil {
-		m.Unreadable("file", d.name, err)
+		m.Unreadable("file", d.file, err)
 		return
 	}
 	decode(src, d)
@@ -278,7 +278,7 @@ func (m *merger) overrideResource(r resource) {
 func (m *merger) locateCalls() {
 	for _, name := range slices.Sorted(maps.Keys(m.calls)) {
 		c := m.calls[name]
-		d := &decoder{tool: m.c.Tool, name: c.Place.Path}
+		d := &decoder{tool: m.c.Tool}
 		if c.Stack {
 			c.Module = decodeStackSource(d, c)
 		} else {
@@ -351,7 +351,7 @@ func (c *Configuration) Evaluated(value Evaluator) (*Configuration, []OpenEntry,
 		if !entry.early() {
 			continue
 		}
-		d := &decoder{tool: c.Tool, name: entry.Place.Path}
+		d := &decoder{tool: c.Tool, file: entry.Place.At(0)}
 		left := OpenEntry{Place: entry.Place, Name: name, Tool: c.Tool.Name}
 		ok := evaluateSource(d, &entry, value, &left) && evaluateVersion(d, &entry, value, &left)
 		m.Diags = append(m.Diags, d.Diags...)

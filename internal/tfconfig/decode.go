@@ -129,7 +129,7 @@ func attributes(names ...string) []hcl.AttributeSchema {
 type decoder struct {
 	Mistakes
 	tool     provider.Tool
-	name     string // of the file, in the scanned file tree
+	file     problem.Place
 	override bool   // it is an override file
 	src      []byte // of the configuration file
 	doubts   []Doubt
@@ -137,7 +137,7 @@ type decoder struct {
 
 // body parses the file; one that is not valid HCL has none.
 func (d *decoder) body(src []byte) (hcl.Body, bool) {
-	f, errors := hclfile.Parse(src, d.name)
+	f, errors := hclfile.Parse(src, d.file)
 	if f != nil {
 		return f.Body, true
 	}
@@ -153,7 +153,7 @@ func (d *decoder) body(src []byte) (hcl.Body, bool) {
 
 // hcl reports the errors among HCL's diagnostics, and whether there are any.
 func (d *decoder) hcl(diags hcl.Diagnostics) (failed bool) {
-	for _, e := range hclfile.ErrorsIn(diags, problem.CodeInvalidConfig, d.name) {
+	for _, e := range hclfile.ErrorsIn(diags, problem.CodeInvalidConfig, d.file) {
 		failed = true
 		d.report(e)
 	}
@@ -182,9 +182,12 @@ func (d *decoder) unexpected(diags hcl.Diagnostics) {
 	}
 }
 
+// placeOf is the place where a range of the file begins.
+func (d *decoder) placeOf(rng hcl.Range) problem.Place { return d.file.At(rng.Start.Line) }
+
 // errorf reports an error at the beginning of a range.
 func (d *decoder) errorf(rng hcl.Range, format string, args ...any) {
-	d.Add(placeOf(rng), format, args...)
+	d.Add(d.placeOf(rng), format, args...)
 }
 
 // identifier reports whether a block's label is one, and an error if not.
@@ -259,7 +262,7 @@ func (d *decoder) versionText(expr hcl.Expression, v argument) *VersionText {
 	if !v.set || !d.versionSyntax(expr, v.text) {
 		return nil
 	}
-	return &VersionText{Text: v.text, Place: placeOf(expr.Range())}
+	return &VersionText{Text: v.text, Place: d.placeOf(expr.Range())}
 }
 
 // versionSyntax reports whether go-version reads a constraint string, and an

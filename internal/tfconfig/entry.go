@@ -49,7 +49,7 @@ func (e OpenEntry) May(addr provider.Addr) bool {
 
 // doubt notes what a known release refuses about a provider, by its local name.
 func (d *decoder) doubt(rng hcl.Range, name string, expr hcl.Expression, message string) {
-	place := placeOf(rng)
+	place := d.placeOf(rng)
 	d.doubts = append(d.doubts, Doubt{
 		OpenEntry: OpenEntry{
 			Place: place, Name: name, Tool: d.tool.Name, Expression: d.scoped(expr).written,

@@ -3,16 +3,9 @@ package tfconfig
 import (
 	"fmt"
 
-	"github.com/hashicorp/hcl/v2"
-
 	regular "github.com/relock-dev/relock/internal/file" // the type file is another here
 	"github.com/relock-dev/relock/internal/problem"
 )
-
-// placeOf is the place where a range begins.
-func placeOf(rng hcl.Range) problem.Place {
-	return problem.Place{Path: rng.Filename, Line: rng.Start.Line}
-}
 
 // Mistakes collects diagnostics. Their messages repeat nothing of a file but
 // identifiers and what has a canonical form, since they are shown where nobody
@@ -60,8 +53,8 @@ func (p *Mistakes) AddHinting(at problem.Place, hint, format string, args ...any
 }
 
 // Unreadable reports a file, or a directory, that could not be read.
-func (p *Mistakes) Unreadable(what, name string, err error) {
+func (p *Mistakes) Unreadable(what string, at problem.Place, err error) {
 	p.report(problem.Diagnostic{
-		Code: problem.CodeUnreadable, Message: fmt.Sprintf("the %s could not be read: %v", what, regular.Cause(err)), Place: problem.Place{Path: name},
+		Code: problem.CodeUnreadable, Message: fmt.Sprintf("the %s could not be read: %v", what, regular.Cause(err)), Place: at,
 	})
 }

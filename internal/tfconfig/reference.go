@@ -79,7 +79,7 @@ func refTraversal(d *decoder, expr hcl.Expression) (hcl.Traversal, bool) {
 	}
 	if quoted, ok := expr.(*hclsyntax.TemplateExpr); ok && quoted.IsStringLiteral() {
 		v, _ := quoted.Value(nil)
-		traversal, diags := hclsyntax.ParseTraversalAbs([]byte(v.AsString()), d.name, expr.Range().Start)
+		traversal, diags := hclsyntax.ParseTraversalAbs([]byte(v.AsString()), d.file.Path, expr.Range().Start)
 		return traversal, !diags.HasErrors()
 	}
 	traversal, diags := hcl.AbsTraversalForExpr(expr)

@@ -64,7 +64,7 @@ func decodeStackFile(src []byte, d *decoder) file {
 			d.errorf(block.DefRange, "missing required argument: the stack has no source")
 			continue
 		}
-		f.calls = append(f.calls, ModuleCall{Place: placeOf(block.DefRange), Name: block.Labels[0], source: attrs["source"], version: attrs["version"], Stack: true})
+		f.calls = append(f.calls, ModuleCall{Place: d.placeOf(block.DefRange), Name: block.Labels[0], source: argumentOf(d.file, attrs["source"]), version: argumentOf(d.file, attrs["version"]), Stack: true})
 	}
 	return f
 }
@@ -90,11 +90,12 @@ func decodeStackRequired(d *decoder, block *hcl.Block) requiredBlock {
 // decodeStackSource reads where an embedded stack is. Those from elsewhere are not
 // read: of the packages that are fetched only the files of modules are kept.
 func decodeStackSource(d *decoder, c ModuleCall) ModuleSource {
+	d.file = c.source.file
 	source, ok := d.text(c.source.Expr)
 	if !ok {
 		return ModuleSource{}
 	}
-	m := ModuleSource{Kind: UnknownSource, Text: source.text, Place: placeOf(c.source.Expr.Range())}
+	m := ModuleSource{Kind: UnknownSource, Text: source.text, Place: c.source.place()}
 	m.Why.Reason = "it comes from outside of the repository"
 	if addr, _ := moduleaddr.Parse(source.text, d.tool.Name); addr.Kind == moduleaddr.Local {
 		m.Kind, m.Addr = LocalSource, addr

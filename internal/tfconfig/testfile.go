@@ -90,8 +90,8 @@ func decodeRun(d *decoder, f *file, block *hcl.Block, name string) {
 	for _, inner := range blocks.OfType("module") {
 		attrs := d.content(inner.Body, runModuleSchema).Attributes
 		run := ModuleCall{
-			Place: placeOf(inner.DefRange), Name: name,
-			source: attrs["source"], version: attrs["version"],
+			Place: d.placeOf(inner.DefRange), Name: name,
+			source: argumentOf(d.file, attrs["source"]), version: argumentOf(d.file, attrs["version"]),
 		}
 		if evaluatesEarly(d.tool) {
 			for _, variables := range blocks.OfType("variables") {
@@ -150,7 +150,7 @@ func decodeMock(d *decoder, f *file, block *hcl.Block, root Directory) {
 		}
 	}
 	if d.tool.Name == provider.Terraform && d.tool.Has(provider.TestProviders) {
-		f.providers = append(f.providers, providerBlock{Place: placeOf(block.DefRange), ref: providerRef{name: block.Labels[0]}})
+		f.providers = append(f.providers, providerBlock{Place: d.placeOf(block.DefRange), ref: providerRef{name: block.Labels[0]}})
 	}
 }
 
@@ -169,7 +169,7 @@ func (m *merger) testsBelow() []string {
 		entries, err = at.Entries()
 	}
 	if err != nil {
-		m.Unreadable("directory", root.Name(TestDir), err)
+		m.Unreadable("directory", root.Place(TestDir), err)
 	}
 	var names []string
 	for _, name := range testNames(entries, m.c.Tool) {

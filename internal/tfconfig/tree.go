@@ -26,27 +26,14 @@ var (
 	errCostly  = fmt.Errorf("the modules of this package have more than %d words, lines and signs together", maxPackage)
 )
 
-// FileName is how people know a file.
-type FileName struct {
-	// File is a path in the searched file tree. In a module package it is the
-	// Package, two slashes, and the path in the package.
-	File string
-	// Package is the source of the module package that the file is in, without
-	// credentials and query; empty for a file of the searched file tree.
-	Package string
-}
-
 // Tree is a file tree that modules are read from. It never leaves that tree,
 // whatever the file system below it would do: what is beside a repository is none
 // of its files.
 type Tree struct {
 	LazyFiles
-	// names turns a path of the tree into the name that people know it by. Of the
+	// places turns a path of the tree into the place that people know it by. Of the
 	// tree around the searched one that is the path that leads there from its top.
-	names func(string) FileName
-	// packages has the Package of each name that was given and has one, by its File:
-	// of a place in a parsed file no more is known than that.
-	packages sync.Map
+	places func(string) problem.Place
 	// outside is the error of a path that leads out of the tree.
 	outside error
 	configs memo.Once[configKey, *Configuration]
@@ -73,23 +60,23 @@ func Searched(fsys, around fs.FS, within string) *Tree {
 	if around != nil {
 		t.within, t.around = path.Clean(within), localTree(around)
 		t.around.inner = t
-		t.around.names = func(name string) FileName { return FileName{File: filetree.Relative(t.within, name)} }
+		t.around.places = func(name string) problem.Place { return problem.Place{Path: filetree.Relative(t.within, name)} }
 	}
 	return t
 }
 
 func localTree(fsys fs.FS) *Tree {
-	t := &Tree{LazyFiles: LazyFiles{FS: fsys}, names: func(name string) FileName { return FileName{File: name} }, outside: ErrOutside}
+	t := &Tree{LazyFiles: LazyFiles{FS: fsys}, places: func(name string) problem.Place { return problem.Place{Path: name} }, outside: ErrOutside}
 	t.submodules = sync.OnceValue(t.readSubmodules)
 	return t
 }
 
 // NewTree is a file tree that stands for itself, such as a module package or what
 // was made for one root module: what leads out of it leads nowhere, and there are no
-// submodules in it that are not checked out. names gives the name that people know
+// submodules in it that are not checked out. places gives the place that people know
 // a path of it by.
-func NewTree(fsys fs.FS, names func(string) FileName) *Tree {
-	return &Tree{LazyFiles: LazyFiles{FS: fsys}, names: names, outside: errPackage, submodules: func() []string { return nil }}
+func NewTree(fsys fs.FS, places func(string) problem.Place) *Tree {
+	return &Tree{LazyFiles: LazyFiles{FS: fsys}, places: places, outside: errPackage, submodules: func() []string { return nil }}
 }
 
 // Decoded keeps what files say, by their name and content, for trees that have files
@@ -99,7 +86,7 @@ type Decoded struct {
 }
 
 type decodedKey struct {
-	name     string
+	file     problem.Place
 	content  [sha256.Size]byte
 	rules    provider.Tool
 	override bool
@@ -122,7 +109,7 @@ func (t *Tree) decode(name string, src []byte, d *decoder) file {
 	if t.decoded == nil || !t.shared(name) {
 		return decodeFile(src, d)
 	}
-	known := t.decoded.files.Get(decodedKey{d.name, sha256.Sum256(src), d.tool, d.override}, func() decodedFile {
+	known := t.decoded.files.Get(decodedKey{d.file, sha256.Sum256(src), d.tool, d.override}, func() decodedFile {
 		f := decodeFile(src, d)
 		return decodedFile{f, d.Diags}
 	})
@@ -130,53 +117,32 @@ func (t *Tree) decode(name string, src []byte, d *decoder) file {
 	return known.file
 }
 
-// namedBelow names the paths of a tree by what people call its top.
-func namedBelow(top FileName) func(string) FileName {
-	return func(name string) FileName {
-		file := top.File + name
-		if name == "." {
-			file = strings.TrimRight(top.File, "/")
-		}
-		return FileName{File: file, Package: top.Package}
-	}
-}
-
 // Below is what is below a directory as a tree of its own, in which its files have
-// the names that people know them by.
+// the places that people know them by.
 func (d Directory) Below() *Tree {
 	sub, err := fs.Sub(d.Tree.FS, d.Path)
 	if err != nil {
 		panic("tfconfig: a directory of the tree is no path: " + err.Error())
 	}
-	name := d.Tree.names(d.Path)
-	name.File += "/"
-	return NewTree(sub, namedBelow(name))
+	top := d.Tree.Place(d.Path)
+	return NewTree(sub, func(name string) problem.Place {
+		return problem.Place{Path: path.Join(top.Path, name), Package: top.Package}
+	})
 }
 
 // PackageTree is the file tree of a module package, by its source without credentials
 // and query.
 func PackageTree(fsys fs.FS, source string) *Tree {
-	return NewTree(fsys, namedBelow(FileName{File: source + "//", Package: source}))
+	return NewTree(fsys, func(name string) problem.Place {
+		if name == "." {
+			return problem.Place{Package: source}
+		}
+		return problem.Place{Path: name, Package: source}
+	})
 }
 
-// FileName is how people know a path of the tree.
-func (t *Tree) FileName(path string) FileName { return t.names(path) }
-
-// name is the name that people know a path of the tree by.
-func (t *Tree) name(path string) string {
-	name := t.names(path)
-	if name.Package != "" {
-		t.packages.Store(name.File, name.Package)
-	}
-	return name.File
-}
-
-// PackageOf returns the package that a file is in, by its name; empty if none is.
-func (t *Tree) PackageOf(file string) string {
-	source, _ := t.packages.Load(file)
-	text, _ := source.(string)
-	return text
-}
+// Place is how people know a path of the tree.
+func (t *Tree) Place(path string) problem.Place { return t.places(path) }
 
 // ThroughLink reports whether something was asked for that is behind a link of the file
 // tree that the tree was made of, if it was made of one and shows no links itself.
@@ -248,11 +214,11 @@ func (t *Tree) Read(name string) ([]byte, error) {
 // Join returns the path in the tree of a file in the directory.
 func (d Directory) Join(name string) string { return path.Join(d.Path, name) }
 
-// Name returns the name that people know a file in the directory by.
-func (d Directory) Name(file string) string { return d.Tree.name(d.Join(file)) }
+// Place is how people know a file in the directory.
+func (d Directory) Place(file string) problem.Place { return d.Tree.Place(d.Join(file)) }
 
 // String is the name that people know the directory by.
-func (d Directory) String() string { return d.Tree.name(d.Path) }
+func (d Directory) String() string { return d.Tree.Place(d.Path).File() }
 
 // whole is the path of the directory from the top of the largest tree around it.
 func (d Directory) whole() string { return path.Join(d.Tree.within, d.Path) }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/relock-dev/relock/internal/problem"
 	"github.com/relock-dev/relock/internal/provider"
 )
 
@@ -39,7 +40,7 @@ func TestTree_Sharing(t *testing.T) {
 	var kept Decoded
 	shared := func(name string) bool { return name != "own.tf" }
 	read := func(name, content string, tool provider.ToolName) *requiredBlock {
-		d := &decoder{tool: provider.Newest(tool), name: name}
+		d := &decoder{tool: provider.Newest(tool), file: problem.Place{Path: name}}
 		f := NewTree(fstest.MapFS{}, nil).Sharing(&kept, shared).decode(name, []byte(content), d)
 		if len(f.required) != 1 || len(d.Diags) != 1 {
 			t.Fatalf("%s holds %+v, with the problems %v, want one block and one problem", name, f, d.Diags)

@@ -188,7 +188,7 @@ func (p proven) explain() []problem.Diagnostic {
 	for _, cause := range causes {
 		d := problem.Diagnose(cause)
 		d.Severity, d.Addr = severity, p.addr()
-		if terms := p.requirement.Terms; d.Place.Path == "" && len(terms) > 0 {
+		if terms := p.requirement.Terms; d.Place == (problem.Place{}) && len(terms) > 0 {
 			d.Place = terms[0].Place
 		}
 		diagnostics = append(diagnostics, d)
