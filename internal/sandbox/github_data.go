@@ -261,7 +261,8 @@ func (c *apiCall) createTree() (any, error) {
 			return nil, unprocessable("base_tree is not a valid tree oid")
 		}
 		var err error
-		if list, err = c.repo.readTree(base); err != nil {
+		list, err = c.repo.readTree(base)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -382,10 +383,12 @@ func (c *apiCall) createCommit() (any, error) {
 	}
 	now := c.hub.signature(c.who.Login)
 	var err error
-	if commit.Author, err = in.Author.signature(now); err != nil {
+	commit.Author, err = in.Author.signature(now)
+	if err != nil {
 		return nil, err
 	}
-	if commit.Committer, err = cmp.Or(in.Committer, in.Author).signature(now); err != nil {
+	commit.Committer, err = cmp.Or(in.Committer, in.Author).signature(now)
+	if err != nil {
 		return nil, err
 	}
 	hash := c.repo.writeCommit(commit)

@@ -104,7 +104,8 @@ func (c *apiCall) editIssue() (any, error) {
 	}
 	milestone := p.milestone
 	if in.Milestone != nil {
-		if milestone, err = c.repo.parseMilestone(in.Milestone); err != nil {
+		milestone, err = c.repo.parseMilestone(in.Milestone)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -114,7 +114,8 @@ func (g *GitHub) Files(repo, ref string) (map[string]File, error) {
 	for name, e := range list {
 		content := []byte(e.hash.String())
 		if e.mode != filemode.Submodule {
-			if content, err = r.readBlob(e.hash); err != nil {
+			content, err = r.readBlob(e.hash)
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -451,7 +452,8 @@ func (r *gitRepository) mergeOver(from, into, to plumbing.Hash) (plumbing.Hash, 
 	var lists [3]listing
 	for i, tree := range []plumbing.Hash{from, into, to} {
 		var err error
-		if lists[i], err = r.readTree(tree); err != nil {
+		lists[i], err = r.readTree(tree)
+		if err != nil {
 			return plumbing.ZeroHash, err
 		}
 	}

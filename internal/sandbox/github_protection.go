@@ -255,7 +255,8 @@ func (g *GitHub) Protect(repo, branch string, p *Protection) error {
 		if s.Protect == nil {
 			s.Protect = map[string]Protection{}
 		}
-		if delete(s.Protect, branch); p != nil {
+		delete(s.Protect, branch)
+		if p != nil {
 			s.Protect[branch] = *p
 		}
 	})

@@ -314,7 +314,8 @@ func (c *apiCall) fileDocs(before, after plumbing.Hash) ([]doc, error) {
 	var from *object.Tree
 	if !before.IsZero() {
 		var err error
-		if from, err = c.repo.treeOf(before); err != nil {
+		from, err = c.repo.treeOf(before)
+		if err != nil {
 			return nil, err
 		}
 	}

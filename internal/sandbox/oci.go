@@ -39,7 +39,8 @@ func (o *OCI) put(mediaType string, content any) ocispec.Descriptor {
 	data, ok := content.([]byte)
 	if !ok {
 		var err error
-		if data, err = json.Marshal(content); err != nil {
+		data, err = json.Marshal(content)
+		if err != nil {
 			panic(err) // a manifest is text
 		}
 	}

@@ -142,7 +142,8 @@ func (g registry) release(w http.ResponseWriter, r *http.Request) {
 	}
 	namespace, name, version := r.PathValue("namespace"), r.PathValue("type"), release.version.String()
 	answer := releaseAnswer{ID: namespace + "/" + name + "/" + version, Namespace: namespace, Name: name, Version: version}
-	if answer.Source = release.source; answer.Source != "" {
+	answer.Source = release.source
+	if answer.Source != "" {
 		answer.Tag = cmp.Or(release.tag, "v"+version)
 	}
 	if !release.published.IsZero() {

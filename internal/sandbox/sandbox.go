@@ -73,14 +73,17 @@ func StartOn(w *World, listen func() (net.Listener, error)) (*Sandbox, error) {
 		s.Inject(f)
 	}
 	handler := s.observe(s.spoil(s.routes()))
-	if s.plain, err = serverOn(listen, handler); err != nil {
+	s.plain, err = serverOn(listen, handler)
+	if err != nil {
 		return nil, err
 	}
-	if s.secure, err = serverOn(listen, handler); err != nil {
+	s.secure, err = serverOn(listen, handler)
+	if err != nil {
 		s.plain.Listener.Close()
 		return nil, err
 	}
-	if s.other, err = serverOn(listen, s.routes()); err != nil {
+	s.other, err = serverOn(listen, s.routes())
+	if err != nil {
 		s.plain.Listener.Close()
 		s.secure.Listener.Close()
 		return nil, err
