@@ -65,17 +65,17 @@ func (w *World) packModules() error {
 
 // modules serves the modules of a world by the module registry protocol, each
 // version as a zip archive.
-type modules struct{ *World }
+type modules struct{ world *World }
 
 func (m modules) routes(mux *http.ServeMux) {
 	const registry = "GET /{host}/v1/modules/{namespace}/{name}/{system}/"
-	mux.HandleFunc(registry+"versions", m.restricted(m.versions))
-	mux.HandleFunc(registry+"{version}/download", m.restricted(m.download))
+	mux.HandleFunc(registry+"versions", m.world.restricted(m.versions))
+	mux.HandleFunc(registry+"{version}/download", m.world.restricted(m.download))
 	mux.HandleFunc("GET /{host}/archives/{namespace}/{name}/{system}/{file}", m.archive)
 }
 
 func (m modules) offered(r *http.Request) (*moduleOffer, bool) {
-	o, ok := m.modules[moduleAddr{
+	o, ok := m.world.modules[moduleAddr{
 		svchost.Hostname(r.PathValue("host")),
 		r.PathValue("namespace"), r.PathValue("name"), r.PathValue("system"),
 	}]

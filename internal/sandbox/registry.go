@@ -17,14 +17,14 @@ import (
 // registry serves the providers of a world: the provider registry protocol for
 // each host, and the network mirror protocol for all of them together. Hosts
 // are in their ASCII form in paths.
-type registry struct{ *World }
+type registry struct{ world *World }
 
 func (g registry) routes(mux *http.ServeMux) {
 	const providers = "GET /{host}/v1/providers/{namespace}/{type}/"
 	mux.HandleFunc("GET /{host}/.well-known/terraform.json", g.services)
-	mux.HandleFunc(providers+"versions", g.restricted(g.versions))
-	mux.HandleFunc(providers+"{version}", g.restricted(g.release))
-	mux.HandleFunc(providers+"{version}/download/{os}/{arch}", g.restricted(g.metadata))
+	mux.HandleFunc(providers+"versions", g.world.restricted(g.versions))
+	mux.HandleFunc(providers+"{version}", g.world.restricted(g.release))
+	mux.HandleFunc(providers+"{version}/download/{os}/{arch}", g.world.restricted(g.metadata))
 	mux.HandleFunc("GET /{host}/files/{namespace}/{type}/{version}/{file}", g.file)
 	mux.HandleFunc("GET /mirror/{host}/{namespace}/{type}/{file}", g.mirror)
 }
@@ -52,7 +52,7 @@ func (g registry) services(w http.ResponseWriter, r *http.Request) {
 
 // offered finds the provider that a request is about.
 func (g registry) offered(r *http.Request) (*offer, bool) {
-	o, ok := g.providers[provider.Addr{
+	o, ok := g.world.providers[provider.Addr{
 		Host:      svchost.Hostname(r.PathValue("host")),
 		Namespace: r.PathValue("namespace"),
 		Type:      r.PathValue("type"),
